@@ -1,0 +1,2 @@
+//! vxm
+pub use vxm_semiring as semiring;
