@@ -4,10 +4,18 @@
 //! plain function. A [`Monoid`] adds an identity and, where it has one, a terminal value; a [`Semiring`] pairs a monoid with a
 //! multiplication. Nothing here knows of vectors, matrices or devices.
 
+mod bound;
 mod element;
+pub mod lowered;
+mod monoids;
+pub mod operators;
+pub mod semirings;
 mod source;
 mod traits;
 
+pub use bound::{Bind, Bound, BoundFirst};
 pub use element::{Element, Scalar};
+pub use operators::*;
+pub use semirings::*;
 pub use source::{KernelText, Source};
 pub use traits::{BinaryOp, IndexOp, Monoid, Ring, Semiring, TernaryOp, UnaryOp, semiring};

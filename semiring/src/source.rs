@@ -1,8 +1,20 @@
 //! The CUDA C++ side of an operator: how its text reaches a kernel.
 
+use std::collections::BTreeSet;
+
+use crate::lowered::PRELUDE;
+
 /// The device functions a kernel is composed of, each once, in an order in which callees stand before their callers.
+///
+/// ```
+/// use vxm_semiring::{KernelText, PLUS, Source};
+/// let mut text = KernelText::new();
+/// assert_eq!(PLUS.source(&mut text), "vxm::add");
+/// assert!(text.text().contains("namespace vxm"));
+/// ```
 #[derive(Debug, Default, Clone)]
 pub struct KernelText {
+    headers: BTreeSet<&'static str>,
     functions: Vec<(String, String)>,
 }
 
@@ -12,6 +24,16 @@ impl KernelText {
         Self::default()
     }
 
+    /// Adds `#include <header>`, once, before all functions.
+    pub fn include(&mut self, header: &'static str) {
+        self.headers.insert(header);
+    }
+
+    /// Adds the [operations](crate::lowered) that all operators' text rests on, once.
+    pub fn prelude(&mut self) {
+        self.define("vxm", PRELUDE);
+    }
+
     /// Adds the function `name` with its whole text, unless it is there already.
     pub fn define(&mut self, name: &str, text: impl Into<String>) {
         if !self.functions.iter().any(|(known, _)| known == name) {
@@ -19,17 +41,35 @@ impl KernelText {
         }
     }
 
-    /// The text of all functions, callees first.
-    pub fn text(&self) -> String {
-        self.functions
-            .iter()
-            .map(|(_, text)| format!("{text}\n"))
-            .collect()
+    /// Adds a function named after its own content and returns the name: `{stem}_{hash}`.
+    ///
+    /// `text` makes the whole text from the name. Two operators that share a Rust name but not a text (or the constants
+    /// spliced into it) so never meet in one kernel.
+    pub fn define_hashed(&mut self, stem: &str, text: impl Fn(&str) -> String) -> String {
+        let name = format!("{stem}_{:016x}", fnv1a(text(stem).as_bytes()));
+        self.define(&name, text(&name));
+        name
     }
+
+    /// The text of all: headers, then functions, callees first.
+    pub fn text(&self) -> String {
+        let headers = self.headers.iter().map(|h| format!("#include <{h}>\n"));
+        let functions = self.functions.iter().map(|(_, text)| format!("{text}\n"));
+        headers.chain(functions).collect()
+    }
+}
+
+/// The FNV-1a hash: stable across platforms and releases, which the standard hashers do not promise.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 /// Something whose CUDA C++ text can be spliced into a kernel.
 pub trait Source: Copy + Send + Sync + 'static {
     /// Adds the device function and all it calls to `text`; returns what to call, so that `{name}(a, b)` is an expression.
+    ///
+    /// The arguments must have exactly the types of the operands: C++ would convert others silently.
     fn source(self, text: &mut KernelText) -> String;
 }

@@ -56,20 +56,24 @@ pub trait Monoid<T: Element>: BinaryOp<T, T, Out = T> {
 
     /// `value` folded `times` times, `times >= 1`: what counting products need. Defaults to repeated calls by doubling.
     fn repeat(self, value: T, times: u64) -> T {
-        debug_assert!(times >= 1);
-        // value^(2^k) by doubling, so that a hub's count costs its logarithm
-        let (mut power, mut left, mut total) = (value, times, None);
-        while left > 0 {
-            if left & 1 == 1 {
-                total = Some(total.map_or(power, |t| self.call(t, power)));
-            }
-            left >>= 1;
-            if left > 0 {
-                power = self.call(power, power);
-            }
-        }
-        total.unwrap_or(value)
+        doubled(value, times, |a, b| self.call(a, b))
     }
+}
+
+/// `value` folded `times` times: powers by doubling, so that a hub's count costs its logarithm.
+pub(crate) fn doubled<T: Copy>(value: T, times: u64, call: impl Fn(T, T) -> T) -> T {
+    debug_assert!(times >= 1);
+    let (mut power, mut left, mut total) = (value, times, None);
+    while left > 0 {
+        if left & 1 == 1 {
+            total = Some(total.map_or(power, |t| call(t, power)));
+        }
+        left >>= 1;
+        if left > 0 {
+            power = call(power, power);
+        }
+    }
+    total.unwrap_or(value)
 }
 
 /// A monoid that folds and an operator that multiplies: `X` is the vector's element, `A` the matrix's entry.

@@ -1,0 +1,75 @@
+//! An operator with one operand fixed.
+
+use crate::{BinaryOp, Element, KernelText, Source, UnaryOp};
+
+/// A binary operator whose second operand is fixed: what [`Bind::bind`] returns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bound<F, B> {
+    op: F,
+    value: B,
+}
+
+/// A binary operator whose first operand is fixed: what [`Bind::bind_first`] returns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BoundFirst<F, A> {
+    op: F,
+    value: A,
+}
+
+/// Fixes an operand of a binary operator, which makes it a [`UnaryOp`]; kernels get the value as a constant.
+///
+/// ```
+/// use vxm_semiring::{Bind, GT, MINUS, UnaryOp};
+/// assert!(GT.bind(3u32).call(4));
+/// assert_eq!(MINUS.bind_first(10).call(4), 6);
+/// ```
+pub trait Bind: Source {
+    /// `|a| op(a, value)`.
+    fn bind<B: Element>(self, value: B) -> Bound<Self, B> {
+        Bound { op: self, value }
+    }
+
+    /// `|b| op(value, b)`.
+    fn bind_first<A: Element>(self, value: A) -> BoundFirst<Self, A> {
+        BoundFirst { op: self, value }
+    }
+}
+impl<F: Source> Bind for F {}
+
+/// Defines the device function that returns `call`, in which `x` stands for its operand.
+fn define<V: Element>(text: &mut KernelText, call: String) -> String {
+    V::declare(text);
+    text.define_hashed("bound", |name| {
+        format!("template <class X> VXM_FN auto {name}(X x) {{ return {call}; }}")
+    })
+}
+
+impl<F: Source, B: Element> Source for Bound<F, B> {
+    fn source(self, text: &mut KernelText) -> String {
+        let call = format!("{}(x, {})", self.op.source(text), self.value.literal());
+        define::<B>(text, call)
+    }
+}
+
+impl<F: Source, A: Element> Source for BoundFirst<F, A> {
+    fn source(self, text: &mut KernelText) -> String {
+        let call = format!("{}({}, x)", self.op.source(text), self.value.literal());
+        define::<A>(text, call)
+    }
+}
+
+impl<F: BinaryOp<A, B>, A: Element, B: Element> UnaryOp<A> for Bound<F, B> {
+    type Out = F::Out;
+    #[inline(always)]
+    fn call(self, a: A) -> F::Out {
+        self.op.call(a, self.value)
+    }
+}
+
+impl<F: BinaryOp<A, B>, A: Element, B: Element> UnaryOp<B> for BoundFirst<F, A> {
+    type Out = F::Out;
+    #[inline(always)]
+    fn call(self, b: B) -> F::Out {
+        self.op.call(self.value, b)
+    }
+}

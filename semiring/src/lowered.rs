@@ -1,0 +1,372 @@
+//! The one set of operations that both sides of an operator are lowered to: the same bits on every device.
+//!
+//! Every operation is total, none panics:
+//! - integers wrap; `x / 0` is `0` and `x % 0` is `x`, so that `x == (x / y) * y + x % y` always; `MIN / -1` wraps;
+//! - shifts use the count modulo the width;
+//! - floats are IEEE 754, rounded once to nearest even, never contracted to a fused multiply-add (NVRTC: `--fmad=false`);
+//!   16-bit floats compute in `f32` and round back;
+//! - `min` and `max` prefer a number to a NaN, and order `-0.0` below `+0.0`: they commute bit for bit;
+//! - casts do what `as` does: integers wrap, floats saturate, NaN becomes 0; casts to 16-bit floats go by way of `f32`;
+//! - the sign and payload of a NaN are nobody's business: no operation reads them, and [`Element::bits`] hides them.
+//!
+//! `#[op]` writes these calls for you; [`PRELUDE`] is the same set in CUDA C++.
+
+use half::{bf16, f16};
+
+use crate::{Element, Scalar};
+
+/// The operations in CUDA C++, in `namespace vxm`: what [`KernelText::prelude`](crate::KernelText::prelude) adds.
+pub const PRELUDE: &str = include_str!("prelude.cuh");
+
+/// Declares a trait of associated functions over `Self`, and the free function that callers use for each.
+macro_rules! operations {
+    ($($(#[$about:meta])* $trait:ident: $super:path { $(
+        $(#[$doc:meta])* $name:ident($($arg:ident),* $(; $more:ident: $ty:ty)?) -> $out:ident;
+    )* })*) => {$(
+        $(#[$about])*
+        pub trait $trait: $super {
+            $($(#[$doc])* fn $name($($arg: Self,)* $($more: $ty)?) -> $out;)*
+        }
+        $(operations!(@free $trait $(#[$doc])* $name($($arg),* $(; $more: $ty)?) -> $out);)*
+    )*};
+    (@free $trait:ident $(#[$doc:meta])* $name:ident($($arg:ident),* $(; $more:ident: $ty:ty)?) -> Self) => {
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name<T: $trait>($($arg: T,)* $($more: $ty)?) -> T {
+            <T as $trait>::$name($($arg,)* $($more)?)
+        }
+    };
+    (@free $trait:ident $(#[$doc:meta])* $name:ident($($arg:ident),*) -> $out:ident) => {
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name<T: $trait>($($arg: T),*) -> $out {
+            <T as $trait>::$name($($arg),*)
+        }
+    };
+}
+
+operations! {
+    /// The least and the greater of two, for every scalar.
+    Ordered: Scalar {
+        /// The lesser; a number rather than NaN, `-0.0` rather than `+0.0`.
+        min(a, b) -> Self;
+        /// The greater; a number rather than NaN, `+0.0` rather than `-0.0`.
+        max(a, b) -> Self;
+    }
+    /// Arithmetic: every scalar but `bool`.
+    Number: Numeric {
+        /// `a + b`.
+        add(a, b) -> Self;
+        /// `a - b`.
+        sub(a, b) -> Self;
+        /// `a * b`.
+        mul(a, b) -> Self;
+        /// `a / b`; of integers, 0 where `b` is 0.
+        div(a, b) -> Self;
+        /// `a % b`, with the sign of `a`; of integers, `a` where `b` is 0.
+        rem(a, b) -> Self;
+        /// `-a`; of unsigned integers, modulo their width.
+        neg(a) -> Self;
+        /// The magnitude; of the least signed integer, itself.
+        abs(a) -> Self;
+    }
+    /// Operations on bits: integers and `bool`.
+    Bits: Scalar {
+        /// `a & b`.
+        bitand(a, b) -> Self;
+        /// `a | b`.
+        bitor(a, b) -> Self;
+        /// `a ^ b`.
+        bitxor(a, b) -> Self;
+        /// `!a`.
+        not(a) -> Self;
+    }
+    /// What only integers do.
+    Integer: IntegerNumber {
+        /// `a + b`, at most the greatest and at least the least value.
+        saturating_add(a, b) -> Self;
+        /// `a - b`, at most the greatest and at least the least value.
+        saturating_sub(a, b) -> Self;
+        /// `a` to the power of `n`, wrapping.
+        pow(a; n: u32) -> Self;
+        /// `a` with its bits rotated towards the high end.
+        rotate_left(a; by: u32) -> Self;
+        /// `a` with its bits rotated towards the low end.
+        rotate_right(a; by: u32) -> Self;
+        /// How many bits are set.
+        count_ones(a) -> u32;
+        /// How many bits are clear.
+        count_zeros(a) -> u32;
+        /// How many bits are clear above the highest set one.
+        leading_zeros(a) -> u32;
+        /// How many bits are set above the highest clear one.
+        leading_ones(a) -> u32;
+        /// How many bits are clear below the lowest set one.
+        trailing_zeros(a) -> u32;
+        /// How many bits are set below the lowest clear one.
+        trailing_ones(a) -> u32;
+    }
+    /// What only floats do.
+    Float: Number {
+        /// The square root, correctly rounded.
+        sqrt(a) -> Self;
+        /// The greatest whole number not above.
+        floor(a) -> Self;
+        /// The least whole number not below.
+        ceil(a) -> Self;
+        /// The whole part.
+        trunc(a) -> Self;
+        /// Whether `a` is NaN.
+        is_nan(a) -> bool;
+        /// Whether `a` is neither infinite nor NaN.
+        is_finite(a) -> bool;
+        /// Whether `a` is infinite.
+        is_infinite(a) -> bool;
+    }
+}
+
+/// What a number is beside its arithmetic.
+pub trait Numeric: Ordered + num_traits::Zero + num_traits::One {
+    /// Whether sums and products are associative, bit for bit: integers' are, floats' are not.
+    const EXACT: bool;
+    /// The identity of addition: `0`, for floats `-0.0`, as `0.0 + -0.0` is `0.0`.
+    const NOTHING: Self;
+    /// What no factor changes: `0` for integers, none for floats.
+    const ANNIHILATOR: Option<Self>;
+
+    /// `value` added up `times` times, where that needs no loop.
+    fn multiple(value: Self, times: u64) -> Option<Self>;
+}
+
+/// What an integer is beside its arithmetic.
+pub trait IntegerNumber: Number + Bits {
+    /// All bits set.
+    const ALL: Self;
+    /// `a` with its bits moved up by `by` modulo the width.
+    fn shl(a: Self, by: u32) -> Self;
+    /// `a` with its bits moved down by `by` modulo the width; the sign fills a signed integer's.
+    fn shr(a: Self, by: u32) -> Self;
+}
+
+/// `a as To`.
+pub trait CastTo<To>: Scalar {
+    /// Casts.
+    fn cast(self) -> To;
+}
+
+/// `a as To`: integers wrap, floats saturate with NaN to 0, what goes to a 16-bit float goes by way of `f32`.
+///
+/// ```
+/// use vxm_semiring::lowered::cast;
+/// assert_eq!((cast::<u8, _>(300.0f32), cast::<u8, _>(300u32), cast::<i32, _>(f32::NAN)), (255, 44, 0));
+/// ```
+#[inline(always)]
+pub fn cast<To, From: CastTo<To>>(a: From) -> To {
+    a.cast()
+}
+
+/// `a << by`, the count modulo the width.
+#[inline(always)]
+pub fn shl<T: Integer, By: CastTo<u32>>(a: T, by: By) -> T {
+    T::shl(a, by.cast())
+}
+
+/// `a >> by`, the count modulo the width.
+#[inline(always)]
+pub fn shr<T: Integer, By: CastTo<u32>>(a: T, by: By) -> T {
+    T::shr(a, by.cast())
+}
+
+macro_rules! comparisons {
+    ($($(#[$doc:meta])* $name:ident $op:tt;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name<T: Scalar>(a: T, b: T) -> bool {
+            a $op b
+        }
+    )*};
+}
+comparisons! {
+    /// `a == b`.
+    eq ==;
+    /// `a != b`.
+    ne !=;
+    /// `a < b`.
+    lt <;
+    /// `a <= b`.
+    le <=;
+    /// `a > b`.
+    gt >;
+    /// `a >= b`.
+    ge >=;
+}
+
+/// Writes associated functions that take `$t`s.
+macro_rules! define {
+    ($t:ty: $($name:ident($($arg:ident),* $(; $more:ident)?) -> $out:ty = $body:expr;)*) => {$(
+        #[inline(always)]
+        fn $name($($arg: $t,)* $($more: u32)?) -> $out {
+            $body
+        }
+    )*};
+}
+
+macro_rules! ordered {
+    ($($t:ty)*) => {$(
+        impl Ordered for $t {
+            define! { $t:
+                min(a, b) -> $t = if b < a { b } else { a };
+                max(a, b) -> $t = if b > a { b } else { a };
+            }
+        }
+        impl Bits for $t {
+            define! { $t:
+                bitand(a, b) -> $t = a & b;
+                bitor(a, b) -> $t = a | b;
+                bitxor(a, b) -> $t = a ^ b;
+                not(a) -> $t = !a;
+            }
+        }
+    )*};
+}
+ordered!(bool i8 i16 i32 i64 u8 u16 u32 u64);
+
+macro_rules! integers {
+    ($($abs:ident: $($t:ty)*;)*) => {$($(
+        impl Numeric for $t {
+            const EXACT: bool = true;
+            const NOTHING: Self = 0;
+            const ANNIHILATOR: Option<Self> = Some(0);
+            #[inline(always)]
+            fn multiple(value: Self, times: u64) -> Option<Self> {
+                Some(value.wrapping_mul(times as $t))
+            }
+        }
+        impl Number for $t {
+            define! { $t:
+                add(a, b) -> $t = a.wrapping_add(b);
+                sub(a, b) -> $t = a.wrapping_sub(b);
+                mul(a, b) -> $t = a.wrapping_mul(b);
+                div(a, b) -> $t = if b == 0 { 0 } else { a.wrapping_div(b) };
+                rem(a, b) -> $t = if b == 0 { a } else { a.wrapping_rem(b) };
+                neg(a) -> $t = a.wrapping_neg();
+                abs(a) -> $t = integers!(@$abs a);
+            }
+        }
+        impl IntegerNumber for $t {
+            const ALL: Self = !0;
+            define! { $t:
+                shl(a; by) -> $t = a.wrapping_shl(by);
+                shr(a; by) -> $t = a.wrapping_shr(by);
+            }
+        }
+        impl Integer for $t {
+            define! { $t:
+                saturating_add(a, b) -> $t = a.saturating_add(b);
+                saturating_sub(a, b) -> $t = a.saturating_sub(b);
+                pow(a; n) -> $t = a.wrapping_pow(n);
+                rotate_left(a; by) -> $t = a.rotate_left(by);
+                rotate_right(a; by) -> $t = a.rotate_right(by);
+                count_ones(a) -> u32 = a.count_ones();
+                count_zeros(a) -> u32 = a.count_zeros();
+                leading_zeros(a) -> u32 = a.leading_zeros();
+                leading_ones(a) -> u32 = a.leading_ones();
+                trailing_zeros(a) -> u32 = a.trailing_zeros();
+                trailing_ones(a) -> u32 = a.trailing_ones();
+            }
+        }
+    )*)*};
+    (@signed $a:ident) => { $a.wrapping_abs() };
+    (@unsigned $a:ident) => { $a };
+}
+integers! { signed: i8 i16 i32 i64; unsigned: u8 u16 u32 u64; }
+
+macro_rules! floats {
+    ($($t:ty, $minus_zero:expr, $up:ident, $down:expr;)*) => {$(
+        impl Ordered for $t {
+            define! { $t:
+                min(a, b) -> $t =
+                    if a < b || b.is_nan() || (a == b && (a != Self::ZERO || a.is_sign_negative())) { a } else { b };
+                max(a, b) -> $t =
+                    if a > b || b.is_nan() || (a == b && (a != Self::ZERO || a.is_sign_positive())) { a } else { b };
+            }
+        }
+        impl Numeric for $t {
+            const EXACT: bool = false;
+            const NOTHING: Self = $minus_zero;
+            const ANNIHILATOR: Option<Self> = None;
+            #[inline(always)]
+            fn multiple(_: Self, _: u64) -> Option<Self> {
+                None
+            }
+        }
+        impl Number for $t {
+            define! { $t:
+                add(a, b) -> $t = a + b;
+                sub(a, b) -> $t = a - b;
+                mul(a, b) -> $t = a * b;
+                div(a, b) -> $t = a / b;
+                rem(a, b) -> $t = a % b;
+                neg(a) -> $t = -a;
+                abs(a) -> $t = $down($up::from(a).abs());
+            }
+        }
+        impl Float for $t {
+            define! { $t:
+                sqrt(a) -> $t = $down($up::from(a).sqrt());
+                floor(a) -> $t = $down($up::from(a).floor());
+                ceil(a) -> $t = $down($up::from(a).ceil());
+                trunc(a) -> $t = $down($up::from(a).trunc());
+                is_nan(a) -> bool = a.is_nan();
+                is_finite(a) -> bool = a.is_finite();
+                is_infinite(a) -> bool = a.is_infinite();
+            }
+        }
+    )*};
+}
+floats! {
+    f16, f16::NEG_ZERO, f32, f16::from_f32;
+    bf16, bf16::NEG_ZERO, f32, bf16::from_f32;
+    f32, -0.0, f32, core::convert::identity;
+    f64, -0.0, f64, core::convert::identity;
+}
+
+macro_rules! casts {
+    ($($from:ty: |$a:ident| $plain:expr;)*) => {$(
+        casts!(@to $from, |$a| $plain, i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
+        impl CastTo<f16> for $from {
+            #[inline(always)]
+            fn cast(self) -> f16 {
+                let $a = self;
+                f16::from_f32($plain as f32)
+            }
+        }
+        impl CastTo<bf16> for $from {
+            #[inline(always)]
+            fn cast(self) -> bf16 {
+                let $a = self;
+                bf16::from_f32($plain as f32)
+            }
+        }
+    )*};
+    (@to $from:ty, |$a:ident| $plain:expr, $($to:ty)*) => {$(
+        impl CastTo<$to> for $from {
+            #[inline(always)]
+            fn cast(self) -> $to {
+                let $a = self;
+                $plain as $to
+            }
+        }
+    )*};
+}
+casts! {
+    i8: |a| a; i16: |a| a; i32: |a| a; i64: |a| a; u8: |a| a; u16: |a| a; u32: |a| a; u64: |a| a;
+    f32: |a| a; f64: |a| a; bool: |a| u8::from(a); f16: |a| a.to_f32(); bf16: |a| a.to_f32();
+}
+
+impl CastTo<bool> for bool {
+    #[inline(always)]
+    fn cast(self) -> bool {
+        self
+    }
+}

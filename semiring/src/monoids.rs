@@ -1,0 +1,90 @@
+//! Which built-in operators fold, and what they start from and stop at.
+
+use crate::lowered::{Integer, Number, Ordered};
+use crate::operators::{
+    Any, Band, Bor, Bxnor, Bxor, Land, Lor, Lxnor, Lxor, Max, Min, Plus, Times,
+};
+use crate::traits::doubled;
+use crate::{BinaryOp, Element, Monoid};
+
+/// Integers are exact; of floats the sums depend on the order, and the identity is `-0.0`, which alone leaves `-0.0` as it is.
+impl<T: Number> Monoid<T> for Plus {
+    const IDENTITY: T = T::NOTHING;
+    const EXACT: bool = T::EXACT;
+    fn repeat(self, value: T, times: u64) -> T {
+        T::multiple(value, times).unwrap_or_else(|| doubled(value, times, |a, b| self.call(a, b)))
+    }
+}
+
+impl<T: Number> Monoid<T> for Times {
+    const IDENTITY: T = T::ONE;
+    const TERMINAL: Option<T> = T::ANNIHILATOR;
+    const EXACT: bool = T::EXACT;
+}
+
+/// Declares monoids in which folding a value with itself changes nothing.
+macro_rules! idempotent {
+    ($($op:ident<$t:ident: $bound:ident> $identity:expr, $terminal:expr;)*) => {$(
+        impl<$t: $bound> Monoid<$t> for $op {
+            const IDENTITY: $t = $identity;
+            const TERMINAL: Option<$t> = Some($terminal);
+            #[inline(always)]
+            fn repeat(self, value: $t, _: u64) -> $t {
+                value
+            }
+        }
+    )*};
+    ($($op:ident, $identity:expr, $terminal:expr;)*) => {$(
+        impl Monoid<bool> for $op {
+            const IDENTITY: bool = $identity;
+            const TERMINAL: Option<bool> = Some($terminal);
+            #[inline(always)]
+            fn repeat(self, value: bool, _: u64) -> bool {
+                value
+            }
+        }
+    )*};
+}
+idempotent! {
+    Min<T: Ordered> T::GREATEST, T::LEAST;
+    Max<T: Ordered> T::LEAST, T::GREATEST;
+    Bor<T: Integer> T::ZERO, T::ALL;
+    Band<T: Integer> T::ALL, T::ZERO;
+}
+idempotent! {
+    Lor, false, true;
+    Land, true, false;
+}
+
+/// Declares monoids in which folding a value with itself gives the identity.
+macro_rules! involutory {
+    ($($op:ident<$($t:ident: $bound:ident)?> $ty:ty, $identity:expr;)*) => {$(
+        impl$(<$t: $bound>)? Monoid<$ty> for $op {
+            const IDENTITY: $ty = $identity;
+            #[inline(always)]
+            fn repeat(self, value: $ty, times: u64) -> $ty {
+                if times % 2 == 1 { value } else { Self::IDENTITY }
+            }
+        }
+    )*};
+}
+involutory! {
+    Bxor<T: Integer> T, T::ZERO;
+    Bxnor<T: Integer> T, T::ALL;
+    Lxor<> bool, false;
+    Lxnor<> bool, true;
+}
+
+/// Every value is terminal: the first product decides. The identity is nominal and obeys no law, as `any` with nothing is
+/// nothing: folds start from their first product, here as everywhere.
+impl<T: Element> Monoid<T> for Any {
+    const IDENTITY: T = T::ZERO;
+    #[inline(always)]
+    fn is_terminal(_: T) -> bool {
+        true
+    }
+    #[inline(always)]
+    fn repeat(self, value: T, _: u64) -> T {
+        value
+    }
+}

@@ -1,0 +1,245 @@
+// The operations of vxm_semiring::lowered in CUDA C++: same names, same results. Compile with --fmad=false.
+// Integer arithmetic goes through an unsigned type of at least 32 bits and back, so that neither promotion nor signed
+// overflow decides anything. The 16-bit floats exist where their headers were included first.
+#define VXM_FN __device__ __forceinline__
+
+struct vxm_unit {};
+
+namespace vxm {
+
+template <bool big> struct wide_of { typedef unsigned int type; };
+template <> struct wide_of<true> { typedef unsigned long long type; };
+template <class T> using wide = typename wide_of<(sizeof(T) > 4)>::type;
+
+template <class T> struct limits {
+    static const bool sign = (T)-1 < (T)0;
+    static const int bits = 8 * sizeof(T);
+    static const int spare = 8 * sizeof(wide<T>) - bits;
+};
+template <class T> VXM_FN T least() { return limits<T>::sign ? (T)((wide<T>)1 << (limits<T>::bits - 1)) : (T)0; }
+template <class T> VXM_FN T greatest() { return (T)(~(wide<T>)0 >> (limits<T>::spare + limits<T>::sign)); }
+
+// A value from its bits.
+template <class T> VXM_FN T bits(unsigned long long b);
+template <> VXM_FN float bits<float>(unsigned long long b) {
+    union { unsigned int bits; float value; } u;
+    u.bits = (unsigned int)b;
+    return u.value;
+}
+template <> VXM_FN double bits<double>(unsigned long long b) {
+    union { unsigned long long bits; double value; } u;
+    u.bits = b;
+    return u.value;
+}
+
+// Integers.
+template <class T> VXM_FN T add(T a, T b) { return (T)((wide<T>)a + (wide<T>)b); }
+template <class T> VXM_FN T sub(T a, T b) { return (T)((wide<T>)a - (wide<T>)b); }
+template <class T> VXM_FN T mul(T a, T b) { return (T)((wide<T>)a * (wide<T>)b); }
+template <class T> VXM_FN T neg(T a) { return (T)((wide<T>)0 - (wide<T>)a); }
+template <class T> VXM_FN T div(T a, T b) {
+    if (b == (T)0) return (T)0;
+    if (limits<T>::sign && b == (T)-1) return neg(a);
+    return (T)(a / b);
+}
+template <class T> VXM_FN T rem(T a, T b) {
+    if (b == (T)0) return a;
+    if (limits<T>::sign && b == (T)-1) return (T)0;
+    return (T)(a % b);
+}
+template <class T> VXM_FN T abs(T a) { return a < (T)0 ? neg(a) : a; }
+template <class T> VXM_FN T min(T a, T b) { return b < a ? b : a; }
+template <class T> VXM_FN T max(T a, T b) { return b > a ? b : a; }
+template <class T> VXM_FN T saturating_add(T a, T b) {
+    if (b >= (T)0) return a > sub(greatest<T>(), b) ? greatest<T>() : add(a, b);
+    return a < sub(least<T>(), b) ? least<T>() : add(a, b);
+}
+template <class T> VXM_FN T saturating_sub(T a, T b) {
+    if (b >= (T)0) return a < add(least<T>(), b) ? least<T>() : sub(a, b);
+    return a > add(greatest<T>(), b) ? greatest<T>() : sub(a, b);
+}
+template <class T> VXM_FN T pow(T a, unsigned int n) {
+    T r = (T)1;
+    for (; n > 0; n >>= 1, a = mul(a, a))
+        if (n & 1) r = mul(r, a);
+    return r;
+}
+template <class T> VXM_FN T bitand_(T a, T b) { return (T)((wide<T>)a & (wide<T>)b); }
+template <class T> VXM_FN T bitor_(T a, T b) { return (T)((wide<T>)a | (wide<T>)b); }
+template <class T> VXM_FN T bitxor_(T a, T b) { return (T)((wide<T>)a ^ (wide<T>)b); }
+template <class T> VXM_FN T not_(T a) { return (T)~(wide<T>)a; }
+VXM_FN bool not_(bool a) { return !a; }
+template <class T> VXM_FN T bitxnor(T a, T b) { return not_(bitxor_(a, b)); }
+template <class T, class U> VXM_FN T shl(T a, U by) {
+    return (T)((wide<T>)a << ((unsigned int)by & (limits<T>::bits - 1)));
+}
+template <class T, class U> VXM_FN T shr(T a, U by) { return (T)(a >> ((unsigned int)by & (limits<T>::bits - 1))); }
+template <class T> VXM_FN T rotate_left(T a, unsigned int by) {
+    wide<T> u = ((wide<T>)a << limits<T>::spare) >> limits<T>::spare;
+    by &= limits<T>::bits - 1;
+    return by ? (T)(u << by | u >> (limits<T>::bits - by)) : a;
+}
+template <class T> VXM_FN T rotate_right(T a, unsigned int by) { return rotate_left(a, limits<T>::bits - by); }
+
+#ifdef __CUDA_ARCH__
+VXM_FN int popc(unsigned int u) { return __popc(u); }
+VXM_FN int popc(unsigned long long u) { return __popcll(u); }
+VXM_FN int clz(unsigned int u) { return __clz((int)u); }
+VXM_FN int clz(unsigned long long u) { return __clzll((long long)u); }
+VXM_FN int ffs(unsigned int u) { return __ffs((int)u); }
+VXM_FN int ffs(unsigned long long u) { return __ffsll((long long)u); }
+#else
+VXM_FN int popc(unsigned int u) { return __builtin_popcount(u); }
+VXM_FN int popc(unsigned long long u) { return __builtin_popcountll(u); }
+VXM_FN int clz(unsigned int u) { return u ? __builtin_clz(u) : 32; }
+VXM_FN int clz(unsigned long long u) { return u ? __builtin_clzll(u) : 64; }
+VXM_FN int ffs(unsigned int u) { return __builtin_ffs((int)u); }
+VXM_FN int ffs(unsigned long long u) { return __builtin_ffsll((long long)u); }
+#endif
+template <class T> VXM_FN wide<T> plain(T a) { return ((wide<T>)a << limits<T>::spare) >> limits<T>::spare; }
+template <class T> VXM_FN unsigned int count_ones(T a) { return (unsigned int)popc(plain(a)); }
+template <class T> VXM_FN unsigned int count_zeros(T a) { return limits<T>::bits - count_ones(a); }
+template <class T> VXM_FN unsigned int leading_zeros(T a) { return (unsigned int)(clz(plain(a)) - limits<T>::spare); }
+template <class T> VXM_FN unsigned int leading_ones(T a) { return leading_zeros(not_(a)); }
+template <class T> VXM_FN unsigned int trailing_zeros(T a) {
+    int at = ffs(plain(a));
+    return (unsigned int)(at ? at - 1 : limits<T>::bits);
+}
+template <class T> VXM_FN unsigned int trailing_ones(T a) { return trailing_zeros(not_(a)); }
+
+// Order, for every type; the 16-bit floats' overloads stand below.
+template <class T> VXM_FN bool eq(T a, T b) { return a == b; }
+template <class T> VXM_FN bool ne(T a, T b) { return a != b; }
+template <class T> VXM_FN bool lt(T a, T b) { return a < b; }
+template <class T> VXM_FN bool le(T a, T b) { return a <= b; }
+template <class T> VXM_FN bool gt(T a, T b) { return a > b; }
+template <class T> VXM_FN bool ge(T a, T b) { return a >= b; }
+
+// Floats: NaN loses against a number, and -0 stands below +0.
+VXM_FN bool minus(float a) {
+    union { float value; unsigned int bits; } u;
+    u.value = a;
+    return u.bits >> 31;
+}
+VXM_FN bool minus(double a) {
+    union { double value; unsigned long long bits; } u;
+    u.value = a;
+    return u.bits >> 63;
+}
+#define VXM_FLOAT(T, call)                                                                                             \
+    VXM_FN T add(T a, T b) { return a + b; }                                                                           \
+    VXM_FN T sub(T a, T b) { return a - b; }                                                                           \
+    VXM_FN T mul(T a, T b) { return a * b; }                                                                           \
+    VXM_FN T div(T a, T b) { return a / b; }                                                                           \
+    VXM_FN T rem(T a, T b) { return ::call(fmod)(a, b); }                                                              \
+    VXM_FN T neg(T a) { return -a; }                                                                                   \
+    VXM_FN T abs(T a) { return ::call(fabs)(a); }                                                                      \
+    VXM_FN T min(T a, T b) { return a < b || b != b || (a == b && (a != (T)0 || minus(a))) ? a : b; }                  \
+    VXM_FN T max(T a, T b) { return a > b || b != b || (a == b && (a != (T)0 || !minus(a))) ? a : b; }                 \
+    VXM_FN T sqrt(T a) { return ::call(sqrt)(a); }                                                                     \
+    VXM_FN T floor(T a) { return ::call(floor)(a); }                                                                   \
+    VXM_FN T ceil(T a) { return ::call(ceil)(a); }                                                                     \
+    VXM_FN T trunc(T a) { return ::call(trunc)(a); }                                                                   \
+    VXM_FN bool is_nan(T a) { return a != a; }                                                                         \
+    VXM_FN bool is_finite(T a) { return a - a == (T)0; }                                                               \
+    VXM_FN bool is_infinite(T a) { return a == a && a - a != (T)0; }
+#define VXM_SINGLE(f) f##f
+#define VXM_DOUBLE(f) f
+VXM_FLOAT(float, VXM_SINGLE)
+VXM_FLOAT(double, VXM_DOUBLE)
+
+// The 16-bit floats compute in float and round back, which for these operations is rounding once.
+template <class T> VXM_FN T widen(T a) { return a; }
+#define VXM_HALF(T, up, down)                                                                                          \
+    VXM_FN float widen(T a) { return up(a); }                                                                          \
+    VXM_FN T add(T a, T b) { return down(up(a) + up(b)); }                                                             \
+    VXM_FN T sub(T a, T b) { return down(up(a) - up(b)); }                                                             \
+    VXM_FN T mul(T a, T b) { return down(up(a) * up(b)); }                                                             \
+    VXM_FN T div(T a, T b) { return down(up(a) / up(b)); }                                                             \
+    VXM_FN T rem(T a, T b) { return down(rem(up(a), up(b))); }                                                         \
+    VXM_FN T neg(T a) { return down(-up(a)); }                                                                         \
+    VXM_FN T abs(T a) { return down(abs(up(a))); }                                                                     \
+    VXM_FN T min(T a, T b) { return down(min(up(a), up(b))); }                                                         \
+    VXM_FN T max(T a, T b) { return down(max(up(a), up(b))); }                                                         \
+    VXM_FN T sqrt(T a) { return down(sqrt(up(a))); }                                                                   \
+    VXM_FN T floor(T a) { return down(floor(up(a))); }                                                                 \
+    VXM_FN T ceil(T a) { return down(ceil(up(a))); }                                                                   \
+    VXM_FN T trunc(T a) { return down(trunc(up(a))); }                                                                 \
+    VXM_FN bool is_nan(T a) { return is_nan(up(a)); }                                                                  \
+    VXM_FN bool is_finite(T a) { return is_finite(up(a)); }                                                            \
+    VXM_FN bool is_infinite(T a) { return is_infinite(up(a)); }                                                        \
+    VXM_FN bool eq(T a, T b) { return up(a) == up(b); }                                                                \
+    VXM_FN bool ne(T a, T b) { return up(a) != up(b); }                                                                \
+    VXM_FN bool lt(T a, T b) { return up(a) < up(b); }                                                                 \
+    VXM_FN bool le(T a, T b) { return up(a) <= up(b); }                                                                \
+    VXM_FN bool gt(T a, T b) { return up(a) > up(b); }                                                                 \
+    VXM_FN bool ge(T a, T b) { return up(a) >= up(b); }
+#ifdef __CUDA_FP16_TYPES_EXIST__
+template <> VXM_FN __half bits<__half>(unsigned long long b) {
+    __half_raw raw;
+    raw.x = (unsigned short)b;
+    return __half(raw);
+}
+VXM_HALF(__half, __half2float, __float2half_rn)
+#endif
+#ifdef __CUDA_BF16_TYPES_EXIST__
+template <> VXM_FN __nv_bfloat16 bits<__nv_bfloat16>(unsigned long long b) {
+    __nv_bfloat16_raw raw;
+    raw.x = (unsigned short)b;
+    return __nv_bfloat16(raw);
+}
+VXM_HALF(__nv_bfloat16, __bfloat162float, __float2bfloat16_rn)
+#endif
+
+// Casts: integers wrap, floats to integers saturate with NaN to 0, to 16-bit floats by way of float.
+template <class T> struct is_float { static const bool value = false; };
+template <> struct is_float<float> { static const bool value = true; };
+template <> struct is_float<double> { static const bool value = true; };
+template <class T, class From, bool saturating> struct convert {
+    static VXM_FN T from(From a) { return (T)a; }
+};
+template <class T, class From> struct convert<T, From, true> {
+    static VXM_FN T from(From a) {
+        // 2^bits (or half that) is exact in every float type, greatest<T>() is not
+        const From above = (From)((wide<T>)1 << (limits<T>::bits - 1)) * (limits<T>::sign ? (From)1 : (From)2);
+        const From below = limits<T>::sign ? -above : (From)0;
+        return a != a ? (T)0 : a <= below ? least<T>() : a >= above ? greatest<T>() : (T)a;
+    }
+};
+template <class T> struct narrow {
+    template <class From> static VXM_FN T from(From a) {
+        return convert<T, From, is_float<From>::value && !is_float<T>::value>::from(a);
+    }
+};
+#ifdef __CUDA_FP16_TYPES_EXIST__
+template <> struct narrow<__half> {
+    template <class From> static VXM_FN __half from(From a) { return __float2half_rn((float)a); }
+};
+#endif
+#ifdef __CUDA_BF16_TYPES_EXIST__
+template <> struct narrow<__nv_bfloat16> {
+    template <class From> static VXM_FN __nv_bfloat16 from(From a) { return __float2bfloat16_rn((float)a); }
+};
+#endif
+template <class T, class From> VXM_FN T cast(From a) { return narrow<T>::from(widen(a)); }
+
+// What the built-in operators add. A vxm_unit is the entry of a pattern: an implicit one.
+template <class A> VXM_FN A one(A) { return cast<A>(1); }
+template <class A> VXM_FN A add(A a, vxm_unit) { return add(a, one(a)); }
+template <class A> VXM_FN A mul(A a, vxm_unit) { return a; }
+template <class A> VXM_FN A rsub(A a, A b) { return sub(b, a); }
+template <class A> VXM_FN A rdiv(A a, A b) { return div(b, a); }
+template <class A> VXM_FN A inv(A a) { return div(one(a), a); }
+template <class A> VXM_FN A identity(A a) { return a; }
+template <class A, class B> VXM_FN A first(A a, B) { return a; }
+template <class A, class B> VXM_FN B second(A, B b) { return b; }
+VXM_FN bool lor(bool a, bool b) { return a || b; }
+VXM_FN bool land(bool a, bool b) { return a && b; }
+VXM_FN bool land(bool a, vxm_unit) { return a; }
+VXM_FN bool land(vxm_unit, bool b) { return b; }
+VXM_FN bool land(vxm_unit, vxm_unit) { return true; }
+template <class A> VXM_FN unsigned int row(unsigned int i, unsigned int, A) { return i; }
+template <class A> VXM_FN unsigned int column(unsigned int, unsigned int j, A) { return j; }
+VXM_FN long long diagonal(unsigned int i, unsigned int j) { return (long long)j - (long long)i; }
+
+} // namespace vxm
