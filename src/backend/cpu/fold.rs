@@ -1,0 +1,193 @@
+//! Folding the products of one row (pull), and the fixed tree for monoids that rounding makes inexact.
+
+use crate::backend::view::At;
+use crate::formats::{Csr, Tiles};
+use vxm_semiring::{BinaryOp, Element, Monoid, Semiring};
+
+/// Positions a segment of the fixed tree spans.
+pub const SEGMENT: usize = 4096;
+/// Lanes a segment longer than this many positions is dealt to.
+pub const LANES: usize = 32;
+
+/// The fixed tree: how inexact monoids (float sums) are folded, on every device, format and thread count alike.
+///
+/// `len` positions are cut into segments of [`SEGMENT`]. In a segment of at most [`LANES`] positions, the present ones are folded
+/// left to right. A longer one deals position `p` to lane `p % LANES`; each lane folds left to right, and lanes are combined
+/// pairwise, `l` with `l + 16`, then `+ 8`, `+ 4`, `+ 2`, `+ 1`. Segments are folded left to right. An absent position leaves no
+/// trace, so the tree depends on positions and presence alone.
+pub struct Tree<T, M> {
+    add: M,
+    len: usize,
+    lanes: [Option<T>; LANES],
+    total: Option<T>,
+}
+
+impl<T: Element, M: Monoid<T>> Tree<T, M> {
+    /// A tree over `len` positions.
+    pub fn new(add: M, len: usize) -> Self {
+        Self { add, len, lanes: [None; LANES], total: None }
+    }
+
+    #[inline(always)]
+    fn join(&self, a: Option<T>, b: Option<T>) -> Option<T> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(self.add.call(a, b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// Adds the element at `position`; positions ascend, absent ones may be left out.
+    #[inline(always)]
+    pub fn push(&mut self, position: usize, value: T) {
+        let segment = position / SEGMENT * SEGMENT;
+        let lane = if self.len - segment <= LANES { 0 } else { position % LANES };
+        self.lanes[lane] = self.join(self.lanes[lane], Some(value));
+    }
+
+    /// Ends a segment; to be called before the first position of the next.
+    pub fn close_segment(&mut self) {
+        let mut step = LANES / 2;
+        while step > 0 {
+            for lane in 0..step {
+                self.lanes[lane] = self.join(self.lanes[lane], self.lanes[lane + step]);
+                self.lanes[lane + step] = None;
+            }
+            step /= 2;
+        }
+        self.total = self.join(self.total, self.lanes[0]);
+        self.lanes[0] = None;
+    }
+
+    /// The fold of all that was pushed.
+    pub fn finish(mut self) -> Option<T> {
+        self.close_segment();
+        self.total
+    }
+}
+
+/// Rows of a matrix in one of its formats; what a pull product folds over.
+#[derive(Debug, Clone, Copy)]
+pub enum Rows<'a, A: Element> {
+    /// Compressed rows.
+    Csr(&'a Csr<A>),
+    /// 16 x 16 tiles; with the operand's presence bits where the product only counts.
+    Tiles(&'a Tiles<A>),
+}
+
+/// `⊕ over k of u[k] ⊗ A[row, k]`, over the entries of one row at which `u` holds an element; `None` where there is none.
+#[inline(always)]
+pub fn fold_row<X, A, S, U>(u: &U, rows: Rows<'_, A>, row: usize, ring: S) -> Option<S::Out>
+where
+    X: Element,
+    A: Element,
+    S: Semiring<X, A>,
+    U: At<T = X>,
+{
+    match rows {
+        Rows::Csr(csr) => fold_csr(u, csr, row, ring),
+        Rows::Tiles(tiles) => fold_tiles(u, tiles, row, ring),
+    }
+}
+
+#[inline(always)]
+fn fold_csr<X, A, S, U>(u: &U, csr: &Csr<A>, row: usize, ring: S) -> Option<S::Out>
+where
+    X: Element,
+    A: Element,
+    S: Semiring<X, A>,
+    U: At<T = X>,
+{
+    let (columns, weights) = csr.row(row);
+    let (add, mul) = (ring.add(), ring.mul());
+    if !S::Add::EXACT {
+        let mut tree = Tree::new(add, columns.len());
+        for (p, (&k, &weight)) in columns.iter().zip(weights).enumerate() {
+            if p % SEGMENT == 0 && p > 0 {
+                tree.close_segment();
+            }
+            if let Some(x) = u.at(k as usize) {
+                tree.push(p, mul.call(x, weight));
+            }
+        }
+        return tree.finish();
+    }
+    let mut entries = columns.iter().zip(weights);
+    if u.is_full() {
+        // the common case without a presence test in the loop
+        let (&k, &weight) = entries.next()?;
+        let mut sum = mul.call(u.value(k as usize), weight);
+        for (&k, &weight) in entries {
+            if S::Add::is_terminal(sum) {
+                break;
+            }
+            sum = add.call(sum, mul.call(u.value(k as usize), weight));
+        }
+        return Some(sum);
+    }
+    let mut sum = None;
+    for (&k, &weight) in entries {
+        if let Some(x) = u.at(k as usize) {
+            let product = mul.call(x, weight);
+            let joined = sum.map_or(product, |sum| add.call(sum, product));
+            sum = Some(joined);
+            if S::Add::is_terminal(joined) {
+                break;
+            }
+        }
+    }
+    sum
+}
+
+#[inline(always)]
+fn fold_tiles<X, A, S, U>(u: &U, tiles: &Tiles<A>, row: usize, ring: S) -> Option<S::Out>
+where
+    X: Element,
+    A: Element,
+    S: Semiring<X, A>,
+    U: At<T = X>,
+{
+    let (add, mul) = (ring.add(), ring.mul());
+    if !S::Add::EXACT {
+        let mut tree = Tree::new(add, tiles.row_len(row));
+        tiles.for_each(row, |p, k, weight| {
+            if p % SEGMENT == 0 && p > 0 {
+                tree.close_segment();
+            }
+            if let Some(x) = u.at(k as usize) {
+                tree.push(p, mul.call(x, weight));
+            }
+            true
+        });
+        return tree.finish();
+    }
+    let mut sum: Option<S::Out> = None;
+    tiles.for_each(row, |_, k, weight| {
+        let Some(x) = u.at(k as usize) else { return true };
+        let product = mul.call(x, weight);
+        let joined = sum.map_or(product, |sum| add.call(sum, product));
+        sum = Some(joined);
+        !S::Add::is_terminal(joined)
+    });
+    sum
+}
+
+/// A counting product over tiles: every present pair multiplies to the same `constant`, so a row is `constant` folded as often as
+/// its bits and the operand's presence bits meet. `present` has a bit an index, 64 a word.
+#[inline(always)]
+pub fn count_row<A: Element, T: Element, M: Monoid<T>>(
+    present: &[u64],
+    tiles: &Tiles<A>,
+    row: usize,
+    add: M,
+    constant: T,
+) -> Option<T> {
+    let mut count = 0u64;
+    for (tile_column, bits) in tiles.row(row) {
+        let slice = (present[tile_column / 4] >> (16 * (tile_column % 4))) as u16;
+        count += u64::from((bits & slice).count_ones());
+        if count > 0 && M::is_terminal(constant) {
+            break;
+        }
+    }
+    (count > 0).then(|| add.repeat(constant, count))
+}

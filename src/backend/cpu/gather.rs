@@ -1,0 +1,179 @@
+//! Evaluating a view into a fresh vector, in parallel, and reducing it.
+
+use super::fold::{SEGMENT, Tree};
+use crate::backend::plan;
+use crate::backend::view::{At, Support};
+use crate::formats::bitmap::{Bitmap, ones, words};
+use crate::formats::{Sparse, Store};
+use rayon::prelude::*;
+use vxm_semiring::Monoid;
+
+/// Below this much work a loop runs on the calling thread: waking another costs more.
+pub const SEQUENTIAL: usize = 4096;
+
+/// Evaluates `view`, a vector of length `n`. O(n / 64 + the support's work) time; a list's support costs only its own.
+pub fn gather<V: At>(n: usize, view: &V) -> Store<V::T> {
+    match view.support() {
+        Support::List(list) => Store::Sparse(gather_list(n, view, list, true)),
+        Support::Bits(bits) => {
+            let count = Support::Bits(bits).count(n);
+            if plan::is_sparse(count, n) {
+                let list: Vec<u32> = ones(bits, 0).map(|i| i as u32).collect();
+                Store::Sparse(gather_list(n, view, &list, false))
+            } else {
+                gather_places(n, view, Some(bits))
+            }
+        }
+        Support::All => gather_places(n, view, None),
+    }
+}
+
+/// The elements at `list`; `own` says that the list is the view's own support.
+fn gather_list<V: At>(n: usize, view: &V, list: &[u32], own: bool) -> Sparse<V::T> {
+    let at = |(k, &i): (usize, &u32)| {
+        let value = if own { view.drawn(k, i as usize) } else { view.at(i as usize) };
+        value.map(|value| (i, value))
+    };
+    let (indices, values) = if is_small(view, list.len(), || list.iter().map(|&i| i as usize)) {
+        list.iter().enumerate().filter_map(at).unzip()
+    } else {
+        list.par_iter().enumerate().with_min_len(256).filter_map(at).unzip()
+    };
+    Sparse::new(n, indices, values)
+}
+
+/// Whether the work at `count` indices is too little to share out.
+pub fn is_small<V: At, I: Iterator<Item = usize>>(view: &V, count: usize, indices: impl Fn() -> I) -> bool {
+    if count >= SEQUENTIAL || rayon::current_num_threads() == 1 {
+        return count < SEQUENTIAL;
+    }
+    match view.work() {
+        None => true,
+        Some(work) => indices().map(|i| (work[i + 1] - work[i]) as usize).sum::<usize>() < 4 * SEQUENTIAL,
+    }
+}
+
+/// A place for every index; evaluated where `bits` is set, or everywhere.
+fn gather_places<V: At>(n: usize, view: &V, bits: Option<&[u64]>) -> Store<V::T> {
+    use vxm_semiring::Element;
+    let mut values = vec![V::T::ZERO; n];
+    let mut present = vec![0u64; words(n)];
+    let fill = |first: usize, values: &mut [V::T], present: &mut [u64]| {
+        for (w, word) in present.iter_mut().enumerate() {
+            let base = (first + w) * 64;
+            let places = &mut values[w * 64..((w + 1) * 64).min(n - first * 64)];
+            match bits {
+                Some(bits) => {
+                    for i in ones(&bits[first + w..=first + w], 0) {
+                        if let Some(value) = view.at(base + i) {
+                            places[i] = value;
+                            *word |= 1 << i;
+                        }
+                    }
+                }
+                None => {
+                    for (i, place) in places.iter_mut().enumerate() {
+                        if let Some(value) = view.at(base + i) {
+                            *place = value;
+                            *word |= 1 << i;
+                        }
+                    }
+                }
+            }
+        }
+    };
+    if n < SEQUENTIAL && view.work().is_none_or(|work| work[n] < 4 * SEQUENTIAL as u64) {
+        fill(0, &mut values, &mut present);
+    } else {
+        let cuts = chunks(n, view.work());
+        let (mut rest_values, mut rest_present) = (&mut values[..], &mut present[..]);
+        let mut pieces = Vec::with_capacity(cuts.len());
+        for cut in cuts.windows(2) {
+            let (first, end) = (cut[0], cut[1]);
+            let (v, rv) = rest_values.split_at_mut((end * 64).min(n) - first * 64);
+            let (p, rp) = rest_present.split_at_mut(end - first);
+            (rest_values, rest_present) = (rv, rp);
+            pieces.push((first, v, p));
+        }
+        pieces.into_par_iter().for_each(|(first, v, p)| fill(first, v, p));
+    }
+    let bitmap = Bitmap::new(values, present);
+    if plan::is_sparse(bitmap.nvals(), n) {
+        return Store::Sparse(Store::Bitmap(bitmap).into_sparse());
+    }
+    Store::Bitmap(bitmap)
+}
+
+/// Cuts `n` indices into chunks of about equal work, at multiples of 64: word numbers, from 0 to `words(n)`.
+fn chunks(n: usize, work: Option<&[u64]>) -> Vec<usize> {
+    let total_words = words(n);
+    let pieces = (rayon::current_num_threads() * 16).min(total_words).max(1);
+    // an index costs its work and a constant for itself
+    let cost = |word: usize| {
+        let i = (word * 64).min(n);
+        i as u64 * 2 + work.map_or(0, |work| work[i])
+    };
+    let total = cost(total_words);
+    let mut cuts = vec![0];
+    for piece in 1..pieces {
+        let target = total / pieces as u64 * piece as u64;
+        let last = cuts[cuts.len() - 1];
+        let (mut low, mut high) = (last, total_words);
+        while low < high {
+            let middle = (low + high) / 2;
+            if cost(middle) < target { low = middle + 1 } else { high = middle }
+        }
+        if low > last {
+            cuts.push(low);
+        }
+    }
+    if cuts[cuts.len() - 1] < total_words || total_words == 0 {
+        cuts.push(total_words);
+    }
+    cuts
+}
+
+/// Folds all elements of `view`, a vector of length `n`; the identity where there are none.
+///
+/// Segments of the fixed tree run in parallel, so the answer has the same bits for any number of threads.
+pub fn reduce<V: At, M: Monoid<V::T>>(n: usize, view: &V, add: M) -> V::T {
+    let join = |a: Option<V::T>, b: Option<V::T>| match (a, b) {
+        (Some(a), Some(b)) => Some(add.call(a, b)),
+        (a, b) => a.or(b),
+    };
+    // the elements of one segment of positions, folded over the fixed tree
+    let segment = |first: usize| {
+        let end = (first + SEGMENT).min(n);
+        let mut tree = Tree::new(add, end - first);
+        let mut push = |i: usize, value: Option<V::T>| {
+            if let Some(value) = value {
+                tree.push(i - first, value);
+            }
+        };
+        match view.support() {
+            Support::All => (first..end).for_each(|i| push(i, view.at(i))),
+            Support::Bits(bits) => {
+                ones(&bits[first / 64..words(end)], first / 64).for_each(|i| push(i, view.at(i)));
+            }
+            Support::List(list) => {
+                let from = list.partition_point(|&i| (i as usize) < first);
+                for (k, &i) in list.iter().enumerate().skip(from).take_while(|&(_, &i)| (i as usize) < end) {
+                    push(i as usize, view.drawn(k, i as usize));
+                }
+            }
+        }
+        tree.finish()
+    };
+    let total = if let Support::List(list) = view.support() {
+        // only the segments that hold something
+        let mut firsts: Vec<usize> = list.iter().map(|&i| i as usize / SEGMENT * SEGMENT).collect();
+        firsts.dedup();
+        firsts.into_iter().map(segment).fold(None, join)
+    } else if n <= SEGMENT {
+        segment(0)
+    } else {
+        let parts: Vec<_> = (0..n.div_ceil(SEGMENT)).into_par_iter().map(|s| segment(s * SEGMENT)).collect();
+        parts.into_iter().fold(None, join)
+    };
+    total.unwrap_or(M::IDENTITY)
+}

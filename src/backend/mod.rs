@@ -1,0 +1,6 @@
+//! Where operators run: the [`view`] contract, the [`plan`] that chooses, the [`reference`] that defines, and the [`cpu`].
+
+pub mod cpu;
+pub mod plan;
+pub mod reference;
+pub mod view;

@@ -1,0 +1,228 @@
+//! Sizes in, decisions out: direction, format and strategy of a product, and when a vector is kept sparse.
+//!
+//! Nothing here reads an element, so every decision is testable without data or device. Each says why.
+
+use std::cell::Cell;
+
+/// Which way a product runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Each element of the vector is sent along its row, products are folded where they land.
+    Push,
+    /// Each wanted element of the result gathers along its column.
+    Pull,
+}
+
+/// How a matrix is stored for a product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Compressed sparse rows.
+    Csr,
+    /// 16 x 16 tiles of bits.
+    Tiles,
+}
+
+/// How the chosen direction and format are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Strategy {
+    /// Fold each wanted row, stopping at a terminal value.
+    FoldRows,
+    /// Count where bits of a tile-row and of the vector meet.
+    CountTiles,
+    /// Scatter products to their columns.
+    Scatter,
+}
+
+/// What a product's plan depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct Sizes {
+    /// Entries of the matrix.
+    pub entries: u64,
+    /// Length of the result.
+    pub length: usize,
+    /// Elements of the result that the mask wants, at most.
+    pub wanted: usize,
+    /// Elements of the vector, at most.
+    pub elements: usize,
+    /// Whether the vector is stored as a list, so that pull must first give it a place for every index.
+    pub listed: bool,
+    /// Entries in the rows of the vector's elements, where counting them is cheap.
+    pub push_entries: Option<u64>,
+    /// Whether the monoid is associative bit for bit.
+    pub exact: bool,
+    /// Whether the monoid has a terminal value, so that rows may end early.
+    pub terminal: bool,
+    /// Whether all products of the semiring are the same value.
+    pub counting: bool,
+    /// Entries a stored tile, where tiles exist and can hold the matrix's values.
+    pub fill: Option<f64>,
+}
+
+/// What was decided, and why.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Plan {
+    /// Push or pull.
+    pub direction: Direction,
+    /// The matrix's format.
+    pub format: Format,
+    /// How it runs.
+    pub strategy: Strategy,
+    /// The reason, for the log.
+    pub why: &'static str,
+}
+
+/// Choices that tests and benches impose on the plan.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Forced {
+    /// Impose a direction.
+    pub direction: Option<Direction>,
+    /// Impose a format.
+    pub format: Option<Format>,
+}
+
+thread_local! {
+    static FORCED: Cell<Forced> = const { Cell::new(Forced { direction: None, format: None }) };
+}
+
+/// Runs `f` with choices imposed on every plan that this thread makes.
+///
+/// ```
+/// use vxm::backend::plan::{Direction, Forced, force};
+/// use vxm::prelude::*;
+///
+/// let a = Matrix::undirected(3, &[(0, 1), (1, 2)])?;
+/// let key = Vector::from_dense(vec![5u32, 9, 2]);
+/// let push = Forced { direction: Some(Direction::Push), ..Forced::default() };
+/// assert_eq!(force(push, || key.vxm(&a, MAX_FIRST).eval())?, key.vxm(&a, MAX_FIRST).eval()?);
+/// # Ok::<(), vxm::Error>(())
+/// ```
+pub fn force<R>(choices: Forced, f: impl FnOnce() -> R) -> R {
+    struct Restore(Forced);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            FORCED.set(self.0);
+        }
+    }
+    let _restore = Restore(FORCED.replace(choices));
+    f()
+}
+
+/// The choices imposed on this thread.
+pub fn forced() -> Forced {
+    FORCED.get()
+}
+
+/// Mean entries a tile from which counting over tiles moves fewer bytes than CSR: 36 bytes a tile, 4 an entry.
+pub const TILE_FILL: f64 = 9.0;
+
+/// An entry pushed costs about this many entries pulled: a scattered write, and sorting what was touched.
+const PUSH_COST: u64 = 4;
+
+/// An early exit visits about this fraction of a row.
+const EARLY_EXIT: u64 = 4;
+
+/// Plans one vector-matrix product.
+pub fn product(sizes: &Sizes, forced: Forced) -> Plan {
+    let (direction, why) = direction(sizes, forced.direction);
+    if direction == Direction::Push {
+        return Plan { direction, format: Format::Csr, strategy: Strategy::Scatter, why };
+    }
+    let tiles = match (forced.format, sizes.fill) {
+        (Some(Format::Csr), _) | (_, None) => false,
+        (Some(Format::Tiles), Some(_)) => true,
+        (None, Some(fill)) => sizes.counting && fill >= TILE_FILL,
+    };
+    if !tiles {
+        let why = match forced.format {
+            Some(Format::Tiles) => "tiles hold patterns and f16 weights only",
+            _ => why,
+        };
+        return Plan { direction, format: Format::Csr, strategy: Strategy::FoldRows, why };
+    }
+    if sizes.counting {
+        let why = if forced.format.is_some() { "tiles were forced" } else { "full tiles: fewer bytes than CSR" };
+        return Plan { direction, format: Format::Tiles, strategy: Strategy::CountTiles, why };
+    }
+    Plan { direction, format: Format::Tiles, strategy: Strategy::FoldRows, why: "tiles were forced" }
+}
+
+fn direction(sizes: &Sizes, forced: Option<Direction>) -> (Direction, &'static str) {
+    if !sizes.exact {
+        // push would fold in an order that depends on the vector's format
+        return (Direction::Pull, "an inexact monoid folds over its fixed tree");
+    }
+    if let Some(direction) = forced {
+        return (direction, "forced");
+    }
+    let Some(push) = sizes.push_entries else {
+        return (Direction::Pull, "the vector is dense");
+    };
+    let push = push * PUSH_COST + sizes.elements as u64;
+    let rows = sizes.wanted as u64;
+    let mut pull = (sizes.entries as u128 * u128::from(rows) / (sizes.length.max(1) as u128)) as u64;
+    if sizes.terminal {
+        pull /= EARLY_EXIT;
+    }
+    pull += rows;
+    if sizes.listed {
+        pull += sizes.length as u64 / 8;
+    }
+    if push < pull {
+        (Direction::Push, "the vector's rows hold fewer entries than the wanted columns")
+    } else {
+        (Direction::Pull, "the wanted columns hold fewer entries than the vector's rows")
+    }
+}
+
+/// Whether a vector of length `n` with `nvals` elements is better kept as a sorted list.
+pub fn is_sparse(nvals: usize, n: usize) -> bool {
+    nvals < n / 32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZES: Sizes = Sizes {
+        entries: 1 << 20,
+        length: 1 << 16,
+        wanted: 1 << 16,
+        elements: 10,
+        listed: true,
+        push_entries: Some(160),
+        exact: true,
+        terminal: false,
+        counting: false,
+        fill: None,
+    };
+
+    #[test]
+    fn a_few_elements_are_pushed_and_many_pulled() {
+        assert_eq!(product(&SIZES, Forced::default()).direction, Direction::Push);
+        let dense = Sizes { push_entries: None, ..SIZES };
+        assert_eq!(product(&dense, Forced::default()).direction, Direction::Pull);
+        let few_wanted = Sizes { wanted: 1, push_entries: Some(1 << 19), ..SIZES };
+        assert_eq!(product(&few_wanted, Forced::default()).direction, Direction::Pull);
+    }
+
+    #[test]
+    fn a_float_sum_is_never_pushed() {
+        let push = Forced { direction: Some(Direction::Push), format: None };
+        let plan = product(&Sizes { exact: false, ..SIZES }, push);
+        assert_eq!((plan.direction, plan.why), (Direction::Pull, "an inexact monoid folds over its fixed tree"));
+    }
+
+    #[test]
+    fn tiles_are_counted_where_they_are_full_and_the_product_counts() {
+        let mut sizes = Sizes { push_entries: None, counting: true, fill: Some(16.0), ..SIZES };
+        assert_eq!(product(&sizes, Forced::default()).strategy, Strategy::CountTiles);
+        sizes.fill = Some(1.1);
+        assert_eq!(product(&sizes, Forced::default()).format, Format::Csr);
+        let tiles = Forced { format: Some(Format::Tiles), direction: None };
+        assert_eq!(product(&sizes, tiles).strategy, Strategy::CountTiles);
+        sizes.counting = false;
+        assert_eq!(product(&sizes, tiles).strategy, Strategy::FoldRows);
+        sizes.fill = None;
+        assert_eq!(product(&sizes, tiles).format, Format::Csr);
+    }
+}

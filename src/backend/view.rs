@@ -1,0 +1,128 @@
+//! The contract between expressions and backends: what a terminal asks of an expression's view.
+
+use crate::formats::StoreView;
+use crate::formats::bitmap::{bit, ones};
+use vxm_semiring::Element;
+
+/// The indices at which something may be present (or selected): none lies outside.
+#[derive(Debug, Clone, Copy)]
+pub enum Support<'a> {
+    /// Any index.
+    All,
+    /// The indices whose bit is set.
+    Bits(&'a [u64]),
+    /// These, ascending.
+    List(&'a [u32]),
+}
+
+impl Support<'_> {
+    /// How many indices these are, of `n`.
+    pub fn count(&self, n: usize) -> usize {
+        match self {
+            Self::All => n,
+            Self::Bits(words) => words.iter().map(|w| w.count_ones() as usize).sum(),
+            Self::List(indices) => indices.len(),
+        }
+    }
+
+    /// The indices, ascending, as a list; the one it holds if it is one.
+    pub fn list(&self, n: usize) -> std::borrow::Cow<'_, [u32]> {
+        match self {
+            Self::All => (0..n as u32).collect::<Vec<_>>().into(),
+            Self::Bits(words) => ones(words, 0).map(|i| i as u32).collect::<Vec<_>>().into(),
+            Self::List(indices) => (*indices).into(),
+        }
+    }
+}
+
+/// A readable vector: an expression with its device, formats and directions chosen.
+///
+/// A terminal calls [`at`](Self::at) once for each index of [`support`](Self::support), from many threads; whatever an expression
+/// is made of is inlined there, so elementwise work costs no intermediate vector.
+pub trait At: Sync {
+    /// The elements' type.
+    type T: Element;
+
+    /// The element at `i`.
+    fn at(&self, i: usize) -> Option<Self::T>;
+
+    /// The element at `i` where it is known to be present.
+    #[inline(always)]
+    fn value(&self, i: usize) -> Self::T {
+        self.at(i).unwrap_or(Self::T::ZERO)
+    }
+
+    /// The element at `i`, the `k`-th index of the list that [`support`](Self::support) returns (`k` means nothing for the
+    /// other kinds of support).
+    #[inline(always)]
+    fn drawn(&self, k: usize, i: usize) -> Option<Self::T> {
+        let _ = k;
+        self.at(i)
+    }
+
+    /// Whether every index holds an element.
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    /// Where elements may be.
+    #[inline(always)]
+    fn support(&self) -> Support<'_> {
+        Support::All
+    }
+
+    /// Whether a terminal may write at `i`: the mask's answer where this is a masked expression.
+    #[inline(always)]
+    fn selects(&self, i: usize) -> bool {
+        let _ = i;
+        true
+    }
+
+    /// Where a terminal may write.
+    #[inline(always)]
+    fn selected(&self) -> Support<'_> {
+        Support::All
+    }
+
+    /// Running costs: `at(i)` costs about `work[i + 1] - work[i]`; `None` where all indices cost the same.
+    #[inline(always)]
+    fn work(&self) -> Option<&[u64]> {
+        None
+    }
+}
+
+impl<T: Element> At for StoreView<'_, T> {
+    type T = T;
+    #[inline(always)]
+    fn at(&self, i: usize) -> Option<T> {
+        self.get(i)
+    }
+    #[inline(always)]
+    fn value(&self, i: usize) -> T {
+        match self {
+            Self::Dense(values) | Self::Bitmap(values, _) => values[i],
+            Self::Sparse(..) => self.get(i).unwrap_or(T::ZERO),
+        }
+    }
+    #[inline(always)]
+    fn drawn(&self, k: usize, i: usize) -> Option<T> {
+        match self {
+            Self::Dense(values) => Some(values[i]),
+            Self::Bitmap(values, bits) => bit(bits, i).then(|| values[i]),
+            Self::Sparse(_, values) => Some(values[k]),
+        }
+    }
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        matches!(self, Self::Dense(_))
+    }
+    #[inline(always)]
+    fn support(&self) -> Support<'_> {
+        match self {
+            Self::Dense(_) => Support::All,
+            Self::Bitmap(_, bits) => Support::Bits(bits),
+            Self::Sparse(indices, _) => Support::List(indices),
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! A sparse matrix.
+
+use crate::backend::plan::Format;
+use crate::error::{Error, Result};
+use crate::formats::{Coo, Csr, First, Refuse, Tiles};
+use rayon::prelude::*;
+use std::sync::{Arc, OnceLock};
+use vxm_semiring::Element;
+
+/// A sparse matrix; with `T = ()`, the default, a pattern, each of whose entries stands for 1.
+///
+/// Rows are held as CSR. The transpose that a product of the other direction needs is made once, at first use, and not at all where
+/// the matrix is known to be symmetric. Cloning shares the storage.
+///
+/// ```
+/// use vxm::prelude::*;
+///
+/// let a = Matrix::from_triples(2, 3, [(0, 2, 1.5f32), (1, 0, 2.0)])?;
+/// assert_eq!((a.nrows(), a.ncols(), a.nnz()), (2, 3, 2));
+/// assert_eq!(a.get(0, 2), Some(1.5));
+/// # Ok::<(), vxm::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Matrix<T: Element = ()> {
+    rows: Arc<Csr<T>>,
+    columns: OnceLock<Arc<Csr<T>>>,
+    symmetric: bool,
+    format: Option<Format>,
+    row_tiles: OnceLock<Arc<Tiles<T>>>,
+    column_tiles: OnceLock<Arc<Tiles<T>>>,
+}
+
+impl<T: Element> Matrix<T> {
+    /// A matrix from its rows.
+    pub fn from_csr(rows: Csr<T>) -> Self {
+        Self {
+            rows: Arc::new(rows),
+            columns: OnceLock::new(),
+            symmetric: false,
+            format: None,
+            row_tiles: OnceLock::new(),
+            column_tiles: OnceLock::new(),
+        }
+    }
+
+    /// A matrix that equals its transpose: push and pull share one storage.
+    ///
+    /// # Errors
+    /// It doesn't: the check reads every entry once, O(nnz log(degree)).
+    pub fn from_symmetric(rows: Csr<T>) -> Result<Self> {
+        if rows.nrows() != rows.ncols() || !rows.is_symmetric() {
+            let what = format!("a {} x {} matrix that does not equal its transpose", rows.nrows(), rows.ncols());
+            return Err(Error::Invalid { what });
+        }
+        Ok(Self { symmetric: true, ..Self::from_csr(rows) })
+    }
+
+    /// A matrix from triples `(row, column, value)` in any order.
+    ///
+    /// # Errors
+    /// An index lies outside the shape, or a place is given twice (build a [`Coo`] to combine duplicates).
+    pub fn from_triples(nrows: usize, ncols: usize, triples: impl IntoIterator<Item = (u32, u32, T)>) -> Result<Self> {
+        let mut coo = Coo::new(nrows, ncols)?;
+        for (i, j, value) in triples {
+            coo.push(i, j, value)?;
+        }
+        Ok(Self::from_csr(coo.to_csr(Refuse)?))
+    }
+
+    /// The number of rows.
+    pub fn nrows(&self) -> usize {
+        self.rows.nrows()
+    }
+
+    /// The number of columns.
+    pub fn ncols(&self) -> usize {
+        self.rows.ncols()
+    }
+
+    /// The number of entries.
+    pub fn nnz(&self) -> u64 {
+        self.rows.nnz() as u64
+    }
+
+    /// The entry at row `i`, column `j`.
+    pub fn get(&self, i: u32, j: u32) -> Option<T> {
+        if i as usize >= self.nrows() { None } else { self.rows.get(i as usize, j as usize) }
+    }
+
+    /// The entries `(row, column, value)`, row by row.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, u32, T)> + '_ {
+        (0..self.nrows()).flat_map(move |i| {
+            let (columns, values) = self.rows.row(i);
+            columns.iter().zip(values).map(move |(&j, &value)| (i as u32, j, value))
+        })
+    }
+
+    /// Whether the matrix is known to equal its transpose.
+    pub fn is_symmetric(&self) -> bool {
+        self.symmetric
+    }
+
+    /// The matrix as CSR.
+    pub fn csr(&self) -> &Csr<T> {
+        &self.rows
+    }
+
+    /// The transpose as CSR; made at first use.
+    pub fn csr_transposed(&self) -> &Csr<T> {
+        if self.symmetric { &self.rows } else { self.columns.get_or_init(|| Arc::new(self.rows.transpose())) }
+    }
+
+    /// The transpose. Shares the storage.
+    pub fn transpose(&self) -> Self {
+        if self.symmetric {
+            return self.clone();
+        }
+        let columns = match self.columns.get() {
+            Some(columns) => columns.clone(),
+            None => Arc::new(self.rows.transpose()),
+        };
+        let swapped = |held: &OnceLock<Arc<Tiles<T>>>| held.get().cloned().map_or_else(OnceLock::new, OnceLock::from);
+        Self {
+            rows: columns,
+            columns: OnceLock::from(self.rows.clone()),
+            symmetric: false,
+            format: self.format,
+            row_tiles: swapped(&self.column_tiles),
+            column_tiles: swapped(&self.row_tiles),
+        }
+    }
+
+    /// Whether tiles can hold this matrix: a pattern, or `f16` weights.
+    pub fn can_tile(&self) -> bool {
+        matches!(T::NAME, "()" | "f16")
+    }
+
+    /// The same matrix with a format imposed on every plan it takes part in; `None` lets the plan choose.
+    pub fn with_format(mut self, format: Option<Format>) -> Self {
+        self.format = format;
+        self
+    }
+
+    /// The format imposed on plans.
+    pub fn format(&self) -> Option<Format> {
+        self.format
+    }
+
+    /// The matrix as tiles; made at first use.
+    pub fn tiles(&self) -> &Tiles<T> {
+        self.row_tiles.get_or_init(|| Arc::new(Tiles::from_csr(&self.rows)))
+    }
+
+    /// The transpose as tiles; made at first use.
+    pub fn tiles_transposed(&self) -> &Tiles<T> {
+        if self.symmetric {
+            return self.tiles();
+        }
+        self.column_tiles.get_or_init(|| Arc::new(Tiles::from_csr(self.csr_transposed())))
+    }
+
+    /// Entries a stored tile, where tiles were made for the transpose (`transposed`) or the matrix.
+    pub(crate) fn known_fill(&self, transposed: bool) -> Option<f64> {
+        let held = if transposed && !self.symmetric { &self.column_tiles } else { &self.row_tiles };
+        held.get().map(|tiles| tiles.fill())
+    }
+
+    /// The bytes held on the heap, in all formats made so far; shared storage counts in each clone.
+    pub fn heap_bytes(&self) -> usize {
+        let tiles = |held: &OnceLock<Arc<Tiles<T>>>| held.get().map_or(0, |t| t.heap_bytes());
+        self.rows.heap_bytes()
+            + self.columns.get().map_or(0, |c| c.heap_bytes())
+            + tiles(&self.row_tiles)
+            + tiles(&self.column_tiles)
+    }
+
+    /// The matrix's pattern.
+    pub fn pattern(&self) -> Matrix<()> {
+        let csr = &self.rows;
+        let rows = Csr::from_parts(
+            csr.nrows(),
+            csr.ncols(),
+            csr.offsets().to_vec(),
+            csr.columns().to_vec(),
+            vec![(); csr.nnz()],
+        );
+        Matrix { symmetric: self.symmetric, format: self.format, ..Matrix::from_csr(rows) }
+    }
+
+    pub(crate) fn set_symmetric(mut self, symmetric: bool) -> Self {
+        self.symmetric = symmetric;
+        self
+    }
+}
+
+impl Matrix<()> {
+    /// The adjacency matrix of an undirected graph: each edge is stored both ways; self-loops and duplicates are dropped.
+    ///
+    /// # Errors
+    /// An end is `n` or more.
+    pub fn undirected(n: usize, edges: &[(u32, u32)]) -> Result<Self> {
+        let mut coo = Coo::new(n, n)?;
+        for &(i, j) in edges.iter().filter(|(i, j)| i != j) {
+            coo.push(i, j, ())?;
+            coo.push(j, i, ())?;
+        }
+        Ok(Self::from_csr(coo.to_csr(First)?).set_symmetric(true))
+    }
+}
+
+impl<T: Element> PartialEq for Matrix<T> {
+    fn eq(&self, other: &Self) -> bool {
+        let (a, b) = (&*self.rows, &*other.rows);
+        (a.nrows(), a.ncols()) == (b.nrows(), b.ncols())
+            && a.offsets() == b.offsets()
+            && a.columns() == b.columns()
+            && a.values().par_iter().zip(b.values()).all(|(x, y)| x.bits() == y.bits())
+    }
+}

@@ -1,0 +1,156 @@
+//! A matrix as 16 x 16 tiles of bits: the format tensor cores count with.
+
+use super::csr::Csr;
+use rayon::prelude::*;
+use vxm_semiring::Element;
+
+/// A tile's side.
+pub const SIDE: usize = 16;
+
+/// A 16 x 16 block-sparse matrix: 32 bytes of bits and a column number a tile.
+///
+/// Invariants: `offsets` has one entry a tile-row and one more, ascending from 0; tile columns ascend strictly within a tile-row;
+/// no stored tile is empty; bit `c` of `bits[t][r]` is the entry at row `16 * tile_row + r`, column `16 * columns[t] + c`; bits
+/// beyond the matrix's shape are 0. `values` holds 256 values a tile, row-major, `ZERO` where there is no entry; with `T = ()` it
+/// takes no memory. Weighted tiles hold `f16`, as tensor cores take them.
+#[derive(Debug, Clone)]
+pub struct Tiles<T = ()> {
+    nrows: usize,
+    ncols: usize,
+    nnz: usize,
+    offsets: Vec<u64>,
+    columns: Vec<u32>,
+    bits: Vec<[u16; SIDE]>,
+    values: Vec<T>,
+}
+
+impl<T: Element> Tiles<T> {
+    /// Gathers a CSR's entries into tiles, tile-rows in parallel. O(nnz log(tiles a tile-row)) time.
+    pub fn from_csr(csr: &Csr<T>) -> Self {
+        let (nrows, ncols) = (csr.nrows(), csr.ncols());
+        let tile_rows = nrows.div_ceil(SIDE);
+        let weighted = size_of::<T>() > 0;
+        let built: Vec<(Vec<u32>, Vec<[u16; SIDE]>, Vec<T>)> = (0..tile_rows)
+            .into_par_iter()
+            .map(|tile_row| {
+                let rows = tile_row * SIDE..nrows.min((tile_row + 1) * SIDE);
+                let mut columns: Vec<u32> = rows.clone().flat_map(|i| csr.row(i).0).map(|&c| c / SIDE as u32).collect();
+                columns.sort_unstable();
+                columns.dedup();
+                let mut bits = vec![[0u16; SIDE]; columns.len()];
+                let mut values = vec![T::ZERO; if weighted { columns.len() * SIDE * SIDE } else { 0 }];
+                for i in rows {
+                    let (entries, weights) = csr.row(i);
+                    let mut t = 0;
+                    for (&c, &weight) in entries.iter().zip(weights) {
+                        // columns of the row ascend, and so do the tiles they fall into
+                        while columns[t] < c / SIDE as u32 {
+                            t += 1;
+                        }
+                        let (r, c) = (i % SIDE, c as usize % SIDE);
+                        bits[t][r] |= 1 << c;
+                        if weighted {
+                            values[(t * SIDE + r) * SIDE + c] = weight;
+                        }
+                    }
+                }
+                (columns, bits, values)
+            })
+            .collect();
+        let tiles: usize = built.iter().map(|(columns, ..)| columns.len()).sum();
+        let mut offsets = Vec::with_capacity(tile_rows + 1);
+        let mut columns = Vec::with_capacity(tiles);
+        let mut bits = Vec::with_capacity(tiles);
+        let mut values = Vec::with_capacity(if weighted { tiles * SIDE * SIDE } else { 0 });
+        offsets.push(0);
+        for (c, b, v) in built {
+            columns.extend(c);
+            bits.extend(b);
+            values.extend(v);
+            offsets.push(columns.len() as u64);
+        }
+        Self { nrows, ncols, nnz: csr.nnz(), offsets, columns, bits, values }
+    }
+
+    /// The same matrix as CSR. O(nnz + 16 tiles) time.
+    pub fn to_csr(&self) -> Csr<T> {
+        let mut offsets = Vec::with_capacity(self.nrows + 1);
+        let mut columns = Vec::with_capacity(self.nnz);
+        let mut values = Vec::with_capacity(self.nnz);
+        offsets.push(0);
+        for i in 0..self.nrows {
+            self.for_each(i, |_, column, value| {
+                columns.push(column);
+                values.push(value);
+                true
+            });
+            offsets.push(columns.len() as u64);
+        }
+        Csr::from_parts(self.nrows, self.ncols, offsets, columns, values)
+    }
+
+    /// The number of rows.
+    pub fn nrows(&self) -> usize {
+        self.nrows
+    }
+
+    /// The number of columns.
+    pub fn ncols(&self) -> usize {
+        self.ncols
+    }
+
+    /// The number of entries.
+    pub fn nnz(&self) -> usize {
+        self.nnz
+    }
+
+    /// The number of stored tiles.
+    pub fn tiles(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Entries a stored tile, on average: the fill that the plan reads.
+    pub fn fill(&self) -> f64 {
+        if self.columns.is_empty() { 0.0 } else { self.nnz as f64 / self.columns.len() as f64 }
+    }
+
+    /// The bytes held on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        size_of_val(&self.offsets[..])
+            + size_of_val(&self.columns[..])
+            + size_of_val(&self.bits[..])
+            + size_of_val(&self.values[..])
+    }
+
+    /// The tiles of row `i`'s tile-row: tile columns and, for each, the 16 bits of row `i`.
+    #[inline(always)]
+    pub fn row(&self, i: usize) -> impl Iterator<Item = (usize, u16)> + '_ {
+        let (tile_row, r) = (i / SIDE, i % SIDE);
+        let range = self.offsets[tile_row] as usize..self.offsets[tile_row + 1] as usize;
+        self.columns[range.clone()].iter().zip(&self.bits[range]).map(move |(&c, bits)| (c as usize, bits[r]))
+    }
+
+    /// The number of entries in row `i`.
+    pub fn row_len(&self, i: usize) -> usize {
+        self.row(i).map(|(_, bits)| bits.count_ones() as usize).sum()
+    }
+
+    /// Calls `f(position in the row, column, value)` for row `i`'s entries in ascending order, until it returns false.
+    #[inline(always)]
+    pub fn for_each(&self, i: usize, mut f: impl FnMut(usize, u32, T) -> bool) {
+        let first = self.offsets[i / SIDE] as usize;
+        let mut position = 0;
+        for (t, (tile_column, mut bits)) in self.row(i).enumerate() {
+            while bits != 0 {
+                let c = bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                let value =
+                    if size_of::<T>() == 0 { T::ZERO } else { self.values[((first + t) * SIDE + i % SIDE) * SIDE + c] };
+                if !f(position, (tile_column * SIDE + c) as u32, value) {
+                    return;
+                }
+                position += 1;
+            }
+        }
+    }
+}

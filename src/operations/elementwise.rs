@@ -1,0 +1,591 @@
+//! Elementwise nodes: map, the two ways to combine, select, and filling what is absent. All are fused into the terminal's loop.
+
+use super::expr::{Env, Expr, fits, narrower};
+use crate::backend::view::{At, Support};
+use crate::error::Result;
+use std::borrow::Cow;
+use std::panic::Location;
+use vxm_semiring::{BinaryOp, Element, TernaryOp, UnaryOp};
+
+/// `f` of every element.
+#[derive(Debug, Clone, Copy)]
+pub struct Map<E, F> {
+    pub(crate) inner: E,
+    pub(crate) op: F,
+}
+
+impl<E: Expr, F: UnaryOp<E::T>> Expr for Map<E, F> {
+    type T = F::Out;
+    type View<'s>
+        = Map<E::View<'s>, F>
+    where
+        Self: 's;
+    const HEAVY: bool = E::HEAVY;
+    fn len(&self, env: &Env<'_>) -> Result<usize> {
+        self.inner.len(env)
+    }
+    fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
+        Ok(Map { inner: self.inner.view(env)?, op: self.op })
+    }
+}
+
+impl<V: At, F: UnaryOp<V::T>> At for Map<V, F> {
+    type T = F::Out;
+    #[inline(always)]
+    fn at(&self, i: usize) -> Option<F::Out> {
+        self.inner.at(i).map(|x| self.op.call(x))
+    }
+    #[inline(always)]
+    fn value(&self, i: usize) -> F::Out {
+        self.op.call(self.inner.value(i))
+    }
+    #[inline(always)]
+    fn drawn(&self, k: usize, i: usize) -> Option<F::Out> {
+        self.inner.drawn(k, i).map(|x| self.op.call(x))
+    }
+    fn is_full(&self) -> bool {
+        self.inner.is_full()
+    }
+    fn support(&self) -> Support<'_> {
+        self.inner.support()
+    }
+    fn work(&self) -> Option<&[u64]> {
+        self.inner.work()
+    }
+}
+
+/// `f(index, element)` of every element.
+#[derive(Debug, Clone, Copy)]
+pub struct MapIndex<E, F> {
+    pub(crate) inner: E,
+    pub(crate) op: F,
+}
+
+impl<E: Expr, F: BinaryOp<u32, E::T>> Expr for MapIndex<E, F> {
+    type T = F::Out;
+    type View<'s>
+        = MapIndex<E::View<'s>, F>
+    where
+        Self: 's;
+    const HEAVY: bool = E::HEAVY;
+    fn len(&self, env: &Env<'_>) -> Result<usize> {
+        self.inner.len(env)
+    }
+    fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
+        Ok(MapIndex { inner: self.inner.view(env)?, op: self.op })
+    }
+}
+
+impl<V: At, F: BinaryOp<u32, V::T>> At for MapIndex<V, F> {
+    type T = F::Out;
+    #[inline(always)]
+    fn at(&self, i: usize) -> Option<F::Out> {
+        self.inner.at(i).map(|x| self.op.call(i as u32, x))
+    }
+    #[inline(always)]
+    fn value(&self, i: usize) -> F::Out {
+        self.op.call(i as u32, self.inner.value(i))
+    }
+    #[inline(always)]
+    fn drawn(&self, k: usize, i: usize) -> Option<F::Out> {
+        self.inner.drawn(k, i).map(|x| self.op.call(i as u32, x))
+    }
+    fn is_full(&self) -> bool {
+        self.inner.is_full()
+    }
+    fn support(&self) -> Support<'_> {
+        self.inner.support()
+    }
+    fn work(&self) -> Option<&[u64]> {
+        self.inner.work()
+    }
+}
+
+/// `f(x, y)` where both hold an element: the intersection.
+#[derive(Debug, Clone, Copy)]
+pub struct EwiseMult<X, Y, F> {
+    pub(crate) left: X,
+    pub(crate) right: Y,
+    pub(crate) op: F,
+    pub(crate) at: &'static Location<'static>,
+}
+
+/// See [`EwiseMult`].
+#[derive(Debug, Clone, Copy)]
+pub struct Both<V, W, F> {
+    left: V,
+    right: W,
+    op: F,
+}
+
+impl<X: Expr, Y: Expr, F: BinaryOp<X::T, Y::T>> Expr for EwiseMult<X, Y, F> {
+    type T = F::Out;
+    type View<'s>
+        = Both<X::View<'s>, Y::View<'s>, F>
+    where
+        Self: 's;
+    const HEAVY: bool = X::HEAVY || Y::HEAVY;
+    fn len(&self, env: &Env<'_>) -> Result<usize> {
+        self.left.len(env)
+    }
+    fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
+        fits("ewise_mult", self.left.len(env)?, self.right.len(env)?, self.at)?;
+        Ok(Both { left: self.left.view(env)?, right: self.right.view(env)?, op: self.op })
+    }
+}
+
+impl<V: At, W: At, F: BinaryOp<V::T, W::T>> At for Both<V, W, F> {
+    type T = F::Out;
+    #[inline(always)]
+    fn at(&self, i: usize) -> Option<F::Out> {
+        let x = self.left.at(i)?;
+        Some(self.op.call(x, self.right.at(i)?))
+    }
+    #[inline(always)]
+    fn value(&self, i: usize) -> F::Out {
+        self.op.call(self.left.value(i), self.right.value(i))
+    }
+    #[inline(always)]
+    fn drawn(&self, k: usize, i: usize) -> Option<F::Out> {
+        if narrower(self.left.support(), self.right.support()).1 {
+            let x = self.left.drawn(k, i)?;
+            Some(self.op.call(x, self.right.at(i)?))
+        } else {
+            let y = self.right.drawn(k, i)?;
+            Some(self.op.call(self.left.at(i)?, y))
+        }
+    }
+    fn is_full(&self) -> bool {
+        self.left.is_full() && self.right.is_full()
+    }
+    fn support(&self) -> Support<'_> {
+        narrower(self.left.support(), self.right.support()).0
+    }
+    fn work(&self) -> Option<&[u64]> {
+        self.left.work().or(self.right.work())
+    }
+}
+
+/// `f(x, y, z)` where all three hold an element.
+#[derive(Debug, Clone, Copy)]
+pub struct Map3<X, Y, Z, F> {
+    pub(crate) first: X,
+    pub(crate) second: Y,
+    pub(crate) third: Z,
+    pub(crate) op: F,
+    pub(crate) at: &'static Location<'static>,
+}
+
+/// See [`Map3`].
+#[derive(Debug, Clone, Copy)]
+pub struct Three<U, V, W, F> {
+    first: U,
+    second: V,
+    third: W,
+    op: F,
+}
+
+impl<X: Expr, Y: Expr, Z: Expr, F: TernaryOp<X::T, Y::T, Z::T>> Expr for Map3<X, Y, Z, F> {
+    type T = F::Out;
+    type View<'s>
+        = Three<X::View<'s>, Y::View<'s>, Z::View<'s>, F>
+    where
+        Self: 's;
+    const HEAVY: bool = X::HEAVY || Y::HEAVY || Z::HEAVY;
+    fn len(&self, env: &Env<'_>) -> Result<usize> {
+        self.first.len(env)
+    }
+    fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
+        let n = self.first.len(env)?;
+        fits("map3", n, self.second.len(env)?, self.at)?;
+        fits("map3", n, self.third.len(env)?, self.at)?;
+        let (first, second, third) = (self.first.view(env)?, self.second.view(env)?, self.third.view(env)?);
+        Ok(Three { first, second, third, op: self.op })
+    }
+}
+
+impl<U: At, V: At, W: At, F: TernaryOp<U::T, V::T, W::T>> At for Three<U, V, W, F> {
+    type T = F::Out;
+    #[inline(always)]
+    fn at(&self, i: usize) -> Option<F::Out> {
+        let x = self.first.at(i)?;
+        let y = self.second.at(i)?;
+        Some(self.op.call(x, y, self.third.at(i)?))
+    }
+    #[inline(always)]
+    fn value(&self, i: usize) -> F::Out {
+        self.op.call(self.first.value(i), self.second.value(i), self.third.value(i))
+    }
+    fn is_full(&self) -> bool {
+        self.first.is_full() && self.second.is_full() && self.third.is_full()
+    }
+    fn support(&self) -> Support<'_> {
+        let two = narrower(self.first.support(), self.second.support()).0;
+        narrower(two, self.third.support()).0
+    }
+    fn work(&self) -> Option<&[u64]> {
+        self.first.work().or(self.second.work()).or(self.third.work())
+    }
+}
+
+/// `f(x, y)` where both hold an element, the one where only one does: the union.
+#[derive(Debug, Clone, Copy)]
+pub struct EwiseAdd<X, Y, F> {
+    pub(crate) left: X,
+    pub(crate) right: Y,
+    pub(crate) op: F,
+    pub(crate) at: &'static Location<'static>,
+}
+
+/// See [`EwiseAdd`].
+#[derive(Debug, Clone)]
+pub struct Either<V, W, F> {
+    left: V,
+    right: W,
+    op: F,
+    /// The union of both supports, where both are lists.
+    union: Option<Vec<u32>>,
+}
+
+impl<T: Element, X: Expr<T = T>, Y: Expr<T = T>, F: BinaryOp<T, T, Out = T>> Expr for EwiseAdd<X, Y, F> {
+    type T = T;
+    type View<'s>
+        = Either<X::View<'s>, Y::View<'s>, F>
+    where
+        Self: 's;
+    const HEAVY: bool = X::HEAVY || Y::HEAVY;
+    fn len(&self, env: &Env<'_>) -> Result<usize> {
+        self.left.len(env)
+    }
+    fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
+        fits("ewise_add", self.left.len(env)?, self.right.len(env)?, self.at)?;
+        let (left, right) = (self.left.view(env)?, self.right.view(env)?);
+        let union = match (left.support(), right.support()) {
+            (Support::List(x), Support::List(y)) => Some(merge(x, y)),
+            _ => None,
+        };
+        Ok(Either { left, right, op: self.op, union })
+    }
+}
+
+/// The union of two ascending lists.
+fn merge(mut x: &[u32], mut y: &[u32]) -> Vec<u32> {
+    let mut union = Vec::with_capacity(x.len() + y.len());
+    while let (Some(&i), Some(&j)) = (x.first(), y.first()) {
+        union.push(i.min(j));
+        x = &x[usize::from(i <= j)..];
+        y = &y[usize::from(j <= i)..];
+    }
+    union.extend_from_slice(x);
+    union.extend_from_slice(y);
+    union
+}
+
+impl<V: At, W: At<T = V::T>, F: BinaryOp<V::T, V::T, Out = V::T>> At for Either<V, W, F> {
+    type T = V::T;
+    #[inline(always)]
+    fn at(&self, i: usize) -> Option<V::T> {
+        match (self.left.at(i), self.right.at(i)) {
+            (Some(x), Some(y)) => Some(self.op.call(x, y)),
+            (x, y) => x.or(y),
+        }
+    }
+    fn is_full(&self) -> bool {
+        self.left.is_full() || self.right.is_full()
+    }
+    fn value(&self, i: usize) -> V::T {
+        self.at(i).unwrap_or(V::T::ZERO)
+    }
+    fn support(&self) -> Support<'_> {
+        self.union.as_deref().map_or(Support::All, Support::List)
+    }
+    fn work(&self) -> Option<&[u64]> {
+        self.left.work().or(self.right.work())
+    }
+}
+
+/// The elements of which `f` is true.
+#[derive(Debug, Clone, Copy)]
+pub struct Select<E, F> {
+    pub(crate) inner: E,
+    pub(crate) op: F,
+}
+
+impl<E: Expr, F: UnaryOp<E::T, Out = bool>> Expr for Select<E, F> {
+    type T = E::T;
+    type View<'s>
+        = Select<E::View<'s>, F>
+    where
+        Self: 's;
+    const HEAVY: bool = E::HEAVY;
+    fn len(&self, env: &Env<'_>) -> Result<usize> {
+        self.inner.len(env)
+    }
+    fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
+        Ok(Select { inner: self.inner.view(env)?, op: self.op })
+    }
+}
+
+impl<V: At, F: UnaryOp<V::T, Out = bool>> At for Select<V, F> {
+    type T = V::T;
+    #[inline(always)]
+    fn at(&self, i: usize) -> Option<V::T> {
+        self.inner.at(i).filter(|&x| self.op.call(x))
+    }
+    #[inline(always)]
+    fn drawn(&self, k: usize, i: usize) -> Option<V::T> {
+        self.inner.drawn(k, i).filter(|&x| self.op.call(x))
+    }
+    fn support(&self) -> Support<'_> {
+        self.inner.support()
+    }
+    fn work(&self) -> Option<&[u64]> {
+        self.inner.work()
+    }
+}
+
+/// The elements of which `f(index, element)` is true.
+#[derive(Debug, Clone, Copy)]
+pub struct SelectIndex<E, F> {
+    pub(crate) inner: E,
+    pub(crate) op: F,
+}
+
+impl<E: Expr, F: BinaryOp<u32, E::T, Out = bool>> Expr for SelectIndex<E, F> {
+    type T = E::T;
+    type View<'s>
+        = SelectIndex<E::View<'s>, F>
+    where
+        Self: 's;
+    const HEAVY: bool = E::HEAVY;
+    fn len(&self, env: &Env<'_>) -> Result<usize> {
+        self.inner.len(env)
+    }
+    fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
+        Ok(SelectIndex { inner: self.inner.view(env)?, op: self.op })
+    }
+}
+
+impl<V: At, F: BinaryOp<u32, V::T, Out = bool>> At for SelectIndex<V, F> {
+    type T = V::T;
+    #[inline(always)]
+    fn at(&self, i: usize) -> Option<V::T> {
+        self.inner.at(i).filter(|&x| self.op.call(i as u32, x))
+    }
+    #[inline(always)]
+    fn drawn(&self, k: usize, i: usize) -> Option<V::T> {
+        self.inner.drawn(k, i).filter(|&x| self.op.call(i as u32, x))
+    }
+    fn support(&self) -> Support<'_> {
+        self.inner.support()
+    }
+    fn work(&self) -> Option<&[u64]> {
+        self.inner.work()
+    }
+}
+
+/// The elements, and a value wherever there is none.
+#[derive(Debug, Clone, Copy)]
+pub struct Or<E, T> {
+    pub(crate) inner: E,
+    pub(crate) value: T,
+}
+
+impl<E: Expr> Expr for Or<E, E::T> {
+    type T = E::T;
+    type View<'s>
+        = Or<E::View<'s>, E::T>
+    where
+        Self: 's;
+    const HEAVY: bool = E::HEAVY;
+    fn len(&self, env: &Env<'_>) -> Result<usize> {
+        self.inner.len(env)
+    }
+    fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
+        Ok(Or { inner: self.inner.view(env)?, value: self.value })
+    }
+}
+
+impl<V: At> At for Or<V, V::T> {
+    type T = V::T;
+    #[inline(always)]
+    fn at(&self, i: usize) -> Option<V::T> {
+        Some(self.inner.at(i).unwrap_or(self.value))
+    }
+    #[inline(always)]
+    fn value(&self, i: usize) -> V::T {
+        self.inner.at(i).unwrap_or(self.value)
+    }
+    fn is_full(&self) -> bool {
+        true
+    }
+    fn work(&self) -> Option<&[u64]> {
+        self.inner.work()
+    }
+}
+
+/// Where an expression holds an element.
+#[derive(Debug, Clone, Copy)]
+pub struct Pattern<E> {
+    pub(crate) inner: E,
+}
+
+impl<E: Expr> Expr for Pattern<E> {
+    type T = ();
+    type View<'s>
+        = Pattern<E::View<'s>>
+    where
+        Self: 's;
+    const HEAVY: bool = E::HEAVY;
+    fn len(&self, env: &Env<'_>) -> Result<usize> {
+        self.inner.len(env)
+    }
+    fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
+        Ok(Pattern { inner: self.inner.view(env)? })
+    }
+}
+
+impl<V: At> At for Pattern<V> {
+    type T = ();
+    #[inline(always)]
+    fn at(&self, i: usize) -> Option<()> {
+        self.inner.at(i).map(|_| ())
+    }
+    #[inline(always)]
+    fn drawn(&self, k: usize, i: usize) -> Option<()> {
+        self.inner.drawn(k, i).map(|_| ())
+    }
+    fn is_full(&self) -> bool {
+        self.inner.is_full()
+    }
+    fn support(&self) -> Support<'_> {
+        self.inner.support()
+    }
+    fn work(&self) -> Option<&[u64]> {
+        self.inner.work()
+    }
+}
+
+/// `w[k] = u[indices[k]]`.
+#[derive(Debug, Clone, Copy)]
+pub struct Extract<'a, E> {
+    pub(crate) inner: E,
+    pub(crate) indices: &'a [u32],
+    pub(crate) at: &'static Location<'static>,
+}
+
+impl<'a, E: Expr> Expr for Extract<'a, E> {
+    type T = E::T;
+    type View<'s>
+        = Extract<'a, E::View<'s>>
+    where
+        Self: 's;
+    const HEAVY: bool = E::HEAVY;
+    fn len(&self, _: &Env<'_>) -> Result<usize> {
+        Ok(self.indices.len())
+    }
+    fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
+        let n = self.inner.len(env)?;
+        within("extract", self.indices, n, self.at)?;
+        Ok(Extract { inner: self.inner.view(&env.for_operand())?, indices: self.indices, at: self.at })
+    }
+}
+
+impl<V: At> At for Extract<'_, V> {
+    type T = V::T;
+    #[inline(always)]
+    fn at(&self, k: usize) -> Option<V::T> {
+        self.inner.at(self.indices[k] as usize)
+    }
+    #[inline(always)]
+    fn value(&self, k: usize) -> V::T {
+        self.inner.value(self.indices[k] as usize)
+    }
+    fn is_full(&self) -> bool {
+        self.inner.is_full()
+    }
+}
+
+/// Fails if an index lies outside a vector of `n` places.
+fn within(operation: &'static str, indices: &[u32], n: usize, at: &'static Location<'static>) -> Result<()> {
+    match indices.iter().position(|&i| i as usize >= n) {
+        None => Ok(()),
+        Some(k) => Err(crate::error::Error::Shape {
+            operation,
+            left: format!("{n} places"),
+            right: format!("index {} at position {k}", indices[k]),
+            at,
+        }),
+    }
+}
+
+/// `w[indices[k]] = u[k]`: the region of an assignment; a terminal leaves places outside it as they are.
+#[derive(Debug, Clone, Copy)]
+pub struct Scatter<'a, E> {
+    pub(crate) inner: E,
+    pub(crate) indices: &'a [u32],
+    pub(crate) len: usize,
+    pub(crate) at: &'static Location<'static>,
+}
+
+/// See [`Scatter`].
+#[derive(Debug, Clone)]
+pub struct Region<'s, V> {
+    inner: V,
+    /// The region's places, ascending.
+    places: Cow<'s, [u32]>,
+    /// For each place, the position in `u` that goes there; `None` where that is the identity.
+    positions: Option<Vec<u32>>,
+}
+
+impl<E: Expr> Expr for Scatter<'_, E> {
+    type T = E::T;
+    type View<'s>
+        = Region<'s, E::View<'s>>
+    where
+        Self: 's;
+    const HEAVY: bool = E::HEAVY;
+    fn len(&self, _: &Env<'_>) -> Result<usize> {
+        Ok(self.len)
+    }
+    fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
+        fits("scatter", self.inner.len(env)?, self.indices.len(), self.at)?;
+        within("scatter", self.indices, self.len, self.at)?;
+        let inner = self.inner.view(&env.for_operand())?;
+        if self.indices.windows(2).all(|w| w[0] < w[1]) {
+            return Ok(Region { inner, places: self.indices.into(), positions: None });
+        }
+        let mut positions: Vec<u32> = (0..self.indices.len() as u32).collect();
+        positions.sort_unstable_by_key(|&k| self.indices[k as usize]);
+        let places: Vec<u32> = positions.iter().map(|&k| self.indices[k as usize]).collect();
+        if let Some(twice) = places.windows(2).find(|w| w[0] == w[1]) {
+            return Err(crate::error::Error::Invalid {
+                what: format!("scatter at {}: index {} stands twice", self.at, twice[0]),
+            });
+        }
+        Ok(Region { inner, places: places.into(), positions: Some(positions) })
+    }
+}
+
+impl<V: At> At for Region<'_, V> {
+    type T = V::T;
+    #[inline(always)]
+    fn at(&self, i: usize) -> Option<V::T> {
+        let k = self.places.binary_search(&(i as u32)).ok()?;
+        self.drawn(k, i)
+    }
+    #[inline(always)]
+    fn drawn(&self, k: usize, _: usize) -> Option<V::T> {
+        self.inner.at(self.positions.as_ref().map_or(k, |positions| positions[k] as usize))
+    }
+    fn support(&self) -> Support<'_> {
+        Support::List(&self.places)
+    }
+    #[inline(always)]
+    fn selects(&self, i: usize) -> bool {
+        self.places.binary_search(&(i as u32)).is_ok()
+    }
+    fn selected(&self) -> Support<'_> {
+        Support::List(&self.places)
+    }
+}

@@ -1,0 +1,174 @@
+//! The expression tree: what verbs build and terminals run.
+
+use crate::backend::view::{At, Support};
+use crate::containers::Vector;
+use crate::error::{Error, Result};
+use crate::formats::StoreView;
+use std::any::Any;
+use std::marker::PhantomData;
+use std::panic::Location;
+use vxm_semiring::Element;
+
+/// What an expression is evaluated in: the state that a placeholder stands for, and how much of the result is wanted.
+#[derive(Clone, Copy, Default)]
+pub struct Env<'s> {
+    state: Option<&'s dyn Any>,
+    wanted: Option<usize>,
+}
+
+impl<'s> Env<'s> {
+    /// An environment in which a [`Key`] of `state`'s type stands for `state`.
+    pub(crate) fn with_state<T: Element>(state: &'s Vector<T>) -> Self {
+        Self { state: Some(state), wanted: None }
+    }
+
+    /// The same, with at most `wanted` elements of the result asked for.
+    pub(crate) fn wanting(self, wanted: usize) -> Self {
+        Self { wanted: Some(self.wanted.map_or(wanted, |w| w.min(wanted))), ..self }
+    }
+
+    /// The same, for an operand whose elements may all be read.
+    pub(crate) fn for_operand(self) -> Self {
+        Self { wanted: None, ..self }
+    }
+
+    /// How many elements of the result are asked for, of `n`.
+    pub(crate) fn wanted(&self, n: usize) -> usize {
+        self.wanted.map_or(n, |w| w.min(n))
+    }
+
+    fn state<T: Element>(&self) -> Result<&'s Vector<T>> {
+        self.state
+            .and_then(|state| state.downcast_ref())
+            .ok_or_else(|| Error::Invalid { what: "a placeholder outside the call that made it".to_owned() })
+    }
+}
+
+/// A node of the tree: a vector, or a verb over expressions. A cheap copy: it borrows its vectors and matrices.
+pub trait Expr: Copy + Sync {
+    /// The elements' type.
+    type T: Element;
+    /// The expression with device, formats and directions chosen.
+    type View<'s>: At<T = Self::T>
+    where
+        Self: 's;
+    /// Whether reading an element costs more than a few operations: a product is folded anew at each read.
+    const HEAVY: bool = false;
+
+    /// The length of the vector it stands for.
+    ///
+    /// # Errors
+    /// A placeholder is used outside the call that made it.
+    fn len(&self, env: &Env<'_>) -> Result<usize>;
+
+    /// Checks shapes, plans, and runs what can't be fused into the terminal's loop.
+    ///
+    /// # Errors
+    /// Operands' shapes don't fit; the error names both shapes and the verb's line.
+    fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>>;
+}
+
+impl<'a, T: Element> Expr for &'a Vector<T> {
+    type T = T;
+    type View<'s>
+        = StoreView<'s, T>
+    where
+        'a: 's;
+    fn len(&self, _: &Env<'_>) -> Result<usize> {
+        Ok(Vector::len(self))
+    }
+    fn view<'s>(&'s self, _: &Env<'s>) -> Result<StoreView<'s, T>> {
+        Ok(Vector::view(self))
+    }
+}
+
+/// A placeholder for the vector that [`update`](Vector::update) writes: readable like any vector, a copy, with no lifetime.
+#[derive(Debug, Clone, Copy)]
+pub struct Key<T>(PhantomData<fn() -> T>);
+
+impl<T: Element> Key<T> {
+    pub(crate) fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<T: Element> Expr for Key<T> {
+    type T = T;
+    type View<'s> = StoreView<'s, T>;
+    fn len(&self, env: &Env<'_>) -> Result<usize> {
+        Ok(env.state::<T>()?.len())
+    }
+    fn view<'s>(&'s self, env: &Env<'s>) -> Result<StoreView<'s, T>> {
+        Ok(env.state::<T>()?.view())
+    }
+}
+
+/// A vector that holds `value` at each of `len` places, without storing it.
+#[derive(Debug, Clone, Copy)]
+pub struct Fill<T> {
+    value: T,
+    len: usize,
+}
+
+/// `value` at each of `len` places: what a scalar is assigned with.
+///
+/// ```
+/// use vxm::prelude::*;
+///
+/// let mut w = Vector::from_dense(vec![1u32, 2, 3]);
+/// let mask = Set::from_indices(3, [0, 2])?;
+/// // w<mask> = 9
+/// fill(9, 3).mask(&mask).assign_to(&mut w)?;
+/// assert_eq!(w, Vector::from_dense(vec![9, 2, 9]));
+/// # Ok::<(), vxm::Error>(())
+/// ```
+pub fn fill<T: Element>(value: T, len: usize) -> Fill<T> {
+    Fill { value, len }
+}
+
+impl<T: Element> Expr for Fill<T> {
+    type T = T;
+    type View<'s> = Self;
+    fn len(&self, _: &Env<'_>) -> Result<usize> {
+        Ok(self.len)
+    }
+    fn view<'s>(&'s self, _: &Env<'s>) -> Result<Self> {
+        Ok(*self)
+    }
+}
+
+impl<T: Element> At for Fill<T> {
+    type T = T;
+    #[inline(always)]
+    fn at(&self, _: usize) -> Option<T> {
+        Some(self.value)
+    }
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        true
+    }
+}
+
+/// Fails unless `left == right`, with both shapes and the caller's line.
+pub(crate) fn fits(operation: &'static str, left: usize, right: usize, at: &'static Location<'static>) -> Result<()> {
+    if left == right {
+        return Ok(());
+    }
+    Err(Error::Shape { operation, left: left.to_string(), right: right.to_string(), at })
+}
+
+/// The smaller of two supports of which both must hold, and whether it is the first.
+pub(crate) fn narrower<'a>(a: Support<'a>, b: Support<'a>) -> (Support<'a>, bool) {
+    match (a, b) {
+        (Support::List(x), Support::List(y)) => {
+            if x.len() <= y.len() {
+                (a, true)
+            } else {
+                (b, false)
+            }
+        }
+        (Support::List(_), _) | (_, Support::All) => (a, true),
+        (_, Support::List(_)) | (Support::All, _) => (b, false),
+        (Support::Bits(_), Support::Bits(_)) => (a, true),
+    }
+}

@@ -1,0 +1,242 @@
+//! Masks: where a result may be written. Structural, by value, and the complement of either.
+
+use super::expr::{Env, Expr, fits, narrower};
+use crate::backend::view::{At, Support};
+use crate::containers::Vector;
+use crate::error::Result;
+use std::ops::Not;
+use std::panic::Location;
+use vxm_semiring::Element;
+
+/// Something that says where to write: any expression (where it holds an element), [`Values`] (where it holds one that isn't
+/// zero), or a [`Complement`].
+pub trait Mask: Copy + Sync {
+    /// The mask, ready to be asked.
+    type Test<'s>: Test
+    where
+        Self: 's;
+    /// The mask's length.
+    ///
+    /// # Errors
+    /// As [`Expr::len`].
+    fn len(&self, env: &Env<'_>) -> Result<usize>;
+    /// Evaluates what the mask is made of.
+    ///
+    /// # Errors
+    /// As [`Expr::view`].
+    fn test<'s>(&'s self, env: &Env<'s>) -> Result<Self::Test<'s>>;
+}
+
+/// A mask that can be asked.
+pub trait Test: Sync {
+    /// Whether `i` may be written.
+    fn test(&self, i: usize) -> bool;
+    /// Whether `i`, the `k`-th index of the list that [`support`](Self::support) returns, may be written.
+    fn test_drawn(&self, k: usize, i: usize) -> bool;
+    /// Where it may say yes.
+    fn support(&self) -> Support<'_>;
+}
+
+/// A structural test: whether a view holds an element.
+#[derive(Debug, Clone, Copy)]
+pub struct Present<V>(V);
+
+impl<V: At> Test for Present<V> {
+    #[inline(always)]
+    fn test(&self, i: usize) -> bool {
+        self.0.at(i).is_some()
+    }
+    #[inline(always)]
+    fn test_drawn(&self, k: usize, i: usize) -> bool {
+        self.0.drawn(k, i).is_some()
+    }
+    fn support(&self) -> Support<'_> {
+        self.0.support()
+    }
+}
+
+impl<E: Expr> Mask for E {
+    type Test<'s>
+        = Present<E::View<'s>>
+    where
+        E: 's;
+    fn len(&self, env: &Env<'_>) -> Result<usize> {
+        Expr::len(self, env)
+    }
+    fn test<'s>(&'s self, env: &Env<'s>) -> Result<Self::Test<'s>> {
+        Ok(Present(self.view(&env.for_operand())?))
+    }
+}
+
+/// A mask by value: true where the expression holds an element that isn't zero.
+#[derive(Debug, Clone, Copy)]
+pub struct Values<E>(pub(crate) E);
+
+/// See [`Values`].
+#[derive(Debug, Clone, Copy)]
+pub struct NonZero<V>(V);
+
+fn counts<T: Element>(value: Option<T>) -> bool {
+    value.is_some_and(|value| size_of::<T>() == 0 || value != T::ZERO)
+}
+
+impl<V: At> Test for NonZero<V> {
+    #[inline(always)]
+    fn test(&self, i: usize) -> bool {
+        counts(self.0.at(i))
+    }
+    #[inline(always)]
+    fn test_drawn(&self, k: usize, i: usize) -> bool {
+        counts(self.0.drawn(k, i))
+    }
+    fn support(&self) -> Support<'_> {
+        self.0.support()
+    }
+}
+
+impl<E: Expr> Mask for Values<E> {
+    type Test<'s>
+        = NonZero<E::View<'s>>
+    where
+        E: 's;
+    fn len(&self, env: &Env<'_>) -> Result<usize> {
+        self.0.len(env)
+    }
+    fn test<'s>(&'s self, env: &Env<'s>) -> Result<Self::Test<'s>> {
+        Ok(NonZero(self.0.view(&env.for_operand())?))
+    }
+}
+
+/// A mask's complement, written `!mask`.
+#[derive(Debug, Clone, Copy)]
+pub struct Complement<M>(pub(crate) M);
+
+/// See [`Complement`].
+#[derive(Debug, Clone, Copy)]
+pub struct Unset<V>(V);
+
+impl<V: Test> Test for Unset<V> {
+    #[inline(always)]
+    fn test(&self, i: usize) -> bool {
+        !self.0.test(i)
+    }
+    #[inline(always)]
+    fn test_drawn(&self, _: usize, i: usize) -> bool {
+        !self.0.test(i)
+    }
+    fn support(&self) -> Support<'_> {
+        Support::All
+    }
+}
+
+impl<M: Mask> Mask for Complement<M> {
+    type Test<'s>
+        = Unset<M::Test<'s>>
+    where
+        M: 's;
+    fn len(&self, env: &Env<'_>) -> Result<usize> {
+        self.0.len(env)
+    }
+    fn test<'s>(&'s self, env: &Env<'s>) -> Result<Self::Test<'s>> {
+        Ok(Unset(self.0.test(env)?))
+    }
+}
+
+impl<'a, T: Element> Not for &'a Vector<T> {
+    type Output = Complement<&'a Vector<T>>;
+    fn not(self) -> Self::Output {
+        Complement(self)
+    }
+}
+
+impl<T: Element> Not for super::expr::Key<T> {
+    type Output = Complement<Self>;
+    fn not(self) -> Self::Output {
+        Complement(self)
+    }
+}
+
+impl<E> Not for Values<E> {
+    type Output = Complement<Self>;
+    fn not(self) -> Self::Output {
+        Complement(self)
+    }
+}
+
+/// An expression that is written where a mask allows.
+#[derive(Debug, Clone, Copy)]
+pub struct Masked<E, M> {
+    pub(crate) inner: E,
+    pub(crate) mask: M,
+    pub(crate) at: &'static Location<'static>,
+}
+
+/// See [`Masked`].
+#[derive(Debug, Clone, Copy)]
+pub struct MaskedView<V, M> {
+    inner: V,
+    mask: M,
+}
+
+impl<E: Expr, M: Mask> Expr for Masked<E, M> {
+    type T = E::T;
+    type View<'s>
+        = MaskedView<E::View<'s>, M::Test<'s>>
+    where
+        Self: 's;
+    const HEAVY: bool = E::HEAVY;
+    fn len(&self, env: &Env<'_>) -> Result<usize> {
+        self.inner.len(env)
+    }
+    fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
+        let n = self.inner.len(env)?;
+        fits("mask", n, self.mask.len(env)?, self.at)?;
+        let mask = self.mask.test(env)?;
+        let wanted = mask.support().count(n);
+        Ok(MaskedView { inner: self.inner.view(&env.wanting(wanted))?, mask })
+    }
+}
+
+impl<V: At, M: Test> MaskedView<V, M> {
+    /// Whether the mask's support is the narrower one.
+    #[inline(always)]
+    fn mask_leads(&self) -> bool {
+        narrower(self.mask.support(), self.inner.support()).1
+    }
+}
+
+impl<V: At, M: Test> At for MaskedView<V, M> {
+    type T = V::T;
+    #[inline(always)]
+    fn at(&self, i: usize) -> Option<V::T> {
+        if self.mask.test(i) { self.inner.at(i) } else { None }
+    }
+    #[inline(always)]
+    fn value(&self, i: usize) -> V::T {
+        self.inner.value(i)
+    }
+    #[inline(always)]
+    fn drawn(&self, k: usize, i: usize) -> Option<V::T> {
+        if self.mask_leads() {
+            if self.mask.test_drawn(k, i) { self.inner.at(i) } else { None }
+        } else if self.mask.test(i) {
+            self.inner.drawn(k, i)
+        } else {
+            None
+        }
+    }
+    fn support(&self) -> Support<'_> {
+        narrower(self.mask.support(), self.inner.support()).0
+    }
+    #[inline(always)]
+    fn selects(&self, i: usize) -> bool {
+        self.mask.test(i) && self.inner.selects(i)
+    }
+    fn selected(&self) -> Support<'_> {
+        narrower(self.mask.support(), self.inner.selected()).0
+    }
+    #[inline(always)]
+    fn work(&self) -> Option<&[u64]> {
+        self.inner.work()
+    }
+}

@@ -1,0 +1,251 @@
+//! Verbs of matrices. They run at once: each returns a fresh matrix or vector.
+
+use crate::backend::cpu::fold::{SEGMENT, Tree};
+use crate::containers::{Matrix, Vector};
+use crate::error::{Error, Result};
+use crate::formats::Csr;
+use rayon::prelude::*;
+use vxm_semiring::{BinaryOp, Element, IndexOp, Monoid, UnaryOp};
+
+/// Builds rows in parallel: `row(i, &mut columns, &mut values)` appends row `i`'s entries, ascending.
+fn build<T: Element>(nrows: usize, ncols: usize, row: impl Fn(usize, &mut Vec<u32>, &mut Vec<T>) + Sync) -> Csr<T> {
+    const ROWS: usize = 1024;
+    let blocks: Vec<(Vec<u64>, Vec<u32>, Vec<T>)> = (0..nrows.div_ceil(ROWS))
+        .into_par_iter()
+        .map(|block| {
+            let (mut ends, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
+            for i in block * ROWS..((block + 1) * ROWS).min(nrows) {
+                row(i, &mut columns, &mut values);
+                ends.push(columns.len() as u64);
+            }
+            (ends, columns, values)
+        })
+        .collect();
+    let entries = blocks.iter().map(|(_, columns, _)| columns.len()).sum();
+    let mut offsets = Vec::with_capacity(nrows + 1);
+    let (mut columns, mut values) = (Vec::with_capacity(entries), Vec::with_capacity(entries));
+    offsets.push(0);
+    for (ends, c, v) in blocks {
+        let base = columns.len() as u64;
+        offsets.extend(ends.iter().map(|end| base + end));
+        columns.extend_from_slice(&c);
+        values.extend_from_slice(&v);
+    }
+    Csr::from_parts(nrows, ncols, offsets, columns, values)
+}
+
+impl<A: Element> Matrix<A> {
+    /// `op(a)` of every entry.
+    pub fn map<F: UnaryOp<A>>(&self, op: F) -> Matrix<F::Out> {
+        let csr = self.csr();
+        let values = csr.values().par_iter().map(|&a| op.call(a)).collect();
+        let rows = Csr::from_parts(csr.nrows(), csr.ncols(), csr.offsets().to_vec(), csr.columns().to_vec(), values);
+        Matrix::from_csr(rows).set_symmetric(self.is_symmetric())
+    }
+
+    /// `op(row, column, a)` of every entry.
+    pub fn map_index<F: IndexOp<A>>(&self, op: F) -> Matrix<F::Out> {
+        let csr = self.csr();
+        Matrix::from_csr(build(csr.nrows(), csr.ncols(), |i, columns, values| {
+            let (js, entries) = csr.row(i);
+            columns.extend_from_slice(js);
+            values.extend(js.iter().zip(entries).map(|(&j, &a)| op.call(i as u32, j, a)));
+        }))
+    }
+
+    /// The entries of which `op(row, column, a)` is true: `a.select(TRIL)` is the lower triangle.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::undirected(3, &[(0, 1), (1, 2)])?;
+    /// assert_eq!(a.select(TRIL).iter().collect::<Vec<_>>(), [(1, 0, ()), (2, 1, ())]);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    pub fn select<F: IndexOp<A> + vxm_semiring::TernaryOp<u32, u32, A, Out = bool>>(&self, op: F) -> Matrix<A> {
+        let csr = self.csr();
+        Matrix::from_csr(filtered(csr, |i, j, a| op.call(i, j, a)))
+    }
+
+    /// The entries `(i, j)` of which `op(u[i], u[j])` is true: a graph's edges by what their ends hold. An end without an element
+    /// drops the entry. With distinct elements and `GT`, an undirected graph becomes an acyclic one.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::undirected(3, &[(0, 1), (1, 2)])?;
+    /// let u = Vector::from_dense(vec![5u32, 9, 2]);
+    /// // from each vertex to its higher neighbours
+    /// let up = a.select_ends(LT, &u)?;
+    /// assert_eq!(up.iter().collect::<Vec<_>>(), [(0, 1, ()), (2, 1, ())]);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The matrix isn't square, or `u` isn't as long as its side.
+    #[track_caller]
+    pub fn select_ends<T: Element, F: BinaryOp<T, T, Out = bool>>(&self, op: F, u: &Vector<T>) -> Result<Matrix<A>> {
+        let csr = self.csr();
+        if csr.nrows() != csr.ncols() || csr.nrows() != u.len() {
+            let matrix = format!("matrix of {} x {}", csr.nrows(), csr.ncols());
+            return Err(Error::shape("select_ends", matrix, format!("vector of {}", u.len())));
+        }
+        let u = u.clone().with_format(crate::containers::VectorFormat::Bitmap);
+        let ends = u.view();
+        let keep = |i: u32, j: u32, _: A| match (ends.get(i as usize), ends.get(j as usize)) {
+            (Some(x), Some(y)) => op.call(x, y),
+            _ => false,
+        };
+        Ok(Matrix::from_csr(filtered(csr, keep)))
+    }
+
+    /// Each row's entries folded to one element; rows without entries hold none.
+    pub fn reduce_rows<M: Monoid<A>>(&self, monoid: M) -> Vector<A> {
+        let csr = self.csr();
+        let rows: Vec<Option<A>> = (0..csr.nrows()).into_par_iter().map(|i| fold(monoid, csr.row(i).1)).collect();
+        Vector::from_options(&rows)
+    }
+
+    /// All entries folded to one: each row, then the rows' results; the identity where there are none.
+    ///
+    /// # Errors
+    /// None today; a device may fail.
+    pub fn reduce<M: Monoid<A>>(&self, monoid: M) -> Result<A> {
+        use super::verbs::Verbs;
+        Verbs::reduce(&self.reduce_rows(monoid), monoid)
+    }
+
+    /// The number of entries in each row, 0 included: a graph's degrees.
+    pub fn degrees(&self) -> Vector<u32> {
+        let csr = self.csr();
+        Vector::from_dense((0..csr.nrows()).into_par_iter().map(|i| csr.degree(i) as u32).collect())
+    }
+
+    /// `b[k, l] = self[rows[k], columns[l]]`; an index may stand more than once.
+    ///
+    /// # Errors
+    /// An index lies outside the matrix, or there are more than `u32::MAX` of them.
+    #[track_caller]
+    pub fn extract(&self, rows: &[u32], columns: &[u32]) -> Result<Matrix<A>> {
+        let (csr, shape) = (self.csr(), format!("matrix of {} x {}", self.nrows(), self.ncols()));
+        for (what, indices, n) in [("row", rows, self.nrows()), ("column", columns, self.ncols())] {
+            if let Some(&i) = indices.iter().find(|&&i| i as usize >= n) {
+                return Err(Error::shape("extract", shape, format!("{what} {i}")));
+            }
+            crate::formats::check_vertices("extract", indices.len())?;
+        }
+        // where each column goes: wanted[starts[j]..starts[j + 1]]
+        let mut wanted: Vec<u32> = (0..columns.len() as u32).collect();
+        wanted.sort_by_key(|&l| columns[l as usize]);
+        let mut starts = vec![0usize; self.ncols() + 1];
+        columns.iter().for_each(|&j| starts[j as usize + 1] += 1);
+        for j in 0..self.ncols() {
+            starts[j + 1] += starts[j];
+        }
+        Ok(Matrix::from_csr(build(rows.len(), columns.len(), |k, out_columns, out_values| {
+            let (js, entries) = csr.row(rows[k] as usize);
+            let mut row: Vec<(u32, A)> = js
+                .iter()
+                .zip(entries)
+                .flat_map(|(&j, &a)| wanted[starts[j as usize]..starts[j as usize + 1]].iter().map(move |&l| (l, a)))
+                .collect();
+            row.sort_unstable_by_key(|&(l, _)| l);
+            out_columns.extend(row.iter().map(|&(l, _)| l));
+            out_values.extend(row.iter().map(|&(_, a)| a));
+        })))
+    }
+
+    /// `op(a, b)` where both matrices hold an entry (the intersection).
+    ///
+    /// # Errors
+    /// The shapes differ.
+    #[track_caller]
+    pub fn ewise_mult<B: Element, F: BinaryOp<A, B>>(&self, other: &Matrix<B>, op: F) -> Result<Matrix<F::Out>> {
+        self.same_shape("ewise_mult", other)?;
+        let (x, y) = (self.csr(), other.csr());
+        Ok(Matrix::from_csr(build(x.nrows(), x.ncols(), |i, columns, values| {
+            merge(x.row(i), y.row(i), |j, a, b| {
+                if let (Some(a), Some(b)) = (a, b) {
+                    columns.push(j);
+                    values.push(op.call(a, b));
+                }
+            });
+        })))
+    }
+
+    /// `op(a, b)` where both matrices hold an entry, the one that is there where only one is (the union).
+    ///
+    /// # Errors
+    /// The shapes differ.
+    #[track_caller]
+    pub fn ewise_add<F: BinaryOp<A, A, Out = A>>(&self, other: &Matrix<A>, op: F) -> Result<Matrix<A>> {
+        self.same_shape("ewise_add", other)?;
+        let (x, y) = (self.csr(), other.csr());
+        Ok(Matrix::from_csr(build(x.nrows(), x.ncols(), |i, columns, values| {
+            merge(x.row(i), y.row(i), |j, a, b| {
+                let joined = match (a, b) {
+                    (Some(a), Some(b)) => Some(op.call(a, b)),
+                    (a, b) => a.or(b),
+                };
+                columns.extend(joined.map(|_| j));
+                values.extend(joined);
+            });
+        })))
+    }
+
+    #[track_caller]
+    fn same_shape<B: Element>(&self, operation: &'static str, other: &Matrix<B>) -> Result<()> {
+        if (self.nrows(), self.ncols()) == (other.nrows(), other.ncols()) {
+            return Ok(());
+        }
+        let shape = |nrows, ncols| format!("matrix of {nrows} x {ncols}");
+        Err(Error::shape(operation, shape(self.nrows(), self.ncols()), shape(other.nrows(), other.ncols())))
+    }
+}
+
+/// The entries that `keep(row, column, value)`.
+fn filtered<A: Element>(csr: &Csr<A>, keep: impl Fn(u32, u32, A) -> bool + Sync) -> Csr<A> {
+    build(csr.nrows(), csr.ncols(), |i, columns, values| {
+        let (js, entries) = csr.row(i);
+        for (&j, &a) in js.iter().zip(entries) {
+            if keep(i as u32, j, a) {
+                columns.push(j);
+                values.push(a);
+            }
+        }
+    })
+}
+
+/// A row of entries folded: in order, or over the fixed tree where order matters.
+fn fold<A: Element, M: Monoid<A>>(monoid: M, entries: &[A]) -> Option<A> {
+    if M::EXACT {
+        return entries.iter().copied().reduce(|x, y| monoid.call(x, y));
+    }
+    let mut tree = Tree::new(monoid, entries.len());
+    for (p, &a) in entries.iter().enumerate() {
+        if p % SEGMENT == 0 && p > 0 {
+            tree.close_segment();
+        }
+        tree.push(p, a);
+    }
+    tree.finish()
+}
+
+/// Walks two rows side by side, in order of column.
+fn merge<A: Element, B: Element>(
+    (mut xs, mut x): (&[u32], &[A]),
+    (mut ys, mut y): (&[u32], &[B]),
+    mut f: impl FnMut(u32, Option<A>, Option<B>),
+) {
+    loop {
+        let j = match (xs.first(), ys.first()) {
+            (Some(&i), Some(&j)) => i.min(j),
+            (Some(&j), None) | (None, Some(&j)) => j,
+            (None, None) => return,
+        };
+        let (in_x, in_y) = (xs.first() == Some(&j), ys.first() == Some(&j));
+        f(j, in_x.then(|| x[0]), in_y.then(|| y[0]));
+        (xs, x) = (&xs[usize::from(in_x)..], &x[usize::from(in_x)..]);
+        (ys, y) = (&ys[usize::from(in_y)..], &y[usize::from(in_y)..]);
+    }
+}

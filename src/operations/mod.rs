@@ -1,0 +1,10 @@
+//! The verbs, and the expression tree they build. See [`Verbs`](verbs::Verbs).
+
+pub mod elementwise;
+pub mod expr;
+pub mod mask;
+pub mod matrix;
+pub mod product;
+pub mod sort;
+pub mod terminal;
+pub mod verbs;

@@ -1,0 +1,291 @@
+//! Vector-matrix products: planned when the terminal runs, pulled inside its loop or pushed before it.
+
+use super::expr::{Env, Expr};
+use crate::backend::cpu::fold::{Rows, count_row, fold_row};
+use crate::backend::cpu::{gather, scatter};
+use crate::backend::plan::{self, Direction, Format, Sizes, Strategy};
+use crate::backend::view::{At, Support};
+use crate::containers::Matrix;
+use crate::error::{Error, Result};
+use crate::formats::bitmap::full_words;
+use crate::formats::{Csr, Store, Tiles};
+use std::panic::Location;
+use vxm_semiring::{BinaryOp, Element, KernelText, Monoid, Semiring, Source};
+
+/// A semiring whose multiplication takes its operands in the other order: `mxv` is `vxm` over the transpose, flipped.
+#[derive(Debug, Clone, Copy)]
+pub struct Flip<S>(S);
+
+impl<O: Source> Source for Flip<O> {
+    fn source(self, text: &mut KernelText) -> String {
+        let inner = self.0.source(text);
+        let name = format!("vxm_flip_{inner}");
+        let body = format!(
+            "template <class X, class A> __device__ __forceinline__ auto {name}(X x, A a) {{ return {inner}(a, x); }}"
+        );
+        text.define(&name, body);
+        name
+    }
+}
+
+impl<X: Element, A: Element, O: BinaryOp<A, X>> BinaryOp<X, A> for Flip<O> {
+    type Out = O::Out;
+    const CONSTANT: Option<O::Out> = O::CONSTANT;
+    #[inline(always)]
+    fn call(self, x: X, a: A) -> O::Out {
+        self.0.call(a, x)
+    }
+}
+
+impl<X: Element, A: Element, S: Semiring<A, X>> Semiring<X, A> for Flip<S> {
+    type Out = S::Out;
+    type Add = S::Add;
+    type Mul = Flip<S::Mul>;
+    fn add(self) -> S::Add {
+        self.0.add()
+    }
+    fn mul(self) -> Flip<S::Mul> {
+        Flip(self.0.mul())
+    }
+}
+
+/// `w[j] = ⊕ over i of u[i] ⊗ B[i, j]`, where B is the matrix (vxm) or its transpose (mxv).
+#[derive(Debug, Clone, Copy)]
+pub struct Product<'a, E, A: Element, S> {
+    operand: E,
+    matrix: &'a Matrix<A>,
+    ring: S,
+    transposed: bool,
+    at: &'static Location<'static>,
+}
+
+impl<'a, E: Expr, A: Element, S> Product<'a, E, A, S> {
+    pub(crate) fn vxm(operand: E, matrix: &'a Matrix<A>, ring: S, at: &'static Location<'static>) -> Self {
+        Self { operand, matrix, ring, transposed: false, at }
+    }
+
+    fn operation(&self) -> &'static str {
+        if self.transposed { "mxv" } else { "vxm" }
+    }
+}
+
+impl<'a, E: Expr, A: Element, S> Product<'a, E, A, Flip<S>> {
+    pub(crate) fn mxv(matrix: &'a Matrix<A>, operand: E, ring: S, at: &'static Location<'static>) -> Self {
+        Self { operand, matrix, ring: Flip(ring), transposed: true, at }
+    }
+}
+
+/// A product, planned; see [`Product`].
+pub enum ProductView<'s, V: At, A: Element, S, T: Element> {
+    /// Pull: rows are folded as the terminal asks, over the operand's own view.
+    Lazy(V, Rows<'s, A>, &'s [u64], S),
+    /// Pull over an operand that was evaluated first.
+    Held(Store<V::T>, Rows<'s, A>, &'s [u64], S),
+    /// Pull that only counts: the operand's presence bits.
+    Count(Vec<u64>, &'s Tiles<A>, S, T),
+    /// Push: done.
+    Pushed(Store<T>),
+}
+
+impl<'a, E, A, S> Expr for Product<'a, E, A, S>
+where
+    E: Expr,
+    A: Element,
+    S: Semiring<E::T, A>,
+{
+    type T = S::Out;
+    type View<'s>
+        = ProductView<'s, E::View<'s>, A, S, S::Out>
+    where
+        Self: 's;
+    const HEAVY: bool = true;
+
+    fn len(&self, _: &Env<'_>) -> Result<usize> {
+        Ok(if self.transposed { self.matrix.nrows() } else { self.matrix.ncols() })
+    }
+
+    fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
+        let (rows, columns) = (self.matrix.nrows(), self.matrix.ncols());
+        let (inner, length) = if self.transposed { (columns, rows) } else { (rows, columns) };
+        let n = self.operand.len(env)?;
+        if n != inner {
+            let (vector, matrix) = (format!("vector of {n}"), format!("matrix of {rows} x {columns}"));
+            let (left, right) = if self.transposed { (matrix, vector) } else { (vector, matrix) };
+            return Err(Error::Shape { operation: self.operation(), left, right, at: self.at });
+        }
+        let operand = self.operand.view(&env.for_operand())?;
+        // the matrix by the operand's index (push), and by the result's (pull); made only when asked for
+        let by_operand = || if self.transposed { self.matrix.csr_transposed() } else { self.matrix.csr() };
+        let by_result = || if self.transposed { self.matrix.csr() } else { self.matrix.csr_transposed() };
+        let mut forced = plan::forced();
+        forced.format = forced.format.or(self.matrix.format());
+        let sizes = self.sizes(&operand, n, length, env.wanted(length), forced, by_operand);
+        let plan = plan::product(&sizes, forced);
+        tracing::debug!(
+            operation = self.operation(),
+            direction = ?plan.direction,
+            format = ?plan.format,
+            strategy = ?plan.strategy,
+            why = plan.why,
+            entries = sizes.entries,
+            wanted = sizes.wanted,
+            elements = sizes.elements,
+            at = %self.at,
+            "plan"
+        );
+        if plan.direction == Direction::Push {
+            return Ok(ProductView::Pushed(scatter::scatter(&operand, by_operand(), self.ring)));
+        }
+        let tiles = || if self.transposed { self.matrix.tiles() } else { self.matrix.tiles_transposed() };
+        if let (Strategy::CountTiles, Some(constant)) = (plan.strategy, S::Mul::CONSTANT) {
+            return Ok(ProductView::Count(presence(n, &operand), tiles(), self.ring, constant));
+        }
+        let csr = by_result();
+        let work = csr.offsets();
+        let rows = if plan.format == Format::Tiles { Rows::Tiles(tiles()) } else { Rows::Csr(csr) };
+        if E::HEAVY || sizes.listed {
+            // read many times a place: a product must not run again each time, nor a list be searched
+            let held = Store::Bitmap(gather::gather(n, &operand).into_bitmap());
+            return Ok(ProductView::Held(held, rows, work, self.ring));
+        }
+        Ok(ProductView::Lazy(operand, rows, work, self.ring))
+    }
+}
+
+impl<E: Expr, A: Element, S: Semiring<E::T, A>> Product<'_, E, A, S> {
+    fn sizes<'s>(
+        &self,
+        operand: &E::View<'_>,
+        n: usize,
+        length: usize,
+        wanted: usize,
+        forced: plan::Forced,
+        by_operand: impl Fn() -> &'s Csr<A>,
+    ) -> Sizes {
+        let support = operand.support();
+        let elements = support.count(n);
+        let degrees = |list: &mut dyn Iterator<Item = usize>| {
+            let rows = by_operand();
+            list.map(|i| rows.degree(i) as u64).sum()
+        };
+        let push_entries = match support {
+            _ if !S::Add::EXACT => None,
+            Support::List(list) => Some(degrees(&mut list.iter().map(|&i| i as usize))),
+            Support::Bits(bits) if elements < n / 8 => Some(degrees(&mut crate::formats::bitmap::ones(bits, 0))),
+            _ => None,
+        };
+        let tileable = self.matrix.can_tile();
+        let fill = match forced.format {
+            Some(Format::Tiles) if tileable => Some(f64::INFINITY),
+            _ => self.matrix.known_fill(!self.transposed),
+        };
+        Sizes {
+            entries: self.matrix.nnz(),
+            length,
+            wanted,
+            elements,
+            listed: matches!(support, Support::List(_)),
+            push_entries,
+            exact: S::Add::EXACT,
+            terminal: S::Add::TERMINAL.is_some() || S::Add::is_terminal(S::Add::IDENTITY),
+            counting: S::Mul::CONSTANT.is_some() && S::Add::EXACT,
+            fill: fill.filter(|_| tileable),
+        }
+    }
+}
+
+/// The presence bits of a view of length `n`.
+fn presence<V: At>(n: usize, view: &V) -> Vec<u64> {
+    let held = gather::gather(n, &super::elementwise::Pattern { inner: ByRef(view) }).into_bitmap();
+    held.bits().map_or_else(|| full_words(n), <[u64]>::to_vec)
+}
+
+/// A view by reference.
+struct ByRef<'v, V>(&'v V);
+
+impl<V: At> At for ByRef<'_, V> {
+    type T = V::T;
+    fn at(&self, i: usize) -> Option<V::T> {
+        self.0.at(i)
+    }
+    fn drawn(&self, k: usize, i: usize) -> Option<V::T> {
+        self.0.drawn(k, i)
+    }
+    fn is_full(&self) -> bool {
+        self.0.is_full()
+    }
+    fn support(&self) -> Support<'_> {
+        self.0.support()
+    }
+    fn work(&self) -> Option<&[u64]> {
+        self.0.work()
+    }
+}
+
+impl<V, A, S> At for ProductView<'_, V, A, S, S::Out>
+where
+    V: At,
+    A: Element,
+    S: Semiring<V::T, A>,
+{
+    type T = S::Out;
+    #[inline(always)]
+    fn at(&self, i: usize) -> Option<S::Out> {
+        match self {
+            Self::Lazy(operand, rows, _, ring) => fold_row(operand, *rows, i, *ring),
+            Self::Held(store, rows, _, ring) => fold_row(&store.view(), *rows, i, *ring),
+            Self::Count(present, tiles, ring, constant) => count_row(present, tiles, i, ring.add(), *constant),
+            Self::Pushed(store) => store.get(i),
+        }
+    }
+    #[inline(always)]
+    fn drawn(&self, k: usize, i: usize) -> Option<S::Out> {
+        match self {
+            Self::Pushed(store) => store.view().drawn(k, i),
+            _ => self.at(i),
+        }
+    }
+    fn support(&self) -> Support<'_> {
+        match self {
+            Self::Pushed(Store::Sparse(s)) => Support::List(s.indices()),
+            Self::Pushed(Store::Bitmap(b)) => b.bits().map_or(Support::All, Support::Bits),
+            _ => Support::All,
+        }
+    }
+    fn work(&self) -> Option<&[u64]> {
+        match self {
+            Self::Lazy(_, _, work, _) | Self::Held(_, _, work, _) => Some(work),
+            _ => None,
+        }
+    }
+}
+
+impl<V: At, A: Element, S, T: Element> core::fmt::Debug for ProductView<'_, V, A, S, T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let name = match self {
+            Self::Lazy(..) => "pull",
+            Self::Held(..) => "pull over an evaluated operand",
+            Self::Count(..) => "count tiles",
+            Self::Pushed(_) => "pushed",
+        };
+        f.write_str(name)
+    }
+}
+
+/// A product's elements, and the monoid's identity wherever there is none.
+pub trait OrIdentity: Expr {
+    /// The identity of the monoid that folds the product.
+    fn identity(&self) -> Self::T;
+}
+
+impl<E: Expr, A: Element, S: Semiring<E::T, A>> OrIdentity for Product<'_, E, A, S> {
+    fn identity(&self) -> S::Out {
+        S::Add::IDENTITY
+    }
+}
+
+impl<E: OrIdentity, M: super::mask::Mask> OrIdentity for super::mask::Masked<E, M> {
+    fn identity(&self) -> E::T {
+        self.inner.identity()
+    }
+}

@@ -1,0 +1,194 @@
+//! Terminals: what runs an expression. A fresh value, a write through a mask, an update in place, a reduction.
+
+use super::expr::{Env, Expr, Key, fits};
+use crate::backend::cpu::gather::{gather, is_small, reduce};
+use crate::backend::plan;
+use crate::backend::view::{At, Support};
+use crate::containers::Vector;
+use crate::error::Result;
+use crate::formats::StoreView;
+use rayon::prelude::*;
+use std::panic::Location;
+use vxm_semiring::{BinaryOp, Element, Monoid};
+
+/// How a new element meets the old one.
+pub trait Merge<W: Element, T: Element>: Copy + Sync {
+    /// Whether an absent new element removes the old one.
+    const REPLACES: bool;
+    /// The element to hold.
+    fn merge(self, old: Option<W>, new: Option<T>) -> Option<W>;
+}
+
+/// The new element, or its absence, takes the place.
+#[derive(Debug, Clone, Copy)]
+pub struct Replace;
+
+impl<T: Element> Merge<T, T> for Replace {
+    const REPLACES: bool = true;
+    #[inline(always)]
+    fn merge(self, _: Option<T>, new: Option<T>) -> Option<T> {
+        new
+    }
+}
+
+/// The accumulator joins old and new; where one is absent the other stands.
+#[derive(Debug, Clone, Copy)]
+pub struct Accumulate<F>(F);
+
+impl<T: Element, F: BinaryOp<T, T, Out = T>> Merge<T, T> for Accumulate<F> {
+    const REPLACES: bool = false;
+    #[inline(always)]
+    fn merge(self, old: Option<T>, new: Option<T>) -> Option<T> {
+        match (old, new) {
+            (Some(old), Some(new)) => Some(self.0.call(old, new)),
+            (old, new) => old.or(new),
+        }
+    }
+}
+
+/// An expression with an accumulator: to be assigned to something.
+#[derive(Debug, Clone, Copy)]
+#[must_use = "an expression does nothing until a terminal runs it: .assign_to(&mut w)"]
+pub struct Accum<E, F> {
+    pub(crate) inner: E,
+    pub(crate) op: F,
+}
+
+impl<T: Element, E: Expr<T = T>, F: BinaryOp<T, T, Out = T>> Accum<E, F> {
+    /// `w<mask> ⊙= expression`: joins each element with what `w` holds; absent ones leave `w` as it is.
+    ///
+    /// # Errors
+    /// Shapes don't fit.
+    #[track_caller]
+    pub fn assign_to(self, w: &mut Vector<T>) -> Result<()> {
+        write(&self.inner, &Env::default(), w, Accumulate(self.op), Location::caller())
+    }
+}
+
+/// `expression` as a fresh vector.
+pub(crate) fn eval<E: Expr>(expression: E) -> Result<Vector<E::T>> {
+    let env = Env::default();
+    let n = expression.len(&env)?;
+    let view = expression.view(&env)?;
+    Ok(Vector::of(gather(n, &view)))
+}
+
+/// `expression` folded to one element.
+pub(crate) fn fold<E: Expr, M: Monoid<E::T>>(expression: E, add: M) -> Result<E::T> {
+    let env = Env::default();
+    let n = expression.len(&env)?;
+    let view = expression.view(&env)?;
+    Ok(reduce(n, &view, add))
+}
+
+/// What a write changes: everything, or the places of a list.
+enum Change<T: Element> {
+    Whole(Vector<T>),
+    Patch(Vec<u32>, Vec<Option<T>>),
+}
+
+/// Writes `expression` to `w` where its mask selects.
+pub(crate) fn write<T: Element, E: Expr<T = T>, G: Merge<T, T>>(
+    expression: &E,
+    env: &Env<'_>,
+    w: &mut Vector<T>,
+    merge: G,
+    at: &'static Location<'static>,
+) -> Result<()> {
+    fits("assign_to", w.len(), expression.len(env)?, at)?;
+    let change = change(&expression.view(env)?, w, merge);
+    apply(w, change);
+    Ok(())
+}
+
+fn apply<T: Element>(w: &mut Vector<T>, change: Change<T>) {
+    match change {
+        Change::Whole(new) => *w = new,
+        Change::Patch(indices, values) => w.patch(&indices, &values),
+    }
+}
+
+fn change<T: Element, V: At<T = T>, G: Merge<T, T>>(view: &V, w: &Vector<T>, merge: G) -> Change<T> {
+    let n = w.len();
+    // an accumulator changes only where there is something new; a plain write also removes
+    let domain = if G::REPLACES { view.selected() } else { view.support() };
+    let old = w.view();
+    let through = Through { old, new: view, merge };
+    match domain {
+        Support::List(list) => patch(&through, list, true),
+        Support::Bits(_) if plan::is_sparse(domain.count(n), n) => patch(&through, &domain.list(n), false),
+        _ => Change::Whole(Vector::of(gather(n, &through))),
+    }
+}
+
+/// The elements at `list`; `own` says that the list is the view's own (its selection or, accumulating, its support).
+fn patch<T: Element, V: At<T = T>, G: Merge<T, T>>(
+    through: &Through<'_, T, V, G>,
+    list: &[u32],
+    own: bool,
+) -> Change<T> {
+    let view = through.new;
+    let new = |k: usize, i: usize| if own && !G::REPLACES { view.drawn(k, i) } else { view.at(i) };
+    let at = |(k, &i): (usize, &u32)| {
+        let i = i as usize;
+        let held = through.old.get(i);
+        if view.selects(i) { through.merge.merge(held, new(k, i)) } else { held }
+    };
+    let values = if is_small(view, list.len(), || list.iter().map(|&i| i as usize)) {
+        list.iter().enumerate().map(at).collect()
+    } else {
+        list.par_iter().enumerate().with_min_len(256).map(at).collect()
+    };
+    Change::Patch(list.to_vec(), values)
+}
+
+/// What a vector will hold once a view is written through to it.
+struct Through<'v, T, V, G> {
+    old: StoreView<'v, T>,
+    new: &'v V,
+    merge: G,
+}
+
+impl<T: Element, V: At<T = T>, G: Merge<T, T>> At for Through<'_, T, V, G> {
+    type T = T;
+    #[inline(always)]
+    fn at(&self, i: usize) -> Option<T> {
+        let held = self.old.get(i);
+        if self.new.selects(i) { self.merge.merge(held, self.new.at(i)) } else { held }
+    }
+    fn work(&self) -> Option<&[u64]> {
+        self.new.work()
+    }
+}
+
+impl<T: Element> Vector<T> {
+    /// `w<mask> = f(w)`: writes an expression that also reads the vector, through its mask; places the mask leaves out are kept.
+    ///
+    /// The body sees `w` as it was: it is built once over a placeholder, evaluated, and only then written.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let mut w = Vector::from_dense(vec![1u32, 2, 3]);
+    /// let odd = Set::from_indices(3, [0, 2])?;
+    /// // w<odd> = w + 10
+    /// w.update(|w| w.map(PLUS.bind(10)).mask(&odd))?;
+    /// assert_eq!(w, Vector::from_dense(vec![11, 2, 13]));
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Shapes don't fit.
+    #[track_caller]
+    pub fn update<E: Expr<T = T>>(&mut self, body: impl FnOnce(Key<T>) -> E) -> Result<()> {
+        let at = Location::caller();
+        let expression = body(Key::new());
+        let change = {
+            let env = Env::with_state(self);
+            fits("update", Vector::len(self), expression.len(&env)?, at)?;
+            change(&expression.view(&env)?, self, Replace)
+        };
+        apply(self, change);
+        Ok(())
+    }
+}
