@@ -39,9 +39,7 @@ impl<F: Source> Bind for F {}
 /// Defines the device function that returns `call`, in which `x` stands for its operand.
 fn define<V: Element>(text: &mut KernelText, call: String) -> String {
     V::declare(text);
-    text.define_hashed("bound", |name| {
-        format!("template <class X> VXM_FN auto {name}(X x) {{ return {call}; }}")
-    })
+    text.define_hashed("bound", |name| format!("template <class X> VXM_FN auto {name}(X x) {{ return {call}; }}"))
 }
 
 impl<F: Source, B: Element> Source for Bound<F, B> {

@@ -4,6 +4,9 @@
 //! plain function. A [`Monoid`] adds an identity and, where it has one, a terminal value; a [`Semiring`] pairs a monoid with a
 //! multiplication. Nothing here knows of vectors, matrices or devices.
 
+// `#[op]` names this crate by its name, from inside too
+extern crate self as vxm_semiring;
+
 mod bound;
 mod element;
 pub mod lowered;
@@ -19,3 +22,4 @@ pub use operators::*;
 pub use semirings::*;
 pub use source::{KernelText, Source};
 pub use traits::{BinaryOp, IndexOp, Monoid, Ring, Semiring, TernaryOp, UnaryOp, semiring};
+pub use vxm_semiring_derive::op;

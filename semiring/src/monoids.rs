@@ -1,9 +1,7 @@
 //! Which built-in operators fold, and what they start from and stop at.
 
 use crate::lowered::{Integer, Number, Ordered};
-use crate::operators::{
-    Any, Band, Bor, Bxnor, Bxor, Land, Lor, Lxnor, Lxor, Max, Min, Plus, Times,
-};
+use crate::operators::{Any, Band, Bor, Bxnor, Bxor, Land, Lor, Lxnor, Lxor, Max, Min, Plus, Times};
 use crate::traits::doubled;
 use crate::{BinaryOp, Element, Monoid};
 

@@ -18,6 +18,9 @@ template <class T> struct limits {
 };
 template <class T> VXM_FN T least() { return limits<T>::sign ? (T)((wide<T>)1 << (limits<T>::bits - 1)) : (T)0; }
 template <class T> VXM_FN T greatest() { return (T)(~(wide<T>)0 >> (limits<T>::spare + limits<T>::sign)); }
+// The bits of an integer, zero-extended, and its sign.
+template <class T> VXM_FN wide<T> plain(T a) { return ((wide<T>)a << limits<T>::spare) >> limits<T>::spare; }
+template <class T> VXM_FN bool minus(T a) { return limits<T>::sign && plain(a) >> (limits<T>::bits - 1); }
 
 // A value from its bits.
 template <class T> VXM_FN T bits(unsigned long long b);
@@ -47,15 +50,15 @@ template <class T> VXM_FN T rem(T a, T b) {
     if (limits<T>::sign && b == (T)-1) return (T)0;
     return (T)(a % b);
 }
-template <class T> VXM_FN T abs(T a) { return a < (T)0 ? neg(a) : a; }
+template <class T> VXM_FN T abs(T a) { return minus(a) ? neg(a) : a; }
 template <class T> VXM_FN T min(T a, T b) { return b < a ? b : a; }
 template <class T> VXM_FN T max(T a, T b) { return b > a ? b : a; }
 template <class T> VXM_FN T saturating_add(T a, T b) {
-    if (b >= (T)0) return a > sub(greatest<T>(), b) ? greatest<T>() : add(a, b);
+    if (!minus(b)) return a > sub(greatest<T>(), b) ? greatest<T>() : add(a, b);
     return a < sub(least<T>(), b) ? least<T>() : add(a, b);
 }
 template <class T> VXM_FN T saturating_sub(T a, T b) {
-    if (b >= (T)0) return a < add(least<T>(), b) ? least<T>() : sub(a, b);
+    if (!minus(b)) return a < add(least<T>(), b) ? least<T>() : sub(a, b);
     return a > add(greatest<T>(), b) ? greatest<T>() : sub(a, b);
 }
 template <class T> VXM_FN T pow(T a, unsigned int n) {
@@ -75,7 +78,7 @@ template <class T, class U> VXM_FN T shl(T a, U by) {
 }
 template <class T, class U> VXM_FN T shr(T a, U by) { return (T)(a >> ((unsigned int)by & (limits<T>::bits - 1))); }
 template <class T> VXM_FN T rotate_left(T a, unsigned int by) {
-    wide<T> u = ((wide<T>)a << limits<T>::spare) >> limits<T>::spare;
+    wide<T> u = plain(a);
     by &= limits<T>::bits - 1;
     return by ? (T)(u << by | u >> (limits<T>::bits - by)) : a;
 }
@@ -96,7 +99,6 @@ VXM_FN int clz(unsigned long long u) { return u ? __builtin_clzll(u) : 64; }
 VXM_FN int ffs(unsigned int u) { return __builtin_ffs((int)u); }
 VXM_FN int ffs(unsigned long long u) { return __builtin_ffsll((long long)u); }
 #endif
-template <class T> VXM_FN wide<T> plain(T a) { return ((wide<T>)a << limits<T>::spare) >> limits<T>::spare; }
 template <class T> VXM_FN unsigned int count_ones(T a) { return (unsigned int)popc(plain(a)); }
 template <class T> VXM_FN unsigned int count_zeros(T a) { return limits<T>::bits - count_ones(a); }
 template <class T> VXM_FN unsigned int leading_zeros(T a) { return (unsigned int)(clz(plain(a)) - limits<T>::spare); }
@@ -143,8 +145,8 @@ VXM_FN bool minus(double a) {
     VXM_FN bool is_nan(T a) { return a != a; }                                                                         \
     VXM_FN bool is_finite(T a) { return a - a == (T)0; }                                                               \
     VXM_FN bool is_infinite(T a) { return a == a && a - a != (T)0; }
-#define VXM_SINGLE(f) f##f
-#define VXM_DOUBLE(f) f
+#define VXM_SINGLE(name) name##f
+#define VXM_DOUBLE(name) name
 VXM_FLOAT(float, VXM_SINGLE)
 VXM_FLOAT(double, VXM_DOUBLE)
 

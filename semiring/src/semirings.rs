@@ -4,9 +4,7 @@
 //! number, and with a pattern its entries count as ones.
 
 use crate::Ring;
-use crate::operators::{
-    Any, Band, Bor, Bxor, First, Land, Lor, Lxor, Max, Min, Pair, Plus, Second, Times,
-};
+use crate::operators::{Any, Band, Bor, Bxor, First, Land, Lor, Lxor, Max, Min, Pair, Plus, Second, Times};
 
 macro_rules! semirings {
     ($($name:ident: $add:ident, $mul:ident;)*) => {$(
@@ -48,19 +46,10 @@ semirings! {
 }
 
 /// Counts the products in `u32`; for another type, `semiring(PLUS, Pair::<u64>::new())`.
-pub const PLUS_PAIR: Ring<Plus, Pair<u32>> = Ring {
-    add: Plus,
-    mul: Pair::new(),
-};
+pub const PLUS_PAIR: Ring<Plus, Pair<u32>> = Ring { add: Plus, mul: Pair::new() };
 
 /// Whether there is a product, as `true`.
-pub const LOR_PAIR: Ring<Lor, Pair<bool>> = Ring {
-    add: Lor,
-    mul: Pair::new(),
-};
+pub const LOR_PAIR: Ring<Lor, Pair<bool>> = Ring { add: Lor, mul: Pair::new() };
 
 /// Whether there is a product, as a pattern: the result is a set.
-pub const ANY_PAIR: Ring<Any, Pair<()>> = Ring {
-    add: Any,
-    mul: Pair::new(),
-};
+pub const ANY_PAIR: Ring<Any, Pair<()>> = Ring { add: Any, mul: Pair::new() };

@@ -61,9 +61,7 @@ impl KernelText {
 
 /// The FNV-1a hash: stable across platforms and releases, which the standard hashers do not promise.
 fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// Something whose CUDA C++ text can be spliced into a kernel.

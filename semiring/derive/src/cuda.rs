@@ -1,0 +1,70 @@
+//! CUDA C++ text with places that are filled at run time.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+/// Text in pieces: what the macro writes itself, and Rust expressions whose strings are spliced in when the text is asked for.
+#[derive(Clone, Default)]
+pub struct Cuda(Vec<Piece>);
+
+#[derive(Clone)]
+enum Piece {
+    Text(String),
+    Splice(TokenStream),
+}
+
+impl Cuda {
+    /// Text as it is.
+    pub fn text(text: impl Into<String>) -> Self {
+        Cuda(vec![Piece::Text(text.into())])
+    }
+
+    /// The string that a Rust expression returns; it may use `text`, the `KernelText`.
+    pub fn splice(expression: TokenStream) -> Self {
+        Cuda(vec![Piece::Splice(expression)])
+    }
+
+    /// This text, then that.
+    pub fn then(mut self, next: impl Into<Cuda>) -> Self {
+        self.0.extend(next.into().0);
+        self
+    }
+
+    /// `name(arguments)`.
+    pub fn call(name: impl Into<Cuda>, arguments: Vec<Cuda>) -> Self {
+        let mut call = name.into().then("(");
+        for (i, argument) in arguments.into_iter().enumerate() {
+            call = call.then(if i > 0 { ", " } else { "" }).then(argument);
+        }
+        call.then(")")
+    }
+
+    /// The statements that compute the splices, and the expression of type `String` in which `name` is the function's name.
+    pub fn into_rust(self) -> (TokenStream, TokenStream) {
+        let (mut format, mut splices, mut names) = (String::new(), Vec::new(), Vec::new());
+        for piece in self.0 {
+            match piece {
+                Piece::Text(text) => format += &text.replace('{', "{{").replace('}', "}}"),
+                Piece::Splice(expression) => {
+                    let name = format_ident!("splice_{}", names.len());
+                    splices.push(quote!(let #name: ::std::string::String = #expression;));
+                    format += "{}";
+                    names.push(name);
+                }
+            }
+        }
+        (quote!(#(#splices)*), quote!(::std::format!(#format #(, #names)*)))
+    }
+}
+
+impl From<&str> for Cuda {
+    fn from(text: &str) -> Self {
+        Cuda::text(text)
+    }
+}
+
+impl From<String> for Cuda {
+    fn from(text: String) -> Self {
+        Cuda::text(text)
+    }
+}

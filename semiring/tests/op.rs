@@ -1,0 +1,210 @@
+//! Operators made by `#[op]`: what they compute, and the CUDA C++ they become.
+
+use half::f16;
+use proptest::prelude::*;
+use vxm_semiring::lowered::PRELUDE;
+use vxm_semiring::{BinaryOp, Bind, KernelText, MIN, Monoid, PAIR, PLUS, Source, TRIL, TernaryOp, UnaryOp, op};
+
+const IN: u32 = u32::MAX;
+const OUT: u32 = 0;
+
+mod limits {
+    pub const HALF: f32 = 0.5;
+}
+
+/// A vertex's decision.
+#[op]
+pub fn decide(own: u32, best: u32) -> u32 {
+    if best == IN {
+        OUT
+    } else if own > best {
+        IN
+    } else {
+        own
+    }
+}
+
+/// Every kind of statement, names that C++ keeps for itself, and shadowing.
+#[op]
+fn mix(new: u32, class: u32) -> u32 {
+    let mut x: u32 = new ^ (class >> 16);
+    x = x * 0x7feb_352d;
+    x ^= x >> 15;
+    let y: u64 = {
+        let low: u64 = x as u64 + 1;
+        low * low
+    };
+    let x: u32 = (y >> 7) as u32 | x;
+    if x & 1 == 0 {
+        let up: u32 = x.rotate_left(5);
+        up + 3
+    } else {
+        x - decide(class, new)
+    }
+}
+
+/// Assignments under conditions, and small integers, which C++ would promote.
+#[op]
+fn small(a: u8, b: i16) -> i16 {
+    let mut s: u8 = a + a;
+    if b < 0 && !(s > 200) || s == 7 {
+        s -= 9;
+        if s.count_ones() > 4 {
+            s <<= 1;
+        }
+    } else {
+        s = -(a as i8) as u8;
+    }
+    (s as i16 * b).min(1000).wrapping_sub(i16::MIN)
+}
+
+/// Floats, a constant of a module, a built-in operator.
+#[op]
+fn relax(own: f32, step: f32, weight: f32) -> f32 {
+    let sum: f32 = step + weight.abs() * limits::HALF - -1.5;
+    let bound: f32 = if sum.is_nan() { f32::INFINITY } else { sum.sqrt() };
+    MIN(own, bound).max(f32::from_f32(0.25) / own)
+}
+
+/// A pattern's entry.
+#[op]
+fn hop(level: i64, _: ()) -> i64 {
+    level.saturating_add(1)
+}
+
+/// Half precision.
+#[op]
+fn halves(a: f16, b: half::bf16) -> f16 {
+    let c: f16 = b as f16;
+    if a < c { a * c } else { (a.to_f32() + 0.1f32) as f16 }
+}
+
+/// The longest: a monoid in one line.
+#[op]
+fn longest(a: u32, b: u32) -> u32 {
+    a.max(b)
+}
+impl Monoid<u32> for longest {
+    const IDENTITY: u32 = 0;
+}
+
+fn text(op: impl Source) -> String {
+    let mut text = KernelText::new();
+    let name = op.source(&mut text);
+    format!("{}-> {name}", text.text().replace(PRELUDE, ""))
+}
+
+#[test]
+fn cuda_text_of_a_decision() {
+    insta::assert_snapshot!(text(decide), @"");
+}
+
+#[test]
+fn cuda_text_of_statements() {
+    insta::assert_snapshot!(text(mix), @"");
+}
+
+#[test]
+fn cuda_text_of_assignments() {
+    insta::assert_snapshot!(text(small), @"");
+}
+
+#[test]
+fn cuda_text_of_floats() {
+    insta::assert_snapshot!(text(relax), @"");
+}
+
+#[test]
+fn cuda_text_of_halves() {
+    insta::assert_snapshot!(text(halves), @"");
+}
+
+#[test]
+fn cuda_text_of_a_pattern() {
+    insta::assert_snapshot!(text(hop), @"");
+}
+
+#[test]
+fn cuda_text_of_built_in_operators() {
+    insta::assert_snapshot!(
+        [text(PLUS), text(PAIR), text(TRIL.offset(-1)), text(PLUS.bind(-7i32)), text(decide.bind_first(3u32))].join("\n"),
+        @""
+    );
+}
+
+#[test]
+fn one_name_with_two_constants_is_two_functions() {
+    mod other {
+        const IN: u32 = 7;
+        #[vxm_semiring::op]
+        pub fn is_in(own: u32) -> bool {
+            own == IN
+        }
+    }
+    #[op]
+    fn is_in(own: u32) -> bool {
+        own == IN
+    }
+    let mut text = KernelText::new();
+    assert_ne!(is_in.source(&mut text), other::is_in.source(&mut text));
+    assert_eq!(text.text().matches("VXM_FN bool is_in_").count(), 2);
+}
+
+#[test]
+fn a_monoid_in_one_line() {
+    assert_eq!(longest.repeat(4, 9), 4);
+    assert_eq!(longest(longest::IDENTITY, 3), 3);
+}
+
+/// The same bodies in plain Rust, which wraps only where it says so.
+mod plain {
+    use super::{IN, OUT};
+
+    pub fn decide(own: u32, best: u32) -> u32 {
+        if best == IN { OUT } else if own > best { IN } else { own }
+    }
+
+    pub fn mix(new: u32, class: u32) -> u32 {
+        let mut x = (new ^ (class >> 16)).wrapping_mul(0x7feb_352d);
+        x ^= x >> 15;
+        let low = u64::from(x).wrapping_add(1);
+        let x = (low.wrapping_mul(low) >> 7) as u32 | x;
+        match x & 1 {
+            0 => x.rotate_left(5).wrapping_add(3),
+            _ => x.wrapping_sub(decide(class, new)),
+        }
+    }
+
+    pub fn small(a: u8, b: i16) -> i16 {
+        let mut s = a.wrapping_add(a);
+        if b < 0 && s <= 200 || s == 7 {
+            s = s.wrapping_sub(9);
+            if s.count_ones() > 4 {
+                s = s.wrapping_shl(1);
+            }
+        } else {
+            s = (a as i8).wrapping_neg() as u8;
+        }
+        i16::from(s).wrapping_mul(b).min(1000).wrapping_sub(i16::MIN)
+    }
+}
+
+proptest! {
+    #[test]
+    fn lowered_rust_equals_plain_rust(a: u32, b: u32, c: u8, d: i16, near in 0u32..3) {
+        for (a, b) in [(a, b), (a, a.wrapping_add(near)), (a, IN - near), (near, a)] {
+            prop_assert_eq!(decide(a, b), plain::decide(a, b));
+            prop_assert_eq!(mix(a, b), plain::mix(a, b));
+        }
+        prop_assert_eq!(small(c, d), plain::small(c, d));
+        prop_assert_eq!(hop.call(i64::from(a), ()), i64::from(a) + 1);
+    }
+}
+
+#[test]
+fn floats_follow_the_lowered_rules() {
+    assert_eq!(relax(4.0, 0.0, 1.0), 1.414_213_5);
+    assert_eq!(relax.call(f32::NAN, f32::NAN, 0.0), f32::INFINITY);
+    assert_eq!(halves(f16::ONE, half::bf16::from_f32(3.0)), f16::from_f32(3.0));
+    assert!(vxm_semiring::GT.bind(3u32).call(4));
+}
