@@ -1,2 +1,5 @@
 //! vxm
 pub use vxm_semiring as semiring;
+
+pub mod error;
+pub mod formats;

@@ -1,0 +1,295 @@
+//! Compressed sparse rows: the general path.
+
+use super::blocks::prefix_sum;
+use super::{check_vertices, row_blocks, split_rows};
+use crate::error::{Error, Result};
+use core::ops::Range;
+use rayon::prelude::*;
+use vxm_semiring::Element;
+
+/// A sparse matrix by rows; with `T = ()` a pattern, whose values take no memory.
+///
+/// Invariants:
+/// - `nrows` and `ncols` are at most [`MAX_VERTICES`](super::MAX_VERTICES);
+/// - `offsets` has `nrows + 1` elements, starts at 0, never descends, and ends at `nnz`;
+/// - `columns` and `values` have `nnz` elements; row `i` holds those from `offsets[i]` to `offsets[i + 1]`;
+/// - the columns of a row strictly ascend and are below `ncols`.
+///
+/// ```
+/// use vxm::formats::Csr;
+/// // 1 . 2
+/// // . . 3
+/// let a = Csr::try_new(2, 3, vec![0, 2, 3], vec![0, 2, 2], vec![1, 2, 3])?;
+/// assert_eq!(a.row(0), (&[0, 2][..], &[1, 2][..]));
+/// assert_eq!(a.transpose().row(2), (&[0, 1][..], &[2, 3][..]));
+/// let broken = Csr::try_new(2, 3, vec![0, 2, 3], vec![2, 0, 2], vec![1, 2, 3]);
+/// assert_eq!(
+///     broken.unwrap_err().to_string(),
+///     "Csr: row 0: column 0 follows column 2: columns of a row strictly ascend"
+/// );
+/// # Ok::<(), vxm::error::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Csr<T = ()> {
+    nrows: usize,
+    ncols: usize,
+    offsets: Vec<u64>,
+    columns: Vec<u32>,
+    values: Vec<T>,
+}
+
+/// Every task of a transpose walks all rows; past this many the walking outweighs the work.
+pub(super) const MAX_COLUMN_TASKS: usize = 32;
+
+impl<T: Element> Csr<T> {
+    /// A matrix of these arrays, after checking every invariant.
+    ///
+    /// # Errors
+    /// [`Error::TooManyVertices`], or [`Error::Invalid`] naming the first row that breaks an invariant, and how.
+    pub fn try_new(
+        nrows: usize,
+        ncols: usize,
+        offsets: Vec<u64>,
+        columns: Vec<u32>,
+        values: Vec<T>,
+    ) -> Result<Self> {
+        let matrix = Self {
+            nrows,
+            ncols,
+            offsets,
+            columns,
+            values,
+        };
+        matrix.check()?;
+        Ok(matrix)
+    }
+
+    /// A matrix of arrays that hold the invariants by construction. Checked in debug builds only: where they do not hold,
+    /// answers are wrong and accesses may panic, never more.
+    pub fn from_parts(
+        nrows: usize,
+        ncols: usize,
+        offsets: Vec<u64>,
+        columns: Vec<u32>,
+        values: Vec<T>,
+    ) -> Self {
+        let matrix = Self {
+            nrows,
+            ncols,
+            offsets,
+            columns,
+            values,
+        };
+        debug_assert_eq!(matrix.check().map_err(|e| e.to_string()), Ok(()));
+        matrix
+    }
+
+    /// A matrix without entries.
+    ///
+    /// # Errors
+    /// [`Error::TooManyVertices`].
+    pub fn empty(nrows: usize, ncols: usize) -> Result<Self> {
+        check_vertices("Csr", nrows)?;
+        check_vertices("Csr", ncols)?;
+        Ok(Self::from_parts(
+            nrows,
+            ncols,
+            vec![0; nrows + 1],
+            Vec::new(),
+            Vec::new(),
+        ))
+    }
+
+    fn check(&self) -> Result<()> {
+        check_vertices("Csr", self.nrows)?;
+        check_vertices("Csr", self.ncols)?;
+        let broken = |what: String| Err(Error::invalid(format!("Csr: {what}")));
+        let (rows, offsets, nnz) = (self.nrows, &self.offsets, self.columns.len());
+        if offsets.len() != rows + 1 {
+            return broken(format!(
+                "{} offsets for {rows} rows: expected one more than rows",
+                offsets.len()
+            ));
+        }
+        if self.values.len() != nnz {
+            return broken(format!("{nnz} columns but {} values", self.values.len()));
+        }
+        if offsets[0] != 0 {
+            return broken(format!("row 0 starts at {}: expected 0", offsets[0]));
+        }
+        if let Some(row) = offsets.par_windows(2).position_first(|w| w[0] > w[1]) {
+            let (start, end) = (offsets[row], offsets[row + 1]);
+            return broken(format!("row {row} starts at {start} but ends at {end}"));
+        }
+        if offsets[rows] != nnz as u64 {
+            let end = offsets[rows];
+            return broken(format!("the rows end at {end} but there are {nnz} entries"));
+        }
+        let fault = (0..rows)
+            .into_par_iter()
+            .find_map_first(|row| self.row_fault(row));
+        fault.map_or(Ok(()), broken)
+    }
+
+    fn row_fault(&self, row: usize) -> Option<String> {
+        let columns = self.row(row).0;
+        if let Some(pair) = columns.windows(2).find(|pair| pair[0] >= pair[1]) {
+            let (before, after) = (pair[0], pair[1]);
+            return Some(format!(
+                "row {row}: column {after} follows column {before}: columns of a row strictly ascend"
+            ));
+        }
+        let last = *columns.last()?;
+        let width = self.ncols;
+        (last as usize >= width).then(|| format!("row {row}: column {last}, of {width} columns"))
+    }
+
+    /// The number of rows.
+    pub fn nrows(&self) -> usize {
+        self.nrows
+    }
+
+    /// The number of columns.
+    pub fn ncols(&self) -> usize {
+        self.ncols
+    }
+
+    /// The number of entries.
+    pub fn nnz(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Where each row starts, and where the last one ends.
+    pub fn offsets(&self) -> &[u64] {
+        &self.offsets
+    }
+
+    /// The column of every entry, row by row.
+    pub fn columns(&self) -> &[u32] {
+        &self.columns
+    }
+
+    /// The value of every entry, row by row.
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// The columns and values of row `row`.
+    ///
+    /// # Panics
+    /// Where `row` is not below [`nrows`](Self::nrows).
+    #[inline]
+    pub fn row(&self, row: usize) -> (&[u32], &[T]) {
+        let range = self.offsets[row] as usize..self.offsets[row + 1] as usize;
+        (&self.columns[range.clone()], &self.values[range])
+    }
+
+    /// The number of entries of row `row`.
+    ///
+    /// # Panics
+    /// Where `row` is not below [`nrows`](Self::nrows).
+    #[inline]
+    pub fn degree(&self, row: usize) -> usize {
+        (self.offsets[row + 1] - self.offsets[row]) as usize
+    }
+
+    /// The value at `row`, `column`; `None` where there is no entry.
+    pub fn get(&self, row: usize, column: usize) -> Option<T> {
+        if row >= self.nrows {
+            return None;
+        }
+        let (columns, values) = self.row(row);
+        let place = columns.binary_search(&u32::try_from(column).ok()?).ok()?;
+        Some(values[place])
+    }
+
+    /// The number of rows and columns, the offsets, the columns, the values.
+    pub fn into_parts(self) -> (usize, usize, Vec<u64>, Vec<u32>, Vec<T>) {
+        let Self {
+            nrows,
+            ncols,
+            offsets,
+            columns,
+            values,
+        } = self;
+        (nrows, ncols, offsets, columns, values)
+    }
+
+    /// The bytes of the three arrays.
+    pub fn heap_bytes(&self) -> usize {
+        size_of_val(&*self.offsets) + size_of_val(&*self.columns) + size_of_val(&*self.values)
+    }
+
+    /// The transpose. Each task owns a range of columns and walks the rows in order, so rows come out ascending without
+    /// locks or sorting.
+    #[must_use]
+    pub fn transpose(&self) -> Self {
+        let pieces = rayon::current_num_threads().min(MAX_COLUMN_TASKS);
+        let offsets = self.column_offsets(pieces);
+        let blocks = row_blocks(&offsets, pieces);
+        let (mut rows, mut values) = (vec![0u32; self.nnz()], vec![T::ZERO; self.nnz()]);
+        let row_parts = split_rows(&mut rows, &offsets, &blocks);
+        let value_parts = split_rows(&mut values, &offsets, &blocks);
+        let parts = row_parts.into_par_iter().zip(value_parts);
+        blocks.par_iter().zip(parts).for_each(|(block, part)| {
+            let start = offsets[block.start];
+            let mut next: Vec<u64> = offsets[block.clone()].iter().map(|o| o - start).collect();
+            self.walk(block, |row, column, place| {
+                let next = &mut next[column - block.start];
+                part.0[*next as usize] = row;
+                part.1[*next as usize] = self.values[place];
+                *next += 1;
+            });
+        });
+        Self::from_parts(self.ncols, self.nrows, offsets, rows, values)
+    }
+
+    /// Where each row of the transpose starts.
+    pub(super) fn column_offsets(&self, pieces: usize) -> Vec<u64> {
+        let mut offsets = vec![0u64; self.ncols + 1];
+        let share = self.ncols.div_ceil(pieces).max(1);
+        let parts = offsets[1..].par_chunks_mut(share).enumerate();
+        parts.for_each(|(piece, counts)| {
+            let start = piece * share;
+            let columns = start..start + counts.len();
+            self.walk(&columns, |_, column, _| counts[column - start] += 1);
+        });
+        prefix_sum(&mut offsets);
+        offsets
+    }
+
+    /// Calls `f(row, column, place)` for every entry within `columns`, in row order.
+    pub(super) fn walk(&self, columns: &Range<usize>, mut f: impl FnMut(u32, usize, usize)) {
+        for row in 0..self.nrows {
+            let base = self.offsets[row] as usize;
+            let all = self.row(row).0;
+            let first = if columns.start == 0 {
+                0
+            } else {
+                all.partition_point(|&c| (c as usize) < columns.start)
+            };
+            for (place, &column) in all.iter().enumerate().skip(first) {
+                if column as usize >= columns.end {
+                    break;
+                }
+                f(row as u32, column as usize, base + place);
+            }
+        }
+    }
+
+    /// Whether the matrix equals its transpose, values included (by their bits, so that NaN equals itself).
+    pub fn is_symmetric(&self) -> bool {
+        let mirrored = |row: usize, column: u32, value: &T| {
+            self.get(column as usize, row)
+                .is_some_and(|other| other.bits() == value.bits())
+        };
+        self.nrows == self.ncols
+            && (0..self.nrows).into_par_iter().all(|row| {
+                let (columns, values) = self.row(row);
+                columns
+                    .iter()
+                    .zip(values)
+                    .all(|(&column, value)| mirrored(row, column, value))
+            })
+    }
+}

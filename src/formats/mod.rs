@@ -1,0 +1,29 @@
+//! How matrices lie in memory: arrays, their invariants, and the conversions between them.
+
+mod blocks;
+mod build;
+mod coo;
+mod csr;
+mod sprs;
+
+pub(crate) use blocks::{row_blocks, split_rows};
+pub use build::{Cleaned, Directions, undirected};
+pub use coo::{Combine, Coo, Duplicates, First, Last, Refuse};
+pub use csr::Csr;
+
+use crate::error::{Error, Result};
+
+/// How many rows or columns there may be: numbers are `u32`, and the largest `u32` is left to mean "none".
+pub const MAX_VERTICES: usize = u32::MAX as usize;
+
+/// That `count` rows or columns can be numbered.
+pub(crate) fn check_vertices(place: &str, count: usize) -> Result<()> {
+    if count <= MAX_VERTICES {
+        return Ok(());
+    }
+    Err(Error::TooManyVertices {
+        place: place.to_owned(),
+        count: count as u128,
+        limit: MAX_VERTICES as u64,
+    })
+}
