@@ -1,5 +1,6 @@
 //! Graph algorithms as masked vector-matrix products over semirings, at hand-written speed, with the same bits everywhere.
 
+pub mod algorithms;
 pub mod backend;
 pub mod containers;
 pub mod error;
