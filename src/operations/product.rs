@@ -252,6 +252,12 @@ where
             _ => Support::All,
         }
     }
+    fn take(&mut self) -> Option<Store<S::Out>> {
+        match self {
+            Self::Pushed(store) => Some(std::mem::take(store)),
+            _ => None,
+        }
+    }
     fn work(&self) -> Option<&[u64]> {
         match self {
             Self::Lazy(_, _, work, _) | Self::Held(_, _, work, _) => Some(work),

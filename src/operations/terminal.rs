@@ -69,8 +69,9 @@ impl<T: Element, E: Expr<T = T>, F: BinaryOp<T, T, Out = T>> Accum<E, F> {
 pub(crate) fn eval<E: Expr>(expression: E) -> Result<Vector<E::T>> {
     let env = Env::default();
     let n = expression.len(&env)?;
-    let view = expression.view(&env)?;
-    Ok(Vector::of(gather(n, &view)))
+    let mut view = expression.view(&env)?;
+    let evaluated = view.take();
+    Ok(Vector::of(evaluated.unwrap_or_else(|| gather(n, &view))))
 }
 
 /// `expression` folded to one element.
@@ -116,7 +117,7 @@ fn change<T: Element, V: At<T = T>, G: Merge<T, T>>(view: &V, w: &Vector<T>, mer
     let through = Through { old, new: view, merge };
     match domain {
         Support::List(list) => patch(&through, list, true),
-        Support::Bits(_) if plan::is_sparse(domain.count(n), n) => patch(&through, &domain.list(n), false),
+        Support::Bits(_) if plan::is_patch(domain.count(n), n) => patch(&through, &domain.list(n), false),
         _ => Change::Whole(Vector::of(gather(n, &through))),
     }
 }
