@@ -100,7 +100,7 @@ fn by_counting(a: &Matrix, rank: &Vector<u32>) -> Result<Mis> {
     let p = rank.map(PLUS.bind(1)).eval()?;
     luby(a, |alive| {
         // c<alive> = p > (p<alive> max.times A)
-        p.ewise_mult(p.mask(alive).vxm(a, MAX_TIMES).or_identity(), GT).mask(alive).select(IDENTITY).pattern().eval()
+        p.ewise_mult(p.mask(alive).vxm(a, MAX_TIMES).until(LT).or_identity(), GT).mask(alive).select(IDENTITY).pattern().eval()
     })
 }
 
@@ -110,10 +110,10 @@ fn resolve(a: &Matrix, seed: u64) -> Result<Mis> {
     let (low, hash) = (a.degrees().map(RMINUS.bind(u32::MAX)).eval()?, hashes(a.nrows(), seed)?);
     luby(a, |alive| {
         // pending<alive> = low >= (low<alive> max.times A)
-        let best = low.mask(alive).vxm(a, MAX_TIMES).or_identity();
+        let best = low.mask(alive).vxm(a, MAX_TIMES).until(LT).or_identity();
         let pending = low.ewise_mult(best, GE).mask(alive).select(IDENTITY).pattern().eval()?;
         // beaten<pending> = hash < (hash<pending> max.times A)
-        let best = hash.mask(&pending).vxm(a, MAX_TIMES).mask(&pending);
+        let best = hash.mask(&pending).vxm(a, MAX_TIMES).until(LT).mask(&pending);
         let beaten = hash.ewise_mult(best, LT).select(IDENTITY).pattern().eval()?;
         // c = pending \ beaten
         pending.mask(!&beaten).eval()

@@ -203,8 +203,10 @@ impl<T: Element> Matrix<T> {
 }
 
 impl Matrix<()> {
-    /// A graph's adjacency matrix that its builder knows to be simple: symmetric, without self-loops.
-    pub(crate) fn from_simple(rows: Csr<()>) -> Self {
+    /// The adjacency matrix of a simple graph: symmetric, without self-loops, as the readers and generators of
+    /// [`io`](crate::io) give it. The caller promises that; debug builds check it.
+    pub fn from_simple(rows: Csr<()>) -> Self {
+        debug_assert!(rows.nrows() == rows.ncols() && rows.is_symmetric());
         Self { simple: OnceLock::from(true), symmetric: true, ..Self::from_csr(rows) }
     }
 

@@ -13,7 +13,7 @@ pub(super) fn color(a: &Matrix, rank: &Vector<u32>) -> Result<(Vector<u32>, u32)
     while uncolored.nvals() > 0 {
         color += 1;
         // max<uncolored> = weight<uncolored> max.times A
-        let max = weight.mask(&uncolored).vxm(a, MAX_TIMES).or_identity();
+        let max = weight.mask(&uncolored).vxm(a, MAX_TIMES).until(LT).or_identity();
         // frontier<uncolored> = weight > max
         let frontier = weight.ewise_mult(max, GT).mask(&uncolored).select(IDENTITY).pattern().eval()?;
         // C<frontier> = color

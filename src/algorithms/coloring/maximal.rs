@@ -16,7 +16,7 @@ pub(super) fn color(a: &Matrix, rank: &Vector<u32>) -> Result<(Vector<u32>, u32)
         while candidates.nvals() > 0 {
             rounds += 1;
             // max<candidates> = weight<candidates> max.times A
-            let max = weight.mask(&candidates).vxm(a, MAX_TIMES).or_identity();
+            let max = weight.mask(&candidates).vxm(a, MAX_TIMES).until(LT).or_identity();
             // frontier<candidates> = weight > max
             let frontier = weight.ewise_mult(max, GT).mask(&candidates).select(IDENTITY).pattern().eval()?;
             // C<frontier> = color

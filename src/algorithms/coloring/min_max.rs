@@ -12,10 +12,10 @@ pub(super) fn color(a: &Matrix, rank: &Vector<u32>) -> Result<(Vector<u32>, u32)
     let mut rounds = 0;
     while uncolored.nvals() > 0 {
         // highest<uncolored> = weight > (weight<uncolored> max.times A)
-        let max = weight.mask(&uncolored).vxm(a, MAX_TIMES).or_identity();
+        let max = weight.mask(&uncolored).vxm(a, MAX_TIMES).until(LT).or_identity();
         let highest = weight.ewise_mult(max, GT).mask(&uncolored).select(IDENTITY).pattern().eval()?;
         // lowest<uncolored> = weight < (weight<uncolored> min.times A)
-        let min = weight.mask(&uncolored).vxm(a, MIN_TIMES).or_identity();
+        let min = weight.mask(&uncolored).vxm(a, MIN_TIMES).until(GT).or_identity();
         let lowest = weight.ewise_mult(min, LT).mask(&uncolored).select(IDENTITY).pattern().eval()?;
         // C<lowest> = 2 rounds + 2; C<highest> = 2 rounds + 1, where a vertex is both
         fill(2 * rounds + 2, n).mask(&lowest).assign_to(&mut colors)?;

@@ -15,8 +15,8 @@ pub(super) fn color(a: &Matrix, rank: &Vector<u32>) -> Result<(Vector<u32>, u32)
     let mut rounds = 0;
     while frontier.nvals() > 0 {
         rounds += 1;
-        // reduced<frontier> = A max.second weight
-        let reduced = a.mxv(&weight, MAX_SECOND).or_identity();
+        // reduced<frontier> = weight max.first A
+        let reduced = weight.vxm(a, MAX_FIRST).until(LT).or_identity();
         // removed<frontier> = weight > reduced
         let removed = weight.ewise_mult(reduced, GT).mask(&frontier).select(IDENTITY).pattern().eval()?;
         // C<removed> = rounds
