@@ -150,8 +150,8 @@ pub fn smallest_degree_last(a: &Matrix, seed: u64) -> Result<Vector<u32>> {
             left = left.mask(!&leaves).eval()?;
             // lost<left> = leaves plus.pair A
             let lost = leaves.vxm(a, PLUS_PAIR).mask(&left).eval()?;
-            // degree<lost> = degree - lost
-            degree.update(|degree| degree.ewise_mult(&lost, MINUS).mask(&lost))?;
+            // degree -= lost
+            lost.accum(MINUS).assign_to(&mut degree)?;
             // leaves = those that lost an edge and have k or fewer now
             leaves = degree.mask(&lost).select(LE.bind(k)).pattern().eval()?;
         }

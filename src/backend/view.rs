@@ -85,6 +85,14 @@ pub trait At: Sync {
         Support::All
     }
 
+    /// What a terminal writes at `i`, the `k`-th index of the list that [`selected`](Self::selected) returns: `None` where it may
+    /// not write.
+    #[inline(always)]
+    fn drawn_selected(&self, k: usize, i: usize) -> Option<Option<Self::T>> {
+        let _ = k;
+        self.selects(i).then(|| self.at(i))
+    }
+
     /// The whole vector, where it was evaluated already: taken out of the view, which must not be read again.
     fn take(&mut self) -> Option<Store<Self::T>> {
         None

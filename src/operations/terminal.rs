@@ -129,11 +129,16 @@ fn patch<T: Element, V: At<T = T>, G: Merge<T, T>>(
     own: bool,
 ) -> Change<T> {
     let view = through.new;
-    let new = |k: usize, i: usize| if own && !G::REPLACES { view.drawn(k, i) } else { view.at(i) };
     let at = |(k, &i): (usize, &u32)| {
         let i = i as usize;
         let held = through.old.get(i);
-        if view.selects(i) { through.merge.merge(held, new(k, i)) } else { held }
+        let new = match own {
+            true if G::REPLACES => view.drawn_selected(k, i),
+            // where there is something new, the mask has said yes
+            true => Some(view.drawn(k, i)),
+            false => view.selects(i).then(|| view.at(i)),
+        };
+        new.map_or(held, |new| through.merge.merge(held, new))
     };
     let values = if is_small(view, list.len(), || list.iter().map(|&i| i as usize)) {
         list.iter().enumerate().map(at).collect()

@@ -38,15 +38,15 @@ pub(super) fn color(a: &Matrix, rank: &Vector<u32>) -> Result<(Vector<u32>, u32)
             let taken = up.mxv(colors.map(one_hot.bind(window)), BOR_SECOND).or_identity().mask(&open).eval()?;
             // C<free> = least_free(taken)
             let free = taken.select(NE.bind(u64::MAX)).eval()?;
-            free.map(least_free.bind(window)).mask(&free).assign_to(&mut colors)?;
+            free.map(least_free.bind(window)).accum(SECOND).assign_to(&mut colors)?;
             // open = those with all 64 taken
             open = taken.select(EQ.bind(u64::MAX)).pattern().eval()?;
             window += 1;
         }
         // seen = up plus.pair ready
         let seen = up.mxv(&ready, PLUS_PAIR).eval()?;
-        // waits<seen> = waits - seen
-        waits.update(|waits| waits.ewise_mult(&seen, MINUS).mask(&seen))?;
+        // waits -= seen
+        seen.accum(MINUS).assign_to(&mut waits)?;
         // ready<seen> = who waits for none
         ready = waits.mask(&seen).select(EQ.bind(0)).pattern().eval()?;
     }
