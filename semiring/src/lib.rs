@@ -9,6 +9,7 @@ extern crate self as vxm_semiring;
 
 mod bound;
 mod element;
+pub mod laws;
 pub mod lowered;
 mod monoids;
 pub mod operators;

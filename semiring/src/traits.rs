@@ -1,5 +1,6 @@
 //! The ladder of algebra, each step because the engine needs it.
 
+use crate::laws::Law;
 use crate::{Element, Source};
 
 /// `f(a)`: what `map` applies to every element.
@@ -33,7 +34,7 @@ pub trait TernaryOp<A: Element, B: Element, C: Element>: Source {
 pub trait IndexOp<A: Element>: TernaryOp<u32, u32, A> {}
 impl<A: Element, F: TernaryOp<u32, u32, A>> IndexOp<A> for F {}
 
-/// An associative operator with an identity; folds a row of products into one element.
+/// An associative operator with an identity: of an `#[op]`, `impl Monoid<u32> for longest { const IDENTITY: u32 = 0; }`. It folds a row of products into one element.
 ///
 /// The engine folds the present products in ascending order of index. Where [`EXACT`](Self::EXACT) holds it may regroup them and
 /// stop at a terminal value; where it does not (float sums), it folds over a fixed tree, the same on every path.
@@ -44,6 +45,9 @@ pub trait Monoid<T: Element>: BinaryOp<T, T, Out = T> {
     const TERMINAL: Option<T> = None;
     /// Whether the operator is associative in machine arithmetic, bit for bit.
     const EXACT: bool = true;
+    /// The laws that do not hold for this type beside associativity, which [`EXACT`](Self::EXACT) speaks of: written down here,
+    /// and verified to fail by [`laws`](crate::laws).
+    const EXCEPTIONS: &'static [Law] = &[];
 
     /// Whether `value` is terminal: by default, whether it equals [`TERMINAL`](Self::TERMINAL).
     #[inline(always)]
