@@ -4,6 +4,10 @@ use crate::laws::Law;
 use crate::{Element, Source};
 
 /// `f(a)`: what `map` applies to every element.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no unary operator on `{A}`",
+    note = "`#[op]` makes an operator of a function; a built-in one takes operands of one type"
+)]
 pub trait UnaryOp<A: Element>: Source {
     /// The result's type.
     type Out: Element;
@@ -12,6 +16,10 @@ pub trait UnaryOp<A: Element>: Source {
 }
 
 /// `f(a, b)`: elementwise combination, and the multiplication of a semiring.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no binary operator on `{A}` and `{B}`",
+    note = "`#[op]` makes an operator of a function; a built-in one takes operands of one type"
+)]
 pub trait BinaryOp<A: Element, B: Element>: Source {
     /// The result's type.
     type Out: Element;
@@ -22,6 +30,10 @@ pub trait BinaryOp<A: Element, B: Element>: Source {
 }
 
 /// `f(a, b, c)`: elementwise over three operands.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no ternary operator on `{A}`, `{B}` and `{C}`",
+    note = "`#[op]` makes an operator of a function; a built-in one takes operands of one type"
+)]
 pub trait TernaryOp<A: Element, B: Element, C: Element>: Source {
     /// The result's type.
     type Out: Element;

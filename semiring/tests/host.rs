@@ -155,9 +155,9 @@ fn floats() {
 }
 
 /// Checks the casts from one type to each of the others.
-fn casts<A: Sample>(program: &mut Program)
+fn casts<A>(program: &mut Program)
 where
-    A: lowered::CastTo<i8> + lowered::CastTo<i16> + lowered::CastTo<i32> + lowered::CastTo<i64>,
+    A: Sample + lowered::CastTo<i8> + lowered::CastTo<i16> + lowered::CastTo<i32> + lowered::CastTo<i64>,
     A: lowered::CastTo<u8> + lowered::CastTo<u16> + lowered::CastTo<u32> + lowered::CastTo<u64>,
     A: lowered::CastTo<f32> + lowered::CastTo<f64>,
 {
