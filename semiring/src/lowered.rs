@@ -47,7 +47,7 @@ macro_rules! operations {
 
 operations! {
     /// The least and the greater of two, for every scalar.
-    Ordered: Scalar {
+    Ordered: MaybeNan {
         /// The lesser; a number rather than NaN, `-0.0` rather than `+0.0`.
         min(a, b) -> Self;
         /// The greater; a number rather than NaN, `+0.0` rather than `-0.0`.
@@ -123,6 +123,12 @@ operations! {
         /// Whether `a` is infinite.
         is_infinite(a) -> bool;
     }
+}
+
+/// Whether a scalar's order is total.
+pub trait MaybeNan: Scalar {
+    /// Whether there is a NaN.
+    const HAS_NAN: bool;
 }
 
 /// What a number is beside its arithmetic.
@@ -219,6 +225,9 @@ macro_rules! ordered {
                 max(a, b) -> $t = if b > a { b } else { a };
             }
         }
+        impl MaybeNan for $t {
+            const HAS_NAN: bool = false;
+        }
         impl Bits for $t {
             define! { $t:
                 bitand(a, b) -> $t = a & b;
@@ -290,6 +299,9 @@ macro_rules! floats {
                 max(a, b) -> $t =
                     if a > b || b.is_nan() || (a == b && (a != Self::ZERO || a.is_sign_positive())) { a } else { b };
             }
+        }
+        impl MaybeNan for $t {
+            const HAS_NAN: bool = true;
         }
         impl Numeric for $t {
             const EXACT: bool = false;
