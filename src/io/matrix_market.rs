@@ -194,7 +194,10 @@ fn entries<V: Value>(source: Source<'_>, header: &Header) -> Result<Vec<Vec<(u32
         file,
         line: line + 1,
         column,
-        expected: format!("{} entries (as stated here)", header.entries),
+        expected: match header.entries {
+            1 => "1 entry (as stated here)".to_owned(),
+            entries => format!("{entries} entries (as stated here)"),
+        },
         found: found.to_string(),
     })
 }

@@ -180,7 +180,7 @@ impl Names {
         };
         match (numbers.first(), numbers.last()) {
             (None, _) => Numbering::From(0),
-            (Some(&first), Some(&last)) if last - first + 1 == numbers.len() as u64 => {
+            (Some(&first), Some(&last)) if last - first == numbers.len() as u64 - 1 => {
                 Numbering::From(first)
             }
             _ => Numbering::Listed(numbers),

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 
 /// Bytes of text taken from a stream at once.
-const BATCH: usize = 16 << 20;
+const BATCH: usize = 4 << 20;
 
 /// An open file: its beginning in view, the rest to be parsed.
 pub(super) struct Source<'p> {
@@ -195,7 +195,7 @@ impl<'p> Stream<'p> {
         };
         let (expected, found) = match error.kind() {
             ErrorKind::UnexpectedEof => ("the rest of the gzip stream", "its end".to_owned()),
-            ErrorKind::FileTooLarge => ("a line of at most 16 MiB", "a longer one".to_owned()),
+            ErrorKind::FileTooLarge => ("a line of at most 4 MiB", "a longer one".to_owned()),
             ErrorKind::InvalidData | ErrorKind::InvalidInput => {
                 ("a sound gzip stream", error.to_string())
             }
