@@ -161,7 +161,13 @@ mod plain {
     use super::{IN, OUT};
 
     pub fn decide(own: u32, best: u32) -> u32 {
-        if best == IN { OUT } else if own > best { IN } else { own }
+        if best == IN {
+            OUT
+        } else if own > best {
+            IN
+        } else {
+            own
+        }
     }
 
     pub fn mix(new: u32, class: u32) -> u32 {
