@@ -1,1 +1,312 @@
-//! The definition.
+//! The definition: what every operation means, on dense arrays of options, one obvious loop each.
+//!
+//! It shares no code with the engine, only the traits of [`vxm_semiring`]; the tests hold every other backend to it, bit for
+//! bit. Shapes are the caller's business here: the engine refuses what does not fit, this panics.
+
+use vxm_semiring::{BinaryOp, Element, Monoid, Semiring, TernaryOp, UnaryOp};
+
+/// A vector: `None` where nothing is held.
+pub type Dense<T> = Vec<Option<T>>;
+
+/// A matrix by rows: `None` where nothing is held.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Grid<T> {
+    /// The rows, each `ncols` long.
+    pub rows: Vec<Dense<T>>,
+    /// The number of columns, which a matrix without rows has too.
+    pub ncols: usize,
+}
+
+/// `a ⊕ b` where both are there, the one that is there otherwise.
+fn join<T: Element>(op: impl BinaryOp<T, T, Out = T>, a: Option<T>, b: Option<T>) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(op.call(a, b)),
+        (Some(a), None) => Some(a),
+        (None, b) => b,
+    }
+}
+
+/// What is there, from left to right.
+fn left_to_right<T: Element>(op: impl BinaryOp<T, T, Out = T>, items: impl Iterator<Item = Option<T>>) -> Option<T> {
+    items.fold(None, |sum, item| join(op, sum, item))
+}
+
+/// A row of positions, some of them absent, folded to one element; `None` where all are absent.
+///
+/// Exact monoids fold from left to right. Inexact ones fold over the fixed tree: segments of 4096 positions, folded left to right;
+/// in a segment of more than 32 positions, position `p` belongs to lane `p % 32`, each lane is folded left to right, and the upper
+/// half of the lanes is joined to the lower half until one is left. Absent positions leave no trace.
+pub fn fold<T: Element, M: Monoid<T>>(add: M, row: &[Option<T>]) -> Option<T> {
+    if M::EXACT {
+        return left_to_right(add, row.iter().copied());
+    }
+    left_to_right(add, row.chunks(4096).map(|segment| fold_segment(add, segment)))
+}
+
+fn fold_segment<T: Element, M: Monoid<T>>(add: M, segment: &[Option<T>]) -> Option<T> {
+    if segment.len() <= 32 {
+        return left_to_right(add, segment.iter().copied());
+    }
+    let lane = |l| left_to_right(add, segment.iter().copied().skip(l).step_by(32));
+    fold_halves(add, (0..32).map(lane).collect())
+}
+
+fn fold_halves<T: Element, M: Monoid<T>>(add: M, lanes: Dense<T>) -> Option<T> {
+    if lanes.len() == 1 {
+        return lanes[0];
+    }
+    let (lower, upper) = lanes.split_at(lanes.len() / 2);
+    fold_halves(add, lower.iter().zip(upper).map(|(&a, &b)| join(add, a, b)).collect())
+}
+
+/// `w[j] = ⊕ over i of u[i] ⊗ a[i, j]`. The positions of a fold are the entries of column `j`, stored ones only.
+pub fn vxm<X: Element, A: Element, S: Semiring<X, A>>(u: &[Option<X>], a: &Grid<A>, ring: S) -> Dense<S::Out> {
+    assert_eq!(u.len(), a.rows.len());
+    let product = |j: usize| {
+        let entries = (0..u.len()).filter_map(|i| a.rows[i][j].map(|entry| (i, entry)));
+        let products: Dense<S::Out> = entries.map(|(i, entry)| u[i].map(|x| ring.mul().call(x, entry))).collect();
+        fold(ring.add(), &products)
+    };
+    (0..a.ncols).map(product).collect()
+}
+
+/// `w[i] = ⊕ over j of a[i, j] ⊗ u[j]`. The positions of a fold are the entries of row `i`, stored ones only.
+pub fn mxv<X: Element, A: Element, S: Semiring<A, X>>(a: &Grid<A>, u: &[Option<X>], ring: S) -> Dense<S::Out> {
+    assert_eq!(u.len(), a.ncols);
+    let product = |row: &Dense<A>| {
+        let entries = (0..u.len()).filter_map(|j| row[j].map(|entry| (j, entry)));
+        let products: Dense<S::Out> = entries.map(|(j, entry)| u[j].map(|x| ring.mul().call(entry, x))).collect();
+        fold(ring.add(), &products)
+    };
+    a.rows.iter().map(product).collect()
+}
+
+/// `op(x, y)` where either is there: the union.
+pub fn ewise_add<T: Element>(x: &[Option<T>], y: &[Option<T>], op: impl BinaryOp<T, T, Out = T>) -> Dense<T> {
+    assert_eq!(x.len(), y.len());
+    x.iter().zip(y).map(|(&x, &y)| join(op, x, y)).collect()
+}
+
+/// `op(x, y)` where both are there: the intersection.
+pub fn ewise_mult<X: Element, Y: Element, F: BinaryOp<X, Y>>(x: &[Option<X>], y: &[Option<Y>], op: F) -> Dense<F::Out> {
+    assert_eq!(x.len(), y.len());
+    x.iter().zip(y).map(|(x, y)| x.zip(*y).map(|(x, y)| op.call(x, y))).collect()
+}
+
+/// `op(x, y, z)` where all three are there.
+pub fn map3<X: Element, Y: Element, Z: Element, F: TernaryOp<X, Y, Z>>(
+    x: &[Option<X>],
+    y: &[Option<Y>],
+    z: &[Option<Z>],
+    op: F,
+) -> Dense<F::Out> {
+    assert_eq!((x.len(), x.len()), (y.len(), z.len()));
+    (0..x.len()).map(|i| Some(op.call(x[i]?, y[i]?, z[i]?))).collect()
+}
+
+/// `op(x)` of every element.
+pub fn map<T: Element, F: UnaryOp<T>>(u: &[Option<T>], op: F) -> Dense<F::Out> {
+    u.iter().map(|x| x.map(|x| op.call(x))).collect()
+}
+
+/// `op(i, u[i])` of every element.
+pub fn map_index<T: Element, F: BinaryOp<u32, T>>(u: &[Option<T>], op: F) -> Dense<F::Out> {
+    u.iter().enumerate().map(|(i, x)| x.map(|x| op.call(i as u32, x))).collect()
+}
+
+/// The elements of which `op(x)` is true.
+pub fn select<T: Element>(u: &[Option<T>], op: impl UnaryOp<T, Out = bool>) -> Dense<T> {
+    u.iter().map(|x| x.filter(|&x| op.call(x))).collect()
+}
+
+/// The elements of which `op(i, u[i])` is true.
+pub fn select_index<T: Element>(u: &[Option<T>], op: impl BinaryOp<u32, T, Out = bool>) -> Dense<T> {
+    u.iter().enumerate().map(|(i, x)| x.filter(|&x| op.call(i as u32, x))).collect()
+}
+
+/// The elements, and `value` where there is none.
+pub fn or<T: Element>(u: &[Option<T>], value: T) -> Dense<T> {
+    u.iter().map(|x| Some(x.unwrap_or(value))).collect()
+}
+
+/// Where there are elements.
+pub fn pattern<T: Element>(u: &[Option<T>]) -> Dense<()> {
+    u.iter().map(|x| x.map(|_| ())).collect()
+}
+
+/// All elements folded to one, places being positions; the identity where there are none.
+pub fn reduce<T: Element, M: Monoid<T>>(u: &[Option<T>], add: M) -> T {
+    fold(add, u).unwrap_or(M::IDENTITY)
+}
+
+/// `w[k] = u[indices[k]]`.
+pub fn extract<T: Element>(u: &[Option<T>], indices: &[u32]) -> Dense<T> {
+    indices.iter().map(|&i| u[i as usize]).collect()
+}
+
+/// `w[indices[k]] = u[k]`, in `len` places; each index stands once.
+pub fn scatter<T: Element>(u: &[Option<T>], indices: &[u32], len: usize) -> Dense<T> {
+    assert_eq!(u.len(), indices.len());
+    let mut w = vec![None; len];
+    for (k, &i) in indices.iter().enumerate() {
+        w[i as usize] = u[k];
+    }
+    w
+}
+
+/// The places that `indices` name: where an assignment to a region writes.
+pub fn region(indices: &[u32], len: usize) -> Vec<bool> {
+    (0..len).map(|i| indices.contains(&(i as u32))).collect()
+}
+
+/// A structural mask: yes where there is an element.
+pub fn structural<T: Element>(u: &[Option<T>]) -> Vec<bool> {
+    u.iter().map(Option::is_some).collect()
+}
+
+/// A mask by value: yes where there is an element that isn't zero; an element of a pattern stands for 1.
+pub fn by_value<T: Element>(u: &[Option<T>]) -> Vec<bool> {
+    u.iter().map(|x| x.is_some_and(|x| T::NAME == "()" || x != T::ZERO)).collect()
+}
+
+/// The mask that says yes where this one says no.
+pub fn complement(mask: &[bool]) -> Vec<bool> {
+    mask.iter().map(|yes| !yes).collect()
+}
+
+/// The mask that says yes where both do.
+pub fn both(x: &[bool], y: &[bool]) -> Vec<bool> {
+    x.iter().zip(y).map(|(&x, &y)| x && y).collect()
+}
+
+/// What a mask leaves of a vector.
+pub fn masked<T: Element>(u: &[Option<T>], mask: &[bool]) -> Dense<T> {
+    assert_eq!(u.len(), mask.len());
+    u.iter().zip(mask).map(|(&x, &yes)| if yes { x } else { None }).collect()
+}
+
+/// `w<mask> = t`: where the mask says yes, `w` becomes `t`, absence included; elsewhere it is kept.
+pub fn write<T: Element>(w: &[Option<T>], t: &[Option<T>], mask: &[bool]) -> Dense<T> {
+    assert_eq!((w.len(), w.len()), (t.len(), mask.len()));
+    (0..w.len()).map(|i| if mask[i] { t[i] } else { w[i] }).collect()
+}
+
+/// `w<mask> ⊙= t`: where the mask says yes, `w` and `t` are joined (the union); elsewhere `w` is kept.
+pub fn accumulate<T: Element>(
+    w: &[Option<T>],
+    t: &[Option<T>],
+    mask: &[bool],
+    accum: impl BinaryOp<T, T, Out = T>,
+) -> Dense<T> {
+    write(w, &ewise_add(w, t, accum), mask)
+}
+
+/// A matrix of `nrows` x `ncols` whose entry at row `i`, column `j` is `entry(i, j)`.
+pub fn grid<T: Element>(nrows: usize, ncols: usize, entry: impl Fn(usize, usize) -> Option<T>) -> Grid<T> {
+    Grid { rows: (0..nrows).map(|i| (0..ncols).map(|j| entry(i, j)).collect()).collect(), ncols }
+}
+
+impl<T: Element> Grid<T> {
+    /// `b[i, j] = a[j, i]`.
+    pub fn transpose(&self) -> Self {
+        grid(self.ncols, self.rows.len(), |i, j| self.rows[j][i])
+    }
+
+    /// `op(a)` of every entry.
+    pub fn map<F: UnaryOp<T>>(&self, op: F) -> Grid<F::Out> {
+        grid(self.rows.len(), self.ncols, |i, j| self.rows[i][j].map(|a| op.call(a)))
+    }
+
+    /// `op(row, column, a)` of every entry.
+    pub fn map_index<F: TernaryOp<u32, u32, T>>(&self, op: F) -> Grid<F::Out> {
+        grid(self.rows.len(), self.ncols, |i, j| self.rows[i][j].map(|a| op.call(i as u32, j as u32, a)))
+    }
+
+    /// The entries of which `op(row, column, a)` is true.
+    pub fn select(&self, op: impl TernaryOp<u32, u32, T, Out = bool>) -> Self {
+        grid(self.rows.len(), self.ncols, |i, j| self.rows[i][j].filter(|&a| op.call(i as u32, j as u32, a)))
+    }
+
+    /// The entries of which `op(u[row], u[column])` is true; an end without an element drops the entry.
+    pub fn select_ends<X: Element>(&self, op: impl BinaryOp<X, X, Out = bool>, u: &[Option<X>]) -> Self {
+        let keep = |i: usize, j: usize| u[i].zip(u[j]).is_some_and(|(x, y)| op.call(x, y));
+        grid(self.rows.len(), self.ncols, |i, j| self.rows[i][j].filter(|_| keep(i, j)))
+    }
+
+    /// Each row's entries folded to one element, entries being positions; rows without entries hold none.
+    pub fn reduce_rows<M: Monoid<T>>(&self, add: M) -> Dense<T> {
+        let entries = |row: &Dense<T>| row.iter().copied().filter(Option::is_some).collect::<Dense<T>>();
+        self.rows.iter().map(|row| fold(add, &entries(row))).collect()
+    }
+
+    /// All entries folded to one: each row, then the rows' results.
+    pub fn reduce<M: Monoid<T>>(&self, add: M) -> T {
+        reduce(&self.reduce_rows(add), add)
+    }
+
+    /// The number of entries in each row.
+    pub fn degrees(&self) -> Dense<u32> {
+        self.rows.iter().map(|row| Some(row.iter().flatten().count() as u32)).collect()
+    }
+
+    /// `b[k, l] = a[rows[k], columns[l]]`.
+    pub fn extract(&self, rows: &[u32], columns: &[u32]) -> Self {
+        grid(rows.len(), columns.len(), |k, l| self.rows[rows[k] as usize][columns[l] as usize])
+    }
+
+    /// `op(a, b)` where either holds an entry: the union.
+    pub fn ewise_add(&self, other: &Self, op: impl BinaryOp<T, T, Out = T>) -> Self {
+        grid(self.rows.len(), self.ncols, |i, j| join(op, self.rows[i][j], other.rows[i][j]))
+    }
+
+    /// `op(a, b)` where both hold an entry: the intersection.
+    pub fn ewise_mult<B: Element, F: BinaryOp<T, B>>(&self, other: &Grid<B>, op: F) -> Grid<F::Out> {
+        let combine = |a: Option<T>, b: Option<B>| a.zip(b).map(|(a, b)| op.call(a, b));
+        grid(self.rows.len(), self.ncols, |i, j| combine(self.rows[i][j], other.rows[i][j]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vxm_semiring::{MAX, MAX_TIMES, PLUS, PLUS_TIMES};
+
+    /// Checked by hand: what the rest is checked against must be right by itself.
+    #[test]
+    fn small_cases_by_hand() {
+        let a = Grid { rows: vec![vec![Some(10u32), None, Some(20)], vec![None, None, Some(1)]], ncols: 3 };
+        assert_eq!(vxm(&[Some(1), Some(7)], &a, PLUS_TIMES), [Some(10), None, Some(27)]);
+        assert_eq!(vxm(&[None, Some(7)], &a, PLUS_TIMES), [None, None, Some(7)]);
+        assert_eq!(mxv(&a, &[Some(1), Some(1), Some(7)], MAX_TIMES), [Some(140), Some(7)]);
+        let (w, t) = ([Some(1u32), Some(2), None, None], [None, Some(5), Some(6), None]);
+        let mask = [true, true, false, true];
+        assert_eq!(write(&w, &t, &mask), [None, Some(5), None, None]);
+        assert_eq!(accumulate(&w, &t, &mask, PLUS), [Some(1), Some(7), None, None]);
+        assert_eq!(ewise_add(&w, &t, MAX), [Some(1), Some(5), Some(6), None]);
+        assert_eq!(scatter(&[Some(7u32), None], &[2, 0], 3), [None, None, Some(7)]);
+        assert_eq!(region(&[2, 0], 3), [true, false, true]);
+        assert_eq!(by_value(&[Some(0.0f32), Some(f32::NAN), None]), [false, true, false]);
+        assert_eq!(a.transpose().rows, [[Some(10), None], [None, None], [Some(20), Some(1)]]);
+    }
+
+    #[test]
+    fn the_tree_by_hand() {
+        // 1e8 swallows a 1 beside it: whether ones meet first shows in the sum
+        let mut row = vec![Some(1.0f32); 64];
+        row[0] = Some(1e8);
+        // lane 0 is 1e8 + 1 = 1e8, the other 31 lanes are 2 each; then lane 0 meets lane 16, 8, 4, 2, 1: 2, 4, 8, 16, 32
+        let halves = ((((1e8f32 + 2.0) + 4.0) + 8.0) + 16.0) + 32.0;
+        assert_eq!(fold(PLUS, &row), Some(halves));
+        assert_ne!(row.iter().flatten().sum::<f32>(), halves);
+        // 32 positions are folded from left to right
+        assert_eq!(fold(PLUS, &row[..32]), Some(1e8));
+        // an absent position keeps its place: without it, position 33 would be lane 0's
+        row[5] = None;
+        assert_eq!(fold(PLUS, &row), Some((((1e8f32 + 2.0) + 4.0) + 8.0) + 16.0 + 31.0));
+        assert_eq!(fold(PLUS, &[None::<f32>; 70]), None);
+        // a segment of 4096, then one of 2
+        let mut long = vec![Some(1.0f32); 4098];
+        long[0] = Some(1e8);
+        assert_eq!(fold(PLUS, &long), join(PLUS, fold(PLUS, &long[..4096]), Some(2.0)));
+    }
+}

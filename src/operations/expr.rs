@@ -7,19 +7,20 @@ use crate::formats::StoreView;
 use std::any::Any;
 use std::marker::PhantomData;
 use std::panic::Location;
+use std::sync::atomic::{AtomicU64, Ordering};
 use vxm_semiring::Element;
 
 /// What an expression is evaluated in: the state that a placeholder stands for, and how much of the result is wanted.
 #[derive(Clone, Copy, Default)]
 pub struct Env<'s> {
-    state: Option<&'s dyn Any>,
+    state: Option<(u64, &'s dyn Any)>,
     wanted: Option<usize>,
 }
 
 impl<'s> Env<'s> {
-    /// An environment in which a [`Key`] of `state`'s type stands for `state`.
-    pub(crate) fn with_state<T: Element>(state: &'s Vector<T>) -> Self {
-        Self { state: Some(state), wanted: None }
+    /// An environment in which `key` stands for `state`.
+    pub(crate) fn with_state<T: Element>(key: Key<T>, state: &'s Vector<T>) -> Self {
+        Self { state: Some((key.id, state)), wanted: None }
     }
 
     /// The same, with at most `wanted` elements of the result asked for.
@@ -37,9 +38,10 @@ impl<'s> Env<'s> {
         self.wanted.map_or(n, |w| w.min(n))
     }
 
-    fn state<T: Element>(&self) -> Result<&'s Vector<T>> {
+    fn state<T: Element>(&self, key: Key<T>) -> Result<&'s Vector<T>> {
         self.state
-            .and_then(|state| state.downcast_ref())
+            .filter(|&(id, _)| id == key.id)
+            .and_then(|(_, state)| state.downcast_ref())
             .ok_or_else(|| Error::Invalid { what: "a placeholder outside the call that made it".to_owned() })
     }
 }
@@ -83,12 +85,19 @@ impl<'a, T: Element> Expr for &'a Vector<T> {
 }
 
 /// A placeholder for the vector that [`update`](Vector::update) writes: readable like any vector, a copy, with no lifetime.
+///
+/// Outside the call that made it, a nested call's body included, it stands for nothing, and the terminal says so.
 #[derive(Debug, Clone, Copy)]
-pub struct Key<T>(PhantomData<fn() -> T>);
+pub struct Key<T> {
+    /// One number a call, so that the placeholder of one is never read as another's.
+    id: u64,
+    of: PhantomData<fn() -> T>,
+}
 
 impl<T: Element> Key<T> {
     pub(crate) fn new() -> Self {
-        Self(PhantomData)
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), of: PhantomData }
     }
 }
 
@@ -96,10 +105,10 @@ impl<T: Element> Expr for Key<T> {
     type T = T;
     type View<'s> = StoreView<'s, T>;
     fn len(&self, env: &Env<'_>) -> Result<usize> {
-        Ok(env.state::<T>()?.len())
+        Ok(env.state(*self)?.len())
     }
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<StoreView<'s, T>> {
-        Ok(env.state::<T>()?.view())
+        Ok(env.state(*self)?.view())
     }
 }
 

@@ -188,9 +188,10 @@ impl<T: Element> Vector<T> {
     #[track_caller]
     pub fn update<E: Expr<T = T>>(&mut self, body: impl FnOnce(Key<T>) -> E) -> Result<()> {
         let at = Location::caller();
-        let expression = body(Key::new());
+        let key = Key::new();
+        let expression = body(key);
         let change = {
-            let env = Env::with_state(self);
+            let env = Env::with_state(key, self);
             fits("update", Vector::len(self), expression.len(&env)?, at)?;
             change(&expression.view(&env)?, self, Replace)
         };

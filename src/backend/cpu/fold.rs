@@ -15,6 +15,9 @@ pub const LANES: usize = 32;
 /// left to right. A longer one deals position `p` to lane `p % LANES`; each lane folds left to right, and lanes are combined
 /// pairwise, `l` with `l + 16`, then `+ 8`, `+ 4`, `+ 2`, `+ 1`. Segments are folded left to right. An absent position leaves no
 /// trace, so the tree depends on positions and presence alone.
+///
+/// An exact monoid has no need of lanes, and an order to keep: [`Any`](vxm_semiring::Any) is associative, yet takes the first.
+/// It is folded left to right throughout.
 pub struct Tree<T, M> {
     add: M,
     len: usize,
@@ -40,7 +43,7 @@ impl<T: Element, M: Monoid<T>> Tree<T, M> {
     #[inline(always)]
     pub fn push(&mut self, position: usize, value: T) {
         let segment = position / SEGMENT * SEGMENT;
-        let lane = if self.len - segment <= LANES { 0 } else { position % LANES };
+        let lane = if M::EXACT || self.len - segment <= LANES { 0 } else { position % LANES };
         self.lanes[lane] = self.join(self.lanes[lane], Some(value));
     }
 
