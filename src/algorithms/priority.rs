@@ -136,7 +136,7 @@ pub fn largest_degree_first(a: &Matrix, seed: u64) -> Result<Vector<u32>> {
 pub fn smallest_degree_last(a: &Matrix, seed: u64) -> Result<Vector<u32>> {
     let n = a.nrows();
     let (mut degree, mut left, mut round) = (a.degrees(), Set::all(n), Vector::full(n, 0u32));
-    let (mut k, mut rounds) = (0, 0);
+    let (nothing, mut k, mut rounds) = (Set::new(n), 0, 0);
     while left.nvals() > 0 {
         // k = least degree of those left
         k = degree.mask(&left).reduce(MIN)?.max(k);
@@ -146,8 +146,8 @@ pub fn smallest_degree_last(a: &Matrix, seed: u64) -> Result<Vector<u32>> {
             rounds += 1;
             // round<leaves> = rounds
             fill(rounds, n).mask(&leaves).assign_to(&mut round)?;
-            // left = left \ leaves
-            left = left.mask(!&leaves).eval()?;
+            // left<leaves> = nothing
+            nothing.mask(&leaves).assign_to(&mut left)?;
             // lost<left> = leaves plus.pair A
             let lost = leaves.vxm(a, PLUS_PAIR).mask(&left).eval()?;
             // degree -= lost
