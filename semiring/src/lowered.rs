@@ -173,13 +173,13 @@ pub fn cast<To, From: CastTo<To>>(a: From) -> To {
 
 /// `a << by`, the count modulo the width.
 #[inline(always)]
-pub fn shl<T: Integer, By: CastTo<u32>>(a: T, by: By) -> T {
+pub fn shl<T: Integer, By: Integer + CastTo<u32>>(a: T, by: By) -> T {
     T::shl(a, by.cast())
 }
 
 /// `a >> by`, the count modulo the width.
 #[inline(always)]
-pub fn shr<T: Integer, By: CastTo<u32>>(a: T, by: By) -> T {
+pub fn shr<T: Integer, By: Integer + CastTo<u32>>(a: T, by: By) -> T {
     T::shr(a, by.cast())
 }
 
