@@ -13,6 +13,27 @@ pub enum Formulation {
     Count,
 }
 
+impl Formulation {
+    /// Both formulations.
+    pub const ALL: [Self; 2] = [Self::Decide, Self::Count];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Decide => "decide",
+            Self::Count => "count",
+        }
+    }
+}
+
+impl core::str::FromStr for Formulation {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        let names = Self::ALL.map(Self::name);
+        Self::ALL.into_iter().find(|f| f.name() == name).ok_or_else(|| Error::unknown("formulation", name, &names))
+    }
+}
+
 /// What to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct MisOptions {
