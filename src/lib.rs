@@ -1,9 +1,28 @@
 //! Graph algorithms as masked vector-matrix products over semirings, at hand-written speed, with the same bits everywhere.
+//!
+//! Import the [`prelude`] and write the mathematics: [`Vector`](containers::Vector), [`Matrix`](containers::Matrix), and the
+//! [verbs](operations::verbs::Verbs). [`algorithms`] holds what was written that way, [`io`] reads and generates graphs,
+//! [`certify`] checks answers with code that shares nothing with the engine.
+//!
+//! ```
+//! use vxm::prelude::*;
+//!
+//! // a path 0 - 1 - 2, and a key for each vertex
+//! let a = Matrix::undirected(3, &[(0, 1), (1, 2)])?;
+//! let key = Vector::from_dense(vec![7u32, 3, 5]);
+//! // best = key max.first A: the greatest key next to each vertex
+//! let best = key.vxm(&a, MAX_FIRST).eval()?;
+//! assert_eq!(best, Vector::from_dense(vec![3, 7, 3]));
+//! # Ok::<(), vxm::Error>(())
+//! ```
 
+pub mod algorithms;
 pub mod backend;
+pub mod certify;
 pub mod containers;
 pub mod error;
 pub mod formats;
+pub mod io;
 pub mod operations;
 pub mod prelude;
 

@@ -1,4 +1,6 @@
-//! Scalars, operators, monoids and semirings: the algebra of `vxm`, written once for the CPU and the GPU.
+#![doc = include_str!("../README.md")]
+//!
+//! # How it is built
 //!
 //! An operator is a unit struct that is callable in Rust and knows its CUDA C++ text ([`Source`]); `#[op]` makes one from a
 //! plain function. A [`Monoid`] adds an identity and, where it has one, a terminal value; a [`Semiring`] pairs a monoid with a
@@ -9,6 +11,7 @@ extern crate self as vxm_semiring;
 
 mod bound;
 mod element;
+pub mod laws;
 pub mod lowered;
 mod monoids;
 pub mod operators;

@@ -47,7 +47,7 @@ macro_rules! operations {
 
 operations! {
     /// The least and the greater of two, for every scalar.
-    Ordered: Scalar {
+    Ordered: MaybeNan {
         /// The lesser; a number rather than NaN, `-0.0` rather than `+0.0`.
         min(a, b) -> Self;
         /// The greater; a number rather than NaN, `+0.0` rather than `-0.0`.
@@ -125,6 +125,12 @@ operations! {
     }
 }
 
+/// Whether a scalar's order is total.
+pub trait MaybeNan: Scalar {
+    /// Whether there is a NaN.
+    const HAS_NAN: bool;
+}
+
 /// What a number is beside its arithmetic.
 pub trait Numeric: Ordered + num_traits::Zero + num_traits::One {
     /// Whether sums and products are associative, bit for bit: integers' are, floats' are not.
@@ -167,13 +173,13 @@ pub fn cast<To, From: CastTo<To>>(a: From) -> To {
 
 /// `a << by`, the count modulo the width.
 #[inline(always)]
-pub fn shl<T: Integer, By: CastTo<u32>>(a: T, by: By) -> T {
+pub fn shl<T: Integer, By: Integer + CastTo<u32>>(a: T, by: By) -> T {
     T::shl(a, by.cast())
 }
 
 /// `a >> by`, the count modulo the width.
 #[inline(always)]
-pub fn shr<T: Integer, By: CastTo<u32>>(a: T, by: By) -> T {
+pub fn shr<T: Integer, By: Integer + CastTo<u32>>(a: T, by: By) -> T {
     T::shr(a, by.cast())
 }
 
@@ -218,6 +224,9 @@ macro_rules! ordered {
                 min(a, b) -> $t = if b < a { b } else { a };
                 max(a, b) -> $t = if b > a { b } else { a };
             }
+        }
+        impl MaybeNan for $t {
+            const HAS_NAN: bool = false;
         }
         impl Bits for $t {
             define! { $t:
@@ -290,6 +299,9 @@ macro_rules! floats {
                 max(a, b) -> $t =
                     if a > b || b.is_nan() || (a == b && (a != Self::ZERO || a.is_sign_positive())) { a } else { b };
             }
+        }
+        impl MaybeNan for $t {
+            const HAS_NAN: bool = true;
         }
         impl Numeric for $t {
             const EXACT: bool = false;

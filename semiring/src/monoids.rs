@@ -1,5 +1,6 @@
 //! Which built-in operators fold, and what they start from and stop at.
 
+use crate::laws::Law;
 use crate::lowered::{Integer, Number, Ordered};
 use crate::operators::{Any, Band, Bor, Bxnor, Bxor, Land, Lor, Lxnor, Lxor, Max, Min, Plus, Times};
 use crate::traits::doubled;
@@ -20,10 +21,16 @@ impl<T: Number> Monoid<T> for Times {
     const EXACT: bool = T::EXACT;
 }
 
+/// `min` and `max` prefer any number to NaN, so an infinity leaves all operands but NaN as they are.
+const fn nan<T: Ordered>() -> &'static [Law] {
+    if T::HAS_NAN { &[Law::Identity] } else { &[] }
+}
+
 /// Declares monoids in which folding a value with itself changes nothing.
 macro_rules! idempotent {
-    ($($op:ident<$t:ident: $bound:ident> $identity:expr, $terminal:expr;)*) => {$(
+    ($($op:ident<$t:ident: $bound:ident> $identity:expr, $terminal:expr, $exceptions:expr;)*) => {$(
         impl<$t: $bound> Monoid<$t> for $op {
+            const EXCEPTIONS: &'static [Law] = $exceptions;
             const IDENTITY: $t = $identity;
             const TERMINAL: Option<$t> = Some($terminal);
             #[inline(always)]
@@ -44,10 +51,10 @@ macro_rules! idempotent {
     )*};
 }
 idempotent! {
-    Min<T: Ordered> T::GREATEST, T::LEAST;
-    Max<T: Ordered> T::LEAST, T::GREATEST;
-    Bor<T: Integer> T::ZERO, T::ALL;
-    Band<T: Integer> T::ALL, T::ZERO;
+    Min<T: Ordered> T::GREATEST, T::LEAST, nan::<T>();
+    Max<T: Ordered> T::LEAST, T::GREATEST, nan::<T>();
+    Bor<T: Integer> T::ZERO, T::ALL, &[];
+    Band<T: Integer> T::ALL, T::ZERO, &[];
 }
 idempotent! {
     Lor, false, true;
@@ -77,6 +84,7 @@ involutory! {
 /// nothing: folds start from their first product, here as everywhere.
 impl<T: Element> Monoid<T> for Any {
     const IDENTITY: T = T::ZERO;
+    const EXCEPTIONS: &'static [Law] = if size_of::<T>() > 0 { &[Law::Identity] } else { &[] };
     #[inline(always)]
     fn is_terminal(_: T) -> bool {
         true

@@ -63,17 +63,17 @@ operators! {
     /// `!(a ^ b)`.
     Bxnor BXNOR "bitxnor";
     /// `a == b`.
-    Eq EQ "eq";
+    Equal EQ "eq";
     /// `a != b`.
-    Ne NE "ne";
+    NotEqual NE "ne";
     /// `a < b`.
-    Lt LT "lt";
+    Less LT "lt";
     /// `a > b`.
-    Gt GT "gt";
+    Greater GT "gt";
     /// `a <= b`.
-    Le LE "le";
+    AtMost LE "le";
     /// `a >= b`.
-    Ge GE "ge";
+    AtLeast GE "ge";
     /// `a`.
     Identity IDENTITY "identity";
     /// The additive inverse, `-a`.
@@ -130,12 +130,12 @@ binary! {
     Band<T: Integer> -> T = |a, b| <T as Bits>::bitand(a, b);
     Bxor<T: Integer> -> T = |a, b| <T as Bits>::bitxor(a, b);
     Bxnor<T: Integer> -> T = |a, b| <T as Bits>::not(<T as Bits>::bitxor(a, b));
-    Eq<T: Scalar> -> bool = |a, b| a == b;
-    Ne<T: Scalar> -> bool = |a, b| a != b;
-    Lt<T: Scalar> -> bool = |a, b| a < b;
-    Gt<T: Scalar> -> bool = |a, b| a > b;
-    Le<T: Scalar> -> bool = |a, b| a <= b;
-    Ge<T: Scalar> -> bool = |a, b| a >= b;
+    Equal<T: Scalar> -> bool = |a, b| a == b;
+    NotEqual<T: Scalar> -> bool = |a, b| a != b;
+    Less<T: Scalar> -> bool = |a, b| a < b;
+    Greater<T: Scalar> -> bool = |a, b| a > b;
+    AtMost<T: Scalar> -> bool = |a, b| a <= b;
+    AtLeast<T: Scalar> -> bool = |a, b| a >= b;
 }
 binary! {
     Lor(bool, bool) -> bool = |a, b| a || b;

@@ -136,8 +136,6 @@ VXM_FN bool minus(double a) {
     VXM_FN T rem(T a, T b) { return ::call(fmod)(a, b); }                                                              \
     VXM_FN T neg(T a) { return -a; }                                                                                   \
     VXM_FN T abs(T a) { return ::call(fabs)(a); }                                                                      \
-    VXM_FN T min(T a, T b) { return a < b || b != b || (a == b && (a != (T)0 || minus(a))) ? a : b; }                  \
-    VXM_FN T max(T a, T b) { return a > b || b != b || (a == b && (a != (T)0 || !minus(a))) ? a : b; }                 \
     VXM_FN T sqrt(T a) { return ::call(sqrt)(a); }                                                                     \
     VXM_FN T floor(T a) { return ::call(floor)(a); }                                                                   \
     VXM_FN T ceil(T a) { return ::call(ceil)(a); }                                                                     \
@@ -145,6 +143,19 @@ VXM_FN bool minus(double a) {
     VXM_FN bool is_nan(T a) { return a != a; }                                                                         \
     VXM_FN bool is_finite(T a) { return a - a == (T)0; }                                                               \
     VXM_FN bool is_infinite(T a) { return a == a && a - a != (T)0; }
+#ifdef __CUDA_ARCH__
+// PTX defines just these: a number rather than NaN, -0 below +0
+VXM_FN float min(float a, float b) { float r; asm("min.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
+VXM_FN float max(float a, float b) { float r; asm("max.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
+VXM_FN double min(double a, double b) { double r; asm("min.f64 %0, %1, %2;" : "=d"(r) : "d"(a), "d"(b)); return r; }
+VXM_FN double max(double a, double b) { double r; asm("max.f64 %0, %1, %2;" : "=d"(r) : "d"(a), "d"(b)); return r; }
+#else
+#define VXM_EXTREMUM(T)                                                                                                \
+    VXM_FN T min(T a, T b) { return a < b || b != b || (a == b && (a != (T)0 || minus(a))) ? a : b; }                  \
+    VXM_FN T max(T a, T b) { return a > b || b != b || (a == b && (a != (T)0 || !minus(a))) ? a : b; }
+VXM_EXTREMUM(float)
+VXM_EXTREMUM(double)
+#endif
 #define VXM_SINGLE(name) name##f
 #define VXM_DOUBLE(name) name
 VXM_FLOAT(float, VXM_SINGLE)

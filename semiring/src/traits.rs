@@ -1,8 +1,13 @@
 //! The ladder of algebra, each step because the engine needs it.
 
+use crate::laws::Law;
 use crate::{Element, Source};
 
 /// `f(a)`: what `map` applies to every element.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no unary operator on `{A}`",
+    note = "`#[op]` makes an operator of a function; a built-in one takes operands of one type"
+)]
 pub trait UnaryOp<A: Element>: Source {
     /// The result's type.
     type Out: Element;
@@ -11,6 +16,10 @@ pub trait UnaryOp<A: Element>: Source {
 }
 
 /// `f(a, b)`: elementwise combination, and the multiplication of a semiring.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no binary operator on `{A}` and `{B}`",
+    note = "`#[op]` makes an operator of a function; a built-in one takes operands of one type"
+)]
 pub trait BinaryOp<A: Element, B: Element>: Source {
     /// The result's type.
     type Out: Element;
@@ -21,6 +30,10 @@ pub trait BinaryOp<A: Element, B: Element>: Source {
 }
 
 /// `f(a, b, c)`: elementwise over three operands.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no ternary operator on `{A}`, `{B}` and `{C}`",
+    note = "`#[op]` makes an operator of a function; a built-in one takes operands of one type"
+)]
 pub trait TernaryOp<A: Element, B: Element, C: Element>: Source {
     /// The result's type.
     type Out: Element;
@@ -33,7 +46,7 @@ pub trait TernaryOp<A: Element, B: Element, C: Element>: Source {
 pub trait IndexOp<A: Element>: TernaryOp<u32, u32, A> {}
 impl<A: Element, F: TernaryOp<u32, u32, A>> IndexOp<A> for F {}
 
-/// An associative operator with an identity; folds a row of products into one element.
+/// An associative operator with an identity: of an `#[op]`, `impl Monoid<u32> for longest { const IDENTITY: u32 = 0; }`. It folds a row of products into one element.
 ///
 /// The engine folds the present products in ascending order of index. Where [`EXACT`](Self::EXACT) holds it may regroup them and
 /// stop at a terminal value; where it does not (float sums), it folds over a fixed tree, the same on every path.
@@ -44,6 +57,9 @@ pub trait Monoid<T: Element>: BinaryOp<T, T, Out = T> {
     const TERMINAL: Option<T> = None;
     /// Whether the operator is associative in machine arithmetic, bit for bit.
     const EXACT: bool = true;
+    /// The laws that do not hold for this type beside associativity, which [`EXACT`](Self::EXACT) speaks of: written down here,
+    /// and verified to fail by [`laws`](crate::laws).
+    const EXCEPTIONS: &'static [Law] = &[];
 
     /// Whether `value` is terminal: by default, whether it equals [`TERMINAL`](Self::TERMINAL).
     #[inline(always)]

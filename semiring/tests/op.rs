@@ -96,39 +96,46 @@ fn text(op: impl Source) -> String {
 
 #[test]
 fn cuda_text_of_a_decision() {
-    insta::assert_snapshot!(text(decide), @"");
+    insta::assert_snapshot!(text(decide));
 }
 
 #[test]
 fn cuda_text_of_statements() {
-    insta::assert_snapshot!(text(mix), @"");
+    insta::assert_snapshot!(text(mix));
 }
 
 #[test]
 fn cuda_text_of_assignments() {
-    insta::assert_snapshot!(text(small), @"");
+    insta::assert_snapshot!(text(small));
 }
 
 #[test]
 fn cuda_text_of_floats() {
-    insta::assert_snapshot!(text(relax), @"");
+    insta::assert_snapshot!(text(relax));
 }
 
 #[test]
 fn cuda_text_of_halves() {
-    insta::assert_snapshot!(text(halves), @"");
+    insta::assert_snapshot!(text(halves));
 }
 
 #[test]
 fn cuda_text_of_a_pattern() {
-    insta::assert_snapshot!(text(hop), @"");
+    insta::assert_snapshot!(text(hop));
 }
 
 #[test]
 fn cuda_text_of_built_in_operators() {
     insta::assert_snapshot!(
-        [text(PLUS), text(PAIR), text(TRIL.offset(-1)), text(PLUS.bind(-7i32)), text(decide.bind_first(3u32))].join("\n"),
-        @""
+        [
+            text(r#final),
+            text(PLUS),
+            text(PAIR),
+            text(TRIL.offset(-1)),
+            text(PLUS.bind(-7i32)),
+            text(decide.bind_first(3u32))
+        ]
+        .join("\n")
     );
 }
 
@@ -148,6 +155,20 @@ fn one_name_with_two_constants_is_two_functions() {
     let mut text = KernelText::new();
     assert_ne!(is_in.source(&mut text), other::is_in.source(&mut text));
     assert_eq!(text.text().matches("VXM_FN bool is_in_").count(), 2);
+}
+
+/// Kept attributes, `r#` names, an associated function, `mut` parameters, a choice of three.
+#[allow(dead_code)]
+#[op]
+fn r#final(mut r#type: i8, flag: bool, _unused: u64) -> i8 {
+    r#type |= 1 << 3;
+    if flag ^ true {
+        i8::max(r#type, -128)
+    } else if r#type == i8::MAX {
+        0
+    } else {
+        !r#type >> 1
+    }
 }
 
 #[test]
@@ -209,8 +230,9 @@ proptest! {
 
 #[test]
 fn floats_follow_the_lowered_rules() {
-    assert_eq!(relax(4.0, 0.0, 1.0), 1.414_213_5);
+    assert_eq!(relax(4.0, 0.0, 2.75), 2.875f32.sqrt());
     assert_eq!(relax.call(f32::NAN, f32::NAN, 0.0), f32::INFINITY);
     assert_eq!(halves(f16::ONE, half::bf16::from_f32(3.0)), f16::from_f32(3.0));
     assert!(vxm_semiring::GT.bind(3u32).call(4));
+    assert_eq!((r#final(0, false, 0), r#final.call(0, true, 0)), (8, -5));
 }

@@ -179,6 +179,11 @@ pub fn is_sparse(nvals: usize, n: usize) -> bool {
     nvals < n / 32
 }
 
+/// Whether writing `count` of `n` places is better done one by one than by making the vector anew.
+pub fn is_patch(count: usize, n: usize) -> bool {
+    count < n / 8
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! The contract between expressions and backends: what a terminal asks of an expression's view.
 
-use crate::formats::StoreView;
+use crate::formats::{Store, StoreView};
 use crate::formats::bitmap::{bit, ones};
 use vxm_semiring::Element;
 
@@ -83,6 +83,19 @@ pub trait At: Sync {
     #[inline(always)]
     fn selected(&self) -> Support<'_> {
         Support::All
+    }
+
+    /// What a terminal writes at `i`, the `k`-th index of the list that [`selected`](Self::selected) returns: `None` where it may
+    /// not write.
+    #[inline(always)]
+    fn drawn_selected(&self, k: usize, i: usize) -> Option<Option<Self::T>> {
+        let _ = k;
+        self.selects(i).then(|| self.at(i))
+    }
+
+    /// The whole vector, where it was evaluated already: taken out of the view, which must not be read again.
+    fn take(&mut self) -> Option<Store<Self::T>> {
+        None
     }
 
     /// Running costs: `at(i)` costs about `work[i + 1] - work[i]`; `None` where all indices cost the same.

@@ -4,6 +4,7 @@ use crate::backend::plan::Format;
 use crate::error::{Error, Result};
 use crate::formats::{Coo, Csr, First, Refuse, Tiles};
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 use vxm_semiring::Element;
 
@@ -25,6 +26,7 @@ pub struct Matrix<T: Element = ()> {
     rows: Arc<Csr<T>>,
     columns: OnceLock<Arc<Csr<T>>>,
     symmetric: bool,
+    simple: OnceLock<bool>,
     format: Option<Format>,
     row_tiles: OnceLock<Arc<Tiles<T>>>,
     column_tiles: OnceLock<Arc<Tiles<T>>>,
@@ -37,6 +39,7 @@ impl<T: Element> Matrix<T> {
             rows: Arc::new(rows),
             columns: OnceLock::new(),
             symmetric: false,
+            simple: OnceLock::new(),
             format: None,
             row_tiles: OnceLock::new(),
             column_tiles: OnceLock::new(),
@@ -124,6 +127,7 @@ impl<T: Element> Matrix<T> {
             rows: columns,
             columns: OnceLock::from(self.rows.clone()),
             symmetric: false,
+            simple: OnceLock::new(),
             format: self.format,
             row_tiles: swapped(&self.column_tiles),
             column_tiles: swapped(&self.row_tiles),
@@ -187,6 +191,11 @@ impl<T: Element> Matrix<T> {
         Matrix { symmetric: self.symmetric, format: self.format, ..Matrix::from_csr(rows) }
     }
 
+    /// The same matrix with its transpose at hand.
+    pub(crate) fn with_columns(self, columns: Csr<T>) -> Self {
+        Self { columns: OnceLock::from(Arc::new(columns)), ..self }
+    }
+
     pub(crate) fn set_symmetric(mut self, symmetric: bool) -> Self {
         self.symmetric = symmetric;
         self
@@ -194,6 +203,34 @@ impl<T: Element> Matrix<T> {
 }
 
 impl Matrix<()> {
+    /// The adjacency matrix of a simple graph: symmetric, without self-loops, as the readers and generators of
+    /// [`io`](crate::io) give it. The caller promises that; debug builds check it.
+    pub fn from_simple(rows: Csr<()>) -> Self {
+        debug_assert!(rows.nrows() == rows.ncols() && rows.is_symmetric());
+        Self { simple: OnceLock::from(true), symmetric: true, ..Self::from_csr(rows) }
+    }
+
+    /// The matrix as the adjacency of a simple undirected graph: itself, or without its self-loops. The check is made once.
+    ///
+    /// # Errors
+    /// It isn't square or symmetric.
+    pub fn to_graph(&self) -> Result<Cow<'_, Self>> {
+        let simple = *self.simple.get_or_init(|| {
+            let loops = (0..self.nrows().min(self.ncols())).into_par_iter().any(|i| self.rows.get(i, i).is_some());
+            !loops && (self.symmetric || (self.nrows() == self.ncols() && self.rows.is_symmetric()))
+        });
+        if simple {
+            return Ok(Cow::Borrowed(self));
+        }
+        if self.nrows() != self.ncols() || !(self.symmetric || self.rows.is_symmetric()) {
+            let shape = format!("{} x {}", self.nrows(), self.ncols());
+            let what = format!("expected an undirected graph (a symmetric matrix), found a {shape} matrix that isn't");
+            return Err(Error::Invalid { what });
+        }
+        let loopless = self.select(vxm_semiring::OFFDIAG).csr().clone();
+        Ok(Cow::Owned(Self { format: self.format, ..Self::from_simple(loopless) }))
+    }
+
     /// The adjacency matrix of an undirected graph: each edge is stored both ways; self-loops and duplicates are dropped.
     ///
     /// # Errors
@@ -204,7 +241,7 @@ impl Matrix<()> {
             coo.push(i, j, ())?;
             coo.push(j, i, ())?;
         }
-        Ok(Self::from_csr(coo.to_csr(First)?).set_symmetric(true))
+        Ok(Self::from_simple(coo.to_csr(First)?))
     }
 }
 

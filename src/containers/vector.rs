@@ -188,8 +188,7 @@ impl<T: Element> Vector<T> {
             Store::Bitmap(_) => plan::is_sparse(nvals * 2, n),
         };
         if flip {
-            let store = core::mem::replace(&mut self.store, Store::Sparse(Sparse::new(n, Vec::new(), Vec::new())));
-            *self = Self::of(store);
+            *self = Self::of(core::mem::take(&mut self.store));
         }
     }
 

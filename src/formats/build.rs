@@ -46,9 +46,15 @@ pub struct Cleaned {
 ///
 /// # Errors
 /// [`Error::TooManyVertices`], or [`Error::Invalid`] naming the first edge whose ends are not below `vertices`.
-pub fn undirected(vertices: usize, edges: Vec<Vec<(u32, u32)>>, directions: Directions) -> Result<Cleaned> {
+pub fn undirected(
+    vertices: usize,
+    edges: Vec<Vec<(u32, u32)>>,
+    directions: Directions,
+) -> Result<Cleaned> {
     check_vertices("undirected", vertices)?;
-    let slots = Slots { directed: directions == Directions::Matter };
+    let slots = Slots {
+        directed: directions == Directions::Matter,
+    };
     let entries = edges.iter().map(|list| list.len() as u64).sum();
     let starts = slots.count(vertices, &edges)?;
     let (starts, columns) = slots.scatter(starts, edges);
@@ -86,8 +92,10 @@ impl Slots {
 
     /// Where each slot starts, one place late: as the slots fill, their starts become their ends, the next one's starts.
     fn count(self, vertices: usize, edges: &[Vec<(u32, u32)>]) -> Result<Vec<AtomicU64>> {
-        let mut counts: Vec<AtomicU64> =
-            (0..vertices * self.width() + 2).into_par_iter().map(|_| AtomicU64::new(0)).collect();
+        let mut counts: Vec<AtomicU64> = (0..vertices * self.width() + 2)
+            .into_par_iter()
+            .map(|_| AtomicU64::new(0))
+            .collect();
         let outside = |&&(from, to): &&(u32, u32)| from.max(to) as usize >= vertices;
         let count = |list: &Vec<(u32, u32)>| {
             if let Some(&edge) = list.iter().find(outside) {
@@ -114,7 +122,10 @@ impl Slots {
     /// Where each slot starts, and the larger ends, in any order within a slot. Frees each list once it is placed.
     fn scatter(self, starts: Vec<AtomicU64>, edges: Vec<Vec<(u32, u32)>>) -> (Vec<u64>, Vec<u32>) {
         let total = starts.last().map_or(0, |end| end.load(Relaxed)) as usize;
-        let columns: Vec<AtomicU32> = (0..total).into_par_iter().map(|_| AtomicU32::new(0)).collect();
+        let columns: Vec<AtomicU32> = (0..total)
+            .into_par_iter()
+            .map(|_| AtomicU32::new(0))
+            .collect();
         edges.into_par_iter().for_each(|list| {
             for (slot, high) in list.into_iter().filter_map(|edge| self.of(edge)) {
                 let place = starts[slot + 1].fetch_add(1, Relaxed);
@@ -274,7 +285,10 @@ mod tests {
     #[test]
     fn an_edge_outside_is_named() {
         let error = undirected(2, vec![vec![(0, 1)], vec![(2, 2)]], Directions::Ignored);
-        assert_eq!(error.unwrap_err().to_string(), "undirected: the edge (2, 2) lies outside a graph of 2 vertices");
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "undirected: the edge (2, 2) lies outside a graph of 2 vertices"
+        );
         let empty = undirected(0, Vec::new(), Directions::Matter).unwrap();
         assert_eq!(empty.graph.nrows(), 0);
     }

@@ -13,6 +13,13 @@ pub enum Store<T> {
     Sparse(Sparse<T>),
 }
 
+impl<T: Element> Default for Store<T> {
+    /// A vector of no places.
+    fn default() -> Self {
+        Self::Sparse(Sparse::new(0, Vec::new(), Vec::new()))
+    }
+}
+
 impl<T: Element> Store<T> {
     /// The vector's length.
     pub fn len(&self) -> usize {

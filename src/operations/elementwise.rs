@@ -588,4 +588,8 @@ impl<V: At> At for Region<'_, V> {
     fn selected(&self) -> Support<'_> {
         Support::List(&self.places)
     }
+    #[inline(always)]
+    fn drawn_selected(&self, k: usize, i: usize) -> Option<Option<V::T>> {
+        Some(self.drawn(k, i))
+    }
 }

@@ -236,6 +236,16 @@ impl<V: At, M: Test> At for MaskedView<V, M> {
         narrower(self.mask.support(), self.inner.selected()).0
     }
     #[inline(always)]
+    fn drawn_selected(&self, k: usize, i: usize) -> Option<Option<V::T>> {
+        if narrower(self.mask.support(), self.inner.selected()).1 {
+            (self.mask.test_drawn(k, i) && self.inner.selects(i)).then(|| self.inner.at(i))
+        } else if self.mask.test(i) {
+            self.inner.drawn_selected(k, i)
+        } else {
+            None
+        }
+    }
+    #[inline(always)]
     fn work(&self) -> Option<&[u64]> {
         self.inner.work()
     }

@@ -96,7 +96,9 @@ impl<A: Element> Matrix<A> {
             (Some(x), Some(y)) => op.call(x, y),
             _ => false,
         };
-        Ok(Matrix::from_csr(filtered(csr, keep)))
+        let kept = Matrix::from_csr(filtered(csr, keep));
+        // of a symmetric matrix, the transpose is as cheap: the same entries seen from the other end
+        Ok(if self.is_symmetric() { kept.with_columns(filtered(csr, |i, j, a| keep(j, i, a))) } else { kept })
     }
 
     /// Each row's entries folded to one element; rows without entries hold none.

@@ -49,21 +49,83 @@ impl<X: Element, A: Element, S: Semiring<A, X>> Semiring<X, A> for Flip<S> {
     }
 }
 
+/// When a row's fold may stop short: see [`Product::until`].
+pub trait Until<X: Element, T: Element>: Copy + Sync {
+    /// Whether it ever does.
+    const STOPS: bool;
+    /// Whether the fold may stop, given the row's own element of the operand and the partial result.
+    fn stops(self, own: X, partial: T) -> bool;
+}
+
+/// Never: rows are folded whole.
+#[derive(Debug, Clone, Copy)]
+pub struct Never;
+
+impl<X: Element, T: Element> Until<X, T> for Never {
+    const STOPS: bool = false;
+    #[inline(always)]
+    fn stops(self, _: X, _: T) -> bool {
+        false
+    }
+}
+
+/// Once an operator of (own element, partial result) holds.
+#[derive(Debug, Clone, Copy)]
+pub struct Once<F>(F);
+
+impl<X: Element, T: Element, F: BinaryOp<X, T, Out = bool>> Until<X, T> for Once<F> {
+    const STOPS: bool = true;
+    #[inline(always)]
+    fn stops(self, own: X, partial: T) -> bool {
+        self.0.call(own, partial)
+    }
+}
+
 /// `w[j] = ⊕ over i of u[i] ⊗ B[i, j]`, where B is the matrix (vxm) or its transpose (mxv).
 #[derive(Debug, Clone, Copy)]
-pub struct Product<'a, E, A: Element, S> {
+pub struct Product<'a, E, A: Element, S, H = Never> {
     operand: E,
     matrix: &'a Matrix<A>,
     ring: S,
+    until: H,
     transposed: bool,
     at: &'static Location<'static>,
 }
 
 impl<'a, E: Expr, A: Element, S> Product<'a, E, A, S> {
     pub(crate) fn vxm(operand: E, matrix: &'a Matrix<A>, ring: S, at: &'static Location<'static>) -> Self {
-        Self { operand, matrix, ring, transposed: false, at }
+        Self { operand, matrix, ring, until: Never, transposed: false, at }
     }
 
+    /// Lets a row's fold stop short once `op(own element, partial result)` holds, where own is the operand's element at the row's
+    /// own index: cuMIS' early exit (section 3.3), said in the algebra.
+    ///
+    /// Where `op` holds, which partial result comes out is not specified; what reads it must treat all such alike. Where it
+    /// doesn't hold of the whole result, the result is whole.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::undirected(4, &[(0, 1), (0, 2), (0, 3)])?;
+    /// let key = Vector::from_dense(vec![2u32, 1, 3, 4]);
+    /// // greatest = key > (key max.first A): one higher neighbour is enough to know that it isn't
+    /// let best = key.vxm(&a, MAX_FIRST).until(LT);
+    /// let greatest = key.ewise_mult(best, GT).select(IDENTITY).pattern().eval()?;
+    /// assert_eq!(greatest, Set::from_indices(4, [2, 3])?);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    #[must_use = "an expression does nothing until a terminal runs it"]
+    pub fn until<F>(self, op: F) -> Product<'a, E, A, S, Once<F>>
+    where
+        S: Semiring<E::T, A>,
+        F: BinaryOp<E::T, S::Out, Out = bool>,
+    {
+        let Self { operand, matrix, ring, transposed, at, .. } = self;
+        Product { operand, matrix, ring, until: Once(op), transposed, at }
+    }
+}
+
+impl<E, A: Element, S, H> Product<'_, E, A, S, H> {
     fn operation(&self) -> &'static str {
         if self.transposed { "mxv" } else { "vxm" }
     }
@@ -71,31 +133,32 @@ impl<'a, E: Expr, A: Element, S> Product<'a, E, A, S> {
 
 impl<'a, E: Expr, A: Element, S> Product<'a, E, A, Flip<S>> {
     pub(crate) fn mxv(matrix: &'a Matrix<A>, operand: E, ring: S, at: &'static Location<'static>) -> Self {
-        Self { operand, matrix, ring: Flip(ring), transposed: true, at }
+        Self { operand, matrix, ring: Flip(ring), until: Never, transposed: true, at }
     }
 }
 
 /// A product, planned; see [`Product`].
-pub enum ProductView<'s, V: At, A: Element, S, T: Element> {
+pub enum ProductView<'s, V: At, A: Element, S, T: Element, H> {
     /// Pull: rows are folded as the terminal asks, over the operand's own view.
-    Lazy(V, Rows<'s, A>, &'s [u64], S),
+    Lazy(V, Rows<'s, A>, &'s [u64], S, H),
     /// Pull over an operand that was evaluated first.
-    Held(Store<V::T>, Rows<'s, A>, &'s [u64], S),
+    Held(Store<V::T>, Rows<'s, A>, &'s [u64], S, H),
     /// Pull that only counts: the operand's presence bits.
     Count(Vec<u64>, &'s Tiles<A>, S, T),
     /// Push: done.
     Pushed(Store<T>),
 }
 
-impl<'a, E, A, S> Expr for Product<'a, E, A, S>
+impl<'a, E, A, S, H> Expr for Product<'a, E, A, S, H>
 where
     E: Expr,
     A: Element,
     S: Semiring<E::T, A>,
+    H: Until<E::T, S::Out>,
 {
     type T = S::Out;
     type View<'s>
-        = ProductView<'s, E::View<'s>, A, S, S::Out>
+        = ProductView<'s, E::View<'s>, A, S, S::Out, H>
     where
         Self: 's;
     const HEAVY: bool = true;
@@ -146,13 +209,13 @@ where
         if E::HEAVY || sizes.listed {
             // read many times a place: a product must not run again each time, nor a list be searched
             let held = Store::Bitmap(gather::gather(n, &operand).into_bitmap());
-            return Ok(ProductView::Held(held, rows, work, self.ring));
+            return Ok(ProductView::Held(held, rows, work, self.ring, self.until));
         }
-        Ok(ProductView::Lazy(operand, rows, work, self.ring))
+        Ok(ProductView::Lazy(operand, rows, work, self.ring, self.until))
     }
 }
 
-impl<E: Expr, A: Element, S: Semiring<E::T, A>> Product<'_, E, A, S> {
+impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Until<E::T, S::Out>> Product<'_, E, A, S, H> {
     fn sizes<'s>(
         &self,
         operand: &E::View<'_>,
@@ -187,8 +250,8 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>> Product<'_, E, A, S> {
             listed: matches!(support, Support::List(_)),
             push_entries,
             exact: S::Add::EXACT,
-            terminal: S::Add::TERMINAL.is_some() || S::Add::is_terminal(S::Add::IDENTITY),
-            counting: S::Mul::CONSTANT.is_some() && S::Add::EXACT,
+            terminal: H::STOPS || S::Add::TERMINAL.is_some() || S::Add::is_terminal(S::Add::IDENTITY),
+            counting: S::Mul::CONSTANT.is_some() && S::Add::EXACT && !H::STOPS,
             fill: fill.filter(|_| tileable),
         }
     }
@@ -222,18 +285,33 @@ impl<V: At> At for ByRef<'_, V> {
     }
 }
 
-impl<V, A, S> At for ProductView<'_, V, A, S, S::Out>
+/// One row, folded until it may stop.
+#[inline(always)]
+fn pull<U, A, S, H>(u: &U, rows: Rows<'_, A>, i: usize, ring: S, until: H) -> Option<S::Out>
+where
+    U: At,
+    A: Element,
+    S: Semiring<U::T, A>,
+    H: Until<U::T, S::Out>,
+{
+    // a row without an own element has nothing to stop for
+    let own = if H::STOPS { u.at(i) } else { None };
+    fold_row(u, rows, i, ring, |partial| H::STOPS && own.is_some_and(|own| until.stops(own, partial)))
+}
+
+impl<V, A, S, H> At for ProductView<'_, V, A, S, S::Out, H>
 where
     V: At,
     A: Element,
     S: Semiring<V::T, A>,
+    H: Until<V::T, S::Out>,
 {
     type T = S::Out;
     #[inline(always)]
     fn at(&self, i: usize) -> Option<S::Out> {
         match self {
-            Self::Lazy(operand, rows, _, ring) => fold_row(operand, *rows, i, *ring),
-            Self::Held(store, rows, _, ring) => fold_row(&store.view(), *rows, i, *ring),
+            Self::Lazy(operand, rows, _, ring, until) => pull(operand, *rows, i, *ring, *until),
+            Self::Held(store, rows, _, ring, until) => pull(&store.view(), *rows, i, *ring, *until),
             Self::Count(present, tiles, ring, constant) => count_row(present, tiles, i, ring.add(), *constant),
             Self::Pushed(store) => store.get(i),
         }
@@ -252,15 +330,21 @@ where
             _ => Support::All,
         }
     }
+    fn take(&mut self) -> Option<Store<S::Out>> {
+        match self {
+            Self::Pushed(store) => Some(std::mem::take(store)),
+            _ => None,
+        }
+    }
     fn work(&self) -> Option<&[u64]> {
         match self {
-            Self::Lazy(_, _, work, _) | Self::Held(_, _, work, _) => Some(work),
+            Self::Lazy(_, _, work, ..) | Self::Held(_, _, work, ..) => Some(work),
             _ => None,
         }
     }
 }
 
-impl<V: At, A: Element, S, T: Element> core::fmt::Debug for ProductView<'_, V, A, S, T> {
+impl<V: At, A: Element, S, T: Element, H> core::fmt::Debug for ProductView<'_, V, A, S, T, H> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let name = match self {
             Self::Lazy(..) => "pull",
@@ -278,7 +362,7 @@ pub trait OrIdentity: Expr {
     fn identity(&self) -> Self::T;
 }
 
-impl<E: Expr, A: Element, S: Semiring<E::T, A>> OrIdentity for Product<'_, E, A, S> {
+impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Until<E::T, S::Out>> OrIdentity for Product<'_, E, A, S, H> {
     fn identity(&self) -> S::Out {
         S::Add::IDENTITY
     }

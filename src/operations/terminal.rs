@@ -69,8 +69,9 @@ impl<T: Element, E: Expr<T = T>, F: BinaryOp<T, T, Out = T>> Accum<E, F> {
 pub(crate) fn eval<E: Expr>(expression: E) -> Result<Vector<E::T>> {
     let env = Env::default();
     let n = expression.len(&env)?;
-    let view = expression.view(&env)?;
-    Ok(Vector::of(gather(n, &view)))
+    let mut view = expression.view(&env)?;
+    let evaluated = view.take();
+    Ok(Vector::of(evaluated.unwrap_or_else(|| gather(n, &view))))
 }
 
 /// `expression` folded to one element.
@@ -116,7 +117,7 @@ fn change<T: Element, V: At<T = T>, G: Merge<T, T>>(view: &V, w: &Vector<T>, mer
     let through = Through { old, new: view, merge };
     match domain {
         Support::List(list) => patch(&through, list, true),
-        Support::Bits(_) if plan::is_sparse(domain.count(n), n) => patch(&through, &domain.list(n), false),
+        Support::Bits(_) if plan::is_patch(domain.count(n), n) => patch(&through, &domain.list(n), false),
         _ => Change::Whole(Vector::of(gather(n, &through))),
     }
 }
@@ -128,11 +129,16 @@ fn patch<T: Element, V: At<T = T>, G: Merge<T, T>>(
     own: bool,
 ) -> Change<T> {
     let view = through.new;
-    let new = |k: usize, i: usize| if own && !G::REPLACES { view.drawn(k, i) } else { view.at(i) };
     let at = |(k, &i): (usize, &u32)| {
         let i = i as usize;
         let held = through.old.get(i);
-        if view.selects(i) { through.merge.merge(held, new(k, i)) } else { held }
+        let new = match own {
+            true if G::REPLACES => view.drawn_selected(k, i),
+            // where there is something new, the mask has said yes
+            true => Some(view.drawn(k, i)),
+            false => view.selects(i).then(|| view.at(i)),
+        };
+        new.map_or(held, |new| through.merge.merge(held, new))
     };
     let values = if is_small(view, list.len(), || list.iter().map(|&i| i as usize)) {
         list.iter().enumerate().map(at).collect()

@@ -10,13 +10,13 @@ use syn::{BinOp, Block, Error, Expr, ExprIf, Ident, Local, Pat, Result, Stmt};
 use crate::cuda::Cuda;
 use crate::types::Ty;
 
-/// What an operator may hold, for messages.
-const SUBSET: &str = "an `#[op]` takes `let` with a stated type, `if`/`else`, arithmetic, comparisons, bit operations, `as`, \
-                      constants, calls of other `#[op]`s and the methods of numbers";
-
-/// Refuses what stands at `token`.
+/// Refuses `what`, which stands at `token`, and says what there is instead.
 pub fn refuse<T>(token: impl ToTokens, what: &str) -> Result<T> {
-    Err(Error::new_spanned(token, format!("{what} cannot run on every device: {SUBSET}")))
+    let message = format!(
+        "`#[op]` has no {what}: it takes what runs on every device, that is `let` with a stated type, `if`/`else`, arithmetic, \
+         comparisons, bit operations, `as`, constants, calls of other `#[op]`s and the methods of numbers"
+    );
+    Err(Error::new_spanned(token, message))
 }
 
 /// A name in scope.
@@ -100,7 +100,7 @@ impl Lowering {
     /// Splits a block that has a value into its statements and its last expression.
     fn split(block: &Block) -> Result<(&[Stmt], &Expr)> {
         match block.stmts.split_last() {
-            Some((Stmt::Expr(Expr::Return(e), _), _)) => refuse(e, "`return`; the last expression is the result. It"),
+            Some((Stmt::Expr(Expr::Return(e), _), _)) => refuse(e, "`return`, as the last expression is the result"),
             Some((Stmt::Expr(tail, None), statements)) => Ok((statements, tail)),
             _ => {
                 let message = "this block needs a value: end it with an expression, without `;`";
@@ -181,8 +181,8 @@ impl Lowering {
     fn statement(&mut self, statement: &Stmt, indent: &str) -> Result<(TokenStream, Cuda)> {
         match statement {
             Stmt::Local(local) => self.local(local, indent),
-            Stmt::Item(item) => refuse(item, "an item inside"),
-            Stmt::Macro(call) => refuse(call, "a macro"),
+            Stmt::Item(item) => refuse(item, "items within"),
+            Stmt::Macro(call) => refuse(call, "macros"),
             Stmt::Expr(Expr::If(branch), _) => self.branch(branch, indent),
             Stmt::Expr(Expr::Block(block), _) if block.label.is_none() => {
                 let (rust, cuda) = self.inner(&block.block, indent)?;
@@ -200,7 +200,7 @@ impl Lowering {
                 let value = self.expression(&Expr::Binary(plain), Some(&variable.ty))?;
                 Ok(store(&variable, value, indent))
             }
-            Stmt::Expr(Expr::Return(e), _) => refuse(e, "`return`; the last expression is the result. It"),
+            Stmt::Expr(Expr::Return(e), _) => refuse(e, "`return`, as the last expression is the result"),
             Stmt::Expr(other, _) => {
                 // what is refused as an expression says so better than that it has no effect
                 self.expression(other, None)?;
@@ -227,7 +227,7 @@ impl Lowering {
             let (else_rust, else_cuda) = match &**otherwise {
                 Expr::If(next) => self.branch(next, &deeper)?,
                 Expr::Block(block) => self.inner(&block.block, indent)?,
-                other => return refuse(other, "this"),
+                other => return refuse(other, "such expressions"),
             };
             rust.extend(quote!(else { #else_rust }));
             cuda = cuda.then(format!("{indent}else {{\n")).then(else_cuda).then(format!("{indent}}}\n"));
@@ -241,10 +241,10 @@ impl Lowering {
             return Err(Error::new_spanned(&local.pat, message));
         };
         let Pat::Ident(pat) = &*typed.pat else {
-            return refuse(&typed.pat, "a pattern");
+            return refuse(&typed.pat, "patterns");
         };
         if pat.by_ref.is_some() || pat.subpat.is_some() {
-            return refuse(pat, "a pattern");
+            return refuse(pat, "patterns");
         }
         let Some(init) = &local.init else {
             return Err(Error::new_spanned(local, "give the variable its value here"));

@@ -165,23 +165,23 @@ impl Lowering {
             Expr::Block(block) if block.label.is_none() => self.block(&block.block, expected),
             Expr::MethodCall(call) => {
                 if let Some(turbofish) = &call.turbofish {
-                    return refuse(turbofish, "a generic method");
+                    return refuse(turbofish, "generic methods");
                 }
                 let operands = [&*call.receiver].into_iter().chain(&call.args).collect();
                 self.method(&call.method, operands, expected)
             }
             Expr::Call(call) => self.call(call, expected),
-            Expr::Macro(e) => refuse(&e.mac.path, "a macro"),
+            Expr::Macro(e) => refuse(&e.mac.path, "macros"),
             Expr::Match(e) => refuse(e.match_token, "`match`"),
-            Expr::ForLoop(e) => refuse(e.for_token, "a loop"),
-            Expr::While(e) => refuse(e.while_token, "a loop"),
-            Expr::Loop(e) => refuse(e.loop_token, "a loop"),
-            Expr::Reference(e) => refuse(e.and_token, "a reference"),
-            Expr::Closure(e) => refuse(e, "a closure"),
-            Expr::Return(e) => refuse(e.return_token, "`return`; the last expression is the result. It"),
+            Expr::ForLoop(e) => refuse(e.for_token, "loops"),
+            Expr::While(e) => refuse(e.while_token, "loops"),
+            Expr::Loop(e) => refuse(e.loop_token, "loops"),
+            Expr::Reference(e) => refuse(e.and_token, "references"),
+            Expr::Closure(e) => refuse(e, "closures"),
+            Expr::Return(e) => refuse(e.return_token, "`return`, as the last expression is the result"),
             Expr::Let(e) => refuse(e, "`if let`"),
-            Expr::Assign(e) => refuse(e, "an assignment as a value"),
-            other => refuse(other, "this"),
+            Expr::Assign(e) => refuse(e, "assignments as values"),
+            other => refuse(other, "such expressions"),
         }
     }
 
@@ -193,7 +193,7 @@ impl Lowering {
             }
             Lit::Int(int) => (int.base10_digits(), int.suffix(), matches!(int.suffix(), "f32" | "f64")),
             Lit::Float(float) => (float.base10_digits(), float.suffix(), true),
-            other => return refuse(other, "a literal other than a number or truth value"),
+            other => return refuse(other, "literals but numbers and truth values"),
         };
         let name = match (suffix, expected) {
             ("", None) => {
@@ -220,7 +220,8 @@ impl Lowering {
         let mut token: proc_macro2::Literal = format!("{digits}{name}")
             .parse()
             .map_err(|_| Error::new_spanned(literal, format!("`{name}` is no type of a literal in an `#[op]`")))?;
-        token.set_span(literal.span());
+        // lints on how a literal is written must not look at this one
+        token.set_span(Span::mixed_site().located_at(literal.span()));
         let rust = match minus {
             Some(span) => quote_spanned!(span=> -#token),
             None => token.into_token_stream(),
@@ -255,8 +256,8 @@ impl Lowering {
             (UnOp::Neg(minus), Expr::Lit(literal)) => return self.literal(literal, Some(minus.span), expected),
             (UnOp::Neg(_), _) => "neg",
             (UnOp::Not(_), _) => "not",
-            (UnOp::Deref(star), _) => return refuse(star, "a dereference"),
-            (other, _) => return refuse(other, "this"),
+            (UnOp::Deref(star), _) => return refuse(star, "dereferences"),
+            (other, _) => return refuse(other, "such expressions"),
         };
         let ty = self.type_of(&unary.expr).or(expected.cloned());
         let value = self.expression(&unary.expr, ty.as_ref())?;
@@ -280,7 +281,7 @@ impl Lowering {
             return Ok(self.lowered(name, operands, e.op.span()));
         }
         let Some((name, compares)) = binary(&e.op) else {
-            return refuse(e.op, "an assignment as a value");
+            return refuse(e.op, "assignments as values");
         };
         let around = expected.cloned().filter(|_| !compares);
         let ty = self.type_of(&e.left).or_else(|| self.type_of(&e.right)).or(around);
@@ -340,7 +341,7 @@ impl Lowering {
     /// `other(a, b)`, where `other` is an `#[op]` or a built-in operator; `f32::min(a, b)`; `f16::from_f32(a)`.
     fn call(&mut self, call: &ExprCall, expected: Option<&Ty>) -> Result<Lowered> {
         let Expr::Path(callee) = &*call.func else {
-            return refuse(&call.func, "a call of this");
+            return refuse(&call.func, "calls of anything but a name");
         };
         plain(&callee.path, callee.qself.is_some())?;
         if let (Some(owner), Some(last)) = (Ty::owner(&callee.path), callee.path.segments.last()) {
@@ -381,8 +382,8 @@ impl Lowering {
 /// Refuses generic arguments in a path.
 fn plain(path: &Path, qualified: bool) -> Result<()> {
     match path.segments.iter().find(|s| !s.arguments.is_none()) {
-        Some(segment) => refuse(&segment.arguments, "a generic path"),
-        None if qualified => refuse(path, "a qualified path"),
+        Some(segment) => refuse(&segment.arguments, "generic paths"),
+        None if qualified => refuse(path, "qualified paths"),
         None => Ok(()),
     }
 }

@@ -59,7 +59,7 @@ fn parameter(input: &FnArg) -> Result<Parameter> {
     Ok(Parameter { name, mutable, ty })
 }
 
-/// The function's attributes: those that belong to the struct (docs), to every item (`cfg`) and to the body (lints).
+/// The function's attributes: those that belong to the struct (docs, lints), to every item (`cfg`) and to the body (lints).
 pub fn attributes(function: &ItemFn) -> Result<[Vec<&Attribute>; 3]> {
     let [mut item, mut every, mut body] = [Vec::new(), Vec::new(), Vec::new()];
     for attribute in &function.attrs {
@@ -67,7 +67,10 @@ pub fn attributes(function: &ItemFn) -> Result<[Vec<&Attribute>; 3]> {
         let is = |names: &[&str]| names.iter().any(|name| path.is_ident(name));
         if is(&["cfg"]) {
             every.push(attribute);
-        } else if is(&["allow", "expect", "warn", "deny", "forbid"]) {
+        } else if is(&["allow", "warn", "deny", "forbid"]) {
+            item.push(attribute);
+            body.push(attribute);
+        } else if is(&["expect"]) {
             body.push(attribute);
         } else if is(&["doc", "deprecated"]) {
             item.push(attribute);

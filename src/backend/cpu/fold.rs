@@ -77,9 +77,16 @@ pub enum Rows<'a, A: Element> {
     Tiles(&'a Tiles<A>),
 }
 
-/// `⊕ over k of u[k] ⊗ A[row, k]`, over the entries of one row at which `u` holds an element; `None` where there is none.
+/// `⊕ over k of u[k] ⊗ A[row, k]`, over the entries of one row at which `u` holds an element; `None` where there is none. Exact
+/// monoids stop at a terminal value, and at a partial result of which `until` holds.
 #[inline(always)]
-pub fn fold_row<X, A, S, U>(u: &U, rows: Rows<'_, A>, row: usize, ring: S) -> Option<S::Out>
+pub fn fold_row<X, A, S, U>(
+    u: &U,
+    rows: Rows<'_, A>,
+    row: usize,
+    ring: S,
+    until: impl Fn(S::Out) -> bool,
+) -> Option<S::Out>
 where
     X: Element,
     A: Element,
@@ -87,13 +94,13 @@ where
     U: At<T = X>,
 {
     match rows {
-        Rows::Csr(csr) => fold_csr(u, csr, row, ring),
-        Rows::Tiles(tiles) => fold_tiles(u, tiles, row, ring),
+        Rows::Csr(csr) => fold_csr(u, csr, row, ring, until),
+        Rows::Tiles(tiles) => fold_tiles(u, tiles, row, ring, until),
     }
 }
 
 #[inline(always)]
-fn fold_csr<X, A, S, U>(u: &U, csr: &Csr<A>, row: usize, ring: S) -> Option<S::Out>
+fn fold_csr<X, A, S, U>(u: &U, csr: &Csr<A>, row: usize, ring: S, until: impl Fn(S::Out) -> bool) -> Option<S::Out>
 where
     X: Element,
     A: Element,
@@ -120,7 +127,7 @@ where
         let (&k, &weight) = entries.next()?;
         let mut sum = mul.call(u.value(k as usize), weight);
         for (&k, &weight) in entries {
-            if S::Add::is_terminal(sum) {
+            if S::Add::is_terminal(sum) || until(sum) {
                 break;
             }
             sum = add.call(sum, mul.call(u.value(k as usize), weight));
@@ -133,7 +140,7 @@ where
             let product = mul.call(x, weight);
             let joined = sum.map_or(product, |sum| add.call(sum, product));
             sum = Some(joined);
-            if S::Add::is_terminal(joined) {
+            if S::Add::is_terminal(joined) || until(joined) {
                 break;
             }
         }
@@ -142,7 +149,13 @@ where
 }
 
 #[inline(always)]
-fn fold_tiles<X, A, S, U>(u: &U, tiles: &Tiles<A>, row: usize, ring: S) -> Option<S::Out>
+fn fold_tiles<X, A, S, U>(
+    u: &U,
+    tiles: &Tiles<A>,
+    row: usize,
+    ring: S,
+    until: impl Fn(S::Out) -> bool,
+) -> Option<S::Out>
 where
     X: Element,
     A: Element,
@@ -169,7 +182,7 @@ where
         let product = mul.call(x, weight);
         let joined = sum.map_or(product, |sum| add.call(sum, product));
         sum = Some(joined);
-        !S::Add::is_terminal(joined)
+        !S::Add::is_terminal(joined) && !until(joined)
     });
     sum
 }

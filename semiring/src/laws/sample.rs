@@ -1,0 +1,78 @@
+//! Values that laws are checked with.
+
+use half::{bf16, f16};
+use proptest::prelude::any;
+use proptest::prop_oneof;
+use proptest::sample::select;
+use proptest::strategy::{BoxedStrategy, Just, Strategy};
+
+use crate::Element;
+
+/// An element that laws can be checked with: its odd values, and how to generate all others.
+pub trait Sample: Element {
+    /// The values most likely to break a law, the plainest first; all their combinations are tried.
+    fn extremes() -> Vec<Self>;
+    /// Any value; shrinks to simpler ones.
+    fn strategy() -> BoxedStrategy<Self>;
+}
+
+impl Sample for () {
+    fn extremes() -> Vec<Self> {
+        vec![()]
+    }
+    fn strategy() -> BoxedStrategy<Self> {
+        Just(()).boxed()
+    }
+}
+
+impl Sample for bool {
+    fn extremes() -> Vec<Self> {
+        vec![false, true]
+    }
+    fn strategy() -> BoxedStrategy<Self> {
+        any::<bool>().boxed()
+    }
+}
+
+macro_rules! integers {
+    ($($t:ty)*) => {$(
+        impl Sample for $t {
+            fn extremes() -> Vec<Self> {
+                let (min, max) = (<$t>::MIN, <$t>::MAX);
+                let mut values = vec![0, 1, 2, 3, max, max - 1, max / 2, max / 2 + 1, min, min + 1, min / 2];
+                values.push((0 as $t).wrapping_sub(1));
+                values
+            }
+            fn strategy() -> BoxedStrategy<Self> {
+                prop_oneof![1 => select(Self::extremes()), 1 => 0..16 as $t, 2 => any::<$t>()].boxed()
+            }
+        }
+    )*};
+}
+integers!(i8 i16 i32 i64 u8 u16 u32 u64);
+
+/// The extremes of a float type, from one constructor for numbers that all of them have.
+macro_rules! floats {
+    ($($t:ident, $number:expr, $any:expr;)*) => {$(
+        impl Sample for $t {
+            fn extremes() -> Vec<Self> {
+                let number = $number;
+                let plain = [0.0, -0.0, 1.0, -1.0, 0.5, 3.0, 0.1];
+                let mut values: Vec<$t> = plain.into_iter().map(number).collect();
+                values.extend([$t::MAX, $t::MIN, $t::MIN_POSITIVE, $t::from_bits(1), $t::EPSILON]);
+                values.extend([$t::INFINITY, $t::NEG_INFINITY, $t::NAN]);
+                values
+            }
+            fn strategy() -> BoxedStrategy<Self> {
+                let small = (-8i8..8).prop_map(|n| $number(f32::from(n)));
+                prop_oneof![1 => select(Self::extremes()), 1 => small, 2 => $any].boxed()
+            }
+        }
+    )*};
+}
+floats! {
+    f16, f16::from_f32, any::<u16>().prop_map(f16::from_bits);
+    bf16, bf16::from_f32, any::<u16>().prop_map(bf16::from_bits);
+    f32, core::convert::identity::<f32>, proptest::num::f32::ANY;
+    f64, f64::from, proptest::num::f64::ANY;
+}

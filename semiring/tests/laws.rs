@@ -1,0 +1,150 @@
+//! Every built-in semiring, over every type it is made for, keeps its laws; what it does not keep is declared here, and fails.
+
+use half::{bf16, f16};
+use vxm_semiring::laws::{self, DISTRIBUTIVITY, Law, Sample};
+use vxm_semiring::*;
+
+const NONE: &[Law] = &[];
+const VECTOR: &[Law] = &[Law::DistributesOverVector];
+const MATRIX: &[Law] = &[Law::DistributesOverMatrix];
+
+/// Checks semirings with `X`, `A` from a named set of types; `pattern` takes each type for `X` and `()` for `A`.
+macro_rules! laws {
+    ($($set:ident { $($semiring:ident $(($exceptions:expr))?;)* })*) => {$($(
+        laws!(@$set $semiring, { let _none = NONE; $(let _none = $exceptions;)? _none });
+    )*)*};
+    (@numbers $s:ident, $e:expr) => { laws!(@integers $s, $e); laws!(@floats $s, $e); };
+    (@integers $s:ident, $e:expr) => { laws!(@each $s, $e, i8 i16 i32 i64 u8 u16 u32 u64); };
+    (@floats $s:ident, $e:expr) => { laws!(@each $s, $e, f16 bf16 f32 f64); };
+    (@bool $s:ident, $e:expr) => { laws!(@each $s, $e, bool); };
+    (@scalars $s:ident, $e:expr) => { laws!(@numbers $s, $e); laws!(@bool $s, $e); };
+    (@pattern $s:ident, $e:expr) => {
+        laws!(@unit $s, $e, i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64);
+    };
+    (@unit $s:ident, $e:expr, $($t:ty)*) => {$( keeps::<$t, (), _>($s, $e); )*};
+    (@each $s:ident, $e:expr, $($t:ty)*) => {$( keeps::<$t, $t, _>($s, $e); )*};
+}
+
+fn keeps<X: Sample, A: Sample, S: Semiring<X, A, Out: Sample>>(semiring: S, exceptions: &[Law]) {
+    laws::check_except::<X, A, S>(semiring, exceptions).unwrap();
+}
+
+#[test]
+fn arithmetic_semirings() {
+    laws! {
+        numbers { PLUS_TIMES; }
+        // a sum of two firsts is twice the first: counting is not distributive over what it ignores
+        integers {
+            PLUS_FIRST (MATRIX); PLUS_SECOND (VECTOR); TIMES_FIRST (MATRIX); TIMES_SECOND (VECTOR);
+            PLUS_MIN (DISTRIBUTIVITY); PLUS_MAX (DISTRIBUTIVITY); TIMES_PLUS (DISTRIBUTIVITY);
+        }
+        // float sums and products are not associative, so nothing is asked of what stands on them
+        floats {
+            PLUS_FIRST; PLUS_SECOND; TIMES_FIRST; TIMES_SECOND; PLUS_MIN; PLUS_MAX; TIMES_PLUS;
+        }
+        pattern { PLUS_TIMES;  }
+    }
+}
+
+#[test]
+fn order_semirings() {
+    laws! {
+        scalars { MIN_FIRST; MIN_SECOND; MAX_FIRST; MAX_SECOND; }
+        // NaN: the minimum drops one that the maximum had dropped already
+        integers { MIN_MAX; MAX_MIN; }
+        bool { MIN_MAX; MAX_MIN; }
+        floats { MIN_MAX (DISTRIBUTIVITY); MAX_MIN (DISTRIBUTIVITY); }
+        // integers: a wrapped sum or product loses its order; floats: inf - inf, and factors below zero
+        numbers {
+            MIN_PLUS (DISTRIBUTIVITY); MAX_PLUS (DISTRIBUTIVITY);
+            MIN_TIMES (DISTRIBUTIVITY); MAX_TIMES (DISTRIBUTIVITY);
+        }
+        pattern { MIN_FIRST; MAX_FIRST; MAX_TIMES; MIN_TIMES; }
+    }
+}
+
+#[test]
+fn boolean_and_bit_semirings() {
+    laws! {
+        bool { LOR_LAND; LAND_LOR; LXOR_LAND; LOR_FIRST; LOR_SECOND; }
+        integers { BOR_FIRST; BOR_SECOND; BOR_BAND; BAND_BOR; BXOR_BAND; }
+        scalars { LOR_PAIR; ANY_PAIR; ANY_FIRST; ANY_SECOND; }
+        pattern { LOR_PAIR; ANY_PAIR; ANY_FIRST; ANY_SECOND; }
+    }
+    keeps::<i64, f64, _>(PLUS_PAIR, NONE);
+    keeps::<u32, u32, _>(PLUS_PAIR, DISTRIBUTIVITY);
+    keeps::<bool, (), _>(LOR_LAND, NONE);
+    keeps::<(), (), _>(LOR_LAND, NONE);
+    keeps::<(), f32, _>(ANY_SECOND, NONE);
+    keeps::<(), (), _>(ANY_FIRST, NONE);
+    keeps::<(), (), _>(semiring(PLUS, Pair::<f16>::new()), NONE);
+}
+
+/// Over a pattern, whose entries are ones, a step is `level + 1`; it wraps at the greatest level only.
+#[test]
+fn a_step_over_a_pattern_distributes_but_where_it_wraps() {
+    keeps::<u32, (), _>(MIN_PLUS, VECTOR);
+    keeps::<f32, (), _>(MIN_PLUS, NONE);
+}
+
+#[test]
+fn monoids_without_a_semiring() {
+    laws::check_monoid::<bool, _>(LXNOR).unwrap();
+    laws::check_monoid::<u16, _>(BXNOR).unwrap();
+    laws::check_monoid::<(), _>(ANY).unwrap();
+}
+
+#[test]
+fn reports_tell_what_is_not_required() {
+    let report = laws::check::<u32, u32, _>(PLUS_TIMES).unwrap();
+    assert!(report.holds(Law::Annihilation) && report.holds(Law::Commutativity));
+    let report = laws::check::<f64, f64, _>(PLUS_TIMES).unwrap();
+    assert!(!report.holds(Law::Associativity) && !report.holds(Law::Annihilation));
+    let report = laws::check_monoid::<u8, _>(ANY).unwrap();
+    assert!(!report.holds(Law::Commutativity));
+}
+
+/// The mean of two: commutative, not associative.
+#[op]
+fn mean(a: u32, b: u32) -> u32 {
+    (a & b) + ((a ^ b) >> 1)
+}
+impl Monoid<u32> for mean {
+    const IDENTITY: u32 = 0;
+}
+
+/// Breaks its law only far from all extremes, so that it takes generated values and shrinking.
+#[op]
+fn nearly(a: u32, b: u32) -> u32 {
+    if a > 1_000_000 && a < 2_000_000_000 && b == 0 { a - 1 } else { a.max(b) }
+}
+impl Monoid<u32> for nearly {
+    const IDENTITY: u32 = 0;
+}
+
+/// A terminal value that is not.
+#[op]
+fn capped(a: u8, b: u8) -> u8 {
+    a.max(b)
+}
+impl Monoid<u8> for capped {
+    const IDENTITY: u8 = 0;
+    const TERMINAL: Option<u8> = Some(200);
+}
+
+#[test]
+fn counterexamples_are_small_and_named() {
+    let violation = laws::check_monoid::<u32, _>(mean).unwrap_err();
+    insta::assert_snapshot!(violation, @"mean over u32: Associativity: (a + b) + c == a + (b + c) fails with a = 0, b = 0, c = 2: 1 is not 0 (VXM_LAWS_SEED=0)");
+    let violation = laws::check_monoid::<u8, _>(capped).unwrap_err();
+    insta::assert_snapshot!(violation, @"capped over u8: Terminal: t + a == t fails with a = 255: 255 is not 200 (VXM_LAWS_SEED=0)");
+    let violation = laws::check_monoid::<u32, _>(nearly).unwrap_err();
+    assert_eq!(violation.law(), Law::Associativity);
+    assert!(violation.to_string().contains("a = 1000001"), "{violation}");
+}
+
+#[test]
+fn a_needless_exception_is_an_error() {
+    let violation = laws::check_except::<u32, u32, _>(PLUS_TIMES, &[Law::Repeat]).unwrap_err();
+    assert_eq!(violation.law(), Law::Repeat);
+}

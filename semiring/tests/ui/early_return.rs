@@ -1,0 +1,11 @@
+use vxm_semiring::op;
+
+#[op]
+fn leave(a: u32) -> u32 {
+    if a == 0 {
+        return 1;
+    }
+    a
+}
+
+fn main() {}

@@ -1,0 +1,192 @@
+//! Certificates: whether an answer is right, by code that shares nothing with the engine.
+//!
+//! Graphs come as the bare arrays of a symmetric pattern ([`Csr::offsets`](crate::formats::Csr::offsets) and `columns`).
+
+mod greedy;
+
+pub use greedy::{greedy_coloring, greedy_set, largest_degree_first, smallest_degree_last};
+
+use rayon::prelude::*;
+
+/// Why an answer is wrong: the least vertex at which it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Violation {
+    /// The answer speaks of another number of vertices.
+    #[error("the answer has {answer} elements, the graph {vertices} vertices")]
+    Length {
+        /// The elements of the answer.
+        answer: usize,
+        /// The vertices of the graph.
+        vertices: usize,
+    },
+    /// Two neighbours are both in the set.
+    #[error("the neighbours {vertex} and {neighbor} are both in the set")]
+    NotIndependent {
+        /// A member.
+        vertex: usize,
+        /// Its neighbour, also a member.
+        neighbor: usize,
+    },
+    /// A vertex could still join the set.
+    #[error("neither {vertex} nor a neighbour of it is in the set")]
+    NotMaximal {
+        /// The vertex.
+        vertex: usize,
+    },
+    /// A vertex has no colour.
+    #[error("{vertex} has no colour")]
+    Uncolored {
+        /// The vertex.
+        vertex: usize,
+    },
+    /// Two neighbours have the same colour.
+    #[error("the neighbours {vertex} and {neighbor} both have colour {color}")]
+    SameColor {
+        /// A vertex.
+        vertex: usize,
+        /// Its neighbour.
+        neighbor: usize,
+        /// Their colour.
+        color: u32,
+    },
+}
+
+fn neighbors<'a>(offsets: &[u64], columns: &'a [u32], vertex: usize) -> &'a [u32] {
+    &columns[offsets[vertex] as usize..offsets[vertex + 1] as usize]
+}
+
+fn same_length(offsets: &[u64], answer: usize) -> Result<(), Violation> {
+    let vertices = offsets.len().saturating_sub(1);
+    if answer == vertices {
+        return Ok(());
+    }
+    Err(Violation::Length { answer, vertices })
+}
+
+/// Whether `member` is an independent set of the graph, and no vertex could be added to it.
+///
+/// ```
+/// use vxm::certify::{Violation, independent_set};
+/// // the path 0 - 1 - 2
+/// let (offsets, columns) = ([0, 1, 3, 4], [1, 0, 2, 1]);
+/// assert_eq!(independent_set(&offsets, &columns, &[true, false, true]), Ok(()));
+/// let wrong = independent_set(&offsets, &columns, &[true, false, false]);
+/// assert_eq!(wrong, Err(Violation::NotMaximal { vertex: 2 }));
+/// ```
+///
+/// # Errors
+/// The [`Violation`] at the least vertex that has one.
+pub fn independent_set(offsets: &[u64], columns: &[u32], member: &[bool]) -> Result<(), Violation> {
+    same_length(offsets, member.len())?;
+    let violation = (0..member.len()).into_par_iter().find_map_first(|vertex| {
+        let mut neighbors = neighbors(offsets, columns, vertex).iter();
+        let taken = neighbors.find(|&&other| other as usize != vertex && member[other as usize]);
+        match (member[vertex], taken) {
+            (true, Some(&neighbor)) => Some(Violation::NotIndependent {
+                vertex,
+                neighbor: neighbor as usize,
+            }),
+            (false, None) => Some(Violation::NotMaximal { vertex }),
+            _ => None,
+        }
+    });
+    violation.map_or(Ok(()), Err)
+}
+
+/// Whether `colors` gives every vertex a colour (0 is none) that no neighbour has; the number of colours.
+///
+/// ```
+/// use vxm::certify::{Violation, coloring};
+/// // the path 0 - 1 - 2
+/// let (offsets, columns) = ([0, 1, 3, 4], [1, 0, 2, 1]);
+/// assert_eq!(coloring(&offsets, &columns, &[1, 7, 1]), Ok(2));
+/// let wrong = coloring(&offsets, &columns, &[1, 2, 2]);
+/// assert_eq!(wrong, Err(Violation::SameColor { vertex: 1, neighbor: 2, color: 2 }));
+/// ```
+///
+/// # Errors
+/// The [`Violation`] at the least vertex that has one.
+pub fn coloring(offsets: &[u64], columns: &[u32], colors: &[u32]) -> Result<u32, Violation> {
+    same_length(offsets, colors.len())?;
+    let violation = (0..colors.len()).into_par_iter().find_map_first(|vertex| {
+        let color = colors[vertex];
+        if color == 0 {
+            return Some(Violation::Uncolored { vertex });
+        }
+        let mut neighbors = neighbors(offsets, columns, vertex).iter();
+        let same =
+            neighbors.find(|&&other| other as usize != vertex && colors[other as usize] == color);
+        same.map(|&neighbor| Violation::SameColor {
+            vertex,
+            neighbor: neighbor as usize,
+            color,
+        })
+    });
+    if let Some(violation) = violation {
+        return Err(violation);
+    }
+    let mut used = colors.to_vec();
+    used.par_sort_unstable();
+    used.dedup();
+    Ok(used.len() as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The cycle of five and an isolated vertex.
+    const OFFSETS: [u64; 7] = [0, 2, 4, 6, 8, 10, 10];
+    const COLUMNS: [u32; 10] = [1, 4, 0, 2, 1, 3, 2, 4, 0, 3];
+
+    #[test]
+    fn sets_are_independent_and_maximal() {
+        let check = |members: &[usize]| {
+            let member: Vec<bool> = (0..6).map(|v| members.contains(&v)).collect();
+            independent_set(&OFFSETS, &COLUMNS, &member)
+        };
+        assert_eq!(check(&[0, 2, 5]), Ok(()));
+        assert_eq!(check(&[0, 2]), Err(Violation::NotMaximal { vertex: 5 }));
+        assert_eq!(
+            check(&[0, 3, 4, 5]).unwrap_err().to_string(),
+            "the neighbours 0 and 4 are both in the set"
+        );
+        let short = independent_set(&OFFSETS, &COLUMNS, &[]);
+        assert_eq!(
+            short,
+            Err(Violation::Length {
+                answer: 0,
+                vertices: 6
+            })
+        );
+        assert_eq!(independent_set(&[0], &[], &[]), Ok(()));
+    }
+
+    #[test]
+    fn colorings_are_proper_and_whole() {
+        let check = |colors: [u32; 6]| coloring(&OFFSETS, &COLUMNS, &colors);
+        assert_eq!(check([1, 2, 1, 2, 9, 1]), Ok(3));
+        assert_eq!(
+            check([1, 2, 1, 2, 3, 0]),
+            Err(Violation::Uncolored { vertex: 5 })
+        );
+        assert_eq!(
+            check([1, 2, 1, 2, 1, 1]).unwrap_err().to_string(),
+            "the neighbours 0 and 4 both have colour 1"
+        );
+    }
+
+    #[test]
+    fn greedy_answers_hold() {
+        let (order, degeneracy) = smallest_degree_last(&OFFSETS, &COLUMNS);
+        assert_eq!(degeneracy, 2);
+        assert_eq!(order.len(), 6);
+        for order in [order, largest_degree_first(&OFFSETS)] {
+            let colors = greedy_coloring(&OFFSETS, &COLUMNS, order.iter().copied());
+            assert_eq!(coloring(&OFFSETS, &COLUMNS, &colors), Ok(3));
+            let member = greedy_set(&OFFSETS, &COLUMNS, order);
+            assert_eq!(independent_set(&OFFSETS, &COLUMNS, &member), Ok(()));
+        }
+    }
+}

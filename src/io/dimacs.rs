@@ -1,0 +1,125 @@
+//! DIMACS colouring instances: `c` comments, one `p edge VERTICES EDGES`, then an `e I J` a line.
+//!
+//! The instances in circulation list every edge once or twice, and their `p` lines count either; any such count is taken.
+
+use super::loaded::{Loaded, Numbering, Report};
+use super::source::Source;
+use super::text::{self, Cursor, Fault, Lines};
+use super::{memory, short_name};
+use crate::error::{Error, Result};
+use crate::formats::{Directions, MAX_VERTICES, undirected};
+
+struct Header {
+    vertices: u64,
+    edges: u64,
+    /// Where the numbers of vertices and edges stand, and where the edges start, in bytes.
+    vertices_at: usize,
+    edges_at: usize,
+    body: usize,
+}
+
+impl Header {
+    fn parse(text: &[u8]) -> Result<Self, Fault> {
+        let mut cursor = Cursor::new(text, 0);
+        while cursor.next_line() && cursor.peek() == Some(b'c') {
+            cursor.skip_line();
+        }
+        let expected = "`p edge VERTICES EDGES`";
+        let start = cursor.at();
+        if cursor.word() != b"p" {
+            return Err(Fault {
+                at: start,
+                expected: expected.into(),
+            });
+        }
+        cursor.blanks();
+        let kind = cursor.at();
+        if !matches!(cursor.word(), b"edge" | b"edges" | b"col") {
+            return Err(Fault {
+                at: kind,
+                expected: "`edge` or `col`".into(),
+            });
+        }
+        cursor.blanks();
+        let vertices_at = cursor.at();
+        let vertices = cursor
+            .number()
+            .ok_or_else(|| cursor.fault("the number of vertices"))?;
+        cursor.blanks();
+        let edges_at = cursor.at();
+        let edges = cursor
+            .number()
+            .ok_or_else(|| cursor.fault("the number of edges"))?;
+        cursor.end_of_line()?;
+        Ok(Self {
+            vertices,
+            edges,
+            vertices_at,
+            edges_at,
+            body: cursor.at(),
+        })
+    }
+}
+
+/// Lines of `e I J`.
+struct Edges {
+    vertices: u64,
+}
+
+impl Lines for Edges {
+    type Entry = (u32, u32);
+
+    #[inline]
+    fn line(&self, line: &mut Cursor<'_>) -> Result<Option<(u32, u32)>, Fault> {
+        let at = line.at();
+        match line.word() {
+            b"e" => {
+                let from = line.number_in("a vertex", 1..=self.vertices)?;
+                let to = line.number_in("a vertex", 1..=self.vertices)?;
+                Ok(Some(((from - 1) as u32, (to - 1) as u32)))
+            }
+            b"c" => Ok(None),
+            _ => Err(Fault {
+                at,
+                expected: "an edge `e I J` or a comment `c ...`".into(),
+            }),
+        }
+    }
+}
+
+pub(super) fn read_graph(source: Source<'_>) -> Result<Loaded> {
+    let header = Header::parse(source.head()).map_err(|fault| source.error(&fault))?;
+    if header.vertices > MAX_VERTICES as u64 {
+        return Err(Error::TooManyVertices {
+            place: source.place(header.vertices_at),
+            count: header.vertices.into(),
+            limit: MAX_VERTICES as u64,
+        });
+    }
+    memory::require(memory::for_vertices(header.vertices), || {
+        source.place(header.vertices_at)
+    })?;
+    let file = source.name().to_owned();
+    let (line, column) = text::locate(source.head(), header.edges_at);
+    let edges = Edges {
+        vertices: header.vertices,
+    };
+    let edges = source.parse(header.body, &edges)?;
+    let cleaned = undirected(header.vertices as usize, edges, Directions::Ignored)?;
+    let (lines, distinct) = (cleaned.entries, cleaned.graph.nnz() as u64 / 2);
+    if ![lines, lines / 2, 2 * lines, distinct].contains(&header.edges) {
+        return Err(Error::Parse {
+            file,
+            line: line + 1,
+            column,
+            expected: format!("{} edges (as stated here)", header.edges),
+            found: lines.to_string(),
+        });
+    }
+    Ok(Loaded {
+        report: Report::from(&cleaned),
+        graph: cleaned.graph,
+        name: short_name(&file),
+        numbering: Numbering::From(1),
+    })
+}

@@ -1,0 +1,191 @@
+//! Generated graphs: usable wherever a file is, the same for any number of threads.
+
+mod delaunay;
+mod draws;
+mod geometric;
+mod grid;
+mod random;
+mod road;
+mod spec;
+
+use super::loaded::{Loaded, Numbering, Report};
+use super::{Progress, Unit, memory};
+use crate::error::{Error, Result};
+use crate::formats::{Cleaned, Csr, Directions, undirected};
+use draws::Quadrants;
+use rayon::prelude::*;
+use spec::Spec;
+
+/// How graphs to generate are specified; each may end with `:SEED`, which is 1 where it is missing.
+///
+/// `grid` joins each vertex to its four neighbours. `er`, `rmat` and `kron` draw EDGEFACTOR edges for each of 2^SCALE vertices:
+/// evenly, from R-MAT quadrants of .45 .22 .22 .11, and from Graph500's .57 .19 .19 .05 with shuffled vertices. `rgg` joins 2^SCALE
+/// random points of the unit square nearer than .55 sqrt(ln n / n), `delaunay` triangulates them. `road` is a SIDE x SIDE grid with
+/// a quarter of its edges deleted and others subdivided, 2.47 neighbours a vertex.
+pub const SPECIFICATIONS: [&str; 7] = [
+    "grid:ROWSxCOLUMNS",
+    "er:SCALE:EDGEFACTOR",
+    "rmat:SCALE:EDGEFACTOR",
+    "kron:SCALE:EDGEFACTOR",
+    "rgg:SCALE",
+    "road:SIDE",
+    "delaunay:SCALE",
+];
+
+/// Generates the graph that `text` specifies, as [`SPECIFICATIONS`] says.
+///
+/// # Errors
+/// [`Error::Spec`] naming the piece that is wrong; [`Error::TooManyVertices`]; [`Error::Memory`].
+pub fn generate(text: &str, progress: &dyn Progress) -> Result<Loaded, Error> {
+    let mut spec = Spec::new(text);
+    let cleaned = match spec.family() {
+        "grid" => {
+            let (rows, columns) = spec.sides()?;
+            spec.seed()?;
+            spec.require(24 * u128::from(rows) * u128::from(columns))?;
+            whole(grid::grid(rows as u32, columns as u32))
+        }
+        family @ ("er" | "rmat" | "kron") => {
+            let scale = spec.scale()?;
+            let factor = spec.count("an edge factor", 1 << 32)?;
+            let seed = spec.seed()?;
+            let count = factor << scale;
+            spec.require(memory::for_vertices(1 << scale) + 12 * u128::from(count))?;
+            progress.begin("generate", Unit::Items, count);
+            let edges = match family {
+                "er" => draws::even(scale, count, seed, progress),
+                "rmat" => draws::quadrants(scale, count, seed, Quadrants::RMAT, progress),
+                _ => draws::quadrants(scale, count, seed, Quadrants::GRAPH500, progress),
+            };
+            undirected(1 << scale, edges, Directions::Ignored)?
+        }
+        "rgg" => {
+            let scale = spec.scale()?;
+            let seed = spec.seed()?;
+            // 13 neighbours a vertex at 2^20, more as scales grow, each twice while rows are put together
+            spec.require((64 + 8 * u128::from(scale)) << scale)?;
+            progress.begin("generate", Unit::Items, 1 << scale);
+            whole(geometric::near(1 << scale, seed, progress))
+        }
+        "road" => {
+            let side = spec.count("a side", u64::from(u32::MAX))?;
+            let seed = spec.seed()?;
+            let vertices = (u128::from(side) * u128::from(side) * 17) >> 3;
+            spec.vertices(vertices)?;
+            spec.require(60 * vertices)?;
+            road::road(side as u32, seed)?
+        }
+        "delaunay" => {
+            let scale = spec.scale()?;
+            let seed = spec.seed()?;
+            spec.require(300u128 << scale)?;
+            delaunay::delaunay(1 << scale, seed)?
+        }
+        _ => return Err(spec.unknown()),
+    };
+    Ok(Loaded {
+        report: Report::from(&cleaned),
+        graph: cleaned.graph,
+        name: text.to_owned(),
+        numbering: Numbering::From(0),
+    })
+}
+
+/// A graph that needed no cleaning.
+fn whole(graph: Csr) -> Cleaned {
+    Cleaned {
+        entries: graph.nnz() as u64 / 2,
+        graph,
+        loops: 0,
+        duplicates: 0,
+        one_way: None,
+    }
+}
+
+/// The symmetric pattern whose rows `row(vertex, columns)` appends, ascending.
+fn from_rows(vertices: usize, row: impl Fn(u32, &mut Vec<u32>) + Sync) -> Csr {
+    const ROWS: usize = 1 << 12;
+    let blocks: Vec<(Vec<u64>, Vec<u32>)> = (0..vertices.div_ceil(ROWS))
+        .into_par_iter()
+        .map(|block| {
+            let rows = block * ROWS..((block + 1) * ROWS).min(vertices);
+            let (mut ends, mut columns) = (Vec::with_capacity(rows.len()), Vec::new());
+            for vertex in rows {
+                row(vertex as u32, &mut columns);
+                ends.push(columns.len() as u64);
+            }
+            (ends, columns)
+        })
+        .collect();
+    let mut offsets = Vec::with_capacity(vertices + 1);
+    offsets.push(0);
+    let mut columns = Vec::with_capacity(blocks.iter().map(|block| block.1.len()).sum());
+    for (ends, block) in blocks {
+        let base = columns.len() as u64;
+        offsets.extend(ends.iter().map(|end| base + end));
+        columns.extend(block);
+    }
+    let values = vec![(); columns.len()];
+    Csr::from_parts(vertices, vertices, offsets, columns, values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_pieces_are_named() {
+        for (text, message) in [
+            ("rmat", "rmat: expected a scale from 0 to 31, found nothing"),
+            ("rmat:", "rmat:: expected a scale from 0 to 31, found ``"),
+            (
+                "rmat:x:8",
+                "rmat:x:8: expected a scale from 0 to 31, found `x`",
+            ),
+            (
+                "rmat:5",
+                "rmat:5: expected an edge factor from 0 to 4294967296, found nothing",
+            ),
+            (
+                "rmat:5:-1",
+                "rmat:5:-1: expected an edge factor from 0 to 4294967296, found `-1`",
+            ),
+            (
+                "rmat:5:1:z",
+                "rmat:5:1:z: expected a seed from 0 to 18446744073709551615, found `z`",
+            ),
+            (
+                "rmat:5:1:2:3",
+                "rmat:5:1:2:3: expected nothing after the seed, found `3`",
+            ),
+            ("grid:5", "grid:5: expected ROWSxCOLUMNS, found `5`"),
+            (
+                "grid:5xy",
+                "grid:5xy: expected a number of columns from 0 to 4294967295, found `y`",
+            ),
+            (
+                "er:32:1",
+                "er:32:1: expected at most 4294967295 vertices, found 4294967296",
+            ),
+            (
+                "er:200:1",
+                "er:200:1: expected a scale from 0 to 31, found `200`",
+            ),
+            (
+                "grid:65536x65536",
+                "grid:65536x65536: expected at most 4294967295 vertices, found 4294967296",
+            ),
+            (
+                "road:99999",
+                "road:99999: expected at most 4294967295 vertices, found 21249575002",
+            ),
+        ] {
+            assert_eq!(generate(text, &()).unwrap_err().to_string(), message);
+        }
+        let vast = generate("kron:31:4294967296", &()).unwrap_err().to_string();
+        assert!(
+            vast.starts_with("kron:31:4294967296: needs 100663296.0 TiB of memory, "),
+            "{vast}"
+        );
+    }
+}

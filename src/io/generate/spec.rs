@@ -1,0 +1,104 @@
+//! The pieces of a generator's specification.
+
+use super::{SPECIFICATIONS, memory};
+use crate::error::{Error, Result};
+use crate::formats::MAX_VERTICES;
+
+/// A specification, taken piece by piece.
+pub(super) struct Spec<'t> {
+    text: &'t str,
+    family: &'t str,
+    pieces: core::iter::Skip<core::str::Split<'t, char>>,
+}
+
+impl<'t> Spec<'t> {
+    pub fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            family: text.split(':').next().unwrap_or_default(),
+            pieces: text.split(':').skip(1),
+        }
+    }
+
+    pub fn family(&self) -> &'t str {
+        self.family
+    }
+
+    fn error(&self, expected: impl Into<String>, found: Option<&str>) -> Error {
+        Error::Spec {
+            spec: self.text.to_owned(),
+            expected: expected.into(),
+            found: found.map_or("nothing".to_owned(), |piece| format!("`{piece}`")),
+        }
+    }
+
+    fn number(&self, piece: Option<&str>, what: &str, most: u64) -> Result<u64> {
+        let number = piece.and_then(|text| text.parse().ok());
+        number
+            .filter(|&number| number <= most)
+            .ok_or_else(|| self.error(format!("{what} from 0 to {most}"), piece))
+    }
+
+    /// The next piece as a number.
+    pub fn count(&mut self, what: &str, most: u64) -> Result<u64> {
+        let piece = self.pieces.next();
+        self.number(piece, what, most)
+    }
+
+    /// The next piece as the logarithm of a number of vertices.
+    pub fn scale(&mut self) -> Result<u32> {
+        let piece = self.pieces.next();
+        if let Some(scale @ 32..128) = piece.and_then(|text| text.parse::<u32>().ok()) {
+            self.vertices(1 << scale)?;
+        }
+        Ok(self.number(piece, "a scale", 31)? as u32)
+    }
+
+    /// The next piece as two numbers of vertices.
+    pub fn sides(&mut self) -> Result<(u64, u64)> {
+        let piece = self.pieces.next();
+        let Some((rows, columns)) = piece.and_then(|text| text.split_once('x')) else {
+            return Err(self.error("ROWSxCOLUMNS", piece));
+        };
+        let most = MAX_VERTICES as u64;
+        let rows = self.number(Some(rows), "a number of rows", most)?;
+        let columns = self.number(Some(columns), "a number of columns", most)?;
+        self.vertices(u128::from(rows) * u128::from(columns))?;
+        Ok((rows, columns))
+    }
+
+    /// The seed that may be the last piece.
+    pub fn seed(&mut self) -> Result<u64> {
+        let seed = match self.pieces.next() {
+            None => 1,
+            piece => self.number(piece, "a seed", u64::MAX)?,
+        };
+        match self.pieces.next() {
+            None => Ok(seed),
+            more => Err(self.error("nothing after the seed", more)),
+        }
+    }
+
+    /// That so many vertices can be numbered.
+    pub fn vertices(&self, count: u128) -> Result<()> {
+        if count <= MAX_VERTICES as u128 {
+            return Ok(());
+        }
+        Err(Error::TooManyVertices {
+            place: self.text.to_owned(),
+            count,
+            limit: MAX_VERTICES as u64,
+        })
+    }
+
+    /// That so many bytes are there.
+    pub fn require(&self, bytes: u128) -> Result<()> {
+        memory::require(bytes, || self.text.to_owned())
+    }
+
+    /// That there is no such family.
+    pub fn unknown(&self) -> Error {
+        let families = SPECIFICATIONS.join(", ");
+        self.error(format!("a file or one of {families}"), Some(self.family))
+    }
+}

@@ -1,0 +1,280 @@
+//! Matrix Market's coordinate format: a banner, comments, the shape and the number of entries, then an entry a line.
+//!
+//! Comments (LAGraph's `%%GraphBLAS type` among them) are skipped wherever they stand. What a graph is read from must be square;
+//! values are checked and dropped, explicit zeros are edges. The array format and complex values are refused: a dense matrix is
+//! no graph.
+
+use super::loaded::{Loaded, Numbering, Report};
+use super::source::Source;
+use super::text::{self, Cursor, Fault, Lines};
+use super::value::Value;
+use super::{memory, short_name};
+use crate::error::{Error, Result};
+use crate::formats::{Coo, Csr, Directions, MAX_VERTICES, Refuse, undirected};
+use core::marker::PhantomData;
+use std::collections::HashMap;
+
+/// What stands after an entry's row and column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    Pattern,
+    Integer,
+    Real,
+}
+
+/// Which entries are implied by others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Symmetry {
+    General,
+    Symmetric,
+    Skew,
+}
+
+/// All that stands before the entries.
+struct Header {
+    field: Field,
+    symmetry: Symmetry,
+    rows: u64,
+    columns: u64,
+    entries: u64,
+    /// Where the line of the shape starts, and the number of entries in it, in bytes.
+    shape_at: usize,
+    entries_at: usize,
+    /// Where the entries start.
+    body: usize,
+}
+
+impl Header {
+    fn read(source: &Source<'_>) -> Result<Self> {
+        let header = Self::parse(source.head()).map_err(|fault| source.error(&fault))?;
+        let count = header.rows.max(header.columns);
+        if count > MAX_VERTICES as u64 {
+            return Err(Error::TooManyVertices {
+                place: source.place(header.shape_at),
+                count: count.into(),
+                limit: MAX_VERTICES as u64,
+            });
+        }
+        Ok(header)
+    }
+
+    fn parse(text: &[u8]) -> Result<Self, Fault> {
+        let mut cursor = Cursor::new(text, 0);
+        choose(&mut cursor, &[("%%MatrixMarket", ())])?;
+        choose(&mut cursor, &[("matrix", ())])?;
+        choose(&mut cursor, &[("coordinate", ())])?;
+        let field = choose(
+            &mut cursor,
+            &[
+                ("pattern", Field::Pattern),
+                ("integer", Field::Integer),
+                ("real", Field::Real),
+                ("double", Field::Real),
+            ],
+        )?;
+        let symmetry = choose(
+            &mut cursor,
+            &[
+                ("general", Symmetry::General),
+                ("symmetric", Symmetry::Symmetric),
+                ("skew-symmetric", Symmetry::Skew),
+            ],
+        )?;
+        cursor.end_of_line()?;
+        while cursor.next_line() && cursor.peek() == Some(b'%') {
+            cursor.skip_line();
+        }
+        let shape_at = cursor.at();
+        let mut count = |what: &str| {
+            let number = cursor.number();
+            let at = cursor.at();
+            number.map(|n| (n, at)).ok_or_else(|| cursor.fault(what))
+        };
+        let (rows, _) = count("the number of rows")?;
+        let (columns, columns_end) = count("the number of columns")?;
+        let (entries, _) = count("the number of entries")?;
+        cursor.end_of_line()?;
+        if symmetry != Symmetry::General && rows != columns {
+            return Err(Fault {
+                at: shape_at,
+                expected: format!("as many rows as columns ({columns}) of a symmetric matrix"),
+            });
+        }
+        let mut entries_at = Cursor::new(text, columns_end);
+        entries_at.blanks();
+        Ok(Self {
+            field,
+            symmetry,
+            rows,
+            columns,
+            entries,
+            shape_at,
+            entries_at: entries_at.at(),
+            body: cursor.at(),
+        })
+    }
+
+    fn lines<V>(&self) -> Entries<V> {
+        Entries {
+            field: self.field,
+            rows: self.rows,
+            columns: self.columns,
+            value: PhantomData,
+        }
+    }
+}
+
+/// The meaning of the next word among `choices`, whose case does not matter.
+fn choose<T: Copy>(cursor: &mut Cursor<'_>, choices: &[(&str, T)]) -> Result<T, Fault> {
+    cursor.blanks();
+    let at = cursor.at();
+    let word = cursor.word();
+    let known = choices
+        .iter()
+        .find(|(name, _)| word.eq_ignore_ascii_case(name.as_bytes()));
+    known.map(|&(_, meaning)| meaning).ok_or_else(|| {
+        let names: Vec<String> = choices
+            .iter()
+            .map(|(name, _)| format!("`{name}`"))
+            .collect();
+        Fault {
+            at,
+            expected: names.join(" or "),
+        }
+    })
+}
+
+/// Lines of `row column value`.
+struct Entries<V> {
+    field: Field,
+    rows: u64,
+    columns: u64,
+    value: PhantomData<fn() -> V>,
+}
+
+impl<V: Value> Lines for Entries<V> {
+    type Entry = (u32, u32, V);
+
+    #[inline]
+    fn line(&self, line: &mut Cursor<'_>) -> Result<Option<Self::Entry>, Fault> {
+        if line.peek() == Some(b'%') {
+            return Ok(None);
+        }
+        let row = line.number_in("a row", 1..=self.rows)?;
+        let column = line.number_in("a column", 1..=self.columns)?;
+        line.blanks();
+        let at = line.at();
+        let word = if self.field == Field::Pattern {
+            &[]
+        } else {
+            line.word()
+        };
+        let value = V::parse(self.field, word).ok_or_else(|| Fault {
+            at,
+            expected: match (self.field, V::NAME) {
+                (Field::Integer, "()") => "an integer".to_owned(),
+                (_, "()") => "a number".to_owned(),
+                (_, name) => format!("a value of type {name}"),
+            },
+        })?;
+        Ok(Some(((row - 1) as u32, (column - 1) as u32, value)))
+    }
+}
+
+/// The entries, as many as the header says.
+fn entries<V: Value>(source: Source<'_>, header: &Header) -> Result<Vec<Vec<(u32, u32, V)>>> {
+    let (line, column) = text::locate(source.head(), header.entries_at);
+    let file = source.name().to_owned();
+    let lists = source.parse(header.body, &header.lines::<V>())?;
+    let found: u64 = lists.iter().map(|list| list.len() as u64).sum();
+    if found == header.entries {
+        return Ok(lists);
+    }
+    Err(Error::Parse {
+        file,
+        line: line + 1,
+        column,
+        expected: match header.entries {
+            1 => "1 entry (as stated here)".to_owned(),
+            entries => format!("{entries} entries (as stated here)"),
+        },
+        found: found.to_string(),
+    })
+}
+
+/// The graph of a square matrix's pattern.
+pub(super) fn read_graph(source: Source<'_>) -> Result<Loaded> {
+    let header = Header::read(&source)?;
+    if header.rows != header.columns {
+        return Err(source.error(&Fault {
+            at: header.shape_at,
+            expected: format!("as many rows as columns ({}) of a graph", header.columns),
+        }));
+    }
+    memory::require(memory::for_vertices(header.rows), || {
+        source.place(header.shape_at)
+    })?;
+    let name = short_name(source.name());
+    let directions = match header.symmetry {
+        Symmetry::General => Directions::Matter,
+        Symmetry::Symmetric | Symmetry::Skew => Directions::Ignored,
+    };
+    let lists = entries::<()>(source, &header)?.into_iter();
+    // in place: an entry of a pattern is as wide as its row and column
+    let edges = lists.map(|list| list.into_iter().map(|(i, j, ())| (i, j)).collect());
+    let cleaned = undirected(header.rows as usize, edges.collect(), directions)?;
+    Ok(Loaded {
+        report: Report::from(&cleaned),
+        graph: cleaned.graph,
+        name,
+        numbering: Numbering::From(1),
+    })
+}
+
+/// The matrix as it is.
+pub(super) fn read_matrix<T: Value>(source: Source<'_>) -> Result<Csr<T>> {
+    let header = Header::read(&source)?;
+    memory::require(memory::for_vertices(header.rows), || {
+        source.place(header.shape_at)
+    })?;
+    let name = source.name().to_owned();
+    let lists = entries::<T>(source, &header)?;
+    let mirrored = |&(row, column, value): &(u32, u32, T)| {
+        let value = match header.symmetry {
+            Symmetry::General => return None,
+            Symmetry::Symmetric => Some(value),
+            Symmetry::Skew => value.negate(),
+        };
+        (row != column).then_some(value.map(|value| (column, row, value)))
+    };
+    let mut triples = Coo::new(header.rows as usize, header.columns as usize)?;
+    for entry in lists.iter().flatten() {
+        triples.push(entry.0, entry.1, entry.2)?;
+        if let Some(mirror) = mirrored(entry) {
+            let (row, column, value) = mirror.ok_or_else(|| {
+                let (value, kind) = (entry.2, T::NAME);
+                Error::invalid(format!(
+                    "{name}: {kind} cannot hold the negative of {value:?} (skew-symmetric)"
+                ))
+            })?;
+            triples.push(row, column, value)?;
+        }
+    }
+    triples
+        .to_csr(Refuse)
+        .map_err(|error| repeated(&name, &lists, error))
+}
+
+/// Names the first two entries of a file at one place, which `error` found in another order.
+fn repeated<T: Value>(file: &str, lists: &[Vec<(u32, u32, T)>], error: Error) -> Error {
+    let mut seen = HashMap::new();
+    for (entry, &(row, column, _)) in (1u64..).zip(lists.iter().flatten()) {
+        if let Some(earlier) = seen.insert((row, column), entry) {
+            let (row, column) = (row + 1, column + 1);
+            return Error::invalid(format!(
+                "{file}: entry {entry} stands at row {row}, column {column}, as entry {earlier} does"
+            ));
+        }
+    }
+    Error::invalid(format!("{file}: {error}"))
+}

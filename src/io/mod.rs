@@ -1,0 +1,80 @@
+//! Graphs from files and generators, and back to files.
+//!
+//! [`read()`] takes whatever names a graph: a file (Matrix Market, a DIMACS `.col`, a SNAP edge list, each also gzipped), or
+//! the specification of a generator such as `rmat:20:8`. Files are memory-mapped and parsed in parallel; what comes out is
+//! symmetric and without self-loops or duplicates, and the [`Report`] says what that took. [`read_matrix`] reads weighted
+//! and rectangular matrices as they are.
+
+mod dimacs;
+mod format;
+mod generate;
+mod loaded;
+mod matrix_market;
+mod memory;
+mod progress;
+mod snap;
+mod source;
+mod text;
+mod value;
+mod write;
+
+pub use generate::{SPECIFICATIONS, generate};
+pub use loaded::{Loaded, Numbering, Report};
+pub use progress::{Progress, Unit};
+pub use value::Value;
+pub use write::write_matrix_market;
+
+use crate::error::{Error, Result};
+use crate::formats::Csr;
+use format::Format;
+use source::Source;
+use std::path::Path;
+
+/// Reads the file `name`, or generates the graph it specifies where no file has that name.
+///
+/// ```
+/// let grid = vxm::io::read("grid:3x4", &())?;
+/// assert_eq!((grid.graph.nrows(), grid.graph.nnz() / 2), (12, 17));
+/// let typo = vxm::io::read("gird:3x4", &()).unwrap_err();
+/// assert!(typo.to_string().starts_with("gird:3x4: expected a file or one of grid:"));
+/// # Ok::<(), vxm::error::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Parse`] at the first place where the file is not what its format asks for; [`Error::Io`]; [`Error::Spec`];
+/// [`Error::TooManyVertices`] and [`Error::Memory`] before memory is claimed that is not there.
+pub fn read(name: &str, progress: &dyn Progress) -> Result<Loaded, Error> {
+    // a word and a colon: what generators look like and files do not
+    let specification = name.split_once(':').is_some_and(|(family, _)| {
+        !family.is_empty() && family.bytes().all(|b| b.is_ascii_alphanumeric())
+    });
+    if specification && !Path::new(name).exists() {
+        return generate(name, progress);
+    }
+    let source = Source::open(name, progress)?;
+    match Format::detect(&source)? {
+        Format::MatrixMarket => matrix_market::read_graph(source),
+        Format::Dimacs => dimacs::read_graph(source),
+        Format::Snap => snap::read_graph(source, progress),
+    }
+}
+
+/// Reads a Matrix Market file as it is: weighted, directed, rectangular, self-loops kept. Symmetric and skew-symmetric files
+/// are expanded; the entries of a pattern are ones.
+///
+/// # Errors
+/// As [`read()`]; a value that `T` cannot hold is [`Error::Parse`], and two entries at one place are [`Error::Invalid`].
+pub fn read_matrix<T: Value>(file: &str, progress: &dyn Progress) -> Result<Csr<T>, Error> {
+    matrix_market::read_matrix(Source::open(file, progress)?)
+}
+
+/// A file's name without folders and the extensions of the formats read here.
+fn short_name(file: &str) -> String {
+    let name = Path::new(file)
+        .file_name()
+        .map_or_else(|| file.into(), |n| n.to_string_lossy());
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    let known = [".mtx", ".col", ".txt", ".el", ".edges"];
+    let stripped = known.iter().find_map(|end| name.strip_suffix(end));
+    stripped.unwrap_or(name).to_owned()
+}

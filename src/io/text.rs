@@ -1,0 +1,283 @@
+//! Parsing lines of text in parallel: the text is cut at line ends, each piece parsed by hand-written code into a list of
+//! its own, and what is wrong is reported where it first stands in the file, whatever the threads did.
+
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use rayon::prelude::*;
+
+/// Bytes a task parses: large enough to make tasks cheap, small enough to stay in a core's cache.
+const PIECE: usize = 1 << 20;
+
+/// Something wrong at a byte of a text.
+#[derive(Debug, PartialEq)]
+pub(super) struct Fault {
+    /// Where, in bytes from the start of the text.
+    pub at: usize,
+    /// What should stand there.
+    pub expected: String,
+}
+
+/// A place in a text. A line feed ends a line; spaces, tabs and carriage returns are blanks.
+pub(super) struct Cursor<'t> {
+    text: &'t [u8],
+    at: usize,
+}
+
+impl<'t> Cursor<'t> {
+    pub fn new(text: &'t [u8], at: usize) -> Self {
+        Self { text, at }
+    }
+
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    #[inline]
+    pub fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    #[inline]
+    pub fn blanks(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    /// Whether the line, or the text, ends here.
+    #[inline]
+    pub fn line_ends(&self) -> bool {
+        matches!(self.peek(), None | Some(b'\n'))
+    }
+
+    /// To the end of this line.
+    pub fn skip_line(&mut self) {
+        let rest = &self.text[self.at..];
+        self.at += rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
+    }
+
+    /// To the first word of this line or a later one, over blank lines; `false` where no word follows.
+    pub fn next_line(&mut self) -> bool {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+            self.at += 1;
+        }
+        self.peek().is_some()
+    }
+
+    /// The bytes up to a blank or the line's end; empty there.
+    #[inline]
+    pub fn word(&mut self) -> &'t [u8] {
+        self.blanks();
+        let start = self.at;
+        while !matches!(self.peek(), None | Some(b' ' | b'\t' | b'\r' | b'\n')) {
+            self.at += 1;
+        }
+        &self.text[start..self.at]
+    }
+
+    /// A word of digits that fits a `u64`; otherwise `None`, and the cursor stays at the word.
+    #[inline]
+    pub fn number(&mut self) -> Option<u64> {
+        self.blanks();
+        let start = self.at;
+        let mut value = 0u64;
+        while let Some(digit @ b'0'..=b'9') = self.peek() {
+            // nineteen digits always fit; past them, ask
+            value = if self.at - start < 19 {
+                value * 10 + u64::from(digit - b'0')
+            } else {
+                let larger = value.checked_mul(10);
+                match larger.and_then(|v| v.checked_add(u64::from(digit - b'0'))) {
+                    Some(value) => value,
+                    None => {
+                        self.at = start;
+                        return None;
+                    }
+                }
+            };
+            self.at += 1;
+        }
+        if self.at > start && matches!(self.peek(), None | Some(b' ' | b'\t' | b'\r' | b'\n')) {
+            return Some(value);
+        }
+        self.at = start;
+        None
+    }
+
+    /// A number within `range`, named `what` where it is missing or outside.
+    #[inline]
+    pub fn number_in(
+        &mut self,
+        what: &str,
+        range: core::ops::RangeInclusive<u64>,
+    ) -> Result<u64, Fault> {
+        self.blanks();
+        let at = self.at;
+        match self.number() {
+            Some(value) if range.contains(&value) => Ok(value),
+            _ => Err(Fault {
+                at,
+                expected: format!("{what} from {} to {}", range.start(), range.end()),
+            }),
+        }
+    }
+
+    /// That nothing but blanks is left of the line.
+    #[inline]
+    pub fn end_of_line(&mut self) -> Result<(), Fault> {
+        self.blanks();
+        if self.line_ends() {
+            return Ok(());
+        }
+        Err(self.fault("the end of the line"))
+    }
+
+    /// A fault at the next word.
+    pub fn fault(&mut self, expected: impl Into<String>) -> Fault {
+        self.blanks();
+        Fault {
+            at: self.at,
+            expected: expected.into(),
+        }
+    }
+}
+
+/// What a format's lines hold.
+pub(super) trait Lines: Sync {
+    /// What a line becomes.
+    type Entry: Send;
+
+    /// Reads a line, from its first word; blanks may be left behind. `None` for a comment.
+    fn line(&self, line: &mut Cursor<'_>) -> Result<Option<Self::Entry>, Fault>;
+}
+
+fn parse_piece<L: Lines>(lines: &L, text: &[u8]) -> Result<Vec<L::Entry>, Fault> {
+    // counting lines first costs little, and a list that never grows is never copied nor half empty
+    let most = text.iter().filter(|&&b| b == b'\n').count() + 1;
+    let mut entries = Vec::with_capacity(most);
+    let mut cursor = Cursor::new(text, 0);
+    while cursor.next_line() {
+        match lines.line(&mut cursor)? {
+            Some(entry) => {
+                entries.push(entry);
+                cursor.end_of_line()?;
+            }
+            None => cursor.skip_line(),
+        }
+    }
+    Ok(entries)
+}
+
+/// The entries of all lines of `text`, in order, in one list a piece; `done` hears of every piece's bytes.
+///
+/// # Errors
+/// The first fault in the text.
+pub(super) fn parse<L: Lines>(
+    lines: &L,
+    text: &[u8],
+    done: &(impl Fn(u64) + Sync),
+) -> Result<Vec<Vec<L::Entry>>, Fault> {
+    let mut pieces = Vec::with_capacity(text.len() / PIECE + 1);
+    let mut start = 0;
+    while start < text.len() {
+        let mut cursor = Cursor::new(text, (start + PIECE).min(text.len()));
+        cursor.skip_line();
+        let end = (cursor.at() + 1).min(text.len());
+        pieces.push(start..end);
+        start = end;
+    }
+    // pieces after a faulty one need no parsing; pieces before it do, for the first fault is the one to tell
+    let faulty = AtomicUsize::new(usize::MAX);
+    let parsed: Vec<_> = pieces
+        .par_iter()
+        .enumerate()
+        .map(|(number, piece)| {
+            if number > faulty.load(Relaxed) {
+                return Ok(Vec::new());
+            }
+            let entries = parse_piece(lines, &text[piece.clone()]).map_err(|fault| Fault {
+                at: piece.start + fault.at,
+                ..fault
+            });
+            if entries.is_err() {
+                faulty.fetch_min(number, Relaxed);
+            }
+            done(piece.len() as u64);
+            entries
+        })
+        .collect();
+    parsed.into_iter().collect()
+}
+
+/// The line, from 0, and the byte in it, from 1, of the place `at`.
+pub(super) fn locate(text: &[u8], at: usize) -> (u64, u64) {
+    let before = &text[..at.min(text.len())];
+    let line = before.iter().filter(|&&b| b == b'\n').count();
+    let start = before
+        .iter()
+        .rposition(|&b| b == b'\n')
+        .map_or(0, |p| p + 1);
+    (line as u64, (before.len() - start + 1) as u64)
+}
+
+/// What stands at the place `at`, as a message shows it: short, and printable whatever the bytes.
+pub(super) fn found(text: &[u8], at: usize) -> String {
+    let mut cursor = Cursor::new(text, at.min(text.len()));
+    match cursor.peek() {
+        None => return "the end of the file".into(),
+        Some(b'\n' | b'\r') => return "the end of the line".into(),
+        Some(_) => {}
+    }
+    let word = cursor.word();
+    let shown = &word[..word.len().min(40)];
+    let more = if shown.len() < word.len() { "..." } else { "" };
+    match core::str::from_utf8(shown) {
+        Ok(text) if !text.chars().any(char::is_control) => format!("`{text}{more}`"),
+        _ => format!("`{}{more}`", shown.escape_ascii()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Numbers;
+
+    impl Lines for Numbers {
+        type Entry = u64;
+        fn line(&self, line: &mut Cursor<'_>) -> Result<Option<u64>, Fault> {
+            if line.peek() == Some(b'#') {
+                return Ok(None);
+            }
+            line.number()
+                .map(Some)
+                .ok_or_else(|| line.fault("a number"))
+        }
+    }
+
+    #[test]
+    fn lines_end_in_many_ways() {
+        let text = b"\n 1 \r\n\n# a b\n18446744073709551615\n\t3";
+        let parsed = parse(&Numbers, text, &|_| ()).unwrap();
+        assert_eq!(parsed.concat(), [1, u64::MAX, 3]);
+    }
+
+    #[test]
+    fn the_first_fault_is_told() {
+        let fault = |at, expected: &str| Fault {
+            at,
+            expected: expected.into(),
+        };
+        let wrong = |text: &[u8]| parse(&Numbers, text, &|_| ()).unwrap_err();
+        assert_eq!(wrong(b"1\n2 3\nx"), fault(4, "the end of the line"));
+        assert_eq!(wrong(b"18446744073709551616\n"), fault(0, "a number"));
+        assert_eq!(wrong(b"1.5"), fault(0, "a number"));
+        let mut long = b"1234567\n".repeat(1 << 19);
+        for place in [3 << 20, 2 << 20, 5 << 18] {
+            long[place] = b'x';
+            assert_eq!(wrong(&long), fault(place, "a number"));
+        }
+        assert_eq!(locate(&long, 5 << 18), ((5 << 18) / 8, 1));
+        assert_eq!(found(&long, 5 << 18), "`x234567`");
+        assert_eq!(found(b"\xff\x00a b", 0), "`\\xff\\x00a`");
+    }
+}

@@ -1,0 +1,89 @@
+//! The values that Matrix Market files can be read as.
+
+use super::matrix_market::Field;
+use vxm_semiring::Element;
+
+/// A type that [`read_matrix`](super::read_matrix) reads: the integers and floats, `bool` (0 or 1), or `()`, which checks the
+/// values' spelling and drops them.
+pub trait Value: Element + sealed::Sealed {
+    #[doc(hidden)]
+    fn parse(field: Field, word: &[u8]) -> Option<Self>;
+    #[doc(hidden)]
+    fn negate(self) -> Option<Self>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// The value of an entry of a pattern.
+const ONE: &[u8] = b"1";
+
+fn number<T: core::str::FromStr>(field: Field, word: &[u8]) -> Option<T> {
+    let word = if field == Field::Pattern { ONE } else { word };
+    core::str::from_utf8(word).ok()?.parse().ok()
+}
+
+macro_rules! values {
+    ($($t:ty, $value:ident => $negated:expr;)*) => {$(
+        impl sealed::Sealed for $t {}
+                impl Value for $t {
+            fn parse(field: Field, word: &[u8]) -> Option<Self> {
+                number(field, word)
+            }
+            fn negate(self) -> Option<Self> {
+                let $value = self;
+                $negated
+            }
+        }
+    )*};
+}
+values! {
+    i8, x => x.checked_neg(); i16, x => x.checked_neg(); i32, x => x.checked_neg(); i64, x => x.checked_neg();
+    u8, x => x.checked_neg(); u16, x => x.checked_neg(); u32, x => x.checked_neg(); u64, x => x.checked_neg();
+    f32, x => Some(-x); f64, x => Some(-x);
+}
+
+impl sealed::Sealed for bool {}
+impl Value for bool {
+    fn parse(field: Field, word: &[u8]) -> Option<Self> {
+        match number(field, word)? {
+            0u8 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+    fn negate(self) -> Option<Self> {
+        (!self).then_some(self)
+    }
+}
+
+impl sealed::Sealed for () {}
+impl Value for () {
+    #[inline]
+    fn parse(field: Field, word: &[u8]) -> Option<Self> {
+        let spelled = match field {
+            Field::Pattern => true,
+            Field::Integer => is_integer(word),
+            Field::Real => is_integer(word) || is_real(word),
+        };
+        spelled.then_some(())
+    }
+    fn negate(self) -> Option<Self> {
+        Some(())
+    }
+}
+
+/// Whether `word` is digits, perhaps after a sign.
+pub(super) fn is_integer(word: &[u8]) -> bool {
+    let digits = match word {
+        [b'+' | b'-', rest @ ..] => rest,
+        all => all,
+    };
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+}
+
+/// Whether `word` is a number as Rust, C and Fortran print them; infinities and NaN too.
+pub(super) fn is_real(word: &[u8]) -> bool {
+    core::str::from_utf8(word).is_ok_and(|text| text.parse::<f64>().is_ok())
+}

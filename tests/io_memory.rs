@@ -1,0 +1,74 @@
+//! Reading a file takes at most three times the memory of the finished matrix. Measured by watching the process.
+
+use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use vxm::io::{generate, read, write_matrix_market};
+
+/// The process's memory without its mapped files; `None` where the system does not say.
+fn anonymous() -> Option<usize> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("RssAnon:"))?;
+    Some(line.split_whitespace().nth(1)?.parse::<usize>().ok()? * 1024)
+}
+
+/// What `work` returns, and the most memory held meanwhile beyond what was held before.
+fn watched<T>(before: usize, work: impl FnOnce() -> T) -> (T, usize) {
+    let (most, done) = (AtomicUsize::new(before), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Relaxed) {
+                most.fetch_max(anonymous().unwrap_or(0), Relaxed);
+                std::thread::sleep(std::time::Duration::from_micros(200));
+            }
+        });
+        let result = work();
+        done.store(true, Relaxed);
+        (result, most.load(Relaxed) - before)
+    })
+}
+
+#[test]
+fn peak_memory_is_within_three_times_the_matrix() {
+    let folder = tempfile::tempdir().unwrap();
+    let once = folder.path().join("once.mtx");
+    let twice = folder.path().join("twice.mtx");
+    {
+        let graph = generate("er:17:14", &()).unwrap().graph;
+        write_matrix_market(&once, &graph).unwrap();
+        // every edge in both directions: twice the entries for the same matrix
+        let n = graph.nrows();
+        let mut text = format!(
+            "%%MatrixMarket matrix coordinate pattern general\n{n} {n} {}\n",
+            graph.nnz()
+        );
+        for row in 0..n {
+            for column in graph.row(row).0 {
+                writeln!(text, "{} {}", row + 1, column + 1).unwrap();
+            }
+        }
+        std::fs::write(&twice, text).unwrap();
+    }
+    // each in a fresh process: memory that this one has freed but kept would hide what reading takes
+    for path in [once, twice] {
+        let status = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "one_file", "--nocapture"])
+            .env(FILE, path)
+            .status();
+        assert!(status.unwrap().success());
+    }
+}
+
+/// The variable that names the file to the process that reads it.
+const FILE: &str = "VXM_TEST_FILE";
+
+#[test]
+fn one_file() {
+    let (Ok(file), Some(before)) = (std::env::var(FILE), anonymous()) else {
+        println!("skipped: run by the other test, where there is a /proc/self/status");
+        return;
+    };
+    let (loaded, peak) = watched(before, || read(&file, &()).unwrap());
+    let ratio = peak as f64 / loaded.graph.heap_bytes() as f64;
+    println!("{file}: peak {ratio:.2} times the matrix");
+    assert!(ratio <= 3.0, "{file}: {ratio}");
+}
