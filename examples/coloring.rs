@@ -14,8 +14,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let graph = Matrix::from_simple(loaded.graph);
     println!("{name}: {} vertices, {} edges", graph.nrows(), graph.nnz() / 2);
 
-    for method in Method::ALL {
-        for order in Order::ALL {
+    for &method in Method::ALL {
+        for &order in Order::ALL {
             let start = Instant::now();
             let found = color(&graph, &ColoringOptions { method, order, ..ColoringOptions::default() })?;
             let took = start.elapsed();

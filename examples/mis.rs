@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let graph = Matrix::from_simple(loaded.graph);
     println!("{name}: {} vertices, {} edges", graph.nrows(), graph.nnz() / 2);
 
-    for priority in Priority::ALL {
+    for &priority in Priority::ALL {
         // the paper's own tie-break takes thousands of rounds where most degrees are equal
         if priority == Priority::SortedId {
             continue;

@@ -7,20 +7,12 @@
 use super::loaded::{Loaded, Numbering, Report};
 use super::source::Source;
 use super::text::{self, Cursor, Fault, Lines};
-use super::value::Value;
+use super::value::{Field, Value};
 use super::{memory, short_name};
 use crate::error::{Error, Result};
 use crate::formats::{Coo, Csr, Directions, MAX_VERTICES, Refuse, undirected};
 use core::marker::PhantomData;
 use std::collections::HashMap;
-
-/// What stands after an entry's row and column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Field {
-    Pattern,
-    Integer,
-    Real,
-}
 
 /// Which entries are implied by others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,14 @@
 //! The values that Matrix Market files can be read as.
 
-use super::matrix_market::Field;
 use vxm_semiring::Element;
+
+/// What stands after an entry's row and column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    Pattern,
+    Integer,
+    Real,
+}
 
 /// A type that [`read_matrix`](super::read_matrix) reads: the integers and floats, `bool` (0 or 1), or `()`, which checks the
 /// values' spelling and drops them.

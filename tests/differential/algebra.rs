@@ -1,0 +1,176 @@
+//! Values from random bits, and operators that the library does not have.
+
+use half::f16;
+use vxm::prelude::*;
+
+/// A fixed permutation of 64 bits (SplitMix64's).
+pub fn mix(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// An element made of random bits: mostly small; where the lowest bit is set, extremes and NaN among them.
+pub trait Sample: Element {
+    /// The value of these bits.
+    fn sample(bits: u64) -> Self;
+    /// What [`Join::Plus`] does.
+    fn plus(self, other: Self) -> Self;
+    /// What [`Join::Max`] does.
+    fn greater(self, other: Self) -> Self;
+}
+
+fn one_of<T: Copy>(bits: u64, extremes: &[T]) -> Option<T> {
+    let wild = bits & 1 == 1 && (bits >> 1) % 4 == 0;
+    wild.then(|| extremes[(bits >> 8) as usize % extremes.len()])
+}
+
+macro_rules! integers {
+    ($($t:ty),*) => {$(
+        impl Sample for $t {
+            fn sample(bits: u64) -> Self {
+                one_of(bits, &[<$t>::MIN, <$t>::MAX, 0, 1]).unwrap_or((bits >> 8) as $t % 7)
+            }
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+            fn greater(self, other: Self) -> Self {
+                MAX.call(self, other)
+            }
+        }
+    )*};
+}
+integers!(u8, u16, u32, u64, i32, i64);
+
+macro_rules! floats {
+    ($($t:ty: $from:expr;)*) => {$(
+        impl Sample for $t {
+            fn sample(bits: u64) -> Self {
+                let from: fn(f32) -> $t = $from;
+                let extremes = [0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1e-7, 65504.0].map(from);
+                // of mixed magnitudes, so that the order of a sum shows
+                let number = ((bits >> 8) as i16 >> 4) as f32 / [1.0, 64.0, 3.0, 4096.0][(bits >> 40) as usize % 4];
+                one_of(bits, &extremes).unwrap_or(from(number))
+            }
+            fn plus(self, other: Self) -> Self {
+                PLUS.call(self, other)
+            }
+            fn greater(self, other: Self) -> Self {
+                MAX.call(self, other)
+            }
+        }
+    )*};
+}
+floats! { f32: |x| x; f64: f64::from; f16: f16::from_f32; }
+
+impl Sample for bool {
+    fn sample(bits: u64) -> Self {
+        bits >> 8 & 1 == 1
+    }
+    fn plus(self, other: Self) -> Self {
+        self ^ other
+    }
+    fn greater(self, other: Self) -> Self {
+        self | other
+    }
+}
+
+impl Sample for () {
+    fn sample(_: u64) {}
+    fn plus(self, (): ()) {}
+    fn greater(self, (): ()) {}
+}
+
+/// An accumulator, which one a run-time value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Join {
+    Plus,
+    Max,
+    First,
+    Second,
+}
+
+impl Source for Join {
+    fn source(self, _: &mut KernelText) -> String {
+        unreachable!("for the CPU only")
+    }
+}
+
+impl<T: Sample> BinaryOp<T, T> for Join {
+    type Out = T;
+    fn call(self, a: T, b: T) -> T {
+        match self {
+            Self::Plus => a.plus(b),
+            Self::Max => a.greater(b),
+            Self::First => a,
+            Self::Second => b,
+        }
+    }
+}
+
+/// Composition of affine functions `x -> (a * x + b) mod 256`, packed as `a << 8 | b`: associative, exact, and not commutative, so
+/// any change of order shows.
+#[derive(Debug, Clone, Copy)]
+pub struct Compose;
+
+impl Source for Compose {
+    fn source(self, _: &mut KernelText) -> String {
+        unreachable!("for the CPU only")
+    }
+}
+
+impl BinaryOp<u16, u16> for Compose {
+    type Out = u16;
+    fn call(self, f: u16, g: u16) -> u16 {
+        let ([a, b], [c, d]) = (f.to_be_bytes(), g.to_be_bytes());
+        u16::from_be_bytes([a.wrapping_mul(c), a.wrapping_mul(d).wrapping_add(b)])
+    }
+}
+
+impl Monoid<u16> for Compose {
+    const IDENTITY: u16 = 0x0100;
+}
+
+/// A vector's element and a matrix's entry as an affine function.
+#[op]
+pub fn affine(x: u16, entry: u16) -> u16 {
+    ((x * 31 + 3) << 8) | (entry & 255)
+}
+
+/// A user's own multiplication: not commutative, of all operands' bits.
+#[op]
+pub fn blend(x: u32, entry: u32) -> u32 {
+    let y: u32 = x * 0x9e37_79b9 + entry;
+    y ^ (y >> 15)
+}
+
+/// Of a vertex's element and its neighbours' best.
+#[op]
+pub fn decide(own: u32, best: u32) -> u32 {
+    if best > own { best - 1 } else { own * 3 }
+}
+
+/// Of three.
+#[op]
+pub fn blend3(x: u32, y: u32, z: u32) -> u32 {
+    (x << 2) ^ (y * 5) ^ z
+}
+
+/// An element and its index.
+#[op]
+pub fn stamp(i: u32, x: u32) -> u32 {
+    i * 16 + x
+}
+
+/// Elements that differ in parity from their index.
+#[op]
+pub fn odd_place(i: u32, x: u32) -> bool {
+    (i ^ x) & 1 == 1
+}
+
+/// An entry and its place.
+#[op]
+pub fn stamp2(i: u32, j: u32, x: u32) -> u32 {
+    (i << 16) ^ (j << 4) ^ x
+}

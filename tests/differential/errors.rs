@@ -1,0 +1,153 @@
+//! What does not fit is refused with both shapes and the caller's line, by the terminal, and nothing panics.
+
+use crate::algebra::{blend, blend3};
+use vxm::prelude::*;
+
+/// The file and line of the call on the line above.
+macro_rules! line_above {
+    () => {
+        format!("{}:{}:", file!(), line!() - 1)
+    };
+}
+
+/// An error that names `place` and says `what`.
+#[track_caller]
+fn refused<T: std::fmt::Debug>(result: Result<T>, place: &str, what: &str) {
+    let error = result.unwrap_err().to_string();
+    assert!(error.starts_with(place), "{error}: expected it to begin with {place}");
+    assert!(error.ends_with(&format!(": {what}")), "{error}: expected it to end with {what}");
+}
+
+fn three_by_four() -> Matrix<u32> {
+    Matrix::from_triples(3, 4, [(0, 1, 5), (2, 3, 6)]).unwrap()
+}
+
+#[test]
+fn products_name_vector_and_matrix() {
+    let (a, u) = (three_by_four(), Vector::full(5, 1u32));
+    let product = u.vxm(&a, PLUS_TIMES);
+    let place = line_above!();
+    refused(product.eval(), &place, "vxm: vector of 5 does not fit matrix of 3 x 4");
+    refused(product.reduce(PLUS), &place, "vxm: vector of 5 does not fit matrix of 3 x 4");
+    let product = a.mxv(&u, PLUS_TIMES);
+    refused(product.eval(), &line_above!(), "mxv: matrix of 3 x 4 does not fit vector of 5");
+    // an error within is found from without
+    let v = Vector::full(4, 1u32);
+    let nested = u.vxm(&a, PLUS_TIMES);
+    refused(v.ewise_add(nested, PLUS).eval(), &line_above!(), "vxm: vector of 5 does not fit matrix of 3 x 4");
+}
+
+#[test]
+fn elementwise_verbs_name_both_lengths() {
+    let (x, y) = (Vector::full(3, 1u32), Vector::full(4, 1u32));
+    let sum = x.ewise_add(&y, PLUS);
+    refused(sum.eval(), &line_above!(), "ewise_add: 3 does not fit 4");
+    let product = x.ewise_mult(&y, blend);
+    refused(product.eval(), &line_above!(), "ewise_mult: 3 does not fit 4");
+    let product = blend.map2(&x, &y);
+    refused(product.eval(), &line_above!(), "ewise_mult: 3 does not fit 4");
+    let three = blend3.map3(&x, &x, &y);
+    refused(three.eval(), &line_above!(), "map3: 3 does not fit 4");
+    let masked = x.mask(&y);
+    refused(masked.eval(), &line_above!(), "mask: 3 does not fit 4");
+    let masked = x.mask(!y.values());
+    refused(masked.eval(), &line_above!(), "mask: 3 does not fit 4");
+}
+
+#[test]
+fn terminals_name_their_own_line() {
+    let (x, mut w) = (Vector::full(3, 1u32), Vector::full(4, 1u32));
+    let result = x.map(PLUS.bind(1)).assign_to(&mut w);
+    refused(result, &line_above!(), "assign_to: 4 does not fit 3");
+    let result = x.accum(PLUS).assign_to(&mut w);
+    refused(result, &line_above!(), "assign_to: 4 does not fit 3");
+    let result = w.update(|_| x.map(PLUS.bind(1)));
+    refused(result, &line_above!(), "update: 4 does not fit 3");
+    assert_eq!(w, Vector::full(4, 1));
+}
+
+#[test]
+fn indices_outside_and_repeated() {
+    let x = Vector::full(3, 1u32);
+    let picked = x.extract(&[0, 2, 3]);
+    refused(picked.eval(), &line_above!(), "extract: 3 places does not fit index 3 at position 2");
+    refused(x.extract(&[u32::MAX]).eval(), file!(), "extract: 3 places does not fit index 4294967295 at position 0");
+    let put = x.scatter(&[0, 1], 9);
+    refused(put.eval(), &line_above!(), "scatter: 3 does not fit 2");
+    let put = x.scatter(&[0, 1, 9], 9);
+    refused(put.eval(), &line_above!(), "scatter: 9 places does not fit index 9 at position 2");
+    let put = x.scatter(&[4, 1, 4], 9);
+    let place = line_above!();
+    let error = put.eval().unwrap_err().to_string();
+    assert!(error.starts_with(&format!("scatter at {place}")), "{error}: {place}");
+    assert!(error.ends_with(": index 4 stands twice"), "{error}");
+}
+
+#[test]
+fn verbs_of_matrices() {
+    let (a, b) = (three_by_four(), Matrix::from_triples(4, 3, [(0, 1, 5u32)]).unwrap());
+    let result = a.ewise_add(&b, PLUS);
+    refused(result, &line_above!(), "ewise_add: matrix of 3 x 4 does not fit matrix of 4 x 3");
+    let result = a.ewise_mult(&b, PLUS);
+    refused(result, &line_above!(), "ewise_mult: matrix of 3 x 4 does not fit matrix of 4 x 3");
+    let result = a.select_ends(LT, &Vector::full(3, 1u32));
+    refused(result, &line_above!(), "select_ends: matrix of 3 x 4 does not fit vector of 3");
+    let result = a.extract(&[0, 3], &[0]);
+    refused(result, &line_above!(), "extract: matrix of 3 x 4 does not fit row 3");
+    let result = a.extract(&[0], &[0, u32::MAX]);
+    refused(result, &line_above!(), "extract: matrix of 3 x 4 does not fit column 4294967295");
+    let outside = Matrix::from_triples(2, 2, [(0, 2, 1u32)]).unwrap_err().to_string();
+    assert_eq!(outside, "Coo: the entry (0, 2, 1) lies outside a 2 x 2 matrix");
+    let twice = Matrix::from_triples(2, 2, [(0, 1, 1u32), (0, 1, 1)]).unwrap_err().to_string();
+    assert_eq!(twice, "Coo: two entries at row 0, column 1");
+    let lopsided = Matrix::from_symmetric(a.csr().clone()).unwrap_err().to_string();
+    assert_eq!(lopsided, "a 3 x 4 matrix that does not equal its transpose");
+}
+
+#[test]
+fn vectors() {
+    let error = |result: Result<Vector<u32>>| result.unwrap_err().to_string();
+    assert_eq!(error(Vector::from_pairs(3, [(3, 1)])), "index 3 in a vector of 3 places");
+    assert_eq!(error(Vector::from_pairs(0, [(0, 1)])), "index 0 in a vector of 0 places");
+    assert_eq!(error(Vector::from_pairs(3, [(2, 1), (0, 1), (2, 1)])), "index 2 stands twice in a vector");
+    assert_eq!(Set::from_indices(3, [1, 7, 1]).unwrap_err().to_string(), "index 7 in a vector of 3 places");
+    let mut v = Vector::full(3, 1u32);
+    assert_eq!(v.set(3, 1).unwrap_err().to_string(), "index 3 in a vector of 3 places");
+    assert_eq!(v.remove(u32::MAX).unwrap_err().to_string(), "index 4294967295 in a vector of 3 places");
+    assert_eq!((v.get(3), v.get(u32::MAX), v.contains(9)), (None, None, false));
+    let a = three_by_four();
+    assert_eq!((a.get(3, 0), a.get(0, 4), a.get(u32::MAX, u32::MAX)), (None, None, None));
+}
+
+#[test]
+fn a_placeholder_outside_its_call() {
+    let mut v = Vector::full(3, 1u32);
+    let mut kept = None;
+    v.update(|w| *kept.insert(w)).unwrap();
+    let leaked = kept.unwrap();
+    let message = "a placeholder outside the call that made it";
+    assert_eq!(leaked.eval().unwrap_err().to_string(), message);
+    assert_eq!(v.update(|_| leaked).unwrap_err().to_string(), message);
+}
+
+#[test]
+fn nothing_at_all() {
+    let (none, a) = (Vector::<u32>::new(0), Matrix::<u32>::from_triples(0, 0, []).unwrap());
+    assert_eq!(none.vxm(&a, PLUS_TIMES).eval().unwrap(), none);
+    assert_eq!(a.mxv(&none, PLUS_TIMES).mask(!&none).eval().unwrap(), none);
+    assert_eq!(none.reduce(MAX).unwrap(), 0);
+    assert_eq!(none.reduce(MIN).unwrap(), u32::MAX);
+    assert_eq!(none.extract(&[]).eval().unwrap(), none);
+    assert_eq!(none.scatter(&[], 3).eval().unwrap(), Vector::new(3));
+    assert_eq!(fill(1u32, 0).eval().unwrap(), none);
+    assert_eq!((a.transpose(), a.select(TRIL), a.extract(&[], &[]).unwrap()), (a.clone(), a.clone(), a.clone()));
+    assert_eq!((a.reduce(PLUS).unwrap(), a.degrees(), a.tiles().tiles()), (0, Vector::new(0), 0));
+    assert_eq!(none.rank(), none);
+    let mut w = Vector::new(0);
+    w.update(|w| w.map(PLUS.bind(1u32)).mask(&none)).unwrap();
+    assert_eq!(w, none);
+    // as long as an index can be
+    let long = Vector::from_pairs(u32::MAX as usize, [(u32::MAX - 1, 7u32)]).unwrap();
+    assert_eq!(long.ewise_add(&long, PLUS).eval().unwrap().iter().collect::<Vec<_>>(), [(u32::MAX - 1, 14)]);
+    assert_eq!(long.mask(&long).reduce(PLUS).unwrap(), 7);
+}

@@ -1,0 +1,240 @@
+//! Running suites, comparing bits, and the choices that cases leave to run time.
+
+use crate::algebra::{Join, Sample};
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::fmt::Debug;
+use std::io::Write;
+use std::sync::LazyLock;
+use std::time::Instant;
+use vxm::backend::reference::{self, Dense};
+use vxm::backend::view::Support;
+use vxm::operations::mask::{Complement, Mask, Test, Values};
+use vxm::operations::{expr::Env, verbs::Verbs};
+use vxm::prelude::*;
+
+/// What a case says.
+pub type Outcome = std::result::Result<(), TestCaseError>;
+
+/// The run's seed: of `VXM_TEST_SEED`, or always the same.
+fn seed() -> u64 {
+    static SEED: LazyLock<u64> = LazyLock::new(|| match std::env::var("VXM_TEST_SEED").as_deref() {
+        Ok("fresh") => std::time::UNIX_EPOCH.elapsed().map_or(0, |t| t.as_nanos() as u64),
+        Ok(number) => number.parse().unwrap_or_else(|_| panic!("VXM_TEST_SEED: expected a number, found {number}")),
+        Err(_) => 0x5eed,
+    });
+    *SEED
+}
+
+/// Runs `cases` generated cases, or as many as `PROPTEST_CASES` says, and prints how many and from which seed.
+pub fn suite<S: Strategy>(name: &str, cases: u32, strategy: S, test: impl Fn(S::Value) -> Outcome)
+where
+    S::Value: Debug,
+{
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(cases);
+    // each suite its own stream: one may be run alone and see what it saw among the others
+    let mut bytes = [0u8; 32];
+    bytes[..8].copy_from_slice(&seed().to_le_bytes());
+    name.bytes().enumerate().for_each(|(i, byte)| bytes[8 + i % 24] ^= byte.rotate_left(i as u32 / 24));
+    let config = Config { cases, failure_persistence: None, max_shrink_iters: 4000, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
+    let start = Instant::now();
+    let result = runner.run(&strategy, test);
+    let (seed, seconds) = (seed(), start.elapsed().as_secs_f32());
+    // past the capture of the test harness: the seed of a good run is worth knowing too
+    let _ = writeln!(std::io::stderr(), "differential {name}: {cases} cases, VXM_TEST_SEED={seed}, {seconds:.1} s");
+    match result {
+        Ok(()) => {}
+        Err(TestError::Fail(why, case)) => panic!("{name}: {why}\nleast failing case: {case:#?}"),
+        Err(TestError::Abort(why)) => panic!("{name}: {why}"),
+    }
+}
+
+/// A case fails unless two values are equal.
+pub fn same<T: PartialEq + Debug>(what: &str, expected: T, found: T) -> Outcome {
+    if expected == found {
+        return Ok(());
+    }
+    Err(TestCaseError::fail(format!("{what}: expected {expected:?}, found {found:?}")))
+}
+
+/// An engine's error fails a case.
+pub fn ok<T>(result: Result<T>) -> std::result::Result<T, TestCaseError> {
+    result.map_err(|error| TestCaseError::fail(format!("the engine refuses: {error}")))
+}
+
+/// Compares by bits, through every way of reading a vector.
+pub fn agree<T: Element>(what: impl Debug, expected: &[Option<T>], found: &Vector<T>) -> Outcome {
+    let bits = |x: Option<T>| x.map(Element::bits);
+    let what = format!("{what:?}");
+    same(&format!("{what}: length"), expected.len(), found.len())?;
+    for (i, &x) in expected.iter().enumerate() {
+        let y = found.get(i as u32);
+        if bits(x) != bits(y) {
+            return Err(TestCaseError::fail(format!("{what}: element {i}: expected {x:?}, found {y:?}")));
+        }
+    }
+    let held = || expected.iter().enumerate().filter_map(|(i, x)| x.map(|x| (i as u32, x.bits())));
+    same(&format!("{what}: nvals"), held().count(), found.nvals())?;
+    if !held().eq(found.iter().map(|(i, x)| (i, x.bits()))) {
+        return Err(TestCaseError::fail(format!("{what}: the iterator differs from get")));
+    }
+    let plain = Vector::from_options(expected);
+    same(&format!("{what}: digest"), plain.digest(), found.digest())?;
+    same(&format!("{what}: =="), true, plain == *found)
+}
+
+/// Runs `f` on 1, 2 or 8 threads.
+pub fn on_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> R {
+    static POOLS: LazyLock<[ThreadPool; 3]> = LazyLock::new(|| {
+        [1, 2, 8].map(|threads| ThreadPoolBuilder::new().num_threads(threads).build().expect("threads start"))
+    });
+    let pool = POOLS.iter().find(|pool| pool.current_num_threads() == threads);
+    pool.expect("one of 1, 2, 8 threads").install(f)
+}
+
+/// How a mask is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    None,
+    Structural,
+    Complement,
+    Values,
+    ComplementValues,
+}
+
+impl Mode {
+    /// All.
+    pub const ALL: [Self; 5] = [Self::None, Self::Structural, Self::Complement, Self::Values, Self::ComplementValues];
+
+    /// What a mask of `v` selects, by definition.
+    pub fn selects<T: Element>(self, v: &[Option<T>]) -> Vec<bool> {
+        match self {
+            Self::None => vec![true; v.len()],
+            Self::Structural => reference::structural(v),
+            Self::Complement => reference::complement(&reference::structural(v)),
+            Self::Values => reference::by_value(v),
+            Self::ComplementValues => reference::complement(&reference::by_value(v)),
+        }
+    }
+
+    /// The engine's mask of `v`; `None` without one.
+    pub fn of<T: Element>(self, v: &Vector<T>) -> Option<AnyMask<'_, T>> {
+        match self {
+            Self::None => None,
+            Self::Structural => Some(AnyMask::Structural(v)),
+            Self::Complement => Some(AnyMask::Complement(!v)),
+            Self::Values => Some(AnyMask::Values(v.values())),
+            Self::ComplementValues => Some(AnyMask::ComplementValues(!v.values())),
+        }
+    }
+}
+
+/// One of the engine's masks, which one a run-time value: each answer is the wrapped mask's own.
+#[derive(Clone, Copy)]
+pub enum AnyMask<'a, T: Element> {
+    Structural(&'a Vector<T>),
+    Complement(Complement<&'a Vector<T>>),
+    Values(Values<&'a Vector<T>>),
+    ComplementValues(Complement<Values<&'a Vector<T>>>),
+}
+
+/// See [`AnyMask`].
+pub enum AnyTest<A, B, C, D> {
+    Structural(A),
+    Complement(B),
+    Values(C),
+    ComplementValues(D),
+}
+
+macro_rules! each {
+    ($any:ident, $self:ident, $inner:ident => $body:expr) => {
+        match $self {
+            $any::Structural($inner) => $body,
+            $any::Complement($inner) => $body,
+            $any::Values($inner) => $body,
+            $any::ComplementValues($inner) => $body,
+        }
+    };
+}
+
+impl<'a, T: Element> Mask for AnyMask<'a, T> {
+    type Test<'s>
+        = AnyTest<
+        <&'a Vector<T> as Mask>::Test<'s>,
+        <Complement<&'a Vector<T>> as Mask>::Test<'s>,
+        <Values<&'a Vector<T>> as Mask>::Test<'s>,
+        <Complement<Values<&'a Vector<T>>> as Mask>::Test<'s>,
+    >
+    where
+        Self: 's;
+
+    fn len(&self, env: &Env<'_>) -> Result<usize> {
+        each!(Self, self, mask => Mask::len(mask, env))
+    }
+
+    fn test<'s>(&'s self, env: &Env<'s>) -> Result<Self::Test<'s>> {
+        Ok(match self {
+            Self::Structural(mask) => AnyTest::Structural(mask.test(env)?),
+            Self::Complement(mask) => AnyTest::Complement(mask.test(env)?),
+            Self::Values(mask) => AnyTest::Values(mask.test(env)?),
+            Self::ComplementValues(mask) => AnyTest::ComplementValues(mask.test(env)?),
+        })
+    }
+}
+
+impl<A: Test, B: Test, C: Test, D: Test> Test for AnyTest<A, B, C, D> {
+    fn test(&self, i: usize) -> bool {
+        each!(Self, self, test => test.test(i))
+    }
+    fn test_drawn(&self, k: usize, i: usize) -> bool {
+        each!(Self, self, test => test.test_drawn(k, i))
+    }
+    fn support(&self) -> Support<'_> {
+        each!(Self, self, test => test.support())
+    }
+}
+
+/// How an expression ends.
+#[derive(Debug, Clone, Copy)]
+pub enum Terminal {
+    Eval,
+    Assign,
+    Accum(Join),
+}
+
+impl Terminal {
+    /// What it leaves, by definition: `t` written to `w` where `selects` says so.
+    pub fn expected<T: Sample>(self, w: &[Option<T>], t: &[Option<T>], selects: &[bool]) -> Dense<T> {
+        match self {
+            Self::Eval => reference::masked(t, selects),
+            Self::Assign => reference::write(w, t, selects),
+            Self::Accum(join) => reference::accumulate(w, t, selects, join),
+        }
+    }
+
+    /// What the engine leaves.
+    pub fn run<T: Sample, E: Expr<T = T>>(self, expression: E, w: &Vector<T>) -> Result<Vector<T>> {
+        let mut w = w.clone();
+        match self {
+            Self::Eval => return expression.eval(),
+            Self::Assign => expression.assign_to(&mut w)?,
+            Self::Accum(join) => expression.accum(join).assign_to(&mut w)?,
+        }
+        Ok(w)
+    }
+
+    /// What the engine leaves of an expression behind a mask.
+    pub fn run_masked<T, U, E>(self, expression: E, mask: Option<AnyMask<'_, U>>, w: &Vector<T>) -> Result<Vector<T>>
+    where
+        T: Sample,
+        U: Element,
+        E: Expr<T = T>,
+    {
+        match mask {
+            None => self.run(expression, w),
+            Some(mask) => self.run(expression.mask(mask), w),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Sizes at which the engine shares work out: pushes dealt to ranges of columns, chunks of rows, long lists. Rectangular, so that
+//! the dense reference stays affordable.
+
+use crate::algebra::{Compose, Sample, affine, blend};
+use crate::harness::{Mode, Terminal, agree, ok, on_threads, same, suite};
+use crate::shapes::{Ending, Filled, Graph, Kind, ending, filled, matrix};
+use proptest::prelude::*;
+use vxm::backend::plan::{Direction, Forced, Format, force};
+use vxm::backend::reference;
+use vxm::prelude::*;
+
+const THREADS: [usize; 3] = [1, 2, 8];
+
+/// Wide, tall and square graphs of a hundred thousand entries and more.
+fn graph() -> impl Strategy<Value = Graph> {
+    let shape = prop_oneof![
+        (24..48usize, 9_000..40_000usize),
+        (9_000..40_000usize, 24..48usize),
+        (900..1200usize).prop_map(|n| (n, n)),
+    ];
+    (shape, 120..400u64, any::<bool>(), 0..1u64 << 16).prop_map(|((nrows, ncols), per_mille, symmetric, seed)| Graph {
+        nrows,
+        ncols,
+        kind: Kind::Scattered(per_mille),
+        symmetric: symmetric && nrows == ncols,
+        seed,
+    })
+}
+
+/// A product of many entries, every direction and format, on every number of threads.
+fn check<X, A, S, R>(name: &str, vxm: S, mxv: R)
+where
+    X: Sample,
+    A: Sample,
+    S: Semiring<X, A>,
+    S::Out: Sample,
+    R: Semiring<A, X, Out = S::Out>,
+{
+    let strategy = (graph(), filled(), ending(), any::<bool>());
+    suite(&format!("large products of {name}"), 12, strategy, |(graph, u, end, transposed)| {
+        let grid = graph.grid::<A>();
+        let (inner, length) = if transposed { (graph.ncols, graph.nrows) } else { (graph.nrows, graph.ncols) };
+        let (x, w, mask) = (u.dense::<X>(inner), end.w.dense::<S::Out>(length), end.mask.dense::<u32>(length));
+        let t = if transposed { reference::mxv(&grid, &x, mxv) } else { reference::vxm(&x, &grid, vxm) };
+        let expected = end.terminal.expected(&w, &t, &end.mode.selects(&mask));
+        let (u, w, mask) = (u.vector(&x), end.w.vector(&w), end.mask.vector(&mask));
+        let a = matrix(&grid, graph.symmetric);
+        for threads in THREADS {
+            for direction in [None, Some(Direction::Push), Some(Direction::Pull)] {
+                let format = (threads == 2).then_some(Format::Tiles);
+                let found = on_threads(threads, || {
+                    force(Forced { direction, format }, || match transposed {
+                        true => end.terminal.run_masked(a.mxv(&u, mxv), end.mode.of(&mask), &w),
+                        false => end.terminal.run_masked(u.vxm(&a, vxm), end.mode.of(&mask), &w),
+                    })
+                });
+                agree((threads, direction), &expected, &ok(found)?)?;
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn max_first() {
+    check::<u32, (), _, _>("MAX_FIRST of u32 over a pattern", MAX_FIRST, MAX_SECOND);
+}
+
+#[test]
+fn plus_times() {
+    check::<u32, u32, _, _>("PLUS_TIMES of u32", PLUS_TIMES, PLUS_TIMES);
+}
+
+#[test]
+fn plus_times_of_floats() {
+    check::<f32, f32, _, _>("PLUS_TIMES of f32", PLUS_TIMES, PLUS_TIMES);
+}
+
+#[test]
+fn any_first() {
+    check::<u32, (), _, _>("ANY_FIRST of u32 over a pattern", ANY_FIRST, ANY_SECOND);
+}
+
+#[test]
+fn plus_pair() {
+    check::<bool, (), _, _>("PLUS_PAIR over a pattern, counted", PLUS_PAIR, PLUS_PAIR);
+}
+
+#[test]
+fn a_monoid_that_does_not_commute() {
+    let ring = semiring(Compose, affine);
+    check::<u16, u16, _, _>("a monoid that doesn't commute", ring, ring);
+}
+
+#[test]
+fn elementwise() {
+    let strategy = (30_000..70_000usize, filled(), filled(), ending());
+    suite("large vectors", 40, strategy, |(n, x, y, end): (usize, Filled, Filled, Ending)| {
+        let (a, b, m, w) = (x.dense::<u32>(n), y.dense::<u32>(n), end.mask.dense::<u32>(n), end.w.dense::<u32>(n));
+        let (u, v, mask, held) = (x.vector(&a), y.vector(&b), end.mask.vector(&m), end.w.vector(&w));
+        let selects = end.mode.selects(&m);
+        let (sum, product) = (reference::ewise_add(&a, &b, blend), reference::ewise_mult(&a, &b, blend));
+        let (after_sum, after_product) =
+            (end.terminal.expected(&w, &sum, &selects), end.terminal.expected(&w, &product, &selects));
+        // to a region that is out of order, and back
+        let to: Vec<u32> = (0..n as u32).rev().collect();
+        let reversed = reference::extract(&a, &to);
+        for threads in THREADS {
+            on_threads(threads, || {
+                let found = end.terminal.run_masked(u.ewise_add(&v, blend), end.mode.of(&mask), &held);
+                agree("union", &after_sum, &ok(found)?)?;
+                let found = end.terminal.run_masked(u.ewise_mult(&v, blend), end.mode.of(&mask), &held);
+                agree("intersection", &after_product, &ok(found)?)?;
+                agree("extract", &reversed, &ok(u.extract(&to).eval())?)?;
+                agree("scatter", &reversed, &ok(Terminal::Assign.run(u.scatter(&to, n), &held))?)
+            })?;
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn sums() {
+    let strategy = (30_000..70_000usize, filled(), filled());
+    suite("large sums", 40, strategy, |(n, x, y)| {
+        let (a, m) = (x.dense::<f32>(n), y.dense::<u32>(n));
+        let (u, mask) = (x.vector(&a), y.vector(&m));
+        let part = reference::masked(&a, &Mode::Structural.selects(&m));
+        for threads in THREADS {
+            on_threads(threads, || {
+                same("sum", reference::reduce(&a, PLUS).bits(), ok(u.reduce(PLUS))?.bits())?;
+                same("masked", reference::reduce(&part, PLUS).bits(), ok(u.mask(&mask).reduce(PLUS))?.bits())
+            })?;
+        }
+        Ok(())
+    });
+}

@@ -1,0 +1,188 @@
+//! Products within expressions: of products, as masks, under elementwise verbs, over regions; and the fused loops algorithms use.
+
+use crate::algebra::{blend, blend3, decide};
+use crate::harness::{Outcome, agree, ok, on_threads, same, suite};
+use crate::shapes::{Ending, FORMATS, Filled, Graph, Kind, ending, filled, graph, matrix};
+use proptest::prelude::*;
+use proptest::sample::select;
+use vxm::backend::plan::{Direction, Forced, Format, force};
+use vxm::backend::reference::{self, Dense, Grid};
+use vxm::prelude::*;
+
+/// Two square matrices of one side, a weighted one and a pattern, three vectors and what they are to become.
+#[derive(Debug, Clone)]
+struct Case {
+    a: Graph,
+    b: Graph,
+    vectors: [Filled; 3],
+    end: Ending,
+    forced: (Option<Direction>, Option<Format>),
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let directions = vec![None, Some(Direction::Push), Some(Direction::Pull)];
+    let vectors = (filled(), filled(), filled()).prop_map(|(x, y, z)| [x, y, z]);
+    let forced = (select(directions), select(FORMATS.to_vec()));
+    (graph(), 0..80u64, vectors, ending(), forced).prop_map(|(mut a, per_mille, vectors, end, forced)| {
+        a.nrows = a.nrows.min(120);
+        a.ncols = a.nrows;
+        let b = Graph { kind: Kind::Scattered(per_mille), symmetric: a.seed % 2 == 0, seed: a.seed + 1, ..a.clone() };
+        Case { a, b, vectors, end, forced }
+    })
+}
+
+/// A case by definition and as the engine holds it.
+struct Setting {
+    case: Case,
+    grids: (Grid<u32>, Grid<()>),
+    dense: [Dense<u32>; 3],
+    w: Dense<u32>,
+    mask: Dense<u32>,
+    a: Matrix<u32>,
+    b: Matrix<()>,
+    held: [Vector<u32>; 3],
+    held_w: Vector<u32>,
+    held_mask: Vector<u32>,
+}
+
+impl Setting {
+    fn new(case: Case) -> Self {
+        let n = case.a.nrows;
+        let (grid_a, grid_b) = (case.a.grid(), case.b.grid());
+        let (a, b) = (matrix(&grid_a, case.a.symmetric), matrix(&grid_b, case.b.symmetric));
+        let dense = [0, 1, 2].map(|k: usize| case.vectors[k].dense(n));
+        let held = [0, 1, 2].map(|k: usize| case.vectors[k].vector(&dense[k]));
+        let (w, mask) = (case.end.w.dense(n), case.end.mask.dense(n));
+        let (held_w, held_mask) = (case.end.w.vector(&w), case.end.mask.vector(&mask));
+        Self { case, grids: (grid_a, grid_b), dense, w, mask, a, b, held, held_w, held_mask }
+    }
+
+    /// Runs the case's checks on its threads, with its direction and format imposed.
+    fn run(&self, checks: impl FnOnce() -> Outcome + Send) -> Outcome {
+        let (direction, format) = self.case.forced;
+        on_threads(self.case.end.threads, || force(Forced { direction, format }, checks))
+    }
+
+    fn check<E: Expr<T = u32>>(&self, what: &str, t: &[Option<u32>], expression: E) -> Outcome {
+        let Ending { mode, terminal, .. } = self.case.end;
+        let expected = terminal.expected(&self.w, t, &mode.selects(&self.mask));
+        agree(what, &expected, &ok(terminal.run_masked(expression, mode.of(&self.held_mask), &self.held_w))?)
+    }
+}
+
+#[test]
+fn products_under_verbs() {
+    suite("verbs over products", 1000, case(), |case| {
+        let s = Setting::new(case);
+        let (([x, y, z], [u, v, w]), (ga, gb)) = ((&s.dense, &s.held), (&s.grids.0, &s.grids.1));
+        let (weighted, best) = (reference::vxm(x, ga, PLUS_TIMES), reference::vxm(y, gb, MAX_FIRST));
+        s.run(|| {
+            let product = || u.vxm(&s.a, PLUS_TIMES);
+            let neighbours = || v.vxm(&s.b, MAX_FIRST);
+            s.check("or_identity", &reference::or(&best, 0), neighbours().or_identity())?;
+            let t = reference::ewise_mult(y, &reference::or(&best, 0), decide);
+            s.check("map2", &t, decide.map2(v, neighbours().or_identity()))?;
+            s.check("map3", &reference::map3(&weighted, z, &best, blend3), blend3.map3(product(), w, neighbours()))?;
+            s.check(
+                "a union",
+                &reference::ewise_add(&weighted, &best, blend),
+                product().ewise_add(neighbours(), blend),
+            )?;
+            let t = reference::ewise_add(z, &best, blend);
+            s.check("a union with a vector", &t, w.ewise_add(neighbours(), blend))?;
+            let t = reference::ewise_mult(z, &reference::masked(&best, &reference::by_value(x)), blend);
+            s.check("a masked product", &t, blend.map2(w, neighbours().mask(u.values())))?;
+            let t = reference::or(&reference::masked(&best, &reference::by_value(x)), 0);
+            s.check("a masked product filled", &t, neighbours().mask(u.values()).or_identity())?;
+            let sum = reference::reduce(&weighted, PLUS);
+            same("reduced", sum, ok(product().reduce(PLUS))?)
+        })
+    });
+}
+
+#[test]
+fn products_of_expressions() {
+    suite("products of expressions", 1000, case(), |case| {
+        let s = Setting::new(case);
+        let (([x, y, z], [u, v, w]), (ga, gb)) = ((&s.dense, &s.held), (&s.grids.0, &s.grids.1));
+        let n = x.len();
+        s.run(|| {
+            let t = reference::vxm(&reference::vxm(x, ga, PLUS_TIMES), gb, MAX_FIRST);
+            s.check("of a product", &t, u.vxm(&s.a, PLUS_TIMES).vxm(&s.b, MAX_FIRST))?;
+            let t = reference::mxv(ga, &reference::mxv(ga, x, PLUS_TIMES), MIN_PLUS);
+            s.check("mxv of mxv", &t, s.a.mxv(s.a.mxv(u, PLUS_TIMES), MIN_PLUS))?;
+            let t = reference::vxm(&reference::ewise_add(x, y, blend), gb, ANY_FIRST);
+            s.check("of a union", &t, u.ewise_add(v, blend).vxm(&s.b, ANY_FIRST))?;
+            let t = reference::vxm(&reference::select(x, GT.bind(2)), gb, ANY_FIRST);
+            s.check("of a selection", &t, u.select(GT.bind(2)).vxm(&s.b, ANY_FIRST))?;
+            let t = reference::vxm(&reference::masked(x, &reference::by_value(y)), gb, PLUS_PAIR);
+            s.check("of a masked vector, counted", &t, u.mask(v.values()).vxm(&s.b, PLUS_PAIR))?;
+            let t = reference::vxm(&vec![Some(3); n], ga, PLUS_TIMES);
+            s.check("of a fill", &t, fill(3, n).vxm(&s.a, PLUS_TIMES))?;
+            let reversed: Vec<u32> = (0..n as u32).rev().collect();
+            let t = reference::vxm(&reference::extract(x, &reversed), gb, MAX_FIRST);
+            s.check("of an extraction", &t, u.extract(&reversed).vxm(&s.b, MAX_FIRST))?;
+            s.check("of a region", &t, u.scatter(&reversed, n).vxm(&s.b, MAX_FIRST))?;
+            let t = reference::extract(&reference::vxm(z, gb, MAX_FIRST), &reversed);
+            s.check("extracted", &t, w.vxm(&s.b, MAX_FIRST).extract(&reversed))
+        })
+    });
+}
+
+#[test]
+fn products_as_masks() {
+    suite("products as masks", 700, case(), |case| {
+        let s = Setting::new(case);
+        let ([x, y, _], [u, v, _]) = (&s.dense, &s.held);
+        let reached = reference::vxm(y, &s.grids.1, MAX_FIRST);
+        s.run(|| {
+            let frontier = || v.vxm(&s.b, MAX_FIRST);
+            let write = |what: &str, selects: &[bool], found: Vector<u32>| {
+                agree(what, &reference::write(&s.w, x, selects), &found)
+            };
+            let mut w = s.held_w.clone();
+            ok(u.mask(frontier()).assign_to(&mut w))?;
+            write("structural", &reference::structural(&reached), w)?;
+            let mut w = s.held_w.clone();
+            ok(u.mask(frontier().values()).assign_to(&mut w))?;
+            write("by value", &reference::by_value(&reached), w)?;
+            let mut w = s.held_w.clone();
+            ok(u.mask(!frontier().values()).assign_to(&mut w))?;
+            write("complement by value", &reference::complement(&reference::by_value(&reached)), w)?;
+            // a product masked by a product, its operand masked too
+            let masked = reference::masked(x, &reference::by_value(&reached));
+            let t =
+                reference::masked(&reference::vxm(&masked, &s.grids.0, MAX_TIMES), &reference::structural(&reached));
+            let found = u.mask(frontier().values()).vxm(&s.a, MAX_TIMES).mask(frontier()).eval();
+            agree("a product by a product", &t, &ok(found)?)
+        })
+    });
+}
+
+#[test]
+fn loops_of_updates() {
+    suite("loops of updates", 500, case(), |case| {
+        let s = Setting::new(case);
+        let (grid, mut key, mut held) = (&s.grids.1, s.dense[0].clone(), s.held[0].clone());
+        let (mut seen, mut held_seen) = (s.dense[1].clone(), s.held[1].clone());
+        s.run(|| {
+            for round in 0..4 {
+                // key<!seen> = decide(key, key max.first B)
+                let best = reference::or(&reference::vxm(&key, grid, MAX_FIRST), 0);
+                let t = reference::ewise_mult(&key, &best, decide);
+                key = reference::write(&key, &t, &reference::complement(&reference::structural(&seen)));
+                ok(held.update(|k| decide.map2(k, k.vxm(&s.b, MAX_FIRST).or_identity()).mask(!&held_seen)))?;
+                agree(("update", round), &key, &held)?;
+                // seen += (key any.first B)<!seen>
+                let reached = reference::vxm(&key, grid, ANY_FIRST);
+                let unseen = reference::complement(&reference::structural(&seen));
+                let after = reference::accumulate(&seen, &reached, &unseen, FIRST);
+                let before = held_seen.clone();
+                ok(held.vxm(&s.b, ANY_FIRST).mask(!&before).accum(FIRST).assign_to(&mut held_seen))?;
+                seen = after;
+                agree(("accumulate", round), &seen, &held_seen)?;
+            }
+            Ok(())
+        })
+    });
+}
