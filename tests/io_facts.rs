@@ -1,40 +1,11 @@
 //! Every graph of ../shared/data against what is known of it; `VXM_DATA` names the folder elsewhere.
 
+mod common;
+
+use common::{data, facts};
 use serde_json::Value;
-use std::path::PathBuf;
 use vxm::formats::Csr;
 use vxm::io::{read, read_matrix};
-
-/// The folder of the data, or `None` with a line that says so.
-fn data() -> Option<PathBuf> {
-    let folder = std::env::var_os("VXM_DATA").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data")),
-        PathBuf::from,
-    );
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("skipped: no folder {} (set VXM_DATA)", folder.display());
-    None
-}
-
-/// The rows of a folder's facts: the file's path and its facts.
-fn facts(folder: &str) -> Vec<(String, Value)> {
-    let Some(folder) = data().map(|data| data.join(folder)) else {
-        return Vec::new();
-    };
-    let text = std::fs::read_to_string(folder.join("facts.json")).unwrap();
-    let Ok(Value::Array(rows)) = serde_json::from_str(&text) else {
-        panic!("{}: facts.json is no list", folder.display());
-    };
-    let path = |row: &Value| {
-        folder
-            .join(row["file"].as_str().unwrap())
-            .display()
-            .to_string()
-    };
-    rows.into_iter().map(|row| (path(&row), row)).collect()
-}
 
 fn max_degree(graph: &Csr) -> usize {
     (0..graph.nrows())

@@ -1,0 +1,154 @@
+//! What must hold of every answer on every graph.
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::sync::LazyLock;
+use vxm::algorithms::priority::{hashes, largest_degree_first, ranks, smallest_degree_last};
+use vxm::algorithms::{Coloring, ColoringOptions, Formulation, Method, Mis, MisOptions, Order, Priority, color, mis};
+use vxm::backend::plan::Format;
+use vxm::certify;
+use vxm::prelude::*;
+
+static POOLS: LazyLock<Vec<ThreadPool>> =
+    LazyLock::new(|| [1, 2, 8].map(|n| ThreadPoolBuilder::new().num_threads(n).build().unwrap()).into());
+
+/// How much is tried.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Effort {
+    /// Everything, for 1, 2 and 8 threads, as rows and as tiles.
+    All,
+    /// Every algorithm once; those that are fast for all threads and formats.
+    Some,
+}
+
+/// Runs `f` as it is planned, and on 1, 2 and 8 threads for each format.
+fn everywhere(a: &Matrix, mut f: impl FnMut(&Matrix, &str) + Send) {
+    for format in [None, Some(Format::Csr), Some(Format::Tiles)] {
+        let a = a.clone().with_format(format);
+        for pool in &*POOLS {
+            let place = format!("{format:?}, {} threads", pool.current_num_threads());
+            pool.install(|| f(&a, &place));
+        }
+    }
+}
+
+/// Checks every independent set and every colouring of a graph.
+pub fn check(name: &str, a: &Matrix, seed: u64, effort: Effort) {
+    for &priority in Priority::ALL {
+        check_set(name, a, priority, seed, effort);
+    }
+    for &order in Order::ALL {
+        check_colorings(name, a, order, seed, effort);
+    }
+}
+
+/// A set by one priority, checked; equal to the greedy one of the same order, and for all threads, formats and formulations.
+pub fn check_set(name: &str, a: &Matrix, priority: Priority, seed: u64, effort: Effort) -> Mis {
+    let name = format!("{name}: {priority:?}, seed {seed}");
+    let options = MisOptions { priority, seed, formulation: Formulation::Decide };
+    let found = mis(a, &options).unwrap();
+    let (graph, n) = (a.to_graph().unwrap(), a.nrows());
+    let csr = graph.csr();
+    let mut member = vec![false; n];
+    found.set.indices().for_each(|v| member[v as usize] = true);
+    assert_eq!(certify::independent_set(csr.offsets(), csr.columns(), &member), Ok(()), "{name}");
+    assert_eq!(member, by_hand(&graph, priority, seed), "{name}: the sequential set");
+    let most = (0..n).map(|v| csr.degree(v)).max().unwrap_or(0);
+    assert!(found.set.nvals() * (most + 1) >= n, "{name}: a maximal set takes at least one of each neighbourhood");
+
+    let again = |a: &Matrix, formulation, place: &str| {
+        let other = mis(a, &MisOptions { formulation, ..options }).unwrap();
+        assert!(other.set == found.set, "{name}: {formulation:?}, {place}");
+        assert_eq!(other.set.digest(), found.set.digest());
+    };
+    // thousands of rounds where degrees are equal: once is enough
+    if effort == Effort::All || priority != Priority::SortedId {
+        everywhere(a, |a, place| Formulation::ALL.iter().for_each(|&formulation| again(a, formulation, place)));
+    }
+    found
+}
+
+/// The vertices, the first to be served first.
+fn descending(rank: &Vector<u32>) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..rank.len() as u32).collect();
+    let rank = rank.to_dense(0);
+    order.sort_unstable_by_key(|&v| core::cmp::Reverse(rank[v as usize]));
+    assert!(rank.iter().zip(1..).all(|(&r, _)| (r as usize) < rank.len()), "ranks are places");
+    assert!(order.windows(2).all(|w| rank[w[0] as usize] > rank[w[1] as usize]), "ranks are distinct");
+    order
+}
+
+/// The set that a priority means, one vertex after the other.
+fn by_hand(a: &Matrix, priority: Priority, seed: u64) -> Vec<bool> {
+    let csr = a.csr();
+    if priority != Priority::Resolve {
+        let order = descending(&ranks(a, priority, seed).unwrap());
+        return certify::greedy_set(csr.offsets(), csr.columns(), order);
+    }
+    // H3: candidates have the least degree among neighbours alive; of candidates next to each other the higher hash stays
+    let hash = hashes(a.nrows(), seed).unwrap().to_dense(0);
+    let (mut alive, mut member) = (vec![true; a.nrows()], vec![false; a.nrows()]);
+    while alive.contains(&true) {
+        let among = |kept: &[bool], v: usize, beats: &dyn Fn(usize) -> bool| {
+            kept[v] && csr.row(v).0.iter().all(|&u| !kept[u as usize] || beats(u as usize))
+        };
+        let pending: Vec<bool> =
+            (0..a.nrows()).map(|v| among(&alive, v, &|u| csr.degree(v) <= csr.degree(u))).collect();
+        let chosen: Vec<usize> = (0..a.nrows()).filter(|&v| among(&pending, v, &|u| hash[v] > hash[u])).collect();
+        for v in chosen {
+            member[v] = true;
+            alive[v] = false;
+            csr.row(v).0.iter().for_each(|&u| alive[u as usize] = false);
+        }
+    }
+    member
+}
+
+/// The colourings of one order by all methods, checked.
+pub fn check_colorings(name: &str, a: &Matrix, order: Order, seed: u64, effort: Effort) {
+    let graph = a.to_graph().unwrap();
+    let (offsets, columns) = (graph.csr().offsets(), graph.csr().columns());
+    let rank = match order {
+        Order::Random => ranks(&graph, Priority::Random, seed),
+        Order::LargestDegreeFirst => largest_degree_first(&graph, seed),
+        Order::SmallestDegreeLast => smallest_degree_last(&graph, seed),
+    };
+    let greedy = certify::greedy_coloring(offsets, columns, descending(&rank.unwrap()));
+    let mut by_sets = None;
+    for &method in Method::ALL {
+        let found = check_coloring(name, a, method, order, seed, effort);
+        let colors = found.colors.to_dense(0);
+        match method {
+            // a maximal set a colour, in the order's turn, is what first fit gives too
+            Method::Jp | Method::Mis => {
+                assert_eq!(colors, greedy, "{name}: {method:?} {order:?}: the greedy colouring")
+            }
+            Method::Is => by_sets = Some(colors),
+            Method::NeighborReduce => assert_eq!(Some(colors), by_sets, "{name}: {order:?}: Algorithms 2 and 7"),
+            Method::MinMax | Method::Hash => {}
+        }
+        if (method, order) == (Method::Jp, Order::SmallestDegreeLast) {
+            let (_, degeneracy) = certify::smallest_degree_last(offsets, columns);
+            assert!(found.count as usize <= degeneracy + 1, "{name}: {} colours", found.count);
+        }
+    }
+}
+
+/// A colouring, checked; equal for all threads and formats.
+pub fn check_coloring(name: &str, a: &Matrix, method: Method, order: Order, seed: u64, effort: Effort) -> Coloring {
+    let name = format!("{name}: {method:?} {order:?}, seed {seed}");
+    let options = ColoringOptions { method, order, seed };
+    let found = color(a, &options).unwrap();
+    let graph = a.to_graph().unwrap();
+    let colors = found.colors.to_dense(0);
+    let count = certify::coloring(graph.csr().offsets(), graph.csr().columns(), &colors);
+    assert_eq!(count, Ok(found.count), "{name}");
+    assert_eq!(colors.iter().copied().max().unwrap_or(0), found.count, "{name}: colours are 1 to count");
+    if effort == Effort::All || (method, order) == (Method::Jp, Order::LargestDegreeFirst) {
+        everywhere(a, |a, place| {
+            let other = color(a, &options).unwrap();
+            assert!(other.colors == found.colors && other.count == found.count, "{name}: {place}");
+            assert_eq!(other.colors.digest(), found.colors.digest());
+        });
+    }
+    found
+}

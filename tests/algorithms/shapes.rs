@@ -1,0 +1,142 @@
+//! Graphs whose answers are known from their shape.
+
+use super::check::{Effort, check, check_coloring, check_set};
+use vxm::algorithms::{ColoringOptions, Method, MisOptions, Order, Priority, color, mis};
+use vxm::formats::Csr;
+use vxm::prelude::*;
+
+fn graph(n: u32, edges: impl IntoIterator<Item = (u32, u32)>) -> Matrix {
+    Matrix::undirected(n as usize, &edges.into_iter().collect::<Vec<_>>()).unwrap()
+}
+
+fn complete(n: u32) -> Matrix {
+    graph(n, (0..n).flat_map(|i| (0..i).map(move |j| (i, j))))
+}
+
+fn path(n: u32) -> Matrix {
+    graph(n, (1..n).map(|i| (i - 1, i)))
+}
+
+/// The sizes of the sets by all priorities.
+fn sizes(name: &str, a: &Matrix) -> Vec<usize> {
+    Priority::ALL.iter().map(|&priority| check_set(name, a, priority, 3, Effort::All).set.nvals()).collect()
+}
+
+/// The colours of all methods and orders.
+fn counts(name: &str, a: &Matrix) -> Vec<u32> {
+    let pairs = Method::ALL.iter().flat_map(|&method| Order::ALL.iter().map(move |&order| (method, order)));
+    pairs.map(|(method, order)| check_coloring(name, a, method, order, 3, Effort::All).count).collect()
+}
+
+fn all<T: PartialEq>(found: &[T], one: T) -> bool {
+    found.iter().all(|x| *x == one)
+}
+
+#[test]
+fn graphs_without_edges() {
+    for n in [0, 1, 2, 63, 64, 65, 1000] {
+        let name = format!("{n} isolated vertices");
+        let a = graph(n, []);
+        assert!(all(&sizes(&name, &a), n as usize), "{name}");
+        assert!(all(&counts(&name, &a), n.min(1)), "{name}");
+        check(&name, &a, 0, Effort::All);
+    }
+}
+
+#[test]
+fn complete_graphs() {
+    // more colours than a word has bits, and than two have
+    for n in [2, 3, 16, 17, 65, 140] {
+        let a = complete(n);
+        let name = format!("the complete graph of {n}");
+        assert!(all(&sizes(&name, &a), 1), "{name}");
+        assert!(all(&counts(&name, &a), n), "{name}");
+    }
+    check("the complete graph of 70", &complete(70), 1, Effort::All);
+}
+
+#[test]
+fn stars() {
+    for leaves in [2, 40, 5000] {
+        let a = graph(leaves + 1, (1..=leaves).map(|leaf| (0, leaf)));
+        let name = format!("a star of {leaves}");
+        for &priority in Priority::ALL {
+            let found = check_set(&name, &a, priority, 3, Effort::All);
+            let center = priority == Priority::Random && found.set.contains(0);
+            assert_eq!(found.set.nvals(), if center { 1 } else { leaves as usize }, "{name}: {priority:?}");
+        }
+        check(&name, &a, 5, Effort::All);
+        for order in [Order::LargestDegreeFirst, Order::Random, Order::SmallestDegreeLast] {
+            assert_eq!(check_coloring(&name, &a, Method::Jp, order, 3, Effort::All).count, 2);
+        }
+    }
+}
+
+#[test]
+fn paths_cycles_and_bipartite_graphs() {
+    for n in [2, 3, 50, 301] {
+        check(&format!("a path of {n}"), &path(n), 2, Effort::All);
+    }
+    for n in [3, 4, 100, 301] {
+        let name = format!("a cycle of {n}");
+        let a = graph(n, (0..n).map(|i| (i, (i + 1) % n)));
+        check(&name, &a, 2, Effort::All);
+        assert!(sizes(&name, &a).iter().all(|&size| (n as usize).div_ceil(3) <= size && size <= n as usize / 2));
+        assert!(counts(&name, &a).iter().all(|&count| count >= 2 + n % 2));
+    }
+    let a = graph(73, (0..33).flat_map(|i| (33..73).map(move |j| (i, j))));
+    check("33 x 40, complete", &a, 2, Effort::All);
+    assert!(sizes("33 x 40, complete", &a).iter().all(|&size| size == 33 || size == 40));
+}
+
+#[test]
+fn disconnected_parts() {
+    // a triangle, a path, a star, a complete graph of 20, isolated vertices between them
+    let triangle = [(2, 4), (4, 6), (6, 2)];
+    let path = (10..30).map(|i| (i, i + 1));
+    let star = (41..60).map(|i| (40, i));
+    let clique = (70..90).flat_map(|i| (70..i).map(move |j| (i, j)));
+    let a = graph(100, triangle.into_iter().chain(path).chain(star).chain(clique));
+    for seed in 0..4 {
+        check("parts", &a, seed, Effort::All);
+    }
+    assert!(counts("parts", &a).iter().all(|&count| count >= 20));
+}
+
+/// A symmetric pattern with these self-loops too.
+fn with_loops(edges: &[(u32, u32)], loops: &[u32], n: usize) -> Matrix {
+    let mirrored = edges.iter().flat_map(|&(i, j)| [(i, j, ()), (j, i, ())]);
+    let triples = mirrored.chain(loops.iter().map(|&i| (i, i, ())));
+    Matrix::from_symmetric(Matrix::from_triples(n, n, triples).unwrap().csr().clone()).unwrap()
+}
+
+#[test]
+fn self_loops_are_no_neighbours() {
+    let only = with_loops(&[], &[0, 2, 3], 5);
+    assert!(all(&sizes("self-loops only", &only), 5));
+    assert!(all(&counts("self-loops only", &only), 1));
+    check("self-loops only", &only, 1, Effort::All);
+
+    let edges = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)];
+    let (looped, simple) = (with_loops(&edges, &[0, 1, 2, 3], 5), graph(5, edges));
+    check("self-loops too", &looped, 1, Effort::All);
+    for &priority in Priority::ALL {
+        let options = MisOptions { priority, ..MisOptions::default() };
+        assert_eq!(mis(&looped, &options).unwrap().set, mis(&simple, &options).unwrap().set);
+    }
+    // a symmetric matrix need not have been declared so
+    let undeclared = Matrix::from_triples(2, 2, [(0, 1, ()), (1, 0, ()), (0, 0, ())]).unwrap();
+    check("undeclared", &undeclared, 1, Effort::All);
+}
+
+#[test]
+fn what_is_no_undirected_graph_is_refused() {
+    let rectangular = Matrix::from_triples(2, 3, [(0, 1, ())]).unwrap();
+    let one_way = Matrix::from_triples(3, 3, [(0, 1, ())]).unwrap();
+    let empty = Matrix::from_csr(Csr::empty(0, 4).unwrap());
+    for (a, shape) in [(rectangular, "2 x 3"), (one_way, "3 x 3"), (empty, "0 x 4")] {
+        let told = format!("expected an undirected graph (a symmetric matrix), found a {shape} matrix that isn't");
+        assert_eq!(mis(&a, &MisOptions::default()).unwrap_err().to_string(), told);
+        assert_eq!(color(&a, &ColoringOptions::default()).unwrap_err().to_string(), told);
+    }
+}

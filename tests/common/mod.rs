@@ -1,0 +1,28 @@
+//! The graphs with known facts, for whichever tests use them: `VXM_DATA` names their folder.
+
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// The folder of the data, or `None` with a line that says so.
+pub fn data() -> Option<PathBuf> {
+    let folder = std::env::var_os("VXM_DATA")
+        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data")), PathBuf::from);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    println!("skipped: no folder {} (set VXM_DATA)", folder.display());
+    None
+}
+
+/// The rows of a folder's facts: the file's path and its facts.
+pub fn facts(folder: &str) -> Vec<(String, Value)> {
+    let Some(folder) = data().map(|data| data.join(folder)) else {
+        return Vec::new();
+    };
+    let text = std::fs::read_to_string(folder.join("facts.json")).unwrap();
+    let Ok(Value::Array(rows)) = serde_json::from_str(&text) else {
+        panic!("{}: facts.json is no list", folder.display());
+    };
+    let path = |row: &Value| folder.join(row["file"].as_str().unwrap()).display().to_string();
+    rows.into_iter().map(|row| (path(&row), row)).collect()
+}
