@@ -28,3 +28,8 @@ pub mod prelude;
 
 pub use error::{Error, Result};
 pub use vxm_semiring as semiring;
+
+/// The README's code runs as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

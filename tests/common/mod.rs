@@ -1,6 +1,7 @@
 //! The graphs with known facts, for whichever tests use them: `VXM_DATA` names their folder.
 
 use serde_json::Value;
+use std::io::Write;
 use std::path::PathBuf;
 
 /// The folder of the data, or `None` with a line that says so.
@@ -10,7 +11,8 @@ pub fn data() -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
-    println!("skipped: no folder {} (set VXM_DATA)", folder.display());
+    // past the capture of the test harness: a test that passes without running should say so
+    let _ = writeln!(std::io::stderr(), "skipped: no folder {} (set VXM_DATA)", folder.display());
     None
 }
 

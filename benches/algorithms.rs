@@ -1,0 +1,71 @@
+//! Whole algorithms beside the sequential greedy ones. `cargo bench --bench algorithms`.
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use std::hint::black_box;
+use vxm::algorithms::priority::{largest_degree_first, ranks};
+use vxm::algorithms::{ColoringOptions, Formulation, Method, MisOptions, Order, Priority, color, mis};
+use vxm::certify::{greedy_coloring, greedy_set};
+use vxm::io::generate;
+use vxm::prelude::*;
+
+const GRAPHS: [&str; 3] = ["rmat:18:8", "grid:512x512", "road:400"];
+
+/// The vertices by falling rank.
+fn descending(rank: &Vector<u32>) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..rank.len() as u32).collect();
+    let rank = rank.to_dense(0);
+    order.sort_unstable_by_key(|&v| std::cmp::Reverse(rank[v as usize]));
+    order
+}
+
+fn sets(c: &mut Criterion) {
+    let mut group = c.benchmark_group("mis");
+    group.sample_size(10);
+    for spec in GRAPHS {
+        let Ok(loaded) = generate(spec, &()) else { continue };
+        let a = Matrix::from_simple(loaded.graph);
+        group.throughput(Throughput::Elements(a.nnz()));
+        for &priority in Priority::ALL {
+            for &formulation in Formulation::ALL {
+                // resolve has one formulation; ties broken by number take thousands of rounds here
+                if priority == Priority::SortedId || (priority, formulation) == (Priority::Resolve, Formulation::Decide)
+                {
+                    continue;
+                }
+                let options = MisOptions { priority, formulation, seed: 0 };
+                let id = BenchmarkId::new(format!("{} {}", priority.name(), formulation.name()), spec);
+                group.bench_function(id, |b| b.iter(|| black_box(mis(&a, &options))));
+            }
+        }
+        let Ok(rank) = ranks(&a, Priority::Sorted, 0) else { continue };
+        let (order, csr) = (descending(&rank), a.csr());
+        group.bench_function(BenchmarkId::new("sequential greedy, its order given", spec), |b| {
+            b.iter(|| black_box(greedy_set(csr.offsets(), csr.columns(), order.iter().copied())))
+        });
+    }
+}
+
+fn colorings(c: &mut Criterion) {
+    let mut group = c.benchmark_group("color");
+    group.sample_size(10);
+    for spec in GRAPHS {
+        let Ok(loaded) = generate(spec, &()) else { continue };
+        let a = Matrix::from_simple(loaded.graph);
+        group.throughput(Throughput::Elements(a.nnz()));
+        let by_method = Method::ALL.iter().map(|&method| (method, Order::Random));
+        let by_order = Order::ALL.iter().map(|&order| (Method::Jp, order));
+        for (method, order) in by_method.chain(by_order.skip(1)) {
+            let id = BenchmarkId::new(format!("{} {}", method.name(), order.name()), spec);
+            let options = ColoringOptions { method, order, seed: 0 };
+            group.bench_function(id, |b| b.iter(|| black_box(color(&a, &options))));
+        }
+        let Ok(rank) = largest_degree_first(&a, 0) else { continue };
+        let (order, csr) = (descending(&rank), a.csr());
+        group.bench_function(BenchmarkId::new("sequential greedy, its order given", spec), |b| {
+            b.iter(|| black_box(greedy_coloring(csr.offsets(), csr.columns(), order.iter().copied())))
+        });
+    }
+}
+
+criterion_group!(benches, sets, colorings);
+criterion_main!(benches);
