@@ -1,5 +1,6 @@
 //! Vector-matrix products: planned when the terminal runs, pulled inside its loop or pushed before it.
 
+use super::elementwise::{Each, Pattern};
 use super::expr::{Env, Expr};
 use crate::backend::cpu::fold::{Rows, count_row, fold_row};
 use crate::backend::cpu::{gather, scatter};
@@ -259,7 +260,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Until<E::T, S::Out>> Product<
 
 /// The presence bits of a view of length `n`.
 fn presence<V: At>(n: usize, view: &V) -> Vec<u64> {
-    let held = gather::gather(n, &super::elementwise::Pattern { inner: ByRef(view) }).into_bitmap();
+    let held = gather::gather(n, &Each { inner: ByRef(view), step: Pattern }).into_bitmap();
     held.bits().map_or_else(|| full_words(n), <[u64]>::to_vec)
 }
 
