@@ -1,28 +1,8 @@
 //! Maximal independent set, as products: Luby's algorithm in TC-MIS' two (Algorithm 2) and in cuMIS' one (Algorithm 2).
 
-use super::priority::{Priority, hashes, ranks};
+use super::options::{Formulation, MisOptions, Priority};
+use super::priority::{hashes, ranks};
 use crate::prelude::*;
-
-/// How a round is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Formulation {
-    /// cuMIS: one max-first product, then each vertex decides. Serves every priority but `Resolve`.
-    #[default]
-    Decide,
-    /// TC-MIS: max-times for the neighbours' maxima, then the candidates next to each vertex are counted.
-    Count,
-}
-
-/// What to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct MisOptions {
-    /// Which vertices come first.
-    pub priority: Priority,
-    /// What the hash is seeded with.
-    pub seed: u64,
-    /// How a round is written; `Priority::Resolve` needs, and takes, `Count`.
-    pub formulation: Formulation,
-}
 
 /// A maximal independent set.
 #[derive(Debug, Clone, PartialEq)]

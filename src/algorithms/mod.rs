@@ -2,8 +2,9 @@
 
 pub mod coloring;
 pub mod mis;
+pub mod options;
 pub mod priority;
 
-pub use coloring::{Coloring, ColoringOptions, Method, Order, color};
-pub use mis::{Formulation, Mis, MisOptions, mis};
-pub use priority::Priority;
+pub use coloring::{Coloring, color};
+pub use mis::{Mis, mis};
+pub use options::{ColoringOptions, Formulation, Method, MisOptions, Order, Priority};

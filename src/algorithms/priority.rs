@@ -10,47 +10,8 @@
 //! - `Sorted`: by degree, the hash within a degree: a road network, where most degrees are equal, takes tens of rounds.
 //! - `SortedId`: by degree, then by vertex number, as cuMIS writes it: thousands of rounds where degrees are equal.
 
+use super::options::Priority;
 use crate::prelude::*;
-
-/// Which vertices come first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Priority {
-    /// H1: a hash.
-    Random,
-    /// H2: low degrees first, in classes.
-    Degree,
-    /// H3: low degrees first, conflicts resolved by the hash among those pending.
-    #[default]
-    Resolve,
-    /// cuMIS: low degrees first, then the hash.
-    Sorted,
-    /// cuMIS as written: low degrees first, then the vertex number.
-    SortedId,
-}
-
-impl Priority {
-    /// All priorities.
-    pub const ALL: [Self; 5] = [Self::Random, Self::Degree, Self::Resolve, Self::Sorted, Self::SortedId];
-
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Random => "random",
-            Self::Degree => "degree",
-            Self::Resolve => "resolve",
-            Self::Sorted => "sorted",
-            Self::SortedId => "sorted-id",
-        }
-    }
-}
-
-impl core::str::FromStr for Priority {
-    type Err = Error;
-    fn from_str(name: &str) -> Result<Self> {
-        let names = Self::ALL.map(Self::name);
-        Self::ALL.into_iter().find(|p| p.name() == name).ok_or_else(|| Error::unknown("priority", name, &names))
-    }
-}
 
 /// A bijection of `u32` for every seed: two rounds of multiply and xor-shift (the finaliser of MurmurHash3), keyed before each.
 #[op]
@@ -136,7 +97,7 @@ pub fn largest_degree_first(a: &Matrix, seed: u64) -> Result<Vector<u32>> {
 pub fn smallest_degree_last(a: &Matrix, seed: u64) -> Result<Vector<u32>> {
     let n = a.nrows();
     let (mut degree, mut left, mut round) = (a.degrees(), Set::all(n), Vector::full(n, 0u32));
-    let (mut k, mut rounds) = (0, 0);
+    let (nothing, mut k, mut rounds) = (Set::new(n), 0, 0);
     while left.nvals() > 0 {
         // k = least degree of those left
         k = degree.mask(&left).reduce(MIN)?.max(k);
@@ -146,8 +107,8 @@ pub fn smallest_degree_last(a: &Matrix, seed: u64) -> Result<Vector<u32>> {
             rounds += 1;
             // round<leaves> = rounds
             fill(rounds, n).mask(&leaves).assign_to(&mut round)?;
-            // left = left \ leaves
-            left = left.mask(!&leaves).eval()?;
+            // left<leaves> = nothing
+            nothing.mask(&leaves).assign_to(&mut left)?;
             // lost<left> = leaves plus.pair A
             let lost = leaves.vxm(a, PLUS_PAIR).mask(&left).eval()?;
             // degree -= lost

@@ -122,10 +122,9 @@ impl Slots {
     /// Where each slot starts, and the larger ends, in any order within a slot. Frees each list once it is placed.
     fn scatter(self, starts: Vec<AtomicU64>, edges: Vec<Vec<(u32, u32)>>) -> (Vec<u64>, Vec<u32>) {
         let total = starts.last().map_or(0, |end| end.load(Relaxed)) as usize;
-        let columns: Vec<AtomicU32> = (0..total)
-            .into_par_iter()
-            .map(|_| AtomicU32::new(0))
-            .collect();
+        // zeroed by the system as pages are first touched: by then lists are gone that took as much
+        let columns = vec![0; total].into_iter().map(AtomicU32::new);
+        let columns: Vec<AtomicU32> = columns.collect();
         edges.into_par_iter().for_each(|list| {
             for (slot, high) in list.into_iter().filter_map(|edge| self.of(edge)) {
                 let place = starts[slot + 1].fetch_add(1, Relaxed);

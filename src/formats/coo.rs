@@ -1,7 +1,7 @@
 //! Triples in any order: what matrices are built from.
 
 use super::blocks::prefix_sum;
-use super::{Csr, check_vertices, row_blocks, split_rows};
+use super::{Block, Csr, check_vertices, row_blocks, split_rows};
 use crate::error::{Error, Result};
 use rayon::prelude::*;
 use vxm_semiring::{BinaryOp, Element};
@@ -178,37 +178,17 @@ impl<T: Element> Coo<T> {
 
         let blocks = row_blocks(&starts, 4 * rayon::current_num_threads());
         let parts = split_rows(&mut entries, &starts, &blocks);
-        let merged: Vec<Result<Block<T>>> = blocks
+        let merged: Result<Vec<Block<T>>> = blocks
             .par_iter()
             .zip(parts)
-            .map(|(rows, part)| {
-                merge_rows(
-                    rows.start,
-                    &starts[rows.start..=rows.end],
-                    part,
-                    &duplicates,
-                )
-            })
+            .map(|(rows, part)| merge_rows(rows.start, &starts[rows.start..=rows.end], part, &duplicates))
+            .collect::<Vec<_>>()
+            .into_iter()
+            // in row order, so that the first refusal is the one reported
             .collect();
-
-        let mut offsets = Vec::with_capacity(self.nrows + 1);
-        offsets.push(0);
-        let (mut columns, mut values) = (Vec::new(), Vec::new());
-        for block in merged {
-            let (ends, block_columns, block_values) = block?;
-            let base = columns.len() as u64;
-            offsets.extend(ends.iter().map(|end| base + end));
-            columns.extend(block_columns);
-            values.extend(block_values);
-        }
-        Ok(Csr::from_parts(
-            self.nrows, self.ncols, offsets, columns, values,
-        ))
+        Ok(Csr::from_blocks(self.nrows, self.ncols, merged?))
     }
 }
-
-/// Where each row of a block ends, its columns and its values.
-type Block<T> = (Vec<u64>, Vec<u32>, Vec<T>);
 
 fn merge_rows<T: Element>(
     first: usize,

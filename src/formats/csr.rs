@@ -41,7 +41,25 @@ pub struct Csr<T = ()> {
 /// Every task of a transpose walks all rows; past this many the walking outweighs the work.
 pub(super) const MAX_COLUMN_TASKS: usize = 32;
 
+/// A run of rows: where each ends, its columns and its values.
+pub(crate) type Block<T> = (Vec<u64>, Vec<u32>, Vec<T>);
+
 impl<T: Element> Csr<T> {
+    /// The rows of all blocks, in order.
+    pub(crate) fn from_blocks(nrows: usize, ncols: usize, blocks: Vec<Block<T>>) -> Self {
+        let entries = blocks.iter().map(|(_, columns, _)| columns.len()).sum();
+        let mut offsets = Vec::with_capacity(nrows + 1);
+        let (mut columns, mut values) = (Vec::with_capacity(entries), Vec::with_capacity(entries));
+        offsets.push(0);
+        for (ends, block_columns, block_values) in blocks {
+            let base = columns.len() as u64;
+            offsets.extend(ends.iter().map(|end| base + end));
+            columns.extend(block_columns);
+            values.extend(block_values);
+        }
+        Self::from_parts(nrows, ncols, offsets, columns, values)
+    }
+
     /// A matrix of these arrays, after checking every invariant.
     ///
     /// # Errors

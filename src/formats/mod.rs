@@ -14,6 +14,7 @@ pub use bitmap::Bitmap;
 pub(crate) use blocks::{row_blocks, split_rows};
 pub use build::{Cleaned, Directions, undirected};
 pub use coo::{Combine, Coo, Duplicates, First, Last, Refuse};
+pub(crate) use csr::Block;
 pub use csr::Csr;
 pub use sparse::Sparse;
 pub use store::{Store, StoreView};

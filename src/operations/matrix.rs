@@ -3,14 +3,16 @@
 use crate::backend::cpu::fold::{SEGMENT, Tree};
 use crate::containers::{Matrix, Vector};
 use crate::error::{Error, Result};
-use crate::formats::Csr;
+use crate::formats::{Block, Csr};
 use rayon::prelude::*;
 use vxm_semiring::{BinaryOp, Element, IndexOp, Monoid, UnaryOp};
 
+/// Rows that a task builds.
+const ROWS: usize = 1024;
+
 /// Builds rows in parallel: `row(i, &mut columns, &mut values)` appends row `i`'s entries, ascending.
 fn build<T: Element>(nrows: usize, ncols: usize, row: impl Fn(usize, &mut Vec<u32>, &mut Vec<T>) + Sync) -> Csr<T> {
-    const ROWS: usize = 1024;
-    let blocks: Vec<(Vec<u64>, Vec<u32>, Vec<T>)> = (0..nrows.div_ceil(ROWS))
+    let blocks = (0..nrows.div_ceil(ROWS))
         .into_par_iter()
         .map(|block| {
             let (mut ends, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
@@ -21,17 +23,7 @@ fn build<T: Element>(nrows: usize, ncols: usize, row: impl Fn(usize, &mut Vec<u3
             (ends, columns, values)
         })
         .collect();
-    let entries = blocks.iter().map(|(_, columns, _)| columns.len()).sum();
-    let mut offsets = Vec::with_capacity(nrows + 1);
-    let (mut columns, mut values) = (Vec::with_capacity(entries), Vec::with_capacity(entries));
-    offsets.push(0);
-    for (ends, c, v) in blocks {
-        let base = columns.len() as u64;
-        offsets.extend(ends.iter().map(|end| base + end));
-        columns.extend_from_slice(&c);
-        values.extend_from_slice(&v);
-    }
-    Csr::from_parts(nrows, ncols, offsets, columns, values)
+    Csr::from_blocks(nrows, ncols, blocks)
 }
 
 impl<A: Element> Matrix<A> {
@@ -92,13 +84,17 @@ impl<A: Element> Matrix<A> {
         }
         let u = u.clone().with_format(crate::containers::VectorFormat::Bitmap);
         let ends = u.view();
-        let keep = |i: u32, j: u32, _: A| match (ends.get(i as usize), ends.get(j as usize)) {
-            (Some(x), Some(y)) => op.call(x, y),
-            _ => false,
-        };
-        let kept = Matrix::from_csr(filtered(csr, keep));
-        // of a symmetric matrix, the transpose is as cheap: the same entries seen from the other end
-        Ok(if self.is_symmetric() { kept.with_columns(filtered(csr, |i, j, a| keep(j, i, a))) } else { kept })
+        let holds = |x: Option<T>, y: Option<T>| matches!((x, y), (Some(x), Some(y)) if op.call(x, y));
+        if !self.is_symmetric() {
+            let keep = |i: u32, j: u32, _: A| holds(ends.get(i as usize), ends.get(j as usize));
+            return Ok(Matrix::from_csr(filtered(csr, keep)));
+        }
+        // of a symmetric matrix the transpose comes with it: the same entries, seen from the other end
+        let (kept, transposed) = split(csr, |i, j| {
+            let (x, y) = (ends.get(i as usize), ends.get(j as usize));
+            (holds(x, y), holds(y, x))
+        });
+        Ok(Matrix::from_csr(kept).with_columns(transposed))
     }
 
     /// Each row's entries folded to one element; rows without entries hold none.
@@ -216,6 +212,41 @@ fn filtered<A: Element>(csr: &Csr<A>, keep: impl Fn(u32, u32, A) -> bool + Sync)
             }
         }
     })
+}
+
+/// The entries that the first of `sides(row, column)` keeps, and those that the second does, in one pass over the matrix.
+fn split<A: Element>(csr: &Csr<A>, sides: impl Fn(u32, u32) -> (bool, bool) + Sync) -> (Csr<A>, Csr<A>) {
+    let (nrows, ncols) = (csr.nrows(), csr.ncols());
+    let blocks: Vec<[Block<A>; 2]> = (0..nrows.div_ceil(ROWS))
+        .into_par_iter()
+        .map(|block| {
+            let rows = block * ROWS..((block + 1) * ROWS).min(nrows);
+            let entries = (csr.offsets()[rows.end] - csr.offsets()[rows.start]) as usize;
+            // one place more than there are entries, for the last that isn't kept
+            let mut out = [(); 2].map(|()| (Vec::with_capacity(rows.len()), vec![0u32; entries + 1], vec![A::ZERO; entries + 1]));
+            let mut filled = [0, 0];
+            for i in rows {
+                let (js, weights) = csr.row(i);
+                for (&j, &a) in js.iter().zip(weights) {
+                    let kept = sides(i as u32, j);
+                    // written in any case and counted if kept: which side an edge goes to is not to be predicted
+                    for (side, kept) in [kept.0, kept.1].into_iter().enumerate() {
+                        out[side].1[filled[side]] = j;
+                        out[side].2[filled[side]] = a;
+                        filled[side] += usize::from(kept);
+                    }
+                }
+                out.iter_mut().zip(filled).for_each(|((ends, ..), filled)| ends.push(filled as u64));
+            }
+            out.iter_mut().zip(filled).for_each(|((_, columns, values), filled)| {
+                columns.truncate(filled);
+                values.truncate(filled);
+            });
+            out
+        })
+        .collect();
+    let (kept, other) = blocks.into_iter().map(|[a, b]| (a, b)).unzip();
+    (Csr::from_blocks(nrows, ncols, kept), Csr::from_blocks(nrows, ncols, other))
 }
 
 /// A row of entries folded: in order, or over the fixed tree where order matters.
