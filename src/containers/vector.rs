@@ -133,20 +133,14 @@ impl<T: Element> Vector<T> {
 
     /// The elements and their indices, ascending.
     pub fn iter(&self) -> impl Iterator<Item = (u32, T)> + '_ {
-        let (list, places): (&[u32], Option<(&[T], Option<&[u64]>)>) = match &self.store {
-            Store::Sparse(s) => (s.indices(), None),
-            Store::Bitmap(b) => (&[], Some((b.values(), b.bits()))),
+        let (list, values, bits) = match &self.store {
+            Store::Sparse(s) => (Some(s.indices()), s.values(), None),
+            Store::Bitmap(b) => (None, b.values(), b.bits()),
         };
-        let listed = list.iter().enumerate().map(|(k, &i)| match &self.store {
-            Store::Sparse(s) => (i, s.values()[k]),
-            Store::Bitmap(b) => (i, b.values()[k]),
-        });
-        let placed = places.into_iter().flat_map(|(values, bits)| {
-            let dense = if bits.is_none() { values.len() } else { 0 };
-            let held = bits.into_iter().flat_map(|bits| ones(bits, 0));
-            (0..dense).chain(held).map(move |i| (i as u32, values[i]))
-        });
-        listed.chain(placed)
+        let listed = list.into_iter().flatten().copied().zip(values.iter().copied());
+        let dense = if list.is_none() && bits.is_none() { values.len() } else { 0 };
+        let held = bits.into_iter().flat_map(|bits| ones(bits, 0));
+        listed.chain((0..dense).chain(held).map(|i| (i as u32, values[i])))
     }
 
     /// The indices of the elements, ascending.
