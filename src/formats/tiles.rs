@@ -24,13 +24,16 @@ pub struct Tiles<T = ()> {
     values: Vec<T>,
 }
 
+/// A tile-row's columns, bits and values.
+type TileRow<T> = (Vec<u32>, Vec<[u16; SIDE]>, Vec<T>);
+
 impl<T: Element> Tiles<T> {
     /// Gathers a CSR's entries into tiles, tile-rows in parallel. O(nnz log(tiles a tile-row)) time.
     pub fn from_csr(csr: &Csr<T>) -> Self {
         let (nrows, ncols) = (csr.nrows(), csr.ncols());
         let tile_rows = nrows.div_ceil(SIDE);
         let weighted = size_of::<T>() > 0;
-        let built: Vec<(Vec<u32>, Vec<[u16; SIDE]>, Vec<T>)> = (0..tile_rows)
+        let built: Vec<TileRow<T>> = (0..tile_rows)
             .into_par_iter()
             .map(|tile_row| {
                 let rows = tile_row * SIDE..nrows.min((tile_row + 1) * SIDE);

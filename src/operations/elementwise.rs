@@ -430,6 +430,7 @@ impl<E: Expr> Expr for Scatter<'_, E> {
     }
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
         fits("scatter", self.inner.len(env)?, self.indices.len(), self.at)?;
+        crate::formats::check_vertices("scatter", self.len)?;
         within("scatter", self.indices, self.len, self.at)?;
         let inner = self.inner.view(&env.for_operand())?;
         if self.indices.windows(2).all(|w| w[0] < w[1]) {

@@ -176,6 +176,8 @@ pub trait Verbs: Expr {
 
     /// Restricts the result to a mask: `&v` (where it holds an element), `!&v`, `v.values()`, `!v.values()`, or an expression.
     ///
+    /// Under a terminal it also says where to write; under another verb it only leaves elements out.
+    ///
     /// ```
     /// use vxm::prelude::*;
     ///
