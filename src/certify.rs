@@ -52,6 +52,24 @@ pub enum Violation {
     },
 }
 
+impl Violation {
+    /// The same with the names a file gives its vertices.
+    pub fn renumbered(self, number: impl Fn(usize) -> u64) -> Self {
+        let named = |vertex| number(vertex) as usize;
+        match self {
+            Self::Length { .. } => self,
+            Self::NotIndependent { vertex, neighbor } => {
+                Self::NotIndependent { vertex: named(vertex), neighbor: named(neighbor) }
+            }
+            Self::NotMaximal { vertex } => Self::NotMaximal { vertex: named(vertex) },
+            Self::Uncolored { vertex } => Self::Uncolored { vertex: named(vertex) },
+            Self::SameColor { vertex, neighbor, color } => {
+                Self::SameColor { vertex: named(vertex), neighbor: named(neighbor), color }
+            }
+        }
+    }
+}
+
 fn neighbors<'a>(offsets: &[u64], columns: &'a [u32], vertex: usize) -> &'a [u32] {
     &columns[offsets[vertex] as usize..offsets[vertex + 1] as usize]
 }
@@ -152,6 +170,8 @@ mod tests {
             check(&[0, 3, 4, 5]).unwrap_err().to_string(),
             "the neighbours 0 and 4 are both in the set"
         );
+        let named = check(&[0, 3, 4, 5]).map_err(|violation| violation.renumbered(|v| v as u64 + 100));
+        assert_eq!(named, Err(Violation::NotIndependent { vertex: 100, neighbor: 104 }));
         let short = independent_set(&OFFSETS, &COLUMNS, &[]);
         assert_eq!(
             short,

@@ -1,6 +1,7 @@
 //! A matrix as 16 x 16 tiles of bits: the format tensor cores count with.
 
 use super::csr::Csr;
+use core::ops::Range;
 use rayon::prelude::*;
 use vxm_semiring::Element;
 
@@ -26,8 +27,24 @@ pub struct Tiles<T = ()> {
 
 /// A tile-row's columns, bits and values.
 type TileRow<T> = (Vec<u32>, Vec<[u16; SIDE]>, Vec<T>);
+/// The tile columns that rows `rows` have entries in, ascending.
+fn tile_columns<T: Element>(csr: &Csr<T>, rows: Range<usize>) -> Vec<u32> {
+    let mut columns: Vec<u32> = rows.flat_map(|i| csr.row(i).0).map(|&c| c / SIDE as u32).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    columns
+}
 
 impl<T: Element> Tiles<T> {
+    /// The bytes a stored tile takes: its bits, its column and its values.
+    pub const TILE_BYTES: usize = size_of::<[u16; SIDE]>() + size_of::<u32>() + SIDE * SIDE * size_of::<T>();
+
+    /// How many tiles a matrix would take; none is made.
+    pub fn count(csr: &Csr<T>) -> usize {
+        let rows = |tile_row| tile_row * SIDE..csr.nrows().min((tile_row + 1) * SIDE);
+        (0..csr.nrows().div_ceil(SIDE)).into_par_iter().map(|t| tile_columns(csr, rows(t)).len()).sum()
+    }
+
     /// Gathers a CSR's entries into tiles, tile-rows in parallel. O(nnz log(tiles a tile-row)) time.
     pub fn from_csr(csr: &Csr<T>) -> Self {
         let (nrows, ncols) = (csr.nrows(), csr.ncols());
@@ -37,9 +54,7 @@ impl<T: Element> Tiles<T> {
             .into_par_iter()
             .map(|tile_row| {
                 let rows = tile_row * SIDE..nrows.min((tile_row + 1) * SIDE);
-                let mut columns: Vec<u32> = rows.clone().flat_map(|i| csr.row(i).0).map(|&c| c / SIDE as u32).collect();
-                columns.sort_unstable();
-                columns.dedup();
+                let columns = tile_columns(csr, rows.clone());
                 let mut bits = vec![[0u16; SIDE]; columns.len()];
                 let mut values = vec![T::ZERO; if weighted { columns.len() * SIDE * SIDE } else { 0 }];
                 for i in rows {

@@ -22,7 +22,7 @@ pub use generate::{SPECIFICATIONS, generate};
 pub use loaded::{Loaded, Numbering, Report};
 pub use progress::{Progress, Unit};
 pub use value::Value;
-pub use write::write_matrix_market;
+pub use write::{write_matrix_market, write_whole};
 
 use crate::error::{Error, Result};
 use crate::formats::Csr;

@@ -14,8 +14,7 @@ const ROWS: usize = 1 << 13;
 /// Writes an undirected graph as a symmetric pattern: its lower triangle column by column (as the
 /// SuiteSparse collection has it, and as it is read fastest), numbered from 1; gzipped where `path` ends in `.gz`.
 ///
-/// The file appears when it is whole: it is written under another name beside `path` and then renamed, so that an interrupted run
-/// leaves an older file as it was.
+/// The file appears when it is whole, as by [`write_whole`].
 ///
 /// # Errors
 /// [`Error::Io`]; [`Error::Shape`] where the matrix is not square.
@@ -27,15 +26,25 @@ pub fn write_matrix_market(path: impl AsRef<Path>, graph: &Csr) -> Result<()> {
         let columns = format!("{} columns", graph.ncols());
         return Err(Error::shape("write_matrix_market", rows, columns));
     }
+    write_whole(path, |file| write(file, path, graph))
+}
+
+/// Writes a file with `write`, so that it appears when it is whole: it is written under another name beside `path` and then
+/// renamed, so that an interrupted run leaves an older file as it was. A pipe or a device is written to, never replaced.
+///
+/// # Errors
+/// [`Error::Io`] naming `path`.
+pub fn write_whole(path: impl AsRef<Path>, write: impl FnOnce(File) -> io::Result<()>) -> Result<()> {
+    let path = path.as_ref();
     let failed = |source| Error::io(path.display())(source);
     // a pipe or a device is written to, never replaced
     if fs::metadata(path).is_ok_and(|about| !about.is_file()) {
         let file = File::options().write(true).open(path).map_err(failed)?;
-        return write(file, path, graph).map_err(failed);
+        return write(file).map_err(failed);
     }
     let unfinished = Unfinished::beside(path);
     File::create(&unfinished.0)
-        .and_then(|file| write(file, path, graph))
+        .and_then(write)
         .and_then(|()| fs::rename(&unfinished.0, path))
         .map_err(failed)
 }

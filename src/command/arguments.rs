@@ -1,0 +1,156 @@
+//! What the command takes.
+
+use clap::{Args, Parser, Subcommand};
+use core::str::FromStr;
+use std::path::PathBuf;
+use vxm::algorithms::{Formulation, Method, Order, Priority};
+use vxm::backend::plan::Format;
+use vxm::{Error, Result};
+
+/// Sparse linear algebra on graphs: masked vector-matrix products over semirings.
+///
+/// GRAPH is a file (Matrix Market, DIMACS .col, SNAP edge list; .gz too) or a generator: grid:ROWSxCOLUMNS, er:SCALE:EDGEFACTOR,
+/// rmat:SCALE:EDGEFACTOR, kron:SCALE:EDGEFACTOR, rgg:SCALE, road:SIDE, delaunay:SCALE, each with :SEED last if you like.
+///
+/// Exit status: 0, 1 if a certificate fails, 2 for whatever is wrong with the input. VXM_LOG=debug shows each product's plan.
+#[derive(Debug, Parser)]
+#[command(name = "vxm", version, max_term_width = 100)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub task: Task,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Task {
+    /// Finds a maximal independent set.
+    Mis {
+        /// Which vertices come first: random, degree, resolve, sorted or sorted-id.
+        #[arg(long, value_name = "P", default_value = Priority::default().name())]
+        priority: Priority,
+        /// How a round is written: decide (one product) or count (two); resolve is always count.
+        #[arg(long, value_name = "F")]
+        formulation: Option<Formulation>,
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Colours the vertices so that neighbours differ.
+    Color {
+        /// How to colour: is, mis, jp, min-max, hash or neighbor-reduce.
+        #[arg(long, value_name = "M", default_value = Method::default().name())]
+        method: Method,
+        /// In which order: random, largest-degree-first or smallest-degree-last.
+        #[arg(long, value_name = "O", default_value = Order::default().name())]
+        order: Order,
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Tells a graph's size, its degrees, and what it takes in memory.
+    Info {
+        /// A file, or a generator's specification.
+        graph: String,
+        /// Prints one JSON object.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        threads: Threads,
+    },
+    /// Writes a generated graph as a Matrix Market file.
+    Generate {
+        /// A generator's specification, such as rmat:20:8.
+        spec: String,
+        /// The file to write; gzipped if it ends in .gz.
+        #[arg(short, long, value_name = "FILE.mtx")]
+        out: PathBuf,
+        #[command(flatten)]
+        threads: Threads,
+    },
+}
+
+/// What every algorithm takes.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// A file, or a generator's specification.
+    pub graph: String,
+    /// What the hash that breaks ties is seeded with.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Where to run: auto, cpu, cuda or cuda:N.
+    #[arg(long, value_name = "D", default_value = "auto")]
+    pub device: Device,
+    /// How the graph is stored: auto, csr or tiles; the answer is the same.
+    #[arg(long, value_name = "F", default_value = "auto")]
+    pub format: Layout,
+    /// Writes the answer, in the file's own numbering: a vertex a line, or `vertex colour`.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Prints one JSON object.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub threads: Threads,
+}
+
+/// How many threads.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Threads {
+    /// How many threads, at most 1024; all cores if not given. The answer is the same.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+}
+
+/// Where to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Device {
+    /// On the CPU's threads.
+    Cpu,
+}
+
+impl Device {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+        }
+    }
+}
+
+impl FromStr for Device {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        let number = name.strip_prefix("cuda:").map(str::parse::<u32>);
+        match (name, number) {
+            ("auto" | "cpu", _) => Ok(Self::Cpu),
+            ("cuda", _) | (_, Some(Ok(_))) => Err(Error::invalid(format!("{name}: this build has no CUDA backend"))),
+            _ => Err(Error::unknown("device", name, &["auto", "cpu", "cuda", "cuda:N"])),
+        }
+    }
+}
+
+/// The format that is imposed on the plan, if any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout(pub Option<Format>);
+
+impl FromStr for Layout {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "auto" => Ok(Self(None)),
+            "csr" => Ok(Self(Some(Format::Csr))),
+            "tiles" => Ok(Self(Some(Format::Tiles))),
+            _ => Err(Error::unknown("format", name, &["auto", "csr", "tiles"])),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn clap_agrees() {
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,126 @@
+//! From arguments to an exit status.
+
+mod answer;
+mod arguments;
+mod bars;
+mod info;
+
+use arguments::{Arguments, Task, Threads};
+use bars::Bars;
+use clap::Parser;
+use clap::error::{ContextKind, ErrorKind};
+use core::fmt::Display;
+use std::error::Error as _;
+use std::io::{ErrorKind as Io, Write, stderr, stdout};
+use std::process::ExitCode;
+use tracing_subscriber::EnvFilter;
+use vxm::io::{Loaded, read};
+use vxm::{Error, Result};
+
+/// An answer is wrong.
+const WRONG: u8 = 1;
+/// The input is.
+const REFUSED: u8 = 2;
+
+/// Runs the command with the process' arguments.
+pub fn main() -> ExitCode {
+    let status = match Arguments::try_parse() {
+        Ok(arguments) => log().and_then(|()| run(arguments.task)),
+        Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+            print(&error.render().to_string()).map(|()| ExitCode::SUCCESS)
+        }
+        Err(error) => Err(Error::invalid(usage(&error))),
+    };
+    status.unwrap_or_else(|error| {
+        tell(error);
+        ExitCode::from(REFUSED)
+    })
+}
+
+fn run(task: Task) -> Result<ExitCode> {
+    let Threads { threads } = match &task {
+        Task::Mis { run, .. } | Task::Color { run, .. } => run.threads,
+        Task::Info { threads, .. } | Task::Generate { threads, .. } => *threads,
+    };
+    // no number given: rayon's own choice
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0).into()).build();
+    let pool = pool.map_err(|error| Error::invalid(format!("threads: {error}")))?;
+    pool.install(|| match task {
+        Task::Mis { priority, formulation, run } => answer::mis(priority, formulation, &run),
+        Task::Color { method, order, run } => answer::color(method, order, &run),
+        Task::Info { graph, json, .. } => info::info(&graph, json).map(|()| ExitCode::SUCCESS),
+        Task::Generate { spec, out, .. } => generate(&spec, &out).map(|()| ExitCode::SUCCESS),
+    })
+}
+
+fn generate(spec: &str, out: &std::path::Path) -> Result<()> {
+    let loaded = {
+        let bars = Bars::new();
+        vxm::io::generate(spec, &bars)?
+    };
+    note(&loaded);
+    vxm::io::write_matrix_market(out, &loaded.graph)?;
+    let (vertices, edges) = (loaded.graph.nrows(), loaded.graph.nnz() / 2);
+    print(&format!("{}: {vertices} vertices, {edges} edges\n", out.display()))
+}
+
+/// Reads or generates a graph, and says what cleaning it took.
+fn load(graph: &str) -> Result<Loaded> {
+    let loaded = {
+        let bars = Bars::new();
+        read(graph, &bars)?
+    };
+    note(&loaded);
+    Ok(loaded)
+}
+
+fn note(loaded: &Loaded) {
+    if !loaded.report.is_clean() {
+        tell(format!("{}: {}", loaded.name, loaded.report));
+    }
+}
+
+/// A line on standard error; what would break the line is escaped.
+fn tell(message: impl Display) {
+    let message = message.to_string();
+    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    // nobody is left to be told where standard error is closed
+    let _ = writeln!(stderr(), "vxm: {}", message.chars().map(escape).collect::<String>());
+}
+
+/// Prints to standard output; a reader that has left is no error.
+fn print(text: &str) -> Result<()> {
+    let mut out = stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != Io::BrokenPipe => Err(Error::io("standard output")(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Where `VXM_LOG` is set, shows on standard error what it asks for.
+fn log() -> Result<()> {
+    let Some(filter) = std::env::var_os("VXM_LOG") else { return Ok(()) };
+    let filter = filter.to_string_lossy();
+    let parsed = EnvFilter::try_new(&filter).map_err(|error| Error::invalid(format!("VXM_LOG={filter}: {error}")))?;
+    tracing_subscriber::fmt().with_env_filter(parsed).with_writer(stderr).without_time().init();
+    Ok(())
+}
+
+/// What is wrong with the arguments, in one line.
+fn usage(error: &clap::Error) -> String {
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return "expected a command: mis, color, info or generate (vxm --help tells more)".to_owned();
+    }
+    // a name that this crate refused: it says which there are
+    if let Some(refused) = error.source().and_then(|source| source.downcast_ref::<Error>()) {
+        return refused.to_string();
+    }
+    let told = error.render().to_string();
+    let first: Vec<&str> = told.lines().take_while(|line| !line.trim().is_empty()).map(str::trim).collect();
+    let line = first.join(" ");
+    let line = line.strip_prefix("error: ").unwrap_or(&line);
+    match error.get(ContextKind::SuggestedArg).or(error.get(ContextKind::SuggestedSubcommand)) {
+        Some(similar) => format!("{line}: expected {similar}?"),
+        None => line.to_owned(),
+    }
+}

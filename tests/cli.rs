@@ -1,0 +1,300 @@
+//! The command, run as a process: what it prints, refuses and writes.
+
+use serde_json::{Value, json as value};
+use std::collections::HashMap;
+use std::fs;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn vxm(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_vxm")).current_dir(folder).args(arguments).env_remove("VXM_LOG").output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+/// Runs what must succeed, and gives its JSON object.
+fn json(folder: &Path, arguments: &[&str]) -> Value {
+    let out = vxm(folder, &[arguments, &["--json"]].concat());
+    assert_eq!(out.status.code(), Some(0), "{arguments:?}: {}", text(&out.stderr));
+    let told = text(&out.stdout);
+    assert_eq!(told.lines().count(), 1, "{told}");
+    serde_json::from_str(told).unwrap()
+}
+
+/// Runs what must be refused, and gives its line.
+fn refused(folder: &Path, arguments: &[&str]) -> String {
+    let out = vxm(folder, arguments);
+    let told = text(&out.stderr);
+    assert_eq!(out.status.code(), Some(2), "{arguments:?}: {told}");
+    assert!(told.starts_with("vxm: ") && told.ends_with('\n') && told.lines().count() == 1, "{arguments:?}: {told}");
+    assert!(out.stdout.is_empty(), "{arguments:?}");
+    told["vxm: ".len()..told.len() - 1].to_owned()
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut zipped = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    zipped.write_all(bytes).unwrap();
+    zipped.finish().unwrap()
+}
+
+const HEADER: &str = "%%MatrixMarket matrix coordinate pattern symmetric\n";
+
+#[test]
+fn bad_files_are_refused_in_a_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let entries: String = (1..9000).map(|v| format!("{} {v}\n", v + 1)).collect();
+    let long = gzip(format!("{HEADER}9000 9000 8999\n{entries}").as_bytes());
+    fs::create_dir(folder.join("folder.mtx")).unwrap();
+    let with_header = |rest: &str| format!("{HEADER}{rest}").into_bytes();
+    // the file, its bytes, and the beginning of what is told
+    for (file, bytes, told) in [
+        ("empty.mtx", vec![], "empty.mtx:1:1: expected a graph"),
+        ("header.mtx", b"%%MatrixMarkt matrix\n1 1 0\n".to_vec(), "header.mtx:1:1: expected `%%MatrixMarket`"),
+        ("few.mtx", with_header("3 3 2\n2 1\n"), "few.mtx:2:5: expected 2 entries (as stated here), found 1"),
+        ("many.mtx", with_header("3 3 1\n2 1\n3 1\n"), "many.mtx:2:5: expected 1 entry (as stated here), found 2"),
+        ("vast.mtx", with_header("3 3 99999999999\n2 1\n"), "vast.mtx:2:5: expected 99999999999 entries"),
+        ("zero.mtx", with_header("3 3 1\n0 1\n"), "zero.mtx:3:1: expected a row from 1 to 3, found `0`"),
+        ("above.mtx", with_header("3 3 1\n2 4\n"), "above.mtx:3:3: expected a column from 1 to 3, found `4`"),
+        ("word.mtx", with_header("3 3 1\n2 one\n"), "word.mtx:3:3: expected a column from 1 to 3, found `one`"),
+        ("cut.mtx.gz", long[..long.len() / 2].to_vec(), "cut.mtx.gz:"),
+        (
+            "wide.mtx",
+            with_header("4294967296 4294967296 1\n2 1\n"),
+            "wide.mtx:2:1: expected at most 4294967295 vertices",
+        ),
+        ("latin.mtx", [HEADER.as_bytes(), b"3 3 1\n2 \xe9\n"].concat(), "latin.mtx:3:3: expected a column"),
+        ("binary", b"\x7fELF\x02\x01\xff\xfe".to_vec(), "binary:1:1: expected a vertex number"),
+        ("none.col", b"p edge 2 1\ne 1 3\n".to_vec(), "none.col:2:5: expected a vertex from 1 to 2, found `3`"),
+        ("list.txt", b"1 2\n3\n".to_vec(), "list.txt:2:2: expected a vertex number"),
+    ] {
+        fs::write(folder.join(file), bytes).unwrap();
+        for command in ["mis", "color", "info"] {
+            let line = refused(folder, &[command, file]);
+            assert!(line.starts_with(told), "{line}");
+        }
+        assert!(refused(folder, &["mis", file, "--json", "--out", "out"]).starts_with(told));
+        assert!(!folder.join("out").exists());
+    }
+    assert!(refused(folder, &["mis", "cut.mtx.gz"]).ends_with("expected the rest of the gzip stream, found its end"));
+    assert_eq!(refused(folder, &["mis", "folder.mtx"]), "folder.mtx: is a directory");
+    assert!(refused(folder, &["mis", "nothing.mtx"]).starts_with("nothing.mtx: "));
+    assert!(refused(folder, &["mis", "two\nlines"]).starts_with("two\\nlines: "));
+}
+
+#[test]
+fn bad_arguments_are_refused_in_a_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for (arguments, told) in [
+        (&[][..], "expected a command: mis, color, info or generate"),
+        (&["mis"], "the following required arguments were not provided: <GRAPH>"),
+        (&["mist", "grid:2x2"], "unrecognized subcommand 'mist'"),
+        (&["mis", "grid:2x2", "more"], "unexpected argument 'more' found"),
+        (&["mis", "grid:2x2", "--prio", "random"], "unexpected argument '--prio' found: expected --priority?"),
+        (
+            &["mis", "grid:2x2", "--priority", "luck"],
+            "unknown priority `luck`: expected random, degree, resolve, sorted, sorted-id",
+        ),
+        (&["mis", "grid:2x2", "--formulation", "three"], "unknown formulation `three`: expected decide, count"),
+        (&["mis", "grid:2x2", "--formulation", "decide"], "priority `resolve` breaks ties"),
+        (
+            &["color", "grid:2x2", "--method", "jpp"],
+            "unknown method `jpp`: expected is, mis, jp, min-max, hash, neighbor-reduce",
+        ),
+        (
+            &["color", "grid:2x2", "--order", "up"],
+            "unknown order `up`: expected random, largest-degree-first, smallest-degree-last",
+        ),
+        (&["mis", "grid:2x2", "--device", "cuda"], "cuda: this build has no CUDA backend"),
+        (&["mis", "grid:2x2", "--device", "cuda:3"], "cuda:3: this build has no CUDA backend"),
+        (&["mis", "grid:2x2", "--device", "tpu"], "unknown device `tpu`: expected auto, cpu, cuda, cuda:N"),
+        (&["mis", "grid:2x2", "--format", "coo"], "unknown format `coo`: expected auto, csr, tiles"),
+        (&["mis", "grid:2x2", "--threads", "0"], "invalid value '0' for '--threads <N>'"),
+        (&["mis", "grid:2x2", "--threads", "99999"], "invalid value '99999' for '--threads <N>'"),
+        (&["mis", "grid:2x2", "--seed", "-1"], "unexpected argument '-1' found"),
+        (&["mis", "grid:2x2", "--seed", "x"], "invalid value 'x' for '--seed <N>'"),
+        (&["mis", "gird:2x2"], "gird:2x2: expected a file or one of grid:ROWSxCOLUMNS"),
+        (&["mis", "rmat:40:8"], "rmat:40:8: expected at most 4294967295 vertices"),
+        (&["info", "rgg:x"], "rgg:x: expected a scale from 0 to 31, found `x`"),
+        (&["generate", "grid:2x2"], "the following required arguments were not provided: --out <FILE.mtx>"),
+        (&["generate", "file.mtx", "-o", "x.mtx"], "file.mtx: expected a file or one of grid:"),
+        (&["generate", "grid:2x2", "-o", "none/x.mtx"], "none/x.mtx: "),
+        (&["mis", "grid:2x2", "--out", "none/set"], "none/set: "),
+        (&["mis", "grid:2x2", "--out", "."], ".: "),
+    ] {
+        let line = refused(folder, arguments);
+        assert!(line.starts_with(told), "{arguments:?}: {line}");
+    }
+    assert_eq!(fs::read_dir(folder).unwrap().count(), 0, "nothing is left behind");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vxm"));
+    let out = command.args(["mis", "grid:2x2"]).env("VXM_LOG", "a=b=c").output().unwrap();
+    assert_eq!(out.status.code(), Some(2));
+    assert!(text(&out.stderr).starts_with("vxm: VXM_LOG=a=b=c: "));
+    for asked in ["--help", "--version"] {
+        let out = vxm(folder, &[asked]);
+        assert!(out.status.success() && out.stderr.is_empty() && !out.stdout.is_empty());
+    }
+}
+
+#[test]
+fn json_tells_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let mis = json(folder.path(), &["mis", "grid:30x40", "--priority", "sorted", "--seed", "7"]);
+    for (name, expected) in [
+        ("graph", value!("grid:30x40")),
+        ("vertices", value!(1200)),
+        ("edges", value!(29 * 40 + 30 * 39)),
+        ("algorithm", value!("mis")),
+        ("device", value!("cpu")),
+        ("priority", value!("sorted")),
+        ("formulation", value!("decide")),
+        ("seed", value!(7)),
+        ("valid", value!(true)),
+    ] {
+        assert_eq!(mis[name], expected, "{name}");
+    }
+    let digest = mis["digest"].as_str().unwrap();
+    assert!(digest.len() == 16 && digest.bytes().all(|b| b.is_ascii_hexdigit()), "{digest}");
+    assert!(mis["seconds"].as_f64().unwrap() > 0.0);
+    assert!((1..=30).contains(&mis["rounds"].as_u64().unwrap()));
+    assert!((300..=600).contains(&mis["size"].as_u64().unwrap()));
+    let color = json(folder.path(), &["color", "grid:30x40", "--order", "smallest-degree-last"]);
+    assert_eq!((&color["method"], &color["order"]), (&value!("jp"), &value!("smallest-degree-last")));
+    assert!((2..=5).contains(&color["colors"].as_u64().unwrap()));
+    let info = json(folder.path(), &["info", "grid:30x40"]);
+    assert_eq!((&info["vertices"], &info["isolated"]), (&value!(1200), &value!(0)));
+    assert_eq!((&info["degree"]["min"], &info["degree"]["max"]), (&value!(2), &value!(4)));
+    assert_eq!(info["degrees"], value!([0, 0, 4 + 2 * (28 + 38), 28 * 38]));
+    assert!(info["tile_fill"].as_f64().unwrap() > 1.0 && info["bytes"].as_u64() > Some(4 * 2 * 2330));
+}
+
+#[test]
+fn people_are_told_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    for (arguments, told) in [
+        (&["mis", "grid:4x4"][..], "independent set of "),
+        (&["color", "grid:4x4", "--method", "mis"], " colours, valid"),
+        (&["info", "grid:0x0"], "grid:0x0: 0 vertices, 0 edges"),
+        (&["mis", "grid:0x0"], "independent set of 0 vertices (0.00 %), valid"),
+    ] {
+        let out = vxm(folder.path(), arguments);
+        assert!(out.status.success() && text(&out.stdout).contains(told), "{}", text(&out.stdout));
+        assert!(out.stderr.is_empty());
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vxm"));
+    let out = command.args(["mis", "grid:4x4"]).env("VXM_LOG", "debug").output().unwrap();
+    assert!(text(&out.stderr).contains("why="), "plans are shown: {}", text(&out.stderr));
+}
+
+#[test]
+fn answers_are_equal_for_threads_and_formats() {
+    let folder = tempfile::tempdir().unwrap();
+    for graph in ["rmat:11:8", "grid:37x41", "road:40"] {
+        for algorithm in [
+            &["mis"][..],
+            &["mis", "--priority", "sorted"],
+            &["mis", "--priority", "sorted", "--formulation", "count"],
+            &["color"],
+            &["color", "--method", "hash"],
+        ] {
+            let mut digests = HashMap::<String, Vec<String>>::new();
+            for threads in ["1", "2"] {
+                for format in ["auto", "csr", "tiles"] {
+                    let more = [graph, "--threads", threads, "--format", format];
+                    let told = json(folder.path(), &[algorithm, &more].concat());
+                    assert_eq!(told["valid"], true);
+                    assert_eq!(told["threads"].to_string(), threads);
+                    digests.entry(told["digest"].to_string()).or_default().push(format!("{threads} {format}"));
+                }
+            }
+            assert_eq!(digests.len(), 1, "{graph} {algorithm:?}: {digests:?}");
+        }
+    }
+    let digest = |more: &[&str]| json(folder.path(), &[&["mis", "rmat:11:8"], more].concat())["digest"].to_string();
+    let sorted = ["--priority", "sorted"];
+    assert_eq!(digest(&sorted), digest(&[&sorted[..], &["--formulation", "count"]].concat()));
+    assert_ne!(digest(&[]), digest(&["--seed", "1"]), "the seed matters");
+}
+
+/// Lines of numbers.
+fn numbers(file: &Path) -> Vec<Vec<u64>> {
+    let text = fs::read_to_string(file).unwrap();
+    text.lines().map(|line| line.split(' ').map(|word| word.parse().unwrap()).collect()).collect()
+}
+
+#[test]
+fn answers_are_written_in_the_files_own_numbering() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // a path of four, thrice: from 1, by far ids, from 1
+    fs::write(folder.join("path.mtx"), format!("{HEADER}4 4 3\n2 1\n3 2\n4 3\n")).unwrap();
+    fs::write(folder.join("path.txt"), "# ids\n70 5000000000\n5000000000 12\n12 900\n").unwrap();
+    fs::write(folder.join("path.col"), "c path\np edge 4 3\ne 1 2\ne 2 3\ne 3 4\n").unwrap();
+    for (file, path) in
+        [("path.mtx", [1, 2, 3, 4]), ("path.txt", [70, 5_000_000_000, 12, 900]), ("path.col", [1, 2, 3, 4])]
+    {
+        let told = json(folder, &["mis", file, "--out", "set"]);
+        assert_eq!((&told["graph"], &told["edges"], &told["valid"]), (&value!("path"), &value!(3), &value!(true)));
+        let set: Vec<u64> = numbers(&folder.join("set")).concat();
+        assert_eq!(told["size"], set.len());
+        assert!(set.len() == 2 && set.iter().all(|v| path.contains(v)), "{file}: {set:?}");
+        assert!(path.windows(2).all(|edge| !edge.iter().all(|v| set.contains(v))), "{file}: {set:?}");
+        assert!(set.is_sorted());
+
+        let told = json(folder, &["color", file, "--out", "colors"]);
+        let colors: HashMap<u64, u64> = numbers(&folder.join("colors")).into_iter().map(|l| (l[0], l[1])).collect();
+        assert_eq!(colors.len(), 4);
+        assert!(path.windows(2).all(|edge| colors[&edge[0]] != colors[&edge[1]]), "{file}: {colors:?}");
+        assert_eq!(told["colors"], colors.values().copied().max().unwrap());
+    }
+    // an answer replaces the file that is there, and leaves nothing beside it
+    assert_eq!(fs::read_dir(folder).unwrap().count(), 5);
+}
+
+#[test]
+fn cleaning_is_said_on_standard_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let general = HEADER.replace("symmetric", "general");
+    fs::write(folder.join("d.mtx"), format!("{general}4 4 6\n1 1\n2 1\n2 1\n1 2\n2 3\n3 4\n")).unwrap();
+    let out = vxm(folder, &["mis", "d.mtx", "--json"]);
+    assert_eq!(
+        text(&out.stderr),
+        "vxm: d: dropped 1 self-loop; dropped 1 duplicate; made symmetric: 2 edges stood in one direction only\n"
+    );
+    let told: Value = serde_json::from_str(text(&out.stdout)).unwrap();
+    assert_eq!((&told["vertices"], &told["edges"]), (&value!(4), &value!(3)));
+    // self-loops only
+    fs::write(folder.join("l.mtx"), format!("{HEADER}3 3 2\n1 1\n3 3\n")).unwrap();
+    assert_eq!(json(folder, &["mis", "l.mtx"])["size"], 3);
+    assert_eq!(json(folder, &["color", "l.mtx"])["colors"], 1);
+}
+
+#[test]
+fn generated_graphs_are_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for file in ["g.mtx", "g.mtx.gz"] {
+        let out = vxm(folder, &["generate", "rmat:9:4", "-o", file]);
+        assert!(out.status.success(), "{}", text(&out.stderr));
+        let digest = |graph| json(folder, &["mis", graph])["digest"].clone();
+        assert_eq!(digest(file), digest("rmat:9:4"));
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vxm"));
+    let command = command.current_dir(folder.path()).args(["info", "rmat:12:8"]).stderr(Stdio::piped());
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let mut told = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+    assert!(child.wait().unwrap().success(), "{told}");
+    assert!(!told.contains("panic"), "{told}");
+}
