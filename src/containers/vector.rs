@@ -3,7 +3,7 @@
 use crate::backend::plan;
 use crate::error::{Error, Result};
 use crate::formats::bitmap::{Bitmap, ones};
-use crate::formats::{Sparse, Store, StoreView};
+use crate::formats::{MAX_VERTICES, Sparse, Store, StoreView, check_vertices};
 use vxm_semiring::Element;
 
 /// A vector of `len` places, each of which holds an element or nothing.
@@ -49,7 +49,12 @@ pub enum VectorFormat {
 
 impl<T: Element> Vector<T> {
     /// A vector of `len` places, none of which holds an element.
+    ///
+    /// # Panics
+    /// There are more places than [`MAX_VERTICES`](crate::formats::MAX_VERTICES).
+    #[track_caller]
     pub fn new(len: usize) -> Self {
+        assert!(len <= MAX_VERTICES, "a vector of {len} places: expected at most {MAX_VERTICES}");
         Self { store: Store::Sparse(Sparse::new(len, Vec::new(), Vec::new())) }
     }
 
@@ -66,8 +71,9 @@ impl<T: Element> Vector<T> {
     /// A vector that holds `value` at each index, from pairs in any order.
     ///
     /// # Errors
-    /// An index is `len` or more, or stands twice.
+    /// An index is `len` or more, or stands twice; there are too many places to number.
     pub fn from_pairs(len: usize, pairs: impl IntoIterator<Item = (u32, T)>) -> Result<Self> {
+        check_vertices("Vector", len)?;
         let mut pairs: Vec<(u32, T)> = pairs.into_iter().collect();
         pairs.sort_by_key(|&(i, _)| i);
         if let Some(&(i, _)) = pairs.last()
@@ -127,20 +133,14 @@ impl<T: Element> Vector<T> {
 
     /// The elements and their indices, ascending.
     pub fn iter(&self) -> impl Iterator<Item = (u32, T)> + '_ {
-        let (list, places): (&[u32], Option<(&[T], Option<&[u64]>)>) = match &self.store {
-            Store::Sparse(s) => (s.indices(), None),
-            Store::Bitmap(b) => (&[], Some((b.values(), b.bits()))),
+        let (list, values, bits) = match &self.store {
+            Store::Sparse(s) => (Some(s.indices()), s.values(), None),
+            Store::Bitmap(b) => (None, b.values(), b.bits()),
         };
-        let listed = list.iter().enumerate().map(|(k, &i)| match &self.store {
-            Store::Sparse(s) => (i, s.values()[k]),
-            Store::Bitmap(b) => (i, b.values()[k]),
-        });
-        let placed = places.into_iter().flat_map(|(values, bits)| {
-            let dense = if bits.is_none() { values.len() } else { 0 };
-            let held = bits.into_iter().flat_map(|bits| ones(bits, 0));
-            (0..dense).chain(held).map(move |i| (i as u32, values[i]))
-        });
-        listed.chain(placed)
+        let listed = list.into_iter().flatten().copied().zip(values.iter().copied());
+        let dense = if list.is_none() && bits.is_none() { values.len() } else { 0 };
+        let held = bits.into_iter().flat_map(|bits| ones(bits, 0));
+        listed.chain((0..dense).chain(held).map(|i| (i as u32, values[i])))
     }
 
     /// The indices of the elements, ascending.

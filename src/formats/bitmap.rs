@@ -40,7 +40,7 @@ pub(crate) fn ones(words: &[u64], first: usize) -> impl Iterator<Item = usize> +
 /// Sets the low `len` bits of a fresh word vector.
 pub(crate) fn full_words(len: usize) -> Vec<u64> {
     let mut bits = vec![u64::MAX; words(len)];
-    if len % 64 != 0
+    if !len.is_multiple_of(64)
         && let Some(last) = bits.last_mut()
     {
         *last = (1u64 << (len % 64)) - 1;

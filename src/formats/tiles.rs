@@ -25,6 +25,8 @@ pub struct Tiles<T = ()> {
     values: Vec<T>,
 }
 
+/// A tile-row's columns, bits and values.
+type TileRow<T> = (Vec<u32>, Vec<[u16; SIDE]>, Vec<T>);
 /// The tile columns that rows `rows` have entries in, ascending.
 fn tile_columns<T: Element>(csr: &Csr<T>, rows: Range<usize>) -> Vec<u32> {
     let mut columns: Vec<u32> = rows.flat_map(|i| csr.row(i).0).map(|&c| c / SIDE as u32).collect();
@@ -48,7 +50,7 @@ impl<T: Element> Tiles<T> {
         let (nrows, ncols) = (csr.nrows(), csr.ncols());
         let tile_rows = nrows.div_ceil(SIDE);
         let weighted = size_of::<T>() > 0;
-        let built: Vec<(Vec<u32>, Vec<[u16; SIDE]>, Vec<T>)> = (0..tile_rows)
+        let built: Vec<TileRow<T>> = (0..tile_rows)
             .into_par_iter()
             .map(|tile_row| {
                 let rows = tile_row * SIDE..nrows.min((tile_row + 1) * SIDE);

@@ -7,17 +7,29 @@ use std::borrow::Cow;
 use std::panic::Location;
 use vxm_semiring::{BinaryOp, Element, TernaryOp, UnaryOp};
 
-/// `f` of every element.
-#[derive(Debug, Clone, Copy)]
-pub struct Map<E, F> {
-    pub(crate) inner: E,
-    pub(crate) op: F,
+/// What happens to each element on its own, present or absent.
+pub trait Step<T: Element>: Copy + Sync {
+    /// The result's type.
+    type Out: Element;
+    /// Whether an absent element may become present: then the result is full.
+    const FILLS: bool = false;
+    /// Whether a present element may become absent.
+    const DROPS: bool = false;
+    /// The element at `i`, given what the inner expression holds there.
+    fn step(self, i: usize, x: Option<T>) -> Option<Self::Out>;
 }
 
-impl<E: Expr, F: UnaryOp<E::T>> Expr for Map<E, F> {
-    type T = F::Out;
+/// A step at each element: map, select, fill, pattern.
+#[derive(Debug, Clone, Copy)]
+pub struct Each<E, K> {
+    pub(crate) inner: E,
+    pub(crate) step: K,
+}
+
+impl<E: Expr, K: Step<E::T>> Expr for Each<E, K> {
+    type T = K::Out;
     type View<'s>
-        = Map<E::View<'s>, F>
+        = Each<E::View<'s>, K>
     where
         Self: 's;
     const HEAVY: bool = E::HEAVY;
@@ -25,79 +37,109 @@ impl<E: Expr, F: UnaryOp<E::T>> Expr for Map<E, F> {
         self.inner.len(env)
     }
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
-        Ok(Map { inner: self.inner.view(env)?, op: self.op })
+        Ok(Each { inner: self.inner.view(env)?, step: self.step })
     }
 }
 
-impl<V: At, F: UnaryOp<V::T>> At for Map<V, F> {
-    type T = F::Out;
+impl<V: At, K: Step<V::T>> At for Each<V, K> {
+    type T = K::Out;
     #[inline(always)]
-    fn at(&self, i: usize) -> Option<F::Out> {
-        self.inner.at(i).map(|x| self.op.call(x))
+    fn at(&self, i: usize) -> Option<K::Out> {
+        self.step.step(i, self.inner.at(i))
     }
     #[inline(always)]
-    fn value(&self, i: usize) -> F::Out {
-        self.op.call(self.inner.value(i))
+    fn value(&self, i: usize) -> K::Out {
+        let x = if K::FILLS { self.inner.at(i) } else { Some(self.inner.value(i)) };
+        self.step.step(i, x).unwrap_or(K::Out::ZERO)
     }
     #[inline(always)]
-    fn drawn(&self, k: usize, i: usize) -> Option<F::Out> {
-        self.inner.drawn(k, i).map(|x| self.op.call(x))
+    fn drawn(&self, k: usize, i: usize) -> Option<K::Out> {
+        // what fills has no list of its own to draw from
+        if K::FILLS { self.at(i) } else { self.step.step(i, self.inner.drawn(k, i)) }
     }
     fn is_full(&self) -> bool {
-        self.inner.is_full()
+        K::FILLS || (!K::DROPS && self.inner.is_full())
     }
     fn support(&self) -> Support<'_> {
-        self.inner.support()
+        if K::FILLS { Support::All } else { self.inner.support() }
     }
     fn work(&self) -> Option<&[u64]> {
         self.inner.work()
+    }
+}
+
+/// `f` of every element.
+#[derive(Debug, Clone, Copy)]
+pub struct Map<F>(pub(crate) F);
+
+impl<T: Element, F: UnaryOp<T>> Step<T> for Map<F> {
+    type Out = F::Out;
+    #[inline(always)]
+    fn step(self, _: usize, x: Option<T>) -> Option<F::Out> {
+        x.map(|x| self.0.call(x))
     }
 }
 
 /// `f(index, element)` of every element.
 #[derive(Debug, Clone, Copy)]
-pub struct MapIndex<E, F> {
-    pub(crate) inner: E,
-    pub(crate) op: F,
-}
+pub struct MapIndex<F>(pub(crate) F);
 
-impl<E: Expr, F: BinaryOp<u32, E::T>> Expr for MapIndex<E, F> {
-    type T = F::Out;
-    type View<'s>
-        = MapIndex<E::View<'s>, F>
-    where
-        Self: 's;
-    const HEAVY: bool = E::HEAVY;
-    fn len(&self, env: &Env<'_>) -> Result<usize> {
-        self.inner.len(env)
-    }
-    fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
-        Ok(MapIndex { inner: self.inner.view(env)?, op: self.op })
+impl<T: Element, F: BinaryOp<u32, T>> Step<T> for MapIndex<F> {
+    type Out = F::Out;
+    #[inline(always)]
+    fn step(self, i: usize, x: Option<T>) -> Option<F::Out> {
+        x.map(|x| self.0.call(i as u32, x))
     }
 }
 
-impl<V: At, F: BinaryOp<u32, V::T>> At for MapIndex<V, F> {
-    type T = F::Out;
+/// The elements of which `f` is true.
+#[derive(Debug, Clone, Copy)]
+pub struct Select<F>(pub(crate) F);
+
+impl<T: Element, F: UnaryOp<T, Out = bool>> Step<T> for Select<F> {
+    type Out = T;
+    const DROPS: bool = true;
     #[inline(always)]
-    fn at(&self, i: usize) -> Option<F::Out> {
-        self.inner.at(i).map(|x| self.op.call(i as u32, x))
+    fn step(self, _: usize, x: Option<T>) -> Option<T> {
+        x.filter(|&x| self.0.call(x))
     }
+}
+
+/// The elements of which `f(index, element)` is true.
+#[derive(Debug, Clone, Copy)]
+pub struct SelectIndex<F>(pub(crate) F);
+
+impl<T: Element, F: BinaryOp<u32, T, Out = bool>> Step<T> for SelectIndex<F> {
+    type Out = T;
+    const DROPS: bool = true;
     #[inline(always)]
-    fn value(&self, i: usize) -> F::Out {
-        self.op.call(i as u32, self.inner.value(i))
+    fn step(self, i: usize, x: Option<T>) -> Option<T> {
+        x.filter(|&x| self.0.call(i as u32, x))
     }
+}
+
+/// The elements, and a value wherever there is none.
+#[derive(Debug, Clone, Copy)]
+pub struct Or<T>(pub(crate) T);
+
+impl<T: Element> Step<T> for Or<T> {
+    type Out = T;
+    const FILLS: bool = true;
     #[inline(always)]
-    fn drawn(&self, k: usize, i: usize) -> Option<F::Out> {
-        self.inner.drawn(k, i).map(|x| self.op.call(i as u32, x))
+    fn step(self, _: usize, x: Option<T>) -> Option<T> {
+        Some(x.unwrap_or(self.0))
     }
-    fn is_full(&self) -> bool {
-        self.inner.is_full()
-    }
-    fn support(&self) -> Support<'_> {
-        self.inner.support()
-    }
-    fn work(&self) -> Option<&[u64]> {
-        self.inner.work()
+}
+
+/// Where an expression holds an element.
+#[derive(Debug, Clone, Copy)]
+pub struct Pattern;
+
+impl<T: Element> Step<T> for Pattern {
+    type Out = ();
+    #[inline(always)]
+    fn step(self, _: usize, x: Option<T>) -> Option<()> {
+        x.map(|_| ())
     }
 }
 
@@ -304,168 +346,6 @@ impl<V: At, W: At<T = V::T>, F: BinaryOp<V::T, V::T, Out = V::T>> At for Either<
     }
 }
 
-/// The elements of which `f` is true.
-#[derive(Debug, Clone, Copy)]
-pub struct Select<E, F> {
-    pub(crate) inner: E,
-    pub(crate) op: F,
-}
-
-impl<E: Expr, F: UnaryOp<E::T, Out = bool>> Expr for Select<E, F> {
-    type T = E::T;
-    type View<'s>
-        = Select<E::View<'s>, F>
-    where
-        Self: 's;
-    const HEAVY: bool = E::HEAVY;
-    fn len(&self, env: &Env<'_>) -> Result<usize> {
-        self.inner.len(env)
-    }
-    fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
-        Ok(Select { inner: self.inner.view(env)?, op: self.op })
-    }
-}
-
-impl<V: At, F: UnaryOp<V::T, Out = bool>> At for Select<V, F> {
-    type T = V::T;
-    #[inline(always)]
-    fn at(&self, i: usize) -> Option<V::T> {
-        self.inner.at(i).filter(|&x| self.op.call(x))
-    }
-    #[inline(always)]
-    fn drawn(&self, k: usize, i: usize) -> Option<V::T> {
-        self.inner.drawn(k, i).filter(|&x| self.op.call(x))
-    }
-    fn support(&self) -> Support<'_> {
-        self.inner.support()
-    }
-    fn work(&self) -> Option<&[u64]> {
-        self.inner.work()
-    }
-}
-
-/// The elements of which `f(index, element)` is true.
-#[derive(Debug, Clone, Copy)]
-pub struct SelectIndex<E, F> {
-    pub(crate) inner: E,
-    pub(crate) op: F,
-}
-
-impl<E: Expr, F: BinaryOp<u32, E::T, Out = bool>> Expr for SelectIndex<E, F> {
-    type T = E::T;
-    type View<'s>
-        = SelectIndex<E::View<'s>, F>
-    where
-        Self: 's;
-    const HEAVY: bool = E::HEAVY;
-    fn len(&self, env: &Env<'_>) -> Result<usize> {
-        self.inner.len(env)
-    }
-    fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
-        Ok(SelectIndex { inner: self.inner.view(env)?, op: self.op })
-    }
-}
-
-impl<V: At, F: BinaryOp<u32, V::T, Out = bool>> At for SelectIndex<V, F> {
-    type T = V::T;
-    #[inline(always)]
-    fn at(&self, i: usize) -> Option<V::T> {
-        self.inner.at(i).filter(|&x| self.op.call(i as u32, x))
-    }
-    #[inline(always)]
-    fn drawn(&self, k: usize, i: usize) -> Option<V::T> {
-        self.inner.drawn(k, i).filter(|&x| self.op.call(i as u32, x))
-    }
-    fn support(&self) -> Support<'_> {
-        self.inner.support()
-    }
-    fn work(&self) -> Option<&[u64]> {
-        self.inner.work()
-    }
-}
-
-/// The elements, and a value wherever there is none.
-#[derive(Debug, Clone, Copy)]
-pub struct Or<E, T> {
-    pub(crate) inner: E,
-    pub(crate) value: T,
-}
-
-impl<E: Expr> Expr for Or<E, E::T> {
-    type T = E::T;
-    type View<'s>
-        = Or<E::View<'s>, E::T>
-    where
-        Self: 's;
-    const HEAVY: bool = E::HEAVY;
-    fn len(&self, env: &Env<'_>) -> Result<usize> {
-        self.inner.len(env)
-    }
-    fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
-        Ok(Or { inner: self.inner.view(env)?, value: self.value })
-    }
-}
-
-impl<V: At> At for Or<V, V::T> {
-    type T = V::T;
-    #[inline(always)]
-    fn at(&self, i: usize) -> Option<V::T> {
-        Some(self.inner.at(i).unwrap_or(self.value))
-    }
-    #[inline(always)]
-    fn value(&self, i: usize) -> V::T {
-        self.inner.at(i).unwrap_or(self.value)
-    }
-    fn is_full(&self) -> bool {
-        true
-    }
-    fn work(&self) -> Option<&[u64]> {
-        self.inner.work()
-    }
-}
-
-/// Where an expression holds an element.
-#[derive(Debug, Clone, Copy)]
-pub struct Pattern<E> {
-    pub(crate) inner: E,
-}
-
-impl<E: Expr> Expr for Pattern<E> {
-    type T = ();
-    type View<'s>
-        = Pattern<E::View<'s>>
-    where
-        Self: 's;
-    const HEAVY: bool = E::HEAVY;
-    fn len(&self, env: &Env<'_>) -> Result<usize> {
-        self.inner.len(env)
-    }
-    fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
-        Ok(Pattern { inner: self.inner.view(env)? })
-    }
-}
-
-impl<V: At> At for Pattern<V> {
-    type T = ();
-    #[inline(always)]
-    fn at(&self, i: usize) -> Option<()> {
-        self.inner.at(i).map(|_| ())
-    }
-    #[inline(always)]
-    fn drawn(&self, k: usize, i: usize) -> Option<()> {
-        self.inner.drawn(k, i).map(|_| ())
-    }
-    fn is_full(&self) -> bool {
-        self.inner.is_full()
-    }
-    fn support(&self) -> Support<'_> {
-        self.inner.support()
-    }
-    fn work(&self) -> Option<&[u64]> {
-        self.inner.work()
-    }
-}
-
 /// `w[k] = u[indices[k]]`.
 #[derive(Debug, Clone, Copy)]
 pub struct Extract<'a, E> {
@@ -550,6 +430,7 @@ impl<E: Expr> Expr for Scatter<'_, E> {
     }
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
         fits("scatter", self.inner.len(env)?, self.indices.len(), self.at)?;
+        crate::formats::check_vertices("scatter", self.len)?;
         within("scatter", self.indices, self.len, self.at)?;
         let inner = self.inner.view(&env.for_operand())?;
         if self.indices.windows(2).all(|w| w[0] < w[1]) {

@@ -3,7 +3,7 @@
 use crate::backend::view::{At, Support};
 use crate::containers::Vector;
 use crate::error::{Error, Result};
-use crate::formats::StoreView;
+use crate::formats::{StoreView, check_vertices};
 use std::any::Any;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -142,6 +142,7 @@ impl<T: Element> Expr for Fill<T> {
         Ok(self.len)
     }
     fn view<'s>(&'s self, _: &Env<'s>) -> Result<Self> {
+        check_vertices("fill", self.len)?;
         Ok(*self)
     }
 }

@@ -15,6 +15,8 @@ pub trait Mask: Copy + Sync {
     type Test<'s>: Test
     where
         Self: 's;
+    /// Whether asking costs more than a few operations; see [`Expr::HEAVY`].
+    const HEAVY: bool = false;
     /// The mask's length.
     ///
     /// # Errors
@@ -60,6 +62,7 @@ impl<E: Expr> Mask for E {
         = Present<E::View<'s>>
     where
         E: 's;
+    const HEAVY: bool = E::HEAVY;
     fn len(&self, env: &Env<'_>) -> Result<usize> {
         Expr::len(self, env)
     }
@@ -99,6 +102,7 @@ impl<E: Expr> Mask for Values<E> {
         = NonZero<E::View<'s>>
     where
         E: 's;
+    const HEAVY: bool = E::HEAVY;
     fn len(&self, env: &Env<'_>) -> Result<usize> {
         self.0.len(env)
     }
@@ -134,6 +138,7 @@ impl<M: Mask> Mask for Complement<M> {
         = Unset<M::Test<'s>>
     where
         M: 's;
+    const HEAVY: bool = M::HEAVY;
     fn len(&self, env: &Env<'_>) -> Result<usize> {
         self.0.len(env)
     }
@@ -184,7 +189,7 @@ impl<E: Expr, M: Mask> Expr for Masked<E, M> {
         = MaskedView<E::View<'s>, M::Test<'s>>
     where
         Self: 's;
-    const HEAVY: bool = E::HEAVY;
+    const HEAVY: bool = E::HEAVY || M::HEAVY;
     fn len(&self, env: &Env<'_>) -> Result<usize> {
         self.inner.len(env)
     }

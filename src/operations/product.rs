@@ -1,5 +1,6 @@
 //! Vector-matrix products: planned when the terminal runs, pulled inside its loop or pushed before it.
 
+use super::elementwise::{Each, Pattern};
 use super::expr::{Env, Expr};
 use crate::backend::cpu::fold::{Rows, count_row, fold_row};
 use crate::backend::cpu::{gather, scatter};
@@ -101,7 +102,7 @@ impl<'a, E: Expr, A: Element, S> Product<'a, E, A, S> {
     /// own index: cuMIS' early exit (section 3.3), said in the algebra.
     ///
     /// Where `op` holds, which partial result comes out is not specified; what reads it must treat all such alike. Where it
-    /// doesn't hold of the whole result, the result is whole.
+    /// doesn't hold of the whole result, the result is whole. The matrix must be square.
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -175,6 +176,11 @@ where
             let (vector, matrix) = (format!("vector of {n}"), format!("matrix of {rows} x {columns}"));
             let (left, right) = if self.transposed { (matrix, vector) } else { (vector, matrix) };
             return Err(Error::Shape { operation: self.operation(), left, right, at: self.at });
+        }
+        if H::STOPS && inner != length {
+            // a row has an own element only where rows and elements are numbered alike
+            let (left, right) = (format!("matrix of {rows} x {columns}"), "a square one".to_owned());
+            return Err(Error::Shape { operation: "until", left, right, at: self.at });
         }
         let operand = self.operand.view(&env.for_operand())?;
         // the matrix by the operand's index (push), and by the result's (pull); made only when asked for
@@ -259,7 +265,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Until<E::T, S::Out>> Product<
 
 /// The presence bits of a view of length `n`.
 fn presence<V: At>(n: usize, view: &V) -> Vec<u64> {
-    let held = gather::gather(n, &super::elementwise::Pattern { inner: ByRef(view) }).into_bitmap();
+    let held = gather::gather(n, &Each { inner: ByRef(view), step: Pattern }).into_bitmap();
     held.bits().map_or_else(|| full_words(n), <[u64]>::to_vec)
 }
 

@@ -2,12 +2,12 @@
 
 use super::expr::{Env, Expr, Key, fits};
 use crate::backend::cpu::gather::{gather, is_small, reduce};
+use crate::backend::cpu::share;
 use crate::backend::plan;
 use crate::backend::view::{At, Support};
 use crate::containers::Vector;
 use crate::error::Result;
 use crate::formats::StoreView;
-use rayon::prelude::*;
 use std::panic::Location;
 use vxm_semiring::{BinaryOp, Element, Monoid};
 
@@ -129,8 +129,7 @@ fn patch<T: Element, V: At<T = T>, G: Merge<T, T>>(
     own: bool,
 ) -> Change<T> {
     let view = through.new;
-    let at = |(k, &i): (usize, &u32)| {
-        let i = i as usize;
+    let at = |k: usize, i: usize| {
         let held = through.old.get(i);
         let new = match own {
             true if G::REPLACES => view.drawn_selected(k, i),
@@ -140,11 +139,19 @@ fn patch<T: Element, V: At<T = T>, G: Merge<T, T>>(
         };
         new.map_or(held, |new| through.merge.merge(held, new))
     };
-    let values = if is_small(view, list.len(), || list.iter().map(|&i| i as usize)) {
-        list.iter().enumerate().map(at).collect()
-    } else {
-        list.par_iter().enumerate().with_min_len(256).map(at).collect()
+    let mut values = vec![None; list.len()];
+    let run = |first: usize, values: &mut [Option<T>]| {
+        for (k, value) in (first..).zip(values) {
+            *value = at(k, list[k] as usize);
+        }
     };
+    if is_small(view, list) {
+        run(0, &mut values);
+    } else {
+        let piece = share::piece(list.len());
+        let pieces = values.chunks_mut(piece).enumerate().collect();
+        share::each(pieces, &|(p, values): (usize, &mut [Option<T>])| run(p * piece, values));
+    }
     Change::Patch(list.to_vec(), values)
 }
 

@@ -1,7 +1,7 @@
 //! The verbs: methods of every expression, and of operators.
 
 use super::elementwise::{
-    EwiseAdd, EwiseMult, Extract, Map, Map3, MapIndex, Or, Pattern, Scatter, Select, SelectIndex,
+    Each, EwiseAdd, EwiseMult, Extract, Map, Map3, MapIndex, Or, Pattern, Scatter, Select, SelectIndex,
 };
 use super::expr::{Env, Expr};
 use super::mask::{Mask, Masked, Values};
@@ -45,14 +45,14 @@ pub trait Verbs: Expr {
     /// # Ok::<(), vxm::Error>(())
     /// ```
     #[must_use = "an expression does nothing until a terminal runs it"]
-    fn map<F: UnaryOp<Self::T>>(self, op: F) -> Map<Self, F> {
-        Map { inner: self, op }
+    fn map<F: UnaryOp<Self::T>>(self, op: F) -> Each<Self, Map<F>> {
+        Each { inner: self, step: Map(op) }
     }
 
     /// `op(index, x)` of every element.
     #[must_use = "an expression does nothing until a terminal runs it"]
-    fn map_index<F: BinaryOp<u32, Self::T>>(self, op: F) -> MapIndex<Self, F> {
-        MapIndex { inner: self, op }
+    fn map_index<F: BinaryOp<u32, Self::T>>(self, op: F) -> Each<Self, MapIndex<F>> {
+        Each { inner: self, step: MapIndex(op) }
     }
 
     /// `op(x, y)` where both hold an element (the intersection).
@@ -101,37 +101,37 @@ pub trait Verbs: Expr {
     /// # Ok::<(), vxm::Error>(())
     /// ```
     #[must_use = "an expression does nothing until a terminal runs it"]
-    fn select<F: UnaryOp<Self::T, Out = bool>>(self, op: F) -> Select<Self, F> {
-        Select { inner: self, op }
+    fn select<F: UnaryOp<Self::T, Out = bool>>(self, op: F) -> Each<Self, Select<F>> {
+        Each { inner: self, step: Select(op) }
     }
 
     /// The elements of which `op(index, x)` is true.
     #[must_use = "an expression does nothing until a terminal runs it"]
-    fn select_index<F: BinaryOp<u32, Self::T, Out = bool>>(self, op: F) -> SelectIndex<Self, F> {
-        SelectIndex { inner: self, op }
+    fn select_index<F: BinaryOp<u32, Self::T, Out = bool>>(self, op: F) -> Each<Self, SelectIndex<F>> {
+        Each { inner: self, step: SelectIndex(op) }
     }
 
     /// The elements, and `value` wherever there is none.
     #[must_use = "an expression does nothing until a terminal runs it"]
-    fn or(self, value: Self::T) -> Or<Self, Self::T> {
-        Or { inner: self, value }
+    fn or(self, value: Self::T) -> Each<Self, Or<Self::T>> {
+        Each { inner: self, step: Or(value) }
     }
 
     /// A product's elements, and its monoid's identity wherever there is none: an isolated vertex has no neighbours' maximum, and
     /// this gives it the least one.
     #[must_use = "an expression does nothing until a terminal runs it"]
-    fn or_identity(self) -> Or<Self, Self::T>
+    fn or_identity(self) -> Each<Self, Or<Self::T>>
     where
         Self: OrIdentity,
     {
         let value = self.identity();
-        Or { inner: self, value }
+        self.or(value)
     }
 
     /// Where there are elements, as a set.
     #[must_use = "an expression does nothing until a terminal runs it"]
-    fn pattern(self) -> Pattern<Self> {
-        Pattern { inner: self }
+    fn pattern(self) -> Each<Self, Pattern> {
+        Each { inner: self, step: Pattern }
     }
 
     /// This expression as a mask by value: true where it holds an element that isn't zero.
@@ -175,6 +175,8 @@ pub trait Verbs: Expr {
     }
 
     /// Restricts the result to a mask: `&v` (where it holds an element), `!&v`, `v.values()`, `!v.values()`, or an expression.
+    ///
+    /// Under a terminal it also says where to write; under another verb it only leaves elements out.
     ///
     /// ```
     /// use vxm::prelude::*;

@@ -22,7 +22,7 @@ pub trait Sample: Element {
 }
 
 fn one_of<T: Copy>(bits: u64, extremes: &[T]) -> Option<T> {
-    let wild = bits & 1 == 1 && (bits >> 1) % 4 == 0;
+    let wild = bits & 0b111 == 1;
     wild.then(|| extremes[(bits >> 8) as usize % extremes.len()])
 }
 

@@ -70,7 +70,7 @@ fn places(seed: u64, count: usize, n: usize) -> Vec<u32> {
     let mut places: Vec<u32> = (0..n as u32).collect();
     places.sort_by_key(|&i| mix(seed ^ u64::from(i)));
     places.truncate(count);
-    if seed % 3 == 0 {
+    if seed.is_multiple_of(3) {
         places.sort_unstable();
     }
     places

@@ -31,6 +31,10 @@ fn products_name_vector_and_matrix() {
     refused(product.reduce(PLUS), &place, "vxm: vector of 5 does not fit matrix of 3 x 4");
     let product = a.mxv(&u, PLUS_TIMES);
     refused(product.eval(), &line_above!(), "mxv: matrix of 3 x 4 does not fit vector of 5");
+    let v = Vector::full(3, 1u32);
+    let stopping = v.vxm(&a, MAX_FIRST).until(LT);
+    let place = line_above!();
+    refused(stopping.eval(), &place, "until: matrix of 3 x 4 does not fit a square one");
     // an error within is found from without
     let v = Vector::full(4, 1u32);
     let nested = u.vxm(&a, PLUS_TIMES);
@@ -146,7 +150,13 @@ fn nothing_at_all() {
     let mut w = Vector::new(0);
     w.update(|w| w.map(PLUS.bind(1u32)).mask(&none)).unwrap();
     assert_eq!(w, none);
-    // as long as an index can be
+    // as long as numbers reach, and longer
+    let far = 1usize << 32;
+    let many = |place: &str| format!("{place}: expected at most 4294967295 vertices, found 4294967296");
+    assert_eq!(Vector::from_pairs(far, [(0, 1u32)]).unwrap_err().to_string(), many("Vector"));
+    assert_eq!(fill(1u32, far).eval().unwrap_err().to_string(), many("fill"));
+    assert_eq!(none.scatter(&[], far).eval().unwrap_err().to_string(), many("scatter"));
+    assert!(std::panic::catch_unwind(|| Vector::<u32>::new(far)).is_err());
     let long = Vector::from_pairs(u32::MAX as usize, [(u32::MAX - 1, 7u32)]).unwrap();
     assert_eq!(long.ewise_add(&long, PLUS).eval().unwrap().iter().collect::<Vec<_>>(), [(u32::MAX - 1, 14)]);
     assert_eq!(long.mask(&long).reduce(PLUS).unwrap(), 7);

@@ -186,3 +186,29 @@ fn loops_of_updates() {
         })
     });
 }
+
+#[test]
+fn rows_that_stop_early() {
+    suite("until", 700, case(), |case| {
+        let s = Setting::new(case);
+        let (([x, ..], [u, ..]), (ga, gb)) = ((&s.dense, &s.held), (&s.grids.0, &s.grids.1));
+        s.run(|| {
+            // what only asks whether the row stopped cannot see where it did
+            let t = reference::ewise_mult(x, &reference::or(&reference::vxm(x, gb, MAX_FIRST), 0), GT);
+            let found = u.ewise_mult(u.vxm(&s.b, MAX_FIRST).until(LT).or_identity(), GT).eval();
+            agree("asked", &t, &ok(found)?)?;
+            let t = reference::ewise_mult(x, &reference::mxv(ga, x, MAX_TIMES), GE);
+            let found = u.ewise_mult(s.a.mxv(u, MAX_TIMES).until(LT), GE).eval();
+            agree("asked of mxv", &t, &ok(found)?)?;
+            // a row that never stops is whole; one that did holds a partial result at which it may
+            let whole = reference::vxm(x, ga, PLUS_TIMES);
+            let found = ok(u.vxm(&s.a, PLUS_TIMES).until(LT).eval())?;
+            for (i, whole) in whole.into_iter().enumerate() {
+                let found = found.get(i as u32);
+                let stopped = x[i].zip(found).is_some_and(|(own, partial)| own < partial);
+                same("is whole or stopped", true, stopped || found == whole)?;
+            }
+            Ok(())
+        })
+    });
+}

@@ -77,6 +77,31 @@ pub enum Rows<'a, A: Element> {
     Tiles(&'a Tiles<A>),
 }
 
+impl<A: Element> Rows<'_, A> {
+    /// The number of entries in `row`.
+    fn len(self, row: usize) -> usize {
+        match self {
+            Self::Csr(csr) => csr.degree(row),
+            Self::Tiles(tiles) => tiles.row_len(row),
+        }
+    }
+
+    /// Calls `f(position, column, value)` for the entries of `row`, in order.
+    #[inline(always)]
+    fn for_each(self, row: usize, mut f: impl FnMut(usize, u32, A)) {
+        match self {
+            Self::Csr(csr) => {
+                let (columns, values) = csr.row(row);
+                columns.iter().zip(values).enumerate().for_each(|(p, (&k, &value))| f(p, k, value));
+            }
+            Self::Tiles(tiles) => tiles.for_each(row, |p, k, value| {
+                f(p, k, value);
+                true
+            }),
+        }
+    }
+}
+
 /// `⊕ over k of u[k] ⊗ A[row, k]`, over the entries of one row at which `u` holds an element; `None` where there is none. Exact
 /// monoids stop at a terminal value, and at a partial result of which `until` holds.
 #[inline(always)]
@@ -93,10 +118,34 @@ where
     S: Semiring<X, A>,
     U: At<T = X>,
 {
+    if !S::Add::EXACT {
+        return fold_tree(u, rows, row, ring);
+    }
     match rows {
         Rows::Csr(csr) => fold_csr(u, csr, row, ring, until),
         Rows::Tiles(tiles) => fold_tiles(u, tiles, row, ring, until),
     }
+}
+
+/// An inexact monoid's row: over the fixed tree, by position in the stored row.
+#[inline(always)]
+fn fold_tree<X, A, S, U>(u: &U, rows: Rows<'_, A>, row: usize, ring: S) -> Option<S::Out>
+where
+    X: Element,
+    A: Element,
+    S: Semiring<X, A>,
+    U: At<T = X>,
+{
+    let mut tree = Tree::new(ring.add(), rows.len(row));
+    rows.for_each(row, |p, k, weight| {
+        if p % SEGMENT == 0 && p > 0 {
+            tree.close_segment();
+        }
+        if let Some(x) = u.at(k as usize) {
+            tree.push(p, ring.mul().call(x, weight));
+        }
+    });
+    tree.finish()
 }
 
 #[inline(always)]
@@ -109,18 +158,6 @@ where
 {
     let (columns, weights) = csr.row(row);
     let (add, mul) = (ring.add(), ring.mul());
-    if !S::Add::EXACT {
-        let mut tree = Tree::new(add, columns.len());
-        for (p, (&k, &weight)) in columns.iter().zip(weights).enumerate() {
-            if p % SEGMENT == 0 && p > 0 {
-                tree.close_segment();
-            }
-            if let Some(x) = u.at(k as usize) {
-                tree.push(p, mul.call(x, weight));
-            }
-        }
-        return tree.finish();
-    }
     let mut entries = columns.iter().zip(weights);
     if u.is_full() {
         // the common case without a presence test in the loop
@@ -163,19 +200,6 @@ where
     U: At<T = X>,
 {
     let (add, mul) = (ring.add(), ring.mul());
-    if !S::Add::EXACT {
-        let mut tree = Tree::new(add, tiles.row_len(row));
-        tiles.for_each(row, |p, k, weight| {
-            if p % SEGMENT == 0 && p > 0 {
-                tree.close_segment();
-            }
-            if let Some(x) = u.at(k as usize) {
-                tree.push(p, mul.call(x, weight));
-            }
-            true
-        });
-        return tree.finish();
-    }
     let mut sum: Option<S::Out> = None;
     tiles.for_each(row, |_, k, weight| {
         let Some(x) = u.at(k as usize) else { return true };

@@ -1,11 +1,11 @@
 //! Evaluating a view into a fresh vector, in parallel, and reducing it.
 
 use super::fold::{SEGMENT, Tree};
+use super::share;
 use crate::backend::plan;
 use crate::backend::view::{At, Support};
 use crate::formats::bitmap::{Bitmap, ones, words};
 use crate::formats::{Sparse, Store};
-use rayon::prelude::*;
 use vxm_semiring::Monoid;
 
 /// Below this much work a loop runs on the calling thread: waking another costs more.
@@ -30,26 +30,38 @@ pub fn gather<V: At>(n: usize, view: &V) -> Store<V::T> {
 
 /// The elements at `list`; `own` says that the list is the view's own support.
 fn gather_list<V: At>(n: usize, view: &V, list: &[u32], own: bool) -> Sparse<V::T> {
-    let at = |(k, &i): (usize, &u32)| {
-        let value = if own { view.drawn(k, i as usize) } else { view.at(i as usize) };
-        value.map(|value| (i, value))
-    };
-    let (indices, values) = if is_small(view, list.len(), || list.iter().map(|&i| i as usize)) {
+    let run = |first: usize, list: &[u32]| -> (Vec<u32>, Vec<V::T>) {
+        let at = |(k, &i): (usize, &u32)| {
+            let value = if own { view.drawn(first + k, i as usize) } else { view.at(i as usize) };
+            value.map(|value| (i, value))
+        };
         list.iter().enumerate().filter_map(at).unzip()
-    } else {
-        list.par_iter().enumerate().with_min_len(256).filter_map(at).unzip()
     };
+    if is_small(view, list) {
+        let (indices, values) = run(0, list);
+        return Sparse::new(n, indices, values);
+    }
+    let piece = share::piece(list.len());
+    let runs = share::collect(list.len().div_ceil(piece), &|p| {
+        run(p * piece, &list[p * piece..((p + 1) * piece).min(list.len())])
+    });
+    let (mut indices, mut values) = (Vec::with_capacity(list.len()), Vec::with_capacity(list.len()));
+    for (some_indices, some_values) in runs {
+        indices.extend(some_indices);
+        values.extend(some_values);
+    }
     Sparse::new(n, indices, values)
 }
 
-/// Whether the work at `count` indices is too little to share out.
-pub fn is_small<V: At, I: Iterator<Item = usize>>(view: &V, count: usize, indices: impl Fn() -> I) -> bool {
-    if count >= SEQUENTIAL || rayon::current_num_threads() == 1 {
-        return count < SEQUENTIAL;
+/// Whether the work at the indices of a list is too little to share out.
+pub fn is_small<V: At>(view: &V, list: &[u32]) -> bool {
+    if list.len() >= SEQUENTIAL || rayon::current_num_threads() == 1 {
+        return list.len() < SEQUENTIAL;
     }
+    let cost = |work: &[u64], i: usize| (work[i + 1] - work[i]) as usize;
     match view.work() {
         None => true,
-        Some(work) => indices().map(|i| (work[i + 1] - work[i]) as usize).sum::<usize>() < 4 * SEQUENTIAL,
+        Some(work) => list.iter().map(|&i| cost(work, i as usize)).sum::<usize>() < 4 * SEQUENTIAL,
     }
 }
 
@@ -95,7 +107,7 @@ fn gather_places<V: At>(n: usize, view: &V, bits: Option<&[u64]>) -> Store<V::T>
             (rest_values, rest_present) = (rv, rp);
             pieces.push((first, v, p));
         }
-        pieces.into_par_iter().for_each(|(first, v, p)| fill(first, v, p));
+        share::each(pieces, &|(first, v, p)| fill(first, v, p));
     }
     let bitmap = Bitmap::new(values, present);
     if plan::is_sparse(bitmap.nvals(), n) {
@@ -172,7 +184,7 @@ pub fn reduce<V: At, M: Monoid<V::T>>(n: usize, view: &V, add: M) -> V::T {
     } else if n <= SEGMENT {
         segment(0)
     } else {
-        let parts: Vec<_> = (0..n.div_ceil(SEGMENT)).into_par_iter().map(|s| segment(s * SEGMENT)).collect();
+        let parts = share::collect(n.div_ceil(SEGMENT), &|s| segment(s * SEGMENT));
         parts.into_iter().fold(None, join)
     };
     total.unwrap_or(M::IDENTITY)

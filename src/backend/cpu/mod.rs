@@ -5,3 +5,4 @@
 pub mod fold;
 pub mod gather;
 pub mod scatter;
+pub mod share;

@@ -1,11 +1,11 @@
 //! Push: the products of a sparse vector's elements, scattered to their columns and folded in ascending order of row.
 
 use super::gather::SEQUENTIAL;
+use super::share;
 use crate::backend::plan;
 use crate::backend::view::{At, Support};
 use crate::formats::bitmap::{Bitmap, ones, words};
 use crate::formats::{Csr, Sparse, Store};
-use rayon::prelude::*;
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -108,38 +108,31 @@ where
             (first, sum) = (k + 1, 0);
         }
     }
-    let dealt: Vec<Vec<Vec<(u32, S::Out)>>> = chunks
-        .into_par_iter()
-        .map(|chunk| {
-            let mut hands: Vec<Vec<(u32, S::Out)>> = vec![Vec::new(); ranges];
-            for &(i, x) in chunk {
-                let (columns, weights) = rows.row(i as usize);
-                for (&j, &weight) in columns.iter().zip(weights) {
-                    hands[j as usize / width].push((j, ring.mul().call(x, weight)));
-                }
+    let dealt = share::collect(chunks.len(), &|chunk| {
+        let mut hands: Vec<Vec<(u32, S::Out)>> = vec![Vec::new(); ranges];
+        for &(i, x) in chunks[chunk] {
+            let (columns, weights) = rows.row(i as usize);
+            for (&j, &weight) in columns.iter().zip(weights) {
+                hands[j as usize / width].push((j, ring.mul().call(x, weight)));
             }
-            hands
-        })
-        .collect();
+        }
+        hands
+    });
     let mut values = vec![S::Out::ZERO; n];
     let mut bits = vec![0u64; words(n)];
-    values.par_chunks_mut(width).zip(bits.par_chunks_mut(width / 64)).enumerate().for_each(
-        |(range, (values, bits))| {
-            let base = range * width;
-            for hands in &dealt {
-                for &(j, product) in &hands[range] {
-                    let j = j as usize - base;
-                    let (word, mask) = (j / 64, 1u64 << (j % 64));
-                    if bits[word] & mask == 0 {
-                        bits[word] |= mask;
-                        values[j] = product;
-                    } else {
-                        values[j] = ring.add().call(values[j], product);
-                    }
-                }
+    let pieces = values.chunks_mut(width).zip(bits.chunks_mut(width / 64)).enumerate().collect();
+    share::each(pieces, &|(range, (values, bits)): (usize, (&mut [S::Out], &mut [u64]))| {
+        for &(j, product) in dealt.iter().flat_map(|hands| &hands[range]) {
+            let j = j as usize - range * width;
+            let (word, mask) = (j / 64, 1u64 << (j % 64));
+            if bits[word] & mask == 0 {
+                bits[word] |= mask;
+                values[j] = product;
+            } else {
+                values[j] = ring.add().call(values[j], product);
             }
-        },
-    );
+        }
+    });
     let bitmap = Bitmap::new(values, bits);
     if plan::is_sparse(bitmap.nvals(), n) {
         return Store::Sparse(Store::Bitmap(bitmap).into_sparse());

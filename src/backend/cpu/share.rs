@@ -1,0 +1,19 @@
+//! Sharing work out. The tasks are `dyn`: a task is called a few times a thread, so that costs nothing at run time, and rayon's
+//! iterators are compiled once an element type, not once an expression, which is most of what an expression costs to compile.
+
+use rayon::prelude::*;
+
+/// Runs `task` on each piece, in parallel.
+pub fn each<P: Send>(pieces: Vec<P>, task: &(dyn Fn(P) + Sync)) {
+    pieces.into_par_iter().for_each(task);
+}
+
+/// The results of `task(0)`, `task(1)`, ... in order, run in parallel.
+pub fn collect<R: Send>(count: usize, task: &(dyn Fn(usize) -> R + Sync)) -> Vec<R> {
+    (0..count).into_par_iter().map(task).collect()
+}
+
+/// How many of `count` items a piece should hold: enough pieces to even out unequal work, enough items to be worth waking for.
+pub fn piece(count: usize) -> usize {
+    (count / (rayon::current_num_threads() * 16)).max(64)
+}
