@@ -101,10 +101,7 @@ pub fn independent_set(offsets: &[u64], columns: &[u32], member: &[bool]) -> Res
         let mut neighbors = neighbors(offsets, columns, vertex).iter();
         let taken = neighbors.find(|&&other| other as usize != vertex && member[other as usize]);
         match (member[vertex], taken) {
-            (true, Some(&neighbor)) => Some(Violation::NotIndependent {
-                vertex,
-                neighbor: neighbor as usize,
-            }),
+            (true, Some(&neighbor)) => Some(Violation::NotIndependent { vertex, neighbor: neighbor as usize }),
             (false, None) => Some(Violation::NotMaximal { vertex }),
             _ => None,
         }
@@ -133,13 +130,8 @@ pub fn coloring(offsets: &[u64], columns: &[u32], colors: &[u32]) -> Result<u32,
             return Some(Violation::Uncolored { vertex });
         }
         let mut neighbors = neighbors(offsets, columns, vertex).iter();
-        let same =
-            neighbors.find(|&&other| other as usize != vertex && colors[other as usize] == color);
-        same.map(|&neighbor| Violation::SameColor {
-            vertex,
-            neighbor: neighbor as usize,
-            color,
-        })
+        let same = neighbors.find(|&&other| other as usize != vertex && colors[other as usize] == color);
+        same.map(|&neighbor| Violation::SameColor { vertex, neighbor: neighbor as usize, color })
     });
     if let Some(violation) = violation {
         return Err(violation);
@@ -166,20 +158,11 @@ mod tests {
         };
         assert_eq!(check(&[0, 2, 5]), Ok(()));
         assert_eq!(check(&[0, 2]), Err(Violation::NotMaximal { vertex: 5 }));
-        assert_eq!(
-            check(&[0, 3, 4, 5]).unwrap_err().to_string(),
-            "the neighbours 0 and 4 are both in the set"
-        );
+        assert_eq!(check(&[0, 3, 4, 5]).unwrap_err().to_string(), "the neighbours 0 and 4 are both in the set");
         let named = check(&[0, 3, 4, 5]).map_err(|violation| violation.renumbered(|v| v as u64 + 100));
         assert_eq!(named, Err(Violation::NotIndependent { vertex: 100, neighbor: 104 }));
         let short = independent_set(&OFFSETS, &COLUMNS, &[]);
-        assert_eq!(
-            short,
-            Err(Violation::Length {
-                answer: 0,
-                vertices: 6
-            })
-        );
+        assert_eq!(short, Err(Violation::Length { answer: 0, vertices: 6 }));
         assert_eq!(independent_set(&[0], &[], &[]), Ok(()));
     }
 
@@ -187,14 +170,8 @@ mod tests {
     fn colorings_are_proper_and_whole() {
         let check = |colors: [u32; 6]| coloring(&OFFSETS, &COLUMNS, &colors);
         assert_eq!(check([1, 2, 1, 2, 9, 1]), Ok(3));
-        assert_eq!(
-            check([1, 2, 1, 2, 3, 0]),
-            Err(Violation::Uncolored { vertex: 5 })
-        );
-        assert_eq!(
-            check([1, 2, 1, 2, 1, 1]).unwrap_err().to_string(),
-            "the neighbours 0 and 4 both have colour 1"
-        );
+        assert_eq!(check([1, 2, 1, 2, 3, 0]), Err(Violation::Uncolored { vertex: 5 }));
+        assert_eq!(check([1, 2, 1, 2, 1, 1]).unwrap_err().to_string(), "the neighbours 0 and 4 both have colour 1");
     }
 
     #[test]

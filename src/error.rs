@@ -112,22 +112,13 @@ impl Error {
 
     /// An [`Error::Unknown`] listing `choices`.
     pub fn unknown(what: &'static str, name: &str, choices: &[&str]) -> Self {
-        Self::Unknown {
-            what,
-            name: name.to_owned(),
-            choices: choices.join(", "),
-        }
+        Self::Unknown { what, name: name.to_owned(), choices: choices.join(", ") }
     }
 
     /// An [`Error::Shape`] at the caller's line.
     #[track_caller]
     pub fn shape(operation: &'static str, left: impl ToString, right: impl ToString) -> Self {
-        Self::Shape {
-            operation,
-            left: left.to_string(),
-            right: right.to_string(),
-            at: Location::caller(),
-        }
+        Self::Shape { operation, left: left.to_string(), right: right.to_string(), at: Location::caller() }
     }
 }
 
@@ -139,11 +130,7 @@ fn size(bytes: impl Into<u128>) -> String {
     if unit == 0 {
         return format!("{bytes} bytes");
     }
-    format!(
-        "{:.1} {}",
-        bytes as f64 / 1024f64.powi(unit as i32),
-        UNITS[unit as usize]
-    )
+    format!("{:.1} {}", bytes as f64 / 1024f64.powi(unit as i32), UNITS[unit as usize])
 }
 
 #[cfg(test)]
@@ -155,18 +142,8 @@ mod tests {
         let shape = Error::shape("vxm", "a vector of 3", "a 4 x 4 matrix").to_string();
         assert!(shape.starts_with("src/error.rs:"), "{shape}");
         assert!(shape.ends_with(": vxm: a vector of 3 does not fit a 4 x 4 matrix"));
-        let memory = Error::Memory {
-            place: "x.mtx:2:1".into(),
-            needed: 3 << 39,
-            available: 1000,
-        };
-        assert_eq!(
-            memory.to_string(),
-            "x.mtx:2:1: needs 1.5 TiB of memory, 1000 bytes are available"
-        );
-        assert_eq!(
-            Error::unknown("method", "jpp", &["is", "jp"]).to_string(),
-            "unknown method `jpp`: expected is, jp"
-        );
+        let memory = Error::Memory { place: "x.mtx:2:1".into(), needed: 3 << 39, available: 1000 };
+        assert_eq!(memory.to_string(), "x.mtx:2:1: needs 1.5 TiB of memory, 1000 bytes are available");
+        assert_eq!(Error::unknown("method", "jpp", &["is", "jp"]).to_string(), "unknown method `jpp`: expected is, jp");
     }
 }

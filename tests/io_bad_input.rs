@@ -22,9 +22,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 /// What reading `path` as a graph tells, without the folder.
 fn told(path: &Path) -> String {
-    let error = read(&path.display().to_string(), &())
-        .unwrap_err()
-        .to_string();
+    let error = read(&path.display().to_string(), &()).unwrap_err().to_string();
     assert!(!error.contains('\n'), "{error}");
     error.replace(&format!("{}/", path.parent().unwrap().display()), "")
 }
@@ -35,22 +33,10 @@ fn faults_are_told_where_they_stand() {
     let kinds = "a graph: Matrix Market, DIMACS .col or an edge list";
     for (name, text, message) in [
         // nothing at all
-        (
-            "e.mtx",
-            String::new(),
-            format!("e.mtx:1:1: expected {kinds}, found the end of the file"),
-        ),
-        (
-            "e.txt",
-            " \n\n".into(),
-            format!("e.txt:3:1: expected {kinds}, found the end of the file"),
-        ),
+        ("e.mtx", String::new(), format!("e.mtx:1:1: expected {kinds}, found the end of the file")),
+        ("e.txt", " \n\n".into(), format!("e.txt:3:1: expected {kinds}, found the end of the file")),
         // the header
-        (
-            "a.mtx",
-            "3 3 1\n1 2\n".into(),
-            "a.mtx:1:1: expected `%%MatrixMarket`, found `3`".into(),
-        ),
+        ("a.mtx", "3 3 1\n1 2\n".into(), "a.mtx:1:1: expected `%%MatrixMarket`, found `3`".into()),
         (
             "b.mtx",
             "%%MatrixMarkt matrix\n".into(),
@@ -64,19 +50,10 @@ fn faults_are_told_where_they_stand() {
         (
             "d.mtx",
             PATTERN.replace("pattern", "complex"),
-            "d.mtx:1:34: expected `pattern` or `integer` or `real` or `double`, found `complex`"
-                .into(),
+            "d.mtx:1:34: expected `pattern` or `integer` or `real` or `double`, found `complex`".into(),
         ),
-        (
-            "f.mtx",
-            PATTERN.into(),
-            "f.mtx:2:1: expected the number of rows, found the end of the file".into(),
-        ),
-        (
-            "g.mtx",
-            format!("{PATTERN}% c\n3 x 1\n"),
-            "g.mtx:3:3: expected the number of columns, found `x`".into(),
-        ),
+        ("f.mtx", PATTERN.into(), "f.mtx:2:1: expected the number of rows, found the end of the file".into()),
+        ("g.mtx", format!("{PATTERN}% c\n3 x 1\n"), "g.mtx:3:3: expected the number of columns, found `x`".into()),
         (
             "h.mtx",
             format!("{PATTERN}3 3\n"),
@@ -85,25 +62,16 @@ fn faults_are_told_where_they_stand() {
         (
             "i.mtx",
             format!("{PATTERN}3 4 1\n"),
-            "i.mtx:2:1: expected as many rows as columns (4) of a symmetric matrix, found `3`"
-                .into(),
+            "i.mtx:2:1: expected as many rows as columns (4) of a symmetric matrix, found `3`".into(),
         ),
         (
             "j.mtx",
             format!("{REAL}3 4 1\n"),
             "j.mtx:2:1: expected as many rows as columns (4) of a graph, found `3`".into(),
         ),
-        (
-            "k.mtx",
-            format!("{PATTERN}3 3 1 1\n"),
-            "k.mtx:2:7: expected the end of the line, found `1`".into(),
-        ),
+        ("k.mtx", format!("{PATTERN}3 3 1 1\n"), "k.mtx:2:7: expected the end of the line, found `1`".into()),
         // counts that lie
-        (
-            "l.mtx",
-            format!("{PATTERN}3 3 2\n2 1\n"),
-            "l.mtx:2:5: expected 2 entries (as stated here), found 1".into(),
-        ),
+        ("l.mtx", format!("{PATTERN}3 3 2\n2 1\n"), "l.mtx:2:5: expected 2 entries (as stated here), found 1".into()),
         (
             "m.mtx",
             format!("{PATTERN}3 3 1\n2 1\n3 1\n"),
@@ -126,77 +94,29 @@ fn faults_are_told_where_they_stand() {
             "p.mtx:2:1: expected the number of rows, found `99999999999999999999`".into(),
         ),
         // entries
-        (
-            "q.mtx",
-            format!("{PATTERN}3 3 2\n2 1\n0 1\n"),
-            "q.mtx:4:1: expected a row from 1 to 3, found `0`".into(),
-        ),
-        (
-            "r.mtx",
-            format!("{PATTERN}3 3 1\r\n2 4\r\n"),
-            "r.mtx:3:3: expected a column from 1 to 3, found `4`".into(),
-        ),
+        ("q.mtx", format!("{PATTERN}3 3 2\n2 1\n0 1\n"), "q.mtx:4:1: expected a row from 1 to 3, found `0`".into()),
+        ("r.mtx", format!("{PATTERN}3 3 1\r\n2 4\r\n"), "r.mtx:3:3: expected a column from 1 to 3, found `4`".into()),
         (
             "s.mtx",
             format!("{PATTERN}3 3 1\n2\n"),
             "s.mtx:3:2: expected a column from 1 to 3, found the end of the line".into(),
         ),
-        (
-            "t.mtx",
-            format!("{PATTERN}3 3 1\n-2 1\n"),
-            "t.mtx:3:1: expected a row from 1 to 3, found `-2`".into(),
-        ),
-        (
-            "u.mtx",
-            format!("{PATTERN}3 3 1\n2 1 9\n"),
-            "u.mtx:3:5: expected the end of the line, found `9`".into(),
-        ),
-        (
-            "v.mtx",
-            format!("{PATTERN}3 3 1\n2 one"),
-            "v.mtx:3:3: expected a column from 1 to 3, found `one`".into(),
-        ),
-        (
-            "w.mtx",
-            format!("{REAL}3 3 1\n2 1 pi\n"),
-            "w.mtx:3:5: expected a number, found `pi`".into(),
-        ),
-        (
-            "x.mtx",
-            format!("{INTEGER}3 3 1\n2 1 1.5\n"),
-            "x.mtx:3:5: expected an integer, found `1.5`".into(),
-        ),
-        (
-            "y.mtx",
-            format!("{PATTERN}0 0 1\n1 1\n"),
-            "y.mtx:3:1: expected a row from 1 to 0, found `1`".into(),
-        ),
+        ("t.mtx", format!("{PATTERN}3 3 1\n-2 1\n"), "t.mtx:3:1: expected a row from 1 to 3, found `-2`".into()),
+        ("u.mtx", format!("{PATTERN}3 3 1\n2 1 9\n"), "u.mtx:3:5: expected the end of the line, found `9`".into()),
+        ("v.mtx", format!("{PATTERN}3 3 1\n2 one"), "v.mtx:3:3: expected a column from 1 to 3, found `one`".into()),
+        ("w.mtx", format!("{REAL}3 3 1\n2 1 pi\n"), "w.mtx:3:5: expected a number, found `pi`".into()),
+        ("x.mtx", format!("{INTEGER}3 3 1\n2 1 1.5\n"), "x.mtx:3:5: expected an integer, found `1.5`".into()),
+        ("y.mtx", format!("{PATTERN}0 0 1\n1 1\n"), "y.mtx:3:1: expected a row from 1 to 0, found `1`".into()),
         // DIMACS
         (
             "a.col",
             "c nothing\n".into(),
             "a.col:2:1: expected `p edge VERTICES EDGES`, found the end of the file".into(),
         ),
-        (
-            "b.col",
-            "e 1 2\np edge 2 1\n".into(),
-            "b.col:1:1: expected `p edge VERTICES EDGES`, found `e`".into(),
-        ),
-        (
-            "c.col",
-            "p cnf 2 1\n".into(),
-            "c.col:1:3: expected `edge` or `col`, found `cnf`".into(),
-        ),
-        (
-            "d.col",
-            "p edge 2 1\ne 1 3\n".into(),
-            "d.col:2:5: expected a vertex from 1 to 2, found `3`".into(),
-        ),
-        (
-            "e.col",
-            "p edge 9 9\ne 1 2\ne 2 3\n".into(),
-            "e.col:1:10: expected 9 edges (as stated here), found 2".into(),
-        ),
+        ("b.col", "e 1 2\np edge 2 1\n".into(), "b.col:1:1: expected `p edge VERTICES EDGES`, found `e`".into()),
+        ("c.col", "p cnf 2 1\n".into(), "c.col:1:3: expected `edge` or `col`, found `cnf`".into()),
+        ("d.col", "p edge 2 1\ne 1 3\n".into(), "d.col:2:5: expected a vertex from 1 to 2, found `3`".into()),
+        ("e.col", "p edge 9 9\ne 1 2\ne 2 3\n".into(), "e.col:1:10: expected 9 edges (as stated here), found 2".into()),
         (
             "f.col",
             "p edge 2 1\np edge 2 1\n".into(),
@@ -211,24 +131,14 @@ fn faults_are_told_where_they_stand() {
         (
             "a.txt",
             "# c\n1 2\n3\n".into(),
-            "a.txt:3:2: expected a vertex number from 0 to 2^64 - 1, found the end of the line"
-                .into(),
+            "a.txt:3:2: expected a vertex number from 0 to 2^64 - 1, found the end of the line".into(),
         ),
-        (
-            "b.txt",
-            "1,2\n".into(),
-            "b.txt:1:1: expected a vertex number from 0 to 2^64 - 1, found `1,2`".into(),
-        ),
-        (
-            "c.txt",
-            "1 2 x\n".into(),
-            "c.txt:1:5: expected a number or the end of the line, found `x`".into(),
-        ),
+        ("b.txt", "1,2\n".into(), "b.txt:1:1: expected a vertex number from 0 to 2^64 - 1, found `1,2`".into()),
+        ("c.txt", "1 2 x\n".into(), "c.txt:1:5: expected a number or the end of the line, found `x`".into()),
         (
             "d.txt",
             "1 18446744073709551616\n".into(),
-            "d.txt:1:3: expected a vertex number from 0 to 2^64 - 1, found `18446744073709551616`"
-                .into(),
+            "d.txt:1:3: expected a vertex number from 0 to 2^64 - 1, found `18446744073709551616`".into(),
         ),
         (
             "e.txt",
@@ -249,12 +159,7 @@ fn bytes_that_are_no_text() {
     let folder = folder.path();
     let binary = [b"\x7fELF\x02\x01\x00\xff".as_slice(), &[0xfe; 5000]].concat();
     let shown = told(&put(folder, "binary", &binary));
-    assert!(
-        shown.starts_with(
-            r"binary:1:1: expected a vertex number from 0 to 2^64 - 1, found `\x7fELF"
-        ),
-        "{shown}"
-    );
+    assert!(shown.starts_with(r"binary:1:1: expected a vertex number from 0 to 2^64 - 1, found `\x7fELF"), "{shown}");
     assert!(shown.len() < 300, "{shown}");
     let latin = [PATTERN.as_bytes(), b"3 3 1\n2 \xe9\n"].concat();
     let message = r"latin.mtx:3:3: expected a column from 1 to 3, found `\xe9`";
@@ -268,10 +173,7 @@ fn bytes_that_are_no_text() {
 #[test]
 fn places_that_are_no_files() {
     let folder = tempfile::tempdir().unwrap();
-    assert_eq!(
-        told(&folder.path().join("none.mtx")),
-        "none.mtx: No such file or directory (os error 2)"
-    );
+    assert_eq!(told(&folder.path().join("none.mtx")), "none.mtx: No such file or directory (os error 2)");
     std::fs::create_dir(folder.path().join("inner")).unwrap();
     assert_eq!(told(&folder.path().join("inner")), "inner: is a directory");
 }
@@ -284,29 +186,17 @@ fn broken_gzip_streams() {
     let whole = gzip(format!("{PATTERN}100000 100000 99999\n{entries}").as_bytes());
     let half = told(&put(folder, "half.mtx.gz", &whole[..whole.len() / 2]));
     assert!(half.starts_with("half.mtx.gz:"), "{half}");
-    assert!(
-        half.ends_with(": expected the rest of the gzip stream, found its end"),
-        "{half}"
-    );
+    assert!(half.ends_with(": expected the rest of the gzip stream, found its end"), "{half}");
     // without its checksum a stream is not whole either, though the text is
     let bare = told(&put(folder, "bare.mtx.gz", &whole[..whole.len() - 8]));
-    assert_eq!(
-        bare,
-        "bare.mtx.gz:100002:1: expected the rest of the gzip stream, found its end"
-    );
+    assert_eq!(bare, "bare.mtx.gz:100002:1: expected the rest of the gzip stream, found its end");
     let head = told(&put(folder, "head.mtx.gz", &whole[..12]));
-    assert_eq!(
-        head,
-        "head.mtx.gz:1:1: expected the rest of the gzip stream, found its end"
-    );
+    assert_eq!(head, "head.mtx.gz:1:1: expected the rest of the gzip stream, found its end");
     let mut wrong = whole.clone();
     let middle = wrong.len() / 2;
     wrong[middle..middle + 64].fill(0xff);
     let wrong = told(&put(folder, "wrong.mtx.gz", &wrong));
-    assert!(
-        wrong.starts_with("wrong.mtx.gz:") && wrong.contains("expected "),
-        "{wrong}"
-    );
+    assert!(wrong.starts_with("wrong.mtx.gz:") && wrong.contains("expected "), "{wrong}");
 }
 
 #[test]
@@ -314,26 +204,17 @@ fn memory_is_not_claimed_for_claims() {
     let folder = tempfile::tempdir().unwrap();
     // 2^32 - 1 vertices may be claimed; what they take is refused where it is not there
     let available = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let available = available
-        .lines()
-        .find(|line| line.starts_with("MemAvailable"));
+    let available = available.lines().find(|line| line.starts_with("MemAvailable"));
     let available = available.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
     if available.is_some_and(|kibibytes| kibibytes < 96 << 20) {
         let text = format!("{PATTERN}4294967295 4294967295 1\n2 1\n");
         let shown = told(&put(folder.path(), "vast.mtx", text.as_bytes()));
-        assert!(
-            shown.starts_with("vast.mtx:2:1: needs 96.0 GiB of memory, "),
-            "{shown}"
-        );
+        assert!(shown.starts_with("vast.mtx:2:1: needs 96.0 GiB of memory, "), "{shown}");
     } else {
         println!("skipped: 96 GiB are there");
     }
     // a few far numbers are no far graph
-    let far = put(
-        folder.path(),
-        "far.txt",
-        b"0 4294967295\n7 18446744073709551615\n",
-    );
+    let far = put(folder.path(), "far.txt", b"0 4294967295\n7 18446744073709551615\n");
     let far = read(&far.display().to_string(), &()).unwrap();
     assert_eq!(far.graph.nrows(), 4);
     assert_eq!(far.numbering.number(3), u64::MAX);
@@ -343,16 +224,11 @@ fn memory_is_not_claimed_for_claims() {
 fn values_that_do_not_fit() {
     let folder = tempfile::tempdir().unwrap();
     let tell = |text: &str| {
-        let path = put(folder.path(), "m.mtx", text.as_bytes())
-            .display()
-            .to_string();
+        let path = put(folder.path(), "m.mtx", text.as_bytes()).display().to_string();
         let error = read_matrix::<i8>(&path, &()).unwrap_err().to_string();
         error.replace(&path, "m.mtx")
     };
-    assert_eq!(
-        tell(&format!("{INTEGER}1 1 1\n1 1 128\n")),
-        "m.mtx:3:5: expected a value of type i8, found `128`"
-    );
+    assert_eq!(tell(&format!("{INTEGER}1 1 1\n1 1 128\n")), "m.mtx:3:5: expected a value of type i8, found `128`");
     assert_eq!(
         tell(&format!("{INTEGER}2 2 2\n1 2 1\n1 2 1\n")),
         "m.mtx: entry 2 stands at row 1, column 2, as entry 1 does"

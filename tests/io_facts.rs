@@ -8,10 +8,7 @@ use vxm::formats::Csr;
 use vxm::io::{read, read_matrix};
 
 fn max_degree(graph: &Csr) -> usize {
-    (0..graph.nrows())
-        .map(|v| graph.degree(v))
-        .max()
-        .unwrap_or(0)
+    (0..graph.nrows()).map(|v| graph.degree(v)).max().unwrap_or(0)
 }
 
 fn isolated(graph: &Csr) -> usize {
@@ -35,8 +32,7 @@ fn undirected_graphs_have_the_known_counts() {
             check(&file, &row, "edges", graph.nnz() / 2);
             check(&file, &row, "max_degree", max_degree(graph));
             check(&file, &row, "isolated", isolated(graph));
-            let (order, degeneracy) =
-                vxm::certify::smallest_degree_last(graph.offsets(), graph.columns());
+            let (order, degeneracy) = vxm::certify::smallest_degree_last(graph.offsets(), graph.columns());
             check(&file, &row, "degeneracy", degeneracy);
             assert_eq!(order.len(), graph.nrows());
         }
@@ -79,10 +75,7 @@ fn matrices_have_the_known_counts() {
         if let Some(symmetric) = row["patsym"].as_bool() {
             assert_eq!(loaded.report.one_way.unwrap_or(0) == 0, symmetric, "{file}");
         }
-        assert!(
-            known("loops").is_none_or(|loops| loops == loaded.report.loops),
-            "{file}"
-        );
+        assert!(known("loops").is_none_or(|loops| loops == loaded.report.loops), "{file}");
     }
 }
 
@@ -94,103 +87,39 @@ fn mangled_matrices_are_refused_or_only_their_type_comment_is_wrong() {
     for (name, told) in [
         ("mangled1", "1:16: expected `matrix`, found `mangled`"),
         ("mangled2", "1:23: expected `coordinate`, found `mangled`"),
-        (
-            "mangled3",
-            "1:34: expected `pattern` or `integer` or `real` or `double`, found `mangled`",
-        ),
-        (
-            "mangled4",
-            "1:39: expected `general` or `symmetric` or `skew-symmetric`, found `mangled`",
-        ),
-        (
-            "mangled5",
-            "1:42: expected `general` or `symmetric` or `skew-symmetric`, found `hermitian`",
-        ),
-        (
-            "mangled6",
-            "1:39: expected `general` or `symmetric` or `skew-symmetric`, found `hermitian`",
-        ),
-        (
-            "mangled7",
-            "5:4: expected a number, found the end of the line",
-        ),
-        (
-            "mangled8",
-            "4:2: expected the number of columns, found the end of the line",
-        ),
-        (
-            "mangled9",
-            "4:1: expected as many rows as columns (4) of a symmetric matrix, found `3`",
-        ),
-        (
-            "mangled10",
-            "4:1: expected as many rows as columns (4) of a graph, found `3`",
-        ),
-        (
-            "mangled13",
-            "4:1: expected as many rows as columns (4) of a graph, found `3`",
-        ),
+        ("mangled3", "1:34: expected `pattern` or `integer` or `real` or `double`, found `mangled`"),
+        ("mangled4", "1:39: expected `general` or `symmetric` or `skew-symmetric`, found `mangled`"),
+        ("mangled5", "1:42: expected `general` or `symmetric` or `skew-symmetric`, found `hermitian`"),
+        ("mangled6", "1:39: expected `general` or `symmetric` or `skew-symmetric`, found `hermitian`"),
+        ("mangled7", "5:4: expected a number, found the end of the line"),
+        ("mangled8", "4:2: expected the number of columns, found the end of the line"),
+        ("mangled9", "4:1: expected as many rows as columns (4) of a symmetric matrix, found `3`"),
+        ("mangled10", "4:1: expected as many rows as columns (4) of a graph, found `3`"),
+        ("mangled13", "4:1: expected as many rows as columns (4) of a graph, found `3`"),
         ("mangled15", "1:23: expected `coordinate`, found `array`"),
         ("mangled16", "1:23: expected `coordinate`, found `array`"),
-        (
-            "mangled_format",
-            "1:23: expected `coordinate`, found `array`",
-        ),
+        ("mangled_format", "1:23: expected `coordinate`, found `array`"),
         ("full_noheader", "1:1: expected `%%MatrixMarket`, found `3`"),
-        (
-            "west0067_noheader",
-            "1:1: expected `%%MatrixMarket`, found `67`",
-        ),
+        ("west0067_noheader", "1:1: expected `%%MatrixMarket`, found `67`"),
         ("complex", "1:23: expected `coordinate`, found `array`"),
     ] {
-        let file = folder
-            .join(name)
-            .with_extension("mtx")
-            .display()
-            .to_string();
-        assert_eq!(
-            read(&file, &()).unwrap_err().to_string(),
-            format!("{file}:{told}")
-        );
+        let file = folder.join(name).with_extension("mtx").display().to_string();
+        assert_eq!(read(&file, &()).unwrap_err().to_string(), format!("{file}:{told}"));
     }
     for (name, told) in [
-        (
-            "mangled10",
-            ":4:5: expected 3 entries (as stated here), found 2",
-        ),
-        (
-            "mangled11",
-            ":5:3: expected a column from 1 to 4, found `zero`",
-        ),
-        (
-            "mangled12",
-            ":5:4: expected a value of type f64, found the end of the line",
-        ),
-        (
-            "mangled13",
-            ":7:3: expected a column from 1 to 4, found `9999`",
-        ),
-        (
-            "mangled14",
-            ": entry 3 stands at row 2, column 2, as entry 2 does",
-        ),
+        ("mangled10", ":4:5: expected 3 entries (as stated here), found 2"),
+        ("mangled11", ":5:3: expected a column from 1 to 4, found `zero`"),
+        ("mangled12", ":5:4: expected a value of type f64, found the end of the line"),
+        ("mangled13", ":7:3: expected a column from 1 to 4, found `9999`"),
+        ("mangled14", ": entry 3 stands at row 2, column 2, as entry 2 does"),
     ] {
-        let file = folder
-            .join(name)
-            .with_extension("mtx")
-            .display()
-            .to_string();
+        let file = folder.join(name).with_extension("mtx").display().to_string();
         let error = read_matrix::<f64>(&file, &()).unwrap_err();
         assert_eq!(error.to_string(), format!("{file}{told}"));
     }
     // only the comment that names LAGraph's type is wrong: comments are comments
-    for name in [
-        "bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "skew",
-    ] {
-        let file = folder
-            .join(format!("mangled_{name}.mtx"))
-            .display()
-            .to_string();
+    for name in ["bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "skew"] {
+        let file = folder.join(format!("mangled_{name}.mtx")).display().to_string();
         read_matrix::<i64>(&file, &()).unwrap();
         read(&file, &()).unwrap();
     }

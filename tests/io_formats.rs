@@ -16,10 +16,7 @@ fn triples() -> impl Strategy<Value = Triples> {
 }
 
 fn entries(matrix: &Csr<i64>) -> Vec<((u32, u32), i64)> {
-    Coo::from(matrix)
-        .iter()
-        .map(|(i, j, x)| ((i, j), x))
-        .collect()
+    Coo::from(matrix).iter().map(|(i, j, x)| ((i, j), x)).collect()
 }
 
 proptest! {
@@ -58,40 +55,20 @@ proptest! {
 fn broken_arrays_are_named() {
     let broken = |offsets: &[u64], columns: &[u32]| {
         let values = vec![(); columns.len()];
-        Csr::try_new(2, 3, offsets.to_vec(), columns.to_vec(), values)
-            .unwrap_err()
-            .to_string()
+        Csr::try_new(2, 3, offsets.to_vec(), columns.to_vec(), values).unwrap_err().to_string()
     };
     for (offsets, columns, message) in [
-        (
-            &[0, 1][..],
-            &[0][..],
-            "Csr: 2 offsets for 2 rows: expected one more than rows",
-        ),
+        (&[0, 1][..], &[0][..], "Csr: 2 offsets for 2 rows: expected one more than rows"),
         (&[1, 1, 1], &[0], "Csr: row 0 starts at 1: expected 0"),
         (&[0, 2, 1], &[0], "Csr: row 1 starts at 2 but ends at 1"),
-        (
-            &[0, 1, 1],
-            &[0, 1],
-            "Csr: the rows end at 1 but there are 2 entries",
-        ),
-        (
-            &[0, 0, 2],
-            &[1, 1],
-            "Csr: row 1: column 1 follows column 1: columns of a row strictly ascend",
-        ),
+        (&[0, 1, 1], &[0, 1], "Csr: the rows end at 1 but there are 2 entries"),
+        (&[0, 0, 2], &[1, 1], "Csr: row 1: column 1 follows column 1: columns of a row strictly ascend"),
         (&[0, 1, 2], &[0, 3], "Csr: row 1: column 3, of 3 columns"),
     ] {
         assert_eq!(broken(offsets, columns), message);
     }
     let short = Csr::try_new(1, 1, vec![0, 1], vec![0], Vec::<u8>::new());
-    assert_eq!(
-        short.unwrap_err().to_string(),
-        "Csr: 1 columns but 0 values"
-    );
+    assert_eq!(short.unwrap_err().to_string(), "Csr: 1 columns but 0 values");
     let many = Csr::<()>::empty(1 << 32, 1).unwrap_err().to_string();
-    assert_eq!(
-        many,
-        "Csr: expected at most 4294967295 vertices, found 4294967296"
-    );
+    assert_eq!(many, "Csr: expected at most 4294967295 vertices, found 4294967296");
 }

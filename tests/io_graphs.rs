@@ -12,22 +12,12 @@ fn load(folder: &Path, name: &str, text: &str) -> Loaded {
 }
 
 fn edges(graph: &Csr) -> Vec<(usize, u32)> {
-    let row = |i: usize| {
-        graph
-            .row(i)
-            .0
-            .iter()
-            .filter(move |&&j| i < j as usize)
-            .map(move |&j| (i, j))
-    };
+    let row = |i: usize| graph.row(i).0.iter().filter(move |&&j| i < j as usize).map(move |&j| (i, j));
     (0..graph.nrows()).flat_map(row).collect()
 }
 
 fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .unwrap();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(work)
 }
 
@@ -55,49 +45,19 @@ fn one_graph_in_three_formats() {
             Numbering::From(1),
             "dropped 1 duplicate",
         ),
-        (
-            "d.col",
-            "c a\np edge 3 2\ne 1 2\ne 2 3\n",
-            Numbering::From(1),
-            "",
-        ),
-        (
-            "e.col",
-            "p col 3 4\ne 1 2\ne 2 1\ne 2 3\ne 3 2",
-            Numbering::From(1),
-            "dropped 2 duplicates",
-        ),
-        (
-            "f.txt",
-            "# c\n5 6\n6\t5 \n6 7 0.25 1e9\n7 6\n",
-            Numbering::From(5),
-            "",
-        ),
+        ("d.col", "c a\np edge 3 2\ne 1 2\ne 2 3\n", Numbering::From(1), ""),
+        ("e.col", "p col 3 4\ne 1 2\ne 2 1\ne 2 3\ne 3 2", Numbering::From(1), "dropped 2 duplicates"),
+        ("f.txt", "# c\n5 6\n6\t5 \n6 7 0.25 1e9\n7 6\n", Numbering::From(5), ""),
         (
             "g",
             "% c\n  3 9000000000000\n9000000000000 11000000000000\n11000000000000 11000000000000\n",
             Numbering::Listed(vec![3, 9_000_000_000_000, 11_000_000_000_000]),
             "dropped 1 self-loop; made symmetric: 2 edges stood in one direction only",
         ),
-        (
-            "h",
-            "0 2\n2 9\n",
-            Numbering::Listed(vec![0, 2, 9]),
-            "made symmetric: 2 edges stood in one direction only",
-        ),
+        ("h", "0 2\n2 9\n", Numbering::Listed(vec![0, 2, 9]), "made symmetric: 2 edges stood in one direction only"),
         // the banner tells the format, whatever the name
-        (
-            "i.txt",
-            "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n",
-            Numbering::From(1),
-            "",
-        ),
-        (
-            "j.graph",
-            "p edge 3 2\ne 1 2\ne 2 3\n",
-            Numbering::From(1),
-            "",
-        ),
+        ("i.txt", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n", Numbering::From(1), ""),
+        ("j.graph", "p edge 3 2\ne 1 2\ne 2 3\n", Numbering::From(1), ""),
     ] {
         let loaded = load(folder, name, text);
         assert_eq!(edges(&loaded.graph), path, "{name}");
@@ -107,8 +67,7 @@ fn one_graph_in_three_formats() {
         assert_eq!(loaded.report.is_clean(), notes.is_empty(), "{name}");
         assert_eq!(
             loaded.name,
-            name.split('.').next().unwrap().to_owned()
-                + if name == "j.graph" { ".graph" } else { "" }
+            name.split('.').next().unwrap().to_owned() + if name == "j.graph" { ".graph" } else { "" }
         );
     }
 }
@@ -127,11 +86,7 @@ fn graphs_without_edges() {
         ("loop.txt", "9 9\n".into(), 1),
     ] {
         let loaded = load(folder, name, &text);
-        assert_eq!(
-            (loaded.graph.nrows(), loaded.graph.nnz()),
-            (vertices, 0),
-            "{name}"
-        );
+        assert_eq!((loaded.graph.nrows(), loaded.graph.nnz()), (vertices, 0), "{name}");
     }
 }
 
@@ -143,22 +98,16 @@ fn matrices_keep_what_graphs_drop() {
         std::fs::write(&path, format!("%%MatrixMarket matrix coordinate {text}")).unwrap();
         path.display().to_string()
     };
-    let general = read_matrix::<f64>(
-        &matrix("real general\n2 3 3\n2 1 -1.5\n1 3 inf\n1 1 2\n"),
-        &(),
-    )
-    .unwrap();
+    let general = read_matrix::<f64>(&matrix("real general\n2 3 3\n2 1 -1.5\n1 3 inf\n1 1 2\n"), &()).unwrap();
     assert_eq!((general.nrows(), general.ncols()), (2, 3));
     assert_eq!(general.values(), [2.0, f64::INFINITY, -1.5]);
-    let symmetric =
-        read_matrix::<i64>(&matrix("integer symmetric\n2 2 2\n1 1 4\n2 1 -5\n"), &()).unwrap();
+    let symmetric = read_matrix::<i64>(&matrix("integer symmetric\n2 2 2\n1 1 4\n2 1 -5\n"), &()).unwrap();
     assert_eq!(symmetric.values(), [4, -5, -5]);
     let skew = read_matrix::<f32>(&matrix("real skew-symmetric\n2 2 1\n2 1 .5\n"), &()).unwrap();
     assert_eq!(skew.values(), [-0.5, 0.5]);
     let pattern = read_matrix::<u8>(&matrix("pattern general\n2 2 1\n2 1\n"), &()).unwrap();
     assert_eq!((pattern.values(), pattern.get(1, 0)), (&[1][..], Some(1)));
-    let logical =
-        read_matrix::<bool>(&matrix("integer general\n1 2 2\n1 1 0\n1 2 1\n"), &()).unwrap();
+    let logical = read_matrix::<bool>(&matrix("integer general\n1 2 2\n1 1 0\n1 2 1\n"), &()).unwrap();
     assert_eq!(logical.values(), [false, true]);
 }
 
@@ -197,34 +146,18 @@ fn generated_graphs_have_their_sizes_on_any_threads() {
     for (spec, vertices, stored) in SPECS {
         let one = on_threads(1, || generate(spec, &()).unwrap());
         for threads in [2, 8] {
-            assert!(
-                on_threads(threads, || generate(spec, &()).unwrap()) == one,
-                "{spec}"
-            );
+            assert!(on_threads(threads, || generate(spec, &()).unwrap()) == one, "{spec}");
         }
         let graph = &one.graph;
         let (n, nnz) = (graph.nrows() as f64, graph.nnz() as f64);
-        assert!(
-            (n - vertices).abs() <= 0.03 * vertices,
-            "{spec}: {n} vertices"
-        );
-        assert!(
-            (nnz - stored).abs() <= 0.05 * stored,
-            "{spec}: {nnz} stored"
-        );
+        assert!((n - vertices).abs() <= 0.03 * vertices, "{spec}: {n} vertices");
+        assert!((nnz - stored).abs() <= 0.05 * stored, "{spec}: {nnz} stored");
         assert!(graph.is_symmetric(), "{spec}");
-        assert!(
-            (0..graph.nrows()).all(|v| graph.get(v, v).is_none()),
-            "{spec}"
-        );
+        assert!((0..graph.nrows()).all(|v| graph.get(v, v).is_none()), "{spec}");
         let parts = graph.clone().into_parts();
         Csr::try_new(parts.0, parts.1, parts.2, parts.3, parts.4).unwrap();
     }
-    let seeds = [
-        generate("er:8:4", &()),
-        generate("er:8:4:1", &()),
-        generate("er:8:4:2", &()),
-    ];
+    let seeds = [generate("er:8:4", &()), generate("er:8:4:1", &()), generate("er:8:4:2", &())];
     let [default, first, second] = seeds.map(|loaded| loaded.unwrap().graph);
     assert!(default == first && first != second);
 }
@@ -255,16 +188,9 @@ fn files_come_back_as_they_were_written() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     let lost = folder.path().join("none/g.mtx");
     let error = write_matrix_market(&lost, &Csr::empty(1, 1).unwrap()).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        format!("{}: No such file or directory (os error 2)", lost.display())
-    );
+    assert_eq!(error.to_string(), format!("{}: No such file or directory (os error 2)", lost.display()));
     let wide = write_matrix_market("never.mtx", &Csr::empty(1, 2).unwrap()).unwrap_err();
-    assert!(
-        wide.to_string()
-            .contains("write_matrix_market: 1 rows does not fit 2 columns"),
-        "{wide}"
-    );
+    assert!(wide.to_string().contains("write_matrix_market: 1 rows does not fit 2 columns"), "{wide}");
 }
 
 #[test]
@@ -287,14 +213,9 @@ fn long_files_are_the_same_on_any_threads() {
     let broken = text + "x 1\n";
     let path = folder.path().join("broken.mtx");
     std::fs::write(&path, broken).unwrap();
-    let told = read(&path.display().to_string(), &())
-        .unwrap_err()
-        .to_string();
+    let told = read(&path.display().to_string(), &()).unwrap_err().to_string();
     assert!(
-        told.ends_with(&format!(
-            "broken.mtx:{}:1: expected a row from 1 to 16384, found `x`",
-            lines + 1
-        )),
+        told.ends_with(&format!("broken.mtx:{}:1: expected a row from 1 to 16384, found `x`", lines + 1)),
         "{told}"
     );
 }

@@ -37,10 +37,7 @@ fn peak_memory_is_within_three_times_the_matrix() {
         write_matrix_market(&once, &graph).unwrap();
         // every edge in both directions: twice the entries for the same matrix
         let n = graph.nrows();
-        let mut text = format!(
-            "%%MatrixMarket matrix coordinate pattern general\n{n} {n} {}\n",
-            graph.nnz()
-        );
+        let mut text = format!("%%MatrixMarket matrix coordinate pattern general\n{n} {n} {}\n", graph.nnz());
         for row in 0..n {
             for column in graph.row(row).0 {
                 writeln!(text, "{} {}", row + 1, column + 1).unwrap();

@@ -21,7 +21,13 @@ const OUT: u32 = 0;
 /// What a vertex becomes, given its neighbours' greatest key.
 #[op]
 fn decide(own: u32, best: u32) -> u32 {
-    if best == IN { OUT } else if own > best { IN } else { own }
+    if best == IN {
+        OUT
+    } else if own > best {
+        IN
+    } else {
+        own
+    }
 }
 
 /// Whether a key is a priority still.
@@ -80,7 +86,11 @@ fn by_counting(a: &Matrix, rank: &Vector<u32>) -> Result<Mis> {
     let p = rank.map(PLUS.bind(1)).eval()?;
     luby(a, |alive| {
         // c<alive> = p > (p<alive> max.times A)
-        p.ewise_mult(p.mask(alive).vxm(a, MAX_TIMES).until(LT).or_identity(), GT).mask(alive).select(IDENTITY).pattern().eval()
+        p.ewise_mult(p.mask(alive).vxm(a, MAX_TIMES).until(LT).or_identity(), GT)
+            .mask(alive)
+            .select(IDENTITY)
+            .pattern()
+            .eval()
     })
 }
 

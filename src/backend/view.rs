@@ -1,7 +1,7 @@
 //! The contract between expressions and backends: what a terminal asks of an expression's view.
 
-use crate::formats::{Store, StoreView};
 use crate::formats::bitmap::{bit, ones};
+use crate::formats::{Store, StoreView};
 use vxm_semiring::Element;
 
 /// The indices at which something may be present (or selected): none lies outside.

@@ -13,11 +13,7 @@
 ///
 /// # Panics
 /// Where `order` holds more than the graph's vertices.
-pub fn greedy_set(
-    offsets: &[u64],
-    columns: &[u32],
-    order: impl IntoIterator<Item = u32>,
-) -> Vec<bool> {
+pub fn greedy_set(offsets: &[u64], columns: &[u32], order: impl IntoIterator<Item = u32>) -> Vec<bool> {
     let mut member = vec![false; offsets.len() - 1];
     for vertex in order {
         let mut neighbors = super::neighbors(offsets, columns, vertex as usize).iter();
@@ -30,11 +26,7 @@ pub fn greedy_set(
 ///
 /// # Panics
 /// Where `order` holds more than the graph's vertices.
-pub fn greedy_coloring(
-    offsets: &[u64],
-    columns: &[u32],
-    order: impl IntoIterator<Item = u32>,
-) -> Vec<u32> {
+pub fn greedy_coloring(offsets: &[u64], columns: &[u32], order: impl IntoIterator<Item = u32>) -> Vec<u32> {
     let mut colors = vec![0u32; offsets.len() - 1];
     // which vertex last saw each colour at a neighbour; the vertex itself plus one, so that nobody is zero
     let mut seen: Vec<u32> = vec![0];
@@ -65,9 +57,8 @@ pub fn largest_degree_first(offsets: &[u64]) -> Vec<u32> {
 /// degree: the graph's degeneracy. A greedy colouring in this order takes at most one colour more.
 pub fn smallest_degree_last(offsets: &[u64], columns: &[u32]) -> (Vec<u32>, usize) {
     let vertices = offsets.len() - 1;
-    let mut degrees: Vec<usize> = (0..vertices)
-        .map(|vertex| super::neighbors(offsets, columns, vertex).len())
-        .collect();
+    let mut degrees: Vec<usize> =
+        (0..vertices).map(|vertex| super::neighbors(offsets, columns, vertex).len()).collect();
     // vertices by what is left of their degree; a vertex stays behind in the buckets it has left
     let most = degrees.iter().copied().max().unwrap_or(0);
     let mut buckets: Vec<Vec<u32>> = vec![Vec::new(); most + 1];

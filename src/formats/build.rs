@@ -46,15 +46,9 @@ pub struct Cleaned {
 ///
 /// # Errors
 /// [`Error::TooManyVertices`], or [`Error::Invalid`] naming the first edge whose ends are not below `vertices`.
-pub fn undirected(
-    vertices: usize,
-    edges: Vec<Vec<(u32, u32)>>,
-    directions: Directions,
-) -> Result<Cleaned> {
+pub fn undirected(vertices: usize, edges: Vec<Vec<(u32, u32)>>, directions: Directions) -> Result<Cleaned> {
     check_vertices("undirected", vertices)?;
-    let slots = Slots {
-        directed: directions == Directions::Matter,
-    };
+    let slots = Slots { directed: directions == Directions::Matter };
     let entries = edges.iter().map(|list| list.len() as u64).sum();
     let starts = slots.count(vertices, &edges)?;
     let (starts, columns) = slots.scatter(starts, edges);
@@ -92,10 +86,8 @@ impl Slots {
 
     /// Where each slot starts, one place late: as the slots fill, their starts become their ends, the next one's starts.
     fn count(self, vertices: usize, edges: &[Vec<(u32, u32)>]) -> Result<Vec<AtomicU64>> {
-        let mut counts: Vec<AtomicU64> = (0..vertices * self.width() + 2)
-            .into_par_iter()
-            .map(|_| AtomicU64::new(0))
-            .collect();
+        let mut counts: Vec<AtomicU64> =
+            (0..vertices * self.width() + 2).into_par_iter().map(|_| AtomicU64::new(0)).collect();
         let outside = |&&(from, to): &&(u32, u32)| from.max(to) as usize >= vertices;
         let count = |list: &Vec<(u32, u32)>| {
             if let Some(&edge) = list.iter().find(outside) {
@@ -284,10 +276,7 @@ mod tests {
     #[test]
     fn an_edge_outside_is_named() {
         let error = undirected(2, vec![vec![(0, 1)], vec![(2, 2)]], Directions::Ignored);
-        assert_eq!(
-            error.unwrap_err().to_string(),
-            "undirected: the edge (2, 2) lies outside a graph of 2 vertices"
-        );
+        assert_eq!(error.unwrap_err().to_string(), "undirected: the edge (2, 2) lies outside a graph of 2 vertices");
         let empty = undirected(0, Vec::new(), Directions::Matter).unwrap();
         assert_eq!(empty.graph.nrows(), 0);
     }

@@ -87,24 +87,14 @@ impl<T: Element> Coo<T> {
     pub fn new(nrows: usize, ncols: usize) -> Result<Self> {
         check_vertices("Coo", nrows)?;
         check_vertices("Coo", ncols)?;
-        Ok(Self {
-            nrows,
-            ncols,
-            rows: Vec::new(),
-            columns: Vec::new(),
-            values: Vec::new(),
-        })
+        Ok(Self { nrows, ncols, rows: Vec::new(), columns: Vec::new(), values: Vec::new() })
     }
 
     /// A matrix of `(row, column, value)`s.
     ///
     /// # Errors
     /// [`Error::TooManyVertices`], or [`Error::Invalid`] naming the first triple that lies outside the matrix.
-    pub fn from_triples(
-        nrows: usize,
-        ncols: usize,
-        triples: impl IntoIterator<Item = (u32, u32, T)>,
-    ) -> Result<Self> {
+    pub fn from_triples(nrows: usize, ncols: usize, triples: impl IntoIterator<Item = (u32, u32, T)>) -> Result<Self> {
         let mut coo = Self::new(nrows, ncols)?;
         for (row, column, value) in triples {
             coo.push(row, column, value)?;
@@ -152,9 +142,7 @@ impl<T: Element> Coo<T> {
     /// The triples as `(row, column, value)`, in the order they were pushed.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u32, T)> + '_ {
         let places = self.rows.iter().zip(&self.columns);
-        places
-            .zip(&self.values)
-            .map(|((&row, &column), &value)| (row, column, value))
+        places.zip(&self.values).map(|((&row, &column), &value)| (row, column, value))
     }
 
     /// The matrix by rows, entries at one place merged by `duplicates`.
@@ -226,9 +214,7 @@ fn merge_rows<T: Element>(
 
 impl<T: Element> From<&Csr<T>> for Coo<T> {
     fn from(matrix: &Csr<T>) -> Self {
-        let rows = (0..matrix.nrows())
-            .flat_map(|row| core::iter::repeat_n(row as u32, matrix.degree(row)))
-            .collect();
+        let rows = (0..matrix.nrows()).flat_map(|row| core::iter::repeat_n(row as u32, matrix.degree(row))).collect();
         Self {
             nrows: matrix.nrows(),
             ncols: matrix.ncols(),

@@ -64,40 +64,16 @@ impl<T: Element> Csr<T> {
     ///
     /// # Errors
     /// [`Error::TooManyVertices`], or [`Error::Invalid`] naming the first row that breaks an invariant, and how.
-    pub fn try_new(
-        nrows: usize,
-        ncols: usize,
-        offsets: Vec<u64>,
-        columns: Vec<u32>,
-        values: Vec<T>,
-    ) -> Result<Self> {
-        let matrix = Self {
-            nrows,
-            ncols,
-            offsets,
-            columns,
-            values,
-        };
+    pub fn try_new(nrows: usize, ncols: usize, offsets: Vec<u64>, columns: Vec<u32>, values: Vec<T>) -> Result<Self> {
+        let matrix = Self { nrows, ncols, offsets, columns, values };
         matrix.check()?;
         Ok(matrix)
     }
 
     /// A matrix of arrays that hold the invariants by construction. Checked in debug builds only: where they do not hold,
     /// answers are wrong and accesses may panic, never more.
-    pub fn from_parts(
-        nrows: usize,
-        ncols: usize,
-        offsets: Vec<u64>,
-        columns: Vec<u32>,
-        values: Vec<T>,
-    ) -> Self {
-        let matrix = Self {
-            nrows,
-            ncols,
-            offsets,
-            columns,
-            values,
-        };
+    pub fn from_parts(nrows: usize, ncols: usize, offsets: Vec<u64>, columns: Vec<u32>, values: Vec<T>) -> Self {
+        let matrix = Self { nrows, ncols, offsets, columns, values };
         debug_assert_eq!(matrix.check().map_err(|e| e.to_string()), Ok(()));
         matrix
     }
@@ -109,13 +85,7 @@ impl<T: Element> Csr<T> {
     pub fn empty(nrows: usize, ncols: usize) -> Result<Self> {
         check_vertices("Csr", nrows)?;
         check_vertices("Csr", ncols)?;
-        Ok(Self::from_parts(
-            nrows,
-            ncols,
-            vec![0; nrows + 1],
-            Vec::new(),
-            Vec::new(),
-        ))
+        Ok(Self::from_parts(nrows, ncols, vec![0; nrows + 1], Vec::new(), Vec::new()))
     }
 
     fn check(&self) -> Result<()> {
@@ -124,10 +94,7 @@ impl<T: Element> Csr<T> {
         let broken = |what: String| Err(Error::invalid(format!("Csr: {what}")));
         let (rows, offsets, nnz) = (self.nrows, &self.offsets, self.columns.len());
         if offsets.len() != rows + 1 {
-            return broken(format!(
-                "{} offsets for {rows} rows: expected one more than rows",
-                offsets.len()
-            ));
+            return broken(format!("{} offsets for {rows} rows: expected one more than rows", offsets.len()));
         }
         if self.values.len() != nnz {
             return broken(format!("{nnz} columns but {} values", self.values.len()));
@@ -143,9 +110,7 @@ impl<T: Element> Csr<T> {
             let end = offsets[rows];
             return broken(format!("the rows end at {end} but there are {nnz} entries"));
         }
-        let fault = (0..rows)
-            .into_par_iter()
-            .find_map_first(|row| self.row_fault(row));
+        let fault = (0..rows).into_par_iter().find_map_first(|row| self.row_fault(row));
         fault.map_or(Ok(()), broken)
     }
 
@@ -223,13 +188,7 @@ impl<T: Element> Csr<T> {
 
     /// The number of rows and columns, the offsets, the columns, the values.
     pub fn into_parts(self) -> (usize, usize, Vec<u64>, Vec<u32>, Vec<T>) {
-        let Self {
-            nrows,
-            ncols,
-            offsets,
-            columns,
-            values,
-        } = self;
+        let Self { nrows, ncols, offsets, columns, values } = self;
         (nrows, ncols, offsets, columns, values)
     }
 
@@ -281,11 +240,7 @@ impl<T: Element> Csr<T> {
         for row in 0..self.nrows {
             let base = self.offsets[row] as usize;
             let all = self.row(row).0;
-            let first = if columns.start == 0 {
-                0
-            } else {
-                all.partition_point(|&c| (c as usize) < columns.start)
-            };
+            let first = if columns.start == 0 { 0 } else { all.partition_point(|&c| (c as usize) < columns.start) };
             for (place, &column) in all.iter().enumerate().skip(first) {
                 if column as usize >= columns.end {
                     break;
@@ -298,16 +253,12 @@ impl<T: Element> Csr<T> {
     /// Whether the matrix equals its transpose, values included (by their bits, so that NaN equals itself).
     pub fn is_symmetric(&self) -> bool {
         let mirrored = |row: usize, column: u32, value: &T| {
-            self.get(column as usize, row)
-                .is_some_and(|other| other.bits() == value.bits())
+            self.get(column as usize, row).is_some_and(|other| other.bits() == value.bits())
         };
         self.nrows == self.ncols
             && (0..self.nrows).into_par_iter().all(|row| {
                 let (columns, values) = self.row(row);
-                columns
-                    .iter()
-                    .zip(values)
-                    .all(|(&column, value)| mirrored(row, column, value))
+                columns.iter().zip(values).all(|(&column, value)| mirrored(row, column, value))
             })
     }
 }

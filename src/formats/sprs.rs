@@ -25,11 +25,7 @@ impl<T: Element, I: SpIndex, P: SpIndex> TryFrom<&CsMatI<T, I, P>> for Csr<T> {
     fn try_from(matrix: &CsMatI<T, I, P>) -> Result<Self> {
         // columns of a matrix by columns are rows of its transpose
         let by_rows = matrix.is_csr();
-        let (nrows, ncols) = if by_rows {
-            (matrix.rows(), matrix.cols())
-        } else {
-            (matrix.cols(), matrix.rows())
-        };
+        let (nrows, ncols) = if by_rows { (matrix.rows(), matrix.cols()) } else { (matrix.cols(), matrix.rows()) };
         super::check_vertices("sprs::CsMat", nrows)?;
         super::check_vertices("sprs::CsMat", ncols)?;
         let offsets = matrix.proper_indptr();

@@ -27,37 +27,21 @@ impl Header {
         let expected = "`p edge VERTICES EDGES`";
         let start = cursor.at();
         if cursor.word() != b"p" {
-            return Err(Fault {
-                at: start,
-                expected: expected.into(),
-            });
+            return Err(Fault { at: start, expected: expected.into() });
         }
         cursor.blanks();
         let kind = cursor.at();
         if !matches!(cursor.word(), b"edge" | b"edges" | b"col") {
-            return Err(Fault {
-                at: kind,
-                expected: "`edge` or `col`".into(),
-            });
+            return Err(Fault { at: kind, expected: "`edge` or `col`".into() });
         }
         cursor.blanks();
         let vertices_at = cursor.at();
-        let vertices = cursor
-            .number()
-            .ok_or_else(|| cursor.fault("the number of vertices"))?;
+        let vertices = cursor.number().ok_or_else(|| cursor.fault("the number of vertices"))?;
         cursor.blanks();
         let edges_at = cursor.at();
-        let edges = cursor
-            .number()
-            .ok_or_else(|| cursor.fault("the number of edges"))?;
+        let edges = cursor.number().ok_or_else(|| cursor.fault("the number of edges"))?;
         cursor.end_of_line()?;
-        Ok(Self {
-            vertices,
-            edges,
-            vertices_at,
-            edges_at,
-            body: cursor.at(),
-        })
+        Ok(Self { vertices, edges, vertices_at, edges_at, body: cursor.at() })
     }
 }
 
@@ -79,10 +63,7 @@ impl Lines for Edges {
                 Ok(Some(((from - 1) as u32, (to - 1) as u32)))
             }
             b"c" => Ok(None),
-            _ => Err(Fault {
-                at,
-                expected: "an edge `e I J` or a comment `c ...`".into(),
-            }),
+            _ => Err(Fault { at, expected: "an edge `e I J` or a comment `c ...`".into() }),
         }
     }
 }
@@ -96,14 +77,10 @@ pub(super) fn read_graph(source: Source<'_>) -> Result<Loaded> {
             limit: MAX_VERTICES as u64,
         });
     }
-    memory::require(memory::for_vertices(header.vertices), || {
-        source.place(header.vertices_at)
-    })?;
+    memory::require(memory::for_vertices(header.vertices), || source.place(header.vertices_at))?;
     let file = source.name().to_owned();
     let (line, column) = text::locate(source.head(), header.edges_at);
-    let edges = Edges {
-        vertices: header.vertices,
-    };
+    let edges = Edges { vertices: header.vertices };
     let edges = source.parse(header.body, &edges)?;
     let cleaned = undirected(header.vertices as usize, edges, Directions::Ignored)?;
     let (lines, distinct) = (cleaned.entries, cleaned.graph.nnz() as u64 / 2);

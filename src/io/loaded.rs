@@ -90,9 +90,7 @@ impl fmt::Display for Report {
         }
         if let Some(edges @ 1..) = self.one_way {
             let edges = plural(edges, "edge");
-            notes.push(format!(
-                "made symmetric: {edges} stood in one direction only"
-            ));
+            notes.push(format!("made symmetric: {edges} stood in one direction only"));
         }
         f.write_str(&notes.join("; "))
     }

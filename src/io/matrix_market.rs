@@ -57,20 +57,11 @@ impl Header {
         choose(&mut cursor, &[("coordinate", ())])?;
         let field = choose(
             &mut cursor,
-            &[
-                ("pattern", Field::Pattern),
-                ("integer", Field::Integer),
-                ("real", Field::Real),
-                ("double", Field::Real),
-            ],
+            &[("pattern", Field::Pattern), ("integer", Field::Integer), ("real", Field::Real), ("double", Field::Real)],
         )?;
         let symmetry = choose(
             &mut cursor,
-            &[
-                ("general", Symmetry::General),
-                ("symmetric", Symmetry::Symmetric),
-                ("skew-symmetric", Symmetry::Skew),
-            ],
+            &[("general", Symmetry::General), ("symmetric", Symmetry::Symmetric), ("skew-symmetric", Symmetry::Skew)],
         )?;
         cursor.end_of_line()?;
         while cursor.next_line() && cursor.peek() == Some(b'%') {
@@ -94,25 +85,11 @@ impl Header {
         }
         let mut entries_at = Cursor::new(text, columns_end);
         entries_at.blanks();
-        Ok(Self {
-            field,
-            symmetry,
-            rows,
-            columns,
-            entries,
-            shape_at,
-            entries_at: entries_at.at(),
-            body: cursor.at(),
-        })
+        Ok(Self { field, symmetry, rows, columns, entries, shape_at, entries_at: entries_at.at(), body: cursor.at() })
     }
 
     fn lines<V>(&self) -> Entries<V> {
-        Entries {
-            field: self.field,
-            rows: self.rows,
-            columns: self.columns,
-            value: PhantomData,
-        }
+        Entries { field: self.field, rows: self.rows, columns: self.columns, value: PhantomData }
     }
 }
 
@@ -121,18 +98,10 @@ fn choose<T: Copy>(cursor: &mut Cursor<'_>, choices: &[(&str, T)]) -> Result<T, 
     cursor.blanks();
     let at = cursor.at();
     let word = cursor.word();
-    let known = choices
-        .iter()
-        .find(|(name, _)| word.eq_ignore_ascii_case(name.as_bytes()));
+    let known = choices.iter().find(|(name, _)| word.eq_ignore_ascii_case(name.as_bytes()));
     known.map(|&(_, meaning)| meaning).ok_or_else(|| {
-        let names: Vec<String> = choices
-            .iter()
-            .map(|(name, _)| format!("`{name}`"))
-            .collect();
-        Fault {
-            at,
-            expected: names.join(" or "),
-        }
+        let names: Vec<String> = choices.iter().map(|(name, _)| format!("`{name}`")).collect();
+        Fault { at, expected: names.join(" or ") }
     })
 }
 
@@ -156,11 +125,7 @@ impl<V: Value> Lines for Entries<V> {
         let column = line.number_in("a column", 1..=self.columns)?;
         line.blanks();
         let at = line.at();
-        let word = if self.field == Field::Pattern {
-            &[]
-        } else {
-            line.word()
-        };
+        let word = if self.field == Field::Pattern { &[] } else { line.word() };
         let value = V::parse(self.field, word).ok_or_else(|| Fault {
             at,
             expected: match (self.field, V::NAME) {
@@ -203,9 +168,7 @@ pub(super) fn read_graph(source: Source<'_>) -> Result<Loaded> {
             expected: format!("as many rows as columns ({}) of a graph", header.columns),
         }));
     }
-    memory::require(memory::for_vertices(header.rows), || {
-        source.place(header.shape_at)
-    })?;
+    memory::require(memory::for_vertices(header.rows), || source.place(header.shape_at))?;
     let name = short_name(source.name());
     let directions = match header.symmetry {
         Symmetry::General => Directions::Matter,
@@ -215,20 +178,13 @@ pub(super) fn read_graph(source: Source<'_>) -> Result<Loaded> {
     // in place: an entry of a pattern is as wide as its row and column
     let edges = lists.map(|list| list.into_iter().map(|(i, j, ())| (i, j)).collect());
     let cleaned = undirected(header.rows as usize, edges.collect(), directions)?;
-    Ok(Loaded {
-        report: Report::from(&cleaned),
-        graph: cleaned.graph,
-        name,
-        numbering: Numbering::From(1),
-    })
+    Ok(Loaded { report: Report::from(&cleaned), graph: cleaned.graph, name, numbering: Numbering::From(1) })
 }
 
 /// The matrix as it is.
 pub(super) fn read_matrix<T: Value>(source: Source<'_>) -> Result<Csr<T>> {
     let header = Header::read(&source)?;
-    memory::require(memory::for_vertices(header.rows), || {
-        source.place(header.shape_at)
-    })?;
+    memory::require(memory::for_vertices(header.rows), || source.place(header.shape_at))?;
     let name = source.name().to_owned();
     let lists = entries::<T>(source, &header)?;
     let mirrored = |&(row, column, value): &(u32, u32, T)| {
@@ -245,16 +201,12 @@ pub(super) fn read_matrix<T: Value>(source: Source<'_>) -> Result<Csr<T>> {
         if let Some(mirror) = mirrored(entry) {
             let (row, column, value) = mirror.ok_or_else(|| {
                 let (value, kind) = (entry.2, T::NAME);
-                Error::invalid(format!(
-                    "{name}: {kind} cannot hold the negative of {value:?} (skew-symmetric)"
-                ))
+                Error::invalid(format!("{name}: {kind} cannot hold the negative of {value:?} (skew-symmetric)"))
             })?;
             triples.push(row, column, value)?;
         }
     }
-    triples
-        .to_csr(Refuse)
-        .map_err(|error| repeated(&name, &lists, error))
+    triples.to_csr(Refuse).map_err(|error| repeated(&name, &lists, error))
 }
 
 /// Names the first two entries of a file at one place, which `error` found in another order.

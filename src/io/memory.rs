@@ -11,21 +11,15 @@ pub(crate) fn require(bytes: u128, place: impl FnOnce() -> String) -> Result<()>
     if bytes <= u128::from(available) {
         return Ok(());
     }
-    Err(Error::Memory {
-        place: place(),
-        needed: bytes,
-        available,
-    })
+    Err(Error::Memory { place: place(), needed: bytes, available })
 }
 
 /// The bytes available; all there could be where the system does not say.
 fn available() -> u64 {
-    let kibibytes = std::fs::read_to_string("/proc/meminfo")
-        .ok()
-        .and_then(|text| {
-            let line = text.lines().find(|l| l.starts_with("MemAvailable:"))?;
-            line.split_whitespace().nth(1)?.parse::<u64>().ok()
-        });
+    let kibibytes = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text.lines().find(|l| l.starts_with("MemAvailable:"))?;
+        line.split_whitespace().nth(1)?.parse::<u64>().ok()
+    });
     kibibytes.map_or(u64::MAX, |k| k.saturating_mul(1024))
 }
 

@@ -45,9 +45,9 @@ use std::path::Path;
 /// [`Error::TooManyVertices`] and [`Error::Memory`] before memory is claimed that is not there.
 pub fn read(name: &str, progress: &dyn Progress) -> Result<Loaded, Error> {
     // a word and a colon: what generators look like and files do not
-    let specification = name.split_once(':').is_some_and(|(family, _)| {
-        !family.is_empty() && family.bytes().all(|b| b.is_ascii_alphanumeric())
-    });
+    let specification = name
+        .split_once(':')
+        .is_some_and(|(family, _)| !family.is_empty() && family.bytes().all(|b| b.is_ascii_alphanumeric()));
     if specification && !Path::new(name).exists() {
         return generate(name, progress);
     }
@@ -70,9 +70,7 @@ pub fn read_matrix<T: Value>(file: &str, progress: &dyn Progress) -> Result<Csr<
 
 /// A file's name without folders and the extensions of the formats read here.
 fn short_name(file: &str) -> String {
-    let name = Path::new(file)
-        .file_name()
-        .map_or_else(|| file.into(), |n| n.to_string_lossy());
+    let name = Path::new(file).file_name().map_or_else(|| file.into(), |n| n.to_string_lossy());
     let name = name.strip_suffix(".gz").unwrap_or(&name);
     let known = [".mtx", ".col", ".txt", ".el", ".edges"];
     let stripped = known.iter().find_map(|end| name.strip_suffix(end));

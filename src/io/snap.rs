@@ -24,14 +24,9 @@ impl<I: TryFrom<u64> + Send> Edges<I> {
     fn vertex(line: &mut Cursor<'_>) -> Result<I, Fault> {
         line.blanks();
         let at = line.at();
-        let number = line.number().ok_or_else(|| Fault {
-            at,
-            expected: "a vertex number from 0 to 2^64 - 1".into(),
-        })?;
-        I::try_from(number).map_err(|_| Fault {
-            at,
-            expected: NARROW.into(),
-        })
+        let number =
+            line.number().ok_or_else(|| Fault { at, expected: "a vertex number from 0 to 2^64 - 1".into() })?;
+        I::try_from(number).map_err(|_| Fault { at, expected: NARROW.into() })
     }
 }
 
@@ -48,10 +43,7 @@ impl<I: TryFrom<u64> + Send> Lines for Edges<I> {
         while !line.line_ends() {
             let at = line.at();
             if !is_real(line.word()) {
-                return Err(Fault {
-                    at,
-                    expected: "a number or the end of the line".into(),
-                });
+                return Err(Fault { at, expected: "a number or the end of the line".into() });
             }
             line.blanks();
         }
@@ -72,10 +64,7 @@ pub(super) fn read_graph(source: Source<'_>, progress: &dyn Progress) -> Result<
 }
 
 /// Numbers the vertices in ascending order of what the file calls them, and builds the graph.
-fn number<I: Copy + Ord + Into<u64> + Send + Sync>(
-    file: &str,
-    edges: Vec<Vec<(I, I)>>,
-) -> Result<Loaded> {
+fn number<I: Copy + Ord + Into<u64> + Send + Sync>(file: &str, edges: Vec<Vec<(I, I)>>) -> Result<Loaded> {
     let names = Names::of(&edges);
     let vertices = names.count();
     if vertices > MAX_VERTICES as u64 {
@@ -87,9 +76,7 @@ fn number<I: Copy + Ord + Into<u64> + Send + Sync>(
     }
     let numbered = edges.into_par_iter().map(|list| {
         let edges = list.into_iter();
-        edges
-            .map(|(from, to)| (names.vertex(from.into()), names.vertex(to.into())))
-            .collect()
+        edges.map(|(from, to)| (names.vertex(from.into()), names.vertex(to.into()))).collect()
     });
     let cleaned = undirected(vertices as usize, numbered.collect(), Directions::Matter)?;
     Ok(Loaded {
@@ -111,11 +98,7 @@ enum Names {
 impl Names {
     fn of<I: Copy + Into<u64> + Send + Sync>(edges: &[Vec<(I, I)>]) -> Self {
         let entries: usize = edges.iter().map(Vec::len).sum();
-        let ends = || {
-            edges
-                .par_iter()
-                .flat_map_iter(|list| list.iter().flat_map(|e| [e.0.into(), e.1.into()]))
-        };
+        let ends = || edges.par_iter().flat_map_iter(|list| list.iter().flat_map(|e| [e.0.into(), e.1.into()]));
         let most = ends().max();
         // never more memory than the edges themselves take
         if most.is_none_or(|most| most / 64 < entries as u64 / 2 + 64) {
@@ -135,10 +118,7 @@ impl Names {
                 sum += u64::from(word.count_ones());
                 before
             });
-            Self::Close {
-                before: before.collect(),
-                used,
-            }
+            Self::Close { before: before.collect(), used }
         } else {
             let mut numbers: Vec<u64> = ends().collect();
             numbers.par_sort_unstable();
@@ -173,16 +153,14 @@ impl Names {
 
     fn into_numbering(self) -> Numbering {
         let numbers: Vec<u64> = match self {
-            Self::Close { used, .. } => (0..used.len() as u64 * 64)
-                .filter(|&name| used[name as usize / 64] >> (name % 64) & 1 == 1)
-                .collect(),
+            Self::Close { used, .. } => {
+                (0..used.len() as u64 * 64).filter(|&name| used[name as usize / 64] >> (name % 64) & 1 == 1).collect()
+            }
             Self::Far(numbers) => numbers,
         };
         match (numbers.first(), numbers.last()) {
             (None, _) => Numbering::From(0),
-            (Some(&first), Some(&last)) if last - first == numbers.len() as u64 - 1 => {
-                Numbering::From(first)
-            }
+            (Some(&first), Some(&last)) if last - first == numbers.len() as u64 - 1 => Numbering::From(first),
             _ => Numbering::Listed(numbers),
         }
     }

@@ -33,11 +33,7 @@ impl<'p> Source<'p> {
             return Err(failed()(ErrorKind::IsADirectory.into()));
         }
         progress.begin("read", Unit::Bytes, about.len());
-        let source = |text| Self {
-            name: name.to_owned(),
-            text,
-            progress,
-        };
+        let source = |text| Self { name: name.to_owned(), text, progress };
         if !about.is_file() {
             return Ok(source(Text::Stream(Stream::open(Box::new(file)))));
         }
@@ -99,12 +95,8 @@ impl<'p> Source<'p> {
         let Text::Stream(stream) = &mut self.text else {
             let rest = &self.head()[start..];
             let done = |bytes| self.progress.advance(bytes);
-            return text::parse(lines, rest, &done).map_err(|fault| {
-                self.error(&Fault {
-                    at: start + fault.at,
-                    ..fault
-                })
-            });
+            return text::parse(lines, rest, &done)
+                .map_err(|fault| self.error(&Fault { at: start + fault.at, ..fault }));
         };
         let mut entries = Vec::new();
         let mut start = start;
@@ -112,10 +104,7 @@ impl<'p> Source<'p> {
             let batch = core::mem::take(&mut stream.batch);
             let lines_before = stream.lines;
             // the next batch is unpacked while this one is parsed
-            let (parsed, ()) = rayon::join(
-                || text::parse(lines, &batch[start..], &|_| ()),
-                || stream.advance(),
-            );
+            let (parsed, ()) = rayon::join(|| text::parse(lines, &batch[start..], &|_| ()), || stream.advance());
             match parsed {
                 Ok(lists) => entries.extend(lists),
                 Err(fault) => {
@@ -149,14 +138,7 @@ struct Stream<'p> {
 
 impl<'p> Stream<'p> {
     fn open(reader: Box<dyn Read + Send + 'p>) -> Self {
-        let mut stream = Self {
-            reader,
-            batch: Vec::new(),
-            rest: Vec::new(),
-            lines: 0,
-            ended: false,
-            broken: None,
-        };
+        let mut stream = Self { reader, batch: Vec::new(), rest: Vec::new(), lines: 0, ended: false, broken: None };
         stream.advance();
         stream
     }
@@ -176,10 +158,7 @@ impl<'p> Stream<'p> {
         }
         // the last line of a stream that broke off may be half a line: it is not parsed
         if !self.ended || self.broken.is_some() {
-            let end = buffer
-                .iter()
-                .rposition(|&b| b == b'\n')
-                .map_or(0, |p| p + 1);
+            let end = buffer.iter().rposition(|&b| b == b'\n').map_or(0, |p| p + 1);
             self.rest = buffer.split_off(end);
             if end == 0 && !self.ended {
                 self.ended = true;
@@ -196,14 +175,9 @@ impl<'p> Stream<'p> {
         let (expected, found) = match error.kind() {
             ErrorKind::UnexpectedEof => ("the rest of the gzip stream", "its end".to_owned()),
             ErrorKind::FileTooLarge => ("a line of at most 4 MiB", "a longer one".to_owned()),
-            ErrorKind::InvalidData | ErrorKind::InvalidInput => {
-                ("a sound gzip stream", error.to_string())
-            }
+            ErrorKind::InvalidData | ErrorKind::InvalidInput => ("a sound gzip stream", error.to_string()),
             kind => {
-                return Error::Io {
-                    file: file.to_owned(),
-                    source: io::Error::new(kind, error.to_string()),
-                };
+                return Error::Io { file: file.to_owned(), source: io::Error::new(kind, error.to_string()) };
             }
         };
         let (line, _) = text::locate(&self.batch, self.batch.len());

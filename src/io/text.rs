@@ -105,19 +105,12 @@ impl<'t> Cursor<'t> {
 
     /// A number within `range`, named `what` where it is missing or outside.
     #[inline]
-    pub fn number_in(
-        &mut self,
-        what: &str,
-        range: core::ops::RangeInclusive<u64>,
-    ) -> Result<u64, Fault> {
+    pub fn number_in(&mut self, what: &str, range: core::ops::RangeInclusive<u64>) -> Result<u64, Fault> {
         self.blanks();
         let at = self.at;
         match self.number() {
             Some(value) if range.contains(&value) => Ok(value),
-            _ => Err(Fault {
-                at,
-                expected: format!("{what} from {} to {}", range.start(), range.end()),
-            }),
+            _ => Err(Fault { at, expected: format!("{what} from {} to {}", range.start(), range.end()) }),
         }
     }
 
@@ -134,10 +127,7 @@ impl<'t> Cursor<'t> {
     /// A fault at the next word.
     pub fn fault(&mut self, expected: impl Into<String>) -> Fault {
         self.blanks();
-        Fault {
-            at: self.at,
-            expected: expected.into(),
-        }
+        Fault { at: self.at, expected: expected.into() }
     }
 }
 
@@ -194,10 +184,8 @@ pub(super) fn parse<L: Lines>(
             if number > faulty.load(Relaxed) {
                 return Ok(Vec::new());
             }
-            let entries = parse_piece(lines, &text[piece.clone()]).map_err(|fault| Fault {
-                at: piece.start + fault.at,
-                ..fault
-            });
+            let entries =
+                parse_piece(lines, &text[piece.clone()]).map_err(|fault| Fault { at: piece.start + fault.at, ..fault });
             if entries.is_err() {
                 faulty.fetch_min(number, Relaxed);
             }
@@ -212,10 +200,7 @@ pub(super) fn parse<L: Lines>(
 pub(super) fn locate(text: &[u8], at: usize) -> (u64, u64) {
     let before = &text[..at.min(text.len())];
     let line = before.iter().filter(|&&b| b == b'\n').count();
-    let start = before
-        .iter()
-        .rposition(|&b| b == b'\n')
-        .map_or(0, |p| p + 1);
+    let start = before.iter().rposition(|&b| b == b'\n').map_or(0, |p| p + 1);
     (line as u64, (before.len() - start + 1) as u64)
 }
 
@@ -248,9 +233,7 @@ mod tests {
             if line.peek() == Some(b'#') {
                 return Ok(None);
             }
-            line.number()
-                .map(Some)
-                .ok_or_else(|| line.fault("a number"))
+            line.number().map(Some).ok_or_else(|| line.fault("a number"))
         }
     }
 
@@ -263,10 +246,7 @@ mod tests {
 
     #[test]
     fn the_first_fault_is_told() {
-        let fault = |at, expected: &str| Fault {
-            at,
-            expected: expected.into(),
-        };
+        let fault = |at, expected: &str| Fault { at, expected: expected.into() };
         let wrong = |text: &[u8]| parse(&Numbers, text, &|_| ()).unwrap_err();
         assert_eq!(wrong(b"1\n2 3\nx"), fault(4, "the end of the line"));
         assert_eq!(wrong(b"18446744073709551616\n"), fault(0, "a number"));

@@ -43,10 +43,7 @@ pub fn write_whole(path: impl AsRef<Path>, write: impl FnOnce(File) -> io::Resul
         return write(file).map_err(failed);
     }
     let unfinished = Unfinished::beside(path);
-    File::create(&unfinished.0)
-        .and_then(write)
-        .and_then(|()| fs::rename(&unfinished.0, path))
-        .map_err(failed)
+    File::create(&unfinished.0).and_then(write).and_then(|()| fs::rename(&unfinished.0, path)).map_err(failed)
 }
 
 /// A file that is removed unless it was renamed.
@@ -85,10 +82,7 @@ fn write_text(out: &mut impl Write, graph: &Csr) -> io::Result<()> {
         let all = graph.row(column).0;
         &all[all.partition_point(|&row| (row as usize) < column)..]
     };
-    let entries: usize = (0..rows)
-        .into_par_iter()
-        .map(|column| below(column).len())
-        .sum();
+    let entries: usize = (0..rows).into_par_iter().map(|column| below(column).len()).sum();
     writeln!(out, "%%MatrixMarket matrix coordinate pattern symmetric")?;
     writeln!(out, "{rows} {rows} {entries}")?;
     let blocks: Vec<usize> = (0..rows).step_by(ROWS).collect();

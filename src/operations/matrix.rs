@@ -223,7 +223,8 @@ fn split<A: Element>(csr: &Csr<A>, sides: impl Fn(u32, u32) -> (bool, bool) + Sy
             let rows = block * ROWS..((block + 1) * ROWS).min(nrows);
             let entries = (csr.offsets()[rows.end] - csr.offsets()[rows.start]) as usize;
             // one place more than there are entries, for the last that isn't kept
-            let mut out = [(); 2].map(|()| (Vec::with_capacity(rows.len()), vec![0u32; entries + 1], vec![A::ZERO; entries + 1]));
+            let mut out =
+                [(); 2].map(|()| (Vec::with_capacity(rows.len()), vec![0u32; entries + 1], vec![A::ZERO; entries + 1]));
             let mut filled = [0, 0];
             for i in rows {
                 let (js, weights) = csr.row(i);

@@ -75,10 +75,8 @@ fn radix_sort(items: &mut Vec<(u64, u32)>) {
         items.sort_unstable();
         return;
     }
-    let (all, any) = items
-        .par_iter()
-        .map(|&(key, _)| (key, key))
-        .reduce(|| (u64::MAX, 0), |(all, any), (x, y)| (all & x, any | y));
+    let (all, any) =
+        items.par_iter().map(|&(key, _)| (key, key)).reduce(|| (u64::MAX, 0), |(all, any), (x, y)| (all & x, any | y));
     let differing = all ^ any;
     let mut spare = vec![(0, 0); items.len()];
     for shift in (0..u64::BITS).step_by(DIGIT as usize) {

@@ -9,9 +9,8 @@ use spade::{DelaunayTriangulation, Point2, Triangulation};
 pub(super) fn delaunay(count: usize, seed: u64) -> Result<Cleaned> {
     let points = Points::new(count, side_for(count), seed);
     let places = points.places.iter().map(|&[x, y]| Point2::new(x, y));
-    let triangles: DelaunayTriangulation<Point2<f64>> =
-        DelaunayTriangulation::bulk_load_stable(places.collect())
-            .map_err(|error| Error::invalid(format!("delaunay: {error}")))?;
+    let triangles: DelaunayTriangulation<Point2<f64>> = DelaunayTriangulation::bulk_load_stable(places.collect())
+        .map_err(|error| Error::invalid(format!("delaunay: {error}")))?;
     drop(points);
     let edges = triangles.undirected_edges().map(|edge| {
         let [from, to] = edge.vertices();

@@ -8,11 +8,7 @@ use rayon::prelude::*;
 const LIST: u64 = 1 << 16;
 
 /// The edges that `draw` gives for 0..`count`.
-fn draw(
-    count: u64,
-    progress: &dyn Progress,
-    draw: impl Fn(u64) -> (u32, u32) + Sync,
-) -> Vec<Vec<(u32, u32)>> {
+fn draw(count: u64, progress: &dyn Progress, draw: impl Fn(u64) -> (u32, u32) + Sync) -> Vec<Vec<(u32, u32)>> {
     (0..count.div_ceil(LIST))
         .into_par_iter()
         .map(|list| {
@@ -24,12 +20,7 @@ fn draw(
 }
 
 /// `count` edges whose ends are drawn evenly from 2^`scale` vertices.
-pub(super) fn even(
-    scale: u32,
-    count: u64,
-    seed: u64,
-    progress: &dyn Progress,
-) -> Vec<Vec<(u32, u32)>> {
+pub(super) fn even(scale: u32, count: u64, seed: u64, progress: &dyn Progress) -> Vec<Vec<(u32, u32)>> {
     let random = Random::new(seed);
     draw(count, progress, |edge| {
         let end = |place| random.below(place, 1 << scale) as u32;
@@ -53,14 +44,7 @@ impl Quadrants {
 
     const fn new([a, b, c]: [f64; 3], shuffled: bool) -> Self {
         const ALL: f64 = 4_294_967_296.0;
-        Self {
-            bounds: [
-                (a * ALL) as u32,
-                ((a + b) * ALL) as u32,
-                ((a + b + c) * ALL) as u32,
-            ],
-            shuffled,
-        }
+        Self { bounds: [(a * ALL) as u32, ((a + b) * ALL) as u32, ((a + b + c) * ALL) as u32], shuffled }
     }
 }
 
@@ -87,10 +71,6 @@ pub(super) fn quadrants(
             row = 2 * row + u32::from(lower);
             column = 2 * column + u32::from(right);
         }
-        if quadrants.shuffled {
-            (shuffle.of(row), shuffle.of(column))
-        } else {
-            (row, column)
-        }
+        if quadrants.shuffled { (shuffle.of(row), shuffle.of(column)) } else { (row, column) }
     })
 }

@@ -18,10 +18,8 @@ impl Points {
     pub fn new(count: usize, side: usize, seed: u64) -> Self {
         let random = Random::new(seed);
         let place = |point: u64| [random.unit(2 * point), random.unit(2 * point + 1)];
-        let mut keys: Vec<(u32, u32)> = (0..count as u64)
-            .into_par_iter()
-            .map(|point| (cell(place(point), side) as u32, point as u32))
-            .collect();
+        let mut keys: Vec<(u32, u32)> =
+            (0..count as u64).into_par_iter().map(|point| (cell(place(point), side) as u32, point as u32)).collect();
         keys.par_sort_unstable();
         let mut starts = vec![0; side * side + 1];
         for &(cell, _) in &keys {
@@ -33,11 +31,7 @@ impl Points {
             *start = sum;
         }
         let places = keys.par_iter().map(|key| place(u64::from(key.1))).collect();
-        Self {
-            places,
-            side,
-            starts,
-        }
+        Self { places, side, starts }
     }
 
     /// The points of the cells around that of `place`, ascending.

@@ -93,13 +93,7 @@ pub fn generate(text: &str, progress: &dyn Progress) -> Result<Loaded, Error> {
 
 /// A graph that needed no cleaning.
 fn whole(graph: Csr) -> Cleaned {
-    Cleaned {
-        entries: graph.nnz() as u64 / 2,
-        graph,
-        loops: 0,
-        duplicates: 0,
-        one_way: None,
-    }
+    Cleaned { entries: graph.nnz() as u64 / 2, graph, loops: 0, duplicates: 0, one_way: None }
 }
 
 /// The symmetric pattern whose rows `row(vertex, columns)` appends, ascending.
@@ -138,54 +132,21 @@ mod tests {
         for (text, message) in [
             ("rmat", "rmat: expected a scale from 0 to 31, found nothing"),
             ("rmat:", "rmat:: expected a scale from 0 to 31, found ``"),
-            (
-                "rmat:x:8",
-                "rmat:x:8: expected a scale from 0 to 31, found `x`",
-            ),
-            (
-                "rmat:5",
-                "rmat:5: expected an edge factor from 0 to 4294967296, found nothing",
-            ),
-            (
-                "rmat:5:-1",
-                "rmat:5:-1: expected an edge factor from 0 to 4294967296, found `-1`",
-            ),
-            (
-                "rmat:5:1:z",
-                "rmat:5:1:z: expected a seed from 0 to 18446744073709551615, found `z`",
-            ),
-            (
-                "rmat:5:1:2:3",
-                "rmat:5:1:2:3: expected nothing after the seed, found `3`",
-            ),
+            ("rmat:x:8", "rmat:x:8: expected a scale from 0 to 31, found `x`"),
+            ("rmat:5", "rmat:5: expected an edge factor from 0 to 4294967296, found nothing"),
+            ("rmat:5:-1", "rmat:5:-1: expected an edge factor from 0 to 4294967296, found `-1`"),
+            ("rmat:5:1:z", "rmat:5:1:z: expected a seed from 0 to 18446744073709551615, found `z`"),
+            ("rmat:5:1:2:3", "rmat:5:1:2:3: expected nothing after the seed, found `3`"),
             ("grid:5", "grid:5: expected ROWSxCOLUMNS, found `5`"),
-            (
-                "grid:5xy",
-                "grid:5xy: expected a number of columns from 0 to 4294967295, found `y`",
-            ),
-            (
-                "er:32:1",
-                "er:32:1: expected at most 4294967295 vertices, found 4294967296",
-            ),
-            (
-                "er:200:1",
-                "er:200:1: expected a scale from 0 to 31, found `200`",
-            ),
-            (
-                "grid:65536x65536",
-                "grid:65536x65536: expected at most 4294967295 vertices, found 4294967296",
-            ),
-            (
-                "road:99999",
-                "road:99999: expected at most 4294967295 vertices, found 21249575002",
-            ),
+            ("grid:5xy", "grid:5xy: expected a number of columns from 0 to 4294967295, found `y`"),
+            ("er:32:1", "er:32:1: expected at most 4294967295 vertices, found 4294967296"),
+            ("er:200:1", "er:200:1: expected a scale from 0 to 31, found `200`"),
+            ("grid:65536x65536", "grid:65536x65536: expected at most 4294967295 vertices, found 4294967296"),
+            ("road:99999", "road:99999: expected at most 4294967295 vertices, found 21249575002"),
         ] {
             assert_eq!(generate(text, &()).unwrap_err().to_string(), message);
         }
         let vast = generate("kron:31:4294967296", &()).unwrap_err().to_string();
-        assert!(
-            vast.starts_with("kron:31:4294967296: needs 100663296.0 TiB of memory, "),
-            "{vast}"
-        );
+        assert!(vast.starts_with("kron:31:4294967296: needs 100663296.0 TiB of memory, "), "{vast}");
     }
 }

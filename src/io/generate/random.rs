@@ -12,9 +12,7 @@ impl Random {
     /// The sequence of a seed.
     pub fn new(seed: u64) -> Self {
         // seeds are small and neighbouring; their sequences should not be
-        Self {
-            key: mix(seed ^ GOLDEN),
-        }
+        Self { key: mix(seed ^ GOLDEN) }
     }
 
     /// The `place`-th number.

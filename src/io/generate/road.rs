@@ -20,15 +20,10 @@ pub(super) fn road(side: u32, seed: u64) -> Result<Cleaned> {
         (inside && bits & 3 != 0).then_some((other, points))
     };
     let points = |crossing| -> u32 {
-        let streets = [false, true]
-            .into_iter()
-            .filter_map(|south| street(crossing, south));
+        let streets = [false, true].into_iter().filter_map(|south| street(crossing, south));
         streets.map(|street| street.1).sum()
     };
-    let mut numbers: Vec<u32> = (0..crossings)
-        .into_par_iter()
-        .map(|c| 1 + points(c))
-        .collect();
+    let mut numbers: Vec<u32> = (0..crossings).into_par_iter().map(|c| 1 + points(c)).collect();
     let mut vertices = 0;
     for number in &mut numbers {
         vertices += core::mem::replace(number, vertices);
@@ -37,10 +32,7 @@ pub(super) fn road(side: u32, seed: u64) -> Result<Cleaned> {
         let mut edges = Vec::new();
         for crossing in row * side as usize..(row + 1) * side as usize {
             let mut next = numbers[crossing] + 1;
-            for (other, points) in [false, true]
-                .into_iter()
-                .filter_map(|s| street(crossing, s))
-            {
+            for (other, points) in [false, true].into_iter().filter_map(|s| street(crossing, s)) {
                 let mut from = numbers[crossing];
                 for _ in 0..points {
                     edges.push((from, next));

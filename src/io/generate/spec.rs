@@ -13,11 +13,7 @@ pub(super) struct Spec<'t> {
 
 impl<'t> Spec<'t> {
     pub fn new(text: &'t str) -> Self {
-        Self {
-            text,
-            family: text.split(':').next().unwrap_or_default(),
-            pieces: text.split(':').skip(1),
-        }
+        Self { text, family: text.split(':').next().unwrap_or_default(), pieces: text.split(':').skip(1) }
     }
 
     pub fn family(&self) -> &'t str {
@@ -34,9 +30,7 @@ impl<'t> Spec<'t> {
 
     fn number(&self, piece: Option<&str>, what: &str, most: u64) -> Result<u64> {
         let number = piece.and_then(|text| text.parse().ok());
-        number
-            .filter(|&number| number <= most)
-            .ok_or_else(|| self.error(format!("{what} from 0 to {most}"), piece))
+        number.filter(|&number| number <= most).ok_or_else(|| self.error(format!("{what} from 0 to {most}"), piece))
     }
 
     /// The next piece as a number.
@@ -84,11 +78,7 @@ impl<'t> Spec<'t> {
         if count <= MAX_VERTICES as u128 {
             return Ok(());
         }
-        Err(Error::TooManyVertices {
-            place: self.text.to_owned(),
-            count,
-            limit: MAX_VERTICES as u64,
-        })
+        Err(Error::TooManyVertices { place: self.text.to_owned(), count, limit: MAX_VERTICES as u64 })
     }
 
     /// That so many bytes are there.
