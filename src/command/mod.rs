@@ -61,7 +61,9 @@ fn generate(spec: &str, out: &std::path::Path) -> Result<()> {
     note(&loaded);
     vxm::io::write_matrix_market(out, &loaded.graph)?;
     let (vertices, edges) = (loaded.graph.nrows(), loaded.graph.nnz() / 2);
-    print(&format!("{}: {vertices} vertices, {edges} edges\n", out.display()))
+    // on standard error: standard output may be where the graph goes
+    tell(format!("{}: {vertices} vertices, {edges} edges", out.display()));
+    Ok(())
 }
 
 /// Reads or generates a graph, and says what cleaning it took.

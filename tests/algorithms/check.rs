@@ -14,19 +14,21 @@ static POOLS: LazyLock<Vec<ThreadPool>> =
 /// How much is tried.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Effort {
-    /// Everything, for 1, 2 and 8 threads, as rows and as tiles.
+    /// Everything: on 1, 2 and 8 threads, as it is planned, as rows and as tiles.
     All,
-    /// Every algorithm once; those that are fast for all threads and formats.
+    /// Every algorithm once; those that are fast with each number of threads and each format once more.
     Some,
 }
 
-/// Runs `f` as it is planned, and on 1, 2 and 8 threads for each format.
-fn everywhere(a: &Matrix, mut f: impl FnMut(&Matrix, &str) + Send) {
-    for format in [None, Some(Format::Csr), Some(Format::Tiles)] {
+/// Runs `f` on several numbers of threads and in several formats, as the effort asks.
+fn everywhere(a: &Matrix, effort: Effort, mut f: impl FnMut(&Matrix, &str) + Send) {
+    for (i, format) in [None, Some(Format::Csr), Some(Format::Tiles)].into_iter().enumerate() {
         let a = a.clone().with_format(format);
-        for pool in &*POOLS {
-            let place = format!("{format:?}, {} threads", pool.current_num_threads());
-            pool.install(|| f(&a, &place));
+        for (k, pool) in POOLS.iter().enumerate() {
+            if effort == Effort::All || i == k {
+                let place = format!("{format:?}, {} threads", pool.current_num_threads());
+                pool.install(|| f(&a, &place));
+            }
         }
     }
 }
@@ -62,7 +64,7 @@ pub fn check_set(name: &str, a: &Matrix, priority: Priority, seed: u64, effort: 
     };
     // thousands of rounds where degrees are equal: once is enough
     if effort == Effort::All || priority != Priority::SortedId {
-        everywhere(a, |a, place| Formulation::ALL.iter().for_each(|&formulation| again(a, formulation, place)));
+        everywhere(a, effort, |a, place| Formulation::ALL.iter().for_each(|&formulation| again(a, formulation, place)));
     }
     found
 }
@@ -144,7 +146,7 @@ pub fn check_coloring(name: &str, a: &Matrix, method: Method, order: Order, seed
     assert_eq!(count, Ok(found.count), "{name}");
     assert_eq!(colors.iter().copied().max().unwrap_or(0), found.count, "{name}: colours are 1 to count");
     if effort == Effort::All || (method, order) == (Method::Jp, Order::LargestDegreeFirst) {
-        everywhere(a, |a, place| {
+        everywhere(a, effort, |a, place| {
             let other = color(a, &options).unwrap();
             assert!(other.colors == found.colors && other.count == found.count, "{name}: {place}");
             assert_eq!(other.colors.digest(), found.colors.digest());
