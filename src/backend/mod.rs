@@ -1,4 +1,4 @@
-//! Where operators run: the [`view`] contract, the [`plan`] that chooses, the [`reference`] that defines, and the [`cpu`].
+//! Where operators run: the [`view`] contract, the [`plan`] that chooses, the [`mod@reference`] that defines, and the [`cpu`].
 
 pub mod cpu;
 pub mod plan;

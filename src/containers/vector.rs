@@ -51,7 +51,7 @@ impl<T: Element> Vector<T> {
     /// A vector of `len` places, none of which holds an element.
     ///
     /// # Panics
-    /// There are more places than [`MAX_VERTICES`](crate::formats::MAX_VERTICES).
+    /// There are more places than [`MAX_VERTICES`].
     #[track_caller]
     pub fn new(len: usize) -> Self {
         assert!(len <= MAX_VERTICES, "a vector of {len} places: expected at most {MAX_VERTICES}");
