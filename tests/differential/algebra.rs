@@ -132,6 +132,28 @@ impl Monoid<u16> for Compose {
     const IDENTITY: u16 = 0x0100;
 }
 
+/// Neither associative nor commutative, and said to be inexact: any other tree than the fixed one gives other bits.
+#[derive(Debug, Clone, Copy)]
+pub struct Tangle;
+
+impl Source for Tangle {
+    fn source(self, _: &mut KernelText) -> String {
+        unreachable!("for the CPU only")
+    }
+}
+
+impl BinaryOp<u32, u32> for Tangle {
+    type Out = u32;
+    fn call(self, a: u32, b: u32) -> u32 {
+        (a.rotate_left(7) ^ b).wrapping_mul(0x9e37_79b1)
+    }
+}
+
+impl Monoid<u32> for Tangle {
+    const IDENTITY: u32 = 0;
+    const EXACT: bool = false;
+}
+
 /// A vector's element and a matrix's entry as an affine function.
 #[op]
 pub fn affine(x: u16, entry: u16) -> u16 {

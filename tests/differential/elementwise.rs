@@ -1,6 +1,6 @@
 //! Elementwise verbs, extraction, regions, masks of every kind, updates and reductions.
 
-use crate::algebra::{Compose, Sample, blend, blend3, mix, odd_place, stamp};
+use crate::algebra::{Compose, Sample, Tangle, blend, blend3, mix, odd_place, stamp};
 use crate::harness::{Mode, Outcome, agree, ok, on_threads, same, suite};
 use crate::shapes::{Ending, Filled, ending, filled};
 use proptest::prelude::*;
@@ -263,6 +263,7 @@ fn reductions() {
     check_reduce::<u32, _>("PLUS of u32", 300, PLUS);
     check_reduce::<f32, _>("PLUS of f32", 500, PLUS);
     check_reduce::<f32, _>("MAX of f32", 300, MAX);
+    check_reduce::<u32, _>("a fold that shows its tree", 300, Tangle);
     check_reduce::<u64, _>("ANY of u64", 300, ANY);
     check_reduce::<u16, _>("a monoid that doesn't commute", 300, Compose);
 }

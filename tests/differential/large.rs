@@ -3,6 +3,7 @@
 
 use crate::algebra::{Compose, Sample, affine, blend};
 use crate::harness::{Mode, Terminal, agree, ok, on_threads, same, suite};
+use crate::matrices::agree_matrix;
 use crate::shapes::{Ending, Filled, Graph, Kind, ending, filled, matrix};
 use proptest::prelude::*;
 use vxm::backend::plan::{Direction, Forced, Format, force};
@@ -133,5 +134,18 @@ fn sums() {
             })?;
         }
         Ok(())
+    });
+}
+
+#[test]
+fn edges_by_their_ends() {
+    let strategy = (1100..1400usize, filled(), any::<bool>(), 0..1u64 << 16);
+    suite("large select_ends", 8, strategy, |(n, filled, symmetric, seed)| {
+        let graph = Graph { nrows: n, ncols: n, kind: Kind::Scattered(20), symmetric, seed };
+        let (grid, dense) = (graph.grid::<u32>(), filled.dense::<u32>(n));
+        let kept = ok(matrix(&grid, symmetric).select_ends(LT, &filled.vector(&dense)))?;
+        let expected = grid.select_ends(LT, &dense);
+        agree_matrix("kept", &expected, &kept)?;
+        agree_matrix("transposed", &expected.transpose(), &kept.transpose())
     });
 }

@@ -1,6 +1,6 @@
 //! Verbs of matrices, and conversions between formats.
 
-use crate::algebra::{Compose, Sample, blend, mix, stamp2};
+use crate::algebra::{Compose, Sample, Tangle, blend, mix, stamp2};
 use crate::harness::{Outcome, agree, ok, on_threads, same, suite};
 use crate::shapes::{Filled, Graph, filled, graph, matrix};
 use half::f16;
@@ -11,7 +11,7 @@ use vxm::formats::Tiles;
 use vxm::prelude::*;
 
 /// Compares by bits, every place of a matrix.
-fn agree_matrix<T: Element>(what: &str, expected: &Grid<T>, found: &Matrix<T>) -> Outcome {
+pub fn agree_matrix<T: Element>(what: &str, expected: &Grid<T>, found: &Matrix<T>) -> Outcome {
     same(what, (expected.rows.len(), expected.ncols), (found.nrows(), found.ncols()))?;
     let entries = |(i, row): (usize, &Vec<Option<T>>)| {
         let held = row.iter().enumerate().filter_map(move |(j, a)| a.map(|a| (i as u32, j as u32, a.bits())));
@@ -99,6 +99,7 @@ fn reductions() {
     check_reduce::<f32, _>("PLUS of f32", PLUS);
     check_reduce::<u64, _>("ANY of u64", ANY);
     check_reduce::<u16, _>("a monoid that doesn't commute", Compose);
+    check_reduce::<u32, _>("a fold that shows its tree", Tangle);
 }
 
 fn check_tiles<T: Sample>(name: &str, cases: u32) {

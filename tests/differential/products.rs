@@ -1,6 +1,6 @@
 //! Products: every semiring x mask x terminal x vector format x matrix format x direction x threads.
 
-use crate::algebra::{Compose, Sample, affine, blend};
+use crate::algebra::{Compose, Sample, Tangle, affine, blend};
 use crate::harness::{agree, ok, on_threads, same, suite};
 use crate::shapes::{Ending, FORMATS, Filled, Graph, ending, filled, graph, matrix};
 use half::f16;
@@ -191,6 +191,14 @@ fn users_own_multiplication() {
 fn users_own_monoid_keeps_its_order() {
     let ring = semiring(Compose, affine);
     check::<u16, u16, _, _>("a monoid that doesn't commute", 1200, ring, ring);
+}
+
+#[test]
+fn the_fixed_tree_shows() {
+    let ring = semiring(Tangle, blend);
+    check::<u32, u32, _, _>("a fold that shows its tree", 1000, ring, ring);
+    let (vxm, mxv) = (semiring(Tangle, FIRST), semiring(Tangle, SECOND));
+    check::<u32, (), _, _>("a fold that shows its tree, over a pattern", 500, vxm, mxv);
 }
 
 #[test]

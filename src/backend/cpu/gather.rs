@@ -180,12 +180,16 @@ pub fn reduce<V: At, M: Monoid<V::T>>(n: usize, view: &V, add: M) -> V::T {
         // only the segments that hold something
         let mut firsts: Vec<usize> = list.iter().map(|&i| i as usize / SEGMENT * SEGMENT).collect();
         firsts.dedup();
-        firsts.into_iter().map(segment).fold(None, join)
+        let parts: Vec<_> = if is_small(view, list) {
+            firsts.into_iter().map(segment).collect()
+        } else {
+            share::collect(firsts.len(), &|s| segment(firsts[s]))
+        };
+        parts.into_iter().fold(None, join)
     } else if n <= SEGMENT {
         segment(0)
     } else {
-        let parts = share::collect(n.div_ceil(SEGMENT), &|s| segment(s * SEGMENT));
-        parts.into_iter().fold(None, join)
+        share::collect(n.div_ceil(SEGMENT), &|s| segment(s * SEGMENT)).into_iter().fold(None, join)
     };
     total.unwrap_or(M::IDENTITY)
 }
