@@ -1,7 +1,7 @@
 //! Maximal independent set, as products: Luby's algorithm in TC-MIS' two (Algorithm 2) and in cuMIS' one (Algorithm 2).
 
 use super::options::{Formulation, MisOptions, Priority};
-use super::priority::{hashes, ranks};
+use super::priority::{hashes, priorities};
 use crate::prelude::*;
 
 /// A maximal independent set.
@@ -14,13 +14,13 @@ pub struct Mis {
 }
 
 /// A vertex that has joined the set; above every priority.
-const IN: u32 = u32::MAX;
+const IN: u64 = u64::MAX;
 /// A vertex that has a member next to it; below every priority.
-const OUT: u32 = 0;
+const OUT: u64 = 0;
 
 /// What a vertex becomes, given its neighbours' greatest key.
 #[op]
-fn decide(own: u32, best: u32) -> u32 {
+fn decide(own: u64, best: u64) -> u64 {
     if best == IN {
         OUT
     } else if own > best {
@@ -32,7 +32,7 @@ fn decide(own: u32, best: u32) -> u32 {
 
 /// Whether a key is a priority still.
 #[op]
-fn is_undecided(key: u32) -> bool {
+fn is_undecided(key: u64) -> bool {
     key != IN && key != OUT
 }
 
@@ -58,22 +58,23 @@ pub fn mis(a: &Matrix, options: &MisOptions) -> Result<Mis> {
     let a = &*a.to_graph()?;
     match (options.priority, options.formulation) {
         (Priority::Resolve, _) => resolve(a, options.seed),
-        (priority, Formulation::Decide) => by_deciding(a, &ranks(a, priority, options.seed)?),
-        (priority, Formulation::Count) => by_counting(a, &ranks(a, priority, options.seed)?),
+        (priority, Formulation::Decide) => by_deciding(a, &priorities(a, priority, options.seed)?),
+        (priority, Formulation::Count) => by_counting(a, &priorities(a, priority, options.seed)?),
     }
 }
 
 /// cuMIS, Algorithm 2: a vertex above all its neighbours joins, a neighbour of a member leaves.
-fn by_deciding(a: &Matrix, rank: &Vector<u32>) -> Result<Mis> {
-    let mut undecided = Set::all(a.nrows());
-    let mut rounds = 0;
-    // key = rank + 1
-    let mut key = rank.map(PLUS.bind(1)).eval()?;
+fn by_deciding(a: &Matrix, priority: &Vector<u64>) -> Result<Mis> {
+    let (mut key, mut rounds) = (priority.clone(), 1);
+    // key = decide(key, key max.first A): nobody is in yet, so one higher neighbour is enough (section 3.3)
+    key.update(|key| decide.map2(key, key.vxm(a, MAX_FIRST).until(LT).or_identity()))?;
+    // undecided = those whose key is a priority still
+    let mut undecided = key.select(is_undecided).pattern().eval()?;
     while undecided.nvals() > 0 {
         rounds += 1;
         // key<undecided> = decide(key, key max.first A)
         key.update(|key| decide.map2(key, key.vxm(a, MAX_FIRST).or_identity()).mask(&undecided))?;
-        // undecided = those whose key is a priority still
+        // undecided = those of them whose key is a priority still
         undecided = key.mask(&undecided).select(is_undecided).pattern().eval()?;
     }
     // set = those that are in
@@ -81,9 +82,7 @@ fn by_deciding(a: &Matrix, rank: &Vector<u32>) -> Result<Mis> {
 }
 
 /// TC-MIS, Algorithm 2, phase 1: those alive that are above all their neighbours alive.
-fn by_counting(a: &Matrix, rank: &Vector<u32>) -> Result<Mis> {
-    // p = rank + 1: above max's identity
-    let p = rank.map(PLUS.bind(1)).eval()?;
+fn by_counting(a: &Matrix, p: &Vector<u64>) -> Result<Mis> {
     luby(a, |alive| {
         // c<alive> = p > (p<alive> max.times A)
         p.ewise_mult(p.mask(alive).vxm(a, MAX_TIMES).until(LT).or_identity(), GT)

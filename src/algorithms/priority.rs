@@ -28,7 +28,8 @@ pub fn mix(v: u32, seed: u64) -> u32 {
 /// Low degrees high, the hash below: distinct, since the hash is.
 #[op]
 fn low_degree_first(degree: u32, hash: u32) -> u64 {
-    (((u32::MAX - degree) as u64) << 32u32) | (hash as u64)
+    // + 1 and - 1: strictly between 0 and u64::MAX
+    ((((u32::MAX - 1u32) - degree) as u64) << 32u32) + (hash as u64) + 1u64
 }
 
 /// High degrees high, the hash below.
@@ -42,13 +43,19 @@ fn high_degree_first(degree: u32, hash: u32) -> u64 {
 fn degree_class(degree: u32, hash: u32, mean: u64) -> u64 {
     let sixteenths: u64 = ((degree as u64) << 4u32) + ((hash & 15u32) as u64);
     let class: u64 = 252u64 * mean / (mean + sixteenths);
-    (class << 32u32) | (hash as u64)
+    (class << 32u32) + (hash as u64) + 1u64
 }
 
 /// Among equal degrees, a higher number first.
 #[op]
 fn low_degree_then_number(v: u32, degree: u32) -> u64 {
-    (((u32::MAX - degree) as u64) << 32u32) | (v as u64)
+    ((((u32::MAX - 1u32) - degree) as u64) << 32u32) + (v as u64) + 1u64
+}
+
+/// The hash alone.
+#[op]
+fn by_hash(hash: u32) -> u64 {
+    (hash as u64) + 1u64
 }
 
 /// A hash for each of `n` vertices, distinct.
@@ -57,23 +64,32 @@ pub fn hashes(n: usize, seed: u64) -> Result<Vector<u32>> {
     fill(seed, n).map_index(mix).eval()
 }
 
-/// A distinct rank for each vertex, the first to be served highest: what a total order of the vertices is.
+/// A distinct number for each vertex, the first to be served highest, above 0 and below `u64::MAX`: a total order of the vertices.
 ///
-/// `Resolve` ranks like `Sorted`; its candidates are chosen before ties are broken.
+/// `Resolve` orders like `Sorted`; its candidates are chosen before ties are broken.
+///
+/// # Errors
+/// None today; a device may fail.
+pub fn priorities(a: &Matrix, priority: Priority, seed: u64) -> Result<Vector<u64>> {
+    let (n, degree, hash) = (a.nrows(), a.degrees(), fill(seed, a.nrows()).map_index(mix));
+    // 1 at least: an edgeless graph has mean degree 0
+    let mean = (16 * a.nnz() / n.max(1) as u64).max(1);
+    // p = (degree, hash), as the priority combines them
+    match priority {
+        Priority::Random => hash.map(by_hash).eval(),
+        Priority::Degree => degree_class.map3(&degree, hash, fill(mean, n)).eval(),
+        Priority::Resolve | Priority::Sorted => low_degree_first.map2(&degree, hash).eval(),
+        Priority::SortedId => degree.map_index(low_degree_then_number).eval(),
+    }
+}
+
+/// The same order as places: a distinct rank for each vertex, from 0, the first to be served highest.
 ///
 /// # Errors
 /// None today; a device may fail.
 pub fn ranks(a: &Matrix, priority: Priority, seed: u64) -> Result<Vector<u32>> {
-    let (n, degree, hash) = (a.nrows(), a.degrees(), hashes(a.nrows(), seed)?);
-    // 1 at least: an edgeless graph has mean degree 0
-    let mean = (16 * a.nnz() / n.max(1) as u64).max(1);
-    // rank = place in ascending order of (degree, hash), as the priority combines them
-    Ok(match priority {
-        Priority::Random => hash.rank(),
-        Priority::Degree => degree_class.map3(&degree, &hash, fill(mean, n)).eval()?.rank(),
-        Priority::Resolve | Priority::Sorted => low_degree_first.map2(&degree, &hash).eval()?.rank(),
-        Priority::SortedId => degree.map_index(low_degree_then_number).eval()?.rank(),
-    })
+    // rank = place in ascending order
+    Ok(priorities(a, priority, seed)?.rank())
 }
 
 /// Ranks by descending degree, the hash within a degree: the order of largest-degree-first colouring.
