@@ -30,16 +30,16 @@ pub fn write_matrix_market(path: impl AsRef<Path>, graph: &Csr) -> Result<()> {
 }
 
 /// Writes a file with `write`, so that it appears when it is whole: it is written under another name beside `path` and then
-/// renamed, so that an interrupted run leaves an older file as it was. A pipe or a device is written to, never replaced.
+/// renamed, so that an interrupted run leaves an older file as it was. A link, a pipe or a device is written to, never replaced.
 ///
 /// # Errors
 /// [`Error::Io`] naming `path`.
 pub fn write_whole(path: impl AsRef<Path>, write: impl FnOnce(File) -> io::Result<()>) -> Result<()> {
     let path = path.as_ref();
     let failed = |source| Error::io(path.display())(source);
-    // a pipe or a device is written to, never replaced
-    if fs::metadata(path).is_ok_and(|about| !about.is_file()) {
-        let file = File::options().write(true).open(path).map_err(failed)?;
+    // a link (/dev/stdout is one), a pipe or a device is written to, never replaced
+    if fs::symlink_metadata(path).is_ok_and(|about| !about.is_file()) {
+        let file = File::create(path).map_err(failed)?;
         return write(file).map_err(failed);
     }
     let unfinished = Unfinished::beside(path);
