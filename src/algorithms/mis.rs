@@ -58,14 +58,14 @@ pub fn mis(a: &Matrix, options: &MisOptions) -> Result<Mis> {
     let a = &*a.to_graph()?;
     match (options.priority, options.formulation) {
         (Priority::Resolve, _) => resolve(a, options.seed),
-        (priority, Formulation::Decide) => by_deciding(a, &priorities(a, priority, options.seed)?),
+        (priority, Formulation::Decide) => by_deciding(a, priorities(a, priority, options.seed)?),
         (priority, Formulation::Count) => by_counting(a, &priorities(a, priority, options.seed)?),
     }
 }
 
 /// cuMIS, Algorithm 2: a vertex above all its neighbours joins, a neighbour of a member leaves.
-fn by_deciding(a: &Matrix, priority: &Vector<u64>) -> Result<Mis> {
-    let (mut key, mut rounds) = (priority.clone(), 1);
+fn by_deciding(a: &Matrix, mut key: Vector<u64>) -> Result<Mis> {
+    let mut rounds = 1;
     // key = decide(key, key max.first A): nobody is in yet, so one higher neighbour is enough (section 3.3)
     key.update(|key| decide.map2(key, key.vxm(a, MAX_FIRST).until(LT).or_identity()))?;
     // undecided = those whose key is a priority still
