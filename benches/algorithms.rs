@@ -2,7 +2,7 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
-use vxm::algorithms::priority::{largest_degree_first, ranks};
+use vxm::algorithms::priority::{largest_degree_first, priorities};
 use vxm::algorithms::{ColoringOptions, Formulation, Method, MisOptions, Order, Priority, color, mis};
 use vxm::certify::{greedy_coloring, greedy_set};
 use vxm::io::generate;
@@ -10,11 +10,11 @@ use vxm::prelude::*;
 
 const GRAPHS: [&str; 3] = ["rmat:18:8", "grid:512x512", "road:400"];
 
-/// The vertices by falling rank.
-fn descending(rank: &Vector<u32>) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..rank.len() as u32).collect();
-    let rank = rank.to_dense(0);
-    order.sort_unstable_by_key(|&v| std::cmp::Reverse(rank[v as usize]));
+/// The vertices by falling key.
+fn descending(key: &Vector<u64>) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..key.len() as u32).collect();
+    let key = key.to_dense(0);
+    order.sort_unstable_by_key(|&v| std::cmp::Reverse(key[v as usize]));
     order
 }
 
@@ -37,8 +37,8 @@ fn sets(c: &mut Criterion) {
                 group.bench_function(id, |b| b.iter(|| black_box(mis(&a, &options))));
             }
         }
-        let Ok(rank) = ranks(&a, Priority::Sorted, 0) else { continue };
-        let (order, csr) = (descending(&rank), a.csr());
+        let Ok(key) = priorities(&a, Priority::Sorted, 0) else { continue };
+        let (order, csr) = (descending(&key), a.csr());
         group.bench_function(BenchmarkId::new("sequential greedy, its order given", spec), |b| {
             b.iter(|| black_box(greedy_set(csr.offsets(), csr.columns(), order.iter().copied())))
         });
@@ -59,8 +59,8 @@ fn colorings(c: &mut Criterion) {
             let options = ColoringOptions { method, order, seed: 0 };
             group.bench_function(id, |b| b.iter(|| black_box(color(&a, &options))));
         }
-        let Ok(rank) = largest_degree_first(&a, 0) else { continue };
-        let (order, csr) = (descending(&rank), a.csr());
+        let Ok(key) = largest_degree_first(&a, 0) else { continue };
+        let (order, csr) = (descending(&key), a.csr());
         group.bench_function(BenchmarkId::new("sequential greedy, its order given", spec), |b| {
             b.iter(|| black_box(greedy_coloring(csr.offsets(), csr.columns(), order.iter().copied())))
         });

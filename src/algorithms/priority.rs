@@ -83,26 +83,16 @@ pub fn priorities(a: &Matrix, priority: Priority, seed: u64) -> Result<Vector<u6
     }
 }
 
-/// The same order as places: a distinct rank for each vertex, from 0, the first to be served highest.
+/// Keys by descending degree, the hash within a degree: the order of largest-degree-first colouring.
 ///
 /// # Errors
 /// None today; a device may fail.
-pub fn ranks(a: &Matrix, priority: Priority, seed: u64) -> Result<Vector<u32>> {
-    // rank = place in ascending order
-    Ok(priorities(a, priority, seed)?.rank())
+pub fn largest_degree_first(a: &Matrix, seed: u64) -> Result<Vector<u64>> {
+    // key = (degree, hash)
+    high_degree_first.map2(&a.degrees(), fill(seed, a.nrows()).map_index(mix)).eval()
 }
 
-/// Ranks by descending degree, the hash within a degree: the order of largest-degree-first colouring.
-///
-/// # Errors
-/// None today; a device may fail.
-pub fn largest_degree_first(a: &Matrix, seed: u64) -> Result<Vector<u32>> {
-    let (degree, hash) = (a.degrees(), hashes(a.nrows(), seed)?);
-    // rank = place in ascending order of (degree, hash)
-    Ok(high_degree_first.map2(&degree, &hash).eval()?.rank())
-}
-
-/// Ranks by the order in which a smallest-degree-last peeling removes vertices: the last removed ranks highest.
+/// Keys by the order in which a smallest-degree-last peeling removes vertices: the last removed is highest.
 ///
 /// Rounds remove all vertices of degree k or less at once, k the least that removes any (Matula and Beck's order, in rounds); the
 /// hash ranks those of one round. A greedy colouring in this order takes at most one colour more than the graph's degeneracy,
@@ -110,7 +100,7 @@ pub fn largest_degree_first(a: &Matrix, seed: u64) -> Result<Vector<u32>> {
 ///
 /// # Errors
 /// None today; a device may fail.
-pub fn smallest_degree_last(a: &Matrix, seed: u64) -> Result<Vector<u32>> {
+pub fn smallest_degree_last(a: &Matrix, seed: u64) -> Result<Vector<u64>> {
     let n = a.nrows();
     let (mut degree, mut left, mut round) = (a.degrees(), Set::all(n), Vector::full(n, 0u32));
     let (nothing, mut k, mut rounds) = (Set::new(n), 0, 0);
@@ -133,6 +123,6 @@ pub fn smallest_degree_last(a: &Matrix, seed: u64) -> Result<Vector<u32>> {
             leaves = degree.mask(&lost).select(LE.bind(k)).pattern().eval()?;
         }
     }
-    // rank = place in ascending order of (round, hash)
-    Ok(high_degree_first.map2(&round, &hashes(n, seed)?).eval()?.rank())
+    // key = (round, hash)
+    high_degree_first.map2(&round, fill(seed, n).map_index(mix)).eval()
 }

@@ -48,15 +48,26 @@ impl<T: Element> Csr<T> {
     /// The rows of all blocks, in order.
     pub(crate) fn from_blocks(nrows: usize, ncols: usize, blocks: Vec<Block<T>>) -> Self {
         let entries = blocks.iter().map(|(_, columns, _)| columns.len()).sum();
-        let mut offsets = Vec::with_capacity(nrows + 1);
-        let (mut columns, mut values) = (Vec::with_capacity(entries), Vec::with_capacity(entries));
-        offsets.push(0);
-        for (ends, block_columns, block_values) in blocks {
-            let base = columns.len() as u64;
-            offsets.extend(ends.iter().map(|end| base + end));
-            columns.extend(block_columns);
-            values.extend(block_values);
+        let mut offsets = vec![0; nrows + 1];
+        let (mut columns, mut values) = (vec![0u32; entries], vec![T::ZERO; entries]);
+        let mut rest = (&mut offsets[1..], &mut columns[..], &mut values[..]);
+        let (mut places, mut base) = (Vec::with_capacity(blocks.len()), 0);
+        for block in &blocks {
+            let (offsets, columns, values) = rest;
+            let (offsets, columns, values) = (
+                offsets.split_at_mut(block.0.len()),
+                columns.split_at_mut(block.1.len()),
+                values.split_at_mut(block.2.len()),
+            );
+            places.push((base, offsets.0, columns.0, values.0));
+            rest = (offsets.1, columns.1, values.1);
+            base += block.1.len() as u64;
         }
+        blocks.into_par_iter().zip(places).for_each(|(block, (base, offsets, columns, values))| {
+            offsets.iter_mut().zip(&block.0).for_each(|(offset, end)| *offset = base + end);
+            columns.copy_from_slice(&block.1);
+            values.copy_from_slice(&block.2);
+        });
         Self::from_parts(nrows, ncols, offsets, columns, values)
     }
 

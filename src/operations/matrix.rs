@@ -219,32 +219,40 @@ fn split<A: Element>(csr: &Csr<A>, sides: impl Fn(u32, u32) -> (bool, bool) + Sy
     let (nrows, ncols) = (csr.nrows(), csr.ncols());
     let blocks: Vec<[Block<A>; 2]> = (0..nrows.div_ceil(ROWS))
         .into_par_iter()
-        .map(|block| {
-            let rows = block * ROWS..((block + 1) * ROWS).min(nrows);
-            let entries = (csr.offsets()[rows.end] - csr.offsets()[rows.start]) as usize;
-            // one place more than there are entries, for the last that isn't kept
-            let mut out =
-                [(); 2].map(|()| (Vec::with_capacity(rows.len()), vec![0u32; entries + 1], vec![A::ZERO; entries + 1]));
-            let mut filled = [0, 0];
-            for i in rows {
-                let (js, weights) = csr.row(i);
-                for (&j, &a) in js.iter().zip(weights) {
-                    let kept = sides(i as u32, j);
-                    // written in any case and counted if kept: which side an edge goes to is not to be predicted
-                    for (side, kept) in [kept.0, kept.1].into_iter().enumerate() {
-                        out[side].1[filled[side]] = j;
-                        out[side].2[filled[side]] = a;
-                        filled[side] += usize::from(kept);
+        .map_init(
+            || [(); 2].map(|()| (Vec::new(), Vec::new())),
+            |scratch: &mut [(Vec<u32>, Vec<A>); 2], block| {
+                let rows = block * ROWS..((block + 1) * ROWS).min(nrows);
+                let entries = (csr.offsets()[rows.end] - csr.offsets()[rows.start]) as usize;
+                for (columns, values) in &mut *scratch {
+                    // one place more than there are entries, for the last that isn't kept
+                    if columns.len() <= entries {
+                        columns.resize(entries + 1, 0);
+                        values.resize(entries + 1, A::ZERO);
                     }
                 }
-                out.iter_mut().zip(filled).for_each(|((ends, ..), filled)| ends.push(filled as u64));
-            }
-            out.iter_mut().zip(filled).for_each(|((_, columns, values), filled)| {
-                columns.truncate(filled);
-                values.truncate(filled);
-            });
-            out
-        })
+                let [(js0, as0), (js1, as1)] = scratch;
+                let mut filled = [0, 0];
+                let mut ends = [(); 2].map(|()| Vec::with_capacity(rows.len()));
+                for i in rows {
+                    let (js, weights) = csr.row(i);
+                    for (&j, &a) in js.iter().zip(weights) {
+                        let kept = sides(i as u32, j);
+                        // written in any case and counted if kept: which side an edge goes to is not to be predicted
+                        (js0[filled[0]], as0[filled[0]]) = (j, a);
+                        filled[0] += usize::from(kept.0);
+                        (js1[filled[1]], as1[filled[1]]) = (j, a);
+                        filled[1] += usize::from(kept.1);
+                    }
+                    ends.iter_mut().zip(filled).for_each(|(ends, filled)| ends.push(filled as u64));
+                }
+                let [ends0, ends1] = ends;
+                [
+                    (ends0, js0[..filled[0]].to_vec(), as0[..filled[0]].to_vec()),
+                    (ends1, js1[..filled[1]].to_vec(), as1[..filled[1]].to_vec()),
+                ]
+            },
+        )
         .collect();
     let (kept, other) = blocks.into_iter().map(|[a, b]| (a, b)).unzip();
     (Csr::from_blocks(nrows, ncols, kept), Csr::from_blocks(nrows, ncols, other))

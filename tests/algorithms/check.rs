@@ -2,7 +2,7 @@
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::LazyLock;
-use vxm::algorithms::priority::{hashes, largest_degree_first, ranks, smallest_degree_last};
+use vxm::algorithms::priority::{hashes, largest_degree_first, priorities, smallest_degree_last};
 use vxm::algorithms::{Coloring, ColoringOptions, Formulation, Method, Mis, MisOptions, Order, Priority, color, mis};
 use vxm::backend::plan::Format;
 use vxm::certify;
@@ -70,12 +70,11 @@ pub fn check_set(name: &str, a: &Matrix, priority: Priority, seed: u64, effort: 
 }
 
 /// The vertices, the first to be served first.
-fn descending(rank: &Vector<u32>) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..rank.len() as u32).collect();
-    let rank = rank.to_dense(0);
-    order.sort_unstable_by_key(|&v| core::cmp::Reverse(rank[v as usize]));
-    assert!(rank.iter().zip(1..).all(|(&r, _)| (r as usize) < rank.len()), "ranks are places");
-    assert!(order.windows(2).all(|w| rank[w[0] as usize] > rank[w[1] as usize]), "ranks are distinct");
+fn descending(key: &Vector<u64>) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..key.len() as u32).collect();
+    let key = key.to_dense(0);
+    order.sort_unstable_by_key(|&v| core::cmp::Reverse(key[v as usize]));
+    assert!(order.windows(2).all(|w| key[w[0] as usize] > key[w[1] as usize]), "keys are distinct");
     order
 }
 
@@ -83,7 +82,7 @@ fn descending(rank: &Vector<u32>) -> Vec<u32> {
 fn by_hand(a: &Matrix, priority: Priority, seed: u64) -> Vec<bool> {
     let csr = a.csr();
     if priority != Priority::Resolve {
-        let order = descending(&ranks(a, priority, seed).unwrap());
+        let order = descending(&priorities(a, priority, seed).unwrap());
         return certify::greedy_set(csr.offsets(), csr.columns(), order);
     }
     // H3: candidates have the least degree among neighbours alive; of candidates next to each other the higher hash stays
@@ -109,12 +108,12 @@ fn by_hand(a: &Matrix, priority: Priority, seed: u64) -> Vec<bool> {
 pub fn check_colorings(name: &str, a: &Matrix, order: Order, seed: u64, effort: Effort) {
     let graph = a.to_graph().unwrap();
     let (offsets, columns) = (graph.csr().offsets(), graph.csr().columns());
-    let rank = match order {
-        Order::Random => ranks(&graph, Priority::Random, seed),
+    let key = match order {
+        Order::Random => priorities(&graph, Priority::Random, seed),
         Order::LargestDegreeFirst => largest_degree_first(&graph, seed),
         Order::SmallestDegreeLast => smallest_degree_last(&graph, seed),
     };
-    let greedy = certify::greedy_coloring(offsets, columns, descending(&rank.unwrap()));
+    let greedy = certify::greedy_coloring(offsets, columns, descending(&key.unwrap()));
     let mut by_sets = None;
     for &method in Method::ALL {
         let found = check_coloring(name, a, method, order, seed, effort);

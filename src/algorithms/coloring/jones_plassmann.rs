@@ -18,14 +18,14 @@ fn least_free(taken: u64, window: u32) -> u32 {
     window * 64u32 + taken.trailing_ones() + 1u32
 }
 
-/// Colours, and the rounds it took: the longest path along which ranks fall.
+/// Colours, and the rounds it took: the longest path along which keys fall.
 ///
 /// Each edge is gathered over once and counted over once: O(edges) time beside the rounds' latency.
-pub(super) fn color(a: &Matrix, rank: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
+pub(super) fn color(a: &Matrix, key: &Vector<u64>) -> Result<(Vector<u32>, u32)> {
     let n = a.nrows();
     let mut colors = Vector::full(n, NONE);
-    // up = A where rank[i] < rank[j]: from each vertex to its higher neighbours
-    let up = a.select_ends(LT, rank)?;
+    // up = A where key[i] < key[j]: from each vertex to its higher neighbours
+    let up = a.select_ends(LT, key)?;
     // waits = A's higher neighbours, counted; ready = who waits for none
     let mut waits = up.degrees();
     let mut ready = waits.select(EQ.bind(0)).pattern().eval()?;

@@ -8,7 +8,7 @@ mod min_max;
 mod neighbor_reduce;
 
 use super::options::{ColoringOptions, Method, Order, Priority};
-use super::priority::{largest_degree_first, ranks, smallest_degree_last};
+use super::priority::{largest_degree_first, priorities, smallest_degree_last};
 use crate::prelude::*;
 
 /// A proper colouring.
@@ -40,18 +40,19 @@ pub(crate) const NONE: u32 = 0;
 /// The matrix isn't square or symmetric.
 pub fn color(a: &Matrix, options: &ColoringOptions) -> Result<Coloring> {
     let a = &*a.to_graph()?;
-    let rank = &match options.order {
-        Order::Random => ranks(a, Priority::Random, options.seed),
+    // key = who comes first, highest; distinct
+    let key = match options.order {
+        Order::Random => priorities(a, Priority::Random, options.seed),
         Order::LargestDegreeFirst => largest_degree_first(a, options.seed),
         Order::SmallestDegreeLast => smallest_degree_last(a, options.seed),
     }?;
     let (colors, rounds) = match options.method {
-        Method::Is => independent_set::color(a, rank),
-        Method::Mis => maximal::color(a, rank),
-        Method::Jp => jones_plassmann::color(a, rank),
-        Method::MinMax => min_max::color(a, rank),
-        Method::Hash => hash::color(a, rank),
-        Method::NeighborReduce => neighbor_reduce::color(a, rank),
+        Method::Is => independent_set::color(a, &key.rank()),
+        Method::Mis => maximal::color(a, &key.rank()),
+        Method::Jp => jones_plassmann::color(a, &key),
+        Method::MinMax => min_max::color(a, &key.rank()),
+        Method::Hash => hash::color(a, &key.rank()),
+        Method::NeighborReduce => neighbor_reduce::color(a, &key.rank()),
     }?;
     let (colors, count) = compact(&colors)?;
     Ok(Coloring { colors, count, rounds })

@@ -4,7 +4,7 @@ use super::gather::SEQUENTIAL;
 use super::share;
 use crate::backend::plan;
 use crate::backend::view::{At, Support};
-use crate::formats::bitmap::{Bitmap, ones, words};
+use crate::formats::bitmap::{ones, words};
 use crate::formats::{Csr, Sparse, Store};
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
@@ -37,107 +37,86 @@ where
         })
         .collect();
     let work: u64 = sources.iter().map(|&(i, _)| rows.degree(i as usize) as u64).sum();
-    if work < 16 * SEQUENTIAL as u64 || rayon::current_num_threads() == 1 {
-        scatter_one(&sources, rows, ring)
-    } else {
-        scatter_many(&sources, work, rows, ring)
-    }
-}
-
-/// On the calling thread: into a workspace with a place for every column, remembering which were touched.
-fn scatter_one<X, A, S>(sources: &[(u32, X)], rows: &Csr<A>, ring: S) -> Store<S::Out>
-where
-    X: Element,
-    A: Element,
-    S: Semiring<X, A>,
-{
-    let n = rows.ncols();
-    with_workspace(n, |places: &mut [S::Out], seen: &mut [u64]| {
-        let mut touched = Vec::new();
-        for &(i, x) in sources {
-            let (columns, weights) = rows.row(i as usize);
-            for (&j, &weight) in columns.iter().zip(weights) {
-                let product = ring.mul().call(x, weight);
-                let (word, mask) = (j as usize / 64, 1u64 << (j % 64));
-                let place = &mut places[j as usize];
-                if seen[word] & mask == 0 {
-                    seen[word] |= mask;
-                    *place = product;
-                    touched.push(j);
-                } else {
-                    *place = ring.add().call(*place, product);
-                }
-            }
-        }
-        // many: read the bits in order; few: sort what was touched
-        if touched.len() > n / 256 {
-            touched = ones(seen, 0).map(|j| j as u32).collect();
-            seen.fill(0);
-        } else {
-            touched.sort_unstable();
-            for &j in &touched {
-                seen[j as usize / 64] = 0;
-            }
-        }
-        let values = touched.iter().map(|&j| places[j as usize]).collect();
-        let sparse = Store::Sparse(Sparse::new(n, touched, values));
-        if plan::is_sparse(sparse.nvals(), n) { sparse } else { Store::Bitmap(sparse.into_bitmap()) }
-    })
-}
-
-/// On all threads: chunks of sources deal their products into ranges of columns, then each range is folded by one thread, chunk
-/// after chunk, so in ascending order of source. No two threads write one place.
-fn scatter_many<X, A, S>(sources: &[(u32, X)], work: u64, rows: &Csr<A>, ring: S) -> Store<S::Out>
-where
-    X: Element,
-    A: Element,
-    S: Semiring<X, A>,
-{
     let n = rows.ncols();
     let threads = rayon::current_num_threads();
-    let ranges = (threads * 4).min(words(n)).max(1);
-    let width = words(n).div_ceil(ranges) * 64;
-    let ranges = n.div_ceil(width);
-    let share = work / (threads as u64 * 4) + 1;
-    let mut chunks = Vec::new();
-    let (mut first, mut sum) = (0, 0);
-    for (k, &(i, _)) in sources.iter().enumerate() {
-        sum += rows.degree(i as usize) as u64;
-        if sum >= share || k + 1 == sources.len() {
-            chunks.push(&sources[first..=k]);
-            (first, sum) = (k + 1, 0);
+    let ranges = if work < 16 * SEQUENTIAL as u64 || threads == 1 { 1 } else { (threads * 2).min(MOST_RANGES) };
+    let width = words(n).div_ceil(ranges).max(1) * 64;
+    let (touched, values) = with_workspace(n, |places: &mut [S::Out], seen: &mut [u64]| {
+        let ranges: Vec<_> = places.chunks_mut(width).zip(seen.chunks_mut(width / 64)).collect();
+        if ranges.len() == 1 {
+            return ranges.into_iter().map(|(places, seen)| land(&sources, 0, places, seen, rows, ring)).collect();
         }
-    }
-    let dealt = share::collect(chunks.len(), &|chunk| {
-        let mut hands: Vec<Vec<(u32, S::Out)>> = vec![Vec::new(); ranges];
-        for &(i, x) in chunks[chunk] {
-            let (columns, weights) = rows.row(i as usize);
-            for (&j, &weight) in columns.iter().zip(weights) {
-                hands[j as usize / width].push((j, ring.mul().call(x, weight)));
-            }
+        let mut landed: Vec<(Vec<u32>, Vec<S::Out>)> = vec![Default::default(); ranges.len()];
+        let tasks = ranges.into_iter().zip(&mut landed).enumerate().collect();
+        share::each(tasks, &|(range, ((places, seen), out)): (usize, ((&mut [_], &mut [u64]), &mut _))| {
+            *out = land(&sources, range * width, places, seen, rows, ring);
+        });
+        landed
+    })
+    .into_iter()
+    .reduce(|(mut touched, mut values), (more_touched, more_values)| {
+        touched.extend(more_touched);
+        values.extend(more_values);
+        (touched, values)
+    })
+    .unwrap_or_default();
+    let sparse = Store::Sparse(Sparse::new(n, touched, values));
+    if plan::is_sparse(sparse.nvals(), n) { sparse } else { Store::Bitmap(sparse.into_bitmap()) }
+}
+
+/// More ranges than this, and walking the sources once for each outweighs the work.
+const MOST_RANGES: usize = 16;
+
+/// What lands in one range of columns, from `first`: its places, those `seen` among them, are a workspace. Columns of a row ascend,
+/// so each range finds its part of a row by bisection, and no two threads write one place.
+fn land<X, A, S>(
+    sources: &[(u32, X)],
+    first: usize,
+    places: &mut [S::Out],
+    seen: &mut [u64],
+    rows: &Csr<A>,
+    ring: S,
+) -> (Vec<u32>, Vec<S::Out>)
+where
+    X: Element,
+    A: Element,
+    S: Semiring<X, A>,
+{
+    let whole = places.len() == rows.ncols();
+    let mut touched: Vec<u32> = Vec::new();
+    for &(i, x) in sources {
+        let (mut columns, mut weights) = rows.row(i as usize);
+        if !whole {
+            let from = columns.partition_point(|&j| (j as usize) < first);
+            let upto = from + columns[from..].partition_point(|&j| (j as usize) < first + places.len());
+            (columns, weights) = (&columns[from..upto], &weights[from..upto]);
         }
-        hands
-    });
-    let mut values = vec![S::Out::ZERO; n];
-    let mut bits = vec![0u64; words(n)];
-    let pieces = values.chunks_mut(width).zip(bits.chunks_mut(width / 64)).enumerate().collect();
-    share::each(pieces, &|(range, (values, bits)): (usize, (&mut [S::Out], &mut [u64]))| {
-        for &(j, product) in dealt.iter().flat_map(|hands| &hands[range]) {
-            let j = j as usize - range * width;
+        for (&j, &weight) in columns.iter().zip(weights) {
+            let product = ring.mul().call(x, weight);
+            let j = j as usize - first;
             let (word, mask) = (j / 64, 1u64 << (j % 64));
-            if bits[word] & mask == 0 {
-                bits[word] |= mask;
-                values[j] = product;
+            let place = &mut places[j];
+            if seen[word] & mask == 0 {
+                seen[word] |= mask;
+                *place = product;
+                touched.push(j as u32);
             } else {
-                values[j] = ring.add().call(values[j], product);
+                *place = ring.add().call(*place, product);
             }
         }
-    });
-    let bitmap = Bitmap::new(values, bits);
-    if plan::is_sparse(bitmap.nvals(), n) {
-        return Store::Sparse(Store::Bitmap(bitmap).into_sparse());
     }
-    Store::Bitmap(bitmap)
+    // many: read the bits in order; few: sort what was touched
+    if touched.len() > places.len() / 256 {
+        touched.clear();
+        touched.extend(ones(seen, 0).map(|j| j as u32));
+        seen.fill(0);
+    } else {
+        touched.sort_unstable();
+        touched.iter().for_each(|&j| seen[j as usize / 64] = 0);
+    }
+    let values = touched.iter().map(|&j| places[j as usize]).collect();
+    touched.iter_mut().for_each(|j| *j += first as u32);
+    (touched, values)
 }
 
 /// Lends at least `n` places and their bits, all 0: kept a thread and type, because a fixpoint pushes thousands of times and
