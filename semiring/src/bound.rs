@@ -37,22 +37,21 @@ pub trait Bind: Source {
 impl<F: Source> Bind for F {}
 
 /// Defines the device function that returns `call`, in which `x` stands for its operand.
-fn define<V: Element>(text: &mut KernelText, call: String) -> String {
-    V::declare(text);
+fn define(text: &mut KernelText, call: String) -> String {
     text.define_hashed("bound", |name| format!("template <class X> VXM_FN auto {name}(X x) {{ return {call}; }}"))
 }
 
 impl<F: Source, B: Element> Source for Bound<F, B> {
     fn source(self, text: &mut KernelText) -> String {
-        let call = format!("{}(x, {})", self.op.source(text), self.value.literal());
-        define::<B>(text, call)
+        let call = format!("{}(x, {})", self.op.source(text), text.constant(self.value));
+        define(text, call)
     }
 }
 
 impl<F: Source, A: Element> Source for BoundFirst<F, A> {
     fn source(self, text: &mut KernelText) -> String {
-        let call = format!("{}({}, x)", self.op.source(text), self.value.literal());
-        define::<A>(text, call)
+        let call = format!("{}({}, x)", self.op.source(text), text.constant(self.value));
+        define(text, call)
     }
 }
 

@@ -26,6 +26,14 @@ pub trait Element: Copy + Send + Sync + PartialEq + Debug + 'static {
     /// ```
     fn bits(self) -> u64;
 
+    /// The value of its [`bits`](Self::bits); higher bits than the type has are ignored.
+    ///
+    /// ```
+    /// use vxm_semiring::Element;
+    /// assert_eq!(i16::from_bits((-3i16).bits()), -3);
+    /// ```
+    fn from_bits(bits: u64) -> Self;
+
     /// The value as an expression of type [`CUDA`](Self::CUDA): how constants are spliced into kernels.
     ///
     /// ```
@@ -60,6 +68,7 @@ impl Element for () {
     fn bits(self) -> u64 {
         0
     }
+    fn from_bits(_: u64) {}
     fn literal(self) -> String {
         "vxm_unit{}".to_owned()
     }
@@ -71,6 +80,9 @@ impl Element for bool {
     const ZERO: Self = false;
     fn bits(self) -> u64 {
         u64::from(self)
+    }
+    fn from_bits(bits: u64) -> Self {
+        bits & 1 == 1
     }
     fn literal(self) -> String {
         self.to_string()
@@ -91,6 +103,9 @@ macro_rules! integers {
             const ZERO: Self = 0;
             fn bits(self) -> u64 {
                 u64::from(self as $unsigned)
+            }
+            fn from_bits(bits: u64) -> Self {
+                bits as Self
             }
             fn literal(self) -> String {
                 // C++ has no negative literals, so the least value of a type would first be one too large for it
@@ -123,6 +138,9 @@ macro_rules! floats {
             const ZERO: Self = $zero;
             fn bits(self) -> u64 {
                 u64::from(if self.is_nan() { $nan } else { self.to_bits() })
+            }
+            fn from_bits(bits: u64) -> Self {
+                Self::from_bits(bits as _)
             }
             fn declare(text: &mut KernelText) {
                 if let Some(header) = $header {

@@ -8,6 +8,7 @@ use crate::{BinaryOp, Element, Monoid};
 
 /// Integers are exact; of floats the sums depend on the order, and the identity is `-0.0`, which alone leaves `-0.0` as it is.
 impl<T: Number> Monoid<T> for Plus {
+    const COMMUTATIVE: bool = true;
     const IDENTITY: T = T::NOTHING;
     const EXACT: bool = T::EXACT;
     fn repeat(self, value: T, times: u64) -> T {
@@ -16,6 +17,7 @@ impl<T: Number> Monoid<T> for Plus {
 }
 
 impl<T: Number> Monoid<T> for Times {
+    const COMMUTATIVE: bool = true;
     const IDENTITY: T = T::ONE;
     const TERMINAL: Option<T> = T::ANNIHILATOR;
     const EXACT: bool = T::EXACT;
@@ -30,6 +32,7 @@ const fn nan<T: Ordered>() -> &'static [Law] {
 macro_rules! idempotent {
     ($($op:ident<$t:ident: $bound:ident> $identity:expr, $terminal:expr, $exceptions:expr;)*) => {$(
         impl<$t: $bound> Monoid<$t> for $op {
+            const COMMUTATIVE: bool = true;
             const EXCEPTIONS: &'static [Law] = $exceptions;
             const IDENTITY: $t = $identity;
             const TERMINAL: Option<$t> = Some($terminal);
@@ -41,6 +44,7 @@ macro_rules! idempotent {
     )*};
     ($($op:ident, $identity:expr, $terminal:expr;)*) => {$(
         impl Monoid<bool> for $op {
+            const COMMUTATIVE: bool = true;
             const IDENTITY: bool = $identity;
             const TERMINAL: Option<bool> = Some($terminal);
             #[inline(always)]
@@ -65,6 +69,7 @@ idempotent! {
 macro_rules! involutory {
     ($($op:ident<$($t:ident: $bound:ident)?> $ty:ty, $identity:expr;)*) => {$(
         impl$(<$t: $bound>)? Monoid<$ty> for $op {
+            const COMMUTATIVE: bool = true;
             const IDENTITY: $ty = $identity;
             #[inline(always)]
             fn repeat(self, value: $ty, times: u64) -> $ty {

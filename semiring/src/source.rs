@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::Element;
 use crate::lowered::PRELUDE;
 
 /// The device functions a kernel is composed of, each once, in an order in which callees stand before their callers.
@@ -16,12 +17,39 @@ use crate::lowered::PRELUDE;
 pub struct KernelText {
     headers: BTreeSet<&'static str>,
     functions: Vec<(String, String)>,
+    arguments: Option<Vec<u64>>,
 }
 
 impl KernelText {
     /// No functions yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// No functions yet; [constants](Self::constant) become arguments, so that one program serves all their values.
+    pub fn with_arguments() -> Self {
+        Self { arguments: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// An expression for a value that an operator is bound to: its literal, or a place in `vxm_args`.
+    ///
+    /// ```
+    /// use vxm_semiring::KernelText;
+    /// assert_eq!(KernelText::new().constant(7u32), "7u");
+    /// let mut text = KernelText::with_arguments();
+    /// assert_eq!(text.constant(7u32), "vxm::element<unsigned int>(vxm_args[0])");
+    /// assert_eq!(text.arguments(), [7]);
+    /// ```
+    pub fn constant<T: Element>(&mut self, value: T) -> String {
+        T::declare(self);
+        let Some(arguments) = &mut self.arguments else { return value.literal() };
+        arguments.push(value.bits());
+        format!("vxm::element<{}>(vxm_args[{}])", T::CUDA, arguments.len() - 1)
+    }
+
+    /// The bits of the constants that became arguments, in the order of their places.
+    pub fn arguments(&self) -> &[u64] {
+        self.arguments.as_deref().unwrap_or_default()
     }
 
     /// Adds `#include <header>`, once, before all functions.

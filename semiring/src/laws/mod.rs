@@ -110,6 +110,7 @@ fn judge<T: Element, M: Monoid<T>>(
     };
     for (law, broken) in report.laws() {
         match broken {
+            Some(violation) if law == Law::Commutativity && M::COMMUTATIVE => return Err(violation.clone()),
             Some(violation) if !excepted(&law) && law.required(M::EXACT) => return Err(violation.clone()),
             None if excepted(&law) => return Err(report.needless(law)),
             _ => {}

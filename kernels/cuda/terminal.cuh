@@ -1,0 +1,191 @@
+// What runs a view: a fresh vector, a write through a mask, a reduction. A kernel is one of these with its view as a type.
+namespace vxm {
+
+// Which indices a kernel goes through, and where to: a list (the rows of one class), or 0 .. count where it is null.
+struct Range {
+    const u32* list;
+    u64 count;
+    VXM_FN u32 index(u64 k) const { return list ? list[k] : (u32)k; }
+};
+template <class T> struct Out {
+    T* values;
+    u32* bits;
+    VXM_FN void put(u32 i, T x) const { values[i] = x; }
+};
+template <> VXM_FN void Out<vxm_unit>::put(u32, vxm_unit) const {}
+
+// One thread an index. Without a list a warp owns a word of bits.
+template <class F> VXM_FN void each(Thread g, const Range& range, u32* bits, F f) {
+    const u64 step = (u64)gridDim.x * blockDim.x;
+    for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < (range.count + 31) / 32 * 32; k += step) {
+        const bool inside = k < range.count;
+        const u32 i = inside ? range.index(k) : 0;
+        bool present = inside && f(g, i);
+        if (!bits) continue;
+        if (range.list) {
+            if (!inside) continue;
+            if (present) atomicOr(bits + (i >> 5), 1u << (i & 31));
+            else atomicAnd(bits + (i >> 5), ~(1u << (i & 31)));
+        } else {
+            const u32 word = __ballot_sync(~0u, present);
+            if (lane() == 0) bits[k >> 5] = word;
+        }
+    }
+}
+template <class G> VXM_FN u64 first_of(G);
+template <> VXM_FN u64 first_of(Warp) { return ((u64)blockIdx.x * blockDim.x + threadIdx.x) / 32; }
+template <> VXM_FN u64 first_of(Block) { return blockIdx.x; }
+template <class G> VXM_FN u64 step_of(G);
+template <> VXM_FN u64 step_of(Warp) { return (u64)gridDim.x * blockDim.x / 32; }
+template <> VXM_FN u64 step_of(Block) { return gridDim.x; }
+// A warp or a block an index; words of bits are shared.
+template <class G, class F> VXM_FN void each(G g, const Range& range, u32* bits, F f) {
+    for (u64 k = first_of(g); k < range.count; k += step_of(g)) {
+        const u32 i = range.index(k);
+        bool present = f(g, i);
+        if (!bits || !G::first()) continue;
+        if (present) atomicOr(bits + (i >> 5), 1u << (i & 31));
+        else atomicAnd(bits + (i >> 5), ~(1u << (i & 31)));
+    }
+}
+
+// A fresh vector.
+template <class V> struct Eval {
+    typedef typename V::Elem T;
+    Range range;
+    Out<T> out;
+    V view;
+    template <class G> VXM_FN void run(G g) const {
+        each(g, range, out.bits, [&](G g, u32 i) {
+            T x;
+            if (!view.at(g, i, x)) return false;
+            if (G::first()) out.put(i, x);
+            return true;
+        });
+    }
+};
+
+// The new element, or its absence, takes the place; or an accumulator joins old and new.
+struct Replace {
+    template <class T> static VXM_FN bool merge(bool, T&, bool has_new, T y, T& out) {
+        if (has_new) out = y;
+        return has_new;
+    }
+};
+template <class F> struct Accumulate {
+    template <class T> static VXM_FN bool merge(bool had, T& x, bool has_new, T y, T& out) {
+        if (has_new) out = had ? F::call(x, y) : y;
+        else out = x;
+        return had || has_new;
+    }
+};
+
+// A write through a mask: `out` holds the old elements, and the new ones after.
+template <class V, class Merge> struct Write {
+    typedef typename V::Elem T;
+    Range range;
+    Out<T> out;
+    u64 dense; // whether every place held an element; then there may be no bits to read
+    V view;
+    template <class G> VXM_FN void run(G g) const {
+        each(g, range, out.bits, [&](G g, u32 i) {
+            const Stored<T> old = {out.values, dense ? nullptr : out.bits};
+            T x, y, z;
+            const bool had = old.at(g, i, x);
+            if (!view.selects(g, i)) return had;
+            const bool has_new = view.at(g, i, y);
+            const bool has = Merge::merge(had, x, has_new, y, z);
+            if (has && G::first()) out.put(i, z);
+            return has;
+        });
+    }
+};
+
+// A reduction, first half: each warp folds segments of the fixed tree to one part.
+template <class V, class M> struct Reduce {
+    typedef typename V::Elem T;
+    u64 len;
+    T* parts;
+    u32* present; // a word a part
+    V view;
+    VXM_FN void run() const {
+        for (u64 s = first_of(Warp()); s * SEGMENT < len; s += step_of(Warp())) {
+            const u64 begin = s * SEGMENT, end = begin + SEGMENT < len ? begin + SEGMENT : len;
+            auto item = [&](u64 p) {
+                Maybe<T> x = nothing<T>();
+                x.present = view.at(Thread(), (u32)p, x.value);
+                return x;
+            };
+            Maybe<T> part = fold_part<M, T>(begin, end, item, Never(0, 0));
+            if (lane() == 0) {
+                Out<T> out = {parts, nullptr};
+                out.put((u32)s, part.value);
+                present[s] = part.present;
+            }
+        }
+    }
+};
+
+// Second half: the parts joined in order, to the first place.
+template <class M, class T> struct Join {
+    u64 count;
+    T* parts;
+    u32* present;
+    VXM_FN void run() const {
+        const Stored<T> stored = {parts, nullptr};
+        Maybe<T> sum = nothing<T>();
+        auto item = [&](u64 p) {
+            Maybe<T> x = nothing<T>();
+            if (present[p]) x.present = stored.at(Thread(), (u32)p, x.value);
+            return x;
+        };
+        if constexpr (M::exact) {
+            sum = fold_by_lanes<M, T>(0, count, item, Never(0, 0));
+        } else {
+            for (u64 p = 0; p < count; p++) sum = join<M>(sum, item(p));
+        }
+        __syncwarp();
+        if (lane() == 0) {
+            Out<T> out = {parts, nullptr};
+            out.put(0, sum.value);
+            present[0] = sum.present;
+        }
+    }
+};
+
+// w[indices[k]] = u[k]; no index stands twice.
+template <class V> struct Scatter {
+    typedef typename V::Elem T;
+    const u32* indices;
+    u64 count;
+    Out<T> out;
+    u32* region;
+    V view;
+    VXM_FN void run() const {
+        const u64 step = (u64)gridDim.x * blockDim.x;
+        for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < count; k += step) {
+            const u32 i = indices[k];
+            T x;
+            atomicOr(region + (i >> 5), 1u << (i & 31));
+            if (!view.at(Thread(), (u32)k, x)) continue;
+            out.put(i, x);
+            atomicOr(out.bits + (i >> 5), 1u << (i & 31));
+        }
+    }
+};
+
+// How many bits are set.
+struct CountBits {
+    const u32* bits;
+    u64 words;
+    u64* total;
+    VXM_FN void run() const {
+        const u64 step = (u64)gridDim.x * blockDim.x;
+        u32 count = 0;
+        for (u64 w = (u64)blockIdx.x * blockDim.x + threadIdx.x; w < words; w += step) count += __popc(bits[w]);
+        count = __reduce_add_sync(~0u, count);
+        if (lane() == 0 && count) atomicAdd(total, (u64)count);
+    }
+};
+
+} // namespace vxm

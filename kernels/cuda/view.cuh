@@ -1,0 +1,222 @@
+// Readable vectors, composed as the expression is: `at(group, i, x)` puts the element at i in x and says whether there is one,
+// `selects(group, i)` says whether a terminal may write at i. All members are 8 bytes wide, so a view's bytes are its leaves', in order.
+namespace vxm {
+
+VXM_FN bool bit(const u32* bits, u32 i) { return bits[i >> 5] >> (i & 31) & 1; }
+
+
+// A vector: values, and presence bits unless all are present.
+template <class T> struct Stored {
+    typedef T Elem;
+    const T* values;
+    const u32* bits;
+    template <class G> VXM_FN bool at(G, u32 i, T& x) const {
+        if (bits && !bit(bits, i)) return false;
+        x = values[i];
+        return true;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+template <> struct Stored<vxm_unit> {
+    typedef vxm_unit Elem;
+    const vxm_unit* values;
+    const u32* bits;
+    template <class G> VXM_FN bool at(G, u32 i, vxm_unit&) const { return !bits || bit(bits, i); }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+
+// What was scattered to a region: written within it, kept outside.
+template <class T> struct Region {
+    typedef T Elem;
+    Stored<T> inner;
+    const u32* region;
+    template <class G> VXM_FN bool at(G g, u32 i, T& x) const { return inner.at(g, i, x); }
+    template <class G> VXM_FN bool selects(G, u32 i) const { return bit(region, i); }
+};
+
+template <class T> struct Fill {
+    typedef T Elem;
+    u64 value;
+    template <class G> VXM_FN bool at(G, u32, T& x) const {
+        x = element<T>(value);
+        return true;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+
+template <class V, class F, class T> struct Map {
+    typedef T Elem;
+    V inner;
+    template <class G> VXM_FN bool at(G g, u32 i, T& y) const {
+        typename V::Elem x;
+        if (!inner.at(g, i, x)) return false;
+        y = F::call(x);
+        return true;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+template <class V, class F, class T> struct MapIndex {
+    typedef T Elem;
+    V inner;
+    template <class G> VXM_FN bool at(G g, u32 i, T& y) const {
+        typename V::Elem x;
+        if (!inner.at(g, i, x)) return false;
+        y = F::call(i, x);
+        return true;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+template <class V, class F> struct Select {
+    typedef typename V::Elem Elem;
+    V inner;
+    template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const { return inner.at(g, i, x) && F::call(x); }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+template <class V, class F> struct SelectIndex {
+    typedef typename V::Elem Elem;
+    V inner;
+    template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const { return inner.at(g, i, x) && F::call(i, x); }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+template <class V> struct Or {
+    typedef typename V::Elem Elem;
+    V inner;
+    u64 value;
+    template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const {
+        if (!inner.at(g, i, x)) x = element<Elem>(value);
+        return true;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+template <class V> struct Pattern {
+    typedef vxm_unit Elem;
+    V inner;
+    template <class G> VXM_FN bool at(G g, u32 i, vxm_unit&) const {
+        typename V::Elem x;
+        return inner.at(g, i, x);
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+
+template <class V, class W, class F, class T> struct Both {
+    typedef T Elem;
+    V left;
+    W right;
+    template <class G> VXM_FN bool at(G g, u32 i, T& z) const {
+        typename V::Elem x;
+        typename W::Elem y;
+        if (!left.at(g, i, x) || !right.at(g, i, y)) return false;
+        z = F::call(x, y);
+        return true;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+template <class U, class V, class W, class F, class T> struct Three {
+    typedef T Elem;
+    U first;
+    V second;
+    W third;
+    template <class G> VXM_FN bool at(G g, u32 i, T& r) const {
+        typename U::Elem x;
+        typename V::Elem y;
+        typename W::Elem z;
+        if (!first.at(g, i, x) || !second.at(g, i, y) || !third.at(g, i, z)) return false;
+        r = F::call(x, y, z);
+        return true;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+template <class V, class W, class F> struct Either {
+    typedef typename V::Elem Elem;
+    V left;
+    W right;
+    template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const {
+        Elem y;
+        bool has_x = left.at(g, i, x), has_y = right.at(g, i, y);
+        if (has_y) x = has_x ? F::call(x, y) : y;
+        return has_x || has_y;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+template <class V> struct Extract {
+    typedef typename V::Elem Elem;
+    V inner;
+    const u32* indices;
+    template <class G> VXM_FN bool at(G g, u32 k, Elem& x) const { return inner.at(g, indices[k], x); }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+
+// Masks: `test(group, i)`.
+template <class V> struct Present {
+    V inner;
+    template <class G> VXM_FN bool test(G g, u32 i) const {
+        typename V::Elem x;
+        return inner.at(g, i, x);
+    }
+};
+template <class T> struct Zero {
+    static VXM_FN bool is(T x) { return eq(x, element<T>(0)); }
+};
+template <> struct Zero<vxm_unit> {
+    static VXM_FN bool is(vxm_unit) { return false; }
+};
+template <class V> struct NonZero {
+    V inner;
+    template <class G> VXM_FN bool test(G g, u32 i) const {
+        typename V::Elem x;
+        return inner.at(g, i, x) && !Zero<typename V::Elem>::is(x);
+    }
+};
+template <class M> struct Unset {
+    M inner;
+    template <class G> VXM_FN bool test(G g, u32 i) const { return !inner.test(g, i); }
+};
+template <class V, class M> struct Masked {
+    typedef typename V::Elem Elem;
+    V inner;
+    M mask;
+    template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const { return mask.test(g, i) && inner.at(g, i, x); }
+    template <class G> VXM_FN bool selects(G g, u32 i) const { return mask.test(g, i) && inner.selects(g, i); }
+};
+
+// A fold that never stops short, and one that stops once an operator of (own element, partial result) holds.
+struct Never {
+    static const bool stops = false;
+    template <class U> VXM_FN Never(const U&, u32) {}
+    template <class T> VXM_FN bool operator()(T) const { return false; }
+};
+template <class F, class X> struct Once {
+    static const bool stops = true;
+    X own;
+    bool present;
+    template <class U> VXM_FN Once(const U& operand, u32 i) { present = operand.at(Thread(), i, own); }
+    template <class T> VXM_FN bool operator()(T partial) const { return present && F::call(own, partial); }
+};
+
+// Row i of a matrix folded with a vector.
+template <class V, class A, class T, class Mul, class Add, class Until> struct Pull {
+    typedef T Elem;
+    V operand;
+    const u64* offsets;
+    const u32* columns;
+    const A* weights;
+    template <class G> VXM_FN bool at(G g, u32 i, T& y) const {
+        const u64 begin = offsets[i];
+        auto item = [&](u64 p) {
+            Maybe<T> product = nothing<T>();
+            typename V::Elem x;
+            product.present = operand.at(Thread(), columns[begin + p], x);
+            if (product.present) product.value = Mul::call(x, weight(begin + p));
+            return product;
+        };
+        Maybe<T> sum = fold<Add, T>(g, offsets[i + 1] - begin, item, Until(operand, i));
+        if (sum.present) y = sum.value;
+        return sum.present;
+    }
+    VXM_FN A weight(u64 p) const { return load(weights, p); }
+    template <class W> static VXM_FN W load(const W* weights, u64 p) { return weights[p]; }
+    static VXM_FN vxm_unit load(const vxm_unit*, u64) { return vxm_unit(); }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+
+} // namespace vxm

@@ -1,0 +1,14 @@
+//! The CUDA backend: device storage, and the terminals as generated kernels.
+//!
+//! An expression [emits](crate::operations::expr::Expr::emit) itself as a C++ type ([`compose`]), whose text stands in
+//! `vxm_kernels::sources`; a terminal is one kernel over that type ([`run`]). So elementwise work before and after a product, its mask
+//! and its accumulator are one kernel, as they are one loop on the CPU.
+
+pub mod compose;
+mod csr;
+pub mod run;
+mod vector;
+
+pub use csr::DeviceCsr;
+pub use vector::DeviceVector;
+pub use vxm_kernels::Gpu;

@@ -1,0 +1,224 @@
+//! Terminals as kernels: a fresh vector, a write through a mask, a reduction; and the few steps between them.
+
+use super::compose::{Composer, Node};
+use super::vector::from_bytes;
+use super::{DeviceCsr, DeviceVector, Gpu};
+use crate::error::Result;
+use crate::formats::bitmap::words;
+use std::sync::Arc;
+use vxm_kernels::{Buffer, Launch, sources};
+use vxm_semiring::{BinaryOp, Element, Monoid, Source};
+
+/// Threads a block; `__launch_bounds__` says the same.
+const THREADS: u32 = 256;
+/// Blocks a multiprocessor, at most: more would only queue.
+const BLOCKS: u32 = 32;
+
+/// Blocks for `count` items, `each` a block.
+fn blocks(gpu: &Gpu, count: usize, each: usize) -> u32 {
+    let most = gpu.multiprocessors() * BLOCKS;
+    u32::try_from(count.div_ceil(each)).map_or(most, |blocks| blocks.min(most))
+}
+
+/// Launches one kernel of `source`.
+fn launch(gpu: &Gpu, source: &str, entry: &str, launch: Launch, parameter: &[u8]) -> Result<()> {
+    let kernel = gpu.program(source, &[])?.kernel(entry)?;
+    // SAFETY: every kernel's parameter is a struct of 8-byte members, whose words the composer pushed in the order of the members;
+    // the addresses are of buffers that the composer or the caller keeps until after this, sized for the indices the kernel visits
+    unsafe { kernel.launch(launch, parameter) }?;
+    Ok(())
+}
+
+/// Launches `ty` over `n` indices, those of each class of rows by its group.
+fn launch_rows(composer: &mut Composer, ty: &str, tail: &[u64], n: usize) -> Result<()> {
+    const GROUPS: [(&str, &str, usize); 3] =
+        [("threads", "vxm::Thread()", 256), ("warps", "vxm::Warp()", 8), ("blocks", "vxm::Block()", 1)];
+    let gpu = composer.gpu().clone();
+    let all = [(0, n)];
+    let classes = composer.take_classes();
+    let lists: Vec<(u64, usize)> = match &classes {
+        Some(classes) if !classes.lists.is_empty() => {
+            classes.lists.iter().map(|(list, count)| (list.address(), *count)).collect()
+        }
+        _ => all.to_vec(),
+    };
+    let entries: Vec<(&str, &str)> = GROUPS.iter().take(lists.len()).map(|&(name, group, _)| (name, group)).collect();
+    let source = composer.finish(ty, &entries);
+    for ((list, count), (name, _, each)) in lists.into_iter().zip(GROUPS) {
+        if count > 0 {
+            let parameter = composer.parameter(&[&[list, count as u64], tail].concat());
+            let shape = Launch::linear(blocks(&gpu, count, each), THREADS).with_shared(composer.shared());
+            launch(&gpu, &source, name, shape, &parameter)?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs an emitted view of length `n` into a fresh vector.
+pub fn eval<T: Element>(mut composer: Composer, node: &Node, n: usize) -> Result<DeviceVector<T>> {
+    let out = DeviceVector::<T>::fresh(composer.gpu(), n, !node.full)?;
+    composer.element::<T>();
+    let ty = format!("vxm::Eval<{}>", node.ty);
+    launch_rows(&mut composer, &ty, &[out.values_address(), out.bits_address()], n)?;
+    Ok(out)
+}
+
+/// How new elements meet old ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Merging {
+    /// They, or their absence, take the place.
+    Replace,
+    /// The named functor joins them.
+    Accumulate(String),
+}
+
+/// Writes an emitted view through its mask to `w`, in place.
+pub fn write<T: Element>(mut composer: Composer, node: &Node, merging: &Merging, w: &mut DeviceVector<T>) -> Result<()> {
+    let dense = w.bits.is_none();
+    // a full vector stays full where nothing can be removed
+    let partial = !dense || (*merging == Merging::Replace && !node.full);
+    w.own(partial)?;
+    let merge = match merging {
+        Merging::Replace => "vxm::Replace".to_owned(),
+        Merging::Accumulate(op) => format!("vxm::Accumulate<{op}>"),
+    };
+    let ty = format!("vxm::Write<{}, {merge}>", node.ty);
+    let tail = [w.values_address(), w.bits_address(), u64::from(dense)];
+    launch_rows(&mut composer, &ty, &tail, w.len())
+}
+
+/// Folds an emitted view of length `n`; the identity where nothing is present.
+pub fn fold<T: Element, M: Monoid<T>>(mut composer: Composer, node: &Node, n: usize, add: M) -> Result<T> {
+    const SEGMENT: usize = crate::backend::cpu::fold::SEGMENT;
+    let parts = n.div_ceil(SEGMENT);
+    if parts == 0 {
+        return Ok(M::IDENTITY);
+    }
+    let gpu = composer.gpu().clone();
+    let monoid = composer.monoid::<T, M>(add);
+    let values = gpu.alloc(parts * size_of::<T>())?;
+    let present = gpu.alloc(parts * 4)?;
+    let head = [values.address(), present.address()];
+    let source = composer.finish(&format!("vxm::Reduce<{}, {monoid}>", node.ty), &[("reduce", "")]);
+    let parameter = composer.parameter(&[&[n as u64], &head[..]].concat());
+    let shape = Launch::linear(blocks(&gpu, parts, 8), THREADS).with_shared(composer.shared());
+    launch(&gpu, &source, "reduce", shape, &parameter)?;
+    let mut joining = Composer::new(&gpu);
+    let (monoid, t) = (joining.monoid::<T, M>(add), joining.element::<T>());
+    let source = joining.finish(&format!("vxm::Join<{monoid}, {t}>"), &[("join", "")]);
+    let parameter = joining.parameter(&[&[parts as u64], &head[..]].concat());
+    launch(&gpu, &source, "join", Launch::linear(1, 32).with_shared(joining.shared()), &parameter)?;
+    if present.download::<u32>(1)?[0] == 0 {
+        return Ok(M::IDENTITY);
+    }
+    let mut bytes = vec![0; size_of::<T>()];
+    values.download_into(&mut bytes)?;
+    Ok(from_bytes(&bytes, 1)[0])
+}
+
+/// `w[indices[k]] = u[k]` in a vector of `len` places: an emitted view of length `indices.len()`, scattered. Returns the vector and
+/// the bits of the region.
+pub fn scatter<T: Element>(
+    mut composer: Composer,
+    node: &Node,
+    indices: &[u32],
+    len: usize,
+) -> Result<(DeviceVector<T>, Buffer)> {
+    let gpu = composer.gpu().clone();
+    let out = DeviceVector::<T>::fresh(&gpu, len, true)?;
+    let region = gpu.zeroed(words(len) * 8)?;
+    let places = gpu.upload_slice(indices)?;
+    composer.element::<T>();
+    let source = composer.finish(&format!("vxm::Scatter<{}>", node.ty), &[("scatter", "")]);
+    let head =
+        [places.address(), indices.len() as u64, out.values_address(), out.bits_address(), region.address()];
+    let parameter = composer.parameter(&head);
+    let shape = Launch::linear(blocks(&gpu, indices.len(), 256), THREADS).with_shared(composer.shared());
+    launch(&gpu, &source, "scatter", shape, &parameter)?;
+    Ok((out, region))
+}
+
+/// How many of the first `n` bits are set.
+pub(super) fn count_bits(gpu: &Gpu, bits: &Buffer, n: usize) -> Result<usize> {
+    let total = gpu.zeroed(8)?;
+    let composer = Composer::new(gpu);
+    let source = composer.finish("vxm::CountBits", &[("count_bits", "")]);
+    let words = n.div_ceil(32);
+    let parameter = composer.parameter(&[bits.address(), words as u64, total.address()]);
+    launch(gpu, &source, "count_bits", Launch::linear(blocks(gpu, words, 256), THREADS), &parameter)?;
+    Ok(total.download::<u64>(1)?[0] as usize)
+}
+
+/// Each row's number of entries.
+pub fn degrees<A: Element>(csr: &DeviceCsr<A>) -> Result<DeviceVector<u32>> {
+    let gpu = csr.gpu();
+    let out = DeviceVector::<u32>::fresh(gpu, csr.nrows(), false)?;
+    let composer = rows_composer(gpu);
+    let source = composer.finish("vxm::Degrees", &[("degrees", "")]);
+    let parameter = composer.parameter(&[csr.offsets.address(), csr.nrows() as u64, out.values_address()]);
+    launch(gpu, &source, "degrees", Launch::linear(blocks(gpu, csr.nrows(), 256), THREADS), &parameter)?;
+    Ok(out)
+}
+
+fn rows_composer(gpu: &Gpu) -> Composer {
+    let mut composer = Composer::new(gpu);
+    composer.define("vxm_rows", sources::ROWS);
+    composer
+}
+
+/// The entries `(i, j)` of which `op(u[i], u[j])` holds, `flipped` of which `op(u[j], u[i])` does.
+pub fn select_ends<A: Element, T: Element, F: BinaryOp<T, T, Out = bool> + Source>(
+    csr: &DeviceCsr<A>,
+    op: F,
+    u: &DeviceVector<T>,
+    flipped: bool,
+) -> Result<DeviceCsr<A>> {
+    let gpu = csr.gpu();
+    let mut composer = rows_composer(gpu);
+    let ends = composer.stored(u);
+    let (op, a) = (composer.functor(op), composer.element::<A>());
+    let ty = format!("vxm::SelectEnds<{}, {op}, {a}, {flipped}>", ends.ty);
+    let source = composer.finish(&ty, &[("count", "vxm::Counting()"), ("fill", "vxm::Filling()")]);
+    let (nrows, rows) = (csr.nrows(), csr.nrows() as u64);
+    let offsets = gpu.alloc((nrows + 1) * 8)?;
+    let sized = |columns: u64, values: u64| {
+        let head = [csr.offsets.address(), csr.columns.address(), csr.values.address(), rows];
+        composer.parameter(&[&head[..], &[offsets.address(), columns, values]].concat())
+    };
+    let shape = Launch::linear(blocks(gpu, nrows, 8), THREADS).with_shared(composer.shared());
+    launch(gpu, &source, "count", shape, &sized(0, 0))?;
+    scan(gpu, &offsets, nrows)?;
+    let nnz = offsets.download_at::<u64>(nrows, 1)?[0] as usize;
+    let columns = gpu.alloc(nnz * 4)?;
+    let values = gpu.alloc(nnz * size_of::<A>())?;
+    launch(gpu, &source, "fill", shape, &sized(columns.address(), values.address()))?;
+    DeviceCsr::of(gpu, (nrows, csr.ncols(), nnz), offsets, columns, values)
+}
+
+/// Turns `n` counts at places 1 to n into running sums, with 0 at place 0.
+fn scan(gpu: &Gpu, counts: &Buffer, n: usize) -> Result<()> {
+    const TILE: usize = 2048;
+    let composer = rows_composer(gpu);
+    let entries = [("sums", "vxm::Sums()"), ("carry", "vxm::Carry()"), ("scan", "vxm::Scan()")];
+    let source = composer.finish("vxm::RunningSums", &entries);
+    let tiles = n.div_ceil(TILE);
+    let sums = gpu.alloc((tiles + 1) * 8)?;
+    let parameter = composer.parameter(&[counts.address(), n as u64, sums.address(), tiles as u64]);
+    let grid = u32::try_from(tiles).unwrap_or(u32::MAX);
+    launch(gpu, &source, "sums", Launch::linear(grid, THREADS), &parameter)?;
+    launch(gpu, &source, "carry", Launch::linear(1, THREADS), &parameter)?;
+    launch(gpu, &source, "scan", Launch::linear(grid.max(1), THREADS), &parameter)
+}
+
+/// A vector kept in `composer` as a leaf.
+pub fn held<T: Element>(composer: &mut Composer, vector: DeviceVector<T>) -> Node {
+    composer.stored(&vector)
+}
+
+/// The leaf of what was scattered to a region.
+pub fn region<T: Element>(composer: &mut Composer, (vector, bits): (DeviceVector<T>, Buffer)) -> Node {
+    composer.stored(&vector);
+    composer.push(bits.address());
+    composer.keep(Arc::new(bits));
+    Node::new(format!("vxm::Region<{}>", composer.element::<T>()), false)
+}

@@ -1,0 +1,143 @@
+//! A vector on a device.
+
+use super::Gpu;
+use crate::error::Result;
+use crate::formats::bitmap::words;
+use crate::formats::{Bitmap, Store};
+use std::marker::PhantomData;
+use std::sync::{Arc, OnceLock};
+use vxm_kernels::Buffer;
+use vxm_semiring::Element;
+
+/// A vector on a device: values, and a bit for each place unless all are present, laid out as [`Bitmap`]'s. Cloning shares the
+/// storage; a write makes it its own first.
+#[derive(Debug, Clone)]
+pub struct DeviceVector<T> {
+    gpu: Gpu,
+    len: usize,
+    pub(super) values: Arc<Buffer>,
+    pub(super) bits: Option<Arc<Buffer>>,
+    pub(super) count: OnceLock<usize>,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T: Element> DeviceVector<T> {
+    /// A vector of `len` places with whatever values; with bits, all of them 0, if `partial`.
+    pub(super) fn fresh(gpu: &Gpu, len: usize, partial: bool) -> Result<Self> {
+        let values = Arc::new(gpu.alloc(len * size_of::<T>())?);
+        let bits = partial.then(|| gpu.zeroed(words(len) * 8)).transpose()?.map(Arc::new);
+        // no bits mean "full": an empty vector is
+        Ok(Self { gpu: gpu.clone(), len, values, bits, count: OnceLock::new(), of: PhantomData })
+    }
+
+    /// A copy of a host's vector.
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn upload(gpu: &Gpu, store: &Store<T>) -> Result<Self> {
+        let bitmap = match store {
+            Store::Bitmap(bitmap) => bitmap,
+            Store::Sparse(_) => &store.clone().into_bitmap(),
+        };
+        let values = Arc::new(gpu.upload(&to_bytes(bitmap.values()))?);
+        let bits = bitmap.bits().map(|bits| gpu.upload_slice(bits)).transpose()?.map(Arc::new);
+        let count = OnceLock::from(bitmap.nvals());
+        Ok(Self { gpu: gpu.clone(), len: bitmap.len(), values, bits, count, of: PhantomData })
+    }
+
+    /// A copy on the host.
+    ///
+    /// # Errors
+    /// The device is lost.
+    pub fn download(&self) -> Result<Store<T>> {
+        let mut bytes = vec![0; self.len * size_of::<T>()];
+        self.values.download_into(&mut bytes)?;
+        let values = from_bytes(&bytes, self.len);
+        Ok(Store::Bitmap(match &self.bits {
+            None => Bitmap::dense(values),
+            Some(bits) => Bitmap::new(values, bits.download(words(self.len))?),
+        }))
+    }
+
+    /// The device.
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// The vector's length.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether the vector has length 0.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The number of elements; counted on the device, and read back, once.
+    ///
+    /// # Errors
+    /// The device is lost.
+    pub fn nvals(&self) -> Result<usize> {
+        if let Some(&count) = self.count.get() {
+            return Ok(count);
+        }
+        let count = match &self.bits {
+            None => self.len,
+            Some(bits) => super::run::count_bits(&self.gpu, bits, self.len)?,
+        };
+        Ok(*self.count.get_or_init(|| count))
+    }
+
+    pub(super) fn values_address(&self) -> u64 {
+        self.values.address()
+    }
+
+    pub(super) fn bits_address(&self) -> u64 {
+        self.bits.as_ref().map_or(0, |bits| bits.address())
+    }
+
+    /// The same vector with storage of its own, and with bits if `partial`.
+    pub(super) fn own(&mut self, partial: bool) -> Result<()> {
+        if Arc::get_mut(&mut self.values).is_none() {
+            self.values = Arc::new(self.values.copy()?);
+        }
+        match &mut self.bits {
+            Some(bits) if Arc::get_mut(bits).is_none() => *bits = Arc::new(bits.copy()?),
+            None if partial => {
+                let mut bits = self.gpu.alloc(words(self.len) * 8)?;
+                bits.fill(u8::MAX)?;
+                self.bits = Some(Arc::new(bits));
+            }
+            _ => {}
+        }
+        self.count = OnceLock::new();
+        Ok(())
+    }
+}
+
+/// Elements as their bytes.
+pub(super) fn to_bytes<T: Element>(values: &[T]) -> Vec<u8> {
+    let size = size_of::<T>();
+    let mut bytes = vec![0; values.len() * size];
+    if size > 0 {
+        for (chunk, value) in bytes.chunks_exact_mut(size).zip(values) {
+            chunk.copy_from_slice(&value.bits().to_le_bytes()[..size]);
+        }
+    }
+    bytes
+}
+
+/// `count` elements of their bytes.
+pub(super) fn from_bytes<T: Element>(bytes: &[u8], count: usize) -> Vec<T> {
+    let size = size_of::<T>();
+    if size == 0 {
+        return vec![T::ZERO; count];
+    }
+    let element = |chunk: &[u8]| {
+        let mut word = [0; 8];
+        word[..size].copy_from_slice(chunk);
+        T::from_bits(u64::from_le_bytes(word))
+    };
+    bytes.chunks_exact(size).map(element).collect()
+}
