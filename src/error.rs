@@ -86,6 +86,10 @@ pub enum Error {
         what: String,
     },
 
+    /// A device: missing, out of memory, or lost.
+    #[error(transparent)]
+    Device(#[from] vxm_kernels::Error),
+
     /// A name that stands for nothing: a method, a priority, an order.
     #[error("unknown {what} `{name}`: expected {choices}")]
     Unknown {

@@ -1,5 +1,6 @@
 //! What an algorithm imports: containers, verbs, operators, and nothing of devices or formats.
 
+pub use crate::backend::Device;
 pub use crate::containers::{Matrix, Set, Vector};
 pub use crate::error::{Error, Result};
 pub use crate::operations::expr::{Expr, Key, fill};

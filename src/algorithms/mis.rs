@@ -96,7 +96,7 @@ fn by_counting(a: &Matrix, p: &Vector<u64>) -> Result<Mis> {
 /// TC-MIS with H3: candidates by degree alone, which may be neighbours; among those pending the hash decides.
 fn resolve(a: &Matrix, seed: u64) -> Result<Mis> {
     // low = the lower the degree, the higher
-    let (low, hash) = (a.degrees().map(RMINUS.bind(u32::MAX)).eval()?, hashes(a.nrows(), seed)?);
+    let (low, hash) = (a.degrees()?.map(RMINUS.bind(u32::MAX)).eval()?, hashes(a.nrows(), seed)?);
     luby(a, |alive| {
         // pending<alive> = low >= (low<alive> max.times A)
         let best = low.mask(alive).vxm(a, MAX_TIMES).until(LT).or_identity();

@@ -71,7 +71,7 @@ pub fn hashes(n: usize, seed: u64) -> Result<Vector<u32>> {
 /// # Errors
 /// None today; a device may fail.
 pub fn priorities(a: &Matrix, priority: Priority, seed: u64) -> Result<Vector<u64>> {
-    let (n, degree, hash) = (a.nrows(), a.degrees(), fill(seed, a.nrows()).map_index(mix));
+    let (n, degree, hash) = (a.nrows(), a.degrees()?, fill(seed, a.nrows()).map_index(mix));
     // 1 at least: an edgeless graph has mean degree 0
     let mean = (16 * a.nnz() / n.max(1) as u64).max(1);
     // p = (degree, hash), as the priority combines them
@@ -89,7 +89,7 @@ pub fn priorities(a: &Matrix, priority: Priority, seed: u64) -> Result<Vector<u6
 /// None today; a device may fail.
 pub fn largest_degree_first(a: &Matrix, seed: u64) -> Result<Vector<u64>> {
     // key = (degree, hash)
-    high_degree_first.map2(&a.degrees(), fill(seed, a.nrows()).map_index(mix)).eval()
+    high_degree_first.map2(&a.degrees()?, fill(seed, a.nrows()).map_index(mix)).eval()
 }
 
 /// Keys by the order in which a smallest-degree-last peeling removes vertices: the last removed is highest.
@@ -102,7 +102,7 @@ pub fn largest_degree_first(a: &Matrix, seed: u64) -> Result<Vector<u64>> {
 /// None today; a device may fail.
 pub fn smallest_degree_last(a: &Matrix, seed: u64) -> Result<Vector<u64>> {
     let n = a.nrows();
-    let (mut degree, mut left, mut round) = (a.degrees(), Set::all(n), Vector::full(n, 0u32));
+    let (mut degree, mut left, mut round) = (a.degrees()?, Set::all(n), Vector::full(n, 0u32));
     let (nothing, mut k, mut rounds) = (Set::new(n), 0, 0);
     while left.nvals() > 0 {
         // k = least degree of those left

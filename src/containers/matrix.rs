@@ -1,5 +1,7 @@
 //! A sparse matrix.
 
+use crate::backend::Device;
+use crate::backend::cuda::{DeviceCsr, Gpu};
 use crate::backend::plan::Format;
 use crate::error::{Error, Result};
 use crate::formats::{Coo, Csr, First, Refuse, Tiles};
@@ -23,8 +25,12 @@ use vxm_semiring::Element;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Matrix<T: Element = ()> {
-    rows: Arc<Csr<T>>,
+    shape: (usize, usize, usize),
+    rows: OnceLock<Arc<Csr<T>>>,
     columns: OnceLock<Arc<Csr<T>>>,
+    gpu: Option<Gpu>,
+    device_rows: OnceLock<Arc<DeviceCsr<T>>>,
+    device_columns: OnceLock<Arc<DeviceCsr<T>>>,
     symmetric: bool,
     simple: OnceLock<bool>,
     format: Option<Format>,
@@ -36,8 +42,21 @@ impl<T: Element> Matrix<T> {
     /// A matrix from its rows.
     pub fn from_csr(rows: Csr<T>) -> Self {
         Self {
-            rows: Arc::new(rows),
+            shape: (rows.nrows(), rows.ncols(), rows.nnz()),
+            rows: OnceLock::from(Arc::new(rows)),
+            ..Self::shaped((0, 0, 0))
+        }
+    }
+
+    /// A matrix without storage.
+    fn shaped(shape: (usize, usize, usize)) -> Self {
+        Self {
+            shape,
+            rows: OnceLock::new(),
             columns: OnceLock::new(),
+            gpu: None,
+            device_rows: OnceLock::new(),
+            device_columns: OnceLock::new(),
             symmetric: false,
             simple: OnceLock::new(),
             format: None,
@@ -72,28 +91,28 @@ impl<T: Element> Matrix<T> {
 
     /// The number of rows.
     pub fn nrows(&self) -> usize {
-        self.rows.nrows()
+        self.shape.0
     }
 
     /// The number of columns.
     pub fn ncols(&self) -> usize {
-        self.rows.ncols()
+        self.shape.1
     }
 
     /// The number of entries.
     pub fn nnz(&self) -> u64 {
-        self.rows.nnz() as u64
+        self.shape.2 as u64
     }
 
     /// The entry at row `i`, column `j`.
     pub fn get(&self, i: u32, j: u32) -> Option<T> {
-        if i as usize >= self.nrows() { None } else { self.rows.get(i as usize, j as usize) }
+        if i as usize >= self.nrows() { None } else { self.csr().get(i as usize, j as usize) }
     }
 
     /// The entries `(row, column, value)`, row by row.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u32, T)> + '_ {
         (0..self.nrows()).flat_map(move |i| {
-            let (columns, values) = self.rows.row(i);
+            let (columns, values) = self.csr().row(i);
             columns.iter().zip(values).map(move |(&j, &value)| (i as u32, j, value))
         })
     }
@@ -103,14 +122,102 @@ impl<T: Element> Matrix<T> {
         self.symmetric
     }
 
-    /// The matrix as CSR.
+    /// The matrix as CSR on the host; copied from its device at first use.
+    ///
+    /// # Panics
+    /// It lies on a device that is lost.
     pub fn csr(&self) -> &Csr<T> {
-        &self.rows
+        self.shared_rows()
+    }
+
+    fn shared_rows(&self) -> &Arc<Csr<T>> {
+        self.rows.get_or_init(|| match self.device_rows.get().map(|rows| rows.download()) {
+            Some(Ok(rows)) => Arc::new(rows),
+            Some(Err(error)) => panic!("a matrix on a device: {error}"),
+            None => unreachable!("a matrix has rows on the host or on a device"),
+        })
     }
 
     /// The transpose as CSR; made at first use.
     pub fn csr_transposed(&self) -> &Csr<T> {
-        if self.symmetric { &self.rows } else { self.columns.get_or_init(|| Arc::new(self.rows.transpose())) }
+        if self.symmetric { self.csr() } else { self.columns.get_or_init(|| Arc::new(self.csr().transpose())) }
+    }
+
+    /// The device that the matrix lies on.
+    pub fn device(&self) -> Device {
+        self.gpu.as_ref().map_or(Device::Cpu, |gpu| Device::Cuda(gpu.ordinal()))
+    }
+
+    /// The same matrix on another device; what it holds on the host stays there, shared.
+    ///
+    /// # Errors
+    /// There is no such device, it has too little memory, or it is lost.
+    pub fn to(&self, device: Device) -> Result<Self> {
+        let gpu = device.gpu()?;
+        let moved = Self { gpu: gpu.clone(), ..self.clone() };
+        match &gpu {
+            Some(gpu) => moved.on(gpu).map(|_| ())?,
+            None => {
+                let rows = match (self.rows.get(), self.device_rows.get()) {
+                    (None, Some(rows)) => Arc::new(rows.download()?),
+                    _ => self.shared_rows().clone(),
+                };
+                let columns = self.columns.clone();
+                return Ok(Self {
+                    rows: OnceLock::from(rows),
+                    columns,
+                    device_rows: OnceLock::new(),
+                    device_columns: OnceLock::new(),
+                    ..moved
+                });
+            }
+        }
+        Ok(moved)
+    }
+
+    /// The device that the matrix lies on, if it isn't the host.
+    pub(crate) fn gpu(&self) -> Option<&Gpu> {
+        self.gpu.as_ref()
+    }
+
+    /// A matrix that was made on a device, and its transpose if that was made too.
+    pub(crate) fn on_device(rows: DeviceCsr<T>, columns: Option<DeviceCsr<T>>) -> Self {
+        Self {
+            gpu: Some(rows.gpu().clone()),
+            device_columns: columns.map_or_else(OnceLock::new, |columns| OnceLock::from(Arc::new(columns))),
+            ..Self::shaped((rows.nrows(), rows.ncols(), rows.nnz()))
+        }
+        .with_device_rows(rows)
+    }
+
+    fn with_device_rows(self, rows: DeviceCsr<T>) -> Self {
+        Self { device_rows: OnceLock::from(Arc::new(rows)), ..self }
+    }
+
+    /// The rows on `gpu`; copied there at first use.
+    pub(crate) fn on(&self, gpu: &Gpu) -> Result<Arc<DeviceCsr<T>>> {
+        Self::kept(&self.device_rows, gpu, || self.csr())
+    }
+
+    /// The transpose's rows on `gpu`; copied there at first use.
+    pub(crate) fn transposed_on(&self, gpu: &Gpu) -> Result<Arc<DeviceCsr<T>>> {
+        if self.symmetric {
+            return self.on(gpu);
+        }
+        Self::kept(&self.device_columns, gpu, || self.csr_transposed())
+    }
+
+    fn kept<'s>(
+        place: &OnceLock<Arc<DeviceCsr<T>>>,
+        gpu: &Gpu,
+        host: impl FnOnce() -> &'s Csr<T>,
+    ) -> Result<Arc<DeviceCsr<T>>> {
+        if let Some(kept) = place.get().filter(|kept| kept.gpu() == gpu) {
+            return Ok(kept.clone());
+        }
+        let made = Arc::new(DeviceCsr::upload(gpu, host())?);
+        let kept = place.get_or_init(|| made.clone());
+        Ok(if kept.gpu() == gpu { kept.clone() } else { made })
     }
 
     /// The transpose. Shares the storage.
@@ -120,17 +227,20 @@ impl<T: Element> Matrix<T> {
         }
         let columns = match self.columns.get() {
             Some(columns) => columns.clone(),
-            None => Arc::new(self.rows.transpose()),
+            None => Arc::new(self.csr().transpose()),
         };
         let swapped = |held: &OnceLock<Arc<Tiles<T>>>| held.get().cloned().map_or_else(OnceLock::new, OnceLock::from);
+        let (nrows, ncols, nnz) = self.shape;
         Self {
-            rows: columns,
-            columns: OnceLock::from(self.rows.clone()),
-            symmetric: false,
-            simple: OnceLock::new(),
+            rows: OnceLock::from(columns),
+            columns: OnceLock::from(self.shared_rows().clone()),
+            gpu: self.gpu.clone(),
+            device_rows: self.device_columns.clone(),
+            device_columns: self.device_rows.clone(),
             format: self.format,
             row_tiles: swapped(&self.column_tiles),
             column_tiles: swapped(&self.row_tiles),
+            ..Self::shaped((ncols, nrows, nnz))
         }
     }
 
@@ -152,7 +262,7 @@ impl<T: Element> Matrix<T> {
 
     /// The matrix as tiles; made at first use.
     pub fn tiles(&self) -> &Tiles<T> {
-        self.row_tiles.get_or_init(|| Arc::new(Tiles::from_csr(&self.rows)))
+        self.row_tiles.get_or_init(|| Arc::new(Tiles::from_csr(self.csr())))
     }
 
     /// The transpose as tiles; made at first use.
@@ -172,7 +282,7 @@ impl<T: Element> Matrix<T> {
     /// The bytes held on the heap, in all formats made so far; shared storage counts in each clone.
     pub fn heap_bytes(&self) -> usize {
         let tiles = |held: &OnceLock<Arc<Tiles<T>>>| held.get().map_or(0, |t| t.heap_bytes());
-        self.rows.heap_bytes()
+        self.rows.get().map_or(0, |c| c.heap_bytes())
             + self.columns.get().map_or(0, |c| c.heap_bytes())
             + tiles(&self.row_tiles)
             + tiles(&self.column_tiles)
@@ -180,7 +290,7 @@ impl<T: Element> Matrix<T> {
 
     /// The matrix's pattern.
     pub fn pattern(&self) -> Matrix<()> {
-        let csr = &self.rows;
+        let csr = self.csr();
         let rows = Csr::from_parts(
             csr.nrows(),
             csr.ncols(),
@@ -188,7 +298,7 @@ impl<T: Element> Matrix<T> {
             csr.columns().to_vec(),
             vec![(); csr.nnz()],
         );
-        Matrix { symmetric: self.symmetric, format: self.format, ..Matrix::from_csr(rows) }
+        Matrix { symmetric: self.symmetric, format: self.format, gpu: self.gpu.clone(), ..Matrix::from_csr(rows) }
     }
 
     /// The same matrix with its transpose at hand.
@@ -216,19 +326,19 @@ impl Matrix<()> {
     /// It isn't square or symmetric.
     pub fn to_graph(&self) -> Result<Cow<'_, Self>> {
         let simple = *self.simple.get_or_init(|| {
-            let loops = (0..self.nrows().min(self.ncols())).into_par_iter().any(|i| self.rows.get(i, i).is_some());
-            !loops && (self.symmetric || (self.nrows() == self.ncols() && self.rows.is_symmetric()))
+            let loops = (0..self.nrows().min(self.ncols())).into_par_iter().any(|i| self.csr().get(i, i).is_some());
+            !loops && (self.symmetric || (self.nrows() == self.ncols() && self.csr().is_symmetric()))
         });
         if simple {
             return Ok(Cow::Borrowed(self));
         }
-        if self.nrows() != self.ncols() || !(self.symmetric || self.rows.is_symmetric()) {
+        if self.nrows() != self.ncols() || !(self.symmetric || self.csr().is_symmetric()) {
             let shape = format!("{} x {}", self.nrows(), self.ncols());
             let what = format!("expected an undirected graph (a symmetric matrix), found a {shape} matrix that isn't");
             return Err(Error::Invalid { what });
         }
         let loopless = self.select(vxm_semiring::OFFDIAG).csr().clone();
-        Ok(Cow::Owned(Self { format: self.format, ..Self::from_simple(loopless) }))
+        Ok(Cow::Owned(Self { format: self.format, gpu: self.gpu.clone(), ..Self::from_simple(loopless) }))
     }
 
     /// The adjacency matrix of an undirected graph: each edge is stored both ways; self-loops and duplicates are dropped.
@@ -247,7 +357,7 @@ impl Matrix<()> {
 
 impl<T: Element> PartialEq for Matrix<T> {
     fn eq(&self, other: &Self) -> bool {
-        let (a, b) = (&*self.rows, &*other.rows);
+        let (a, b) = (self.csr(), other.csr());
         (a.nrows(), a.ncols()) == (b.nrows(), b.ncols())
             && a.offsets() == b.offsets()
             && a.columns() == b.columns()

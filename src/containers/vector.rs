@@ -1,9 +1,11 @@
 //! A sparse vector.
 
-use crate::backend::plan;
+use crate::backend::cuda::{DeviceVector, Gpu};
+use crate::backend::{Device, plan};
 use crate::error::{Error, Result};
 use crate::formats::bitmap::{Bitmap, ones};
 use crate::formats::{MAX_VERTICES, Sparse, Store, StoreView, check_vertices};
+use std::sync::OnceLock;
 use vxm_semiring::Element;
 
 /// A vector of `len` places, each of which holds an element or nothing.
@@ -21,7 +23,20 @@ use vxm_semiring::Element;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Vector<T: Element = ()> {
-    store: Store<T>,
+    home: Home<T>,
+}
+
+/// Where a vector lies; beside it the copy that was last read elsewhere.
+#[derive(Debug, Clone)]
+enum Home<T: Element> {
+    Host(Store<T>, OnceLock<DeviceVector<T>>),
+    Device(DeviceVector<T>, OnceLock<Store<T>>),
+}
+
+impl<T: Element> Default for Home<T> {
+    fn default() -> Self {
+        Self::Host(Store::default(), OnceLock::new())
+    }
 }
 
 /// A set of indices: a vector that holds only a pattern. Masks, frontiers and independent sets are sets.
@@ -55,7 +70,7 @@ impl<T: Element> Vector<T> {
     #[track_caller]
     pub fn new(len: usize) -> Self {
         assert!(len <= MAX_VERTICES, "a vector of {len} places: expected at most {MAX_VERTICES}");
-        Self { store: Store::Sparse(Sparse::new(len, Vec::new(), Vec::new())) }
+        Self::held(Store::Sparse(Sparse::new(len, Vec::new(), Vec::new())))
     }
 
     /// A vector that holds `value` at every place.
@@ -65,7 +80,7 @@ impl<T: Element> Vector<T> {
 
     /// A vector that holds `values`, one a place.
     pub fn from_dense(values: Vec<T>) -> Self {
-        Self { store: Store::Bitmap(Bitmap::dense(values)) }
+        Self::held(Store::Bitmap(Bitmap::dense(values)))
     }
 
     /// A vector that holds `value` at each index, from pairs in any order.
@@ -103,27 +118,134 @@ impl<T: Element> Vector<T> {
             Store::Bitmap(b) if sparse => Store::Sparse(Store::Bitmap(b).into_sparse()),
             fitting => fitting,
         };
-        Self { store }
+        Self::held(store)
+    }
+
+    fn held(store: Store<T>) -> Self {
+        Self { home: Home::Host(store, OnceLock::new()) }
+    }
+
+    /// A vector on a device.
+    pub(crate) fn on_device(vector: DeviceVector<T>) -> Self {
+        Self { home: Home::Device(vector, OnceLock::new()) }
+    }
+
+    /// The device that the vector lies on.
+    pub fn device(&self) -> Device {
+        self.gpu().map_or(Device::Cpu, |gpu| Device::Cuda(gpu.ordinal()))
+    }
+
+    /// The same vector on another device. Where it is there already, storage is shared.
+    ///
+    /// # Errors
+    /// There is no such device, it has too little memory, or it is lost.
+    pub fn to(&self, device: Device) -> Result<Self> {
+        match device.gpu()? {
+            Some(gpu) => Ok(Self::on_device(self.on(&gpu)?.clone())),
+            None => match &self.home {
+                Home::Host(..) => Ok(self.clone()),
+                Home::Device(vector, _) => Ok(Self::of(vector.download()?)),
+            },
+        }
+    }
+
+    pub(crate) fn gpu(&self) -> Option<&Gpu> {
+        match &self.home {
+            Home::Host(..) => None,
+            Home::Device(vector, _) => Some(vector.gpu()),
+        }
+    }
+
+    /// The vector on `gpu`: its home, or a copy that is kept.
+    pub(crate) fn on(&self, gpu: &Gpu) -> Result<DeviceVector<T>> {
+        match &self.home {
+            Home::Device(vector, _) if vector.gpu() == gpu => Ok(vector.clone()),
+            Home::Device(vector, _) => DeviceVector::upload(gpu, &vector.download()?),
+            Home::Host(store, copy) => {
+                if let Some(copy) = copy.get().filter(|copy| copy.gpu() == gpu) {
+                    return Ok(copy.clone());
+                }
+                let vector = DeviceVector::upload(gpu, store)?;
+                Ok(copy.get_or_init(|| vector.clone()).clone()).map(|kept| if kept.gpu() == gpu { kept } else { vector })
+            }
+        }
+    }
+
+    /// Moves the vector to `gpu`, to be written there.
+    pub(crate) fn on_mut(&mut self, gpu: &Gpu) -> Result<&mut DeviceVector<T>> {
+        let vector = self.on(gpu)?;
+        self.home = Home::Device(vector, OnceLock::new());
+        match &mut self.home {
+            Home::Device(vector, _) => Ok(vector),
+            Home::Host(..) => Err(Error::Invalid { what: "a vector that was just moved to a device".to_owned() }),
+        }
+    }
+
+    /// The vector on the host: its home, or a copy that is kept.
+    ///
+    /// # Panics
+    /// The device is lost: what was computed there can't be read any more.
+    fn store(&self) -> &Store<T> {
+        match &self.home {
+            Home::Host(store, _) => store,
+            Home::Device(vector, copy) => copy.get_or_init(|| match vector.download() {
+                Ok(store) => Self::of(store).into_store(),
+                Err(error) => panic!("a vector on {}: {error}", self.device()),
+            }),
+        }
+    }
+
+    fn into_store(self) -> Store<T> {
+        match self.home {
+            Home::Host(store, _) => store,
+            Home::Device(..) => self.store().clone(),
+        }
+    }
+
+    /// Moves the vector to the host, to be written there.
+    fn store_mut(&mut self) -> &mut Store<T> {
+        if let Home::Device(..) = self.home {
+            *self = Self::held(self.store().clone());
+        }
+        if let Home::Host(_, copy) = &mut self.home {
+            *copy = OnceLock::new();
+        }
+        match &mut self.home {
+            Home::Host(store, _) => store,
+            Home::Device(..) => unreachable!("it was moved"),
+        }
     }
 
     /// The number of places.
     pub fn len(&self) -> usize {
-        self.store.len()
+        match &self.home {
+            Home::Host(store, _) => store.len(),
+            Home::Device(vector, _) => vector.len(),
+        }
     }
 
     /// Whether the vector has no places.
     pub fn is_empty(&self) -> bool {
-        self.store.is_empty()
+        self.len() == 0
     }
 
     /// The number of elements.
+    ///
+    /// # Panics
+    /// The vector lies on a device that is lost.
     pub fn nvals(&self) -> usize {
-        self.store.nvals()
+        match &self.home {
+            Home::Host(store, _) => store.nvals(),
+            Home::Device(vector, _) => match vector.nvals() {
+                Ok(count) => count,
+                Err(error) => panic!("a vector on {}: {error}", self.device()),
+            },
+        }
     }
 
     /// The element at `i`; `None` where there is none, or no such place.
     pub fn get(&self, i: u32) -> Option<T> {
-        if i as usize >= self.len() { None } else { self.store.get(i as usize) }
+        if i as usize >= self.len() { None } else { self.store().get(i as usize) }
     }
 
     /// Whether place `i` holds an element.
@@ -133,7 +255,7 @@ impl<T: Element> Vector<T> {
 
     /// The elements and their indices, ascending.
     pub fn iter(&self) -> impl Iterator<Item = (u32, T)> + '_ {
-        let (list, values, bits) = match &self.store {
+        let (list, values, bits) = match self.store() {
             Store::Sparse(s) => (Some(s.indices()), s.values(), None),
             Store::Bitmap(b) => (None, b.values(), b.bits()),
         };
@@ -181,20 +303,20 @@ impl<T: Element> Vector<T> {
 
     /// Writes or removes at strictly ascending indices; the format follows the fill, with a margin so that it doesn't flip.
     pub(crate) fn patch(&mut self, indices: &[u32], values: &[Option<T>]) {
-        self.store.patch(indices, values);
+        self.store_mut().patch(indices, values);
         let (nvals, n) = (self.nvals(), self.len());
-        let flip = match &self.store {
+        let flip = match self.store() {
             Store::Sparse(_) => !plan::is_sparse(nvals / 2, n),
             Store::Bitmap(_) => plan::is_sparse(nvals * 2, n),
         };
         if flip {
-            *self = Self::of(core::mem::take(&mut self.store));
+            *self = Self::of(core::mem::take(self).into_store());
         }
     }
 
     /// How the vector is stored now.
     pub fn format(&self) -> VectorFormat {
-        match &self.store {
+        match self.store() {
             Store::Sparse(_) => VectorFormat::Sparse,
             Store::Bitmap(b) if b.bits().is_none() => VectorFormat::Dense,
             Store::Bitmap(_) => VectorFormat::Bitmap,
@@ -204,10 +326,10 @@ impl<T: Element> Vector<T> {
     /// The same vector stored as asked; `Dense` is a bitmap where places are absent. For tests and benches.
     pub fn with_format(self, format: VectorFormat) -> Self {
         let store = match format {
-            VectorFormat::Sparse => Store::Sparse(self.store.into_sparse()),
-            VectorFormat::Dense | VectorFormat::Bitmap => Store::Bitmap(self.store.into_bitmap()),
+            VectorFormat::Sparse => Store::Sparse(self.into_store().into_sparse()),
+            VectorFormat::Dense | VectorFormat::Bitmap => Store::Bitmap(self.into_store().into_bitmap()),
         };
-        Self { store }
+        Self::held(store)
     }
 
     /// A number that is equal for equal vectors, on every device and for every format: FNV-1a of the length, the indices and the
@@ -221,7 +343,14 @@ impl<T: Element> Vector<T> {
     }
 
     pub(crate) fn view(&self) -> StoreView<'_, T> {
-        self.store.view()
+        self.store().view()
+    }
+}
+
+impl<T: Element> Default for Vector<T> {
+    /// A vector of no places.
+    fn default() -> Self {
+        Self { home: Home::default() }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Elementwise nodes: map, the two ways to combine, select, and filling what is absent. All are fused into the terminal's loop.
 
 use super::expr::{Env, Expr, fits, narrower};
+use crate::backend::cuda::compose::{Composer, Node};
+use crate::backend::cuda::{self, Gpu};
 use crate::backend::view::{At, Support};
 use crate::error::Result;
 use std::borrow::Cow;
@@ -17,6 +19,8 @@ pub trait Step<T: Element>: Copy + Sync {
     const DROPS: bool = false;
     /// The element at `i`, given what the inner expression holds there.
     fn step(self, i: usize, x: Option<T>) -> Option<Self::Out>;
+    /// The C++ type of the step over a view of type `inner`; its words are pushed.
+    fn emit(self, inner: &str, kernel: &mut Composer) -> String;
 }
 
 /// A step at each element: map, select, fill, pattern.
@@ -38,6 +42,14 @@ impl<E: Expr, K: Step<E::T>> Expr for Each<E, K> {
     }
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
         Ok(Each { inner: self.inner.view(env)?, step: self.step })
+    }
+    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+        self.inner.place(env)
+    }
+    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+        let inner = self.inner.emit(env, kernel)?;
+        let full = K::FILLS || (!K::DROPS && inner.full);
+        Ok(Node::new(self.step.emit(&inner.ty, kernel), full))
     }
 }
 
@@ -78,6 +90,9 @@ impl<T: Element, F: UnaryOp<T>> Step<T> for Map<F> {
     fn step(self, _: usize, x: Option<T>) -> Option<F::Out> {
         x.map(|x| self.0.call(x))
     }
+    fn emit(self, inner: &str, kernel: &mut Composer) -> String {
+        format!("vxm::Map<{inner}, {}, {}>", kernel.functor(self.0), kernel.element::<F::Out>())
+    }
 }
 
 /// `f(index, element)` of every element.
@@ -89,6 +104,9 @@ impl<T: Element, F: BinaryOp<u32, T>> Step<T> for MapIndex<F> {
     #[inline(always)]
     fn step(self, i: usize, x: Option<T>) -> Option<F::Out> {
         x.map(|x| self.0.call(i as u32, x))
+    }
+    fn emit(self, inner: &str, kernel: &mut Composer) -> String {
+        format!("vxm::MapIndex<{inner}, {}, {}>", kernel.functor(self.0), kernel.element::<F::Out>())
     }
 }
 
@@ -103,6 +121,9 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Step<T> for Select<F> {
     fn step(self, _: usize, x: Option<T>) -> Option<T> {
         x.filter(|&x| self.0.call(x))
     }
+    fn emit(self, inner: &str, kernel: &mut Composer) -> String {
+        format!("vxm::Select<{inner}, {}>", kernel.functor(self.0))
+    }
 }
 
 /// The elements of which `f(index, element)` is true.
@@ -115,6 +136,9 @@ impl<T: Element, F: BinaryOp<u32, T, Out = bool>> Step<T> for SelectIndex<F> {
     #[inline(always)]
     fn step(self, i: usize, x: Option<T>) -> Option<T> {
         x.filter(|&x| self.0.call(i as u32, x))
+    }
+    fn emit(self, inner: &str, kernel: &mut Composer) -> String {
+        format!("vxm::SelectIndex<{inner}, {}>", kernel.functor(self.0))
     }
 }
 
@@ -129,6 +153,10 @@ impl<T: Element> Step<T> for Or<T> {
     fn step(self, _: usize, x: Option<T>) -> Option<T> {
         Some(x.unwrap_or(self.0))
     }
+    fn emit(self, inner: &str, kernel: &mut Composer) -> String {
+        kernel.push(self.0.bits());
+        format!("vxm::Or<{inner}>")
+    }
 }
 
 /// Where an expression holds an element.
@@ -140,6 +168,10 @@ impl<T: Element> Step<T> for Pattern {
     #[inline(always)]
     fn step(self, _: usize, x: Option<T>) -> Option<()> {
         x.map(|_| ())
+    }
+    fn emit(self, inner: &str, kernel: &mut Composer) -> String {
+        kernel.element::<()>();
+        format!("vxm::Pattern<{inner}>")
     }
 }
 
@@ -173,6 +205,15 @@ impl<X: Expr, Y: Expr, F: BinaryOp<X::T, Y::T>> Expr for EwiseMult<X, Y, F> {
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
         fits("ewise_mult", self.left.len(env)?, self.right.len(env)?, self.at)?;
         Ok(Both { left: self.left.view(env)?, right: self.right.view(env)?, op: self.op })
+    }
+    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+        self.left.place(env).or_else(|| self.right.place(env))
+    }
+    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+        fits("ewise_mult", self.left.len(env)?, self.right.len(env)?, self.at)?;
+        let (left, right) = (self.left.emit(env, kernel)?, self.right.emit(env, kernel)?);
+        let (op, out) = (kernel.functor(self.op), kernel.element::<F::Out>());
+        Ok(Node::new(format!("vxm::Both<{}, {}, {op}, {out}>", left.ty, right.ty), left.full && right.full))
     }
 }
 
@@ -244,6 +285,18 @@ impl<X: Expr, Y: Expr, Z: Expr, F: TernaryOp<X::T, Y::T, Z::T>> Expr for Map3<X,
         let (first, second, third) = (self.first.view(env)?, self.second.view(env)?, self.third.view(env)?);
         Ok(Three { first, second, third, op: self.op })
     }
+    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+        self.first.place(env).or_else(|| self.second.place(env)).or_else(|| self.third.place(env))
+    }
+    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+        let n = self.first.len(env)?;
+        fits("map3", n, self.second.len(env)?, self.at)?;
+        fits("map3", n, self.third.len(env)?, self.at)?;
+        let (x, y, z) = (self.first.emit(env, kernel)?, self.second.emit(env, kernel)?, self.third.emit(env, kernel)?);
+        let (op, out) = (kernel.functor(self.op), kernel.element::<F::Out>());
+        let ty = format!("vxm::Three<{}, {}, {}, {op}, {out}>", x.ty, y.ty, z.ty);
+        Ok(Node::new(ty, x.full && y.full && z.full))
+    }
 }
 
 impl<U: At, V: At, W: At, F: TernaryOp<U::T, V::T, W::T>> At for Three<U, V, W, F> {
@@ -308,6 +361,15 @@ impl<T: Element, X: Expr<T = T>, Y: Expr<T = T>, F: BinaryOp<T, T, Out = T>> Exp
         };
         Ok(Either { left, right, op: self.op, union })
     }
+    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+        self.left.place(env).or_else(|| self.right.place(env))
+    }
+    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+        fits("ewise_add", self.left.len(env)?, self.right.len(env)?, self.at)?;
+        let (left, right) = (self.left.emit(env, kernel)?, self.right.emit(env, kernel)?);
+        let op = kernel.functor(self.op);
+        Ok(Node::new(format!("vxm::Either<{}, {}, {op}>", left.ty, right.ty), left.full || right.full))
+    }
 }
 
 /// The union of two ascending lists.
@@ -369,6 +431,17 @@ impl<'a, E: Expr> Expr for Extract<'a, E> {
         within("extract", self.indices, n, self.at)?;
         Ok(Extract { inner: self.inner.view(&env.for_operand())?, indices: self.indices, at: self.at })
     }
+    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+        self.inner.place(env)
+    }
+    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+        within("extract", self.indices, self.inner.len(env)?, self.at)?;
+        let inner = self.inner.emit(env, kernel)?;
+        let indices = kernel.gpu().upload_slice(self.indices)?;
+        kernel.push(indices.address());
+        kernel.keep(indices);
+        Ok(Node::new(format!("vxm::Extract<{}>", inner.ty), inner.full))
+    }
 }
 
 impl<V: At> At for Extract<'_, V> {
@@ -429,9 +502,7 @@ impl<E: Expr> Expr for Scatter<'_, E> {
         Ok(self.len)
     }
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
-        fits("scatter", self.inner.len(env)?, self.indices.len(), self.at)?;
-        crate::formats::check_vertices("scatter", self.len)?;
-        within("scatter", self.indices, self.len, self.at)?;
+        self.check(env)?;
         let inner = self.inner.view(&env.for_operand())?;
         if self.indices.windows(2).all(|w| w[0] < w[1]) {
             return Ok(Region { inner, places: self.indices.into(), positions: None });
@@ -439,12 +510,42 @@ impl<E: Expr> Expr for Scatter<'_, E> {
         let mut positions: Vec<u32> = (0..self.indices.len() as u32).collect();
         positions.sort_unstable_by_key(|&k| self.indices[k as usize]);
         let places: Vec<u32> = positions.iter().map(|&k| self.indices[k as usize]).collect();
-        if let Some(twice) = places.windows(2).find(|w| w[0] == w[1]) {
-            return Err(crate::error::Error::Invalid {
-                what: format!("scatter at {}: index {} stands twice", self.at, twice[0]),
-            });
-        }
+        self.distinct(&places)?;
         Ok(Region { inner, places: places.into(), positions: Some(positions) })
+    }
+    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+        self.inner.place(env)
+    }
+    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+        self.check(env)?;
+        if !self.indices.windows(2).all(|w| w[0] < w[1]) {
+            let mut places = self.indices.to_vec();
+            places.sort_unstable();
+            self.distinct(&places)?;
+        }
+        let mut scattering = Composer::new(kernel.gpu());
+        let inner = self.inner.emit(env, &mut scattering)?;
+        let scattered = cuda::run::scatter::<E::T>(scattering, &inner, self.indices, self.len)?;
+        Ok(cuda::run::region(kernel, scattered))
+    }
+}
+
+impl<E: Expr> Scatter<'_, E> {
+    fn check(&self, env: &Env<'_>) -> Result<()> {
+        fits("scatter", self.inner.len(env)?, self.indices.len(), self.at)?;
+        crate::formats::check_vertices("scatter", self.len)?;
+        within("scatter", self.indices, self.len, self.at)
+    }
+
+    /// Fails if one of the ascending `places` stands twice.
+    fn distinct(&self, places: &[u32]) -> Result<()> {
+        match places.windows(2).find(|w| w[0] == w[1]) {
+            None => Ok(()),
+            Some(twice) => {
+                let what = format!("scatter at {}: index {} stands twice", self.at, twice[0]);
+                Err(crate::error::Error::Invalid { what })
+            }
+        }
     }
 }
 

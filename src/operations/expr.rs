@@ -1,5 +1,7 @@
 //! The expression tree: what verbs build and terminals run.
 
+use crate::backend::cuda::Gpu;
+use crate::backend::cuda::compose::{Composer, Node};
 use crate::backend::view::{At, Support};
 use crate::containers::Vector;
 use crate::error::{Error, Result};
@@ -68,6 +70,15 @@ pub trait Expr: Copy + Sync {
     /// # Errors
     /// Operands' shapes don't fit; the error names both shapes and the verb's line.
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>>;
+
+    /// The GPU that an operand lies on, if any does: where the expression runs.
+    fn place(&self, env: &Env<'_>) -> Option<Gpu>;
+
+    /// Checks shapes, runs what can't be fused into the terminal's kernel, and emits the rest as a C++ type.
+    ///
+    /// # Errors
+    /// As for [`view`](Self::view); the device has too little memory, or is lost.
+    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node>;
 }
 
 impl<'a, T: Element> Expr for &'a Vector<T> {
@@ -81,6 +92,13 @@ impl<'a, T: Element> Expr for &'a Vector<T> {
     }
     fn view<'s>(&'s self, _: &Env<'s>) -> Result<StoreView<'s, T>> {
         Ok(Vector::view(self))
+    }
+    fn place(&self, _: &Env<'_>) -> Option<Gpu> {
+        self.gpu().cloned()
+    }
+    fn emit(&self, _: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+        let vector = self.on(&kernel.gpu().clone())?;
+        Ok(kernel.stored(&vector))
     }
 }
 
@@ -109,6 +127,12 @@ impl<T: Element> Expr for Key<T> {
     }
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<StoreView<'s, T>> {
         Ok(env.state(*self)?.view())
+    }
+    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+        env.state(*self).ok()?.gpu().cloned()
+    }
+    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+        Expr::emit(&env.state(*self)?, env, kernel)
     }
 }
 
@@ -144,6 +168,14 @@ impl<T: Element> Expr for Fill<T> {
     fn view<'s>(&'s self, _: &Env<'s>) -> Result<Self> {
         check_vertices("fill", self.len)?;
         Ok(*self)
+    }
+    fn place(&self, _: &Env<'_>) -> Option<Gpu> {
+        None
+    }
+    fn emit(&self, _: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+        check_vertices("fill", self.len)?;
+        kernel.push(self.value.bits());
+        Ok(Node::new(format!("vxm::Fill<{}>", kernel.element::<T>()), true))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Masks: where a result may be written. Structural, by value, and the complement of either.
 
 use super::expr::{Env, Expr, fits, narrower};
+use crate::backend::cuda::Gpu;
+use crate::backend::cuda::compose::{Composer, Node};
 use crate::backend::view::{At, Support};
 use crate::containers::Vector;
 use crate::error::Result;
@@ -27,6 +29,13 @@ pub trait Mask: Copy + Sync {
     /// # Errors
     /// As [`Expr::view`].
     fn test<'s>(&'s self, env: &Env<'s>) -> Result<Self::Test<'s>>;
+    /// As [`Expr::place`].
+    fn place(&self, env: &Env<'_>) -> Option<Gpu>;
+    /// The mask as a C++ type; see [`Expr::emit`].
+    ///
+    /// # Errors
+    /// As [`Expr::emit`].
+    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node>;
 }
 
 /// A mask that can be asked.
@@ -69,6 +78,13 @@ impl<E: Expr> Mask for E {
     fn test<'s>(&'s self, env: &Env<'s>) -> Result<Self::Test<'s>> {
         Ok(Present(self.view(&env.for_operand())?))
     }
+    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+        Expr::place(self, env)
+    }
+    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+        let inner = Expr::emit(self, env, kernel)?;
+        Ok(Node::new(format!("vxm::Present<{}>", inner.ty), inner.full))
+    }
 }
 
 /// A mask by value: true where the expression holds an element that isn't zero.
@@ -109,6 +125,13 @@ impl<E: Expr> Mask for Values<E> {
     fn test<'s>(&'s self, env: &Env<'s>) -> Result<Self::Test<'s>> {
         Ok(NonZero(self.0.view(&env.for_operand())?))
     }
+    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+        self.0.place(env)
+    }
+    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+        let inner = self.0.emit(env, kernel)?;
+        Ok(Node::new(format!("vxm::NonZero<{}>", inner.ty), false))
+    }
 }
 
 /// A mask's complement, written `!mask`.
@@ -144,6 +167,13 @@ impl<M: Mask> Mask for Complement<M> {
     }
     fn test<'s>(&'s self, env: &Env<'s>) -> Result<Self::Test<'s>> {
         Ok(Unset(self.0.test(env)?))
+    }
+    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+        self.0.place(env)
+    }
+    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+        let inner = self.0.emit(env, kernel)?;
+        Ok(Node::new(format!("vxm::Unset<{}>", inner.ty), false))
     }
 }
 
@@ -199,6 +229,15 @@ impl<E: Expr, M: Mask> Expr for Masked<E, M> {
         let mask = self.mask.test(env)?;
         let wanted = mask.support().count(n);
         Ok(MaskedView { inner: self.inner.view(&env.wanting(wanted))?, mask })
+    }
+    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+        self.inner.place(env).or_else(|| self.mask.place(env))
+    }
+    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+        fits("mask", self.inner.len(env)?, self.mask.len(env)?, self.at)?;
+        let inner = self.inner.emit(env, kernel)?;
+        let mask = self.mask.emit(env, kernel)?;
+        Ok(Node::new(format!("vxm::Masked<{}, {}>", inner.ty, mask.ty), inner.full && mask.full))
     }
 }
 

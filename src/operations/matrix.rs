@@ -1,6 +1,7 @@
 //! Verbs of matrices. They run at once: each returns a fresh matrix or vector.
 
 use crate::backend::cpu::fold::{SEGMENT, Tree};
+use crate::backend::{cuda, current};
 use crate::containers::{Matrix, Vector};
 use crate::error::{Error, Result};
 use crate::formats::{Block, Csr};
@@ -77,11 +78,18 @@ impl<A: Element> Matrix<A> {
     /// The matrix isn't square, or `u` isn't as long as its side.
     #[track_caller]
     pub fn select_ends<T: Element, F: BinaryOp<T, T, Out = bool>>(&self, op: F, u: &Vector<T>) -> Result<Matrix<A>> {
-        let csr = self.csr();
-        if csr.nrows() != csr.ncols() || csr.nrows() != u.len() {
-            let matrix = format!("matrix of {} x {}", csr.nrows(), csr.ncols());
+        if self.nrows() != self.ncols() || self.nrows() != u.len() {
+            let matrix = format!("matrix of {} x {}", self.nrows(), self.ncols());
             return Err(Error::shape("select_ends", matrix, format!("vector of {}", u.len())));
         }
+        if let Some(gpu) = self.gpu().cloned().or_else(|| u.gpu().cloned()).or_else(current) {
+            let (rows, u) = (self.on(&gpu)?, u.on(&gpu)?);
+            let kept = cuda::run::select_ends(&rows, op, &u, false)?;
+            // of a symmetric matrix the transpose comes with it: the same entries, seen from the other end
+            let transposed = self.is_symmetric().then(|| cuda::run::select_ends(&rows, op, &u, true)).transpose()?;
+            return Ok(Matrix::on_device(kept, transposed).with_format(self.format()));
+        }
+        let csr = self.csr();
         let u = u.clone().with_format(crate::containers::VectorFormat::Bitmap);
         let ends = u.view();
         let holds = |x: Option<T>, y: Option<T>| matches!((x, y), (Some(x), Some(y)) if op.call(x, y));
@@ -114,9 +122,15 @@ impl<A: Element> Matrix<A> {
     }
 
     /// The number of entries in each row, 0 included: a graph's degrees.
-    pub fn degrees(&self) -> Vector<u32> {
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn degrees(&self) -> Result<Vector<u32>> {
+        if let Some(gpu) = self.gpu().cloned().or_else(current) {
+            return Ok(Vector::on_device(cuda::run::degrees(&*self.on(&gpu)?)?));
+        }
         let csr = self.csr();
-        Vector::from_dense((0..csr.nrows()).into_par_iter().map(|i| csr.degree(i) as u32).collect())
+        Ok(Vector::from_dense((0..csr.nrows()).into_par_iter().map(|i| csr.degree(i) as u32).collect()))
     }
 
     /// `b[k, l] = self[rows[k], columns[l]]`; an index may stand more than once.

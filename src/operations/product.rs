@@ -4,6 +4,8 @@ use super::elementwise::{Each, Pattern};
 use super::expr::{Env, Expr};
 use crate::backend::cpu::fold::{Rows, count_row, fold_row};
 use crate::backend::cpu::{gather, scatter};
+use crate::backend::cuda::compose::{Composer, Node};
+use crate::backend::cuda::{self, Gpu};
 use crate::backend::plan::{self, Direction, Format, Sizes, Strategy};
 use crate::backend::view::{At, Support};
 use crate::containers::Matrix;
@@ -56,6 +58,8 @@ pub trait Until<X: Element, T: Element>: Copy + Sync {
     const STOPS: bool;
     /// Whether the fold may stop, given the row's own element of the operand and the partial result.
     fn stops(self, own: X, partial: T) -> bool;
+    /// Its C++ type.
+    fn emit(self, kernel: &mut Composer) -> String;
 }
 
 /// Never: rows are folded whole.
@@ -68,6 +72,9 @@ impl<X: Element, T: Element> Until<X, T> for Never {
     fn stops(self, _: X, _: T) -> bool {
         false
     }
+    fn emit(self, _: &mut Composer) -> String {
+        "vxm::Never".to_owned()
+    }
 }
 
 /// Once an operator of (own element, partial result) holds.
@@ -79,6 +86,9 @@ impl<X: Element, T: Element, F: BinaryOp<X, T, Out = bool>> Until<X, T> for Once
     #[inline(always)]
     fn stops(self, own: X, partial: T) -> bool {
         self.0.call(own, partial)
+    }
+    fn emit(self, kernel: &mut Composer) -> String {
+        format!("vxm::Once<{}, {}>", kernel.functor(self.0), kernel.element::<X>())
     }
 }
 
@@ -169,19 +179,7 @@ where
     }
 
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
-        let (rows, columns) = (self.matrix.nrows(), self.matrix.ncols());
-        let (inner, length) = if self.transposed { (columns, rows) } else { (rows, columns) };
-        let n = self.operand.len(env)?;
-        if n != inner {
-            let (vector, matrix) = (format!("vector of {n}"), format!("matrix of {rows} x {columns}"));
-            let (left, right) = if self.transposed { (matrix, vector) } else { (vector, matrix) };
-            return Err(Error::Shape { operation: self.operation(), left, right, at: self.at });
-        }
-        if H::STOPS && inner != length {
-            // a row has an own element only where rows and elements are numbered alike
-            let (left, right) = (format!("matrix of {rows} x {columns}"), "a square one".to_owned());
-            return Err(Error::Shape { operation: "until", left, right, at: self.at });
-        }
+        let (n, length) = self.check(env)?;
         let operand = self.operand.view(&env.for_operand())?;
         // the matrix by the operand's index (push), and by the result's (pull); made only when asked for
         let by_operand = || if self.transposed { self.matrix.csr_transposed() } else { self.matrix.csr() };
@@ -219,9 +217,63 @@ where
         }
         Ok(ProductView::Lazy(operand, rows, work, self.ring, self.until))
     }
+
+    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+        self.matrix.gpu().cloned().or_else(|| self.operand.place(env))
+    }
+
+    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+        let (n, length) = self.check(env)?;
+        let gpu = kernel.gpu().clone();
+        let operand = if E::HEAVY {
+            // read many times a place: a product must not run again each time
+            let mut first = Composer::new(&gpu);
+            let node = self.operand.emit(env, &mut first)?;
+            let held = cuda::run::eval::<E::T>(first, &node, n)?;
+            kernel.stored(&held)
+        } else {
+            self.operand.emit(env, kernel)?
+        };
+        let rows = if self.transposed { self.matrix.on(&gpu)? } else { self.matrix.transposed_on(&gpu)? };
+        tracing::debug!(
+            operation = self.operation(),
+            direction = ?Direction::Pull,
+            format = ?Format::Csr,
+            strategy = ?Strategy::FoldRows,
+            why = "rows by degree: a thread, a warp, a block",
+            entries = rows.nnz(),
+            wanted = env.wanted(length),
+            at = %self.at,
+            "plan"
+        );
+        let until = self.until.emit(kernel);
+        let add = kernel.monoid::<S::Out, S::Add>(self.ring.add());
+        let mul = kernel.functor(self.ring.mul());
+        let (a, out) = (kernel.element::<A>(), kernel.element::<S::Out>());
+        kernel.rows(rows);
+        Ok(Node::new(format!("vxm::Pull<{}, {a}, {out}, {mul}, {add}, {until}>", operand.ty), false))
+    }
 }
 
 impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Until<E::T, S::Out>> Product<'_, E, A, S, H> {
+    /// That shapes fit; the operand's length and the result's.
+    fn check(&self, env: &Env<'_>) -> Result<(usize, usize)> {
+        let (rows, columns) = (self.matrix.nrows(), self.matrix.ncols());
+        let (inner, length) = if self.transposed { (columns, rows) } else { (rows, columns) };
+        let n = self.operand.len(env)?;
+        if n != inner {
+            let (vector, matrix) = (format!("vector of {n}"), format!("matrix of {rows} x {columns}"));
+            let (left, right) = if self.transposed { (matrix, vector) } else { (vector, matrix) };
+            return Err(Error::Shape { operation: self.operation(), left, right, at: self.at });
+        }
+        if H::STOPS && inner != length {
+            // a row has an own element only where rows and elements are numbered alike
+            let (left, right) = (format!("matrix of {rows} x {columns}"), "a square one".to_owned());
+            return Err(Error::Shape { operation: "until", left, right, at: self.at });
+        }
+        Ok((n, length))
+    }
+
     fn sizes<'s>(
         &self,
         operand: &E::View<'_>,

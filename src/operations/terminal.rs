@@ -3,6 +3,10 @@
 use super::expr::{Env, Expr, Key, fits};
 use crate::backend::cpu::gather::{gather, is_small, reduce};
 use crate::backend::cpu::share;
+use crate::backend::cuda::compose::{Composer, Node};
+use crate::backend::cuda::run::Merging;
+use crate::backend::cuda::{self, Gpu};
+use crate::backend::current;
 use crate::backend::plan;
 use crate::backend::view::{At, Support};
 use crate::containers::Vector;
@@ -17,6 +21,8 @@ pub trait Merge<W: Element, T: Element>: Copy + Sync {
     const REPLACES: bool;
     /// The element to hold.
     fn merge(self, old: Option<W>, new: Option<T>) -> Option<W>;
+    /// The same on a device.
+    fn emit(self, kernel: &mut Composer) -> Merging;
 }
 
 /// The new element, or its absence, takes the place.
@@ -28,6 +34,9 @@ impl<T: Element> Merge<T, T> for Replace {
     #[inline(always)]
     fn merge(self, _: Option<T>, new: Option<T>) -> Option<T> {
         new
+    }
+    fn emit(self, _: &mut Composer) -> Merging {
+        Merging::Replace
     }
 }
 
@@ -43,6 +52,9 @@ impl<T: Element, F: BinaryOp<T, T, Out = T>> Merge<T, T> for Accumulate<F> {
             (Some(old), Some(new)) => Some(self.0.call(old, new)),
             (old, new) => old.or(new),
         }
+    }
+    fn emit(self, kernel: &mut Composer) -> Merging {
+        Merging::Accumulate(kernel.functor(self.0))
     }
 }
 
@@ -69,6 +81,10 @@ impl<T: Element, E: Expr<T = T>, F: BinaryOp<T, T, Out = T>> Accum<E, F> {
 pub(crate) fn eval<E: Expr>(expression: E) -> Result<Vector<E::T>> {
     let env = Env::default();
     let n = expression.len(&env)?;
+    if let Some(gpu) = device(&expression, &env) {
+        let (kernel, node) = emitted(&expression, &env, &gpu)?;
+        return Ok(Vector::on_device(cuda::run::eval(kernel, &node, n)?));
+    }
     let mut view = expression.view(&env)?;
     let evaluated = view.take();
     Ok(Vector::of(evaluated.unwrap_or_else(|| gather(n, &view))))
@@ -78,8 +94,30 @@ pub(crate) fn eval<E: Expr>(expression: E) -> Result<Vector<E::T>> {
 pub(crate) fn fold<E: Expr, M: Monoid<E::T>>(expression: E, add: M) -> Result<E::T> {
     let env = Env::default();
     let n = expression.len(&env)?;
+    if let Some(gpu) = device(&expression, &env) {
+        let (mut kernel, mut node) = emitted(&expression, &env, &gpu)?;
+        if E::HEAVY {
+            // rows by degree first: a segment of the tree is one warp's, whatever its rows hold
+            let evaluated = cuda::run::eval::<E::T>(kernel, &node, n)?;
+            kernel = Composer::new(&gpu);
+            node = kernel.stored(&evaluated);
+        }
+        return cuda::run::fold(kernel, &node, n, add);
+    }
     let view = expression.view(&env)?;
     Ok(reduce(n, &view, add))
+}
+
+/// The GPU to run on: an operand's, or the scope's.
+fn device<E: Expr>(expression: &E, env: &Env<'_>) -> Option<Gpu> {
+    expression.place(env).or_else(current)
+}
+
+/// An expression as a kernel's view.
+fn emitted<E: Expr>(expression: &E, env: &Env<'_>, gpu: &Gpu) -> Result<(Composer, Node)> {
+    let mut kernel = Composer::new(gpu);
+    let node = expression.emit(env, &mut kernel)?;
+    Ok((kernel, node))
 }
 
 /// What a write changes: everything, or the places of a list.
@@ -97,6 +135,11 @@ pub(crate) fn write<T: Element, E: Expr<T = T>, G: Merge<T, T>>(
     at: &'static Location<'static>,
 ) -> Result<()> {
     fits("assign_to", w.len(), expression.len(env)?, at)?;
+    if let Some(gpu) = w.gpu().cloned().or_else(|| device(expression, env)) {
+        let (mut kernel, node) = emitted(expression, env, &gpu)?;
+        let merging = merge.emit(&mut kernel);
+        return cuda::run::write(kernel, &node, &merging, w.on_mut(&gpu)?);
+    }
     let change = change(&expression.view(env)?, w, merge);
     apply(w, change);
     Ok(())
@@ -200,6 +243,11 @@ impl<T: Element> Vector<T> {
         let change = {
             let env = Env::with_state(key, self);
             fits("update", Vector::len(self), expression.len(&env)?, at)?;
+            if let Some(gpu) = self.gpu().cloned().or_else(|| device(&expression, &env)) {
+                // the kernel keeps the state it reads, so the write gets storage of its own
+                let (kernel, node) = emitted(&expression, &env, &gpu)?;
+                return cuda::run::write(kernel, &node, &Merging::Replace, self.on_mut(&gpu)?);
+            }
             change(&expression.view(&env)?, self, Replace)
         };
         apply(self, change);

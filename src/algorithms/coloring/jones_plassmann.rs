@@ -27,7 +27,7 @@ pub(super) fn color(a: &Matrix, key: &Vector<u64>) -> Result<(Vector<u32>, u32)>
     // up = A where key[i] < key[j]: from each vertex to its higher neighbours
     let up = a.select_ends(LT, key)?;
     // waits = A's higher neighbours, counted; ready = who waits for none
-    let mut waits = up.degrees();
+    let mut waits = up.degrees()?;
     let mut ready = waits.select(EQ.bind(0)).pattern().eval()?;
     let mut rounds = 0;
     while ready.nvals() > 0 {

@@ -1,7 +1,7 @@
 //! Composing a kernel: the types an expression emits, the operators they name, and the parameter's words.
 
 use super::csr::Classes;
-use super::{DeviceVector, Gpu};
+use super::{DeviceCsr, DeviceVector, Gpu};
 use std::any::Any;
 use std::sync::Arc;
 use vxm_kernels::sources;
@@ -111,9 +111,11 @@ impl Composer {
         Node::new(ty, vector.bits_address() == 0)
     }
 
-    /// The rows of a product, by degree; the first product's say how the terminal shares out its indices.
-    pub(super) fn classes(&mut self, classes: &Arc<Classes>) {
-        self.classes.get_or_insert_with(|| classes.clone());
+    /// The rows of a product: its words, and how the terminal shares out its indices (the first product's degrees say).
+    pub fn rows<A: Element>(&mut self, rows: Arc<DeviceCsr<A>>) {
+        self.words.extend([rows.offsets.address(), rows.columns.address(), rows.values.address()]);
+        self.classes.get_or_insert_with(|| rows.classes.clone());
+        self.kept.push(rows);
     }
 
     pub(super) fn take_classes(&mut self) -> Option<Arc<Classes>> {

@@ -103,13 +103,17 @@ impl<T: Element> DeviceVector<T> {
             self.values = Arc::new(self.values.copy()?);
         }
         match &mut self.bits {
-            Some(bits) if Arc::get_mut(bits).is_none() => *bits = Arc::new(bits.copy()?),
+            Some(bits) => {
+                if Arc::get_mut(bits).is_none() {
+                    *bits = Arc::new(bits.copy()?);
+                }
+            }
             None if partial => {
                 let mut bits = self.gpu.alloc(words(self.len) * 8)?;
                 bits.fill(u8::MAX)?;
                 self.bits = Some(Arc::new(bits));
             }
-            _ => {}
+            None => {}
         }
         self.count = OnceLock::new();
         Ok(())

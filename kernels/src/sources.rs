@@ -1,0 +1,12 @@
+//! The CUDA C++ that kernels are composed of: one idea a file, generic over operators. See README.md beside this crate.
+
+/// Threads, warps and blocks as groups that work on a row together, and values that may be absent.
+pub const GROUP: &str = include_str!("../cuda/group.cuh");
+/// Folding a row's positions: a strategy a group, exact monoids and the fixed tree.
+pub const FOLD: &str = include_str!("../cuda/fold.cuh");
+/// Readable vectors: the nodes of an expression.
+pub const VIEW: &str = include_str!("../cuda/view.cuh");
+/// What runs a view: evaluation, a write through a mask, reduction, scattering.
+pub const TERMINAL: &str = include_str!("../cuda/terminal.cuh");
+/// Verbs of matrices.
+pub const ROWS: &str = include_str!("../cuda/rows.cuh");
