@@ -12,12 +12,10 @@ use crate::error::{CompileError, Error, Result};
 use crate::libraries::{HEADERS_HINT, Library, headers, headers_version};
 
 /// What NVRTC calls the source in its messages.
-const FILE: &str = "vxm.cu";
+const FILE: &CStr = c"vxm.cu";
 
-/// The options of every kernel, whatever else is asked: no contraction to fused multiply-add, because it changes bits; nothing
-/// included from the folder that the program happens to run in.
-const OPTIONS: [&str; 4] =
-    ["--fmad=false", "--std=c++17", "--device-as-default-execution-space", "--no-source-include"];
+/// The options of every kernel, whatever else is asked: no contraction to fused multiply-add, because it changes bits.
+const OPTIONS: [&str; 3] = ["--fmad=false", "--std=c++17", "--device-as-default-execution-space"];
 
 /// A compiled program: machine code for one architecture.
 #[derive(Debug, Clone)]
@@ -87,7 +85,9 @@ pub(crate) fn arch_for((major, minor): (u32, u32)) -> Result<String> {
     best.map(|arch| format!("sm_{arch}")).ok_or_else(|| unknown_arch(&format!("sm_{wanted}"), archs))
 }
 
-/// Compiles `source` for `arch` (`sm_90`), with `options` beside those that every kernel has.
+/// Compiles `source` for `arch` (`sm_90`), with `options` beside those that every kernel has: `--fmad=false`, `--std=c++17`, functions
+/// without a mark are the device's, CUDA's headers are found by `#include <name>` (and no others should be: a cached program is not
+/// compiled again when they change).
 ///
 /// # Errors
 ///
@@ -176,8 +176,7 @@ impl Program {
         let call = "nvrtcCreateProgram";
         let source =
             CString::new(source).map_err(|_| Error::Nvrtc { call, what: "the source has a zero byte".into() })?;
-        let name = CString::new(FILE).unwrap_or_default();
-        nvrtc::create_program(&source, Some(&name)).map(Self).map_err(|error| failed(call, error.0))
+        nvrtc::create_program(&source, Some(FILE)).map(Self).map_err(|error| failed(call, error.0))
     }
 
     /// What NVRTC says of the compilation; the reason is in the log.
@@ -238,7 +237,7 @@ fn text(result: nvrtcResult) -> String {
 fn compile_error(source: &str, arch: &str, log: String) -> Error {
     let first = log.lines().find(|line| line.contains("error:")).unwrap_or(log.trim());
     let message = first.split_once("error:").map_or(first, |(_, message)| message).trim().to_owned();
-    if headers().is_none() && message.contains("cannot open source file") {
+    if headers().is_none() && message.contains("open source file") {
         return Error::Missing {
             what: "the CUDA headers",
             why: format!("were not found ({message})"),
@@ -254,7 +253,7 @@ fn compile_error(source: &str, arch: &str, log: String) -> Error {
 /// The line of the first error, if it is in the source and not in a header.
 fn error_line(log: &str) -> Option<usize> {
     let first = log.lines().find(|line| line.contains("error:"))?;
-    let (number, _) = first.strip_prefix(FILE)?.strip_prefix('(')?.split_once(')')?;
+    let (number, _) = first.strip_prefix(FILE.to_str().ok()?)?.strip_prefix('(')?.split_once(')')?;
     number.parse().ok().filter(|&number: &usize| number > 0)
 }
 

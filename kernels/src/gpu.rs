@@ -146,7 +146,8 @@ impl Gpu {
         let (free, total) = self.call("cuMemGetInfo", driver::mem_get_info)?;
         let held = self.pool_attribute(PoolAttribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?;
         let used = self.used()?;
-        Ok((free as u64 + held.saturating_sub(used), total as u64))
+        // other threads may allocate between the three
+        Ok((total.min(free + held.saturating_sub(used) as usize) as u64, total as u64))
     }
 
     /// The bytes that this process' buffers take.
@@ -379,15 +380,15 @@ pub(crate) fn driver_version() -> Result<(u32, u32)> {
     Ok((version / 1000, version % 1000 / 10))
 }
 
-/// A device's compute capability. The driver must have been initialised, as for the functions below.
-pub(crate) fn capability(device: sys::CUdevice) -> Result<(u32, u32)> {
+/// A device's compute capability.
+fn capability(device: sys::CUdevice) -> Result<(u32, u32)> {
     let major = attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
     let minor = attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
     Ok((major, minor))
 }
 
 /// The bytes of memory that a device has.
-pub(crate) fn total_memory(device: sys::CUdevice) -> Result<u64> {
+fn total_memory(device: sys::CUdevice) -> Result<u64> {
     // SAFETY: the device exists
     Ok(check("cuDeviceTotalMem", unsafe { driver::device::total_mem(device) })? as u64)
 }

@@ -25,16 +25,17 @@
 
 pub mod cache;
 mod compile;
+mod doctor;
 mod error;
 mod gpu;
 mod launch;
 mod libraries;
 mod memory;
 mod plain;
-pub mod sources;
 
 pub use cache::Cache;
 pub use compile::{Cubin, compile, compile_cached, nvrtc_version, supported_archs};
+pub use doctor::{CacheReport, DeviceReport, LibraryReport, Report, doctor};
 pub use error::{CompileError, Error, Result};
 pub use gpu::Gpu;
 pub use launch::{Kernel, Launch, Program};

@@ -166,18 +166,20 @@ impl Library {
         let folders = roots.iter().flat_map(|root| below.iter().map(move |below| root.join(below)));
         let paths = folders.flat_map(|folder| self.files().iter().map(move |file| folder.join(file)));
         paths.filter(|path| path.is_file()).any(|path| {
-            // SAFETY: NVIDIA's libraries may be opened at any time; they are never closed
-            match unsafe { Opened::open(Some(&path), RTLD_NOW | RTLD_GLOBAL) } {
-                Ok(library) => {
-                    core::mem::forget(library);
-                    true
-                }
-                Err(error) => {
-                    tracing::warn!(path = %path.display(), %error, "cannot open {}", self.name());
-                    false
-                }
-            }
+            self.companions(&path).iter().for_each(|companion| _ = keep_open(companion));
+            keep_open(&path)
         })
+    }
+
+    /// Libraries beside the one at `path` that it will open by their bare names, and so must be open before.
+    fn companions(self, path: &Path) -> Vec<PathBuf> {
+        let beginning = match self {
+            Self::Nvrtc => "libnvrtc-builtins.so.",
+            Self::Cublas => "libcublasLt.so.",
+            Self::Driver | Self::Nccl => return Vec::new(),
+        };
+        let entries = path.parent().and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten().flatten();
+        entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(beginning)).map(|e| e.path()).collect()
     }
 
     /// Whether cudarc can open it.
@@ -204,6 +206,21 @@ impl Library {
                 Self::Nccl => cudarc::nccl::sys::culib(),
             };
             library.get::<*const ()>(name.as_bytes()).ok()?.try_as_raw_ptr().map(|at| at as usize)
+        }
+    }
+}
+
+/// Opens a library by its path, for good; whether that went well.
+fn keep_open(path: &Path) -> bool {
+    // SAFETY: NVIDIA's libraries may be opened at any time
+    match unsafe { Opened::open(Some(path), RTLD_NOW | RTLD_GLOBAL) } {
+        Ok(library) => {
+            core::mem::forget(library);
+            true
+        }
+        Err(error) => {
+            tracing::warn!(path = %path.display(), %error, "cannot open a library");
+            false
         }
     }
 }

@@ -276,3 +276,14 @@ impl Drop for Buffer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_may_share_all() {
+        fn shared<T: Send + Sync>() {}
+        shared::<(Gpu, Buffer, crate::Program, crate::Kernel)>();
+    }
+}
