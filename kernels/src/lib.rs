@@ -32,6 +32,7 @@ mod launch;
 mod libraries;
 mod memory;
 mod plain;
+pub mod sources;
 
 pub use cache::Cache;
 pub use compile::{Cubin, compile, compile_cached, nvrtc_version, supported_archs};

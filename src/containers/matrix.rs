@@ -1,12 +1,13 @@
 //! A sparse matrix.
 
-use crate::backend::Device;
+use crate::backend::{Device, Entered};
 use crate::backend::cuda::{DeviceCsr, Gpu};
 use crate::backend::plan::Format;
 use crate::error::{Error, Result};
 use crate::formats::{Coo, Csr, First, Refuse, Tiles};
 use rayon::prelude::*;
 use std::borrow::Cow;
+use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 use vxm_semiring::Element;
 
@@ -324,7 +325,14 @@ impl Matrix<()> {
     ///
     /// # Errors
     /// It isn't square or symmetric.
-    pub fn to_graph(&self) -> Result<Cow<'_, Self>> {
+    ///
+    /// While the graph lives, expressions of this thread run where the matrix lies, those included that read none of its vectors.
+    pub fn to_graph(&self) -> Result<Graph<'_>> {
+        let matrix = self.simplified()?;
+        Ok(Graph { _entered: self.gpu().cloned().map(|gpu| Entered::new(Some(gpu))), matrix })
+    }
+
+    fn simplified(&self) -> Result<Cow<'_, Self>> {
         let simple = *self.simple.get_or_init(|| {
             let loops = (0..self.nrows().min(self.ncols())).into_par_iter().any(|i| self.csr().get(i, i).is_some());
             !loops && (self.symmetric || (self.nrows() == self.ncols() && self.csr().is_symmetric()))
@@ -352,6 +360,20 @@ impl Matrix<()> {
             coo.push(j, i, ())?;
         }
         Ok(Self::from_simple(coo.to_csr(First)?))
+    }
+}
+
+/// The adjacency matrix of a simple undirected graph: what [`Matrix::to_graph`] returns.
+#[derive(Debug)]
+pub struct Graph<'a> {
+    matrix: Cow<'a, Matrix>,
+    _entered: Option<Entered>,
+}
+
+impl Deref for Graph<'_> {
+    type Target = Matrix;
+    fn deref(&self) -> &Matrix {
+        &self.matrix
     }
 }
 

@@ -8,6 +8,8 @@ use std::fmt::Debug;
 use std::io::Write;
 use std::sync::LazyLock;
 use std::time::Instant;
+use vxm::backend::cuda::Gpu;
+use vxm::backend::cuda::compose::{Composer, Node};
 use vxm::backend::reference::{self, Dense};
 use vxm::backend::view::Support;
 use vxm::operations::mask::{Complement, Mask, Test, Values};
@@ -40,7 +42,7 @@ where
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 4000, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
     let start = Instant::now();
-    let result = runner.run(&strategy, test);
+    let result = runner.run(&strategy, |case| on_device(|| test(case)));
     let (seed, seconds) = (seed(), start.elapsed().as_secs_f32());
     // past the capture of the test harness: the seed of a good run is worth knowing too
     let _ = writeln!(std::io::stderr(), "differential {name}: {cases} cases, VXM_TEST_SEED={seed}, {seconds:.1} s");
@@ -85,13 +87,20 @@ pub fn agree<T: Element>(what: impl Debug, expected: &[Option<T>], found: &Vecto
     same(&format!("{what}: =="), true, plain == *found)
 }
 
+/// Runs `f` where `VXM_TEST_DEVICE` says: on the CPU, or every expression on a GPU.
+pub fn on_device<R>(f: impl FnOnce() -> R) -> R {
+    let device = std::env::var("VXM_TEST_DEVICE").unwrap_or("cpu".to_owned());
+    let device: Device = device.parse().unwrap_or_else(|error| panic!("VXM_TEST_DEVICE: {error}"));
+    device.scope(|| Ok(f())).unwrap_or_else(|error| panic!("VXM_TEST_DEVICE: {error}"))
+}
+
 /// Runs `f` on 1, 2 or 8 threads.
 pub fn on_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> R {
     static POOLS: LazyLock<[ThreadPool; 3]> = LazyLock::new(|| {
         [1, 2, 8].map(|threads| ThreadPoolBuilder::new().num_threads(threads).build().expect("threads start"))
     });
     let pool = POOLS.iter().find(|pool| pool.current_num_threads() == threads);
-    pool.expect("one of 1, 2, 8 threads").install(f)
+    pool.expect("one of 1, 2, 8 threads").install(|| on_device(f))
 }
 
 /// How a mask is read.
@@ -172,6 +181,14 @@ impl<'a, T: Element> Mask for AnyMask<'a, T> {
 
     fn len(&self, env: &Env<'_>) -> Result<usize> {
         each!(Self, self, mask => Mask::len(mask, env))
+    }
+
+    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+        each!(Self, self, mask => Mask::place(mask, env))
+    }
+
+    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+        each!(Self, self, mask => Mask::emit(mask, env, kernel))
     }
 
     fn test<'s>(&'s self, env: &Env<'s>) -> Result<Self::Test<'s>> {
