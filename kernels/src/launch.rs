@@ -121,6 +121,10 @@ impl Program {
 
     fn find(&self, name: &str) -> Result<KernelData> {
         let missing = || Error::NoKernel { name: name.to_owned() };
+        if name.is_empty() {
+            // the driver calls that an invalid value
+            return Err(missing());
+        }
         let symbol = CString::new(name).map_err(|_| missing())?;
         let found = self.gpu.call("cuModuleGetFunction", || {
             // SAFETY: the module is loaded

@@ -4,6 +4,7 @@ use clap::{Args, Parser, Subcommand};
 use core::str::FromStr;
 use std::path::PathBuf;
 use vxm::algorithms::{Formulation, Method, Order, Priority};
+use vxm::backend::Device;
 use vxm::backend::plan::Format;
 use vxm::{Error, Result};
 
@@ -56,6 +57,8 @@ pub enum Task {
         #[command(flatten)]
         threads: Threads,
     },
+    /// Tells what of NVIDIA's libraries was found, which GPUs there are, and what to install.
+    Doctor,
     /// Writes a generated graph as a Matrix Market file.
     Generate {
         /// A generator's specification, such as rmat:20:8.
@@ -98,34 +101,6 @@ pub struct Threads {
     /// How many threads, at most 1024; all cores if not given. The answer is the same.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-}
-
-/// Where to run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Device {
-    /// On the CPU's threads.
-    Cpu,
-}
-
-impl Device {
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Cpu => "cpu",
-        }
-    }
-}
-
-impl FromStr for Device {
-    type Err = Error;
-    fn from_str(name: &str) -> Result<Self> {
-        let number = name.strip_prefix("cuda:").map(str::parse::<u32>);
-        match (name, number) {
-            ("auto" | "cpu", _) => Ok(Self::Cpu),
-            ("cuda", _) | (_, Some(Ok(_))) => Err(Error::invalid(format!("{name}: this build has no CUDA backend"))),
-            _ => Err(Error::unknown("device", name, &["auto", "cpu", "cuda", "cuda:N"])),
-        }
-    }
 }
 
 /// The format that is imposed on the plan, if any.

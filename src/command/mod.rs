@@ -39,6 +39,7 @@ pub fn main() -> ExitCode {
 
 fn run(task: Task) -> Result<ExitCode> {
     let Threads { threads } = match &task {
+        Task::Doctor => return doctor(),
         Task::Mis { run, .. } | Task::Color { run, .. } => run.threads,
         Task::Info { threads, .. } | Task::Generate { threads, .. } => *threads,
     };
@@ -50,7 +51,15 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Color { method, order, run } => answer::color(method, order, &run),
         Task::Info { graph, json, .. } => info::info(&graph, json).map(|()| ExitCode::SUCCESS),
         Task::Generate { spec, out, .. } => generate(&spec, &out).map(|()| ExitCode::SUCCESS),
+        Task::Doctor => doctor(),
     })
+}
+
+/// What was found; status 0 if kernels can be compiled and run.
+fn doctor() -> Result<ExitCode> {
+    let report = vxm_kernels::doctor();
+    print(&report.to_string())?;
+    Ok(if report.is_ready() { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
 }
 
 fn generate(spec: &str, out: &std::path::Path) -> Result<()> {

@@ -22,12 +22,9 @@ pub struct Flip<S>(S);
 impl<O: Source> Source for Flip<O> {
     fn source(self, text: &mut KernelText) -> String {
         let inner = self.0.source(text);
-        let name = format!("vxm_flip_{inner}");
-        let body = format!(
-            "template <class X, class A> __device__ __forceinline__ auto {name}(X x, A a) {{ return {inner}(a, x); }}"
-        );
-        text.define(&name, body);
-        name
+        text.define_hashed("flip", |name| {
+            format!("template <class X, class A> VXM_FN auto {name}(X x, A a) {{ return {inner}(a, x); }}")
+        })
     }
 }
 

@@ -92,8 +92,22 @@ pub enum Join {
 }
 
 impl Source for Join {
-    fn source(self, _: &mut KernelText) -> String {
-        unreachable!("for the CPU only")
+    fn source(self, text: &mut KernelText) -> String {
+        text.prelude();
+        // as `Sample` has them: over truth values and units too, where the built-in operators are not
+        let joins = "template <class T> VXM_FN T join_plus(T a, T b) { return vxm::add(a, b); }\n\
+                     VXM_FN bool join_plus(bool a, bool b) { return a != b; }\n\
+                     VXM_FN vxm_unit join_plus(vxm_unit a, vxm_unit) { return a; }\n\
+                     template <class T> VXM_FN T join_max(T a, T b) { return vxm::max(a, b); }\n\
+                     VXM_FN bool join_max(bool a, bool b) { return a || b; }\n\
+                     VXM_FN vxm_unit join_max(vxm_unit a, vxm_unit) { return a; }";
+        text.define("join", joins);
+        match self {
+            Self::Plus => "join_plus".to_owned(),
+            Self::Max => "join_max".to_owned(),
+            Self::First => FIRST.source(text),
+            Self::Second => SECOND.source(text),
+        }
     }
 }
 
@@ -115,9 +129,15 @@ impl<T: Sample> BinaryOp<T, T> for Join {
 pub struct Compose;
 
 impl Source for Compose {
-    fn source(self, _: &mut KernelText) -> String {
-        unreachable!("for the CPU only")
+    fn source(self, text: &mut KernelText) -> String {
+        composed.source(text)
     }
+}
+
+#[op]
+fn composed(f: u16, g: u16) -> u16 {
+    let a: u16 = f >> 8;
+    (a * (g >> 8)) << 8 | (a * (g & 255u16) + f) & 255u16
 }
 
 impl BinaryOp<u16, u16> for Compose {
@@ -137,9 +157,14 @@ impl Monoid<u16> for Compose {
 pub struct Tangle;
 
 impl Source for Tangle {
-    fn source(self, _: &mut KernelText) -> String {
-        unreachable!("for the CPU only")
+    fn source(self, text: &mut KernelText) -> String {
+        tangled.source(text)
     }
+}
+
+#[op]
+fn tangled(a: u32, b: u32) -> u32 {
+    ((a << 7 | a >> 25) ^ b) * 0x9e37_79b1
 }
 
 impl BinaryOp<u32, u32> for Tangle {
