@@ -63,6 +63,14 @@ pub fn eval<T: Element>(mut composer: Composer, node: &Node, n: usize) -> Result
     Ok(out)
 }
 
+/// A vector's elements, and zeros where there are none.
+pub(super) fn filled<T: Element>(vector: &DeviceVector<T>) -> Result<DeviceVector<T>> {
+    let mut composer = Composer::new(vector.gpu());
+    let stored = composer.stored(vector);
+    composer.push(T::ZERO.bits());
+    eval(composer, &Node::new(format!("vxm::Or<{}>", stored.ty), true), vector.len())
+}
+
 /// How new elements meet old ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Merging {

@@ -50,12 +50,15 @@ impl<T: Element> DeviceVector<T> {
     /// # Errors
     /// The device is lost.
     pub fn download(&self) -> Result<Store<T>> {
-        let mut bytes = vec![0; self.len * size_of::<T>()];
-        self.values.download_into(&mut bytes)?;
-        let values = from_bytes(&bytes, self.len);
+        let values = |from: &Self| -> Result<Vec<T>> {
+            let mut bytes = vec![0; self.len * size_of::<T>()];
+            from.values.download_into(&mut bytes)?;
+            Ok(from_bytes(&bytes, self.len))
+        };
         Ok(Store::Bitmap(match &self.bits {
-            None => Bitmap::dense(values),
-            Some(bits) => Bitmap::new(values, bits.download(words(self.len))?),
+            None => Bitmap::dense(values(self)?),
+            // absent places were never written: zeros are read in their stead
+            Some(bits) => Bitmap::new(values(&super::run::filled(self)?)?, bits.download(words(self.len))?),
         }))
     }
 
@@ -111,6 +114,11 @@ impl<T: Element> DeviceVector<T> {
             None if partial => {
                 let mut bits = self.gpu.alloc(words(self.len) * 8)?;
                 bits.fill(u8::MAX)?;
+                if !self.len.is_multiple_of(64) {
+                    // zeros above the last place
+                    let last = (1u64 << (self.len % 64)) - 1;
+                    bits.upload_at(self.len / 64 * 8, &last.to_le_bytes())?;
+                }
                 self.bits = Some(Arc::new(bits));
             }
             None => {}
