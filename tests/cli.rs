@@ -126,6 +126,9 @@ fn bad_arguments_are_refused_in_a_line() {
         (&["generate", "file.mtx", "-o", "x.mtx"], "file.mtx: expected one of grid:"),
         (&["generate", "grid:2x2", "-o", "none/x.mtx"], "none/x.mtx: "),
         (&["mis", "grid:2x2", "--out", "none/set"], "none/set: "),
+        // before anything else is done
+        (&["color", "none.mtx", "--out", "none/set"], "none/set: "),
+        (&["generate", "none:3", "-o", "none/x.mtx"], "none/x.mtx: "),
         (&["mis", "grid:2x2", "--out", "."], ".: "),
     ] {
         let line = refused(folder, arguments);
@@ -299,4 +302,96 @@ fn a_reader_that_leaves_is_no_error() {
     child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
     assert!(child.wait().unwrap().success(), "{told}");
     assert!(!told.contains("panic"), "{told}");
+}
+
+/// Runs a script, the command as `$VXM` and the folder the current one.
+#[cfg(unix)]
+fn shell(folder: &Path, script: &str) -> Output {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]).current_dir(folder).env("VXM", env!("CARGO_BIN_EXE_vxm")).env_remove("VXM_LOG");
+    shell.output().unwrap()
+}
+
+#[test]
+#[cfg(unix)]
+fn a_pipe_is_read_as_a_file_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let digest = |out: Output| text(&out.stdout).lines().last().unwrap_or_default().to_owned();
+    vxm(folder.path(), &["generate", "rmat:9:4", "-o", "g.mtx"]);
+    let plain = digest(vxm(folder.path(), &["mis", "g.mtx"]));
+    fs::write(at("g.gz"), gzip(&fs::read(at("g.mtx")).unwrap())).unwrap();
+    for file in ["g.mtx", "g.gz"] {
+        assert_eq!(digest(shell(folder.path(), &format!("cat {file} | $VXM mis /dev/stdin"))), plain, "{file}");
+    }
+    // a pipe can't be read again with wider numbers
+    fs::write(at("far.txt"), "1 2\n5000000000 2\n").unwrap();
+    let out = shell(folder.path(), "cat far.txt | $VXM info /dev/stdin");
+    assert!(text(&out.stdout).starts_with("stdin: 3 vertices, 2 edges"), "{}", text(&out.stdout));
+}
+
+#[test]
+#[cfg(unix)]
+fn what_is_written_to_stays_what_it_is() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let mis = |out: &str| json(folder.path(), &["mis", "grid:3x3", "--out", out]);
+    let size = mis("set")["size"].as_u64().unwrap() as usize;
+    assert_eq!(numbers(&at("set")).len(), size);
+    // through a link: the file behind it
+    fs::write(at("kept"), "old\n".repeat(100)).unwrap();
+    std::os::unix::fs::symlink("kept", at("link")).unwrap();
+    mis("link");
+    assert!(fs::symlink_metadata(at("link")).unwrap().is_symlink());
+    assert_eq!(fs::read(at("kept")).unwrap(), fs::read(at("set")).unwrap());
+    // a file with another name, and one with a mode of its own
+    fs::hard_link(at("kept"), at("also")).unwrap();
+    fs::set_permissions(at("kept"), fs::Permissions::from_mode(0o640)).unwrap();
+    fs::write(at("also"), "old\n".repeat(100)).unwrap();
+    mis("also");
+    assert_eq!(fs::read(at("kept")).unwrap(), fs::read(at("set")).unwrap());
+    fs::set_permissions(at("set"), fs::Permissions::from_mode(0o604)).unwrap();
+    mis("set");
+    assert_eq!(fs::metadata(at("set")).unwrap().permissions().mode() & 0o777, 0o604);
+    mis(&"n".repeat(250));
+    // standard output is where both go, one after the other
+    let out = shell(
+        folder.path(),
+        "$VXM mis grid:3x3 --out /dev/stdout > all; $VXM mis grid:3x3 --out /dev/stdout | cat > piped",
+    );
+    assert!(out.status.success() && out.stderr.is_empty());
+    for file in ["all", "piped"] {
+        let all = fs::read_to_string(at(file)).unwrap();
+        assert!(
+            all.starts_with(&fs::read_to_string(at("set")).unwrap()) && all.contains("grid:3x3: 9 vertices"),
+            "{all}"
+        );
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 7, "nothing is left behind");
+}
+
+#[test]
+#[cfg(unix)]
+fn an_end_by_a_signal_leaves_no_litter() {
+    use std::os::unix::process::ExitStatusExt;
+    for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("g.mtx.gz"), "older").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_vxm"));
+        let command = command.current_dir(folder.path()).args(["generate", "rmat:17:32", "-o", "g.mtx.gz"]);
+        let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+        // the file that is looked at first is gone at once; one that has grown is being written
+        let growing = |entry: fs::DirEntry| {
+            entry.file_name() != "g.mtx.gz" && entry.metadata().is_ok_and(|about| about.len() > 0)
+        };
+        while !fs::read_dir(folder.path()).unwrap().flatten().any(growing) {
+            assert!(child.try_wait().unwrap().is_none(), "it ended before it could be stopped");
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(number), "{name}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{name}");
+        assert_eq!(fs::read_to_string(folder.path().join("g.mtx.gz")).unwrap(), "older");
+    }
 }

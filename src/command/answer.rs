@@ -1,7 +1,7 @@
 //! `vxm mis` and `vxm color`: run, check, tell.
 
 use super::arguments::Run;
-use super::{WRONG, load, print, tell};
+use super::{WRONG, load, prepare, print, tell};
 use serde_json::json;
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use vxm::backend::plan::Format;
 use vxm::certify::{self, Violation};
 use vxm::containers::{Matrix, Set, Vector};
 use vxm::formats::Csr;
-use vxm::io::{Loaded, Numbering, write_whole};
+use vxm::io::{Loaded, Numbering};
 use vxm::{Error, Result};
 
 /// What was chosen: name and value.
@@ -100,6 +100,7 @@ pub fn color(method: Method, order: Order, run: &Run) -> Result<ExitCode> {
 }
 
 fn solve(run: &Run, choices: &Choices, find: impl FnOnce(&Matrix) -> Result<(Found, u32)>) -> Result<ExitCode> {
+    let out = run.out.as_deref().map(prepare).transpose()?;
     let Loaded { graph, name, numbering, .. } = load(&run.graph)?;
     let a = Matrix::from_simple(graph).with_format(run.format.0);
     if run.format.0 == Some(Format::Tiles) {
@@ -110,8 +111,8 @@ fn solve(run: &Run, choices: &Choices, find: impl FnOnce(&Matrix) -> Result<(Fou
     let (found, rounds) = find(&a)?;
     let took = start.elapsed();
     let answer = Answer { certificate: found.check(a.csr()), found, rounds, took };
-    if let (Some(out), Ok(())) = (&run.out, answer.certificate) {
-        write_whole(out, |file| {
+    if let (Some(out), Ok(())) = (out, answer.certificate) {
+        out.write(|file| {
             let mut text = BufWriter::with_capacity(1 << 18, file);
             answer.found.write(&mut text, &numbering)?;
             text.flush()

@@ -4,6 +4,8 @@ mod answer;
 mod arguments;
 mod bars;
 mod info;
+#[cfg(unix)]
+mod signals;
 
 use arguments::{Arguments, Task, Threads};
 use bars::Bars;
@@ -12,9 +14,11 @@ use clap::error::{ContextKind, ErrorKind};
 use core::fmt::Display;
 use std::error::Error as _;
 use std::io::{ErrorKind as Io, Write, stderr, stdout};
+use std::path::Path;
 use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
-use vxm::io::{Loaded, read};
+use vxm::error::printable;
+use vxm::io::{Loaded, WholeFile, read};
 use vxm::{Error, Result};
 
 /// An answer is wrong.
@@ -53,17 +57,25 @@ fn run(task: Task) -> Result<ExitCode> {
     })
 }
 
-fn generate(spec: &str, out: &std::path::Path) -> Result<()> {
+fn generate(spec: &str, out: &Path) -> Result<()> {
+    let whole = prepare(out)?;
     let loaded = {
         let bars = Bars::new();
         vxm::io::generate(spec, &bars)?
     };
     note(&loaded);
-    vxm::io::write_matrix_market(out, &loaded.graph)?;
+    vxm::io::write_to(whole, &loaded.graph)?;
     let (vertices, edges) = (loaded.graph.nrows(), loaded.graph.nnz() / 2);
     // on standard error: standard output may be where the graph goes
-    tell(format!("{}: {vertices} vertices, {edges} edges", out.display()));
+    tell(format!("{}: {vertices} vertices, {edges} edges", printable(out.as_os_str().as_encoded_bytes())));
     Ok(())
+}
+
+/// A file to be written: refused before the run if it cannot be, and whole or not there after it.
+fn prepare(out: &Path) -> Result<WholeFile> {
+    #[cfg(unix)]
+    signals::clean_up_at_the_end()?;
+    WholeFile::prepare(out)
 }
 
 /// Reads or generates a graph, and says what cleaning it took.
@@ -82,12 +94,10 @@ fn note(loaded: &Loaded) {
     }
 }
 
-/// A line on standard error; what would break the line is escaped.
+/// A line on standard error; what would break the line, or not be seen, is escaped.
 fn tell(message: impl Display) {
-    let message = message.to_string();
-    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     // nobody is left to be told where standard error is closed
-    let _ = writeln!(stderr(), "vxm: {}", message.chars().map(escape).collect::<String>());
+    let _ = writeln!(stderr(), "vxm: {}", printable(message.to_string().as_bytes()));
 }
 
 /// Prints to standard output; a reader that has left is no error.

@@ -16,13 +16,15 @@ mod snap;
 mod source;
 mod text;
 mod value;
+mod whole;
 mod write;
 
 pub use generate::{SPECIFICATIONS, generate};
 pub use loaded::{Loaded, Numbering, Report};
 pub use progress::{Progress, Unit};
 pub use value::Value;
-pub use write::{write_matrix_market, write_whole};
+pub use whole::{WholeFile, abandon_unfinished};
+pub use write::{write_matrix_market, write_to};
 
 use crate::error::{Error, Result};
 use crate::formats::{Cleaned, Csr, Directions, undirected};
