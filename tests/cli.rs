@@ -113,9 +113,23 @@ fn bad_arguments_are_refused_in_a_line() {
         (&["mis", "grid:2x2", "--device", "cuda:3"], "cuda:3: this build has no CUDA backend"),
         (&["mis", "grid:2x2", "--device", "tpu"], "unknown device `tpu`: expected auto, cpu, cuda, cuda:N"),
         (&["mis", "grid:2x2", "--format", "coo"], "unknown format `coo`: expected auto, csr, tiles"),
-        (&["mis", "grid:2x2", "--threads", "0"], "invalid value '0' for '--threads <N>'"),
+        (
+            &["mis", "grid:2x2", "--threads", "0"],
+            "invalid value '0' for '--threads <N>': expected a number from 1 to 1024",
+        ),
         (&["mis", "grid:2x2", "--threads", "99999"], "invalid value '99999' for '--threads <N>'"),
-        (&["mis", "grid:2x2", "--seed", "-1"], "unexpected argument '-1' found"),
+        (
+            &["info", "grid:2x2", "--threads", "-1"],
+            "invalid value '-1' for '--threads <N>': expected a number from 1 to",
+        ),
+        (
+            &["mis", "grid:2x2", "--seed", "-1"],
+            "invalid value '-1' for '--seed <N>': expected a number from 0 to 18446744073709551615",
+        ),
+        (
+            &["mis", "grid:2x2", "--seed", "99999999999999999999"],
+            "invalid value '99999999999999999999' for '--seed <N>'",
+        ),
         (&["mis", "grid:2x2", "--seed", "x"], "invalid value 'x' for '--seed <N>'"),
         (&["mis", "gird:2x2"], "gird:2x2: expected a file or one of grid:ROWSxCOLUMNS"),
         (&["mis", "grid"], "grid: expected ROWSxCOLUMNS, found nothing"),
@@ -174,6 +188,8 @@ fn json_tells_all() {
     assert_eq!((&info["vertices"], &info["isolated"]), (&value!(1200), &value!(0)));
     assert_eq!((&info["degree"]["min"], &info["degree"]["max"]), (&value!(2), &value!(4)));
     assert_eq!(info["degrees"], value!([0, 0, 4 + 2 * (28 + 38), 28 * 38]));
+    let peaks = (info["peak_bytes"]["mis"]["resolve"].as_u64(), info["peak_bytes"]["color"]["jp"].as_u64());
+    assert!(info["bytes"].as_u64() < peaks.0 && peaks.0 < peaks.1, "{info}");
     assert!(info["tile_fill"].as_f64().unwrap() > 1.0 && info["bytes"].as_u64() > Some(4 * 2 * 2330));
 }
 
@@ -184,6 +200,9 @@ fn people_are_told_in_words() {
         (&["mis", "grid:4x4"][..], "independent set of "),
         (&["color", "grid:4x4", "--method", "mis"], " colours, valid"),
         (&["info", "grid:0x0"], "grid:0x0: 0 vertices, 0 edges"),
+        (&["info", "grid:1x2"], "grid:1x2: 2 vertices, 1 edge\n"),
+        (&["info", "grid:1x2"], "predicted bytes at the peak:\n  mis: resolve "),
+        (&["color", "grid:1x1"], "grid:1x1: 1 vertex, 0 edges\n1 colour, valid\n"),
         (&["mis", "grid:0x0"], "independent set of 0 vertices (0.00 %), valid"),
     ] {
         let out = vxm(folder.path(), arguments);
@@ -313,6 +332,29 @@ fn shell(folder: &Path, script: &str) -> Output {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn memory_that_is_not_there_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    // 60 MB of text in members of a stream
+    fs::write(folder.path().join("long.gz"), gzip("1 2\n".repeat(1 << 20).as_bytes()).repeat(60)).unwrap();
+    for (limit, command, told) in [
+        (400_000, "mis rmat:23:8", "vxm: rmat:23:8: needs "),
+        // the graph is there, what the algorithm takes is not
+        (400_000, "mis rmat:18:8 --format tiles", "vxm: rmat:18:8: mis by resolve: needs "),
+        (600_000, "info long.gz", "vxm: long.gz:"),
+        (600_000, "info /dev/stdin", "vxm: /dev/stdin:"),
+    ] {
+        let out = shell(folder.path(), &format!("ulimit -v {limit}; yes '1 2' | $VXM {command} --threads 2"));
+        let told_all = text(&out.stderr);
+        let line = told_all.lines().find(|line| line.starts_with(told) && line.ends_with(" are available"));
+        assert!(line.is_some_and(|line| line.contains(" of memory, ")), "{command}: {told_all}");
+        assert_eq!(out.status.code(), Some(2), "{command}");
+    }
+    let fits = shell(folder.path(), "ulimit -v 400000; $VXM color rmat:18:8 --threads 2");
+    assert!(fits.status.success(), "{}", text(&fits.stderr));
+}
+
+#[test]
 #[cfg(unix)]
 fn a_pipe_is_read_as_a_file_is() {
     let folder = tempfile::tempdir().unwrap();
@@ -394,4 +436,20 @@ fn an_end_by_a_signal_leaves_no_litter() {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{name}");
         assert_eq!(fs::read_to_string(folder.path().join("g.mtx.gz")).unwrap(), "older");
     }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn files_may_be_called_anything() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir().unwrap();
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9.txt");
+    fs::write(folder.path().join(name), "1 2\n").unwrap();
+    let run = |name: &std::ffi::OsStr| {
+        Command::new(env!("CARGO_BIN_EXE_vxm")).current_dir(folder.path()).arg("mis").arg(name).output().unwrap()
+    };
+    let out = run(name);
+    assert!(out.status.success() && text(&out.stdout).starts_with("caf\\xe9: 2 vertices, 1 edge\n"));
+    let out = run(std::ffi::OsStr::from_bytes(b"\xff\xe9.txt"));
+    assert!(out.status.code() == Some(2) && text(&out.stderr).starts_with("vxm: \\xff\\xe9.txt: No such file"));
 }

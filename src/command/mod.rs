@@ -3,6 +3,7 @@
 mod answer;
 mod arguments;
 mod bars;
+mod footprint;
 mod info;
 #[cfg(unix)]
 mod signals;
@@ -12,7 +13,9 @@ use bars::Bars;
 use clap::Parser;
 use clap::error::{ContextKind, ErrorKind};
 use core::fmt::Display;
+use core::hint::black_box;
 use std::error::Error as _;
+use std::ffi::OsStr;
 use std::io::{ErrorKind as Io, Write, stderr, stdout};
 use std::path::Path;
 use std::process::ExitCode;
@@ -49,6 +52,8 @@ fn run(task: Task) -> Result<ExitCode> {
     // no number given: rayon's own choice
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0).into()).build();
     let pool = pool.map_err(|error| Error::invalid(format!("threads: {error}")))?;
+    // each thread's allocator claims its addresses here, so that whoever asks what a limit on them leaves counts them
+    pool.broadcast(|_| drop(black_box(vec![0u8; 64])));
     pool.install(|| match task {
         Task::Mis { priority, formulation, run } => answer::mis(priority, formulation, &run),
         Task::Color { method, order, run } => answer::color(method, order, &run),
@@ -65,9 +70,9 @@ fn generate(spec: &str, out: &Path) -> Result<()> {
     };
     note(&loaded);
     vxm::io::write_to(whole, &loaded.graph)?;
-    let (vertices, edges) = (loaded.graph.nrows(), loaded.graph.nnz() / 2);
+    let (vertices, edges) = (counted(loaded.graph.nrows(), "vertex"), counted(loaded.graph.nnz() / 2, "edge"));
     // on standard error: standard output may be where the graph goes
-    tell(format!("{}: {vertices} vertices, {edges} edges", printable(out.as_os_str().as_encoded_bytes())));
+    tell(format!("{}: {vertices}, {edges}", printable(out.as_os_str().as_encoded_bytes())));
     Ok(())
 }
 
@@ -78,8 +83,17 @@ fn prepare(out: &Path) -> Result<WholeFile> {
     WholeFile::prepare(out)
 }
 
+/// How many of something there are, in words.
+fn counted(count: usize, what: &str) -> String {
+    match (count, what) {
+        (1, _) => format!("1 {what}"),
+        (_, "vertex") => format!("{count} vertices"),
+        _ => format!("{count} {what}s"),
+    }
+}
+
 /// Reads or generates a graph, and says what cleaning it took.
-fn load(graph: &str) -> Result<Loaded> {
+fn load(graph: &OsStr) -> Result<Loaded> {
     let loaded = {
         let bars = Bars::new();
         read(graph, &bars)?
