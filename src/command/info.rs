@@ -5,7 +5,8 @@ use super::{counted, load, print};
 use serde_json::{Value, json};
 use std::ffi::OsStr;
 use vxm::Result;
-use vxm::formats::Tiles;
+use vxm::formats::{Directions, Tiles};
+use vxm::io::memory::for_reading;
 
 /// Tells of a graph.
 pub fn info(graph: &OsStr, as_json: bool) -> Result<()> {
@@ -19,9 +20,11 @@ pub fn info(graph: &OsStr, as_json: bool) -> Result<()> {
     let tile_bytes = tiles * Tiles::<()>::TILE_BYTES;
     let fill = graph.nnz() as f64 / tiles.max(1) as f64;
     let size = Graph { vertices: vertices as u64, entries: graph.nnz() as u64, tiles: None };
+    let directions = if loaded.report.one_way.is_some() { Directions::Matter } else { Directions::Ignored };
+    let reading = for_reading(vertices as u64, loaded.report.entries, directions);
     let peaks = |name: &'static str| {
         let told = TOLD.iter().filter(move |(_, algorithm)| algorithm.name() == name);
-        told.map(move |&(which, algorithm)| (which, size.peak(algorithm)))
+        told.map(move |&(which, algorithm)| (which, size.peak(algorithm, reading)))
     };
     if as_json {
         let peaks = |name| peaks(name).map(|(which, bytes)| (which.to_owned(), json!(bytes as u64))).collect::<Value>();
@@ -30,7 +33,7 @@ pub fn info(graph: &OsStr, as_json: bool) -> Result<()> {
             "degree": {"min": degrees.least.unwrap_or(0), "mean": mean, "max": degrees.most},
             "isolated": degrees.histogram.first().copied().unwrap_or(0),
             "bytes": graph.heap_bytes(), "tiles": tiles, "tile_bytes": tile_bytes, "tile_fill": fill,
-            // what a run takes while it computes, predicted
+            // what a run takes at its peak, predicted
             "peak_bytes": {"mis": peaks("mis"), "color": peaks("color")},
             // the number of vertices of degree 0, 1, 2 to 3, 4 to 7, ...
             "degrees": degrees.histogram,
