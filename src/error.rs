@@ -126,6 +126,30 @@ impl Error {
     }
 }
 
+/// Text for a message's line: what does not print is escaped, and so are bytes that are no UTF-8.
+///
+/// ```
+/// use vxm::error::printable;
+/// assert_eq!(printable("\u{feff}a 'b' \\ \u{e9}\n".as_bytes()), "\\u{feff}a 'b' \\ \u{e9}\\n");
+/// assert_eq!(printable(b"\x7fELF\xff"), "\\x7fELF\\xff");
+/// ```
+pub fn printable(text: &[u8]) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for chunk in text.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                // they print; escape_debug would make them fit for a literal
+                '\'' | '"' | '\\' => shown.push(c),
+                _ if c.is_ascii_control() => shown.extend((c as u8).escape_ascii().map(char::from)),
+                // behind a letter an accent prints
+                _ => shown.extend(format!("a{c}").escape_debug().skip(1)),
+            }
+        }
+        shown.extend(chunk.invalid().escape_ascii().map(char::from));
+    }
+    shown
+}
+
 /// Bytes as people read them.
 fn size(bytes: impl Into<u128>) -> String {
     const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];

@@ -113,17 +113,36 @@ fn bad_arguments_are_refused_in_a_line() {
         (&["mis", "grid:2x2", "--device", "cuda:3"], "cuda:3: this build has no CUDA backend"),
         (&["mis", "grid:2x2", "--device", "tpu"], "unknown device `tpu`: expected auto, cpu, cuda, cuda:N"),
         (&["mis", "grid:2x2", "--format", "coo"], "unknown format `coo`: expected auto, csr, tiles"),
-        (&["mis", "grid:2x2", "--threads", "0"], "invalid value '0' for '--threads <N>'"),
+        (
+            &["mis", "grid:2x2", "--threads", "0"],
+            "invalid value '0' for '--threads <N>': expected a number from 1 to 1024",
+        ),
         (&["mis", "grid:2x2", "--threads", "99999"], "invalid value '99999' for '--threads <N>'"),
-        (&["mis", "grid:2x2", "--seed", "-1"], "unexpected argument '-1' found"),
+        (
+            &["info", "grid:2x2", "--threads", "-1"],
+            "invalid value '-1' for '--threads <N>': expected a number from 1 to",
+        ),
+        (
+            &["mis", "grid:2x2", "--seed", "-1"],
+            "invalid value '-1' for '--seed <N>': expected a number from 0 to 18446744073709551615",
+        ),
+        (
+            &["mis", "grid:2x2", "--seed", "99999999999999999999"],
+            "invalid value '99999999999999999999' for '--seed <N>'",
+        ),
         (&["mis", "grid:2x2", "--seed", "x"], "invalid value 'x' for '--seed <N>'"),
         (&["mis", "gird:2x2"], "gird:2x2: expected a file or one of grid:ROWSxCOLUMNS"),
+        (&["mis", "grid"], "grid: expected ROWSxCOLUMNS, found nothing"),
+        (&["generate", "rmat", "-o", "x.mtx"], "rmat: expected a scale from 0 to 31, found nothing"),
         (&["mis", "rmat:40:8"], "rmat:40:8: expected at most 4294967295 vertices"),
         (&["info", "rgg:x"], "rgg:x: expected a scale from 0 to 31, found `x`"),
         (&["generate", "grid:2x2"], "the following required arguments were not provided: --out <FILE.mtx>"),
-        (&["generate", "file.mtx", "-o", "x.mtx"], "file.mtx: expected a file or one of grid:"),
+        (&["generate", "file.mtx", "-o", "x.mtx"], "file.mtx: expected one of grid:"),
         (&["generate", "grid:2x2", "-o", "none/x.mtx"], "none/x.mtx: "),
         (&["mis", "grid:2x2", "--out", "none/set"], "none/set: "),
+        // before anything else is done
+        (&["color", "none.mtx", "--out", "none/set"], "none/set: "),
+        (&["generate", "none:3", "-o", "none/x.mtx"], "none/x.mtx: "),
         (&["mis", "grid:2x2", "--out", "."], ".: "),
     ] {
         let line = refused(folder, arguments);
@@ -169,6 +188,8 @@ fn json_tells_all() {
     assert_eq!((&info["vertices"], &info["isolated"]), (&value!(1200), &value!(0)));
     assert_eq!((&info["degree"]["min"], &info["degree"]["max"]), (&value!(2), &value!(4)));
     assert_eq!(info["degrees"], value!([0, 0, 4 + 2 * (28 + 38), 28 * 38]));
+    let peaks = (info["peak_bytes"]["mis"]["resolve"].as_u64(), info["peak_bytes"]["color"]["jp"].as_u64());
+    assert!(info["bytes"].as_u64() < peaks.0 && peaks.0 <= peaks.1, "{info}");
     assert!(info["tile_fill"].as_f64().unwrap() > 1.0 && info["bytes"].as_u64() > Some(4 * 2 * 2330));
 }
 
@@ -179,6 +200,9 @@ fn people_are_told_in_words() {
         (&["mis", "grid:4x4"][..], "independent set of "),
         (&["color", "grid:4x4", "--method", "mis"], " colours, valid"),
         (&["info", "grid:0x0"], "grid:0x0: 0 vertices, 0 edges"),
+        (&["info", "grid:1x2"], "grid:1x2: 2 vertices, 1 edge\n"),
+        (&["info", "grid:1x2"], "predicted bytes at the peak:\n  mis: resolve "),
+        (&["color", "grid:1x1"], "grid:1x1: 1 vertex, 0 edges\n1 colour, valid\n"),
         (&["mis", "grid:0x0"], "independent set of 0 vertices (0.00 %), valid"),
     ] {
         let out = vxm(folder.path(), arguments);
@@ -297,4 +321,148 @@ fn a_reader_that_leaves_is_no_error() {
     child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
     assert!(child.wait().unwrap().success(), "{told}");
     assert!(!told.contains("panic"), "{told}");
+}
+
+/// Runs a script, the command as `$VXM` and the folder the current one.
+#[cfg(unix)]
+fn shell(folder: &Path, script: &str) -> Output {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]).current_dir(folder).env("VXM", env!("CARGO_BIN_EXE_vxm")).env_remove("VXM_LOG");
+    shell.output().unwrap()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_that_is_not_there_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    // 60 MB of text in members of a stream
+    fs::write(folder.path().join("long.gz"), gzip("1 2\n".repeat(1 << 20).as_bytes()).repeat(60)).unwrap();
+    for (limit, command, told) in [
+        (400_000, "mis rmat:23:8", "vxm: rmat:23:8: needs "),
+        // the graph is there, what the algorithm takes is not
+        (400_000, "mis rmat:18:8 --format tiles", "vxm: rmat:18:8: mis by resolve: needs "),
+        (600_000, "info long.gz", "vxm: long.gz:"),
+        (600_000, "info /dev/stdin", "vxm: /dev/stdin:"),
+    ] {
+        let out = shell(folder.path(), &format!("ulimit -v {limit}; yes '1 2' | $VXM {command} --threads 2"));
+        let told_all = text(&out.stderr);
+        let line = told_all.lines().find(|line| line.starts_with(told) && line.ends_with(" are available"));
+        assert!(line.is_some_and(|line| line.contains(" of memory, ")), "{command}: {told_all}");
+        assert_eq!(out.status.code(), Some(2), "{command}");
+    }
+    let fits = shell(folder.path(), "ulimit -v 400000; $VXM color rmat:18:8 --threads 2");
+    assert!(fits.status.success(), "{}", text(&fits.stderr));
+}
+
+#[test]
+#[cfg(unix)]
+fn a_pipe_is_read_as_a_file_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let digest = |out: Output| text(&out.stdout).lines().last().unwrap_or_default().to_owned();
+    vxm(folder.path(), &["generate", "rmat:9:4", "-o", "g.mtx"]);
+    let plain = digest(vxm(folder.path(), &["mis", "g.mtx"]));
+    fs::write(at("g.gz"), gzip(&fs::read(at("g.mtx")).unwrap())).unwrap();
+    for file in ["g.mtx", "g.gz"] {
+        assert_eq!(digest(shell(folder.path(), &format!("cat {file} | $VXM mis /dev/stdin"))), plain, "{file}");
+    }
+    // a pipe can't be read again with wider numbers
+    fs::write(at("far.txt"), "1 2\n5000000000 2\n").unwrap();
+    let out = shell(folder.path(), "cat far.txt | $VXM info /dev/stdin");
+    assert!(text(&out.stdout).starts_with("stdin: 3 vertices, 2 edges"), "{}", text(&out.stdout));
+}
+
+#[test]
+#[cfg(unix)]
+fn what_is_written_to_stays_what_it_is() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let mis = |out: &str| json(folder.path(), &["mis", "grid:3x3", "--out", out]);
+    let size = mis("set")["size"].as_u64().unwrap() as usize;
+    assert_eq!(numbers(&at("set")).len(), size);
+    // through a link: the file behind it
+    fs::write(at("kept"), "old\n".repeat(100)).unwrap();
+    std::os::unix::fs::symlink("kept", at("link")).unwrap();
+    mis("link");
+    assert!(fs::symlink_metadata(at("link")).unwrap().is_symlink());
+    assert_eq!(fs::read(at("kept")).unwrap(), fs::read(at("set")).unwrap());
+    // a file with another name, and one with a mode of its own
+    fs::hard_link(at("kept"), at("also")).unwrap();
+    fs::set_permissions(at("kept"), fs::Permissions::from_mode(0o640)).unwrap();
+    fs::write(at("also"), "old\n".repeat(100)).unwrap();
+    mis("also");
+    assert_eq!(fs::read(at("kept")).unwrap(), fs::read(at("set")).unwrap());
+    fs::set_permissions(at("set"), fs::Permissions::from_mode(0o604)).unwrap();
+    mis("set");
+    assert_eq!(fs::metadata(at("set")).unwrap().permissions().mode() & 0o777, 0o604);
+    mis(&"n".repeat(250));
+    // standard output is where both go, one after the other
+    let out = shell(
+        folder.path(),
+        "$VXM mis grid:3x3 --out /dev/stdout > all; $VXM mis grid:3x3 --out /dev/stdout | cat > piped",
+    );
+    assert!(out.status.success() && out.stderr.is_empty());
+    for file in ["all", "piped"] {
+        let all = fs::read_to_string(at(file)).unwrap();
+        assert!(
+            all.starts_with(&fs::read_to_string(at("set")).unwrap()) && all.contains("grid:3x3: 9 vertices"),
+            "{all}"
+        );
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 7, "nothing is left behind");
+}
+
+#[test]
+#[cfg(unix)]
+fn an_end_by_a_signal_leaves_no_litter() {
+    use std::os::unix::process::ExitStatusExt;
+    for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("g.mtx.gz"), "older").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_vxm"));
+        let command = command.current_dir(folder.path()).args(["generate", "rmat:17:32", "-o", "g.mtx.gz"]);
+        let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+        // the file that is looked at first is gone at once; one that has grown is being written
+        let growing = |entry: fs::DirEntry| {
+            entry.file_name() != "g.mtx.gz" && entry.metadata().is_ok_and(|about| about.len() > 0)
+        };
+        while !fs::read_dir(folder.path()).unwrap().flatten().any(growing) {
+            assert!(child.try_wait().unwrap().is_none(), "it ended before it could be stopped");
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(number), "{name}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{name}");
+        assert_eq!(fs::read_to_string(folder.path().join("g.mtx.gz")).unwrap(), "older");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_closed_standard_output_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    for command in ["mis grid:4x4", "info grid:4x4", "--version"] {
+        let out = shell(folder.path(), &format!("$VXM {command} >&-"));
+        assert_eq!(out.status.code(), Some(2), "{command}");
+        assert_eq!(text(&out.stderr), "vxm: standard output: expected an open file, found it closed\n");
+    }
+    assert!(shell(folder.path(), "$VXM mis grid:4x4 > /dev/null").status.success());
+    assert!(shell(folder.path(), "$VXM generate grid:4x4 -o g.mtx >&-").status.success());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn files_may_be_called_anything() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir().unwrap();
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9.txt");
+    fs::write(folder.path().join(name), "1 2\n").unwrap();
+    let run = |name: &std::ffi::OsStr| {
+        Command::new(env!("CARGO_BIN_EXE_vxm")).current_dir(folder.path()).arg("mis").arg(name).output().unwrap()
+    };
+    let out = run(name);
+    assert!(out.status.success() && text(&out.stdout).starts_with("caf\\xe9: 2 vertices, 1 edge\n"));
+    let out = run(std::ffi::OsStr::from_bytes(b"\xff\xe9.txt"));
+    assert!(out.status.code() == Some(2) && text(&out.stderr).starts_with("vxm: \\xff\\xe9.txt: No such file"));
 }

@@ -22,7 +22,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 /// What reading `path` as a graph tells, without the folder.
 fn told(path: &Path) -> String {
-    let error = read(&path.display().to_string(), &()).unwrap_err().to_string();
+    let error = read(path, &()).unwrap_err().to_string();
     assert!(!error.contains('\n'), "{error}");
     error.replace(&format!("{}/", path.parent().unwrap().display()), "")
 }
@@ -127,6 +127,9 @@ fn faults_are_told_where_they_stand() {
             "p edge 4294967296 0\n".into(),
             "g.col:1:8: expected at most 4294967295 vertices, found 4294967296".into(),
         ),
+        ("h.col", "p edge 2 1\nn 3 1\n".into(), "h.col:2:3: expected a vertex from 1 to 2, found `3`".into()),
+        ("i.col", "p edge 2 1\nn 2 x\n".into(), "i.col:2:5: expected a vertex' weight, found `x`".into()),
+        ("j.col", "p edge 2 1\nn 2 1 1\n".into(), "j.col:2:7: expected the end of the line, found `1`".into()),
         // edge lists
         (
             "a.txt",
@@ -145,6 +148,13 @@ fn faults_are_told_where_they_stand() {
             "5000000000 1\nx\n".into(),
             "e.txt:2:1: expected a vertex number from 0 to 2^64 - 1, found `x`".into(),
         ),
+        // what can't be seen is shown
+        (
+            "f.txt",
+            "1 2\n\u{feff}3 4\n".into(),
+            "f.txt:2:1: expected a vertex number from 0 to 2^64 - 1, found `\\u{feff}3`".into(),
+        ),
+        ("g.txt", "\u{feff}".into(), format!("g.txt:1:1: expected {kinds}, found the end of the file")),
     ] {
         assert_eq!(told(&put(folder.path(), name, text.as_bytes())), message);
         // the same text in a gzip stream is told of alike
@@ -171,6 +181,28 @@ fn bytes_that_are_no_text() {
 }
 
 #[test]
+fn what_is_no_fault() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text, vertices) in [
+        // a byte order mark, as some editors write it
+        ("b.mtx", format!("\u{feff}{PATTERN}3 3 1\n2 1\n"), 3),
+        ("b.col", "\u{feff}c a mark\np edge 2 1\ne 1 2\n".into(), 2),
+        ("b.txt", "\u{feff}1 2\n".into(), 2),
+        // vertices' weights
+        ("n.col", "p col 3 1\nn 1 5\nn 2 -1.5\ne 1 2\nn 3 0\n".into(), 3),
+        // a list of no edges
+        ("c.txt", "# Nodes: 0 Edges: 0\n# FromNodeId ToNodeId\n".into(), 0),
+    ] {
+        let plain = put(folder.path(), name, text.as_bytes());
+        let zipped = put(folder.path(), &format!("{name}.gz"), &gzip(text.as_bytes()));
+        for path in [plain, zipped] {
+            let loaded = read(&path, &()).unwrap();
+            assert_eq!((loaded.graph.nrows(), loaded.graph.nnz()), (vertices, vertices.min(2)), "{}", path.display());
+        }
+    }
+}
+
+#[test]
 fn places_that_are_no_files() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(told(&folder.path().join("none.mtx")), "none.mtx: No such file or directory (os error 2)");
@@ -192,6 +224,14 @@ fn broken_gzip_streams() {
     assert_eq!(bare, "bare.mtx.gz:100002:1: expected the rest of the gzip stream, found its end");
     let head = told(&put(folder, "head.mtx.gz", &whole[..12]));
     assert_eq!(head, "head.mtx.gz:1:1: expected the rest of the gzip stream, found its end");
+    // members follow each other, and zeros the last; nothing else may
+    let ends = gzip(format!("{PATTERN}3 3 2\n2 1\n").as_bytes());
+    let members = [&ends[..], &gzip(b"3 1\n"), &[0; 700]].concat();
+    assert_eq!(read(put(folder, "members.mtx.gz", &members), &()).unwrap().graph.nnz(), 4);
+    for (more, found) in [(&b"<html>\n"[..], "<html>\\n"), (b"\0\0\xff", "\\xff")] {
+        let trailing = told(&put(folder, "more.mtx.gz", &[&members[..], more].concat()));
+        assert_eq!(trailing, format!("more.mtx.gz:5:1: expected nothing after the gzip stream, found `{found}`"));
+    }
     let mut wrong = whole.clone();
     let middle = wrong.len() / 2;
     wrong[middle..middle + 64].fill(0xff);
@@ -215,7 +255,7 @@ fn memory_is_not_claimed_for_claims() {
     }
     // a few far numbers are no far graph
     let far = put(folder.path(), "far.txt", b"0 4294967295\n7 18446744073709551615\n");
-    let far = read(&far.display().to_string(), &()).unwrap();
+    let far = read(far, &()).unwrap();
     assert_eq!(far.graph.nrows(), 4);
     assert_eq!(far.numbering.number(3), u64::MAX);
 }

@@ -8,7 +8,7 @@ use vxm::io::{Loaded, Numbering, generate, read, read_matrix, write_matrix_marke
 fn load(folder: &Path, name: &str, text: &str) -> Loaded {
     let path = folder.join(name);
     std::fs::write(&path, text).unwrap();
-    read(&path.display().to_string(), &()).unwrap()
+    read(&path, &()).unwrap()
 }
 
 fn edges(graph: &Csr) -> Vec<(usize, u32)> {
@@ -179,7 +179,7 @@ fn files_come_back_as_they_were_written() {
         for name in ["g.mtx", "g.mtx.gz"] {
             let path = folder.path().join(name);
             write_matrix_market(&path, &graph).unwrap();
-            let back = read(&path.display().to_string(), &()).unwrap();
+            let back = read(&path, &()).unwrap();
             assert!(back.graph == graph, "{spec} {name}");
             assert!(back.report.is_clean());
         }
@@ -213,7 +213,7 @@ fn long_files_are_the_same_on_any_threads() {
     let broken = text + "x 1\n";
     let path = folder.path().join("broken.mtx");
     std::fs::write(&path, broken).unwrap();
-    let told = read(&path.display().to_string(), &()).unwrap_err().to_string();
+    let told = read(&path, &()).unwrap_err().to_string();
     assert!(
         told.ends_with(&format!("broken.mtx:{}:1: expected a row from 1 to 16384, found `x`", lines + 1)),
         "{told}"
@@ -232,6 +232,6 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("g.mtx");
         write_matrix_market(&path, &graph).unwrap();
-        prop_assert_eq!(read(&path.display().to_string(), &()).unwrap().graph, graph);
+        prop_assert_eq!(read(&path, &()).unwrap().graph, graph);
     }
 }

@@ -1,7 +1,8 @@
 //! `vxm mis` and `vxm color`: run, check, tell.
 
 use super::arguments::Run;
-use super::{WRONG, load, print, tell};
+use super::footprint::{Algorithm, Graph};
+use super::{WRONG, counted, load, prepare, print, tell};
 use serde_json::json;
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
@@ -11,8 +12,8 @@ use vxm::backend::Device;
 use vxm::backend::plan::Format;
 use vxm::certify::{self, Violation};
 use vxm::containers::{Matrix, Set, Vector};
-use vxm::formats::Csr;
-use vxm::io::{Loaded, Numbering, write_whole};
+use vxm::formats::{Csr, Tiles};
+use vxm::io::{Loaded, Numbering, memory};
 use vxm::{Error, Result};
 
 /// What was chosen: name and value.
@@ -90,18 +91,32 @@ pub fn mis(priority: Priority, formulation: Option<Formulation>, run: &Run) -> R
     };
     let options = MisOptions { priority, seed: run.seed, formulation };
     let choices = [("priority", priority.name()), ("formulation", formulation.name())];
-    solve(run, &choices, |a| algorithms::mis(a, &options).map(|mis| (Found::Set(mis.set), mis.rounds)))
+    let algorithm = Algorithm::Mis(priority, formulation);
+    solve(run, algorithm, &choices, |a| algorithms::mis(a, &options).map(|mis| (Found::Set(mis.set), mis.rounds)))
 }
 
 /// `vxm color`.
 pub fn color(method: Method, order: Order, run: &Run) -> Result<ExitCode> {
     let options = ColoringOptions { method, order, seed: run.seed };
     let choices = [("method", method.name()), ("order", order.name())];
-    solve(run, &choices, |a| algorithms::color(a, &options).map(|c| (Found::Colors(c.colors, c.count), c.rounds)))
+    let algorithm = Algorithm::Color(method, order);
+    solve(run, algorithm, &choices, |a| {
+        algorithms::color(a, &options).map(|c| (Found::Colors(c.colors, c.count), c.rounds))
+    })
 }
 
-fn solve(run: &Run, choices: &Choices, find: impl Fn(&Matrix) -> Result<(Found, u32)>) -> Result<ExitCode> {
+fn solve(
+    run: &Run,
+    algorithm: Algorithm,
+    choices: &Choices,
+    find: impl Fn(&Matrix) -> Result<(Found, u32)>,
+) -> Result<ExitCode> {
+    let out = run.out.as_deref().map(prepare).transpose()?;
     let Loaded { graph, name, numbering, .. } = load(&run.graph)?;
+    let tiles = (run.format.0 == Some(Format::Tiles)).then(|| Tiles::count(&graph) as u64);
+    let size = Graph { vertices: graph.nrows() as u64, entries: graph.nnz() as u64, tiles };
+    let (what, (_, which)) = (algorithm.name(), choices[0]);
+    memory::require(size.share(algorithm), || format!("{name}: {what} by {which}"))?;
     let a = Matrix::from_simple(graph).with_format(run.format.0);
     if run.format.0 == Some(Format::Tiles) {
         // converting is no part of the algorithm, nor of its time
@@ -116,8 +131,8 @@ fn solve(run: &Run, choices: &Choices, find: impl Fn(&Matrix) -> Result<(Found, 
     let (found, rounds) = find(&a)?;
     let took = start.elapsed();
     let answer = Answer { certificate: found.check(a.csr()), found, rounds, took };
-    if let (Some(out), Ok(())) = (&run.out, answer.certificate) {
-        write_whole(out, |file| {
+    if let (Some(out), Ok(())) = (out, answer.certificate) {
+        out.write(|file| {
             let mut text = BufWriter::with_capacity(1 << 18, file);
             answer.found.write(&mut text, &numbering)?;
             text.flush()
@@ -159,16 +174,17 @@ fn told_to_people(answer: &Answer, name: &str, graph: &Csr, choices: &Choices, r
     let found = match answer.found {
         Found::Set(_) => {
             let share = 100.0 * measure as f64 / n.max(1) as f64;
-            format!("independent set of {measure} vertices ({share:.2} %)")
+            format!("independent set of {} ({share:.2} %)", counted(measure, "vertex"))
         }
-        Found::Colors(..) => format!("{measure} colours"),
+        Found::Colors(..) => counted(measure, "colour"),
     };
     let checked = if answer.certificate.is_ok() { "valid" } else { "WRONG" };
     let chosen: String = choices.iter().map(|(what, choice)| format!("{what} {choice}, ")).collect();
-    let (seed, rounds, seconds) = (run.seed, answer.rounds, answer.took.as_secs_f64());
+    let (n, edges) = (counted(n, "vertex"), counted(edges, "edge"));
+    let (seed, rounds, seconds) = (run.seed, counted(answer.rounds as usize, "round"), answer.took.as_secs_f64());
     let (device, threads) = (run.device, rayon::current_num_threads());
     format!(
-        "{name}: {n} vertices, {edges} edges\n{found}, {checked}\n{chosen}seed {seed}: {rounds} rounds, {seconds:.3} s on \
+        "{name}: {n}, {edges}\n{found}, {checked}\n{chosen}seed {seed}: {rounds}, {seconds:.3} s on \
          {device}, threads {threads}\ndigest {:016x}\n",
         answer.found.digest(),
     )

@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand};
 use core::str::FromStr;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use vxm::algorithms::{Formulation, Method, Order, Priority};
 use vxm::backend::Device;
@@ -50,7 +51,7 @@ pub enum Task {
     /// Tells a graph's size, its degrees, and what it takes in memory.
     Info {
         /// A file, or a generator's specification.
-        graph: String,
+        graph: OsString,
         /// Prints one JSON object.
         #[arg(long)]
         json: bool,
@@ -75,9 +76,9 @@ pub enum Task {
 #[derive(Debug, Args)]
 pub struct Run {
     /// A file, or a generator's specification.
-    pub graph: String,
+    pub graph: OsString,
     /// What the hash that breaks ties is seeded with.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = seed, allow_negative_numbers = true)]
     pub seed: u64,
     /// Where to run: auto, cpu, cuda or cuda:N.
     #[arg(long, value_name = "D", default_value = "auto")]
@@ -99,8 +100,17 @@ pub struct Run {
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Threads {
     /// How many threads, at most 1024; all cores if not given. The answer is the same.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     pub threads: Option<u16>,
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a number from 0 to {}", u64::MAX))
+}
+
+fn threads(text: &str) -> Result<u16, String> {
+    let number = text.parse().ok().filter(|number| (1..=1024).contains(number));
+    number.ok_or_else(|| "expected a number from 1 to 1024".to_owned())
 }
 
 /// The format that is imposed on the plan, if any.

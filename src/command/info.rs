@@ -1,12 +1,15 @@
 //! `vxm info`: a graph's size, its degrees, and what it takes in memory.
 
-use super::{load, print};
-use serde_json::json;
+use super::footprint::{Graph, TOLD};
+use super::{counted, load, print};
+use serde_json::{Value, json};
+use std::ffi::OsStr;
 use vxm::Result;
-use vxm::formats::Tiles;
+use vxm::formats::{Directions, Tiles};
+use vxm::io::memory::for_reading;
 
 /// Tells of a graph.
-pub fn info(graph: &str, as_json: bool) -> Result<()> {
+pub fn info(graph: &OsStr, as_json: bool) -> Result<()> {
     let loaded = load(graph)?;
     let graph = &loaded.graph;
     let (vertices, edges) = (graph.nrows(), graph.nnz() / 2);
@@ -16,26 +19,45 @@ pub fn info(graph: &str, as_json: bool) -> Result<()> {
     let tiles = Tiles::count(graph);
     let tile_bytes = tiles * Tiles::<()>::TILE_BYTES;
     let fill = graph.nnz() as f64 / tiles.max(1) as f64;
+    let size = Graph { vertices: vertices as u64, entries: graph.nnz() as u64, tiles: None };
+    let directions = if loaded.report.one_way.is_some() { Directions::Matter } else { Directions::Ignored };
+    let reading = for_reading(vertices as u64, loaded.report.entries, directions);
+    let peaks = |name: &'static str| {
+        let told = TOLD.iter().filter(move |(_, algorithm)| algorithm.name() == name);
+        told.map(move |&(which, algorithm)| (which, size.peak(algorithm, reading)))
+    };
     if as_json {
+        let peaks = |name| peaks(name).map(|(which, bytes)| (which.to_owned(), json!(bytes as u64))).collect::<Value>();
         let object = json!({
             "graph": loaded.name, "vertices": vertices, "edges": edges,
             "degree": {"min": degrees.least.unwrap_or(0), "mean": mean, "max": degrees.most},
             "isolated": degrees.histogram.first().copied().unwrap_or(0),
             "bytes": graph.heap_bytes(), "tiles": tiles, "tile_bytes": tile_bytes, "tile_fill": fill,
+            // what a run takes at its peak, predicted
+            "peak_bytes": {"mis": peaks("mis"), "color": peaks("color")},
             // the number of vertices of degree 0, 1, 2 to 3, 4 to 7, ...
             "degrees": degrees.histogram,
         });
         return print(&format!("{object}\n"));
     }
+    let told = |name: &'static str| {
+        let peaks: Vec<String> = peaks(name).map(|(which, bytes)| format!("{which} {bytes}")).collect();
+        format!("  {name}: {}\n", peaks.join(", "))
+    };
     print(&format!(
-        "{}: {vertices} vertices, {edges} edges\n\
+        "{}: {}, {}\n\
          degrees: {} at least, {mean:.2} on average, {} at most; {} isolated\n\
-         as CSR: {} bytes; as 16 x 16 tiles: {tile_bytes} bytes, {tiles} tiles of {fill:.2} entries on average\n{}",
+         as CSR: {} bytes; as 16 x 16 tiles: {tile_bytes} bytes, {tiles} tiles of {fill:.2} entries on average\n\
+         predicted bytes at the peak:\n{}{}{}",
         loaded.name,
+        counted(vertices, "vertex"),
+        counted(edges, "edge"),
         degrees.least.unwrap_or(0),
         degrees.most,
         degrees.histogram.first().copied().unwrap_or(0),
         graph.heap_bytes(),
+        told("mis"),
+        told("color"),
         degrees.table(),
     ))
 }

@@ -3,18 +3,27 @@
 mod answer;
 mod arguments;
 mod bars;
+#[cfg(target_os = "linux")]
+mod closed;
+mod footprint;
 mod info;
+#[cfg(unix)]
+mod signals;
 
 use arguments::{Arguments, Task, Threads};
 use bars::Bars;
 use clap::Parser;
 use clap::error::{ContextKind, ErrorKind};
 use core::fmt::Display;
+use core::hint::black_box;
 use std::error::Error as _;
+use std::ffi::OsStr;
 use std::io::{ErrorKind as Io, Write, stderr, stdout};
+use std::path::Path;
 use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
-use vxm::io::{Loaded, read};
+use vxm::error::printable;
+use vxm::io::{Loaded, WholeFile, read};
 use vxm::{Error, Result};
 
 /// An answer is wrong.
@@ -25,7 +34,7 @@ const REFUSED: u8 = 2;
 /// Runs the command with the process' arguments.
 pub fn main() -> ExitCode {
     let status = match Arguments::try_parse() {
-        Ok(arguments) => log().and_then(|()| run(arguments.task)),
+        Ok(arguments) => log().and_then(|()| heard(&arguments.task)).and_then(|()| run(arguments.task)),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             print(&error.render().to_string()).map(|()| ExitCode::SUCCESS)
         }
@@ -37,6 +46,20 @@ pub fn main() -> ExitCode {
     })
 }
 
+/// That there is a standard output, for what prints to it: an answer should not be lost after hours.
+fn heard(task: &Task) -> Result<()> {
+    if matches!(task, Task::Generate { .. }) { Ok(()) } else { open() }
+}
+
+/// That standard output is open.
+fn open() -> Result<()> {
+    #[cfg(target_os = "linux")]
+    if closed::at_start() {
+        return Err(Error::invalid("standard output: expected an open file, found it closed"));
+    }
+    Ok(())
+}
+
 fn run(task: Task) -> Result<ExitCode> {
     let Threads { threads } = match &task {
         Task::Doctor => return doctor(),
@@ -46,6 +69,8 @@ fn run(task: Task) -> Result<ExitCode> {
     // no number given: rayon's own choice
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0).into()).build();
     let pool = pool.map_err(|error| Error::invalid(format!("threads: {error}")))?;
+    // each thread's allocator claims its addresses here, so that whoever asks what a limit on them leaves counts them
+    pool.broadcast(|_| drop(black_box(vec![0u8; 64])));
     pool.install(|| match task {
         Task::Mis { priority, formulation, run } => answer::mis(priority, formulation, &run),
         Task::Color { method, order, run } => answer::color(method, order, &run),
@@ -63,20 +88,39 @@ fn doctor() -> Result<ExitCode> {
 }
 
 fn generate(spec: &str, out: &std::path::Path) -> Result<()> {
+
+fn generate(spec: &str, out: &Path) -> Result<()> {
+    let whole = prepare(out)?;
     let loaded = {
         let bars = Bars::new();
         vxm::io::generate(spec, &bars)?
     };
     note(&loaded);
-    vxm::io::write_matrix_market(out, &loaded.graph)?;
-    let (vertices, edges) = (loaded.graph.nrows(), loaded.graph.nnz() / 2);
+    vxm::io::write_to(whole, &loaded.graph)?;
+    let (vertices, edges) = (counted(loaded.graph.nrows(), "vertex"), counted(loaded.graph.nnz() / 2, "edge"));
     // on standard error: standard output may be where the graph goes
-    tell(format!("{}: {vertices} vertices, {edges} edges", out.display()));
+    tell(format!("{}: {vertices}, {edges}", printable(out.as_os_str().as_encoded_bytes())));
     Ok(())
 }
 
+/// A file to be written: refused before the run if it cannot be, and whole or not there after it.
+fn prepare(out: &Path) -> Result<WholeFile> {
+    #[cfg(unix)]
+    signals::clean_up_at_the_end()?;
+    WholeFile::prepare(out)
+}
+
+/// How many of something there are, in words.
+fn counted(count: usize, what: &str) -> String {
+    match (count, what) {
+        (1, _) => format!("1 {what}"),
+        (_, "vertex") => format!("{count} vertices"),
+        _ => format!("{count} {what}s"),
+    }
+}
+
 /// Reads or generates a graph, and says what cleaning it took.
-fn load(graph: &str) -> Result<Loaded> {
+fn load(graph: &OsStr) -> Result<Loaded> {
     let loaded = {
         let bars = Bars::new();
         read(graph, &bars)?
@@ -91,16 +135,15 @@ fn note(loaded: &Loaded) {
     }
 }
 
-/// A line on standard error; what would break the line is escaped.
+/// A line on standard error; what would break the line, or not be seen, is escaped.
 fn tell(message: impl Display) {
-    let message = message.to_string();
-    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     // nobody is left to be told where standard error is closed
-    let _ = writeln!(stderr(), "vxm: {}", message.chars().map(escape).collect::<String>());
+    let _ = writeln!(stderr(), "vxm: {}", printable(message.to_string().as_bytes()));
 }
 
 /// Prints to standard output; a reader that has left is no error.
 fn print(text: &str) -> Result<()> {
+    open()?;
     let mut out = stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != Io::BrokenPipe => Err(Error::io("standard output")(error)),

@@ -355,6 +355,10 @@ impl Matrix<()> {
     /// An end is `n` or more.
     pub fn undirected(n: usize, edges: &[(u32, u32)]) -> Result<Self> {
         let mut coo = Coo::new(n, n)?;
+        if let Some((i, j)) = edges.iter().find(|(i, j)| (*i).max(*j) as usize >= n) {
+            let vertices = if n == 1 { "vertex" } else { "vertices" };
+            return Err(Error::invalid(format!("the edge ({i}, {j}) lies outside a graph of {n} {vertices}")));
+        }
         for &(i, j) in edges.iter().filter(|(i, j)| i != j) {
             coo.push(i, j, ())?;
             coo.push(j, i, ())?;

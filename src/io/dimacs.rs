@@ -1,13 +1,16 @@
 //! DIMACS colouring instances: `c` comments, one `p edge VERTICES EDGES`, then an `e I J` a line.
 //!
+//! `n` lines, which weigh vertices, are checked and dropped, as the values of the other formats are.
+//!
 //! The instances in circulation list every edge once or twice, and their `p` lines count either; any such count is taken.
 
 use super::loaded::{Loaded, Numbering, Report};
 use super::source::Source;
 use super::text::{self, Cursor, Fault, Lines};
-use super::{memory, short_name};
+use super::value::is_real;
+use super::{build, memory, short_name};
 use crate::error::{Error, Result};
-use crate::formats::{Directions, MAX_VERTICES, undirected};
+use crate::formats::{Directions, MAX_VERTICES};
 
 struct Header {
     vertices: u64,
@@ -63,6 +66,15 @@ impl Lines for Edges {
                 Ok(Some(((from - 1) as u32, (to - 1) as u32)))
             }
             b"c" => Ok(None),
+            b"n" => {
+                line.number_in("a vertex", 1..=self.vertices)?;
+                line.blanks();
+                let at = line.at();
+                if !is_real(line.word()) {
+                    return Err(Fault { at, expected: "a vertex' weight".into() });
+                }
+                line.end_of_line().map(|()| None)
+            }
             _ => Err(Fault { at, expected: "an edge `e I J` or a comment `c ...`".into() }),
         }
     }
@@ -77,12 +89,13 @@ pub(super) fn read_graph(source: Source<'_>) -> Result<Loaded> {
             limit: MAX_VERTICES as u64,
         });
     }
-    memory::require(memory::for_vertices(header.vertices), || source.place(header.vertices_at))?;
+    let least = memory::for_building(header.vertices, 0, Directions::Ignored);
+    memory::require(least, || source.place(header.vertices_at))?;
     let file = source.name().to_owned();
     let (line, column) = text::locate(source.head(), header.edges_at);
     let edges = Edges { vertices: header.vertices };
     let edges = source.parse(header.body, &edges)?;
-    let cleaned = undirected(header.vertices as usize, edges, Directions::Ignored)?;
+    let cleaned = build(&file, header.vertices, edges, Directions::Ignored)?;
     let (lines, distinct) = (cleaned.entries, cleaned.graph.nnz() as u64 / 2);
     if ![lines, lines / 2, 2 * lines, distinct].contains(&header.edges) {
         return Err(Error::Parse {

@@ -8,9 +8,9 @@ use super::loaded::{Loaded, Numbering, Report};
 use super::source::Source;
 use super::text::{self, Cursor, Fault, Lines};
 use super::value::{Field, Value};
-use super::{memory, short_name};
+use super::{build, memory, short_name};
 use crate::error::{Error, Result};
-use crate::formats::{Coo, Csr, Directions, MAX_VERTICES, Refuse, undirected};
+use crate::formats::{Coo, Csr, Directions, MAX_VERTICES, Refuse};
 use core::marker::PhantomData;
 use std::collections::HashMap;
 
@@ -168,23 +168,29 @@ pub(super) fn read_graph(source: Source<'_>) -> Result<Loaded> {
             expected: format!("as many rows as columns ({}) of a graph", header.columns),
         }));
     }
-    memory::require(memory::for_vertices(header.rows), || source.place(header.shape_at))?;
-    let name = short_name(source.name());
     let directions = match header.symmetry {
         Symmetry::General => Directions::Matter,
         Symmetry::Symmetric | Symmetry::Skew => Directions::Ignored,
     };
+    memory::require(memory::for_building(header.rows, 0, directions), || source.place(header.shape_at))?;
+    let file = source.name().to_owned();
     let lists = entries::<()>(source, &header)?.into_iter();
     // in place: an entry of a pattern is as wide as its row and column
     let edges = lists.map(|list| list.into_iter().map(|(i, j, ())| (i, j)).collect());
-    let cleaned = undirected(header.rows as usize, edges.collect(), directions)?;
-    Ok(Loaded { report: Report::from(&cleaned), graph: cleaned.graph, name, numbering: Numbering::From(1) })
+    let cleaned = build(&file, header.rows, edges.collect(), directions)?;
+    Ok(Loaded {
+        report: Report::from(&cleaned),
+        graph: cleaned.graph,
+        name: short_name(&file),
+        numbering: Numbering::From(1),
+    })
 }
 
 /// The matrix as it is.
 pub(super) fn read_matrix<T: Value>(source: Source<'_>) -> Result<Csr<T>> {
     let header = Header::read(&source)?;
-    memory::require(memory::for_vertices(header.rows), || source.place(header.shape_at))?;
+    // two arrays of offsets while rows are put together
+    memory::require(16 * (u128::from(header.rows) + 1), || source.place(header.shape_at))?;
     let name = source.name().to_owned();
     let lists = entries::<T>(source, &header)?;
     let mirrored = |&(row, column, value): &(u32, u32, T)| {

@@ -10,22 +10,24 @@ mod format;
 mod generate;
 mod loaded;
 mod matrix_market;
-mod memory;
+pub mod memory;
 mod progress;
 mod snap;
 mod source;
 mod text;
 mod value;
+mod whole;
 mod write;
 
 pub use generate::{SPECIFICATIONS, generate};
 pub use loaded::{Loaded, Numbering, Report};
 pub use progress::{Progress, Unit};
 pub use value::Value;
-pub use write::{write_matrix_market, write_whole};
+pub use whole::{WholeFile, abandon_unfinished};
+pub use write::{write_matrix_market, write_to};
 
 use crate::error::{Error, Result};
-use crate::formats::Csr;
+use crate::formats::{Cleaned, Csr, Directions, undirected};
 use format::Format;
 use source::Source;
 use std::path::Path;
@@ -37,21 +39,20 @@ use std::path::Path;
 /// assert_eq!((grid.graph.nrows(), grid.graph.nnz() / 2), (12, 17));
 /// let typo = vxm::io::read("gird:3x4", &()).unwrap_err();
 /// assert!(typo.to_string().starts_with("gird:3x4: expected a file or one of grid:"));
+/// let bare = vxm::io::read("grid", &()).unwrap_err();
+/// assert_eq!(bare.to_string(), "grid: expected ROWSxCOLUMNS, found nothing");
 /// # Ok::<(), vxm::error::Error>(())
 /// ```
 ///
 /// # Errors
 /// [`Error::Parse`] at the first place where the file is not what its format asks for; [`Error::Io`]; [`Error::Spec`];
 /// [`Error::TooManyVertices`] and [`Error::Memory`] before memory is claimed that is not there.
-pub fn read(name: &str, progress: &dyn Progress) -> Result<Loaded, Error> {
-    // a word and a colon: what generators look like and files do not
-    let specification = name
-        .split_once(':')
-        .is_some_and(|(family, _)| !family.is_empty() && family.bytes().all(|b| b.is_ascii_alphanumeric()));
-    if specification && !Path::new(name).exists() {
-        return generate(name, progress);
+pub fn read(name: impl AsRef<Path>, progress: &dyn Progress) -> Result<Loaded, Error> {
+    let path = name.as_ref();
+    if let Some(text) = path.to_str().filter(|text| generate::looks_like_one(text) && !path.exists()) {
+        return generate::or_else(text, "a file or ", progress);
     }
-    let source = Source::open(name, progress)?;
+    let source = Source::open(path, progress)?;
     match Format::detect(&source)? {
         Format::MatrixMarket => matrix_market::read_graph(source),
         Format::Dimacs => dimacs::read_graph(source),
@@ -64,8 +65,15 @@ pub fn read(name: &str, progress: &dyn Progress) -> Result<Loaded, Error> {
 ///
 /// # Errors
 /// As [`read()`]; a value that `T` cannot hold is [`Error::Parse`], and two entries at one place are [`Error::Invalid`].
-pub fn read_matrix<T: Value>(file: &str, progress: &dyn Progress) -> Result<Csr<T>, Error> {
-    matrix_market::read_matrix(Source::open(file, progress)?)
+pub fn read_matrix<T: Value>(file: impl AsRef<Path>, progress: &dyn Progress) -> Result<Csr<T>, Error> {
+    matrix_market::read_matrix(Source::open(file.as_ref(), progress)?)
+}
+
+/// The graph of a file's entries, if memory holds it.
+fn build(file: &str, vertices: u64, entries: Vec<Vec<(u32, u32)>>, directions: Directions) -> Result<Cleaned> {
+    let count = entries.iter().map(|list| list.len() as u64).sum();
+    memory::require(memory::for_building(vertices, count, directions), || file.to_owned())?;
+    undirected(vertices as usize, entries, directions)
 }
 
 /// A file's name without folders and the extensions of the formats read here.

@@ -7,9 +7,9 @@ use super::loaded::{Loaded, Numbering, Report};
 use super::source::Source;
 use super::text::{Cursor, Fault, Lines};
 use super::value::is_real;
-use super::{Progress, short_name};
+use super::{Progress, build, memory, short_name};
 use crate::error::{Error, Result};
-use crate::formats::{Directions, MAX_VERTICES, undirected};
+use crate::formats::{Directions, MAX_VERTICES};
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use rayon::prelude::*;
@@ -52,11 +52,14 @@ impl<I: TryFrom<u64> + Send> Lines for Edges<I> {
 }
 
 pub(super) fn read_graph(source: Source<'_>, progress: &dyn Progress) -> Result<Loaded> {
-    let file = source.name().to_owned();
+    let (path, file) = (source.path().to_owned(), source.name().to_owned());
+    if !source.lasting {
+        return number(&file, source.parse(0, &Edges::<u64>(PhantomData))?);
+    }
     match source.parse(0, &Edges::<u32>(PhantomData)) {
         // numbers past 2^32 are rare: only they pay for wide edges, with a second reading
         Err(Error::Parse { expected, .. }) if expected == NARROW => {
-            let again = Source::open(&file, progress)?;
+            let again = Source::open(&path, progress)?;
             number(&file, again.parse(0, &Edges::<u64>(PhantomData))?)
         }
         edges => number(&file, edges?),
@@ -65,7 +68,7 @@ pub(super) fn read_graph(source: Source<'_>, progress: &dyn Progress) -> Result<
 
 /// Numbers the vertices in ascending order of what the file calls them, and builds the graph.
 fn number<I: Copy + Ord + Into<u64> + Send + Sync>(file: &str, edges: Vec<Vec<(I, I)>>) -> Result<Loaded> {
-    let names = Names::of(&edges);
+    let names = Names::of(&edges, file)?;
     let vertices = names.count();
     if vertices > MAX_VERTICES as u64 {
         return Err(Error::TooManyVertices {
@@ -78,7 +81,7 @@ fn number<I: Copy + Ord + Into<u64> + Send + Sync>(file: &str, edges: Vec<Vec<(I
         let edges = list.into_iter();
         edges.map(|(from, to)| (names.vertex(from.into()), names.vertex(to.into()))).collect()
     });
-    let cleaned = undirected(vertices as usize, numbered.collect(), Directions::Matter)?;
+    let cleaned = build(file, vertices, numbered.collect(), Directions::Matter)?;
     Ok(Loaded {
         report: Report::from(&cleaned),
         graph: cleaned.graph,
@@ -96,13 +99,14 @@ enum Names {
 }
 
 impl Names {
-    fn of<I: Copy + Into<u64> + Send + Sync>(edges: &[Vec<(I, I)>]) -> Self {
+    fn of<I: Copy + Into<u64> + Send + Sync>(edges: &[Vec<(I, I)>], file: &str) -> Result<Self> {
         let entries: usize = edges.iter().map(Vec::len).sum();
         let ends = || edges.par_iter().flat_map_iter(|list| list.iter().flat_map(|e| [e.0.into(), e.1.into()]));
         let most = ends().max();
         // never more memory than the edges themselves take
         if most.is_none_or(|most| most / 64 < entries as u64 / 2 + 64) {
             let words = most.map_or(0, |most| most as usize / 64 + 1);
+            memory::require(16 * words as u128, || file.to_owned())?;
             let used: Vec<AtomicU64> = (0..words).map(|_| AtomicU64::new(0)).collect();
             ends().for_each(|end| {
                 let (word, bit) = (&used[end as usize / 64], 1 << (end % 64));
@@ -118,13 +122,14 @@ impl Names {
                 sum += u64::from(word.count_ones());
                 before
             });
-            Self::Close { before: before.collect(), used }
+            Ok(Self::Close { before: before.collect(), used })
         } else {
+            memory::require(16 * entries as u128, || file.to_owned())?;
             let mut numbers: Vec<u64> = ends().collect();
             numbers.par_sort_unstable();
             numbers.dedup();
             numbers.shrink_to_fit();
-            Self::Far(numbers)
+            Ok(Self::Far(numbers))
         }
     }
 

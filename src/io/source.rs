@@ -1,71 +1,101 @@
-//! Where text comes from: a mapped file, or a stream (gzip, a pipe) taken in batches so that memory stays bounded.
+//! Where text comes from: a mapped file, or a stream (gzip, a pipe) taken in batches so that memory stays bounded. Which it is, and
+//! that a byte order mark is skipped, the content decides, wherever it comes from.
 
-use super::text::{self, Fault, Lines};
+use super::memory::Kept;
+use super::text::{self, Fault, Lines, Stop};
 use super::{Progress, Unit};
-use crate::error::{Error, Result};
-use flate2::read::MultiGzDecoder;
+use crate::error::{Error, Result, printable};
+use flate2::bufread::GzDecoder;
 use memmap2::Mmap;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::path::{Path, PathBuf};
 
 /// Bytes of text taken from a stream at once.
 const BATCH: usize = 4 << 20;
 
+/// What gzip streams begin with.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// What some editors begin UTF-8 with.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+fn marked(text: &[u8]) -> usize {
+    if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
+}
+
 /// An open file: its beginning in view, the rest to be parsed.
 pub(super) struct Source<'p> {
+    path: PathBuf,
+    /// The path, as messages show it.
     name: String,
+    /// Whether it can be opened again and read from its start.
+    pub lasting: bool,
     text: Text<'p>,
     progress: &'p dyn Progress,
 }
 
 enum Text<'p> {
-    Mapped(Mmap),
+    /// A file, and where its text starts.
+    Mapped(Mmap, usize),
     Stream(Stream<'p>),
 }
 
 impl<'p> Source<'p> {
-    /// Opens the file `name`, gzip or plain by its content.
-    pub fn open(name: &str, progress: &'p dyn Progress) -> Result<Self> {
-        let failed = || Error::io(name);
-        let file = File::open(name).map_err(failed())?;
+    /// Opens the file at `path`, gzip or plain by its content.
+    pub fn open(path: &Path, progress: &'p dyn Progress) -> Result<Self> {
+        let name = printable(path.as_os_str().as_encoded_bytes());
+        let failed = || Error::io(&name);
+        let file = File::open(path).map_err(failed())?;
         let about = file.metadata().map_err(failed())?;
         if about.is_dir() {
             return Err(failed()(ErrorKind::IsADirectory.into()));
         }
         progress.begin("read", Unit::Bytes, about.len());
-        let source = |text| Self { name: name.to_owned(), text, progress };
-        if !about.is_file() {
-            return Ok(source(Text::Stream(Stream::open(Box::new(file)))));
+        let lasting = about.is_file();
+        let source = |text| Self { path: path.to_owned(), name: name.clone(), lasting, text, progress };
+        let stream = |file| {
+            let stream = Stream::open(Counted { file, progress }).map_err(failed())?;
+            Ok(source(Text::Stream(stream)))
+        };
+        if !lasting {
+            return stream(file);
         }
         // SAFETY: the map is read-only and private to this reader. A file that another process changes while it is read
         // can change the bytes seen; they are only ever parsed, each byte read and checked as it comes, so the worst is a
         // wrong graph or a parse error. A file truncated meanwhile ends the process with SIGBUS, as for every mapping reader.
         let map = unsafe { Mmap::map(&file) }.map_err(failed())?;
-        if map.starts_with(&[0x1f, 0x8b]) {
+        if map.starts_with(&GZIP) {
             drop(map);
-            let counted = Counted { file, progress };
-            let unzipped = MultiGzDecoder::new(io::BufReader::with_capacity(1 << 18, counted));
-            return Ok(source(Text::Stream(Stream::open(Box::new(unzipped)))));
+            return stream(file);
         }
-        Ok(source(Text::Mapped(map)))
+        let start = marked(&map);
+        Ok(source(Text::Mapped(map, start)))
     }
 
     pub fn name(&self) -> &str {
         &self.name
     }
 
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The whole text of a mapped file, the first batch of a stream.
     pub fn head(&self) -> &[u8] {
         match &self.text {
-            Text::Mapped(map) => map,
+            Text::Mapped(map, start) => &map[*start..],
             Text::Stream(stream) => &stream.batch,
         }
     }
 
     /// `FILE:LINE:COLUMN` of a place in the head.
     pub fn place(&self, at: usize) -> String {
-        let (line, column) = text::locate(self.head(), at);
-        format!("{}:{}:{column}", self.name, line + 1)
+        self.place_in(self.head(), 0, at)
+    }
+
+    fn place_in(&self, text: &[u8], lines_before: u64, at: usize) -> String {
+        let (line, column) = text::locate(text, at);
+        format!("{}:{}:{column}", self.name, lines_before + line + 1)
     }
 
     /// The error for a fault in the head.
@@ -90,13 +120,20 @@ impl<'p> Source<'p> {
         }
     }
 
+    fn stopped_in(&self, text: &[u8], lines_before: u64, stop: Stop) -> Error {
+        match stop {
+            Stop::Fault(fault) => self.error_in(text, lines_before, &fault),
+            Stop::Shortage(at, shortage) => shortage.at(self.place_in(text, lines_before, at)),
+        }
+    }
+
     /// The entries of all lines from byte `start` of the head on.
     pub fn parse<L: Lines>(mut self, start: usize, lines: &L) -> Result<Vec<Vec<L::Entry>>> {
+        let kept = Kept::default();
         let Text::Stream(stream) = &mut self.text else {
-            let rest = &self.head()[start..];
             let done = |bytes| self.progress.advance(bytes);
-            return text::parse(lines, rest, &done)
-                .map_err(|fault| self.error(&Fault { at: start + fault.at, ..fault }));
+            let parsed = text::parse(lines, self.head(), start, &kept, &done);
+            return parsed.map_err(|stop| self.stopped_in(self.head(), 0, stop));
         };
         let mut entries = Vec::new();
         let mut start = start;
@@ -104,14 +141,10 @@ impl<'p> Source<'p> {
             let batch = core::mem::take(&mut stream.batch);
             let lines_before = stream.lines;
             // the next batch is unpacked while this one is parsed
-            let (parsed, ()) = rayon::join(|| text::parse(lines, &batch[start..], &|_| ()), || stream.advance());
+            let (parsed, ()) = rayon::join(|| text::parse(lines, &batch, start, &kept, &|_| ()), || stream.advance());
             match parsed {
                 Ok(lists) => entries.extend(lists),
-                Err(fault) => {
-                    let at = start + fault.at;
-                    let fault = Fault { at, ..fault };
-                    return Err(self.error_in(&batch, lines_before, &fault));
-                }
+                Err(stop) => return Err(self.stopped_in(&batch, lines_before, stop)),
             }
             stream.lines += batch.iter().filter(|&&b| b == b'\n').count() as u64;
             start = 0;
@@ -137,10 +170,18 @@ struct Stream<'p> {
 }
 
 impl<'p> Stream<'p> {
-    fn open(reader: Box<dyn Read + Send + 'p>) -> Self {
+    fn open(bytes: impl Read + Send + 'p) -> io::Result<Self> {
+        let mut bytes = BufReader::with_capacity(1 << 18, bytes);
+        // a pipe may give its first byte alone
+        let mut start = Vec::new();
+        bytes.by_ref().take(GZIP.len() as u64).read_to_end(&mut start)?;
+        let zipped = start == GZIP;
+        let bytes = io::Cursor::new(start).chain(bytes);
+        let reader: Box<dyn Read + Send + 'p> = if zipped { Box::new(Members::of(bytes)) } else { Box::new(bytes) };
         let mut stream = Self { reader, batch: Vec::new(), rest: Vec::new(), lines: 0, ended: false, broken: None };
         stream.advance();
-        stream
+        stream.batch.drain(..marked(&stream.batch));
+        Ok(stream)
     }
 
     /// Fills the batch; empty where the stream has ended.
@@ -173,6 +214,9 @@ impl<'p> Stream<'p> {
             return Error::invalid(format!("{file}: the stream is whole"));
         };
         let (expected, found) = match error.kind() {
+            _ if error.get_ref().is_some_and(|error| error.is::<Trailing>()) => {
+                ("nothing after the gzip stream", error.to_string())
+            }
             ErrorKind::UnexpectedEof => ("the rest of the gzip stream", "its end".to_owned()),
             ErrorKind::FileTooLarge => ("a line of at most 4 MiB", "a longer one".to_owned()),
             ErrorKind::InvalidData | ErrorKind::InvalidInput => ("a sound gzip stream", error.to_string()),
@@ -188,6 +232,51 @@ impl<'p> Stream<'p> {
             expected: expected.to_owned(),
             found,
         }
+    }
+}
+
+/// The text of a gzip stream: of its members, one after the other, and of the zeros that may fill it up after them.
+struct Members<R>(Option<GzDecoder<R>>);
+
+/// What follows a gzip stream and is none.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}`")]
+struct Trailing(String);
+
+impl<R: BufRead> Members<R> {
+    fn of(bytes: R) -> Self {
+        Self(Some(GzDecoder::new(bytes)))
+    }
+
+    /// The member after one that has ended.
+    fn after(mut bytes: R) -> io::Result<Self> {
+        loop {
+            let next = bytes.fill_buf()?;
+            let zeros = next.iter().take_while(|&&b| b == 0).count();
+            match next.get(zeros) {
+                None if zeros == 0 => return Ok(Self(None)),
+                None => bytes.consume(zeros),
+                Some(&first) if zeros == 0 && first == GZIP[0] => return Ok(Self::of(bytes)),
+                Some(_) => {
+                    let found = printable(&next[zeros..next.len().min(zeros + 20)]);
+                    return Err(io::Error::new(ErrorKind::InvalidData, Trailing(found)));
+                }
+            }
+        }
+    }
+}
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.0 {
+            match member.read(buffer)? {
+                0 if !buffer.is_empty() => {
+                    *self = self.0.take().map_or(Ok(Self(None)), |m| Self::after(m.into_inner()))?
+                }
+                read => return Ok(read),
+            }
+        }
+        Ok(0)
     }
 }
 

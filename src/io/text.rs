@@ -1,6 +1,8 @@
 //! Parsing lines of text in parallel: the text is cut at line ends, each piece parsed by hand-written code into a list of
 //! its own, and what is wrong is reported where it first stands in the file, whatever the threads did.
 
+use super::memory::{Kept, Shortage};
+use crate::error::printable;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use rayon::prelude::*;
 
@@ -14,6 +16,31 @@ pub(super) struct Fault {
     pub at: usize,
     /// What should stand there.
     pub expected: String,
+}
+
+/// Why parsing stopped, at a byte of the text.
+#[derive(Debug, PartialEq)]
+pub(super) enum Stop {
+    /// Something is wrong there.
+    Fault(Fault),
+    /// The entries from there on don't fit into memory.
+    Shortage(usize, Shortage),
+}
+
+impl Stop {
+    /// The same, in a text that starts `by` bytes earlier.
+    fn later(self, by: usize) -> Self {
+        match self {
+            Self::Fault(fault) => Self::Fault(Fault { at: by + fault.at, ..fault }),
+            Self::Shortage(at, shortage) => Self::Shortage(by + at, shortage),
+        }
+    }
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
 }
 
 /// A place in a text. A line feed ends a line; spaces, tabs and carriage returns are blanks.
@@ -140,9 +167,10 @@ pub(super) trait Lines: Sync {
     fn line(&self, line: &mut Cursor<'_>) -> Result<Option<Self::Entry>, Fault>;
 }
 
-fn parse_piece<L: Lines>(lines: &L, text: &[u8]) -> Result<Vec<L::Entry>, Fault> {
+fn parse_piece<L: Lines>(lines: &L, text: &[u8], kept: &Kept) -> Result<Vec<L::Entry>, Stop> {
     // counting lines first costs little, and a list that never grows is never copied nor half empty
     let most = text.iter().filter(|&&b| b == b'\n').count() + 1;
+    kept.keep((most * size_of::<L::Entry>()) as u64).map_err(|shortage| Stop::Shortage(0, shortage))?;
     let mut entries = Vec::with_capacity(most);
     let mut cursor = Cursor::new(text, 0);
     while cursor.next_line() {
@@ -157,17 +185,20 @@ fn parse_piece<L: Lines>(lines: &L, text: &[u8]) -> Result<Vec<L::Entry>, Fault>
     Ok(entries)
 }
 
-/// The entries of all lines of `text`, in order, in one list a piece; `done` hears of every piece's bytes.
+/// The entries of all lines of `text` from byte `start` on, in order, in one list a piece; `kept` watches what they take, `done`
+/// hears of every piece's bytes.
 ///
 /// # Errors
-/// The first fault in the text.
+/// The first fault in the text, or where memory fell short.
 pub(super) fn parse<L: Lines>(
     lines: &L,
     text: &[u8],
+    start: usize,
+    kept: &Kept,
     done: &(impl Fn(u64) + Sync),
-) -> Result<Vec<Vec<L::Entry>>, Fault> {
+) -> Result<Vec<Vec<L::Entry>>, Stop> {
     let mut pieces = Vec::with_capacity(text.len() / PIECE + 1);
-    let mut start = 0;
+    let mut start = start;
     while start < text.len() {
         let mut cursor = Cursor::new(text, (start + PIECE).min(text.len()));
         cursor.skip_line();
@@ -184,8 +215,7 @@ pub(super) fn parse<L: Lines>(
             if number > faulty.load(Relaxed) {
                 return Ok(Vec::new());
             }
-            let entries =
-                parse_piece(lines, &text[piece.clone()]).map_err(|fault| Fault { at: piece.start + fault.at, ..fault });
+            let entries = parse_piece(lines, &text[piece.clone()], kept).map_err(|stop| stop.later(piece.start));
             if entries.is_err() {
                 faulty.fetch_min(number, Relaxed);
             }
@@ -215,10 +245,7 @@ pub(super) fn found(text: &[u8], at: usize) -> String {
     let word = cursor.word();
     let shown = &word[..word.len().min(40)];
     let more = if shown.len() < word.len() { "..." } else { "" };
-    match core::str::from_utf8(shown) {
-        Ok(text) if !text.chars().any(char::is_control) => format!("`{text}{more}`"),
-        _ => format!("`{}{more}`", shown.escape_ascii()),
-    }
+    format!("`{}{more}`", printable(shown))
 }
 
 #[cfg(test)]
@@ -240,14 +267,14 @@ mod tests {
     #[test]
     fn lines_end_in_many_ways() {
         let text = b"\n 1 \r\n\n# a b\n18446744073709551615\n\t3";
-        let parsed = parse(&Numbers, text, &|_| ()).unwrap();
+        let parsed = parse(&Numbers, text, 0, &Kept::default(), &|_| ()).unwrap();
         assert_eq!(parsed.concat(), [1, u64::MAX, 3]);
     }
 
     #[test]
     fn the_first_fault_is_told() {
-        let fault = |at, expected: &str| Fault { at, expected: expected.into() };
-        let wrong = |text: &[u8]| parse(&Numbers, text, &|_| ()).unwrap_err();
+        let fault = |at, expected: &str| Stop::Fault(Fault { at, expected: expected.into() });
+        let wrong = |text: &[u8]| parse(&Numbers, text, 0, &Kept::default(), &|_| ()).unwrap_err();
         assert_eq!(wrong(b"1\n2 3\nx"), fault(4, "the end of the line"));
         assert_eq!(wrong(b"18446744073709551616\n"), fault(0, "a number"));
         assert_eq!(wrong(b"1.5"), fault(0, "a number"));
@@ -259,5 +286,6 @@ mod tests {
         assert_eq!(locate(&long, 5 << 18), ((5 << 18) / 8, 1));
         assert_eq!(found(&long, 5 << 18), "`x234567`");
         assert_eq!(found(b"\xff\x00a b", 0), "`\\xff\\x00a`");
+        assert_eq!(found("\u{200b}1".as_bytes(), 0), "`\\u{200b}1`");
     }
 }

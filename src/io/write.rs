@@ -1,12 +1,13 @@
 //! Writing graphs as Matrix Market files.
 
+use super::whole::WholeFile;
 use crate::error::{Error, Result};
 use crate::formats::Csr;
 use flate2::{Compression, write::GzEncoder};
 use rayon::prelude::*;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Rows that a task formats at once.
 const ROWS: usize = 1 << 13;
@@ -14,57 +15,32 @@ const ROWS: usize = 1 << 13;
 /// Writes an undirected graph as a symmetric pattern: its lower triangle column by column (as the
 /// SuiteSparse collection has it, and as it is read fastest), numbered from 1; gzipped where `path` ends in `.gz`.
 ///
-/// The file appears when it is whole, as by [`write_whole`].
+/// The file appears when it is whole, as a [`WholeFile`] does.
 ///
 /// # Errors
 /// [`Error::Io`]; [`Error::Shape`] where the matrix is not square.
 #[track_caller]
 pub fn write_matrix_market(path: impl AsRef<Path>, graph: &Csr) -> Result<()> {
-    let path = path.as_ref();
+    write_to(WholeFile::prepare(path)?, graph)
+}
+
+/// The same, to a file that was prepared before there was a graph.
+///
+/// # Errors
+/// As [`write_matrix_market`].
+#[track_caller]
+pub fn write_to(whole: WholeFile, graph: &Csr) -> Result<()> {
     if graph.nrows() != graph.ncols() {
         let rows = format!("{} rows", graph.nrows());
         let columns = format!("{} columns", graph.ncols());
         return Err(Error::shape("write_matrix_market", rows, columns));
     }
-    write_whole(path, |file| write(file, path, graph))
+    let zipped = whole.path().extension().is_some_and(|end| end == "gz");
+    whole.write(|file| write(file, zipped, graph))
 }
 
-/// Writes a file with `write`, so that it appears when it is whole: it is written under another name beside `path` and then
-/// renamed, so that an interrupted run leaves an older file as it was. A link, a pipe or a device is written to, never replaced.
-///
-/// # Errors
-/// [`Error::Io`] naming `path`.
-pub fn write_whole(path: impl AsRef<Path>, write: impl FnOnce(File) -> io::Result<()>) -> Result<()> {
-    let path = path.as_ref();
-    let failed = |source| Error::io(path.display())(source);
-    // a link (/dev/stdout is one), a pipe or a device is written to, never replaced
-    if fs::symlink_metadata(path).is_ok_and(|about| !about.is_file()) {
-        let file = File::create(path).map_err(failed)?;
-        return write(file).map_err(failed);
-    }
-    let unfinished = Unfinished::beside(path);
-    File::create(&unfinished.0).and_then(write).and_then(|()| fs::rename(&unfinished.0, path)).map_err(failed)
-}
-
-/// A file that is removed unless it was renamed.
-struct Unfinished(PathBuf);
-
-impl Unfinished {
-    fn beside(path: &Path) -> Self {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        Self(path.with_file_name(format!(".{name}.{}.unfinished", std::process::id())))
-    }
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        // nothing to remove after the rename, and nobody to tell otherwise
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
-fn write(file: File, path: &Path, graph: &Csr) -> io::Result<()> {
-    if path.extension().is_some_and(|end| end == "gz") {
+fn write(file: File, zipped: bool, graph: &Csr) -> io::Result<()> {
+    if zipped {
         let mut zipped = GzEncoder::new(file, Compression::fast());
         write_text(&mut zipped, graph)?;
         zipped.finish()?.flush()

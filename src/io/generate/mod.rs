@@ -37,6 +37,18 @@ pub const SPECIFICATIONS: [&str; 7] = [
 /// # Errors
 /// [`Error::Spec`] naming the piece that is wrong; [`Error::TooManyVertices`]; [`Error::Memory`].
 pub fn generate(text: &str, progress: &dyn Progress) -> Result<Loaded, Error> {
+    or_else(text, "", progress)
+}
+
+/// Whether `text` is meant as a specification: a family's name, or a word and a colon, which files do not look like.
+pub(super) fn looks_like_one(text: &str) -> bool {
+    let (family, more) = text.split_once(':').map_or((text, false), |(family, _)| (family, true));
+    let known = SPECIFICATIONS.iter().any(|spec| spec.split(':').next() == Some(family));
+    known || (more && !family.is_empty() && family.bytes().all(|b| b.is_ascii_alphanumeric()))
+}
+
+/// The same, where `besides` specifications there could have stood something else.
+pub(super) fn or_else(text: &str, besides: &str, progress: &dyn Progress) -> Result<Loaded, Error> {
     let mut spec = Spec::new(text);
     let cleaned = match spec.family() {
         "grid" => {
@@ -50,7 +62,7 @@ pub fn generate(text: &str, progress: &dyn Progress) -> Result<Loaded, Error> {
             let factor = spec.count("an edge factor", 1 << 32)?;
             let seed = spec.seed()?;
             let count = factor << scale;
-            spec.require(memory::for_vertices(1 << scale) + 12 * u128::from(count))?;
+            spec.require(memory::for_reading(1 << scale, count, Directions::Ignored))?;
             progress.begin("generate", Unit::Items, count);
             let edges = match family {
                 "er" => draws::even(scale, count, seed, progress),
@@ -81,7 +93,7 @@ pub fn generate(text: &str, progress: &dyn Progress) -> Result<Loaded, Error> {
             spec.require(300u128 << scale)?;
             delaunay::delaunay(1 << scale, seed)?
         }
-        _ => return Err(spec.unknown()),
+        _ => return Err(spec.unknown(besides)),
     };
     Ok(Loaded {
         report: Report::from(&cleaned),
@@ -130,6 +142,11 @@ mod tests {
     #[test]
     fn wrong_pieces_are_named() {
         for (text, message) in [
+            (
+                "mesh:3",
+                "mesh:3: expected one of grid:ROWSxCOLUMNS, er:SCALE:EDGEFACTOR, rmat:SCALE:EDGEFACTOR, \
+              kron:SCALE:EDGEFACTOR, rgg:SCALE, road:SIDE, delaunay:SCALE, found `mesh`",
+            ),
             ("rmat", "rmat: expected a scale from 0 to 31, found nothing"),
             ("rmat:", "rmat:: expected a scale from 0 to 31, found ``"),
             ("rmat:x:8", "rmat:x:8: expected a scale from 0 to 31, found `x`"),

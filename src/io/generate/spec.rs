@@ -87,8 +87,8 @@ impl<'t> Spec<'t> {
     }
 
     /// That there is no such family.
-    pub fn unknown(&self) -> Error {
+    pub fn unknown(&self, besides: &str) -> Error {
         let families = SPECIFICATIONS.join(", ");
-        self.error(format!("a file or one of {families}"), Some(self.family))
+        self.error(format!("{besides}one of {families}"), Some(self.family))
     }
 }

@@ -1,0 +1,41 @@
+//! A run that is ended by a signal leaves no unfinished file behind.
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+use vxm::{Error, Result};
+
+/// From now on the signals that end a process remove what is unfinished first; then they end it, as they would have.
+pub fn clean_up_at_the_end() -> Result<()> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    // what the caller had ignored, as nohup does, stays so
+    let heeded = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|&signal| !is_ignored(&status, signal));
+    let mut signals = Signals::new(heeded).map_err(Error::io("signals"))?;
+    let wait = move || {
+        for signal in signals.forever() {
+            vxm::io::abandon_unfinished();
+            // it fails for signals that have no default
+            let _ = emulate_default_handler(signal);
+        }
+    };
+    std::thread::Builder::new().name("signals".to_owned()).spawn(wait).map_err(Error::io("threads"))?;
+    Ok(())
+}
+
+/// Whether `/proc/self/status` says that a signal is ignored.
+fn is_ignored(status: &str, signal: i32) -> bool {
+    let set = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let set = set.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0);
+    set >> (signal - 1) & 1 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_signals_are_read() {
+        let status = "SigBlk:\t0000000000000000\nSigIgn:\t0000000000001001\nSigCgt:\t0000000000004002\n";
+        assert!(is_ignored(status, SIGHUP) && !is_ignored(status, SIGINT) && !is_ignored(status, SIGTERM));
+    }
+}
