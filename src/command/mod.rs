@@ -3,8 +3,6 @@
 mod answer;
 mod arguments;
 mod bars;
-#[cfg(target_os = "linux")]
-mod closed;
 mod footprint;
 mod info;
 #[cfg(unix)]
@@ -34,7 +32,7 @@ const REFUSED: u8 = 2;
 /// Runs the command with the process' arguments.
 pub fn main() -> ExitCode {
     let status = match Arguments::try_parse() {
-        Ok(arguments) => log().and_then(|()| heard(&arguments.task)).and_then(|()| run(arguments.task)),
+        Ok(arguments) => log().and_then(|()| run(arguments.task)),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             print(&error.render().to_string()).map(|()| ExitCode::SUCCESS)
         }
@@ -44,20 +42,6 @@ pub fn main() -> ExitCode {
         tell(error);
         ExitCode::from(REFUSED)
     })
-}
-
-/// That there is a standard output, for what prints to it: an answer should not be lost after hours.
-fn heard(task: &Task) -> Result<()> {
-    if matches!(task, Task::Generate { .. }) { Ok(()) } else { open() }
-}
-
-/// That standard output is open.
-fn open() -> Result<()> {
-    #[cfg(target_os = "linux")]
-    if closed::at_start() {
-        return Err(Error::invalid("standard output: expected an open file, found it closed"));
-    }
-    Ok(())
 }
 
 fn run(task: Task) -> Result<ExitCode> {
@@ -143,7 +127,6 @@ fn tell(message: impl Display) {
 
 /// Prints to standard output; a reader that has left is no error.
 fn print(text: &str) -> Result<()> {
-    open()?;
     let mut out = stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != Io::BrokenPipe => Err(Error::io("standard output")(error)),
