@@ -71,8 +71,6 @@ fn doctor() -> Result<ExitCode> {
     Ok(if report.is_ready() { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
 }
 
-fn generate(spec: &str, out: &std::path::Path) -> Result<()> {
-
 fn generate(spec: &str, out: &Path) -> Result<()> {
     let whole = prepare(out)?;
     let loaded = {
