@@ -67,7 +67,7 @@ fn run(task: Task) -> Result<ExitCode> {
 /// What was found; status 0 if kernels can be compiled and run.
 fn doctor() -> Result<ExitCode> {
     let report = vxm_kernels::doctor();
-    print(&report.to_string())?;
+    print(&format!("{report}\n"))?;
     Ok(if report.is_ready() { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
 }
 

@@ -1,8 +1,8 @@
 //! A sparse matrix.
 
-use crate::backend::{Device, Entered};
 use crate::backend::cuda::{DeviceCsr, Gpu};
 use crate::backend::plan::Format;
+use crate::backend::{Device, Entered};
 use crate::error::{Error, Result};
 use crate::formats::{Coo, Csr, First, Refuse, Tiles};
 use rayon::prelude::*;

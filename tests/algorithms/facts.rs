@@ -28,7 +28,8 @@ fn check_folder(folder: &str, holds: impl Fn(&Value, u64, u64)) {
         if effort == Effort::All {
             check(&name, &a, 1, effort);
         }
-        let most = Priority::ALL.iter().map(|&priority| check_set(&name, &a, priority, 2, Effort::Some).set.nvals()).max();
+        let most =
+            Priority::ALL.iter().map(|&priority| check_set(&name, &a, priority, 2, Effort::Some).set.nvals()).max();
         // on the largest graphs each method in one order, and the fast ones in all
         let small = a.nnz() / 2 <= 100_000;
         let tried = |&(method, order): &(Method, Order)| {

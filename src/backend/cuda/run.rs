@@ -81,7 +81,12 @@ pub enum Merging {
 }
 
 /// Writes an emitted view through its mask to `w`, in place.
-pub fn write<T: Element>(mut composer: Composer, node: &Node, merging: &Merging, w: &mut DeviceVector<T>) -> Result<()> {
+pub fn write<T: Element>(
+    mut composer: Composer,
+    node: &Node,
+    merging: &Merging,
+    w: &mut DeviceVector<T>,
+) -> Result<()> {
     let dense = w.bits.is_none();
     // a full vector stays full where nothing can be removed
     let partial = !dense || (*merging == Merging::Replace && !node.full);
@@ -138,8 +143,7 @@ pub fn scatter<T: Element>(
     let places = gpu.upload_slice(indices)?;
     composer.element::<T>();
     let source = composer.finish(&format!("vxm::Scatter<{}>", node.ty), &[("scatter", "")]);
-    let head =
-        [places.address(), indices.len() as u64, out.values_address(), out.bits_address(), region.address()];
+    let head = [places.address(), indices.len() as u64, out.values_address(), out.bits_address(), region.address()];
     let parameter = composer.parameter(&head);
     let shape = Launch::linear(blocks(&gpu, indices.len(), 256), THREADS).with_shared(composer.shared());
     launch(&gpu, &source, "scatter", shape, &parameter)?;
