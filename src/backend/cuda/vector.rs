@@ -102,26 +102,22 @@ impl<T: Element> DeviceVector<T> {
 
     /// The same vector with storage of its own, and with bits if `partial`.
     pub(super) fn own(&mut self, partial: bool) -> Result<()> {
-        if Arc::get_mut(&mut self.values).is_none() {
+        if Arc::strong_count(&self.values) > 1 {
             self.values = Arc::new(self.values.copy()?);
         }
-        match &mut self.bits {
-            Some(bits) => {
-                if Arc::get_mut(bits).is_none() {
-                    *bits = Arc::new(bits.copy()?);
-                }
+        if let Some(bits) = &self.bits {
+            if Arc::strong_count(bits) > 1 {
+                self.bits = Some(Arc::new(bits.copy()?));
             }
-            None if partial => {
-                let mut bits = self.gpu.alloc(words(self.len) * 8)?;
-                bits.fill(u8::MAX)?;
-                if !self.len.is_multiple_of(64) {
-                    // zeros above the last place
-                    let last = (1u64 << (self.len % 64)) - 1;
-                    bits.upload_at(self.len / 64 * 8, &last.to_le_bytes())?;
-                }
-                self.bits = Some(Arc::new(bits));
+        } else if partial {
+            let mut bits = self.gpu.alloc(words(self.len) * 8)?;
+            bits.fill(u8::MAX)?;
+            if !self.len.is_multiple_of(64) {
+                // zeros above the last place
+                let last = (1u64 << (self.len % 64)) - 1;
+                bits.upload_at(self.len / 64 * 8, &last.to_le_bytes())?;
             }
-            None => {}
+            self.bits = Some(Arc::new(bits));
         }
         self.count = OnceLock::new();
         Ok(())
@@ -131,7 +127,7 @@ impl<T: Element> DeviceVector<T> {
 /// Elements as their bytes.
 pub(super) fn to_bytes<T: Element>(values: &[T]) -> Vec<u8> {
     let size = size_of::<T>();
-    let mut bytes = vec![0; values.len() * size];
+    let mut bytes = vec![0; size_of_val(values)];
     if size > 0 {
         for (chunk, value) in bytes.chunks_exact_mut(size).zip(values) {
             chunk.copy_from_slice(&value.bits().to_le_bytes()[..size]);
