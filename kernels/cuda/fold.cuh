@@ -33,7 +33,21 @@ template <class M, class T, class Item> VXM_FN Maybe<T> fold_segment(u64 begin, 
 template <class M, class T, class Item> VXM_FN Maybe<T> fold_segment_by_lanes(u64 begin, u64 end, Item item) {
     Maybe<T> sum = nothing<T>();
     for (u64 p = begin + lane(); p < end; p += 32) sum = join<M>(sum, item(p));
-    return end - begin <= 32 ? join_serially<M>(sum) : join_halves<M>(sum);
+    if (end - begin > 32) return join_halves<M>(sum);
+    Maybe<T> total = from_lane<Warp>(sum, 0);
+    for (u32 l = 1; l < 32; l++) total = join<M>(total, from_lane<Warp>(sum, l));
+    return total;
+}
+
+// At most 32 positions by a few lanes: read together, joined left to right.
+template <class L, class M, class T, class Item> VXM_FN Maybe<T> fold_short(u64 len, Item item) {
+    Maybe<T> sum = nothing<T>();
+    for (u64 p = 0; p < len; p += L::size) {
+        Maybe<T> mine = nothing<T>();
+        if (p + L::rank() < len) mine = item(p + L::rank());
+        for (u32 l = 0; l < L::size && p + l < len; l++) sum = join<M>(sum, from_lane<L>(mine, l));
+    }
+    return sum;
 }
 
 template <class M, class T, class Item, class Stop> VXM_FN Maybe<T> fold(Thread, u64 len, Item item, Stop stop) {
@@ -47,35 +61,25 @@ template <class M, class T, class Item, class Stop> VXM_FN Maybe<T> fold(Thread,
     }
 }
 
-// Positions begin .. end of an exact fold by a warp.
-template <class M, class T, class Item, class Stop>
+// Positions begin .. end of an exact fold by lanes.
+template <class L, class M, class T, class Item, class Stop>
 VXM_FN Maybe<T> fold_by_lanes(u64 begin, u64 end, Item item, Stop stop) {
     Maybe<T> sum = nothing<T>();
     if constexpr (M::commutative) {
-        for (u64 p = begin; p < end; p += 32) {
-            if (p + lane() < end) sum = join<M>(sum, item(p + lane()));
-            if ((M::stops || Stop::stops) &&
-                __any_sync(~0u, sum.present && (M::terminal(sum.value) || stop(sum.value)))) break;
+        for (u64 p = begin; p < end; p += L::size) {
+            if (p + L::rank() < end) sum = join<M>(sum, item(p + L::rank()));
+            if (M::stops || Stop::stops) {
+                if (__any_sync(L::mask(), sum.present && (M::terminal(sum.value) || stop(sum.value)))) break;
+            }
         }
-        return join_lanes<M>(sum);
+        return join_lanes<L, M>(sum);
     } else {
-        for (u64 p = begin; p < end; p += 32) {
+        for (u64 p = begin; p < end; p += L::size) {
             Maybe<T> chunk = nothing<T>();
-            if (p + lane() < end) chunk = item(p + lane());
-            sum = join<M>(sum, join_lanes<M>(chunk));
+            if (p + L::rank() < end) chunk = item(p + L::rank());
+            sum = join<M>(sum, join_lanes<L, M>(chunk));
             if (sum.present && (M::terminal(sum.value) || stop(sum.value))) break;
         }
-        return sum;
-    }
-}
-
-template <class M, class T, class Item, class Stop> VXM_FN Maybe<T> fold(Warp, u64 len, Item item, Stop stop) {
-    if constexpr (M::exact) {
-        return fold_by_lanes<M, T>(0, len, item, stop);
-    } else {
-        Maybe<T> sum = nothing<T>();
-        for (u64 p = 0; p < len; p += SEGMENT)
-            sum = join<M>(sum, fold_segment_by_lanes<M, T>(p, p + SEGMENT < len ? p + SEGMENT : len, item));
         return sum;
     }
 }
@@ -83,8 +87,23 @@ template <class M, class T, class Item, class Stop> VXM_FN Maybe<T> fold(Warp, u
 // A run of an exact fold, or a segment of an inexact one, by a warp.
 template <class M, class T, class Item, class Stop>
 VXM_FN Maybe<T> fold_part(u64 begin, u64 end, Item item, Stop stop) {
-    if constexpr (M::exact) return fold_by_lanes<M, T>(begin, end, item, stop);
+    if constexpr (M::exact) return fold_by_lanes<Warp, M, T>(begin, end, item, stop);
     else return fold_segment_by_lanes<M, T>(begin, end, item);
+}
+
+template <class M, class T, u32 width, class Item, class Stop>
+VXM_FN Maybe<T> fold(Lanes<width>, u64 len, Item item, Stop stop) {
+    if constexpr (M::exact) {
+        return fold_by_lanes<Lanes<width>, M, T>(0, len, item, stop);
+    } else {
+        if (len <= 32) return fold_short<Lanes<width>, M, T>(len, item);
+        // a long row among short ones: a product that does not lead
+        if constexpr (width < 32) return fold<M, T>(Thread(), len, item, stop);
+        Maybe<T> sum = nothing<T>();
+        for (u64 p = 0; p < len; p += SEGMENT)
+            sum = join<M>(sum, fold_segment_by_lanes<M, T>(p, p + SEGMENT < len ? p + SEGMENT : len, item));
+        return sum;
+    }
 }
 
 // Each warp a run of positions (exact) or a segment (inexact); their folds are joined in order.

@@ -18,40 +18,45 @@ template <class T> struct Maybe {
     bool present;
 };
 
-// A shuffle of any element: up to 8 bytes.
-template <class T> VXM_FN T from_lane(T x, u32 lane) {
-    if (sizeof(T) <= 4) {
-        u32 word = 0;
-        memcpy(&word, &x, sizeof(T) < 4 ? sizeof(T) : 4);
-        word = __shfl_sync(~0u, word, lane);
-        memcpy(&x, &word, sizeof(T) < 4 ? sizeof(T) : 4);
-    } else {
-        u64 word = 0;
-        memcpy(&word, &x, sizeof(T) < 8 ? sizeof(T) : 8);
-        word = __shfl_sync(~0u, word, lane);
-        memcpy(&x, &word, sizeof(T) < 8 ? sizeof(T) : 8);
-    }
-    return x;
-}
-template <class T> VXM_FN Maybe<T> from_lane(Maybe<T> x, u32 lane) {
-    Maybe<T> y;
-    y.value = from_lane(x.value, lane);
-    y.present = __shfl_sync(~0u, (int)x.present, lane);
-    return y;
-}
-
 VXM_FN u32 lane() { return threadIdx.x & 31; }
 VXM_FN u32 warp() { return threadIdx.x >> 5; }
 
 struct Thread {
     static VXM_FN bool first() { return true; }
 };
-struct Warp {
-    static VXM_FN bool first() { return lane() == 0; }
+// So many neighbouring lanes of a warp, a power of two.
+template <u32 width> struct Lanes {
+    static const u32 size = width;
+    static VXM_FN u32 rank() { return threadIdx.x & (width - 1); }
+    static VXM_FN u32 mask() { return width == 32 ? ~0u : ((1u << (width & 31)) - 1) << (lane() & ~(width - 1)); }
+    static VXM_FN bool first() { return rank() == 0; }
 };
+typedef Lanes<32> Warp;
 struct Block {
     static VXM_FN bool first() { return threadIdx.x == 0; }
 };
+
+// A shuffle of any element: up to 8 bytes.
+template <class L, class T> VXM_FN T from_lane(T x, u32 from) {
+    if constexpr (sizeof(T) <= 4) {
+        u32 word = 0;
+        memcpy(&word, &x, sizeof(T));
+        word = __shfl_sync(L::mask(), word, from, L::size);
+        memcpy(&x, &word, sizeof(T));
+    } else {
+        u64 word = 0;
+        memcpy(&word, &x, sizeof(T));
+        word = __shfl_sync(L::mask(), word, from, L::size);
+        memcpy(&x, &word, sizeof(T));
+    }
+    return x;
+}
+template <class L, class T> VXM_FN Maybe<T> from_lane(Maybe<T> x, u32 from) {
+    Maybe<T> y;
+    y.value = from_lane<L>(x.value, from);
+    y.present = __shfl_sync(L::mask(), (int)x.present, from, L::size);
+    return y;
+}
 
 // Joins two folds, the earlier first; an absent one leaves no trace.
 template <class M, class T> VXM_FN Maybe<T> join(Maybe<T> a, Maybe<T> b) {
@@ -66,28 +71,21 @@ template <class T> VXM_FN Maybe<T> nothing() {
 }
 
 // The lanes' values joined in ascending order of lane; in every lane. For exact monoids.
-template <class M, class T> VXM_FN Maybe<T> join_lanes(Maybe<T> x) {
-    for (u32 step = 1; step < 32; step *= 2) {
-        Maybe<T> y = from_lane(x, lane() + step & 31);
-        if (lane() + step < 32) x = join<M>(x, y);
+template <class L, class M, class T> VXM_FN Maybe<T> join_lanes(Maybe<T> x) {
+    for (u32 step = 1; step < L::size; step *= 2) {
+        Maybe<T> y = from_lane<L>(x, L::rank() + step & L::size - 1);
+        if (L::rank() + step < L::size) x = join<M>(x, y);
     }
-    return from_lane(x, 0);
+    return from_lane<L>(x, 0);
 }
 
 // The lanes' values joined by halves: l with l + 16, then + 8, + 4, + 2, + 1. The fixed tree of inexact monoids.
 template <class M, class T> VXM_FN Maybe<T> join_halves(Maybe<T> x) {
     for (u32 step = 16; step > 0; step /= 2) {
-        Maybe<T> y = from_lane(x, lane() + step & 31);
+        Maybe<T> y = from_lane<Warp>(x, lane() + step & 31);
         if (lane() < step) x = join<M>(x, y);
     }
-    return from_lane(x, 0);
-}
-
-// The lanes' values joined one after the other.
-template <class M, class T> VXM_FN Maybe<T> join_serially(Maybe<T> x) {
-    Maybe<T> total = from_lane(x, 0);
-    for (u32 l = 1; l < 32; l++) total = join<M>(total, from_lane(x, l));
-    return total;
+    return from_lane<Warp>(x, 0);
 }
 
 // Positions a segment of the fixed tree spans; one of at most 32 is folded left to right.

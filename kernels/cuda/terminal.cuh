@@ -32,13 +32,11 @@ template <class F> VXM_FN void each(Thread g, const Range& range, u32* bits, F f
         }
     }
 }
-template <class G> VXM_FN u64 first_of(G);
-template <> VXM_FN u64 first_of(Warp) { return ((u64)blockIdx.x * blockDim.x + threadIdx.x) / 32; }
-template <> VXM_FN u64 first_of(Block) { return blockIdx.x; }
-template <class G> VXM_FN u64 step_of(G);
-template <> VXM_FN u64 step_of(Warp) { return (u64)gridDim.x * blockDim.x / 32; }
-template <> VXM_FN u64 step_of(Block) { return gridDim.x; }
-// A warp or a block an index; words of bits are shared.
+template <u32 width> VXM_FN u64 first_of(Lanes<width>) { return ((u64)blockIdx.x * blockDim.x + threadIdx.x) / width; }
+VXM_FN u64 first_of(Block) { return blockIdx.x; }
+template <u32 width> VXM_FN u64 step_of(Lanes<width>) { return (u64)gridDim.x * blockDim.x / width; }
+VXM_FN u64 step_of(Block) { return gridDim.x; }
+// A few lanes, a warp or a block an index; words of bits are shared.
 template <class G, class F> VXM_FN void each(G g, const Range& range, u32* bits, F f) {
     for (u64 k = first_of(g); k < range.count; k += step_of(g)) {
         const u32 i = range.index(k);
@@ -140,7 +138,7 @@ template <class M, class T> struct Join {
             return x;
         };
         if constexpr (M::exact) {
-            sum = fold_by_lanes<M, T>(0, count, item, Never(0, 0));
+            sum = fold_by_lanes<Warp, M, T>(0, count, item, Never(0, 0));
         } else {
             for (u64 p = 0; p < count; p++) sum = join<M>(sum, item(p));
         }

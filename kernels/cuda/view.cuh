@@ -193,11 +193,11 @@ template <class F, class X> struct Once {
     template <class T> VXM_FN bool operator()(T partial) const { return present && F::call(own, partial); }
 };
 
-// Row i of a matrix folded with a vector.
-template <class V, class A, class T, class Mul, class Add, class Until> struct Pull {
+// Row i of a matrix folded with a vector. O is the offsets' type.
+template <class V, class O, class A, class T, class Mul, class Add, class Until> struct Pull {
     typedef T Elem;
     V operand;
-    const u64* offsets;
+    const O* offsets;
     const u32* columns;
     const A* weights;
     template <class G> VXM_FN bool at(G g, u32 i, T& y) const {

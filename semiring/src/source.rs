@@ -5,6 +5,9 @@ use std::collections::BTreeSet;
 use crate::Element;
 use crate::lowered::PRELUDE;
 
+/// What the prelude is defined as.
+const PRELUDE_NAME: &str = "vxm";
+
 /// The device functions a kernel is composed of, each once, in an order in which callees stand before their callers.
 ///
 /// ```
@@ -59,7 +62,7 @@ impl KernelText {
 
     /// Adds the [operations](crate::lowered) that all operators' text rests on, once.
     pub fn prelude(&mut self) {
-        self.define("vxm", PRELUDE);
+        self.define(PRELUDE_NAME, PRELUDE);
     }
 
     /// Adds the function `name` with its whole text, unless it is there already.
@@ -81,9 +84,31 @@ impl KernelText {
 
     /// The text of all: headers, then functions, callees first.
     pub fn text(&self) -> String {
-        let headers = self.headers.iter().map(|h| format!("#include <{h}>\n"));
-        let functions = self.functions.iter().map(|(_, text)| format!("{text}\n"));
-        headers.chain(functions).collect()
+        format!("{}{}", self.headers(), self.functions().collect::<String>())
+    }
+
+    /// The text of all, with a library between the prelude and the functions that may call it.
+    pub fn text_over(&self, library: &[&str]) -> String {
+        let functions: String = self.definitions().collect();
+        [&self.headers(), PRELUDE, "\n", &library.concat(), &functions].concat()
+    }
+
+    /// What tells this text from others over the same library: headers and functions, the prelude left out.
+    pub fn signature(&self) -> String {
+        format!("{}{}", self.headers(), self.definitions().collect::<String>())
+    }
+
+    fn headers(&self) -> String {
+        self.headers.iter().map(|header| format!("#include <{header}>\n")).collect()
+    }
+
+    fn functions(&self) -> impl Iterator<Item = String> {
+        self.functions.iter().map(|(_, text)| format!("{text}\n"))
+    }
+
+    /// The functions beside the prelude.
+    fn definitions(&self) -> impl Iterator<Item = String> {
+        self.functions.iter().filter(|(name, _)| name != PRELUDE_NAME).map(|(_, text)| format!("{text}\n"))
     }
 }
 

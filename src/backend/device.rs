@@ -44,6 +44,14 @@ impl Device {
         f()
     }
 
+    /// Waits for all that was asked of the device: what ran there, or failed, is known after.
+    ///
+    /// # Errors
+    /// There is no such device, or it is lost.
+    pub fn synchronize(self) -> Result<()> {
+        self.gpu()?.map_or(Ok(()), |gpu| Ok(gpu.synchronize()?))
+    }
+
     /// The GPU, opened; none if it is the CPU.
     pub(crate) fn gpu(self) -> Result<Option<Gpu>> {
         match self {

@@ -247,8 +247,8 @@ where
         let add = kernel.monoid::<S::Out, S::Add>(self.ring.add());
         let mul = kernel.functor(self.ring.mul());
         let (a, out) = (kernel.element::<A>(), kernel.element::<S::Out>());
-        kernel.rows(rows);
-        Ok(Node::new(format!("vxm::Pull<{}, {a}, {out}, {mul}, {add}, {until}>", operand.ty), false))
+        let offset = kernel.rows(rows);
+        Ok(Node::new(format!("vxm::Pull<{}, {offset}, {a}, {out}, {mul}, {add}, {until}>", operand.ty), false))
     }
 }
 

@@ -2,9 +2,11 @@
 
 use super::csr::Classes;
 use super::{DeviceCsr, DeviceVector, Gpu};
+use crate::error::Result;
 use std::any::Any;
-use std::sync::Arc;
-use vxm_kernels::sources;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use vxm_kernels::{Program, sources};
 use vxm_semiring::{Element, KernelText, Monoid, Source};
 
 /// A composed view: its C++ type, and whether every index holds an element.
@@ -27,6 +29,7 @@ impl Node {
 pub struct Composer {
     gpu: Gpu,
     text: KernelText,
+    library: Vec<&'static str>,
     words: Vec<u64>,
     kept: Vec<Arc<dyn Any + Send + Sync>>,
     classes: Option<Arc<Classes>>,
@@ -37,20 +40,14 @@ impl Composer {
     pub fn new(gpu: &Gpu) -> Self {
         let mut text = KernelText::with_arguments();
         text.prelude();
-        for (name, source) in [
-            ("vxm_group", sources::GROUP),
-            ("vxm_fold", sources::FOLD),
-            ("vxm_view", sources::VIEW),
-            ("vxm_terminal", sources::TERMINAL),
-        ] {
-            text.define(name, source);
-        }
-        Self { gpu: gpu.clone(), text, words: Vec::new(), kept: Vec::new(), classes: None }
+        let library = vec![sources::GROUP, sources::FOLD, sources::VIEW, sources::TERMINAL];
+        Self { gpu: gpu.clone(), text, library, words: Vec::new(), kept: Vec::new(), classes: None }
     }
 
-    /// Adds a definition, once.
-    pub(super) fn define(&mut self, name: &str, source: &str) {
-        self.text.define(name, source);
+    /// Adds a file to the library that the kernel stands on.
+    pub(super) fn with_library(mut self, source: &'static str) -> Self {
+        self.library.push(source);
+        self
     }
 
     /// The device that it is for.
@@ -112,35 +109,52 @@ impl Composer {
     }
 
     /// The rows of a product: its words, and how the terminal shares out its indices (the first product's degrees say).
-    pub fn rows<A: Element>(&mut self, rows: Arc<DeviceCsr<A>>) {
-        self.words.extend([rows.offsets.address(), rows.columns.address(), rows.values.address()]);
+    /// Returns the C++ type of the offsets.
+    pub fn rows<A: Element>(&mut self, rows: Arc<DeviceCsr<A>>) -> &'static str {
+        let (offsets, ty) = match &rows.short_offsets {
+            Some(short) => (short.address(), "vxm::u32"),
+            None => (rows.offsets.address(), "vxm::u64"),
+        };
+        self.words.extend([offsets, rows.columns.address(), rows.values.address()]);
         self.classes.get_or_insert_with(|| rows.classes.clone());
         self.kept.push(rows);
+        ty
     }
 
     pub(super) fn take_classes(&mut self) -> Option<Arc<Classes>> {
         self.classes.take()
     }
 
-    /// The whole source of kernels `entries` (name, and the group it runs as) of `ty`, and the bytes of its parameter behind `head`.
-    pub(super) fn finish(&self, ty: &str, entries: &[(&str, &str)]) -> String {
+    /// The program of kernels `entries` (name, and the group it runs as) over `ty`: known by what differs from one to the other,
+    /// because composing and comparing the whole source would take longer than most kernels.
+    pub(super) fn program(&self, ty: &str, entries: &[(&str, &str)]) -> Result<Arc<Program>> {
+        static KNOWN: Mutex<BTreeMap<String, Arc<Program>>> = Mutex::new(BTreeMap::new());
+        let mut key = format!("{} {} {ty}\n", self.gpu.ordinal(), self.library.len());
+        entries.iter().for_each(|(name, group)| key.extend([name, " ", group, "\n"]));
+        key.push_str(&self.text.signature());
+        let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(program) = known().get(&key) {
+            return Ok(program.clone());
+        }
+        let program = self.gpu.program(&self.source(ty, entries), &[])?;
+        known().insert(key, program.clone());
+        Ok(program)
+    }
+
+    /// The whole source of such a program.
+    fn source(&self, ty: &str, entries: &[(&str, &str)]) -> String {
         let arguments = self.text.arguments().len();
-        let mut source = String::new();
-        let (member, load) = if arguments == 0 {
-            (String::new(), String::new())
-        } else {
+        let (mut member, mut load, mut library) = (String::new(), String::new(), self.library.clone());
+        if arguments > 0 {
             // operators read them as vxm_args, which stands before them all
-            source.push_str("extern __shared__ unsigned long long vxm_args[];\n");
-            let load = format!(
+            library.push("extern __shared__ unsigned long long vxm_args[];\n");
+            member = format!(" unsigned long long arguments[{arguments}];");
+            load = format!(
                 "    if (threadIdx.x < {arguments}) vxm_args[threadIdx.x] = p.arguments[threadIdx.x];\n    \
                  __syncthreads();\n"
             );
-            (format!(" unsigned long long arguments[{arguments}];"), load)
-        };
-        let text = self.text.text();
-        // headers stay first
-        let split = text.find("// The operations").unwrap_or(0);
-        source = format!("{}{source}{}", &text[..split], &text[split..]);
+        }
+        let mut source = self.text.text_over(&library);
         source.push_str(&format!("struct Parameter {{ {ty} kernel;{member} }};\n"));
         for (name, group) in entries {
             source.push_str(&format!(

@@ -9,30 +9,39 @@ use std::sync::Arc;
 use vxm_kernels::Buffer;
 use vxm_semiring::Element;
 
+/// Rows of this many entries and more are folded by eight lanes: a thread alone would read a sector for each word it wants.
+pub const LANES_ROW: usize = 8;
 /// Rows of this many entries and more are folded by a warp (cuMIS, section 3.2).
 pub const WARP_ROW: usize = 32;
 /// Rows of this many entries and more are folded by a block.
 pub const BLOCK_ROW: usize = 1024;
 
-/// The rows that a thread, a warp and a block folds each: lists, or all rows for the thread where `lists` is empty.
+/// The rows that a thread, eight lanes, a warp and a block folds each.
 #[derive(Debug)]
-pub(super) struct Classes {
-    pub(super) lists: Vec<(Buffer, usize)>,
+pub(super) enum Classes {
+    /// All by this one.
+    One(usize),
+    /// Lists.
+    Lists(Vec<(Buffer, usize)>),
 }
 
 impl Classes {
     /// Of the rows that begin at `offsets`.
     fn new(gpu: &Gpu, offsets: &[u64]) -> Result<Self> {
-        let mut rows = [Vec::new(), Vec::new(), Vec::new()];
+        let mut rows = [const { Vec::new() }; 4];
         for (i, ends) in offsets.windows(2).enumerate() {
             let degree = (ends[1] - ends[0]) as usize;
-            rows[usize::from(degree >= WARP_ROW) + usize::from(degree >= BLOCK_ROW)].push(i as u32);
+            let class = [LANES_ROW, WARP_ROW, BLOCK_ROW].iter().filter(|&&row| degree >= row).count();
+            rows[class].push(i as u32);
         }
-        if rows[1].is_empty() && rows[2].is_empty() {
-            return Ok(Self { lists: Vec::new() });
+        let count = offsets.len() - 1;
+        // a few rows that another class would serve a little better aren't worth a list of all others
+        let alone = rows[..2].iter().position(|rows| rows.len() * 16 >= count * 15);
+        if let Some(class) = alone.filter(|_| rows[2].is_empty() && rows[3].is_empty()) {
+            return Ok(Self::One(class));
         }
         let lists = rows.iter().map(|rows| Ok((gpu.upload_slice(rows)?, rows.len()))).collect::<Result<_>>()?;
-        Ok(Self { lists })
+        Ok(Self::Lists(lists))
     }
 }
 
@@ -44,6 +53,8 @@ pub struct DeviceCsr<A> {
     ncols: usize,
     nnz: usize,
     pub(super) offsets: Buffer,
+    /// The same in 32 bits, where they fit: half the bytes of a product over short rows.
+    pub(super) short_offsets: Option<Buffer>,
     pub(super) columns: Buffer,
     pub(super) values: Buffer,
     pub(super) classes: Arc<Classes>,
@@ -56,8 +67,10 @@ impl<A: Element> DeviceCsr<A> {
     /// # Errors
     /// The device has too little memory, or is lost.
     pub fn upload(gpu: &Gpu, csr: &Csr<A>) -> Result<Self> {
+        let short_offsets = short(gpu, csr.offsets())?;
         Ok(Self {
             gpu: gpu.clone(),
+            short_offsets,
             nrows: csr.nrows(),
             ncols: csr.ncols(),
             nnz: csr.nnz(),
@@ -77,8 +90,20 @@ impl<A: Element> DeviceCsr<A> {
         columns: Buffer,
         values: Buffer,
     ) -> Result<Self> {
-        let classes = Arc::new(Classes::new(gpu, &offsets.download::<u64>(nrows + 1)?)?);
-        Ok(Self { gpu: gpu.clone(), nrows, ncols, nnz, offsets, columns, values, classes, of: PhantomData })
+        let on_host = offsets.download::<u64>(nrows + 1)?;
+        let (classes, short_offsets) = (Arc::new(Classes::new(gpu, &on_host)?), short(gpu, &on_host)?);
+        Ok(Self {
+            gpu: gpu.clone(),
+            nrows,
+            ncols,
+            nnz,
+            offsets,
+            short_offsets,
+            columns,
+            values,
+            classes,
+            of: PhantomData,
+        })
     }
 
     /// A copy on the host.
@@ -111,4 +136,10 @@ impl<A: Element> DeviceCsr<A> {
     pub fn nnz(&self) -> usize {
         self.nnz
     }
+}
+
+/// Offsets in 32 bits, if they fit.
+fn short(gpu: &Gpu, offsets: &[u64]) -> Result<Option<Buffer>> {
+    let short: Option<Vec<u32>> = offsets.iter().map(|&offset| u32::try_from(offset).ok()).collect();
+    short.map(|short| Ok(gpu.upload_slice(&short)?)).transpose()
 }

@@ -1,12 +1,13 @@
 //! Terminals as kernels: a fresh vector, a write through a mask, a reduction; and the few steps between them.
 
 use super::compose::{Composer, Node};
+use super::csr::Classes;
 use super::vector::from_bytes;
 use super::{DeviceCsr, DeviceVector, Gpu};
 use crate::error::Result;
 use crate::formats::bitmap::words;
 use std::sync::Arc;
-use vxm_kernels::{Buffer, Launch, sources};
+use vxm_kernels::{Buffer, Launch, Program, sources};
 use vxm_semiring::{BinaryOp, Element, Monoid, Source};
 
 /// Threads a block; `__launch_bounds__` says the same.
@@ -20,9 +21,9 @@ fn blocks(gpu: &Gpu, count: usize, each: usize) -> u32 {
     u32::try_from(count.div_ceil(each)).map_or(most, |blocks| blocks.min(most))
 }
 
-/// Launches one kernel of `source`.
-fn launch(gpu: &Gpu, source: &str, entry: &str, launch: Launch, parameter: &[u8]) -> Result<()> {
-    let kernel = gpu.program(source, &[])?.kernel(entry)?;
+/// Launches one kernel of `program`.
+fn launch(program: &Program, entry: &str, launch: Launch, parameter: &[u8]) -> Result<()> {
+    let kernel = program.kernel(entry)?;
     // SAFETY: every kernel's parameter is a struct of 8-byte members, whose words the composer pushed in the order of the members;
     // the addresses are of buffers that the composer or the caller keeps until after this, sized for the indices the kernel visits
     unsafe { kernel.launch(launch, parameter) }?;
@@ -31,24 +32,29 @@ fn launch(gpu: &Gpu, source: &str, entry: &str, launch: Launch, parameter: &[u8]
 
 /// Launches `ty` over `n` indices, those of each class of rows by its group.
 fn launch_rows(composer: &mut Composer, ty: &str, tail: &[u64], n: usize) -> Result<()> {
-    const GROUPS: [(&str, &str, usize); 3] =
-        [("threads", "vxm::Thread()", 256), ("warps", "vxm::Warp()", 8), ("blocks", "vxm::Block()", 1)];
+    const GROUPS: [(&str, &str, usize); 4] = [
+        ("threads", "vxm::Thread()", 256),
+        ("lanes", "vxm::Lanes<8>()", 32),
+        ("warps", "vxm::Warp()", 8),
+        ("blocks", "vxm::Block()", 1),
+    ];
     let gpu = composer.gpu().clone();
-    let all = [(0, n)];
     let classes = composer.take_classes();
-    let lists: Vec<(u64, usize)> = match &classes {
-        Some(classes) if !classes.lists.is_empty() => {
-            classes.lists.iter().map(|(list, count)| (list.address(), *count)).collect()
+    let shares: Vec<(u64, usize, usize)> = match classes.as_deref() {
+        None => vec![(0, n, 0)],
+        Some(Classes::One(class)) => vec![(0, n, *class)],
+        Some(Classes::Lists(lists)) => {
+            lists.iter().enumerate().map(|(class, (list, count))| (list.address(), *count, class)).collect()
         }
-        _ => all.to_vec(),
     };
-    let entries: Vec<(&str, &str)> = GROUPS.iter().take(lists.len()).map(|&(name, group, _)| (name, group)).collect();
-    let source = composer.finish(ty, &entries);
-    for ((list, count), (name, _, each)) in lists.into_iter().zip(GROUPS) {
+    let entries: Vec<(&str, &str)> = shares.iter().map(|&(_, _, class)| (GROUPS[class].0, GROUPS[class].1)).collect();
+    let program = composer.program(ty, &entries)?;
+    for (list, count, class) in shares {
         if count > 0 {
+            let (name, _, each) = GROUPS[class];
             let parameter = composer.parameter(&[&[list, count as u64], tail].concat());
             let shape = Launch::linear(blocks(&gpu, count, each), THREADS).with_shared(composer.shared());
-            launch(&gpu, &source, name, shape, &parameter)?;
+            launch(&program, name, shape, &parameter)?;
         }
     }
     Ok(())
@@ -112,15 +118,15 @@ pub fn fold<T: Element, M: Monoid<T>>(mut composer: Composer, node: &Node, n: us
     let values = gpu.alloc(parts * size_of::<T>())?;
     let present = gpu.alloc(parts * 4)?;
     let head = [values.address(), present.address()];
-    let source = composer.finish(&format!("vxm::Reduce<{}, {monoid}>", node.ty), &[("reduce", "")]);
+    let program = composer.program(&format!("vxm::Reduce<{}, {monoid}>", node.ty), &[("reduce", "")])?;
     let parameter = composer.parameter(&[&[n as u64], &head[..]].concat());
     let shape = Launch::linear(blocks(&gpu, parts, 8), THREADS).with_shared(composer.shared());
-    launch(&gpu, &source, "reduce", shape, &parameter)?;
+    launch(&program, "reduce", shape, &parameter)?;
     let mut joining = Composer::new(&gpu);
     let (monoid, t) = (joining.monoid::<T, M>(add), joining.element::<T>());
-    let source = joining.finish(&format!("vxm::Join<{monoid}, {t}>"), &[("join", "")]);
+    let program = joining.program(&format!("vxm::Join<{monoid}, {t}>"), &[("join", "")])?;
     let parameter = joining.parameter(&[&[parts as u64], &head[..]].concat());
-    launch(&gpu, &source, "join", Launch::linear(1, 32).with_shared(joining.shared()), &parameter)?;
+    launch(&program, "join", Launch::linear(1, 32).with_shared(joining.shared()), &parameter)?;
     if present.download::<u32>(1)?[0] == 0 {
         return Ok(M::IDENTITY);
     }
@@ -142,11 +148,11 @@ pub fn scatter<T: Element>(
     let region = gpu.zeroed(words(len) * 8)?;
     let places = gpu.upload_slice(indices)?;
     composer.element::<T>();
-    let source = composer.finish(&format!("vxm::Scatter<{}>", node.ty), &[("scatter", "")]);
+    let program = composer.program(&format!("vxm::Scatter<{}>", node.ty), &[("scatter", "")])?;
     let head = [places.address(), indices.len() as u64, out.values_address(), out.bits_address(), region.address()];
     let parameter = composer.parameter(&head);
     let shape = Launch::linear(blocks(&gpu, indices.len(), 256), THREADS).with_shared(composer.shared());
-    launch(&gpu, &source, "scatter", shape, &parameter)?;
+    launch(&program, "scatter", shape, &parameter)?;
     Ok((out, region))
 }
 
@@ -154,10 +160,10 @@ pub fn scatter<T: Element>(
 pub(super) fn count_bits(gpu: &Gpu, bits: &Buffer, n: usize) -> Result<usize> {
     let total = gpu.zeroed(8)?;
     let composer = Composer::new(gpu);
-    let source = composer.finish("vxm::CountBits", &[("count_bits", "")]);
+    let program = composer.program("vxm::CountBits", &[("count_bits", "")])?;
     let words = n.div_ceil(32);
     let parameter = composer.parameter(&[bits.address(), words as u64, total.address()]);
-    launch(gpu, &source, "count_bits", Launch::linear(blocks(gpu, words, 256), THREADS), &parameter)?;
+    launch(&program, "count_bits", Launch::linear(blocks(gpu, words, 256), THREADS), &parameter)?;
     Ok(total.download::<u64>(1)?[0] as usize)
 }
 
@@ -166,16 +172,14 @@ pub fn degrees<A: Element>(csr: &DeviceCsr<A>) -> Result<DeviceVector<u32>> {
     let gpu = csr.gpu();
     let out = DeviceVector::<u32>::fresh(gpu, csr.nrows(), false)?;
     let composer = rows_composer(gpu);
-    let source = composer.finish("vxm::Degrees", &[("degrees", "")]);
+    let program = composer.program("vxm::Degrees", &[("degrees", "")])?;
     let parameter = composer.parameter(&[csr.offsets.address(), csr.nrows() as u64, out.values_address()]);
-    launch(gpu, &source, "degrees", Launch::linear(blocks(gpu, csr.nrows(), 256), THREADS), &parameter)?;
+    launch(&program, "degrees", Launch::linear(blocks(gpu, csr.nrows(), 256), THREADS), &parameter)?;
     Ok(out)
 }
 
 fn rows_composer(gpu: &Gpu) -> Composer {
-    let mut composer = Composer::new(gpu);
-    composer.define("vxm_rows", sources::ROWS);
-    composer
+    Composer::new(gpu).with_library(sources::ROWS)
 }
 
 /// The entries `(i, j)` of which `op(u[i], u[j])` holds, `flipped` of which `op(u[j], u[i])` does.
@@ -190,7 +194,7 @@ pub fn select_ends<A: Element, T: Element, F: BinaryOp<T, T, Out = bool> + Sourc
     let ends = composer.stored(u);
     let (op, a) = (composer.functor(op), composer.element::<A>());
     let ty = format!("vxm::SelectEnds<{}, {op}, {a}, {flipped}>", ends.ty);
-    let source = composer.finish(&ty, &[("count", "vxm::Counting()"), ("fill", "vxm::Filling()")]);
+    let program = composer.program(&ty, &[("count", "vxm::Counting()"), ("fill", "vxm::Filling()")])?;
     let (nrows, rows) = (csr.nrows(), csr.nrows() as u64);
     let offsets = gpu.alloc((nrows + 1) * 8)?;
     let sized = |columns: u64, values: u64| {
@@ -198,12 +202,12 @@ pub fn select_ends<A: Element, T: Element, F: BinaryOp<T, T, Out = bool> + Sourc
         composer.parameter(&[&head[..], &[offsets.address(), columns, values]].concat())
     };
     let shape = Launch::linear(blocks(gpu, nrows, 8), THREADS).with_shared(composer.shared());
-    launch(gpu, &source, "count", shape, &sized(0, 0))?;
+    launch(&program, "count", shape, &sized(0, 0))?;
     scan(gpu, &offsets, nrows)?;
     let nnz = offsets.download_at::<u64>(nrows, 1)?[0] as usize;
     let columns = gpu.alloc(nnz * 4)?;
     let values = gpu.alloc(nnz * size_of::<A>())?;
-    launch(gpu, &source, "fill", shape, &sized(columns.address(), values.address()))?;
+    launch(&program, "fill", shape, &sized(columns.address(), values.address()))?;
     DeviceCsr::of(gpu, (nrows, csr.ncols(), nnz), offsets, columns, values)
 }
 
@@ -212,14 +216,14 @@ fn scan(gpu: &Gpu, counts: &Buffer, n: usize) -> Result<()> {
     const TILE: usize = 2048;
     let composer = rows_composer(gpu);
     let entries = [("sums", "vxm::Sums()"), ("carry", "vxm::Carry()"), ("scan", "vxm::Scan()")];
-    let source = composer.finish("vxm::RunningSums", &entries);
+    let program = composer.program("vxm::RunningSums", &entries)?;
     let tiles = n.div_ceil(TILE);
     let sums = gpu.alloc((tiles + 1) * 8)?;
     let parameter = composer.parameter(&[counts.address(), n as u64, sums.address(), tiles as u64]);
     let grid = u32::try_from(tiles).unwrap_or(u32::MAX);
-    launch(gpu, &source, "sums", Launch::linear(grid, THREADS), &parameter)?;
-    launch(gpu, &source, "carry", Launch::linear(1, THREADS), &parameter)?;
-    launch(gpu, &source, "scan", Launch::linear(grid.max(1), THREADS), &parameter)
+    launch(&program, "sums", Launch::linear(grid, THREADS), &parameter)?;
+    launch(&program, "carry", Launch::linear(1, THREADS), &parameter)?;
+    launch(&program, "scan", Launch::linear(grid.max(1), THREADS), &parameter)
 }
 
 /// A vector kept in `composer` as a leaf.

@@ -1,0 +1,114 @@
+//! Operations on a GPU: bytes a second beside the copy ceiling. `cargo bench --bench device`, or its binary on a machine without Rust.
+//!
+//! Bytes are counted as a product must move them: the matrix once, the vectors once. Times are medians of batches of ten calls
+//! between two synchronisations, kernels compiled and the graph resident. `VXM_BENCH_DUMP=DIR` writes each graph's arrays, for a peer to read.
+
+use std::time::Instant;
+use vxm::algorithms::{ColoringOptions, MisOptions, Priority, color, mis};
+use vxm::io::generate;
+use vxm::prelude::*;
+
+const GRAPHS: [&str; 6] = ["grid:4096x4096", "rmat:22:8", "kron:20:48", "er:21:8", "rgg:20", "delaunay:19"];
+
+/// A weight for each edge, the same from both ends.
+#[op]
+fn weight(i: u32, j: u32, _entry: ()) -> f32 {
+    ((i ^ j) & 255u32) as f32 + 0.5f32
+}
+
+/// Seconds of one call of `f`: the median of ten batches of ten, after three.
+fn seconds(device: Device, mut f: impl FnMut() -> Result<()>) -> Result<f64> {
+    for _ in 0..3 {
+        f()?;
+    }
+    let mut times = Vec::new();
+    for _ in 0..10 {
+        device.synchronize()?;
+        let start = Instant::now();
+        for _ in 0..10 {
+            f()?;
+        }
+        device.synchronize()?;
+        times.push(start.elapsed().as_secs_f64() / 10.0);
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[5])
+}
+
+fn tell(graph: &str, what: &str, seconds: f64, bytes: usize) {
+    println!("{graph} | {what} | {:.1} us | {:.0} GB/s", seconds * 1e6, bytes as f64 / seconds / 1e9);
+}
+
+fn dump(graph: &str, a: &Matrix<f32>) -> Result<()> {
+    let Ok(folder) = std::env::var("VXM_BENCH_DUMP") else { return Ok(()) };
+    let csr = a.csr();
+    let write = |name: &str, bytes: Vec<u8>| {
+        let file = format!("{folder}/{}.{name}", graph.replace(':', "_"));
+        std::fs::write(&file, bytes).map_err(Error::io(file))
+    };
+    write("offsets", csr.offsets().iter().flat_map(|&x| (x as u32).to_le_bytes()).collect())?;
+    write("columns", csr.columns().iter().flat_map(|x| x.to_le_bytes()).collect())?;
+    write("values", csr.values().iter().flat_map(|x| x.to_le_bytes()).collect())
+}
+
+fn products(graph: &str, device: Device) -> Result<()> {
+    let pattern = Matrix::from_simple(generate(graph, &())?.graph);
+    let (n, nnz) = (pattern.nrows(), pattern.nnz() as usize);
+    let weighted = pattern.map_index(weight).to(device)?;
+    dump(graph, &weighted)?;
+    let a = pattern.to(device)?;
+    let u = Vector::from_dense((0..n).map(|i| (i % 97) as f32).collect()).to(device)?;
+    let key = Vector::from_dense((0..n as u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect()).to(device)?;
+    let half = Set::from_indices(n, (0..n as u32).filter(|i| i % 2 == 0))?.to(device)?;
+    let offsets = (n + 1) * 4;
+    let t = seconds(device, || weighted.mxv(&u, PLUS_TIMES).eval().map(drop))?;
+    tell(graph, "plus.times f32", t, offsets + nnz * 8 + n * 8);
+    let t = seconds(device, || key.vxm(&a, MAX_FIRST).or_identity().eval().map(drop))?;
+    tell(graph, "max.first u32 over a pattern", t, offsets + nnz * 4 + n * 8);
+    let t = seconds(device, || half.vxm(&a, PLUS_PAIR).eval().map(drop))?;
+    tell(graph, "plus.pair of half the vertices", t, offsets + nnz * 4 + n * 4 + n / 4);
+    let t = seconds(device, || half.vxm(&a, ANY_PAIR).eval().map(drop))?;
+    tell(graph, "any.pair of half the vertices", t, offsets + nnz * 4 + n / 4);
+    let t = seconds(device, || u.map(PLUS.bind(1.0)).eval().map(drop))?;
+    tell(graph, "map f32", t, n * 8);
+    let t = seconds(device, || u.ewise_mult(&u, TIMES).eval().map(drop))?;
+    tell(graph, "ewise_mult f32", t, n * 12);
+    let t = seconds(device, || u.reduce(PLUS).map(drop))?;
+    tell(graph, "reduce plus f32, read back", t, n * 4);
+    for &priority in &[Priority::Sorted, Priority::Degree, Priority::Random, Priority::Resolve] {
+        let options = MisOptions { priority, ..MisOptions::default() };
+        let found = mis(&a, &options)?;
+        let t = seconds(device, || mis(&a, &options).map(drop))?;
+        println!(
+            "{graph} | mis {} | {:.1} us | size {}, rounds {}",
+            priority.name(),
+            t * 1e6,
+            found.set.nvals(),
+            found.rounds
+        );
+    }
+    let start = Instant::now();
+    let found = color(&a, &ColoringOptions::default())?;
+    println!(
+        "{graph} | color jp, once | {:.1} us | colours {}, rounds {}",
+        start.elapsed().as_secs_f64() * 1e6,
+        found.count,
+        found.rounds
+    );
+    Ok(())
+}
+
+fn main() {
+    let device = Device::auto();
+    if device == Device::Cpu {
+        println!("no GPU: nothing to measure");
+        return;
+    }
+    let graphs: Vec<String> = std::env::args().skip(1).filter(|argument| argument.contains(':')).collect();
+    let graphs = if graphs.is_empty() { GRAPHS.map(str::to_owned).to_vec() } else { graphs };
+    for graph in graphs {
+        if let Err(error) = products(&graph, device) {
+            println!("{graph} | {error}");
+        }
+    }
+}
