@@ -315,6 +315,15 @@ impl<T: Element> Vector<T> {
         }
     }
 
+    /// The elements, to be written in place; none unless the vector lies on the host and every place holds one.
+    pub(crate) fn dense_mut(&mut self) -> Option<&mut [T]> {
+        let dense = matches!(&self.home, Home::Host(Store::Bitmap(bitmap), _) if bitmap.bits().is_none());
+        match dense.then(|| self.store_mut()) {
+            Some(Store::Bitmap(bitmap)) => Some(bitmap.values_mut()),
+            _ => None,
+        }
+    }
+
     /// How the vector is stored now.
     pub fn format(&self) -> VectorFormat {
         match self.store() {

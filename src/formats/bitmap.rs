@@ -83,6 +83,11 @@ impl<T: Element> Bitmap<T> {
         &self.values
     }
 
+    /// The values of all places, to be written.
+    pub fn values_mut(&mut self) -> &mut [T] {
+        &mut self.values
+    }
+
     /// The presence bits; `None` where every place holds an element.
     pub fn bits(&self) -> Option<&[u64]> {
         self.bits.as_deref()

@@ -140,9 +140,39 @@ pub(crate) fn write<T: Element, E: Expr<T = T>, G: Merge<T, T>>(
         let merging = merge.emit(&mut kernel);
         return cuda::run::write(kernel, &node, &merging, w.on_mut(&gpu)?);
     }
-    let change = change(&expression.view(env)?, w, merge);
+    let view = expression.view(env)?;
+    if let (false, Support::List(list), Some(values)) = (G::REPLACES, view.support(), w.dense_mut()) {
+        join(values, list, &view, merge);
+        return Ok(());
+    }
+    let change = change(&view, w, merge);
     apply(w, change);
     Ok(())
+}
+
+/// Joins the elements of `view`, whose support is `list`, with those that a dense vector holds, in place.
+fn join<T: Element, V: At<T = T>, G: Merge<T, T>>(values: &mut [T], list: &[u32], view: &V, merge: G) {
+    // `values` starts at place `base` of the vector, `list` at index `first` of the support
+    let run = |first: usize, list: &[u32], base: usize, values: &mut [T]| {
+        for (k, &i) in (first..).zip(list) {
+            let place = &mut values[i as usize - base];
+            *place = merge.merge(Some(*place), view.drawn(k, i as usize)).unwrap_or(*place);
+        }
+    };
+    if is_small(view, list) {
+        return run(0, list, 0, values);
+    }
+    let piece = share::piece(list.len());
+    let (mut base, mut rest) = (0, values);
+    let mut pieces = Vec::with_capacity(list.len().div_ceil(piece));
+    for (p, part) in list.chunks(piece).enumerate() {
+        // up to the next piece's first index
+        let end = list.get((p + 1) * piece).map_or(base + rest.len(), |&i| i as usize);
+        let (head, tail) = std::mem::take(&mut rest).split_at_mut(end - base);
+        pieces.push((p * piece, part, base, head));
+        (base, rest) = (end, tail);
+    }
+    share::each(pieces, &|(first, part, base, values): (usize, &[u32], usize, &mut [T])| run(first, part, base, values));
 }
 
 fn apply<T: Element>(w: &mut Vector<T>, change: Change<T>) {

@@ -31,11 +31,14 @@ pub fn gather<V: At>(n: usize, view: &V) -> Store<V::T> {
 /// The elements at `list`; `own` says that the list is the view's own support.
 fn gather_list<V: At>(n: usize, view: &V, list: &[u32], own: bool) -> Sparse<V::T> {
     let run = |first: usize, list: &[u32]| -> (Vec<u32>, Vec<V::T>) {
-        let at = |(k, &i): (usize, &u32)| {
-            let value = if own { view.drawn(first + k, i as usize) } else { view.at(i as usize) };
-            value.map(|value| (i, value))
-        };
-        list.iter().enumerate().filter_map(at).unzip()
+        let (mut indices, mut values) = (Vec::with_capacity(list.len()), Vec::with_capacity(list.len()));
+        for (k, &i) in (first..).zip(list) {
+            if let Some(value) = if own { view.drawn(k, i as usize) } else { view.at(i as usize) } {
+                indices.push(i);
+                values.push(value);
+            }
+        }
+        (indices, values)
     };
     if is_small(view, list) {
         let (indices, values) = run(0, list);
