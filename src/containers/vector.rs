@@ -166,7 +166,8 @@ impl<T: Element> Vector<T> {
                     return Ok(copy.clone());
                 }
                 let vector = DeviceVector::upload(gpu, store)?;
-                Ok(copy.get_or_init(|| vector.clone()).clone()).map(|kept| if kept.gpu() == gpu { kept } else { vector })
+                Ok(copy.get_or_init(|| vector.clone()).clone())
+                    .map(|kept| if kept.gpu() == gpu { kept } else { vector })
             }
         }
     }

@@ -51,7 +51,7 @@ where
                 let by_matrix = if case.by_force { None } else { format };
                 let by_plan = if case.by_force { format } else { None };
                 let a = a.clone().with_format(by_matrix);
-                let found = force(Forced { direction, format: by_plan }, || {
+                let found = force(Forced { direction, format: by_plan, strategy: None }, || {
                     if transposed {
                         terminal.run_masked(a.mxv(&u, mxv), mode.of(&mask), &w)
                     } else {

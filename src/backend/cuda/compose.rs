@@ -1,7 +1,7 @@
 //! Composing a kernel: the types an expression emits, the operators they name, and the parameter's words.
 
 use super::csr::Classes;
-use super::{DeviceCsr, DeviceVector, Gpu};
+use super::{DeviceCsr, DeviceTiles, DeviceVector, Gpu};
 use std::any::Any;
 use std::sync::Arc;
 use vxm_kernels::sources;
@@ -14,12 +14,14 @@ pub struct Node {
     pub ty: String,
     /// Whether it is known to be full.
     pub full: bool,
+    /// The address of its presence bits, if they are stored; 0 where all are present.
+    pub(super) bits: Option<u64>,
 }
 
 impl Node {
     /// A node of type `ty`.
     pub fn new(ty: impl Into<String>, full: bool) -> Self {
-        Self { ty: ty.into(), full }
+        Self { ty: ty.into(), full, bits: None }
     }
 }
 
@@ -108,7 +110,12 @@ impl Composer {
         self.push(vector.values_address());
         self.push(vector.bits_address());
         self.keep(vector.clone());
-        Node::new(ty, vector.bits_address() == 0)
+        Node { ty, full: vector.bits_address() == 0, bits: Some(vector.bits_address()) }
+    }
+
+    /// Keeps what another kernel keeps.
+    pub(super) fn adopt(&mut self, other: Self) {
+        self.kept.extend(other.kept);
     }
 
     /// The rows of a product: its words, and how the terminal shares out its indices (the first product's degrees say).
@@ -116,6 +123,14 @@ impl Composer {
         self.words.extend([rows.offsets.address(), rows.columns.address(), rows.values.address()]);
         self.classes.get_or_insert_with(|| rows.classes.clone());
         self.kept.push(rows);
+    }
+
+    /// The tiles of a product, as [`rows`](Self::rows); weights are not among the words.
+    pub fn tiles<A: Element>(&mut self, tiles: Arc<DeviceTiles<A>>) {
+        self.define("vxm_tiles", sources::TILES);
+        self.words.extend([tiles.offsets.address(), tiles.columns.address(), tiles.bits.address()]);
+        self.classes.get_or_insert_with(|| tiles.classes.clone());
+        self.kept.push(tiles);
     }
 
     pub(super) fn take_classes(&mut self) -> Option<Arc<Classes>> {

@@ -18,21 +18,29 @@ pub const BLOCK_ROW: usize = 1024;
 #[derive(Debug)]
 pub(super) struct Classes {
     pub(super) lists: Vec<(Buffer, usize)>,
+    /// The length of the longest row.
+    pub(super) longest: usize,
 }
 
 impl Classes {
     /// Of the rows that begin at `offsets`.
     fn new(gpu: &Gpu, offsets: &[u64]) -> Result<Self> {
+        Self::of(gpu, offsets.windows(2).map(|ends| (ends[1] - ends[0]) as usize))
+    }
+
+    /// Of rows of these lengths.
+    pub(super) fn of(gpu: &Gpu, lengths: impl Iterator<Item = usize>) -> Result<Self> {
         let mut rows = [Vec::new(), Vec::new(), Vec::new()];
-        for (i, ends) in offsets.windows(2).enumerate() {
-            let degree = (ends[1] - ends[0]) as usize;
-            rows[usize::from(degree >= WARP_ROW) + usize::from(degree >= BLOCK_ROW)].push(i as u32);
+        let mut longest = 0;
+        for (i, length) in lengths.enumerate() {
+            longest = longest.max(length);
+            rows[usize::from(length >= WARP_ROW) + usize::from(length >= BLOCK_ROW)].push(i as u32);
         }
-        if rows[1].is_empty() && rows[2].is_empty() {
-            return Ok(Self { lists: Vec::new() });
+        if longest < WARP_ROW {
+            return Ok(Self { lists: Vec::new(), longest });
         }
         let lists = rows.iter().map(|rows| Ok((gpu.upload_slice(rows)?, rows.len()))).collect::<Result<_>>()?;
-        Ok(Self { lists })
+        Ok(Self { lists, longest })
     }
 }
 

@@ -10,18 +10,18 @@ use vxm_kernels::{Buffer, Launch, sources};
 use vxm_semiring::{BinaryOp, Element, Monoid, Source};
 
 /// Threads a block; `__launch_bounds__` says the same.
-const THREADS: u32 = 256;
+pub(super) const THREADS: u32 = 256;
 /// Blocks a multiprocessor, at most: more would only queue.
 const BLOCKS: u32 = 32;
 
 /// Blocks for `count` items, `each` a block.
-fn blocks(gpu: &Gpu, count: usize, each: usize) -> u32 {
+pub(super) fn blocks(gpu: &Gpu, count: usize, each: usize) -> u32 {
     let most = gpu.multiprocessors() * BLOCKS;
     u32::try_from(count.div_ceil(each)).map_or(most, |blocks| blocks.min(most))
 }
 
 /// Launches one kernel of `source`.
-fn launch(gpu: &Gpu, source: &str, entry: &str, launch: Launch, parameter: &[u8]) -> Result<()> {
+pub(super) fn launch(gpu: &Gpu, source: &str, entry: &str, launch: Launch, parameter: &[u8]) -> Result<()> {
     let kernel = gpu.program(source, &[])?.kernel(entry)?;
     // SAFETY: every kernel's parameter is a struct of 8-byte members, whose words the composer pushed in the order of the members;
     // the addresses are of buffers that the composer or the caller keeps until after this, sized for the indices the kernel visits
@@ -73,7 +73,12 @@ pub enum Merging {
 }
 
 /// Writes an emitted view through its mask to `w`, in place.
-pub fn write<T: Element>(mut composer: Composer, node: &Node, merging: &Merging, w: &mut DeviceVector<T>) -> Result<()> {
+pub fn write<T: Element>(
+    mut composer: Composer,
+    node: &Node,
+    merging: &Merging,
+    w: &mut DeviceVector<T>,
+) -> Result<()> {
     let dense = w.bits.is_none();
     // a full vector stays full where nothing can be removed
     let partial = !dense || (*merging == Merging::Replace && !node.full);
@@ -130,8 +135,7 @@ pub fn scatter<T: Element>(
     let places = gpu.upload_slice(indices)?;
     composer.element::<T>();
     let source = composer.finish(&format!("vxm::Scatter<{}>", node.ty), &[("scatter", "")]);
-    let head =
-        [places.address(), indices.len() as u64, out.values_address(), out.bits_address(), region.address()];
+    let head = [places.address(), indices.len() as u64, out.values_address(), out.bits_address(), region.address()];
     let parameter = composer.parameter(&head);
     let shape = Launch::linear(blocks(&gpu, indices.len(), 256), THREADS).with_shared(composer.shared());
     launch(&gpu, &source, "scatter", shape, &parameter)?;
@@ -160,7 +164,7 @@ pub fn degrees<A: Element>(csr: &DeviceCsr<A>) -> Result<DeviceVector<u32>> {
     Ok(out)
 }
 
-fn rows_composer(gpu: &Gpu) -> Composer {
+pub(super) fn rows_composer(gpu: &Gpu) -> Composer {
     let mut composer = Composer::new(gpu);
     composer.define("vxm_rows", sources::ROWS);
     composer
@@ -196,7 +200,7 @@ pub fn select_ends<A: Element, T: Element, F: BinaryOp<T, T, Out = bool> + Sourc
 }
 
 /// Turns `n` counts at places 1 to n into running sums, with 0 at place 0.
-fn scan(gpu: &Gpu, counts: &Buffer, n: usize) -> Result<()> {
+pub(super) fn scan(gpu: &Gpu, counts: &Buffer, n: usize) -> Result<()> {
     const TILE: usize = 2048;
     let composer = rows_composer(gpu);
     let entries = [("sums", "vxm::Sums()"), ("carry", "vxm::Carry()"), ("scan", "vxm::Scan()")];
