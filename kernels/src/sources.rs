@@ -10,3 +10,9 @@ pub const VIEW: &str = include_str!("../cuda/view.cuh");
 pub const TERMINAL: &str = include_str!("../cuda/terminal.cuh");
 /// Verbs of matrices.
 pub const ROWS: &str = include_str!("../cuda/rows.cuh");
+/// Tiles, read: counting, and folding a row.
+pub const TILES: &str = include_str!("../cuda/tiles.cuh");
+/// Tiles made of rows; after [`ROWS`].
+pub const TILING: &str = include_str!("../cuda/tiling.cuh");
+/// Counting by tensor cores.
+pub const TENSOR: &str = include_str!("../cuda/tensor.cuh");

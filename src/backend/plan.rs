@@ -27,8 +27,10 @@ pub enum Format {
 pub enum Strategy {
     /// Fold each wanted row, stopping at a terminal value.
     FoldRows,
-    /// Count where bits of a tile-row and of the vector meet.
+    /// Count where bits of a tile-row and of the vector meet, a word of 16 at a time.
     CountTiles,
+    /// The same by tensor cores, a tile at a time.
+    CountTilesTensor,
     /// Scatter products to their columns.
     Scatter,
 }
@@ -56,6 +58,8 @@ pub struct Sizes {
     pub counting: bool,
     /// Entries a stored tile, where tiles exist and can hold the matrix's values.
     pub fill: Option<f64>,
+    /// Whether there are tensor cores to count with.
+    pub tensor: bool,
 }
 
 /// What was decided, and why.
@@ -78,10 +82,12 @@ pub struct Forced {
     pub direction: Option<Direction>,
     /// Impose a format.
     pub format: Option<Format>,
+    /// Impose a strategy of pull, where the product has it: counting takes tiles, and a semiring whose products are all alike.
+    pub strategy: Option<Strategy>,
 }
 
 thread_local! {
-    static FORCED: Cell<Forced> = const { Cell::new(Forced { direction: None, format: None }) };
+    static FORCED: Cell<Forced> = const { Cell::new(Forced { direction: None, format: None, strategy: None }) };
 }
 
 /// Runs `f` with choices imposed on every plan that this thread makes.
@@ -127,23 +133,32 @@ pub fn product(sizes: &Sizes, forced: Forced) -> Plan {
     if direction == Direction::Push {
         return Plan { direction, format: Format::Csr, strategy: Strategy::Scatter, why };
     }
-    let tiles = match (forced.format, sizes.fill) {
+    let counts = matches!(forced.strategy, Some(Strategy::CountTiles | Strategy::CountTilesTensor));
+    let format = forced.format.or((counts && sizes.counting).then_some(Format::Tiles));
+    let folds = forced.strategy == Some(Strategy::FoldRows);
+    let tiles = match (format, sizes.fill) {
         (Some(Format::Csr), _) | (_, None) => false,
         (Some(Format::Tiles), Some(_)) => true,
-        (None, Some(fill)) => sizes.counting && fill >= TILE_FILL,
+        (None, Some(fill)) => sizes.counting && !folds && fill >= TILE_FILL,
     };
     if !tiles {
-        let why = match forced.format {
+        let why = match format {
             Some(Format::Tiles) => "tiles hold patterns and f16 weights only",
+            _ if counts && !sizes.counting => "only products that are all alike are counted",
             _ => why,
         };
         return Plan { direction, format: Format::Csr, strategy: Strategy::FoldRows, why };
     }
-    if sizes.counting {
-        let why = if forced.format.is_some() { "tiles were forced" } else { "full tiles: fewer bytes than CSR" };
-        return Plan { direction, format: Format::Tiles, strategy: Strategy::CountTiles, why };
-    }
-    Plan { direction, format: Format::Tiles, strategy: Strategy::FoldRows, why: "tiles were forced" }
+    let (strategy, why) = match forced.strategy {
+        _ if !sizes.counting => (Strategy::FoldRows, "tiles were forced"),
+        Some(Strategy::FoldRows) => (Strategy::FoldRows, "forced"),
+        Some(Strategy::CountTiles) => (Strategy::CountTiles, "forced"),
+        Some(Strategy::CountTilesTensor) if sizes.tensor => (Strategy::CountTilesTensor, "forced"),
+        Some(Strategy::CountTilesTensor) => (Strategy::CountTiles, "there are no tensor cores here: bits count"),
+        _ if forced.format.is_some() => (Strategy::CountTiles, "tiles were forced"),
+        _ => (Strategy::CountTiles, "full tiles: fewer bytes than CSR"),
+    };
+    Plan { direction, format: Format::Tiles, strategy, why }
 }
 
 fn direction(sizes: &Sizes, forced: Option<Direction>) -> (Direction, &'static str) {
@@ -199,6 +214,7 @@ mod tests {
         terminal: false,
         counting: false,
         fill: None,
+        tensor: false,
     };
 
     #[test]
@@ -212,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_float_sum_is_never_pushed() {
-        let push = Forced { direction: Some(Direction::Push), format: None };
+        let push = Forced { direction: Some(Direction::Push), ..Forced::default() };
         let plan = product(&Sizes { exact: false, ..SIZES }, push);
         assert_eq!((plan.direction, plan.why), (Direction::Pull, "an inexact monoid folds over its fixed tree"));
     }
@@ -223,11 +239,40 @@ mod tests {
         assert_eq!(product(&sizes, Forced::default()).strategy, Strategy::CountTiles);
         sizes.fill = Some(1.1);
         assert_eq!(product(&sizes, Forced::default()).format, Format::Csr);
-        let tiles = Forced { format: Some(Format::Tiles), direction: None };
+        let tiles = Forced { format: Some(Format::Tiles), ..Forced::default() };
         assert_eq!(product(&sizes, tiles).strategy, Strategy::CountTiles);
         sizes.counting = false;
         assert_eq!(product(&sizes, tiles).strategy, Strategy::FoldRows);
         sizes.fill = None;
         assert_eq!(product(&sizes, tiles).format, Format::Csr);
+    }
+
+    #[test]
+    fn a_strategy_is_imposed_where_the_product_has_it() {
+        let counting = Sizes { push_entries: None, counting: true, fill: Some(1.1), ..SIZES };
+        let force = |strategy| Forced { strategy: Some(strategy), ..Forced::default() };
+        let planned = |sizes: &Sizes, forced| {
+            let plan = product(sizes, forced);
+            (plan.format, plan.strategy)
+        };
+        assert_eq!(planned(&counting, force(Strategy::CountTiles)), (Format::Tiles, Strategy::CountTiles));
+        let tensor = force(Strategy::CountTilesTensor);
+        let plan = product(&counting, tensor);
+        assert_eq!((plan.strategy, plan.why), (Strategy::CountTiles, "there are no tensor cores here: bits count"));
+        let cores = Sizes { tensor: true, ..counting };
+        assert_eq!(planned(&cores, tensor), (Format::Tiles, Strategy::CountTilesTensor));
+        // by itself the plan never takes them: bits were never measured to be slower
+        let full = Sizes { fill: Some(100.0), ..cores };
+        assert_eq!(planned(&full, Forced::default()), (Format::Tiles, Strategy::CountTiles));
+        assert_eq!(planned(&full, force(Strategy::FoldRows)), (Format::Csr, Strategy::FoldRows));
+        let tiles = Forced { format: Some(Format::Tiles), ..force(Strategy::FoldRows) };
+        assert_eq!(planned(&full, tiles), (Format::Tiles, Strategy::FoldRows));
+        // a format comes first
+        let csr = Forced { format: Some(Format::Csr), ..tensor };
+        assert_eq!(planned(&cores, csr), (Format::Csr, Strategy::FoldRows));
+        let plan = product(&Sizes { counting: false, ..cores }, tensor);
+        assert_eq!((plan.strategy, plan.why), (Strategy::FoldRows, "only products that are all alike are counted"));
+        let weighted = Sizes { fill: None, ..cores };
+        assert_eq!(product(&weighted, tensor).why, "tiles hold patterns and f16 weights only");
     }
 }

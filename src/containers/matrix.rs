@@ -1,6 +1,6 @@
 //! A sparse matrix.
 
-use crate::backend::cuda::{DeviceCsr, Gpu};
+use crate::backend::cuda::{DeviceCsr, DeviceTiles, Gpu};
 use crate::backend::plan::Format;
 use crate::backend::{Device, Entered};
 use crate::error::{Error, Result};
@@ -37,6 +37,8 @@ pub struct Matrix<T: Element = ()> {
     format: Option<Format>,
     row_tiles: OnceLock<Arc<Tiles<T>>>,
     column_tiles: OnceLock<Arc<Tiles<T>>>,
+    device_row_tiles: OnceLock<Arc<DeviceTiles<T>>>,
+    device_column_tiles: OnceLock<Arc<DeviceTiles<T>>>,
 }
 
 impl<T: Element> Matrix<T> {
@@ -63,6 +65,8 @@ impl<T: Element> Matrix<T> {
             format: None,
             row_tiles: OnceLock::new(),
             column_tiles: OnceLock::new(),
+            device_row_tiles: OnceLock::new(),
+            device_column_tiles: OnceLock::new(),
         }
     }
 
@@ -169,6 +173,8 @@ impl<T: Element> Matrix<T> {
                     columns,
                     device_rows: OnceLock::new(),
                     device_columns: OnceLock::new(),
+                    device_row_tiles: OnceLock::new(),
+                    device_column_tiles: OnceLock::new(),
                     ..moved
                 });
             }
@@ -197,7 +203,7 @@ impl<T: Element> Matrix<T> {
 
     /// The rows on `gpu`; copied there at first use.
     pub(crate) fn on(&self, gpu: &Gpu) -> Result<Arc<DeviceCsr<T>>> {
-        Self::kept(&self.device_rows, gpu, || self.csr())
+        Self::kept(&self.device_rows, gpu, DeviceCsr::gpu, || DeviceCsr::upload(gpu, self.csr()))
     }
 
     /// The transpose's rows on `gpu`; copied there at first use.
@@ -205,20 +211,35 @@ impl<T: Element> Matrix<T> {
         if self.symmetric {
             return self.on(gpu);
         }
-        Self::kept(&self.device_columns, gpu, || self.csr_transposed())
+        Self::kept(&self.device_columns, gpu, DeviceCsr::gpu, || DeviceCsr::upload(gpu, self.csr_transposed()))
     }
 
-    fn kept<'s>(
-        place: &OnceLock<Arc<DeviceCsr<T>>>,
+    /// The matrix as tiles on `gpu`; made there at first use.
+    pub(crate) fn tiles_on(&self, gpu: &Gpu) -> Result<Arc<DeviceTiles<T>>> {
+        Self::kept(&self.device_row_tiles, gpu, DeviceTiles::gpu, || DeviceTiles::from_csr(&*self.on(gpu)?))
+    }
+
+    /// The transpose as tiles on `gpu`; made there at first use.
+    pub(crate) fn tiles_transposed_on(&self, gpu: &Gpu) -> Result<Arc<DeviceTiles<T>>> {
+        if self.symmetric {
+            return self.tiles_on(gpu);
+        }
+        let made = || DeviceTiles::from_csr(&*self.transposed_on(gpu)?);
+        Self::kept(&self.device_column_tiles, gpu, DeviceTiles::gpu, made)
+    }
+
+    fn kept<D>(
+        place: &OnceLock<Arc<D>>,
         gpu: &Gpu,
-        host: impl FnOnce() -> &'s Csr<T>,
-    ) -> Result<Arc<DeviceCsr<T>>> {
-        if let Some(kept) = place.get().filter(|kept| kept.gpu() == gpu) {
+        of: fn(&D) -> &Gpu,
+        make: impl FnOnce() -> Result<D>,
+    ) -> Result<Arc<D>> {
+        if let Some(kept) = place.get().filter(|&kept| of(kept) == gpu) {
             return Ok(kept.clone());
         }
-        let made = Arc::new(DeviceCsr::upload(gpu, host())?);
+        let made = Arc::new(make()?);
         let kept = place.get_or_init(|| made.clone());
-        Ok(if kept.gpu() == gpu { kept.clone() } else { made })
+        Ok(if of(kept) == gpu { kept.clone() } else { made })
     }
 
     /// The transpose. Shares the storage.
@@ -241,6 +262,8 @@ impl<T: Element> Matrix<T> {
             format: self.format,
             row_tiles: swapped(&self.column_tiles),
             column_tiles: swapped(&self.row_tiles),
+            device_row_tiles: self.device_column_tiles.clone(),
+            device_column_tiles: self.device_row_tiles.clone(),
             ..Self::shaped((ncols, nrows, nnz))
         }
     }
@@ -276,8 +299,11 @@ impl<T: Element> Matrix<T> {
 
     /// Entries a stored tile, where tiles were made for the transpose (`transposed`) or the matrix.
     pub(crate) fn known_fill(&self, transposed: bool) -> Option<f64> {
-        let held = if transposed && !self.symmetric { &self.column_tiles } else { &self.row_tiles };
-        held.get().map(|tiles| tiles.fill())
+        let (held, on_device) = match transposed && !self.symmetric {
+            true => (&self.column_tiles, &self.device_column_tiles),
+            false => (&self.row_tiles, &self.device_row_tiles),
+        };
+        held.get().map(|tiles| tiles.fill()).or_else(|| on_device.get().map(|tiles| tiles.fill()))
     }
 
     /// The bytes held on the heap, in all formats made so far; shared storage counts in each clone.

@@ -90,6 +90,17 @@ impl<T: Element> Tiles<T> {
         Self { nrows, ncols, nnz: csr.nnz(), offsets, columns, bits, values }
     }
 
+    /// Of arrays that hold the invariants; `shape` is (rows, columns, entries).
+    pub(crate) fn from_parts(
+        (nrows, ncols, nnz): (usize, usize, usize),
+        offsets: Vec<u64>,
+        columns: Vec<u32>,
+        bits: Vec<[u16; SIDE]>,
+        values: Vec<T>,
+    ) -> Self {
+        Self { nrows, ncols, nnz, offsets, columns, bits, values }
+    }
+
     /// The same matrix as CSR. O(nnz + 16 tiles) time.
     pub fn to_csr(&self) -> Csr<T> {
         let mut offsets = Vec::with_capacity(self.nrows + 1);
@@ -125,6 +136,26 @@ impl<T: Element> Tiles<T> {
     /// The number of stored tiles.
     pub fn tiles(&self) -> usize {
         self.columns.len()
+    }
+
+    /// Where each tile-row's tiles begin, and where the last one's end.
+    pub fn offsets(&self) -> &[u64] {
+        &self.offsets
+    }
+
+    /// Each tile's column, in tiles.
+    pub fn columns(&self) -> &[u32] {
+        &self.columns
+    }
+
+    /// Each tile's rows of bits.
+    pub fn bits(&self) -> &[[u16; SIDE]] {
+        &self.bits
+    }
+
+    /// 256 values a tile, row by row; none of a pattern.
+    pub fn values(&self) -> &[T] {
+        &self.values
     }
 
     /// Entries a stored tile, on average: the fill that the plan reads.

@@ -5,14 +5,16 @@ use super::expr::{Env, Expr};
 use crate::backend::cpu::fold::{Rows, count_row, fold_row};
 use crate::backend::cpu::{gather, scatter};
 use crate::backend::cuda::compose::{Composer, Node};
+use crate::backend::cuda::tiles::{counted, presence as presence_on};
 use crate::backend::cuda::{self, Gpu};
-use crate::backend::plan::{self, Direction, Format, Sizes, Strategy};
+use crate::backend::plan::{self, Direction, Format, Plan, Sizes, Strategy};
 use crate::backend::view::{At, Support};
 use crate::containers::Matrix;
 use crate::error::{Error, Result};
 use crate::formats::bitmap::full_words;
 use crate::formats::{Csr, Store, Tiles};
 use std::panic::Location;
+use std::sync::Arc;
 use vxm_semiring::{BinaryOp, Element, KernelText, Monoid, Semiring, Source};
 
 /// A semiring whose multiplication takes its operands in the other order: `mxv` is `vxm` over the transpose, flipped.
@@ -181,27 +183,19 @@ where
         // the matrix by the operand's index (push), and by the result's (pull); made only when asked for
         let by_operand = || if self.transposed { self.matrix.csr_transposed() } else { self.matrix.csr() };
         let by_result = || if self.transposed { self.matrix.csr() } else { self.matrix.csr_transposed() };
-        let mut forced = plan::forced();
-        forced.format = forced.format.or(self.matrix.format());
-        let sizes = self.sizes(&operand, n, length, env.wanted(length), forced, by_operand);
-        let plan = plan::product(&sizes, forced);
-        tracing::debug!(
-            operation = self.operation(),
-            direction = ?plan.direction,
-            format = ?plan.format,
-            strategy = ?plan.strategy,
-            why = plan.why,
-            entries = sizes.entries,
-            wanted = sizes.wanted,
-            elements = sizes.elements,
-            at = %self.at,
-            "plan"
-        );
+        let support = operand.support();
+        let sizes = Sizes {
+            elements: support.count(n),
+            listed: matches!(support, Support::List(_)),
+            push_entries: Self::push_entries(support, n, by_operand),
+            ..self.sizes(n, length, env.wanted(length), false)
+        };
+        let plan = self.plan(&sizes, None);
         if plan.direction == Direction::Push {
             return Ok(ProductView::Pushed(scatter::scatter(&operand, by_operand(), self.ring)));
         }
         let tiles = || if self.transposed { self.matrix.tiles() } else { self.matrix.tiles_transposed() };
-        if let (Strategy::CountTiles, Some(constant)) = (plan.strategy, S::Mul::CONSTANT) {
+        if let (Strategy::CountTiles | Strategy::CountTilesTensor, Some(constant)) = (plan.strategy, S::Mul::CONSTANT) {
             return Ok(ProductView::Count(presence(n, &operand), tiles(), self.ring, constant));
         }
         let csr = by_result();
@@ -222,6 +216,28 @@ where
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         let (n, length) = self.check(env)?;
         let gpu = kernel.gpu().clone();
+        let tensor = gpu.arch() >= (8, 0);
+        // rows are pulled on a device
+        let plan = self.plan(&self.sizes(n, length, env.wanted(length), tensor), Some(Direction::Pull));
+        let tiles = || {
+            if self.transposed { self.matrix.tiles_on(&gpu) } else { self.matrix.tiles_transposed_on(&gpu) }
+        };
+        let out = kernel.element::<S::Out>();
+        if let (Strategy::CountTiles | Strategy::CountTilesTensor, Some(constant)) = (plan.strategy, S::Mul::CONSTANT) {
+            let mut first = Composer::new(&gpu);
+            let node = self.operand.emit(env, &mut first)?;
+            let present = presence_on(kernel, first, &node, n)?;
+            let (tiles, add) = (tiles()?, self.ring.add());
+            if plan.strategy == Strategy::CountTilesTensor {
+                let counts = Arc::new(tiles.count_present(present)?);
+                return Ok(counted(kernel, &counts, 0, constant, add));
+            }
+            kernel.push(present);
+            kernel.tiles(tiles);
+            kernel.push(constant.bits());
+            let add = kernel.monoid::<S::Out, S::Add>(add);
+            return Ok(Node::new(format!("vxm::Count<{out}, {add}>"), false));
+        }
         let operand = if E::HEAVY {
             // read many times a place: a product must not run again each time
             let mut first = Composer::new(&gpu);
@@ -231,24 +247,21 @@ where
         } else {
             self.operand.emit(env, kernel)?
         };
-        let rows = if self.transposed { self.matrix.on(&gpu)? } else { self.matrix.transposed_on(&gpu)? };
-        tracing::debug!(
-            operation = self.operation(),
-            direction = ?Direction::Pull,
-            format = ?Format::Csr,
-            strategy = ?Strategy::FoldRows,
-            why = "rows by degree: a thread, a warp, a block",
-            entries = rows.nnz(),
-            wanted = env.wanted(length),
-            at = %self.at,
-            "plan"
-        );
         let until = self.until.emit(kernel);
         let add = kernel.monoid::<S::Out, S::Add>(self.ring.add());
         let mul = kernel.functor(self.ring.mul());
-        let (a, out) = (kernel.element::<A>(), kernel.element::<S::Out>());
-        let offset = kernel.rows(rows);
-        Ok(Node::new(format!("vxm::Pull<{}, {offset}, {a}, {out}, {mul}, {add}, {until}>", operand.ty), false))
+        let a = kernel.element::<A>();
+        let pull = if plan.format == Format::Tiles {
+            let tiles = tiles()?;
+            let values = tiles.values_address();
+            kernel.tiles(tiles);
+            kernel.push(values);
+            format!("PullTiles<{}", operand.ty)
+        } else {
+            let rows = if self.transposed { self.matrix.on(&gpu)? } else { self.matrix.transposed_on(&gpu)? };
+            format!("Pull<{}, {}", operand.ty, kernel.rows(rows))
+        };
+        Ok(Node::new(format!("vxm::{pull}, {a}, {out}, {mul}, {add}, {until}>"), false))
     }
 }
 
@@ -271,43 +284,70 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Until<E::T, S::Out>> Product<
         Ok((n, length))
     }
 
-    fn sizes<'s>(
-        &self,
-        operand: &E::View<'_>,
-        n: usize,
-        length: usize,
-        wanted: usize,
-        forced: plan::Forced,
-        by_operand: impl Fn() -> &'s Csr<A>,
-    ) -> Sizes {
-        let support = operand.support();
-        let elements = support.count(n);
+    /// What is imposed on this product.
+    fn forced(&self) -> plan::Forced {
+        let forced = plan::forced();
+        plan::Forced { format: forced.format.or(self.matrix.format()), ..forced }
+    }
+
+    /// Plans, and says so; `direction` is the only one there is.
+    fn plan(&self, sizes: &Sizes, direction: Option<Direction>) -> Plan {
+        let forced = self.forced();
+        let plan = plan::product(sizes, plan::Forced { direction: direction.or(forced.direction), ..forced });
+        tracing::debug!(
+            operation = self.operation(),
+            direction = ?plan.direction,
+            format = ?plan.format,
+            strategy = ?plan.strategy,
+            why = plan.why,
+            entries = sizes.entries,
+            wanted = sizes.wanted,
+            elements = sizes.elements,
+            at = %self.at,
+            "plan"
+        );
+        plan
+    }
+
+    /// Entries in the rows of the operand's elements, where counting them is cheap.
+    fn push_entries<'s>(support: Support<'_>, n: usize, by_operand: impl Fn() -> &'s Csr<A>) -> Option<u64> {
         let degrees = |list: &mut dyn Iterator<Item = usize>| {
             let rows = by_operand();
             list.map(|i| rows.degree(i) as u64).sum()
         };
-        let push_entries = match support {
+        match support {
             _ if !S::Add::EXACT => None,
             Support::List(list) => Some(degrees(&mut list.iter().map(|&i| i as usize))),
-            Support::Bits(bits) if elements < n / 8 => Some(degrees(&mut crate::formats::bitmap::ones(bits, 0))),
+            Support::Bits(bits) if support.count(n) < n / 8 => {
+                Some(degrees(&mut crate::formats::bitmap::ones(bits, 0)))
+            }
             _ => None,
-        };
+        }
+    }
+
+    /// The sizes of a product with an operand that is full, for all the plan knows.
+    fn sizes(&self, n: usize, length: usize, wanted: usize, tensor: bool) -> Sizes {
+        let forced = self.forced();
         let tileable = self.matrix.can_tile();
+        let counts = matches!(forced.strategy, Some(Strategy::CountTiles | Strategy::CountTilesTensor));
         let fill = match forced.format {
+            // they will be made
             Some(Format::Tiles) if tileable => Some(f64::INFINITY),
+            None if counts && tileable => Some(f64::INFINITY),
             _ => self.matrix.known_fill(!self.transposed),
         };
         Sizes {
             entries: self.matrix.nnz(),
             length,
             wanted,
-            elements,
-            listed: matches!(support, Support::List(_)),
-            push_entries,
+            elements: n,
+            listed: false,
+            push_entries: None,
             exact: S::Add::EXACT,
             terminal: H::STOPS || S::Add::TERMINAL.is_some() || S::Add::is_terminal(S::Add::IDENTITY),
             counting: S::Mul::CONSTANT.is_some() && S::Add::EXACT && !H::STOPS,
             fill: fill.filter(|_| tileable),
+            tensor,
         }
     }
 }

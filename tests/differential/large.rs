@@ -50,7 +50,7 @@ where
             for direction in [None, Some(Direction::Push), Some(Direction::Pull)] {
                 let format = (threads == 2).then_some(Format::Tiles);
                 let found = on_threads(threads, || {
-                    force(Forced { direction, format }, || match transposed {
+                    force(Forced { direction, format, ..Forced::default() }, || match transposed {
                         true => end.terminal.run_masked(a.mxv(&u, mxv), end.mode.of(&mask), &w),
                         false => end.terminal.run_masked(u.vxm(&a, vxm), end.mode.of(&mask), &w),
                     })

@@ -15,3 +15,4 @@ mod nested;
 mod oracle;
 mod products;
 mod shapes;
+mod tiles;

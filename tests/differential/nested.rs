@@ -60,7 +60,7 @@ impl Setting {
     /// Runs the case's checks on its threads, with its direction and format imposed.
     fn run(&self, checks: impl FnOnce() -> Outcome + Send) -> Outcome {
         let (direction, format) = self.case.forced;
-        on_threads(self.case.end.threads, || force(Forced { direction, format }, checks))
+        on_threads(self.case.end.threads, || force(Forced { direction, format, ..Forced::default() }, checks))
     }
 
     fn check<E: Expr<T = u32>>(&self, what: &str, t: &[Option<u32>], expression: E) -> Outcome {

@@ -36,7 +36,8 @@ fn sums_of_integers() {
         let theirs = CsMat::from(a.csr());
         same("there and back", a.csr(), &ok(Csr::try_from(&theirs))?)?;
         same("by columns and back", a.csr(), &ok(Csr::try_from(&theirs.to_csc()))?)?;
-        let found = on_threads(threads, || force(Forced { direction, format: None }, || u.vxm(&a, PLUS_TIMES).eval()));
+        let found =
+            on_threads(threads, || force(Forced { direction, ..Forced::default() }, || u.vxm(&a, PLUS_TIMES).eval()));
         same("vxm", product(&u, &theirs), ok(found)?.iter().collect())?;
         let transposed = CsMat::from(a.transpose().csr());
         same("transposed", &theirs.transpose_into().to_csr(), &transposed)?;

@@ -34,7 +34,21 @@ where
     S::Out: Sample,
     R: Semiring<A, X, Out = S::Out>,
 {
-    suite(&format!("products of {name}"), cases, (case(), any::<bool>()), |(case, transposed)| {
+    let choices =
+        FORMATS.into_iter().flat_map(|format| DIRECTIONS.map(|direction| Forced { direction, format, strategy: None }));
+    check_ways(&format!("products of {name}"), cases, &choices.collect::<Vec<_>>(), vxm, mxv);
+}
+
+/// The same, each way of `ways`.
+pub fn check_ways<X, A, S, R>(name: &str, cases: u32, ways: &[Forced], vxm: S, mxv: R)
+where
+    X: Sample,
+    A: Sample,
+    S: Semiring<X, A>,
+    S::Out: Sample,
+    R: Semiring<A, X, Out = S::Out>,
+{
+    suite(name, cases, (case(), any::<bool>()), |(case, transposed)| {
         let grid = case.graph.grid::<A>();
         let (nrows, ncols) = (grid.rows.len(), grid.ncols);
         let (inner, length) = if transposed { (ncols, nrows) } else { (nrows, ncols) };
@@ -47,18 +61,18 @@ where
         let (u, mask, w) = (case.u.vector(&u), case.end.mask.vector(&mask), case.end.w.vector(&w));
         let (mode, terminal) = (case.end.mode, case.end.terminal);
         on_threads(case.end.threads, || {
-            for (format, direction) in FORMATS.into_iter().flat_map(|f| DIRECTIONS.map(|d| (f, d))) {
-                let by_matrix = if case.by_force { None } else { format };
-                let by_plan = if case.by_force { format } else { None };
+            for &way in ways {
+                let by_matrix = if case.by_force { None } else { way.format };
+                let format = if case.by_force { way.format } else { None };
                 let a = a.clone().with_format(by_matrix);
-                let found = force(Forced { direction, format: by_plan }, || {
+                let found = force(Forced { format, ..way }, || {
                     if transposed {
                         terminal.run_masked(a.mxv(&u, mxv), mode.of(&mask), &w)
                     } else {
                         terminal.run_masked(u.vxm(&a, vxm), mode.of(&mask), &w)
                     }
                 });
-                agree((format, direction), &expected, &ok(found)?)?;
+                agree(way, &expected, &ok(found)?)?;
             }
             Ok(())
         })

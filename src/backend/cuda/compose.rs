@@ -1,7 +1,7 @@
 //! Composing a kernel: the types an expression emits, the operators they name, and the parameter's words.
 
 use super::csr::Classes;
-use super::{DeviceCsr, DeviceVector, Gpu};
+use super::{DeviceCsr, DeviceTiles, DeviceVector, Gpu};
 use crate::error::Result;
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -16,12 +16,14 @@ pub struct Node {
     pub ty: String,
     /// Whether it is known to be full.
     pub full: bool,
+    /// The address of its presence bits, if they are stored; 0 where all are present.
+    pub(super) bits: Option<u64>,
 }
 
 impl Node {
     /// A node of type `ty`.
     pub fn new(ty: impl Into<String>, full: bool) -> Self {
-        Self { ty: ty.into(), full }
+        Self { ty: ty.into(), full, bits: None }
     }
 }
 
@@ -44,9 +46,16 @@ impl Composer {
         Self { gpu: gpu.clone(), text, library, words: Vec::new(), kept: Vec::new(), classes: None }
     }
 
-    /// Adds a file to the library that the kernel stands on.
-    pub(super) fn with_library(mut self, source: &'static str) -> Self {
-        self.library.push(source);
+    /// Adds a file to the library that the kernel stands on, unless it is there.
+    pub(super) fn include(&mut self, source: &'static str) {
+        if !self.library.contains(&source) {
+            self.library.push(source);
+        }
+    }
+
+    /// With a file added to the library.
+    pub(super) fn with(mut self, source: &'static str) -> Self {
+        self.include(source);
         self
     }
 
@@ -105,7 +114,12 @@ impl Composer {
         self.push(vector.values_address());
         self.push(vector.bits_address());
         self.keep(vector.clone());
-        Node::new(ty, vector.bits_address() == 0)
+        Node { ty, full: vector.bits_address() == 0, bits: Some(vector.bits_address()) }
+    }
+
+    /// Keeps what another kernel keeps.
+    pub(super) fn adopt(&mut self, other: Self) {
+        self.kept.extend(other.kept);
     }
 
     /// The rows of a product: its words, and how the terminal shares out its indices (the first product's degrees say).
@@ -121,6 +135,14 @@ impl Composer {
         ty
     }
 
+    /// The tiles of a product, as [`rows`](Self::rows); weights are not among the words.
+    pub fn tiles<A: Element>(&mut self, tiles: Arc<DeviceTiles<A>>) {
+        self.include(sources::TILES);
+        self.words.extend([tiles.offsets.address(), tiles.columns.address(), tiles.bits.address()]);
+        self.classes.get_or_insert_with(|| tiles.classes.clone());
+        self.kept.push(tiles);
+    }
+
     pub(super) fn take_classes(&mut self) -> Option<Arc<Classes>> {
         self.classes.take()
     }
@@ -129,7 +151,9 @@ impl Composer {
     /// because composing and comparing the whole source would take longer than most kernels.
     pub(super) fn program(&self, ty: &str, entries: &[(&str, &str)]) -> Result<Arc<Program>> {
         static KNOWN: Mutex<BTreeMap<String, Arc<Program>>> = Mutex::new(BTreeMap::new());
-        let mut key = format!("{} {} {ty}\n", self.gpu.ordinal(), self.library.len());
+        let mut key = format!("{} {ty}\n", self.gpu.ordinal());
+        // files are told apart by where they lie
+        self.library.iter().for_each(|file| key.push_str(&format!("{:p} ", file.as_ptr())));
         entries.iter().for_each(|(name, group)| key.extend([name, " ", group, "\n"]));
         key.push_str(&self.text.signature());
         let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -16,9 +16,18 @@ pub const WARP_ROW: usize = 32;
 /// Rows of this many entries and more are folded by a block.
 pub const BLOCK_ROW: usize = 1024;
 
+/// Rows by their length.
+#[derive(Debug)]
+pub(super) struct Classes {
+    /// Who folds them.
+    pub(super) sharing: Sharing,
+    /// The length of the longest.
+    pub(super) longest: usize,
+}
+
 /// The rows that a thread, eight lanes, a warp and a block folds each.
 #[derive(Debug)]
-pub(super) enum Classes {
+pub(super) enum Sharing {
     /// All by this one.
     One(usize),
     /// Lists.
@@ -28,20 +37,25 @@ pub(super) enum Classes {
 impl Classes {
     /// Of the rows that begin at `offsets`.
     fn new(gpu: &Gpu, offsets: &[u64]) -> Result<Self> {
+        Self::of(gpu, offsets.windows(2).map(|ends| (ends[1] - ends[0]) as usize))
+    }
+
+    /// Of rows of these lengths.
+    pub(super) fn of(gpu: &Gpu, lengths: impl Iterator<Item = usize>) -> Result<Self> {
         let mut rows = [const { Vec::new() }; 4];
-        for (i, ends) in offsets.windows(2).enumerate() {
-            let degree = (ends[1] - ends[0]) as usize;
-            let class = [LANES_ROW, WARP_ROW, BLOCK_ROW].iter().filter(|&&row| degree >= row).count();
+        let (mut count, mut longest) = (0, 0);
+        for (i, length) in lengths.enumerate() {
+            (count, longest) = (i + 1, longest.max(length));
+            let class = [LANES_ROW, WARP_ROW, BLOCK_ROW].iter().filter(|&&row| length >= row).count();
             rows[class].push(i as u32);
         }
-        let count = offsets.len() - 1;
         // a few rows that another class would serve a little better aren't worth a list of all others
         let alone = rows[..2].iter().position(|rows| rows.len() * 16 >= count * 15);
         if let Some(class) = alone.filter(|_| rows[2].is_empty() && rows[3].is_empty()) {
-            return Ok(Self::One(class));
+            return Ok(Self { sharing: Sharing::One(class), longest });
         }
         let lists = rows.iter().map(|rows| Ok((gpu.upload_slice(rows)?, rows.len()))).collect::<Result<_>>()?;
-        Ok(Self::Lists(lists))
+        Ok(Self { sharing: Sharing::Lists(lists), longest })
     }
 }
 

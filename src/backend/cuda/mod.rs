@@ -7,8 +7,10 @@
 pub mod compose;
 mod csr;
 pub mod run;
+pub mod tiles;
 mod vector;
 
 pub use csr::DeviceCsr;
+pub use tiles::DeviceTiles;
 pub use vector::DeviceVector;
 pub use vxm_kernels::Gpu;

@@ -1,7 +1,7 @@
 //! Terminals as kernels: a fresh vector, a write through a mask, a reduction; and the few steps between them.
 
 use super::compose::{Composer, Node};
-use super::csr::Classes;
+use super::csr::Sharing;
 use super::vector::from_bytes;
 use super::{DeviceCsr, DeviceVector, Gpu};
 use crate::error::Result;
@@ -11,18 +11,18 @@ use vxm_kernels::{Buffer, Launch, Program, sources};
 use vxm_semiring::{BinaryOp, Element, Monoid, Source};
 
 /// Threads a block; `__launch_bounds__` says the same.
-const THREADS: u32 = 256;
+pub(super) const THREADS: u32 = 256;
 /// Blocks a multiprocessor, at most: more would only queue.
 const BLOCKS: u32 = 32;
 
 /// Blocks for `count` items, `each` a block.
-fn blocks(gpu: &Gpu, count: usize, each: usize) -> u32 {
+pub(super) fn blocks(gpu: &Gpu, count: usize, each: usize) -> u32 {
     let most = gpu.multiprocessors() * BLOCKS;
     u32::try_from(count.div_ceil(each)).map_or(most, |blocks| blocks.min(most))
 }
 
 /// Launches one kernel of `program`.
-fn launch(program: &Program, entry: &str, launch: Launch, parameter: &[u8]) -> Result<()> {
+pub(super) fn launch(program: &Program, entry: &str, launch: Launch, parameter: &[u8]) -> Result<()> {
     let kernel = program.kernel(entry)?;
     // SAFETY: every kernel's parameter is a struct of 8-byte members, whose words the composer pushed in the order of the members;
     // the addresses are of buffers that the composer or the caller keeps until after this, sized for the indices the kernel visits
@@ -40,10 +40,10 @@ fn launch_rows(composer: &mut Composer, ty: &str, tail: &[u64], n: usize) -> Res
     ];
     let gpu = composer.gpu().clone();
     let classes = composer.take_classes();
-    let shares: Vec<(u64, usize, usize)> = match classes.as_deref() {
+    let shares: Vec<(u64, usize, usize)> = match classes.as_deref().map(|classes| &classes.sharing) {
         None => vec![(0, n, 0)],
-        Some(Classes::One(class)) => vec![(0, n, *class)],
-        Some(Classes::Lists(lists)) => {
+        Some(Sharing::One(class)) => vec![(0, n, *class)],
+        Some(Sharing::Lists(lists)) => {
             lists.iter().enumerate().map(|(class, (list, count))| (list.address(), *count, class)).collect()
         }
     };
@@ -178,8 +178,8 @@ pub fn degrees<A: Element>(csr: &DeviceCsr<A>) -> Result<DeviceVector<u32>> {
     Ok(out)
 }
 
-fn rows_composer(gpu: &Gpu) -> Composer {
-    Composer::new(gpu).with_library(sources::ROWS)
+pub(super) fn rows_composer(gpu: &Gpu) -> Composer {
+    Composer::new(gpu).with(sources::ROWS)
 }
 
 /// The entries `(i, j)` of which `op(u[i], u[j])` holds, `flipped` of which `op(u[j], u[i])` does.
@@ -212,7 +212,7 @@ pub fn select_ends<A: Element, T: Element, F: BinaryOp<T, T, Out = bool> + Sourc
 }
 
 /// Turns `n` counts at places 1 to n into running sums, with 0 at place 0.
-fn scan(gpu: &Gpu, counts: &Buffer, n: usize) -> Result<()> {
+pub(super) fn scan(gpu: &Gpu, counts: &Buffer, n: usize) -> Result<()> {
     const TILE: usize = 2048;
     let composer = rows_composer(gpu);
     let entries = [("sums", "vxm::Sums()"), ("carry", "vxm::Carry()"), ("scan", "vxm::Scan()")];

@@ -1,0 +1,143 @@
+// Counts of whole tile-rows by tensor cores (sm_80 and later): bits become f16 ones and zeros in registers, products are summed in
+// f32, exact up to 2^24. One vector, or 16 at once.
+namespace vxm {
+
+// Bits 0 and 1 as a pair of f16: ones and zeros.
+VXM_FN u32 ones(u32 x) { return ((x & 1) | (x & 2) << 15) * 0x3c00u; }
+
+// c += a b, 16 x 16 by 16 x 8. With g = lane / 4 and k = lane % 4, a lane holds of a (rows, columns) (g, 2k), (g + 8, 2k),
+// (g, 2k + 8), (g + 8, 2k + 8), a pair of columns each; of b (rows 2k, column g), (2k + 8, g), a pair of rows each; of c
+// (g, 2k), (g, 2k + 1), (g + 8, 2k), (g + 8, 2k + 1).
+VXM_FN void multiply(float (&c)[4], const u32 (&a)[4], u32 b0, u32 b1) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// A product doesn't care how its inner index is numbered, nor do rows: lane (g, k) takes a tile's rows 2g and 2g + 1, which are one
+// word, as rows g and g + 8, and columns 4k to 4k + 3 as 2k, 2k + 1, 2k + 8, 2k + 9, of the slice alike.
+struct Tile {
+    u32 a[4];
+    VXM_FN Tile(u32 word) {
+        const u32 low = word >> lane() % 4 * 4, high = low >> 16;
+        a[0] = ones(low);
+        a[1] = ones(high);
+        a[2] = ones(low >> 2);
+        a[3] = ones(high >> 2);
+    }
+    VXM_FN void meet(float (&c)[4], u32 slice) const {
+        const u32 s = slice >> lane() % 4 * 4;
+        multiply(c, a, ones(s), ones(s >> 2));
+    }
+};
+
+// Which tile-rows a launch counts, `split` warps each: those of the list, or all of at most `longest` tiles.
+template <class Vectors> struct CountTiles {
+    const u32* list;
+    u64 count;
+    u64 split;
+    u64 longest;
+    const u64* offsets;
+    const u32* columns;
+    const u32* bits; // 8 words a tile, two rows each
+    Vectors vectors;
+    VXM_FN void run() const {
+        for (u64 k = first_of(Warp()); k < count * split; k += step_of(Warp())) {
+            const u64 tile_row = list ? list[k / split] : k / split;
+            const u64 begin = offsets[tile_row], end = offsets[tile_row + 1];
+            if (!list && end - begin > longest) continue;
+            float c[2][4] = {};
+            for (u64 t = begin + k % split * 32; t < end; t += split * 32) tiles(t, end, c);
+            vectors.put(tile_row, c, split > 1);
+        }
+    }
+    // 32 tiles: a lane looks at the slice of each; those that have something are multiplied, loaded four at a time.
+    VXM_FN void tiles(u64 first, u64 end, float (&c)[2][4]) const {
+        u32 column = 0, slice = 0;
+        if (first + lane() < end) {
+            column = columns[first + lane()];
+            slice = vectors.slice(column);
+        }
+        u32 live = __ballot_sync(~0u, slice != 0);
+        while (live) {
+            u32 at[4];
+            for (u32 j = 0; j < 4; j++) {
+                at[j] = live ? __ffs(live) - 1 : 32;
+                live &= live - 1;
+            }
+            const u32 quarter = lane() / 8;
+            const u32 mine = quarter < 2 ? (quarter == 0 ? at[0] : at[1]) : (quarter == 2 ? at[2] : at[3]);
+            const u32 word = mine < 32 ? bits[(first + mine) * 8 + lane() % 8] : 0;
+            for (u32 j = 0; j < 4; j++) {
+                if (at[j] == 32) break;
+                const Tile tile(__shfl_sync(~0u, word, j * 8 + lane() / 4));
+                vectors.meet(c, j, tile, __shfl_sync(~0u, column, at[j]), __shfl_sync(~0u, slice, at[j]));
+            }
+        }
+    }
+};
+
+// Adds to a pair of counts, or sets it.
+VXM_FN void put(u32* counts, float x, float y, bool shared) {
+    if (shared) {
+        if (x != 0) atomicAdd(counts, (u32)x);
+        if (y != 0) atomicAdd(counts + 1, (u32)y);
+    } else {
+        const uint2 both = {(u32)x, (u32)y};
+        *(uint2*)counts = both;
+    }
+}
+
+// One vector: all eight columns of b are its slice, so all columns of c are alike. Two sums, so that multiplications overlap.
+struct OneVector {
+    const unsigned short* present; // a slice a tile column; null where all are present
+    u32* counts;                   // 16 a tile-row
+    VXM_FN u32 slice(u32 column) const { return present ? present[column] : 0xffffu; }
+    VXM_FN void meet(float (&c)[2][4], u32 j, const Tile& tile, u32, u32 slice) const { tile.meet(c[j & 1], slice); }
+    VXM_FN void put(u64 tile_row, float (&c)[2][4], bool shared) const {
+        if (lane() % 4 == 0)
+            vxm::put(counts + tile_row * 16 + lane() / 4 * 2, c[0][0] + c[1][0], c[0][2] + c[1][2], shared);
+    }
+};
+
+// 16 vectors: of the even ones the columns of one b, of the odd ones those of another, so that a lane reads both slices as one word.
+struct ManyVectors {
+    const u32* packed; // 8 words a tile column, two slices each
+    u32* counts;       // `pitch` a vector
+    u64 pitch;
+    VXM_FN u32 slice(u32 column) const {
+        const uint4* words = (const uint4*)(packed + (u64)column * 8);
+        const uint4 x = words[0], y = words[1];
+        return x.x | x.y | x.z | x.w | y.x | y.y | y.z | y.w;
+    }
+    VXM_FN void meet(float (&c)[2][4], u32, const Tile& tile, u32 column, u32) const {
+        const u32 word = packed[(u64)column * 8 + lane() / 4];
+        tile.meet(c[0], word & 0xffff);
+        tile.meet(c[1], word >> 16);
+    }
+    // Column 2k of the first c is vector 4k, of the second 4k + 1; column 2k + 1 is 4k + 2 and 4k + 3.
+    VXM_FN void put(u64 tile_row, float (&c)[2][4], bool shared) const {
+        u32* place = counts + lane() % 4 * 4 * pitch + tile_row * 16 + lane() / 4 * 2;
+        vxm::put(place, c[0][0], c[0][2], shared);
+        vxm::put(place + pitch, c[1][0], c[1][2], shared);
+        vxm::put(place + 2 * pitch, c[0][1], c[0][3], shared);
+        vxm::put(place + 3 * pitch, c[1][1], c[1][3], shared);
+    }
+};
+
+// The presence bits of up to 16 vectors, side by side.
+struct PackVectors {
+    u64 tile_columns;
+    u64 count;
+    const unsigned short* present[16]; // null where all are present
+    unsigned short* packed;
+    VXM_FN void run() const {
+        const u64 step = (u64)gridDim.x * blockDim.x;
+        for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < tile_columns * 16; k += step) {
+            const u32 s = k % 16;
+            packed[k] = s >= count ? 0 : present[s] ? present[s][k / 16] : 0xffff;
+        }
+    }
+};
+
+} // namespace vxm

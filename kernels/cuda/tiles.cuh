@@ -1,0 +1,207 @@
+// A matrix as 16 x 16 tiles of bits, read: counted with, and folded with. A tile-row's tiles ascend by column; row r of a tile is a
+// word of 16 bits.
+namespace vxm {
+
+typedef unsigned short u16;
+const u32 SIDE = 16;
+
+// `value` folded `times` times, by doubling; for exact monoids, as Monoid::repeat.
+template <class M, class T> VXM_FN T repeat(T value, u32 times) {
+    if (M::terminal(value)) return value;
+    Maybe<T> total = nothing<T>();
+    for (T power = value;; power = M::call(power, power)) {
+        Maybe<T> held = {power, true};
+        if (times & 1) total = join<M>(total, held);
+        times >>= 1;
+        if (times == 0) return total.value;
+    }
+}
+
+// A product that only counts: row i is a constant folded as often as its bits and those of the vector's presence meet.
+template <class T, class Add> struct Count {
+    typedef T Elem;
+    const u16* present; // a slice a tile column; null where all are present
+    const u64* offsets;
+    const u32* columns;
+    const u16* bits;
+    u64 constant;
+    VXM_FN u32 slice(u64 t) const { return present ? present[columns[t]] : 0xffffu; }
+    // A tile whose slice is empty is not read.
+    VXM_FN u32 meet(u64 t, u32 r) const {
+        const u32 s = slice(t);
+        return s ? __popc(s & bits[t * SIDE + r]) : 0;
+    }
+    // `once` says that one meeting decides.
+    VXM_FN u32 count(Thread, u64 t, u64 end, u32 r, bool once) const {
+        u32 count = 0;
+        // four at a time, so that their loads overlap
+        for (; t + 4 <= end; t += 4) {
+            u32 s[4], word[4];
+            for (u32 k = 0; k < 4; k++) s[k] = slice(t + k);
+            for (u32 k = 0; k < 4; k++) word[k] = s[k] ? bits[(t + k) * SIDE + r] : 0;
+            for (u32 k = 0; k < 4; k++) count += __popc(s[k] & word[k]);
+            if (once && count) return count;
+        }
+        for (; t < end; t++) count += meet(t, r);
+        return count;
+    }
+    VXM_FN u32 count_by_lanes(u64 begin, u64 end, u64 step, u32 r, bool once) const {
+        u32 count = 0;
+        for (u64 t = begin; t < end; t += step) {
+            if (t + lane() < end) count += meet(t + lane(), r);
+            if (once && __any_sync(~0u, count)) break;
+        }
+        return __reduce_add_sync(~0u, count);
+    }
+    VXM_FN u32 count(Warp, u64 t, u64 end, u32 r, bool once) const { return count_by_lanes(t, end, 32, r, once); }
+    VXM_FN u32 count(Block, u64 t, u64 end, u32 r, bool once) const {
+        __shared__ u32 held[32];
+        const u32 part = count_by_lanes(t + warp() * 32, end, blockDim.x, r, once);
+        if (lane() == 0) held[warp()] = part;
+        __syncthreads();
+        u32 count = 0;
+        for (u32 w = 0; w < blockDim.x / 32; w++) count += held[w];
+        __syncthreads();
+        return count;
+    }
+    template <class G> VXM_FN bool at(G g, u32 i, T& y) const {
+        const T value = element<T>(constant);
+        const u32 met = count(g, offsets[i / SIDE], offsets[i / SIDE + 1], i % SIDE, Add::terminal(value));
+        if (met) y = repeat<Add>(value, met);
+        return met;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+
+// The same where the counts are known.
+template <class T, class Add> struct Counted {
+    typedef T Elem;
+    const u32* counts;
+    u64 constant;
+    template <class G> VXM_FN bool at(G, u32 i, T& y) const {
+        const u32 met = counts[i];
+        if (met) y = repeat<Add>(element<T>(constant), met);
+        return met;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+
+// Row i folded with a vector, as Pull does. An exact monoid folds tile by tile, and the tiles' folds as a row's positions; an inexact
+// one goes over the fixed tree of the row's entries.
+template <class V, class A, class T, class Mul, class Add, class Until> struct PullTiles {
+    typedef T Elem;
+    V operand;
+    const u64* offsets;
+    const u32* columns;
+    const u16* bits;
+    const A* weights; // 256 a tile
+    template <class W> static VXM_FN W load(const W* weights, u64 p) { return weights[p]; }
+    static VXM_FN vxm_unit load(const vxm_unit*, u64) { return vxm_unit(); }
+    // The entry at column c of row r of tile t.
+    VXM_FN Maybe<T> item(u64 t, u32 r, u32 c) const {
+        Maybe<T> product = nothing<T>();
+        typename V::Elem x;
+        product.present = operand.at(Thread(), columns[t] * SIDE + c, x);
+        if (product.present) product.value = Mul::call(x, load(weights, (t * SIDE + r) * SIDE + c));
+        return product;
+    }
+    VXM_FN Maybe<T> run(u64 t, u32 r, const Until& until) const {
+        Maybe<T> sum = nothing<T>();
+        for (u32 word = bits[t * SIDE + r]; word; word &= word - 1) {
+            sum = join<Add>(sum, item(t, r, __ffs(word) - 1));
+            if (sum.present && (Add::terminal(sum.value) || until(sum.value))) break;
+        }
+        return sum;
+    }
+    // The number of entries of a row.
+    VXM_FN u64 length(Thread, u64 begin, u64 end, u32 r) const {
+        u64 count = 0;
+        for (u64 t = begin; t < end; t++) count += __popc(bits[t * SIDE + r]);
+        return count;
+    }
+    VXM_FN u64 length(Warp, u64 begin, u64 end, u32 r) const {
+        u32 count = 0;
+        for (u64 t = begin + lane(); t < end; t += 32) count += __popc(bits[t * SIDE + r]);
+        return __reduce_add_sync(~0u, count);
+    }
+    // Calls `piece(t, word, p)` for the entries of tile t at positions p on, cut where a segment ends, and `close(begin)` there.
+    template <class Piece, class Close> VXM_FN void segments(u64 begin, u64 end, u32 r, Piece piece, Close close) const {
+        u64 p = 0;
+        for (u64 t = begin; t < end; t++) {
+            u32 word = bits[t * SIDE + r];
+            while (word) {
+                const u32 room = SEGMENT - (u32)(p % SEGMENT);
+                u32 now = word;
+                if (__popc(word) > room) {
+                    now = 0;
+                    for (u32 k = 0; k < room; k++) now |= (word & ~now) & -(word & ~now);
+                }
+                piece(t, now, p);
+                p += __popc(now);
+                word &= ~now;
+                if (p % SEGMENT == 0) close(p - SEGMENT);
+            }
+        }
+        if (p % SEGMENT) close(p / SEGMENT * SEGMENT);
+    }
+    // By one thread: the lanes in an array.
+    VXM_FN Maybe<T> tree(Thread g, u64 begin, u64 end, u32 r) const {
+        const u64 len = length(g, begin, end, r);
+        Maybe<T> lanes[32], total = nothing<T>();
+        for (u32 l = 0; l < 32; l++) lanes[l] = nothing<T>();
+        auto piece = [&](u64 t, u32 word, u64 p) {
+            const bool dealt = len - p / SEGMENT * SEGMENT > 32;
+            for (; word; word &= word - 1, p++) {
+                const u32 l = dealt ? p & 31 : 0;
+                lanes[l] = join<Add>(lanes[l], item(t, r, __ffs(word) - 1));
+            }
+        };
+        auto close = [&](u64) {
+            for (u32 step = 16; step > 0; step /= 2)
+                for (u32 l = 0; l < step; l++) {
+                    lanes[l] = join<Add>(lanes[l], lanes[l + step]);
+                    lanes[l + step] = nothing<T>();
+                }
+            total = join<Add>(total, lanes[0]);
+            lanes[0] = nothing<T>();
+        };
+        segments(begin, end, r, piece, close);
+        return total;
+    }
+    // By a warp: position p is lane p % 32's. A tile's row has at most one entry for a lane.
+    VXM_FN Maybe<T> tree(Warp g, u64 begin, u64 end, u32 r) const {
+        const u64 len = length(g, begin, end, r);
+        Maybe<T> sum = nothing<T>(), total = nothing<T>();
+        auto piece = [&](u64 t, u32 word, u64 p) {
+            const u32 mine = (lane() - (u32)p) & 31;
+            if (mine >= __popc(word)) return;
+            for (u32 k = 0; k < mine; k++) word &= word - 1;
+            sum = join<Add>(sum, item(t, r, __ffs(word) - 1));
+        };
+        auto close = [&](u64 first) {
+            __syncwarp();
+            total = join<Add>(total, len - first <= 32 ? join_serially<Add>(sum) : join_halves<Add>(sum));
+            sum = nothing<T>();
+        };
+        segments(begin, end, r, piece, close);
+        return total;
+    }
+    // Each warp of a block the same: segments follow one another, and rounding has an order to keep.
+    VXM_FN Maybe<T> tree(Block, u64 begin, u64 end, u32 r) const { return tree(Warp(), begin, end, r); }
+    template <class G> VXM_FN bool at(G g, u32 i, T& y) const {
+        const u64 begin = offsets[i / SIDE], end = offsets[i / SIDE + 1];
+        const u32 r = i % SIDE;
+        Maybe<T> sum;
+        if constexpr (Add::exact) {
+            const Until until(operand, i);
+            sum = fold<Add, T>(g, end - begin, [&](u64 k) { return run(begin + k, r, until); }, until);
+        } else {
+            sum = tree(g, begin, end, r);
+        }
+        if (sum.present) y = sum.value;
+        return sum.present;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+
+} // namespace vxm

@@ -1,0 +1,86 @@
+// Rows to tiles. A tile-row is merged by half a warp, a row a lane: the least tile column that a row still has entries in is the next
+// tile, and each lane gathers its own word of it. So tiles come in order, and no word is written twice.
+namespace vxm {
+
+template <class A> struct MakeTiles {
+    const u64* offsets;
+    const u32* columns;
+    const A* weights;
+    u64 rows;
+    u64 tile_rows;
+    u64 tile_columns;
+    u64 parts;         // how many half-warps share a tile-row, each a range of tile columns
+    u64* sums;         // a part's number of tiles, one place further; running sums when filling
+    u64* tile_offsets; // null where the sums are just these
+    u32* tile_column;
+    unsigned short* bits;
+    A* tile_weights; // 256 a tile, zeros before
+    static const u32 none = ~0u;
+
+    // The first entry of a row at tile column `from` or after.
+    VXM_FN u64 find(u64 row, u64 from) const {
+        u64 low = offsets[row], high = offsets[row + 1];
+        if (from == 0) return low;
+        if (from >= tile_columns) return high;
+        while (low < high) {
+            const u64 middle = low + (high - low) / 2;
+            if (columns[middle] / 16 < from) low = middle + 1;
+            else high = middle;
+        }
+        return low;
+    }
+    template <class Use> VXM_FN void each_part(Use use) const {
+        const u64 share = (tile_columns + parts - 1) / parts;
+        const u32 r = lane() & 15;
+        for (u64 first = 2 * first_of(Warp()); first < tile_rows * parts; first += 2 * step_of(Warp())) {
+            const u64 k = first + lane() / 16, row = k / parts * 16 + r, part = k % parts;
+            u64 p = 0, end = 0;
+            if (k < tile_rows * parts && row < rows) {
+                p = find(row, part * share);
+                end = find(row, (part + 1) * share);
+            }
+            u64 made = 0;
+            for (;;) {
+                u32 least = p < end ? columns[p] / 16 : none;
+                for (u32 step = 8; step > 0; step /= 2) {
+                    const u32 other = __shfl_xor_sync(~0u, least, step);
+                    least = other < least ? other : least;
+                }
+                if (__all_sync(~0u, least == none)) break;
+                u32 word = 0;
+                for (; p < end && columns[p] / 16 == least; p++) {
+                    word |= 1u << columns[p] % 16;
+                    use.entry(*this, k, made, r * 16 + columns[p] % 16, p);
+                }
+                if (least == none) continue;
+                use.tile(*this, k, made, r, least, word);
+                made++;
+            }
+            if (r == 0 && k < tile_rows * parts) use.part(*this, k, made);
+        }
+    }
+    struct Count {
+        VXM_FN void entry(const MakeTiles&, u64, u64, u32, u64) const {}
+        VXM_FN void tile(const MakeTiles&, u64, u64, u32, u32, u32) const {}
+        VXM_FN void part(const MakeTiles& m, u64 k, u64 made) const { m.sums[k + 1] = made; }
+    };
+    struct Fill {
+        VXM_FN void entry(const MakeTiles& m, u64 k, u64 made, u32 place, u64 p) const {
+            copy_entry(m.tile_weights, (m.sums[k] + made) * 256 + place, m.weights, p);
+        }
+        VXM_FN void tile(const MakeTiles& m, u64 k, u64 made, u32 r, u32 column, u32 word) const {
+            const u64 t = m.sums[k] + made;
+            m.bits[t * 16 + r] = (unsigned short)word;
+            if (r == 0) m.tile_column[t] = column;
+        }
+        VXM_FN void part(const MakeTiles& m, u64 k, u64) const {
+            if (!m.tile_offsets) return;
+            if (k % m.parts == 0) m.tile_offsets[k / m.parts] = m.sums[k];
+            if (k + 1 == m.tile_rows * m.parts) m.tile_offsets[m.tile_rows] = m.sums[k + 1];
+        }
+    };
+    VXM_FN void run(Counting) const { each_part(Count()); }
+    VXM_FN void run(Filling) const { each_part(Fill()); }
+};
+
+} // namespace vxm

@@ -1,0 +1,100 @@
+//! The kernels over tiles compile, composed as the backend composes them; without a device.
+
+mod common;
+
+use vxm_kernels::{compile, sources};
+use vxm_semiring::{Element, KernelText};
+
+const ARCHS: [&str; 3] = ["sm_80", "sm_90", "sm_100"];
+
+/// Operators and monoids as the composer writes them.
+const OPERATORS: &str = "
+struct first { template <class... X> static VXM_FN auto call(X... x) { return vxm::first(x...); } };
+struct times { template <class... X> static VXM_FN auto call(X... x) { return vxm::mul(x...); } };
+struct less { template <class... X> static VXM_FN auto call(X... x) { return vxm::lt(x...); } };
+template <class T, bool is_exact> struct plus {
+    static const bool exact = is_exact, commutative = true, stops = false;
+    static VXM_FN T call(T a, T b) { return vxm::add(a, b); }
+    static VXM_FN bool terminal(T) { return false; }
+};
+struct most {
+    static const bool exact = true, commutative = true, stops = true;
+    static VXM_FN unsigned int call(unsigned int a, unsigned int b) { return vxm::max(a, b); }
+    static VXM_FN bool terminal(unsigned int a) { return vxm::eq(a, 4294967295u); }
+};
+struct any {
+    static const bool exact = true, commutative = false, stops = true;
+    static VXM_FN vxm_unit call(vxm_unit a, vxm_unit) { return a; }
+    static VXM_FN bool terminal(vxm_unit) { return true; }
+};
+";
+
+const GROUPS: [&str; 3] = ["vxm::Thread()", "vxm::Warp()", "vxm::Block()"];
+
+/// A program of kernels of `ty`, one an argument of `run`.
+fn program(ty: &str, runs: &[&str]) -> String {
+    let mut text = KernelText::new();
+    half::f16::declare(&mut text);
+    let parts = [
+        sources::GROUP,
+        sources::FOLD,
+        sources::VIEW,
+        sources::TERMINAL,
+        sources::ROWS,
+        sources::TILES,
+        sources::TILING,
+        sources::TENSOR,
+        OPERATORS,
+    ];
+    parts.iter().enumerate().for_each(|(k, part)| text.define(&k.to_string(), *part));
+    let mut source = text.text();
+    source.push_str(&format!("struct Parameter {{ {ty} kernel; }};\n"));
+    for (k, run) in runs.iter().enumerate() {
+        source.push_str(&format!(
+            "extern \"C\" __global__ void __launch_bounds__(256) k{k}(const __grid_constant__ Parameter p) {{\n    \
+             p.kernel.run({run});\n}}\n"
+        ));
+    }
+    source
+}
+
+fn compiles(ty: &str, runs: &[&str]) {
+    if !common::nvrtc() {
+        return;
+    }
+    for arch in ARCHS {
+        let cubin = compile(&program(ty, runs), arch, &[]).unwrap_or_else(|error| panic!("{ty} for {arch}: {error}"));
+        assert!(cubin.code().starts_with(b"\x7fELF"));
+    }
+}
+
+#[test]
+fn counting_compiles() {
+    compiles("vxm::Eval<vxm::Count<unsigned int, plus<unsigned int, true>>>", &GROUPS);
+    compiles("vxm::Eval<vxm::Count<unsigned long long, plus<unsigned long long, true>>>", &GROUPS);
+    compiles("vxm::Eval<vxm::Count<vxm_unit, any>>", &GROUPS);
+    compiles("vxm::Eval<vxm::Counted<unsigned int, plus<unsigned int, true>>>", &GROUPS);
+}
+
+#[test]
+fn folding_compiles() {
+    let masked = "vxm::Masked<vxm::PullTiles<vxm::Stored<unsigned int>, vxm_unit, unsigned int, first, most, \
+                  vxm::Once<less, unsigned int>>, vxm::Unset<vxm::Present<vxm::Stored<vxm_unit>>>>";
+    compiles(&format!("vxm::Write<{masked}, vxm::Replace>"), &GROUPS);
+    let weighted = "vxm::PullTiles<vxm::Stored<__half>, __half, __half, times, plus<__half, false>, vxm::Never>";
+    compiles(&format!("vxm::Eval<{weighted}>"), &GROUPS);
+}
+
+#[test]
+fn making_compiles() {
+    for weight in ["vxm_unit", "__half"] {
+        compiles(&format!("vxm::MakeTiles<{weight}>"), &["vxm::Counting()", "vxm::Filling()"]);
+    }
+}
+
+#[test]
+fn tensor_cores_compile() {
+    for ty in ["vxm::CountTiles<vxm::OneVector>", "vxm::CountTiles<vxm::ManyVectors>", "vxm::PackVectors"] {
+        compiles(ty, &[""]);
+    }
+}

@@ -1,0 +1,250 @@
+//! Tiles: every strategy over them, on the CPU or where `VXM_TEST_DEVICE` says; and that a device's are the host's.
+
+use crate::algebra::Sample;
+use crate::harness::{agree, ok, on_device, on_threads, same, suite};
+use crate::products::check_ways;
+use crate::shapes::{Filled, Graph, Kind, filled, graph, matrix};
+use half::f16;
+use vxm::backend::cuda::{DeviceCsr, DeviceTiles, Gpu};
+use vxm::backend::plan::{Forced, Format, Strategy as Way, force};
+use vxm::backend::reference;
+use vxm::containers::VectorFormat;
+use vxm::formats::Tiles;
+use vxm::prelude::*;
+
+const STRATEGIES: [Option<Way>; 4] = [None, Some(Way::FoldRows), Some(Way::CountTiles), Some(Way::CountTilesTensor)];
+
+/// Every format and strategy.
+fn ways() -> Vec<Forced> {
+    let formats = [None, Some(Format::Csr), Some(Format::Tiles)];
+    let ways = formats.map(|format| STRATEGIES.map(|strategy| Forced { direction: None, format, strategy }));
+    ways.into_iter().flatten().collect()
+}
+
+fn check<X, A, S, R>(name: &str, cases: u32, vxm: S, mxv: R)
+where
+    X: Sample,
+    A: Sample,
+    S: Semiring<X, A>,
+    S::Out: Sample,
+    R: Semiring<A, X, Out = S::Out>,
+{
+    check_ways(&format!("tiles on device: {name}"), cases, &ways(), vxm, mxv);
+}
+
+#[test]
+fn plus_pair() {
+    check::<bool, (), _, _>("PLUS_PAIR of u32", 300, PLUS_PAIR, PLUS_PAIR);
+    let ring = semiring(PLUS, Pair::<u64>::new());
+    check::<u32, (), _, _>("PLUS_PAIR of u64", 300, ring, ring);
+}
+
+#[test]
+fn lor_land() {
+    check::<(), (), _, _>("LOR_LAND of sets", 300, LOR_LAND, LOR_LAND);
+    check::<bool, (), _, _>("LOR_LAND of bool", 300, LOR_LAND, LOR_LAND);
+}
+
+#[test]
+fn any_pair() {
+    check::<(), (), _, _>("ANY_PAIR", 300, ANY_PAIR, ANY_PAIR);
+}
+
+#[test]
+fn max_first() {
+    check::<u32, (), _, _>("MAX_FIRST of u32", 200, MAX_FIRST, MAX_SECOND);
+}
+
+#[test]
+fn any_first() {
+    // the first in order, whatever the group
+    check::<u32, (), _, _>("ANY_FIRST of u32", 200, ANY_FIRST, ANY_SECOND);
+}
+
+#[test]
+fn plus_first_of_floats() {
+    check::<f32, (), _, _>("PLUS_FIRST of f32", 200, PLUS_FIRST, PLUS_SECOND);
+}
+
+#[test]
+fn plus_times_of_weights() {
+    check::<f16, f16, _, _>("PLUS_TIMES of f16", 300, PLUS_TIMES, PLUS_TIMES);
+}
+
+/// Shapes that strategies change at: tile-rows of 32 tiles and of 1024, segments of the fixed tree within tiles.
+fn long() -> [Graph; 7] {
+    let full = |nrows, ncols| (nrows, ncols, Kind::Scattered(1000));
+    let shapes = [
+        full(16, 16),
+        full(16, 700),
+        full(17, 16 * 1100 + 3),
+        (40, 20_000, Kind::Scattered(60)),
+        (9000, 33, Kind::Scattered(400)),
+        (1200, 1200, Kind::Star),
+        (16, 9000, Kind::Scattered(3)),
+    ];
+    shapes.map(|(nrows, ncols, kind)| Graph { nrows, ncols, kind, symmetric: nrows == ncols, seed: 6 })
+}
+
+fn check_long<X, A, S>(name: &str, ring: S)
+where
+    X: Sample,
+    A: Sample,
+    S: Semiring<X, A>,
+    S::Out: Sample,
+{
+    for shape in long() {
+        let grid = shape.grid::<A>();
+        let a = matrix(&grid, shape.symmetric);
+        for per_mille in [1000, 500, 3] {
+            let u = Filled { per_mille, seed: 4, format: VectorFormat::Bitmap };
+            // all rows at once, and each long one
+            let by_columns = u.dense::<X>(a.nrows());
+            let expected = reference::vxm(&by_columns, &grid, ring);
+            let v = u.vector(&by_columns);
+            let w = u.vector(&u.dense::<X>(a.ncols()));
+            let transposed = a.transpose();
+            let rows = w.vxm(&transposed.clone().with_format(Some(Format::Csr)), ring).eval().unwrap();
+            for way in ways() {
+                let run = || force(way, || (v.vxm(&a, ring).eval(), w.vxm(&transposed, ring).eval()));
+                let (found, along) = on_device(run);
+                let what = (name, &shape, per_mille, way);
+                agree(what, &expected, &found.unwrap()).unwrap();
+                assert!(rows == along.unwrap(), "{what:?}: along the rows");
+            }
+        }
+    }
+}
+
+#[test]
+fn long_tile_rows() {
+    check_long::<bool, (), _>("PLUS_PAIR of u32", PLUS_PAIR);
+    check_long::<(), (), _>("LOR_LAND of sets", LOR_LAND);
+    check_long::<f16, f16, _>("PLUS_TIMES of f16", PLUS_TIMES);
+    check_long::<f32, (), _>("PLUS_FIRST of f32", PLUS_FIRST);
+    check_long::<u32, (), _>("ANY_FIRST of u32", ANY_FIRST);
+}
+
+#[test]
+fn operands_that_are_not_stored() {
+    // their presence is evaluated first: a mask, a selection, a product
+    suite("tiles on device: operands", 300, (graph(), filled(), filled()), |(mut shape, u, v)| {
+        shape.nrows = shape.nrows.min(200);
+        shape.ncols = shape.nrows;
+        let a = matrix(&shape.grid::<()>(), shape.symmetric && shape.nrows == shape.ncols);
+        let n = a.nrows();
+        let (u, v) = (u.vector(&u.dense::<u32>(n)), v.vector(&v.dense::<u32>(n)));
+        let run = |way| {
+            force(way, || {
+                Ok([
+                    u.mask(&v).vxm(&a, PLUS_PAIR).eval()?,
+                    u.select(GE.bind(3)).vxm(&a, PLUS_PAIR).eval()?,
+                    u.vxm(&a, MAX_FIRST).vxm(&a, PLUS_PAIR).mask(!&v).eval()?,
+                    fill(1u32, n).vxm(&a, PLUS_PAIR).eval()?,
+                ])
+            })
+        };
+        let csr = Forced { format: Some(Format::Csr), ..Forced::default() };
+        let expected = ok(run(csr))?;
+        ways().into_iter().try_for_each(|way| same(&format!("{way:?}"), &expected, &ok(run(way))?))
+    });
+}
+
+#[test]
+fn many_sets_at_once() {
+    let sets = (0..40usize, 0..1u64 << 16);
+    suite("tiles on device: count_many", 300, (graph(), filled(), sets), |(shape, fill, (count, seed))| {
+        let a = matrix(&shape.grid::<()>(), shape.symmetric);
+        // some of them full, some empty
+        let filled =
+            |s: u64| Filled { per_mille: [fill.per_mille, 0, 1000][(s % 7 / 5) as usize], seed: seed + s, ..fill };
+        let sets: Vec<Set> = (0..count as u64).map(|s| filled(s).vector(&filled(s).dense::<()>(a.nrows()))).collect();
+        let counts = ok(a.count_many(&sets.iter().collect::<Vec<_>>()))?;
+        same("how many", sets.len(), counts.len())?;
+        for (set, counts) in sets.iter().zip(&counts) {
+            same("counts", &ok(set.vxm(&a, PLUS_PAIR).eval())?, counts)?;
+        }
+        Ok(())
+    });
+    let a = Matrix::undirected(3, &[(0, 1)]).unwrap();
+    let error = a.count_many(&[&Set::all(3), &Set::all(4)]).unwrap_err().to_string();
+    assert!(error.ends_with("count_many: vector of 4 does not fit matrix of 3 x 3"), "{error}");
+}
+
+/// The first GPU. Says why there is none; `VXM_TEST_DEVICE=cuda` makes that a failure.
+fn gpu() -> Option<Gpu> {
+    match Gpu::open(0) {
+        Ok(gpu) => Some(gpu),
+        Err(error) => {
+            let asked = std::env::var("VXM_TEST_DEVICE").is_ok_and(|device| device.starts_with("cuda"));
+            assert!(!asked, "{error}");
+            println!("skipped: {error}");
+            None
+        }
+    }
+}
+
+/// Array for array, weights by their bits.
+fn same_tiles<T: Sample>(gpu: &Gpu, shape: &Graph) -> crate::harness::Outcome {
+    let a = matrix(&shape.grid::<T>(), false);
+    let host = Tiles::from_csr(a.csr());
+    let device = ok(DeviceCsr::upload(gpu, a.csr()).and_then(|csr| DeviceTiles::from_csr(&csr)))?;
+    same("how many", host.tiles(), device.tiles())?;
+    let back = ok(device.download())?;
+    same("shape", (host.nrows(), host.ncols(), host.nnz()), (back.nrows(), back.ncols(), back.nnz()))?;
+    same("offsets", host.offsets(), back.offsets())?;
+    same("columns", host.columns(), back.columns())?;
+    same("bits", host.bits(), back.bits())?;
+    let weights = |tiles: &Tiles<T>| tiles.values().iter().map(|x| x.bits()).collect::<Vec<_>>();
+    same("values", weights(&host), weights(&back))
+}
+
+#[test]
+fn made_on_a_device_as_on_the_host() {
+    let Some(gpu) = gpu() else { return };
+    suite("tiles on device: made", 500, graph(), |shape| {
+        same_tiles::<()>(&gpu, &shape)?;
+        same_tiles::<f16>(&gpu, &shape)
+    });
+    for shape in long() {
+        same_tiles::<()>(&gpu, &shape).unwrap();
+        same_tiles::<f16>(&gpu, &shape).unwrap();
+    }
+}
+
+#[test]
+fn counts_up_to_the_last_exact_one() {
+    let Some(_) = gpu() else { return };
+    // one row, full: 2^24 entries are counted, one more is refused
+    for (extra, refused) in [(0, false), (1, true)] {
+        let n = (1 << 24) + extra;
+        let rows = vxm::formats::Csr::try_new(1, n, vec![0, n as u64], (0..n as u32).collect(), vec![(); n]).unwrap();
+        let a = Matrix::from_csr(rows);
+        let count = |strategy| {
+            let forced = Forced { strategy: Some(strategy), ..Forced::default() };
+            force(forced, || a.mxv(&Set::all(n), PLUS_PAIR).eval())
+        };
+        let expected = Vector::from_dense(vec![n as u32]);
+        Device::Cuda(0)
+            .scope(|| {
+                assert_eq!(count(Way::CountTiles)?, expected);
+                match count(Way::CountTilesTensor) {
+                    Ok(found) => assert!(!refused && found == expected),
+                    Err(error) => assert!(refused && error.to_string().contains("16777217 entries"), "{error}"),
+                }
+                Ok(())
+            })
+            .unwrap();
+    }
+}
+
+#[test]
+fn threads_share_tiles() {
+    // made once, wherever they are first asked for
+    let shape = Graph { nrows: 64, ncols: 64, kind: Kind::Band(3), symmetric: true, seed: 2 };
+    let a = matrix(&shape.grid::<()>(), true);
+    let tiles = Forced { format: Some(Format::Tiles), ..Forced::default() };
+    let count = || force(tiles, || Set::all(64).vxm(&a, PLUS_PAIR).eval()).unwrap();
+    let found = on_threads(8, || (0..8).map(|_| count()).collect::<Vec<_>>());
+    assert!(found.iter().all(|counts| *counts == found[0]));
+}
