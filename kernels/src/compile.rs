@@ -151,7 +151,7 @@ fn all_options(source: &str, arch: &str, options: &[&str]) -> Vec<String> {
 }
 
 /// Refuses what NVRTC does not know, with what it does. Suffixes (`sm_90a`) are left to NVRTC.
-fn check_arch(arch: &str) -> Result<()> {
+pub(crate) fn check_arch(arch: &str) -> Result<()> {
     let archs = supported_archs()?;
     let number = arch.strip_prefix("sm_").and_then(|number| number.trim_end_matches(['a', 'f']).parse().ok());
     match number {

@@ -12,6 +12,7 @@ use crate::compile::{arch_for, compile_cached, nvrtc_version};
 use crate::error::{Error, Result, check, driver_text};
 use crate::launch::Program;
 use crate::libraries::Library;
+use crate::rehearsal::Rehearsal;
 
 /// One GPU, opened once a process and shared: cloning gives another handle of the same.
 ///
@@ -23,13 +24,8 @@ pub struct Gpu {
 }
 
 struct Shared {
-    ordinal: usize,
-    name: String,
-    arch: (u32, u32),
-    multiprocessors: u32,
-    shared_limit: u32,
-    total: u64,
-    handles: Handles,
+    facts: Facts,
+    device: Device,
     launches: AtomicU64,
     readbacks: AtomicU64,
     /// The kernel launched last, for the message when one fails.
@@ -37,6 +33,22 @@ struct Shared {
     /// Why nothing works any more.
     lost: OnceLock<Error>,
     programs: Mutex<HashMap<Source, Slot>>,
+}
+
+/// What is known of a device once it is opened.
+pub(crate) struct Facts {
+    pub(crate) ordinal: usize,
+    pub(crate) name: String,
+    pub(crate) arch: (u32, u32),
+    pub(crate) multiprocessors: u32,
+    pub(crate) shared_limit: u32,
+    pub(crate) total: u64,
+}
+
+/// What answers calls.
+enum Device {
+    Driver(Handles),
+    Rehearsal(Rehearsal),
 }
 
 /// A program's source and options.
@@ -61,7 +73,10 @@ unsafe impl Sync for Handles {}
 
 impl core::fmt::Debug for Gpu {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "Gpu({}: {})", self.shared.ordinal, self.shared.name)
+        match &self.shared.device {
+            Device::Driver(_) => write!(f, "Gpu({}: {})", self.ordinal(), self.name()),
+            Device::Rehearsal(_) => write!(f, "Gpu({})", self.name()),
+        }
     }
 }
 
@@ -112,29 +127,29 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// Its number, from 0.
+    /// Its number, from 0; a rehearsal has `usize::MAX`.
     pub fn ordinal(&self) -> usize {
-        self.shared.ordinal
+        self.shared.facts.ordinal
     }
 
     /// Its name, as the driver says it.
     pub fn name(&self) -> &str {
-        &self.shared.name
+        &self.shared.facts.name
     }
 
     /// Its compute capability: (9, 0) for `sm_90`.
     pub fn arch(&self) -> (u32, u32) {
-        self.shared.arch
+        self.shared.facts.arch
     }
 
     /// How many multiprocessors it has.
     pub fn multiprocessors(&self) -> u32 {
-        self.shared.multiprocessors
+        self.shared.facts.multiprocessors
     }
 
     /// The most bytes of shared memory that a block can have, static and dynamic.
     pub fn shared_limit(&self) -> u32 {
-        self.shared.shared_limit
+        self.shared.facts.shared_limit
     }
 
     /// The bytes of its memory that are (free, there in total). What the pool holds for reuse counts as free.
@@ -143,6 +158,9 @@ impl Gpu {
     ///
     /// [`Error::Lost`] or [`Error::Driver`].
     pub fn memory(&self) -> Result<(u64, u64)> {
+        if self.is_rehearsal() {
+            return Ok((self.total(), self.total()));
+        }
         let (free, total) = self.call("cuMemGetInfo", driver::mem_get_info)?;
         let held = self.pool_attribute(PoolAttribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?;
         let used = self.used()?;
@@ -219,13 +237,17 @@ impl Gpu {
         if let Some(program) = &*slot {
             return Ok(program.clone());
         }
-        self.check_versions()?;
-        let cubin = compile_cached(source, &arch_for(self.arch())?, options)?;
-        let program = Arc::new(Program::load(self, &cubin)?);
-        Ok(slot.insert(program).clone())
+        let program = match &self.shared.device {
+            Device::Driver(_) => {
+                self.check_versions()?;
+                Program::load(self, &compile_cached(source, &arch_for(self.arch())?, options)?)?
+            }
+            Device::Rehearsal(rehearsal) => Program::rehearsed(self, rehearsal.compile(source, options)?),
+        };
+        Ok(slot.insert(Arc::new(program)).clone())
     }
 
-    /// The stream, as the `CUstream` of the driver and of cuBLAS. Do not destroy it, nor capture it.
+    /// The stream, as the `CUstream` of the driver and of cuBLAS; null for a rehearsal. Do not destroy it, nor capture it.
     pub fn stream(&self) -> *mut c_void {
         self.handles().stream.cast()
     }
@@ -250,12 +272,28 @@ impl Gpu {
     }
 
     pub(crate) fn handles(&self) -> Handles {
-        self.shared.handles
+        match &self.shared.device {
+            Device::Driver(handles) => *handles,
+            Device::Rehearsal(_) => Handles::NONE,
+        }
+    }
+
+    /// A rehearsal of a device that is described by `facts`.
+    pub(crate) fn rehearsed(facts: Facts, rehearsal: Rehearsal) -> Self {
+        Self { shared: Arc::new(Shared::new(facts, Device::Rehearsal(rehearsal))) }
+    }
+
+    /// What stands in for the device, if it is a rehearsal.
+    pub(crate) fn stand_in(&self) -> Option<&Rehearsal> {
+        match &self.shared.device {
+            Device::Driver(_) => None,
+            Device::Rehearsal(rehearsal) => Some(rehearsal),
+        }
     }
 
     /// The total bytes of memory, as read when the device was opened.
     pub(crate) fn total(&self) -> u64 {
-        self.shared.total
+        self.shared.facts.total
     }
 
     pub(crate) fn count_launch(&self, kernel: &Arc<str>) {
@@ -272,13 +310,29 @@ impl Gpu {
         self.shared.lost.get().is_some()
     }
 
-    /// Calls the driver in the device's context.
-    pub(crate) fn call<T>(&self, name: &'static str, call: impl FnOnce() -> Result<T, DriverError>) -> Result<T> {
+    /// Calls the driver in the device's context; in a rehearsal calls nothing, and returns what stands for nothing.
+    pub(crate) fn call<T: Default>(
+        &self,
+        name: &'static str,
+        call: impl FnOnce() -> Result<T, DriverError>,
+    ) -> Result<T> {
+        match &self.shared.device {
+            Device::Driver(handles) => self.call_driver(*handles, name, call),
+            Device::Rehearsal(_) => Ok(T::default()),
+        }
+    }
+
+    fn call_driver<T>(
+        &self,
+        handles: Handles,
+        name: &'static str,
+        call: impl FnOnce() -> Result<T, DriverError>,
+    ) -> Result<T> {
         if let Some(lost) = self.shared.lost.get() {
             return Err(lost.clone());
         }
         // SAFETY: the context is retained until the process ends
-        let current = unsafe { driver::ctx::set_current(self.handles().context) };
+        let current = unsafe { driver::ctx::set_current(handles.context) };
         current.and_then(|()| call()).map_err(|error| self.failed(name, error))
     }
 
@@ -311,24 +365,35 @@ impl Gpu {
 impl Shared {
     fn open(ordinal: usize) -> Result<Self> {
         let device = check("cuDeviceGet", driver::device::get(ordinal as i32))?;
-        Ok(Self {
+        let facts = Facts {
             ordinal,
             name: check("cuDeviceGetName", driver::device::get_name(device))?,
             arch: capability(device)?,
             multiprocessors: attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
             shared_limit: attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
             total: total_memory(device)?,
-            handles: Handles::open(ordinal, device)?,
+        };
+        Ok(Self::new(facts, Device::Driver(Handles::open(ordinal, device)?)))
+    }
+
+    fn new(facts: Facts, device: Device) -> Self {
+        Self {
+            facts,
+            device,
             launches: AtomicU64::new(0),
             readbacks: AtomicU64::new(0),
             last: Mutex::new(None),
             lost: OnceLock::new(),
             programs: Mutex::new(HashMap::new()),
-        })
+        }
     }
 }
 
 impl Handles {
+    /// Those of a rehearsal, which reach no call.
+    const NONE: Self =
+        Self { context: core::ptr::null_mut(), stream: core::ptr::null_mut(), pool: core::ptr::null_mut() };
+
     /// Opens all three, or none.
     fn open(ordinal: usize, device: sys::CUdevice) -> Result<Self> {
         // SAFETY: the device exists

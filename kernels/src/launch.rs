@@ -11,6 +11,7 @@ use cudarc::driver::{DriverError, result as driver};
 use crate::compile::Cubin;
 use crate::error::{Error, Result};
 use crate::gpu::{Gpu, lock};
+use crate::rehearsal;
 
 /// Bytes of dynamic shared memory that a kernel has without asking.
 const USUAL_SHARED: u32 = 48 << 10;
@@ -22,9 +23,16 @@ const MOST_BLOCKS_YZ: u32 = 65535;
 #[derive(Debug)]
 pub struct Program {
     gpu: Gpu,
-    module: Handle<sys::CUmodule>,
+    code: Code,
     cached: bool,
     kernels: Mutex<HashMap<String, Kernel>>,
+}
+
+/// What kernels are found in.
+#[derive(Debug)]
+enum Code {
+    Loaded(Handle<sys::CUmodule>),
+    Rehearsed(Cubin),
 }
 
 /// A kernel of a program; cloning gives another handle of the same.
@@ -69,6 +77,13 @@ unsafe impl<T> Send for Handle<T> {}
 // SAFETY: as above
 unsafe impl<T> Sync for Handle<T> {}
 
+impl<T> Default for Handle<*mut T> {
+    /// A rehearsal's, which reaches no call.
+    fn default() -> Self {
+        Self(core::ptr::null_mut())
+    }
+}
+
 impl Launch {
     /// `blocks` blocks of `threads` threads in a line, without dynamic shared memory.
     pub fn linear(blocks: u32, threads: u32) -> Self {
@@ -95,8 +110,18 @@ impl Program {
     pub(crate) fn load(gpu: &Gpu, cubin: &Cubin) -> Result<Self> {
         let code: *const c_void = cubin.code().as_ptr().cast();
         // SAFETY: an ELF file that NVRTC wrote, whole, which says its own length
-        let module = gpu.call("cuModuleLoadData", || unsafe { driver::module::load_data(code) })?;
-        Ok(Self { gpu: gpu.clone(), module: Handle(module), cached: cubin.cached(), kernels: Mutex::default() })
+        let module = gpu.call("cuModuleLoadData", || unsafe { driver::module::load_data(code) }.map(Handle))?;
+        Ok(Self::of(gpu, Code::Loaded(module), cubin.cached()))
+    }
+
+    /// The program of a rehearsal, which is loaded nowhere.
+    pub(crate) fn rehearsed(gpu: &Gpu, cubin: Cubin) -> Self {
+        let cached = cubin.cached();
+        Self::of(gpu, Code::Rehearsed(cubin), cached)
+    }
+
+    fn of(gpu: &Gpu, code: Code, cached: bool) -> Self {
+        Self { gpu: gpu.clone(), code, cached, kernels: Mutex::default() }
     }
 
     /// Whether the code came from the cache on disk.
@@ -120,6 +145,13 @@ impl Program {
     }
 
     fn find(&self, name: &str) -> Result<KernelData> {
+        match &self.code {
+            Code::Loaded(module) => self.find_loaded(name, *module),
+            Code::Rehearsed(cubin) => self.find_rehearsed(name, cubin),
+        }
+    }
+
+    fn find_loaded(&self, name: &str, module: Handle<sys::CUmodule>) -> Result<KernelData> {
         let missing = || Error::NoKernel { name: name.to_owned() };
         if name.is_empty() {
             // the driver calls that an invalid value
@@ -128,7 +160,7 @@ impl Program {
         let symbol = CString::new(name).map_err(|_| missing())?;
         let found = self.gpu.call("cuModuleGetFunction", || {
             // SAFETY: the module is loaded
-            match unsafe { driver::module::get_function(self.module.0, symbol) } {
+            match unsafe { driver::module::get_function(module.0, symbol) } {
                 Err(DriverError(CUresult::CUDA_ERROR_NOT_FOUND)) => Ok(None),
                 answer => answer.map(Some),
             }
@@ -144,6 +176,24 @@ impl Program {
             local: attribute(gpu, function, Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
             max_threads: attribute(gpu, function, Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
             function: Handle(function),
+            dynamic: AtomicU32::new(USUAL_SHARED),
+        })
+    }
+
+    fn find_rehearsed(&self, name: &str, cubin: &Cubin) -> Result<KernelData> {
+        let entry = rehearsal::entry(cubin.code(), name).ok_or_else(|| Error::NoKernel { name: name.to_owned() })?;
+        if entry.parameters > 1 {
+            return Err(several_parameters(name));
+        }
+        Ok(KernelData {
+            gpu: self.gpu.clone(),
+            name: name.into(),
+            parameters: entry.bytes,
+            registers: 0,
+            shared: 0,
+            local: 0,
+            max_threads: entry.threads,
+            function: Handle::default(),
             dynamic: AtomicU32::new(USUAL_SHARED),
         })
     }
@@ -187,7 +237,8 @@ impl Kernel {
     /// [`Error::Launch`] if no block of that size can run, [`Error::Lost`] or [`Error::Driver`].
     pub fn occupancy(&self, threads: u32, shared: u32) -> Result<u32> {
         self.check(&Launch::linear(1, threads).with_shared(shared))?;
-        let mut blocks: c_int = 0;
+        // what a rehearsal finds
+        let mut blocks: c_int = 1;
         let call = || {
             let (function, threads, shared) = (self.shared.function.0, threads as c_int, shared as usize);
             // SAFETY: the function is loaded, and the count valid for writing
@@ -321,9 +372,13 @@ fn parameters(gpu: &Gpu, name: &str, function: sys::CUfunction) -> Result<usize>
         })
     };
     match (size(0)?, size(1)?) {
-        (_, Some(_)) => Err(Error::launch(name, "it has several parameters: make them one struct")),
+        (_, Some(_)) => Err(several_parameters(name)),
         (first, None) => Ok(first.unwrap_or(0)),
     }
+}
+
+fn several_parameters(name: &str) -> Error {
+    Error::launch(name, "it has several parameters: make them one struct")
 }
 
 fn attribute(gpu: &Gpu, function: sys::CUfunction, attribute: Attribute) -> Result<u32> {

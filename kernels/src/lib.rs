@@ -32,6 +32,7 @@ mod launch;
 mod libraries;
 mod memory;
 mod plain;
+mod rehearsal;
 pub mod sources;
 
 pub use cache::Cache;

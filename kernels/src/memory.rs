@@ -79,6 +79,9 @@ impl Gpu {
 
     /// Memory of the pool, or none if there is too little.
     fn try_alloc(&self, bytes: usize) -> Result<Option<sys::CUdeviceptr>> {
+        if let Some(rehearsal) = self.stand_in() {
+            return Ok(Some(rehearsal.address(bytes)));
+        }
         let handles = self.handles();
         self.call("cuMemAllocFromPoolAsync", || {
             // SAFETY: pool and stream are open
@@ -247,8 +250,13 @@ impl Buffer {
         if len == 0 {
             return Ok(());
         }
-        let (to, stream) = (to.cast::<c_void>(), self.gpu.handles().stream);
         self.gpu.count_readback();
+        if let Some(rehearsal) = self.gpu.stand_in() {
+            // SAFETY: the caller vouches for `to`
+            rehearsal.answer(unsafe { core::slice::from_raw_parts_mut(to.cast(), len) });
+            return Ok(());
+        }
+        let (to, stream) = (to.cast::<c_void>(), self.gpu.handles().stream);
         // SAFETY: the range was checked, the caller vouches for `to`, and the wait below ends before it is let go
         self.gpu.call("cuMemcpyDtoHAsync", || unsafe { sys::cuMemcpyDtoHAsync_v2(to, from, len, stream) }.result())?;
         self.gpu.synchronize()

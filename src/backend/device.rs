@@ -52,6 +52,15 @@ impl Device {
         self.gpu()?.map_or(Ok(()), |gpu| Ok(gpu.synchronize()?))
     }
 
+    /// Runs `f` with a [rehearsal](Gpu::rehearsal) as the device where expressions run: every kernel is compiled, none runs, and
+    /// answers are zeros. For tests.
+    #[doc(hidden)]
+    pub fn rehearse<R>(rehearsal: &Gpu, f: impl FnOnce() -> R) -> R {
+        assert!(rehearsal.is_rehearsal(), "{rehearsal:?}: expected a rehearsal");
+        let _entered = Entered::new(Some(rehearsal.clone()));
+        f()
+    }
+
     /// The GPU, opened; none if it is the CPU.
     pub(crate) fn gpu(self) -> Result<Option<Gpu>> {
         match self {

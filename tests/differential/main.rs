@@ -3,6 +3,9 @@
 //! Masks, formats, directions, terminals and accumulators are run-time values, so that a semiring is instantiated a few times and
 //! not a few hundred. Every suite prints its seed and how many cases it ran; `VXM_TEST_SEED=NUMBER` repeats a run,
 //! `VXM_TEST_SEED=fresh` picks a seed, `PROPTEST_CASES` sets every suite's number of cases.
+//!
+//! `VXM_TEST_DEVICE=cuda` runs all on a GPU. `VXM_TEST_DEVICE=rehearsal` needs NVRTC and no GPU: every kernel that the cases compose
+//! is compiled for sm_80, sm_90 and sm_100, none runs, and nothing is compared.
 
 mod algebra;
 mod elementwise;
