@@ -33,10 +33,7 @@ template <class M, class T, class Item> VXM_FN Maybe<T> fold_segment(u64 begin, 
 template <class M, class T, class Item> VXM_FN Maybe<T> fold_segment_by_lanes(u64 begin, u64 end, Item item) {
     Maybe<T> sum = nothing<T>();
     for (u64 p = begin + lane(); p < end; p += 32) sum = join<M>(sum, item(p));
-    if (end - begin > 32) return join_halves<M>(sum);
-    Maybe<T> total = from_lane<Warp>(sum, 0);
-    for (u32 l = 1; l < 32; l++) total = join<M>(total, from_lane<Warp>(sum, l));
-    return total;
+    return end - begin > 32 ? join_halves<M>(sum) : join_serially<M>(sum);
 }
 
 // At most 32 positions by a few lanes: read together, joined left to right.

@@ -88,6 +88,13 @@ template <class M, class T> VXM_FN Maybe<T> join_halves(Maybe<T> x) {
     return from_lane<Warp>(x, 0);
 }
 
+// The same left to right.
+template <class M, class T> VXM_FN Maybe<T> join_serially(Maybe<T> x) {
+    Maybe<T> total = from_lane<Warp>(x, 0);
+    for (u32 l = 1; l < 32; l++) total = join<M>(total, from_lane<Warp>(x, l));
+    return total;
+}
+
 // Positions a segment of the fixed tree spans; one of at most 32 is folded left to right.
 const u32 SEGMENT = 4096;
 

@@ -45,18 +45,20 @@ template <class T, class Add> struct Count {
         for (; t < end; t++) count += meet(t, r);
         return count;
     }
-    VXM_FN u32 count_by_lanes(u64 begin, u64 end, u64 step, u32 r, bool once) const {
+    template <class L> VXM_FN u32 count_by_lanes(u64 begin, u64 end, u64 step, u32 r, bool once) const {
         u32 count = 0;
         for (u64 t = begin; t < end; t += step) {
-            if (t + lane() < end) count += meet(t + lane(), r);
-            if (once && __any_sync(~0u, count)) break;
+            if (t + L::rank() < end) count += meet(t + L::rank(), r);
+            if (once && __any_sync(L::mask(), count)) break;
         }
-        return __reduce_add_sync(~0u, count);
+        return __reduce_add_sync(L::mask(), count);
     }
-    VXM_FN u32 count(Warp, u64 t, u64 end, u32 r, bool once) const { return count_by_lanes(t, end, 32, r, once); }
+    template <u32 width> VXM_FN u32 count(Lanes<width>, u64 t, u64 end, u32 r, bool once) const {
+        return count_by_lanes<Lanes<width>>(t, end, width, r, once);
+    }
     VXM_FN u32 count(Block, u64 t, u64 end, u32 r, bool once) const {
         __shared__ u32 held[32];
-        const u32 part = count_by_lanes(t + warp() * 32, end, blockDim.x, r, once);
+        const u32 part = count_by_lanes<Warp>(t + warp() * 32, end, blockDim.x, r, once);
         if (lane() == 0) held[warp()] = part;
         __syncthreads();
         u32 count = 0;
@@ -119,10 +121,11 @@ template <class V, class A, class T, class Mul, class Add, class Until> struct P
         for (u64 t = begin; t < end; t++) count += __popc(bits[t * SIDE + r]);
         return count;
     }
-    VXM_FN u64 length(Warp, u64 begin, u64 end, u32 r) const {
+    template <u32 width> VXM_FN u64 length(Lanes<width>, u64 begin, u64 end, u32 r) const {
+        typedef Lanes<width> L;
         u32 count = 0;
-        for (u64 t = begin + lane(); t < end; t += 32) count += __popc(bits[t * SIDE + r]);
-        return __reduce_add_sync(~0u, count);
+        for (u64 t = begin + L::rank(); t < end; t += width) count += __popc(bits[t * SIDE + r]);
+        return __reduce_add_sync(L::mask(), count);
     }
     // Calls `piece(t, word, p)` for the entries of tile t at positions p on, cut where a segment ends, and `close(begin)` there.
     template <class Piece, class Close> VXM_FN void segments(u64 begin, u64 end, u32 r, Piece piece, Close close) const {
@@ -167,6 +170,10 @@ template <class V, class A, class T, class Mul, class Add, class Until> struct P
         };
         segments(begin, end, r, piece, close);
         return total;
+    }
+    // By a few lanes each the same: there are 32 to deal to.
+    template <u32 width> VXM_FN Maybe<T> tree(Lanes<width>, u64 begin, u64 end, u32 r) const {
+        return tree(Thread(), begin, end, r);
     }
     // By a warp: position p is lane p % 32's. A tile's row has at most one entry for a lane.
     VXM_FN Maybe<T> tree(Warp g, u64 begin, u64 end, u32 r) const {

@@ -22,14 +22,14 @@ struct most {
     static VXM_FN unsigned int call(unsigned int a, unsigned int b) { return vxm::max(a, b); }
     static VXM_FN bool terminal(unsigned int a) { return vxm::eq(a, 4294967295u); }
 };
-struct any {
+struct take_any {
     static const bool exact = true, commutative = false, stops = true;
     static VXM_FN vxm_unit call(vxm_unit a, vxm_unit) { return a; }
     static VXM_FN bool terminal(vxm_unit) { return true; }
 };
 ";
 
-const GROUPS: [&str; 3] = ["vxm::Thread()", "vxm::Warp()", "vxm::Block()"];
+const GROUPS: [&str; 4] = ["vxm::Thread()", "vxm::Lanes<8>()", "vxm::Warp()", "vxm::Block()"];
 
 /// A program of kernels of `ty`, one an argument of `run`.
 fn program(ty: &str, runs: &[&str]) -> String {
@@ -72,7 +72,7 @@ fn compiles(ty: &str, runs: &[&str]) {
 fn counting_compiles() {
     compiles("vxm::Eval<vxm::Count<unsigned int, plus<unsigned int, true>>>", &GROUPS);
     compiles("vxm::Eval<vxm::Count<unsigned long long, plus<unsigned long long, true>>>", &GROUPS);
-    compiles("vxm::Eval<vxm::Count<vxm_unit, any>>", &GROUPS);
+    compiles("vxm::Eval<vxm::Count<vxm_unit, take_any>>", &GROUPS);
     compiles("vxm::Eval<vxm::Counted<unsigned int, plus<unsigned int, true>>>", &GROUPS);
 }
 

@@ -110,7 +110,7 @@ where
                 let (found, along) = on_device(run);
                 let what = (name, &shape, per_mille, way);
                 agree(what, &expected, &found.unwrap()).unwrap();
-                assert!(rows == along.unwrap(), "{what:?}: along the rows");
+                same(&format!("{what:?}: along the rows"), &rows, &along.unwrap()).unwrap();
             }
         }
     }
