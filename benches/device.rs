@@ -5,6 +5,7 @@
 
 use std::time::Instant;
 use vxm::algorithms::{ColoringOptions, MisOptions, Priority, color, mis};
+use vxm::backend::plan::{Forced, Format, Strategy, force};
 use vxm::io::generate;
 use vxm::prelude::*;
 
@@ -51,6 +52,43 @@ fn dump(graph: &str, a: &Matrix<f32>) -> Result<()> {
     write("values", csr.values().iter().flat_map(|x| x.to_le_bytes()).collect())
 }
 
+/// Products whose products are all alike, each way there is.
+fn counting(graph: &str, device: Device, pattern: &Matrix, a: &Matrix, half: &Set) -> Result<()> {
+    let start = Instant::now();
+    half.vxm(&a.clone().with_format(Some(Format::Tiles)), PLUS_PAIR).eval()?;
+    device.synchronize()?;
+    let first = start.elapsed().as_secs_f64();
+    let tiles = pattern.tiles();
+    let (fill, tiles) = (tiles.fill(), tiles.tiles());
+    println!("{graph} | tiles {tiles} | fill {fill:.1} | made and used the first time in {:.1} ms", first * 1e3);
+    let by = |strategy| Forced { strategy: Some(strategy), ..Forced::default() };
+    let csr = Forced { format: Some(Format::Csr), ..Forced::default() };
+    let ways = [
+        ("csr", csr),
+        ("tiles by bits", by(Strategy::CountTiles)),
+        ("tiles by tensor cores", by(Strategy::CountTilesTensor)),
+    ];
+    let n = a.nrows();
+    let all = Set::from_indices(n, 0..n as u32)?.to(device)?;
+    let few = Set::from_indices(n, (0..n as u32).filter(|i| i % 64 == 0))?.to(device)?;
+    for (share, set) in [("all", &all), ("half", half), ("1/64", &few)] {
+        for (name, way) in ways {
+            let bytes = if way == csr { (n + 1) * 4 + a.nnz() as usize * 4 } else { tiles * 36 } + n / 4;
+            let t = force(way, || seconds(device, || set.vxm(a, ANY_PAIR).eval().map(drop)))?;
+            tell(graph, &format!("any.pair of {share} by {name}"), t, bytes);
+            let t = force(way, || seconds(device, || set.vxm(a, PLUS_PAIR).eval().map(drop)))?;
+            tell(graph, &format!("plus.pair of {share} by {name}"), t, bytes + n * 4);
+        }
+    }
+    let sets: Vec<Set> =
+        (0..16u32).map(|s| Set::from_indices(n, (0..n as u32).filter(|i| i % 16 == s))).collect::<Result<_>>()?;
+    let sets: Vec<Set> = sets.iter().map(|set| set.to(device)).collect::<Result<_>>()?;
+    let sets: Vec<&Set> = sets.iter().collect();
+    let t = seconds(device, || a.count_many(&sets).map(drop))?;
+    tell(graph, "count_many of 16 sets", t, tiles * 36 + 16 * (n / 8 + n * 4));
+    Ok(())
+}
+
 fn products(graph: &str, device: Device) -> Result<()> {
     let pattern = Matrix::from_simple(generate(graph, &())?.graph);
     let (n, nnz) = (pattern.nrows(), pattern.nnz() as usize);
@@ -59,16 +97,14 @@ fn products(graph: &str, device: Device) -> Result<()> {
     let a = pattern.to(device)?;
     let u = Vector::from_dense((0..n).map(|i| (i % 97) as f32).collect()).to(device)?;
     let key = Vector::from_dense((0..n as u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect()).to(device)?;
+    println!("{graph} | vertices {n} | stored entries {nnz}");
     let half = Set::from_indices(n, (0..n as u32).filter(|i| i % 2 == 0))?.to(device)?;
     let offsets = (n + 1) * 4;
     let t = seconds(device, || weighted.mxv(&u, PLUS_TIMES).eval().map(drop))?;
     tell(graph, "plus.times f32", t, offsets + nnz * 8 + n * 8);
     let t = seconds(device, || key.vxm(&a, MAX_FIRST).or_identity().eval().map(drop))?;
     tell(graph, "max.first u32 over a pattern", t, offsets + nnz * 4 + n * 8);
-    let t = seconds(device, || half.vxm(&a, PLUS_PAIR).eval().map(drop))?;
-    tell(graph, "plus.pair of half the vertices", t, offsets + nnz * 4 + n * 4 + n / 4);
-    let t = seconds(device, || half.vxm(&a, ANY_PAIR).eval().map(drop))?;
-    tell(graph, "any.pair of half the vertices", t, offsets + nnz * 4 + n / 4);
+    counting(graph, device, &pattern, &a, &half)?;
     let t = seconds(device, || u.map(PLUS.bind(1.0)).eval().map(drop))?;
     tell(graph, "map f32", t, n * 8);
     let t = seconds(device, || u.ewise_mult(&u, TIMES).eval().map(drop))?;

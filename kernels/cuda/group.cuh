@@ -32,6 +32,7 @@ template <u32 width> struct Lanes {
     static VXM_FN bool first() { return rank() == 0; }
 };
 typedef Lanes<32> Warp;
+// 1024 threads.
 struct Block {
     static VXM_FN bool first() { return threadIdx.x == 0; }
 };
@@ -79,23 +80,8 @@ template <class L, class M, class T> VXM_FN Maybe<T> join_lanes(Maybe<T> x) {
     return from_lane<L>(x, 0);
 }
 
-// The lanes' values joined by halves: l with l + 16, then + 8, + 4, + 2, + 1. The fixed tree of inexact monoids.
-template <class M, class T> VXM_FN Maybe<T> join_halves(Maybe<T> x) {
-    for (u32 step = 16; step > 0; step /= 2) {
-        Maybe<T> y = from_lane<Warp>(x, lane() + step & 31);
-        if (lane() < step) x = join<M>(x, y);
-    }
-    return from_lane<Warp>(x, 0);
-}
-
-// The same left to right.
-template <class M, class T> VXM_FN Maybe<T> join_serially(Maybe<T> x) {
-    Maybe<T> total = from_lane<Warp>(x, 0);
-    for (u32 l = 1; l < 32; l++) total = join<M>(total, from_lane<Warp>(x, l));
-    return total;
-}
-
-// Positions a segment of the fixed tree spans; one of at most 32 is folded left to right.
-const u32 SEGMENT = 4096;
+// Positions a segment of the fixed tree spans: position p is lane p % 32's, each lane folds left to right, and the upper half of the
+// lanes is joined to the lower one until one is left. Segments are joined in pairs, the pairs likewise.
+const u32 SEGMENT = 1024;
 
 } // namespace vxm

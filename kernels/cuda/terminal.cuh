@@ -109,12 +109,14 @@ template <class V, class M> struct Reduce {
     VXM_FN void run() const {
         for (u64 s = first_of(Warp()); s * SEGMENT < len; s += step_of(Warp())) {
             const u64 begin = s * SEGMENT, end = begin + SEGMENT < len ? begin + SEGMENT : len;
-            auto item = [&](u64 p) {
+            const auto items = computed([&](u64 p) {
                 Maybe<T> x = nothing<T>();
                 x.present = view.at(Thread(), (u32)p, x.value);
                 return x;
-            };
-            Maybe<T> part = fold_part<M, T>(begin, end, item, Never(0, 0));
+            });
+            Maybe<T> part;
+            if constexpr (M::exact) part = fold_by_lanes<Warp, M, T>(begin, end, items, Never(0, 0));
+            else part = segment<M, T>(Warp(), begin, end, items);
             if (lane() == 0) {
                 Out<T> out = {parts, nullptr};
                 out.put((u32)s, part.value);
@@ -124,30 +126,26 @@ template <class V, class M> struct Reduce {
     }
 };
 
-// Second half: the parts joined in order, to the first place.
+// Second half, by one block: the parts joined in order, pairs first. `out` is the answer's bits and whether there is one.
 template <class M, class T> struct Join {
     u64 count;
     T* parts;
     u32* present;
+    u64* out;
     VXM_FN void run() const {
         const Stored<T> stored = {parts, nullptr};
-        Maybe<T> sum = nothing<T>();
-        auto item = [&](u64 p) {
+        Pairs<M, T> pairs;
+        for (u64 first = 0; first < count; first += blockDim.x) {
+            const u64 p = first + threadIdx.x;
             Maybe<T> x = nothing<T>();
-            if (present[p]) x.present = stored.at(Thread(), (u32)p, x.value);
-            return x;
-        };
-        if constexpr (M::exact) {
-            sum = fold_by_lanes<Warp, M, T>(0, count, item, Never(0, 0));
-        } else {
-            for (u64 p = 0; p < count; p++) sum = join<M>(sum, item(p));
+            if (p < count && present[p]) x.present = stored.at(Thread(), (u32)p, x.value);
+            pairs.add(join_warps<M>(join_lanes<Warp, M>(x)));
         }
-        __syncwarp();
-        if (lane() == 0) {
-            Out<T> out = {parts, nullptr};
-            out.put(0, sum.value);
-            present[0] = sum.present;
-        }
+        const Maybe<T> sum = pairs.total();
+        if (threadIdx.x > 0) return;
+        out[0] = 0;
+        memcpy(out, &sum.value, sizeof(T));
+        out[1] = sum.present;
     }
 };
 

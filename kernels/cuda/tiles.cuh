@@ -97,14 +97,12 @@ template <class V, class A, class T, class Mul, class Add, class Until> struct P
     const u32* columns;
     const u16* bits;
     const A* weights; // 256 a tile
-    template <class W> static VXM_FN W load(const W* weights, u64 p) { return weights[p]; }
-    static VXM_FN vxm_unit load(const vxm_unit*, u64) { return vxm_unit(); }
     // The entry at column c of row r of tile t.
     VXM_FN Maybe<T> item(u64 t, u32 r, u32 c) const {
         Maybe<T> product = nothing<T>();
         typename V::Elem x;
         product.present = operand.at(Thread(), columns[t] * SIDE + c, x);
-        if (product.present) product.value = Mul::call(x, load(weights, (t * SIDE + r) * SIDE + c));
+        if (product.present) product.value = Mul::call(x, weight_at(weights, (t * SIDE + r) * SIDE + c));
         return product;
     }
     VXM_FN Maybe<T> run(u64 t, u32 r, const Until& until) const {
@@ -115,19 +113,7 @@ template <class V, class A, class T, class Mul, class Add, class Until> struct P
         }
         return sum;
     }
-    // The number of entries of a row.
-    VXM_FN u64 length(Thread, u64 begin, u64 end, u32 r) const {
-        u64 count = 0;
-        for (u64 t = begin; t < end; t++) count += __popc(bits[t * SIDE + r]);
-        return count;
-    }
-    template <u32 width> VXM_FN u64 length(Lanes<width>, u64 begin, u64 end, u32 r) const {
-        typedef Lanes<width> L;
-        u32 count = 0;
-        for (u64 t = begin + L::rank(); t < end; t += width) count += __popc(bits[t * SIDE + r]);
-        return __reduce_add_sync(L::mask(), count);
-    }
-    // Calls `piece(t, word, p)` for the entries of tile t at positions p on, cut where a segment ends, and `close(begin)` there.
+    // Calls `piece(t, word, p)` for the entries of tile t at positions p on, cut where a segment ends, and `close()` there.
     template <class Piece, class Close> VXM_FN void segments(u64 begin, u64 end, u32 r, Piece piece, Close close) const {
         u64 p = 0;
         for (u64 t = begin; t < end; t++) {
@@ -142,56 +128,56 @@ template <class V, class A, class T, class Mul, class Add, class Until> struct P
                 piece(t, now, p);
                 p += __popc(now);
                 word &= ~now;
-                if (p % SEGMENT == 0) close(p - SEGMENT);
+                if (p % SEGMENT == 0) close();
             }
         }
-        if (p % SEGMENT) close(p / SEGMENT * SEGMENT);
+        if (p % SEGMENT) close();
     }
     // By one thread: the lanes in an array.
-    VXM_FN Maybe<T> tree(Thread g, u64 begin, u64 end, u32 r) const {
-        const u64 len = length(g, begin, end, r);
-        Maybe<T> lanes[32], total = nothing<T>();
+    VXM_FN Maybe<T> tree(Thread, u64 begin, u64 end, u32 r) const {
+        Maybe<T> lanes[32];
+        Pairs<Add, T> pairs;
         for (u32 l = 0; l < 32; l++) lanes[l] = nothing<T>();
         auto piece = [&](u64 t, u32 word, u64 p) {
-            const bool dealt = len - p / SEGMENT * SEGMENT > 32;
-            for (; word; word &= word - 1, p++) {
-                const u32 l = dealt ? p & 31 : 0;
-                lanes[l] = join<Add>(lanes[l], item(t, r, __ffs(word) - 1));
-            }
+            for (; word; word &= word - 1, p++) lanes[p & 31] = join<Add>(lanes[p & 31], item(t, r, __ffs(word) - 1));
         };
-        auto close = [&](u64) {
+        auto close = [&] {
             for (u32 step = 16; step > 0; step /= 2)
                 for (u32 l = 0; l < step; l++) {
                     lanes[l] = join<Add>(lanes[l], lanes[l + step]);
                     lanes[l + step] = nothing<T>();
                 }
-            total = join<Add>(total, lanes[0]);
+            pairs.add(lanes[0]);
             lanes[0] = nothing<T>();
         };
         segments(begin, end, r, piece, close);
-        return total;
+        return pairs.total();
     }
     // By a few lanes each the same: there are 32 to deal to.
     template <u32 width> VXM_FN Maybe<T> tree(Lanes<width>, u64 begin, u64 end, u32 r) const {
         return tree(Thread(), begin, end, r);
     }
     // By a warp: position p is lane p % 32's. A tile's row has at most one entry for a lane.
-    VXM_FN Maybe<T> tree(Warp g, u64 begin, u64 end, u32 r) const {
-        const u64 len = length(g, begin, end, r);
-        Maybe<T> sum = nothing<T>(), total = nothing<T>();
+    VXM_FN Maybe<T> tree(Warp, u64 begin, u64 end, u32 r) const {
+        Maybe<T> sum = nothing<T>();
+        Pairs<Add, T> pairs;
         auto piece = [&](u64 t, u32 word, u64 p) {
             const u32 mine = (lane() - (u32)p) & 31;
             if (mine >= __popc(word)) return;
             for (u32 k = 0; k < mine; k++) word &= word - 1;
             sum = join<Add>(sum, item(t, r, __ffs(word) - 1));
         };
-        auto close = [&](u64 first) {
+        auto close = [&] {
             __syncwarp();
-            total = join<Add>(total, len - first <= 32 ? join_serially<Add>(sum) : join_halves<Add>(sum));
+            for (u32 step = 16; step > 0; step /= 2) {
+                Maybe<T> y = from_lane<Warp>(sum, lane() + step & 31);
+                if (lane() < step) sum = join<Add>(sum, y);
+            }
+            pairs.add(from_lane<Warp>(sum, 0));
             sum = nothing<T>();
         };
         segments(begin, end, r, piece, close);
-        return total;
+        return pairs.total();
     }
     // Each warp of a block the same: segments follow one another, and rounding has an order to keep.
     VXM_FN Maybe<T> tree(Block, u64 begin, u64 end, u32 r) const { return tree(Warp(), begin, end, r); }
@@ -201,7 +187,7 @@ template <class V, class A, class T, class Mul, class Add, class Until> struct P
         Maybe<T> sum;
         if constexpr (Add::exact) {
             const Until until(operand, i);
-            sum = fold<Add, T>(g, end - begin, [&](u64 k) { return run(begin + k, r, until); }, until);
+            sum = fold<Add, T>(g, end - begin, computed([&](u64 k) { return run(begin + k, r, until); }), until);
         } else {
             sum = tree(g, begin, end, r);
         }

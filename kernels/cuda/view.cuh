@@ -193,6 +193,9 @@ template <class F, class X> struct Once {
     template <class T> VXM_FN bool operator()(T partial) const { return present && F::call(own, partial); }
 };
 
+template <class W> VXM_FN W weight_at(const W* weights, u64 p) { return weights[p]; }
+VXM_FN vxm_unit weight_at(const vxm_unit*, u64) { return vxm_unit(); }
+
 // Row i of a matrix folded with a vector. O is the offsets' type.
 template <class V, class O, class A, class T, class Mul, class Add, class Until> struct Pull {
     typedef T Elem;
@@ -201,21 +204,27 @@ template <class V, class O, class A, class T, class Mul, class Add, class Until>
     const u32* columns;
     const A* weights;
     template <class G> VXM_FN bool at(G g, u32 i, T& y) const {
-        const u64 begin = offsets[i];
-        auto item = [&](u64 p) {
-            Maybe<T> product = nothing<T>();
-            typename V::Elem x;
-            product.present = operand.at(Thread(), columns[begin + p], x);
-            if (product.present) product.value = Mul::call(x, weight(begin + p));
-            return product;
-        };
-        Maybe<T> sum = fold<Add, T>(g, offsets[i + 1] - begin, item, Until(operand, i));
+        const u64 begin = offsets[i], len = offsets[i + 1] - begin;
+        Maybe<T> sum = fold<Add, T>(g, len, Row{*this, begin}, Until(operand, i));
         if (sum.present) y = sum.value;
         return sum.present;
     }
-    VXM_FN A weight(u64 p) const { return load(weights, p); }
-    template <class W> static VXM_FN W load(const W* weights, u64 p) { return weights[p]; }
-    static VXM_FN vxm_unit load(const vxm_unit*, u64) { return vxm_unit(); }
+    struct Entry {
+        u32 column;
+        A weight;
+    };
+    struct Row {
+        const Pull& pull;
+        u64 begin;
+        VXM_FN Entry load(u64 p) const { return {pull.columns[begin + p], weight_at(pull.weights, begin + p)}; }
+        VXM_FN Maybe<T> make(Entry entry) const {
+            Maybe<T> product = nothing<T>();
+            typename V::Elem x;
+            product.present = pull.operand.at(Thread(), entry.column, x);
+            if (product.present) product.value = Mul::call(x, entry.weight);
+            return product;
+        }
+    };
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };
 

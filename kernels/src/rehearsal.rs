@@ -41,7 +41,8 @@ impl Gpu {
     /// [`Error::Missing`] if there is no NVRTC, [`Error::Nvrtc`] if it does not know one of `archs` or there is none.
     pub fn rehearsal(archs: &[&str]) -> Result<Self> {
         archs.iter().try_for_each(|arch| check_arch(arch))?;
-        let number = archs.first().and_then(|arch| arch.trim_start_matches("sm_").trim_end_matches(['a', 'f']).parse().ok());
+        let number =
+            archs.first().and_then(|arch| arch.trim_start_matches("sm_").trim_end_matches(['a', 'f']).parse().ok());
         let number: u32 = number.ok_or_else(|| Error::Nvrtc { call: "rehearsal", what: "no architecture".into() })?;
         let facts = Facts {
             ordinal: usize::MAX,
@@ -85,7 +86,8 @@ impl Rehearsal {
     pub(crate) fn answer(&self, bytes: &mut [MaybeUninit<u8>]) {
         bytes.fill(MaybeUninit::new(0));
         let less = |ones: u64| ones.checked_sub(1);
-        if bytes.len() == size_of::<u64>() && self.ones.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
+        if bytes.len() == size_of::<u64>() && self.ones.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
+        {
             bytes[0] = MaybeUninit::new(1);
         }
     }
@@ -129,7 +131,9 @@ pub(crate) fn entry(code: &[u8], name: &str) -> Option<Entry> {
         match (*format, *attribute) {
             (HALF, PARAMETER_BYTES) => entry.bytes = value.into(),
             (SIZED, PARAMETER) => entry.parameters += 1,
-            (SIZED, MAX_THREADS) => entry.threads = (0..3).map(|i| number(data, 4 * i, 4)).product::<Option<u64>>()? as u32,
+            (SIZED, MAX_THREADS) => {
+                entry.threads = (0..3).map(|i| number(data, 4 * i, 4)).product::<Option<u64>>()? as u32
+            }
             _ => {}
         }
         rest = after;

@@ -29,7 +29,7 @@ struct take_any {
 };
 ";
 
-const GROUPS: [&str; 4] = ["vxm::Thread()", "vxm::Lanes<8>()", "vxm::Warp()", "vxm::Block()"];
+const GROUPS: [&str; 5] = ["vxm::Thread()", "vxm::Lanes<4>()", "vxm::Lanes<8>()", "vxm::Warp()", "vxm::Block()"];
 
 /// A program of kernels of `ty`, one an argument of `run`.
 fn program(ty: &str, runs: &[&str]) -> String {
@@ -50,8 +50,9 @@ fn program(ty: &str, runs: &[&str]) -> String {
     let mut source = text.text();
     source.push_str(&format!("struct Parameter {{ {ty} kernel; }};\n"));
     for (k, run) in runs.iter().enumerate() {
+        let threads = if *run == "vxm::Block()" { 1024 } else { 256 };
         source.push_str(&format!(
-            "extern \"C\" __global__ void __launch_bounds__(256) k{k}(const __grid_constant__ Parameter p) {{\n    \
+            "extern \"C\" __global__ void __launch_bounds__({threads}) k{k}(const __grid_constant__ Parameter p) {{\n    \
              p.kernel.run({run});\n}}\n"
         ));
     }

@@ -33,22 +33,26 @@ fn left_to_right<T: Element>(op: impl BinaryOp<T, T, Out = T>, items: impl Itera
 
 /// A row of positions, some of them absent, folded to one element; `None` where all are absent.
 ///
-/// Exact monoids fold from left to right. Inexact ones fold over the fixed tree: segments of 4096 positions, folded left to right;
-/// in a segment of more than 32 positions, position `p` belongs to lane `p % 32`, each lane is folded left to right, and the upper
-/// half of the lanes is joined to the lower half until one is left. Absent positions leave no trace.
+/// Exact monoids fold from left to right. Inexact ones fold over the fixed tree: in a segment of 1024 positions, position `p` belongs
+/// to lane `p % 32`, each lane is folded left to right, and the upper half of the lanes is joined to the lower half until one is
+/// left; segments are joined to their neighbours, pairs to pairs, until one is left. Absent positions leave no trace.
 pub fn fold<T: Element, M: Monoid<T>>(add: M, row: &[Option<T>]) -> Option<T> {
     if M::EXACT {
         return left_to_right(add, row.iter().copied());
     }
-    left_to_right(add, row.chunks(4096).map(|segment| fold_segment(add, segment)))
+    fold_pairs(add, row.chunks(1024).map(|segment| fold_segment(add, segment)).collect())
 }
 
 fn fold_segment<T: Element, M: Monoid<T>>(add: M, segment: &[Option<T>]) -> Option<T> {
-    if segment.len() <= 32 {
-        return left_to_right(add, segment.iter().copied());
-    }
     let lane = |l| left_to_right(add, segment.iter().copied().skip(l).step_by(32));
     fold_halves(add, (0..32).map(lane).collect())
+}
+
+fn fold_pairs<T: Element, M: Monoid<T>>(add: M, parts: Dense<T>) -> Option<T> {
+    if parts.len() <= 1 {
+        return parts.first().copied().flatten();
+    }
+    fold_pairs(add, parts.chunks(2).map(|pair| left_to_right(add, pair.iter().copied())).collect())
 }
 
 fn fold_halves<T: Element, M: Monoid<T>>(add: M, lanes: Dense<T>) -> Option<T> {
@@ -298,15 +302,16 @@ mod tests {
         let halves = ((((1e8f32 + 2.0) + 4.0) + 8.0) + 16.0) + 32.0;
         assert_eq!(fold(PLUS, &row), Some(halves));
         assert_ne!(row.iter().flatten().sum::<f32>(), halves);
-        // 32 positions are folded from left to right
-        assert_eq!(fold(PLUS, &row[..32]), Some(1e8));
+        // of 32 positions each lane has one: 1, 2, 4, 8, 16
+        assert_eq!(fold(PLUS, &row[..32]), Some(((((1e8f32 + 1.0) + 2.0) + 4.0) + 8.0) + 16.0));
         // an absent position keeps its place: without it, position 33 would be lane 0's
         row[5] = None;
         assert_eq!(fold(PLUS, &row), Some((((1e8f32 + 2.0) + 4.0) + 8.0) + 16.0 + 31.0));
         assert_eq!(fold(PLUS, &[None::<f32>; 70]), None);
-        // a segment of 4096, then one of 2
-        let mut long = vec![Some(1.0f32); 4098];
+        // three segments of 1024 and one of 2, in pairs
+        let mut long = vec![Some(1.0f32); 3 * 1024 + 2];
         long[0] = Some(1e8);
-        assert_eq!(fold(PLUS, &long), join(PLUS, fold(PLUS, &long[..4096]), Some(2.0)));
+        let part = |s: usize| fold(PLUS, &long[s * 1024..long.len().min((s + 1) * 1024)]);
+        assert_eq!(fold(PLUS, &long), join(PLUS, join(PLUS, part(0), part(1)), join(PLUS, part(2), Some(2.0))));
     }
 }

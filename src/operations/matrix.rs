@@ -1,6 +1,6 @@
 //! Verbs of matrices. They run at once: each returns a fresh matrix or vector.
 
-use crate::backend::cpu::fold::{SEGMENT, Tree};
+use crate::backend::cpu::fold::Tree;
 use crate::backend::cuda::tiles::VECTORS;
 use crate::backend::{cuda, current};
 use crate::containers::{Matrix, Set, Vector};
@@ -318,9 +318,6 @@ fn fold<A: Element, M: Monoid<A>>(monoid: M, entries: &[A]) -> Option<A> {
     }
     let mut tree = Tree::new(monoid, entries.len());
     for (p, &a) in entries.iter().enumerate() {
-        if p % SEGMENT == 0 && p > 0 {
-            tree.close_segment();
-        }
         tree.push(p, a);
     }
     tree.finish()

@@ -172,7 +172,9 @@ fn join<T: Element, V: At<T = T>, G: Merge<T, T>>(values: &mut [T], list: &[u32]
         pieces.push((p * piece, part, base, head));
         (base, rest) = (end, tail);
     }
-    share::each(pieces, &|(first, part, base, values): (usize, &[u32], usize, &mut [T])| run(first, part, base, values));
+    share::each(pieces, &|(first, part, base, values): (usize, &[u32], usize, &mut [T])| {
+        run(first, part, base, values)
+    });
 }
 
 fn apply<T: Element>(w: &mut Vector<T>, change: Change<T>) {

@@ -49,7 +49,8 @@ where
     // past the capture of the test harness: the seed of a good run is worth knowing too
     let _ = writeln!(std::io::stderr(), "differential {name}: {cases} cases, VXM_TEST_SEED={seed}, {seconds:.1} s");
     if let Some(gpu) = rehearsal() {
-        let compiled: Vec<_> = gpu.rehearsed_programs().into_iter().map(|(arch, n)| format!("{n} for {arch}")).collect();
+        let compiled: Vec<_> =
+            gpu.rehearsed_programs().into_iter().map(|(arch, n)| format!("{n} for {arch}")).collect();
         let _ = writeln!(std::io::stderr(), "rehearsal: {} programs compiled so far", compiled.join(", "));
     }
     match result {

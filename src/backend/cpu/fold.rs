@@ -5,66 +5,117 @@ use crate::formats::{Csr, Tiles};
 use vxm_semiring::{BinaryOp, Element, Monoid, Semiring};
 
 /// Positions a segment of the fixed tree spans.
-pub const SEGMENT: usize = 4096;
-/// Lanes a segment longer than this many positions is dealt to.
+pub const SEGMENT: usize = 1024;
+/// Lanes that a segment's positions are dealt to.
 pub const LANES: usize = 32;
 
 /// The fixed tree: how inexact monoids (float sums) are folded, on every device, format and thread count alike.
 ///
-/// `len` positions are cut into segments of [`SEGMENT`]. In a segment of at most [`LANES`] positions, the present ones are folded
-/// left to right. A longer one deals position `p` to lane `p % LANES`; each lane folds left to right, and lanes are combined
-/// pairwise, `l` with `l + 16`, then `+ 8`, `+ 4`, `+ 2`, `+ 1`. Segments are folded left to right. An absent position leaves no
-/// trace, so the tree depends on positions and presence alone.
+/// `len` positions are cut into segments of [`SEGMENT`]. A segment deals position `p` to lane `p % LANES`; each lane folds left to
+/// right, and lanes are joined by halves: `l` with `l + 16`, then `+ 8`, `+ 4`, `+ 2`, `+ 1`. Segments are joined in pairs: 0 with 1,
+/// 2 with 3, and so on, the results likewise, until one is left. An absent position leaves no trace, so the tree depends on
+/// positions and presence alone.
 ///
 /// An exact monoid has no need of lanes, and an order to keep: [`Any`](vxm_semiring::Any) is associative, yet takes the first.
 /// It is folded left to right throughout.
 pub struct Tree<T, M> {
     add: M,
-    len: usize,
+    /// How many lanes may hold something, a power of two.
+    width: usize,
     lanes: [Option<T>; LANES],
-    total: Option<T>,
+    segment: usize,
+    pairs: Pairs<T, M>,
 }
 
 impl<T: Element, M: Monoid<T>> Tree<T, M> {
     /// A tree over `len` positions.
     pub fn new(add: M, len: usize) -> Self {
-        Self { add, len, lanes: [None; LANES], total: None }
-    }
-
-    #[inline(always)]
-    fn join(&self, a: Option<T>, b: Option<T>) -> Option<T> {
-        match (a, b) {
-            (Some(a), Some(b)) => Some(self.add.call(a, b)),
-            (a, b) => a.or(b),
-        }
+        let width = if M::EXACT { 1 } else { len.clamp(1, LANES).next_power_of_two() };
+        Self { add, width, lanes: [None; LANES], segment: 0, pairs: Pairs::new(add) }
     }
 
     /// Adds the element at `position`; positions ascend, absent ones may be left out.
     #[inline(always)]
     pub fn push(&mut self, position: usize, value: T) {
-        let segment = position / SEGMENT * SEGMENT;
-        let lane = if M::EXACT || self.len - segment <= LANES { 0 } else { position % LANES };
-        self.lanes[lane] = self.join(self.lanes[lane], Some(value));
+        if !M::EXACT && position / SEGMENT != self.segment {
+            self.close(position / SEGMENT);
+        }
+        let lane = if M::EXACT { 0 } else { position % LANES };
+        self.lanes[lane] = join(self.add, self.lanes[lane], Some(value));
     }
 
-    /// Ends a segment; to be called before the first position of the next.
-    pub fn close_segment(&mut self) {
-        let mut step = LANES / 2;
+    /// Ends the segment; what lies between it and `next` is absent.
+    #[cold]
+    fn close(&mut self, next: usize) {
+        let part = self.part();
+        self.pairs.push(part);
+        (self.segment + 1..next).for_each(|_| self.pairs.push(None));
+        self.segment = next;
+    }
+
+    /// The segment's fold; its lanes are empty then.
+    #[inline(always)]
+    fn part(&mut self) -> Option<T> {
+        let mut step = self.width / 2;
         while step > 0 {
             for lane in 0..step {
-                self.lanes[lane] = self.join(self.lanes[lane], self.lanes[lane + step]);
-                self.lanes[lane + step] = None;
+                self.lanes[lane] = join(self.add, self.lanes[lane], self.lanes[lane + step].take());
             }
             step /= 2;
         }
-        self.total = self.join(self.total, self.lanes[0]);
-        self.lanes[0] = None;
+        self.lanes[0].take()
     }
 
     /// The fold of all that was pushed.
     pub fn finish(mut self) -> Option<T> {
-        self.close_segment();
-        self.total
+        let part = self.part();
+        if self.segment == 0 {
+            return part;
+        }
+        self.pairs.push(part);
+        self.pairs.finish()
+    }
+}
+
+/// Folds of segments, joined in pairs as they come.
+pub struct Pairs<T, M> {
+    add: M,
+    count: usize,
+    /// Where bit `k` of the count is set: the fold of 2^k segments.
+    held: Vec<Option<T>>,
+}
+
+impl<T: Element, M: Monoid<T>> Pairs<T, M> {
+    /// No segments.
+    pub fn new(add: M) -> Self {
+        Self { add, count: 0, held: Vec::new() }
+    }
+
+    /// Adds the next segment's fold.
+    pub fn push(&mut self, part: Option<T>) {
+        let mut sum = part;
+        for level in 0..self.count.trailing_ones() as usize {
+            sum = join(self.add, self.held[level], sum);
+        }
+        let level = self.count.trailing_ones() as usize;
+        self.held.resize(self.held.len().max(level + 1), None);
+        self.held[level] = sum;
+        self.count += 1;
+    }
+
+    /// The fold of all segments.
+    pub fn finish(self) -> Option<T> {
+        let held = self.held.iter().enumerate().filter(|(level, _)| self.count >> level & 1 == 1);
+        held.fold(None, |sum, (_, &earlier)| join(self.add, earlier, sum))
+    }
+}
+
+/// Two folds, the earlier first; an absent one leaves no trace.
+#[inline(always)]
+fn join<T: Element, M: Monoid<T>>(add: M, a: Option<T>, b: Option<T>) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(add.call(a, b)),
+        (a, b) => a.or(b),
     }
 }
 
@@ -138,9 +189,6 @@ where
 {
     let mut tree = Tree::new(ring.add(), rows.len(row));
     rows.for_each(row, |p, k, weight| {
-        if p % SEGMENT == 0 && p > 0 {
-            tree.close_segment();
-        }
         if let Some(x) = u.at(k as usize) {
             tree.push(p, ring.mul().call(x, weight));
         }

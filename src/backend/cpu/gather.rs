@@ -1,12 +1,12 @@
 //! Evaluating a view into a fresh vector, in parallel, and reducing it.
 
-use super::fold::{SEGMENT, Tree};
+use super::fold::{Pairs, SEGMENT, Tree};
 use super::share;
 use crate::backend::plan;
 use crate::backend::view::{At, Support};
 use crate::formats::bitmap::{Bitmap, ones, words};
 use crate::formats::{Sparse, Store};
-use vxm_semiring::Monoid;
+use vxm_semiring::{Element, Monoid};
 
 /// Below this much work a loop runs on the calling thread: waking another costs more.
 pub const SEQUENTIAL: usize = 4096;
@@ -70,7 +70,6 @@ pub fn is_small<V: At>(view: &V, list: &[u32]) -> bool {
 
 /// A place for every index; evaluated where `bits` is set, or everywhere.
 fn gather_places<V: At>(n: usize, view: &V, bits: Option<&[u64]>) -> Store<V::T> {
-    use vxm_semiring::Element;
     let mut values = vec![V::T::ZERO; n];
     let mut present = vec![0u64; words(n)];
     let fill = |first: usize, values: &mut [V::T], present: &mut [u64]| {
@@ -148,14 +147,17 @@ fn chunks(n: usize, work: Option<&[u64]>) -> Vec<usize> {
     cuts
 }
 
+/// Segments joined in pairs: any order does for an exact monoid that keeps its sides.
+fn paired<T: Element, M: Monoid<T>>(add: M, n: usize, mut part: impl FnMut(usize) -> Option<T>) -> Option<T> {
+    let mut pairs = Pairs::new(add);
+    (0..n.div_ceil(SEGMENT)).for_each(|s| pairs.push(part(s)));
+    pairs.finish()
+}
+
 /// Folds all elements of `view`, a vector of length `n`; the identity where there are none.
 ///
 /// Segments of the fixed tree run in parallel, so the answer has the same bits for any number of threads.
 pub fn reduce<V: At, M: Monoid<V::T>>(n: usize, view: &V, add: M) -> V::T {
-    let join = |a: Option<V::T>, b: Option<V::T>| match (a, b) {
-        (Some(a), Some(b)) => Some(add.call(a, b)),
-        (a, b) => a.or(b),
-    };
     // the elements of one segment of positions, folded over the fixed tree
     let segment = |first: usize| {
         let end = (first + SEGMENT).min(n);
@@ -181,18 +183,20 @@ pub fn reduce<V: At, M: Monoid<V::T>>(n: usize, view: &V, add: M) -> V::T {
     };
     let total = if let Support::List(list) = view.support() {
         // only the segments that hold something
-        let mut firsts: Vec<usize> = list.iter().map(|&i| i as usize / SEGMENT * SEGMENT).collect();
-        firsts.dedup();
+        let mut held: Vec<usize> = list.iter().map(|&i| i as usize / SEGMENT).collect();
+        held.dedup();
         let parts: Vec<_> = if is_small(view, list) {
-            firsts.into_iter().map(segment).collect()
+            held.iter().map(|&s| segment(s * SEGMENT)).collect()
         } else {
-            share::collect(firsts.len(), &|s| segment(firsts[s]))
+            share::collect(held.len(), &|k| segment(held[k] * SEGMENT))
         };
-        parts.into_iter().fold(None, join)
+        let mut parts = held.into_iter().zip(parts).peekable();
+        paired(add, n, |s| parts.next_if(|&(held, _)| held == s).and_then(|(_, part)| part))
     } else if n <= SEGMENT {
         segment(0)
     } else {
-        share::collect(n.div_ceil(SEGMENT), &|s| segment(s * SEGMENT)).into_iter().fold(None, join)
+        let parts = share::collect(n.div_ceil(SEGMENT), &|s| segment(s * SEGMENT));
+        paired(add, n, |s| parts[s])
     };
     total.unwrap_or(M::IDENTITY)
 }

@@ -53,7 +53,9 @@ where
         let dealt: Vec<Vec<Vec<(u32, S::Out)>>> = share::collect(cuts.len() - 1, &|p| {
             let mut buckets = vec![Vec::new(); ranges];
             let shift = width.trailing_zeros();
-            products(&sources[cuts[p]..cuts[p + 1]], rows, ring, |j, product| buckets[(j >> shift) as usize].push((j, product)));
+            products(&sources[cuts[p]..cuts[p + 1]], rows, ring, |j, product| {
+                buckets[(j >> shift) as usize].push((j, product))
+            });
             buckets
         });
         let mut landed: Vec<(Vec<u32>, Vec<S::Out>)> = vec![Default::default(); ranges];

@@ -1,6 +1,7 @@
 //! Composing a kernel: the types an expression emits, the operators they name, and the parameter's words.
 
 use super::csr::Classes;
+use super::run::{BLOCK_THREADS, THREADS};
 use super::{DeviceCsr, DeviceTiles, DeviceVector, Gpu};
 use crate::error::Result;
 use std::any::Any;
@@ -181,8 +182,9 @@ impl Composer {
         let mut source = self.text.text_over(&library);
         source.push_str(&format!("struct Parameter {{ {ty} kernel;{member} }};\n"));
         for (name, group) in entries {
+            let threads = if *group == "vxm::Block()" { BLOCK_THREADS } else { THREADS };
             source.push_str(&format!(
-                "extern \"C\" __global__ void __launch_bounds__(256) {name}(const __grid_constant__ Parameter p) {{\n{load}    \
+                "extern \"C\" __global__ void __launch_bounds__({threads}) {name}(const __grid_constant__ Parameter p) {{\n{load}    \
                  p.kernel.run({group});\n}}\n"
             ));
         }

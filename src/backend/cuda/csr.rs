@@ -9,12 +9,10 @@ use std::sync::Arc;
 use vxm_kernels::Buffer;
 use vxm_semiring::Element;
 
-/// Rows of this many entries and more are folded by eight lanes: a thread alone would read a sector for each word it wants.
-pub const LANES_ROW: usize = 8;
-/// Rows of this many entries and more are folded by a warp (cuMIS, section 3.2).
-pub const WARP_ROW: usize = 32;
-/// Rows of this many entries and more are folded by a block.
-pub const BLOCK_ROW: usize = 1024;
+/// Rows of this many entries and more are folded by four threads, eight, a warp (cuMIS, section 3.2), a block; shorter ones by one.
+const FROM: [usize; CLASSES - 1] = [8, 16, 32, 1024];
+/// How many sizes of groups there are.
+pub const CLASSES: usize = 5;
 
 /// Rows by their length.
 #[derive(Debug)]
@@ -25,7 +23,7 @@ pub(super) struct Classes {
     pub(super) longest: usize,
 }
 
-/// The rows that a thread, eight lanes, a warp and a block folds each.
+/// Which rows each size of group folds.
 #[derive(Debug)]
 pub(super) enum Sharing {
     /// All by this one.
@@ -42,16 +40,15 @@ impl Classes {
 
     /// Of rows of these lengths.
     pub(super) fn of(gpu: &Gpu, lengths: impl Iterator<Item = usize>) -> Result<Self> {
-        let mut rows = [const { Vec::new() }; 4];
-        let (mut count, mut longest) = (0, 0);
+        let mut rows = [const { Vec::new() }; CLASSES];
+        let (mut count, mut longest, mut total) = (0, 0, 0);
         for (i, length) in lengths.enumerate() {
-            (count, longest) = (i + 1, longest.max(length));
-            let class = [LANES_ROW, WARP_ROW, BLOCK_ROW].iter().filter(|&&row| length >= row).count();
-            rows[class].push(i as u32);
+            (count, longest, total) = (i + 1, longest.max(length), total + length);
+            rows[FROM.iter().filter(|&&from| length >= from).count()].push(i as u32);
         }
-        // a few rows that another class would serve a little better aren't worth a list of all others
-        let alone = rows[..2].iter().position(|rows| rows.len() * 16 >= count * 15);
-        if let Some(class) = alone.filter(|_| rows[2].is_empty() && rows[3].is_empty()) {
+        // rows of about one length: neighbours share the sectors at their ends, and lists would tear them apart
+        if longest < 2 * FROM[2] && longest < 8 * (total / count.max(1) + 1) {
+            let class = if total < 7 * count { 0 } else if total < 24 * count { 1 } else { 2 };
             return Ok(Self { sharing: Sharing::One(class), longest });
         }
         let lists = rows.iter().map(|rows| Ok((gpu.upload_slice(rows)?, rows.len()))).collect::<Result<_>>()?;

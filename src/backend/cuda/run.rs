@@ -1,8 +1,7 @@
 //! Terminals as kernels: a fresh vector, a write through a mask, a reduction; and the few steps between them.
 
 use super::compose::{Composer, Node};
-use super::csr::Sharing;
-use super::vector::from_bytes;
+use super::csr::{CLASSES, Sharing};
 use super::{DeviceCsr, DeviceVector, Gpu};
 use crate::error::Result;
 use crate::formats::bitmap::words;
@@ -12,6 +11,8 @@ use vxm_semiring::{BinaryOp, Element, Monoid, Source};
 
 /// Threads a block; `__launch_bounds__` says the same.
 pub(super) const THREADS: u32 = 256;
+/// Threads of a block that folds rows as one.
+pub(super) const BLOCK_THREADS: u32 = 1024;
 /// Blocks a multiprocessor, at most: more would only queue.
 const BLOCKS: u32 = 32;
 
@@ -32,11 +33,13 @@ pub(super) fn launch(program: &Program, entry: &str, launch: Launch, parameter: 
 
 /// Launches `ty` over `n` indices, those of each class of rows by its group.
 fn launch_rows(composer: &mut Composer, ty: &str, tail: &[u64], n: usize) -> Result<()> {
-    const GROUPS: [(&str, &str, usize); 4] = [
-        ("threads", "vxm::Thread()", 256),
-        ("lanes", "vxm::Lanes<8>()", 32),
-        ("warps", "vxm::Warp()", 8),
-        ("blocks", "vxm::Block()", 1),
+    // the kernel, its group, how many of these a block is, of how many threads
+    const GROUPS: [(&str, &str, usize, u32); CLASSES] = [
+        ("threads", "vxm::Thread()", 256, THREADS),
+        ("fours", "vxm::Lanes<4>()", 64, THREADS),
+        ("eights", "vxm::Lanes<8>()", 32, THREADS),
+        ("warps", "vxm::Warp()", 8, THREADS),
+        ("blocks", "vxm::Block()", 1, BLOCK_THREADS),
     ];
     let gpu = composer.gpu().clone();
     let classes = composer.take_classes();
@@ -51,9 +54,9 @@ fn launch_rows(composer: &mut Composer, ty: &str, tail: &[u64], n: usize) -> Res
     let program = composer.program(ty, &entries)?;
     for (list, count, class) in shares {
         if count > 0 {
-            let (name, _, each) = GROUPS[class];
+            let (name, _, each, threads) = GROUPS[class];
             let parameter = composer.parameter(&[&[list, count as u64], tail].concat());
-            let shape = Launch::linear(blocks(&gpu, count, each), THREADS).with_shared(composer.shared());
+            let shape = Launch::linear(blocks(&gpu, count, each), threads).with_shared(composer.shared());
             launch(&program, name, shape, &parameter)?;
         }
     }
@@ -117,6 +120,7 @@ pub fn fold<T: Element, M: Monoid<T>>(mut composer: Composer, node: &Node, n: us
     let monoid = composer.monoid::<T, M>(add);
     let values = gpu.alloc(parts * size_of::<T>())?;
     let present = gpu.alloc(parts * 4)?;
+    let out = gpu.alloc(16)?;
     let head = [values.address(), present.address()];
     let program = composer.program(&format!("vxm::Reduce<{}, {monoid}>", node.ty), &[("reduce", "")])?;
     let parameter = composer.parameter(&[&[n as u64], &head[..]].concat());
@@ -125,14 +129,10 @@ pub fn fold<T: Element, M: Monoid<T>>(mut composer: Composer, node: &Node, n: us
     let mut joining = Composer::new(&gpu);
     let (monoid, t) = (joining.monoid::<T, M>(add), joining.element::<T>());
     let program = joining.program(&format!("vxm::Join<{monoid}, {t}>"), &[("join", "")])?;
-    let parameter = joining.parameter(&[&[parts as u64], &head[..]].concat());
-    launch(&program, "join", Launch::linear(1, 32).with_shared(joining.shared()), &parameter)?;
-    if present.download::<u32>(1)?[0] == 0 {
-        return Ok(M::IDENTITY);
-    }
-    let mut bytes = vec![0; size_of::<T>()];
-    values.download_into(&mut bytes)?;
-    Ok(from_bytes(&bytes, 1)[0])
+    let parameter = joining.parameter(&[&[parts as u64], &head[..], &[out.address()]].concat());
+    launch(&program, "join", Launch::linear(1, THREADS).with_shared(joining.shared()), &parameter)?;
+    let answer = out.download::<u64>(2)?;
+    Ok(if answer[1] == 0 { M::IDENTITY } else { T::from_bits(answer[0]) })
 }
 
 /// `w[indices[k]] = u[k]` in a vector of `len` places: an emitted view of length `indices.len()`, scattered. Returns the vector and
