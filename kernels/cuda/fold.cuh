@@ -6,14 +6,17 @@ namespace vxm {
 
 // Items that are computed from their positions.
 template <class F> struct Computed {
-    F f;
-    VXM_FN u64 load(u64 p) const { return p; }
+    const F& f;
+    u64 base;
+    VXM_FN Computed from(u64 p) const { return {f, base + p}; }
+    VXM_FN u64 load(u32 p) const { return base + p; }
     VXM_FN auto make(u64 p) const { return f(p); }
 };
-template <class F> VXM_FN Computed<F> computed(F f) { return Computed<F>{f}; }
+template <class F> VXM_FN Computed<F> computed(const F& f) { return {f, 0}; }
 
 // The items at p, p + step, ... below end: loaded, then made.
-template <u32 count, class T, class Items> VXM_FN void fetch(const Items& items, u64 p, u64 step, u64 end, Maybe<T> (&x)[count]) {
+template <u32 step, u32 count, class T, class Items>
+VXM_FN void fetch(const Items& items, u32 p, u32 end, Maybe<T> (&x)[count]) {
     decltype(items.load(p)) loaded[count];
 #pragma unroll
     for (u32 k = 0; k < count; k++)
@@ -32,6 +35,15 @@ template <class M, u32 count, class T> VXM_FN Maybe<T> halves(Maybe<T> (&x)[coun
 #pragma unroll
         for (u32 k = 0; k < step; k++) x[k] = join<M>(x[k], x[k + step]);
     return x[0];
+}
+// The same over the threads of a group; in all of them.
+template <class L, class M, class T> VXM_FN Maybe<T> join_halves(Maybe<T> x) {
+#pragma unroll
+    for (u32 step = L::size / 2; step > 0; step /= 2) {
+        Maybe<T> y = from_lane<L>(x, L::rank() + step & L::size - 1);
+        if (L::rank() < step) x = join<M>(x, y);
+    }
+    return from_lane<L>(x, 0);
 }
 
 // Segments of the fixed tree, joined in pairs as they come: where bit l of the count is set, `held[l]` is the fold of 2^l of them.
@@ -53,57 +65,62 @@ template <class M, class T> struct Pairs {
     }
 };
 
-// A segment by one thread: few positions at once, many a lane after the other, the pair that joins last outermost.
-template <class M, class T, class Items> VXM_FN Maybe<T> segment(Thread, u64 begin, u64 end, const Items& items) {
-    if (end - begin <= 8) {
-        Maybe<T> x[8];
-        fetch(items, begin, 1, end, x);
-        return halves<M>(x);
+// A segment of the fixed tree, four rounds of lanes in flight.
+template <class M, class T, class Items> VXM_FN Maybe<T> segment(u32 len, const Items& items) {
+    Maybe<T> sum = nothing<T>();
+    for (u32 p = lane(); p < len; p += 4 * 32) {
+        Maybe<T> x[4];
+        fetch<32>(items, p, len, x);
+#pragma unroll
+        for (u32 k = 0; k < 4; k++) sum = join<M>(sum, x[k]);
     }
-    if (end - begin <= 16) {
-        Maybe<T> x[16];
-        fetch(items, begin, 1, end, x);
-        return halves<M>(x);
-    }
-    Pairs<M, T> lanes;
-    for (u32 k = 0; k < 32; k++) {
-        Maybe<T> lane = nothing<T>();
-        for (u64 p = begin + (__brev(k) >> 27); p < end; p += 32) lane = join<M>(lane, items.make(items.load(p)));
-        lanes.add(lane);
-    }
-    return lanes.total();
+    return join_halves<Warp, M>(sum);
 }
 
-// The same by a few threads: the one of rank r has lanes r, r + width, r + 2 width, ...
-template <class M, class T, u32 width, class Items>
-VXM_FN Maybe<T> segment(Lanes<width>, u64 begin, u64 end, const Items& items) {
-    typedef Lanes<width> L;
-    const u32 each = 32 / width, rows = width < 32 ? 1 : 4;
-    Maybe<T> lanes[each];
-#pragma unroll
-    for (u32 k = 0; k < each; k++) lanes[k] = nothing<T>();
-    for (u64 p = begin + L::rank(); p < end; p += 32 * rows) {
-        Maybe<T> x[each * rows];
-        fetch(items, p, width, end, x);
-#pragma unroll
-        for (u32 k = 0; k < each * rows; k++) lanes[k % each] = join<M>(lanes[k % each], x[k]);
-    }
-    Maybe<T> sum = halves<M>(lanes);
-#pragma unroll
-    for (u32 step = width / 2; step > 0; step /= 2) {
-        Maybe<T> y = from_lane<L>(sum, L::rank() + step & width - 1);
-        if (L::rank() < step) sum = join<M>(sum, y);
-    }
-    return from_lane<L>(sum, 0);
-}
-
-// The fixed tree by one group, a segment after the other.
-template <class M, class T, class G, class Items> VXM_FN Maybe<T> tree(G g, u64 len, const Items& items) {
-    if (len <= SEGMENT) return segment<M, T>(g, 0, len, items);
+// The fixed tree of a row that is long for its group: the thread of rank r has lanes r, r + width, ..., one after the other, the pair
+// that joins last outermost; segments likewise. Apart and plain, so that short rows don't pay for its registers.
+template <class M, class T, class L, class Items> __noinline__ __device__ Maybe<T> long_tree(u64 len, const Items& items) {
+    const u32 each = 32 / L::size;
     Pairs<M, T> pairs;
-    for (u64 p = 0; p < len; p += SEGMENT)
-        pairs.add(segment<M, T>(g, p, p + SEGMENT < len ? p + SEGMENT : len, items));
+#pragma unroll 1
+    for (u64 first = 0; first < len; first += SEGMENT) {
+        const u64 end = first + SEGMENT < len ? first + SEGMENT : len;
+        Pairs<M, T> lanes;
+#pragma unroll 1
+        for (u32 k = 0; k < each; k++) {
+            // the bits of k backwards, of as many as `each` takes
+            const u32 group = __brev(k) >> 27 >> (__popc(L::size - 1));
+            Maybe<T> lane = nothing<T>();
+#pragma unroll 1
+            for (u64 p = first + L::rank() + group * L::size; p < end; p += 32) {
+                const Items rest = items.from(p);
+                lane = join<M>(lane, rest.make(rest.load(0)));
+            }
+            lanes.add(lane);
+        }
+        pairs.add(join_halves<L, M>(lanes.total()));
+    }
     return pairs.total();
+}
+
+// Short rows are all in flight at once.
+template <class M, class T, class Items> VXM_FN Maybe<T> tree(Thread, u64 len, const Items& items) {
+    if (len > 8) return long_tree<M, T, Lanes<1>>(len, items);
+    Maybe<T> x[8];
+    fetch<1>(items, 0, (u32)len, x);
+    return halves<M>(x);
+}
+template <class M, class T, u32 width, class Items> VXM_FN Maybe<T> tree(Lanes<width>, u64 len, const Items& items) {
+    typedef Lanes<width> L;
+    if constexpr (width == 32) {
+        if (len > SEGMENT) return long_tree<M, T, L>(len, items);
+        return segment<M, T>((u32)len, items);
+    } else {
+        if (len > 4 * width) return long_tree<M, T, L>(len, items);
+        Maybe<T> x[4];
+        fetch<width>(items, L::rank(), (u32)len, x);
+        return join_halves<L, M>(halves<M>(x));
+    }
 }
 
 // The warps' values of a block joined in ascending order, pairs first; in every thread.
@@ -130,7 +147,7 @@ VXM_FN Maybe<T> fold(Thread g, u64 len, const Items& items, Stop stop) {
         Maybe<T> sum = nothing<T>();
         for (u64 p = 0; p < len; p += 4) {
             Maybe<T> x[4];
-            fetch(items, p, 1, len, x);
+            fetch<1>(items.from(p), 0, (u32)(len - p < 4 ? len - p : 4), x);
 #pragma unroll
             for (u32 k = 0; k < 4; k++) sum = join<M>(sum, x[k]);
             if (sum.present && (M::terminal(sum.value) || stop(sum.value))) break;
@@ -141,33 +158,33 @@ VXM_FN Maybe<T> fold(Thread g, u64 len, const Items& items, Stop stop) {
     }
 }
 
-// Positions begin .. end of an exact fold by lanes.
+// An exact fold by lanes.
 template <class L, class M, class T, class Items, class Stop>
-VXM_FN Maybe<T> fold_by_lanes(u64 begin, u64 end, const Items& items, Stop stop) {
+VXM_FN Maybe<T> fold_by_lanes(u64 len, const Items& items, Stop stop) {
     Maybe<T> sum = nothing<T>();
     if constexpr (M::commutative) {
-        u64 p = begin;
-        if (M::stops || Stop::stops) {
+        const bool stops = M::stops || Stop::stops;
+        u64 p = 0;
+        if (stops) {
             // one each, because that may be enough
-            if (p + L::rank() < end) sum = items.make(items.load(p + L::rank()));
+            if (L::rank() < len) sum = items.make(items.load(L::rank()));
             if (__any_sync(L::mask(), sum.present && (M::terminal(sum.value) || stop(sum.value))))
                 return join_lanes<L, M>(sum);
-            p += L::size;
+            p = L::size;
         }
-        for (; p < end; p += 4 * L::size) {
+        for (; p < len; p += 4 * L::size) {
             Maybe<T> x[4];
-            fetch(items, p + L::rank(), L::size, end, x);
+            fetch<L::size>(items.from(p), L::rank(), (u32)(len - p < 4 * L::size ? len - p : 4 * L::size), x);
 #pragma unroll
             for (u32 k = 0; k < 4; k++) sum = join<M>(sum, x[k]);
-            if (M::stops || Stop::stops) {
-                if (__any_sync(L::mask(), sum.present && (M::terminal(sum.value) || stop(sum.value)))) break;
-            }
+            if (stops && __any_sync(L::mask(), sum.present && (M::terminal(sum.value) || stop(sum.value)))) break;
         }
         return join_lanes<L, M>(sum);
     } else {
-        for (u64 p = begin; p < end; p += L::size) {
+        for (u64 p = 0; p < len; p += L::size) {
+            const Items rest = items.from(p);
             Maybe<T> chunk = nothing<T>();
-            if (p + L::rank() < end) chunk = items.make(items.load(p + L::rank()));
+            if (p + L::rank() < len) chunk = rest.make(rest.load(L::rank()));
             sum = join<M>(sum, join_lanes<L, M>(chunk));
             if (sum.present && (M::terminal(sum.value) || stop(sum.value))) break;
         }
@@ -177,7 +194,7 @@ VXM_FN Maybe<T> fold_by_lanes(u64 begin, u64 end, const Items& items, Stop stop)
 
 template <class M, class T, u32 width, class Items, class Stop>
 VXM_FN Maybe<T> fold(Lanes<width> g, u64 len, const Items& items, Stop stop) {
-    if constexpr (M::exact) return fold_by_lanes<Lanes<width>, M, T>(0, len, items, stop);
+    if constexpr (M::exact) return fold_by_lanes<Lanes<width>, M, T>(len, items, stop);
     else return tree<M, T>(g, len, items);
 }
 
@@ -187,14 +204,14 @@ template <class M, class T, class Items, class Stop> VXM_FN Maybe<T> fold(Block,
         const u32 warps = blockDim.x / 32;
         const u64 share = ((len + warps - 1) / warps + 31) / 32 * 32, from = warp() * share;
         Maybe<T> part = nothing<T>();
-        if (from < len) part = fold_by_lanes<Warp, M, T>(from, from + share < len ? from + share : len, items, stop);
+        if (from < len) part = fold_by_lanes<Warp, M, T>(len - from < share ? len - from : share, items.from(from), stop);
         return join_warps<M>(part);
     } else {
         Pairs<M, T> pairs;
         for (u64 p = 0; p < len; p += 32 * SEGMENT) {
             const u64 from = p + warp() * SEGMENT;
             Maybe<T> part = nothing<T>();
-            if (from < len) part = segment<M, T>(Warp(), from, from + SEGMENT < len ? from + SEGMENT : len, items);
+            if (from < len) part = segment<M, T>((u32)(len - from < SEGMENT ? len - from : SEGMENT), items.from(from));
             pairs.add(join_warps<M>(part));
         }
         return pairs.total();

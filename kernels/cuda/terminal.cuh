@@ -37,7 +37,7 @@ VXM_FN u64 first_of(Block) { return blockIdx.x; }
 template <u32 width> VXM_FN u64 step_of(Lanes<width>) { return (u64)gridDim.x * blockDim.x / width; }
 VXM_FN u64 step_of(Block) { return gridDim.x; }
 // A few lanes, a warp or a block an index; words of bits are shared.
-template <class G, class F> VXM_FN void each(G g, const Range& range, u32* bits, F f) {
+template <class G, class F> VXM_FN void each_sharing(G g, const Range& range, u32* bits, F f) {
     for (u64 k = first_of(g); k < range.count; k += step_of(g)) {
         const u32 i = range.index(k);
         bool present = f(g, i);
@@ -46,6 +46,26 @@ template <class G, class F> VXM_FN void each(G g, const Range& range, u32* bits,
         else atomicAnd(bits + (i >> 5), ~(1u << (i & 31)));
     }
 }
+
+// A few lanes an index, a warp a word of bits.
+template <u32 width, class F> VXM_FN void each_word(Lanes<width> g, const Range& range, u32* bits, F f) {
+    const u32 rows = 32 / width;
+    for (u64 word = first_of(Warp()); word * 32 < range.count; word += step_of(Warp())) {
+        u32 held = 0;
+        for (u32 first = 0; first < 32; first += rows) {
+            const u64 i = word * 32 + first + lane() / width;
+            const u32 present = __ballot_sync(~0u, i < range.count && f(g, (u32)i));
+#pragma unroll
+            for (u32 r = 0; r < rows; r++) held |= (present >> r * width & 1) << first + r;
+        }
+        if (lane() == 0) bits[word] = held;
+    }
+}
+template <u32 width, class F> VXM_FN void each(Lanes<width> g, const Range& range, u32* bits, F f) {
+    if (width == 32 || range.list || !bits) each_sharing(g, range, bits, f);
+    else each_word(g, range, bits, f);
+}
+template <class F> VXM_FN void each(Block g, const Range& range, u32* bits, F f) { each_sharing(g, range, bits, f); }
 
 // A fresh vector.
 template <class V> struct Eval {
@@ -109,14 +129,15 @@ template <class V, class M> struct Reduce {
     VXM_FN void run() const {
         for (u64 s = first_of(Warp()); s * SEGMENT < len; s += step_of(Warp())) {
             const u64 begin = s * SEGMENT, end = begin + SEGMENT < len ? begin + SEGMENT : len;
-            const auto items = computed([&](u64 p) {
+            const auto item = [&](u64 p) {
                 Maybe<T> x = nothing<T>();
                 x.present = view.at(Thread(), (u32)p, x.value);
                 return x;
-            });
+            };
+            const auto items = computed(item);
             Maybe<T> part;
-            if constexpr (M::exact) part = fold_by_lanes<Warp, M, T>(begin, end, items, Never(0, 0));
-            else part = segment<M, T>(Warp(), begin, end, items);
+            if constexpr (M::exact) part = fold_by_lanes<Warp, M, T>(end - begin, items.from(begin), Never(0, 0));
+            else part = segment<M, T>((u32)(end - begin), items.from(begin));
             if (lane() == 0) {
                 Out<T> out = {parts, nullptr};
                 out.put((u32)s, part.value);

@@ -169,11 +169,7 @@ template <class V, class A, class T, class Mul, class Add, class Until> struct P
         };
         auto close = [&] {
             __syncwarp();
-            for (u32 step = 16; step > 0; step /= 2) {
-                Maybe<T> y = from_lane<Warp>(sum, lane() + step & 31);
-                if (lane() < step) sum = join<Add>(sum, y);
-            }
-            pairs.add(from_lane<Warp>(sum, 0));
+            pairs.add(join_halves<Warp, Add>(sum));
             sum = nothing<T>();
         };
         segments(begin, end, r, piece, close);
@@ -187,7 +183,8 @@ template <class V, class A, class T, class Mul, class Add, class Until> struct P
         Maybe<T> sum;
         if constexpr (Add::exact) {
             const Until until(operand, i);
-            sum = fold<Add, T>(g, end - begin, computed([&](u64 k) { return run(begin + k, r, until); }), until);
+            const auto tile = [&](u64 k) { return run(begin + k, r, until); };
+            sum = fold<Add, T>(g, end - begin, computed(tile), until);
         } else {
             sum = tree(g, begin, end, r);
         }

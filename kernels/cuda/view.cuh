@@ -205,7 +205,7 @@ template <class V, class O, class A, class T, class Mul, class Add, class Until>
     const A* weights;
     template <class G> VXM_FN bool at(G g, u32 i, T& y) const {
         const u64 begin = offsets[i], len = offsets[i + 1] - begin;
-        Maybe<T> sum = fold<Add, T>(g, len, Row{*this, begin}, Until(operand, i));
+        Maybe<T> sum = fold<Add, T>(g, len, Row{operand, columns + begin, weights + begin}, Until(operand, i));
         if (sum.present) y = sum.value;
         return sum.present;
     }
@@ -214,13 +214,15 @@ template <class V, class O, class A, class T, class Mul, class Add, class Until>
         A weight;
     };
     struct Row {
-        const Pull& pull;
-        u64 begin;
-        VXM_FN Entry load(u64 p) const { return {pull.columns[begin + p], weight_at(pull.weights, begin + p)}; }
+        const V& operand;
+        const u32* columns;
+        const A* weights;
+        VXM_FN Row from(u64 p) const { return {operand, columns + p, weights + p}; }
+        VXM_FN Entry load(u32 p) const { return {columns[p], weight_at(weights, p)}; }
         VXM_FN Maybe<T> make(Entry entry) const {
             Maybe<T> product = nothing<T>();
             typename V::Elem x;
-            product.present = pull.operand.at(Thread(), entry.column, x);
+            product.present = operand.at(Thread(), entry.column, x);
             if (product.present) product.value = Mul::call(x, entry.weight);
             return product;
         }

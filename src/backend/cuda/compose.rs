@@ -182,10 +182,12 @@ impl Composer {
         let mut source = self.text.text_over(&library);
         source.push_str(&format!("struct Parameter {{ {ty} kernel;{member} }};\n"));
         for (name, group) in entries {
-            let threads = if *group == "vxm::Block()" { BLOCK_THREADS } else { THREADS };
+            // few registers, many warps: products wait for memory
+            let bounds = if *group == "vxm::Block()" { (BLOCK_THREADS, 1) } else { (THREADS, 5) };
             source.push_str(&format!(
-                "extern \"C\" __global__ void __launch_bounds__({threads}) {name}(const __grid_constant__ Parameter p) {{\n{load}    \
-                 p.kernel.run({group});\n}}\n"
+                "extern \"C\" __global__ void __launch_bounds__({}, {}) {name}(const __grid_constant__ Parameter p) {{\n{load}    \
+                 p.kernel.run({group});\n}}\n",
+                bounds.0, bounds.1
             ));
         }
         source

@@ -47,8 +47,10 @@ impl Classes {
             rows[FROM.iter().filter(|&&from| length >= from).count()].push(i as u32);
         }
         // rows of about one length: neighbours share the sectors at their ends, and lists would tear them apart
-        if longest < 2 * FROM[2] && longest < 8 * (total / count.max(1) + 1) {
-            let class = if total < 7 * count { 0 } else if total < 24 * count { 1 } else { 2 };
+        let above = |class: usize| rows[class + 1..].iter().map(Vec::len).sum::<usize>();
+        let alone =
+            (0..3).find(|&class| above(class) * 64 <= count && (class == 0 || total * 4 >= count * FROM[class - 1]));
+        if let Some(class) = alone.filter(|_| longest < 4 * FROM[2]) {
             return Ok(Self { sharing: Sharing::One(class), longest });
         }
         let lists = rows.iter().map(|rows| Ok((gpu.upload_slice(rows)?, rows.len()))).collect::<Result<_>>()?;
