@@ -113,14 +113,50 @@ template <class M, class T, class Items> VXM_FN Maybe<T> tree(Thread, u64 len, c
 template <class M, class T, u32 width, class Items> VXM_FN Maybe<T> tree(Lanes<width>, u64 len, const Items& items) {
     typedef Lanes<width> L;
     if constexpr (width == 32) {
-        if (len > SEGMENT) return long_tree<M, T, L>(len, items);
-        return segment<M, T>((u32)len, items);
+        if (len <= SEGMENT) return segment<M, T>((u32)len, items);
+        Pairs<M, T> pairs;
+        for (u64 p = 0; p < len; p += SEGMENT)
+            pairs.add(segment<M, T>((u32)(len - p < SEGMENT ? len - p : SEGMENT), items.from(p)));
+        return pairs.total();
     } else {
         if (len > 4 * width) return long_tree<M, T, L>(len, items);
         Maybe<T> x[4];
         fetch<width>(items, L::rank(), (u32)len, x);
         return join_halves<L, M>(halves<M>(x));
     }
+}
+
+// A short row's products folded: exact monoids in order, inexact ones over the fixed tree, in place.
+template <class M, class T> VXM_FN Maybe<T> fold_staged(Staged g) {
+    Maybe<T> sum = nothing<T>();
+    if (g.len == 0) return sum;
+    const u64 words = (u64)g.present[g.begin / 32 + 1] << 32 | g.present[g.begin / 32];
+    u32 there = (u32)(words >> g.begin % 32) & ~0u >> (32 - g.len);
+    T* x = (T*)g.products + g.begin;
+    if constexpr (M::exact) {
+        for (; there; there &= there - 1) {
+            Maybe<T> next = {x[__ffs(there) - 1], true};
+            sum = join<M>(sum, next);
+        }
+    } else if (g.len <= 8) {
+        Maybe<T> y[8];
+#pragma unroll
+        for (u32 k = 0; k < 8; k++) {
+            y[k].present = there >> k & 1;
+            if (k < g.len) y[k].value = x[k];
+        }
+        return halves<M>(y);
+    } else {
+        for (u32 step = 16; step > 0; step /= 2)
+            for (u32 k = 0; k < step && k + step < g.len; k++) {
+                if (!(there >> (k + step) & 1)) continue;
+                x[k] = there >> k & 1 ? M::call(x[k], x[k + step]) : x[k + step];
+                there |= 1u << k;
+            }
+        sum.present = there & 1;
+        sum.value = x[0];
+    }
+    return sum;
 }
 
 // The warps' values of a block joined in ascending order, pairs first; in every thread.

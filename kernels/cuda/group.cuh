@@ -22,10 +22,12 @@ VXM_FN u32 lane() { return threadIdx.x & 31; }
 VXM_FN u32 warp() { return threadIdx.x >> 5; }
 
 struct Thread {
+    static const bool staged = false;
     static VXM_FN bool first() { return true; }
 };
 // So many neighbouring lanes of a warp, a power of two.
 template <u32 width> struct Lanes {
+    static const bool staged = false;
     static const u32 size = width;
     static VXM_FN u32 rank() { return threadIdx.x & (width - 1); }
     static VXM_FN u32 mask() { return width == 32 ? ~0u : ((1u << (width & 31)) - 1) << (lane() & ~(width - 1)); }
@@ -34,7 +36,19 @@ template <u32 width> struct Lanes {
 typedef Lanes<32> Warp;
 // 1024 threads.
 struct Block {
+    static const bool staged = false;
     static VXM_FN bool first() { return threadIdx.x == 0; }
+};
+
+// Rows of at most so many entries are short.
+const u32 SHORT = 32;
+// A thread whose row of the leading product lies staged: `len` products from `begin`, of which those are there whose bit is set.
+struct Staged {
+    static const bool staged = true;
+    u64* products;
+    const u32* present;
+    u32 begin, len;
+    static VXM_FN bool first() { return true; }
 };
 
 // A shuffle of any element: up to 8 bytes.

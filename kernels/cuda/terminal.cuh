@@ -14,13 +14,13 @@ template <class T> struct Out {
 };
 template <> VXM_FN void Out<vxm_unit>::put(u32, vxm_unit) const {}
 
-// One thread an index. Without a list a warp owns a word of bits.
-template <class F> VXM_FN void each(Thread g, const Range& range, u32* bits, F f) {
+// Calls `kernel.step(group, i)` for each index: whether there is an element then. One thread an index. Without a list a warp owns a word of bits.
+template <class K> VXM_FN void each(Thread g, const Range& range, u32* bits, const K& kernel) {
     const u64 step = (u64)gridDim.x * blockDim.x;
     for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < (range.count + 31) / 32 * 32; k += step) {
         const bool inside = k < range.count;
         const u32 i = inside ? range.index(k) : 0;
-        bool present = inside && f(g, i);
+        bool present = inside && kernel.step(g, i);
         if (!bits) continue;
         if (range.list) {
             if (!inside) continue;
@@ -37,10 +37,10 @@ VXM_FN u64 first_of(Block) { return blockIdx.x; }
 template <u32 width> VXM_FN u64 step_of(Lanes<width>) { return (u64)gridDim.x * blockDim.x / width; }
 VXM_FN u64 step_of(Block) { return gridDim.x; }
 // A few lanes, a warp or a block an index; words of bits are shared.
-template <class G, class F> VXM_FN void each_sharing(G g, const Range& range, u32* bits, F f) {
+template <class G, class K> VXM_FN void each_sharing(G g, const Range& range, u32* bits, const K& kernel) {
     for (u64 k = first_of(g); k < range.count; k += step_of(g)) {
         const u32 i = range.index(k);
-        bool present = f(g, i);
+        bool present = kernel.step(g, i);
         if (!bits || !G::first()) continue;
         if (present) atomicOr(bits + (i >> 5), 1u << (i & 31));
         else atomicAnd(bits + (i >> 5), ~(1u << (i & 31)));
@@ -48,24 +48,24 @@ template <class G, class F> VXM_FN void each_sharing(G g, const Range& range, u3
 }
 
 // A few lanes an index, a warp a word of bits.
-template <u32 width, class F> VXM_FN void each_word(Lanes<width> g, const Range& range, u32* bits, F f) {
+template <u32 width, class K> VXM_FN void each_word(Lanes<width> g, const Range& range, u32* bits, const K& kernel) {
     const u32 rows = 32 / width;
     for (u64 word = first_of(Warp()); word * 32 < range.count; word += step_of(Warp())) {
         u32 held = 0;
         for (u32 first = 0; first < 32; first += rows) {
             const u64 i = word * 32 + first + lane() / width;
-            const u32 present = __ballot_sync(~0u, i < range.count && f(g, (u32)i));
+            const u32 present = __ballot_sync(~0u, i < range.count && kernel.step(g, (u32)i));
 #pragma unroll
             for (u32 r = 0; r < rows; r++) held |= (present >> r * width & 1) << first + r;
         }
         if (lane() == 0) bits[word] = held;
     }
 }
-template <u32 width, class F> VXM_FN void each(Lanes<width> g, const Range& range, u32* bits, F f) {
-    if (width == 32 || range.list || !bits) each_sharing(g, range, bits, f);
-    else each_word(g, range, bits, f);
+template <u32 width, class K> VXM_FN void each(Lanes<width> g, const Range& range, u32* bits, const K& kernel) {
+    if (width == 32 || range.list || !bits) each_sharing(g, range, bits, kernel);
+    else each_word(g, range, bits, kernel);
 }
-template <class F> VXM_FN void each(Block g, const Range& range, u32* bits, F f) { each_sharing(g, range, bits, f); }
+template <class K> VXM_FN void each(Block g, const Range& range, u32* bits, const K& kernel) { each_sharing(g, range, bits, kernel); }
 
 // A fresh vector.
 template <class V> struct Eval {
@@ -73,13 +73,12 @@ template <class V> struct Eval {
     Range range;
     Out<T> out;
     V view;
-    template <class G> VXM_FN void run(G g) const {
-        each(g, range, out.bits, [&](G g, u32 i) {
-            T x;
-            if (!view.at(g, i, x)) return false;
-            if (G::first()) out.put(i, x);
-            return true;
-        });
+    template <class G> VXM_FN void run(G g) const { each(g, range, out.bits, *this); }
+    template <class G> VXM_FN bool step(G g, u32 i) const {
+        T x;
+        if (!view.at(g, i, x)) return false;
+        if (g.first()) out.put(i, x);
+        return true;
     }
 };
 
@@ -105,17 +104,16 @@ template <class V, class Merge> struct Write {
     Out<T> out;
     u64 dense; // whether every place held an element; then there may be no bits to read
     V view;
-    template <class G> VXM_FN void run(G g) const {
-        each(g, range, out.bits, [&](G g, u32 i) {
-            const Stored<T> old = {out.values, dense ? nullptr : out.bits};
-            T x, y, z;
-            const bool had = old.at(g, i, x);
-            if (!view.selects(g, i)) return had;
-            const bool has_new = view.at(g, i, y);
-            const bool has = Merge::merge(had, x, has_new, y, z);
-            if (has && G::first()) out.put(i, z);
-            return has;
-        });
+    template <class G> VXM_FN void run(G g) const { each(g, range, out.bits, *this); }
+    template <class G> VXM_FN bool step(G g, u32 i) const {
+        const Stored<T> old = {out.values, dense ? nullptr : out.bits};
+        T x, y, z;
+        const bool had = old.at(g, i, x);
+        if (!view.selects(g, i)) return had;
+        const bool has_new = view.at(g, i, y);
+        const bool has = Merge::merge(had, x, has_new, y, z);
+        if (has && g.first()) out.put(i, z);
+        return has;
     }
 };
 

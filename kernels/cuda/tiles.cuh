@@ -68,7 +68,7 @@ template <class T, class Add> struct Count {
     }
     template <class G> VXM_FN bool at(G g, u32 i, T& y) const {
         const T value = element<T>(constant);
-        const u32 met = count(g, offsets[i / SIDE], offsets[i / SIDE + 1], i % SIDE, Add::terminal(value));
+        const u32 met = count(alone(g), offsets[i / SIDE], offsets[i / SIDE + 1], i % SIDE, Add::terminal(value));
         if (met) y = repeat<Add>(value, met);
         return met;
     }
@@ -184,9 +184,9 @@ template <class V, class A, class T, class Mul, class Add, class Until> struct P
         if constexpr (Add::exact) {
             const Until until(operand, i);
             const auto tile = [&](u64 k) { return run(begin + k, r, until); };
-            sum = fold<Add, T>(g, end - begin, computed(tile), until);
+            sum = fold<Add, T>(alone(g), end - begin, computed(tile), until);
         } else {
-            sum = tree(g, begin, end, r);
+            sum = tree(alone(g), begin, end, r);
         }
         if (sum.present) y = sum.value;
         return sum.present;

@@ -193,22 +193,21 @@ template <class F, class X> struct Once {
     template <class T> VXM_FN bool operator()(T partial) const { return present && F::call(own, partial); }
 };
 
+// Who folds a row that isn't staged.
+template <class G> VXM_FN G alone(G g) { return g; }
+VXM_FN Thread alone(Staged) { return Thread(); }
+
 template <class W> VXM_FN W weight_at(const W* weights, u64 p) { return weights[p]; }
 VXM_FN vxm_unit weight_at(const vxm_unit*, u64) { return vxm_unit(); }
 
 // Row i of a matrix folded with a vector. O is the offsets' type.
-template <class V, class O, class A, class T, class Mul, class Add, class Until> struct Pull {
+// `leads` says that its rows are those that a terminal may stage.
+template <class V, class O, class A, class T, class Mul, class Add, class Until, bool leads> struct Pull {
     typedef T Elem;
     V operand;
     const O* offsets;
     const u32* columns;
     const A* weights;
-    template <class G> VXM_FN bool at(G g, u32 i, T& y) const {
-        const u64 begin = offsets[i], len = offsets[i + 1] - begin;
-        Maybe<T> sum = fold<Add, T>(g, len, Row{operand, columns + begin, weights + begin}, Until(operand, i));
-        if (sum.present) y = sum.value;
-        return sum.present;
-    }
     struct Entry {
         u32 column;
         A weight;
@@ -227,6 +226,18 @@ template <class V, class O, class A, class T, class Mul, class Add, class Until>
             return product;
         }
     };
+    template <class G> VXM_FN bool at(G g, u32 i, T& y) const {
+        Maybe<T> sum;
+        if constexpr (G::staged && leads) {
+            sum = fold_staged<Add, T>(g);
+        } else {
+            const u64 begin = offsets[i], len = offsets[i + 1] - begin;
+            sum = fold<Add, T>(alone(g), len, rows().from(begin), Until(operand, i));
+        }
+        if (sum.present) y = sum.value;
+        return sum.present;
+    }
+    VXM_FN auto rows() const { return Row{operand, columns, weights}; }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };
 

@@ -8,6 +8,8 @@ pub const FOLD: &str = include_str!("../cuda/fold.cuh");
 pub const VIEW: &str = include_str!("../cuda/view.cuh");
 /// What runs a view: evaluation, a write through a mask, reduction, scattering.
 pub const TERMINAL: &str = include_str!("../cuda/terminal.cuh");
+/// Short rows, staged in shared memory.
+pub const STAGED: &str = include_str!("../cuda/staged.cuh");
 /// Verbs of matrices.
 pub const ROWS: &str = include_str!("../cuda/rows.cuh");
 /// Tiles, read: counting, and folding a row.

@@ -40,6 +40,7 @@ fn program(ty: &str, runs: &[&str]) -> String {
         sources::FOLD,
         sources::VIEW,
         sources::TERMINAL,
+        sources::STAGED,
         sources::ROWS,
         sources::TILES,
         sources::TILING,

@@ -436,7 +436,15 @@ impl<'a, E: Expr> Expr for Extract<'a, E> {
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         within("extract", self.indices, self.inner.len(env)?, self.at)?;
-        let inner = self.inner.emit(env, kernel)?;
+        let inner = if E::HEAVY {
+            // a product's rows are shared out by their own numbers
+            let mut first = Composer::new(kernel.gpu());
+            let node = self.inner.emit(env, &mut first)?;
+            let held = cuda::run::eval::<E::T>(first, &node, self.inner.len(env)?)?;
+            kernel.stored(&held)
+        } else {
+            self.inner.emit(env, kernel)?
+        };
         let indices = kernel.gpu().upload_slice(self.indices)?;
         kernel.push(indices.address());
         kernel.keep(indices);

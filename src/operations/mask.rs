@@ -237,6 +237,7 @@ impl<E: Expr, M: Mask> Expr for Masked<E, M> {
         fits("mask", self.inner.len(env)?, self.mask.len(env)?, self.at)?;
         let inner = self.inner.emit(env, kernel)?;
         let mask = self.mask.emit(env, kernel)?;
+        kernel.mask();
         Ok(Node::new(format!("vxm::Masked<{}, {}>", inner.ty, mask.ty), inner.full && mask.full))
     }
 }

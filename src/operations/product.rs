@@ -238,6 +238,7 @@ where
             let add = kernel.monoid::<S::Out, S::Add>(add);
             return Ok(Node::new(format!("vxm::Count<{out}, {add}>"), false));
         }
+        let at = kernel.position();
         let operand = if E::HEAVY {
             // read many times a place: a product must not run again each time
             let mut first = Composer::new(&gpu);
@@ -251,17 +252,24 @@ where
         let add = kernel.monoid::<S::Out, S::Add>(self.ring.add());
         let mul = kernel.functor(self.ring.mul());
         let a = kernel.element::<A>();
-        let pull = if plan.format == Format::Tiles {
+        if plan.format == Format::Tiles {
             let tiles = tiles()?;
             let values = tiles.values_address();
             kernel.tiles(tiles);
             kernel.push(values);
-            format!("PullTiles<{}", operand.ty)
-        } else {
-            let rows = if self.transposed { self.matrix.on(&gpu)? } else { self.matrix.transposed_on(&gpu)? };
-            format!("Pull<{}, {}", operand.ty, kernel.rows(rows))
-        };
-        Ok(Node::new(format!("vxm::{pull}, {a}, {out}, {mul}, {add}, {until}>"), false))
+            let ty = format!("vxm::PullTiles<{}, {a}, {out}, {mul}, {add}, {until}>", operand.ty);
+            return Ok(Node::new(ty, false));
+        }
+        let rows = if self.transposed { self.matrix.on(&gpu)? } else { self.matrix.transposed_on(&gpu)? };
+        let leads = !kernel.is_led();
+        let offset = kernel.rows(rows);
+        let ty = format!("vxm::Pull<{}, {offset}, {a}, {out}, {mul}, {add}, {until}, {leads}>", operand.ty);
+        // a row that may stop early is read no further; a number's extremes aren't met so often
+        let stops = S::Add::is_terminal(S::Add::IDENTITY) || (S::Add::TERMINAL.is_some() && size_of::<S::Out>() < 4);
+        if leads && !H::STOPS && !stops {
+            kernel.lead(ty.clone(), at);
+        }
+        Ok(Node::new(ty, false))
     }
 }
 

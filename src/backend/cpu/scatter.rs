@@ -50,8 +50,8 @@ where
         let width = n.div_ceil(threads * 4).next_power_of_two().max(64);
         let ranges = n.div_ceil(width);
         let cuts = pieces(&sources, rows, work / (threads as u64 * 4));
-        let dealt: Vec<Vec<Vec<(u32, S::Out)>>> = share::collect(cuts.len() - 1, &|p| {
-            let mut buckets = vec![Vec::new(); ranges];
+        let dealt = share::collect(cuts.len() - 1, &|p| {
+            let mut buckets: Vec<Vec<(u32, S::Out)>> = vec![Vec::new(); ranges];
             let shift = width.trailing_zeros();
             products(&sources[cuts[p]..cuts[p + 1]], rows, ring, |j, product| {
                 buckets[(j >> shift) as usize].push((j, product))

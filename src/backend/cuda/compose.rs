@@ -1,7 +1,7 @@
 //! Composing a kernel: the types an expression emits, the operators they name, and the parameter's words.
 
 use super::csr::Classes;
-use super::run::{BLOCK_THREADS, THREADS};
+use super::run::{BLOCK_THREADS, STAGING_THREADS, THREADS};
 use super::{DeviceCsr, DeviceTiles, DeviceVector, Gpu};
 use crate::error::Result;
 use std::any::Any;
@@ -36,6 +36,17 @@ pub struct Composer {
     words: Vec<u64>,
     kept: Vec<Arc<dyn Any + Send + Sync>>,
     classes: Option<Arc<Classes>>,
+    lead: Option<Lead>,
+    masked: bool,
+}
+
+/// The product whose rows a terminal shares out.
+#[derive(Debug, Clone)]
+pub(super) struct Lead {
+    /// Its C++ type.
+    pub ty: String,
+    /// How many words stand before it in the view.
+    pub at: usize,
 }
 
 impl Composer {
@@ -43,8 +54,17 @@ impl Composer {
     pub fn new(gpu: &Gpu) -> Self {
         let mut text = KernelText::with_arguments();
         text.prelude();
-        let library = vec![sources::GROUP, sources::FOLD, sources::VIEW, sources::TERMINAL];
-        Self { gpu: gpu.clone(), text, library, words: Vec::new(), kept: Vec::new(), classes: None }
+        let library = vec![sources::GROUP, sources::FOLD, sources::VIEW, sources::TERMINAL, sources::STAGED];
+        Self {
+            gpu: gpu.clone(),
+            text,
+            library,
+            words: Vec::new(),
+            kept: Vec::new(),
+            classes: None,
+            lead: None,
+            masked: false,
+        }
     }
 
     /// Adds a file to the library that the kernel stands on, unless it is there.
@@ -144,6 +164,31 @@ impl Composer {
         self.kept.push(tiles);
     }
 
+    /// How many words the view has so far.
+    pub fn position(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Makes a product of type `ty`, whose words began at `at`, the one whose rows may be staged, if it is the first of all.
+    pub fn lead(&mut self, ty: String, at: usize) {
+        self.lead.get_or_insert(Lead { ty, at });
+    }
+
+    /// Says that not all indices are wanted.
+    pub fn mask(&mut self) {
+        self.masked = true;
+    }
+
+    /// The product that leads, and whether all its rows are wanted.
+    pub(super) fn leading(&self) -> (Option<&Lead>, bool) {
+        (self.lead.as_ref(), !self.masked)
+    }
+
+    /// Whether a product's rows are shared out already.
+    pub fn is_led(&self) -> bool {
+        self.classes.is_some()
+    }
+
     pub(super) fn take_classes(&mut self) -> Option<Arc<Classes>> {
         self.classes.take()
     }
@@ -183,7 +228,11 @@ impl Composer {
         source.push_str(&format!("struct Parameter {{ {ty} kernel;{member} }};\n"));
         for (name, group) in entries {
             // few registers, many warps: products wait for memory
-            let bounds = if *group == "vxm::Block()" { (BLOCK_THREADS, 1) } else { (THREADS, 5) };
+            let bounds = match *group {
+                "vxm::Block()" => (BLOCK_THREADS, 1),
+                _ if group.starts_with("vxm::Staging") => (STAGING_THREADS, 10),
+                _ => (THREADS, 5),
+            };
             source.push_str(&format!(
                 "extern \"C\" __global__ void __launch_bounds__({}, {}) {name}(const __grid_constant__ Parameter p) {{\n{load}    \
                  p.kernel.run({group});\n}}\n",

@@ -10,26 +10,20 @@ use vxm_kernels::Buffer;
 use vxm_semiring::Element;
 
 /// Rows of this many entries and more are folded by four threads, eight, a warp (cuMIS, section 3.2), a block; shorter ones by one.
-const FROM: [usize; CLASSES - 1] = [8, 16, 32, 1024];
-/// How many sizes of groups there are.
-pub const CLASSES: usize = 5;
+/// A block's warps take a segment of the fixed tree each, so rows of fewer leave most of them without work.
+const FROM: [usize; 4] = [8, 16, 33, 8192];
+/// The first so many classes are of short rows, which may be staged: of up to 32 entries.
+pub const SHORT_CLASSES: usize = 3;
 
 /// Rows by their length.
 #[derive(Debug)]
 pub(super) struct Classes {
-    /// Who folds them.
-    pub(super) sharing: Sharing,
+    /// The rows of each class; none of the short ones where one class takes all.
+    pub(super) lists: Vec<(Buffer, usize)>,
+    /// The class that takes all rows, where most have about one length.
+    pub(super) alone: Option<usize>,
     /// The length of the longest.
     pub(super) longest: usize,
-}
-
-/// Which rows each size of group folds.
-#[derive(Debug)]
-pub(super) enum Sharing {
-    /// All by this one.
-    One(usize),
-    /// Lists.
-    Lists(Vec<(Buffer, usize)>),
 }
 
 impl Classes {
@@ -40,7 +34,7 @@ impl Classes {
 
     /// Of rows of these lengths.
     pub(super) fn of(gpu: &Gpu, lengths: impl Iterator<Item = usize>) -> Result<Self> {
-        let mut rows = [const { Vec::new() }; CLASSES];
+        let mut rows = [const { Vec::new() }; FROM.len() + 1];
         let (mut count, mut longest, mut total) = (0, 0, 0);
         for (i, length) in lengths.enumerate() {
             (count, longest, total) = (i + 1, longest.max(length), total + length);
@@ -48,13 +42,18 @@ impl Classes {
         }
         // rows of about one length: neighbours share the sectors at their ends, and lists would tear them apart
         let above = |class: usize| rows[class + 1..].iter().map(Vec::len).sum::<usize>();
-        let alone =
-            (0..3).find(|&class| above(class) * 64 <= count && (class == 0 || total * 4 >= count * FROM[class - 1]));
-        if let Some(class) = alone.filter(|_| longest < 4 * FROM[2]) {
-            return Ok(Self { sharing: Sharing::One(class), longest });
+        let fits = |&class: &usize| above(class) * 64 <= count && (class == 0 || total * 4 >= count * FROM[class - 1]);
+        let alone = (0..SHORT_CLASSES).find(fits).filter(|_| longest < 4 * FROM[2]);
+        if alone.is_some() {
+            rows[..SHORT_CLASSES].iter_mut().for_each(Vec::clear);
         }
         let lists = rows.iter().map(|rows| Ok((gpu.upload_slice(rows)?, rows.len()))).collect::<Result<_>>()?;
-        Ok(Self { sharing: Sharing::Lists(lists), longest })
+        Ok(Self { lists, alone, longest })
+    }
+
+    /// Whether there may be short rows.
+    pub(super) fn has_short(&self) -> bool {
+        self.alone.is_some() || self.lists[..SHORT_CLASSES].iter().any(|(_, count)| *count > 0)
     }
 }
 

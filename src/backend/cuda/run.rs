@@ -1,7 +1,7 @@
 //! Terminals as kernels: a fresh vector, a write through a mask, a reduction; and the few steps between them.
 
 use super::compose::{Composer, Node};
-use super::csr::{CLASSES, Sharing};
+use super::csr::SHORT_CLASSES;
 use super::{DeviceCsr, DeviceVector, Gpu};
 use crate::error::Result;
 use crate::formats::bitmap::words;
@@ -13,6 +13,8 @@ use vxm_semiring::{BinaryOp, Element, Monoid, Source};
 pub(super) const THREADS: u32 = 256;
 /// Threads of a block that folds rows as one.
 pub(super) const BLOCK_THREADS: u32 = 1024;
+/// Threads of a block that stages rows: four warps.
+pub(super) const STAGING_THREADS: u32 = 128;
 /// Blocks a multiprocessor, at most: more would only queue.
 const BLOCKS: u32 = 32;
 
@@ -33,34 +35,63 @@ pub(super) fn launch(program: &Program, entry: &str, launch: Launch, parameter: 
 
 /// Launches `ty` over `n` indices, those of each class of rows by its group.
 fn launch_rows(composer: &mut Composer, ty: &str, tail: &[u64], n: usize) -> Result<()> {
-    // the kernel, its group, how many of these a block is, of how many threads
-    const GROUPS: [(&str, &str, usize, u32); CLASSES] = [
-        ("threads", "vxm::Thread()", 256, THREADS),
-        ("fours", "vxm::Lanes<4>()", 64, THREADS),
-        ("eights", "vxm::Lanes<8>()", 32, THREADS),
-        ("warps", "vxm::Warp()", 8, THREADS),
-        ("blocks", "vxm::Block()", 1, BLOCK_THREADS),
-    ];
     let gpu = composer.gpu().clone();
     let classes = composer.take_classes();
-    let shares: Vec<(u64, usize, usize)> = match classes.as_deref().map(|classes| &classes.sharing) {
-        None => vec![(0, n, 0)],
-        Some(Sharing::One(class)) => vec![(0, n, *class)],
-        Some(Sharing::Lists(lists)) => {
-            lists.iter().enumerate().map(|(class, (list, count))| (list.address(), *count, class)).collect()
+    let (lead, all) = composer.leading();
+    let mut shares = Vec::new();
+    if let Some(classes) = classes.as_deref() {
+        let staged = lead.filter(|_| all && classes.has_short());
+        if let Some(lead) = staged {
+            // the view stands behind the range and the tail
+            let (at, ty) = (8 * (2 + tail.len() + lead.at), &lead.ty);
+            let group = format!("vxm::Staging<{ty}>{{*(const {ty}*)((const char*)&p + {at})}}");
+            shares.push(Share { list: 0, count: n, name: "staged", group, each: 128, threads: STAGING_THREADS });
         }
-    };
-    let entries: Vec<(&str, &str)> = shares.iter().map(|&(_, _, class)| (GROUPS[class].0, GROUPS[class].1)).collect();
+        let alone = classes.alone.filter(|_| staged.is_none());
+        shares.extend(alone.map(|class| Share::of(class, 0, n)));
+        for (class, (list, count)) in classes.lists.iter().enumerate() {
+            let taken = alone.is_some() || (staged.is_some() && class < SHORT_CLASSES);
+            if *count > 0 && !taken {
+                shares.push(Share::of(class, list.address(), *count));
+            }
+        }
+    } else {
+        shares.push(Share::of(0, 0, n));
+    }
+    let entries: Vec<(&str, &str)> = shares.iter().map(|share| (share.name, &*share.group)).collect();
     let program = composer.program(ty, &entries)?;
-    for (list, count, class) in shares {
-        if count > 0 {
-            let (name, _, each, threads) = GROUPS[class];
-            let parameter = composer.parameter(&[&[list, count as u64], tail].concat());
-            let shape = Launch::linear(blocks(&gpu, count, each), threads).with_shared(composer.shared());
-            launch(&program, name, shape, &parameter)?;
-        }
+    for share in &shares {
+        let parameter = composer.parameter(&[&[share.list, share.count as u64], tail].concat());
+        let shape = Launch::linear(blocks(&gpu, share.count, share.each), share.threads).with_shared(composer.shared());
+        launch(&program, share.name, shape, &parameter)?;
     }
     Ok(())
+}
+
+/// Indices that a kernel goes through, and as what group.
+struct Share {
+    /// Their list; 0 for all below `count`.
+    list: u64,
+    count: usize,
+    name: &'static str,
+    group: String,
+    /// How many a block goes through at once.
+    each: usize,
+    threads: u32,
+}
+
+impl Share {
+    /// Those of a class of rows.
+    fn of(class: usize, list: u64, count: usize) -> Self {
+        let (name, group, each, threads) = match class {
+            0 => ("threads", "vxm::Thread()", 256, THREADS),
+            1 => ("fours", "vxm::Lanes<4>()", 64, THREADS),
+            2 => ("eights", "vxm::Lanes<8>()", 32, THREADS),
+            3 => ("warps", "vxm::Warp()", 8, THREADS),
+            _ => ("blocks", "vxm::Block()", 1, BLOCK_THREADS),
+        };
+        Self { list, count, name, group: group.to_owned(), each, threads }
+    }
 }
 
 /// Runs an emitted view of length `n` into a fresh vector.
