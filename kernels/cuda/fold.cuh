@@ -1,11 +1,12 @@
 // A fold over positions 0 .. len of something that may hold a value at each: `items.load(p)` fetches what lies there, and
 // `items.make(loaded)` is its worth, a Maybe<T>. Several positions are loaded before the first is used, so that their latencies
-// overlap. One strategy a group; each has the bits of the reference: exact monoids in order (regrouped, or reordered where they
+// overlap. `Items::full` says that none is absent. One strategy a group; each has the bits of the reference: exact monoids in order (regrouped, or reordered where they
 // commute), inexact ones over the fixed tree. `stop(partial)` may end an exact fold early.
 namespace vxm {
 
 // Items that are computed from their positions.
 template <class F> struct Computed {
+    static const bool full = false;
     const F& f;
     u64 base;
     VXM_FN Computed from(u64 p) const { return {f, base + p}; }
@@ -28,12 +29,31 @@ VXM_FN void fetch(const Items& items, u32 p, u32 end, Maybe<T> (&x)[count]) {
     }
 }
 
-// Upper halves joined to lower ones until one is left.
-template <class M, u32 count, class T> VXM_FN Maybe<T> halves(Maybe<T> (&x)[count]) {
-#pragma unroll
-    for (u32 step = count / 2; step > 0; step /= 2)
+// Upper halves joined to lower ones until one is left: items k and k + step for each of `step`.
+template <class M, u32 step, u32 count, class T> VXM_FN void halve(Maybe<T> (&x)[count]) {
+    if constexpr (step > 0) {
 #pragma unroll
         for (u32 k = 0; k < step; k++) x[k] = join<M>(x[k], x[k + step]);
+        halve<M, step / 2>(x);
+    }
+}
+template <class M, u32 count, class T> VXM_FN Maybe<T> halves(Maybe<T> (&x)[count]) {
+    halve<M, count / 2>(x);
+    return x[0];
+}
+// The same where the first `len` are there and no others.
+template <class M, u32 step, u32 count, class T> VXM_FN void halve(Maybe<T> (&x)[count], u32 len) {
+    if constexpr (step > 0) {
+        if (step < len)
+#pragma unroll
+            for (u32 k = 0; k < step; k++)
+                if (k + step < len) x[k].value = M::call(x[k].value, x[k + step].value);
+        halve<M, step / 2>(x, len);
+    }
+}
+template <class M, u32 count, class T> VXM_FN Maybe<T> halves(Maybe<T> (&x)[count], u32 len) {
+    halve<M, count / 2>(x, len);
+    x[0].present = len > 0;
     return x[0];
 }
 // The same over the threads of a group; in all of them.
@@ -44,6 +64,18 @@ template <class L, class M, class T> VXM_FN Maybe<T> join_halves(Maybe<T> x) {
         if (L::rank() < step) x = join<M>(x, y);
     }
     return from_lane<L>(x, 0);
+}
+
+// The same where the first `len` threads, or all, have one.
+template <class L, class M, class T> VXM_FN Maybe<T> join_halves_full(Maybe<T> x, u32 len) {
+#pragma unroll
+    for (u32 step = L::size / 2; step > 0; step /= 2) {
+        const T y = from_lane<L>(x.value, L::rank() + step & L::size - 1);
+        if (L::rank() < step && L::rank() + step < len) x.value = M::call(x.value, y);
+    }
+    x.value = from_lane<L>(x.value, 0);
+    x.present = len > 0;
+    return x;
 }
 
 // Segments of the fixed tree, joined in pairs as they come: where bit l of the count is set, `held[l]` is the fold of 2^l of them.
@@ -74,7 +106,8 @@ template <class M, class T, class Items> VXM_FN Maybe<T> segment(u32 len, const 
 #pragma unroll
         for (u32 k = 0; k < 4; k++) sum = join<M>(sum, x[k]);
     }
-    return join_halves<Warp, M>(sum);
+    if constexpr (!Items::full) return join_halves<Warp, M>(sum);
+    else return join_halves_full<Warp, M>(sum, len);
 }
 
 // The fixed tree of a row that is long for its group: the thread of rank r has lanes r, r + width, ..., one after the other, the pair
@@ -103,12 +136,38 @@ template <class M, class T, class L, class Items> __noinline__ __device__ Maybe<
     return pairs.total();
 }
 
+// A short row's items p, p + step, ... of which `len` are left, four at a time from number `first`: as many lanes as x has, and the
+// items beyond are joined to theirs.
+template <class M, u32 step, u32 first, u32 most, u32 count, class T, class Items>
+VXM_FN void deal(const Items& items, u32 p, u32 len, Maybe<T> (&x)[count]) {
+    if constexpr (first < most) {
+        if (first > 0 && p + first * step >= len) return;
+        Maybe<T> y[4];
+        fetch<step>(items, p + first * step, len, y);
+#pragma unroll
+        for (u32 k = 0; k < 4; k++) {
+            const u32 lane = first % count + k;
+            if (first < count) x[lane] = y[k];
+            else if (!Items::full) x[lane] = join<M>(x[lane], y[k]);
+            else if (p + (first + k) * step < len) x[lane].value = M::call(x[lane].value, y[k].value);
+        }
+        deal<M, step, first + 4, most>(items, p, len, x);
+    }
+}
+
 // Short rows are all in flight at once.
 template <class M, class T, class Items> VXM_FN Maybe<T> tree(Thread, u64 len, const Items& items) {
-    if (len > 8) return long_tree<M, T, Lanes<1>>(len, items);
-    Maybe<T> x[8];
-    fetch<1>(items, 0, (u32)len, x);
-    return halves<M>(x);
+    if (len > SHORT) return long_tree<M, T, Lanes<1>>(len, items);
+    Maybe<T> x[16];
+    if constexpr (Items::full) {
+        deal<M, 1, 0, SHORT>(items, 0, (u32)len, x);
+        return halves<M>(x, (u32)len);
+    } else {
+#pragma unroll
+        for (u32 k = 0; k < 16; k++) x[k] = nothing<T>();
+        deal<M, 1, 0, SHORT>(items, 0, (u32)len, x);
+        return halves<M>(x);
+    }
 }
 template <class M, class T, u32 width, class Items> VXM_FN Maybe<T> tree(Lanes<width>, u64 len, const Items& items) {
     typedef Lanes<width> L;
@@ -119,48 +178,63 @@ template <class M, class T, u32 width, class Items> VXM_FN Maybe<T> tree(Lanes<w
             pairs.add(segment<M, T>((u32)(len - p < SEGMENT ? len - p : SEGMENT), items.from(p)));
         return pairs.total();
     } else {
-        if (len > 4 * width) return long_tree<M, T, L>(len, items);
-        Maybe<T> x[4];
-        fetch<width>(items, L::rank(), (u32)len, x);
-        return join_halves<L, M>(halves<M>(x));
+        if (len > SHORT) return long_tree<M, T, L>(len, items);
+        const u32 few = (u32)len, rank = L::rank();
+        Maybe<T> x[SHORT / width];
+        if constexpr (Items::full) {
+            deal<M, width, 0, SHORT / width>(items, rank, few, x);
+            return join_halves_full<L, M>(halves<M>(x, few > rank ? (few - rank + width - 1) / width : 0), few);
+        } else {
+#pragma unroll
+            for (u32 k = 0; k < SHORT / width; k++) x[k] = nothing<T>();
+            deal<M, width, 0, SHORT / width>(items, rank, few, x);
+            return join_halves<L, M>(halves<M>(x));
+        }
     }
 }
 
-// A short row's products folded: exact monoids in order, inexact ones over the fixed tree, in place.
-template <class M, class T> VXM_FN Maybe<T> fold_staged(Staged g) {
+// A short row's staged products folded over the fixed tree, where all are there.
+template <class M, class T> VXM_FN Maybe<T> fold_staged_full(Staged g) {
+    const T* x = (const T*)g.products + g.begin;
+    Maybe<T> y[16];
+#pragma unroll
+    for (u32 k = 0; k < 16; k++)
+        if (k < g.len) y[k].value = x[k];
+    if (g.len > 16)
+#pragma unroll
+        for (u32 k = 0; k < 16; k++)
+            if (k + 16 < g.len) y[k].value = M::call(y[k].value, x[k + 16]);
+    return halves<M>(y, g.len);
+}
+
+// A short row's staged products folded over the fixed tree, in place.
+template <class M, class T, bool full> VXM_FN Maybe<T> fold_staged(Staged g) {
+    if constexpr (full) return fold_staged_full<M, T>(g);
     Maybe<T> sum = nothing<T>();
     if (g.len == 0) return sum;
     const u64 words = (u64)g.present[g.begin / 32 + 1] << 32 | g.present[g.begin / 32];
     u32 there = (u32)(words >> g.begin % 32) & ~0u >> (32 - g.len);
     T* x = (T*)g.products + g.begin;
-    if constexpr (M::exact) {
-        for (; there; there &= there - 1) {
-            Maybe<T> next = {x[__ffs(there) - 1], true};
-            sum = join<M>(sum, next);
+    for (u32 step = 16; step > 0; step /= 2)
+        for (u32 k = 0; k < step && k + step < g.len; k++) {
+            if (!(there >> (k + step) & 1)) continue;
+            x[k] = there >> k & 1 ? M::call(x[k], x[k + step]) : x[k + step];
+            there |= 1u << k;
         }
-    } else if (g.len <= 8) {
-        Maybe<T> y[8];
-#pragma unroll
-        for (u32 k = 0; k < 8; k++) {
-            y[k].present = there >> k & 1;
-            if (k < g.len) y[k].value = x[k];
-        }
-        return halves<M>(y);
-    } else {
-        for (u32 step = 16; step > 0; step /= 2)
-            for (u32 k = 0; k < step && k + step < g.len; k++) {
-                if (!(there >> (k + step) & 1)) continue;
-                x[k] = there >> k & 1 ? M::call(x[k], x[k + step]) : x[k + step];
-                there |= 1u << k;
-            }
-        sum.present = there & 1;
-        sum.value = x[0];
-    }
+    sum.present = there & 1;
+    sum.value = x[0];
     return sum;
 }
 
-// The warps' values of a block joined in ascending order, pairs first; in every thread.
-template <class M, class T> VXM_FN Maybe<T> join_warps(Maybe<T> part) {
+// A fold that nothing stops.
+struct Unstopped {
+    static const bool stops = false;
+    template <class T> VXM_FN bool operator()(T) const { return false; }
+};
+
+// The warps' values of a block joined in ascending order, pairs first; in every thread. If one of them is a partial result at which the fold may
+// stop, that one.
+template <class M, class T, class Stop> VXM_FN Maybe<T> join_warps(Maybe<T> part, Stop stop) {
     __shared__ u64 held[32];
     __shared__ bool present[32];
     if (lane() == 0) {
@@ -174,8 +248,13 @@ template <class M, class T> VXM_FN Maybe<T> join_warps(Maybe<T> part) {
         x.present = true;
     }
     __syncthreads();
+    if (Stop::stops) {
+        const u32 held = __ballot_sync(~0u, x.present && stop(x.value));
+        if (held) return from_lane<Warp>(x, __ffs(held) - 1);
+    }
     return join_lanes<Warp, M>(x);
 }
+template <class M, class T> VXM_FN Maybe<T> join_warps(Maybe<T> part) { return join_warps<M>(part, Unstopped()); }
 
 template <class M, class T, class Items, class Stop>
 VXM_FN Maybe<T> fold(Thread g, u64 len, const Items& items, Stop stop) {
@@ -204,8 +283,9 @@ VXM_FN Maybe<T> fold_by_lanes(u64 len, const Items& items, Stop stop) {
         if (stops) {
             // one each, because that may be enough
             if (L::rank() < len) sum = items.make(items.load(L::rank()));
-            if (__any_sync(L::mask(), sum.present && (M::terminal(sum.value) || stop(sum.value))))
-                return join_lanes<L, M>(sum);
+            const u32 held = __ballot_sync(L::mask(), sum.present && (M::terminal(sum.value) || stop(sum.value)));
+            // what one of them has is a partial result at which the row may stop; joined to others' it might not be
+            if (held) return from_lane<L>(sum, __ffs(held) - 1 & L::size - 1);
             p = L::size;
         }
         for (; p < len; p += 4 * L::size) {
@@ -213,7 +293,10 @@ VXM_FN Maybe<T> fold_by_lanes(u64 len, const Items& items, Stop stop) {
             fetch<L::size>(items.from(p), L::rank(), (u32)(len - p < 4 * L::size ? len - p : 4 * L::size), x);
 #pragma unroll
             for (u32 k = 0; k < 4; k++) sum = join<M>(sum, x[k]);
-            if (stops && __any_sync(L::mask(), sum.present && (M::terminal(sum.value) || stop(sum.value)))) break;
+            if (stops) {
+                const u32 held = __ballot_sync(L::mask(), sum.present && (M::terminal(sum.value) || stop(sum.value)));
+                if (held) return from_lane<L>(sum, __ffs(held) - 1 & L::size - 1);
+            }
         }
         return join_lanes<L, M>(sum);
     } else {
@@ -241,7 +324,7 @@ template <class M, class T, class Items, class Stop> VXM_FN Maybe<T> fold(Block,
         const u64 share = ((len + warps - 1) / warps + 31) / 32 * 32, from = warp() * share;
         Maybe<T> part = nothing<T>();
         if (from < len) part = fold_by_lanes<Warp, M, T>(len - from < share ? len - from : share, items.from(from), stop);
-        return join_warps<M>(part);
+        return join_warps<M>(part, stop);
     } else {
         Pairs<M, T> pairs;
         for (u64 p = 0; p < len; p += 32 * SEGMENT) {

@@ -21,13 +21,14 @@ template <class T> struct Maybe {
 VXM_FN u32 lane() { return threadIdx.x & 31; }
 VXM_FN u32 warp() { return threadIdx.x >> 5; }
 
+// `wide` groups read whole lines at once.
 struct Thread {
-    static const bool staged = false;
+    static const bool staged = false, wide = false;
     static VXM_FN bool first() { return true; }
 };
 // So many neighbouring lanes of a warp, a power of two.
 template <u32 width> struct Lanes {
-    static const bool staged = false;
+    static const bool staged = false, wide = width == 32;
     static const u32 size = width;
     static VXM_FN u32 rank() { return threadIdx.x & (width - 1); }
     static VXM_FN u32 mask() { return width == 32 ? ~0u : ((1u << (width & 31)) - 1) << (lane() & ~(width - 1)); }
@@ -36,7 +37,7 @@ template <u32 width> struct Lanes {
 typedef Lanes<32> Warp;
 // 1024 threads.
 struct Block {
-    static const bool staged = false;
+    static const bool staged = false, wide = true;
     static VXM_FN bool first() { return threadIdx.x == 0; }
 };
 
@@ -44,7 +45,7 @@ struct Block {
 const u32 SHORT = 32;
 // A thread whose row of the leading product lies staged: `len` products from `begin`, of which those are there whose bit is set.
 struct Staged {
-    static const bool staged = true;
+    static const bool staged = true, wide = false;
     u64* products;
     const u32* present;
     u32 begin, len;

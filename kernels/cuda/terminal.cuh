@@ -151,7 +151,7 @@ template <class M, class T> struct Join {
     T* parts;
     u32* present;
     u64* out;
-    VXM_FN void run() const {
+    VXM_FN void run(Block) const {
         const Stored<T> stored = {parts, nullptr};
         Pairs<M, T> pairs;
         for (u64 first = 0; first < count; first += blockDim.x) {

@@ -20,6 +20,7 @@ template <class M, class T> VXM_FN T repeat(T value, u32 times) {
 // A product that only counts: row i is a constant folded as often as its bits and those of the vector's presence meet.
 template <class T, class Add> struct Count {
     typedef T Elem;
+    static const bool full = false;
     const u16* present; // a slice a tile column; null where all are present
     const u64* offsets;
     const u32* columns;
@@ -78,6 +79,7 @@ template <class T, class Add> struct Count {
 // The same where the counts are known.
 template <class T, class Add> struct Counted {
     typedef T Elem;
+    static const bool full = false;
     const u32* counts;
     u64 constant;
     template <class G> VXM_FN bool at(G, u32 i, T& y) const {
@@ -92,6 +94,7 @@ template <class T, class Add> struct Counted {
 // one goes over the fixed tree of the row's entries.
 template <class V, class A, class T, class Mul, class Add, class Until> struct PullTiles {
     typedef T Elem;
+    static const bool full = false;
     V operand;
     const u64* offsets;
     const u32* columns;

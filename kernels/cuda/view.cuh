@@ -1,33 +1,36 @@
 // Readable vectors, composed as the expression is: `at(group, i, x)` puts the element at i in x and says whether there is one,
-// `selects(group, i)` says whether a terminal may write at i. All members are 8 bytes wide, so a view's bytes are its leaves', in order.
+// `selects(group, i)` says whether a terminal may write at i, `full` whether there is an element everywhere. All members are 8 bytes wide, so a view's bytes are its leaves', in order.
 namespace vxm {
 
 VXM_FN bool bit(const u32* bits, u32 i) { return bits[i >> 5] >> (i & 31) & 1; }
 
 
-// A vector: values, and presence bits unless all are present.
-template <class T> struct Stored {
+// A vector: values, and presence bits unless all are present, which `is_full` says beforehand.
+template <class T, bool is_full = false> struct Stored {
     typedef T Elem;
+    static const bool full = is_full;
     const T* values;
     const u32* bits;
     template <class G> VXM_FN bool at(G, u32 i, T& x) const {
-        if (bits && !bit(bits, i)) return false;
+        if (!is_full && bits && !bit(bits, i)) return false;
         x = values[i];
         return true;
     }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };
-template <> struct Stored<vxm_unit> {
+template <bool is_full> struct Stored<vxm_unit, is_full> {
     typedef vxm_unit Elem;
+    static const bool full = is_full;
     const vxm_unit* values;
     const u32* bits;
-    template <class G> VXM_FN bool at(G, u32 i, vxm_unit&) const { return !bits || bit(bits, i); }
+    template <class G> VXM_FN bool at(G, u32 i, vxm_unit&) const { return is_full || !bits || bit(bits, i); }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };
 
 // What was scattered to a region: written within it, kept outside.
 template <class T> struct Region {
     typedef T Elem;
+    static const bool full = false;
     Stored<T> inner;
     const u32* region;
     template <class G> VXM_FN bool at(G g, u32 i, T& x) const { return inner.at(g, i, x); }
@@ -36,6 +39,7 @@ template <class T> struct Region {
 
 template <class T> struct Fill {
     typedef T Elem;
+    static const bool full = true;
     u64 value;
     template <class G> VXM_FN bool at(G, u32, T& x) const {
         x = element<T>(value);
@@ -46,6 +50,7 @@ template <class T> struct Fill {
 
 template <class V, class F, class T> struct Map {
     typedef T Elem;
+    static const bool full = V::full;
     V inner;
     template <class G> VXM_FN bool at(G g, u32 i, T& y) const {
         typename V::Elem x;
@@ -57,6 +62,7 @@ template <class V, class F, class T> struct Map {
 };
 template <class V, class F, class T> struct MapIndex {
     typedef T Elem;
+    static const bool full = V::full;
     V inner;
     template <class G> VXM_FN bool at(G g, u32 i, T& y) const {
         typename V::Elem x;
@@ -68,18 +74,21 @@ template <class V, class F, class T> struct MapIndex {
 };
 template <class V, class F> struct Select {
     typedef typename V::Elem Elem;
+    static const bool full = false;
     V inner;
     template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const { return inner.at(g, i, x) && F::call(x); }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };
 template <class V, class F> struct SelectIndex {
     typedef typename V::Elem Elem;
+    static const bool full = false;
     V inner;
     template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const { return inner.at(g, i, x) && F::call(i, x); }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };
 template <class V> struct Or {
     typedef typename V::Elem Elem;
+    static const bool full = true;
     V inner;
     u64 value;
     template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const {
@@ -90,6 +99,7 @@ template <class V> struct Or {
 };
 template <class V> struct Pattern {
     typedef vxm_unit Elem;
+    static const bool full = V::full;
     V inner;
     template <class G> VXM_FN bool at(G g, u32 i, vxm_unit&) const {
         typename V::Elem x;
@@ -100,6 +110,7 @@ template <class V> struct Pattern {
 
 template <class V, class W, class F, class T> struct Both {
     typedef T Elem;
+    static const bool full = V::full && W::full;
     V left;
     W right;
     template <class G> VXM_FN bool at(G g, u32 i, T& z) const {
@@ -113,6 +124,7 @@ template <class V, class W, class F, class T> struct Both {
 };
 template <class U, class V, class W, class F, class T> struct Three {
     typedef T Elem;
+    static const bool full = U::full && V::full && W::full;
     U first;
     V second;
     W third;
@@ -128,6 +140,7 @@ template <class U, class V, class W, class F, class T> struct Three {
 };
 template <class V, class W, class F> struct Either {
     typedef typename V::Elem Elem;
+    static const bool full = V::full || W::full;
     V left;
     W right;
     template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const {
@@ -140,6 +153,7 @@ template <class V, class W, class F> struct Either {
 };
 template <class V> struct Extract {
     typedef typename V::Elem Elem;
+    static const bool full = V::full;
     V inner;
     const u32* indices;
     template <class G> VXM_FN bool at(G g, u32 k, Elem& x) const { return inner.at(g, indices[k], x); }
@@ -173,6 +187,7 @@ template <class M> struct Unset {
 };
 template <class V, class M> struct Masked {
     typedef typename V::Elem Elem;
+    static const bool full = false;
     V inner;
     M mask;
     template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const { return mask.test(g, i) && inner.at(g, i, x); }
@@ -200,10 +215,31 @@ VXM_FN Thread alone(Staged) { return Thread(); }
 template <class W> VXM_FN W weight_at(const W* weights, u64 p) { return weights[p]; }
 VXM_FN vxm_unit weight_at(const vxm_unit*, u64) { return vxm_unit(); }
 
+// A word that is read once, and should push nothing out of the cache that is read again.
+template <class W> VXM_FN W streamed(const W* p) {
+    W x;
+    if constexpr (sizeof(W) == 8) {
+        const u64 word = __ldcs((const u64*)p);
+        memcpy(&x, &word, 8);
+    } else if constexpr (sizeof(W) == 4) {
+        const u32 word = __ldcs((const u32*)p);
+        memcpy(&x, &word, 4);
+    } else if constexpr (sizeof(W) == 2) {
+        const unsigned short word = __ldcs((const unsigned short*)p);
+        memcpy(&x, &word, 2);
+    } else {
+        const unsigned char word = __ldcs((const unsigned char*)p);
+        memcpy(&x, &word, 1);
+    }
+    return x;
+}
+VXM_FN vxm_unit streamed(const vxm_unit*) { return vxm_unit(); }
+
 // Row i of a matrix folded with a vector. O is the offsets' type.
 // `leads` says that its rows are those that a terminal may stage.
 template <class V, class O, class A, class T, class Mul, class Add, class Until, bool leads> struct Pull {
     typedef T Elem;
+    static const bool full = false;
     V operand;
     const O* offsets;
     const u32* columns;
@@ -212,12 +248,17 @@ template <class V, class O, class A, class T, class Mul, class Add, class Until,
         u32 column;
         A weight;
     };
-    struct Row {
+    // `once`: neighbouring threads read neighbouring entries, and nobody reads them again.
+    template <bool once> struct Row {
+        static const bool full = V::full;
         const V& operand;
         const u32* columns;
         const A* weights;
         VXM_FN Row from(u64 p) const { return {operand, columns + p, weights + p}; }
-        VXM_FN Entry load(u32 p) const { return {columns[p], weight_at(weights, p)}; }
+        VXM_FN Entry load(u32 p) const {
+            if constexpr (once) return {streamed(columns + p), streamed(weights + p)};
+            else return {columns[p], weight_at(weights, p)};
+        }
         VXM_FN Maybe<T> make(Entry entry) const {
             Maybe<T> product = nothing<T>();
             typename V::Elem x;
@@ -229,15 +270,15 @@ template <class V, class O, class A, class T, class Mul, class Add, class Until,
     template <class G> VXM_FN bool at(G g, u32 i, T& y) const {
         Maybe<T> sum;
         if constexpr (G::staged && leads) {
-            sum = fold_staged<Add, T>(g);
+            sum = fold_staged<Add, T, V::full>(g);
         } else {
             const u64 begin = offsets[i], len = offsets[i + 1] - begin;
-            sum = fold<Add, T>(alone(g), len, rows().from(begin), Until(operand, i));
+            sum = fold<Add, T>(alone(g), len, rows<G::wide>().from(begin), Until(operand, i));
         }
         if (sum.present) y = sum.value;
         return sum.present;
     }
-    VXM_FN auto rows() const { return Row{operand, columns, weights}; }
+    template <bool once> VXM_FN auto rows() const { return Row<once>{operand, columns, weights}; }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };
 

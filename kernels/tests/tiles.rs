@@ -29,7 +29,7 @@ struct take_any {
 };
 ";
 
-const GROUPS: [&str; 5] = ["vxm::Thread()", "vxm::Lanes<4>()", "vxm::Lanes<8>()", "vxm::Warp()", "vxm::Block()"];
+const GROUPS: [&str; 4] = ["vxm::Thread()", "vxm::Lanes<4>()", "vxm::Warp()", "vxm::Block()"];
 
 /// A program of kernels of `ty`, one an argument of `run`.
 fn program(ty: &str, runs: &[&str]) -> String {

@@ -264,9 +264,8 @@ where
         let leads = !kernel.is_led();
         let offset = kernel.rows(rows);
         let ty = format!("vxm::Pull<{}, {offset}, {a}, {out}, {mul}, {add}, {until}, {leads}>", operand.ty);
-        // a row that may stop early is read no further; a number's extremes aren't met so often
-        let stops = S::Add::is_terminal(S::Add::IDENTITY) || (S::Add::TERMINAL.is_some() && size_of::<S::Out>() < 4);
-        if leads && !H::STOPS && !stops {
+        // a thread folds in order with few registers, and may stop early: staging pays for the fixed tree only
+        if leads && !S::Add::EXACT {
             kernel.lead(ty.clone(), at);
         }
         Ok(Node::new(ty, false))

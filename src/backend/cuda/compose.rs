@@ -131,11 +131,12 @@ impl Composer {
 
     /// A stored vector.
     pub fn stored<T: Element>(&mut self, vector: &DeviceVector<T>) -> Node {
-        let ty = format!("vxm::Stored<{}>", self.element::<T>());
+        let full = vector.bits_address() == 0;
+        let ty = format!("vxm::Stored<{}, {full}>", self.element::<T>());
         self.push(vector.values_address());
         self.push(vector.bits_address());
         self.keep(vector.clone());
-        Node { ty, full: vector.bits_address() == 0, bits: Some(vector.bits_address()) }
+        Node { ty, full, bits: Some(vector.bits_address()) }
     }
 
     /// Keeps what another kernel keeps.
@@ -227,11 +228,11 @@ impl Composer {
         let mut source = self.text.text_over(&library);
         source.push_str(&format!("struct Parameter {{ {ty} kernel;{member} }};\n"));
         for (name, group) in entries {
-            // few registers, many warps: products wait for memory
+            // registers for some loads in flight each, and yet many warps: measured over grid, er, rgg and delaunay
             let bounds = match *group {
                 "vxm::Block()" => (BLOCK_THREADS, 1),
-                _ if group.starts_with("vxm::Staging") => (STAGING_THREADS, 10),
-                _ => (THREADS, 5),
+                _ if group.starts_with("vxm::Staging") => (STAGING_THREADS, 6),
+                _ => (THREADS, 4),
             };
             source.push_str(&format!(
                 "extern \"C\" __global__ void __launch_bounds__({}, {}) {name}(const __grid_constant__ Parameter p) {{\n{load}    \

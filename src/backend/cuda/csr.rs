@@ -9,11 +9,13 @@ use std::sync::Arc;
 use vxm_kernels::Buffer;
 use vxm_semiring::Element;
 
-/// Rows of this many entries and more are folded by four threads, eight, a warp (cuMIS, section 3.2), a block; shorter ones by one.
-/// A block's warps take a segment of the fixed tree each, so rows of fewer leave most of them without work.
-const FROM: [usize; 4] = [8, 16, 33, 8192];
+/// Rows of this many entries and more are folded by four threads, a warp (cuMIS, section 3.2), a block; shorter ones by one. A block's
+/// warps take a segment of the fixed tree each, so rows of fewer leave most of them without work.
+const FROM: [usize; 3] = [8, 33, 8192];
 /// The first so many classes are of short rows, which may be staged: of up to 32 entries.
-pub const SHORT_CLASSES: usize = 3;
+pub const SHORT_CLASSES: usize = 2;
+/// Entries a row from which four threads are better than one, where rows have about one length: measured on er and rgg.
+const LONG_FOR_ONE: usize = 16;
 
 /// Rows by their length.
 #[derive(Debug)]
@@ -24,6 +26,8 @@ pub(super) struct Classes {
     pub(super) alone: Option<usize>,
     /// The length of the longest.
     pub(super) longest: usize,
+    /// The mean length, rounded down.
+    mean: usize,
 }
 
 impl Classes {
@@ -41,19 +45,22 @@ impl Classes {
             rows[FROM.iter().filter(|&&from| length >= from).count()].push(i as u32);
         }
         // rows of about one length: neighbours share the sectors at their ends, and lists would tear them apart
-        let above = |class: usize| rows[class + 1..].iter().map(Vec::len).sum::<usize>();
-        let fits = |&class: &usize| above(class) * 64 <= count && (class == 0 || total * 4 >= count * FROM[class - 1]);
-        let alone = (0..SHORT_CLASSES).find(fits).filter(|_| longest < 4 * FROM[2]);
+        let long: usize = rows[SHORT_CLASSES..].iter().map(Vec::len).sum();
+        let even = long * 64 <= count && longest < 128;
+        let alone = even.then(|| usize::from(total >= LONG_FOR_ONE * count));
         if alone.is_some() {
             rows[..SHORT_CLASSES].iter_mut().for_each(Vec::clear);
         }
         let lists = rows.iter().map(|rows| Ok((gpu.upload_slice(rows)?, rows.len()))).collect::<Result<_>>()?;
-        Ok(Self { lists, alone, longest })
+        Ok(Self { lists, alone, longest, mean: total / count.max(1) })
     }
 
-    /// Whether there may be short rows.
-    pub(super) fn has_short(&self) -> bool {
-        self.alone.is_some() || self.lists[..SHORT_CLASSES].iter().any(|(_, count)| *count > 0)
+    /// Whether staging short rows pays: not where all are so short that a thread has all of one in flight.
+    pub(super) fn pays_to_stage(&self) -> bool {
+        match self.alone {
+            Some(_) => self.mean >= FROM[0],
+            None => self.lists[..SHORT_CLASSES].iter().any(|(_, count)| *count > 0),
+        }
     }
 }
 

@@ -40,7 +40,7 @@ fn launch_rows(composer: &mut Composer, ty: &str, tail: &[u64], n: usize) -> Res
     let (lead, all) = composer.leading();
     let mut shares = Vec::new();
     if let Some(classes) = classes.as_deref() {
-        let staged = lead.filter(|_| all && classes.has_short());
+        let staged = lead.filter(|_| all && classes.pays_to_stage());
         if let Some(lead) = staged {
             // the view stands behind the range and the tail
             let (at, ty) = (8 * (2 + tail.len() + lead.at), &lead.ty);
@@ -86,8 +86,7 @@ impl Share {
         let (name, group, each, threads) = match class {
             0 => ("threads", "vxm::Thread()", 256, THREADS),
             1 => ("fours", "vxm::Lanes<4>()", 64, THREADS),
-            2 => ("eights", "vxm::Lanes<8>()", 32, THREADS),
-            3 => ("warps", "vxm::Warp()", 8, THREADS),
+            2 => ("warps", "vxm::Warp()", 8, THREADS),
             _ => ("blocks", "vxm::Block()", 1, BLOCK_THREADS),
         };
         Self { list, count, name, group: group.to_owned(), each, threads }
@@ -159,9 +158,9 @@ pub fn fold<T: Element, M: Monoid<T>>(mut composer: Composer, node: &Node, n: us
     launch(&program, "reduce", shape, &parameter)?;
     let mut joining = Composer::new(&gpu);
     let (monoid, t) = (joining.monoid::<T, M>(add), joining.element::<T>());
-    let program = joining.program(&format!("vxm::Join<{monoid}, {t}>"), &[("join", "")])?;
+    let program = joining.program(&format!("vxm::Join<{monoid}, {t}>"), &[("join", "vxm::Block()")])?;
     let parameter = joining.parameter(&[&[parts as u64], &head[..], &[out.address()]].concat());
-    launch(&program, "join", Launch::linear(1, THREADS).with_shared(joining.shared()), &parameter)?;
+    launch(&program, "join", Launch::linear(1, BLOCK_THREADS).with_shared(joining.shared()), &parameter)?;
     let answer = out.download::<u64>(2)?;
     Ok(if answer[1] == 0 { M::IDENTITY } else { T::from_bits(answer[0]) })
 }
