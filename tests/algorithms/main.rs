@@ -6,6 +6,7 @@ mod common;
 
 mod bars;
 mod check;
+mod devices;
 mod facts;
 mod generated;
 mod shapes;
