@@ -279,3 +279,32 @@ fn values_that_do_not_fit() {
         "m.mtx: i8 cannot hold the negative of -128 (skew-symmetric)"
     );
 }
+
+#[test]
+fn a_streams_header_may_stand_behind_comments() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, comment, header, rest) in [
+        ("c.col", "c of a graph\n", "", "p edge 3 1\ne 1 2\n"),
+        ("c.mtx", "% of a graph\n", PATTERN, "3 3 1\n2 1\n"),
+        ("c.txt", "# of a graph\n", "", "1 2\n"),
+    ] {
+        // more than a stream's batch
+        let text = format!("{header}{}{rest}", comment.repeat((9 << 20) / comment.len()));
+        let plain = read(put(folder.path(), name, text.as_bytes()), &()).unwrap();
+        let zipped = read(put(folder.path(), &format!("{name}.gz"), &gzip(text.as_bytes())), &()).unwrap();
+        assert!(plain.graph == zipped.graph && plain.graph.nnz() == 2, "{name}");
+    }
+    // but it is not looked for without end
+    let text = "c of a graph\n".repeat((70 << 20) / 13);
+    let line = told(&put(folder.path(), "long.col.gz", &gzip(text.as_bytes())));
+    assert!(line.contains("expected `p edge VERTICES EDGES` within 64 MiB, found more comments"), "{line}");
+    assert!(line.starts_with("long.col.gz:"), "{line}");
+}
+
+#[test]
+fn a_carriage_return_alone_ends_no_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = told(&put(folder.path(), "old.txt", b"1 2\r2 3\r3 4\r"));
+    assert_eq!(line, "old.txt:1:5: expected a line feed after the carriage return, found `2`");
+    assert_eq!(read(put(folder.path(), "dos.txt", b"1 2\r\n2 3\r\n"), &()).unwrap().graph.nnz(), 4);
+}

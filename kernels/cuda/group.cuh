@@ -42,7 +42,7 @@ struct Block {
 };
 
 // Rows of at most so many entries are short.
-const u32 SHORT = 32;
+[[maybe_unused]] const u32 SHORT = 32;
 // A thread whose row of the leading product lies staged: `len` products from `begin`, of which those are there whose bit is set.
 struct Staged {
     static const bool staged = true, wide = false;
@@ -97,6 +97,6 @@ template <class L, class M, class T> VXM_FN Maybe<T> join_lanes(Maybe<T> x) {
 
 // Positions a segment of the fixed tree spans: position p is lane p % 32's, each lane folds left to right, and the upper half of the
 // lanes is joined to the lower one until one is left. Segments are joined in pairs, the pairs likewise.
-const u32 SEGMENT = 1024;
+[[maybe_unused]] const u32 SEGMENT = 1024;
 
 } // namespace vxm

@@ -4,7 +4,7 @@
 namespace vxm {
 
 // Warps of a block that stages.
-const u32 STAGING_WARPS = 4;
+[[maybe_unused]] const u32 STAGING_WARPS = 4;
 
 // A kernel that stages the rows of `lead`.
 template <class Lead> struct Staging {

@@ -5,6 +5,7 @@ use super::footprint::{Algorithm, Graph};
 use super::{WRONG, counted, load, prepare, print, tell};
 use serde_json::json;
 use std::io::{BufWriter, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use vxm::algorithms::{self, ColoringOptions, Formulation, Method, MisOptions, Order, Priority};
@@ -111,6 +112,9 @@ fn solve(
     choices: &Choices,
     find: impl Fn(&Matrix) -> Result<(Found, u32)>,
 ) -> Result<ExitCode> {
+    if let Some(out) = run.out.as_deref().filter(|out| is_same_file(out, run.graph.as_ref())) {
+        return Err(Error::invalid(format!("--out {}: expected another file than the graph's", out.display())));
+    }
     let out = run.out.as_deref().map(prepare).transpose()?;
     let Loaded { graph, name, numbering, .. } = load(&run.graph)?;
     let tiles = (run.format.0 == Some(Format::Tiles)).then(|| Tiles::count(&graph) as u64);
@@ -145,6 +149,12 @@ fn solve(
         return Ok(ExitCode::from(WRONG));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether two paths lead to one regular file.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let found = |path: &Path| path.canonicalize().ok().filter(|path| path.is_file());
+    found(one).is_some_and(|one| found(other) == Some(one))
 }
 
 fn told_to_programs(answer: &Answer, name: &str, graph: &Csr, choices: &Choices, run: &Run) -> String {

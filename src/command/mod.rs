@@ -144,7 +144,7 @@ fn log() -> Result<()> {
 /// What is wrong with the arguments, in one line.
 fn usage(error: &clap::Error) -> String {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return "expected a command: mis, color, info or generate (vxm --help tells more)".to_owned();
+        return "expected a command: mis, color, info, generate or doctor (vxm --help tells more)".to_owned();
     }
     // a name that this crate refused: it says which there are
     if let Some(refused) = error.source().and_then(|source| source.downcast_ref::<Error>()) {

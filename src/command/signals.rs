@@ -1,12 +1,15 @@
 //! A run that is ended by a signal leaves no unfinished file behind.
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
+use std::sync::Arc;
 use vxm::{Error, Result};
 
 /// From now on the signals that end a process remove what is unfinished first; then they end it, as they would have.
 pub fn clean_up_at_the_end() -> Result<()> {
+    // a file that grows past its limit is an error of the write, not the end
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).map_err(|error| Error::io("signals")(error))?;
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     // what the caller had ignored, as nohup does, stays so
     let heeded = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|&signal| !is_ignored(&status, signal));

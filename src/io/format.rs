@@ -26,7 +26,7 @@ impl Format {
         let name = source.name();
         let name = name.strip_suffix(".gz").unwrap_or(name);
         let first = cursor.word();
-        if first.starts_with(b"%%") || name.ends_with(".mtx") {
+        if first.starts_with(b"%%") || (first != b"p" && name.ends_with(".mtx")) {
             Ok(Self::MatrixMarket)
         } else if matches!(first, b"c" | b"p" | b"e") || name.ends_with(".col") {
             Ok(Self::Dimacs)

@@ -42,6 +42,9 @@ impl<I: TryFrom<u64> + Send> Lines for Edges<I> {
         line.blanks();
         while !line.line_ends() {
             let at = line.at();
+            if line.after_return() {
+                return Err(Fault { at, expected: "a line feed after the carriage return".into() });
+            }
             if !is_real(line.word()) {
                 return Err(Fault { at, expected: "a number or the end of the line".into() });
             }

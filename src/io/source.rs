@@ -14,6 +14,9 @@ use std::path::{Path, PathBuf};
 /// Bytes of text taken from a stream at once.
 const BATCH: usize = 4 << 20;
 
+/// Bytes of comments that a stream's header may stand behind.
+const MOST_COMMENTS: usize = 64 << 20;
+
 /// What gzip streams begin with.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// What some editors begin UTF-8 with.
@@ -105,6 +108,18 @@ impl<'p> Source<'p> {
             Text::Stream(stream) if fault.at >= stream.batch.len() && stream.broken.is_some() => {
                 stream.error(&self.name)
             }
+            // or because it stands further on than is looked for
+            Text::Stream(stream) if fault.at >= stream.batch.len() && !stream.ended => {
+                let expected = format!("{} within {} MiB", fault.expected, MOST_COMMENTS >> 20);
+                let (line, column) = text::locate(&stream.batch, fault.at);
+                Error::Parse {
+                    file: self.name.clone(),
+                    line: line + 1,
+                    column,
+                    expected,
+                    found: "more comments".into(),
+                }
+            }
             _ => self.error_in(self.head(), 0, fault),
         }
     }
@@ -181,7 +196,21 @@ impl<'p> Stream<'p> {
         let mut stream = Self { reader, batch: Vec::new(), rest: Vec::new(), lines: 0, ended: false, broken: None };
         stream.advance();
         stream.batch.drain(..marked(&stream.batch));
+        stream.reach();
         Ok(stream)
+    }
+
+    /// Lengthens the first batch until it holds a line that is no comment: a header may stand behind more than a batch.
+    fn reach(&mut self) {
+        let is_comment = |line: &[u8]| line.trim_ascii_start().first().is_none_or(|first| b"%#c".contains(first));
+        let mut head = core::mem::take(&mut self.batch);
+        let mut seen = 0;
+        while !self.ended && head.len() < MOST_COMMENTS && head[seen..].split(|&b| b == b'\n').all(is_comment) {
+            seen = head.len();
+            self.advance();
+            head.append(&mut self.batch);
+        }
+        self.batch = head;
     }
 
     /// Fills the batch; empty where the stream has ended.

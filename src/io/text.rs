@@ -70,6 +70,11 @@ impl<'t> Cursor<'t> {
         }
     }
 
+    /// Whether a carriage return stands before this place: an old line's end, not part of one.
+    pub fn after_return(&self) -> bool {
+        self.at > 0 && self.text[self.at - 1] == b'\r'
+    }
+
     /// Whether the line, or the text, ends here.
     #[inline]
     pub fn line_ends(&self) -> bool {
