@@ -1,6 +1,6 @@
 //! Elementwise nodes: map, the two ways to combine, select, and filling what is absent. All are fused into the terminal's loop.
 
-use super::expr::{Env, Expr, fits, narrower};
+use super::expr::{Env, Expr, emit_light, fits, narrower};
 use crate::backend::cuda::compose::{Composer, Node};
 use crate::backend::cuda::{self, Gpu};
 use crate::backend::view::{At, Support};
@@ -436,15 +436,7 @@ impl<'a, E: Expr> Expr for Extract<'a, E> {
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         within("extract", self.indices, self.inner.len(env)?, self.at)?;
-        let inner = if E::HEAVY {
-            // a product's rows are shared out by their own numbers
-            let mut first = Composer::new(kernel.gpu());
-            let node = self.inner.emit(env, &mut first)?;
-            let held = cuda::run::eval::<E::T>(first, &node, self.inner.len(env)?)?;
-            kernel.stored(&held)
-        } else {
-            self.inner.emit(env, kernel)?
-        };
+        let inner = emit_light(&self.inner, env, kernel)?;
         let indices = kernel.gpu().upload_slice(self.indices)?;
         kernel.push(indices.address());
         kernel.keep(indices);

@@ -1,7 +1,7 @@
 //! The expression tree: what verbs build and terminals run.
 
-use crate::backend::cuda::Gpu;
 use crate::backend::cuda::compose::{Composer, Node};
+use crate::backend::cuda::{self, Gpu};
 use crate::backend::view::{At, Support};
 use crate::containers::Vector;
 use crate::error::{Error, Result};
@@ -11,6 +11,18 @@ use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 use vxm_semiring::Element;
+
+/// An expression within another's kernel, evaluated first if it is heavy: where it is read many times a place it must not run each
+/// time, and a product's rows are shared out by their own numbers.
+pub(crate) fn emit_light<E: Expr>(expression: &E, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+    if !E::HEAVY {
+        return expression.emit(env, kernel);
+    }
+    let mut first = Composer::new(kernel.gpu());
+    let node = expression.emit(env, &mut first)?;
+    let held = cuda::run::eval::<E::T>(first, &node, expression.len(env)?)?;
+    Ok(kernel.stored(&held))
+}
 
 /// What an expression is evaluated in: the state that a placeholder stands for, and how much of the result is wanted.
 #[derive(Clone, Copy, Default)]

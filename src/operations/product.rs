@@ -1,12 +1,12 @@
 //! Vector-matrix products: planned when the terminal runs, pulled inside its loop or pushed before it.
 
 use super::elementwise::{Each, Pattern};
-use super::expr::{Env, Expr};
+use super::expr::{Env, Expr, emit_light};
 use crate::backend::cpu::fold::{Rows, count_row, fold_row};
 use crate::backend::cpu::{gather, scatter};
+use crate::backend::cuda::Gpu;
 use crate::backend::cuda::compose::{Composer, Node};
 use crate::backend::cuda::tiles::{counted, presence as presence_on};
-use crate::backend::cuda::{self, Gpu};
 use crate::backend::plan::{self, Direction, Format, Plan, Sizes, Strategy};
 use crate::backend::view::{At, Support};
 use crate::containers::Matrix;
@@ -239,15 +239,7 @@ where
             return Ok(Node::new(format!("vxm::Count<{out}, {add}>"), false));
         }
         let at = kernel.position();
-        let operand = if E::HEAVY {
-            // read many times a place: a product must not run again each time
-            let mut first = Composer::new(&gpu);
-            let node = self.operand.emit(env, &mut first)?;
-            let held = cuda::run::eval::<E::T>(first, &node, n)?;
-            kernel.stored(&held)
-        } else {
-            self.operand.emit(env, kernel)?
-        };
+        let operand = emit_light(&self.operand, env, kernel)?;
         let until = self.until.emit(kernel);
         let add = kernel.monoid::<S::Out, S::Add>(self.ring.add());
         let mul = kernel.functor(self.ring.mul());

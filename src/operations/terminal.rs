@@ -1,6 +1,6 @@
 //! Terminals: what runs an expression. A fresh value, a write through a mask, an update in place, a reduction.
 
-use super::expr::{Env, Expr, Key, fits};
+use super::expr::{Env, Expr, Key, emit_light, fits};
 use crate::backend::cpu::gather::{gather, is_small, reduce};
 use crate::backend::cpu::share;
 use crate::backend::cuda::compose::{Composer, Node};
@@ -95,13 +95,9 @@ pub(crate) fn fold<E: Expr, M: Monoid<E::T>>(expression: E, add: M) -> Result<E:
     let env = Env::default();
     let n = expression.len(&env)?;
     if let Some(gpu) = device(&expression, &env) {
-        let (mut kernel, mut node) = emitted(&expression, &env, &gpu)?;
-        if E::HEAVY {
-            // rows by degree first: a segment of the tree is one warp's, whatever its rows hold
-            let evaluated = cuda::run::eval::<E::T>(kernel, &node, n)?;
-            kernel = Composer::new(&gpu);
-            node = kernel.stored(&evaluated);
-        }
+        // rows by degree first: a segment of the tree is one warp's, whatever its rows hold
+        let mut kernel = Composer::new(&gpu);
+        let node = emit_light(&expression, &env, &mut kernel)?;
         return cuda::run::fold(kernel, &node, n, add);
     }
     let view = expression.view(&env)?;

@@ -170,9 +170,9 @@ impl Composer {
         self.words.len()
     }
 
-    /// Makes a product of type `ty`, whose words began at `at`, the one whose rows may be staged, if it is the first of all.
+    /// Makes a product of type `ty`, whose words began at `at`, the one whose rows may be staged.
     pub fn lead(&mut self, ty: String, at: usize) {
-        self.lead.get_or_insert(Lead { ty, at });
+        self.lead = Some(Lead { ty, at });
     }
 
     /// Says that not all indices are wanted.
@@ -180,9 +180,9 @@ impl Composer {
         self.masked = true;
     }
 
-    /// The product that leads, and whether all its rows are wanted.
-    pub(super) fn leading(&self) -> (Option<&Lead>, bool) {
-        (self.lead.as_ref(), !self.masked)
+    /// The product that leads, if all its rows are wanted.
+    pub(super) fn leading(&self) -> Option<&Lead> {
+        self.lead.as_ref().filter(|_| !self.masked)
     }
 
     /// Whether a product's rows are shared out already.

@@ -37,10 +37,9 @@ pub(super) fn launch(program: &Program, entry: &str, launch: Launch, parameter: 
 fn launch_rows(composer: &mut Composer, ty: &str, tail: &[u64], n: usize) -> Result<()> {
     let gpu = composer.gpu().clone();
     let classes = composer.take_classes();
-    let (lead, all) = composer.leading();
     let mut shares = Vec::new();
     if let Some(classes) = classes.as_deref() {
-        let staged = lead.filter(|_| all && classes.pays_to_stage());
+        let staged = composer.leading().filter(|_| classes.pays_to_stage());
         if let Some(lead) = staged {
             // the view stands behind the range and the tail
             let (at, ty) = (8 * (2 + tail.len() + lead.at), &lead.ty);
@@ -254,11 +253,6 @@ pub(super) fn scan(gpu: &Gpu, counts: &Buffer, n: usize) -> Result<()> {
     launch(&program, "sums", Launch::linear(grid, THREADS), &parameter)?;
     launch(&program, "carry", Launch::linear(1, THREADS), &parameter)?;
     launch(&program, "scan", Launch::linear(grid.max(1), THREADS), &parameter)
-}
-
-/// A vector kept in `composer` as a leaf.
-pub fn held<T: Element>(composer: &mut Composer, vector: DeviceVector<T>) -> Node {
-    composer.stored(&vector)
 }
 
 /// The leaf of what was scattered to a region.
