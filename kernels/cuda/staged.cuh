@@ -47,22 +47,34 @@ template <class Lead> struct Stage {
             keep(rows, e, total, entries);
         }
     }
-    // Of some: this thread's row begins at place `start`, and its entries at `start + shift`.
-    VXM_FN void fill_around(u32 start, u64 shift, u32 total) const {
-        const u32 count = 2;
+    // Of some: this thread's row begins at place `start`, and its entries at `start + shift`. `heads` has a bit for each place
+    // where a row begins, and `shifts` those rows' shifts.
+    VXM_FN void fill_around(u32 len, u32 start, u64 shift, u32 total, u32* heads, u64* shifts) const {
+        const u32 count = 4;
         const auto rows = lead.template rows<true>();
+        const u32 some = __ballot_sync(~0u, len > 0);
+        heads[lane()] = 0;
+        __syncwarp();
+        if (len > 0) {
+            atomicOr(heads + start / 32, 1u << start % 32);
+            shifts[__popc(some & ((1u << lane()) - 1))] = shift;
+        }
+        __syncwarp();
+        // rows that begin before this thread's word
+        u32 before = __popc(heads[lane()]);
+#pragma unroll
+        for (u32 step = 1; step < 32; step *= 2) {
+            const u32 x = __shfl_up_sync(~0u, before, step);
+            if (lane() >= step) before += x;
+        }
+        before -= __popc(heads[lane()]);
         for (u32 e = lane(); e - lane() < total; e += count * 32) {
             decltype(rows.load(0)) entries[count];
 #pragma unroll
             for (u32 k = 0; k < count; k++) {
                 const u32 at = e + k * 32;
-                // the last row that starts here or before
-                u32 row = 0;
-#pragma unroll
-                for (u32 step = 16; step > 0; step /= 2)
-                    if (__shfl_sync(~0u, start, row + step) <= at) row += step;
-                const u64 from = __shfl_sync(~0u, shift, row);
-                if (at < total) entries[k] = rows.from(from + at).load(0);
+                const u32 row = __shfl_sync(~0u, before, at / 32 & 31) + __popc(heads[at / 32 & 31] << 31 - lane()) - 1;
+                if (at < total) entries[k] = rows.from(shifts[row] + at).load(0);
             }
             keep(rows, e, total, entries);
         }
@@ -74,12 +86,20 @@ template <class Lead, class K> VXM_FN void each(Staging<Lead> staging, const Ran
     typedef typename Lead::Elem T;
     __shared__ u64 products[STAGING_WARPS][SHORT * 32 * sizeof(T) / 8];
     __shared__ u32 present[STAGING_WARPS][SHORT + 1];
+    __shared__ u32 heads[STAGING_WARPS][SHORT];
+    __shared__ u64 shifts[STAGING_WARPS][32];
     const Lead& lead = staging.lead;
     const Stage<Lead> stage = {lead, (T*)products[warp()], present[warp()]};
-    for (u64 word = first_of(Warp()); word * 32 < range.count; word += step_of(Warp())) {
+    // where the next word's rows lie is known before this one's are folded
+    const auto row = [&](u64 i) { return lead.offsets[i < range.count ? i : range.count]; };
+    u64 word = first_of(Warp());
+    auto next_begin = row(word * 32 + lane()), next_end = row(word * 32 + lane() + 1);
+    // words of 64 bits are written whole
+    for (; word < (range.count + 63) / 64 * 2; word += step_of(Warp())) {
         const u64 i = word * 32 + lane();
-        const auto begin = lead.offsets[i < range.count ? i : range.count];
-        const auto end = lead.offsets[i < range.count ? i + 1 : range.count];
+        const auto begin = next_begin, end = next_end;
+        next_begin = row(i + step_of(Warp()) * 32);
+        next_end = row(i + step_of(Warp()) * 32 + 1);
         const bool is_short = end - begin <= SHORT;
         const u32 len = is_short ? (u32)(end - begin) : 0;
         u32 start;
@@ -95,13 +115,13 @@ template <class Lead, class K> VXM_FN void each(Staging<Lead> staging, const Ran
                 if (lane() >= step) upto += before;
             }
             start = upto - len;
-            stage.fill_around(start, (u64)begin - start, __shfl_sync(~0u, upto, 31));
+            stage.fill_around(len, start, (u64)begin - start, __shfl_sync(~0u, upto, 31), heads[warp()], shifts[warp()]);
         }
         __syncwarp();
         const Staged g = {products[warp()], present[warp()], start, len};
         const bool has = i < range.count && is_short && kernel.step(g, (u32)i);
         if (bits) {
-            const u32 now = __ballot_sync(~0u, has), skipped = __ballot_sync(~0u, !is_short);
+            const u32 now = __ballot_sync(~0u, has), skipped = __ballot_sync(~0u, !K::fresh && !is_short);
             if (lane() == 0) bits[word] = skipped ? now | bits[word] & skipped : now;
         }
         __syncwarp();

@@ -14,10 +14,11 @@ template <class T> struct Out {
 };
 template <> VXM_FN void Out<vxm_unit>::put(u32, vxm_unit) const {}
 
-// Calls `kernel.step(group, i)` for each index: whether there is an element then. One thread an index. Without a list a warp owns a word of bits.
+// Calls `kernel.step(group, i)` for each index: whether there is an element then. One thread an index. Without a list a warp owns a word of
+// bits, and all words of 64 bits are written whole. `K::fresh` says that bits hold nothing before.
 template <class K> VXM_FN void each(Thread g, const Range& range, u32* bits, const K& kernel) {
     const u64 step = (u64)gridDim.x * blockDim.x;
-    for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < (range.count + 31) / 32 * 32; k += step) {
+    for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < (range.count + 63) / 64 * 64; k += step) {
         const bool inside = k < range.count;
         const u32 i = inside ? range.index(k) : 0;
         bool present = inside && kernel.step(g, i);
@@ -50,7 +51,7 @@ template <class G, class K> VXM_FN void each_sharing(G g, const Range& range, u3
 // A few lanes an index, a warp a word of bits.
 template <u32 width, class K> VXM_FN void each_word(Lanes<width> g, const Range& range, u32* bits, const K& kernel) {
     const u32 rows = 32 / width;
-    for (u64 word = first_of(Warp()); word * 32 < range.count; word += step_of(Warp())) {
+    for (u64 word = first_of(Warp()); word < (range.count + 63) / 64 * 2; word += step_of(Warp())) {
         u32 held = 0;
         for (u32 first = 0; first < 32; first += rows) {
             const u64 i = word * 32 + first + lane() / width;
@@ -70,6 +71,7 @@ template <class K> VXM_FN void each(Block g, const Range& range, u32* bits, cons
 // A fresh vector.
 template <class V> struct Eval {
     typedef typename V::Elem T;
+    static const bool fresh = true;
     Range range;
     Out<T> out;
     V view;
@@ -100,6 +102,7 @@ template <class F> struct Accumulate {
 // A write through a mask: `out` holds the old elements, and the new ones after.
 template <class V, class Merge> struct Write {
     typedef typename V::Elem T;
+    static const bool fresh = false;
     Range range;
     Out<T> out;
     u64 dense; // whether every place held an element; then there may be no bits to read

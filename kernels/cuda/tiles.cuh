@@ -27,7 +27,7 @@ template <class T, class Add> struct Count {
     const u16* bits;
     u64 constant;
     VXM_FN u32 slice(u64 t) const { return present ? present[columns[t]] : 0xffffu; }
-    // A tile whose slice is empty is not read.
+    // A tile whose slice is empty is not read: where rows are long.
     VXM_FN u32 meet(u64 t, u32 r) const {
         const u32 s = slice(t);
         return s ? __popc(s & bits[t * SIDE + r]) : 0;
@@ -35,15 +35,18 @@ template <class T, class Add> struct Count {
     // `once` says that one meeting decides.
     VXM_FN u32 count(Thread, u64 t, u64 end, u32 r, bool once) const {
         u32 count = 0;
-        // four at a time, so that their loads overlap
+        // four at a time, and their bits before it is known whether they are needed, so that the loads overlap
         for (; t + 4 <= end; t += 4) {
             u32 s[4], word[4];
             for (u32 k = 0; k < 4; k++) s[k] = slice(t + k);
-            for (u32 k = 0; k < 4; k++) word[k] = s[k] ? bits[(t + k) * SIDE + r] : 0;
+            for (u32 k = 0; k < 4; k++) word[k] = bits[(t + k) * SIDE + r];
             for (u32 k = 0; k < 4; k++) count += __popc(s[k] & word[k]);
             if (once && count) return count;
         }
-        for (; t < end; t++) count += meet(t, r);
+        u32 s[3], word[3];
+        for (u32 k = 0; k < 3; k++) s[k] = t + k < end ? slice(t + k) : 0;
+        for (u32 k = 0; k < 3; k++) word[k] = t + k < end ? bits[(t + k) * SIDE + r] : 0;
+        for (u32 k = 0; k < 3; k++) count += __popc(s[k] & word[k]);
         return count;
     }
     template <class L> VXM_FN u32 count_by_lanes(u64 begin, u64 end, u64 step, u32 r, bool once) const {

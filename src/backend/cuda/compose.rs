@@ -185,13 +185,23 @@ impl Composer {
         self.lead.as_ref().filter(|_| !self.masked)
     }
 
+    /// The product whose short rows are staged, if any are.
+    pub(super) fn staged(&self) -> Option<&Lead> {
+        self.leading().filter(|_| self.classes.as_deref().is_some_and(Classes::pays_to_stage))
+    }
+
+    /// Whether a first kernel goes through all indices.
+    pub(super) fn covers(&self) -> bool {
+        self.staged().is_some() || self.classes.as_deref().is_none_or(|classes| classes.alone.is_some())
+    }
+
     /// Whether a product's rows are shared out already.
     pub fn is_led(&self) -> bool {
         self.classes.is_some()
     }
 
-    pub(super) fn take_classes(&mut self) -> Option<Arc<Classes>> {
-        self.classes.take()
+    pub(super) fn classes(&self) -> Option<Arc<Classes>> {
+        self.classes.clone()
     }
 
     /// The program of kernels `entries` (name, and the group it runs as) over `ty`: known by what differs from one to the other,

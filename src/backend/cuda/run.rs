@@ -36,10 +36,10 @@ pub(super) fn launch(program: &Program, entry: &str, launch: Launch, parameter: 
 /// Launches `ty` over `n` indices, those of each class of rows by its group.
 fn launch_rows(composer: &mut Composer, ty: &str, tail: &[u64], n: usize) -> Result<()> {
     let gpu = composer.gpu().clone();
-    let classes = composer.take_classes();
+    let classes = composer.classes();
     let mut shares = Vec::new();
     if let Some(classes) = classes.as_deref() {
-        let staged = composer.leading().filter(|_| classes.pays_to_stage());
+        let staged = composer.staged();
         if let Some(lead) = staged {
             // the view stands behind the range and the tail
             let (at, ty) = (8 * (2 + tail.len() + lead.at), &lead.ty);
@@ -94,7 +94,9 @@ impl Share {
 
 /// Runs an emitted view of length `n` into a fresh vector.
 pub fn eval<T: Element>(mut composer: Composer, node: &Node, n: usize) -> Result<DeviceVector<T>> {
-    let out = DeviceVector::<T>::fresh(composer.gpu(), n, !node.full)?;
+    // one kernel over all indices writes every word of bits; lists set single ones
+    let new = if composer.covers() { DeviceVector::<T>::unwritten } else { DeviceVector::<T>::fresh };
+    let out = new(composer.gpu(), n, !node.full)?;
     composer.element::<T>();
     let ty = format!("vxm::Eval<{}>", node.ty);
     launch_rows(&mut composer, &ty, &[out.values_address(), out.bits_address()], n)?;

@@ -24,9 +24,18 @@ pub struct DeviceVector<T> {
 impl<T: Element> DeviceVector<T> {
     /// A vector of `len` places with whatever values; with bits, all of them 0, if `partial`.
     pub(super) fn fresh(gpu: &Gpu, len: usize, partial: bool) -> Result<Self> {
+        Self::over(gpu, len, partial.then(|| gpu.zeroed(words(len) * 8)).transpose()?)
+    }
+
+    /// The same with bits, if `partial`, that a kernel will write, all of them.
+    pub(super) fn unwritten(gpu: &Gpu, len: usize, partial: bool) -> Result<Self> {
+        Self::over(gpu, len, partial.then(|| gpu.alloc(words(len) * 8)).transpose()?)
+    }
+
+    fn over(gpu: &Gpu, len: usize, bits: Option<Buffer>) -> Result<Self> {
         let values = Arc::new(gpu.alloc(len * size_of::<T>())?);
-        let bits = partial.then(|| gpu.zeroed(words(len) * 8)).transpose()?.map(Arc::new);
         // no bits mean "full": an empty vector is
+        let bits = bits.map(Arc::new);
         Ok(Self { gpu: gpu.clone(), len, values, bits, count: OnceLock::new(), of: PhantomData })
     }
 
