@@ -4,8 +4,8 @@
 //! between two synchronisations, kernels compiled and the graph resident. `VXM_BENCH_DUMP=DIR` writes each graph's arrays, for a peer to read.
 
 use std::time::Instant;
-use vxm::algorithms::{ColoringOptions, MisOptions, Priority, color, mis};
-use vxm::backend::plan::{Forced, Format, Strategy, force};
+use vxm::algorithms::{ColoringOptions, Method, MisOptions, Priority, color, mis};
+use vxm::backend::plan::{Forced, Format, Schedule, Strategy, force};
 use vxm::io::generate;
 use vxm::prelude::*;
 
@@ -111,26 +111,49 @@ fn products(graph: &str, device: Device) -> Result<()> {
     tell(graph, "ewise_mult f32", t, n * 12);
     let t = seconds(device, || u.reduce(PLUS).map(drop))?;
     tell(graph, "reduce plus f32, read back", t, n * 4);
+    sets(graph, &a, device)?;
+    colorings(graph, &a, device)
+}
+
+/// Each schedule, and the plan's own.
+const SCHEDULES: [(&str, Option<Schedule>); 3] =
+    [("planned", None), ("rounds", Some(Schedule::Rounds)), ("asynchronous", Some(Schedule::Asynchronous))];
+
+fn sets(graph: &str, a: &Matrix, device: Device) -> Result<()> {
     for &priority in &[Priority::Sorted, Priority::Degree, Priority::Random, Priority::Resolve] {
         let options = MisOptions { priority, ..MisOptions::default() };
-        let found = mis(&a, &options)?;
-        let t = seconds(device, || mis(&a, &options).map(drop))?;
-        println!(
-            "{graph} | mis {} | {:.1} us | size {}, rounds {}",
-            priority.name(),
-            t * 1e6,
-            found.set.nvals(),
-            found.rounds
-        );
+        for (name, schedule) in SCHEDULES {
+            let forced = Forced { schedule, ..Forced::default() };
+            let found = force(forced, || mis(a, &options))?;
+            let t = force(forced, || seconds(device, || mis(a, &options).map(drop)))?;
+            let (priority, size, rounds) = (priority.name(), found.set.nvals(), found.rounds);
+            println!("{graph} | mis {priority}, {name} | {:.1} us | size {size}, rounds {rounds}", t * 1e6);
+        }
     }
-    let start = Instant::now();
-    let found = color(&a, &ColoringOptions::default())?;
-    println!(
-        "{graph} | color jp, once | {:.1} us | colours {}, rounds {}",
-        start.elapsed().as_secs_f64() * 1e6,
-        found.count,
-        found.rounds
-    );
+    Ok(())
+}
+
+fn colorings(graph: &str, a: &Matrix, device: Device) -> Result<()> {
+    for method in [Method::Jp, Method::Is, Method::MinMax] {
+        let options = ColoringOptions { method, ..ColoringOptions::default() };
+        for (name, schedule) in SCHEDULES {
+            let forced = Forced { schedule, ..Forced::default() };
+            // the first compiles
+            force(forced, || color(a, &options))?;
+            let (mut times, mut found) = (Vec::new(), None);
+            for _ in 0..5 {
+                device.synchronize()?;
+                let start = Instant::now();
+                found = Some(force(forced, || color(a, &options))?);
+                device.synchronize()?;
+                times.push(start.elapsed().as_secs_f64());
+            }
+            times.sort_by(f64::total_cmp);
+            let (count, rounds) = found.map_or((0, 0), |found| (found.count, found.rounds));
+            let method = method.name();
+            println!("{graph} | color {method}, {name} | {:.1} us | colours {count}, rounds {rounds}", times[2] * 1e6);
+        }
+    }
     Ok(())
 }
 

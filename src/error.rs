@@ -86,6 +86,19 @@ pub enum Error {
         what: String,
     },
 
+    /// A loop that can't end: elements are left that may change, and none does.
+    #[error(
+        "{at}: fixpoint: {left} after {rounds} rounds, and none changes: expected each round to settle one at least"
+    )]
+    NoProgress {
+        /// How many are left.
+        left: String,
+        /// Rounds so far.
+        rounds: u32,
+        /// The caller's line.
+        at: &'static Location<'static>,
+    },
+
     /// A device: missing, out of memory, or lost.
     #[error(transparent)]
     Device(#[from] vxm_kernels::Error),

@@ -317,7 +317,7 @@ VXM_FN Maybe<T> fold(Lanes<width> g, u64 len, const Items& items, Stop stop) {
     else return tree<M, T>(g, len, items);
 }
 
-// By 32 warps: each a run of positions (exact), or a segment of 32 at a time.
+// By the warps of a block: each a run of positions (exact), or a segment at a time.
 template <class M, class T, class Items, class Stop> VXM_FN Maybe<T> fold(Block, u64 len, const Items& items, Stop stop) {
     if constexpr (M::exact) {
         const u32 warps = blockDim.x / 32;
@@ -327,7 +327,8 @@ template <class M, class T, class Items, class Stop> VXM_FN Maybe<T> fold(Block,
         return join_warps<M>(part, stop);
     } else {
         Pairs<M, T> pairs;
-        for (u64 p = 0; p < len; p += 32 * SEGMENT) {
+        // as many at a time as there are warps: a power of two, so that pairs stay pairs
+        for (u64 p = 0; p < len; p += blockDim.x / 32 * SEGMENT) {
             const u64 from = p + warp() * SEGMENT;
             Maybe<T> part = nothing<T>();
             if (from < len) part = segment<M, T>((u32)(len - from < SEGMENT ? len - from : SEGMENT), items.from(from));

@@ -10,6 +10,12 @@ pub const VIEW: &str = include_str!("../cuda/view.cuh");
 pub const TERMINAL: &str = include_str!("../cuda/terminal.cuh");
 /// Short rows, staged in shared memory.
 pub const STAGED: &str = include_str!("../cuda/staged.cuh");
+/// A loop that stays on the device; after [`DIRECT`] or [`CACHED`].
+pub const FIXPOINT: &str = include_str!("../cuda/fixpoint.cuh");
+/// Says that a loop's states are read past the first-level cache: nothing ever empties it where nobody waits.
+pub const DIRECT: &str = "namespace vxm { const bool direct = true; }\n";
+/// Says that they are read through it: the barrier between rounds empties it.
+pub const CACHED: &str = "namespace vxm { const bool direct = false; }\n";
 /// Verbs of matrices.
 pub const ROWS: &str = include_str!("../cuda/rows.cuh");
 /// Tiles, read: counting, and folding a row.

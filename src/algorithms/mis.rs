@@ -65,20 +65,16 @@ pub fn mis(a: &Matrix, options: &MisOptions) -> Result<Mis> {
 
 /// cuMIS, Algorithm 2: a vertex above all its neighbours joins, a neighbour of a member leaves.
 fn by_deciding(a: &Matrix, mut key: Vector<u64>) -> Result<Mis> {
-    let mut rounds = 1;
     // key = decide(key, key max.first A): nobody is in yet, so one higher neighbour is enough (section 3.3)
     key.update(|key| decide.map2(key, key.vxm(a, MAX_FIRST).until(LT).or_identity()))?;
-    // undecided = those whose key is a priority still
-    let mut undecided = key.select(is_undecided).pattern().eval()?;
-    while undecided.nvals() > 0 {
-        rounds += 1;
-        // key<undecided> = decide(key, key max.first A)
-        key.update(|key| decide.map2(key, key.vxm(a, MAX_FIRST).or_identity()).mask(&undecided))?;
-        // undecided = those of them whose key is a priority still
-        undecided = key.mask(&undecided).select(is_undecided).pattern().eval()?;
-    }
+    // key<undecided> = decide(key, key max.first A), until all are decided
+    let settled = fixpoint(key)
+        .while_active(is_undecided)
+        .monotone()
+        .step(|key| decide.map2(key, key.vxm(a, MAX_FIRST).or_identity()))
+        .eval()?;
     // set = those that are in
-    Ok(Mis { set: key.select(EQ.bind(IN)).pattern().eval()?, rounds })
+    Ok(Mis { set: settled.state.select(EQ.bind(IN)).pattern().eval()?, rounds: settled.rounds + 1 })
 }
 
 /// TC-MIS, Algorithm 2, phase 1: those alive that are above all their neighbours alive.

@@ -75,6 +75,27 @@ pub struct Plan {
     pub why: &'static str,
 }
 
+/// In what order a loop visits what may still change. Answers are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Schedule {
+    /// All once, then all that are left, and so on.
+    Rounds,
+    /// Each worker its own, over and over, without waiting for others; only for loops that are `monotone`.
+    Asynchronous,
+    /// A random half a round, over states some of which are of earlier rounds: to test a claim of `monotone`.
+    Stale(u64),
+}
+
+/// Plans how a loop is scheduled, and says why: `even` tells whether rows have about one length.
+pub fn schedule(monotone: bool, even: bool, forced: Forced) -> (Schedule, &'static str) {
+    match forced.schedule {
+        _ if !monotone => (Schedule::Rounds, "not said to be monotone: all see the states of the round before"),
+        Some(schedule) => (schedule, "forced"),
+        None if even => (Schedule::Asynchronous, "rows of about one length: nobody need wait"),
+        None => (Schedule::Rounds, "rows of many lengths: rounds keep those busy that have short ones"),
+    }
+}
+
 /// Choices that tests and benches impose on the plan.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Forced {
@@ -84,10 +105,13 @@ pub struct Forced {
     pub format: Option<Format>,
     /// Impose a strategy of pull, where the product has it: counting takes tiles, and a semiring whose products are all alike.
     pub strategy: Option<Strategy>,
+    /// Impose the schedule of loops that are `monotone`.
+    pub schedule: Option<Schedule>,
 }
 
 thread_local! {
-    static FORCED: Cell<Forced> = const { Cell::new(Forced { direction: None, format: None, strategy: None }) };
+    static FORCED: Cell<Forced> =
+        const { Cell::new(Forced { direction: None, format: None, strategy: None, schedule: None }) };
 }
 
 /// Runs `f` with choices imposed on every plan that this thread makes.

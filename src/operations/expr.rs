@@ -18,6 +18,9 @@ pub(crate) fn emit_light<E: Expr>(expression: &E, env: &Env<'_>, kernel: &mut Co
     if !E::HEAVY {
         return expression.emit(env, kernel);
     }
+    if kernel.is_resident() {
+        kernel.refuse("a product's operand is a product: it is evaluated first in every round");
+    }
     let mut first = Composer::new(kernel.gpu());
     let node = expression.emit(env, &mut first)?;
     let held = cuda::run::eval::<E::T>(first, &node, expression.len(env)?)?;
@@ -144,7 +147,11 @@ impl<T: Element> Expr for Key<T> {
         env.state(*self).ok()?.gpu().cloned()
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
-        Expr::emit(&env.state(*self)?, env, kernel)
+        let state = env.state(*self)?;
+        if kernel.is_resident() {
+            return Ok(kernel.state(&state.on(&kernel.gpu().clone())?));
+        }
+        Expr::emit(&state, env, kernel)
     }
 }
 

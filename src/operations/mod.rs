@@ -2,6 +2,7 @@
 
 pub mod elementwise;
 pub mod expr;
+pub mod fixpoint;
 pub mod mask;
 pub mod matrix;
 pub mod product;

@@ -218,7 +218,10 @@ where
         let gpu = kernel.gpu().clone();
         let tensor = gpu.arch() >= (8, 0);
         // rows are pulled on a device
-        let plan = self.plan(&self.sizes(n, length, env.wanted(length), tensor), Some(Direction::Pull));
+        let mut sizes = self.sizes(n, length, env.wanted(length), tensor);
+        // counting reads the operand's bits, which a loop doesn't keep
+        sizes.counting &= !kernel.is_resident();
+        let plan = self.plan(&sizes, Some(Direction::Pull));
         let tiles = || {
             if self.transposed { self.matrix.tiles_on(&gpu) } else { self.matrix.tiles_transposed_on(&gpu) }
         };

@@ -105,12 +105,12 @@ pub(crate) fn fold<E: Expr, M: Monoid<E::T>>(expression: E, add: M) -> Result<E:
 }
 
 /// The GPU to run on: an operand's, or the scope's.
-fn device<E: Expr>(expression: &E, env: &Env<'_>) -> Option<Gpu> {
+pub(super) fn device<E: Expr>(expression: &E, env: &Env<'_>) -> Option<Gpu> {
     expression.place(env).or_else(current)
 }
 
 /// An expression as a kernel's view.
-fn emitted<E: Expr>(expression: &E, env: &Env<'_>, gpu: &Gpu) -> Result<(Composer, Node)> {
+pub(super) fn emitted<E: Expr>(expression: &E, env: &Env<'_>, gpu: &Gpu) -> Result<(Composer, Node)> {
     let mut kernel = Composer::new(gpu);
     let node = expression.emit(env, &mut kernel)?;
     Ok((kernel, node))

@@ -10,6 +10,7 @@
 mod algebra;
 mod elementwise;
 mod errors;
+mod fixpoint;
 mod formats;
 mod harness;
 mod large;

@@ -34,8 +34,9 @@ where
     S::Out: Sample,
     R: Semiring<A, X, Out = S::Out>,
 {
-    let choices =
-        FORMATS.into_iter().flat_map(|format| DIRECTIONS.map(|direction| Forced { direction, format, strategy: None }));
+    let choices = FORMATS
+        .into_iter()
+        .flat_map(|format| DIRECTIONS.map(|direction| Forced { direction, format, strategy: None, schedule: None }));
     check_ways(&format!("products of {name}"), cases, &choices.collect::<Vec<_>>(), vxm, mxv);
 }
 

@@ -17,7 +17,8 @@ const STRATEGIES: [Option<Way>; 4] = [None, Some(Way::FoldRows), Some(Way::Count
 /// Every format and strategy.
 fn ways() -> Vec<Forced> {
     let formats = [None, Some(Format::Csr), Some(Format::Tiles)];
-    let ways = formats.map(|format| STRATEGIES.map(|strategy| Forced { direction: None, format, strategy }));
+    let ways =
+        formats.map(|format| STRATEGIES.map(|strategy| Forced { direction: None, format, strategy, schedule: None }));
     ways.into_iter().flatten().collect()
 }
 

@@ -1,25 +1,26 @@
 //! One independent set a colour: Algorithm 2 of "Graph Coloring on the GPU".
+//!
+//! There a round colours those whose weight is above all uncoloured neighbours'. So a vertex has the round after the last of its higher
+//! neighbours': said that way it is a fixpoint, and needs no count of rounds.
 
-use super::NONE;
+use super::OPEN;
 use crate::prelude::*;
 
-/// Colours, and the rounds it took: one a colour.
-pub(super) fn color(a: &Matrix, rank: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
-    let n = a.nrows();
-    // C = 0; weight = rank + 1
-    let (mut colors, mut uncolored) = (Vector::full(n, NONE), Set::all(n));
-    let weight = rank.map(PLUS.bind(1)).eval()?;
-    let mut color = 0;
-    while uncolored.nvals() > 0 {
-        color += 1;
-        // max<uncolored> = weight<uncolored> max.times A
-        let max = weight.mask(&uncolored).vxm(a, MAX_TIMES).until(LT).or_identity();
-        // frontier<uncolored> = weight > max
-        let frontier = weight.ewise_mult(max, GT).mask(&uncolored).select(IDENTITY).pattern().eval()?;
-        // C<frontier> = color
-        fill(color, n).mask(&frontier).assign_to(&mut colors)?;
-        // uncolored = uncolored \ frontier
-        uncolored = uncolored.mask(!&frontier).eval()?;
-    }
-    Ok((colors, color))
+/// One above the greatest colour of those higher, once all of them have one.
+#[op]
+fn above(own: u32, greatest: u32) -> u32 {
+    if greatest == OPEN { own } else { greatest + 1u32 }
+}
+
+/// Colours, and the rounds it took.
+pub(super) fn color(a: &Matrix, key: &Vector<u64>) -> Result<(Vector<u32>, u32)> {
+    // up = A where key[i] < key[j]
+    let up = a.select_ends(LT, key)?;
+    // C<open> = above(C, up max.second C)
+    let settled = fixpoint(Vector::full(a.nrows(), OPEN))
+        .while_active(EQ.bind(OPEN))
+        .monotone()
+        .step(|c| above.map2(c, up.mxv(c, MAX_SECOND).or_identity()))
+        .eval()?;
+    Ok((settled.state, settled.rounds))
 }

@@ -1,28 +1,39 @@
 //! Two independent sets a round, local maxima and local minima: Algorithm 5 of "Graph Coloring on the GPU".
+//!
+//! Not monotone: who is late to hear that its higher neighbours are coloured may take a lower's round instead. So it goes in rounds.
 
-use super::NONE;
+use super::{NONE, OPEN};
 use crate::prelude::*;
 
-/// Colours, and the rounds it took: half a colour each.
-pub(super) fn color(a: &Matrix, rank: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
-    let n = a.nrows();
-    let (mut colors, mut uncolored) = (Vector::full(n, NONE), Set::all(n));
-    // weight = rank + 1: between the identities of max and min
-    let weight = rank.map(PLUS.bind(1)).eval()?;
-    let mut rounds = 0;
-    while uncolored.nvals() > 0 {
-        // highest<uncolored> = weight > (weight<uncolored> max.times A)
-        let max = weight.mask(&uncolored).vxm(a, MAX_TIMES).until(LT).or_identity();
-        let highest = weight.ewise_mult(max, GT).mask(&uncolored).select(IDENTITY).pattern().eval()?;
-        // lowest<uncolored> = weight < (weight<uncolored> min.times A)
-        let min = weight.mask(&uncolored).vxm(a, MIN_TIMES).until(GT).or_identity();
-        let lowest = weight.ewise_mult(min, LT).mask(&uncolored).select(IDENTITY).pattern().eval()?;
-        // C<lowest> = 2 rounds + 2; C<highest> = 2 rounds + 1, where a vertex is both
-        fill(2 * rounds + 2, n).mask(&lowest).assign_to(&mut colors)?;
-        fill(2 * rounds + 1, n).mask(&highest).assign_to(&mut colors)?;
-        // uncolored = uncolored \ highest \ lowest
-        uncolored = uncolored.mask(!&highest).mask(!&lowest).eval()?;
-        rounds += 1;
+/// The round after that of a colour; the first if there is none.
+#[op]
+fn next_round(color: u32) -> u32 {
+    if color == NONE { 0u32 } else { (color - 1u32) / 2u32 + 1u32 }
+}
+
+/// An odd colour once all higher neighbours have one, an even one once all lower have.
+#[op]
+fn extremal(own: u32, higher: u32, lower: u32) -> u32 {
+    if higher != OPEN {
+        next_round(higher) * 2u32 + 1u32
+    } else if lower != OPEN {
+        next_round(lower) * 2u32 + 2u32
+    } else {
+        own
     }
-    Ok((colors, rounds))
+}
+
+/// Colours, and the rounds it took: half a colour each.
+pub(super) fn color(a: &Matrix, key: &Vector<u64>) -> Result<(Vector<u32>, u32)> {
+    // up, down = A where key[i] < key[j], where key[i] > key[j]
+    let (up, down) = (a.select_ends(LT, key)?, a.select_ends(GT, key)?);
+    // C<open> = extremal(C, up max.second C, down max.second C)
+    let settled = fixpoint(Vector::full(a.nrows(), OPEN))
+        .while_active(EQ.bind(OPEN))
+        .step(|c| {
+            let (higher, lower) = (up.mxv(c, MAX_SECOND).or_identity(), down.mxv(c, MAX_SECOND).or_identity());
+            extremal.map3(c, higher, lower)
+        })
+        .eval()?;
+    Ok((settled.state, settled.rounds))
 }

@@ -24,6 +24,8 @@ pub struct Coloring {
 
 /// No colour yet.
 pub(crate) const NONE: u32 = 0;
+/// A vertex without a colour, where colours are compared: above all of them.
+const OPEN: u32 = u32::MAX;
 
 /// Colours an undirected graph so that neighbours differ.
 ///
@@ -47,14 +49,18 @@ pub fn color(a: &Matrix, options: &ColoringOptions) -> Result<Coloring> {
         Order::SmallestDegreeLast => smallest_degree_last(a, options.seed),
     }?;
     let (colors, rounds) = match options.method {
-        Method::Is => independent_set::color(a, &key.rank()),
+        Method::Is => independent_set::color(a, &key),
         Method::Mis => maximal::color(a, &key.rank()),
         Method::Jp => jones_plassmann::color(a, &key),
-        Method::MinMax => min_max::color(a, &key.rank()),
+        Method::MinMax => min_max::color(a, &key),
         Method::Hash => hash::color(a, &key.rank()),
         Method::NeighborReduce => neighbor_reduce::color(a, &key.rank()),
     }?;
-    let (colors, count) = compact(&colors)?;
+    let (colors, count) = match options.method {
+        // who has a colour has neighbours with all below
+        Method::Is | Method::Jp => (colors.clone(), colors.reduce(MAX)?),
+        _ => compact(&colors)?,
+    };
     Ok(Coloring { colors, count, rounds })
 }
 

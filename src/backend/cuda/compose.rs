@@ -38,6 +38,9 @@ pub struct Composer {
     classes: Option<Arc<Classes>>,
     lead: Option<Lead>,
     masked: bool,
+    resident: bool,
+    /// Why not all of it runs in one kernel, if it doesn't.
+    apart: Option<&'static str>,
 }
 
 /// The product whose rows a terminal shares out.
@@ -64,7 +67,35 @@ impl Composer {
             classes: None,
             lead: None,
             masked: false,
+            resident: false,
+            apart: None,
         }
+    }
+
+    /// An empty kernel for a loop that stays on the device: what is emitted is evaluated again in every round.
+    pub fn resident(gpu: &Gpu) -> Self {
+        Self { resident: true, ..Self::new(gpu) }
+    }
+
+    /// Whether what is emitted is evaluated again in every round.
+    pub fn is_resident(&self) -> bool {
+        self.resident
+    }
+
+    /// Says that an operand must be evaluated before the kernel, so that it can't stay on the device.
+    pub fn refuse(&mut self, why: &'static str) {
+        self.apart.get_or_insert(why);
+    }
+
+    /// Why the kernel can't stay on the device, if it can't.
+    pub(super) fn refused(&self) -> Option<&'static str> {
+        self.apart
+    }
+
+    /// The state of a loop, at `address`.
+    pub fn state<T: Element>(&mut self, vector: &DeviceVector<T>) -> Node {
+        self.push(vector.values_address());
+        Node::new(format!("vxm::State<{}>", self.element::<T>()), true)
     }
 
     /// Adds a file to the library that the kernel stands on, unless it is there.

@@ -5,6 +5,7 @@ use super::vector::{from_bytes, to_bytes};
 use crate::error::Result;
 use crate::formats::Csr;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::Arc;
 use vxm_kernels::Buffer;
 use vxm_semiring::Element;
@@ -20,8 +21,10 @@ const LONG_FOR_ONE: usize = 16;
 /// Rows by their length.
 #[derive(Debug)]
 pub(super) struct Classes {
-    /// The rows of each class; none of the short ones where one class takes all.
-    pub(super) lists: Vec<(Buffer, usize)>,
+    /// The rows of each class, one after the other; none of the short ones where one class takes all.
+    rows: Buffer,
+    /// How many rows each class has.
+    counts: [usize; FROM.len() + 1],
     /// The class that takes all rows, where most have about one length.
     pub(super) alone: Option<usize>,
     /// The length of the longest.
@@ -51,15 +54,26 @@ impl Classes {
         if alone.is_some() {
             rows[..SHORT_CLASSES].iter_mut().for_each(Vec::clear);
         }
-        let lists = rows.iter().map(|rows| Ok((gpu.upload_slice(rows)?, rows.len()))).collect::<Result<_>>()?;
-        Ok(Self { lists, alone, longest, mean: total / count.max(1) })
+        let counts = [0, 1, 2, 3].map(|class: usize| rows[class].len());
+        Ok(Self { rows: gpu.upload_slice(&rows.concat())?, counts, alone, longest, mean: total / count.max(1) })
+    }
+
+    /// The rows of consecutive classes: where their numbers lie, and how many they are.
+    pub(super) fn rows(&self, classes: Range<usize>) -> (u64, usize) {
+        let before: usize = self.counts[..classes.start].iter().sum();
+        (self.rows.address() + 4 * before as u64, self.counts[classes].iter().sum())
+    }
+
+    /// The rows of each class.
+    pub(super) fn lists(&self) -> impl Iterator<Item = (u64, usize)> + '_ {
+        (0..self.counts.len()).map(|class| self.rows(class..class + 1))
     }
 
     /// Whether staging short rows pays: not where all are so short that a thread has all of one in flight.
     pub(super) fn pays_to_stage(&self) -> bool {
         match self.alone {
             Some(_) => self.mean >= FROM[0],
-            None => self.lists[..SHORT_CLASSES].iter().any(|(_, count)| *count > 0),
+            None => self.rows(0..SHORT_CLASSES).1 > 0,
         }
     }
 }

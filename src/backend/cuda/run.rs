@@ -48,10 +48,10 @@ fn launch_rows(composer: &mut Composer, ty: &str, tail: &[u64], n: usize) -> Res
         }
         let alone = classes.alone.filter(|_| staged.is_none());
         shares.extend(alone.map(|class| Share::of(class, 0, n)));
-        for (class, (list, count)) in classes.lists.iter().enumerate() {
+        for (class, (list, count)) in classes.lists().enumerate() {
             let taken = alone.is_some() || (staged.is_some() && class < SHORT_CLASSES);
-            if *count > 0 && !taken {
-                shares.push(Share::of(class, list.address(), *count));
+            if count > 0 && !taken {
+                shares.push(Share::of(class, list, count));
             }
         }
     } else {

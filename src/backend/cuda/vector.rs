@@ -109,6 +109,14 @@ impl<T: Element> DeviceVector<T> {
         self.bits.as_ref().map_or(0, |bits| bits.address())
     }
 
+    /// Makes the values its own: nobody else reads them, or will see them change.
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn own_values(&mut self) -> Result<()> {
+        self.own(false)
+    }
+
     /// The same vector with storage of its own, and with bits if `partial`.
     pub(super) fn own(&mut self, partial: bool) -> Result<()> {
         if Arc::strong_count(&self.values) > 1 {

@@ -1,0 +1,284 @@
+// A loop that stays on the device: every element that may still change is visited until none may. One cooperative launch; each warp
+// keeps a list of its own short rows and one of long ones, each block one of hubs, so lists shrink without a word to anybody else.
+// `direct` says how neighbours' states are read: past the first-level cache, where no barrier empties it.
+namespace vxm {
+
+// A state, in one word: read while others may be writing theirs.
+template <class T> VXM_FN T peek(const T* p) {
+    T x;
+    if constexpr (sizeof(T) == 8) {
+        u64 word;
+        if constexpr (direct) asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(p));
+        else asm volatile("ld.relaxed.cta.global.u64 %0, [%1];" : "=l"(word) : "l"(p));
+        memcpy(&x, &word, 8);
+    } else {
+        u32 word;
+        if constexpr (sizeof(T) == 4) {
+            if constexpr (direct) asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(word) : "l"(p));
+            else asm volatile("ld.relaxed.cta.global.u32 %0, [%1];" : "=r"(word) : "l"(p));
+        } else if constexpr (sizeof(T) == 2) {
+            if constexpr (direct) asm volatile("ld.relaxed.gpu.global.u16 %0, [%1];" : "=r"(word) : "l"(p));
+            else asm volatile("ld.relaxed.cta.global.u16 %0, [%1];" : "=r"(word) : "l"(p));
+        } else {
+            if constexpr (direct) asm volatile("ld.relaxed.gpu.global.u8 %0, [%1];" : "=r"(word) : "l"(p));
+            else asm volatile("ld.relaxed.cta.global.u8 %0, [%1];" : "=r"(word) : "l"(p));
+        }
+        memcpy(&x, &word, sizeof(T));
+    }
+    return x;
+}
+template <class T> VXM_FN void poke(T* p, T x) {
+    if constexpr (sizeof(T) == 8) {
+        u64 word;
+        memcpy(&word, &x, 8);
+        asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory");
+    } else {
+        u32 word = 0;
+        memcpy(&word, &x, sizeof(T));
+        if constexpr (sizeof(T) == 4) asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(word) : "memory");
+        else if constexpr (sizeof(T) == 2) asm volatile("st.relaxed.gpu.global.u16 [%0], %1;" ::"l"(p), "r"(word) : "memory");
+        else asm volatile("st.relaxed.gpu.global.u8 [%0], %1;" ::"l"(p), "r"(word) : "memory");
+    }
+}
+template <class T> VXM_FN bool same(T a, T b) {
+    u64 x = 0, y = 0;
+    memcpy(&x, &a, sizeof(T));
+    memcpy(&y, &b, sizeof(T));
+    return x == y;
+}
+
+// The state, as the body reads it.
+template <class T> struct State {
+    typedef T Elem;
+    static const bool full = true;
+    const T* values;
+    template <class G> VXM_FN bool at(G, u32 i, T& x) const {
+        x = peek(values + i);
+        return true;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+
+// Where blocks meet: arrivals, meetings so far, what was seen in a round (of the last three), passes, warps that change nothing, and
+// whether the loop gave up.
+struct Board {
+    u32 arrived, met, seen[3], passes, idle, stuck;
+};
+VXM_FN u32 watch(const u32* p) {
+    u32 x;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(x) : "l"(p) : "memory");
+    return x;
+}
+VXM_FN void meet(Board* board) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const u32 met = watch(&board->met);
+        __threadfence();
+        if (atomicAdd(&board->arrived, 1) == gridDim.x - 1) {
+            atomicExch(&board->arrived, 0);
+            __threadfence();
+            atomicAdd(&board->met, 1);
+        } else {
+            while (watch(&board->met) == met) {}
+        }
+        __threadfence();
+    }
+    __syncthreads();
+}
+
+struct Visit {
+    bool alive, changed;
+};
+struct Rounds {};
+struct Asynchronous {};
+
+// The rows of a class, and the room that a list of a warp's (a block's) share of them has.
+struct Share {
+    const u32* list; // null: all below `count`
+    u64 count;
+    u32* work;
+    u64 room;
+};
+
+// `monotone` says that a state may be written at once; or else all are computed from the states before, and written after.
+template <class V, class Active, bool monotone> struct Fixpoint {
+    typedef typename V::Elem T;
+    Share shorts, longs, hubs;
+    T* state;
+    T* fresh;
+    Board* board;
+    V view;
+
+    struct Left {
+        u32 shorts, longs, hubs;
+        VXM_FN bool any() const { return shorts | longs | hubs; }
+    };
+
+    // Computes, and writes.
+    struct Settle {
+        template <class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i) {
+            const T own = peek(f.state + i);
+            Visit v = {Active::call(own), false};
+            T next;
+            if (!v.alive || !f.view.selects(g, i) || !f.view.at(g, i, next) || same(own, next)) return v;
+            if (g.first()) poke(f.state + i, next);
+            v.changed = true;
+            v.alive = Active::call(next);
+            return v;
+        }
+    };
+    // Computes.
+    struct Propose {
+        template <class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i) {
+            const T own = peek(f.state + i);
+            const Visit v = {Active::call(own), false};
+            if (!v.alive) return v;
+            T next;
+            if (!f.view.selects(g, i) || !f.view.at(g, i, next)) next = own;
+            if (g.first()) f.fresh[i] = next;
+            return v;
+        }
+    };
+    // Writes.
+    struct Commit {
+        template <class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i) {
+            const T own = peek(f.state + i), next = f.fresh[i];
+            if (g.first()) poke(f.state + i, next);
+            return {Active::call(next), !same(own, next)};
+        }
+    };
+
+    // Visits what is left of this warp's share, and keeps what stays alive. `first` says that the lists are still those of the classes.
+    // Returns whether anything changed: the same in all lanes.
+    template <class Phase> VXM_FN bool pass(Left& left, bool first) const {
+        const u64 w = first_of(Warp()), warps = step_of(Warp());
+        bool changed = false;
+        u32* mine = shorts.work + w * shorts.room;
+        u64 len = left.shorts;
+        if (first) {
+            const u64 chunks = (shorts.count + 31) / 32;
+            len = w < chunks ? ((chunks - w + warps - 1) / warps) * 32 : 0;
+        }
+        u32 kept = 0;
+        for (u64 k = 0; k < len; k += 32) {
+            const u64 at = first ? (k * warps + w * 32) + lane() : k + lane();
+            const bool inside = at < (first ? shorts.count : len);
+            u32 i = 0;
+            Visit v = {false, false};
+            if (inside) {
+                i = !first ? mine[at] : shorts.list ? shorts.list[at] : (u32)at;
+                v = Phase::visit(*this, Thread(), i);
+            }
+            const u32 alive = __ballot_sync(~0u, v.alive);
+            if (v.alive) mine[kept + __popc(alive & ((1u << lane()) - 1))] = i;
+            kept += __popc(alive);
+            changed |= v.changed;
+        }
+        left.shorts = kept;
+
+        mine = longs.work + w * longs.room;
+        len = first ? (w < longs.count ? (longs.count - w + warps - 1) / warps : 0) : left.longs;
+        kept = 0;
+        for (u64 k = 0; k < len; k++) {
+            const u32 i = first ? longs.list[k * warps + w] : mine[k];
+            const Visit v = Phase::visit(*this, Warp(), i);
+            // all lanes must go the same way, whatever each of them saw
+            const bool alive = __shfl_sync(~0u, (int)v.alive, 0);
+            changed |= v.changed;
+            if (!alive) continue;
+            if (lane() == 0) mine[kept] = i;
+            kept++;
+        }
+        left.longs = kept;
+
+        if (hubs.count > 0) {
+            mine = hubs.work + blockIdx.x * hubs.room;
+            const u64 b = blockIdx.x;
+            len = first ? (b < hubs.count ? (hubs.count - b + gridDim.x - 1) / gridDim.x : 0) : left.hubs;
+            kept = 0;
+            for (u64 k = 0; k < len; k++) {
+                const u32 i = first ? hubs.list[k * gridDim.x + b] : mine[k];
+                const Visit v = Phase::visit(*this, Block(), i);
+                const bool alive = __syncthreads_or(threadIdx.x == 0 && v.alive);
+                changed |= v.changed;
+                if (!alive) continue;
+                if (threadIdx.x == 0) mine[kept] = i;
+                kept++;
+            }
+            left.hubs = kept;
+            __syncthreads();
+        }
+        __syncwarp();
+        return __any_sync(~0u, changed);
+    }
+
+    // All see the states of the round before, or newer ones.
+    VXM_FN void run(Rounds) const {
+        Left left = {0, 0, 0};
+        for (u32 round = 0;; round++) {
+            bool changed;
+            if constexpr (monotone) {
+                changed = pass<Settle>(left, round == 0);
+            } else {
+                pass<Propose>(left, round == 0);
+                meet(board);
+                changed = pass<Commit>(left, false);
+            }
+            const bool some_left = __syncthreads_or(left.any()), some_changed = __syncthreads_or(changed);
+            u32* seen = board->seen + round % 3;
+            if (threadIdx.x == 0) atomicOr(seen, some_left | some_changed << 1);
+            meet(board);
+            const u32 now = watch(seen);
+            if (blockIdx.x == 0 && threadIdx.x == 0) {
+                // nobody reads the last round's any more, and nobody writes the next but one's yet
+                atomicExch(board->seen + (round + 2) % 3, 0);
+                board->passes = round + (now != 0);
+                board->stuck = now == 1;
+            }
+            // nothing left, or nothing changed
+            if (now != 3) return;
+        }
+    }
+
+    // Nobody waits: each visits its own until they are settled.
+    VXM_FN void run(Asynchronous) const {
+        const u32 patience = 64, sure = 1 << 14;
+        Left left = {0, 0, 0};
+        u32 passes = 0, still = 0;
+        bool idle = false, some = false;
+        for (bool first = true;; first = false) {
+            bool changed = pass<Settle>(left, first), any = left.any();
+            if (hubs.count > 0) {
+                // a block's warps share its hubs
+                any = __syncthreads_or(any);
+                changed = __syncthreads_or(changed);
+            }
+            some |= changed | any;
+            passes++;
+            if (!any) break;
+            still = changed ? 0 : still + 1;
+            if (idle && changed) {
+                idle = false;
+                if (lane() == 0) atomicSub(&board->idle, 1);
+            } else if (!idle && still == patience) {
+                idle = true;
+                if (lane() == 0) atomicAdd(&board->idle, 1);
+            }
+            if (still > patience && still % 256 == 0) {
+                // all have changed nothing for long, and so has this one for longer
+                const bool all = watch(&board->idle) == (u32)step_of(Warp());
+                const bool stuck = watch(&board->stuck) || (all && still >= sure);
+                if (__any_sync(~0u, stuck)) {
+                    if (lane() == 0) atomicExch(&board->stuck, 1);
+                    break;
+                }
+            }
+        }
+        if (lane() == 0) {
+            if (!idle) atomicAdd(&board->idle, 1);
+            if (some) atomicMax(&board->passes, passes);
+        }
+    }
+};
+
+} // namespace vxm

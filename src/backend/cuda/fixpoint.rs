@@ -1,0 +1,112 @@
+//! A loop that stays on the device: one cooperative launch, whatever the number of rounds.
+
+use super::DeviceVector;
+use super::compose::{Composer, Node};
+use super::csr::{Classes, SHORT_CLASSES};
+use super::run::{THREADS, launch};
+use crate::backend::plan::{self, Schedule};
+use crate::error::Result;
+use vxm_kernels::{Launch, sources};
+use vxm_semiring::{Element, UnaryOp};
+
+/// How a loop went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outcome {
+    /// Rounds; of an asynchronous one, the passes of who made most.
+    pub rounds: u32,
+    /// Whether it gave up: elements were left, and none changed.
+    pub stuck: bool,
+}
+
+/// Why an emitted body can't stay on the device, if it can't.
+pub fn refusal<T: Element>(composer: &Composer) -> Option<&'static str> {
+    composer.refused().or((size_of::<T>() == 0).then_some("a state without values never changes"))
+}
+
+/// Words of the board: see the kernel.
+const BOARD: usize = 8;
+/// The words that say how it went.
+const PASSES: usize = 5;
+const STUCK: usize = 7;
+
+/// The rows of one class, and the room that each share of them has.
+#[derive(Debug, Default, Clone, Copy)]
+struct Share {
+    list: u64,
+    count: usize,
+    room: usize,
+}
+
+/// Short rows, long ones, and hubs: whose are a thread's, a warp's, a block's.
+fn shares(classes: Option<&Classes>, n: usize) -> [Share; 3] {
+    let all = Share { count: n, ..Share::default() };
+    let Some(classes) = classes.filter(|classes| classes.alone.is_none()) else {
+        return [all, Share::default(), Share::default()];
+    };
+    [0..SHORT_CLASSES, SHORT_CLASSES..SHORT_CLASSES + 1, SHORT_CLASSES + 1..SHORT_CLASSES + 2].map(|range| {
+        let (list, count) = classes.rows(range);
+        Share { list, count, room: 0 }
+    })
+}
+
+/// Runs the body `node` over `state` until `active` holds of none of its elements.
+///
+/// # Errors
+/// The device has too little memory, or is lost.
+pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
+    mut composer: Composer,
+    node: &Node,
+    active: F,
+    monotone: bool,
+    state: &mut DeviceVector<T>,
+) -> Result<Outcome> {
+    let (gpu, n) = (composer.gpu().clone(), state.len());
+    let classes = composer.classes();
+    let even = classes.as_deref().is_none_or(|classes| classes.alone.is_some());
+    let (schedule, why) = plan::schedule(monotone, even, plan::forced());
+    let (group, reads) = match schedule {
+        Schedule::Asynchronous => ("vxm::Asynchronous()", sources::DIRECT),
+        Schedule::Rounds | Schedule::Stale(_) => ("vxm::Rounds()", sources::CACHED),
+    };
+    composer.include(reads);
+    composer.include(sources::FIXPOINT);
+    let active = composer.functor(active);
+    composer.element::<T>();
+    let ty = format!("vxm::Fixpoint<{}, {active}, {monotone}>", node.ty);
+    let program = composer.program(&ty, &[("fixpoint", group)])?;
+    let resident = program.kernel("fixpoint")?.resident(THREADS, composer.shared())? as usize;
+    let [mut shorts, mut longs, mut hubs] = shares(classes.as_deref(), n);
+    let warps_a_block = THREADS as usize / 32;
+    let chunks = shorts.count.div_ceil(32);
+    let blocks = chunks.max(longs.count).div_ceil(warps_a_block).max(hubs.count).clamp(1, resident.max(1));
+    let warps = blocks * warps_a_block;
+    shorts.room = chunks.div_ceil(warps) * 32;
+    longs.room = longs.count.div_ceil(warps);
+    hubs.room = hubs.count.div_ceil(blocks);
+    let work = gpu.alloc((warps * (shorts.room + longs.room) + blocks * hubs.room) * 4)?;
+    let fresh = gpu.alloc(if monotone { 0 } else { n * size_of::<T>() })?;
+    let board = gpu.zeroed(BOARD * 4)?;
+    tracing::debug!(
+        operation = "fixpoint",
+        ?schedule,
+        why,
+        fused = "body, work lists and the test for the end: one kernel",
+        shorts = shorts.count,
+        longs = longs.count,
+        hubs = hubs.count,
+        blocks,
+        "plan"
+    );
+    let mut head = Vec::new();
+    let mut from = work.address();
+    for (share, holders) in [(shorts, warps), (longs, warps), (hubs, blocks)] {
+        head.extend([share.list, share.count as u64, from, share.room as u64]);
+        from += (share.room * holders * 4) as u64;
+    }
+    head.extend([state.values_address(), fresh.address(), board.address()]);
+    let shape = Launch::linear(blocks as u32, THREADS).with_shared(composer.shared()).cooperative();
+    launch(&program, "fixpoint", shape, &composer.parameter(&head))?;
+    // waits for the end
+    let words = board.download::<u32>(BOARD)?;
+    Ok(Outcome { rounds: words[PASSES], stuck: words[STUCK] != 0 })
+}

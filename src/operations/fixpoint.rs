@@ -1,0 +1,310 @@
+//! The loop: an expression of a state, evaluated again wherever the state may still change, until it may nowhere.
+
+use super::expr::{Env, Expr, Key, fits};
+use super::terminal::{device, emitted};
+use super::verbs::Verbs;
+use crate::backend::cpu::share;
+use crate::backend::cuda::compose::Composer;
+use crate::backend::cuda::fixpoint::{Outcome, refusal};
+use crate::backend::cuda::run::Merging;
+use crate::backend::cuda::{self, Gpu};
+use crate::backend::plan::{self, Schedule};
+use crate::backend::view::At;
+use crate::containers::Vector;
+use crate::error::{Error, Result};
+use std::panic::Location;
+use vxm_semiring::{BinaryOp, Element, KernelText, LOR, SECOND, Source, UnaryOp};
+
+/// Whether two elements' bits differ.
+#[derive(Debug, Clone, Copy)]
+struct Differ;
+
+impl Source for Differ {
+    fn source(self, text: &mut KernelText) -> String {
+        text.define_hashed("differ", |name| {
+            format!(
+                "template <class T> VXM_FN bool {name}(T a, T b) {{\n    unsigned long long x = 0, y = 0;\n    \
+                 memcpy(&x, &a, sizeof(T));\n    memcpy(&y, &b, sizeof(T));\n    return x != y;\n}}"
+            )
+        })
+    }
+}
+
+impl<T: Element> BinaryOp<T, T> for Differ {
+    type Out = bool;
+    fn call(self, a: T, b: T) -> bool {
+        a.bits() != b.bits()
+    }
+}
+
+/// A loop over `state`, a full vector: see [`Fixpoint::while_active`].
+///
+/// ```
+/// use vxm::prelude::*;
+///
+/// const IN: u32 = u32::MAX;
+/// const OUT: u32 = 0;
+///
+/// #[op]
+/// fn decide(own: u32, best: u32) -> u32 {
+///     if best == IN { OUT } else if own > best { IN } else { own }
+/// }
+/// #[op]
+/// fn undecided(key: u32) -> bool {
+///     key != IN && key != OUT
+/// }
+///
+/// // a path, and a priority for each vertex: who is above all neighbours joins, who is next to one that joined leaves
+/// let a = Matrix::undirected(4, &[(0, 1), (1, 2), (2, 3)])?;
+/// let key = Vector::from_dense(vec![5u32, 9, 7, 2]);
+/// // key<undecided> = decide(key, key max.first A), until all are decided
+/// let settled = fixpoint(key)
+///     .while_active(undecided)
+///     .monotone()
+///     .step(|key| decide.map2(key, key.vxm(&a, MAX_FIRST).or_identity()))
+///     .eval()?;
+/// assert_eq!(settled.state, Vector::from_dense(vec![OUT, IN, OUT, IN]));
+/// # Ok::<(), vxm::Error>(())
+/// ```
+pub fn fixpoint<T: Element>(state: Vector<T>) -> Fixpoint<T> {
+    Fixpoint { state }
+}
+
+/// A loop without its condition; see [`fixpoint`].
+#[derive(Debug)]
+#[must_use = "a loop does nothing until it is evaluated"]
+pub struct Fixpoint<T: Element> {
+    state: Vector<T>,
+}
+
+impl<T: Element> Fixpoint<T> {
+    /// Visits an element for as long as `active` holds of it; the loop ends once it holds of none.
+    pub fn while_active<F: UnaryOp<T, Out = bool>>(self, active: F) -> WhileActive<T, F> {
+        WhileActive { state: self.state, active, monotone: false }
+    }
+}
+
+/// A loop with its condition and without its body; see [`fixpoint`].
+#[derive(Debug)]
+#[must_use = "a loop does nothing until it is evaluated"]
+pub struct WhileActive<T: Element, F> {
+    state: Vector<T>,
+    active: F,
+    monotone: bool,
+}
+
+impl<T: Element, F: UnaryOp<T, Out = bool>> WhileActive<T, F> {
+    /// States that every fair schedule reaches the same state, though elements be visited in any order and read others' elements
+    /// as they were a while ago (chaotic iteration): knowing more never unmakes a decision.
+    ///
+    /// It lets the engine visit elements without waiting for each other. Whether it is true is yours to know; a schedule of
+    /// [`Stale`](plan::Schedule::Stale) rounds tests it. The number of rounds may differ from schedule to schedule.
+    pub fn monotone(self) -> Self {
+        Self { monotone: true, ..self }
+    }
+
+    /// The body: what becomes of the active elements, given a placeholder for the state. Where it holds no element, or its mask
+    /// leaves a place out, the state stays as it is.
+    #[track_caller]
+    pub fn step<E: Expr<T = T>>(self, body: impl FnOnce(Key<T>) -> E) -> Stepped<T, F, E> {
+        let key = Key::new();
+        Stepped {
+            state: self.state,
+            active: self.active,
+            monotone: self.monotone,
+            key,
+            body: body(key),
+            at: Location::caller(),
+        }
+    }
+}
+
+/// A whole loop; see [`fixpoint`].
+#[derive(Debug)]
+#[must_use = "a loop does nothing until it is evaluated"]
+pub struct Stepped<T: Element, F, E> {
+    state: Vector<T>,
+    active: F,
+    monotone: bool,
+    key: Key<T>,
+    body: E,
+    at: &'static Location<'static>,
+}
+
+/// What a loop came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fixed<T: Element> {
+    /// The state in which no element is active.
+    pub state: Vector<T>,
+    /// The rounds it took; not part of the answer, since it depends on the schedule.
+    pub rounds: u32,
+}
+
+impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>> Stepped<T, F, E> {
+    /// Runs the loop. O(rounds + the active elements' work) time beside one pass over the state.
+    ///
+    /// On a device it is one kernel, unless the body holds what must be evaluated first; on the CPU a list of the active elements
+    /// goes from round to round.
+    ///
+    /// # Errors
+    /// Shapes don't fit; the state isn't full; elements are active, and a round changes none.
+    pub fn eval(self) -> Result<Fixed<T>> {
+        let env = Env::with_state(self.key, &self.state);
+        fits("fixpoint", self.state.len(), self.body.len(&env)?, self.at)?;
+        if self.state.nvals() != self.state.len() {
+            let (held, n, at) = (self.state.nvals(), self.state.len(), self.at);
+            return Err(Error::Invalid {
+                what: format!("{at}: fixpoint: a state of {n} places with {held} elements: expected one at each"),
+            });
+        }
+        if let Some(gpu) = self.state.gpu().cloned().or_else(|| device(&self.body, &env)) {
+            return self.on_device(&gpu);
+        }
+        let (schedule, why) = plan::schedule(self.monotone, false, plan::forced());
+        tracing::debug!(operation = "fixpoint", ?schedule, why, fused = "body and work list: one loop", at = %self.at, "plan");
+        match schedule {
+            Schedule::Stale(seed) => self.stale(seed),
+            Schedule::Rounds | Schedule::Asynchronous => self.rounds(),
+        }
+    }
+
+    fn no_progress(&self, left: usize, rounds: u32) -> Error {
+        Error::NoProgress { left: format!("{left} active elements"), rounds, at: self.at }
+    }
+
+    /// The active elements, ascending.
+    fn active(&self) -> Vec<u32> {
+        let (view, n) = (self.state.view(), self.state.len());
+        let piece = share::piece(n);
+        let lists = share::collect(n.div_ceil(piece), &|p| {
+            let run = (p * piece..((p + 1) * piece).min(n)).filter(|&i| self.active.call(view.value(i)));
+            run.map(|i| i as u32).collect::<Vec<_>>()
+        });
+        lists.concat()
+    }
+
+    /// What becomes of the elements of `list`, over `state`.
+    fn visit(&self, state: &Vector<T>, list: &[u32], next: &mut Vec<T>) -> Result<()> {
+        let env = Env::with_state(self.key, state).wanting(list.len());
+        let (view, held) = (self.body.view(&env)?, state.view());
+        next.clear();
+        next.resize(list.len(), T::ZERO);
+        let run = |(list, next): (&[u32], &mut [T])| {
+            for (place, &i) in next.iter_mut().zip(list) {
+                let i = i as usize;
+                *place = (if view.selects(i) { view.at(i) } else { None }).unwrap_or_else(|| held.value(i));
+            }
+        };
+        if crate::backend::cpu::gather::is_small(&view, list) {
+            run((list, next));
+        } else {
+            let piece = share::piece(list.len());
+            share::each(list.chunks(piece).zip(next.chunks_mut(piece)).collect(), &run);
+        }
+        Ok(())
+    }
+
+    /// Writes what became of the elements of `list`, and keeps those in it that are still active. Whether any changed.
+    fn commit(&mut self, list: &mut Vec<u32>, next: &[T]) -> bool {
+        let active = self.active;
+        let mut changed = false;
+        let Some(state) = self.state.dense_mut() else { return false };
+        let mut k = 0;
+        list.retain(|&i| {
+            let (place, new) = (&mut state[i as usize], next[k]);
+            k += 1;
+            changed |= place.bits() != new.bits();
+            *place = new;
+            active.call(new)
+        });
+        changed
+    }
+
+    /// On the CPU: all that are active are visited over the state of the round before.
+    fn rounds(mut self) -> Result<Fixed<T>> {
+        let (mut list, mut next, mut rounds) = (self.active(), Vec::new(), 0);
+        while !list.is_empty() {
+            rounds += 1;
+            self.visit(&self.state, &list, &mut next)?;
+            if !self.commit(&mut list, &next) {
+                return Err(self.no_progress(list.len(), rounds));
+            }
+        }
+        Ok(Fixed { state: self.state, rounds })
+    }
+
+    /// On the CPU, to test a claim: a random half of the active elements is visited a round, reading others' states as they were up to
+    /// three rounds ago.
+    fn stale(mut self, seed: u64) -> Result<Fixed<T>> {
+        let mut draw = seed;
+        let mut random = move || {
+            draw = draw.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            draw >> 33
+        };
+        let (mut list, mut next, mut rounds, mut still) = (self.active(), Vec::new(), 0, 0);
+        let mut past = vec![self.state.clone()];
+        while !list.is_empty() {
+            rounds += 1;
+            let (mut now, rest): (Vec<u32>, Vec<u32>) = list.iter().partition(|_| random() % 2 == 0);
+            // an element knows its own state: only others' are old
+            let mut seen = past[random() as usize % past.len()].clone();
+            let own: Vec<Option<T>> = now.iter().map(|&i| self.state.get(i)).collect();
+            seen.patch(&now, &own);
+            self.visit(&seen, &now, &mut next)?;
+            still = if self.commit(&mut now, &next) { 0 } else { still + 1 };
+            if still == 64 {
+                return Err(self.no_progress(list.len(), rounds));
+            }
+            list = [now, rest].concat();
+            list.sort_unstable();
+            past.insert(0, self.state.clone());
+            past.truncate(3);
+        }
+        Ok(Fixed { state: self.state, rounds })
+    }
+
+    /// On a device: one kernel if the whole body can be, or else an operation at a time.
+    fn on_device(mut self, gpu: &Gpu) -> Result<Fixed<T>> {
+        // the kernel's parameters hold the state's address: it must be this vector's own
+        self.state.on_mut(gpu)?.own_values()?;
+        let (kernel, node) = {
+            let env = Env::with_state(self.key, &self.state);
+            let mut kernel = Composer::resident(gpu);
+            let node = self.body.emit(&env, &mut kernel)?;
+            (kernel, node)
+        };
+        if let Some(why) = refusal::<T>(&kernel) {
+            tracing::debug!(operation = "fixpoint", fused = "no", why, at = %self.at, "plan");
+            return self.by_operations(gpu);
+        }
+        let state = self.state.on_mut(gpu)?;
+        let Outcome { rounds, stuck } = cuda::fixpoint::fixpoint(kernel, &node, self.active, self.monotone, state)?;
+        if stuck {
+            let left = self.state.select(self.active).pattern().eval()?.nvals();
+            return Err(self.no_progress(left, rounds));
+        }
+        Ok(Fixed { state: self.state, rounds })
+    }
+
+    fn by_operations(mut self, gpu: &Gpu) -> Result<Fixed<T>> {
+        // active = those that are
+        let (mut active, mut rounds) = (self.state.select(self.active).pattern().eval()?, 0);
+        while active.nvals() > 0 {
+            rounds += 1;
+            let before = self.state.clone();
+            {
+                // state<active> = body(state), where it holds an element
+                let env = Env::with_state(self.key, &before);
+                let masked = self.body.mask(&active);
+                let (mut kernel, node) = emitted(&masked, &env, gpu)?;
+                let merging = Merging::Accumulate(kernel.functor(SECOND));
+                cuda::run::write(kernel, &node, &merging, self.state.on_mut(gpu)?)?;
+            }
+            if !before.ewise_mult(&self.state, Differ).reduce(LOR)? {
+                return Err(self.no_progress(active.nvals(), rounds));
+            }
+            active = self.state.mask(&active).select(self.active).pattern().eval()?;
+        }
+        Ok(Fixed { state: self.state, rounds })
+    }
+}

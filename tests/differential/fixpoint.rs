@@ -1,0 +1,337 @@
+//! Loops: every schedule on every device reaches what a plain loop over plain vectors reaches, bit for bit.
+
+use crate::harness::{agree, ok, on_threads, rehearsal, same, suite};
+use proptest::prelude::*;
+use vxm::backend::plan::{Forced, Schedule, force};
+use vxm::prelude::*;
+
+/// An undirected graph: scattered edges, and vertices that are next to every `every`-th other.
+#[derive(Debug, Clone)]
+struct Case {
+    n: usize,
+    edges: Vec<(u32, u32)>,
+    seed: u64,
+}
+
+impl Case {
+    fn neighbors(&self) -> Vec<Vec<u32>> {
+        let mut near = vec![Vec::new(); self.n];
+        for &(i, j) in &self.edges {
+            near[i as usize].push(j);
+            near[j as usize].push(i);
+        }
+        near.iter_mut().for_each(|near| near.sort_unstable());
+        near
+    }
+
+    fn matrix(&self) -> Matrix {
+        Matrix::undirected(self.n, &self.edges).unwrap()
+    }
+
+    /// 1 to n, shuffled: a key for each vertex.
+    fn keys(&self) -> Vec<u64> {
+        let mut order: Vec<u32> = (0..self.n as u32).collect();
+        order.sort_by_key(|&v| crate::algebra::mix(self.seed ^ u64::from(v)));
+        let mut keys = vec![0; self.n];
+        order.iter().zip(1..).for_each(|(&v, key)| keys[v as usize] = key);
+        keys
+    }
+}
+
+/// Few vertices; or many, so that hubs are a block's rows, and lists have several chunks.
+fn case() -> impl Strategy<Value = Case> {
+    let sizes = prop_oneof![6 => 1..60usize, 3 => 60..800usize, 1 => 9000..20_000usize];
+    (sizes, 0..6usize, 0..3u32, 1..40u32, any::<u64>()).prop_map(|(n, mean, hubs, every, seed)| {
+        let draw = |k: usize| (crate::algebra::mix(seed.wrapping_add(k as u64)) % n as u64) as u32;
+        let mut edges: Vec<(u32, u32)> = (0..n * mean / 2).map(|k| (draw(2 * k), draw(2 * k + 1))).collect();
+        let every = if n > 800 { 1 } else { every };
+        edges.extend((0..hubs).flat_map(|h| (0..n as u32).step_by(every as usize).map(move |j| (h % n as u32, j))));
+        edges.iter_mut().for_each(|edge| *edge = (edge.0.min(edge.1), edge.0.max(edge.1)));
+        edges.retain(|edge| edge.0 != edge.1);
+        edges.sort_unstable();
+        edges.dedup();
+        Case { n, edges, seed }
+    })
+}
+
+const SCHEDULES: [Option<Schedule>; 5] = [
+    None,
+    Some(Schedule::Rounds),
+    Some(Schedule::Asynchronous),
+    Some(Schedule::Stale(1)),
+    Some(Schedule::Stale(0xdead_beef)),
+];
+
+/// Under every schedule, on a few numbers of threads.
+fn every_schedule<T: Element>(expected: &[T], run: impl Fn() -> Result<Fixed<T>> + Sync) -> crate::harness::Outcome {
+    let expected: Vec<Option<T>> = expected.iter().copied().map(Some).collect();
+    for schedule in SCHEDULES {
+        for threads in [1, 2] {
+            let forced = Forced { schedule, ..Forced::default() };
+            let found = ok(on_threads(threads, || force(forced, &run)))?;
+            agree((schedule, threads), &expected, &found.state)?;
+        }
+    }
+    Ok(())
+}
+
+/// The sequential greedy set in descending order of keys: `yes` for its members.
+fn greedy<T: Copy>(case: &Case, keys: &[u64], yes: T, no: T) -> Vec<T> {
+    let near = case.neighbors();
+    let mut order: Vec<usize> = (0..case.n).collect();
+    order.sort_by_key(|&v| std::cmp::Reverse(keys[v]));
+    let mut member = vec![false; case.n];
+    for v in order {
+        member[v] = near[v].iter().all(|&u| !member[u as usize]);
+    }
+    member.iter().map(|&member| if member { yes } else { no }).collect()
+}
+
+macro_rules! sets {
+    ($($name:ident: $t:ident, $decide:ident, $undecided:ident, $most:expr;)*) => {$(
+        #[op]
+        fn $decide(own: $t, best: $t) -> $t {
+            if best == $t::MAX { $t::MIN } else if own > best { $t::MAX } else { own }
+        }
+        #[op]
+        fn $undecided(key: $t) -> bool {
+            key != $t::MAX && key != $t::MIN
+        }
+        #[test]
+        fn $name() {
+            suite(concat!("fixpoint: independent sets of ", stringify!($t)), 40, case(), |case| {
+                if case.n > $most {
+                    return Ok(());
+                }
+                let (a, keys) = (case.matrix(), case.keys());
+                let key = Vector::from_dense(keys.iter().map(|&key| key as $t).collect());
+                let expected = greedy(&case, &keys, $t::MAX, 0);
+                every_schedule(&expected, || {
+                    fixpoint(key.clone())
+                        .while_active($undecided)
+                        .monotone()
+                        .step(|key| $decide.map2(key, key.vxm(&a, MAX_FIRST).or_identity()))
+                        .eval()
+                })?;
+                // one higher neighbour is enough to wait: the same set, later
+                every_schedule(&expected, || {
+                    fixpoint(key.clone())
+                        .while_active($undecided)
+                        .monotone()
+                        .step(|key| $decide.map2(key, key.vxm(&a, MAX_FIRST).until(LT).or_identity()))
+                        .eval()
+                })
+            });
+        }
+    )*};
+}
+sets! {
+    sets_of_bytes: u8, decide_u8, undecided_u8, 250;
+    sets_of_halves: u16, decide_u16, undecided_u16, 60_000;
+    sets_of_words: u32, decide_u32, undecided_u32, 1 << 30;
+    sets_of_doubles: u64, decide_u64, undecided_u64, 1 << 30;
+}
+
+/// A monoid of one's own: the longer of two, written as a length in the high half and whatever it carries below.
+#[derive(Debug, Clone, Copy)]
+struct Longer;
+
+/// The greater; a length of 255 ends a fold.
+#[op]
+fn longer(x: u32, y: u32) -> u32 {
+    if x > y { x } else { y }
+}
+
+impl Source for Longer {
+    fn source(self, text: &mut KernelText) -> String {
+        longer.source(text)
+    }
+}
+impl BinaryOp<u32, u32> for Longer {
+    type Out = u32;
+    fn call(self, x: u32, y: u32) -> u32 {
+        longer.call(x, y)
+    }
+}
+impl Monoid<u32> for Longer {
+    const IDENTITY: u32 = 0;
+    const TERMINAL: Option<u32> = Some(u32::MAX);
+    const COMMUTATIVE: bool = true;
+}
+
+/// What a path's length becomes by one more edge; a vertex without one yet has none.
+#[op]
+fn extend(length: u32, _entry: ()) -> u32 {
+    if length == u32::MAX { length } else { length + 1u32 }
+}
+/// The length, once all that come before have theirs.
+#[op]
+fn settle(own: u32, longest: u32) -> u32 {
+    if longest == u32::MAX { own } else { longest }
+}
+#[op]
+fn unsettled(length: u32) -> bool {
+    length == u32::MAX
+}
+
+#[test]
+fn an_operator_and_a_monoid_of_ones_own() {
+    suite("fixpoint: longest paths upwards", 40, case(), |case| {
+        let (a, keys) = (case.matrix(), case.keys());
+        let down = ok(a.select_ends(GT, &Vector::from_dense(keys.clone())))?;
+        let near = case.neighbors();
+        let mut order: Vec<usize> = (0..case.n).collect();
+        order.sort_by_key(|&v| std::cmp::Reverse(keys[v]));
+        let mut expected = vec![0u32; case.n];
+        for v in order {
+            let higher = near[v].iter().filter(|&&u| keys[u as usize] > keys[v]);
+            expected[v] = higher.map(|&u| expected[u as usize] + 1).max().unwrap_or(0);
+        }
+        let ring = semiring(Longer, extend);
+        every_schedule(&expected, || {
+            fixpoint(Vector::full(case.n, u32::MAX))
+                .while_active(unsettled)
+                .monotone()
+                .step(|length| {
+                    let longest = length.vxm(&down, ring).or_identity();
+                    settle.map2(length, longest)
+                })
+                .eval()
+        })
+    });
+}
+
+/// Half the sum of what is next to it, and a little less than before.
+#[op]
+fn cool(own: f32, sum: f32) -> f32 {
+    (own + sum * 0.001f32) * 0.5f32
+}
+#[op]
+fn warm(x: f32) -> bool {
+    x > 0.25f32
+}
+
+#[test]
+fn float_sums_in_rounds() {
+    suite("fixpoint: float sums", 30, case(), |case| {
+        let (a, n) = (case.matrix(), case.n);
+        let start: Vec<f32> = case.keys().iter().map(|&key| key as f32 / n as f32).collect();
+        // the rounds of the loop as single operations
+        let (mut state, mut rounds) = (Vector::from_dense(start.clone()), 0);
+        let weights = a.map(weight);
+        loop {
+            let active = ok(state.select(warm).pattern().eval())?;
+            if active.nvals() == 0 || rounds > 64 {
+                break;
+            }
+            rounds += 1;
+            let next = ok(cool.map2(&state, state.vxm(&weights, PLUS_TIMES).or(0.0)).mask(&active).eval())?;
+            ok(next.accum(SECOND).assign_to(&mut state))?;
+        }
+        if rounds > 64 {
+            return Ok(());
+        }
+        let found = ok(fixpoint(Vector::from_dense(start))
+            .while_active(warm)
+            .step(|x| cool.map2(x, x.vxm(&weights, PLUS_TIMES).or(0.0)))
+            .eval())?;
+        let expected: Vec<Option<f32>> = state.to_dense(0.0).into_iter().map(Some).collect();
+        agree("state", &expected, &found.state)?;
+        same("rounds", rounds, found.rounds)
+    });
+}
+
+/// A pattern's weight.
+#[op]
+fn weight(_entry: ()) -> f32 {
+    1.0f32
+}
+
+/// One less than the greatest count of neighbours' neighbours, for as long as it falls.
+#[op]
+fn fall(own: u32, best: u32) -> u32 {
+    if own > 0u32 && best > 0u32 { own - 1u32 } else { 0u32 }
+}
+
+#[test]
+fn a_product_of_a_product_a_mask_and_no_product() {
+    suite("fixpoint: bodies of many kinds", 30, case(), |case| {
+        let (a, n) = (case.matrix(), case.n);
+        let near = case.neighbors();
+        let start: Vec<u32> = case.keys().iter().map(|&key| key as u32 % 7).collect();
+        let plain = |keep: &dyn Fn(usize) -> bool, next: &dyn Fn(&[u32], usize) -> u32| {
+            let mut state = start.clone();
+            for _ in 0..8 {
+                let before = state.clone();
+                for v in (0..n).filter(|&v| before[v] > 0 && keep(v)) {
+                    state[v] = next(&before, v);
+                }
+            }
+            state
+        };
+        let run = |state: Vec<u32>, found: Result<Fixed<u32>>| {
+            let expected: Vec<Option<u32>> = state.into_iter().map(Some).collect();
+            agree("state", &expected, &ok(found)?.state)
+        };
+        let best = |state: &[u32], v: usize| near[v].iter().map(|&u| state[u as usize]).max();
+        let loops = |state: Vec<u32>| fixpoint(Vector::from_dense(state)).while_active(NE.bind(0));
+        let twice = |state: &[u32], v: usize| near[v].iter().filter_map(|&u| best(state, u as usize)).max();
+        run(
+            plain(&|_| true, &|state, v| fall.call(state[v], twice(state, v).unwrap_or(0))),
+            loops(start.clone()).step(|x| fall.map2(x, x.vxm(&a, MAX_FIRST).vxm(&a, MAX_FIRST).or_identity())).eval(),
+        )?;
+        run(plain(&|_| true, &|state, v| state[v] - 1), loops(start.clone()).step(|x| x.map(MINUS.bind(1))).eval())?;
+        // places that the mask leaves out stay active: none changes, in the end
+        let odd = ok(Set::from_indices(n, (0..n as u32).filter(|v| v % 2 == 1)))?;
+        let body = |x: Key<u32>| fall.map2(x, x.vxm(&a, MAX_FIRST).or_identity()).mask(&odd);
+        let stuck = start.iter().step_by(2).any(|&x| x > 0);
+        match loops(start.clone()).step(body).eval() {
+            _ if rehearsal().is_some() => Ok(()),
+            Err(Error::NoProgress { .. }) => same("stuck", true, stuck),
+            found => {
+                same("stuck", false, stuck)?;
+                run(plain(&|v| v % 2 == 1, &|state, v| fall.call(state[v], best(state, v).unwrap_or(0))), found)
+            }
+        }
+    });
+}
+
+#[test]
+fn what_cannot_end_or_does_not_fit_is_refused() {
+    crate::harness::on_device(|| {
+        let a = Matrix::undirected(3, &[(0, 1), (1, 2)]).unwrap();
+        for schedule in [Schedule::Rounds, Schedule::Asynchronous, Schedule::Stale(3)] {
+            // equal keys wait for each other for ever
+            let equal = fixpoint(Vector::full(3, 5u32))
+                .while_active(undecided_u32)
+                .monotone()
+                .step(|key| decide_u32.map2(key, key.vxm(&a, MAX_FIRST).or_identity()));
+            let line = line!() - 1;
+            let found = force(Forced { schedule: Some(schedule), ..Forced::default() }, || equal.eval());
+            if rehearsal().is_none() {
+                let error = found.unwrap_err().to_string();
+                assert!(error.starts_with(&format!("{}:{line}:", file!())), "{error}");
+                assert!(
+                    error.contains("fixpoint: 3 active elements after ") && error.contains("none changes"),
+                    "{error}"
+                );
+            }
+        }
+        let partial = Vector::from_pairs(3, [(1, 5u32)]).unwrap();
+        let found = fixpoint(partial).while_active(undecided_u32).step(|key| key.map(PLUS.bind(1))).eval();
+        assert!(found.unwrap_err().to_string().ends_with("a state of 3 places with 1 elements: expected one at each"));
+        let short = fixpoint(Vector::full(2, 5u32)).while_active(undecided_u32);
+        let found = short.step(|key| key.vxm(&a, MAX_FIRST)).eval();
+        assert!(found.unwrap_err().to_string().ends_with("fixpoint: 2 does not fit 3"));
+        let wide = Matrix::from_triples(3, 4, [(0, 1, ())]).unwrap();
+        let found =
+            fixpoint(Vector::full(3, 5u32)).while_active(undecided_u32).step(|key| key.vxm(&wide, MAX_FIRST)).eval();
+        assert!(found.unwrap_err().to_string().ends_with("fixpoint: 3 does not fit 4"));
+        // nothing to do
+        let none = fixpoint(Vector::full(3, 0u32)).while_active(undecided_u32).step(|key| key.map(PLUS.bind(1))).eval();
+        assert_eq!(none.unwrap().rounds, 0);
+        let empty =
+            fixpoint(Vector::full(0, 5u32)).while_active(undecided_u32).step(|key| key.map(PLUS.bind(1))).eval();
+        assert_eq!(empty.unwrap().state.len(), 0);
+    });
+}
