@@ -158,8 +158,8 @@ impl Gpu {
     ///
     /// [`Error::Lost`] or [`Error::Driver`].
     pub fn memory(&self) -> Result<(u64, u64)> {
-        if self.is_rehearsal() {
-            return Ok((self.total(), self.total()));
+        if let Some(rehearsal) = self.stand_in() {
+            return Ok((self.total() - rehearsal.used(), self.total()));
         }
         let (free, total) = self.call("cuMemGetInfo", driver::mem_get_info)?;
         let held = self.pool_attribute(PoolAttribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?;
@@ -174,17 +174,24 @@ impl Gpu {
     ///
     /// [`Error::Lost`] or [`Error::Driver`].
     pub fn used(&self) -> Result<u64> {
-        self.pool_attribute(PoolAttribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT)
+        match self.stand_in() {
+            Some(rehearsal) => Ok(rehearsal.used()),
+            None => self.pool_attribute(PoolAttribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT),
+        }
     }
 
-    /// The most bytes that this process' buffers took at once, since the last call.
+    /// The most bytes that this process' buffers took at once, since the last call and at it.
     ///
     /// # Errors
     ///
     /// [`Error::Lost`] or [`Error::Driver`].
     pub fn take_peak(&self) -> Result<u64> {
+        if let Some(rehearsal) = self.stand_in() {
+            return Ok(rehearsal.take_peak());
+        }
         let attribute = PoolAttribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH;
-        let peak = self.pool_attribute(attribute)?;
+        // what is held since before the last call may count in no mark
+        let peak = self.pool_attribute(attribute)?.max(self.used()?);
         self.set_pool_attribute(attribute, 0)?;
         Ok(peak)
     }
