@@ -193,8 +193,11 @@ fn json_tells_all() {
     assert_eq!((&info["vertices"], &info["isolated"]), (&value!(1200), &value!(0)));
     assert_eq!((&info["degree"]["min"], &info["degree"]["max"]), (&value!(2), &value!(4)));
     assert_eq!(info["degrees"], value!([0, 0, 4 + 2 * (28 + 38), 28 * 38]));
-    let peaks = (info["peak_bytes"]["mis"]["resolve"].as_u64(), info["peak_bytes"]["color"]["jp"].as_u64());
-    assert!(info["bytes"].as_u64() < peaks.0 && peaks.0 <= peaks.1, "{info}");
+    for (place, format) in [("host", "csr"), ("host", "tiles"), ("device", "csr"), ("device", "tiles")] {
+        let peaks = &info["peak_bytes"][place][format];
+        let (mis, color) = (peaks["mis"]["resolve"].as_u64(), peaks["color"]["jp"].as_u64());
+        assert!(info["bytes"].as_u64() < mis && mis <= color, "{place}, {format}: {info}");
+    }
     assert!(info["tile_fill"].as_f64().unwrap() > 1.0 && info["bytes"].as_u64() > Some(4 * 2 * 2330));
 }
 
@@ -206,7 +209,7 @@ fn people_are_told_in_words() {
         (&["color", "grid:4x4", "--method", "mis"], " colours, valid"),
         (&["info", "grid:0x0"], "grid:0x0: 0 vertices, 0 edges"),
         (&["info", "grid:1x2"], "grid:1x2: 2 vertices, 1 edge\n"),
-        (&["info", "grid:1x2"], "predicted bytes at the peak:\n  mis: resolve "),
+        (&["info", "grid:1x2"], " device tiles\n          mis resolve  "),
         (&["color", "grid:1x1"], "grid:1x1: 1 vertex, 0 edges\n1 colour, valid\n"),
         (&["mis", "grid:0x0"], "independent set of 0 vertices (0.00 %), valid"),
     ] {
@@ -357,6 +360,44 @@ fn memory_that_is_not_there_is_refused() {
     }
     let fits = shell(folder.path(), "ulimit -v 400000; $VXM color rmat:18:8 --threads 2");
     assert!(fits.status.success(), "{}", text(&fits.stderr));
+}
+
+/// The device that `VXM_TEST_DEVICE=cuda` asks for; none, with a line that says so, where it doesn't.
+fn gpu() -> Option<vxm_kernels::Gpu> {
+    match std::env::var("VXM_TEST_DEVICE") {
+        Ok(device) if device.starts_with("cuda") => Some(vxm_kernels::Gpu::open(0).unwrap()),
+        _ => {
+            println!("skipped: VXM_TEST_DEVICE=cuda asks for a GPU");
+            None
+        }
+    }
+}
+
+/// Refused before the run where it would not fit, an error where not even the driver's own does; never a panic.
+#[test]
+fn a_graph_larger_than_a_device_is_refused() {
+    let Some(gpu) = gpu() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let on_gpu = |arguments: &str| {
+        let arguments: Vec<&str> = arguments.split(' ').chain(["--device", "cuda:0"]).collect();
+        refused(folder.path(), &arguments)
+    };
+    // the device's own tables take half a GiB of what is left
+    let left = |bytes: u64| gpu.alloc((gpu.memory().unwrap().0 - bytes) as usize).unwrap();
+    let held = left(5 << 28);
+    let line = on_gpu("color grid:4096x4096 --method hash");
+    assert!(line.starts_with("grid:4096x4096: color by hash on cuda:0: needs 1.8 GiB of memory, "), "{line}");
+    assert!(line.ends_with("MiB are available") || line.ends_with("GiB are available"), "{line}");
+    drop(held);
+    gpu.trim().unwrap();
+    let held = left(50 << 20);
+    let line = on_gpu("mis grid:2x2");
+    println!("{line}");
+    assert!(line.to_lowercase().contains("memory"), "{line}");
+    drop(held);
+    gpu.trim().unwrap();
+    let out = vxm(folder.path(), &["mis", "grid:2x2", "--device", "cuda:0"]);
+    assert!(out.status.success(), "{}", text(&out.stderr));
 }
 
 #[test]
