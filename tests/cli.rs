@@ -373,6 +373,120 @@ fn gpu() -> Option<vxm_kernels::Gpu> {
     }
 }
 
+/// The command with `environment` for a machine's: what it is found or missing by.
+fn vxm_with(folder: &Path, environment: &[(&str, &Path)], arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vxm"));
+    command
+        .current_dir(folder)
+        .args(arguments)
+        .env_remove("VXM_LOG")
+        .envs(environment.iter().copied())
+        .output()
+        .unwrap()
+}
+
+/// Without a driver, and where the driver shows no device, which are the same to whoever asks for one.
+#[test]
+fn a_device_that_is_not_there_is_said_before_anything_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let hidden = [("CUDA_VISIBLE_DEVICES", Path::new("-1"))];
+    for (device, number) in
+        [("cuda", "0"), ("cuda:0", "0"), ("cuda:7", "7"), ("cuda:18446744073709551615", &u64::MAX.to_string())]
+    {
+        for command in ["mis", "color"] {
+            let out = vxm_with(folder.path(), &hidden, &[command, "none.mtx", "--device", device]);
+            let told = text(&out.stderr);
+            let no_driver = "vxm: the NVIDIA driver was not found: install NVIDIA's driver, release 580 or newer, on a machine with an \
+                             NVIDIA GPU\n";
+            assert!(
+                told == no_driver || told == format!("vxm: no CUDA device {number}: there is none\n"),
+                "{device}: {told}"
+            );
+            assert_eq!(out.status.code(), Some(2), "{device}");
+            assert!(out.stdout.is_empty(), "{device}");
+        }
+    }
+    for device in ["cuda:", "cuda:-1", "cuda:x", "cuda1", "cuda:18446744073709551616"] {
+        let told = refused(folder.path(), &["mis", "grid:2x2", "--device", device]);
+        assert_eq!(told, format!("unknown device `{device}`: expected auto, cpu, cuda, cuda:N"));
+    }
+    // who doesn't ask for one is served by the CPU
+    for arguments in [&["mis", "grid:9x9", "--json"][..], &["mis", "grid:9x9", "--json", "--device", "auto"]] {
+        let out = vxm_with(folder.path(), &hidden, arguments);
+        assert!(out.status.success() && out.stderr.is_empty(), "{}", text(&out.stderr));
+        let told: Value = serde_json::from_slice(&out.stdout).unwrap();
+        assert_eq!((&told["device"], &told["valid"]), (&value!("cpu"), &value!(true)));
+    }
+}
+
+/// Places for a cache that are none: a file, a folder that cannot be made, one that others may write to, one full of damage.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_cache_that_is_of_no_use_is_no_error() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("file"), "kept").unwrap();
+    fs::create_dir(at("open")).unwrap();
+    fs::set_permissions(at("open"), fs::Permissions::from_mode(0o777)).unwrap();
+    let places = [at("file"), at("file/below"), "/proc/none".into(), at("open")];
+    for place in &places {
+        let out = vxm_with(folder.path(), &[("VXM_CACHE_DIR", place)], &["doctor"]);
+        let line = text(&out.stdout).lines().find(|line| line.starts_with("kernel cache: ")).unwrap();
+        assert!(line.contains("not writable"), "{}: {line}", place.display());
+        assert!(matches!(out.status.code(), Some(0 | 1)) && out.stderr.is_empty(), "{}", text(&out.stderr));
+    }
+    if gpu().is_some() {
+        let expected = json(folder.path(), &["mis", "grid:30x40", "--device", "cpu"])["digest"].clone();
+        let digest = |cache: &Path| {
+            let arguments = ["mis", "grid:30x40", "--device", "cuda", "--json"];
+            let out = vxm_with(folder.path(), &[("VXM_CACHE_DIR", cache)], &arguments);
+            assert!(out.status.success() && out.stderr.is_empty(), "{}: {}", cache.display(), text(&out.stderr));
+            serde_json::from_slice::<Value>(&out.stdout).unwrap()["digest"].clone()
+        };
+        places.iter().for_each(|place| assert_eq!(digest(place), expected, "{}", place.display()));
+        // made by a first run, then each entry cut or changed
+        assert_eq!(digest(&at("cache")), expected);
+        for (number, entry) in fs::read_dir(at("cache")).unwrap().enumerate() {
+            let path = entry.unwrap().path();
+            let mut bytes = fs::read(&path).unwrap();
+            let middle = bytes.len() / 2;
+            if number % 2 == 0 {
+                bytes.truncate(middle)
+            } else {
+                bytes[middle] ^= 1
+            }
+            fs::write(path, bytes).unwrap();
+        }
+        assert_eq!(digest(&at("cache")), expected);
+    }
+    assert_eq!(fs::read_to_string(at("file")).unwrap(), "kept");
+    assert_eq!(fs::read_dir(at("open")).unwrap().count(), 0);
+}
+
+/// Where NVRTC is in no place that the environment names; it may still be in one that toolkits use.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_missing_compiler_is_said() {
+    if gpu().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vxm"));
+    let names = ["VIRTUAL_ENV", "CONDA_PREFIX", "VXM_CUDA_PATH", "CUDA_PATH", "CUDA_HOME"];
+    names.iter().for_each(|name| _ = command.env_remove(name));
+    // an empty home: no packages of the user's, and an empty cache
+    let command = command.env("HOME", folder.path()).env_remove("VXM_CACHE_DIR").env_remove("XDG_CACHE_HOME");
+    let out = command.args(["mis", "grid:3x3", "--device", "cuda"]).output().unwrap();
+    match out.status.code() {
+        Some(0) => println!("found, so not tested: NVRTC"),
+        status => {
+            assert_eq!(status, Some(2));
+            assert!(text(&out.stderr).starts_with("vxm: NVRTC was not found: pip install "), "{}", text(&out.stderr));
+        }
+    }
+}
+
 /// Refused before the run where it would not fit, an error where not even the driver's own does; never a panic.
 #[test]
 fn a_graph_larger_than_a_device_is_refused() {
