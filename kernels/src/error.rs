@@ -96,6 +96,15 @@ pub enum Error {
         what: String,
     },
 
+    /// cuBLAS failed, or was asked for what it cannot do.
+    #[error("cuBLAS: {call}: {what}")]
+    Cublas {
+        /// The function that failed.
+        call: &'static str,
+        /// What cuBLAS said.
+        what: String,
+    },
+
     /// A kernel failed on the device. Nothing works there any more until the process ends.
     #[error(
         "device {device} is lost to this process since {call} failed: {what}; the last kernel launched was {kernel} \

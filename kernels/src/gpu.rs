@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUmemPool_attribute as PoolAttribute, CUresult};
 use cudarc::driver::{DriverError, result as driver};
 
+use crate::blas::Blas;
 use crate::compile::{arch_for, compile_cached, nvrtc_version};
 use crate::error::{Error, Result, check, driver_text};
 use crate::launch::Program;
@@ -33,6 +34,8 @@ struct Shared {
     /// Why nothing works any more.
     lost: OnceLock<Error>,
     programs: Mutex<HashMap<Source, Slot>>,
+    /// cuBLAS, once it was used.
+    blas: Mutex<Option<Blas>>,
 }
 
 /// What is known of a device once it is opened.
@@ -298,6 +301,11 @@ impl Gpu {
         }
     }
 
+    /// cuBLAS here, if it was opened.
+    pub(crate) fn blas(&self) -> &Mutex<Option<Blas>> {
+        &self.shared.blas
+    }
+
     /// The total bytes of memory, as read when the device was opened.
     pub(crate) fn total(&self) -> u64 {
         self.shared.facts.total
@@ -392,6 +400,7 @@ impl Shared {
             last: Mutex::new(None),
             lost: OnceLock::new(),
             programs: Mutex::new(HashMap::new()),
+            blas: Mutex::new(None),
         }
     }
 }

@@ -254,6 +254,8 @@ fn nothing_installed() {
     hint(Gpu::rehearsal(&["sm_90"]).map(drop), "nvidia-cuda-nvrtc");
     if let Ok(gpu) = Gpu::open(0) {
         hint(gpu.program(TRIVIAL, &[]).map(drop), "nvidia-cuda-nvrtc");
+        let four = gpu.zeroed(4).unwrap();
+        hint(gpu.multiply::<f32>([1, 1, 1], &four, &four).map(drop), "nvidia-cublas");
     }
     hint(Library::Cublas.require(), "nvidia-cublas");
     hint(Library::Nccl.require(), "libnccl.so");

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::Instant;
 
 use half::{bf16, f16};
-use vxm_kernels::{Buffer, Error, Gpu, Kernel, Launch, Plain, compile};
+use vxm_kernels::{Buffer, Error, Gpu, Kernel, Launch, Library, Plain, compile};
 
 const SOURCE: &str = r#"
 #include <cooperative_groups.h>
@@ -226,6 +226,48 @@ fn kernels_run() {
     // SAFETY: the parameter of `big`
     unsafe { kernel(&gpu, "big").launch(Launch::linear(1, 1), &big).unwrap() };
     assert_eq!(data.download::<u32>(1).unwrap(), [0x0707_0707]);
+}
+
+/// `a b` for an `a` of 2 x 3 and a `b` of 3 x 4, and what is refused.
+#[test]
+fn dense_products() {
+    let Some(gpu) = common::gpu() else { return };
+    let (a, b) = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [1.0, 0.0, 2.0, -1.0, 0.0, 1.0, 2.0, -1.0, 1.0, 1.0, 2.0, 0.5]);
+    let expected = [4.0, 5.0, 12.0, -1.5, 10.0, 11.0, 30.0, -6.0];
+    let (a32, b32) = (gpu.upload_slice(&a.map(|x| x as f32)).unwrap(), gpu.upload_slice(&b.map(|x| x as f32)).unwrap());
+    let product = gpu.multiply::<f32>([2, 3, 4], &a32, &b32);
+    if let Err(missing) = Library::Cublas.require() {
+        assert_eq!(product.unwrap_err(), missing);
+        println!("skipped: {missing}");
+        return;
+    }
+    assert_eq!(product.unwrap().download::<f32>(8).unwrap(), expected.map(|x| x as f32));
+    let (a, b) = (gpu.upload_slice(&a).unwrap(), gpu.upload_slice(&b).unwrap());
+    assert_eq!(gpu.multiply::<f64>([2, 3, 4], &a, &b).unwrap().download::<f64>(8).unwrap(), expected);
+    // nothing to add up; nothing at all
+    assert_eq!(gpu.multiply::<f64>([2, 0, 4], &a, &b).unwrap().download::<f64>(8).unwrap(), [0.0; 8]);
+    assert!(gpu.multiply::<f64>([0, 3, 4], &a, &b).unwrap().is_empty());
+    let short = gpu.multiply::<f64>([3, 3, 4], &a, &b).unwrap_err();
+    assert_eq!(short, Error::Range { first: 0, end: 72, len: 48 });
+    assert!(matches!(gpu.multiply::<f64>([usize::MAX, 3, 4], &a, &b), Err(Error::Range { .. })));
+    let huge = gpu.multiply::<f64>([usize::MAX, 0, 4], &a, &b).unwrap_err();
+    assert!(matches!(huge, Error::DeviceMemory { .. }), "{huge}");
+    if let Ok(other) = Gpu::rehearsal(&["sm_90"]) {
+        let elsewhere = gpu.multiply::<f64>([2, 3, 4], &a, &other.zeroed(96).unwrap()).unwrap_err();
+        assert!(elsewhere.to_string().ends_with("a factor is on another device"), "{elsewhere}");
+    }
+    // a square one, and a tall and skinny one
+    for [m, k, n] in [[4096, 4096, 4096], [1 << 22, 32, 8]] {
+        let (a, b) = (gpu.zeroed(m * k * 4).unwrap(), gpu.zeroed(k * n * 4).unwrap());
+        drop(gpu.multiply::<f32>([m, k, n], &a, &b).unwrap());
+        gpu.synchronize().unwrap();
+        let begin = Instant::now();
+        (0..10).for_each(|_| drop(gpu.multiply::<f32>([m, k, n], &a, &b).unwrap()));
+        gpu.synchronize().unwrap();
+        let seconds = begin.elapsed().as_secs_f64() / 10.0;
+        let (flops, bytes) = (2.0 * (m * k * n) as f64, 4.0 * (m * k + k * n + m * n) as f64);
+        println!("{m} x {k} x {n}: {:.0} GFLOP/s, {:.0} GB/s", flops / seconds / 1e9, bytes / seconds / 1e9);
+    }
 }
 
 #[test]
