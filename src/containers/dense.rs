@@ -1,8 +1,8 @@
 //! A dense matrix, and batches of vectors.
 
-use super::Vector;
+use super::{Matrix, Vector};
 use crate::backend::cuda::Gpu;
-use crate::backend::{Device, cpu, current};
+use crate::backend::{Device, cpu, cuda, current};
 use crate::error::{Error, Result};
 use crate::io::memory;
 use core::ops::{Add, Mul};
@@ -220,6 +220,46 @@ impl<T: Real> Dense<T> {
             Home::Device(buffer, _) if buffer.gpu() == gpu => buffer.clone(),
             _ => Arc::new(gpu.upload_slice(self.values()?)?),
         })
+    }
+}
+
+impl<T: Real> Matrix<T> {
+    /// The product with a dense matrix, a batch of vectors: `c[i, j] = sum of self[i, k] * x[k, j] over k`, 0 for a row without
+    /// entries, where either lies, or where the scope says if both lie on the host. O(nnz * x.ncols()) time.
+    ///
+    /// Each place adds up its products in the order of `k`, beginning with 0, on every device: the same bits everywhere. They are those of
+    /// neither [`mxv`](crate::operations::verbs), whose sums run over the fixed tree, nor of [`Dense::mxm`] on a GPU.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::from_triples(2, 3, [(0, 0, 2.0f32), (0, 2, 1.0), (1, 1, -1.0)])?;
+    /// let x = Dense::new(3, 2, vec![1.0, 10.0, 2.0, 20.0, 3.0, 30.0])?;
+    /// assert_eq!(a.mxm(&x)?.values()?, [5.0, 50.0, -2.0, -20.0]);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The matrix has not as many columns as `x` has rows, which names both shapes and the caller's line; the product doesn't fit into
+    /// memory; the device is lost.
+    #[track_caller]
+    pub fn mxm(&self, x: &Dense<T>) -> Result<Dense<T>> {
+        if self.ncols() != x.nrows {
+            return Err(Error::shape("mxm", format!("matrix of {} x {}", self.nrows(), self.ncols()), x.shape()));
+        }
+        let (nrows, ncols) = (self.nrows(), x.ncols);
+        let home = match self.gpu().or(x.gpu()).cloned().or_else(current) {
+            Some(gpu) => {
+                let product = cuda::dense::multiply(&*self.on(&gpu)?, &*x.on(&gpu)?, ncols)?;
+                Home::Device(Arc::new(product), OnceLock::new())
+            }
+            None => {
+                let mut product = filled(nrows, ncols, T::ZERO)?;
+                cpu::dense::multiply_sparse(self.csr(), x.values()?, ncols, &mut product);
+                Home::Host(Arc::new(product))
+            }
+        };
+        Ok(Dense { nrows, ncols, home })
     }
 }
 

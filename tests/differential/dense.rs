@@ -132,6 +132,36 @@ fn products() {
     });
 }
 
+/// A sparse factor: the same bits on every device.
+#[test]
+fn products_of_sparse_matrices() {
+    let side = || prop_oneof![1 => Just(0), 3 => 1..5usize, 4 => 1..90usize];
+    let values = || select(vec![Values::Exact, Values::Inexact, Values::Wild]);
+    let width = prop_oneof![1 => Just(0), 8 => 1..9usize, 2 => 10..70usize];
+    let cases = (side(), side(), width, 0..1000u64, (values(), values()), 0..1u64 << 16);
+    suite("sparse times dense", 200, cases, |(m, k, n, per_mille, (left, right), seed)| {
+        let there = |at: usize| mix(mix(seed ^ 9) ^ at as u64) % 1000 < per_mille;
+        let held: Vec<f32> = factor(m, k, left, seed);
+        let triple = |at: usize| ((at / k) as u32, (at % k) as u32, held[at]);
+        let a = ok(Matrix::from_triples(m, k, (0..m * k).filter(|&at| there(at)).map(triple)))?;
+        let b: Vec<f32> = factor(k, n, right, mix(seed));
+        let x = ok(Dense::new(k, n, b.clone()))?;
+        for threads in [1, 2, 8] {
+            let product = ok(on_threads(threads, || a.mxm(&x)))?;
+            same("shape", (m, n), (product.nrows(), product.ncols()))?;
+            for i in 0..m {
+                for j in 0..n {
+                    let products = (0..k).filter(|p| there(i * k + p)).map(|p| held[i * k + p] * b[p * n + j]);
+                    let expected = products.fold(0.0, |sum, product| sum + product);
+                    let found = ok(product.get(i, j))?.map(Element::bits);
+                    same(&format!("place {i}, {j}"), Some(expected.bits()), found)?;
+                }
+            }
+        }
+        Ok(())
+    });
+}
+
 /// A batch of vectors is multiplied as each of them would be alone.
 #[test]
 fn a_batch_of_vectors() {
@@ -169,6 +199,10 @@ fn what_does_not_fit() {
     let error = on_device(|| a.mxm(&b)).unwrap_err().to_string();
     assert!(error.starts_with(&place(line!() - 1)), "{error}");
     assert!(error.ends_with(": mxm: dense matrix of 2 x 3 does not fit dense matrix of 2 x 3"), "{error}");
+    let sparse = Matrix::from_triples(3, 4, [(0, 1, 1.0f64)]).unwrap();
+    let error = on_device(|| sparse.mxm(&a)).unwrap_err().to_string();
+    assert!(error.starts_with(&place(line!() - 1)), "{error}");
+    assert!(error.ends_with(": mxm: matrix of 3 x 4 does not fit dense matrix of 2 x 3"), "{error}");
     let error = Dense::from_columns(&[Vector::full(2, 1.0f64), Vector::new(3)]).unwrap_err().to_string();
     assert!(error.starts_with(&place(line!() - 1)), "{error}");
     assert!(error.ends_with(": from_columns: vector of 2 does not fit vector of 3"), "{error}");

@@ -1,7 +1,9 @@
-//! The product of two dense matrices, by rows.
+//! Products with dense matrices, by rows.
 
+use crate::formats::Csr;
 use core::ops::{Add, Mul};
 use rayon::prelude::*;
+use vxm_semiring::Element;
 
 /// Rows and columns of the right factor that are gone through together: they stay in a core's cache.
 const DEPTH: usize = 256;
@@ -29,6 +31,20 @@ pub fn multiply<T: Copy + Send + Sync + Add<Output = T> + Mul<Output = T>>(
                     add(&mut c[columns.clone()], &a[depth.clone()], |p| row(top + p));
                 }
             }
+        }
+    });
+}
+
+/// `c += a b`, `b` being of `n` columns, row by row; each place adds up its products in the order of `a`'s row.
+pub fn multiply_sparse<T: Element + Add<Output = T> + Mul<Output = T>>(a: &Csr<T>, b: &[T], n: usize, c: &mut [T]) {
+    if n == 0 {
+        return;
+    }
+    c.par_chunks_mut(n).enumerate().with_min_len(64).for_each(|(i, c)| {
+        let (columns, values) = a.row(i);
+        for (&j, &x) in columns.iter().zip(values) {
+            let row = &b[j as usize * n..][..n];
+            c.iter_mut().zip(row).for_each(|(c, &b)| *c = *c + x * b);
         }
     });
 }
