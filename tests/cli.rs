@@ -7,8 +7,13 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+/// The command's file; where nextest has unpacked it, if the tests were packed on another machine.
+fn file() -> String {
+    std::env::var("NEXTEST_BIN_EXE_vxm").unwrap_or_else(|_| env!("CARGO_BIN_EXE_vxm").to_owned())
+}
+
 fn vxm(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_vxm")).current_dir(folder).args(arguments).env_remove("VXM_LOG").output().unwrap()
+    Command::new(file()).current_dir(folder).args(arguments).env_remove("VXM_LOG").output().unwrap()
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -90,7 +95,7 @@ fn bad_arguments_are_refused_in_a_line() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     // what is missing depends on the machine
-    let doctor = Command::new(env!("CARGO_BIN_EXE_vxm")).arg("doctor").output().unwrap();
+    let doctor = Command::new(file()).arg("doctor").output().unwrap();
     let no_gpu = match text(&doctor.stdout).contains("NVIDIA driver: CUDA") {
         true => "no CUDA device 99",
         false => "the NVIDIA driver was not found: install NVIDIA's driver",
@@ -154,7 +159,7 @@ fn bad_arguments_are_refused_in_a_line() {
         assert!(line.starts_with(told), "{arguments:?}: {line}");
     }
     assert_eq!(fs::read_dir(folder).unwrap().count(), 0, "nothing is left behind");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_vxm"));
+    let mut command = Command::new(file());
     let out = command.args(["mis", "grid:2x2"]).env("VXM_LOG", "a=b=c").output().unwrap();
     assert_eq!(out.status.code(), Some(2));
     assert!(text(&out.stderr).starts_with("vxm: VXM_LOG=a=b=c: "));
@@ -217,7 +222,7 @@ fn people_are_told_in_words() {
         assert!(out.status.success() && text(&out.stdout).contains(told), "{}", text(&out.stdout));
         assert!(out.stderr.is_empty());
     }
-    let mut command = Command::new(env!("CARGO_BIN_EXE_vxm"));
+    let mut command = Command::new(file());
     let out = command.args(["mis", "grid:4x4"]).env("VXM_LOG", "debug").output().unwrap();
     assert!(text(&out.stderr).contains("why="), "plans are shown: {}", text(&out.stderr));
 }
@@ -321,7 +326,7 @@ fn generated_graphs_are_read_back() {
 #[test]
 fn a_reader_that_leaves_is_no_error() {
     let folder = tempfile::tempdir().unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_vxm"));
+    let mut command = Command::new(file());
     let command = command.current_dir(folder.path()).args(["info", "rmat:12:8"]).stderr(Stdio::piped());
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
@@ -335,7 +340,7 @@ fn a_reader_that_leaves_is_no_error() {
 #[cfg(unix)]
 fn shell(folder: &Path, script: &str) -> Output {
     let mut shell = Command::new("sh");
-    shell.args(["-c", script]).current_dir(folder).env("VXM", env!("CARGO_BIN_EXE_vxm")).env_remove("VXM_LOG");
+    shell.args(["-c", script]).current_dir(folder).env("VXM", file()).env_remove("VXM_LOG");
     shell.output().unwrap()
 }
 
@@ -375,7 +380,7 @@ fn gpu() -> Option<vxm_kernels::Gpu> {
 
 /// The command with `environment` for a machine's: what it is found or missing by.
 fn vxm_with(folder: &Path, environment: &[(&str, &Path)], arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_vxm"));
+    let mut command = Command::new(file());
     command
         .current_dir(folder)
         .args(arguments)
@@ -472,7 +477,7 @@ fn a_missing_compiler_is_said() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_vxm"));
+    let mut command = Command::new(file());
     let names = ["VIRTUAL_ENV", "CONDA_PREFIX", "VXM_CUDA_PATH", "CUDA_PATH", "CUDA_HOME"];
     names.iter().for_each(|name| _ = command.env_remove(name));
     // an empty home: no packages of the user's, and an empty cache
@@ -586,7 +591,7 @@ fn an_answer_does_not_replace_its_graph() {
 #[cfg(target_os = "linux")]
 fn a_file_past_its_limit_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
-    let script = format!("ulimit -f 10; exec {} generate grid:200x200 -o g.mtx", env!("CARGO_BIN_EXE_vxm"));
+    let script = format!("ulimit -f 10; exec {} generate grid:200x200 -o g.mtx", file());
     let out = Command::new("bash").current_dir(folder.path()).args(["-c", &script]).output().unwrap();
     assert_eq!(out.status.code(), Some(2), "{}", text(&out.stderr));
     assert!(text(&out.stderr).starts_with("vxm: g.mtx: File too large"), "{}", text(&out.stderr));
@@ -605,7 +610,7 @@ fn an_end_by_a_signal_leaves_no_litter() {
     for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)].into_iter().filter(heeded) {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("g.mtx.gz"), "older").unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_vxm"));
+        let mut command = Command::new(file());
         let command = command.current_dir(folder.path()).args(["generate", "rmat:17:32", "-o", "g.mtx.gz"]);
         let mut child = command.stderr(Stdio::null()).spawn().unwrap();
         // the file that is looked at first is gone at once; one that has grown is being written
@@ -630,9 +635,8 @@ fn files_may_be_called_anything() {
     let folder = tempfile::tempdir().unwrap();
     let name = std::ffi::OsStr::from_bytes(b"caf\xe9.txt");
     fs::write(folder.path().join(name), "1 2\n").unwrap();
-    let run = |name: &std::ffi::OsStr| {
-        Command::new(env!("CARGO_BIN_EXE_vxm")).current_dir(folder.path()).arg("mis").arg(name).output().unwrap()
-    };
+    let run =
+        |name: &std::ffi::OsStr| Command::new(file()).current_dir(folder.path()).arg("mis").arg(name).output().unwrap();
     let out = run(name);
     assert!(out.status.success() && text(&out.stdout).starts_with("caf\\xe9: 2 vertices, 1 edge\n"));
     let out = run(std::ffi::OsStr::from_bytes(b"\xff\xe9.txt"));

@@ -116,8 +116,7 @@ fn solve(
         return Err(Error::invalid(format!("--out {}: expected another file than the graph's", out.display())));
     }
     let out = run.out.as_deref().map(prepare).transpose()?;
-    // before anything is read: is there such a device?
-    run.device.available()?;
+    run.device.check()?;
     let Loaded { graph, name, numbering, .. } = load(&run.graph)?;
     let tiles = (run.format.0 == Some(Format::Tiles)).then(|| Tiles::count(&graph) as u64);
     let size = Graph::of(&graph, tiles);

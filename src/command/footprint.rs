@@ -171,6 +171,7 @@ mod tests {
 
     /// What buffers took at the peak of `algorithm` on `gpu`, a device or a rehearsal.
     fn took(gpu: &Gpu, algorithm: Algorithm, a: &Matrix) -> Result<u64> {
+        gpu.synchronize()?;
         let before = gpu.used()?;
         gpu.take_peak()?;
         if gpu.is_rehearsal() {
