@@ -84,8 +84,8 @@ impl Graph {
         let vectors = match algorithm {
             Algorithm::Mis(_, Formulation::Decide) => 18 * n,
             Algorithm::Mis(..) => 14 * n,
-            Algorithm::Color(Method::Jp, _) => 28 * n,
-            Algorithm::Color(Method::Hash, _) => 37 * n,
+            Algorithm::Color(Method::Jp, _) => 35 * n,
+            Algorithm::Color(Method::Hash, _) => 45 * n,
             Algorithm::Color(..) => 26 * n,
         };
         // the edges from low to high are a matrix, and those from high to low another
