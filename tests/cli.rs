@@ -7,8 +7,13 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+/// The command's file; where nextest has unpacked it, if the tests were packed on another machine.
+fn file() -> String {
+    std::env::var("NEXTEST_BIN_EXE_vxm").unwrap_or_else(|_| env!("CARGO_BIN_EXE_vxm").to_owned())
+}
+
 fn vxm(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_vxm")).current_dir(folder).args(arguments).env_remove("VXM_LOG").output().unwrap()
+    Command::new(file()).current_dir(folder).args(arguments).env_remove("VXM_LOG").output().unwrap()
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -90,7 +95,7 @@ fn bad_arguments_are_refused_in_a_line() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     // what is missing depends on the machine
-    let doctor = Command::new(env!("CARGO_BIN_EXE_vxm")).arg("doctor").output().unwrap();
+    let doctor = Command::new(file()).arg("doctor").output().unwrap();
     let no_gpu = match text(&doctor.stdout).contains("NVIDIA driver: CUDA") {
         true => "no CUDA device 99",
         false => "the NVIDIA driver was not found: install NVIDIA's driver",
@@ -154,7 +159,7 @@ fn bad_arguments_are_refused_in_a_line() {
         assert!(line.starts_with(told), "{arguments:?}: {line}");
     }
     assert_eq!(fs::read_dir(folder).unwrap().count(), 0, "nothing is left behind");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_vxm"));
+    let mut command = Command::new(file());
     let out = command.args(["mis", "grid:2x2"]).env("VXM_LOG", "a=b=c").output().unwrap();
     assert_eq!(out.status.code(), Some(2));
     assert!(text(&out.stderr).starts_with("vxm: VXM_LOG=a=b=c: "));
@@ -193,8 +198,11 @@ fn json_tells_all() {
     assert_eq!((&info["vertices"], &info["isolated"]), (&value!(1200), &value!(0)));
     assert_eq!((&info["degree"]["min"], &info["degree"]["max"]), (&value!(2), &value!(4)));
     assert_eq!(info["degrees"], value!([0, 0, 4 + 2 * (28 + 38), 28 * 38]));
-    let peaks = (info["peak_bytes"]["mis"]["resolve"].as_u64(), info["peak_bytes"]["color"]["jp"].as_u64());
-    assert!(info["bytes"].as_u64() < peaks.0 && peaks.0 <= peaks.1, "{info}");
+    for (place, format) in [("host", "csr"), ("host", "tiles"), ("device", "csr"), ("device", "tiles")] {
+        let peaks = &info["peak_bytes"][place][format];
+        let (mis, color) = (peaks["mis"]["resolve"].as_u64(), peaks["color"]["jp"].as_u64());
+        assert!(info["bytes"].as_u64() < mis && mis <= color, "{place}, {format}: {info}");
+    }
     assert!(info["tile_fill"].as_f64().unwrap() > 1.0 && info["bytes"].as_u64() > Some(4 * 2 * 2330));
 }
 
@@ -206,7 +214,7 @@ fn people_are_told_in_words() {
         (&["color", "grid:4x4", "--method", "mis"], " colours, valid"),
         (&["info", "grid:0x0"], "grid:0x0: 0 vertices, 0 edges"),
         (&["info", "grid:1x2"], "grid:1x2: 2 vertices, 1 edge\n"),
-        (&["info", "grid:1x2"], "predicted bytes at the peak:\n  mis: resolve "),
+        (&["info", "grid:1x2"], " device tiles\n          mis resolve  "),
         (&["color", "grid:1x1"], "grid:1x1: 1 vertex, 0 edges\n1 colour, valid\n"),
         (&["mis", "grid:0x0"], "independent set of 0 vertices (0.00 %), valid"),
     ] {
@@ -214,7 +222,7 @@ fn people_are_told_in_words() {
         assert!(out.status.success() && text(&out.stdout).contains(told), "{}", text(&out.stdout));
         assert!(out.stderr.is_empty());
     }
-    let mut command = Command::new(env!("CARGO_BIN_EXE_vxm"));
+    let mut command = Command::new(file());
     let out = command.args(["mis", "grid:4x4"]).env("VXM_LOG", "debug").output().unwrap();
     assert!(text(&out.stderr).contains("why="), "plans are shown: {}", text(&out.stderr));
 }
@@ -318,7 +326,7 @@ fn generated_graphs_are_read_back() {
 #[test]
 fn a_reader_that_leaves_is_no_error() {
     let folder = tempfile::tempdir().unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_vxm"));
+    let mut command = Command::new(file());
     let command = command.current_dir(folder.path()).args(["info", "rmat:12:8"]).stderr(Stdio::piped());
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
@@ -332,7 +340,7 @@ fn a_reader_that_leaves_is_no_error() {
 #[cfg(unix)]
 fn shell(folder: &Path, script: &str) -> Output {
     let mut shell = Command::new("sh");
-    shell.args(["-c", script]).current_dir(folder).env("VXM", env!("CARGO_BIN_EXE_vxm")).env_remove("VXM_LOG");
+    shell.args(["-c", script]).current_dir(folder).env("VXM", file()).env_remove("VXM_LOG");
     shell.output().unwrap()
 }
 
@@ -357,6 +365,158 @@ fn memory_that_is_not_there_is_refused() {
     }
     let fits = shell(folder.path(), "ulimit -v 400000; $VXM color rmat:18:8 --threads 2");
     assert!(fits.status.success(), "{}", text(&fits.stderr));
+}
+
+/// The device that `VXM_TEST_DEVICE=cuda` asks for; none, with a line that says so, where it doesn't.
+fn gpu() -> Option<vxm_kernels::Gpu> {
+    match std::env::var("VXM_TEST_DEVICE") {
+        Ok(device) if device.starts_with("cuda") => Some(vxm_kernels::Gpu::open(0).unwrap()),
+        _ => {
+            println!("skipped: VXM_TEST_DEVICE=cuda asks for a GPU");
+            None
+        }
+    }
+}
+
+/// The command with `environment` for a machine's: what it is found or missing by.
+fn vxm_with(folder: &Path, environment: &[(&str, &Path)], arguments: &[&str]) -> Output {
+    let mut command = Command::new(file());
+    command
+        .current_dir(folder)
+        .args(arguments)
+        .env_remove("VXM_LOG")
+        .envs(environment.iter().copied())
+        .output()
+        .unwrap()
+}
+
+/// Without a driver, and where the driver shows no device, which are the same to whoever asks for one.
+#[test]
+fn a_device_that_is_not_there_is_said_before_anything_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let hidden = [("CUDA_VISIBLE_DEVICES", Path::new("-1"))];
+    for (device, number) in
+        [("cuda", "0"), ("cuda:0", "0"), ("cuda:7", "7"), ("cuda:18446744073709551615", &u64::MAX.to_string())]
+    {
+        for command in ["mis", "color"] {
+            let out = vxm_with(folder.path(), &hidden, &[command, "none.mtx", "--device", device]);
+            let told = text(&out.stderr);
+            let no_driver = "vxm: the NVIDIA driver was not found: install NVIDIA's driver, release 580 or newer, on a machine with an \
+                             NVIDIA GPU\n";
+            assert!(
+                told == no_driver || told == format!("vxm: no CUDA device {number}: there is none\n"),
+                "{device}: {told}"
+            );
+            assert_eq!(out.status.code(), Some(2), "{device}");
+            assert!(out.stdout.is_empty(), "{device}");
+        }
+    }
+    for device in ["cuda:", "cuda:-1", "cuda:x", "cuda1", "cuda:18446744073709551616"] {
+        let told = refused(folder.path(), &["mis", "grid:2x2", "--device", device]);
+        assert_eq!(told, format!("unknown device `{device}`: expected auto, cpu, cuda, cuda:N"));
+    }
+    // who doesn't ask for one is served by the CPU
+    for arguments in [&["mis", "grid:9x9", "--json"][..], &["mis", "grid:9x9", "--json", "--device", "auto"]] {
+        let out = vxm_with(folder.path(), &hidden, arguments);
+        assert!(out.status.success() && out.stderr.is_empty(), "{}", text(&out.stderr));
+        let told: Value = serde_json::from_slice(&out.stdout).unwrap();
+        assert_eq!((&told["device"], &told["valid"]), (&value!("cpu"), &value!(true)));
+    }
+}
+
+/// Places for a cache that are none: a file, a folder that cannot be made, one that others may write to, one full of damage.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_cache_that_is_of_no_use_is_no_error() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("file"), "kept").unwrap();
+    fs::create_dir(at("open")).unwrap();
+    fs::set_permissions(at("open"), fs::Permissions::from_mode(0o777)).unwrap();
+    let places = [at("file"), at("file/below"), "/proc/none".into(), at("open")];
+    for place in &places {
+        let out = vxm_with(folder.path(), &[("VXM_CACHE_DIR", place)], &["doctor"]);
+        let line = text(&out.stdout).lines().find(|line| line.starts_with("kernel cache: ")).unwrap();
+        assert!(line.contains("not writable"), "{}: {line}", place.display());
+        assert!(matches!(out.status.code(), Some(0 | 1)) && out.stderr.is_empty(), "{}", text(&out.stderr));
+    }
+    if gpu().is_some() {
+        let expected = json(folder.path(), &["mis", "grid:30x40", "--device", "cpu"])["digest"].clone();
+        let digest = |cache: &Path| {
+            let arguments = ["mis", "grid:30x40", "--device", "cuda", "--json"];
+            let out = vxm_with(folder.path(), &[("VXM_CACHE_DIR", cache)], &arguments);
+            assert!(out.status.success() && out.stderr.is_empty(), "{}: {}", cache.display(), text(&out.stderr));
+            serde_json::from_slice::<Value>(&out.stdout).unwrap()["digest"].clone()
+        };
+        places.iter().for_each(|place| assert_eq!(digest(place), expected, "{}", place.display()));
+        // made by a first run, then each entry cut or changed
+        assert_eq!(digest(&at("cache")), expected);
+        for (number, entry) in fs::read_dir(at("cache")).unwrap().enumerate() {
+            let path = entry.unwrap().path();
+            let mut bytes = fs::read(&path).unwrap();
+            let middle = bytes.len() / 2;
+            if number % 2 == 0 {
+                bytes.truncate(middle)
+            } else {
+                bytes[middle] ^= 1
+            }
+            fs::write(path, bytes).unwrap();
+        }
+        assert_eq!(digest(&at("cache")), expected);
+    }
+    assert_eq!(fs::read_to_string(at("file")).unwrap(), "kept");
+    assert_eq!(fs::read_dir(at("open")).unwrap().count(), 0);
+}
+
+/// Where NVRTC is in no place that the environment names; it may still be in one that toolkits use.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_missing_compiler_is_said() {
+    if gpu().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(file());
+    let names = ["VIRTUAL_ENV", "CONDA_PREFIX", "VXM_CUDA_PATH", "CUDA_PATH", "CUDA_HOME"];
+    names.iter().for_each(|name| _ = command.env_remove(name));
+    // an empty home: no packages of the user's, and an empty cache
+    let command = command.env("HOME", folder.path()).env_remove("VXM_CACHE_DIR").env_remove("XDG_CACHE_HOME");
+    let out = command.args(["mis", "grid:3x3", "--device", "cuda"]).output().unwrap();
+    match out.status.code() {
+        Some(0) => println!("found, so not tested: NVRTC"),
+        status => {
+            assert_eq!(status, Some(2));
+            assert!(text(&out.stderr).starts_with("vxm: NVRTC was not found: pip install "), "{}", text(&out.stderr));
+        }
+    }
+}
+
+/// Refused before the run where it would not fit, an error where not even the driver's own does; never a panic.
+#[test]
+fn a_graph_larger_than_a_device_is_refused() {
+    let Some(gpu) = gpu() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let on_gpu = |arguments: &str| {
+        let arguments: Vec<&str> = arguments.split(' ').chain(["--device", "cuda:0"]).collect();
+        refused(folder.path(), &arguments)
+    };
+    // the device's own tables take half a GiB of what is left
+    let left = |bytes: u64| gpu.alloc((gpu.memory().unwrap().0 - bytes) as usize).unwrap();
+    let held = left(5 << 28);
+    let line = on_gpu("color grid:4096x4096 --method hash");
+    assert!(line.starts_with("grid:4096x4096: color by hash on cuda:0: needs 2.0 GiB of memory, "), "{line}");
+    assert!(line.ends_with("MiB are available") || line.ends_with("GiB are available"), "{line}");
+    drop(held);
+    gpu.trim().unwrap();
+    let held = left(50 << 20);
+    let line = on_gpu("mis grid:2x2");
+    println!("{line}");
+    assert!(line.to_lowercase().contains("memory"), "{line}");
+    drop(held);
+    gpu.trim().unwrap();
+    let out = vxm(folder.path(), &["mis", "grid:2x2", "--device", "cuda:0"]);
+    assert!(out.status.success(), "{}", text(&out.stderr));
 }
 
 #[test]
@@ -431,7 +591,7 @@ fn an_answer_does_not_replace_its_graph() {
 #[cfg(target_os = "linux")]
 fn a_file_past_its_limit_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
-    let script = format!("ulimit -f 10; exec {} generate grid:200x200 -o g.mtx", env!("CARGO_BIN_EXE_vxm"));
+    let script = format!("ulimit -f 10; exec {} generate grid:200x200 -o g.mtx", file());
     let out = Command::new("bash").current_dir(folder.path()).args(["-c", &script]).output().unwrap();
     assert_eq!(out.status.code(), Some(2), "{}", text(&out.stderr));
     assert!(text(&out.stderr).starts_with("vxm: g.mtx: File too large"), "{}", text(&out.stderr));
@@ -450,7 +610,7 @@ fn an_end_by_a_signal_leaves_no_litter() {
     for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)].into_iter().filter(heeded) {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("g.mtx.gz"), "older").unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_vxm"));
+        let mut command = Command::new(file());
         let command = command.current_dir(folder.path()).args(["generate", "rmat:17:32", "-o", "g.mtx.gz"]);
         let mut child = command.stderr(Stdio::null()).spawn().unwrap();
         // the file that is looked at first is gone at once; one that has grown is being written
@@ -475,9 +635,8 @@ fn files_may_be_called_anything() {
     let folder = tempfile::tempdir().unwrap();
     let name = std::ffi::OsStr::from_bytes(b"caf\xe9.txt");
     fs::write(folder.path().join(name), "1 2\n").unwrap();
-    let run = |name: &std::ffi::OsStr| {
-        Command::new(env!("CARGO_BIN_EXE_vxm")).current_dir(folder.path()).arg("mis").arg(name).output().unwrap()
-    };
+    let run =
+        |name: &std::ffi::OsStr| Command::new(file()).current_dir(folder.path()).arg("mis").arg(name).output().unwrap();
     let out = run(name);
     assert!(out.status.success() && text(&out.stdout).starts_with("caf\\xe9: 2 vertices, 1 edge\n"));
     let out = run(std::ffi::OsStr::from_bytes(b"\xff\xe9.txt"));

@@ -32,10 +32,15 @@ pub enum Error {
     },
 
     /// The device has too little memory left.
-    #[error("out of device memory: {} asked, {} free of {}", size(*.asked), size(*.free), size(*.total))]
+    #[error(
+        "out of device memory: {} asked for, {} free of {}; {} needed with the {} in use",
+        size(*.asked), size(*.free), size(*.total), size(.asked.saturating_add(*.used)), size(*.used)
+    )]
     DeviceMemory {
         /// Bytes asked for.
         asked: u64,
+        /// Bytes that this process' buffers take, which are needed beside them.
+        used: u64,
         /// Bytes free, those included that the pool holds for reuse.
         free: u64,
         /// Bytes the device has.
@@ -88,6 +93,15 @@ pub enum Error {
         /// The function that failed.
         call: &'static str,
         /// What the driver said.
+        what: String,
+    },
+
+    /// cuBLAS failed, or was asked for what it cannot do.
+    #[error("cuBLAS: {call}: {what}")]
+    Cublas {
+        /// The function that failed.
+        call: &'static str,
+        /// What cuBLAS said.
         what: String,
     },
 
@@ -179,8 +193,13 @@ mod tests {
 
     #[test]
     fn each_is_one_line() {
-        let memory = Error::DeviceMemory { asked: 1 << 50, free: 3 << 29, total: 141 << 30 };
-        assert_eq!(memory.to_string(), "out of device memory: 1.0 PiB asked, 1.5 GiB free of 141.0 GiB");
+        let memory = Error::DeviceMemory { asked: 5 << 30, used: 3 << 30, free: 3 << 29, total: 141 << 30 };
+        assert_eq!(
+            memory.to_string(),
+            "out of device memory: 5.0 GiB asked for, 1.5 GiB free of 141.0 GiB; 8.0 GiB needed with the 3.0 GiB in use"
+        );
+        let mistaken = Error::DeviceMemory { asked: u64::MAX, used: 1, free: 0, total: 1 };
+        assert!(mistaken.to_string().contains("16384.0 PiB needed"), "{mistaken}");
         let device = Error::NoSuchDevice { asked: 3, count: 2 };
         assert_eq!(device.to_string(), "no CUDA device 3: there are 2, numbered from 0");
         let missing = Error::missing(Library::Nvrtc, "was not found");

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUmemPool_attribute as PoolAttribute, CUresult};
 use cudarc::driver::{DriverError, result as driver};
 
+use crate::blas::Blas;
 use crate::compile::{arch_for, compile_cached, nvrtc_version};
 use crate::error::{Error, Result, check, driver_text};
 use crate::launch::Program;
@@ -33,6 +34,8 @@ struct Shared {
     /// Why nothing works any more.
     lost: OnceLock<Error>,
     programs: Mutex<HashMap<Source, Slot>>,
+    /// cuBLAS, once it was used.
+    blas: Mutex<Option<Blas>>,
 }
 
 /// What is known of a device once it is opened.
@@ -158,8 +161,8 @@ impl Gpu {
     ///
     /// [`Error::Lost`] or [`Error::Driver`].
     pub fn memory(&self) -> Result<(u64, u64)> {
-        if self.is_rehearsal() {
-            return Ok((self.total(), self.total()));
+        if let Some(rehearsal) = self.stand_in() {
+            return Ok((self.total() - rehearsal.used(), self.total()));
         }
         let (free, total) = self.call("cuMemGetInfo", driver::mem_get_info)?;
         let held = self.pool_attribute(PoolAttribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?;
@@ -174,17 +177,24 @@ impl Gpu {
     ///
     /// [`Error::Lost`] or [`Error::Driver`].
     pub fn used(&self) -> Result<u64> {
-        self.pool_attribute(PoolAttribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT)
+        match self.stand_in() {
+            Some(rehearsal) => Ok(rehearsal.used()),
+            None => self.pool_attribute(PoolAttribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT),
+        }
     }
 
-    /// The most bytes that this process' buffers took at once, since the last call.
+    /// The most bytes that this process' buffers took at once, since the last call and at it.
     ///
     /// # Errors
     ///
     /// [`Error::Lost`] or [`Error::Driver`].
     pub fn take_peak(&self) -> Result<u64> {
+        if let Some(rehearsal) = self.stand_in() {
+            return Ok(rehearsal.take_peak());
+        }
         let attribute = PoolAttribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH;
-        let peak = self.pool_attribute(attribute)?;
+        // what is held since before the last call may count in no mark
+        let peak = self.pool_attribute(attribute)?.max(self.used()?);
         self.set_pool_attribute(attribute, 0)?;
         Ok(peak)
     }
@@ -291,6 +301,11 @@ impl Gpu {
         }
     }
 
+    /// cuBLAS here, if it was opened.
+    pub(crate) fn blas(&self) -> &Mutex<Option<Blas>> {
+        &self.shared.blas
+    }
+
     /// The total bytes of memory, as read when the device was opened.
     pub(crate) fn total(&self) -> u64 {
         self.shared.facts.total
@@ -385,6 +400,7 @@ impl Shared {
             last: Mutex::new(None),
             lost: OnceLock::new(),
             programs: Mutex::new(HashMap::new()),
+            blas: Mutex::new(None),
         }
     }
 }

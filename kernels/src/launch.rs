@@ -110,7 +110,8 @@ impl Program {
     pub(crate) fn load(gpu: &Gpu, cubin: &Cubin) -> Result<Self> {
         let code: *const c_void = cubin.code().as_ptr().cast();
         // SAFETY: an ELF file that NVRTC wrote, whole, which says its own length
-        let module = gpu.call("cuModuleLoadData", || unsafe { driver::module::load_data(code) }.map(Handle))?;
+        let load = || unsafe { driver::module::load_data(code) }.map(Handle);
+        let module = gpu.call_or_trim("cuModuleLoadData", cubin.code().len(), load)?;
         Ok(Self::of(gpu, Code::Loaded(module), cubin.cached()))
     }
 
@@ -280,8 +281,10 @@ impl Kernel {
             return Ok(());
         }
         let mut aligned = Aligned::new(params);
+        // a kernel's code and its threads' local memory are made ready at its first launch
+        let local = self.local() as usize * launch.threads() as usize * self.gpu().multiprocessors() as usize;
         // SAFETY: the caller vouches for what the parameter says, `check` for the rest
-        self.gpu().call("cuLaunchKernel", || unsafe { self.start(&launch, aligned.address()) })?;
+        self.gpu().call_or_trim("cuLaunchKernel", local, || unsafe { self.start(&launch, aligned.address()) })?;
         self.gpu().count_launch(&self.shared.name);
         Ok(())
     }

@@ -23,6 +23,7 @@
 //! # Ok::<(), vxm_kernels::Error>(())
 //! ```
 
+mod blas;
 pub mod cache;
 mod compile;
 mod doctor;
@@ -35,6 +36,7 @@ mod plain;
 mod rehearsal;
 pub mod sources;
 
+pub use blas::Real;
 pub use cache::Cache;
 pub use compile::{Cubin, compile, compile_cached, nvrtc_version, supported_archs};
 pub use doctor::{CacheReport, DeviceReport, LibraryReport, Report, doctor};

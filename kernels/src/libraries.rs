@@ -84,6 +84,16 @@ const NVRTC_CALLS: &[&str] = &[
     "nvrtcGetCUBIN",
 ];
 
+/// The functions of cuBLAS that this crate calls.
+const CUBLAS_CALLS: &[&str] = &[
+    "cublasGetProperty",
+    "cublasCreate_v2",
+    "cublasDestroy_v2",
+    "cublasSetStream_v2",
+    "cublasSgemm_v2_64",
+    "cublasDgemm_v2_64",
+];
+
 impl Library {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Driver, Self::Nvrtc, Self::Cublas, Self::Nccl];
@@ -143,7 +153,7 @@ impl Library {
         match self {
             Self::Driver => DRIVER_CALLS,
             Self::Nvrtc => NVRTC_CALLS,
-            Self::Cublas => &["cublasGetProperty"],
+            Self::Cublas => CUBLAS_CALLS,
             Self::Nccl => &["ncclGetVersion"],
         }
     }

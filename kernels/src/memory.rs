@@ -61,36 +61,50 @@ impl Gpu {
         self.upload(bytes_of(values))
     }
 
-    /// Memory of the pool; what it holds for reuse may be in pieces too small, so it is given back before this fails.
+    /// Memory of the pool.
     fn alloc_or_trim(&self, bytes: usize) -> Result<sys::CUdeviceptr> {
-        // the driver is not asked for what no device has: sizes near 2^64 are refused as if they were mistakes
-        let sane = bytes as u64 <= self.total();
-        for trimmed in [false, true].into_iter().take_while(|_| sane) {
-            if trimmed {
-                self.trim()?;
-            }
-            if let Some(address) = self.try_alloc(bytes)? {
-                return Ok(address);
-            }
-        }
-        let (free, total) = self.memory()?;
-        Err(Error::DeviceMemory { asked: bytes as u64, free, total })
-    }
-
-    /// Memory of the pool, or none if there is too little.
-    fn try_alloc(&self, bytes: usize) -> Result<Option<sys::CUdeviceptr>> {
         if let Some(rehearsal) = self.stand_in() {
-            return Ok(Some(rehearsal.address(bytes)));
+            return rehearsal.alloc(bytes as u64, self.total()).ok_or_else(|| self.too_little(bytes));
+        }
+        // the driver is not asked for what no device has: sizes near 2^64 are refused as if they were mistakes
+        if bytes as u64 > self.total() {
+            return Err(self.too_little(bytes));
         }
         let handles = self.handles();
-        self.call("cuMemAllocFromPoolAsync", || {
-            // SAFETY: pool and stream are open
-            match unsafe { driver::mem_pool::alloc_async(handles.pool, bytes, handles.stream) } {
-                Ok(address) => Ok(Some(address)),
-                Err(DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => Ok(None),
-                Err(error) => Err(error),
-            }
+        // SAFETY: pool and stream are open
+        self.call_or_trim("cuMemAllocFromPoolAsync", bytes, || unsafe {
+            driver::mem_pool::alloc_async(handles.pool, bytes, handles.stream)
         })
+    }
+
+    /// Calls the driver for what takes `bytes` of memory. What the pool holds for reuse may be in pieces too small, or be wanted
+    /// outside of it, so where there is too little that is given back, and the call is made once more, before it fails.
+    pub(crate) fn call_or_trim<T: Default>(
+        &self,
+        name: &'static str,
+        bytes: usize,
+        mut call: impl FnMut() -> Result<T, DriverError>,
+    ) -> Result<T> {
+        let mut attempt = || {
+            self.call(name, || match call() {
+                Err(DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => Ok(None),
+                answer => answer.map(Some),
+            })
+        };
+        match attempt()? {
+            Some(had) => return Ok(had),
+            None if self.is_rehearsal() => return Ok(T::default()),
+            None => self.trim()?,
+        }
+        attempt()?.ok_or_else(|| self.too_little(bytes))
+    }
+
+    /// That `bytes` are not to be had.
+    pub(crate) fn too_little(&self, bytes: usize) -> Error {
+        match self.memory().and_then(|(free, total)| Ok((self.used()?, free, total))) {
+            Ok((used, free, total)) => Error::DeviceMemory { asked: bytes as u64, used, free, total },
+            Err(lost) => lost,
+        }
     }
 }
 
@@ -276,6 +290,9 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         if self.is_empty() || self.gpu.is_lost() {
             return;
+        }
+        if let Some(rehearsal) = self.gpu.stand_in() {
+            return rehearsal.free(self.len as u64);
         }
         let (at, stream) = (self.address, self.gpu.handles().stream);
         // SAFETY: allocated from the pool on this stream, and not used after

@@ -1,6 +1,6 @@
 //! A device that isn't there: programs are compiled for it, and nothing runs. For tests on machines without a GPU.
 //!
-//! It differs from a device in four places: where memory comes from, what is read back, what becomes of a program, and that no call
+//! It differs from a device in four places: where memory comes from (it is counted, and there is an end to it), what is read back, what becomes of a program, and that no call
 //! reaches the driver ([`Gpu::call`] answers with zeros and nothings). All checks of this crate stay.
 
 use std::mem::MaybeUninit;
@@ -27,6 +27,9 @@ pub(crate) struct Rehearsal {
     next: AtomicU64,
     /// How many words are still to be read as 1.
     ones: AtomicU64,
+    /// Bytes that buffers take, and the most so far.
+    used: AtomicU64,
+    peak: AtomicU64,
 }
 
 impl Gpu {
@@ -53,7 +56,16 @@ impl Gpu {
             total: MEMORY,
         };
         let archs = archs.iter().map(|&arch| (arch.to_owned(), AtomicU64::new(0))).collect();
-        Ok(Self::rehearsed(facts, Rehearsal { archs, next: AtomicU64::new(FIRST_ADDRESS), ones: AtomicU64::new(0) }))
+        Ok(Self::rehearsed(
+            facts,
+            Rehearsal {
+                archs,
+                next: AtomicU64::new(FIRST_ADDRESS),
+                ones: AtomicU64::new(0),
+                used: AtomicU64::new(0),
+                peak: AtomicU64::new(0),
+            },
+        ))
     }
 
     /// Whether it is a [`rehearsal`](Self::rehearsal).
@@ -77,9 +89,27 @@ impl Gpu {
 }
 
 impl Rehearsal {
-    /// An address that no other buffer has, aligned as a device's.
-    pub(crate) fn address(&self, bytes: usize) -> u64 {
-        self.next.fetch_add((bytes as u64 + 1).next_multiple_of(256), Ordering::Relaxed)
+    /// An address that no other buffer has, aligned as a device's; none if `total` bytes would not hold all buffers.
+    pub(crate) fn alloc(&self, bytes: u64, total: u64) -> Option<u64> {
+        let more = |used: u64| used.checked_add(bytes).filter(|&used| used <= total);
+        let before = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
+        self.peak.fetch_max(before + bytes, Ordering::Relaxed);
+        Some(self.next.fetch_add((bytes + 1).next_multiple_of(256), Ordering::Relaxed))
+    }
+
+    /// Takes a buffer's bytes back.
+    pub(crate) fn free(&self, bytes: u64) {
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// The bytes that buffers take.
+    pub(crate) fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// The most that they took since this was asked last.
+    pub(crate) fn take_peak(&self) -> u64 {
+        self.peak.swap(self.used(), Ordering::Relaxed)
     }
 
     /// Fills what is read: zeros, or a 1.

@@ -24,3 +24,5 @@ pub const TILES: &str = include_str!("../cuda/tiles.cuh");
 pub const TILING: &str = include_str!("../cuda/tiling.cuh");
 /// Counting by tensor cores.
 pub const TENSOR: &str = include_str!("../cuda/tensor.cuh");
+/// Rows times a dense matrix.
+pub const DENSE: &str = include_str!("../cuda/dense.cuh");

@@ -192,7 +192,12 @@ fn what_is_missing_is_said() {
                 assert!(error.to_string().starts_with("NVRTC was not found: pip install"), "{error}");
             }
         }
-        Some("no cache") => assert!(is_elf(&compile_cached(TRIVIAL, "sm_90", &[]).unwrap())),
+        Some("no cache") => {
+            for _ in 0..2 {
+                let cubin = compile_cached(TRIVIAL, "sm_90", &[]).unwrap();
+                assert!(is_elf(&cubin) && !cubin.cached());
+            }
+        }
         Some(_) => unreachable!(),
         None => {
             let empty = tempfile::tempdir().unwrap();
@@ -214,9 +219,11 @@ fn what_is_missing_is_said() {
                 fs::write(root("false/lib/libnvrtc.so.13"), "no library").unwrap();
                 let with = |what, name| bare(what).env("VXM_CUDA_PATH", root(name)).spawn().unwrap();
                 children.extend([with("no headers", "real"), with("broken", "false")]);
-                children.push(
-                    bare("no cache").envs(std::env::vars_os()).env("VXM_CACHE_DIR", "/proc/none").spawn().unwrap(),
-                );
+                fs::write(root("file"), "no folder").unwrap();
+                for place in ["/proc/none".into(), root("file"), root("file/below")] {
+                    let mut command = bare("no cache");
+                    children.push(command.envs(std::env::vars_os()).env("VXM_CACHE_DIR", place).spawn().unwrap());
+                }
             }
             common::wait(children).iter().for_each(|text| println!("{text}"));
         }
@@ -244,6 +251,12 @@ fn nothing_installed() {
     hint(Gpu::open(0).map(drop), "driver");
     hint(compile(TRIVIAL, "sm_90", &[]).map(drop), "nvidia-cuda-nvrtc");
     hint(compile_cached(TRIVIAL, "sm_90", &[]).map(drop), "nvidia-cuda-nvrtc");
+    hint(Gpu::rehearsal(&["sm_90"]).map(drop), "nvidia-cuda-nvrtc");
+    if let Ok(gpu) = Gpu::open(0) {
+        hint(gpu.program(TRIVIAL, &[]).map(drop), "nvidia-cuda-nvrtc");
+        let four = gpu.zeroed(4).unwrap();
+        hint(gpu.multiply::<f32>([1, 1, 1], &four, &four).map(drop), "nvidia-cublas");
+    }
     hint(Library::Cublas.require(), "nvidia-cublas");
     hint(Library::Nccl.require(), "libnccl.so");
     println!("{}", doctor());

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::Instant;
 
 use half::{bf16, f16};
-use vxm_kernels::{Buffer, Error, Gpu, Kernel, Launch, Plain, compile};
+use vxm_kernels::{Buffer, Error, Gpu, Kernel, Launch, Library, Plain, compile};
 
 const SOURCE: &str = r#"
 #include <cooperative_groups.h>
@@ -137,26 +137,66 @@ fn copies_stay_within() {
     assert!(buffer.download_at::<u32>(1, 2).is_err());
 }
 
+/// The same on a device that isn't there: what buffers take is counted, and there is an end to it.
+#[test]
+fn a_rehearsals_memory_ends_too() {
+    if !common::nvrtc() {
+        return;
+    }
+    let gpu = Gpu::rehearsal(&["sm_90"]).unwrap();
+    let (_, total) = gpu.memory().unwrap();
+    let half = total / 2;
+    let held = gpu.alloc(half as usize).unwrap();
+    assert_eq!((gpu.used().unwrap(), gpu.memory().unwrap()), (half, (total - half, total)));
+    for asked in [half + 1, u64::MAX] {
+        let expected = Error::DeviceMemory { asked, used: half, free: total - half, total };
+        assert_eq!(gpu.alloc(asked as usize).unwrap_err(), expected);
+    }
+    drop((gpu.alloc(1000).unwrap(), held));
+    let peaks = (gpu.take_peak().unwrap(), gpu.take_peak().unwrap());
+    assert_eq!((gpu.used().unwrap(), peaks), (0, (half + 1000, 0)));
+    assert!(gpu.alloc(total as usize).is_ok());
+}
+
+/// More than is free, of plain device memory: a part of it is held, and so much asked for that both are more than the device has,
+/// whatever other processes do meanwhile.
 #[test]
 fn too_much_memory_is_an_error_and_no_more() {
     let Some(gpu) = common::gpu() else { return };
-    let (_, total) = gpu.memory().unwrap();
-    for asked in [1 << 50, usize::MAX, total as usize] {
-        let Err(Error::DeviceMemory { asked: said, free, total }) = gpu.alloc(asked) else { panic!("{asked}") };
-        assert!(said == asked as u64 && free <= total && total > 0);
-        assert_eq!(gpu.upload(&[1, 2, 3]).unwrap().download::<u8>(3).unwrap(), [1, 2, 3]);
+    let (free, total) = gpu.memory().unwrap();
+    let held = gpu.zeroed((free / 4) as usize).unwrap();
+    let beyond = (total - held.len() as u64 / 2) as usize;
+    for asked in [beyond, total as usize, 1 << 50, usize::MAX] {
+        let error = gpu.alloc(asked).unwrap_err();
+        let Error::DeviceMemory { asked: said, used, free, total: all } = error else { panic!("{asked}: {error}") };
+        println!("{error}");
+        assert_eq!((said, all), (asked as u64, total));
+        assert!(used >= held.len() as u64 && used <= total, "{error}");
+        assert!(free > 0 && free <= total - held.len() as u64, "{error}");
+        let text = error.to_string();
+        let words = ["out of device memory: ", " asked for, ", " free of ", " needed with the ", " in use"];
+        assert!(words.iter().all(|words| text.contains(words)), "{text}");
+        // and the device works
+        let (twice, data) = (kernel(&gpu, "twice"), gpu.upload_slice(&[1u32, 2, 3]).unwrap());
+        // SAFETY: the parameter of `twice`, and the buffer has as many elements
+        unsafe { twice.launch(Launch::linear(1, 32), &params(&data, 3)).unwrap() };
+        assert_eq!(data.download::<u32>(3).unwrap(), [2, 4, 6]);
     }
+    assert_eq!(held.download::<u8>(4).unwrap(), [0; 4]);
 }
 
-/// Half the device three times over fits only if what was freed is used again.
+/// Three fifths of the device five times over fit only if what was freed is used again.
 #[test]
 fn memory_is_reused_and_given_back() {
     let Some(gpu) = common::gpu() else { return };
-    let bytes = (gpu.memory().unwrap().0 / 2) as usize;
+    let bytes = (gpu.memory().unwrap().0 / 5 * 3) as usize;
     for part in [1, 3, 2, 5, 1] {
         let mut buffer = gpu.alloc(bytes / part).unwrap();
         buffer.fill(1).unwrap();
     }
+    gpu.synchronize().unwrap();
+    // what the pool holds back is most of the device, and free
+    assert!(gpu.memory().unwrap().0 >= bytes as u64, "{:?}, {bytes} in the pool", gpu.memory());
     gpu.trim().unwrap();
     assert!(gpu.take_peak().unwrap() >= bytes as u64);
     let begin = Instant::now();
@@ -186,6 +226,48 @@ fn kernels_run() {
     // SAFETY: the parameter of `big`
     unsafe { kernel(&gpu, "big").launch(Launch::linear(1, 1), &big).unwrap() };
     assert_eq!(data.download::<u32>(1).unwrap(), [0x0707_0707]);
+}
+
+/// `a b` for an `a` of 2 x 3 and a `b` of 3 x 4, and what is refused.
+#[test]
+fn dense_products() {
+    let Some(gpu) = common::gpu() else { return };
+    let (a, b) = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [1.0, 0.0, 2.0, -1.0, 0.0, 1.0, 2.0, -1.0, 1.0, 1.0, 2.0, 0.5]);
+    let expected = [4.0, 5.0, 12.0, -1.5, 10.0, 11.0, 30.0, -6.0];
+    let (a32, b32) = (gpu.upload_slice(&a.map(|x| x as f32)).unwrap(), gpu.upload_slice(&b.map(|x| x as f32)).unwrap());
+    let product = gpu.multiply::<f32>([2, 3, 4], &a32, &b32);
+    if let Err(missing) = Library::Cublas.require() {
+        assert_eq!(product.unwrap_err(), missing);
+        println!("skipped: {missing}");
+        return;
+    }
+    assert_eq!(product.unwrap().download::<f32>(8).unwrap(), expected.map(|x| x as f32));
+    let (a, b) = (gpu.upload_slice(&a).unwrap(), gpu.upload_slice(&b).unwrap());
+    assert_eq!(gpu.multiply::<f64>([2, 3, 4], &a, &b).unwrap().download::<f64>(8).unwrap(), expected);
+    // nothing to add up; nothing at all
+    assert_eq!(gpu.multiply::<f64>([2, 0, 4], &a, &b).unwrap().download::<f64>(8).unwrap(), [0.0; 8]);
+    assert!(gpu.multiply::<f64>([0, 3, 4], &a, &b).unwrap().is_empty());
+    let short = gpu.multiply::<f64>([3, 3, 4], &a, &b).unwrap_err();
+    assert_eq!(short, Error::Range { first: 0, end: 72, len: 48 });
+    assert!(matches!(gpu.multiply::<f64>([usize::MAX, 3, 4], &a, &b), Err(Error::Range { .. })));
+    let huge = gpu.multiply::<f64>([usize::MAX, 0, 4], &a, &b).unwrap_err();
+    assert!(matches!(huge, Error::DeviceMemory { .. }), "{huge}");
+    if let Ok(other) = Gpu::rehearsal(&["sm_90"]) {
+        let elsewhere = gpu.multiply::<f64>([2, 3, 4], &a, &other.zeroed(96).unwrap()).unwrap_err();
+        assert!(elsewhere.to_string().ends_with("a factor is on another device"), "{elsewhere}");
+    }
+    // a square one, and a tall and skinny one
+    for [m, k, n] in [[4096, 4096, 4096], [1 << 22, 32, 8]] {
+        let (a, b) = (gpu.zeroed(m * k * 4).unwrap(), gpu.zeroed(k * n * 4).unwrap());
+        drop(gpu.multiply::<f32>([m, k, n], &a, &b).unwrap());
+        gpu.synchronize().unwrap();
+        let begin = Instant::now();
+        (0..10).for_each(|_| drop(gpu.multiply::<f32>([m, k, n], &a, &b).unwrap()));
+        gpu.synchronize().unwrap();
+        let seconds = begin.elapsed().as_secs_f64() / 10.0;
+        let (flops, bytes) = (2.0 * (m * k * n) as f64, 4.0 * (m * k + k * n + m * n) as f64);
+        println!("{m} x {k} x {n}: {:.0} GFLOP/s, {:.0} GB/s", flops / seconds / 1e9, bytes / seconds / 1e9);
+    }
 }
 
 #[test]

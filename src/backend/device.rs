@@ -52,6 +52,37 @@ impl Device {
         self.gpu()?.map_or(Ok(()), |gpu| Ok(gpu.synchronize()?))
     }
 
+    /// That there is such a device. Opens none.
+    ///
+    /// # Errors
+    /// There is not, or no driver.
+    pub fn check(self) -> Result<()> {
+        let Self::Cuda(asked) = self else { return Ok(()) };
+        match Gpu::count()? {
+            count if asked < count => Ok(()),
+            count => Err(vxm_kernels::Error::NoSuchDevice { asked, count }.into()),
+        }
+    }
+
+    /// The bytes of memory that can still be claimed there: on the host [what the system leaves](crate::io::memory::available), on
+    /// a GPU what is free, that included which is held for reuse.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// assert!(Device::Cpu.available()? > 0);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There is no such device, or it is lost.
+    pub fn available(self) -> Result<u64> {
+        Ok(match self.gpu()? {
+            None => crate::io::memory::available(),
+            Some(gpu) => gpu.memory()?.0,
+        })
+    }
+
     /// Runs `f` with a [rehearsal](Gpu::rehearsal) as the device where expressions run: every kernel is compiled, none runs, and
     /// answers are zeros. For tests.
     #[doc(hidden)]

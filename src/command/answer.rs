@@ -116,11 +116,22 @@ fn solve(
         return Err(Error::invalid(format!("--out {}: expected another file than the graph's", out.display())));
     }
     let out = run.out.as_deref().map(prepare).transpose()?;
+    run.device.check()?;
     let Loaded { graph, name, numbering, .. } = load(&run.graph)?;
     let tiles = (run.format.0 == Some(Format::Tiles)).then(|| Tiles::count(&graph) as u64);
-    let size = Graph { vertices: graph.nrows() as u64, entries: graph.nnz() as u64, tiles };
+    let size = Graph::of(&graph, tiles);
     let (what, (_, which)) = (algorithm.name(), choices[0]);
     memory::require(size.share(algorithm), || format!("{name}: {what} by {which}"))?;
+    if run.device != Device::Cpu {
+        let (needed, available) = (size.peak_on_device(algorithm), run.device.available()?);
+        if needed > u128::from(available) {
+            return Err(Error::Memory {
+                place: format!("{name}: {what} by {which} on {}", run.device),
+                needed,
+                available,
+            });
+        }
+    }
     let a = Matrix::from_simple(graph).with_format(run.format.0);
     if run.format.0 == Some(Format::Tiles) {
         // converting is no part of the algorithm, nor of its time

@@ -2,7 +2,7 @@
 
 use super::footprint::{Graph, TOLD};
 use super::{counted, load, print};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::ffi::OsStr;
 use vxm::Result;
 use vxm::formats::{Directions, Tiles};
@@ -19,36 +19,46 @@ pub fn info(graph: &OsStr, as_json: bool) -> Result<()> {
     let tiles = Tiles::count(graph);
     let tile_bytes = tiles * Tiles::<()>::TILE_BYTES;
     let fill = graph.nnz() as f64 / tiles.max(1) as f64;
-    let size = Graph { vertices: vertices as u64, entries: graph.nnz() as u64, tiles: None };
+    let size = Graph::of(graph, None);
     let directions = if loaded.report.one_way.is_some() { Directions::Matter } else { Directions::Ignored };
     let reading = for_reading(vertices as u64, loaded.report.entries, directions);
-    let peaks = |name: &'static str| {
-        let told = TOLD.iter().filter(move |(_, algorithm)| algorithm.name() == name);
-        told.map(move |&(which, algorithm)| (which, size.peak(algorithm, reading)))
+    // each place and format, and what an algorithm takes there
+    let tiled = Graph { tiles: Some(tiles as u64), ..size };
+    let places = [("host", "csr", size), ("host", "tiles", tiled), ("device", "csr", size), ("device", "tiles", tiled)];
+    let peak = |place, size: Graph, algorithm| match place {
+        "host" => size.peak(algorithm, reading),
+        _ => size.peak_on_device(algorithm),
     };
     if as_json {
-        let peaks = |name| peaks(name).map(|(which, bytes)| (which.to_owned(), json!(bytes as u64))).collect::<Value>();
+        let mut peaks = json!({});
+        for (place, format, size) in places {
+            for (which, algorithm) in TOLD {
+                peaks[place][format][algorithm.name()][which] = json!(peak(place, size, algorithm) as u64);
+            }
+        }
         let object = json!({
             "graph": loaded.name, "vertices": vertices, "edges": edges,
             "degree": {"min": degrees.least.unwrap_or(0), "mean": mean, "max": degrees.most},
             "isolated": degrees.histogram.first().copied().unwrap_or(0),
             "bytes": graph.heap_bytes(), "tiles": tiles, "tile_bytes": tile_bytes, "tile_fill": fill,
-            // what a run takes at its peak, predicted
-            "peak_bytes": {"mis": peaks("mis"), "color": peaks("color")},
+            // what a run takes at its peak, predicted: of the host's memory, and of a device's if it runs there
+            "peak_bytes": peaks,
             // the number of vertices of degree 0, 1, 2 to 3, 4 to 7, ...
             "degrees": degrees.histogram,
         });
         return print(&format!("{object}\n"));
     }
-    let told = |name: &'static str| {
-        let peaks: Vec<String> = peaks(name).map(|(which, bytes)| format!("{which} {bytes}")).collect();
-        format!("  {name}: {}\n", peaks.join(", "))
-    };
+    let mut table = format!("{:>21}", "");
+    places.iter().for_each(|(place, format, _)| table += &format!(" {:>15}", format!("{place} {format}")));
+    for (which, algorithm) in TOLD {
+        table += &format!("\n{:>21}", format!("{} {which}", algorithm.name()));
+        places.iter().for_each(|(place, _, size)| table += &format!(" {:>15}", peak(place, *size, algorithm)));
+    }
     print(&format!(
         "{}: {}, {}\n\
          degrees: {} at least, {mean:.2} on average, {} at most; {} isolated\n\
          as CSR: {} bytes; as 16 x 16 tiles: {tile_bytes} bytes, {tiles} tiles of {fill:.2} entries on average\n\
-         predicted bytes at the peak:\n{}{}{}",
+         predicted bytes at the peak:\n{table}\n{}",
         loaded.name,
         counted(vertices, "vertex"),
         counted(edges, "edge"),
@@ -56,8 +66,6 @@ pub fn info(graph: &OsStr, as_json: bool) -> Result<()> {
         degrees.most,
         degrees.histogram.first().copied().unwrap_or(0),
         graph.heap_bytes(),
-        told("mis"),
-        told("color"),
         degrees.table(),
     ))
 }

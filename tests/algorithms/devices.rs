@@ -2,7 +2,10 @@
 
 use super::common::facts;
 use std::io::Write;
+use std::process::Command;
+use std::time::{Duration, Instant};
 use vxm::algorithms::{ColoringOptions, Formulation, Method, MisOptions, Order, Priority, color, mis};
+use vxm::backend::cuda::Gpu;
 use vxm::backend::plan::{Forced, Schedule, Strategy, force};
 use vxm::io::{generate, read};
 use vxm::prelude::*;
@@ -86,4 +89,70 @@ fn generators() {
         let a = Matrix::from_simple(generate(spec, &()).unwrap().graph);
         compare(spec, &a, device);
     }
+}
+
+/// The variable that tells a process to time its first programs.
+const TIMED: &str = "VXM_TEST_TIMED";
+
+/// The first use of a program ever, which compiles it, and the first of a later process, which finds it on disk.
+#[test]
+fn programs_are_there_in_time() {
+    let asked = std::env::var("VXM_TEST_DEVICE").unwrap_or_default();
+    if std::env::var_os(TIMED).is_some() {
+        return first_uses(&asked);
+    }
+    if asked != "rehearsal" && gpu().is_none() {
+        return;
+    }
+    let cache = tempfile::tempdir().unwrap();
+    let timed = || {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "devices::programs_are_there_in_time", "--nocapture", "--test-threads=1"]);
+        let out = command.env(TIMED, "1").env("VXM_CACHE_DIR", cache.path().join("cache")).output().unwrap();
+        let told = String::from_utf8_lossy(&out.stdout);
+        assert!(out.status.success(), "{told}{}", String::from_utf8_lossy(&out.stderr));
+        let times = told.lines().filter_map(|line| line.strip_prefix("took ")?.parse().ok());
+        let times: Vec<Duration> = times.map(Duration::from_micros).collect();
+        assert_eq!(times.len(), 2, "{told}");
+        times
+    };
+    let compiled = timed();
+    // the quickest of a few: others compute meanwhile
+    let later: Vec<_> = (0..5).map(|_| timed()).collect();
+    for (use_, compiled) in compiled.into_iter().enumerate() {
+        let cached = later.iter().map(|times| times[use_]).min().unwrap();
+        let name = ["the process' first program", "another"][use_];
+        let _ = writeln!(std::io::stderr(), "{name}: {compiled:?} compiled, {cached:?} from the cache");
+        assert!(compiled < Duration::from_millis(3000), "{name}: {compiled:?}");
+        assert!(cached < Duration::from_millis(50) && cached < compiled, "{name}: {cached:?}, {compiled:?} compiled");
+    }
+}
+
+/// Prints the microseconds that a round of `mis` by deciding takes, and a round by counting after it, the device open.
+fn first_uses(asked: &str) {
+    let a = Matrix::from_simple(generate("rmat:10:8", &()).unwrap().graph);
+    let n = a.nrows();
+    let (key, alive) = (Vector::from_dense((1..=n as u32).collect()), Set::all(n));
+    let each = |wait: &dyn Fn()| {
+        let begin = Instant::now();
+        let best = key.ewise_mult(key.vxm(&a, MAX_FIRST).until(LT).or_identity(), MAX).eval().unwrap();
+        wait();
+        println!("\ntook {}", begin.elapsed().as_micros());
+        let begin = Instant::now();
+        let count = alive.vxm(&a, PLUS_PAIR).mask(&best).eval().unwrap();
+        wait();
+        println!("took {}", begin.elapsed().as_micros());
+        assert_eq!(count.len(), n);
+    };
+    if asked == "rehearsal" {
+        return Device::rehearse(&Gpu::rehearsal(&["sm_90"]).unwrap(), || each(&|| ()));
+    }
+    let device: Device = asked.parse().unwrap();
+    let wait = || device.synchronize().unwrap();
+    wait();
+    let timed = || {
+        each(&wait);
+        Ok(())
+    };
+    device.scope(timed).unwrap();
 }

@@ -1,6 +1,8 @@
 //! What does not fit is refused with both shapes and the caller's line, by the terminal, and nothing panics.
 
 use crate::algebra::{blend, blend3};
+use crate::harness::on_device;
+use vxm::backend::cuda::Gpu;
 use vxm::prelude::*;
 
 /// The file and line of the call on the line above.
@@ -160,4 +162,45 @@ fn nothing_at_all() {
     let long = Vector::from_pairs(u32::MAX as usize, [(u32::MAX - 1, 7u32)]).unwrap();
     assert_eq!(long.ewise_add(&long, PLUS).eval().unwrap().iter().collect::<Vec<_>>(), [(u32::MAX - 1, 14)]);
     assert_eq!(long.mask(&long).reduce(PLUS).unwrap(), 7);
+}
+
+/// An operator written by hand, whose text for a device is none.
+#[derive(Debug, Clone, Copy)]
+struct Broken;
+
+impl Source for Broken {
+    fn source(self, text: &mut KernelText) -> String {
+        text.define_hashed("broken", |name| format!("VXM_FN unsigned {name}(unsigned a) {{ return a + nowhere; }}"))
+    }
+}
+
+impl UnaryOp<u32> for Broken {
+    type Out = u32;
+    fn call(self, a: u32) -> u32 {
+        a + 1
+    }
+}
+
+#[test]
+fn an_operator_that_does_not_compile_is_named() {
+    let x = Vector::from_dense(vec![1u32, 2]);
+    // where nothing is compiled it is as good as any
+    assert_eq!(Device::Cpu.scope(|| x.map(Broken).eval()).unwrap(), Vector::from_dense(vec![2, 3]));
+    let fails = || {
+        let results = [x.map(Broken).eval().map(drop), x.map(Broken).reduce(PLUS).map(drop)];
+        for error in results.map(|result| result.unwrap_err().to_string()) {
+            assert!(error.starts_with("a kernel does not compile for sm_"), "{error}");
+            assert!(error.contains("identifier \"nowhere\" is undefined, in `broken`, at line "), "{error}");
+            assert_eq!(error.lines().count(), 1);
+        }
+        // and the next is none the worse for it
+        assert_eq!(x.map(PLUS.bind(1)).eval().unwrap().len(), 2);
+    };
+    match std::env::var("VXM_TEST_DEVICE") {
+        Ok(device) if device != "cpu" => on_device(fails),
+        _ => match Gpu::rehearsal(&["sm_90"]) {
+            Ok(gpu) => Device::rehearse(&gpu, fails),
+            Err(error) => println!("skipped: {error}"),
+        },
+    }
 }

@@ -6,6 +6,7 @@
 
 pub mod compose;
 mod csr;
+pub mod dense;
 pub mod fixpoint;
 pub mod run;
 pub mod tiles;

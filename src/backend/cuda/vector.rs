@@ -1,7 +1,7 @@
 //! A vector on a device.
 
 use super::Gpu;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::formats::bitmap::words;
 use crate::formats::{Bitmap, Store};
 use std::marker::PhantomData;
@@ -66,8 +66,19 @@ impl<T: Element> DeviceVector<T> {
         };
         Ok(Store::Bitmap(match &self.bits {
             None => Bitmap::dense(values(self)?),
-            // absent places were never written: zeros are read in their stead
-            Some(bits) => Bitmap::new(values(&super::run::filled(self)?)?, bits.download(words(self.len))?),
+            Some(bits) => {
+                let bits: Vec<u64> = bits.download(words(self.len))?;
+                // absent places were never written: zeros are read in their stead
+                let held = match super::run::filled(self) {
+                    Err(Error::Device(vxm_kernels::Error::DeviceMemory { .. })) => {
+                        let present = |i: usize| bits[i / 64] >> (i % 64) & 1 == 1;
+                        let all = values(self)?.into_iter().enumerate();
+                        all.map(|(i, value)| if present(i) { value } else { T::ZERO }).collect()
+                    }
+                    filled => values(&filled?)?,
+                };
+                Bitmap::new(held, bits)
+            }
         }))
     }
 
@@ -96,7 +107,13 @@ impl<T: Element> DeviceVector<T> {
         }
         let count = match &self.bits {
             None => self.len,
-            Some(bits) => super::run::count_bits(&self.gpu, bits, self.len)?,
+            Some(bits) => match super::run::count_bits(&self.gpu, bits, self.len) {
+                // a full device still tells
+                Err(Error::Device(vxm_kernels::Error::DeviceMemory { .. })) => {
+                    bits.download::<u64>(words(self.len))?.iter().map(|word| word.count_ones() as usize).sum()
+                }
+                counted => counted?,
+            },
         };
         Ok(*self.count.get_or_init(|| count))
     }
