@@ -100,8 +100,9 @@ struct Share {
     u64 room;
 };
 
-// `monotone` says that a state may be written at once; or else all are computed from the states before, and written after.
-template <class V, class Active, bool monotone> struct Fixpoint {
+// `monotone` says that a state may be written at once; or else all are computed from the states before, and written after. Without
+// long rows and hubs, which is not `skewed`, a kernel needs fewer registers.
+template <class V, class Active, bool monotone, bool skewed> struct Fixpoint {
     typedef typename V::Elem T;
     Share shorts, longs, hubs;
     T* state;
@@ -109,8 +110,9 @@ template <class V, class Active, bool monotone> struct Fixpoint {
     Board* board;
     V view;
 
+    // How many are left in each list; that of short rows is a ring, whose first is at `head`.
     struct Left {
-        u32 shorts, longs, hubs;
+        u32 head, shorts, longs, hubs;
         VXM_FN bool any() const { return shorts | longs | hubs; }
     };
 
@@ -148,37 +150,56 @@ template <class V, class Active, bool monotone> struct Fixpoint {
         }
     };
 
+    // Visits up to 32 short rows, a lane one, and appends those that stay alive to the warp's ring. Returns how many do.
+    template <class Phase> VXM_FN u32 batch(Left& left, bool inside, u32 i, bool& changed) const {
+        u32* ring = shorts.work + first_of(Warp()) * shorts.room;
+        Visit v = {false, false};
+        if (inside) v = Phase::visit(*this, Thread(), i);
+        changed |= v.changed;
+        const u32 alive = __ballot_sync(~0u, v.alive);
+        if (v.alive) ring[(left.head + left.shorts + __popc(alive & ((1u << lane()) - 1))) % (u32)shorts.room] = i;
+        left.shorts += __popc(alive);
+        // others will read it
+        __syncwarp();
+        return __popc(alive);
+    }
+    // The same for the first ones of the ring, up to 32.
+    template <class Phase> VXM_FN u32 again(Left& left, u32 most, bool& changed) const {
+        const u32* ring = shorts.work + first_of(Warp()) * shorts.room;
+        const u32 count = most < 32 ? most : 32;
+        u32 i = 0;
+        if (lane() < count) i = ring[(left.head + lane()) % (u32)shorts.room];
+        __syncwarp();
+        left.head = (left.head + count) % (u32)shorts.room;
+        left.shorts -= count;
+        return batch<Phase>(left, lane() < count, i, changed);
+    }
+
     // Visits what is left of this warp's share, and keeps what stays alive. `first` says that the lists are still those of the classes.
     // Returns whether anything changed: the same in all lanes.
     template <class Phase> VXM_FN bool pass(Left& left, bool first) const {
         const u64 w = first_of(Warp()), warps = step_of(Warp());
         bool changed = false;
-        u32* mine = shorts.work + w * shorts.room;
-        u64 len = left.shorts;
         if (first) {
-            const u64 chunks = (shorts.count + 31) / 32;
-            len = w < chunks ? ((chunks - w + warps - 1) / warps) * 32 : 0;
-        }
-        u32 kept = 0;
-        for (u64 k = 0; k < len; k += 32) {
-            const u64 at = first ? (k * warps + w * 32) + lane() : k + lane();
-            const bool inside = at < (first ? shorts.count : len);
-            u32 i = 0;
-            Visit v = {false, false};
-            if (inside) {
-                i = !first ? mine[at] : shorts.list ? shorts.list[at] : (u32)at;
-                v = Phase::visit(*this, Thread(), i);
+            // where there is much to go through, what was just visited won't be in a cache when all is visited again
+            const bool eager = direct && monotone && shorts.count / (warps * 32) >= 32;
+            bool luck = true;
+            for (u64 at = w * 32; at < shorts.count; at += warps * 32) {
+                const u64 p = at + lane();
+                const bool inside = p < shorts.count;
+                batch<Phase>(left, inside, !inside ? 0 : shorts.list ? shorts.list[p] : (u32)p, changed);
+                // so some of those that wait are visited again at once, for as long as that settles any worth the while
+                if (eager && left.shorts >= 32 && (luck || at / (warps * 32) % 8 == 0))
+                    luck = again<Phase>(left, 32, changed) <= 28;
             }
-            const u32 alive = __ballot_sync(~0u, v.alive);
-            if (v.alive) mine[kept + __popc(alive & ((1u << lane()) - 1))] = i;
-            kept += __popc(alive);
-            changed |= v.changed;
+        } else {
+            for (u32 todo = left.shorts; todo > 0; todo -= todo < 32 ? todo : 32) again<Phase>(left, todo, changed);
         }
-        left.shorts = kept;
+        if constexpr (!skewed) return __any_sync(~0u, changed);
 
-        mine = longs.work + w * longs.room;
-        len = first ? (w < longs.count ? (longs.count - w + warps - 1) / warps : 0) : left.longs;
-        kept = 0;
+        u32* mine = longs.work + w * longs.room;
+        u64 len = first ? (w < longs.count ? (longs.count - w + warps - 1) / warps : 0) : left.longs;
+        u32 kept = 0;
         for (u64 k = 0; k < len; k++) {
             const u32 i = first ? longs.list[k * warps + w] : mine[k];
             const Visit v = Phase::visit(*this, Warp(), i);
@@ -214,7 +235,7 @@ template <class V, class Active, bool monotone> struct Fixpoint {
 
     // All see the states of the round before, or newer ones.
     VXM_FN void run(Rounds) const {
-        Left left = {0, 0, 0};
+        Left left = {0, 0, 0, 0};
         for (u32 round = 0;; round++) {
             bool changed;
             if constexpr (monotone) {
@@ -243,12 +264,12 @@ template <class V, class Active, bool monotone> struct Fixpoint {
     // Nobody waits: each visits its own until they are settled.
     VXM_FN void run(Asynchronous) const {
         const u32 patience = 64, sure = 1 << 14;
-        Left left = {0, 0, 0};
+        Left left = {0, 0, 0, 0};
         u32 passes = 0, still = 0;
         bool idle = false, some = false;
         for (bool first = true;; first = false) {
             bool changed = pass<Settle>(left, first), any = left.any();
-            if (hubs.count > 0) {
+            if (skewed && hubs.count > 0) {
                 // a block's warps share its hubs
                 any = __syncthreads_or(any);
                 changed = __syncthreads_or(changed);

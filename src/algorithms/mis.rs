@@ -64,9 +64,7 @@ pub fn mis(a: &Matrix, options: &MisOptions) -> Result<Mis> {
 }
 
 /// cuMIS, Algorithm 2: a vertex above all its neighbours joins, a neighbour of a member leaves.
-fn by_deciding(a: &Matrix, mut key: Vector<u64>) -> Result<Mis> {
-    // key = decide(key, key max.first A): nobody is in yet, so one higher neighbour is enough (section 3.3)
-    key.update(|key| decide.map2(key, key.vxm(a, MAX_FIRST).until(LT).or_identity()))?;
+fn by_deciding(a: &Matrix, key: Vector<u64>) -> Result<Mis> {
     // key<undecided> = decide(key, key max.first A), until all are decided
     let settled = fixpoint(key)
         .while_active(is_undecided)
@@ -74,7 +72,7 @@ fn by_deciding(a: &Matrix, mut key: Vector<u64>) -> Result<Mis> {
         .step(|key| decide.map2(key, key.vxm(a, MAX_FIRST).or_identity()))
         .eval()?;
     // set = those that are in
-    Ok(Mis { set: settled.state.select(EQ.bind(IN)).pattern().eval()?, rounds: settled.rounds + 1 })
+    Ok(Mis { set: settled.state.select(EQ.bind(IN)).pattern().eval()?, rounds: settled.rounds })
 }
 
 /// TC-MIS, Algorithm 2, phase 1: those alive that are above all their neighbours alive.

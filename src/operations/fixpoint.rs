@@ -160,7 +160,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>> Stepped<T, F, E> {
         if let Some(gpu) = self.state.gpu().cloned().or_else(|| device(&self.body, &env)) {
             return self.on_device(&gpu);
         }
-        let (schedule, why) = plan::schedule(self.monotone, false, plan::forced());
+        let (schedule, why) = plan::schedule(self.monotone, plan::forced());
         tracing::debug!(operation = "fixpoint", ?schedule, why, fused = "body and work list: one loop", at = %self.at, "plan");
         match schedule {
             Schedule::Stale(seed) => self.stale(seed),

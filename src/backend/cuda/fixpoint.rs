@@ -63,7 +63,7 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     let (gpu, n) = (composer.gpu().clone(), state.len());
     let classes = composer.classes();
     let even = classes.as_deref().is_none_or(|classes| classes.alone.is_some());
-    let (schedule, why) = plan::schedule(monotone, even, plan::forced());
+    let (schedule, why) = plan::schedule(monotone, plan::forced());
     let (group, reads) = match schedule {
         Schedule::Asynchronous => ("vxm::Asynchronous()", sources::DIRECT),
         Schedule::Rounds | Schedule::Stale(_) => ("vxm::Rounds()", sources::CACHED),
@@ -72,7 +72,7 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     composer.include(sources::FIXPOINT);
     let active = composer.functor(active);
     composer.element::<T>();
-    let ty = format!("vxm::Fixpoint<{}, {active}, {monotone}>", node.ty);
+    let ty = format!("vxm::Fixpoint<{}, {active}, {monotone}, {}>", node.ty, !even);
     let program = composer.program(&ty, &[("fixpoint", group)])?;
     let resident = program.kernel("fixpoint")?.resident(THREADS, composer.shared())? as usize;
     let [mut shorts, mut longs, mut hubs] = shares(classes.as_deref(), n);
