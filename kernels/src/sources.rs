@@ -18,3 +18,7 @@ pub const TILES: &str = include_str!("../cuda/tiles.cuh");
 pub const TILING: &str = include_str!("../cuda/tiling.cuh");
 /// Counting by tensor cores.
 pub const TENSOR: &str = include_str!("../cuda/tensor.cuh");
+/// Marked places, moved up; after [`TERMINAL`].
+pub const COMPACT: &str = include_str!("../cuda/compact.cuh");
+/// A stable radix sort; after [`ROWS`].
+pub const SORT: &str = include_str!("../cuda/sort.cuh");

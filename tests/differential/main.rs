@@ -18,4 +18,5 @@ mod nested;
 mod oracle;
 mod products;
 mod shapes;
+mod sorts;
 mod tiles;

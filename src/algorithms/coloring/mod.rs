@@ -47,12 +47,12 @@ pub fn color(a: &Matrix, options: &ColoringOptions) -> Result<Coloring> {
         Order::SmallestDegreeLast => smallest_degree_last(a, options.seed),
     }?;
     let (colors, rounds) = match options.method {
-        Method::Is => independent_set::color(a, &key.rank()),
-        Method::Mis => maximal::color(a, &key.rank()),
+        Method::Is => independent_set::color(a, &key.rank()?),
+        Method::Mis => maximal::color(a, &key.rank()?),
         Method::Jp => jones_plassmann::color(a, &key),
-        Method::MinMax => min_max::color(a, &key.rank()),
-        Method::Hash => hash::color(a, &key.rank()),
-        Method::NeighborReduce => neighbor_reduce::color(a, &key.rank()),
+        Method::MinMax => min_max::color(a, &key.rank()?),
+        Method::Hash => hash::color(a, &key.rank()?),
+        Method::NeighborReduce => neighbor_reduce::color(a, &key.rank()?),
     }?;
     let (colors, count) = compact(&colors)?;
     Ok(Coloring { colors, count, rounds })

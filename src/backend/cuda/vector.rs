@@ -92,6 +92,19 @@ impl<T: Element> DeviceVector<T> {
         Ok(*self.count.get_or_init(|| count))
     }
 
+    /// Other elements at the same places, `count` of them.
+    pub(super) fn beside<U: Element>(&self, values: Buffer, count: usize) -> DeviceVector<U> {
+        let (gpu, bits) = (self.gpu.clone(), self.bits.clone());
+        DeviceVector {
+            gpu,
+            len: self.len,
+            values: Arc::new(values),
+            bits,
+            count: OnceLock::from(count),
+            of: PhantomData,
+        }
+    }
+
     pub(super) fn values_address(&self) -> u64 {
         self.values.address()
     }
