@@ -22,3 +22,7 @@ pub const TENSOR: &str = include_str!("../cuda/tensor.cuh");
 pub const COMPACT: &str = include_str!("../cuda/compact.cuh");
 /// A stable radix sort; after [`ROWS`].
 pub const SORT: &str = include_str!("../cuda/sort.cuh");
+/// Runs that places lie in: rows, sources; after [`TERMINAL`].
+pub const RUNS: &str = include_str!("../cuda/runs.cuh");
+/// Rows made of sorted entries; after [`COMPACT`] and [`RUNS`].
+pub const TRIPLES: &str = include_str!("../cuda/triples.cuh");

@@ -8,6 +8,7 @@
 //! is compiled for sm_80, sm_90 and sm_100, none runs, and nothing is compared.
 
 mod algebra;
+mod building;
 mod elementwise;
 mod errors;
 mod formats;

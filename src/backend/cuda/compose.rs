@@ -4,6 +4,7 @@ use super::csr::Classes;
 use super::run::{BLOCK_THREADS, STAGING_THREADS, THREADS};
 use super::{DeviceCsr, DeviceTiles, DeviceVector, Gpu};
 use crate::error::Result;
+use crate::formats::{Duplicates, Joining};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,6 +27,15 @@ impl Node {
     pub fn new(ty: impl Into<String>, full: bool) -> Self {
         Self { ty: ty.into(), full, bits: None }
     }
+}
+
+/// What becomes of entries at one place, on a device.
+#[derive(Debug, Clone)]
+pub(super) enum Joined {
+    /// They are an error.
+    Refuse,
+    /// The named functor joins an earlier and a later one.
+    Call(String),
 }
 
 /// What a kernel is composed in: definitions, the words of its parameter, and what must live until it is launched.
@@ -104,10 +114,24 @@ impl Composer {
     /// A type with a static `call`, for an operator.
     pub fn functor(&mut self, op: impl Source) -> String {
         let name = op.source(&mut self.text);
+        self.callable(&name)
+    }
+
+    /// A type with a static `call`, for a function.
+    fn callable(&mut self, name: &str) -> String {
         self.text.define_hashed("call", |this| {
             format!(
                 "struct {this} {{ template <class... X> static VXM_FN auto call(X... x) {{ return {name}(x...); }} }};"
             )
+        })
+    }
+
+    /// What becomes of entries at one place; none if only the host knows.
+    pub(super) fn joined<T: Element>(&mut self, duplicates: &impl Duplicates<T>) -> Option<Joined> {
+        self.element::<T>();
+        Some(match duplicates.joining(&mut self.text)? {
+            Joining::Refuse => Joined::Refuse,
+            Joining::Call(name) => Joined::Call(self.callable(&name)),
         })
     }
 
