@@ -75,4 +75,19 @@ struct RunOf {
     }
 };
 
+// The length of each listed run, or of all, one place further: running sums follow.
+struct ListedLengths {
+    const u32* list;
+    u64 count;
+    const u64* starts;
+    u64* sums;
+    VXM_FN void run() const {
+        const u64 step = (u64)gridDim.x * blockDim.x;
+        for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < count; k += step) {
+            const u32 i = list ? list[k] : (u32)k;
+            sums[k + 1] = starts[i + 1] - starts[i];
+        }
+    }
+};
+
 } // namespace vxm

@@ -7,13 +7,6 @@ namespace vxm {
 [[maybe_unused]] const u32 SORT_EACH = 8;     // items a thread
 [[maybe_unused]] const u32 SORT_TILE = 2048;  // DIGITS * SORT_EACH
 
-// An element's bits, zero-extended.
-template <class T> VXM_FN u64 word_of(T x) {
-    u64 word = 0;
-    memcpy(&word, &x, sizeof(T));
-    return word;
-}
-
 // Numbers that order as elements do.
 struct Unsigned {
     template <class T> static VXM_FN u64 key(T x) { return word_of(x); }

@@ -1,9 +1,6 @@
 // Rows made of entries that were sorted by place: triples in any order, and the transpose of a matrix.
 namespace vxm {
 
-template <class A> VXM_FN void put_entry(A* to, u64 i, A x) { to[i] = x; }
-VXM_FN void put_entry(vxm_unit*, u64, vxm_unit) {}
-
 // Where each of `count` runs of ascending keys begins, and where the last one ends.
 struct StartsOf {
     const u32* keys;

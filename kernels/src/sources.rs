@@ -26,3 +26,5 @@ pub const SORT: &str = include_str!("../cuda/sort.cuh");
 pub const RUNS: &str = include_str!("../cuda/runs.cuh");
 /// Rows made of sorted entries; after [`COMPACT`] and [`RUNS`].
 pub const TRIPLES: &str = include_str!("../cuda/triples.cuh");
+/// Verbs of matrices, entry by entry; after [`COMPACT`] and [`RUNS`].
+pub const ENTRIES: &str = include_str!("../cuda/entries.cuh");

@@ -434,8 +434,8 @@ impl Matrix<()> {
             let what = format!("expected an undirected graph (a symmetric matrix), found a {shape} matrix that isn't");
             return Err(Error::Invalid { what });
         }
-        let loopless = self.select(vxm_semiring::OFFDIAG).csr().clone();
-        Ok(Cow::Owned(Self { format: self.format, gpu: self.gpu.clone(), ..Self::from_simple(loopless) }))
+        let loopless = Self { symmetric: true, simple: OnceLock::from(true), ..self.select(vxm_semiring::OFFDIAG)? };
+        Ok(Cow::Owned(loopless.with_format(self.format)))
     }
 
     /// The adjacency matrix of an undirected graph: each edge is stored both ways; self-loops and duplicates are dropped.

@@ -77,7 +77,6 @@ pub fn from_triples<A: Element, D: Duplicates<A>>(
 }
 
 /// The rows of entries that stand at different places, `row << 32 | column` each.
-#[allow(dead_code)]
 pub(super) fn from_places<A: Element>(
     gpu: &Gpu,
     shape: (usize, usize),

@@ -8,6 +8,7 @@ pub mod build;
 mod compact;
 pub mod compose;
 mod csr;
+pub mod entries;
 pub mod run;
 pub mod sort;
 pub mod tiles;
