@@ -28,3 +28,5 @@ pub const RUNS: &str = include_str!("../cuda/runs.cuh");
 pub const TRIPLES: &str = include_str!("../cuda/triples.cuh");
 /// Verbs of matrices, entry by entry; after [`COMPACT`] and [`RUNS`].
 pub const ENTRIES: &str = include_str!("../cuda/entries.cuh");
+/// Products pushed along rows; after [`RUNS`].
+pub const PUSH: &str = include_str!("../cuda/push.cuh");

@@ -20,12 +20,14 @@ pub struct Node {
     pub full: bool,
     /// The address of its presence bits, if they are stored; 0 where all are present.
     pub(super) bits: Option<u64>,
+    /// How many elements it has, if that is known.
+    pub(super) count: Option<usize>,
 }
 
 impl Node {
     /// A node of type `ty`.
     pub fn new(ty: impl Into<String>, full: bool) -> Self {
-        Self { ty: ty.into(), full, bits: None }
+        Self { ty: ty.into(), full, bits: None, count: None }
     }
 }
 
@@ -160,7 +162,7 @@ impl Composer {
         self.push(vector.values_address());
         self.push(vector.bits_address());
         self.keep(vector.clone());
-        Node { ty, full, bits: Some(vector.bits_address()) }
+        Node { ty, full, bits: Some(vector.bits_address()), count: vector.count.get().copied() }
     }
 
     /// Keeps what another kernel keeps.

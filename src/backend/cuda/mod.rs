@@ -9,6 +9,7 @@ mod compact;
 pub mod compose;
 mod csr;
 pub mod entries;
+pub mod push;
 pub mod run;
 pub mod sort;
 pub mod tiles;

@@ -77,6 +77,11 @@ impl<T: Element> DeviceVector<T> {
         self.len == 0
     }
 
+    /// The number of elements, if it was counted before.
+    pub(crate) fn known_count(&self) -> Option<usize> {
+        if self.bits.is_none() { Some(self.len) } else { self.count.get().copied() }
+    }
+
     /// The number of elements; counted on the device, and read back, once.
     ///
     /// # Errors
@@ -90,6 +95,11 @@ impl<T: Element> DeviceVector<T> {
             Some(bits) => super::run::count_bits(&self.gpu, bits, self.len)?,
         };
         Ok(*self.count.get_or_init(|| count))
+    }
+
+    /// The same places with other bits of presence.
+    pub(super) fn emptied(self, bits: Buffer) -> Self {
+        Self { bits: Some(Arc::new(bits)), count: OnceLock::new(), ..self }
     }
 
     /// Other elements at the same places, `count` of them.
