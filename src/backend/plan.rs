@@ -126,6 +126,9 @@ pub const DEVICE_TILE_FILL: f64 = 16.0;
 /// An entry pushed costs about this many entries pulled: a scattered write, and sorting what was touched.
 const PUSH_COST: u64 = 4;
 
+/// What a push costs on a device before its first product, in entries pushed: a dozen launches. Estimated, not measured.
+pub const DEVICE_PUSH: u64 = 1 << 19;
+
 /// An early exit visits about this fraction of a row.
 const EARLY_EXIT: u64 = 4;
 

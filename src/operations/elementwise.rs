@@ -436,7 +436,7 @@ impl<'a, E: Expr> Expr for Extract<'a, E> {
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         within("extract", self.indices, self.inner.len(env)?, self.at)?;
-        let inner = emit_light(&self.inner, env, kernel)?;
+        let inner = emit_light(&self.inner, &env.for_operand(), kernel)?;
         let indices = kernel.gpu().upload_slice(self.indices)?;
         kernel.push(indices.address());
         kernel.keep(indices);
@@ -524,7 +524,7 @@ impl<E: Expr> Expr for Scatter<'_, E> {
             self.distinct(&places)?;
         }
         let mut scattering = Composer::new(kernel.gpu());
-        let inner = self.inner.emit(env, &mut scattering)?;
+        let inner = self.inner.emit(&env.for_operand(), &mut scattering)?;
         let scattered = cuda::run::scatter::<E::T>(scattering, &inner, self.indices, self.len)?;
         Ok(cuda::run::region(kernel, scattered))
     }

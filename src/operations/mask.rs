@@ -89,7 +89,7 @@ impl<E: Expr> Mask for E {
         Expr::known_count(self, env)
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
-        let inner = Expr::emit(self, env, kernel)?;
+        let inner = Expr::emit(self, &env.for_operand(), kernel)?;
         Ok(Node::new(format!("vxm::Present<{}>", inner.ty), inner.full))
     }
 }
@@ -136,7 +136,7 @@ impl<E: Expr> Mask for Values<E> {
         self.0.place(env)
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
-        let inner = self.0.emit(env, kernel)?;
+        let inner = self.0.emit(&env.for_operand(), kernel)?;
         Ok(Node::new(format!("vxm::NonZero<{}>", inner.ty), false))
     }
 }

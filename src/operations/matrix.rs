@@ -65,7 +65,7 @@ impl<A: Element> Matrix<A> {
     /// use vxm::prelude::*;
     ///
     /// let a = Matrix::undirected(3, &[(0, 2)])?;
-    /// let numbered = a.map_index(COLUMN)?;
+    /// let numbered = a.map_index(COLINDEX)?;
     /// assert_eq!(numbered.iter().collect::<Vec<_>>(), [(0, 2, 2), (2, 0, 0)]);
     /// # Ok::<(), vxm::Error>(())
     /// ```

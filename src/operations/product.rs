@@ -337,7 +337,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Until<E::T, S::Out>> Product<
         match self.operand.known_count(env) {
             Some(count) if can_push::<S::Out, S::Add>() && count < sizes.elements => {
                 let mean = self.matrix.nnz().div_ceil(sizes.elements as u64);
-                Sizes { elements: count, push_entries: Some(count as u64 * mean), ..sizes }
+                Sizes { elements: count, push_entries: Some(count as u64 * mean + plan::DEVICE_PUSH), ..sizes }
             }
             _ => sizes,
         }

@@ -11,16 +11,17 @@ use vxm::prelude::*;
 
 /// Triples of a matrix, in any order.
 #[derive(Debug, Clone)]
-struct Triples {
-    nrows: usize,
-    ncols: usize,
-    count: usize,
+pub struct Triples {
+    pub nrows: usize,
+    pub ncols: usize,
+    pub count: usize,
     /// How many of 8 triples lie in one row, and in one column.
-    hubs: (u64, u64),
-    seed: u64,
+    pub hubs: (u64, u64),
+    pub seed: u64,
 }
 
-fn triples() -> impl Strategy<Value = Triples> {
+/// Shapes and counts that reach every path: none, one, a tile's and many tiles' worth; hubs, long rows, many empty ones.
+pub fn triples() -> impl Strategy<Value = Triples> {
     let shape = prop_oneof![
         1 => Just((0, 0)),
         1 => (1..3usize, 1..3usize),
@@ -41,7 +42,8 @@ fn triples() -> impl Strategy<Value = Triples> {
 }
 
 impl Triples {
-    fn list<T: Sample>(&self) -> Vec<(u32, u32, T)> {
+    /// The triples.
+    pub fn list<T: Sample>(&self) -> Vec<(u32, u32, T)> {
         let index = |bits: u64, n: usize, of_eight: u64| {
             if bits >> 50 & 7 < of_eight { n as u64 / 3 } else { (bits & 0xffff_ffff) % n as u64 }
         };
@@ -55,7 +57,7 @@ impl Triples {
 }
 
 /// Compares with entries by place.
-fn agree_entries<T: Element>(what: &str, expected: &BTreeMap<(u32, u32), T>, found: &Matrix<T>) -> Outcome {
+pub fn agree_entries<T: Element>(what: &str, expected: &BTreeMap<(u32, u32), T>, found: &Matrix<T>) -> Outcome {
     same(&format!("{what}: nnz"), expected.len() as u64, found.nnz())?;
     let expected: Vec<_> = expected.iter().map(|(&(i, j), x)| (i, j, x.bits())).collect();
     same(what, expected, found.iter().map(|(i, j, x)| (i, j, x.bits())).collect())

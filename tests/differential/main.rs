@@ -10,6 +10,7 @@
 mod algebra;
 mod building;
 mod elementwise;
+mod entries;
 mod errors;
 mod formats;
 mod harness;
