@@ -234,6 +234,16 @@ mod tests {
     }
 
     #[test]
+    fn a_device_pushes_what_saves_more_than_its_launches() {
+        let few = Sizes { push_entries: Some(160 + DEVICE_PUSH), listed: false, ..SIZES };
+        assert_eq!(product(&few, Forced::default()).direction, Direction::Pull);
+        let large = Sizes { entries: 1 << 28, length: 1 << 24, wanted: 1 << 24, ..few };
+        assert_eq!(product(&large, Forced::default()).direction, Direction::Push);
+        // only a part is wanted
+        assert_eq!(product(&Sizes { wanted: 1 << 16, ..large }, Forced::default()).direction, Direction::Pull);
+    }
+
+    #[test]
     fn a_float_sum_is_never_pushed() {
         let push = Forced { direction: Some(Direction::Push), ..Forced::default() };
         let plan = product(&Sizes { exact: false, ..SIZES }, push);

@@ -375,10 +375,13 @@ impl<T: Element> Matrix<T> {
 
     /// The matrix's pattern.
     pub fn pattern(&self) -> Matrix<()> {
-        if let Some(rows) = self.device_rows.get().filter(|rows| self.gpu.as_ref() == Some(rows.gpu()))
-            && let Ok(rows) = rows.pattern()
-        {
-            return Matrix { symmetric: self.symmetric, format: self.format, ..Matrix::on_device(rows, None) };
+        let there = |held: &OnceLock<Arc<DeviceCsr<T>>>| {
+            let here = held.get().filter(|held| self.gpu.as_ref() == Some(held.gpu()));
+            here.and_then(|held| held.pattern().ok())
+        };
+        if let Some(rows) = there(&self.device_rows) {
+            let made = Matrix::on_device(rows, there(&self.device_columns));
+            return Matrix { symmetric: self.symmetric, format: self.format, ..made };
         }
         let csr = self.csr();
         let rows = Csr::from_parts(
