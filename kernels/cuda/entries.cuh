@@ -1,5 +1,5 @@
-// Verbs of matrices, entry by entry: values made anew, entries chosen, two matrices met, places picked. What is searched for in a row
-// is found by bisection, so that a hub's entries are as cheap as others.
+// Verbs of matrices, entry by entry: values made anew, entries chosen, two matrices met, places picked. What is searched for in a
+// row is found by bisection, so that a hub's entries are as cheap as others.
 namespace vxm {
 
 // op(a) of every entry.
@@ -114,8 +114,8 @@ template <class A, class B, class T, class F> struct JoinMarked {
     }
 };
 
-// All entries of two matrices, joined where both have one; marked are those of the second that the first lacks. An entry goes behind
-// those of its own matrix before it and those of the other at places before it.
+// All entries of two matrices, joined where both have one; marked are those of the second that the first lacks. An entry goes
+// behind those of its own matrix before it and those of the other at places before it.
 template <class A, class F> struct MergeEntries {
     u64 count;
     Sought<A> x;
@@ -156,7 +156,8 @@ struct Listed {
     VXM_FN u64 entry(u64 t, u64 k) const { return starts[list[k]] + (t - sums[k]); }
 };
 
-// How often each entry of listed rows is wanted: its column's places among the wanted ones are places[first[j]] to places[first[j + 1]].
+// How often each entry of listed rows is wanted: its column's places among the wanted ones are places[first[j]] to
+// places[first[j + 1]].
 struct Wanted {
     Listed rows;
     const u32* columns;

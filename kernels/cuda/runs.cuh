@@ -1,5 +1,5 @@
-// Runs that lie one behind the other, given where each begins: rows and their entries, sources and their products. Places are shared out
-// evenly, however long the runs are, and each finds the run that it lies in.
+// Runs that lie one behind the other, given where each begins: rows and their entries, sources and their products. Places are
+// shared out evenly, however long the runs are, and each finds the run that it lies in.
 namespace vxm {
 
 // The first place from `low` on, below `high`, of ascending words where there is `x` or more.

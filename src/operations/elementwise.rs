@@ -46,6 +46,9 @@ impl<E: Expr, K: Step<E::T>> Expr for Each<E, K> {
     fn place(&self, env: &Env<'_>) -> Option<Gpu> {
         self.inner.place(env)
     }
+    fn known_count(&self, env: &Env<'_>) -> Option<usize> {
+        if K::FILLS { None } else { self.inner.known_count(env) }
+    }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         let inner = self.inner.emit(env, kernel)?;
         let full = K::FILLS || (!K::DROPS && inner.full);

@@ -86,7 +86,7 @@ pub trait Expr: Copy + Sync {
     /// The GPU that an operand lies on, if any does: where the expression runs.
     fn place(&self, env: &Env<'_>) -> Option<Gpu>;
 
-    /// How many elements there are, where telling it costs nothing; `None` otherwise.
+    /// How many elements there are at most, where telling it costs nothing; `None` otherwise.
     fn known_count(&self, _: &Env<'_>) -> Option<usize> {
         None
     }

@@ -240,6 +240,10 @@ impl<E: Expr, M: Mask> Expr for Masked<E, M> {
     fn place(&self, env: &Env<'_>) -> Option<Gpu> {
         self.inner.place(env).or_else(|| self.mask.place(env))
     }
+    fn known_count(&self, env: &Env<'_>) -> Option<usize> {
+        let (inner, mask) = (self.inner.known_count(env), self.mask.known_count(env));
+        inner.into_iter().chain(mask).min()
+    }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         fits("mask", self.inner.len(env)?, self.mask.len(env)?, self.at)?;
         let inner = match self.mask.known_count(env) {

@@ -332,7 +332,8 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Until<E::T, S::Out>> Product<
         }
     }
 
-    /// The same on a device, which knows how many elements the operand has, if anything, and takes their rows to be of the mean length.
+    /// The same on a device, which knows how many elements the operand has at most, if anything, and takes their rows to be of the
+    /// mean length.
     fn pushed_sizes(&self, env: &Env<'_>, sizes: Sizes) -> Sizes {
         match self.operand.known_count(env) {
             Some(count) if can_push::<S::Out, S::Add>() && count < sizes.elements => {

@@ -23,7 +23,8 @@ pub fn can_push<T: Element, M: Monoid<T>>() -> bool {
     M::EXACT && M::COMMUTATIVE && (size_of::<T>() < 8 || !M::EXCEPTIONS.contains(&Law::Identity))
 }
 
-/// Sends the elements of an emitted view along the rows of `matrix`, and adds what landed, of `length` places, to `kernel` as a leaf.
+/// Sends the elements of an emitted view along the rows of `matrix`, and adds what landed, of `length` places, to `kernel` as a
+/// leaf.
 ///
 /// # Errors
 /// The device has too little memory, or is lost.
