@@ -92,7 +92,7 @@ fn counting(graph: &str, device: Device, pattern: &Matrix, a: &Matrix, half: &Se
 fn products(graph: &str, device: Device) -> Result<()> {
     let pattern = Matrix::from_simple(generate(graph, &())?.graph);
     let (n, nnz) = (pattern.nrows(), pattern.nnz() as usize);
-    let weighted = pattern.map_index(weight).to(device)?;
+    let weighted = pattern.map_index(weight)?.to(device)?;
     dump(graph, &weighted)?;
     let a = pattern.to(device)?;
     let u = Vector::from_dense((0..n).map(|i| (i % 97) as f32).collect()).to(device)?;

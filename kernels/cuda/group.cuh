@@ -12,6 +12,13 @@ template <class T> VXM_FN T element(u64 word) {
     return x;
 }
 
+// An element's bits, zero-extended.
+template <class T> VXM_FN u64 word_of(T x) {
+    u64 word = 0;
+    memcpy(&word, &x, sizeof(T));
+    return word;
+}
+
 // A value that may be absent, as a fold passes it on.
 template <class T> struct Maybe {
     T value;

@@ -14,6 +14,8 @@ struct Degrees {
 
 template <class A> VXM_FN void copy_entry(A* to, u64 i, const A* from, u64 p) { to[i] = from[p]; }
 VXM_FN void copy_entry(vxm_unit*, u64, const vxm_unit*, u64) {}
+template <class A> VXM_FN void put_entry(A* to, u64 i, A x) { to[i] = x; }
+VXM_FN void put_entry(vxm_unit*, u64, vxm_unit) {}
 
 // A warp a row. Counting puts row i's number at place i + 1; filling follows once they are running sums.
 struct Counting {};

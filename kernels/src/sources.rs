@@ -26,3 +26,15 @@ pub const TILING: &str = include_str!("../cuda/tiling.cuh");
 pub const TENSOR: &str = include_str!("../cuda/tensor.cuh");
 /// Rows times a dense matrix.
 pub const DENSE: &str = include_str!("../cuda/dense.cuh");
+/// Marked places, moved up; after [`TERMINAL`].
+pub const COMPACT: &str = include_str!("../cuda/compact.cuh");
+/// A stable radix sort; after [`ROWS`].
+pub const SORT: &str = include_str!("../cuda/sort.cuh");
+/// Runs that places lie in: rows, sources; after [`TERMINAL`].
+pub const RUNS: &str = include_str!("../cuda/runs.cuh");
+/// Rows made of sorted entries; after [`COMPACT`] and [`RUNS`].
+pub const TRIPLES: &str = include_str!("../cuda/triples.cuh");
+/// Verbs of matrices, entry by entry; after [`COMPACT`] and [`RUNS`].
+pub const ENTRIES: &str = include_str!("../cuda/entries.cuh");
+/// Products pushed along rows; after [`RUNS`].
+pub const PUSH: &str = include_str!("../cuda/push.cuh");

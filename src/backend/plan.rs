@@ -150,6 +150,9 @@ pub const DEVICE_TILE_FILL: f64 = 8.0;
 /// An entry pushed costs about this many entries pulled: a scattered write, and sorting what was touched.
 const PUSH_COST: u64 = 4;
 
+/// What a push costs on a device before its first product, in entries pushed: a dozen launches. Estimated, not measured.
+pub const DEVICE_PUSH: u64 = 1 << 19;
+
 /// An early exit visits about this fraction of a row.
 const EARLY_EXIT: u64 = 4;
 
@@ -252,6 +255,16 @@ mod tests {
         assert_eq!(product(&dense, Forced::default()).direction, Direction::Pull);
         let few_wanted = Sizes { wanted: 1, push_entries: Some(1 << 19), ..SIZES };
         assert_eq!(product(&few_wanted, Forced::default()).direction, Direction::Pull);
+    }
+
+    #[test]
+    fn a_device_pushes_what_saves_more_than_its_launches() {
+        let few = Sizes { push_entries: Some(160 + DEVICE_PUSH), listed: false, ..SIZES };
+        assert_eq!(product(&few, Forced::default()).direction, Direction::Pull);
+        let large = Sizes { entries: 1 << 28, length: 1 << 24, wanted: 1 << 24, ..few };
+        assert_eq!(product(&large, Forced::default()).direction, Direction::Push);
+        // only a part is wanted
+        assert_eq!(product(&Sizes { wanted: 1 << 16, ..large }, Forced::default()).direction, Direction::Pull);
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! A sparse matrix.
 
-use crate::backend::cuda::{DeviceCsr, DeviceTiles, Gpu};
+use crate::backend::cuda::{DeviceCsr, DeviceTiles, Gpu, build};
 use crate::backend::plan::Format;
-use crate::backend::{Device, Entered};
+use crate::backend::{Device, Entered, current};
 use crate::error::{Error, Result};
-use crate::formats::{Coo, Csr, First, Refuse, Tiles};
+use crate::formats::{Coo, Csr, Duplicates, First, Refuse, Tiles};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -13,8 +13,8 @@ use vxm_semiring::Element;
 
 /// A sparse matrix; with `T = ()`, the default, a pattern, each of whose entries stands for 1.
 ///
-/// Rows are held as CSR. The transpose that a product of the other direction needs is made once, at first use, and not at all where
-/// the matrix is known to be symmetric. Cloning shares the storage.
+/// Rows are held as CSR. The transpose that a product of the other direction needs is made once, at first use, where the product
+/// runs, and not at all where the matrix is known to be symmetric. Cloning shares the storage.
 ///
 /// ```
 /// use vxm::prelude::*;
@@ -85,13 +85,38 @@ impl<T: Element> Matrix<T> {
     /// A matrix from triples `(row, column, value)` in any order.
     ///
     /// # Errors
-    /// An index lies outside the shape, or a place is given twice (build a [`Coo`] to combine duplicates).
+    /// An index lies outside the shape, or a place is given twice (see [`from_coo`](Self::from_coo)); the device has too little memory,
+    /// or is lost.
     pub fn from_triples(nrows: usize, ncols: usize, triples: impl IntoIterator<Item = (u32, u32, T)>) -> Result<Self> {
         let mut coo = Coo::new(nrows, ncols)?;
         for (i, j, value) in triples {
             coo.push(i, j, value)?;
         }
-        Ok(Self::from_csr(coo.to_csr(Refuse)?))
+        Self::from_coo(&coo, Refuse)
+    }
+
+    /// A matrix from triples, entries at one place merged by `duplicates`: sorted on the device where [`Device::scope`] says so, and
+    /// left there. O(n log n) time on the host; on a device O(n), a pass for each byte of a row and of a column.
+    ///
+    /// ```
+    /// use vxm::formats::{Combine, Coo};
+    /// use vxm::prelude::*;
+    ///
+    /// let triples = Coo::from_triples(2, 3, [(1, 2, 5u32), (0, 0, 1), (1, 2, 7)])?;
+    /// let a = Matrix::from_coo(&triples, Combine(PLUS))?;
+    /// assert_eq!(a.iter().collect::<Vec<_>>(), [(0, 0, 1), (1, 2, 12)]);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `duplicates` refuses to merge two entries, the first such place is named; the device has too little memory, or is lost.
+    pub fn from_coo(coo: &Coo<T>, duplicates: impl Duplicates<T>) -> Result<Self> {
+        if let Some(gpu) = current()
+            && let Some(rows) = build::from_triples(&gpu, coo, &duplicates)?
+        {
+            return Ok(Self::on_device(rows, None));
+        }
+        Ok(Self::from_csr(coo.to_csr(duplicates)?))
     }
 
     /// The number of rows.
@@ -136,16 +161,40 @@ impl<T: Element> Matrix<T> {
     }
 
     fn shared_rows(&self) -> &Arc<Csr<T>> {
-        self.rows.get_or_init(|| match self.device_rows.get().map(|rows| rows.download()) {
-            Some(Ok(rows)) => Arc::new(rows),
-            Some(Err(error)) => panic!("a matrix on a device: {error}"),
-            None => unreachable!("a matrix has rows on the host or on a device"),
+        self.rows.get_or_init(|| match self.host_rows() {
+            Ok(rows) => rows,
+            Err(error) => panic!("a matrix on a device: {error}"),
         })
     }
 
-    /// The transpose as CSR; made at first use.
+    /// The rows on the host, made of whatever there is.
+    fn host_rows(&self) -> Result<Arc<Csr<T>>> {
+        if let Some(rows) = self.rows.get() {
+            return Ok(rows.clone());
+        }
+        if let Some(columns) = self.columns.get().filter(|_| self.device_rows.get().is_none()) {
+            return Ok(Arc::new(columns.transpose()));
+        }
+        match (self.device_rows.get(), self.device_columns.get()) {
+            (Some(rows), _) => Ok(Arc::new(rows.download()?)),
+            (None, Some(columns)) => Ok(Arc::new(self.on(&columns.gpu().clone())?.download()?)),
+            (None, None) => Err(Error::invalid("a matrix without rows".to_owned())),
+        }
+    }
+
+    /// The transpose as CSR on the host; made, or copied from its device, at first use.
+    ///
+    /// # Panics
+    /// It lies on a device that is lost.
     pub fn csr_transposed(&self) -> &Csr<T> {
-        if self.symmetric { self.csr() } else { self.columns.get_or_init(|| Arc::new(self.csr().transpose())) }
+        if self.symmetric {
+            return self.csr();
+        }
+        self.columns.get_or_init(|| match self.device_columns.get().map(|columns| columns.download()) {
+            Some(Ok(columns)) => Arc::new(columns),
+            Some(Err(error)) => panic!("a matrix on a device: {error}"),
+            None => Arc::new(self.csr().transpose()),
+        })
     }
 
     /// The device that the matrix lies on.
@@ -163,14 +212,8 @@ impl<T: Element> Matrix<T> {
         match &gpu {
             Some(gpu) => moved.on(gpu).map(|_| ())?,
             None => {
-                let rows = match (self.rows.get(), self.device_rows.get()) {
-                    (None, Some(rows)) => Arc::new(rows.download()?),
-                    _ => self.shared_rows().clone(),
-                };
-                let columns = self.columns.clone();
                 return Ok(Self {
-                    rows: OnceLock::from(rows),
-                    columns,
+                    rows: OnceLock::from(self.host_rows()?),
                     device_rows: OnceLock::new(),
                     device_columns: OnceLock::new(),
                     device_row_tiles: OnceLock::new(),
@@ -201,17 +244,29 @@ impl<T: Element> Matrix<T> {
         Self { device_rows: OnceLock::from(Arc::new(rows)), ..self }
     }
 
-    /// The rows on `gpu`; copied there at first use.
+    /// The rows on `gpu`; copied there, or made there of the transpose, at first use.
     pub(crate) fn on(&self, gpu: &Gpu) -> Result<Arc<DeviceCsr<T>>> {
-        Self::kept(&self.device_rows, gpu, DeviceCsr::gpu, || DeviceCsr::upload(gpu, self.csr()))
+        let there = |held: &OnceLock<Arc<DeviceCsr<T>>>| held.get().filter(|&rows| rows.gpu() == gpu).cloned();
+        Self::kept(&self.device_rows, gpu, DeviceCsr::gpu, || match there(&self.device_columns) {
+            Some(columns) => build::transpose(&columns),
+            None if self.rows.get().is_none() && self.columns.get().is_some() => {
+                build::transpose(&*self.transposed_on(gpu)?)
+            }
+            None => DeviceCsr::upload(gpu, &*self.host_rows()?),
+        })
     }
 
-    /// The transpose's rows on `gpu`; copied there at first use.
+    /// The transpose's rows on `gpu`; made there of the matrix's, or copied there, at first use.
     pub(crate) fn transposed_on(&self, gpu: &Gpu) -> Result<Arc<DeviceCsr<T>>> {
         if self.symmetric {
             return self.on(gpu);
         }
-        Self::kept(&self.device_columns, gpu, DeviceCsr::gpu, || DeviceCsr::upload(gpu, self.csr_transposed()))
+        Self::kept(&self.device_columns, gpu, DeviceCsr::gpu, || match self.columns.get() {
+            Some(columns) if self.device_rows.get().is_none_or(|rows| rows.gpu() != gpu) => {
+                DeviceCsr::upload(gpu, columns)
+            }
+            _ => build::transpose(&*self.on(gpu)?),
+        })
     }
 
     /// The matrix as tiles on `gpu`; made there at first use.
@@ -242,26 +297,29 @@ impl<T: Element> Matrix<T> {
         Ok(if of(kept) == gpu { kept.clone() } else { made })
     }
 
-    /// The transpose. Shares the storage.
+    /// The transpose. Shares the storage, and takes no time: rows that are missing are made where they are first read.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::from_triples(2, 3, [(0, 2, 5u32), (1, 0, 7)])?;
+    /// assert_eq!(a.transpose(), Matrix::from_triples(3, 2, [(2, 0, 5), (0, 1, 7)])?);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
     pub fn transpose(&self) -> Self {
         if self.symmetric {
             return self.clone();
         }
-        let columns = match self.columns.get() {
-            Some(columns) => columns.clone(),
-            None => Arc::new(self.csr().transpose()),
-        };
-        let swapped = |held: &OnceLock<Arc<Tiles<T>>>| held.get().cloned().map_or_else(OnceLock::new, OnceLock::from);
         let (nrows, ncols, nnz) = self.shape;
         Self {
-            rows: OnceLock::from(columns),
-            columns: OnceLock::from(self.shared_rows().clone()),
+            rows: self.columns.clone(),
+            columns: self.rows.clone(),
             gpu: self.gpu.clone(),
             device_rows: self.device_columns.clone(),
             device_columns: self.device_rows.clone(),
             format: self.format,
-            row_tiles: swapped(&self.column_tiles),
-            column_tiles: swapped(&self.row_tiles),
+            row_tiles: self.column_tiles.clone(),
+            column_tiles: self.row_tiles.clone(),
             device_row_tiles: self.device_column_tiles.clone(),
             device_column_tiles: self.device_row_tiles.clone(),
             ..Self::shaped((ncols, nrows, nnz))
@@ -317,6 +375,14 @@ impl<T: Element> Matrix<T> {
 
     /// The matrix's pattern.
     pub fn pattern(&self) -> Matrix<()> {
+        let there = |held: &OnceLock<Arc<DeviceCsr<T>>>| {
+            let here = held.get().filter(|held| self.gpu.as_ref() == Some(held.gpu()));
+            here.and_then(|held| held.pattern().ok())
+        };
+        if let Some(rows) = there(&self.device_rows) {
+            let made = Matrix::on_device(rows, there(&self.device_columns));
+            return Matrix { symmetric: self.symmetric, format: self.format, ..made };
+        }
         let csr = self.csr();
         let rows = Csr::from_parts(
             csr.nrows(),
@@ -371,8 +437,8 @@ impl Matrix<()> {
             let what = format!("expected an undirected graph (a symmetric matrix), found a {shape} matrix that isn't");
             return Err(Error::Invalid { what });
         }
-        let loopless = self.select(vxm_semiring::OFFDIAG).csr().clone();
-        Ok(Cow::Owned(Self { format: self.format, gpu: self.gpu.clone(), ..Self::from_simple(loopless) }))
+        let loopless = Self { symmetric: true, simple: OnceLock::from(true), ..self.select(vxm_semiring::OFFDIAG)? };
+        Ok(Cow::Owned(loopless.with_format(self.format)))
     }
 
     /// The adjacency matrix of an undirected graph: each edge is stored both ways; self-loops and duplicates are dropped.
@@ -389,7 +455,7 @@ impl Matrix<()> {
             coo.push(i, j, ())?;
             coo.push(j, i, ())?;
         }
-        Ok(Self::from_simple(coo.to_csr(First)?))
+        Ok(Self { simple: OnceLock::from(true), symmetric: true, ..Self::from_coo(&coo, First)? })
     }
 }
 

@@ -244,6 +244,14 @@ impl<T: Element> Vector<T> {
         }
     }
 
+    /// The number of elements where telling it takes no work of a device.
+    pub(crate) fn known_count(&self) -> Option<usize> {
+        match &self.home {
+            Home::Host(store, _) => Some(store.nvals()),
+            Home::Device(vector, _) => vector.known_count(),
+        }
+    }
+
     /// The element at `i`; `None` where there is none, or no such place.
     pub fn get(&self, i: u32) -> Option<T> {
         if i as usize >= self.len() { None } else { self.store().get(i as usize) }

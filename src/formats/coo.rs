@@ -4,12 +4,25 @@ use super::blocks::prefix_sum;
 use super::{Block, Csr, check_vertices, row_blocks, split_rows};
 use crate::error::{Error, Result};
 use rayon::prelude::*;
-use vxm_semiring::{BinaryOp, Element};
+use vxm_semiring::{BinaryOp, Element, FIRST, KernelText, SECOND, Source};
 
 /// What becomes of entries at one place: [`Refuse`], [`First`], [`Last`] or [`Combine`].
 pub trait Duplicates<T>: Sync {
     /// The value that stands for an `earlier` and a `later` one, in the order they were pushed; `None` refuses them.
     fn merge(&self, earlier: T, later: T) -> Option<T>;
+    /// The same on a device, in terms of `text`; `None`, the default, has the host merge them.
+    fn joining(&self, _: &mut KernelText) -> Option<Joining> {
+        None
+    }
+}
+
+/// What [`Duplicates`] come to on a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Joining {
+    /// Two entries at one place are an error.
+    Refuse,
+    /// The C++ function of that name is called with an earlier and a later one.
+    Call(String),
 }
 
 /// Two entries at one place are an error.
@@ -32,11 +45,17 @@ impl<T> Duplicates<T> for Refuse {
     fn merge(&self, _: T, _: T) -> Option<T> {
         None
     }
+    fn joining(&self, _: &mut KernelText) -> Option<Joining> {
+        Some(Joining::Refuse)
+    }
 }
 
 impl<T> Duplicates<T> for First {
     fn merge(&self, earlier: T, _: T) -> Option<T> {
         Some(earlier)
+    }
+    fn joining(&self, text: &mut KernelText) -> Option<Joining> {
+        Some(Joining::Call(FIRST.source(text)))
     }
 }
 
@@ -44,11 +63,17 @@ impl<T> Duplicates<T> for Last {
     fn merge(&self, _: T, later: T) -> Option<T> {
         Some(later)
     }
+    fn joining(&self, text: &mut KernelText) -> Option<Joining> {
+        Some(Joining::Call(SECOND.source(text)))
+    }
 }
 
 impl<T: Element, F: BinaryOp<T, T, Out = T>> Duplicates<T> for Combine<F> {
     fn merge(&self, earlier: T, later: T) -> Option<T> {
         Some(self.0.call(earlier, later))
+    }
+    fn joining(&self, text: &mut KernelText) -> Option<Joining> {
+        Some(Joining::Call(self.0.source(text)))
     }
 }
 
@@ -119,6 +144,11 @@ impl<T: Element> Coo<T> {
         Ok(())
     }
 
+    /// The triples' rows, columns and values.
+    pub(crate) fn arrays(&self) -> (&[u32], &[u32], &[T]) {
+        (&self.rows, &self.columns, &self.values)
+    }
+
     /// The number of rows.
     pub fn nrows(&self) -> usize {
         self.nrows
@@ -178,6 +208,11 @@ impl<T: Element> Coo<T> {
     }
 }
 
+/// That two entries stand at one place.
+pub(crate) fn repeated(row: u32, column: u32) -> Error {
+    Error::invalid(format!("Coo: two entries at row {row}, column {column}"))
+}
+
 fn merge_rows<T: Element>(
     first: usize,
     starts: &[u64],
@@ -196,10 +231,8 @@ fn merge_rows<T: Element>(
         for &(column, value) in &*row_entries {
             match values.last_mut() {
                 Some(earlier) if columns.len() > start && columns.last() == Some(&column) => {
-                    *earlier = duplicates.merge(*earlier, value).ok_or_else(|| {
-                        let row = first + row;
-                        Error::invalid(format!("Coo: two entries at row {row}, column {column}"))
-                    })?;
+                    *earlier =
+                        duplicates.merge(*earlier, value).ok_or_else(|| repeated((first + row) as u32, column))?;
                 }
                 _ => {
                     columns.push(column);

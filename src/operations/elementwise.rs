@@ -46,6 +46,9 @@ impl<E: Expr, K: Step<E::T>> Expr for Each<E, K> {
     fn place(&self, env: &Env<'_>) -> Option<Gpu> {
         self.inner.place(env)
     }
+    fn known_count(&self, env: &Env<'_>) -> Option<usize> {
+        if K::FILLS { None } else { self.inner.known_count(env) }
+    }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         let inner = self.inner.emit(env, kernel)?;
         let full = K::FILLS || (!K::DROPS && inner.full);
@@ -436,7 +439,7 @@ impl<'a, E: Expr> Expr for Extract<'a, E> {
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         within("extract", self.indices, self.inner.len(env)?, self.at)?;
-        let inner = emit_light(&self.inner, env, kernel)?;
+        let inner = emit_light(&self.inner, &env.for_operand(), kernel)?;
         let indices = kernel.gpu().upload_slice(self.indices)?;
         kernel.push(indices.address());
         kernel.keep(indices);
@@ -524,7 +527,7 @@ impl<E: Expr> Expr for Scatter<'_, E> {
             self.distinct(&places)?;
         }
         let mut scattering = Composer::new(kernel.gpu());
-        let inner = self.inner.emit(env, &mut scattering)?;
+        let inner = self.inner.emit(&env.for_operand(), &mut scattering)?;
         let scattered = cuda::run::scatter::<E::T>(scattering, &inner, self.indices, self.len)?;
         Ok(cuda::run::region(kernel, scattered))
     }

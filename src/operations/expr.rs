@@ -89,6 +89,11 @@ pub trait Expr: Copy + Sync {
     /// The GPU that an operand lies on, if any does: where the expression runs.
     fn place(&self, env: &Env<'_>) -> Option<Gpu>;
 
+    /// How many elements there are at most, where telling it costs nothing; `None` otherwise.
+    fn known_count(&self, _: &Env<'_>) -> Option<usize> {
+        None
+    }
+
     /// Checks shapes, runs what can't be fused into the terminal's kernel, and emits the rest as a C++ type.
     ///
     /// # Errors
@@ -110,6 +115,9 @@ impl<'a, T: Element> Expr for &'a Vector<T> {
     }
     fn place(&self, _: &Env<'_>) -> Option<Gpu> {
         self.gpu().cloned()
+    }
+    fn known_count(&self, _: &Env<'_>) -> Option<usize> {
+        Vector::known_count(self)
     }
     fn emit(&self, _: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         let vector = self.on(&kernel.gpu().clone())?;
@@ -145,6 +153,9 @@ impl<T: Element> Expr for Key<T> {
     }
     fn place(&self, env: &Env<'_>) -> Option<Gpu> {
         env.state(*self).ok()?.gpu().cloned()
+    }
+    fn known_count(&self, env: &Env<'_>) -> Option<usize> {
+        Vector::known_count(env.state(*self).ok()?)
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         let state = env.state(*self)?;

@@ -31,6 +31,10 @@ pub trait Mask: Copy + Sync {
     fn test<'s>(&'s self, env: &Env<'s>) -> Result<Self::Test<'s>>;
     /// As [`Expr::place`].
     fn place(&self, env: &Env<'_>) -> Option<Gpu>;
+    /// At most how many places it selects, where telling it costs nothing.
+    fn known_count(&self, _: &Env<'_>) -> Option<usize> {
+        None
+    }
     /// The mask as a C++ type; see [`Expr::emit`].
     ///
     /// # Errors
@@ -81,8 +85,11 @@ impl<E: Expr> Mask for E {
     fn place(&self, env: &Env<'_>) -> Option<Gpu> {
         Expr::place(self, env)
     }
+    fn known_count(&self, env: &Env<'_>) -> Option<usize> {
+        Expr::known_count(self, env)
+    }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
-        let inner = Expr::emit(self, env, kernel)?;
+        let inner = Expr::emit(self, &env.for_operand(), kernel)?;
         Ok(Node::new(format!("vxm::Present<{}>", inner.ty), inner.full))
     }
 }
@@ -129,7 +136,7 @@ impl<E: Expr> Mask for Values<E> {
         self.0.place(env)
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
-        let inner = self.0.emit(env, kernel)?;
+        let inner = self.0.emit(&env.for_operand(), kernel)?;
         Ok(Node::new(format!("vxm::NonZero<{}>", inner.ty), false))
     }
 }
@@ -233,9 +240,16 @@ impl<E: Expr, M: Mask> Expr for Masked<E, M> {
     fn place(&self, env: &Env<'_>) -> Option<Gpu> {
         self.inner.place(env).or_else(|| self.mask.place(env))
     }
+    fn known_count(&self, env: &Env<'_>) -> Option<usize> {
+        let (inner, mask) = (self.inner.known_count(env), self.mask.known_count(env));
+        inner.into_iter().chain(mask).min()
+    }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         fits("mask", self.inner.len(env)?, self.mask.len(env)?, self.at)?;
-        let inner = self.inner.emit(env, kernel)?;
+        let inner = match self.mask.known_count(env) {
+            Some(wanted) => self.inner.emit(&env.wanting(wanted), kernel)?,
+            None => self.inner.emit(env, kernel)?,
+        };
         let mask = self.mask.emit(env, kernel)?;
         kernel.mask();
         Ok(Node::new(format!("vxm::Masked<{}, {}>", inner.ty, mask.ty), inner.full && mask.full))

@@ -1,6 +1,7 @@
 //! Verbs of matrices. They run at once: each returns a fresh matrix or vector.
 
 use crate::backend::cpu::fold::Tree;
+use crate::backend::cuda::Gpu;
 use crate::backend::cuda::tiles::VECTORS;
 use crate::backend::{cuda, current};
 use crate::containers::{Matrix, Set, Vector};
@@ -8,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::formats::{Block, Csr};
 use crate::operations::verbs::Verbs;
 use rayon::prelude::*;
-use vxm_semiring::{BinaryOp, Element, IndexOp, Monoid, PLUS_PAIR, UnaryOp};
+use vxm_semiring::{BinaryOp, Element, IndexOp, Monoid, PLUS_PAIR, TernaryOp, UnaryOp};
 
 /// Rows that a task builds.
 const ROWS: usize = 1024;
@@ -30,22 +31,57 @@ fn build<T: Element>(nrows: usize, ncols: usize, row: impl Fn(usize, &mut Vec<u3
 }
 
 impl<A: Element> Matrix<A> {
+    /// The GPU to run on: the matrix's, or the scope's.
+    fn place(&self) -> Option<Gpu> {
+        self.gpu().cloned().or_else(current)
+    }
+
     /// `op(a)` of every entry.
-    pub fn map<F: UnaryOp<A>>(&self, op: F) -> Matrix<F::Out> {
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::from_triples(2, 2, [(0, 1, 5u32), (1, 0, 7)])?;
+    /// assert_eq!(a.map(PLUS.bind(1))?.get(1, 0), Some(8));
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn map<F: UnaryOp<A>>(&self, op: F) -> Result<Matrix<F::Out>> {
+        if let Some(gpu) = self.place() {
+            let mapped = cuda::entries::map(&*self.on(&gpu)?, op)?;
+            return Ok(Matrix::on_device(mapped, None).set_symmetric(self.is_symmetric()));
+        }
         let csr = self.csr();
         let values = csr.values().par_iter().map(|&a| op.call(a)).collect();
         let rows = Csr::from_parts(csr.nrows(), csr.ncols(), csr.offsets().to_vec(), csr.columns().to_vec(), values);
-        Matrix::from_csr(rows).set_symmetric(self.is_symmetric())
+        Ok(Matrix::from_csr(rows).set_symmetric(self.is_symmetric()))
     }
 
     /// `op(row, column, a)` of every entry.
-    pub fn map_index<F: IndexOp<A>>(&self, op: F) -> Matrix<F::Out> {
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::undirected(3, &[(0, 2)])?;
+    /// let numbered = a.map_index(COLINDEX)?;
+    /// assert_eq!(numbered.iter().collect::<Vec<_>>(), [(0, 2, 2), (2, 0, 0)]);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn map_index<F: IndexOp<A>>(&self, op: F) -> Result<Matrix<F::Out>> {
+        if let Some(gpu) = self.place() {
+            return Ok(Matrix::on_device(cuda::entries::map_index(&*self.on(&gpu)?, op)?, None));
+        }
         let csr = self.csr();
-        Matrix::from_csr(build(csr.nrows(), csr.ncols(), |i, columns, values| {
+        Ok(Matrix::from_csr(build(csr.nrows(), csr.ncols(), |i, columns, values| {
             let (js, entries) = csr.row(i);
             columns.extend_from_slice(js);
             values.extend(js.iter().zip(entries).map(|(&j, &a)| op.call(i as u32, j, a)));
-        }))
+        })))
     }
 
     /// `set plus.pair A` for each of many sets: how many of a set's rows have an entry in each column, absent where none has.
@@ -91,12 +127,21 @@ impl<A: Element> Matrix<A> {
     /// use vxm::prelude::*;
     ///
     /// let a = Matrix::undirected(3, &[(0, 1), (1, 2)])?;
-    /// assert_eq!(a.select(TRIL).iter().collect::<Vec<_>>(), [(1, 0, ()), (2, 1, ())]);
+    /// assert_eq!(a.select(TRIL)?.iter().collect::<Vec<_>>(), [(1, 0, ()), (2, 1, ())]);
     /// # Ok::<(), vxm::Error>(())
     /// ```
-    pub fn select<F: IndexOp<A> + vxm_semiring::TernaryOp<u32, u32, A, Out = bool>>(&self, op: F) -> Matrix<A> {
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn select<F>(&self, op: F) -> Result<Matrix<A>>
+    where
+        F: TernaryOp<u32, u32, A, Out = bool>,
+    {
+        if let Some(gpu) = self.place() {
+            return Ok(Matrix::on_device(cuda::entries::select(&*self.on(&gpu)?, op)?, None));
+        }
         let csr = self.csr();
-        Matrix::from_csr(filtered(csr, |i, j, a| op.call(i, j, a)))
+        Ok(Matrix::from_csr(filtered(csr, |i, j, a| op.call(i, j, a))))
     }
 
     /// The entries `(i, j)` of which `op(u[i], u[j])` is true: a graph's edges by what their ends hold. An end without an element
@@ -145,19 +190,33 @@ impl<A: Element> Matrix<A> {
     }
 
     /// Each row's entries folded to one element; rows without entries hold none.
-    pub fn reduce_rows<M: Monoid<A>>(&self, monoid: M) -> Vector<A> {
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::from_triples(3, 2, [(0, 0, 5u32), (0, 1, 7), (2, 0, 1)])?;
+    /// assert_eq!(a.reduce_rows(PLUS)?, Vector::from_pairs(3, [(0, 12), (2, 1)])?);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn reduce_rows<M: Monoid<A>>(&self, monoid: M) -> Result<Vector<A>> {
+        if let Some(gpu) = self.place() {
+            return Ok(Vector::on_device(cuda::entries::reduce_rows(self.on(&gpu)?, monoid)?));
+        }
         let csr = self.csr();
         let rows: Vec<Option<A>> = (0..csr.nrows()).into_par_iter().map(|i| fold(monoid, csr.row(i).1)).collect();
-        Vector::from_options(&rows)
+        Ok(Vector::from_options(&rows))
     }
 
     /// All entries folded to one: each row, then the rows' results; the identity where there are none.
     ///
     /// # Errors
-    /// None today; a device may fail.
+    /// The device has too little memory, or is lost.
     pub fn reduce<M: Monoid<A>>(&self, monoid: M) -> Result<A> {
         use super::verbs::Verbs;
-        Verbs::reduce(&self.reduce_rows(monoid), monoid)
+        Verbs::reduce(&self.reduce_rows(monoid)?, monoid)
     }
 
     /// The number of entries in each row, 0 included: a graph's degrees.
@@ -165,7 +224,7 @@ impl<A: Element> Matrix<A> {
     /// # Errors
     /// The device has too little memory, or is lost.
     pub fn degrees(&self) -> Result<Vector<u32>> {
-        if let Some(gpu) = self.gpu().cloned().or_else(current) {
+        if let Some(gpu) = self.place() {
             return Ok(Vector::on_device(cuda::run::degrees(&*self.on(&gpu)?)?));
         }
         let csr = self.csr();
@@ -175,16 +234,20 @@ impl<A: Element> Matrix<A> {
     /// `b[k, l] = self[rows[k], columns[l]]`; an index may stand more than once.
     ///
     /// # Errors
-    /// An index lies outside the matrix, or there are more than `u32::MAX` of them.
+    /// An index lies outside the matrix, or there are more than `u32::MAX` of them; the device has too little memory, or is lost.
     #[track_caller]
     pub fn extract(&self, rows: &[u32], columns: &[u32]) -> Result<Matrix<A>> {
-        let (csr, shape) = (self.csr(), format!("matrix of {} x {}", self.nrows(), self.ncols()));
+        let shape = format!("matrix of {} x {}", self.nrows(), self.ncols());
         for (what, indices, n) in [("row", rows, self.nrows()), ("column", columns, self.ncols())] {
             if let Some(&i) = indices.iter().find(|&&i| i as usize >= n) {
                 return Err(Error::shape("extract", shape, format!("{what} {i}")));
             }
             crate::formats::check_vertices("extract", indices.len())?;
         }
+        if let Some(gpu) = self.place() {
+            return Ok(Matrix::on_device(cuda::entries::extract(&*self.on(&gpu)?, rows, columns)?, None));
+        }
+        let csr = self.csr();
         // where each column goes: wanted[starts[j]..starts[j + 1]]
         let mut wanted: Vec<u32> = (0..columns.len() as u32).collect();
         wanted.sort_by_key(|&l| columns[l as usize]);
@@ -209,10 +272,14 @@ impl<A: Element> Matrix<A> {
     /// `op(a, b)` where both matrices hold an entry (the intersection).
     ///
     /// # Errors
-    /// The shapes differ.
+    /// The shapes differ; the device has too little memory, or is lost.
     #[track_caller]
     pub fn ewise_mult<B: Element, F: BinaryOp<A, B>>(&self, other: &Matrix<B>, op: F) -> Result<Matrix<F::Out>> {
         self.same_shape("ewise_mult", other)?;
+        if let Some(gpu) = self.gpu().or(other.gpu()).cloned().or_else(current) {
+            let both = cuda::entries::ewise_mult(&*self.on(&gpu)?, &*other.on(&gpu)?, op)?;
+            return Ok(Matrix::on_device(both, None));
+        }
         let (x, y) = (self.csr(), other.csr());
         Ok(Matrix::from_csr(build(x.nrows(), x.ncols(), |i, columns, values| {
             merge(x.row(i), y.row(i), |j, a, b| {
@@ -227,10 +294,14 @@ impl<A: Element> Matrix<A> {
     /// `op(a, b)` where both matrices hold an entry, the one that is there where only one is (the union).
     ///
     /// # Errors
-    /// The shapes differ.
+    /// The shapes differ; the device has too little memory, or is lost.
     #[track_caller]
     pub fn ewise_add<F: BinaryOp<A, A, Out = A>>(&self, other: &Matrix<A>, op: F) -> Result<Matrix<A>> {
         self.same_shape("ewise_add", other)?;
+        if let Some(gpu) = self.gpu().or(other.gpu()).cloned().or_else(current) {
+            let either = cuda::entries::ewise_add(&*self.on(&gpu)?, &*other.on(&gpu)?, op)?;
+            return Ok(Matrix::on_device(either, None));
+        }
         let (x, y) = (self.csr(), other.csr());
         Ok(Matrix::from_csr(build(x.nrows(), x.ncols(), |i, columns, values| {
             merge(x.row(i), y.row(i), |j, a, b| {

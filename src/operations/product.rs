@@ -4,9 +4,10 @@ use super::elementwise::{Each, Pattern};
 use super::expr::{Env, Expr, emit_light};
 use crate::backend::cpu::fold::{Rows, count_row, fold_row};
 use crate::backend::cpu::{gather, scatter};
-use crate::backend::cuda::Gpu;
 use crate::backend::cuda::compose::{Composer, Node};
+use crate::backend::cuda::push::can_push;
 use crate::backend::cuda::tiles::{counted, presence as presence_on};
+use crate::backend::cuda::{self, Gpu};
 use crate::backend::plan::{self, Direction, Format, Plan, Sizes, Strategy};
 use crate::backend::view::{At, Support};
 use crate::containers::Matrix;
@@ -217,18 +218,25 @@ where
         let (n, length) = self.check(env)?;
         let gpu = kernel.gpu().clone();
         let tensor = gpu.arch() >= (8, 0);
-        // rows are pulled on a device
         let mut sizes = self.sizes(n, length, env.wanted(length), tensor);
-        // counting reads the operand's bits, which a loop doesn't keep
+        // counting reads the operand's bits, which a loop doesn't keep, and pushing scatters before it
         sizes.counting &= !kernel.is_resident();
-        let plan = self.plan(&sizes, Some(Direction::Pull));
+        let pulls = kernel.is_resident() || !can_push::<S::Out, S::Add>();
+        let sizes = if pulls { sizes } else { self.pushed_sizes(env, sizes) };
+        let plan = self.plan(&sizes, pulls.then_some(Direction::Pull));
+        if plan.direction == Direction::Push {
+            let rows = if self.transposed { self.matrix.transposed_on(&gpu)? } else { self.matrix.on(&gpu)? };
+            let mut first = Composer::new(&gpu);
+            let operand = self.operand.emit(&env.for_operand(), &mut first)?;
+            return cuda::push::push::<E::T, A, S>(kernel, (first, operand), n, &rows, length, self.ring);
+        }
         let tiles = || {
             if self.transposed { self.matrix.tiles_on(&gpu) } else { self.matrix.tiles_transposed_on(&gpu) }
         };
         let out = kernel.element::<S::Out>();
         if let (Strategy::CountTiles | Strategy::CountTilesTensor, Some(constant)) = (plan.strategy, S::Mul::CONSTANT) {
             let mut first = Composer::new(&gpu);
-            let node = self.operand.emit(env, &mut first)?;
+            let node = self.operand.emit(&env.for_operand(), &mut first)?;
             let present = presence_on(kernel, first, &node, n)?;
             let (tiles, add) = (tiles()?, self.ring.add());
             if plan.strategy == Strategy::CountTilesTensor {
@@ -242,7 +250,7 @@ where
             return Ok(Node::new(format!("vxm::Count<{out}, {add}>"), false));
         }
         let at = kernel.position();
-        let operand = emit_light(&self.operand, env, kernel)?;
+        let operand = emit_light(&self.operand, &env.for_operand(), kernel)?;
         let until = self.until.emit(kernel);
         let add = kernel.monoid::<S::Out, S::Add>(self.ring.add());
         let mul = kernel.functor(self.ring.mul());
@@ -324,6 +332,18 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Until<E::T, S::Out>> Product<
                 Some(degrees(&mut crate::formats::bitmap::ones(bits, 0)))
             }
             _ => None,
+        }
+    }
+
+    /// The same on a device, which knows how many elements the operand has at most, if anything, and takes their rows to be of the
+    /// mean length.
+    fn pushed_sizes(&self, env: &Env<'_>, sizes: Sizes) -> Sizes {
+        match self.operand.known_count(env) {
+            Some(count) if can_push::<S::Out, S::Add>() && count < sizes.elements => {
+                let mean = self.matrix.nnz().div_ceil(sizes.elements as u64);
+                Sizes { elements: count, push_entries: Some(count as u64 * mean + plan::DEVICE_PUSH), ..sizes }
+            }
+            _ => sizes,
         }
     }
 

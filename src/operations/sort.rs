@@ -1,6 +1,8 @@
 //! Ranking a vector's elements.
 
+use crate::backend::{cuda, current};
 use crate::containers::Vector;
+use crate::error::Result;
 use crate::formats::{Sparse, Store};
 use half::{bf16, f16};
 use rayon::prelude::*;
@@ -8,25 +10,31 @@ use vxm_semiring::Element;
 
 /// An element with a total order, as an unsigned key: what [`rank`](Vector::rank) sorts by.
 pub trait Ordered: Element {
-    /// A number that orders as the element does. Floats order as IEEE 754's totalOrder: -NaN, -inf, .., -0, 0, .., inf, NaN.
+    /// What makes keys of elements in CUDA C++: a type with a static `key`.
+    const CUDA_ORDER: &'static str;
+    /// A number that orders as the element does. Floats order from -inf, .., -0, 0, .., to inf and NaN, which is one value.
     fn key(self) -> u64;
 }
 
 macro_rules! ordered {
     (unsigned: $($u:ty),*; signed: $($i:ty),*; floats: $($f:ty as $bits:ty),*;) => {
         $(impl Ordered for $u {
+            const CUDA_ORDER: &'static str = "vxm::Unsigned";
             fn key(self) -> u64 {
                 u64::from(self)
             }
         })*
         $(impl Ordered for $i {
+            const CUDA_ORDER: &'static str = "vxm::Signed";
             fn key(self) -> u64 {
                 (i64::from(self) as u64) ^ (1 << 63)
             }
         })*
         $(impl Ordered for $f {
+            const CUDA_ORDER: &'static str = "vxm::Floating";
             fn key(self) -> u64 {
-                let bits = self.to_bits();
+                // processors differ in the sign of the NaN they return
+                let bits = Element::bits(self) as $bits;
                 // negative: all bits flip, so that the larger magnitude comes first; positive: above all negatives
                 let sign = 1 << (<$bits>::BITS - 1);
                 u64::from(if bits & sign != 0 { !bits } else { bits | sign })
@@ -43,16 +51,22 @@ ordered! {
 impl<T: Ordered> Vector<T> {
     /// Each element's place in ascending order, from 0; equal elements rank by index. What makes priorities distinct.
     ///
-    /// A radix sort: O(nvals) time, a pass for each 11 bits in which elements differ.
+    /// A radix sort, on a device too: O(nvals) time, a pass for each 11 bits in which elements differ (8 on a device).
     ///
     /// ```
     /// use vxm::prelude::*;
     ///
     /// let v = Vector::from_pairs(4, [(0, 7u64), (2, 3), (3, 7)])?;
-    /// assert_eq!(v.rank(), Vector::from_pairs(4, [(0, 1), (2, 0), (3, 2)])?);
+    /// assert_eq!(v.rank()?, Vector::from_pairs(4, [(0, 1), (2, 0), (3, 2)])?);
     /// # Ok::<(), vxm::Error>(())
     /// ```
-    pub fn rank(&self) -> Vector<u32> {
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn rank(&self) -> Result<Vector<u32>> {
+        if let Some(gpu) = self.gpu().cloned().or_else(current) {
+            return Ok(Vector::on_device(cuda::sort::rank(&self.on(&gpu)?, T::CUDA_ORDER)?));
+        }
         let mut keyed: Vec<(u64, u32)> = self.iter().zip(0..).map(|((_, value), k)| (value.key(), k)).collect();
         radix_sort(&mut keyed);
         let mut ranks = vec![0u32; keyed.len()];
@@ -60,9 +74,9 @@ impl<T: Ordered> Vector<T> {
             ranks[k as usize] = rank;
         }
         if self.nvals() == self.len() {
-            return Vector::from_dense(ranks);
+            return Ok(Vector::from_dense(ranks));
         }
-        Vector::of(Store::Sparse(Sparse::new(self.len(), self.indices().collect(), ranks)))
+        Ok(Vector::of(Store::Sparse(Sparse::new(self.len(), self.indices().collect(), ranks))))
     }
 }
 

@@ -6,7 +6,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use vxm::algorithms::{ColoringOptions, Formulation, Method, MisOptions, Order, Priority, color, mis};
 use vxm::backend::cuda::Gpu;
-use vxm::backend::plan::{Forced, Schedule, Strategy, force};
+use vxm::backend::plan::{Direction, Forced, Schedule, Strategy, force};
+use vxm::formats::{Combine, Coo};
 use vxm::io::{generate, read};
 use vxm::prelude::*;
 
@@ -155,4 +156,46 @@ fn first_uses(asked: &str) {
         Ok(())
     };
     device.scope(timed).unwrap();
+}
+
+/// Millions of entries and elements, so that running sums have many tiles and tiles of tiles.
+#[test]
+fn what_is_made_on_a_device_is_what_is_made_on_the_host() {
+    let Some(device) = gpu() else { return };
+    let graph = Matrix::from_simple(generate("rmat:18:16", &()).unwrap().graph);
+    let here = graph.select(TRIL).unwrap().map_index(COLINDEX).unwrap();
+    let there = here.to(device).unwrap();
+    assert_eq!(there.transpose(), here.transpose());
+    assert_eq!(there.pattern().transpose(), here.pattern().transpose());
+    let (part, same) = (there.select(TRIL.offset(-1000)).unwrap(), here.select(TRIL.offset(-1000)).unwrap());
+    assert_eq!(part, same);
+    let (merged, same) = (there.ewise_add(&part.transpose(), PLUS), here.ewise_add(&same.transpose(), PLUS));
+    assert_eq!(merged.unwrap(), same.unwrap());
+    let (met, same) = (there.ewise_mult(&part, MINUS), here.ewise_mult(&part.to(Device::Cpu).unwrap(), MINUS));
+    assert_eq!(met.unwrap(), same.unwrap());
+    assert_eq!(there.reduce_rows(PLUS).unwrap(), here.reduce_rows(PLUS).unwrap());
+    let some: Vec<u32> = (0..20_000).map(|k| k * 13).collect();
+    assert_eq!(there.extract(&some, &some).unwrap(), here.extract(&some, &some).unwrap());
+
+    // backwards, and some of them again
+    let entries: Vec<_> = here.iter().map(|(i, j, a)| (i, j, a as f32)).collect();
+    let again = entries.iter().step_by(3).map(|&(i, j, a)| (i, j, a / 3.0));
+    let triples = Coo::from_triples(here.nrows(), here.ncols(), entries.iter().rev().copied().chain(again)).unwrap();
+    let built = device.scope(|| Matrix::from_coo(&triples, Combine(PLUS))).unwrap();
+    assert_eq!(built.device(), device);
+    assert_eq!(built, Matrix::from_coo(&triples, Combine(PLUS)).unwrap());
+
+    let hash = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 8 & 0xffff_ff0f) << (i % 3 * 12);
+    let keys = Vector::from_dense((0..3_000_000).map(hash).collect());
+    assert_eq!(keys.to(device).unwrap().rank().unwrap(), keys.rank().unwrap());
+    let some = keys.select(GT.bind(1 << 40)).eval().unwrap();
+    assert_eq!(some.to(device).unwrap().rank().unwrap(), some.rank().unwrap());
+
+    let few = Vector::from_pairs(here.nrows(), (0..here.nrows() as u32).step_by(50).map(|i| (i, i))).unwrap();
+    let pulled = few.vxm(&here, MIN_PLUS).eval().unwrap();
+    for direction in [None, Some(Direction::Push), Some(Direction::Pull)] {
+        let forced = Forced { direction, ..Forced::default() };
+        let found = force(forced, || few.to(device).unwrap().vxm(&there, MIN_PLUS).eval()).unwrap();
+        assert_eq!(found, pulled, "{direction:?}");
+    }
 }

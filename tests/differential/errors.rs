@@ -146,9 +146,12 @@ fn nothing_at_all() {
     assert_eq!(none.extract(&[]).eval().unwrap(), none);
     assert_eq!(none.scatter(&[], 3).eval().unwrap(), Vector::new(3));
     assert_eq!(fill(1u32, 0).eval().unwrap(), none);
-    assert_eq!((a.transpose(), a.select(TRIL), a.extract(&[], &[]).unwrap()), (a.clone(), a.clone(), a.clone()));
+    assert_eq!(
+        (a.transpose(), a.select(TRIL).unwrap(), a.extract(&[], &[]).unwrap()),
+        (a.clone(), a.clone(), a.clone())
+    );
     assert_eq!((a.reduce(PLUS).unwrap(), a.degrees().unwrap(), a.tiles().tiles()), (0, Vector::new(0), 0));
-    assert_eq!(none.rank(), none);
+    assert_eq!(none.rank().unwrap(), none);
     let mut w = Vector::new(0);
     w.update(|w| w.map(PLUS.bind(1u32)).mask(&none)).unwrap();
     assert_eq!(w, none);

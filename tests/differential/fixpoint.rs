@@ -218,7 +218,7 @@ fn float_sums_in_rounds() {
         let start: Vec<f32> = case.keys().iter().map(|&key| key as f32 / n as f32).collect();
         // the rounds of the loop as single operations
         let (mut state, mut rounds) = (Vector::from_dense(start.clone()), 0);
-        let weights = a.map(weight);
+        let weights = ok(a.map(weight))?;
         loop {
             let active = ok(state.select(warm).pattern().eval())?;
             if active.nvals() == 0 || rounds > 64 {

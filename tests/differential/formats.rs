@@ -102,19 +102,6 @@ fn equal_is_by_bits() {
 }
 
 #[test]
-fn ranks() {
-    suite("rank", 500, (0..300usize, filled()), |(n, filled)| {
-        let dense = filled.dense::<u32>(n);
-        let rank = |i: usize, x: u32| {
-            let before = |(j, y): (usize, &Option<u32>)| y.is_some_and(|y| (y, j) < (x, i));
-            dense.iter().enumerate().filter(|&pair| before(pair)).count() as u32
-        };
-        let expected: Vec<_> = dense.iter().enumerate().map(|(i, x)| x.map(|x| rank(i, x))).collect();
-        agree("rank", &expected, &filled.vector(&dense).rank())
-    });
-}
-
-#[test]
 fn broken_rows_are_refused() {
     let error = |offsets: Vec<u64>, columns: Vec<u32>| {
         let values = vec![1u32; columns.len()];

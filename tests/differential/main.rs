@@ -8,8 +8,10 @@
 //! is compiled for sm_80, sm_90 and sm_100, none runs, and nothing is compared.
 
 mod algebra;
+mod building;
 mod dense;
 mod elementwise;
+mod entries;
 mod errors;
 mod fixpoint;
 mod formats;
@@ -20,4 +22,5 @@ mod nested;
 mod oracle;
 mod products;
 mod shapes;
+mod sorts;
 mod tiles;

@@ -55,7 +55,7 @@ fn sums_of_floats() {
         let u = u.vector(&dense);
         let found = ok(u.vxm(&a, PLUS_TIMES).eval())?;
         // sums in another order: equal up to rounding, relative to the sum of magnitudes
-        let scale = ok(u.vxm(&a.map(ABS), PLUS_TIMES).eval())?;
+        let scale = ok(u.vxm(&ok(a.map(ABS))?, PLUS_TIMES).eval())?;
         let theirs = product(&u, &CsMat::from(a.csr()));
         for (j, sum) in theirs {
             let (found, scale) = (found.get(j).unwrap_or(f64::NAN), scale.get(j).unwrap_or(0.0));

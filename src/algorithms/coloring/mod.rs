@@ -50,11 +50,11 @@ pub fn color(a: &Matrix, options: &ColoringOptions) -> Result<Coloring> {
     }?;
     let (colors, rounds) = match options.method {
         Method::Is => independent_set::color(a, &key),
-        Method::Mis => maximal::color(a, &key.rank()),
+        Method::Mis => maximal::color(a, &key.rank()?),
         Method::Jp => jones_plassmann::color(a, &key),
         Method::MinMax => min_max::color(a, &key),
-        Method::Hash => hash::color(a, &key.rank()),
-        Method::NeighborReduce => neighbor_reduce::color(a, &key.rank()),
+        Method::Hash => hash::color(a, &key.rank()?),
+        Method::NeighborReduce => neighbor_reduce::color(a, &key.rank()?),
     }?;
     let (colors, count) = match options.method {
         // who has a colour has neighbours with all below

@@ -4,6 +4,7 @@ use super::csr::Classes;
 use super::run::{BLOCK_THREADS, STAGING_THREADS, THREADS};
 use super::{DeviceCsr, DeviceTiles, DeviceVector, Gpu};
 use crate::error::Result;
+use crate::formats::{Duplicates, Joining};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,13 +20,24 @@ pub struct Node {
     pub full: bool,
     /// The address of its presence bits, if they are stored; 0 where all are present.
     pub(super) bits: Option<u64>,
+    /// How many elements it has, if that is known.
+    pub(super) count: Option<usize>,
 }
 
 impl Node {
     /// A node of type `ty`.
     pub fn new(ty: impl Into<String>, full: bool) -> Self {
-        Self { ty: ty.into(), full, bits: None }
+        Self { ty: ty.into(), full, bits: None, count: None }
     }
+}
+
+/// What becomes of entries at one place, on a device.
+#[derive(Debug, Clone)]
+pub(super) enum Joined {
+    /// They are an error.
+    Refuse,
+    /// The named functor joins an earlier and a later one.
+    Call(String),
 }
 
 /// What a kernel is composed in: definitions, the words of its parameter, and what must live until it is launched.
@@ -135,10 +147,24 @@ impl Composer {
     /// A type with a static `call`, for an operator.
     pub fn functor(&mut self, op: impl Source) -> String {
         let name = op.source(&mut self.text);
+        self.callable(&name)
+    }
+
+    /// A type with a static `call`, for a function.
+    fn callable(&mut self, name: &str) -> String {
         self.text.define_hashed("call", |this| {
             format!(
                 "struct {this} {{ template <class... X> static VXM_FN auto call(X... x) {{ return {name}(x...); }} }};"
             )
+        })
+    }
+
+    /// What becomes of entries at one place; none if only the host knows.
+    pub(super) fn joined<T: Element>(&mut self, duplicates: &impl Duplicates<T>) -> Option<Joined> {
+        self.element::<T>();
+        Some(match duplicates.joining(&mut self.text)? {
+            Joining::Refuse => Joined::Refuse,
+            Joining::Call(name) => Joined::Call(self.callable(&name)),
         })
     }
 
@@ -167,7 +193,7 @@ impl Composer {
         self.push(vector.values_address());
         self.push(vector.bits_address());
         self.keep(vector.clone());
-        Node { ty, full, bits: Some(vector.bits_address()) }
+        Node { ty, full, bits: Some(vector.bits_address()), count: vector.count.get().copied() }
     }
 
     /// Keeps what another kernel keeps.

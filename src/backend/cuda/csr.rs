@@ -85,10 +85,10 @@ pub struct DeviceCsr<A> {
     nrows: usize,
     ncols: usize,
     nnz: usize,
-    pub(super) offsets: Buffer,
+    pub(super) offsets: Arc<Buffer>,
     /// The same in 32 bits, where they fit: half the bytes of a product over short rows.
-    pub(super) short_offsets: Option<Buffer>,
-    pub(super) columns: Buffer,
+    pub(super) short_offsets: Option<Arc<Buffer>>,
+    pub(super) columns: Arc<Buffer>,
     pub(super) values: Buffer,
     pub(super) classes: Arc<Classes>,
     of: PhantomData<fn() -> A>,
@@ -107,8 +107,8 @@ impl<A: Element> DeviceCsr<A> {
             nrows: csr.nrows(),
             ncols: csr.ncols(),
             nnz: csr.nnz(),
-            offsets: gpu.upload_slice(csr.offsets())?,
-            columns: gpu.upload_slice(csr.columns())?,
+            offsets: Arc::new(gpu.upload_slice(csr.offsets())?),
+            columns: Arc::new(gpu.upload_slice(csr.columns())?),
             values: gpu.upload(&to_bytes(csr.values()))?,
             classes: Arc::new(Classes::new(gpu, csr.offsets())?),
             of: PhantomData,
@@ -119,10 +119,11 @@ impl<A: Element> DeviceCsr<A> {
     pub(super) fn of(
         gpu: &Gpu,
         (nrows, ncols, nnz): (usize, usize, usize),
-        offsets: Buffer,
-        columns: Buffer,
+        offsets: impl Into<Arc<Buffer>>,
+        columns: impl Into<Arc<Buffer>>,
         values: Buffer,
     ) -> Result<Self> {
+        let (offsets, columns) = (offsets.into(), columns.into());
         let on_host = offsets.download::<u64>(nrows + 1)?;
         let (classes, short_offsets) = (Arc::new(Classes::new(gpu, &on_host)?), short(gpu, &on_host)?);
         Ok(Self {
@@ -139,6 +140,30 @@ impl<A: Element> DeviceCsr<A> {
         })
     }
 
+    /// Other values at the same places.
+    pub(super) fn beside<B: Element>(&self, values: Buffer) -> DeviceCsr<B> {
+        DeviceCsr {
+            gpu: self.gpu.clone(),
+            nrows: self.nrows,
+            ncols: self.ncols,
+            nnz: self.nnz,
+            offsets: self.offsets.clone(),
+            short_offsets: self.short_offsets.clone(),
+            columns: self.columns.clone(),
+            values,
+            classes: self.classes.clone(),
+            of: PhantomData,
+        }
+    }
+
+    /// The same places without values: storage is shared.
+    ///
+    /// # Errors
+    /// The device is lost.
+    pub fn pattern(&self) -> Result<DeviceCsr<()>> {
+        Ok(self.beside(self.gpu.alloc(0)?))
+    }
+
     /// A copy on the host.
     ///
     /// # Errors
@@ -147,6 +172,10 @@ impl<A: Element> DeviceCsr<A> {
         let mut values = vec![0; self.nnz * size_of::<A>()];
         self.values.download_into(&mut values)?;
         let (offsets, columns) = (self.offsets.download(self.nrows + 1)?, self.columns.download(self.nnz)?);
+        if self.gpu.is_rehearsal() {
+            // zeros were read, which are no rows of these entries
+            return Csr::empty(self.nrows, self.ncols);
+        }
         Ok(Csr::from_parts(self.nrows, self.ncols, offsets, columns, from_bytes(&values, self.nnz)))
     }
 
@@ -172,7 +201,7 @@ impl<A: Element> DeviceCsr<A> {
 }
 
 /// Offsets in 32 bits, if they fit.
-fn short(gpu: &Gpu, offsets: &[u64]) -> Result<Option<Buffer>> {
+fn short(gpu: &Gpu, offsets: &[u64]) -> Result<Option<Arc<Buffer>>> {
     let short: Option<Vec<u32>> = offsets.iter().map(|&offset| u32::try_from(offset).ok()).collect();
-    short.map(|short| Ok(gpu.upload_slice(&short)?)).transpose()
+    short.map(|short| Ok(Arc::new(gpu.upload_slice(&short)?))).transpose()
 }

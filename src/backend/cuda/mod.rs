@@ -4,11 +4,16 @@
 //! `vxm_kernels::sources`; a terminal is one kernel over that type ([`run`]). So elementwise work before and after a product, its mask
 //! and its accumulator are one kernel, as they are one loop on the CPU.
 
+pub mod build;
+mod compact;
 pub mod compose;
 mod csr;
 pub mod dense;
+pub mod entries;
 pub mod fixpoint;
+pub mod push;
 pub mod run;
+pub mod sort;
 pub mod tiles;
 mod vector;
 

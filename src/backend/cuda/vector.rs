@@ -97,6 +97,11 @@ impl<T: Element> DeviceVector<T> {
         self.len == 0
     }
 
+    /// The number of elements, if it was counted before.
+    pub(crate) fn known_count(&self) -> Option<usize> {
+        if self.bits.is_none() { Some(self.len) } else { self.count.get().copied() }
+    }
+
     /// The number of elements; counted on the device, and read back, once.
     ///
     /// # Errors
@@ -116,6 +121,24 @@ impl<T: Element> DeviceVector<T> {
             },
         };
         Ok(*self.count.get_or_init(|| count))
+    }
+
+    /// The same places with other bits of presence.
+    pub(super) fn emptied(self, bits: Buffer) -> Self {
+        Self { bits: Some(Arc::new(bits)), count: OnceLock::new(), ..self }
+    }
+
+    /// Other elements at the same places, `count` of them.
+    pub(super) fn beside<U: Element>(&self, values: Buffer, count: usize) -> DeviceVector<U> {
+        let (gpu, bits) = (self.gpu.clone(), self.bits.clone());
+        DeviceVector {
+            gpu,
+            len: self.len,
+            values: Arc::new(values),
+            bits,
+            count: OnceLock::from(count),
+            of: PhantomData,
+        }
     }
 
     pub(super) fn values_address(&self) -> u64 {

@@ -1,0 +1,218 @@
+// Verbs of matrices, entry by entry: values made anew, entries chosen, two matrices met, places picked. What is searched for in a
+// row is found by bisection, so that a hub's entries are as cheap as others.
+namespace vxm {
+
+// op(a) of every entry.
+template <class F, class A, class T> struct MapEntries {
+    const A* values;
+    u64 count;
+    T* mapped;
+    VXM_FN void run() const {
+        const u64 step = (u64)gridDim.x * blockDim.x;
+        for (u64 p = (u64)blockIdx.x * blockDim.x + threadIdx.x; p < count; p += step) {
+            const T y = F::call(weight_at(values, p));
+            put_entry(mapped, p, y);
+        }
+    }
+};
+
+// op(row, column, a) of every entry.
+template <class F, class A, class T> struct MapPlaces {
+    const u64* starts;
+    u64 count;
+    const u32* columns;
+    const A* values;
+    T* mapped;
+    VXM_FN void run() const {
+        each_place(starts, count, [&](u64 p, u64 i) {
+            const u32 row = (u32)i, column = columns[p];
+            const T y = F::call(row, column, weight_at(values, p));
+            put_entry(mapped, p, y);
+        });
+    }
+};
+
+// Entries of which op(row, column, a) is true.
+template <class F, class A> struct Chosen {
+    const u32* columns;
+    const A* values;
+    VXM_FN bool marks(u64 p, u64 i) const {
+        const u32 row = (u32)i, column = columns[p];
+        return F::call(row, column, weight_at(values, p));
+    }
+};
+
+// A matrix whose rows are searched.
+template <class A> struct Sought {
+    const u64* starts;
+    const u32* columns;
+    const A* values;
+    // The first of row i's entries at column j or after, or the row's end.
+    VXM_FN u64 find(u64 i, u32 j) const { return lower_bound(columns, starts[i], starts[i + 1], j); }
+    VXM_FN bool has(u64 q, u64 i, u32 j) const { return q < starts[i + 1] && columns[q] == j; }
+};
+
+// Entries that another matrix has too, or that it lacks.
+template <class B, bool shared> struct Meeting {
+    const u32* columns;
+    Sought<B> other;
+    VXM_FN bool marks(u64 p, u64 i) const {
+        const u32 j = columns[p];
+        return other.has(other.find(i, j), i, j) == shared;
+    }
+};
+
+// Where each row's marked entries begin, once only they are there.
+VXM_FN void move_starts(const u64* starts, u64 count, const Marks& marks, u64* moved) {
+    const u64 step = (u64)gridDim.x * blockDim.x;
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i <= count; i += step) moved[i] = marks.before(starts[i]);
+}
+
+// The marked entries.
+template <class A> struct KeepMarked {
+    const u64* starts;
+    u64 count;
+    Marks marks;
+    const u32* columns;
+    const A* values;
+    u64* kept_starts;
+    u32* kept_columns;
+    A* kept_values;
+    VXM_FN void run() const {
+        move_starts(starts, count, marks, kept_starts);
+        const u64 step = (u64)gridDim.x * blockDim.x, total = starts[count];
+        for (u64 p = (u64)blockIdx.x * blockDim.x + threadIdx.x; p < total; p += step) {
+            if (!marks.at(p)) continue;
+            const u64 to = marks.before(p);
+            kept_columns[to] = columns[p];
+            copy_entry(kept_values, to, values, p);
+        }
+    }
+};
+
+// The marked entries, each joined to another matrix's at its place.
+template <class A, class B, class T, class F> struct JoinMarked {
+    const u64* starts;
+    u64 count;
+    Marks marks;
+    const u32* columns;
+    const A* values;
+    Sought<B> other;
+    u64* kept_starts;
+    u32* kept_columns;
+    T* joined;
+    VXM_FN void run() const {
+        move_starts(starts, count, marks, kept_starts);
+        each_place(starts, count, [&](u64 p, u64 i) {
+            if (!marks.at(p)) return;
+            const u64 to = marks.before(p);
+            const u32 j = columns[p];
+            const T x = F::call(weight_at(values, p), weight_at(other.values, other.find(i, j)));
+            kept_columns[to] = j;
+            put_entry(joined, to, x);
+        });
+    }
+};
+
+// All entries of two matrices, joined where both have one; marked are those of the second that the first lacks. An entry goes
+// behind those of its own matrix before it and those of the other at places before it.
+template <class A, class F> struct MergeEntries {
+    u64 count;
+    Sought<A> x;
+    Sought<A> y;
+    Marks marks;
+    u64* starts;
+    u32* columns;
+    A* values;
+    VXM_FN void put(u64 to, u32 j, A a) const {
+        columns[to] = j;
+        put_entry(values, to, a);
+    }
+    VXM_FN void run() const {
+        const u64 step = (u64)gridDim.x * blockDim.x;
+        for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i <= count; i += step)
+            starts[i] = x.starts[i] + marks.before(y.starts[i]);
+        each_place(x.starts, count, [&](u64 p, u64 i) {
+            const u32 j = x.columns[p];
+            const u64 q = y.find(i, j);
+            A a = weight_at(x.values, p);
+            if (y.has(q, i, j)) a = F::call(a, weight_at(y.values, q));
+            put(p + marks.before(q), j, a);
+        });
+        each_place(y.starts, count, [&](u64 q, u64 i) {
+            if (!marks.at(q)) return;
+            const u32 j = y.columns[q];
+            put(marks.before(q) + x.find(i, j), j, weight_at(y.values, q));
+        });
+    }
+};
+
+// Entries of listed rows: row k of them is row list[k] of the matrix.
+struct Listed {
+    const u32* list;
+    u64 count;
+    const u64* sums; // of their lengths
+    const u64* starts;
+    VXM_FN u64 entry(u64 t, u64 k) const { return starts[list[k]] + (t - sums[k]); }
+};
+
+// How often each entry of listed rows is wanted: its column's places among the wanted ones are places[first[j]] to
+// places[first[j + 1]].
+struct Wanted {
+    Listed rows;
+    const u32* columns;
+    const u64* first;
+    u64* counts;
+    VXM_FN void run() const {
+        each_place(rows.sums, rows.count, [&](u64 t, u64 k) {
+            const u32 j = columns[rows.entry(t, k)];
+            counts[t + 1] = first[j + 1] - first[j];
+        });
+    }
+};
+
+// Each wanted entry's place as one number, and its value. `sums` counts what the entries before are wanted, of `entries`.
+template <class A> struct TakeWanted {
+    Listed rows;
+    const u32* columns;
+    const u64* first;
+    const u64* sums;
+    u64 entries;
+    const u32* places;
+    const A* values;
+    u64* keys;
+    A* taken;
+    VXM_FN void run() const {
+        each_place(sums, entries, [&](u64 q, u64 t) {
+            const u64 k = Cursor(rows.sums, rows.count).seek(t), p = rows.entry(t, k);
+            keys[q] = k << 32 | places[first[columns[p]] + (q - sums[t])];
+            put_entry(taken, q, weight_at(values, p));
+        });
+    }
+};
+
+// Row i of a matrix, folded by itself.
+template <class O, class A, class Add> struct FoldRow {
+    typedef A Elem;
+    static const bool full = false;
+    const O* offsets;
+    const u32* columns;
+    const A* weights;
+    struct Row {
+        static const bool full = true;
+        const A* weights;
+        VXM_FN Row from(u64 p) const { return {weights + p}; }
+        VXM_FN A load(u32 p) const { return weight_at(weights, p); }
+        VXM_FN Maybe<A> make(A x) const { return {x, true}; }
+    };
+    template <class G> VXM_FN bool at(G g, u32 i, A& y) const {
+        const u64 begin = offsets[i], len = offsets[i + 1] - begin;
+        const Row row = {weights};
+        const Maybe<A> sum = fold<Add, A>(g, len, row.from(begin), Unstopped());
+        if (sum.present) y = sum.value;
+        return sum.present;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+
+} // namespace vxm

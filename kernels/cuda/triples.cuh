@@ -1,0 +1,106 @@
+// Rows made of entries that were sorted by place: triples in any order, and the transpose of a matrix.
+namespace vxm {
+
+// Where each of `count` runs of ascending keys begins, and where the last one ends.
+struct StartsOf {
+    const u32* keys;
+    u64 total;
+    u64 count;
+    u64* starts;
+    VXM_FN void run() const {
+        const u64 step = (u64)gridDim.x * blockDim.x;
+        for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k <= count; k += step)
+            starts[k] = k < count ? lower_bound(keys, (u64)0, total, (u32)k) : total;
+    }
+};
+
+// Entries in another order: what each has from `rows` becomes its column.
+template <class P, class A> struct Reorder {
+    const P* order;
+    u64 count;
+    const u32* rows;
+    const A* values;
+    u32* columns;
+    A* ordered;
+    VXM_FN void run() const {
+        const u64 step = (u64)gridDim.x * blockDim.x;
+        for (u64 r = (u64)blockIdx.x * blockDim.x + threadIdx.x; r < count; r += step) {
+            const u64 p = order ? (u64)order[r] : r;
+            columns[r] = rows[p];
+            put_entry(ordered, r, weight_at(values, p));
+        }
+    }
+};
+
+// A place as one number: row by row.
+struct PlaceKeys {
+    const u32* rows;
+    const u32* columns;
+    u64 count;
+    u64* keys;
+    VXM_FN void run() const {
+        const u64 step = (u64)gridDim.x * blockDim.x;
+        for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < count; k += step)
+            keys[k] = (u64)rows[k] << 32 | columns[k];
+    }
+};
+
+// Marks the first of each run of equal keys. `repeated` becomes how far from the end the first other one is; it stays 0 where there
+// is none.
+struct MarkFirsts {
+    const u64* keys;
+    u64 count;
+    u32* bits;
+    u64* sums;
+    u64* repeated;
+    VXM_FN void run() const {
+        const u64 step = (u64)gridDim.x * blockDim.x;
+        for (u64 p = (u64)blockIdx.x * blockDim.x + threadIdx.x; p < (count + 31) / 32 * 32; p += step) {
+            const bool inside = p < count, first = inside && (p == 0 || keys[p] != keys[p - 1]);
+            const u32 word = __ballot_sync(~0u, first), others = __ballot_sync(~0u, inside && !first);
+            if (lane() > 0) continue;
+            bits[p / 32] = word;
+            sums[p / 32 + 1] = __popc(word);
+            if (others) atomicMax(repeated, count - (p + __ffs(others) - 1));
+        }
+    }
+};
+
+// One entry for each run of equal keys: its values joined in order.
+template <class P, class A, class F> struct JoinEqual {
+    const u64* keys;
+    const P* order;
+    u64 count;
+    Marks firsts;
+    const A* values;
+    u32* columns;
+    A* joined;
+    VXM_FN A value(u64 p) const { return weight_at(values, order ? (u64)order[p] : p); }
+    VXM_FN void run() const {
+        const u64 step = (u64)gridDim.x * blockDim.x;
+        for (u64 p = (u64)blockIdx.x * blockDim.x + threadIdx.x; p < count; p += step) {
+            if (!firsts.at(p)) continue;
+            const u64 to = firsts.before(p), key = keys[p];
+            A x = value(p);
+            for (u64 q = p + 1; q < count && keys[q] == key; q++) x = F::call(x, value(q));
+            columns[to] = (u32)key;
+            put_entry(joined, to, x);
+        }
+    }
+};
+
+// Where each row's joined entries begin, and where the last one's end.
+struct JoinedStarts {
+    const u64* keys;
+    u64 count;
+    Marks firsts;
+    u64 rows;
+    u64* starts;
+    VXM_FN void run() const {
+        const u64 step = (u64)gridDim.x * blockDim.x;
+        for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i <= rows; i += step)
+            starts[i] = firsts.before(lower_bound(keys, (u64)0, count, i << 32));
+    }
+};
+
+} // namespace vxm

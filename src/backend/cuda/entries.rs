@@ -1,0 +1,204 @@
+//! Verbs of matrices on a device, entry by entry.
+
+use super::build::{RUN_PLACES, from_places};
+use super::compact::{composer, step, step_by};
+use super::compose::{Composer, Node};
+use super::{DeviceCsr, DeviceVector, Gpu, run};
+use crate::error::Result;
+use vxm_kernels::{Buffer, sources};
+use vxm_semiring::{BinaryOp, Element, IndexOp, Monoid, TernaryOp, UnaryOp};
+
+fn entries(gpu: &Gpu) -> Composer {
+    composer(gpu).with(sources::RUNS).with(sources::ENTRIES)
+}
+
+/// Where a matrix' rows begin, and how many there are.
+fn starts<A: Element>(csr: &DeviceCsr<A>) -> [u64; 2] {
+    [csr.offsets.address(), csr.nrows() as u64]
+}
+
+/// A matrix to be searched: starts, columns, values.
+fn sought<A: Element>(csr: &DeviceCsr<A>) -> [u64; 3] {
+    [csr.offsets.address(), csr.columns.address(), csr.values.address()]
+}
+
+/// `op(a)` of every entry; the places are shared.
+///
+/// # Errors
+/// The device has too little memory, or is lost.
+pub fn map<A: Element, F: UnaryOp<A>>(csr: &DeviceCsr<A>, op: F) -> Result<DeviceCsr<F::Out>> {
+    let mut kernel = entries(csr.gpu());
+    let (a, t) = (kernel.element::<A>(), kernel.element::<F::Out>());
+    let ty = format!("vxm::MapEntries<{}, {a}, {t}>", kernel.functor(op));
+    let values = csr.gpu().alloc(csr.nnz() * size_of::<F::Out>())?;
+    step(&kernel, &ty, &[csr.values.address(), csr.nnz() as u64, values.address()], csr.nnz())?;
+    Ok(csr.beside(values))
+}
+
+/// `op(row, column, a)` of every entry; the places are shared.
+///
+/// # Errors
+/// The device has too little memory, or is lost.
+pub fn map_index<A: Element, F: IndexOp<A>>(csr: &DeviceCsr<A>, op: F) -> Result<DeviceCsr<F::Out>> {
+    let mut kernel = entries(csr.gpu());
+    let (a, t) = (kernel.element::<A>(), kernel.element::<F::Out>());
+    let ty = format!("vxm::MapPlaces<{}, {a}, {t}>", kernel.functor(op));
+    let values = csr.gpu().alloc(csr.nnz() * size_of::<F::Out>())?;
+    let words = [&starts(csr)[..], &[csr.columns.address(), csr.values.address(), values.address()]].concat();
+    step_by(&kernel, &ty, &words, csr.nnz(), RUN_PLACES)?;
+    Ok(csr.beside(values))
+}
+
+/// Entries of which something holds.
+struct Marked {
+    bits: Buffer,
+    sums: Buffer,
+    words: usize,
+    count: usize,
+}
+
+impl Marked {
+    /// Those of `csr` of which `which` holds, a type whose members are `tail`.
+    fn new<A: Element>(csr: &DeviceCsr<A>, kernel: &Composer, which: &str, tail: &[u64]) -> Result<Self> {
+        let (gpu, words) = (csr.gpu(), csr.nnz().div_ceil(32));
+        let (bits, sums) = (gpu.alloc(words * 4)?, gpu.alloc((words + 1) * 8)?);
+        let head = [&starts(csr)[..], &[bits.address(), sums.address()], tail].concat();
+        step_by(kernel, &format!("vxm::Mark<{which}>"), &head, csr.nnz(), RUN_PLACES)?;
+        run::scan(gpu, &sums, words)?;
+        let count = sums.download_at::<u64>(words, 1)?[0] as usize;
+        Ok(Self { bits, sums, words, count })
+    }
+
+    /// The members of a kernel's `Marks`.
+    fn members(&self) -> [u64; 3] {
+        [self.bits.address(), self.sums.address(), self.words as u64]
+    }
+}
+
+/// The entries of which `op(row, column, a)` holds.
+///
+/// # Errors
+/// The device has too little memory, or is lost.
+pub fn select<A, F>(csr: &DeviceCsr<A>, op: F) -> Result<DeviceCsr<A>>
+where
+    A: Element,
+    F: TernaryOp<u32, u32, A, Out = bool>,
+{
+    let gpu = csr.gpu();
+    let mut kernel = entries(gpu);
+    let (op, a) = (kernel.functor(op), kernel.element::<A>());
+    let tail = [csr.columns.address(), csr.values.address()];
+    let marked = Marked::new(csr, &kernel, &format!("vxm::Chosen<{op}, {a}>"), &tail)?;
+    let offsets = gpu.alloc((csr.nrows() + 1) * 8)?;
+    let (columns, values) = (gpu.alloc(marked.count * 4)?, gpu.alloc(marked.count * size_of::<A>())?);
+    let mut keeping = entries(gpu);
+    let ty = format!("vxm::KeepMarked<{}>", keeping.element::<A>());
+    let out = [offsets.address(), columns.address(), values.address()];
+    let words = [&starts(csr)[..], &marked.members(), &tail, &out].concat();
+    step(&keeping, &ty, &words, csr.nnz().max(csr.nrows() + 1))?;
+    DeviceCsr::of(gpu, (csr.nrows(), csr.ncols(), marked.count), offsets, columns, values)
+}
+
+/// `op(a, b)` where both matrices hold an entry.
+///
+/// # Errors
+/// The device has too little memory, or is lost.
+pub fn ewise_mult<A, B, F>(x: &DeviceCsr<A>, y: &DeviceCsr<B>, op: F) -> Result<DeviceCsr<F::Out>>
+where
+    A: Element,
+    B: Element,
+    F: BinaryOp<A, B>,
+{
+    let gpu = x.gpu();
+    let mut kernel = entries(gpu);
+    let which = format!("vxm::Meeting<{}, true>", kernel.element::<B>());
+    let marked = Marked::new(x, &kernel, &which, &[&[x.columns.address()][..], &sought(y)].concat())?;
+    let offsets = gpu.alloc((x.nrows() + 1) * 8)?;
+    let (columns, values) = (gpu.alloc(marked.count * 4)?, gpu.alloc(marked.count * size_of::<F::Out>())?);
+    let mut kernel = entries(gpu);
+    let (a, b, t) = (kernel.element::<A>(), kernel.element::<B>(), kernel.element::<F::Out>());
+    let ty = format!("vxm::JoinMarked<{a}, {b}, {t}, {}>", kernel.functor(op));
+    let from = [x.columns.address(), x.values.address()];
+    let out = [offsets.address(), columns.address(), values.address()];
+    let words = [&starts(x)[..], &marked.members(), &from, &sought(y), &out].concat();
+    step(&kernel, &ty, &words, x.nnz().max(x.nrows() + 1))?;
+    DeviceCsr::of(gpu, (x.nrows(), x.ncols(), marked.count), offsets, columns, values)
+}
+
+/// `op(a, b)` where both matrices hold an entry, the one that is there where only one is.
+///
+/// # Errors
+/// The device has too little memory, or is lost.
+pub fn ewise_add<A, F>(x: &DeviceCsr<A>, y: &DeviceCsr<A>, op: F) -> Result<DeviceCsr<A>>
+where
+    A: Element,
+    F: BinaryOp<A, A, Out = A>,
+{
+    let gpu = x.gpu();
+    let mut kernel = entries(gpu);
+    let which = format!("vxm::Meeting<{}, false>", kernel.element::<A>());
+    let marked = Marked::new(y, &kernel, &which, &[&[y.columns.address()][..], &sought(x)].concat())?;
+    let nnz = x.nnz() + marked.count;
+    let offsets = gpu.alloc((x.nrows() + 1) * 8)?;
+    let (columns, values) = (gpu.alloc(nnz * 4)?, gpu.alloc(nnz * size_of::<A>())?);
+    let mut kernel = entries(gpu);
+    let a = kernel.element::<A>();
+    let ty = format!("vxm::MergeEntries<{a}, {}>", kernel.functor(op));
+    let out = [offsets.address(), columns.address(), values.address()];
+    let words = [&[x.nrows() as u64][..], &sought(x), &sought(y), &marked.members(), &out].concat();
+    step(&kernel, &ty, &words, x.nnz().max(y.nnz()).max(x.nrows() + 1))?;
+    DeviceCsr::of(gpu, (x.nrows(), x.ncols(), nnz), offsets, columns, values)
+}
+
+/// Each row's entries folded to one element; rows without entries hold none.
+///
+/// # Errors
+/// The device has too little memory, or is lost.
+pub fn reduce_rows<A: Element, M: Monoid<A>>(csr: std::sync::Arc<DeviceCsr<A>>, monoid: M) -> Result<DeviceVector<A>> {
+    let mut kernel = entries(csr.gpu());
+    let nrows = csr.nrows();
+    let (add, a) = (kernel.monoid::<A, M>(monoid), kernel.element::<A>());
+    let offset = kernel.rows(csr);
+    run::eval(kernel, &Node::new(format!("vxm::FoldRow<{offset}, {a}, {add}>"), false), nrows)
+}
+
+/// The running sums of the lengths of listed runs that begin at `starts`; of all below `count` where `list` is 0.
+pub(super) fn listed_lengths(gpu: &Gpu, list: u64, count: usize, starts: u64) -> Result<Buffer> {
+    let sums = gpu.alloc((count + 1) * 8)?;
+    let kernel = composer(gpu).with(sources::RUNS);
+    step(&kernel, "vxm::ListedLengths", &[list, count as u64, starts, sums.address()], count)?;
+    run::scan(gpu, &sums, count)?;
+    Ok(sums)
+}
+
+/// `b[k, l] = a[rows[k], columns[l]]`; the indices lie within the matrix.
+///
+/// # Errors
+/// The device has too little memory, or is lost.
+pub fn extract<A: Element>(csr: &DeviceCsr<A>, rows: &[u32], columns: &[u32]) -> Result<DeviceCsr<A>> {
+    let gpu = csr.gpu();
+    // the places of each column among the wanted ones
+    let mut places: Vec<u32> = (0..columns.len() as u32).collect();
+    places.sort_by_key(|&l| columns[l as usize]);
+    let mut first = vec![0u64; csr.ncols() + 1];
+    columns.iter().for_each(|&j| first[j as usize + 1] += 1);
+    for j in 0..csr.ncols() {
+        first[j + 1] += first[j];
+    }
+    let (list, places, first) = (gpu.upload_slice(rows)?, gpu.upload_slice(&places)?, gpu.upload_slice(&first)?);
+    let lengths = listed_lengths(gpu, list.address(), rows.len(), csr.offsets.address())?;
+    let count = lengths.download_at::<u64>(rows.len(), 1)?[0] as usize;
+    let listed = [list.address(), rows.len() as u64, lengths.address(), csr.offsets.address()];
+    let from = [csr.columns.address(), first.address()];
+    let sums = gpu.alloc((count + 1) * 8)?;
+    let words = [&listed[..], &from, &[sums.address()]].concat();
+    step_by(&entries(gpu), "vxm::Wanted", &words, count, RUN_PLACES)?;
+    run::scan(gpu, &sums, count)?;
+    let taken = sums.download_at::<u64>(count, 1)?[0] as usize;
+    let (keys, values) = (gpu.alloc(taken * 8)?, gpu.alloc(taken * size_of::<A>())?);
+    let mut kernel = entries(gpu);
+    let ty = format!("vxm::TakeWanted<{}>", kernel.element::<A>());
+    let tail = [sums.address(), count as u64, places.address(), csr.values.address(), keys.address(), values.address()];
+    step_by(&kernel, &ty, &[&listed[..], &from, &tail].concat(), taken, RUN_PLACES)?;
+    from_places(gpu, (rows.len(), columns.len()), keys, taken, &values)
+}
