@@ -4,7 +4,7 @@
 //! between two synchronisations, kernels compiled and the graph resident. `VXM_BENCH_DUMP=DIR` writes each graph's arrays, for a peer to read.
 
 use std::time::Instant;
-use vxm::algorithms::{ColoringOptions, Method, MisOptions, Priority, color, mis};
+use vxm::algorithms::{ColoringOptions, Method, MisOptions, Priority, color, mis, mis_in_order, priorities};
 use vxm::backend::plan::{Forced, Format, Schedule, Strategy, force};
 use vxm::io::generate;
 use vxm::prelude::*;
@@ -120,6 +120,16 @@ const SCHEDULES: [(&str, Option<Schedule>); 3] =
     [("planned", None), ("rounds", Some(Schedule::Rounds)), ("asynchronous", Some(Schedule::Asynchronous))];
 
 fn sets(graph: &str, a: &Matrix, device: Device) -> Result<()> {
+    for priority in [Priority::Degree, Priority::Sorted] {
+        let key = priorities(a, priority, 0)?;
+        for (name, schedule) in SCHEDULES {
+            let forced = Forced { schedule, ..Forced::default() };
+            let found = force(forced, || mis_in_order(a, key.clone()))?;
+            let t = force(forced, || seconds(device, || mis_in_order(a, key.clone()).map(drop)))?;
+            let (priority, size, rounds) = (priority.name(), found.set.nvals(), found.rounds);
+            println!("{graph} | mis from {priority}, {name} | {:.1} us | size {size}, rounds {rounds}", t * 1e6);
+        }
+    }
     for &priority in &[Priority::Sorted, Priority::Degree, Priority::Random, Priority::Resolve] {
         let options = MisOptions { priority, ..MisOptions::default() };
         for (name, schedule) in SCHEDULES {

@@ -20,7 +20,7 @@ VXM_FN void put_entry(vxm_unit*, u64, vxm_unit) {}
 // A warp a row. Counting puts row i's number at place i + 1; filling follows once they are running sums.
 struct Counting {};
 struct Filling {};
-template <class V, class F, class A, bool flipped> struct SelectEnds {
+template <class V, class F, class A> struct SelectEnds {
     const u64* offsets;
     const u32* columns;
     const A* values;
@@ -32,7 +32,7 @@ template <class V, class F, class A, bool flipped> struct SelectEnds {
     VXM_FN bool keeps(bool has, typename V::Elem own, u32 j) const {
         typename V::Elem other;
         if (!has || !ends.at(Thread(), j, other)) return false;
-        return flipped ? F::call(other, own) : F::call(own, other);
+        return F::call(own, other);
     }
     template <class Use> VXM_FN void each_row(Use use) const {
         for (u64 i = first_of(Warp()); i < count; i += step_of(Warp())) {

@@ -58,13 +58,27 @@ pub fn mis(a: &Matrix, options: &MisOptions) -> Result<Mis> {
     let a = &*a.to_graph()?;
     match (options.priority, options.formulation) {
         (Priority::Resolve, _) => resolve(a, options.seed),
-        (priority, Formulation::Decide) => by_deciding(a, priorities(a, priority, options.seed)?),
+        (priority, Formulation::Decide) => mis_in_order(a, priorities(a, priority, options.seed)?),
         (priority, Formulation::Count) => by_counting(a, &priorities(a, priority, options.seed)?),
     }
 }
 
-/// cuMIS, Algorithm 2: a vertex above all its neighbours joins, a neighbour of a member leaves.
-fn by_deciding(a: &Matrix, key: Vector<u64>) -> Result<Mis> {
+/// The sequential greedy set of an order: cuMIS, Algorithm 2, where a vertex above all its neighbours joins, and a neighbour of a member
+/// leaves. A vertex' key says when it comes, the highest first; keys are distinct, above 0 and below `u64::MAX`.
+///
+/// ```
+/// use vxm::algorithms::mis_in_order;
+/// use vxm::prelude::*;
+///
+/// let path = Matrix::undirected(3, &[(0, 1), (1, 2)])?;
+/// let found = mis_in_order(&path, Vector::from_dense(vec![1, 3, 2]))?;
+/// assert_eq!(found.set, Set::from_indices(3, [1])?);
+/// # Ok::<(), vxm::Error>(())
+/// ```
+///
+/// # Errors
+/// The matrix isn't square, or not of as many vertices as there are keys; neighbours have equal keys.
+pub fn mis_in_order(a: &Matrix, key: Vector<u64>) -> Result<Mis> {
     // key<undecided> = decide(key, key max.first A), until all are decided
     let settled = fixpoint(key)
         .while_active(is_undecided)

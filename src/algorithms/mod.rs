@@ -6,5 +6,6 @@ pub mod options;
 pub mod priority;
 
 pub use coloring::{Coloring, color};
-pub use mis::{Mis, mis};
+pub use mis::{Mis, mis, mis_in_order};
 pub use options::{ColoringOptions, Formulation, Method, MisOptions, Order, Priority};
+pub use priority::priorities;

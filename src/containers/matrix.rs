@@ -394,11 +394,6 @@ impl<T: Element> Matrix<T> {
         Matrix { symmetric: self.symmetric, format: self.format, gpu: self.gpu.clone(), ..Matrix::from_csr(rows) }
     }
 
-    /// The same matrix with its transpose at hand.
-    pub(crate) fn with_columns(self, columns: Csr<T>) -> Self {
-        Self { columns: OnceLock::from(Arc::new(columns)), ..self }
-    }
-
     pub(crate) fn set_symmetric(mut self, symmetric: bool) -> Self {
         self.symmetric = symmetric;
         self

@@ -6,7 +6,7 @@ use crate::backend::cuda::tiles::VECTORS;
 use crate::backend::{cuda, current};
 use crate::containers::{Matrix, Set, Vector};
 use crate::error::{Error, Result};
-use crate::formats::{Block, Csr};
+use crate::formats::Csr;
 use crate::operations::verbs::Verbs;
 use rayon::prelude::*;
 use vxm_semiring::{BinaryOp, Element, IndexOp, Monoid, PLUS_PAIR, TernaryOp, UnaryOp};
@@ -168,25 +168,14 @@ impl<A: Element> Matrix<A> {
         }
         if let Some(gpu) = self.gpu().cloned().or_else(|| u.gpu().cloned()).or_else(current) {
             let (rows, u) = (self.on(&gpu)?, u.on(&gpu)?);
-            let kept = cuda::run::select_ends(&rows, op, &u, false)?;
-            // of a symmetric matrix the transpose comes with it: the same entries, seen from the other end
-            let transposed = self.is_symmetric().then(|| cuda::run::select_ends(&rows, op, &u, true)).transpose()?;
-            return Ok(Matrix::on_device(kept, transposed).with_format(self.format()));
+            return Ok(Matrix::on_device(cuda::run::select_ends(&rows, op, &u)?, None).with_format(self.format()));
         }
         let csr = self.csr();
         let u = u.clone().with_format(crate::containers::VectorFormat::Bitmap);
         let ends = u.view();
         let holds = |x: Option<T>, y: Option<T>| matches!((x, y), (Some(x), Some(y)) if op.call(x, y));
-        if !self.is_symmetric() {
-            let keep = |i: u32, j: u32, _: A| holds(ends.get(i as usize), ends.get(j as usize));
-            return Ok(Matrix::from_csr(filtered(csr, keep)));
-        }
-        // of a symmetric matrix the transpose comes with it: the same entries, seen from the other end
-        let (kept, transposed) = split(csr, |i, j| {
-            let (x, y) = (ends.get(i as usize), ends.get(j as usize));
-            (holds(x, y), holds(y, x))
-        });
-        Ok(Matrix::from_csr(kept).with_columns(transposed))
+        let keep = |i: u32, j: u32, _: A| holds(ends.get(i as usize), ends.get(j as usize));
+        Ok(Matrix::from_csr(filtered(csr, keep)))
     }
 
     /// Each row's entries folded to one element; rows without entries hold none.
@@ -336,50 +325,6 @@ fn filtered<A: Element>(csr: &Csr<A>, keep: impl Fn(u32, u32, A) -> bool + Sync)
             }
         }
     })
-}
-
-/// The entries that the first of `sides(row, column)` keeps, and those that the second does, in one pass over the matrix.
-fn split<A: Element>(csr: &Csr<A>, sides: impl Fn(u32, u32) -> (bool, bool) + Sync) -> (Csr<A>, Csr<A>) {
-    let (nrows, ncols) = (csr.nrows(), csr.ncols());
-    let blocks: Vec<[Block<A>; 2]> = (0..nrows.div_ceil(ROWS))
-        .into_par_iter()
-        .map_init(
-            || [(); 2].map(|()| (Vec::new(), Vec::new())),
-            |scratch: &mut [(Vec<u32>, Vec<A>); 2], block| {
-                let rows = block * ROWS..((block + 1) * ROWS).min(nrows);
-                let entries = (csr.offsets()[rows.end] - csr.offsets()[rows.start]) as usize;
-                for (columns, values) in &mut *scratch {
-                    // one place more than there are entries, for the last that isn't kept
-                    if columns.len() <= entries {
-                        columns.resize(entries + 1, 0);
-                        values.resize(entries + 1, A::ZERO);
-                    }
-                }
-                let [(js0, as0), (js1, as1)] = scratch;
-                let mut filled = [0, 0];
-                let mut ends = [(); 2].map(|()| Vec::with_capacity(rows.len()));
-                for i in rows {
-                    let (js, weights) = csr.row(i);
-                    for (&j, &a) in js.iter().zip(weights) {
-                        let kept = sides(i as u32, j);
-                        // written in any case and counted if kept: which side an edge goes to is not to be predicted
-                        (js0[filled[0]], as0[filled[0]]) = (j, a);
-                        filled[0] += usize::from(kept.0);
-                        (js1[filled[1]], as1[filled[1]]) = (j, a);
-                        filled[1] += usize::from(kept.1);
-                    }
-                    ends.iter_mut().zip(filled).for_each(|(ends, filled)| ends.push(filled as u64));
-                }
-                let [ends0, ends1] = ends;
-                [
-                    (ends0, js0[..filled[0]].to_vec(), as0[..filled[0]].to_vec()),
-                    (ends1, js1[..filled[1]].to_vec(), as1[..filled[1]].to_vec()),
-                ]
-            },
-        )
-        .collect();
-    let (kept, other) = blocks.into_iter().map(|[a, b]| (a, b)).unzip();
-    (Csr::from_blocks(nrows, ncols, kept), Csr::from_blocks(nrows, ncols, other))
 }
 
 /// A row of entries folded: in order, or over the fixed tree where order matters.

@@ -41,8 +41,17 @@ pub(super) fn list(gpu: &Gpu, bits: u64, places: usize, count: Option<usize>) ->
         None => sums.download_at::<u64>(words, 1)?[0] as usize,
     };
     let list = gpu.alloc(count * 4)?;
-    step(&composer(gpu), "vxm::ListMarks", &[bits, sums.address(), words as u64, list.address()], words * 32)?;
+    write_list(gpu, bits, &sums, words, list.address())?;
     Ok((list, count))
+}
+
+/// The same, written to address `list`, where there is room.
+pub(super) fn list_to(gpu: &Gpu, bits: u64, places: usize, list: u64) -> Result<()> {
+    write_list(gpu, bits, &sums(gpu, bits, places)?, places.div_ceil(32), list)
+}
+
+fn write_list(gpu: &Gpu, bits: u64, sums: &Buffer, words: usize, list: u64) -> Result<()> {
+    step(&composer(gpu), "vxm::ListMarks", &[bits, sums.address(), words as u64, list], words * 32)
 }
 
 /// The indices of a vector's elements, ascending: `None` where all are there; and how many.

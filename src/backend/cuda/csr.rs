@@ -1,18 +1,21 @@
 //! A matrix on a device, and its rows by degree.
 
 use super::Gpu;
+use super::compact::{composer, list_to, step};
 use super::vector::{from_bytes, to_bytes};
 use crate::error::Result;
 use crate::formats::Csr;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
-use vxm_kernels::Buffer;
+use vxm_kernels::{Buffer, sources};
 use vxm_semiring::Element;
 
 /// Rows of this many entries and more are folded by four threads, a warp (cuMIS, section 3.2), a block; shorter ones by one. A block's
 /// warps take a segment of the fixed tree each, so rows of fewer leave most of them without work.
 const FROM: [usize; 3] = [8, 33, 8192];
+/// How many classes that makes.
+const CLASSES: usize = FROM.len() + 1;
 /// The first so many classes are of short rows, which may be staged: of up to 32 entries.
 pub const SHORT_CLASSES: usize = 2;
 /// Entries a row from which four threads are better than one, where rows have about one length: measured on er and rgg.
@@ -24,7 +27,7 @@ pub(super) struct Classes {
     /// The rows of each class, one after the other; none of the short ones where one class takes all.
     rows: Buffer,
     /// How many rows each class has.
-    counts: [usize; FROM.len() + 1],
+    counts: [usize; CLASSES],
     /// The class that takes all rows, where most have about one length.
     pub(super) alone: Option<usize>,
     /// The length of the longest.
@@ -41,21 +44,59 @@ impl Classes {
 
     /// Of rows of these lengths.
     pub(super) fn of(gpu: &Gpu, lengths: impl Iterator<Item = usize>) -> Result<Self> {
-        let mut rows = [const { Vec::new() }; FROM.len() + 1];
+        let mut rows = [const { Vec::new() }; CLASSES];
         let (mut count, mut longest, mut total) = (0, 0, 0);
         for (i, length) in lengths.enumerate() {
             (count, longest, total) = (i + 1, longest.max(length), total + length);
             rows[FROM.iter().filter(|&&from| length >= from).count()].push(i as u32);
         }
+        let counts = rows.each_ref().map(Vec::len);
+        let (alone, first) = Self::listed(&counts, longest, total);
+        let rows = gpu.upload_slice(&rows[first..].concat())?;
+        Ok(Self { rows, counts: Self::held(counts, first), alone, longest, mean: total / count.max(1) })
+    }
+
+    /// The class that takes all rows if one does, and the first class of which a list is needed.
+    fn listed(counts: &[usize; CLASSES], longest: usize, total: usize) -> (Option<usize>, usize) {
         // rows of about one length: neighbours share the sectors at their ends, and lists would tear them apart
-        let long: usize = rows[SHORT_CLASSES..].iter().map(Vec::len).sum();
+        let (count, long): (usize, usize) = (counts.iter().sum(), counts[SHORT_CLASSES..].iter().sum());
         let even = long * 64 <= count && longest < 128;
         let alone = even.then(|| usize::from(total >= LONG_FOR_ONE * count));
-        if alone.is_some() {
-            rows[..SHORT_CLASSES].iter_mut().for_each(Vec::clear);
+        (alone, if even { SHORT_CLASSES } else { 0 })
+    }
+
+    /// How many rows the lists of the classes from `first` on hold.
+    fn held(mut counts: [usize; CLASSES], first: usize) -> [usize; CLASSES] {
+        counts[..first].fill(0);
+        counts
+    }
+
+    /// Of rows whose offsets lie on the device, and those offsets in 32 bits, if they fit.
+    fn found(gpu: &Gpu, offsets: &Buffer, count: usize, total: usize) -> Result<(Self, Option<Arc<Buffer>>)> {
+        let words = count.div_ceil(32);
+        let fits = u32::try_from(total).is_ok();
+        // of no rows there is one offset, which no thread writes
+        let shorter = fits.then(|| if count == 0 { gpu.zeroed(4) } else { gpu.alloc((count + 1) * 4) }).transpose()?;
+        let marks = gpu.alloc(CLASSES * words * 4)?;
+        let told = gpu.zeroed((CLASSES + 1) * 8)?;
+        let shorter_at = shorter.as_ref().map_or(0, Buffer::address);
+        let head = [&[offsets.address(), count as u64, shorter_at][..], &FROM.map(|from| from as u64)].concat();
+        let tail = [marks.address(), words as u64, told.address()];
+        let classify = composer(gpu).with(sources::CLASSES);
+        step(&classify, "vxm::Classify", &[&head[..], &tail].concat(), words * 32)?;
+        let told: Vec<usize> = told.download::<u64>(CLASSES + 1)?.into_iter().map(|x| x as usize).collect();
+        let counts = [told[0], told[1], told[2], told[3]];
+        let longest = told[CLASSES];
+        let (alone, first) = Self::listed(&counts, longest, total);
+        let counts = Self::held(counts, first);
+        let rows = gpu.alloc(counts.iter().sum::<usize>() * 4)?;
+        let mut at = rows.address();
+        for (class, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            list_to(gpu, marks.address() + (class * words * 4) as u64, words * 32, at)?;
+            at += count as u64 * 4;
         }
-        let counts = [0, 1, 2, 3].map(|class: usize| rows[class].len());
-        Ok(Self { rows: gpu.upload_slice(&rows.concat())?, counts, alone, longest, mean: total / count.max(1) })
+        let classes = Self { rows, counts, alone, longest, mean: total / count.max(1) };
+        Ok((classes, shorter.map(Arc::new)))
     }
 
     /// The rows of consecutive classes: where their numbers lie, and how many they are.
@@ -124,8 +165,8 @@ impl<A: Element> DeviceCsr<A> {
         values: Buffer,
     ) -> Result<Self> {
         let (offsets, columns) = (offsets.into(), columns.into());
-        let on_host = offsets.download::<u64>(nrows + 1)?;
-        let (classes, short_offsets) = (Arc::new(Classes::new(gpu, &on_host)?), short(gpu, &on_host)?);
+        let (classes, short_offsets) = Classes::found(gpu, &offsets, nrows, nnz)?;
+        let classes = Arc::new(classes);
         Ok(Self {
             gpu: gpu.clone(),
             nrows,

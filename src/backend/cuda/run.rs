@@ -213,18 +213,17 @@ pub(super) fn rows_composer(gpu: &Gpu) -> Composer {
     Composer::new(gpu).with(sources::ROWS)
 }
 
-/// The entries `(i, j)` of which `op(u[i], u[j])` holds, `flipped` of which `op(u[j], u[i])` does.
+/// The entries `(i, j)` of which `op(u[i], u[j])` holds.
 pub fn select_ends<A: Element, T: Element, F: BinaryOp<T, T, Out = bool> + Source>(
     csr: &DeviceCsr<A>,
     op: F,
     u: &DeviceVector<T>,
-    flipped: bool,
 ) -> Result<DeviceCsr<A>> {
     let gpu = csr.gpu();
     let mut composer = rows_composer(gpu);
     let ends = composer.stored(u);
     let (op, a) = (composer.functor(op), composer.element::<A>());
-    let ty = format!("vxm::SelectEnds<{}, {op}, {a}, {flipped}>", ends.ty);
+    let ty = format!("vxm::SelectEnds<{}, {op}, {a}>", ends.ty);
     let program = composer.program(&ty, &[("count", "vxm::Counting()"), ("fill", "vxm::Filling()")])?;
     let (nrows, rows) = (csr.nrows(), csr.nrows() as u64);
     let offsets = gpu.alloc((nrows + 1) * 8)?;
