@@ -35,6 +35,28 @@ impl Support<'_> {
     }
 }
 
+/// Which elements of a loop's state an element of a view depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depends {
+    /// At most on the state's element of the same index.
+    Own,
+    /// It stays as it is until the state's element of this index changes, or its own.
+    On(u32),
+    /// On whatever.
+    Any,
+}
+
+impl Depends {
+    /// What depends on two of them.
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Own, depends) | (depends, Self::Own) => depends,
+            (one, another) if one == another => one,
+            _ => Self::Any,
+        }
+    }
+}
+
 /// A readable vector: an expression with its device, formats and directions chosen.
 ///
 /// A terminal calls [`at`](Self::at) once for each index of [`support`](Self::support), from many threads; whatever an expression
@@ -93,6 +115,12 @@ pub trait At: Sync {
         self.selects(i).then(|| self.at(i))
     }
 
+    /// What the element at `i` depends on, as far as is known.
+    fn depends(&self, i: usize) -> Depends {
+        let _ = i;
+        Depends::Any
+    }
+
     /// The whole vector, where it was evaluated already: taken out of the view, which must not be read again.
     fn take(&mut self) -> Option<Store<Self::T>> {
         None
@@ -129,6 +157,9 @@ impl<T: Element> At for StoreView<'_, T> {
     #[inline(always)]
     fn is_full(&self) -> bool {
         matches!(self, Self::Dense(_))
+    }
+    fn depends(&self, _: usize) -> Depends {
+        Depends::Own
     }
     #[inline(always)]
     fn support(&self) -> Support<'_> {

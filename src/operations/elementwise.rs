@@ -3,7 +3,7 @@
 use super::expr::{Env, Expr, emit_light, fits, narrower};
 use crate::backend::cuda::compose::{Composer, Node};
 use crate::backend::cuda::{self, Gpu};
-use crate::backend::view::{At, Support};
+use crate::backend::view::{At, Depends, Support};
 use crate::error::Result;
 use std::borrow::Cow;
 use std::panic::Location;
@@ -58,6 +58,9 @@ impl<E: Expr, K: Step<E::T>> Expr for Each<E, K> {
 
 impl<V: At, K: Step<V::T>> At for Each<V, K> {
     type T = K::Out;
+    fn depends(&self, i: usize) -> Depends {
+        self.inner.depends(i)
+    }
     #[inline(always)]
     fn at(&self, i: usize) -> Option<K::Out> {
         self.step.step(i, self.inner.at(i))
@@ -222,6 +225,9 @@ impl<X: Expr, Y: Expr, F: BinaryOp<X::T, Y::T>> Expr for EwiseMult<X, Y, F> {
 
 impl<V: At, W: At, F: BinaryOp<V::T, W::T>> At for Both<V, W, F> {
     type T = F::Out;
+    fn depends(&self, i: usize) -> Depends {
+        self.left.depends(i).and(self.right.depends(i))
+    }
     #[inline(always)]
     fn at(&self, i: usize) -> Option<F::Out> {
         let x = self.left.at(i)?;
@@ -304,6 +310,9 @@ impl<X: Expr, Y: Expr, Z: Expr, F: TernaryOp<X::T, Y::T, Z::T>> Expr for Map3<X,
 
 impl<U: At, V: At, W: At, F: TernaryOp<U::T, V::T, W::T>> At for Three<U, V, W, F> {
     type T = F::Out;
+    fn depends(&self, i: usize) -> Depends {
+        self.first.depends(i).and(self.second.depends(i)).and(self.third.depends(i))
+    }
     #[inline(always)]
     fn at(&self, i: usize) -> Option<F::Out> {
         let x = self.first.at(i)?;
@@ -390,6 +399,9 @@ fn merge(mut x: &[u32], mut y: &[u32]) -> Vec<u32> {
 
 impl<V: At, W: At<T = V::T>, F: BinaryOp<V::T, V::T, Out = V::T>> At for Either<V, W, F> {
     type T = V::T;
+    fn depends(&self, i: usize) -> Depends {
+        self.left.depends(i).and(self.right.depends(i))
+    }
     #[inline(always)]
     fn at(&self, i: usize) -> Option<V::T> {
         match (self.left.at(i), self.right.at(i)) {

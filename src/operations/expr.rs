@@ -2,7 +2,7 @@
 
 use crate::backend::cuda::compose::{Composer, Node};
 use crate::backend::cuda::{self, Gpu};
-use crate::backend::view::{At, Support};
+use crate::backend::view::{At, Depends, Support};
 use crate::containers::Vector;
 use crate::error::{Error, Result};
 use crate::formats::{StoreView, check_vertices};
@@ -211,6 +211,9 @@ impl<T: Element> Expr for Fill<T> {
 
 impl<T: Element> At for Fill<T> {
     type T = T;
+    fn depends(&self, _: usize) -> Depends {
+        Depends::Own
+    }
     #[inline(always)]
     fn at(&self, _: usize) -> Option<T> {
         Some(self.value)

@@ -3,13 +3,14 @@
 use super::expr::{Env, Expr, Key, fits};
 use super::terminal::{device, emitted};
 use super::verbs::Verbs;
+use crate::backend::cpu::gather::is_small;
 use crate::backend::cpu::share;
 use crate::backend::cuda::compose::Composer;
 use crate::backend::cuda::fixpoint::{Outcome, refusal};
 use crate::backend::cuda::run::Merging;
 use crate::backend::cuda::{self, Gpu};
 use crate::backend::plan::{self, Schedule};
-use crate::backend::view::At;
+use crate::backend::view::{At, Depends};
 use crate::containers::Vector;
 use crate::error::{Error, Result};
 use std::panic::Location;
@@ -131,6 +132,43 @@ pub struct Stepped<T: Element, F, E> {
     at: &'static Location<'static>,
 }
 
+/// Nobody is waited for.
+const NOBODY: u32 = u32::MAX;
+
+/// Elements that are not visited until another changes, in a list for each that is waited for.
+struct Sleepers {
+    n: usize,
+    /// The last that began to wait for an element, and for each sleeper the one that began before; made when first needed.
+    last: Vec<u32>,
+    before: Vec<u32>,
+    count: usize,
+}
+
+impl Sleepers {
+    fn new(n: usize) -> Self {
+        Self { n, last: Vec::new(), before: Vec::new(), count: 0 }
+    }
+
+    fn wait(&mut self, i: u32, k: u32) {
+        if self.last.is_empty() {
+            (self.last, self.before) = (vec![NOBODY; self.n], vec![NOBODY; self.n]);
+        }
+        self.before[i as usize] = std::mem::replace(&mut self.last[k as usize], i);
+        self.count += 1;
+    }
+
+    /// Those that wait for `k` wait no longer.
+    fn wake(&mut self, k: u32, list: &mut Vec<u32>) {
+        let Some(last) = self.last.get_mut(k as usize) else { return };
+        let mut i = std::mem::replace(last, NOBODY);
+        while i != NOBODY {
+            list.push(i);
+            i = self.before[i as usize];
+            self.count -= 1;
+        }
+    }
+}
+
 /// What a loop came to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fixed<T: Element> {
@@ -183,19 +221,25 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>> Stepped<T, F, E> {
         lists.concat()
     }
 
-    /// What becomes of the elements of `list`, over `state`.
-    fn visit(&self, state: &Vector<T>, list: &[u32], next: &mut Vec<T>) -> Result<()> {
+    /// What becomes of the elements of `list`, over `state`; and of those that stay as they are, for whom they wait, [`NOBODY`] if that
+    /// isn't known.
+    fn visit(&self, state: &Vector<T>, list: &[u32], next: &mut Vec<(T, u32)>) -> Result<()> {
         let env = Env::with_state(self.key, state).wanting(list.len());
         let (view, held) = (self.body.view(&env)?, state.view());
         next.clear();
-        next.resize(list.len(), T::ZERO);
-        let run = |(list, next): (&[u32], &mut [T])| {
+        next.resize(list.len(), (T::ZERO, NOBODY));
+        let run = |(list, next): (&[u32], &mut [(T, u32)])| {
             for (place, &i) in next.iter_mut().zip(list) {
-                let i = i as usize;
-                *place = (if view.selects(i) { view.at(i) } else { None }).unwrap_or_else(|| held.value(i));
+                let (i, own) = (i as usize, held.value(i as usize));
+                let new = (if view.selects(i) { view.at(i) } else { None }).unwrap_or(own);
+                let waits = new.bits() == own.bits();
+                *place = match view.depends(i) {
+                    Depends::On(k) if waits => (new, k),
+                    _ => (new, NOBODY),
+                };
             }
         };
-        if crate::backend::cpu::gather::is_small(&view, list) {
+        if is_small(&view, list) {
             run((list, next));
         } else {
             let piece = share::piece(list.len());
@@ -204,33 +248,45 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>> Stepped<T, F, E> {
         Ok(())
     }
 
-    /// Writes what became of the elements of `list`, and keeps those in it that are still active. Whether any changed.
-    fn commit(&mut self, list: &mut Vec<u32>, next: &[T]) -> bool {
+    /// Writes what became of the elements of `list`, which becomes those to visit next. Whether any changed.
+    fn commit(&mut self, list: &mut Vec<u32>, next: &[(T, u32)], sleepers: &mut Sleepers) -> bool {
         let active = self.active;
-        let mut changed = false;
         let Some(state) = self.state.dense_mut() else { return false };
-        let mut k = 0;
-        list.retain(|&i| {
-            let (place, new) = (&mut state[i as usize], next[k]);
-            k += 1;
-            changed |= place.bits() != new.bits();
-            *place = new;
-            active.call(new)
-        });
+        // first those that wait, so that what changes now wakes them
+        for (&i, &(_, k)) in list.iter().zip(next).filter(|(_, (_, k))| *k != NOBODY) {
+            sleepers.wait(i, k);
+        }
+        let (mut changed, mut left) = (false, Vec::new());
+        for (&i, &(new, k)) in list.iter().zip(next) {
+            let place = &mut state[i as usize];
+            if place.bits() != new.bits() {
+                changed = true;
+                *place = new;
+                sleepers.wake(i, &mut left);
+            }
+            if k == NOBODY && active.call(new) {
+                left.push(i);
+            }
+        }
+        *list = left;
         changed
     }
 
-    /// On the CPU: all that are active are visited over the state of the round before.
+    /// On the CPU: all that are active are visited over the state of the round before, but for those that are known to wait.
     fn rounds(mut self) -> Result<Fixed<T>> {
         let (mut list, mut next, mut rounds) = (self.active(), Vec::new(), 0);
+        let mut sleepers = Sleepers::new(self.state.len());
         while !list.is_empty() {
             rounds += 1;
             self.visit(&self.state, &list, &mut next)?;
-            if !self.commit(&mut list, &next) {
-                return Err(self.no_progress(list.len(), rounds));
+            if !self.commit(&mut list, &next, &mut sleepers) {
+                break;
             }
         }
-        Ok(Fixed { state: self.state, rounds })
+        match list.len() + sleepers.count {
+            0 => Ok(Fixed { state: self.state, rounds }),
+            left => Err(self.no_progress(left, rounds)),
+        }
     }
 
     /// On the CPU, to test a claim: a random half of the active elements is visited a round, reading others' states as they were up to
@@ -251,7 +307,9 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>> Stepped<T, F, E> {
             let own: Vec<Option<T>> = now.iter().map(|&i| self.state.get(i)).collect();
             seen.patch(&now, &own);
             self.visit(&seen, &now, &mut next)?;
-            still = if self.commit(&mut now, &next) { 0 } else { still + 1 };
+            next.iter_mut().for_each(|(_, k)| *k = NOBODY);
+            let changed = self.commit(&mut now, &next, &mut Sleepers::new(0));
+            still = if changed { 0 } else { still + 1 };
             if still == 64 {
                 return Err(self.no_progress(list.len(), rounds));
             }

@@ -3,7 +3,7 @@
 use super::expr::{Env, Expr, fits, narrower};
 use crate::backend::cuda::Gpu;
 use crate::backend::cuda::compose::{Composer, Node};
-use crate::backend::view::{At, Support};
+use crate::backend::view::{At, Depends, Support};
 use crate::containers::Vector;
 use crate::error::Result;
 use std::ops::Not;
@@ -266,6 +266,9 @@ impl<V: At, M: Test> MaskedView<V, M> {
 
 impl<V: At, M: Test> At for MaskedView<V, M> {
     type T = V::T;
+    fn depends(&self, i: usize) -> Depends {
+        self.inner.depends(i)
+    }
     #[inline(always)]
     fn at(&self, i: usize) -> Option<V::T> {
         if self.mask.test(i) { self.inner.at(i) } else { None }

@@ -9,7 +9,7 @@ use crate::backend::cuda::push::can_push;
 use crate::backend::cuda::tiles::{counted, presence as presence_on};
 use crate::backend::cuda::{self, Gpu};
 use crate::backend::plan::{self, Direction, Format, Plan, Sizes, Strategy};
-use crate::backend::view::{At, Support};
+use crate::backend::view::{At, Depends, Support};
 use crate::containers::Matrix;
 use crate::error::{Error, Result};
 use crate::formats::bitmap::full_words;
@@ -416,6 +416,24 @@ where
     fold_row(u, rows, i, ring, |partial| H::STOPS && own.is_some_and(|own| until.stops(own, partial)))
 }
 
+/// The first entry of a row whose product is the monoid's terminal value: as long as it is, so is the fold, whatever the others are.
+fn ended_by<U, A, S>(u: &U, csr: &Csr<A>, row: usize, ring: S) -> Depends
+where
+    U: At,
+    A: Element,
+    S: Semiring<U::T, A>,
+{
+    let (true, Some(terminal)) = (S::Add::EXACT, S::Add::TERMINAL) else { return Depends::Any };
+    let (columns, weights) = csr.row(row);
+    let ends = |(&k, &weight): (&u32, &A)| {
+        u.at(k as usize).is_some_and(|x| ring.mul().call(x, weight).bits() == terminal.bits())
+    };
+    match columns.iter().zip(weights).find(|&entry| ends(entry)) {
+        Some((&k, _)) if u.depends(k as usize) == Depends::Own => Depends::On(k),
+        _ => Depends::Any,
+    }
+}
+
 impl<V, A, S, H> At for ProductView<'_, V, A, S, S::Out, H>
 where
     V: At,
@@ -424,6 +442,12 @@ where
     H: Until<V::T, S::Out>,
 {
     type T = S::Out;
+    fn depends(&self, i: usize) -> Depends {
+        match self {
+            Self::Lazy(operand, Rows::Csr(csr), _, ring, _) => ended_by(operand, csr, i, *ring),
+            _ => Depends::Any,
+        }
+    }
     #[inline(always)]
     fn at(&self, i: usize) -> Option<S::Out> {
         match self {
