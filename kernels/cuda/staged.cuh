@@ -6,8 +6,9 @@ namespace vxm {
 // Warps of a block that stages.
 [[maybe_unused]] const u32 STAGING_WARPS = 4;
 
-// A kernel that stages the rows of `lead`.
-template <class Lead> struct Staging {
+// A kernel that stages the rows of `lead`. `whole` says that it folds longer rows too, a warp one: where they are few, another launch
+// would take longer.
+template <class Lead, bool whole> struct Staging {
     const Lead& lead;
 };
 
@@ -82,7 +83,7 @@ template <class Lead> struct Stage {
 };
 
 // A warp goes through 32 indices, and owns their word of bits.
-template <class Lead, class K> VXM_FN void each(Staging<Lead> staging, const Range& range, u32* bits, const K& kernel) {
+template <class Lead, bool whole, class K> VXM_FN void each(Staging<Lead, whole> staging, const Range& range, u32* bits, const K& kernel) {
     typedef typename Lead::Elem T;
     __shared__ u64 products[STAGING_WARPS][SHORT * 32 * sizeof(T) / 8];
     __shared__ u32 present[STAGING_WARPS][SHORT + 1];
@@ -120,8 +121,15 @@ template <class Lead, class K> VXM_FN void each(Staging<Lead> staging, const Ran
         __syncwarp();
         const Staged g = {products[warp()], present[warp()], start, len};
         const bool has = i < range.count && is_short && kernel.step(g, (u32)i);
+        u32 now = __ballot_sync(~0u, has), skipped = __ballot_sync(~0u, !is_short);
+        if constexpr (whole) {
+            for (; skipped; skipped &= skipped - 1) {
+                const u32 l = __ffs(skipped) - 1;
+                if (kernel.step(Warp(), (u32)(word * 32 + l))) now |= 1u << l;
+            }
+        }
         if (bits) {
-            const u32 now = __ballot_sync(~0u, has), skipped = __ballot_sync(~0u, !K::fresh && !is_short);
+            if (K::fresh) skipped = 0;
             if (lane() == 0) bits[word] = skipped ? now | bits[word] & skipped : now;
         }
         __syncwarp();

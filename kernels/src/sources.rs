@@ -26,6 +26,8 @@ pub const TILING: &str = include_str!("../cuda/tiling.cuh");
 pub const TENSOR: &str = include_str!("../cuda/tensor.cuh");
 /// Rows times a dense matrix.
 pub const DENSE: &str = include_str!("../cuda/dense.cuh");
+/// Columns by how often they stand in a matrix; after [`TERMINAL`].
+pub const CROWDED: &str = include_str!("../cuda/crowded.cuh");
 /// Rows by their length; after [`TERMINAL`].
 pub const CLASSES: &str = include_str!("../cuda/classes.cuh");
 /// Marked places, moved up; after [`TERMINAL`].

@@ -7,7 +7,7 @@ use crate::backend::cpu::{gather, scatter};
 use crate::backend::cuda::compose::{Composer, Node};
 use crate::backend::cuda::push::can_push;
 use crate::backend::cuda::tiles::{counted, presence as presence_on};
-use crate::backend::cuda::{self, Gpu};
+use crate::backend::cuda::{self, DeviceCsr, DeviceVector, Gpu};
 use crate::backend::plan::{self, Direction, Format, Plan, Sizes, Strategy};
 use crate::backend::view::{At, Depends, Support};
 use crate::containers::Matrix;
@@ -250,7 +250,17 @@ where
             return Ok(Node::new(format!("vxm::Count<{out}, {add}>"), false));
         }
         let at = kernel.position();
-        let operand = emit_light(&self.operand, &env.for_operand(), kernel)?;
+        // all rows are wanted, and no row's own element
+        let whole = env.wanted(length) == length && !H::STOPS;
+        let alone = !(kernel.is_masked() || kernel.is_resident() || kernel.is_led());
+        let crowded = match plan.format {
+            Format::Csr if whole && alone => self.crowded(env, &gpu, n)?,
+            _ => None,
+        };
+        let operand = match &crowded {
+            Some(held) => kernel.stored(held),
+            None => emit_light(&self.operand, &env.for_operand(), kernel)?,
+        };
         let until = self.until.emit(kernel);
         let add = kernel.monoid::<S::Out, S::Add>(self.ring.add());
         let mul = kernel.functor(self.ring.mul());
@@ -263,9 +273,8 @@ where
             let ty = format!("vxm::PullTiles<{}, {a}, {out}, {mul}, {add}, {until}>", operand.ty);
             return Ok(Node::new(ty, false));
         }
-        let rows = if self.transposed { self.matrix.on(&gpu)? } else { self.matrix.transposed_on(&gpu)? };
         let leads = !kernel.is_led();
-        let offset = kernel.rows(rows);
+        let offset = kernel.rows(self.rows_on(&gpu)?, crowded.is_some());
         let ty = format!("vxm::Pull<{}, {offset}, {a}, {out}, {mul}, {add}, {until}, {leads}>", operand.ty);
         // a thread folds in order with few registers, and may stop early: staging pays for the fixed tree only
         if leads && !S::Add::EXACT {
@@ -292,6 +301,25 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Until<E::T, S::Out>> Product<
             return Err(Error::Shape { operation: "until", left, right, at: self.at });
         }
         Ok((n, length))
+    }
+
+    /// The matrix by the result's index, on a device.
+    fn rows_on(&self, gpu: &Gpu) -> Result<Arc<DeviceCsr<A>>> {
+        if self.transposed { self.matrix.on(gpu) } else { self.matrix.transposed_on(gpu) }
+    }
+
+    /// The operand in the order in which the matrix has its columns renumbered, if that pays.
+    fn crowded(&self, env: &Env<'_>, gpu: &Gpu, n: usize) -> Result<Option<DeviceVector<E::T>>> {
+        let rows = self.rows_on(gpu)?;
+        if rows.crowded()?.is_none() {
+            return Ok(None);
+        }
+        let mut first = Composer::new(gpu);
+        let node = emit_light(&self.operand, &env.for_operand(), &mut first)?;
+        match first.crowd(&node, &rows) {
+            Some(node) => Ok(Some(cuda::run::eval(first, &node, n)?)),
+            None => Ok(None),
+        }
     }
 
     /// What is imposed on this product.
@@ -444,7 +472,8 @@ where
     type T = S::Out;
     fn depends(&self, i: usize) -> Depends {
         match self {
-            Self::Lazy(operand, Rows::Csr(csr), _, ring, _) => ended_by(operand, csr, i, *ring),
+            // one that may stop short need not have come as far as the entry that would end it
+            Self::Lazy(operand, Rows::Csr(csr), _, ring, _) if !H::STOPS => ended_by(operand, csr, i, *ring),
             _ => Depends::Any,
         }
     }

@@ -158,6 +158,12 @@ fn first_uses(asked: &str) {
     device.scope(timed).unwrap();
 }
 
+/// A weight that isn't a whole number.
+#[op]
+fn fraction(j: u32) -> f32 {
+    ((j & 255u32) as f32 + 0.5f32) / 3.0f32
+}
+
 /// Millions of entries and elements, so that running sums have many tiles and tiles of tiles.
 #[test]
 fn what_is_made_on_a_device_is_what_is_made_on_the_host() {
@@ -184,6 +190,16 @@ fn what_is_made_on_a_device_is_what_is_made_on_the_host() {
     let built = device.scope(|| Matrix::from_coo(&triples, Combine(PLUS))).unwrap();
     assert_eq!(built.device(), device);
     assert_eq!(built, Matrix::from_coo(&triples, Combine(PLUS)).unwrap());
+
+    // often enough for its columns to be renumbered
+    let crowded = Matrix::from_simple(generate("kron:18:16", &()).unwrap().graph).map_index(COLINDEX).unwrap();
+    let crowded = crowded.map(fraction).unwrap();
+    let (u, crowded_there) =
+        (Vector::from_dense((0..1 << 18).map(|i| (i % 97) as f32).collect()), crowded.to(device).unwrap());
+    let product = crowded.mxv(&u, PLUS_TIMES).eval().unwrap();
+    for _ in 0..12 {
+        assert_eq!(crowded_there.mxv(&u, PLUS_TIMES).eval().unwrap(), product);
+    }
 
     let hash = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 8 & 0xffff_ff0f) << (i % 3 * 12);
     let keys = Vector::from_dense((0..3_000_000).map(hash).collect());

@@ -201,14 +201,16 @@ impl Composer {
         self.kept.extend(other.kept);
     }
 
-    /// The rows of a product: its words, and how the terminal shares out its indices (the first product's degrees say).
+    /// The rows of a product, `crowded` with their columns renumbered: its words, and how the terminal shares out its indices (the first product's degrees say).
     /// Returns the C++ type of the offsets.
-    pub fn rows<A: Element>(&mut self, rows: Arc<DeviceCsr<A>>) -> &'static str {
+    pub fn rows<A: Element>(&mut self, rows: Arc<DeviceCsr<A>>, crowded: bool) -> &'static str {
         let (offsets, ty) = match &rows.short_offsets {
             Some(short) => (short.address(), "vxm::u32"),
             None => (rows.offsets.address(), "vxm::u64"),
         };
-        self.words.extend([offsets, rows.columns.address(), rows.values.address()]);
+        let renumbered = rows.crowded.get().and_then(Option::as_ref).filter(|_| crowded);
+        let columns = renumbered.map_or(&rows.columns, |crowded| &crowded.columns);
+        self.words.extend([offsets, columns.address(), rows.values.address()]);
         self.classes.get_or_insert_with(|| rows.classes.clone());
         self.kept.push(rows);
         ty
@@ -220,6 +222,19 @@ impl Composer {
         self.words.extend([tiles.offsets.address(), tiles.columns.address(), tiles.bits.address()]);
         self.classes.get_or_insert_with(|| tiles.classes.clone());
         self.kept.push(tiles);
+    }
+
+    /// A full vector's elements in the order in which `rows` has its columns renumbered, if it has.
+    pub fn crowd<A: Element>(&mut self, node: &Node, rows: &Arc<DeviceCsr<A>>) -> Option<Node> {
+        let crowded = rows.crowded.get()?.as_ref().filter(|_| node.full)?;
+        self.push(crowded.order.address());
+        self.keep(rows.clone());
+        Some(Node::new(format!("vxm::Extract<{}>", node.ty), true))
+    }
+
+    /// Whether not all indices are wanted.
+    pub fn is_masked(&self) -> bool {
+        self.masked
     }
 
     /// How many words the view has so far.

@@ -2,12 +2,14 @@
 
 use super::Gpu;
 use super::compact::{composer, list_to, step};
+use super::crowded::Crowded;
 use super::vector::{from_bytes, to_bytes};
 use crate::error::Result;
 use crate::formats::Csr;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use vxm_kernels::{Buffer, sources};
 use vxm_semiring::Element;
 
@@ -62,7 +64,7 @@ impl Classes {
         let (count, long): (usize, usize) = (counts.iter().sum(), counts[SHORT_CLASSES..].iter().sum());
         let even = long * 64 <= count && longest < 128;
         let alone = even.then(|| usize::from(total >= LONG_FOR_ONE * count));
-        (alone, if even { SHORT_CLASSES } else { 0 })
+        (alone, if even { CLASSES } else { 0 })
     }
 
     /// How many rows the lists of the classes from `first` on hold.
@@ -105,9 +107,14 @@ impl Classes {
         (self.rows.address() + 4 * before as u64, self.counts[classes].iter().sum())
     }
 
-    /// The rows of each class.
-    pub(super) fn lists(&self) -> impl Iterator<Item = (u64, usize)> + '_ {
-        (0..self.counts.len()).map(|class| self.rows(class..class + 1))
+    /// The rows of each class; a few hubs are among the long rows, where they take no launch of their own.
+    pub(super) fn lists(&self) -> [(u64, usize); CLASSES] {
+        let few = self.counts[CLASSES - 1] < 64 && self.longest <= 2 * FROM[2];
+        [0, 1, 2, 3].map(|class| match class {
+            2 if few => self.rows(2..4),
+            3 if few => (0, 0),
+            _ => self.rows(class..class + 1),
+        })
     }
 
     /// Whether staging short rows pays: not where all are so short that a thread has all of one in flight.
@@ -132,6 +139,9 @@ pub struct DeviceCsr<A> {
     pub(super) columns: Arc<Buffer>,
     pub(super) values: Buffer,
     pub(super) classes: Arc<Classes>,
+    /// Its columns renumbered, or that it doesn't pay; and how many products there were.
+    pub(super) crowded: OnceLock<Option<Crowded>>,
+    uses: AtomicU32,
     of: PhantomData<fn() -> A>,
 }
 
@@ -152,6 +162,8 @@ impl<A: Element> DeviceCsr<A> {
             columns: Arc::new(gpu.upload_slice(csr.columns())?),
             values: gpu.upload(&to_bytes(csr.values()))?,
             classes: Arc::new(Classes::new(gpu, csr.offsets())?),
+            crowded: OnceLock::new(),
+            uses: AtomicU32::new(0),
             of: PhantomData,
         })
     }
@@ -177,6 +189,8 @@ impl<A: Element> DeviceCsr<A> {
             columns,
             values,
             classes,
+            crowded: OnceLock::new(),
+            uses: AtomicU32::new(0),
             of: PhantomData,
         })
     }
@@ -193,6 +207,8 @@ impl<A: Element> DeviceCsr<A> {
             columns: self.columns.clone(),
             values,
             classes: self.classes.clone(),
+            crowded: OnceLock::new(),
+            uses: AtomicU32::new(0),
             of: PhantomData,
         }
     }
@@ -218,6 +234,16 @@ impl<A: Element> DeviceCsr<A> {
             return Csr::empty(self.nrows, self.ncols);
         }
         Ok(Csr::from_parts(self.nrows, self.ncols, offsets, columns, from_bytes(&values, self.nnz)))
+    }
+
+    /// Whether rows differ much in length.
+    pub(super) fn is_skewed(&self) -> bool {
+        self.classes.alone.is_none()
+    }
+
+    /// Counts a product; how many there were before.
+    pub(super) fn count_use(&self) -> u32 {
+        self.uses.fetch_add(1, Ordering::Relaxed)
     }
 
     /// The device.

@@ -158,7 +158,7 @@ pub fn reduce_rows<A: Element, M: Monoid<A>>(csr: std::sync::Arc<DeviceCsr<A>>, 
     let mut kernel = entries(csr.gpu());
     let nrows = csr.nrows();
     let (add, a) = (kernel.monoid::<A, M>(monoid), kernel.element::<A>());
-    let offset = kernel.rows(csr);
+    let offset = kernel.rows(csr, false);
     run::eval(kernel, &Node::new(format!("vxm::FoldRow<{offset}, {a}, {add}>"), false), nrows)
 }
 

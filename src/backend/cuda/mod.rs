@@ -7,6 +7,7 @@
 pub mod build;
 mod compact;
 pub mod compose;
+mod crowded;
 mod csr;
 pub mod dense;
 pub mod entries;

@@ -43,13 +43,14 @@ fn launch_rows(composer: &mut Composer, ty: &str, tail: &[u64], n: usize) -> Res
         if let Some(lead) = staged {
             // the view stands behind the range and the tail
             let (at, ty) = (8 * (2 + tail.len() + lead.at), &lead.ty);
-            let group = format!("vxm::Staging<{ty}>{{*(const {ty}*)((const char*)&p + {at})}}");
+            let whole = classes.alone.is_some();
+            let group = format!("vxm::Staging<{ty}, {whole}>{{*(const {ty}*)((const char*)&p + {at})}}");
             shares.push(Share { list: 0, count: n, name: "staged", group, each: 128, threads: STAGING_THREADS });
         }
         let alone = classes.alone.filter(|_| staged.is_none());
         shares.extend(alone.map(|class| Share::of(class, 0, n)));
-        for (class, (list, count)) in classes.lists().enumerate() {
-            let taken = alone.is_some() || (staged.is_some() && class < SHORT_CLASSES);
+        for (class, (list, count)) in classes.lists().into_iter().enumerate() {
+            let taken = classes.alone.is_some() || (staged.is_some() && class < SHORT_CLASSES);
             if count > 0 && !taken {
                 shares.push(Share::of(class, list, count));
             }

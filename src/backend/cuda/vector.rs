@@ -32,6 +32,12 @@ impl<T: Element> DeviceVector<T> {
         Self::over(gpu, len, partial.then(|| gpu.alloc(words(len) * 8)).transpose()?)
     }
 
+    /// A full vector of these values.
+    pub(super) fn dense(gpu: &Gpu, values: Buffer, len: usize) -> Self {
+        let values = Arc::new(values);
+        Self { gpu: gpu.clone(), len, values, bits: None, count: OnceLock::from(len), of: PhantomData }
+    }
+
     fn over(gpu: &Gpu, len: usize, bits: Option<Buffer>) -> Result<Self> {
         let values = Arc::new(gpu.alloc(len * size_of::<T>())?);
         // no bits mean "full": an empty vector is
