@@ -84,13 +84,14 @@ impl Graph {
         let vectors = match algorithm {
             Algorithm::Mis(_, Formulation::Decide) => 18 * n,
             Algorithm::Mis(..) => 14 * n,
-            Algorithm::Color(Method::Jp, _) => 35 * n,
+            Algorithm::Color(Method::Jp, _) => 30 * n,
             Algorithm::Color(Method::Hash, _) => 45 * n,
             Algorithm::Color(..) => 26 * n,
         };
         // the edges from low to high are a matrix, and those from high to low another
         let directed = match algorithm {
-            Algorithm::Color(Method::Jp | Method::Hash, _) => 2 * rows_on_device(n, entries / 2),
+            Algorithm::Color(Method::Jp | Method::Is | Method::Hash, _) => rows_on_device(n, entries / 2),
+            Algorithm::Color(Method::MinMax, _) => 2 * rows_on_device(n, entries / 2),
             _ => 0,
         };
         let tiles = self.tiles.map_or(0, |tiles| match algorithm {
@@ -204,6 +205,10 @@ mod tests {
             let (size, count) = (Graph::of(&graph, None), Tiles::count(&graph) as u64);
             let a = Matrix::from_simple(graph);
             for (name, algorithm) in TOLD.into_iter().chain(others).chain(last) {
+                if gpu.is_rehearsal() && matches!(algorithm, Algorithm::Color(Method::Hash, _)) {
+                    // it scatters by ranks, which are distinct, and zeros are not
+                    continue;
+                }
                 for (format, tiles) in [(Format::Csr, None), (Format::Tiles, Some(count))] {
                     let predicted = Graph { tiles, ..size }.peak_on_device(algorithm) as u64;
                     // made again, or tiles would be there from before
