@@ -1,6 +1,6 @@
 //! Operations on a GPU: bytes a second beside the copy ceiling. `cargo bench --bench device`, or its binary on a machine without Rust.
 //!
-//! Bytes are counted as a product must move them: the matrix once, the vectors once. Times are medians of batches of ten calls
+//! Bytes are counted as a product must move them: the matrix once, the vectors once. Times are medians of batches of fifty calls
 //! between two synchronisations, kernels compiled and the graph resident. `VXM_BENCH_DUMP=DIR` writes each graph's arrays, for a peer to read.
 
 use std::time::Instant;
@@ -17,7 +17,10 @@ fn weight(i: u32, j: u32, _entry: ()) -> f32 {
     ((i ^ j) & 255u32) as f32 + 0.5f32
 }
 
-/// Seconds of one call of `f`: the median of ten batches of ten, after three.
+/// Calls between two synchronisations: as many as make their cost small beside a call's.
+const BATCH: u32 = 50;
+
+/// Seconds of one call of `f`: the median of ten batches of fifty, after three.
 fn seconds(device: Device, mut f: impl FnMut() -> Result<()>) -> Result<f64> {
     for _ in 0..3 {
         f()?;
@@ -26,11 +29,11 @@ fn seconds(device: Device, mut f: impl FnMut() -> Result<()>) -> Result<f64> {
     for _ in 0..10 {
         device.synchronize()?;
         let start = Instant::now();
-        for _ in 0..10 {
+        for _ in 0..BATCH {
             f()?;
         }
         device.synchronize()?;
-        times.push(start.elapsed().as_secs_f64() / 10.0);
+        times.push(start.elapsed().as_secs_f64() / f64::from(BATCH));
     }
     times.sort_by(f64::total_cmp);
     Ok(times[5])

@@ -150,15 +150,17 @@ pub const DEVICE_TILE_FILL: f64 = 8.0;
 /// An entry pushed costs about this many entries pulled: a scattered write, and sorting what was touched.
 const PUSH_COST: u64 = 4;
 
-/// What a push costs on a device before its first product, in entries pushed: a dozen launches. Estimated, not measured.
-pub const DEVICE_PUSH: u64 = 1 << 19;
+/// What a push costs on a device before its first product, in entries pushed: its dozen launches took 85 us.
+pub const DEVICE_PUSH: u64 = 1 << 23;
 
 /// An early exit visits about this fraction of a row.
 const EARLY_EXIT: u64 = 4;
 
 /// Plans one vector-matrix product.
 pub fn product(sizes: &Sizes, forced: Forced) -> Plan {
-    let (direction, why) = direction(sizes, forced.direction);
+    // the strategies that can be forced are those of pull
+    let imposed = forced.direction.or(forced.strategy.map(|_| Direction::Pull));
+    let (direction, why) = direction(sizes, imposed);
     if direction == Direction::Push {
         return Plan { direction, format: Format::Csr, strategy: Strategy::Scatter, why };
     }
