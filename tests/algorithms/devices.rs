@@ -37,7 +37,9 @@ fn compare(name: &str, a: &Matrix, device: Device) {
             let options = MisOptions { priority, formulation, seed: 7 };
             let (here, found) = (mis(a, &options).unwrap(), mis(&there, &options).unwrap());
             assert_eq!(here.set.digest(), found.set.digest(), "{name}: {priority:?}, {formulation:?}");
-            for schedule in SCHEDULES {
+            // only deciding is a loop that may go either way
+            let loops = formulation == Formulation::Decide && priority != Priority::Resolve;
+            for schedule in SCHEDULES.into_iter().filter(|_| loops) {
                 let found = force(schedule, || mis(&there, &options)).unwrap();
                 assert_eq!(
                     here.set.digest(),
@@ -64,7 +66,8 @@ fn compare(name: &str, a: &Matrix, device: Device) {
             let (here, found) = (color(a, &options).unwrap(), color(&there, &options).unwrap());
             assert_eq!(here.colors.digest(), found.colors.digest(), "{name}: {method:?}, {order:?}");
             assert_eq!(here.count, found.count, "{name}: {method:?}, {order:?}");
-            for schedule in SCHEDULES {
+            let loops = matches!(method, Method::Is | Method::Jp);
+            for schedule in SCHEDULES.into_iter().filter(|_| loops) {
                 let found = force(schedule, || color(&there, &options)).unwrap();
                 assert_eq!(here.colors.digest(), found.colors.digest(), "{name}: {method:?}, {order:?}, {schedule:?}");
             }
