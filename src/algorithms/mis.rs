@@ -84,6 +84,8 @@ pub fn mis_in_order(a: &Matrix, key: Vector<u64>) -> Result<Mis> {
         .while_active(is_undecided)
         .monotone()
         .step(|key| decide.map2(key, key.vxm(a, MAX_FIRST).or_identity()))
+        // at first nobody is in, so one higher neighbour is enough (section 3.3)
+        .first(|key| decide.map2(key, key.vxm(a, MAX_FIRST).until(LT).or_identity()))
         .eval()?;
     // set = those that are in
     Ok(Mis { set: settled.state.select(EQ.bind(IN)).pattern().eval()?, rounds: settled.rounds })

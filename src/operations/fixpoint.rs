@@ -115,20 +115,31 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> WhileActive<T, F> {
             monotone: self.monotone,
             key,
             body: body(key),
+            first: None,
             at: Location::caller(),
         }
+    }
+}
+
+impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>> Stepped<T, F, E> {
+    /// A cheaper body that will do for the first round, where all elements are visited: cuMIS' early exit (section 3.3) holds as long as
+    /// no vertex is in the set. The engine may use it or not: the loop must reach the same state either way.
+    pub fn first<B: Expr<T = T>>(self, body: impl FnOnce(Key<T>) -> B) -> Stepped<T, F, E, B> {
+        let Self { state, active, monotone, key, body: step, at, .. } = self;
+        Stepped { state, active, monotone, key, body: step, first: Some(body(key)), at }
     }
 }
 
 /// A whole loop; see [`fixpoint`].
 #[derive(Debug)]
 #[must_use = "a loop does nothing until it is evaluated"]
-pub struct Stepped<T: Element, F, E> {
+pub struct Stepped<T: Element, F, E, B = E> {
     state: Vector<T>,
     active: F,
     monotone: bool,
     key: Key<T>,
     body: E,
+    first: Option<B>,
     at: &'static Location<'static>,
 }
 
@@ -178,7 +189,7 @@ pub struct Fixed<T: Element> {
     pub rounds: u32,
 }
 
-impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>> Stepped<T, F, E> {
+impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, F, E, B> {
     /// Runs the loop. O(rounds + the active elements' work) time beside one pass over the state.
     ///
     /// On a device it is one kernel, unless the body holds what must be evaluated first; on the CPU a list of the active elements
@@ -189,6 +200,9 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>> Stepped<T, F, E> {
     pub fn eval(self) -> Result<Fixed<T>> {
         let env = Env::with_state(self.key, &self.state);
         fits("fixpoint", self.state.len(), self.body.len(&env)?, self.at)?;
+        if let Some(first) = &self.first {
+            fits("first", self.state.len(), first.len(&env)?, self.at)?;
+        }
         if self.state.nvals() != self.state.len() {
             let (held, n, at) = (self.state.nvals(), self.state.len(), self.at);
             return Err(Error::Invalid {
@@ -222,64 +236,91 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>> Stepped<T, F, E> {
     }
 
     /// What becomes of the elements of `list`, over `state`; and of those that stay as they are, for whom they wait, [`NOBODY`] if that
-    /// isn't known.
-    fn visit(&self, state: &Vector<T>, list: &[u32], next: &mut Vec<(T, u32)>) -> Result<()> {
+    /// isn't known. Those from number `woken` on have waited before.
+    fn visit<X: Expr<T = T>>(
+        &self,
+        body: &X,
+        state: &Vector<T>,
+        (list, woken): (&[u32], usize),
+        next: &mut Vec<(T, u32)>,
+    ) -> Result<()> {
         let env = Env::with_state(self.key, state).wanting(list.len());
-        let (view, held) = (self.body.view(&env)?, state.view());
+        let (view, held) = (body.view(&env)?, state.view());
         next.clear();
         next.resize(list.len(), (T::ZERO, NOBODY));
-        let run = |(list, next): (&[u32], &mut [(T, u32)])| {
-            for (place, &i) in next.iter_mut().zip(list) {
+        let run = |(first, list, next): (usize, &[u32], &mut [(T, u32)])| {
+            // asked of a few, and of more where that finds something
+            let (mut asked, mut found) = (0, 0);
+            for (k, (place, &i)) in next.iter_mut().zip(list).enumerate() {
                 let (i, own) = (i as usize, held.value(i as usize));
+                if first + k >= woken
+                    && let Depends::On(j) = view.depends(i)
+                {
+                    // what ended its fold before has changed, and something like it ends it again: so it stays as it is
+                    *place = (own, j);
+                    continue;
+                }
                 let new = (if view.selects(i) { view.at(i) } else { None }).unwrap_or(own);
-                let waits = new.bits() == own.bits();
-                *place = match view.depends(i) {
-                    Depends::On(k) if waits => (new, k),
-                    _ => (new, NOBODY),
-                };
+                *place = (new, NOBODY);
+                if new.bits() == own.bits() && (asked < 64 || found * 8 > asked) {
+                    asked += 1;
+                    if let Depends::On(j) = view.depends(i) {
+                        found += 1;
+                        place.1 = j;
+                    }
+                }
             }
         };
         if is_small(&view, list) {
-            run((list, next));
+            run((0, list, next));
         } else {
             let piece = share::piece(list.len());
-            share::each(list.chunks(piece).zip(next.chunks_mut(piece)).collect(), &run);
+            let pieces = list.chunks(piece).zip(next.chunks_mut(piece)).enumerate();
+            share::each(pieces.map(|(p, (list, next))| (p * piece, list, next)).collect(), &run);
         }
         Ok(())
     }
 
-    /// Writes what became of the elements of `list`, which becomes those to visit next. Whether any changed.
-    fn commit(&mut self, list: &mut Vec<u32>, next: &[(T, u32)], sleepers: &mut Sleepers) -> bool {
+    /// Writes what became of the elements of `list`, which becomes those to visit next. Whether any changed, and the number from which
+    /// on they have waited.
+    fn commit(&mut self, list: &mut Vec<u32>, next: &[(T, u32)], sleepers: &mut Sleepers) -> (bool, usize) {
         let active = self.active;
-        let Some(state) = self.state.dense_mut() else { return false };
+        let Some(state) = self.state.dense_mut() else { return (false, list.len()) };
         // first those that wait, so that what changes now wakes them
         for (&i, &(_, k)) in list.iter().zip(next).filter(|(_, (_, k))| *k != NOBODY) {
             sleepers.wait(i, k);
         }
-        let (mut changed, mut left) = (false, Vec::new());
+        let (mut changed, mut left, mut woken) = (false, Vec::new(), Vec::new());
         for (&i, &(new, k)) in list.iter().zip(next) {
             let place = &mut state[i as usize];
             if place.bits() != new.bits() {
                 changed = true;
                 *place = new;
-                sleepers.wake(i, &mut left);
+                sleepers.wake(i, &mut woken);
             }
             if k == NOBODY && active.call(new) {
                 left.push(i);
             }
         }
+        let first = left.len();
+        left.extend(woken);
         *list = left;
-        changed
+        (changed, first)
     }
 
     /// On the CPU: all that are active are visited over the state of the round before, but for those that are known to wait.
     fn rounds(mut self) -> Result<Fixed<T>> {
         let (mut list, mut next, mut rounds) = (self.active(), Vec::new(), 0);
-        let mut sleepers = Sleepers::new(self.state.len());
+        let (mut sleepers, mut woken) = (Sleepers::new(self.state.len()), list.len());
         while !list.is_empty() {
             rounds += 1;
-            self.visit(&self.state, &list, &mut next)?;
-            if !self.commit(&mut list, &next, &mut sleepers) {
+            match &self.first {
+                Some(first) if rounds == 1 => self.visit(first, &self.state, (&list, woken), &mut next)?,
+                _ => self.visit(&self.body, &self.state, (&list, woken), &mut next)?,
+            }
+            let changed;
+            (changed, woken) = self.commit(&mut list, &next, &mut sleepers);
+            if !changed {
                 break;
             }
         }
@@ -306,9 +347,9 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>> Stepped<T, F, E> {
             let mut seen = past[random() as usize % past.len()].clone();
             let own: Vec<Option<T>> = now.iter().map(|&i| self.state.get(i)).collect();
             seen.patch(&now, &own);
-            self.visit(&seen, &now, &mut next)?;
+            self.visit(&self.body, &seen, (&now, now.len()), &mut next)?;
             next.iter_mut().for_each(|(_, k)| *k = NOBODY);
-            let changed = self.commit(&mut now, &next, &mut Sleepers::new(0));
+            let (changed, _) = self.commit(&mut now, &next, &mut Sleepers::new(0));
             still = if changed { 0 } else { still + 1 };
             if still == 64 {
                 return Err(self.no_progress(list.len(), rounds));

@@ -444,7 +444,7 @@ where
     fold_row(u, rows, i, ring, |partial| H::STOPS && own.is_some_and(|own| until.stops(own, partial)))
 }
 
-/// The first entry of a row whose product is the monoid's terminal value: as long as it is, so is the fold, whatever the others are.
+/// An entry of a row whose product is the monoid's terminal value: as long as it is, so is the fold, whatever the others are.
 fn ended_by<U, A, S>(u: &U, csr: &Csr<A>, row: usize, ring: S) -> Depends
 where
     U: At,
@@ -456,7 +456,8 @@ where
     let ends = |(&k, &weight): (&u32, &A)| {
         u.at(k as usize).is_some_and(|x| ring.mul().call(x, weight).bits() == terminal.bits())
     };
-    match columns.iter().zip(weights).find(|&entry| ends(entry)) {
+    // from the end: where low numbers are hubs, which are often settled first, the last is the one to wait for
+    match columns.iter().zip(weights).rev().find(|&entry| ends(entry)) {
         Some((&k, _)) if u.depends(k as usize) == Depends::Own => Depends::On(k),
         _ => Depends::Any,
     }
