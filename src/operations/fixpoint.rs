@@ -11,7 +11,7 @@ use crate::backend::cuda::run::Merging;
 use crate::backend::cuda::{self, Gpu};
 use crate::backend::plan::{self, Schedule};
 use crate::backend::view::{At, Depends};
-use crate::containers::Vector;
+use crate::containers::{Vector, VectorFormat};
 use crate::error::{Error, Result};
 use std::panic::Location;
 use vxm_semiring::{BinaryOp, Element, KernelText, LOR, SECOND, Source, UnaryOp};
@@ -236,12 +236,13 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
     }
 
     /// What becomes of the elements of `list`, over `state`; and of those that stay as they are, for whom they wait, [`NOBODY`] if that
-    /// isn't known. Those from number `woken` on have waited before.
+    /// isn't known or `sleeps` says that nobody shall. Those from number `woken` on have waited before.
     fn visit<X: Expr<T = T>>(
         &self,
         body: &X,
         state: &Vector<T>,
         (list, woken): (&[u32], usize),
+        sleeps: bool,
         next: &mut Vec<(T, u32)>,
     ) -> Result<()> {
         let env = Env::with_state(self.key, state).wanting(list.len());
@@ -262,7 +263,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
                 }
                 let new = (if view.selects(i) { view.at(i) } else { None }).unwrap_or(own);
                 *place = (new, NOBODY);
-                if new.bits() == own.bits() && (asked < 64 || found * 8 > asked) {
+                if sleeps && new.bits() == own.bits() && (asked < 64 || found * 8 > asked) {
                     asked += 1;
                     if let Depends::On(j) = view.depends(i) {
                         found += 1;
@@ -310,17 +311,22 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
 
     /// On the CPU: all that are active are visited over the state of the round before, but for those that are known to wait.
     fn rounds(mut self) -> Result<Fixed<T>> {
+        // a full vector may have been asked to be kept as a list
+        self.state = self.state.with_format(VectorFormat::Dense);
         let (mut list, mut next, mut rounds) = (self.active(), Vec::new(), 0);
         let (mut sleepers, mut woken) = (Sleepers::new(self.state.len()), list.len());
         while !list.is_empty() {
             rounds += 1;
-            match &self.first {
-                Some(first) if rounds == 1 => self.visit(first, &self.state, (&list, woken), &mut next)?,
-                _ => self.visit(&self.body, &self.state, (&list, woken), &mut next)?,
+            let first = self.first.as_ref().filter(|_| rounds == 1);
+            match first {
+                // what an element waits for in one body it need not wait for in the other
+                Some(first) => self.visit(first, &self.state, (&list, woken), false, &mut next)?,
+                None => self.visit(&self.body, &self.state, (&list, woken), true, &mut next)?,
             }
+            let begins = first.is_some();
             let changed;
             (changed, woken) = self.commit(&mut list, &next, &mut sleepers);
-            if !changed {
+            if !changed && !begins {
                 break;
             }
         }
@@ -333,6 +339,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
     /// On the CPU, to test a claim: a random half of the active elements is visited a round, reading others' states as they were up to
     /// three rounds ago.
     fn stale(mut self, seed: u64) -> Result<Fixed<T>> {
+        self.state = self.state.with_format(VectorFormat::Dense);
         let mut draw = seed;
         let mut random = move || {
             draw = draw.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
@@ -347,8 +354,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
             let mut seen = past[random() as usize % past.len()].clone();
             let own: Vec<Option<T>> = now.iter().map(|&i| self.state.get(i)).collect();
             seen.patch(&now, &own);
-            self.visit(&self.body, &seen, (&now, now.len()), &mut next)?;
-            next.iter_mut().for_each(|(_, k)| *k = NOBODY);
+            self.visit(&self.body, &seen, (&now, now.len()), false, &mut next)?;
             let (changed, _) = self.commit(&mut now, &next, &mut Sleepers::new(0));
             still = if changed { 0 } else { still + 1 };
             if still == 64 {

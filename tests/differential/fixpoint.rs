@@ -296,6 +296,38 @@ fn a_product_of_a_product_a_mask_and_no_product() {
     });
 }
 
+/// Whatever becomes 7.
+#[op]
+fn seven(_own: u32) -> u32 {
+    7u32
+}
+
+#[test]
+fn a_first_body_that_waits_and_a_state_kept_as_a_list() {
+    crate::harness::on_device(|| {
+        let a = Matrix::undirected(3, &[(0, 1), (1, 2)]).unwrap();
+        for schedule in SCHEDULES {
+            let forced = Forced { schedule, ..Forced::default() };
+            // in the first body all wait for each other, in the other nobody does
+            let open = Vector::full(3, u32::MAX);
+            let waits = fixpoint(open.clone())
+                .while_active(unsettled)
+                .monotone()
+                .step(|x| x.map(seven))
+                .first(|x| settle.map2(x, x.vxm(&a, MAX_FIRST).or_identity()));
+            let listed = fixpoint(open.with_format(vxm::containers::VectorFormat::Sparse))
+                .while_active(unsettled)
+                .monotone()
+                .step(|x| x.map(seven));
+            for found in [force(forced, || waits.eval()).unwrap(), force(forced, || listed.eval()).unwrap()] {
+                if rehearsal().is_none() {
+                    assert_eq!(found.state, Vector::full(3, 7), "{schedule:?}");
+                }
+            }
+        }
+    });
+}
+
 #[test]
 fn what_cannot_end_or_does_not_fit_is_refused() {
     crate::harness::on_device(|| {
