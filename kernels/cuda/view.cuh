@@ -194,18 +194,48 @@ template <class V, class M> struct Masked {
     template <class G> VXM_FN bool selects(G g, u32 i) const { return mask.test(g, i) && inner.selects(g, i); }
 };
 
-// A fold that never stops short, and one that stops once an operator of (own element, partial result) holds.
-struct Never {
+// A type without const and reference.
+template <class T> struct Plain { typedef T type; };
+template <class T> struct Plain<const T> { typedef T type; };
+template <class T> struct Plain<T&> { typedef typename Plain<T>::type type; };
+
+// What of row i is folded. A limit may stop a fold, given a partial result, and `taken` is the operand as far as it takes part.
+struct Whole {
     static const bool stops = false;
-    template <class U> VXM_FN Never(const U&, u32) {}
+    template <class U> VXM_FN Whole(const U&, u32) {}
     template <class T> VXM_FN bool operator()(T) const { return false; }
+    template <class U> static VXM_FN const U& taken(const U& operand, u32) { return operand; }
 };
-template <class F, class X> struct Once {
+// Once an operator of (own element, partial result) holds.
+template <class F, class X, class H> struct Until {
     static const bool stops = true;
+    H other;
     X own;
     bool present;
-    template <class U> VXM_FN Once(const U& operand, u32 i) { present = operand.at(Thread(), i, own); }
-    template <class T> VXM_FN bool operator()(T partial) const { return present && F::call(own, partial); }
+    template <class U> VXM_FN Until(const U& operand, u32 i) : other(operand, i) { present = operand.at(Thread(), i, own); }
+    template <class T> VXM_FN bool operator()(T partial) const {
+        return (present && F::call(own, partial)) || other(partial);
+    }
+    template <class U> static VXM_FN decltype(auto) taken(const U& operand, u32 i) { return H::taken(operand, i); }
+};
+// The entries for which an operator of (own element, the other's) holds.
+template <class V, class F> struct Taken {
+    typedef typename V::Elem Elem;
+    static const bool full = false;
+    V inner;
+    Elem own;
+    bool present;
+    VXM_FN Taken(const V& v, u32 i) : inner(v) { present = v.at(Thread(), i, own); }
+    template <class G> VXM_FN bool at(G g, u32 j, Elem& x) const {
+        return present && inner.at(g, j, x) && F::call(own, x);
+    }
+};
+template <class F, class H> struct Among : H {
+    template <class U> VXM_FN Among(const U& operand, u32 i) : H(operand, i) {}
+    template <class U> static VXM_FN auto taken(const U& operand, u32 i) {
+        typedef decltype(H::taken(operand, i)) Inner;
+        return Taken<typename Plain<Inner>::type, F>(H::taken(operand, i), i);
+    }
 };
 
 // Who folds a row that isn't staged.
@@ -237,7 +267,7 @@ VXM_FN vxm_unit streamed(const vxm_unit*) { return vxm_unit(); }
 
 // Row i of a matrix folded with a vector. O is the offsets' type.
 // `leads` says that its rows are those that a terminal may stage.
-template <class V, class O, class A, class T, class Mul, class Add, class Until, bool leads> struct Pull {
+template <class V, class O, class A, class T, class Mul, class Add, class Limit, bool leads> struct Pull {
     typedef T Elem;
     static const bool full = false;
     V operand;
@@ -249,9 +279,9 @@ template <class V, class O, class A, class T, class Mul, class Add, class Until,
         A weight;
     };
     // `once`: neighbouring threads read neighbouring entries, and nobody reads them again.
-    template <bool once> struct Row {
-        static const bool full = V::full;
-        const V& operand;
+    template <bool once, class U> struct Row {
+        static const bool full = U::full;
+        const U& operand;
         const u32* columns;
         const A* weights;
         VXM_FN Row from(u64 p) const { return {operand, columns + p, weights + p}; }
@@ -261,7 +291,7 @@ template <class V, class O, class A, class T, class Mul, class Add, class Until,
         }
         VXM_FN Maybe<T> make(Entry entry) const {
             Maybe<T> product = nothing<T>();
-            typename V::Elem x;
+            typename U::Elem x;
             product.present = operand.at(Thread(), entry.column, x);
             if (product.present) product.value = Mul::call(x, entry.weight);
             return product;
@@ -273,12 +303,14 @@ template <class V, class O, class A, class T, class Mul, class Add, class Until,
             sum = fold_staged<Add, T, V::full>(g);
         } else {
             const u64 begin = offsets[i], len = offsets[i + 1] - begin;
-            sum = fold<Add, T>(alone(g), len, rows<G::wide>().from(begin), Until(operand, i));
+            const auto& taken = Limit::taken(operand, i);
+            typedef typename Plain<decltype(taken)>::type U;
+            sum = fold<Add, T>(alone(g), len, Row<G::wide, U>{taken, columns, weights}.from(begin), Limit(operand, i));
         }
         if (sum.present) y = sum.value;
         return sum.present;
     }
-    template <bool once> VXM_FN auto rows() const { return Row<once>{operand, columns, weights}; }
+    template <bool once> VXM_FN auto rows() const { return Row<once, V>{operand, columns, weights}; }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };
 

@@ -1,7 +1,7 @@
 //! The contract between expressions and backends: what a terminal asks of an expression's view.
 
 use crate::formats::bitmap::{bit, ones};
-use crate::formats::{Store, StoreView};
+use crate::formats::{SharedView, Store, StoreView};
 use vxm_semiring::Element;
 
 /// The indices at which something may be present (or selected): none lies outside.
@@ -60,8 +60,8 @@ impl Depends {
 /// A readable vector: an expression with its device, formats and directions chosen.
 ///
 /// A terminal calls [`at`](Self::at) once for each index of [`support`](Self::support), from many threads; whatever an expression
-/// is made of is inlined there, so elementwise work costs no intermediate vector.
-pub trait At: Sync {
+/// is made of is inlined there, so elementwise work costs no intermediate vector. Loops read a copy, which lies in registers.
+pub trait At: Sync + Clone {
     /// The elements' type.
     type T: Element;
 
@@ -167,6 +167,57 @@ impl<T: Element> At for StoreView<'_, T> {
             Self::Dense(_) => Support::All,
             Self::Bitmap(_, bits) => Support::Bits(bits),
             Self::Sparse(indices, _) => Support::List(indices),
+        }
+    }
+}
+
+/// A vector as it is read where a placeholder stands for it: still, or while others write it.
+#[derive(Debug, Clone, Copy)]
+pub enum StateView<'a, T> {
+    /// Nobody writes it.
+    Still(StoreView<'a, T>),
+    /// A loop does; every place holds an element.
+    Shared(SharedView<'a, T>),
+}
+
+impl<T: Element> At for StateView<'_, T> {
+    type T = T;
+    #[inline(always)]
+    fn at(&self, i: usize) -> Option<T> {
+        match self {
+            Self::Still(view) => view.at(i),
+            Self::Shared(shared) => Some(shared.get(i)),
+        }
+    }
+    #[inline(always)]
+    fn value(&self, i: usize) -> T {
+        match self {
+            Self::Still(view) => view.value(i),
+            Self::Shared(shared) => shared.get(i),
+        }
+    }
+    #[inline(always)]
+    fn drawn(&self, k: usize, i: usize) -> Option<T> {
+        match self {
+            Self::Still(view) => view.drawn(k, i),
+            Self::Shared(shared) => Some(shared.get(i)),
+        }
+    }
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        match self {
+            Self::Still(view) => view.is_full(),
+            Self::Shared(_) => true,
+        }
+    }
+    fn depends(&self, _: usize) -> Depends {
+        Depends::Own
+    }
+    #[inline(always)]
+    fn support(&self) -> Support<'_> {
+        match self {
+            Self::Still(view) => view.support(),
+            Self::Shared(_) => Support::All,
         }
     }
 }

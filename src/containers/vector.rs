@@ -332,6 +332,11 @@ impl<T: Element> Vector<T> {
         }
     }
 
+    /// The elements of a vector that holds one at each place.
+    pub(crate) fn into_full(self) -> Vec<T> {
+        self.into_store().into_bitmap().into_values()
+    }
+
     /// How the vector is stored now.
     pub fn format(&self) -> VectorFormat {
         match self.store() {

@@ -88,6 +88,11 @@ impl<T: Element> Bitmap<T> {
         &mut self.values
     }
 
+    /// The values of all places, taken out.
+    pub fn into_values(self) -> Vec<T> {
+        self.values
+    }
+
     /// The presence bits; `None` where every place holds an element.
     pub fn bits(&self) -> Option<&[u64]> {
         self.bits.as_deref()

@@ -2,11 +2,12 @@
 
 use crate::backend::cuda::compose::{Composer, Node};
 use crate::backend::cuda::{self, Gpu};
-use crate::backend::view::{At, Depends, Support};
+use crate::backend::view::{At, Depends, StateView, Support};
 use crate::containers::Vector;
 use crate::error::{Error, Result};
-use crate::formats::{StoreView, check_vertices};
+use crate::formats::{Shared, StoreView, check_vertices};
 use std::any::Any;
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,14 +31,29 @@ pub(crate) fn emit_light<E: Expr>(expression: &E, env: &Env<'_>, kernel: &mut Co
 /// What an expression is evaluated in: the state that a placeholder stands for, and how much of the result is wanted.
 #[derive(Clone, Copy, Default)]
 pub struct Env<'s> {
+    /// A number for the placeholder; a `Vector`, or what a loop [`Shared`].
     state: Option<(u64, &'s dyn Any)>,
+    snapshot: Option<&'s Cell<bool>>,
     wanted: Option<usize>,
 }
 
 impl<'s> Env<'s> {
     /// An environment in which `key` stands for `state`.
     pub(crate) fn with_state<T: Element>(key: Key<T>, state: &'s Vector<T>) -> Self {
-        Self { state: Some((key.id, state)), wanted: None }
+        Self { state: Some((key.id, state)), ..Self::default() }
+    }
+
+    /// An environment in which `key` stands for a state that is written while it is read; `snapshot` learns whether a view holds what
+    /// was read of it when that view was made.
+    pub(crate) fn with_shared<T: Element>(key: Key<T>, state: &'s Shared<T>, snapshot: &'s Cell<bool>) -> Self {
+        Self { state: Some((key.id, state)), snapshot: Some(snapshot), wanted: None }
+    }
+
+    /// Says that a view evaluates an operand once, whatever becomes of the state.
+    pub(crate) fn snapshot(&self) {
+        if let Some(snapshot) = self.snapshot {
+            snapshot.set(true);
+        }
     }
 
     /// The same, with at most `wanted` elements of the result asked for.
@@ -55,11 +71,13 @@ impl<'s> Env<'s> {
         self.wanted.map_or(n, |w| w.min(n))
     }
 
+    /// What `key` stands for, a `S`.
+    fn find<T, S: 'static>(&self, key: Key<T>) -> Option<&'s S> {
+        self.state.filter(|&(id, _)| id == key.id).and_then(|(_, state)| state.downcast_ref())
+    }
+
     fn state<T: Element>(&self, key: Key<T>) -> Result<&'s Vector<T>> {
-        self.state
-            .filter(|&(id, _)| id == key.id)
-            .and_then(|(_, state)| state.downcast_ref())
-            .ok_or_else(|| Error::Invalid { what: "a placeholder outside the call that made it".to_owned() })
+        self.find(key).ok_or_else(|| Error::Invalid { what: "a placeholder outside the call that made it".to_owned() })
     }
 }
 
@@ -144,12 +162,18 @@ impl<T: Element> Key<T> {
 
 impl<T: Element> Expr for Key<T> {
     type T = T;
-    type View<'s> = StoreView<'s, T>;
+    type View<'s> = StateView<'s, T>;
     fn len(&self, env: &Env<'_>) -> Result<usize> {
-        Ok(env.state(*self)?.len())
+        match env.find::<T, Shared<T>>(*self) {
+            Some(shared) => Ok(shared.len()),
+            None => Ok(env.state(*self)?.len()),
+        }
     }
-    fn view<'s>(&'s self, env: &Env<'s>) -> Result<StoreView<'s, T>> {
-        Ok(env.state(*self)?.view())
+    fn view<'s>(&'s self, env: &Env<'s>) -> Result<StateView<'s, T>> {
+        match env.find(*self) {
+            Some(shared) => Ok(StateView::Shared(Shared::view(shared))),
+            None => Ok(StateView::Still(env.state(*self)?.view())),
+        }
     }
     fn place(&self, env: &Env<'_>) -> Option<Gpu> {
         env.state(*self).ok()?.gpu().cloned()

@@ -3,16 +3,17 @@
 use super::expr::{Env, Expr, Key, fits};
 use super::terminal::{device, emitted};
 use super::verbs::Verbs;
-use crate::backend::cpu::gather::is_small;
-use crate::backend::cpu::share;
+use crate::backend::cpu::fixpoint::{Loop, Outcome};
 use crate::backend::cuda::compose::Composer;
-use crate::backend::cuda::fixpoint::{Outcome, refusal};
+use crate::backend::cuda::fixpoint::refusal;
 use crate::backend::cuda::run::Merging;
 use crate::backend::cuda::{self, Gpu};
 use crate::backend::plan::{self, Schedule};
-use crate::backend::view::{At, Depends};
-use crate::containers::{Vector, VectorFormat};
+use crate::backend::view::At;
+use crate::containers::Vector;
 use crate::error::{Error, Result};
+use crate::formats::Shared;
+use std::cell::Cell;
 use std::panic::Location;
 use vxm_semiring::{BinaryOp, Element, KernelText, LOR, SECOND, Source, UnaryOp};
 
@@ -143,43 +144,6 @@ pub struct Stepped<T: Element, F, E, B = E> {
     at: &'static Location<'static>,
 }
 
-/// Nobody is waited for.
-const NOBODY: u32 = u32::MAX;
-
-/// Elements that are not visited until another changes, in a list for each that is waited for.
-struct Sleepers {
-    n: usize,
-    /// The last that began to wait for an element, and for each sleeper the one that began before; made when first needed.
-    last: Vec<u32>,
-    before: Vec<u32>,
-    count: usize,
-}
-
-impl Sleepers {
-    fn new(n: usize) -> Self {
-        Self { n, last: Vec::new(), before: Vec::new(), count: 0 }
-    }
-
-    fn wait(&mut self, i: u32, k: u32) {
-        if self.last.is_empty() {
-            (self.last, self.before) = (vec![NOBODY; self.n], vec![NOBODY; self.n]);
-        }
-        self.before[i as usize] = std::mem::replace(&mut self.last[k as usize], i);
-        self.count += 1;
-    }
-
-    /// Those that wait for `k` wait no longer.
-    fn wake(&mut self, k: u32, list: &mut Vec<u32>) {
-        let Some(last) = self.last.get_mut(k as usize) else { return };
-        let mut i = std::mem::replace(last, NOBODY);
-        while i != NOBODY {
-            list.push(i);
-            i = self.before[i as usize];
-            self.count -= 1;
-        }
-    }
-}
-
 /// What a loop came to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fixed<T: Element> {
@@ -192,8 +156,8 @@ pub struct Fixed<T: Element> {
 impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, F, E, B> {
     /// Runs the loop. O(rounds + the active elements' work) time beside one pass over the state.
     ///
-    /// On a device it is one kernel, unless the body holds what must be evaluated first; on the CPU a list of the active elements
-    /// goes from round to round.
+    /// On a device it is one kernel, unless the body holds what must be evaluated first; on the CPU threads share a list of the active
+    /// elements.
     ///
     /// # Errors
     /// Shapes don't fit; the state isn't full; elements are active, and a round changes none.
@@ -216,156 +180,72 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
         tracing::debug!(operation = "fixpoint", ?schedule, why, fused = "body and work list: one loop", at = %self.at, "plan");
         match schedule {
             Schedule::Stale(seed) => self.stale(seed),
-            Schedule::Rounds | Schedule::Asynchronous => self.rounds(),
+            _ => self.on_threads(schedule),
         }
     }
 
-    fn no_progress(&self, left: usize, rounds: u32) -> Error {
-        Error::NoProgress { left: format!("{left} active elements"), rounds, at: self.at }
+    fn no_progress(left: usize, rounds: u32, at: &'static Location<'static>) -> Error {
+        Error::NoProgress { left: format!("{left} active elements"), rounds, at }
     }
 
-    /// The active elements, ascending.
-    fn active(&self) -> Vec<u32> {
-        let (view, n) = (self.state.view(), self.state.len());
-        let piece = share::piece(n);
-        let lists = share::collect(n.div_ceil(piece), &|p| {
-            let run = (p * piece..((p + 1) * piece).min(n)).filter(|&i| self.active.call(view.value(i)));
-            run.map(|i| i as u32).collect::<Vec<_>>()
-        });
-        lists.concat()
-    }
-
-    /// What becomes of the elements of `list`, over `state`; and of those that stay as they are, for whom they wait, [`NOBODY`] if that
-    /// isn't known or `sleeps` says that nobody shall. Those from number `woken` on have waited before.
-    fn visit<X: Expr<T = T>>(
-        &self,
-        body: &X,
-        state: &Vector<T>,
-        (list, woken): (&[u32], usize),
-        sleeps: bool,
-        next: &mut Vec<(T, u32)>,
-    ) -> Result<()> {
-        let env = Env::with_state(self.key, state).wanting(list.len());
-        let (view, held) = (body.view(&env)?, state.view());
-        next.clear();
-        next.resize(list.len(), (T::ZERO, NOBODY));
-        let run = |(first, list, next): (usize, &[u32], &mut [(T, u32)])| {
-            // asked of a few, and of more where that finds something
-            let (mut asked, mut found) = (0, 0);
-            for (k, (place, &i)) in next.iter_mut().zip(list).enumerate() {
-                let (i, own) = (i as usize, held.value(i as usize));
-                if first + k >= woken
-                    && let Depends::On(j) = view.depends(i)
-                {
-                    // what ended its fold before has changed, and something like it ends it again: so it stays as it is
-                    *place = (own, j);
-                    continue;
-                }
-                let new = (if view.selects(i) { view.at(i) } else { None }).unwrap_or(own);
-                *place = (new, NOBODY);
-                if sleeps && new.bits() == own.bits() && (asked < 64 || found * 8 > asked) {
-                    asked += 1;
-                    if let Depends::On(j) = view.depends(i) {
-                        found += 1;
-                        place.1 = j;
-                    }
-                }
-            }
+    /// On the CPU.
+    fn on_threads(self, schedule: Schedule) -> Result<Fixed<T>> {
+        let Self { state, active, key, body, first, at, .. } = self;
+        let (state, snapshot) = (Shared::new(state.into_full()), Cell::new(false));
+        let Outcome { rounds, left } = {
+            let env = Env::with_shared(key, &state, &snapshot);
+            let first = first.as_ref().map(|first| first.view(&env)).transpose()?;
+            snapshot.set(false);
+            let body = || Ok((body.view(&env)?, !snapshot.get()));
+            let visited = Loop { state: &state, active };
+            match schedule {
+                Schedule::Rounds => visited.rounds(first, body),
+                _ => visited.in_place(first, body),
+            }?
         };
-        if is_small(&view, list) {
-            run((0, list, next));
-        } else {
-            let piece = share::piece(list.len());
-            let pieces = list.chunks(piece).zip(next.chunks_mut(piece)).enumerate();
-            share::each(pieces.map(|(p, (list, next))| (p * piece, list, next)).collect(), &run);
-        }
-        Ok(())
-    }
-
-    /// Writes what became of the elements of `list`, which becomes those to visit next. Whether any changed, and the number from which
-    /// on they have waited.
-    fn commit(&mut self, list: &mut Vec<u32>, next: &[(T, u32)], sleepers: &mut Sleepers) -> (bool, usize) {
-        let active = self.active;
-        let Some(state) = self.state.dense_mut() else { return (false, list.len()) };
-        // first those that wait, so that what changes now wakes them
-        for (&i, &(_, k)) in list.iter().zip(next).filter(|(_, (_, k))| *k != NOBODY) {
-            sleepers.wait(i, k);
-        }
-        let (mut changed, mut left, mut woken) = (false, Vec::new(), Vec::new());
-        for (&i, &(new, k)) in list.iter().zip(next) {
-            let place = &mut state[i as usize];
-            if place.bits() != new.bits() {
-                changed = true;
-                *place = new;
-                sleepers.wake(i, &mut woken);
-            }
-            if k == NOBODY && active.call(new) {
-                left.push(i);
-            }
-        }
-        let first = left.len();
-        left.extend(woken);
-        *list = left;
-        (changed, first)
-    }
-
-    /// On the CPU: all that are active are visited over the state of the round before, but for those that are known to wait.
-    fn rounds(mut self) -> Result<Fixed<T>> {
-        // a full vector may have been asked to be kept as a list
-        self.state = self.state.with_format(VectorFormat::Dense);
-        let (mut list, mut next, mut rounds) = (self.active(), Vec::new(), 0);
-        let (mut sleepers, mut woken) = (Sleepers::new(self.state.len()), list.len());
-        while !list.is_empty() {
-            rounds += 1;
-            let first = self.first.as_ref().filter(|_| rounds == 1);
-            match first {
-                // what an element waits for in one body it need not wait for in the other
-                Some(first) => self.visit(first, &self.state, (&list, woken), false, &mut next)?,
-                None => self.visit(&self.body, &self.state, (&list, woken), true, &mut next)?,
-            }
-            let begins = first.is_some();
-            let changed;
-            (changed, woken) = self.commit(&mut list, &next, &mut sleepers);
-            if !changed && !begins {
-                break;
-            }
-        }
-        match list.len() + sleepers.count {
-            0 => Ok(Fixed { state: self.state, rounds }),
-            left => Err(self.no_progress(left, rounds)),
+        match left {
+            0 => Ok(Fixed { state: Vector::from_dense(state.into_values()), rounds }),
+            left => Err(Self::no_progress(left, rounds, at)),
         }
     }
 
     /// On the CPU, to test a claim: a random half of the active elements is visited a round, reading others' states as they were up to
     /// three rounds ago.
-    fn stale(mut self, seed: u64) -> Result<Fixed<T>> {
-        self.state = self.state.with_format(VectorFormat::Dense);
+    fn stale(self, seed: u64) -> Result<Fixed<T>> {
+        let Self { state, active, key, body, at, .. } = self;
+        let mut state = state.into_full();
         let mut draw = seed;
         let mut random = move || {
             draw = draw.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
             draw >> 33
         };
-        let (mut list, mut next, mut rounds, mut still) = (self.active(), Vec::new(), 0, 0);
-        let mut past = vec![self.state.clone()];
+        let (mut rounds, mut still) = (0, 0);
+        let mut list: Vec<usize> = (0..state.len()).filter(|&i| active.call(state[i])).collect();
+        let mut past = vec![state.clone()];
         while !list.is_empty() {
             rounds += 1;
-            let (mut now, rest): (Vec<u32>, Vec<u32>) = list.iter().partition(|_| random() % 2 == 0);
+            let now: Vec<usize> = list.iter().copied().filter(|_| random() % 2 == 0).collect();
             // an element knows its own state: only others' are old
             let mut seen = past[random() as usize % past.len()].clone();
-            let own: Vec<Option<T>> = now.iter().map(|&i| self.state.get(i)).collect();
-            seen.patch(&now, &own);
-            self.visit(&self.body, &seen, (&now, now.len()), false, &mut next)?;
-            let (changed, _) = self.commit(&mut now, &next, &mut Sleepers::new(0));
-            still = if changed { 0 } else { still + 1 };
-            if still == 64 {
-                return Err(self.no_progress(list.len(), rounds));
+            now.iter().for_each(|&i| seen[i] = state[i]);
+            let seen = Vector::from_dense(seen);
+            let env = Env::with_state(key, &seen);
+            let view = body.view(&env)?;
+            still += 1;
+            for i in now {
+                let new = (if view.selects(i) { view.at(i) } else { None }).unwrap_or(state[i]);
+                if new.bits() != state[i].bits() {
+                    (state[i], still) = (new, 0);
+                }
             }
-            list = [now, rest].concat();
-            list.sort_unstable();
-            past.insert(0, self.state.clone());
+            list.retain(|&i| active.call(state[i]));
+            if still == 64 {
+                return Err(Self::no_progress(list.len(), rounds, at));
+            }
+            past.insert(0, state.clone());
             past.truncate(3);
         }
-        Ok(Fixed { state: self.state, rounds })
+        Ok(Fixed { state: Vector::from_dense(state), rounds })
     }
 
     /// On a device: one kernel if the whole body can be, or else an operation at a time.
@@ -383,10 +263,11 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
             return self.by_operations(gpu);
         }
         let state = self.state.on_mut(gpu)?;
-        let Outcome { rounds, stuck } = cuda::fixpoint::fixpoint(kernel, &node, self.active, self.monotone, state)?;
+        let cuda::fixpoint::Outcome { rounds, stuck } =
+            cuda::fixpoint::fixpoint(kernel, &node, self.active, self.monotone, state)?;
         if stuck {
             let left = self.state.select(self.active).pattern().eval()?.nvals();
-            return Err(self.no_progress(left, rounds));
+            return Err(Self::no_progress(left, rounds, self.at));
         }
         Ok(Fixed { state: self.state, rounds })
     }
@@ -406,7 +287,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
                 cuda::run::write(kernel, &node, &merging, self.state.on_mut(gpu)?)?;
             }
             if !before.ewise_mult(&self.state, Differ).reduce(LOR)? {
-                return Err(self.no_progress(active.nvals(), rounds));
+                return Err(Self::no_progress(active.nvals(), rounds, self.at));
             }
             active = self.state.mask(&active).select(self.active).pattern().eval()?;
         }

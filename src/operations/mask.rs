@@ -43,13 +43,15 @@ pub trait Mask: Copy + Sync {
 }
 
 /// A mask that can be asked.
-pub trait Test: Sync {
+pub trait Test: Sync + Clone {
     /// Whether `i` may be written.
     fn test(&self, i: usize) -> bool;
     /// Whether `i`, the `k`-th index of the list that [`support`](Self::support) returns, may be written.
     fn test_drawn(&self, k: usize, i: usize) -> bool;
     /// Where it may say yes.
     fn support(&self) -> Support<'_>;
+    /// What the answer at `i` depends on; see [`At::depends`].
+    fn depends(&self, i: usize) -> Depends;
 }
 
 /// A structural test: whether a view holds an element.
@@ -67,6 +69,9 @@ impl<V: At> Test for Present<V> {
     }
     fn support(&self) -> Support<'_> {
         self.0.support()
+    }
+    fn depends(&self, i: usize) -> Depends {
+        self.0.depends(i)
     }
 }
 
@@ -118,6 +123,9 @@ impl<V: At> Test for NonZero<V> {
     fn support(&self) -> Support<'_> {
         self.0.support()
     }
+    fn depends(&self, i: usize) -> Depends {
+        self.0.depends(i)
+    }
 }
 
 impl<E: Expr> Mask for Values<E> {
@@ -160,6 +168,9 @@ impl<V: Test> Test for Unset<V> {
     }
     fn support(&self) -> Support<'_> {
         Support::All
+    }
+    fn depends(&self, i: usize) -> Depends {
+        self.0.depends(i)
     }
 }
 
@@ -267,7 +278,7 @@ impl<V: At, M: Test> MaskedView<V, M> {
 impl<V: At, M: Test> At for MaskedView<V, M> {
     type T = V::T;
     fn depends(&self, i: usize) -> Depends {
-        self.inner.depends(i)
+        self.inner.depends(i).and(self.mask.depends(i))
     }
     #[inline(always)]
     fn at(&self, i: usize) -> Option<V::T> {

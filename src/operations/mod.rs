@@ -3,6 +3,7 @@
 pub mod elementwise;
 pub mod expr;
 pub mod fixpoint;
+pub mod limit;
 pub mod mask;
 pub mod matrix;
 pub mod product;

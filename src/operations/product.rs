@@ -2,6 +2,7 @@
 
 use super::elementwise::{Each, Pattern};
 use super::expr::{Env, Expr, emit_light};
+use super::limit::{Among, Limit, Taken, Until, Whole};
 use crate::backend::cpu::fold::{Rows, count_row, fold_row};
 use crate::backend::cpu::{gather, scatter};
 use crate::backend::cuda::compose::{Composer, Node};
@@ -52,62 +53,24 @@ impl<X: Element, A: Element, S: Semiring<A, X>> Semiring<X, A> for Flip<S> {
     }
 }
 
-/// When a row's fold may stop short: see [`Product::until`].
-pub trait Until<X: Element, T: Element>: Copy + Sync {
-    /// Whether it ever does.
-    const STOPS: bool;
-    /// Whether the fold may stop, given the row's own element of the operand and the partial result.
-    fn stops(self, own: X, partial: T) -> bool;
-    /// Its C++ type.
-    fn emit(self, kernel: &mut Composer) -> String;
-}
-
-/// Never: rows are folded whole.
-#[derive(Debug, Clone, Copy)]
-pub struct Never;
-
-impl<X: Element, T: Element> Until<X, T> for Never {
-    const STOPS: bool = false;
-    #[inline(always)]
-    fn stops(self, _: X, _: T) -> bool {
-        false
-    }
-    fn emit(self, _: &mut Composer) -> String {
-        "vxm::Never".to_owned()
-    }
-}
-
-/// Once an operator of (own element, partial result) holds.
-#[derive(Debug, Clone, Copy)]
-pub struct Once<F>(F);
-
-impl<X: Element, T: Element, F: BinaryOp<X, T, Out = bool>> Until<X, T> for Once<F> {
-    const STOPS: bool = true;
-    #[inline(always)]
-    fn stops(self, own: X, partial: T) -> bool {
-        self.0.call(own, partial)
-    }
-    fn emit(self, kernel: &mut Composer) -> String {
-        format!("vxm::Once<{}, {}>", kernel.functor(self.0), kernel.element::<X>())
-    }
-}
-
 /// `w[j] = ⊕ over i of u[i] ⊗ B[i, j]`, where B is the matrix (vxm) or its transpose (mxv).
 #[derive(Debug, Clone, Copy)]
-pub struct Product<'a, E, A: Element, S, H = Never> {
+pub struct Product<'a, E, A: Element, S, H = Whole> {
     operand: E,
     matrix: &'a Matrix<A>,
     ring: S,
-    until: H,
+    limit: H,
     transposed: bool,
     at: &'static Location<'static>,
 }
 
 impl<'a, E: Expr, A: Element, S> Product<'a, E, A, S> {
     pub(crate) fn vxm(operand: E, matrix: &'a Matrix<A>, ring: S, at: &'static Location<'static>) -> Self {
-        Self { operand, matrix, ring, until: Never, transposed: false, at }
+        Self { operand, matrix, ring, limit: Whole, transposed: false, at }
     }
+}
 
+impl<'a, E: Expr, A: Element, S, H> Product<'a, E, A, S, H> {
     /// Lets a row's fold stop short once `op(own element, partial result)` holds, where own is the operand's element at the row's
     /// own index: cuMIS' early exit (section 3.3), said in the algebra.
     ///
@@ -126,13 +89,38 @@ impl<'a, E: Expr, A: Element, S> Product<'a, E, A, S> {
     /// # Ok::<(), vxm::Error>(())
     /// ```
     #[must_use = "an expression does nothing until a terminal runs it"]
-    pub fn until<F>(self, op: F) -> Product<'a, E, A, S, Once<F>>
+    pub fn until<F>(self, op: F) -> Product<'a, E, A, S, Until<F, H>>
     where
         S: Semiring<E::T, A>,
         F: BinaryOp<E::T, S::Out, Out = bool>,
     {
-        let Self { operand, matrix, ring, transposed, at, .. } = self;
-        Product { operand, matrix, ring, until: Once(op), transposed, at }
+        let Self { operand, matrix, ring, limit, transposed, at } = self;
+        Product { operand, matrix, ring, limit: Until(op, limit), transposed, at }
+    }
+
+    /// Lets those entries of a row take part alone for which `op(own element, the other's)` holds: own is the operand's element at the
+    /// row's own index, the other's is that which the entry would multiply. As if the matrix had been
+    /// [selected by its ends](Matrix::select_ends), without making that matrix.
+    ///
+    /// Where a row has no own element none takes part. The matrix must be square.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::undirected(3, &[(0, 1), (1, 2)])?;
+    /// let key = Vector::from_dense(vec![5u32, 9, 7]);
+    /// // higher = key plus.pair A, among those of a greater key
+    /// let higher = key.vxm(&a, PLUS_PAIR).among(LT).or_identity().eval()?;
+    /// assert_eq!(higher, Vector::from_dense(vec![1u64, 0, 1]));
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    #[must_use = "an expression does nothing until a terminal runs it"]
+    pub fn among<F>(self, op: F) -> Product<'a, E, A, S, Among<F, H>>
+    where
+        F: BinaryOp<E::T, E::T, Out = bool>,
+    {
+        let Self { operand, matrix, ring, limit, transposed, at } = self;
+        Product { operand, matrix, ring, limit: Among(op, limit), transposed, at }
     }
 }
 
@@ -144,11 +132,12 @@ impl<E, A: Element, S, H> Product<'_, E, A, S, H> {
 
 impl<'a, E: Expr, A: Element, S> Product<'a, E, A, Flip<S>> {
     pub(crate) fn mxv(matrix: &'a Matrix<A>, operand: E, ring: S, at: &'static Location<'static>) -> Self {
-        Self { operand, matrix, ring: Flip(ring), until: Never, transposed: true, at }
+        Self { operand, matrix, ring: Flip(ring), limit: Whole, transposed: true, at }
     }
 }
 
 /// A product, planned; see [`Product`].
+#[derive(Clone)]
 pub enum ProductView<'s, V: At, A: Element, S, T: Element, H> {
     /// Pull: rows are folded as the terminal asks, over the operand's own view.
     Lazy(V, Rows<'s, A>, &'s [u64], S, H),
@@ -165,7 +154,7 @@ where
     E: Expr,
     A: Element,
     S: Semiring<E::T, A>,
-    H: Until<E::T, S::Out>,
+    H: Limit<E::T, S::Out>,
 {
     type T = S::Out;
     type View<'s>
@@ -191,23 +180,26 @@ where
             push_entries: Self::push_entries(support, n, by_operand),
             ..self.sizes(n, length, env.wanted(length), false)
         };
-        let plan = self.plan(&sizes, None);
+        let plan = self.plan(&sizes, H::SELECTS.then_some(Direction::Pull));
         if plan.direction == Direction::Push {
+            env.snapshot();
             return Ok(ProductView::Pushed(scatter::scatter(&operand, by_operand(), self.ring)));
         }
         let tiles = || if self.transposed { self.matrix.tiles() } else { self.matrix.tiles_transposed() };
         if let (Strategy::CountTiles | Strategy::CountTilesTensor, Some(constant)) = (plan.strategy, S::Mul::CONSTANT) {
+            env.snapshot();
             return Ok(ProductView::Count(presence(n, &operand), tiles(), self.ring, constant));
         }
         let csr = by_result();
         let work = csr.offsets();
         let rows = if plan.format == Format::Tiles { Rows::Tiles(tiles()) } else { Rows::Csr(csr) };
         if E::HEAVY || sizes.listed {
+            env.snapshot();
             // read many times a place: a product must not run again each time, nor a list be searched
             let held = Store::Bitmap(gather::gather(n, &operand).into_bitmap());
-            return Ok(ProductView::Held(held, rows, work, self.ring, self.until));
+            return Ok(ProductView::Held(held, rows, work, self.ring, self.limit));
         }
-        Ok(ProductView::Lazy(operand, rows, work, self.ring, self.until))
+        Ok(ProductView::Lazy(operand, rows, work, self.ring, self.limit))
     }
 
     fn place(&self, env: &Env<'_>) -> Option<Gpu> {
@@ -221,7 +213,7 @@ where
         let mut sizes = self.sizes(n, length, env.wanted(length), tensor);
         // counting reads the operand's bits, which a loop doesn't keep, and pushing scatters before it
         sizes.counting &= !kernel.is_resident();
-        let pulls = kernel.is_resident() || !can_push::<S::Out, S::Add>();
+        let pulls = kernel.is_resident() || H::SELECTS || !can_push::<S::Out, S::Add>();
         let sizes = if pulls { sizes } else { self.pushed_sizes(env, sizes) };
         let plan = self.plan(&sizes, pulls.then_some(Direction::Pull));
         if plan.direction == Direction::Push {
@@ -251,7 +243,7 @@ where
         }
         let at = kernel.position();
         // all rows are wanted, and no row's own element
-        let whole = env.wanted(length) == length && !H::STOPS;
+        let whole = env.wanted(length) == length && !(H::STOPS || H::SELECTS);
         let alone = !(kernel.is_masked() || kernel.is_resident() || kernel.is_led());
         let crowded = match plan.format {
             Format::Csr if whole && alone => self.crowded(env, &gpu, n)?,
@@ -261,7 +253,7 @@ where
             Some(held) => kernel.stored(held),
             None => emit_light(&self.operand, &env.for_operand(), kernel)?,
         };
-        let until = self.until.emit(kernel);
+        let limit = self.limit.emit(kernel);
         let add = kernel.monoid::<S::Out, S::Add>(self.ring.add());
         let mul = kernel.functor(self.ring.mul());
         let a = kernel.element::<A>();
@@ -270,21 +262,22 @@ where
             let values = tiles.values_address();
             kernel.tiles(tiles);
             kernel.push(values);
-            let ty = format!("vxm::PullTiles<{}, {a}, {out}, {mul}, {add}, {until}>", operand.ty);
+            let ty = format!("vxm::PullTiles<{}, {a}, {out}, {mul}, {add}, {limit}>", operand.ty);
             return Ok(Node::new(ty, false));
         }
         let leads = !kernel.is_led();
         let offset = kernel.rows(self.rows_on(&gpu)?, crowded.is_some());
-        let ty = format!("vxm::Pull<{}, {offset}, {a}, {out}, {mul}, {add}, {until}, {leads}>", operand.ty);
-        // a thread folds in order with few registers, and may stop early: staging pays for the fixed tree only
-        if leads && !S::Add::EXACT {
+        let ty = format!("vxm::Pull<{}, {offset}, {a}, {out}, {mul}, {add}, {limit}, {leads}>", operand.ty);
+        // a thread folds in order with few registers, and may stop early: staging pays for the fixed tree only; and what is staged
+        // doesn't know whose row it is
+        if leads && !S::Add::EXACT && !H::SELECTS {
             kernel.lead(ty.clone(), at);
         }
         Ok(Node::new(ty, false))
     }
 }
 
-impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Until<E::T, S::Out>> Product<'_, E, A, S, H> {
+impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Limit<E::T, S::Out>> Product<'_, E, A, S, H> {
     /// That shapes fit; the operand's length and the result's.
     fn check(&self, env: &Env<'_>) -> Result<(usize, usize)> {
         let (rows, columns) = (self.matrix.nrows(), self.matrix.ncols());
@@ -295,10 +288,11 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Until<E::T, S::Out>> Product<
             let (left, right) = if self.transposed { (matrix, vector) } else { (vector, matrix) };
             return Err(Error::Shape { operation: self.operation(), left, right, at: self.at });
         }
-        if H::STOPS && inner != length {
+        if (H::STOPS || H::SELECTS) && inner != length {
             // a row has an own element only where rows and elements are numbered alike
             let (left, right) = (format!("matrix of {rows} x {columns}"), "a square one".to_owned());
-            return Err(Error::Shape { operation: "until", left, right, at: self.at });
+            let operation = if H::SELECTS { "among" } else { "until" };
+            return Err(Error::Shape { operation, left, right, at: self.at });
         }
         Ok((n, length))
     }
@@ -395,7 +389,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Until<E::T, S::Out>> Product<
             push_entries: None,
             exact: S::Add::EXACT,
             terminal: H::STOPS || S::Add::TERMINAL.is_some() || S::Add::is_terminal(S::Add::IDENTITY),
-            counting: S::Mul::CONSTANT.is_some() && S::Add::EXACT && !H::STOPS,
+            counting: S::Mul::CONSTANT.is_some() && S::Add::EXACT && !(H::STOPS || H::SELECTS),
             fill: fill.filter(|_| tileable),
             tensor,
         }
@@ -409,6 +403,7 @@ fn presence<V: At>(n: usize, view: &V) -> Vec<u64> {
 }
 
 /// A view by reference.
+#[derive(Clone)]
 struct ByRef<'v, V>(&'v V);
 
 impl<V: At> At for ByRef<'_, V> {
@@ -430,18 +425,23 @@ impl<V: At> At for ByRef<'_, V> {
     }
 }
 
-/// One row, folded until it may stop.
+/// One row's entries that take part, folded until the fold may stop.
 #[inline(always)]
-fn pull<U, A, S, H>(u: &U, rows: Rows<'_, A>, i: usize, ring: S, until: H) -> Option<S::Out>
+fn pull<U, A, S, H>(u: &U, rows: Rows<'_, A>, i: usize, ring: S, limit: H) -> Option<S::Out>
 where
     U: At,
     A: Element,
     S: Semiring<U::T, A>,
-    H: Until<U::T, S::Out>,
+    H: Limit<U::T, S::Out>,
 {
     // a row without an own element has nothing to stop for
-    let own = if H::STOPS { u.at(i) } else { None };
-    fold_row(u, rows, i, ring, |partial| H::STOPS && own.is_some_and(|own| until.stops(own, partial)))
+    let own = if H::STOPS || H::SELECTS { u.at(i) } else { None };
+    let stops = |partial| H::STOPS && own.is_some_and(|own| limit.stops(own, partial));
+    if H::SELECTS {
+        let own = own?;
+        return fold_row(&Taken { inner: u, takes: |x| limit.takes(own, x) }, rows, i, ring, stops);
+    }
+    fold_row(u, rows, i, ring, stops)
 }
 
 /// An entry of a row whose product is the monoid's terminal value: as long as it is, so is the fold, whatever the others are.
@@ -468,12 +468,17 @@ where
     V: At,
     A: Element,
     S: Semiring<V::T, A>,
-    H: Until<V::T, S::Out>,
+    H: Limit<V::T, S::Out>,
 {
     type T = S::Out;
     fn depends(&self, i: usize) -> Depends {
         match self {
             // one that may stop short need not have come as far as the entry that would end it
+            Self::Lazy(operand, Rows::Csr(csr), _, ring, limit) if !H::STOPS && H::SELECTS => {
+                let own = operand.at(i);
+                let takes = |x| own.is_some_and(|own| limit.takes(own, x));
+                ended_by(&Taken { inner: operand, takes }, csr, i, *ring)
+            }
             Self::Lazy(operand, Rows::Csr(csr), _, ring, _) if !H::STOPS => ended_by(operand, csr, i, *ring),
             _ => Depends::Any,
         }
@@ -481,8 +486,8 @@ where
     #[inline(always)]
     fn at(&self, i: usize) -> Option<S::Out> {
         match self {
-            Self::Lazy(operand, rows, _, ring, until) => pull(operand, *rows, i, *ring, *until),
-            Self::Held(store, rows, _, ring, until) => pull(&store.view(), *rows, i, *ring, *until),
+            Self::Lazy(operand, rows, _, ring, limit) => pull(operand, *rows, i, *ring, *limit),
+            Self::Held(store, rows, _, ring, limit) => pull(&store.view(), *rows, i, *ring, *limit),
             Self::Count(present, tiles, ring, constant) => count_row(present, tiles, i, ring.add(), *constant),
             Self::Pushed(store) => store.get(i),
         }
@@ -533,7 +538,7 @@ pub trait OrIdentity: Expr {
     fn identity(&self) -> Self::T;
 }
 
-impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Until<E::T, S::Out>> OrIdentity for Product<'_, E, A, S, H> {
+impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Limit<E::T, S::Out>> OrIdentity for Product<'_, E, A, S, H> {
     fn identity(&self) -> S::Out {
         S::Add::IDENTITY
     }

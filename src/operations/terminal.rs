@@ -227,6 +227,7 @@ fn patch<T: Element, V: At<T = T>, G: Merge<T, T>>(
 }
 
 /// What a vector will hold once a view is written through to it.
+#[derive(Clone)]
 struct Through<'v, T, V, G> {
     old: StoreView<'v, T>,
     new: &'v V,

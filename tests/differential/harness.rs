@@ -11,7 +11,7 @@ use std::time::Instant;
 use vxm::backend::cuda::Gpu;
 use vxm::backend::cuda::compose::{Composer, Node};
 use vxm::backend::reference::{self, Dense};
-use vxm::backend::view::Support;
+use vxm::backend::view::{Depends, Support};
 use vxm::operations::mask::{Complement, Mask, Test, Values};
 use vxm::operations::{expr::Env, verbs::Verbs};
 use vxm::prelude::*;
@@ -174,6 +174,7 @@ pub enum AnyMask<'a, T: Element> {
 }
 
 /// See [`AnyMask`].
+#[derive(Clone)]
 pub enum AnyTest<A, B, C, D> {
     Structural(A),
     Complement(B),
@@ -234,6 +235,9 @@ impl<A: Test, B: Test, C: Test, D: Test> Test for AnyTest<A, B, C, D> {
     }
     fn support(&self) -> Support<'_> {
         each!(Self, self, test => test.support())
+    }
+    fn depends(&self, i: usize) -> Depends {
+        each!(Self, self, test => test.depends(i))
     }
 }
 

@@ -214,3 +214,43 @@ fn rows_that_stop_early() {
         })
     });
 }
+
+/// `u ⊕.⊗ A` where entry (i, j) takes part if `u[i] < u[j]`: each row over what is left of `u` for it.
+fn among<X: Element + PartialOrd, T>(x: &Dense<X>, product: impl Fn(&Dense<X>) -> Dense<T>) -> Dense<T> {
+    let left = |i: usize| x.iter().map(|y| y.filter(|y| x[i].is_some_and(|own| own < *y))).collect();
+    (0..x.len()).map(|i| product(&left(i)).swap_remove(i)).collect()
+}
+
+/// A number whose sums round.
+#[op]
+fn third(x: u32) -> f32 {
+    (x as f32) / 3.0f32
+}
+
+#[test]
+fn entries_whose_ends_compare() {
+    suite("among", 300, case(), |mut case| {
+        case.a.nrows = case.a.nrows.min(40);
+        case.a.ncols = case.a.nrows;
+        case.b.nrows = case.a.nrows;
+        case.b.ncols = case.a.nrows;
+        let s = Setting::new(case);
+        let (([x, ..], [u, ..]), (ga, gb)) = ((&s.dense, &s.held), (&s.grids.0, &s.grids.1));
+        s.run(|| {
+            let t = among(x, |x| reference::vxm(x, gb, PLUS_PAIR));
+            agree("counted", &t, &ok(u.vxm(&s.b, PLUS_PAIR).among(LT).eval())?)?;
+            let t = among(x, |x| reference::mxv(ga, x, MAX_TIMES));
+            agree("of mxv", &t, &ok(s.a.mxv(u, MAX_TIMES).among(LT).eval())?)?;
+            // a position that takes no part keeps its place in the fixed tree
+            let thirds: Dense<f32> = x.iter().map(|x| x.map(|x| third.call(x))).collect();
+            let t = among(&thirds, |x| reference::vxm(x, gb, PLUS_FIRST));
+            agree("sums", &t, &ok(u.map(third).vxm(&s.b, PLUS_FIRST).among(LT).eval())?)?;
+            // a row stops among those alone
+            let t = among(x, |x| reference::vxm(x, gb, MAX_FIRST));
+            let t = reference::ewise_mult(x, &reference::or(&t, 0), GE);
+            let found = u.ewise_mult(u.vxm(&s.b, MAX_FIRST).until(LT).among(LT).or_identity(), GE).eval();
+            agree("asked", &t, &ok(found)?)?;
+            Ok(())
+        })
+    });
+}

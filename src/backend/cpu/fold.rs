@@ -205,7 +205,7 @@ where
     U: At<T = X>,
 {
     let (columns, weights) = csr.row(row);
-    let (add, mul) = (ring.add(), ring.mul());
+    let (add, mul, u) = (ring.add(), ring.mul(), u.clone());
     let mut entries = columns.iter().zip(weights);
     if u.is_full() {
         // the common case without a presence test in the loop

@@ -1,9 +1,10 @@
 //! The CPU backend, on rayon's threads: pull ([`fold`]), push ([`scatter`]), evaluation and reduction ([`gather`]), dense
-//! products ([`dense`]).
+//! products ([`dense`]), loops ([`fixpoint`]).
 //!
-//! No locks on hot paths: every thread writes its own slice. Answers have the same bits for any number of threads.
+//! No locks: every thread writes its own slice, or, in loops, its own elements of a vector of atomic words. Answers have the same bits for any number of threads.
 
 pub mod dense;
+pub mod fixpoint;
 pub mod fold;
 pub mod gather;
 pub mod scatter;

@@ -1,0 +1,393 @@
+//! Loops: in rounds over the state of the round before, or in place, where each thread sees at once what the others have settled.
+
+use super::gather::is_small;
+use super::share;
+use crate::backend::view::{At, Depends};
+use crate::error::Result;
+use crate::formats::Shared;
+use std::sync::atomic::{AtomicU32, Ordering, fence};
+use vxm_semiring::{Element, UnaryOp};
+
+/// How a loop went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outcome {
+    /// Rounds; of a loop in place, how often lists were gone through.
+    pub rounds: u32,
+    /// Elements that were active still when it gave up, since none changed.
+    pub left: usize,
+}
+
+/// So many elements tell what visiting others will come to.
+const SAMPLE: usize = 64;
+
+/// A loop: a state, and which elements of it are to be visited.
+#[derive(Debug)]
+pub struct Loop<'a, T, F> {
+    /// The state.
+    pub state: &'a Shared<T>,
+    /// Holds of the elements that may still change.
+    pub active: F,
+}
+
+/// A body's view, and whether it reads the state as it is: one that doesn't is made anew in every round.
+pub type Body<V> = (V, bool);
+
+/// What becomes of element `i`.
+#[inline(always)]
+fn next<V: At>(body: &V, i: usize, own: V::T) -> V::T {
+    (if body.selects(i) { body.at(i) } else { None }).unwrap_or(own)
+}
+
+impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
+    /// All active elements are visited over the state of the round before. `first` is the first round's body, if it has one of its own.
+    ///
+    /// # Errors
+    /// As making the body's view.
+    pub fn rounds<V: At<T = T>, W: At<T = T>>(
+        &self,
+        first: Option<W>,
+        body: impl Fn() -> Result<Body<V>>,
+    ) -> Result<Outcome> {
+        let (n, mut rounds, mut next, mut held) = (self.state.len(), 0, Vec::new(), None);
+        let is_active = |&i: &u32| self.active.call(self.state.get(i as usize));
+        let piece = share::piece(n);
+        let lists = share::collect(n.div_ceil(piece), &|p| {
+            (p * piece..((p + 1) * piece).min(n)).map(|i| i as u32).filter(is_active).collect::<Vec<u32>>()
+        });
+        let mut list = lists.concat();
+        while !list.is_empty() {
+            rounds += 1;
+            let changed = match first.as_ref().filter(|_| rounds == 1) {
+                // where the first body changes nothing, the other may
+                Some(first) => {
+                    self.round(first, &mut list, &mut next);
+                    true
+                }
+                None => {
+                    let (view, live) = match held.take() {
+                        Some(held) => held,
+                        None => body()?,
+                    };
+                    let changed = self.round(&view, &mut list, &mut next);
+                    held = live.then_some((view, live));
+                    changed
+                }
+            };
+            if !changed {
+                break;
+            }
+        }
+        Ok(Outcome { rounds, left: list.len() })
+    }
+
+    /// One round; whether it changed anything. `list` becomes those that are active then.
+    fn round<V: At<T = T>>(&self, body: &V, list: &mut Vec<u32>, new: &mut Vec<T>) -> bool {
+        new.clear();
+        new.resize(list.len(), T::ZERO);
+        let visit = |(list, new): (&[u32], &mut [T])| {
+            for (&i, new) in list.iter().zip(new) {
+                *new = next(body, i as usize, self.state.get(i as usize));
+            }
+        };
+        let settle = |list: &[u32], new: &[T]| {
+            let (mut changed, mut left) = (false, Vec::new());
+            for (&i, &new) in list.iter().zip(new) {
+                changed |= self.state.get(i as usize).bits() != new.bits();
+                self.state.put(i as usize, new);
+                if self.active.call(new) {
+                    left.push(i);
+                }
+            }
+            (changed, left)
+        };
+        let changed;
+        (changed, *list) = if is_small(body, list) {
+            visit((list, new));
+            settle(list, new)
+        } else {
+            let piece = share::piece(list.len());
+            share::each(list.chunks(piece).zip(new.chunks_mut(piece)).collect(), &visit);
+            let pieces: Vec<_> = list.chunks(piece).zip(new.chunks(piece)).collect();
+            let settled = share::collect(pieces.len(), &|p| settle(pieces[p].0, pieces[p].1));
+            let changed = settled.iter().any(|(changed, _)| *changed);
+            (changed, settled.into_iter().map(|(_, left)| left).collect::<Vec<_>>().concat())
+        };
+        changed
+    }
+
+    /// Elements are visited in any order and written at once, over a state that others are writing: for loops of which every fair
+    /// schedule comes to the same state. Those that are known to wait for another sleep until that changes.
+    ///
+    /// # Errors
+    /// As making the body's view.
+    pub fn in_place<V: At<T = T>, W: At<T = T>>(
+        &self,
+        first: Option<W>,
+        body: impl Fn() -> Result<Body<V>>,
+    ) -> Result<Outcome> {
+        let (mut view, live) = body()?;
+        let (mut rounds, mut sleepers, mut asleep, mut may_sleep) = (1, None, 0, true);
+        let mut found = self.all(first.as_ref(), &view);
+        // where the first body changes nothing, the other may
+        found.changed |= first.is_some();
+        loop {
+            let awake = found.left.len() + found.woken.len();
+            if awake + asleep == 0 {
+                return Ok(Outcome { rounds, left: 0 });
+            }
+            if awake == 0 || !(found.changed || found.slept > 0) {
+                if asleep == 0 {
+                    return Ok(Outcome { rounds, left: awake });
+                }
+                // who is waited for may have changed unseen, and be active still: all get up, and none sleeps again
+                let all: Sleepers = sleepers.take().unwrap_or_default();
+                (0..all.last.len()).for_each(|k| all.wake(k, &mut found.left));
+                (asleep, may_sleep) = (0, false);
+            }
+            if may_sleep && sleepers.is_none() && self.many_wait(&view, &found.left) {
+                sleepers = Some(Sleepers::new(self.state.len()));
+            }
+            if !live {
+                (view, _) = body()?;
+            }
+            rounds += 1;
+            let before = found.left.len() + found.woken.len() + asleep;
+            found = self.pass(&view, found, sleepers.as_ref());
+            asleep = before - found.settled - found.left.len() - found.woken.len();
+        }
+    }
+
+    /// For which active element `i` waits: it stays as it is until that changes.
+    #[inline(always)]
+    fn awaited<V: At<T = T>>(&self, body: &V, i: u32) -> Option<u32> {
+        match body.depends(i as usize) {
+            Depends::On(k) if self.active.call(self.state.get(k as usize)) => Some(k),
+            _ => None,
+        }
+    }
+
+    /// Whether it's worth the while to know who waits for whom: of those left, many do.
+    fn many_wait<V: At<T = T>>(&self, body: &V, left: &[u32]) -> bool {
+        let waits = |&&i: &&u32| self.awaited(body, i).is_some();
+        left.len() >= 1024 && left.iter().step_by(left.len() / 64).filter(waits).count() >= 8
+    }
+
+    /// The first pass: over all elements that are active.
+    fn all<V: At<T = T>, W: At<T = T>>(&self, first: Option<&W>, body: &V) -> Found {
+        let n = self.state.len();
+        let run = |from: usize, to: usize| {
+            let mut visitor = Visitor::new(self, None, 0);
+            for i in from..to {
+                let own = self.state.get(i);
+                if self.active.call(own) {
+                    match first {
+                        Some(first) => visitor.settle(first, i as u32),
+                        None => visitor.settle(body, i as u32),
+                    }
+                }
+            }
+            // those left are visited again while what they read is in a cache, forwards and backwards, as long as that settles most of a
+            // sample, and then most of all
+            let mut again = true;
+            while again && visitor.found.left.len() >= 2 * SAMPLE {
+                let list = std::mem::take(&mut visitor.found.left);
+                let (rest, sample) = list.split_at(list.len() - SAMPLE);
+                sample.iter().rev().for_each(|&i| visitor.settle(body, i));
+                again = visitor.found.left.len() <= SAMPLE / 2;
+                if again {
+                    rest.iter().rev().for_each(|&i| visitor.settle(body, i));
+                    again = visitor.found.left.len() <= list.len() / 2;
+                } else {
+                    visitor.found.left.extend(rest);
+                }
+            }
+            visitor.found
+        };
+        let work = body.work().map_or(0, |work| work[n]);
+        if n < super::gather::SEQUENTIAL && work < 4 * super::gather::SEQUENTIAL as u64 {
+            return run(0, n);
+        }
+        // as much as a cache holds, at most
+        let piece = share::piece(n).min(1 << 15);
+        joined(share::collect(n.div_ceil(piece), &|p| run(p * piece, ((p + 1) * piece).min(n))))
+    }
+
+    /// A pass over those that a pass left.
+    fn pass<V: At<T = T>>(&self, body: &V, Found { left, woken, .. }: Found, sleepers: Option<&Sleepers>) -> Found {
+        let run = |left: &[u32], woken: &[u32], budget: usize| {
+            let mut visitor = Visitor::new(self, sleepers, budget);
+            for &i in left {
+                visitor.settle(body, i);
+                visitor.cascade(body);
+            }
+            for &i in woken {
+                visitor.revisit(body, i);
+                visitor.cascade(body);
+            }
+            visitor.found
+        };
+        if is_small(body, &left) && is_small(body, &woken) {
+            return run(&left, &woken, 1 << 16);
+        }
+        let of = |list: &[u32]| share::piece(list.len());
+        let tasks: Vec<(&[u32], &[u32])> = left
+            .chunks(of(&left))
+            .map(|left| (left, &[][..]))
+            .chain(woken.chunks(of(&woken)).map(|woken| (&[][..], woken)))
+            .collect();
+        joined(share::collect(tasks.len(), &|t| run(tasks[t].0, tasks[t].1, 1 << 12)))
+    }
+}
+
+/// What visits came to.
+#[derive(Debug, Default)]
+struct Found {
+    /// Those active still, and those that slept and shall be visited again.
+    left: Vec<u32>,
+    woken: Vec<u32>,
+    /// Whether an element changed; how many came to rest, and how many fell asleep.
+    changed: bool,
+    settled: usize,
+    slept: usize,
+}
+
+fn joined(parts: Vec<Found>) -> Found {
+    let mut all = Found::default();
+    for part in parts {
+        all.left.extend(part.left);
+        all.woken.extend(part.woken);
+        all.changed |= part.changed;
+        all.settled += part.settled;
+        all.slept += part.slept;
+    }
+    all
+}
+
+/// One thread's visits.
+struct Visitor<'a, T, F> {
+    of: &'a Loop<'a, T, F>,
+    sleepers: Option<&'a Sleepers>,
+    found: Found,
+    /// How often elements that are woken may be visited at once, rather than in the next pass, where threads share them.
+    budget: usize,
+    /// How many were asked for whom they wait, and how many knew.
+    asked: usize,
+    knew: usize,
+}
+
+impl<'a, T: Element, F: UnaryOp<T, Out = bool>> Visitor<'a, T, F> {
+    fn new(of: &'a Loop<'a, T, F>, sleepers: Option<&'a Sleepers>, budget: usize) -> Self {
+        Self { of, sleepers, found: Found::default(), budget, asked: 0, knew: 0 }
+    }
+
+    /// Visits an active element.
+    #[inline(always)]
+    fn settle<V: At<T = T>>(&mut self, body: &V, i: u32) {
+        let Loop { state, active } = self.of;
+        let own = state.get(i as usize);
+        let new = next(body, i as usize, own);
+        if new.bits() == own.bits() {
+            if !self.sleeps(body, i) {
+                self.found.left.push(i);
+            }
+            return;
+        }
+        state.put(i as usize, new);
+        self.found.changed = true;
+        if let Some(sleepers) = self.sleepers {
+            // whoever has begun to wait by now is seen here, or sees what was written
+            fence(Ordering::SeqCst);
+            sleepers.wake(i as usize, &mut self.found.woken);
+        }
+        if active.call(new) {
+            self.found.left.push(i);
+        } else {
+            self.found.settled += 1;
+        }
+    }
+
+    /// Visits one that has slept: what ended its fold has changed, and something like it may end it again.
+    fn revisit<V: At<T = T>>(&mut self, body: &V, i: u32) {
+        match (self.sleepers, self.of.awaited(body, i)) {
+            (Some(sleepers), Some(k)) => self.sleep(sleepers, i, k),
+            _ => self.settle(body, i),
+        }
+    }
+
+    /// Visits those that were woken, and those that they wake.
+    fn cascade<V: At<T = T>>(&mut self, body: &V) {
+        while self.budget > 0
+            && let Some(i) = self.found.woken.pop()
+        {
+            self.budget -= 1;
+            self.revisit(body, i);
+        }
+    }
+
+    /// Whether an element that stays as it is waits for another; few are asked where that finds nothing.
+    fn sleeps<V: At<T = T>>(&mut self, body: &V, i: u32) -> bool {
+        let Some(sleepers) = self.sleepers else { return false };
+        if self.asked >= 64 && self.knew * 8 <= self.asked {
+            return false;
+        }
+        self.asked += 1;
+        let Some(k) = self.of.awaited(body, i) else { return false };
+        self.knew += 1;
+        self.sleep(sleepers, i, k);
+        true
+    }
+
+    fn sleep(&mut self, sleepers: &Sleepers, i: u32, k: u32) {
+        self.found.slept += 1;
+        sleepers.wait(i, k as usize);
+        fence(Ordering::SeqCst);
+        let Loop { state, active } = self.of;
+        if !active.call(state.get(k as usize)) {
+            // it has settled meanwhile, and may not have seen who waits
+            sleepers.wake(k as usize, &mut self.found.woken);
+        }
+    }
+}
+
+/// Nobody is waited for.
+const NOBODY: u32 = u32::MAX;
+
+/// Elements that are not visited until another changes, in a list for each that is waited for: the last that began to wait, and for each
+/// that waits the one that began before.
+#[derive(Debug, Default)]
+struct Sleepers {
+    last: Vec<AtomicU32>,
+    before: Vec<AtomicU32>,
+}
+
+impl Sleepers {
+    fn new(n: usize) -> Self {
+        let nobody = || (0..n).map(|_| AtomicU32::new(NOBODY)).collect();
+        Self { last: nobody(), before: nobody() }
+    }
+
+    /// Element `i`, which is in no list, waits for `k`.
+    fn wait(&self, i: u32, k: usize) {
+        let mut last = self.last[k].load(Ordering::Relaxed);
+        loop {
+            self.before[i as usize].store(last, Ordering::Relaxed);
+            match self.last[k].compare_exchange_weak(last, i, Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(other) => last = other,
+            }
+        }
+    }
+
+    /// Those that wait for `k` wait no longer.
+    fn wake(&self, k: usize, woken: &mut Vec<u32>) {
+        if self.last[k].load(Ordering::Relaxed) == NOBODY {
+            return;
+        }
+        // a whole list is taken at a time, so that none is in two
+        let mut i = self.last[k].swap(NOBODY, Ordering::Acquire);
+        while i != NOBODY {
+            woken.push(i);
+            i = self.before[i as usize].load(Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! A vector that several threads read and write at once.
+
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+use vxm_semiring::Element;
+
+/// The elements of a full vector, each in one word of its own size: who reads one while another writes it sees it as it was or as it
+/// becomes, never half of each.
+#[derive(Debug)]
+pub struct Shared<T> {
+    words: Words,
+    of: PhantomData<fn() -> T>,
+}
+
+/// Elements' bits, by their size.
+#[derive(Debug)]
+enum Words {
+    One(Vec<AtomicU8>),
+    Two(Vec<AtomicU16>),
+    Four(Vec<AtomicU32>),
+    Eight(Vec<AtomicU64>),
+}
+
+/// `$f` of the words, whatever their size.
+macro_rules! sized {
+    ($words:expr, $w:ident => $f:expr) => {
+        match $words {
+            Words::One($w) => $f,
+            Words::Two($w) => $f,
+            Words::Four($w) => $f,
+            Words::Eight($w) => $f,
+        }
+    };
+}
+
+impl<T: Element> Shared<T> {
+    /// Takes the elements of a vector. Where elements are their bits, the storage is taken as it is.
+    pub fn new(values: Vec<T>) -> Self {
+        let bits = values.into_iter().map(T::bits);
+        let words = match size_of::<T>() {
+            0 | 1 => Words::One(bits.map(|x| AtomicU8::new(x as u8)).collect()),
+            2 => Words::Two(bits.map(|x| AtomicU16::new(x as u16)).collect()),
+            3 | 4 => Words::Four(bits.map(|x| AtomicU32::new(x as u32)).collect()),
+            _ => Words::Eight(bits.map(AtomicU64::new).collect()),
+        };
+        Self { words, of: PhantomData }
+    }
+
+    /// The elements, as they are now.
+    pub fn into_values(self) -> Vec<T> {
+        sized!(self.words, words => words.into_iter().map(|x| T::from_bits(x.into_inner().into())).collect())
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        sized!(&self.words, words => words.len())
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The element at `i`.
+    #[inline(always)]
+    pub fn get(&self, i: usize) -> T {
+        self.view().get(i)
+    }
+
+    /// The elements, to be read in a loop: a copy that lies in registers, which atomic words seen through a reference don't.
+    #[inline(always)]
+    pub fn view(&self) -> SharedView<'_, T> {
+        match &self.words {
+            Words::One(words) => SharedView::One(words, PhantomData),
+            Words::Two(words) => SharedView::Two(words, PhantomData),
+            Words::Four(words) => SharedView::Four(words, PhantomData),
+            Words::Eight(words) => SharedView::Eight(words, PhantomData),
+        }
+    }
+
+    /// Writes the element at `i`.
+    #[inline(always)]
+    pub fn put(&self, i: usize, value: T) {
+        sized!(&self.words, words => words[i].store(value.bits() as _, Ordering::Relaxed));
+    }
+}
+
+/// What is [`Shared`], borrowed.
+#[derive(Debug, Clone, Copy)]
+pub enum SharedView<'a, T> {
+    /// Elements of a byte, or of none.
+    One(&'a [AtomicU8], PhantomData<T>),
+    /// Elements of two bytes.
+    Two(&'a [AtomicU16], PhantomData<T>),
+    /// Elements of four bytes.
+    Four(&'a [AtomicU32], PhantomData<T>),
+    /// Elements of eight bytes.
+    Eight(&'a [AtomicU64], PhantomData<T>),
+}
+
+impl<T: Element> SharedView<'_, T> {
+    /// The element at `i`.
+    #[inline(always)]
+    pub fn get(self, i: usize) -> T {
+        T::from_bits(match self {
+            Self::One(words, _) if size_of::<T>() < 2 => words[i].load(Ordering::Relaxed).into(),
+            Self::Two(words, _) if size_of::<T>() == 2 => words[i].load(Ordering::Relaxed).into(),
+            Self::Four(words, _) if matches!(size_of::<T>(), 3 | 4) => words[i].load(Ordering::Relaxed).into(),
+            Self::Eight(words, _) if size_of::<T>() > 4 => words[i].load(Ordering::Relaxed),
+            // the elements' size is known when this is compiled: one arm is left, and this
+            _ => unreachable!("words are of the elements' size"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn survives<T: Element>(values: &[T]) {
+        let shared = Shared::new(values.to_vec());
+        assert_eq!((shared.len(), shared.is_empty()), (values.len(), values.is_empty()));
+        for (i, x) in values.iter().enumerate() {
+            assert_eq!(shared.get(i).bits(), x.bits());
+            shared.put(i, values[values.len() - 1 - i]);
+        }
+        let back: Vec<u64> = shared.into_values().into_iter().map(T::bits).collect();
+        assert_eq!(back, values.iter().rev().map(|x| x.bits()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn elements_of_every_size_come_back() {
+        survives::<()>(&[(), ()]);
+        survives(&[true, false, true]);
+        survives(&[i8::MIN, -1, 7]);
+        survives(&[u16::MAX, 3]);
+        survives(&[f32::NAN, -0.0, 1.5, f32::NEG_INFINITY]);
+        survives(&[u64::MAX, 1, 0]);
+        survives(&[f64::MIN, -0.0]);
+        survives::<u32>(&[]);
+    }
+}

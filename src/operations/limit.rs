@@ -1,0 +1,97 @@
+//! What of a row is folded: all of it, until something holds, or those entries alone whose ends compare.
+
+use crate::backend::cuda::compose::Composer;
+use crate::backend::view::{At, Depends};
+use vxm_semiring::{BinaryOp, Element};
+
+/// Which entries of a row take part in a product, and when its fold may stop short: see [`Product::until`](super::product::Product::until)
+/// and [`Product::among`](super::product::Product::among).
+pub trait Limit<X: Element, T: Element>: Copy + Sync {
+    /// Whether a fold ever stops short.
+    const STOPS: bool = false;
+    /// Whether entries are ever left out.
+    const SELECTS: bool = false;
+    /// Whether the fold may stop, given the row's own element of the operand and the partial result.
+    fn stops(self, own: X, partial: T) -> bool;
+    /// Whether an entry takes part, given the row's own element and the one at its column.
+    fn takes(self, own: X, other: X) -> bool;
+    /// Its C++ type.
+    fn emit(self, kernel: &mut Composer) -> String;
+}
+
+/// Rows are folded whole.
+#[derive(Debug, Clone, Copy)]
+pub struct Whole;
+
+impl<X: Element, T: Element> Limit<X, T> for Whole {
+    #[inline(always)]
+    fn stops(self, _: X, _: T) -> bool {
+        false
+    }
+    #[inline(always)]
+    fn takes(self, _: X, _: X) -> bool {
+        true
+    }
+    fn emit(self, _: &mut Composer) -> String {
+        "vxm::Whole".to_owned()
+    }
+}
+
+/// Until an operator of (own element, partial result) holds.
+#[derive(Debug, Clone, Copy)]
+pub struct Until<F, H>(pub(super) F, pub(super) H);
+
+impl<X: Element, T: Element, F: BinaryOp<X, T, Out = bool>, H: Limit<X, T>> Limit<X, T> for Until<F, H> {
+    const STOPS: bool = true;
+    const SELECTS: bool = H::SELECTS;
+    #[inline(always)]
+    fn stops(self, own: X, partial: T) -> bool {
+        self.0.call(own, partial) || self.1.stops(own, partial)
+    }
+    #[inline(always)]
+    fn takes(self, own: X, other: X) -> bool {
+        self.1.takes(own, other)
+    }
+    fn emit(self, kernel: &mut Composer) -> String {
+        format!("vxm::Until<{}, {}, {}>", kernel.functor(self.0), kernel.element::<X>(), self.1.emit(kernel))
+    }
+}
+
+/// The entries for which an operator of (own element, the other's) holds.
+#[derive(Debug, Clone, Copy)]
+pub struct Among<F, H>(pub(super) F, pub(super) H);
+
+impl<X: Element, T: Element, F: BinaryOp<X, X, Out = bool>, H: Limit<X, T>> Limit<X, T> for Among<F, H> {
+    const STOPS: bool = H::STOPS;
+    const SELECTS: bool = true;
+    #[inline(always)]
+    fn stops(self, own: X, partial: T) -> bool {
+        self.1.stops(own, partial)
+    }
+    #[inline(always)]
+    fn takes(self, own: X, other: X) -> bool {
+        self.0.call(own, other) && self.1.takes(own, other)
+    }
+    fn emit(self, kernel: &mut Composer) -> String {
+        format!("vxm::Among<{}, {}>", kernel.functor(self.0), self.1.emit(kernel))
+    }
+}
+
+/// The elements of a view that take part in one row.
+#[derive(Clone)]
+pub(super) struct Taken<'u, U: At, F> {
+    pub inner: &'u U,
+    /// Whether an element does.
+    pub takes: F,
+}
+
+impl<U: At, F: Fn(U::T) -> bool + Sync + Clone> At for Taken<'_, U, F> {
+    type T = U::T;
+    #[inline(always)]
+    fn at(&self, i: usize) -> Option<U::T> {
+        self.inner.at(i).filter(|&x| (self.takes)(x))
+    }
+    fn depends(&self, i: usize) -> Depends {
+        self.inner.depends(i)
+    }
+}
