@@ -209,7 +209,7 @@ impl Composer {
             None => (rows.offsets.address(), "vxm::u64"),
         };
         let renumbered = rows.crowded.get().and_then(Option::as_ref).filter(|_| crowded);
-        let columns = renumbered.map_or(&rows.columns, |crowded| &crowded.columns);
+        let columns = renumbered.map_or(&*rows.columns, |crowded| &crowded.columns);
         self.words.extend([offsets, columns.address(), rows.values.address()]);
         self.classes.get_or_insert_with(|| rows.classes.clone());
         self.kept.push(rows);

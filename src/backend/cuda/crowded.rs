@@ -4,7 +4,6 @@
 use super::compact::{composer, step};
 use super::{DeviceCsr, DeviceVector, sort};
 use crate::error::{Error, Result};
-use std::sync::Arc;
 use vxm_kernels::{Buffer, sources};
 use vxm_semiring::Element;
 
@@ -17,9 +16,9 @@ const USES: u32 = 8;
 #[derive(Debug)]
 pub struct Crowded {
     /// The columns in the new order, by their old numbers.
-    pub(super) order: Arc<Buffer>,
+    pub(super) order: Buffer,
     /// Each entry's column, by its new number.
-    pub(super) columns: Arc<Buffer>,
+    pub(super) columns: Buffer,
 }
 
 impl<A: Element> DeviceCsr<A> {
@@ -59,6 +58,6 @@ impl<A: Element> DeviceCsr<A> {
             return Ok(None);
         }
         step(&tools, "vxm::Invert", &[ranks.values_address(), n as u64, order.address()], n)?;
-        Ok(Some(Crowded { order: Arc::new(order), columns: Arc::new(columns) }))
+        Ok(Some(Crowded { order, columns }))
     }
 }
