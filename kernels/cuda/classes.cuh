@@ -11,8 +11,7 @@ struct Classify {
     u64* counts; // and the longest
     VXM_FN void run() const {
         u32 held[4] = {0, 0, 0, 0}, longest = 0;
-        const u64 step = (u64)gridDim.x * blockDim.x;
-        for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < words * 32; i += step) {
+        each_thread(words * 32, [&](u64 i) {
             u32 in = 4;
             if (i < count) {
                 const u64 begin = offsets[i], length = offsets[i + 1] - begin;
@@ -29,7 +28,7 @@ struct Classify {
                 if (lane() == c) marks[c * words + i / 32] = word;
                 held[c] += __popc(word);
             }
-        }
+        });
         longest = __reduce_max_sync(~0u, longest);
         if (lane() < 4) atomicAdd(counts + lane(), (u64)(lane() == 0 ? held[0] : lane() == 1 ? held[1] : lane() == 2 ? held[2] : held[3]));
         if (lane() == 0) atomicMax(counts + 4, (u64)longest);

@@ -19,8 +19,7 @@ struct CountMarks {
     u64* sums;
     u64 words;
     VXM_FN void run() const {
-        const u64 step = (u64)gridDim.x * blockDim.x;
-        for (u64 w = (u64)blockIdx.x * blockDim.x + threadIdx.x; w < words; w += step) sums[w + 1] = __popc(bits[w]);
+        each_thread(words, [&](u64 w) { sums[w + 1] = __popc(bits[w]); });
     }
 };
 
@@ -29,9 +28,9 @@ struct ListMarks {
     Marks marks;
     u32* list;
     VXM_FN void run() const {
-        const u64 step = (u64)gridDim.x * blockDim.x;
-        for (u64 p = (u64)blockIdx.x * blockDim.x + threadIdx.x; p < marks.words * 32; p += step)
+        each_thread(marks.words * 32, [&](u64 p) {
             if (marks.at(p)) list[marks.before(p)] = (u32)p;
+        });
     }
 };
 

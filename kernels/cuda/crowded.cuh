@@ -7,8 +7,7 @@ struct CountColumns {
     u64 entries;
     u32* counts; // the greatest u32 at first
     VXM_FN void run() const {
-        const u64 step = (u64)gridDim.x * blockDim.x;
-        for (u64 p = (u64)blockIdx.x * blockDim.x + threadIdx.x; p < entries; p += step) atomicSub(counts + columns[p], 1);
+        each_thread(entries, [&](u64 p) { atomicSub(counts + columns[p], 1); });
     }
 };
 
@@ -21,13 +20,12 @@ struct Renumber {
     u64 near;
     u64* count;
     VXM_FN void run() const {
-        const u64 step = (u64)gridDim.x * blockDim.x;
         u32 held = 0;
-        for (u64 p = (u64)blockIdx.x * blockDim.x + threadIdx.x; p < entries; p += step) {
+        each_thread(entries, [&](u64 p) {
             const u32 rank = ranks[columns[p]];
             renumbered[p] = rank;
             held += rank < near;
-        }
+        });
         atomicAdd(count, (u64)held);
     }
 };
@@ -38,8 +36,7 @@ struct Invert {
     u64 count;
     u32* order;
     VXM_FN void run() const {
-        const u64 step = (u64)gridDim.x * blockDim.x;
-        for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) order[ranks[i]] = (u32)i;
+        each_thread(count, [&](u64 i) { order[ranks[i]] = (u32)i; });
     }
 };
 

@@ -10,13 +10,12 @@ template <class T> struct RowsTimesDense {
     u64 places;
     T* product;
     VXM_FN void run() const {
-        const u64 step = (u64)gridDim.x * blockDim.x;
-        for (u64 at = (u64)blockIdx.x * blockDim.x + threadIdx.x; at < places; at += step) {
+        each_thread(places, [&](u64 at) {
             const u64 i = at / width, j = at % width, end = offsets[i + 1];
             T sum = 0;
             for (u64 p = offsets[i]; p < end; p++) sum = sum + values[p] * factor[columns[p] * width + j];
             product[at] = sum;
-        }
+        });
     }
 };
 

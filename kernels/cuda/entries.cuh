@@ -8,11 +8,10 @@ template <class F, class A, class T> struct MapEntries {
     u64 count;
     T* mapped;
     VXM_FN void run() const {
-        const u64 step = (u64)gridDim.x * blockDim.x;
-        for (u64 p = (u64)blockIdx.x * blockDim.x + threadIdx.x; p < count; p += step) {
+        each_thread(count, [&](u64 p) {
             const T y = F::call(weight_at(values, p));
             put_entry(mapped, p, y);
-        }
+        });
     }
 };
 
@@ -64,8 +63,7 @@ template <class B, bool shared> struct Meeting {
 
 // Where each row's marked entries begin, once only they are there.
 VXM_FN void move_starts(const u64* starts, u64 count, const Marks& marks, u64* moved) {
-    const u64 step = (u64)gridDim.x * blockDim.x;
-    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i <= count; i += step) moved[i] = marks.before(starts[i]);
+    each_thread(count + 1, [&](u64 i) { moved[i] = marks.before(starts[i]); });
 }
 
 // The marked entries.
@@ -80,13 +78,12 @@ template <class A> struct KeepMarked {
     A* kept_values;
     VXM_FN void run() const {
         move_starts(starts, count, marks, kept_starts);
-        const u64 step = (u64)gridDim.x * blockDim.x, total = starts[count];
-        for (u64 p = (u64)blockIdx.x * blockDim.x + threadIdx.x; p < total; p += step) {
-            if (!marks.at(p)) continue;
+        each_thread(starts[count], [&](u64 p) {
+            if (!marks.at(p)) return;
             const u64 to = marks.before(p);
             kept_columns[to] = columns[p];
             copy_entry(kept_values, to, values, p);
-        }
+        });
     }
 };
 
@@ -129,9 +126,7 @@ template <class A, class F> struct MergeEntries {
         put_entry(values, to, a);
     }
     VXM_FN void run() const {
-        const u64 step = (u64)gridDim.x * blockDim.x;
-        for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i <= count; i += step)
-            starts[i] = x.starts[i] + marks.before(y.starts[i]);
+        each_thread(count + 1, [&](u64 i) { starts[i] = x.starts[i] + marks.before(y.starts[i]); });
         each_place(x.starts, count, [&](u64 p, u64 i) {
             const u32 j = x.columns[p];
             const u64 q = y.find(i, j);

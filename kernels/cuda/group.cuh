@@ -28,6 +28,13 @@ template <class T> struct Maybe {
 VXM_FN u32 lane() { return threadIdx.x & 31; }
 VXM_FN u32 warp() { return threadIdx.x >> 5; }
 
+// Calls use(i) for each i below `count`, of which all threads of a launch take their share. By reference, so that a kernel's parameter
+// is compared to where it lies.
+template <class Use> VXM_FN void each_thread(const u64& count, const Use& use) {
+    const u64 step = (u64)gridDim.x * blockDim.x;
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) use(i);
+}
+
 // `wide` groups read whole lines at once.
 struct Thread {
     static const bool staged = false, wide = false;

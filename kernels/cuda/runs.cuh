@@ -82,11 +82,10 @@ struct ListedLengths {
     const u64* starts;
     u64* sums;
     VXM_FN void run() const {
-        const u64 step = (u64)gridDim.x * blockDim.x;
-        for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < count; k += step) {
+        each_thread(count, [&](u64 k) {
             const u32 i = list ? list[k] : (u32)k;
             sums[k + 1] = starts[i + 1] - starts[i];
-        }
+        });
     }
 };
 

@@ -34,16 +34,15 @@ template <class V, class Order, class K> struct SortKeys {
     u64* spread;
     V view;
     VXM_FN void run() const {
-        const u64 step = (u64)gridDim.x * blockDim.x;
         K all = ~(K)0, none = ~(K)0;
-        for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < count; k += step) {
+        each_thread(count, [&](u64 k) {
             typename V::Elem x;
-            if (!view.at(Thread(), list ? list[k] : (u32)k, x)) continue;
+            if (!view.at(Thread(), list ? list[k] : (u32)k, x)) return;
             const K key = (K)Order::key(x);
             keys[k] = key;
             all &= key;
             none &= ~key;
-        }
+        });
         all = all_of_warp(all);
         none = all_of_warp(none);
         if (lane() > 0) return;
@@ -123,9 +122,7 @@ struct Ranks {
     u64 count;
     u32* ranks;
     VXM_FN void run() const {
-        const u64 step = (u64)gridDim.x * blockDim.x;
-        for (u64 r = (u64)blockIdx.x * blockDim.x + threadIdx.x; r < count; r += step)
-            ranks[order ? order[r] : (u32)r] = (u32)r;
+        each_thread(count, [&](u64 r) { ranks[order ? order[r] : (u32)r] = (u32)r; });
     }
 };
 

@@ -132,11 +132,10 @@ struct PackVectors {
     const unsigned short* present[16]; // null where all are present
     unsigned short* packed;
     VXM_FN void run() const {
-        const u64 step = (u64)gridDim.x * blockDim.x;
-        for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < tile_columns * 16; k += step) {
+        each_thread(tile_columns * 16, [&](u64 k) {
             const u32 s = k % 16;
             packed[k] = s >= count ? 0 : present[s] ? present[s][k / 16] : 0xffff;
-        }
+        });
     }
 };
 

@@ -17,6 +17,7 @@ template <> VXM_FN void Out<vxm_unit>::put(u32, vxm_unit) const {}
 // Calls `kernel.step(group, i)` for each index: whether there is an element then. One thread an index. Without a list a warp owns a word of
 // bits, and all words of 64 bits are written whole. `K::fresh` says that bits hold nothing before.
 template <class K> VXM_FN void each(Thread g, const Range& range, u32* bits, const K& kernel) {
+    // not by each_thread: in its lambda `present` is a register and no predicate, and this is where most time goes
     const u64 step = (u64)gridDim.x * blockDim.x;
     for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < (range.count + 63) / 64 * 64; k += step) {
         const bool inside = k < range.count;
@@ -180,15 +181,14 @@ template <class V> struct Scatter {
     u32* region;
     V view;
     VXM_FN void run() const {
-        const u64 step = (u64)gridDim.x * blockDim.x;
-        for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < count; k += step) {
+        each_thread(count, [&](u64 k) {
             const u32 i = indices[k];
             T x;
             atomicOr(region + (i >> 5), 1u << (i & 31));
-            if (!view.at(Thread(), (u32)k, x)) continue;
+            if (!view.at(Thread(), (u32)k, x)) return;
             out.put(i, x);
             atomicOr(out.bits + (i >> 5), 1u << (i & 31));
-        }
+        });
     }
 };
 
@@ -198,9 +198,8 @@ struct CountBits {
     u64 words;
     u64* total;
     VXM_FN void run() const {
-        const u64 step = (u64)gridDim.x * blockDim.x;
         u32 count = 0;
-        for (u64 w = (u64)blockIdx.x * blockDim.x + threadIdx.x; w < words; w += step) count += __popc(bits[w]);
+        each_thread(words, [&](u64 w) { count += __popc(bits[w]); });
         count = __reduce_add_sync(~0u, count);
         if (lane() == 0 && count) atomicAdd(total, (u64)count);
     }

@@ -8,9 +8,9 @@ struct StartsOf {
     u64 count;
     u64* starts;
     VXM_FN void run() const {
-        const u64 step = (u64)gridDim.x * blockDim.x;
-        for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k <= count; k += step)
+        each_thread(count + 1, [&](u64 k) {
             starts[k] = k < count ? lower_bound(keys, (u64)0, total, (u32)k) : total;
+        });
     }
 };
 
@@ -23,12 +23,11 @@ template <class P, class A> struct Reorder {
     u32* columns;
     A* ordered;
     VXM_FN void run() const {
-        const u64 step = (u64)gridDim.x * blockDim.x;
-        for (u64 r = (u64)blockIdx.x * blockDim.x + threadIdx.x; r < count; r += step) {
+        each_thread(count, [&](u64 r) {
             const u64 p = order ? (u64)order[r] : r;
             columns[r] = rows[p];
             put_entry(ordered, r, weight_at(values, p));
-        }
+        });
     }
 };
 
@@ -39,9 +38,7 @@ struct PlaceKeys {
     u64 count;
     u64* keys;
     VXM_FN void run() const {
-        const u64 step = (u64)gridDim.x * blockDim.x;
-        for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < count; k += step)
-            keys[k] = (u64)rows[k] << 32 | columns[k];
+        each_thread(count, [&](u64 k) { keys[k] = (u64)rows[k] << 32 | columns[k]; });
     }
 };
 
@@ -54,15 +51,14 @@ struct MarkFirsts {
     u64* sums;
     u64* repeated;
     VXM_FN void run() const {
-        const u64 step = (u64)gridDim.x * blockDim.x;
-        for (u64 p = (u64)blockIdx.x * blockDim.x + threadIdx.x; p < (count + 31) / 32 * 32; p += step) {
+        each_thread((count + 31) / 32 * 32, [&](u64 p) {
             const bool inside = p < count, first = inside && (p == 0 || keys[p] != keys[p - 1]);
             const u32 word = __ballot_sync(~0u, first), others = __ballot_sync(~0u, inside && !first);
-            if (lane() > 0) continue;
+            if (lane() > 0) return;
             bits[p / 32] = word;
             sums[p / 32 + 1] = __popc(word);
             if (others) atomicMax(repeated, count - (p + __ffs(others) - 1));
-        }
+        });
     }
 };
 
@@ -77,15 +73,14 @@ template <class P, class A, class F> struct JoinEqual {
     A* joined;
     VXM_FN A value(u64 p) const { return weight_at(values, order ? (u64)order[p] : p); }
     VXM_FN void run() const {
-        const u64 step = (u64)gridDim.x * blockDim.x;
-        for (u64 p = (u64)blockIdx.x * blockDim.x + threadIdx.x; p < count; p += step) {
-            if (!firsts.at(p)) continue;
+        each_thread(count, [&](u64 p) {
+            if (!firsts.at(p)) return;
             const u64 to = firsts.before(p), key = keys[p];
             A x = value(p);
             for (u64 q = p + 1; q < count && keys[q] == key; q++) x = F::call(x, value(q));
             columns[to] = (u32)key;
             put_entry(joined, to, x);
-        }
+        });
     }
 };
 
@@ -97,9 +92,7 @@ struct JoinedStarts {
     u64 rows;
     u64* starts;
     VXM_FN void run() const {
-        const u64 step = (u64)gridDim.x * blockDim.x;
-        for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i <= rows; i += step)
-            starts[i] = firsts.before(lower_bound(keys, (u64)0, count, i << 32));
+        each_thread(rows + 1, [&](u64 i) { starts[i] = firsts.before(lower_bound(keys, (u64)0, count, i << 32)); });
     }
 };
 

@@ -1,6 +1,7 @@
 //! The cache on disk: what is read is what was written, whatever happens to the files.
 
-mod common;
+#[path = "common/children.rs"]
+mod children;
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
@@ -240,13 +241,13 @@ fn only_entries_are_removed() {
 #[test]
 fn sixteen_processes_at_once() {
     const ENTRIES: u8 = 4;
-    if let Some(folder) = common::task() {
+    if let Some(folder) = children::task() {
         return race(&Cache::at(folder).with_limit(70_000), ENTRIES);
     }
     let (_folder, cache) = fresh();
-    let mut command = common::child("sixteen_processes_at_once", cache.folder().to_str().unwrap());
+    let mut command = children::child("sixteen_processes_at_once", cache.folder().to_str().unwrap());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    common::wait((0..16).map(|_| command.spawn().unwrap()).collect());
+    children::wait((0..16).map(|_| command.spawn().unwrap()).collect());
     assert!(names(&cache).iter().all(|name| name.ends_with(".cubin")), "{:?}", names(&cache));
     for entry in 0..ENTRIES {
         cache.put(&key(&entry.to_string()), &code(entry));

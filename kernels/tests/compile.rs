@@ -1,6 +1,9 @@
 //! NVRTC without a device, and what is said where it is not installed.
 
-mod common;
+#[path = "common/children.rs"]
+mod children;
+#[path = "common/nvrtc.rs"]
+mod nvrtc;
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -46,7 +49,7 @@ fn contains(cubin: &Cubin, name: &str) -> bool {
 
 #[test]
 fn kernels_compile_for_each_architecture() {
-    if !common::nvrtc() {
+    if !nvrtc::is_there() {
         return;
     }
     for arch in ARCHS {
@@ -61,7 +64,7 @@ fn kernels_compile_for_each_architecture() {
 
 #[test]
 fn options_reach_the_compiler() {
-    if !common::nvrtc() {
+    if !nvrtc::is_there() {
         return;
     }
     let source = "extern \"C\" __global__ void NAME() {}";
@@ -73,25 +76,25 @@ fn options_reach_the_compiler() {
 /// A file in the folder that the program happens to run in is not included with <>, whatever its name.
 #[test]
 fn nothing_is_included_from_here() {
-    if let Some(folder) = common::task() {
+    if let Some(folder) = children::task() {
         std::env::set_current_dir(folder).unwrap();
         compile("#include <cuda_fp16.h>", "sm_90", &[]).unwrap();
         compile("#include <mma.h>", "sm_90", &[]).unwrap();
         assert!(compile("#include <only_here.h>", "sm_90", &[]).is_err());
-    } else if common::nvrtc() {
+    } else if nvrtc::is_there() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["cuda_fp16.h", "mma.h", "only_here.h"] {
             fs::write(folder.path().join(name), "static int from_here;\n").unwrap();
         }
-        let mut command = common::child("nothing_is_included_from_here", folder.path().to_str().unwrap());
-        common::wait(vec![command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()]);
+        let mut command = children::child("nothing_is_included_from_here", folder.path().to_str().unwrap());
+        children::wait(vec![command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()]);
     }
 }
 
 /// A multiplication and an addition stay two, in whatever order the options come.
 #[test]
 fn nothing_is_fused() {
-    if !common::nvrtc() {
+    if !nvrtc::is_there() {
         return;
     }
     let source = "struct P { float *x, a, b; };\n\
@@ -116,7 +119,7 @@ fn text_section(elf: &[u8]) -> &[u8] {
 
 #[test]
 fn an_error_says_where() {
-    if !common::nvrtc() {
+    if !nvrtc::is_there() {
         return;
     }
     let source = "#include <cuda_fp16.h>\n\
@@ -133,7 +136,7 @@ fn an_error_says_where() {
 
 #[test]
 fn bad_requests_are_errors() {
-    if !common::nvrtc() {
+    if !nvrtc::is_there() {
         return;
     }
     for arch in ["sm_12345", "sm_", "90", "compute_90", "", "sm_90\0"] {
@@ -151,20 +154,20 @@ fn bad_requests_are_errors() {
 /// 16 processes meet an empty cache, then a full one, then one whose entry is damaged.
 #[test]
 fn sixteen_processes_compile_one_program() {
-    if common::task().is_some() {
+    if children::task().is_some() {
         let begin = Instant::now();
         let cubin = compile_cached(TRIVIAL, "sm_90", &[]).unwrap();
         assert!(is_elf(&cubin) && contains(&cubin, "twice"));
         println!("cached: {}, {:?}", cubin.cached(), begin.elapsed());
         return;
     }
-    if !common::nvrtc() {
+    if !nvrtc::is_there() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let mut command = common::child("sixteen_processes_compile_one_program", "compile");
+    let mut command = children::child("sixteen_processes_compile_one_program", "compile");
     command.env("VXM_CACHE_DIR", folder.path().join("cache")).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut run = |count| common::wait((0..count).map(|_| command.spawn().unwrap()).collect());
+    let mut run = |count| children::wait((0..count).map(|_| command.spawn().unwrap()).collect());
     run(16);
     assert!(run(16).iter().all(|text| text.contains("cached: true")));
     let entries: Vec<_> =
@@ -183,7 +186,7 @@ fn sixteen_processes_compile_one_program() {
 /// What is found by the environment that a process starts with, so each case is a process.
 #[test]
 fn what_is_missing_is_said() {
-    match common::task().as_deref() {
+    match children::task().as_deref() {
         Some("nothing") => nothing_installed(),
         Some("no headers") => no_headers(),
         Some("broken") => {
@@ -202,7 +205,7 @@ fn what_is_missing_is_said() {
         None => {
             let empty = tempfile::tempdir().unwrap();
             let bare = |what: &str| {
-                let mut command = common::child("what_is_missing_is_said", what);
+                let mut command = children::child("what_is_missing_is_said", what);
                 let names =
                     ["VIRTUAL_ENV", "CONDA_PREFIX", "VXM_CUDA_PATH", "CUDA_PATH", "CUDA_HOME", "LD_LIBRARY_PATH"];
                 names.iter().for_each(|name| _ = command.env_remove(name));
@@ -210,7 +213,7 @@ fn what_is_missing_is_said() {
                 command
             };
             let mut children = vec![bare("nothing").spawn().unwrap()];
-            if common::nvrtc() {
+            if nvrtc::is_there() {
                 let library = Library::Nvrtc.path().unwrap();
                 let root = |name: &str| empty.path().join(name);
                 fs::create_dir(root("real")).unwrap();
@@ -225,7 +228,7 @@ fn what_is_missing_is_said() {
                     children.push(command.envs(std::env::vars_os()).env("VXM_CACHE_DIR", place).spawn().unwrap());
                 }
             }
-            common::wait(children).iter().for_each(|text| println!("{text}"));
+            children::wait(children).iter().for_each(|text| println!("{text}"));
         }
     }
 }
@@ -264,19 +267,19 @@ fn nothing_installed() {
 
 #[test]
 fn the_doctor_never_fails() {
-    if let Some(folder) = common::task() {
+    if let Some(folder) = children::task() {
         let report = doctor();
         println!("{report}");
         assert_eq!(report.libraries.len(), 4);
-        assert_eq!(report.is_ready(), report.devices.is_ok_and(|devices| !devices.is_empty()) && common::nvrtc());
+        assert_eq!(report.is_ready(), report.devices.is_ok_and(|devices| !devices.is_empty()) && nvrtc::is_there());
         assert_eq!(report.cache.unwrap().folder.to_str(), Some(folder.as_str()));
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     for place in [folder.path().join("cache"), "/proc/none".into()] {
-        let mut command = common::child("the_doctor_never_fails", place.to_str().unwrap());
+        let mut command = children::child("the_doctor_never_fails", place.to_str().unwrap());
         command.env("VXM_CACHE_DIR", &place).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let text = common::wait(vec![command.spawn().unwrap()]).remove(0);
+        let text = children::wait(vec![command.spawn().unwrap()]).remove(0);
         println!("{text}");
         for name in ["NVIDIA driver: ", "NVRTC: ", "cuBLAS: ", "NCCL: ", "CUDA headers: ", "kernel cache: "] {
             assert!(text.contains(name), "{text}");

@@ -1,12 +1,27 @@
 //! A device's memory, programs and launches. Skips where there is no device, fails there with `VXM_TEST_DEVICE=cuda`.
 
-mod common;
+#[path = "common/children.rs"]
+mod children;
+#[path = "common/nvrtc.rs"]
+mod nvrtc;
 
 use std::process::Stdio;
 use std::time::Instant;
 
 use half::{bf16, f16};
 use vxm_kernels::{Buffer, Error, Gpu, Kernel, Launch, Library, Plain, compile};
+
+/// The first device. Says why there is none; `VXM_TEST_DEVICE=cuda` makes that a failure.
+fn first() -> Option<Gpu> {
+    match Gpu::open(0) {
+        Ok(gpu) => Some(gpu),
+        Err(error) => {
+            assert!(std::env::var_os("VXM_TEST_DEVICE").is_none_or(|value| value != "cuda"), "{error}");
+            println!("skipped: {error}");
+            None
+        }
+    }
+}
 
 const SOURCE: &str = r#"
 #include <cooperative_groups.h>
@@ -44,7 +59,7 @@ fn params(data: &Buffer, count: u32) -> Vec<u8> {
 /// What the tests below launch is CUDA C++, which can be told without a device.
 #[test]
 fn the_source_compiles() {
-    if common::nvrtc() {
+    if nvrtc::is_there() {
         for arch in ["sm_80", "sm_90", "sm_100"] {
             assert!(!compile(SOURCE, arch, &[]).unwrap().code().is_empty());
         }
@@ -53,7 +68,7 @@ fn the_source_compiles() {
 
 #[test]
 fn devices() {
-    let Some(gpu) = common::gpu() else { return };
+    let Some(gpu) = first() else { return };
     println!("{gpu:?}, {:?}, {} multiprocessors, {:?}", gpu.arch(), gpu.multiprocessors(), gpu.memory().unwrap());
     assert_eq!((gpu.ordinal(), Gpu::open(0).unwrap() == gpu), (0, true));
     assert!(gpu.arch().0 >= 7 && gpu.multiprocessors() > 0 && !gpu.name().is_empty());
@@ -67,7 +82,7 @@ fn devices() {
 
 #[test]
 fn bytes_go_there_and_back() {
-    let Some(gpu) = common::gpu() else { return };
+    let Some(gpu) = first() else { return };
     let bytes: Vec<u8> = (0..100_003u32).map(|i| (i * 7 % 251) as u8).collect();
     let mut buffer = gpu.upload(&bytes).unwrap();
     let mut back = vec![0; bytes.len()];
@@ -97,7 +112,7 @@ fn round_trip<T: Plain + PartialEq + core::fmt::Debug>(gpu: &Gpu, values: &[T]) 
 
 #[test]
 fn values_go_there_and_back() {
-    let Some(gpu) = common::gpu() else { return };
+    let Some(gpu) = first() else { return };
     round_trip(&gpu, &[(), ()]);
     round_trip(&gpu, &[true, false, true]);
     round_trip(&gpu, &[i8::MIN, -1, i8::MAX]);
@@ -112,7 +127,7 @@ fn values_go_there_and_back() {
 
 #[test]
 fn nothing_is_a_buffer_too() {
-    let Some(gpu) = common::gpu() else { return };
+    let Some(gpu) = first() else { return };
     let mut empty = gpu.alloc(0).unwrap();
     assert_eq!((empty.address(), empty.len(), empty.is_empty()), (0, 0, true));
     empty.fill_zero().unwrap();
@@ -125,7 +140,7 @@ fn nothing_is_a_buffer_too() {
 
 #[test]
 fn copies_stay_within() {
-    let Some(gpu) = common::gpu() else { return };
+    let Some(gpu) = first() else { return };
     let (mut buffer, small) = (gpu.zeroed(8).unwrap(), gpu.zeroed(4).unwrap());
     let range = |first, end, len| Error::Range { first, end, len };
     assert_eq!(buffer.download_into(&mut [0; 9]).unwrap_err(), range(0, 9, 8));
@@ -140,7 +155,7 @@ fn copies_stay_within() {
 /// The same on a device that isn't there: what buffers take is counted, and there is an end to it.
 #[test]
 fn a_rehearsals_memory_ends_too() {
-    if !common::nvrtc() {
+    if !nvrtc::is_there() {
         return;
     }
     let gpu = Gpu::rehearsal(&["sm_90"]).unwrap();
@@ -162,7 +177,7 @@ fn a_rehearsals_memory_ends_too() {
 /// whatever other processes do meanwhile.
 #[test]
 fn too_much_memory_is_an_error_and_no_more() {
-    let Some(gpu) = common::gpu() else { return };
+    let Some(gpu) = first() else { return };
     let (free, total) = gpu.memory().unwrap();
     let held = gpu.zeroed((free / 4) as usize).unwrap();
     let beyond = (total - held.len() as u64 / 2) as usize;
@@ -188,7 +203,7 @@ fn too_much_memory_is_an_error_and_no_more() {
 /// Three fifths of the device five times over fit only if what was freed is used again.
 #[test]
 fn memory_is_reused_and_given_back() {
-    let Some(gpu) = common::gpu() else { return };
+    let Some(gpu) = first() else { return };
     let bytes = (gpu.memory().unwrap().0 / 5 * 3) as usize;
     for part in [1, 3, 2, 5, 1] {
         let mut buffer = gpu.alloc(bytes / part).unwrap();
@@ -208,7 +223,7 @@ fn memory_is_reused_and_given_back() {
 
 #[test]
 fn kernels_run() {
-    let Some(gpu) = common::gpu() else { return };
+    let Some(gpu) = first() else { return };
     let values: Vec<u32> = (0..10_000).collect();
     let data = gpu.upload_slice(&values).unwrap();
     let twice = kernel(&gpu, "twice");
@@ -231,7 +246,7 @@ fn kernels_run() {
 /// `a b` for an `a` of 2 x 3 and a `b` of 3 x 4, and what is refused.
 #[test]
 fn dense_products() {
-    let Some(gpu) = common::gpu() else { return };
+    let Some(gpu) = first() else { return };
     let (a, b) = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [1.0, 0.0, 2.0, -1.0, 0.0, 1.0, 2.0, -1.0, 1.0, 1.0, 2.0, 0.5]);
     let expected = [4.0, 5.0, 12.0, -1.5, 10.0, 11.0, 30.0, -6.0];
     let (a32, b32) = (gpu.upload_slice(&a.map(|x| x as f32)).unwrap(), gpu.upload_slice(&b.map(|x| x as f32)).unwrap());
@@ -272,7 +287,7 @@ fn dense_products() {
 
 #[test]
 fn all_of_shared_memory() {
-    let Some(gpu) = common::gpu() else { return };
+    let Some(gpu) = first() else { return };
     let (large, data) = (kernel(&gpu, "large"), gpu.zeroed(4).unwrap());
     let bytes = gpu.shared_limit();
     assert_eq!(large.occupancy(128, bytes).unwrap(), 1);
@@ -285,7 +300,7 @@ fn all_of_shared_memory() {
 
 #[test]
 fn a_grid_waits_for_itself() {
-    let Some(gpu) = common::gpu() else { return };
+    let Some(gpu) = first() else { return };
     let (gather, data) = (kernel(&gpu, "gather"), gpu.zeroed(8).unwrap());
     let blocks = gather.resident(128, 0).unwrap();
     // SAFETY: the parameter of `gather`, which has two words
@@ -299,7 +314,7 @@ fn a_grid_waits_for_itself() {
 
 #[test]
 fn launches_that_cannot_be() {
-    let Some(gpu) = common::gpu() else { return };
+    let Some(gpu) = first() else { return };
     let (twice, data) = (kernel(&gpu, "twice"), gpu.zeroed(4).unwrap());
     let params = params(&data, 1);
     let grid = |x, y, z| Launch { grid: (x, y, z), ..Launch::linear(1, 1) };
@@ -327,13 +342,13 @@ fn launches_that_cannot_be() {
 /// Other tests run meanwhile, so the counts are of a process of their own.
 #[test]
 fn counts_and_times() {
-    if common::task().is_none() {
-        if common::gpu().is_some() {
+    if children::task().is_none() {
+        if first().is_some() {
             println!("{}", alone("counts_and_times", &[]));
         }
         return;
     }
-    let gpu = common::gpu().unwrap();
+    let gpu = first().unwrap();
     let begin = Instant::now();
     let program = gpu.program(SOURCE, &[]).unwrap();
     println!("program, cached {}: {:?}", program.cached(), begin.elapsed());
@@ -357,7 +372,7 @@ fn counts_and_times() {
 
 #[test]
 fn threads_share_a_device() {
-    let Some(gpu) = common::gpu() else { return };
+    let Some(gpu) = first() else { return };
     std::thread::scope(|scope| {
         for thread in 0..8u32 {
             let gpu = gpu.clone();
@@ -377,13 +392,13 @@ fn threads_share_a_device() {
 /// A failed kernel takes the whole process' device with it, so it is one of its own.
 #[test]
 fn a_failed_kernel_is_named() {
-    if common::task().is_none() {
-        if common::gpu().is_some() {
+    if children::task().is_none() {
+        if first().is_some() {
             println!("{}", alone("a_failed_kernel_is_named", &[]));
         }
         return;
     }
-    let gpu = common::gpu().unwrap();
+    let gpu = first().unwrap();
     let (wild, data) = (kernel(&gpu, "wild"), gpu.zeroed(4).unwrap());
     // SAFETY: none: what happens then is what is tested, in a process that ends after it
     unsafe { wild.launch(Launch::linear(1, 1), &params(&data, 1)).unwrap() };
@@ -397,8 +412,8 @@ fn a_failed_kernel_is_named() {
 
 #[test]
 fn hidden_devices_are_not_there() {
-    if common::task().is_none() {
-        if common::gpu().is_some() {
+    if children::task().is_none() {
+        if first().is_some() {
             alone("hidden_devices_are_not_there", &[("CUDA_VISIBLE_DEVICES", "-1")]);
         }
         return;
@@ -409,7 +424,7 @@ fn hidden_devices_are_not_there() {
 
 /// What a test prints that runs in a process of its own.
 fn alone(name: &str, environment: &[(&str, &str)]) -> String {
-    let mut command = common::child(name, "alone");
+    let mut command = children::child(name, "alone");
     command.envs(environment.iter().copied()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    common::wait(vec![command.spawn().unwrap()]).remove(0)
+    children::wait(vec![command.spawn().unwrap()]).remove(0)
 }

@@ -1,6 +1,7 @@
 //! The kernels over tiles compile, composed as the backend composes them; without a device.
 
-mod common;
+#[path = "common/nvrtc.rs"]
+mod nvrtc;
 
 use vxm_kernels::{compile, sources};
 use vxm_semiring::{Element, KernelText};
@@ -61,7 +62,7 @@ fn program(ty: &str, runs: &[&str]) -> String {
 }
 
 fn compiles(ty: &str, runs: &[&str]) {
-    if !common::nvrtc() {
+    if !nvrtc::is_there() {
         return;
     }
     for arch in ARCHS {

@@ -158,7 +158,7 @@ fn one_name_with_two_constants_is_two_functions() {
 }
 
 /// Kept attributes, `r#` names, an associated function, `mut` parameters, a choice of three.
-#[allow(dead_code)]
+#[deny(unused_variables)]
 #[op]
 fn r#final(mut r#type: i8, flag: bool, _unused: u64) -> i8 {
     r#type |= 1 << 3;

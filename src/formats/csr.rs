@@ -273,3 +273,12 @@ impl<T: Element> Csr<T> {
             })
     }
 }
+
+/// Where each number below `n` stands in `list`: `(starts, places)`, `j` at `places[starts[j]..starts[j + 1]]`, ascending.
+pub(crate) fn places_of(list: &[u32], n: usize) -> (Vec<u64>, Vec<u32>) {
+    // the transpose of rows of one entry each
+    let starts = (0..=list.len() as u64).collect();
+    let (.., starts, places, _) =
+        Csr::from_parts(list.len(), n, starts, list.to_vec(), vec![(); list.len()]).transpose().into_parts();
+    (starts, places)
+}

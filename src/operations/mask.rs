@@ -257,12 +257,13 @@ impl<E: Expr, M: Mask> Expr for Masked<E, M> {
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         fits("mask", self.inner.len(env)?, self.mask.len(env)?, self.at)?;
+        // first: a product inside asks whether all its rows are wanted
+        kernel.mask();
         let inner = match self.mask.known_count(env) {
             Some(wanted) => self.inner.emit(&env.wanting(wanted), kernel)?,
             None => self.inner.emit(env, kernel)?,
         };
         let mask = self.mask.emit(env, kernel)?;
-        kernel.mask();
         Ok(Node::new(format!("vxm::Masked<{}, {}>", inner.ty, mask.ty), inner.full && mask.full))
     }
 }

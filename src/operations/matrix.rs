@@ -6,7 +6,7 @@ use crate::backend::cuda::tiles::VECTORS;
 use crate::backend::{cuda, current};
 use crate::containers::{Matrix, Set, Vector};
 use crate::error::{Error, Result};
-use crate::formats::Csr;
+use crate::formats::{Csr, places_of};
 use crate::operations::verbs::Verbs;
 use rayon::prelude::*;
 use vxm_semiring::{BinaryOp, Element, IndexOp, Monoid, PLUS_PAIR, TernaryOp, UnaryOp};
@@ -237,21 +237,12 @@ impl<A: Element> Matrix<A> {
             return Ok(Matrix::on_device(cuda::entries::extract(&*self.on(&gpu)?, rows, columns)?, None));
         }
         let csr = self.csr();
-        // where each column goes: wanted[starts[j]..starts[j + 1]]
-        let mut wanted: Vec<u32> = (0..columns.len() as u32).collect();
-        wanted.sort_by_key(|&l| columns[l as usize]);
-        let mut starts = vec![0usize; self.ncols() + 1];
-        columns.iter().for_each(|&j| starts[j as usize + 1] += 1);
-        for j in 0..self.ncols() {
-            starts[j + 1] += starts[j];
-        }
+        let (starts, places) = places_of(columns, self.ncols());
+        let wanted = |j: u32| &places[starts[j as usize] as usize..starts[j as usize + 1] as usize];
         Ok(Matrix::from_csr(build(rows.len(), columns.len(), |k, out_columns, out_values| {
             let (js, entries) = csr.row(rows[k] as usize);
-            let mut row: Vec<(u32, A)> = js
-                .iter()
-                .zip(entries)
-                .flat_map(|(&j, &a)| wanted[starts[j as usize]..starts[j as usize + 1]].iter().map(move |&l| (l, a)))
-                .collect();
+            let mut row: Vec<(u32, A)> =
+                js.iter().zip(entries).flat_map(|(&j, &a)| wanted(j).iter().map(move |&l| (l, a))).collect();
             row.sort_unstable_by_key(|&(l, _)| l);
             out_columns.extend(row.iter().map(|&(l, _)| l));
             out_values.extend(row.iter().map(|&(_, a)| a));

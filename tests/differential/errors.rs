@@ -207,3 +207,23 @@ fn an_operator_that_does_not_compile_is_named() {
         },
     }
 }
+
+/// What makes a product faster takes memory; what the product itself takes is all that it must have.
+#[test]
+fn a_full_device_renumbers_no_columns() {
+    let gpu = match Gpu::rehearsal(&["sm_90"]) {
+        Ok(gpu) => gpu,
+        Err(error) => return println!("skipped: {error}"),
+    };
+    // a long row among short ones, and more columns than a cache holds
+    let n = 1 << 18;
+    let a = Matrix::from_triples(300, n, (0..300).map(|j| (0, j * 800, 1.5f32))).unwrap();
+    let u = Vector::from_dense(vec![1f32; n]);
+    Device::rehearse(&gpu, || {
+        a.mxv(&u, PLUS_TIMES).eval().unwrap();
+        let _held = gpu.alloc(gpu.memory().unwrap().0 as usize - (1 << 16)).unwrap();
+        for _ in 0..20 {
+            assert_eq!(a.mxv(&u, PLUS_TIMES).eval().unwrap().len(), 300);
+        }
+    });
+}

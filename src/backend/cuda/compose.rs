@@ -104,7 +104,7 @@ impl Composer {
         self.apart
     }
 
-    /// The state of a loop, at `address`.
+    /// The state of a loop, as the body reads it. Not kept: the loop writes it, and owns it until its end.
     pub fn state<T: Element>(&mut self, vector: &DeviceVector<T>) -> Node {
         self.push(vector.values_address());
         Node::new(format!("vxm::State<{}>", self.element::<T>()), true)
@@ -201,15 +201,15 @@ impl Composer {
         self.kept.extend(other.kept);
     }
 
-    /// The rows of a product, `crowded` with their columns renumbered: its words, and how the terminal shares out its indices (the first product's degrees say).
-    /// Returns the C++ type of the offsets.
+    /// The rows of a product, where `crowded` with their columns renumbered: its words, and how the terminal shares out its indices
+    /// (the first product's degrees say). Returns the C++ type of the offsets.
     pub fn rows<A: Element>(&mut self, rows: Arc<DeviceCsr<A>>, crowded: bool) -> &'static str {
         let (offsets, ty) = match &rows.short_offsets {
             Some(short) => (short.address(), "vxm::u32"),
             None => (rows.offsets.address(), "vxm::u64"),
         };
         let renumbered = rows.crowded.get().and_then(Option::as_ref).filter(|_| crowded);
-        let columns = renumbered.map_or(&rows.columns, |crowded| &crowded.columns);
+        let columns = renumbered.map_or(&*rows.columns, |crowded| &crowded.columns);
         self.words.extend([offsets, columns.address(), rows.values.address()]);
         self.classes.get_or_insert_with(|| rows.classes.clone());
         self.kept.push(rows);

@@ -3,8 +3,7 @@
 
 use super::compact::{composer, step};
 use super::{DeviceCsr, DeviceVector, sort};
-use crate::error::Result;
-use std::sync::Arc;
+use crate::error::{Error, Result};
 use vxm_kernels::{Buffer, sources};
 use vxm_semiring::Element;
 
@@ -17,16 +16,17 @@ const USES: u32 = 8;
 #[derive(Debug)]
 pub struct Crowded {
     /// The columns in the new order, by their old numbers.
-    pub(super) order: Arc<Buffer>,
+    pub(super) order: Buffer,
     /// Each entry's column, by its new number.
-    pub(super) columns: Arc<Buffer>,
+    pub(super) columns: Buffer,
 }
 
 impl<A: Element> DeviceCsr<A> {
-    /// The columns renumbered, if most entries stand in few of them and the matrix was used often enough for that to pay.
+    /// The columns renumbered, if most entries stand in few of them, the matrix was used often enough for that to pay, and there is
+    /// memory for it.
     ///
     /// # Errors
-    /// The device has too little memory, or is lost.
+    /// The device is lost.
     pub fn crowded(&self) -> Result<Option<&Crowded>> {
         // rows of one length, or vectors that fit the cache anyhow, gain nothing
         if !self.is_skewed() || (self.ncols() as u64) < 4 * NEAR || self.count_use() < USES {
@@ -35,7 +35,11 @@ impl<A: Element> DeviceCsr<A> {
         if let Some(known) = self.crowded.get() {
             return Ok(known.as_ref());
         }
-        let found = self.crowd()?;
+        let found = match self.crowd() {
+            // products are slower without, which is no reason to fail; asked once, because asking a full device takes long
+            Err(Error::Device(vxm_kernels::Error::DeviceMemory { .. })) => None,
+            found => found?,
+        };
         Ok(self.crowded.get_or_init(|| found).as_ref())
     }
 
@@ -54,6 +58,6 @@ impl<A: Element> DeviceCsr<A> {
             return Ok(None);
         }
         step(&tools, "vxm::Invert", &[ranks.values_address(), n as u64, order.address()], n)?;
-        Ok(Some(Crowded { order: Arc::new(order), columns: Arc::new(columns) }))
+        Ok(Some(Crowded { order, columns }))
     }
 }

@@ -5,6 +5,7 @@ use super::compact::{composer, step, step_by};
 use super::compose::{Composer, Node};
 use super::{DeviceCsr, DeviceVector, Gpu, run};
 use crate::error::Result;
+use crate::formats::places_of;
 use vxm_kernels::{Buffer, sources};
 use vxm_semiring::{BinaryOp, Element, IndexOp, Monoid, TernaryOp, UnaryOp};
 
@@ -177,14 +178,7 @@ pub(super) fn listed_lengths(gpu: &Gpu, list: u64, count: usize, starts: u64) ->
 /// The device has too little memory, or is lost.
 pub fn extract<A: Element>(csr: &DeviceCsr<A>, rows: &[u32], columns: &[u32]) -> Result<DeviceCsr<A>> {
     let gpu = csr.gpu();
-    // the places of each column among the wanted ones
-    let mut places: Vec<u32> = (0..columns.len() as u32).collect();
-    places.sort_by_key(|&l| columns[l as usize]);
-    let mut first = vec![0u64; csr.ncols() + 1];
-    columns.iter().for_each(|&j| first[j as usize + 1] += 1);
-    for j in 0..csr.ncols() {
-        first[j + 1] += first[j];
-    }
+    let (first, places) = places_of(columns, csr.ncols());
     let (list, places, first) = (gpu.upload_slice(rows)?, gpu.upload_slice(&places)?, gpu.upload_slice(&first)?);
     let lengths = listed_lengths(gpu, list.address(), rows.len(), csr.offsets.address())?;
     let count = lengths.download_at::<u64>(rows.len(), 1)?[0] as usize;

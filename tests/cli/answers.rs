@@ -1,0 +1,77 @@
+//! Answers: equal however they are found, and in the numbers of their graph.
+
+use crate::harness::{HEADER, answer, numbers, run, text};
+use serde_json::json as value;
+use std::collections::HashMap;
+use std::fs;
+
+#[test]
+fn answers_are_equal_for_threads_and_formats() {
+    let folder = tempfile::tempdir().unwrap();
+    for graph in ["rmat:11:8", "grid:37x41", "road:40"] {
+        for algorithm in [
+            &["mis"][..],
+            &["mis", "--priority", "sorted"],
+            &["mis", "--priority", "sorted", "--formulation", "count"],
+            &["color"],
+            &["color", "--method", "hash"],
+        ] {
+            let mut digests = HashMap::<String, Vec<String>>::new();
+            for threads in ["1", "2"] {
+                for format in ["auto", "csr", "tiles"] {
+                    let more = [graph, "--threads", threads, "--format", format];
+                    let told = answer(folder.path(), &[algorithm, &more].concat());
+                    assert_eq!(told["valid"], true);
+                    assert_eq!(told["threads"].to_string(), threads);
+                    digests.entry(told["digest"].to_string()).or_default().push(format!("{threads} {format}"));
+                }
+            }
+            assert_eq!(digests.len(), 1, "{graph} {algorithm:?}: {digests:?}");
+        }
+    }
+    let digest = |more: &[&str]| answer(folder.path(), &[&["mis", "rmat:11:8"], more].concat())["digest"].to_string();
+    let sorted = ["--priority", "sorted"];
+    assert_eq!(digest(&sorted), digest(&[&sorted[..], &["--formulation", "count"]].concat()));
+    assert_ne!(digest(&[]), digest(&["--seed", "1"]), "the seed matters");
+}
+
+#[test]
+fn answers_are_written_in_the_files_own_numbering() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // a path of four, thrice: from 1, by far ids, from 1
+    fs::write(folder.join("path.mtx"), format!("{HEADER}4 4 3\n2 1\n3 2\n4 3\n")).unwrap();
+    fs::write(folder.join("path.txt"), "# ids\n70 5000000000\n5000000000 12\n12 900\n").unwrap();
+    fs::write(folder.join("path.col"), "c path\np edge 4 3\ne 1 2\ne 2 3\ne 3 4\n").unwrap();
+    for (file, path) in
+        [("path.mtx", [1, 2, 3, 4]), ("path.txt", [70, 5_000_000_000, 12, 900]), ("path.col", [1, 2, 3, 4])]
+    {
+        let told = answer(folder, &["mis", file, "--out", "set"]);
+        assert_eq!((&told["graph"], &told["edges"], &told["valid"]), (&value!("path"), &value!(3), &value!(true)));
+        let set: Vec<u64> = numbers(&folder.join("set")).concat();
+        assert_eq!(told["size"], set.len());
+        assert!(set.len() == 2 && set.iter().all(|v| path.contains(v)), "{file}: {set:?}");
+        assert!(path.windows(2).all(|edge| !edge.iter().all(|v| set.contains(v))), "{file}: {set:?}");
+        assert!(set.is_sorted());
+
+        let told = answer(folder, &["color", file, "--out", "colors"]);
+        let colors: HashMap<u64, u64> = numbers(&folder.join("colors")).into_iter().map(|l| (l[0], l[1])).collect();
+        assert_eq!(colors.len(), 4);
+        assert!(path.windows(2).all(|edge| colors[&edge[0]] != colors[&edge[1]]), "{file}: {colors:?}");
+        assert_eq!(told["colors"], colors.values().copied().max().unwrap());
+    }
+    // an answer replaces the file that is there, and leaves nothing beside it
+    assert_eq!(fs::read_dir(folder).unwrap().count(), 5);
+}
+
+#[test]
+fn generated_graphs_are_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for file in ["g.mtx", "g.mtx.gz"] {
+        let out = run(folder, &["generate", "rmat:9:4", "-o", file]);
+        assert!(out.status.success(), "{}", text(&out.stderr));
+        let digest = |graph| answer(folder, &["mis", graph])["digest"].clone();
+        assert_eq!(digest(file), digest("rmat:9:4"));
+    }
+}

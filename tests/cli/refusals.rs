@@ -1,0 +1,151 @@
+//! What is refused, in a line: files, arguments, what does not fit into memory.
+
+use crate::harness::{HEADER, file, gzip, refused, run, text};
+use std::fs;
+use std::process::Command;
+
+#[test]
+fn bad_files_are_refused_in_a_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let entries: String = (1..9000).map(|v| format!("{} {v}\n", v + 1)).collect();
+    let long = gzip(format!("{HEADER}9000 9000 8999\n{entries}").as_bytes());
+    fs::create_dir(folder.join("folder.mtx")).unwrap();
+    let with_header = |rest: &str| format!("{HEADER}{rest}").into_bytes();
+    // the file, its bytes, and the beginning of what is told
+    for (file, bytes, told) in [
+        ("empty.mtx", vec![], "empty.mtx:1:1: expected a graph"),
+        ("header.mtx", b"%%MatrixMarkt matrix\n1 1 0\n".to_vec(), "header.mtx:1:1: expected `%%MatrixMarket`"),
+        ("few.mtx", with_header("3 3 2\n2 1\n"), "few.mtx:2:5: expected 2 entries (as stated here), found 1"),
+        ("many.mtx", with_header("3 3 1\n2 1\n3 1\n"), "many.mtx:2:5: expected 1 entry (as stated here), found 2"),
+        ("vast.mtx", with_header("3 3 99999999999\n2 1\n"), "vast.mtx:2:5: expected 99999999999 entries"),
+        ("zero.mtx", with_header("3 3 1\n0 1\n"), "zero.mtx:3:1: expected a row from 1 to 3, found `0`"),
+        ("above.mtx", with_header("3 3 1\n2 4\n"), "above.mtx:3:3: expected a column from 1 to 3, found `4`"),
+        ("word.mtx", with_header("3 3 1\n2 one\n"), "word.mtx:3:3: expected a column from 1 to 3, found `one`"),
+        ("cut.mtx.gz", long[..long.len() / 2].to_vec(), "cut.mtx.gz:"),
+        (
+            "wide.mtx",
+            with_header("4294967296 4294967296 1\n2 1\n"),
+            "wide.mtx:2:1: expected at most 4294967295 vertices",
+        ),
+        ("latin.mtx", [HEADER.as_bytes(), b"3 3 1\n2 \xe9\n"].concat(), "latin.mtx:3:3: expected a column"),
+        ("binary", b"\x7fELF\x02\x01\xff\xfe".to_vec(), "binary:1:1: expected a vertex number"),
+        ("none.col", b"p edge 2 1\ne 1 3\n".to_vec(), "none.col:2:5: expected a vertex from 1 to 2, found `3`"),
+        ("list.txt", b"1 2\n3\n".to_vec(), "list.txt:2:2: expected a vertex number"),
+    ] {
+        fs::write(folder.join(file), bytes).unwrap();
+        for command in ["mis", "color", "info"] {
+            let line = refused(folder, &[command, file]);
+            assert!(line.starts_with(told), "{line}");
+        }
+        assert!(refused(folder, &["mis", file, "--json", "--out", "out"]).starts_with(told));
+        assert!(!folder.join("out").exists());
+    }
+    assert!(refused(folder, &["mis", "cut.mtx.gz"]).ends_with("expected the rest of the gzip stream, found its end"));
+    assert_eq!(refused(folder, &["mis", "folder.mtx"]), "folder.mtx: is a directory");
+    assert!(refused(folder, &["mis", "nothing.mtx"]).starts_with("nothing.mtx: "));
+    assert!(refused(folder, &["mis", "two\nlines"]).starts_with("two\\nlines: "));
+}
+
+#[test]
+fn bad_arguments_are_refused_in_a_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // what is missing depends on the machine
+    let doctor = Command::new(file()).arg("doctor").output().unwrap();
+    let no_gpu = match text(&doctor.stdout).contains("NVIDIA driver: CUDA") {
+        true => "no CUDA device 99",
+        false => "the NVIDIA driver was not found: install NVIDIA's driver",
+    };
+    for (arguments, told) in [
+        (&[][..], "expected a command: mis, color, info, generate or doctor"),
+        (&["mis"], "the following required arguments were not provided: <GRAPH>"),
+        (&["mist", "grid:2x2"], "unrecognized subcommand 'mist'"),
+        (&["mis", "grid:2x2", "more"], "unexpected argument 'more' found"),
+        (&["mis", "grid:2x2", "--prio", "random"], "unexpected argument '--prio' found: expected --priority?"),
+        (
+            &["mis", "grid:2x2", "--priority", "luck"],
+            "unknown priority `luck`: expected random, degree, resolve, sorted, sorted-id",
+        ),
+        (&["mis", "grid:2x2", "--formulation", "three"], "unknown formulation `three`: expected decide, count"),
+        (&["mis", "grid:2x2", "--formulation", "decide"], "priority `resolve` breaks ties"),
+        (
+            &["color", "grid:2x2", "--method", "jpp"],
+            "unknown method `jpp`: expected is, mis, jp, min-max, hash, neighbor-reduce",
+        ),
+        (
+            &["color", "grid:2x2", "--order", "up"],
+            "unknown order `up`: expected random, largest-degree-first, smallest-degree-last",
+        ),
+        (&["mis", "grid:2x2", "--device", "cuda:99"], no_gpu),
+        (&["mis", "grid:2x2", "--device", "tpu"], "unknown device `tpu`: expected auto, cpu, cuda, cuda:N"),
+        (&["mis", "grid:2x2", "--format", "coo"], "unknown format `coo`: expected auto, csr, tiles"),
+        (
+            &["mis", "grid:2x2", "--threads", "0"],
+            "invalid value '0' for '--threads <N>': expected a number from 1 to 1024",
+        ),
+        (&["mis", "grid:2x2", "--threads", "99999"], "invalid value '99999' for '--threads <N>'"),
+        (
+            &["info", "grid:2x2", "--threads", "-1"],
+            "invalid value '-1' for '--threads <N>': expected a number from 1 to",
+        ),
+        (
+            &["mis", "grid:2x2", "--seed", "-1"],
+            "invalid value '-1' for '--seed <N>': expected a number from 0 to 18446744073709551615",
+        ),
+        (
+            &["mis", "grid:2x2", "--seed", "99999999999999999999"],
+            "invalid value '99999999999999999999' for '--seed <N>'",
+        ),
+        (&["mis", "grid:2x2", "--seed", "x"], "invalid value 'x' for '--seed <N>'"),
+        (&["mis", "gird:2x2"], "gird:2x2: expected a file or one of grid:ROWSxCOLUMNS"),
+        (&["mis", "grid"], "grid: expected ROWSxCOLUMNS, found nothing"),
+        (&["generate", "rmat", "-o", "x.mtx"], "rmat: expected a scale from 0 to 31, found nothing"),
+        (&["mis", "rmat:40:8"], "rmat:40:8: expected at most 4294967295 vertices"),
+        (&["info", "rgg:x"], "rgg:x: expected a scale from 0 to 31, found `x`"),
+        (&["generate", "grid:2x2"], "the following required arguments were not provided: --out <FILE.mtx>"),
+        (&["generate", "file.mtx", "-o", "x.mtx"], "file.mtx: expected one of grid:"),
+        (&["generate", "grid:2x2", "-o", "none/x.mtx"], "none/x.mtx: "),
+        (&["mis", "grid:2x2", "--out", "none/set"], "none/set: "),
+        // before anything else is done
+        (&["color", "none.mtx", "--out", "none/set"], "none/set: "),
+        (&["generate", "none:3", "-o", "none/x.mtx"], "none/x.mtx: "),
+        (&["mis", "grid:2x2", "--out", "."], ".: "),
+    ] {
+        let line = refused(folder, arguments);
+        assert!(line.starts_with(told), "{arguments:?}: {line}");
+    }
+    assert_eq!(fs::read_dir(folder).unwrap().count(), 0, "nothing is left behind");
+    let mut command = Command::new(file());
+    let out = command.args(["mis", "grid:2x2"]).env("VXM_LOG", "a=b=c").output().unwrap();
+    assert_eq!(out.status.code(), Some(2));
+    assert!(text(&out.stderr).starts_with("vxm: VXM_LOG=a=b=c: "));
+    for asked in ["--help", "--version"] {
+        let out = run(folder, &[asked]);
+        assert!(out.status.success() && out.stderr.is_empty() && !out.stdout.is_empty());
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_that_is_not_there_is_refused() {
+    use crate::harness::shell;
+    let folder = tempfile::tempdir().unwrap();
+    // 60 MB of text in members of a stream
+    fs::write(folder.path().join("long.gz"), gzip("1 2\n".repeat(1 << 20).as_bytes()).repeat(60)).unwrap();
+    for (limit, command, told) in [
+        (400_000, "mis rmat:23:8 --device cpu", "vxm: rmat:23:8: needs "),
+        // the graph is there, what the algorithm takes is not
+        (400_000, "mis rmat:18:8 --format tiles --device cpu", "vxm: rmat:18:8: mis by resolve: needs "),
+        (600_000, "info long.gz", "vxm: long.gz:"),
+        (600_000, "info /dev/stdin", "vxm: /dev/stdin:"),
+    ] {
+        let out = shell(folder.path(), &format!("ulimit -v {limit}; yes '1 2' | $VXM {command} --threads 2"));
+        let told_all = text(&out.stderr);
+        let line = told_all.lines().find(|line| line.starts_with(told) && line.ends_with(" are available"));
+        assert!(line.is_some_and(|line| line.contains(" of memory, ")), "{command}: {told_all}");
+        assert_eq!(out.status.code(), Some(2), "{command}");
+    }
+    let fits = shell(folder.path(), "ulimit -v 400000; $VXM color rmat:18:8 --threads 2 --device cpu");
+    assert!(fits.status.success(), "{}", text(&fits.stderr));
+}
