@@ -5,7 +5,7 @@ pub mod mis;
 pub mod options;
 pub mod priority;
 
-pub use coloring::{Coloring, color};
+pub use coloring::{Coloring, color, color_in_order};
 pub use mis::{Mis, mis, mis_in_order};
 pub use options::{ColoringOptions, Formulation, Method, MisOptions, Order, Priority};
 pub use priority::priorities;

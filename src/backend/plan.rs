@@ -147,6 +147,10 @@ pub const TILE_FILL: f64 = 9.0;
 /// The same on a device: tiles were faster at 12.8 (grid, delaunay) and 27.7 (rgg), and many times slower at 1.1.
 pub const DEVICE_TILE_FILL: f64 = 8.0;
 
+/// A loop chooses the entries that take part in a product before it begins where a row has more than so many: long rows are read
+/// once then, and what is left of them is much shorter, while short ones cost less than making a matrix.
+pub const CHOOSE: usize = 1024;
+
 /// An entry pushed costs about this many entries pulled: a scattered write, and sorting what was touched.
 const PUSH_COST: u64 = 4;
 

@@ -34,6 +34,7 @@ pub struct Env<'s> {
     /// A number for the placeholder; a `Vector`, or what a loop [`Shared`].
     state: Option<(u64, &'s dyn Any)>,
     snapshot: Option<&'s Cell<bool>>,
+    chooses: Option<&'s (dyn Fn(usize) -> bool + Sync)>,
     wanted: Option<usize>,
 }
 
@@ -46,7 +47,17 @@ impl<'s> Env<'s> {
     /// An environment in which `key` stands for a state that is written while it is read; `snapshot` learns whether a view holds what
     /// was read of it when that view was made.
     pub(crate) fn with_shared<T: Element>(key: Key<T>, state: &'s Shared<T>, snapshot: &'s Cell<bool>) -> Self {
-        Self { state: Some((key.id, state)), snapshot: Some(snapshot), wanted: None }
+        Self { state: Some((key.id, state)), snapshot: Some(snapshot), ..Self::default() }
+    }
+
+    /// The same, where the entries that take part in a row may be chosen once, before the loop; `active` says in which rows.
+    pub(crate) fn choosing(self, active: &'s (dyn Fn(usize) -> bool + Sync)) -> Self {
+        Self { chooses: Some(active), ..self }
+    }
+
+    /// In which rows they may be chosen, if they may.
+    pub(crate) fn chooses(&self) -> Option<&'s (dyn Fn(usize) -> bool + Sync)> {
+        self.chooses
     }
 
     /// Says that a view evaluates an operand once, whatever becomes of the state.

@@ -107,6 +107,9 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> WhileActive<T, F> {
 
     /// The body: what becomes of the active elements, given a placeholder for the state. Where it holds no element, or its mask
     /// leaves a place out, the state stays as it is.
+    ///
+    /// In a `monotone` loop the entries that take part in a product [`among`](super::product::Product::among) some may be chosen once,
+    /// over the state at the beginning, or anew at every visit: the loop must reach the same state either way.
     #[track_caller]
     pub fn step<E: Expr<T = T>>(self, body: impl FnOnce(Key<T>) -> E) -> Stepped<T, F, E> {
         let key = Key::new();
@@ -190,10 +193,12 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
 
     /// On the CPU.
     fn on_threads(self, schedule: Schedule) -> Result<Fixed<T>> {
-        let Self { state, active, key, body, first, at, .. } = self;
+        let Self { state, active, monotone, key, body, first, at } = self;
         let (state, snapshot) = (Shared::new(state.into_full()), Cell::new(false));
         let Outcome { rounds, left } = {
+            let is_active = |i| active.call(state.get(i));
             let env = Env::with_shared(key, &state, &snapshot);
+            let env = if monotone { env.choosing(&is_active) } else { env };
             let first = first.as_ref().map(|first| first.view(&env)).transpose()?;
             snapshot.set(false);
             let body = || Ok((body.view(&env)?, !snapshot.get()));
@@ -254,6 +259,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
         self.state.on_mut(gpu)?.own_values()?;
         let (kernel, node) = {
             let env = Env::with_state(self.key, &self.state);
+            let env = if self.monotone { env.choosing(&|_| true) } else { env };
             let mut kernel = Composer::resident(gpu);
             let node = self.body.emit(&env, &mut kernel)?;
             (kernel, node)

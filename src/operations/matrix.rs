@@ -141,7 +141,7 @@ impl<A: Element> Matrix<A> {
             return Ok(Matrix::on_device(cuda::entries::select(&*self.on(&gpu)?, op)?, None));
         }
         let csr = self.csr();
-        Ok(Matrix::from_csr(filtered(csr, |i, j, a| op.call(i, j, a))))
+        Ok(Matrix::from_csr(filtered(csr, |i| Some(i as u32), |i, j, a| op.call(i, j, a))))
     }
 
     /// The entries `(i, j)` of which `op(u[i], u[j])` is true: a graph's edges by what their ends hold. An end without an element
@@ -173,9 +173,8 @@ impl<A: Element> Matrix<A> {
         let csr = self.csr();
         let u = u.clone().with_format(crate::containers::VectorFormat::Bitmap);
         let ends = u.view();
-        let holds = |x: Option<T>, y: Option<T>| matches!((x, y), (Some(x), Some(y)) if op.call(x, y));
-        let keep = |i: u32, j: u32, _: A| holds(ends.get(i as usize), ends.get(j as usize));
-        Ok(Matrix::from_csr(filtered(csr, keep)))
+        let keep = |own, j: u32, _| ends.get(j as usize).is_some_and(|x| op.call(own, x));
+        Ok(Matrix::from_csr(filtered(csr, |i| ends.get(i), keep)))
     }
 
     /// Each row's entries folded to one element; rows without entries hold none.
@@ -305,12 +304,17 @@ impl<A: Element> Matrix<A> {
     }
 }
 
-/// The entries that `keep(row, column, value)`.
-fn filtered<A: Element>(csr: &Csr<A>, keep: impl Fn(u32, u32, A) -> bool + Sync) -> Csr<A> {
+/// The entries of which `keep(own, column, value)` holds, where own is what the row has, if it has anything.
+pub(super) fn filtered<A: Element, X: Copy>(
+    csr: &Csr<A>,
+    own: impl Fn(usize) -> Option<X> + Sync,
+    keep: impl Fn(X, u32, A) -> bool + Sync,
+) -> Csr<A> {
     build(csr.nrows(), csr.ncols(), |i, columns, values| {
+        let Some(own) = own(i) else { return };
         let (js, entries) = csr.row(i);
         for (&j, &a) in js.iter().zip(entries) {
-            if keep(i as u32, j, a) {
+            if keep(own, j, a) {
                 columns.push(j);
                 values.push(a);
             }

@@ -2,7 +2,8 @@
 
 use super::elementwise::{Each, Pattern};
 use super::expr::{Env, Expr, emit_light};
-use super::limit::{Among, Limit, Taken, Until, Whole};
+use super::limit::{Among, Chosen, Limit, Taken, Takes, Until, Whole};
+use super::matrix::filtered;
 use crate::backend::cpu::fold::{Rows, count_row, fold_row};
 use crate::backend::cpu::{gather, scatter};
 use crate::backend::cuda::compose::{Composer, Node};
@@ -143,6 +144,8 @@ pub enum ProductView<'s, V: At, A: Element, S, T: Element, H> {
     Lazy(V, Rows<'s, A>, &'s [u64], S, H),
     /// Pull over an operand that was evaluated first.
     Held(Store<V::T>, Rows<'s, A>, &'s [u64], S, H),
+    /// Pull over the entries that take part, chosen before.
+    Chosen(V, Arc<Csr<A>>, S, Chosen<H>),
     /// Pull that only counts: the operand's presence bits.
     Count(Vec<u64>, &'s Tiles<A>, S, T),
     /// Push: done.
@@ -191,6 +194,13 @@ where
             return Ok(ProductView::Count(presence(n, &operand), tiles(), self.ring, constant));
         }
         let csr = by_result();
+        if let (true, Some(active)) = (H::SELECTS, env.chooses())
+            && self.chooses((0..length).any(|i| csr.degree(i) > plan::CHOOSE))
+        {
+            let own = |i| if active(i) { operand.at(i) } else { None };
+            let chosen = filtered(csr, own, |own, j, _| operand.at(j as usize).is_some_and(|x| self.limit.takes(own, x)));
+            return Ok(ProductView::Chosen(operand, Arc::new(chosen), self.ring, Chosen(self.limit)));
+        }
         let work = csr.offsets();
         let rows = if plan.format == Format::Tiles { Rows::Tiles(tiles()) } else { Rows::Csr(csr) };
         if E::HEAVY || sizes.listed {
@@ -249,11 +259,18 @@ where
             Format::Csr if whole && alone => self.crowded(env, &gpu, n)?,
             _ => None,
         };
+        let chosen = match plan.format {
+            Format::Csr if H::SELECTS && env.chooses().is_some() && kernel.is_resident() => self.chosen(env, &gpu, n)?,
+            _ => None,
+        };
         let operand = match &crowded {
             Some(held) => kernel.stored(held),
             None => emit_light(&self.operand, &env.for_operand(), kernel)?,
         };
-        let limit = self.limit.emit(kernel);
+        let limit = match &chosen {
+            Some(_) => Chosen(self.limit).emit(kernel),
+            None => self.limit.emit(kernel),
+        };
         let add = kernel.monoid::<S::Out, S::Add>(self.ring.add());
         let mul = kernel.functor(self.ring.mul());
         let a = kernel.element::<A>();
@@ -266,7 +283,11 @@ where
             return Ok(Node::new(ty, false));
         }
         let leads = !kernel.is_led();
-        let offset = kernel.rows(self.rows_on(&gpu)?, crowded.is_some());
+        let rows = match chosen {
+            Some(chosen) => Arc::new(chosen),
+            None => self.rows_on(&gpu)?,
+        };
+        let offset = kernel.rows(rows, crowded.is_some());
         let ty = format!("vxm::Pull<{}, {offset}, {a}, {out}, {mul}, {add}, {limit}, {leads}>", operand.ty);
         // a thread folds in order with few registers, and may stop early: staging pays for the fixed tree only; and what is staged
         // doesn't know whose row it is
@@ -314,6 +335,26 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Limit<E::T, S::Out>> Product<
             Some(node) => Ok(Some(cuda::run::eval(first, &node, n)?)),
             None => Ok(None),
         }
+    }
+
+    /// Whether the entries that take part are chosen before the loop, and says so.
+    fn chooses(&self, long: bool) -> bool {
+        let why =
+            if long { "long rows would be read again and again" } else { "rows are short: nothing is made of them" };
+        tracing::debug!(operation = "among", chosen = if long { "before the loop" } else { "at every visit" }, why, at = %self.at, "plan");
+        long
+    }
+
+    /// The rows of the entries that take part as the loop begins, if they are chosen then.
+    fn chosen(&self, env: &Env<'_>, gpu: &Gpu, n: usize) -> Result<Option<DeviceCsr<A>>> {
+        let rows = self.rows_on(gpu)?;
+        if !self.chooses(rows.longest() > plan::CHOOSE) {
+            return Ok(None);
+        }
+        let mut first = Composer::new(gpu);
+        let node = emit_light(&self.operand, &env.for_operand(), &mut first)?;
+        let held = cuda::run::eval::<E::T>(first, &node, n)?;
+        Ok(Some(cuda::run::select_ends(&rows, Takes::new(self.limit), &held)?))
     }
 
     /// What is imposed on this product.
@@ -480,6 +521,7 @@ where
                 ended_by(&Taken { inner: operand, takes }, csr, i, *ring)
             }
             Self::Lazy(operand, Rows::Csr(csr), _, ring, _) if !H::STOPS => ended_by(operand, csr, i, *ring),
+            Self::Chosen(operand, csr, ring, _) if !H::STOPS => ended_by(operand, csr, i, *ring),
             _ => Depends::Any,
         }
     }
@@ -488,6 +530,7 @@ where
         match self {
             Self::Lazy(operand, rows, _, ring, limit) => pull(operand, *rows, i, *ring, *limit),
             Self::Held(store, rows, _, ring, limit) => pull(&store.view(), *rows, i, *ring, *limit),
+            Self::Chosen(operand, csr, ring, limit) => pull(operand, Rows::Csr(csr), i, *ring, *limit),
             Self::Count(present, tiles, ring, constant) => count_row(present, tiles, i, ring.add(), *constant),
             Self::Pushed(store) => store.get(i),
         }
@@ -515,6 +558,7 @@ where
     fn work(&self) -> Option<&[u64]> {
         match self {
             Self::Lazy(_, _, work, ..) | Self::Held(_, _, work, ..) => Some(work),
+            Self::Chosen(_, csr, ..) => Some(csr.offsets()),
             _ => None,
         }
     }
@@ -525,6 +569,7 @@ impl<V: At, A: Element, S, T: Element, H> core::fmt::Debug for ProductView<'_, V
         let name = match self {
             Self::Lazy(..) => "pull",
             Self::Held(..) => "pull over an evaluated operand",
+            Self::Chosen(..) => "pull over chosen entries",
             Self::Count(..) => "count tiles",
             Self::Pushed(_) => "pushed",
         };

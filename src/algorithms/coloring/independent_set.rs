@@ -1,26 +1,37 @@
 //! One independent set a colour: Algorithm 2 of "Graph Coloring on the GPU".
 //!
 //! There a round colours those whose weight is above all uncoloured neighbours'. So a vertex has the round after the last of its higher
-//! neighbours': said that way it is a fixpoint, and needs no count of rounds.
+//! neighbours': said that way it is a fixpoint, and needs no count of rounds. A vertex is its key until it is its colour.
 
-use super::OPEN;
+use super::COLORS;
+use super::jones_plassmann::precedes;
 use crate::prelude::*;
+
+/// The colour, all bits if there is none yet.
+#[op]
+fn round(vertex: u64, _edge: ()) -> u64 {
+    if vertex >= COLORS { u64::MAX } else { vertex }
+}
 
 /// One above the greatest colour of those higher, once all of them have one.
 #[op]
-fn above(own: u32, greatest: u32) -> u32 {
-    if greatest == OPEN { own } else { greatest + 1u32 }
+fn above(own: u64, greatest: u64) -> u64 {
+    if greatest == u64::MAX { own } else { greatest + 1u64 }
+}
+
+/// A vertex with a colour, as a colour.
+#[op]
+fn as_color(vertex: u64) -> u32 {
+    vertex as u32
 }
 
 /// Colours, and the rounds it took.
 pub(super) fn color(a: &Matrix, key: &Vector<u64>) -> Result<(Vector<u32>, u32)> {
-    // up = A where key[i] < key[j]
-    let up = a.select_ends(LT, key)?;
-    // C<open> = above(C, up max.second C)
-    let settled = fixpoint(Vector::full(a.nrows(), OPEN))
-        .while_active(EQ.bind(OPEN))
+    // V = key, above all colours; V<keys> = above(V, V (max.round) A among those that precede)
+    let settled = fixpoint(key.map(PLUS.bind(COLORS)).eval()?)
+        .while_active(GE.bind(COLORS))
         .monotone()
-        .step(|c| above.map2(c, up.mxv(c, MAX_SECOND).or_identity()))
+        .step(|v| above.map2(v, v.vxm(a, semiring(MAX, round)).among(precedes).or_identity()))
         .eval()?;
-    Ok((settled.state, settled.rounds))
+    Ok((settled.state.map(as_color).eval()?, settled.rounds))
 }

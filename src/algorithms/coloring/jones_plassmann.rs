@@ -1,67 +1,71 @@
 //! Jones-Plassmann: each vertex, once all its higher neighbours have a colour, takes the least that none of them has.
 //!
 //! "Graph Coloring on the GPU" leaves the algebra for the least free colour (its Algorithm 4: a scatter, and a copy from the host).
-//! Here it stays inside: the colours taken are the bits of a word, gathered with `bor.second`, 63 colours at a time. A neighbour
-//! without a colour sets all bits, which ends the fold.
+//! Here it stays inside: a vertex is its key until it is its colour, and the colours taken are the bits of a word, gathered 63 colours at
+//! a time. A neighbour without a colour sets all bits, which ends the fold.
 
-use super::NONE;
+use super::{COLORS, NONE};
 use crate::prelude::*;
 
 /// What every colour of a window being taken leaves a vertex with: it waits for the next window.
-const FULL: u32 = u32::MAX;
+const FULL: u64 = 64;
 
-/// The bit of `color` in the `window`-th word of colours, none if it lies in another, all if there is no colour yet.
+/// Whether a vertex has a colour, or comes first.
 #[op]
-fn one_hot(color: u32, window: u32) -> u64 {
-    if color == NONE {
+pub(super) fn precedes(own: u64, other: u64) -> bool {
+    other < COLORS || other > own
+}
+
+/// The bit of a colour, none if it is of an earlier window or of a later one, all if there is no colour yet.
+#[op]
+fn taken(vertex: u64, _edge: ()) -> u64 {
+    if vertex >= COLORS {
         u64::MAX
-    } else if color != FULL && (color - 1u32) / 63u32 == window {
-        1u64 << ((color - 1u32) % 63u32)
-    } else {
+    } else if vertex == 0u64 || vertex == FULL {
         0u64
-    }
-}
-
-/// The least colour of the `window`-th word whose bit isn't set, once no bit stands for a vertex without one.
-#[op]
-fn least_free(own: u32, taken: u64, window: u32) -> u32 {
-    if taken == u64::MAX {
-        own
-    } else if taken == u64::MAX >> 1u32 {
-        FULL
     } else {
-        window * 63u32 + taken.trailing_ones() + 1u32
+        1u64 << ((vertex - 1u64) as u32)
     }
 }
 
-/// A vertex that found no colour has none.
+/// The least colour whose bit isn't set, once no bit stands for a vertex without one.
 #[op]
-fn reopen(color: u32) -> u32 {
-    if color == FULL { NONE } else { color }
+fn least_free(own: u64, taken: u64) -> u64 {
+    if taken == u64::MAX { own } else { (taken.trailing_ones() as u64) + 1u64 }
 }
 
-/// Colours, and the rounds it took: in rounds, the longest path along which keys fall.
-pub(super) fn color(a: &Matrix, key: &Vector<u64>) -> Result<(Vector<u32>, u32)> {
+/// A colour of the window, among all.
+#[op]
+fn color_in(color: u32, vertex: u64, before: u32) -> u32 {
+    if vertex == 0u64 || vertex == FULL { color } else { before + (vertex as u32) }
+}
+
+/// In the next window: who found this one full has its key again, who has a colour takes none of that window's.
+#[op]
+fn reopen(vertex: u64, key: u64) -> u64 {
+    if vertex == FULL { key + COLORS } else { 0u64 }
+}
+
+/// Colours, how many there are, and the rounds it took: in rounds, the longest path along which keys fall.
+pub(super) fn color(a: &Matrix, key: &Vector<u64>) -> Result<(Vector<u32>, u32, u32)> {
     let n = a.nrows();
-    // up = A where key[i] < key[j]: from each vertex to its higher neighbours
-    let up = a.select_ends(LT, key)?;
-    let (mut colors, mut rounds) = (Vector::full(n, NONE), 0);
-    for window in 0.. {
-        // C<none> = least_free(C, up bor.second one_hot(C)), until all have one or found the window full
-        let settled = fixpoint(colors)
-            .while_active(EQ.bind(NONE))
+    // V = key, above all colours
+    let (mut vertices, mut colors, mut rounds) = (key.map(PLUS.bind(COLORS)).eval()?, Vector::new(n), 0);
+    for before in (0..).step_by(63) {
+        // V<keys> = least_free(V, V bor.taken A, among those that precede), until all have a colour or found the window full
+        let settled = fixpoint(vertices)
+            .while_active(GE.bind(COLORS))
             .monotone()
-            .step(|c| {
-                let taken = up.mxv(c.map(one_hot.bind(window)), BOR_SECOND).or_identity();
-                least_free.map3(c, taken, fill(window, n))
-            })
+            .step(|v| least_free.map2(v, v.vxm(a, semiring(BOR, taken)).among(precedes).or_identity()))
             .eval()?;
         rounds += settled.rounds;
-        // those that found it full try the next
-        colors = settled.state.map(reopen).eval()?;
-        if settled.state.select(EQ.bind(FULL)).pattern().eval()?.nvals() == 0 {
-            break;
+        // C = the colours of this window, among all
+        colors = color_in.map3((&colors).or(NONE), &settled.state, fill(before, n)).eval()?;
+        let most = settled.state.reduce(MAX)?;
+        if most < FULL {
+            return Ok((colors, before + (most as u32), rounds));
         }
+        vertices = reopen.map2(&settled.state, key).eval()?;
     }
-    Ok((colors, rounds))
+    unreachable!("there are no more colours than vertices")
 }

@@ -24,6 +24,8 @@ pub struct Coloring {
 
 /// No colour yet.
 pub(crate) const NONE: u32 = 0;
+/// Above every colour: where a vertex is its key until it is its colour, keys are raised by it.
+pub(crate) const COLORS: u64 = 1 << 32;
 /// A vertex without a colour, where colours are compared: above all of them.
 const OPEN: u32 = u32::MAX;
 
@@ -49,18 +51,38 @@ pub fn color(a: &Matrix, options: &ColoringOptions) -> Result<Coloring> {
         Order::SmallestDegreeLast => smallest_degree_last(a, options.seed),
     }?;
     let (colors, rounds) = match options.method {
+        Method::Jp => return color_in_order(a, &key),
         Method::Is => independent_set::color(a, &key),
         Method::Mis => maximal::color(a, &key.rank()?),
-        Method::Jp => jones_plassmann::color(a, &key),
         Method::MinMax => min_max::color(a, &key),
         Method::Hash => hash::color(a, &key.rank()?),
         Method::NeighborReduce => neighbor_reduce::color(a, &key.rank()?),
     }?;
     let (colors, count) = match options.method {
         // who has a colour has neighbours with all below
-        Method::Is | Method::Jp => (colors.clone(), colors.reduce(MAX)?),
+        Method::Is => (colors.clone(), colors.reduce(MAX)?),
         _ => compact(&colors)?,
     };
+    Ok(Coloring { colors, count, rounds })
+}
+
+/// The sequential greedy colouring of an order, by Jones and Plassmann's method: each vertex has the least colour that none of those
+/// before it has. A vertex' key says when it comes, the highest first; keys are distinct, and at most `u64::MAX - 2^32`.
+///
+/// ```
+/// use vxm::algorithms::color_in_order;
+/// use vxm::prelude::*;
+///
+/// let path = Matrix::undirected(4, &[(0, 1), (1, 2), (2, 3)])?;
+/// let found = color_in_order(&path, &Vector::from_dense(vec![4, 1, 2, 3]))?;
+/// assert_eq!(found.colors, Vector::from_dense(vec![1, 3, 2, 1]));
+/// # Ok::<(), vxm::Error>(())
+/// ```
+///
+/// # Errors
+/// The matrix isn't square, or not of as many vertices as there are keys; neighbours have equal keys.
+pub fn color_in_order(a: &Matrix, key: &Vector<u64>) -> Result<Coloring> {
+    let (colors, count, rounds) = jones_plassmann::color(a, key)?;
     Ok(Coloring { colors, count, rounds })
 }
 

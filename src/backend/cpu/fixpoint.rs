@@ -20,6 +20,9 @@ pub struct Outcome {
 /// So many elements tell what visiting others will come to.
 const SAMPLE: usize = 64;
 
+/// So many that were woken are shared out: what each costs is not known, since its row is read until one ends it.
+const SHARED: usize = 512;
+
 /// A loop: a state, and which elements of it are to be visited.
 #[derive(Debug)]
 pub struct Loop<'a, T, F> {
@@ -214,8 +217,23 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
 
     /// A pass over those that a pass left.
     fn pass<V: At<T = T>>(&self, body: &V, Found { left, woken, .. }: Found, sleepers: Option<&Sleepers>) -> Found {
-        let run = |left: &[u32], woken: &[u32], budget: usize| {
-            let mut visitor = Visitor::new(self, sleepers, budget);
+        if is_small(body, &left) && is_small(body, &woken) && woken.len() < SHARED {
+            let mut visitor = Visitor::new(self, sleepers, 0);
+            left.iter().for_each(|&i| visitor.settle(body, i));
+            woken.iter().for_each(|&i| visitor.revisit(body, i));
+            // those that were woken, and those that they wake, until they are enough to share
+            for _ in 0..64 {
+                if visitor.found.woken.is_empty() || visitor.found.woken.len() >= SHARED {
+                    break;
+                }
+                let woken = std::mem::take(&mut visitor.found.woken);
+                woken.iter().for_each(|&i| visitor.revisit(body, i));
+            }
+            return visitor.found;
+        }
+        // a thread follows those that it wakes a little, while they are in its cache
+        let run = |left: &[u32], woken: &[u32]| {
+            let mut visitor = Visitor::new(self, sleepers, 2 * (left.len() + woken.len()));
             for &i in left {
                 visitor.settle(body, i);
                 visitor.cascade(body);
@@ -226,16 +244,13 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
             }
             visitor.found
         };
-        if is_small(body, &left) && is_small(body, &woken) {
-            return run(&left, &woken, 1 << 16);
-        }
         let of = |list: &[u32]| share::piece(list.len());
         let tasks: Vec<(&[u32], &[u32])> = left
             .chunks(of(&left))
             .map(|left| (left, &[][..]))
             .chain(woken.chunks(of(&woken)).map(|woken| (&[][..], woken)))
             .collect();
-        joined(share::collect(tasks.len(), &|t| run(tasks[t].0, tasks[t].1, 1 << 12)))
+        joined(share::collect(tasks.len(), &|t| run(tasks[t].0, tasks[t].1)))
     }
 }
 

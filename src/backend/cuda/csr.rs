@@ -256,6 +256,11 @@ impl<A: Element> DeviceCsr<A> {
         self.nrows
     }
 
+    /// The number of entries of the longest row.
+    pub fn longest(&self) -> usize {
+        self.classes.longest
+    }
+
     /// The number of columns.
     pub fn ncols(&self) -> usize {
         self.ncols
