@@ -2,9 +2,13 @@
 //!
 //! Bytes are counted as a product must move them: the matrix once, the vectors once. Times are medians of batches of fifty calls
 //! between two synchronisations, kernels compiled and the graph resident. `VXM_BENCH_DUMP=DIR` writes each graph's arrays, for a peer to read.
+//! Arguments with a colon are graphs; others are parts, of `products`, `sets` and `colorings`.
 
 use std::time::Instant;
-use vxm::algorithms::{ColoringOptions, Method, MisOptions, Priority, color, mis, mis_in_order, priorities};
+use vxm::algorithms::priority::largest_degree_first;
+use vxm::algorithms::{
+    Coloring, ColoringOptions, Method, MisOptions, Priority, color, color_in_order, mis, mis_in_order, priorities,
+};
 use vxm::backend::plan::{Forced, Format, Schedule, Strategy, force};
 use vxm::io::generate;
 use vxm::prelude::*;
@@ -21,7 +25,12 @@ fn weight(i: u32, j: u32, _entry: ()) -> f32 {
 const BATCH: u32 = 50;
 
 /// Seconds of one call of `f`: the median of ten batches of fifty, after three.
-fn seconds(device: Device, mut f: impl FnMut() -> Result<()>) -> Result<f64> {
+fn seconds(device: Device, f: impl FnMut() -> Result<()>) -> Result<f64> {
+    seconds_of(device, BATCH, f)
+}
+
+/// The same, of batches of `batch`.
+fn seconds_of(device: Device, batch: u32, mut f: impl FnMut() -> Result<()>) -> Result<f64> {
     for _ in 0..3 {
         f()?;
     }
@@ -29,11 +38,11 @@ fn seconds(device: Device, mut f: impl FnMut() -> Result<()>) -> Result<f64> {
     for _ in 0..10 {
         device.synchronize()?;
         let start = Instant::now();
-        for _ in 0..BATCH {
+        for _ in 0..batch {
             f()?;
         }
         device.synchronize()?;
-        times.push(start.elapsed().as_secs_f64() / f64::from(BATCH));
+        times.push(start.elapsed().as_secs_f64() / f64::from(batch));
     }
     times.sort_by(f64::total_cmp);
     Ok(times[5])
@@ -92,8 +101,23 @@ fn counting(graph: &str, device: Device, pattern: &Matrix, a: &Matrix, half: &Se
     Ok(())
 }
 
-fn products(graph: &str, device: Device) -> Result<()> {
+/// All parts of which `wants` holds.
+fn measure(graph: &str, device: Device, wants: impl Fn(&str) -> bool) -> Result<()> {
     let pattern = Matrix::from_simple(generate(graph, &())?.graph);
+    if wants("products") {
+        products(graph, device, &pattern)?;
+    }
+    let a = pattern.to(device)?;
+    if wants("sets") {
+        sets(graph, &a, device)?;
+    }
+    if wants("colorings") {
+        colorings(graph, &a, device)?;
+    }
+    Ok(())
+}
+
+fn products(graph: &str, device: Device, pattern: &Matrix) -> Result<()> {
     let (n, nnz) = (pattern.nrows(), pattern.nnz() as usize);
     let weighted = pattern.map_index(weight)?.to(device)?;
     dump(graph, &weighted)?;
@@ -107,15 +131,14 @@ fn products(graph: &str, device: Device) -> Result<()> {
     tell(graph, "plus.times f32", t, offsets + nnz * 8 + n * 8);
     let t = seconds(device, || key.vxm(&a, MAX_FIRST).or_identity().eval().map(drop))?;
     tell(graph, "max.first u32 over a pattern", t, offsets + nnz * 4 + n * 8);
-    counting(graph, device, &pattern, &a, &half)?;
+    counting(graph, device, pattern, &a, &half)?;
     let t = seconds(device, || u.map(PLUS.bind(1.0)).eval().map(drop))?;
     tell(graph, "map f32", t, n * 8);
     let t = seconds(device, || u.ewise_mult(&u, TIMES).eval().map(drop))?;
     tell(graph, "ewise_mult f32", t, n * 12);
     let t = seconds(device, || u.reduce(PLUS).map(drop))?;
     tell(graph, "reduce plus f32, read back", t, n * 4);
-    sets(graph, &a, device)?;
-    colorings(graph, &a, device)
+    Ok(())
 }
 
 /// Each schedule, and the plan's own.
@@ -147,6 +170,13 @@ fn sets(graph: &str, a: &Matrix, device: Device) -> Result<()> {
 }
 
 fn colorings(graph: &str, a: &Matrix, device: Device) -> Result<()> {
+    let key = largest_degree_first(a, 0)?;
+    for (name, schedule) in SCHEDULES {
+        let forced = Forced { schedule, ..Forced::default() };
+        let Coloring { count, rounds, .. } = force(forced, || color_in_order(a, &key))?;
+        let t = force(forced, || seconds_of(device, 1, || color_in_order(a, &key).map(drop)))?;
+        println!("{graph} | jp from keys, {name} | {:.1} us | colours {count}, rounds {rounds}", t * 1e6);
+    }
     for method in [Method::Jp, Method::Is, Method::MinMax] {
         let options = ColoringOptions { method, ..ColoringOptions::default() };
         for (name, schedule) in SCHEDULES {
@@ -176,10 +206,14 @@ fn main() {
         println!("no GPU: nothing to measure");
         return;
     }
-    let graphs: Vec<String> = std::env::args().skip(1).filter(|argument| argument.contains(':')).collect();
+    let (graphs, parts): (Vec<String>, Vec<String>) = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with('-'))
+        .partition(|argument| argument.contains(':'));
     let graphs = if graphs.is_empty() { GRAPHS.map(str::to_owned).to_vec() } else { graphs };
     for graph in graphs {
-        if let Err(error) = products(&graph, device) {
+        let wants = |part: &str| parts.is_empty() || parts.iter().any(|wanted| wanted == part);
+        if let Err(error) = measure(&graph, device, wants) {
             println!("{graph} | {error}");
         }
     }

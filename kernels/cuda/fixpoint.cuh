@@ -69,6 +69,11 @@ VXM_FN u32 watch(const u32* p) {
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(x) : "l"(p) : "memory");
     return x;
 }
+VXM_FN u64 nanoseconds() {
+    u64 x;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(x));
+    return x;
+}
 VXM_FN void meet(Board* board) {
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -92,18 +97,23 @@ struct Visit {
 struct Rounds {};
 struct Asynchronous {};
 
-// The rows of a class, and the room that a list of a warp's (a block's) share of them has.
+// The rows of a class, and the room that a list of a warp's (a block's) share of them has; beside each row, if rows are watched, the column
+// of the entry that ended its fold.
 struct Share {
     const u32* list; // null: all below `count`
     u64 count;
     u32* work;
     u64 room;
+    u32* watched;
 };
 
 // `monotone` says that a state may be written at once; or else all are computed from the states before, and written after. Without
 // long rows and hubs, which is not `skewed`, a kernel needs fewer registers.
-template <class V, class Active, bool monotone, bool skewed> struct Fixpoint {
+// `Watched` is the product of which each row's is remembered who ended it, if any is; it lies at word `place` of the view.
+struct Nothing {};
+template <class V, class Active, bool monotone, bool skewed, class Watched, u32 place> struct Fixpoint {
     typedef typename V::Elem T;
+    static const bool watches = !is_same<Watched, Nothing>::value;
     Share shorts, longs, hubs;
     T* state;
     T* fresh;
@@ -150,14 +160,27 @@ template <class V, class Active, bool monotone, bool skewed> struct Fixpoint {
         }
     };
 
+    // Whether row i still waits for who ended its fold before: then it stays as it is.
+    VXM_FN bool waits(u32 i, u32 column) const {
+        if constexpr (watches) return column != NOBODY && ((const Watched*)((const u64*)&view + place))->ends(i, column);
+        else return false;
+    }
+
     // Visits up to 32 short rows, a lane one, and appends those that stay alive to the warp's ring. Returns how many do.
-    template <class Phase> VXM_FN u32 batch(Left& left, bool inside, u32 i, bool& changed) const {
+    template <class Phase> VXM_FN u32 batch(Left& left, bool inside, u32 i, u32 column, bool& changed) const {
         u32* ring = shorts.work + first_of(Warp()) * shorts.room;
         Visit v = {false, false};
-        if (inside) v = Phase::visit(*this, Thread(), i);
+        if (inside && waits(i, column)) {
+            v.alive = true;
+        } else if (inside) {
+            if constexpr (watches) v = Phase::visit(*this, Watcher(&column), i);
+            else v = Phase::visit(*this, Thread(), i);
+        }
         changed |= v.changed;
         const u32 alive = __ballot_sync(~0u, v.alive);
-        if (v.alive) ring[(left.head + left.shorts + __popc(alive & ((1u << lane()) - 1))) % (u32)shorts.room] = i;
+        const u32 at = (left.head + left.shorts + __popc(alive & ((1u << lane()) - 1))) % (u32)shorts.room;
+        if (v.alive) ring[at] = i;
+        if (watches && v.alive) shorts.watched[first_of(Warp()) * shorts.room + at] = column;
         left.shorts += __popc(alive);
         // others will read it
         __syncwarp();
@@ -167,12 +190,14 @@ template <class V, class Active, bool monotone, bool skewed> struct Fixpoint {
     template <class Phase> VXM_FN u32 again(Left& left, u32 most, bool& changed) const {
         const u32* ring = shorts.work + first_of(Warp()) * shorts.room;
         const u32 count = most < 32 ? most : 32;
-        u32 i = 0;
-        if (lane() < count) i = ring[(left.head + lane()) % (u32)shorts.room];
+        u32 i = 0, column = NOBODY;
+        const u32 at = (left.head + lane()) % (u32)shorts.room;
+        if (lane() < count) i = ring[at];
+        if (watches && lane() < count) column = shorts.watched[first_of(Warp()) * shorts.room + at];
         __syncwarp();
         left.head = (left.head + count) % (u32)shorts.room;
         left.shorts -= count;
-        return batch<Phase>(left, lane() < count, i, changed);
+        return batch<Phase>(left, lane() < count, i, column, changed);
     }
 
     // Visits what is left of this warp's share, and keeps what stays alive. `first` says that the lists are still those of the classes.
@@ -187,7 +212,7 @@ template <class V, class Active, bool monotone, bool skewed> struct Fixpoint {
             for (u64 at = w * 32; at < shorts.count; at += warps * 32) {
                 const u64 p = at + lane();
                 const bool inside = p < shorts.count;
-                batch<Phase>(left, inside, !inside ? 0 : shorts.list ? shorts.list[p] : (u32)p, changed);
+                batch<Phase>(left, inside, !inside ? 0 : shorts.list ? shorts.list[p] : (u32)p, NOBODY, changed);
                 // so some of those that wait are visited again at once, for as long as that settles any worth the while
                 if (eager && left.shorts >= 32 && (luck || at / (warps * 32) % 8 == 0))
                     luck = again<Phase>(left, 32, changed) <= 28;
@@ -197,17 +222,27 @@ template <class V, class Active, bool monotone, bool skewed> struct Fixpoint {
         }
         if constexpr (!skewed) return __any_sync(~0u, changed);
 
-        u32* mine = longs.work + w * longs.room;
+        u32 *mine = longs.work + w * longs.room, *watched = longs.watched + w * longs.room;
         u64 len = first ? (w < longs.count ? (longs.count - w + warps - 1) / warps : 0) : left.longs;
         u32 kept = 0;
         for (u64 k = 0; k < len; k++) {
             const u32 i = first ? longs.list[k * warps + w] : mine[k];
-            const Visit v = Phase::visit(*this, Warp(), i);
+            Visit v;
+            u32 column = NOBODY;
+            if constexpr (watches) {
+                if (!first) column = watched[k];
+                // each lane reads at another moment
+                if (__shfl_sync(~0u, (int)waits(i, column), 0)) v = {true, false};
+                else v = Phase::visit(*this, WarpWatcher(&column), i);
+            } else {
+                v = Phase::visit(*this, Warp(), i);
+            }
             // all lanes must go the same way, whatever each of them saw
             const bool alive = __shfl_sync(~0u, (int)v.alive, 0);
             changed |= v.changed;
             if (!alive) continue;
             if (lane() == 0) mine[kept] = i;
+            if (watches && lane() == 0) watched[kept] = column;
             kept++;
         }
         left.longs = kept;
@@ -263,9 +298,11 @@ template <class V, class Active, bool monotone, bool skewed> struct Fixpoint {
 
     // Nobody waits: each visits its own until they are settled.
     VXM_FN void run(Asynchronous) const {
-        const u32 patience = 64, sure = 1 << 14;
+        const u32 patience = 64;
+        const u64 sure = 200000000;
         Left left = {0, 0, 0, 0};
         u32 passes = 0, still = 0;
+        u64 since = 0;
         bool idle = false, some = false;
         for (bool first = true;; first = false) {
             bool changed = pass<Settle>(left, first), any = left.any();
@@ -283,12 +320,13 @@ template <class V, class Active, bool monotone, bool skewed> struct Fixpoint {
                 if (lane() == 0) atomicSub(&board->idle, 1);
             } else if (!idle && still == patience) {
                 idle = true;
+                since = nanoseconds();
                 if (lane() == 0) atomicAdd(&board->idle, 1);
             }
             if (still > patience && still % 256 == 0) {
-                // all have changed nothing for long, and so has this one for longer
+                // all have changed nothing for long, and this one for a fifth of a second
                 const bool all = watch(&board->idle) == (u32)step_of(Warp());
-                const bool stuck = watch(&board->stuck) || (all && still >= sure);
+                const bool stuck = watch(&board->stuck) || (all && nanoseconds() - since > sure);
                 if (__any_sync(~0u, stuck)) {
                     if (lane() == 0) atomicExch(&board->stuck, 1);
                     break;

@@ -35,14 +35,14 @@ template <class Use> VXM_FN void each_thread(const u64& count, const Use& use) {
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) use(i);
 }
 
-// `wide` groups read whole lines at once.
+// `wide` groups read whole lines at once; `watches` that the group knows by which entry a row's fold was ended when it was last folded.
 struct Thread {
-    static const bool staged = false, wide = false;
+    static const bool staged = false, wide = false, watches = false;
     static VXM_FN bool first() { return true; }
 };
 // So many neighbouring lanes of a warp, a power of two.
 template <u32 width> struct Lanes {
-    static const bool staged = false, wide = width == 32;
+    static const bool staged = false, wide = width == 32, watches = false;
     static const u32 size = width;
     static VXM_FN u32 rank() { return threadIdx.x & (width - 1); }
     static VXM_FN u32 mask() { return width == 32 ? ~0u : ((1u << (width & 31)) - 1) << (lane() & ~(width - 1)); }
@@ -51,7 +51,7 @@ template <u32 width> struct Lanes {
 typedef Lanes<32> Warp;
 // 1024 threads.
 struct Block {
-    static const bool staged = false, wide = true;
+    static const bool staged = false, wide = true, watches = false;
     static VXM_FN bool first() { return threadIdx.x == 0; }
 };
 
@@ -59,7 +59,7 @@ struct Block {
 [[maybe_unused]] const u32 SHORT = 32;
 // A thread whose row of the leading product lies staged: `len` products from `begin`, of which those are there whose bit is set.
 struct Staged {
-    static const bool staged = true, wide = false;
+    static const bool staged = true, wide = false, watches = false;
     u64* products;
     const u32* present;
     u32 begin, len;

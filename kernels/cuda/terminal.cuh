@@ -138,7 +138,7 @@ template <class V, class M> struct Reduce {
             };
             const auto items = computed(item);
             Maybe<T> part;
-            if constexpr (M::exact) part = fold_by_lanes<Warp, M, T>(end - begin, items.from(begin), Never(0, 0));
+            if constexpr (M::exact) part = fold_by_lanes<Warp, M, T>(end - begin, items.from(begin), Unstopped());
             else part = segment<M, T>((u32)(end - begin), items.from(begin));
             if (lane() == 0) {
                 Out<T> out = {parts, nullptr};

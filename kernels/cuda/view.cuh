@@ -199,6 +199,9 @@ template <class T> struct Plain { typedef T type; };
 template <class T> struct Plain<const T> { typedef T type; };
 template <class T> struct Plain<T&> { typedef typename Plain<T>::type type; };
 
+template <class T, class U> struct is_same { static const bool value = false; };
+template <class T> struct is_same<T, T> { static const bool value = true; };
+
 // What of row i is folded. A limit may stop a fold, given a partial result, and `taken` is the operand as far as it takes part.
 struct Whole {
     static const bool stops = false;
@@ -265,9 +268,46 @@ template <class W> VXM_FN W streamed(const W* p) {
 }
 VXM_FN vxm_unit streamed(const vxm_unit*) { return vxm_unit(); }
 
+// No entry.
+[[maybe_unused]] const u32 NOBODY = ~0u;
+// A thread, and a warp, that remember the column of the entry whose product ended their row's fold.
+struct Watcher : Thread {
+    static const bool watches = true;
+    u32* column;
+    VXM_FN Watcher(u32* column) : column(column) {}
+};
+struct WarpWatcher : Warp {
+    static const bool watches = true;
+    u32* column;
+    VXM_FN WarpWatcher(u32* column) : column(column) {}
+};
+// Of entries that end a fold, the one whose element is the least: where elements are keys, who has the lowest is settled last.
+struct Awaited {
+    u64 least;
+    u32 column;
+    VXM_FN Awaited() : least(~0ull), column(NOBODY) {}
+    VXM_FN void meet(u64 x, u32 at) {
+        if (x <= least) least = x, column = at;
+    }
+};
+VXM_FN u32 agreed(Watcher, Awaited a) { return a.column; }
+VXM_FN u32 agreed(WarpWatcher, Awaited a) {
+#pragma unroll
+    for (u32 step = 16; step > 0; step /= 2) a.meet(__shfl_xor_sync(~0u, a.least, step), __shfl_xor_sync(~0u, a.column, step));
+    return __shfl_sync(~0u, a.column, 0);
+}
+template <class M, class T> VXM_FN Maybe<T> all_of(Watcher, Maybe<T> sum) { return sum; }
+template <class M, class T> VXM_FN Maybe<T> all_of(WarpWatcher, Maybe<T> sum) { return join_lanes<Warp, M>(sum); }
+// A thread's entries are neighbours, a warp's stand 32 apart.
+VXM_FN u32 rank_in(Watcher) { return 0; }
+VXM_FN u32 rank_in(WarpWatcher) { return lane(); }
+VXM_FN u32 size_of(Watcher) { return 1; }
+VXM_FN u32 size_of(WarpWatcher) { return 32; }
+
 // Row i of a matrix folded with a vector. O is the offsets' type.
-// `leads` says that its rows are those that a terminal may stage.
-template <class V, class O, class A, class T, class Mul, class Add, class Limit, bool leads> struct Pull {
+// `leads` says that its rows are those that a terminal may stage; `watched` that its fold ends at a product that is worth looking at alone
+// before the row is read again.
+template <class V, class O, class A, class T, class Mul, class Add, class Limit, bool leads, bool watched> struct Pull {
     typedef T Elem;
     static const bool full = false;
     V operand;
@@ -305,10 +345,46 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
             const u64 begin = offsets[i], len = offsets[i + 1] - begin;
             const auto& taken = Limit::taken(operand, i);
             typedef typename Plain<decltype(taken)>::type U;
-            sum = fold<Add, T>(alone(g), len, Row<G::wide, U>{taken, columns, weights}.from(begin), Limit(operand, i));
+            if constexpr (G::watches && watched) {
+                sum = watch(g, begin, len, taken);
+            } else {
+                const Row<G::wide, U> row = {taken, columns, weights};
+                sum = fold<Add, T>(alone(g), len, row.from(begin), Limit(operand, i));
+            }
         }
         if (sum.present) y = sum.value;
         return sum.present;
+    }
+    // Folds a row whole, and remembers by whom it is ended.
+    template <class G, class U> VXM_FN Maybe<T> watch(G g, u64 begin, u64 len, const U& taken) const {
+        Maybe<T> sum = nothing<T>();
+        Awaited awaited;
+        for (u64 p = rank_in(g); p < len; p += 4 * size_of(g)) {
+            u32 column[4];
+            typename U::Elem x[4];
+            bool present[4];
+#pragma unroll
+            for (u32 k = 0; k < 4; k++)
+                if (p + k * size_of(g) < len) column[k] = columns[begin + p + k * size_of(g)];
+#pragma unroll
+            for (u32 k = 0; k < 4; k++) present[k] = p + k * size_of(g) < len && taken.at(Thread(), column[k], x[k]);
+#pragma unroll
+            for (u32 k = 0; k < 4; k++) {
+                if (!present[k]) continue;
+                Maybe<T> product;
+                product.present = true;
+                product.value = Mul::call(x[k], A());
+                if (Add::terminal(product.value)) awaited.meet(word_of(x[k]), column[k]);
+                sum = join<Add>(sum, product);
+            }
+        }
+        *g.column = agreed(g, awaited);
+        return all_of<Add>(g, sum);
+    }
+    // Whether the entry of row i at `column` ends its fold.
+    VXM_FN bool ends(u32 i, u32 column) const {
+        typename V::Elem x;
+        return Limit::taken(operand, i).at(Thread(), column, x) && Add::terminal(Mul::call(x, A()));
     }
     template <bool once> VXM_FN auto rows() const { return Row<once, V>{operand, columns, weights}; }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }

@@ -82,9 +82,9 @@ fn counting_compiles() {
 #[test]
 fn folding_compiles() {
     let masked = "vxm::Masked<vxm::PullTiles<vxm::Stored<unsigned int>, vxm_unit, unsigned int, first, most, \
-                  vxm::Once<less, unsigned int>>, vxm::Unset<vxm::Present<vxm::Stored<vxm_unit>>>>";
+                  vxm::Until<less, unsigned int, vxm::Whole>>, vxm::Unset<vxm::Present<vxm::Stored<vxm_unit>>>>";
     compiles(&format!("vxm::Write<{masked}, vxm::Replace>"), &GROUPS);
-    let weighted = "vxm::PullTiles<vxm::Stored<__half>, __half, __half, times, plus<__half, false>, vxm::Never>";
+    let weighted = "vxm::PullTiles<vxm::Stored<__half>, __half, __half, times, plus<__half, false>, vxm::Whole>";
     compiles(&format!("vxm::Eval<{weighted}>"), &GROUPS);
 }
 

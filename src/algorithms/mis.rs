@@ -80,15 +80,15 @@ pub fn mis(a: &Matrix, options: &MisOptions) -> Result<Mis> {
 /// The matrix isn't square, or not of as many vertices as there are keys; neighbours have equal keys.
 pub fn mis_in_order(a: &Matrix, key: Vector<u64>) -> Result<Mis> {
     // key<undecided> = decide(key, key max.first A), until all are decided
-    let settled = fixpoint(key)
+    let (set, rounds) = fixpoint(key)
         .while_active(is_undecided)
         .monotone()
         .step(|key| decide.map2(key, key.vxm(a, MAX_FIRST).or_identity()))
         // at first nobody is in, so one higher neighbour is enough (section 3.3)
         .first(|key| decide.map2(key, key.vxm(a, MAX_FIRST).until(LT).or_identity()))
-        .eval()?;
-    // set = those that are in
-    Ok(Mis { set: settled.state.select(EQ.bind(IN)).pattern().eval()?, rounds: settled.rounds })
+        // set = those that are in
+        .eval_then(|key| key.select(EQ.bind(IN)).pattern().eval())?;
+    Ok(Mis { set, rounds })
 }
 
 /// TC-MIS, Algorithm 2, phase 1: those alive that are above all their neighbours alive.

@@ -165,6 +165,40 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
     /// # Errors
     /// Shapes don't fit; the state isn't full; elements are active, and a round changes none.
     pub fn eval(self) -> Result<Fixed<T>> {
+        let (state, (), rounds) = self.run(|_| Ok(()))?;
+        Ok(Fixed { state, rounds })
+    }
+
+    /// Runs the loop, and makes something of the settled state: on a device that is queued behind the loop, so that nobody waits in
+    /// between. With what was made, the number of rounds, as of [`Fixed`].
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// // halves numbers until they are odd
+    /// #[op]
+    /// fn half(x: u32) -> u32 {
+    ///     x / 2u32
+    /// }
+    /// #[op]
+    /// fn even(x: u32) -> bool {
+    ///     x % 2u32 == 0u32
+    /// }
+    /// let numbers = Vector::from_dense(vec![12u32, 7, 8]);
+    /// let (most, _) = fixpoint(numbers).while_active(even).monotone().step(|x| x.map(half)).eval_then(|x| x.reduce(MAX))?;
+    /// assert_eq!(most, 7);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`eval`](Self::eval), and what `then` returns. Where the loop doesn't end, what was made is dropped.
+    pub fn eval_then<R>(self, then: impl FnOnce(&Vector<T>) -> Result<R>) -> Result<(R, u32)> {
+        let (_, made, rounds) = self.run(then)?;
+        Ok((made, rounds))
+    }
+
+    /// The settled state, what `then` makes of it, and the rounds.
+    fn run<R>(self, then: impl FnOnce(&Vector<T>) -> Result<R>) -> Result<(Vector<T>, R, u32)> {
         let env = Env::with_state(self.key, &self.state);
         fits("fixpoint", self.state.len(), self.body.len(&env)?, self.at)?;
         if let Some(first) = &self.first {
@@ -177,14 +211,16 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
             });
         }
         if let Some(gpu) = self.state.gpu().cloned().or_else(|| device(&self.body, &env)) {
-            return self.on_device(&gpu);
+            return self.on_device(&gpu, then);
         }
         let (schedule, why) = plan::schedule(self.monotone, plan::forced());
         tracing::debug!(operation = "fixpoint", ?schedule, why, fused = "body and work list: one loop", at = %self.at, "plan");
-        match schedule {
+        let Fixed { state, rounds } = match schedule {
             Schedule::Stale(seed) => self.stale(seed),
             _ => self.on_threads(schedule),
-        }
+        }?;
+        let made = then(&state)?;
+        Ok((state, made, rounds))
     }
 
     fn no_progress(left: usize, rounds: u32, at: &'static Location<'static>) -> Error {
@@ -254,7 +290,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
     }
 
     /// On a device: one kernel if the whole body can be, or else an operation at a time.
-    fn on_device(mut self, gpu: &Gpu) -> Result<Fixed<T>> {
+    fn on_device<R>(mut self, gpu: &Gpu, then: impl FnOnce(&Vector<T>) -> Result<R>) -> Result<(Vector<T>, R, u32)> {
         // the kernel's parameters hold the state's address: it must be this vector's own
         self.state.on_mut(gpu)?.own_values()?;
         let (kernel, node) = {
@@ -266,16 +302,19 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
         };
         if let Some(why) = refusal::<T>(&kernel) {
             tracing::debug!(operation = "fixpoint", fused = "no", why, at = %self.at, "plan");
-            return self.by_operations(gpu);
+            let Fixed { state, rounds } = self.by_operations(gpu)?;
+            let made = then(&state)?;
+            return Ok((state, made, rounds));
         }
         let state = self.state.on_mut(gpu)?;
-        let cuda::fixpoint::Outcome { rounds, stuck } =
-            cuda::fixpoint::fixpoint(kernel, &node, self.active, self.monotone, state)?;
+        let launched = cuda::fixpoint::fixpoint(kernel, &node, self.active, self.monotone, state)?;
+        let made = then(&self.state);
+        let cuda::fixpoint::Outcome { rounds, stuck } = launched.outcome()?;
         if stuck {
             let left = self.state.select(self.active).pattern().eval()?.nvals();
             return Err(Self::no_progress(left, rounds, self.at));
         }
-        Ok(Fixed { state: self.state, rounds })
+        Ok((self.state, made?, rounds))
     }
 
     fn by_operations(mut self, gpu: &Gpu) -> Result<Fixed<T>> {

@@ -198,7 +198,8 @@ where
             && self.chooses((0..length).any(|i| csr.degree(i) > plan::CHOOSE))
         {
             let own = |i| if active(i) { operand.at(i) } else { None };
-            let chosen = filtered(csr, own, |own, j, _| operand.at(j as usize).is_some_and(|x| self.limit.takes(own, x)));
+            let chosen =
+                filtered(csr, own, |own, j, _| operand.at(j as usize).is_some_and(|x| self.limit.takes(own, x)));
             return Ok(ProductView::Chosen(operand, Arc::new(chosen), self.ring, Chosen(self.limit)));
         }
         let work = csr.offsets();
@@ -260,7 +261,9 @@ where
             _ => None,
         };
         let chosen = match plan.format {
-            Format::Csr if H::SELECTS && env.chooses().is_some() && kernel.is_resident() => self.chosen(env, &gpu, n)?,
+            Format::Csr if H::SELECTS && env.chooses().is_some() && kernel.is_resident() => {
+                self.chosen(env, &gpu, n)?
+            }
             _ => None,
         };
         let operand = match &crowded {
@@ -275,6 +278,7 @@ where
         let mul = kernel.functor(self.ring.mul());
         let a = kernel.element::<A>();
         if plan.format == Format::Tiles {
+            kernel.product();
             let tiles = tiles()?;
             let values = tiles.values_address();
             kernel.tiles(tiles);
@@ -282,13 +286,20 @@ where
             let ty = format!("vxm::PullTiles<{}, {a}, {out}, {mul}, {add}, {limit}>", operand.ty);
             return Ok(Node::new(ty, false));
         }
+        // where some of a row are looked at, who ends its fold is waited for; elsewhere what ends a fold settles the row (as in `mis`)
+        let ends = S::Add::EXACT && S::Add::COMMUTATIVE && S::Add::TERMINAL.is_some();
+        let watched = H::SELECTS && !H::STOPS && ends && size_of::<A>() == 0;
+        kernel.product();
         let leads = !kernel.is_led();
         let rows = match chosen {
             Some(chosen) => Arc::new(chosen),
             None => self.rows_on(&gpu)?,
         };
         let offset = kernel.rows(rows, crowded.is_some());
-        let ty = format!("vxm::Pull<{}, {offset}, {a}, {out}, {mul}, {add}, {limit}, {leads}>", operand.ty);
+        let ty = format!("vxm::Pull<{}, {offset}, {a}, {out}, {mul}, {add}, {limit}, {leads}, {watched}>", operand.ty);
+        if watched {
+            kernel.watch(ty.clone(), at);
+        }
         // a thread folds in order with few registers, and may stop early: staging pays for the fixed tree only; and what is staged
         // doesn't know whose row it is
         if leads && !S::Add::EXACT && !H::SELECTS {

@@ -367,3 +367,62 @@ fn what_cannot_end_or_does_not_fit_is_refused() {
         assert_eq!(empty.unwrap().state.len(), 0);
     });
 }
+
+/// A vertex is its key, raised by 2^32, until it is its colour.
+const COLORS: u64 = 1 << 32;
+
+#[op]
+fn precedes(own: u64, other: u64) -> bool {
+    other < COLORS || other > own
+}
+#[op]
+fn hue(vertex: u64, _edge: ()) -> u64 {
+    if vertex >= COLORS { u64::MAX } else { 1u64 << (vertex as u32) }
+}
+#[op]
+fn first_free(own: u64, taken: u64) -> u64 {
+    if taken == u64::MAX { own } else { taken.trailing_ones() as u64 }
+}
+
+/// The entries that take part are chosen before the loop where rows are long, at every visit elsewhere; whoever is waited for is
+/// remembered.
+#[test]
+fn neighbours_that_come_first() {
+    suite("fixpoint: first fit", 60, case(), |case| {
+        let (a, keys, near) = (case.matrix(), case.keys(), case.neighbors());
+        let mut order: Vec<usize> = (0..case.n).collect();
+        order.sort_by_key(|&v| std::cmp::Reverse(keys[v]));
+        let mut expected = vec![u64::MAX; case.n];
+        for v in order {
+            let taken: Vec<u64> = near[v].iter().map(|&u| expected[u as usize]).collect();
+            expected[v] = (0..).find(|color| !taken.contains(color)).unwrap();
+        }
+        let key = Vector::from_dense(keys.iter().map(|&key| key + COLORS).collect());
+        every_schedule(&expected, || {
+            fixpoint(key.clone())
+                .while_active(GE.bind(COLORS))
+                .monotone()
+                .step(|v| first_free.map2(v, v.vxm(&a, semiring(BOR, hue)).among(precedes).or_identity()))
+                .eval()
+        })?;
+        // not said to be monotone: all see the states of the round before
+        let settled = ok(fixpoint(key.clone())
+            .while_active(GE.bind(COLORS))
+            .step(|v| first_free.map2(v, v.vxm(&a, semiring(BOR, hue)).among(precedes).or_identity()))
+            .eval())?;
+        agree("in rounds", &expected.iter().copied().map(Some).collect::<Vec<_>>(), &settled.state)?;
+        // with an until beside, nobody is remembered
+        let (most, _) = ok(fixpoint(key)
+            .while_active(GE.bind(COLORS))
+            .monotone()
+            .step(|v| first_free.map2(v, v.vxm(&a, semiring(BOR, hue)).until(is_open).among(precedes).or_identity()))
+            .eval_then(|v| v.reduce(MAX)))?;
+        same("the number of colours", expected.iter().copied().max().unwrap_or(0), most)
+    });
+}
+
+/// Whether the colours taken say that somebody has none.
+#[op]
+fn is_open(_own: u64, taken: u64) -> bool {
+    taken == u64::MAX
+}

@@ -4,7 +4,7 @@
 //! neighbours': said that way it is a fixpoint, and needs no count of rounds. A vertex is its key until it is its colour.
 
 use super::COLORS;
-use super::jones_plassmann::precedes;
+use super::jones_plassmann::{as_color, precedes};
 use crate::prelude::*;
 
 /// The colour, all bits if there is none yet.
@@ -19,19 +19,12 @@ fn above(own: u64, greatest: u64) -> u64 {
     if greatest == u64::MAX { own } else { greatest + 1u64 }
 }
 
-/// A vertex with a colour, as a colour.
-#[op]
-fn as_color(vertex: u64) -> u32 {
-    vertex as u32
-}
-
 /// Colours, and the rounds it took.
 pub(super) fn color(a: &Matrix, key: &Vector<u64>) -> Result<(Vector<u32>, u32)> {
     // V = key, above all colours; V<keys> = above(V, V (max.round) A among those that precede)
-    let settled = fixpoint(key.map(PLUS.bind(COLORS)).eval()?)
+    fixpoint(key.map(PLUS.bind(COLORS)).eval()?)
         .while_active(GE.bind(COLORS))
         .monotone()
         .step(|v| above.map2(v, v.vxm(a, semiring(MAX, round)).among(precedes).or_identity()))
-        .eval()?;
-    Ok((settled.state.map(as_color).eval()?, settled.rounds))
+        .eval_then(|v| v.map(as_color).eval())
 }

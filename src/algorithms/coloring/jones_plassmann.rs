@@ -4,16 +4,16 @@
 //! Here it stays inside: a vertex is its key until it is its colour, and the colours taken are the bits of a word, gathered 63 colours at
 //! a time. A neighbour without a colour sets all bits, which ends the fold.
 
-use super::{COLORS, NONE};
+use super::COLORS;
 use crate::prelude::*;
 
 /// What every colour of a window being taken leaves a vertex with: it waits for the next window.
 const FULL: u64 = 64;
 
-/// Whether a vertex has a colour, or comes first.
+/// Whether a vertex comes first, or has a colour; not if that is of an earlier window.
 #[op]
 pub(super) fn precedes(own: u64, other: u64) -> bool {
-    other < COLORS || other > own
+    other > own || (other < COLORS && other != 0u64)
 }
 
 /// The bit of a colour, none if it is of an earlier window or of a later one, all if there is no colour yet.
@@ -34,7 +34,13 @@ fn least_free(own: u64, taken: u64) -> u64 {
     if taken == u64::MAX { own } else { (taken.trailing_ones() as u64) + 1u64 }
 }
 
-/// A colour of the window, among all.
+/// A vertex with a colour, as a colour; who found the first window full has one above it, for now.
+#[op]
+pub(super) fn as_color(vertex: u64) -> u32 {
+    vertex as u32
+}
+
+/// A colour of a later window, among all.
 #[op]
 fn color_in(color: u32, vertex: u64, before: u32) -> u32 {
     if vertex == 0u64 || vertex == FULL { color } else { before + (vertex as u32) }
@@ -53,19 +59,21 @@ pub(super) fn color(a: &Matrix, key: &Vector<u64>) -> Result<(Vector<u32>, u32, 
     let (mut vertices, mut colors, mut rounds) = (key.map(PLUS.bind(COLORS)).eval()?, Vector::new(n), 0);
     for before in (0..).step_by(63) {
         // V<keys> = least_free(V, V bor.taken A, among those that precede), until all have a colour or found the window full
-        let settled = fixpoint(vertices)
+        let ((window, most), of_window) = fixpoint(vertices)
             .while_active(GE.bind(COLORS))
             .monotone()
             .step(|v| least_free.map2(v, v.vxm(a, semiring(BOR, taken)).among(precedes).or_identity()))
-            .eval()?;
-        rounds += settled.rounds;
+            .eval_then(|v| Ok((v.clone(), v.reduce(MAX)?)))?;
+        rounds += of_window;
         // C = the colours of this window, among all
-        colors = color_in.map3((&colors).or(NONE), &settled.state, fill(before, n)).eval()?;
-        let most = settled.state.reduce(MAX)?;
+        colors = match before {
+            0 => window.map(as_color).eval()?,
+            _ => color_in.map3(&colors, &window, fill(before, n)).eval()?,
+        };
         if most < FULL {
             return Ok((colors, before + (most as u32), rounds));
         }
-        vertices = reopen.map2(&settled.state, key).eval()?;
+        vertices = reopen.map2(&window, key).eval()?;
     }
     unreachable!("there are no more colours than vertices")
 }

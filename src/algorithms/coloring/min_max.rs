@@ -27,8 +27,8 @@ fn extremal(own: u32, higher: u32, lower: u32) -> u32 {
 pub(super) fn color(a: &Matrix, key: &Vector<u64>) -> Result<(Vector<u32>, u32)> {
     // up, down = A where key[i] < key[j], where key[i] > key[j]
     let (up, down) = (a.select_ends(LT, key)?, a.select_ends(GT, key)?);
-    // C<open> = extremal(C, up max.second C, down max.second C)
-    let settled = fixpoint(Vector::full(a.nrows(), OPEN))
+    // C = open; C<open> = extremal(C, up max.second C, down max.second C)
+    let settled = fixpoint(key.map(SECOND.bind(OPEN)).eval()?)
         .while_active(EQ.bind(OPEN))
         .step(|c| {
             let (higher, lower) = (up.mxv(c, MAX_SECOND).or_identity(), down.mxv(c, MAX_SECOND).or_identity());

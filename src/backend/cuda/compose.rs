@@ -51,6 +51,9 @@ pub struct Composer {
     lead: Option<Lead>,
     masked: bool,
     resident: bool,
+    /// How many products there are, and whether one of them is worth watching.
+    products: usize,
+    watched: Option<Lead>,
     /// Why not all of it runs in one kernel, if it doesn't.
     apart: Option<&'static str>,
 }
@@ -80,6 +83,8 @@ impl Composer {
             lead: None,
             masked: false,
             resident: false,
+            products: 0,
+            watched: None,
             apart: None,
         }
     }
@@ -92,6 +97,22 @@ impl Composer {
     /// Whether what is emitted is evaluated again in every round.
     pub fn is_resident(&self) -> bool {
         self.resident
+    }
+
+    /// Counts a product.
+    pub fn product(&mut self) {
+        self.products += 1;
+    }
+
+    /// Makes a product of type `ty`, whose words began at `at`, one of which it is remembered which entry ends a row's fold: that is
+    /// looked at alone before the row is read again. Only of an only product.
+    pub fn watch(&mut self, ty: String, at: usize) {
+        self.watched = Some(Lead { ty, at });
+    }
+
+    /// The product of which that is remembered.
+    pub(super) fn watched(&self) -> Option<&Lead> {
+        self.watched.as_ref().filter(|_| self.products == 1)
     }
 
     /// Says that an operand must be evaluated before the kernel, so that it can't stay on the device.

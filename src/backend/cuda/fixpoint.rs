@@ -6,7 +6,7 @@ use super::csr::{Classes, SHORT_CLASSES};
 use super::run::{THREADS, launch};
 use crate::backend::plan::{self, Schedule};
 use crate::error::Result;
-use vxm_kernels::{Launch, sources};
+use vxm_kernels::{Buffer, Launch, sources};
 use vxm_semiring::{Element, UnaryOp};
 
 /// How a loop went.
@@ -23,6 +23,22 @@ pub fn refusal<T: Element>(composer: &Composer) -> Option<&'static str> {
     composer.refused().or((size_of::<T>() == 0).then_some("a state without values never changes"))
 }
 
+/// A loop that was launched.
+pub struct Launched {
+    board: Buffer,
+}
+
+impl Launched {
+    /// Waits for the end, and for what was launched since.
+    ///
+    /// # Errors
+    /// The device is lost.
+    pub fn outcome(&self) -> Result<Outcome> {
+        let words = self.board.download::<u32>(BOARD)?;
+        Ok(Outcome { rounds: words[PASSES], stuck: words[STUCK] != 0 })
+    }
+}
+
 /// Words of the board: see the kernel.
 const BOARD: usize = 8;
 /// The words that say how it went.
@@ -37,19 +53,21 @@ struct Share {
     room: usize,
 }
 
-/// Short rows, long ones, and hubs: whose are a thread's, a warp's, a block's.
-fn shares(classes: Option<&Classes>, n: usize) -> [Share; 3] {
+/// Short rows, long ones, and hubs: whose are a thread's, a warp's, a block's. Where who is waited for is remembered a row is seldom read,
+/// and a hub may be a warp's: a block's warps wait for each other at each.
+fn shares(classes: Option<&Classes>, n: usize, watches: bool) -> [Share; 3] {
     let all = Share { count: n, ..Share::default() };
     let Some(classes) = classes.filter(|classes| classes.alone.is_none()) else {
         return [all, Share::default(), Share::default()];
     };
-    [0..SHORT_CLASSES, SHORT_CLASSES..SHORT_CLASSES + 1, SHORT_CLASSES + 1..SHORT_CLASSES + 2].map(|range| {
+    let hubs = if watches { SHORT_CLASSES + 2 } else { SHORT_CLASSES + 1 };
+    [0..SHORT_CLASSES, SHORT_CLASSES..hubs, hubs..SHORT_CLASSES + 2].map(|range| {
         let (list, count) = classes.rows(range);
         Share { list, count, room: 0 }
     })
 }
 
-/// Runs the body `node` over `state` until `active` holds of none of its elements.
+/// Launches the body `node` over `state`, until `active` holds of none of its elements.
 ///
 /// # Errors
 /// The device has too little memory, or is lost.
@@ -59,7 +77,7 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     active: F,
     monotone: bool,
     state: &mut DeviceVector<T>,
-) -> Result<Outcome> {
+) -> Result<Launched> {
     let (gpu, n) = (composer.gpu().clone(), state.len());
     let classes = composer.classes();
     let even = classes.as_deref().is_none_or(|classes| classes.alone.is_some());
@@ -72,10 +90,14 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     composer.include(sources::FIXPOINT);
     let active = composer.functor(active);
     composer.element::<T>();
-    let ty = format!("vxm::Fixpoint<{}, {active}, {monotone}, {}>", node.ty, !even);
+    // one that reads the states of the round before computes each anew
+    let watched = composer.watched().filter(|_| monotone);
+    let watches = watched.is_some();
+    let (watched, place) = watched.map_or(("vxm::Nothing", 0), |lead| (&lead.ty, lead.at));
+    let ty = format!("vxm::Fixpoint<{}, {active}, {monotone}, {}, {watched}, {place}>", node.ty, !even);
     let program = composer.program(&ty, &[("fixpoint", group)])?;
     let resident = program.kernel("fixpoint")?.resident(THREADS, composer.shared())? as usize;
-    let [mut shorts, mut longs, mut hubs] = shares(classes.as_deref(), n);
+    let [mut shorts, mut longs, mut hubs] = shares(classes.as_deref(), n, watches);
     let warps_a_block = THREADS as usize / 32;
     let chunks = shorts.count.div_ceil(32);
     let blocks = chunks.max(longs.count).div_ceil(warps_a_block).max(hubs.count).clamp(1, resident.max(1));
@@ -83,7 +105,8 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     shorts.room = chunks.div_ceil(warps) * 32;
     longs.room = longs.count.div_ceil(warps);
     hubs.room = hubs.count.div_ceil(blocks);
-    let work = gpu.alloc((warps * (shorts.room + longs.room) + blocks * hubs.room) * 4)?;
+    let lists = warps * (shorts.room + longs.room) + blocks * hubs.room;
+    let work = gpu.alloc(lists * if watches { 8 } else { 4 })?;
     let fresh = gpu.alloc(if monotone { 0 } else { n * size_of::<T>() })?;
     let board = gpu.zeroed(BOARD * 4)?;
     tracing::debug!(
@@ -100,13 +123,12 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     let mut head = Vec::new();
     let mut from = work.address();
     for (share, holders) in [(shorts, warps), (longs, warps), (hubs, blocks)] {
-        head.extend([share.list, share.count as u64, from, share.room as u64]);
+        // what is watched lies behind all lists, in the same order
+        head.extend([share.list, share.count as u64, from, share.room as u64, from + 4 * lists as u64]);
         from += (share.room * holders * 4) as u64;
     }
     head.extend([state.values_address(), fresh.address(), board.address()]);
     let shape = Launch::linear(blocks as u32, THREADS).with_shared(composer.shared()).cooperative();
     launch(&program, "fixpoint", shape, &composer.parameter(&head))?;
-    // waits for the end
-    let words = board.download::<u32>(BOARD)?;
-    Ok(Outcome { rounds: words[PASSES], stuck: words[STUCK] != 0 })
+    Ok(Launched { board })
 }
