@@ -111,7 +111,8 @@ struct Share {
 // long rows and hubs, which is not `skewed`, a kernel needs fewer registers.
 // `Watched` is the product of which each row's is remembered who ended it, if any is; it lies at word `place` of the view.
 struct Nothing {};
-template <class V, class Active, bool monotone, bool skewed, class Watched, u32 place> struct Fixpoint {
+// `shares` says that lanes share a row where few of a warp's are read: which pays where rows are not very short.
+template <class V, class Active, bool monotone, bool skewed, bool shares, class Watched, u32 place> struct Fixpoint {
     typedef typename V::Elem T;
     static const bool watches = !is_same<Watched, Nothing>::value;
     Share shorts, longs, hubs;
@@ -166,15 +167,39 @@ template <class V, class Active, bool monotone, bool skewed, class Watched, u32 
         else return false;
     }
 
+    // Visits the rows of some lanes, four at a time, eight lanes one: most of the warp would wait for a few otherwise.
+    template <class Phase> VXM_FN void few(u32 todo, u32 i, u32& column, Visit& v) const {
+        while (todo) {
+            u32 mine = todo;
+            for (u32 k = 0; k < lane() / 8; k++) mine &= mine - 1;
+            const u32 owner = mine ? __ffs(mine) - 1 : 32, row = __shfl_sync(~0u, i, owner & 31);
+            u32 found = NOBODY;
+            Visit w = {false, false};
+            if (mine) w = Phase::visit(*this, LanesWatcher<8>(&found), row);
+            __syncwarp();
+            for (u32 k = 0; k < 32; k += 8) {
+                const u32 to = __shfl_sync(~0u, owner, k), who = __shfl_sync(~0u, found, k);
+                const u32 how = __shfl_sync(~0u, (u32)w.alive | (u32)w.changed << 1, k);
+                if (lane() != to) continue;
+                v = {(how & 1) != 0, how > 1};
+                column = who;
+            }
+            for (u32 k = 0; k < 4; k++) todo &= todo - 1;
+        }
+    }
+
     // Visits up to 32 short rows, a lane one, and appends those that stay alive to the warp's ring. Returns how many do.
     template <class Phase> VXM_FN u32 batch(Left& left, bool inside, u32 i, u32 column, bool& changed) const {
         u32* ring = shorts.work + first_of(Warp()) * shorts.room;
         Visit v = {false, false};
-        if (inside && waits(i, column)) {
-            v.alive = true;
+        if constexpr (watches) {
+            const bool ready = inside && !waits(i, column);
+            v.alive = inside;
+            const u32 todo = __ballot_sync(~0u, ready);
+            if (shares && __popc(todo) <= 12) few<Phase>(todo, i, column, v);
+            else if (ready) v = Phase::visit(*this, Watcher(&column), i);
         } else if (inside) {
-            if constexpr (watches) v = Phase::visit(*this, Watcher(&column), i);
-            else v = Phase::visit(*this, Thread(), i);
+            v = Phase::visit(*this, Thread(), i);
         }
         changed |= v.changed;
         const u32 alive = __ballot_sync(~0u, v.alive);
@@ -233,7 +258,7 @@ template <class V, class Active, bool monotone, bool skewed, class Watched, u32 
                 if (!first) column = watched[k];
                 // each lane reads at another moment
                 if (__shfl_sync(~0u, (int)waits(i, column), 0)) v = {true, false};
-                else v = Phase::visit(*this, WarpWatcher(&column), i);
+                else v = Phase::visit(*this, LanesWatcher<32>(&column), i);
             } else {
                 v = Phase::visit(*this, Warp(), i);
             }

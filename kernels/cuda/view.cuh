@@ -270,16 +270,16 @@ VXM_FN vxm_unit streamed(const vxm_unit*) { return vxm_unit(); }
 
 // No entry.
 [[maybe_unused]] const u32 NOBODY = ~0u;
-// A thread, and a warp, that remember the column of the entry whose product ended their row's fold.
+// A thread, and neighbouring lanes, that remember the column of the entry whose product ended their row's fold.
 struct Watcher : Thread {
     static const bool watches = true;
     u32* column;
     VXM_FN Watcher(u32* column) : column(column) {}
 };
-struct WarpWatcher : Warp {
+template <u32 width> struct LanesWatcher : Lanes<width> {
     static const bool watches = true;
     u32* column;
-    VXM_FN WarpWatcher(u32* column) : column(column) {}
+    VXM_FN LanesWatcher(u32* column) : column(column) {}
 };
 // Of entries that end a fold, the one whose element is the least: where elements are keys, who has the lowest is settled last.
 struct Awaited {
@@ -291,18 +291,22 @@ struct Awaited {
     }
 };
 VXM_FN u32 agreed(Watcher, Awaited a) { return a.column; }
-VXM_FN u32 agreed(WarpWatcher, Awaited a) {
+template <u32 width> VXM_FN u32 agreed(LanesWatcher<width>, Awaited a) {
+    typedef Lanes<width> L;
 #pragma unroll
-    for (u32 step = 16; step > 0; step /= 2) a.meet(__shfl_xor_sync(~0u, a.least, step), __shfl_xor_sync(~0u, a.column, step));
-    return __shfl_sync(~0u, a.column, 0);
+    for (u32 step = width / 2; step > 0; step /= 2)
+        a.meet(from_lane<L>(a.least, L::rank() ^ step), from_lane<L>(a.column, L::rank() ^ step));
+    return from_lane<L>(a.column, 0);
 }
 template <class M, class T> VXM_FN Maybe<T> all_of(Watcher, Maybe<T> sum) { return sum; }
-template <class M, class T> VXM_FN Maybe<T> all_of(WarpWatcher, Maybe<T> sum) { return join_lanes<Warp, M>(sum); }
-// A thread's entries are neighbours, a warp's stand 32 apart.
+template <class M, u32 width, class T> VXM_FN Maybe<T> all_of(LanesWatcher<width>, Maybe<T> sum) {
+    return join_lanes<Lanes<width>, M>(sum);
+}
+// Entries that are in flight together: a thread's are neighbours, those of lanes stand as far apart as there are lanes.
 VXM_FN u32 rank_in(Watcher) { return 0; }
-VXM_FN u32 rank_in(WarpWatcher) { return lane(); }
+template <u32 width> VXM_FN u32 rank_in(LanesWatcher<width> g) { return g.rank(); }
 VXM_FN u32 size_of(Watcher) { return 1; }
-VXM_FN u32 size_of(WarpWatcher) { return 32; }
+template <u32 width> VXM_FN u32 size_of(LanesWatcher<width>) { return width; }
 
 // Row i of a matrix folded with a vector. O is the offsets' type.
 // `leads` says that its rows are those that a terminal may stage; `watched` that its fold ends at a product that is worth looking at alone

@@ -35,7 +35,7 @@ pub(super) struct Classes {
     /// The length of the longest.
     pub(super) longest: usize,
     /// The mean length, rounded down.
-    mean: usize,
+    pub(super) mean: usize,
 }
 
 impl Classes {
