@@ -2,6 +2,7 @@
 //! ends a run that has begun.
 
 use vxm::algorithms::{Formulation, Method, Order, Priority};
+use vxm::backend::plan::CHOOSE;
 use vxm::formats::{Csr, Tiles};
 
 /// An algorithm, told apart as far as its memory goes.
@@ -84,12 +85,13 @@ impl Graph {
         let vectors = match algorithm {
             Algorithm::Mis(_, Formulation::Decide) => 18 * n,
             Algorithm::Mis(..) => 14 * n,
-            Algorithm::Color(Method::Jp, _) => 30 * n,
             Algorithm::Color(Method::Hash, _) => 45 * n,
-            Algorithm::Color(..) => 26 * n,
+            Algorithm::Color(..) => 31 * n,
         };
-        // the edges from low to high are a matrix, and those from high to low another
+        // the edges from low to high are a matrix, and those from high to low another; where no row is long none is made of them
+        let chosen = self.longest > CHOOSE as u64;
         let directed = match algorithm {
+            Algorithm::Color(Method::Jp | Method::Is, _) if !chosen => 0,
             Algorithm::Color(Method::Jp | Method::Is | Method::Hash, _) => rows_on_device(n, entries / 2),
             Algorithm::Color(Method::MinMax, _) => 2 * rows_on_device(n, entries / 2),
             _ => 0,

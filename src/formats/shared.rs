@@ -48,7 +48,12 @@ impl<T: Element> Shared<T> {
 
     /// The elements, as they are now.
     pub fn into_values(self) -> Vec<T> {
-        sized!(self.words, words => words.into_iter().map(|x| T::from_bits(x.into_inner().into())).collect())
+        match self.words {
+            Words::One(words) => words.into_iter().map(|x| T::from_bits(x.into_inner().into())).collect(),
+            Words::Two(words) => words.into_iter().map(|x| T::from_bits(x.into_inner().into())).collect(),
+            Words::Four(words) => words.into_iter().map(|x| T::from_bits(x.into_inner().into())).collect(),
+            Words::Eight(words) => words.into_iter().map(|x| T::from_bits(x.into_inner())).collect(),
+        }
     }
 
     /// The number of elements.

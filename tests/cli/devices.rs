@@ -145,7 +145,8 @@ fn a_graph_larger_than_a_device_is_refused() {
     let left = |bytes: u64| gpu.alloc((gpu.memory().unwrap().0 - bytes) as usize).unwrap();
     let held = left(5 << 28);
     let line = on_gpu("color grid:4096x4096 --method hash");
-    assert!(line.starts_with("grid:4096x4096: color by hash on cuda:0: needs 2.0 GiB of memory, "), "{line}");
+    assert!(line.starts_with("grid:4096x4096: color by hash on cuda:0: needs "), "{line}");
+    assert!(line.contains(" GiB of memory, "), "{line}");
     assert!(line.ends_with("MiB are available") || line.ends_with("GiB are available"), "{line}");
     drop(held);
     gpu.trim().unwrap();
