@@ -123,6 +123,6 @@ pub fn smallest_degree_last(a: &Matrix, seed: u64) -> Result<Vector<u64>> {
             leaves = degree.mask(&lost).select(LE.bind(k)).pattern().eval()?;
         }
     }
-    // key = (round, hash)
-    high_degree_first.map2(&round, fill(seed, n).map_index(mix)).eval()
+    // key = (round, hash), of every vertex: each was removed in some round
+    high_degree_first.map2((&round).or(0), fill(seed, n).map_index(mix)).eval()
 }

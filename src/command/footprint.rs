@@ -86,6 +86,7 @@ impl Graph {
             Algorithm::Mis(_, Formulation::Decide) => 18 * n,
             Algorithm::Mis(..) => 14 * n,
             Algorithm::Color(Method::Hash, _) => 45 * n,
+            Algorithm::Color(Method::Jp | Method::Is, _) => 36 * n,
             Algorithm::Color(..) => 31 * n,
         };
         // the edges from low to high are a matrix, and those from high to low another; where no row is long none is made of them

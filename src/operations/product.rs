@@ -112,7 +112,7 @@ impl<'a, E: Expr, A: Element, S, H> Product<'a, E, A, S, H> {
     /// let key = Vector::from_dense(vec![5u32, 9, 7]);
     /// // higher = key plus.pair A, among those of a greater key
     /// let higher = key.vxm(&a, PLUS_PAIR).among(LT).or_identity().eval()?;
-    /// assert_eq!(higher, Vector::from_dense(vec![1u64, 0, 1]));
+    /// assert_eq!(higher, Vector::from_dense(vec![1u32, 0, 1]));
     /// # Ok::<(), vxm::Error>(())
     /// ```
     #[must_use = "an expression does nothing until a terminal runs it"]
