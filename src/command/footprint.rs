@@ -86,8 +86,7 @@ impl Graph {
             Algorithm::Mis(_, Formulation::Decide) => 18 * n,
             Algorithm::Mis(..) => 14 * n,
             Algorithm::Color(Method::Hash, _) => 45 * n,
-            Algorithm::Color(Method::Jp | Method::Is, _) => 36 * n,
-            Algorithm::Color(..) => 31 * n,
+            Algorithm::Color(..) => 36 * n,
         };
         // the edges from low to high are a matrix, and those from high to low another; where no row is long none is made of them
         let chosen = self.longest > CHOOSE as u64;
@@ -203,6 +202,7 @@ mod tests {
         let last = [Method::Jp, Method::Is].map(|m| ("last", Algorithm::Color(m, Order::SmallestDegreeLast)));
         let others = [Priority::Random, Priority::Degree, Priority::SortedId]
             .map(|p| (p.name(), Algorithm::Mis(p, Formulation::Decide)));
+        let mut wrong: Vec<String> = Vec::new();
         for spec in specs {
             let graph = vxm::io::generate(spec, &()).unwrap().graph;
             let (size, count) = (Graph::of(&graph, None), Tiles::count(&graph) as u64);
@@ -222,9 +222,12 @@ mod tests {
                         "{spec} {name} {algorithm:?} {format:?}: took {took}, predicted {predicted}, {ratio:.2}"
                     );
                     println!("{line}");
-                    assert!(took <= predicted && (gpu.is_rehearsal() || predicted <= 2 * took), "{line}");
+                    if took > predicted || (!gpu.is_rehearsal() && predicted > 2 * took) {
+                        wrong.push(line);
+                    }
                 }
             }
         }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 }
