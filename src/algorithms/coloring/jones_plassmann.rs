@@ -10,10 +10,16 @@ use crate::prelude::*;
 /// What every colour of a window being taken leaves a vertex with: it waits for the next window.
 const FULL: u64 = 64;
 
-/// Whether a vertex comes first, or has a colour; not if that is of an earlier window.
+/// A key above all colours; one that can't be raised so far becomes what no colour of a window is.
+#[op]
+fn raise(key: u64) -> u64 {
+    if key > u64::MAX - COLORS { FULL + 1u64 } else { key + COLORS }
+}
+
+/// Whether a vertex comes first, or has a colour; not if that is of an earlier window. Of two with one key neither can go.
 #[op]
 pub(super) fn precedes(own: u64, other: u64) -> bool {
-    other > own || (other < COLORS && other != 0u64)
+    other >= own || (other < COLORS && other != 0u64)
 }
 
 /// The bit of a colour, none if it is of an earlier window or of a later one, all if there is no colour yet.
@@ -56,7 +62,7 @@ fn reopen(vertex: u64, key: u64) -> u64 {
 pub(super) fn color(a: &Matrix, key: &Vector<u64>) -> Result<(Vector<u32>, u32, u32)> {
     let n = a.nrows();
     // V = key, above all colours
-    let (mut vertices, mut colors, mut rounds) = (key.map(PLUS.bind(COLORS)).eval()?, Vector::new(n), 0);
+    let (mut vertices, mut colors, mut rounds) = (key.map(raise).eval()?, Vector::new(n), 0);
     for before in (0..).step_by(63) {
         // V<keys> = least_free(V, V bor.taken A, among those that precede), until all have a colour or found the window full
         let ((window, most), of_window) = fixpoint(vertices)
@@ -65,6 +71,10 @@ pub(super) fn color(a: &Matrix, key: &Vector<u64>) -> Result<(Vector<u32>, u32, 
             .step(|v| least_free.map2(v, v.vxm(a, semiring(BOR, taken)).among(precedes).or_identity()))
             .eval_then(|v| Ok((v.clone(), v.reduce(MAX)?)))?;
         rounds += of_window;
+        if most > FULL {
+            let what = format!("color_in_order: a key above {}: expected none", u64::MAX - COLORS);
+            return Err(Error::Invalid { what });
+        }
         // C = the colours of this window, among all
         colors = match before {
             0 => window.map(as_color).eval()?,

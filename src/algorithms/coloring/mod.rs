@@ -80,7 +80,7 @@ pub fn color(a: &Matrix, options: &ColoringOptions) -> Result<Coloring> {
 /// ```
 ///
 /// # Errors
-/// The matrix isn't square, or not of as many vertices as there are keys; neighbours have equal keys.
+/// The matrix isn't square, or not of as many vertices as there are keys; neighbours have equal keys; a key is above `u64::MAX - 2^32`.
 pub fn color_in_order(a: &Matrix, key: &Vector<u64>) -> Result<Coloring> {
     let (colors, count, rounds) = jones_plassmann::color(a, key)?;
     Ok(Coloring { colors, count, rounds })
