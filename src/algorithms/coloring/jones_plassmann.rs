@@ -63,7 +63,8 @@ pub(super) fn color(a: &Matrix, key: &Vector<u64>) -> Result<(Vector<u32>, u32, 
     let n = a.nrows();
     // V = key, above all colours
     let (mut vertices, mut colors, mut rounds) = (key.map(raise).eval()?, Vector::new(n), 0);
-    for before in (0..).step_by(63) {
+    let mut before = 0;
+    loop {
         // V<keys> = least_free(V, V bor.taken A, among those that precede), until all have a colour or found the window full
         let ((window, most), of_window) = fixpoint(vertices)
             .while_active(GE.bind(COLORS))
@@ -84,6 +85,6 @@ pub(super) fn color(a: &Matrix, key: &Vector<u64>) -> Result<(Vector<u32>, u32, 
             return Ok((colors, before + (most as u32), rounds));
         }
         vertices = reopen.map2(&window, key).eval()?;
+        before += 63;
     }
-    unreachable!("there are no more colours than vertices")
 }
