@@ -17,8 +17,17 @@ template <class M, class T> VXM_FN T repeat(T value, u32 times) {
     }
 }
 
-// A product that only counts: row i is a constant folded as often as its bits and those of the vector's presence meet.
-template <class T, class Add> struct Count {
+// A thread whose row of the leading product was counted already, with its tile-row's others.
+struct Tallied {
+    static const bool staged = false, wide = false, watches = false;
+    u32 count;
+    static VXM_FN bool first() { return true; }
+};
+VXM_FN Thread alone(Tallied) { return Thread(); }
+
+// A product that only counts: row i is a constant folded as often as its bits and those of the vector's presence meet. `leads` says
+// that its rows are those that a terminal may tally.
+template <class T, class Add, bool leads> struct Count {
     typedef T Elem;
     static const bool full = false;
     const u16* present; // a slice a tile column; null where all are present
@@ -26,6 +35,8 @@ template <class T, class Add> struct Count {
     const u32* columns;
     const u16* bits;
     u64 constant;
+    // Whether one meeting decides.
+    VXM_FN bool decides() const { return Add::terminal(element<T>(constant)); }
     VXM_FN u32 slice(u64 t) const { return present ? present[columns[t]] : 0xffffu; }
     // A tile whose slice is empty is not read: where rows are long.
     VXM_FN u32 meet(u64 t, u32 r) const {
@@ -70,14 +81,106 @@ template <class T, class Add> struct Count {
         __syncthreads();
         return count;
     }
+    // Eight rows of a tile-row at once: rows 2 k and 2 k + 1 in met[k] and met[k + 4]; 1 for those that meet at all where `once` says that
+    // this decides. Several tiles are loaded before the first is used.
+    VXM_FN void tally(u64 tile_row, u32 half, bool once, u32 (&met)[8]) const {
+        u64 t = offsets[tile_row];
+        const u64 end = offsets[tile_row + 1];
+        const uint4* words = (const uint4*)bits + half;
+        u32 seen[4] = {0, 0, 0, 0};
+        if (once && !present) {
+            // the first tile decides most rows
+            bool open = true;
+            for (; open && t < end; t++) {
+                take(words[t * 2], 0xffffffffu, seen);
+                open = false;
+#pragma unroll
+                for (u32 k = 0; k < 4; k++) open |= !(seen[k] & 0xffff) || !(seen[k] >> 16);
+            }
+        }
+#pragma unroll
+        for (u32 k = 0; k < 8; k++) met[k] = 0;
+        const u32 flight = 4;
+        for (; t < end && !(once && !present); t += flight) {
+            u32 s[flight];
+            uint4 word[flight];
+#pragma unroll
+            for (u32 k = 0; k < flight; k++) {
+                const bool inside = t + k < end;
+                s[k] = inside ? slice(t + k) : 0;
+                word[k] = inside ? words[(t + k) * 2] : make_uint4(0, 0, 0, 0);
+            }
+#pragma unroll
+            for (u32 k = 0; k < flight; k++) {
+                const u32 both = s[k] | s[k] << 16;
+                if (once) {
+                    take(word[k], both, seen);
+                } else {
+                    const u32 w[4] = {word[k].x & both, word[k].y & both, word[k].z & both, word[k].w & both};
+#pragma unroll
+                    for (u32 r = 0; r < 4; r++) {
+                        met[r] += __popc(w[r] & 0xffff);
+                        met[r + 4] += __popc(w[r] >> 16);
+                    }
+                }
+            }
+        }
+        if (!once) return;
+#pragma unroll
+        for (u32 k = 0; k < 4; k++) {
+            met[k] = (seen[k] & 0xffff) != 0;
+            met[k + 4] = (seen[k] >> 16) != 0;
+        }
+    }
+    static VXM_FN void take(uint4 word, u32 both, u32 (&seen)[4]) {
+        seen[0] |= word.x & both;
+        seen[1] |= word.y & both;
+        seen[2] |= word.z & both;
+        seen[3] |= word.w & both;
+    }
     template <class G> VXM_FN bool at(G g, u32 i, T& y) const {
         const T value = element<T>(constant);
-        const u32 met = count(alone(g), offsets[i / SIDE], offsets[i / SIDE + 1], i % SIDE, Add::terminal(value));
+        u32 met;
+        if constexpr (leads && is_same<G, Tallied>::value) met = g.count;
+        else met = count(alone(g), offsets[i / SIDE], offsets[i / SIDE + 1], i % SIDE, decides());
         if (met) y = repeat<Add>(value, met);
         return met;
     }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };
+
+// A kernel that tallies the rows of `lead`: two lanes a tile-row, so that whole tiles are loaded by wide loads, and many are in flight.
+template <class Lead> struct Tallying {
+    const Lead& lead;
+};
+// A warp goes through 16 tile-rows, and then through their rows in order; it owns their words of bits.
+template <class Lead, class K> VXM_FN void each(Tallying<Lead> tallying, const Range& range, u32* bits, const K& kernel) {
+    __shared__ uint4 held[STAGING_WARPS][16 * SIDE / 4];
+    const Lead& lead = tallying.lead;
+    const bool once = lead.decides();
+    u32* counts = (u32*)held[warp()];
+    const u64 tile_rows = (range.count + SIDE - 1) / SIDE;
+    for (u64 from = first_of(Warp()) * 16; from < tile_rows; from += step_of(Warp()) * 16) {
+        u32 met[8];
+        const u64 row = from + lane() / 2;
+        if (row < tile_rows) {
+            lead.tally(row, lane() & 1, once, met);
+            held[warp()][lane() * 2] = make_uint4(met[0], met[4], met[1], met[5]);
+            held[warp()][lane() * 2 + 1] = make_uint4(met[2], met[6], met[3], met[7]);
+        }
+        __syncwarp();
+        // words of 64 bits are written whole
+        const u64 end = (range.count + 63) / 64 * 64;
+        for (u64 at = from * SIDE; at < end && at < (from + 16) * SIDE; at += 32) {
+            const u64 i = at + lane();
+            const Tallied g = {i < range.count ? counts[i - from * SIDE] : 0};
+            const bool has = i < range.count && kernel.step(g, (u32)i);
+            const u32 now = __ballot_sync(~0u, has);
+            if (bits && lane() == 0) bits[at / 32] = now;
+        }
+        __syncwarp();
+    }
+}
 
 // The same where the counts are known.
 template <class T, class Add> struct Counted {

@@ -73,9 +73,15 @@ fn compiles(ty: &str, runs: &[&str]) {
 
 #[test]
 fn counting_compiles() {
-    compiles("vxm::Eval<vxm::Count<unsigned int, plus<unsigned int, true>>>", &GROUPS);
-    compiles("vxm::Eval<vxm::Count<unsigned long long, plus<unsigned long long, true>>>", &GROUPS);
-    compiles("vxm::Eval<vxm::Count<vxm_unit, take_any>>", &GROUPS);
+    for counted in [
+        "unsigned int, plus<unsigned int, true>",
+        "unsigned long long, plus<unsigned long long, true>",
+        "vxm_unit, take_any",
+    ] {
+        compiles(&format!("vxm::Eval<vxm::Count<{counted}, false>>"), &GROUPS);
+        let lead = format!("vxm::Count<{counted}, true>");
+        compiles(&format!("vxm::Eval<{lead}>"), &[&format!("vxm::Tallying<{lead}>{{p.kernel.view}}")]);
+    }
     compiles("vxm::Eval<vxm::Counted<unsigned int, plus<unsigned int, true>>>", &GROUPS);
 }
 

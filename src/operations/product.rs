@@ -246,11 +246,16 @@ where
                 let counts = Arc::new(tiles.count_present(present)?);
                 return Ok(counted(kernel, &counts, 0, constant, add));
             }
+            let (at, leads) = (kernel.position(), !kernel.is_led());
             kernel.push(present);
             kernel.tiles(tiles);
             kernel.push(constant.bits());
             let add = kernel.monoid::<S::Out, S::Add>(add);
-            return Ok(Node::new(format!("vxm::Count<{out}, {add}>"), false));
+            let ty = format!("vxm::Count<{out}, {add}, {leads}>");
+            if leads {
+                kernel.tally(ty.clone(), at);
+            }
+            return Ok(Node::new(ty, false));
         }
         let at = kernel.position();
         // all rows are wanted, and no row's own element

@@ -65,6 +65,8 @@ pub(super) struct Lead {
     pub ty: String,
     /// How many words stand before it in the view.
     pub at: usize,
+    /// Whether its rows are tallied over tiles, rather than staged.
+    pub tallied: bool,
 }
 
 impl Composer {
@@ -107,7 +109,7 @@ impl Composer {
     /// Makes a product of type `ty`, whose words began at `at`, one of which it is remembered which entry ends a row's fold: that is
     /// looked at alone before the row is read again. Only of an only product.
     pub fn watch(&mut self, ty: String, at: usize) {
-        self.watched = Some(Lead { ty, at });
+        self.watched = Some(Lead { ty, at, tallied: false });
     }
 
     /// The product of which that is remembered.
@@ -265,7 +267,12 @@ impl Composer {
 
     /// Makes a product of type `ty`, whose words began at `at`, the one whose rows may be staged.
     pub fn lead(&mut self, ty: String, at: usize) {
-        self.lead = Some(Lead { ty, at });
+        self.lead = Some(Lead { ty, at, tallied: false });
+    }
+
+    /// Makes a product over tiles of type `ty`, whose words began at `at`, the one whose rows may be tallied.
+    pub fn tally(&mut self, ty: String, at: usize) {
+        self.lead = Some(Lead { ty, at, tallied: true });
     }
 
     /// Says that not all indices are wanted.
@@ -278,9 +285,10 @@ impl Composer {
         self.lead.as_ref().filter(|_| !self.masked)
     }
 
-    /// The product whose short rows are staged, if any are.
+    /// The product whose short rows are staged, if any are; over tiles, all rows, where they have about as many each.
     pub(super) fn staged(&self) -> Option<&Lead> {
-        self.leading().filter(|_| self.classes.as_deref().is_some_and(Classes::pays_to_stage))
+        let classes = self.classes.as_deref()?;
+        self.leading().filter(|lead| if lead.tallied { classes.alone.is_some() } else { classes.pays_to_stage() })
     }
 
     /// Whether a first kernel goes through all indices.
@@ -334,7 +342,7 @@ impl Composer {
             // registers for some loads in flight each, and yet many warps: measured over grid, er, rgg and delaunay
             let bounds = match *group {
                 "vxm::Block()" => (BLOCK_THREADS, 1),
-                _ if group.starts_with("vxm::Staging") => (STAGING_THREADS, 6),
+                _ if group.starts_with("vxm::Staging") || group.starts_with("vxm::Tallying") => (STAGING_THREADS, 8),
                 _ => (THREADS, 4),
             };
             source.push_str(&format!(

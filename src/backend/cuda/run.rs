@@ -44,8 +44,12 @@ fn launch_rows(composer: &mut Composer, ty: &str, tail: &[u64], n: usize) -> Res
             // the view stands behind the range and the tail
             let (at, ty) = (8 * (2 + tail.len() + lead.at), &lead.ty);
             let whole = classes.alone.is_some();
-            let group = format!("vxm::Staging<{ty}, {whole}>{{*(const {ty}*)((const char*)&p + {at})}}");
-            shares.push(Share { list: 0, count: n, name: "staged", group, each: 128, threads: STAGING_THREADS });
+            let (group, each) = match lead.tallied {
+                true => (format!("vxm::Tallying<{ty}>"), 1024),
+                false => (format!("vxm::Staging<{ty}, {whole}>"), 128),
+            };
+            let group = format!("{group}{{*(const {ty}*)((const char*)&p + {at})}}");
+            shares.push(Share { list: 0, count: n, name: "staged", group, each, threads: STAGING_THREADS });
         }
         let alone = classes.alone.filter(|_| staged.is_none());
         shares.extend(alone.map(|class| Share::of(class, 0, n)));
