@@ -56,6 +56,8 @@ pub struct Sizes {
     pub terminal: bool,
     /// Whether all products of the semiring are the same value.
     pub counting: bool,
+    /// Whether one product decides an element, and the vector has an element everywhere: the lengths of rows tell all.
+    pub lengths: bool,
     /// Entries a stored tile, where tiles exist and can hold the matrix's values.
     pub fill: Option<f64>,
     /// Whether there are tensor cores to count with.
@@ -176,7 +178,7 @@ pub fn product(sizes: &Sizes, forced: Forced) -> Plan {
     let tiles = match (format, sizes.fill) {
         (Some(Format::Csr), _) | (_, None) => false,
         (Some(Format::Tiles), Some(_)) => true,
-        (None, Some(fill)) => sizes.counting && !folds && fill >= crossover,
+        (None, Some(fill)) => sizes.counting && !sizes.lengths && !folds && fill >= crossover,
     };
     if !tiles {
         let why = match format {
@@ -250,6 +252,7 @@ mod tests {
         exact: true,
         terminal: false,
         counting: false,
+        lengths: false,
         fill: None,
         tensor: false,
     };
@@ -314,6 +317,7 @@ mod tests {
         assert_eq!(product(&Sizes { fill: middling, ..counting }, Forced::default()).format, Format::Csr);
         assert_eq!(product(&Sizes { fill: middling, ..cores }, Forced::default()).format, Format::Tiles);
         assert_eq!(planned(&full, Forced::default()), (Format::Tiles, Strategy::CountTiles));
+        assert_eq!(product(&Sizes { lengths: true, ..full }, Forced::default()).format, Format::Csr);
         assert_eq!(planned(&full, force(Strategy::FoldRows)), (Format::Csr, Strategy::FoldRows));
         let tiles = Forced { format: Some(Format::Tiles), ..force(Strategy::FoldRows) };
         assert_eq!(planned(&full, tiles), (Format::Tiles, Strategy::FoldRows));

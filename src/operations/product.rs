@@ -180,6 +180,7 @@ where
         let sizes = Sizes {
             elements: support.count(n),
             listed: matches!(support, Support::List(_)),
+            lengths: Self::decides() && operand.is_full(),
             push_entries: Self::push_entries(support, n, by_operand),
             ..self.sizes(n, length, env.wanted(length), false)
         };
@@ -222,6 +223,7 @@ where
         let gpu = kernel.gpu().clone();
         let tensor = gpu.arch() >= (8, 0);
         let mut sizes = self.sizes(n, length, env.wanted(length), tensor);
+        sizes.lengths = Self::decides() && self.operand.known_count(env) == Some(n);
         // counting reads the operand's bits, which a loop doesn't keep, and pushing scatters before it
         sizes.counting &= !kernel.is_resident();
         let pulls = kernel.is_resident() || H::SELECTS || !can_push::<S::Out, S::Add>();
@@ -426,6 +428,11 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Limit<E::T, S::Out>> Product<
         }
     }
 
+    /// Whether one product is enough to know an element.
+    fn decides() -> bool {
+        S::Mul::CONSTANT.is_some_and(S::Add::is_terminal)
+    }
+
     /// The sizes of a product with an operand that is full, for all the plan knows.
     fn sizes(&self, n: usize, length: usize, wanted: usize, tensor: bool) -> Sizes {
         let forced = self.forced();
@@ -447,6 +454,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Limit<E::T, S::Out>> Product<
             exact: S::Add::EXACT,
             terminal: H::STOPS || S::Add::TERMINAL.is_some() || S::Add::is_terminal(S::Add::IDENTITY),
             counting: S::Mul::CONSTANT.is_some() && S::Add::EXACT && !(H::STOPS || H::SELECTS),
+            lengths: false,
             fill: fill.filter(|_| tileable),
             tensor,
         }

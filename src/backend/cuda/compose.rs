@@ -342,7 +342,8 @@ impl Composer {
             // registers for some loads in flight each, and yet many warps: measured over grid, er, rgg and delaunay
             let bounds = match *group {
                 "vxm::Block()" => (BLOCK_THREADS, 1),
-                _ if group.starts_with("vxm::Staging") || group.starts_with("vxm::Tallying") => (STAGING_THREADS, 8),
+                _ if group.starts_with("vxm::Staging") => (STAGING_THREADS, 6),
+                _ if group.starts_with("vxm::Tallying") => (STAGING_THREADS, 8),
                 _ => (THREADS, 4),
             };
             source.push_str(&format!(

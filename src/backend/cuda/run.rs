@@ -44,29 +44,30 @@ fn launch_rows(composer: &mut Composer, ty: &str, tail: &[u64], n: usize) -> Res
             // the view stands behind the range and the tail
             let (at, ty) = (8 * (2 + tail.len() + lead.at), &lead.ty);
             let whole = classes.alone.is_some();
-            let (group, each) = match lead.tallied {
-                true => (format!("vxm::Tallying<{ty}>"), 1024),
-                false => (format!("vxm::Staging<{ty}, {whole}>"), 128),
+            let (group, blocks) = match lead.tallied {
+                true => (format!("vxm::Tallying<{ty}>"), blocks(&gpu, n, 1024)),
+                // two words of bits a warp: more queue up behind a slow one, of one the next rows' places aren't known early
+                false => (format!("vxm::Staging<{ty}, {whole}>"), n.div_ceil(256) as u32),
             };
             let group = format!("{group}{{*(const {ty}*)((const char*)&p + {at})}}");
-            shares.push(Share { list: 0, count: n, name: "staged", group, each, threads: STAGING_THREADS });
+            shares.push(Share { list: 0, count: n, name: "staged", group, blocks, threads: STAGING_THREADS });
         }
         let alone = classes.alone.filter(|_| staged.is_none());
-        shares.extend(alone.map(|class| Share::of(class, 0, n)));
+        shares.extend(alone.map(|class| Share::of(&gpu, class, 0, n)));
         for (class, (list, count)) in classes.lists().into_iter().enumerate() {
             let taken = classes.alone.is_some() || (staged.is_some() && class < SHORT_CLASSES);
             if count > 0 && !taken {
-                shares.push(Share::of(class, list, count));
+                shares.push(Share::of(&gpu, class, list, count));
             }
         }
     } else {
-        shares.push(Share::of(0, 0, n));
+        shares.push(Share::of(&gpu, 0, 0, n));
     }
     let entries: Vec<(&str, &str)> = shares.iter().map(|share| (share.name, &*share.group)).collect();
     let program = composer.program(ty, &entries)?;
     for share in &shares {
         let parameter = composer.parameter(&[&[share.list, share.count as u64], tail].concat());
-        let shape = Launch::linear(blocks(&gpu, share.count, share.each), share.threads).with_shared(composer.shared());
+        let shape = Launch::linear(share.blocks, share.threads).with_shared(composer.shared());
         launch(&program, share.name, shape, &parameter)?;
     }
     Ok(())
@@ -79,21 +80,20 @@ struct Share {
     count: usize,
     name: &'static str,
     group: String,
-    /// How many a block goes through at once.
-    each: usize,
+    blocks: u32,
     threads: u32,
 }
 
 impl Share {
     /// Those of a class of rows.
-    fn of(class: usize, list: u64, count: usize) -> Self {
+    fn of(gpu: &Gpu, class: usize, list: u64, count: usize) -> Self {
         let (name, group, each, threads) = match class {
             0 => ("threads", "vxm::Thread()", 256, THREADS),
             1 => ("fours", "vxm::Lanes<4>()", 64, THREADS),
             2 => ("warps", "vxm::Warp()", 8, THREADS),
             _ => ("blocks", "vxm::Block()", 1, BLOCK_THREADS),
         };
-        Self { list, count, name, group: group.to_owned(), each, threads }
+        Self { list, count, name, group: group.to_owned(), blocks: blocks(gpu, count, each), threads }
     }
 }
 
