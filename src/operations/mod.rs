@@ -5,6 +5,7 @@ pub mod changed;
 pub mod elementwise;
 pub mod expr;
 pub mod fixpoint;
+pub mod gather;
 pub mod limit;
 pub mod mask;
 pub mod matrix;
