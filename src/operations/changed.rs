@@ -2,14 +2,18 @@
 
 use super::expr::{Env, Expr, Key};
 use super::fixpoint::{Condition, Differ, Fixed, Stepped};
+use super::reads::{Reads, Through};
 use super::terminal::emitted;
 use super::verbs::Verbs;
+use crate::backend::cpu::changed::{Changes, Dependents, Outcome};
 use crate::backend::cuda::run::Merging;
 use crate::backend::cuda::{self, Gpu};
 use crate::backend::plan::Schedule;
 use crate::backend::view::At;
 use crate::containers::Vector;
 use crate::error::{Error, Result};
+use crate::formats::Shared;
+use std::cell::Cell;
 use std::panic::Location;
 use vxm_semiring::{Element, IDENTITY, LOR, SECOND};
 
@@ -78,24 +82,13 @@ impl<T: Element> WhileChanged<T> {
 }
 
 impl<T: Element> Condition<T> for Changed {
-    fn on_threads<E: Expr<T = T>, B: Expr<T = T>>(whole: Stepped<T, Self, E, B>, _: Schedule) -> Result<Fixed<T>> {
-        let Stepped { state, condition, key, body, at, .. } = whole;
-        let (mut state, mut rounds) = (state.into_full(), 0);
-        loop {
-            rounds += 1;
-            let before = Vector::from_dense(state.clone());
-            let env = Env::with_state(key, &before);
-            let view = body.view(&env)?;
-            let mut changed = 0;
-            for (i, own) in state.iter_mut().enumerate() {
-                let new = (if view.selects(i) { view.at(i) } else { None }).unwrap_or(*own);
-                changed += usize::from(new.bits() != own.bits());
-                *own = new;
-            }
-            if changed == 0 {
-                return Ok(Fixed { state: Vector::from_dense(state), rounds });
-            }
-            condition.check(rounds, at, || Ok(changed))?;
+    fn on_threads<E: Expr<T = T>, B: Expr<T = T>>(
+        whole: Stepped<T, Self, E, B>,
+        schedule: Schedule,
+    ) -> Result<Fixed<T>> {
+        match schedule {
+            Schedule::Stale(seed) => whole.stale(seed),
+            _ => whole.visited(schedule != Schedule::Rounds),
         }
     }
 
@@ -110,21 +103,88 @@ impl<T: Element> Condition<T> for Changed {
     }
 }
 
-impl Changed {
-    /// That there may be another round.
-    fn check(self, rounds: u32, at: &'static Location<'static>, changed: impl FnOnce() -> Result<usize>) -> Result<()> {
-        if rounds < self.most {
-            return Ok(());
-        }
-        let changed = match changed()? {
-            1 => "1 element".to_owned(),
-            changed => format!("{changed} elements"),
-        };
-        Err(Error::NoEnd { changed, rounds, at })
-    }
+/// That elements changed in the last round that there may be.
+fn no_end(changed: usize, rounds: u32, at: &'static Location<'static>) -> Error {
+    let elements = if changed == 1 { "element" } else { "elements" };
+    Error::NoEnd { changed: format!("{changed} {elements}"), rounds, at }
 }
 
 impl<T: Element, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Changed, E, B> {
+    /// In rounds, or in place.
+    fn visited(self, in_place: bool) -> Result<Fixed<T>> {
+        let Self { state, condition, key, body, at, .. } = self;
+        let (state, snapshot) = (Shared::new(state.into_full()), Cell::new(false));
+        let Outcome { rounds, changed } = {
+            let env = Env::with_shared(key, &state, &snapshot);
+            let mut reads = Reads::default();
+            body.reads(&env, &mut reads);
+            let dependents = if reads.is_everything() {
+                Dependents { own: false, all: true, rows: Vec::new() }
+            } else {
+                let rows = reads.matrices().iter().map(Through::rows).collect();
+                Dependents { own: reads.is_own(), all: false, rows }
+            };
+            let changes = Changes { state: &state, dependents, most: condition.most };
+            changes.run(in_place, || Ok((body.view(&env)?, !snapshot.get())))?
+        };
+        if changed > 0 {
+            return Err(no_end(changed, rounds, at));
+        }
+        Ok(Fixed { state: Vector::from_dense(state.into_values()), rounds })
+    }
+
+    /// To test a claim: a random half of those to be visited is visited a round, reading others' states as they were up to three rounds
+    /// ago. Who saw an old state is visited again; so there may be more rounds than the loop has.
+    fn stale(self, seed: u64) -> Result<Fixed<T>> {
+        let Self { state, condition, key, body, at, .. } = self;
+        let mut state = state.into_full();
+        let n = state.len();
+        let mut draw = seed;
+        let mut random = move || {
+            draw = draw.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            draw >> 33
+        };
+        let most = condition.most.saturating_mul(16).saturating_add(64);
+        let (mut rounds, mut due, mut past) = (0, vec![true; n], vec![state.clone()]);
+        while due.contains(&true) {
+            rounds += 1;
+            let now: Vec<usize> = (0..n).filter(|&i| due[i] && random() % 2 == 0).collect();
+            let age = random() as usize % past.len();
+            // an element knows its own state: only others' are old
+            let mut seen = past[age].clone();
+            now.iter().for_each(|&i| seen[i] = state[i]);
+            let seen = Vector::from_dense(seen);
+            let env = Env::with_state(key, &seen);
+            let mut reads = Reads::default();
+            body.reads(&env, &mut reads);
+            let view = body.view(&env)?;
+            if age == 0 {
+                now.iter().for_each(|&i| due[i] = false);
+            }
+            let mut changed = 0;
+            for i in now {
+                let new = (if view.selects(i) { view.at(i) } else { None }).unwrap_or(state[i]);
+                if new.bits() == state[i].bits() {
+                    continue;
+                }
+                (state[i], changed) = (new, changed + 1);
+                if reads.is_everything() {
+                    due.fill(true);
+                }
+                due[i] |= reads.is_own();
+                for (offsets, columns) in reads.matrices().iter().map(Through::rows) {
+                    columns[offsets[i] as usize..offsets[i + 1] as usize].iter().for_each(|&j| due[j as usize] = true);
+                }
+            }
+            if changed > 0 && rounds >= most {
+                return Err(no_end(changed, rounds, at));
+            }
+            past.insert(0, state.clone());
+            past.truncate(3);
+        }
+        Ok(Fixed { state: Vector::from_dense(state), rounds })
+    }
+
     /// On a device: an operation at a time, over all elements.
     fn by_operations(mut self, gpu: &Gpu) -> Result<Fixed<T>> {
         let mut rounds = 0;
@@ -143,7 +203,10 @@ impl<T: Element, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Changed, E, B> {
             if !differ.reduce(LOR)? {
                 return Ok(Fixed { state: self.state, rounds });
             }
-            self.condition.check(rounds, self.at, || Ok(differ.select(IDENTITY).pattern().eval()?.nvals()))?;
+            if rounds >= self.condition.most {
+                let changed = differ.select(IDENTITY).pattern().eval()?.nvals();
+                return Err(no_end(changed, rounds, self.at));
+            }
         }
     }
 }
