@@ -72,15 +72,21 @@ impl<T: Element> Changes<'_, T> {
     /// As making the body's view.
     pub fn run<V: At<T = T>>(&self, in_place: bool, body: impl Fn() -> Result<Body<V>>) -> Result<Outcome> {
         let (mut view, live) = body()?;
-        let marks = Marks::new(self.state.len());
-        let (mut work, mut rounds, mut new) = (Work::All, 0, Vec::new());
+        // a view that holds what was read before the round would not see who has changed in it
+        let in_place = in_place && live;
+        let (marks, mut rounds, mut new) = (Marks::new(self.state.len()), 0, Vec::new());
+        let mut work = Work::All;
+        if in_place && !self.dependents.all {
+            // who is marked still needn't be marked again
+            marks.fill(self.state.len());
+            work = Work::Marked;
+        }
         loop {
             rounds += 1;
-            // a view that holds what was read before the round would not see who has changed in it
             let (changed, found) = match &work {
-                Work::List(list) if in_place && live => self.list(&view, &marks, list),
+                Work::List(list) if in_place => self.list(&view, &marks, list),
                 Work::List(list) => self.round_of_list(&view, &marks, list, &mut new),
-                _ if in_place && live => (self.sweep(&view, &marks, matches!(work, Work::All)), None),
+                _ if in_place => (self.sweep(&view, &marks, matches!(work, Work::All)), None),
                 _ => (self.round(&view, &marks, matches!(work, Work::All), &mut new), None),
             };
             if changed == 0 || rounds >= self.most {
@@ -121,10 +127,7 @@ impl<T: Element> Changes<'_, T> {
         let run = |range: Range<usize>, alone: bool| {
             let mut changed = 0;
             for w in range {
-                let mut due = marks.take(w, alone);
-                if all {
-                    due = full(w, n);
-                }
+                let mut due = if all { full(w, n) } else { marks.take(w, alone) };
                 if due != 0 && !alone {
                     // who writes what is read from here on sees no mark, and sets it
                     fence(Ordering::SeqCst);
@@ -306,6 +309,11 @@ struct Marks(Vec<AtomicU64>);
 impl Marks {
     fn new(n: usize) -> Self {
         Self((0..words(n)).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    /// Marks all of `n`.
+    fn fill(&self, n: usize) {
+        self.0.iter().enumerate().for_each(|(w, word)| word.store(full(w, n), Ordering::Relaxed));
     }
 
     /// Marks `i`; whether it wasn't.
