@@ -1,10 +1,13 @@
 //! Certificates: whether an answer is right, by code that shares nothing with the engine.
 //!
-//! Graphs come as the bare arrays of a symmetric pattern ([`Csr::offsets`](crate::formats::Csr::offsets) and `columns`).
+//! Graphs come as the bare arrays of a pattern, symmetric but for [`levels`] ([`Csr::offsets`](crate::formats::Csr::offsets) and
+//! `columns`).
 
 mod greedy;
+mod reach;
 
 pub use greedy::{greedy_coloring, greedy_set, largest_degree_first, smallest_degree_last};
+pub use reach::{components, levels};
 
 use rayon::prelude::*;
 
@@ -50,6 +53,34 @@ pub enum Violation {
         /// Their colour.
         color: u32,
     },
+    /// A vertex is nearer or farther than the answer says.
+    #[error("{vertex} is {}, the answer says {}", hops_away(*.hops), hops_away(*.answer))]
+    Level {
+        /// The vertex.
+        vertex: usize,
+        /// The answer's hops; `None` if it can't be reached.
+        answer: Option<u32>,
+        /// The hops from the source.
+        hops: Option<u32>,
+    },
+    /// A vertex is of another component.
+    #[error("{vertex} is labelled {label}, the least vertex of its component is {least}")]
+    Label {
+        /// The vertex.
+        vertex: usize,
+        /// Its label.
+        label: usize,
+        /// What the label should be.
+        least: usize,
+    },
+}
+
+fn hops_away(hops: Option<u32>) -> String {
+    match hops {
+        None => "out of reach".to_owned(),
+        Some(1) => "1 hop away".to_owned(),
+        Some(hops) => format!("{hops} hops away"),
+    }
 }
 
 impl Violation {
@@ -65,6 +96,10 @@ impl Violation {
             Self::Uncolored { vertex } => Self::Uncolored { vertex: named(vertex) },
             Self::SameColor { vertex, neighbor, color } => {
                 Self::SameColor { vertex: named(vertex), neighbor: named(neighbor), color }
+            }
+            Self::Level { vertex, answer, hops } => Self::Level { vertex: named(vertex), answer, hops },
+            Self::Label { vertex, label, least } => {
+                Self::Label { vertex: named(vertex), label: named(label), least: named(least) }
             }
         }
     }
@@ -172,6 +207,27 @@ mod tests {
         assert_eq!(check([1, 2, 1, 2, 9, 1]), Ok(3));
         assert_eq!(check([1, 2, 1, 2, 3, 0]), Err(Violation::Uncolored { vertex: 5 }));
         assert_eq!(check([1, 2, 1, 2, 1, 1]).unwrap_err().to_string(), "the neighbours 0 and 4 both have colour 1");
+    }
+
+    #[test]
+    fn levels_and_components_are_least() {
+        let hops = [Some(0), Some(1), Some(2), Some(2), Some(1), None];
+        assert_eq!(levels(&OFFSETS, &COLUMNS, 0, &hops), Ok(5));
+        let mut wrong = hops;
+        wrong[2] = Some(1);
+        let found = levels(&OFFSETS, &COLUMNS, 0, &wrong).unwrap_err().to_string();
+        assert_eq!(found, "2 is 2 hops away, the answer says 1 hop away");
+        wrong = hops;
+        wrong[5] = Some(3);
+        let found = levels(&OFFSETS, &COLUMNS, 0, &wrong).map_err(|violation| violation.renumbered(|v| v as u64 + 100));
+        assert_eq!(found.unwrap_err().to_string(), "105 is out of reach, the answer says 3 hops away");
+        assert_eq!(levels(&OFFSETS, &COLUMNS, 5, &[None, None, None, None, None, Some(0)]), Ok(1));
+        assert_eq!(levels(&[0], &[], 0, &[]), Ok(0));
+        assert_eq!(components(&OFFSETS, &COLUMNS, &[0, 0, 0, 0, 0, 5]), Ok(2));
+        let found = components(&OFFSETS, &COLUMNS, &[0, 0, 0, 9, 0, 5]).unwrap_err().to_string();
+        assert_eq!(found, "3 is labelled 9, the least vertex of its component is 0");
+        let short = components(&OFFSETS, &COLUMNS, &[0]);
+        assert_eq!(short, Err(Violation::Length { answer: 1, vertices: 6 }));
     }
 
     #[test]

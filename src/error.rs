@@ -99,6 +99,17 @@ pub enum Error {
         at: &'static Location<'static>,
     },
 
+    /// A loop that was not at its end after as many rounds as it may take.
+    #[error("{at}: fixpoint: round {rounds} still changed {changed}: expected the state to settle by then")]
+    NoEnd {
+        /// How many elements the last round changed.
+        changed: String,
+        /// The rounds.
+        rounds: u32,
+        /// The caller's line.
+        at: &'static Location<'static>,
+    },
+
     /// A device: missing, out of memory, or lost.
     #[error(transparent)]
     Device(#[from] vxm_kernels::Error),

@@ -159,6 +159,19 @@ template <class V> struct Extract {
     template <class G> VXM_FN bool at(G g, u32 k, Elem& x) const { return inner.at(g, indices[k], x); }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };
+// Elements from where others say.
+template <class V, class W> struct Gather {
+    typedef typename V::Elem Elem;
+    static const bool full = false;
+    V inner;
+    W index;
+    u64 length;
+    template <class G> VXM_FN bool at(G g, u32 k, Elem& x) const {
+        u32 i;
+        return index.at(g, k, i) && i < length && inner.at(Thread(), i, x);
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
 
 // Masks: `test(group, i)`.
 template <class V> struct Present {

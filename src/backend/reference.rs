@@ -148,6 +148,11 @@ pub fn extract<T: Element>(u: &[Option<T>], indices: &[u32]) -> Dense<T> {
     indices.iter().map(|&i| u[i as usize]).collect()
 }
 
+/// `w[k] = u[index[k]]`, where both hold an element.
+pub fn gather<T: Element>(u: &[Option<T>], index: &[Option<u32>]) -> Dense<T> {
+    index.iter().map(|i| u.get((*i)? as usize).copied().flatten()).collect()
+}
+
 /// `w[indices[k]] = u[k]`, in `len` places; each index stands once.
 pub fn scatter<T: Element>(u: &[Option<T>], indices: &[u32], len: usize) -> Dense<T> {
     assert_eq!(u.len(), indices.len());

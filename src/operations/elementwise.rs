@@ -1,6 +1,7 @@
 //! Elementwise nodes: map, the two ways to combine, select, and filling what is absent. All are fused into the terminal's loop.
 
 use super::expr::{Env, Expr, emit_light, fits, narrower};
+use super::reads::Reads;
 use crate::backend::cuda::compose::{Composer, Node};
 use crate::backend::cuda::{self, Gpu};
 use crate::backend::view::{At, Depends, Support};
@@ -48,6 +49,9 @@ impl<E: Expr, K: Step<E::T>> Expr for Each<E, K> {
     }
     fn known_count(&self, env: &Env<'_>) -> Option<usize> {
         if K::FILLS { None } else { self.inner.known_count(env) }
+    }
+    fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
+        self.inner.reads(env, reads);
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         let inner = self.inner.emit(env, kernel)?;
@@ -215,6 +219,10 @@ impl<X: Expr, Y: Expr, F: BinaryOp<X::T, Y::T>> Expr for EwiseMult<X, Y, F> {
     fn place(&self, env: &Env<'_>) -> Option<Gpu> {
         self.left.place(env).or_else(|| self.right.place(env))
     }
+    fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
+        self.left.reads(env, reads);
+        self.right.reads(env, reads);
+    }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         fits("ewise_mult", self.left.len(env)?, self.right.len(env)?, self.at)?;
         let (left, right) = (self.left.emit(env, kernel)?, self.right.emit(env, kernel)?);
@@ -297,6 +305,11 @@ impl<X: Expr, Y: Expr, Z: Expr, F: TernaryOp<X::T, Y::T, Z::T>> Expr for Map3<X,
     fn place(&self, env: &Env<'_>) -> Option<Gpu> {
         self.first.place(env).or_else(|| self.second.place(env)).or_else(|| self.third.place(env))
     }
+    fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
+        self.first.reads(env, reads);
+        self.second.reads(env, reads);
+        self.third.reads(env, reads);
+    }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         let n = self.first.len(env)?;
         fits("map3", n, self.second.len(env)?, self.at)?;
@@ -376,6 +389,10 @@ impl<T: Element, X: Expr<T = T>, Y: Expr<T = T>, F: BinaryOp<T, T, Out = T>> Exp
     fn place(&self, env: &Env<'_>) -> Option<Gpu> {
         self.left.place(env).or_else(|| self.right.place(env))
     }
+    fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
+        self.left.reads(env, reads);
+        self.right.reads(env, reads);
+    }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         fits("ewise_add", self.left.len(env)?, self.right.len(env)?, self.at)?;
         let (left, right) = (self.left.emit(env, kernel)?, self.right.emit(env, kernel)?);
@@ -448,6 +465,11 @@ impl<'a, E: Expr> Expr for Extract<'a, E> {
     }
     fn place(&self, env: &Env<'_>) -> Option<Gpu> {
         self.inner.place(env)
+    }
+    fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
+        let mut inner = Reads::default();
+        self.inner.reads(env, &mut inner);
+        reads.anywhere(&inner);
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         within("extract", self.indices, self.inner.len(env)?, self.at)?;
@@ -530,6 +552,11 @@ impl<E: Expr> Expr for Scatter<'_, E> {
     }
     fn place(&self, env: &Env<'_>) -> Option<Gpu> {
         self.inner.place(env)
+    }
+    fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
+        let mut inner = Reads::default();
+        self.inner.reads(env, &mut inner);
+        reads.anywhere(&inner);
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         self.check(env)?;

@@ -1,5 +1,6 @@
 //! The expression tree: what verbs build and terminals run.
 
+use super::reads::Reads;
 use crate::backend::cuda::compose::{Composer, Node};
 use crate::backend::cuda::{self, Gpu};
 use crate::backend::view::{At, Depends, StateView, Support};
@@ -123,6 +124,12 @@ pub trait Expr: Copy + Sync {
         None
     }
 
+    /// Tells what an element reads of a loop's state. What isn't told isn't visited again when it changes, so who doesn't know says
+    /// everything.
+    fn reads<'s>(&'s self, _: &Env<'_>, reads: &mut Reads<'s>) {
+        reads.everything();
+    }
+
     /// Checks shapes, runs what can't be fused into the terminal's kernel, and emits the rest as a C++ type.
     ///
     /// # Errors
@@ -148,6 +155,7 @@ impl<'a, T: Element> Expr for &'a Vector<T> {
     fn known_count(&self, _: &Env<'_>) -> Option<usize> {
         Vector::known_count(self)
     }
+    fn reads<'s>(&'s self, _: &Env<'_>, _: &mut Reads<'s>) {}
     fn emit(&self, _: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         let vector = self.on(&kernel.gpu().clone())?;
         Ok(kernel.stored(&vector))
@@ -191,6 +199,11 @@ impl<T: Element> Expr for Key<T> {
     }
     fn known_count(&self, env: &Env<'_>) -> Option<usize> {
         Vector::known_count(env.state(*self).ok()?)
+    }
+    fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
+        if env.state.is_some_and(|(id, _)| id == self.id) {
+            reads.own();
+        }
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         let state = env.state(*self)?;
@@ -237,6 +250,7 @@ impl<T: Element> Expr for Fill<T> {
     fn place(&self, _: &Env<'_>) -> Option<Gpu> {
         None
     }
+    fn reads<'s>(&'s self, _: &Env<'_>, _: &mut Reads<'s>) {}
     fn emit(&self, _: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         check_vertices("fill", self.len)?;
         kernel.push(self.value.bits());

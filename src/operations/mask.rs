@@ -1,6 +1,7 @@
 //! Masks: where a result may be written. Structural, by value, and the complement of either.
 
 use super::expr::{Env, Expr, fits, narrower};
+use super::reads::Reads;
 use crate::backend::cuda::Gpu;
 use crate::backend::cuda::compose::{Composer, Node};
 use crate::backend::view::{At, Depends, Support};
@@ -34,6 +35,10 @@ pub trait Mask: Copy + Sync {
     /// At most how many places it selects, where telling it costs nothing.
     fn known_count(&self, _: &Env<'_>) -> Option<usize> {
         None
+    }
+    /// As [`Expr::reads`].
+    fn reads<'s>(&'s self, _: &Env<'_>, reads: &mut Reads<'s>) {
+        reads.everything();
     }
     /// The mask as a C++ type; see [`Expr::emit`].
     ///
@@ -93,6 +98,9 @@ impl<E: Expr> Mask for E {
     fn known_count(&self, env: &Env<'_>) -> Option<usize> {
         Expr::known_count(self, env)
     }
+    fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
+        Expr::reads(self, env, reads);
+    }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         let inner = Expr::emit(self, &env.for_operand(), kernel)?;
         Ok(Node::new(format!("vxm::Present<{}>", inner.ty), inner.full))
@@ -143,6 +151,9 @@ impl<E: Expr> Mask for Values<E> {
     fn place(&self, env: &Env<'_>) -> Option<Gpu> {
         self.0.place(env)
     }
+    fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
+        self.0.reads(env, reads);
+    }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         let inner = self.0.emit(&env.for_operand(), kernel)?;
         Ok(Node::new(format!("vxm::NonZero<{}>", inner.ty), false))
@@ -188,6 +199,9 @@ impl<M: Mask> Mask for Complement<M> {
     }
     fn place(&self, env: &Env<'_>) -> Option<Gpu> {
         self.0.place(env)
+    }
+    fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
+        self.0.reads(env, reads);
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         let inner = self.0.emit(env, kernel)?;
@@ -254,6 +268,10 @@ impl<E: Expr, M: Mask> Expr for Masked<E, M> {
     fn known_count(&self, env: &Env<'_>) -> Option<usize> {
         let (inner, mask) = (self.inner.known_count(env), self.mask.known_count(env));
         inner.into_iter().chain(mask).min()
+    }
+    fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
+        self.inner.reads(env, reads);
+        self.mask.reads(env, reads);
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         fits("mask", self.inner.len(env)?, self.mask.len(env)?, self.at)?;

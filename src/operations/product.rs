@@ -4,6 +4,7 @@ use super::elementwise::{Each, Pattern};
 use super::expr::{Env, Expr, emit_light};
 use super::limit::{Among, Chosen, Limit, Taken, Takes, Until, Whole};
 use super::matrix::filtered;
+use super::reads::Reads;
 use crate::backend::cpu::fold::{Rows, count_row, fold_row};
 use crate::backend::cpu::{gather, scatter};
 use crate::backend::cuda::compose::{Composer, Node};
@@ -216,6 +217,15 @@ where
 
     fn place(&self, env: &Env<'_>) -> Option<Gpu> {
         self.matrix.gpu().cloned().or_else(|| self.operand.place(env))
+    }
+
+    fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
+        let mut operand = Reads::default();
+        self.operand.reads(env, &mut operand);
+        reads.through(self.matrix, self.transposed, &operand);
+        if (H::STOPS || H::SELECTS) && operand.is_own() {
+            reads.own();
+        }
     }
 
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {

@@ -4,6 +4,7 @@ use super::elementwise::{
     Each, EwiseAdd, EwiseMult, Extract, Map, Map3, MapIndex, Or, Pattern, Scatter, Select, SelectIndex,
 };
 use super::expr::{Env, Expr};
+use super::gather::Gather;
 use super::mask::{Mask, Masked, Values};
 use super::product::{OrIdentity, Product};
 use super::terminal::{self, Accum, Replace};
@@ -153,6 +154,25 @@ pub trait Verbs: Expr {
     #[must_use = "an expression does nothing until a terminal runs it"]
     fn extract(self, indices: &[u32]) -> Extract<'_, Self> {
         Extract { inner: self, indices, at: Location::caller() }
+    }
+
+    /// `w[k] = self[index[k]]`, where `index` is an expression of `u32` elements; absent where it holds none, where `self` holds none
+    /// there, and where it points outside of `self`. O(elements of `index`) time; a product is evaluated before it is read.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// // pointers to parents become pointers to grandparents
+    /// let parent = Vector::from_dense(vec![0u32, 0, 1, 2]);
+    /// assert_eq!(parent.gather(&parent).eval()?, Vector::from_dense(vec![0, 0, 0, 1]));
+    /// // nobody is at place 7
+    /// let index = Vector::from_pairs(3, [(0, 3u32), (2, 7)])?;
+    /// assert_eq!(parent.gather(&index).eval()?, Vector::from_pairs(3, [(0, 2)])?);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    #[must_use = "an expression does nothing until a terminal runs it"]
+    fn gather<I: Expr<T = u32>>(self, index: I) -> Gather<Self, I> {
+        Gather { inner: self, index }
     }
 
     /// `w[indices[k]] = self[k]`, in a vector of `len` places: what is assigned to a region (GraphBLAS' assign). Indices in any

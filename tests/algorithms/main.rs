@@ -9,4 +9,5 @@ mod check;
 mod devices;
 mod facts;
 mod generated;
+mod paths;
 mod shapes;

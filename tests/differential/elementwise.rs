@@ -159,7 +159,7 @@ fn masks_of_masks_and_of_expressions() {
 
 #[test]
 fn extract_and_regions() {
-    suite("extract and scatter", 1500, (case(), 0..300usize), |(case, count)| {
+    suite("extract, gather and scatter", 1500, (case(), 0..300usize), |(case, count)| {
         let (n, x) = (case.len, case.x.dense::<u32>(case.len));
         let u = case.x.vector(&x);
         let from = indices(case.seed, count, n);
@@ -171,6 +171,17 @@ fn extract_and_regions() {
             target.check("map of extract", &mapped, u.extract(&from).map(PLUS.bind(1)))?;
             let filled = reference::extract(&reference::or(&x, 8), &from);
             target.check("extract of what is filled", &filled, u.or(8).extract(&from))?;
+
+            // where elements of another vector say, some of which are absent or point outside
+            let mut index: Dense<u32> = from.iter().copied().map(Some).collect();
+            index.iter_mut().skip(1).step_by(5).for_each(|k| *k = None);
+            index.iter_mut().skip(2).step_by(7).for_each(|k| *k = k.map(|k| k + n as u32));
+            let (held, gathered) = (Vector::from_options(&index), reference::gather(&x, &index));
+            target.check("gather", &gathered, u.gather(&held))?;
+            let filled = reference::gather(&reference::or(&x, 8), &index);
+            target.check("gather of what is filled", &filled, u.or(8).gather(&held))?;
+            let mapped = reference::gather(&x, &reference::map(&index, PLUS.bind(1)));
+            target.check("gather by a map", &mapped, u.gather(held.map(PLUS.bind(1))))?;
 
             let len = n + count;
             let to = places(case.seed, n, len);

@@ -7,14 +7,14 @@ use vxm::prelude::*;
 
 /// An undirected graph: scattered edges, and vertices that are next to every `every`-th other.
 #[derive(Debug, Clone)]
-struct Case {
-    n: usize,
-    edges: Vec<(u32, u32)>,
-    seed: u64,
+pub struct Case {
+    pub n: usize,
+    pub edges: Vec<(u32, u32)>,
+    pub seed: u64,
 }
 
 impl Case {
-    fn neighbors(&self) -> Vec<Vec<u32>> {
+    pub fn neighbors(&self) -> Vec<Vec<u32>> {
         let mut near = vec![Vec::new(); self.n];
         for &(i, j) in &self.edges {
             near[i as usize].push(j);
@@ -24,12 +24,12 @@ impl Case {
         near
     }
 
-    fn matrix(&self) -> Matrix {
+    pub fn matrix(&self) -> Matrix {
         Matrix::undirected(self.n, &self.edges).unwrap()
     }
 
     /// 1 to n, shuffled: a key for each vertex.
-    fn keys(&self) -> Vec<u64> {
+    pub fn keys(&self) -> Vec<u64> {
         let mut order: Vec<u32> = (0..self.n as u32).collect();
         order.sort_by_key(|&v| crate::algebra::mix(self.seed ^ u64::from(v)));
         let mut keys = vec![0; self.n];
@@ -39,7 +39,7 @@ impl Case {
 }
 
 /// Few vertices; or many, so that hubs are a block's rows, and lists have several chunks.
-fn case() -> impl Strategy<Value = Case> {
+pub fn case() -> impl Strategy<Value = Case> {
     let sizes = prop_oneof![6 => 1..60usize, 3 => 60..800usize, 1 => 9000..20_000usize];
     (sizes, 0..6usize, 0..3u32, 1..40u32, any::<u64>()).prop_map(|(n, mean, hubs, every, seed)| {
         let draw = |k: usize| (crate::algebra::mix(seed.wrapping_add(k as u64)) % n as u64) as u32;
@@ -63,7 +63,10 @@ const SCHEDULES: [Option<Schedule>; 5] = [
 ];
 
 /// Under every schedule, on a few numbers of threads.
-fn every_schedule<T: Element>(expected: &[T], run: impl Fn() -> Result<Fixed<T>> + Sync) -> crate::harness::Outcome {
+pub fn every_schedule<T: Element>(
+    expected: &[T],
+    run: impl Fn() -> Result<Fixed<T>> + Sync,
+) -> crate::harness::Outcome {
     let expected: Vec<Option<T>> = expected.iter().copied().map(Some).collect();
     for schedule in SCHEDULES {
         for threads in [1, 2] {
@@ -134,7 +137,7 @@ sets! {
 
 /// A monoid of one's own: the longer of two, written as a length in the high half and whatever it carries below.
 #[derive(Debug, Clone, Copy)]
-struct Longer;
+pub struct Longer;
 
 /// The greater; a length of 255 ends a fold.
 #[op]
@@ -161,7 +164,7 @@ impl Monoid<u32> for Longer {
 
 /// What a path's length becomes by one more edge; a vertex without one yet has none.
 #[op]
-fn extend(length: u32, _entry: ()) -> u32 {
+pub fn extend(length: u32, _entry: ()) -> u32 {
     if length == u32::MAX { length } else { length + 1u32 }
 }
 /// The length, once all that come before have theirs.

@@ -9,6 +9,7 @@
 
 mod algebra;
 mod building;
+mod changed;
 mod dense;
 mod elementwise;
 mod entries;

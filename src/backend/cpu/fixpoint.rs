@@ -37,7 +37,7 @@ pub type Body<V> = (V, bool);
 
 /// What becomes of element `i`.
 #[inline(always)]
-fn next<V: At>(body: &V, i: usize, own: V::T) -> V::T {
+pub(super) fn next<V: At>(body: &V, i: usize, own: V::T) -> V::T {
     (if body.selects(i) { body.at(i) } else { None }).unwrap_or(own)
 }
 

@@ -119,7 +119,7 @@ fn gather_places<V: At>(n: usize, view: &V, bits: Option<&[u64]>) -> Store<V::T>
 }
 
 /// Cuts `n` indices into chunks of about equal work, at multiples of 64: word numbers, from 0 to `words(n)`.
-fn chunks(n: usize, work: Option<&[u64]>) -> Vec<usize> {
+pub(super) fn chunks(n: usize, work: Option<&[u64]>) -> Vec<usize> {
     let total_words = words(n);
     let pieces = (rayon::current_num_threads() * 16).min(total_words).max(1);
     // an index costs its work and a constant for itself

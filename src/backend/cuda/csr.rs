@@ -246,6 +246,11 @@ impl<A: Element> DeviceCsr<A> {
         self.uses.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// Where its offsets, of 64 bits each, and its columns lie.
+    pub fn addresses(&self) -> (u64, u64) {
+        (self.offsets.address(), self.columns.address())
+    }
+
     /// The device.
     pub fn gpu(&self) -> &Gpu {
         &self.gpu

@@ -1,0 +1,212 @@
+//! Loops over what has changed: until a round changes nothing.
+
+use super::expr::{Env, Expr, Key};
+use super::fixpoint::{Condition, Differ, Fixed, Stepped};
+use super::reads::{Reads, Through};
+use super::terminal::emitted;
+use super::verbs::Verbs;
+use crate::backend::cpu::changed::{Changes, Dependents, Outcome};
+use crate::backend::cuda::run::Merging;
+use crate::backend::cuda::{self, Gpu};
+use crate::backend::plan::Schedule;
+use crate::backend::view::At;
+use crate::containers::Vector;
+use crate::error::{Error, Result};
+use crate::formats::Shared;
+use std::cell::Cell;
+use std::panic::Location;
+use vxm_semiring::{Element, IDENTITY, LOR, SECOND};
+
+/// Visits the elements of which something that they read has changed.
+#[derive(Debug, Clone, Copy)]
+pub struct Changed {
+    /// How many rounds there may be.
+    pub(super) most: u32,
+}
+
+/// So many rounds a loop may take, though its state be shorter.
+const ROUNDS: u32 = 1 << 16;
+
+/// A loop with its condition and without its body; see [`while_changed`](super::fixpoint::Fixpoint::while_changed).
+#[derive(Debug)]
+#[must_use = "a loop does nothing until it is evaluated"]
+pub struct WhileChanged<T: Element> {
+    state: Vector<T>,
+    monotone: bool,
+    most: u32,
+}
+
+impl<T: Element> WhileChanged<T> {
+    pub(super) fn new(state: Vector<T>) -> Self {
+        let most = u32::try_from(state.len()).unwrap_or(u32::MAX).max(ROUNDS);
+        Self { state, monotone: false, most }
+    }
+
+    /// States that every fair schedule reaches the same state, though elements be visited in any order and read others' elements
+    /// as they were a while ago (chaotic iteration). See [`WhileActive::monotone`](super::active::WhileActive::monotone).
+    pub fn monotone(self) -> Self {
+        Self { monotone: true, ..self }
+    }
+
+    /// Makes it an error if so many rounds don't do: the last of them must change nothing. By default there may be as many as there are
+    /// elements, and 65536 at least.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let count = fixpoint(Vector::from_dense(vec![0u32, 5])).while_changed().at_most(10).step(|x| x.map(PLUS.bind(1)));
+    /// let error = count.eval().unwrap_err().to_string();
+    /// assert!(error.ends_with("fixpoint: round 10 still changed 2 elements: expected the state to settle by then"), "{error}");
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    pub fn at_most(self, rounds: u32) -> Self {
+        Self { most: rounds, ..self }
+    }
+
+    /// The body: what becomes of an element, given a placeholder for the state. Where it holds no element, or its mask leaves a place
+    /// out, the state stays as it is.
+    #[track_caller]
+    pub fn step<E: Expr<T = T>>(self, body: impl FnOnce(Key<T>) -> E) -> Stepped<T, Changed, E> {
+        let Self { state, monotone, most } = self;
+        let key = Key::new();
+        Stepped {
+            state,
+            condition: Changed { most },
+            monotone,
+            key,
+            body: body(key),
+            first: None,
+            at: Location::caller(),
+        }
+    }
+}
+
+impl<T: Element> Condition<T> for Changed {
+    fn on_threads<E: Expr<T = T>, B: Expr<T = T>>(
+        whole: Stepped<T, Self, E, B>,
+        schedule: Schedule,
+    ) -> Result<Fixed<T>> {
+        match schedule {
+            Schedule::Stale(seed) => whole.stale(seed),
+            _ => whole.visited(schedule != Schedule::Rounds),
+        }
+    }
+
+    fn on_device<E: Expr<T = T>, B: Expr<T = T>, R>(
+        whole: Stepped<T, Self, E, B>,
+        gpu: &Gpu,
+        then: impl FnOnce(&Vector<T>) -> Result<R>,
+    ) -> Result<(Vector<T>, R, u32)> {
+        let Fixed { state, rounds } = whole.by_operations(gpu)?;
+        let made = then(&state)?;
+        Ok((state, made, rounds))
+    }
+}
+
+/// That elements changed in the last round that there may be.
+fn no_end(changed: usize, rounds: u32, at: &'static Location<'static>) -> Error {
+    let elements = if changed == 1 { "element" } else { "elements" };
+    Error::NoEnd { changed: format!("{changed} {elements}"), rounds, at }
+}
+
+impl<T: Element, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Changed, E, B> {
+    /// In rounds, or in place.
+    fn visited(self, in_place: bool) -> Result<Fixed<T>> {
+        let Self { state, condition, key, body, at, .. } = self;
+        let (state, snapshot) = (Shared::new(state.into_full()), Cell::new(false));
+        let Outcome { rounds, changed } = {
+            let env = Env::with_shared(key, &state, &snapshot);
+            let mut reads = Reads::default();
+            body.reads(&env, &mut reads);
+            let dependents = if reads.is_everything() {
+                Dependents { own: false, all: true, rows: Vec::new() }
+            } else {
+                let rows = reads.matrices().iter().map(Through::rows).collect();
+                Dependents { own: reads.is_own(), all: false, rows }
+            };
+            let changes = Changes { state: &state, dependents, most: condition.most };
+            changes.run(in_place, || Ok((body.view(&env)?, !snapshot.get())))?
+        };
+        if changed > 0 {
+            return Err(no_end(changed, rounds, at));
+        }
+        Ok(Fixed { state: Vector::from_dense(state.into_values()), rounds })
+    }
+
+    /// To test a claim: a random half of those to be visited is visited a round, reading others' states as they were up to three rounds
+    /// ago. Who saw an old state is visited again; so there may be more rounds than the loop has.
+    fn stale(self, seed: u64) -> Result<Fixed<T>> {
+        let Self { state, condition, key, body, at, .. } = self;
+        let mut state = state.into_full();
+        let n = state.len();
+        let mut draw = seed;
+        let mut random = move || {
+            draw = draw.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            draw >> 33
+        };
+        let most = condition.most.saturating_mul(16).saturating_add(64);
+        let (mut rounds, mut due, mut past) = (0, vec![true; n], vec![state.clone()]);
+        while due.contains(&true) {
+            rounds += 1;
+            let now: Vec<usize> = (0..n).filter(|&i| due[i] && random() % 2 == 0).collect();
+            let age = random() as usize % past.len();
+            // an element knows its own state: only others' are old
+            let mut seen = past[age].clone();
+            now.iter().for_each(|&i| seen[i] = state[i]);
+            let seen = Vector::from_dense(seen);
+            let env = Env::with_state(key, &seen);
+            let mut reads = Reads::default();
+            body.reads(&env, &mut reads);
+            let view = body.view(&env)?;
+            if age == 0 {
+                now.iter().for_each(|&i| due[i] = false);
+            }
+            let mut changed = 0;
+            for i in now {
+                let new = (if view.selects(i) { view.at(i) } else { None }).unwrap_or(state[i]);
+                if new.bits() == state[i].bits() {
+                    continue;
+                }
+                (state[i], changed) = (new, changed + 1);
+                if reads.is_everything() {
+                    due.fill(true);
+                }
+                due[i] |= reads.is_own();
+                for (offsets, columns) in reads.matrices().iter().map(Through::rows) {
+                    columns[offsets[i] as usize..offsets[i + 1] as usize].iter().for_each(|&j| due[j as usize] = true);
+                }
+            }
+            if changed > 0 && rounds >= most {
+                return Err(no_end(changed, rounds, at));
+            }
+            past.insert(0, state.clone());
+            past.truncate(3);
+        }
+        Ok(Fixed { state: Vector::from_dense(state), rounds })
+    }
+
+    /// On a device: an operation at a time, over all elements.
+    fn by_operations(mut self, gpu: &Gpu) -> Result<Fixed<T>> {
+        let mut rounds = 0;
+        loop {
+            rounds += 1;
+            let before = self.state.clone();
+            {
+                // state = body(state), where it holds an element
+                let env = Env::with_state(self.key, &before);
+                let (mut kernel, node) = emitted(&self.body, &env, gpu)?;
+                let merging = Merging::Accumulate(kernel.functor(SECOND));
+                cuda::run::write(kernel, &node, &merging, self.state.on_mut(gpu)?)?;
+            }
+            // differ = before != state
+            let differ = before.ewise_mult(&self.state, Differ);
+            if !differ.reduce(LOR)? {
+                return Ok(Fixed { state: self.state, rounds });
+            }
+            if rounds >= self.condition.most {
+                let changed = differ.select(IDENTITY).pattern().eval()?.nvals();
+                return Err(no_end(changed, rounds, self.at));
+            }
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Levels, distances and components, beside a queue, Dijkstra, Bellman and Ford, and a forest of sets.
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::LazyLock;
+use vxm::algorithms::{Distance, bfs, components, sssp};
+use vxm::backend::plan::{Forced, Schedule, force};
+use vxm::certify;
+use vxm::io::generate;
+use vxm::prelude::*;
+
+static POOLS: LazyLock<Vec<ThreadPool>> =
+    LazyLock::new(|| [1, 2].map(|n| ThreadPoolBuilder::new().num_threads(n).build().unwrap()).into());
+
+/// The answers of `f` under every schedule, on 1 and 2 threads.
+fn every_way<T: Element>(f: impl Fn() -> Result<Vector<T>> + Sync) -> Vec<Vector<T>> {
+    let schedules = [None, Some(Schedule::Rounds), Some(Schedule::Asynchronous), Some(Schedule::Stale(11))];
+    let ways = schedules.iter().flat_map(|&schedule| POOLS.iter().map(move |pool| (schedule, pool)));
+    let run = |(schedule, pool): (_, &ThreadPool)| {
+        pool.install(|| force(Forced { schedule, ..Forced::default() }, &f)).unwrap()
+    };
+    ways.map(run).collect()
+}
+
+fn options<T: Element>(v: &Vector<T>) -> Vec<Option<T>> {
+    (0..v.len() as u32).map(|i| v.get(i)).collect()
+}
+
+fn check_levels(name: &str, a: &Matrix, source: u32) {
+    for found in every_way(|| bfs(a, source)) {
+        let (offsets, columns) = (a.csr().offsets(), a.csr().columns());
+        let reached = certify::levels(offsets, columns, source as usize, &options(&found));
+        assert_eq!(reached, Ok(found.nvals()), "{name} from {source}");
+    }
+}
+
+/// Vertices joined one edge after the other: the root of each tree is its least vertex.
+fn forest(a: &Matrix) -> Vec<u32> {
+    let mut parent: Vec<u32> = (0..a.nrows() as u32).collect();
+    let root = |parent: &[u32], mut v: u32| {
+        while parent[v as usize] != v {
+            v = parent[v as usize];
+        }
+        v
+    };
+    for (i, j, ()) in a.iter() {
+        let (x, y) = (root(&parent, i), root(&parent, j));
+        parent[x.max(y) as usize] = x.min(y);
+    }
+    (0..a.nrows() as u32).map(|v| root(&parent, v)).collect()
+}
+
+fn check_components(name: &str, a: &Matrix) {
+    let expected = forest(a);
+    let roots = expected.iter().zip(0..).filter(|&(&label, v)| label == v).count();
+    for found in every_way(|| components(a)) {
+        assert_eq!(found, Vector::from_dense(expected.clone()), "{name}");
+        let counted = certify::components(a.csr().offsets(), a.csr().columns(), &found.to_dense(0));
+        assert_eq!(counted, Ok(roots), "{name}");
+    }
+}
+
+#[test]
+fn every_generator() {
+    let specs =
+        ["grid:1x1", "grid:1x77", "grid:23x31", "er:9:1", "er:7:0", "rmat:10:4", "kron:9:16", "rgg:9", "road:16"];
+    for spec in specs.into_iter().chain(["delaunay:9", "er:0:3"]) {
+        let a = Matrix::from_simple(generate(spec, &()).unwrap().graph);
+        let n = a.nrows() as u32;
+        [0, n / 2, n - 1].into_iter().for_each(|source| check_levels(spec, &a, source));
+        check_components(spec, &a);
+    }
+}
+
+/// Dijkstra's distances, for weights that aren't negative. Non-negative numbers order as their bits do.
+fn dijkstra<T: Distance>(a: &Matrix<T>, source: u32, order: fn(T) -> u64, back: fn(u64) -> T) -> Vec<Option<T>> {
+    let mut found = vec![None; a.nrows()];
+    let mut queue = BinaryHeap::from([(Reverse(order(T::ZERO)), source)]);
+    while let Some((Reverse(distance), v)) = queue.pop() {
+        if found[v as usize].is_some() {
+            continue;
+        }
+        found[v as usize] = Some(back(distance));
+        let (columns, weights) = a.csr().row(v as usize);
+        for (&u, &weight) in columns.iter().zip(weights) {
+            let longer = T::LONGER.call(back(distance), weight);
+            if longer.bits() != T::FAR.bits() {
+                queue.push((Reverse(order(longer)), u));
+            }
+        }
+    }
+    found
+}
+
+fn check_distances<T: Distance>(what: &str, a: &Matrix<T>, source: u32, order: fn(T) -> u64, back: fn(u64) -> T) {
+    let expected = dijkstra(a, source, order, back);
+    let bits = |x: &[Option<T>]| x.iter().map(|x| x.map(T::bits)).collect::<Vec<_>>();
+    for found in every_way(|| sssp(a, source)) {
+        assert_eq!(bits(&options(&found)), bits(&expected), "{what} from {source}");
+    }
+}
+
+/// A directed graph: its vertices, and edges with a number each.
+fn directed() -> impl Strategy<Value = (usize, Vec<(u32, u32, u32)>)> {
+    let sizes = prop_oneof![4 => 1u32..12, 3 => 12u32..60, 1 => 200u32..700];
+    sizes.prop_flat_map(|n| {
+        let edges = prop::collection::vec((0..n, 0..n, any::<u32>()), 0..(4 * n as usize));
+        (Just(n as usize), edges).prop_map(|(n, mut edges)| {
+            edges.sort_unstable();
+            edges.dedup_by_key(|edge| (edge.0, edge.1));
+            (n, edges)
+        })
+    })
+}
+
+fn cases<S: Strategy>(strategy: S, test: impl Fn(S::Value)) {
+    let mut runner = TestRunner::new(Config { cases: 64, failure_persistence: None, ..Config::default() });
+    let run = runner.run(&strategy, |case| {
+        test(case);
+        Ok(())
+    });
+    run.unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+#[test]
+fn random_graphs() {
+    cases((directed(), any::<u32>()), |((n, edges), draw)| {
+        let (name, source) = (format!("{n} vertices, edges {edges:?}"), draw % n as u32);
+        let weighted =
+            |range: u32| Matrix::from_triples(n, n, edges.iter().map(|&(i, j, w)| (i, j, w % range))).unwrap();
+        check_levels(&name, &weighted(1).pattern(), source);
+        check_distances(&name, &weighted(100), source, u64::from, |x| x as u32);
+        // sums that don't fit
+        check_distances(&name, &weighted(u32::MAX), source, u64::from, |x| x as u32);
+        let wide = |w: u32| u64::from(w) << 31;
+        let a = Matrix::from_triples(n, n, edges.iter().map(|&(i, j, w)| (i, j, wide(w)))).unwrap();
+        check_distances(&name, &a, source, |x| x, |x| x);
+        let a = Matrix::from_triples(n, n, edges.iter().map(|&(i, j, w)| (i, j, w as f32 * 0.1))).unwrap();
+        check_distances(&name, &a, source, |x| x.to_bits().into(), |x| f32::from_bits(x as u32));
+        let a = Matrix::from_triples(n, n, edges.iter().map(|&(i, j, w)| (i, j, f64::from(w) * 0.1))).unwrap();
+        check_distances(&name, &a, source, f64::to_bits, f64::from_bits);
+        let ends: Vec<(u32, u32)> = edges.iter().map(|&(i, j, _)| (i, j)).collect();
+        check_components(&name, &Matrix::undirected(n, &ends[..ends.len() / 4]).unwrap());
+    });
+}
+
+/// Bellman's and Ford's distances; `None` if there is a cycle of negative weight that the source reaches.
+fn bellman_ford(n: usize, edges: &[(u32, u32, f64)], source: u32) -> Option<Vec<f64>> {
+    let mut distance = vec![f64::INFINITY; n];
+    distance[source as usize] = 0.0;
+    for _ in 0..=n {
+        let before = distance.clone();
+        for &(i, j, w) in edges {
+            distance[j as usize] = distance[j as usize].min(distance[i as usize] + w);
+        }
+        if before == distance {
+            return Some(distance);
+        }
+    }
+    None
+}
+
+#[test]
+fn negative_weights() {
+    cases((directed(), any::<u32>(), 0..200u32), |((n, edges), draw, negative)| {
+        let source = draw % n as u32;
+        let weight = |w: u32| f64::from(w % 1000) - f64::from(negative);
+        let edges: Vec<_> = edges.iter().map(|&(i, j, w)| (i, j, weight(w))).collect();
+        let a = Matrix::from_triples(n, n, edges.iter().copied()).unwrap();
+        match bellman_ford(n, &edges, source) {
+            Some(expected) => {
+                let reached = expected.iter().map(|&d| (d < f64::INFINITY).then_some(d)).collect::<Vec<_>>();
+                every_way(|| sssp(&a, source)).iter().for_each(|found| assert_eq!(options(found), reached));
+            }
+            None => {
+                let told = format!("sssp: {source} reaches a cycle of negative weight");
+                assert_eq!(sssp(&a, source).unwrap_err().to_string(), told);
+            }
+        }
+    });
+}
+
+#[test]
+fn weights_at_the_edge() {
+    // sums end at the greatest number, which is out of reach
+    let a = Matrix::from_triples(3, 3, [(0, 1, u32::MAX - 1), (1, 2, 5)]).unwrap();
+    assert_eq!(sssp(&a, 0).unwrap(), Vector::from_pairs(3, [(0, 0), (1, u32::MAX - 1)]).unwrap());
+    let far = Matrix::from_triples(2, 2, [(0, 1, f32::INFINITY)]).unwrap();
+    assert_eq!(sssp(&far, 0).unwrap(), Vector::from_pairs(2, [(0, 0.0)]).unwrap());
+    // an entry that is no number leads nowhere, and doesn't hide another
+    let a = Matrix::from_triples(4, 4, [(0, 1, f64::NAN), (0, 2, 1.0), (2, 1, 1.5), (1, 3, f64::NAN)]).unwrap();
+    assert_eq!(sssp(&a, 0).unwrap(), Vector::from_pairs(4, [(0, 0.0), (1, 2.5), (2, 1.0)]).unwrap());
+    // a loop of negative weight, which vertex 1 doesn't reach
+    let a = Matrix::from_triples(2, 2, [(0, 0, -1.0f32), (0, 1, 1.0)]).unwrap();
+    assert_eq!(sssp(&a, 0).unwrap_err().to_string(), "sssp: 0 reaches a cycle of negative weight");
+    assert_eq!(sssp(&a, 1).unwrap(), Vector::from_pairs(2, [(1, 0.0)]).unwrap());
+}
+
+#[test]
+fn what_is_no_graph_is_refused() {
+    let (wide, empty) = (Matrix::from_triples(2, 3, [(0, 1, ())]).unwrap(), Matrix::undirected(0, &[]).unwrap());
+    assert_eq!(bfs(&wide, 0).unwrap_err().to_string(), "expected a graph (a square matrix), found a 2 x 3 matrix");
+    assert_eq!(bfs(&empty, 0).unwrap_err().to_string(), "the source 0 lies outside a graph of 0 vertices");
+    let one = Matrix::from_triples(1, 1, [(0, 0, 5u64)]).unwrap();
+    assert_eq!(sssp(&one, 1).unwrap_err().to_string(), "the source 1 lies outside a graph of 1 vertex");
+    let told = "expected an undirected graph (a symmetric matrix), found a 2 x 3 matrix that isn't";
+    assert_eq!(components(&wide).unwrap_err().to_string(), told);
+    let one_way = Matrix::from_triples(3, 3, [(0, 1, ())]).unwrap();
+    assert!(components(&one_way).unwrap_err().to_string().contains("a 3 x 3 matrix that isn't"));
+    assert_eq!(components(&empty).unwrap().len(), 0);
+}
