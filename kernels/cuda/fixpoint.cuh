@@ -1,96 +1,17 @@
 // A loop that stays on the device: every element that may still change is visited until none may. One cooperative launch; each warp
 // keeps a list of its own short rows and one of long ones, each block one of hubs, so lists shrink without a word to anybody else.
-// `direct` says how neighbours' states are read: past the first-level cache, where no barrier empties it.
 namespace vxm {
-
-// A state, in one word: read while others may be writing theirs.
-template <class T> VXM_FN T peek(const T* p) {
-    T x;
-    if constexpr (sizeof(T) == 8) {
-        u64 word;
-        if constexpr (direct) asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(p));
-        else asm volatile("ld.relaxed.cta.global.u64 %0, [%1];" : "=l"(word) : "l"(p));
-        memcpy(&x, &word, 8);
-    } else {
-        u32 word;
-        if constexpr (sizeof(T) == 4) {
-            if constexpr (direct) asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(word) : "l"(p));
-            else asm volatile("ld.relaxed.cta.global.u32 %0, [%1];" : "=r"(word) : "l"(p));
-        } else if constexpr (sizeof(T) == 2) {
-            if constexpr (direct) asm volatile("ld.relaxed.gpu.global.u16 %0, [%1];" : "=r"(word) : "l"(p));
-            else asm volatile("ld.relaxed.cta.global.u16 %0, [%1];" : "=r"(word) : "l"(p));
-        } else {
-            if constexpr (direct) asm volatile("ld.relaxed.gpu.global.u8 %0, [%1];" : "=r"(word) : "l"(p));
-            else asm volatile("ld.relaxed.cta.global.u8 %0, [%1];" : "=r"(word) : "l"(p));
-        }
-        memcpy(&x, &word, sizeof(T));
-    }
-    return x;
-}
-template <class T> VXM_FN void poke(T* p, T x) {
-    if constexpr (sizeof(T) == 8) {
-        u64 word;
-        memcpy(&word, &x, 8);
-        asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory");
-    } else {
-        u32 word = 0;
-        memcpy(&word, &x, sizeof(T));
-        if constexpr (sizeof(T) == 4) asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(word) : "memory");
-        else if constexpr (sizeof(T) == 2) asm volatile("st.relaxed.gpu.global.u16 [%0], %1;" ::"l"(p), "r"(word) : "memory");
-        else asm volatile("st.relaxed.gpu.global.u8 [%0], %1;" ::"l"(p), "r"(word) : "memory");
-    }
-}
-template <class T> VXM_FN bool same(T a, T b) {
-    u64 x = 0, y = 0;
-    memcpy(&x, &a, sizeof(T));
-    memcpy(&y, &b, sizeof(T));
-    return x == y;
-}
-
-// The state, as the body reads it.
-template <class T> struct State {
-    typedef T Elem;
-    static const bool full = true;
-    const T* values;
-    template <class G> VXM_FN bool at(G, u32 i, T& x) const {
-        x = peek(values + i);
-        return true;
-    }
-    template <class G> VXM_FN bool selects(G, u32) const { return true; }
-};
 
 // Where blocks meet: arrivals, meetings so far, what was seen in a round (of the last three), passes, warps that change nothing, and
 // whether the loop gave up.
 struct Board {
     u32 arrived, met, seen[3], passes, idle, stuck;
 };
-VXM_FN u32 watch(const u32* p) {
-    u32 x;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(x) : "l"(p) : "memory");
-    return x;
-}
 VXM_FN u64 nanoseconds() {
     u64 x;
     asm volatile("mov.u64 %0, %globaltimer;" : "=l"(x));
     return x;
 }
-VXM_FN void meet(Board* board) {
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        const u32 met = watch(&board->met);
-        __threadfence();
-        if (atomicAdd(&board->arrived, 1) == gridDim.x - 1) {
-            atomicExch(&board->arrived, 0);
-            __threadfence();
-            atomicAdd(&board->met, 1);
-        } else {
-            while (watch(&board->met) == met) {}
-        }
-        __threadfence();
-    }
-    __syncthreads();
-}
-
 struct Visit {
     bool alive, changed;
 };

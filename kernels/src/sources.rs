@@ -10,8 +10,12 @@ pub const VIEW: &str = include_str!("../cuda/view.cuh");
 pub const TERMINAL: &str = include_str!("../cuda/terminal.cuh");
 /// Short rows, staged in shared memory.
 pub const STAGED: &str = include_str!("../cuda/staged.cuh");
-/// A loop that stays on the device; after [`DIRECT`] or [`CACHED`].
+/// A loop's state; after [`DIRECT`] or [`CACHED`].
+pub const STATE: &str = include_str!("../cuda/state.cuh");
+/// A loop over what may still change, that stays on the device; after [`STATE`].
 pub const FIXPOINT: &str = include_str!("../cuda/fixpoint.cuh");
+/// A loop over what has changed, that stays on the device; after [`STATE`].
+pub const CHANGED: &str = include_str!("../cuda/changed.cuh");
 /// Says that a loop's states are read past the first-level cache: nothing ever empties it where nobody waits.
 pub const DIRECT: &str = "namespace vxm { const bool direct = true; }\n";
 /// Says that they are read through it: the barrier between rounds empties it.

@@ -2,10 +2,13 @@
 
 use super::expr::{Env, Expr, Key};
 use super::fixpoint::{Condition, Differ, Fixed, Stepped};
-use super::reads::{Reads, Through};
+use super::reads::{DeviceRows, Reads, Through};
 use super::terminal::emitted;
 use super::verbs::Verbs;
-use crate::backend::cpu::changed::{Changes, Dependents, Outcome};
+use crate::backend::cpu::changed::{Changes, Dependents, Outcome as Visited};
+use crate::backend::cuda::changed::{Outcome, Readers, changing};
+use crate::backend::cuda::compose::Composer;
+use crate::backend::cuda::fixpoint::refusal;
 use crate::backend::cuda::run::Merging;
 use crate::backend::cuda::{self, Gpu};
 use crate::backend::plan::Schedule;
@@ -97,9 +100,7 @@ impl<T: Element> Condition<T> for Changed {
         gpu: &Gpu,
         then: impl FnOnce(&Vector<T>) -> Result<R>,
     ) -> Result<(Vector<T>, R, u32)> {
-        let Fixed { state, rounds } = whole.by_operations(gpu)?;
-        let made = then(&state)?;
-        Ok((state, made, rounds))
+        whole.resident(gpu, then)
     }
 }
 
@@ -114,7 +115,7 @@ impl<T: Element, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Changed, E, B> {
     fn visited(self, in_place: bool) -> Result<Fixed<T>> {
         let Self { state, condition, key, body, at, .. } = self;
         let (state, snapshot) = (Shared::new(state.into_full()), Cell::new(false));
-        let Outcome { rounds, changed } = {
+        let Visited { rounds, changed } = {
             let env = Env::with_shared(key, &state, &snapshot);
             let mut reads = Reads::default();
             body.reads(&env, &mut reads);
@@ -183,6 +184,41 @@ impl<T: Element, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Changed, E, B> {
             past.truncate(3);
         }
         Ok(Fixed { state: Vector::from_dense(state), rounds })
+    }
+
+    /// On a device: one kernel if the whole body can be, or else an operation at a time.
+    fn resident<R>(mut self, gpu: &Gpu, then: impl FnOnce(&Vector<T>) -> Result<R>) -> Result<(Vector<T>, R, u32)> {
+        // the kernel's parameters hold the state's address: it must be this vector's own
+        self.state.on_mut(gpu)?.own_values()?;
+        let mut kernel = Composer::resident(gpu);
+        let (node, readers) = {
+            let env = Env::with_state(self.key, &self.state);
+            let mut reads = Reads::default();
+            self.body.reads(&env, &mut reads);
+            let mut readers = Readers { own: reads.is_own(), everything: reads.is_everything(), rows: Vec::new() };
+            if !readers.everything {
+                for through in reads.matrices() {
+                    let DeviceRows { offsets, columns, held } = through.rows_on(gpu)?;
+                    readers.rows.push((offsets, columns));
+                    kernel.keep(held);
+                }
+            }
+            (self.body.emit(&env, &mut kernel)?, readers)
+        };
+        if let Some(why) = refusal::<T>(&kernel) {
+            tracing::debug!(operation = "fixpoint", fused = "no", why, at = %self.at, "plan");
+            let Fixed { state, rounds } = self.by_operations(gpu)?;
+            let made = then(&state)?;
+            return Ok((state, made, rounds));
+        }
+        let state = self.state.on_mut(gpu)?;
+        let launched = changing(kernel, &node, &readers, self.monotone, self.condition.most, state)?;
+        let made = then(&self.state);
+        let Outcome { rounds, changed } = launched.outcome()?;
+        match changed {
+            0 => Ok((self.state, made?, rounds)),
+            changed => Err(no_end(changed as usize, rounds, self.at)),
+        }
     }
 
     /// On a device: an operation at a time, over all elements.

@@ -151,8 +151,8 @@ pub struct Fixed<T: Element> {
 impl<T: Element, C: Condition<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, C, E, B> {
     /// Runs the loop. O(rounds + the visited elements' work) time beside one pass over the state.
     ///
-    /// On a device a loop over active elements is one kernel, unless the body holds what must be evaluated first, and one over changes is
-    /// run an operation at a time; on the CPU threads share a list of the elements to visit.
+    /// On a device it is one kernel, unless the body holds what must be evaluated first; on the CPU threads share a list of the elements
+    /// to visit.
     ///
     /// # Errors
     /// Shapes don't fit; the state isn't full; elements are active, and a round changes none; elements change still after as many rounds

@@ -87,6 +87,7 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
         Schedule::Rounds | Schedule::Stale(_) => ("vxm::Rounds()", sources::CACHED),
     };
     composer.include(reads);
+    composer.include(sources::STATE);
     composer.include(sources::FIXPOINT);
     let active = composer.functor(active);
     composer.element::<T>();

@@ -5,6 +5,7 @@
 //! and its accumulator are one kernel, as they are one loop on the CPU.
 
 pub mod build;
+pub mod changed;
 mod compact;
 pub mod compose;
 mod crowded;

@@ -1,0 +1,110 @@
+//! A loop over what has changed, that stays on the device: one cooperative launch, whatever the number of rounds.
+
+use super::DeviceVector;
+use super::compose::{Composer, Node};
+use super::csr::SHORT_CLASSES;
+use super::run::{THREADS, launch};
+use crate::backend::plan::{self, Schedule};
+use crate::error::Result;
+use crate::formats::bitmap::words;
+use vxm_kernels::{Buffer, Launch, sources};
+use vxm_semiring::Element;
+
+/// How a loop went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outcome {
+    /// Rounds.
+    pub rounds: u32,
+    /// How many elements the last one changed: none, unless there was no other to follow.
+    pub changed: u32,
+}
+
+/// A loop that was launched.
+pub struct Launched {
+    board: Buffer,
+}
+
+/// Words of the board: see the kernel.
+const BOARD: usize = 8;
+/// The words that say how it went.
+const ROUNDS: usize = 5;
+const LEFT: usize = 6;
+
+impl Launched {
+    /// Waits for the end, and for what was launched since.
+    ///
+    /// # Errors
+    /// The device is lost.
+    pub fn outcome(&self) -> Result<Outcome> {
+        let words = self.board.download::<u32>(BOARD)?;
+        Ok(Outcome { rounds: words[ROUNDS], changed: words[LEFT] })
+    }
+}
+
+/// Who is to be visited once an element has changed.
+#[derive(Debug)]
+pub struct Readers {
+    /// Whether it is that element.
+    pub own: bool,
+    /// Whether it may be any.
+    pub everything: bool,
+    /// Rows whose columns they are: the addresses of offsets and columns, which the composer keeps.
+    pub rows: Vec<(u64, u64)>,
+}
+
+/// Launches the body `node` over `state`, until a round changes nothing, or as many rounds as there may be.
+///
+/// # Errors
+/// The device has too little memory, or is lost.
+pub fn changing<T: Element>(
+    mut composer: Composer,
+    node: &Node,
+    readers: &Readers,
+    monotone: bool,
+    most: u32,
+    state: &mut DeviceVector<T>,
+) -> Result<Launched> {
+    let (gpu, n) = (composer.gpu().clone(), state.len());
+    let classes = composer.classes().filter(|classes| classes.alone.is_none());
+    let (schedule, why) = plan::schedule(monotone, plan::forced());
+    let in_place = schedule != Schedule::Rounds;
+    composer.include(if in_place { sources::DIRECT } else { sources::CACHED });
+    composer.include(sources::STATE);
+    composer.include(sources::CHANGED);
+    composer.element::<T>();
+    let Readers { own, everything, rows } = readers;
+    let skewed = classes.is_some();
+    let ty = format!("vxm::Changing<{}, {in_place}, {skewed}, {own}, {everything}, {}>", node.ty, rows.len());
+    let program = composer.program(&ty, &[("changing", "")])?;
+    let resident = program.kernel("changing")?.resident(THREADS, composer.shared())? as usize;
+    let [longs, hubs] = classes.as_deref().map_or([(0, 0); 2], |classes| {
+        [classes.rows(SHORT_CLASSES..SHORT_CLASSES + 1), classes.rows(SHORT_CLASSES + 1..SHORT_CLASSES + 2)]
+    });
+    let blocks = n.div_ceil(THREADS as usize).clamp(1, resident.max(1));
+    tracing::debug!(
+        operation = "fixpoint",
+        ?schedule,
+        why,
+        fused = "body, marks and the test for the end: one kernel",
+        rows = rows.len(),
+        everything,
+        longs = longs.1,
+        hubs = hubs.1,
+        blocks,
+        "plan"
+    );
+    let fresh = gpu.alloc(if in_place { 0 } else { n * size_of::<T>() })?;
+    let board = gpu.zeroed(BOARD * 4)?;
+    // due twice, moved twice, and heavy
+    let size = words(n) * 8;
+    let bits = gpu.zeroed(5 * size)?;
+    let mut head = vec![n as u64, u64::from(most), state.values_address(), fresh.address()];
+    head.extend((0..5).map(|k| bits.address() + (k * size) as u64));
+    head.extend([longs.0, longs.1 as u64, hubs.0, hubs.1 as u64, board.address()]);
+    let none = [(0, 0)];
+    let links = if rows.is_empty() { &none[..] } else { rows };
+    head.extend(links.iter().flat_map(|&(offsets, columns)| [offsets, columns]));
+    let shape = Launch::linear(blocks as u32, THREADS).with_shared(composer.shared()).cooperative();
+    launch(&program, "changing", shape, &composer.parameter(&head))?;
+    Ok(Launched { board })
+}
