@@ -1,7 +1,9 @@
 //! Who is reached, how soon, and from where: a queue and nothing else.
 
 use super::{Violation, neighbors, same_length};
-use std::collections::VecDeque;
+
+/// Not reached; there are never so many vertices.
+const NEVER: u32 = u32::MAX;
 
 /// Whether `levels` gives each vertex that `source` reaches the fewest hops that lead there, and no other vertex any; how many it
 /// reaches. Columns are where edges lead, so the graph may be directed. O(n + nnz) time.
@@ -19,26 +21,26 @@ use std::collections::VecDeque;
 /// The [`Violation`] at the least vertex that has one.
 pub fn levels(offsets: &[u64], columns: &[u32], source: usize, levels: &[Option<u32>]) -> Result<usize, Violation> {
     same_length(offsets, levels.len())?;
-    let mut hops = vec![None; levels.len()];
-    let mut queue = VecDeque::new();
+    let mut hops = vec![NEVER; levels.len()];
+    let mut order = Vec::with_capacity(levels.len());
     if let Some(first) = hops.get_mut(source) {
-        *first = Some(0);
-        queue.push_back((source, 0));
+        *first = 0;
+        order.push(source as u32);
     }
-    let mut reached = 0;
-    while let Some((vertex, so_far)) = queue.pop_front() {
-        reached += 1;
-        for &other in neighbors(offsets, columns, vertex) {
-            let place = &mut hops[other as usize];
-            if place.is_none() {
-                *place = Some(so_far + 1);
-                queue.push_back((other as usize, so_far + 1));
+    let mut next = 0;
+    while let Some(&vertex) = order.get(next) {
+        next += 1;
+        for &other in neighbors(offsets, columns, vertex as usize) {
+            if hops[other as usize] == NEVER {
+                hops[other as usize] = hops[vertex as usize] + 1;
+                order.push(other);
             }
         }
     }
-    match (0..levels.len()).find(|&vertex| levels[vertex] != hops[vertex]) {
-        Some(vertex) => Err(Violation::Level { vertex, answer: levels[vertex], hops: hops[vertex] }),
-        None => Ok(reached),
+    let known = |vertex: usize| Some(hops[vertex]).filter(|&hops| hops != NEVER);
+    match (0..levels.len()).find(|&vertex| levels[vertex] != known(vertex)) {
+        Some(vertex) => Err(Violation::Level { vertex, answer: levels[vertex], hops: known(vertex) }),
+        None => Ok(order.len()),
     }
 }
 
@@ -58,30 +60,26 @@ pub fn levels(offsets: &[u64], columns: &[u32], source: usize, levels: &[Option<
 /// The [`Violation`] at the least vertex that has one.
 pub fn components(offsets: &[u64], columns: &[u32], labels: &[u32]) -> Result<usize, Violation> {
     same_length(offsets, labels.len())?;
-    let mut least: Vec<Option<usize>> = vec![None; labels.len()];
+    let mut least = vec![NEVER; labels.len()];
     let (mut count, mut stack) = (0, Vec::new());
-    for first in 0..labels.len() {
-        if least[first].is_some() {
+    for first in 0..labels.len() as u32 {
+        if least[first as usize] != NEVER {
             continue;
         }
         count += 1;
-        least[first] = Some(first);
+        least[first as usize] = first;
         stack.push(first);
         while let Some(vertex) = stack.pop() {
-            for &other in neighbors(offsets, columns, vertex) {
-                let place = &mut least[other as usize];
-                if place.is_none() {
-                    *place = Some(first);
-                    stack.push(other as usize);
+            for &other in neighbors(offsets, columns, vertex as usize) {
+                if least[other as usize] == NEVER {
+                    least[other as usize] = first;
+                    stack.push(other);
                 }
             }
         }
     }
-    let wrong = least.iter().zip(labels).zip(0..).find(|&((&least, &label), _)| least != Some(label as usize));
-    match wrong {
-        Some(((&least, &label), vertex)) => {
-            Err(Violation::Label { vertex, label: label as usize, least: least.unwrap_or(vertex) })
-        }
+    match (0..labels.len()).find(|&vertex| labels[vertex] != least[vertex]) {
+        Some(vertex) => Err(Violation::Label { vertex, label: labels[vertex] as usize, least: least[vertex] as usize }),
         None => Ok(count),
     }
 }

@@ -1,9 +1,9 @@
-//! `vxm mis` and `vxm color`: run, check, tell.
+//! `vxm mis`, `color`, `bfs` and `components`: run, check, tell.
 
 use super::arguments::Run;
 use super::footprint::{Algorithm, Graph};
 use super::{WRONG, counted, load, prepare, print, tell};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -18,12 +18,15 @@ use vxm::io::{Loaded, Numbering, memory};
 use vxm::{Error, Result};
 
 /// What was chosen: name and value.
-type Choices = [(&'static str, &'static str)];
+type Choices = [(&'static str, Value)];
 
 /// What an algorithm found.
 enum Found {
     Set(Set),
     Colors(Vector<u32>, u32),
+    /// Hops from a vertex.
+    Levels(u32, Vector<u32>),
+    Components(Vector<u32>),
 }
 
 impl Found {
@@ -31,6 +34,8 @@ impl Found {
         match self {
             Self::Set(_) => "mis",
             Self::Colors(..) => "color",
+            Self::Levels(..) => "bfs",
+            Self::Components(_) => "components",
         }
     }
 
@@ -39,13 +44,15 @@ impl Found {
         match self {
             Self::Set(set) => ("size", set.nvals()),
             Self::Colors(_, count) => ("colors", *count as usize),
+            Self::Levels(_, levels) => ("reached", levels.nvals()),
+            Self::Components(labels) => ("components", labels.iter().filter(|(v, label)| v == label).count()),
         }
     }
 
     fn digest(&self) -> u64 {
         match self {
             Self::Set(set) => set.digest(),
-            Self::Colors(colors, _) => colors.digest(),
+            Self::Colors(found, _) | Self::Levels(_, found) | Self::Components(found) => found.digest(),
         }
     }
 
@@ -58,16 +65,24 @@ impl Found {
                 certify::independent_set(offsets, columns, &member)
             }
             Self::Colors(colors, _) => certify::coloring(offsets, columns, &colors.to_dense(0)).map(|_| ()),
+            Self::Levels(source, levels) => {
+                let levels: Vec<Option<u32>> = (0..graph.nrows() as u32).map(|v| levels.get(v)).collect();
+                certify::levels(offsets, columns, *source as usize, &levels).map(|_| ())
+            }
+            Self::Components(labels) => certify::components(offsets, columns, &labels.to_dense(0)).map(|_| ()),
         }
     }
 
-    /// A vertex a line, and its colour if it has one.
+    /// A vertex a line, and what was found of it.
     fn write(&self, text: &mut impl Write, numbering: &Numbering) -> std::io::Result<()> {
         match self {
             Self::Set(set) => set.indices().try_for_each(|v| writeln!(text, "{}", numbering.number(v))),
-            Self::Colors(colors, _) => {
-                colors.iter().try_for_each(|(v, color)| writeln!(text, "{} {color}", numbering.number(v)))
+            Self::Colors(numbers, _) | Self::Levels(_, numbers) => {
+                numbers.iter().try_for_each(|(v, number)| writeln!(text, "{} {number}", numbering.number(v)))
             }
+            Self::Components(labels) => labels
+                .iter()
+                .try_for_each(|(v, label)| writeln!(text, "{} {}", numbering.number(v), numbering.number(label))),
         }
     }
 }
@@ -75,13 +90,14 @@ impl Found {
 /// An answer, and all that is told of it.
 struct Answer {
     found: Found,
-    rounds: u32,
+    /// How many rounds it took, where that is told.
+    rounds: Option<u32>,
     took: Duration,
     certificate: core::result::Result<(), Violation>,
 }
 
 /// `vxm mis`.
-pub fn mis(priority: Priority, formulation: Option<Formulation>, run: &Run) -> Result<ExitCode> {
+pub fn mis(priority: Priority, formulation: Option<Formulation>, seed: u64, run: &Run) -> Result<ExitCode> {
     let formulation = match (priority, formulation) {
         (Priority::Resolve, Some(Formulation::Decide)) => {
             let what = "priority `resolve` breaks ties among candidates: expected formulation `count`, found `decide`";
@@ -90,46 +106,67 @@ pub fn mis(priority: Priority, formulation: Option<Formulation>, run: &Run) -> R
         (Priority::Resolve, None) => Formulation::Count,
         (_, formulation) => formulation.unwrap_or_default(),
     };
-    let options = MisOptions { priority, seed: run.seed, formulation };
-    let choices = [("priority", priority.name()), ("formulation", formulation.name())];
-    let algorithm = Algorithm::Mis(priority, formulation);
-    solve(run, algorithm, &choices, |a| algorithms::mis(a, &options).map(|mis| (Found::Set(mis.set), mis.rounds)))
-}
-
-/// `vxm color`.
-pub fn color(method: Method, order: Order, run: &Run) -> Result<ExitCode> {
-    let options = ColoringOptions { method, order, seed: run.seed };
-    let choices = [("method", method.name()), ("order", order.name())];
-    let algorithm = Algorithm::Color(method, order);
-    solve(run, algorithm, &choices, |a| {
-        algorithms::color(a, &options).map(|c| (Found::Colors(c.colors, c.count), c.rounds))
+    let options = MisOptions { priority, seed, formulation };
+    let choices =
+        [("priority", priority.name().into()), ("formulation", formulation.name().into()), ("seed", seed.into())];
+    solve(run, Algorithm::Mis(priority, formulation), &choices, |_| {
+        Ok(move |a: &Matrix| algorithms::mis(a, &options).map(|mis| (Found::Set(mis.set), Some(mis.rounds))))
     })
 }
 
-fn solve(
+/// `vxm color`.
+pub fn color(method: Method, order: Order, seed: u64, run: &Run) -> Result<ExitCode> {
+    let options = ColoringOptions { method, order, seed };
+    let choices = [("method", method.name().into()), ("order", order.name().into()), ("seed", seed.into())];
+    solve(run, Algorithm::Color(method, order), &choices, |_| {
+        Ok(move |a: &Matrix| algorithms::color(a, &options).map(|c| (Found::Colors(c.colors, c.count), Some(c.rounds))))
+    })
+}
+
+/// `vxm bfs`.
+pub fn bfs(source: u64, run: &Run) -> Result<ExitCode> {
+    solve(run, Algorithm::Bfs, &[("source", source.into())], |loaded| {
+        let Some(vertex) = loaded.numbering.vertex(source, loaded.graph.nrows()) else {
+            let what = format!("{}: --source {source}: expected the number of a vertex", loaded.name);
+            return Err(Error::invalid(what));
+        };
+        Ok(move |a: &Matrix| algorithms::bfs(a, vertex).map(|levels| (Found::Levels(vertex, levels), None)))
+    })
+}
+
+/// `vxm components`.
+pub fn components(run: &Run) -> Result<ExitCode> {
+    solve(run, Algorithm::Components, &[], |_| {
+        Ok(|a: &Matrix| algorithms::components(a).map(|labels| (Found::Components(labels), None)))
+    })
+}
+
+/// Runs what `ready` gives for a graph.
+fn solve<F: Fn(&Matrix) -> Result<(Found, Option<u32>)>>(
     run: &Run,
     algorithm: Algorithm,
     choices: &Choices,
-    find: impl Fn(&Matrix) -> Result<(Found, u32)>,
+    ready: impl FnOnce(&Loaded) -> Result<F>,
 ) -> Result<ExitCode> {
     if let Some(out) = run.out.as_deref().filter(|out| is_same_file(out, run.graph.as_ref())) {
         return Err(Error::invalid(format!("--out {}: expected another file than the graph's", out.display())));
     }
     let out = run.out.as_deref().map(prepare).transpose()?;
     run.device.check()?;
-    let Loaded { graph, name, numbering, .. } = load(&run.graph)?;
+    let loaded = load(&run.graph)?;
+    let find = ready(&loaded)?;
+    let Loaded { graph, name, numbering, .. } = loaded;
     let tiles = (run.format.0 == Some(Format::Tiles)).then(|| Tiles::count(&graph) as u64);
     let size = Graph::of(&graph, tiles);
-    let (what, (_, which)) = (algorithm.name(), choices[0]);
-    memory::require(size.share(algorithm), || format!("{name}: {what} by {which}"))?;
+    let what = match choices.first() {
+        Some((_, Value::String(which))) => format!("{} by {which}", algorithm.name()),
+        _ => algorithm.name().to_owned(),
+    };
+    memory::require(size.share(algorithm), || format!("{name}: {what}"))?;
     if run.device != Device::Cpu {
         let (needed, available) = (size.peak_on_device(algorithm), run.device.available()?);
         if needed > u128::from(available) {
-            return Err(Error::Memory {
-                place: format!("{name}: {what} by {which} on {}", run.device),
-                needed,
-                available,
-            });
+            return Err(Error::Memory { place: format!("{name}: {what} on {}", run.device), needed, available });
         }
     }
     let a = Matrix::from_simple(graph).with_format(run.format.0);
@@ -177,35 +214,45 @@ fn told_to_programs(answer: &Answer, name: &str, graph: &Csr, choices: &Choices,
         "algorithm": answer.found.algorithm(),
         "device": run.device.to_string(),
         "threads": rayon::current_num_threads(),
-        "seed": run.seed,
-        "rounds": answer.rounds,
         what: measure,
         "valid": answer.certificate.is_ok(),
         "seconds": answer.took.as_secs_f64(),
         "digest": format!("{:016x}", answer.found.digest()),
     });
-    for &(what, chosen) in choices {
-        object[what] = chosen.into();
+    if let Some(rounds) = answer.rounds {
+        object["rounds"] = rounds.into();
+    }
+    for (what, chosen) in choices {
+        object[*what] = chosen.clone();
     }
     format!("{object}\n")
 }
 
 fn told_to_people(answer: &Answer, name: &str, graph: &Csr, choices: &Choices, run: &Run) -> String {
     let (n, edges, (_, measure)) = (graph.nrows(), graph.nnz() / 2, answer.found.measure());
+    let share = 100.0 * measure as f64 / n.max(1) as f64;
     let found = match answer.found {
-        Found::Set(_) => {
-            let share = 100.0 * measure as f64 / n.max(1) as f64;
-            format!("independent set of {} ({share:.2} %)", counted(measure, "vertex"))
-        }
+        Found::Set(_) => format!("independent set of {} ({share:.2} %)", counted(measure, "vertex")),
         Found::Colors(..) => counted(measure, "colour"),
+        Found::Levels(_, ref levels) => {
+            let hops = levels.iter().map(|(_, level)| level).max().unwrap_or(0);
+            format!("{} ({share:.2} %) within {}", counted(measure, "vertex"), counted(hops as usize, "hop"))
+        }
+        Found::Components(_) => counted(measure, "component"),
     };
     let checked = if answer.certificate.is_ok() { "valid" } else { "WRONG" };
-    let chosen: String = choices.iter().map(|(what, choice)| format!("{what} {choice}, ")).collect();
+    let told = |(what, chosen): &(&str, Value)| match chosen {
+        Value::String(name) => format!("{what} {name}"),
+        number => format!("{what} {number}"),
+    };
+    let chosen: Vec<String> = choices.iter().map(told).collect();
+    let chosen = if chosen.is_empty() { String::new() } else { chosen.join(", ") + ": " };
+    let rounds = answer.rounds.map_or(String::new(), |rounds| counted(rounds as usize, "round") + ", ");
     let (n, edges) = (counted(n, "vertex"), counted(edges, "edge"));
-    let (seed, rounds, seconds) = (run.seed, counted(answer.rounds as usize, "round"), answer.took.as_secs_f64());
+    let seconds = answer.took.as_secs_f64();
     let (device, threads) = (run.device, rayon::current_num_threads());
     format!(
-        "{name}: {n}, {edges}\n{found}, {checked}\n{chosen}seed {seed}: {rounds}, {seconds:.3} s on \
+        "{name}: {n}, {edges}\n{found}, {checked}\n{chosen}{rounds}{seconds:.3} s on \
          {device}, threads {threads}\ndigest {:016x}\n",
         answer.found.digest(),
     )

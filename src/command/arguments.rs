@@ -35,6 +35,8 @@ pub enum Task {
         #[arg(long, value_name = "F")]
         formulation: Option<Formulation>,
         #[command(flatten)]
+        seed: Seed,
+        #[command(flatten)]
         run: Run,
     },
     /// Colours the vertices so that neighbours differ.
@@ -45,6 +47,21 @@ pub enum Task {
         /// In which order: random, largest-degree-first or smallest-degree-last.
         #[arg(long, value_name = "O", default_value = Order::default().name())]
         order: Order,
+        #[command(flatten)]
+        seed: Seed,
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Finds how many hops each vertex is away from a source.
+    Bfs {
+        /// The source, as the file numbers it; generated graphs are numbered from 0.
+        #[arg(long, value_name = "V", value_parser = number, allow_negative_numbers = true)]
+        source: u64,
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Finds the connected components, each named by its least vertex.
+    Components {
         #[command(flatten)]
         run: Run,
     },
@@ -77,16 +94,13 @@ pub enum Task {
 pub struct Run {
     /// A file, or a generator's specification.
     pub graph: OsString,
-    /// What the hash that breaks ties is seeded with.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = seed, allow_negative_numbers = true)]
-    pub seed: u64,
     /// Where to run: auto, cpu, cuda or cuda:N.
     #[arg(long, value_name = "D", default_value = "auto")]
     pub device: Device,
     /// How the graph is stored: auto, csr or tiles; the answer is the same.
     #[arg(long, value_name = "F", default_value = "auto")]
     pub format: Layout,
-    /// Writes the answer, in the file's own numbering: a vertex a line, or `vertex colour`.
+    /// Writes the answer, in the file's own numbering: a vertex a line, or `vertex colour`, `vertex hops`, `vertex component`.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Prints one JSON object.
@@ -94,6 +108,14 @@ pub struct Run {
     pub json: bool,
     #[command(flatten)]
     pub threads: Threads,
+}
+
+/// What hashes are seeded with.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Seed {
+    /// What the hash that breaks ties is seeded with.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = number, allow_negative_numbers = true)]
+    pub seed: u64,
 }
 
 /// How many threads.
@@ -104,7 +126,7 @@ pub struct Threads {
     pub threads: Option<u16>,
 }
 
-fn seed(text: &str) -> Result<u64, String> {
+fn number(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("expected a number from 0 to {}", u64::MAX))
 }
 

@@ -10,6 +10,8 @@ use vxm::formats::{Csr, Tiles};
 pub enum Algorithm {
     Mis(Priority, Formulation),
     Color(Method, Order),
+    Bfs,
+    Components,
 }
 
 impl Algorithm {
@@ -18,6 +20,8 @@ impl Algorithm {
         match self {
             Self::Mis(..) => "mis",
             Self::Color(..) => "color",
+            Self::Bfs => "bfs",
+            Self::Components => "components",
         }
     }
 }
@@ -61,6 +65,8 @@ impl Graph {
             Algorithm::Color(Method::Hash, _) => (102, 8),
             Algorithm::Color(_, Order::SmallestDegreeLast) => (62, 0),
             Algorithm::Color(..) => (50, 0),
+            Algorithm::Bfs => (24, 0),
+            Algorithm::Components => (20, 0),
         };
         // tiles are put together from tile-rows, which take as much again and 16 bytes a vertex
         let tiles = self.tiles.map_or(0, |tiles| {
@@ -87,6 +93,7 @@ impl Graph {
             Algorithm::Mis(..) => 14 * n,
             Algorithm::Color(Method::Hash, _) => 45 * n,
             Algorithm::Color(..) => 36 * n,
+            Algorithm::Bfs | Algorithm::Components => 16 * n,
         };
         // the edges from low to high are a matrix, and those from high to low another; where no row is long none is made of them
         let chosen = self.longest > CHOOSE as u64;
@@ -126,7 +133,7 @@ fn rows_on_device(n: u128, entries: u128) -> u128 {
 const PROCESS: u128 = 4 << 20;
 
 /// The algorithms that take different amounts, by the option that tells them apart.
-pub const TOLD: [(&str, Algorithm); 9] = [
+pub const TOLD: [(&str, Algorithm); 11] = [
     ("resolve", Algorithm::Mis(Priority::Resolve, Formulation::Count)),
     ("decide", Algorithm::Mis(Priority::Sorted, Formulation::Decide)),
     ("count", Algorithm::Mis(Priority::Sorted, Formulation::Count)),
@@ -136,13 +143,15 @@ pub const TOLD: [(&str, Algorithm); 9] = [
     ("is", Algorithm::Color(Method::Is, Order::LargestDegreeFirst)),
     ("min-max", Algorithm::Color(Method::MinMax, Order::LargestDegreeFirst)),
     ("neighbor-reduce", Algorithm::Color(Method::NeighborReduce, Order::LargestDegreeFirst)),
+    ("hops", Algorithm::Bfs),
+    ("labels", Algorithm::Components),
 ];
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use vxm::Result;
-    use vxm::algorithms::{ColoringOptions, MisOptions, color, mis};
+    use vxm::algorithms::{ColoringOptions, MisOptions, bfs, color, components, mis};
     use vxm::backend::Device;
     use vxm::backend::plan::Format;
     use vxm::containers::Matrix;
@@ -169,6 +178,8 @@ mod tests {
         match algorithm {
             Algorithm::Mis(priority, formulation) => mis(a, &MisOptions { priority, formulation, seed: 1 }).map(drop),
             Algorithm::Color(method, order) => color(a, &ColoringOptions { method, order, seed: 1 }).map(drop),
+            Algorithm::Bfs => bfs(a, 0).map(drop),
+            Algorithm::Components => components(a).map(drop),
         }
     }
 

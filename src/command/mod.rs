@@ -47,7 +47,9 @@ pub fn main() -> ExitCode {
 fn run(task: Task) -> Result<ExitCode> {
     let Threads { threads } = match &task {
         Task::Doctor => return doctor(),
-        Task::Mis { run, .. } | Task::Color { run, .. } => run.threads,
+        Task::Mis { run, .. } | Task::Color { run, .. } | Task::Bfs { run, .. } | Task::Components { run } => {
+            run.threads
+        }
         Task::Info { threads, .. } | Task::Generate { threads, .. } => *threads,
     };
     // no number given: rayon's own choice
@@ -56,8 +58,10 @@ fn run(task: Task) -> Result<ExitCode> {
     // each thread's allocator claims its addresses here, so that whoever asks what a limit on them leaves counts them
     pool.broadcast(|_| drop(black_box(vec![0u8; 64])));
     pool.install(|| match task {
-        Task::Mis { priority, formulation, run } => answer::mis(priority, formulation, &run),
-        Task::Color { method, order, run } => answer::color(method, order, &run),
+        Task::Mis { priority, formulation, seed, run } => answer::mis(priority, formulation, seed.seed, &run),
+        Task::Color { method, order, seed, run } => answer::color(method, order, seed.seed, &run),
+        Task::Bfs { source, run } => answer::bfs(source, &run),
+        Task::Components { run } => answer::components(&run),
         Task::Info { graph, json, .. } => info::info(&graph, json).map(|()| ExitCode::SUCCESS),
         Task::Generate { spec, out, .. } => generate(&spec, &out).map(|()| ExitCode::SUCCESS),
         Task::Doctor => doctor(),
@@ -144,7 +148,8 @@ fn log() -> Result<()> {
 /// What is wrong with the arguments, in one line.
 fn usage(error: &clap::Error) -> String {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return "expected a command: mis, color, info, generate or doctor (vxm --help tells more)".to_owned();
+        return "expected a command: mis, color, bfs, components, info, generate or doctor (vxm --help tells more)"
+            .to_owned();
     }
     // a name that this crate refused: it says which there are
     if let Some(refused) = error.source().and_then(|source| source.downcast_ref::<Error>()) {

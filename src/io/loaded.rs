@@ -42,6 +42,21 @@ impl Numbering {
             Self::Listed(numbers) => numbers[vertex as usize],
         }
     }
+
+    /// The vertex that the file calls so, of a graph of `n` vertices; `None` if it calls none so.
+    ///
+    /// ```
+    /// use vxm::io::Numbering;
+    /// assert_eq!(Numbering::From(1).vertex(5, 6), Some(4));
+    /// assert_eq!(Numbering::Listed(vec![7, 9000]).vertex(8, 2), None);
+    /// ```
+    pub fn vertex(&self, number: u64, n: usize) -> Option<u32> {
+        let vertex = match self {
+            Self::From(first) => usize::try_from(number.checked_sub(*first)?).ok()?,
+            Self::Listed(numbers) => numbers.binary_search(&number).ok()?,
+        };
+        (vertex < n).then_some(vertex as u32)
+    }
 }
 
 /// What cleaning a graph took; displays as a line for people, empty where there was nothing to clean.

@@ -15,6 +15,8 @@ fn answers_are_equal_for_threads_and_formats() {
             &["mis", "--priority", "sorted", "--formulation", "count"],
             &["color"],
             &["color", "--method", "hash"],
+            &["bfs", "--source", "7"],
+            &["components"],
         ] {
             let mut digests = HashMap::<String, Vec<String>>::new();
             for threads in ["1", "2"] {
@@ -59,9 +61,19 @@ fn answers_are_written_in_the_files_own_numbering() {
         assert_eq!(colors.len(), 4);
         assert!(path.windows(2).all(|edge| colors[&edge[0]] != colors[&edge[1]]), "{file}: {colors:?}");
         assert_eq!(told["colors"], colors.values().copied().max().unwrap());
+
+        let source = path[1].to_string();
+        let told = answer(folder, &["bfs", file, "--source", &source, "--out", "hops"]);
+        let hops: HashMap<u64, u64> = numbers(&folder.join("hops")).into_iter().map(|l| (l[0], l[1])).collect();
+        assert_eq!(path.map(|v| hops[&v]), [1, 0, 1, 2], "{file}");
+        assert_eq!((&told["reached"], &told["source"], &told["rounds"]), (&value!(4), &value!(path[1]), &value!(null)));
+        let told = answer(folder, &["components", file, "--out", "parts"]);
+        let least = path.iter().min();
+        assert!(numbers(&folder.join("parts")).iter().all(|l| path.contains(&l[0]) && Some(&l[1]) == least));
+        assert_eq!(told["components"], 1);
     }
     // an answer replaces the file that is there, and leaves nothing beside it
-    assert_eq!(fs::read_dir(folder).unwrap().count(), 5);
+    assert_eq!(fs::read_dir(folder).unwrap().count(), 7);
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn bad_arguments_are_refused_in_a_line() {
         false => "the NVIDIA driver was not found: install NVIDIA's driver",
     };
     for (arguments, told) in [
-        (&[][..], "expected a command: mis, color, info, generate or doctor"),
+        (&[][..], "expected a command: mis, color, bfs, components, info, generate or doctor"),
         (&["mis"], "the following required arguments were not provided: <GRAPH>"),
         (&["mist", "grid:2x2"], "unrecognized subcommand 'mist'"),
         (&["mis", "grid:2x2", "more"], "unexpected argument 'more' found"),
@@ -98,6 +98,10 @@ fn bad_arguments_are_refused_in_a_line() {
             "invalid value '99999999999999999999' for '--seed <N>'",
         ),
         (&["mis", "grid:2x2", "--seed", "x"], "invalid value 'x' for '--seed <N>'"),
+        (&["bfs", "grid:2x2"], "the following required arguments were not provided: --source <V>"),
+        (&["bfs", "grid:2x2", "--source", "-1"], "invalid value '-1' for '--source <V>': expected a number from 0 to"),
+        (&["bfs", "grid:2x2", "--source", "4"], "grid:2x2: --source 4: expected the number of a vertex"),
+        (&["components", "grid:2x2", "--seed", "1"], "unexpected argument '--seed' found"),
         (&["mis", "gird:2x2"], "gird:2x2: expected a file or one of grid:ROWSxCOLUMNS"),
         (&["mis", "grid"], "grid: expected ROWSxCOLUMNS, found nothing"),
         (&["generate", "rmat", "-o", "x.mtx"], "rmat: expected a scale from 0 to 31, found nothing"),

@@ -49,6 +49,11 @@ fn people_are_told_in_words() {
     for (arguments, told) in [
         (&["mis", "grid:4x4", "--device", "cpu"][..], "independent set of "),
         (&["color", "grid:4x4", "--method", "mis", "--device", "cpu"], " colours, valid"),
+        (
+            &["bfs", "grid:4x4", "--source", "5", "--device", "cpu"],
+            "16 vertices (100.00 %) within 4 hops, valid\nsource 5: ",
+        ),
+        (&["components", "grid:4x4", "--device", "cpu"], "1 component, valid\n0."),
         (&["info", "grid:0x0"], "grid:0x0: 0 vertices, 0 edges"),
         (&["info", "grid:1x2"], "grid:1x2: 2 vertices, 1 edge\n"),
         (&["info", "grid:1x2"], " device tiles\n          mis resolve  "),
