@@ -2,12 +2,13 @@
 //!
 //! Bytes are counted as a product must move them: the matrix once, the vectors once. Times are medians of batches of fifty calls
 //! between two synchronisations, kernels compiled and the graph resident. `VXM_BENCH_DUMP=DIR` writes each graph's arrays, for a peer to read.
-//! Arguments with a colon are graphs; others are parts, of `products`, `sets` and `colorings`.
+//! Arguments with a colon are graphs; others are parts, of `products`, `sets`, `colorings` and `paths`.
 
 use std::time::Instant;
 use vxm::algorithms::priority::largest_degree_first;
 use vxm::algorithms::{
-    Coloring, ColoringOptions, Method, MisOptions, Priority, color, color_in_order, mis, mis_in_order, priorities,
+    Coloring, ColoringOptions, Method, MisOptions, Priority, bfs, color, color_in_order, components, mis, mis_in_order,
+    priorities, sssp,
 };
 use vxm::backend::plan::{Forced, Format, Schedule, Strategy, force};
 use vxm::io::generate;
@@ -114,6 +115,23 @@ fn measure(graph: &str, device: Device, wants: impl Fn(&str) -> bool) -> Result<
     if wants("colorings") {
         colorings(graph, &a, device)?;
     }
+    if wants("paths") {
+        paths(graph, &a, device)?;
+    }
+    Ok(())
+}
+
+/// Loops over what has changed.
+fn paths(graph: &str, a: &Matrix, device: Device) -> Result<()> {
+    let weighted = a.map_index(weight)?;
+    let reached = bfs(a, 0)?.nvals();
+    let t = seconds_of(device, 1, || bfs(a, 0).map(drop))?;
+    println!("{graph} | bfs from 0 | {:.1} us | reached {reached}", t * 1e6);
+    let t = seconds_of(device, 1, || sssp(&weighted, 0).map(drop))?;
+    println!("{graph} | sssp from 0 | {:.1} us | reached {reached}", t * 1e6);
+    let found = components(a)?.map_index(EQ).select(IDENTITY).pattern().eval()?.nvals();
+    let t = seconds_of(device, 1, || components(a).map(drop))?;
+    println!("{graph} | components | {:.1} us | components {found}", t * 1e6);
     Ok(())
 }
 
