@@ -1,6 +1,6 @@
 // A loop over what has changed, that stays on the device: a round visits the elements of which something that they read was changed by
 // the round before, until one changes nothing. One cooperative launch; blocks meet once a round. Where few changed, who reads them is
-// marked, a bit an element, and a round goes through the marks; where many did, all are visited, and who changed is marked instead.
+// listed, once each, which a bit an element sees to; where many did, all are visited, and who changed is marked instead.
 namespace vxm {
 
 // Who reads an element: the columns of its row.
@@ -13,9 +13,10 @@ struct Rows {
     const u32* list;
     u64 count;
 };
-// Where blocks meet, how many elements changed in a round (of the last three), rounds, and how many the last one changed.
+// Where blocks meet; how many elements changed in a round, and how many it lists of short rows and of long ones, of the last three;
+// rounds, and how many elements the last one changed.
 struct Changes {
-    u32 arrived, met, changed[3], rounds, left, unused;
+    u32 arrived, met, changed[3], shorts[3], longs[3], rounds, left, unused;
 };
 
 template <class G> VXM_FN u32 rank_of(G) { return G::rank(); }
@@ -25,11 +26,22 @@ VXM_FN u32 width_of(Thread) { return 1; }
 VXM_FN u32 rank_of(Block) { return threadIdx.x; }
 VXM_FN u32 width_of(Block) { return blockDim.x; }
 
-VXM_FN void set_bit(u32* bits, u32 i) {
+// Sets a bit; whether it wasn't set.
+VXM_FN bool set_bit(u32* bits, u32 i) {
     u32* word = bits + (i >> 5);
     const u32 one = 1u << (i & 31);
-    // most are set already where many mark the same
-    if (!(*(volatile u32*)word & one)) atomicOr(word, one);
+    // most are set already where many set the same
+    return !(*(volatile u32*)word & one) && !(atomicOr(word, one) & one);
+}
+// Appends i to a list, if it is to be: the lanes that come here together take their places at once.
+VXM_FN void append(bool listed, u32* list, u32* length, u32 i) {
+    const u32 all = __activemask(), here = __ballot_sync(all, listed);
+    if (!here) return;
+    const u32 first = __ffs(here) - 1;
+    u32 at = 0;
+    if (lane() == first) at = atomicAdd(length, __popc(here));
+    at = __shfl_sync(all, at, first) + __popc(here & ((1u << lane()) - 1));
+    if (listed) list[at] = i;
 }
 
 // `in_place` says that a state may be written at once; or else all are computed from the states before, and written after. `own` that an
@@ -41,9 +53,12 @@ template <class V, bool in_place, bool skewed, bool own, bool everything, u32 li
     u64 most; // rounds
     T* state;
     T* fresh;
-    u32* due[2];   // this round's and the next one's, in turn: whom it visits, where it doesn't visit all
-    u32* moved[2]; // who changed in a round that visited all, in turn
-    u32* heavy;    // whose rows are in these lists
+    u32* due[2];    // whom a round visits where it doesn't visit all, in turn: a bit an element,
+    u32* shorts[2]; // a list of those with short rows,
+    u32* listed[2]; // and one of those with long rows; hubs are found by their bits
+    u32* moved[2];  // who changed in a round that visited all, in turn
+    u32* is_long;   // whose rows are in these lists
+    u32* is_hub;
     Rows longs;
     Rows hubs;
     Changes* board;
@@ -82,102 +97,114 @@ template <class V, bool in_place, bool skewed, bool own, bool everything, u32 li
         }
     };
 
-    // Marks who reads element i, by a group.
-    template <class G> VXM_FN void mark(G g, u32* next, u32 i) const {
-        if (own && g.first()) set_bit(next, i);
+    // Lists element i for the next round.
+    VXM_FN void call(u32 round, u32 i) const {
+        const bool fresh = set_bit(due[round + 1 & 1], i);
+        if constexpr (skewed) {
+            const bool far = bit(is_long, i);
+            append(fresh && far, listed[round + 1 & 1], board->longs + (round + 1) % 3, i);
+            append(fresh && !far && !bit(is_hub, i), shorts[round + 1 & 1], board->shorts + (round + 1) % 3, i);
+        } else {
+            append(fresh, shorts[round + 1 & 1], board->shorts + (round + 1) % 3, i);
+        }
+    }
+    // Calls who reads element i, by a group.
+    template <class G> VXM_FN void tell(G g, u32 round, u32 i) const {
+        if (own && g.first()) call(round, i);
 #pragma unroll
         for (u32 l = 0; l < links; l++) {
             const u64 end = link[l].offsets[i + 1];
-            for (u64 p = link[l].offsets[i] + rank_of(g); p < end; p += width_of(g)) set_bit(next, link[l].columns[p]);
+            for (u64 p = link[l].offsets[i] + rank_of(g); p < end; p += width_of(g)) call(round, link[l].columns[p]);
         }
     }
     // The same for some lanes' elements: those whom many read are the warp's.
-    VXM_FN void mark_some(u32* next, bool changed, u32 i) const {
+    VXM_FN void tell_some(u32 round, bool changed, u32 i) const {
         u64 readers = 0;
         if (changed)
             for (u32 l = 0; l < links; l++) readers += link[l].offsets[i + 1] - link[l].offsets[i];
         const bool many = readers > 32;
-        if (changed && !many) mark(Thread(), next, i);
-        for (u32 todo = __ballot_sync(~0u, many); todo; todo &= todo - 1) mark(Warp(), next, __shfl_sync(~0u, i, __ffs(todo) - 1));
+        if (changed && !many) tell(Thread(), round, i);
+        __syncwarp();
+        for (u32 todo = __ballot_sync(~0u, many); todo; todo &= todo - 1) tell(Warp(), round, __shfl_sync(~0u, i, __ffs(todo) - 1));
+        __syncwarp();
     }
 
-    // What becomes of elements that changed: who reads them is marked, or they are.
+    // What becomes of elements that changed: who reads them is called, or they are marked.
     VXM_FN void after(u32 round, bool all, bool changed, u32 i, u32& changes) const {
         changes += __popc(__ballot_sync(~0u, changed));
         if (everything) return;
-        if (!all) mark_some(due[round + 1 & 1], changed, i);
+        if (!all) tell_some(round, changed, i);
         else if (changed) atomicOr(moved[round & 1] + (i >> 5), 1u << (i & 31));
     }
-    // Whether row i of a list is due, and takes its mark away.
-    VXM_FN bool takes(u32 round, bool last, u32 i) const {
-        u32* word = due[round & 1] + (i >> 5);
-        const u32 one = 1u << (i & 31);
-        if (!(*word & one)) return false;
-        if (last) atomicAnd(word, ~one);
-        return true;
+    // The bits of who was called are taken away: hubs' are by those who visit them.
+    VXM_FN void forget(u32 round, u32 i) const {
+        if constexpr (skewed) atomicAnd(due[round & 1] + (i >> 5), is_hub[i >> 5]);
+        else due[round & 1][i >> 5] = 0;
     }
-
+    template <class Phase> VXM_FN void visit_all(u32 round, u32& changes) const {
+        for (u64 w = first_of(Warp()); w < (count + 31) / 32; w += step_of(Warp())) {
+            const u32 i = (u32)(w * 32 + lane());
+            const bool mine = w * 32 + lane() < count && !(skewed && (is_long[w] | is_hub[w]) >> lane() & 1);
+            if (Phase::last && lane() == 0) due[round & 1][w] = moved[round + 1 & 1][w] = 0;
+            after(round, true, mine && Phase::visit(*this, Thread(), i), i, changes);
+        }
+    }
+    template <class Phase> VXM_FN void visit_listed(u32 round, u32& changes) const {
+        const u32 length = watch(board->shorts + round % 3);
+        for (u64 at = first_of(Warp()) * 32; at < length; at += step_of(Warp()) * 32) {
+            const bool inside = at + lane() < length;
+            const u32 i = inside ? shorts[round & 1][at + lane()] : 0;
+            if (Phase::last && inside) forget(round, i);
+            const bool changed = inside && Phase::visit(*this, Thread(), i);
+            __syncwarp();
+            after(round, false, changed, i, changes);
+        }
+    }
+    // Long rows, a warp one.
+    template <class Phase> VXM_FN void visit_long(u32 round, bool all, u32& changes) const {
+        const u64 length = all ? longs.count : watch(board->longs + round % 3);
+        const u32* list = all ? longs.list : listed[round & 1];
+        for (u64 at = first_of(Warp()); at < length; at += step_of(Warp())) {
+            const u32 i = list[at];
+            if (Phase::last && !all && lane() == 0) forget(round, i);
+            // all lanes must go the same way, whatever each of them saw
+            if (!__shfl_sync(~0u, (int)Phase::visit(*this, Warp(), i), 0)) continue;
+            changes++;
+            if (everything) continue;
+            if (!all) tell(Warp(), round, i);
+            else if (lane() == 0) atomicOr(moved[round & 1] + (i >> 5), 1u << (i & 31));
+            __syncwarp();
+        }
+    }
+    // Hubs, a block one.
+    template <class Phase> VXM_FN void visit_hubs(u32 round, bool all, u32& changes) const {
+        for (u64 k = blockIdx.x; k < hubs.count; k += gridDim.x) {
+            const u32 i = hubs.list[k];
+            u32* word = due[round & 1] + (i >> 5);
+            const u32 one = 1u << (i & 31);
+            if (!__syncthreads_or(all || (threadIdx.x == 0 && *word & one))) continue;
+            if (Phase::last && !all && threadIdx.x == 0) atomicAnd(word, ~one);
+            const bool moves = Phase::visit(*this, Block(), i);
+            if (!__syncthreads_or(threadIdx.x == 0 && moves)) continue;
+            if (warp() == 0) changes++;
+            if (everything) continue;
+            if (!all) tell(Block(), round, i);
+            else if (threadIdx.x == 0) atomicOr(moved[round & 1] + (i >> 5), 1u << (i & 31));
+        }
+    }
     // Visits all elements, or those that are due. Returns how many changed, of a warp's.
     template <class Phase> VXM_FN u32 pass(u32 round, bool all) const {
         u32 changes = 0;
-        const u64 words = (count + 31) / 32;
-        if (all) {
-            for (u64 w = first_of(Warp()); w < words; w += step_of(Warp())) {
-                const u32 i = (u32)(w * 32 + lane());
-                const bool mine = w * 32 + lane() < count && !(skewed && heavy[w] >> lane() & 1);
-                if (Phase::last && lane() == 0) due[round & 1][w] = moved[round + 1 & 1][w] = 0;
-                after(round, true, mine && Phase::visit(*this, Thread(), i), i, changes);
-            }
-        } else {
-            const u64 threads = (u64)gridDim.x * blockDim.x;
-            for (u64 w = (u64)blockIdx.x * blockDim.x + threadIdx.x; w - lane() < words; w += threads) {
-                u32* word = due[round & 1] + w;
-                u32 bits = w < words ? *word : 0;
-                if (skewed && bits) {
-                    bits &= ~heavy[w];
-                    if (Phase::last && bits) atomicAnd(word, heavy[w]);
-                } else if (Phase::last && bits) {
-                    *word = 0;
-                }
-                while (__any_sync(~0u, bits)) {
-                    const u32 i = (u32)(w * 32 + __ffs(bits) - 1);
-                    const bool changed = bits && Phase::visit(*this, Thread(), i);
-                    bits &= bits - 1;
-                    __syncwarp();
-                    after(round, false, changed, i, changes);
-                }
-            }
-        }
+        if (all) visit_all<Phase>(round, changes);
+        else visit_listed<Phase>(round, changes);
         if constexpr (skewed) {
-            for (u64 at = first_of(Warp()) * (all ? 1 : 32); at < longs.count; at += step_of(Warp()) * (all ? 1 : 32)) {
-                // a row of a warp's, or those due of 32
-                const bool inside = all ? lane() == 0 : at + lane() < longs.count;
-                const u32 i = inside ? longs.list[all ? at : at + lane()] : 0;
-                bool changed = false;
-                for (u32 todo = __ballot_sync(~0u, inside && (all || takes(round, Phase::last, i))); todo; todo &= todo - 1) {
-                    const u32 l = __ffs(todo) - 1, row = __shfl_sync(~0u, i, l);
-                    // all lanes must go the same way, whatever each of them saw
-                    const bool moves = __shfl_sync(~0u, (int)Phase::visit(*this, Warp(), row), 0);
-                    if (lane() == l) changed = moves;
-                }
-                after(round, all, changed, i, changes);
-            }
-            for (u64 k = blockIdx.x; k < hubs.count; k += gridDim.x) {
-                const u32 i = hubs.list[k];
-                const bool mine = all || (threadIdx.x == 0 && takes(round, Phase::last, i));
-                if (!__syncthreads_or(mine)) continue;
-                const bool moves = Phase::visit(*this, Block(), i);
-                if (!__syncthreads_or(threadIdx.x == 0 && moves)) continue;
-                if (warp() == 0) changes++;
-                if (everything) continue;
-                if (!all) mark(Block(), due[round + 1 & 1], i);
-                else if (threadIdx.x == 0) atomicOr(moved[round & 1] + (i >> 5), 1u << (i & 31));
-            }
+            visit_long<Phase>(round, all, changes);
+            visit_hubs<Phase>(round, all, changes);
         }
         return changes;
     }
 
-    // Marks who reads those that changed in a round that visited all.
+    // Calls who reads those that changed in a round that visited all.
     VXM_FN void expand(u32 round) const {
         const u64 threads = (u64)gridDim.x * blockDim.x, words = (count + 31) / 32;
         for (u64 w = (u64)blockIdx.x * blockDim.x + threadIdx.x; w - lane() < words; w += threads) {
@@ -185,7 +212,7 @@ template <class V, bool in_place, bool skewed, bool own, bool everything, u32 li
             u32 bits = w < words ? *word : 0;
             if (bits) *word = 0;
             while (__any_sync(~0u, bits)) {
-                mark_some(due[round + 1 & 1], bits != 0, (u32)(w * 32 + __ffs(bits) - 1));
+                tell_some(round, bits != 0, (u32)(w * 32 + __ffs(bits) - 1));
                 bits &= bits - 1;
             }
         }
@@ -193,8 +220,8 @@ template <class V, bool in_place, bool skewed, bool own, bool everything, u32 li
 
     VXM_FN void run() const {
         if constexpr (skewed) {
-            each_thread(longs.count, [&](u64 k) { set_bit(heavy, longs.list[k]); });
-            each_thread(hubs.count, [&](u64 k) { set_bit(heavy, hubs.list[k]); });
+            each_thread(longs.count, [&](u64 k) { set_bit(is_long, longs.list[k]); });
+            each_thread(hubs.count, [&](u64 k) { set_bit(is_hub, hubs.list[k]); });
             meet(board);
         }
         bool all = true;
@@ -211,8 +238,8 @@ template <class V, bool in_place, bool skewed, bool own, bool everything, u32 li
             meet(board);
             const u32 now = watch(board->changed + round % 3);
             if (blockIdx.x == 0 && threadIdx.x == 0) {
-                // nobody reads the last round's any more, and nobody adds to the next but one's yet
-                atomicExch(board->changed + (round + 2) % 3, 0);
+                // nobody reads this round's lists any more, and nobody adds to those of the next but one yet
+                board->shorts[round % 3] = board->longs[round % 3] = board->changed[(round + 2) % 3] = 0;
                 board->rounds = round + 1;
                 board->left = now;
             }

@@ -25,10 +25,10 @@ pub struct Launched {
 }
 
 /// Words of the board: see the kernel.
-const BOARD: usize = 8;
+const BOARD: usize = 14;
 /// The words that say how it went.
-const ROUNDS: usize = 5;
-const LEFT: usize = 6;
+const ROUNDS: usize = 11;
+const LEFT: usize = 12;
 
 impl Launched {
     /// Waits for the end, and for what was launched since.
@@ -95,11 +95,15 @@ pub fn changing<T: Element>(
     );
     let fresh = gpu.alloc(if in_place { 0 } else { n * size_of::<T>() })?;
     let board = gpu.zeroed(BOARD * 4)?;
-    // due twice, moved twice, and heavy
+    // due twice, moved twice, long and hub
     let size = words(n) * 8;
-    let bits = gpu.zeroed(5 * size)?;
-    let mut head = vec![n as u64, u64::from(most), state.values_address(), fresh.address()];
-    head.extend((0..5).map(|k| bits.address() + (k * size) as u64));
+    let bits = gpu.zeroed(6 * size)?;
+    let bits = |k: usize| bits.address() + (k * size) as u64;
+    let (shorts, listed) = (gpu.alloc(2 * n * 4)?, gpu.alloc(2 * longs.1 * 4)?);
+    let mut head = vec![n as u64, u64::from(most), state.values_address(), fresh.address(), bits(0), bits(1)];
+    head.extend([shorts.address(), shorts.address() + 4 * n as u64]);
+    head.extend([listed.address(), listed.address() + 4 * longs.1 as u64]);
+    head.extend([2, 3, 4, 5].map(bits));
     head.extend([longs.0, longs.1 as u64, hubs.0, hubs.1 as u64, board.address()]);
     let none = [(0, 0)];
     let links = if rows.is_empty() { &none[..] } else { rows };
