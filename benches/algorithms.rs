@@ -3,8 +3,10 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use vxm::algorithms::priority::{largest_degree_first, priorities};
-use vxm::algorithms::{ColoringOptions, Formulation, Method, MisOptions, Order, Priority, color, mis};
-use vxm::certify::{greedy_coloring, greedy_set};
+use vxm::algorithms::{
+    ColoringOptions, Formulation, Method, MisOptions, Order, Priority, bfs, color, components, mis, sssp,
+};
+use vxm::certify::{self, greedy_coloring, greedy_set};
 use vxm::io::generate;
 use vxm::prelude::*;
 
@@ -78,5 +80,31 @@ fn colorings(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, sets, colorings);
+/// A weight for each edge, the same both ways.
+#[op]
+fn weight(i: u32, j: u32, _edge: ()) -> u32 {
+    1u32 + ((i ^ j) * 0x85eb_ca6bu32 >> 24u32)
+}
+
+fn paths(c: &mut Criterion) {
+    let mut group = c.benchmark_group("paths");
+    group.sample_size(10);
+    for spec in ["rmat:20:8", "grid:1024x1024", "road:400"] {
+        let Ok(loaded) = generate(spec, &()) else { continue };
+        let a = Matrix::from_simple(loaded.graph);
+        let Ok(weighted) = a.map_index(weight) else { continue };
+        group.throughput(Throughput::Elements(a.nnz()));
+        group.bench_function(BenchmarkId::new("bfs", spec), |b| b.iter(|| black_box(bfs(&a, 0))));
+        group.bench_function(BenchmarkId::new("sssp", spec), |b| b.iter(|| black_box(sssp(&weighted, 0))));
+        group.bench_function(BenchmarkId::new("components", spec), |b| b.iter(|| black_box(components(&a))));
+        let csr = a.csr();
+        let Ok(labels) = components(&a) else { continue };
+        let labels = labels.to_dense(0);
+        group.bench_function(BenchmarkId::new("components by a stack", spec), |b| {
+            b.iter(|| black_box(certify::components(csr.offsets(), csr.columns(), &labels)))
+        });
+    }
+}
+
+criterion_group!(benches, sets, colorings, paths);
 criterion_main!(benches);

@@ -40,7 +40,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> WhileActive<T, F> {
     /// as they were a while ago (chaotic iteration): knowing more never unmakes a decision.
     ///
     /// It lets the engine visit elements without waiting for each other. Whether it is true is yours to know; a schedule of
-    /// [`Stale`](plan::Schedule::Stale) rounds tests it. The number of rounds may differ from schedule to schedule.
+    /// [`Stale`](crate::backend::plan::Schedule::Stale) rounds tests it. The number of rounds may differ from schedule to schedule.
     pub fn monotone(self) -> Self {
         Self { monotone: true, ..self }
     }

@@ -4,7 +4,9 @@ use super::common::facts;
 use std::io::Write;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use vxm::algorithms::{ColoringOptions, Formulation, Method, MisOptions, Order, Priority, color, mis};
+use vxm::algorithms::{
+    ColoringOptions, Formulation, Method, MisOptions, Order, Priority, bfs, color, components, mis, sssp,
+};
 use vxm::backend::cuda::Gpu;
 use vxm::backend::plan::{Direction, Forced, Schedule, Strategy, force};
 use vxm::formats::{Combine, Coo};
@@ -75,13 +77,38 @@ fn compare(name: &str, a: &Matrix, device: Device) {
     }
 }
 
+/// A weight for each edge, the same both ways.
+#[op]
+fn weight(i: u32, j: u32, _edge: ()) -> u32 {
+    1u32 + ((i ^ j) * 0x85eb_ca6bu32 >> 24u32)
+}
+
+/// Levels, distances and components of `a`, on the CPU and on `device`.
+fn compare_paths(name: &str, a: &Matrix, device: Device) {
+    let weighted = a.map_index(weight).unwrap();
+    let (there, weighted_there) = (a.to(device).unwrap(), weighted.to(device).unwrap());
+    for schedule in SCHEDULES {
+        let labels = force(schedule, || components(&there)).unwrap();
+        assert_eq!(components(a).unwrap().digest(), labels.digest(), "{name}: components, {schedule:?}");
+        for source in [0, a.nrows() as u32 / 2].into_iter().filter(|&v| (v as usize) < a.nrows()) {
+            let levels = force(schedule, || bfs(&there, source)).unwrap();
+            assert_eq!(bfs(a, source).unwrap().digest(), levels.digest(), "{name}: bfs from {source}, {schedule:?}");
+            let distances = force(schedule, || sssp(&weighted_there, source)).unwrap();
+            let here = sssp(&weighted, source).unwrap();
+            assert_eq!(here.digest(), distances.digest(), "{name}: sssp from {source}, {schedule:?}");
+        }
+    }
+}
+
 #[test]
 fn graphs_of_the_data_folder() {
     let Some(device) = gpu() else { return };
     for folder in ["real", "dimacs-col", "independent-set", "lagraph"] {
         for (file, _) in facts(folder) {
             let Ok(loaded) = read(&file, &()) else { continue };
-            compare(&format!("{folder}/{}", loaded.name), &Matrix::from_simple(loaded.graph), device);
+            let (name, a) = (format!("{folder}/{}", loaded.name), Matrix::from_simple(loaded.graph));
+            compare(&name, &a, device);
+            compare_paths(&name, &a, device);
         }
     }
 }
@@ -92,6 +119,7 @@ fn generators() {
     for spec in ["grid:512x512", "er:18:8", "rmat:18:8", "kron:18:8", "rgg:18", "road:512", "delaunay:18"] {
         let a = Matrix::from_simple(generate(spec, &()).unwrap().graph);
         compare(spec, &a, device);
+        compare_paths(spec, &a, device);
     }
 }
 

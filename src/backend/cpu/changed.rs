@@ -62,6 +62,9 @@ enum Work {
     List(Vec<u32>),
 }
 
+/// So many elements tell what becomes of all.
+const SAMPLE: usize = 1024;
+
 /// One in so many is enough to go through all in order, rather than through a list.
 const MANY: usize = 8;
 
@@ -76,13 +79,16 @@ impl<T: Element> Changes<'_, T> {
         let in_place = in_place && live;
         let (marks, mut rounds, mut new) = (Marks::new(self.state.len()), 0, Vec::new());
         let mut work = Work::All;
-        if in_place && !self.dependents.all {
+        // where few change at first, waves begin there: in place and in order they would run ahead of themselves, and be put right later
+        let waves = in_place && self.few_change(&view);
+        if in_place && !waves && !self.dependents.all {
             // who is marked still needn't be marked again
             marks.fill(self.state.len());
             work = Work::Marked;
         }
         loop {
             rounds += 1;
+            let in_place = in_place && !(waves && rounds == 1);
             let (changed, found) = match &work {
                 Work::List(list) if in_place => self.list(&view, &marks, list),
                 Work::List(list) => self.round_of_list(&view, &marks, list, &mut new),
@@ -121,16 +127,24 @@ impl<T: Element> Changes<'_, T> {
         rayon::current_num_threads() == 1 || (n < SEQUENTIAL && work < 4 * SEQUENTIAL as u64)
     }
 
-    /// Visits all, or those that are marked, in order and in place; how many changed.
+    /// Whether few elements of a sample would change.
+    fn few_change<V: At<T = T>>(&self, body: &V) -> bool {
+        let n = self.state.len();
+        let changes = |&i: &usize| next(body, i, self.state.get(i)).bits() != self.state.get(i).bits();
+        let sample = (0..n).step_by((n / SAMPLE).max(1));
+        sample.clone().filter(changes).count() * MANY < sample.count()
+    }
+
+    /// Visits all, or those that are marked, in order and in place; how many changed. Who is marked meanwhile is visited in the next round.
     fn sweep<V: At<T = T>>(&self, body: &V, marks: &Marks, all: bool) -> usize {
         let n = self.state.len();
+        let marked = if all { Vec::new() } else { marks.words() };
         let run = |range: Range<usize>, alone: bool| {
             let mut changed = 0;
             for w in range {
-                let mut due = if all { full(w, n) } else { marks.take(w, alone) };
-                if due != 0 && !alone {
-                    // who writes what is read from here on sees no mark, and sets it
-                    fence(Ordering::SeqCst);
+                let mut due = if all { full(w, n) } else { marked[w] };
+                if due != 0 && !all {
+                    marks.clear(w, due, alone);
                 }
                 while due != 0 {
                     let i = w * 64 + due.trailing_zeros() as usize;
@@ -140,9 +154,8 @@ impl<T: Element> Changes<'_, T> {
                     }
                     changed += 1;
                     self.dependents.each(i, |j| {
-                        if j > i && j / 64 == w {
-                            due |= 1 << (j % 64);
-                        } else {
+                        // of those in the word, who is visited next sees what was written
+                        if j / 64 != w || due >> (j % 64) & 1 == 0 {
                             marks.set(j, alone);
                         }
                     });
@@ -163,10 +176,7 @@ impl<T: Element> Changes<'_, T> {
             let (mut changed, mut found) = (0, Vec::new());
             for &i in list {
                 let i = i as usize;
-                marks.clear(i, alone);
-                if !alone {
-                    fence(Ordering::SeqCst);
-                }
+                marks.clear(i / 64, 1 << (i % 64), alone);
                 if self.settle(body, i, alone) {
                     changed += 1;
                     self.find(i, marks, alone, &mut found);
@@ -209,7 +219,7 @@ impl<T: Element> Changes<'_, T> {
         let visit = |(range, new): (Range<usize>, &mut [T])| {
             let first = range.start * 64;
             for w in range {
-                let due = if all { !0 } else { marks.take(w, false) };
+                let due = if all { !0 } else { marks.take(w) };
                 for i in w * 64..((w + 1) * 64).min(n) {
                     let own = self.state.get(i);
                     new[i - first] = if due >> (i % 64) & 1 == 1 { next(body, i, own) } else { own };
@@ -258,7 +268,7 @@ impl<T: Element> Changes<'_, T> {
         new.resize(list.len(), T::ZERO);
         let visit = |(list, new): (&[u32], &mut [T])| {
             for (&i, new) in list.iter().zip(new) {
-                marks.clear(i as usize, false);
+                marks.clear(i as usize / 64, 1 << (i % 64), false);
                 *new = next(body, i as usize, self.state.get(i as usize));
             }
         };
@@ -331,28 +341,26 @@ impl Marks {
         word.fetch_or(bit, Ordering::Relaxed) & bit == 0
     }
 
+    /// Clears bits of word `w`. Whoever writes what is read from here on sees that, and marks the reader again.
     #[inline(always)]
-    fn clear(&self, i: usize, alone: bool) {
-        let (word, bit) = (&self.0[i / 64], 1 << (i % 64));
+    fn clear(&self, w: usize, bits: u64, alone: bool) {
+        let word = &self.0[w];
         if alone {
-            word.store(word.load(Ordering::Relaxed) & !bit, Ordering::Relaxed);
+            word.store(word.load(Ordering::Relaxed) & !bits, Ordering::Relaxed);
         } else {
-            word.fetch_and(!bit, Ordering::Relaxed);
+            word.fetch_and(!bits, Ordering::Relaxed);
+            fence(Ordering::SeqCst);
         }
     }
 
-    /// Clears a word; what it held.
+    fn words(&self) -> Vec<u64> {
+        self.0.iter().map(|word| word.load(Ordering::Relaxed)).collect()
+    }
+
+    /// Clears a word in a round that writes nothing while others read; what it held.
     #[inline(always)]
-    fn take(&self, w: usize, alone: bool) -> u64 {
-        let word = &self.0[w];
-        match word.load(Ordering::Relaxed) {
-            0 => 0,
-            held if alone => {
-                word.store(0, Ordering::Relaxed);
-                held
-            }
-            _ => word.swap(0, Ordering::Relaxed),
-        }
+    fn take(&self, w: usize) -> u64 {
+        self.0[w].swap(0, Ordering::Relaxed)
     }
 
     fn count(&self) -> usize {
@@ -360,7 +368,6 @@ impl Marks {
     }
 
     fn list(&self) -> Vec<u32> {
-        let words: Vec<u64> = self.0.iter().map(|word| word.load(Ordering::Relaxed)).collect();
-        ones(&words, 0).map(|i| i as u32).collect()
+        ones(&self.words(), 0).map(|i| i as u32).collect()
     }
 }
