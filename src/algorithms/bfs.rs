@@ -33,8 +33,9 @@ fn hop(level: u32, _edge: ()) -> u32 {
 /// # Errors
 /// The matrix isn't square; the source lies outside of it.
 pub fn bfs(a: &Matrix, source: u32) -> Result<Vector<u32>> {
+    let a = &*a.to_digraph()?;
     // level = 0 at the source, far elsewhere
-    let level = at_source(a, source, 0)?.or(FAR).eval()?;
+    let level = at_source(a, source, 0, FAR)?;
     // level = level min (level min.hop A), until none changes
     let (reached, _) = fixpoint(level)
         .while_changed()
@@ -45,15 +46,20 @@ pub fn bfs(a: &Matrix, source: u32) -> Result<Vector<u32>> {
     Ok(reached)
 }
 
-/// `value` at the source, a vertex of a square matrix.
-pub(super) fn at_source<A: Element, T: Element>(a: &Matrix<A>, source: u32, value: T) -> Result<Vector<T>> {
+/// `value` at the source, a vertex of a graph, and `elsewhere` at others.
+pub(super) fn at_source<A: Element, T: Element>(
+    a: &Matrix<A>,
+    source: u32,
+    value: T,
+    elsewhere: T,
+) -> Result<Vector<T>> {
     let n = a.nrows();
-    if n != a.ncols() {
-        return Err(Error::invalid(format!("expected a graph (a square matrix), found a {n} x {} matrix", a.ncols())));
-    }
     if source as usize >= n {
         let vertices = if n == 1 { "vertex" } else { "vertices" };
         return Err(Error::invalid(format!("the source {source} lies outside a graph of {n} {vertices}")));
     }
-    Vector::from_pairs(n, [(source, value)])
+    // v = elsewhere; v[source] = value
+    let mut v = fill(elsewhere, n).eval()?;
+    fill(value, 1).scatter(&[source], n).assign_to(&mut v)?;
+    Ok(v)
 }

@@ -55,8 +55,9 @@ distances! {
 /// # Errors
 /// The matrix isn't square; the source lies outside of it; it reaches a cycle of negative weight.
 pub fn sssp<T: Distance>(a: &Matrix<T>, source: u32) -> Result<Vector<T>> {
+    let a = &*a.to_digraph()?;
     // distance = 0 at the source, far elsewhere
-    let distance = at_source(a, source, T::ZERO)?.or(T::FAR).eval()?;
+    let distance = at_source(a, source, T::ZERO, T::FAR)?;
     // distance = distance min (distance min.longer A), until none changes
     let found = fixpoint(distance)
         .while_changed()

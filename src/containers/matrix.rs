@@ -398,6 +398,22 @@ impl<T: Element> Matrix<T> {
         self.symmetric = symmetric;
         self
     }
+
+    /// The matrix as the adjacency of a directed graph: entry `(i, j)` leads from `i` to `j`.
+    ///
+    /// While the graph lives, expressions of this thread run where the matrix lies, those included that read none of its vectors.
+    ///
+    /// # Errors
+    /// It isn't square.
+    pub fn to_digraph(&self) -> Result<Digraph<'_, T>> {
+        if self.nrows() != self.ncols() {
+            let (rows, columns) = (self.nrows(), self.ncols());
+            return Err(Error::invalid(format!(
+                "expected a graph (a square matrix), found a {rows} x {columns} matrix"
+            )));
+        }
+        Ok(Digraph { _entered: self.gpu().cloned().map(|gpu| Entered::new(Some(gpu))), matrix: self })
+    }
 }
 
 impl Matrix<()> {
@@ -465,6 +481,20 @@ impl Deref for Graph<'_> {
     type Target = Matrix;
     fn deref(&self) -> &Matrix {
         &self.matrix
+    }
+}
+
+/// The adjacency matrix of a directed graph: what [`Matrix::to_digraph`] returns.
+#[derive(Debug)]
+pub struct Digraph<'a, T: Element> {
+    matrix: &'a Matrix<T>,
+    _entered: Option<Entered>,
+}
+
+impl<T: Element> Deref for Digraph<'_, T> {
+    type Target = Matrix<T>;
+    fn deref(&self) -> &Matrix<T> {
+        self.matrix
     }
 }
 
