@@ -96,7 +96,7 @@ template <class V, class Active, bool monotone, bool skewed, bool shares, class 
             const u32 owner = mine ? __ffs(mine) - 1 : 32, row = __shfl_sync(~0u, i, owner & 31);
             u32 found = NOBODY;
             Visit w = {false, false};
-            if (mine) w = Phase::visit(*this, Watcher<Lanes<8>, Awaited>(&found), row);
+            if (mine) w = Phase::visit(*this, LanesWatcher<8>(&found), row);
             __syncwarp();
             for (u32 k = 0; k < 32; k += 8) {
                 const u32 to = __shfl_sync(~0u, owner, k), who = __shfl_sync(~0u, found, k);
@@ -118,7 +118,7 @@ template <class V, class Active, bool monotone, bool skewed, bool shares, class 
             v.alive = inside;
             const u32 todo = __ballot_sync(~0u, ready);
             if (shares && __popc(todo) <= 12) few<Phase>(todo, i, column, v);
-            else if (ready) v = Phase::visit(*this, Watcher<Thread, Awaited>(&column), i);
+            else if (ready) v = Phase::visit(*this, Watcher(&column), i);
         } else if (inside) {
             v = Phase::visit(*this, Thread(), i);
         }
@@ -179,7 +179,7 @@ template <class V, class Active, bool monotone, bool skewed, bool shares, class 
                 if (!first) column = watched[k];
                 // each lane reads at another moment
                 if (__shfl_sync(~0u, (int)waits(i, column), 0)) v = {true, false};
-                else v = Phase::visit(*this, Watcher<Warp, Awaited>(&column), i);
+                else v = Phase::visit(*this, LanesWatcher<32>(&column), i);
             } else {
                 v = Phase::visit(*this, Warp(), i);
             }

@@ -38,9 +38,6 @@ template <class Use> VXM_FN void each_thread(const u64& count, const Use& use) {
 // `wide` groups read whole lines at once; `watches` that the group knows by which entry a row's fold was ended when it was last folded.
 struct Thread {
     static const bool staged = false, wide = false, watches = false;
-    static VXM_FN u32 rank() { return 0; }
-    static VXM_FN u32 members() { return 1; }
-    static VXM_FN void sync() {}
     static VXM_FN bool first() { return true; }
 };
 // So many neighbouring lanes of a warp, a power of two.
@@ -48,8 +45,6 @@ template <u32 width> struct Lanes {
     static const bool staged = false, wide = width == 32, watches = false;
     static const u32 size = width;
     static VXM_FN u32 rank() { return threadIdx.x & (width - 1); }
-    static VXM_FN u32 members() { return width; }
-    static VXM_FN void sync() { __syncwarp(mask()); }
     static VXM_FN u32 mask() { return width == 32 ? ~0u : ((1u << (width & 31)) - 1) << (lane() & ~(width - 1)); }
     static VXM_FN bool first() { return rank() == 0; }
 };
@@ -57,9 +52,6 @@ typedef Lanes<32> Warp;
 // 1024 threads.
 struct Block {
     static const bool staged = false, wide = true, watches = false;
-    static VXM_FN u32 rank() { return threadIdx.x; }
-    static VXM_FN u32 members() { return blockDim.x; }
-    static VXM_FN void sync() { __syncthreads(); }
     static VXM_FN bool first() { return threadIdx.x == 0; }
 };
 

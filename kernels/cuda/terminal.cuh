@@ -36,8 +36,6 @@ template <class K> VXM_FN void each(Thread g, const Range& range, u32* bits, con
 }
 template <u32 width> VXM_FN u64 first_of(Lanes<width>) { return ((u64)blockIdx.x * blockDim.x + threadIdx.x) / width; }
 VXM_FN u64 first_of(Block) { return blockIdx.x; }
-VXM_FN u64 first_of(Thread) { return (u64)blockIdx.x * blockDim.x + threadIdx.x; }
-VXM_FN u64 step_of(Thread) { return (u64)gridDim.x * blockDim.x; }
 template <u32 width> VXM_FN u64 step_of(Lanes<width>) { return (u64)gridDim.x * blockDim.x / width; }
 VXM_FN u64 step_of(Block) { return gridDim.x; }
 // A few lanes, a warp or a block an index; words of bits are shared.

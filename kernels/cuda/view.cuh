@@ -221,7 +221,6 @@ struct Whole {
     template <class U> VXM_FN Whole(const U&, u32) {}
     template <class T> VXM_FN bool operator()(T) const { return false; }
     template <class U> static VXM_FN const U& taken(const U& operand, u32) { return operand; }
-    template <class Y> static VXM_FN bool takes(Y, Y) { return true; }
 };
 // Once an operator of (own element, partial result) holds.
 template <class F, class X, class H> struct Until {
@@ -234,7 +233,6 @@ template <class F, class X, class H> struct Until {
         return (present && F::call(own, partial)) || other(partial);
     }
     template <class U> static VXM_FN decltype(auto) taken(const U& operand, u32 i) { return H::taken(operand, i); }
-    template <class Y> static VXM_FN bool takes(Y own, Y other) { return H::takes(own, other); }
 };
 // The entries for which an operator of (own element, the other's) holds.
 template <class V, class F> struct Taken {
@@ -254,7 +252,6 @@ template <class F, class H> struct Among : H {
         typedef decltype(H::taken(operand, i)) Inner;
         return Taken<typename Plain<Inner>::type, F>(H::taken(operand, i), i);
     }
-    template <class Y> static VXM_FN bool takes(Y own, Y other) { return F::call(own, other) && H::takes(own, other); }
 };
 
 // Who folds a row that isn't staged.
@@ -286,6 +283,17 @@ VXM_FN vxm_unit streamed(const vxm_unit*) { return vxm_unit(); }
 
 // No entry.
 [[maybe_unused]] const u32 NOBODY = ~0u;
+// A thread, and neighbouring lanes, that remember the column of the entry whose product ended their row's fold.
+struct Watcher : Thread {
+    static const bool watches = true;
+    u32* column;
+    VXM_FN Watcher(u32* column) : column(column) {}
+};
+template <u32 width> struct LanesWatcher : Lanes<width> {
+    static const bool watches = true;
+    u32* column;
+    VXM_FN LanesWatcher(u32* column) : column(column) {}
+};
 // Of entries that end a fold, the one whose element is the least: where elements are keys, who has the lowest is settled last.
 struct Awaited {
     u64 least;
@@ -294,49 +302,24 @@ struct Awaited {
     VXM_FN void meet(u64 x, u32 at) {
         if (x <= least) least = x, column = at;
     }
-    VXM_FN u32 agreed(Thread) const { return column; }
-    template <u32 width> VXM_FN u32 agreed(Lanes<width>) const {
-        typedef Lanes<width> L;
-        Awaited a = *this;
+};
+VXM_FN u32 agreed(Watcher, Awaited a) { return a.column; }
+template <u32 width> VXM_FN u32 agreed(LanesWatcher<width>, Awaited a) {
+    typedef Lanes<width> L;
 #pragma unroll
-        for (u32 step = width / 2; step > 0; step /= 2)
-            a.meet(from_lane<L>(a.least, L::rank() ^ step), from_lane<L>(a.column, L::rank() ^ step));
-        return from_lane<L>(a.column, 0);
-    }
-};
-// How many end it.
-struct Enders {
-    u32 count;
-    VXM_FN Enders() : count(0) {}
-    VXM_FN void meet(u64, u32) { count++; }
-    VXM_FN u32 agreed(Thread) const { return count; }
-    template <u32 width> VXM_FN u32 agreed(Lanes<width>) const {
-        u32 all = count;
-#pragma unroll
-        for (u32 step = width / 2; step > 0; step /= 2) all += from_lane<Lanes<width>>(all, Lanes<width>::rank() ^ step);
-        return all;
-    }
-    VXM_FN u32 agreed(Block) const {
-        __shared__ u32 total;
-        __syncthreads();
-        if (threadIdx.x == 0) total = 0;
-        __syncthreads();
-        atomicAdd(&total, count);
-        __syncthreads();
-        return total;
-    }
-};
-// A group that learns of a fold's entries that end it what `Seen` says of them.
-template <class G, class S> struct Watcher : G {
-    typedef G Group;
-    typedef S Seen;
-    static const bool watches = true;
-    u32* told;
-    VXM_FN Watcher(u32* told) : told(told) {}
-};
-template <class M, class T> VXM_FN Maybe<T> all_of(Thread, Maybe<T> sum) { return sum; }
-template <class M, u32 width, class T> VXM_FN Maybe<T> all_of(Lanes<width>, Maybe<T> sum) { return join_lanes<Lanes<width>, M>(sum); }
-template <class M, class T> VXM_FN Maybe<T> all_of(Block, Maybe<T> sum) { return join_warps<M>(join_lanes<Warp, M>(sum)); }
+    for (u32 step = width / 2; step > 0; step /= 2)
+        a.meet(from_lane<L>(a.least, L::rank() ^ step), from_lane<L>(a.column, L::rank() ^ step));
+    return from_lane<L>(a.column, 0);
+}
+template <class M, class T> VXM_FN Maybe<T> all_of(Watcher, Maybe<T> sum) { return sum; }
+template <class M, u32 width, class T> VXM_FN Maybe<T> all_of(LanesWatcher<width>, Maybe<T> sum) {
+    return join_lanes<Lanes<width>, M>(sum);
+}
+// Entries that are in flight together: a thread's are neighbours, those of lanes stand as far apart as there are lanes.
+VXM_FN u32 rank_in(Watcher) { return 0; }
+template <u32 width> VXM_FN u32 rank_in(LanesWatcher<width> g) { return g.rank(); }
+VXM_FN u32 size_of(Watcher) { return 1; }
+template <u32 width> VXM_FN u32 size_of(LanesWatcher<width>) { return width; }
 
 // Row i of a matrix folded with a vector. O is the offsets' type.
 // `leads` says that its rows are those that a terminal may stage; `watched` that its fold ends at a product that is worth looking at alone
@@ -389,42 +372,37 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
         if (sum.present) y = sum.value;
         return sum.present;
     }
-    // Folds a row whole, and tells of those that end it.
+    // Folds a row whole, and remembers by whom it is ended.
     template <class G, class U> VXM_FN Maybe<T> watch(G g, u64 begin, u64 len, const U& taken) const {
         Maybe<T> sum = nothing<T>();
-        typename G::Seen seen;
-        // entries that are in flight together: a thread's are neighbours, those of several stand as far apart as there are threads
-        const u32 step = g.members();
-        for (u64 p = g.rank(); p < len; p += 4 * step) {
+        Awaited awaited;
+        for (u64 p = rank_in(g); p < len; p += 4 * size_of(g)) {
             u32 column[4];
             typename U::Elem x[4];
             bool present[4];
 #pragma unroll
             for (u32 k = 0; k < 4; k++)
-                if (p + k * step < len) column[k] = columns[begin + p + k * step];
+                if (p + k * size_of(g) < len) column[k] = columns[begin + p + k * size_of(g)];
 #pragma unroll
-            for (u32 k = 0; k < 4; k++) present[k] = p + k * step < len && taken.at(Thread(), column[k], x[k]);
+            for (u32 k = 0; k < 4; k++) present[k] = p + k * size_of(g) < len && taken.at(Thread(), column[k], x[k]);
 #pragma unroll
             for (u32 k = 0; k < 4; k++) {
                 if (!present[k]) continue;
                 Maybe<T> product;
                 product.present = true;
                 product.value = Mul::call(x[k], A());
-                if (Add::terminal(product.value)) seen.meet(word_of(x[k]), column[k]);
+                if (Add::terminal(product.value)) awaited.meet(word_of(x[k]), column[k]);
                 sum = join<Add>(sum, product);
             }
         }
-        const typename G::Group members = g;
-        *g.told = seen.agreed(members);
-        return all_of<Add>(members, sum);
+        *g.column = agreed(g, awaited);
+        return all_of<Add>(g, sum);
     }
     // Whether the entry of row i at `column` ends its fold.
     VXM_FN bool ends(u32 i, u32 column) const {
         typename V::Elem x;
         return Limit::taken(operand, i).at(Thread(), column, x) && Add::terminal(Mul::call(x, A()));
     }
-    // Whether an entry at x ends the fold of a row whose own element is `own`.
-    template <class X> static VXM_FN bool ending(X own, X x) { return Limit::takes(own, x) && Add::terminal(Mul::call(x, A())); }
     template <bool once> VXM_FN auto rows() const { return Row<once, V>{operand, columns, weights}; }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };

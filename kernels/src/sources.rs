@@ -16,8 +16,6 @@ pub const STATE: &str = include_str!("../cuda/state.cuh");
 pub const FIXPOINT: &str = include_str!("../cuda/fixpoint.cuh");
 /// A loop over what has changed, that stays on the device; after [`STATE`].
 pub const CHANGED: &str = include_str!("../cuda/changed.cuh");
-/// A loop in which elements wait for others by their number; after [`CHANGED`].
-pub const WOKEN: &str = include_str!("../cuda/woken.cuh");
 /// Says that a loop's states are read past the first-level cache: nothing ever empties it where nobody waits.
 pub const DIRECT: &str = "namespace vxm { const bool direct = true; }\n";
 /// Says that they are read through it: the barrier between rounds empties it.

@@ -84,20 +84,16 @@ pub enum Schedule {
     Rounds,
     /// Each worker its own, over and over, without waiting for others; only for loops that are `monotone`.
     Asynchronous,
-    /// For whom each element waits is counted, and it is visited once that is nobody; where that isn't known, as `Asynchronous`.
-    Woken,
     /// A random half a round, over states some of which are of earlier rounds: to test a claim of `monotone`.
     Stale(u64),
 }
 
-/// Plans how a loop is scheduled on a device, and says why; `waits` if it is known of elements for whom they wait. Asynchronous was faster
-/// than rounds on every graph measured, even and skewed.
-pub fn schedule(monotone: bool, waits: bool, forced: Forced) -> (Schedule, &'static str) {
+/// Plans how a loop is scheduled on a device, and says why. Asynchronous was faster than rounds on every graph measured, even and
+/// skewed.
+pub fn schedule(monotone: bool, forced: Forced) -> (Schedule, &'static str) {
     match forced.schedule {
         _ if !monotone => (Schedule::Rounds, "not said to be monotone: all see the states of the round before"),
-        Some(Schedule::Woken) if !waits => (Schedule::Asynchronous, "it is not known for whom elements wait"),
         Some(schedule) => (schedule, "forced"),
-        None if waits => (Schedule::Woken, "elements wait for others: who waits for nobody any more is visited"),
         None => (Schedule::Asynchronous, "monotone: nobody need wait for others"),
     }
 }

@@ -2,15 +2,14 @@
 
 use super::expr::{Env, Expr, Key};
 use super::fixpoint::{Condition, Differ, Fixed, Stepped};
-use super::reads::{DeviceRows, Reads};
 use super::terminal::emitted;
 use super::verbs::Verbs;
 use crate::backend::cpu::fixpoint::{Loop, Outcome};
-use crate::backend::cuda::compose::{Composer, Node};
+use crate::backend::cuda::compose::Composer;
 use crate::backend::cuda::fixpoint::refusal;
 use crate::backend::cuda::run::Merging;
 use crate::backend::cuda::{self, Gpu};
-use crate::backend::plan::{self, Schedule};
+use crate::backend::plan::Schedule;
 use crate::backend::view::At;
 use crate::containers::Vector;
 use crate::error::{Error, Result};
@@ -94,22 +93,12 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Condition<T> for Active<F> {
     ) -> Result<(Vector<T>, R, u32)> {
         // the kernel's parameters hold the state's address: it must be this vector's own
         whole.state.on_mut(gpu)?.own_values()?;
-        let waiting = whole.waiting(gpu)?;
-        let (kernel, node) = match waiting {
-            Some((kernel, node, readers)) => {
-                let (_, why) = plan::schedule(whole.monotone, true, plan::forced());
-                let state = whole.state.on_mut(gpu)?;
-                let launched = cuda::woken::woken(kernel, &node, whole.condition.0, readers, why, state)?;
-                let made = then(&whole.state);
-                return whole.ended(launched.outcome()?, made);
-            }
-            None => {
-                let env = Env::with_state(whole.key, &whole.state);
-                let env = if whole.monotone { env.choosing(&|_| true) } else { env };
-                let mut kernel = Composer::resident(gpu);
-                let node = whole.body.emit(&env, &mut kernel)?;
-                (kernel, node)
-            }
+        let (kernel, node) = {
+            let env = Env::with_state(whole.key, &whole.state);
+            let env = if whole.monotone { env.choosing(&|_| true) } else { env };
+            let mut kernel = Composer::resident(gpu);
+            let node = whole.body.emit(&env, &mut kernel)?;
+            (kernel, node)
         };
         if let Some(why) = refusal::<T>(&kernel) {
             tracing::debug!(operation = "fixpoint", fused = "no", why, at = %whole.at, "plan");
@@ -120,40 +109,16 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Condition<T> for Active<F> {
         let state = whole.state.on_mut(gpu)?;
         let launched = cuda::fixpoint::fixpoint(kernel, &node, whole.condition.0, whole.monotone, state)?;
         let made = then(&whole.state);
-        whole.ended(launched.outcome()?, made)
+        let cuda::fixpoint::Outcome { rounds, stuck } = launched.outcome()?;
+        if stuck {
+            let left = whole.state.select(whole.condition.0).pattern().eval()?.nvals();
+            return Err(Stepped::<T, Self, E, B>::no_progress(left, rounds, whole.at));
+        }
+        Ok((whole.state, made?, rounds))
     }
 }
 
 impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Active<F>, E, B> {
-    /// The body's kernel, where it is known for whom elements wait and that schedule is planned; with who reads an element.
-    fn waiting(&self, gpu: &Gpu) -> Result<Option<(Composer, Node, (u64, u64))>> {
-        if plan::schedule(self.monotone, true, plan::forced()).0 != Schedule::Woken {
-            return Ok(None);
-        }
-        let env = Env::with_state(self.key, &self.state);
-        let mut reads = Reads::default();
-        self.body.reads(&env, &mut reads);
-        let (false, [through]) = (reads.is_everything(), reads.matrices()) else { return Ok(None) };
-        let mut kernel = Composer::resident(gpu);
-        let node = self.body.emit(&env, &mut kernel)?;
-        if !kernel.waits() || refusal::<T>(&kernel).is_some() {
-            return Ok(None);
-        }
-        let DeviceRows { offsets, columns, held } = through.rows_on(gpu)?;
-        kernel.keep(held);
-        Ok(Some((kernel, node, (offsets, columns))))
-    }
-
-    /// The settled state, what was made of it, and the rounds.
-    fn ended<R>(self, outcome: cuda::fixpoint::Outcome, made: Result<R>) -> Result<(Vector<T>, R, u32)> {
-        let cuda::fixpoint::Outcome { rounds, stuck } = outcome;
-        if stuck {
-            let left = self.state.select(self.condition.0).pattern().eval()?.nvals();
-            return Err(Self::no_progress(left, rounds, self.at));
-        }
-        Ok((self.state, made?, rounds))
-    }
-
     fn no_progress(left: usize, rounds: u32, at: &'static Location<'static>) -> Error {
         Error::NoProgress { left: format!("{left} active elements"), rounds, at }
     }

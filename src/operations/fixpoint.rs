@@ -206,7 +206,7 @@ impl<T: Element, C: Condition<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, C, 
         if let Some(gpu) = self.state.gpu().cloned().or_else(|| device(&self.body, &env)) {
             return C::on_device(self, &gpu, then);
         }
-        let (schedule, why) = plan::schedule(self.monotone, false, plan::forced());
+        let (schedule, why) = plan::schedule(self.monotone, plan::forced());
         tracing::debug!(operation = "fixpoint", ?schedule, why, fused = "body and work list: one loop", at = %self.at, "plan");
         let Fixed { state, rounds } = C::on_threads(self, schedule)?;
         let made = then(&state)?;

@@ -315,7 +315,7 @@ where
         let offset = kernel.rows(rows, crowded.is_some());
         let ty = format!("vxm::Pull<{}, {offset}, {a}, {out}, {mul}, {add}, {limit}, {leads}, {watched}>", operand.ty);
         if watched {
-            kernel.watch(ty.clone(), at, operand.ty.starts_with("vxm::State<"));
+            kernel.watch(ty.clone(), at);
         }
         // a thread folds in order with few registers, and may stop early: staging pays for the fixed tree only; and what is staged
         // doesn't know whose row it is

@@ -66,7 +66,7 @@ pub fn changing<T: Element>(
 ) -> Result<Launched> {
     let (gpu, n) = (composer.gpu().clone(), state.len());
     let classes = composer.classes().filter(|classes| classes.alone.is_none());
-    let (schedule, why) = plan::schedule(monotone, false, plan::forced());
+    let (schedule, why) = plan::schedule(monotone, plan::forced());
     let in_place = schedule != Schedule::Rounds;
     composer.include(if in_place { sources::DIRECT } else { sources::CACHED });
     composer.include(sources::STATE);

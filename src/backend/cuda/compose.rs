@@ -54,8 +54,6 @@ pub struct Composer {
     /// How many products there are, and whether one of them is worth watching.
     products: usize,
     watched: Option<Lead>,
-    /// Whether its operand is the state itself.
-    plain: bool,
     /// Why not all of it runs in one kernel, if it doesn't.
     apart: Option<&'static str>,
 }
@@ -89,7 +87,6 @@ impl Composer {
             resident: false,
             products: 0,
             watched: None,
-            plain: false,
             apart: None,
         }
     }
@@ -110,15 +107,9 @@ impl Composer {
     }
 
     /// Makes a product of type `ty`, whose words began at `at`, one of which it is remembered which entry ends a row's fold: that is
-    /// looked at alone before the row is read again. Only of an only product. `plain` says that its operand is the state itself.
-    pub fn watch(&mut self, ty: String, at: usize, plain: bool) {
+    /// looked at alone before the row is read again. Only of an only product.
+    pub fn watch(&mut self, ty: String, at: usize) {
         self.watched = Some(Lead { ty, at, tallied: false });
-        self.plain = plain;
-    }
-
-    /// Whether it is known of elements for whom they wait: the only product is watched, over the state itself.
-    pub fn waits(&self) -> bool {
-        self.watched().is_some() && self.plain
     }
 
     /// The product of which that is remembered.

@@ -81,9 +81,9 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     let (gpu, n) = (composer.gpu().clone(), state.len());
     let classes = composer.classes();
     let even = classes.as_deref().is_none_or(|classes| classes.alone.is_some());
-    let (schedule, why) = plan::schedule(monotone, false, plan::forced());
+    let (schedule, why) = plan::schedule(monotone, plan::forced());
     let (group, reads) = match schedule {
-        Schedule::Asynchronous | Schedule::Woken => ("vxm::Asynchronous()", sources::DIRECT),
+        Schedule::Asynchronous => ("vxm::Asynchronous()", sources::DIRECT),
         Schedule::Rounds | Schedule::Stale(_) => ("vxm::Rounds()", sources::CACHED),
     };
     composer.include(reads);

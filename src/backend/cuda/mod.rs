@@ -18,7 +18,6 @@ pub mod run;
 pub mod sort;
 pub mod tiles;
 mod vector;
-pub mod woken;
 
 pub use csr::DeviceCsr;
 pub use tiles::DeviceTiles;
