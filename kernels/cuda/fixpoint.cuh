@@ -3,7 +3,7 @@
 namespace vxm {
 
 // Where blocks meet: arrivals, meetings so far, what was seen in a round (of the last three), passes, warps that change nothing, and
-// whether the loop gave up.
+// whether the loop gave up: 1 if none changed, 2 if some did still.
 struct Board {
     u32 arrived, met, seen[3], passes, idle, stuck;
 };
@@ -40,6 +40,7 @@ template <class V, class Active, bool monotone, bool skewed, bool shares, class 
     T* state;
     T* fresh;
     Board* board;
+    u64 most; // rounds, or passes of a warp's, that change something
     V view;
 
     // How many are left in each list; that of short rows is a ring, whose first is at `head`.
@@ -235,10 +236,10 @@ template <class V, class Active, bool monotone, bool skewed, bool shares, class 
                 // nobody reads the last round's any more, and nobody writes the next but one's yet
                 atomicExch(board->seen + (round + 2) % 3, 0);
                 board->passes = round + (now != 0);
-                board->stuck = now == 1;
+                board->stuck = now == 1 ? 1 : now == 3 && round + 1 >= most ? 2 : 0;
             }
-            // nothing left, or nothing changed
-            if (now != 3) return;
+            // nothing left, or nothing changed, or no end
+            if (now != 3 || round + 1 >= most) return;
         }
     }
 
@@ -247,7 +248,7 @@ template <class V, class Active, bool monotone, bool skewed, bool shares, class 
         const u32 patience = 64;
         const u64 sure = 200000000;
         Left left = {0, 0, 0, 0};
-        u32 passes = 0, still = 0;
+        u32 passes = 0, changes = 0, still = 0;
         u64 since = 0;
         bool idle = false, some = false;
         for (bool first = true;; first = false) {
@@ -260,6 +261,13 @@ template <class V, class Active, bool monotone, bool skewed, bool shares, class 
             some |= changed | any;
             passes++;
             if (!any) break;
+            changes += changed;
+            if (changes >= most) {
+                // all give up, whatever they are doing
+                if (lane() == 0) atomicMax(&board->stuck, 2);
+                break;
+            }
+            if (passes % 256 == 0 && __any_sync(~0u, watch(&board->stuck))) break;
             still = changed ? 0 : still + 1;
             if (idle && changed) {
                 idle = false;
@@ -274,7 +282,7 @@ template <class V, class Active, bool monotone, bool skewed, bool shares, class 
                 const bool all = watch(&board->idle) == (u32)step_of(Warp());
                 const bool stuck = watch(&board->stuck) || (all && nanoseconds() - since > sure);
                 if (__any_sync(~0u, stuck)) {
-                    if (lane() == 0) atomicExch(&board->stuck, 1);
+                    if (lane() == 0) atomicMax(&board->stuck, 1);
                     break;
                 }
             }

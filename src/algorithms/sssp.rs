@@ -37,7 +37,8 @@ distances! {
 /// The length of a shortest path from `source` to each vertex, over entries `a[from, to]`; absent where no path leads.
 ///
 /// Sums of integers that don't fit, and infinite ones, are as if no path led there; an entry whose weight is NaN is as if it weren't.
-/// Weights may be negative where no cycle is. Sums of floats are rounded along the path, from the source on: the least of those.
+/// Weights may be negative where no cycle is. Sums of floats are rounded along the path, from the source on: the least of those; a cycle
+/// counts as negative if going around it makes a rounded sum less, for more than vertices + 64 rounds.
 ///
 /// O(entries of the rows visited) time: of non-negative weights mostly a few times the entries, at worst vertices * entries, which is also
 /// what finding a cycle of negative weight takes.
@@ -62,8 +63,8 @@ pub fn sssp<T: Distance>(a: &Matrix<T>, source: u32) -> Result<Vector<T>> {
     let found = fixpoint(distance)
         .while_changed()
         .monotone()
-        // a shortest path has fewer edges than there are vertices
-        .at_most(a.nrows() as u32)
+        // a shortest path has fewer edges than there are vertices; rounded sums may need some more
+        .at_most((a.nrows() as u32).saturating_add(64))
         .step(|distance| distance.ewise_add(distance.vxm(a, semiring(MIN, T::LONGER)), MIN))
         // reached = those that aren't far
         .eval_then(|distance| distance.select(NE.bind(T::FAR)).eval());

@@ -127,7 +127,8 @@ pub fn color(method: Method, order: Order, seed: u64, run: &Run) -> Result<ExitC
 pub fn bfs(source: u64, run: &Run) -> Result<ExitCode> {
     solve(run, Algorithm::Bfs, &[("source", source.into())], |loaded| {
         let Some(vertex) = loaded.numbering.vertex(source, loaded.graph.nrows()) else {
-            let what = format!("{}: --source {source}: expected the number of a vertex", loaded.name);
+            let (name, vertices) = (&loaded.name, loaded.graph.nrows());
+            let what = format!("{name}: --source {source}: expected the number of one of its {vertices} vertices");
             return Err(Error::invalid(what));
         };
         Ok(move |a: &Matrix| algorithms::bfs(a, vertex).map(|levels| (Found::Levels(vertex, levels), None)))
@@ -199,9 +200,16 @@ fn solve<F: Fn(&Matrix) -> Result<(Found, Option<u32>)>>(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether two paths lead to one regular file.
+/// Whether two paths lead to one regular file, by whatever names and links.
 fn is_same_file(one: &Path, other: &Path) -> bool {
-    let found = |path: &Path| path.canonicalize().ok().filter(|path| path.is_file());
+    let regular = |path: &Path| path.metadata().ok().filter(std::fs::Metadata::is_file);
+    #[cfg(unix)]
+    let found = |path: &Path| {
+        use std::os::unix::fs::MetadataExt;
+        regular(path).map(|file| (file.dev(), file.ino()))
+    };
+    #[cfg(not(unix))]
+    let found = |path: &Path| regular(path).and_then(|_| path.canonicalize().ok());
     found(one).is_some_and(|one| found(other) == Some(one))
 }
 

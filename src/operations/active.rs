@@ -1,7 +1,7 @@
 //! Loops over what is active: an element is visited for as long as something holds of it.
 
 use super::expr::{Env, Expr, Key};
-use super::fixpoint::{Condition, Differ, Fixed, Stepped};
+use super::fixpoint::{Condition, Differ, Fixed, Stepped, rounds_for};
 use super::terminal::emitted;
 use super::verbs::Verbs;
 use crate::backend::cpu::fixpoint::{Loop, Outcome};
@@ -20,7 +20,11 @@ use vxm_semiring::{Element, LOR, SECOND, UnaryOp};
 
 /// Visits elements for as long as an operator holds of them.
 #[derive(Debug, Clone, Copy)]
-pub struct Active<F>(F);
+pub struct Active<F> {
+    active: F,
+    /// How many rounds may change something.
+    most: u32,
+}
 
 /// A loop with its condition and without its body; see [`while_active`](super::fixpoint::Fixpoint::while_active).
 #[derive(Debug)]
@@ -29,11 +33,28 @@ pub struct WhileActive<T: Element, F> {
     state: Vector<T>,
     active: F,
     monotone: bool,
+    most: u32,
 }
 
 impl<T: Element, F: UnaryOp<T, Out = bool>> WhileActive<T, F> {
     pub(super) fn new(state: Vector<T>, active: F) -> Self {
-        Self { state, active, monotone: false }
+        let most = rounds_for(state.len());
+        Self { state, active, monotone: false, most }
+    }
+
+    /// Makes it an error if elements change still after so many rounds. By default there may be as many as there are elements, and
+    /// 65536 at least. Where nobody waits for others the rounds of each thread count that change something.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let flip = fixpoint(Vector::from_dense(vec![0u32, 5])).while_active(LT.bind(9)).at_most(10).step(|x| x.map(MINUS.bind_first(5)));
+    /// let error = flip.eval().unwrap_err().to_string();
+    /// assert!(error.ends_with("fixpoint: round 10 still changed some of 2 elements: expected the state to settle by then"), "{error}");
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    pub fn at_most(self, rounds: u32) -> Self {
+        Self { most: rounds, ..self }
     }
 
     /// States that every fair schedule reaches the same state, though elements be visited in any order and read others' elements
@@ -55,7 +76,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> WhileActive<T, F> {
         let key = Key::new();
         Stepped {
             state: self.state,
-            condition: Active(self.active),
+            condition: Active { active: self.active, most: self.most },
             monotone: self.monotone,
             key,
             body: body(key),
@@ -107,34 +128,46 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Condition<T> for Active<F> {
             return Ok((state, made, rounds));
         }
         let state = whole.state.on_mut(gpu)?;
-        let launched = cuda::fixpoint::fixpoint(kernel, &node, whole.condition.0, whole.monotone, state)?;
+        let launched = cuda::fixpoint::fixpoint(
+            kernel,
+            &node,
+            whole.condition.active,
+            whole.monotone,
+            whole.condition.most,
+            state,
+        )?;
         let made = then(&whole.state);
-        let cuda::fixpoint::Outcome { rounds, stuck } = launched.outcome()?;
+        let cuda::fixpoint::Outcome { rounds, stuck, endless } = launched.outcome()?;
         if stuck {
-            let left = whole.state.select(whole.condition.0).pattern().eval()?.nvals();
-            return Err(Stepped::<T, Self, E, B>::no_progress(left, rounds, whole.at));
+            let left = whole.state.select(whole.condition.active).pattern().eval()?.nvals();
+            return Err(Stepped::<T, Self, E, B>::unsettled(left, rounds, endless, whole.at));
         }
         Ok((whole.state, made?, rounds))
     }
 }
 
 impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Active<F>, E, B> {
-    fn no_progress(left: usize, rounds: u32, at: &'static Location<'static>) -> Error {
-        Error::NoProgress { left: format!("{left} active elements"), rounds, at }
+    /// That elements are left, none of which changes, or which change without end.
+    fn unsettled(left: usize, rounds: u32, endless: bool, at: &'static Location<'static>) -> Error {
+        let elements = if left == 1 { "element" } else { "elements" };
+        match endless {
+            true => Error::NoEnd { changed: format!("some of {left} {elements}"), rounds, at },
+            false => Error::NoProgress { left: format!("{left} active {elements}"), rounds, at },
+        }
     }
 
     /// In rounds, or in place.
     fn visited(self, schedule: Schedule) -> Result<Fixed<T>> {
-        let Self { state, condition: Active(active), monotone, key, body, first, at } = self;
+        let Self { state, condition: Active { active, most }, monotone, key, body, first, at } = self;
         let (state, snapshot) = (Shared::new(state.into_full()), Cell::new(false));
-        let Outcome { rounds, left } = {
+        let Outcome { rounds, left, endless } = {
             let is_active = |i| active.call(state.get(i));
             let env = Env::with_shared(key, &state, &snapshot);
             let env = if monotone { env.choosing(&is_active) } else { env };
             let first = first.as_ref().map(|first| first.view(&env)).transpose()?;
             snapshot.set(false);
             let body = || Ok((body.view(&env)?, !snapshot.get()));
-            let visited = Loop { state: &state, active };
+            let visited = Loop { state: &state, active, most };
             match schedule {
                 Schedule::Rounds => visited.rounds(first, body),
                 _ => visited.in_place(first, body),
@@ -142,20 +175,22 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
         };
         match left {
             0 => Ok(Fixed { state: Vector::from_dense(state.into_values()), rounds }),
-            left => Err(Self::no_progress(left, rounds, at)),
+            left => Err(Self::unsettled(left, rounds, endless, at)),
         }
     }
 
     /// On the CPU, to test a claim: a random half of the active elements is visited a round, reading others' states as they were up to
     /// three rounds ago.
     fn stale(self, seed: u64) -> Result<Fixed<T>> {
-        let Self { state, condition: Active(active), key, body, at, .. } = self;
+        let Self { state, condition: Active { active, most }, key, body, at, .. } = self;
         let mut state = state.into_full();
         let mut draw = seed;
         let mut random = move || {
             draw = draw.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
             draw >> 33
         };
+        // half are visited a round, and over old states
+        let most = most.saturating_mul(16).saturating_add(64);
         let (mut rounds, mut still) = (0, 0);
         let mut list: Vec<usize> = (0..state.len()).filter(|&i| active.call(state[i])).collect();
         let mut past = vec![state.clone()];
@@ -176,8 +211,11 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
                 }
             }
             list.retain(|&i| active.call(state[i]));
-            if still == 64 {
-                return Err(Self::no_progress(list.len(), rounds, at));
+            if list.is_empty() {
+                break;
+            }
+            if still == 64 || rounds >= most {
+                return Err(Self::unsettled(list.len(), rounds, still < 64, at));
             }
             past.insert(0, state.clone());
             past.truncate(3);
@@ -188,7 +226,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
     /// On a device: an operation at a time.
     fn by_operations(mut self, gpu: &Gpu) -> Result<Fixed<T>> {
         // active = those that are
-        let (mut active, mut rounds) = (self.state.select(self.condition.0).pattern().eval()?, 0);
+        let (mut active, mut rounds) = (self.state.select(self.condition.active).pattern().eval()?, 0);
         while active.nvals() > 0 {
             rounds += 1;
             let before = self.state.clone();
@@ -201,9 +239,12 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
                 cuda::run::write(kernel, &node, &merging, self.state.on_mut(gpu)?)?;
             }
             if !before.ewise_mult(&self.state, Differ).reduce(LOR)? {
-                return Err(Self::no_progress(active.nvals(), rounds, self.at));
+                return Err(Self::unsettled(active.nvals(), rounds, false, self.at));
             }
-            active = self.state.mask(&active).select(self.condition.0).pattern().eval()?;
+            active = self.state.mask(&active).select(self.condition.active).pattern().eval()?;
+            if active.nvals() > 0 && rounds >= self.condition.most {
+                return Err(Self::unsettled(active.nvals(), rounds, true, self.at));
+            }
         }
         Ok(Fixed { state: self.state, rounds })
     }

@@ -1,7 +1,7 @@
 //! Loops over what has changed: until a round changes nothing.
 
 use super::expr::{Env, Expr, Key};
-use super::fixpoint::{Condition, Differ, Fixed, Stepped};
+use super::fixpoint::{Condition, Differ, Fixed, Stepped, rounds_for};
 use super::reads::{DeviceRows, Reads, Through};
 use super::terminal::emitted;
 use super::verbs::Verbs;
@@ -27,9 +27,6 @@ pub struct Changed {
     pub(super) most: u32,
 }
 
-/// So many rounds a loop may take, though its state be shorter.
-const ROUNDS: u32 = 1 << 16;
-
 /// A loop with its condition and without its body; see [`while_changed`](super::fixpoint::Fixpoint::while_changed).
 #[derive(Debug)]
 #[must_use = "a loop does nothing until it is evaluated"]
@@ -41,7 +38,7 @@ pub struct WhileChanged<T: Element> {
 
 impl<T: Element> WhileChanged<T> {
     pub(super) fn new(state: Vector<T>) -> Self {
-        let most = u32::try_from(state.len()).unwrap_or(u32::MAX).max(ROUNDS);
+        let most = rounds_for(state.len());
         Self { state, monotone: false, most }
     }
 

@@ -33,6 +33,11 @@ impl<T: Element> BinaryOp<T, T> for Differ {
     }
 }
 
+/// How many rounds a loop over `len` elements may take where nothing else is said: as many as there are elements, and enough for fewer.
+pub(super) fn rounds_for(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX).max(1 << 16)
+}
+
 /// A loop over `state`, a full vector: see [`Fixpoint::while_active`].
 ///
 /// ```

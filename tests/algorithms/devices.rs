@@ -128,6 +128,50 @@ const TIMED: &str = "VXM_TEST_TIMED";
 
 /// The first use of a program ever, which compiles it, and the first of a later process, which finds it on disk.
 #[test]
+fn an_independent_set_is_few_launches_and_nothing_is_read_before_its_end() {
+    let Some(device) = gpu() else { return };
+    let Device::Cuda(ordinal) = device else { return };
+    let gpu = Gpu::open(ordinal).unwrap();
+    for graph in ["grid:300x300", "rmat:14:16", "delaunay:12"] {
+        let a = Matrix::from_simple(generate(graph, &()).unwrap().graph).to(device).unwrap();
+        for &priority in Priority::ALL.iter().filter(|&&priority| priority != Priority::Resolve) {
+            let options = MisOptions { priority, ..MisOptions::default() };
+            // degrees, rows by length and programs are made once
+            let first = mis(&a, &options).unwrap();
+            let (launches, read) = (gpu.launches(), gpu.readbacks());
+            let found = mis(&a, &options).unwrap();
+            let (launches, read) = (gpu.launches() - launches, gpu.readbacks() - read);
+            // what is read is how the loop ended
+            assert!(launches <= 6 && read == 1, "{graph}, {priority:?}: {launches} launches, {read} reads");
+            assert_eq!(first.set.digest(), found.set.digest());
+        }
+    }
+}
+
+#[test]
+fn a_hundred_runs_are_one() {
+    let Some(device) = gpu() else { return };
+    for graph in ["grid:200x300", "rmat:13:16", "kron:11:32"] {
+        let a = Matrix::from_simple(generate(graph, &()).unwrap().graph);
+        let there = a.to(device).unwrap();
+        let (options, jp) = (MisOptions::default(), ColoringOptions::default());
+        let is = ColoringOptions { method: Method::Is, ..jp };
+        let expected = (
+            mis(&a, &options).unwrap().set.digest(),
+            color(&a, &jp).unwrap().colors.digest(),
+            color(&a, &is).unwrap().colors.digest(),
+        );
+        let label = components(&a).unwrap().digest();
+        for run in 0..100 {
+            let set = mis(&there, &options).unwrap().set.digest();
+            let found = (set, color(&there, &jp).unwrap().colors.digest(), color(&there, &is).unwrap().colors.digest());
+            assert_eq!(found, expected, "{graph}, run {run}");
+            assert_eq!(components(&there).unwrap().digest(), label, "{graph}, run {run}");
+        }
+    }
+}
+
+#[test]
 fn programs_are_there_in_time() {
     let asked = std::env::var("VXM_TEST_DEVICE").unwrap_or_default();
     if std::env::var_os(TIMED).is_some() {

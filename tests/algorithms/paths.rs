@@ -75,6 +75,19 @@ fn every_generator() {
     }
 }
 
+#[test]
+fn a_long_path_in_no_order() {
+    // where labels go from neighbour to neighbour it takes as many rounds as there are vertices
+    let n = 20_000u64;
+    let mut order: Vec<u64> = (0..n).collect();
+    order.sort_by_key(|&k| k.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7);
+    let edges: Vec<(u32, u32)> = order.windows(2).map(|ends| (ends[0] as u32, ends[1] as u32)).collect();
+    let a = Matrix::undirected(n as usize, &edges).unwrap();
+    assert_eq!(components(&a).unwrap(), Vector::full(n as usize, 0));
+    let two = Matrix::undirected(n as usize, &[&edges[..9_000], &edges[9_001..]].concat()).unwrap();
+    assert_eq!(components(&two).unwrap(), Vector::from_dense(forest(&two)));
+}
+
 /// Dijkstra's distances, for weights that aren't negative. Non-negative numbers order as their bits do.
 fn dijkstra<T: Distance>(a: &Matrix<T>, source: u32, order: fn(T) -> u64, back: fn(u64) -> T) -> Vec<Option<T>> {
     let mut found = vec![None; a.nrows()];

@@ -28,6 +28,27 @@ fn a_pipe_is_read_as_a_file_is() {
 
 #[test]
 #[cfg(unix)]
+fn a_graph_is_not_written_over_by_any_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let graph = "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n";
+    fs::write(at("g.mtx"), graph).unwrap();
+    fs::hard_link(at("g.mtx"), at("hard.mtx")).unwrap();
+    std::os::unix::fs::symlink("g.mtx", at("soft.mtx")).unwrap();
+    for command in [
+        "$VXM components g.mtx --device cpu --out hard.mtx",
+        "$VXM bfs g.mtx --device cpu --source 1 --out soft.mtx",
+        "$VXM mis /dev/stdin --device cpu --out hard.mtx < g.mtx",
+        "$VXM color g.mtx --device cpu --out /dev/stdout >> hard.mtx",
+    ] {
+        let out = shell(folder.path(), command);
+        assert_eq!(out.status.code(), Some(2), "{command}: {}", text(&out.stderr));
+        assert_eq!(fs::read_to_string(at("g.mtx")).unwrap(), graph, "{command}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
 fn what_is_written_to_stays_what_it_is() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();

@@ -100,7 +100,7 @@ fn bad_arguments_are_refused_in_a_line() {
         (&["mis", "grid:2x2", "--seed", "x"], "invalid value 'x' for '--seed <N>'"),
         (&["bfs", "grid:2x2"], "the following required arguments were not provided: --source <V>"),
         (&["bfs", "grid:2x2", "--source", "-1"], "invalid value '-1' for '--source <V>': expected a number from 0 to"),
-        (&["bfs", "grid:2x2", "--source", "4"], "grid:2x2: --source 4: expected the number of a vertex"),
+        (&["bfs", "grid:2x2", "--source", "4"], "grid:2x2: --source 4: expected the number of one of its 4 vertices"),
         (&["components", "grid:2x2", "--seed", "1"], "unexpected argument '--seed' found"),
         (&["mis", "gird:2x2"], "gird:2x2: expected a file or one of grid:ROWSxCOLUMNS"),
         (&["mis", "grid"], "grid: expected ROWSxCOLUMNS, found nothing"),

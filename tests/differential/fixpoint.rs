@@ -352,6 +352,20 @@ fn what_cannot_end_or_does_not_fit_is_refused() {
                 );
             }
         }
+        // there and back, for ever
+        for (schedule, n) in
+            [Schedule::Rounds, Schedule::Asynchronous, Schedule::Stale(3)].into_iter().flat_map(|s| [(s, 1), (s, 700)])
+        {
+            let flips = fixpoint(Vector::full(n, 5u32)).while_active(undecided_u32).monotone().at_most(20);
+            let flips = flips.step(|key| key.map(MINUS.bind_first(11)));
+            let found = force(Forced { schedule: Some(schedule), ..Forced::default() }, || flips.eval());
+            if rehearsal().is_none() {
+                let error = found.unwrap_err().to_string();
+                let elements = if n == 1 { "element" } else { "elements" };
+                let expected = format!("still changed some of {n} {elements}: expected the state to settle by then");
+                assert!(error.contains("fixpoint: round ") && error.ends_with(&expected), "{schedule:?} {error}");
+            }
+        }
         let partial = Vector::from_pairs(3, [(1, 5u32)]).unwrap();
         let found = fixpoint(partial).while_active(undecided_u32).step(|key| key.map(PLUS.bind(1))).eval();
         assert!(found.unwrap_err().to_string().ends_with("a state of 3 places with 1 elements: expected one at each"));

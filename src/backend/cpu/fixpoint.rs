@@ -13,8 +13,10 @@ use vxm_semiring::{Element, UnaryOp};
 pub struct Outcome {
     /// Rounds; of a loop in place, how often lists were gone through.
     pub rounds: u32,
-    /// Elements that were active still when it gave up, since none changed.
+    /// Elements that were active still when it gave up.
     pub left: usize,
+    /// Whether they changed still; none did otherwise.
+    pub endless: bool,
 }
 
 /// So many elements tell what visiting others will come to.
@@ -30,6 +32,8 @@ pub struct Loop<'a, T, F> {
     pub state: &'a Shared<T>,
     /// Holds of the elements that may still change.
     pub active: F,
+    /// The most rounds that may change something.
+    pub most: u32,
 }
 
 /// A body's view, and whether it reads the state as it is: one that doesn't is made anew in every round.
@@ -76,11 +80,11 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
                     changed
                 }
             };
-            if !changed {
-                break;
+            if !changed || rounds >= self.most {
+                return Ok(Outcome { rounds, left: list.len(), endless: changed });
             }
         }
-        Ok(Outcome { rounds, left: list.len() })
+        Ok(Outcome { rounds, left: 0, endless: false })
     }
 
     /// One round; whether it changed anything. `list` becomes those that are active then.
@@ -136,16 +140,19 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         loop {
             let awake = found.left.len() + found.woken.len();
             if awake + asleep == 0 {
-                return Ok(Outcome { rounds, left: 0 });
+                return Ok(Outcome { rounds, left: 0, endless: false });
             }
             if awake == 0 || !(found.changed || found.slept > 0) {
                 if asleep == 0 {
-                    return Ok(Outcome { rounds, left: awake });
+                    return Ok(Outcome { rounds, left: awake, endless: false });
                 }
                 // who is waited for may have changed unseen, and be active still: all get up, and none sleeps again
                 let all: Sleepers = sleepers.take().unwrap_or_default();
                 (0..all.last.len()).for_each(|k| all.wake(k, &mut found.left));
                 (asleep, may_sleep) = (0, false);
+            }
+            if rounds >= self.most && found.changed {
+                return Ok(Outcome { rounds, left: awake + asleep, endless: true });
             }
             if may_sleep && sleepers.is_none() && self.many_wait(&view, &found.left) {
                 sleepers = Some(Sleepers::new(self.state.len()));
@@ -298,7 +305,7 @@ impl<'a, T: Element, F: UnaryOp<T, Out = bool>> Visitor<'a, T, F> {
     /// Visits an active element.
     #[inline(always)]
     fn settle<V: At<T = T>>(&mut self, body: &V, i: u32) {
-        let Loop { state, active } = self.of;
+        let Loop { state, active, .. } = self.of;
         let own = state.get(i as usize);
         let new = next(body, i as usize, own);
         if new.bits() == own.bits() {
@@ -356,7 +363,7 @@ impl<'a, T: Element, F: UnaryOp<T, Out = bool>> Visitor<'a, T, F> {
         self.found.slept += 1;
         sleepers.wait(i, k as usize);
         fence(Ordering::SeqCst);
-        let Loop { state, active } = self.of;
+        let Loop { state, active, .. } = self.of;
         if !active.call(state.get(k as usize)) {
             // it has settled meanwhile, and may not have seen who waits
             sleepers.wake(k as usize, &mut self.found.woken);

@@ -14,8 +14,10 @@ use vxm_semiring::{Element, UnaryOp};
 pub struct Outcome {
     /// Rounds; of an asynchronous one, the passes of who made most.
     pub rounds: u32,
-    /// Whether it gave up: elements were left, and none changed.
+    /// Whether it gave up: elements were left.
     pub stuck: bool,
+    /// Whether they changed still; none did otherwise.
+    pub endless: bool,
 }
 
 /// Why an emitted body can't stay on the device, if it can't.
@@ -35,7 +37,7 @@ impl Launched {
     /// The device is lost.
     pub fn outcome(&self) -> Result<Outcome> {
         let words = self.board.download::<u32>(BOARD)?;
-        Ok(Outcome { rounds: words[PASSES], stuck: words[STUCK] != 0 })
+        Ok(Outcome { rounds: words[PASSES], stuck: words[STUCK] != 0, endless: words[STUCK] == ENDLESS })
     }
 }
 
@@ -44,6 +46,8 @@ const BOARD: usize = 8;
 /// The words that say how it went.
 const PASSES: usize = 5;
 const STUCK: usize = 7;
+/// What it says where elements changed still.
+const ENDLESS: u32 = 2;
 
 /// The rows of one class, and the room that each share of them has.
 #[derive(Debug, Default, Clone, Copy)]
@@ -67,7 +71,7 @@ fn shares(classes: Option<&Classes>, n: usize, watches: bool) -> [Share; 3] {
     })
 }
 
-/// Launches the body `node` over `state`, until `active` holds of none of its elements.
+/// Launches the body `node` over `state`, until `active` holds of none of its elements, or so many rounds have changed some.
 ///
 /// # Errors
 /// The device has too little memory, or is lost.
@@ -76,6 +80,7 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     node: &Node,
     active: F,
     monotone: bool,
+    most: u32,
     state: &mut DeviceVector<T>,
 ) -> Result<Launched> {
     let (gpu, n) = (composer.gpu().clone(), state.len());
@@ -129,7 +134,7 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
         head.extend([share.list, share.count as u64, from, share.room as u64, from + 4 * lists as u64]);
         from += (share.room * holders * 4) as u64;
     }
-    head.extend([state.values_address(), fresh.address(), board.address()]);
+    head.extend([state.values_address(), fresh.address(), board.address(), u64::from(most)]);
     let shape = Launch::linear(blocks as u32, THREADS).with_shared(composer.shared()).cooperative();
     launch(&program, "fixpoint", shape, &composer.parameter(&head))?;
     Ok(Launched { board })
