@@ -93,7 +93,8 @@ impl Graph {
             Algorithm::Mis(..) => 14 * n,
             Algorithm::Color(Method::Hash, _) => 45 * n,
             Algorithm::Color(..) => 36 * n,
-            Algorithm::Bfs | Algorithm::Components => 16 * n,
+            Algorithm::Bfs => 20 * n,
+            Algorithm::Components => 16 * n,
         };
         // the edges from low to high are a matrix, and those from high to low another; where no row is long none is made of them
         let chosen = self.longest > CHOOSE as u64;

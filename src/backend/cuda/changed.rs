@@ -99,10 +99,12 @@ pub fn changing<T: Element>(
     let size = words(n) * 8;
     let bits = gpu.zeroed(6 * size)?;
     let bits = |k: usize| bits.address() + (k * size) as u64;
-    let (shorts, listed) = (gpu.alloc(2 * n * 4)?, gpu.alloc(2 * longs.1 * 4)?);
+    // where all are visited there is nobody to list
+    let (short, long) = if *everything { (0, 0) } else { (n, longs.1) };
+    let (shorts, listed) = (gpu.alloc(2 * short * 4)?, gpu.alloc(2 * long * 4)?);
     let mut head = vec![n as u64, u64::from(most), state.values_address(), fresh.address(), bits(0), bits(1)];
-    head.extend([shorts.address(), shorts.address() + 4 * n as u64]);
-    head.extend([listed.address(), listed.address() + 4 * longs.1 as u64]);
+    head.extend([shorts.address(), shorts.address() + 4 * short as u64]);
+    head.extend([listed.address(), listed.address() + 4 * long as u64]);
     head.extend([2, 3, 4, 5].map(bits));
     head.extend([longs.0, longs.1 as u64, hubs.0, hubs.1 as u64, board.address()]);
     let none = [(0, 0)];

@@ -291,6 +291,11 @@ impl Composer {
         self.leading().filter(|lead| if lead.tallied { classes.alone.is_some() } else { classes.pays_to_stage() })
     }
 
+    /// Whether all rows that are staged are short, and of fewer than 15 entries on average.
+    fn staged_are_few(&self) -> bool {
+        self.classes.as_deref().is_some_and(|classes| classes.alone.is_some() && classes.mean < 15)
+    }
+
     /// Whether a first kernel goes through all indices.
     pub(super) fn covers(&self) -> bool {
         self.staged().is_some() || self.classes.as_deref().is_none_or(|classes| classes.alone.is_some())
@@ -313,6 +318,7 @@ impl Composer {
         // files are told apart by where they lie
         self.library.iter().for_each(|file| key.push_str(&format!("{:p} ", file.as_ptr())));
         entries.iter().for_each(|(name, group)| key.extend([name, " ", group, "\n"]));
+        key.push(if self.staged_are_few() { 'f' } else { 'm' });
         key.push_str(&self.text.signature());
         let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(program) = known().get(&key) {
@@ -342,6 +348,8 @@ impl Composer {
             // registers for some loads in flight each, and yet many warps: measured over grid, er, rgg and delaunay
             let bounds = match *group {
                 "vxm::Block()" => (BLOCK_THREADS, 1),
+                // where all rows are short and have few entries, more warps must see to it that enough are in flight: rgg 50 to 42 us
+                _ if group.starts_with("vxm::Staging") && self.staged_are_few() => (STAGING_THREADS, 8),
                 _ if group.starts_with("vxm::Staging") => (STAGING_THREADS, 6),
                 _ if group.starts_with("vxm::Tallying") => (STAGING_THREADS, 8),
                 _ => (THREADS, 4),

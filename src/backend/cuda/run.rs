@@ -46,8 +46,9 @@ fn launch_rows(composer: &mut Composer, ty: &str, tail: &[u64], n: usize) -> Res
             let whole = classes.alone.is_some();
             let (group, blocks) = match lead.tallied {
                 true => (format!("vxm::Tallying<{ty}>"), blocks(&gpu, n, 1024)),
-                // two words of bits a warp: more queue up behind a slow one, of one the next rows' places aren't known early
-                false => (format!("vxm::Staging<{ty}, {whole}>"), n.div_ceil(256) as u32),
+                // two words of bits a warp, or four where some rows are left out: more queue up behind a slow one, of one the next rows'
+                // places aren't known early
+                false => (format!("vxm::Staging<{ty}, {whole}>"), n.div_ceil(if whole { 256 } else { 512 }) as u32),
             };
             let group = format!("{group}{{*(const {ty}*)((const char*)&p + {at})}}");
             shares.push(Share { list: 0, count: n, name: "staged", group, blocks, threads: STAGING_THREADS });
