@@ -60,6 +60,6 @@ pub(super) fn at_source<A: Element, T: Element>(
     }
     // v = elsewhere; v[source] = value
     let mut v = fill(elsewhere, n).eval()?;
-    fill(value, 1).scatter(&[source], n).assign_to(&mut v)?;
+    fill(value, 1).scatter(&[source], n).accum(SECOND).assign_to(&mut v)?;
     Ok(v)
 }
