@@ -19,13 +19,6 @@ struct Changes {
     u32 arrived, met, changed[3], shorts[3], longs[3], rounds, left, unused;
 };
 
-template <class G> VXM_FN u32 rank_of(G) { return G::rank(); }
-template <class G> VXM_FN u32 width_of(G) { return G::size; }
-VXM_FN u32 rank_of(Thread) { return 0; }
-VXM_FN u32 width_of(Thread) { return 1; }
-VXM_FN u32 rank_of(Block) { return threadIdx.x; }
-VXM_FN u32 width_of(Block) { return blockDim.x; }
-
 // Sets a bit; whether it wasn't set.
 VXM_FN bool set_bit(u32* bits, u32 i) {
     u32* word = bits + (i >> 5);
@@ -71,7 +64,8 @@ template <class V, bool in_place, bool skewed, bool own, bool everything, u32 li
         template <class G> static VXM_FN bool visit(const Changing& c, G g, u32 i) {
             const T before = peek(c.state + i);
             T next;
-            if (!c.view.selects(g, i) || !c.view.at(g, i, next) || same(before, next)) return false;
+            const Visitor<G, false> v(word_of(before), nullptr);
+            if (!c.view.selects(v, i) || !c.view.at(v, i, next) || same(before, next)) return false;
             if (g.first()) poke(c.state + i, next);
             return true;
         }
@@ -80,8 +74,10 @@ template <class V, bool in_place, bool skewed, bool own, bool everything, u32 li
     struct Propose {
         static const bool last = false;
         template <class G> static VXM_FN bool visit(const Changing& c, G g, u32 i) {
+            const T before = peek(c.state + i);
             T next;
-            if (!c.view.selects(g, i) || !c.view.at(g, i, next)) next = peek(c.state + i);
+            const Visitor<G, false> v(word_of(before), nullptr);
+            if (!c.view.selects(v, i) || !c.view.at(v, i, next)) next = before;
             if (g.first()) c.fresh[i] = next;
             return false;
         }
@@ -114,7 +110,7 @@ template <class V, bool in_place, bool skewed, bool own, bool everything, u32 li
 #pragma unroll
         for (u32 l = 0; l < links; l++) {
             const u64 end = link[l].offsets[i + 1];
-            for (u64 p = link[l].offsets[i] + rank_of(g); p < end; p += width_of(g)) call(round, link[l].columns[p]);
+            for (u64 p = link[l].offsets[i] + g.rank(); p < end; p += g.members()) call(round, link[l].columns[p]);
         }
     }
     // The same for some lanes' elements: those whom many read are the warp's.

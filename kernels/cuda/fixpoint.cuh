@@ -18,24 +18,57 @@ struct Visit {
 struct Rounds {};
 struct Asynchronous {};
 
-// The rows of a class, and the room that a list of a warp's (a block's) share of them has; beside each row, if rows are watched, the column
-// of the entry that ended its fold.
+// A row that may still change; one that waits, and the column of the entry for which it does.
+struct Row {
+    u32 row;
+};
+struct Waiting {
+    u32 row, column;
+};
+// What a warp keeps of its share of a class: a ring, of which the first is at `head`.
+template <class Item> struct Ring {
+    Item* items;
+    u32 room, head, count;
+    VXM_FN Item& at(u32 k) const {
+        const u32 place = head + k;
+        return items[place < room ? place : place - room];
+    }
+    // Whoever reads those must have done so.
+    VXM_FN void drop(u32 k) {
+        __syncwarp();
+        head += k;
+        if (head >= room) head -= room;
+        count -= k;
+    }
+    // Appends the items of the lanes that have one. Returns how many do.
+    VXM_FN u32 add(bool has, Item item) {
+        const u32 all = __ballot_sync(~0u, has);
+        if (has) at(count + __popc(all & ((1u << lane()) - 1))) = item;
+        count += __popc(all);
+        // others will read it
+        __syncwarp();
+        return __popc(all);
+    }
+};
+// The rows of a class, and the room that a list of a warp's (a block's) share of them has.
 struct Share {
     const u32* list; // null: all below `count`
     u64 count;
-    u32* work;
+    void* work;
     u64 room;
-    u32* watched;
 };
 
 // `monotone` says that a state may be written at once; or else all are computed from the states before, and written after. Without
 // long rows and hubs, which is not `skewed`, a kernel needs fewer registers.
-// `Watched` is the product of which each row's is remembered who ended it, if any is; it lies at word `place` of the view.
+// `Watched` is the product of which each row's is remembered for whom it waits, if any is; it lies at word `place` of the view.
 struct Nothing {};
 // `shares` says that lanes share a row where few of a warp's are read: which pays where rows are not very short.
 template <class V, class Active, bool monotone, bool skewed, bool shares, class Watched, u32 place> struct Fixpoint {
     typedef typename V::Elem T;
     static const bool watches = !is_same<Watched, Nothing>::value;
+    typedef typename Choice<watches, Waiting, Row>::type Item;
+    // Rows of a ring that are looked at together.
+    static const u32 TOGETHER = watches ? 128 : 32;
     Share shorts, longs, hubs;
     T* state;
     T* fresh;
@@ -43,19 +76,28 @@ template <class V, class Active, bool monotone, bool skewed, bool shares, class 
     u64 most; // rounds, or passes of a warp's, that change something
     V view;
 
-    // How many are left in each list; that of short rows is a ring, whose first is at `head`.
+    // What is left of each list.
     struct Left {
-        u32 head, shorts, longs, hubs;
-        VXM_FN bool any() const { return shorts | longs | hubs; }
+        Ring<Item> shorts, longs;
+        u32 hubs;
+        VXM_FN bool any() const { return shorts.count | longs.count | hubs; }
     };
+    static VXM_FN Ring<Item> ring(const Share& share) {
+        return {(Item*)share.work + first_of(Warp()) * share.room, (u32)share.room, 0, 0};
+    }
+    static VXM_FN Item item(u32 row, u32 column) {
+        if constexpr (watches) return {row, column};
+        else return {row};
+    }
 
-    // Computes, and writes.
+    // Computes, and writes. `column` becomes that of the entry for which the row waits.
     struct Settle {
-        template <class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i) {
+        template <class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, u32* column = nullptr) {
             const T own = peek(f.state + i);
             Visit v = {Active::call(own), false};
+            const Visitor<G, watches && !is_same<G, Block>::value> visitor(word_of(own), column);
             T next;
-            if (!v.alive || !f.view.selects(g, i) || !f.view.at(g, i, next) || same(own, next)) return v;
+            if (!v.alive || !f.view.selects(visitor, i) || !f.view.at(visitor, i, next) || same(own, next)) return v;
             if (g.first()) poke(f.state + i, next);
             v.changed = true;
             v.alive = Active::call(next);
@@ -64,30 +106,25 @@ template <class V, class Active, bool monotone, bool skewed, bool shares, class 
     };
     // Computes.
     struct Propose {
-        template <class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i) {
+        template <class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, u32* = nullptr) {
             const T own = peek(f.state + i);
             const Visit v = {Active::call(own), false};
             if (!v.alive) return v;
+            const Visitor<G, false> visitor(word_of(own), nullptr);
             T next;
-            if (!f.view.selects(g, i) || !f.view.at(g, i, next)) next = own;
+            if (!f.view.selects(visitor, i) || !f.view.at(visitor, i, next)) next = own;
             if (g.first()) f.fresh[i] = next;
             return v;
         }
     };
     // Writes.
     struct Commit {
-        template <class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i) {
+        template <class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, u32* = nullptr) {
             const T own = peek(f.state + i), next = f.fresh[i];
             if (g.first()) poke(f.state + i, next);
             return {Active::call(next), !same(own, next)};
         }
     };
-
-    // Whether row i still waits for who ended its fold before: then it stays as it is.
-    VXM_FN bool waits(u32 i, u32 column) const {
-        if constexpr (watches) return column != NOBODY && ((const Watched*)((const u64*)&view + place))->ends(i, column);
-        else return false;
-    }
 
     // Visits the rows of some lanes, four at a time, eight lanes one: most of the warp would wait for a few otherwise.
     template <class Phase> VXM_FN void few(u32 todo, u32 i, u32& column, Visit& v) const {
@@ -97,7 +134,7 @@ template <class V, class Active, bool monotone, bool skewed, bool shares, class 
             const u32 owner = mine ? __ffs(mine) - 1 : 32, row = __shfl_sync(~0u, i, owner & 31);
             u32 found = NOBODY;
             Visit w = {false, false};
-            if (mine) w = Phase::visit(*this, LanesWatcher<8>(&found), row);
+            if (mine) w = Phase::visit(*this, Lanes<8>(), row, &found);
             __syncwarp();
             for (u32 k = 0; k < 32; k += 8) {
                 const u32 to = __shfl_sync(~0u, owner, k), who = __shfl_sync(~0u, found, k);
@@ -110,46 +147,64 @@ template <class V, class Active, bool monotone, bool skewed, bool shares, class 
         }
     }
 
-    // Visits up to 32 short rows, a lane one, and appends those that stay alive to the warp's ring. Returns how many do.
-    template <class Phase> VXM_FN u32 batch(Left& left, bool inside, u32 i, u32 column, bool& changed) const {
-        u32* ring = shorts.work + first_of(Warp()) * shorts.room;
+    // Visits up to 32 short rows, a lane one, and keeps those that stay alive.
+    template <class Phase> VXM_FN void batch(Left& left, bool inside, u32 i, bool& changed) const {
         Visit v = {false, false};
-        if constexpr (watches) {
-            const bool ready = inside && !waits(i, column);
-            v.alive = inside;
-            const u32 todo = __ballot_sync(~0u, ready);
-            if (shares && __popc(todo) <= 12) few<Phase>(todo, i, column, v);
-            else if (ready) v = Phase::visit(*this, Watcher(&column), i);
-        } else if (inside) {
-            v = Phase::visit(*this, Thread(), i);
-        }
+        u32 column = NOBODY;
+        const u32 todo = __ballot_sync(~0u, inside);
+        if (watches && shares && __popc(todo) <= 12) few<Phase>(todo, i, column, v);
+        else if (inside) v = Phase::visit(*this, Thread(), i, &column);
         changed |= v.changed;
-        const u32 alive = __ballot_sync(~0u, v.alive);
-        const u32 at = (left.head + left.shorts + __popc(alive & ((1u << lane()) - 1))) % (u32)shorts.room;
-        if (v.alive) ring[at] = i;
-        if (watches && v.alive) shorts.watched[first_of(Warp()) * shorts.room + at] = column;
-        left.shorts += __popc(alive);
-        // others will read it
-        __syncwarp();
-        return __popc(alive);
+        left.shorts.add(v.alive, item(i, column));
     }
-    // The same for the first ones of the ring, up to 32.
-    template <class Phase> VXM_FN u32 again(Left& left, u32 most, bool& changed) const {
-        const u32* ring = shorts.work + first_of(Warp()) * shorts.room;
-        const u32 count = most < 32 ? most : 32;
-        u32 i = 0, column = NOBODY;
-        const u32 at = (left.head + lane()) % (u32)shorts.room;
-        if (lane() < count) i = ring[at];
-        if (watches && lane() < count) column = shorts.watched[first_of(Warp()) * shorts.room + at];
+    // Visits a long row, all lanes.
+    template <class Phase> VXM_FN void one(Left& left, u32 i, bool& changed) const {
+        u32 column = NOBODY;
+        const Visit v = Phase::visit(*this, Warp(), i, &column);
+        changed |= v.changed;
+        // all lanes must go the same way, whatever each of them saw
+        const bool alive = __shfl_sync(~0u, (int)v.alive, 0);
+        left.longs.add(alive && lane() == 0, item(i, column));
+    }
+    // The first of a ring, as many as are looked at together, or `most`: those that wait go to its end, the others to `ready`. Returns how many do.
+    VXM_FN u32 take(Ring<Item>& ring, u32 most, u32* ready) const {
+        const u32 each = TOGETHER / 32, count = most < TOGETHER ? most : TOGETHER;
+        Item items[each];
+        bool waits[each];
+#pragma unroll
+        for (u32 k = 0; k < each; k++)
+            items[k] = k * 32 + lane() < count ? ring.at(k * 32 + lane()) : item(0, NOBODY);
+        ring.drop(count);
+        if constexpr (watches) {
+            u32 rows[each], columns[each];
+#pragma unroll
+            for (u32 k = 0; k < each; k++) rows[k] = items[k].row, columns[k] = items[k].column;
+            ((const Watched*)((const u64*)&view + place))->wait(rows, columns, waits);
+        }
+        u32 taken = 0;
+#pragma unroll
+        for (u32 k = 0; k < each; k++) {
+            const bool inside = k * 32 + lane() < count, stays = watches && waits[k];
+            if (watches) ring.add(inside && stays, items[k]);
+            const u32 all = __ballot_sync(~0u, inside && !stays);
+            if (inside && !stays) ready[taken + __popc(all & ((1u << lane()) - 1))] = items[k].row;
+            taken += __popc(all);
+        }
         __syncwarp();
-        left.head = (left.head + count) % (u32)shorts.room;
-        left.shorts -= count;
-        return batch<Phase>(left, lane() < count, i, column, changed);
+        return taken;
+    }
+    // Visits the first of the short rows that are left, up to `most`, unless they wait. Returns how many settle, of how many.
+    template <class Phase> VXM_FN u32 again(Left& left, u32 most, u32* ready, bool& changed) const {
+        const u32 before = left.shorts.count, taken = take(left.shorts, most, ready);
+        for (u32 k = 0; k < taken; k += 32) batch<Phase>(left, k + lane() < taken, ready[k + lane() < taken ? k + lane() : 0], changed);
+        return before - left.shorts.count;
     }
 
     // Visits what is left of this warp's share, and keeps what stays alive. `first` says that the lists are still those of the classes.
     // Returns whether anything changed: the same in all lanes.
     template <class Phase> VXM_FN bool pass(Left& left, bool first) const {
+        __shared__ u32 queues[8][TOGETHER];
+        u32* ready = queues[warp()];
         const u64 w = first_of(Warp()), warps = step_of(Warp());
         bool changed = false;
         if (first) {
@@ -159,46 +214,28 @@ template <class V, class Active, bool monotone, bool skewed, bool shares, class 
             for (u64 at = w * 32; at < shorts.count; at += warps * 32) {
                 const u64 p = at + lane();
                 const bool inside = p < shorts.count;
-                batch<Phase>(left, inside, !inside ? 0 : shorts.list ? shorts.list[p] : (u32)p, NOBODY, changed);
+                batch<Phase>(left, inside, !inside ? 0 : shorts.list ? shorts.list[p] : (u32)p, changed);
                 // so some of those that wait are visited again at once, for as long as that settles any worth the while
-                if (eager && left.shorts >= 32 && (luck || at / (warps * 32) % 8 == 0))
-                    luck = again<Phase>(left, 32, changed) <= 28;
+                if (eager && left.shorts.count >= TOGETHER && (luck || at / (warps * 32) % 8 == 0))
+                    luck = again<Phase>(left, TOGETHER, ready, changed) >= TOGETHER / 8;
             }
         } else {
-            for (u32 todo = left.shorts; todo > 0; todo -= todo < 32 ? todo : 32) again<Phase>(left, todo, changed);
+            for (u32 todo = left.shorts.count; todo > 0; todo -= todo < TOGETHER ? todo : TOGETHER) again<Phase>(left, todo, ready, changed);
         }
         if constexpr (!skewed) return __any_sync(~0u, changed);
 
-        u32 *mine = longs.work + w * longs.room, *watched = longs.watched + w * longs.room;
-        u64 len = first ? (w < longs.count ? (longs.count - w + warps - 1) / warps : 0) : left.longs;
-        u32 kept = 0;
-        for (u64 k = 0; k < len; k++) {
-            const u32 i = first ? longs.list[k * warps + w] : mine[k];
-            Visit v;
-            u32 column = NOBODY;
-            if constexpr (watches) {
-                if (!first) column = watched[k];
-                // each lane reads at another moment
-                if (__shfl_sync(~0u, (int)waits(i, column), 0)) v = {true, false};
-                else v = Phase::visit(*this, LanesWatcher<32>(&column), i);
-            } else {
-                v = Phase::visit(*this, Warp(), i);
+        if (first) {
+            for (u64 k = w; k < longs.count; k += warps) one<Phase>(left, longs.list[k], changed);
+        } else {
+            for (u32 todo = left.longs.count; todo > 0; todo -= todo < TOGETHER ? todo : TOGETHER) {
+                const u32 taken = take(left.longs, todo, ready);
+                for (u32 k = 0; k < taken; k++) one<Phase>(left, ready[k], changed);
             }
-            // all lanes must go the same way, whatever each of them saw
-            const bool alive = __shfl_sync(~0u, (int)v.alive, 0);
-            changed |= v.changed;
-            if (!alive) continue;
-            if (lane() == 0) mine[kept] = i;
-            if (watches && lane() == 0) watched[kept] = column;
-            kept++;
         }
-        left.longs = kept;
 
         if (hubs.count > 0) {
-            mine = hubs.work + blockIdx.x * hubs.room;
-            const u64 b = blockIdx.x;
-            len = first ? (b < hubs.count ? (hubs.count - b + gridDim.x - 1) / gridDim.x : 0) : left.hubs;
-            kept = 0;
+            u32 *mine = (u32*)hubs.work + blockIdx.x * hubs.room, kept = 0;
+            const u64 b = blockIdx.x, len = first ? (b < hubs.count ? (hubs.count - b + gridDim.x - 1) / gridDim.x : 0) : left.hubs;
             for (u64 k = 0; k < len; k++) {
                 const u32 i = first ? hubs.list[k * gridDim.x + b] : mine[k];
                 const Visit v = Phase::visit(*this, Block(), i);
@@ -217,7 +254,7 @@ template <class V, class Active, bool monotone, bool skewed, bool shares, class 
 
     // All see the states of the round before, or newer ones.
     VXM_FN void run(Rounds) const {
-        Left left = {0, 0, 0, 0};
+        Left left = {ring(shorts), ring(longs), 0};
         for (u32 round = 0;; round++) {
             bool changed;
             if constexpr (monotone) {
@@ -247,7 +284,7 @@ template <class V, class Active, bool monotone, bool skewed, bool shares, class 
     VXM_FN void run(Asynchronous) const {
         const u32 patience = 64;
         const u64 sure = 200000000;
-        Left left = {0, 0, 0, 0};
+        Left left = {ring(shorts), ring(longs), 0};
         u32 passes = 0, changes = 0, still = 0;
         u64 since = 0;
         bool idle = false, some = false;

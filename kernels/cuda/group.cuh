@@ -35,31 +35,46 @@ template <class Use> VXM_FN void each_thread(const u64& count, const Use& use) {
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) use(i);
 }
 
-// `wide` groups read whole lines at once; `watches` that the group knows by which entry a row's fold was ended when it was last folded.
+// `wide` groups read whole lines at once; `knows` that the group holds the state's element of its row, `watches` that it remembers by
+// whom that is kept waiting.
 struct Thread {
-    static const bool staged = false, wide = false, watches = false;
+    static const bool staged = false, wide = false, knows = false, watches = false;
+    static VXM_FN u32 rank() { return 0; }
+    static VXM_FN u32 members() { return 1; }
     static VXM_FN bool first() { return true; }
 };
 // So many neighbouring lanes of a warp, a power of two.
 template <u32 width> struct Lanes {
-    static const bool staged = false, wide = width == 32, watches = false;
+    static const bool staged = false, wide = width == 32, knows = false, watches = false;
     static const u32 size = width;
     static VXM_FN u32 rank() { return threadIdx.x & (width - 1); }
+    static VXM_FN u32 members() { return width; }
     static VXM_FN u32 mask() { return width == 32 ? ~0u : ((1u << (width & 31)) - 1) << (lane() & ~(width - 1)); }
     static VXM_FN bool first() { return rank() == 0; }
 };
 typedef Lanes<32> Warp;
-// 1024 threads.
 struct Block {
-    static const bool staged = false, wide = true, watches = false;
+    static const bool staged = false, wide = true, knows = false, watches = false;
+    static VXM_FN u32 rank() { return threadIdx.x; }
+    static VXM_FN u32 members() { return blockDim.x; }
     static VXM_FN bool first() { return threadIdx.x == 0; }
 };
+// A group that visits a row of a loop's state: it holds the row's own element, and may put the column of who keeps it waiting at `column`.
+template <class G, bool asks> struct Visitor : G {
+    static const bool knows = true, watches = asks;
+    u64 own;
+    u32* column;
+    VXM_FN Visitor(u64 own, u32* column) : own(own), column(column) {}
+};
+// The group as it reads another index.
+template <class G> VXM_FN G bare(G g) { return g; }
+template <class G, bool asks> VXM_FN G bare(Visitor<G, asks> g) { return g; }
 
 // Rows of at most so many entries are short.
 [[maybe_unused]] const u32 SHORT = 32;
 // A thread whose row of the leading product lies staged: `len` products from `begin`, of which those are there whose bit is set.
 struct Staged {
-    static const bool staged = true, wide = false, watches = false;
+    static const bool staged = true, wide = false, knows = false, watches = false;
     u64* products;
     const u32* present;
     u32 begin, len;

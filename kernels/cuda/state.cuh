@@ -46,8 +46,9 @@ template <class T> struct State {
     typedef T Elem;
     static const bool full = true;
     const T* values;
-    template <class G> VXM_FN bool at(G, u32 i, T& x) const {
-        x = peek(values + i);
+    template <class G> VXM_FN bool at(G g, u32 i, T& x) const {
+        if constexpr (G::knows) x = element<T>(g.own);
+        else x = peek(values + i);
         return true;
     }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }

@@ -291,10 +291,10 @@ template <class V, class A, class T, class Mul, class Add, class Limit> struct P
     template <class G> VXM_FN bool at(G g, u32 i, T& y) const {
         const u64 begin = offsets[i / SIDE], end = offsets[i / SIDE + 1];
         const u32 r = i % SIDE;
-        const auto& taken = Limit::taken(operand, i);
+        const auto& taken = Limit::taken(g, operand, i);
         Maybe<T> sum;
         if constexpr (Add::exact) {
-            const Limit limit(operand, i);
+            const Limit limit(g, operand, i);
             const auto tile = [&](u64 k) { return run(taken, begin + k, r, limit); };
             sum = fold<Add, T>(alone(g), end - begin, computed(tile), limit);
         } else {

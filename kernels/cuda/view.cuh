@@ -156,7 +156,7 @@ template <class V> struct Extract {
     static const bool full = V::full;
     V inner;
     const u32* indices;
-    template <class G> VXM_FN bool at(G g, u32 k, Elem& x) const { return inner.at(g, indices[k], x); }
+    template <class G> VXM_FN bool at(G g, u32 k, Elem& x) const { return inner.at(bare(g), indices[k], x); }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };
 // Elements from where others say.
@@ -212,27 +212,36 @@ template <class T> struct Plain { typedef T type; };
 template <class T> struct Plain<const T> { typedef T type; };
 template <class T> struct Plain<T&> { typedef typename Plain<T>::type type; };
 
+template <bool first, class T, class U> struct Choice { typedef T type; };
+template <class T, class U> struct Choice<false, T, U> { typedef U type; };
 template <class T, class U> struct is_same { static const bool value = false; };
 template <class T> struct is_same<T, T> { static const bool value = true; };
 
-// What of row i is folded. A limit may stop a fold, given a partial result, and `taken` is the operand as far as it takes part.
+// Nobody is waited for.
+struct Nobody {
+    template <class T> static VXM_FN bool call(T, T) { return false; }
+};
+// What of row i is folded, by a group. A limit may stop a fold, given a partial result, `taken` is the operand as far as it takes part, and
+// `Waits` tells of which entries, by (own element, the other's), the row waits for.
 struct Whole {
     static const bool stops = false;
-    template <class U> VXM_FN Whole(const U&, u32) {}
+    typedef Nobody Waits;
+    template <class G, class U> VXM_FN Whole(G, const U&, u32) {}
     template <class T> VXM_FN bool operator()(T) const { return false; }
-    template <class U> static VXM_FN const U& taken(const U& operand, u32) { return operand; }
+    template <class G, class U> static VXM_FN const U& taken(G, const U& operand, u32) { return operand; }
 };
 // Once an operator of (own element, partial result) holds.
 template <class F, class X, class H> struct Until {
     static const bool stops = true;
+    typedef typename H::Waits Waits;
     H other;
     X own;
     bool present;
-    template <class U> VXM_FN Until(const U& operand, u32 i) : other(operand, i) { present = operand.at(Thread(), i, own); }
+    template <class G, class U> VXM_FN Until(G g, const U& operand, u32 i) : other(g, operand, i) { present = operand.at(g, i, own); }
     template <class T> VXM_FN bool operator()(T partial) const {
         return (present && F::call(own, partial)) || other(partial);
     }
-    template <class U> static VXM_FN decltype(auto) taken(const U& operand, u32 i) { return H::taken(operand, i); }
+    template <class G, class U> static VXM_FN decltype(auto) taken(G g, const U& operand, u32 i) { return H::taken(g, operand, i); }
 };
 // The entries for which an operator of (own element, the other's) holds.
 template <class V, class F> struct Taken {
@@ -241,17 +250,22 @@ template <class V, class F> struct Taken {
     V inner;
     Elem own;
     bool present;
-    VXM_FN Taken(const V& v, u32 i) : inner(v) { present = v.at(Thread(), i, own); }
+    template <class G> VXM_FN Taken(G g, const V& v, u32 i) : inner(v) { present = v.at(g, i, own); }
     template <class G> VXM_FN bool at(G g, u32 j, Elem& x) const {
         return present && inner.at(g, j, x) && F::call(own, x);
     }
 };
 template <class F, class H> struct Among : H {
-    template <class U> VXM_FN Among(const U& operand, u32 i) : H(operand, i) {}
-    template <class U> static VXM_FN auto taken(const U& operand, u32 i) {
-        typedef decltype(H::taken(operand, i)) Inner;
-        return Taken<typename Plain<Inner>::type, F>(H::taken(operand, i), i);
+    template <class G, class U> VXM_FN Among(G g, const U& operand, u32 i) : H(g, operand, i) {}
+    template <class G, class U> static VXM_FN auto taken(G g, const U& operand, u32 i) {
+        typedef decltype(H::taken(g, operand, i)) Inner;
+        return Taken<typename Plain<Inner>::type, F>(g, H::taken(g, operand, i), i);
     }
+};
+// Waiting for entries for which such an operator holds.
+template <class F, class H> struct Awaiting : H {
+    typedef F Waits;
+    template <class G, class U> VXM_FN Awaiting(G g, const U& operand, u32 i) : H(g, operand, i) {}
 };
 
 // Who folds a row that isn't staged.
@@ -283,18 +297,7 @@ VXM_FN vxm_unit streamed(const vxm_unit*) { return vxm_unit(); }
 
 // No entry.
 [[maybe_unused]] const u32 NOBODY = ~0u;
-// A thread, and neighbouring lanes, that remember the column of the entry whose product ended their row's fold.
-struct Watcher : Thread {
-    static const bool watches = true;
-    u32* column;
-    VXM_FN Watcher(u32* column) : column(column) {}
-};
-template <u32 width> struct LanesWatcher : Lanes<width> {
-    static const bool watches = true;
-    u32* column;
-    VXM_FN LanesWatcher(u32* column) : column(column) {}
-};
-// Of entries that end a fold, the one whose element is the least: where elements are keys, who has the lowest is settled last.
+// Of entries that are waited for, the one whose element is the least: where elements are keys, who has the lowest is settled last.
 struct Awaited {
     u64 least;
     u32 column;
@@ -303,29 +306,22 @@ struct Awaited {
         if (x <= least) least = x, column = at;
     }
 };
-VXM_FN u32 agreed(Watcher, Awaited a) { return a.column; }
-template <u32 width> VXM_FN u32 agreed(LanesWatcher<width>, Awaited a) {
+VXM_FN u32 agreed(Thread, Awaited a) { return a.column; }
+template <u32 width> VXM_FN u32 agreed(Lanes<width>, Awaited a) {
     typedef Lanes<width> L;
 #pragma unroll
     for (u32 step = width / 2; step > 0; step /= 2)
         a.meet(from_lane<L>(a.least, L::rank() ^ step), from_lane<L>(a.column, L::rank() ^ step));
     return from_lane<L>(a.column, 0);
 }
-template <class M, class T> VXM_FN Maybe<T> all_of(Watcher, Maybe<T> sum) { return sum; }
-template <class M, u32 width, class T> VXM_FN Maybe<T> all_of(LanesWatcher<width>, Maybe<T> sum) {
-    return join_lanes<Lanes<width>, M>(sum);
-}
-// Entries that are in flight together: a thread's are neighbours, those of lanes stand as far apart as there are lanes.
-VXM_FN u32 rank_in(Watcher) { return 0; }
-template <u32 width> VXM_FN u32 rank_in(LanesWatcher<width> g) { return g.rank(); }
-VXM_FN u32 size_of(Watcher) { return 1; }
-template <u32 width> VXM_FN u32 size_of(LanesWatcher<width>) { return width; }
+template <class M, class T> VXM_FN Maybe<T> all_of(Thread, Maybe<T> sum) { return sum; }
+template <class M, u32 width, class T> VXM_FN Maybe<T> all_of(Lanes<width>, Maybe<T> sum) { return join_lanes<Lanes<width>, M>(sum); }
 
 // Row i of a matrix folded with a vector. O is the offsets' type.
-// `leads` says that its rows are those that a terminal may stage; `watched` that its fold ends at a product that is worth looking at alone
-// before the row is read again.
-template <class V, class O, class A, class T, class Mul, class Add, class Limit, bool leads, bool watched> struct Pull {
+// `leads` says that its rows are those that a terminal may stage.
+template <class V, class O, class A, class T, class Mul, class Add, class Limit, bool leads> struct Pull {
     typedef T Elem;
+    typedef typename Limit::Waits Waits;
     static const bool full = false;
     V operand;
     const O* offsets;
@@ -360,48 +356,57 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
             sum = fold_staged<Add, T, V::full>(g);
         } else {
             const u64 begin = offsets[i], len = offsets[i + 1] - begin;
-            const auto& taken = Limit::taken(operand, i);
+            const auto& taken = Limit::taken(g, operand, i);
             typedef typename Plain<decltype(taken)>::type U;
-            if constexpr (G::watches && watched) {
-                sum = watch(g, begin, len, taken);
+            if constexpr (G::watches && !is_same<Waits, Nobody>::value) {
+                sum = watch<G::wide ? 8 : 4>(g, i, begin, len, taken);
             } else {
                 const Row<G::wide, U> row = {taken, columns, weights};
-                sum = fold<Add, T>(alone(g), len, row.from(begin), Limit(operand, i));
+                sum = fold<Add, T>(alone(g), len, row.from(begin), Limit(g, operand, i));
             }
         }
         if (sum.present) y = sum.value;
         return sum.present;
     }
-    // Folds a row whole, and remembers by whom it is ended.
-    template <class G, class U> VXM_FN Maybe<T> watch(G g, u64 begin, u64 len, const U& taken) const {
+    // Folds a row whole, so many entries of each thread in flight, and remembers for whom it waits.
+    template <u32 flight, class G, class U> VXM_FN Maybe<T> watch(G g, u32 i, u64 begin, u64 len, const U& taken) const {
         Maybe<T> sum = nothing<T>();
         Awaited awaited;
-        for (u64 p = rank_in(g); p < len; p += 4 * size_of(g)) {
-            u32 column[4];
-            typename U::Elem x[4];
-            bool present[4];
+        typename V::Elem own;
+        const bool waits = operand.at(g, i, own);
+        // a thread's entries are neighbours, those of lanes stand as far apart as there are lanes
+        const u32 step = g.members();
+        for (u64 p = g.rank(); p < len; p += flight * step) {
+            u32 column[flight];
+            A weight[flight];
+            typename U::Elem x[flight];
+            bool present[flight];
 #pragma unroll
-            for (u32 k = 0; k < 4; k++)
-                if (p + k * size_of(g) < len) column[k] = columns[begin + p + k * size_of(g)];
+            for (u32 k = 0; k < flight; k++)
+                if (p + k * step < len) column[k] = columns[begin + p + k * step], weight[k] = weight_at(weights, begin + p + k * step);
 #pragma unroll
-            for (u32 k = 0; k < 4; k++) present[k] = p + k * size_of(g) < len && taken.at(Thread(), column[k], x[k]);
+            for (u32 k = 0; k < flight; k++) present[k] = p + k * step < len && taken.at(Thread(), column[k], x[k]);
 #pragma unroll
-            for (u32 k = 0; k < 4; k++) {
+            for (u32 k = 0; k < flight; k++) {
                 if (!present[k]) continue;
                 Maybe<T> product;
                 product.present = true;
-                product.value = Mul::call(x[k], A());
-                if (Add::terminal(product.value)) awaited.meet(word_of(x[k]), column[k]);
+                product.value = Mul::call(x[k], weight[k]);
+                if (waits && Waits::call(own, x[k])) awaited.meet(word_of(x[k]), column[k]);
                 sum = join<Add>(sum, product);
             }
         }
         *g.column = agreed(g, awaited);
         return all_of<Add>(g, sum);
     }
-    // Whether the entry of row i at `column` ends its fold.
-    VXM_FN bool ends(u32 i, u32 column) const {
-        typename V::Elem x;
-        return Limit::taken(operand, i).at(Thread(), column, x) && Add::terminal(Mul::call(x, A()));
+    // Which rows wait still for the entries at `columns`, of as many as are looked at together.
+    template <u32 count> VXM_FN void wait(const u32 (&rows)[count], const u32 (&columns)[count], bool (&waits)[count]) const {
+        typename V::Elem own[count], other[count];
+#pragma unroll
+        for (u32 k = 0; k < count; k++)
+            waits[k] = columns[k] != NOBODY && operand.at(Thread(), rows[k], own[k]) && operand.at(Thread(), columns[k], other[k]);
+#pragma unroll
+        for (u32 k = 0; k < count; k++) waits[k] = waits[k] && Waits::call(own[k], other[k]);
     }
     template <bool once> VXM_FN auto rows() const { return Row<once, V>{operand, columns, weights}; }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }

@@ -14,13 +14,13 @@ pub struct Mis {
 }
 
 /// A vertex that has joined the set; above every priority.
-const IN: u64 = u64::MAX;
+const IN: u32 = u32::MAX;
 /// A vertex that has a member next to it; below every priority.
-const OUT: u64 = 0;
+const OUT: u32 = 0;
 
 /// What a vertex becomes, given its neighbours' greatest key.
 #[op]
-fn decide(own: u64, best: u64) -> u64 {
+fn decide(own: u32, best: u32) -> u32 {
     if best == IN {
         OUT
     } else if own > best {
@@ -32,7 +32,7 @@ fn decide(own: u64, best: u64) -> u64 {
 
 /// Whether a key is a priority still.
 #[op]
-fn is_undecided(key: u64) -> bool {
+fn is_undecided(key: u32) -> bool {
     key != IN && key != OUT
 }
 
@@ -64,7 +64,7 @@ pub fn mis(a: &Matrix, options: &MisOptions) -> Result<Mis> {
 }
 
 /// The sequential greedy set of an order: cuMIS, Algorithm 2, where a vertex above all its neighbours joins, and a neighbour of a member
-/// leaves. A vertex' key says when it comes, the highest first; keys are distinct, above 0 and below `u64::MAX`.
+/// leaves. A vertex' key says when it comes, the highest first; keys are distinct, above 0 and below `u32::MAX`.
 ///
 /// ```
 /// use vxm::algorithms::mis_in_order;
@@ -78,7 +78,7 @@ pub fn mis(a: &Matrix, options: &MisOptions) -> Result<Mis> {
 ///
 /// # Errors
 /// The matrix isn't square, or not of as many vertices as there are keys; neighbours have equal keys.
-pub fn mis_in_order(a: &Matrix, key: Vector<u64>) -> Result<Mis> {
+pub fn mis_in_order(a: &Matrix, key: Vector<u32>) -> Result<Mis> {
     // key<undecided> = decide(key, key max.first A), until all are decided
     let (set, rounds) = fixpoint(key)
         .while_active(is_undecided)
@@ -92,7 +92,7 @@ pub fn mis_in_order(a: &Matrix, key: Vector<u64>) -> Result<Mis> {
 }
 
 /// TC-MIS, Algorithm 2, phase 1: those alive that are above all their neighbours alive.
-fn by_counting(a: &Matrix, p: &Vector<u64>) -> Result<Mis> {
+fn by_counting(a: &Matrix, p: &Vector<u32>) -> Result<Mis> {
     luby(a, |alive| {
         // c<alive> = p > (p<alive> max.times A)
         p.ewise_mult(p.mask(alive).vxm(a, MAX_TIMES).until(LT).or_identity(), GT)

@@ -25,37 +25,80 @@ pub fn mix(v: u32, seed: u64) -> u32 {
     f ^ (f >> 16u32)
 }
 
-/// Low degrees high, the hash below: distinct, since the hash is.
+/// A bijection of the numbers of so many bits for every seed, both of which `keyed` holds: as [`mix`], with what falls out cut off.
 #[op]
-fn low_degree_first(degree: u32, hash: u32) -> u64 {
-    // + 1 and - 1: strictly between 0 and u64::MAX
-    ((((u32::MAX - 1u32) - degree) as u64) << 32u32) + (hash as u64) + 1u64
+fn scramble(v: u32, keyed: u64) -> u32 {
+    let bits: u32 = (keyed as u32) & 63u32;
+    let mask: u32 = u32::MAX >> (32u32 - bits);
+    let half: u32 = (bits + 1u32) >> 1u32;
+    let a: u32 = ((v ^ ((keyed >> 8u32) as u32)) * 0x85eb_ca6bu32) & mask;
+    let b: u32 = ((a ^ (a >> half)) * 0xc2b2_ae35u32) & mask;
+    let c: u32 = ((b ^ (b >> half)) + ((keyed >> 32u32) as u32)) & mask;
+    let d: u32 = (c * 0x9e37_79b1u32) & mask;
+    let e: u32 = ((d ^ (d >> half)) * 0x85eb_ca77u32) & mask;
+    e ^ (e >> half)
 }
 
-/// High degrees high, the hash below.
+/// The class of a degree: exact below twice so many steps, a power of two, and from there as many classes for each power of two.
 #[op]
-fn high_degree_first(degree: u32, hash: u32) -> u64 {
-    ((degree as u64) << 32u32) | (hash as u64)
+fn class(degree: u32, steps: u32) -> u32 {
+    // how often the degree may be halved, and be the number of steps still
+    let halvings: u32 = steps.leading_zeros() - (degree | steps).leading_zeros();
+    halvings * steps + (degree >> halvings)
 }
 
-/// ECL-MIS' class of a degree, given the mean degree in sixteenths; the hash's low bits perturb and break ties.
+/// ECL-MIS' class of a degree, given the mean degree in sixteenths and, above, the number of classes; the hash's low bits perturb it.
 #[op]
-fn degree_class(degree: u32, hash: u32, mean: u64) -> u64 {
+fn degree_class(degree: u32, hash: u32, scale: u64) -> u32 {
+    let mean: u64 = scale & 0xffff_ffff_ffffu64;
     let sixteenths: u64 = ((degree as u64) << 4u32) + ((hash & 15u32) as u64);
-    let class: u64 = 252u64 * mean / (mean + sixteenths);
-    (class << 32u32) + (hash as u64) + 1u64
+    ((scale >> 48u32) * mean / (mean + sixteenths)) as u32
 }
 
-/// Among equal degrees, a higher number first.
+/// A key of two parts, above 0, of which the lower has so many bits.
 #[op]
-fn low_degree_then_number(v: u32, degree: u32) -> u64 {
-    ((((u32::MAX - 1u32) - degree) as u64) << 32u32) + (v as u64) + 1u64
+fn pack(high: u32, low: u32, bits: u32) -> u32 {
+    (high << bits) + low + 1u32
 }
 
-/// The hash alone.
+/// A key of two parts, whatever they are.
 #[op]
-fn by_hash(hash: u32) -> u64 {
-    (hash as u64) + 1u64
+fn pair(high: u32, low: u32) -> u64 {
+    ((high as u64) << 32u32) | (low as u64)
+}
+
+/// How keys of 32 bits are laid out: a class above, and a hash of as many bits as tell vertices apart.
+#[derive(Debug, Clone, Copy)]
+struct Layout {
+    /// The hash's bits.
+    bits: u32,
+    /// Steps of a degree's class: see [`class`].
+    steps: u32,
+    /// The greatest class.
+    top: u32,
+}
+
+impl Layout {
+    /// That for `n` vertices, unless they leave too few bits for classes.
+    fn new(n: usize) -> Option<Self> {
+        let bits = (usize::BITS - n.saturating_sub(1).leading_zeros()).max(1);
+        // degrees have as many bits; no key is u32's greatest
+        let top = (1u32.checked_shl(32u32.checked_sub(bits)?)?).checked_sub(2)?;
+        let classes = |log: u32| (bits + 1).saturating_sub(log) << log;
+        let log = (0..bits).rev().find(|&log| classes(log) <= top)?;
+        Some(Self { bits, steps: 1 << log, top })
+    }
+
+    /// That of exact classes, which take more than 32 bits with a hash.
+    const EXACT: Self = Self { bits: 32, steps: 1 << 31, top: u32::MAX - 1 };
+}
+
+/// Keys of two parts each, distinct if the lower ones are; by rank where they don't fit the layout.
+fn keys(layout: Layout, high: impl Expr<T = u32>, low: impl Expr<T = u32>, n: usize) -> Result<Vector<u32>> {
+    match layout.bits {
+        32 => pair.map2(high, low).eval()?.rank()?.map(PLUS.bind(1)).eval(),
+        bits => pack.map3(high, low, fill(bits, n)).eval(),
+    }
 }
 
 /// A hash for each of `n` vertices, distinct.
@@ -64,32 +107,49 @@ pub fn hashes(n: usize, seed: u64) -> Result<Vector<u32>> {
     fill(seed, n).map_index(mix).eval()
 }
 
-/// A distinct number for each vertex, the first to be served highest, above 0 and below `u64::MAX`: a total order of the vertices.
+/// A distinct number for each vertex, the first to be served highest, above 0 and below `u32::MAX`: a total order of the vertices.
 ///
-/// `Resolve` orders like `Sorted`; its candidates are chosen before ties are broken.
+/// Degrees are exact, or told apart as far as 32 bits allow: those of a million vertices are exact below 512, and have 256 steps for each
+/// power of two above. `SortedId` takes all degrees as they are. `Resolve` orders like `Sorted`; its candidates are chosen before ties
+/// are broken.
 ///
 /// # Errors
 /// None today; a device may fail.
-pub fn priorities(a: &Matrix, priority: Priority, seed: u64) -> Result<Vector<u64>> {
-    let (n, degree, hash) = (a.nrows(), a.degrees()?, fill(seed, a.nrows()).map_index(mix));
+pub fn priorities(a: &Matrix, priority: Priority, seed: u64) -> Result<Vector<u32>> {
+    let (n, degree) = (a.nrows(), a.degrees()?);
+    let layout = Layout::new(n).unwrap_or(Layout::EXACT);
+    let hash = fill(keyed(seed, layout), n).map_index(scramble);
     // 1 at least: an edgeless graph has mean degree 0
     let mean = (16 * a.nnz() / n.max(1) as u64).max(1);
+    let scale = u64::from(layout.top.min(252)) << 48 | mean;
+    let low_first = class.map2(&degree, fill(layout.steps, n)).map(RMINUS.bind(layout.top));
     // p = (degree, hash), as the priority combines them
     match priority {
-        Priority::Random => hash.map(by_hash).eval(),
-        Priority::Degree => degree_class.map3(&degree, hash, fill(mean, n)).eval(),
-        Priority::Resolve | Priority::Sorted => low_degree_first.map2(&degree, hash).eval(),
-        Priority::SortedId => degree.map_index(low_degree_then_number).eval(),
+        Priority::Random => keys(layout, fill(0u32, n), hash, n),
+        Priority::Degree => keys(layout, degree_class.map3(&degree, hash, fill(scale, n)), hash, n),
+        Priority::Resolve | Priority::Sorted => keys(layout, low_first, hash, n),
+        // among equal degrees, a higher number first
+        Priority::SortedId => {
+            keys(Layout::EXACT, degree.map(RMINUS.bind(u32::MAX)), fill((), n).map_index(FIRST), n)
+        }
     }
 }
 
-/// Keys by descending degree, the hash within a degree: the order of largest-degree-first colouring.
+/// Keys by descending degree, the hash within a degree: the order of largest-degree-first colouring. Degrees as of [`priorities`].
 ///
 /// # Errors
 /// None today; a device may fail.
-pub fn largest_degree_first(a: &Matrix, seed: u64) -> Result<Vector<u64>> {
+pub fn largest_degree_first(a: &Matrix, seed: u64) -> Result<Vector<u32>> {
+    let n = a.nrows();
+    let layout = Layout::new(n).unwrap_or(Layout::EXACT);
     // key = (degree, hash)
-    high_degree_first.map2(&a.degrees()?, fill(seed, a.nrows()).map_index(mix)).eval()
+    let hash = fill(keyed(seed, layout), n).map_index(scramble);
+    keys(layout, class.map2(&a.degrees()?, fill(layout.steps, n)), hash, n)
+}
+
+/// A seed, and the bits that it is to scramble.
+fn keyed(seed: u64, layout: Layout) -> u64 {
+    (mix(seed as u32, seed) as u64) << 32 | (mix((seed >> 32) as u32, !seed) as u64) & !63 | u64::from(layout.bits)
 }
 
 /// Keys by the order in which a smallest-degree-last peeling removes vertices: the last removed is highest.
@@ -100,7 +160,7 @@ pub fn largest_degree_first(a: &Matrix, seed: u64) -> Result<Vector<u64>> {
 ///
 /// # Errors
 /// None today; a device may fail.
-pub fn smallest_degree_last(a: &Matrix, seed: u64) -> Result<Vector<u64>> {
+pub fn smallest_degree_last(a: &Matrix, seed: u64) -> Result<Vector<u32>> {
     let n = a.nrows();
     let (mut degree, mut left, mut round) = (a.degrees()?, Set::all(n), Vector::full(n, 0u32));
     let (nothing, mut k, mut rounds) = (Set::new(n), 0, 0);
@@ -124,5 +184,5 @@ pub fn smallest_degree_last(a: &Matrix, seed: u64) -> Result<Vector<u64>> {
         }
     }
     // key = (round, hash), of every vertex: each was removed in some round
-    high_degree_first.map2((&round).or(0), fill(seed, n).map_index(mix)).eval()
+    keys(Layout::EXACT, (&round).or(0), fill(seed, n).map_index(mix), n)
 }

@@ -5,17 +5,25 @@ use crate::backend::view::{At, Depends};
 use std::marker::PhantomData;
 use vxm_semiring::{BinaryOp, Element, KernelText, Source};
 
-/// Which entries of a row take part in a product, and when its fold may stop short: see [`Product::until`](super::product::Product::until)
-/// and [`Product::among`](super::product::Product::among).
+/// Which entries of a row take part in a product, when its fold may stop short, and for which of them a loop may wait: see
+/// [`Product::until`](super::product::Product::until), [`among`](super::product::Product::among) and
+/// [`awaiting`](super::product::Product::awaiting).
 pub trait Limit<X: Element, T: Element>: Copy + Send + Sync + 'static {
     /// Whether a fold ever stops short.
     const STOPS: bool = false;
     /// Whether entries are ever left out.
     const SELECTS: bool = false;
+    /// Whether entries are ever waited for.
+    const AWAITS: bool = false;
     /// Whether the fold may stop, given the row's own element of the operand and the partial result.
     fn stops(self, own: X, partial: T) -> bool;
     /// Whether an entry takes part, given the row's own element and the one at its column.
     fn takes(self, own: X, other: X) -> bool;
+    /// Whether the row waits for an entry, given the same.
+    fn awaits(self, own: X, other: X) -> bool {
+        let _ = (own, other);
+        false
+    }
     /// Its C++ type.
     fn emit(self, kernel: &mut Composer) -> String;
     /// The same, for rows of which the entries that take part were chosen before.
@@ -54,6 +62,7 @@ pub struct Until<F, H>(pub(super) F, pub(super) H);
 impl<X: Element, T: Element, F: BinaryOp<X, T, Out = bool>, H: Limit<X, T>> Limit<X, T> for Until<F, H> {
     const STOPS: bool = true;
     const SELECTS: bool = H::SELECTS;
+    const AWAITS: bool = H::AWAITS;
     #[inline(always)]
     fn stops(self, own: X, partial: T) -> bool {
         self.0.call(own, partial) || self.1.stops(own, partial)
@@ -61,6 +70,10 @@ impl<X: Element, T: Element, F: BinaryOp<X, T, Out = bool>, H: Limit<X, T>> Limi
     #[inline(always)]
     fn takes(self, own: X, other: X) -> bool {
         self.1.takes(own, other)
+    }
+    #[inline(always)]
+    fn awaits(self, own: X, other: X) -> bool {
+        self.1.awaits(own, other)
     }
     fn emit(self, kernel: &mut Composer) -> String {
         format!("vxm::Until<{}, {}, {}>", kernel.functor(self.0), kernel.element::<X>(), self.1.emit(kernel))
@@ -80,6 +93,7 @@ pub struct Among<F, H>(pub(super) F, pub(super) H);
 impl<X: Element, T: Element, F: BinaryOp<X, X, Out = bool>, H: Limit<X, T>> Limit<X, T> for Among<F, H> {
     const STOPS: bool = H::STOPS;
     const SELECTS: bool = true;
+    const AWAITS: bool = H::AWAITS;
     #[inline(always)]
     fn stops(self, own: X, partial: T) -> bool {
         self.1.stops(own, partial)
@@ -87,6 +101,10 @@ impl<X: Element, T: Element, F: BinaryOp<X, X, Out = bool>, H: Limit<X, T>> Limi
     #[inline(always)]
     fn takes(self, own: X, other: X) -> bool {
         self.0.call(own, other) && self.1.takes(own, other)
+    }
+    #[inline(always)]
+    fn awaits(self, own: X, other: X) -> bool {
+        self.1.awaits(own, other)
     }
     fn emit(self, kernel: &mut Composer) -> String {
         format!("vxm::Among<{}, {}>", kernel.functor(self.0), self.1.emit(kernel))
@@ -104,12 +122,44 @@ impl<X: Element, T: Element, F: BinaryOp<X, X, Out = bool>, H: Limit<X, T>> Limi
     }
 }
 
-/// A limit on rows of which the entries that take part were chosen before: when it stops.
+/// Waits for entries for which an operator of (own element, the other's) holds.
+#[derive(Debug, Clone, Copy)]
+pub struct Awaiting<F, H>(pub(super) F, pub(super) H);
+
+impl<X: Element, T: Element, F: BinaryOp<X, X, Out = bool>, H: Limit<X, T>> Limit<X, T> for Awaiting<F, H> {
+    const STOPS: bool = H::STOPS;
+    const SELECTS: bool = H::SELECTS;
+    const AWAITS: bool = true;
+    #[inline(always)]
+    fn stops(self, own: X, partial: T) -> bool {
+        self.1.stops(own, partial)
+    }
+    #[inline(always)]
+    fn takes(self, own: X, other: X) -> bool {
+        self.1.takes(own, other)
+    }
+    #[inline(always)]
+    fn awaits(self, own: X, other: X) -> bool {
+        self.0.call(own, other) || self.1.awaits(own, other)
+    }
+    fn emit(self, kernel: &mut Composer) -> String {
+        format!("vxm::Awaiting<{}, {}>", kernel.functor(self.0), self.1.emit(kernel))
+    }
+    fn emit_chosen(self, kernel: &mut Composer) -> String {
+        Awaiting(self.0, Chosen(self.1)).emit(kernel)
+    }
+    fn takes_source(self, text: &mut KernelText) -> String {
+        self.1.takes_source(text)
+    }
+}
+
+/// A limit on rows of which the entries that take part were chosen before: when it stops, and for whom it waits.
 #[derive(Debug, Clone, Copy)]
 pub struct Chosen<H>(pub(super) H);
 
 impl<X: Element, T: Element, H: Limit<X, T>> Limit<X, T> for Chosen<H> {
     const STOPS: bool = H::STOPS;
+    const AWAITS: bool = H::AWAITS;
     #[inline(always)]
     fn stops(self, own: X, partial: T) -> bool {
         self.0.stops(own, partial)
@@ -117,6 +167,10 @@ impl<X: Element, T: Element, H: Limit<X, T>> Limit<X, T> for Chosen<H> {
     #[inline(always)]
     fn takes(self, _: X, _: X) -> bool {
         true
+    }
+    #[inline(always)]
+    fn awaits(self, own: X, other: X) -> bool {
+        self.0.awaits(own, other)
     }
     fn emit(self, kernel: &mut Composer) -> String {
         self.0.emit_chosen(kernel)

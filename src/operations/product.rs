@@ -2,7 +2,7 @@
 
 use super::elementwise::{Each, Pattern};
 use super::expr::{Env, Expr, emit_light};
-use super::limit::{Among, Chosen, Limit, Taken, Takes, Until, Whole};
+use super::limit::{Among, Awaiting, Chosen, Limit, Taken, Takes, Until, Whole};
 use super::matrix::filtered;
 use super::reads::Reads;
 use crate::backend::cpu::fold::{Rows, count_row, fold_row};
@@ -123,6 +123,48 @@ impl<'a, E: Expr, A: Element, S, H> Product<'a, E, A, S, H> {
     {
         let Self { operand, matrix, ring, limit, transposed, at } = self;
         Product { operand, matrix, ring, limit: Among(op, limit), transposed, at }
+    }
+
+    /// Says for whom an element of a loop's state waits: as long as `op(own element, the other's)` holds of an entry that takes part, the
+    /// loop may leave the row's element as it is. Own is the operand's element at the row's own index, the other's is that which the entry
+    /// would multiply.
+    ///
+    /// A loop then looks at one such entry alone until `op` holds of it no longer, instead of at the whole row again and again. The
+    /// other's element must change by itself in the end: of two that wait for each other none ever does. Outside loops it says nothing.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// // a vertex is its key, above 100, until it is its level
+    /// #[op]
+    /// fn is_key(own: u32, other: u32) -> bool {
+    ///     own > 100u32 && other > 100u32
+    /// }
+    /// #[op]
+    /// fn is_lower(own: u32, other: u32) -> bool {
+    ///     other < own
+    /// }
+    /// #[op]
+    /// fn above(own: u32, highest: u32) -> u32 {
+    ///     if highest > 100u32 { own } else { highest + 1u32 }
+    /// }
+    /// // the length of the longest path along which keys rise
+    /// let a = Matrix::undirected(4, &[(0, 1), (1, 2), (2, 3)])?;
+    /// let levels = fixpoint(Vector::from_dense(vec![103u32, 101, 102, 104]))
+    ///     .while_active(GT.bind(100))
+    ///     .monotone()
+    ///     .step(|v| above.map2(v, v.vxm(&a, MAX_FIRST).among(is_lower).awaiting(is_key).or_identity()))
+    ///     .eval()?;
+    /// assert_eq!(levels.state, Vector::from_dense(vec![2u32, 1, 2, 3]));
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    #[must_use = "an expression does nothing until a terminal runs it"]
+    pub fn awaiting<F>(self, op: F) -> Product<'a, E, A, S, Awaiting<F, H>>
+    where
+        F: BinaryOp<E::T, E::T, Out = bool>,
+    {
+        let Self { operand, matrix, ring, limit, transposed, at } = self;
+        Product { operand, matrix, ring, limit: Awaiting(op, limit), transposed, at }
     }
 }
 
@@ -303,9 +345,8 @@ where
             let ty = format!("vxm::PullTiles<{}, {a}, {out}, {mul}, {add}, {limit}>", operand.ty);
             return Ok(Node::new(ty, false));
         }
-        // where some of a row are looked at, who ends its fold is waited for; elsewhere what ends a fold settles the row (as in `mis`)
-        let ends = S::Add::EXACT && S::Add::COMMUTATIVE && S::Add::TERMINAL.is_some();
-        let watched = H::SELECTS && !H::STOPS && ends && size_of::<A>() == 0;
+        // a row's entries are gone through in any order
+        let watched = H::AWAITS && !H::STOPS && S::Add::EXACT && S::Add::COMMUTATIVE;
         kernel.product();
         let leads = !kernel.is_led();
         let rows = match chosen {
@@ -313,7 +354,7 @@ where
             None => self.rows_on(&gpu)?,
         };
         let offset = kernel.rows(rows, crowded.is_some());
-        let ty = format!("vxm::Pull<{}, {offset}, {a}, {out}, {mul}, {add}, {limit}, {leads}, {watched}>", operand.ty);
+        let ty = format!("vxm::Pull<{}, {offset}, {a}, {out}, {mul}, {add}, {limit}, {leads}>", operand.ty);
         if watched {
             kernel.watch(ty.clone(), at);
         }
@@ -337,10 +378,14 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Limit<E::T, S::Out>> Product<
             let (left, right) = if self.transposed { (matrix, vector) } else { (vector, matrix) };
             return Err(Error::Shape { operation: self.operation(), left, right, at: self.at });
         }
-        if (H::STOPS || H::SELECTS) && inner != length {
+        if (H::STOPS || H::SELECTS || H::AWAITS) && inner != length {
             // a row has an own element only where rows and elements are numbered alike
             let (left, right) = (format!("matrix of {rows} x {columns}"), "a square one".to_owned());
-            let operation = if H::SELECTS { "among" } else { "until" };
+            let operation = match (H::SELECTS, H::STOPS) {
+                (true, _) => "among",
+                (_, true) => "until",
+                _ => "awaiting",
+            };
             return Err(Error::Shape { operation, left, right, at: self.at });
         }
         Ok((n, length))
@@ -519,20 +564,33 @@ where
     fold_row(u, rows, i, ring, stops)
 }
 
-/// An entry of a row whose product is the monoid's terminal value: as long as it is, so is the fold, whatever the others are.
-fn ended_by<U, A, S>(u: &U, csr: &Csr<A>, row: usize, ring: S) -> Depends
+/// An entry of a row whose product is the monoid's terminal value: as long as it is, so is the fold, whatever the others are. Or one for
+/// which the row waits.
+fn kept_by<U, A, S, H>(u: &U, csr: &Csr<A>, row: usize, ring: S, limit: H) -> Depends
 where
     U: At,
     A: Element,
     S: Semiring<U::T, A>,
+    H: Limit<U::T, S::Out>,
 {
-    let (true, Some(terminal)) = (S::Add::EXACT, S::Add::TERMINAL) else { return Depends::Any };
+    let own = if H::SELECTS || H::AWAITS { u.at(row) } else { None };
+    let terminal = S::Add::TERMINAL.filter(|_| S::Add::EXACT && !H::AWAITS);
+    if terminal.is_none() && !H::AWAITS {
+        return Depends::Any;
+    }
     let (columns, weights) = csr.row(row);
-    let ends = |(&k, &weight): (&u32, &A)| {
-        u.at(k as usize).is_some_and(|x| ring.mul().call(x, weight).bits() == terminal.bits())
+    let keeps = |(&k, &weight): (&u32, &A)| {
+        let Some(x) = u.at(k as usize) else { return false };
+        if H::SELECTS && !own.is_some_and(|own| limit.takes(own, x)) {
+            return false;
+        }
+        match terminal {
+            Some(terminal) => ring.mul().call(x, weight).bits() == terminal.bits(),
+            None => own.is_some_and(|own| limit.awaits(own, x)),
+        }
     };
     // from the end: where low numbers are hubs, which are often settled first, the last is the one to wait for
-    match columns.iter().zip(weights).rev().find(|&entry| ends(entry)) {
+    match columns.iter().zip(weights).rev().find(|&entry| keeps(entry)) {
         Some((&k, _)) if u.depends(k as usize) == Depends::Own => Depends::On(k),
         _ => Depends::Any,
     }
@@ -549,13 +607,8 @@ where
     fn depends(&self, i: usize) -> Depends {
         match self {
             // one that may stop short need not have come as far as the entry that would end it
-            Self::Lazy(operand, Rows::Csr(csr), _, ring, limit) if !H::STOPS && H::SELECTS => {
-                let own = operand.at(i);
-                let takes = |x| own.is_some_and(|own| limit.takes(own, x));
-                ended_by(&Taken { inner: operand, takes }, csr, i, *ring)
-            }
-            Self::Lazy(operand, Rows::Csr(csr), _, ring, _) if !H::STOPS => ended_by(operand, csr, i, *ring),
-            Self::Chosen(operand, csr, ring, _) if !H::STOPS => ended_by(operand, csr, i, *ring),
+            Self::Lazy(operand, Rows::Csr(csr), _, ring, limit) if !H::STOPS => kept_by(operand, csr, i, *ring, *limit),
+            Self::Chosen(operand, csr, ring, limit) if !H::STOPS => kept_by(operand, csr, i, *ring, *limit),
             _ => Depends::Any,
         }
     }

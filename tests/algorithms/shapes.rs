@@ -145,14 +145,11 @@ fn what_is_no_undirected_graph_is_refused() {
 fn keys_that_make_no_order_are_refused() {
     let path = Matrix::undirected(4, &[(0, 1), (1, 2), (2, 3)]).unwrap();
     let refusal =
-        |keys: Vec<u64>| vxm::algorithms::color_in_order(&path, &Vector::from_dense(keys)).unwrap_err().to_string();
+        |keys: Vec<u32>| vxm::algorithms::color_in_order(&path, &Vector::from_dense(keys)).unwrap_err().to_string();
     assert!(refusal(vec![1, 1, 2, 3]).contains("none changes"));
-    for key in [u64::MAX, u64::MAX - (1 << 32) + 1] {
-        assert!(
-            refusal(vec![key, 0, 2, 3]).starts_with("color_in_order: a key above 18446744069414584319: expected none")
-        );
-    }
+    let told = refusal(vec![u32::MAX, 0, 2, 3]);
+    assert!(told.starts_with("color_in_order: a key of 4294967295: expected a lower one"), "{told}");
     assert!(refusal(vec![1, 2, 3]).contains("3 does not fit 4"));
-    let highest = Vector::from_dense(vec![u64::MAX - (1 << 32), 0, 2, 3]);
+    let highest = Vector::from_dense(vec![u32::MAX - 1, 0, 2, 3]);
     assert_eq!(vxm::algorithms::color_in_order(&path, &highest).unwrap().count, 3);
 }

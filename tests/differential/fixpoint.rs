@@ -401,8 +401,13 @@ fn first_free(own: u64, taken: u64) -> u64 {
     if taken == u64::MAX { own } else { taken.trailing_ones() as u64 }
 }
 
-/// The entries that take part are chosen before the loop where rows are long, at every visit elsewhere; whoever is waited for is
-/// remembered.
+/// Whether a vertex waits for another.
+#[op]
+fn open(_own: u64, other: u64) -> bool {
+    other >= COLORS
+}
+
+/// The entries that take part are chosen before the loop where rows are long, at every visit elsewhere.
 #[test]
 fn neighbours_that_come_first() {
     suite("fixpoint: first fit", 60, case(), |case| {
@@ -422,17 +427,28 @@ fn neighbours_that_come_first() {
                 .step(|v| first_free.map2(v, v.vxm(&a, semiring(BOR, hue)).among(precedes).or_identity()))
                 .eval()
         })?;
+        // whoever is waited for is remembered
+        every_schedule(&expected, || {
+            fixpoint(key.clone())
+                .while_active(GE.bind(COLORS))
+                .monotone()
+                .step(|v| {
+                    let taken = v.vxm(&a, semiring(BOR, hue)).among(precedes).awaiting(open).or_identity();
+                    first_free.map2(v, taken)
+                })
+                .eval()
+        })?;
         // not said to be monotone: all see the states of the round before
         let settled = ok(fixpoint(key.clone())
             .while_active(GE.bind(COLORS))
             .step(|v| first_free.map2(v, v.vxm(&a, semiring(BOR, hue)).among(precedes).or_identity()))
             .eval())?;
         agree("in rounds", &expected.iter().copied().map(Some).collect::<Vec<_>>(), &settled.state)?;
-        // with an until beside, nobody is remembered
+        // with an until beside, nobody is
         let (most, _) = ok(fixpoint(key)
             .while_active(GE.bind(COLORS))
             .monotone()
-            .step(|v| first_free.map2(v, v.vxm(&a, semiring(BOR, hue)).until(is_open).among(precedes).or_identity()))
+            .step(|v| first_free.map2(v, v.vxm(&a, semiring(BOR, hue)).until(is_open).among(precedes).awaiting(open).or_identity()))
             .eval_then(|v| v.reduce(MAX)))?;
         same("the number of colours", expected.iter().copied().max().unwrap_or(0), most)
     });

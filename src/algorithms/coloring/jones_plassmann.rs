@@ -1,90 +1,111 @@
-//! Jones-Plassmann: each vertex, once all its higher neighbours have a colour, takes the least that none of them has.
+//! Jones-Plassmann: each vertex, once it knows what its higher neighbours take, has the least colour that none of them has.
 //!
 //! "Graph Coloring on the GPU" leaves the algebra for the least free colour (its Algorithm 4: a scatter, and a copy from the host).
-//! Here it stays inside: a vertex is its key until it is its colour, and the colours taken are the bits of a word, gathered 63 colours at
-//! a time. A neighbour without a colour sets all bits, which ends the fold.
+//! Here it stays inside, with the shortcuts of ECL-GC ("Increasing the Parallelism of Graph Coloring via Shortcutting", Alabandi, Powers
+//! and Burtscher, section 3): a vertex is the set of the colours that it may still have, in bits. A higher neighbour's colour is taken from
+//! it; and a colour that no higher neighbour may have is the highest that it can come to. So chains of vertices that would wait for each
+//! other are short. The answer is that of the greedy order, whatever is known when.
 
-use super::COLORS;
 use crate::prelude::*;
 
-/// What every colour of a window being taken leaves a vertex with: it waits for the next window.
-const FULL: u64 = 64;
+/// Keys stand above the colours of a window, which are bits; a settled vertex has no key, and one bit.
+const KEY: u64 = 1 << 32;
+/// All colours of a window, and none of them.
+const ALL: u64 = KEY - 1;
+/// No colour of the window: that of a vertex whose colour is a later window's.
+const LATER: u64 = 1 << 31;
+/// Colours of a window.
+const WINDOW: u32 = 31;
+/// Above the numbers of colours.
+const NUMBERS: u32 = 64;
 
-/// A key above all colours; one that can't be raised so far becomes what no colour of a window is.
+/// A vertex that may have any colour. The greatest key has no place.
 #[op]
-fn raise(key: u64) -> u64 {
-    if key > u64::MAX - COLORS { FULL + 1u64 } else { key + COLORS }
+fn open(key: u32) -> u64 {
+    (((key as u64) + 1u64) << 32u32) | ALL
 }
 
-/// Whether a vertex comes first, or has a colour; not if that is of an earlier window. Of two with one key neither can go.
+/// Whether a vertex comes before, or is settled. Of two with one key neither can go.
 #[op]
-pub(super) fn precedes(own: u64, other: u64) -> bool {
-    other >= own || (other < COLORS && other != 0u64)
+fn precedes(own: u64, other: u64) -> bool {
+    other < KEY || (other >> 32u32) >= (own >> 32u32)
 }
 
-/// The bit of a colour, none if it is of an earlier window or of a later one, all if there is no colour yet.
+/// The colours that a vertex may have; above them, those that it has.
 #[op]
-fn taken(vertex: u64, _edge: ()) -> u64 {
-    if vertex >= COLORS {
-        u64::MAX
-    } else if vertex == 0u64 || vertex == FULL {
-        0u64
+fn seen(vertex: u64, _edge: ()) -> u64 {
+    let colors: u64 = vertex & (LATER - 1u64);
+    if vertex >= KEY { colors } else { (colors << 32u32) | colors }
+}
+
+/// What is left for a vertex: no colour that is taken, and none above one that no other may have. If it is but one, the vertex is settled.
+#[op]
+fn narrow(own: u64, seen: u64) -> u64 {
+    let left: u64 = own & ALL & !(seen >> 32u32);
+    let free: u64 = left & !seen;
+    let least: u64 = free & (0u64 - free);
+    let colors: u64 = if free == 0u64 { left } else { left & (least | (least - 1u64)) };
+    if colors & (colors - 1u64) == 0u64 { colors } else { (own & !ALL) | colors }
+}
+
+/// Whether a vertex may still take the least colour that is left for one.
+#[op]
+fn blocks(own: u64, other: u64) -> bool {
+    other >= KEY && other & own & (0u64 - (own & ALL)) & (LATER - 1u64) != 0u64
+}
+
+/// The number of a settled vertex' colour; of none, 0, and of several, one that no colour has.
+#[op]
+fn number(vertex: u64) -> u32 {
+    if vertex == 0u64 {
+        0u32
+    } else if vertex & (vertex - 1u64) != 0u64 {
+        NUMBERS
     } else {
-        1u64 << ((vertex - 1u64) as u32)
+        vertex.trailing_zeros() + 1u32
     }
-}
-
-/// The least colour whose bit isn't set, once no bit stands for a vertex without one.
-#[op]
-fn least_free(own: u64, taken: u64) -> u64 {
-    if taken == u64::MAX { own } else { (taken.trailing_ones() as u64) + 1u64 }
-}
-
-/// A vertex with a colour, as a colour; who found the first window full has one above it, for now.
-#[op]
-pub(super) fn as_color(vertex: u64) -> u32 {
-    vertex as u32
 }
 
 /// A colour of a later window, among all.
 #[op]
-fn color_in(color: u32, vertex: u64, before: u32) -> u32 {
-    if vertex == 0u64 || vertex == FULL { color } else { before + (vertex as u32) }
+fn color_in(color: u32, later: u32, before: u32) -> u32 {
+    if later == 0u32 { color } else { before + later }
 }
 
-/// In the next window: who found this one full has its key again, who has a colour takes none of that window's.
-#[op]
-fn reopen(vertex: u64, key: u64) -> u64 {
-    if vertex == FULL { key + COLORS } else { 0u64 }
-}
-
-/// Colours, how many there are, and the rounds it took: in rounds, the longest path along which keys fall.
-pub(super) fn color(a: &Matrix, key: &Vector<u64>) -> Result<(Vector<u32>, u32, u32)> {
+/// Colours, how many there are, and the rounds it took.
+pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32, u32)> {
     let n = a.nrows();
-    // V = key, above all colours
-    let (mut vertices, mut colors, mut rounds) = (key.map(raise).eval()?, Vector::new(n), 0);
-    let mut before = 0;
+    let (mut left, mut colors, mut rounds, mut before) = (a.clone(), Vector::new(n), 0, 0);
+    // V = key, and all colours
+    let mut vertices = key.map(open).eval()?;
     loop {
-        // V<keys> = least_free(V, V bor.taken A, among those that precede), until all have a colour or found the window full
+        // V<keys> = narrow(V, V bor.seen A, among those that precede), until all are settled
         let ((window, most), of_window) = fixpoint(vertices)
-            .while_active(GE.bind(COLORS))
+            .while_active(GE.bind(KEY))
             .monotone()
-            .step(|v| least_free.map2(v, v.vxm(a, semiring(BOR, taken)).among(precedes).or_identity()))
-            .eval_then(|v| Ok((v.clone(), v.reduce(MAX)?)))?;
+            .step(|v| narrow.map2(v, v.vxm(&left, semiring(BOR, seen)).among(precedes).awaiting(blocks).or_identity()))
+            .eval_then(|v| {
+                let window = v.map(number).eval()?;
+                let most = window.reduce(MAX)?;
+                Ok((window, most))
+            })?;
         rounds += of_window;
-        if most > FULL {
-            let what = format!("color_in_order: a key above {}: expected none", u64::MAX - COLORS);
+        if most == NUMBERS {
+            let what = format!("color_in_order: a key of {}: expected a lower one", u32::MAX);
             return Err(Error::Invalid { what });
         }
         // C = the colours of this window, among all
         colors = match before {
-            0 => window.map(as_color).eval()?,
+            0 => window.clone(),
             _ => color_in.map3(&colors, &window, fill(before, n)).eval()?,
         };
-        if most < FULL {
-            return Ok((colors, before + (most as u32), rounds));
+        if most <= WINDOW {
+            return Ok((colors, before + most, rounds));
         }
-        vertices = reopen.map2(&window, key).eval()?;
-        before += 63;
+        before += WINDOW;
+        // A, V = what is left: those of later windows
+        let later = window.select(GT.bind(WINDOW)).eval()?;
+        left = left.select_ends(EQ, &later)?;
+        vertices = key.mask(&later).map(open).or(0).eval()?;
     }
 }

@@ -24,7 +24,7 @@ fn extremal(own: u32, higher: u32, lower: u32) -> u32 {
 }
 
 /// Colours, and the rounds it took: half a colour each.
-pub(super) fn color(a: &Matrix, key: &Vector<u64>) -> Result<(Vector<u32>, u32)> {
+pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
     // up, down = A where key[i] < key[j], where key[i] > key[j]
     let (up, down) = (a.select_ends(LT, key)?, a.select_ends(GT, key)?);
     // C = open; C<open> = extremal(C, up max.second C, down max.second C)

@@ -24,8 +24,6 @@ pub struct Coloring {
 
 /// No colour yet.
 pub(crate) const NONE: u32 = 0;
-/// Above every colour: where a vertex is its key until it is its colour, keys are raised by it.
-pub(crate) const COLORS: u64 = 1 << 32;
 /// A vertex without a colour, where colours are compared: above all of them.
 const OPEN: u32 = u32::MAX;
 
@@ -44,7 +42,7 @@ const OPEN: u32 = u32::MAX;
 /// The matrix isn't square or symmetric.
 pub fn color(a: &Matrix, options: &ColoringOptions) -> Result<Coloring> {
     let a = &*a.to_graph()?;
-    // key = who comes first, highest; distinct
+    // key = who comes first, highest; distinct, and below the greatest number
     let key = match options.order {
         Order::Random => priorities(a, Priority::Random, options.seed),
         Order::LargestDegreeFirst => largest_degree_first(a, options.seed),
@@ -67,7 +65,8 @@ pub fn color(a: &Matrix, options: &ColoringOptions) -> Result<Coloring> {
 }
 
 /// The sequential greedy colouring of an order, by Jones and Plassmann's method: each vertex has the least colour that none of those
-/// before it has. A vertex' key says when it comes, the highest first; keys are distinct, and at most `u64::MAX - 2^32`.
+/// before it has. A vertex' key says when it comes, the highest first; keys are distinct, and below `u32::MAX`, as those of
+/// [`Vector::rank`] are.
 ///
 /// ```
 /// use vxm::algorithms::color_in_order;
@@ -80,8 +79,8 @@ pub fn color(a: &Matrix, options: &ColoringOptions) -> Result<Coloring> {
 /// ```
 ///
 /// # Errors
-/// The matrix isn't square, or not of as many vertices as there are keys; neighbours have equal keys; a key is above `u64::MAX - 2^32`.
-pub fn color_in_order(a: &Matrix, key: &Vector<u64>) -> Result<Coloring> {
+/// The matrix isn't square, or not of as many vertices as there are keys; neighbours have equal keys; a key is `u32::MAX`.
+pub fn color_in_order(a: &Matrix, key: &Vector<u32>) -> Result<Coloring> {
     let (colors, count, rounds) = jones_plassmann::color(a, key)?;
     Ok(Coloring { colors, count, rounds })
 }

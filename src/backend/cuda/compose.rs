@@ -106,8 +106,8 @@ impl Composer {
         self.products += 1;
     }
 
-    /// Makes a product of type `ty`, whose words began at `at`, one of which it is remembered which entry ends a row's fold: that is
-    /// looked at alone before the row is read again. Only of an only product.
+    /// Makes a product of type `ty`, whose words began at `at`, one of which it is remembered for which entry a row waits: that is looked
+    /// at alone before the row is read again. Only of an only product.
     pub fn watch(&mut self, ty: String, at: usize) {
         self.watched = Some(Lead { ty, at, tallied: false });
     }

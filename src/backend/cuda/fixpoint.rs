@@ -112,8 +112,10 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     shorts.room = chunks.div_ceil(warps) * 32;
     longs.room = longs.count.div_ceil(warps);
     hubs.room = hubs.count.div_ceil(blocks);
-    let lists = warps * (shorts.room + longs.room) + blocks * hubs.room;
-    let work = gpu.alloc(lists * if watches { 8 } else { 4 })?;
+    // beside a row stands for whom it waits, if that is remembered
+    let size = if watches { 8 } else { 4 };
+    let sizes = [(shorts, warps * size), (longs, warps * size), (hubs, blocks * 4)];
+    let work = gpu.alloc(sizes.iter().map(|(share, bytes)| share.room * bytes).sum())?;
     let fresh = gpu.alloc(if monotone { 0 } else { n * size_of::<T>() })?;
     let board = gpu.zeroed(BOARD * 4)?;
     tracing::debug!(
@@ -129,10 +131,9 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     );
     let mut head = Vec::new();
     let mut from = work.address();
-    for (share, holders) in [(shorts, warps), (longs, warps), (hubs, blocks)] {
-        // what is watched lies behind all lists, in the same order
-        head.extend([share.list, share.count as u64, from, share.room as u64, from + 4 * lists as u64]);
-        from += (share.room * holders * 4) as u64;
+    for (share, bytes) in sizes {
+        head.extend([share.list, share.count as u64, from, share.room as u64]);
+        from += (share.room * bytes) as u64;
     }
     head.extend([state.values_address(), fresh.address(), board.address(), u64::from(most)]);
     let shape = Launch::linear(blocks as u32, THREADS).with_shared(composer.shared()).cooperative();
