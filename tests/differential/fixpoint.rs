@@ -403,7 +403,7 @@ fn first_free(own: u64, taken: u64) -> u64 {
 
 /// Whether a vertex waits for another.
 #[op]
-fn open(_own: u64, other: u64) -> bool {
+fn uncolored(_own: u64, other: u64) -> bool {
     other >= COLORS
 }
 
@@ -433,7 +433,7 @@ fn neighbours_that_come_first() {
                 .while_active(GE.bind(COLORS))
                 .monotone()
                 .step(|v| {
-                    let taken = v.vxm(&a, semiring(BOR, hue)).among(precedes).awaiting(open).or_identity();
+                    let taken = v.vxm(&a, semiring(BOR, hue)).among(precedes).awaiting(uncolored).or_identity();
                     first_free.map2(v, taken)
                 })
                 .eval()
@@ -448,7 +448,7 @@ fn neighbours_that_come_first() {
         let (most, _) = ok(fixpoint(key)
             .while_active(GE.bind(COLORS))
             .monotone()
-            .step(|v| first_free.map2(v, v.vxm(&a, semiring(BOR, hue)).until(is_open).among(precedes).awaiting(open).or_identity()))
+            .step(|v| first_free.map2(v, v.vxm(&a, semiring(BOR, hue)).until(is_open).among(precedes).awaiting(uncolored).or_identity()))
             .eval_then(|v| v.reduce(MAX)))?;
         same("the number of colours", expected.iter().copied().max().unwrap_or(0), most)
     });
