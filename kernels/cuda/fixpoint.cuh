@@ -184,6 +184,7 @@ template <class V, class Active, bool monotone, bool skewed, bool shares, class 
         u32 taken = 0;
 #pragma unroll
         for (u32 k = 0; k < each; k++) {
+            if (k * 32 >= count) break;
             const bool inside = k * 32 + lane() < count, stays = watches && waits[k];
             if (watches) ring.add(inside && stays, items[k]);
             const u32 all = __ballot_sync(~0u, inside && !stays);

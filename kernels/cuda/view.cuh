@@ -297,22 +297,12 @@ VXM_FN vxm_unit streamed(const vxm_unit*) { return vxm_unit(); }
 
 // No entry.
 [[maybe_unused]] const u32 NOBODY = ~0u;
-// Of entries that are waited for, the one whose element is the least: where elements are keys, who has the lowest is settled last.
-struct Awaited {
-    u64 least;
-    u32 column;
-    VXM_FN Awaited() : least(~0ull), column(NOBODY) {}
-    VXM_FN void meet(u64 x, u32 at) {
-        if (x <= least) least = x, column = at;
-    }
-};
-VXM_FN u32 agreed(Thread, Awaited a) { return a.column; }
-template <u32 width> VXM_FN u32 agreed(Lanes<width>, Awaited a) {
+// Of the columns that members of a group have met, one: any will do.
+VXM_FN u32 agreed(Thread, u32 column) { return column; }
+template <u32 width> VXM_FN u32 agreed(Lanes<width>, u32 column) {
     typedef Lanes<width> L;
-#pragma unroll
-    for (u32 step = width / 2; step > 0; step /= 2)
-        a.meet(from_lane<L>(a.least, L::rank() ^ step), from_lane<L>(a.column, L::rank() ^ step));
-    return from_lane<L>(a.column, 0);
+    const u32 met = __ballot_sync(L::mask(), column != NOBODY) & L::mask();
+    return met ? __shfl_sync(L::mask(), column, __ffs(met) - 1) : NOBODY;
 }
 template <class M, class T> VXM_FN Maybe<T> all_of(Thread, Maybe<T> sum) { return sum; }
 template <class M, u32 width, class T> VXM_FN Maybe<T> all_of(Lanes<width>, Maybe<T> sum) { return join_lanes<Lanes<width>, M>(sum); }
@@ -371,7 +361,7 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
     // Folds a row whole, so many entries of each thread in flight, and remembers for whom it waits.
     template <u32 flight, class G, class U> VXM_FN Maybe<T> watch(G g, u32 i, u64 begin, u64 len, const U& taken) const {
         Maybe<T> sum = nothing<T>();
-        Awaited awaited;
+        u32 awaited = NOBODY;
         typename V::Elem own;
         const bool waits = operand.at(g, i, own);
         // a thread's entries are neighbours, those of lanes stand as far apart as there are lanes
@@ -392,9 +382,11 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
                 Maybe<T> product;
                 product.present = true;
                 product.value = Mul::call(x[k], weight[k]);
-                if (waits && Waits::call(own, x[k])) awaited.meet(word_of(x[k]), column[k]);
+                // who is met last is waited for: waiting for the last to be settled would miss what others' being settled tells
+                if (waits && Waits::call(own, x[k])) awaited = column[k];
                 sum = join<Add>(sum, product);
             }
+            if (Add::stops && sum.present && Add::terminal(sum.value)) break;
         }
         *g.column = agreed(g, awaited);
         return all_of<Add>(g, sum);

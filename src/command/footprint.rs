@@ -89,6 +89,8 @@ impl Graph {
         let (n, entries) = (u128::from(self.vertices), u128::from(self.entries));
         // what is held and made at once of vectors: values, and bits for presence
         let vectors = match algorithm {
+            // ranks are sorted
+            Algorithm::Mis(Priority::SortedId, _) => 26 * n,
             Algorithm::Mis(_, Formulation::Decide) => 18 * n,
             Algorithm::Mis(..) => 14 * n,
             Algorithm::Color(Method::Hash, _) => 45 * n,
