@@ -13,7 +13,7 @@ use vxm::prelude::*;
 const GRAPHS: [&str; 3] = ["rmat:20:8", "grid:512x512", "road:400"];
 
 /// The vertices by falling key.
-fn descending(key: &Vector<u64>) -> Vec<u32> {
+fn descending(key: &Vector<u32>) -> Vec<u32> {
     let mut order: Vec<u32> = (0..key.len() as u32).collect();
     let key = key.to_dense(0);
     order.sort_unstable_by_key(|&v| std::cmp::Reverse(key[v as usize]));

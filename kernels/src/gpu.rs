@@ -13,6 +13,7 @@ use crate::compile::{arch_for, compile_cached, nvrtc_version};
 use crate::error::{Error, Result, check, driver_text};
 use crate::launch::Program;
 use crate::libraries::Library;
+use crate::reading::Locked;
 use crate::rehearsal::Rehearsal;
 
 /// One GPU, opened once a process and shared: cloning gives another handle of the same.
@@ -36,6 +37,8 @@ struct Shared {
     programs: Mutex<HashMap<Source, Slot>>,
     /// cuBLAS, once it was used.
     blas: Mutex<Option<Blas>>,
+    /// Page-locked memory that no reading has.
+    slots: Mutex<Vec<Locked>>,
 }
 
 /// What is known of a device once it is opened.
@@ -320,6 +323,16 @@ impl Gpu {
         self.shared.readbacks.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// A slot that no reading has, if there is one.
+    pub(crate) fn take_slot(&self) -> Option<Locked> {
+        self.shared.slots.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+
+    /// Keeps a slot for the next reading.
+    pub(crate) fn give_slot(&self, slot: Locked) {
+        self.shared.slots.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
+    }
+
     /// Whether a kernel failed, after which nothing works.
     pub(crate) fn is_lost(&self) -> bool {
         self.shared.lost.get().is_some()
@@ -401,6 +414,7 @@ impl Shared {
             lost: OnceLock::new(),
             programs: Mutex::new(HashMap::new()),
             blas: Mutex::new(None),
+            slots: Mutex::new(Vec::new()),
         }
     }
 }

@@ -33,6 +33,7 @@ mod launch;
 mod libraries;
 mod memory;
 mod plain;
+mod reading;
 mod rehearsal;
 pub mod sources;
 
@@ -46,3 +47,4 @@ pub use launch::{Kernel, Launch, Program};
 pub use libraries::{Library, headers};
 pub use memory::Buffer;
 pub use plain::Plain;
+pub use reading::Reading;

@@ -14,6 +14,8 @@ pub const STAGED: &str = include_str!("../cuda/staged.cuh");
 pub const STATE: &str = include_str!("../cuda/state.cuh");
 /// A loop over what may still change, that stays on the device; after [`STATE`].
 pub const FIXPOINT: &str = include_str!("../cuda/fixpoint.cuh");
+/// Rows that a loop makes shorter as it visits them.
+pub const NARROW: &str = include_str!("../cuda/narrow.cuh");
 /// A loop over what has changed, that stays on the device; after [`STATE`].
 pub const CHANGED: &str = include_str!("../cuda/changed.cuh");
 /// Says that a loop's states are read past the first-level cache: nothing ever empties it where nobody waits.

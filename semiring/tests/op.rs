@@ -236,3 +236,32 @@ fn floats_follow_the_lowered_rules() {
     assert!(vxm_semiring::GT.bind(3u32).call(4));
     assert_eq!((r#final(0, false, 0), r#final.call(0, true, 0)), (8, -5));
 }
+
+/// Operators of the names that the macro's own code might have taken.
+mod names {
+    use super::*;
+
+    #[op]
+    fn a(x: u32, y: u32) -> u32 {
+        x + y
+    }
+    #[op]
+    fn text(x: u32, y: u32) -> u32 {
+        a(x, y) * 2u32
+    }
+    #[op]
+    fn name(x: u32, y: u32) -> u32 {
+        text(x, y) + 1u32
+    }
+    #[op]
+    fn function(x: u32) -> u32 {
+        name(x, x)
+    }
+
+    #[test]
+    fn are_free() {
+        assert_eq!(function(3), 13);
+        let mut kernel = KernelText::new();
+        assert!(function.source(&mut kernel).starts_with("function"));
+    }
+}

@@ -6,14 +6,42 @@ use crate::prelude::*;
 /// whose numbers are shuffled they would take as many as there are vertices.
 const FEW: u32 = 32;
 
+/// Vertices whose labels tell which component is a giant, if any is.
+const SAMPLE: usize = 1024;
+
+/// A component's name, by which it is found: 0 is the giant's; where that is vertex 0's, labels are names.
+#[op]
+fn name(label: u32, giant: u32) -> u32 {
+    if giant == 0u32 {
+        label
+    } else if label == giant {
+        0u32
+    } else {
+        label + 1u32
+    }
+}
+
+/// The vertex that a name says.
+#[op]
+fn root(name: u32, giant: u32) -> u32 {
+    if giant == 0u32 {
+        name
+    } else if name == 0u32 {
+        giant
+    } else {
+        name - 1u32
+    }
+}
+
 /// The component of each vertex of an undirected graph: the least of its vertices.
 ///
-/// Labels fall to the least of the neighbours' and, two jumps at a time, to that of the vertex they name. Isolated vertices are components
-/// of their own.
+/// Each vertex has the label of a lower neighbour at first, and then of where such labels lead. The most frequent of a sample is taken for
+/// the giant component's, as in Afforest ("Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling", Sutton, Ben-Nun and
+/// Barak): its vertices needn't look at their neighbours, only the others, and the giant's name is the least. Labels fall to the least of the
+/// neighbours' and, two jumps at a time, to that of the vertex they name. Isolated vertices are components of their own.
 ///
-/// O(rounds * entries) time; a row ends at a neighbour of label 0. Rounds are few where a vertex is close to the least of its
-/// component, or where numbers follow the graph, as in grids and road networks; elsewhere whole trees of labels are hooked onto one
-/// another, in O(log n) rounds.
+/// O(n + rounds * entries of those outside the giant) time. Rounds are few where a vertex is close to the least of its component, or where
+/// numbers follow the graph, as in grids and road networks; elsewhere whole trees of labels are hooked onto one another, in O(log n) rounds.
 ///
 /// ```
 /// use vxm::algorithms::components;
@@ -28,19 +56,52 @@ const FEW: u32 = 32;
 /// The matrix isn't square or symmetric.
 pub fn components(a: &Matrix) -> Result<Vector<u32>> {
     let a = &*a.to_graph()?;
-    // f = 0..n
-    let label = fill((), a.nrows()).map_index(FIRST).eval()?;
-    // f = f min (f min.first A) min f[f[f]], until none changes
-    let settled = fixpoint(label.clone())
+    let n = a.nrows();
+    // f = i min (i min.first A): one lower neighbour is enough
+    let index = fill((), n).map_index(FIRST);
+    let lower = index.ewise_add(index.vxm(a, MIN_FIRST).until(GT), MIN).eval()?;
+    // f = f[f[f]], until none changes
+    let label = fixpoint(lower).while_changed().monotone().step(|f| f.gather(f.gather(f))).eval()?.state;
+    // g = f, the giant's 0
+    let giant = most_frequent(&label)?;
+    let of = fill(giant, n);
+    let names = if giant == 0 { label } else { name.map2(&label, of).eval()? };
+    // g<g> = g min (g min.first A) min g[g[g]], until none changes
+    let settled = fixpoint(names)
         .while_changed()
         .monotone()
         .at_most(FEW)
-        .step(|f| f.ewise_add(f.vxm(a, MIN_FIRST), MIN).ewise_mult(f.gather(f.gather(f)), MIN))
+        .step(|g| {
+            let jumped = g.gather(root.map2(g.gather(root.map2(g, of)), of));
+            g.ewise_add(g.vxm(a, MIN_FIRST), MIN).ewise_mult(jumped, MIN).mask(g.select(GT.bind(0)))
+        })
         .eval();
-    match settled {
-        Err(Error::NoEnd { .. }) => by_trees(a, label),
-        settled => Ok(settled?.state),
+    let names = match settled {
+        Err(Error::NoEnd { .. }) => return by_trees(a, index.eval()?),
+        settled => settled?.state,
+    };
+    if giant == 0 {
+        return Ok(names);
     }
+    // f = g, the giant's least vertex instead of 0
+    let least = names.select(EQ.bind(0)).map_index(FIRST).reduce(MIN)?;
+    relabel.map2(&names, fill(least, n)).eval()
+}
+
+/// A name as a label, given the giant's.
+#[op]
+fn relabel(name: u32, least: u32) -> u32 {
+    if name == 0u32 { least } else { name - 1u32 }
+}
+
+/// The most frequent of a sample of labels; the least of such.
+fn most_frequent(label: &Vector<u32>) -> Result<u32> {
+    let n = label.len();
+    let places: Vec<u32> = (0..n.min(SAMPLE)).map(|k| (k * n / n.min(SAMPLE)) as u32).collect();
+    let mut sample = label.extract(&places).eval()?.to_dense(0);
+    sample.sort_unstable();
+    let runs = sample.chunk_by(|x, y| x == y);
+    Ok(runs.rev().max_by_key(|run| run.len()).map_or(0, |run| run[0]))
 }
 
 /// Trees of labels, each hooked onto the least tree next to it: at least half of them are, a round.

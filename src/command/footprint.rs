@@ -2,7 +2,7 @@
 //! ends a run that has begun.
 
 use vxm::algorithms::{Formulation, Method, Order, Priority};
-use vxm::backend::plan::CHOOSE;
+use vxm::backend::plan::NARROW;
 use vxm::formats::{Csr, Tiles};
 
 /// An algorithm, told apart as far as its memory goes.
@@ -98,11 +98,11 @@ impl Graph {
             Algorithm::Bfs => 20 * n,
             Algorithm::Components => 16 * n,
         };
-        // the edges from low to high are a matrix, and those from high to low another; where no row is long none is made of them
-        let chosen = self.longest > CHOOSE as u64;
+        // the edges from low to high are a matrix, and those from high to low another
         let directed = match algorithm {
-            Algorithm::Color(Method::Jp | Method::Is, _) if !chosen => 0,
-            Algorithm::Color(Method::Jp | Method::Is | Method::Hash, _) => rows_on_device(n, entries / 2),
+            // or the columns are copied, where a row is long
+            Algorithm::Color(Method::Jp | Method::Is, _) if self.longest > NARROW as u64 => 4 * (n + entries),
+            Algorithm::Color(Method::Hash, _) => rows_on_device(n, entries / 2),
             Algorithm::Color(Method::MinMax, _) => 2 * rows_on_device(n, entries / 2),
             _ => 0,
         };

@@ -70,7 +70,8 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> WhileActive<T, F> {
     /// leaves a place out, the state stays as it is.
     ///
     /// In a `monotone` loop the entries that take part in a product [`among`](super::product::Product::among) some may be chosen once,
-    /// over the state at the beginning, or anew at every visit: the loop must reach the same state either way.
+    /// over the state at the beginning, or anew at every visit, and one that takes part no longer may be left out for good: the loop must
+    /// reach the same state either way.
     #[track_caller]
     pub fn step<E: Expr<T = T>>(self, body: impl FnOnce(Key<T>) -> E) -> Stepped<T, Active<F>, E> {
         let key = Key::new();

@@ -2,8 +2,7 @@
 
 use crate::backend::cuda::compose::Composer;
 use crate::backend::view::{At, Depends};
-use std::marker::PhantomData;
-use vxm_semiring::{BinaryOp, Element, KernelText, Source};
+use vxm_semiring::{BinaryOp, Element};
 
 /// Which entries of a row take part in a product, when its fold may stop short, and for which of them a loop may wait: see
 /// [`Product::until`](super::product::Product::until), [`among`](super::product::Product::among) and
@@ -26,12 +25,6 @@ pub trait Limit<X: Element, T: Element>: Copy + Send + Sync + 'static {
     }
     /// Its C++ type.
     fn emit(self, kernel: &mut Composer) -> String;
-    /// The same, for rows of which the entries that take part were chosen before.
-    fn emit_chosen(self, kernel: &mut Composer) -> String {
-        self.emit(kernel)
-    }
-    /// The C++ name of a function of (own element, the other's): whether an entry takes part.
-    fn takes_source(self, text: &mut KernelText) -> String;
 }
 
 /// Rows are folded whole.
@@ -49,9 +42,6 @@ impl<X: Element, T: Element> Limit<X, T> for Whole {
     }
     fn emit(self, _: &mut Composer) -> String {
         "vxm::Whole".to_owned()
-    }
-    fn takes_source(self, text: &mut KernelText) -> String {
-        text.define_hashed("all", |name| format!("template <class X> VXM_FN bool {name}(X, X) {{ return true; }}"))
     }
 }
 
@@ -78,12 +68,6 @@ impl<X: Element, T: Element, F: BinaryOp<X, T, Out = bool>, H: Limit<X, T>> Limi
     fn emit(self, kernel: &mut Composer) -> String {
         format!("vxm::Until<{}, {}, {}>", kernel.functor(self.0), kernel.element::<X>(), self.1.emit(kernel))
     }
-    fn emit_chosen(self, kernel: &mut Composer) -> String {
-        Until(self.0, Chosen(self.1)).emit(kernel)
-    }
-    fn takes_source(self, text: &mut KernelText) -> String {
-        self.1.takes_source(text)
-    }
 }
 
 /// The entries for which an operator of (own element, the other's) holds.
@@ -108,17 +92,6 @@ impl<X: Element, T: Element, F: BinaryOp<X, X, Out = bool>, H: Limit<X, T>> Limi
     }
     fn emit(self, kernel: &mut Composer) -> String {
         format!("vxm::Among<{}, {}>", kernel.functor(self.0), self.1.emit(kernel))
-    }
-    fn emit_chosen(self, kernel: &mut Composer) -> String {
-        self.1.emit_chosen(kernel)
-    }
-    fn takes_source(self, text: &mut KernelText) -> String {
-        let (op, others) = (self.0.source(text), self.1.takes_source(text));
-        text.define_hashed("takes", |name| {
-            format!(
-                "template <class X> VXM_FN bool {name}(X own, X other) {{ return {op}(own, other) && {others}(own, other); }}"
-            )
-        })
     }
 }
 
@@ -145,12 +118,6 @@ impl<X: Element, T: Element, F: BinaryOp<X, X, Out = bool>, H: Limit<X, T>> Limi
     fn emit(self, kernel: &mut Composer) -> String {
         format!("vxm::Awaiting<{}, {}>", kernel.functor(self.0), self.1.emit(kernel))
     }
-    fn emit_chosen(self, kernel: &mut Composer) -> String {
-        Awaiting(self.0, Chosen(self.1)).emit(kernel)
-    }
-    fn takes_source(self, text: &mut KernelText) -> String {
-        self.1.takes_source(text)
-    }
 }
 
 /// A limit on rows of which the entries that take part were chosen before: when it stops, and for whom it waits.
@@ -173,33 +140,7 @@ impl<X: Element, T: Element, H: Limit<X, T>> Limit<X, T> for Chosen<H> {
         self.0.awaits(own, other)
     }
     fn emit(self, kernel: &mut Composer) -> String {
-        self.0.emit_chosen(kernel)
-    }
-    fn takes_source(self, text: &mut KernelText) -> String {
-        <Whole as Limit<X, T>>::takes_source(Whole, text)
-    }
-}
-
-/// Whether an entry takes part, as an operator of (own element, the other's).
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Takes<H, X, T>(H, PhantomData<fn() -> (X, T)>);
-
-impl<H, X, T> Takes<H, X, T> {
-    pub fn new(limit: H) -> Self {
-        Self(limit, PhantomData)
-    }
-}
-
-impl<H: Limit<X, T>, X: Element, T: Element> Source for Takes<H, X, T> {
-    fn source(self, text: &mut KernelText) -> String {
-        self.0.takes_source(text)
-    }
-}
-
-impl<H: Limit<X, T>, X: Element, T: Element> BinaryOp<X, X> for Takes<H, X, T> {
-    type Out = bool;
-    fn call(self, own: X, other: X) -> bool {
-        self.0.takes(own, other)
+        self.0.emit(kernel)
     }
 }
 

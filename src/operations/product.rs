@@ -2,7 +2,7 @@
 
 use super::elementwise::{Each, Pattern};
 use super::expr::{Env, Expr, emit_light};
-use super::limit::{Among, Awaiting, Chosen, Limit, Taken, Takes, Until, Whole};
+use super::limit::{Among, Awaiting, Chosen, Limit, Taken, Until, Whole};
 use super::matrix::filtered;
 use super::reads::Reads;
 use crate::backend::cpu::fold::{Rows, count_row, fold_row};
@@ -319,20 +319,11 @@ where
             Format::Csr if whole && alone => self.crowded(env, &gpu, n)?,
             _ => None,
         };
-        let chosen = match plan.format {
-            Format::Csr if H::SELECTS && env.chooses().is_some() && kernel.is_resident() => {
-                self.chosen(env, &gpu, n)?
-            }
-            _ => None,
-        };
         let operand = match &crowded {
             Some(held) => kernel.stored(held),
             None => emit_light(&self.operand, &env.for_operand(), kernel)?,
         };
-        let limit = match &chosen {
-            Some(_) => Chosen(self.limit).emit(kernel),
-            None => self.limit.emit(kernel),
-        };
+        let limit = self.limit.emit(kernel);
         let add = kernel.monoid::<S::Out, S::Add>(self.ring.add());
         let mul = kernel.functor(self.ring.mul());
         let a = kernel.element::<A>();
@@ -349,12 +340,16 @@ where
         let watched = H::AWAITS && !H::STOPS && S::Add::EXACT && S::Add::COMMUTATIVE;
         kernel.product();
         let leads = !kernel.is_led();
-        let rows = match chosen {
-            Some(chosen) => Arc::new(chosen),
-            None => self.rows_on(&gpu)?,
-        };
+        let rows = self.rows_on(&gpu)?;
+        let (entries, longest) = (rows.nnz(), rows.longest());
         let offset = kernel.rows(rows, crowded.is_some());
-        let ty = format!("vxm::Pull<{}, {offset}, {a}, {out}, {mul}, {add}, {limit}, {leads}>", operand.ty);
+        let arguments = format!("{}, {offset}, {a}, {out}, {mul}, {add}, {limit}, {leads}", operand.ty);
+        let narrows = watched && H::SELECTS && size_of::<A>() == 0 && env.chooses().is_some() && kernel.is_resident();
+        let ty = if narrows && self.narrows(kernel, longest, &[entries * 4, length * 4])? {
+            format!("vxm::Narrowing<{arguments}>")
+        } else {
+            format!("vxm::Pull<{arguments}>")
+        };
         if watched {
             kernel.watch(ty.clone(), at);
         }
@@ -418,16 +413,21 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Limit<E::T, S::Out>> Product<
         long
     }
 
-    /// The rows of the entries that take part as the loop begins, if they are chosen then.
-    fn chosen(&self, env: &Env<'_>, gpu: &Gpu, n: usize) -> Result<Option<DeviceCsr<A>>> {
-        let rows = self.rows_on(gpu)?;
-        if !self.chooses(rows.longest() > plan::CHOOSE) {
-            return Ok(None);
-        }
-        let mut first = Composer::new(gpu);
-        let node = emit_light(&self.operand, &env.for_operand(), &mut first)?;
-        let held = cuda::run::eval::<E::T>(first, &node, n)?;
-        Ok(Some(cuda::run::select_ends(&rows, Takes::new(self.limit), &held)?))
+    /// Makes room for rows that become shorter as a loop visits them, if there is memory for that and it pays; says so.
+    fn narrows(&self, kernel: &mut Composer, longest: usize, room: &[usize]) -> Result<bool> {
+        let long = longest > plan::NARROW;
+        let room = match long.then(|| kernel.room(room)) {
+            // loops are slower without, which is no reason to fail
+            Some(Err(Error::Device(vxm_kernels::Error::DeviceMemory { .. }))) | None => false,
+            Some(made) => made.map(|()| true)?,
+        };
+        let why = match (long, room) {
+            (true, true) => "an entry that takes part no longer need not be read again",
+            (true, false) => "no memory for a copy of the columns",
+            _ => "rows are short: a copy of their columns would not pay",
+        };
+        tracing::debug!(operation = "among", narrows = room, why, at = %self.at, "plan");
+        Ok(room)
     }
 
     /// What is imposed on this product.

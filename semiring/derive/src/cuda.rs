@@ -46,7 +46,7 @@ impl Cuda {
             match piece {
                 Piece::Text(text) => format += &text.replace('{', "{{").replace('}', "}}"),
                 Piece::Splice(expression) => {
-                    let name = format_ident!("splice_{}", names.len());
+                    let name = format_ident!("__vxm_splice_{}", names.len());
                     splices.push(quote!(let #name: ::std::string::String = #expression;));
                     format += "{}";
                     names.push(name);

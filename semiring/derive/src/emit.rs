@@ -64,7 +64,8 @@ pub fn operator(function: &ItemFn) -> Result<TokenStream> {
         2 => (vec!["a", "b"], "BinaryOp"),
         _ => (vec!["a", "b", "c"], "TernaryOp"),
     };
-    let operands: Vec<_> = operands.iter().map(|o| format_ident!("{o}")).collect();
+    // an operator may have any name, which a binding of that name would not be free of
+    let operands: Vec<_> = operands.iter().map(|o| format_ident!("__vxm_{o}")).collect();
     let (types, operator) = (parameters.iter().map(|p| p.ty.rust()), format_ident!("{traits}"));
     let types: Vec<_> = types.collect();
     Ok(quote! {
@@ -98,11 +99,11 @@ pub fn operator(function: &ItemFn) -> Result<TokenStream> {
             }
 
             impl #root::Source for #name {
-                fn source(self, text: &mut #root::KernelText) -> ::std::string::String {
-                    #(<#declared as #root::Element>::declare(text);)*
+                fn source(self, __vxm_text: &mut #root::KernelText) -> ::std::string::String {
+                    #(<#declared as #root::Element>::declare(__vxm_text);)*
                     #splices
-                    let function: ::std::string::String = #formatted;
-                    text.define_hashed(#stem, |name| function.replace('\u{1}', name))
+                    let __vxm_function: ::std::string::String = #formatted;
+                    __vxm_text.define_hashed(#stem, |__vxm_name| __vxm_function.replace('\u{1}', __vxm_name))
                 }
             }
         };

@@ -374,7 +374,7 @@ impl Lowering {
         }
         let (root, kind) = (&self.root, format_ident!("{kind}"));
         let span = path.span();
-        let name = Cuda::splice(quote_spanned!(span=> #root::Source::source(#path, text)));
+        let name = Cuda::splice(quote_spanned!(span=> #root::Source::source(#path, __vxm_text)));
         Ok(Lowered { rust: quote_spanned!(span=> #root::#kind::call(#path, #(#rust),*)), cuda: Cuda::call(name, cuda) })
     }
 }

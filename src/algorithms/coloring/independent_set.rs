@@ -26,12 +26,6 @@ fn precedes(own: u64, other: u64) -> bool {
     other >= own || other < KEY
 }
 
-/// The colour, all bits if there is none yet.
-#[op]
-fn round(vertex: u64, _edge: ()) -> u64 {
-    if vertex >= KEY { u64::MAX } else { vertex }
-}
-
 /// Whether a vertex waits for another.
 #[op]
 fn blocks(_own: u64, other: u64) -> bool {
@@ -41,15 +35,15 @@ fn blocks(_own: u64, other: u64) -> bool {
 /// One above the greatest colour of those higher, once all of them have one.
 #[op]
 fn above(own: u64, greatest: u64) -> u64 {
-    if greatest == u64::MAX { own } else { greatest + 1u64 }
+    if greatest >= KEY { own } else { greatest + 1u64 }
 }
 
 /// Colours, and the rounds it took.
 pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
-    // V = key, above all colours; V<keys> = above(V, V (max.round) A among those that precede)
+    // V = key, above all colours; V<keys> = above(V, V max.first A among those that precede)
     fixpoint(key.map(open).eval()?)
         .while_active(GE.bind(KEY))
         .monotone()
-        .step(|v| above.map2(v, v.vxm(a, semiring(MAX, round)).among(precedes).awaiting(blocks).or_identity()))
+        .step(|v| above.map2(v, v.vxm(a, MAX_FIRST).among(precedes).awaiting(blocks).or_identity()))
         .eval_then(|v| v.map(as_color).eval())
 }

@@ -25,10 +25,10 @@ fn open(key: u32) -> u64 {
     (((key as u64) + 1u64) << 32u32) | ALL
 }
 
-/// Whether a vertex comes before, or is settled. Of two with one key neither can go.
+/// Whether a vertex that comes before another, or is settled, may have a colour of the other's. Of two with one key neither can go.
 #[op]
-fn precedes(own: u64, other: u64) -> bool {
-    other < KEY || (other >> 32u32) >= (own >> 32u32)
+fn matters(own: u64, other: u64) -> bool {
+    (other < KEY || (other >> 32u32) >= (own >> 32u32)) && own & other & (LATER - 1u64) != 0u64
 }
 
 /// The colours that a vertex may have; above them, those that it has.
@@ -72,18 +72,24 @@ fn color_in(color: u32, later: u32, before: u32) -> u32 {
     if later == 0u32 { color } else { before + later }
 }
 
+/// A vertex in the next window: one that has a colour has none of that.
+#[op]
+fn reopen(number: u32, key: u32) -> u64 {
+    if number > WINDOW { (((key as u64) + 1u64) << 32u32) | ALL } else { 0u64 }
+}
+
 /// Colours, how many there are, and the rounds it took.
 pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32, u32)> {
     let n = a.nrows();
-    let (mut left, mut colors, mut rounds, mut before) = (a.clone(), Vector::new(n), 0, 0);
+    let (mut colors, mut rounds, mut before) = (Vector::new(n), 0, 0);
     // V = key, and all colours
     let mut vertices = key.map(open).eval()?;
     loop {
-        // V<keys> = narrow(V, V bor.seen A, among those that precede), until all are settled
+        // V<keys> = narrow(V, V bor.seen A, among those that matter), until all are settled
         let ((window, most), of_window) = fixpoint(vertices)
             .while_active(GE.bind(KEY))
             .monotone()
-            .step(|v| narrow.map2(v, v.vxm(&left, semiring(BOR, seen)).among(precedes).awaiting(blocks).or_identity()))
+            .step(|v| narrow.map2(v, v.vxm(a, semiring(BOR, seen)).among(matters).awaiting(blocks).or_identity()))
             .eval_then(|v| {
                 let window = v.map(number).eval()?;
                 let most = window.reduce(MAX)?;
@@ -103,9 +109,7 @@ pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32, 
             return Ok((colors, before + most, rounds));
         }
         before += WINDOW;
-        // A, V = what is left: those of later windows
-        let later = window.select(GT.bind(WINDOW)).eval()?;
-        left = left.select_ends(EQ, &later)?;
-        vertices = key.mask(&later).map(open).or(0).eval()?;
+        // V = key, and all colours, of those of later windows; nothing of the others
+        vertices = reopen.map2(&window, key).eval()?;
     }
 }

@@ -57,8 +57,9 @@ pub fn color(a: &Matrix, options: &ColoringOptions) -> Result<Coloring> {
         Method::NeighborReduce => neighbor_reduce::color(a, &key.rank()?),
     }?;
     let (colors, count) = match options.method {
-        // who has a colour has neighbours with all below
-        Method::Is => (colors.clone(), colors.reduce(MAX)?),
+        // no colour is without a vertex: who has one has neighbours with all below (is), or a maximal set has some (mis), or in each round but
+        // the last both a highest and a lowest vertex are found (min-max)
+        Method::Is | Method::Mis | Method::MinMax => (colors.clone(), colors.reduce(MAX)?),
         _ => compact(&colors)?,
     };
     Ok(Coloring { colors, count, rounds })

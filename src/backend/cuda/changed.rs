@@ -7,7 +7,7 @@ use super::run::{THREADS, launch};
 use crate::backend::plan::{self, Schedule};
 use crate::error::Result;
 use crate::formats::bitmap::words;
-use vxm_kernels::{Buffer, Launch, sources};
+use vxm_kernels::{Launch, Reading, sources};
 use vxm_semiring::Element;
 
 /// How a loop went.
@@ -21,7 +21,7 @@ pub struct Outcome {
 
 /// A loop that was launched.
 pub struct Launched {
-    board: Buffer,
+    board: Reading,
 }
 
 /// Words of the board: see the kernel.
@@ -31,12 +31,12 @@ const ROUNDS: usize = 11;
 const LEFT: usize = 12;
 
 impl Launched {
-    /// Waits for the end, and for what was launched since.
+    /// Waits for the end, not for what was launched since.
     ///
     /// # Errors
     /// The device is lost.
-    pub fn outcome(&self) -> Result<Outcome> {
-        let words = self.board.download::<u32>(BOARD)?;
+    pub fn outcome(self) -> Result<Outcome> {
+        let words = self.board.wait::<u32>()?;
         Ok(Outcome { rounds: words[ROUNDS], changed: words[LEFT] })
     }
 }
@@ -112,5 +112,5 @@ pub fn changing<T: Element>(
     head.extend(links.iter().flat_map(|&(offsets, columns)| [offsets, columns]));
     let shape = Launch::linear(blocks as u32, THREADS).with_shared(composer.shared()).cooperative();
     launch(&program, "changing", shape, &composer.parameter(&head))?;
-    Ok(Launched { board })
+    Ok(Launched { board: board.begin_download(BOARD * 4)? })
 }

@@ -156,6 +156,15 @@ impl Composer {
         self.words.push(word);
     }
 
+    /// Adds the addresses of new buffers of so many bytes, which a loop's kernel writes as it goes.
+    pub fn room(&mut self, bytes: &[usize]) -> Result<()> {
+        let made: Vec<_> = bytes.iter().map(|&bytes| self.gpu.alloc(bytes)).collect::<std::result::Result<_, _>>()?;
+        self.include(sources::NARROW);
+        made.iter().for_each(|buffer| self.push(buffer.address()));
+        self.keep(made);
+        Ok(())
+    }
+
     /// Keeps storage until the kernel is launched; what is freed after that is freed in the stream's order.
     pub fn keep(&mut self, storage: impl Any + Send + Sync) {
         self.kept.push(Arc::new(storage));

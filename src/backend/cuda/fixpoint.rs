@@ -6,7 +6,7 @@ use super::csr::{Classes, SHORT_CLASSES};
 use super::run::{THREADS, launch};
 use crate::backend::plan::{self, Schedule};
 use crate::error::Result;
-use vxm_kernels::{Buffer, Launch, sources};
+use vxm_kernels::{Launch, Reading, sources};
 use vxm_semiring::{Element, UnaryOp};
 
 /// How a loop went.
@@ -27,16 +27,16 @@ pub fn refusal<T: Element>(composer: &Composer) -> Option<&'static str> {
 
 /// A loop that was launched.
 pub struct Launched {
-    board: Buffer,
+    board: Reading,
 }
 
 impl Launched {
-    /// Waits for the end, and for what was launched since.
+    /// Waits for the end, not for what was launched since.
     ///
     /// # Errors
     /// The device is lost.
-    pub fn outcome(&self) -> Result<Outcome> {
-        let words = self.board.download::<u32>(BOARD)?;
+    pub fn outcome(self) -> Result<Outcome> {
+        let words = self.board.wait::<u32>()?;
         Ok(Outcome { rounds: words[PASSES], stuck: words[STUCK] != 0, endless: words[STUCK] == ENDLESS })
     }
 }
@@ -138,5 +138,5 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     head.extend([state.values_address(), fresh.address(), board.address(), u64::from(most)]);
     let shape = Launch::linear(blocks as u32, THREADS).with_shared(composer.shared()).cooperative();
     launch(&program, "fixpoint", shape, &composer.parameter(&head))?;
-    Ok(Launched { board })
+    Ok(Launched { board: board.begin_download(BOARD * 4)? })
 }

@@ -1,0 +1,144 @@
+//! Reading a few bytes back without holding up what is launched behind: they are copied to page-locked memory, and waited for when they
+//! are wanted.
+
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+use std::ptr;
+
+use cudarc::driver::result as driver;
+use cudarc::driver::sys::{self, CUevent_flags as Flags};
+
+use crate::error::{Error, Result};
+use crate::gpu::Gpu;
+use crate::memory::Buffer;
+use crate::plain::Plain;
+
+/// Bytes that a reading has room for.
+pub(crate) const ROOM: usize = 128;
+
+/// Page-locked memory, and the event that says when it is written. Kept for the next reading, as long as the process lives.
+#[derive(Debug)]
+pub(crate) struct Locked {
+    at: *mut c_void,
+    written: sys::CUevent,
+}
+
+// SAFETY: a slot is one reading's alone, and the driver's functions may be called from any thread
+unsafe impl Send for Locked {}
+// SAFETY: as above
+unsafe impl Sync for Locked {}
+
+/// Bytes that are on their way to the host.
+#[derive(Debug)]
+pub struct Reading {
+    gpu: Gpu,
+    len: usize,
+    /// None in a rehearsal, which has answered already, and once it was given back.
+    slot: Option<Locked>,
+    answer: [MaybeUninit<u8>; ROOM],
+}
+
+impl Buffer {
+    /// Begins to copy the first `len` bytes to the host, after all that was asked of the device before; what is asked of it later need
+    /// not wait for that.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Range`] if the buffer is shorter, or `len` is more than 128; [`Error::Lost`], also for a kernel that failed before;
+    /// [`Error::Driver`] if the host has no page-locked memory left.
+    pub fn begin_download(&self, len: usize) -> Result<Reading> {
+        self.begin(0, len)
+    }
+
+    /// The same from `first` on.
+    pub(crate) fn begin(&self, first: usize, len: usize) -> Result<Reading> {
+        let from = self.range(first, len)?;
+        if len > ROOM {
+            return Err(Error::Range { first, end: first + len, len: ROOM });
+        }
+        let gpu = self.gpu().clone();
+        gpu.count_readback();
+        let mut reading = Reading { gpu, len, slot: None, answer: [MaybeUninit::new(0); ROOM] };
+        if let Some(rehearsal) = reading.gpu.stand_in() {
+            rehearsal.answer(&mut reading.answer[..len]);
+            return Ok(reading);
+        }
+        let slot = reading.gpu.take_slot().map_or_else(|| Locked::new(&reading.gpu), Ok)?;
+        let stream = reading.gpu.handles().stream;
+        // SAFETY: the range was checked, the slot has room, and the reading keeps it until the event has come
+        let copy = || unsafe { sys::cuMemcpyDtoHAsync_v2(slot.at, from, len, stream) }.result();
+        reading.gpu.call("cuMemcpyDtoHAsync", copy)?;
+        // SAFETY: both are open
+        reading.gpu.call("cuEventRecord", || unsafe { driver::event::record(slot.written, stream) })?;
+        reading.slot = Some(slot);
+        Ok(reading)
+    }
+}
+
+impl Locked {
+    fn new(gpu: &Gpu) -> Result<Self> {
+        let (mut at, mut written) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: the place for the address is valid
+        gpu.call("cuMemHostAlloc", || unsafe { sys::cuMemHostAlloc(&mut at, ROOM, 0) }.result())?;
+        let create = || {
+            written = driver::event::create(Flags::CU_EVENT_DISABLE_TIMING)?;
+            Ok(())
+        };
+        gpu.call("cuEventCreate", create)?;
+        Ok(Self { at, written })
+    }
+
+    /// Waits until it is written.
+    fn wait(&self, gpu: &Gpu) -> Result<()> {
+        // SAFETY: the event is open
+        gpu.call("cuEventSynchronize", || unsafe { driver::event::synchronize(self.written) })
+    }
+}
+
+impl Reading {
+    /// Waits for the values: as many as fit in what is read.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Lost`] if a kernel failed.
+    pub fn wait<T: Plain>(self) -> Result<Vec<T>> {
+        let count = self.len.checked_div(size_of::<T>()).unwrap_or(0);
+        let mut values = Vec::<T>::with_capacity(count);
+        let bytes = count * size_of::<T>();
+        // SAFETY: the capacity is `count` values; once read, their bytes are initialised and, mended, values of `T`
+        unsafe {
+            self.write(values.as_mut_ptr().cast(), bytes)?;
+            T::mend(core::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), bytes));
+            values.set_len(count);
+        }
+        Ok(values)
+    }
+
+    /// Waits, and copies the first `len` bytes to `to`.
+    ///
+    /// # Safety
+    ///
+    /// `to` is valid for writing `len` bytes, of which the reading has as many.
+    pub(crate) unsafe fn write(&self, to: *mut u8, len: usize) -> Result<()> {
+        let from = match &self.slot {
+            Some(slot) => {
+                slot.wait(&self.gpu)?;
+                slot.at.cast::<u8>().cast_const()
+            }
+            None => self.answer.as_ptr().cast(),
+        };
+        // SAFETY: the caller vouches for `to`; the slot's bytes are written, and nobody else's
+        unsafe { ptr::copy_nonoverlapping(from, to, len) };
+        Ok(())
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        let Some(slot) = self.slot.take() else { return };
+        // the next reading must not find it being written; if the device is lost it is nobody's any more
+        if slot.wait(&self.gpu).is_ok() {
+            self.gpu.give_slot(slot);
+        }
+    }
+}
