@@ -64,7 +64,7 @@ template <class V, bool in_place, bool skewed, bool own, bool everything, u32 li
         template <class G> static VXM_FN bool visit(const Changing& c, G g, u32 i) {
             const T before = peek(c.state + i);
             T next;
-            const Visitor<G, false> v(word_of(before), false, nullptr);
+            const Visitor<G, false> v(word_of(before), nullptr);
             if (!c.view.selects(v, i) || !c.view.at(v, i, next) || same(before, next)) return false;
             if (g.first()) poke(c.state + i, next);
             return true;
@@ -76,7 +76,7 @@ template <class V, bool in_place, bool skewed, bool own, bool everything, u32 li
         template <class G> static VXM_FN bool visit(const Changing& c, G g, u32 i) {
             const T before = peek(c.state + i);
             T next;
-            const Visitor<G, false> v(word_of(before), false, nullptr);
+            const Visitor<G, false> v(word_of(before), nullptr);
             if (!c.view.selects(v, i) || !c.view.at(v, i, next)) next = before;
             if (g.first()) c.fresh[i] = next;
             return false;

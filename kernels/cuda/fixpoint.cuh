@@ -62,8 +62,16 @@ struct Share {
 // long rows and hubs, which is not `skewed`, a kernel needs fewer registers.
 // `Watched` is the product of which each row's is remembered for whom it waits, if any is; it lies at word `place` of the view.
 struct Nothing {};
+// The body, and that of the first round if it has one of its own.
+template <class V, class Start> struct Bodies {
+    V view;
+    Start start;
+};
+template <class V> struct Bodies<V, Nothing> {
+    V view;
+};
 // `shares` says that lanes share a row where few of a warp's are read: which pays where rows are not very short.
-template <class V, class Active, bool monotone, bool skewed, bool shares, class Watched, u32 place> struct Fixpoint {
+template <class V, class Start, class Active, bool monotone, bool skewed, bool shares, class Watched, u32 place> struct Fixpoint {
     typedef typename V::Elem T;
     static const bool watches = !is_same<Watched, Nothing>::value;
     typedef typename Choice<watches, Waiting, Row>::type Item;
@@ -74,7 +82,7 @@ template <class V, class Active, bool monotone, bool skewed, bool shares, class 
     T* fresh;
     Board* board;
     u64 most; // rounds, or passes of a warp's, that change something
-    V view;
+    Bodies<V, Start> body;
 
     // What is left of each list.
     struct Left {
@@ -91,35 +99,43 @@ template <class V, class Active, bool monotone, bool skewed, bool shares, class 
     }
 
     // Computes, and writes. `column` becomes that of the entry for which the row waits.
-    struct Settle {
-        template <class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, bool fresh, u32* column = nullptr) {
+    template <bool starts> struct Settling {
+        typedef Settling<!is_same<Start, Nothing>::value> First;
+        template <class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, u32* column = nullptr) {
             const T own = peek(f.state + i);
             Visit v = {Active::call(own), false};
-            const Visitor<G, watches && !is_same<G, Block>::value> visitor(word_of(own), fresh, column);
+            const Visitor<G, watches && !is_same<G, Block>::value> visitor(word_of(own), column);
             T next;
-            if (!v.alive || !f.view.selects(visitor, i) || !f.view.at(visitor, i, next) || same(own, next)) return v;
+            if (!v.alive || !settles(f.body, visitor, i, next) || same(own, next)) return v;
             if (g.first()) poke(f.state + i, next);
             v.changed = true;
             v.alive = Active::call(next);
             return v;
         }
+        template <class B, class G> static VXM_FN bool settles(const B& body, G g, u32 i, T& next) {
+            if constexpr (starts) return body.start.selects(g, i) && body.start.at(g, i, next);
+            else return body.view.selects(g, i) && body.view.at(g, i, next);
+        }
     };
+    typedef Settling<false> Settle;
     // Computes.
     struct Propose {
-        template <class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, bool, u32* = nullptr) {
+        typedef Propose First;
+        template <class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, u32* = nullptr) {
             const T own = peek(f.state + i);
             const Visit v = {Active::call(own), false};
             if (!v.alive) return v;
-            const Visitor<G, false> visitor(word_of(own), false, nullptr);
+            const Visitor<G, false> visitor(word_of(own), nullptr);
             T next;
-            if (!f.view.selects(visitor, i) || !f.view.at(visitor, i, next)) next = own;
+            if (!f.body.view.selects(visitor, i) || !f.body.view.at(visitor, i, next)) next = own;
             if (g.first()) f.fresh[i] = next;
             return v;
         }
     };
     // Writes.
     struct Commit {
-        template <class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, bool, u32* = nullptr) {
+        typedef Commit First;
+        template <class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, u32* = nullptr) {
             const T own = peek(f.state + i), next = f.fresh[i];
             if (g.first()) poke(f.state + i, next);
             return {Active::call(next), !same(own, next)};
@@ -127,14 +143,14 @@ template <class V, class Active, bool monotone, bool skewed, bool shares, class 
     };
 
     // Visits the rows of some lanes, four at a time, eight lanes one: most of the warp would wait for a few otherwise.
-    template <class Phase> VXM_FN void few(u32 todo, u32 i, bool fresh, u32& column, Visit& v) const {
+    template <class Phase> VXM_FN void few(u32 todo, u32 i, u32& column, Visit& v) const {
         while (todo) {
             u32 mine = todo;
             for (u32 k = 0; k < lane() / 8; k++) mine &= mine - 1;
             const u32 owner = mine ? __ffs(mine) - 1 : 32, row = __shfl_sync(~0u, i, owner & 31);
             u32 found = NOBODY;
             Visit w = {false, false};
-            if (mine) w = Phase::visit(*this, Lanes<8>(), row, fresh, &found);
+            if (mine) w = Phase::visit(*this, Lanes<8>(), row, &found);
             __syncwarp();
             for (u32 k = 0; k < 32; k += 8) {
                 const u32 to = __shfl_sync(~0u, owner, k), who = __shfl_sync(~0u, found, k);
@@ -148,19 +164,19 @@ template <class V, class Active, bool monotone, bool skewed, bool shares, class 
     }
 
     // Visits up to 32 short rows, a lane one, and keeps those that stay alive.
-    template <class Phase> VXM_FN void batch(Left& left, bool inside, u32 i, bool fresh, bool& changed) const {
+    template <class Phase> VXM_FN void batch(Left& left, bool inside, u32 i, bool& changed) const {
         Visit v = {false, false};
         u32 column = NOBODY;
         const u32 todo = __ballot_sync(~0u, inside);
-        if (watches && shares && __popc(todo) <= 12) few<Phase>(todo, i, fresh, column, v);
-        else if (inside) v = Phase::visit(*this, Thread(), i, fresh, &column);
+        if (watches && shares && __popc(todo) <= 12) few<Phase>(todo, i, column, v);
+        else if (inside) v = Phase::visit(*this, Thread(), i, &column);
         changed |= v.changed;
         left.shorts.add(v.alive, item(i, column));
     }
     // Visits a long row, all lanes.
-    template <class Phase> VXM_FN void one(Left& left, u32 i, bool fresh, bool& changed) const {
+    template <class Phase> VXM_FN void one(Left& left, u32 i, bool& changed) const {
         u32 column = NOBODY;
-        const Visit v = Phase::visit(*this, Warp(), i, fresh, &column);
+        const Visit v = Phase::visit(*this, Warp(), i, &column);
         changed |= v.changed;
         // all lanes must go the same way, whatever each of them saw
         const bool alive = __shfl_sync(~0u, (int)v.alive, 0);
@@ -179,7 +195,7 @@ template <class V, class Active, bool monotone, bool skewed, bool shares, class 
             u32 rows[each], columns[each];
 #pragma unroll
             for (u32 k = 0; k < each; k++) rows[k] = items[k].row, columns[k] = items[k].column;
-            ((const Watched*)((const u64*)&view + place))->wait(rows, columns, waits);
+            ((const Watched*)((const u64*)&body + place))->wait(rows, columns, waits);
         }
         u32 taken = 0;
 #pragma unroll
@@ -197,7 +213,7 @@ template <class V, class Active, bool monotone, bool skewed, bool shares, class 
     // Visits the first of the short rows that are left, up to `most`, unless they wait. Returns how many settle, of how many.
     template <class Phase> VXM_FN u32 again(Left& left, u32 most, u32* ready, bool& changed) const {
         const u32 before = left.shorts.count, taken = take(left.shorts, most, ready);
-        for (u32 k = 0; k < taken; k += 32) batch<Phase>(left, k + lane() < taken, ready[k + lane() < taken ? k + lane() : 0], false, changed);
+        for (u32 k = 0; k < taken; k += 32) batch<Phase>(left, k + lane() < taken, ready[k + lane() < taken ? k + lane() : 0], changed);
         return before - left.shorts.count;
     }
 
@@ -215,7 +231,7 @@ template <class V, class Active, bool monotone, bool skewed, bool shares, class 
             for (u64 at = w * 32; at < shorts.count; at += warps * 32) {
                 const u64 p = at + lane();
                 const bool inside = p < shorts.count;
-                batch<Phase>(left, inside, !inside ? 0 : shorts.list ? shorts.list[p] : (u32)p, true, changed);
+                batch<typename Phase::First>(left, inside, !inside ? 0 : shorts.list ? shorts.list[p] : (u32)p, changed);
                 // so some of those that wait are visited again at once, for as long as that settles any worth the while
                 if (eager && left.shorts.count >= TOGETHER && (luck || at / (warps * 32) % 8 == 0))
                     luck = again<Phase>(left, TOGETHER, ready, changed) >= TOGETHER / 8;
@@ -226,11 +242,11 @@ template <class V, class Active, bool monotone, bool skewed, bool shares, class 
         if constexpr (!skewed) return __any_sync(~0u, changed);
 
         if (first) {
-            for (u64 k = w; k < longs.count; k += warps) one<Phase>(left, longs.list[k], true, changed);
+            for (u64 k = w; k < longs.count; k += warps) one<typename Phase::First>(left, longs.list[k], changed);
         } else {
             for (u32 todo = left.longs.count; todo > 0; todo -= todo < TOGETHER ? todo : TOGETHER) {
                 const u32 taken = take(left.longs, todo, ready);
-                for (u32 k = 0; k < taken; k++) one<Phase>(left, ready[k], false, changed);
+                for (u32 k = 0; k < taken; k++) one<Phase>(left, ready[k], changed);
             }
         }
 
@@ -239,7 +255,9 @@ template <class V, class Active, bool monotone, bool skewed, bool shares, class 
             const u64 b = blockIdx.x, len = first ? (b < hubs.count ? (hubs.count - b + gridDim.x - 1) / gridDim.x : 0) : left.hubs;
             for (u64 k = 0; k < len; k++) {
                 const u32 i = first ? hubs.list[k * gridDim.x + b] : mine[k];
-                const Visit v = Phase::visit(*this, Block(), i, first);
+                Visit v;
+                if (first) v = Phase::First::visit(*this, Block(), i);
+                else v = Phase::visit(*this, Block(), i);
                 const bool alive = __syncthreads_or(threadIdx.x == 0 && v.alive);
                 changed |= v.changed;
                 if (!alive) continue;

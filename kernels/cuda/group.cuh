@@ -59,14 +59,12 @@ struct Block {
     static VXM_FN u32 members() { return blockDim.x; }
     static VXM_FN bool first() { return threadIdx.x == 0; }
 };
-// A group that visits a row of a loop's state: it holds the row's own element, knows whether it is the row's first visit, and may put the
-// column of who keeps it waiting at `column`.
+// A group that visits a row of a loop's state: it holds the row's own element, and may put the column of who keeps it waiting at `column`.
 template <class G, bool asks> struct Visitor : G {
     static const bool knows = true, watches = asks;
     u64 own;
-    bool fresh;
     u32* column;
-    VXM_FN Visitor(u64 own, bool fresh, u32* column) : own(own), fresh(fresh), column(column) {}
+    VXM_FN Visitor(u64 own, u32* column) : own(own), column(column) {}
 };
 // The group as it reads another index.
 template <class G> VXM_FN G bare(G g) { return g; }

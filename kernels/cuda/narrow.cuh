@@ -20,7 +20,7 @@ struct Narrowing : Pull<V, O, A, T, Mul, Add, Limit, leads> {
     template <class G, class U> VXM_FN Maybe<T> visit(G g, u32 i, const U& taken) const {
         const u32 flight = 4, width = g.members();
         const u64 begin = this->offsets[i];
-        u32 len = g.fresh ? NOBODY : left[i];
+        u32 len = left[i];
         const bool fresh = len == NOBODY;
         if (fresh) len = (u32)(this->offsets[i + 1] - begin);
         const u32* columns = (fresh ? this->columns : kept) + begin;
@@ -50,7 +50,7 @@ struct Narrowing : Pull<V, O, A, T, Mul, Add, Limit, leads> {
                 if (waits && Rows::Waits::call(own, x[k])) awaited = column[k];
                 sum = join<Add>(sum, product);
             }
-            if (Add::stops && any(g, sum.present && Add::terminal(sum.value))) {
+            if (Add::stops && ended(g, sum.present && Add::terminal(sum.value)) >= 0) {
                 // what is behind was not read: should the row be visited again, it begins anew
                 if (g.first()) left[i] = NOBODY;
                 *g.column = NOBODY;
@@ -61,8 +61,6 @@ struct Narrowing : Pull<V, O, A, T, Mul, Add, Limit, leads> {
         *g.column = agreed(g, awaited);
         return all_of<Add>(g, sum);
     }
-    static VXM_FN bool any(Thread, bool holds) { return holds; }
-    template <u32 width> static VXM_FN bool any(Lanes<width>, bool holds) { return __ballot_sync(Lanes<width>::mask(), holds); }
     // The place of a member's entry that is kept, after those of the members before it; `count` grows by all.
     static VXM_FN u32 keep(Thread, bool keeps, u32& count) {
         const u32 place = count;

@@ -27,6 +27,36 @@ template <bool is_full> struct Stored<vxm_unit, is_full> {
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };
 
+// A full vector whose first elements are read most of the time: those alone are kept in the first-level cache, half of which they fill.
+template <class T> struct Near {
+    typedef T Elem;
+    static const bool full = true;
+    static const u32 count = (1u << 17) / sizeof(T);
+    const T* values;
+    template <class G> VXM_FN bool at(G, u32 i, T& x) const {
+        if constexpr (sizeof(T) == 8) {
+            u64 word;
+            asm("{ .reg .pred p; setp.lt.u32 p, %2, %3;\n\t@p ld.global.nc.L1::evict_last.u64 %0, [%1];\n\t"
+                "@!p ld.global.nc.L1::no_allocate.u64 %0, [%1]; }"
+                : "=l"(word) : "l"(values + i), "r"(i), "n"(count));
+            memcpy(&x, &word, 8);
+        } else if constexpr (sizeof(T) == 4) {
+            u32 word;
+            asm("{ .reg .pred p; setp.lt.u32 p, %2, %3;\n\t@p ld.global.nc.L1::evict_last.u32 %0, [%1];\n\t"
+                "@!p ld.global.nc.L1::no_allocate.u32 %0, [%1]; }"
+                : "=r"(word) : "l"(values + i), "r"(i), "n"(count));
+            memcpy(&x, &word, 4);
+        } else {
+            x = values[i];
+        }
+        return true;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+// Whether a vector is.
+template <class V> struct IsNear { static const bool value = false; };
+template <class T> struct IsNear<Near<T>> { static const bool value = true; };
+
 // What was scattered to a region: written within it, kept outside.
 template <class T> struct Region {
     typedef T Elem;
@@ -275,14 +305,19 @@ VXM_FN Thread alone(Staged) { return Thread(); }
 template <class W> VXM_FN W weight_at(const W* weights, u64 p) { return weights[p]; }
 VXM_FN vxm_unit weight_at(const vxm_unit*, u64) { return vxm_unit(); }
 
-// A word that is read once, and should push nothing out of the cache that is read again.
-template <class W> VXM_FN W streamed(const W* p) {
+// A word that is read once, and should push nothing out of the cache that is read again; out of the first-level cache not even for a
+// moment, if `aside`.
+template <bool aside, class W> VXM_FN W streamed(const W* p) {
     W x;
     if constexpr (sizeof(W) == 8) {
-        const u64 word = __ldcs((const u64*)p);
+        u64 word;
+        if constexpr (aside) asm("ld.global.nc.L1::no_allocate.u64 %0, [%1];" : "=l"(word) : "l"(p));
+        else word = __ldcs((const u64*)p);
         memcpy(&x, &word, 8);
     } else if constexpr (sizeof(W) == 4) {
-        const u32 word = __ldcs((const u32*)p);
+        u32 word;
+        if constexpr (aside) asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(word) : "l"(p));
+        else word = __ldcs((const u32*)p);
         memcpy(&x, &word, 4);
     } else if constexpr (sizeof(W) == 2) {
         const unsigned short word = __ldcs((const unsigned short*)p);
@@ -293,7 +328,7 @@ template <class W> VXM_FN W streamed(const W* p) {
     }
     return x;
 }
-VXM_FN vxm_unit streamed(const vxm_unit*) { return vxm_unit(); }
+template <bool> VXM_FN vxm_unit streamed(const vxm_unit*) { return vxm_unit(); }
 
 // No entry.
 [[maybe_unused]] const u32 NOBODY = ~0u;
@@ -304,6 +339,14 @@ template <u32 width> VXM_FN u32 agreed(Lanes<width>, u32 column) {
     const u32 met = __ballot_sync(L::mask(), column != NOBODY) & L::mask();
     return met ? __shfl_sync(L::mask(), column, __ffs(met) - 1) : NOBODY;
 }
+// The member of whom `holds` is true, the first; none: -1.
+VXM_FN int ended(Thread, bool holds) { return holds ? 0 : -1; }
+template <u32 width> VXM_FN int ended(Lanes<width>, bool holds) {
+    const u32 held = __ballot_sync(Lanes<width>::mask(), holds);
+    return held ? (__ffs(held) - 1) & (width - 1) : -1;
+}
+template <class T> VXM_FN Maybe<T> held_by(Thread, Maybe<T> x, int) { return x; }
+template <u32 width, class T> VXM_FN Maybe<T> held_by(Lanes<width>, Maybe<T> x, int member) { return from_lane<Lanes<width>>(x, member); }
 template <class M, class T> VXM_FN Maybe<T> all_of(Thread, Maybe<T> sum) { return sum; }
 template <class M, u32 width, class T> VXM_FN Maybe<T> all_of(Lanes<width>, Maybe<T> sum) { return join_lanes<Lanes<width>, M>(sum); }
 
@@ -329,7 +372,7 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
         const A* weights;
         VXM_FN Row from(u64 p) const { return {operand, columns + p, weights + p}; }
         VXM_FN Entry load(u32 p) const {
-            if constexpr (once) return {streamed(columns + p), streamed(weights + p)};
+            if constexpr (once) return {streamed<IsNear<U>::value>(columns + p), streamed<IsNear<U>::value>(weights + p)};
             else return {columns[p], weight_at(weights, p)};
         }
         VXM_FN Maybe<T> make(Entry entry) const {
@@ -364,9 +407,11 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
         u32 awaited = NOBODY;
         typename V::Elem own;
         const bool waits = operand.at(g, i, own);
+        const Limit limit(g, operand, i);
+        int found = -1;
         // a thread's entries are neighbours, those of lanes stand as far apart as there are lanes
         const u32 step = g.members();
-        for (u64 p = g.rank(); p < len; p += flight * step) {
+        for (u64 p = g.rank(); p - g.rank() < len; p += flight * step) {
             u32 column[flight];
             A weight[flight];
             typename U::Elem x[flight];
@@ -386,10 +431,11 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
                 if (waits && Waits::call(own, x[k])) awaited = column[k];
                 sum = join<Add>(sum, product);
             }
-            if (Add::stops && sum.present && Add::terminal(sum.value)) break;
+            if ((Add::stops || Limit::stops) && (found = ended(g, sum.present && (Add::terminal(sum.value) || limit(sum.value)))) >= 0) break;
         }
         *g.column = agreed(g, awaited);
-        return all_of<Add>(g, sum);
+        // what one has at which the row may stop: joined to others' it might not be
+        return found >= 0 ? held_by(g, sum, found) : all_of<Add>(g, sum);
     }
     // Which rows wait still for the entries at `columns`, of as many as are looked at together.
     template <u32 count> VXM_FN void wait(const u32 (&rows)[count], const u32 (&columns)[count], bool (&waits)[count]) const {

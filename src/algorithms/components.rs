@@ -35,8 +35,8 @@ fn root(name: u32, giant: u32) -> u32 {
 
 /// The component of each vertex of an undirected graph: the least of its vertices.
 ///
-/// Each vertex has the label of a lower neighbour at first, and then of where such labels lead. The most frequent of a sample is taken for
-/// the giant component's, as in Afforest ("Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling", Sutton, Ben-Nun and
+/// Each vertex has the label of a lower neighbour at first, and then of where such labels lead. If many of a sample have one, it is the
+/// giant component's, as in Afforest ("Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling", Sutton, Ben-Nun and
 /// Barak): its vertices needn't look at their neighbours, only the others, and the giant's name is the least. Labels fall to the least of the
 /// neighbours' and, two jumps at a time, to that of the vertex they name. Isolated vertices are components of their own.
 ///
@@ -59,11 +59,11 @@ pub fn components(a: &Matrix) -> Result<Vector<u32>> {
     let n = a.nrows();
     // f = i min (i min.first A): one lower neighbour is enough
     let index = fill((), n).map_index(FIRST);
-    let lower = index.ewise_add(index.vxm(a, MIN_FIRST).until(GT), MIN).eval()?;
-    // f = f[f[f]], until none changes
-    let label = fixpoint(lower).while_changed().monotone().step(|f| f.gather(f.gather(f))).eval()?.state;
+    let lower = &index.ewise_add(index.vxm(a, MIN_FIRST).until(GT), MIN).eval()?;
+    // f = f[f[f]]
+    let label = lower.gather(lower.gather(lower)).eval()?;
     // g = f, the giant's 0
-    let giant = most_frequent(&label)?;
+    let giant = giant(&label)?;
     let of = fill(giant, n);
     let names = if giant == 0 { label } else { name.map2(&label, of).eval()? };
     // g<g> = g min (g min.first A) min g[g[g]], until none changes
@@ -94,14 +94,14 @@ fn relabel(name: u32, least: u32) -> u32 {
     if name == 0u32 { least } else { name - 1u32 }
 }
 
-/// The most frequent of a sample of labels; the least of such.
-fn most_frequent(label: &Vector<u32>) -> Result<u32> {
+/// The most frequent of a sample of labels, if a quarter have it; vertex 0 otherwise.
+fn giant(label: &Vector<u32>) -> Result<u32> {
     let n = label.len();
     let places: Vec<u32> = (0..n.min(SAMPLE)).map(|k| (k * n / n.min(SAMPLE)) as u32).collect();
     let mut sample = label.extract(&places).eval()?.to_dense(0);
     sample.sort_unstable();
-    let runs = sample.chunk_by(|x, y| x == y);
-    Ok(runs.rev().max_by_key(|run| run.len()).map_or(0, |run| run[0]))
+    let most = sample.chunk_by(|x, y| x == y).max_by_key(|run| run.len());
+    Ok(most.filter(|run| run.len() * 4 >= sample.len()).map_or(0, |run| run[0]))
 }
 
 /// Trees of labels, each hooked onto the least tree next to it: at least half of them are, a round.

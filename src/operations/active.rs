@@ -115,12 +115,16 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Condition<T> for Active<F> {
     ) -> Result<(Vector<T>, R, u32)> {
         // the kernel's parameters hold the state's address: it must be this vector's own
         whole.state.on_mut(gpu)?.own_values()?;
-        let (kernel, node) = {
+        let (kernel, node, start) = {
             let env = Env::with_state(whole.key, &whole.state);
             let env = if whole.monotone { env.choosing(&|_| true) } else { env };
             let mut kernel = Composer::resident(gpu);
             let node = whole.body.emit(&env, &mut kernel)?;
-            (kernel, node)
+            let start = match whole.first.as_ref().filter(|_| whole.monotone) {
+                Some(first) => Some(kernel.beside(|kernel| first.emit(&env, kernel))?),
+                None => None,
+            };
+            (kernel, node, start)
         };
         if let Some(why) = refusal::<T>(&kernel) {
             tracing::debug!(operation = "fixpoint", fused = "no", why, at = %whole.at, "plan");
@@ -131,7 +135,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Condition<T> for Active<F> {
         let state = whole.state.on_mut(gpu)?;
         let launched = cuda::fixpoint::fixpoint(
             kernel,
-            &node,
+            (&node, start.as_ref()),
             whole.condition.active,
             whole.monotone,
             whole.condition.most,

@@ -320,7 +320,7 @@ where
             _ => None,
         };
         let operand = match &crowded {
-            Some(held) => kernel.stored(held),
+            Some(held) => kernel.near(held),
             None => emit_light(&self.operand, &env.for_operand(), kernel)?,
         };
         let limit = self.limit.emit(kernel);
@@ -337,15 +337,16 @@ where
             return Ok(Node::new(ty, false));
         }
         // a row's entries are gone through in any order
-        let watched = H::AWAITS && !H::STOPS && S::Add::EXACT && S::Add::COMMUTATIVE;
+        let watched = H::AWAITS && S::Add::EXACT && S::Add::COMMUTATIVE;
         kernel.product();
         let leads = !kernel.is_led();
         let rows = self.rows_on(&gpu)?;
         let (entries, longest) = (rows.nnz(), rows.longest());
         let offset = kernel.rows(rows, crowded.is_some());
         let arguments = format!("{}, {offset}, {a}, {out}, {mul}, {add}, {limit}, {leads}", operand.ty);
-        let narrows = watched && H::SELECTS && size_of::<A>() == 0 && env.chooses().is_some() && kernel.is_resident();
-        let ty = if narrows && self.narrows(kernel, longest, &[entries * 4, length * 4])? {
+        let loops = kernel.is_resident() && !kernel.is_beside() && env.chooses().is_some();
+        let narrows = loops && watched && H::SELECTS && !H::STOPS && size_of::<A>() == 0;
+        let ty = if narrows && self.narrows(kernel, longest, (entries, length))? {
             format!("vxm::Narrowing<{arguments}>")
         } else {
             format!("vxm::Pull<{arguments}>")
@@ -414,9 +415,9 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Limit<E::T, S::Out>> Product<
     }
 
     /// Makes room for rows that become shorter as a loop visits them, if there is memory for that and it pays; says so.
-    fn narrows(&self, kernel: &mut Composer, longest: usize, room: &[usize]) -> Result<bool> {
+    fn narrows(&self, kernel: &mut Composer, longest: usize, (entries, rows): (usize, usize)) -> Result<bool> {
         let long = longest > plan::NARROW;
-        let room = match long.then(|| kernel.room(room)) {
+        let room = match long.then(|| kernel.room(entries, rows)) {
             // loops are slower without, which is no reason to fail
             Some(Err(Error::Device(vxm_kernels::Error::DeviceMemory { .. }))) | None => false,
             Some(made) => made.map(|()| true)?,

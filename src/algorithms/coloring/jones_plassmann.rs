@@ -54,6 +54,12 @@ fn blocks(own: u64, other: u64) -> bool {
     other >= KEY && other & own & (0u64 - (own & ALL)) & (LATER - 1u64) != 0u64
 }
 
+/// Whether no colour is free for a vertex.
+#[op]
+fn none_free(own: u64, seen: u64) -> bool {
+    own & ALL & !seen == LATER
+}
+
 /// The number of a settled vertex' colour; of none, 0, and of several, one that no colour has.
 #[op]
 fn number(vertex: u64) -> u32 {
@@ -90,6 +96,11 @@ pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32, 
             .while_active(GE.bind(KEY))
             .monotone()
             .step(|v| narrow.map2(v, v.vxm(a, semiring(BOR, seen)).among(matters).awaiting(blocks).or_identity()))
+            // at first all may have any colour, so one higher neighbour is enough
+            .first(|v| {
+                let others = v.vxm(a, semiring(BOR, seen)).among(matters).awaiting(blocks);
+                narrow.map2(v, others.until(none_free).or_identity())
+            })
             .eval_then(|v| {
                 let window = v.map(number).eval()?;
                 let most = window.reduce(MAX)?;

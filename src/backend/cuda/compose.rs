@@ -54,6 +54,8 @@ pub struct Composer {
     /// How many products there are, and whether one of them is worth watching.
     products: usize,
     watched: Option<Lead>,
+    /// Whether what is emitted stands beside what the kernel is about.
+    beside: bool,
     /// Why not all of it runs in one kernel, if it doesn't.
     apart: Option<&'static str>,
 }
@@ -87,6 +89,7 @@ impl Composer {
             resident: false,
             products: 0,
             watched: None,
+            beside: false,
             apart: None,
         }
     }
@@ -99,6 +102,20 @@ impl Composer {
     /// Whether what is emitted is evaluated again in every round.
     pub fn is_resident(&self) -> bool {
         self.resident
+    }
+
+    /// Emits what a loop evaluates once beside its body: it is that one's product whose rows are shared out, watched and narrowed.
+    pub fn beside(&mut self, emit: impl FnOnce(&mut Self) -> Result<Node>) -> Result<Node> {
+        let (products, watched, lead, masked) = (self.products, self.watched.clone(), self.lead.clone(), self.masked);
+        self.beside = true;
+        let node = emit(self);
+        (self.products, self.watched, self.lead, self.masked, self.beside) = (products, watched, lead, masked, false);
+        node
+    }
+
+    /// Whether what is emitted stands beside what the kernel is about.
+    pub fn is_beside(&self) -> bool {
+        self.beside
     }
 
     /// Counts a product.
@@ -156,12 +173,14 @@ impl Composer {
         self.words.push(word);
     }
 
-    /// Adds the addresses of new buffers of so many bytes, which a loop's kernel writes as it goes.
-    pub fn room(&mut self, bytes: &[usize]) -> Result<()> {
-        let made: Vec<_> = bytes.iter().map(|&bytes| self.gpu.alloc(bytes)).collect::<std::result::Result<_, _>>()?;
+    /// Adds room for rows that become shorter as a loop visits them: for `entries` columns, and the lengths of `rows`, none of which is
+    /// known yet.
+    pub fn room(&mut self, entries: usize, rows: usize) -> Result<()> {
+        let (kept, mut lengths) = (self.gpu.alloc(entries * 4)?, self.gpu.alloc(rows * 4)?);
+        lengths.fill(u8::MAX)?;
         self.include(sources::NARROW);
-        made.iter().for_each(|buffer| self.push(buffer.address()));
-        self.keep(made);
+        self.words.extend([kept.address(), lengths.address()]);
+        self.keep([kept, lengths]);
         Ok(())
     }
 
@@ -226,6 +245,13 @@ impl Composer {
         self.push(vector.bits_address());
         self.keep(vector.clone());
         Node { ty, full, bits: Some(vector.bits_address()), count: vector.count.get().copied() }
+    }
+
+    /// A full vector of which few elements are read most of the time.
+    pub fn near<T: Element>(&mut self, vector: &DeviceVector<T>) -> Node {
+        self.push(vector.values_address());
+        self.keep(vector.clone());
+        Node::new(format!("vxm::Near<{}>", self.element::<T>()), true)
     }
 
     /// Keeps what another kernel keeps.

@@ -71,13 +71,13 @@ fn shares(classes: Option<&Classes>, n: usize, watches: bool) -> [Share; 3] {
     })
 }
 
-/// Launches the body `node` over `state`, until `active` holds of none of its elements, or so many rounds have changed some.
+/// Launches the body `node`, and for the first round `start` if there is one, over `state`, until `active` holds of none of its elements, or so many rounds have changed some.
 ///
 /// # Errors
 /// The device has too little memory, or is lost.
 pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     mut composer: Composer,
-    node: &Node,
+    (node, start): (&Node, Option<&Node>),
     active: F,
     monotone: bool,
     most: u32,
@@ -101,7 +101,10 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     let watches = watched.is_some();
     let (watched, place) = watched.map_or(("vxm::Nothing", 0), |lead| (&lead.ty, lead.at));
     let shares_rows = even && classes.as_deref().is_some_and(|classes| classes.mean > 8);
-    let ty = format!("vxm::Fixpoint<{}, {active}, {monotone}, {}, {shares_rows}, {watched}, {place}>", node.ty, !even);
+    let (body, start, skewed) = (&node.ty, start.map_or("vxm::Nothing", |start| &start.ty), !even);
+    let ty = format!(
+        "vxm::Fixpoint<{body}, {start}, {active}, {monotone}, {skewed}, {shares_rows}, {watched}, {place}>"
+    );
     let program = composer.program(&ty, &[("fixpoint", group)])?;
     let resident = program.kernel("fixpoint")?.resident(THREADS, composer.shared())? as usize;
     let [mut shorts, mut longs, mut hubs] = shares(classes.as_deref(), n, watches);
