@@ -283,6 +283,8 @@ template <class V, class Start, class Active, bool monotone, bool skewed, bool s
                 meet(board);
                 changed = pass<Commit>(left, false);
             }
+            // where the first body changes nothing, the other may
+            if (round == 0 && !is_same<Start, Nothing>::value) changed = true;
             const bool some_left = __syncthreads_or(left.any()), some_changed = __syncthreads_or(changed);
             u32* seen = board->seen + round % 3;
             if (threadIdx.x == 0) atomicOr(seen, some_left | some_changed << 1);

@@ -27,36 +27,6 @@ template <bool is_full> struct Stored<vxm_unit, is_full> {
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };
 
-// A full vector whose first elements are read most of the time: those alone are kept in the first-level cache, half of which they fill.
-template <class T> struct Near {
-    typedef T Elem;
-    static const bool full = true;
-    static const u32 count = (1u << 17) / sizeof(T);
-    const T* values;
-    template <class G> VXM_FN bool at(G, u32 i, T& x) const {
-        if constexpr (sizeof(T) == 8) {
-            u64 word;
-            asm("{ .reg .pred p; setp.lt.u32 p, %2, %3;\n\t@p ld.global.nc.L1::evict_last.u64 %0, [%1];\n\t"
-                "@!p ld.global.nc.L1::no_allocate.u64 %0, [%1]; }"
-                : "=l"(word) : "l"(values + i), "r"(i), "n"(count));
-            memcpy(&x, &word, 8);
-        } else if constexpr (sizeof(T) == 4) {
-            u32 word;
-            asm("{ .reg .pred p; setp.lt.u32 p, %2, %3;\n\t@p ld.global.nc.L1::evict_last.u32 %0, [%1];\n\t"
-                "@!p ld.global.nc.L1::no_allocate.u32 %0, [%1]; }"
-                : "=r"(word) : "l"(values + i), "r"(i), "n"(count));
-            memcpy(&x, &word, 4);
-        } else {
-            x = values[i];
-        }
-        return true;
-    }
-    template <class G> VXM_FN bool selects(G, u32) const { return true; }
-};
-// Whether a vector is.
-template <class V> struct IsNear { static const bool value = false; };
-template <class T> struct IsNear<Near<T>> { static const bool value = true; };
-
 // What was scattered to a region: written within it, kept outside.
 template <class T> struct Region {
     typedef T Elem;
@@ -305,19 +275,14 @@ VXM_FN Thread alone(Staged) { return Thread(); }
 template <class W> VXM_FN W weight_at(const W* weights, u64 p) { return weights[p]; }
 VXM_FN vxm_unit weight_at(const vxm_unit*, u64) { return vxm_unit(); }
 
-// A word that is read once, and should push nothing out of the cache that is read again; out of the first-level cache not even for a
-// moment, if `aside`.
-template <bool aside, class W> VXM_FN W streamed(const W* p) {
+// A word that is read once, and should push nothing out of the cache that is read again.
+template <class W> VXM_FN W streamed(const W* p) {
     W x;
     if constexpr (sizeof(W) == 8) {
-        u64 word;
-        if constexpr (aside) asm("ld.global.nc.L1::no_allocate.u64 %0, [%1];" : "=l"(word) : "l"(p));
-        else word = __ldcs((const u64*)p);
+        const u64 word = __ldcs((const u64*)p);
         memcpy(&x, &word, 8);
     } else if constexpr (sizeof(W) == 4) {
-        u32 word;
-        if constexpr (aside) asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(word) : "l"(p));
-        else word = __ldcs((const u32*)p);
+        const u32 word = __ldcs((const u32*)p);
         memcpy(&x, &word, 4);
     } else if constexpr (sizeof(W) == 2) {
         const unsigned short word = __ldcs((const unsigned short*)p);
@@ -328,7 +293,7 @@ template <bool aside, class W> VXM_FN W streamed(const W* p) {
     }
     return x;
 }
-template <bool> VXM_FN vxm_unit streamed(const vxm_unit*) { return vxm_unit(); }
+VXM_FN vxm_unit streamed(const vxm_unit*) { return vxm_unit(); }
 
 // No entry.
 [[maybe_unused]] const u32 NOBODY = ~0u;
@@ -372,7 +337,7 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
         const A* weights;
         VXM_FN Row from(u64 p) const { return {operand, columns + p, weights + p}; }
         VXM_FN Entry load(u32 p) const {
-            if constexpr (once) return {streamed<IsNear<U>::value>(columns + p), streamed<IsNear<U>::value>(weights + p)};
+            if constexpr (once) return {streamed(columns + p), streamed(weights + p)};
             else return {columns[p], weight_at(weights, p)};
         }
         VXM_FN Maybe<T> make(Entry entry) const {

@@ -60,8 +60,9 @@ pub fn components(a: &Matrix) -> Result<Vector<u32>> {
     // f = i min (i min.first A): one lower neighbour is enough
     let index = fill((), n).map_index(FIRST);
     let lower = &index.ewise_add(index.vxm(a, MIN_FIRST).until(GT), MIN).eval()?;
-    // f = f[f[f]]
-    let label = lower.gather(lower.gather(lower)).eval()?;
+    // f = f[f[f]], twice
+    let label = &lower.gather(lower.gather(lower)).eval()?;
+    let label = label.gather(label.gather(label)).eval()?;
     // g = f, the giant's 0
     let giant = giant(&label)?;
     let of = fill(giant, n);
@@ -94,14 +95,14 @@ fn relabel(name: u32, least: u32) -> u32 {
     if name == 0u32 { least } else { name - 1u32 }
 }
 
-/// The most frequent of a sample of labels, if a quarter have it; vertex 0 otherwise.
+/// The most frequent of a sample of labels, if many have it; vertex 0 otherwise.
 fn giant(label: &Vector<u32>) -> Result<u32> {
     let n = label.len();
     let places: Vec<u32> = (0..n.min(SAMPLE)).map(|k| (k * n / n.min(SAMPLE)) as u32).collect();
     let mut sample = label.extract(&places).eval()?.to_dense(0);
     sample.sort_unstable();
     let most = sample.chunk_by(|x, y| x == y).max_by_key(|run| run.len());
-    Ok(most.filter(|run| run.len() * 4 >= sample.len()).map_or(0, |run| run[0]))
+    Ok(most.filter(|run| run.len() * 32 >= sample.len()).map_or(0, |run| run[0]))
 }
 
 /// Trees of labels, each hooked onto the least tree next to it: at least half of them are, a round.

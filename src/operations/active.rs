@@ -120,7 +120,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Condition<T> for Active<F> {
             let env = if whole.monotone { env.choosing(&|_| true) } else { env };
             let mut kernel = Composer::resident(gpu);
             let node = whole.body.emit(&env, &mut kernel)?;
-            let start = match whole.first.as_ref().filter(|_| whole.monotone) {
+            let start = match whole.first.as_ref().filter(|_| whole.monotone && kernel.starts()) {
                 Some(first) => Some(kernel.beside(|kernel| first.emit(&env, kernel))?),
                 None => None,
             };

@@ -320,7 +320,7 @@ where
             _ => None,
         };
         let operand = match &crowded {
-            Some(held) => kernel.near(held),
+            Some(held) => kernel.stored(held),
             None => emit_light(&self.operand, &env.for_operand(), kernel)?,
         };
         let limit = self.limit.emit(kernel);

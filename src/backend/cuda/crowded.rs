@@ -11,8 +11,6 @@ use vxm_semiring::Element;
 const NEAR: u64 = 1 << 15;
 /// Products over a matrix before its columns are renumbered: it takes as long as a few of them.
 const USES: u32 = 8;
-/// Entries in those columns, for each column of the matrix, from which it pays.
-const GAIN: u64 = 2;
 
 /// A matrix' columns renumbered, the most frequent first.
 #[derive(Debug)]
@@ -24,7 +22,7 @@ pub struct Crowded {
 }
 
 impl<A: Element> DeviceCsr<A> {
-    /// The columns renumbered, if many entries stand in few of them, the matrix was used often enough for that to pay, and there is
+    /// The columns renumbered, if most entries stand in few of them, the matrix was used often enough for that to pay, and there is
     /// memory for it.
     ///
     /// # Errors
@@ -56,8 +54,7 @@ impl<A: Element> DeviceCsr<A> {
         let words =
             [self.columns.address(), entries as u64, ranks.values_address(), columns.address(), NEAR, near.address()];
         step(&tools, "vxm::Renumber", &words, entries)?;
-        // each product puts the elements in the new order first: reads, of which it must save more
-        if near.download::<u64>(1)?[0] < GAIN * n as u64 {
+        if near.download::<u64>(1)?[0] < entries as u64 / 2 {
             return Ok(None);
         }
         step(&tools, "vxm::Invert", &[ranks.values_address(), n as u64, order.address()], n)?;

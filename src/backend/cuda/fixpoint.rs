@@ -1,7 +1,7 @@
 //! A loop that stays on the device: one cooperative launch, whatever the number of rounds.
 
 use super::DeviceVector;
-use super::compose::{Composer, Node};
+use super::compose::{Composer, FROM_MEAN, Node};
 use super::csr::{Classes, SHORT_CLASSES};
 use super::run::{THREADS, launch};
 use crate::backend::plan::{self, Schedule};
@@ -100,7 +100,7 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     let watched = composer.watched().filter(|_| monotone);
     let watches = watched.is_some();
     let (watched, place) = watched.map_or(("vxm::Nothing", 0), |lead| (&lead.ty, lead.at));
-    let shares_rows = even && classes.as_deref().is_some_and(|classes| classes.mean > 8);
+    let shares_rows = even && classes.as_deref().is_some_and(|classes| classes.mean > FROM_MEAN);
     let (body, start, skewed) = (&node.ty, start.map_or("vxm::Nothing", |start| &start.ty), !even);
     let ty = format!(
         "vxm::Fixpoint<{body}, {start}, {active}, {monotone}, {skewed}, {shares_rows}, {watched}, {place}>"
