@@ -129,9 +129,7 @@ pub fn priorities(a: &Matrix, priority: Priority, seed: u64) -> Result<Vector<u3
         Priority::Degree => keys(layout, degree_class.map3(&degree, hash, fill(scale, n)), hash, n),
         Priority::Resolve | Priority::Sorted => keys(layout, low_first, hash, n),
         // among equal degrees, a higher number first
-        Priority::SortedId => {
-            keys(Layout::EXACT, degree.map(RMINUS.bind(u32::MAX)), fill((), n).map_index(FIRST), n)
-        }
+        Priority::SortedId => keys(Layout::EXACT, degree.map(RMINUS.bind(u32::MAX)), fill((), n).map_index(FIRST), n),
     }
 }
 
@@ -185,4 +183,46 @@ pub fn smallest_degree_last(a: &Matrix, seed: u64) -> Result<Vector<u32>> {
     }
     // key = (round, hash), of every vertex: each was removed in some round
     keys(Layout::EXACT, (&round).or(0), fill(seed, n).map_index(mix), n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_32_bits_keep_their_order() {
+        for n in (1..=32).flat_map(|bits| [(1usize << bits) - 1, 1 << bits]).chain([0, 1, 3]) {
+            let Some(Layout { bits, steps, top }) = Layout::new(n) else {
+                assert!(n > 1 << 27, "{n} vertices");
+                continue;
+            };
+            assert!(n <= 1 << 27 && n <= 1usize << bits);
+            // degrees that there may be, close together where they are low
+            let degrees: Vec<u32> =
+                (0..n.min(5000)).chain((0..bits).flat_map(|b| [1 << b, (2 << b) - 1])).map(|d| d as u32).collect();
+            let mut classes: Vec<(u32, u32)> =
+                degrees.iter().filter(|&&d| (d as usize) < n.max(1)).map(|&d| (d, class(d, steps))).collect();
+            classes.sort_unstable();
+            assert!(
+                classes.is_sorted_by_key(|&(_, c)| c)
+                    && classes.iter().all(|&(d, c)| c <= top && (d >= 2 * steps || c == d))
+            );
+            let last = pack(top, u32::MAX >> (32 - bits), bits);
+            assert!(last < u32::MAX && pack(0, 0, bits) > 0, "{n} vertices");
+        }
+    }
+
+    #[test]
+    fn scrambled_numbers_are_as_many() {
+        for (n, seed) in [(1usize, 0u64), (2, 1), (3, 5), (1000, 7), (4096, u64::MAX), (70_000, 1 << 40)] {
+            let bits = Layout::new(n).unwrap().bits;
+            let mut found: Vec<u32> =
+                (0..1u32 << bits).map(|v| scramble(v, keyed(seed, Layout::new(n).unwrap()))).collect();
+            found.sort_unstable();
+            assert!(found.iter().enumerate().all(|(k, &x)| k == x as usize), "{n}, seed {seed}");
+        }
+        // another seed, another order
+        let order = |seed| (0..64).map(|v| scramble(v, keyed(seed, Layout::new(64).unwrap()))).collect::<Vec<_>>();
+        assert!(order(1) != order(2) && order(1 << 33) != order(1 << 34));
+    }
 }

@@ -448,7 +448,12 @@ fn neighbours_that_come_first() {
         let (most, _) = ok(fixpoint(key)
             .while_active(GE.bind(COLORS))
             .monotone()
-            .step(|v| first_free.map2(v, v.vxm(&a, semiring(BOR, hue)).until(is_open).among(precedes).awaiting(uncolored).or_identity()))
+            .step(|v| {
+                first_free.map2(
+                    v,
+                    v.vxm(&a, semiring(BOR, hue)).until(is_open).among(precedes).awaiting(uncolored).or_identity(),
+                )
+            })
             .eval_then(|v| v.reduce(MAX)))?;
         same("the number of colours", expected.iter().copied().max().unwrap_or(0), most)
     });

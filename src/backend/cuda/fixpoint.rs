@@ -102,9 +102,8 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     let (watched, place) = watched.map_or(("vxm::Nothing", 0), |lead| (&lead.ty, lead.at));
     let shares_rows = even && classes.as_deref().is_some_and(|classes| classes.mean > FROM_MEAN);
     let (body, start, skewed) = (&node.ty, start.map_or("vxm::Nothing", |start| &start.ty), !even);
-    let ty = format!(
-        "vxm::Fixpoint<{body}, {start}, {active}, {monotone}, {skewed}, {shares_rows}, {watched}, {place}>"
-    );
+    let ty =
+        format!("vxm::Fixpoint<{body}, {start}, {active}, {monotone}, {skewed}, {shares_rows}, {watched}, {place}>");
     let program = composer.program(&ty, &[("fixpoint", group)])?;
     let resident = program.kernel("fixpoint")?.resident(THREADS, composer.shared())? as usize;
     let [mut shorts, mut longs, mut hubs] = shares(classes.as_deref(), n, watches);
