@@ -60,9 +60,9 @@ pub fn components(a: &Matrix) -> Result<Vector<u32>> {
     // f = i min (i min.first A): one lower neighbour is enough
     let index = fill((), n).map_index(FIRST);
     let lower = &index.ewise_add(index.vxm(a, MIN_FIRST).until(GT), MIN).eval()?;
-    // f = f[f[f]], twice
-    let label = &lower.gather(lower.gather(lower)).eval()?;
-    let label = label.gather(label.gather(label)).eval()?;
+    // f = f[f[f]], twice: each label is a vertex
+    let label = &lower.gather(lower.gather(lower)).or(0).eval()?;
+    let label = label.gather(label.gather(label)).or(0).eval()?;
     // g = f, the giant's 0
     let giant = giant(&label)?;
     let of = fill(giant, n);
