@@ -2,7 +2,8 @@
 //!
 //! Bytes are counted as a product must move them: the matrix once, the vectors once. Times are medians of batches of fifty calls
 //! between two synchronisations, kernels compiled and the graph resident. `VXM_BENCH_DUMP=DIR` writes each graph's arrays, for a peer to read.
-//! Arguments with a colon are graphs; others are parts, of `products`, `sets`, `colorings` and `paths`.
+//! Arguments with a colon are graphs; others are parts, of `products`, `sets`, `colorings` and `paths`; `peers` is no more than what hand-written
+//! programs are compared with.
 
 use std::time::Instant;
 use vxm::algorithms::priority::largest_degree_first;
@@ -109,6 +110,12 @@ fn measure(graph: &str, device: Device, wants: impl Fn(&str) -> bool) -> Result<
         products(graph, device, &pattern)?;
     }
     let a = pattern.to(device)?;
+    if wants("peers") {
+        if !wants("products") {
+            dump(graph, &pattern.map_index(weight)?)?;
+        }
+        peers(graph, &a, device)?;
+    }
     if wants("sets") {
         sets(graph, &a, device)?;
     }
@@ -118,6 +125,21 @@ fn measure(graph: &str, device: Device, wants: impl Fn(&str) -> bool) -> Result<
     if wants("paths") {
         paths(graph, &a, device)?;
     }
+    Ok(())
+}
+
+/// A set, a colouring and components, as the plan has them.
+fn peers(graph: &str, a: &Matrix, device: Device) -> Result<()> {
+    let key = priorities(a, Priority::Degree, 0)?;
+    let found = mis_in_order(a, key.clone())?;
+    let t = seconds(device, || mis_in_order(a, key.clone()).map(drop))?;
+    println!("{graph} | set | {:.1} us | size {}", t * 1e6, found.set.nvals());
+    let key = largest_degree_first(a, 0)?;
+    let Coloring { count, .. } = color_in_order(a, &key)?;
+    let t = seconds_of(device, 1, || color_in_order(a, &key).map(drop))?;
+    println!("{graph} | colouring | {:.1} us | colours {count}", t * 1e6);
+    let t = seconds_of(device, 1, || components(a).map(drop))?;
+    println!("{graph} | components | {:.1} us", t * 1e6);
     Ok(())
 }
 
@@ -230,7 +252,7 @@ fn main() {
         .partition(|argument| argument.contains(':'));
     let graphs = if graphs.is_empty() { GRAPHS.map(str::to_owned).to_vec() } else { graphs };
     for graph in graphs {
-        let wants = |part: &str| parts.is_empty() || parts.iter().any(|wanted| wanted == part);
+        let wants = |part: &str| (parts.is_empty() && part != "peers") || parts.iter().any(|wanted| wanted == part);
         if let Err(error) = measure(&graph, device, wants) {
             println!("{graph} | {error}");
         }
