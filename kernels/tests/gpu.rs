@@ -152,6 +152,19 @@ fn copies_stay_within() {
     assert!(buffer.download_at::<u32>(1, 2).is_err());
 }
 
+#[test]
+fn readings_that_do_not_fit_are_refused() {
+    if !nvrtc::is_there() {
+        return;
+    }
+    let gpu = Gpu::rehearsal(&["sm_90"]).unwrap();
+    let buffer = gpu.alloc(200).unwrap();
+    assert_eq!(buffer.begin_download(129).unwrap_err(), Error::Range { first: 0, end: 129, len: 128 });
+    assert_eq!(gpu.alloc(100).unwrap().begin_download(101).unwrap_err(), Error::Range { first: 0, end: 101, len: 100 });
+    // as many values as fit
+    assert_eq!(buffer.begin_download(15).unwrap().wait::<u32>().unwrap(), [0; 3]);
+}
+
 /// The same on a device that isn't there: what buffers take is counted, and there is an end to it.
 #[test]
 fn a_rehearsals_memory_ends_too() {

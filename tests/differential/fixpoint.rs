@@ -441,10 +441,24 @@ fn neighbours_that_come_first() {
         // not said to be monotone: all see the states of the round before
         let settled = ok(fixpoint(key.clone())
             .while_active(GE.bind(COLORS))
-            .step(|v| first_free.map2(v, v.vxm(&a, semiring(BOR, hue)).among(precedes).or_identity()))
+            .step(|v| {
+                let taken = v.vxm(&a, semiring(BOR, hue)).among(precedes).awaiting(uncolored).or_identity();
+                first_free.map2(v, taken)
+            })
             .eval())?;
         agree("in rounds", &expected.iter().copied().map(Some).collect::<Vec<_>>(), &settled.state)?;
-        // with an until beside, nobody is
+        // with weights
+        let weighted = ok(a.map_index(from_to))?;
+        let (most, _) = ok(fixpoint(key.clone())
+            .while_active(GE.bind(COLORS))
+            .monotone()
+            .step(|v| {
+                let taken = v.vxm(&weighted, semiring(BOR, weighted_hue)).among(precedes).awaiting(uncolored);
+                first_free.map2(v, taken.or_identity())
+            })
+            .eval_then(|v| v.reduce(MAX)))?;
+        same("the number of colours, with weights", expected.iter().copied().max().unwrap_or(0), most)?;
+        // with an until beside
         let (most, _) = ok(fixpoint(key)
             .while_active(GE.bind(COLORS))
             .monotone()
@@ -457,6 +471,17 @@ fn neighbours_that_come_first() {
             .eval_then(|v| v.reduce(MAX)))?;
         same("the number of colours", expected.iter().copied().max().unwrap_or(0), most)
     });
+}
+
+/// A weight that says nothing.
+#[op]
+fn from_to(i: u32, j: u32, _edge: ()) -> u32 {
+    i ^ j
+}
+/// As [`hue`], of an edge with a weight.
+#[op]
+fn weighted_hue(vertex: u64, weight: u32) -> u64 {
+    if weight == 0u32 || vertex >= COLORS { u64::MAX } else { 1u64 << (vertex as u32) }
 }
 
 /// Whether the colours taken say that somebody has none.

@@ -250,6 +250,13 @@ fn entries_whose_ends_compare() {
             let t = reference::ewise_mult(x, &reference::or(&t, 0), GE);
             let found = u.ewise_mult(u.vxm(&s.b, MAX_FIRST).until(LT).among(LT).or_identity(), GE).eval();
             agree("asked", &t, &ok(found)?)?;
+            // outside loops nobody waits
+            let t = reference::vxm(x, gb, PLUS_TIMES);
+            agree("awaiting", &t, &ok(u.vxm(&s.b, PLUS_TIMES).awaiting(LT).eval())?)?;
+            let t = reference::vxm(x, gb, PLUS_PAIR);
+            agree("counted, awaiting", &t, &ok(u.vxm(&s.b, PLUS_PAIR).awaiting(LT).eval())?)?;
+            let t = reference::vxm(&thirds, gb, PLUS_FIRST);
+            agree("sums, awaiting", &t, &ok(u.map(third).vxm(&s.b, PLUS_FIRST).awaiting(LT).eval())?)?;
             Ok(())
         })
     });
