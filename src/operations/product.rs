@@ -238,7 +238,8 @@ where
             return Ok(ProductView::Count(presence(n, &operand), tiles(), self.ring, constant));
         }
         let csr = by_result();
-        if let (true, Some(active)) = (H::SELECTS, env.chooses())
+        // one that may stop short reads little of a row
+        if let (true, Some(active)) = (H::SELECTS && !H::STOPS, env.chooses())
             && self.chooses((0..length).any(|i| csr.degree(i) > plan::CHOOSE))
         {
             let own = |i| if active(i) { operand.at(i) } else { None };

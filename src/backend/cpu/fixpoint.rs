@@ -316,15 +316,16 @@ impl<'a, T: Element, F: UnaryOp<T, Out = bool>> Visitor<'a, T, F> {
         }
         state.put(i as usize, new);
         self.found.changed = true;
+        if active.call(new) {
+            // who waits for it sleeps on: woken by each change, it would look for another to wait for again and again
+            self.found.left.push(i);
+            return;
+        }
+        self.found.settled += 1;
         if let Some(sleepers) = self.sleepers {
             // whoever has begun to wait by now is seen here, or sees what was written
             fence(Ordering::SeqCst);
             sleepers.wake(i as usize, &mut self.found.woken);
-        }
-        if active.call(new) {
-            self.found.left.push(i);
-        } else {
-            self.found.settled += 1;
         }
     }
 
