@@ -117,8 +117,7 @@ pub fn hashes(n: usize, seed: u64) -> Result<Vector<u32>> {
 /// None today; a device may fail.
 pub fn priorities(a: &Matrix, priority: Priority, seed: u64) -> Result<Vector<u32>> {
     let (n, degree) = (a.nrows(), a.degrees()?);
-    let layout = Layout::new(n).unwrap_or(Layout::EXACT);
-    let hash = fill(keyed(seed, layout), n).map_index(scramble);
+    let (layout, hash) = hashed(n, seed);
     // 1 at least: an edgeless graph has mean degree 0
     let mean = (16 * a.nnz() / n.max(1) as u64).max(1);
     let scale = u64::from(layout.top.min(252)) << 48 | mean;
@@ -139,10 +138,15 @@ pub fn priorities(a: &Matrix, priority: Priority, seed: u64) -> Result<Vector<u3
 /// None today; a device may fail.
 pub fn largest_degree_first(a: &Matrix, seed: u64) -> Result<Vector<u32>> {
     let n = a.nrows();
-    let layout = Layout::new(n).unwrap_or(Layout::EXACT);
+    let (layout, hash) = hashed(n, seed);
     // key = (degree, hash)
-    let hash = fill(keyed(seed, layout), n).map_index(scramble);
     keys(layout, class.map2(&a.degrees()?, fill(layout.steps, n)), hash, n)
+}
+
+/// How the keys of `n` vertices are laid out, and a hash for each of as many bits as that says.
+fn hashed(n: usize, seed: u64) -> (Layout, impl Expr<T = u32>) {
+    let layout = Layout::new(n).unwrap_or(Layout::EXACT);
+    (layout, fill(keyed(seed, layout), n).map_index(scramble))
 }
 
 /// A seed, and the bits that it is to scramble.

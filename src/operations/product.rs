@@ -96,8 +96,7 @@ impl<'a, E: Expr, A: Element, S, H> Product<'a, E, A, S, H> {
         S: Semiring<E::T, A>,
         F: BinaryOp<E::T, S::Out, Out = bool>,
     {
-        let Self { operand, matrix, ring, limit, transposed, at } = self;
-        Product { operand, matrix, ring, limit: Until(op, limit), transposed, at }
+        self.limited(|limit| Until(op, limit))
     }
 
     /// Lets those entries of a row take part alone for which `op(own element, the other's)` holds: own is the operand's element at the
@@ -121,8 +120,7 @@ impl<'a, E: Expr, A: Element, S, H> Product<'a, E, A, S, H> {
     where
         F: BinaryOp<E::T, E::T, Out = bool>,
     {
-        let Self { operand, matrix, ring, limit, transposed, at } = self;
-        Product { operand, matrix, ring, limit: Among(op, limit), transposed, at }
+        self.limited(|limit| Among(op, limit))
     }
 
     /// Says for whom an element of a loop's state waits: as long as `op(own element, the other's)` holds of an entry that takes part, the
@@ -163,12 +161,17 @@ impl<'a, E: Expr, A: Element, S, H> Product<'a, E, A, S, H> {
     where
         F: BinaryOp<E::T, E::T, Out = bool>,
     {
-        let Self { operand, matrix, ring, limit, transposed, at } = self;
-        Product { operand, matrix, ring, limit: Awaiting(op, limit), transposed, at }
+        self.limited(|limit| Awaiting(op, limit))
     }
 }
 
-impl<E, A: Element, S, H> Product<'_, E, A, S, H> {
+impl<'a, E, A: Element, S, H> Product<'a, E, A, S, H> {
+    /// The same product under another limit, made of its own.
+    fn limited<L>(self, limit: impl FnOnce(H) -> L) -> Product<'a, E, A, S, L> {
+        let Self { operand, matrix, ring, limit: own, transposed, at } = self;
+        Product { operand, matrix, ring, limit: limit(own), transposed, at }
+    }
+
     fn operation(&self) -> &'static str {
         if self.transposed { "mxv" } else { "vxm" }
     }
