@@ -13,10 +13,13 @@ struct Rows {
     const u32* list;
     u64 count;
 };
-// Where blocks meet; how many elements changed in a round, and how many it lists of short rows and of long ones, of the last three;
-// rounds, and how many elements the last one changed.
+// Where blocks meet; how many elements changed in a round, and how many it lists of short rows and of long ones, of the last three.
 struct Changes {
-    u32 arrived, met, changed[3], shorts[3], longs[3], rounds, left, unused;
+    u32 arrived, met, changed[3], shorts[3], longs[3];
+};
+// For the host: rounds, and how many elements the last one changed.
+struct Outcome {
+    u32 rounds, left;
 };
 
 // Sets a bit; whether it wasn't set.
@@ -55,6 +58,7 @@ template <class V, bool in_place, bool skewed, bool own, bool everything, u32 li
     Rows longs;
     Rows hubs;
     Changes* board;
+    Outcome* told;
     Link link[links > 0 ? links : 1];
     V view;
 
@@ -236,8 +240,7 @@ template <class V, bool in_place, bool skewed, bool own, bool everything, u32 li
             if (blockIdx.x == 0 && threadIdx.x == 0) {
                 // nobody reads this round's lists any more, and nobody adds to those of the next but one yet
                 board->shorts[round % 3] = board->longs[round % 3] = board->changed[(round + 2) % 3] = 0;
-                board->rounds = round + 1;
-                board->left = now;
+                if (now == 0 || round + 1 >= most) *told = {round + 1, now};
             }
             if (now == 0 || round + 1 >= most) return;
             const bool next = everything || now >= count / 64;

@@ -198,7 +198,8 @@ template <class O, class A, class Add> struct FoldRow {
         const A* weights;
         VXM_FN Row from(u64 p) const { return {weights + p}; }
         VXM_FN A load(u32 p) const { return weight_at(weights, p); }
-        VXM_FN Maybe<A> make(A x) const { return {x, true}; }
+        VXM_FN A reach(A x) const { return x; }
+        VXM_FN Maybe<A> make(A x, A) const { return {x, true}; }
     };
     template <class G> VXM_FN bool at(G g, u32 i, A& y) const {
         const u64 begin = offsets[i], len = offsets[i + 1] - begin;

@@ -7,6 +7,10 @@ namespace vxm {
 struct Board {
     u32 arrived, met, seen[3], passes, idle, stuck;
 };
+// The last two, for the host.
+struct Told {
+    u32 passes, stuck;
+};
 VXM_FN u64 nanoseconds() {
     u64 x;
     asm volatile("mov.u64 %0, %globaltimer;" : "=l"(x));
@@ -22,7 +26,7 @@ struct Asynchronous {};
 struct Row {
     u32 row;
 };
-struct Waiting {
+struct alignas(8) Waiting {
     u32 row, column;
 };
 // What a warp keeps of its share of a class: a ring, of which the first is at `head`.
@@ -70,17 +74,19 @@ template <class V, class Start> struct Bodies {
 template <class V> struct Bodies<V, Nothing> {
     V view;
 };
-// `shares` says that lanes share a row where few of a warp's are read: which pays where rows are not very short.
-template <class V, class Start, class Active, bool monotone, bool skewed, bool shares, class Watched, u32 place> struct Fixpoint {
+template <class V, class Start, class Active, bool monotone, bool skewed, class Watched, u32 place> struct Fixpoint {
     typedef typename V::Elem T;
     static const bool watches = !is_same<Watched, Nothing>::value;
     typedef typename Choice<watches, Waiting, Row>::type Item;
     // Rows of a ring that are looked at together.
     static const u32 TOGETHER = watches ? 128 : 32;
     Share shorts, longs, hubs;
+    const T* before; // what the state begins as; null: as it is
+    u64 count;
     T* state;
     T* fresh;
     Board* board;
+    Told* told;
     u64 most; // rounds, or passes of a warp's, that change something
     Bodies<V, Start> body;
 
@@ -91,19 +97,23 @@ template <class V, class Start, class Active, bool monotone, bool skewed, bool s
         VXM_FN bool any() const { return shorts.count | longs.count | hubs; }
     };
     static VXM_FN Ring<Item> ring(const Share& share) {
-        return {(Item*)share.work + first_of(Warp()) * share.room, (u32)share.room, 0, 0};
+        Item* items = (Item*)share.work + first_of(Warp()) * share.room;
+        // computed once, not wherever it is used
+        asm("" : "+l"(items));
+        return {items, (u32)share.room, 0, 0};
     }
     static VXM_FN Item item(u32 row, u32 column) {
         if constexpr (watches) return {row, column};
         else return {row};
     }
 
-    // Computes, and writes. `column` becomes that of the entry for which the row waits.
-    template <bool starts> struct Settling {
-        typedef Settling<!is_same<Start, Nothing>::value> First;
+    // Computes, and writes. `column` becomes that of the entry for which the row waits. Rows that were kept are alive: only who visits them
+    // changes them.
+    template <bool starts, bool first> struct Settling {
+        typedef Settling<!is_same<Start, Nothing>::value, true> First;
         template <class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, u32* column = nullptr) {
             const T own = peek(f.state + i);
-            Visit v = {Active::call(own), false};
+            Visit v = {!first || Active::call(own), false};
             const Visitor<G, watches && !is_same<G, Block>::value> visitor(word_of(own), column);
             T next;
             if (!v.alive || !settles(f.body, visitor, i, next) || same(own, next)) return v;
@@ -117,7 +127,7 @@ template <class V, class Start, class Active, bool monotone, bool skewed, bool s
             else return body.view.selects(g, i) && body.view.at(g, i, next);
         }
     };
-    typedef Settling<false> Settle;
+    typedef Settling<false, false> Settle;
     // Computes.
     struct Propose {
         typedef Propose First;
@@ -142,34 +152,11 @@ template <class V, class Start, class Active, bool monotone, bool skewed, bool s
         }
     };
 
-    // Visits the rows of some lanes, four at a time, eight lanes one: most of the warp would wait for a few otherwise.
-    template <class Phase> VXM_FN void few(u32 todo, u32 i, u32& column, Visit& v) const {
-        while (todo) {
-            u32 mine = todo;
-            for (u32 k = 0; k < lane() / 8; k++) mine &= mine - 1;
-            const u32 owner = mine ? __ffs(mine) - 1 : 32, row = __shfl_sync(~0u, i, owner & 31);
-            u32 found = NOBODY;
-            Visit w = {false, false};
-            if (mine) w = Phase::visit(*this, Lanes<8>(), row, &found);
-            __syncwarp();
-            for (u32 k = 0; k < 32; k += 8) {
-                const u32 to = __shfl_sync(~0u, owner, k), who = __shfl_sync(~0u, found, k);
-                const u32 how = __shfl_sync(~0u, (u32)w.alive | (u32)w.changed << 1, k);
-                if (lane() != to) continue;
-                v = {(how & 1) != 0, how > 1};
-                column = who;
-            }
-            for (u32 k = 0; k < 4; k++) todo &= todo - 1;
-        }
-    }
-
     // Visits up to 32 short rows, a lane one, and keeps those that stay alive.
     template <class Phase> VXM_FN void batch(Left& left, bool inside, u32 i, bool& changed) const {
         Visit v = {false, false};
         u32 column = NOBODY;
-        const u32 todo = __ballot_sync(~0u, inside);
-        if (watches && shares && __popc(todo) <= 12) few<Phase>(todo, i, column, v);
-        else if (inside) v = Phase::visit(*this, Thread(), i, &column);
+        if (inside) v = Phase::visit(*this, Thread(), i, &column);
         changed |= v.changed;
         left.shorts.add(v.alive, item(i, column));
     }
@@ -182,14 +169,14 @@ template <class V, class Start, class Active, bool monotone, bool skewed, bool s
         const bool alive = __shfl_sync(~0u, (int)v.alive, 0);
         left.longs.add(alive && lane() == 0, item(i, column));
     }
-    // The first of a ring, as many as are looked at together, or `most`: those that wait go to its end, the others to `ready`. Returns how many do.
+    // The first of a ring, as many as are looked at together, or `most`, which isn't 0: those that wait go to its end, the others to `ready`.
+    // Returns how many do.
     VXM_FN u32 take(Ring<Item>& ring, u32 most, u32* ready) const {
         const u32 each = TOGETHER / 32, count = most < TOGETHER ? most : TOGETHER;
         Item items[each];
         bool waits[each];
 #pragma unroll
-        for (u32 k = 0; k < each; k++)
-            items[k] = k * 32 + lane() < count ? ring.at(k * 32 + lane()) : item(0, NOBODY);
+        for (u32 k = 0; k < each; k++) items[k] = ring.at(k * 32 + lane() < count ? k * 32 + lane() : count - 1);
         ring.drop(count);
         if constexpr (watches) {
             u32 rows[each], columns[each];
@@ -210,17 +197,23 @@ template <class V, class Start, class Active, bool monotone, bool skewed, bool s
         __syncwarp();
         return taken;
     }
-    // Visits the first of the short rows that are left, up to `most`, unless they wait. Returns how many settle, of how many.
-    template <class Phase> VXM_FN u32 again(Left& left, u32 most, u32* ready, bool& changed) const {
-        const u32 before = left.shorts.count, taken = take(left.shorts, most, ready);
-        for (u32 k = 0; k < taken; k += 32) batch<Phase>(left, k + lane() < taken, ready[k + lane() < taken ? k + lane() : 0], changed);
-        return before - left.shorts.count;
+    // Visits the first of the short rows that are left, up to `most`, which aren't kept waiting: `ready` holds `held` of them already, and
+    // will hold those that don't fill a warp, unless this is the `last`.
+    template <class Phase> VXM_FN void again(Left& left, u32 most, u32* ready, u32& held, bool last, bool& changed) const {
+        const u32 all = held + take(left.shorts, most, ready + held), whole = last ? all : all & ~31u;
+        for (u32 k = 0; k < whole; k += 32) batch<Phase>(left, k + lane() < all, ready[k + lane() < all ? k + lane() : 0], changed);
+        held = all - whole;
+        if (held == 0) return;
+        const u32 row = ready[whole + lane() < all ? whole + lane() : 0];
+        __syncwarp();
+        if (lane() < held) ready[lane()] = row;
+        __syncwarp();
     }
 
     // Visits what is left of this warp's share, and keeps what stays alive. `first` says that the lists are still those of the classes.
     // Returns whether anything changed: the same in all lanes.
     template <class Phase> VXM_FN bool pass(Left& left, bool first) const {
-        __shared__ u32 queues[8][TOGETHER];
+        __shared__ u32 queues[8][TOGETHER + 32];
         u32* ready = queues[warp()];
         const u64 w = first_of(Warp()), warps = step_of(Warp());
         bool changed = false;
@@ -233,11 +226,16 @@ template <class V, class Start, class Active, bool monotone, bool skewed, bool s
                 const bool inside = p < shorts.count;
                 batch<typename Phase::First>(left, inside, !inside ? 0 : shorts.list ? shorts.list[p] : (u32)p, changed);
                 // so some of those that wait are visited again at once, for as long as that settles any worth the while
-                if (eager && left.shorts.count >= TOGETHER && (luck || at / (warps * 32) % 8 == 0))
-                    luck = again<Phase>(left, TOGETHER, ready, changed) >= TOGETHER / 8;
+                if (!eager || left.shorts.count < TOGETHER || !(luck || at / (warps * 32) % 8 == 0)) continue;
+                const u32 before = left.shorts.count;
+                u32 held = 0;
+                again<Phase>(left, TOGETHER, ready, held, true, changed);
+                luck = before - left.shorts.count >= TOGETHER / 8;
             }
         } else {
-            for (u32 todo = left.shorts.count; todo > 0; todo -= todo < TOGETHER ? todo : TOGETHER) again<Phase>(left, todo, ready, changed);
+            u32 held = 0;
+            for (u32 todo = left.shorts.count; todo > 0; todo -= todo < TOGETHER ? todo : TOGETHER)
+                again<Phase>(left, todo, ready, held, todo <= TOGETHER, changed);
         }
         if constexpr (!skewed) return __any_sync(~0u, changed);
 
@@ -271,8 +269,16 @@ template <class V, class Start, class Active, bool monotone, bool skewed, bool s
         return __any_sync(~0u, changed);
     }
 
+    // Makes the state what it begins as.
+    VXM_FN void begin() const {
+        if (!before) return;
+        each_thread(count, [&](u64 i) { state[i] = before[i]; });
+        meet(board);
+    }
+
     // All see the states of the round before, or newer ones.
     VXM_FN void run(Rounds) const {
+        begin();
         Left left = {ring(shorts), ring(longs), 0};
         for (u32 round = 0;; round++) {
             bool changed;
@@ -293,8 +299,8 @@ template <class V, class Start, class Active, bool monotone, bool skewed, bool s
             if (blockIdx.x == 0 && threadIdx.x == 0) {
                 // nobody reads the last round's any more, and nobody writes the next but one's yet
                 atomicExch(board->seen + (round + 2) % 3, 0);
-                board->passes = round + (now != 0);
-                board->stuck = now == 1 ? 1 : now == 3 && round + 1 >= most ? 2 : 0;
+                // a write to the host would hold up the others at the barrier
+                if (now != 3 || round + 1 >= most) *told = {round + (now != 0), now == 1 ? 1u : now == 3 ? 2u : 0u};
             }
             // nothing left, or nothing changed, or no end
             if (now != 3 || round + 1 >= most) return;
@@ -305,6 +311,7 @@ template <class V, class Start, class Active, bool monotone, bool skewed, bool s
     VXM_FN void run(Asynchronous) const {
         const u32 patience = 64;
         const u64 sure = 200000000;
+        begin();
         Left left = {ring(shorts), ring(longs), 0};
         u32 passes = 0, changes = 0, still = 0;
         u64 since = 0;
@@ -348,6 +355,15 @@ template <class V, class Start, class Active, bool monotone, bool skewed, bool s
         if (lane() == 0) {
             if (!idle) atomicAdd(&board->idle, 1);
             if (some) atomicMax(&board->passes, passes);
+        }
+        // the last block tells
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            __threadfence();
+            if (atomicAdd(&board->arrived, 1) == gridDim.x - 1) {
+                __threadfence();
+                *told = {watch(&board->passes), watch(&board->stuck)};
+            }
         }
     }
 };

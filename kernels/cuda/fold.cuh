@@ -1,6 +1,6 @@
-// A fold over positions 0 .. len of something that may hold a value at each: `items.load(p)` fetches what lies there, and
-// `items.make(loaded)` is its worth, a Maybe<T>. Several positions are loaded before the first is used, so that their latencies
-// overlap. `Items::full` says that none is absent. One strategy a group; each has the bits of the reference: exact monoids in order (regrouped, or reordered where they
+// A fold over positions 0 .. len of something that may hold a value at each: `items.load(p)` fetches what lies there, `items.reach(loaded)`
+// what that points to, and `items.make(loaded, reached)` is its worth, a Maybe<T>. Several positions are fetched before the first is used, so
+// that their latencies overlap. `Items::full` says that none is absent. One strategy a group; each has the bits of the reference: exact monoids in order (regrouped, or reordered where they
 // commute), inexact ones over the fixed tree. `stop(partial)` may end an exact fold early.
 namespace vxm {
 
@@ -11,21 +11,32 @@ template <class F> struct Computed {
     u64 base;
     VXM_FN Computed from(u64 p) const { return {f, base + p}; }
     VXM_FN u64 load(u32 p) const { return base + p; }
-    VXM_FN auto make(u64 p) const { return f(p); }
+    VXM_FN auto reach(u64 p) const { return f(p); }
+    template <class T> VXM_FN T make(u64, T x) const { return x; }
 };
 template <class F> VXM_FN Computed<F> computed(const F& f) { return {f, 0}; }
 
-// The items at p, p + step, ... below end: loaded, then made.
+// The item at p.
+template <class Items> VXM_FN auto item(const Items& items, u32 p) {
+    const auto loaded = items.load(p);
+    return items.make(loaded, items.reach(loaded));
+}
+
+// The items at p, p + step, ... below end: loaded, reached, then made.
 template <u32 step, u32 count, class T, class Items>
 VXM_FN void fetch(const Items& items, u32 p, u32 end, Maybe<T> (&x)[count]) {
     decltype(items.load(p)) loaded[count];
 #pragma unroll
     for (u32 k = 0; k < count; k++)
         if (p + k * step < end) loaded[k] = items.load(p + k * step);
+    decltype(items.reach(loaded[0])) reached[count];
+#pragma unroll
+    for (u32 k = 0; k < count; k++)
+        if (p + k * step < end) reached[k] = items.reach(loaded[k]);
 #pragma unroll
     for (u32 k = 0; k < count; k++) {
         x[k] = nothing<T>();
-        if (p + k * step < end) x[k] = items.make(loaded[k]);
+        if (p + k * step < end) x[k] = items.make(loaded[k], reached[k]);
     }
 }
 
@@ -127,7 +138,7 @@ template <class M, class T, class L, class Items> __noinline__ __device__ Maybe<
 #pragma unroll 1
             for (u64 p = first + L::rank() + group * L::size; p < end; p += 32) {
                 const Items rest = items.from(p);
-                lane = join<M>(lane, rest.make(rest.load(0)));
+                lane = join<M>(lane, item(rest, 0));
             }
             lanes.add(lane);
         }
@@ -256,15 +267,26 @@ template <class M, class T, class Stop> VXM_FN Maybe<T> join_warps(Maybe<T> part
 }
 template <class M, class T> VXM_FN Maybe<T> join_warps(Maybe<T> part) { return join_warps<M>(part, Unstopped()); }
 
-template <class M, class T, class Items, class Stop>
-VXM_FN Maybe<T> fold(Thread g, u64 len, const Items& items, Stop stop) {
+// N is the length's type: a matrix' rows are of fewer entries than 32 bits count.
+template <class M, class T, class N, class Items, class Stop>
+VXM_FN Maybe<T> fold(Thread g, N len, const Items& items, Stop stop) {
     if constexpr (M::exact) {
         Maybe<T> sum = nothing<T>();
-        for (u64 p = 0; p < len; p += 4) {
-            Maybe<T> x[4];
-            fetch<1>(items.from(p), 0, (u32)(len - p < 4 ? len - p : 4), x);
+        for (N p = 0; p < len; p += 4) {
+            decltype(items.load(0)) loaded[4];
+            decltype(items.reach(loaded[0])) reached[4];
+            const Items rest = items.from(p);
 #pragma unroll
-            for (u32 k = 0; k < 4; k++) sum = join<M>(sum, x[k]);
+            for (u32 k = 0; k < 4; k++)
+                if (p + k < len) loaded[k] = rest.load(k);
+#pragma unroll
+            for (u32 k = 0; k < 4; k++)
+                if (p + k < len) reached[k] = rest.reach(loaded[k]);
+#pragma unroll
+            for (u32 k = 0; k < 4; k++) {
+                const Maybe<T> x = rest.make(loaded[k], reached[k]);
+                add<M>(sum, (p + k < len) & x.present, x.value);
+            }
             if (sum.present && (M::terminal(sum.value) || stop(sum.value))) break;
         }
         return sum;
@@ -282,7 +304,7 @@ VXM_FN Maybe<T> fold_by_lanes(u64 len, const Items& items, Stop stop) {
         u64 p = 0;
         if (stops) {
             // one each, because that may be enough
-            if (L::rank() < len) sum = items.make(items.load(L::rank()));
+            if (L::rank() < len) sum = item(items, L::rank());
             const u32 held = __ballot_sync(L::mask(), sum.present && (M::terminal(sum.value) || stop(sum.value)));
             // what one of them has is a partial result at which the row may stop; joined to others' it might not be
             if (held) return from_lane<L>(sum, __ffs(held) - 1 & L::size - 1);
@@ -303,7 +325,7 @@ VXM_FN Maybe<T> fold_by_lanes(u64 len, const Items& items, Stop stop) {
         for (u64 p = 0; p < len; p += L::size) {
             const Items rest = items.from(p);
             Maybe<T> chunk = nothing<T>();
-            if (p + L::rank() < len) chunk = rest.make(rest.load(L::rank()));
+            if (p + L::rank() < len) chunk = item(rest, L::rank());
             sum = join<M>(sum, join_lanes<L, M>(chunk));
             if (sum.present && (M::terminal(sum.value) || stop(sum.value))) break;
         }

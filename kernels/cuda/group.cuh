@@ -35,9 +35,10 @@ template <class Use> VXM_FN void each_thread(const u64& count, const Use& use) {
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) use(i);
 }
 
-// `wide` groups read whole lines at once; `knows` that the group holds the state's element of its row, `watches` that it remembers by
+// `wide` groups read whole lines at once, and a member has so many entries in `flight` where a row is read whole; `knows` that the group holds the state's element of its row, `watches` that it remembers by
 // whom that is kept waiting.
 struct Thread {
+    static const u32 flight = 8;
     static const bool staged = false, wide = false, knows = false, watches = false;
     static VXM_FN u32 rank() { return 0; }
     static VXM_FN u32 members() { return 1; }
@@ -46,7 +47,7 @@ struct Thread {
 // So many neighbouring lanes of a warp, a power of two.
 template <u32 width> struct Lanes {
     static const bool staged = false, wide = width == 32, knows = false, watches = false;
-    static const u32 size = width;
+    static const u32 size = width, flight = width == 32 ? 8 : 4;
     static VXM_FN u32 rank() { return threadIdx.x & (width - 1); }
     static VXM_FN u32 members() { return width; }
     static VXM_FN u32 mask() { return width == 32 ? ~0u : ((1u << (width & 31)) - 1) << (lane() & ~(width - 1)); }
@@ -54,6 +55,7 @@ template <u32 width> struct Lanes {
 };
 typedef Lanes<32> Warp;
 struct Block {
+    static const u32 flight = 8;
     static const bool staged = false, wide = true, knows = false, watches = false;
     static VXM_FN u32 rank() { return threadIdx.x; }
     static VXM_FN u32 members() { return blockDim.x; }
@@ -113,6 +115,13 @@ template <class T> VXM_FN Maybe<T> nothing() {
     Maybe<T> x;
     memset(&x, 0, sizeof(x));
     return x;
+}
+
+// Joins what may not be taken, by choosing, so that all lanes go the same way.
+template <class M, class T> VXM_FN void add(Maybe<T>& sum, bool taken, T x) {
+    const T joined = M::call(sum.value, x);
+    if (taken) sum.value = sum.present ? joined : x;
+    sum.present |= taken;
 }
 
 // The lanes' values joined in ascending order of lane; in every lane. For exact monoids.

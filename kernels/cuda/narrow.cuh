@@ -9,7 +9,7 @@ struct Narrowing : Pull<V, O, A, T, Mul, Add, Limit, leads> {
     u32* left; // how many entries of each row; NOBODY: all, as they lie in the matrix
     template <class G> VXM_FN bool at(G g, u32 i, T& y) const {
         if constexpr (G::watches) {
-            const Maybe<T> sum = visit(g, i, Limit::taken(g, this->operand, i));
+            const Maybe<T> sum = visit(g, i, Limit(g, this->operand, i));
             if (sum.present) y = sum.value;
             return sum.present;
         } else {
@@ -17,7 +17,7 @@ struct Narrowing : Pull<V, O, A, T, Mul, Add, Limit, leads> {
         }
     }
     // Folds what is left of a row, keeps what takes part, and remembers for whom it waits.
-    template <class G, class U> VXM_FN Maybe<T> visit(G g, u32 i, const U& taken) const {
+    template <class G> VXM_FN Maybe<T> visit(G g, u32 i, const Limit& limit) const {
         const u32 flight = 4, width = g.members();
         const u64 begin = this->offsets[i];
         u32 len = left[i];
@@ -30,13 +30,15 @@ struct Narrowing : Pull<V, O, A, T, Mul, Add, Limit, leads> {
         const bool waits = this->operand.at(g, i, own);
         for (u32 p = g.rank(); p - g.rank() < len; p += flight * width) {
             u32 column[flight];
-            typename U::Elem x[flight];
+            typename V::Elem x[flight];
             bool present[flight];
 #pragma unroll
             for (u32 k = 0; k < flight; k++)
                 if (p + k * width < len) column[k] = columns[p + k * width];
 #pragma unroll
-            for (u32 k = 0; k < flight; k++) present[k] = p + k * width < len && taken.at(Thread(), column[k], x[k]);
+            for (u32 k = 0; k < flight; k++) present[k] = p + k * width < len && this->operand.at(Thread(), column[k], x[k]);
+#pragma unroll
+            for (u32 k = 0; k < flight; k++) present[k] = present[k] && limit.takes(x[k]);
 #pragma unroll
             for (u32 k = 0; k < flight; k++) {
                 // all have read what lies where they write

@@ -24,7 +24,7 @@ template <class Lead> struct Stage {
 #pragma unroll
         for (u32 k = 0; k < count; k++) {
             x[k].present = false;
-            if (e + k * 32 < total) x[k] = rows.make(entries[k]);
+            if (e + k * 32 < total) x[k] = rows.make(entries[k], rows.reach(entries[k]));
         }
 #pragma unroll
         for (u32 k = 0; k < count; k++) {

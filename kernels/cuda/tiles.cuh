@@ -206,18 +206,18 @@ template <class V, class A, class T, class Mul, class Add, class Limit> struct P
     const u32* columns;
     const u16* bits;
     const A* weights; // 256 a tile
-    // The entry at column c of row r of tile t; `taken` is the operand as far as it takes part.
-    template <class U> VXM_FN Maybe<T> item(const U& taken, u64 t, u32 r, u32 c) const {
+    // The entry at column c of row r of tile t, as far as the limit takes it.
+    VXM_FN Maybe<T> item(const Limit& limit, u64 t, u32 r, u32 c) const {
         Maybe<T> product = nothing<T>();
         typename V::Elem x;
-        product.present = taken.at(Thread(), columns[t] * SIDE + c, x);
+        product.present = operand.at(Thread(), columns[t] * SIDE + c, x) && limit.takes(x);
         if (product.present) product.value = Mul::call(x, weight_at(weights, (t * SIDE + r) * SIDE + c));
         return product;
     }
-    template <class U> VXM_FN Maybe<T> run(const U& taken, u64 t, u32 r, const Limit& limit) const {
+    VXM_FN Maybe<T> run(const Limit& limit, u64 t, u32 r) const {
         Maybe<T> sum = nothing<T>();
         for (u32 word = bits[t * SIDE + r]; word; word &= word - 1) {
-            sum = join<Add>(sum, item(taken, t, r, __ffs(word) - 1));
+            sum = join<Add>(sum, item(limit, t, r, __ffs(word) - 1));
             if (sum.present && (Add::terminal(sum.value) || limit(sum.value))) break;
         }
         return sum;
@@ -243,12 +243,12 @@ template <class V, class A, class T, class Mul, class Add, class Limit> struct P
         if (p % SEGMENT) close();
     }
     // By one thread: the lanes in an array.
-    template <class U> VXM_FN Maybe<T> tree(const U& taken, Thread, u64 begin, u64 end, u32 r) const {
+    VXM_FN Maybe<T> tree(const Limit& limit, Thread, u64 begin, u64 end, u32 r) const {
         Maybe<T> lanes[32];
         Pairs<Add, T> pairs;
         for (u32 l = 0; l < 32; l++) lanes[l] = nothing<T>();
         auto piece = [&](u64 t, u32 word, u64 p) {
-            for (; word; word &= word - 1, p++) lanes[p & 31] = join<Add>(lanes[p & 31], item(taken, t, r, __ffs(word) - 1));
+            for (; word; word &= word - 1, p++) lanes[p & 31] = join<Add>(lanes[p & 31], item(limit, t, r, __ffs(word) - 1));
         };
         auto close = [&] {
             for (u32 step = 16; step > 0; step /= 2)
@@ -263,18 +263,18 @@ template <class V, class A, class T, class Mul, class Add, class Limit> struct P
         return pairs.total();
     }
     // By a few lanes each the same: there are 32 to deal to.
-    template <class U, u32 width> VXM_FN Maybe<T> tree(const U& taken, Lanes<width>, u64 begin, u64 end, u32 r) const {
-        return tree(taken, Thread(), begin, end, r);
+    template <u32 width> VXM_FN Maybe<T> tree(const Limit& limit, Lanes<width>, u64 begin, u64 end, u32 r) const {
+        return tree(limit, Thread(), begin, end, r);
     }
     // By a warp: position p is lane p % 32's. A tile's row has at most one entry for a lane.
-    template <class U> VXM_FN Maybe<T> tree(const U& taken, Warp, u64 begin, u64 end, u32 r) const {
+    VXM_FN Maybe<T> tree(const Limit& limit, Warp, u64 begin, u64 end, u32 r) const {
         Maybe<T> sum = nothing<T>();
         Pairs<Add, T> pairs;
         auto piece = [&](u64 t, u32 word, u64 p) {
             const u32 mine = (lane() - (u32)p) & 31;
             if (mine >= __popc(word)) return;
             for (u32 k = 0; k < mine; k++) word &= word - 1;
-            sum = join<Add>(sum, item(taken, t, r, __ffs(word) - 1));
+            sum = join<Add>(sum, item(limit, t, r, __ffs(word) - 1));
         };
         auto close = [&] {
             __syncwarp();
@@ -285,20 +285,19 @@ template <class V, class A, class T, class Mul, class Add, class Limit> struct P
         return pairs.total();
     }
     // Each warp of a block the same: segments follow one another, and rounding has an order to keep.
-    template <class U> VXM_FN Maybe<T> tree(const U& taken, Block, u64 begin, u64 end, u32 r) const {
-        return tree(taken, Warp(), begin, end, r);
+    VXM_FN Maybe<T> tree(const Limit& limit, Block, u64 begin, u64 end, u32 r) const {
+        return tree(limit, Warp(), begin, end, r);
     }
     template <class G> VXM_FN bool at(G g, u32 i, T& y) const {
         const u64 begin = offsets[i / SIDE], end = offsets[i / SIDE + 1];
         const u32 r = i % SIDE;
-        const auto& taken = Limit::taken(g, operand, i);
+        const Limit limit(g, operand, i);
         Maybe<T> sum;
         if constexpr (Add::exact) {
-            const Limit limit(g, operand, i);
-            const auto tile = [&](u64 k) { return run(taken, begin + k, r, limit); };
+            const auto tile = [&](u64 k) { return run(limit, begin + k, r); };
             sum = fold<Add, T>(alone(g), end - begin, computed(tile), limit);
         } else {
-            sum = tree(taken, alone(g), begin, end, r);
+            sum = tree(limit, alone(g), begin, end, r);
         }
         if (sum.present) y = sum.value;
         return sum.present;

@@ -221,18 +221,19 @@ template <class T> struct is_same<T, T> { static const bool value = true; };
 struct Nobody {
     template <class T> static VXM_FN bool call(T, T) { return false; }
 };
-// What of row i is folded, by a group. A limit may stop a fold, given a partial result, `taken` is the operand as far as it takes part, and
-// `Waits` tells of which entries, by (own element, the other's), the row waits for.
+// What of row i is folded, by a group. A limit may stop a fold, given a partial result; it takes entries, given the other's element, and
+// `selects` if ever it doesn't; `Waits` tells, by (own element, the other's), which entries the row waits for.
 struct Whole {
-    static const bool stops = false;
+    static const bool stops = false, selects = false;
     typedef Nobody Waits;
+    VXM_FN Whole() {}
     template <class G, class U> VXM_FN Whole(G, const U&, u32) {}
     template <class T> VXM_FN bool operator()(T) const { return false; }
-    template <class G, class U> static VXM_FN const U& taken(G, const U& operand, u32) { return operand; }
+    template <class X> VXM_FN bool takes(X) const { return true; }
 };
 // Once an operator of (own element, partial result) holds.
 template <class F, class X, class H> struct Until {
-    static const bool stops = true;
+    static const bool stops = true, selects = H::selects;
     typedef typename H::Waits Waits;
     H other;
     X own;
@@ -241,26 +242,15 @@ template <class F, class X, class H> struct Until {
     template <class T> VXM_FN bool operator()(T partial) const {
         return (present && F::call(own, partial)) || other(partial);
     }
-    template <class G, class U> static VXM_FN decltype(auto) taken(G g, const U& operand, u32 i) { return H::taken(g, operand, i); }
+    VXM_FN bool takes(X x) const { return other.takes(x); }
 };
 // The entries for which an operator of (own element, the other's) holds.
-template <class V, class F> struct Taken {
-    typedef typename V::Elem Elem;
-    static const bool full = false;
-    V inner;
-    Elem own;
+template <class F, class X, class H> struct Among : H {
+    static const bool selects = true;
+    X own;
     bool present;
-    template <class G> VXM_FN Taken(G g, const V& v, u32 i) : inner(v) { present = v.at(g, i, own); }
-    template <class G> VXM_FN bool at(G g, u32 j, Elem& x) const {
-        return present && inner.at(g, j, x) && F::call(own, x);
-    }
-};
-template <class F, class H> struct Among : H {
-    template <class G, class U> VXM_FN Among(G g, const U& operand, u32 i) : H(g, operand, i) {}
-    template <class G, class U> static VXM_FN auto taken(G g, const U& operand, u32 i) {
-        typedef decltype(H::taken(g, operand, i)) Inner;
-        return Taken<typename Plain<Inner>::type, F>(g, H::taken(g, operand, i), i);
-    }
+    template <class G, class U> VXM_FN Among(G g, const U& operand, u32 i) : H(g, operand, i) { present = operand.at(g, i, own); }
+    VXM_FN bool takes(X x) const { return present && F::call(own, x) && H::takes(x); }
 };
 // Waiting for entries for which such an operator holds.
 template <class F, class H> struct Awaiting : H {
@@ -330,21 +320,26 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
         A weight;
     };
     // `once`: neighbouring threads read neighbouring entries, and nobody reads them again.
-    template <bool once, class U> struct Row {
-        static const bool full = U::full;
-        const U& operand;
+    template <bool once, class L> struct Row {
+        static const bool full = V::full && !L::selects;
+        const V& operand;
         const u32* columns;
         const A* weights;
-        VXM_FN Row from(u64 p) const { return {operand, columns + p, weights + p}; }
+        L limit;
+        VXM_FN Row from(u64 p) const { return {operand, columns + p, weights + p, limit}; }
         VXM_FN Entry load(u32 p) const {
             if constexpr (once) return {streamed(columns + p), streamed(weights + p)};
             else return {columns[p], weight_at(weights, p)};
         }
-        VXM_FN Maybe<T> make(Entry entry) const {
-            Maybe<T> product = nothing<T>();
-            typename U::Elem x;
-            product.present = operand.at(Thread(), entry.column, x);
-            if (product.present) product.value = Mul::call(x, entry.weight);
+        VXM_FN Maybe<typename V::Elem> reach(Entry entry) const {
+            Maybe<typename V::Elem> x;
+            x.present = operand.at(Thread(), entry.column, x.value);
+            return x;
+        }
+        VXM_FN Maybe<T> make(Entry entry, Maybe<typename V::Elem> x) const {
+            Maybe<T> product;
+            product.present = x.present & limit.takes(x.value);
+            product.value = Mul::call(x.value, entry.weight);
             return product;
         }
     };
@@ -354,64 +349,66 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
             sum = fold_staged<Add, T, V::full>(g);
         } else {
             const u64 begin = offsets[i], len = offsets[i + 1] - begin;
-            const auto& taken = Limit::taken(g, operand, i);
-            typedef typename Plain<decltype(taken)>::type U;
+            const Limit limit(g, operand, i);
             if constexpr (G::watches && !is_same<Waits, Nobody>::value) {
-                sum = watch<G::wide ? 8 : 4>(g, i, begin, len, taken);
+                sum = watch<G::flight>(g, i, begin, (u32)len, limit);
             } else {
-                const Row<G::wide, U> row = {taken, columns, weights};
-                sum = fold<Add, T>(alone(g), len, row.from(begin), Limit(g, operand, i));
+                const Row<G::wide, Limit> row = {operand, columns, weights, limit};
+                sum = fold<Add, T>(alone(g), (u32)len, row.from(begin), limit);
             }
         }
         if (sum.present) y = sum.value;
         return sum.present;
     }
     // Folds a row whole, so many entries of each thread in flight, and remembers for whom it waits.
-    template <u32 flight, class G, class U> VXM_FN Maybe<T> watch(G g, u32 i, u64 begin, u64 len, const U& taken) const {
+    template <u32 flight, class G> VXM_FN Maybe<T> watch(G g, u32 i, u64 begin, u32 len, const Limit& limit) const {
+        const u32* const row = columns + begin;
         Maybe<T> sum = nothing<T>();
         u32 awaited = NOBODY;
         typename V::Elem own;
         const bool waits = operand.at(g, i, own);
-        const Limit limit(g, operand, i);
         int found = -1;
         // a thread's entries are neighbours, those of lanes stand as far apart as there are lanes
         const u32 step = g.members();
-        for (u64 p = g.rank(); p - g.rank() < len; p += flight * step) {
+        for (u32 p = g.rank(); p - g.rank() < len; p += flight * step) {
             u32 column[flight];
-            A weight[flight];
-            typename U::Elem x[flight];
-            bool present[flight];
+            typename V::Elem x[flight];
+            bool there[flight];
 #pragma unroll
             for (u32 k = 0; k < flight; k++)
-                if (p + k * step < len) column[k] = columns[begin + p + k * step], weight[k] = weight_at(weights, begin + p + k * step);
+                if (p + k * step < len) column[k] = row[p + k * step];
 #pragma unroll
-            for (u32 k = 0; k < flight; k++) present[k] = p + k * step < len && taken.at(Thread(), column[k], x[k]);
+            for (u32 k = 0; k < flight; k++)
+                if (p + k * step < len) there[k] = operand.at(Thread(), column[k], x[k]);
 #pragma unroll
             for (u32 k = 0; k < flight; k++) {
-                if (!present[k]) continue;
-                Maybe<T> product;
-                product.present = true;
-                product.value = Mul::call(x[k], weight[k]);
+                // nothing is skipped, since others of the warp go on: all is computed of what may not be there
+                const bool inside = p + k * step < len, taken = inside & (V::full || there[k]) & limit.takes(x[k]);
                 // who is met last is waited for: waiting for the last to be settled would miss what others' being settled tells
-                if (waits && Waits::call(own, x[k])) awaited = column[k];
-                sum = join<Add>(sum, product);
+                if (taken & waits & Waits::call(own, x[k])) awaited = p + k * step;
+                add<Add>(sum, taken, Mul::call(x[k], inside ? weight_at(weights, begin + p + k * step) : A()));
             }
             if ((Add::stops || Limit::stops) && (found = ended(g, sum.present && (Add::terminal(sum.value) || limit(sum.value)))) >= 0) break;
         }
-        *g.column = agreed(g, awaited);
+        awaited = agreed(g, awaited);
+        *g.column = awaited == NOBODY ? NOBODY : row[awaited];
         // what one has at which the row may stop: joined to others' it might not be
         return found >= 0 ? held_by(g, sum, found) : all_of<Add>(g, sum);
     }
-    // Which rows wait still for the entries at `columns`, of as many as are looked at together.
+    // Which rows wait still for the entries at `columns`, of as many as are looked at together. All are read, whether they wait or not: reads
+    // that may not happen would be made one after the other.
     template <u32 count> VXM_FN void wait(const u32 (&rows)[count], const u32 (&columns)[count], bool (&waits)[count]) const {
         typename V::Elem own[count], other[count];
+        bool there[count];
 #pragma unroll
-        for (u32 k = 0; k < count; k++)
-            waits[k] = columns[k] != NOBODY && operand.at(Thread(), rows[k], own[k]) && operand.at(Thread(), columns[k], other[k]);
+        for (u32 k = 0; k < count; k++) {
+            const u32 column = columns[k] == NOBODY ? rows[k] : columns[k];
+            there[k] = operand.at(Thread(), rows[k], own[k]) & operand.at(Thread(), column, other[k]);
+        }
 #pragma unroll
-        for (u32 k = 0; k < count; k++) waits[k] = waits[k] && Waits::call(own[k], other[k]);
+        for (u32 k = 0; k < count; k++) waits[k] = columns[k] != NOBODY & (V::full || there[k]) & Waits::call(own[k], other[k]);
     }
-    template <bool once> VXM_FN auto rows() const { return Row<once, V>{operand, columns, weights}; }
+    template <bool once> VXM_FN auto rows() const { return Row<once, Whole>{operand, columns, weights, Whole()}; }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };
 

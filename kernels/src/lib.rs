@@ -47,4 +47,4 @@ pub use launch::{Kernel, Launch, Program};
 pub use libraries::{Library, headers};
 pub use memory::Buffer;
 pub use plain::Plain;
-pub use reading::Reading;
+pub use reading::{Mailbox, Reading};

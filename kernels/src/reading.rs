@@ -1,5 +1,5 @@
-//! Reading a few bytes back without holding up what is launched behind: they are copied to page-locked memory, and waited for when they
-//! are wanted.
+//! Reading a few bytes back without holding up what is launched behind: they are copied to page-locked memory, or a kernel writes them
+//! there, and waited for when they are wanted.
 
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
@@ -20,6 +20,8 @@ pub(crate) const ROOM: usize = 128;
 #[derive(Debug)]
 pub(crate) struct Locked {
     at: *mut c_void,
+    /// The same for kernels.
+    address: sys::CUdeviceptr,
     written: sys::CUevent,
 }
 
@@ -36,6 +38,54 @@ pub struct Reading {
     /// None in a rehearsal, which has answered already, and once it was given back.
     slot: Option<Locked>,
     answer: [MaybeUninit<u8>; ROOM],
+}
+
+/// Page-locked memory of the host's that a kernel writes to, so that no copy stands between it and what is launched next.
+#[derive(Debug)]
+pub struct Mailbox {
+    reading: Reading,
+}
+
+impl Gpu {
+    /// Room for `len` bytes, 128 at most.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Range`] for more; [`Error::Driver`] if the host has no page-locked memory left.
+    pub fn mailbox(&self, len: usize) -> Result<Mailbox> {
+        if len > ROOM {
+            return Err(Error::Range { first: 0, end: len, len: ROOM });
+        }
+        let mut reading = Reading { gpu: self.clone(), len, slot: None, answer: [MaybeUninit::new(0); ROOM] };
+        if self.stand_in().is_none() {
+            reading.slot = Some(self.take_slot().map_or_else(|| Locked::new(self), Ok)?);
+        }
+        Ok(Mailbox { reading })
+    }
+}
+
+impl Mailbox {
+    /// Where it is, for a kernel's parameters. Valid until it is begun and waited for, or dropped.
+    pub fn address(&self) -> u64 {
+        self.reading.slot.as_ref().map_or(0, |slot| slot.address)
+    }
+
+    /// Begins to wait for what was launched before, which writes all of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Lost`], also for a kernel that failed before.
+    pub fn begin(self) -> Result<Reading> {
+        let Self { mut reading } = self;
+        reading.gpu.count_readback();
+        if let Some(rehearsal) = reading.gpu.stand_in() {
+            rehearsal.answer(&mut reading.answer[..reading.len]);
+        }
+        if let Some(slot) = &reading.slot {
+            slot.follow(&reading.gpu)?;
+        }
+        Ok(reading)
+    }
 }
 
 impl Buffer {
@@ -68,8 +118,7 @@ impl Buffer {
         // SAFETY: the range was checked, the slot has room, and the reading keeps it until the event has come
         let copy = || unsafe { sys::cuMemcpyDtoHAsync_v2(slot.at, from, len, stream) }.result();
         reading.gpu.call("cuMemcpyDtoHAsync", copy)?;
-        // SAFETY: both are open
-        reading.gpu.call("cuEventRecord", || unsafe { driver::event::record(slot.written, stream) })?;
+        slot.follow(&reading.gpu)?;
         reading.slot = Some(slot);
         Ok(reading)
     }
@@ -77,15 +126,24 @@ impl Buffer {
 
 impl Locked {
     fn new(gpu: &Gpu) -> Result<Self> {
-        let (mut at, mut written) = (ptr::null_mut(), ptr::null_mut());
+        let (mut at, mut address, mut written) = (ptr::null_mut(), 0, ptr::null_mut());
         // SAFETY: the place for the address is valid
-        gpu.call("cuMemHostAlloc", || unsafe { sys::cuMemHostAlloc(&mut at, ROOM, 0) }.result())?;
+        gpu.call("cuMemHostAlloc", || unsafe { sys::cuMemHostAlloc(&mut at, ROOM, sys::CU_MEMHOSTALLOC_DEVICEMAP) }.result())?;
+        // SAFETY: the memory was allocated above, for kernels too
+        let find = || unsafe { sys::cuMemHostGetDevicePointer_v2(&mut address, at, 0) }.result();
+        gpu.call("cuMemHostGetDevicePointer", find)?;
         let create = || {
             written = driver::event::create(Flags::CU_EVENT_DISABLE_TIMING)?;
             Ok(())
         };
         gpu.call("cuEventCreate", create)?;
-        Ok(Self { at, written })
+        Ok(Self { at, address, written })
+    }
+
+    /// Says that it is written by what was asked of the device before.
+    fn follow(&self, gpu: &Gpu) -> Result<()> {
+        // SAFETY: both are open
+        gpu.call("cuEventRecord", || unsafe { driver::event::record(self.written, gpu.handles().stream) })
     }
 
     /// Waits until it is written.

@@ -23,6 +23,6 @@ pub use bound::{Bind, Bound, BoundFirst};
 pub use element::{Element, Scalar};
 pub use operators::*;
 pub use semirings::*;
-pub use source::{KernelText, Source};
+pub use source::{KernelText, Made, Source};
 pub use traits::{BinaryOp, IndexOp, Monoid, Ring, Semiring, TernaryOp, UnaryOp, semiring};
 pub use vxm_semiring_derive::op;

@@ -1,12 +1,10 @@
 //! The CUDA C++ side of an operator: how its text reaches a kernel.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
 
 use crate::Element;
 use crate::lowered::PRELUDE;
-
-/// What the prelude is defined as.
-const PRELUDE_NAME: &str = "vxm";
 
 /// The device functions a kernel is composed of, each once, in an order in which callees stand before their callers.
 ///
@@ -19,8 +17,18 @@ const PRELUDE_NAME: &str = "vxm";
 #[derive(Debug, Default, Clone)]
 pub struct KernelText {
     headers: BTreeSet<&'static str>,
-    functions: Vec<(String, String)>,
+    /// Whether the prelude is wanted, which stands before all functions.
+    prelude: bool,
+    functions: Vec<Function>,
     arguments: Option<Vec<u64>>,
+}
+
+#[derive(Debug, Clone)]
+struct Function {
+    name: Arc<str>,
+    text: Arc<str>,
+    /// Whether the name tells the text.
+    hashed: bool,
 }
 
 impl KernelText {
@@ -62,13 +70,20 @@ impl KernelText {
 
     /// Adds the [operations](crate::lowered) that all operators' text rests on, once.
     pub fn prelude(&mut self) {
-        self.define(PRELUDE_NAME, PRELUDE);
+        self.prelude = true;
     }
 
     /// Adds the function `name` with its whole text, unless it is there already.
     pub fn define(&mut self, name: &str, text: impl Into<String>) {
-        if !self.functions.iter().any(|(known, _)| known == name) {
-            self.functions.push((name.to_owned(), text.into()));
+        if !self.defines(name) {
+            self.functions.push(Function { name: name.into(), text: text.into().into(), hashed: false });
+        }
+    }
+
+    /// Adds the function `name`, which tells its text from all others, unless it is there already.
+    pub fn define_named(&mut self, name: &str, text: impl FnOnce() -> String) {
+        if !self.defines(name) {
+            self.functions.push(Function { name: name.into(), text: text().into(), hashed: true });
         }
     }
 
@@ -78,37 +93,76 @@ impl KernelText {
     /// spliced into it) so never meet in one kernel.
     pub fn define_hashed(&mut self, stem: &str, text: impl Fn(&str) -> String) -> String {
         let name = format!("{stem}_{:016x}", fnv1a(text(stem).as_bytes()));
-        self.define(&name, text(&name));
+        self.define_named(&name, || text(&name));
         name
+    }
+
+    /// Adds what `make` adds to an empty text, made once and kept in `made`; returns what `make` does.
+    pub fn once(&mut self, made: &'static Made, make: fn(&mut Self) -> String) -> String {
+        let (name, added) = made.0.get_or_init(|| {
+            let mut text = Self::new();
+            let name = make(&mut text);
+            (name, text)
+        });
+        self.prelude |= added.prelude;
+        self.headers.extend(&added.headers);
+        for function in &added.functions {
+            if !self.defines(&function.name) {
+                self.functions.push(function.clone());
+            }
+        }
+        name.clone()
+    }
+
+    fn defines(&self, name: &str) -> bool {
+        self.functions.iter().any(|function| &*function.name == name)
     }
 
     /// The text of all: headers, then functions, callees first.
     pub fn text(&self) -> String {
-        format!("{}{}", self.headers(), self.functions().collect::<String>())
+        let prelude = if self.prelude { [PRELUDE, "\n"].concat() } else { String::new() };
+        format!("{}{prelude}{}", self.headers(), self.definitions())
     }
 
     /// The text of all, with a library between the prelude and the functions that may call it.
     pub fn text_over(&self, library: &[&str]) -> String {
-        let functions: String = self.definitions().collect();
-        [&self.headers(), PRELUDE, "\n", &library.concat(), &functions].concat()
+        [&self.headers(), PRELUDE, "\n", &library.concat(), &self.definitions()].concat()
     }
 
-    /// What tells this text from others over the same library: headers and functions, the prelude left out.
-    pub fn signature(&self) -> String {
-        format!("{}{}", self.headers(), self.definitions().collect::<String>())
+    /// Adds to `key` what tells this text from others over the same library.
+    pub fn sign(&self, key: &mut String) {
+        for header in &self.headers {
+            key.push_str(header);
+            key.push('\n');
+        }
+        for function in &self.functions {
+            key.push_str(&function.name);
+            key.push('\n');
+            if !function.hashed {
+                key.push_str(&function.text);
+            }
+        }
     }
 
     fn headers(&self) -> String {
         self.headers.iter().map(|header| format!("#include <{header}>\n")).collect()
     }
 
-    fn functions(&self) -> impl Iterator<Item = String> {
-        self.functions.iter().map(|(_, text)| format!("{text}\n"))
-    }
-
     /// The functions beside the prelude.
-    fn definitions(&self) -> impl Iterator<Item = String> {
-        self.functions.iter().filter(|(name, _)| name != PRELUDE_NAME).map(|(_, text)| format!("{text}\n"))
+    fn definitions(&self) -> String {
+        self.functions.iter().flat_map(|function| [&*function.text, "\n"]).collect()
+    }
+}
+
+/// What an operator adds to a kernel, once it was asked for: it is the same every time.
+#[derive(Debug)]
+pub struct Made(OnceLock<(String, KernelText)>);
+
+impl Made {
+    /// Not asked for yet.
+    #[allow(clippy::new_without_default)]
+    pub const fn new() -> Self {
+        Self(OnceLock::new())
     }
 }
 

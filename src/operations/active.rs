@@ -114,7 +114,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Condition<T> for Active<F> {
         then: impl FnOnce(&Vector<T>) -> Result<R>,
     ) -> Result<(Vector<T>, R, u32)> {
         // the kernel's parameters hold the state's address: it must be this vector's own
-        whole.state.on_mut(gpu)?.own_values()?;
+        let before = whole.state.on_mut(gpu)?.renew()?;
         let (kernel, node, start) = {
             let env = Env::with_state(whole.key, &whole.state);
             let env = if whole.monotone { env.choosing(&|_| true) } else { env };
@@ -128,6 +128,9 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Condition<T> for Active<F> {
         };
         if let Some(why) = refusal::<T>(&kernel) {
             tracing::debug!(operation = "fixpoint", fused = "no", why, at = %whole.at, "plan");
+            if let Some(before) = before {
+                whole.state.on_mut(gpu)?.restore(before);
+            }
             let Fixed { state, rounds } = whole.by_operations(gpu)?;
             let made = then(&state)?;
             return Ok((state, made, rounds));
@@ -140,6 +143,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Condition<T> for Active<F> {
             whole.monotone,
             whole.condition.most,
             state,
+            before,
         )?;
         let made = then(&whole.state);
         let cuda::fixpoint::Outcome { rounds, stuck, endless } = launched.outcome()?;

@@ -91,7 +91,7 @@ impl<X: Element, T: Element, F: BinaryOp<X, X, Out = bool>, H: Limit<X, T>> Limi
         self.1.awaits(own, other)
     }
     fn emit(self, kernel: &mut Composer) -> String {
-        format!("vxm::Among<{}, {}>", kernel.functor(self.0), self.1.emit(kernel))
+        format!("vxm::Among<{}, {}, {}>", kernel.functor(self.0), kernel.element::<X>(), self.1.emit(kernel))
     }
 }
 

@@ -100,10 +100,13 @@ pub fn operator(function: &ItemFn) -> Result<TokenStream> {
 
             impl #root::Source for #name {
                 fn source(self, __vxm_text: &mut #root::KernelText) -> ::std::string::String {
-                    #(<#declared as #root::Element>::declare(__vxm_text);)*
-                    #splices
-                    let __vxm_function: ::std::string::String = #formatted;
-                    __vxm_text.define_hashed(#stem, |__vxm_name| __vxm_function.replace('\u{1}', __vxm_name))
+                    static MADE: #root::Made = #root::Made::new();
+                    __vxm_text.once(&MADE, |__vxm_text| {
+                        #(<#declared as #root::Element>::declare(__vxm_text);)*
+                        #splices
+                        let __vxm_function: ::std::string::String = #formatted;
+                        __vxm_text.define_hashed(#stem, |__vxm_name| __vxm_function.replace('\u{1}', __vxm_name))
+                    })
                 }
             }
         };

@@ -8,56 +8,71 @@
 
 use crate::prelude::*;
 
-/// Keys stand above the colours of a window, which are bits; a settled vertex has no key, and one bit.
-const KEY: u64 = 1 << 32;
-/// All colours of a window, and none of them.
-const ALL: u64 = KEY - 1;
 /// No colour of the window: that of a vertex whose colour is a later window's.
-const LATER: u64 = 1 << 31;
+const LATER: u32 = 1 << 31;
 /// Colours of a window.
 const WINDOW: u32 = 31;
+/// The least vertex that has a key.
+const KEYED: u64 = 1 << 32;
 /// Above the numbers of colours.
 const NUMBERS: u32 = 64;
+
+/// A vertex: its key, and the colours that it may have, of which a settled one has a single one, and no key.
+#[op]
+fn vertex(key: u32, colors: u32) -> u64 {
+    ((key as u64) << 32u32) | (colors as u64)
+}
+#[op]
+fn key_of(vertex: u64) -> u32 {
+    (vertex >> 32u32) as u32
+}
+
+/// The colours of the window that a vertex may have.
+#[op]
+fn colors_of(vertex: u64) -> u32 {
+    (vertex as u32) & (LATER - 1u32)
+}
 
 /// A vertex that may have any colour. The greatest key has no place.
 #[op]
 fn open(key: u32) -> u64 {
-    (((key as u64) + 1u64) << 32u32) | ALL
+    vertex(key + 1u32, u32::MAX)
 }
 
 /// Whether a vertex that comes before another, or is settled, may have a colour of the other's. Of two with one key neither can go.
 #[op]
 fn matters(own: u64, other: u64) -> bool {
-    (other < KEY || (other >> 32u32) >= (own >> 32u32)) && own & other & (LATER - 1u64) != 0u64
+    // no key, less one, is above all
+    key_of(other) - 1u32 >= key_of(own) - 1u32 && colors_of(own) & colors_of(other) != 0u32
 }
 
-/// The colours that a vertex may have; above them, those that it has.
+/// The colours that a vertex has, if it is settled; and those that it may have.
 #[op]
 fn seen(vertex: u64, _edge: ()) -> u64 {
-    let colors: u64 = vertex & (LATER - 1u64);
-    if vertex >= KEY { colors } else { (colors << 32u32) | colors }
+    let taken: u32 = if key_of(vertex) == 0u32 { colors_of(vertex) } else { 0u32 };
+    ((taken as u64) << 32u32) | (colors_of(vertex) as u64)
 }
 
 /// What is left for a vertex: no colour that is taken, and none above one that no other may have. If it is but one, the vertex is settled.
 #[op]
 fn narrow(own: u64, seen: u64) -> u64 {
-    let left: u64 = own & ALL & !(seen >> 32u32);
-    let free: u64 = left & !seen;
-    let least: u64 = free & (0u64 - free);
-    let colors: u64 = if free == 0u64 { left } else { left & (least | (least - 1u64)) };
-    if colors & (colors - 1u64) == 0u64 { colors } else { (own & !ALL) | colors }
+    let left: u32 = (own as u32) & !((seen >> 32u32) as u32);
+    let free: u32 = left & !(seen as u32);
+    let least: u32 = free & (0u32 - free);
+    let colors: u32 = if free == 0u32 { left } else { left & (least | (least - 1u32)) };
+    vertex(if colors & (colors - 1u32) == 0u32 { 0u32 } else { key_of(own) }, colors)
 }
 
 /// Whether a vertex may still take the least colour that is left for one.
 #[op]
 fn blocks(own: u64, other: u64) -> bool {
-    other >= KEY && other & own & (0u64 - (own & ALL)) & (LATER - 1u64) != 0u64
+    key_of(other) != 0u32 && colors_of(other) & (own as u32) & (0u32 - (own as u32)) != 0u32
 }
 
 /// Whether no colour is free for a vertex.
 #[op]
 fn none_free(own: u64, seen: u64) -> bool {
-    own & ALL & !seen == LATER
+    (own as u32) & !(seen as u32) == LATER
 }
 
 /// The number of a settled vertex' colour; of none, 0, and of several, one that no colour has.
@@ -81,7 +96,7 @@ fn color_in(color: u32, later: u32, before: u32) -> u32 {
 /// A vertex in the next window: one that has a colour has none of that.
 #[op]
 fn reopen(number: u32, key: u32) -> u64 {
-    if number > WINDOW { (((key as u64) + 1u64) << 32u32) | ALL } else { 0u64 }
+    if number > WINDOW { open(key) } else { 0u64 }
 }
 
 /// Colours, how many there are, and the rounds it took.
@@ -93,7 +108,7 @@ pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32, 
     loop {
         // V<keys> = narrow(V, V bor.seen A, among those that matter), until all are settled
         let ((window, most), of_window) = fixpoint(vertices)
-            .while_active(GE.bind(KEY))
+            .while_active(GE.bind(KEYED))
             .monotone()
             .step(|v| narrow.map2(v, v.vxm(a, semiring(BOR, seen)).among(matters).awaiting(blocks).or_identity()))
             // at first all may have any colour, so one higher neighbour is enough

@@ -21,14 +21,12 @@ pub struct Outcome {
 
 /// A loop that was launched.
 pub struct Launched {
-    board: Reading,
+    told: Reading,
 }
 
-/// Words of the board: see the kernel.
-const BOARD: usize = 14;
-/// The words that say how it went.
-const ROUNDS: usize = 11;
-const LEFT: usize = 12;
+/// Words of the board, and of how it went: see the kernel.
+const BOARD: usize = 11;
+const TOLD: usize = 2;
 
 impl Launched {
     /// Waits for the end, not for what was launched since.
@@ -36,8 +34,8 @@ impl Launched {
     /// # Errors
     /// The device is lost.
     pub fn outcome(self) -> Result<Outcome> {
-        let words = self.board.wait::<u32>()?;
-        Ok(Outcome { rounds: words[ROUNDS], changed: words[LEFT] })
+        let words = self.told.wait::<u32>()?;
+        Ok(Outcome { rounds: words[0], changed: words[1] })
     }
 }
 
@@ -94,7 +92,7 @@ pub fn changing<T: Element>(
         "plan"
     );
     let fresh = gpu.alloc(if in_place { 0 } else { n * size_of::<T>() })?;
-    let board = gpu.zeroed(BOARD * 4)?;
+    let (board, told) = (gpu.zeroed(BOARD * 4)?, gpu.mailbox(TOLD * 4)?);
     // due twice, moved twice, long and hub
     let size = words(n) * 8;
     let bits = gpu.zeroed(6 * size)?;
@@ -106,11 +104,11 @@ pub fn changing<T: Element>(
     head.extend([shorts.address(), shorts.address() + 4 * short as u64]);
     head.extend([listed.address(), listed.address() + 4 * long as u64]);
     head.extend([2, 3, 4, 5].map(bits));
-    head.extend([longs.0, longs.1 as u64, hubs.0, hubs.1 as u64, board.address()]);
+    head.extend([longs.0, longs.1 as u64, hubs.0, hubs.1 as u64, board.address(), told.address()]);
     let none = [(0, 0)];
     let links = if rows.is_empty() { &none[..] } else { rows };
     head.extend(links.iter().flat_map(|&(offsets, columns)| [offsets, columns]));
     let shape = Launch::linear(blocks as u32, THREADS).with_shared(composer.shared()).cooperative();
     launch(&program, "changing", shape, &composer.parameter(&head))?;
-    Ok(Launched { board: board.begin_download(BOARD * 4)? })
+    Ok(Launched { told: told.begin()? })
 }

@@ -6,8 +6,8 @@ use super::{DeviceCsr, DeviceTiles, DeviceVector, Gpu};
 use crate::error::Result;
 use crate::formats::{Duplicates, Joining};
 use std::any::Any;
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use vxm_kernels::{Program, sources};
 use vxm_semiring::{Element, KernelText, Monoid, Source};
 
@@ -30,6 +30,9 @@ impl Node {
         Self { ty: ty.into(), full, bits: None, count: None }
     }
 }
+
+/// What tells a program from others: its device, whether its staged rows are few, the files it stands on, and its own text.
+type Key = (usize, bool, Vec<usize>, String);
 
 /// What becomes of entries at one place, on a device.
 #[derive(Debug, Clone)]
@@ -72,7 +75,7 @@ pub(super) struct Lead {
 }
 
 /// Entries a row, on average, above which rows aren't short.
-pub(super) const FROM_MEAN: usize = 8;
+const FROM_MEAN: usize = 8;
 
 impl Composer {
     /// An empty kernel for `gpu`.
@@ -212,11 +215,13 @@ impl Composer {
 
     /// A type with a static `call`, for a function.
     fn callable(&mut self, name: &str) -> String {
-        self.text.define_hashed("call", |this| {
+        let this = format!("call_{}", name.replace("::", "_"));
+        self.text.define_named(&this, || {
             format!(
                 "struct {this} {{ template <class... X> static VXM_FN auto call(X... x) {{ return {name}(x...); }} }};"
             )
-        })
+        });
+        this
     }
 
     /// What becomes of entries at one place; none if only the host knows.
@@ -350,13 +355,14 @@ impl Composer {
     /// The program of kernels `entries` (name, and the group it runs as) over `ty`: known by what differs from one to the other,
     /// because composing and comparing the whole source would take longer than most kernels.
     pub(super) fn program(&self, ty: &str, entries: &[(&str, &str)]) -> Result<Arc<Program>> {
-        static KNOWN: Mutex<BTreeMap<String, Arc<Program>>> = Mutex::new(BTreeMap::new());
-        let mut key = format!("{} {ty}\n", self.gpu.ordinal());
+        static KNOWN: LazyLock<Mutex<HashMap<Key, Arc<Program>>>> = LazyLock::new(Mutex::default);
         // files are told apart by where they lie
-        self.library.iter().for_each(|file| key.push_str(&format!("{:p} ", file.as_ptr())));
-        entries.iter().for_each(|(name, group)| key.extend([name, " ", group, "\n"]));
-        key.push(if self.staged_are_few() { 'f' } else { 'm' });
-        key.push_str(&self.text.signature());
+        let files = self.library.iter().map(|file| file.as_ptr() as usize).collect();
+        let mut key = (self.gpu.ordinal(), self.staged_are_few(), files, String::with_capacity(2048));
+        let text = &mut key.3;
+        text.extend([ty, "\n"]);
+        entries.iter().for_each(|(name, group)| text.extend([name, " ", group, "\n"]));
+        self.text.sign(text);
         let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(program) = known().get(&key) {
             return Ok(program.clone());

@@ -1,12 +1,13 @@
 //! A loop that stays on the device: one cooperative launch, whatever the number of rounds.
 
 use super::DeviceVector;
-use super::compose::{Composer, FROM_MEAN, Node};
+use super::compose::{Composer, Node};
 use super::csr::{Classes, SHORT_CLASSES};
 use super::run::{THREADS, launch};
 use crate::backend::plan::{self, Schedule};
 use crate::error::Result;
-use vxm_kernels::{Launch, Reading, sources};
+use std::sync::Arc;
+use vxm_kernels::{Buffer, Launch, Reading, sources};
 use vxm_semiring::{Element, UnaryOp};
 
 /// How a loop went.
@@ -27,7 +28,7 @@ pub fn refusal<T: Element>(composer: &Composer) -> Option<&'static str> {
 
 /// A loop that was launched.
 pub struct Launched {
-    board: Reading,
+    told: Reading,
 }
 
 impl Launched {
@@ -36,16 +37,14 @@ impl Launched {
     /// # Errors
     /// The device is lost.
     pub fn outcome(self) -> Result<Outcome> {
-        let words = self.board.wait::<u32>()?;
-        Ok(Outcome { rounds: words[PASSES], stuck: words[STUCK] != 0, endless: words[STUCK] == ENDLESS })
+        let words = self.told.wait::<u32>()?;
+        Ok(Outcome { rounds: words[0], stuck: words[1] != 0, endless: words[1] == ENDLESS })
     }
 }
 
-/// Words of the board: see the kernel.
+/// Words of the board, and of how it went: see the kernel.
 const BOARD: usize = 8;
-/// The words that say how it went.
-const PASSES: usize = 5;
-const STUCK: usize = 7;
+const TOLD: usize = 2;
 /// What it says where elements changed still.
 const ENDLESS: u32 = 2;
 
@@ -71,7 +70,8 @@ fn shares(classes: Option<&Classes>, n: usize, watches: bool) -> [Share; 3] {
     })
 }
 
-/// Launches the body `node`, and for the first round `start` if there is one, over `state`, until `active` holds of none of its elements, or so many rounds have changed some.
+/// Launches the body `node`, and for the first round `start` if there is one, over `state`, until `active` holds of none of its elements, or
+/// so many rounds have changed some. If `before` is there, the state begins as that.
 ///
 /// # Errors
 /// The device has too little memory, or is lost.
@@ -82,6 +82,7 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     monotone: bool,
     most: u32,
     state: &mut DeviceVector<T>,
+    before: Option<Arc<Buffer>>,
 ) -> Result<Launched> {
     let (gpu, n) = (composer.gpu().clone(), state.len());
     let classes = composer.classes();
@@ -100,10 +101,8 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     let watched = composer.watched().filter(|_| monotone);
     let watches = watched.is_some();
     let (watched, place) = watched.map_or(("vxm::Nothing", 0), |lead| (&lead.ty, lead.at));
-    let shares_rows = even && classes.as_deref().is_some_and(|classes| classes.mean > FROM_MEAN);
     let (body, start, skewed) = (&node.ty, start.map_or("vxm::Nothing", |start| &start.ty), !even);
-    let ty =
-        format!("vxm::Fixpoint<{body}, {start}, {active}, {monotone}, {skewed}, {shares_rows}, {watched}, {place}>");
+    let ty = format!("vxm::Fixpoint<{body}, {start}, {active}, {monotone}, {skewed}, {watched}, {place}>");
     let program = composer.program(&ty, &[("fixpoint", group)])?;
     let resident = program.kernel("fixpoint")?.resident(THREADS, composer.shared())? as usize;
     let [mut shorts, mut longs, mut hubs] = shares(classes.as_deref(), n, watches);
@@ -119,7 +118,7 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     let sizes = [(shorts, warps * size), (longs, warps * size), (hubs, blocks * 4)];
     let work = gpu.alloc(sizes.iter().map(|(share, bytes)| share.room * bytes).sum())?;
     let fresh = gpu.alloc(if monotone { 0 } else { n * size_of::<T>() })?;
-    let board = gpu.zeroed(BOARD * 4)?;
+    let (board, told) = (gpu.zeroed(BOARD * 4)?, gpu.mailbox(TOLD * 4)?);
     tracing::debug!(
         operation = "fixpoint",
         ?schedule,
@@ -137,8 +136,9 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
         head.extend([share.list, share.count as u64, from, share.room as u64]);
         from += (share.room * bytes) as u64;
     }
-    head.extend([state.values_address(), fresh.address(), board.address(), u64::from(most)]);
+    let begin = before.as_ref().map_or(0, |before| before.address());
+    head.extend([begin, n as u64, state.values_address(), fresh.address(), board.address(), told.address(), u64::from(most)]);
     let shape = Launch::linear(blocks as u32, THREADS).with_shared(composer.shared()).cooperative();
     launch(&program, "fixpoint", shape, &composer.parameter(&head))?;
-    Ok(Launched { board: board.begin_download(BOARD * 4)? })
+    Ok(Launched { told: told.begin()? })
 }

@@ -157,7 +157,7 @@ pub fn fold<T: Element, M: Monoid<T>>(mut composer: Composer, node: &Node, n: us
     let monoid = composer.monoid::<T, M>(add);
     let values = gpu.alloc(parts * size_of::<T>())?;
     let present = gpu.alloc(parts * 4)?;
-    let out = gpu.alloc(16)?;
+    let told = gpu.mailbox(16)?;
     let head = [values.address(), present.address()];
     let program = composer.program(&format!("vxm::Reduce<{}, {monoid}>", node.ty), &[("reduce", "")])?;
     let parameter = composer.parameter(&[&[n as u64], &head[..]].concat());
@@ -166,9 +166,9 @@ pub fn fold<T: Element, M: Monoid<T>>(mut composer: Composer, node: &Node, n: us
     let mut joining = Composer::new(&gpu);
     let (monoid, t) = (joining.monoid::<T, M>(add), joining.element::<T>());
     let program = joining.program(&format!("vxm::Join<{monoid}, {t}>"), &[("join", "vxm::Block()")])?;
-    let parameter = joining.parameter(&[&[parts as u64], &head[..], &[out.address()]].concat());
+    let parameter = joining.parameter(&[&[parts as u64], &head[..], &[told.address()]].concat());
     launch(&program, "join", Launch::linear(1, BLOCK_THREADS).with_shared(joining.shared()), &parameter)?;
-    let answer = out.download::<u64>(2)?;
+    let answer = told.begin()?.wait::<u64>()?;
     Ok(if answer[1] == 0 { M::IDENTITY } else { T::from_bits(answer[0]) })
 }
 

@@ -155,6 +155,23 @@ impl<T: Element> DeviceVector<T> {
         self.bits.as_ref().map_or(0, |bits| bits.address())
     }
 
+    /// Gives it values of its own, not written yet, if others read those that it has: returns these, for a kernel to begin with.
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn renew(&mut self) -> Result<Option<Arc<Buffer>>> {
+        if Arc::strong_count(&self.values) == 1 {
+            return Ok(None);
+        }
+        let fresh = Arc::new(self.gpu.alloc(self.values.len())?);
+        Ok(Some(std::mem::replace(&mut self.values, fresh)))
+    }
+
+    /// Takes back the values that it had before it was renewed.
+    pub fn restore(&mut self, before: Arc<Buffer>) {
+        self.values = before;
+    }
+
     /// Makes the values its own: nobody else reads them, or will see them change.
     ///
     /// # Errors
