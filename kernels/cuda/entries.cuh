@@ -194,6 +194,7 @@ template <class O, class A, class Add> struct FoldRow {
     const u32* columns;
     const A* weights;
     struct Row {
+        static const u32 flight = 4;
         static const bool full = true;
         const A* weights;
         VXM_FN Row from(u64 p) const { return {weights + p}; }

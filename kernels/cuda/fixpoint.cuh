@@ -74,7 +74,8 @@ template <class V, class Start> struct Bodies {
 template <class V> struct Bodies<V, Nothing> {
     V view;
 };
-template <class V, class Start, class Active, bool monotone, bool skewed, class Watched, u32 place> struct Fixpoint {
+// A thread that folds a row has so many entries in `flight`.
+template <class V, class Start, class Active, bool monotone, bool skewed, u32 flight, class Watched, u32 place> struct Fixpoint {
     typedef typename V::Elem T;
     static const bool watches = !is_same<Watched, Nothing>::value;
     typedef typename Choice<watches, Waiting, Row>::type Item;
@@ -96,6 +97,7 @@ template <class V, class Start, class Active, bool monotone, bool skewed, class 
         u32 hubs;
         VXM_FN bool any() const { return shorts.count | longs.count | hubs; }
     };
+    template <class G> static constexpr VXM_FN u32 many() { return is_same<G, Thread>::value ? flight : G::flight; }
     static VXM_FN Ring<Item> ring(const Share& share) {
         Item* items = (Item*)share.work + first_of(Warp()) * share.room;
         // computed once, not wherever it is used
@@ -114,7 +116,7 @@ template <class V, class Start, class Active, bool monotone, bool skewed, class 
         template <class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, u32* column = nullptr) {
             const T own = peek(f.state + i);
             Visit v = {!first || Active::call(own), false};
-            const Visitor<G, watches && !is_same<G, Block>::value> visitor(word_of(own), column);
+            const Visitor<G, watches && !is_same<G, Block>::value, many<G>()> visitor(word_of(own), column);
             T next;
             if (!v.alive || !settles(f.body, visitor, i, next) || same(own, next)) return v;
             if (g.first()) poke(f.state + i, next);
@@ -135,7 +137,7 @@ template <class V, class Start, class Active, bool monotone, bool skewed, class 
             const T own = peek(f.state + i);
             const Visit v = {Active::call(own), false};
             if (!v.alive) return v;
-            const Visitor<G, false> visitor(word_of(own), nullptr);
+            const Visitor<G, false, many<G>()> visitor(word_of(own), nullptr);
             T next;
             if (!f.body.view.selects(visitor, i) || !f.body.view.at(visitor, i, next)) next = own;
             if (g.first()) f.fresh[i] = next;

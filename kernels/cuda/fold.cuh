@@ -1,12 +1,13 @@
 // A fold over positions 0 .. len of something that may hold a value at each: `items.load(p)` fetches what lies there, `items.reach(loaded)`
 // what that points to, and `items.make(loaded, reached)` is its worth, a Maybe<T>. Several positions are fetched before the first is used, so
-// that their latencies overlap. `Items::full` says that none is absent. One strategy a group; each has the bits of the reference: exact monoids in order (regrouped, or reordered where they
+// that their latencies overlap: so many that a thread folds alone as `Items::flight` says. `Items::full` says that none is absent. One strategy a group; each has the bits of the reference: exact monoids in order (regrouped, or reordered where they
 // commute), inexact ones over the fixed tree. `stop(partial)` may end an exact fold early.
 namespace vxm {
 
 // Items that are computed from their positions.
 template <class F> struct Computed {
     static const bool full = false;
+    static const u32 flight = 4;
     const F& f;
     u64 base;
     VXM_FN Computed from(u64 p) const { return {f, base + p}; }
@@ -272,18 +273,19 @@ template <class M, class T, class N, class Items, class Stop>
 VXM_FN Maybe<T> fold(Thread g, N len, const Items& items, Stop stop) {
     if constexpr (M::exact) {
         Maybe<T> sum = nothing<T>();
-        for (N p = 0; p < len; p += 4) {
-            decltype(items.load(0)) loaded[4];
-            decltype(items.reach(loaded[0])) reached[4];
+        const u32 flight = Items::flight;
+        for (N p = 0; p < len; p += flight) {
+            decltype(items.load(0)) loaded[flight];
+            decltype(items.reach(loaded[0])) reached[flight];
             const Items rest = items.from(p);
 #pragma unroll
-            for (u32 k = 0; k < 4; k++)
+            for (u32 k = 0; k < flight; k++)
                 if (p + k < len) loaded[k] = rest.load(k);
 #pragma unroll
-            for (u32 k = 0; k < 4; k++)
+            for (u32 k = 0; k < flight; k++)
                 if (p + k < len) reached[k] = rest.reach(loaded[k]);
 #pragma unroll
-            for (u32 k = 0; k < 4; k++) {
+            for (u32 k = 0; k < flight; k++) {
                 const Maybe<T> x = rest.make(loaded[k], reached[k]);
                 add<M>(sum, (p + k < len) & x.present, x.value);
             }

@@ -35,10 +35,10 @@ template <class Use> VXM_FN void each_thread(const u64& count, const Use& use) {
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) use(i);
 }
 
-// `wide` groups read whole lines at once, and a member has so many entries in `flight` where a row is read whole; `knows` that the group holds the state's element of its row, `watches` that it remembers by
+// `wide` groups read whole lines at once, and a member has so many entries in `flight`; `knows` that the group holds the state's element of its row, `watches` that it remembers by
 // whom that is kept waiting.
 struct Thread {
-    static const u32 flight = 8;
+    static const u32 size = 1, flight = 4;
     static const bool staged = false, wide = false, knows = false, watches = false;
     static VXM_FN u32 rank() { return 0; }
     static VXM_FN u32 members() { return 1; }
@@ -62,7 +62,8 @@ struct Block {
     static VXM_FN bool first() { return threadIdx.x == 0; }
 };
 // A group that visits a row of a loop's state: it holds the row's own element, and may put the column of who keeps it waiting at `column`.
-template <class G, bool asks> struct Visitor : G {
+template <class G, bool asks, u32 many = G::flight> struct Visitor : G {
+    static const u32 flight = many;
     static const bool knows = true, watches = asks;
     u64 own;
     u32* column;
@@ -70,7 +71,7 @@ template <class G, bool asks> struct Visitor : G {
 };
 // The group as it reads another index.
 template <class G> VXM_FN G bare(G g) { return g; }
-template <class G, bool asks> VXM_FN G bare(Visitor<G, asks> g) { return g; }
+template <class G, bool asks, u32 many> VXM_FN G bare(Visitor<G, asks, many> g) { return g; }
 
 // Rows of at most so many entries are short.
 [[maybe_unused]] const u32 SHORT = 32;

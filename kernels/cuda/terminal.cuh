@@ -14,6 +14,12 @@ template <class T> struct Out {
 };
 template <> VXM_FN void Out<vxm_unit>::put(u32, vxm_unit) const {}
 
+// Whether there is an element at i.
+VXM_FN void put_bit(u32* bits, u32 i, bool present) {
+    if (present) atomicOr(bits + (i >> 5), 1u << (i & 31));
+    else atomicAnd(bits + (i >> 5), ~(1u << (i & 31)));
+}
+
 // Calls `kernel.step(group, i)` for each index: whether there is an element then. One thread an index. Without a list a warp owns a word of
 // bits, and all words of 64 bits are written whole. `K::fresh` says that bits hold nothing before.
 template <class K> VXM_FN void each(Thread g, const Range& range, u32* bits, const K& kernel) {
@@ -25,9 +31,7 @@ template <class K> VXM_FN void each(Thread g, const Range& range, u32* bits, con
         bool present = inside && kernel.step(g, i);
         if (!bits) continue;
         if (range.list) {
-            if (!inside) continue;
-            if (present) atomicOr(bits + (i >> 5), 1u << (i & 31));
-            else atomicAnd(bits + (i >> 5), ~(1u << (i & 31)));
+            if (inside) put_bit(bits, i, present);
         } else {
             const u32 word = __ballot_sync(~0u, present);
             if (lane() == 0) bits[k >> 5] = word;
@@ -43,9 +47,7 @@ template <class G, class K> VXM_FN void each_sharing(G g, const Range& range, u3
     for (u64 k = first_of(g); k < range.count; k += step_of(g)) {
         const u32 i = range.index(k);
         bool present = kernel.step(g, i);
-        if (!bits || !G::first()) continue;
-        if (present) atomicOr(bits + (i >> 5), 1u << (i & 31));
-        else atomicAnd(bits + (i >> 5), ~(1u << (i & 31)));
+        if (bits && G::first()) put_bit(bits, i, present);
     }
 }
 

@@ -320,8 +320,10 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
         A weight;
     };
     // `once`: neighbouring threads read neighbouring entries, and nobody reads them again.
-    template <bool once, class L> struct Row {
+    template <bool once, class L, u32 many = 4> struct Row {
         static const bool full = V::full && !L::selects;
+        // where a part may be enough few are read at once
+        static const u32 flight = L::stops ? 4 : many;
         const V& operand;
         const u32* columns;
         const A* weights;
@@ -351,17 +353,18 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
             const u64 begin = offsets[i], len = offsets[i + 1] - begin;
             const Limit limit(g, operand, i);
             if constexpr (G::watches && !is_same<Waits, Nobody>::value) {
-                sum = watch<G::flight>(g, i, begin, (u32)len, limit);
+                sum = watch(g, i, begin, (u32)len, limit);
             } else {
-                const Row<G::wide, Limit> row = {operand, columns, weights, limit};
+                const Row<G::wide, Limit, G::flight> row = {operand, columns, weights, limit};
                 sum = fold<Add, T>(alone(g), (u32)len, row.from(begin), limit);
             }
         }
         if (sum.present) y = sum.value;
         return sum.present;
     }
-    // Folds a row whole, so many entries of each thread in flight, and remembers for whom it waits.
-    template <u32 flight, class G> VXM_FN Maybe<T> watch(G g, u32 i, u64 begin, u32 len, const Limit& limit) const {
+    // Folds a row whole, and remembers for whom it waits.
+    template <class G> VXM_FN Maybe<T> watch(G g, u32 i, u64 begin, u32 len, const Limit& limit) const {
+        const u32 flight = Limit::stops && !G::wide ? 4 : G::flight;
         const u32* const row = columns + begin;
         Maybe<T> sum = nothing<T>();
         u32 awaited = NOBODY;

@@ -145,11 +145,21 @@ impl Buffer {
     ///
     /// [`Error::Lost`] or [`Error::Driver`].
     pub fn fill(&mut self, byte: u8) -> Result<()> {
-        if self.is_empty() {
+        self.fill_at(0, self.len, byte)
+    }
+
+    /// Sets the `len` bytes from `first` on to `byte`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Range`] if there are fewer, [`Error::Lost`] or [`Error::Driver`].
+    pub fn fill_at(&mut self, first: usize, len: usize, byte: u8) -> Result<()> {
+        let at = self.range(first, len)?;
+        if len == 0 {
             return Ok(());
         }
-        let (at, len, stream) = (self.address, self.len, self.gpu.handles().stream);
-        // SAFETY: the bytes are the buffer's
+        let stream = self.gpu.handles().stream;
+        // SAFETY: the range was checked
         self.gpu.call("cuMemsetD8Async", || unsafe { driver::memset_d8_async(at, byte, len, stream) })
     }
 

@@ -1,6 +1,7 @@
 //! Reading a few bytes back without holding up what is launched behind: they are copied to page-locked memory, or a kernel writes them
 //! there, and waited for when they are wanted.
 
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -37,6 +38,8 @@ pub struct Reading {
     len: usize,
     /// None in a rehearsal, which has answered already, and once it was given back.
     slot: Option<Locked>,
+    /// Whether the slot is written, and was waited for.
+    written: Cell<bool>,
     answer: [MaybeUninit<u8>; ROOM],
 }
 
@@ -56,7 +59,13 @@ impl Gpu {
         if len > ROOM {
             return Err(Error::Range { first: 0, end: len, len: ROOM });
         }
-        let mut reading = Reading { gpu: self.clone(), len, slot: None, answer: [MaybeUninit::new(0); ROOM] };
+        let mut reading = Reading {
+            gpu: self.clone(),
+            len,
+            slot: None,
+            written: Cell::new(false),
+            answer: [MaybeUninit::new(0); ROOM],
+        };
         if self.stand_in().is_none() {
             reading.slot = Some(self.take_slot().map_or_else(|| Locked::new(self), Ok)?);
         }
@@ -108,7 +117,8 @@ impl Buffer {
         }
         let gpu = self.gpu().clone();
         gpu.count_readback();
-        let mut reading = Reading { gpu, len, slot: None, answer: [MaybeUninit::new(0); ROOM] };
+        let mut reading =
+            Reading { gpu, len, slot: None, written: Cell::new(false), answer: [MaybeUninit::new(0); ROOM] };
         if let Some(rehearsal) = reading.gpu.stand_in() {
             rehearsal.answer(&mut reading.answer[..len]);
             return Ok(reading);
@@ -128,7 +138,8 @@ impl Locked {
     fn new(gpu: &Gpu) -> Result<Self> {
         let (mut at, mut address, mut written) = (ptr::null_mut(), 0, ptr::null_mut());
         // SAFETY: the place for the address is valid
-        gpu.call("cuMemHostAlloc", || unsafe { sys::cuMemHostAlloc(&mut at, ROOM, sys::CU_MEMHOSTALLOC_DEVICEMAP) }.result())?;
+        let claim = || unsafe { sys::cuMemHostAlloc(&mut at, ROOM, sys::CU_MEMHOSTALLOC_DEVICEMAP) }.result();
+        gpu.call("cuMemHostAlloc", claim)?;
         // SAFETY: the memory was allocated above, for kernels too
         let find = || unsafe { sys::cuMemHostGetDevicePointer_v2(&mut address, at, 0) }.result();
         gpu.call("cuMemHostGetDevicePointer", find)?;
@@ -181,6 +192,7 @@ impl Reading {
         let from = match &self.slot {
             Some(slot) => {
                 slot.wait(&self.gpu)?;
+                self.written.set(true);
                 slot.at.cast::<u8>().cast_const()
             }
             None => self.answer.as_ptr().cast(),
@@ -195,7 +207,7 @@ impl Drop for Reading {
     fn drop(&mut self) {
         let Some(slot) = self.slot.take() else { return };
         // the next reading must not find it being written; if the device is lost it is nobody's any more
-        if slot.wait(&self.gpu).is_ok() {
+        if self.written.get() || slot.wait(&self.gpu).is_ok() {
             self.gpu.give_slot(slot);
         }
     }

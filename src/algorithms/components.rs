@@ -7,7 +7,7 @@ use crate::prelude::*;
 const FEW: u32 = 32;
 
 /// Vertices whose labels tell which component is a giant, if any is.
-const SAMPLE: usize = 1024;
+const SAMPLE: usize = 32;
 
 /// A component's name, by which it is found: 0 is the giant's; where that is vertex 0's, labels are names.
 #[op]
@@ -95,14 +95,16 @@ fn relabel(name: u32, least: u32) -> u32 {
     if name == 0u32 { least } else { name - 1u32 }
 }
 
-/// The most frequent of a sample of labels, if many have it; vertex 0 otherwise.
+/// The most frequent of a sample of labels, if some have it; vertex 0 otherwise.
 fn giant(label: &Vector<u32>) -> Result<u32> {
     let n = label.len();
-    let places: Vec<u32> = (0..n.min(SAMPLE)).map(|k| (k * n / n.min(SAMPLE)) as u32).collect();
-    let mut sample = label.extract(&places).eval()?.to_dense(0);
+    // s = f[i * step]
+    let step = n.div_ceil(SAMPLE).max(1) as u32;
+    let places = fill(step, n.div_ceil(step as usize)).map_index(TIMES);
+    let mut sample = label.gather(places).eval()?.to_dense(0);
     sample.sort_unstable();
     let most = sample.chunk_by(|x, y| x == y).max_by_key(|run| run.len());
-    Ok(most.filter(|run| run.len() * 32 >= sample.len()).map_or(0, |run| run[0]))
+    Ok(most.filter(|run| run.len() > 1).map_or(0, |run| run[0]))
 }
 
 /// Trees of labels, each hooked onto the least tree next to it: at least half of them are, a round.

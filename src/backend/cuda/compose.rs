@@ -31,8 +31,9 @@ impl Node {
     }
 }
 
-/// What tells a program from others: its device, whether its staged rows are few, the files it stands on, and its own text.
-type Key = (usize, bool, Vec<usize>, String);
+/// What tells a program from others: its device, whether its staged rows are few, whether it reads little, the files it stands on, and its own
+/// text.
+type Key = (usize, [bool; 2], Vec<usize>, String);
 
 /// What becomes of entries at one place, on a device.
 #[derive(Debug, Clone)]
@@ -77,6 +78,10 @@ pub(super) struct Lead {
 /// Entries a row, on average, above which rows aren't short.
 const FROM_MEAN: usize = 8;
 
+/// Entries a row, on average, of rows of about one length of which a loop reads eight at a time: delaunay and rgg (jp: 564 to 467 us); four of
+/// grid's (1241 to 1098), and of er's, whose reads keep the second-level cache busy as they are.
+const MANY: std::ops::Range<usize> = 5..15;
+
 impl Composer {
     /// An empty kernel for `gpu`.
     pub fn new(gpu: &Gpu) -> Self {
@@ -114,6 +119,22 @@ impl Composer {
     /// (mis: er 401 to 354 us; grid as it was, delaunay 62 to 67, rmat 522 to 705).
     pub fn starts(&self) -> bool {
         self.classes.as_deref().is_some_and(|classes| classes.alone.is_some() && classes.mean > FROM_MEAN)
+    }
+
+    /// Entries of a thread's in flight in a loop: many where rows are read whole and there is time for that; few where they are very short, or
+    /// more would only fill a queue.
+    pub(super) fn flight(&self) -> u32 {
+        let classes = self.classes.as_deref();
+        let even = classes.filter(|classes| classes.alone.is_some());
+        let many = self.watched().is_some() && even.is_none_or(|even| MANY.contains(&even.mean));
+        if many { 8 } else { 4 }
+    }
+
+    /// Whether this is a loop that reads rows of very few entries, in which no more than the state is remembered: nothing but more warps hides
+    /// what those wait for (a set of grid 505 to 441 us; of delaunay 51 to 63).
+    fn reads_little(&self) -> bool {
+        let even = self.classes.as_deref().is_some_and(|classes| classes.alone.is_some() && classes.mean < MANY.start);
+        self.resident && even && self.watched().is_none()
     }
 
     /// Emits what a loop evaluates once beside its body: it is that one's product whose rows are shared out, watched and narrowed.
@@ -358,7 +379,8 @@ impl Composer {
         static KNOWN: LazyLock<Mutex<HashMap<Key, Arc<Program>>>> = LazyLock::new(Mutex::default);
         // files are told apart by where they lie
         let files = self.library.iter().map(|file| file.as_ptr() as usize).collect();
-        let mut key = (self.gpu.ordinal(), self.staged_are_few(), files, String::with_capacity(2048));
+        let mut key =
+            (self.gpu.ordinal(), [self.staged_are_few(), self.reads_little()], files, String::with_capacity(2048));
         let text = &mut key.3;
         text.extend([ty, "\n"]);
         entries.iter().for_each(|(name, group)| text.extend([name, " ", group, "\n"]));
@@ -390,6 +412,7 @@ impl Composer {
         for (name, group) in entries {
             // registers for some loads in flight each, and yet many warps: measured over grid, er, rgg and delaunay
             let bounds = match *group {
+                _ if self.reads_little() => (THREADS, 6),
                 "vxm::Block()" => (BLOCK_THREADS, 1),
                 // where all rows are short and have few entries, more warps must see to it that enough are in flight: rgg 50 to 42 us
                 _ if group.starts_with("vxm::Staging") && self.staged_are_few() => (STAGING_THREADS, 8),

@@ -42,8 +42,8 @@ impl Launched {
     }
 }
 
-/// Words of the board, and of how it went: see the kernel.
-const BOARD: usize = 8;
+/// Bytes of the board, of which items may follow, and words of how it went: see the kernel.
+const BOARD: usize = 64;
 const TOLD: usize = 2;
 /// What it says where elements changed still.
 const ENDLESS: u32 = 2;
@@ -102,7 +102,8 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     let watches = watched.is_some();
     let (watched, place) = watched.map_or(("vxm::Nothing", 0), |lead| (&lead.ty, lead.at));
     let (body, start, skewed) = (&node.ty, start.map_or("vxm::Nothing", |start| &start.ty), !even);
-    let ty = format!("vxm::Fixpoint<{body}, {start}, {active}, {monotone}, {skewed}, {watched}, {place}>");
+    let flight = composer.flight();
+    let ty = format!("vxm::Fixpoint<{body}, {start}, {active}, {monotone}, {skewed}, {flight}, {watched}, {place}>");
     let program = composer.program(&ty, &[("fixpoint", group)])?;
     let resident = program.kernel("fixpoint")?.resident(THREADS, composer.shared())? as usize;
     let [mut shorts, mut longs, mut hubs] = shares(classes.as_deref(), n, watches);
@@ -116,9 +117,11 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     // beside a row stands for whom it waits, if that is remembered
     let size = if watches { 8 } else { 4 };
     let sizes = [(shorts, warps * size), (longs, warps * size), (hubs, blocks * 4)];
-    let work = gpu.alloc(sizes.iter().map(|(share, bytes)| share.room * bytes).sum())?;
+    // the board stands first
+    let mut work = gpu.alloc(BOARD + sizes.iter().map(|(share, bytes)| share.room * bytes).sum::<usize>())?;
+    work.fill_at(0, BOARD, 0)?;
     let fresh = gpu.alloc(if monotone { 0 } else { n * size_of::<T>() })?;
-    let (board, told) = (gpu.zeroed(BOARD * 4)?, gpu.mailbox(TOLD * 4)?);
+    let told = gpu.mailbox(TOLD * 4)?;
     tracing::debug!(
         operation = "fixpoint",
         ?schedule,
@@ -131,13 +134,21 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
         "plan"
     );
     let mut head = Vec::new();
-    let mut from = work.address();
+    let mut from = work.address() + BOARD as u64;
     for (share, bytes) in sizes {
         head.extend([share.list, share.count as u64, from, share.room as u64]);
         from += (share.room * bytes) as u64;
     }
     let begin = before.as_ref().map_or(0, |before| before.address());
-    head.extend([begin, n as u64, state.values_address(), fresh.address(), board.address(), told.address(), u64::from(most)]);
+    head.extend([
+        begin,
+        n as u64,
+        state.values_address(),
+        fresh.address(),
+        work.address(),
+        told.address(),
+        u64::from(most),
+    ]);
     let shape = Launch::linear(blocks as u32, THREADS).with_shared(composer.shared()).cooperative();
     launch(&program, "fixpoint", shape, &composer.parameter(&head))?;
     Ok(Launched { told: told.begin()? })
