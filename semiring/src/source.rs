@@ -80,11 +80,14 @@ impl KernelText {
         }
     }
 
-    /// Adds the function `name`, which tells its text from all others, unless it is there already.
-    pub fn define_named(&mut self, name: &str, text: impl FnOnce() -> String) {
-        if !self.defines(name) {
-            self.functions.push(Function { name: name.into(), text: text().into(), hashed: true });
+    /// Adds a function named after a `key` that tells its text from all others' of that stem, and returns the name: `{stem}_{hash}`. The text
+    /// is made, from the name, if it isn't there already.
+    pub fn define_keyed(&mut self, stem: &str, key: &str, text: impl FnOnce(&str) -> String) -> String {
+        let name = format!("{stem}_{:016x}", fnv1a(key.as_bytes()));
+        if !self.defines(&name) {
+            self.functions.push(Function { name: (&*name).into(), text: text(&name).into(), hashed: true });
         }
+        name
     }
 
     /// Adds a function named after its own content and returns the name: `{stem}_{hash}`.
@@ -92,9 +95,7 @@ impl KernelText {
     /// `text` makes the whole text from the name. Two operators that share a Rust name but not a text (or the constants
     /// spliced into it) so never meet in one kernel.
     pub fn define_hashed(&mut self, stem: &str, text: impl Fn(&str) -> String) -> String {
-        let name = format!("{stem}_{:016x}", fnv1a(text(stem).as_bytes()));
-        self.define_named(&name, || text(&name));
-        name
+        self.define_keyed(stem, &text(stem), &text)
     }
 
     /// Adds what `make` adds to an empty text, made once and kept in `made`; returns what `make` does.

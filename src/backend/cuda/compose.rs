@@ -236,13 +236,11 @@ impl Composer {
 
     /// A type with a static `call`, for a function.
     fn callable(&mut self, name: &str) -> String {
-        let this = format!("call_{}", name.replace("::", "_"));
-        self.text.define_named(&this, || {
+        self.text.define_keyed("call", name, |this| {
             format!(
                 "struct {this} {{ template <class... X> static VXM_FN auto call(X... x) {{ return {name}(x...); }} }};"
             )
-        });
-        this
+        })
     }
 
     /// What becomes of entries at one place; none if only the host knows.
@@ -263,7 +261,8 @@ impl Composer {
             _ => always.to_string(),
         };
         let (exact, commutative, stops) = (M::EXACT, M::COMMUTATIVE, always || M::TERMINAL.is_some());
-        self.text.define_hashed("monoid", |this| {
+        let key = format!("{t} {name} {terminal} {exact} {commutative} {stops}");
+        self.text.define_keyed("monoid", &key, |this| {
             format!(
                 "struct {this} {{ static const bool exact = {exact}, commutative = {commutative}, stops = {stops};\n    \
                  static VXM_FN {t} call({t} a, {t} b) {{ return {name}(a, b); }}\n    \
