@@ -206,8 +206,9 @@ impl Reading {
 impl Drop for Reading {
     fn drop(&mut self) {
         let Some(slot) = self.slot.take() else { return };
-        // the next reading must not find it being written; if the device is lost it is nobody's any more
-        if self.written.get() || slot.wait(&self.gpu).is_ok() {
+        // the next reading must not find it being written, by a kernel that nobody waited for either; if the device is lost it is nobody's
+        let written = || slot.follow(&self.gpu).and_then(|()| slot.wait(&self.gpu));
+        if self.written.get() || written().is_ok() {
             self.gpu.give_slot(slot);
         }
     }

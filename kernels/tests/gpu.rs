@@ -152,6 +152,43 @@ fn copies_stay_within() {
     assert!(buffer.download_at::<u32>(1, 2).is_err());
 }
 
+/// A kernel writes to the host's memory, and what is launched behind it may go on meanwhile.
+#[test]
+fn mailboxes_hold_what_kernels_write() {
+    let Some(gpu) = first() else { return };
+    let (large, twice) = (kernel(&gpu, "large"), kernel(&gpu, "twice"));
+    let data = gpu.upload_slice(&[21u32; 100]).unwrap();
+    let told: Vec<_> = (1..=5)
+        .map(|count| {
+            let mailbox = gpu.mailbox(4).unwrap();
+            let (launch, words) = (Launch::linear(1, 32).with_shared(4 * count), [mailbox.address(), count.into()]);
+            let parameter: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+            // SAFETY: the parameter is `Params`, of 4 bytes that the mailbox has
+            unsafe { large.launch(launch, &parameter) }.unwrap();
+            let reading = mailbox.begin().unwrap();
+            // SAFETY: the parameter is `Params`, of as many words as the buffer has
+            unsafe { twice.launch(Launch::linear(1, 128), &params(&data, 100)) }.unwrap();
+            reading
+        })
+        .collect();
+    let told: Vec<u32> = told.into_iter().map(|reading| reading.wait::<u32>().unwrap()[0]).collect();
+    assert_eq!((told, data.download::<u32>(1).unwrap()), (vec![0, 1, 2, 3, 4], vec![21 << 5]));
+    // one that nobody waits for, and one that no kernel was given
+    drop(gpu.mailbox(128).unwrap().begin().unwrap());
+    drop(gpu.mailbox(0).unwrap());
+    assert_eq!(gpu.mailbox(129).unwrap_err(), Error::Range { first: 0, end: 129, len: 128 });
+}
+
+#[test]
+fn parts_of_a_buffer_are_filled() {
+    let Some(gpu) = first() else { return };
+    let mut buffer = gpu.zeroed(8).unwrap();
+    buffer.fill_at(2, 3, 7).unwrap();
+    buffer.fill_at(8, 0, 9).unwrap();
+    assert_eq!(buffer.download::<u8>(8).unwrap(), [0, 0, 7, 7, 7, 0, 0, 0]);
+    assert_eq!(buffer.fill_at(7, 2, 0).unwrap_err(), Error::Range { first: 7, end: 9, len: 8 });
+}
+
 #[test]
 fn readings_that_do_not_fit_are_refused() {
     if !nvrtc::is_there() {
@@ -163,6 +200,8 @@ fn readings_that_do_not_fit_are_refused() {
     assert_eq!(gpu.alloc(100).unwrap().begin_download(101).unwrap_err(), Error::Range { first: 0, end: 101, len: 100 });
     // as many values as fit
     assert_eq!(buffer.begin_download(15).unwrap().wait::<u32>().unwrap(), [0; 3]);
+    assert_eq!(gpu.mailbox(129).unwrap_err(), Error::Range { first: 0, end: 129, len: 128 });
+    assert_eq!(gpu.mailbox(15).unwrap().begin().unwrap().wait::<u32>().unwrap(), [0; 3]);
 }
 
 /// The same on a device that isn't there: what buffers take is counted, and there is an end to it.

@@ -265,3 +265,55 @@ mod names {
         assert!(function.source(&mut kernel).starts_with("function"));
     }
 }
+
+#[op]
+fn callee(a: u32) -> u32 {
+    a + 1u32
+}
+#[op]
+fn caller(a: u32, b: u32) -> u32 {
+    callee(a) * callee(b)
+}
+
+/// What an operator adds is made once: every kernel has it whole all the same, callees first, and each but once.
+#[test]
+fn what_is_made_once_is_there_every_time() {
+    let texts: Vec<String> = (0..3)
+        .map(|_| {
+            let mut text = KernelText::new();
+            let names = [caller.source(&mut text), callee.source(&mut text), caller.source(&mut text)];
+            assert_eq!(names[0], names[2]);
+            let text = text.text();
+            assert!(names.iter().all(|name| text.matches(&format!("{name}(unsigned")).count() == 1), "{text}");
+            assert!(text.find(&names[1]) < text.find(&names[0]), "{text}");
+            text
+        })
+        .collect();
+    assert!(texts[0] == texts[1] && texts[1] == texts[2]);
+    let together: Vec<String> = std::thread::scope(|scope| {
+        let made: Vec<_> = (0..4).map(|_| scope.spawn(|| caller.source(&mut KernelText::new()))).collect();
+        made.into_iter().map(|name| name.join().unwrap()).collect()
+    });
+    assert!(together.windows(2).all(|two| two[0] == two[1]));
+}
+
+/// What tells a kernel from others names what is named after its text, and has the text of what isn't.
+#[test]
+fn texts_are_told_apart() {
+    let signed = |fill: &dyn Fn(&mut KernelText)| {
+        let (mut text, mut key) = (KernelText::new(), String::new());
+        fill(&mut text);
+        text.sign(&mut key);
+        key
+    };
+    let named = |body: &'static str| signed(&|text| text.define("join", body));
+    assert_ne!(named("one"), named("other"));
+    assert_eq!(named("one"), named("one"));
+    let hashed = |body: &'static str| {
+        signed(&|text| {
+            text.define_hashed("join", |name| format!("{name} {body}"));
+        })
+    };
+    assert_ne!(hashed("one"), hashed("other"));
+    assert_ne!(signed(&|text| text.include("one.h")), signed(&|text| text.include("other.h")));
+}
