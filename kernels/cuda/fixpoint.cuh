@@ -274,7 +274,11 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
     // Makes the state what it begins as.
     VXM_FN void begin() const {
         if (!before) return;
-        each_thread(count, [&](u64 i) { state[i] = before[i]; });
+        // 16 bytes at a time: a read that may be of what was just written would wait for that
+        const u64 words = count * sizeof(T) / 16;
+        each_thread(words, [&](u64 k) { ((uint4*)state)[k] = ((const uint4*)before)[k]; });
+        if (blockIdx.x == 0)
+            for (u64 i = words * 16 / sizeof(T) + threadIdx.x; i < count; i += blockDim.x) state[i] = before[i];
         meet(board);
     }
 

@@ -90,13 +90,13 @@ impl Graph {
         // what is held and made at once of vectors: values, and bits for presence
         let vectors = match algorithm {
             // ranks are sorted
-            Algorithm::Mis(Priority::SortedId, _) => 26 * n,
+            Algorithm::Mis(Priority::SortedId, _) => 38 * n,
             Algorithm::Mis(_, Formulation::Decide) => 18 * n,
             Algorithm::Mis(..) => 14 * n,
             Algorithm::Color(Method::Hash, _) => 45 * n,
-            Algorithm::Color(..) => 36 * n,
+            Algorithm::Color(..) => 38 * n,
             Algorithm::Bfs => 20 * n,
-            Algorithm::Components => 16 * n,
+            Algorithm::Components => 21 * n,
         };
         // the edges from low to high are a matrix, and those from high to low another
         let directed = match algorithm {
