@@ -36,8 +36,15 @@ VXM_FN void fetch(const Items& items, u32 p, u32 end, Maybe<T> (&x)[count]) {
         if (p + k * step < end) reached[k] = items.reach(loaded[k]);
 #pragma unroll
     for (u32 k = 0; k < count; k++) {
-        x[k] = nothing<T>();
-        if (p + k * step < end) x[k] = items.make(loaded[k], reached[k]);
+        const bool inside = p + k * step < end;
+        if constexpr (Items::full) {
+            // what isn't there is not asked for
+            x[k] = items.make(loaded[k], reached[k]);
+            x[k].present = inside;
+        } else {
+            x[k] = nothing<T>();
+            if (inside) x[k] = items.make(loaded[k], reached[k]);
+        }
     }
 }
 
