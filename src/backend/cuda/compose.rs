@@ -3,6 +3,7 @@
 use super::csr::Classes;
 use super::run::{BLOCK_THREADS, STAGING_THREADS, THREADS};
 use super::{DeviceCsr, DeviceTiles, DeviceVector, Gpu};
+use crate::backend::plan;
 use crate::error::Result;
 use crate::formats::{Duplicates, Joining};
 use std::any::Any;
@@ -75,13 +76,6 @@ pub(super) struct Lead {
     pub tallied: bool,
 }
 
-/// Entries a row, on average, above which rows aren't short.
-const FROM_MEAN: usize = 8;
-
-/// Entries a row, on average, of rows of about one length of which a loop reads eight at a time: delaunay and rgg (jp: 564 to 467 us); four of
-/// grid's (1241 to 1098), and of er's, whose reads keep the second-level cache busy as they are.
-const MANY: std::ops::Range<usize> = 5..15;
-
 impl Composer {
     /// An empty kernel for `gpu`.
     pub fn new(gpu: &Gpu) -> Self {
@@ -118,7 +112,7 @@ impl Composer {
     /// Whether a first round of its own pays in a loop: where rows have about one length, and aren't so short that all of one is read at once
     /// (mis: er 401 to 354 us; grid as it was, delaunay 62 to 67, rmat 522 to 705).
     pub fn starts(&self) -> bool {
-        self.classes.as_deref().is_some_and(|classes| classes.alone.is_some() && classes.mean > FROM_MEAN)
+        self.classes.as_deref().is_some_and(|classes| classes.alone.is_some() && classes.mean > plan::FROM_MEAN)
     }
 
     /// Entries of a thread's in flight in a loop: many where rows are read whole and there is time for that; few where they are very short, or
@@ -126,14 +120,15 @@ impl Composer {
     pub(super) fn flight(&self) -> u32 {
         let classes = self.classes.as_deref();
         let even = classes.filter(|classes| classes.alone.is_some());
-        let many = self.watched().is_some() && even.is_none_or(|even| MANY.contains(&even.mean));
+        let many = self.watched().is_some() && even.is_none_or(|even| plan::MANY.contains(&even.mean));
         if many { 8 } else { 4 }
     }
 
     /// Whether this is a loop that reads rows of very few entries, in which no more than the state is remembered: nothing but more warps hides
     /// what those wait for (a set of grid 505 to 441 us; of delaunay 51 to 63).
     fn reads_little(&self) -> bool {
-        let even = self.classes.as_deref().is_some_and(|classes| classes.alone.is_some() && classes.mean < MANY.start);
+        let even =
+            self.classes.as_deref().is_some_and(|classes| classes.alone.is_some() && classes.mean < plan::MANY.start);
         self.resident && even && self.watched().is_none()
     }
 
