@@ -111,26 +111,15 @@ impl Buffer {
 
     /// The same from `first` on.
     pub(crate) fn begin(&self, first: usize, len: usize) -> Result<Reading> {
-        let from = self.range(first, len)?;
-        if len > ROOM {
-            return Err(Error::Range { first, end: first + len, len: ROOM });
+        let (from, gpu) = (self.range(first, len)?, self.gpu());
+        let mailbox = gpu.mailbox(len)?;
+        if let Some(slot) = &mailbox.reading.slot {
+            let stream = gpu.handles().stream;
+            // SAFETY: the range was checked, the slot has room, and the reading keeps it until the event has come
+            let copy = || unsafe { sys::cuMemcpyDtoHAsync_v2(slot.at, from, len, stream) }.result();
+            gpu.call("cuMemcpyDtoHAsync", copy)?;
         }
-        let gpu = self.gpu().clone();
-        gpu.count_readback();
-        let mut reading =
-            Reading { gpu, len, slot: None, written: Cell::new(false), answer: [MaybeUninit::new(0); ROOM] };
-        if let Some(rehearsal) = reading.gpu.stand_in() {
-            rehearsal.answer(&mut reading.answer[..len]);
-            return Ok(reading);
-        }
-        let slot = reading.gpu.take_slot().map_or_else(|| Locked::new(&reading.gpu), Ok)?;
-        let stream = reading.gpu.handles().stream;
-        // SAFETY: the range was checked, the slot has room, and the reading keeps it until the event has come
-        let copy = || unsafe { sys::cuMemcpyDtoHAsync_v2(slot.at, from, len, stream) }.result();
-        reading.gpu.call("cuMemcpyDtoHAsync", copy)?;
-        slot.follow(&reading.gpu)?;
-        reading.slot = Some(slot);
-        Ok(reading)
+        mailbox.begin()
     }
 }
 

@@ -156,12 +156,11 @@ impl KernelText {
 }
 
 /// What an operator adds to a kernel, once it was asked for: it is the same every time.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Made(OnceLock<(String, KernelText)>);
 
 impl Made {
     /// Not asked for yet.
-    #[allow(clippy::new_without_default)]
     pub const fn new() -> Self {
         Self(OnceLock::new())
     }

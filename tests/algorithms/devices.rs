@@ -246,8 +246,7 @@ fn fraction(j: u32) -> f32 {
     ((j & 255u32) as f32 + 0.5f32) / 3.0f32
 }
 
-/// Products over a matrix of which a few columns stand in many entries, again and again: a block holds these columns' elements then. Of
-/// each width, over exact monoids and others, of a vector and of an expression; with long rows, and with rows that are a block's.
+/// Products over a matrix of which a few columns stand in most entries, again and again: its columns are renumbered then. Of each width, over exact monoids and others, of a vector and of an expression; with long rows, and with rows that are a block's.
 #[test]
 fn crowded_products_are_those_of_the_host() {
     let Some(device) = gpu() else { return };
@@ -290,7 +289,7 @@ fn crowded_products_are_those_of_the_host() {
     let bytes = |u: &Vector<u32>| u.map(low).eval().unwrap();
     let (b, c) = (bytes(&u), bytes(&v));
     same(b.vxm(&pattern, MIN_FIRST).eval(), || c.vxm(&pattern_there, MIN_FIRST).eval());
-    // where not all are there, none is held
+    // where not all are there, the old numbers are read
     let (some, there) = (u.select(GT.bind(1 << 20)).eval().unwrap(), v.select(GT.bind(1 << 20)).eval().unwrap());
     same(some.vxm(&pattern, MAX_FIRST).eval(), || there.vxm(&pattern_there, MAX_FIRST).eval());
 }

@@ -22,6 +22,8 @@ const NUMBERS: u32 = 64;
 fn vertex(key: u32, colors: u32) -> u64 {
     ((key as u64) << 32u32) | (colors as u64)
 }
+
+/// A vertex' key; 0 of a settled one.
 #[op]
 fn key_of(vertex: u64) -> u32 {
     (vertex >> 32u32) as u32

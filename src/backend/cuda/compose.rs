@@ -109,27 +109,29 @@ impl Composer {
         self.resident
     }
 
+    /// The rows' mean length, where they have about one length.
+    fn even_mean(&self) -> Option<usize> {
+        self.classes.as_deref().filter(|classes| classes.alone.is_some()).map(|classes| classes.mean)
+    }
+
     /// Whether a first round of its own pays in a loop: where rows have about one length, and aren't so short that all of one is read at once
     /// (mis: er 401 to 354 us; grid as it was, delaunay 62 to 67, rmat 522 to 705).
     pub fn starts(&self) -> bool {
-        self.classes.as_deref().is_some_and(|classes| classes.alone.is_some() && classes.mean > plan::FROM_MEAN)
+        self.even_mean().is_some_and(|mean| mean > plan::FROM_MEAN)
     }
 
     /// Entries of a thread's in flight in a loop: many where rows are read whole and there is time for that; few where they are very short, or
     /// more would only fill a queue.
     pub(super) fn flight(&self) -> u32 {
-        let classes = self.classes.as_deref();
-        let even = classes.filter(|classes| classes.alone.is_some());
-        let many = self.watched().is_some() && even.is_none_or(|even| plan::MANY.contains(&even.mean));
+        let many = self.watched().is_some() && self.even_mean().is_none_or(|mean| plan::MANY.contains(&mean));
         if many { 8 } else { 4 }
     }
 
     /// Whether this is a loop that reads rows of very few entries, in which no more than the state is remembered: nothing but more warps hides
     /// what those wait for (a set of grid 505 to 441 us; of delaunay 51 to 63).
     fn reads_little(&self) -> bool {
-        let even =
-            self.classes.as_deref().is_some_and(|classes| classes.alone.is_some() && classes.mean < plan::MANY.start);
-        self.resident && even && self.watched().is_none()
+        let little = self.even_mean().is_some_and(|mean| mean < plan::MANY.start);
+        self.resident && little && self.watched().is_none()
     }
 
     /// Emits what a loop evaluates once beside its body: it is that one's product whose rows are shared out, watched and narrowed.
@@ -350,7 +352,7 @@ impl Composer {
 
     /// Whether all rows that are staged are short, and of fewer than 15 entries on average.
     fn staged_are_few(&self) -> bool {
-        self.classes.as_deref().is_some_and(|classes| classes.alone.is_some() && classes.mean < 15)
+        self.even_mean().is_some_and(|mean| mean < 15)
     }
 
     /// Whether a first kernel goes through all indices.
