@@ -159,8 +159,8 @@ pub const NARROW: usize = 1024;
 /// Entries a row, on average, above which rows aren't short: a loop's first round of its own pays then.
 pub const FROM_MEAN: usize = 8;
 
-/// Entries a row, on average, of rows of about one length of which a loop reads eight at a time: delaunay and rgg (jp: 564 to 467 us); four of
-/// grid's (1241 to 1098), and of er's, whose reads keep the second-level cache busy as they are.
+/// Entries a row, on average, of rows of about one length of which a loop reads eight at a time: delaunay and rgg; four of grid's
+/// (jp: 1241 to 1098 us), and of er's, whose reads keep the second-level cache busy as they are.
 pub const MANY: std::ops::Range<usize> = 5..15;
 
 /// An entry pushed costs about this many entries pulled: a scattered write, and sorting what was touched.
