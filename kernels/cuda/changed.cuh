@@ -40,15 +40,44 @@ VXM_FN void append(bool listed, u32* list, u32* length, u32 i) {
     if (listed) list[at] = i;
 }
 
+// Elements are joined into others that they name: F says into which, M joins. `order` says of M that it is the least or the greatest.
+struct Unhooked {
+    static const bool hooks = false;
+};
+template <class F, class M, int order> struct Hooked {
+    static const bool hooks = true;
+    template <class T> static VXM_FN u32 onto(T own) { return F::call(own); }
+    template <class T> static VXM_FN T call(T held, T x) { return M::call(held, x); }
+    // Joins x into what is held at p, `held` as of a while ago; whether that made a difference.
+    template <class T> static VXM_FN bool join(T* p, T held, T x) {
+        if (same(call(held, x), held)) return false;
+        const bool whole = is_same<T, int>::value || is_same<T, u32>::value || is_same<T, long long>::value || is_same<T, u64>::value;
+        if constexpr (whole && order != 0) {
+            held = order < 0 ? atomicMin(p, x) : atomicMax(p, x);
+            return !same(call(held, x), held);
+        } else {
+            held = peek(p);
+            for (;;) {
+                const T joined = call(held, x);
+                if (same(joined, held)) return false;
+                const T found = swap(p, held, joined);
+                if (same(found, held)) return true;
+                held = found;
+            }
+        }
+    }
+};
+
 // `in_place` says that a state may be written at once; or else all are computed from the states before, and written after. `own` that an
 // element is to be visited again once it has changed itself, `everything` that any may be once any other has. `skewed` that there are
-// long rows, which are a warp's, and hubs, which are a block's.
-template <class V, bool in_place, bool skewed, bool own, bool everything, u32 links> struct Changing {
+// long rows, which are a warp's, and hubs, which are a block's. Where elements are joined into others nobody may store what he found.
+template <class V, bool in_place, bool skewed, bool own, bool everything, u32 links, class H> struct Changing {
     typedef typename V::Elem T;
     u64 count;
     u64 most; // rounds
     T* state;
     T* fresh;
+    u32* onto;      // whom elements named in a round, if they are joined into those
     u32* due[2];    // whom a round visits where it doesn't visit all, in turn: a bit an element,
     u32* shorts[2]; // a list of those with short rows,
     u32* listed[2]; // and one of those with long rows; hubs are found by their bits
@@ -62,26 +91,47 @@ template <class V, bool in_place, bool skewed, bool own, bool everything, u32 li
     Link link[links > 0 ? links : 1];
     V view;
 
+    // Element i, the same to all members of a group, though others join into it meanwhile.
+    template <class G> VXM_FN T held(G g, u32 i) const {
+        const T x = peek(state + i);
+        if constexpr (H::hooks) return of_first(g, Maybe<T>{x, true}).value;
+        else return x;
+    }
+    // Joins what has become of element i into it, `before` as it was, and into whom it named; whether that changed either.
+    VXM_FN bool join(u32 i, T before, T next, u32 named) const {
+        const bool changed = H::join(state + i, before, next);
+        return (named < count && H::join(state + named, recall(state + named), next)) || changed;
+    }
+
     // Computes, and writes; whether that changed anything.
     struct Settle {
         static const bool last = true;
         template <class G> static VXM_FN bool visit(const Changing& c, G g, u32 i) {
-            const T before = peek(c.state + i);
+            const T before = c.held(g, i);
             T next;
             const Visitor<G, false> v(word_of(before), nullptr);
-            if (!c.view.selects(v, i) || !c.view.at(v, i, next) || same(before, next)) return false;
-            if (g.first()) poke(c.state + i, next);
-            return true;
+            const bool found = c.view.selects(v, i) && c.view.at(v, i, next);
+            if constexpr (H::hooks) {
+                return g.first() && c.join(i, before, found ? H::call(before, next) : before, H::onto(before));
+            } else {
+                if (!found || same(before, next)) return false;
+                if (g.first()) poke(c.state + i, next);
+                return true;
+            }
         }
     };
     // Computes.
     struct Propose {
         static const bool last = false;
         template <class G> static VXM_FN bool visit(const Changing& c, G g, u32 i) {
-            const T before = peek(c.state + i);
+            const T before = c.held(g, i);
             T next;
             const Visitor<G, false> v(word_of(before), nullptr);
             if (!c.view.selects(v, i) || !c.view.at(v, i, next)) next = before;
+            if constexpr (H::hooks) {
+                next = H::call(before, next);
+                if (g.first()) c.onto[i] = H::onto(before);
+            }
             if (g.first()) c.fresh[i] = next;
             return false;
         }
@@ -91,6 +141,7 @@ template <class V, bool in_place, bool skewed, bool own, bool everything, u32 li
         static const bool last = true;
         template <class G> static VXM_FN bool visit(const Changing& c, G g, u32 i) {
             const T next = c.fresh[i];
+            if constexpr (H::hooks) return g.first() && c.join(i, peek(c.state + i), next, c.onto[i]);
             if (same(peek(c.state + i), next)) return false;
             if (g.first()) poke(c.state + i, next);
             return true;
@@ -145,7 +196,7 @@ template <class V, bool in_place, bool skewed, bool own, bool everything, u32 li
         for (u64 w = first_of(Warp()); w < (count + 31) / 32; w += step_of(Warp())) {
             const u32 i = (u32)(w * 32 + lane());
             const bool mine = w * 32 + lane() < count && !(skewed && (is_long[w] | is_hub[w]) >> lane() & 1);
-            if (Phase::last && lane() == 0) due[round & 1][w] = moved[round + 1 & 1][w] = 0;
+            if (!everything && Phase::last && lane() == 0) due[round & 1][w] = moved[round + 1 & 1][w] = 0;
             after(round, true, mine && Phase::visit(*this, Thread(), i), i, changes);
         }
     }

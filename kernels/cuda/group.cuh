@@ -105,6 +105,21 @@ template <class L, class T> VXM_FN Maybe<T> from_lane(Maybe<T> x, u32 from) {
     y.present = __shfl_sync(L::mask(), (int)x.present, from, L::size);
     return y;
 }
+// What the first member of a group has, in all of them.
+template <class T> VXM_FN Maybe<T> of_first(Thread, Maybe<T> x) { return x; }
+template <class T> VXM_FN Maybe<T> of_first(Staged, Maybe<T> x) { return x; }
+template <u32 width, class T> VXM_FN Maybe<T> of_first(Lanes<width>, Maybe<T> x) { return from_lane<Lanes<width>>(x, 0); }
+template <class T> VXM_FN Maybe<T> of_first(Block, Maybe<T> x) {
+    __shared__ u64 word;
+    __shared__ bool present;
+    // whoever read the last one's is done
+    __syncthreads();
+    if (threadIdx.x == 0) word = word_of(x.value), present = x.present;
+    __syncthreads();
+    x.value = element<T>(word);
+    x.present = present;
+    return x;
+}
 
 // Joins two folds, the earlier first; an absent one leaves no trace.
 template <class M, class T> VXM_FN Maybe<T> join(Maybe<T> a, Maybe<T> b) {

@@ -39,6 +39,42 @@ template <class T> VXM_FN void poke(T* p, T x) {
         else asm volatile("st.relaxed.gpu.global.u8 [%0], %1;" ::"l"(p), "r"(word) : "memory");
     }
 }
+// A state as of a while ago: what many read is read in the first-level cache.
+template <class T> VXM_FN T recall(const T* p) {
+    T x;
+    if constexpr (sizeof(T) == 8) {
+        u64 word;
+        asm volatile("ld.relaxed.cta.global.u64 %0, [%1];" : "=l"(word) : "l"(p));
+        memcpy(&x, &word, 8);
+    } else if constexpr (sizeof(T) == 4) {
+        u32 word;
+        asm volatile("ld.relaxed.cta.global.u32 %0, [%1];" : "=r"(word) : "l"(p));
+        memcpy(&x, &word, 4);
+    } else {
+        x = peek(p);
+    }
+    return x;
+}
+// Writes `next` if `held` is there; what was there.
+template <class T> VXM_FN T swap(T* p, T held, T next) {
+    if constexpr (sizeof(T) == 8) {
+        return element<T>(atomicCAS((u64*)p, word_of(held), word_of(next)));
+    } else if constexpr (sizeof(T) == 4) {
+        return element<T>(atomicCAS((u32*)p, (u32)word_of(held), (u32)word_of(next)));
+    } else {
+        // no wider than a byte or two: in the word around
+        u32* word = (u32*)((u64)p & ~3ull);
+        const u32 shift = ((u64)p & 3) * 8, mask = (sizeof(T) == 1 ? 0xffu : 0xffffu) << shift;
+        u32 around = *(volatile u32*)word;
+        for (;;) {
+            const T found = element<T>(around >> shift & mask >> shift);
+            if (word_of(found) != word_of(held)) return found;
+            const u32 seen = atomicCAS(word, around, around & ~mask | (u32)word_of(next) << shift);
+            if (seen == around) return held;
+            around = seen;
+        }
+    }
+}
 template <class T> VXM_FN bool same(T a, T b) { return word_of(a) == word_of(b); }
 
 // The state, as the body reads it.

@@ -151,6 +151,26 @@ template <class V, class W, class F> struct Either {
     }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };
+// The same, where nothing is right of what is terminal.
+template <class V, class W, class M> struct Undecided {
+    typedef typename V::Elem Elem;
+    static const bool full = V::full || W::full;
+    V left;
+    W right;
+    template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const {
+        Maybe<Elem> y;
+        y.present = left.at(g, i, y.value);
+        // members go the same way, whatever each of them saw
+        y = of_first(g, y);
+        x = y.value;
+        if (y.present && M::terminal(x)) return true;
+        Elem z;
+        const bool found = right.at(g, i, z);
+        if (found) x = y.present ? M::call(x, z) : z;
+        return y.present || found;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
 template <class V> struct Extract {
     typedef typename V::Elem Elem;
     static const bool full = V::full;
@@ -169,6 +189,30 @@ template <class V, class W> struct Gather {
     template <class G> VXM_FN bool at(G g, u32 k, Elem& x) const {
         u32 i;
         return index.at(g, k, i) && i < length && inner.at(Thread(), i, x);
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+// Where elements lead, as long as that is lower. `least` is what nothing is lower than: where many end, it isn't read by all.
+template <class V, class F, class L> struct Follow {
+    typedef typename V::Elem Elem;
+    static const bool full = V::full;
+    V inner;
+    u64 length;
+    u64 least;
+    template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const {
+        Maybe<Elem> y;
+        y.present = inner.at(g, i, y.value);
+        const Elem floor = element<Elem>(least);
+        while (y.present && L::call(floor, y.value)) {
+            const u32 k = F::call(y.value);
+            Elem z;
+            if (k >= length || !inner.at(Thread(), k, z) || !L::call(z, y.value)) break;
+            y.value = z;
+        }
+        // members may have seen different states, and must go the same way
+        y = of_first(g, y);
+        x = y.value;
+        return y.present;
     }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };

@@ -3,7 +3,7 @@
 //! It shares no code with the engine, only the traits of [`vxm_semiring`]; the tests hold every other backend to it, bit for
 //! bit. Shapes are the caller's business here: the engine refuses what does not fit, this panics.
 
-use vxm_semiring::{BinaryOp, Element, Monoid, Semiring, TernaryOp, UnaryOp};
+use vxm_semiring::{BinaryOp, Element, Monoid, Scalar, Semiring, TernaryOp, UnaryOp};
 
 /// A vector: `None` where nothing is held.
 pub type Dense<T> = Vec<Option<T>>;
@@ -151,6 +151,12 @@ pub fn extract<T: Element>(u: &[Option<T>], indices: &[u32]) -> Dense<T> {
 /// `w[k] = u[index[k]]`, where both hold an element.
 pub fn gather<T: Element>(u: &[Option<T>], index: &[Option<u32>]) -> Dense<T> {
     index.iter().map(|i| u.get((*i)? as usize).copied().flatten()).collect()
+}
+
+/// `w[i]` is the last of `y = u[i]`, `u[op(y)]`, ..., each of which is lower than the one before.
+pub fn follow<T: Scalar>(u: &[Option<T>], op: impl UnaryOp<T, Out = u32>) -> Dense<T> {
+    let next = |y: T| u.get(op.call(y) as usize).copied().flatten().filter(|&z| z < y);
+    u.iter().map(|x| std::iter::successors(*x, |&y| next(y)).last()).collect()
 }
 
 /// `w[indices[k]] = u[k]`, in `len` places; each index stands once.

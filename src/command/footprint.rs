@@ -96,7 +96,7 @@ impl Graph {
             Algorithm::Color(Method::Hash, _) => 45 * n,
             Algorithm::Color(..) => 38 * n,
             Algorithm::Bfs => 20 * n,
-            Algorithm::Components => 21 * n,
+            Algorithm::Components => 14 * n,
         };
         // the edges from low to high are a matrix, and those from high to low another
         let directed = match algorithm {

@@ -88,6 +88,38 @@ impl<T: Element> Shared<T> {
     pub fn put(&self, i: usize, value: T) {
         sized!(&self.words, words => words[i].store(value.bits() as _, Ordering::Relaxed));
     }
+
+    /// Joins `value` into the element at `i`; whether that changed it. What others join meanwhile is not lost, but where the thread is
+    /// `alone` nobody does.
+    #[inline(always)]
+    pub fn join(&self, i: usize, value: T, alone: bool, join: impl Fn(T, T) -> T) -> bool {
+        let mut held = self.get(i);
+        loop {
+            let joined = join(held, value);
+            if joined.bits() == held.bits() {
+                return false;
+            }
+            if alone {
+                self.put(i, joined);
+                return true;
+            }
+            match self.swap(i, held, joined) {
+                Ok(()) => return true,
+                Err(now) => held = now,
+            }
+        }
+    }
+
+    /// Writes `new` at `i` if `old` is there; what is there otherwise.
+    #[inline(always)]
+    fn swap(&self, i: usize, old: T, new: T) -> Result<(), T> {
+        sized!(&self.words, words => {
+            match words[i].compare_exchange_weak(old.bits() as _, new.bits() as _, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => Ok(()),
+                Err(now) => Err(T::from_bits(now.into())),
+            }
+        })
+    }
 }
 
 /// What is [`Shared`], borrowed.
@@ -128,9 +160,23 @@ mod tests {
         for (i, x) in values.iter().enumerate() {
             assert_eq!(shared.get(i).bits(), x.bits());
             shared.put(i, values[values.len() - 1 - i]);
+            assert!(!shared.join(i, *x, false, |held, _| held), "nothing is joined");
         }
         let back: Vec<u64> = shared.into_values().into_iter().map(T::bits).collect();
         assert_eq!(back, values.iter().rev().map(|x| x.bits()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_many_join_is_not_lost() {
+        let shared = Shared::new(vec![0u16, 7]);
+        let changes: usize = std::thread::scope(|scope| {
+            let join = |bit: u32| shared.join(0, 1 << bit, false, |held, x| held | x);
+            let threads: Vec<_> =
+                (0..4u32).map(|t| scope.spawn(move || (0..1000).filter(|k| join(t * 4 + k % 4)).count())).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        assert_eq!((changes, shared.get(0)), (16, u16::MAX));
+        assert!(shared.join(1, 3, true, u16::min) && !shared.join(1, 3, true, u16::min));
     }
 
     #[test]

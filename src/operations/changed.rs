@@ -2,10 +2,11 @@
 
 use super::expr::{Env, Expr, Key};
 use super::fixpoint::{Condition, Differ, Fixed, Stepped, rounds_for};
+use super::hooking::Hooks;
 use super::reads::{DeviceRows, Reads, Through};
 use super::terminal::emitted;
 use super::verbs::Verbs;
-use crate::backend::cpu::changed::{Changes, Dependents, Outcome as Visited};
+use crate::backend::cpu::changed::{Changes, Dependents, Outcome as Visited, Unhooked};
 use crate::backend::cuda::changed::{Outcome, Readers, changing};
 use crate::backend::cuda::compose::Composer;
 use crate::backend::cuda::fixpoint::refusal;
@@ -22,9 +23,18 @@ use vxm_semiring::{Element, IDENTITY, LOR, SECOND};
 
 /// Visits the elements of which something that they read has changed.
 #[derive(Debug, Clone, Copy)]
-pub struct Changed {
+pub struct Changed<H = Unhooked> {
     /// How many rounds there may be.
-    pub(super) most: u32,
+    most: u32,
+    /// Into whom elements are joined.
+    hook: H,
+}
+
+impl Changed {
+    /// The same, where elements are joined into others.
+    pub(super) fn hooked<H>(self, hook: H) -> Changed<H> {
+        Changed { most: self.most, hook }
+    }
 }
 
 /// A loop with its condition and without its body; see [`while_changed`](super::fixpoint::Fixpoint::while_changed).
@@ -71,7 +81,7 @@ impl<T: Element> WhileChanged<T> {
         let key = Key::new();
         Stepped {
             state,
-            condition: Changed { most },
+            condition: Changed { most, hook: Unhooked },
             monotone,
             key,
             body: body(key),
@@ -81,7 +91,11 @@ impl<T: Element> WhileChanged<T> {
     }
 }
 
-impl<T: Element> Condition<T> for Changed {
+impl<T: Element, H: Hooks<T>> Condition<T> for Changed<H> {
+    fn refusal(&self, monotone: bool) -> Option<Error> {
+        self.hook.refusal(monotone)
+    }
+
     fn on_threads<E: Expr<T = T>, B: Expr<T = T>>(
         whole: Stepped<T, Self, E, B>,
         schedule: Schedule,
@@ -107,7 +121,7 @@ fn no_end(changed: usize, rounds: u32, at: &'static Location<'static>) -> Error 
     Error::NoEnd { changed: format!("{changed} {elements}"), rounds, at }
 }
 
-impl<T: Element, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Changed, E, B> {
+impl<T: Element, H: Hooks<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Changed<H>, E, B> {
     /// In rounds, or in place.
     fn visited(self, in_place: bool) -> Result<Fixed<T>> {
         let Self { state, condition, key, body, at, .. } = self;
@@ -116,13 +130,13 @@ impl<T: Element, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Changed, E, B> {
             let env = Env::with_shared(key, &state, &snapshot);
             let mut reads = Reads::default();
             body.reads(&env, &mut reads);
-            let dependents = if reads.is_everything() {
+            let dependents = if reads.is_everything() || H::HOOKS {
                 Dependents { own: false, all: true, rows: Vec::new() }
             } else {
                 let rows = reads.matrices().iter().map(Through::rows).collect();
                 Dependents { own: reads.is_own(), all: false, rows }
             };
-            let changes = Changes { state: &state, dependents, most: condition.most };
+            let changes = Changes { state: &state, hook: condition.hook, dependents, most: condition.most };
             changes.run(in_place, || Ok((body.view(&env)?, !snapshot.get())))?
         };
         if changed > 0 {
@@ -161,8 +175,22 @@ impl<T: Element, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Changed, E, B> {
             }
             let mut changed = 0;
             for i in now {
-                let new = (if view.selects(i) { view.at(i) } else { None }).unwrap_or(state[i]);
-                if new.bits() == state[i].bits() {
+                let (own, hook) = (state[i], condition.hook);
+                let mut new = (if view.selects(i) { view.at(i) } else { None }).unwrap_or(own);
+                if H::HOOKS {
+                    new = hook.join(own, new);
+                    state[i] = new;
+                    let before = hook.onto(own) as usize;
+                    if let Some(held) = state.get_mut(before) {
+                        let joined = hook.join(*held, new);
+                        changed += usize::from(joined.bits() != held.bits());
+                        *held = joined;
+                    }
+                    if changed > 0 {
+                        due.fill(true);
+                    }
+                }
+                if new.bits() == own.bits() {
                     continue;
                 }
                 (state[i], changed) = (new, changed + 1);
@@ -192,7 +220,8 @@ impl<T: Element, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Changed, E, B> {
             let env = Env::with_state(self.key, &self.state);
             let mut reads = Reads::default();
             self.body.reads(&env, &mut reads);
-            let mut readers = Readers { own: reads.is_own(), everything: reads.is_everything(), rows: Vec::new() };
+            let everything = reads.is_everything() || H::HOOKS;
+            let mut readers = Readers { own: reads.is_own(), everything, rows: Vec::new() };
             if !readers.everything {
                 for through in reads.matrices() {
                     let DeviceRows { offsets, columns, held } = through.rows_on(gpu)?;
@@ -202,6 +231,7 @@ impl<T: Element, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Changed, E, B> {
             }
             (self.body.emit(&env, &mut kernel)?, readers)
         };
+        let hook = H::HOOKS.then(|| self.condition.hook.emit(&mut kernel));
         if let Some(why) = refusal::<T>(&kernel) {
             tracing::debug!(operation = "fixpoint", fused = "no", why, at = %self.at, "plan");
             let Fixed { state, rounds } = self.by_operations(gpu)?;
@@ -209,7 +239,7 @@ impl<T: Element, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Changed, E, B> {
             return Ok((state, made, rounds));
         }
         let state = self.state.on_mut(gpu)?;
-        let launched = changing(kernel, &node, &readers, self.monotone, self.condition.most, state)?;
+        let launched = changing(kernel, &node, &readers, hook.as_deref(), self.monotone, self.condition.most, state)?;
         let made = then(&self.state);
         let Outcome { rounds, changed } = launched.outcome()?;
         match changed {
@@ -231,6 +261,7 @@ impl<T: Element, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Changed, E, B> {
                 let merging = Merging::Accumulate(kernel.functor(SECOND));
                 cuda::run::write(kernel, &node, &merging, self.state.on_mut(gpu)?)?;
             }
+            self.state = self.condition.hook.joined(&before, self.state)?;
             // differ = before != state
             let differ = before.ewise_mult(&self.state, Differ);
             if !differ.reduce(LOR)? {

@@ -124,6 +124,11 @@ pub struct Stepped<T: Element, C, E, B = E> {
 
 /// Which elements a loop visits, and when it ends: how such loops are run.
 pub trait Condition<T: Element>: Sized {
+    /// Why it can't run, if it can't.
+    fn refusal(&self, _monotone: bool) -> Option<Error> {
+        None
+    }
+
     /// On the CPU.
     ///
     /// # Errors
@@ -201,6 +206,9 @@ impl<T: Element, C: Condition<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, C, 
         fits("fixpoint", self.state.len(), self.body.len(&env)?, self.at)?;
         if let Some(first) = &self.first {
             fits("first", self.state.len(), first.len(&env)?, self.at)?;
+        }
+        if let Some(error) = self.condition.refusal(self.monotone) {
+            return Err(error);
         }
         if self.state.nvals() != self.state.len() {
             let (held, n, at) = (self.state.nvals(), self.state.len(), self.at);

@@ -6,6 +6,7 @@ pub mod elementwise;
 pub mod expr;
 pub mod fixpoint;
 pub mod gather;
+pub mod hooking;
 pub mod limit;
 pub mod mask;
 pub mod matrix;

@@ -4,14 +4,14 @@ use super::elementwise::{
     Each, EwiseAdd, EwiseMult, Extract, Map, Map3, MapIndex, Or, Pattern, Scatter, Select, SelectIndex,
 };
 use super::expr::{Env, Expr};
-use super::gather::Gather;
+use super::gather::{Follow, Gather};
 use super::mask::{Mask, Masked, Values};
 use super::product::{OrIdentity, Product};
 use super::terminal::{self, Accum, Replace};
 use crate::containers::{Matrix, Vector};
 use crate::error::Result;
 use std::panic::Location;
-use vxm_semiring::{BinaryOp, Element, Monoid, Semiring, TernaryOp, UnaryOp};
+use vxm_semiring::{BinaryOp, Element, Monoid, Scalar, Semiring, TernaryOp, UnaryOp};
 
 /// The verbs of a vector expression. Each builds a node; `eval`, `assign_to` and `reduce` run the tree.
 ///
@@ -173,6 +173,25 @@ pub trait Verbs: Expr {
     #[must_use = "an expression does nothing until a terminal runs it"]
     fn gather<I: Expr<T = u32>>(self, index: I) -> Gather<Self, I> {
         Gather { inner: self, index }
+    }
+
+    /// Where elements lead that name others: from `y = self[i]` on, as long as `self[op(y)]` is there and lower, that is `y`; `w[i]` is the last.
+    /// Each step is lower than the one before, so it ends, in a loop too, whose state others lower meanwhile. O(steps) time an element.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// // trees of pointers to parents: everybody's root
+    /// let parent = Vector::from_dense(vec![0u32, 0, 1, 2, 4, 4]);
+    /// assert_eq!(parent.follow(IDENTITY).eval()?, Vector::from_dense(vec![0, 0, 0, 0, 4, 4]));
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    #[must_use = "an expression does nothing until a terminal runs it"]
+    fn follow<F: UnaryOp<Self::T, Out = u32>>(self, op: F) -> Follow<Self, F>
+    where
+        Self::T: Scalar,
+    {
+        Follow { inner: self, op }
     }
 
     /// `w[indices[k]] = self[k]`, in a vector of `len` places: what is assigned to a region (GraphBLAS' assign). Indices in any

@@ -91,6 +91,8 @@ fn one_verb() {
             target.check("select_index", &reference::select_index(&x, odd_place), u.select_index(odd_place))?;
             target.check("ewise_mult", &reference::ewise_mult(&x, &y, blend), u.ewise_mult(&v, blend))?;
             target.check("ewise_add", &reference::ewise_add(&x, &y, blend), u.ewise_add(&v, blend))?;
+            target.check("lazily", &reference::ewise_add(&x, &y, MIN), u.ewise_add(&v, MIN).lazily())?;
+            target.check("all lazily", &reference::ewise_add(&x, &y, ANY), u.ewise_add(&v, ANY).lazily())?;
             target.check("map3", &reference::map3(&x, &y, &z, blend3), blend3.map3(&u, &v, &w))?;
             target.check("or", &reference::or(&x, 9), u.or(9))?;
             target.check("fill", &vec![Some(7); n], fill(7, n))?;
@@ -157,6 +159,16 @@ fn masks_of_masks_and_of_expressions() {
     });
 }
 
+/// Some place, seldom outside.
+#[op]
+fn leads(x: u32) -> u32 {
+    x * 7u32 % 150u32
+}
+#[op]
+fn rounded(x: f32) -> u32 {
+    (x * 3f32) as u32
+}
+
 #[test]
 fn extract_and_regions() {
     suite("extract, gather and scatter", 1500, (case(), 0..300usize), |(case, count)| {
@@ -182,6 +194,18 @@ fn extract_and_regions() {
             target.check("gather of what is filled", &filled, u.or(8).gather(&held))?;
             let mapped = reference::gather(&x, &reference::map(&index, PLUS.bind(1)));
             target.check("gather by a map", &mapped, u.gather(held.map(PLUS.bind(1))))?;
+
+            // where elements lead
+            let followed = reference::follow(&x, leads);
+            let target_of_all = Target::<u32>::new(&case.end, n);
+            target_of_all.check("follow", &followed, u.follow(leads))?;
+            let filled = reference::or(&x, 8);
+            target_of_all.check("follow what is filled", &reference::follow(&filled, leads), u.or(8).follow(leads))?;
+            let mapped = reference::map(&followed, PLUS.bind(1));
+            target_of_all.check("map of follow", &mapped, u.follow(leads).map(PLUS.bind(1)))?;
+            let y = case.y.dense::<f32>(n);
+            let followed = reference::follow(&y, rounded);
+            Target::<f32>::new(&case.end, n).check("follow floats", &followed, case.y.vector(&y).follow(rounded))?;
 
             let len = n + count;
             let to = places(case.seed, n, len);

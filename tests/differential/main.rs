@@ -17,6 +17,7 @@ mod errors;
 mod fixpoint;
 mod formats;
 mod harness;
+mod hooking;
 mod large;
 mod matrices;
 mod nested;

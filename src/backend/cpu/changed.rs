@@ -44,11 +44,37 @@ pub struct Outcome {
     pub changed: usize,
 }
 
+/// Whether and how elements are joined into others that they name.
+pub trait Hook<T: Element>: Copy + Sync {
+    /// Whether they are.
+    const HOOKS: bool;
+    /// Into which `own` is, an element as it was before the visit; into none if there is no such place.
+    fn onto(self, own: T) -> u32;
+    /// What becomes of an element that another is joined into.
+    fn join(self, held: T, other: T) -> T;
+}
+
+/// They aren't.
+#[derive(Debug, Clone, Copy)]
+pub struct Unhooked;
+
+impl<T: Element> Hook<T> for Unhooked {
+    const HOOKS: bool = false;
+    fn onto(self, _: T) -> u32 {
+        u32::MAX
+    }
+    fn join(self, _: T, other: T) -> T {
+        other
+    }
+}
+
 /// A loop: a state, who depends on whom, and how many rounds there may be.
 #[derive(Debug)]
-pub struct Changes<'a, T> {
+pub struct Changes<'a, T, H> {
     /// The state.
     pub state: &'a Shared<T>,
+    /// Into whom elements are joined. If they are, any element may depend on any.
+    pub hook: H,
     /// Who depends on whom.
     pub dependents: Dependents<'a>,
     /// The most rounds.
@@ -68,7 +94,7 @@ const SAMPLE: usize = 1024;
 /// One in so many is enough to go through all in order, rather than through a list.
 const MANY: usize = 8;
 
-impl<T: Element> Changes<'_, T> {
+impl<T: Element, H: Hook<T>> Changes<'_, T, H> {
     /// Runs the loop; `in_place` if elements may be written while others are visited, in any order.
     ///
     /// # Errors
@@ -80,7 +106,7 @@ impl<T: Element> Changes<'_, T> {
         let (marks, mut rounds, mut new) = (Marks::new(self.state.len()), 0, Vec::new());
         let mut work = Work::All;
         // where few change at first, waves begin there: in place and in order they would run ahead of themselves, and be put right later
-        let waves = in_place && self.few_change(&view);
+        let waves = in_place && !H::HOOKS && self.few_change(&view);
         if in_place && !waves && !self.dependents.all {
             // who is marked still needn't be marked again
             marks.fill(self.state.len());
@@ -90,6 +116,7 @@ impl<T: Element> Changes<'_, T> {
             rounds += 1;
             let in_place = in_place && !(waves && rounds == 1);
             let (changed, found) = match &work {
+                _ if H::HOOKS && !in_place => (self.round_of_joins(&view, &mut new), None),
                 Work::List(list) if in_place => self.list(&view, &marks, list),
                 Work::List(list) => self.round_of_list(&view, &marks, list, &mut new),
                 _ if in_place => (self.sweep(&view, &marks, matches!(work, Work::All)), None),
@@ -192,6 +219,10 @@ impl<T: Element> Changes<'_, T> {
     fn settle<V: At<T = T>>(&self, body: &V, i: usize, alone: bool) -> bool {
         let own = self.state.get(i);
         let new = next(body, i, own);
+        if H::HOOKS {
+            // who is hooked onto this one writes it too
+            return self.join(i, own, self.hook.join(own, new), alone);
+        }
         if new.bits() == own.bits() {
             return false;
         }
@@ -201,6 +232,15 @@ impl<T: Element> Changes<'_, T> {
             fence(Ordering::SeqCst);
         }
         true
+    }
+
+    /// Makes element `i` what has become of it, and joins that into whom it named, as `own`; whether that changed either.
+    #[inline(always)]
+    fn join(&self, i: usize, own: T, new: T, alone: bool) -> bool {
+        let join = |i, new| self.state.join(i, new, alone, |held, new| self.hook.join(held, new));
+        let changed = new.bits() != own.bits() && join(i, new);
+        let onto = self.hook.onto(own) as usize;
+        (onto < self.state.len() && join(onto, new)) | changed
     }
 
     /// Marks who reads element `i`, and lists those that weren't marked.
@@ -254,6 +294,25 @@ impl<T: Element> Changes<'_, T> {
             settle(from..to, &new[from * 64..(to * 64).min(n)], false)
         });
         settled.into_iter().sum()
+    }
+
+    /// Visits all over the state of the round before, and joins what has become of each into itself and whom it named; how many changed any.
+    fn round_of_joins<V: At<T = T>>(&self, body: &V, new: &mut Vec<T>) -> usize {
+        let n = self.state.len();
+        let old: Vec<T> = (0..n).map(|i| self.state.get(i)).collect();
+        new.resize(n, T::ZERO);
+        let piece = share::piece(n);
+        let visit = |(p, new): (usize, &mut [T])| {
+            for (i, new) in (p * piece..).zip(new) {
+                *new = self.hook.join(old[i], next(body, i, old[i]));
+            }
+        };
+        share::each(new.chunks_mut(piece).enumerate().collect(), &visit);
+        let joined = share::collect(n.div_ceil(piece), &|p| {
+            let range = p * piece..((p + 1) * piece).min(n);
+            range.filter(|&i| self.join(i, old[i], new[i], false)).count()
+        });
+        joined.into_iter().sum()
     }
 
     /// Visits those of a list over the state of the round before; how many changed, and who is to be visited next.

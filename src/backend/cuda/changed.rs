@@ -50,7 +50,7 @@ pub struct Readers {
     pub rows: Vec<(u64, u64)>,
 }
 
-/// Launches the body `node` over `state`, until a round changes nothing, or as many rounds as there may be.
+/// Launches the body `node` over `state`, elements joined as `hook` says if it is there, until a round changes nothing, or as many rounds as there may be.
 ///
 /// # Errors
 /// The device has too little memory, or is lost.
@@ -58,6 +58,7 @@ pub fn changing<T: Element>(
     mut composer: Composer,
     node: &Node,
     readers: &Readers,
+    hook: Option<&str>,
     monotone: bool,
     most: u32,
     state: &mut DeviceVector<T>,
@@ -72,7 +73,9 @@ pub fn changing<T: Element>(
     composer.element::<T>();
     let Readers { own, everything, rows } = readers;
     let skewed = classes.is_some();
-    let ty = format!("vxm::Changing<{}, {in_place}, {skewed}, {own}, {everything}, {}>", node.ty, rows.len());
+    let hooks = hook.is_some();
+    let hook = hook.unwrap_or("vxm::Unhooked");
+    let ty = format!("vxm::Changing<{}, {in_place}, {skewed}, {own}, {everything}, {}, {hook}>", node.ty, rows.len());
     let program = composer.program(&ty, &[("changing", "")])?;
     let resident = program.kernel("changing")?.resident(THREADS, composer.shared())? as usize;
     let [longs, hubs] = classes.as_deref().map_or([(0, 0); 2], |classes| {
@@ -86,12 +89,14 @@ pub fn changing<T: Element>(
         fused = "body, marks and the test for the end: one kernel",
         rows = rows.len(),
         everything,
+        hooks,
         longs = longs.1,
         hubs = hubs.1,
         blocks,
         "plan"
     );
     let fresh = gpu.alloc(if in_place { 0 } else { n * size_of::<T>() })?;
+    let onto = gpu.alloc(if in_place || !hooks { 0 } else { n * 4 })?;
     let (board, told) = (gpu.zeroed(BOARD * 4)?, gpu.mailbox(TOLD * 4)?);
     // due twice, moved twice, long and hub
     let size = words(n) * 8;
@@ -100,7 +105,8 @@ pub fn changing<T: Element>(
     // where all are visited there is nobody to list
     let (short, long) = if *everything { (0, 0) } else { (n, longs.1) };
     let (shorts, listed) = (gpu.alloc(2 * short * 4)?, gpu.alloc(2 * long * 4)?);
-    let mut head = vec![n as u64, u64::from(most), state.values_address(), fresh.address(), bits(0), bits(1)];
+    let mut head = vec![n as u64, u64::from(most), state.values_address(), fresh.address()];
+    head.extend([onto.address(), bits(0), bits(1)]);
     head.extend([shorts.address(), shorts.address() + 4 * short as u64]);
     head.extend([listed.address(), listed.address() + 4 * long as u64]);
     head.extend([2, 3, 4, 5].map(bits));

@@ -1,0 +1,189 @@
+//! Loops whose elements are joined into others that they name: every schedule reaches what a plain loop reaches, bit for bit.
+
+use crate::fixpoint::{Case, case, every_schedule};
+use crate::harness::{Outcome, on_device, rehearsal, suite};
+use vxm::backend::plan::{Forced, Schedule, force};
+use vxm::prelude::*;
+use vxm::semiring::lowered::Ordered;
+
+/// The least number that `near` connects each vertex to.
+fn least(near: &[Vec<u32>]) -> Vec<u32> {
+    let mut label: Vec<u32> = (0..near.len() as u32).collect();
+    loop {
+        let of = |v: usize| near[v].iter().map(|&u| label[u as usize]).fold(label[v], Ord::min);
+        let next: Vec<u32> = (0..near.len()).map(of).collect();
+        if next == label {
+            return label;
+        }
+        label = next;
+    }
+}
+
+macro_rules! sizes {
+    ($($labels:ident, $classes:ident: $t:ident, $place:ident, $raise:ident, $class:ident, $higher:ident, $five:literal, $high:literal;)*) => {$(
+        /// The vertex that a label is.
+        #[op]
+        fn $place(label: $t) -> u32 {
+            label as u32
+        }
+        #[test]
+        fn $labels() {
+            suite(concat!("hooking: labels of ", stringify!($t)), 40, case(), |mut case| {
+                if case.n > $t::MAX as usize {
+                    case.n = $t::MAX as usize;
+                    case.edges.retain(|&(_, j)| (j as usize) < case.n);
+                }
+                labels(&case, |v| v as $t, $place)
+            });
+        }
+
+        /// Five more, as long as there are fewer than 200.
+        #[op]
+        fn $raise(x: $t) -> $t {
+            if x < $high { x + $five } else { x }
+        }
+        /// The element that those of a class are hooked onto, which is of that class; of one class none.
+        #[op]
+        fn $class(x: $t) -> u32 {
+            if (x % $five) as u32 == 4u32 { u32::MAX } else { (x % $five) as u32 }
+        }
+        /// A monoid of one's own: the higher of two.
+        #[op]
+        fn $higher(x: $t, y: $t) -> $t {
+            if x < y { y } else { x }
+        }
+        impl Monoid<$t> for $higher {
+            const IDENTITY: $t = 0;
+            const COMMUTATIVE: bool = true;
+        }
+        #[test]
+        fn $classes() {
+            suite(concat!("hooking: classes of ", stringify!($t)), 40, case(), |case| {
+                let draw = |v: usize| crate::algebra::mix(case.seed ^ v as u64) % 250;
+                let start: Vec<$t> = (0..case.n).map(|v| if v < 4 { v as $t } else { draw(v) as $t }).collect();
+                let raised = |x: $t| if x < 200 { 200 + x % 5 } else { x };
+                let mut expected: Vec<$t> = start.iter().map(|&x| raised(x)).collect();
+                for k in 0..case.n.min(4) {
+                    let of_class = start.iter().filter(|&&x| x as usize % 5 == k);
+                    expected[k] = of_class.map(|&x| raised(x)).max().unwrap();
+                }
+                let state = Vector::from_dense(start);
+                every_schedule(&expected, || {
+                    let raised = fixpoint(state.clone()).while_changed().monotone().step(|x| x.map($raise));
+                    raised.hooking($class, $higher).eval()
+                })?;
+                // only some are visited by the body, all are hooked
+                let (n, even) = (case.n, Set::from_indices(case.n, (0..case.n as u32).step_by(2)).unwrap());
+                let mut expected: Vec<$t> = state.to_dense(0);
+                (0..n).step_by(2).for_each(|v| expected[v] = raised(expected[v]));
+                for k in 0..n.min(4) {
+                    let of_class = (0..n).filter(|&v| expected[v] as usize % 5 == k).map(|v| expected[v]);
+                    expected[k] = of_class.max().unwrap();
+                }
+                every_schedule(&expected, || {
+                    let raised = fixpoint(state.clone()).while_changed().monotone().step(|x| x.map($raise).mask(&even));
+                    raised.hooking($class, $higher).eval()
+                })
+            });
+        }
+    )*};
+}
+sizes! {
+    labels_of_bytes, classes_of_bytes: u8, place_u8, raise_u8, class_u8, higher_u8, 5u8, 200u8;
+    labels_of_halves, classes_of_halves: u16, place_u16, raise_u16, class_u16, higher_u16, 5u16, 200u16;
+    labels_of_words, classes_of_words: u32, place_u32, raise_u32, class_u32, higher_u32, 5u32, 200u32;
+    labels_of_doubles, classes_of_doubles: u64, place_u64, raise_u64, class_u64, higher_u64, 5u64, 200u64;
+}
+
+/// Labels fall to the least of a component, `label` giving each vertex its first and `place` the vertex that one is.
+fn labels<T: Ordered>(case: &Case, label: impl Fn(u32) -> T, place: impl UnaryOp<T, Out = u32>) -> Outcome {
+    let (a, n, near) = (case.matrix(), case.n, case.neighbors());
+    let state = Vector::from_dense((0..n as u32).map(&label).collect::<Vec<T>>());
+    let lowest = least(&near);
+    let expected: Vec<T> = lowest.iter().copied().map(&label).collect();
+    every_schedule(&expected, || {
+        let fall = fixpoint(state.clone()).while_changed().monotone().step(|f| f.vxm(&a, MIN_FIRST));
+        fall.hooking(place, MIN).eval()
+    })?;
+    // where labels lead, and neighbours of those that don't lead to the least of all
+    every_schedule(&expected, || {
+        fixpoint(state.clone())
+            .while_changed()
+            .monotone()
+            .step(|f| {
+                let root = f.follow(place);
+                root.ewise_add(f.vxm(&a, MIN_FIRST).mask(root.select(NE.bind(T::LEAST))), MIN)
+            })
+            .hooking(place, MIN)
+            .eval()
+    })?;
+    every_schedule(&expected, || {
+        fixpoint(state.clone())
+            .while_changed()
+            .monotone()
+            .step(|f| f.follow(place).ewise_add(f.vxm(&a, MIN_FIRST), MIN).lazily())
+            .hooking(place, MIN)
+            .eval()
+    })?;
+    every_schedule(&expected, || {
+        fixpoint(state.clone())
+            .while_changed()
+            .monotone()
+            .step(|f| {
+                // on the right there are only some
+                let some = f.select(NE.bind(T::LEAST));
+                some.ewise_add(f.vxm(&a, MIN_FIRST), MIN).lazily()
+            })
+            .hooking(place, MIN)
+            .eval()
+    })?;
+    // the neighbours' followed as well
+    every_schedule(&expected, || {
+        let fall = fixpoint(state.clone()).while_changed().monotone().step(|f| f.follow(place).vxm(&a, MIN_FIRST));
+        fall.hooking(place, MIN).eval()
+    })?;
+    if n >= 1000 {
+        return Ok(());
+    }
+    // a product of a product, which is run an operation at a time: vertices two edges apart
+    let twice = |v: usize| near[v].iter().flat_map(|&u| near[u as usize].clone()).filter(move |&u| u as usize != v);
+    let expected: Vec<T> =
+        least(&(0..n).map(|v| twice(v).collect()).collect::<Vec<_>>()).into_iter().map(&label).collect();
+    every_schedule(&expected, || {
+        let fall = fixpoint(state.clone()).while_changed().monotone().step(|f| f.vxm(&a, MIN_FIRST).vxm(&a, MIN_FIRST));
+        fall.hooking(place, MIN).eval()
+    })
+}
+
+#[test]
+fn what_is_joined_in_any_order_must_not_mind() {
+    on_device(|| {
+        let state = || fixpoint(Vector::full(3, 1u32)).while_changed();
+        let line = line!() + 1;
+        let found = state().step(|x| x.map(PLUS.bind(0))).hooking(IDENTITY, MIN).eval();
+        let error = found.unwrap_err().to_string();
+        assert!(error.starts_with(&format!("{}:{line}:", file!())), "{error}");
+        assert!(error.contains(": hooking: a loop that isn't said to be monotone"), "{error}");
+        let found = state().monotone().step(|x| x.map(PLUS.bind(0))).hooking(IDENTITY, ANY).eval();
+        assert!(found.unwrap_err().to_string().contains(": hooking: a monoid that isn't said to be commutative"));
+        let sums = fixpoint(Vector::full(3, 1f32)).while_changed().monotone().step(|x| x.map(PLUS.bind(0.0)));
+        let found = sums.hooking(nowhere, PLUS).eval();
+        assert!(found.unwrap_err().to_string().contains(": hooking: a monoid that isn't exact"));
+        // what is joined over and over changes for long, if that changes anything
+        for schedule in [Schedule::Rounds, Schedule::Asynchronous] {
+            let forced = Forced { schedule: Some(schedule), ..Forced::default() };
+            let sums = state().monotone().at_most(9).step(|x| x.map(PLUS.bind(0))).hooking(IDENTITY, PLUS);
+            let found = force(forced, || sums.eval());
+            if rehearsal().is_none() {
+                let error = found.unwrap_err().to_string();
+                assert!(error.contains(": fixpoint: round ") && error.contains(" still changed "), "{error}");
+            }
+        }
+    });
+}
+
+/// No place.
+#[op]
+fn nowhere(_x: f32) -> u32 {
+    u32::MAX
+}
