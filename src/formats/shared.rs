@@ -93,8 +93,8 @@ impl<T: Element> Shared<T> {
     /// `alone` nobody does.
     #[inline(always)]
     pub fn join(&self, i: usize, value: T, alone: bool, join: impl Fn(T, T) -> T) -> bool {
-        let mut held = self.get(i);
         loop {
+            let held = self.get(i);
             let joined = join(held, value);
             if joined.bits() == held.bits() {
                 return false;
@@ -103,22 +103,17 @@ impl<T: Element> Shared<T> {
                 self.put(i, joined);
                 return true;
             }
-            match self.swap(i, held, joined) {
-                Ok(()) => return true,
-                Err(now) => held = now,
+            if self.swap(i, held, joined) {
+                return true;
             }
         }
     }
 
-    /// Writes `new` at `i` if `old` is there; what is there otherwise.
+    /// Writes `new` at `i` if `old` is there; whether it did.
     #[inline(always)]
-    fn swap(&self, i: usize, old: T, new: T) -> Result<(), T> {
-        sized!(&self.words, words => {
-            match words[i].compare_exchange_weak(old.bits() as _, new.bits() as _, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => Ok(()),
-                Err(now) => Err(T::from_bits(now.into())),
-            }
-        })
+    fn swap(&self, i: usize, old: T, new: T) -> bool {
+        let order = Ordering::Relaxed;
+        sized!(&self.words, words => words[i].compare_exchange(old.bits() as _, new.bits() as _, order, order).is_ok())
     }
 }
 

@@ -88,6 +88,18 @@ fn a_long_path_in_no_order() {
     assert_eq!(components(&two).unwrap(), Vector::from_dense(forest(&two)));
 }
 
+#[test]
+fn a_giant_without_the_first_vertex() {
+    // vertices from 5 on are next to 5; 3 hangs on the last one, 1 and 2 are a component, 0 and 4 are alone
+    for n in [40u32, 3000] {
+        let mut edges: Vec<(u32, u32)> = (6..n).map(|v| (5, v)).collect();
+        edges.extend([(3, n - 1), (1, 2)]);
+        let a = Matrix::undirected(n as usize, &edges).unwrap();
+        check_components("a star", &a);
+        assert_eq!(components(&a).unwrap().get(5), Some(3));
+    }
+}
+
 /// Dijkstra's distances, for weights that aren't negative. Non-negative numbers order as their bits do.
 fn dijkstra<T: Distance>(a: &Matrix<T>, source: u32, order: fn(T) -> u64, back: fn(u64) -> T) -> Vec<Option<T>> {
     let mut found = vec![None; a.nrows()];
