@@ -56,7 +56,6 @@ template <class F, class M, int order> struct Hooked {
             held = order < 0 ? atomicMin(p, x) : atomicMax(p, x);
             return !same(call(held, x), held);
         } else {
-            held = peek(p);
             for (;;) {
                 const T joined = call(held, x);
                 if (same(joined, held)) return false;
@@ -100,7 +99,10 @@ template <class V, bool in_place, bool skewed, bool own, bool everything, u32 li
     // Joins what has become of element i into it, `before` as it was, and into whom it named; whether that changed either.
     VXM_FN bool join(u32 i, T before, T next, u32 named) const {
         const bool changed = H::join(state + i, before, next);
-        return (named < count && H::join(state + named, recall(state + named), next)) || changed;
+        if (named >= count) return changed;
+        // many may name one: most of them learn without asking it that they don't matter, and others by asking, before they hold it up
+        const T there = recall(state + named);
+        return (!same(H::call(there, next), there) && H::join(state + named, peek(state + named), next)) || changed;
     }
 
     // Computes, and writes; whether that changed anything.

@@ -90,13 +90,13 @@ impl<T: Element, F: UnaryOp<T, Out = u32>, M: Monoid<T>> Hooks<T> for Hooking<F,
 }
 
 impl<T: Element, E: Expr<T = T>> Stepped<T, Changed, E> {
-    /// Joins each element, besides, into the one that it names: `x[root(x)] ⊕= x'`, where `x'` is what a visit makes of an element (itself
-    /// ⊕ what the body says), and `root(x)` an index, of the element as it was before. An index outside does nothing.
+    /// Joins each element, besides, into the one that it names: `x[root(x)] ⊕= x'`, where `x'` is what a visit makes of an element
+    /// (itself ⊕ what the body says), and `root(x)` an index, of the element as it was before. An index outside does nothing.
     ///
-    /// It is GraphBLAS' assign with an accumulator to places that the state itself says, over and over: FastSV hooks a tree's root in this
-    /// way as soon as any of its vertices finds a lower one. `monoid` must be exact, commutative and idempotent, because elements are joined in any
-    /// order, and as often as they are visited; the loop must be [`monotone`](super::changed::WhileChanged::monotone). Each round visits all
-    /// elements, and the last joins nothing that makes a difference.
+    /// It is GraphBLAS' assign with an accumulator to places that the state itself says, over and over: FastSV hooks a tree's root in
+    /// this way as soon as any of its vertices finds a lower one. Elements are joined in any order, and as often as they are visited:
+    /// `monoid` must be exact, commutative and idempotent, which is yours to know, and the loop
+    /// [`monotone`](super::changed::WhileChanged::monotone). Each round visits all elements; the last makes no difference to any.
     ///
     /// ```
     /// use vxm::prelude::*;

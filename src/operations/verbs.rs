@@ -175,8 +175,9 @@ pub trait Verbs: Expr {
         Gather { inner: self, index }
     }
 
-    /// Where elements lead that name others: from `y = self[i]` on, as long as `self[op(y)]` is there and lower, that is `y`; `w[i]` is the last.
-    /// Each step is lower than the one before, so it ends, in a loop too, whose state others lower meanwhile. O(steps) time an element.
+    /// Where elements lead that name others: from `y = self[i]` on, as long as `self[op(y)]` is there and lower, that is `y`; `w[i]` is
+    /// the last. Each step is lower than the one before, so it ends, in a loop too, whose state others lower meanwhile. O(steps) time an
+    /// element.
     ///
     /// ```
     /// use vxm::prelude::*;

@@ -20,7 +20,9 @@ fn least(near: &[Vec<u32>]) -> Vec<u32> {
 }
 
 macro_rules! sizes {
-    ($($labels:ident, $classes:ident: $t:ident, $place:ident, $raise:ident, $class:ident, $higher:ident, $five:literal, $high:literal;)*) => {$(
+    ($(
+        $labels:ident, $classes:ident: $t:ident, $place:ident, $raise:ident, $class:ident, $higher:ident, $five:literal, $high:literal;
+    )*) => {$(
         /// The vertex that a label is.
         #[op]
         fn $place(label: $t) -> u32 {
@@ -153,6 +155,34 @@ fn labels<T: Ordered>(case: &Case, label: impl Fn(u32) -> T, place: impl UnaryOp
         let fall = fixpoint(state.clone()).while_changed().monotone().step(|f| f.vxm(&a, MIN_FIRST).vxm(&a, MIN_FIRST));
         fall.hooking(place, MIN).eval()
     })
+}
+
+/// The vertex that a label is.
+#[op]
+fn place_f32(label: f32) -> u32 {
+    label as u32
+}
+#[op]
+fn place_i64(label: i64) -> u32 {
+    (label + 7i64) as u32
+}
+
+#[test]
+fn labels_of_floats_and_below_zero() {
+    suite("hooking: labels of f32", 20, case(), |case| labels(&case, |v| v as f32, place_f32));
+    suite("hooking: labels of i64", 20, case(), |case| labels(&case, |v| i64::from(v) - 7, place_i64));
+}
+
+#[test]
+fn labels_around_hubs() {
+    on_device(|| {
+        // rows of a block, of a warp, and of a thread; one half is apart from the other
+        let n = 20_000u32;
+        let hub = (1..n / 2).map(|v| (v, n / 2));
+        let long = (0..4).flat_map(|h| (n / 2 + 10..n).step_by(40).map(move |v| (n / 2 + 1 + h, v)));
+        let edges = hub.chain(long).chain((n / 2 + 10..n - 1).step_by(2).map(|v| (v, v + 1))).collect();
+        labels(&Case { n: n as usize, edges, seed: 0 }, |v| v, place_u32).unwrap();
+    });
 }
 
 #[test]

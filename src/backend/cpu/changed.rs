@@ -296,7 +296,8 @@ impl<T: Element, H: Hook<T>> Changes<'_, T, H> {
         settled.into_iter().sum()
     }
 
-    /// Visits all over the state of the round before, and joins what has become of each into itself and whom it named; how many changed any.
+    /// Visits all over the state of the round before, and joins what has become of each into itself and whom it named; how many changed
+    /// either.
     fn round_of_joins<V: At<T = T>>(&self, body: &V, new: &mut Vec<T>) -> usize {
         let n = self.state.len();
         let old: Vec<T> = (0..n).map(|i| self.state.get(i)).collect();

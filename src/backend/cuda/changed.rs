@@ -50,7 +50,8 @@ pub struct Readers {
     pub rows: Vec<(u64, u64)>,
 }
 
-/// Launches the body `node` over `state`, elements joined as `hook` says if it is there, until a round changes nothing, or as many rounds as there may be.
+/// Launches the body `node` over `state`, until a round changes nothing, or as many rounds as there may be; elements are joined into others
+/// as the type `hook` says, if it is there.
 ///
 /// # Errors
 /// The device has too little memory, or is lost.
@@ -98,18 +99,18 @@ pub fn changing<T: Element>(
     let fresh = gpu.alloc(if in_place { 0 } else { n * size_of::<T>() })?;
     let onto = gpu.alloc(if in_place || !hooks { 0 } else { n * 4 })?;
     let (board, told) = (gpu.zeroed(BOARD * 4)?, gpu.mailbox(TOLD * 4)?);
-    // due twice, moved twice, long and hub
-    let size = words(n) * 8;
-    let bits = gpu.zeroed(6 * size)?;
-    let bits = |k: usize| bits.address() + (k * size) as u64;
     // where all are visited there is nobody to list
-    let (short, long) = if *everything { (0, 0) } else { (n, longs.1) };
+    let (short, long, marks) = if *everything { (0, 0, 0) } else { (n, longs.1, 4) };
+    // due twice, moved twice; long and hub, where rows differ
+    let size = words(n) * 8;
+    let bits = gpu.zeroed((marks + if skewed { 2 } else { 0 }) * size)?;
+    let bits = |k: usize| bits.address() + (k * size) as u64;
     let (shorts, listed) = (gpu.alloc(2 * short * 4)?, gpu.alloc(2 * long * 4)?);
     let mut head = vec![n as u64, u64::from(most), state.values_address(), fresh.address()];
     head.extend([onto.address(), bits(0), bits(1)]);
     head.extend([shorts.address(), shorts.address() + 4 * short as u64]);
     head.extend([listed.address(), listed.address() + 4 * long as u64]);
-    head.extend([2, 3, 4, 5].map(bits));
+    head.extend([2, 3, marks, marks + 1].map(bits));
     head.extend([longs.0, longs.1 as u64, hubs.0, hubs.1 as u64, board.address(), told.address()]);
     let none = [(0, 0)];
     let links = if rows.is_empty() { &none[..] } else { rows };
