@@ -24,6 +24,7 @@ struct Tallied {
     static VXM_FN bool first() { return true; }
 };
 VXM_FN Thread alone(Tallied) { return Thread(); }
+template <class T> VXM_FN Maybe<T> of_first(Tallied, Maybe<T> x) { return x; }
 
 // A product that only counts: row i is a constant folded as often as its bits and those of the vector's presence meet. `leads` says
 // that its rows are those that a terminal may tally.

@@ -70,6 +70,12 @@ impl Setting {
     }
 }
 
+/// Some place, seldom outside.
+#[op]
+fn leads(x: u32) -> u32 {
+    x * 7u32 % 60u32
+}
+
 #[test]
 fn products_under_verbs() {
     suite("verbs over products", 1000, case(), |case| {
@@ -90,6 +96,11 @@ fn products_under_verbs() {
             )?;
             let t = reference::ewise_add(z, &best, blend);
             s.check("a union with a vector", &t, w.ewise_add(neighbours(), blend))?;
+            let t = reference::ewise_add(z, &best, MIN);
+            s.check("a union, lazily", &t, w.ewise_add(neighbours(), MIN).lazily())?;
+            let t = reference::ewise_add(z, &reference::vxm(y, gb, PLUS_PAIR), MIN);
+            s.check("a union with a count, lazily", &t, w.ewise_add(v.vxm(&s.b, PLUS_PAIR), MIN).lazily())?;
+            s.check("followed", &reference::follow(&best, leads), neighbours().follow(leads))?;
             let t = reference::ewise_mult(z, &reference::masked(&best, &reference::by_value(x)), blend);
             s.check("a masked product", &t, blend.map2(w, neighbours().mask(u.values())))?;
             let t = reference::or(&reference::masked(&best, &reference::by_value(x)), 0);
