@@ -41,6 +41,16 @@ template <class F, class A> struct Chosen {
     }
 };
 
+// Entries of which op(u[row], u[column]) is true.
+template <class V, class F> struct BetweenEnds {
+    const u32* columns;
+    V ends;
+    VXM_FN bool marks(u64 p, u64 i) const {
+        typename V::Elem own, other;
+        return ends.at(Thread(), (u32)i, own) && ends.at(Thread(), columns[p], other) && F::call(own, other);
+    }
+};
+
 // A matrix whose rows are searched.
 template <class A> struct Sought {
     const u64* starts;

@@ -1,4 +1,4 @@
-// Verbs of matrices: degrees, entries selected by what their ends hold, and the running sums that lay rows out.
+// Verbs of matrices: degrees, and the running sums that lay rows out.
 namespace vxm {
 
 struct Degrees {
@@ -12,58 +12,14 @@ struct Degrees {
     }
 };
 
+// What is made in two passes: numbers are counted, and things put where their running sums say.
+struct Counting {};
+struct Filling {};
+
 template <class A> VXM_FN void copy_entry(A* to, u64 i, const A* from, u64 p) { to[i] = from[p]; }
 VXM_FN void copy_entry(vxm_unit*, u64, const vxm_unit*, u64) {}
 template <class A> VXM_FN void put_entry(A* to, u64 i, A x) { to[i] = x; }
 VXM_FN void put_entry(vxm_unit*, u64, vxm_unit) {}
-
-// A warp a row. Counting puts row i's number at place i + 1; filling follows once they are running sums.
-struct Counting {};
-struct Filling {};
-template <class V, class F, class A> struct SelectEnds {
-    const u64* offsets;
-    const u32* columns;
-    const A* values;
-    u64 count;
-    u64* kept_offsets;
-    u32* kept_columns;
-    A* kept_values;
-    V ends;
-    VXM_FN bool keeps(bool has, typename V::Elem own, u32 j) const {
-        typename V::Elem other;
-        if (!has || !ends.at(Thread(), j, other)) return false;
-        return F::call(own, other);
-    }
-    template <class Use> VXM_FN void each_row(Use use) const {
-        for (u64 i = first_of(Warp()); i < count; i += step_of(Warp())) {
-            typename V::Elem own;
-            const bool has = ends.at(Thread(), (u32)i, own);
-            u64 kept = 0;
-            for (u64 p = offsets[i]; p < offsets[i + 1]; p += 32) {
-                const bool keep = p + lane() < offsets[i + 1] && keeps(has, own, columns[p + lane()]);
-                const u32 word = __ballot_sync(~0u, keep);
-                if (keep) use.entry(*this, i, kept + __popc(word & ((1u << lane()) - 1)), p + lane());
-                kept += __popc(word);
-            }
-            use.row(*this, i, kept);
-        }
-    }
-    struct Count {
-        VXM_FN void entry(const SelectEnds&, u64, u64, u64) const {}
-        VXM_FN void row(const SelectEnds& s, u64 i, u64 kept) const {
-            if (lane() == 0) s.kept_offsets[i + 1] = kept;
-        }
-    };
-    struct Fill {
-        VXM_FN void entry(const SelectEnds& s, u64 i, u64 at, u64 p) const {
-            s.kept_columns[s.kept_offsets[i] + at] = s.columns[p];
-            copy_entry(s.kept_values, s.kept_offsets[i] + at, s.values, p);
-        }
-        VXM_FN void row(const SelectEnds&, u64, u64) const {}
-    };
-    VXM_FN void run(Counting) const { each_row(Count()); }
-    VXM_FN void run(Filling) const { each_row(Fill()); }
-};
 
 // Running sums of the words at places 1 to count, in tiles of 2048: each tile's sum, the sums' running sums, then the words'.
 struct Sums {};

@@ -168,7 +168,7 @@ impl<A: Element> Matrix<A> {
         }
         if let Some(gpu) = self.gpu().cloned().or_else(|| u.gpu().cloned()).or_else(current) {
             let (rows, u) = (self.on(&gpu)?, u.on(&gpu)?);
-            return Ok(Matrix::on_device(cuda::run::select_ends(&rows, op, &u)?, None).with_format(self.format()));
+            return Ok(Matrix::on_device(cuda::entries::select_ends(&rows, op, &u)?, None).with_format(self.format()));
         }
         let csr = self.csr();
         let u = u.clone().with_format(crate::containers::VectorFormat::Bitmap);

@@ -50,7 +50,7 @@ fn matters(own: u64, other: u64) -> bool {
 
 /// The colours that a vertex has, if it is settled; and those that it may have.
 #[op]
-fn seen(vertex: u64, _edge: ()) -> u64 {
+fn seen(_edge: (), vertex: u64) -> u64 {
     let taken: u32 = if key_of(vertex) == 0u32 { colors_of(vertex) } else { 0u32 };
     ((taken as u64) << 32u32) | (colors_of(vertex) as u64)
 }
@@ -104,18 +104,19 @@ fn reopen(number: u32, key: u32) -> u64 {
 /// Colours, how many there are, and the rounds it took.
 pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32, u32)> {
     let n = a.nrows();
-    let (mut colors, mut rounds, mut before) = (Vector::new(n), 0, 0);
+    let (mut colors, mut rounds, mut before, mut open_ends) = (Vector::new(n), 0, 0, None);
     // V = key, and all colours
     let mut vertices = key.map(open).eval()?;
     loop {
-        // V<keys> = narrow(V, V bor.seen A, among those that matter), until all are settled
+        let a = open_ends.as_ref().unwrap_or(a);
+        // V<keys> = narrow(V, A bor.seen V, among those that matter), until all are settled
         let ((window, most), of_window) = fixpoint(vertices)
             .while_active(GE.bind(KEYED))
             .monotone()
-            .step(|v| narrow.map2(v, v.vxm(a, semiring(BOR, seen)).among(matters).awaiting(blocks).or_identity()))
+            .step(|v| narrow.map2(v, a.mxv(v, semiring(BOR, seen)).among(matters).awaiting(blocks).or_identity()))
             // at first all may have any colour, so one higher neighbour is enough
             .first(|v| {
-                let others = v.vxm(a, semiring(BOR, seen)).among(matters).awaiting(blocks);
+                let others = a.mxv(v, semiring(BOR, seen)).among(matters).awaiting(blocks);
                 narrow.map2(v, others.until(none_free).or_identity())
             })
             .eval_then(|v| {
@@ -139,5 +140,9 @@ pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32, 
         before += WINDOW;
         // V = key, and all colours, of those of later windows; nothing of the others
         vertices = reopen.map2(&window, key).eval()?;
+        if open_ends.is_none() {
+            // A = A where V[i] < V[j], of those: what is left of hubs is short
+            open_ends = Some(a.select_ends(LT, &vertices.select(GE.bind(KEYED)).eval()?)?);
+        }
     }
 }

@@ -85,11 +85,32 @@ where
     A: Element,
     F: TernaryOp<u32, u32, A, Out = bool>,
 {
-    let gpu = csr.gpu();
-    let mut kernel = entries(gpu);
+    let mut kernel = entries(csr.gpu());
     let (op, a) = (kernel.functor(op), kernel.element::<A>());
     let tail = [csr.columns.address(), csr.values.address()];
-    let marked = Marked::new(csr, &kernel, &format!("vxm::Chosen<{op}, {a}>"), &tail)?;
+    kept(csr, &Marked::new(csr, &kernel, &format!("vxm::Chosen<{op}, {a}>"), &tail)?)
+}
+
+/// The entries `(i, j)` of which `op(u[i], u[j])` holds.
+///
+/// # Errors
+/// The device has too little memory, or is lost.
+pub fn select_ends<A, T, F>(csr: &DeviceCsr<A>, op: F, u: &DeviceVector<T>) -> Result<DeviceCsr<A>>
+where
+    A: Element,
+    T: Element,
+    F: BinaryOp<T, T, Out = bool>,
+{
+    let mut kernel = entries(csr.gpu());
+    let ends = kernel.stored(u);
+    let which = format!("vxm::BetweenEnds<{}, {}>", ends.ty, kernel.functor(op));
+    kept(csr, &Marked::new(csr, &kernel, &which, &[csr.columns.address()])?)
+}
+
+/// The marked entries.
+fn kept<A: Element>(csr: &DeviceCsr<A>, marked: &Marked) -> Result<DeviceCsr<A>> {
+    let gpu = csr.gpu();
+    let tail = [csr.columns.address(), csr.values.address()];
     let offsets = gpu.alloc((csr.nrows() + 1) * 8)?;
     let (columns, values) = (gpu.alloc(marked.count * 4)?, gpu.alloc(marked.count * size_of::<A>())?);
     let mut keeping = entries(gpu);
