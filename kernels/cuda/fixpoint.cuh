@@ -81,6 +81,8 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
     typedef typename Choice<watches, Waiting, Row>::type Item;
     // Rows of a ring that are looked at together.
     static const u32 TOGETHER = watches ? 128 : 32;
+    // Passes from one that visits short rows to the next, as long as long ones wait.
+    static const u32 SELDOM = 8;
     Share shorts, longs, hubs;
     const T* before; // what the state begins as; null: as it is
     u64 count;
@@ -212,61 +214,70 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         __syncwarp();
     }
 
-    // Visits what is left of this warp's share, and keeps what stays alive. `first` says that the lists are still those of the classes.
-    // Returns whether anything changed: the same in all lanes.
-    template <class Phase> VXM_FN bool pass(Left& left, bool first) const {
-        __shared__ u32 queues[8][TOGETHER + 32];
-        u32* ready = queues[warp()];
+    // Visits what is left of this warp's short rows, and keeps those that stay alive. `first` says that the list is still that of the class.
+    template <class Phase> VXM_FN void visit_shorts(Left& left, bool first, u32* ready, bool& changed) const {
         const u64 w = first_of(Warp()), warps = step_of(Warp());
-        bool changed = false;
-        if (first) {
-            // where there is much to go through, what was just visited won't be in a cache when all is visited again
-            const bool eager = direct && monotone && shorts.count / (warps * 32) >= 32;
-            bool luck = true;
-            for (u64 at = w * 32; at < shorts.count; at += warps * 32) {
-                const u64 p = at + lane();
-                const bool inside = p < shorts.count;
-                batch<typename Phase::First>(left, inside, !inside ? 0 : shorts.list ? shorts.list[p] : (u32)p, changed);
-                // so some of those that wait are visited again at once, for as long as that settles any worth the while
-                if (!eager || left.shorts.count < TOGETHER || !(luck || at / (warps * 32) % 8 == 0)) continue;
-                const u32 before = left.shorts.count;
-                u32 held = 0;
-                again<Phase>(left, TOGETHER, ready, held, true, changed);
-                luck = before - left.shorts.count >= TOGETHER / 8;
-            }
-        } else {
-            u32 held = 0;
+        u32 held = 0;
+        if (!first) {
             for (u32 todo = left.shorts.count; todo > 0; todo -= todo < TOGETHER ? todo : TOGETHER)
                 again<Phase>(left, todo, ready, held, todo <= TOGETHER, changed);
+            return;
         }
-        if constexpr (!skewed) return __any_sync(~0u, changed);
-
+        // where there is much to go through, what was just visited won't be in a cache when all is visited again
+        const bool eager = direct && monotone && shorts.count / (warps * 32) >= 32;
+        bool luck = true;
+        for (u64 at = w * 32; at < shorts.count; at += warps * 32) {
+            const u64 p = at + lane();
+            const bool inside = p < shorts.count;
+            batch<typename Phase::First>(left, inside, !inside ? 0 : shorts.list ? shorts.list[p] : (u32)p, changed);
+            // so some of those that wait are visited again at once, for as long as that settles any worth the while
+            if (!eager || left.shorts.count < TOGETHER || !(luck || at / (warps * 32) % 8 == 0)) continue;
+            const u32 before = left.shorts.count;
+            again<Phase>(left, TOGETHER, ready, held, true, changed);
+            luck = before - left.shorts.count >= TOGETHER / 8;
+        }
+    }
+    // The same of the long ones, the longest class first.
+    template <class Phase> VXM_FN void visit_longs(Left& left, bool first, u32* ready, bool& changed) const {
         if (first) {
-            for (u64 k = w; k < longs.count; k += warps) one<typename Phase::First>(left, longs.list[k], changed);
-        } else {
-            for (u32 todo = left.longs.count; todo > 0; todo -= todo < TOGETHER ? todo : TOGETHER) {
-                const u32 taken = take(left.longs, todo, ready);
-                for (u32 k = 0; k < taken; k++) one<Phase>(left, ready[k], changed);
-            }
+            for (u64 k = first_of(Warp()); k < longs.count; k += step_of(Warp()))
+                one<typename Phase::First>(left, longs.list[longs.count - 1 - k], changed);
+            return;
         }
-
-        if (hubs.count > 0) {
-            u32 *mine = (u32*)hubs.work + blockIdx.x * hubs.room, kept = 0;
-            const u64 b = blockIdx.x, len = first ? (b < hubs.count ? (hubs.count - b + gridDim.x - 1) / gridDim.x : 0) : left.hubs;
-            for (u64 k = 0; k < len; k++) {
-                const u32 i = first ? hubs.list[k * gridDim.x + b] : mine[k];
-                Visit v;
-                if (first) v = Phase::First::visit(*this, Block(), i);
-                else v = Phase::visit(*this, Block(), i);
-                const bool alive = __syncthreads_or(threadIdx.x == 0 && v.alive);
-                changed |= v.changed;
-                if (!alive) continue;
-                if (threadIdx.x == 0) mine[kept] = i;
-                kept++;
-            }
-            left.hubs = kept;
-            __syncthreads();
+        for (u32 todo = left.longs.count; todo > 0; todo -= todo < TOGETHER ? todo : TOGETHER) {
+            const u32 taken = take(left.longs, todo, ready);
+            for (u32 k = 0; k < taken; k++) one<Phase>(left, ready[k], changed);
         }
+    }
+    // The same of this block's hubs.
+    template <class Phase> VXM_FN void visit_hubs(Left& left, bool first, bool& changed) const {
+        u32 *mine = (u32*)hubs.work + blockIdx.x * hubs.room, kept = 0;
+        const u64 b = blockIdx.x, len = first ? (b < hubs.count ? (hubs.count - b + gridDim.x - 1) / gridDim.x : 0) : left.hubs;
+        for (u64 k = 0; k < len; k++) {
+            const u32 i = first ? hubs.list[k * gridDim.x + b] : mine[k];
+            Visit v;
+            if (first) v = Phase::First::visit(*this, Block(), i);
+            else v = Phase::visit(*this, Block(), i);
+            const bool alive = __syncthreads_or(threadIdx.x == 0 && v.alive);
+            changed |= v.changed;
+            if (!alive) continue;
+            if (threadIdx.x == 0) mine[kept] = i;
+            kept++;
+        }
+        left.hubs = kept;
+        __syncthreads();
+    }
+    // Visits what is left, pass by pass: all of it, or without short rows where `longs_alone`. Returns whether anything changed: the same in
+    // all lanes.
+    template <class Phase> VXM_FN bool pass(Left& left, bool first, bool longs_alone = false) const {
+        __shared__ u32 queues[8][TOGETHER + 32];
+        u32* ready = queues[warp()];
+        bool changed = false;
+        // who is waited for is mostly long: what those come to the short ones know at once
+        if (skewed && watches) visit_longs<Phase>(left, first, ready, changed);
+        if (!longs_alone) visit_shorts<Phase>(left, first, ready, changed);
+        if (skewed && !watches) visit_longs<Phase>(left, first, ready, changed);
+        if (skewed && hubs.count > 0) visit_hubs<Phase>(left, first, changed);
         __syncwarp();
         return __any_sync(~0u, changed);
     }
@@ -322,8 +333,10 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         u32 passes = 0, changes = 0, still = 0;
         u64 since = 0;
         bool idle = false, some = false;
-        for (bool first = true;; first = false) {
-            bool changed = pass<Settle>(left, first), any = left.any();
+        for (;;) {
+            // of those that wait, short rows are looked at less often
+            const bool longs_alone = skewed && watches && left.longs.count > 0 && passes % SELDOM != 0;
+            bool changed = pass<Settle>(left, passes == 0, longs_alone), any = left.any();
             if (skewed && hubs.count > 0) {
                 // a block's warps share its hubs
                 any = __syncthreads_or(any);

@@ -16,52 +16,69 @@ struct Narrowing : Pull<V, O, A, T, Mul, Add, Limit, leads> {
             return Rows::at(g, i, y);
         }
     }
+    // A row that is visited: where its entries lie, and what has come of it so far.
+    struct Visited {
+        u64 begin;
+        const u32* columns;
+        u32 len, count;
+        bool fresh, waits;
+        typename V::Elem own;
+        u32 awaited;
+        Maybe<T> sum;
+    };
     // Folds what is left of a row, keeps what takes part, and remembers for whom it waits.
     template <class G> VXM_FN Maybe<T> visit(G g, u32 i, const Limit& limit) const {
-        const u32 flight = 4, width = g.members();
-        const u64 begin = this->offsets[i];
-        u32 len = left[i];
-        const bool fresh = len == NOBODY;
-        if (fresh) len = (u32)(this->offsets[i + 1] - begin);
-        const u32* columns = (fresh ? this->columns : kept) + begin;
-        Maybe<T> sum = nothing<T>();
-        u32 awaited = NOBODY, count = 0;
-        typename V::Elem own;
-        const bool waits = this->operand.at(g, i, own);
-        for (u32 p = g.rank(); p - g.rank() < len; p += flight * width) {
-            u32 column[flight];
-            typename V::Elem x[flight];
-            bool present[flight];
-#pragma unroll
-            for (u32 k = 0; k < flight; k++)
-                if (p + k * width < len) column[k] = columns[p + k * width];
-#pragma unroll
-            for (u32 k = 0; k < flight; k++) present[k] = p + k * width < len && this->operand.at(Thread(), column[k], x[k]);
-#pragma unroll
-            for (u32 k = 0; k < flight; k++) present[k] = present[k] && limit.takes(x[k]);
-#pragma unroll
-            for (u32 k = 0; k < flight; k++) {
-                // all have read what lies where they write
-                const u32 place = keep(g, present[k], count);
-                if (!present[k]) continue;
-                if (fresh || place != p + k * width) kept[begin + place] = column[k];
-                Maybe<T> product;
-                product.present = true;
-                product.value = Mul::call(x[k], A());
-                // who is met last is waited for: waiting for the last to be settled would miss what others' being settled tells
-                if (waits && Rows::Waits::call(own, x[k])) awaited = column[k];
-                sum = join<Add>(sum, product);
-            }
-            if (Add::stops && ended(g, sum.present && Add::terminal(sum.value)) >= 0) {
+        const u32 width = g.members();
+        Visited v;
+        v.begin = this->offsets[i];
+        v.len = left[i];
+        v.fresh = v.len == NOBODY;
+        if (v.fresh) v.len = (u32)(this->offsets[i + 1] - v.begin);
+        v.columns = (v.fresh ? this->columns : kept) + v.begin;
+        v.sum = nothing<T>();
+        v.awaited = NOBODY, v.count = 0;
+        v.waits = this->operand.at(g, i, v.own);
+        for (u32 p = g.rank(); p - g.rank() < v.len;) {
+            // most of what is left is short: nothing is done for entries that aren't there
+            const u32 rest = v.len - (p - g.rank());
+            const u32 flight = G::size == 1 || rest > 2 * width ? 4 : rest > width ? 2 : 1;
+            if (flight == 4) fold_some<4>(g, p, limit, v);
+            else if (flight == 2) fold_some<2>(g, p, limit, v);
+            else fold_some<1>(g, p, limit, v);
+            p += flight * width;
+            if (Add::stops && ended(g, v.sum.present && Add::terminal(v.sum.value)) >= 0) {
                 // what is behind was not read: should the row be visited again, it begins anew
                 if (g.first()) left[i] = NOBODY;
                 *g.column = NOBODY;
-                return all_of<Add>(g, sum);
+                return all_of<Add>(g, v.sum);
             }
         }
-        if (g.first() && (fresh || count != len)) left[i] = count;
-        *g.column = agreed(g, awaited);
-        return all_of<Add>(g, sum);
+        if (g.first() && (v.fresh || v.count != v.len)) left[i] = v.count;
+        *g.column = agreed(g, v.awaited);
+        return all_of<Add>(g, v.sum);
+    }
+    // Folds the entries at p, p + width, ..., so many as a member has in flight.
+    template <u32 flight, class G> VXM_FN void fold_some(G g, u32 p, const Limit& limit, Visited& v) const {
+        const u32 width = g.members();
+        u32 column[flight];
+        typename V::Elem x[flight];
+        bool present[flight];
+#pragma unroll
+        for (u32 k = 0; k < flight; k++)
+            if (p + k * width < v.len) column[k] = v.columns[p + k * width];
+#pragma unroll
+        for (u32 k = 0; k < flight; k++) present[k] = p + k * width < v.len && this->operand.at(Thread(), column[k], x[k]);
+#pragma unroll
+        for (u32 k = 0; k < flight; k++) present[k] = present[k] && limit.takes(x[k]);
+#pragma unroll
+        for (u32 k = 0; k < flight; k++) {
+            // all have read what lies where they write
+            const u32 place = keep(g, present[k], v.count);
+            if (present[k] && (v.fresh || place != p + k * width)) kept[v.begin + place] = column[k];
+            // who is met last is waited for: waiting for the last to be settled would miss what others' being settled tells
+            if (present[k] && v.waits && Rows::Waits::call(v.own, x[k])) v.awaited = column[k];
+            add<Add>(v.sum, present[k], Mul::call(x[k], A()));
+        }
     }
     // The place of a member's entry that is kept, after those of the members before it; `count` grows by all.
     static VXM_FN u32 keep(Thread, bool keeps, u32& count) {
