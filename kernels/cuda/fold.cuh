@@ -174,19 +174,23 @@ VXM_FN void deal(const Items& items, u32 p, u32 len, Maybe<T> (&x)[count]) {
     }
 }
 
-// Short rows are all in flight at once.
-template <class M, class T, class Items> VXM_FN Maybe<T> tree(Thread, u64 len, const Items& items) {
-    if (len > SHORT) return long_tree<M, T, Lanes<1>>(len, items);
-    Maybe<T> x[16];
+// Short rows are all in flight at once: of up to `most` entries.
+template <class M, class T, u32 most, class Items> VXM_FN Maybe<T> tree_of(u32 len, const Items& items) {
+    const u32 lanes = most < 16 ? most : 16;
+    Maybe<T> x[lanes];
     if constexpr (Items::full) {
-        deal<M, 1, 0, SHORT>(items, 0, (u32)len, x);
-        return halves<M>(x, (u32)len);
+        deal<M, 1, 0, most>(items, 0, len, x);
+        return halves<M>(x, len);
     } else {
 #pragma unroll
-        for (u32 k = 0; k < 16; k++) x[k] = nothing<T>();
-        deal<M, 1, 0, SHORT>(items, 0, (u32)len, x);
+        for (u32 k = 0; k < lanes; k++) x[k] = nothing<T>();
+        deal<M, 1, 0, most>(items, 0, len, x);
         return halves<M>(x);
     }
+}
+template <class M, class T, class Items> VXM_FN Maybe<T> tree(Thread, u64 len, const Items& items) {
+    if (len > SHORT) return long_tree<M, T, Lanes<1>>(len, items);
+    return tree_of<M, T, SHORT>((u32)len, items);
 }
 template <class M, class T, u32 width, class Items> VXM_FN Maybe<T> tree(Lanes<width>, u64 len, const Items& items) {
     typedef Lanes<width> L;
@@ -302,6 +306,12 @@ VXM_FN Maybe<T> fold(Thread g, N len, const Items& items, Stop stop) {
     } else {
         return tree<M, T>(g, len, items);
     }
+}
+
+template <class M, class T, u32 most, class N, class Items, class Stop>
+VXM_FN Maybe<T> fold(Few<most>, N len, const Items& items, Stop stop) {
+    if constexpr (M::exact) return fold<M, T>(Thread(), len, items, stop);
+    else return tree_of<M, T, most>(len, items);
 }
 
 // An exact fold by lanes.

@@ -44,6 +44,8 @@ struct Thread {
     static VXM_FN u32 members() { return 1; }
     static VXM_FN bool first() { return true; }
 };
+// One thread, and no row of the leading product has more entries than `most`.
+template <u32 most> struct Few : Thread {};
 // So many neighbouring lanes of a warp, a power of two.
 template <u32 width> struct Lanes {
     static const bool staged = false, wide = width == 32, knows = false, watches = false;
@@ -140,8 +142,44 @@ template <class M, class T> VXM_FN void add(Maybe<T>& sum, bool taken, T x) {
     sum.present |= taken;
 }
 
+// How the values of all lanes of a warp are joined: in steps, or by one instruction a word.
+struct StepByStep {
+    static const bool at_once = false;
+};
+struct Ors {
+    static VXM_FN u32 all(u32 x) { return __reduce_or_sync(~0u, x); }
+};
+struct Ands {
+    static VXM_FN u32 all(u32 x) { return __reduce_and_sync(~0u, x); }
+};
+struct Xors {
+    static VXM_FN u32 all(u32 x) { return __reduce_xor_sync(~0u, x); }
+};
+struct Mins {
+    static VXM_FN u32 all(u32 x) { return __reduce_min_sync(~0u, x); }
+    static VXM_FN int all(int x) { return __reduce_min_sync(~0u, x); }
+};
+struct Maxes {
+    static VXM_FN u32 all(u32 x) { return __reduce_max_sync(~0u, x); }
+    static VXM_FN int all(int x) { return __reduce_max_sync(~0u, x); }
+};
+template <bool is_signed> struct Wide { typedef u32 type; };
+template <> struct Wide<true> { typedef int type; };
+template <class How, class T, u64 identity> struct AtOnce {
+    static const bool at_once = true;
+    static VXM_FN T join(Maybe<T> x) {
+        const T mine = x.present ? x.value : element<T>(identity);
+        if constexpr (sizeof(T) == 8) return (T)((u64)How::all((u32)((u64)mine >> 32)) << 32 | How::all((u32)mine));
+        else return (T)How::all((typename Wide<(T)-1 < (T)0>::type)mine);
+    }
+};
+
 // The lanes' values joined in ascending order of lane; in every lane. For exact monoids.
 template <class L, class M, class T> VXM_FN Maybe<T> join_lanes(Maybe<T> x) {
+    if constexpr (M::at_once && L::size == 32) {
+        const T joined = M::join(x);
+        return {joined, (bool)__any_sync(~0u, x.present)};
+    }
     for (u32 step = 1; step < L::size; step *= 2) {
         Maybe<T> y = from_lane<L>(x, L::rank() + step & L::size - 1);
         if (L::rank() + step < L::size) x = join<M>(x, y);

@@ -22,7 +22,7 @@ VXM_FN void put_bit(u32* bits, u32 i, bool present) {
 
 // Calls `kernel.step(group, i)` for each index: whether there is an element then. One thread an index. Without a list a warp owns a word of
 // bits, and all words of 64 bits are written whole. `K::fresh` says that bits hold nothing before.
-template <class K> VXM_FN void each(Thread g, const Range& range, u32* bits, const K& kernel) {
+template <class G, class K> VXM_FN void each_alone(G g, const Range& range, u32* bits, const K& kernel) {
     // not by each_thread: in its lambda `present` is a register and no predicate, and this is where most time goes
     const u64 step = (u64)gridDim.x * blockDim.x;
     for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < (range.count + 63) / 64 * 64; k += step) {
@@ -38,6 +38,8 @@ template <class K> VXM_FN void each(Thread g, const Range& range, u32* bits, con
         }
     }
 }
+template <class K> VXM_FN void each(Thread g, const Range& range, u32* bits, const K& kernel) { each_alone(g, range, bits, kernel); }
+template <u32 most, class K> VXM_FN void each(Few<most> g, const Range& range, u32* bits, const K& kernel) { each_alone(g, range, bits, kernel); }
 template <u32 width> VXM_FN u64 first_of(Lanes<width>) { return ((u64)blockIdx.x * blockDim.x + threadIdx.x) / width; }
 VXM_FN u64 first_of(Block) { return blockIdx.x; }
 template <u32 width> VXM_FN u64 step_of(Lanes<width>) { return (u64)gridDim.x * blockDim.x / width; }

@@ -305,6 +305,12 @@ template <class F, class H> struct Awaiting : H {
 // Who folds a row that isn't staged.
 template <class G> VXM_FN G alone(G g) { return g; }
 VXM_FN Thread alone(Staged) { return Thread(); }
+template <u32 most> VXM_FN Thread alone(Few<most>) { return Thread(); }
+// Who folds one of the leading product.
+template <bool leads, class G> VXM_FN auto folds(G g) {
+    if constexpr (leads) return g;
+    else return alone(g);
+}
 
 template <class W> VXM_FN W weight_at(const W* weights, u64 p) { return weights[p]; }
 VXM_FN vxm_unit weight_at(const vxm_unit*, u64) { return vxm_unit(); }
@@ -400,7 +406,7 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
                 sum = watch(g, i, begin, (u32)len, limit);
             } else {
                 const Row<G::wide, Limit, G::flight> row = {operand, columns, weights, limit};
-                sum = fold<Add, T>(alone(g), (u32)len, row.from(begin), limit);
+                sum = fold<Add, T>(folds<leads && !G::staged>(g), (u32)len, row.from(begin), limit);
             }
         }
         if (sum.present) y = sum.value;

@@ -1,5 +1,6 @@
 //! Composing a kernel: the types an expression emits, the operators they name, and the parameter's words.
 
+use super::crowded::NEAR;
 use super::csr::Classes;
 use super::run::{BLOCK_THREADS, STAGING_THREADS, THREADS};
 use super::{DeviceCsr, DeviceTiles, DeviceVector, Gpu};
@@ -35,6 +36,9 @@ impl Node {
 /// What tells a program from others: its device, whether its staged rows are few, whether it reads little, the files it stands on, and its own
 /// text.
 type Key = (usize, [bool; 2], Vec<usize>, String);
+
+/// Entries of a row that are few, as kernels are made for.
+const FEW: [usize; 2] = [4, 8];
 
 /// What becomes of entries at one place, on a device.
 #[derive(Debug, Clone)]
@@ -258,10 +262,24 @@ impl Composer {
             _ => always.to_string(),
         };
         let (exact, commutative, stops) = (M::EXACT, M::COMMUTATIVE, always || M::TERMINAL.is_some());
-        let key = format!("{t} {name} {terminal} {exact} {commutative} {stops}");
+        // integers' bits, and those of up to 32 bits in order, a warp joins by itself
+        let at_once = self.gpu.arch() >= (8, 0) && M::EXACT;
+        let at_once = match (name.as_str(), t) {
+            _ if !at_once || !matches!(t, "bool" | "int" | "unsigned int" | "long long" | "unsigned long long") => None,
+            ("vxm::bitor_", _) => Some("Ors"),
+            ("vxm::bitand_", _) => Some("Ands"),
+            ("vxm::bitxor_", _) => Some("Xors"),
+            ("vxm::min", _) if size_of::<T>() <= 4 => Some("Mins"),
+            ("vxm::max", _) if size_of::<T>() <= 4 => Some("Maxes"),
+            _ => None,
+        };
+        let at_once = at_once.map_or("vxm::StepByStep".to_owned(), |how| {
+            format!("vxm::AtOnce<vxm::{how}, {t}, {:#x}ULL>", M::IDENTITY.bits())
+        });
+        let key = format!("{t} {name} {terminal} {exact} {commutative} {stops} {at_once}");
         self.text.define_keyed("monoid", &key, |this| {
             format!(
-                "struct {this} {{ static const bool exact = {exact}, commutative = {commutative}, stops = {stops};\n    \
+                "struct {this} : {at_once} {{ static const bool exact = {exact}, commutative = {commutative}, stops = {stops};\n    \
                  static VXM_FN {t} call({t} a, {t} b) {{ return {name}(a, b); }}\n    \
                  static VXM_FN bool terminal({t} a) {{ return {terminal}; }} }};"
             )
@@ -306,12 +324,11 @@ impl Composer {
         self.kept.push(tiles);
     }
 
-    /// A full vector's elements in the order in which `rows` has its columns renumbered, if it has.
-    pub fn crowd<A: Element>(&mut self, node: &Node, rows: &Arc<DeviceCsr<A>>) -> Option<Node> {
-        let crowded = rows.crowded.get()?.as_ref().filter(|_| node.full)?;
-        self.push(crowded.order.address());
-        self.keep(rows.clone());
-        Some(Node::new(format!("vxm::Extract<{}>", node.ty), true))
+    /// A view of what is `near` and, as it lies, `far`, under the numbers that columns have then.
+    pub fn nearby(&mut self, near: &Node, far: &Node) -> Node {
+        self.include(sources::CROWDED);
+        self.push(NEAR);
+        Node::new(format!("vxm::Nearby<{}, {}>", near.ty, far.ty), near.full && far.full)
     }
 
     /// Whether not all indices are wanted.
@@ -348,6 +365,12 @@ impl Composer {
     pub(super) fn staged(&self) -> Option<&Lead> {
         let classes = self.classes.as_deref()?;
         self.leading().filter(|lead| if lead.tallied { classes.alone.is_some() } else { classes.pays_to_stage() })
+    }
+
+    /// How many entries the leading product's rows have at most, if those are so few that a thread need not ask whether there are more.
+    pub(super) fn few(&self) -> Option<usize> {
+        let longest = self.classes.as_deref().filter(|_| self.leading().is_some())?.longest;
+        FEW.into_iter().find(|&few| longest <= few)
     }
 
     /// Whether all rows that are staged are short, and of fewer than 15 entries on average.
@@ -410,10 +433,14 @@ impl Composer {
             let bounds = match *group {
                 _ if self.reads_little() => (THREADS, 6),
                 "vxm::Block()" => (BLOCK_THREADS, 1),
+                // few entries take few registers: grid 278 to 186 us, 207 with six blocks
+                few if few.starts_with("vxm::Few") => (THREADS, 8),
                 // where all rows are short and have few entries, more warps must see to it that enough are in flight: rgg 50 to 42 us
                 _ if group.starts_with("vxm::Staging") && self.staged_are_few() => (STAGING_THREADS, 8),
                 _ if group.starts_with("vxm::Staging") => (STAGING_THREADS, 6),
                 _ if group.starts_with("vxm::Tallying") => (STAGING_THREADS, 8),
+                // what is known of a row that is narrowed takes registers: jp on kron 12.1 to 11.1 ms
+                _ if self.library.contains(&sources::NARROW) => (THREADS, 3),
                 _ => (THREADS, 4),
             };
             source.push_str(&format!(

@@ -8,7 +8,7 @@ pub mod build;
 pub mod changed;
 mod compact;
 pub mod compose;
-mod crowded;
+pub mod crowded;
 mod csr;
 pub mod dense;
 pub mod entries;

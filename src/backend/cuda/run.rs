@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::formats::bitmap::words;
 use std::sync::Arc;
 use vxm_kernels::{Buffer, Launch, Program, sources};
-use vxm_semiring::{BinaryOp, Element, Monoid, Source};
+use vxm_semiring::{Element, Monoid};
 
 /// Threads a block; `__launch_bounds__` says the same.
 pub(super) const THREADS: u32 = 256;
@@ -54,7 +54,13 @@ fn launch_rows(composer: &mut Composer, ty: &str, tail: &[u64], n: usize) -> Res
             shares.push(Share { list: 0, count: n, name: "staged", group, blocks, threads: STAGING_THREADS });
         }
         let alone = classes.alone.filter(|_| staged.is_none());
-        shares.extend(alone.map(|class| Share::of(&gpu, class, 0, n)));
+        shares.extend(alone.map(|class| {
+            let share = Share::of(&gpu, class, 0, n);
+            match composer.few() {
+                Some(few) => Share { group: format!("vxm::Few<{few}>()"), ..share },
+                None => share,
+            }
+        }));
         for (class, (list, count)) in classes.lists().into_iter().enumerate() {
             let taken = classes.alone.is_some() || (staged.is_some() && class < SHORT_CLASSES);
             if count > 0 && !taken {
@@ -217,34 +223,6 @@ pub fn degrees<A: Element>(csr: &DeviceCsr<A>) -> Result<DeviceVector<u32>> {
 
 pub(super) fn rows_composer(gpu: &Gpu) -> Composer {
     Composer::new(gpu).with(sources::ROWS)
-}
-
-/// The entries `(i, j)` of which `op(u[i], u[j])` holds.
-pub fn select_ends<A: Element, T: Element, F: BinaryOp<T, T, Out = bool> + Source>(
-    csr: &DeviceCsr<A>,
-    op: F,
-    u: &DeviceVector<T>,
-) -> Result<DeviceCsr<A>> {
-    let gpu = csr.gpu();
-    let mut composer = rows_composer(gpu);
-    let ends = composer.stored(u);
-    let (op, a) = (composer.functor(op), composer.element::<A>());
-    let ty = format!("vxm::SelectEnds<{}, {op}, {a}>", ends.ty);
-    let program = composer.program(&ty, &[("count", "vxm::Counting()"), ("fill", "vxm::Filling()")])?;
-    let (nrows, rows) = (csr.nrows(), csr.nrows() as u64);
-    let offsets = gpu.alloc((nrows + 1) * 8)?;
-    let sized = |columns: u64, values: u64| {
-        let head = [csr.offsets.address(), csr.columns.address(), csr.values.address(), rows];
-        composer.parameter(&[&head[..], &[offsets.address(), columns, values]].concat())
-    };
-    let shape = Launch::linear(blocks(gpu, nrows, 8), THREADS).with_shared(composer.shared());
-    launch(&program, "count", shape, &sized(0, 0))?;
-    scan(gpu, &offsets, nrows)?;
-    let nnz = offsets.download_at::<u64>(nrows, 1)?[0] as usize;
-    let columns = gpu.alloc(nnz * 4)?;
-    let values = gpu.alloc(nnz * size_of::<A>())?;
-    launch(&program, "fill", shape, &sized(columns.address(), values.address()))?;
-    DeviceCsr::of(gpu, (nrows, csr.ncols(), nnz), offsets, columns, values)
 }
 
 /// Turns `n` counts at places 1 to n into running sums, with 0 at place 0.
