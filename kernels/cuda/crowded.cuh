@@ -1,31 +1,5 @@
-// The columns that stand most often in a matrix, renumbered, so that what is read most often lies together, and stays in a cache. Others
-// come after them, as they lie.
+// Columns renumbered by how often they stand in a matrix, so that what is read most often lies together, and stays in a cache.
 namespace vxm {
-
-// A vector's elements under such numbers: `count` of them lie together.
-template <class V, class W> struct Nearby {
-    typedef typename V::Elem Elem;
-    static const bool full = V::full && W::full;
-    V near;
-    W far;
-    u64 count;
-    template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const {
-        return i < (u32)count ? near.at(g, i, x) : far.at(g, i - (u32)count, x);
-    }
-    template <class G> VXM_FN bool selects(G, u32) const { return true; }
-};
-template <class T> struct Nearby<Stored<T, true>, Stored<T, true>> {
-    typedef T Elem;
-    static const bool full = true;
-    Stored<T, true> near, far;
-    u64 count;
-    // one load, wherever it is
-    template <class G> VXM_FN bool at(G, u32 i, T& x) const {
-        x = *(i < (u32)count ? near.values + i : far.values + (i - (u32)count));
-        return true;
-    }
-    template <class G> VXM_FN bool selects(G, u32) const { return true; }
-};
 
 // How often each column stands there, below u32's greatest: what is most frequent ranks first.
 struct CountColumns {
@@ -37,7 +11,7 @@ struct CountColumns {
     }
 };
 
-// The columns under their new numbers, and how many entries stand in the `near` most frequent ones.
+// The columns under their new numbers, and how many of them are below `near`.
 struct Renumber {
     const u32* columns;
     u64 entries;
@@ -48,24 +22,21 @@ struct Renumber {
     VXM_FN void run() const {
         u32 held = 0;
         each_thread(entries, [&](u64 p) {
-            const u32 column = columns[p], rank = ranks[column];
-            renumbered[p] = rank < near ? rank : (u32)near + column;
+            const u32 rank = ranks[columns[p]];
+            renumbered[p] = rank;
             held += rank < near;
         });
         atomicAdd(count, (u64)held);
     }
 };
 
-// The `near` most frequent columns, in the order of their new numbers.
+// The columns in the order of their new numbers.
 struct Invert {
     const u32* ranks;
     u64 count;
     u32* order;
-    u64 near;
     VXM_FN void run() const {
-        each_thread(count, [&](u64 i) {
-            if (ranks[i] < near) order[ranks[i]] = (u32)i;
-        });
+        each_thread(count, [&](u64 i) { order[ranks[i]] = (u32)i; });
     }
 };
 

@@ -320,15 +320,13 @@ where
         let whole = env.wanted(length) == length && !(H::STOPS || H::SELECTS);
         let alone = !(kernel.is_masked() || kernel.is_resident() || kernel.is_led());
         let crowded = match plan.format {
-            // the operand is read in two ways, so it must be cheap
-            Format::Csr if whole && alone && !E::HEAVY => self.crowded(env, &gpu)?,
+            Format::Csr if whole && alone => self.crowded(env, &gpu, n)?,
             _ => None,
         };
-        let near = crowded.as_ref().map(|held| kernel.stored(held));
-        let mut operand = emit_light(&self.operand, &env.for_operand(), kernel)?;
-        if let Some(near) = near {
-            operand = kernel.nearby(&near, &operand);
-        }
+        let operand = match &crowded {
+            Some(held) => kernel.stored(held),
+            None => emit_light(&self.operand, &env.for_operand(), kernel)?,
+        };
         let limit = self.limit.emit(kernel);
         let add = kernel.monoid::<S::Out, S::Add>(self.ring.add());
         let mul = kernel.functor(self.ring.mul());
@@ -398,15 +396,18 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Limit<E::T, S::Out>> Product<
         if self.transposed { self.matrix.on(gpu) } else { self.matrix.transposed_on(gpu) }
     }
 
-    /// The operand at the columns that stand most often in the matrix, if it has them renumbered.
-    fn crowded(&self, env: &Env<'_>, gpu: &Gpu) -> Result<Option<DeviceVector<E::T>>> {
+    /// The operand in the order in which the matrix has its columns renumbered, if that pays.
+    fn crowded(&self, env: &Env<'_>, gpu: &Gpu, n: usize) -> Result<Option<DeviceVector<E::T>>> {
         let rows = self.rows_on(gpu)?;
         if rows.crowded()?.is_none() {
             return Ok(None);
         }
         let mut first = Composer::new(gpu);
         let node = emit_light(&self.operand, &env.for_operand(), &mut first)?;
-        cuda::crowded::near(first, &node, &rows)
+        match first.crowd(&node, &rows) {
+            Some(node) => Ok(Some(cuda::run::eval(first, &node, n)?)),
+            None => Ok(None),
+        }
     }
 
     /// Whether the entries that take part are chosen before the loop, and says so.

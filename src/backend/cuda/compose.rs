@@ -1,6 +1,5 @@
 //! Composing a kernel: the types an expression emits, the operators they name, and the parameter's words.
 
-use super::crowded::NEAR;
 use super::csr::Classes;
 use super::run::{BLOCK_THREADS, STAGING_THREADS, THREADS};
 use super::{DeviceCsr, DeviceTiles, DeviceVector, Gpu};
@@ -324,11 +323,12 @@ impl Composer {
         self.kept.push(tiles);
     }
 
-    /// A view of what is `near` and, as it lies, `far`, under the numbers that columns have then.
-    pub fn nearby(&mut self, near: &Node, far: &Node) -> Node {
-        self.include(sources::CROWDED);
-        self.push(NEAR);
-        Node::new(format!("vxm::Nearby<{}, {}>", near.ty, far.ty), near.full && far.full)
+    /// A full vector's elements in the order in which `rows` has its columns renumbered, if it has.
+    pub fn crowd<A: Element>(&mut self, node: &Node, rows: &Arc<DeviceCsr<A>>) -> Option<Node> {
+        let crowded = rows.crowded.get()?.as_ref().filter(|_| node.full)?;
+        self.push(crowded.order.address());
+        self.keep(rows.clone());
+        Some(Node::new(format!("vxm::Extract<{}>", node.ty), true))
     }
 
     /// Whether not all indices are wanted.

@@ -8,7 +8,7 @@ pub mod build;
 pub mod changed;
 mod compact;
 pub mod compose;
-pub mod crowded;
+mod crowded;
 mod csr;
 pub mod dense;
 pub mod entries;
