@@ -2,7 +2,7 @@
 //!
 //! Bytes are counted as a product must move them: the matrix once, the vectors once. Times are medians of batches of fifty calls
 //! between two synchronisations, kernels compiled and the graph resident. `VXM_BENCH_DUMP=DIR` writes each graph's arrays, for a peer to read.
-//! Arguments with a colon are graphs; others are parts, of `products`, `sets`, `colorings` and `paths`; `peers` is no more than what hand-written
+//! Arguments with a colon are graphs; others are parts, of `products`, `components`, `sets`, `colorings` and `paths`; `peers` is no more than what hand-written
 //! programs are compared with.
 
 use std::time::Instant;
@@ -116,6 +116,9 @@ fn measure(graph: &str, device: Device, wants: impl Fn(&str) -> bool) -> Result<
         }
         peers(graph, &a, device)?;
     }
+    if wants("components") {
+        named(graph, &a, device)?;
+    }
     if wants("sets") {
         sets(graph, &a, device)?;
     }
@@ -138,8 +141,7 @@ fn peers(graph: &str, a: &Matrix, device: Device) -> Result<()> {
     let Coloring { count, rounds, .. } = color_in_order(a, &key)?;
     let t = seconds_of(device, 1, || color_in_order(a, &key).map(drop))?;
     println!("{graph} | colouring | {:.1} us | colours {count}, rounds {rounds}", t * 1e6);
-    let t = seconds_of(device, 1, || components(a).map(drop))?;
-    println!("{graph} | components | {:.1} us", t * 1e6);
+    named(graph, a, device)?;
     // in the order that the peer takes, keys included as there
     for method in [Method::Is, Method::MinMax] {
         let options = ColoringOptions { method, order: Order::Random, ..ColoringOptions::default() };
@@ -147,6 +149,13 @@ fn peers(graph: &str, a: &Matrix, device: Device) -> Result<()> {
         let t = seconds_of(device, 1, || color(a, &options).map(drop))?;
         println!("{graph} | {} in random order | {:.1} us | colours {count}, rounds {rounds}", method.name(), t * 1e6);
     }
+    Ok(())
+}
+
+/// Components.
+fn named(graph: &str, a: &Matrix, device: Device) -> Result<()> {
+    let t = seconds_of(device, 1, || components(a).map(drop))?;
+    println!("{graph} | components | {:.1} us", t * 1e6);
     Ok(())
 }
 
