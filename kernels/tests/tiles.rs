@@ -13,17 +13,17 @@ const OPERATORS: &str = "
 struct first { template <class... X> static VXM_FN auto call(X... x) { return vxm::first(x...); } };
 struct times { template <class... X> static VXM_FN auto call(X... x) { return vxm::mul(x...); } };
 struct less { template <class... X> static VXM_FN auto call(X... x) { return vxm::lt(x...); } };
-template <class T, bool is_exact> struct plus {
+template <class T, bool is_exact> struct plus : vxm::StepByStep {
     static const bool exact = is_exact, commutative = true, stops = false;
     static VXM_FN T call(T a, T b) { return vxm::add(a, b); }
     static VXM_FN bool terminal(T) { return false; }
 };
-struct most {
+struct most : vxm::AtOnce<vxm::Maxes, unsigned int, 0> {
     static const bool exact = true, commutative = true, stops = true;
     static VXM_FN unsigned int call(unsigned int a, unsigned int b) { return vxm::max(a, b); }
     static VXM_FN bool terminal(unsigned int a) { return vxm::eq(a, 4294967295u); }
 };
-struct take_any {
+struct take_any : vxm::StepByStep {
     static const bool exact = true, commutative = false, stops = true;
     static VXM_FN vxm_unit call(vxm_unit a, vxm_unit) { return a; }
     static VXM_FN bool terminal(vxm_unit) { return true; }
