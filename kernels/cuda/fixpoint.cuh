@@ -44,14 +44,13 @@ template <class Item> struct Ring {
         if (head >= room) head -= room;
         count -= k;
     }
-    // Appends the items of the lanes that have one. Returns how many do.
-    VXM_FN u32 add(bool has, Item item) {
+    // Appends the items of the lanes that have one.
+    VXM_FN void add(bool has, Item item) {
         const u32 all = __ballot_sync(~0u, has);
         if (has) at(count + __popc(all & ((1u << lane()) - 1))) = item;
         count += __popc(all);
         // others will read it
         __syncwarp();
-        return __popc(all);
     }
 };
 // The rows of a class, and the room that a list of a warp's (a block's) share of them has.
@@ -173,8 +172,8 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         const bool alive = __shfl_sync(~0u, (int)v.alive, 0);
         left.longs.add(alive && lane() == 0, item(i, column));
     }
-    // The first of a ring, as many as are looked at together, or `most`, which isn't 0: those that wait go to its end, the others to `ready`.
-    // Returns how many do.
+    // The first of a ring, as many as are looked at together, or `most`, which isn't 0: those that wait go to its end, the others to
+    // `ready`. Returns how many do.
     VXM_FN u32 take(Ring<Item>& ring, u32 most, u32* ready) const {
         const u32 each = TOGETHER / 32, count = most < TOGETHER ? most : TOGETHER;
         Item items[each];
@@ -214,7 +213,8 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         __syncwarp();
     }
 
-    // Visits what is left of this warp's short rows, and keeps those that stay alive. `first` says that the list is still that of the class.
+    // Visits what is left of this warp's short rows, and keeps those that stay alive. `first` says that the list is still that of the
+    // class.
     template <class Phase> VXM_FN void visit_shorts(Left& left, bool first, u32* ready, bool& changed) const {
         const u64 w = first_of(Warp()), warps = step_of(Warp());
         u32 held = 0;
@@ -267,8 +267,8 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         left.hubs = kept;
         __syncthreads();
     }
-    // Visits what is left, pass by pass: all of it, or without short rows where `longs_alone`. Returns whether anything changed: the same in
-    // all lanes.
+    // Visits what is left, pass by pass: all of it, or without short rows where `longs_alone`. Returns whether anything changed: the same
+    // in all lanes.
     template <class Phase> VXM_FN bool pass(Left& left, bool first, bool longs_alone = false) const {
         __shared__ u32 queues[8][TOGETHER + 32];
         u32* ready = queues[warp()];

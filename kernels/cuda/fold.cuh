@@ -1,7 +1,8 @@
-// A fold over positions 0 .. len of something that may hold a value at each: `items.load(p)` fetches what lies there, `items.reach(loaded)`
-// what that points to, and `items.make(loaded, reached)` is its worth, a Maybe<T>. Several positions are fetched before the first is used, so
-// that their latencies overlap: so many that a thread folds alone as `Items::flight` says. `Items::full` says that none is absent. One strategy a group; each has the bits of the reference: exact monoids in order (regrouped, or reordered where they
-// commute), inexact ones over the fixed tree. `stop(partial)` may end an exact fold early.
+// A fold over positions 0 .. len of something that may hold a value at each: `items.load(p)` fetches what lies there,
+// `items.reach(loaded)` what that points to, and `items.make(loaded, reached)` is its worth, a Maybe<T>. Several positions are fetched
+// before the first is used, so that their latencies overlap: so many that a thread folds alone as `Items::flight` says. `Items::full`
+// says that none is absent. One strategy a group; each has the bits of the reference: exact monoids in order (regrouped, or reordered
+// where they commute), inexact ones over the fixed tree. `stop(partial)` may end an exact fold early.
 namespace vxm {
 
 // Items that are computed from their positions.
@@ -255,8 +256,8 @@ struct Unstopped {
     template <class T> VXM_FN bool operator()(T) const { return false; }
 };
 
-// The warps' values of a block joined in ascending order, pairs first; in every thread. If one of them is a partial result at which the fold may
-// stop, that one.
+// The warps' values of a block joined in ascending order, pairs first; in every thread. If one of them is a partial result at which the
+// fold may stop, that one.
 template <class M, class T, class Stop> VXM_FN Maybe<T> join_warps(Maybe<T> part, Stop stop) {
     __shared__ u64 held[32];
     __shared__ bool present[32];

@@ -35,8 +35,8 @@ template <class Use> VXM_FN void each_thread(const u64& count, const Use& use) {
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) use(i);
 }
 
-// `wide` groups read whole lines at once, and a member has so many entries in `flight`; `knows` that the group holds the state's element of its row, `watches` that it remembers by
-// whom that is kept waiting.
+// `wide` groups read whole lines at once, and a member has so many entries in `flight`; `knows` that the group holds the state's element
+// of its row, `watches` that it remembers by whom that is kept waiting.
 struct Thread {
     static const u32 size = 1, flight = 4;
     static const bool staged = false, wide = false, knows = false, watches = false;

@@ -39,7 +39,9 @@ template <class G, class K> VXM_FN void each_alone(G g, const Range& range, u32*
     }
 }
 template <class K> VXM_FN void each(Thread g, const Range& range, u32* bits, const K& kernel) { each_alone(g, range, bits, kernel); }
-template <u32 most, class K> VXM_FN void each(Few<most> g, const Range& range, u32* bits, const K& kernel) { each_alone(g, range, bits, kernel); }
+template <u32 most, class K> VXM_FN void each(Few<most> g, const Range& range, u32* bits, const K& kernel) {
+    each_alone(g, range, bits, kernel);
+}
 template <u32 width> VXM_FN u64 first_of(Lanes<width>) { return ((u64)blockIdx.x * blockDim.x + threadIdx.x) / width; }
 VXM_FN u64 first_of(Block) { return blockIdx.x; }
 template <u32 width> VXM_FN u64 step_of(Lanes<width>) { return (u64)gridDim.x * blockDim.x / width; }

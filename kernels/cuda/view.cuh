@@ -1,5 +1,6 @@
 // Readable vectors, composed as the expression is: `at(group, i, x)` puts the element at i in x and says whether there is one,
-// `selects(group, i)` says whether a terminal may write at i, `full` whether there is an element everywhere. All members are 8 bytes wide, so a view's bytes are its leaves', in order.
+// `selects(group, i)` says whether a terminal may write at i, `full` whether there is an element everywhere. All members are 8 bytes
+// wide, so a view's bytes are its leaves', in order.
 namespace vxm {
 
 VXM_FN bool bit(const u32* bits, u32 i) { return bits[i >> 5] >> (i & 31) & 1; }
@@ -441,15 +442,16 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
                 if (taken & waits & Waits::call(own, x[k])) awaited = p + k * step;
                 add<Add>(sum, taken, Mul::call(x[k], inside ? weight_at(weights, begin + p + k * step) : A()));
             }
-            if ((Add::stops || Limit::stops) && (found = ended(g, sum.present && (Add::terminal(sum.value) || limit(sum.value)))) >= 0) break;
+            if (Add::stops || Limit::stops) found = ended(g, sum.present && (Add::terminal(sum.value) || limit(sum.value)));
+            if (found >= 0) break;
         }
         awaited = agreed(g, awaited);
         *g.column = awaited == NOBODY ? NOBODY : row[awaited];
         // what one has at which the row may stop: joined to others' it might not be
         return found >= 0 ? held_by(g, sum, found) : all_of<Add>(g, sum);
     }
-    // Which rows wait still for the entries at `columns`, of as many as are looked at together. All are read, whether they wait or not: reads
-    // that may not happen would be made one after the other.
+    // Which rows wait still for the entries at `columns`, of as many as are looked at together. All are read, whether they wait or not:
+    // reads that may not happen would be made one after the other.
     template <u32 count> VXM_FN void wait(const u32 (&rows)[count], const u32 (&columns)[count], bool (&waits)[count]) const {
         typename V::Elem own[count], other[count];
         bool there[count];

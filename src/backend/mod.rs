@@ -1,4 +1,5 @@
-//! Where operators run: the [`view`] contract, the [`plan`] that chooses, the [`mod@reference`] that defines, and the backends [`cpu`] and [`cuda`].
+//! Where operators run: the [`view`] contract, the [`plan`] that chooses, the [`mod@reference`] that defines, and the backends [`cpu`]
+//! and [`cuda`].
 
 pub mod cpu;
 pub mod cuda;

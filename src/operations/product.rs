@@ -1,22 +1,21 @@
 //! Vector-matrix products: planned when the terminal runs, pulled inside its loop or pushed before it.
 
-use super::elementwise::{Each, Pattern};
 use super::expr::{Env, Expr, emit_light};
-use super::limit::{Among, Awaiting, Chosen, Limit, Taken, Until, Whole};
+use super::folded::{ProductView, presence};
+use super::limit::{Among, Awaiting, Chosen, Limit, Until, Whole};
 use super::matrix::filtered;
 use super::reads::Reads;
-use crate::backend::cpu::fold::{Rows, count_row, fold_row};
+use crate::backend::cpu::fold::Rows;
 use crate::backend::cpu::{gather, scatter};
 use crate::backend::cuda::compose::{Composer, Node};
 use crate::backend::cuda::push::can_push;
 use crate::backend::cuda::tiles::{counted, presence as presence_on};
 use crate::backend::cuda::{self, DeviceCsr, DeviceVector, Gpu};
 use crate::backend::plan::{self, Direction, Format, Plan, Sizes, Strategy};
-use crate::backend::view::{At, Depends, Support};
+use crate::backend::view::{At, Support};
 use crate::containers::Matrix;
 use crate::error::{Error, Result};
-use crate::formats::bitmap::full_words;
-use crate::formats::{Csr, Store, Tiles};
+use crate::formats::{Csr, Store};
 use std::panic::Location;
 use std::sync::Arc;
 use vxm_semiring::{BinaryOp, Element, KernelText, Monoid, Semiring, Source};
@@ -181,21 +180,6 @@ impl<'a, E: Expr, A: Element, S> Product<'a, E, A, Flip<S>> {
     pub(crate) fn mxv(matrix: &'a Matrix<A>, operand: E, ring: S, at: &'static Location<'static>) -> Self {
         Self { operand, matrix, ring: Flip(ring), limit: Whole, transposed: true, at }
     }
-}
-
-/// A product, planned; see [`Product`].
-#[derive(Clone)]
-pub enum ProductView<'s, V: At, A: Element, S, T: Element, H> {
-    /// Pull: rows are folded as the terminal asks, over the operand's own view.
-    Lazy(V, Rows<'s, A>, &'s [u64], S, H),
-    /// Pull over an operand that was evaluated first.
-    Held(Store<V::T>, Rows<'s, A>, &'s [u64], S, H),
-    /// Pull over the entries that take part, chosen before.
-    Chosen(V, Arc<Csr<A>>, S, Chosen<H>),
-    /// Pull that only counts: the operand's presence bits.
-    Count(Vec<u64>, &'s Tiles<A>, S, T),
-    /// Push: done.
-    Pushed(Store<T>),
 }
 
 impl<'a, E, A, S, H> Expr for Product<'a, E, A, S, H>
@@ -518,154 +502,6 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Limit<E::T, S::Out>> Product<
             fill: fill.filter(|_| tileable),
             tensor,
         }
-    }
-}
-
-/// The presence bits of a view of length `n`.
-fn presence<V: At>(n: usize, view: &V) -> Vec<u64> {
-    let held = gather::gather(n, &Each { inner: ByRef(view), step: Pattern }).into_bitmap();
-    held.bits().map_or_else(|| full_words(n), <[u64]>::to_vec)
-}
-
-/// A view by reference.
-#[derive(Clone)]
-struct ByRef<'v, V>(&'v V);
-
-impl<V: At> At for ByRef<'_, V> {
-    type T = V::T;
-    fn at(&self, i: usize) -> Option<V::T> {
-        self.0.at(i)
-    }
-    fn drawn(&self, k: usize, i: usize) -> Option<V::T> {
-        self.0.drawn(k, i)
-    }
-    fn is_full(&self) -> bool {
-        self.0.is_full()
-    }
-    fn support(&self) -> Support<'_> {
-        self.0.support()
-    }
-    fn work(&self) -> Option<&[u64]> {
-        self.0.work()
-    }
-}
-
-/// One row's entries that take part, folded until the fold may stop.
-#[inline(always)]
-fn pull<U, A, S, H>(u: &U, rows: Rows<'_, A>, i: usize, ring: S, limit: H) -> Option<S::Out>
-where
-    U: At,
-    A: Element,
-    S: Semiring<U::T, A>,
-    H: Limit<U::T, S::Out>,
-{
-    // a row without an own element has nothing to stop for
-    let own = if H::STOPS || H::SELECTS { u.at(i) } else { None };
-    let stops = |partial| H::STOPS && own.is_some_and(|own| limit.stops(own, partial));
-    if H::SELECTS {
-        let own = own?;
-        return fold_row(&Taken { inner: u, takes: |x| limit.takes(own, x) }, rows, i, ring, stops);
-    }
-    fold_row(u, rows, i, ring, stops)
-}
-
-/// An entry of a row whose product is the monoid's terminal value: as long as it is, so is the fold, whatever the others are. Or one for
-/// which the row waits.
-fn kept_by<U, A, S, H>(u: &U, csr: &Csr<A>, row: usize, ring: S, limit: H) -> Depends
-where
-    U: At,
-    A: Element,
-    S: Semiring<U::T, A>,
-    H: Limit<U::T, S::Out>,
-{
-    let own = if H::SELECTS || H::AWAITS { u.at(row) } else { None };
-    let terminal = S::Add::TERMINAL.filter(|_| S::Add::EXACT && !H::AWAITS);
-    if terminal.is_none() && !H::AWAITS {
-        return Depends::Any;
-    }
-    let (columns, weights) = csr.row(row);
-    let keeps = |(&k, &weight): (&u32, &A)| {
-        let Some(x) = u.at(k as usize) else { return false };
-        if H::SELECTS && !own.is_some_and(|own| limit.takes(own, x)) {
-            return false;
-        }
-        match terminal {
-            Some(terminal) => ring.mul().call(x, weight).bits() == terminal.bits(),
-            None => own.is_some_and(|own| limit.awaits(own, x)),
-        }
-    };
-    // from the end: where low numbers are hubs, which are often settled first, the last is the one to wait for
-    match columns.iter().zip(weights).rev().find(|&entry| keeps(entry)) {
-        Some((&k, _)) if u.depends(k as usize) == Depends::Own => Depends::On(k),
-        _ => Depends::Any,
-    }
-}
-
-impl<V, A, S, H> At for ProductView<'_, V, A, S, S::Out, H>
-where
-    V: At,
-    A: Element,
-    S: Semiring<V::T, A>,
-    H: Limit<V::T, S::Out>,
-{
-    type T = S::Out;
-    fn depends(&self, i: usize) -> Depends {
-        match self {
-            // one that may stop short need not have come as far as the entry that would end it
-            Self::Lazy(operand, Rows::Csr(csr), _, ring, limit) if !H::STOPS => kept_by(operand, csr, i, *ring, *limit),
-            Self::Chosen(operand, csr, ring, limit) if !H::STOPS => kept_by(operand, csr, i, *ring, *limit),
-            _ => Depends::Any,
-        }
-    }
-    #[inline(always)]
-    fn at(&self, i: usize) -> Option<S::Out> {
-        match self {
-            Self::Lazy(operand, rows, _, ring, limit) => pull(operand, *rows, i, *ring, *limit),
-            Self::Held(store, rows, _, ring, limit) => pull(&store.view(), *rows, i, *ring, *limit),
-            Self::Chosen(operand, csr, ring, limit) => pull(operand, Rows::Csr(csr), i, *ring, *limit),
-            Self::Count(present, tiles, ring, constant) => count_row(present, tiles, i, ring.add(), *constant),
-            Self::Pushed(store) => store.get(i),
-        }
-    }
-    #[inline(always)]
-    fn drawn(&self, k: usize, i: usize) -> Option<S::Out> {
-        match self {
-            Self::Pushed(store) => store.view().drawn(k, i),
-            _ => self.at(i),
-        }
-    }
-    fn support(&self) -> Support<'_> {
-        match self {
-            Self::Pushed(Store::Sparse(s)) => Support::List(s.indices()),
-            Self::Pushed(Store::Bitmap(b)) => b.bits().map_or(Support::All, Support::Bits),
-            _ => Support::All,
-        }
-    }
-    fn take(&mut self) -> Option<Store<S::Out>> {
-        match self {
-            Self::Pushed(store) => Some(std::mem::take(store)),
-            _ => None,
-        }
-    }
-    fn work(&self) -> Option<&[u64]> {
-        match self {
-            Self::Lazy(_, _, work, ..) | Self::Held(_, _, work, ..) => Some(work),
-            Self::Chosen(_, csr, ..) => Some(csr.offsets()),
-            _ => None,
-        }
-    }
-}
-
-impl<V: At, A: Element, S, T: Element, H> core::fmt::Debug for ProductView<'_, V, A, S, T, H> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let name = match self {
-            Self::Lazy(..) => "pull",
-            Self::Held(..) => "pull over an evaluated operand",
-            Self::Chosen(..) => "pull over chosen entries",
-            Self::Count(..) => "count tiles",
-            Self::Pushed(_) => "pushed",
-        };
-        f.write_str(name)
     }
 }
 

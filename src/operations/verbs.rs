@@ -1,13 +1,13 @@
 //! The verbs: methods of every expression, and of operators.
 
-use super::elementwise::{
-    Each, EwiseAdd, EwiseMult, Extract, Map, Map3, MapIndex, Or, Pattern, Scatter, Select, SelectIndex,
-};
+use super::elementwise::{Each, EwiseMult, Map, Map3, MapIndex, Or, Pattern, Select, SelectIndex};
 use super::expr::{Env, Expr};
 use super::gather::{Follow, Gather};
 use super::mask::{Mask, Masked, Values};
 use super::product::{OrIdentity, Product};
+use super::region::{Extract, Scatter};
 use super::terminal::{self, Accum, Replace};
+use super::union::EwiseAdd;
 use crate::containers::{Matrix, Vector};
 use crate::error::Result;
 use std::panic::Location;

@@ -1,0 +1,188 @@
+//! Elements of a region, by a list of indices: taken from it, and put there.
+
+use super::expr::{Env, Expr, emit_light, fits};
+use super::reads::Reads;
+use crate::backend::cuda::compose::{Composer, Node};
+use crate::backend::cuda::{self, Gpu};
+use crate::backend::view::{At, Support};
+use crate::error::Result;
+use std::borrow::Cow;
+use std::panic::Location;
+
+/// `w[k] = u[indices[k]]`.
+#[derive(Debug, Clone, Copy)]
+pub struct Extract<'a, E> {
+    pub(crate) inner: E,
+    pub(crate) indices: &'a [u32],
+    pub(crate) at: &'static Location<'static>,
+}
+
+impl<'a, E: Expr> Expr for Extract<'a, E> {
+    type T = E::T;
+    type View<'s>
+        = Extract<'a, E::View<'s>>
+    where
+        Self: 's;
+    const HEAVY: bool = E::HEAVY;
+    fn len(&self, _: &Env<'_>) -> Result<usize> {
+        Ok(self.indices.len())
+    }
+    fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
+        let n = self.inner.len(env)?;
+        within("extract", self.indices, n, self.at)?;
+        Ok(Extract { inner: self.inner.view(&env.for_operand())?, indices: self.indices, at: self.at })
+    }
+    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+        self.inner.place(env)
+    }
+    fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
+        let mut inner = Reads::default();
+        self.inner.reads(env, &mut inner);
+        reads.anywhere(&inner);
+    }
+    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+        within("extract", self.indices, self.inner.len(env)?, self.at)?;
+        let inner = emit_light(&self.inner, &env.for_operand(), kernel)?;
+        let indices = kernel.gpu().upload_slice(self.indices)?;
+        kernel.push(indices.address());
+        kernel.keep(indices);
+        Ok(Node::new(format!("vxm::Extract<{}>", inner.ty), inner.full))
+    }
+}
+
+impl<V: At> At for Extract<'_, V> {
+    type T = V::T;
+    #[inline(always)]
+    fn at(&self, k: usize) -> Option<V::T> {
+        self.inner.at(self.indices[k] as usize)
+    }
+    #[inline(always)]
+    fn value(&self, k: usize) -> V::T {
+        self.inner.value(self.indices[k] as usize)
+    }
+    fn is_full(&self) -> bool {
+        self.inner.is_full()
+    }
+}
+
+/// Fails if an index lies outside a vector of `n` places.
+fn within(operation: &'static str, indices: &[u32], n: usize, at: &'static Location<'static>) -> Result<()> {
+    match indices.iter().position(|&i| i as usize >= n) {
+        None => Ok(()),
+        Some(k) => Err(crate::error::Error::Shape {
+            operation,
+            left: format!("{n} places"),
+            right: format!("index {} at position {k}", indices[k]),
+            at,
+        }),
+    }
+}
+
+/// `w[indices[k]] = u[k]`: the region of an assignment; a terminal leaves places outside it as they are.
+#[derive(Debug, Clone, Copy)]
+pub struct Scatter<'a, E> {
+    pub(crate) inner: E,
+    pub(crate) indices: &'a [u32],
+    pub(crate) len: usize,
+    pub(crate) at: &'static Location<'static>,
+}
+
+/// See [`Scatter`].
+#[derive(Debug, Clone)]
+pub struct Region<'s, V> {
+    inner: V,
+    /// The region's places, ascending.
+    places: Cow<'s, [u32]>,
+    /// For each place, the position in `u` that goes there; `None` where that is the identity.
+    positions: Option<Vec<u32>>,
+}
+
+impl<E: Expr> Expr for Scatter<'_, E> {
+    type T = E::T;
+    type View<'s>
+        = Region<'s, E::View<'s>>
+    where
+        Self: 's;
+    const HEAVY: bool = E::HEAVY;
+    fn len(&self, _: &Env<'_>) -> Result<usize> {
+        Ok(self.len)
+    }
+    fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
+        self.check(env)?;
+        let inner = self.inner.view(&env.for_operand())?;
+        if self.indices.windows(2).all(|w| w[0] < w[1]) {
+            return Ok(Region { inner, places: self.indices.into(), positions: None });
+        }
+        let mut positions: Vec<u32> = (0..self.indices.len() as u32).collect();
+        positions.sort_unstable_by_key(|&k| self.indices[k as usize]);
+        let places: Vec<u32> = positions.iter().map(|&k| self.indices[k as usize]).collect();
+        self.distinct(&places)?;
+        Ok(Region { inner, places: places.into(), positions: Some(positions) })
+    }
+    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+        self.inner.place(env)
+    }
+    fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
+        let mut inner = Reads::default();
+        self.inner.reads(env, &mut inner);
+        reads.anywhere(&inner);
+    }
+    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+        self.check(env)?;
+        if !self.indices.windows(2).all(|w| w[0] < w[1]) {
+            let mut places = self.indices.to_vec();
+            places.sort_unstable();
+            self.distinct(&places)?;
+        }
+        let mut scattering = Composer::new(kernel.gpu());
+        let inner = self.inner.emit(&env.for_operand(), &mut scattering)?;
+        let scattered = cuda::run::scatter::<E::T>(scattering, &inner, self.indices, self.len)?;
+        Ok(cuda::run::region(kernel, scattered))
+    }
+}
+
+impl<E: Expr> Scatter<'_, E> {
+    fn check(&self, env: &Env<'_>) -> Result<()> {
+        fits("scatter", self.inner.len(env)?, self.indices.len(), self.at)?;
+        crate::formats::check_vertices("scatter", self.len)?;
+        within("scatter", self.indices, self.len, self.at)
+    }
+
+    /// Fails if one of the ascending `places` stands twice.
+    fn distinct(&self, places: &[u32]) -> Result<()> {
+        match places.windows(2).find(|w| w[0] == w[1]) {
+            None => Ok(()),
+            Some(twice) => {
+                let what = format!("scatter at {}: index {} stands twice", self.at, twice[0]);
+                Err(crate::error::Error::Invalid { what })
+            }
+        }
+    }
+}
+
+impl<V: At> At for Region<'_, V> {
+    type T = V::T;
+    #[inline(always)]
+    fn at(&self, i: usize) -> Option<V::T> {
+        let k = self.places.binary_search(&(i as u32)).ok()?;
+        self.drawn(k, i)
+    }
+    #[inline(always)]
+    fn drawn(&self, k: usize, _: usize) -> Option<V::T> {
+        self.inner.at(self.positions.as_ref().map_or(k, |positions| positions[k] as usize))
+    }
+    fn support(&self) -> Support<'_> {
+        Support::List(&self.places)
+    }
+    #[inline(always)]
+    fn selects(&self, i: usize) -> bool {
+        self.places.binary_search(&(i as u32)).is_ok()
+    }
+    fn selected(&self) -> Support<'_> {
+        Support::List(&self.places)
+    }
+    #[inline(always)]
+    fn drawn_selected(&self, k: usize, i: usize) -> Option<Option<V::T>> {
+        Some(self.drawn(k, i))
+    }
+}
