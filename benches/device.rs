@@ -1,7 +1,7 @@
 //! Operations on a GPU: bytes a second beside the copy ceiling. `cargo bench --bench device`, or its binary on a machine without Rust.
 //!
-//! Bytes are counted as a product must move them: the matrix once, the vectors once. Times are medians of batches of fifty calls
-//! between two synchronisations, kernels compiled and the graph resident. `VXM_BENCH_DUMP=DIR` writes each graph's arrays, for a peer to read.
+//! Bytes are counted as a product must move them: the matrix once, the vectors once. Times are medians of ten batches of calls between two
+//! synchronisations, fifty a batch, or one of colourings, components and paths, kernels compiled and the graph resident. `VXM_BENCH_DUMP=DIR` writes each graph's arrays, for a peer to read.
 //! Arguments with a colon are graphs; others are parts, of `products`, `components`, `sets`, `colorings` and `paths`; `peers` is no more than what hand-written
 //! programs are compared with.
 

@@ -88,7 +88,7 @@ pub enum Error {
 
     /// A loop that can't end: elements are left that may change, and none does.
     #[error(
-        "{at}: fixpoint: {left} after {rounds} rounds, and none changes: expected each round to settle one at least"
+        "{at}: fixpoint: {left} after {rounds} rounds, and none changes: expected each round to change one at least"
     )]
     NoProgress {
         /// How many are left.

@@ -46,7 +46,8 @@ pub trait TernaryOp<A: Element, B: Element, C: Element>: Source {
 pub trait IndexOp<A: Element>: TernaryOp<u32, u32, A> {}
 impl<A: Element, F: TernaryOp<u32, u32, A>> IndexOp<A> for F {}
 
-/// An associative operator with an identity: of an `#[op]`, `impl Monoid<u32> for longest { const IDENTITY: u32 = 0; }`. It folds a row of products into one element.
+/// An associative operator with an identity: of an `#[op]`, `impl Monoid<u32> for longest { const IDENTITY: u32 = 0; }`. It folds a row of
+/// products into one element.
 ///
 /// The engine folds the present products in ascending order of index. Where [`EXACT`](Self::EXACT) holds it may regroup them and
 /// stop at a terminal value; where it does not (float sums), it folds over a fixed tree, the same on every path.

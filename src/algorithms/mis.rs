@@ -38,8 +38,9 @@ fn is_undecided(key: u32) -> bool {
 
 /// A maximal independent set of an undirected graph: no two members are neighbours, and every other vertex has a member next to it.
 ///
-/// For a total order of the vertices (every priority but `Resolve`) this is the sequential greedy set of that order. O(rounds *
-/// active edges) time; rounds are O(log n) with high probability where ties are hashed.
+/// For a total order of the vertices (every priority but `Resolve`) this is the sequential greedy set of that order. O(rounds * active
+/// edges) time; rounds are O(log n) with high probability for [`Priority::Random`], and depend on the graph where degrees count: few in
+/// practice.
 ///
 /// ```
 /// use vxm::algorithms::{MisOptions, mis};
@@ -105,7 +106,7 @@ fn by_counting(a: &Matrix, p: &Vector<u32>) -> Result<Mis> {
 
 /// TC-MIS with H3: candidates by degree alone, which may be neighbours; among those pending the hash decides.
 fn resolve(a: &Matrix, seed: u64) -> Result<Mis> {
-    // low = the lower the degree, the higher
+    // low = the greatest number - degree: the lower the degree, the higher
     let (low, hash) = (a.degrees()?.map(RMINUS.bind(u32::MAX)).eval()?, hashes(a.nrows(), seed)?);
     luby(a, |alive| {
         // pending<alive> = low >= (low<alive> max.times A)

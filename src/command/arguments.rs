@@ -14,7 +14,7 @@ use vxm::{Error, Result};
 /// GRAPH is a file (Matrix Market, DIMACS .col, SNAP edge list; .gz too) or a generator: grid:ROWSxCOLUMNS, er:SCALE:EDGEFACTOR,
 /// rmat:SCALE:EDGEFACTOR, kron:SCALE:EDGEFACTOR, rgg:SCALE, road:SIDE, delaunay:SCALE, each with :SEED last if you like.
 ///
-/// Exit status: 0, 1 if a certificate fails, 2 for whatever is wrong with the input. VXM_LOG=debug shows each product's plan.
+/// Exit status: 0, 1 if a certificate fails or doctor finds no GPU to use, 2 for whatever is wrong with the input. VXM_LOG=debug shows each product's plan.
 #[derive(Debug, Parser)]
 #[command(name = "vxm", version, max_term_width = 100)]
 pub struct Arguments {
@@ -31,7 +31,7 @@ pub enum Task {
         /// Which vertices come first: random, degree, resolve, sorted or sorted-id.
         #[arg(long, value_name = "P", default_value = Priority::default().name())]
         priority: Priority,
-        /// How a round is written: decide (one product) or count (two); resolve is always count.
+        /// How a round is written: decide (one product) or count (two); resolve knows only count.
         #[arg(long, value_name = "F")]
         formulation: Option<Formulation>,
         #[command(flatten)]

@@ -143,6 +143,12 @@ impl Kept {
         }
         Err(Shortage { needed: u128::from(before) + more, available: available.saturating_add(before) })
     }
+
+    /// That `bytes` that were to be kept could not be had.
+    pub fn refused(&self, bytes: u64) -> Shortage {
+        let kept = self.bytes.load(Relaxed);
+        Shortage { needed: u128::from(kept), available: available().saturating_add(kept.saturating_sub(bytes)) }
+    }
 }
 
 #[cfg(test)]

@@ -175,8 +175,11 @@ pub(super) trait Lines: Sync {
 fn parse_piece<L: Lines>(lines: &L, text: &[u8], kept: &Kept) -> Result<Vec<L::Entry>, Stop> {
     // counting lines first costs little, and a list that never grows is never copied nor half empty
     let most = text.iter().filter(|&&b| b == b'\n').count() + 1;
-    kept.keep((most * size_of::<L::Entry>()) as u64).map_err(|shortage| Stop::Shortage(0, shortage))?;
-    let mut entries = Vec::with_capacity(most);
+    let bytes = (most * size_of::<L::Entry>()) as u64;
+    kept.keep(bytes).map_err(|shortage| Stop::Shortage(0, shortage))?;
+    let mut entries = Vec::new();
+    // others may have taken it since
+    entries.try_reserve_exact(most).map_err(|_| Stop::Shortage(0, kept.refused(bytes)))?;
     let mut cursor = Cursor::new(text, 0);
     while cursor.next_line() {
         match lines.line(&mut cursor)? {

@@ -246,7 +246,8 @@ fn fraction(j: u32) -> f32 {
     ((j & 255u32) as f32 + 0.5f32) / 3.0f32
 }
 
-/// Products over a matrix of which a few columns stand in most entries, again and again: its columns are renumbered then. Of each width, over exact monoids and others, of a vector and of an expression; with long rows, and with rows that are a block's.
+/// Products over a matrix of which a few columns stand in most entries, again and again: its columns are renumbered then. Of each width,
+/// over exact monoids and others, of a vector and of an expression; with long rows, and with rows that are a block's.
 #[test]
 fn crowded_products_are_those_of_the_host() {
     let Some(device) = gpu() else { return };

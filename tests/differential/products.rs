@@ -216,6 +216,33 @@ fn the_fixed_tree_shows() {
     check::<u32, (), _, _>("a fold that shows its tree, over a pattern", 500, vxm, mxv);
 }
 
+/// Rows of up to so many entries, of which kernels are made for some numbers.
+fn rows_of_few<T: Sample, S: Semiring<T, T, Out = T>>(name: &str, ring: S) {
+    let strategy = (1..=18usize, 0..150usize, filled(), 0..1u64 << 16);
+    suite(&format!("rows of few entries, {name}"), 300, strategy, |(most, nrows, filled, seed)| {
+        let ncols = 40;
+        // row i has entries at the first few columns of its own order
+        let entry = |i: usize, j: usize| {
+            let mixed = |k: u64| (k ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+            let (count, place) = (mixed(i as u64) as usize % (most + 1), (j * 7 + i) % ncols);
+            (place < count).then(|| T::sample(mixed((i * ncols + j) as u64)))
+        };
+        let grid = reference::grid(nrows, ncols, entry);
+        let x = filled.dense::<T>(ncols);
+        let (a, u) = (matrix(&grid, false), filled.vector(&x));
+        agree(most, &reference::mxv(&grid, &x, ring), &ok(a.mxv(&u, ring).eval())?)?;
+        // one that holds an element everywhere
+        let full = reference::or(&x, T::sample(seed));
+        agree(("full", most), &reference::mxv(&grid, &full, ring), &ok(a.mxv(u.or(T::sample(seed)), ring).eval())?)
+    });
+}
+
+#[test]
+fn rows_of_few_entries() {
+    rows_of_few::<f32, _>("sums of floats", PLUS_TIMES);
+    rows_of_few::<u32, _>("a fold that shows its tree", semiring(Tangle, blend));
+}
+
 #[test]
 fn a_symmetric_matrix_is_its_transpose() {
     suite("vxm and mxv of a symmetric matrix", 400, case(), |mut case| {

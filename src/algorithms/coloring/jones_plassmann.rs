@@ -1,9 +1,10 @@
 //! Jones-Plassmann: each vertex, once it knows what its higher neighbours take, has the least colour that none of them has.
 //!
-//! "Graph Coloring on the GPU" leaves the algebra for the least free colour (its Algorithm 4: a scatter, and a copy from the host).
+//! "Graph Coloring on the GPU" leaves the algebra for the least free colour (Algorithm 4: a scatter; and, as its evaluation says, a copy from the host).
 //! Here it stays inside, with the shortcuts of ECL-GC ("Increasing the Parallelism of Graph Coloring via Shortcutting", Alabandi, Powers
 //! and Burtscher, section 3): a vertex is the set of the colours that it may still have, in bits. A higher neighbour's colour is taken from
-//! it; and a colour that no higher neighbour may have is the highest that it can come to. So chains of vertices that would wait for each
+//! it; a colour that no higher neighbour may have is the highest that it can come to; and a neighbour that may have none of those that are left
+//! no longer matters. So chains of vertices that would wait for each
 //! other are short. The answer is that of the greedy order, whatever is known when.
 
 use crate::prelude::*;
@@ -41,7 +42,7 @@ fn open(key: u32) -> u64 {
     vertex(key + 1u32, u32::MAX)
 }
 
-/// Whether a vertex that comes before another, or is settled, may have a colour of the other's. Of two with one key neither can go.
+/// Whether `other` comes before `own`, or is settled, and may have a colour of its. Of two with one key neither can go.
 #[op]
 fn matters(own: u64, other: u64) -> bool {
     // no key, less one, is above all
@@ -65,7 +66,7 @@ fn narrow(own: u64, seen: u64) -> u64 {
     vertex(if colors & (colors - 1u32) == 0u32 { 0u32 } else { key_of(own) }, colors)
 }
 
-/// Whether a vertex may still take the least colour that is left for one.
+/// Whether `other` may still take the least colour that is left for `own`.
 #[op]
 fn blocks(own: u64, other: u64) -> bool {
     key_of(other) != 0u32 && colors_of(other) & (own as u32) & (0u32 - (own as u32)) != 0u32
@@ -95,7 +96,7 @@ fn color_in(color: u32, later: u32, before: u32) -> u32 {
     if later == 0u32 { color } else { before + later }
 }
 
-/// A vertex in the next window: one that has a colour has none of that.
+/// A vertex at the start of a window: open if its colour is still to come, or else nothing.
 #[op]
 fn reopen(number: u32, key: u32) -> u64 {
     if number > WINDOW { open(key) } else { 0u64 }
@@ -141,8 +142,8 @@ pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32, 
         // V = key, and all colours, of those of later windows; nothing of the others
         vertices = reopen.map2(&window, key).eval()?;
         if open_ends.is_none() {
-            // A = A where V[i] < V[j], of those: what is left of hubs is short
-            open_ends = Some(a.select_ends(LT, &vertices.select(GE.bind(KEYED)).eval()?)?);
+            // A = A where V[i] <= V[j], of those: what is left of hubs is short, and neighbours of one key are refused still
+            open_ends = Some(a.select_ends(LE, &vertices.select(GE.bind(KEYED)).eval()?)?);
         }
     }
 }

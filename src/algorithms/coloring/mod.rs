@@ -80,9 +80,20 @@ pub fn color(a: &Matrix, options: &ColoringOptions) -> Result<Coloring> {
 /// ```
 ///
 /// # Errors
-/// The matrix isn't square, or not of as many vertices as there are keys; neighbours have equal keys; a key is `u32::MAX`.
+/// The matrix isn't square or symmetric, or not of as many vertices as there are keys; neighbours have equal keys; a key is `u32::MAX`.
+#[track_caller]
 pub fn color_in_order(a: &Matrix, key: &Vector<u32>) -> Result<Coloring> {
-    let (colors, count, rounds) = jones_plassmann::color(a, key)?;
+    let a = &*a.to_graph()?;
+    if (key.len(), key.nvals()) != (a.nrows(), a.nrows()) {
+        let keys = format!("{} keys at {} places", key.nvals(), key.len());
+        return Err(Error::shape("color_in_order", format!("graph of {} vertices", a.nrows()), keys));
+    }
+    let (colors, count, rounds) = jones_plassmann::color(a, key).map_err(|error| match error {
+        Error::NoProgress { left, .. } => {
+            Error::invalid(format!("color_in_order: {left}: neighbours have equal keys: expected distinct ones"))
+        }
+        other => other,
+    })?;
     Ok(Coloring { colors, count, rounds })
 }
 
