@@ -88,7 +88,8 @@ pub enum Error {
 
     /// A loop that can't end: elements are left that may change, and none does.
     #[error(
-        "{at}: fixpoint: {left} after {rounds} rounds, and none changes: expected each round to change one at least"
+        "{at}: fixpoint: {left} after {rounds} {}, and none changes: expected each round to change one at least",
+        if *.rounds == 1 { "round" } else { "rounds" }
     )]
     NoProgress {
         /// How many are left.

@@ -59,7 +59,7 @@ impl<T: Element> WhileChanged<T> {
     }
 
     /// Makes it an error if so many rounds don't do: the last of them must change nothing. By default there may be as many as there are
-    /// elements, and 65536 at least.
+    /// elements, and 65536 at least. One is run in any case.
     ///
     /// ```
     /// use vxm::prelude::*;

@@ -278,7 +278,18 @@ pub(crate) fn fits(operation: &'static str, left: usize, right: usize, at: &'sta
     if left == right {
         return Ok(());
     }
-    Err(Error::Shape { operation, left: left.to_string(), right: right.to_string(), at })
+    // the other of a loop is its body, of a scatter its indices
+    let right = match operation {
+        "fixpoint" | "first" => format!("body of {right}"),
+        "scatter" => format!("{right} indices"),
+        _ => format!("vector of {right}"),
+    };
+    let left = if matches!(operation, "fixpoint" | "first") {
+        format!("state of {left}")
+    } else {
+        format!("vector of {left}")
+    };
+    Err(Error::Shape { operation, left, right, at })
 }
 
 /// The smaller of two supports of which both must hold, and whether it is the first.

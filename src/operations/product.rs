@@ -428,7 +428,10 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Limit<E::T, S::Out>> Product<
     /// Plans, and says so; `direction` is the only one there is.
     fn plan(&self, sizes: &Sizes, direction: Option<Direction>) -> Plan {
         let forced = self.forced();
-        let plan = plan::product(sizes, plan::Forced { direction: direction.or(forced.direction), ..forced });
+        let mut plan = plan::product(sizes, plan::Forced { direction: direction.or(forced.direction), ..forced });
+        if plan.why == "forced" && forced == plan::Forced::default() {
+            plan.why = "a loop's product, one among some entries, or one that can't be pushed";
+        }
         tracing::debug!(
             operation = self.operation(),
             direction = ?plan.direction,

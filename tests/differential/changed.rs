@@ -347,6 +347,6 @@ fn what_does_not_end_or_does_not_fit_is_refused() {
         let found = fixpoint(partial).while_changed().step(by).eval();
         assert!(found.unwrap_err().to_string().ends_with("a state of 3 places with 1 elements: expected one at each"));
         let found = flip(2).step(|x| x.vxm(&a, MAX_FIRST)).eval();
-        assert!(found.unwrap_err().to_string().ends_with("fixpoint: 2 does not fit 3"));
+        assert!(found.unwrap_err().to_string().ends_with("fixpoint: state of 2 does not fit body of 3"));
     });
 }

@@ -47,28 +47,28 @@ fn products_name_vector_and_matrix() {
 fn elementwise_verbs_name_both_lengths() {
     let (x, y) = (Vector::full(3, 1u32), Vector::full(4, 1u32));
     let sum = x.ewise_add(&y, PLUS);
-    refused(sum.eval(), &line_above!(), "ewise_add: 3 does not fit 4");
+    refused(sum.eval(), &line_above!(), "ewise_add: vector of 3 does not fit vector of 4");
     let product = x.ewise_mult(&y, blend);
-    refused(product.eval(), &line_above!(), "ewise_mult: 3 does not fit 4");
+    refused(product.eval(), &line_above!(), "ewise_mult: vector of 3 does not fit vector of 4");
     let product = blend.map2(&x, &y);
-    refused(product.eval(), &line_above!(), "ewise_mult: 3 does not fit 4");
+    refused(product.eval(), &line_above!(), "ewise_mult: vector of 3 does not fit vector of 4");
     let three = blend3.map3(&x, &x, &y);
-    refused(three.eval(), &line_above!(), "map3: 3 does not fit 4");
+    refused(three.eval(), &line_above!(), "map3: vector of 3 does not fit vector of 4");
     let masked = x.mask(&y);
-    refused(masked.eval(), &line_above!(), "mask: 3 does not fit 4");
+    refused(masked.eval(), &line_above!(), "mask: vector of 3 does not fit vector of 4");
     let masked = x.mask(!y.values());
-    refused(masked.eval(), &line_above!(), "mask: 3 does not fit 4");
+    refused(masked.eval(), &line_above!(), "mask: vector of 3 does not fit vector of 4");
 }
 
 #[test]
 fn terminals_name_their_own_line() {
     let (x, mut w) = (Vector::full(3, 1u32), Vector::full(4, 1u32));
     let result = x.map(PLUS.bind(1)).assign_to(&mut w);
-    refused(result, &line_above!(), "assign_to: 4 does not fit 3");
+    refused(result, &line_above!(), "assign_to: vector of 4 does not fit vector of 3");
     let result = x.accum(PLUS).assign_to(&mut w);
-    refused(result, &line_above!(), "assign_to: 4 does not fit 3");
+    refused(result, &line_above!(), "assign_to: vector of 4 does not fit vector of 3");
     let result = w.update(|_| x.map(PLUS.bind(1)));
-    refused(result, &line_above!(), "update: 4 does not fit 3");
+    refused(result, &line_above!(), "update: vector of 4 does not fit vector of 3");
     assert_eq!(w, Vector::full(4, 1));
 }
 
@@ -79,7 +79,7 @@ fn indices_outside_and_repeated() {
     refused(picked.eval(), &line_above!(), "extract: 3 places does not fit index 3 at position 2");
     refused(x.extract(&[u32::MAX]).eval(), file!(), "extract: 3 places does not fit index 4294967295 at position 0");
     let put = x.scatter(&[0, 1], 9);
-    refused(put.eval(), &line_above!(), "scatter: 3 does not fit 2");
+    refused(put.eval(), &line_above!(), "scatter: vector of 3 does not fit 2 indices");
     let put = x.scatter(&[0, 1, 9], 9);
     refused(put.eval(), &line_above!(), "scatter: 9 places does not fit index 9 at position 2");
     let put = x.scatter(&[4, 1, 4], 9);

@@ -371,11 +371,11 @@ fn what_cannot_end_or_does_not_fit_is_refused() {
         assert!(found.unwrap_err().to_string().ends_with("a state of 3 places with 1 elements: expected one at each"));
         let short = fixpoint(Vector::full(2, 5u32)).while_active(undecided_u32);
         let found = short.step(|key| key.vxm(&a, MAX_FIRST)).eval();
-        assert!(found.unwrap_err().to_string().ends_with("fixpoint: 2 does not fit 3"));
+        assert!(found.unwrap_err().to_string().ends_with("fixpoint: state of 2 does not fit body of 3"));
         let wide = Matrix::from_triples(3, 4, [(0, 1, ())]).unwrap();
         let found =
             fixpoint(Vector::full(3, 5u32)).while_active(undecided_u32).step(|key| key.vxm(&wide, MAX_FIRST)).eval();
-        assert!(found.unwrap_err().to_string().ends_with("fixpoint: 3 does not fit 4"));
+        assert!(found.unwrap_err().to_string().ends_with("fixpoint: state of 3 does not fit body of 4"));
         // nothing to do
         let none = fixpoint(Vector::full(3, 0u32)).while_active(undecided_u32).step(|key| key.map(PLUS.bind(1))).eval();
         assert_eq!(none.unwrap().rounds, 0);
