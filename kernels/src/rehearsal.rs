@@ -1,8 +1,8 @@
 //! A device that isn't there: programs are compiled for it, and nothing runs. For tests on machines without a GPU.
 //!
 //! It differs from a device in four places: where memory comes from (it is counted, and there is an end to it), what is read back, what
-//! becomes of a program, and that no call
-//! reaches the driver ([`Gpu::call`] answers with zeros and nothings). All checks of this crate stay.
+//! becomes of a program, and that no call reaches the driver ([`Gpu::call`] answers with zeros and nothings). All checks of this crate
+//! stay.
 
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -37,11 +37,12 @@ fn relabel(name: u32, least: u32) -> u32 {
 
 /// The component of each vertex of an undirected graph: the least of its vertices.
 ///
-/// Each vertex has the label of a lower neighbour at first, and then of where such labels lead. If two or more of a sample of 32 have one, the one that most have is the
-/// giant component's, as in Afforest ("Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling", Sutton, Ben-Nun and
-/// Barak), and its name is the least: its vertices needn't look at their neighbours, only the others. Who finds a lower name next to it
-/// hooks the vertex that it named until then, once trees are flat their root, onto that, as in FastSV ("FastSV: a distributed-memory connected component algorithm with fast convergence",
-/// Zhang, Azad and Hu). Isolated vertices are components of their own.
+/// Each vertex has the label of a lower neighbour at first, and then of where such labels lead. If two or more of a sample of 32 have one,
+/// the one that most have is the giant component's, as in Afforest ("Optimizing Parallel Graph Connectivity Computation via Subgraph
+/// Sampling", Sutton, Ben-Nun and Barak), and its name is the least: its vertices needn't look at their neighbours, only the others. Who
+/// finds a lower name next to it hooks the vertex that it named until then, once trees are flat their root, onto that, as in FastSV
+/// ("FastSV: a distributed-memory connected component algorithm with fast convergence", Zhang, Azad and Hu). Isolated vertices are
+/// components of their own.
 ///
 /// O(entries + rounds * (n + entries of those outside the giant)) time; two to six rounds on most graphs, 16 on a path of 2^18 vertices
 /// whose numbers are shuffled (counted).

@@ -50,6 +50,8 @@ pub struct Sizes {
     pub listed: bool,
     /// Entries in the rows of the vector's elements, where counting them is cheap.
     pub push_entries: Option<u64>,
+    /// Whether pulling is all there is: of a loop's product, of one among some entries, and of one that can't be pushed.
+    pub pulls: bool,
     /// Whether the monoid is associative bit for bit.
     pub exact: bool,
     /// Whether the monoid has a terminal value, so that rows may end early.
@@ -215,6 +217,9 @@ fn direction(sizes: &Sizes, forced: Option<Direction>) -> (Direction, &'static s
         // push would fold in an order that depends on the vector's format
         return (Direction::Pull, "an inexact monoid folds over its fixed tree");
     }
+    if sizes.pulls {
+        return (Direction::Pull, "a loop's product, one among some entries, or one that can't be pushed");
+    }
     if let Some(direction) = forced {
         return (direction, "forced");
     }
@@ -259,6 +264,7 @@ mod tests {
         elements: 10,
         listed: true,
         push_entries: Some(160),
+        pulls: false,
         exact: true,
         terminal: false,
         counting: false,
@@ -291,6 +297,15 @@ mod tests {
         let push = Forced { direction: Some(Direction::Push), ..Forced::default() };
         let plan = product(&Sizes { exact: false, ..SIZES }, push);
         assert_eq!((plan.direction, plan.why), (Direction::Pull, "an inexact monoid folds over its fixed tree"));
+    }
+
+    #[test]
+    fn where_pulling_is_all_there_is_nothing_is_pushed() {
+        let push = Forced { direction: Some(Direction::Push), ..Forced::default() };
+        for forced in [Forced::default(), push] {
+            let plan = product(&Sizes { pulls: true, ..SIZES }, forced);
+            assert_eq!((plan.direction, plan.why.starts_with("a loop's product")), (Direction::Pull, true));
+        }
     }
 
     #[test]

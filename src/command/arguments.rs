@@ -14,7 +14,8 @@ use vxm::{Error, Result};
 /// GRAPH is a file (Matrix Market, DIMACS .col, SNAP edge list; .gz too) or a generator: grid:ROWSxCOLUMNS, er:SCALE:EDGEFACTOR,
 /// rmat:SCALE:EDGEFACTOR, kron:SCALE:EDGEFACTOR, rgg:SCALE, road:SIDE, delaunay:SCALE, each with :SEED last if you like.
 ///
-/// Exit status: 0, 1 if a certificate fails or doctor finds no GPU to use, 2 for whatever is wrong with the input. VXM_LOG=debug shows each product's plan.
+/// Exit status: 0, 1 if a certificate fails or doctor finds no GPU to use, 2 for whatever is wrong with the input. VXM_LOG=debug shows
+/// each product's plan.
 #[derive(Debug, Parser)]
 #[command(name = "vxm", version, max_term_width = 100)]
 pub struct Arguments {

@@ -275,20 +275,20 @@ impl<T: Element> At for Fill<T> {
 
 /// Fails unless `left == right`, with both shapes and the caller's line.
 pub(crate) fn fits(operation: &'static str, left: usize, right: usize, at: &'static Location<'static>) -> Result<()> {
+    fits_as(operation, (left, right), |left, right| (format!("vector of {left}"), format!("vector of {right}")), at)
+}
+
+/// The same of what isn't two vectors: `named` says what each is.
+pub(crate) fn fits_as(
+    operation: &'static str,
+    (left, right): (usize, usize),
+    named: impl FnOnce(usize, usize) -> (String, String),
+    at: &'static Location<'static>,
+) -> Result<()> {
     if left == right {
         return Ok(());
     }
-    // the other of a loop is its body, of a scatter its indices
-    let right = match operation {
-        "fixpoint" | "first" => format!("body of {right}"),
-        "scatter" => format!("{right} indices"),
-        _ => format!("vector of {right}"),
-    };
-    let left = if matches!(operation, "fixpoint" | "first") {
-        format!("state of {left}")
-    } else {
-        format!("vector of {left}")
-    };
+    let (left, right) = named(left, right);
     Err(Error::Shape { operation, left, right, at })
 }
 

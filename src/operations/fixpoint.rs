@@ -2,7 +2,7 @@
 
 use super::active::WhileActive;
 use super::changed::WhileChanged;
-use super::expr::{Env, Expr, Key, fits};
+use super::expr::{Env, Expr, Key, fits_as};
 use super::terminal::device;
 use crate::backend::cuda::Gpu;
 use crate::backend::plan::{self, Schedule};
@@ -203,9 +203,10 @@ impl<T: Element, C: Condition<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, C, 
     /// The settled state, what `then` makes of it, and the rounds.
     fn run<R>(self, then: impl FnOnce(&Vector<T>) -> Result<R>) -> Result<(Vector<T>, R, u32)> {
         let env = Env::with_state(self.key, &self.state);
-        fits("fixpoint", self.state.len(), self.body.len(&env)?, self.at)?;
+        let named = |state, body| (format!("state of {state}"), format!("body of {body}"));
+        fits_as("fixpoint", (self.state.len(), self.body.len(&env)?), named, self.at)?;
         if let Some(first) = &self.first {
-            fits("first", self.state.len(), first.len(&env)?, self.at)?;
+            fits_as("first", (self.state.len(), first.len(&env)?), named, self.at)?;
         }
         if let Some(error) = self.condition.refusal(self.monotone) {
             return Err(error);

@@ -214,7 +214,7 @@ where
             push_entries: Self::push_entries(support, n, by_operand),
             ..self.sizes(n, length, env.wanted(length), false)
         };
-        let plan = self.plan(&sizes, H::SELECTS.then_some(Direction::Pull));
+        let plan = self.plan(&sizes);
         if plan.direction == Direction::Push {
             env.snapshot();
             return Ok(ProductView::Pushed(scatter::scatter(&operand, by_operand(), self.ring)));
@@ -266,9 +266,9 @@ where
         sizes.lengths = Self::decides() && self.operand.known_count(env) == Some(n);
         // counting reads the operand's bits, which a loop doesn't keep, and pushing scatters before it
         sizes.counting &= !kernel.is_resident();
-        let pulls = kernel.is_resident() || H::SELECTS || !can_push::<S::Out, S::Add>();
-        let sizes = if pulls { sizes } else { self.pushed_sizes(env, sizes) };
-        let plan = self.plan(&sizes, pulls.then_some(Direction::Pull));
+        sizes.pulls |= kernel.is_resident() || !can_push::<S::Out, S::Add>();
+        let sizes = if sizes.pulls { sizes } else { self.pushed_sizes(env, sizes) };
+        let plan = self.plan(&sizes);
         if plan.direction == Direction::Push {
             let rows = if self.transposed { self.matrix.transposed_on(&gpu)? } else { self.matrix.on(&gpu)? };
             let mut first = Composer::new(&gpu);
@@ -425,13 +425,9 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Limit<E::T, S::Out>> Product<
         plan::Forced { format: forced.format.or(self.matrix.format()), ..forced }
     }
 
-    /// Plans, and says so; `direction` is the only one there is.
-    fn plan(&self, sizes: &Sizes, direction: Option<Direction>) -> Plan {
-        let forced = self.forced();
-        let mut plan = plan::product(sizes, plan::Forced { direction: direction.or(forced.direction), ..forced });
-        if plan.why == "forced" && forced == plan::Forced::default() {
-            plan.why = "a loop's product, one among some entries, or one that can't be pushed";
-        }
+    /// Plans, and says so.
+    fn plan(&self, sizes: &Sizes) -> Plan {
+        let plan = plan::product(sizes, self.forced());
         tracing::debug!(
             operation = self.operation(),
             direction = ?plan.direction,
@@ -501,6 +497,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Limit<E::T, S::Out>> Product<
             exact: S::Add::EXACT,
             terminal: H::STOPS || S::Add::TERMINAL.is_some() || S::Add::is_terminal(S::Add::IDENTITY),
             counting: S::Mul::CONSTANT.is_some() && S::Add::EXACT && !(H::STOPS || H::SELECTS),
+            pulls: H::SELECTS,
             lengths: false,
             fill: fill.filter(|_| tileable),
             tensor,

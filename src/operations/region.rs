@@ -1,6 +1,6 @@
 //! Elements of a region, by a list of indices: taken from it, and put there.
 
-use super::expr::{Env, Expr, emit_light, fits};
+use super::expr::{Env, Expr, emit_light, fits_as};
 use super::reads::Reads;
 use crate::backend::cuda::compose::{Composer, Node};
 use crate::backend::cuda::{self, Gpu};
@@ -143,7 +143,8 @@ impl<E: Expr> Expr for Scatter<'_, E> {
 
 impl<E: Expr> Scatter<'_, E> {
     fn check(&self, env: &Env<'_>) -> Result<()> {
-        fits("scatter", self.inner.len(env)?, self.indices.len(), self.at)?;
+        let named = |vector, indices| (format!("vector of {vector}"), format!("{indices} indices"));
+        fits_as("scatter", (self.inner.len(env)?, self.indices.len()), named, self.at)?;
         crate::formats::check_vertices("scatter", self.len)?;
         within("scatter", self.indices, self.len, self.at)
     }

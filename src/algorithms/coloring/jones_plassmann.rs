@@ -1,11 +1,11 @@
 //! Jones-Plassmann: each vertex, once it knows what its higher neighbours take, has the least colour that none of them has.
 //!
-//! "Graph Coloring on the GPU" leaves the algebra for the least free colour (Algorithm 4: a scatter; and, as its evaluation says, a copy from the host).
-//! Here it stays inside, with the shortcuts of ECL-GC ("Increasing the Parallelism of Graph Coloring via Shortcutting", Alabandi, Powers
-//! and Burtscher, section 3): a vertex is the set of the colours that it may still have, in bits. A higher neighbour's colour is taken from
-//! it; a colour that no higher neighbour may have is the highest that it can come to; and a neighbour that may have none of those that are left
-//! no longer matters. So chains of vertices that would wait for each
-//! other are short. The answer is that of the greedy order, whatever is known when.
+//! "Graph Coloring on the GPU" leaves the algebra for the least free colour (Algorithm 4: a scatter; and, as its evaluation says, a copy
+//! from the host). Here it stays inside, with the shortcuts of ECL-GC ("Increasing the Parallelism of Graph Coloring via Shortcutting",
+//! Alabandi, Powers and Burtscher, section 3): a vertex is the set of the colours that it may still have, in bits. A higher neighbour's
+//! colour is taken from it; a colour that no higher neighbour may have is the highest that it can come to; and a neighbour that may have
+//! none of those that are left no longer matters. So chains of vertices that would wait for each other are short. The answer is that of
+//! the greedy order, whatever is known when.
 
 use crate::prelude::*;
 
