@@ -250,6 +250,35 @@ template <class M, class T, bool full> VXM_FN Maybe<T> fold_staged(Staged g) {
     return sum;
 }
 
+// Products that are staged, as items of a fold.
+template <class T> struct Kept {
+    static const bool full = true;
+    static const u32 flight = 4;
+    const T* x;
+    VXM_FN Kept from(u64 p) const { return {x + p}; }
+    VXM_FN T load(u32 p) const { return x[p]; }
+    VXM_FN T reach(T y) const { return y; }
+    VXM_FN Maybe<T> make(T y, T) const { return {y, true}; }
+};
+template <class M, class T, bool full> VXM_FN Maybe<T> fold_staged(StagedRow g) {
+    return tree<M, T>(Warp(), (u64)g.row.len, Kept<T>{(const T*)g.row.products + g.row.begin});
+}
+template <class M, class T, bool full> VXM_FN Maybe<T> fold_staged(StagedMedium g) {
+    const T* x = (const T*)g.products + g.begin;
+    Maybe<T> y[16];
+#pragma unroll
+    for (u32 k = 0; k < 16; k++) {
+        T low = x[k], high = x[k + 16];
+#pragma unroll
+        for (u32 p = SHORT; p < MEDIUM; p += SHORT) {
+            if (k + p < g.len) low = M::call(low, x[k + p]);
+            if (k + 16 + p < g.len) high = M::call(high, x[k + 16 + p]);
+        }
+        y[k] = {M::call(low, high), true};
+    }
+    return halves<M>(y, SHORT);
+}
+
 // A fold that nothing stops.
 struct Unstopped {
     static const bool stops = false;

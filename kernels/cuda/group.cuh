@@ -86,6 +86,16 @@ struct Staged {
     static VXM_FN bool first() { return true; }
 };
 
+// The same of a row that is longer than short, but not long: all of it there.
+[[maybe_unused]] const u32 MEDIUM = 4 * SHORT;
+struct StagedMedium : Staged {};
+// A warp whose row lies so, all of it there.
+struct StagedRow : Warp {
+    static const bool staged = true;
+    Staged row;
+    VXM_FN StagedRow(Staged row) : row(row) {}
+};
+
 // A shuffle of any element: up to 8 bytes.
 template <class L, class T> VXM_FN T from_lane(T x, u32 from) {
     if constexpr (sizeof(T) <= 4) {

@@ -306,6 +306,8 @@ template <class F, class H> struct Awaiting : H {
 // Who folds a row that isn't staged.
 template <class G> VXM_FN G alone(G g) { return g; }
 VXM_FN Thread alone(Staged) { return Thread(); }
+VXM_FN Thread alone(StagedMedium) { return Thread(); }
+VXM_FN Warp alone(StagedRow) { return Warp(); }
 template <u32 most> VXM_FN Thread alone(Few<most>) { return Thread(); }
 // Who folds one of the leading product.
 template <bool leads, class G> VXM_FN auto folds(G g) {

@@ -34,6 +34,10 @@ pub const TENSOR: &str = include_str!("../cuda/tensor.cuh");
 pub const DENSE: &str = include_str!("../cuda/dense.cuh");
 /// Columns by how often they stand in a matrix; after [`TERMINAL`].
 pub const CROWDED: &str = include_str!("../cuda/crowded.cuh");
+/// Entries in bins, and products over them; after [`TERMINAL`].
+pub const BINS: &str = include_str!("../cuda/bins.cuh");
+/// Bins made of rows; after [`ROWS`] and [`BINS`].
+pub const BINNING: &str = include_str!("../cuda/binning.cuh");
 /// Rows by their length; after [`TERMINAL`].
 pub const CLASSES: &str = include_str!("../cuda/classes.cuh");
 /// Marked places, moved up; after [`TERMINAL`].

@@ -7,6 +7,7 @@ use super::matrix::filtered;
 use super::reads::Reads;
 use crate::backend::cpu::fold::Rows;
 use crate::backend::cpu::{gather, scatter};
+use crate::backend::cuda::bins::{self, Bins};
 use crate::backend::cuda::compose::{Composer, Node};
 use crate::backend::cuda::push::can_push;
 use crate::backend::cuda::tiles::{counted, presence as presence_on};
@@ -303,10 +304,9 @@ where
         // all rows are wanted, and no row's own element
         let whole = env.wanted(length) == length && !(H::STOPS || H::SELECTS);
         let alone = !(kernel.is_masked() || kernel.is_resident() || kernel.is_led());
-        let crowded = match plan.format {
-            Format::Csr if whole && alone => self.crowded(env, &gpu, n)?,
-            _ => None,
-        };
+        let often = plan.format == Format::Csr && whole && alone && self.rows_on(&gpu)?.is_used_often();
+        let bins = if often { self.bins(env, &gpu)? } else { None };
+        let crowded = if often && bins.is_none() { self.crowded(env, &gpu, n)? } else { None };
         let operand = match &crowded {
             Some(held) => kernel.stored(held),
             None => emit_light(&self.operand, &env.for_operand(), kernel)?,
@@ -346,6 +346,9 @@ where
         // doesn't know whose row it is
         if leads && !S::Add::EXACT && !H::SELECTS {
             kernel.lead(ty.clone(), at);
+            if let Some((bins, meet)) = bins {
+                kernel.bin(bins, meet, [size_of::<E::T>(), size_of::<S::Out>()]);
+            }
         }
         Ok(Node::new(ty, false))
     }
@@ -378,6 +381,21 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Limit<E::T, S::Out>> Product<
     /// The matrix by the result's index, on a device.
     fn rows_on(&self, gpu: &Gpu) -> Result<Arc<DeviceCsr<A>>> {
         if self.transposed { self.matrix.on(gpu) } else { self.matrix.transposed_on(gpu) }
+    }
+
+    /// The matrix' entries in bins, if that pays, and the kernel that multiplies them with the operand, and its C++ type: only where the fixed
+    /// tree is asked for, since others fold without being staged.
+    fn bins(&self, env: &Env<'_>, gpu: &Gpu) -> Result<Option<(Arc<Bins>, (Composer, String))>> {
+        if S::Add::EXACT || E::HEAVY || size_of::<E::T>() == 0 {
+            return Ok(None);
+        }
+        let rows = self.rows_on(gpu)?;
+        let Some(bins) = rows.bins(size_of::<E::T>().max(size_of::<S::Out>()))? else { return Ok(None) };
+        let mut meet = bins::composer(gpu);
+        let node = self.operand.emit(&env.for_operand(), &mut meet)?;
+        let (a, out, mul) = (meet.element::<A>(), meet.element::<S::Out>(), meet.functor(self.ring.mul()));
+        let ty = format!("vxm::Meet<{}, {a}, {out}, {mul}>", node.ty);
+        Ok(node.full.then(|| (bins.clone(), (meet, ty))))
     }
 
     /// The operand in the order in which the matrix has its columns renumbered, if that pays.

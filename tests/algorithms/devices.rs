@@ -295,6 +295,92 @@ fn crowded_products_are_those_of_the_host() {
     same(some.vxm(&pattern, MAX_FIRST).eval(), || there.vxm(&pattern_there, MAX_FIRST).eval());
 }
 
+/// Rows of each length that a block folds differently, in a matrix whose entries lie all over it: none, few, a warp's worth, more, and hubs.
+fn scattered(nrows: u32, ncols: u32) -> Vec<(u32, u32, f32)> {
+    let hash = |i: u32, k: u32| (i.wrapping_mul(0x9e37_79b9) ^ k.wrapping_mul(0x85eb_ca6b)).wrapping_mul(0xc2b2_ae35);
+    let length = |i: u32| match i % 4096 {
+        // many rows of none in a row, at an end too
+        _ if i % 7 == 3 || i + 9000 > nrows => 0,
+        17 => 9000,
+        18..25 => 1500,
+        25..40 => 129,
+        40..80 => 128,
+        80..200 => 33,
+        200..300 => 32,
+        _ => hash(i, 0) % 12,
+    };
+    let row = |i| {
+        let mut columns: Vec<u32> = (1..=length(i)).map(|k| (hash(i, k) >> 3) % ncols).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        columns.into_iter().map(move |j| (i, j, fraction(j ^ i)))
+    };
+    (0..nrows).flat_map(row).collect()
+}
+
+/// Products over a matrix whose entries lie all over it, again and again: they are dealt out to bins then. Of each width, of vectors and of
+/// expressions, over values and a pattern, into what was there, under a mask, two in one expression, and folded to one number.
+#[test]
+fn scattered_products_are_those_of_the_host() {
+    let Some(device) = gpu() else { return };
+    let (nrows, ncols) = (280_000, 140_000);
+    let here = Matrix::from_triples(nrows, ncols, scattered(nrows as u32, ncols as u32)).unwrap();
+    assert!(here.nnz() > 1 << 20);
+    let (pattern, there) = (here.pattern(), here.to(device).unwrap());
+    let pattern_there = pattern.to(device).unwrap();
+    fn same<T: vxm::semiring::Element>(here: vxm::Result<Vector<T>>, there: impl Fn() -> vxm::Result<Vector<T>>) {
+        let here = here.unwrap();
+        for round in 0..10 {
+            assert_eq!(there().unwrap(), here, "round {round}");
+        }
+    }
+    let numbers: Vec<u32> = (0..ncols as u32).map(|i| i.wrapping_mul(0x9e37_79b9) >> 7).collect();
+    let full = |device: Device| Vector::from_dense(numbers.clone()).to(device).unwrap();
+    let (u, v) = (full(Device::Cpu), full(device));
+    let floats = |u: &Vector<u32>| u.map(small).eval().unwrap();
+    let (f, g) = (floats(&u), floats(&v));
+    same(here.mxv(&f, PLUS_TIMES).eval(), || there.mxv(&g, PLUS_TIMES).eval());
+    same(here.mxv(f.map(PLUS.bind(0.25)), PLUS_TIMES).map(ABS).eval(), || {
+        there.mxv(g.map(PLUS.bind(0.25)), PLUS_TIMES).map(ABS).eval()
+    });
+    same(pattern.mxv(&f, PLUS_SECOND).eval(), || pattern_there.mxv(&g, PLUS_SECOND).eval());
+    let doubles = |u: &Vector<u32>| u.map(halved).eval().unwrap();
+    let (d, e) = (doubles(&u), doubles(&v));
+    same(pattern.mxv(&d, PLUS_SECOND).eval(), || pattern_there.mxv(&e, PLUS_SECOND).eval());
+    // with what is there already, in part; and two at once
+    let some = |device: Device| floats(&Vector::from_dense((0..nrows as u32).collect()).to(device).unwrap());
+    let (p, q) = (some(Device::Cpu), some(device));
+    let part = |p: &Vector<f32>| p.select(GT.bind(40.0)).eval().unwrap();
+    let add = |p: &Vector<f32>, a: &Matrix<f32>, x: &Vector<f32>| {
+        let mut w = part(p);
+        a.mxv(x, PLUS_TIMES).accum(PLUS).assign_to(&mut w)?;
+        Ok(w)
+    };
+    same(add(&p, &here, &f), || add(&q, &there, &g));
+    let put = |p: &Vector<f32>, a: &Matrix<f32>, x: &Vector<f32>| {
+        let mut w = part(p);
+        a.mxv(x, PLUS_TIMES).assign_to(&mut w)?;
+        Ok(w)
+    };
+    same(put(&p, &here, &f), || put(&q, &there, &g));
+    let both = |a: &Matrix<f32>, x: &Vector<f32>, y: &Vector<f32>| {
+        a.mxv(x, PLUS_TIMES).ewise_add(a.mxv(x.map(ABS), PLUS_TIMES), PLUS).ewise_add(y, PLUS).eval()
+    };
+    same(both(&here, &f, &p), || both(&there, &g, &q));
+    let masked = |a: &Matrix<f32>, x: &Vector<f32>, p: &Vector<f32>| {
+        let mask = p.select(GT.bind(40.0)).pattern().eval()?;
+        a.mxv(x, PLUS_TIMES).mask(&mask).eval()
+    };
+    same(masked(&here, &f, &p), || masked(&there, &g, &q));
+    let sum = here.mxv(&f, PLUS_TIMES).reduce(PLUS).unwrap();
+    assert_eq!(there.mxv(&g, PLUS_TIMES).reduce(PLUS).unwrap().to_bits(), sum.to_bits());
+    // where not all are there, they are read one by one
+    let (x, y) = (part(&f), part(&g));
+    same(here.mxv(&x, PLUS_TIMES).eval(), || there.mxv(&y, PLUS_TIMES).eval());
+    // the other way round
+    same(p.vxm(&here, PLUS_TIMES).eval(), || q.vxm(&there, PLUS_TIMES).eval());
+}
+
 #[op]
 fn small(x: u32) -> f32 {
     (x % 97u32) as f32

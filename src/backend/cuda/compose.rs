@@ -1,5 +1,6 @@
 //! Composing a kernel: the types an expression emits, the operators they name, and the parameter's words.
 
+use super::bins::{BIN_BLOCKS, BIN_THREADS, Binned, Bins};
 use super::csr::Classes;
 use super::run::{BLOCK_THREADS, STAGING_THREADS, THREADS};
 use super::{DeviceCsr, DeviceTiles, DeviceVector, Gpu};
@@ -57,6 +58,7 @@ pub struct Composer {
     kept: Vec<Arc<dyn Any + Send + Sync>>,
     classes: Option<Arc<Classes>>,
     lead: Option<Lead>,
+    binned: Option<Box<Binned>>,
     masked: bool,
     resident: bool,
     /// How many products there are, and whether one of them is worth watching.
@@ -93,6 +95,7 @@ impl Composer {
             kept: Vec::new(),
             classes: None,
             lead: None,
+            binned: None,
             masked: false,
             resident: false,
             products: 0,
@@ -346,6 +349,18 @@ impl Composer {
         self.lead = Some(Lead { ty, at, tallied: false });
     }
 
+    /// Has the product that leads go by bins, where its rows are shared out. `meet` is the kernel of its products with a full vector, and its
+    /// C++ type; `widths` are the bytes of the vector's elements and of products.
+    pub fn bin(&mut self, bins: Arc<Bins>, meet: (Self, String), widths: [usize; 2]) {
+        self.binned = Some(Box::new(Binned { bins, meet, widths }));
+    }
+
+    /// The product that leads, and what it needs to go by bins, if it does.
+    pub(super) fn take_binned(&mut self) -> Option<(Lead, Binned)> {
+        let lead = self.leading()?.clone();
+        Some((lead, *self.binned.take()?))
+    }
+
     /// Makes a product over tiles of type `ty`, whose words began at `at`, the one whose rows may be tallied.
     pub fn tally(&mut self, ty: String, at: usize) {
         self.lead = Some(Lead { ty, at, tallied: true });
@@ -380,6 +395,11 @@ impl Composer {
 
     /// Whether a first kernel goes through all indices.
     pub(super) fn covers(&self) -> bool {
+        let binned = self.binned.is_some() && self.leading().is_some();
+        !binned && self.goes_through_all()
+    }
+
+    fn goes_through_all(&self) -> bool {
         self.staged().is_some() || self.classes.as_deref().is_none_or(|classes| classes.alone.is_some())
     }
 
@@ -433,6 +453,7 @@ impl Composer {
             let bounds = match *group {
                 _ if self.reads_little() => (THREADS, 6),
                 "vxm::Block()" => (BLOCK_THREADS, 1),
+                "vxm::Pieces()" => (BIN_THREADS, BIN_BLOCKS),
                 // few entries take few registers: grid 278 to 186 us, 207 with six blocks
                 few if few.starts_with("vxm::Few") => (THREADS, 8),
                 // where all rows are short and have few entries, more warps must see to it that enough are in flight: rgg 50 to 42 us

@@ -9,8 +9,6 @@ use vxm_semiring::Element;
 
 /// Columns that a multiprocessor's cache holds the elements of, about.
 const NEAR: u64 = 1 << 15;
-/// Products over a matrix before its columns are renumbered: it takes as long as a few of them.
-const USES: u32 = 8;
 
 /// A matrix' columns renumbered, the most frequent first.
 #[derive(Debug)]
@@ -22,14 +20,13 @@ pub struct Crowded {
 }
 
 impl<A: Element> DeviceCsr<A> {
-    /// The columns renumbered, if most entries stand in few of them, the matrix was used often enough for that to pay, and there is
-    /// memory for it.
+    /// The columns renumbered, if most entries stand in few of them, and there is memory for it.
     ///
     /// # Errors
     /// The device is lost.
     pub fn crowded(&self) -> Result<Option<&Crowded>> {
         // rows of one length, or vectors that fit the cache anyhow, gain nothing
-        if !self.is_skewed() || (self.ncols() as u64) < 4 * NEAR || self.count_use() < USES {
+        if !self.is_skewed() || (self.ncols() as u64) < 4 * NEAR {
             return Ok(None);
         }
         if let Some(known) = self.crowded.get() {

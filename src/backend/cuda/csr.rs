@@ -1,6 +1,7 @@
 //! A matrix on a device, and its rows by degree.
 
 use super::Gpu;
+use super::bins::Bins;
 use super::compact::{composer, list_to, step};
 use super::crowded::Crowded;
 use super::vector::{from_bytes, to_bytes};
@@ -22,6 +23,9 @@ const CLASSES: usize = FROM.len() + 1;
 pub const SHORT_CLASSES: usize = 2;
 /// Entries a row from which four threads are better than one, where rows have about one length: measured on er and rgg.
 const LONG_FOR_ONE: usize = 16;
+
+/// Products over a matrix before its entries are arranged for more of them.
+const USES: u32 = 8;
 
 /// Rows by their length.
 #[derive(Debug)]
@@ -139,8 +143,9 @@ pub struct DeviceCsr<A> {
     pub(super) columns: Arc<Buffer>,
     pub(super) values: Buffer,
     pub(super) classes: Arc<Classes>,
-    /// Its columns renumbered, or that it doesn't pay; and how many products there were.
+    /// Its columns renumbered, its entries in bins, or that it doesn't pay; and how many products there were.
     pub(super) crowded: OnceLock<Option<Crowded>>,
+    pub(super) bins: OnceLock<Option<Arc<Bins>>>,
     uses: AtomicU32,
     of: PhantomData<fn() -> A>,
 }
@@ -163,6 +168,7 @@ impl<A: Element> DeviceCsr<A> {
             values: gpu.upload(&to_bytes(csr.values()))?,
             classes: Arc::new(Classes::new(gpu, csr.offsets())?),
             crowded: OnceLock::new(),
+            bins: OnceLock::new(),
             uses: AtomicU32::new(0),
             of: PhantomData,
         })
@@ -190,6 +196,7 @@ impl<A: Element> DeviceCsr<A> {
             values,
             classes,
             crowded: OnceLock::new(),
+            bins: OnceLock::new(),
             uses: AtomicU32::new(0),
             of: PhantomData,
         })
@@ -208,6 +215,7 @@ impl<A: Element> DeviceCsr<A> {
             values,
             classes: self.classes.clone(),
             crowded: OnceLock::new(),
+            bins: OnceLock::new(),
             uses: AtomicU32::new(0),
             of: PhantomData,
         }
@@ -241,9 +249,9 @@ impl<A: Element> DeviceCsr<A> {
         self.classes.alone.is_none()
     }
 
-    /// Counts a product; how many there were before.
-    pub(super) fn count_use(&self) -> u32 {
-        self.uses.fetch_add(1, Ordering::Relaxed)
+    /// Counts a product; whether there were so many before that an arrangement of the entries pays, which takes as long as a few of them.
+    pub fn is_used_often(&self) -> bool {
+        self.uses.fetch_add(1, Ordering::Relaxed) >= USES
     }
 
     /// Where its offsets, of 64 bits each, and its columns lie.

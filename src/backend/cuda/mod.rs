@@ -4,6 +4,7 @@
 //! `vxm_kernels::sources`; a terminal is one kernel over that type ([`run`]). So elementwise work before and after a product, its mask
 //! and its accumulator are one kernel, as they are one loop on the CPU.
 
+pub mod bins;
 pub mod build;
 pub mod changed;
 mod compact;

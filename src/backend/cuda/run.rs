@@ -35,6 +35,11 @@ pub(super) fn launch(program: &Program, entry: &str, launch: Launch, parameter: 
 
 /// Launches `ty` over `n` indices, those of each class of rows by its group.
 fn launch_rows(composer: &mut Composer, ty: &str, tail: &[u64], n: usize) -> Result<()> {
+    if let Some((lead, binned)) = composer.take_binned()
+        && binned.launch(composer, ty, &lead, tail, n)?
+    {
+        return Ok(());
+    }
     let gpu = composer.gpu().clone();
     let classes = composer.classes();
     let mut shares = Vec::new();
