@@ -128,7 +128,7 @@ template <class A> struct DealEntries {
                 // what is left of the room
                 for (u32 k = ends[b]; k < (end - begin) * EACH; k++) {
                     near[begin * EACH + k] = 0;
-                    places[by_row[piece] * EACH + starts[b] + k] = (u16)NOWHERE;
+                    places[by_row[piece] * EACH + starts[b] + k] = NOWHERE;
                 }
             }
             for (u32 e = threadIdx.x; e < total; e += blockDim.x) {

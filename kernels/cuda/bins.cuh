@@ -8,7 +8,7 @@ typedef unsigned short u16;
 
 [[maybe_unused]] const u32 PIECE = 24576; // columns of a piece; entries of a piece of rows, at most
 [[maybe_unused]] const u32 EACH = 8;      // entries for which a bin has room: as many or twice that, ...; of 4 bytes, a sector of memory
-[[maybe_unused]] const u32 NOWHERE = PIECE; // where products go that are none
+[[maybe_unused]] const u16 NOWHERE = 0xffff; // the place of what is no entry
 
 // Where a piece's element c is held: what is read most often must not be in few of the memory's banks.
 VXM_FN u32 swizzled(u32 c) { return c ^ (c >> 5 & 31) ^ (c >> 10 & 31); }
@@ -165,10 +165,14 @@ template <class K, class Lead, u64 at> struct Binning {
                 x[m] = products[from];
             }
 #pragma unroll
-            for (u32 m = 0; m < many; m++)
+            for (u32 m = 0; m < many; m++) {
+                if (k + m * blockDim.x >= end) continue;
+                // a bin's end may be empty
+                const bool all = place[m].x[FEW - 1] != NOWHERE;
 #pragma unroll
                 for (u32 e = 0; e < FEW; e++)
-                    if (k + m * blockDim.x < end) held[place[m].x[e]] = x[m].x[e];
+                    if (all || place[m].x[e] != NOWHERE) held[place[m].x[e]] = x[m].x[e];
+            }
         }
     }
 };

@@ -79,6 +79,7 @@ template <class G, bool asks, u32 many> VXM_FN G bare(Visitor<G, asks, many> g) 
 [[maybe_unused]] const u32 SHORT = 32;
 // A thread whose row of the leading product lies staged: `len` products from `begin`, of which those are there whose bit is set.
 struct Staged {
+    static const u32 flight = Thread::flight;
     static const bool staged = true, wide = false, knows = false, watches = false;
     u64* products;
     const u32* present;

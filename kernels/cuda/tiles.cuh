@@ -19,7 +19,8 @@ template <class M, class T> VXM_FN T repeat(T value, u32 times) {
 
 // A thread whose row of the leading product was counted already, with its tile-row's others.
 struct Tallied {
-    static const bool staged = false, wide = false, watches = false;
+    static const u32 flight = Thread::flight;
+    static const bool staged = false, wide = false, knows = false, watches = false;
     u32 count;
     static VXM_FN bool first() { return true; }
 };

@@ -339,6 +339,13 @@ fn scattered_products_are_those_of_the_host() {
     let (u, v) = (full(Device::Cpu), full(device));
     let floats = |u: &Vector<u32>| u.map(small).eval().unwrap();
     let (f, g) = (floats(&u), floats(&v));
+    // two at once: at first one of them is staged, and then goes by bins
+    let some = |device: Device| floats(&Vector::from_dense((0..nrows as u32).collect()).to(device).unwrap());
+    let (p, q) = (some(Device::Cpu), some(device));
+    let both = |a: &Matrix<f32>, x: &Vector<f32>, y: &Vector<f32>| {
+        a.mxv(x, PLUS_TIMES).ewise_add(a.mxv(x.map(ABS), PLUS_TIMES), PLUS).ewise_add(y, PLUS).eval()
+    };
+    same(both(&here, &f, &p), || both(&there, &g, &q));
     same(here.mxv(&f, PLUS_TIMES).eval(), || there.mxv(&g, PLUS_TIMES).eval());
     same(here.mxv(f.map(PLUS.bind(0.25)), PLUS_TIMES).map(ABS).eval(), || {
         there.mxv(g.map(PLUS.bind(0.25)), PLUS_TIMES).map(ABS).eval()
@@ -347,9 +354,7 @@ fn scattered_products_are_those_of_the_host() {
     let doubles = |u: &Vector<u32>| u.map(halved).eval().unwrap();
     let (d, e) = (doubles(&u), doubles(&v));
     same(pattern.mxv(&d, PLUS_SECOND).eval(), || pattern_there.mxv(&e, PLUS_SECOND).eval());
-    // with what is there already, in part; and two at once
-    let some = |device: Device| floats(&Vector::from_dense((0..nrows as u32).collect()).to(device).unwrap());
-    let (p, q) = (some(Device::Cpu), some(device));
+    // with what is there already, in part
     let part = |p: &Vector<f32>| p.select(GT.bind(40.0)).eval().unwrap();
     let add = |p: &Vector<f32>, a: &Matrix<f32>, x: &Vector<f32>| {
         let mut w = part(p);
@@ -363,10 +368,6 @@ fn scattered_products_are_those_of_the_host() {
         Ok(w)
     };
     same(put(&p, &here, &f), || put(&q, &there, &g));
-    let both = |a: &Matrix<f32>, x: &Vector<f32>, y: &Vector<f32>| {
-        a.mxv(x, PLUS_TIMES).ewise_add(a.mxv(x.map(ABS), PLUS_TIMES), PLUS).ewise_add(y, PLUS).eval()
-    };
-    same(both(&here, &f, &p), || both(&there, &g, &q));
     let masked = |a: &Matrix<f32>, x: &Vector<f32>, p: &Vector<f32>| {
         let mask = p.select(GT.bind(40.0)).pattern().eval()?;
         a.mxv(x, PLUS_TIMES).mask(&mask).eval()

@@ -146,10 +146,8 @@ impl Binned {
             products => products?,
         };
         let arguments = |composer: &Composer| composer.shared().next_multiple_of(16);
-        // one more, where products go that are none
         let shape = |blocks, composer: &Composer, width| {
-            let room = (PIECE * width + 16) as u32;
-            Launch::linear(blocks, BIN_THREADS).with_shared(arguments(composer) + room)
+            Launch::linear(blocks, BIN_THREADS).with_shared(arguments(composer) + (PIECE * width) as u32)
         };
         let program = meet.program(&meet_ty, &[("meet", "vxm::Pieces()")])?;
         let entries = [bins.near.address(), bins.weights.address(), bins.slots.address()];
