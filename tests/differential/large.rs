@@ -2,7 +2,7 @@
 //! the dense reference stays affordable.
 
 use crate::algebra::{Compose, Sample, affine, blend};
-use crate::harness::{Mode, Terminal, agree, ok, on_threads, same, suite};
+use crate::harness::{Mode, Terminal, agree, ok, on_device, on_threads, same, suite};
 use crate::matrices::agree_matrix;
 use crate::shapes::{Ending, Filled, Graph, Kind, ending, filled, matrix};
 use proptest::prelude::*;
@@ -148,4 +148,57 @@ fn edges_by_their_ends() {
         agree_matrix("kept", &expected, &kept)?;
         agree_matrix("transposed", &expected.transpose(), &kept.transpose())
     });
+}
+
+/// The columns of a row, all over the matrix; rows of each length that is folded its own way, and many that are empty.
+fn columns_of(i: u32, ncols: u32) -> Vec<u32> {
+    let hash = |k: u32| (i.wrapping_mul(0x9e37_79b9) ^ k.wrapping_mul(0x85eb_ca6b)).wrapping_mul(0xc2b2_ae35);
+    let length = match i % 1024 {
+        _ if i % 7 == 3 || i > 58_000 => 0,
+        17 => 9000,
+        18..22 => 1500,
+        22..45 => 129,
+        45..80 => 128,
+        80..140 => 33,
+        140..200 => 32,
+        _ => hash(0) % 16,
+    };
+    let mut columns: Vec<u32> = (1..=length).map(|k| (hash(k) >> 3) % ncols).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    columns
+}
+
+/// Whose entries lie all over: a device deals them out to bins once there were some products.
+#[test]
+fn products_that_are_used_often() {
+    let (nrows, ncols) = (60_000, 140_000);
+    let value = |i: u32, j: u32| ((i ^ j) & 255) as f32 / 3.0 - 40.0;
+    let rows: Vec<Vec<u32>> = (0..nrows).map(|i| columns_of(i, ncols)).collect();
+    let x: Vec<f32> = (0..ncols).map(|j| (j % 97) as f32 / 7.0).collect();
+    let expected = |scale: f32| -> Vec<Option<f32>> {
+        let row = |(i, columns): (u32, &Vec<u32>)| {
+            let product = |&j: &u32| Some(value(i, j) * (x[j as usize] * scale));
+            reference::fold(PLUS, &columns.iter().map(product).collect::<Vec<_>>())
+        };
+        (0..).zip(&rows).map(row).collect()
+    };
+    let triples = (0..).zip(&rows).flat_map(|(i, columns)| columns.iter().map(move |&j| (i, j, value(i, j))));
+    let a = Matrix::from_triples(nrows as usize, ncols as usize, triples).expect("no entry stands twice");
+    let u = Vector::from_dense(x.clone());
+    let (once, thrice) = (expected(1.0), expected(3.0));
+    let sums = reference::ewise_add(&once, &thrice, PLUS);
+    on_device(|| {
+        // one of two is staged at first, and then goes by bins
+        for _ in 0..6 {
+            let (left, right) = (a.mxv(&u, PLUS_TIMES), a.mxv(u.map(TIMES.bind(3.0)), PLUS_TIMES));
+            agree("two", &sums, &ok(left.ewise_add(right, PLUS).eval())?)?;
+        }
+        for _ in 0..4 {
+            agree("one", &once, &ok(a.mxv(&u, PLUS_TIMES).eval())?)?;
+            agree("of an expression", &thrice, &ok(a.mxv(u.map(TIMES.bind(3.0)), PLUS_TIMES).eval())?)?;
+        }
+        Ok(())
+    })
+    .unwrap_or_else(|error: TestCaseError| panic!("{error}"));
 }
