@@ -1,4 +1,4 @@
-// Rows by their length: a bit for each row and class, how many each class has, and the longest.
+// Rows by their length: a bit for each row and class, how many each class has, the first of the longest, and the length of row 0.
 namespace vxm {
 
 struct Classify {
@@ -8,15 +8,16 @@ struct Classify {
     u64 from[3];  // the lengths at which the second class and those after begin
     u32* marks;   // a class' words after the other's
     u64 words;
-    u64* counts; // and the longest
+    u64* counts; // and the longest row's length, above its number's complement; and the length of row 0
     VXM_FN void run() const {
-        u32 held[4] = {0, 0, 0, 0}, longest = 0;
+        u32 held[4] = {0, 0, 0, 0}, longest = 0, at = 0;
         each_thread(words * 32, [&](u64 i) {
             u32 in = 4;
             if (i < count) {
                 const u64 begin = offsets[i], length = offsets[i + 1] - begin;
                 in = (length >= from[0]) + (length >= from[1]) + (length >= from[2]);
-                longest = length > longest ? (u32)length : longest;
+                if (length > longest) longest = (u32)length, at = (u32)i;
+                if (i == 0) counts[5] = length;
                 if (shorter) {
                     shorter[i] = (u32)begin;
                     if (i + 1 == count) shorter[count] = (u32)offsets[count];
@@ -29,9 +30,10 @@ struct Classify {
                 held[c] += __popc(word);
             }
         });
-        longest = __reduce_max_sync(~0u, longest);
+        const u32 most = __reduce_max_sync(~0u, longest);
+        at = __reduce_min_sync(~0u, longest == most ? at : ~0u);
         if (lane() < 4) atomicAdd(counts + lane(), (u64)(lane() == 0 ? held[0] : lane() == 1 ? held[1] : lane() == 2 ? held[2] : held[3]));
-        if (lane() == 0) atomicMax(counts + 4, (u64)longest);
+        if (lane() == 0) atomicMax(counts + 4, (u64)most << 32 | (u32)~at);
     }
 };
 

@@ -165,6 +165,38 @@ pub const FROM_MEAN: usize = 8;
 /// (jp: 1241 to 1098 us), and of er's, whose reads keep the second-level cache busy as they are.
 pub const MANY: std::ops::Range<usize> = 5..15;
 
+/// A row so many times as long as the mean is a hub: its neighbours are most of a graph's long rows.
+const HUB: u64 = 16;
+
+/// The lengths of a square matrix' rows, as far as they tell which one most others are connected with.
+#[derive(Debug, Clone, Copy)]
+pub struct Lengths {
+    /// Rows.
+    pub rows: usize,
+    /// Entries of all of them.
+    pub entries: u64,
+    /// Entries of row 0.
+    pub first: usize,
+    /// Entries of the longest.
+    pub longest: usize,
+}
+
+/// Whether the longest row is taken for one that most others are connected with, rather than row 0; and why. Row 0 costs less, since it has
+/// the least number as it is; to be wrong costs time alone.
+pub fn center(lengths: &Lengths) -> (bool, &'static str) {
+    let &Lengths { rows, entries, first, longest } = lengths;
+    if first == longest {
+        (false, "row 0 is as long as any")
+    } else if longest as u64 * rows as u64 >= HUB * entries {
+        (true, "a hub's neighbours are connected with it at once")
+    } else if first < 2 {
+        // road:1500: five rounds over all rows, or one and a part
+        (true, "row 0 may lie apart: it has an entry at most")
+    } else {
+        (false, "no row is much longer than others")
+    }
+}
+
 /// An entry pushed costs about this many entries pulled: a scattered write, and sorting what was touched.
 const PUSH_COST: u64 = 4;
 
@@ -290,6 +322,20 @@ mod tests {
         assert_eq!(product(&large, Forced::default()).direction, Direction::Push);
         // only a part is wanted
         assert_eq!(product(&Sizes { wanted: 1 << 16, ..large }, Forced::default()).direction, Direction::Pull);
+    }
+
+    #[test]
+    fn most_are_connected_with_a_hub_or_with_row_0() {
+        let of = |rows, entries, first, longest| center(&Lengths { rows, entries, first, longest }).0;
+        // kron:20:48, rmat:22:8, road:1500, delaunay:19, a grid, none
+        assert!(of(1 << 20, 88_696_960, 0, 128_907));
+        assert!(!of(1 << 22, 67_108_864, 9700, 9700));
+        assert!(of(4_781_089, 11_800_000, 1, 4));
+        assert!(!of(1 << 19, 3_145_000, 6, 19));
+        assert!(!of(1 << 20, 4_190_208, 2, 4));
+        assert!(!of(0, 0, 0, 0));
+        // vertices without edges
+        assert!(!of(5, 0, 0, 0));
     }
 
     #[test]

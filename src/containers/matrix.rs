@@ -1,7 +1,7 @@
 //! A sparse matrix.
 
 use crate::backend::cuda::{DeviceCsr, DeviceTiles, Gpu, build};
-use crate::backend::plan::Format;
+use crate::backend::plan::{self, Format, Lengths};
 use crate::backend::{Device, Entered, current};
 use crate::error::{Error, Result};
 use crate::formats::{Coo, Csr, Duplicates, First, Refuse, Tiles};
@@ -397,6 +397,39 @@ impl<T: Element> Matrix<T> {
     pub(crate) fn set_symmetric(mut self, symmetric: bool) -> Self {
         self.symmetric = symmetric;
         self
+    }
+
+    /// A row that most others are likely connected with, of a square matrix: row 0, or the first of the longest, as the plan says of their
+    /// lengths. Nothing is read on a device; O(rows) time on the host.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let star = Matrix::undirected(60, &(0..60).map(|v| (7, v)).collect::<Vec<_>>())?;
+    /// assert_eq!(star.center()?, 7);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// It lies on a device that is lost.
+    pub fn center(&self) -> Result<u32> {
+        let (longest_at, longest, first) = match &self.gpu {
+            Some(gpu) => {
+                let rows = self.on(gpu)?;
+                let (longest_at, first) = rows.ends();
+                (longest_at, rows.longest(), first)
+            }
+            None => {
+                let rows = self.csr();
+                let (longest, length) = (rows.longest(), |i| if i < self.nrows() { rows.degree(i) } else { 0 });
+                (longest as u32, length(longest), length(0))
+            }
+        };
+        let lengths = Lengths { rows: self.nrows(), entries: self.nnz(), first, longest };
+        let (by_length, why) = plan::center(&lengths);
+        let center = if by_length { longest_at } else { 0 };
+        tracing::debug!(operation = "center", center, why, first, longest, "plan");
+        Ok(center)
     }
 
     /// The matrix as the adjacency of a directed graph: entry `(i, j)` leads from `i` to `j`.

@@ -187,6 +187,12 @@ impl<T: Element> Csr<T> {
         (self.offsets[row + 1] - self.offsets[row]) as usize
     }
 
+    /// The first of the longest rows; row 0 where there is none.
+    pub fn longest(&self) -> usize {
+        let longer = |i: usize, j: usize| if (self.degree(j), i) > (self.degree(i), j) { j } else { i };
+        (0..self.nrows).into_par_iter().reduce_with(longer).unwrap_or(0)
+    }
+
     /// The value at `row`, `column`; `None` where there is no entry.
     pub fn get(&self, row: usize, column: usize) -> Option<T> {
         if row >= self.nrows {

@@ -410,13 +410,17 @@ fn what_is_made_on_a_device_is_what_is_made_on_the_host() {
     assert_eq!(there.pattern().transpose(), here.pattern().transpose());
     let (part, same) = (there.select(TRIL.offset(-1000)).unwrap(), here.select(TRIL.offset(-1000)).unwrap());
     assert_eq!(part, same);
-    let (merged, same) = (there.ewise_add(&part.transpose(), PLUS), here.ewise_add(&same.transpose(), PLUS));
-    assert_eq!(merged.unwrap(), same.unwrap());
-    let (met, same) = (there.ewise_mult(&part, MINUS), here.ewise_mult(&part.to(Device::Cpu).unwrap(), MINUS));
-    assert_eq!(met.unwrap(), same.unwrap());
+    let merged = (there.ewise_add(&part.transpose(), PLUS), here.ewise_add(&same.transpose(), PLUS));
+    assert_eq!(merged.0.unwrap(), merged.1.unwrap());
+    let met = (there.ewise_mult(&part, MINUS), here.ewise_mult(&part.to(Device::Cpu).unwrap(), MINUS));
+    assert_eq!(met.0.unwrap(), met.1.unwrap());
     assert_eq!(there.reduce_rows(PLUS).unwrap(), here.reduce_rows(PLUS).unwrap());
     let some: Vec<u32> = (0..20_000).map(|k| k * 13).collect();
     assert_eq!(there.extract(&some, &some).unwrap(), here.extract(&some, &some).unwrap());
+    // by the lengths of rows that were made there, some of which are as long as others, and by those of rows that were copied
+    for (there, here) in [(&there, &here), (&there.transpose(), &here.transpose()), (&part, &same)] {
+        assert_eq!(there.center().unwrap(), here.center().unwrap());
+    }
 
     // backwards, and some of them again
     let entries: Vec<_> = here.iter().map(|(i, j, a)| (i, j, a as f32)).collect();

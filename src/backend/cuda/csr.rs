@@ -38,6 +38,9 @@ pub(super) struct Classes {
     pub(super) alone: Option<usize>,
     /// The length of the longest.
     pub(super) longest: usize,
+    /// The first of those, and the length of row 0.
+    longest_at: u32,
+    first: usize,
     /// The mean length, rounded down.
     pub(super) mean: usize,
 }
@@ -52,14 +55,22 @@ impl Classes {
     pub(super) fn of(gpu: &Gpu, lengths: impl Iterator<Item = usize>) -> Result<Self> {
         let mut rows = [const { Vec::new() }; CLASSES];
         let (mut count, mut longest, mut total) = (0, 0, 0);
+        let (mut longest_at, mut head) = (0, 0);
         for (i, length) in lengths.enumerate() {
+            if i == 0 {
+                head = length;
+            }
+            if length > longest {
+                longest_at = i as u32;
+            }
             (count, longest, total) = (i + 1, longest.max(length), total + length);
             rows[FROM.iter().filter(|&&from| length >= from).count()].push(i as u32);
         }
         let counts = rows.each_ref().map(Vec::len);
         let (alone, first) = Self::listed(&counts, longest, total);
         let rows = gpu.upload_slice(&rows[first..].concat())?;
-        Ok(Self { rows, counts: Self::held(counts, first), alone, longest, mean: total / count.max(1) })
+        let (counts, mean) = (Self::held(counts, first), total / count.max(1));
+        Ok(Self { rows, counts, alone, longest, longest_at, first: head, mean })
     }
 
     /// The class that takes all rows if one does, and the first class of which a list is needed.
@@ -84,15 +95,15 @@ impl Classes {
         // of no rows there is one offset, which no thread writes
         let shorter = fits.then(|| if count == 0 { gpu.zeroed(4) } else { gpu.alloc((count + 1) * 4) }).transpose()?;
         let marks = gpu.alloc(CLASSES * words * 4)?;
-        let told = gpu.zeroed((CLASSES + 1) * 8)?;
+        let told = gpu.zeroed((CLASSES + 2) * 8)?;
         let shorter_at = shorter.as_ref().map_or(0, Buffer::address);
         let head = [&[offsets.address(), count as u64, shorter_at][..], &FROM.map(|from| from as u64)].concat();
         let tail = [marks.address(), words as u64, told.address()];
         let classify = composer(gpu).with(sources::CLASSES);
         step(&classify, "vxm::Classify", &[&head[..], &tail].concat(), words * 32)?;
-        let told: Vec<usize> = told.download::<u64>(CLASSES + 1)?.into_iter().map(|x| x as usize).collect();
+        let told: Vec<usize> = told.download::<u64>(CLASSES + 2)?.into_iter().map(|x| x as usize).collect();
         let counts = [told[0], told[1], told[2], told[3]];
-        let longest = told[CLASSES];
+        let (longest, longest_at) = (told[CLASSES] >> 32, !(told[CLASSES] as u32));
         let (alone, first) = Self::listed(&counts, longest, total);
         let counts = Self::held(counts, first);
         let rows = gpu.alloc(counts.iter().sum::<usize>() * 4)?;
@@ -101,7 +112,10 @@ impl Classes {
             list_to(gpu, marks.address() + (class * words * 4) as u64, words * 32, at)?;
             at += count as u64 * 4;
         }
-        let classes = Self { rows, counts, alone, longest, mean: total / count.max(1) };
+        // of no rows nothing was told
+        let longest_at = if longest == 0 { 0 } else { longest_at };
+        let classes =
+            Self { rows, counts, alone, longest, longest_at, first: told[CLASSES + 1], mean: total / count.max(1) };
         Ok((classes, shorter.map(Arc::new)))
     }
 
@@ -272,6 +286,11 @@ impl<A: Element> DeviceCsr<A> {
     /// The number of entries of the longest row.
     pub fn longest(&self) -> usize {
         self.classes.longest
+    }
+
+    /// The first of the longest rows, and the number of entries of row 0; 0 where there are none.
+    pub fn ends(&self) -> (u32, usize) {
+        (self.classes.longest_at, self.classes.first)
     }
 
     /// The number of columns.
