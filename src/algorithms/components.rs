@@ -65,11 +65,11 @@ pub fn components(a: &Matrix) -> Result<Vector<u32>> {
     // f = f[at(f[at(f)])], twice
     let jumped = |f: Vector<u32>| f.gather(f.gather(f.map(at)).map(at)).or(0).eval();
     let names = jumped(jumped(lower)?)?;
-    // g = g' min (g min.first A), g[at(g)] min= g, until none changes; g' = where g leads
+    // g = g' min (g min.first A), g[at(g)] min= g, until none changes; g' = where g leads; any lower neighbour will do
     let settled = fixpoint(names)
         .while_changed()
         .monotone()
-        .step(|g| g.follow(at).ewise_add(g.vxm(a, MIN_FIRST), MIN).lazily())
+        .step(|g| g.follow(at).ewise_add(g.vxm(a, MIN_FIRST).until(GT), MIN).lazily())
         .hooking(at, MIN);
     if center == 0 {
         return Ok(settled.eval()?.state);

@@ -139,6 +139,15 @@ fn labels<T: Ordered>(case: &Case, label: impl Fn(u32) -> T, place: impl UnaryOp
             .hooking(place, MIN)
             .eval()
     })?;
+    // any lower neighbour will do
+    every_schedule(&expected, || {
+        fixpoint(state.clone())
+            .while_changed()
+            .monotone()
+            .step(|f| f.follow(place).ewise_add(f.vxm(&a, MIN_FIRST).until(GT), MIN).lazily())
+            .hooking(place, MIN)
+            .eval()
+    })?;
     // the neighbours' followed as well
     every_schedule(&expected, || {
         let fall = fixpoint(state.clone()).while_changed().monotone().step(|f| f.follow(place).vxm(&a, MIN_FIRST));
