@@ -48,8 +48,8 @@ template <class F, class M, int order> struct Hooked {
     static const bool hooks = true;
     template <class T> static VXM_FN u32 onto(T own) { return F::call(own); }
     template <class T> static VXM_FN T call(T held, T x) { return M::call(held, x); }
-    // Joins x into what is held at p, `held` as of a while ago; whether that made a difference.
-    template <class T> static VXM_FN bool join(T* p, T held, T x) {
+    // Joins x into what is held at p, `held` as of a while ago; whether that made a difference to what `held` is then.
+    template <class T> static VXM_FN bool join(T* p, T& held, T x) {
         if (same(call(held, x), held)) return false;
         const bool whole = is_same<T, int>::value || is_same<T, u32>::value || is_same<T, long long>::value || is_same<T, u64>::value;
         if constexpr (whole && order != 0) {
@@ -96,13 +96,24 @@ template <class V, bool in_place, bool skewed, bool own, bool everything, u32 li
         if constexpr (H::hooks) return of_first(g, Maybe<T>{x, true}).value;
         else return x;
     }
-    // Joins what has become of element i into it, `before` as it was, and into whom it named; whether that changed either.
+    // Joins next into element `named`, if there is one; whether that made a difference to what `there` is then.
+    VXM_FN bool join_into(u32 named, T next, T& there) const {
+        if (named >= count) return false;
+        // many may name one: most of them learn without asking it that they don't matter, and others by asking, before they hold it up
+        there = recall(state + named);
+        if (same(H::call(there, next), there)) return false;
+        there = peek(state + named);
+        return H::join(state + named, there, next);
+    }
+    // Joins what has become of element i into it, `before` as it was, and into whom it named; whether that changed either. Who leads elsewhere
+    // then tells whom he named until then, or his tree would be left behind.
     VXM_FN bool join(u32 i, T before, T next, u32 named) const {
         const bool changed = H::join(state + i, before, next);
-        if (named >= count) return changed;
-        // many may name one: most of them learn without asking it that they don't matter, and others by asking, before they hold it up
-        const T there = recall(state + named);
-        return (!same(H::call(there, next), there) && H::join(state + named, peek(state + named), next)) || changed;
+        T there;
+        if (!join_into(named, next, there)) return changed;
+        const u32 onward = H::onto(there);
+        if (onward != named) join_into(onward, next, there);
+        return true;
     }
 
     // Computes, and writes; whether that changed anything.

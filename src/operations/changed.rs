@@ -181,10 +181,14 @@ impl<T: Element, H: Hooks<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Changed
                     new = hook.join(own, new);
                     state[i] = new;
                     let before = hook.onto(own) as usize;
-                    if let Some(held) = state.get_mut(before) {
-                        let joined = hook.join(*held, new);
-                        changed += usize::from(joined.bits() != held.bits());
-                        *held = joined;
+                    let mut join = |i: usize| {
+                        let held = state.get_mut(i)?;
+                        let was = std::mem::replace(held, hook.join(*held, new));
+                        (held.bits() != was.bits()).then_some(was)
+                    };
+                    if let Some(was) = join(before) {
+                        changed += 1;
+                        join(hook.onto(was) as usize);
                     }
                     if changed > 0 {
                         due.fill(true);

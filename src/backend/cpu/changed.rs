@@ -234,13 +234,24 @@ impl<T: Element, H: Hook<T>> Changes<'_, T, H> {
         true
     }
 
-    /// Makes element `i` what has become of it, and joins that into whom it named, as `own`; whether that changed either.
+    /// Makes element `i` what has become of it, and joins that into whom it named, as `own`; whether that changed either. Who leads elsewhere
+    /// then tells whom he named until then, or his tree would be left behind.
     #[inline(always)]
     fn join(&self, i: usize, own: T, new: T, alone: bool) -> bool {
         let join = |i, new| self.state.join(i, new, alone, |held, new| self.hook.join(held, new));
         let changed = new.bits() != own.bits() && join(i, new);
         let onto = self.hook.onto(own) as usize;
-        (onto < self.state.len() && join(onto, new)) | changed
+        if onto >= self.state.len() {
+            return changed;
+        }
+        let onward = self.hook.onto(self.state.get(onto)) as usize;
+        if !join(onto, new) {
+            return changed;
+        }
+        if onward != onto && onward < self.state.len() {
+            join(onward, new);
+        }
+        true
     }
 
     /// Marks who reads element `i`, and lists those that weren't marked.
