@@ -37,9 +37,6 @@ impl Node {
 /// text.
 type Key = (usize, [bool; 2], Vec<usize>, String);
 
-/// Entries of a row that are few, as kernels are made for.
-const FEW: [usize; 2] = [4, 8];
-
 /// What becomes of entries at one place, on a device.
 #[derive(Debug, Clone)]
 pub(super) enum Joined {
@@ -385,12 +382,12 @@ impl Composer {
     /// How many entries the leading product's rows have at most, if those are so few that a thread need not ask whether there are more.
     pub(super) fn few(&self) -> Option<usize> {
         let longest = self.classes.as_deref().filter(|_| self.leading().is_some())?.longest;
-        FEW.into_iter().find(|&few| longest <= few)
+        plan::FEW.into_iter().find(|&few| longest <= few)
     }
 
-    /// Whether all rows that are staged are short, and of fewer than 15 entries on average.
+    /// Whether all rows that are staged are short, and of few entries.
     fn staged_are_few(&self) -> bool {
-        self.even_mean().is_some_and(|mean| mean < 15)
+        self.even_mean().is_some_and(|mean| mean < plan::MANY.end)
     }
 
     /// Whether a first kernel goes through all indices.
