@@ -51,6 +51,23 @@ template <class V, class F> struct BetweenEnds {
     }
 };
 
+// op(u[row], u[column]) of every entry; both ends are there.
+template <class V, class F, class T> struct MapEnds {
+    const u64* starts;
+    u64 count;
+    const u32* columns;
+    T* mapped;
+    V ends;
+    VXM_FN void run() const {
+        each_place(starts, count, [&](u64 p, u64 i) {
+            typename V::Elem own, other;
+            if (!ends.at(Thread(), (u32)i, own) || !ends.at(Thread(), columns[p], other)) return;
+            const T y = F::call(own, other);
+            put_entry(mapped, p, y);
+        });
+    }
+};
+
 // A matrix whose rows are searched.
 template <class A> struct Sought {
     const u64* starts;

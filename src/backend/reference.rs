@@ -248,6 +248,12 @@ impl<T: Element> Grid<T> {
         grid(self.rows.len(), self.ncols, |i, j| self.rows[i][j].filter(|_| keep(i, j)))
     }
 
+    /// `op(u[row], u[column])` of every entry; an end without an element drops the entry.
+    pub fn map_ends<X: Element, F: BinaryOp<X, X>>(&self, op: F, u: &[Option<X>]) -> Grid<F::Out> {
+        let mapped = |i: usize, j: usize| u[i].zip(u[j]).map(|(x, y)| op.call(x, y));
+        grid(self.rows.len(), self.ncols, |i, j| self.rows[i][j].and_then(|_| mapped(i, j)))
+    }
+
     /// Each row's entries folded to one element, entries being positions; rows without entries hold none.
     pub fn reduce_rows<M: Monoid<T>>(&self, add: M) -> Dense<T> {
         let entries = |row: &Dense<T>| row.iter().copied().filter(Option::is_some).collect::<Dense<T>>();

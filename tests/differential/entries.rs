@@ -3,6 +3,7 @@
 use crate::algebra::{Compose, Join, Sample, Tangle, mix};
 use crate::building::{Triples, agree_entries, triples};
 use crate::harness::{agree, ok, on_threads, same, suite};
+use crate::shapes::filled;
 use half::f16;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -70,6 +71,32 @@ fn verbs_of_every_size() {
     check::<f16>("f16");
     check::<f32>("f32");
     check::<u64>("u64");
+}
+
+/// Entries by what their ends hold, where all do and where some do.
+fn check_ends<T: Sample>(name: &str) {
+    let strategy = (triples(), filled(), 0..3usize);
+    suite(&format!("ends of large matrices, of {name}"), 60, strategy, |(triples, filled, join)| {
+        let (n, join) = (triples.nrows.max(triples.ncols), [Join::Plus, Join::First, Join::Second][join]);
+        let (entries, a) = made::<()>(&Triples { nrows: n, ncols: n, ..triples });
+        let dense = filled.dense::<T>(n);
+        let joined = |&(i, j): &(u32, u32)| {
+            let ends = dense[i as usize].zip(dense[j as usize]);
+            ends.map(|(own, other)| ((i, j), join.call(own, other)))
+        };
+        let expected: Entries<T> = entries.keys().filter_map(joined).collect();
+        agree_entries("map_ends", &expected, &ok(a.map_ends(join, &filled.vector(&dense)))?)
+    });
+}
+
+#[test]
+fn ends_of_every_size() {
+    check_ends::<()>("nothing");
+    check_ends::<bool>("bool");
+    check_ends::<u8>("u8");
+    check_ends::<f16>("f16");
+    check_ends::<u32>("u32");
+    check_ends::<f64>("f64");
 }
 
 fn check_rows<T: Sample, M: Monoid<T>>(name: &str, add: M) {

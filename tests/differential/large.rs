@@ -140,13 +140,17 @@ fn sums() {
 #[test]
 fn edges_by_their_ends() {
     let strategy = (1100..1400usize, filled(), any::<bool>(), 0..1u64 << 16);
-    suite("large select_ends", 8, strategy, |(n, filled, symmetric, seed)| {
+    suite("large select_ends and map_ends", 8, strategy, |(n, filled, symmetric, seed)| {
         let graph = Graph { nrows: n, ncols: n, kind: Kind::Scattered(20), symmetric, seed };
         let (grid, dense) = (graph.grid::<u32>(), filled.dense::<u32>(n));
         let kept = ok(matrix(&grid, symmetric).select_ends(LT, &filled.vector(&dense)))?;
         let expected = grid.select_ends(LT, &dense);
         agree_matrix("kept", &expected, &kept)?;
-        agree_matrix("transposed", &expected.transpose(), &kept.transpose())
+        agree_matrix("transposed", &expected.transpose(), &kept.transpose())?;
+        let mapped = ok(matrix(&grid, symmetric).map_ends(blend, &filled.vector(&dense)))?;
+        let expected = grid.map_ends(blend, &dense);
+        agree_matrix("mapped", &expected, &mapped)?;
+        agree_matrix("mapped, transposed", &expected.transpose(), &mapped.transpose())
     });
 }
 

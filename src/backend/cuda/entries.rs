@@ -7,7 +7,7 @@ use super::{DeviceCsr, DeviceVector, Gpu, run};
 use crate::error::Result;
 use crate::formats::places_of;
 use vxm_kernels::{Buffer, sources};
-use vxm_semiring::{BinaryOp, Element, IndexOp, Monoid, TernaryOp, UnaryOp};
+use vxm_semiring::{BinaryOp, Element, IndexOp, Monoid, Pair, TernaryOp, UnaryOp};
 
 fn entries(gpu: &Gpu) -> Composer {
     composer(gpu).with(sources::RUNS).with(sources::ENTRIES)
@@ -105,6 +105,29 @@ where
     let ends = kernel.stored(u);
     let which = format!("vxm::BetweenEnds<{}, {}>", ends.ty, kernel.functor(op));
     kept(csr, &Marked::new(csr, &kernel, &which, &[csr.columns.address()])?)
+}
+
+/// `op(u[i], u[j])` of every entry `(i, j)`; the places are shared if all ends are there, and otherwise those of the entries that
+/// have both.
+///
+/// # Errors
+/// The device has too little memory, or is lost.
+pub fn map_ends<A, T, F>(csr: &DeviceCsr<A>, op: F, u: &DeviceVector<T>) -> Result<DeviceCsr<F::Out>>
+where
+    A: Element,
+    T: Element,
+    F: BinaryOp<T, T>,
+{
+    let whole = u.known_count() == Some(u.len());
+    let dropped = (!whole).then(|| select_ends(csr, Pair::<bool>::new(), u)).transpose()?;
+    let csr = dropped.as_ref().unwrap_or(csr);
+    let mut kernel = entries(csr.gpu());
+    let (ends, t) = (kernel.stored(u), kernel.element::<F::Out>());
+    let ty = format!("vxm::MapEnds<{}, {}, {t}>", ends.ty, kernel.functor(op));
+    let values = csr.gpu().alloc(csr.nnz() * size_of::<F::Out>())?;
+    let words = [&starts(csr)[..], &[csr.columns.address(), values.address()]].concat();
+    step_by(&kernel, &ty, &words, csr.nnz(), RUN_PLACES)?;
+    Ok(csr.beside(values))
 }
 
 /// The marked entries.
