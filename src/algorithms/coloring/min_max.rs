@@ -1,39 +1,50 @@
 //! Two independent sets a round, local maxima and local minima: Algorithm 5 of "Graph Coloring on the GPU".
 //!
-//! Not monotone: who is late to hear that its higher neighbours are coloured may take a lower's round instead. So it goes in rounds.
+//! Not monotone: who is late to hear that its higher neighbours are coloured may take a lower's round instead. So it goes in rounds, which
+//! a vertex counts until it has its colour. One product asks the higher neighbours and the lower ones at once.
 
-use super::{NONE, OPEN};
 use crate::prelude::*;
 
-/// The round after that of a colour; the first if there is none.
+/// A vertex without a colour, before its first round: above all colours.
+const OPEN: u32 = 1 << 31;
+/// What a higher neighbour without a colour says.
+const HIGHER: u32 = 0xffff_0000;
+/// What a lower one says.
+const LOWER: u32 = 0x0000_ffff;
+
+/// What a neighbour says.
 #[op]
-fn next_round(color: u32) -> u32 {
-    if color == NONE { 0u32 } else { (color - 1u32) / 2u32 + 1u32 }
+fn open_side(is_higher: bool, vertex: u32) -> u32 {
+    if vertex < OPEN {
+        0u32
+    } else if is_higher {
+        HIGHER
+    } else {
+        LOWER
+    }
 }
 
-/// An odd colour once all higher neighbours have one, an even one once all lower have.
+/// The round's odd colour once all higher neighbours have one, its even colour once all lower have.
 #[op]
-fn extremal(own: u32, higher: u32, lower: u32) -> u32 {
-    if higher != OPEN {
-        next_round(higher) * 2u32 + 1u32
-    } else if lower != OPEN {
-        next_round(lower) * 2u32 + 2u32
+fn extremal(own: u32, open: u32) -> u32 {
+    // twice an open vertex is twice its rounds: `OPEN` is shifted out
+    if open & HIGHER == 0u32 {
+        own * 2u32 + 1u32
+    } else if open & LOWER == 0u32 {
+        own * 2u32 + 2u32
     } else {
-        own
+        own + 1u32
     }
 }
 
 /// Colours, and the rounds it took: half a colour each.
 pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
-    // up, down = A where key[i] < key[j], where key[i] > key[j]
-    let (up, down) = (a.select_ends(LT, key)?, a.select_ends(GT, key)?);
-    // C = open; C<open> = extremal(C, up max.second C, down max.second C)
+    // H[i, j] = key[i] < key[j], where A has an entry
+    let higher = a.map_ends(LT, key)?;
+    // C = open; C<open> = extremal(C, H bor.open_side C)
     let settled = fixpoint(key.map(SECOND.bind(OPEN)).eval()?)
-        .while_active(EQ.bind(OPEN))
-        .step(|c| {
-            let (higher, lower) = (up.mxv(c, MAX_SECOND).or_identity(), down.mxv(c, MAX_SECOND).or_identity());
-            extremal.map3(c, higher, lower)
-        })
+        .while_active(GE.bind(OPEN))
+        .step(|c| extremal.map2(c, higher.mxv(c, semiring(BOR, open_side)).or_identity()))
         .eval()?;
     Ok((settled.state, settled.rounds))
 }

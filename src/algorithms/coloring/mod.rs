@@ -24,8 +24,6 @@ pub struct Coloring {
 
 /// No colour yet.
 pub(crate) const NONE: u32 = 0;
-/// A vertex without a colour, where colours are compared: above all of them.
-const OPEN: u32 = u32::MAX;
 
 /// Colours an undirected graph so that neighbours differ.
 ///
