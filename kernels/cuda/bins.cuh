@@ -59,7 +59,7 @@ template <class V, class A, class T, class Mul> struct Meet {
         }
     }
     VXM_FN void hand_out(const X* held, u64 begin, u64 end) const {
-        const u32 many = 4;
+        const u32 many = 2;
         for (u64 k = begin + threadIdx.x; k < end; k += many * blockDim.x) {
             Several<u16> column[many];
             Several<A> weight[many];
@@ -152,7 +152,7 @@ template <class K, class Lead, u64 at> struct Binning {
         }
     }
     VXM_FN void put_back(T* held) const {
-        const u32 many = 4;
+        const u32 many = 2;
         const u64 begin = by_row[blockIdx.x] * (EACH / FEW), end = by_row[blockIdx.x + 1] * (EACH / FEW);
         for (u64 k = begin + threadIdx.x; k < end; k += many * blockDim.x) {
             Several<u16> place[many];
