@@ -99,9 +99,7 @@ template <class V, bool in_place, bool skewed, bool own, bool everything, u32 li
     // Joins next into element `named`, if there is one; whether that made a difference to what `there` is then.
     VXM_FN bool join_into(u32 named, T next, T& there) const {
         if (named >= count) return false;
-        // many may name one: most of them learn without asking it that they don't matter, and others by asking, before they hold it up
-        there = recall(state + named);
-        if (same(H::call(there, next), there)) return false;
+        // many may name one: most of them learn without holding it up that they don't matter
         there = peek(state + named);
         return H::join(state + named, there, next);
     }

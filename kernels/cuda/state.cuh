@@ -2,31 +2,28 @@
 // past the first-level cache, where no barrier empties it.
 namespace vxm {
 
-// A state, in one word, read while others may be writing theirs: `past` the first-level cache, or as it is there.
-template <bool past, class T> VXM_FN T state_at(const T* p) {
+// A state, in one word, read while others may be writing theirs.
+template <class T> VXM_FN T peek(const T* p) {
     if constexpr (sizeof(T) == 8) {
         u64 word;
-        if constexpr (past) asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(p));
+        if constexpr (direct) asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(p));
         else asm volatile("ld.relaxed.cta.global.u64 %0, [%1];" : "=l"(word) : "l"(p));
         return element<T>(word);
     } else {
         u32 word;
         if constexpr (sizeof(T) == 4) {
-            if constexpr (past) asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(word) : "l"(p));
+            if constexpr (direct) asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(word) : "l"(p));
             else asm volatile("ld.relaxed.cta.global.u32 %0, [%1];" : "=r"(word) : "l"(p));
         } else if constexpr (sizeof(T) == 2) {
-            if constexpr (past) asm volatile("ld.relaxed.gpu.global.u16 %0, [%1];" : "=r"(word) : "l"(p));
+            if constexpr (direct) asm volatile("ld.relaxed.gpu.global.u16 %0, [%1];" : "=r"(word) : "l"(p));
             else asm volatile("ld.relaxed.cta.global.u16 %0, [%1];" : "=r"(word) : "l"(p));
         } else {
-            if constexpr (past) asm volatile("ld.relaxed.gpu.global.u8 %0, [%1];" : "=r"(word) : "l"(p));
+            if constexpr (direct) asm volatile("ld.relaxed.gpu.global.u8 %0, [%1];" : "=r"(word) : "l"(p));
             else asm volatile("ld.relaxed.cta.global.u8 %0, [%1];" : "=r"(word) : "l"(p));
         }
         return element<T>(word);
     }
 }
-template <class T> VXM_FN T peek(const T* p) { return state_at<direct>(p); }
-// A state as of a while ago: what many read is read in the first-level cache.
-template <class T> VXM_FN T recall(const T* p) { return state_at<false>(p); }
 template <class T> VXM_FN void poke(T* p, T x) {
     if constexpr (sizeof(T) == 8) {
         u64 word;

@@ -68,7 +68,8 @@ pub fn changing<T: Element>(
     let classes = composer.classes().filter(|classes| classes.alone.is_none());
     let (schedule, why) = plan::schedule(monotone, plan::forced());
     let in_place = schedule != Schedule::Rounds;
-    composer.include(if in_place { sources::DIRECT } else { sources::CACHED });
+    // in place too: what changes meanwhile calls its readers to the next round, before which a barrier empties the cache
+    composer.include(sources::CACHED);
     composer.include(sources::STATE);
     composer.include(sources::CHANGED);
     composer.element::<T>();
