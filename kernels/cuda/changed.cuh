@@ -13,9 +13,10 @@ struct Rows {
     const u32* list;
     u64 count;
 };
-// Where blocks meet; how many elements changed in a round, and how many it lists of short rows and of long ones, of the last three.
+// Where blocks meet; how many of them are done; how many elements changed in a round, and how many it lists of short rows and of long ones,
+// of the last three. All zero at first.
 struct Changes {
-    u32 arrived, met, changed[3], shorts[3], longs[3];
+    u32 arrived, met, left, changed[3], shorts[3], longs[3];
 };
 // For the host: rounds, and how many elements the last one changed.
 struct Outcome {
@@ -302,9 +303,8 @@ template <class V, bool in_place, bool skewed, bool own, bool everything, u32 li
             if (blockIdx.x == 0 && threadIdx.x == 0) {
                 // nobody reads this round's lists any more, and nobody adds to those of the next but one yet
                 board->shorts[round % 3] = board->longs[round % 3] = board->changed[(round + 2) % 3] = 0;
-                if (now == 0 || round + 1 >= most) *told = {round + 1, now};
             }
-            if (now == 0 || round + 1 >= most) return;
+            if (now == 0 || round + 1 >= most) return leave(board, [&] { *told = {round + 1, now}; });
             const bool next = everything || now >= count / 64;
             if (all && !next) {
                 expand(round);

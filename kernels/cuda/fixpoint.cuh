@@ -2,10 +2,10 @@
 // keeps a list of its own short rows and one of long ones, each block one of hubs, so lists shrink without a word to anybody else.
 namespace vxm {
 
-// Where blocks meet: arrivals, meetings so far, what was seen in a round (of the last three), passes, warps that change nothing, and
-// whether the loop gave up: 1 if none changed, 2 if some did still.
+// Where blocks meet: arrivals, meetings so far, blocks that are done, what was seen in a round (of the last three), passes, warps that
+// change nothing, and whether the loop gave up: 1 if none changed, 2 if some did still. All zero at first.
 struct Board {
-    u32 arrived, met, seen[3], passes, idle, stuck;
+    u32 arrived, met, left, seen[3], passes, idle, stuck;
 };
 // The last two, for the host.
 struct Told {
@@ -316,11 +316,10 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
             if (blockIdx.x == 0 && threadIdx.x == 0) {
                 // nobody reads the last round's any more, and nobody writes the next but one's yet
                 atomicExch(board->seen + (round + 2) % 3, 0);
-                // a write to the host would hold up the others at the barrier
-                if (now != 3 || round + 1 >= most) *told = {round + (now != 0), now == 1 ? 1u : now == 3 ? 2u : 0u};
             }
             // nothing left, or nothing changed, or no end
-            if (now != 3 || round + 1 >= most) return;
+            if (now == 3 && round + 1 < most) continue;
+            return leave(board, [&] { *told = {round + (now != 0), now == 1 ? 1u : now == 3 ? 2u : 0u}; });
         }
     }
 
@@ -375,15 +374,7 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
             if (!idle) atomicAdd(&board->idle, 1);
             if (some) atomicMax(&board->passes, passes);
         }
-        // the last block tells
-        __syncthreads();
-        if (threadIdx.x == 0) {
-            __threadfence();
-            if (atomicAdd(&board->arrived, 1) == gridDim.x - 1) {
-                __threadfence();
-                *told = {watch(&board->passes), watch(&board->stuck)};
-            }
-        }
+        leave(board, [&] { *told = {watch(&board->passes), watch(&board->stuck)}; });
     }
 };
 

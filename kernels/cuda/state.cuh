@@ -95,4 +95,15 @@ template <class B> VXM_FN void meet(B* board) {
     __syncthreads();
 }
 
+// Called by all blocks when they are done with the board: the last one calls `tell`, and leaves it as the next loop expects it.
+template <class B, class Tell> VXM_FN void leave(B* board, const Tell& tell) {
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    __threadfence();
+    if (atomicAdd(&board->left, 1) < gridDim.x - 1) return;
+    __threadfence();
+    tell();
+    memset(board, 0, sizeof(B));
+}
+
 } // namespace vxm

@@ -39,7 +39,12 @@ struct Shared {
     blas: Mutex<Option<Blas>>,
     /// Page-locked memory that no reading has.
     slots: Mutex<Vec<Locked>>,
+    /// Where a kernel's blocks meet, once one does.
+    board: OnceLock<u64>,
 }
+
+/// Bytes of a board.
+const BOARD: usize = 64;
 
 /// What is known of a device once it is opened.
 pub(crate) struct Facts {
@@ -131,6 +136,30 @@ impl Gpu {
         tracing::info!(?gpu, arch = ?gpu.arch(), multiprocessors = gpu.multiprocessors(), "opened");
         open.insert(ordinal, gpu.clone());
         Ok(gpu)
+    }
+
+    /// The address of 64 bytes by which a kernel's blocks may wait for each other: zeros, which a kernel that writes there leaves as zeros.
+    /// Everything happens in order, so no two kernels use them at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Lost`]; [`Error::Driver`] if the first call finds no memory.
+    pub fn board(&self) -> Result<u64> {
+        if self.is_rehearsal() {
+            return Ok(0);
+        }
+        if let Some(&board) = self.shared.board.get() {
+            return Ok(board);
+        }
+        let claim = || {
+            // SAFETY: nothing is read before it is set
+            let at = unsafe { driver::malloc_sync(BOARD) }?;
+            // SAFETY: allocated above, that long; in order with what is launched
+            unsafe { driver::memset_d8_async(at, 0, BOARD, self.handles().stream) }?;
+            Ok(at)
+        };
+        let board = self.call("cuMemAlloc", claim)?;
+        Ok(*self.shared.board.get_or_init(|| board))
     }
 
     /// Its number, from 0; a rehearsal has `usize::MAX`.
@@ -415,6 +444,7 @@ impl Shared {
             programs: Mutex::new(HashMap::new()),
             blas: Mutex::new(None),
             slots: Mutex::new(Vec::new()),
+            board: OnceLock::new(),
         }
     }
 }

@@ -53,6 +53,8 @@ struct KernelData {
     max_threads: u32,
     /// The dynamic shared memory that it may be launched with.
     dynamic: AtomicU32,
+    /// How many blocks of so many threads and bytes run on a multiprocessor, as was asked last.
+    occupancy: Mutex<Option<((u32, u32), u32)>>,
 }
 
 /// How a kernel is launched.
@@ -178,6 +180,7 @@ impl Program {
             max_threads: attribute(gpu, function, Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
             function: Handle(function),
             dynamic: AtomicU32::new(USUAL_SHARED),
+            occupancy: Mutex::default(),
         })
     }
 
@@ -196,6 +199,7 @@ impl Program {
             max_threads: entry.threads,
             function: Handle::default(),
             dynamic: AtomicU32::new(USUAL_SHARED),
+            occupancy: Mutex::default(),
         })
     }
 }
@@ -238,6 +242,11 @@ impl Kernel {
     /// [`Error::Launch`] if no block of that size can run, [`Error::Lost`] or [`Error::Driver`].
     pub fn occupancy(&self, threads: u32, shared: u32) -> Result<u32> {
         self.check(&Launch::linear(1, threads).with_shared(shared))?;
+        if let Some((asked, blocks)) = *lock(&self.shared.occupancy)
+            && asked == (threads, shared)
+        {
+            return Ok(blocks);
+        }
         // what a rehearsal finds
         let mut blocks: c_int = 1;
         let call = || {
@@ -246,6 +255,7 @@ impl Kernel {
             unsafe { sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, threads, shared) }.result()
         };
         self.gpu().call("cuOccupancyMaxActiveBlocksPerMultiprocessor", call)?;
+        *lock(&self.shared.occupancy) = Some(((threads, shared), blocks.unsigned_abs()));
         Ok(blocks.unsigned_abs())
     }
 

@@ -62,9 +62,9 @@ pub fn components(a: &Matrix) -> Result<Vector<u32>> {
     // f = name min (name min.first A): one lower neighbour is enough
     let own = fill(center, a.nrows()).map_index(name);
     let lower = own.ewise_add(own.vxm(a, MIN_FIRST).until(GT), MIN).eval()?;
-    // f = f[at(f[at(f)])], twice
-    let jumped = |f: Vector<u32>| f.gather(f.gather(f.map(at)).map(at)).or(0).eval();
-    let names = jumped(jumped(lower)?)?;
+    // f = f[f[f[f[f]]]], where at says
+    let two = lower.gather(lower.map(at)).map(at);
+    let names = lower.gather(lower.gather(lower.gather(two).map(at)).map(at)).or(0).eval()?;
     // g = g' min (g min.first A), g[at(g)] min= g, until none changes; g' = where g leads; any lower neighbour will do
     let settled = fixpoint(names)
         .while_changed()

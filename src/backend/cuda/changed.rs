@@ -24,8 +24,7 @@ pub struct Launched {
     told: Reading,
 }
 
-/// Words of the board, and of how it went: see the kernel.
-const BOARD: usize = 11;
+/// Words of how it went: see the kernel.
 const TOLD: usize = 2;
 
 impl Launched {
@@ -99,7 +98,7 @@ pub fn changing<T: Element>(
     );
     let fresh = gpu.alloc(if in_place { 0 } else { n * size_of::<T>() })?;
     let onto = gpu.alloc(if in_place || !hooks { 0 } else { n * 4 })?;
-    let (board, told) = (gpu.zeroed(BOARD * 4)?, gpu.mailbox(TOLD * 4)?);
+    let told = gpu.mailbox(TOLD * 4)?;
     // where all are visited there is nobody to list
     let (short, long, marks) = if *everything { (0, 0, 0) } else { (n, longs.1, 4) };
     // due twice, moved twice; long and hub, where rows differ
@@ -112,7 +111,7 @@ pub fn changing<T: Element>(
     head.extend([shorts.address(), shorts.address() + 4 * short as u64]);
     head.extend([listed.address(), listed.address() + 4 * long as u64]);
     head.extend([2, 3, marks, marks + 1].map(bits));
-    head.extend([longs.0, longs.1 as u64, hubs.0, hubs.1 as u64, board.address(), told.address()]);
+    head.extend([longs.0, longs.1 as u64, hubs.0, hubs.1 as u64, gpu.board()?, told.address()]);
     let none = [(0, 0)];
     let links = if rows.is_empty() { &none[..] } else { rows };
     head.extend(links.iter().flat_map(|&(offsets, columns)| [offsets, columns]));

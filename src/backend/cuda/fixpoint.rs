@@ -42,8 +42,7 @@ impl Launched {
     }
 }
 
-/// Bytes of the board, of which items may follow, and words of how it went: see the kernel.
-const BOARD: usize = 64;
+/// Words of how it went: see the kernel.
 const TOLD: usize = 2;
 /// What it says where elements changed still.
 const ENDLESS: u32 = 2;
@@ -117,9 +116,7 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     // beside a row stands for whom it waits, if that is remembered
     let size = if watches { 8 } else { 4 };
     let sizes = [(shorts, warps * size), (longs, warps * size), (hubs, blocks * 4)];
-    // the board stands first
-    let mut work = gpu.alloc(BOARD + sizes.iter().map(|(share, bytes)| share.room * bytes).sum::<usize>())?;
-    work.fill_at(0, BOARD, 0)?;
+    let work = gpu.alloc(sizes.iter().map(|(share, bytes)| share.room * bytes).sum())?;
     let fresh = gpu.alloc(if monotone { 0 } else { n * size_of::<T>() })?;
     let told = gpu.mailbox(TOLD * 4)?;
     tracing::debug!(
@@ -134,7 +131,7 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
         "plan"
     );
     let mut head = Vec::new();
-    let mut from = work.address() + BOARD as u64;
+    let mut from = work.address();
     for (share, bytes) in sizes {
         head.extend([share.list, share.count as u64, from, share.room as u64]);
         from += (share.room * bytes) as u64;
@@ -145,7 +142,7 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
         n as u64,
         state.values_address(),
         fresh.address(),
-        work.address(),
+        gpu.board()?,
         told.address(),
         u64::from(most),
     ]);
