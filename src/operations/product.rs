@@ -307,6 +307,16 @@ where
         let often = plan.format == Format::Csr && whole && alone && self.rows_on(&gpu)?.is_used_often();
         let bins = if often { self.bins(env, &gpu)? } else { None };
         let crowded = if often && bins.is_none() { self.crowded(env, &gpu, n)? } else { None };
+        if often {
+            let (entries, why) = match (&bins, &crowded) {
+                (Some(_), _) => ("in bins", "they lie all over the matrix: what they meet is read in runs"),
+                (_, Some(_)) => {
+                    ("by renumbered columns", "most stand in few columns, whose elements fit a cache together")
+                }
+                _ => ("as they lie", "no arrangement pays, or there is no memory for one"),
+            };
+            tracing::debug!(operation = self.operation(), entries, why, at = %self.at, "plan");
+        }
         let operand = match &crowded {
             Some(held) => kernel.stored(held),
             None => emit_light(&self.operand, &env.for_operand(), kernel)?,
