@@ -58,7 +58,8 @@ pub fn info(graph: &OsStr, as_json: bool) -> Result<()> {
         "{}: {}, {}\n\
          degrees: {} at least, {mean:.2} on average, {} at most; {} isolated\n\
          as CSR: {} bytes; as 16 x 16 tiles: {tile_bytes} bytes, {tiles} tiles of {fill:.2} entries on average\n\
-         predicted bytes at the peak:\n{table}\n{}",
+         predicted bytes at the peak:\n{table}\n\
+         vertices by their degree:\n{}",
         loaded.name,
         counted(vertices, "vertex"),
         counted(edges, "edge"),

@@ -5,11 +5,22 @@ use crate::backend::plan::{self, Format, Lengths};
 use crate::backend::{Device, Entered, current};
 use crate::error::{Error, Result};
 use crate::formats::{Coo, Csr, Duplicates, First, Refuse, Tiles};
+use crate::io::memory;
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 use vxm_semiring::Element;
+
+/// That there is memory for where so many rows begin, counted and laid out: a claim that is refused would end the program.
+fn room_for_rows(nrows: usize) -> Result<()> {
+    // asking takes longer than making few
+    const FEW: usize = 1 << 20;
+    if nrows <= FEW {
+        return Ok(());
+    }
+    memory::require(16 * nrows as u128, || format!("Matrix: {nrows} rows"))
+}
 
 /// A sparse matrix; with `T = ()`, the default, a pattern, each of whose entries stands for 1.
 ///
@@ -109,13 +120,15 @@ impl<T: Element> Matrix<T> {
     /// ```
     ///
     /// # Errors
-    /// `duplicates` refuses to merge two entries, the first such place is named; the device has too little memory, or is lost.
+    /// `duplicates` refuses to merge two entries, the first such place is named; there is too little memory for so many rows, or on the
+    /// device; the device is lost.
     pub fn from_coo(coo: &Coo<T>, duplicates: impl Duplicates<T>) -> Result<Self> {
         if let Some(gpu) = current()
             && let Some(rows) = build::from_triples(&gpu, coo, &duplicates)?
         {
             return Ok(Self::on_device(rows, None));
         }
+        room_for_rows(coo.nrows())?;
         Ok(Self::from_csr(coo.to_csr(duplicates)?))
     }
 

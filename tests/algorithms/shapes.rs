@@ -169,3 +169,14 @@ fn keys_that_make_no_order_are_refused() {
     let highest = Vector::from_dense(vec![u32::MAX - 1, 0, 2, 3]);
     assert_eq!(vxm::algorithms::color_in_order(&path, &highest).unwrap().count, 3);
 }
+
+/// A matrix of more rows than there is memory for is refused, and doesn't end the program. Where there is memory, nothing is asked.
+#[test]
+fn rows_that_do_not_fit_are_refused() {
+    let rows = u32::MAX as usize - 1;
+    if u128::from(vxm::io::memory::available()) < 16 * rows as u128 {
+        let error = Matrix::from_triples(rows, 2, [(7, 1, 1u8)]).unwrap_err().to_string();
+        assert!(error.starts_with("Matrix: 4294967294 rows: needs 64.0 GiB of memory, "), "{error}");
+    }
+    assert_eq!(Matrix::from_triples(1 << 21, 2, [(7, 1, 1u8)]).unwrap().nnz(), 1);
+}
