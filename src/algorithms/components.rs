@@ -2,12 +2,12 @@
 
 use crate::prelude::*;
 
-/// The name of a vertex: the centre's is 0; where that is vertex 0, numbers are names.
+/// The name of a vertex, given one that is likely in the giant component: its is 0; where it is vertex 0, numbers are names.
 #[op]
-fn name(vertex: u32, center: u32) -> u32 {
-    if center == 0u32 {
+fn name(vertex: u32, giant: u32) -> u32 {
+    if giant == 0u32 {
         vertex
-    } else if vertex == center {
+    } else if vertex == giant {
         0u32
     } else {
         vertex + 1u32
@@ -16,17 +16,17 @@ fn name(vertex: u32, center: u32) -> u32 {
 
 /// The vertex that a name says.
 #[op]
-fn vertex(name: u32, center: u32) -> u32 {
-    if center == 0u32 {
+fn vertex(name: u32, giant: u32) -> u32 {
+    if giant == 0u32 {
         name
     } else if name == 0u32 {
-        center
+        giant
     } else {
         name - 1u32
     }
 }
 
-/// A name as a label, given the least vertex of the centre's component.
+/// A name as a label, given the least vertex of the giant component.
 #[op]
 fn relabel(name: u32, least: u32) -> u32 {
     if name == 0u32 { least } else { name - 1u32 }
@@ -57,10 +57,10 @@ fn relabel(name: u32, least: u32) -> u32 {
 /// The matrix isn't square or symmetric.
 pub fn components(a: &Matrix) -> Result<Vector<u32>> {
     let a = &*a.to_graph()?;
-    let center = a.center()?;
-    let at = vertex.bind(center);
+    let giant = a.giant()?;
+    let at = vertex.bind(giant);
     // f = name min (name min.first A): one lower neighbour is enough
-    let own = fill(center, a.nrows()).map_index(name);
+    let own = fill(giant, a.nrows()).map_index(name);
     let lower = own.ewise_add(own.vxm(a, MIN_FIRST).until(GT), MIN).eval()?;
     // f = f[f[f[f[f]]]], where at says
     let two = lower.gather(lower.map(at)).map(at);
@@ -71,10 +71,10 @@ pub fn components(a: &Matrix) -> Result<Vector<u32>> {
         .monotone()
         .step(|g| g.follow(at).ewise_add(g.vxm(a, MIN_FIRST).until(GT), MIN).lazily())
         .hooking(at, MIN);
-    if center == 0 {
+    if giant == 0 {
         return Ok(settled.eval()?.state);
     }
-    // f = g as vertices, of the centre's component the least
+    // f = g as vertices, of the giant component the least
     let (label, _) = settled.eval_then(|g| {
         let least = g.select(EQ.bind(0)).map_index(FIRST).reduce(MIN)?;
         g.map(relabel.bind(least)).eval()

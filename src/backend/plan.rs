@@ -184,9 +184,9 @@ pub struct Lengths {
     pub longest: usize,
 }
 
-/// Whether the longest row is taken for one that most others are connected with, rather than row 0; and why. Row 0 costs less, since it has
+/// Whether the longest row is taken for one of the giant component, with which most others are connected, rather than row 0; and why. Row 0 costs less, since it has
 /// the least number as it is; to be wrong costs time alone.
-pub fn center(lengths: &Lengths) -> (bool, &'static str) {
+pub fn giant(lengths: &Lengths) -> (bool, &'static str) {
     let &Lengths { rows, entries, first, longest } = lengths;
     if first == longest {
         (false, "row 0 is as long as any")
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn most_are_connected_with_a_hub_or_with_row_0() {
-        let of = |rows, entries, first, longest| center(&Lengths { rows, entries, first, longest }).0;
+        let of = |rows, entries, first, longest| giant(&Lengths { rows, entries, first, longest }).0;
         // kron:20:48, rmat:22:8, road:1500, delaunay:19, a grid, none
         assert!(of(1 << 20, 88_696_960, 0, 128_907));
         assert!(!of(1 << 22, 67_108_864, 9700, 9700));

@@ -412,20 +412,20 @@ impl<T: Element> Matrix<T> {
         self
     }
 
-    /// A row that most others are likely connected with, of a square matrix: row 0, or the first of the longest, as the plan says of their
-    /// lengths. Nothing is read on a device; O(rows) time on the host.
+    /// A vertex that is likely in the giant component, if there is one: vertex 0, or the first of those with the longest rows, as the plan
+    /// says of the rows' lengths. Nothing is read on a device; O(rows) time on the host.
     ///
     /// ```
     /// use vxm::prelude::*;
     ///
     /// let star = Matrix::undirected(60, &(0..60).map(|v| (7, v)).collect::<Vec<_>>())?;
-    /// assert_eq!(star.center()?, 7);
+    /// assert_eq!(star.giant()?, 7);
     /// # Ok::<(), vxm::Error>(())
     /// ```
     ///
     /// # Errors
     /// It lies on a device that is lost.
-    pub fn center(&self) -> Result<u32> {
+    pub fn giant(&self) -> Result<u32> {
         let (longest_at, longest, first) = match &self.gpu {
             Some(gpu) => {
                 let rows = self.on(gpu)?;
@@ -439,10 +439,10 @@ impl<T: Element> Matrix<T> {
             }
         };
         let lengths = Lengths { rows: self.nrows(), entries: self.nnz(), first, longest };
-        let (by_length, why) = plan::center(&lengths);
-        let center = if by_length { longest_at } else { 0 };
-        tracing::debug!(operation = "center", center, why, first, longest, "plan");
-        Ok(center)
+        let (by_length, why) = plan::giant(&lengths);
+        let giant = if by_length { longest_at } else { 0 };
+        tracing::debug!(operation = "giant", giant, why, first, longest, "plan");
+        Ok(giant)
     }
 
     /// The matrix as the adjacency of a directed graph: entry `(i, j)` leads from `i` to `j`.

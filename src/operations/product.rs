@@ -7,7 +7,7 @@ use super::matrix::filtered;
 use super::reads::Reads;
 use crate::backend::cpu::fold::Rows;
 use crate::backend::cpu::{gather, scatter};
-use crate::backend::cuda::bins::{self, Bins};
+use crate::backend::cuda::bins::{self, Binned};
 use crate::backend::cuda::compose::{Composer, Node};
 use crate::backend::cuda::push::can_push;
 use crate::backend::cuda::tiles::{counted, presence as presence_on};
@@ -356,8 +356,8 @@ where
         // doesn't know whose row it is
         if leads && !S::Add::EXACT && !H::SELECTS {
             kernel.lead(ty.clone(), at);
-            if let Some((bins, meet)) = bins {
-                kernel.bin(bins, meet, [size_of::<E::T>(), size_of::<S::Out>()]);
+            if let Some(binned) = bins {
+                kernel.bin(binned);
             }
         }
         Ok(Node::new(ty, false))
@@ -395,17 +395,17 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Limit<E::T, S::Out>> Product<
 
     /// The matrix' entries in bins, if that pays, and the kernel that multiplies them with the operand, and its C++ type: only where the fixed
     /// tree is asked for, since others fold without being staged.
-    fn bins(&self, env: &Env<'_>, gpu: &Gpu) -> Result<Option<(Arc<Bins>, (Composer, String))>> {
+    fn bins(&self, env: &Env<'_>, gpu: &Gpu) -> Result<Option<Binned>> {
         if S::Add::EXACT || E::HEAVY || size_of::<E::T>() == 0 {
             return Ok(None);
         }
-        let rows = self.rows_on(gpu)?;
-        let Some(bins) = rows.bins(size_of::<E::T>().max(size_of::<S::Out>()))? else { return Ok(None) };
+        let (rows, widths) = (self.rows_on(gpu)?, [size_of::<E::T>(), size_of::<S::Out>()]);
+        let Some(bins) = rows.bins(widths[0].max(widths[1]))? else { return Ok(None) };
         let mut meet = bins::composer(gpu);
         let node = self.operand.emit(&env.for_operand(), &mut meet)?;
         let (a, out, mul) = (meet.element::<A>(), meet.element::<S::Out>(), meet.functor(self.ring.mul()));
         let ty = format!("vxm::Meet<{}, {a}, {out}, {mul}>", node.ty);
-        Ok(node.full.then(|| (bins.clone(), (meet, ty))))
+        Ok(node.full.then(|| Binned { bins: bins.clone(), meet: (meet, ty), widths }))
     }
 
     /// The operand in the order in which the matrix has its columns renumbered, if that pays.

@@ -419,7 +419,7 @@ fn what_is_made_on_a_device_is_what_is_made_on_the_host() {
     assert_eq!(there.extract(&some, &some).unwrap(), here.extract(&some, &some).unwrap());
     // by the lengths of rows that were made there, some of which are as long as others, and by those of rows that were copied
     for (there, here) in [(&there, &here), (&there.transpose(), &here.transpose()), (&part, &same)] {
-        assert_eq!(there.center().unwrap(), here.center().unwrap());
+        assert_eq!(there.giant().unwrap(), here.giant().unwrap());
     }
 
     // backwards, and some of them again

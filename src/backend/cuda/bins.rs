@@ -128,9 +128,10 @@ pub fn composer(gpu: &Gpu) -> Composer {
 }
 
 /// What a product needs to go by bins: these, and the kernel that multiplies a full vector with their entries.
-pub(super) struct Binned {
+pub struct Binned {
+    /// These.
     pub bins: Arc<Bins>,
-    /// The kernel, and its C++ type.
+    /// The kernel, composed as [`composer`] begins it, and its C++ type.
     pub meet: (Composer, String),
     /// Bytes of the vector's elements, and of products.
     pub widths: [usize; 2],
@@ -138,7 +139,7 @@ pub(super) struct Binned {
 
 impl Binned {
     /// Launches `ty` over `n` indices, the rows of `lead`, whose view stands behind `tail`; whether there was memory for it.
-    pub fn launch(self, composer: &mut Composer, ty: &str, lead: &Lead, tail: &[u64], n: usize) -> Result<bool> {
+    pub(super) fn launch(self, composer: &mut Composer, ty: &str, lead: &Lead, tail: &[u64], n: usize) -> Result<bool> {
         let Self { bins, meet: (meet, meet_ty), widths } = self;
         let gpu = composer.gpu().clone();
         let products = match gpu.alloc(bins.room * widths[1]) {

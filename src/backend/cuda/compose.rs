@@ -1,6 +1,6 @@
 //! Composing a kernel: the types an expression emits, the operators they name, and the parameter's words.
 
-use super::bins::{BIN_BLOCKS, BIN_THREADS, Binned, Bins};
+use super::bins::{BIN_BLOCKS, BIN_THREADS, Binned};
 use super::csr::Classes;
 use super::run::{BLOCK_THREADS, STAGING_THREADS, THREADS};
 use super::{DeviceCsr, DeviceTiles, DeviceVector, Gpu};
@@ -346,10 +346,9 @@ impl Composer {
         self.lead = Some(Lead { ty, at, tallied: false });
     }
 
-    /// Has the product that leads go by bins, where its rows are shared out. `meet` is the kernel of its products with a full vector, and its
-    /// C++ type; `widths` are the bytes of the vector's elements and of products.
-    pub fn bin(&mut self, bins: Arc<Bins>, meet: (Self, String), widths: [usize; 2]) {
-        self.binned = Some(Box::new(Binned { bins, meet, widths }));
+    /// Has the product that leads go by bins, where its rows are shared out.
+    pub fn bin(&mut self, binned: Binned) {
+        self.binned = Some(Box::new(binned));
     }
 
     /// The product that leads, and what it needs to go by bins, if it does.
