@@ -332,12 +332,14 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         u32 passes = 0, changes = 0, still = 0;
         u64 since = 0;
         bool idle = false, some = false;
+        // a block's warps share its hubs, so they go on or end together
+        const bool sharing = skewed && hubs.count > 0;
+        const auto agreed_on = [&](bool x) { return sharing ? (bool)__syncthreads_or(x) : (bool)__any_sync(~0u, x); };
         for (;;) {
             // of those that wait, short rows are looked at less often
             const bool longs_alone = skewed && watches && left.longs.count > 0 && passes % SELDOM != 0;
             bool changed = pass<Settle>(left, passes == 0, longs_alone), any = left.any();
-            if (skewed && hubs.count > 0) {
-                // a block's warps share its hubs
+            if (sharing) {
                 any = __syncthreads_or(any);
                 changed = __syncthreads_or(changed);
             }
@@ -350,7 +352,7 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
                 if (lane() == 0) atomicMax(&board->stuck, 2);
                 break;
             }
-            if (passes % 256 == 0 && __any_sync(~0u, watch(&board->stuck))) break;
+            if (passes % 256 == 0 && agreed_on(watch(&board->stuck))) break;
             still = changed ? 0 : still + 1;
             if (idle && changed) {
                 idle = false;
@@ -364,7 +366,7 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
                 // all have changed nothing for long, and this one for a fifth of a second
                 const bool all = watch(&board->idle) == (u32)step_of(Warp());
                 const bool stuck = watch(&board->stuck) || (all && nanoseconds() - since > sure);
-                if (__any_sync(~0u, stuck)) {
+                if (agreed_on(stuck)) {
                     if (lane() == 0) atomicMax(&board->stuck, 1);
                     break;
                 }

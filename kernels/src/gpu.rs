@@ -143,7 +143,7 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// [`Error::Lost`]; [`Error::Driver`] if the first call finds no memory.
+    /// [`Error::Lost`]; [`Error::DeviceMemory`] if the first call finds none.
     pub fn board(&self) -> Result<u64> {
         if self.is_rehearsal() {
             return Ok(0);
@@ -158,7 +158,7 @@ impl Gpu {
             unsafe { driver::memset_d8_async(at, 0, BOARD, self.handles().stream) }?;
             Ok(at)
         };
-        let board = self.call("cuMemAlloc", claim)?;
+        let board = self.call_or_trim("cuMemAlloc", BOARD, claim)?;
         Ok(*self.shared.board.get_or_init(|| board))
     }
 

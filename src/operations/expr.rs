@@ -23,7 +23,7 @@ pub(crate) fn emit_light<E: Expr>(expression: &E, env: &Env<'_>, kernel: &mut Co
     if kernel.is_resident() {
         kernel.refuse("a product's operand is a product: it is evaluated first in every round");
     }
-    let mut first = Composer::new(kernel.gpu());
+    let mut first = Composer::sharing(kernel.gpu());
     let node = expression.emit(env, &mut first)?;
     let held = cuda::run::eval::<E::T>(first, &node, expression.len(env)?)?;
     Ok(kernel.stored(&held))

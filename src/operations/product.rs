@@ -305,7 +305,7 @@ where
         let whole = env.wanted(length) == length && !(H::STOPS || H::SELECTS);
         let alone = !(kernel.is_masked() || kernel.is_resident() || kernel.is_led());
         let often = plan.format == Format::Csr && whole && alone && self.rows_on(&gpu)?.is_used_often();
-        let bins = if often { self.bins(env, &gpu)? } else { None };
+        let bins = if often && kernel.shares_rows() { self.bins(env, &gpu)? } else { None };
         let crowded = if often && bins.is_none() { self.crowded(env, &gpu, n)? } else { None };
         if often {
             let (entries, why) = match (&bins, &crowded) {
@@ -396,16 +396,18 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Limit<E::T, S::Out>> Product<
     /// The matrix' entries in bins, if that pays, and the kernel that multiplies them with the operand, and its C++ type: only where the fixed
     /// tree is asked for, since others fold without being staged.
     fn bins(&self, env: &Env<'_>, gpu: &Gpu) -> Result<Option<Binned>> {
-        if S::Add::EXACT || E::HEAVY || size_of::<E::T>() == 0 {
+        let widths = [size_of::<E::T>(), size_of::<S::Out>()];
+        if S::Add::EXACT || E::HEAVY || widths.contains(&0) {
             return Ok(None);
         }
-        let (rows, widths) = (self.rows_on(gpu)?, [size_of::<E::T>(), size_of::<S::Out>()]);
-        let Some(bins) = rows.bins(widths[0].max(widths[1]))? else { return Ok(None) };
         let mut meet = bins::composer(gpu);
         let node = self.operand.emit(&env.for_operand(), &mut meet)?;
+        let rows = self.rows_on(gpu)?;
+        let bins = if node.full { rows.bins(widths[0].max(widths[1]))? } else { None };
+        let Some(bins) = bins.cloned() else { return Ok(None) };
         let (a, out, mul) = (meet.element::<A>(), meet.element::<S::Out>(), meet.functor(self.ring.mul()));
         let ty = format!("vxm::Meet<{}, {a}, {out}, {mul}>", node.ty);
-        Ok(node.full.then(|| Binned { bins: bins.clone(), meet: (meet, ty), widths }))
+        Ok(Some(Binned { bins, meet: (meet, ty), widths }))
     }
 
     /// The operand in the order in which the matrix has its columns renumbered, if that pays.

@@ -109,9 +109,9 @@ pub(super) fn device<E: Expr>(expression: &E, env: &Env<'_>) -> Option<Gpu> {
     expression.place(env).or_else(current)
 }
 
-/// An expression as a kernel's view.
+/// An expression as a kernel's view, for a fresh vector or a write.
 pub(super) fn emitted<E: Expr>(expression: &E, env: &Env<'_>, gpu: &Gpu) -> Result<(Composer, Node)> {
-    let mut kernel = Composer::new(gpu);
+    let mut kernel = Composer::sharing(gpu);
     let node = expression.emit(env, &mut kernel)?;
     Ok((kernel, node))
 }

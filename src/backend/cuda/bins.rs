@@ -7,6 +7,7 @@ use super::run::{THREADS, blocks, launch, scan};
 use super::{DeviceCsr, Gpu};
 use crate::error::{Error, Result};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use vxm_kernels::{Buffer, Launch, sources};
 use vxm_semiring::Element;
 
@@ -53,6 +54,8 @@ pub struct Bins {
     columns: usize,
     /// How many entries there is room for.
     room: usize,
+    /// Whether there was no memory for as many products: asking a full device takes long.
+    refused: AtomicBool,
 }
 
 impl<A: Element> DeviceCsr<A> {
@@ -69,7 +72,7 @@ impl<A: Element> DeviceCsr<A> {
             return Ok(None);
         }
         if let Some(known) = self.bins.get() {
-            return Ok(known.as_ref());
+            return Ok(known.as_ref().filter(|bins| !bins.refused.load(Ordering::Relaxed)));
         }
         let found = match self.deal(across) {
             // products are slower without, which is no reason to fail; asked once, because asking a full device takes long
@@ -117,8 +120,23 @@ impl<A: Element> DeviceCsr<A> {
         let head = [by_column.address(), pieces as u64, across as u64, PRICE, u64::from(shares)];
         let tail = [tops.address(), owners.address(), cuts.address()];
         step(&tools, "vxm::ShareBins", &[&head[..], &tail].concat(), count.max(across + 1))?;
-        let columns = self.ncols();
-        Ok(Some(Bins { near, weights, slots, places, by_row, rows, tops, owners, cuts, shares, pieces, columns, room }))
+        let (columns, refused) = (self.ncols(), AtomicBool::new(false));
+        Ok(Some(Bins {
+            near,
+            weights,
+            slots,
+            places,
+            by_row,
+            rows,
+            tops,
+            owners,
+            cuts,
+            shares,
+            pieces,
+            columns,
+            room,
+            refused,
+        }))
     }
 }
 
@@ -143,7 +161,10 @@ impl Binned {
         let Self { bins, meet: (meet, meet_ty), widths } = self;
         let gpu = composer.gpu().clone();
         let products = match gpu.alloc(bins.room * widths[1]) {
-            Err(vxm_kernels::Error::DeviceMemory { .. }) => return Ok(false),
+            Err(vxm_kernels::Error::DeviceMemory { .. }) => {
+                bins.refused.store(true, Ordering::Relaxed);
+                return Ok(false);
+            }
             products => products?,
         };
         let arguments = |composer: &Composer| composer.shared().next_multiple_of(16);

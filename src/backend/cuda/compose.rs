@@ -58,6 +58,8 @@ pub struct Composer {
     binned: Option<Box<Binned>>,
     masked: bool,
     resident: bool,
+    /// Whether the terminal shares out the rows of the product that leads.
+    sharing: bool,
     /// How many products there are, and whether one of them is worth watching.
     products: usize,
     watched: Option<Lead>,
@@ -95,6 +97,7 @@ impl Composer {
             binned: None,
             masked: false,
             resident: false,
+            sharing: false,
             products: 0,
             watched: None,
             beside: false,
@@ -105,6 +108,16 @@ impl Composer {
     /// An empty kernel for a loop that stays on the device: what is emitted is evaluated again in every round.
     pub fn resident(gpu: &Gpu) -> Self {
         Self { resident: true, ..Self::new(gpu) }
+    }
+
+    /// An empty kernel for a terminal that shares out the rows of the product that leads: a fresh vector, or a write.
+    pub fn sharing(gpu: &Gpu) -> Self {
+        Self { sharing: true, ..Self::new(gpu) }
+    }
+
+    /// Whether the terminal shares out the rows of the product that leads.
+    pub fn shares_rows(&self) -> bool {
+        self.sharing
     }
 
     /// Whether what is emitted is evaluated again in every round.
