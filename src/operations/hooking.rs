@@ -65,7 +65,16 @@ impl<T: Element, F: UnaryOp<T, Out = u32>, M: Monoid<T>> Hooks<T> for Hooking<F,
             (false, ..) => "a loop that isn't said to be monotone: elements are joined in any order",
             (_, false, _) => "a monoid that isn't exact: elements are joined in any order",
             (.., false) => "a monoid that isn't said to be commutative: elements are joined in any order",
-            _ => return None,
+            _ => {
+                // a few elements tell, as far as any do: monoids don't say it of themselves
+                let twice = (1..=64).map(T::from_bits).find(|&x| self.add.call(x, x).bits() != x.bits())?;
+                let made = self.add.call(twice, twice);
+                let why = format!("a monoid that isn't idempotent, and makes {made:?} of {twice:?} twice");
+                return Some(Error::invalid(format!(
+                    "{}: hooking: {why}: elements are joined again and again",
+                    self.at
+                )));
+            }
         };
         Some(Error::invalid(format!("{}: hooking: {why}", self.at)))
     }
@@ -96,7 +105,7 @@ impl<T: Element, E: Expr<T = T>> Stepped<T, Changed, E> {
     ///
     /// It is GraphBLAS' assign with an accumulator to places that the state itself says, over and over: FastSV hooks a tree's root in
     /// this way as soon as any of its vertices finds a lower one. Elements are joined in any order, and as often as they are visited:
-    /// `monoid` must be exact, commutative and idempotent, which is yours to know, and the loop
+    /// `monoid` must be exact, commutative and idempotent (a few elements are tried, the rest is yours to know), and the loop
     /// [`monotone`](super::changed::WhileChanged::monotone). Each round visits all elements; the last makes no difference to any.
     ///
     /// ```

@@ -208,10 +208,17 @@ fn what_is_joined_in_any_order_must_not_mind() {
         let sums = fixpoint(Vector::full(3, 1f32)).while_changed().monotone().step(|x| x.map(PLUS.bind(0.0)));
         let found = sums.hooking(nowhere, PLUS).eval();
         assert!(found.unwrap_err().to_string().contains(": hooking: a monoid that isn't exact"));
-        // what is joined over and over changes for long, if that changes anything
+        let sums = || state().monotone().step(|x| x.map(PLUS.bind(0)));
+        let error = sums().hooking(IDENTITY, PLUS).eval().unwrap_err().to_string();
+        assert!(error.contains(": hooking: a monoid that isn't idempotent, and makes 2 of 1 twice"), "{error}");
+        // of 1 it makes 1
+        let error = sums().hooking(IDENTITY, TIMES).eval().unwrap_err().to_string();
+        assert!(error.contains(": hooking: a monoid that isn't idempotent, and makes 4 of 2 twice"), "{error}");
+        // what falls and falls
         for schedule in [Schedule::Rounds, Schedule::Asynchronous] {
             let forced = Forced { schedule: Some(schedule), ..Forced::default() };
-            let sums = state().monotone().at_most(9).step(|x| x.map(PLUS.bind(0))).hooking(IDENTITY, PLUS);
+            let falling = fixpoint(Vector::full(3, 1000u32)).while_changed().monotone().at_most(9);
+            let sums = falling.step(|x| x.map(MINUS.bind(1))).hooking(IDENTITY, MIN);
             let found = force(forced, || sums.eval());
             if rehearsal().is_none() {
                 let error = found.unwrap_err().to_string();
