@@ -184,8 +184,8 @@ pub struct Lengths {
     pub longest: usize,
 }
 
-/// Whether the longest row is taken for one of the giant component, with which most others are connected, rather than row 0; and why. Row 0 costs less, since it has
-/// the least number as it is; to be wrong costs time alone.
+/// Whether the longest row is taken for one of the giant component, with which most others are connected, rather than row 0; and why. Row 0
+/// costs less, since it has the least number as it is; to be wrong costs time alone.
 pub fn giant(lengths: &Lengths) -> (bool, &'static str) {
     let &Lengths { rows, entries, first, longest } = lengths;
     if first == longest {

@@ -61,19 +61,18 @@ impl<T: Element, F: UnaryOp<T, Out = u32>, M: Monoid<T>> Hook<T> for Hooking<F, 
 
 impl<T: Element, F: UnaryOp<T, Out = u32>, M: Monoid<T>> Hooks<T> for Hooking<F, M> {
     fn refusal(self, monotone: bool) -> Option<Error> {
+        // a few elements tell whether it is idempotent, as far as any do: monoids don't say it of themselves
+        let twice = || (1..=64).map(T::from_bits).find(|&x| self.add.call(x, x).bits() != x.bits());
         let why = match (monotone, M::EXACT, M::COMMUTATIVE) {
-            (false, ..) => "a loop that isn't said to be monotone: elements are joined in any order",
-            (_, false, _) => "a monoid that isn't exact: elements are joined in any order",
-            (.., false) => "a monoid that isn't said to be commutative: elements are joined in any order",
+            (false, ..) => "a loop that isn't said to be monotone: elements are joined in any order".to_owned(),
+            (_, false, _) => "a monoid that isn't exact: elements are joined in any order".to_owned(),
+            (.., false) => "a monoid that isn't said to be commutative: elements are joined in any order".to_owned(),
             _ => {
-                // a few elements tell, as far as any do: monoids don't say it of themselves
-                let twice = (1..=64).map(T::from_bits).find(|&x| self.add.call(x, x).bits() != x.bits())?;
-                let made = self.add.call(twice, twice);
-                let why = format!("a monoid that isn't idempotent, and makes {made:?} of {twice:?} twice");
-                return Some(Error::invalid(format!(
-                    "{}: hooking: {why}: elements are joined again and again",
-                    self.at
-                )));
+                let x = twice()?;
+                let made = self.add.call(x, x);
+                format!(
+                    "a monoid that isn't idempotent, and makes {made:?} of {x:?} twice: elements are joined again and again"
+                )
             }
         };
         Some(Error::invalid(format!("{}: hooking: {why}", self.at)))

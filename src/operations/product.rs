@@ -396,14 +396,14 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Limit<E::T, S::Out>> Product<
     /// The matrix' entries in bins, if that pays, and the kernel that multiplies them with the operand, and its C++ type: only where the fixed
     /// tree is asked for, since others fold without being staged.
     fn bins(&self, env: &Env<'_>, gpu: &Gpu) -> Result<Option<Binned>> {
-        let widths = [size_of::<E::T>(), size_of::<S::Out>()];
-        if S::Add::EXACT || E::HEAVY || widths.contains(&0) {
+        let (rows, widths) = (self.rows_on(gpu)?, [size_of::<E::T>(), size_of::<S::Out>()]);
+        let worth = !S::Add::EXACT && !E::HEAVY && !widths.contains(&0);
+        if !worth || !rows.may_bin(widths[0].max(widths[1])) {
             return Ok(None);
         }
         let mut meet = bins::composer(gpu);
         let node = self.operand.emit(&env.for_operand(), &mut meet)?;
-        let rows = self.rows_on(gpu)?;
-        let bins = if node.full { rows.bins(widths[0].max(widths[1]))? } else { None };
+        let bins = if node.full { rows.bins()? } else { None };
         let Some(bins) = bins.cloned() else { return Ok(None) };
         let (a, out, mul) = (meet.element::<A>(), meet.element::<S::Out>(), meet.functor(self.ring.mul()));
         let ty = format!("vxm::Meet<{}, {a}, {out}, {mul}>", node.ty);

@@ -1,5 +1,5 @@
-//! Entries in bins: where a vector's elements are read all over it, a product hands them out by pieces of columns and takes them in by
-//! pieces of rows, so that memory is read and written in runs. The entries stay where they are, so every sum has the same order.
+//! Entries in bins: where a vector's elements are read all over it, a product multiplies by pieces of columns and folds by pieces of rows, so
+//! that memory is read and written in runs. Each product goes back to its entry's place, so every sum has the same order.
 
 use super::compact::{self, step, step_by};
 use super::compose::{Composer, Lead};
@@ -14,16 +14,16 @@ use vxm_semiring::Element;
 /// Columns of a piece, and entries of a piece of rows, at most: of 4 bytes, as many as leave room for two blocks a multiprocessor. The
 /// kernels say the same.
 const PIECE: usize = 24576;
-/// Pieces of columns, at most; the kernels say the same.
-const ACROSS: usize = 1024;
 /// Entries of a sample, and samples; the kernels say the first too.
 const WINDOW: usize = 1024;
 const WINDOWS: usize = 1024;
-/// Entries that are handed what they meet at once; the kernels say the same.
+/// A bin has room for a multiple of so many entries; the kernels say the same.
 const EACH: usize = 8;
 /// Entries of a bin on average, at least, so that little room is left empty.
 const RUN: usize = 4 * EACH;
-/// To read a piece of a vector takes as long as handing out so many times [`EACH`] of it.
+// as many pieces of columns as the kernels count in shared memory
+const _: () = assert!(PIECE / RUN <= 1024);
+/// To read a piece of a vector takes as long as multiplying so many times [`EACH`] entries.
 const PRICE: u64 = 4096;
 /// Columns from which their elements don't fit a cache near the processors.
 const FAR: usize = 1 << 17;
@@ -59,22 +59,31 @@ pub struct Bins {
 }
 
 impl<A: Element> DeviceCsr<A> {
-    /// The entries in bins, if neighbouring ones read elements that lie far from one another, and there is memory for it. `width` is that
-    /// of a vector's elements and of products, the greater, in bytes.
+    /// Whether a product may go by bins, for all that sizes tell and is known. `width` is that of a vector's elements and of products, the
+    /// greater, in bytes.
+    pub fn may_bin(&self, width: usize) -> bool {
+        let fits = self.gpu().shared_limit() as usize >= PIECE * width + 8192;
+        let many = self.nnz() >= WINDOW * WINDOWS && self.ncols() >= FAR && self.across() <= PIECE / RUN;
+        let known =
+            self.bins.get().map(|known| known.as_ref().is_some_and(|bins| !bins.refused.load(Ordering::Relaxed)));
+        fits && many && self.longest() <= PIECE / 2 && known.unwrap_or(true)
+    }
+
+    /// Pieces of columns.
+    fn across(&self) -> usize {
+        self.ncols().div_ceil(PIECE)
+    }
+
+    /// The entries in bins, of a matrix that [`may_bin`](Self::may_bin), if neighbouring ones read elements that lie far from one another,
+    /// and there is memory for it.
     ///
     /// # Errors
     /// The device is lost.
-    pub fn bins(&self, width: usize) -> Result<Option<&Arc<Bins>>> {
-        let across = self.ncols().div_ceil(PIECE);
-        let fits = self.gpu().shared_limit() as usize >= PIECE * width + 8192;
-        let many = self.nnz() >= WINDOW * WINDOWS && self.ncols() >= FAR;
-        if !fits || !many || across > ACROSS || self.longest() > PIECE / 2 || PIECE < RUN * across {
-            return Ok(None);
-        }
+    pub fn bins(&self) -> Result<Option<&Arc<Bins>>> {
         if let Some(known) = self.bins.get() {
-            return Ok(known.as_ref().filter(|bins| !bins.refused.load(Ordering::Relaxed)));
+            return Ok(known.as_ref());
         }
-        let found = match self.deal(across) {
+        let found = match self.deal(self.across()) {
             // products are slower without, which is no reason to fail; asked once, because asking a full device takes long
             Err(Error::Device(vxm_kernels::Error::DeviceMemory { .. })) => None,
             found => found?,
@@ -140,7 +149,7 @@ impl<A: Element> DeviceCsr<A> {
     }
 }
 
-/// An empty kernel of products with what a vector's elements are.
+/// An empty kernel that multiplies a vector with entries in bins.
 pub fn composer(gpu: &Gpu) -> Composer {
     Composer::new(gpu).with(sources::BINS)
 }
