@@ -41,10 +41,20 @@ fn define(text: &mut KernelText, call: String) -> String {
     text.define_hashed("bound", |name| format!("template <class X> VXM_FN auto {name}(X x) {{ return {call}; }}"))
 }
 
+/// Adds the constants of an operator, and behind them the value that it is bound to.
+fn bind(op: impl Source, value: impl Element, bits: &mut Vec<u64>) -> bool {
+    let told = op.constants(bits);
+    bits.push(value.bits());
+    told
+}
+
 impl<F: Source, B: Element> Source for Bound<F, B> {
     fn source(self, text: &mut KernelText) -> String {
         let call = format!("{}(x, {})", self.op.source(text), text.constant(self.value));
         define(text, call)
+    }
+    fn constants(self, bits: &mut Vec<u64>) -> bool {
+        bind(self.op, self.value, bits)
     }
 }
 
@@ -52,6 +62,9 @@ impl<F: Source, A: Element> Source for BoundFirst<F, A> {
     fn source(self, text: &mut KernelText) -> String {
         let call = format!("{}({}, x)", self.op.source(text), text.constant(self.value));
         define(text, call)
+    }
+    fn constants(self, bits: &mut Vec<u64>) -> bool {
+        bind(self.op, self.value, bits)
     }
 }
 

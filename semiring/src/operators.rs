@@ -20,6 +20,9 @@ macro_rules! operators {
                 text.prelude();
                 concat!("vxm::", $cuda).to_owned()
             }
+            fn constants(self, _: &mut Vec<u64>) -> bool {
+                true
+            }
         }
     )*};
 }
@@ -226,6 +229,9 @@ impl<T: Unit> Source for Pair<T> {
         text.define_hashed("pair", |name| {
             format!("template <class A, class B> VXM_FN {t} {name}(A, B) {{ return {one}; }}")
         })
+    }
+    fn constants(self, _: &mut Vec<u64>) -> bool {
+        true
     }
 }
 

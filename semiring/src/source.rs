@@ -42,6 +42,11 @@ impl KernelText {
         Self { arguments: Some(Vec::new()), ..Self::default() }
     }
 
+    /// No functions yet; constants become arguments behind these.
+    pub fn after(arguments: Vec<u64>) -> Self {
+        Self { arguments: Some(arguments), ..Self::default() }
+    }
+
     /// An expression for a value that an operator is bound to: its literal, or a place in `vxm_args`.
     ///
     /// ```
@@ -105,14 +110,22 @@ impl KernelText {
             let name = make(&mut text);
             (name, text)
         });
-        self.prelude |= added.prelude;
-        self.headers.extend(&added.headers);
-        for function in &added.functions {
+        self.adopt(added);
+        name.clone()
+    }
+
+    /// Adds what is in another text, which was begun [after](Self::after) this one's arguments if it has any.
+    pub fn adopt(&mut self, other: &Self) {
+        self.prelude |= other.prelude;
+        self.headers.extend(&other.headers);
+        for function in &other.functions {
             if !self.defines(&function.name) {
                 self.functions.push(function.clone());
             }
         }
-        name.clone()
+        if let (Some(own), Some(arguments)) = (&mut self.arguments, &other.arguments) {
+            own.clone_from(arguments);
+        }
     }
 
     fn defines(&self, name: &str) -> bool {
@@ -177,4 +190,10 @@ pub trait Source: Copy + Send + Sync + 'static {
     ///
     /// The arguments must have exactly the types of the operands: C++ would convert others silently.
     fn source(self, text: &mut KernelText) -> String;
+
+    /// Adds the bits of the [constants](KernelText::constant) that [`source`](Self::source) makes arguments of, in their order, and returns
+    /// `true`, where its type tells all else of its text: then that needn't be made to find a kernel which is there already.
+    fn constants(self, _bits: &mut Vec<u64>) -> bool {
+        false
+    }
 }

@@ -317,3 +317,19 @@ fn texts_are_told_apart() {
     assert_ne!(hashed("one"), hashed("other"));
     assert_ne!(signed(&|text| text.include("one.h")), signed(&|text| text.include("other.h")));
 }
+
+/// What an operator says of its constants is what its source makes arguments of, behind those that are there.
+#[test]
+fn constants_are_arguments() {
+    fn told<O: Source>(op: O) -> bool {
+        let (mut text, mut bits) = (KernelText::after(vec![7]), vec![7]);
+        op.source(&mut text);
+        let told = op.constants(&mut bits);
+        assert!(!told || text.arguments() == bits);
+        told
+    }
+    assert!(told(PLUS) && told(PAIR) && told(caller));
+    assert!(told(PLUS.bind(2.5f32)) && told(MIN.bind_first(3u8).bind(-1i64)));
+    // its text says which diagonal
+    assert!(!told(TRIL) && !told(TRIL.bind(1u32)));
+}

@@ -24,6 +24,9 @@ impl Source for Differ {
             )
         })
     }
+    fn constants(self, _: &mut Vec<u64>) -> bool {
+        true
+    }
 }
 
 impl<T: Element> BinaryOp<T, T> for Differ {

@@ -108,6 +108,9 @@ pub fn operator(function: &ItemFn) -> Result<TokenStream> {
                         __vxm_text.define_hashed(#stem, |__vxm_name| __vxm_function.replace('\u{1}', __vxm_name))
                     })
                 }
+                fn constants(self, _: &mut ::std::vec::Vec<u64>) -> bool {
+                    true
+                }
             }
         };
     })
