@@ -243,7 +243,7 @@ impl<T: Element, H: Hooks<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Changed
             return Ok((state, made, rounds));
         }
         let state = self.state.on_mut(gpu)?;
-        let launched = changing(kernel, &node, &readers, hook.as_deref(), self.monotone, self.condition.most, state)?;
+        let launched = changing(kernel, &node, &readers, hook, self.monotone, self.condition.most, state)?;
         let made = then(&self.state);
         let Outcome { rounds, changed } = launched.outcome()?;
         match changed {

@@ -3,7 +3,7 @@
 use super::expr::{Env, Expr, fits, narrower};
 use super::reads::Reads;
 use crate::backend::cuda::Gpu;
-use crate::backend::cuda::compose::{Composer, Node};
+use crate::backend::cuda::compose::{Composer, Node, Piece};
 use crate::backend::view::{At, Depends, Support};
 use crate::error::Result;
 use std::panic::Location;
@@ -20,7 +20,7 @@ pub trait Step<T: Element>: Copy + Sync {
     /// The element at `i`, given what the inner expression holds there.
     fn step(self, i: usize, x: Option<T>) -> Option<Self::Out>;
     /// The C++ type of the step over a view of type `inner`; its words are pushed.
-    fn emit(self, inner: &str, kernel: &mut Composer) -> String;
+    fn emit(self, inner: Piece, kernel: &mut Composer) -> Piece;
 }
 
 /// A step at each element: map, select, fill, pattern.
@@ -55,7 +55,7 @@ impl<E: Expr, K: Step<E::T>> Expr for Each<E, K> {
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         let inner = self.inner.emit(env, kernel)?;
         let full = K::FILLS || (!K::DROPS && inner.full);
-        Ok(Node::new(self.step.emit(&inner.ty, kernel), full))
+        Ok(Node::new(self.step.emit(inner.ty, kernel), full))
     }
 }
 
@@ -99,8 +99,9 @@ impl<T: Element, F: UnaryOp<T>> Step<T> for Map<F> {
     fn step(self, _: usize, x: Option<T>) -> Option<F::Out> {
         x.map(|x| self.0.call(x))
     }
-    fn emit(self, inner: &str, kernel: &mut Composer) -> String {
-        format!("vxm::Map<{inner}, {}, {}>", kernel.functor(self.0), kernel.element::<F::Out>())
+    fn emit(self, inner: Piece, kernel: &mut Composer) -> Piece {
+        let arguments = [inner, kernel.functor(self.0), kernel.element::<F::Out>()];
+        kernel.ty("vxm::Map", arguments)
     }
 }
 
@@ -114,8 +115,9 @@ impl<T: Element, F: BinaryOp<u32, T>> Step<T> for MapIndex<F> {
     fn step(self, i: usize, x: Option<T>) -> Option<F::Out> {
         x.map(|x| self.0.call(i as u32, x))
     }
-    fn emit(self, inner: &str, kernel: &mut Composer) -> String {
-        format!("vxm::MapIndex<{inner}, {}, {}>", kernel.functor(self.0), kernel.element::<F::Out>())
+    fn emit(self, inner: Piece, kernel: &mut Composer) -> Piece {
+        let arguments = [inner, kernel.functor(self.0), kernel.element::<F::Out>()];
+        kernel.ty("vxm::MapIndex", arguments)
     }
 }
 
@@ -130,8 +132,9 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Step<T> for Select<F> {
     fn step(self, _: usize, x: Option<T>) -> Option<T> {
         x.filter(|&x| self.0.call(x))
     }
-    fn emit(self, inner: &str, kernel: &mut Composer) -> String {
-        format!("vxm::Select<{inner}, {}>", kernel.functor(self.0))
+    fn emit(self, inner: Piece, kernel: &mut Composer) -> Piece {
+        let op = kernel.functor(self.0);
+        kernel.ty("vxm::Select", [inner, op])
     }
 }
 
@@ -146,8 +149,9 @@ impl<T: Element, F: BinaryOp<u32, T, Out = bool>> Step<T> for SelectIndex<F> {
     fn step(self, i: usize, x: Option<T>) -> Option<T> {
         x.filter(|&x| self.0.call(i as u32, x))
     }
-    fn emit(self, inner: &str, kernel: &mut Composer) -> String {
-        format!("vxm::SelectIndex<{inner}, {}>", kernel.functor(self.0))
+    fn emit(self, inner: Piece, kernel: &mut Composer) -> Piece {
+        let op = kernel.functor(self.0);
+        kernel.ty("vxm::SelectIndex", [inner, op])
     }
 }
 
@@ -162,9 +166,9 @@ impl<T: Element> Step<T> for Or<T> {
     fn step(self, _: usize, x: Option<T>) -> Option<T> {
         Some(x.unwrap_or(self.0))
     }
-    fn emit(self, inner: &str, kernel: &mut Composer) -> String {
+    fn emit(self, inner: Piece, kernel: &mut Composer) -> Piece {
         kernel.push(self.0.bits());
-        format!("vxm::Or<{inner}>")
+        kernel.ty("vxm::Or", [inner])
     }
 }
 
@@ -178,9 +182,9 @@ impl<T: Element> Step<T> for Pattern {
     fn step(self, _: usize, x: Option<T>) -> Option<()> {
         x.map(|_| ())
     }
-    fn emit(self, inner: &str, kernel: &mut Composer) -> String {
+    fn emit(self, inner: Piece, kernel: &mut Composer) -> Piece {
         kernel.element::<()>();
-        format!("vxm::Pattern<{inner}>")
+        kernel.ty("vxm::Pattern", [inner])
     }
 }
 
@@ -226,7 +230,7 @@ impl<X: Expr, Y: Expr, F: BinaryOp<X::T, Y::T>> Expr for EwiseMult<X, Y, F> {
         fits("ewise_mult", self.left.len(env)?, self.right.len(env)?, self.at)?;
         let (left, right) = (self.left.emit(env, kernel)?, self.right.emit(env, kernel)?);
         let (op, out) = (kernel.functor(self.op), kernel.element::<F::Out>());
-        Ok(Node::new(format!("vxm::Both<{}, {}, {op}, {out}>", left.ty, right.ty), left.full && right.full))
+        Ok(Node::new(kernel.ty("vxm::Both", [left.ty, right.ty, op, out]), left.full && right.full))
     }
 }
 
@@ -315,7 +319,7 @@ impl<X: Expr, Y: Expr, Z: Expr, F: TernaryOp<X::T, Y::T, Z::T>> Expr for Map3<X,
         fits("map3", n, self.third.len(env)?, self.at)?;
         let (x, y, z) = (self.first.emit(env, kernel)?, self.second.emit(env, kernel)?, self.third.emit(env, kernel)?);
         let (op, out) = (kernel.functor(self.op), kernel.element::<F::Out>());
-        let ty = format!("vxm::Three<{}, {}, {}, {op}, {out}>", x.ty, y.ty, z.ty);
+        let ty = kernel.ty("vxm::Three", [x.ty, y.ty, z.ty, op, out]);
         Ok(Node::new(ty, x.full && y.full && z.full))
     }
 }

@@ -254,7 +254,8 @@ impl<T: Element> Expr for Fill<T> {
     fn emit(&self, _: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         check_vertices("fill", self.len)?;
         kernel.push(self.value.bits());
-        Ok(Node::new(format!("vxm::Fill<{}>", kernel.element::<T>()), true))
+        let t = kernel.element::<T>();
+        Ok(Node::new(kernel.ty("vxm::Fill", [t]), true))
     }
 }
 

@@ -86,7 +86,7 @@ impl<E: Expr, I: Expr<T = u32>> Expr for Gather<E, I> {
         let inner = emit_light(&self.inner, &env.for_operand(), kernel)?;
         let index = self.index.emit(env, kernel)?;
         kernel.push(len as u64);
-        Ok(Node::new(format!("vxm::Gather<{}, {}>", inner.ty, index.ty), false))
+        Ok(Node::new(kernel.ty("vxm::Gather", [inner.ty, index.ty]), false))
     }
 }
 
@@ -154,7 +154,7 @@ impl<E: Expr<T: Scalar>, F: UnaryOp<E::T, Out = u32>> Expr for Follow<E, F> {
         let (op, lower) = (kernel.functor(self.op), kernel.functor(LT));
         kernel.push(len as u64);
         kernel.push(E::T::LEAST.bits());
-        Ok(Node::new(format!("vxm::Follow<{}, {op}, {lower}>", inner.ty), inner.full))
+        Ok(Node::new(kernel.ty("vxm::Follow", [inner.ty, op, lower]), inner.full))
     }
 }
 

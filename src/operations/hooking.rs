@@ -5,7 +5,7 @@ use super::expr::Expr;
 use super::fixpoint::Stepped;
 use super::verbs::Verbs;
 use crate::backend::cpu::changed::{Hook, Unhooked};
-use crate::backend::cuda::compose::Composer;
+use crate::backend::cuda::compose::{Composer, Piece};
 use crate::containers::{Matrix, Vector};
 use crate::error::{Error, Result};
 use std::any::TypeId;
@@ -26,7 +26,7 @@ pub trait Hooks<T: Element>: Hook<T> {
     fn refusal(self, monotone: bool) -> Option<Error>;
 
     /// The same on a device, as a C++ type.
-    fn emit(self, kernel: &mut Composer) -> String;
+    fn emit(self, kernel: &mut Composer) -> Piece;
 
     /// An operation at a time: what a round makes of the state `before`, whose body has made `state` of it.
     ///
@@ -39,8 +39,8 @@ impl<T: Element> Hooks<T> for Unhooked {
     fn refusal(self, _: bool) -> Option<Error> {
         None
     }
-    fn emit(self, _: &mut Composer) -> String {
-        "vxm::Unhooked".to_owned()
+    fn emit(self, _: &mut Composer) -> Piece {
+        "vxm::Unhooked".into()
     }
     fn joined(self, _: &Vector<T>, state: Vector<T>) -> Result<Vector<T>> {
         Ok(state)
@@ -77,15 +77,15 @@ impl<T: Element, F: UnaryOp<T, Out = u32>, M: Monoid<T>> Hooks<T> for Hooking<F,
         };
         Some(Error::invalid(format!("{}: hooking: {why}", self.at)))
     }
-    fn emit(self, kernel: &mut Composer) -> String {
+    fn emit(self, kernel: &mut Composer) -> Piece {
         // what hardware joins in one step, of some types
         let order = match TypeId::of::<M>() {
-            id if id == TypeId::of::<Min>() => -1,
-            id if id == TypeId::of::<Max>() => 1,
-            _ => 0,
+            id if id == TypeId::of::<Min>() => "-1",
+            id if id == TypeId::of::<Max>() => "1",
+            _ => "0",
         };
         let (root, add) = (kernel.functor(self.root), kernel.monoid::<T, M>(self.add));
-        format!("vxm::Hooked<{root}, {add}, {order}>")
+        kernel.ty("vxm::Hooked", [root, add, order.into()])
     }
     fn joined(self, before: &Vector<T>, state: Vector<T>) -> Result<Vector<T>> {
         // new = before + state; new[root(before)] += new

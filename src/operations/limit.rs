@@ -1,6 +1,6 @@
 //! What of a row is folded: all of it, until something holds, or those entries alone whose ends compare.
 
-use crate::backend::cuda::compose::Composer;
+use crate::backend::cuda::compose::{Composer, Piece};
 use crate::backend::view::{At, Depends};
 use vxm_semiring::{BinaryOp, Element};
 
@@ -24,7 +24,7 @@ pub trait Limit<X: Element, T: Element>: Copy + Send + Sync + 'static {
         false
     }
     /// Its C++ type.
-    fn emit(self, kernel: &mut Composer) -> String;
+    fn emit(self, kernel: &mut Composer) -> Piece;
 }
 
 /// Rows are folded whole.
@@ -40,8 +40,8 @@ impl<X: Element, T: Element> Limit<X, T> for Whole {
     fn takes(self, _: X, _: X) -> bool {
         true
     }
-    fn emit(self, _: &mut Composer) -> String {
-        "vxm::Whole".to_owned()
+    fn emit(self, _: &mut Composer) -> Piece {
+        "vxm::Whole".into()
     }
 }
 
@@ -65,8 +65,9 @@ impl<X: Element, T: Element, F: BinaryOp<X, T, Out = bool>, H: Limit<X, T>> Limi
     fn awaits(self, own: X, other: X) -> bool {
         self.1.awaits(own, other)
     }
-    fn emit(self, kernel: &mut Composer) -> String {
-        format!("vxm::Until<{}, {}, {}>", kernel.functor(self.0), kernel.element::<X>(), self.1.emit(kernel))
+    fn emit(self, kernel: &mut Composer) -> Piece {
+        let arguments = [kernel.functor(self.0), kernel.element::<X>(), self.1.emit(kernel)];
+        kernel.ty("vxm::Until", arguments)
     }
 }
 
@@ -90,8 +91,9 @@ impl<X: Element, T: Element, F: BinaryOp<X, X, Out = bool>, H: Limit<X, T>> Limi
     fn awaits(self, own: X, other: X) -> bool {
         self.1.awaits(own, other)
     }
-    fn emit(self, kernel: &mut Composer) -> String {
-        format!("vxm::Among<{}, {}, {}>", kernel.functor(self.0), kernel.element::<X>(), self.1.emit(kernel))
+    fn emit(self, kernel: &mut Composer) -> Piece {
+        let arguments = [kernel.functor(self.0), kernel.element::<X>(), self.1.emit(kernel)];
+        kernel.ty("vxm::Among", arguments)
     }
 }
 
@@ -115,8 +117,9 @@ impl<X: Element, T: Element, F: BinaryOp<X, X, Out = bool>, H: Limit<X, T>> Limi
     fn awaits(self, own: X, other: X) -> bool {
         self.0.call(own, other) || self.1.awaits(own, other)
     }
-    fn emit(self, kernel: &mut Composer) -> String {
-        format!("vxm::Awaiting<{}, {}>", kernel.functor(self.0), self.1.emit(kernel))
+    fn emit(self, kernel: &mut Composer) -> Piece {
+        let arguments = [kernel.functor(self.0), self.1.emit(kernel)];
+        kernel.ty("vxm::Awaiting", arguments)
     }
 }
 
@@ -139,7 +142,7 @@ impl<X: Element, T: Element, H: Limit<X, T>> Limit<X, T> for Chosen<H> {
     fn awaits(self, own: X, other: X) -> bool {
         self.0.awaits(own, other)
     }
-    fn emit(self, kernel: &mut Composer) -> String {
+    fn emit(self, kernel: &mut Composer) -> Piece {
         self.0.emit(kernel)
     }
 }

@@ -103,7 +103,7 @@ impl<E: Expr> Mask for E {
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         let inner = Expr::emit(self, &env.for_operand(), kernel)?;
-        Ok(Node::new(format!("vxm::Present<{}>", inner.ty), inner.full))
+        Ok(Node::new(kernel.ty("vxm::Present", [inner.ty]), inner.full))
     }
 }
 
@@ -156,7 +156,7 @@ impl<E: Expr> Mask for Values<E> {
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         let inner = self.0.emit(&env.for_operand(), kernel)?;
-        Ok(Node::new(format!("vxm::NonZero<{}>", inner.ty), false))
+        Ok(Node::new(kernel.ty("vxm::NonZero", [inner.ty]), false))
     }
 }
 
@@ -205,7 +205,7 @@ impl<M: Mask> Mask for Complement<M> {
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         let inner = self.0.emit(env, kernel)?;
-        Ok(Node::new(format!("vxm::Unset<{}>", inner.ty), false))
+        Ok(Node::new(kernel.ty("vxm::Unset", [inner.ty]), false))
     }
 }
 
@@ -282,7 +282,7 @@ impl<E: Expr, M: Mask> Expr for Masked<E, M> {
             None => self.inner.emit(env, kernel)?,
         };
         let mask = self.mask.emit(env, kernel)?;
-        Ok(Node::new(format!("vxm::Masked<{}, {}>", inner.ty, mask.ty), inner.full && mask.full))
+        Ok(Node::new(kernel.ty("vxm::Masked", [inner.ty, mask.ty]), inner.full && mask.full))
     }
 }
 

@@ -32,6 +32,9 @@ impl<O: Source> Source for Flip<O> {
             format!("template <class X, class A> VXM_FN auto {name}(X x, A a) {{ return {inner}(a, x); }}")
         })
     }
+    fn constants(self, bits: &mut Vec<u64>) -> bool {
+        self.0.constants(bits)
+    }
 }
 
 impl<X: Element, A: Element, O: BinaryOp<A, X>> BinaryOp<X, A> for Flip<O> {
@@ -294,9 +297,9 @@ where
             kernel.tiles(tiles);
             kernel.push(constant.bits());
             let add = kernel.monoid::<S::Out, S::Add>(add);
-            let ty = format!("vxm::Count<{out}, {add}, {leads}>");
+            let ty = kernel.ty("vxm::Count", [out, add, leads.into()]);
             if leads {
-                kernel.tally(ty.clone(), at);
+                kernel.tally(ty, at);
             }
             return Ok(Node::new(ty, false));
         }
@@ -331,7 +334,7 @@ where
             let values = tiles.values_address();
             kernel.tiles(tiles);
             kernel.push(values);
-            let ty = format!("vxm::PullTiles<{}, {a}, {out}, {mul}, {add}, {limit}>", operand.ty);
+            let ty = kernel.ty("vxm::PullTiles", [operand.ty, a, out, mul, add, limit]);
             return Ok(Node::new(ty, false));
         }
         // a row's entries are gone through in any order
@@ -341,21 +344,18 @@ where
         let rows = self.rows_on(&gpu)?;
         let (entries, longest) = (rows.nnz(), rows.longest());
         let offset = kernel.rows(rows, crowded.is_some());
-        let arguments = format!("{}, {offset}, {a}, {out}, {mul}, {add}, {limit}, {leads}", operand.ty);
+        let arguments = [operand.ty, offset, a, out, mul, add, limit, leads.into()];
         let loops = kernel.is_resident() && !kernel.is_beside() && env.chooses().is_some();
         let narrows = loops && watched && H::SELECTS && !H::STOPS && size_of::<A>() == 0;
-        let ty = if narrows && self.narrows(kernel, longest, (entries, length))? {
-            format!("vxm::Narrowing<{arguments}>")
-        } else {
-            format!("vxm::Pull<{arguments}>")
-        };
+        let narrows = narrows && self.narrows(kernel, longest, (entries, length))?;
+        let ty = kernel.ty(if narrows { "vxm::Narrowing" } else { "vxm::Pull" }, arguments);
         if watched {
-            kernel.watch(ty.clone(), at);
+            kernel.watch(ty, at);
         }
         // a thread folds in order with few registers, and may stop early: staging pays for the fixed tree only; and what is staged
         // doesn't know whose row it is
         if leads && !S::Add::EXACT && !H::SELECTS {
-            kernel.lead(ty.clone(), at);
+            kernel.lead(ty, at);
             if let Some(binned) = bins {
                 kernel.bin(binned);
             }
@@ -406,7 +406,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Limit<E::T, S::Out>> Product<
         let bins = if node.full { rows.bins()? } else { None };
         let Some(bins) = bins.cloned() else { return Ok(None) };
         let (a, out, mul) = (meet.element::<A>(), meet.element::<S::Out>(), meet.functor(self.ring.mul()));
-        let ty = format!("vxm::Meet<{}, {a}, {out}, {mul}>", node.ty);
+        let ty = meet.ty("vxm::Meet", [node.ty, a, out, mul]);
         Ok(Some(Binned { bins, meet: (meet, ty), widths }))
     }
 

@@ -46,7 +46,7 @@ impl<'a, E: Expr> Expr for Extract<'a, E> {
         let indices = kernel.gpu().upload_slice(self.indices)?;
         kernel.push(indices.address());
         kernel.keep(indices);
-        Ok(Node::new(format!("vxm::Extract<{}>", inner.ty), inner.full))
+        Ok(Node::new(kernel.ty("vxm::Extract", [inner.ty]), inner.full))
     }
 }
 

@@ -58,7 +58,7 @@ impl<T: Element, X: Expr<T = T>, Y: Expr<T = T>, F: BinaryOp<T, T, Out = T>> Exp
         fits("ewise_add", self.left.len(env)?, self.right.len(env)?, self.at)?;
         let (left, right) = (self.left.emit(env, kernel)?, self.right.emit(env, kernel)?);
         let op = kernel.functor(self.op);
-        Ok(Node::new(format!("vxm::Either<{}, {}, {op}>", left.ty, right.ty), left.full || right.full))
+        Ok(Node::new(kernel.ty("vxm::Either", [left.ty, right.ty, op]), left.full || right.full))
     }
 }
 
@@ -153,7 +153,7 @@ impl<T: Element, X: Expr<T = T>, Y: Expr<T = T>, M: Monoid<T>> Expr for Lazily<X
         fits("ewise_add", left.len(env)?, right.len(env)?, at)?;
         let (left, right) = (left.emit(env, kernel)?, right.emit(env, kernel)?);
         let monoid = kernel.monoid::<T, M>(*op);
-        Ok(Node::new(format!("vxm::Undecided<{}, {}, {monoid}>", left.ty, right.ty), left.full || right.full))
+        Ok(Node::new(kernel.ty("vxm::Undecided", [left.ty, right.ty, monoid]), left.full || right.full))
     }
 }
 

@@ -2,7 +2,7 @@
 //! that memory is read and written in runs. Each product goes back to its entry's place, so every sum has the same order.
 
 use super::compact::{self, step, step_by};
-use super::compose::{Composer, Lead};
+use super::compose::{Composer, Lead, Piece};
 use super::run::{THREADS, blocks, launch, scan};
 use super::{DeviceCsr, Gpu};
 use crate::error::{Error, Result};
@@ -96,7 +96,7 @@ impl<A: Element> DeviceCsr<A> {
         let mut tools = compact::composer(gpu).with(sources::BINS).with(sources::BINNING);
         let lines = gpu.zeroed(8)?;
         let words = [self.columns.address(), entries as u64, WINDOWS as u64, lines.address()];
-        step_by(&tools, "vxm::CountLines", &words, WINDOWS, 1)?;
+        step_by(&mut tools, "vxm::CountLines", &words, WINDOWS, 1)?;
         // of a line for each entry; a rehearsal reads zeros, and is to see the kernels
         if lines.download::<u64>(1)?[0] < (WINDOW * WINDOWS / 2) as u64 && !gpu.is_rehearsal() {
             return Ok(None);
@@ -105,12 +105,13 @@ impl<A: Element> DeviceCsr<A> {
         let pieces = (entries + nrows).div_ceil(share);
         let (rows, firsts) = (gpu.alloc((pieces + 1) * 4)?, gpu.alloc((pieces + 1) * 8)?);
         let head = [self.offsets.address(), nrows as u64, share as u64, rows.address(), firsts.address()];
-        step(&tools, "vxm::CutRows", &[&head[..], &[pieces as u64]].concat(), pieces + 1)?;
+        step(&mut tools, "vxm::CutRows", &[&head[..], &[pieces as u64]].concat(), pieces + 1)?;
         let bins = pieces * across;
         let (by_column, by_row) = (gpu.alloc((bins + 1) * 8)?, gpu.zeroed((pieces + 1) * 8)?);
         let head = [firsts.address(), self.columns.address(), self.values.address(), pieces as u64, across as u64];
-        let ty = format!("vxm::DealEntries<{}>", tools.element::<A>());
-        let program = tools.program(&ty, &[("count", "vxm::Counting()"), ("deal", "vxm::Filling()")])?;
+        let a = tools.element::<A>();
+        let ty = tools.ty("vxm::DealEntries", [a]);
+        let program = tools.program(ty, &[("count", "vxm::Counting()"), ("deal", "vxm::Filling()")])?;
         let deal = |entry: &str, rest: [u64; 4]| {
             let words = [&head[..], &[by_column.address(), by_row.address()], &rest].concat();
             launch(&program, entry, Launch::linear(blocks(gpu, pieces, 1), THREADS), &tools.parameter(&words))
@@ -128,7 +129,7 @@ impl<A: Element> DeviceCsr<A> {
         let (tops, owners, cuts) = (gpu.alloc((across + 1) * 8)?, gpu.alloc(count * 4)?, gpu.alloc(count * 8)?);
         let head = [by_column.address(), pieces as u64, across as u64, PRICE, u64::from(shares)];
         let tail = [tops.address(), owners.address(), cuts.address()];
-        step(&tools, "vxm::ShareBins", &[&head[..], &tail].concat(), count.max(across + 1))?;
+        step(&mut tools, "vxm::ShareBins", &[&head[..], &tail].concat(), count.max(across + 1))?;
         let (columns, refused) = (self.ncols(), AtomicBool::new(false));
         Ok(Some(Bins {
             near,
@@ -159,15 +160,22 @@ pub struct Binned {
     /// These.
     pub bins: Arc<Bins>,
     /// The kernel, composed as [`composer`] begins it, and its C++ type.
-    pub meet: (Composer, String),
+    pub meet: (Composer, Piece),
     /// Bytes of the vector's elements, and of products.
     pub widths: [usize; 2],
 }
 
 impl Binned {
     /// Launches `ty` over `n` indices, the rows of `lead`, whose view stands behind `tail`; whether there was memory for it.
-    pub(super) fn launch(self, composer: &mut Composer, ty: &str, lead: &Lead, tail: &[u64], n: usize) -> Result<bool> {
-        let Self { bins, meet: (meet, meet_ty), widths } = self;
+    pub(super) fn launch(
+        self,
+        composer: &mut Composer,
+        ty: Piece,
+        lead: &Lead,
+        tail: &[u64],
+        n: usize,
+    ) -> Result<bool> {
+        let Self { bins, meet: (mut meet, meet_ty), widths } = self;
         let gpu = composer.gpu().clone();
         let products = match gpu.alloc(bins.room * widths[1]) {
             Err(vxm_kernels::Error::DeviceMemory { .. }) => {
@@ -180,7 +188,7 @@ impl Binned {
         let shape = |blocks, composer: &Composer, width| {
             Launch::linear(blocks, BIN_THREADS).with_shared(arguments(composer) + (PIECE * width) as u32)
         };
-        let program = meet.program(&meet_ty, &[("meet", "vxm::Pieces()")])?;
+        let program = meet.program(meet_ty, &[("meet", "vxm::Pieces()")])?;
         let entries = [bins.near.address(), bins.weights.address(), bins.slots.address()];
         let shares = [bins.tops.address(), bins.owners.address(), bins.cuts.address()];
         let rest = [bins.columns as u64, products.address(), u64::from(arguments(&meet))];
@@ -192,8 +200,8 @@ impl Binned {
         composer.push(bins.by_row.address());
         composer.push(bins.rows.address());
         composer.push(u64::from(arguments(composer)));
-        let ty = format!("vxm::Binning<{ty}, {}, {}>", lead.ty, 8 * (2 + tail.len() + lead.at));
-        let program = composer.program(&ty, &[("fold", "vxm::Pieces()")])?;
+        let ty = composer.ty("vxm::Binning", [ty, lead.ty, (8 * (2 + tail.len() + lead.at)).into()]);
+        let program = composer.program(ty, &[("fold", "vxm::Pieces()")])?;
         let parameter = composer.parameter(&[&[0, n as u64], tail].concat());
         launch(&program, "fold", shape(bins.pieces as u32, composer, widths[1]), &parameter)?;
         Ok(true)

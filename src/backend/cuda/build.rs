@@ -34,7 +34,7 @@ fn address(buffer: Option<&Arc<Buffer>>) -> u64 {
 pub fn transpose<A: Element>(csr: &DeviceCsr<A>) -> Result<DeviceCsr<A>> {
     let (gpu, nrows, ncols, nnz) = (csr.gpu(), csr.nrows(), csr.ncols(), csr.nnz());
     let rows = Arc::new(gpu.alloc(nnz * 4)?);
-    step_by(&triples(gpu), "vxm::RunOf", &[csr.offsets.address(), nrows as u64, rows.address()], nnz, RUN_PLACES)?;
+    step_by(&mut triples(gpu), "vxm::RunOf", &[csr.offsets.address(), nrows as u64, rows.address()], nnz, RUN_PLACES)?;
     // a pattern's rows are what moves; values are fetched from where they lie, once
     let pattern = size_of::<A>() == 0;
     let (items, item) = if pattern { (Some(rows.clone()), Width::Four) } else { (None, Width::below(nnz)) };
@@ -42,16 +42,17 @@ pub fn transpose<A: Element>(csr: &DeviceCsr<A>) -> Result<DeviceCsr<A>> {
     let sorted = keyed.sort(gpu, span(ncols))?;
     let offsets = gpu.alloc((ncols + 1) * 8)?;
     let head = [sorted.keys.address(), nnz as u64, ncols as u64, offsets.address()];
-    step(&triples(gpu), "vxm::StartsOf", &head, ncols + 1)?;
+    step(&mut triples(gpu), "vxm::StartsOf", &head, ncols + 1)?;
     let shape = (ncols, nrows, nnz);
     if pattern {
         return DeviceCsr::of(gpu, shape, offsets, sorted.items.unwrap_or(rows), gpu.alloc(0)?);
     }
     let (columns, values) = (gpu.alloc(nnz * 4)?, gpu.alloc(nnz * size_of::<A>())?);
     let mut kernel = triples(gpu);
-    let ty = format!("vxm::Reorder<{}, {}>", item.ty(), kernel.element::<A>());
+    let a = kernel.element::<A>();
+    let ty = kernel.ty("vxm::Reorder", [item.ty(), a]);
     let from = [address(sorted.items.as_ref()), nnz as u64, rows.address(), csr.values.address()];
-    step(&kernel, &ty, &[&from[..], &[columns.address(), values.address()]].concat(), nnz)?;
+    step(&mut kernel, ty, &[&from[..], &[columns.address(), values.address()]].concat(), nnz)?;
     DeviceCsr::of(gpu, shape, offsets, columns, values)
 }
 
@@ -70,7 +71,7 @@ pub fn from_triples<A: Element, D: Duplicates<A>>(
     let (rows, columns) = (gpu.upload_slice(rows)?, gpu.upload_slice(columns)?);
     let keys = gpu.alloc(coo.len() * 8)?;
     let head = [rows.address(), columns.address(), coo.len() as u64, keys.address()];
-    step(&triples(gpu), "vxm::PlaceKeys", &head, coo.len())?;
+    step(&mut triples(gpu), "vxm::PlaceKeys", &head, coo.len())?;
     drop((rows, columns));
     let values = gpu.upload(&to_bytes(values))?;
     join(kernel, (coo.nrows(), coo.ncols()), keys, coo.len(), &values, &joined).map(Some)
@@ -106,9 +107,9 @@ fn join<A: Element>(
     let words = count.div_ceil(32);
     let (bits, sums, twice) = (gpu.alloc(words * 4)?, gpu.alloc((words + 1) * 8)?, gpu.zeroed(8)?);
     let head = [keys, count as u64, bits.address(), sums.address(), twice.address()];
-    step(&triples(gpu), "vxm::MarkFirsts", &head, words * 32)?;
+    step(&mut triples(gpu), "vxm::MarkFirsts", &head, words * 32)?;
     let call = match joined {
-        Joined::Call(call) => call.clone(),
+        Joined::Call(call) => *call,
         Joined::Refuse => {
             let left = twice.download::<u64>(1)?[0] as usize;
             if left > 0 {
@@ -123,10 +124,11 @@ fn join<A: Element>(
     let nnz = sums.download_at::<u64>(words, 1)?[0] as usize;
     let offsets = gpu.alloc((nrows + 1) * 8)?;
     let head = [&[keys, count as u64][..], &marks, &[nrows as u64, offsets.address()]].concat();
-    step(&triples(gpu), "vxm::JoinedStarts", &head, nrows + 1)?;
+    step(&mut triples(gpu), "vxm::JoinedStarts", &head, nrows + 1)?;
     let (columns, merged) = (gpu.alloc(nnz * 4)?, gpu.alloc(nnz * size_of::<A>())?);
-    let ty = format!("vxm::JoinEqual<{}, {}, {call}>", item.ty(), kernel.element::<A>());
+    let a = kernel.element::<A>();
+    let ty = kernel.ty("vxm::JoinEqual", [item.ty(), a, call]);
     let tail = [values.address(), columns.address(), merged.address()];
-    step(&kernel, &ty, &[&[keys, order, count as u64][..], &marks, &tail].concat(), count)?;
+    step(&mut kernel, ty, &[&[keys, order, count as u64][..], &marks, &tail].concat(), count)?;
     DeviceCsr::of(gpu, (nrows, ncols, nnz), offsets, columns, merged)
 }

@@ -1,7 +1,7 @@
 //! A loop over what has changed, that stays on the device: one cooperative launch, whatever the number of rounds.
 
 use super::DeviceVector;
-use super::compose::{Composer, Node};
+use super::compose::{Composer, Node, Piece};
 use super::csr::SHORT_CLASSES;
 use super::run::{THREADS, launch};
 use crate::backend::plan::{self, Schedule};
@@ -58,7 +58,7 @@ pub fn changing<T: Element>(
     mut composer: Composer,
     node: &Node,
     readers: &Readers,
-    hook: Option<&str>,
+    hook: Option<Piece>,
     monotone: bool,
     most: u32,
     state: &mut DeviceVector<T>,
@@ -75,9 +75,10 @@ pub fn changing<T: Element>(
     let Readers { own, everything, rows } = readers;
     let skewed = classes.is_some();
     let hooks = hook.is_some();
-    let hook = hook.unwrap_or("vxm::Unhooked");
-    let ty = format!("vxm::Changing<{}, {in_place}, {skewed}, {own}, {everything}, {}, {hook}>", node.ty, rows.len());
-    let program = composer.program(&ty, &[("changing", "")])?;
+    let hook = hook.unwrap_or("vxm::Unhooked".into());
+    let says = [in_place, skewed, *own, *everything].map(Piece::from);
+    let ty = composer.ty("vxm::Changing", [node.ty, says[0], says[1], says[2], says[3], rows.len().into(), hook]);
+    let program = composer.program(ty, &[("changing", "")])?;
     let resident = program.kernel("changing")?.resident(THREADS, composer.shared())? as usize;
     let [longs, hubs] = classes.as_deref().map_or([(0, 0); 2], |classes| {
         [classes.rows(SHORT_CLASSES..SHORT_CLASSES + 1), classes.rows(SHORT_CLASSES + 1..SHORT_CLASSES + 2)]

@@ -1,6 +1,6 @@
 //! Marked places of a device's vectors and matrices: how many stand before each, and their list.
 
-use super::compose::Composer;
+use super::compose::{Composer, Piece};
 use super::run::{THREADS, blocks, launch, rows_composer, scan};
 use super::{DeviceVector, Gpu};
 use crate::error::Result;
@@ -8,12 +8,18 @@ use vxm_kernels::{Buffer, Launch, sources};
 use vxm_semiring::Element;
 
 /// Launches the one kernel of `composer` over `ty`, whose members are `words`, with a thread for each of `items` or some of them.
-pub(super) fn step(composer: &Composer, ty: &str, words: &[u64], items: usize) -> Result<()> {
+pub(super) fn step(composer: &mut Composer, ty: impl Into<Piece>, words: &[u64], items: usize) -> Result<()> {
     step_by(composer, ty, words, items, THREADS as usize)
 }
 
 /// The same, `each` items a block.
-pub(super) fn step_by(composer: &Composer, ty: &str, words: &[u64], items: usize, each: usize) -> Result<()> {
+pub(super) fn step_by(
+    composer: &mut Composer,
+    ty: impl Into<Piece>,
+    words: &[u64],
+    items: usize,
+    each: usize,
+) -> Result<()> {
     let program = composer.program(ty, &[("step", "")])?;
     let shape = Launch::linear(blocks(composer.gpu(), items, each), THREADS).with_shared(composer.shared());
     launch(&program, "step", shape, &composer.parameter(words))
@@ -28,7 +34,7 @@ pub(super) fn composer(gpu: &Gpu) -> Composer {
 pub(super) fn sums(gpu: &Gpu, bits: u64, places: usize) -> Result<Buffer> {
     let words = places.div_ceil(32);
     let sums = gpu.alloc((words + 1) * 8)?;
-    step(&composer(gpu), "vxm::CountMarks", &[bits, sums.address(), words as u64], words)?;
+    step(&mut composer(gpu), "vxm::CountMarks", &[bits, sums.address(), words as u64], words)?;
     scan(gpu, &sums, words)?;
     Ok(sums)
 }
@@ -51,7 +57,7 @@ pub(super) fn list_to(gpu: &Gpu, bits: u64, places: usize, list: u64) -> Result<
 }
 
 fn write_list(gpu: &Gpu, bits: u64, sums: &Buffer, words: usize, list: u64) -> Result<()> {
-    step(&composer(gpu), "vxm::ListMarks", &[bits, sums.address(), words as u64, list], words * 32)
+    step(&mut composer(gpu), "vxm::ListMarks", &[bits, sums.address(), words as u64, list], words * 32)
 }
 
 /// The indices of a vector's elements, ascending: `None` where all are there; and how many.

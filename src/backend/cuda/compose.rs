@@ -2,6 +2,7 @@
 
 use super::bins::{BIN_BLOCKS, BIN_THREADS, Binned};
 use super::csr::Classes;
+use super::recipe::{Kind, Name, Part, Quick, Recipe};
 use super::run::{BLOCK_THREADS, STAGING_THREADS, THREADS};
 use super::{DeviceCsr, DeviceTiles, DeviceVector, Gpu};
 use crate::backend::plan;
@@ -9,15 +10,18 @@ use crate::error::Result;
 use crate::formats::{Duplicates, Joining};
 use std::any::Any;
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use vxm_kernels::{Program, sources};
 use vxm_semiring::{Element, KernelText, Monoid, Source};
 
+pub use super::recipe::Piece;
+
 /// A composed view: its C++ type, and whether every index holds an element.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct Node {
     /// The type; its members' words were pushed in order.
-    pub ty: String,
+    pub ty: Piece,
     /// Whether it is known to be full.
     pub full: bool,
     /// The address of its presence bits, if they are stored; 0 where all are present.
@@ -28,28 +32,27 @@ pub struct Node {
 
 impl Node {
     /// A node of type `ty`.
-    pub fn new(ty: impl Into<String>, full: bool) -> Self {
+    pub fn new(ty: impl Into<Piece>, full: bool) -> Self {
         Self { ty: ty.into(), full, bits: None, count: None }
     }
 }
 
-/// What tells a program from others: its device, whether its staged rows are few, whether it reads little, the files it stands on, and its own
-/// text.
-type Key = (usize, [bool; 2], Vec<usize>, String);
+/// Programs by what tells them from others.
+type Programs = HashMap<Vec<Part>, Arc<Program>, BuildHasherDefault<Quick>>;
 
 /// What becomes of entries at one place, on a device.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(super) enum Joined {
     /// They are an error.
     Refuse,
     /// The named functor joins an earlier and a later one.
-    Call(String),
+    Call(Piece),
 }
 
 /// What a kernel is composed in: definitions, the words of its parameter, and what must live until it is launched.
 pub struct Composer {
     gpu: Gpu,
-    text: KernelText,
+    recipe: Recipe,
     library: Vec<&'static str>,
     words: Vec<u64>,
     kept: Vec<Arc<dyn Any + Send + Sync>>,
@@ -70,10 +73,10 @@ pub struct Composer {
 }
 
 /// The product whose rows a terminal shares out.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Lead {
     /// Its C++ type.
-    pub ty: String,
+    pub ty: Piece,
     /// How many words stand before it in the view.
     pub at: usize,
     /// Whether its rows are tallied over tiles, rather than staged.
@@ -83,15 +86,13 @@ pub(super) struct Lead {
 impl Composer {
     /// An empty kernel for `gpu`.
     pub fn new(gpu: &Gpu) -> Self {
-        let mut text = KernelText::with_arguments();
-        text.prelude();
         let library = vec![sources::GROUP, sources::FOLD, sources::VIEW, sources::TERMINAL, sources::STAGED];
         Self {
             gpu: gpu.clone(),
-            text,
+            recipe: Recipe::new(),
             library,
-            words: Vec::new(),
-            kept: Vec::new(),
+            words: Vec::with_capacity(32),
+            kept: Vec::with_capacity(8),
             classes: None,
             lead: None,
             binned: None,
@@ -138,7 +139,7 @@ impl Composer {
 
     /// Entries of a thread's in flight in a loop: many where rows are read whole and there is time for that; few where they are very short, or
     /// more would only fill a queue.
-    pub(super) fn flight(&self) -> u32 {
+    pub(super) fn flight(&self) -> usize {
         let many = self.watched().is_some() && self.even_mean().is_none_or(|mean| plan::MANY.contains(&mean));
         if many { 8 } else { 4 }
     }
@@ -152,7 +153,7 @@ impl Composer {
 
     /// Emits what a loop evaluates once beside its body: it is that one's product whose rows are shared out, watched and narrowed.
     pub fn beside(&mut self, emit: impl FnOnce(&mut Self) -> Result<Node>) -> Result<Node> {
-        let (products, watched, lead, masked) = (self.products, self.watched.clone(), self.lead.clone(), self.masked);
+        let (products, watched, lead, masked) = (self.products, self.watched, self.lead, self.masked);
         self.beside = true;
         let node = emit(self);
         (self.products, self.watched, self.lead, self.masked, self.beside) = (products, watched, lead, masked, false);
@@ -171,7 +172,7 @@ impl Composer {
 
     /// Makes a product of type `ty`, whose words began at `at`, one of which it is remembered for which entry a row waits: that is looked
     /// at alone before the row is read again. Only of an only product.
-    pub fn watch(&mut self, ty: String, at: usize) {
+    pub fn watch(&mut self, ty: Piece, at: usize) {
         self.watched = Some(Lead { ty, at, tallied: false });
     }
 
@@ -193,7 +194,8 @@ impl Composer {
     /// The state of a loop, as the body reads it. Not kept: the loop writes it, and owns it until its end.
     pub fn state<T: Element>(&mut self, vector: &DeviceVector<T>) -> Node {
         self.push(vector.values_address());
-        Node::new(format!("vxm::State<{}>", self.element::<T>()), true)
+        let t = self.element::<T>();
+        Node::new(self.ty("vxm::State", [t]), true)
     }
 
     /// Adds a file to the library that the kernel stands on, unless it is there.
@@ -235,73 +237,66 @@ impl Composer {
         self.kept.push(Arc::new(storage));
     }
 
+    /// A template's instance.
+    pub fn ty<const N: usize>(&mut self, template: &'static str, arguments: [Piece; N]) -> Piece {
+        self.recipe.template(Some(template), arguments)
+    }
+
+    /// Pieces as one.
+    pub(super) fn joint<const N: usize>(&mut self, pieces: [Piece; N]) -> Piece {
+        self.recipe.template(None, pieces)
+    }
+
     /// The C++ name of an element type.
-    pub fn element<T: Element>(&mut self) -> &'static str {
-        T::declare(&mut self.text);
-        T::CUDA
+    pub fn element<T: Element>(&mut self) -> Piece {
+        self.recipe.make::<T>(Kind::Element, |text| {
+            T::declare(text);
+            T::CUDA.to_owned()
+        })
     }
 
     /// A type with a static `call`, for an operator.
-    pub fn functor(&mut self, op: impl Source) -> String {
-        let name = op.source(&mut self.text);
-        self.callable(&name)
-    }
-
-    /// A type with a static `call`, for a function.
-    fn callable(&mut self, name: &str) -> String {
-        self.text.define_keyed("call", name, |this| {
-            format!(
-                "struct {this} {{ template <class... X> static VXM_FN auto call(X... x) {{ return {name}(x...); }} }};"
-            )
+    pub fn functor<O: Source>(&mut self, op: O) -> Piece {
+        let source = self.recipe.operator(op);
+        self.recipe.make::<O>(Kind::Functor, move |text| {
+            let name = source(text);
+            callable(text, &name)
         })
     }
 
     /// What becomes of entries at one place; none if only the host knows.
     pub(super) fn joined<T: Element>(&mut self, duplicates: &impl Duplicates<T>) -> Option<Joined> {
         self.element::<T>();
-        Some(match duplicates.joining(&mut self.text)? {
+        let mut adds = KernelText::after(self.recipe.arguments().to_vec());
+        Some(match duplicates.joining(&mut adds)? {
             Joining::Refuse => Joined::Refuse,
-            Joining::Call(name) => Joined::Call(self.callable(&name)),
+            Joining::Call(name) => {
+                self.recipe.text(&name, &adds);
+                Joined::Call(self.recipe.make::<T>(Kind::Functor, move |text| {
+                    text.adopt(&adds);
+                    callable(text, &name)
+                }))
+            }
         })
     }
 
     /// A type with a monoid's `call` and `terminal`, and what is known of it.
-    pub fn monoid<T: Element, M: Monoid<T>>(&mut self, add: M) -> String {
-        let (t, name) = (self.element::<T>(), add.source(&mut self.text));
-        let always = M::TERMINAL.is_none() && M::is_terminal(M::IDENTITY);
-        let terminal = match M::TERMINAL {
-            Some(terminal) if size_of::<T>() > 0 => format!("vxm::eq(a, {})", terminal.literal()),
-            _ => always.to_string(),
-        };
-        let (exact, commutative, stops) = (M::EXACT, M::COMMUTATIVE, always || M::TERMINAL.is_some());
+    pub fn monoid<T: Element, M: Monoid<T>>(&mut self, add: M) -> Piece {
+        self.element::<T>();
         // integers' bits, and those of up to 32 bits in order, a warp joins by itself
         let at_once = self.gpu.arch() >= (8, 0) && M::EXACT;
-        let at_once = match (name.as_str(), t) {
-            _ if !at_once || !matches!(t, "bool" | "int" | "unsigned int" | "long long" | "unsigned long long") => None,
-            ("vxm::bitor_", _) => Some("Ors"),
-            ("vxm::bitand_", _) => Some("Ands"),
-            ("vxm::bitxor_", _) => Some("Xors"),
-            ("vxm::min", _) if size_of::<T>() <= 4 => Some("Mins"),
-            ("vxm::max", _) if size_of::<T>() <= 4 => Some("Maxes"),
-            _ => None,
-        };
-        let at_once = at_once.map_or("vxm::StepByStep".to_owned(), |how| {
-            format!("vxm::AtOnce<vxm::{how}, {t}, {:#x}ULL>", M::IDENTITY.bits())
-        });
-        let key = format!("{t} {name} {terminal} {exact} {commutative} {stops} {at_once}");
-        self.text.define_keyed("monoid", &key, |this| {
-            format!(
-                "struct {this} : {at_once} {{ static const bool exact = {exact}, commutative = {commutative}, stops = {stops};\n    \
-                 static VXM_FN {t} call({t} a, {t} b) {{ return {name}(a, b); }}\n    \
-                 static VXM_FN bool terminal({t} a) {{ return {terminal}; }} }};"
-            )
+        let source = self.recipe.operator(add);
+        self.recipe.make::<T>(Kind::Monoid(at_once), move |text| {
+            let name = source(text);
+            joining::<T, M>(text, &name, at_once)
         })
     }
 
     /// A stored vector.
     pub fn stored<T: Element>(&mut self, vector: &DeviceVector<T>) -> Node {
         let full = vector.bits_address() == 0;
-        let ty = format!("vxm::Stored<{}, {full}>", self.element::<T>());
+        let t = self.element::<T>();
+        let ty = self.ty("vxm::Stored", [t, full.into()]);
         self.push(vector.values_address());
         self.push(vector.bits_address());
         self.keep(vector.clone());
@@ -315,7 +310,7 @@ impl Composer {
 
     /// The rows of a product, where `crowded` with their columns renumbered: its words, and how the terminal shares out its indices
     /// (the first product's degrees say). Returns the C++ type of the offsets.
-    pub fn rows<A: Element>(&mut self, rows: Arc<DeviceCsr<A>>, crowded: bool) -> &'static str {
+    pub fn rows<A: Element>(&mut self, rows: Arc<DeviceCsr<A>>, crowded: bool) -> Piece {
         let (offsets, ty) = match &rows.short_offsets {
             Some(short) => (short.address(), "vxm::u32"),
             None => (rows.offsets.address(), "vxm::u64"),
@@ -325,7 +320,7 @@ impl Composer {
         self.words.extend([offsets, columns.address(), rows.values.address()]);
         self.classes.get_or_insert_with(|| rows.classes.clone());
         self.kept.push(rows);
-        ty
+        ty.into()
     }
 
     /// The tiles of a product, as [`rows`](Self::rows); weights are not among the words.
@@ -341,7 +336,7 @@ impl Composer {
         let crowded = rows.crowded.get()?.as_ref().filter(|_| node.full)?;
         self.push(crowded.order.address());
         self.keep(rows.clone());
-        Some(Node::new(format!("vxm::Extract<{}>", node.ty), true))
+        Some(Node::new(self.ty("vxm::Extract", [node.ty]), true))
     }
 
     /// Whether not all indices are wanted.
@@ -355,7 +350,7 @@ impl Composer {
     }
 
     /// Makes a product of type `ty`, whose words began at `at`, the one whose rows may be staged.
-    pub fn lead(&mut self, ty: String, at: usize) {
+    pub fn lead(&mut self, ty: Piece, at: usize) {
         self.lead = Some(Lead { ty, at, tallied: false });
     }
 
@@ -366,12 +361,12 @@ impl Composer {
 
     /// The product that leads, and what it needs to go by bins, if it does.
     pub(super) fn take_binned(&mut self) -> Option<(Lead, Binned)> {
-        let lead = self.leading()?.clone();
+        let lead = *self.leading()?;
         Some((lead, *self.binned.take()?))
     }
 
     /// Makes a product over tiles of type `ty`, whose words began at `at`, the one whose rows may be tallied.
-    pub fn tally(&mut self, ty: String, at: usize) {
+    pub fn tally(&mut self, ty: Piece, at: usize) {
         self.lead = Some(Lead { ty, at, tallied: true });
     }
 
@@ -421,30 +416,39 @@ impl Composer {
         self.classes.clone()
     }
 
-    /// The program of kernels `entries` (name, and the group it runs as) over `ty`: known by what differs from one to the other,
-    /// because composing and comparing the whole source would take longer than most kernels.
-    pub(super) fn program(&self, ty: &str, entries: &[(&str, &str)]) -> Result<Arc<Program>> {
-        static KNOWN: LazyLock<Mutex<HashMap<Key, Arc<Program>>>> = LazyLock::new(Mutex::default);
-        // files are told apart by where they lie
-        let files = self.library.iter().map(|file| file.as_ptr() as usize).collect();
-        let mut key =
-            (self.gpu.ordinal(), [self.staged_are_few(), self.reads_little()], files, String::with_capacity(2048));
-        let text = &mut key.3;
-        text.extend([ty, "\n"]);
-        entries.iter().for_each(|(name, group)| text.extend([name, " ", group, "\n"]));
-        self.text.sign(text);
+    /// The program of kernels `entries` (name, and the group it runs as) over `ty`: known by what it is composed of, because making and
+    /// comparing the text would take longer than most kernels.
+    pub(super) fn program<G: Into<Piece> + Copy>(
+        &mut self,
+        ty: impl Into<Piece>,
+        entries: &[(&'static str, G)],
+    ) -> Result<Arc<Program>> {
+        static KNOWN: LazyLock<Mutex<Programs>> = LazyLock::new(Mutex::default);
         let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(program) = known().get(&key) {
-            return Ok(program.clone());
+        let ty = ty.into();
+        let little = u64::from(self.staged_are_few()) | u64::from(self.reads_little()) << 1;
+        let beside = [Part::Number(self.gpu.ordinal() as u64), Part::Number(little), Part::Argument(ty)];
+        let files = self.library.iter().map(|file| Part::Name(Name(file)));
+        let entries = || entries.iter().map(|&(name, group)| (name, group.into()));
+        let kernels = entries().flat_map(|(name, group)| [Part::Name(Name(name)), Part::Argument(group)]);
+        let beside = beside.into_iter().chain(files).chain(kernels);
+        let (program, key) = self.recipe.with(beside, |key| match known().get(key) {
+            Some(program) => (Some(program.clone()), Vec::new()),
+            None => (None, key.to_vec()),
+        });
+        if let Some(program) = program {
+            return Ok(program);
         }
-        let program = self.gpu.program(&self.source(ty, entries), &[])?;
+        let (text, made) = self.recipe.made();
+        let entries: Vec<_> = entries().map(|(name, group)| (name, made.spell(group))).collect();
+        let program = self.gpu.program(&self.source(&text, &made.spell(ty), &entries), &[])?;
         known().insert(key, program.clone());
         Ok(program)
     }
 
     /// The whole source of such a program.
-    fn source(&self, ty: &str, entries: &[(&str, &str)]) -> String {
-        let arguments = self.text.arguments().len();
+    fn source(&self, text: &KernelText, ty: &str, entries: &[(&str, String)]) -> String {
+        let arguments = text.arguments().len();
         let (mut member, mut load, mut library) = (String::new(), String::new(), self.library.clone());
         if arguments > 0 {
             // operators read them as vxm_args, which stands before them all
@@ -455,11 +459,11 @@ impl Composer {
                  __syncthreads();\n"
             );
         }
-        let mut source = self.text.text_over(&library);
+        let mut source = text.text_over(&library);
         source.push_str(&format!("struct Parameter {{ {ty} kernel;{member} }};\n"));
         for (name, group) in entries {
             // registers for some loads in flight each, and yet many warps: measured over grid, er, rgg and delaunay
-            let bounds = match *group {
+            let bounds = match group.as_str() {
                 _ if self.reads_little() => (THREADS, 6),
                 "vxm::Block()" => (BLOCK_THREADS, 1),
                 "vxm::Pieces()" => (BIN_THREADS, BIN_BLOCKS),
@@ -484,11 +488,52 @@ impl Composer {
 
     /// Bytes of shared memory that the arguments take.
     pub(super) fn shared(&self) -> u32 {
-        8 * self.text.arguments().len() as u32
+        8 * self.recipe.arguments().len() as u32
     }
 
     /// The parameter's bytes: `head`, what was pushed, the arguments.
     pub(super) fn parameter(&self, head: &[u64]) -> Vec<u8> {
-        [head, &self.words, self.text.arguments()].concat().iter().flat_map(|word| word.to_le_bytes()).collect()
+        let words = [head, &self.words, self.recipe.arguments()];
+        let mut bytes = Vec::with_capacity(8 * words.iter().map(|words| words.len()).sum::<usize>());
+        words.iter().for_each(|words| words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes())));
+        bytes
     }
+}
+
+/// A type with a static `call`, for a function.
+fn callable(text: &mut KernelText, name: &str) -> String {
+    text.define_keyed("call", name, |this| {
+        format!("struct {this} {{ template <class... X> static VXM_FN auto call(X... x) {{ return {name}(x...); }} }};")
+    })
+}
+
+/// A type with the `call` and `terminal` of a monoid whose function is `name`; `at_once` if a warp may join its elements at once.
+fn joining<T: Element, M: Monoid<T>>(text: &mut KernelText, name: &str, at_once: bool) -> String {
+    let t = T::CUDA;
+    let always = M::TERMINAL.is_none() && M::is_terminal(M::IDENTITY);
+    let terminal = match M::TERMINAL {
+        Some(terminal) if size_of::<T>() > 0 => format!("vxm::eq(a, {})", terminal.literal()),
+        _ => always.to_string(),
+    };
+    let (exact, commutative, stops) = (M::EXACT, M::COMMUTATIVE, always || M::TERMINAL.is_some());
+    let at_once = match (name, t) {
+        _ if !at_once || !matches!(t, "bool" | "int" | "unsigned int" | "long long" | "unsigned long long") => None,
+        ("vxm::bitor_", _) => Some("Ors"),
+        ("vxm::bitand_", _) => Some("Ands"),
+        ("vxm::bitxor_", _) => Some("Xors"),
+        ("vxm::min", _) if size_of::<T>() <= 4 => Some("Mins"),
+        ("vxm::max", _) if size_of::<T>() <= 4 => Some("Maxes"),
+        _ => None,
+    };
+    let at_once = at_once.map_or("vxm::StepByStep".to_owned(), |how| {
+        format!("vxm::AtOnce<vxm::{how}, {t}, {:#x}ULL>", M::IDENTITY.bits())
+    });
+    let key = format!("{t} {name} {terminal} {exact} {commutative} {stops} {at_once}");
+    text.define_keyed("monoid", &key, |this| {
+        format!(
+            "struct {this} : {at_once} {{ static const bool exact = {exact}, commutative = {commutative}, stops = {stops};\n    \
+             static VXM_FN {t} call({t} a, {t} b) {{ return {name}(a, b); }}\n    \
+             static VXM_FN bool terminal({t} a) {{ return {terminal}; }} }};"
+        )
+    })
 }

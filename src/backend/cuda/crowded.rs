@@ -44,17 +44,17 @@ impl<A: Element> DeviceCsr<A> {
         let (gpu, entries, n) = (self.gpu(), self.nnz(), self.ncols());
         let mut counts = gpu.alloc(n * 4)?;
         counts.fill(u8::MAX)?;
-        let tools = composer(gpu).with(sources::CROWDED);
-        step(&tools, "vxm::CountColumns", &[self.columns.address(), entries as u64, counts.address()], entries)?;
+        let mut tools = composer(gpu).with(sources::CROWDED);
+        step(&mut tools, "vxm::CountColumns", &[self.columns.address(), entries as u64, counts.address()], entries)?;
         let ranks = sort::rank(&DeviceVector::<u32>::dense(gpu, counts, n), "vxm::Unsigned")?;
         let (order, columns, near) = (gpu.alloc(n * 4)?, gpu.alloc(entries * 4)?, gpu.zeroed(8)?);
         let words =
             [self.columns.address(), entries as u64, ranks.values_address(), columns.address(), NEAR, near.address()];
-        step(&tools, "vxm::Renumber", &words, entries)?;
+        step(&mut tools, "vxm::Renumber", &words, entries)?;
         if near.download::<u64>(1)?[0] < entries as u64 / 2 {
             return Ok(None);
         }
-        step(&tools, "vxm::Invert", &[ranks.values_address(), n as u64, order.address()], n)?;
+        step(&mut tools, "vxm::Invert", &[ranks.values_address(), n as u64, order.address()], n)?;
         Ok(Some(Crowded { order, columns }))
     }
 }

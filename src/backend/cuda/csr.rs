@@ -99,8 +99,8 @@ impl Classes {
         let shorter_at = shorter.as_ref().map_or(0, Buffer::address);
         let head = [&[offsets.address(), count as u64, shorter_at][..], &FROM.map(|from| from as u64)].concat();
         let tail = [marks.address(), words as u64, told.address()];
-        let classify = composer(gpu).with(sources::CLASSES);
-        step(&classify, "vxm::Classify", &[&head[..], &tail].concat(), words * 32)?;
+        let mut classify = composer(gpu).with(sources::CLASSES);
+        step(&mut classify, "vxm::Classify", &[&head[..], &tail].concat(), words * 32)?;
         let told: Vec<usize> = told.download::<u64>(CLASSES + 2)?.into_iter().map(|x| x as usize).collect();
         let counts = [told[0], told[1], told[2], told[3]];
         let (longest, longest_at) = (told[CLASSES] >> 32, !(told[CLASSES] as u32));

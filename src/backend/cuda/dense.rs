@@ -16,8 +16,9 @@ pub fn multiply<T: Element + Real>(csr: &DeviceCsr<T>, factor: &Buffer, width: u
     let places = csr.nrows().saturating_mul(width);
     let product = gpu.alloc(places.saturating_mul(size_of::<T>()))?;
     let mut composer = Composer::new(gpu).with(sources::DENSE);
-    let ty = format!("vxm::RowsTimesDense<{}>", composer.element::<T>());
-    let program = composer.program(&ty, &[("rows_times_dense", "")])?;
+    let t = composer.element::<T>();
+    let ty = composer.ty("vxm::RowsTimesDense", [t]);
+    let program = composer.program(ty, &[("rows_times_dense", "")])?;
     let rows = [csr.offsets.address(), csr.columns.address(), csr.values.address()];
     let parameter =
         composer.parameter(&[&rows[..], &[factor.address(), width as u64, places as u64, product.address()]].concat());

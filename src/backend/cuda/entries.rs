@@ -2,7 +2,7 @@
 
 use super::build::{RUN_PLACES, from_places};
 use super::compact::{composer, step, step_by};
-use super::compose::{Composer, Node};
+use super::compose::{Composer, Node, Piece};
 use super::{DeviceCsr, DeviceVector, Gpu, run};
 use crate::error::Result;
 use crate::formats::places_of;
@@ -30,9 +30,10 @@ fn sought<A: Element>(csr: &DeviceCsr<A>) -> [u64; 3] {
 pub fn map<A: Element, F: UnaryOp<A>>(csr: &DeviceCsr<A>, op: F) -> Result<DeviceCsr<F::Out>> {
     let mut kernel = entries(csr.gpu());
     let (a, t) = (kernel.element::<A>(), kernel.element::<F::Out>());
-    let ty = format!("vxm::MapEntries<{}, {a}, {t}>", kernel.functor(op));
+    let op = kernel.functor(op);
+    let ty = kernel.ty("vxm::MapEntries", [op, a, t]);
     let values = csr.gpu().alloc(csr.nnz() * size_of::<F::Out>())?;
-    step(&kernel, &ty, &[csr.values.address(), csr.nnz() as u64, values.address()], csr.nnz())?;
+    step(&mut kernel, ty, &[csr.values.address(), csr.nnz() as u64, values.address()], csr.nnz())?;
     Ok(csr.beside(values))
 }
 
@@ -43,10 +44,11 @@ pub fn map<A: Element, F: UnaryOp<A>>(csr: &DeviceCsr<A>, op: F) -> Result<Devic
 pub fn map_index<A: Element, F: IndexOp<A>>(csr: &DeviceCsr<A>, op: F) -> Result<DeviceCsr<F::Out>> {
     let mut kernel = entries(csr.gpu());
     let (a, t) = (kernel.element::<A>(), kernel.element::<F::Out>());
-    let ty = format!("vxm::MapPlaces<{}, {a}, {t}>", kernel.functor(op));
+    let op = kernel.functor(op);
+    let ty = kernel.ty("vxm::MapPlaces", [op, a, t]);
     let values = csr.gpu().alloc(csr.nnz() * size_of::<F::Out>())?;
     let words = [&starts(csr)[..], &[csr.columns.address(), csr.values.address(), values.address()]].concat();
-    step_by(&kernel, &ty, &words, csr.nnz(), RUN_PLACES)?;
+    step_by(&mut kernel, ty, &words, csr.nnz(), RUN_PLACES)?;
     Ok(csr.beside(values))
 }
 
@@ -60,11 +62,12 @@ struct Marked {
 
 impl Marked {
     /// Those of `csr` of which `which` holds, a type whose members are `tail`.
-    fn new<A: Element>(csr: &DeviceCsr<A>, kernel: &Composer, which: &str, tail: &[u64]) -> Result<Self> {
+    fn new<A: Element>(csr: &DeviceCsr<A>, mut kernel: Composer, which: Piece, tail: &[u64]) -> Result<Self> {
         let (gpu, words) = (csr.gpu(), csr.nnz().div_ceil(32));
         let (bits, sums) = (gpu.alloc(words * 4)?, gpu.alloc((words + 1) * 8)?);
         let head = [&starts(csr)[..], &[bits.address(), sums.address()], tail].concat();
-        step_by(kernel, &format!("vxm::Mark<{which}>"), &head, csr.nnz(), RUN_PLACES)?;
+        let ty = kernel.ty("vxm::Mark", [which]);
+        step_by(&mut kernel, ty, &head, csr.nnz(), RUN_PLACES)?;
         run::scan(gpu, &sums, words)?;
         let count = sums.download_at::<u64>(words, 1)?[0] as usize;
         Ok(Self { bits, sums, words, count })
@@ -88,7 +91,8 @@ where
     let mut kernel = entries(csr.gpu());
     let (op, a) = (kernel.functor(op), kernel.element::<A>());
     let tail = [csr.columns.address(), csr.values.address()];
-    kept(csr, &Marked::new(csr, &kernel, &format!("vxm::Chosen<{op}, {a}>"), &tail)?)
+    let which = kernel.ty("vxm::Chosen", [op, a]);
+    kept(csr, &Marked::new(csr, kernel, which, &tail)?)
 }
 
 /// The entries `(i, j)` of which `op(u[i], u[j])` holds.
@@ -103,8 +107,9 @@ where
 {
     let mut kernel = entries(csr.gpu());
     let ends = kernel.stored(u);
-    let which = format!("vxm::BetweenEnds<{}, {}>", ends.ty, kernel.functor(op));
-    kept(csr, &Marked::new(csr, &kernel, &which, &[csr.columns.address()])?)
+    let op = kernel.functor(op);
+    let which = kernel.ty("vxm::BetweenEnds", [ends.ty, op]);
+    kept(csr, &Marked::new(csr, kernel, which, &[csr.columns.address()])?)
 }
 
 /// `op(u[i], u[j])` of every entry `(i, j)`; the places are shared if all ends are there, and otherwise those of the entries that
@@ -123,10 +128,11 @@ where
     let csr = dropped.as_ref().unwrap_or(csr);
     let mut kernel = entries(csr.gpu());
     let (ends, t) = (kernel.stored(u), kernel.element::<F::Out>());
-    let ty = format!("vxm::MapEnds<{}, {}, {t}>", ends.ty, kernel.functor(op));
+    let op = kernel.functor(op);
+    let ty = kernel.ty("vxm::MapEnds", [ends.ty, op, t]);
     let values = csr.gpu().alloc(csr.nnz() * size_of::<F::Out>())?;
     let words = [&starts(csr)[..], &[csr.columns.address(), values.address()]].concat();
-    step_by(&kernel, &ty, &words, csr.nnz(), RUN_PLACES)?;
+    step_by(&mut kernel, ty, &words, csr.nnz(), RUN_PLACES)?;
     Ok(csr.beside(values))
 }
 
@@ -137,10 +143,11 @@ fn kept<A: Element>(csr: &DeviceCsr<A>, marked: &Marked) -> Result<DeviceCsr<A>>
     let offsets = gpu.alloc((csr.nrows() + 1) * 8)?;
     let (columns, values) = (gpu.alloc(marked.count * 4)?, gpu.alloc(marked.count * size_of::<A>())?);
     let mut keeping = entries(gpu);
-    let ty = format!("vxm::KeepMarked<{}>", keeping.element::<A>());
+    let a = keeping.element::<A>();
+    let ty = keeping.ty("vxm::KeepMarked", [a]);
     let out = [offsets.address(), columns.address(), values.address()];
     let words = [&starts(csr)[..], &marked.members(), &tail, &out].concat();
-    step(&keeping, &ty, &words, csr.nnz().max(csr.nrows() + 1))?;
+    step(&mut keeping, ty, &words, csr.nnz().max(csr.nrows() + 1))?;
     DeviceCsr::of(gpu, (csr.nrows(), csr.ncols(), marked.count), offsets, columns, values)
 }
 
@@ -156,17 +163,19 @@ where
 {
     let gpu = x.gpu();
     let mut kernel = entries(gpu);
-    let which = format!("vxm::Meeting<{}, true>", kernel.element::<B>());
-    let marked = Marked::new(x, &kernel, &which, &[&[x.columns.address()][..], &sought(y)].concat())?;
+    let b = kernel.element::<B>();
+    let which = kernel.ty("vxm::Meeting", [b, true.into()]);
+    let marked = Marked::new(x, kernel, which, &[&[x.columns.address()][..], &sought(y)].concat())?;
     let offsets = gpu.alloc((x.nrows() + 1) * 8)?;
     let (columns, values) = (gpu.alloc(marked.count * 4)?, gpu.alloc(marked.count * size_of::<F::Out>())?);
     let mut kernel = entries(gpu);
     let (a, b, t) = (kernel.element::<A>(), kernel.element::<B>(), kernel.element::<F::Out>());
-    let ty = format!("vxm::JoinMarked<{a}, {b}, {t}, {}>", kernel.functor(op));
+    let op = kernel.functor(op);
+    let ty = kernel.ty("vxm::JoinMarked", [a, b, t, op]);
     let from = [x.columns.address(), x.values.address()];
     let out = [offsets.address(), columns.address(), values.address()];
     let words = [&starts(x)[..], &marked.members(), &from, &sought(y), &out].concat();
-    step(&kernel, &ty, &words, x.nnz().max(x.nrows() + 1))?;
+    step(&mut kernel, ty, &words, x.nnz().max(x.nrows() + 1))?;
     DeviceCsr::of(gpu, (x.nrows(), x.ncols(), marked.count), offsets, columns, values)
 }
 
@@ -181,17 +190,19 @@ where
 {
     let gpu = x.gpu();
     let mut kernel = entries(gpu);
-    let which = format!("vxm::Meeting<{}, false>", kernel.element::<A>());
-    let marked = Marked::new(y, &kernel, &which, &[&[y.columns.address()][..], &sought(x)].concat())?;
+    let a = kernel.element::<A>();
+    let which = kernel.ty("vxm::Meeting", [a, false.into()]);
+    let marked = Marked::new(y, kernel, which, &[&[y.columns.address()][..], &sought(x)].concat())?;
     let nnz = x.nnz() + marked.count;
     let offsets = gpu.alloc((x.nrows() + 1) * 8)?;
     let (columns, values) = (gpu.alloc(nnz * 4)?, gpu.alloc(nnz * size_of::<A>())?);
     let mut kernel = entries(gpu);
     let a = kernel.element::<A>();
-    let ty = format!("vxm::MergeEntries<{a}, {}>", kernel.functor(op));
+    let op = kernel.functor(op);
+    let ty = kernel.ty("vxm::MergeEntries", [a, op]);
     let out = [offsets.address(), columns.address(), values.address()];
     let words = [&[x.nrows() as u64][..], &sought(x), &sought(y), &marked.members(), &out].concat();
-    step(&kernel, &ty, &words, x.nnz().max(y.nnz()).max(x.nrows() + 1))?;
+    step(&mut kernel, ty, &words, x.nnz().max(y.nnz()).max(x.nrows() + 1))?;
     DeviceCsr::of(gpu, (x.nrows(), x.ncols(), nnz), offsets, columns, values)
 }
 
@@ -204,14 +215,15 @@ pub fn reduce_rows<A: Element, M: Monoid<A>>(csr: std::sync::Arc<DeviceCsr<A>>, 
     let nrows = csr.nrows();
     let (add, a) = (kernel.monoid::<A, M>(monoid), kernel.element::<A>());
     let offset = kernel.rows(csr, false);
-    run::eval(kernel, &Node::new(format!("vxm::FoldRow<{offset}, {a}, {add}>"), false), nrows)
+    let ty = kernel.ty("vxm::FoldRow", [offset, a, add]);
+    run::eval(kernel, &Node::new(ty, false), nrows)
 }
 
 /// The running sums of the lengths of listed runs that begin at `starts`; of all below `count` where `list` is 0.
 pub(super) fn listed_lengths(gpu: &Gpu, list: u64, count: usize, starts: u64) -> Result<Buffer> {
     let sums = gpu.alloc((count + 1) * 8)?;
-    let kernel = composer(gpu).with(sources::RUNS);
-    step(&kernel, "vxm::ListedLengths", &[list, count as u64, starts, sums.address()], count)?;
+    let mut kernel = composer(gpu).with(sources::RUNS);
+    step(&mut kernel, "vxm::ListedLengths", &[list, count as u64, starts, sums.address()], count)?;
     run::scan(gpu, &sums, count)?;
     Ok(sums)
 }
@@ -230,13 +242,14 @@ pub fn extract<A: Element>(csr: &DeviceCsr<A>, rows: &[u32], columns: &[u32]) ->
     let from = [csr.columns.address(), first.address()];
     let sums = gpu.alloc((count + 1) * 8)?;
     let words = [&listed[..], &from, &[sums.address()]].concat();
-    step_by(&entries(gpu), "vxm::Wanted", &words, count, RUN_PLACES)?;
+    step_by(&mut entries(gpu), "vxm::Wanted", &words, count, RUN_PLACES)?;
     run::scan(gpu, &sums, count)?;
     let taken = sums.download_at::<u64>(count, 1)?[0] as usize;
     let (keys, values) = (gpu.alloc(taken * 8)?, gpu.alloc(taken * size_of::<A>())?);
     let mut kernel = entries(gpu);
-    let ty = format!("vxm::TakeWanted<{}>", kernel.element::<A>());
+    let a = kernel.element::<A>();
+    let ty = kernel.ty("vxm::TakeWanted", [a]);
     let tail = [sums.address(), count as u64, places.address(), csr.values.address(), keys.address(), values.address()];
-    step_by(&kernel, &ty, &[&listed[..], &from, &tail].concat(), taken, RUN_PLACES)?;
+    step_by(&mut kernel, ty, &[&listed[..], &from, &tail].concat(), taken, RUN_PLACES)?;
     from_places(gpu, (rows.len(), columns.len()), keys, taken, &values)
 }

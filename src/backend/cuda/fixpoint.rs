@@ -99,11 +99,12 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     // one that reads the states of the round before computes each anew
     let watched = composer.watched().filter(|_| monotone);
     let watches = watched.is_some();
-    let (watched, place) = watched.map_or(("vxm::Nothing", 0), |lead| (&lead.ty, lead.at));
-    let (body, start, skewed) = (&node.ty, start.map_or("vxm::Nothing", |start| &start.ty), !even);
-    let flight = composer.flight();
-    let ty = format!("vxm::Fixpoint<{body}, {start}, {active}, {monotone}, {skewed}, {flight}, {watched}, {place}>");
-    let program = composer.program(&ty, &[("fixpoint", group)])?;
+    let (watched, place) = watched.map_or(("vxm::Nothing".into(), 0), |lead| (lead.ty, lead.at));
+    let start = start.map_or("vxm::Nothing".into(), |start| start.ty);
+    let (monotone_too, skewed, flight) = (monotone.into(), (!even).into(), composer.flight().into());
+    let arguments = [node.ty, start, active, monotone_too, skewed, flight, watched, place.into()];
+    let ty = composer.ty("vxm::Fixpoint", arguments);
+    let program = composer.program(ty, &[("fixpoint", group)])?;
     let resident = program.kernel("fixpoint")?.resident(THREADS, composer.shared())? as usize;
     let [mut shorts, mut longs, mut hubs] = shares(classes.as_deref(), n, watches);
     let warps_a_block = THREADS as usize / 32;
@@ -130,7 +131,7 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
         blocks,
         "plan"
     );
-    let mut head = Vec::new();
+    let mut head = Vec::with_capacity(32);
     let mut from = work.address();
     for (share, bytes) in sizes {
         head.extend([share.list, share.count as u64, from, share.room as u64]);

@@ -15,6 +15,7 @@ pub mod dense;
 pub mod entries;
 pub mod fixpoint;
 pub mod push;
+mod recipe;
 pub mod run;
 pub mod sort;
 pub mod tiles;

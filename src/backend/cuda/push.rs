@@ -2,7 +2,7 @@
 
 use super::build::RUN_PLACES;
 use super::compact::{list, step_by};
-use super::compose::{Composer, Node};
+use super::compose::{Composer, Node, Piece};
 use super::entries::listed_lengths;
 use super::run::{self, rows_composer};
 use super::{DeviceCsr, DeviceVector, Gpu};
@@ -67,18 +67,18 @@ where
     let (t, a) = (operand.element::<S::Out>(), operand.element::<A>());
     let (add, mul) = (operand.monoid::<S::Out, S::Add>(ring.add()), operand.functor(ring.mul()));
     let landing = Landing::<S::Out>::new::<S::Add>(gpu, length)?;
-    let ty = format!("vxm::Push<{}, {a}, {t}, {mul}, {add}, {}>", view.ty, landing.ty);
+    let landed = landing.ty(&mut operand);
+    let ty = operand.ty("vxm::Push", [view.ty, a, t, mul, add, landed]);
     let rows = [matrix.offsets.address(), matrix.columns.address(), matrix.values.address()];
     let head = [&[listed, count as u64, sums.address()][..], &rows, &landing.members()].concat();
     // about as many products as rows of the mean length have: more are gone through all the same
     let mean = matrix.nnz().div_ceil(n.max(1));
-    step_by(&operand, &ty, &head, count.saturating_mul(mean), RUN_PLACES)?;
+    step_by(&mut operand, ty, &head, count.saturating_mul(mean), RUN_PLACES)?;
     Ok(landing.leaf(kernel))
 }
 
 /// Where products land.
 struct Landing<T> {
-    ty: String,
     words: Option<Arc<Buffer>>,
     vector: Option<DeviceVector<T>>,
 }
@@ -86,22 +86,31 @@ struct Landing<T> {
 impl<T: Element> Landing<T> {
     /// Of `length` places, nothing at any.
     fn new<M: Monoid<T>>(gpu: &Gpu, length: usize) -> Result<Self> {
-        let (ty, bytes) = match size_of::<T>() {
-            0 => {
-                let vector = Some(DeviceVector::fresh(gpu, length, true)?);
-                return Ok(Self { ty: "vxm::LandedBits".to_owned(), words: None, vector });
-            }
-            1 | 2 => (format!("vxm::Landed<{}, vxm::u32>", T::CUDA), 4),
-            4 => (format!("vxm::Landed<{}, vxm::u64>", T::CUDA), 8),
+        let bytes = match size_of::<T>() {
+            0 => return Ok(Self { words: None, vector: Some(DeviceVector::fresh(gpu, length, true)?) }),
+            1 | 2 => 4,
+            4 => 8,
             _ => {
                 let mut filling = rows_composer(gpu);
                 filling.push(M::IDENTITY.bits());
-                let node = Node::new(format!("vxm::Fill<{}>", filling.element::<T>()), true);
+                let t = filling.element::<T>();
+                let node = Node::new(filling.ty("vxm::Fill", [t]), true);
                 let vector = run::eval::<T>(filling, &node, length)?.emptied(gpu.zeroed(words(length) * 8)?);
-                return Ok(Self { ty: format!("vxm::LandedWide<{}>", T::CUDA), words: None, vector: Some(vector) });
+                return Ok(Self { words: None, vector: Some(vector) });
             }
         };
-        Ok(Self { ty, words: Some(Arc::new(gpu.zeroed(length * bytes)?)), vector: None })
+        Ok(Self { words: Some(Arc::new(gpu.zeroed(length * bytes)?)), vector: None })
+    }
+
+    /// Its C++ type.
+    fn ty(&self, kernel: &mut Composer) -> Piece {
+        let t = kernel.element::<T>();
+        match size_of::<T>() {
+            0 => "vxm::LandedBits".into(),
+            1 | 2 => kernel.ty("vxm::Landed", [t, "vxm::u32".into()]),
+            4 => kernel.ty("vxm::Landed", [t, "vxm::u64".into()]),
+            _ => kernel.ty("vxm::LandedWide", [t]),
+        }
     }
 
     /// Its members' words.
@@ -123,11 +132,11 @@ impl<T: Element> Landing<T> {
         kernel.include(sources::ROWS);
         kernel.include(sources::RUNS);
         kernel.include(sources::PUSH);
-        kernel.element::<T>();
+        let ty = self.ty(kernel);
         if let Some(words) = self.words {
             kernel.push(words.address());
             kernel.keep(words);
         }
-        Node::new(self.ty, false)
+        Node::new(ty, false)
     }
 }

@@ -1,6 +1,6 @@
 //! Terminals as kernels: a fresh vector, a write through a mask, a reduction; and the few steps between them.
 
-use super::compose::{Composer, Node};
+use super::compose::{Composer, Node, Piece};
 use super::csr::SHORT_CLASSES;
 use super::{DeviceCsr, DeviceVector, Gpu};
 use crate::error::Result;
@@ -34,7 +34,7 @@ pub(super) fn launch(program: &Program, entry: &str, launch: Launch, parameter: 
 }
 
 /// Launches `ty` over `n` indices, those of each class of rows by its group.
-fn launch_rows(composer: &mut Composer, ty: &str, tail: &[u64], n: usize) -> Result<()> {
+fn launch_rows(composer: &mut Composer, ty: Piece, tail: &[u64], n: usize) -> Result<()> {
     if let Some((lead, binned)) = composer.take_binned()
         && binned.launch(composer, ty, &lead, tail, n)?
     {
@@ -44,25 +44,29 @@ fn launch_rows(composer: &mut Composer, ty: &str, tail: &[u64], n: usize) -> Res
     let classes = composer.classes();
     let mut shares = Vec::new();
     if let Some(classes) = classes.as_deref() {
-        let staged = composer.staged();
+        let staged = composer.staged().copied();
         if let Some(lead) = staged {
             // the view stands behind the range and the tail
-            let (at, ty) = (8 * (2 + tail.len() + lead.at), &lead.ty);
+            let (at, ty) = (8 * (2 + tail.len() + lead.at), lead.ty);
             let whole = classes.alone.is_some();
             let (group, blocks) = match lead.tallied {
-                true => (format!("vxm::Tallying<{ty}>"), blocks(&gpu, n, 1024)),
+                true => (composer.ty("vxm::Tallying", [ty]), blocks(&gpu, n, 1024)),
                 // two words of bits a warp, or four where some rows are left out: more queue up behind a slow one, of one the next rows'
                 // places aren't known early
-                false => (format!("vxm::Staging<{ty}, {whole}>"), n.div_ceil(if whole { 256 } else { 512 }) as u32),
+                false => {
+                    let group = composer.ty("vxm::Staging", [ty, whole.into()]);
+                    (group, n.div_ceil(if whole { 256 } else { 512 }) as u32)
+                }
             };
-            let group = format!("{group}{{*(const {ty}*)((const char*)&p + {at})}}");
+            let group =
+                composer.joint([group, "{*(const ".into(), ty, "*)((const char*)&p + ".into(), at.into(), ")}".into()]);
             shares.push(Share { list: 0, count: n, name: "staged", group, blocks, threads: STAGING_THREADS });
         }
         let alone = classes.alone.filter(|_| staged.is_none());
         shares.extend(alone.map(|class| {
             let share = Share::of(&gpu, class, 0, n);
             match composer.few() {
-                Some(few) => Share { group: format!("vxm::Few<{few}>()"), ..share },
+                Some(few) => Share { group: composer.joint(["vxm::Few<".into(), few.into(), ">()".into()]), ..share },
                 None => share,
             }
         }));
@@ -75,7 +79,7 @@ fn launch_rows(composer: &mut Composer, ty: &str, tail: &[u64], n: usize) -> Res
     } else {
         shares.push(Share::of(&gpu, 0, 0, n));
     }
-    let entries: Vec<(&str, &str)> = shares.iter().map(|share| (share.name, &*share.group)).collect();
+    let entries: Vec<_> = shares.iter().map(|share| (share.name, share.group)).collect();
     let program = composer.program(ty, &entries)?;
     for share in &shares {
         let parameter = composer.parameter(&[&[share.list, share.count as u64], tail].concat());
@@ -91,7 +95,7 @@ struct Share {
     list: u64,
     count: usize,
     name: &'static str,
-    group: String,
+    group: Piece,
     blocks: u32,
     threads: u32,
 }
@@ -105,7 +109,7 @@ impl Share {
             2 => ("warps", "vxm::Warp()", 8, THREADS),
             _ => ("blocks", "vxm::Block()", 1, BLOCK_THREADS),
         };
-        Self { list, count, name, group: group.to_owned(), blocks: blocks(gpu, count, each), threads }
+        Self { list, count, name, group: group.into(), blocks: blocks(gpu, count, each), threads }
     }
 }
 
@@ -115,8 +119,8 @@ pub fn eval<T: Element>(mut composer: Composer, node: &Node, n: usize) -> Result
     let new = if composer.covers() { DeviceVector::<T>::unwritten } else { DeviceVector::<T>::fresh };
     let out = new(composer.gpu(), n, !node.full)?;
     composer.element::<T>();
-    let ty = format!("vxm::Eval<{}>", node.ty);
-    launch_rows(&mut composer, &ty, &[out.values_address(), out.bits_address()], n)?;
+    let ty = composer.ty("vxm::Eval", [node.ty]);
+    launch_rows(&mut composer, ty, &[out.values_address(), out.bits_address()], n)?;
     Ok(out)
 }
 
@@ -125,16 +129,17 @@ pub(super) fn filled<T: Element>(vector: &DeviceVector<T>) -> Result<DeviceVecto
     let mut composer = Composer::new(vector.gpu());
     let stored = composer.stored(vector);
     composer.push(T::ZERO.bits());
-    eval(composer, &Node::new(format!("vxm::Or<{}>", stored.ty), true), vector.len())
+    let node = Node::new(composer.ty("vxm::Or", [stored.ty]), true);
+    eval(composer, &node, vector.len())
 }
 
 /// How new elements meet old ones.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Merging {
     /// They, or their absence, take the place.
     Replace,
     /// The named functor joins them.
-    Accumulate(String),
+    Accumulate(Piece),
 }
 
 /// Writes an emitted view through its mask to `w`, in place.
@@ -148,13 +153,13 @@ pub fn write<T: Element>(
     // a full vector stays full where nothing can be removed
     let partial = !dense || (*merging == Merging::Replace && !node.full);
     w.own(partial)?;
-    let merge = match merging {
-        Merging::Replace => "vxm::Replace".to_owned(),
-        Merging::Accumulate(op) => format!("vxm::Accumulate<{op}>"),
+    let merge = match *merging {
+        Merging::Replace => "vxm::Replace".into(),
+        Merging::Accumulate(op) => composer.ty("vxm::Accumulate", [op]),
     };
-    let ty = format!("vxm::Write<{}, {merge}>", node.ty);
+    let ty = composer.ty("vxm::Write", [node.ty, merge]);
     let tail = [w.values_address(), w.bits_address(), u64::from(dense)];
-    launch_rows(&mut composer, &ty, &tail, w.len())
+    launch_rows(&mut composer, ty, &tail, w.len())
 }
 
 /// Folds an emitted view of length `n`; the identity where nothing is present.
@@ -170,13 +175,15 @@ pub fn fold<T: Element, M: Monoid<T>>(mut composer: Composer, node: &Node, n: us
     let present = gpu.alloc(parts * 4)?;
     let told = gpu.mailbox(16)?;
     let head = [values.address(), present.address()];
-    let program = composer.program(&format!("vxm::Reduce<{}, {monoid}>", node.ty), &[("reduce", "")])?;
+    let ty = composer.ty("vxm::Reduce", [node.ty, monoid]);
+    let program = composer.program(ty, &[("reduce", "")])?;
     let parameter = composer.parameter(&[&[n as u64], &head[..]].concat());
     let shape = Launch::linear(blocks(&gpu, parts, 8), THREADS).with_shared(composer.shared());
     launch(&program, "reduce", shape, &parameter)?;
     let mut joining = Composer::new(&gpu);
     let (monoid, t) = (joining.monoid::<T, M>(add), joining.element::<T>());
-    let program = joining.program(&format!("vxm::Join<{monoid}, {t}>"), &[("join", "vxm::Block()")])?;
+    let ty = joining.ty("vxm::Join", [monoid, t]);
+    let program = joining.program(ty, &[("join", "vxm::Block()")])?;
     let parameter = joining.parameter(&[&[parts as u64], &head[..], &[told.address()]].concat());
     launch(&program, "join", Launch::linear(1, BLOCK_THREADS).with_shared(joining.shared()), &parameter)?;
     let answer = told.begin()?.wait::<u64>()?;
@@ -196,7 +203,8 @@ pub fn scatter<T: Element>(
     let region = gpu.zeroed(words(len) * 8)?;
     let places = gpu.upload_slice(indices)?;
     composer.element::<T>();
-    let program = composer.program(&format!("vxm::Scatter<{}>", node.ty), &[("scatter", "")])?;
+    let ty = composer.ty("vxm::Scatter", [node.ty]);
+    let program = composer.program(ty, &[("scatter", "")])?;
     let head = [places.address(), indices.len() as u64, out.values_address(), out.bits_address(), region.address()];
     let parameter = composer.parameter(&head);
     let shape = Launch::linear(blocks(&gpu, indices.len(), 256), THREADS).with_shared(composer.shared());
@@ -207,7 +215,7 @@ pub fn scatter<T: Element>(
 /// How many of the first `n` bits are set.
 pub(super) fn count_bits(gpu: &Gpu, bits: &Buffer, n: usize) -> Result<usize> {
     let total = gpu.zeroed(8)?;
-    let composer = Composer::new(gpu);
+    let mut composer = Composer::new(gpu);
     let program = composer.program("vxm::CountBits", &[("count_bits", "")])?;
     let words = n.div_ceil(32);
     let parameter = composer.parameter(&[bits.address(), words as u64, total.address()]);
@@ -219,7 +227,7 @@ pub(super) fn count_bits(gpu: &Gpu, bits: &Buffer, n: usize) -> Result<usize> {
 pub fn degrees<A: Element>(csr: &DeviceCsr<A>) -> Result<DeviceVector<u32>> {
     let gpu = csr.gpu();
     let out = DeviceVector::<u32>::fresh(gpu, csr.nrows(), false)?;
-    let composer = rows_composer(gpu);
+    let mut composer = rows_composer(gpu);
     let program = composer.program("vxm::Degrees", &[("degrees", "")])?;
     let parameter = composer.parameter(&[csr.offsets.address(), csr.nrows() as u64, out.values_address()]);
     launch(&program, "degrees", Launch::linear(blocks(gpu, csr.nrows(), 256), THREADS), &parameter)?;
@@ -233,7 +241,7 @@ pub(super) fn rows_composer(gpu: &Gpu) -> Composer {
 /// Turns `n` counts at places 1 to n into running sums, with 0 at place 0.
 pub(super) fn scan(gpu: &Gpu, counts: &Buffer, n: usize) -> Result<()> {
     const TILE: usize = 2048;
-    let composer = rows_composer(gpu);
+    let mut composer = rows_composer(gpu);
     let entries = [("sums", "vxm::Sums()"), ("carry", "vxm::Carry()"), ("scan", "vxm::Scan()")];
     let program = composer.program("vxm::RunningSums", &entries)?;
     let tiles = n.div_ceil(TILE);
@@ -250,5 +258,6 @@ pub fn region<T: Element>(composer: &mut Composer, (vector, bits): (DeviceVector
     composer.stored(&vector);
     composer.push(bits.address());
     composer.keep(Arc::new(bits));
-    Node::new(format!("vxm::Region<{}>", composer.element::<T>()), false)
+    let t = composer.element::<T>();
+    Node::new(composer.ty("vxm::Region", [t]), false)
 }

@@ -1,7 +1,7 @@
 //! Sorting on a device: a stable radix sort, and the ranks of a vector's elements.
 
 use super::compact::{indices, step};
-use super::compose::Composer;
+use super::compose::{Composer, Piece};
 use super::run::{THREADS, launch, rows_composer, scan};
 use super::{DeviceVector, Gpu};
 use crate::error::{Error, Result};
@@ -28,10 +28,10 @@ impl Width {
     }
 
     /// Its type in C++.
-    pub(super) fn ty(self) -> &'static str {
+    pub(super) fn ty(self) -> Piece {
         match self {
-            Self::Four => "vxm::u32",
-            Self::Eight => "vxm::u64",
+            Self::Four => "vxm::u32".into(),
+            Self::Eight => "vxm::u64".into(),
         }
     }
 
@@ -59,9 +59,9 @@ impl Keyed {
     /// Sorts by key, stably; `differing` has all bits in which two keys differ.
     pub(super) fn sort(mut self, gpu: &Gpu, differing: u64) -> Result<Self> {
         let differing = if self.count > 1 { differing } else { 0 };
-        let composer = composer(gpu);
-        let ty = format!("vxm::SortPass<{}, {}>", self.key.ty(), self.item.ty());
-        let program = composer.program(&ty, &[("count", "vxm::Counting()"), ("deal", "vxm::Filling()")])?;
+        let mut composer = composer(gpu);
+        let ty = composer.ty("vxm::SortPass", [self.key.ty(), self.item.ty()]);
+        let program = composer.program(ty, &[("count", "vxm::Counting()"), ("deal", "vxm::Filling()")])?;
         let tiles = self.count.div_ceil(TILE);
         let grid =
             u32::try_from(tiles).map_err(|_| Error::invalid(format!("{} items are too many to sort", self.count)))?;
@@ -97,7 +97,7 @@ pub(super) fn composer(gpu: &Gpu) -> Composer {
 ///
 /// # Errors
 /// The device has too little memory, or is lost.
-pub fn rank<T: Element>(vector: &DeviceVector<T>, order: &str) -> Result<DeviceVector<u32>> {
+pub fn rank<T: Element>(vector: &DeviceVector<T>, order: &'static str) -> Result<DeviceVector<u32>> {
     let gpu = vector.gpu();
     let (list, count) = indices(vector)?;
     let key = if size_of::<T>() > 4 { Width::Eight } else { Width::Four };
@@ -106,12 +106,13 @@ pub fn rank<T: Element>(vector: &DeviceVector<T>, order: &str) -> Result<DeviceV
     let mut keying = composer(gpu);
     let stored = keying.stored(vector);
     let head = [list.as_ref().map_or(0, Buffer::address), count as u64, keys.address(), spread.address()];
-    step(&keying, &format!("vxm::SortKeys<{}, {order}, {}>", stored.ty, key.ty()), &head, count)?;
+    let ty = keying.ty("vxm::SortKeys", [stored.ty, order.into(), key.ty()]);
+    step(&mut keying, ty, &head, count)?;
     let spread = spread.download::<u64>(2)?;
     let keyed = Keyed { keys: Arc::new(keys), items: list.map(Arc::new), count, key, item: Width::Four };
     let sorted = keyed.sort(gpu, spread[0] ^ spread[1])?;
     let ranks = gpu.alloc(vector.len() * 4)?;
     let order = sorted.items.as_ref().map_or(0, |items| items.address());
-    step(&composer(gpu), "vxm::Ranks", &[order, count as u64, ranks.address()], count)?;
+    step(&mut composer(gpu), "vxm::Ranks", &[order, count as u64, ranks.address()], count)?;
     Ok(vector.beside(ranks, count))
 }

@@ -49,8 +49,9 @@ impl<A: Element> DeviceTiles<A> {
     pub fn from_csr(csr: &DeviceCsr<A>) -> Result<Self> {
         let gpu = csr.gpu();
         let mut composer = rows_composer(gpu).with(sources::TILING);
-        let ty = format!("vxm::MakeTiles<{}>", composer.element::<A>());
-        let program = composer.program(&ty, &[("count", "vxm::Counting()"), ("fill", "vxm::Filling()")])?;
+        let a = composer.element::<A>();
+        let ty = composer.ty("vxm::MakeTiles", [a]);
+        let program = composer.program(ty, &[("count", "vxm::Counting()"), ("fill", "vxm::Filling()")])?;
         let tile_rows = csr.nrows().div_ceil(SIDE);
         let parts = (csr.classes.longest / LONG_ROW).next_power_of_two().min(64);
         let pieces = tile_rows * parts;
@@ -149,10 +150,11 @@ impl<A: Element> DeviceTiles<A> {
     }
 
     /// Counts all tile-rows by tensor cores: `vectors` is the C++ type of what they are counted with, `words` its members.
-    fn count(&self, vectors: &str, words: &[u64]) -> Result<()> {
+    fn count(&self, vectors: &'static str, words: &[u64]) -> Result<()> {
         let gpu = &self.gpu;
-        let composer = tensor_composer(gpu);
-        let program = composer.program(&format!("vxm::CountTiles<vxm::{vectors}>"), &[("count_tiles", "")])?;
+        let mut composer = tensor_composer(gpu);
+        let ty = composer.ty("vxm::CountTiles", [vectors.into()]);
+        let program = composer.program(ty, &[("count_tiles", "")])?;
         let all = (0, self.tile_rows(), 1);
         let long = (self.long.0.address(), self.long.1, WARPS);
         for (list, count, split) in [all, long] {
@@ -174,7 +176,7 @@ impl<A: Element> DeviceTiles<A> {
         self.check_exact()?;
         // long tile-rows are added up
         let counts = self.gpu.zeroed(self.tile_rows() * SIDE * 4)?;
-        self.count("OneVector", &[present, counts.address()])?;
+        self.count("vxm::OneVector", &[present, counts.address()])?;
         Ok(counts)
     }
 
@@ -187,7 +189,7 @@ impl<A: Element> DeviceTiles<A> {
         let gpu = &self.gpu;
         let tile_columns = self.shape.1.div_ceil(SIDE);
         let packed = gpu.alloc(tile_columns * VECTORS * 2)?;
-        let composer = tensor_composer(gpu);
+        let mut composer = tensor_composer(gpu);
         let program = composer.program("vxm::PackVectors", &[("pack", "")])?;
         let mut words = vec![tile_columns as u64, sets.len() as u64];
         words.extend((0..VECTORS).map(|s| sets.get(s).map_or(0, DeviceVector::bits_address)));
@@ -196,7 +198,7 @@ impl<A: Element> DeviceTiles<A> {
         launch(&program, "pack", shape, &composer.parameter(&words))?;
         let pitch = self.tile_rows() * SIDE;
         let counts = Arc::new(gpu.zeroed(pitch * VECTORS * 4)?);
-        self.count("ManyVectors", &[packed.address(), counts.address(), pitch as u64])?;
+        self.count("vxm::ManyVectors", &[packed.address(), counts.address(), pitch as u64])?;
         let vector = |s: usize| {
             let mut composer = Composer::new(gpu);
             let node = counted(&mut composer, &counts, s * pitch, 1u32, PLUS);
@@ -223,16 +225,17 @@ pub(crate) fn counted<T: Element, M: Monoid<T>>(
     composer.push(constant.bits());
     composer.keep(counts.clone());
     let (t, add) = (composer.element::<T>(), composer.monoid::<T, M>(add));
-    Node::new(format!("vxm::Counted<{t}, {add}>"), false)
+    Node::new(composer.ty("vxm::Counted", [t, add]), false)
 }
 
 /// The address of an emitted view's presence bits, evaluated if they are not stored; 0 where all are present. `composer` keeps them.
-pub(crate) fn presence(composer: &mut Composer, emitted: Composer, node: &Node, n: usize) -> Result<u64> {
+pub(crate) fn presence(composer: &mut Composer, mut emitted: Composer, node: &Node, n: usize) -> Result<u64> {
     if let Some(bits) = node.bits {
         composer.adopt(emitted);
         return Ok(bits);
     }
-    let held = run::eval::<()>(emitted, &Node::new(format!("vxm::Pattern<{}>", node.ty), node.full), n)?;
+    let node = Node::new(emitted.ty("vxm::Pattern", [node.ty]), node.full);
+    let held = run::eval::<()>(emitted, &node, n)?;
     let bits = held.bits_address();
     composer.keep(held);
     Ok(bits)
