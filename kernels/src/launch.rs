@@ -1,6 +1,5 @@
 //! Programs on a device, their kernels, and launching them.
 
-use std::collections::HashMap;
 use std::ffi::{CString, c_int, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -25,7 +24,8 @@ pub struct Program {
     gpu: Gpu,
     code: Code,
     cached: bool,
-    kernels: Mutex<HashMap<String, Kernel>>,
+    /// Those that were asked for: few.
+    kernels: Mutex<Vec<Kernel>>,
 }
 
 /// What kernels are found in.
@@ -139,11 +139,11 @@ impl Program {
     /// [`Error::NoKernel`]; [`Error::Launch`] if it has more than one parameter.
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
         let mut kernels = lock(&self.kernels);
-        if let Some(kernel) = kernels.get(name) {
+        if let Some(kernel) = kernels.iter().find(|kernel| kernel.name() == name) {
             return Ok(kernel.clone());
         }
         let kernel = Kernel { shared: Arc::new(self.find(name)?) };
-        kernels.insert(name.to_owned(), kernel.clone());
+        kernels.push(kernel.clone());
         Ok(kernel)
     }
 
