@@ -18,10 +18,6 @@ struct Rows {
 struct Changes {
     u32 arrived, met, left, changed[3], shorts[3], longs[3];
 };
-// For the host: rounds, and how many elements the last one changed.
-struct Outcome {
-    u32 rounds, left;
-};
 
 // Sets a bit; whether it wasn't set.
 VXM_FN bool set_bit(u32* bits, u32 i) {
@@ -43,17 +39,24 @@ VXM_FN void append(bool listed, u32* list, u32* length, u32 i) {
 
 // Elements are joined into others that they name: F says into which, M joins. `order` says of M that it is the least or the greatest.
 struct Unhooked {
+    typedef void Joining;
     static const bool hooks = false;
+    template <class T> static constexpr VXM_FN bool lowest() { return false; }
 };
+template <class T> constexpr VXM_FN bool is_whole() {
+    return is_same<T, int>::value || is_same<T, u32>::value || is_same<T, long long>::value || is_same<T, u64>::value;
+}
 template <class F, class M, int order> struct Hooked {
+    typedef M Joining;
     static const bool hooks = true;
+    // Whether the least stays, and one step of the hardware's sees to it.
+    template <class T> static constexpr VXM_FN bool lowest() { return order < 0 && is_whole<T>(); }
     template <class T> static VXM_FN u32 onto(T own) { return F::call(own); }
     template <class T> static VXM_FN T call(T held, T x) { return M::call(held, x); }
     // Joins x into what is held at p, `held` as of a while ago; whether that made a difference to what `held` is then.
     template <class T> static VXM_FN bool join(T* p, T& held, T x) {
         if (same(call(held, x), held)) return false;
-        const bool whole = is_same<T, int>::value || is_same<T, u32>::value || is_same<T, long long>::value || is_same<T, u64>::value;
-        if constexpr (whole && order != 0) {
+        if constexpr (is_whole<T>() && order != 0) {
             held = order < 0 ? atomicMin(p, x) : atomicMax(p, x);
             return !same(call(held, x), held);
         } else {
@@ -67,6 +70,16 @@ template <class F, class M, int order> struct Hooked {
         }
     }
 };
+
+// Whether a body is where the state leads, and no more than joined by M with something else. What it passes on the way there is no lower, and
+// may be joined too.
+template <class V, class M> struct Leads {
+    static const bool value = false;
+};
+template <class T, class F, class L, class M> struct Leads<Follow<State<T>, F, L>, M> {
+    static const bool value = true;
+};
+template <class V, class W, class M> struct Leads<Undecided<V, W, M>, M> : Leads<V, M> {};
 
 // `in_place` says that a state may be written at once; or else all are computed from the states before, and written after. `own` that an
 // element is to be visited again once it has changed itself, `everything` that any may be once any other has. `skewed` that there are
@@ -87,7 +100,7 @@ template <class V, bool in_place, bool skewed, bool own, bool everything, u32 li
     Rows longs;
     Rows hubs;
     Changes* board;
-    Outcome* told;
+    u64* told; // for the host: rounds, and how many elements the last one changed
     Link link[links > 0 ? links : 1];
     V view;
 
@@ -107,7 +120,9 @@ template <class V, bool in_place, bool skewed, bool own, bool everything, u32 li
     // Joins what has become of element i into it, `before` as it was, and into whom it named; whether that changed either. Who leads elsewhere
     // then tells whom he named until then, or his tree would be left behind.
     VXM_FN bool join(u32 i, T before, T next, u32 named) const {
-        const bool changed = H::join(state + i, before, next);
+        // changed since it was read, by whomever: what it passed on the way may be there already
+        const bool changed = !same(H::call(before, next), before);
+        H::join(state + i, before, next);
         T there;
         if (!join_into(named, next, there)) return changed;
         const u32 onward = H::onto(there);
@@ -118,10 +133,15 @@ template <class V, bool in_place, bool skewed, bool own, bool everything, u32 li
     // Computes, and writes; whether that changed anything.
     struct Settle {
         static const bool last = true;
+        static const bool tells = H::template lowest<T>() && Leads<V, typename H::Joining>::value;
+        template <class G> static VXM_FN auto visitor(const Changing& c, u32 i, T before) {
+            if constexpr (tells) return Teller<G, T>(word_of(before), c.state + i);
+            else return Visitor<G, false>(word_of(before), nullptr);
+        }
         template <class G> static VXM_FN bool visit(const Changing& c, G g, u32 i) {
             const T before = c.held(g, i);
             T next;
-            const Visitor<G, false> v(word_of(before), nullptr);
+            const auto v = visitor<G>(c, i, before);
             const bool found = c.view.selects(v, i) && c.view.at(v, i, next);
             if constexpr (H::hooks) {
                 return g.first() && c.join(i, before, found ? H::call(before, next) : before, H::onto(before));
@@ -194,10 +214,12 @@ template <class V, bool in_place, bool skewed, bool own, bool everything, u32 li
 
     // What becomes of elements that changed: who reads them is called, or they are marked.
     VXM_FN void after(u32 round, bool all, bool changed, u32 i, u32& changes) const {
-        changes += __popc(__ballot_sync(~0u, changed));
+        const u32 moves = __ballot_sync(~0u, changed);
+        changes += __popc(moves);
         if (everything) return;
         if (!all) tell_some(round, changed, i);
-        else if (changed) atomicOr(moved[round & 1] + (i >> 5), 1u << (i & 31));
+        else if (skewed && changed) atomicOr(moved[round & 1] + (i >> 5), 1u << (i & 31));
+        else if (!skewed && lane() == 0) moved[round & 1][i >> 5] = moves; // the word is this warp's alone
     }
     // The bits of who was called are taken away: hubs' are by those who visit them.
     VXM_FN void forget(u32 round, u32 i) const {
@@ -208,7 +230,10 @@ template <class V, bool in_place, bool skewed, bool own, bool everything, u32 li
         for (u64 w = first_of(Warp()); w < (count + 31) / 32; w += step_of(Warp())) {
             const u32 i = (u32)(w * 32 + lane());
             const bool mine = w * 32 + lane() < count && !(skewed && (is_long[w] | is_hub[w]) >> lane() & 1);
-            if (!everything && Phase::last && lane() == 0) due[round & 1][w] = moved[round + 1 & 1][w] = 0;
+            if (!everything && Phase::last && lane() == 0) {
+                due[0][w] = due[1][w] = 0;
+                if (skewed) moved[round + 1 & 1][w] = 0;
+            }
             after(round, true, mine && Phase::visit(*this, Thread(), i), i, changes);
         }
     }
@@ -304,7 +329,7 @@ template <class V, bool in_place, bool skewed, bool own, bool everything, u32 li
                 // nobody reads this round's lists any more, and nobody adds to those of the next but one yet
                 board->shorts[round % 3] = board->longs[round % 3] = board->changed[(round + 2) % 3] = 0;
             }
-            if (now == 0 || round + 1 >= most) return leave(board, [&] { *told = {round + 1, now}; });
+            if (now == 0 || round + 1 >= most) return leave(board, [&] { post(told, round + 1, now); });
             const bool next = everything || now >= count / 64;
             if (all && !next) {
                 expand(round);

@@ -2,20 +2,13 @@
 // keeps a list of its own short rows and one of long ones, each block one of hubs, so lists shrink without a word to anybody else.
 namespace vxm {
 
-// Where blocks meet: arrivals, meetings so far, blocks that are done, what was seen in a round (of the last three), passes, warps that
-// change nothing, and whether the loop gave up: 1 if none changed, 2 if some did still. All zero at first.
+// Where blocks meet: arrivals, meetings so far, blocks that are done, what was seen in a round (of the last three), passes, and whether the
+// loop gave up: 1 if none changed, 2 if some did still. Where nobody waits: warps that are done, and, in the upper half, how often one told
+// that it had changed something; votes of those that find nothing to change, and, in the upper half, in which vote. All zero at first.
 struct Board {
-    u32 arrived, met, left, seen[3], passes, idle, stuck;
+    u32 arrived, met, left, seen[3], passes, stuck;
+    u64 done, votes;
 };
-// The last two, for the host.
-struct Told {
-    u32 passes, stuck;
-};
-VXM_FN u64 nanoseconds() {
-    u64 x;
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(x));
-    return x;
-}
 struct Visit {
     bool alive, changed;
 };
@@ -88,7 +81,7 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
     T* state;
     T* fresh;
     Board* board;
-    Told* told;
+    u64* told; // for the host: passes, and why it gave up, if it did
     u64 most; // rounds, or passes of a warp's, that change something
     Bodies<V, Start> body;
 
@@ -319,19 +312,42 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
             }
             // nothing left, or nothing changed, or no end
             if (now == 3 && round + 1 < most) continue;
-            return leave(board, [&] { *told = {round + (now != 0), now == 1 ? 1u : now == 3 ? 2u : 0u}; });
+            return leave(board, [&] { post(told, round + (now != 0), now == 1 ? 1u : now == 3 ? 2u : 0u); });
         }
     }
 
-    // Nobody waits: each visits its own until they are settled.
+    // Votes in vote number `mine` that nothing changes any more, unless there is a later one. Lane 0.
+    VXM_FN void vote(u32 mine) const {
+        u64 seen = *(volatile u64*)&board->votes;
+        while ((u32)(seen >> 32) <= mine) {
+            const u64 next = (u32)(seen >> 32) == mine ? seen + 1 : (u64)mine << 32 | 1, found = atomicCAS(&board->votes, seen, next);
+            if (found == seen) return;
+            seen = found;
+        }
+    }
+    // Whether all who go on have voted so, and nobody has told of a change since.
+    VXM_FN bool unanimous(u32 mine) const {
+        const u64 votes = *(volatile u64*)&board->votes, done = *(volatile u64*)&board->done;
+        return (u32)(votes >> 32) == mine && (u32)(done >> 32) + 1 == mine && (u32)votes + (u32)done == (u32)step_of(Warp());
+    }
+    // Tells that this warp has changed something, after what it wrote, and whether it is done.
+    VXM_FN void stir(bool ends = false) const {
+        __syncwarp();
+        if (lane() > 0) return;
+        __threadfence();
+        atomicAdd(&board->done, 1ull << 32 | ends);
+    }
+
+    // Nobody waits: each visits its own until they are settled. The loop is stuck once each warp has gone through all that is left of its own
+    // since the last change and found nothing. Who has changed something tells so before it is counted as idle, or done, and, once idle,
+    // whenever it changes something; who is idle notes how often that was told, goes through its own, and votes. If it was told again
+    // meanwhile, another vote begins. So whoever voted has seen what all others wrote last, however long a pass takes.
     VXM_FN void run(Asynchronous) const {
-        const u32 patience = 64;
-        const u64 sure = 200000000;
+        const u32 patience = 256;
         begin();
         Left left = {ring(shorts), ring(longs), 0};
-        u32 passes = 0, changes = 0, still = 0;
-        u64 since = 0;
-        bool idle = false, some = false;
+        u32 passes = 0, changes = 0, still = 0, mine = 0;
+        bool idle = false, voted = false, some = false;
         // a block's warps share its hubs, so they go on or end together
         const bool sharing = skewed && hubs.count > 0;
         const auto agreed_on = [&](bool x) { return sharing ? (bool)__syncthreads_or(x) : (bool)__any_sync(~0u, x); };
@@ -356,27 +372,32 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
             still = changed ? 0 : still + 1;
             if (idle && changed) {
                 idle = false;
-                if (lane() == 0) atomicSub(&board->idle, 1);
-            } else if (!idle && still == patience) {
+                stir();
+            }
+            if (still == 0 || still % patience != 0) continue;
+            if (!idle) {
                 idle = true;
-                since = nanoseconds();
-                if (lane() == 0) atomicAdd(&board->idle, 1);
+                stir();
             }
-            if (still > patience && still % 256 == 0) {
-                // all have changed nothing for long, and this one for a fifth of a second
-                const bool all = watch(&board->idle) == (u32)step_of(Warp());
-                const bool stuck = watch(&board->stuck) || (all && nanoseconds() - since > sure);
-                if (agreed_on(stuck)) {
-                    if (lane() == 0) atomicMax(&board->stuck, 1);
-                    break;
-                }
+            u32 now = 0;
+            if (lane() == 0) now = (u32)(*(volatile u64*)&board->done >> 32) + 1;
+            __threadfence();
+            now = __shfl_sync(~0u, now, 0);
+            if (now != mine) {
+                mine = now;
+                voted = false;
+            } else if (!voted) {
+                voted = true;
+                if (lane() == 0) vote(mine);
+            }
+            if (agreed_on(watch(&board->stuck) || (voted && unanimous(mine)))) {
+                if (lane() == 0) atomicMax(&board->stuck, 1);
+                break;
             }
         }
-        if (lane() == 0) {
-            if (!idle) atomicAdd(&board->idle, 1);
-            if (some) atomicMax(&board->passes, passes);
-        }
-        leave(board, [&] { *told = {watch(&board->passes), watch(&board->stuck)}; });
+        stir(true);
+        if (lane() == 0 && some) atomicMax(&board->passes, passes);
+        leave(board, [&] { post(told, watch(&board->passes), watch(&board->stuck)); });
     }
 };
 

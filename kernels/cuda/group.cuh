@@ -35,11 +35,25 @@ template <class Use> VXM_FN void each_thread(const u64& count, const Use& use) {
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) use(i);
 }
 
+// Whether this is the last block of a launch to ask, with what the others have written before they did. `arrived` is 0 before and after.
+VXM_FN bool last_block(u32* arrived) {
+    __shared__ bool last;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        last = atomicAdd(arrived, 1) == gridDim.x - 1;
+        if (last) *arrived = 0;
+        __threadfence();
+    }
+    __syncthreads();
+    return last;
+}
+
 // `wide` groups read whole lines at once, and a member has so many entries in `flight`; `knows` that the group holds the state's element
-// of its row, `watches` that it remembers by whom that is kept waiting.
+// of its row, `watches` that it remembers by whom that is kept waiting, `tells` that it may tell what is found before the end.
 struct Thread {
     static const u32 size = 1, flight = 4;
-    static const bool staged = false, wide = false, knows = false, watches = false;
+    static const bool staged = false, wide = false, knows = false, watches = false, tells = false;
     static VXM_FN u32 rank() { return 0; }
     static VXM_FN u32 members() { return 1; }
     static VXM_FN bool first() { return true; }
@@ -48,7 +62,7 @@ struct Thread {
 template <u32 most> struct Few : Thread {};
 // So many neighbouring lanes of a warp, a power of two.
 template <u32 width> struct Lanes {
-    static const bool staged = false, wide = width == 32, knows = false, watches = false;
+    static const bool staged = false, wide = width == 32, knows = false, watches = false, tells = false;
     static const u32 size = width, flight = width == 32 ? 8 : 4;
     static VXM_FN u32 rank() { return threadIdx.x & (width - 1); }
     static VXM_FN u32 members() { return width; }
@@ -58,7 +72,7 @@ template <u32 width> struct Lanes {
 typedef Lanes<32> Warp;
 struct Block {
     static const u32 flight = 8;
-    static const bool staged = false, wide = true, knows = false, watches = false;
+    static const bool staged = false, wide = true, knows = false, watches = false, tells = false;
     static VXM_FN u32 rank() { return threadIdx.x; }
     static VXM_FN u32 members() { return blockDim.x; }
     static VXM_FN bool first() { return threadIdx.x == 0; }
@@ -71,16 +85,29 @@ template <class G, bool asks, u32 many = G::flight> struct Visitor : G {
     u32* column;
     VXM_FN Visitor(u64 own, u32* column) : own(own), column(column) {}
 };
+// One that lowers the row's own element, at `place`, to what is found on the way.
+template <class G, class T> struct Teller : Visitor<G, false> {
+    static const bool tells = true;
+    T* place;
+    VXM_FN Teller(u64 own, T* place) : Visitor<G, false>(own, nullptr), place(place) {}
+    VXM_FN void tell(T x) const {
+        if (G::first()) atomicMin(place, x);
+    }
+};
+// The same group, which tells nothing.
+template <class G> VXM_FN G silent(G g) { return g; }
+template <class G, class T> VXM_FN Visitor<G, false> silent(Teller<G, T> g) { return g; }
 // The group as it reads another index.
 template <class G> VXM_FN G bare(G g) { return g; }
 template <class G, bool asks, u32 many> VXM_FN G bare(Visitor<G, asks, many> g) { return g; }
+template <class G, class T> VXM_FN G bare(Teller<G, T> g) { return g; }
 
 // Rows of at most so many entries are short.
 [[maybe_unused]] const u32 SHORT = 32;
 // A thread whose row of the leading product lies staged: `len` products from `begin`, of which those are there whose bit is set.
 struct Staged {
     static const u32 flight = Thread::flight;
-    static const bool staged = true, wide = false, knows = false, watches = false;
+    static const bool staged = true, wide = false, knows = false, watches = false, tells = false;
     u64* products;
     const u32* present;
     u32 begin, len;

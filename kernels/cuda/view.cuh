@@ -166,7 +166,7 @@ template <class V, class W, class M> struct Undecided {
         x = y.value;
         if (y.present && M::terminal(x)) return true;
         Elem z;
-        const bool found = right.at(g, i, z);
+        const bool found = right.at(silent(g), i, z);
         if (found) x = y.present ? M::call(x, z) : z;
         return y.present || found;
     }
@@ -204,11 +204,13 @@ template <class V, class F, class L> struct Follow {
         Maybe<Elem> y;
         y.present = inner.at(g, i, y.value);
         const Elem floor = element<Elem>(least);
-        while (y.present && L::call(floor, y.value)) {
+        for (u32 hops = 1; y.present && L::call(floor, y.value); hops++) {
             const u32 k = F::call(y.value);
             Elem z;
             if (k >= length || !inner.at(Thread(), k, z) || !L::call(z, y.value)) break;
             y.value = z;
+            // who comes here meanwhile goes on from there
+            if (G::tells && (hops & (hops - 1)) == 0) g.tell(z);
         }
         // members may have seen different states, and must go the same way
         y = of_first(g, y);

@@ -1,13 +1,16 @@
 //! Reading a few bytes back without holding up what is launched behind: they are copied to page-locked memory, or a kernel writes them
-//! there, and waited for when they are wanted.
+//! there, and waited for when they are wanted. For a copy that is an event; for what a kernel writes the memory itself is looked at.
 
 use std::cell::Cell;
 use std::ffi::c_void;
+use std::hint;
 use std::mem::MaybeUninit;
 use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
 
 use cudarc::driver::result as driver;
-use cudarc::driver::sys::{self, CUevent_flags as Flags};
+use cudarc::driver::sys::{self, CUevent_flags as Flags, CUresult};
 
 use crate::error::{Error, Result};
 use crate::gpu::Gpu;
@@ -16,6 +19,12 @@ use crate::plain::Plain;
 
 /// Bytes that a reading has room for.
 pub(crate) const ROOM: usize = 128;
+
+/// The last word of a mailbox until it is written.
+const UNWRITTEN: u32 = u32::MAX;
+
+/// So often a mailbox is looked at before the device is asked whether it still works: some 20 us.
+const LOOKS: u32 = 500;
 
 /// Page-locked memory, and the event that says when it is written. Kept for the next reading, as long as the process lives.
 #[derive(Debug)]
@@ -38,12 +47,15 @@ pub struct Reading {
     len: usize,
     /// None in a rehearsal, which has answered already, and once it was given back.
     slot: Option<Locked>,
+    /// Whether a kernel writes it, and no event says when.
+    posted: bool,
     /// Whether the slot is written, and was waited for.
     written: Cell<bool>,
     answer: [MaybeUninit<u8>; ROOM],
 }
 
-/// Page-locked memory of the host's that a kernel writes to, so that no copy stands between it and what is launched next.
+/// Page-locked memory of the host's that a kernel writes to, so that no copy stands between it and what is launched next. The host looks at
+/// it until its last 4 bytes are there: those are written last, and are not all ones.
 #[derive(Debug)]
 pub struct Mailbox {
     reading: Reading,
@@ -63,11 +75,16 @@ impl Gpu {
             gpu: self.clone(),
             len,
             slot: None,
+            posted: len > 0 && len.is_multiple_of(4),
             written: Cell::new(false),
             answer: [MaybeUninit::new(0); ROOM],
         };
         if self.stand_in().is_none() {
-            reading.slot = Some(self.take_slot().map_or_else(|| Locked::new(self), Ok)?);
+            let slot = self.take_slot().map_or_else(|| Locked::new(self), Ok)?;
+            if reading.posted {
+                slot.last(len).store(UNWRITTEN, Ordering::Release);
+            }
+            reading.slot = Some(slot);
         }
         Ok(Mailbox { reading })
     }
@@ -79,7 +96,7 @@ impl Mailbox {
         self.reading.slot.as_ref().map_or(0, |slot| slot.address)
     }
 
-    /// Begins to wait for what was launched before, which writes all of it.
+    /// Begins to wait for what was launched before, which writes all of it, the last 4 bytes last. If it never does, those are all ones.
     ///
     /// # Errors
     ///
@@ -90,7 +107,7 @@ impl Mailbox {
         if let Some(rehearsal) = reading.gpu.stand_in() {
             rehearsal.answer(&mut reading.answer[..reading.len]);
         }
-        if let Some(slot) = &reading.slot {
+        if let Some(slot) = reading.slot.as_ref().filter(|_| !reading.posted) {
             slot.follow(&reading.gpu)?;
         }
         Ok(reading)
@@ -112,7 +129,8 @@ impl Buffer {
     /// The same from `first` on.
     pub(crate) fn begin(&self, first: usize, len: usize) -> Result<Reading> {
         let (from, gpu) = (self.range(first, len)?, self.gpu());
-        let mailbox = gpu.mailbox(len)?;
+        let mut mailbox = gpu.mailbox(len)?;
+        mailbox.reading.posted = false;
         if let Some(slot) = &mailbox.reading.slot {
             let stream = gpu.handles().stream;
             // SAFETY: the range was checked, the slot has room, and the reading keeps it until the event has come
@@ -138,6 +156,34 @@ impl Locked {
         };
         gpu.call("cuEventCreate", create)?;
         Ok(Self { at, address, written })
+    }
+
+    /// The last word of its first `len` bytes: 4 of them at least, and a multiple.
+    fn last(&self, len: usize) -> &AtomicU32 {
+        // SAFETY: the slot has room for them, page-locked memory is aligned, and both sides write a word whole
+        unsafe { AtomicU32::from_ptr(self.at.cast::<u32>().add(len / 4 - 1)) }
+    }
+
+    /// Looks until a kernel has written `len` bytes, or all that was asked of the device is done.
+    fn watch(&self, gpu: &Gpu, len: usize) -> Result<()> {
+        let written = || self.last(len).load(Ordering::Acquire) != UNWRITTEN;
+        // SAFETY: the stream is open
+        let idle = || match unsafe { sys::cuStreamQuery(gpu.handles().stream) } {
+            CUresult::CUDA_ERROR_NOT_READY => Ok(false),
+            other => other.result().map(|()| true),
+        };
+        loop {
+            for _ in 0..LOOKS {
+                if written() {
+                    return Ok(());
+                }
+                hint::spin_loop();
+            }
+            if gpu.call("cuStreamQuery", idle)? {
+                return Ok(());
+            }
+            thread::yield_now();
+        }
     }
 
     /// Says that it is written by what was asked of the device before.
@@ -180,7 +226,10 @@ impl Reading {
     pub(crate) unsafe fn write(&self, to: *mut u8, len: usize) -> Result<()> {
         let from = match &self.slot {
             Some(slot) => {
-                slot.wait(&self.gpu)?;
+                match self.posted {
+                    true => slot.watch(&self.gpu, self.len),
+                    false => slot.wait(&self.gpu),
+                }?;
                 self.written.set(true);
                 slot.at.cast::<u8>().cast_const()
             }

@@ -100,7 +100,8 @@ impl<T: Element, F: UnaryOp<T, Out = u32>, M: Monoid<T>> Hooks<T> for Hooking<F,
 impl<T: Element, E: Expr<T = T>> Stepped<T, Changed, E> {
     /// Joins each element, besides, into the one that it names: `x[root(x)] ⊕= x'`, where `x'` is what a visit makes of an element
     /// (itself ⊕ what the body says), and `root(x)` an index, of the element as it was before. An index outside does nothing. Who is changed
-    /// so may pass it on to whom it named until then: the loop must reach the same state either way.
+    /// so may pass it on to whom it named until then, and where the least stays an element may be joined with what
+    /// [`follow`](Verbs::follow) passes, not only with where it ends: the loop must reach the same state either way.
     ///
     /// It is GraphBLAS' assign with an accumulator to places that the state itself says, over and over: FastSV hooks a tree's root in
     /// this way as soon as any of its vertices finds a lower one. Elements are joined in any order, and as often as they are visited:

@@ -104,7 +104,8 @@ pub fn changing<T: Element>(
     let (short, long, marks) = if *everything { (0, 0, 0) } else { (n, longs.1, 4) };
     // due twice, moved twice; long and hub, where rows differ
     let size = words(n) * 8;
-    let bits = gpu.zeroed((marks + if skewed { 2 } else { 0 }) * size)?;
+    // a warp writes the words of short rows whole, but where others' rows are in them
+    let bits = if skewed { gpu.zeroed((marks + 2) * size) } else { gpu.alloc(marks * size) }?;
     let bits = |k: usize| bits.address() + (k * size) as u64;
     let (shorts, listed) = (gpu.alloc(2 * short * 4)?, gpu.alloc(2 * long * 4)?);
     let mut head = vec![n as u64, u64::from(most), state.values_address(), fresh.address()];
