@@ -127,12 +127,15 @@ template <class V, class Merge> struct Write {
     }
 };
 
-// A reduction, first half: each warp folds segments of the fixed tree to one part.
+// A reduction: each warp folds segments of the fixed tree to one part, and the last block joins the parts in order, pairs first. `out`, the
+// host's, is the answer's bits and whether there is one; it looks at the second. `arrived` is 0 before and after.
 template <class V, class M> struct Reduce {
     typedef typename V::Elem T;
     u64 len;
     T* parts;
     u32* present; // a word a part
+    u32* arrived;
+    u64* out;
     V view;
     VXM_FN void run() const {
         for (u64 s = first_of(Warp()); s * SEGMENT < len; s += step_of(Warp())) {
@@ -152,29 +155,31 @@ template <class V, class M> struct Reduce {
                 present[s] = part.present;
             }
         }
+        if (last_block(arrived)) join_parts();
     }
-};
-
-// Second half, by one block: the parts joined in order, pairs first. `out` is the answer's bits and whether there is one.
-template <class M, class T> struct Join {
-    u64 count;
-    T* parts;
-    u32* present;
-    u64* out;
-    VXM_FN void run(Block) const {
+    VXM_FN void join_parts() const {
         const Stored<T> stored = {parts, nullptr};
+        const u64 count = (len + SEGMENT - 1) / SEGMENT;
         Pairs<M, T> pairs;
-        for (u64 first = 0; first < count; first += blockDim.x) {
-            const u64 p = first + threadIdx.x;
-            Maybe<T> x = nothing<T>();
-            if (p < count && present[p]) x.present = stored.at(Thread(), (u32)p, x.value);
-            pairs.add(join_warps<M>(join_lanes<Warp, M>(x)));
+        // four neighbours a thread
+        for (u64 first = 0; first < count; first += 4 * blockDim.x) {
+            Maybe<T> x[4];
+#pragma unroll
+            for (u32 k = 0; k < 4; k++) {
+                const u64 p = first + 4 * threadIdx.x + k;
+                x[k] = nothing<T>();
+                if (p < count && present[p]) x[k].present = stored.at(Thread(), (u32)p, x[k].value);
+            }
+            const Maybe<T> four = join<M>(join<M>(x[0], x[1]), join<M>(x[2], x[3]));
+            pairs.add(join_warps<M>(join_lanes<Warp, M>(four)));
         }
         const Maybe<T> sum = pairs.total();
         if (threadIdx.x > 0) return;
-        out[0] = 0;
-        memcpy(out, &sum.value, sizeof(T));
-        out[1] = sum.present;
+        u64 bits = 0;
+        memcpy(&bits, &sum.value, sizeof(T));
+        *(volatile u64*)out = bits;
+        __threadfence_system();
+        *(volatile u64*)(out + 1) = sum.present;
     }
 };
 

@@ -174,18 +174,11 @@ pub fn fold<T: Element, M: Monoid<T>>(mut composer: Composer, node: &Node, n: us
     let values = gpu.alloc(parts * size_of::<T>())?;
     let present = gpu.alloc(parts * 4)?;
     let told = gpu.mailbox(16)?;
-    let head = [values.address(), present.address()];
     let ty = composer.ty("vxm::Reduce", [node.ty, monoid]);
     let program = composer.program(ty, &[("reduce", "")])?;
-    let parameter = composer.parameter(&[&[n as u64], &head[..]].concat());
+    let head = [n as u64, values.address(), present.address(), gpu.board()?, told.address()];
     let shape = Launch::linear(blocks(&gpu, parts, 8), THREADS).with_shared(composer.shared());
-    launch(&program, "reduce", shape, &parameter)?;
-    let mut joining = Composer::new(&gpu);
-    let (monoid, t) = (joining.monoid::<T, M>(add), joining.element::<T>());
-    let ty = joining.ty("vxm::Join", [monoid, t]);
-    let program = joining.program(ty, &[("join", "vxm::Block()")])?;
-    let parameter = joining.parameter(&[&[parts as u64], &head[..], &[told.address()]].concat());
-    launch(&program, "join", Launch::linear(1, BLOCK_THREADS).with_shared(joining.shared()), &parameter)?;
+    launch(&program, "reduce", shape, &composer.parameter(&head))?;
     let answer = told.begin()?.wait::<u64>()?;
     Ok(if answer[1] == 0 { M::IDENTITY } else { T::from_bits(answer[0]) })
 }
