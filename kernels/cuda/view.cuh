@@ -210,7 +210,8 @@ template <class V, class F, class L> struct Follow {
             if (k >= length || !inner.at(Thread(), k, z) || !L::call(z, y.value)) break;
             y.value = z;
             // who comes here meanwhile goes on from there
-            if (G::tells && (hops & (hops - 1)) == 0) g.tell(z);
+            if constexpr (G::tells)
+                if ((hops & (hops - 1)) == 0) g.tell(z);
         }
         // members may have seen different states, and must go the same way
         y = of_first(g, y);
