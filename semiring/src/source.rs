@@ -192,7 +192,8 @@ pub trait Source: Copy + Send + Sync + 'static {
     fn source(self, text: &mut KernelText) -> String;
 
     /// Adds the bits of the [constants](KernelText::constant) that [`source`](Self::source) makes arguments of, in their order, and returns
-    /// `true`, where its type tells all else of its text: then that needn't be made to find a kernel which is there already.
+    /// `true`, where its type tells all else of its text: then that needn't be made to find a kernel which is there already. Nobody looks
+    /// again: a text that depends on more than that would be another's. `false` is always right, and makes the text each time.
     fn constants(self, _bits: &mut Vec<u64>) -> bool {
         false
     }

@@ -170,9 +170,9 @@ impl Recipe {
         move |text| op.source(text)
     }
 
-    /// Adds what tells a text, begun after the arguments so far, from others.
+    /// Adds what tells a text, begun after the arguments so far, from others: how many there are behind it too, used or not.
     pub(super) fn text(&mut self, name: &str, text: &KernelText) {
-        let mut told = format!("{name}\n");
+        let mut told = format!("{name} {}\n", text.arguments().len());
         text.sign(&mut told);
         self.parts.push(Part::Text(told.into()));
         self.arguments = text.arguments().to_vec();
@@ -296,6 +296,31 @@ mod tests {
                 assert_eq!(told == other, text == others, "{told:?} {other:?}\n{text}\n{others}");
             }
         }
+    }
+
+    /// An operator that asks for constants which its text doesn't show.
+    #[derive(Clone, Copy)]
+    struct Idle(u32);
+
+    impl Source for Idle {
+        fn source(self, text: &mut KernelText) -> String {
+            (0..self.0).for_each(|k| drop(text.constant(k)));
+            PLUS.source(text)
+        }
+    }
+
+    /// The same of those that an operator written by hand took before.
+    #[test]
+    fn idle_arguments_are_told() {
+        let [one, two] = [1, 2].map(|constants| {
+            let mut recipe = Recipe::new();
+            let idle = recipe.operator(Idle(constants));
+            recipe.make::<()>(Kind::Functor, idle);
+            let bound = recipe.operator(PLUS.bind(7u32));
+            recipe.make::<()>(Kind::Functor, bound);
+            (recipe.parts.clone(), recipe.made().0.text())
+        });
+        assert!(one.0 != two.0 && one.1 != two.1);
     }
 
     /// Where an operator's constants stand among the arguments is told by what stands before it.

@@ -180,6 +180,7 @@ pub fn fold<T: Element, M: Monoid<T>>(mut composer: Composer, node: &Node, n: us
     let shape = Launch::linear(blocks(&gpu, parts, 8), THREADS).with_shared(composer.shared());
     launch(&program, "reduce", shape, &composer.parameter(&head))?;
     let answer = told.begin()?.wait::<u64>()?;
+    debug_assert!(answer[1] <= 1, "the last block writes whether there is one");
     Ok(if answer[1] == 0 { M::IDENTITY } else { T::from_bits(answer[0]) })
 }
 
