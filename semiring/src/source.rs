@@ -42,7 +42,7 @@ impl KernelText {
         Self { arguments: Some(Vec::new()), ..Self::default() }
     }
 
-    /// No functions yet; constants become arguments behind these.
+    /// No functions yet; constants become arguments behind these, those of another text that [adopts](Self::adopt) this one.
     pub fn after(arguments: Vec<u64>) -> Self {
         Self { arguments: Some(arguments), ..Self::default() }
     }
@@ -114,7 +114,10 @@ impl KernelText {
         name.clone()
     }
 
-    /// Adds what is in another text, which was begun [after](Self::after) this one's arguments if it has any.
+    /// Adds what is in another text. If that has arguments, it was begun [after](Self::after) this one's, which are the first of its.
+    ///
+    /// # Panics
+    /// It wasn't.
     pub fn adopt(&mut self, other: &Self) {
         self.prelude |= other.prelude;
         self.headers.extend(&other.headers);
@@ -124,6 +127,7 @@ impl KernelText {
             }
         }
         if let (Some(own), Some(arguments)) = (&mut self.arguments, &other.arguments) {
+            assert!(arguments.starts_with(own), "the text was begun after other arguments");
             own.clone_from(arguments);
         }
     }
@@ -192,8 +196,9 @@ pub trait Source: Copy + Send + Sync + 'static {
     fn source(self, text: &mut KernelText) -> String;
 
     /// Adds the bits of the [constants](KernelText::constant) that [`source`](Self::source) makes arguments of, in their order, and returns
-    /// `true`, where its type tells all else of its text: then that needn't be made to find a kernel which is there already. Nobody looks
-    /// again: a text that depends on more than that would be another's. `false` is always right, and makes the text each time.
+    /// `true`, if its type and how many there are before tell all the rest of its text. A kernel that is there already is then found without
+    /// making the text, and nobody looks again: where the text depends on more, another's kernel runs. `false`, the default, is always right,
+    /// whatever was added, and has the text made at each call.
     fn constants(self, _bits: &mut Vec<u64>) -> bool {
         false
     }

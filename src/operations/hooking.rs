@@ -66,7 +66,7 @@ impl<T: Element, F: UnaryOp<T, Out = u32>, M: Monoid<T>> Hooks<T> for Hooking<F,
         let why = match (monotone, M::EXACT, M::COMMUTATIVE) {
             (false, ..) => "a loop that isn't said to be monotone: elements are joined in any order".to_owned(),
             (_, false, _) => "a monoid that isn't exact: elements are joined in any order".to_owned(),
-            (.., false) => "a monoid that isn't said to be commutative: elements are joined in any order".to_owned(),
+            (.., false) => "a monoid that isn't said to be commutative (`COMMUTATIVE`): elements are joined in any order".to_owned(),
             _ => {
                 let x = twice()?;
                 let made = self.add.call(x, x);
@@ -100,8 +100,9 @@ impl<T: Element, F: UnaryOp<T, Out = u32>, M: Monoid<T>> Hooks<T> for Hooking<F,
 impl<T: Element, E: Expr<T = T>> Stepped<T, Changed, E> {
     /// Joins each element, besides, into the one that it names: `x[root(x)] ⊕= x'`, where `x'` is what a visit makes of an element
     /// (itself ⊕ what the body says), and `root(x)` an index, of the element as it was before. An index outside does nothing. Who is changed
-    /// so may pass it on to whom it named until then, and where the least stays an element may be joined with what
-    /// [`follow`](Verbs::follow) passes, not only with where it ends: the loop must reach the same state either way.
+    /// so may pass it on to whom it named until then; and where `monoid` is [`MIN`](vxm_semiring::MIN), and the body is where the state leads,
+    /// joined lazily with something else at most, an element may be joined with what [`follow`](Verbs::follow) passes, not only with where it
+    /// ends. The loop must reach the same state either way.
     ///
     /// It is GraphBLAS' assign with an accumulator to places that the state itself says, over and over: FastSV hooks a tree's root in
     /// this way as soon as any of its vertices finds a lower one. Elements are joined in any order, and as often as they are visited:
