@@ -66,7 +66,10 @@ impl<T: Element, F: UnaryOp<T, Out = u32>, M: Monoid<T>> Hooks<T> for Hooking<F,
         let why = match (monotone, M::EXACT, M::COMMUTATIVE) {
             (false, ..) => "a loop that isn't said to be monotone: elements are joined in any order".to_owned(),
             (_, false, _) => "a monoid that isn't exact: elements are joined in any order".to_owned(),
-            (.., false) => "a monoid that isn't said to be commutative (`COMMUTATIVE`): elements are joined in any order".to_owned(),
+            (.., false) => {
+                "a monoid that isn't said to be commutative (`COMMUTATIVE`): elements are joined in any order"
+                    .to_owned()
+            }
             _ => {
                 let x = twice()?;
                 let made = self.add.call(x, x);
