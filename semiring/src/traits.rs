@@ -58,7 +58,8 @@ pub trait Monoid<T: Element>: BinaryOp<T, T, Out = T> {
     const TERMINAL: Option<T> = None;
     /// Whether the operator is associative in machine arithmetic, bit for bit.
     const EXACT: bool = true;
-    /// Whether `f(a, b)` is `f(b, a)`, bit for bit: then a device may also fold an exact monoid out of order, which is faster.
+    /// Whether `f(a, b)` is `f(b, a)`, bit for bit: then a device may also fold an exact monoid out of order, which is faster, and push it;
+    /// a loop's `hooking` asks for it.
     /// [`laws`](crate::laws) holds it to that.
     const COMMUTATIVE: bool = false;
     /// The laws that do not hold for this type beside associativity, which [`EXACT`](Self::EXACT) speaks of: written down here,

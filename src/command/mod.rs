@@ -20,6 +20,7 @@ use std::io::{ErrorKind as Io, Write, stderr, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 use vxm::error::printable;
 use vxm::io::{Loaded, WholeFile, read};
 use vxm::{Error, Result};
@@ -93,7 +94,10 @@ fn generate(spec: &str, out: &Path) -> Result<()> {
 fn prepare(out: &Path) -> Result<WholeFile> {
     #[cfg(unix)]
     signals::clean_up_at_the_end()?;
-    WholeFile::prepare(out)
+    WholeFile::prepare(out).map_err(|error| match error {
+        Error::Io { file, source } => Error::Io { file: format!("--out {file}"), source },
+        other => other,
+    })
 }
 
 /// How many of something there are, in words.
@@ -141,6 +145,12 @@ fn log() -> Result<()> {
     let Some(filter) = std::env::var_os("VXM_LOG") else { return Ok(()) };
     let filter = filter.to_string_lossy();
     let parsed = EnvFilter::try_new(&filter).map_err(|error| Error::invalid(format!("VXM_LOG={filter}: {error}")))?;
+    // one word is a level, or a part of the program: taken for one that isn't there, it would show nothing
+    let is_word = filter.chars().all(char::is_alphanumeric);
+    if is_word && !filter.is_empty() && filter.parse::<LevelFilter>().is_err() && !filter.starts_with("vxm") {
+        let expected = "error, warn, info, debug, trace or off";
+        return Err(Error::invalid(format!("VXM_LOG={filter}: expected {expected}")));
+    }
     tracing_subscriber::fmt().with_env_filter(parsed).with_writer(stderr).without_time().init();
     Ok(())
 }

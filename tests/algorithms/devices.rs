@@ -127,7 +127,7 @@ fn generators() {
 /// The variable that tells a process to time its first programs.
 const TIMED: &str = "VXM_TEST_TIMED";
 
-/// The first use of a program ever, which compiles it, and the first of a later process, which finds it on disk.
+/// No more than six launches, and nothing read back, from the priorities to the set.
 #[test]
 fn an_independent_set_is_few_launches_and_nothing_is_read_before_its_end() {
     let Some(device) = gpu() else { return };
@@ -178,6 +178,7 @@ fn a_hundred_runs_are_one() {
     }
 }
 
+/// The first use of a program ever, which compiles it, and the first of a later process, which finds it on disk.
 #[test]
 fn programs_are_there_in_time() {
     let asked = std::env::var("VXM_TEST_DEVICE").unwrap_or_default();

@@ -109,21 +109,23 @@ fn bad_arguments_are_refused_in_a_line() {
         (&["info", "rgg:x"], "rgg:x: expected a scale from 0 to 31, found `x`"),
         (&["generate", "grid:2x2"], "the following required arguments were not provided: --out <FILE.mtx>"),
         (&["generate", "file.mtx", "-o", "x.mtx"], "file.mtx: expected one of grid:"),
-        (&["generate", "grid:2x2", "-o", "none/x.mtx"], "none/x.mtx: "),
-        (&["mis", "grid:2x2", "--out", "none/set"], "none/set: "),
+        (&["generate", "grid:2x2", "-o", "none/x.mtx"], "--out none/x.mtx: "),
+        (&["mis", "grid:2x2", "--out", "none/set"], "--out none/set: "),
         // before anything else is done
-        (&["color", "none.mtx", "--out", "none/set"], "none/set: "),
-        (&["generate", "none:3", "-o", "none/x.mtx"], "none/x.mtx: "),
-        (&["mis", "grid:2x2", "--out", "."], ".: "),
+        (&["color", "none.mtx", "--out", "none/set"], "--out none/set: "),
+        (&["generate", "none:3", "-o", "none/x.mtx"], "--out none/x.mtx: "),
+        (&["mis", "grid:2x2", "--out", "."], "--out .: "),
     ] {
         let line = refused(folder, arguments);
         assert!(line.starts_with(told), "{arguments:?}: {line}");
     }
     assert_eq!(fs::read_dir(folder).unwrap().count(), 0, "nothing is left behind");
-    let mut command = Command::new(file());
-    let out = command.args(["mis", "grid:2x2"]).env("VXM_LOG", "a=b=c").output().unwrap();
-    assert_eq!(out.status.code(), Some(2));
-    assert!(text(&out.stderr).starts_with("vxm: VXM_LOG=a=b=c: "));
+    for (filter, told) in [("a=b=c", ""), ("debgu", "expected error, warn, info, debug, trace or off")] {
+        let mut command = Command::new(file());
+        let out = command.args(["mis", "grid:2x2"]).env("VXM_LOG", filter).output().unwrap();
+        assert_eq!(out.status.code(), Some(2));
+        assert!(text(&out.stderr).starts_with(&format!("vxm: VXM_LOG={filter}: {told}")));
+    }
     for asked in ["--help", "--version"] {
         let out = run(folder, &[asked]);
         assert!(out.status.success() && out.stderr.is_empty() && !out.stdout.is_empty());
