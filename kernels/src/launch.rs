@@ -41,6 +41,9 @@ pub struct Kernel {
     shared: Arc<KernelData>,
 }
 
+/// Shapes of blocks of which a kernel remembers how many run at once.
+const SHAPES: usize = 8;
+
 #[derive(Debug)]
 struct KernelData {
     gpu: Gpu,
@@ -53,8 +56,8 @@ struct KernelData {
     max_threads: u32,
     /// The dynamic shared memory that it may be launched with.
     dynamic: AtomicU32,
-    /// How many blocks of so many threads and bytes run on a multiprocessor, as was asked last.
-    occupancy: Mutex<Option<((u32, u32), u32)>>,
+    /// How many blocks of so many threads and bytes run on a multiprocessor, as was asked last: of up to [`SHAPES`].
+    occupancy: Mutex<Vec<((u32, u32), u32)>>,
 }
 
 /// How a kernel is launched.
@@ -242,10 +245,8 @@ impl Kernel {
     /// [`Error::Launch`] if no block of that size can run, [`Error::Lost`] or [`Error::Driver`].
     pub fn occupancy(&self, threads: u32, shared: u32) -> Result<u32> {
         self.check(&Launch::linear(1, threads).with_shared(shared))?;
-        if let Some((asked, blocks)) = *lock(&self.shared.occupancy)
-            && asked == (threads, shared)
-        {
-            return Ok(blocks);
+        if let Some((_, blocks)) = lock(&self.shared.occupancy).iter().find(|(asked, _)| *asked == (threads, shared)) {
+            return Ok(*blocks);
         }
         // what a rehearsal finds
         let mut blocks: c_int = 1;
@@ -255,7 +256,11 @@ impl Kernel {
             unsafe { sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, threads, shared) }.result()
         };
         self.gpu().call("cuOccupancyMaxActiveBlocksPerMultiprocessor", call)?;
-        *lock(&self.shared.occupancy) = Some(((threads, shared), blocks.unsigned_abs()));
+        let mut known = lock(&self.shared.occupancy);
+        if known.len() == SHAPES {
+            known.remove(0);
+        }
+        known.push(((threads, shared), blocks.unsigned_abs()));
         Ok(blocks.unsigned_abs())
     }
 
