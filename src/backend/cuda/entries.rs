@@ -234,10 +234,19 @@ pub(super) fn listed_lengths(gpu: &Gpu, list: u64, count: usize, starts: u64) ->
 /// The device has too little memory, or is lost.
 pub fn extract<A: Element>(csr: &DeviceCsr<A>, rows: &[u32], columns: &[u32]) -> Result<DeviceCsr<A>> {
     let gpu = csr.gpu();
-    let (first, places) = places_of(columns, csr.ncols());
-    let (list, places, first) = (gpu.upload_slice(rows)?, gpu.upload_slice(&places)?, gpu.upload_slice(&first)?);
+    let list = gpu.upload_slice(rows)?;
     let lengths = listed_lengths(gpu, list.address(), rows.len(), csr.offsets.address())?;
     let count = lengths.download_at::<u64>(rows.len(), 1)?[0] as usize;
+    let ascends = |list: &[u32]| list.is_sorted_by(|a, b| a < b);
+    if count == csr.nnz()
+        && ascends(rows)
+        && ascends(columns)
+        && let Some(numbers) = renumbered(csr, columns)?
+    {
+        return DeviceCsr::of(gpu, (rows.len(), columns.len(), count), lengths, numbers, csr.values.copy()?);
+    }
+    let (first, places) = places_of(columns, csr.ncols());
+    let (places, first) = (gpu.upload_slice(&places)?, gpu.upload_slice(&first)?);
     let listed = [list.address(), rows.len() as u64, lengths.address(), csr.offsets.address()];
     let from = [csr.columns.address(), first.address()];
     let sums = gpu.alloc((count + 1) * 8)?;
@@ -252,4 +261,16 @@ pub fn extract<A: Element>(csr: &DeviceCsr<A>, rows: &[u32], columns: &[u32]) ->
     let tail = [sums.address(), count as u64, places.address(), csr.values.address(), keys.address(), values.address()];
     step_by(&mut kernel, ty, &[&listed[..], &from, &tail].concat(), taken, RUN_PLACES)?;
     from_places(gpu, (rows.len(), columns.len()), keys, taken, &values)
+}
+
+/// The entries' columns as places in `columns`, none of which stands there twice; `None` if an entry lies in another one.
+fn renumbered<A: Element>(csr: &DeviceCsr<A>, columns: &[u32]) -> Result<Option<Buffer>> {
+    let gpu = csr.gpu();
+    let list = gpu.upload_slice(columns)?;
+    let (mut ranks, numbers, others) = (gpu.alloc(csr.ncols() * 4)?, gpu.alloc(csr.nnz() * 4)?, gpu.zeroed(4)?);
+    ranks.fill(u8::MAX)?;
+    step(&mut entries(gpu), "vxm::Rank", &[list.address(), columns.len() as u64, ranks.address()], columns.len())?;
+    let words = [csr.columns.address(), csr.nnz() as u64, ranks.address(), numbers.address(), others.address()];
+    step(&mut entries(gpu), "vxm::Renumber", &words, csr.nnz())?;
+    Ok((others.download::<u32>(1)?[0] == 0).then_some(numbers))
 }
