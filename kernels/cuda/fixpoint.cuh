@@ -15,12 +15,32 @@ struct Visit {
 struct Rounds {};
 struct Asynchronous {};
 
-// A row that may still change; one that waits, and the column of the entry for which it does.
+// A row that may still change; one that waits; one of which it is kept too which of its first 32 entries take part; one that waits for two.
 struct Row {
     u32 row;
+    static VXM_FN Row of(u32 row, Rest) { return {row}; }
+    VXM_FN Rest rest() const { return Rest(); }
 };
 struct alignas(8) Waiting {
     u32 row, column;
+    static VXM_FN Waiting of(u32 row, Rest rest) { return {row, rest.column}; }
+    VXM_FN Rest rest() const { return {column, NOBODY, ~0u}; }
+};
+struct Sifted {
+    u32 row, column, bits;
+    static VXM_FN Sifted of(u32 row, Rest rest) { return {row, rest.column, rest.bits}; }
+    VXM_FN Rest rest() const { return {column, NOBODY, bits}; }
+};
+struct alignas(16) Twice {
+    u32 row, column, second, bits;
+    static VXM_FN Twice of(u32 row, Rest rest) { return {row, rest.column, rest.second, rest.bits}; }
+    VXM_FN Rest rest() const { return {column, second, bits}; }
+};
+// One that waits no longer.
+struct alignas(8) Ready {
+    u32 row, bits;
+    static VXM_FN Ready of(u32 row, Rest rest) { return {row, rest.bits}; }
+    VXM_FN Rest rest() const { return {NOBODY, NOBODY, bits}; }
 };
 // What a warp keeps of its share of a class: a ring, of which the first is at `head`.
 template <class Item> struct Ring {
@@ -46,18 +66,23 @@ template <class Item> struct Ring {
         __syncwarp();
     }
 };
-// The rows of a class, and the room that a list of a warp's (a block's) share of them has.
+// The rows of a class, and the room that a list of a warp's (a block's) share of them has: in memory, or as far from where a block's shared
+// memory begins.
 struct Share {
     const u32* list; // null: all below `count`
     u64 count;
-    void* work;
+    u64 work;
     u64 room;
+    u64 near; // whether it is there
 };
+extern __shared__ u64 vxm_near[];
 
 // `monotone` says that a state may be written at once; or else all are computed from the states before, and written after. Without
 // long rows and hubs, which is not `skewed`, a kernel needs fewer registers.
 // `Watched` is the product of which each row's is remembered for whom it waits, if any is; it lies at word `place` of the view.
-struct Nothing {};
+struct Nothing {
+    static const bool narrows = false;
+};
 // The body, and that of the first round if it has one of its own.
 template <class V, class Start> struct Bodies {
     V view;
@@ -66,15 +91,23 @@ template <class V, class Start> struct Bodies {
 template <class V> struct Bodies<V, Nothing> {
     V view;
 };
-// A thread that folds a row has so many entries in `flight`.
-template <class V, class Start, class Active, bool monotone, bool skewed, u32 flight, class Watched, u32 place> struct Fixpoint {
+// A thread that folds a row has so many entries in `flight`; `sifts` that it is kept which entries of a short row take part.
+template <class V, class Start, class Active, bool monotone, bool skewed, u32 flight, class Watched, u32 place, bool sifts> struct Fixpoint {
     typedef typename V::Elem T;
     static const bool watches = !is_same<Watched, Nothing>::value;
-    typedef typename Choice<watches, Waiting, Row>::type Item;
+    // Whether hubs' entries are looked through before rows are visited.
+    static const bool looks = skewed && Watched::narrows;
+    // Where rows differ much, who waits for one mostly waits for more.
+    static const bool twice = skewed && sifts;
+    typedef typename Choice<twice, Twice, typename Choice<sifts, Sifted, typename Choice<watches, Waiting, Row>::type>::type>::type Item;
+    typedef typename Choice<sifts, Ready, Row>::type Next;
+    static const Way kept = sifts ? sifted : whole;
     // Rows of a ring that are looked at together.
-    static const u32 TOGETHER = watches ? 128 : 32;
-    // Passes from one that visits short rows to the next, as long as long ones wait.
-    static const u32 SELDOM = 8;
+    static const u32 TOGETHER = watches && !sifts ? 64 : 32;
+    // Entries that are left of a long row which a lane may visit, where there are several; and of one that eight lanes may.
+    static const u32 FEW = 8, SEVERAL = 5, MIDDLE = 64;
+    // As long as long rows wait, a pass looks at the first of the short ones only, but in every so many.
+    static const u32 SELDOM = 64;
     Share shorts, longs, hubs;
     const T* before; // what the state begins as; null: as it is
     u64 count;
@@ -93,24 +126,19 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
     };
     template <class G> static constexpr VXM_FN u32 many() { return is_same<G, Thread>::value ? flight : G::flight; }
     static VXM_FN Ring<Item> ring(const Share& share) {
-        Item* items = (Item*)share.work + first_of(Warp()) * share.room;
+        Item* items = share.near ? (Item*)((char*)vxm_near + share.work) + warp() * share.room : (Item*)share.work + first_of(Warp()) * share.room;
         // computed once, not wherever it is used
         asm("" : "+l"(items));
         return {items, (u32)share.room, 0, 0};
     }
-    static VXM_FN Item item(u32 row, u32 column) {
-        if constexpr (watches) return {row, column};
-        else return {row};
-    }
 
-    // Computes, and writes. `column` becomes that of the entry for which the row waits. Rows that were kept are alive: only who visits them
-    // changes them.
-    template <bool starts, bool first> struct Settling {
-        typedef Settling<!is_same<Start, Nothing>::value, true> First;
-        template <class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, u32* column = nullptr) {
+    // Computes, and writes; `rest` says for whom the row waits then.
+    template <bool starts> struct Settling {
+        typedef Settling<!is_same<Start, Nothing>::value> First;
+        template <Way way, class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, Rest* rest = nullptr) {
             const T own = peek(f.state + i);
-            Visit v = {!first || Active::call(own), false};
-            const Visitor<G, watches && !is_same<G, Block>::value, many<G>()> visitor(word_of(own), column);
+            Visit v = {Active::call(own), false};
+            const Visitor<G, watches && !is_same<G, Block>::value, many<G>(), way> visitor(word_of(own), rest);
             T next;
             if (!v.alive || !settles(f.body, visitor, i, next) || same(own, next)) return v;
             if (g.first()) poke(f.state + i, next);
@@ -123,11 +151,11 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
             else return body.view.selects(g, i) && body.view.at(g, i, next);
         }
     };
-    typedef Settling<false, false> Settle;
+    typedef Settling<false> Settle;
     // Computes.
     struct Propose {
         typedef Propose First;
-        template <class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, u32* = nullptr) {
+        template <Way, class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, Rest* = nullptr) {
             const T own = peek(f.state + i);
             const Visit v = {Active::call(own), false};
             if (!v.alive) return v;
@@ -141,33 +169,33 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
     // Writes.
     struct Commit {
         typedef Commit First;
-        template <class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, u32* = nullptr) {
+        template <Way, class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, Rest* = nullptr) {
             const T own = peek(f.state + i), next = f.fresh[i];
             if (g.first()) poke(f.state + i, next);
             return {Active::call(next), !same(own, next)};
         }
     };
 
-    // Visits up to 32 short rows, a lane one, and keeps those that stay alive.
-    template <class Phase> VXM_FN void batch(Left& left, bool inside, u32 i, bool& changed) const {
+    // Visits up to 32 rows, a lane one, and keeps those that stay alive.
+    template <class Phase, Way way> VXM_FN void batch(Ring<Item>& ring, bool inside, Next of, bool& changed) const {
         Visit v = {false, false};
-        u32 column = NOBODY;
-        if (inside) v = Phase::visit(*this, Thread(), i, &column);
+        Rest rest = of.rest();
+        if (inside) v = Phase::template visit<way>(*this, Thread(), of.row, &rest);
         changed |= v.changed;
-        left.shorts.add(v.alive, item(i, column));
+        ring.add(v.alive, Item::of(of.row, rest));
     }
-    // Visits a long row, all lanes.
-    template <class Phase> VXM_FN void one(Left& left, u32 i, bool& changed) const {
-        u32 column = NOBODY;
-        const Visit v = Phase::visit(*this, Warp(), i, &column);
+    // Visits a row each by all lanes, or by those of a part of the warp, and keeps those that stay alive.
+    template <class Phase, class L> VXM_FN void one(Ring<Item>& ring, L lanes, bool inside, u32 i, bool& changed) const {
+        Visit v = {false, false};
+        Rest rest;
+        if (inside) v = Phase::template visit<whole>(*this, lanes, i, &rest);
         changed |= v.changed;
-        // all lanes must go the same way, whatever each of them saw
-        const bool alive = __shfl_sync(~0u, (int)v.alive, 0);
-        left.longs.add(alive && lane() == 0, item(i, column));
+        // what the first saw counts: another may have seen something else
+        ring.add(v.alive && L::first(), Item::of(i, rest));
     }
     // The first of a ring, as many as are looked at together, or `most`, which isn't 0: those that wait go to its end, the others to
     // `ready`. Returns how many do.
-    VXM_FN u32 take(Ring<Item>& ring, u32 most, u32* ready) const {
+    VXM_FN u32 take(Ring<Item>& ring, u32 most, Next* ready) const {
         const u32 each = TOGETHER / 32, count = most < TOGETHER ? most : TOGETHER;
         Item items[each];
         bool waits[each];
@@ -175,10 +203,14 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         for (u32 k = 0; k < each; k++) items[k] = ring.at(k * 32 + lane() < count ? k * 32 + lane() : count - 1);
         ring.drop(count);
         if constexpr (watches) {
-            u32 rows[each], columns[each];
+            u32 rows[each];
+            Rest rests[each];
 #pragma unroll
-            for (u32 k = 0; k < each; k++) rows[k] = items[k].row, columns[k] = items[k].column;
-            ((const Watched*)((const u64*)&body + place))->wait(rows, columns, waits);
+            for (u32 k = 0; k < each; k++) rows[k] = items[k].row, rests[k] = items[k].rest();
+            watched().template wait<twice>(rows, rests, waits);
+            if (twice)
+#pragma unroll
+                for (u32 k = 0; k < each; k++) items[k] = Item::of(rows[k], rests[k]);
         }
         u32 taken = 0;
 #pragma unroll
@@ -187,7 +219,7 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
             const bool inside = k * 32 + lane() < count, stays = watches && waits[k];
             if (watches) ring.add(inside && stays, items[k]);
             const u32 all = __ballot_sync(~0u, inside && !stays);
-            if (inside && !stays) ready[taken + __popc(all & ((1u << lane()) - 1))] = items[k].row;
+            if (inside && !stays) ready[taken + __popc(all & ((1u << lane()) - 1))] = Next::of(items[k].row, items[k].rest());
             taken += __popc(all);
         }
         __syncwarp();
@@ -195,25 +227,25 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
     }
     // Visits the first of the short rows that are left, up to `most`, which aren't kept waiting: `ready` holds `held` of them already, and
     // will hold those that don't fill a warp, unless this is the `last`.
-    template <class Phase> VXM_FN void again(Left& left, u32 most, u32* ready, u32& held, bool last, bool& changed) const {
-        const u32 all = held + take(left.shorts, most, ready + held), whole = last ? all : all & ~31u;
-        for (u32 k = 0; k < whole; k += 32) batch<Phase>(left, k + lane() < all, ready[k + lane() < all ? k + lane() : 0], changed);
-        held = all - whole;
+    template <class Phase> VXM_FN void again(Left& left, u32 most, Next* ready, u32& held, bool last, bool& changed) const {
+        const u32 all = held + take(left.shorts, most, ready + held), full = last ? all : all & ~31u;
+        for (u32 k = 0; k < full; k += 32) batch<Phase, kept>(left.shorts, k + lane() < all, ready[k + lane() < all ? k + lane() : 0], changed);
+        held = all - full;
         if (held == 0) return;
-        const u32 row = ready[whole + lane() < all ? whole + lane() : 0];
+        const Next rest = ready[full + lane() < all ? full + lane() : 0];
         __syncwarp();
-        if (lane() < held) ready[lane()] = row;
+        if (lane() < held) ready[lane()] = rest;
         __syncwarp();
     }
 
-    // Visits what is left of this warp's short rows, and keeps those that stay alive. `first` says that the list is still that of the
-    // class.
-    template <class Phase> VXM_FN void visit_shorts(Left& left, bool first, u32* ready, bool& changed) const {
+    // Visits what is left of this warp's short rows, or the first of it, and keeps those that stay alive. `first` says that the list is
+    // still that of the class.
+    template <class Phase> VXM_FN void visit_shorts(Left& left, bool first, bool all, Next* ready, bool& changed) const {
         const u64 w = first_of(Warp()), warps = step_of(Warp());
         u32 held = 0;
         if (!first) {
-            for (u32 todo = left.shorts.count; todo > 0; todo -= todo < TOGETHER ? todo : TOGETHER)
-                again<Phase>(left, todo, ready, held, todo <= TOGETHER, changed);
+            u32 todo = all || left.shorts.count < TOGETHER ? left.shorts.count : TOGETHER;
+            for (; todo > 0; todo -= todo < TOGETHER ? todo : TOGETHER) again<Phase>(left, todo, ready, held, todo <= TOGETHER, changed);
             return;
         }
         // where there is much to go through, what was just visited won't be in a cache when all is visited again
@@ -222,7 +254,8 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         for (u64 at = w * 32; at < shorts.count; at += warps * 32) {
             const u64 p = at + lane();
             const bool inside = p < shorts.count;
-            batch<typename Phase::First>(left, inside, !inside ? 0 : shorts.list ? shorts.list[p] : (u32)p, changed);
+            const u32 i = !inside ? 0 : shorts.list ? shorts.list[p] : (u32)p;
+            batch<typename Phase::First, kept>(left.shorts, inside, Next::of(i, Rest()), changed);
             // so some of those that wait are visited again at once, for as long as that settles any worth the while
             if (!eager || left.shorts.count < TOGETHER || !(luck || at / (warps * 32) % 8 == 0)) continue;
             const u32 before = left.shorts.count;
@@ -230,17 +263,47 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
             luck = before - left.shorts.count >= TOGETHER / 8;
         }
     }
-    // The same of the long ones, the longest class first.
-    template <class Phase> VXM_FN void visit_longs(Left& left, bool first, u32* ready, bool& changed) const {
+    // The same of the long ones, all of them, the longest class first.
+    template <class Phase> VXM_FN void visit_longs(Left& left, bool first, Next* ready, bool& changed) const {
         if (first) {
-            for (u64 k = first_of(Warp()); k < longs.count; k += step_of(Warp()))
-                one<typename Phase::First>(left, longs.list[longs.count - 1 - k], changed);
+            const u64 warps = step_of(Warp());
+            // a warp's are far from each other: the hubs stand together
+            for (u64 from = first_of(Warp()); from < longs.count; from += 32 * warps) {
+                const u64 k = from + lane() * warps;
+                const bool inside = k < longs.count;
+                visit_some<Phase>(left.longs, inside, Next::of(inside ? longs.list[longs.count - 1 - k] : 0, Rest()), changed);
+            }
             return;
         }
         for (u32 todo = left.longs.count; todo > 0; todo -= todo < TOGETHER ? todo : TOGETHER) {
-            const u32 taken = take(left.longs, todo, ready);
-            for (u32 k = 0; k < taken; k++) one<Phase>(left, ready[k], changed);
+            const u32 count = take(left.longs, todo, ready);
+            for (u32 k = 0; k < count; k += 32) visit_some<Phase>(left.longs, k + lane() < count, ready[k + lane() < count ? k + lane() : k], changed);
         }
+    }
+    // Visits up to 32 long rows. Those that are short by now are a lane's, if there are several, or four at a time eight lanes' each.
+    template <class Phase> VXM_FN void visit_some(Ring<Item>& ring, bool inside, Next of, bool& changed) const {
+        u32 todo = __ballot_sync(~0u, inside);
+        if constexpr (looks) {
+            const u32 len = inside ? watched().length(of.row) : ~0u, few = __ballot_sync(~0u, len <= FEW);
+            if (__popc(few) >= SEVERAL) {
+                batch<Phase, whole>(ring, few >> lane() & 1, of, changed);
+                todo &= ~few;
+            }
+            u32 middle = __ballot_sync(~0u, len <= MIDDLE) & todo;
+            if (middle & (middle - 1)) {
+                for (todo &= ~middle; middle;) {
+                    u32 mine = middle;
+#pragma unroll
+                    for (u32 k = 0; k < 4; k++) {
+                        if (k < lane() / 8) mine &= mine - 1;
+                        middle &= middle - 1;
+                    }
+                    const u32 i = __shfl_sync(~0u, of.row, __ffs(mine) - 1 & 31);
+                    one<Phase>(ring, Lanes<8>(), mine, i, changed);
+                }
+            }
+        }
+        for (; todo; todo &= todo - 1) one<Phase>(ring, Warp(), true, __shfl_sync(~0u, of.row, __ffs(todo) - 1), changed);
     }
     // The same of this block's hubs.
     template <class Phase> VXM_FN void visit_hubs(Left& left, bool first, bool& changed) const {
@@ -248,9 +311,7 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         const u64 b = blockIdx.x, len = first ? (b < hubs.count ? (hubs.count - b + gridDim.x - 1) / gridDim.x : 0) : left.hubs;
         for (u64 k = 0; k < len; k++) {
             const u32 i = first ? hubs.list[k * gridDim.x + b] : mine[k];
-            Visit v;
-            if (first) v = Phase::First::visit(*this, Block(), i);
-            else v = Phase::visit(*this, Block(), i);
+            const Visit v = Phase::template visit<whole>(*this, Block(), i);
             const bool alive = __syncthreads_or(threadIdx.x == 0 && v.alive);
             changed |= v.changed;
             if (!alive) continue;
@@ -260,23 +321,25 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         left.hubs = kept;
         __syncthreads();
     }
-    // Visits what is left, pass by pass: all of it, or without short rows where `longs_alone`. Returns whether anything changed: the same
+    // Visits what is left, pass by pass: all of it, or no more than the first of the short rows. Returns whether anything changed: the same
     // in all lanes.
-    template <class Phase> VXM_FN bool pass(Left& left, bool first, bool longs_alone = false) const {
-        __shared__ u32 queues[8][TOGETHER + 32];
-        u32* ready = queues[warp()];
+    template <class Phase> VXM_FN bool pass(Left& left, bool first, bool all = true) const {
+        __shared__ Next queues[8][TOGETHER + 32];
+        Next* ready = queues[warp()];
         bool changed = false;
         // who is waited for is mostly long: what those come to the short ones know at once
         if (skewed && watches) visit_longs<Phase>(left, first, ready, changed);
-        if (!longs_alone) visit_shorts<Phase>(left, first, ready, changed);
+        visit_shorts<Phase>(left, first, all, ready, changed);
         if (skewed && !watches) visit_longs<Phase>(left, first, ready, changed);
-        if (skewed && hubs.count > 0) visit_hubs<Phase>(left, first, changed);
+        if (skewed && !watches && hubs.count > 0) visit_hubs<Phase>(left, first, changed);
         __syncwarp();
         return __any_sync(~0u, changed);
     }
 
+    VXM_FN const Watched& watched() const { return *(const Watched*)((const u64*)&body + place); }
+
     // Makes the state what it begins as.
-    VXM_FN void begin() const {
+    VXM_FN void start() const {
         if (!before) return;
         // 16 bytes at a time: a read that may be of what was just written would wait for that
         const u64 words = count * sizeof(T) / 16;
@@ -284,6 +347,34 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         if (blockIdx.x == 0)
             for (u64 i = words * 16 / sizeof(T) + threadIdx.x; i < count; i += blockDim.x) state[i] = before[i];
         meet(board);
+    }
+    // Looks through hubs' entries, all warps together, before rows are visited: who comes first is a hub, whose warp would read it
+    // alone, and everybody waits for that one.
+    VXM_FN void narrow_hubs() const {
+        const u32 each = 2048;
+        const Watched& rows = watched();
+        each_thread(hubs.count, [&](u64 k) { rows.left[hubs.list[k]] = 0; });
+        meet(board);
+        const u64 w = first_of(Warp()), warps = step_of(Warp());
+        u64 passed = 0;
+        for (u64 k = 0; k < hubs.count; k += 32) {
+            const bool inside = k + lane() < hubs.count;
+            const u32 row = inside ? hubs.list[k + lane()] : 0;
+            const u32 len = inside ? (u32)(rows.offsets[row + 1] - rows.offsets[row]) : 0, runs = (len + each - 1) / each;
+            const u32 sum = running_sum(runs), all = __shfl_sync(~0u, sum, 31);
+            for (u64 run = (w + warps - passed % warps) % warps; run < all; run += warps) {
+                const u32 whose = __popc(__ballot_sync(~0u, sum <= run)), of = __shfl_sync(~0u, len, whose);
+                const u32 from = (u32)(run - __shfl_sync(~0u, sum - runs, whose)) * each;
+                rows.look_through(__shfl_sync(~0u, row, whose), from, from + each < of ? from + each : of);
+            }
+            passed += all;
+        }
+        meet(board);
+    }
+    VXM_FN void begin() const {
+        start();
+        if constexpr (looks)
+            if (hubs.count > 0) narrow_hubs();
     }
 
     // All see the states of the round before, or newer ones.
@@ -349,12 +440,12 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         u32 passes = 0, changes = 0, still = 0, mine = 0;
         bool idle = false, voted = false, some = false;
         // a block's warps share its hubs, so they go on or end together
-        const bool sharing = skewed && hubs.count > 0;
+        const bool sharing = skewed && !watches && hubs.count > 0;
         const auto agreed_on = [&](bool x) { return sharing ? (bool)__syncthreads_or(x) : (bool)__any_sync(~0u, x); };
         for (;;) {
             // of those that wait, short rows are looked at less often
-            const bool longs_alone = skewed && watches && left.longs.count > 0 && passes % SELDOM != 0;
-            bool changed = pass<Settle>(left, passes == 0, longs_alone), any = left.any();
+            const bool all = !skewed || !watches || left.longs.count == 0 || passes % SELDOM == 0;
+            bool changed = pass<Settle>(left, passes == 0, all), any = left.any();
             if (sharing) {
                 any = __syncthreads_or(any);
                 changed = __syncthreads_or(changed);

@@ -28,6 +28,16 @@ template <class T> struct Maybe {
 VXM_FN u32 lane() { return threadIdx.x & 31; }
 VXM_FN u32 warp() { return threadIdx.x >> 5; }
 
+// The sum of x over the lanes of a warp up to this one.
+VXM_FN u32 running_sum(u32 x) {
+#pragma unroll
+    for (u32 step = 1; step < 32; step *= 2) {
+        const u32 other = __shfl_up_sync(~0u, x, step);
+        if (lane() >= step) x += other;
+    }
+    return x;
+}
+
 // Calls use(i) for each i below `count`, of which all threads of a launch take their share. By reference, so that a kernel's parameter
 // is compared to where it lies.
 template <class Use> VXM_FN void each_thread(const u64& count, const Use& use) {
@@ -49,10 +59,13 @@ VXM_FN bool last_block(u32* arrived) {
     return last;
 }
 
+// How a row is visited whose group remembers for whom it waits: its entries as they lie, or of the first 32 those alone whose bits are set.
+enum Way { whole, sifted };
 // `wide` groups read whole lines at once, and a member has so many entries in `flight`; `knows` that the group holds the state's element
 // of its row, `watches` that it remembers by whom that is kept waiting, `tells` that it may tell what is found before the end.
 struct Thread {
     static const u32 size = 1, flight = 4;
+    static const Way way = whole;
     static const bool staged = false, wide = false, knows = false, watches = false, tells = false;
     static VXM_FN u32 rank() { return 0; }
     static VXM_FN u32 members() { return 1; }
@@ -64,6 +77,7 @@ template <u32 most> struct Few : Thread {};
 template <u32 width> struct Lanes {
     static const bool staged = false, wide = width == 32, knows = false, watches = false, tells = false;
     static const u32 size = width, flight = width == 32 ? 8 : 4;
+    static const Way way = whole;
     static VXM_FN u32 rank() { return threadIdx.x & (width - 1); }
     static VXM_FN u32 members() { return width; }
     static VXM_FN u32 mask() { return width == 32 ? ~0u : ((1u << (width & 31)) - 1) << (lane() & ~(width - 1)); }
@@ -72,18 +86,25 @@ template <u32 width> struct Lanes {
 typedef Lanes<32> Warp;
 struct Block {
     static const u32 flight = 8;
+    static const Way way = whole;
     static const bool staged = false, wide = true, knows = false, watches = false, tells = false;
     static VXM_FN u32 rank() { return threadIdx.x; }
     static VXM_FN u32 members() { return blockDim.x; }
     static VXM_FN bool first() { return threadIdx.x == 0; }
 };
-// A group that visits a row of a loop's state: it holds the row's own element, and may put the column of who keeps it waiting at `column`.
-template <class G, bool asks, u32 many = G::flight> struct Visitor : G {
+// For whom a row waits: the columns of up to two entries. And which of its first 32 entries still take part.
+[[maybe_unused]] const u32 NOBODY = ~0u;
+struct Rest {
+    u32 column = NOBODY, second = NOBODY, bits = ~0u;
+};
+// A group that visits a row of a loop's state: it holds the row's own element, and may put at `rest` for whom the row waits.
+template <class G, bool asks, u32 many = G::flight, Way how = whole> struct Visitor : G {
     static const u32 flight = many;
     static const bool knows = true, watches = asks;
+    static const Way way = how;
     u64 own;
-    u32* column;
-    VXM_FN Visitor(u64 own, u32* column) : own(own), column(column) {}
+    Rest* rest;
+    VXM_FN Visitor(u64 own, Rest* rest) : own(own), rest(rest) {}
 };
 // One that lowers the row's own element, at `place`, to what is found on the way.
 template <class G, class T> struct Teller : Visitor<G, false> {
@@ -99,7 +120,7 @@ template <class G> VXM_FN G silent(G g) { return g; }
 template <class G, class T> VXM_FN Visitor<G, false> silent(Teller<G, T> g) { return g; }
 // The group as it reads another index.
 template <class G> VXM_FN G bare(G g) { return g; }
-template <class G, bool asks, u32 many> VXM_FN G bare(Visitor<G, asks, many> g) { return g; }
+template <class G, bool asks, u32 many, Way how> VXM_FN G bare(Visitor<G, asks, many, how> g) { return g; }
 template <class G, class T> VXM_FN G bare(Teller<G, T> g) { return g; }
 
 // Rows of at most so many entries are short.
@@ -107,6 +128,7 @@ template <class G, class T> VXM_FN G bare(Teller<G, T> g) { return g; }
 // A thread whose row of the leading product lies staged: `len` products from `begin`, of which those are there whose bit is set.
 struct Staged {
     static const u32 flight = Thread::flight;
+    static const Way way = whole;
     static const bool staged = true, wide = false, knows = false, watches = false, tells = false;
     u64* products;
     const u32* present;

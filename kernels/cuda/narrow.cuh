@@ -5,15 +5,48 @@ namespace vxm {
 template <class V, class O, class A, class T, class Mul, class Add, class Limit, bool leads>
 struct Narrowing : Pull<V, O, A, T, Mul, Add, Limit, leads> {
     typedef Pull<V, O, A, T, Mul, Add, Limit, leads> Rows;
+    static const bool narrows = true;
     u32* kept;
     u32* left; // how many entries of each row; NOBODY: all, as they lie in the matrix
     template <class G> VXM_FN bool at(G g, u32 i, T& y) const {
-        if constexpr (G::watches) {
+        if constexpr (G::watches && G::way == whole) {
             const Maybe<T> sum = visit(g, i, Limit(g, this->operand, i));
             if (sum.present) y = sum.value;
             return sum.present;
         } else {
             return Rows::at(g, i, y);
+        }
+    }
+    // How many entries of a row are left.
+    VXM_FN u32 length(u32 i) const {
+        const u32 len = left[i];
+        return len == NOBODY ? (u32)(this->offsets[i + 1] - this->offsets[i]) : len;
+    }
+    // Keeps what takes part of a row's entries from `begin` to `end`, by a warp, while others do so with other entries of the row: in any
+    // order, since a fold that is narrowed doesn't ask for one. `left` counts them, from 0.
+    VXM_FN void look_through(u32 i, u32 begin, u32 end) const {
+        const u32 many = Warp::flight;
+        const u64 row = this->offsets[i];
+        const Limit limit(Warp(), this->operand, i);
+        for (u32 p = begin; p < end; p += many * 32) {
+            u32 column[many];
+            typename V::Elem x[many];
+            bool present[many];
+#pragma unroll
+            for (u32 k = 0; k < many; k++)
+                if (p + k * 32 + lane() < end) column[k] = this->columns[row + p + k * 32 + lane()];
+#pragma unroll
+            for (u32 k = 0; k < many; k++) present[k] = p + k * 32 + lane() < end && this->operand.at(Thread(), column[k], x[k]);
+            u32 count = 0;
+#pragma unroll
+            for (u32 k = 0; k < many; k++) count += present[k] = present[k] && limit.takes(x[k]);
+            const u32 sum = running_sum(count);
+            u32 place = 0;
+            if (lane() == 31) place = atomicAdd(left + i, sum);
+            place = __shfl_sync(~0u, place, 31) + sum - count;
+#pragma unroll
+            for (u32 k = 0; k < many; k++)
+                if (present[k]) kept[row + place++] = column[k];
         }
     }
     // A row that is visited: where its entries lie, and what has come of it so far.
@@ -23,7 +56,7 @@ struct Narrowing : Pull<V, O, A, T, Mul, Add, Limit, leads> {
         u32 len, count;
         bool fresh, waits;
         typename V::Elem own;
-        u32 awaited;
+        Rest rest;
         Maybe<T> sum;
     };
     // Folds what is left of a row, keeps what takes part, and remembers for whom it waits.
@@ -36,12 +69,12 @@ struct Narrowing : Pull<V, O, A, T, Mul, Add, Limit, leads> {
         if (v.fresh) v.len = (u32)(this->offsets[i + 1] - v.begin);
         v.columns = (v.fresh ? this->columns : kept) + v.begin;
         v.sum = nothing<T>();
-        v.awaited = NOBODY, v.count = 0;
+        v.count = 0;
         v.waits = this->operand.at(g, i, v.own);
         for (u32 p = g.rank(); p - g.rank() < v.len;) {
             // most of what is left is short: nothing is done for entries that aren't there
             const u32 rest = v.len - (p - g.rank());
-            const u32 flight = G::size == 1 || rest > 2 * width ? 4 : rest > width ? 2 : 1;
+            const u32 flight = G::size < 32 || rest > 2 * width ? 4 : rest > width ? 2 : 1;
             if (flight == 4) fold_some<4>(g, p, limit, v);
             else if (flight == 2) fold_some<2>(g, p, limit, v);
             else fold_some<1>(g, p, limit, v);
@@ -49,12 +82,13 @@ struct Narrowing : Pull<V, O, A, T, Mul, Add, Limit, leads> {
             if (Add::stops && ended(g, v.sum.present && Add::terminal(v.sum.value)) >= 0) {
                 // what is behind was not read: should the row be visited again, it begins anew
                 if (g.first()) left[i] = NOBODY;
-                *g.column = NOBODY;
+                g.rest->column = g.rest->second = NOBODY;
                 return all_of<Add>(g, v.sum);
             }
         }
         if (g.first() && (v.fresh || v.count != v.len)) left[i] = v.count;
-        *g.column = agreed(g, v.awaited);
+        agreed(g, v.rest);
+        g.rest->column = v.rest.column, g.rest->second = v.rest.second;
         return all_of<Add>(g, v.sum);
     }
     // Folds the entries at p, p + width, ..., so many as a member has in flight.
@@ -76,7 +110,7 @@ struct Narrowing : Pull<V, O, A, T, Mul, Add, Limit, leads> {
             const u32 place = keep(g, present[k], v.count);
             if (present[k] && (v.fresh || place != p + k * width)) kept[v.begin + place] = column[k];
             // who is met last is waited for: waiting for the last to be settled would miss what others' being settled tells
-            if (present[k] && v.waits && Rows::Waits::call(v.own, x[k])) v.awaited = column[k];
+            if (present[k] && v.waits && Rows::Waits::call(v.own, x[k])) v.rest.second = v.rest.column, v.rest.column = column[k];
             add<Add>(v.sum, present[k], Mul::call(x[k], A()));
         }
     }

@@ -341,14 +341,15 @@ template <class W> VXM_FN W streamed(const W* p) {
 }
 VXM_FN vxm_unit streamed(const vxm_unit*) { return vxm_unit(); }
 
-// No entry.
-[[maybe_unused]] const u32 NOBODY = ~0u;
-// Of the columns that members of a group have met, one: any will do.
-VXM_FN u32 agreed(Thread, u32 column) { return column; }
-template <u32 width> VXM_FN u32 agreed(Lanes<width>, u32 column) {
+// Of the columns that members of a group have met, two: any will do.
+VXM_FN void agreed(Thread, Rest&) {}
+template <u32 width> VXM_FN void agreed(Lanes<width>, Rest& rest) {
     typedef Lanes<width> L;
-    const u32 met = __ballot_sync(L::mask(), column != NOBODY) & L::mask();
-    return met ? __shfl_sync(L::mask(), column, __ffs(met) - 1) : NOBODY;
+    const u32 met = __ballot_sync(L::mask(), rest.column != NOBODY) & L::mask();
+    const u32 first = __ffs(met) - 1 & 31, last = 31 - __clz(met) & 31;
+    rest.second = __shfl_sync(L::mask(), first == last ? rest.second : rest.column, last);
+    rest.column = __shfl_sync(L::mask(), rest.column, first);
+    if (!met) rest.column = rest.second = NOBODY;
 }
 // The member of whom `holds` is true, the first; none: -1.
 VXM_FN int ended(Thread, bool holds) { return holds ? 0 : -1; }
@@ -366,7 +367,7 @@ template <class M, u32 width, class T> VXM_FN Maybe<T> all_of(Lanes<width>, Mayb
 template <class V, class O, class A, class T, class Mul, class Add, class Limit, bool leads> struct Pull {
     typedef T Elem;
     typedef typename Limit::Waits Waits;
-    static const bool full = false;
+    static const bool full = false, narrows = false;
     V operand;
     const O* offsets;
     const u32* columns;
@@ -418,55 +419,114 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
         if (sum.present) y = sum.value;
         return sum.present;
     }
-    // Folds a row whole, and remembers for whom it waits.
-    template <class G> VXM_FN Maybe<T> watch(G g, u32 i, u64 begin, u32 len, const Limit& limit) const {
-        const u32 flight = Limit::stops && !G::wide ? 4 : G::flight;
-        const u32* const row = columns + begin;
-        Maybe<T> sum = nothing<T>();
-        u32 awaited = NOBODY;
+    // Whether a short row's entries that take part no longer are left out from then on.
+    static const bool sifts = Limit::selects && !Limit::stops && !is_same<Waits, Nobody>::value;
+    // A row that is visited, and what has come of it so far.
+    struct Seen {
+        u64 begin;
         typename V::Elem own;
-        const bool waits = operand.at(g, i, own);
-        int found = -1;
+        bool waits;
+        Rest rest;
+        Maybe<T> sum;
+    };
+    // Folds a row, and remembers for whom it waits.
+    template <class G> VXM_FN Maybe<T> watch(G g, u32 i, u64 begin, u32 len, const Limit& limit) const {
+        Seen seen;
+        seen.begin = begin, seen.rest.bits = 0;
+        seen.waits = operand.at(g, i, seen.own);
+        seen.sum = nothing<T>();
+        if constexpr (G::way == sifted && sifts) {
+            // so many at a time of those whose bits are set
+            const u32 flight = 4;
+            for (u32 from = 0; from < len; from += 32) {
+                u32 todo = from == 0 ? g.rest->bits : ~0u;
+                if (len - from < 32) todo &= (1u << (len - from)) - 1;
+                while (todo) {
+                    Picked<flight> some;
+#pragma unroll
+                    for (u32 k = 0; k < flight; k++) some.p[k] = todo ? from + __ffs(todo) - 1 : NOBODY, todo &= todo - 1;
+                    look(some, limit, seen);
+                }
+            }
+            *g.rest = seen.rest;
+            return seen.sum;
+        }
+        const int found = fold_whole(g, len, limit, seen);
+        agreed(g, seen.rest);
+        g.rest->column = seen.rest.column, g.rest->second = seen.rest.second;
+        // what one has at which the row may stop: joined to others' it might not be
+        return found >= 0 ? held_by(g, seen.sum, found) : all_of<Add>(g, seen.sum);
+    }
+    // Folds all entries. The member by whom the fold may stop; none: -1.
+    template <class G> VXM_FN int fold_whole(G g, u32 len, const Limit& limit, Seen& seen) const {
+        const u32 flight = Limit::stops && !G::wide ? 4 : G::flight;
         // a thread's entries are neighbours, those of lanes stand as far apart as there are lanes
         const u32 step = g.members();
         for (u32 p = g.rank(); p - g.rank() < len; p += flight * step) {
-            u32 column[flight];
-            typename V::Elem x[flight];
-            bool there[flight];
-#pragma unroll
-            for (u32 k = 0; k < flight; k++)
-                if (p + k * step < len) column[k] = row[p + k * step];
-#pragma unroll
-            for (u32 k = 0; k < flight; k++)
-                if (p + k * step < len) there[k] = operand.at(Thread(), column[k], x[k]);
-#pragma unroll
-            for (u32 k = 0; k < flight; k++) {
-                // nothing is skipped, since others of the warp go on: all is computed of what may not be there
-                const bool inside = p + k * step < len, taken = inside & (V::full || there[k]) & limit.takes(x[k]);
-                // who is met last is waited for: waiting for the last to be settled would miss what others' being settled tells
-                if (taken & waits & Waits::call(own, x[k])) awaited = p + k * step;
-                add<Add>(sum, taken, Mul::call(x[k], inside ? weight_at(weights, begin + p + k * step) : A()));
-            }
-            if (Add::stops || Limit::stops) found = ended(g, sum.present && (Add::terminal(sum.value) || limit(sum.value)));
-            if (found >= 0) break;
+            look(Apart<flight>{p, step, len}, limit, seen);
+            if (!Add::stops && !Limit::stops) continue;
+            const int found = ended(g, seen.sum.present && (Add::terminal(seen.sum.value) || limit(seen.sum.value)));
+            if (found >= 0) return found;
         }
-        awaited = agreed(g, awaited);
-        *g.column = awaited == NOBODY ? NOBODY : row[awaited];
-        // what one has at which the row may stop: joined to others' it might not be
-        return found >= 0 ? held_by(g, sum, found) : all_of<Add>(g, sum);
+        return -1;
     }
-    // Which rows wait still for the entries at `columns`, of as many as are looked at together. All are read, whether they wait or not:
-    // reads that may not happen would be made one after the other.
-    template <u32 count> VXM_FN void wait(const u32 (&rows)[count], const u32 (&columns)[count], bool (&waits)[count]) const {
+    // Places of a row: some that stand equally far apart, before `len`; those that were picked.
+    template <u32 many> struct Apart {
+        static const u32 count = many;
+        u32 p, step, len;
+        VXM_FN u32 at(u32 k) const { return p + k * step; }
+        VXM_FN bool inside(u32 k) const { return at(k) < len; }
+    };
+    template <u32 many> struct Picked {
+        static const u32 count = many;
+        u32 p[many];
+        VXM_FN u32 at(u32 k) const { return p[k]; }
+        VXM_FN bool inside(u32 k) const { return p[k] != NOBODY; }
+    };
+    // Folds the entries at some places of a row.
+    template <class Places> VXM_FN void look(const Places& where, const Limit& limit, Seen& seen) const {
+        const u32 flight = Places::count;
+        u32 column[flight];
+        typename V::Elem x[flight];
+        bool there[flight];
+#pragma unroll
+        for (u32 k = 0; k < flight; k++)
+            if (where.inside(k)) column[k] = columns[seen.begin + where.at(k)];
+#pragma unroll
+        for (u32 k = 0; k < flight; k++)
+            if (where.inside(k)) there[k] = operand.at(Thread(), column[k], x[k]);
+#pragma unroll
+        for (u32 k = 0; k < flight; k++) {
+            // nothing is skipped, since others of the warp go on: all is computed of what may not be there
+            const bool taken = where.inside(k) & (V::full || there[k]) & limit.takes(x[k]);
+            // who is met last is waited for: waiting for the last to be settled would miss what others' being settled tells
+            if (taken & seen.waits & Waits::call(seen.own, x[k])) seen.rest.second = seen.rest.column, seen.rest.column = column[k];
+            if (sifts && taken && where.at(k) < 32) seen.rest.bits |= 1u << where.at(k);
+            add<Add>(seen.sum, taken, Mul::call(x[k], where.inside(k) ? weight_at(weights, seen.begin + where.at(k)) : A()));
+        }
+    }
+    // Which rows wait still for an entry, or `twice` for a second one, of as many as are looked at together. All are read, whether they wait
+    // or not: reads that may not happen would be made one after the other.
+    template <bool twice, u32 count> VXM_FN void wait(const u32 (&rows)[count], Rest (&rests)[count], bool (&waits)[count]) const {
         typename V::Elem own[count], other[count];
         bool there[count];
 #pragma unroll
         for (u32 k = 0; k < count; k++) {
-            const u32 column = columns[k] == NOBODY ? rows[k] : columns[k];
+            const u32 column = rests[k].column == NOBODY ? rows[k] : rests[k].column;
             there[k] = operand.at(Thread(), rows[k], own[k]) & operand.at(Thread(), column, other[k]);
         }
 #pragma unroll
-        for (u32 k = 0; k < count; k++) waits[k] = columns[k] != NOBODY & (V::full || there[k]) & Waits::call(own[k], other[k]);
+        for (u32 k = 0; k < count; k++) waits[k] = rests[k].column != NOBODY & (V::full || there[k]) & Waits::call(own[k], other[k]);
+        if constexpr (twice) {
+#pragma unroll
+            for (u32 k = 0; k < count; k++) {
+                if (waits[k]) continue;
+                rests[k].column = rests[k].second, rests[k].second = NOBODY;
+                there[k] = rests[k].column != NOBODY && operand.at(Thread(), rests[k].column, other[k]);
+            }
+#pragma unroll
+            for (u32 k = 0; k < count; k++) waits[k] = rests[k].column != NOBODY & there[k] & Waits::call(own[k], other[k]);
+        }
     }
     template <bool once> VXM_FN auto rows() const { return Row<once, Whole>{operand, columns, weights, Whole()}; }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }

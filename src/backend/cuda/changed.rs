@@ -2,7 +2,7 @@
 
 use super::DeviceVector;
 use super::compose::{Composer, Node, Piece};
-use super::csr::SHORT_CLASSES;
+use super::csr::{HUB, LONG};
 use super::run::{THREADS, launch};
 use crate::backend::plan::{self, Schedule};
 use crate::error::Result;
@@ -80,9 +80,7 @@ pub fn changing<T: Element>(
     let ty = composer.ty("vxm::Changing", [node.ty, says[0], says[1], says[2], says[3], rows.len().into(), hook]);
     let program = composer.program(ty, &[("changing", "")])?;
     let resident = program.kernel("changing")?.resident(THREADS, composer.shared())? as usize;
-    let [longs, hubs] = classes.as_deref().map_or([(0, 0); 2], |classes| {
-        [classes.rows(SHORT_CLASSES..SHORT_CLASSES + 1), classes.rows(SHORT_CLASSES + 1..SHORT_CLASSES + 2)]
-    });
+    let [longs, hubs] = classes.as_deref().map_or([(0, 0); 2], |classes| [classes.rows(LONG), classes.rows(HUB)]);
     let blocks = n.div_ceil(THREADS as usize).clamp(1, resident.max(1));
     tracing::debug!(
         operation = "fixpoint",

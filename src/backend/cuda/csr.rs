@@ -14,13 +14,20 @@ use std::sync::{Arc, OnceLock};
 use vxm_kernels::{Buffer, sources};
 use vxm_semiring::Element;
 
-/// Rows of this many entries and more are folded by four threads, a warp (cuMIS, section 3.2), a block; shorter ones by one. A block's
-/// warps take a segment of the fixed tree each, so rows of fewer leave most of them without work.
-const FROM: [usize; 3] = [8, 33, 8192];
+/// Rows of this many entries and more are folded by four threads, a warp (cuMIS, section 3.2), likewise, a block; shorter ones by one. A block's
+/// warps take a segment of the fixed tree each, so rows of fewer leave most of them without work. The longer ones of a warp's are told apart
+/// for loops that narrow rows.
+const FROM: [usize; 4] = [8, 33, 2048, 8192];
 /// How many classes that makes.
 const CLASSES: usize = FROM.len() + 1;
 /// The first so many classes are of short rows, which may be staged: of up to 32 entries.
-pub const SHORT_CLASSES: usize = 2;
+pub(super) const SHORT_CLASSES: usize = 2;
+/// How rows are shared out where they differ in length.
+pub(super) const SHORT: Range<usize> = 0..SHORT_CLASSES;
+pub(super) const LONG: Range<usize> = SHORT_CLASSES..HUB.start;
+pub(super) const HUB: Range<usize> = CLASSES - 1..CLASSES;
+/// Rows that one warp would read for as long as all others read theirs.
+pub(super) const LARGE: Range<usize> = SHORT_CLASSES + 1..CLASSES;
 /// Entries a row from which four threads are better than one, where rows have about one length: measured on er and rgg.
 const LONG_FOR_ONE: usize = 16;
 
@@ -102,7 +109,7 @@ impl Classes {
         let mut classify = composer(gpu).with(sources::CLASSES);
         step(&mut classify, "vxm::Classify", &[&head[..], &tail].concat(), words * 32)?;
         let told: Vec<usize> = told.download::<u64>(CLASSES + 2)?.into_iter().map(|x| x as usize).collect();
-        let counts = [told[0], told[1], told[2], told[3]];
+        let counts = std::array::from_fn(|class| told[class]);
         let (longest, longest_at) = (told[CLASSES] >> 32, !(told[CLASSES] as u32));
         let (alone, first) = Self::listed(&counts, longest, total);
         let counts = Self::held(counts, first);
@@ -125,21 +132,18 @@ impl Classes {
         (self.rows.address() + 4 * before as u64, self.counts[classes].iter().sum())
     }
 
-    /// The rows of each class; a few hubs are among the long rows, where they take no launch of their own.
-    pub(super) fn lists(&self) -> [(u64, usize); CLASSES] {
-        let few = self.counts[CLASSES - 1] < 64 && self.longest <= 2 * FROM[2];
-        [0, 1, 2, 3].map(|class| match class {
-            2 if few => self.rows(2..4),
-            3 if few => (0, 0),
-            _ => self.rows(class..class + 1),
-        })
+    /// The rows that a thread folds, four threads, a warp, a block; a few hubs are among the long rows, where they take no launch of their own.
+    pub(super) fn lists(&self) -> [(u64, usize); 4] {
+        let few = self.rows(HUB).1 < 64 && self.longest <= 2 * FROM[HUB.start - 1];
+        let (longs, hubs) = if few { (LONG.start..HUB.end, HUB.end..HUB.end) } else { (LONG, HUB) };
+        [0..1, 1..2, longs, hubs].map(|classes| self.rows(classes))
     }
 
     /// Whether staging short rows pays: not where all are so short that a thread has all of one in flight.
     pub(super) fn pays_to_stage(&self) -> bool {
         match self.alone {
             Some(_) => self.mean >= FROM[0],
-            None => self.rows(0..SHORT_CLASSES).1 > 0,
+            None => self.rows(SHORT).1 > 0,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::DeviceVector;
 use super::compose::{Composer, Node};
-use super::csr::{Classes, SHORT_CLASSES};
+use super::csr::{Classes, HUB, LARGE, LONG, SHORT};
 use super::run::{THREADS, launch};
 use crate::backend::plan::{self, Schedule};
 use crate::error::Result;
@@ -42,6 +42,10 @@ impl Launched {
     }
 }
 
+/// Bytes of warps' lists that a block may keep in shared memory: where they are few a pass waits for little else (four blocks of these leave
+/// half of a multiprocessor's for the first-level cache).
+const NEAR: usize = 24 << 10;
+
 /// Words of how it went: see the kernel.
 const TOLD: usize = 2;
 /// What it says where elements changed still.
@@ -56,14 +60,15 @@ struct Share {
 }
 
 /// Short rows, long ones, and hubs: whose are a thread's, a warp's, a block's. Where who is waited for is remembered a row is seldom read,
-/// and a hub may be a warp's: a block's warps wait for each other at each.
+/// and hubs are a warp's, too, since a block's warps wait for each other at each: those last of the long ones are large, and looked through
+/// before, by all.
 fn shares(classes: Option<&Classes>, n: usize, watches: bool) -> [Share; 3] {
     let all = Share { count: n, ..Share::default() };
     let Some(classes) = classes.filter(|classes| classes.alone.is_none()) else {
         return [all, Share::default(), Share::default()];
     };
-    let hubs = if watches { SHORT_CLASSES + 2 } else { SHORT_CLASSES + 1 };
-    [0..SHORT_CLASSES, SHORT_CLASSES..hubs, hubs..SHORT_CLASSES + 2].map(|range| {
+    let ranges = if watches { [SHORT, LONG.start..HUB.end, LARGE] } else { [SHORT, LONG, HUB] };
+    ranges.map(|range| {
         let (list, count) = classes.rows(range);
         Share { list, count, room: 0 }
     })
@@ -102,7 +107,8 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     let (watched, place) = watched.map_or(("vxm::Nothing".into(), 0), |lead| (lead.ty, lead.at));
     let start = start.map_or("vxm::Nothing".into(), |start| start.ty);
     let (monotone_too, skewed, flight) = (monotone.into(), (!even).into(), composer.flight().into());
-    let arguments = [node.ty, start, active, monotone_too, skewed, flight, watched, place.into()];
+    let sifts = watches && composer.sifts();
+    let arguments = [node.ty, start, active, monotone_too, skewed, flight, watched, place.into(), sifts.into()];
     let ty = composer.ty("vxm::Fixpoint", arguments);
     let program = composer.program(ty, &[("fixpoint", group)])?;
     let resident = program.kernel("fixpoint")?.resident(THREADS, composer.shared())? as usize;
@@ -113,11 +119,31 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     let warps = blocks * warps_a_block;
     shorts.room = chunks.div_ceil(warps) * 32;
     longs.room = longs.count.div_ceil(warps);
-    hubs.room = hubs.count.div_ceil(blocks);
-    // beside a row stands for whom it waits, if that is remembered
-    let size = if watches { 8 } else { 4 };
-    let sizes = [(shorts, warps * size), (longs, warps * size), (hubs, blocks * 4)];
-    let work = gpu.alloc(sizes.iter().map(|(share, bytes)| share.room * bytes).sum())?;
+    hubs.room = if watches { 0 } else { hubs.count.div_ceil(blocks) };
+    // beside a row stand for whom it waits, if that is remembered, and its entries that take part still
+    let size = match (watches, sifts) {
+        (true, true) if !even => 16,
+        (true, true) => 12,
+        (true, false) => 8,
+        (false, _) => 4,
+    };
+    // long rows are looked at more often: their lists come first
+    let mut shared = composer.shared();
+    let mut near = |share: &Share| -> Result<Option<u64>> {
+        let (at, bytes) = (shared.next_multiple_of(16), share.room * warps_a_block * size);
+        if bytes == 0
+            || bytes > NEAR
+            || program.kernel("fixpoint")?.resident(THREADS, at + bytes as u32)? < blocks as u32
+        {
+            return Ok(None);
+        }
+        shared = at + bytes as u32;
+        Ok(Some(u64::from(at)))
+    };
+    let (longs_near, shorts_near) = (near(&longs)?, near(&shorts)?);
+    let bytes = |share: &Share, near: Option<u64>| if near.is_some() { 0 } else { share.room * warps * size };
+    let far = [bytes(&shorts, shorts_near), bytes(&longs, longs_near), hubs.room * blocks * 4];
+    let work = gpu.alloc(far.iter().sum())?;
     let fresh = gpu.alloc(if monotone { 0 } else { n * size_of::<T>() })?;
     let told = gpu.mailbox(TOLD * 4)?;
     tracing::debug!(
@@ -129,13 +155,20 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
         longs = longs.count,
         hubs = hubs.count,
         blocks,
+        shared,
         "plan"
     );
     let mut head = Vec::with_capacity(32);
     let mut from = work.address();
-    for (share, bytes) in sizes {
-        head.extend([share.list, share.count as u64, from, share.room as u64]);
-        from += (share.room * bytes) as u64;
+    for ((share, near), bytes) in [(shorts, shorts_near), (longs, longs_near), (hubs, None)].into_iter().zip(far) {
+        head.extend([
+            share.list,
+            share.count as u64,
+            near.unwrap_or(from),
+            share.room as u64,
+            u64::from(near.is_some()),
+        ]);
+        from += bytes as u64;
     }
     let begin = before.as_ref().map_or(0, |before| before.address());
     head.extend([
@@ -147,7 +180,7 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
         told.address(),
         u64::from(most),
     ]);
-    let shape = Launch::linear(blocks as u32, THREADS).with_shared(composer.shared()).cooperative();
+    let shape = Launch::linear(blocks as u32, THREADS).with_shared(shared).cooperative();
     launch(&program, "fixpoint", shape, &composer.parameter(&head))?;
     Ok(Launched { told: told.begin()? })
 }
