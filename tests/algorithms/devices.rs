@@ -1,6 +1,7 @@
 //! A GPU's answers are the CPU's, bit for bit: every algorithm on every graph of the data folder and on each generator.
 
 use super::common::facts;
+use super::shapes::complete_on_paths;
 use std::io::Write;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -117,6 +118,7 @@ fn graphs_of_the_data_folder() {
 #[test]
 fn generators() {
     let Some(device) = gpu() else { return };
+    compare("complete graphs on paths", &complete_on_paths(), device);
     for spec in ["grid:512x512", "er:18:8", "rmat:18:8", "kron:18:8", "rgg:18", "road:512", "delaunay:18"] {
         let a = Matrix::from_simple(generate(spec, &()).unwrap().graph);
         compare(spec, &a, device);

@@ -103,6 +103,27 @@ fn disconnected_parts() {
     assert!(counts("parts", &a).iter().all(|&count| count >= 20));
 }
 
+/// Complete graphs of 40, one of 110 and one of 20, on paths that lead through all of them: few vertices have most of the colours, and of
+/// those again few do.
+pub fn complete_on_paths() -> Matrix {
+    let sizes = [&[40; 30][..], &[110, 20]].concat();
+    let (mut first, mut edges) = (0, Vec::new());
+    for size in sizes {
+        edges.extend((first..first + size).flat_map(|i| (first..i).map(move |j| (i, j))));
+        first += size;
+    }
+    edges.extend((0..2700).map(|i| (i, (i + 33) % 2800)));
+    graph(2800, edges.into_iter().filter(|(i, j)| i != j))
+}
+
+#[test]
+fn few_have_most_colours() {
+    let a = complete_on_paths();
+    check("complete graphs on paths", &a, 3, Effort::Some);
+    let found = color(&a, &ColoringOptions { method: Method::Jp, ..ColoringOptions::default() }).unwrap();
+    assert!(found.count >= 110, "{}", found.count);
+}
+
 /// A symmetric pattern with these self-loops too.
 fn with_loops(edges: &[(u32, u32)], loops: &[u32], n: usize) -> Matrix {
     let mirrored = edges.iter().flat_map(|&(i, j)| [(i, j, ()), (j, i, ())]);
