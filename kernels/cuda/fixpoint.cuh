@@ -75,7 +75,7 @@ struct Share {
     u64 room;
     u64 near; // whether it is there
 };
-extern __shared__ u64 vxm_near[];
+extern __shared__ __align__(16) u64 vxm_near[];
 
 // `monotone` says that a state may be written at once; or else all are computed from the states before, and written after. Without
 // long rows and hubs, which is not `skewed`, a kernel needs fewer registers.
@@ -138,7 +138,8 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         template <Way way, class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, Rest* rest = nullptr) {
             const T own = peek(f.state + i);
             Visit v = {Active::call(own), false};
-            const Visitor<G, watches && !is_same<G, Block>::value, many<G>(), way> visitor(word_of(own), rest);
+            // which entries take part another body doesn't tell
+            const Visitor<G, watches && !is_same<G, Block>::value, many<G>(), starts ? whole : way> visitor(word_of(own), rest);
             T next;
             if (!v.alive || !settles(f.body, visitor, i, next) || same(own, next)) return v;
             if (g.first()) poke(f.state + i, next);
@@ -331,7 +332,8 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         if (skewed && watches) visit_longs<Phase>(left, first, ready, changed);
         visit_shorts<Phase>(left, first, all, ready, changed);
         if (skewed && !watches) visit_longs<Phase>(left, first, ready, changed);
-        if (skewed && !watches && hubs.count > 0) visit_hubs<Phase>(left, first, changed);
+        if constexpr (skewed && !watches)
+            if (hubs.count > 0) visit_hubs<Phase>(left, first, changed);
         __syncwarp();
         return __any_sync(~0u, changed);
     }
@@ -438,7 +440,7 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         begin();
         Left left = {ring(shorts), ring(longs), 0};
         u32 passes = 0, changes = 0, still = 0, mine = 0;
-        bool idle = false, voted = false, some = false;
+        bool idle = false, voted = false, some = false, moved = false;
         // a block's warps share its hubs, so they go on or end together
         const bool sharing = skewed && !watches && hubs.count > 0;
         const auto agreed_on = [&](bool x) { return sharing ? (bool)__syncthreads_or(x) : (bool)__any_sync(~0u, x); };
@@ -453,7 +455,9 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
             some |= changed | any;
             passes++;
             if (!any) break;
-            changes += changed;
+            // passes over all that is left count
+            moved |= changed;
+            if (all) changes += moved, moved = false;
             if (changes >= most) {
                 // all give up, whatever they are doing
                 if (lane() == 0) atomicMax(&board->stuck, 2);

@@ -245,8 +245,8 @@ impl Kernel {
     /// [`Error::Launch`] if no block of that size can run, [`Error::Lost`] or [`Error::Driver`].
     pub fn occupancy(&self, threads: u32, shared: u32) -> Result<u32> {
         self.check(&Launch::linear(1, threads).with_shared(shared))?;
-        if let Some((_, blocks)) = lock(&self.shared.occupancy).iter().find(|(asked, _)| *asked == (threads, shared)) {
-            return Ok(*blocks);
+        if let Some(blocks) = self.known_occupancy((threads, shared)) {
+            return Ok(blocks);
         }
         // what a rehearsal finds
         let mut blocks: c_int = 1;
@@ -262,6 +262,14 @@ impl Kernel {
         }
         known.push(((threads, shared), blocks.unsigned_abs()));
         Ok(blocks.unsigned_abs())
+    }
+
+    /// The same, if it was asked before; it is remembered longest of what was asked last.
+    fn known_occupancy(&self, shape: (u32, u32)) -> Option<u32> {
+        let mut known = lock(&self.shared.occupancy);
+        let at = known.iter().position(|(asked, _)| *asked == shape)?;
+        known[at..].rotate_left(1);
+        known.last().map(|(_, blocks)| *blocks)
     }
 
     /// How many such blocks run on the whole device at once: the largest grid for a cooperative launch.

@@ -103,8 +103,9 @@ impl Graph {
         };
         // the edges from low to high are a matrix, or each entry says where it leads
         let directed = match algorithm {
-            // or the columns are copied, where a row is long
-            Algorithm::Color(Method::Jp | Method::Is, _) if self.longest > NARROW as u64 => 4 * (n + entries),
+            // or the columns are copied, where a row is long, or where there may be colours of a later window
+            Algorithm::Color(Method::Jp, _) if self.longest > 31 => 4 * (n + entries),
+            Algorithm::Color(Method::Is, _) if self.longest > NARROW as u64 => 4 * (n + entries),
             Algorithm::Color(Method::Hash, _) => rows_on_device(n, entries / 2),
             Algorithm::Color(Method::MinMax, _) => entries,
             _ => 0,

@@ -291,19 +291,21 @@ impl<A: Element> Matrix<A> {
             crate::formats::check_vertices("extract", indices.len())?;
         }
         if let Some(gpu) = self.place() {
-            return Ok(Matrix::on_device(cuda::entries::extract(&*self.on(&gpu)?, rows, columns)?, None));
+            let found = cuda::entries::extract(&*self.on(&gpu)?, rows, columns)?;
+            return Ok(Matrix::on_device(found, None).with_format(self.format()));
         }
         let csr = self.csr();
         let (starts, places) = places_of(columns, self.ncols());
         let wanted = |j: u32| &places[starts[j as usize] as usize..starts[j as usize + 1] as usize];
-        Ok(Matrix::from_csr(build(rows.len(), columns.len(), |k, out_columns, out_values| {
+        let found = Matrix::from_csr(build(rows.len(), columns.len(), |k, out_columns, out_values| {
             let (js, entries) = csr.row(rows[k] as usize);
             let mut row: Vec<(u32, A)> =
                 js.iter().zip(entries).flat_map(|(&j, &a)| wanted(j).iter().map(move |&l| (l, a))).collect();
             row.sort_unstable_by_key(|&(l, _)| l);
             out_columns.extend(row.iter().map(|&(l, _)| l));
             out_values.extend(row.iter().map(|&(_, a)| a));
-        })))
+        }));
+        Ok(found.with_format(self.format()))
     }
 
     /// `op(a, b)` where both matrices hold an entry (the intersection).

@@ -105,10 +105,11 @@ fn reopen(number: u32, key: u32) -> u64 {
 /// Colours, how many there are, and the rounds it took.
 pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32, u32)> {
     let n = a.nrows();
-    let (mut colors, mut rounds, mut before) = (Vector::new(n), 0, 0);
+    let (mut colors, mut rounds, mut before, mut open_ends) = (Vector::new(n), 0, 0, None);
     // V = key, and all colours
     let mut vertices = key.map(open).eval()?;
     loop {
+        let a = open_ends.as_ref().unwrap_or(a);
         // V<keys> = narrow(V, A bor.seen V, among those that matter), until all are settled
         let ((window, most), of_window) = fixpoint(vertices)
             .while_active(GE.bind(KEYED))
@@ -139,17 +140,18 @@ pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32, 
         }
         before += WINDOW;
         if before == WINDOW {
-            // rest = those of later windows: mostly few
+            // B = A where key[i] <= key[j], of those of later windows: what is left of hubs is short, and neighbours of one key are refused
+            // still
             let rest = window.select(GT.bind(WINDOW)).pattern().eval()?;
+            let b = a.select_ends(LE, &key.mask(&rest).eval()?)?;
             if rest.nvals() <= n / 8 {
-                // B = A[rest, rest] where key[i] <= key[j]: what is left of hubs is short, and neighbours of one key are refused still
+                // few, mostly: B = B[rest, rest], and C<rest> = the colours there, among all
                 let places: Vec<u32> = rest.indices().collect();
-                let b = a.select_ends(LE, &key.mask(&rest).eval()?)?.extract(&places, &places)?;
-                let (later, count, of_later) = color(&b, &key.extract(&places).eval()?)?;
-                // C<rest> = the colours there, among all
+                let (later, count, of_later) = color(&b.extract(&places, &places)?, &key.extract(&places).eval()?)?;
                 later.map(PLUS.bind(before)).scatter(&places, n).assign_to(&mut colors)?;
                 return Ok((colors, before + count, rounds + of_later));
             }
+            open_ends = Some(b);
         }
         // V = key, and all colours, of those of later windows; nothing of the others
         vertices = reopen.map2(&window, key).eval()?;

@@ -78,7 +78,8 @@ pub fn color(a: &Matrix, options: &ColoringOptions) -> Result<Coloring> {
 /// ```
 ///
 /// # Errors
-/// The matrix isn't square or symmetric, or not of as many vertices as there are keys; neighbours have equal keys; a key is `u32::MAX`.
+/// The matrix isn't square or symmetric, or not of as many vertices as there are keys; a key is `u32::MAX`; neighbours have equal keys, and
+/// others' colours don't tell which of them goes first.
 #[track_caller]
 pub fn color_in_order(a: &Matrix, key: &Vector<u32>) -> Result<Coloring> {
     let a = &*a.to_graph()?;
