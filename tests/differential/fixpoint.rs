@@ -407,19 +407,78 @@ fn uncolored(_own: u64, other: u64) -> bool {
     other >= COLORS
 }
 
+/// Each vertex' least free colour, the highest key first.
+fn first_fit(case: &Case) -> Vec<u64> {
+    let (keys, near) = (case.keys(), case.neighbors());
+    let mut order: Vec<usize> = (0..case.n).collect();
+    order.sort_by_key(|&v| std::cmp::Reverse(keys[v]));
+    let mut colors = vec![u64::MAX; case.n];
+    for v in order {
+        let taken: Vec<u64> = near[v].iter().map(|&u| colors[u as usize]).collect();
+        colors[v] = (0..).find(|color| !taken.contains(color)).unwrap();
+    }
+    colors
+}
+
+/// The vertices before any has a colour.
+fn colorless(case: &Case) -> Vector<u64> {
+    Vector::from_dense(case.keys().iter().map(|&key| key + COLORS).collect())
+}
+
+#[op]
+fn half_of(i: u32, j: u32, _edge: ()) -> bool {
+    (i ^ j) & 1u32 == 0u32
+}
+#[op]
+fn as_it_was(own: u64, _taken: u64) -> u64 {
+    own
+}
+
+/// Rows of about one length, of which few have more than 32 entries: it is kept which of those take part. A first body may go through
+/// other entries than the others do.
+#[test]
+fn rows_of_about_one_length() {
+    let cases = (200..900usize, 9..24usize, any::<u64>()).prop_map(|(n, mean, seed)| {
+        let draw = |k: usize| (crate::algebra::mix(seed.wrapping_add(k as u64)) % n as u64) as u32;
+        let mut edges: Vec<(u32, u32)> = (0..n * mean / 2).map(|k| (draw(2 * k), draw(2 * k + 1))).collect();
+        edges.iter_mut().for_each(|edge| *edge = (edge.0.min(edge.1), edge.0.max(edge.1)));
+        edges.retain(|edge| edge.0 != edge.1);
+        edges.sort_unstable();
+        edges.dedup();
+        Case { n, edges, seed }
+    });
+    suite("fixpoint: rows of about one length", 40, cases, |case| {
+        let (a, expected, key) = (case.matrix(), first_fit(&case), colorless(&case));
+        let half = ok(a.select(half_of))?;
+        let active = || fixpoint(key.clone()).while_active(GE.bind(COLORS)).monotone();
+        every_schedule(&expected, || {
+            active()
+                .step(|v| {
+                    let taken = v.vxm(&a, semiring(BOR, hue)).among(precedes).awaiting(uncolored).or_identity();
+                    first_free.map2(v, taken)
+                })
+                .eval()
+        })?;
+        every_schedule(&expected, || {
+            active()
+                .step(|v| {
+                    let taken = v.vxm(&a, semiring(BOR, hue)).among(precedes).awaiting(uncolored).or_identity();
+                    first_free.map2(v, taken)
+                })
+                .first(|v| {
+                    let taken = v.vxm(&half, semiring(BOR, hue)).among(precedes).awaiting(uncolored).or_identity();
+                    as_it_was.map2(v, taken)
+                })
+                .eval()
+        })
+    });
+}
+
 /// The entries that take part are chosen before the loop where rows are long, at every visit elsewhere.
 #[test]
 fn neighbours_that_come_first() {
     suite("fixpoint: first fit", 60, case(), |case| {
-        let (a, keys, near) = (case.matrix(), case.keys(), case.neighbors());
-        let mut order: Vec<usize> = (0..case.n).collect();
-        order.sort_by_key(|&v| std::cmp::Reverse(keys[v]));
-        let mut expected = vec![u64::MAX; case.n];
-        for v in order {
-            let taken: Vec<u64> = near[v].iter().map(|&u| expected[u as usize]).collect();
-            expected[v] = (0..).find(|color| !taken.contains(color)).unwrap();
-        }
-        let key = Vector::from_dense(keys.iter().map(|&key| key + COLORS).collect());
+        let (a, expected, key) = (case.matrix(), first_fit(&case), colorless(&case));
         every_schedule(&expected, || {
             fixpoint(key.clone())
                 .while_active(GE.bind(COLORS))
