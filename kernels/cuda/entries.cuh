@@ -178,31 +178,6 @@ struct Listed {
     VXM_FN u64 entry(u64 t, u64 k) const { return starts[list[k]] + (t - sums[k]); }
 };
 
-// Each listed place's number.
-struct Rank {
-    const u32* list;
-    u64 count;
-    u32* ranks;
-    VXM_FN void run() const {
-        each_thread(count, [&](u64 k) { ranks[list[k]] = (u32)k; });
-    }
-};
-// Entries' columns by their numbers; `others` becomes 1 if one has none, all of whose bits are set.
-struct Renumber {
-    const u32* columns;
-    u64 count;
-    const u32* ranks;
-    u32* numbers;
-    u32* others;
-    VXM_FN void run() const {
-        each_thread(count, [&](u64 p) {
-            const u32 number = ranks[columns[p]];
-            numbers[p] = number;
-            if (number == ~0u) *others = 1;
-        });
-    }
-};
-
 // How often each entry of listed rows is wanted: its column's places among the wanted ones are places[first[j]] to
 // places[first[j + 1]].
 struct Wanted {

@@ -14,6 +14,15 @@ pub struct Case {
 }
 
 impl Case {
+    /// Of edges in any order, of which loops and repeated ones don't count.
+    fn new(n: usize, mut edges: Vec<(u32, u32)>, seed: u64) -> Self {
+        edges.iter_mut().for_each(|edge| *edge = (edge.0.min(edge.1), edge.0.max(edge.1)));
+        edges.retain(|edge| edge.0 != edge.1);
+        edges.sort_unstable();
+        edges.dedup();
+        Self { n, edges, seed }
+    }
+
     pub fn neighbors(&self) -> Vec<Vec<u32>> {
         let mut near = vec![Vec::new(); self.n];
         for &(i, j) in &self.edges {
@@ -46,11 +55,7 @@ pub fn case() -> impl Strategy<Value = Case> {
         let mut edges: Vec<(u32, u32)> = (0..n * mean / 2).map(|k| (draw(2 * k), draw(2 * k + 1))).collect();
         let every = if n > 800 { 1 } else { every };
         edges.extend((0..hubs).flat_map(|h| (0..n as u32).step_by(every as usize).map(move |j| (h % n as u32, j))));
-        edges.iter_mut().for_each(|edge| *edge = (edge.0.min(edge.1), edge.0.max(edge.1)));
-        edges.retain(|edge| edge.0 != edge.1);
-        edges.sort_unstable();
-        edges.dedup();
-        Case { n, edges, seed }
+        Case::new(n, edges, seed)
     })
 }
 
@@ -440,12 +445,8 @@ fn as_it_was(own: u64, _taken: u64) -> u64 {
 fn rows_of_about_one_length() {
     let cases = (200..900usize, 9..24usize, any::<u64>()).prop_map(|(n, mean, seed)| {
         let draw = |k: usize| (crate::algebra::mix(seed.wrapping_add(k as u64)) % n as u64) as u32;
-        let mut edges: Vec<(u32, u32)> = (0..n * mean / 2).map(|k| (draw(2 * k), draw(2 * k + 1))).collect();
-        edges.iter_mut().for_each(|edge| *edge = (edge.0.min(edge.1), edge.0.max(edge.1)));
-        edges.retain(|edge| edge.0 != edge.1);
-        edges.sort_unstable();
-        edges.dedup();
-        Case { n, edges, seed }
+        let edges: Vec<(u32, u32)> = (0..n * mean / 2).map(|k| (draw(2 * k), draw(2 * k + 1))).collect();
+        Case::new(n, edges, seed)
     });
     suite("fixpoint: rows of about one length", 40, cases, |case| {
         let (a, expected, key) = (case.matrix(), first_fit(&case), colorless(&case));

@@ -265,12 +265,14 @@ pub fn extract<A: Element>(csr: &DeviceCsr<A>, rows: &[u32], columns: &[u32]) ->
 
 /// The entries' columns as places in `columns`, none of which stands there twice; `None` if an entry lies in another one.
 fn renumbered<A: Element>(csr: &DeviceCsr<A>, columns: &[u32]) -> Result<Option<Buffer>> {
-    let gpu = csr.gpu();
+    let (gpu, entries, n) = (csr.gpu(), csr.nnz(), columns.len());
     let list = gpu.upload_slice(columns)?;
-    let (mut ranks, numbers, others) = (gpu.alloc(csr.ncols() * 4)?, gpu.alloc(csr.nnz() * 4)?, gpu.zeroed(4)?);
+    // those that don't stand there rank above all that do
+    let (mut ranks, numbers, there) = (gpu.alloc(csr.ncols() * 4)?, gpu.alloc(entries * 4)?, gpu.zeroed(8)?);
     ranks.fill(u8::MAX)?;
-    step(&mut entries(gpu), "vxm::Rank", &[list.address(), columns.len() as u64, ranks.address()], columns.len())?;
-    let words = [csr.columns.address(), csr.nnz() as u64, ranks.address(), numbers.address(), others.address()];
-    step(&mut entries(gpu), "vxm::Renumber", &words, csr.nnz())?;
-    Ok((others.download::<u32>(1)?[0] == 0).then_some(numbers))
+    let mut tools = composer(gpu).with(sources::CROWDED);
+    step(&mut tools, "vxm::Invert", &[list.address(), n as u64, ranks.address()], n)?;
+    let words = [csr.columns.address(), entries as u64, ranks.address(), numbers.address(), n as u64, there.address()];
+    step(&mut tools, "vxm::Renumber", &words, entries)?;
+    Ok((there.download::<u64>(1)?[0] == entries as u64).then_some(numbers))
 }
