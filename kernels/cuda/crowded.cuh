@@ -21,12 +21,14 @@ struct Renumber {
     u64* count;
     VXM_FN void run() const {
         u32 held = 0;
-        each_thread(entries, [&](u64 p) {
-            const u32 rank = ranks[columns[p]];
-            renumbered[p] = rank;
-            held += rank < near;
-        });
-        atomicAdd(count, (u64)held);
+        each_loaded(
+            entries, [&](u64 p) { return ranks[columns[p]]; },
+            [&](u64 p, u32 rank) {
+                renumbered[p] = rank;
+                held += rank < near;
+            });
+        held = __reduce_add_sync(~0u, held);
+        if (lane() == 0) atomicAdd(count, (u64)held);
     }
 };
 

@@ -35,19 +35,24 @@ template <class F, class A, class T> struct MapPlaces {
 template <class F, class A> struct Chosen {
     const u32* columns;
     const A* values;
-    VXM_FN bool marks(u64 p, u64 i) const {
-        const u32 row = (u32)i, column = columns[p];
-        return F::call(row, column, weight_at(values, p));
-    }
+    typedef u32 Row;
+    VXM_FN Row row(u64 i) const { return (u32)i; }
+    VXM_FN bool marks(u64 p, Row row, u32 column) const { return F::call(row, column, weight_at(values, p)); }
 };
 
 // Entries of which op(u[row], u[column]) is true.
 template <class V, class F> struct BetweenEnds {
     const u32* columns;
     V ends;
-    VXM_FN bool marks(u64 p, u64 i) const {
-        typename V::Elem own, other;
-        return ends.at(Thread(), (u32)i, own) && ends.at(Thread(), columns[p], other) && F::call(own, other);
+    typedef Maybe<typename V::Elem> Row;
+    VXM_FN Row row(u64 i) const {
+        Row own;
+        own.present = ends.at(Thread(), (u32)i, own.value);
+        return own;
+    }
+    VXM_FN bool marks(u64, Row own, u32 column) const {
+        typename V::Elem other;
+        return own.present && ends.at(Thread(), column, other) && F::call(own.value, other);
     }
 };
 
@@ -82,10 +87,9 @@ template <class A> struct Sought {
 template <class B, bool shared> struct Meeting {
     const u32* columns;
     Sought<B> other;
-    VXM_FN bool marks(u64 p, u64 i) const {
-        const u32 j = columns[p];
-        return other.has(other.find(i, j), i, j) == shared;
-    }
+    typedef u64 Row;
+    VXM_FN Row row(u64 i) const { return i; }
+    VXM_FN bool marks(u64, Row i, u32 j) const { return other.has(other.find(i, j), i, j) == shared; }
 };
 
 // Where each row's marked entries begin, once only they are there.
@@ -105,12 +109,18 @@ template <class A> struct KeepMarked {
     A* kept_values;
     VXM_FN void run() const {
         move_starts(starts, count, marks, kept_starts);
-        each_thread(starts[count], [&](u64 p) {
-            if (!marks.at(p)) return;
-            const u64 to = marks.before(p);
-            kept_columns[to] = columns[p];
-            copy_entry(kept_values, to, values, p);
-        });
+        struct Kept {
+            bool marked;
+            u32 column;
+            u64 to;
+        };
+        each_loaded(
+            starts[count], [&](u64 p) { return marks.at(p) ? Kept{true, columns[p], marks.before(p)} : Kept{false, 0, 0}; },
+            [&](u64 p, Kept kept) {
+                if (!kept.marked) return;
+                kept_columns[kept.to] = kept.column;
+                copy_entry(kept_values, kept.to, values, p);
+            });
     }
 };
 

@@ -45,6 +45,21 @@ template <class Use> VXM_FN void each_thread(const u64& count, const Use& use) {
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) use(i);
 }
 
+// Calls use(i, load(i)) for each i below `count`, of which all threads of a launch take their share: of four what is loaded is under way
+// before the first is used, since what `use` writes might be what others load.
+template <class Load, class Use> VXM_FN void each_loaded(const u64& count, const Load& load, const Use& use) {
+    const u64 step = (u64)gridDim.x * blockDim.x;
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += 4 * step) {
+        decltype(load(i)) loaded[4];
+#pragma unroll
+        for (u32 k = 0; k < 4; k++)
+            if (i + k * step < count) loaded[k] = load(i + k * step);
+#pragma unroll
+        for (u32 k = 0; k < 4; k++)
+            if (i + k * step < count) use(i + k * step, loaded[k]);
+    }
+}
+
 // Whether this is the last block of a launch to ask, with what the others have written before they did. `arrived` is 0 before and after.
 VXM_FN bool last_block(u32* arrived) {
     __shared__ bool last;
@@ -195,10 +210,16 @@ template <class T> VXM_FN Maybe<T> nothing() {
     return x;
 }
 
-// Joins what may not be taken, by choosing, so that all lanes go the same way.
+// A fold to which nothing was added yet.
+template <class M, class T> VXM_FN Maybe<T> empty() {
+    Maybe<T> x = nothing<T>();
+    if constexpr (M::at_once) x.value = M::neutral();
+    return x;
+}
+// Joins what may not be taken, by choosing, so that all lanes go the same way. `sum` began empty.
 template <class M, class T> VXM_FN void add(Maybe<T>& sum, bool taken, T x) {
     const T joined = M::call(sum.value, x);
-    if (taken) sum.value = sum.present ? joined : x;
+    if (taken) sum.value = M::at_once || sum.present ? joined : x;
     sum.present |= taken;
 }
 
@@ -227,6 +248,7 @@ template <bool is_signed> struct Wide { typedef u32 type; };
 template <> struct Wide<true> { typedef int type; };
 template <class How, class T, u64 identity> struct AtOnce {
     static const bool at_once = true;
+    static VXM_FN T neutral() { return element<T>(identity); }
     static VXM_FN T join(Maybe<T> x) {
         const T mine = x.present ? x.value : element<T>(identity);
         if constexpr (sizeof(T) == 8) return (T)((u64)How::all((u32)((u64)mine >> 32)) << 32 | How::all((u32)mine));
