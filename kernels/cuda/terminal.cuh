@@ -127,8 +127,9 @@ template <class V, class Merge> struct Write {
     }
 };
 
-// A reduction: each warp folds segments of the fixed tree to one part, and the last block joins the parts in order, pairs first. `out`, the
-// host's, is the answer's bits and whether there is one; it looks at the second. `arrived` is 0 before and after.
+// A reduction: each warp folds segments of the fixed tree to one part, and the last block joins the parts in order, pairs first; where any
+// order will do, each block makes one part of what its threads have folded, some elements at a time. `out`, the host's, is the answer's
+// bits and whether there is one; it looks at the second. `arrived` is 0 before and after.
 template <class V, class M> struct Reduce {
     typedef typename V::Elem T;
     u64 len;
@@ -137,7 +138,37 @@ template <class V, class M> struct Reduce {
     u32* arrived;
     u64* out;
     V view;
+    static const bool any_order = M::exact && M::commutative;
     VXM_FN void run() const {
+        if constexpr (any_order) put(blockIdx.x, join_warps<M>(join_lanes<Warp, M>(share())));
+        else fold_segments();
+        if (last_block(arrived)) join_parts();
+    }
+    // What this thread has of all.
+    VXM_FN Maybe<T> share() const {
+        const u32 flight = 4;
+        const u64 step = (u64)gridDim.x * blockDim.x;
+        Maybe<T> sum = nothing<T>();
+        for (u64 p = (u64)blockIdx.x * blockDim.x + threadIdx.x; p < len; p += flight * step) {
+            Maybe<T> x[flight];
+#pragma unroll
+            for (u32 k = 0; k < flight; k++) {
+                x[k] = nothing<T>();
+                if (p + k * step < len) x[k].present = view.at(Thread(), (u32)(p + k * step), x[k].value);
+            }
+#pragma unroll
+            for (u32 k = 0; k < flight; k++) sum = join<M>(sum, x[k]);
+        }
+        return sum;
+    }
+    // Writes a part, by a thread.
+    VXM_FN void put(u64 at, Maybe<T> part) const {
+        if (threadIdx.x % 32 > 0 || (any_order && threadIdx.x > 0)) return;
+        const Out<T> out = {parts, nullptr};
+        out.put((u32)at, part.value);
+        present[at] = part.present;
+    }
+    VXM_FN void fold_segments() const {
         for (u64 s = first_of(Warp()); s * SEGMENT < len; s += step_of(Warp())) {
             const u64 begin = s * SEGMENT, end = begin + SEGMENT < len ? begin + SEGMENT : len;
             const auto item = [&](u64 p) {
@@ -149,17 +180,12 @@ template <class V, class M> struct Reduce {
             Maybe<T> part;
             if constexpr (M::exact) part = fold_by_lanes<Warp, M, T>(end - begin, items.from(begin), Unstopped());
             else part = segment<M, T>((u32)(end - begin), items.from(begin));
-            if (lane() == 0) {
-                Out<T> out = {parts, nullptr};
-                out.put((u32)s, part.value);
-                present[s] = part.present;
-            }
+            put(s, part);
         }
-        if (last_block(arrived)) join_parts();
     }
     VXM_FN void join_parts() const {
         const Stored<T> stored = {parts, nullptr};
-        const u64 count = (len + SEGMENT - 1) / SEGMENT;
+        const u64 count = any_order ? gridDim.x : (len + SEGMENT - 1) / SEGMENT;
         Pairs<M, T> pairs;
         // four neighbours a thread
         for (u64 first = 0; first < count; first += 4 * blockDim.x) {

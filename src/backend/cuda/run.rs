@@ -177,7 +177,9 @@ pub fn fold<T: Element, M: Monoid<T>>(mut composer: Composer, node: &Node, n: us
     let ty = composer.ty("vxm::Reduce", [node.ty, monoid]);
     let program = composer.program(ty, &[("reduce", "")])?;
     let head = [n as u64, values.address(), present.address(), gpu.board()?, told.address()];
-    let shape = Launch::linear(blocks(&gpu, parts, 8), THREADS).with_shared(composer.shared());
+    // a warp a part, or, where any order will do, a block
+    let each = if M::EXACT && M::COMMUTATIVE { 1 } else { 8 };
+    let shape = Launch::linear(blocks(&gpu, parts, each), THREADS).with_shared(composer.shared());
     launch(&program, "reduce", shape, &composer.parameter(&head))?;
     let answer = told.begin()?.wait::<u64>()?;
     debug_assert!(answer[1] <= 1, "the last block writes whether there is one");
