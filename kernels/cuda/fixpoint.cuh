@@ -36,10 +36,17 @@ struct alignas(16) Twice {
     static VXM_FN Twice of(u32 row, Rest rest) { return {row, rest.column, rest.second, rest.bits}; }
     VXM_FN Rest rest() const { return {column, second, bits}; }
 };
-// One that waits no longer.
-struct alignas(8) Ready {
+// One that waits no longer, and its own element; without bits, if all of its entries take part for all that is known.
+template <class T, bool bits> struct Ready {
+    u32 row;
+    T own;
+    static VXM_FN Ready of(u32 row, T own, Rest) { return {row, own}; }
+    VXM_FN Rest rest() const { return Rest(); }
+};
+template <class T> struct Ready<T, true> {
     u32 row, bits;
-    static VXM_FN Ready of(u32 row, Rest rest) { return {row, rest.bits}; }
+    T own;
+    static VXM_FN Ready of(u32 row, T own, Rest rest) { return {row, rest.bits, own}; }
     VXM_FN Rest rest() const { return {NOBODY, NOBODY, bits}; }
 };
 // What a warp keeps of its share of a class: a ring, of which the first is at `head`.
@@ -100,7 +107,7 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
     // Where rows differ much, who waits for one mostly waits for more.
     static const bool twice = skewed && sifts;
     typedef typename Choice<twice, Twice, typename Choice<sifts, Sifted, typename Choice<watches, Waiting, Row>::type>::type>::type Item;
-    typedef typename Choice<sifts, Ready, Row>::type Next;
+    typedef Ready<T, sifts> Next;
     static const Way kept = sifts ? sifted : whole;
     // Rows of a ring that are looked at together.
     static const u32 TOGETHER = watches && !sifts ? 64 : 32;
@@ -115,7 +122,7 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
     T* fresh;
     Board* board;
     u64* told; // for the host: passes, and why it gave up, if it did
-    u64 most; // rounds, or passes of a warp's, that change something
+    u64 most; // rounds, or passes of a warp's, those over a part too, that change something
     Bodies<V, Start> body;
 
     // What is left of each list.
@@ -132,11 +139,10 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         return {items, (u32)share.room, 0, 0};
     }
 
-    // Computes, and writes; `rest` says for whom the row waits then.
+    // Computes, and writes, given the row's own element; `rest` says for whom the row waits then.
     template <bool starts> struct Settling {
         typedef Settling<!is_same<Start, Nothing>::value> First;
-        template <Way way, class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, Rest* rest = nullptr) {
-            const T own = peek(f.state + i);
+        template <Way way, class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, T own, Rest* rest = nullptr) {
             Visit v = {Active::call(own), false};
             // which entries take part another body doesn't tell
             const Visitor<G, watches && !is_same<G, Block>::value, many<G>(), starts ? whole : way> visitor(word_of(own), rest);
@@ -156,8 +162,7 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
     // Computes.
     struct Propose {
         typedef Propose First;
-        template <Way, class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, Rest* = nullptr) {
-            const T own = peek(f.state + i);
+        template <Way, class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, T own, Rest* = nullptr) {
             const Visit v = {Active::call(own), false};
             if (!v.alive) return v;
             const Visitor<G, false, many<G>()> visitor(word_of(own), nullptr);
@@ -170,8 +175,8 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
     // Writes.
     struct Commit {
         typedef Commit First;
-        template <Way, class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, Rest* = nullptr) {
-            const T own = peek(f.state + i), next = f.fresh[i];
+        template <Way, class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, T own, Rest* = nullptr) {
+            const T next = f.fresh[i];
             if (g.first()) poke(f.state + i, next);
             return {Active::call(next), !same(own, next)};
         }
@@ -181,15 +186,15 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
     template <class Phase, Way way> VXM_FN void batch(Ring<Item>& ring, bool inside, Next of, bool& changed) const {
         Visit v = {false, false};
         Rest rest = of.rest();
-        if (inside) v = Phase::template visit<way>(*this, Thread(), of.row, &rest);
+        if (inside) v = Phase::template visit<way>(*this, Thread(), of.row, of.own, &rest);
         changed |= v.changed;
         ring.add(v.alive, Item::of(of.row, rest));
     }
     // Visits a row each by all lanes, or by those of a part of the warp, and keeps those that stay alive.
-    template <class Phase, class L> VXM_FN void one(Ring<Item>& ring, L lanes, bool inside, u32 i, bool& changed) const {
+    template <class Phase, class L> VXM_FN void one(Ring<Item>& ring, L lanes, bool inside, u32 i, T own, bool& changed) const {
         Visit v = {false, false};
         Rest rest;
-        if (inside) v = Phase::template visit<whole>(*this, lanes, i, &rest);
+        if (inside) v = Phase::template visit<whole>(*this, lanes, i, own, &rest);
         changed |= v.changed;
         // what the first saw counts: another may have seen something else
         ring.add(v.alive && L::first(), Item::of(i, rest));
@@ -200,15 +205,18 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         const u32 each = TOGETHER / 32, count = most < TOGETHER ? most : TOGETHER;
         Item items[each];
         bool waits[each];
+        T owns[each];
 #pragma unroll
         for (u32 k = 0; k < each; k++) items[k] = ring.at(k * 32 + lane() < count ? k * 32 + lane() : count - 1);
         ring.drop(count);
+#pragma unroll
+        for (u32 k = 0; k < each; k++) owns[k] = peek(state + items[k].row);
         if constexpr (watches) {
             u32 rows[each];
             Rest rests[each];
 #pragma unroll
             for (u32 k = 0; k < each; k++) rows[k] = items[k].row, rests[k] = items[k].rest();
-            watched().template wait<twice>(rows, rests, waits);
+            watched().template wait<twice>(rows, owns, rests, waits);
             if (twice)
 #pragma unroll
                 for (u32 k = 0; k < each; k++) items[k] = Item::of(rows[k], rests[k]);
@@ -220,7 +228,7 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
             const bool inside = k * 32 + lane() < count, stays = watches && waits[k];
             if (watches) ring.add(inside && stays, items[k]);
             const u32 all = __ballot_sync(~0u, inside && !stays);
-            if (inside && !stays) ready[taken + __popc(all & ((1u << lane()) - 1))] = Next::of(items[k].row, items[k].rest());
+            if (inside && !stays) ready[taken + __popc(all & ((1u << lane()) - 1))] = Next::of(items[k].row, owns[k], items[k].rest());
             taken += __popc(all);
         }
         __syncwarp();
@@ -256,7 +264,7 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
             const u64 p = at + lane();
             const bool inside = p < shorts.count;
             const u32 i = !inside ? 0 : shorts.list ? shorts.list[p] : (u32)p;
-            batch<typename Phase::First, kept>(left.shorts, inside, Next::of(i, Rest()), changed);
+            batch<typename Phase::First, kept>(left.shorts, inside, Next::of(i, peek(state + i), Rest()), changed);
             // so some of those that wait are visited again at once, for as long as that settles any worth the while
             if (!eager || left.shorts.count < TOGETHER || !(luck || at / (warps * 32) % 8 == 0)) continue;
             const u32 before = left.shorts.count;
@@ -272,7 +280,8 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
             for (u64 from = first_of(Warp()); from < longs.count; from += 32 * warps) {
                 const u64 k = from + lane() * warps;
                 const bool inside = k < longs.count;
-                visit_some<Phase>(left.longs, inside, Next::of(inside ? longs.list[longs.count - 1 - k] : 0, Rest()), changed);
+                const u32 i = inside ? longs.list[longs.count - 1 - k] : 0;
+                visit_some<Phase>(left.longs, inside, Next::of(i, peek(state + i), Rest()), changed);
             }
             return;
         }
@@ -299,12 +308,15 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
                         if (k < lane() / 8) mine &= mine - 1;
                         middle &= middle - 1;
                     }
-                    const u32 i = __shfl_sync(~0u, of.row, __ffs(mine) - 1 & 31);
-                    one<Phase>(ring, Lanes<8>(), mine, i, changed);
+                    const u32 from = __ffs(mine) - 1 & 31;
+                    one<Phase>(ring, Lanes<8>(), mine, __shfl_sync(~0u, of.row, from), from_lane<Warp>(of.own, from), changed);
                 }
             }
         }
-        for (; todo; todo &= todo - 1) one<Phase>(ring, Warp(), true, __shfl_sync(~0u, of.row, __ffs(todo) - 1), changed);
+        for (; todo; todo &= todo - 1) {
+            const u32 from = __ffs(todo) - 1;
+            one<Phase>(ring, Warp(), true, __shfl_sync(~0u, of.row, from), from_lane<Warp>(of.own, from), changed);
+        }
     }
     // The same of this block's hubs.
     template <class Phase> VXM_FN void visit_hubs(Left& left, bool first, bool& changed) const {
@@ -312,7 +324,7 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         const u64 b = blockIdx.x, len = first ? (b < hubs.count ? (hubs.count - b + gridDim.x - 1) / gridDim.x : 0) : left.hubs;
         for (u64 k = 0; k < len; k++) {
             const u32 i = first ? hubs.list[k * gridDim.x + b] : mine[k];
-            const Visit v = Phase::template visit<whole>(*this, Block(), i);
+            const Visit v = Phase::template visit<whole>(*this, Block(), i, peek(state + i));
             const bool alive = __syncthreads_or(threadIdx.x == 0 && v.alive);
             changed |= v.changed;
             if (!alive) continue;
@@ -440,7 +452,7 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         begin();
         Left left = {ring(shorts), ring(longs), 0};
         u32 passes = 0, changes = 0, still = 0, mine = 0;
-        bool idle = false, voted = false, some = false, moved = false;
+        bool idle = false, voted = false, some = false;
         // a block's warps share its hubs, so they go on or end together
         const bool sharing = skewed && !watches && hubs.count > 0;
         const auto agreed_on = [&](bool x) { return sharing ? (bool)__syncthreads_or(x) : (bool)__any_sync(~0u, x); };
@@ -455,9 +467,7 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
             some |= changed | any;
             passes++;
             if (!any) break;
-            // passes over all that is left count
-            moved |= changed;
-            if (all) changes += moved, moved = false;
+            changes += changed;
             if (changes >= most) {
                 // all give up, whatever they are doing
                 if (lane() == 0) atomicMax(&board->stuck, 2);

@@ -313,7 +313,7 @@ template <class M, class T> VXM_FN Maybe<T> join_warps(Maybe<T> part) { return j
 template <class M, class T, class N, class Items, class Stop>
 VXM_FN Maybe<T> fold(Thread g, N len, const Items& items, Stop stop) {
     if constexpr (M::exact) {
-        Maybe<T> sum = nothing<T>();
+        Maybe<T> sum = empty<M, T>();
         const u32 flight = Items::flight;
         for (N p = 0; p < len; p += flight) {
             decltype(items.load(0)) loaded[flight];

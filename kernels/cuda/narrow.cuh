@@ -68,7 +68,7 @@ struct Narrowing : Pull<V, O, A, T, Mul, Add, Limit, leads> {
         v.fresh = v.len == NOBODY;
         if (v.fresh) v.len = (u32)(this->offsets[i + 1] - v.begin);
         v.columns = (v.fresh ? this->columns : kept) + v.begin;
-        v.sum = nothing<T>();
+        v.sum = empty<Add, T>();
         v.count = 0;
         v.waits = this->operand.at(g, i, v.own);
         for (u32 p = g.rank(); p - g.rank() < v.len;) {

@@ -434,7 +434,7 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
         Seen seen;
         seen.begin = begin, seen.rest.bits = 0;
         seen.waits = operand.at(g, i, seen.own);
-        seen.sum = nothing<T>();
+        seen.sum = empty<Add, T>();
         if constexpr (G::way == sifted && sifts) {
             // so many at a time of those whose bits are set
             const u32 flight = 4;
@@ -505,15 +505,17 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
             add<Add>(seen.sum, taken, Mul::call(x[k], where.inside(k) ? weight_at(weights, seen.begin + where.at(k)) : A()));
         }
     }
-    // Which rows wait still for an entry, or `twice` for a second one, of as many as are looked at together. All are read, whether they wait
-    // or not: reads that may not happen would be made one after the other.
-    template <bool twice, u32 count> VXM_FN void wait(const u32 (&rows)[count], Rest (&rests)[count], bool (&waits)[count]) const {
+    // Which rows, whose elements of the state these are, wait still for an entry, or `twice` for a second one, of as many as are looked at
+    // together. All are read, whether they wait or not: reads that may not happen would be made one after the other.
+    template <bool twice, u32 count, class W>
+    VXM_FN void wait(const u32 (&rows)[count], const W (&states)[count], Rest (&rests)[count], bool (&waits)[count]) const {
         typename V::Elem own[count], other[count];
         bool there[count];
 #pragma unroll
         for (u32 k = 0; k < count; k++) {
             const u32 column = rests[k].column == NOBODY ? rows[k] : rests[k].column;
-            there[k] = operand.at(Thread(), rows[k], own[k]) & operand.at(Thread(), column, other[k]);
+            const Visitor<Thread, false> g(word_of(states[k]), nullptr);
+            there[k] = operand.at(g, rows[k], own[k]) & operand.at(Thread(), column, other[k]);
         }
 #pragma unroll
         for (u32 k = 0; k < count; k++) waits[k] = rests[k].column != NOBODY & (V::full || there[k]) & Waits::call(own[k], other[k]);
