@@ -104,6 +104,11 @@ fn reopen(number: u32, key: u32) -> u64 {
 
 /// Colours, how many there are, and the rounds it took.
 pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32, u32)> {
+    in_windows(a, key, false)
+}
+
+/// The same of a graph, or of its edges towards the higher alone.
+fn in_windows(a: &Matrix, key: &Vector<u32>, upwards: bool) -> Result<(Vector<u32>, u32, u32)> {
     let n = a.nrows();
     let (mut colors, mut rounds, mut before, mut open_ends) = (Vector::new(n), 0, 0, None);
     // V = key, and all colours
@@ -139,7 +144,7 @@ pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32, 
             return Ok((colors, before + most, rounds));
         }
         before += WINDOW;
-        if before == WINDOW {
+        if before == WINDOW && !upwards {
             // B = A where key[i] <= key[j], of those of later windows: what is left of hubs is short, and neighbours of one key are refused
             // still
             let rest = window.select(GT.bind(WINDOW)).pattern().eval()?;
@@ -147,7 +152,9 @@ pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32, 
             if rest.nvals() <= n / 8 {
                 // few, mostly: B = B[rest, rest], and C<rest> = the colours there, among all
                 let places: Vec<u32> = rest.indices().collect();
-                let (later, count, of_later) = color(&b.extract(&places, &places)?, &key.extract(&places).eval()?)?;
+                let (few, key) = (b.extract(&places, &places)?, key.extract(&places).eval()?);
+                drop(b);
+                let (later, count, of_later) = in_windows(&few, &key, true)?;
                 later.map(PLUS.bind(before)).scatter(&places, n).assign_to(&mut colors)?;
                 return Ok((colors, before + count, rounds + of_later));
             }
