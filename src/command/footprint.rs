@@ -34,6 +34,8 @@ pub struct Graph {
     pub entries: u64,
     /// Entries of the longest row.
     pub longest: u64,
+    /// Entries of rows of more than 30: a vertex of no more has one of the first 31 colours.
+    pub late: u64,
     /// 16 x 16 tiles, where they are made.
     pub tiles: Option<u64>,
 }
@@ -41,8 +43,9 @@ pub struct Graph {
 impl Graph {
     /// The size of `graph`, of which so many tiles are made.
     pub fn of(graph: &Csr, tiles: Option<u64>) -> Self {
-        let longest = (0..graph.nrows()).map(|v| graph.degree(v)).max().unwrap_or(0);
-        Self { vertices: graph.nrows() as u64, entries: graph.nnz() as u64, longest: longest as u64, tiles }
+        let degrees = || (0..graph.nrows()).map(|v| graph.degree(v) as u64);
+        let (longest, late) = (degrees().max().unwrap_or(0), degrees().filter(|&degree| degree > 30).sum());
+        Self { vertices: graph.nrows() as u64, entries: graph.nnz() as u64, longest, late, tiles }
     }
 
     /// The bytes that the graph takes as CSR.
@@ -101,11 +104,15 @@ impl Graph {
             Algorithm::Bfs => 20 * n,
             Algorithm::Components => 14 * n,
         };
+        let (late, copied) = (u128::from(self.late), if self.longest > NARROW as u64 { 4 * (n + entries) } else { 0 });
         // the edges from low to high are a matrix, or each entry says where it leads
         let directed = match algorithm {
-            // or the columns are copied, where a row is long, or where there may be colours of a later window
-            Algorithm::Color(Method::Jp, _) if self.longest > 31 => 4 * (n + entries),
-            Algorithm::Color(Method::Is, _) if self.longest > NARROW as u64 => 4 * (n + entries),
+            // or, where a row is long, the columns are copied, and later, where there may be colours of a later window, entries are marked
+            // and counted, and half of those with such ends are a matrix, and then one of fewer vertices
+            Algorithm::Color(Method::Jp, _) => {
+                copied.max(if self.late > 0 { 16 * n + entries / 2 + 4 * late } else { 0 })
+            }
+            Algorithm::Color(Method::Is, _) => copied,
             Algorithm::Color(Method::Hash, _) => rows_on_device(n, entries / 2),
             Algorithm::Color(Method::MinMax, _) => entries,
             _ => 0,
@@ -175,7 +182,7 @@ mod tests {
             (1_048_576, 4_190_208, 97_603_584, 26_341_376, 55_463_936),
             (1_048_576, 4_193_608, 109_953_024, 25_894_912, 53_604_352),
         ] {
-            let graph = Graph { vertices, entries, longest: 0, tiles: None };
+            let graph = Graph { vertices, entries, longest: 0, late: 0, tiles: None };
             let share = |algorithm| graph.share(algorithm) as f64;
             let jp = share(Algorithm::Color(Method::Jp, Order::Random)) / f64::from(jp);
             let count = share(Algorithm::Mis(Priority::Sorted, Formulation::Count)) / f64::from(count);
