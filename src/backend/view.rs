@@ -121,6 +121,13 @@ pub trait At: Sync + Clone {
         Depends::Any
     }
 
+    /// Reads where what [`at`](Self::at) reads begins, so that it is near by then. What it returns says nothing.
+    #[inline(always)]
+    fn near(&self, i: usize) -> u32 {
+        let _ = i;
+        0
+    }
+
     /// The whole vector, where it was evaluated already: taken out of the view, which must not be read again.
     fn take(&mut self) -> Option<Store<Self::T>> {
         None

@@ -172,14 +172,14 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
         let Outcome { rounds, left, endless } = {
             let is_active = |i| active.call(state.get(i));
             let env = Env::with_shared(key, &state, &snapshot);
-            let env = if monotone { env.choosing(&is_active) } else { env };
+            let choosing = env.choosing(&is_active);
             let first = first.as_ref().map(|first| first.view(&env)).transpose()?;
             snapshot.set(false);
-            let body = || Ok((body.view(&env)?, !snapshot.get()));
+            let body = |chooses| Ok((body.view(if chooses { &choosing } else { &env })?, !snapshot.get()));
             let visited = Loop { state: &state, active, most };
             match schedule {
-                Schedule::Rounds => visited.rounds(first, body),
-                _ => visited.in_place(first, body),
+                Schedule::Rounds => visited.rounds(first, || body(monotone)),
+                _ => visited.in_place(first, monotone, body),
             }?
         };
         match left {

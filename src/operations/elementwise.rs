@@ -87,6 +87,10 @@ impl<V: At, K: Step<V::T>> At for Each<V, K> {
     fn work(&self) -> Option<&[u64]> {
         self.inner.work()
     }
+    #[inline(always)]
+    fn near(&self, i: usize) -> u32 {
+        self.inner.near(i)
+    }
 }
 
 /// `f` of every element.
@@ -267,6 +271,10 @@ impl<V: At, W: At, F: BinaryOp<V::T, W::T>> At for Both<V, W, F> {
     fn work(&self) -> Option<&[u64]> {
         self.left.work().or(self.right.work())
     }
+    #[inline(always)]
+    fn near(&self, i: usize) -> u32 {
+        self.left.near(i) ^ self.right.near(i)
+    }
 }
 
 /// `f(x, y, z)` where all three hold an element.
@@ -348,5 +356,9 @@ impl<U: At, V: At, W: At, F: TernaryOp<U::T, V::T, W::T>> At for Three<U, V, W, 
     }
     fn work(&self) -> Option<&[u64]> {
         self.first.work().or(self.second.work()).or(self.third.work())
+    }
+    #[inline(always)]
+    fn near(&self, i: usize) -> u32 {
+        self.first.near(i) ^ self.second.near(i) ^ self.third.near(i)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::elementwise::{Each, Pattern};
 use super::limit::{Chosen, Limit, Taken};
-use crate::backend::cpu::fold::{Rows, count_row, fold_row};
+use crate::backend::cpu::fold::{Rows, count_row, fold_row, fold_taken};
 use crate::backend::cpu::gather;
 use crate::backend::view::{At, Depends, Support};
 use crate::formats::bitmap::full_words;
@@ -68,6 +68,9 @@ where
     let stops = |partial| H::STOPS && own.is_some_and(|own| limit.stops(own, partial));
     if H::SELECTS {
         let own = own?;
+        if let (Rows::Csr(csr), true) = (rows, S::Add::EXACT && u.is_full()) {
+            return fold_taken(u, csr, i, ring, |x| limit.takes(own, x), stops);
+        }
         return fold_row(&Taken { inner: u, takes: |x| limit.takes(own, x) }, rows, i, ring, stops);
     }
     fold_row(u, rows, i, ring, stops)
@@ -120,6 +123,16 @@ where
             Self::Chosen(operand, csr, ring, limit) if !H::STOPS => kept_by(operand, csr, i, *ring, *limit),
             _ => Depends::Any,
         }
+    }
+    #[inline(always)]
+    fn near(&self, i: usize) -> u32 {
+        let (columns, _) = match self {
+            Self::Lazy(_, Rows::Csr(csr), ..) => csr.row(i),
+            Self::Chosen(_, csr, ..) => csr.row(i),
+            _ => return 0,
+        };
+        // two ends, which are in two lines mostly
+        columns.first().map_or(0, |&first| first) ^ columns.last().map_or(0, |&last| last)
     }
     #[inline(always)]
     fn at(&self, i: usize) -> Option<S::Out> {

@@ -341,4 +341,8 @@ impl<V: At, M: Test> At for MaskedView<V, M> {
     fn work(&self) -> Option<&[u64]> {
         self.inner.work()
     }
+    #[inline(always)]
+    fn near(&self, i: usize) -> u32 {
+        self.inner.near(i)
+    }
 }

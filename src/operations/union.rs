@@ -99,6 +99,10 @@ impl<V: At, W: At<T = V::T>, F: BinaryOp<V::T, V::T, Out = V::T>> At for Either<
     fn work(&self) -> Option<&[u64]> {
         self.left.work().or(self.right.work())
     }
+    #[inline(always)]
+    fn near(&self, i: usize) -> u32 {
+        self.left.near(i) ^ self.right.near(i)
+    }
 }
 
 /// A union whose right side is computed only where the left one leaves something to it.
@@ -178,5 +182,9 @@ impl<V: At, W: At<T = V::T>, M: Monoid<V::T>> At for Undecided<V, W, M> {
     }
     fn work(&self) -> Option<&[u64]> {
         self.0.work()
+    }
+    #[inline(always)]
+    fn near(&self, i: usize) -> u32 {
+        self.0.near(i)
     }
 }

@@ -1,8 +1,11 @@
 //! Generated graphs: every generator at small scale, and random graphs.
 
-use super::check::{Effort, check};
+use super::check::{Effort, check, check_coloring};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
+use vxm::algorithms::priority::largest_degree_first;
+use vxm::algorithms::{Method, Order};
+use vxm::certify;
 use vxm::io::generate;
 use vxm::prelude::*;
 
@@ -15,6 +18,21 @@ fn every_generator() {
         for seed in [0, 0x9e37_79b9_7f4a_7c15] {
             check(spec, &a, seed, Effort::All);
         }
+    }
+}
+
+/// Graphs of which loops visit those first who are waited for.
+#[test]
+fn graphs_that_are_visited_in_order() {
+    for spec in ["er:11:8", "rmat:12:8", "kron:10:24", "rgg:12", "delaunay:12", "grid:70x70"] {
+        let a = Matrix::from_simple(generate(spec, &()).unwrap().graph);
+        let (graph, key) = (a.to_graph().unwrap(), largest_degree_first(&a, 3).unwrap().to_dense(0));
+        let mut order: Vec<u32> = (0..a.nrows() as u32).collect();
+        order.sort_unstable_by_key(|&v| std::cmp::Reverse(key[v as usize]));
+        let greedy = certify::greedy_coloring(graph.csr().offsets(), graph.csr().columns(), order);
+        let found = check_coloring(spec, &a, Method::Jp, Order::LargestDegreeFirst, 3, Effort::All);
+        assert_eq!(found.colors.to_dense(0), greedy, "{spec}");
+        check_coloring(spec, &a, Method::Jp, Order::Random, 3, Effort::All);
     }
 }
 

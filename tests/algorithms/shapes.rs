@@ -184,6 +184,12 @@ fn keys_that_make_no_order_are_refused() {
         let told = vxm::algorithms::color_in_order(&all, &Vector::from_dense(keys)).unwrap_err().to_string();
         assert!(told.contains("neighbours have equal keys"), "{n}: {told}");
     }
+    // or the first of many, for whom all others wait
+    let edges: Vec<_> = (0..200u32).flat_map(|u| (u + 1..200).map(move |v| (u, v))).collect();
+    let all = Matrix::undirected(200, &edges).unwrap();
+    let keys = Vector::from_dense((0..200).map(|i| i / 2).collect());
+    let told = vxm::algorithms::color_in_order(&all, &keys).unwrap_err().to_string();
+    assert!(told.contains("200 active elements: neighbours have equal keys"), "{told}");
     let directed = Matrix::from_triples(2, 2, [(0, 1, ())]).unwrap();
     let told = vxm::algorithms::color_in_order(&directed, &Vector::from_dense(vec![5, 3])).unwrap_err().to_string();
     assert!(told.contains("expected an undirected graph"), "{told}");

@@ -1,11 +1,13 @@
 //! Loops: in rounds over the state of the round before, or in place, where each thread sees at once what the others have settled.
 
-use super::gather::is_small;
+use super::gather::{SEQUENTIAL, is_small};
 use super::share;
+use crate::backend::plan;
 use crate::backend::view::{At, Depends};
 use crate::error::Result;
 use crate::formats::Shared;
-use std::sync::atomic::{AtomicU32, Ordering, fence};
+use std::hint::black_box;
+use std::sync::atomic::{AtomicIsize, AtomicU32, AtomicUsize, Ordering, fence};
 use vxm_semiring::{Element, UnaryOp};
 
 /// How a loop went.
@@ -22,8 +24,32 @@ pub struct Outcome {
 /// So many elements tell what visiting others will come to.
 const SAMPLE: usize = 64;
 
+/// So many elements lie in a cache together, with most of what they read where rows are short.
+const PIECE: usize = 1 << 15;
+
+/// So many rows are fetched at once.
+const NEAR: usize = 16;
+
+/// So many may wait for others while a thread goes on to the next.
+const WAITING: usize = 1024;
+
+/// Bytes of a state that is all near enough, in whatever order it is read.
+const CACHE: usize = 2 << 20;
+
+/// Elements are put in order by so many high bits of their states.
+const DIGIT: u32 = 12;
+
 /// So many that were woken are shared out: what each costs is not known, since its row is read until one ends it.
 const SHARED: usize = 512;
+
+/// In which order elements are visited first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// Those of the least states come first.
+    Ascending,
+    /// Those of the greatest do.
+    Descending,
+}
 
 /// A loop: a state, and which elements of it are to be visited.
 #[derive(Debug)]
@@ -130,11 +156,24 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
     pub fn in_place<V: At<T = T>, W: At<T = T>>(
         &self,
         first: Option<W>,
-        body: impl Fn() -> Result<Body<V>>,
+        chooses: bool,
+        body: impl Fn(bool) -> Result<Body<V>>,
     ) -> Result<Outcome> {
-        let (mut view, live) = body()?;
+        let (mut view, mut live) = body(false)?;
         let (mut rounds, mut sleepers, mut asleep, mut may_sleep) = (1, None, 0, true);
-        let mut found = self.all(first.as_ref(), &view);
+        let order = self.order(&view);
+        let why = match order {
+            Some(_) => "those who wait do so for elements that are visited before: one visit is enough, mostly",
+            None => "nobody is known to wait, or for any, or it would tear short rows of neighbours apart",
+        };
+        tracing::debug!(operation = "fixpoint", ?order, why, "plan");
+        if chooses && order.is_none() {
+            (view, live) = body(true)?;
+        }
+        let mut found = match order {
+            Some(order) => self.all_in(&self.sorted(order), &view),
+            None => self.all(first.as_ref(), &view),
+        };
         // where the first body changes nothing, the other may
         found.changed |= first.is_some();
         loop {
@@ -158,13 +197,110 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
                 sleepers = Some(Sleepers::new(self.state.len()));
             }
             if !live {
-                (view, _) = body()?;
+                (view, _) = body(chooses)?;
             }
             rounds += 1;
             let before = found.left.len() + found.woken.len() + asleep;
             found = self.pass(&view, found, sleepers.as_ref());
             asleep = before - found.settled - found.left.len() - found.woken.len();
         }
+    }
+
+    /// In which order the active elements are worth visiting: if those who wait, wait for greater ones, or for lesser ones, then those come
+    /// first, and most need no second visit.
+    fn order<V: At<T = T>>(&self, body: &V) -> Option<Order> {
+        let n = self.state.len();
+        let work = body.work()?[n];
+        if work < SEQUENTIAL as u64 {
+            return None;
+        }
+        let bits = |i: u32| self.state.get(i as usize).bits();
+        let is_active = |i: &u32| self.active.call(self.state.get(*i as usize));
+        let sample = (0..n).step_by(n.div_ceil(16 * SAMPLE)).map(|i| i as u32).filter(is_active);
+        let waits: Vec<(u32, u32)> = sample.filter_map(|i| Some((i, self.awaited(body, i)?))).collect();
+        let most = |holds: &dyn Fn(u32, u32) -> bool| {
+            waits.iter().filter(|&&(i, k)| holds(i, k)).count() >= waits.len() * 15 / 16
+        };
+        let greater = most(&|i, k| bits(k) > bits(i));
+        if waits.len() < SAMPLE || !(greater || most(&|i, k| bits(k) < bits(i))) {
+            return None;
+        }
+        // neighbours that lie together would be torn apart, which costs more than a second visit where rows are short
+        let near = most(&|i, k| (i.abs_diff(k) as usize) < PIECE);
+        let torn = near && work <= (plan::FROM_MEAN * n) as u64 && size_of::<T>() * n > CACHE;
+        (!torn).then_some(if greater { Order::Descending } else { Order::Ascending })
+    }
+
+    /// The active elements in that order, by the high bits of their states; those that are alike as they lie.
+    fn sorted(&self, order: Order) -> Vec<u32> {
+        let n = self.state.len();
+        let piece = n.div_ceil(rayon::current_num_threads());
+        let tasks = n.div_ceil(piece);
+        let active = |p: usize| {
+            let states = (p * piece..((p + 1) * piece).min(n)).map(|i| (i as u32, self.state.get(i)));
+            states.filter(|&(_, x)| self.active.call(x)).map(|(i, x)| (i, x.bits()))
+        };
+        let most = share::collect(tasks, &|p| active(p).map(|(_, bits)| bits).max());
+        let width = u64::BITS - most.into_iter().flatten().max().unwrap_or(0).leading_zeros();
+        let shift = width.saturating_sub(DIGIT);
+        let turned = if order == Order::Descending { (1 << DIGIT) - 1 } else { 0 };
+        let digit = |bits: u64| (bits >> shift) as usize ^ turned;
+        let mut starts = share::collect(tasks, &|p| {
+            let mut counts = vec![0u32; 1 << DIGIT];
+            active(p).for_each(|(_, bits)| counts[digit(bits)] += 1);
+            counts
+        });
+        let mut sum = 0;
+        for d in 0..1 << DIGIT {
+            for starts in &mut starts {
+                sum += std::mem::replace(&mut starts[d], sum);
+            }
+        }
+        let order: Vec<AtomicU32> = (0..sum).map(|_| AtomicU32::new(0)).collect();
+        share::each(starts.into_iter().enumerate().collect(), &|(p, mut places): (usize, Vec<u32>)| {
+            for (i, bits) in active(p) {
+                let place = &mut places[digit(bits)];
+                order[*place as usize].store(i, Ordering::Relaxed);
+                *place += 1;
+            }
+        });
+        order.into_iter().map(AtomicU32::into_inner).collect()
+    }
+
+    /// The first pass, in such an order: threads take the next few in turn, and come back to those that wait for others' few.
+    fn all_in<V: At<T = T>>(&self, order: &[u32], body: &V) -> Found {
+        let (taken, busy) = (AtomicUsize::new(0), AtomicIsize::new(0));
+        let work = body.work().unwrap_or(&[]);
+        let run = |_| {
+            let _busy = Busy::new(&busy);
+            let mut visitor = Visitor::new(self, None, 0);
+            let (mut waits, mut few, mut since) = (Vec::new(), 1, 0);
+            loop {
+                let from = taken.fetch_add(few, Ordering::Relaxed).min(order.len());
+                let (next, before) = (&order[from..(from + few).min(order.len())], waits.len());
+                for next in next.chunks(NEAR) {
+                    // rows that lie apart are all on their way before the first is visited
+                    black_box(next.iter().fold(0, |sum, &i| sum ^ work.get(i as usize).unwrap_or(&0)));
+                    black_box(next.iter().fold(0, |sum, &i| sum ^ body.near(i as usize)));
+                    next.iter().for_each(|&i| visitor.settle_or_wait(body, i, &mut waits));
+                }
+                // where many wait, few are taken: those that come after them would wait too
+                few = if waits.len() == before { (2 * few).min(SAMPLE) } else { few.div_ceil(2) };
+                since += 4 * next.len();
+                if since >= waits.len() {
+                    visitor.ask(body, &mut waits);
+                    since = 0;
+                }
+                let most = if next.is_empty() { 0 } else { WAITING };
+                if waits.len() > most && visitor.wait(body, &mut waits, most / 2, &busy) {
+                    visitor.found.left.extend(waits.drain(..).map(|(i, _)| i));
+                }
+                if next.is_empty() {
+                    return visitor.found;
+                }
+            }
+        };
+        joined(share::collect(rayon::current_num_threads(), &run))
     }
 
     /// For which active element `i` waits: it stays as it is until that changes.
@@ -214,11 +350,11 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
             visitor.found
         };
         let work = body.work().map_or(0, |work| work[n]);
-        if n < super::gather::SEQUENTIAL && work < 4 * super::gather::SEQUENTIAL as u64 {
+        if n < SEQUENTIAL && work < 4 * SEQUENTIAL as u64 {
             return run(0, n);
         }
         // as much as a cache holds, at most
-        let piece = share::piece(n).min(1 << 15);
+        let piece = share::piece(n).min(PIECE);
         joined(share::collect(n.div_ceil(piece), &|p| run(p * piece, ((p + 1) * piece).min(n))))
     }
 
@@ -329,6 +465,59 @@ impl<'a, T: Element, F: UnaryOp<T, Out = bool>> Visitor<'a, T, F> {
         }
     }
 
+    /// Visits an active element, and says for whom it waits if it stays as it is.
+    #[inline(always)]
+    fn settle_or_wait<V: At<T = T>>(&mut self, body: &V, i: u32, waits: &mut Vec<(u32, u32)>) {
+        let left = self.found.left.len();
+        self.settle(body, i);
+        if self.found.left.len() == left {
+            return;
+        }
+        self.found.left.truncate(left);
+        match self.of.awaited(body, i) {
+            Some(k) => waits.push((i, k)),
+            // who was waited for has settled meanwhile, if anybody was
+            None => self.settle(body, i),
+        }
+    }
+
+    /// Visits those of whom the one that each waits for has settled, and those that waited for these, and so on.
+    fn ask<V: At<T = T>>(&mut self, body: &V, waits: &mut Vec<(u32, u32)>) {
+        let mut settled = usize::MAX;
+        while settled != self.found.settled && !waits.is_empty() {
+            settled = self.found.settled;
+            for (i, k) in std::mem::take(waits) {
+                if self.of.active.call(self.of.state.get(k as usize)) {
+                    waits.push((i, k));
+                } else {
+                    self.settle_or_wait(body, i, waits);
+                }
+            }
+        }
+    }
+
+    /// Lets the other threads settle those who are waited for, until at most `few` wait; whether all threads wait before.
+    fn wait<V: At<T = T>>(&mut self, body: &V, waits: &mut Vec<(u32, u32)>, few: usize, busy: &AtomicIsize) -> bool {
+        while waits.len() > few {
+            let settled = self.found.settled;
+            self.ask(body, waits);
+            if self.found.settled > settled {
+                continue;
+            }
+            busy.fetch_sub(1, Ordering::Relaxed);
+            let mut last = false;
+            while !last && waits.iter().all(|&(_, k)| self.of.active.call(self.of.state.get(k as usize))) {
+                last = busy.load(Ordering::Relaxed) <= 0;
+                std::thread::yield_now();
+            }
+            busy.fetch_add(1, Ordering::Relaxed);
+            if last {
+                return true;
+            }
+        }
+        false
+    }
+
     /// Visits one that has slept: what ended its fold has changed, and something like it may end it again.
     fn revisit<V: At<T = T>>(&mut self, body: &V, i: u32) {
         match (self.sleepers, self.of.awaited(body, i)) {
@@ -369,6 +558,22 @@ impl<'a, T: Element, F: UnaryOp<T, Out = bool>> Visitor<'a, T, F> {
             // it has settled meanwhile, and may not have seen who waits
             sleepers.wake(k as usize, &mut self.found.woken);
         }
+    }
+}
+
+/// A thread that doesn't wait for others, counted; one that a panic ends is none.
+struct Busy<'a>(&'a AtomicIsize);
+
+impl<'a> Busy<'a> {
+    fn new(threads: &'a AtomicIsize) -> Self {
+        threads.fetch_add(1, Ordering::Relaxed);
+        Self(threads)
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

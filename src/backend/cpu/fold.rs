@@ -233,6 +233,39 @@ where
     sum
 }
 
+/// The same over the entries of an exact monoid's compressed row at whose columns `takes` holds of a full vector's elements.
+#[inline(always)]
+pub fn fold_taken<X, A, S, U>(
+    u: &U,
+    csr: &Csr<A>,
+    row: usize,
+    ring: S,
+    takes: impl Fn(X) -> bool,
+    until: impl Fn(S::Out) -> bool,
+) -> Option<S::Out>
+where
+    X: Element,
+    A: Element,
+    S: Semiring<X, A>,
+    U: At<T = X>,
+{
+    let (columns, weights) = csr.row(row);
+    let (add, mul, u) = (ring.add(), ring.mul(), u.clone());
+    let (mut sum, mut some) = (S::Add::IDENTITY, false);
+    for (&k, &weight) in columns.iter().zip(weights) {
+        let x = u.value(k as usize);
+        // no branch on whether it does, which nobody foretells: the next elements are on their way meanwhile
+        let (takes, product) = (takes(x), mul.call(x, weight));
+        let joined = if some { add.call(sum, product) } else { product };
+        sum = if takes { joined } else { sum };
+        some |= takes;
+        if some && (S::Add::is_terminal(sum) || until(sum)) {
+            break;
+        }
+    }
+    some.then_some(sum)
+}
+
 #[inline(always)]
 fn fold_tiles<X, A, S, U>(
     u: &U,
