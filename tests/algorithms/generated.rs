@@ -8,6 +8,7 @@ use vxm::algorithms::{Method, Order};
 use vxm::certify;
 use vxm::io::generate;
 use vxm::prelude::*;
+use vxm::semiring::KernelText;
 
 #[test]
 fn every_generator() {
@@ -33,6 +34,72 @@ fn graphs_that_are_visited_in_order() {
         let found = check_coloring(spec, &a, Method::Jp, Order::LargestDegreeFirst, 3, Effort::All);
         assert_eq!(found.colors.to_dense(0), greedy, "{spec}");
         check_coloring(spec, &a, Method::Jp, Order::Random, 3, Effort::All);
+    }
+}
+
+/// What a vertex of a level is for the next, and one without a level yet, whose bits are above all levels.
+#[op]
+fn level_of(vertex: u32, _edge: ()) -> u32 {
+    if vertex >= UNKNOWN { u32::MAX } else { vertex }
+}
+#[op]
+fn comes_before(own: u32, other: u32) -> bool {
+    other < UNKNOWN || other > own
+}
+#[op]
+fn is_awaited(own: u32, other: u32) -> bool {
+    other >= UNKNOWN && other > own
+}
+const UNKNOWN: u32 = 1 << 31;
+
+/// The level above all others', by a thread that now and then is lent to other work.
+#[derive(Debug, Clone, Copy)]
+struct Above;
+
+impl Source for Above {
+    fn source(self, _: &mut KernelText) -> String {
+        unreachable!("not on a device")
+    }
+}
+impl BinaryOp<u32, u32> for Above {
+    type Out = u32;
+    fn call(self, own: u32, highest: u32) -> u32 {
+        if own.is_multiple_of(64) {
+            rayon::yield_now();
+        }
+        if highest == u32::MAX { own } else { highest + 1 }
+    }
+}
+
+/// An operator may let its thread do what another left, of the same loop too.
+#[test]
+fn operators_that_lend_their_thread() {
+    let a = Matrix::from_simple(generate("er:13:6", &()).unwrap().graph);
+    let n = a.nrows();
+    let state: Vec<u32> = (0..n as u32).map(|v| UNKNOWN | v.wrapping_mul(0x9e37_79b1) >> 1).collect();
+    let csr = a.csr();
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_unstable_by_key(|&v| std::cmp::Reverse(state[v]));
+    let mut levels = vec![UNKNOWN; n];
+    for v in order {
+        let others = csr.row(v).0.iter().map(|&u| levels[u as usize]).filter(|&level| level < UNKNOWN);
+        levels[v] = others.max().unwrap_or(0) + 1;
+    }
+    for threads in [1, 2, 4, 16] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        for _ in 0..8 {
+            let found = pool.install(|| {
+                fixpoint(Vector::from_dense(state.clone()))
+                    .while_active(GE.bind(UNKNOWN))
+                    .monotone()
+                    .step(|v| {
+                        let highest = v.vxm(&a, semiring(MAX, level_of)).among(comes_before).awaiting(is_awaited);
+                        Above.map2(v, highest.or_identity())
+                    })
+                    .eval()
+            });
+            assert_eq!(found.unwrap().state.to_dense(0), levels, "{threads} threads");
+        }
     }
 }
 

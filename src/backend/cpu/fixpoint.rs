@@ -6,6 +6,7 @@ use crate::backend::plan;
 use crate::backend::view::{At, Depends};
 use crate::error::Result;
 use crate::formats::Shared;
+use std::cell::RefCell;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicIsize, AtomicU32, AtomicUsize, Ordering, fence};
 use vxm_semiring::{Element, UnaryOp};
@@ -240,11 +241,15 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
             let states = (p * piece..((p + 1) * piece).min(n)).map(|i| (i as u32, self.state.get(i)));
             states.filter(|&(_, x)| self.active.call(x)).map(|(i, x)| (i, x.bits()))
         };
-        let most = share::collect(tasks, &|p| active(p).map(|(_, bits)| bits).max());
-        let width = u64::BITS - most.into_iter().flatten().max().unwrap_or(0).leading_zeros();
+        let ends = share::collect(tasks, &|p| {
+            active(p).fold((u64::MAX, 0), |(least, most), (_, bits)| (least.min(bits), most.max(bits)))
+        });
+        let least = ends.iter().map(|&(least, _)| least).min().unwrap_or(0);
+        let most = ends.iter().map(|&(_, most)| most).max().unwrap_or(0);
+        let width = u64::BITS - most.saturating_sub(least).leading_zeros();
         let shift = width.saturating_sub(DIGIT);
         let turned = if order == Order::Descending { (1 << DIGIT) - 1 } else { 0 };
-        let digit = |bits: u64| (bits >> shift) as usize ^ turned;
+        let digit = |bits: u64| ((bits - least) >> shift) as usize ^ turned;
         let mut starts = share::collect(tasks, &|p| {
             let mut counts = vec![0u32; 1 << DIGIT];
             active(p).for_each(|(_, bits)| counts[digit(bits)] += 1);
@@ -272,7 +277,8 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         let (taken, busy) = (AtomicUsize::new(0), AtomicIsize::new(0));
         let work = body.work().unwrap_or(&[]);
         let run = |_| {
-            let _busy = Busy::new(&busy);
+            // one that runs this already has been lent to it by an operator, and would wait for itself
+            let Some(_busy) = Busy::enter(&busy) else { return Found::default() };
             let mut visitor = Visitor::new(self, None, 0);
             let (mut waits, mut few, mut since) = (Vec::new(), 1, 0);
             loop {
@@ -561,18 +567,30 @@ impl<'a, T: Element, F: UnaryOp<T, Out = bool>> Visitor<'a, T, F> {
     }
 }
 
+thread_local! {
+    /// Where those are counted among whom this thread is.
+    static WITHIN: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+}
+
 /// A thread that doesn't wait for others, counted; one that a panic ends is none.
 struct Busy<'a>(&'a AtomicIsize);
 
 impl<'a> Busy<'a> {
-    fn new(threads: &'a AtomicIsize) -> Self {
+    /// Counts this thread, unless it is among them.
+    fn enter(threads: &'a AtomicIsize) -> Option<Self> {
+        let place = std::ptr::from_ref(threads).addr();
+        WITHIN.with_borrow_mut(|within| {
+            let enters = !within.contains(&place);
+            enters.then(|| within.push(place))
+        })?;
         threads.fetch_add(1, Ordering::Relaxed);
-        Self(threads)
+        Some(Self(threads))
     }
 }
 
 impl Drop for Busy<'_> {
     fn drop(&mut self) {
+        WITHIN.with_borrow_mut(Vec::pop);
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
