@@ -130,8 +130,8 @@ impl<'a, E: Expr, A: Element, S, H> Product<'a, E, A, S, H> {
     /// loop may leave the row's element as it is. Own is the operand's element at the row's own index, the other's is that which the entry
     /// would multiply.
     ///
-    /// A loop then looks at one such entry alone, or at two, until `op` holds of them no longer, instead of at the whole row again and again. The
-    /// other's element must change by itself in the end: of two that wait for each other none ever does. Outside loops it says nothing.
+    /// A loop then looks at one such entry alone, or at two, until `op` holds of them no longer, instead of at the whole row again and
+    /// again. The other's element must change by itself in the end: of two that wait for each other none ever does. Outside loops it says nothing.
     ///
     /// ```
     /// use vxm::prelude::*;

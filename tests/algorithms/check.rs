@@ -70,7 +70,7 @@ pub fn check_set(name: &str, a: &Matrix, priority: Priority, seed: u64, effort: 
 }
 
 /// The vertices, the first to be served first.
-fn descending(key: &Vector<u32>) -> Vec<u32> {
+pub fn descending(key: &Vector<u32>) -> Vec<u32> {
     let mut order: Vec<u32> = (0..key.len() as u32).collect();
     let key = key.to_dense(0);
     order.sort_unstable_by_key(|&v| core::cmp::Reverse(key[v as usize]));

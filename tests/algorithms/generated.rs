@@ -1,6 +1,6 @@
 //! Generated graphs: every generator at small scale, and random graphs.
 
-use super::check::{Effort, check, check_coloring};
+use super::check::{Effort, check, check_coloring, descending};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use vxm::algorithms::priority::largest_degree_first;
@@ -27,9 +27,7 @@ fn every_generator() {
 fn graphs_that_are_visited_in_order() {
     for spec in ["er:11:8", "rmat:12:8", "kron:10:24", "rgg:12", "delaunay:12", "grid:70x70"] {
         let a = Matrix::from_simple(generate(spec, &()).unwrap().graph);
-        let (graph, key) = (a.to_graph().unwrap(), largest_degree_first(&a, 3).unwrap().to_dense(0));
-        let mut order: Vec<u32> = (0..a.nrows() as u32).collect();
-        order.sort_unstable_by_key(|&v| std::cmp::Reverse(key[v as usize]));
+        let (graph, order) = (a.to_graph().unwrap(), descending(&largest_degree_first(&a, 3).unwrap()));
         let greedy = certify::greedy_coloring(graph.csr().offsets(), graph.csr().columns(), order);
         let found = check_coloring(spec, &a, Method::Jp, Order::LargestDegreeFirst, 3, Effort::All);
         assert_eq!(found.colors.to_dense(0), greedy, "{spec}");
@@ -76,12 +74,10 @@ impl BinaryOp<u32, u32> for Above {
 fn operators_that_lend_their_thread() {
     let a = Matrix::from_simple(generate("er:13:6", &()).unwrap().graph);
     let n = a.nrows();
-    let state: Vec<u32> = (0..n as u32).map(|v| UNKNOWN | v.wrapping_mul(0x9e37_79b1) >> 1).collect();
+    let state = Vector::from_dense((0..n as u32).map(|v| UNKNOWN | v.wrapping_mul(0x9e37_79b1) >> 1).collect());
     let csr = a.csr();
-    let mut order: Vec<usize> = (0..n).collect();
-    order.sort_unstable_by_key(|&v| std::cmp::Reverse(state[v]));
     let mut levels = vec![UNKNOWN; n];
-    for v in order {
+    for v in descending(&state).into_iter().map(|v| v as usize) {
         let others = csr.row(v).0.iter().map(|&u| levels[u as usize]).filter(|&level| level < UNKNOWN);
         levels[v] = others.max().unwrap_or(0) + 1;
     }
@@ -89,7 +85,7 @@ fn operators_that_lend_their_thread() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         for _ in 0..8 {
             let found = pool.install(|| {
-                fixpoint(Vector::from_dense(state.clone()))
+                fixpoint(state.clone())
                     .while_active(GE.bind(UNKNOWN))
                     .monotone()
                     .step(|v| {
