@@ -1,11 +1,10 @@
 //! Ranking a vector's elements.
 
-use crate::backend::{cuda, current};
+use crate::backend::{cpu, cuda, current};
 use crate::containers::Vector;
 use crate::error::Result;
 use crate::formats::{Sparse, Store};
 use half::{bf16, f16};
-use rayon::prelude::*;
 use vxm_semiring::Element;
 
 /// An element with a total order, as an unsigned key: what [`rank`](Vector::rank) sorts by.
@@ -68,7 +67,7 @@ impl<T: Ordered> Vector<T> {
             return Ok(Vector::on_device(cuda::sort::rank(&self.on(&gpu)?, T::CUDA_ORDER)?));
         }
         let mut keyed: Vec<(u64, u32)> = self.iter().zip(0..).map(|((_, value), k)| (value.key(), k)).collect();
-        radix_sort(&mut keyed);
+        cpu::sort::radix(&mut keyed);
         let mut ranks = vec![0u32; keyed.len()];
         for (rank, &(_, k)) in (0..).zip(&keyed) {
             ranks[k as usize] = rank;
@@ -78,55 +77,4 @@ impl<T: Ordered> Vector<T> {
         }
         Ok(Vector::of(Store::Sparse(Sparse::new(self.len(), self.indices().collect(), ranks))))
     }
-}
-
-/// Bits a pass sorts by.
-const DIGIT: u32 = 11;
-
-/// Sorts by key, stably, least digit first; digits that no keys differ in are passed over.
-fn radix_sort(items: &mut Vec<(u64, u32)>) {
-    if items.len() < 1 << DIGIT {
-        items.sort_unstable();
-        return;
-    }
-    let (all, any) =
-        items.par_iter().map(|&(key, _)| (key, key)).reduce(|| (u64::MAX, 0), |(all, any), (x, y)| (all & x, any | y));
-    let differing = all ^ any;
-    let mut spare = vec![(0, 0); items.len()];
-    for shift in (0..u64::BITS).step_by(DIGIT as usize) {
-        if differing >> shift & ((1 << DIGIT) - 1) != 0 {
-            pass(items, &mut spare, shift);
-            std::mem::swap(items, &mut spare);
-        }
-    }
-}
-
-/// One stable pass: each thread counts its chunk's digits, and then owns a slice of every digit's range to deal into.
-fn pass(items: &[(u64, u32)], out: &mut [(u64, u32)], shift: u32) {
-    let digit = |key: u64| (key >> shift) as usize & ((1 << DIGIT) - 1);
-    let chunk = items.len().div_ceil(rayon::current_num_threads());
-    let counts: Vec<Vec<usize>> = items
-        .par_chunks(chunk)
-        .map(|chunk| {
-            let mut counts = vec![0; 1 << DIGIT];
-            chunk.iter().for_each(|&(key, _)| counts[digit(key)] += 1);
-            counts
-        })
-        .collect();
-    let mut hands: Vec<Vec<_>> = counts.iter().map(|_| Vec::with_capacity(1 << DIGIT)).collect();
-    let mut rest = out;
-    for d in 0..1 << DIGIT {
-        for (hand, counts) in hands.iter_mut().zip(&counts) {
-            let (slice, tail) = rest.split_at_mut(counts[d]);
-            hand.push(slice.iter_mut());
-            rest = tail;
-        }
-    }
-    items.par_chunks(chunk).zip(hands).for_each(|(chunk, mut hand)| {
-        for &item in chunk {
-            if let Some(place) = hand[digit(item.0)].next() {
-                *place = item;
-            }
-        }
-    });
 }

@@ -1,12 +1,12 @@
 //! Loops: in rounds over the state of the round before, or in place, where each thread sees at once what the others have settled.
 
 use super::gather::{SEQUENTIAL, is_small};
-use super::share;
+use super::share::{self, Busy};
+use super::sort;
 use crate::backend::plan;
 use crate::backend::view::{At, Depends};
 use crate::error::Result;
 use crate::formats::Shared;
-use std::cell::RefCell;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicIsize, AtomicU32, AtomicUsize, Ordering, fence};
 use vxm_semiring::{Element, UnaryOp};
@@ -36,9 +36,6 @@ const WAITING: usize = 1024;
 
 /// Bytes of a state that is all near enough, in whatever order it is read.
 const CACHE: usize = 2 << 20;
-
-/// Elements are put in order by so many high bits of their states.
-const DIGIT: u32 = 12;
 
 /// So many that were woken are shared out: what each costs is not known, since its row is read until one ends it.
 const SHARED: usize = 512;
@@ -232,44 +229,26 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         (!torn).then_some(if greater { Order::Descending } else { Order::Ascending })
     }
 
-    /// The active elements in that order, by the high bits of their states; those that are alike as they lie.
+    /// The active elements in that order, by one digit, the highest, of what their states are above the least, or below the greatest; those
+    /// that are alike as they lie.
     fn sorted(&self, order: Order) -> Vec<u32> {
         let n = self.state.len();
-        let piece = n.div_ceil(rayon::current_num_threads());
-        let tasks = n.div_ceil(piece);
-        let active = |p: usize| {
-            let states = (p * piece..((p + 1) * piece).min(n)).map(|i| (i as u32, self.state.get(i)));
-            states.filter(|&(_, x)| self.active.call(x)).map(|(i, x)| (i, x.bits()))
-        };
-        let ends = share::collect(tasks, &|p| {
-            active(p).fold((u64::MAX, 0), |(least, most), (_, bits)| (least.min(bits), most.max(bits)))
-        });
-        let least = ends.iter().map(|&(least, _)| least).min().unwrap_or(0);
-        let most = ends.iter().map(|&(_, most)| most).max().unwrap_or(0);
+        let piece = share::piece(n);
+        let mut keyed = share::collect(n.div_ceil(piece), &|p| {
+            let states = (p * piece..((p + 1) * piece).min(n)).map(|i| (self.state.get(i), i as u32));
+            states.filter(|&(x, _)| self.active.call(x)).map(|(x, i)| (x.bits(), i)).collect::<Vec<_>>()
+        })
+        .concat();
+        let ends = |(least, most): (u64, u64), &(bits, _): &(u64, u32)| (least.min(bits), most.max(bits));
+        let (least, most) = keyed.iter().fold((u64::MAX, 0), ends);
         let width = u64::BITS - most.saturating_sub(least).leading_zeros();
-        let shift = width.saturating_sub(DIGIT);
-        let turned = if order == Order::Descending { (1 << DIGIT) - 1 } else { 0 };
-        let digit = |bits: u64| ((bits - least) >> shift) as usize ^ turned;
-        let mut starts = share::collect(tasks, &|p| {
-            let mut counts = vec![0u32; 1 << DIGIT];
-            active(p).for_each(|(_, bits)| counts[digit(bits)] += 1);
-            counts
-        });
-        let mut sum = 0;
-        for d in 0..1 << DIGIT {
-            for starts in &mut starts {
-                sum += std::mem::replace(&mut starts[d], sum);
-            }
+        let shift = width.saturating_sub(sort::DIGIT);
+        for (bits, _) in &mut keyed {
+            let above = if order == Order::Descending { most - *bits } else { *bits - least };
+            *bits = above >> shift;
         }
-        let order: Vec<AtomicU32> = (0..sum).map(|_| AtomicU32::new(0)).collect();
-        share::each(starts.into_iter().enumerate().collect(), &|(p, mut places): (usize, Vec<u32>)| {
-            for (i, bits) in active(p) {
-                let place = &mut places[digit(bits)];
-                order[*place as usize].store(i, Ordering::Relaxed);
-                *place += 1;
-            }
-        });
-        order.into_iter().map(AtomicU32::into_inner).collect()
+        sort::radix(&mut keyed);
+        keyed.into_iter().map(|(_, i)| i).collect()
     }
 
     /// The first pass, in such an order: threads take the next few in turn, and come back to those that wait for others' few.
@@ -564,34 +543,6 @@ impl<'a, T: Element, F: UnaryOp<T, Out = bool>> Visitor<'a, T, F> {
             // it has settled meanwhile, and may not have seen who waits
             sleepers.wake(k as usize, &mut self.found.woken);
         }
-    }
-}
-
-thread_local! {
-    /// Where those are counted among whom this thread is.
-    static WITHIN: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
-}
-
-/// A thread that doesn't wait for others, counted; one that a panic ends is none.
-struct Busy<'a>(&'a AtomicIsize);
-
-impl<'a> Busy<'a> {
-    /// Counts this thread, unless it is among them.
-    fn enter(threads: &'a AtomicIsize) -> Option<Self> {
-        let place = std::ptr::from_ref(threads).addr();
-        WITHIN.with_borrow_mut(|within| {
-            let enters = !within.contains(&place);
-            enters.then(|| within.push(place))
-        })?;
-        threads.fetch_add(1, Ordering::Relaxed);
-        Some(Self(threads))
-    }
-}
-
-impl Drop for Busy<'_> {
-    fn drop(&mut self) {
-        WITHIN.with_borrow_mut(Vec::pop);
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

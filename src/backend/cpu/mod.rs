@@ -11,3 +11,4 @@ pub mod fold;
 pub mod gather;
 pub mod scatter;
 pub mod share;
+pub mod sort;
