@@ -139,16 +139,17 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         return {items, (u32)share.room, 0, 0};
     }
 
-    // Computes, and writes, given the row's own element; `rest` says for whom the row waits then.
+    // Computes, and writes, given the row's own element, which becomes the new one; `rest` says for whom the row waits then.
     template <bool starts> struct Settling {
         typedef Settling<!is_same<Start, Nothing>::value> First;
-        template <Way way, class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, T own, Rest* rest = nullptr) {
+        template <Way way, class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, T& own, Rest* rest = nullptr) {
             Visit v = {Active::call(own), false};
             // which entries take part another body doesn't tell
             const Visitor<G, watches && !is_same<G, Block>::value, many<G>(), starts ? whole : way> visitor(word_of(own), rest);
             T next;
             if (!v.alive || !settles(f.body, visitor, i, next) || same(own, next)) return v;
             if (g.first()) poke(f.state + i, next);
+            own = next;
             v.changed = true;
             v.alive = Active::call(next);
             return v;
@@ -162,7 +163,7 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
     // Computes.
     struct Propose {
         typedef Propose First;
-        template <Way, class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, T own, Rest* = nullptr) {
+        template <Way, class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, const T& own, Rest* = nullptr) {
             const Visit v = {Active::call(own), false};
             if (!v.alive) return v;
             const Visitor<G, false, many<G>()> visitor(word_of(own), nullptr);
@@ -175,7 +176,7 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
     // Writes.
     struct Commit {
         typedef Commit First;
-        template <Way, class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, T own, Rest* = nullptr) {
+        template <Way, class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, const T& own, Rest* = nullptr) {
             const T next = f.fresh[i];
             if (g.first()) poke(f.state + i, next);
             return {Active::call(next), !same(own, next)};
@@ -324,7 +325,8 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         const u64 b = blockIdx.x, len = first ? (b < hubs.count ? (hubs.count - b + gridDim.x - 1) / gridDim.x : 0) : left.hubs;
         for (u64 k = 0; k < len; k++) {
             const u32 i = first ? hubs.list[k * gridDim.x + b] : mine[k];
-            const Visit v = Phase::template visit<whole>(*this, Block(), i, peek(state + i));
+            T own = peek(state + i);
+            const Visit v = Phase::template visit<whole>(*this, Block(), i, own);
             const bool alive = __syncthreads_or(threadIdx.x == 0 && v.alive);
             changed |= v.changed;
             if (!alive) continue;
@@ -443,65 +445,109 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         atomicAdd(&board->done, 1ull << 32 | ends);
     }
 
+    // One of the last short rows, a lane's: it and its own element, which nobody else writes, are held until it is settled, so that a pass
+    // is a look and a visit.
+    struct Held {
+        Item item;
+        T own;
+        bool alive;
+    };
+    // Takes those of a ring, which are few enough.
+    VXM_FN Held hold(const Ring<Item>& ring) const {
+        const bool inside = lane() < ring.count;
+        const Item item = ring.at(inside ? lane() : 0);
+        return {item, peek(state + item.row), inside};
+    }
+    // Visits it, unless it is kept waiting. Returns whether that changed it.
+    VXM_FN bool visit(Held& held) const {
+        const u32 rows[1] = {held.item.row};
+        const T owns[1] = {held.own};
+        Rest rests[1] = {held.item.rest()};
+        bool waits[1] = {false};
+        if constexpr (watches) watched().template wait<twice>(rows, owns, rests, waits);
+        Visit v = {held.alive, false};
+        if (held.alive && !waits[0]) v = Settle::template visit<kept>(*this, Thread(), held.item.row, held.own, rests);
+        held.item = Item::of(held.item.row, rests[0]);
+        held.alive = v.alive;
+        return v.changed;
+    }
+
+    // How far a warp has come: its passes, those that have changed something, those since, and the vote that it takes part in; whether it is
+    // idle, has voted, and had anything to do.
+    struct Progress {
+        u32 passes, changes, still, vote;
+        bool idle, voted, some;
+    };
+    // Counts a pass, and tells whether there is another.
+    template <class Agree> VXM_FN bool goes_on(Progress& p, bool changed, bool any, const Agree& agreed_on) const {
+        const u32 patience = 256;
+        p.some |= changed | any;
+        p.passes++;
+        if (!any) return false;
+        p.changes += changed;
+        if (p.changes >= most) {
+            // all give up, whatever they are doing
+            if (lane() == 0) atomicMax(&board->stuck, 2);
+            return false;
+        }
+        if (p.passes % 256 == 0 && agreed_on(watch(&board->stuck))) return false;
+        p.still = changed ? 0 : p.still + 1;
+        if (p.idle && changed) {
+            p.idle = false;
+            stir();
+        }
+        if (p.still == 0 || p.still % patience != 0) return true;
+        if (!p.idle) {
+            p.idle = true;
+            stir();
+        }
+        u32 now = 0;
+        if (lane() == 0) now = (u32)(*(volatile u64*)&board->done >> 32) + 1;
+        __threadfence();
+        now = __shfl_sync(~0u, now, 0);
+        if (now != p.vote) {
+            p.vote = now;
+            p.voted = false;
+        } else if (!p.voted) {
+            p.voted = true;
+            if (lane() == 0) vote(p.vote);
+        }
+        if (!agreed_on(watch(&board->stuck) || (p.voted && unanimous(p.vote)))) return true;
+        if (lane() == 0) atomicMax(&board->stuck, 1);
+        return false;
+    }
+
     // Nobody waits: each visits its own until they are settled. The loop is stuck once each warp has gone through all that is left of its own
     // since the last change and found nothing. Who has changed something tells so before it is counted as idle, or done, and, once idle,
     // whenever it changes something; who is idle notes how often that was told, goes through its own, and votes. If it was told again
     // meanwhile, another vote begins. So whoever voted has seen what all others wrote last, however long a pass takes.
     VXM_FN void run(Asynchronous) const {
-        const u32 patience = 256;
         begin();
         Left left = {ring(shorts), ring(longs), 0};
-        u32 passes = 0, changes = 0, still = 0, mine = 0;
-        bool idle = false, voted = false, some = false;
+        Progress p = {};
         // a block's warps share its hubs, so they go on or end together
         const bool sharing = skewed && !watches && hubs.count > 0;
         const auto agreed_on = [&](bool x) { return sharing ? (bool)__syncthreads_or(x) : (bool)__any_sync(~0u, x); };
-        for (;;) {
+        bool more;
+        do {
             // of those that wait, short rows are looked at less often
-            const bool all = !skewed || !watches || left.longs.count == 0 || passes % SELDOM == 0;
-            bool changed = pass<Settle>(left, passes == 0, all), any = left.any();
+            const bool all = !skewed || !watches || left.longs.count == 0 || p.passes % SELDOM == 0;
+            bool changed = pass<Settle>(left, p.passes == 0, all), any = left.any();
             if (sharing) {
                 any = __syncthreads_or(any);
                 changed = __syncthreads_or(changed);
             }
-            some |= changed | any;
-            passes++;
-            if (!any) break;
-            changes += changed;
-            if (changes >= most) {
-                // all give up, whatever they are doing
-                if (lane() == 0) atomicMax(&board->stuck, 2);
-                break;
-            }
-            if (passes % 256 == 0 && agreed_on(watch(&board->stuck))) break;
-            still = changed ? 0 : still + 1;
-            if (idle && changed) {
-                idle = false;
-                stir();
-            }
-            if (still == 0 || still % patience != 0) continue;
-            if (!idle) {
-                idle = true;
-                stir();
-            }
-            u32 now = 0;
-            if (lane() == 0) now = (u32)(*(volatile u64*)&board->done >> 32) + 1;
-            __threadfence();
-            now = __shfl_sync(~0u, now, 0);
-            if (now != mine) {
-                mine = now;
-                voted = false;
-            } else if (!voted) {
-                voted = true;
-                if (lane() == 0) vote(mine);
-            }
-            if (agreed_on(watch(&board->stuck) || (voted && unanimous(mine)))) {
-                if (lane() == 0) atomicMax(&board->stuck, 1);
-                break;
+            more = goes_on(p, changed, any, agreed_on);
+        } while (more && (sharing || left.longs.count > 0 || left.shorts.count > 32));
+        if (more) {
+            Held held = hold(left.shorts);
+            while (more) {
+                const bool changed = __any_sync(~0u, visit(held));
+                more = goes_on(p, changed, __any_sync(~0u, held.alive), agreed_on);
             }
         }
         stir(true);
-        if (lane() == 0 && some) atomicMax(&board->passes, passes);
+        if (lane() == 0 && p.some) atomicMax(&board->passes, p.passes);
         leave(board, [&] { post(told, watch(&board->passes), watch(&board->stuck)); });
     }
 };

@@ -127,6 +127,19 @@ template <class V, class Merge> struct Write {
     }
 };
 
+// A view whose elements are written as they are read.
+template <class V> struct Written {
+    typedef typename V::Elem Elem;
+    static const bool full = V::full;
+    V inner;
+    Elem* values;
+    template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const {
+        const bool has = inner.at(g, i, x);
+        if (has) Out<Elem>{values, nullptr}.put(i, x);
+        return has;
+    }
+};
+
 // A reduction: each warp folds segments of the fixed tree to one part, and the last block joins the parts in order, pairs first; where any
 // order will do, each block makes one part of what its threads have folded, some elements at a time. `out`, the host's, is the answer's
 // bits and whether there is one; it looks at the second. `arrived` is 0 before and after.

@@ -104,6 +104,21 @@ pub(crate) fn fold<E: Expr, M: Monoid<E::T>>(expression: E, add: M) -> Result<E:
     Ok(reduce(n, &view, add))
 }
 
+/// `expression` as a fresh vector, and its elements folded to one.
+pub(crate) fn eval_and_fold<E: Expr, M: Monoid<E::T>>(expression: E, add: M) -> Result<(Vector<E::T>, E::T)> {
+    let env = Env::default();
+    let n = expression.len(&env)?;
+    let Some(gpu) = device(&expression, &env) else {
+        let evaluated = eval(expression)?;
+        let folded = fold(&evaluated, add)?;
+        return Ok((evaluated, folded));
+    };
+    let mut kernel = Composer::new(&gpu);
+    let node = emit_light(&expression, &env, &mut kernel)?;
+    let (evaluated, folded) = cuda::run::eval_and_fold(kernel, &node, n, add)?;
+    Ok((Vector::on_device(evaluated), folded))
+}
+
 /// The GPU to run on: an operand's, or the scope's.
 pub(super) fn device<E: Expr>(expression: &E, env: &Env<'_>) -> Option<Gpu> {
     expression.place(env).or_else(current)

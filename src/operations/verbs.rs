@@ -281,6 +281,24 @@ pub trait Verbs: Expr {
     fn reduce<M: Monoid<Self::T>>(self, monoid: M) -> Result<Self::T> {
         terminal::fold(self, monoid)
     }
+
+    /// Runs the expression into a fresh vector, and folds its elements to one: [`eval`](Self::eval) and [`reduce`](Self::reduce) of what
+    /// comes of it. On a device one kernel does both, unless places are empty or the monoid takes the first.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let v = Vector::from_dense(vec![3u32, 8, 5]);
+    /// let (next, most) = v.map(PLUS.bind(1)).eval_and_reduce(MAX)?;
+    /// assert_eq!((next, most), (Vector::from_dense(vec![4, 9, 6]), 9));
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Shapes don't fit; the error names both and the verb's line.
+    fn eval_and_reduce<M: Monoid<Self::T>>(self, monoid: M) -> Result<(Vector<Self::T>, Self::T)> {
+        terminal::eval_and_fold(self, monoid)
+    }
 }
 
 impl<E: Expr> Verbs for E {}

@@ -7,7 +7,7 @@ use crate::matrices::agree_matrix;
 use crate::shapes::{Ending, Filled, Graph, Kind, ending, filled, matrix};
 use proptest::prelude::*;
 use vxm::backend::plan::{Direction, Forced, Format, force};
-use vxm::backend::reference;
+use vxm::backend::reference::{self, Dense};
 use vxm::prelude::*;
 
 const THREADS: [usize; 3] = [1, 2, 8];
@@ -131,6 +131,40 @@ fn sums() {
             on_threads(threads, || {
                 same("sum", reference::reduce(&a, PLUS).bits(), ok(u.reduce(PLUS))?.bits())?;
                 same("masked", reference::reduce(&part, PLUS).bits(), ok(u.mask(&mask).reduce(PLUS))?.bits())
+            })?;
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn evaluated_and_reduced() {
+    // sizes about those of warps, blocks and segments, and more than one part
+    let n = prop_oneof![0..70usize, 1000..1100usize, 30_000..70_000usize];
+    let strategy = (n, filled(), any::<bool>());
+    suite("vectors evaluated and reduced", 60, strategy, |(n, x, full)| {
+        let held = x.dense::<u32>(n);
+        let a: Dense<u32> = if full { held.iter().map(|&x| Some(x.unwrap_or(7))).collect() } else { held };
+        let b: Dense<f32> = a.iter().map(|x| x.map(|x| x as f32 / 3.0)).collect();
+        let (u, v) = (x.vector(&a), x.vector(&b));
+        let mapped: Dense<u32> = a.iter().map(|x| x.map(|x| x.wrapping_add(5))).collect();
+        let doubled: Dense<f32> = b.iter().map(|x| x.map(|x| x + x)).collect();
+        for threads in THREADS {
+            on_threads(threads, || {
+                let (found, most) = ok(u.map(PLUS.bind(5)).eval_and_reduce(MAX))?;
+                agree("mapped", &mapped, &found)?;
+                same("most", reference::reduce(&mapped, MAX), most)?;
+                // one that takes the first need not come to the others
+                let (found, first) = ok(u.map(PLUS.bind(5)).eval_and_reduce(ANY))?;
+                agree("mapped, any", &mapped, &found)?;
+                same("any", reference::reduce(&mapped, ANY), first)?;
+                // and one that ends at its greatest value
+                let (found, all) = ok(u.map(PLUS.bind(5)).eval_and_reduce(BOR))?;
+                agree("mapped, bor", &mapped, &found)?;
+                same("bor", reference::reduce(&mapped, BOR), all)?;
+                let (found, sum) = ok(v.ewise_mult(&v, PLUS).eval_and_reduce(PLUS))?;
+                agree("doubled", &doubled, &found)?;
+                same("sum", reference::reduce(&doubled, PLUS).bits(), sum.bits())
             })?;
         }
         Ok(())

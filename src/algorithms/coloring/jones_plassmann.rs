@@ -125,11 +125,7 @@ fn in_windows(a: &Matrix, key: &Vector<u32>, upwards: bool) -> Result<(Vector<u3
                 let others = a.mxv(v, semiring(BOR, seen)).among(matters).awaiting(blocks);
                 narrow.map2(v, others.until(none_free).or_identity())
             })
-            .eval_then(|v| {
-                let window = v.map(number).eval()?;
-                let most = window.reduce(MAX)?;
-                Ok((window, most))
-            })?;
+            .eval_then(|v| v.map(number).eval_and_reduce(MAX))?;
         rounds += of_window;
         if most == NUMBERS {
             let what = format!("color_in_order: a key of {}: expected a lower one", u32::MAX);

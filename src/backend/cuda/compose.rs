@@ -156,6 +156,14 @@ impl Composer {
         self.resident && little && self.watched().is_none()
     }
 
+    /// Whether this is a loop that remembers for whom short rows wait: more warps would only hold up the few that somebody waits for (jp:
+    /// delaunay 106 to 96 us, grid:1024x1024 96 to 93, with two blocks a multiprocessor 95 and 102; where rows are longer and lie together more
+    /// warps do better, rgg 340 and 398).
+    fn waits_briefly(&self) -> bool {
+        let short = self.even_mean().is_some_and(|mean| mean <= plan::FROM_MEAN);
+        self.resident && short && self.watched().is_some()
+    }
+
     /// Emits what a loop evaluates once beside its body: it is that one's product whose rows are shared out, watched and narrowed.
     pub fn beside(&mut self, emit: impl FnOnce(&mut Self) -> Result<Node>) -> Result<Node> {
         let (products, watched, lead, masked) = (self.products, self.watched, self.lead, self.masked);
@@ -480,6 +488,7 @@ impl Composer {
                 _ if group.starts_with("vxm::Tallying") => (STAGING_THREADS, 8),
                 // what is known of a row that is narrowed takes registers: jp on kron 12.1 to 11.1 ms
                 _ if self.library.contains(&sources::NARROW) => (THREADS, 3),
+                _ if self.waits_briefly() => (THREADS, 3),
                 _ => (THREADS, 4),
             };
             source.push_str(&format!(
