@@ -466,6 +466,8 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         bool waits[1] = {false};
         if constexpr (watches) watched().template wait<twice>(rows, owns, rests, waits);
         Visit v = {held.alive, false};
+        // a visit that doesn't come to the product says nothing of whom the row waits for: nobody, then
+        if (!waits[0]) rests[0].column = rests[0].second = NOBODY;
         if (held.alive && !waits[0]) v = Settle::template visit<kept>(*this, Thread(), held.item.row, held.own, rests);
         held.item = Item::of(held.item.row, rests[0]);
         held.alive = v.alive;
@@ -505,6 +507,8 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         if (lane() == 0) now = (u32)(*(volatile u64*)&board->done >> 32) + 1;
         __threadfence();
         now = __shfl_sync(~0u, now, 0);
+        // what is looked at from here on was written before the count was read
+        __syncwarp();
         if (now != p.vote) {
             p.vote = now;
             p.voted = false;

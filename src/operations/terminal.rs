@@ -108,13 +108,14 @@ pub(crate) fn fold<E: Expr, M: Monoid<E::T>>(expression: E, add: M) -> Result<E:
 pub(crate) fn eval_and_fold<E: Expr, M: Monoid<E::T>>(expression: E, add: M) -> Result<(Vector<E::T>, E::T)> {
     let env = Env::default();
     let n = expression.len(&env)?;
-    let Some(gpu) = device(&expression, &env) else {
+    // products' rows are shared out by an evaluation of their own, on a device too
+    let Some(gpu) = device(&expression, &env).filter(|_| !E::HEAVY) else {
         let evaluated = eval(expression)?;
         let folded = fold(&evaluated, add)?;
         return Ok((evaluated, folded));
     };
     let mut kernel = Composer::new(&gpu);
-    let node = emit_light(&expression, &env, &mut kernel)?;
+    let node = expression.emit(&env, &mut kernel)?;
     let (evaluated, folded) = cuda::run::eval_and_fold(kernel, &node, n, add)?;
     Ok((Vector::on_device(evaluated), folded))
 }

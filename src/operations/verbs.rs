@@ -283,7 +283,7 @@ pub trait Verbs: Expr {
     }
 
     /// Runs the expression into a fresh vector, and folds its elements to one: [`eval`](Self::eval) and [`reduce`](Self::reduce) of what
-    /// comes of it. On a device one kernel does both, unless places are empty or the monoid takes the first.
+    /// comes of it. On a device one kernel does both, unless there is a product in it, places are empty, or the monoid takes the first.
     ///
     /// ```
     /// use vxm::prelude::*;

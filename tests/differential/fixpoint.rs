@@ -336,6 +336,50 @@ fn a_first_body_that_waits_and_a_state_kept_as_a_list() {
     });
 }
 
+/// 4, 3, 2, 1 and 0, one after the other.
+#[op]
+fn lower(own: u32) -> u32 {
+    own - 1u32
+}
+#[op]
+fn is_low(own: u32) -> bool {
+    own != 0u32 && own < 9u32
+}
+#[op]
+fn is_four(own: u32) -> bool {
+    own == 4u32
+}
+/// Entries take part for a 4, which waits for what is open still, as a 2 would.
+#[op]
+fn for_four(own: u32, _other: u32) -> bool {
+    own == 4u32
+}
+#[op]
+fn four_or_two(own: u32, other: u32) -> bool {
+    (own == 4u32 && other == 9u32) || own == 2u32
+}
+
+#[test]
+fn a_visit_without_the_product_waits_for_nobody() {
+    crate::harness::on_device(|| {
+        // a 9 is as it is, and each other vertex next to it
+        let n = 5;
+        let a = Matrix::undirected(n, &[(0, 4), (1, 4), (2, 4), (3, 4)]).unwrap();
+        let start = Vector::from_dense(vec![4u32, 3, 2, 4, 9]);
+        for schedule in SCHEDULES {
+            let forced = Forced { schedule, ..Forced::default() };
+            let falls = fixpoint(start.clone()).while_active(is_low).monotone().step(|v| {
+                let seen = v.vxm(&a, MAX_FIRST).among(for_four).awaiting(four_or_two).mask(v.select(is_four));
+                v.map(lower).ewise_add(seen, FIRST)
+            });
+            let found = force(forced, || falls.eval()).unwrap();
+            if rehearsal().is_none() {
+                assert_eq!(found.state, Vector::from_dense(vec![0u32, 0, 0, 0, 9]), "{schedule:?}");
+            }
+        }
+    });
+}
+
 #[test]
 fn what_cannot_end_or_does_not_fit_is_refused() {
     crate::harness::on_device(|| {

@@ -149,6 +149,16 @@ fn evaluated_and_reduced() {
         let (u, v) = (x.vector(&a), x.vector(&b));
         let mapped: Dense<u32> = a.iter().map(|x| x.map(|x| x.wrapping_add(5))).collect();
         let doubled: Dense<f32> = b.iter().map(|x| x.map(|x| x + x)).collect();
+        let third: Dense<u32> = (0..n).map(|i| (i % 3 == 0).then_some(1)).collect();
+        let few = x.vector(&third);
+        let part = reference::masked(&mapped, &Mode::Structural.selects(&third));
+        // one edge, between the first and the last
+        let edges: Vec<(u32, u32)> = (n > 1).then(|| (0, n as u32 - 1)).into_iter().collect();
+        let edge = ok(Matrix::undirected(n, &edges))?;
+        let mut ends: Dense<u32> = vec![Some(0); n];
+        if n > 1 {
+            (ends[0], ends[n - 1]) = (a[n - 1].or(Some(0)), a[0].or(Some(0)));
+        }
         for threads in THREADS {
             on_threads(threads, || {
                 let (found, most) = ok(u.map(PLUS.bind(5)).eval_and_reduce(MAX))?;
@@ -162,6 +172,13 @@ fn evaluated_and_reduced() {
                 let (found, all) = ok(u.map(PLUS.bind(5)).eval_and_reduce(BOR))?;
                 agree("mapped, bor", &mapped, &found)?;
                 same("bor", reference::reduce(&mapped, BOR), all)?;
+                let (found, least) = ok(u.map(PLUS.bind(5)).mask(&few).eval_and_reduce(MIN))?;
+                agree("masked", &part, &found)?;
+                same("least", reference::reduce(&part, MIN), least)?;
+                // a product is evaluated first
+                let (found, most) = ok(u.vxm(&edge, MAX_FIRST).or_identity().eval_and_reduce(MAX))?;
+                agree("product", &ends, &found)?;
+                same("most of a product", reference::reduce(&ends, MAX), most)?;
                 let (found, sum) = ok(v.ewise_mult(&v, PLUS).eval_and_reduce(PLUS))?;
                 agree("doubled", &doubled, &found)?;
                 same("sum", reference::reduce(&doubled, PLUS).bits(), sum.bits())

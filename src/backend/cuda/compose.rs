@@ -49,6 +49,11 @@ pub(super) enum Joined {
     Call(Piece),
 }
 
+/// Blocks a multiprocessor of a loop that remembers for whom short rows wait: more warps would hold up the few that somebody waits for (jp:
+/// delaunay 104 to 94 us, with the last rows held; with two blocks as with three, grid:1024x1024 93 and 102; where rows are longer, and lie
+/// together, more do better, rgg 340 and 398).
+pub(super) const BRIEFLY: u32 = 3;
+
 /// What a kernel is composed in: definitions, the words of its parameter, and what must live until it is launched.
 pub struct Composer {
     gpu: Gpu,
@@ -61,6 +66,8 @@ pub struct Composer {
     binned: Option<Box<Binned>>,
     masked: bool,
     resident: bool,
+    /// Whether it is a loop for which few warps are better: see [`BRIEFLY`].
+    brief: bool,
     /// Whether the terminal shares out the rows of the product that leads.
     sharing: bool,
     /// How many products there are, and whether one of them is worth watching.
@@ -98,6 +105,7 @@ impl Composer {
             binned: None,
             masked: false,
             resident: false,
+            brief: false,
             sharing: false,
             products: 0,
             watched: None,
@@ -156,12 +164,9 @@ impl Composer {
         self.resident && little && self.watched().is_none()
     }
 
-    /// Whether this is a loop that remembers for whom short rows wait: more warps would only hold up the few that somebody waits for (jp:
-    /// delaunay 106 to 96 us, grid:1024x1024 96 to 93, with two blocks a multiprocessor 95 and 102; where rows are longer and lie together more
-    /// warps do better, rgg 340 and 398).
-    fn waits_briefly(&self) -> bool {
-        let short = self.even_mean().is_some_and(|mean| mean <= plan::FROM_MEAN);
-        self.resident && short && self.watched().is_some()
+    /// Says that this is a loop whose kernel remembers for whom short rows wait: no more than [`BRIEFLY`] blocks a multiprocessor run it.
+    pub(super) fn wait_briefly(&mut self) {
+        self.brief = true;
     }
 
     /// Emits what a loop evaluates once beside its body: it is that one's product whose rows are shared out, watched and narrowed.
@@ -439,7 +444,8 @@ impl Composer {
         static KNOWN: LazyLock<Mutex<Programs>> = LazyLock::new(Mutex::default);
         let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let ty = ty.into();
-        let little = u64::from(self.staged_are_few()) | u64::from(self.reads_little()) << 1;
+        let little =
+            u64::from(self.staged_are_few()) | u64::from(self.reads_little()) << 1 | u64::from(self.brief) << 2;
         let beside = [Part::Number(self.gpu.ordinal() as u64), Part::Number(little), Part::Argument(ty)];
         let files = self.library.iter().map(|file| Part::Name(Name(file)));
         let entries = || entries.iter().map(|&(name, group)| (name, group.into()));
@@ -488,7 +494,7 @@ impl Composer {
                 _ if group.starts_with("vxm::Tallying") => (STAGING_THREADS, 8),
                 // what is known of a row that is narrowed takes registers: jp on kron 12.1 to 11.1 ms
                 _ if self.library.contains(&sources::NARROW) => (THREADS, 3),
-                _ if self.waits_briefly() => (THREADS, 3),
+                _ if self.brief => (THREADS, BRIEFLY),
                 _ => (THREADS, 4),
             };
             source.push_str(&format!(
