@@ -49,10 +49,10 @@ pub(super) enum Joined {
     Call(Piece),
 }
 
-/// Blocks a multiprocessor of a loop that remembers for whom short rows wait: more warps would hold up the few that somebody waits for (jp:
-/// delaunay 104 to 94 us, with the last rows held; with two blocks as with three, grid:1024x1024 93 and 102; where rows are longer, and lie
-/// together, more do better, rgg 340 and 398).
-pub(super) const BRIEFLY: u32 = 3;
+/// Blocks a multiprocessor for which a loop's kernel is compiled that remembers for whom short rows wait: with registers for four, what
+/// eight entries in flight take is spilled (jp: delaunay 104 to 94 us, with the last rows held). Where it takes no more four run all the same:
+/// three took grid:4096x4096 from 941 to 1013 us, road from 258 to 282. Nor do three do where rows are longer and lie together (rgg 340 to 398).
+const BRIEFLY: u32 = 3;
 
 /// What a kernel is composed in: definitions, the words of its parameter, and what must live until it is launched.
 pub struct Composer {
@@ -66,7 +66,7 @@ pub struct Composer {
     binned: Option<Box<Binned>>,
     masked: bool,
     resident: bool,
-    /// Whether it is a loop for which few warps are better: see [`BRIEFLY`].
+    /// Whether it is a loop that remembers for whom short rows wait: see [`BRIEFLY`].
     brief: bool,
     /// Whether the terminal shares out the rows of the product that leads.
     sharing: bool,
@@ -164,7 +164,7 @@ impl Composer {
         self.resident && little && self.watched().is_none()
     }
 
-    /// Says that this is a loop whose kernel remembers for whom short rows wait: no more than [`BRIEFLY`] blocks a multiprocessor run it.
+    /// Says that this is a loop whose kernel remembers for whom short rows wait: it is compiled for [`BRIEFLY`] blocks a multiprocessor.
     pub(super) fn wait_briefly(&mut self) {
         self.brief = true;
     }

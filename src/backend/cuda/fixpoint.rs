@@ -1,7 +1,7 @@
 //! A loop that stays on the device: one cooperative launch, whatever the number of rounds.
 
 use super::DeviceVector;
-use super::compose::{BRIEFLY, Composer, Node};
+use super::compose::{Composer, Node};
 use super::csr::{Classes, HUB, LARGE, LONG, SHORT};
 use super::run::{THREADS, launch};
 use crate::backend::plan::{self, Schedule};
@@ -113,13 +113,11 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     let sifts = watches && composer.sifts();
     let arguments = [node.ty, start, active, monotone_too, skewed, flight, watched, place.into(), sifts.into()];
     let ty = composer.ty("vxm::Fixpoint", arguments);
-    let brief = watches && !sifts && even;
-    if brief {
+    if watches && !sifts && even {
         composer.wait_briefly();
     }
     let program = composer.program(ty, &[("fixpoint", group)])?;
-    let resident = program.kernel("fixpoint")?.resident(THREADS, composer.shared())?;
-    let resident = if brief { resident.min(BRIEFLY * gpu.multiprocessors()) } else { resident } as usize;
+    let resident = program.kernel("fixpoint")?.resident(THREADS, composer.shared())? as usize;
     let [mut shorts, mut longs, mut hubs] = shares(classes.as_deref(), n, watches);
     let warps_a_block = THREADS as usize / 32;
     let chunks = shorts.count.div_ceil(32);
