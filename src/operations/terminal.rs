@@ -108,16 +108,19 @@ pub(crate) fn fold<E: Expr, M: Monoid<E::T>>(expression: E, add: M) -> Result<E:
 pub(crate) fn eval_and_fold<E: Expr, M: Monoid<E::T>>(expression: E, add: M) -> Result<(Vector<E::T>, E::T)> {
     let env = Env::default();
     let n = expression.len(&env)?;
-    // products' rows are shared out by an evaluation of their own, on a device too
-    let Some(gpu) = device(&expression, &env).filter(|_| !E::HEAVY) else {
-        let evaluated = eval(expression)?;
-        let folded = fold(&evaluated, add)?;
-        return Ok((evaluated, folded));
-    };
-    let mut kernel = Composer::new(&gpu);
-    let node = expression.emit(&env, &mut kernel)?;
-    let (evaluated, folded) = cuda::run::eval_and_fold(kernel, &node, n, add)?;
-    Ok((Vector::on_device(evaluated), folded))
+    // in one kernel, unless products' rows are to be shared out, or not all elements need be read
+    let at_once = !E::HEAVY && (!M::EXACT || M::COMMUTATIVE);
+    if let Some(gpu) = device(&expression, &env).filter(|_| at_once) {
+        let mut kernel = Composer::new(&gpu);
+        let node = expression.emit(&env, &mut kernel)?;
+        if node.full {
+            let (evaluated, folded) = cuda::run::eval_and_fold(kernel, &node, n, add)?;
+            return Ok((Vector::on_device(evaluated), folded));
+        }
+    }
+    let evaluated = eval(expression)?;
+    let folded = fold(&evaluated, add)?;
+    Ok((evaluated, folded))
 }
 
 /// The GPU to run on: an operand's, or the scope's.

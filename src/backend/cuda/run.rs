@@ -186,21 +186,14 @@ pub fn fold<T: Element, M: Monoid<T>>(mut composer: Composer, node: &Node, n: us
     Ok(if answer[1] == 0 { M::IDENTITY } else { T::from_bits(answer[0]) })
 }
 
-/// Runs an emitted view of length `n` into a fresh vector, and folds its elements; in one kernel, if there is one at each place and the fold
-/// reads all: one that takes the first may end there.
+/// Runs an emitted view of length `n`, which is full, into a fresh vector, and folds its elements, in one kernel. The fold must read all of
+/// them: one that takes the first might end there.
 pub fn eval_and_fold<T: Element, M: Monoid<T>>(
     mut composer: Composer,
     node: &Node,
     n: usize,
     add: M,
 ) -> Result<(DeviceVector<T>, T)> {
-    if !node.full || (M::EXACT && !M::COMMUTATIVE) {
-        let out = eval::<T>(composer, node, n)?;
-        let mut composer = Composer::new(out.gpu());
-        let stored = composer.stored(&out);
-        let folded = fold(composer, &stored, n, add)?;
-        return Ok((out, folded));
-    }
     let out = DeviceVector::<T>::fresh(composer.gpu(), n, false)?;
     composer.push(out.values_address());
     let node = Node::new(composer.ty("vxm::Written", [node.ty]), true);
