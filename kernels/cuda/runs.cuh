@@ -104,16 +104,18 @@ struct RunOf {
     }
 };
 
-// The length of each listed run, or of all, one place further: running sums follow.
+// The length of each listed run, or of all, in parts of `each`, one place further: running sums follow.
 struct ListedLengths {
     const u32* list;
     u64 count;
     const u64* starts;
     u64* sums;
+    u64 each;
     VXM_FN void run() const {
         each_thread(count, [&](u64 k) {
             const u32 i = list ? list[k] : (u32)k;
-            sums[k + 1] = starts[i + 1] - starts[i];
+            const u64 length = starts[i + 1] - starts[i];
+            sums[k + 1] = each == 1 ? length : (length + each - 1) / each;
         });
     }
 };

@@ -248,6 +248,12 @@ impl<T: Element> Grid<T> {
         grid(self.rows.len(), self.ncols, |i, j| self.rows[i][j].filter(|_| keep(i, j)))
     }
 
+    /// Of the rows and columns at whose places `u` has an element, the entries of which `op(u[row], u[column])` is true.
+    pub fn induced<X: Element>(&self, op: impl BinaryOp<X, X, Out = bool>, u: &[Option<X>]) -> Self {
+        let places: Vec<u32> = (0..).zip(u).filter(|(_, x)| x.is_some()).map(|(i, _)| i).collect();
+        self.select_ends(op, u).extract(&places, &places)
+    }
+
     /// `op(u[row], u[column])` of every entry; an end without an element drops the entry.
     pub fn map_ends<X: Element, F: BinaryOp<X, X>>(&self, op: F, u: &[Option<X>]) -> Grid<F::Out> {
         let mapped = |i: usize, j: usize| u[i].zip(u[j]).map(|(x, y)| op.call(x, y));

@@ -189,6 +189,48 @@ impl<A: Element> Matrix<A> {
         Ok(Matrix::from_csr(filtered(csr, |i| ends.get(i), keep)))
     }
 
+    /// The submatrix that `u`'s elements induce: `b[k, l]` is the entry `(i, j)`, where `i` and `j` are the k-th and the l-th of their
+    /// indices, if `op(u[i], u[j])` is true. So [`select_ends`](Self::select_ends), and [`extract`](Self::extract) of the places that hold
+    /// an element, at once: where those are few, all that is read beside their rows is `n` bits. O(n + the rows' entries).
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// // a path; of its vertices 1, 2 and 3 the edges towards the higher
+    /// let a = Matrix::undirected(4, &[(0, 1), (1, 2), (2, 3)])?;
+    /// let u = Vector::from_entries(4, [(1, 5u32), (2, 9), (3, 2)])?;
+    /// let b = a.induced(LT, &u)?;
+    /// assert_eq!(b.nrows(), 3);
+    /// assert_eq!(b.iter().collect::<Vec<_>>(), [(0, 1, ()), (2, 1, ())]);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The matrix isn't square, or `u` isn't as long as its side; the device has too little memory, or is lost.
+    #[track_caller]
+    pub fn induced<T: Element, F: BinaryOp<T, T, Out = bool>>(&self, op: F, u: &Vector<T>) -> Result<Matrix<A>> {
+        self.fits_ends("induced", u)?;
+        if let Some(gpu) = self.place_with(u) {
+            let (rows, u) = (self.on(&gpu)?, u.on(&gpu)?);
+            return Ok(Matrix::on_device(cuda::entries::induced(&rows, op, &u)?, None).with_format(self.format()));
+        }
+        let (csr, n) = (self.csr(), self.nrows());
+        let held: Vec<(u32, T)> = u.iter().collect();
+        // each element's number, and it itself
+        let mut ends = vec![None; n];
+        (0u32..).zip(&held).for_each(|(k, &(i, x))| ends[i as usize] = Some((k, x)));
+        let found = Matrix::from_csr(build(held.len(), held.len(), |k, columns, values| {
+            let (i, own) = held[k];
+            let (js, entries) = csr.row(i as usize);
+            for (&j, &a) in js.iter().zip(entries) {
+                let Some((l, _)) = ends[j as usize].filter(|&(_, x)| op.call(own, x)) else { continue };
+                columns.push(l);
+                values.push(a);
+            }
+        }));
+        Ok(found.with_format(self.format()))
+    }
+
     /// `op(u[i], u[j])` of every entry `(i, j)`, in the place of its value: what [`select_ends`](Self::select_ends) asks, kept at each
     /// edge. An end without an element drops the entry. The answer is not known to be symmetric, whatever `op` is. O(n + nnz), and
     /// `log n` more an entry on a device, where nothing but the new values is stored if all ends are there.

@@ -98,6 +98,8 @@ fn verbs_of_matrices() {
     refused(result, &line_above!(), "ewise_mult: matrix of 3 x 4 does not fit matrix of 4 x 3");
     let result = a.select_ends(LT, &Vector::full(3, 1u32));
     refused(result, &line_above!(), "select_ends: matrix of 3 x 4 does not fit vector of 3");
+    let result = a.induced(LT, &Vector::full(3, 1u32));
+    refused(result, &line_above!(), "induced: matrix of 3 x 4 does not fit vector of 3");
     let result = a.map_ends(LT, &Vector::full(4, 1u32));
     refused(result, &line_above!(), "map_ends: matrix of 3 x 4 does not fit vector of 4");
     let result = a.extract(&[0, 3], &[0]);

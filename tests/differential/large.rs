@@ -198,6 +198,10 @@ fn edges_by_their_ends() {
         let expected = grid.select_ends(LT, &dense);
         agree_matrix("kept", &expected, &kept)?;
         agree_matrix("transposed", &expected.transpose(), &kept.transpose())?;
+        let kept = ok(matrix(&grid, symmetric).induced(LT, &filled.vector(&dense)))?;
+        let expected = grid.induced(LT, &dense);
+        agree_matrix("induced", &expected, &kept)?;
+        agree_matrix("induced, transposed", &expected.transpose(), &kept.transpose())?;
         let mapped = ok(matrix(&grid, symmetric).map_ends(blend, &filled.vector(&dense)))?;
         let expected = grid.map_ends(blend, &dense);
         agree_matrix("mapped", &expected, &mapped)?;

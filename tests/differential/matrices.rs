@@ -56,6 +56,7 @@ fn verbs() {
                 let dense = filled.dense::<u32>(graph.nrows);
                 let u = filled.vector(&dense);
                 agree_matrix("select_ends", &grid.select_ends(LT, &dense), &ok(a.select_ends(LT, &u))?)?;
+                agree_matrix("induced", &grid.induced(LE, &dense), &ok(a.induced(LE, &u))?)?;
                 agree_matrix("map_ends", &grid.map_ends(LT, &dense), &ok(a.map_ends(LT, &u))?)?;
                 // not the same from the other end
                 agree_matrix("map_ends by blend", &grid.map_ends(blend, &dense), &ok(a.map_ends(blend, &u))?)?;

@@ -41,6 +41,12 @@ pub(super) fn sums(gpu: &Gpu, bits: u64, places: usize) -> Result<Buffer> {
 
 /// The first `places` places whose bits are set at address `bits`, ascending, and how many; `count` is their number if it is known.
 pub(super) fn list(gpu: &Gpu, bits: u64, places: usize, count: Option<usize>) -> Result<(Buffer, usize)> {
+    let (list, count, _) = numbered(gpu, bits, places, count)?;
+    Ok((list, count))
+}
+
+/// The same, and the running sums of the bits.
+pub(super) fn numbered(gpu: &Gpu, bits: u64, places: usize, count: Option<usize>) -> Result<(Buffer, usize, Buffer)> {
     let (sums, words) = (sums(gpu, bits, places)?, places.div_ceil(32));
     let count = match count {
         Some(count) => count,
@@ -48,10 +54,10 @@ pub(super) fn list(gpu: &Gpu, bits: u64, places: usize, count: Option<usize>) ->
     };
     let list = gpu.alloc(count * 4)?;
     write_list(gpu, bits, &sums, words, list.address())?;
-    Ok((list, count))
+    Ok((list, count, sums))
 }
 
-/// The same, written to address `list`, where there is room.
+/// The list of [`list`], written to address `list`, where there is room.
 pub(super) fn list_to(gpu: &Gpu, bits: u64, places: usize, list: u64) -> Result<()> {
     write_list(gpu, bits, &sums(gpu, bits, places)?, places.div_ceil(32), list)
 }

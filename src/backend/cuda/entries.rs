@@ -1,12 +1,13 @@
 //! Verbs of matrices on a device, entry by entry.
 
 use super::build::{RUN_PLACES, from_places};
-use super::compact::{composer, step, step_by};
+use super::compact::{composer, numbered, step, step_by};
 use super::compose::{Composer, Node, Piece};
+use super::run::{THREADS, blocks, launch};
 use super::{DeviceCsr, DeviceVector, Gpu, run};
 use crate::error::Result;
 use crate::formats::places_of;
-use vxm_kernels::{Buffer, sources};
+use vxm_kernels::{Buffer, Launch, sources};
 use vxm_semiring::{BinaryOp, Element, IndexOp, Monoid, Pair, TernaryOp, UnaryOp};
 
 fn entries(gpu: &Gpu) -> Composer {
@@ -110,6 +111,50 @@ where
     let op = kernel.functor(op);
     let which = kernel.ty("vxm::BetweenEnds", [ends.ty, op]);
     kept(csr, &Marked::new(csr, kernel, which, &[csr.columns.address()])?)
+}
+
+/// Entries of a row that a warp goes through; the kernel says the same.
+const PART: usize = 1024;
+
+/// `b[k, l] = a[i, j]` where `i` and `j` are the k-th and the l-th index of `u`'s elements, and `op(u[i], u[j])` holds.
+///
+/// # Errors
+/// The device has too little memory, or is lost.
+pub fn induced<A, T, F>(csr: &DeviceCsr<A>, op: F, u: &DeviceVector<T>) -> Result<DeviceCsr<A>>
+where
+    A: Element,
+    T: Element,
+    F: BinaryOp<T, T, Out = bool>,
+{
+    let (gpu, bits) = (csr.gpu(), u.bits_address());
+    if bits == 0 {
+        return select_ends(csr, op, u);
+    }
+    let (list, count, numbers) = numbered(gpu, bits, u.len(), u.count.get().copied())?;
+    u.count.get_or_init(|| count);
+    let parts = listed_lengths(gpu, list.address(), count, csr.offsets.address(), PART)?;
+    // as many as there may be
+    let most = csr.nnz() / PART + count;
+    let sums = gpu.zeroed((most + 1) * 8)?;
+    let mut kernel = entries(gpu);
+    let (t, op, a) = (kernel.element::<T>(), kernel.functor(op), kernel.element::<A>());
+    let ty = kernel.ty("vxm::Induced", [t, op, a]);
+    let program = kernel.program(ty, &[("count", "vxm::Counting()"), ("fill", "vxm::Filling()")])?;
+    let marks = [bits, numbers.address(), u.len().div_ceil(32) as u64];
+    let rows = [list.address(), count as u64, csr.offsets.address(), parts.address(), sums.address()];
+    let head = [&rows[..], &marks, &[csr.columns.address(), csr.values.address()]].concat();
+    let shape = Launch::linear(blocks(gpu, most, THREADS as usize / 32), THREADS).with_shared(kernel.shared());
+    let go = |entry: &str, kept: [u64; 3]| {
+        let words = [&head[..], &kept, &[u.values_address(), 0]].concat();
+        launch(&program, entry, shape, &kernel.parameter(&words))
+    };
+    go("count", [0; 3])?;
+    run::scan(gpu, &sums, most)?;
+    let nnz = sums.download_at::<u64>(most, 1)?[0] as usize;
+    let (offsets, columns) = (gpu.alloc((count + 1) * 8)?, gpu.alloc(nnz * 4)?);
+    let values = gpu.alloc(nnz * size_of::<A>())?;
+    go("fill", [offsets.address(), columns.address(), values.address()])?;
+    DeviceCsr::of(gpu, (count, count, nnz), offsets, columns, values)
 }
 
 /// `op(u[i], u[j])` of every entry `(i, j)`; the places are shared if all ends are there, and otherwise those of the entries that
@@ -219,11 +264,11 @@ pub fn reduce_rows<A: Element, M: Monoid<A>>(csr: std::sync::Arc<DeviceCsr<A>>, 
     run::eval(kernel, &Node::new(ty, false), nrows)
 }
 
-/// The running sums of the lengths of listed runs that begin at `starts`; of all below `count` where `list` is 0.
-pub(super) fn listed_lengths(gpu: &Gpu, list: u64, count: usize, starts: u64) -> Result<Buffer> {
+/// The running sums of the lengths, in parts of `each`, of listed runs that begin at `starts`; of all below `count` where `list` is 0.
+pub(super) fn listed_lengths(gpu: &Gpu, list: u64, count: usize, starts: u64, each: usize) -> Result<Buffer> {
     let sums = gpu.alloc((count + 1) * 8)?;
     let mut kernel = composer(gpu).with(sources::RUNS);
-    step(&mut kernel, "vxm::ListedLengths", &[list, count as u64, starts, sums.address()], count)?;
+    step(&mut kernel, "vxm::ListedLengths", &[list, count as u64, starts, sums.address(), each as u64], count)?;
     run::scan(gpu, &sums, count)?;
     Ok(sums)
 }
@@ -235,7 +280,7 @@ pub(super) fn listed_lengths(gpu: &Gpu, list: u64, count: usize, starts: u64) ->
 pub fn extract<A: Element>(csr: &DeviceCsr<A>, rows: &[u32], columns: &[u32]) -> Result<DeviceCsr<A>> {
     let gpu = csr.gpu();
     let list = gpu.upload_slice(rows)?;
-    let lengths = listed_lengths(gpu, list.address(), rows.len(), csr.offsets.address())?;
+    let lengths = listed_lengths(gpu, list.address(), rows.len(), csr.offsets.address(), 1)?;
     let count = lengths.download_at::<u64>(rows.len(), 1)?[0] as usize;
     let ascends = |list: &[u32]| list.is_sorted_by(|a, b| a < b);
     if count == csr.nnz()

@@ -59,7 +59,7 @@ where
     // all rows' products are the entries
     let sums = match sources {
         None => matrix.offsets.clone(),
-        Some(_) => Arc::new(listed_lengths(gpu, listed, count, matrix.offsets.address())?),
+        Some(_) => Arc::new(listed_lengths(gpu, listed, count, matrix.offsets.address(), 1)?),
     };
     operand.include(sources::ROWS);
     operand.include(sources::RUNS);
