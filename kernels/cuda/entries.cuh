@@ -57,13 +57,14 @@ template <class V, class F> struct BetweenEnds {
 };
 
 // Entries between u's elements, of which op(u[row], u[column]) is true, where those are numbered through: each part of a row of theirs, a
-// warp's, counts its own, and keeps them where the parts' running sums say.
+// warp's, marks and counts its own, and keeps them where the parts' running sums say.
 template <class T, class F, class A> struct Induced {
     const u32* list; // u's indices, ascending
     u64 count;
     const u64* starts;
     const u64* parts; // running sums of rows' numbers of parts
     u64* sums;        // of parts' entries
+    u32* bits;        // of parts' places, as many words for each
     Marks numbers;    // of u's elements
     const u32* columns;
     const A* values;
@@ -71,57 +72,81 @@ template <class T, class F, class A> struct Induced {
     u32* kept_columns;
     A* kept_values;
     Stored<T, true> ends; // whose bits `numbers` has
-    static const u32 PART = 1024, FLIGHT = 8;
-    // Calls use(part, row, from, to) for each part, by a warp.
+    static const u32 PART = 4096, FLIGHT = 8, STEP = 32 * FLIGHT;
+    // Calls use(part, row, from, length) for each part, by a warp.
     template <class Use> VXM_FN void each_part(const Use& use) const {
         const u64 all = parts[count];
         for (u64 part = first_of(Warp()); part < all; part += step_of(Warp())) {
             Cursor cursor(parts, count);
             cursor.approach(part);
-            const u64 k = cursor.seek(part), row = list[k], from = starts[row] + (part - parts[k]) * PART, end = starts[row + 1];
-            use(part, (u32)row, from, from + PART < end ? from + PART : end);
-        }
-    }
-    // Calls use(p, column, kept) for the places of a part, all lanes together.
-    template <class Use> VXM_FN void each_entry(u32 row, u64 from, u64 to, const Use& use) const {
-        T own;
-        ends.at(Thread(), row, own);
-        for (u64 base = from; base < to; base += 32 * FLIGHT) {
-            u32 column[FLIGHT];
-#pragma unroll
-            for (u32 k = 0; k < FLIGHT; k++) column[k] = base + k * 32 + lane() < to ? columns[base + k * 32 + lane()] : NOBODY;
-            bool there[FLIGHT];
-            T other[FLIGHT];
-#pragma unroll
-            for (u32 k = 0; k < FLIGHT; k++) there[k] = column[k] != NOBODY && numbers.at(column[k]);
-#pragma unroll
-            for (u32 k = 0; k < FLIGHT; k++)
-                if (there[k]) ends.at(Thread(), column[k], other[k]);
-#pragma unroll
-            for (u32 k = 0; k < FLIGHT; k++) use(base + k * 32 + lane(), column[k], there[k] && F::call(own, other[k]));
+            const u64 k = cursor.seek(part), row = list[k], from = starts[row] + (part - parts[k]) * PART, rest = starts[row + 1] - from;
+            use(part, (u32)row, from, rest < PART ? (u32)rest : PART);
         }
     }
     VXM_FN void run(Counting) const {
-        each_part([&](u64 part, u32 row, u64 from, u64 to) {
-            u32 kept = 0;
-            each_entry(row, from, to, [&](u64, u32, bool keeps) { kept += keeps; });
-            kept = __reduce_add_sync(~0u, kept);
+        each_part([&](u64 part, u32 row, u64 from, u32 length) {
+            const auto load = [&](u32 base, u32 (&column)[FLIGHT]) {
+#pragma unroll
+                for (u32 k = 0; k < FLIGHT; k++)
+                    column[k] = base + k * 32 + lane() < length ? columns[from + base + k * 32 + lane()] : NOBODY;
+            };
+            T own;
+            ends.at(Thread(), row, own);
+            u32 kept = 0, column[FLIGHT], next[FLIGHT];
+            load(0, next);
+            for (u32 base = 0; base < length; base += STEP) {
+#pragma unroll
+                for (u32 k = 0; k < FLIGHT; k++) column[k] = next[k];
+                load(base + STEP, next);
+                bool there[FLIGHT];
+                T other[FLIGHT];
+#pragma unroll
+                for (u32 k = 0; k < FLIGHT; k++) there[k] = column[k] != NOBODY && numbers.at(column[k]);
+#pragma unroll
+                for (u32 k = 0; k < FLIGHT; k++)
+                    if (there[k]) ends.at(Thread(), column[k], other[k]);
+                u32 mine = 0;
+#pragma unroll
+                for (u32 k = 0; k < FLIGHT; k++) {
+                    const u32 word = __ballot_sync(~0u, there[k] && F::call(own, other[k]));
+                    if (lane() == k) mine = word;
+                    kept += __popc(word);
+                }
+                if (lane() < FLIGHT) bits[part * (PART / 32) + base / 32 + lane()] = mine;
+            }
             if (lane() == 0) sums[part + 1] = kept;
         });
     }
     VXM_FN void run(Filling) const {
         each_thread(count + 1, [&](u64 k) { kept_starts[k] = sums[parts[k]]; });
-        each_part([&](u64 part, u32 row, u64 from, u64 to) {
+        each_part([&](u64 part, u32, u64 from, u32 length) {
             u64 place = sums[part];
             if (place == sums[part + 1]) return;
-            each_entry(row, from, to, [&](u64 p, u32 column, bool keeps) {
-                const u32 all = __ballot_sync(~0u, keeps);
-                const u64 mine = place + __popc(all & ((1u << lane()) - 1));
-                place += __popc(all);
-                if (!keeps) return;
-                kept_columns[mine] = (u32)numbers.before(column);
-                copy_entry(kept_values, mine, values, p);
-            });
+            const auto load = [&](u32 base) {
+                return lane() < FLIGHT && base < length ? bits[part * (PART / 32) + base / 32 + lane()] : 0;
+            };
+            u32 next = load(0);
+            for (u32 base = 0; base < length; base += STEP) {
+                const u32 words = next;
+                next = load(base + STEP);
+                u32 word[FLIGHT], column[FLIGHT];
+#pragma unroll
+                for (u32 k = 0; k < FLIGHT; k++) {
+                    word[k] = __shfl_sync(~0u, words, k);
+                    if (word[k] >> lane() & 1) column[k] = columns[from + base + k * 32 + lane()];
+                }
+#pragma unroll
+                for (u32 k = 0; k < FLIGHT; k++)
+                    if (word[k] >> lane() & 1) column[k] = (u32)numbers.before(column[k]);
+#pragma unroll
+                for (u32 k = 0; k < FLIGHT; k++) {
+                    const u64 mine = place + __popc(word[k] & ((1u << lane()) - 1));
+                    place += __popc(word[k]);
+                    if (!(word[k] >> lane() & 1)) continue;
+                    kept_columns[mine] = column[k];
+                    copy_entry(kept_values, mine, values, from + base + k * 32 + lane());
+                }
+            }
         });
     }
 };

@@ -276,7 +276,13 @@ impl<T: Element> Vector<T> {
 
     /// The indices of the elements, ascending.
     pub fn indices(&self) -> impl Iterator<Item = u32> + '_ {
-        self.iter().map(|(i, _)| i)
+        // what lies on a device gives a list, without its values
+        let listed = match &self.home {
+            Home::Device(vector, copy) if copy.get().is_none() => vector.indices().ok(),
+            _ => None,
+        };
+        let held = listed.is_none().then(|| self.iter().map(|(i, _)| i));
+        listed.into_iter().flatten().chain(held.into_iter().flatten())
     }
 
     /// All places, `absent` where nothing is held.

@@ -114,7 +114,7 @@ where
 }
 
 /// Entries of a row that a warp goes through; the kernel says the same.
-const PART: usize = 1024;
+const PART: usize = 4096;
 
 /// `b[k, l] = a[i, j]` where `i` and `j` are the k-th and the l-th index of `u`'s elements, and `op(u[i], u[j])` holds.
 ///
@@ -135,14 +135,15 @@ where
     let parts = listed_lengths(gpu, list.address(), count, csr.offsets.address(), PART)?;
     // as many as there may be
     let most = csr.nnz() / PART + count;
-    let sums = gpu.zeroed((most + 1) * 8)?;
+    let (sums, marked) = (gpu.zeroed((most + 1) * 8)?, gpu.alloc(most * PART / 8)?);
     let mut kernel = entries(gpu);
     let (t, op, a) = (kernel.element::<T>(), kernel.functor(op), kernel.element::<A>());
     let ty = kernel.ty("vxm::Induced", [t, op, a]);
     let program = kernel.program(ty, &[("count", "vxm::Counting()"), ("fill", "vxm::Filling()")])?;
     let marks = [bits, numbers.address(), u.len().div_ceil(32) as u64];
-    let rows = [list.address(), count as u64, csr.offsets.address(), parts.address(), sums.address()];
-    let head = [&rows[..], &marks, &[csr.columns.address(), csr.values.address()]].concat();
+    let rows = [list.address(), count as u64, csr.offsets.address(), parts.address()];
+    let head = [&rows[..], &[sums.address(), marked.address()], &marks, &[csr.columns.address(), csr.values.address()]]
+        .concat();
     let shape = Launch::linear(blocks(gpu, most, THREADS as usize / 32), THREADS).with_shared(kernel.shared());
     let go = |entry: &str, kept: [u64; 3]| {
         let words = [&head[..], &kept, &[u.values_address(), 0]].concat();

@@ -88,6 +88,17 @@ impl<T: Element> DeviceVector<T> {
         }))
     }
 
+    /// The indices of the elements, ascending.
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn indices(&self) -> Result<Vec<u32>> {
+        match super::compact::indices(self)? {
+            (None, n) => Ok((0..n as u32).collect()),
+            (Some(list), count) => Ok(list.download(count)?),
+        }
+    }
+
     /// The device.
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
