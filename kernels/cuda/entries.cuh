@@ -64,7 +64,7 @@ template <class T, class F, class A> struct Induced {
     const u64* starts;
     const u64* parts; // running sums of rows' numbers of parts
     u64* sums;        // of parts' entries
-    u32* bits;        // of parts' places, as many words for each
+    u32* bits;        // of their rows' places, each row's from a word on
     Marks numbers;    // of u's elements
     const u32* columns;
     const A* values;
@@ -73,18 +73,19 @@ template <class T, class F, class A> struct Induced {
     A* kept_values;
     Stored<T, true> ends; // whose bits `numbers` has
     static const u32 PART = 4096, FLIGHT = 8, STEP = 32 * FLIGHT;
-    // Calls use(part, row, from, length) for each part, by a warp.
+    // Calls use(part, row, from, length, words) for each part, by a warp, with where its bits are: a word more a row keeps rows' apart.
     template <class Use> VXM_FN void each_part(const Use& use) const {
         const u64 all = parts[count];
         for (u64 part = first_of(Warp()); part < all; part += step_of(Warp())) {
             Cursor cursor(parts, count);
             cursor.approach(part);
-            const u64 k = cursor.seek(part), row = list[k], from = starts[row] + (part - parts[k]) * PART, rest = starts[row + 1] - from;
-            use(part, (u32)row, from, rest < PART ? (u32)rest : PART);
+            const u64 k = cursor.seek(part), row = list[k], begin = starts[row], before = (part - parts[k]) * PART;
+            const u64 rest = starts[row + 1] - begin - before;
+            use(part, (u32)row, begin + before, rest < PART ? (u32)rest : PART, bits + begin / 32 + k + before / 32);
         }
     }
     VXM_FN void run(Counting) const {
-        each_part([&](u64 part, u32 row, u64 from, u32 length) {
+        each_part([&](u64 part, u32 row, u64 from, u32 length, u32* words) {
             const auto load = [&](u32 base, u32 (&column)[FLIGHT]) {
 #pragma unroll
                 for (u32 k = 0; k < FLIGHT; k++)
@@ -112,27 +113,27 @@ template <class T, class F, class A> struct Induced {
                     if (lane() == k) mine = word;
                     kept += __popc(word);
                 }
-                if (lane() < FLIGHT) bits[part * (PART / 32) + base / 32 + lane()] = mine;
+                if (lane() < FLIGHT && base + lane() * 32 < length) words[base / 32 + lane()] = mine;
             }
             if (lane() == 0) sums[part + 1] = kept;
         });
     }
     VXM_FN void run(Filling) const {
         each_thread(count + 1, [&](u64 k) { kept_starts[k] = sums[parts[k]]; });
-        each_part([&](u64 part, u32, u64 from, u32 length) {
+        each_part([&](u64 part, u32, u64 from, u32 length, const u32* words) {
             u64 place = sums[part];
             if (place == sums[part + 1]) return;
             const auto load = [&](u32 base) {
-                return lane() < FLIGHT && base < length ? bits[part * (PART / 32) + base / 32 + lane()] : 0;
+                return lane() < FLIGHT && base + lane() * 32 < length ? words[base / 32 + lane()] : 0;
             };
             u32 next = load(0);
             for (u32 base = 0; base < length; base += STEP) {
-                const u32 words = next;
+                const u32 mine = next;
                 next = load(base + STEP);
                 u32 word[FLIGHT], column[FLIGHT];
 #pragma unroll
                 for (u32 k = 0; k < FLIGHT; k++) {
-                    word[k] = __shfl_sync(~0u, words, k);
+                    word[k] = __shfl_sync(~0u, mine, k);
                     if (word[k] >> lane() & 1) column[k] = columns[from + base + k * 32 + lane()];
                 }
 #pragma unroll
@@ -140,11 +141,11 @@ template <class T, class F, class A> struct Induced {
                     if (word[k] >> lane() & 1) column[k] = (u32)numbers.before(column[k]);
 #pragma unroll
                 for (u32 k = 0; k < FLIGHT; k++) {
-                    const u64 mine = place + __popc(word[k] & ((1u << lane()) - 1));
+                    const u64 to = place + __popc(word[k] & ((1u << lane()) - 1));
                     place += __popc(word[k]);
                     if (!(word[k] >> lane() & 1)) continue;
-                    kept_columns[mine] = column[k];
-                    copy_entry(kept_values, mine, values, from + base + k * 32 + lane());
+                    kept_columns[to] = column[k];
+                    copy_entry(kept_values, to, values, from + base + k * 32 + lane());
                 }
             }
         });

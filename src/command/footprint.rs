@@ -108,7 +108,7 @@ impl Graph {
         // the edges from low to high are a matrix, or each entry says where it leads
         let directed = match algorithm {
             // or, where a row is long, the columns are copied, and later, where there may be colours of a later window, entries are marked
-            // and counted, and half of those with such ends are a matrix, and then one of fewer vertices
+            // and counted, and half of those with such ends are a matrix
             Algorithm::Color(Method::Jp, _) => {
                 copied.max(if self.late > 0 { 16 * n + entries / 2 + 4 * late } else { 0 })
             }

@@ -343,6 +343,9 @@ where
         let leads = !kernel.is_led();
         let rows = self.rows_on(&gpu)?;
         let (entries, longest) = (rows.nnz(), rows.longest());
+        if watched {
+            kernel.locate(&rows)?;
+        }
         let offset = kernel.rows(rows, crowded.is_some());
         let arguments = [operand.ty, offset, a, out, mul, add, limit, leads.into()];
         let loops = kernel.is_resident() && !kernel.is_beside() && env.chooses().is_some();

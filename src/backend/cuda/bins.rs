@@ -91,14 +91,30 @@ impl<A: Element> DeviceCsr<A> {
         Ok(self.bins.get_or_init(|| found.map(Arc::new)).as_ref())
     }
 
+    /// Whether neighbouring entries read elements that lie far from one another: of a sample, as many lines as half of its entries, or more.
+    /// Asked once.
+    ///
+    /// # Errors
+    /// The device is lost.
+    pub fn scattered(&self) -> Result<bool> {
+        if let Some(&known) = self.scattered.get() {
+            return Ok(known);
+        }
+        let (gpu, entries) = (self.gpu(), self.nnz());
+        let windows = WINDOWS.min(entries / WINDOW);
+        let lines = gpu.zeroed(8)?;
+        let words = [self.columns.address(), entries as u64, windows as u64, lines.address()];
+        let mut tools = compact::composer(gpu).with(sources::BINS).with(sources::BINNING);
+        step_by(&mut tools, "vxm::CountLines", &words, windows, 1)?;
+        let found = windows > 0 && lines.download::<u64>(1)?[0] >= (WINDOW * windows / 2) as u64;
+        Ok(*self.scattered.get_or_init(|| found))
+    }
+
     fn deal(&self, across: usize) -> Result<Option<Bins>> {
         let (gpu, entries, nrows) = (self.gpu(), self.nnz(), self.nrows());
         let mut tools = compact::composer(gpu).with(sources::BINS).with(sources::BINNING);
-        let lines = gpu.zeroed(8)?;
-        let words = [self.columns.address(), entries as u64, WINDOWS as u64, lines.address()];
-        step_by(&mut tools, "vxm::CountLines", &words, WINDOWS, 1)?;
-        // of a line for each entry; a rehearsal reads zeros, and is to see the kernels
-        if lines.download::<u64>(1)?[0] < (WINDOW * WINDOWS / 2) as u64 && !gpu.is_rehearsal() {
+        // a rehearsal reads zeros, and is to see the kernels
+        if !self.scattered()? && !gpu.is_rehearsal() {
             return Ok(None);
         }
         let share = PIECE - self.longest();

@@ -51,7 +51,8 @@ pub(super) enum Joined {
 
 /// Blocks a multiprocessor for which a loop's kernel is compiled that remembers for whom short rows wait: with registers for four, what
 /// eight entries in flight take is spilled (jp: delaunay 104 to 94 us, with the last rows held). Where it takes no more four run all the same:
-/// three took grid:4096x4096 from 941 to 1013 us, road from 258 to 282. Nor do three do where rows are longer and lie together (rgg 340 to 398).
+/// three took grid:4096x4096 from 941 to 1013 us, road from 258 to 282. Where rows are longer three do if their entries lie all over, so that
+/// more warps only crowd the cache (er 1085 to 1010), and not if they lie together (rgg 330 to 396).
 const BRIEFLY: u32 = 3;
 
 /// What a kernel is composed in: definitions, the words of its parameter, and what must live until it is launched.
@@ -68,6 +69,8 @@ pub struct Composer {
     resident: bool,
     /// Whether it is a loop that remembers for whom short rows wait: see [`BRIEFLY`].
     brief: bool,
+    /// Whether the entries of a loop's rows lie all over, where that is asked.
+    scattered: bool,
     /// Whether the terminal shares out the rows of the product that leads.
     sharing: bool,
     /// How many products there are, and whether one of them is worth watching.
@@ -106,6 +109,7 @@ impl Composer {
             masked: false,
             resident: false,
             brief: false,
+            scattered: false,
             sharing: false,
             products: 0,
             watched: None,
@@ -167,6 +171,20 @@ impl Composer {
     /// Says that this is a loop whose kernel remembers for whom short rows wait: it is compiled for [`BRIEFLY`] blocks a multiprocessor.
     pub(super) fn wait_briefly(&mut self) {
         self.brief = true;
+    }
+
+    /// Notes of a loop's product whether its entries lie all over: where rows have about one length, and aren't so short that it makes no
+    /// difference.
+    pub fn locate<A: Element>(&mut self, rows: &DeviceCsr<A>) -> Result<()> {
+        if self.resident && !self.beside && rows.classes.alone.is_some() && rows.classes.mean > plan::FROM_MEAN {
+            self.scattered = rows.scattered()?;
+        }
+        Ok(())
+    }
+
+    /// Whether the entries of the loop's product are known to lie all over.
+    pub(super) fn is_scattered(&self) -> bool {
+        self.scattered
     }
 
     /// Emits what a loop evaluates once beside its body: it is that one's product whose rows are shared out, watched and narrowed.

@@ -164,6 +164,8 @@ pub struct DeviceCsr<A> {
     /// Its columns renumbered, its entries in bins, or that it doesn't pay; and how many products there were.
     pub(super) crowded: OnceLock<Option<Crowded>>,
     pub(super) bins: OnceLock<Option<Arc<Bins>>>,
+    /// Whether its entries lie all over: see [`scattered`](Self::scattered).
+    pub(super) scattered: OnceLock<bool>,
     uses: AtomicU32,
     of: PhantomData<fn() -> A>,
 }
@@ -187,6 +189,7 @@ impl<A: Element> DeviceCsr<A> {
             classes: Arc::new(Classes::new(gpu, csr.offsets())?),
             crowded: OnceLock::new(),
             bins: OnceLock::new(),
+            scattered: OnceLock::new(),
             uses: AtomicU32::new(0),
             of: PhantomData,
         })
@@ -215,6 +218,7 @@ impl<A: Element> DeviceCsr<A> {
             classes,
             crowded: OnceLock::new(),
             bins: OnceLock::new(),
+            scattered: OnceLock::new(),
             uses: AtomicU32::new(0),
             of: PhantomData,
         })
@@ -234,6 +238,7 @@ impl<A: Element> DeviceCsr<A> {
             classes: self.classes.clone(),
             crowded: OnceLock::new(),
             bins: OnceLock::new(),
+            scattered: OnceLock::new(),
             uses: AtomicU32::new(0),
             of: PhantomData,
         }

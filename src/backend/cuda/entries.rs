@@ -135,7 +135,7 @@ where
     let parts = listed_lengths(gpu, list.address(), count, csr.offsets.address(), PART)?;
     // as many as there may be
     let most = csr.nnz() / PART + count;
-    let (sums, marked) = (gpu.zeroed((most + 1) * 8)?, gpu.alloc(most * PART / 8)?);
+    let (sums, marked) = (gpu.zeroed((most + 1) * 8)?, gpu.alloc((csr.nnz() / 32 + count + 1) * 4)?);
     let mut kernel = entries(gpu);
     let (t, op, a) = (kernel.element::<T>(), kernel.functor(op), kernel.element::<A>());
     let ty = kernel.ty("vxm::Induced", [t, op, a]);

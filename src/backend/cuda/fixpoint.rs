@@ -113,7 +113,7 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     let sifts = watches && composer.sifts();
     let arguments = [node.ty, start, active, monotone_too, skewed, flight, watched, place.into(), sifts.into()];
     let ty = composer.ty("vxm::Fixpoint", arguments);
-    if watches && !sifts {
+    if watches && (!sifts || composer.is_scattered()) {
         composer.wait_briefly();
     }
     let program = composer.program(ty, &[("fixpoint", group)])?;
