@@ -274,11 +274,14 @@ impl<T: Element> Vector<T> {
         listed.chain((0..dense).chain(held).map(|i| (i as u32, values[i])))
     }
 
-    /// The indices of the elements, ascending.
+    /// The indices of the elements, ascending. Of few on a device no more than a list of them is copied.
     pub fn indices(&self) -> impl Iterator<Item = u32> + '_ {
-        // what lies on a device gives a list, without its values
         let listed = match &self.home {
-            Home::Device(vector, copy) if copy.get().is_none() => vector.indices().ok(),
+            Home::Device(vector, copy) if copy.get().is_none() => {
+                let all = self.len() / 8 + self.len() * size_of::<T>();
+                let few = vector.known_count().is_some_and(|count| 4 * count < all);
+                few.then(|| vector.indices().ok()).flatten()
+            }
             _ => None,
         };
         let held = listed.is_none().then(|| self.iter().map(|(i, _)| i));

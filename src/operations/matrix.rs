@@ -198,7 +198,7 @@ impl<A: Element> Matrix<A> {
     ///
     /// // a path; of its vertices 1, 2 and 3 the edges towards the higher
     /// let a = Matrix::undirected(4, &[(0, 1), (1, 2), (2, 3)])?;
-    /// let u = Vector::from_entries(4, [(1, 5u32), (2, 9), (3, 2)])?;
+    /// let u = Vector::from_pairs(4, [(1, 5u32), (2, 9), (3, 2)])?;
     /// let b = a.induced(LT, &u)?;
     /// assert_eq!(b.nrows(), 3);
     /// assert_eq!(b.iter().collect::<Vec<_>>(), [(0, 1, ()), (2, 1, ())]);
@@ -219,7 +219,7 @@ impl<A: Element> Matrix<A> {
         // each element's number, and it itself
         let mut ends = vec![None; n];
         (0u32..).zip(&held).for_each(|(k, &(i, x))| ends[i as usize] = Some((k, x)));
-        let found = Matrix::from_csr(build(held.len(), held.len(), |k, columns, values| {
+        Ok(Matrix::from_csr(build(held.len(), held.len(), |k, columns, values| {
             let (i, own) = held[k];
             let (js, entries) = csr.row(i as usize);
             for (&j, &a) in js.iter().zip(entries) {
@@ -227,8 +227,7 @@ impl<A: Element> Matrix<A> {
                 columns.push(l);
                 values.push(a);
             }
-        }));
-        Ok(found.with_format(self.format()))
+        })))
     }
 
     /// `op(u[i], u[j])` of every entry `(i, j)`, in the place of its value: what [`select_ends`](Self::select_ends) asks, kept at each

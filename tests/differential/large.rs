@@ -209,6 +209,37 @@ fn edges_by_their_ends() {
     });
 }
 
+/// A hub has more entries than one part, and others share words of bits; of all vertices, some, the hub alone, none.
+#[test]
+fn induced_around_a_hub() {
+    let n = 10_007u32;
+    let spokes = (0..n).filter(|&j| j != 5).flat_map(|j| [(5, j, j), (j, 5, 2 * j + 1)]);
+    let ring = (6..n - 1).flat_map(|j| [(j, j + 1, 3 * j), (j + 1, j, 7)]);
+    let triples: Vec<(u32, u32, u32)> = spokes.chain(ring).collect();
+    let a = Matrix::from_triples(n as usize, n as usize, triples.clone()).expect("no entry stands twice");
+    let key = |i: u32| i.wrapping_mul(0x9e37_79b9) >> 7;
+    type Chosen = fn(u32) -> bool;
+    let chosen: [Chosen; 6] = [|_| true, |i| i % 3 == 2, |i| i != 5, |i| i == 5, |_| false, |i| i < 5 || i > 9000];
+    on_device(|| {
+        for held in chosen {
+            let pairs: Vec<(u32, u32)> = (0..n).filter(|&i| held(i)).map(|i| (i, key(i))).collect();
+            let number = |i: u32| pairs.binary_search_by_key(&i, |&(at, _)| at).ok().map(|k| k as u32);
+            let mut expected: Vec<_> =
+                triples.iter().filter_map(|&(i, j, x)| Some((number(i)?, number(j)?, x, key(i) <= key(j)))).collect();
+            expected.sort_unstable();
+            let u = ok(Vector::from_pairs(n as usize, pairs.iter().copied()))?;
+            let found = ok(a.induced(LE, &u))?;
+            prop_assert_eq!((found.nrows(), found.ncols()), (pairs.len(), pairs.len()));
+            let up: Vec<_> = expected.iter().filter(|entry| entry.3).map(|&(k, l, x, _)| (k, l, x)).collect();
+            prop_assert!(found.iter().eq(up), "by keys");
+            let found = ok(a.pattern().induced(Pair::<bool>::new(), &ok(u.pattern().eval())?))?;
+            prop_assert!(found.iter().eq(expected.iter().map(|&(k, l, ..)| (k, l, ()))), "without values");
+        }
+        Ok(())
+    })
+    .unwrap_or_else(|error: TestCaseError| panic!("{error}"));
+}
+
 /// The columns of a row, all over the matrix; rows of each length that is folded its own way, and many that are empty.
 fn columns_of(i: u32, ncols: u32) -> Vec<u32> {
     let hash = |k: u32| (i.wrapping_mul(0x9e37_79b9) ^ k.wrapping_mul(0x85eb_ca6b)).wrapping_mul(0xc2b2_ae35);

@@ -144,16 +144,15 @@ fn in_windows(a: &Matrix, key: &Vector<u32>, upwards: bool) -> Result<(Vector<u3
             // B = A where key[i] <= key[j], of those of later windows: what is left of hubs is short, and neighbours of one key are refused
             // still
             let rest = window.select(GT.bind(WINDOW)).pattern().eval()?;
-            let keys = key.mask(&rest).eval()?;
             if rest.nvals() <= n / 8 {
                 // few, mostly: B = A[rest, rest], and C<rest> = the colours there, among all
                 let places: Vec<u32> = rest.indices().collect();
-                let (few, key) = (a.induced(LE, &keys)?, key.extract(&places).eval()?);
+                let (few, key) = (a.induced(LE, &key.mask(&rest).eval()?)?, key.extract(&places).eval()?);
                 let (later, count, of_later) = in_windows(&few, &key, true)?;
                 later.map(PLUS.bind(before)).scatter(&places, n).assign_to(&mut colors)?;
                 return Ok((colors, before + count, rounds + of_later));
             }
-            open_ends = Some(a.select_ends(LE, &keys)?);
+            open_ends = Some(a.select_ends(LE, &key.mask(&rest).eval()?)?);
         }
         // V = key, and all colours, of those of later windows; nothing of the others
         vertices = reopen.map2(&window, key).eval()?;

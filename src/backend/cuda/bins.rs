@@ -92,10 +92,10 @@ impl<A: Element> DeviceCsr<A> {
     }
 
     /// Whether neighbouring entries read elements that lie far from one another: of a sample, as many lines as half of its entries, or more.
-    /// Asked once.
+    /// Asked once. A rehearsal reads zeros, and is to see the kernels.
     ///
     /// # Errors
-    /// The device is lost.
+    /// The device has too little memory, or is lost.
     pub fn scattered(&self) -> Result<bool> {
         if let Some(&known) = self.scattered.get() {
             return Ok(known);
@@ -106,15 +106,15 @@ impl<A: Element> DeviceCsr<A> {
         let words = [self.columns.address(), entries as u64, windows as u64, lines.address()];
         let mut tools = compact::composer(gpu).with(sources::BINS).with(sources::BINNING);
         step_by(&mut tools, "vxm::CountLines", &words, windows, 1)?;
-        let found = windows > 0 && lines.download::<u64>(1)?[0] >= (WINDOW * windows / 2) as u64;
+        let many = lines.download::<u64>(1)?[0] >= (WINDOW * windows / 2) as u64;
+        let found = windows > 0 && (many || gpu.is_rehearsal());
         Ok(*self.scattered.get_or_init(|| found))
     }
 
     fn deal(&self, across: usize) -> Result<Option<Bins>> {
         let (gpu, entries, nrows) = (self.gpu(), self.nnz(), self.nrows());
         let mut tools = compact::composer(gpu).with(sources::BINS).with(sources::BINNING);
-        // a rehearsal reads zeros, and is to see the kernels
-        if !self.scattered()? && !gpu.is_rehearsal() {
+        if !self.scattered()? {
             return Ok(None);
         }
         let share = PIECE - self.longest();

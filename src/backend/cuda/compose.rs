@@ -6,7 +6,7 @@ use super::recipe::{Kind, Name, Part, Quick, Recipe};
 use super::run::{BLOCK_THREADS, STAGING_THREADS, THREADS};
 use super::{DeviceCsr, DeviceTiles, DeviceVector, Gpu};
 use crate::backend::plan;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::formats::{Duplicates, Joining};
 use std::any::Any;
 use std::collections::HashMap;
@@ -177,7 +177,11 @@ impl Composer {
     /// difference.
     pub fn locate<A: Element>(&mut self, rows: &DeviceCsr<A>) -> Result<()> {
         if self.resident && !self.beside && rows.classes.alone.is_some() && rows.classes.mean > plan::FROM_MEAN {
-            self.scattered = rows.scattered()?;
+            self.scattered = match rows.scattered() {
+                // slower, which is no reason to fail
+                Err(Error::Device(vxm_kernels::Error::DeviceMemory { .. })) => false,
+                found => found?,
+            };
         }
         Ok(())
     }

@@ -131,7 +131,6 @@ where
         return select_ends(csr, op, u);
     }
     let (list, count, numbers) = numbered(gpu, bits, u.len(), u.count.get().copied())?;
-    u.count.get_or_init(|| count);
     let parts = listed_lengths(gpu, list.address(), count, csr.offsets.address(), PART)?;
     // as many as there may be
     let most = csr.nnz() / PART + count;
@@ -144,7 +143,8 @@ where
     let rows = [list.address(), count as u64, csr.offsets.address(), parts.address()];
     let head = [&rows[..], &[sums.address(), marked.address()], &marks, &[csr.columns.address(), csr.values.address()]]
         .concat();
-    let shape = Launch::linear(blocks(gpu, most, THREADS as usize / 32), THREADS).with_shared(kernel.shared());
+    // of no element there is one offset still
+    let shape = Launch::linear(blocks(gpu, most.max(1), THREADS as usize / 32), THREADS).with_shared(kernel.shared());
     let go = |entry: &str, kept: [u64; 3]| {
         let words = [&head[..], &kept, &[u.values_address(), 0]].concat();
         launch(&program, entry, shape, &kernel.parameter(&words))
