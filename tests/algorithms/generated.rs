@@ -3,6 +3,8 @@
 use super::check::{Effort, check, check_coloring, descending};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 use vxm::algorithms::priority::largest_degree_first;
 use vxm::algorithms::{Method, Order};
 use vxm::certify;
@@ -97,6 +99,56 @@ fn operators_that_lend_their_thread() {
             assert_eq!(found.unwrap().state.to_dense(0), levels, "{threads} threads");
         }
     }
+}
+
+/// Of a state that is the highest, waits until the least is visited.
+#[derive(Debug, Clone, Copy)]
+struct AboveLast;
+
+const HUB: u32 = u32::MAX - 1;
+static LAST: AtomicBool = AtomicBool::new(false);
+
+impl Source for AboveLast {
+    fn source(self, _: &mut KernelText) -> String {
+        unreachable!("not on a device")
+    }
+}
+impl BinaryOp<u32, u32> for AboveLast {
+    type Out = u32;
+    fn call(self, own: u32, highest: u32) -> u32 {
+        if own == UNKNOWN {
+            LAST.store(true, Ordering::Relaxed);
+        }
+        let begin = Instant::now();
+        while own == HUB && !LAST.load(Ordering::Relaxed) {
+            assert!(begin.elapsed() < Duration::from_secs(60), "who waits for the hub comes to no end");
+            std::thread::yield_now();
+        }
+        if highest == u32::MAX { own } else { highest + 1 }
+    }
+}
+
+/// All wait for one whose thread goes on only once the last is visited: nobody may wait for ever.
+#[test]
+fn threads_that_wait_give_up() {
+    let n = 40_000u32;
+    let edges: Vec<(u32, u32)> = (1..n).map(|v| (0, v)).collect();
+    let a = Matrix::undirected(n as usize, &edges).unwrap();
+    let state = Vector::from_dense((0..n).map(|v| if v == 0 { HUB } else { UNKNOWN + v - 1 }).collect());
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let found = pool.install(|| {
+        fixpoint(state)
+            .while_active(GE.bind(UNKNOWN))
+            .monotone()
+            .step(|v| {
+                let highest = v.vxm(&a, semiring(MAX, level_of)).among(comes_before).awaiting(is_awaited);
+                AboveLast.map2(v, highest.or_identity())
+            })
+            .eval()
+    });
+    let levels = found.unwrap().state.to_dense(0);
+    assert_eq!(levels[0], 1);
+    assert!(levels[1..].iter().all(|&level| level == 2));
 }
 
 #[test]

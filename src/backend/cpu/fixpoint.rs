@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::formats::Shared;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicIsize, AtomicU32, AtomicUsize, Ordering, fence};
+use std::time::{Duration, Instant};
 use vxm_semiring::{Element, UnaryOp};
 
 /// How a loop went.
@@ -33,6 +34,9 @@ const NEAR: usize = 16;
 
 /// So many may wait for others while a thread goes on to the next.
 const WAITING: usize = 1024;
+
+/// So long others are waited for. An operator that lends its thread may have it wait for a thread that waits for the operator's element.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Bytes of a state that is all near enough, in whatever order it is read.
 const CACHE: usize = 2 << 20;
@@ -413,6 +417,8 @@ struct Visitor<'a, T, F> {
     found: Found,
     /// How often elements that are woken may be visited at once, rather than in the next pass, where threads share them.
     budget: usize,
+    /// How long it waits for others: not at all any more, once that was in vain.
+    patience: Duration,
     /// How many were asked for whom they wait, and how many knew.
     asked: usize,
     knew: usize,
@@ -420,7 +426,7 @@ struct Visitor<'a, T, F> {
 
 impl<'a, T: Element, F: UnaryOp<T, Out = bool>> Visitor<'a, T, F> {
     fn new(of: &'a Loop<'a, T, F>, sleepers: Option<&'a Sleepers>, budget: usize) -> Self {
-        Self { of, sleepers, found: Found::default(), budget, asked: 0, knew: 0 }
+        Self { of, sleepers, found: Found::default(), budget, patience: PATIENCE, asked: 0, knew: 0 }
     }
 
     /// Visits an active element.
@@ -481,7 +487,8 @@ impl<'a, T: Element, F: UnaryOp<T, Out = bool>> Visitor<'a, T, F> {
         }
     }
 
-    /// Lets the other threads settle those who are waited for, until at most `few` wait; whether all threads wait before.
+    /// Lets the other threads settle those who are waited for, until at most `few` wait; whether it gives up before, because all threads wait,
+    /// or for too long.
     fn wait<V: At<T = T>>(&mut self, body: &V, waits: &mut Vec<(u32, u32)>, few: usize, busy: &AtomicIsize) -> bool {
         while waits.len() > few {
             let settled = self.found.settled;
@@ -490,9 +497,12 @@ impl<'a, T: Element, F: UnaryOp<T, Out = bool>> Visitor<'a, T, F> {
                 continue;
             }
             busy.fetch_sub(1, Ordering::Relaxed);
-            let mut last = false;
+            let (begin, mut last) = (Instant::now(), false);
             while !last && waits.iter().all(|&(_, k)| self.of.active.call(self.of.state.get(k as usize))) {
                 last = busy.load(Ordering::Relaxed) <= 0;
+                if begin.elapsed() >= self.patience {
+                    (last, self.patience) = (true, Duration::ZERO);
+                }
                 std::thread::yield_now();
             }
             busy.fetch_add(1, Ordering::Relaxed);
