@@ -134,7 +134,7 @@ fn threads_that_wait_give_up() {
     let n = 40_000u32;
     let edges: Vec<(u32, u32)> = (1..n).map(|v| (0, v)).collect();
     let a = Matrix::undirected(n as usize, &edges).unwrap();
-    let state = Vector::from_dense((0..n).map(|v| if v == 0 { HUB } else { UNKNOWN + v - 1 }).collect());
+    let state = Vector::from_dense((0..n).map(|v| if v == 0 { HUB } else { UNKNOWN + n - 1 - v }).collect());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let found = pool.install(|| {
         fixpoint(state)
