@@ -52,6 +52,27 @@ fn is_awaited(own: u32, other: u32) -> bool {
 }
 const UNKNOWN: u32 = 1 << 31;
 
+/// One above the highest level of those before, once all of them have one.
+fn level_above(own: u32, highest: u32) -> u32 {
+    if highest == u32::MAX { own } else { highest + 1 }
+}
+
+/// Each vertex' level, by an operator that gives it, on so many threads.
+fn levels_by(above: impl BinaryOp<u32, u32, Out = u32>, a: &Matrix, state: &Vector<u32>, threads: usize) -> Vec<u32> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    let found = pool.install(|| {
+        fixpoint(state.clone())
+            .while_active(GE.bind(UNKNOWN))
+            .monotone()
+            .step(|v| {
+                let highest = v.vxm(a, semiring(MAX, level_of)).among(comes_before).awaiting(is_awaited);
+                above.map2(v, highest.or_identity())
+            })
+            .eval()
+    });
+    found.unwrap().state.to_dense(0)
+}
+
 /// The level above all others', by a thread that now and then is lent to other work.
 #[derive(Debug, Clone, Copy)]
 struct Above;
@@ -67,7 +88,7 @@ impl BinaryOp<u32, u32> for Above {
         if own.is_multiple_of(64) {
             rayon::yield_now();
         }
-        if highest == u32::MAX { own } else { highest + 1 }
+        level_above(own, highest)
     }
 }
 
@@ -84,19 +105,8 @@ fn operators_that_lend_their_thread() {
         levels[v] = others.max().unwrap_or(0) + 1;
     }
     for threads in [1, 2, 4, 16] {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         for _ in 0..8 {
-            let found = pool.install(|| {
-                fixpoint(state.clone())
-                    .while_active(GE.bind(UNKNOWN))
-                    .monotone()
-                    .step(|v| {
-                        let highest = v.vxm(&a, semiring(MAX, level_of)).among(comes_before).awaiting(is_awaited);
-                        Above.map2(v, highest.or_identity())
-                    })
-                    .eval()
-            });
-            assert_eq!(found.unwrap().state.to_dense(0), levels, "{threads} threads");
+            assert_eq!(levels_by(Above, &a, &state, threads), levels, "{threads} threads");
         }
     }
 }
@@ -124,7 +134,7 @@ impl BinaryOp<u32, u32> for AboveLast {
             assert!(begin.elapsed() < Duration::from_secs(60), "who waits for the hub comes to no end");
             std::thread::yield_now();
         }
-        if highest == u32::MAX { own } else { highest + 1 }
+        level_above(own, highest)
     }
 }
 
@@ -135,18 +145,7 @@ fn threads_that_wait_give_up() {
     let edges: Vec<(u32, u32)> = (1..n).map(|v| (0, v)).collect();
     let a = Matrix::undirected(n as usize, &edges).unwrap();
     let state = Vector::from_dense((0..n).map(|v| if v == 0 { HUB } else { UNKNOWN + n - 1 - v }).collect());
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    let found = pool.install(|| {
-        fixpoint(state)
-            .while_active(GE.bind(UNKNOWN))
-            .monotone()
-            .step(|v| {
-                let highest = v.vxm(&a, semiring(MAX, level_of)).among(comes_before).awaiting(is_awaited);
-                AboveLast.map2(v, highest.or_identity())
-            })
-            .eval()
-    });
-    let levels = found.unwrap().state.to_dense(0);
+    let levels = levels_by(AboveLast, &a, &state, 2);
     assert_eq!(levels[0], 1);
     assert!(levels[1..].iter().all(|&level| level == 2));
 }
