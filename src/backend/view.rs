@@ -42,6 +42,8 @@ pub enum Depends {
     Own,
     /// It stays as it is until the state's element of this index changes, or its own.
     On(u32),
+    /// A fold of it ended early at the state's element of this index: for as long as that is as it is, it may.
+    After(u32),
     /// On whatever.
     Any,
 }
@@ -121,11 +123,10 @@ pub trait At: Sync + Clone {
         Depends::Any
     }
 
-    /// Reads where what [`at`](Self::at) reads begins, so that it is near by then. What it returns says nothing.
+    /// Asks for where what [`at`](Self::at) reads begins, so that it is near by then.
     #[inline(always)]
-    fn near(&self, i: usize) -> u32 {
+    fn ask(&self, i: usize) {
         let _ = i;
-        0
     }
 
     /// The whole vector, where it was evaluated already: taken out of the view, which must not be read again.

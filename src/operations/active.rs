@@ -4,7 +4,7 @@ use super::expr::{Env, Expr, Key};
 use super::fixpoint::{Condition, Differ, Fixed, Stepped, rounds_for};
 use super::terminal::emitted;
 use super::verbs::Verbs;
-use crate::backend::cpu::fixpoint::{Loop, Outcome};
+use crate::backend::cpu::fixpoint::{Loop, Outcome, Reading};
 use crate::backend::cuda::compose::Composer;
 use crate::backend::cuda::fixpoint::refusal;
 use crate::backend::cuda::run::Merging;
@@ -175,10 +175,20 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
             let choosing = env.choosing(&is_active);
             let first = first.as_ref().map(|first| first.view(&env)).transpose()?;
             snapshot.set(false);
-            let body = |chooses| Ok((body.view(if chooses { &choosing } else { &env })?, !snapshot.get()));
+            let reversed = env.reversed();
+            let body = |reading| {
+                let env = match reading {
+                    Reading::Whole => &env,
+                    Reading::Chosen => &choosing,
+                    Reading::Reversed => &reversed,
+                };
+                Ok((body.view(env)?, !snapshot.get()))
+            };
             let visited = Loop { state: &state, active, most };
             match schedule {
-                Schedule::Rounds => visited.rounds(first, || body(monotone)),
+                Schedule::Rounds => {
+                    visited.rounds(first, || body(if monotone { Reading::Chosen } else { Reading::Whole }))
+                }
                 _ => visited.in_place(first, monotone, body),
             }?
         };

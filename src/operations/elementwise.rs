@@ -88,8 +88,8 @@ impl<V: At, K: Step<V::T>> At for Each<V, K> {
         self.inner.work()
     }
     #[inline(always)]
-    fn near(&self, i: usize) -> u32 {
-        self.inner.near(i)
+    fn ask(&self, i: usize) {
+        self.inner.ask(i);
     }
 }
 
@@ -272,8 +272,9 @@ impl<V: At, W: At, F: BinaryOp<V::T, W::T>> At for Both<V, W, F> {
         self.left.work().or(self.right.work())
     }
     #[inline(always)]
-    fn near(&self, i: usize) -> u32 {
-        self.left.near(i) ^ self.right.near(i)
+    fn ask(&self, i: usize) {
+        self.left.ask(i);
+        self.right.ask(i);
     }
 }
 
@@ -358,7 +359,9 @@ impl<U: At, V: At, W: At, F: TernaryOp<U::T, V::T, W::T>> At for Three<U, V, W, 
         self.first.work().or(self.second.work()).or(self.third.work())
     }
     #[inline(always)]
-    fn near(&self, i: usize) -> u32 {
-        self.first.near(i) ^ self.second.near(i) ^ self.third.near(i)
+    fn ask(&self, i: usize) {
+        self.first.ask(i);
+        self.second.ask(i);
+        self.third.ask(i);
     }
 }

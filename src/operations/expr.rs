@@ -37,6 +37,7 @@ pub struct Env<'s> {
     snapshot: Option<&'s Cell<bool>>,
     chooses: Option<&'s (dyn Fn(usize) -> bool + Sync)>,
     wanted: Option<usize>,
+    reversed: bool,
 }
 
 impl<'s> Env<'s> {
@@ -59,6 +60,17 @@ impl<'s> Env<'s> {
     /// In which rows they may be chosen, if they may.
     pub(crate) fn chooses(&self) -> Option<&'s (dyn Fn(usize) -> bool + Sync)> {
         self.chooses
+    }
+
+    /// The same, where rows had better be read from their ends: for visits in order, since where low numbers are hubs those whose turn
+    /// is early are the last of a row.
+    pub(crate) fn reversed(self) -> Self {
+        Self { reversed: true, ..self }
+    }
+
+    /// Whether they had.
+    pub(crate) fn is_reversed(&self) -> bool {
+        self.reversed
     }
 
     /// Says that a view evaluates an operand once, whatever becomes of the state.

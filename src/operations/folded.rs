@@ -2,6 +2,7 @@
 
 use super::elementwise::{Each, Pattern};
 use super::limit::{Chosen, Limit, Taken};
+use crate::backend::cpu::ahead::ask;
 use crate::backend::cpu::fold::{Rows, count_row, fold_row, fold_taken};
 use crate::backend::cpu::gather;
 use crate::backend::view::{At, Depends, Support};
@@ -9,6 +10,9 @@ use crate::formats::bitmap::full_words;
 use crate::formats::{Csr, Store, Tiles};
 use std::sync::Arc;
 use vxm_semiring::{BinaryOp, Element, Monoid, Semiring};
+
+/// Columns in a line of a cache.
+const LINE: usize = 16;
 
 /// A product, planned; see [`Product`](super::product::Product).
 #[derive(Clone)]
@@ -108,6 +112,25 @@ where
     }
 }
 
+/// An entry of a row that alone is enough for the fold to stop short.
+fn ended_by<U, A, S, H>(u: &U, csr: &Csr<A>, row: usize, ring: S, limit: H) -> Depends
+where
+    U: At,
+    A: Element,
+    S: Semiring<U::T, A>,
+    H: Limit<U::T, S::Out>,
+{
+    let Some(own) = u.at(row) else { return Depends::Any };
+    let (columns, weights) = csr.row(row);
+    let ends = |(&k, &weight): (&u32, &A)| {
+        u.at(k as usize).is_some_and(|x| limit.takes(own, x) && limit.stops(own, ring.mul().call(x, weight)))
+    };
+    match columns.iter().zip(weights).find(|&entry| ends(entry)) {
+        Some((&k, _)) if u.depends(k as usize) == Depends::Own => Depends::After(k),
+        _ => Depends::Any,
+    }
+}
+
 impl<V, A, S, H> At for ProductView<'_, V, A, S, S::Out, H>
 where
     V: At,
@@ -119,20 +142,28 @@ where
     fn depends(&self, i: usize) -> Depends {
         match self {
             // one that may stop short need not have come as far as the entry that would end it
-            Self::Lazy(operand, Rows::Csr(csr), _, ring, limit) if !H::STOPS => kept_by(operand, csr, i, *ring, *limit),
+            Self::Lazy(operand, Rows::Csr(csr) | Rows::Reversed(csr), _, ring, limit) if !H::STOPS => {
+                kept_by(operand, csr, i, *ring, *limit)
+            }
             Self::Chosen(operand, csr, ring, limit) if !H::STOPS => kept_by(operand, csr, i, *ring, *limit),
+            Self::Lazy(operand, Rows::Csr(csr), _, ring, limit) => ended_by(operand, csr, i, *ring, *limit),
             _ => Depends::Any,
         }
     }
     #[inline(always)]
-    fn near(&self, i: usize) -> u32 {
-        let (columns, _) = match self {
-            Self::Lazy(_, Rows::Csr(csr), ..) => csr.row(i),
-            Self::Chosen(_, csr, ..) => csr.row(i),
-            _ => return 0,
+    fn ask(&self, i: usize) {
+        let (csr, reversed) = match self {
+            Self::Lazy(_, Rows::Csr(csr), ..) => (*csr, false),
+            Self::Lazy(_, Rows::Reversed(csr), ..) => (*csr, true),
+            Self::Chosen(_, csr, ..) => (&**csr, false),
+            _ => return,
         };
-        // two ends, which are in two lines mostly
-        columns.first().map_or(0, |&first| first) ^ columns.last().map_or(0, |&last| last)
+        // three lines: what comes after them is asked for by the processor
+        let (columns, _) = csr.row(i);
+        let last = columns.len().wrapping_sub(1);
+        for k in if reversed { [last, last.wrapping_sub(LINE), last.wrapping_sub(2 * LINE)] } else { [0, LINE, last] } {
+            ask(columns, k);
+        }
     }
     #[inline(always)]
     fn at(&self, i: usize) -> Option<S::Out> {

@@ -342,7 +342,7 @@ impl<V: At, M: Test> At for MaskedView<V, M> {
         self.inner.work()
     }
     #[inline(always)]
-    fn near(&self, i: usize) -> u32 {
-        self.inner.near(i)
+    fn ask(&self, i: usize) {
+        self.inner.ask(i);
     }
 }

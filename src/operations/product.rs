@@ -239,7 +239,12 @@ where
             return Ok(ProductView::Chosen(operand, Arc::new(chosen), self.ring, Chosen(self.limit)));
         }
         let work = csr.offsets();
-        let rows = if plan.format == Format::Tiles { Rows::Tiles(tiles()) } else { Rows::Csr(csr) };
+        let ends = S::Add::EXACT && S::Add::COMMUTATIVE && S::Add::TERMINAL.is_some() && !H::SELECTS;
+        let rows = match plan.format {
+            Format::Tiles => Rows::Tiles(tiles()),
+            _ if ends && env.is_reversed() => Rows::Reversed(csr),
+            _ => Rows::Csr(csr),
+        };
         if E::HEAVY || sizes.listed {
             env.snapshot();
             // read many times a place: a product must not run again each time, nor a list be searched

@@ -100,8 +100,9 @@ impl<V: At, W: At<T = V::T>, F: BinaryOp<V::T, V::T, Out = V::T>> At for Either<
         self.left.work().or(self.right.work())
     }
     #[inline(always)]
-    fn near(&self, i: usize) -> u32 {
-        self.left.near(i) ^ self.right.near(i)
+    fn ask(&self, i: usize) {
+        self.left.ask(i);
+        self.right.ask(i);
     }
 }
 
@@ -184,7 +185,7 @@ impl<V: At, W: At<T = V::T>, M: Monoid<V::T>> At for Undecided<V, W, M> {
         self.0.work()
     }
     #[inline(always)]
-    fn near(&self, i: usize) -> u32 {
-        self.0.near(i)
+    fn ask(&self, i: usize) {
+        self.0.ask(i);
     }
 }

@@ -6,7 +6,7 @@ use proptest::test_runner::{Config, TestRunner};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use vxm::algorithms::priority::largest_degree_first;
-use vxm::algorithms::{Method, Order};
+use vxm::algorithms::{Method, Order, Priority, mis_in_order, priorities};
 use vxm::certify;
 use vxm::io::generate;
 use vxm::prelude::*;
@@ -34,6 +34,56 @@ fn graphs_that_are_visited_in_order() {
         let found = check_coloring(spec, &a, Method::Jp, Order::LargestDegreeFirst, 3, Effort::All);
         assert_eq!(found.colors.to_dense(0), greedy, "{spec}");
         check_coloring(spec, &a, Method::Jp, Order::Random, 3, Effort::All);
+    }
+}
+
+/// A vertex that is in a set whose lowest keys come first, or next to one that is.
+const JOINED: u32 = 0;
+const LEFT: u32 = u32::MAX;
+#[op]
+fn decide_low(own: u32, least: u32) -> u32 {
+    if least == JOINED {
+        LEFT
+    } else if own < least {
+        JOINED
+    } else {
+        own
+    }
+}
+#[op]
+fn is_open(key: u32) -> bool {
+    key != JOINED && key != LEFT
+}
+
+/// Sets too, where a first body tells that one higher neighbour, or one lower, is enough.
+#[test]
+fn sets_that_are_visited_in_order() {
+    // small ones, whose neighbours lie together, are visited as they lie
+    for spec in ["er:17:4", "rmat:16:8", "rgg:12"] {
+        let a = Matrix::from_simple(generate(spec, &()).unwrap().graph);
+        let (graph, n) = (a.to_graph().unwrap(), a.nrows() as u32);
+        for priority in [Priority::Random, Priority::Sorted] {
+            let key = priorities(&a, priority, 5).unwrap();
+            let order = descending(&key);
+            let mut last = vec![0u32; n as usize];
+            order.iter().zip(1..).for_each(|(&v, place)| last[v as usize] = place);
+            let set = certify::greedy_set(graph.csr().offsets(), graph.csr().columns(), order);
+            for threads in [1, 4] {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                let (highest, lowest) = pool.install(|| {
+                    let low = fixpoint(Vector::from_dense(last.clone()))
+                        .while_active(is_open)
+                        .monotone()
+                        .step(|key| decide_low.map2(key, key.vxm(&a, MIN_FIRST).or_identity()))
+                        .first(|key| decide_low.map2(key, key.vxm(&a, MIN_FIRST).until(GT).or_identity()));
+                    (mis_in_order(&a, key.clone()).unwrap().set, low.eval().unwrap().state.to_dense(LEFT))
+                });
+                let is_in = (0..n).map(|v| highest.get(v).is_some());
+                assert!(is_in.eq(set.iter().copied()), "{spec}, {priority:?}, {threads} threads");
+                let is_in = lowest.iter().map(|&key| key == JOINED);
+                assert!(is_in.eq(set.iter().copied()), "{spec}, {priority:?}, ascending, {threads} threads");
+            }
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Loops: in rounds over the state of the round before, or in place, where each thread sees at once what the others have settled.
 
+use super::ahead::ask;
 use super::gather::{SEQUENTIAL, is_small};
 use super::share::{self, Busy};
 use super::sort;
@@ -7,7 +8,6 @@ use crate::backend::plan;
 use crate::backend::view::{At, Depends};
 use crate::error::Result;
 use crate::formats::Shared;
-use std::hint::black_box;
 use std::sync::atomic::{AtomicIsize, AtomicU32, AtomicUsize, Ordering, fence};
 use std::time::{Duration, Instant};
 use vxm_semiring::{Element, UnaryOp};
@@ -29,17 +29,20 @@ const SAMPLE: usize = 64;
 /// So many elements lie in a cache together, with most of what they read where rows are short.
 const PIECE: usize = 1 << 15;
 
-/// So many rows are fetched at once.
-const NEAR: usize = 16;
+/// So many places ahead rows are asked for.
+const AHEAD: usize = 32;
+
+/// Bytes of a state that is all near enough, in whatever order it is read.
+const CACHE: usize = 8 << 20;
+
+/// So many elements a thread takes at once, where nobody is waited for.
+const TAKEN: usize = 512;
 
 /// So many may wait for others while a thread goes on to the next.
 const WAITING: usize = 1024;
 
 /// So long others are waited for. An operator that lends its thread may have it wait for a thread that waits for the operator's element.
 const PATIENCE: Duration = Duration::from_millis(50);
-
-/// Bytes of a state that is all near enough, in whatever order it is read.
-const CACHE: usize = 2 << 20;
 
 /// So many that were woken are shared out: what each costs is not known, since its row is read until one ends it.
 const SHARED: usize = 512;
@@ -62,6 +65,17 @@ pub struct Loop<'a, T, F> {
     pub active: F,
     /// The most rounds that may change something.
     pub most: u32,
+}
+
+/// How a body's view reads its products' rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reading {
+    /// As they are.
+    Whole,
+    /// Of the entries that take part, chosen now.
+    Chosen,
+    /// From their ends, where that comes to the same.
+    Reversed,
 }
 
 /// A body's view, and whether it reads the state as it is: one that doesn't is made anew in every round.
@@ -159,18 +173,23 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         &self,
         first: Option<W>,
         chooses: bool,
-        body: impl Fn(bool) -> Result<Body<V>>,
+        body: impl Fn(Reading) -> Result<Body<V>>,
     ) -> Result<Outcome> {
-        let (mut view, mut live) = body(false)?;
+        let (mut view, mut live) = body(Reading::Whole)?;
         let (mut rounds, mut sleepers, mut asleep, mut may_sleep) = (1, None, 0, true);
-        let order = self.order(&view);
+        let order = self.order(&view, first.as_ref());
         let why = match order {
             Some(_) => "those who wait do so for elements that are visited before: one visit is enough, mostly",
             None => "nobody is known to wait, or for any, or it would tear short rows of neighbours apart",
         };
         tracing::debug!(operation = "fixpoint", ?order, why, "plan");
-        if chooses && order.is_none() {
-            (view, live) = body(true)?;
+        let reading = match order {
+            Some(_) => Reading::Reversed,
+            None if chooses => Reading::Chosen,
+            None => Reading::Whole,
+        };
+        if reading != Reading::Whole {
+            (view, live) = body(reading)?;
         }
         let mut found = match order {
             Some(order) => self.all_in(&self.sorted(order), &view),
@@ -199,7 +218,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
                 sleepers = Some(Sleepers::new(self.state.len()));
             }
             if !live {
-                (view, _) = body(chooses)?;
+                (view, _) = body(if chooses { Reading::Chosen } else { Reading::Whole })?;
             }
             rounds += 1;
             let before = found.left.len() + found.woken.len() + asleep;
@@ -209,8 +228,8 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
     }
 
     /// In which order the active elements are worth visiting: if those who wait, wait for greater ones, or for lesser ones, then those come
-    /// first, and most need no second visit.
-    fn order<V: At<T = T>>(&self, body: &V) -> Option<Order> {
+    /// first, and most need no second visit. `first` is the first round's body, if it has one of its own.
+    fn order<V: At<T = T>, W: At<T = T>>(&self, body: &V, first: Option<&W>) -> Option<Order> {
         let n = self.state.len();
         let work = body.work()?[n];
         if work < SEQUENTIAL as u64 {
@@ -218,8 +237,13 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         }
         let bits = |i: u32| self.state.get(i as usize).bits();
         let is_active = |i: &u32| self.active.call(self.state.get(*i as usize));
-        let sample = (0..n).step_by(n.div_ceil(16 * SAMPLE)).map(|i| i as u32).filter(is_active);
-        let waits: Vec<(u32, u32)> = sample.filter_map(|i| Some((i, self.awaited(body, i)?))).collect();
+        let sampled = |whom: &dyn Fn(u32) -> Option<u32>| -> Vec<(u32, u32)> {
+            let sample = (0..n).step_by(n.div_ceil(16 * SAMPLE)).map(|i| i as u32).filter(is_active);
+            sample.filter_map(|i| Some((i, whom(i)?))).collect()
+        };
+        let waits = sampled(&|i| self.awaited(body, i));
+        let known = waits.len() >= SAMPLE;
+        let waits = if known { waits } else { sampled(&|i| self.ended(first?, i)) };
         let most = |holds: &dyn Fn(u32, u32) -> bool| {
             waits.iter().filter(|&&(i, k)| holds(i, k)).count() >= waits.len() * 15 / 16
         };
@@ -227,9 +251,11 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         if waits.len() < SAMPLE || !(greater || most(&|i, k| bits(k) < bits(i))) {
             return None;
         }
-        // neighbours that lie together would be torn apart, which costs more than a second visit where rows are short
-        let near = most(&|i, k| (i.abs_diff(k) as usize) < PIECE);
-        let torn = near && work <= (plan::FROM_MEAN * n) as u64 && size_of::<T>() * n > CACHE;
+        // to tear neighbours apart that lie together costs more than a second visit where nobody waits for one alone, or where rows are
+        // short and states far away: the shorter, the less it takes
+        let far = if work <= 3 * n as u64 { CACHE / 4 } else { CACHE };
+        let cheap = work <= (plan::FROM_MEAN * n) as u64 && size_of::<T>() * n > far;
+        let torn = (cheap || !known) && most(&|i, k| (i.abs_diff(k) as usize) < PIECE);
         (!torn).then_some(if greater { Order::Descending } else { Order::Ascending })
     }
 
@@ -238,27 +264,29 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
     fn sorted(&self, order: Order) -> Vec<u32> {
         let n = self.state.len();
         let piece = share::piece(n);
-        let mut keyed = share::collect(n.div_ceil(piece), &|p| {
-            let states = (p * piece..((p + 1) * piece).min(n)).map(|i| (self.state.get(i), i as u32));
-            states.filter(|&(x, _)| self.active.call(x)).map(|(x, i)| (x.bits(), i)).collect::<Vec<_>>()
-        })
-        .concat();
-        let ends = |(least, most): (u64, u64), &(bits, _): &(u64, u32)| (least.min(bits), most.max(bits));
-        let (least, most) = keyed.iter().fold((u64::MAX, 0), ends);
+        let bits = |i: usize| Some(self.state.get(i)).filter(|&x| self.active.call(x)).map(Element::bits);
+        let ends = share::collect(n.div_ceil(piece), &|p| {
+            let states = (p * piece..((p + 1) * piece).min(n)).filter_map(bits);
+            states.fold((u64::MAX, 0), |(least, most), x| (x.min(least), x.max(most)))
+        });
+        let (least, most) = ends.into_iter().fold((u64::MAX, 0), |(a, b), (least, most)| (a.min(least), b.max(most)));
         let width = u64::BITS - most.saturating_sub(least).leading_zeros();
         let shift = width.saturating_sub(sort::DIGIT);
-        for (bits, _) in &mut keyed {
-            let above = if order == Order::Descending { most - *bits } else { *bits - least };
-            *bits = above >> shift;
-        }
-        sort::radix(&mut keyed);
-        keyed.into_iter().map(|(_, i)| i).collect()
+        let digit = |i: usize| {
+            let above = bits(i).map(|x| if order == Order::Descending { most - x } else { x - least });
+            above.map(|above| (above >> shift) as usize)
+        };
+        let mut sorted = Vec::new();
+        sort::deal(n, &digit, &|i| i as u32, &mut sorted);
+        sorted
     }
 
     /// The first pass, in such an order: threads take the next few in turn, and come back to those that wait for others' few.
     fn all_in<V: At<T = T>>(&self, order: &[u32], body: &V) -> Found {
         let (taken, busy) = (AtomicUsize::new(0), AtomicIsize::new(0));
-        let work = body.work().unwrap_or(&[]);
+        // of those that others have taken, one in sixteen has such a neighbour at most
+        let (n, work) = (self.state.len(), body.work().map_or(0, |work| work[self.state.len()] as usize));
+        let most_taken = (n * (n / 16) / work.max(1)).clamp(SAMPLE, TAKEN);
         let run = |_| {
             // one that runs this already has been lent to it by an operator, and would wait for itself
             let Some(_busy) = Busy::enter(&busy) else { return Found::default() };
@@ -267,14 +295,9 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
             loop {
                 let from = taken.fetch_add(few, Ordering::Relaxed).min(order.len());
                 let (next, before) = (&order[from..(from + few).min(order.len())], waits.len());
-                for next in next.chunks(NEAR) {
-                    // rows that lie apart are all on their way before the first is visited
-                    black_box(next.iter().fold(0, |sum, &i| sum ^ work.get(i as usize).unwrap_or(&0)));
-                    black_box(next.iter().fold(0, |sum, &i| sum ^ body.near(i as usize)));
-                    next.iter().for_each(|&i| visitor.settle_or_wait(body, i, &mut waits));
-                }
+                self.in_turn(body, next, |i| visitor.settle_or_wait(body, i, &mut waits));
                 // where many wait, few are taken: those that come after them would wait too
-                few = if waits.len() == before { (2 * few).min(SAMPLE) } else { few.div_ceil(2) };
+                few = if waits.len() == before { (2 * few).min(most_taken) } else { few.div_ceil(2) };
                 since += 4 * next.len();
                 if since >= waits.len() {
                     visitor.ask(body, &mut waits);
@@ -292,11 +315,34 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         joined(share::collect(rayon::current_num_threads(), &run))
     }
 
+    /// Visits those of a list, whose rows lie apart: some places ahead their bounds are asked for, and half as far their entries.
+    #[inline(always)]
+    fn in_turn<V: At<T = T>>(&self, body: &V, list: &[u32], mut visit: impl FnMut(u32)) {
+        let work = body.work().unwrap_or(&[]);
+        let bounds = |k| list.get(k).into_iter().for_each(|&i: &u32| ask(work, i as usize));
+        let entries = |k| list.get(k).into_iter().for_each(|&i: &u32| body.ask(i as usize));
+        (0..AHEAD).for_each(bounds);
+        (0..AHEAD / 2).for_each(entries);
+        for (k, &i) in list.iter().enumerate() {
+            bounds(k + AHEAD);
+            entries(k + AHEAD / 2);
+            visit(i);
+        }
+    }
+
     /// For which active element `i` waits: it stays as it is until that changes.
     #[inline(always)]
     fn awaited<V: At<T = T>>(&self, body: &V, i: u32) -> Option<u32> {
         match body.depends(i as usize) {
             Depends::On(k) if self.active.call(self.state.get(k as usize)) => Some(k),
+            _ => None,
+        }
+    }
+
+    /// Which active element is enough to keep element `i` as it is, for now: it may change before that does.
+    fn ended<V: At<T = T>>(&self, body: &V, i: u32) -> Option<u32> {
+        match body.depends(i as usize) {
+            Depends::After(k) if self.active.call(self.state.get(k as usize)) => Some(k),
             _ => None,
         }
     }
@@ -366,14 +412,14 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         // a thread follows those that it wakes a little, while they are in its cache
         let run = |left: &[u32], woken: &[u32]| {
             let mut visitor = Visitor::new(self, sleepers, 2 * (left.len() + woken.len()));
-            for &i in left {
+            self.in_turn(body, left, |i| {
                 visitor.settle(body, i);
                 visitor.cascade(body);
-            }
-            for &i in woken {
+            });
+            self.in_turn(body, woken, |i| {
                 visitor.revisit(body, i);
                 visitor.cascade(body);
-            }
+            });
             visitor.found
         };
         let of = |list: &[u32]| share::piece(list.len());

@@ -124,6 +124,8 @@ fn join<T: Element, M: Monoid<T>>(add: M, a: Option<T>, b: Option<T>) -> Option<
 pub enum Rows<'a, A: Element> {
     /// Compressed rows.
     Csr(&'a Csr<A>),
+    /// The same, read from their ends; for exact and commutative monoids.
+    Reversed(&'a Csr<A>),
     /// 16 x 16 tiles; with the operand's presence bits where the product only counts.
     Tiles(&'a Tiles<A>),
 }
@@ -132,7 +134,7 @@ impl<A: Element> Rows<'_, A> {
     /// The number of entries in `row`.
     fn len(self, row: usize) -> usize {
         match self {
-            Self::Csr(csr) => csr.degree(row),
+            Self::Csr(csr) | Self::Reversed(csr) => csr.degree(row),
             Self::Tiles(tiles) => tiles.row_len(row),
         }
     }
@@ -141,7 +143,7 @@ impl<A: Element> Rows<'_, A> {
     #[inline(always)]
     fn for_each(self, row: usize, mut f: impl FnMut(usize, u32, A)) {
         match self {
-            Self::Csr(csr) => {
+            Self::Csr(csr) | Self::Reversed(csr) => {
                 let (columns, values) = csr.row(row);
                 columns.iter().zip(values).enumerate().for_each(|(p, (&k, &value))| f(p, k, value));
             }
@@ -173,7 +175,8 @@ where
         return fold_tree(u, rows, row, ring);
     }
     match rows {
-        Rows::Csr(csr) => fold_csr(u, csr, row, ring, until),
+        Rows::Csr(csr) => fold_entries(u, entries(csr, row), ring, until),
+        Rows::Reversed(csr) => fold_entries(u, entries(csr, row).rev(), ring, until),
         Rows::Tiles(tiles) => fold_tiles(u, tiles, row, ring, until),
     }
 }
@@ -196,17 +199,28 @@ where
     tree.finish()
 }
 
+/// The columns and weights of a compressed row.
 #[inline(always)]
-fn fold_csr<X, A, S, U>(u: &U, csr: &Csr<A>, row: usize, ring: S, until: impl Fn(S::Out) -> bool) -> Option<S::Out>
+fn entries<A: Element>(csr: &Csr<A>, row: usize) -> impl DoubleEndedIterator<Item = (&u32, &A)> + ExactSizeIterator {
+    let (columns, weights) = csr.row(row);
+    columns.iter().zip(weights)
+}
+
+/// A compressed row's entries, in the order that they are given in.
+#[inline(always)]
+fn fold_entries<'a, X, A, S, U>(
+    u: &U,
+    mut entries: impl Iterator<Item = (&'a u32, &'a A)>,
+    ring: S,
+    until: impl Fn(S::Out) -> bool,
+) -> Option<S::Out>
 where
     X: Element,
     A: Element,
     S: Semiring<X, A>,
     U: At<T = X>,
 {
-    let (columns, weights) = csr.row(row);
     let (add, mul, u) = (ring.add(), ring.mul(), u.clone());
-    let mut entries = columns.iter().zip(weights);
     if u.is_full() {
         // the common case without a presence test in the loop
         let (&k, &weight) = entries.next()?;

@@ -4,6 +4,7 @@
 //! No locks: every thread writes its own slice, or, in loops, its own elements of a vector of atomic words. Answers have the same bits for
 //! any number of threads.
 
+pub mod ahead;
 pub mod changed;
 pub mod dense;
 pub mod fixpoint;

@@ -1,5 +1,6 @@
 //! Sorting by keys.
 
+use super::share;
 use rayon::prelude::*;
 
 /// Bits a pass sorts by.
@@ -23,20 +24,29 @@ pub fn radix(items: &mut Vec<(u64, u32)>) {
     }
 }
 
-/// One stable pass: each thread counts its chunk's digits, and then owns a slice of every digit's range to deal into.
-fn pass(items: &[(u64, u32)], out: &mut [(u64, u32)], shift: u32) {
-    let digit = |key: u64| (key >> shift) as usize & ((1 << DIGIT) - 1);
-    let chunk = items.len().div_ceil(rayon::current_num_threads());
-    let counts: Vec<Vec<usize>> = items
-        .par_chunks(chunk)
-        .map(|chunk| {
-            let mut counts = vec![0; 1 << DIGIT];
-            chunk.iter().for_each(|&(key, _)| counts[digit(key)] += 1);
-            counts
-        })
-        .collect();
+/// One stable pass over all items.
+fn pass(items: &[(u64, u32)], out: &mut Vec<(u64, u32)>, shift: u32) {
+    deal(items.len(), &|k| Some((items[k].0 >> shift) as usize & ((1 << DIGIT) - 1)), &|k| items[k], out);
+}
+
+/// Makes `out` the items of `0..n` that have a digit, in its order, those of one as they lie: each thread counts its share's digits, and
+/// then owns a slice of every digit's range to deal into.
+pub fn deal<T: Copy + Default + Send>(
+    n: usize,
+    digit: &(impl Fn(usize) -> Option<usize> + Sync),
+    item: &(impl Fn(usize) -> T + Sync),
+    out: &mut Vec<T>,
+) {
+    let threads = rayon::current_num_threads();
+    let share = |t: usize| t * n / threads..(t + 1) * n / threads;
+    let counts: Vec<Vec<usize>> = share::collect(threads, &|t| {
+        let mut counts = vec![0; 1 << DIGIT];
+        share(t).filter_map(digit).for_each(|digit| counts[digit] += 1);
+        counts
+    });
+    out.resize(counts.iter().flatten().sum(), T::default());
     let mut hands: Vec<Vec<_>> = counts.iter().map(|_| Vec::with_capacity(1 << DIGIT)).collect();
-    let mut rest = out;
+    let mut rest = &mut out[..];
     for d in 0..1 << DIGIT {
         for (hand, counts) in hands.iter_mut().zip(&counts) {
             let (slice, tail) = rest.split_at_mut(counts[d]);
@@ -44,10 +54,10 @@ fn pass(items: &[(u64, u32)], out: &mut [(u64, u32)], shift: u32) {
             rest = tail;
         }
     }
-    items.par_chunks(chunk).zip(hands).for_each(|(chunk, mut hand)| {
-        for &item in chunk {
-            if let Some(place) = hand[digit(item.0)].next() {
-                *place = item;
+    share::each(hands.into_iter().enumerate().collect(), &|(t, mut hand)| {
+        for k in share(t) {
+            if let Some(place) = digit(k).and_then(|digit| hand[digit].next()) {
+                *place = item(k);
             }
         }
     });
