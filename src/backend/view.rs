@@ -42,7 +42,7 @@ pub enum Depends {
     Own,
     /// It stays as it is until the state's element of this index changes, or its own.
     On(u32),
-    /// A fold of it ended early at the state's element of this index: for as long as that is as it is, it may.
+    /// The state's element of this index alone is enough for a fold of it to end early.
     After(u32),
     /// On whatever.
     Any,

@@ -87,6 +87,20 @@ fn sets_that_are_visited_in_order() {
     }
 }
 
+/// Where a first body isn't used, what it might have left undone is no reason to go on.
+#[test]
+fn a_visit_in_order_that_changes_nothing_is_no_progress() {
+    let a = Matrix::from_simple(generate("er:17:2", &()).unwrap().graph);
+    let stuck = fixpoint(priorities(&a, Priority::Random, 0).unwrap())
+        .while_active(is_open)
+        .at_most(1)
+        .monotone()
+        .step(|key| FIRST.map2(key, key.vxm(&a, MAX_FIRST).or_identity()))
+        .first(|key| FIRST.map2(key, key.vxm(&a, MAX_FIRST).until(LT).or_identity()));
+    let error = stuck.eval().unwrap_err();
+    assert!(matches!(error, vxm::Error::NoProgress { .. }), "{error}");
+}
+
 /// What a vertex of a level is for the next, and one without a level yet, whose bits are above all levels.
 #[op]
 fn level_of(vertex: u32, _edge: ()) -> u32 {

@@ -177,10 +177,11 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
     ) -> Result<Outcome> {
         let (mut view, mut live) = body(Reading::Whole)?;
         let (mut rounds, mut sleepers, mut asleep, mut may_sleep) = (1, None, 0, true);
-        let order = self.order(&view, first.as_ref());
+        // a body that holds what it read of the state sees nobody settle
+        let order = self.order(&view, first.as_ref().filter(|_| live));
         let why = match order {
             Some(_) => "those who wait do so for elements that are visited before: one visit is enough, mostly",
-            None => "nobody is known to wait, or for any, or it would tear short rows of neighbours apart",
+            None => "nobody is known to wait, or for any, or it would tear neighbours apart",
         };
         tracing::debug!(operation = "fixpoint", ?order, why, "plan");
         let reading = match order {
@@ -196,7 +197,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
             None => self.all(first.as_ref(), &view),
         };
         // where the first body changes nothing, the other may
-        found.changed |= first.is_some();
+        found.changed |= first.is_some() && order.is_none();
         loop {
             let awake = found.left.len() + found.woken.len();
             if awake + asleep == 0 {
@@ -284,9 +285,10 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
     /// The first pass, in such an order: threads take the next few in turn, and come back to those that wait for others' few.
     fn all_in<V: At<T = T>>(&self, order: &[u32], body: &V) -> Found {
         let (taken, busy) = (AtomicUsize::new(0), AtomicIsize::new(0));
-        // of those that others have taken, one in sixteen has such a neighbour at most
+        // of what other threads have taken, an element is to have a neighbour in one case of sixteen, or where rows are long, hardly more
+        let others = rayon::current_num_threads().saturating_sub(1).max(1);
         let (n, work) = (self.state.len(), body.work().map_or(0, |work| work[self.state.len()] as usize));
-        let most_taken = (n * (n / 16) / work.max(1)).clamp(SAMPLE, TAKEN);
+        let most_taken = (n * (n / 16) / work.max(1) / others).clamp(SAMPLE, TAKEN);
         let run = |_| {
             // one that runs this already has been lent to it by an operator, and would wait for itself
             let Some(_busy) = Busy::enter(&busy) else { return Found::default() };
