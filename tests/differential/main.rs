@@ -23,6 +23,7 @@ mod matrices;
 mod nested;
 mod oracle;
 mod products;
+mod settled;
 mod shapes;
 mod sorts;
 mod tiles;

@@ -41,9 +41,10 @@ fn above(own: u64, greatest: u64) -> u64 {
 /// Colours, and the rounds it took.
 pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
     // V = key, above all colours; V<keys> = above(V, V max.first A among those that precede)
-    fixpoint(key.map(open).eval()?)
+    fixpoint(key.map(open))
         .while_active(GE.bind(KEY))
         .monotone()
         .step(|v| above.map2(v, v.vxm(a, MAX_FIRST).among(precedes).awaiting(blocks).or_identity()))
-        .eval_then(|v| v.map(as_color).eval())
+        .then(|v| v.map(as_color))
+        .eval()
 }
