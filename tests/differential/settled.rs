@@ -79,7 +79,7 @@ fn elements<T: Element>(of: &Vector<T>) -> Vec<Option<T>> {
 /// A state that is an expression is what the expression is.
 #[test]
 fn states_that_are_expressions() {
-    suite("settled: what a loop begins as", 40, case(), |case| {
+    suite("settled: what a loop begins as", 20, case(), |case| {
         let (a, n) = (case.matrix(), case.n);
         let ranks = Vector::from_dense(case.keys());
         let keys = ok(ranks.map(key_of).eval())?;
@@ -91,107 +91,105 @@ fn states_that_are_expressions() {
         // a product: what is heavy is evaluated before
         let most = ok(keys.vxm(&a, MAX_FIRST).or(7).eval())?;
         let of_most = elements(&ok(settled(&a, ok(most.ewise_mult(&keys, lesser_of).eval())?))?);
-        on_every_schedule(|| {
-            agree("a vector", &expected, &ok(settled(&a, keys.clone()))?)?;
-            agree("a vector by reference", &expected, &ok(settled(&a, &keys))?)?;
-            agree("mapped", &expected, &ok(settled(&a, ranks.map(key_of)))?)?;
-            agree("filled", &of_some, &ok(settled(&a, keys.mask(&some).or(OUT)))?)?;
-            agree("of two", &of_most, &ok(settled(&a, most.ewise_mult(&keys, lesser_of)))?)?;
-            let heavy = keys.vxm(&a, MAX_FIRST).or(7).ewise_mult(&keys, lesser_of);
-            agree("of a product", &of_most, &ok(settled(&a, heavy))?)?;
-            // full, which is counted: a rehearsal counts nothing
-            let selected = settled(&a, keys.select(NE.bind(IN)));
-            if rehearsal().is_none() {
-                agree("selected", &expected, &ok(selected)?)?;
-            }
-            let lacking = settled(&a, keys.mask(&some));
-            same("not full", n > 1, matches!(lacking, Err(vxm::Error::Invalid { .. })))
-        })
+        on_every_schedule(|| agree("mapped", &expected, &ok(settled(&a, ranks.map(key_of)))?))?;
+        agree("a vector by reference", &expected, &ok(settled(&a, &keys))?)?;
+        agree("filled", &of_some, &ok(settled(&a, keys.mask(&some).or(OUT)))?)?;
+        agree("of two", &of_most, &ok(settled(&a, most.ewise_mult(&keys, lesser_of)))?)?;
+        let heavy = keys.vxm(&a, MAX_FIRST).or(7).ewise_mult(&keys, lesser_of);
+        agree("of a product", &of_most, &ok(settled(&a, heavy))?)?;
+        // full, which is counted: a rehearsal counts nothing
+        let selected = settled(&a, keys.select(NE.bind(IN)));
+        if rehearsal().is_none() {
+            agree("selected", &expected, &ok(selected)?)?;
+        }
+        let lacking = settled(&a, keys.mask(&some));
+        same("not full", n > 1, matches!(lacking, Err(vxm::Error::Invalid { .. })))
     });
+}
+
+/// The loops are those whose rows wait for nobody, for one that is remembered, or see the states of the round before.
+fn settles_alike(case: &Case) -> Outcome {
+    let a = case.matrix();
+    let ranks = Vector::from_dense(case.keys());
+    let state = ok(settled(&a, ok(ranks.map(key_of).eval())?))?;
+    let expected = ok(state.map_index(told).eval())?;
+    let sum = ok(expected.reduce(PLUS))?;
+    let begun = || fixpoint(ranks.map(key_of)).while_active(undecided);
+    on_every_schedule(|| {
+        let found = [
+            begun()
+                .monotone()
+                .step(|key| decide.map2(key, key.vxm(&a, MAX_FIRST).or_identity()))
+                .then(|key| key.map_index(told))
+                .eval_and_reduce(PLUS),
+            begun()
+                .monotone()
+                .step(|key| decide.map2(key, key.vxm(&a, MAX_FIRST).among(LE).awaiting(blocks).or_identity()))
+                .then(|key| key.map_index(told))
+                .eval_and_reduce(PLUS),
+            begun()
+                .step(|key| decide.map2(key, key.vxm(&a, MAX_FIRST).or_identity()))
+                .then(|key| key.map_index(told))
+                .eval_and_reduce(PLUS),
+        ];
+        for (kind, found) in found.into_iter().enumerate() {
+            let (made, folded, _) = ok(found)?;
+            agree(kind, &elements(&expected), &made)?;
+            same("their sum", sum, folded)?;
+        }
+        Ok(())
+    })
+}
+
+/// Whoever settles an element makes of it what is asked, whatever the loop, the schedule and the rows.
+#[test]
+fn every_element_is_made_once() {
+    suite("settled: every element is made once", 20, case(), |case| settles_alike(&case));
+}
+
+/// The same where rows are a thread's, a warp's and a block's.
+#[test]
+fn every_element_of_long_rows() {
+    let n = 9000u32;
+    let hub = (1..n).map(|j| (0, j));
+    let long = (1..40).flat_map(|i| (i + 1..n).step_by(97).map(move |j| (i, j)));
+    let case = Case::new(n as usize, hub.chain(long).collect(), 11);
+    suite("settled: every element of long rows", 1, Just(case), |case| settles_alike(&case));
 }
 
 /// What is made of a settled state is what verbs make of it: in the loop's kernel, where an element is made of one, or behind it.
 #[test]
 fn what_is_made_of_the_settled() {
-    suite("settled: what is made of it", 40, case(), |case| made_of_the_settled(&case));
-}
-
-/// The same where rows are a thread's, a warp's and a block's.
-#[test]
-fn what_is_made_of_long_rows() {
-    let n = 9000u32;
-    let hub = (1..n).map(|j| (0, j));
-    let long = (1..40).flat_map(|i| (i + 1..n).step_by(97).map(move |j| (i, j)));
-    let case = Case::new(n as usize, hub.chain(long).collect(), 11);
-    suite("settled: what is made of long rows", 1, Just(case), |case| made_of_the_settled(&case));
-}
-
-fn made_of_the_settled(case: &Case) -> Outcome {
-    let (a, n) = (case.matrix(), case.n);
-    let ranks = Vector::from_dense(case.keys());
-    let keys = ok(ranks.map(key_of).eval())?;
-    let some = ok(Set::from_indices(n, (0..n as u32).filter(|i| i % 3 == 0)))?;
-    let state = ok(settled(&a, keys.clone()))?;
-    let (by_index, floats, bytes) =
-        (ok(state.map_index(told).eval())?, ok(state.map(as_float).eval())?, ok(state.map(as_byte).eval())?);
-    let summed = ok(state.ewise_mult(&keys, PLUS).eval())?;
-    let masked = ok(state.map(as_byte).mask(&some).eval())?;
-    let near = ok(state.vxm(&a, MAX_FIRST).or(9).eval())?;
-    let [members, greatest] = [ok(by_index.reduce(PLUS))?, ok(by_index.reduce(MAX))?];
-    let (first, product, least) = (ok(summed.reduce(ANY))?, ok(bytes.reduce(TIMES))?, ok(floats.reduce(MIN))?);
-    let (sum, of_masked, of_near) = (ok(floats.reduce(PLUS))?, ok(masked.reduce(MAX))?, ok(near.reduce(BXOR))?);
-    // which wait for others are remembered, or not; or nobody sees what others become in the same round
-    for kind in 0..3 {
-        on_every_schedule(|| {
-            let begun = || fixpoint(ranks.map(key_of)).while_active(undecided);
-            macro_rules! then {
-                ($made:expr, $add:expr) => {
-                    match kind {
-                        0 => begun()
-                            .monotone()
-                            .step(|key| decide.map2(key, key.vxm(&a, MAX_FIRST).or_identity()))
-                            .then($made)
-                            .eval_and_reduce($add),
-                        1 => begun()
-                            .monotone()
-                            .step(|key| {
-                                decide.map2(key, key.vxm(&a, MAX_FIRST).among(LE).awaiting(blocks).or_identity())
-                            })
-                            .then($made)
-                            .eval_and_reduce($add),
-                        _ => begun()
-                            .step(|key| decide.map2(key, key.vxm(&a, MAX_FIRST).or_identity()))
-                            .then($made)
-                            .eval_and_reduce($add),
-                    }
-                };
-            }
-            let (made, folded, _) = ok(then!(|key| key.map_index(told), PLUS))?;
-            agree((kind, "by index"), &elements(&by_index), &made)?;
-            same("their sum", members, folded)?;
-            let (_, folded, _) = ok(then!(|key| key.map_index(told), MAX))?;
-            same("the greatest", greatest, folded)?;
-            let (made, folded, _) = ok(then!(|key| key.ewise_mult(&keys, PLUS), ANY))?;
-            agree((kind, "with another vector"), &elements(&summed), &made)?;
-            same("the first", first, folded)?;
-            let (made, folded, _) = ok(then!(|key| key.map(as_byte), TIMES))?;
-            agree((kind, "bytes"), &elements(&bytes), &made)?;
-            same("their product", product, folded)?;
-            let (made, folded, _) = ok(then!(|key| key.map(as_float), MIN))?;
-            agree((kind, "floats"), &elements(&floats), &made)?;
-            same("the least", least.to_bits(), folded.to_bits())?;
-            // sums of floats depend on their order
-            let (_, folded, _) = ok(then!(|key| key.map(as_float), PLUS))?;
-            same("their sum", sum.to_bits(), folded.to_bits())?;
-            let (made, folded, _) = ok(then!(|key| key.map(as_byte).mask(&some), MAX))?;
-            agree((kind, "masked"), &elements(&masked), &made)?;
-            same("the greatest of some", of_masked, folded)?;
-            let (made, folded, _) = ok(then!(|key| key.vxm(&a, MAX_FIRST).or(9), BXOR))?;
-            agree((kind, "neighbours"), &elements(&near), &made)?;
-            same("of neighbours", of_near, folded)
-        })?;
-    }
-    Ok(())
+    suite("settled: what is made of it", 20, case(), |case| {
+        let (a, n) = (case.matrix(), case.n);
+        let ranks = Vector::from_dense(case.keys());
+        let keys = ok(ranks.map(key_of).eval())?;
+        let some = ok(Set::from_indices(n, (0..n as u32).filter(|i| i % 3 == 0)))?;
+        let state = ok(settled(&a, keys.clone()))?;
+        macro_rules! alike {
+            ($what:expr, $made:expr, $add:expr) => {
+                let expected = ok($made(&state).eval())?;
+                let folded_after = ok(expected.reduce($add))?;
+                let (made, folded, _) = ok(fixpoint(ranks.map(key_of))
+                    .while_active(undecided)
+                    .monotone()
+                    .step(|key| decide.map2(key, key.vxm(&a, MAX_FIRST).or_identity()))
+                    .then(|key| $made(key))
+                    .eval_and_reduce($add))?;
+                agree($what, &elements(&expected), &made)?;
+                same(concat!($what, ", folded"), folded_after.bits(), folded.bits())?;
+            };
+        }
+        alike!("by index", |key| Verbs::map_index(key, told), MAX);
+        alike!("the first, with another vector", |key| Verbs::ewise_mult(key, &keys, PLUS), ANY);
+        alike!("bytes", |key| Verbs::map(key, as_byte), TIMES);
+        alike!("floats, the least", |key| Verbs::map(key, as_float), MIN);
+        // depends on the order
+        alike!("floats, their sum", |key| Verbs::map(key, as_float), PLUS);
+        alike!("masked", |key| Verbs::mask(Verbs::map(key, as_byte), &some), MAX);
+        alike!("neighbours", |key| Verbs::or(Verbs::vxm(key, &a, MAX_FIRST), 9), BXOR);
+        Ok(())
+    });
 }
 
 /// Without a fold, of a loop over what changed, of one that is settled already, and of one that never is.
