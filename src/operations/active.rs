@@ -236,7 +236,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
                 Schedule::Rounds => {
                     visited.rounds(first, || body(if monotone { Reading::Chosen } else { Reading::Whole }))
                 }
-                _ => visited.in_place(first, monotone, body),
+                _ => visited.in_place(first, body),
             }?
         };
         match left {

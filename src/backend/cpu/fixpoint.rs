@@ -172,7 +172,6 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
     pub fn in_place<V: At<T = T>, W: At<T = T>>(
         &self,
         first: Option<W>,
-        chooses: bool,
         body: impl Fn(Reading) -> Result<Body<V>>,
     ) -> Result<Outcome> {
         let (mut view, mut live) = body(Reading::Whole)?;
@@ -184,14 +183,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
             None => "nobody is known to wait, or for any, or it would tear neighbours apart",
         };
         tracing::debug!(operation = "fixpoint", ?order, why, "plan");
-        let reading = match order {
-            Some(_) => Reading::Reversed,
-            None if chooses => Reading::Chosen,
-            None => Reading::Whole,
-        };
-        if reading != Reading::Whole {
-            (view, live) = body(reading)?;
-        }
+        (view, live) = body(if order.is_some() { Reading::Reversed } else { Reading::Chosen })?;
         let mut found = match order {
             Some(order) => self.all_in(&self.sorted(order), &view),
             None => self.all(first.as_ref(), &view),
@@ -219,7 +211,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
                 sleepers = Some(Sleepers::new(self.state.len()));
             }
             if !live {
-                (view, _) = body(if chooses { Reading::Chosen } else { Reading::Whole })?;
+                (view, _) = body(Reading::Chosen)?;
             }
             rounds += 1;
             let before = found.left.len() + found.woken.len() + asleep;

@@ -201,7 +201,7 @@ where
 
 /// The columns and weights of a compressed row.
 #[inline(always)]
-fn entries<A: Element>(csr: &Csr<A>, row: usize) -> impl DoubleEndedIterator<Item = (&u32, &A)> + ExactSizeIterator {
+fn entries<A: Element>(csr: &Csr<A>, row: usize) -> impl DoubleEndedIterator<Item = (&u32, &A)> {
     let (columns, weights) = csr.row(row);
     columns.iter().zip(weights)
 }

@@ -38,10 +38,10 @@ pub fn deal<T: Copy + Default + Send>(
     out: &mut Vec<T>,
 ) {
     let threads = rayon::current_num_threads();
-    let share = |t: usize| t * n / threads..(t + 1) * n / threads;
+    let part = |t: usize| t * n / threads..(t + 1) * n / threads;
     let counts: Vec<Vec<usize>> = share::collect(threads, &|t| {
         let mut counts = vec![0; 1 << DIGIT];
-        share(t).filter_map(digit).for_each(|digit| counts[digit] += 1);
+        part(t).filter_map(digit).for_each(|digit| counts[digit] += 1);
         counts
     });
     out.resize(counts.iter().flatten().sum(), T::default());
@@ -55,7 +55,7 @@ pub fn deal<T: Copy + Default + Send>(
         }
     }
     share::each(hands.into_iter().enumerate().collect(), &|(t, mut hand)| {
-        for k in share(t) {
+        for k in part(t) {
             if let Some(place) = digit(k).and_then(|digit| hand[digit].next()) {
                 *place = item(k);
             }
