@@ -43,8 +43,8 @@ pub(super) fn rounds_for(len: usize) -> u32 {
     u32::try_from(len).unwrap_or(u32::MAX).max(1 << 16)
 }
 
-/// A loop over `state`, a full vector: see [`Fixpoint::while_active`]. Of an expression the loop makes its state itself: on a device in its
-/// own kernel, so that nothing is launched, or stored, before that.
+/// A loop over `state`, a full vector: see [`Fixpoint::while_active`]. Or over an expression, which on a device a loop over what is active
+/// evaluates in its own kernel, so that nothing is launched, or stored, before that.
 ///
 /// ```
 /// use vxm::prelude::*;
@@ -213,8 +213,9 @@ where
         Ok((made, rounds))
     }
 
-    /// An expression of the settled state, to be evaluated instead of that. On a device the loop's kernel does so too, and whoever settles an
-    /// element makes of it what is asked, if an element of the expression reads no more of the state than the one at its own place.
+    /// An expression of the settled state, to be evaluated instead of that. On a device a loop over what is active does so in its own
+    /// kernel, where whoever settles an element makes of it what is asked, if an element of the expression reads no other of the state, all
+    /// of them are there, and a fold's monoid is exact and commutes; or else it is evaluated behind the loop.
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -227,11 +228,11 @@ where
     /// fn even(x: u32) -> bool {
     ///     x % 2u32 == 0u32
     /// }
-    /// // numbers that are doubled, and halved until they are odd; ten less than those
+    /// // numbers that are doubled, and halved until they are odd; those, and a hundred more
     /// let numbers = Vector::from_dense(vec![12u32, 17, 8]);
     /// let halved = fixpoint(numbers.map(TIMES.bind(2))).while_active(even).monotone().step(|x| x.map(half));
-    /// let (less, most, _) = halved.then(|x| x.map(PLUS.bind(100))).eval_and_reduce(MAX)?;
-    /// assert_eq!(less, Vector::from_dense(vec![103, 117, 101]));
+    /// let (more, most, _) = halved.then(|x| x.map(PLUS.bind(100))).eval_and_reduce(MAX)?;
+    /// assert_eq!(more, Vector::from_dense(vec![103, 117, 101]));
     /// assert_eq!(most, 117);
     /// # Ok::<(), vxm::Error>(())
     /// ```
