@@ -90,94 +90,6 @@ extern __shared__ __align__(16) u64 vxm_near[];
 struct Nothing {
     static const bool narrows = false;
 };
-// What a state begins as: where it is held, or null if that is here; or a view.
-template <class T> struct Held {
-    const T* before;
-    VXM_FN bool here() const { return !before; }
-    VXM_FN void write(T* state, const u64& count) const {
-        // 16 bytes at a time: a read that may be of what was just written would wait for that
-        const u64 words = count * sizeof(T) / 16;
-        each_thread(words, [&](u64 k) { ((uint4*)state)[k] = ((const uint4*)before)[k]; });
-        if (blockIdx.x == 0)
-            for (u64 i = words * 16 / sizeof(T) + threadIdx.x; i < count; i += blockDim.x) state[i] = before[i];
-    }
-};
-template <class V> struct Begun {
-    typedef typename V::Elem T;
-    V view;
-    VXM_FN bool here() const { return false; }
-    VXM_FN void write(T* state, const u64& count) const {
-        const auto load = [&](u64 i) {
-            T x;
-            view.at(Thread(), (u32)i, x);
-            return x;
-        };
-        each_loaded(count, load, [&](u64 i, T x) { state[i] = x; });
-    }
-};
-// What is made of an element once it is settled, by whoever settles it, and where the host is told how the loop went: nothing; a view of
-// that element; or that and the view's elements folded, a part a block, in any order.
-struct Unended {
-    u64* told; // passes, and why it gave up, if it did
-    VXM_FN void begin() const {}
-    template <class T> VXM_FN void put(u32, T) const {}
-    VXM_FN void end() const {}
-    VXM_FN void tell(u32 passes, u32 stuck) const { post(told, passes, stuck); }
-};
-template <class V> struct Ended {
-    typedef typename V::Elem U;
-    V view;
-    U* values;
-    u64* told;
-    VXM_FN void begin() const {}
-    template <class T> VXM_FN U put(u32 i, T own) const {
-        U x;
-        view.at(Visitor<Thread, false>(word_of(own), nullptr), i, x);
-        Out<U>{values, nullptr}.put(i, x);
-        return x;
-    }
-    VXM_FN void end() const {}
-    VXM_FN void tell(u32 passes, u32 stuck) const { post(told, passes, stuck); }
-};
-template <class V, class M> struct Folded {
-    typedef typename V::Elem U;
-    Ended<V> each; // it tells the fold first: its bits, and whether there is one
-    U* parts;
-    u32* present; // a word a part
-    // What a thread has folded: not in registers, which are dear in a loop.
-    static VXM_FN Maybe<U>& own() {
-        __shared__ Maybe<U> folded[256];
-        return folded[threadIdx.x];
-    }
-    VXM_FN void begin() const { own() = nothing<U>(); }
-    template <class T> VXM_FN void put(u32 i, T settled) const {
-        const Maybe<U> x = {each.put(i, settled), true};
-        own() = join<M>(own(), x);
-    }
-    VXM_FN void end() const {
-        const Maybe<U> part = join_warps<M>(join_lanes<Warp, M>(own()));
-        if (threadIdx.x > 0) return;
-        Out<U>{parts, nullptr}.put(blockIdx.x, part.value);
-        present[blockIdx.x] = part.present;
-    }
-    // By the last block.
-    VXM_FN void tell(u32 passes, u32 stuck) const {
-        Maybe<U> sum = nothing<U>();
-        for (u32 p = threadIdx.x; p < gridDim.x; p += blockDim.x) {
-            Maybe<U> part = nothing<U>();
-            if (present[p]) part.present = Stored<U>{parts, nullptr}.at(Thread(), p, part.value);
-            sum = join<M>(sum, part);
-        }
-        sum = join_warps<M>(join_lanes<Warp, M>(sum));
-        if (threadIdx.x > 0) return;
-        u64 bits = 0;
-        if (sum.present) memcpy(&bits, &sum.value, sizeof(U));
-        *(volatile u64*)each.told = bits;
-        *(volatile u64*)(each.told + 1) = sum.present;
-        __threadfence_system();
-        post(each.told + 2, passes, stuck);
-    }
-};
 // The body, and that of the first round if it has one of its own.
 template <class V, class Start> struct Bodies {
     V view;
@@ -187,8 +99,7 @@ template <class V> struct Bodies<V, Nothing> {
     V view;
 };
 // A thread that folds a row has so many entries in `flight`; `sifts` that it is kept which entries of a short row take part.
-template <class V, class Start, class Begin, class End, class Active, bool monotone, bool skewed, u32 flight, class Watched, u32 place, bool sifts>
-struct Fixpoint {
+template <class V, class Start, class Active, bool monotone, bool skewed, u32 flight, class Watched, u32 place, bool sifts> struct Fixpoint {
     typedef typename V::Elem T;
     static const bool watches = !is_same<Watched, Nothing>::value;
     // Whether hubs' entries are looked through before rows are visited.
@@ -205,14 +116,14 @@ struct Fixpoint {
     // As long as long rows wait, a pass looks at the first of the short ones only, but in every so many.
     static const u32 SELDOM = 64;
     Share shorts, longs, hubs;
+    const T* before; // what the state begins as; null: as it is
     u64 count;
     T* state;
     T* fresh;
     Board* board;
+    u64* told; // for the host: passes, and why it gave up, if it did
     u64 most; // rounds, or passes of a warp's, those over a part too, that change something
     Bodies<V, Start> body;
-    Begin begins;
-    End ends;
 
     // What is left of each list.
     struct Left {
@@ -265,12 +176,10 @@ struct Fixpoint {
     // Writes.
     struct Commit {
         typedef Commit First;
-        template <Way, class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, T& own, Rest* = nullptr) {
+        template <Way, class G> static VXM_FN Visit visit(const Fixpoint& f, G g, u32 i, const T& own, Rest* = nullptr) {
             const T next = f.fresh[i];
             if (g.first()) poke(f.state + i, next);
-            const bool changed = !same(own, next);
-            own = next;
-            return {Active::call(next), changed};
+            return {Active::call(next), !same(own, next)};
         }
     };
 
@@ -279,7 +188,6 @@ struct Fixpoint {
         Visit v = {false, false};
         Rest rest = of.rest();
         if (inside) v = Phase::template visit<way>(*this, Thread(), of.row, of.own, &rest);
-        if (inside && !v.alive) ends.put(of.row, of.own);
         changed |= v.changed;
         ring.add(v.alive, Item::of(of.row, rest));
     }
@@ -288,7 +196,6 @@ struct Fixpoint {
         Visit v = {false, false};
         Rest rest;
         if (inside) v = Phase::template visit<whole>(*this, lanes, i, own, &rest);
-        if (inside && !v.alive && L::first()) ends.put(i, own);
         changed |= v.changed;
         // what the first saw counts: another may have seen something else
         ring.add(v.alive && L::first(), Item::of(i, rest));
@@ -422,7 +329,6 @@ struct Fixpoint {
             const Visit v = Phase::template visit<whole>(*this, Block(), i, own);
             const bool alive = __syncthreads_or(threadIdx.x == 0 && v.alive);
             changed |= v.changed;
-            if (!alive && threadIdx.x == 0) ends.put(i, own);
             if (!alive) continue;
             if (threadIdx.x == 0) mine[kept] = i;
             kept++;
@@ -450,9 +356,12 @@ struct Fixpoint {
 
     // Makes the state what it begins as.
     VXM_FN void start() const {
-        ends.begin();
-        if (begins.here()) return;
-        begins.write(state, count);
+        if (!before) return;
+        // 16 bytes at a time: a read that may be of what was just written would wait for that
+        const u64 words = count * sizeof(T) / 16;
+        each_thread(words, [&](u64 k) { ((uint4*)state)[k] = ((const uint4*)before)[k]; });
+        if (blockIdx.x == 0)
+            for (u64 i = words * 16 / sizeof(T) + threadIdx.x; i < count; i += blockDim.x) state[i] = before[i];
         meet(board);
     }
     // Looks through hubs' entries, all warps together, before rows are visited: who comes first is a hub, whose warp would read it
@@ -510,8 +419,7 @@ struct Fixpoint {
             }
             // nothing left, or nothing changed, or no end
             if (now == 3 && round + 1 < most) continue;
-            ends.end();
-            return leave(board, [&] { ends.tell(round + (now != 0), now == 1 ? 1u : now == 3 ? 2u : 0u); });
+            return leave(board, [&] { post(told, round + (now != 0), now == 1 ? 1u : now == 3 ? 2u : 0u); });
         }
     }
 
@@ -561,7 +469,6 @@ struct Fixpoint {
         // a visit that doesn't come to the product says nothing of whom the row waits for: nobody, then
         if (!waits[0]) rests[0].column = rests[0].second = NOBODY;
         if (held.alive && !waits[0]) v = Settle::template visit<kept>(*this, Thread(), held.item.row, held.own, rests);
-        if (held.alive && !v.alive) ends.put(held.item.row, held.own);
         held.item = Item::of(held.item.row, rests[0]);
         held.alive = v.alive;
         return v.changed;
@@ -645,8 +552,7 @@ struct Fixpoint {
         }
         stir(true);
         if (lane() == 0 && p.some) atomicMax(&board->passes, p.passes);
-        ends.end();
-        leave(board, [&] { ends.tell(watch(&board->passes), watch(&board->stuck)); });
+        leave(board, [&] { post(told, watch(&board->passes), watch(&board->stuck)); });
     }
 };
 

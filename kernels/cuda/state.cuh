@@ -95,17 +95,18 @@ template <class B> VXM_FN void meet(B* board) {
     __syncthreads();
 }
 
-// Two words for the host, at once, by the first of these threads: it looks at the second, which isn't all ones.
-VXM_FN void post(u64* told, u32 first, u32 second) {
-    if (threadIdx.x == 0) *(volatile u64*)told = (u64)second << 32 | first;
-}
+// Two words for the host, at once: it looks at the second, which isn't all ones.
+VXM_FN void post(u64* told, u32 first, u32 second) { *(volatile u64*)told = (u64)second << 32 | first; }
 
-// Called by all blocks when they are done with the board: the last one calls `tell`, all of its threads do, and leaves the board as the next
-// loop expects it.
+// Called by all blocks when they are done with the board: the last one calls `tell`, and leaves it as the next loop expects it.
 template <class B, class Tell> VXM_FN void leave(B* board, const Tell& tell) {
-    if (!last_block(&board->left)) return;
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    __threadfence();
+    if (atomicAdd(&board->left, 1) < gridDim.x - 1) return;
+    __threadfence();
     tell();
-    if (threadIdx.x == 0) memset(board, 0, sizeof(B));
+    memset(board, 0, sizeof(B));
 }
 
 } // namespace vxm

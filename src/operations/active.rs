@@ -1,14 +1,12 @@
 //! Loops over what is active: an element is visited for as long as something holds of it.
 
-use super::begin::{Before, Begin};
-use super::ending::Ending;
 use super::expr::{Env, Expr, Key};
-use super::fixpoint::{Condition, Differ, Fixed, Stepped, is_full, rounds_for};
+use super::fixpoint::{Condition, Differ, Fixed, Stepped, rounds_for};
 use super::terminal::emitted;
 use super::verbs::Verbs;
-use crate::backend::cpu::fixpoint::{self as cpu, Reading};
+use crate::backend::cpu::fixpoint::{Loop, Outcome, Reading};
 use crate::backend::cuda::compose::Composer;
-use crate::backend::cuda::fixpoint::{Launched, Loop, Outcome, refusal};
+use crate::backend::cuda::fixpoint::refusal;
 use crate::backend::cuda::run::Merging;
 use crate::backend::cuda::{self, Gpu};
 use crate::backend::plan::Schedule;
@@ -24,30 +22,24 @@ use vxm_semiring::{Element, LOR, SECOND, UnaryOp};
 #[derive(Debug, Clone, Copy)]
 pub struct Active<F> {
     active: F,
-    /// How many rounds may change something, if that is said.
-    most: Option<u32>,
-}
-
-impl<F> Active<F> {
-    /// How many rounds may change something of a state of `len` elements.
-    fn most(&self, len: usize) -> u32 {
-        self.most.unwrap_or_else(|| rounds_for(len))
-    }
+    /// How many rounds may change something.
+    most: u32,
 }
 
 /// A loop with its condition and without its body; see [`while_active`](super::fixpoint::Fixpoint::while_active).
 #[derive(Debug)]
 #[must_use = "a loop does nothing until it is evaluated"]
-pub struct WhileActive<S, F> {
-    state: S,
+pub struct WhileActive<T: Element, F> {
+    state: Vector<T>,
     active: F,
     monotone: bool,
-    most: Option<u32>,
+    most: u32,
 }
 
-impl<S: Begin, F: UnaryOp<S::T, Out = bool>> WhileActive<S, F> {
-    pub(super) fn new(state: S, active: F) -> Self {
-        Self { state, active, monotone: false, most: None }
+impl<T: Element, F: UnaryOp<T, Out = bool>> WhileActive<T, F> {
+    pub(super) fn new(state: Vector<T>, active: F) -> Self {
+        let most = rounds_for(state.len());
+        Self { state, active, monotone: false, most }
     }
 
     /// Makes it an error if elements change still after so many rounds. By default there may be as many as there are elements, and
@@ -62,7 +54,7 @@ impl<S: Begin, F: UnaryOp<S::T, Out = bool>> WhileActive<S, F> {
     /// # Ok::<(), vxm::Error>(())
     /// ```
     pub fn at_most(self, rounds: u32) -> Self {
-        Self { most: Some(rounds), ..self }
+        Self { most: rounds, ..self }
     }
 
     /// States that every fair schedule reaches the same state, though elements be visited in any order and read others' elements
@@ -81,7 +73,7 @@ impl<S: Begin, F: UnaryOp<S::T, Out = bool>> WhileActive<S, F> {
     /// over the state at the beginning, or anew at every visit, and one that takes part no longer may be left out for good: the loop must
     /// reach the same state either way.
     #[track_caller]
-    pub fn step<E: Expr<T = S::T>>(self, body: impl FnOnce(Key<S::T>) -> E) -> Stepped<S::T, Active<F>, E, E, S> {
+    pub fn step<E: Expr<T = T>>(self, body: impl FnOnce(Key<T>) -> E) -> Stepped<T, Active<F>, E> {
         let key = Key::new();
         Stepped {
             state: self.state,
@@ -95,10 +87,10 @@ impl<S: Begin, F: UnaryOp<S::T, Out = bool>> WhileActive<S, F> {
     }
 }
 
-impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, S> Stepped<T, Active<F>, E, E, S> {
+impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>> Stepped<T, Active<F>, E> {
     /// A cheaper body that will do for the first round, where all elements are visited: cuMIS' early exit (section 3.3) holds as long as
     /// no vertex is in the set. The engine may use it or not: the loop must reach the same state either way.
-    pub fn first<B: Expr<T = T>>(self, body: impl FnOnce(Key<T>) -> B) -> Stepped<T, Active<F>, E, B, S> {
+    pub fn first<B: Expr<T = T>>(self, body: impl FnOnce(Key<T>) -> B) -> Stepped<T, Active<F>, E, B> {
         let Self { state, condition, monotone, key, body: step, at, .. } = self;
         Stepped { state, condition, monotone, key, body: step, first: Some(body(key)), at }
     }
@@ -116,79 +108,51 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Condition<T> for Active<F> {
     }
 
     /// On a device: one kernel if the whole body can be, or else an operation at a time.
-    fn on_device<E: Expr<T = T>, B: Expr<T = T>, S: Begin<T = T>, R: Ending<T>>(
-        whole: Stepped<T, Self, E, B, S>,
+    fn on_device<E: Expr<T = T>, B: Expr<T = T>, R>(
+        mut whole: Stepped<T, Self, E, B>,
         gpu: &Gpu,
-        then: R,
-    ) -> Result<(Vector<T>, R::Made, u32)> {
-        let (begin, whole) = whole.over(());
+        then: impl FnOnce(&Vector<T>) -> Result<R>,
+    ) -> Result<(Vector<T>, R, u32)> {
         // the kernel's parameters hold the state's address: it must be this vector's own
-        let (state, before) = begin.on(gpu)?;
-        let mut whole = whole.over(state).1;
-        whole.check()?;
-        let env = Env::with_state(whole.key, &whole.state);
-        let env = if whole.monotone { env.choosing(&|_| true) } else { env };
-        let mut kernel = Composer::resident(gpu);
-        let node = whole.body.emit(&env, &mut kernel)?;
-        let start = match whole.first.as_ref().filter(|_| whole.monotone && kernel.starts()) {
-            Some(first) => Some(kernel.beside(|kernel| first.emit(&env, kernel))?),
-            None => None,
+        let before = whole.state.on_mut(gpu)?.renew()?;
+        let (kernel, node, start) = {
+            let env = Env::with_state(whole.key, &whole.state);
+            let env = if whole.monotone { env.choosing(&|_| true) } else { env };
+            let mut kernel = Composer::resident(gpu);
+            let node = whole.body.emit(&env, &mut kernel)?;
+            let start = match whole.first.as_ref().filter(|_| whole.monotone && kernel.starts()) {
+                Some(first) => Some(kernel.beside(|kernel| first.emit(&env, kernel))?),
+                None => None,
+            };
+            (kernel, node, start)
         };
         if let Some(why) = refusal::<T>(&kernel) {
             tracing::debug!(operation = "fixpoint", fused = "no", why, at = %whole.at, "plan");
-            drop(kernel);
-            match before {
-                Before::There => {}
-                Before::Values(values) => whole.state.on_mut(gpu)?.restore(values),
-                Before::Made(expression) => whole.state = evaluated(expression, whole.at)?,
+            if let Some(before) = before {
+                whole.state.on_mut(gpu)?.restore(before);
             }
             let Fixed { state, rounds } = whole.by_operations(gpu)?;
-            let made = then.after(&state)?;
+            let made = then(&state)?;
             return Ok((state, made, rounds));
         }
-        let begin = match before {
-            Before::There => (kernel.held::<T>(None), false),
-            Before::Values(values) => (kernel.held::<T>(Some(values)), false),
-            Before::Made(expression) => match expression.emit(&mut kernel)? {
-                Some(node) => (kernel.begun(&node), true),
-                None => {
-                    let evaluated = evaluated(expression, whole.at)?;
-                    (kernel.held::<T>(Some(Vector::on(&evaluated, gpu)?.into_values())), false)
-                }
-            },
-        };
-        let (end, written) = then.emit(&env, &mut kernel)?.unzip();
-        let whole_loop = Loop {
-            body: &node,
-            start: start.as_ref(),
-            begin,
-            end,
-            active: whole.condition.active,
-            monotone: whole.monotone,
-            most: whole.condition.most(whole.state.len()),
-        };
-        let launched = whole_loop.launch(kernel, whole.state.on_mut(gpu)?)?;
-        let (made, rounds) = match written {
-            Some(written) => {
-                let Outcome { rounds, folded, .. } = whole.outcome(launched)?;
-                (then.made(written, folded), rounds)
-            }
-            None => {
-                // queued behind the loop
-                let made = then.after(&whole.state);
-                let Outcome { rounds, .. } = whole.outcome(launched)?;
-                (made?, rounds)
-            }
-        };
-        Ok((whole.state, made, rounds))
+        let state = whole.state.on_mut(gpu)?;
+        let launched = cuda::fixpoint::fixpoint(
+            kernel,
+            (&node, start.as_ref()),
+            whole.condition.active,
+            whole.monotone,
+            whole.condition.most,
+            state,
+            before,
+        )?;
+        let made = then(&whole.state);
+        let cuda::fixpoint::Outcome { rounds, stuck, endless } = launched.outcome()?;
+        if stuck {
+            let left = whole.state.select(whole.condition.active).pattern().eval()?.nvals();
+            return Err(Stepped::<T, Self, E, B>::unsettled(left, rounds, endless, whole.at));
+        }
+        Ok((whole.state, made?, rounds))
     }
-}
-
-/// A state that must be evaluated before the loop.
-fn evaluated<S: Begin>(state: S, at: &'static Location<'static>) -> Result<Vector<S::T>> {
-    let state = state.held()?;
-    is_full(&state, at)?;
-    Ok(state)
 }
 
 impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Active<F>, E, B> {
@@ -201,22 +165,11 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
         }
     }
 
-    /// Waits for a loop that was launched.
-    fn outcome(&self, launched: Launched) -> Result<Outcome> {
-        let outcome = launched.outcome()?;
-        if outcome.stuck {
-            let left = self.state.select(self.condition.active).pattern().eval()?.nvals();
-            return Err(Self::unsettled(left, outcome.rounds, outcome.endless, self.at));
-        }
-        Ok(outcome)
-    }
-
     /// In rounds, or in place.
     fn visited(self, schedule: Schedule) -> Result<Fixed<T>> {
-        let Self { state, condition, monotone, key, body, first, at } = self;
-        let (active, most) = (condition.active, condition.most(state.len()));
+        let Self { state, condition: Active { active, most }, monotone, key, body, first, at } = self;
         let (state, snapshot) = (Shared::new(state.into_full()), Cell::new(false));
-        let cpu::Outcome { rounds, left, endless } = {
+        let Outcome { rounds, left, endless } = {
             let is_active = |i| active.call(state.get(i));
             let env = Env::with_shared(key, &state, &snapshot);
             let choosing = env.choosing(&is_active);
@@ -231,7 +184,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
                 };
                 Ok((body.view(env)?, !snapshot.get()))
             };
-            let visited = cpu::Loop { state: &state, active, most };
+            let visited = Loop { state: &state, active, most };
             match schedule {
                 Schedule::Rounds => {
                     visited.rounds(first, || body(if monotone { Reading::Chosen } else { Reading::Whole }))
@@ -248,8 +201,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
     /// On the CPU, to test a claim: a random half of the active elements is visited a round, reading others' states as they were up to
     /// three rounds ago.
     fn stale(self, seed: u64) -> Result<Fixed<T>> {
-        let Self { state, condition, key, body, at, .. } = self;
-        let (active, most) = (condition.active, condition.most(state.len()));
+        let Self { state, condition: Active { active, most }, key, body, at, .. } = self;
         let mut state = state.into_full();
         let mut draw = seed;
         let mut random = move || {
@@ -309,7 +261,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
                 return Err(Self::unsettled(active.nvals(), rounds, false, self.at));
             }
             active = self.state.mask(&active).select(self.condition.active).pattern().eval()?;
-            if active.nvals() > 0 && rounds >= self.condition.most(self.state.len()) {
+            if active.nvals() > 0 && rounds >= self.condition.most {
                 return Err(Self::unsettled(active.nvals(), rounds, true, self.at));
             }
         }

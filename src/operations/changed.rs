@@ -1,7 +1,5 @@
 //! Loops over what has changed: until a round changes nothing.
 
-use super::begin::Begin;
-use super::ending::Ending;
 use super::expr::{Env, Expr, Key};
 use super::fixpoint::{Condition, Differ, Fixed, Stepped, rounds_for};
 use super::hooking::Hooks;
@@ -26,17 +24,10 @@ use vxm_semiring::{Element, IDENTITY, LOR, SECOND};
 /// Visits the elements of which something that they read has changed.
 #[derive(Debug, Clone, Copy)]
 pub struct Changed<H = Unhooked> {
-    /// How many rounds there may be, if that is said.
-    most: Option<u32>,
+    /// How many rounds there may be.
+    most: u32,
     /// Into whom elements are joined.
     hook: H,
-}
-
-impl<H> Changed<H> {
-    /// How many rounds there may be over a state of `len` elements.
-    fn most(&self, len: usize) -> u32 {
-        self.most.unwrap_or_else(|| rounds_for(len))
-    }
 }
 
 impl Changed {
@@ -49,15 +40,16 @@ impl Changed {
 /// A loop with its condition and without its body; see [`while_changed`](super::fixpoint::Fixpoint::while_changed).
 #[derive(Debug)]
 #[must_use = "a loop does nothing until it is evaluated"]
-pub struct WhileChanged<S> {
-    state: S,
+pub struct WhileChanged<T: Element> {
+    state: Vector<T>,
     monotone: bool,
-    most: Option<u32>,
+    most: u32,
 }
 
-impl<S: Begin> WhileChanged<S> {
-    pub(super) fn new(state: S) -> Self {
-        Self { state, monotone: false, most: None }
+impl<T: Element> WhileChanged<T> {
+    pub(super) fn new(state: Vector<T>) -> Self {
+        let most = rounds_for(state.len());
+        Self { state, monotone: false, most }
     }
 
     /// States that every fair schedule reaches the same state, though elements be visited in any order and read others' elements
@@ -78,13 +70,13 @@ impl<S: Begin> WhileChanged<S> {
     /// # Ok::<(), vxm::Error>(())
     /// ```
     pub fn at_most(self, rounds: u32) -> Self {
-        Self { most: Some(rounds), ..self }
+        Self { most: rounds, ..self }
     }
 
     /// The body: what becomes of an element, given a placeholder for the state. Where it holds no element, or its mask leaves a place
     /// out, the state stays as it is.
     #[track_caller]
-    pub fn step<E: Expr<T = S::T>>(self, body: impl FnOnce(Key<S::T>) -> E) -> Stepped<S::T, Changed, E, E, S> {
+    pub fn step<E: Expr<T = T>>(self, body: impl FnOnce(Key<T>) -> E) -> Stepped<T, Changed, E> {
         let Self { state, monotone, most } = self;
         let key = Key::new();
         Stepped {
@@ -114,13 +106,11 @@ impl<T: Element, H: Hooks<T>> Condition<T> for Changed<H> {
         }
     }
 
-    fn on_device<E: Expr<T = T>, B: Expr<T = T>, S: Begin<T = T>, R: Ending<T>>(
-        whole: Stepped<T, Self, E, B, S>,
+    fn on_device<E: Expr<T = T>, B: Expr<T = T>, R>(
+        whole: Stepped<T, Self, E, B>,
         gpu: &Gpu,
-        then: R,
-    ) -> Result<(Vector<T>, R::Made, u32)> {
-        let whole = whole.held()?;
-        whole.check()?;
+        then: impl FnOnce(&Vector<T>) -> Result<R>,
+    ) -> Result<(Vector<T>, R, u32)> {
         whole.resident(gpu, then)
     }
 }
@@ -146,8 +136,7 @@ impl<T: Element, H: Hooks<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Changed
                 let rows = reads.matrices().iter().map(Through::rows).collect();
                 Dependents { own: reads.is_own(), all: false, rows }
             };
-            let changes =
-                Changes { state: &state, hook: condition.hook, dependents, most: condition.most(state.len()) };
+            let changes = Changes { state: &state, hook: condition.hook, dependents, most: condition.most };
             changes.run(in_place, || Ok((body.view(&env)?, !snapshot.get())))?
         };
         if changed > 0 {
@@ -167,7 +156,7 @@ impl<T: Element, H: Hooks<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Changed
             draw = draw.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
             draw >> 33
         };
-        let most = condition.most(n).saturating_mul(16).saturating_add(64);
+        let most = condition.most.saturating_mul(16).saturating_add(64);
         let (mut rounds, mut due, mut past) = (0, vec![true; n], vec![state.clone()]);
         while due.contains(&true) {
             rounds += 1;
@@ -227,7 +216,7 @@ impl<T: Element, H: Hooks<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Changed
     }
 
     /// On a device: one kernel if the whole body can be, or else an operation at a time.
-    fn resident<R: Ending<T>>(mut self, gpu: &Gpu, then: R) -> Result<(Vector<T>, R::Made, u32)> {
+    fn resident<R>(mut self, gpu: &Gpu, then: impl FnOnce(&Vector<T>) -> Result<R>) -> Result<(Vector<T>, R, u32)> {
         // the kernel's parameters hold the state's address: it must be this vector's own
         self.state.on_mut(gpu)?.own_values()?;
         let mut kernel = Composer::resident(gpu);
@@ -250,13 +239,12 @@ impl<T: Element, H: Hooks<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Changed
         if let Some(why) = refusal::<T>(&kernel) {
             tracing::debug!(operation = "fixpoint", fused = "no", why, at = %self.at, "plan");
             let Fixed { state, rounds } = self.by_operations(gpu)?;
-            let made = then.after(&state)?;
+            let made = then(&state)?;
             return Ok((state, made, rounds));
         }
         let state = self.state.on_mut(gpu)?;
-        let most = self.condition.most(state.len());
-        let launched = changing(kernel, &node, &readers, hook, self.monotone, most, state)?;
-        let made = then.after(&self.state);
+        let launched = changing(kernel, &node, &readers, hook, self.monotone, self.condition.most, state)?;
+        let made = then(&self.state);
         let Outcome { rounds, changed } = launched.outcome()?;
         match changed {
             0 => Ok((self.state, made?, rounds)),
@@ -283,7 +271,7 @@ impl<T: Element, H: Hooks<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Changed
             if !differ.reduce(LOR)? {
                 return Ok(Fixed { state: self.state, rounds });
             }
-            if rounds >= self.condition.most(self.state.len()) {
+            if rounds >= self.condition.most {
                 let changed = differ.select(IDENTITY).pattern().eval()?.nvals();
                 return Err(no_end(changed, rounds, self.at));
             }

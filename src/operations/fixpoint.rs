@@ -1,9 +1,7 @@
 //! The loop: an expression of a state, evaluated again wherever the state may still change, until it may nowhere.
 
 use super::active::WhileActive;
-use super::begin::Begin;
 use super::changed::WhileChanged;
-use super::ending::{After, Each, Ending};
 use super::expr::{Env, Expr, Key, fits_as};
 use super::terminal::device;
 use crate::backend::cuda::Gpu;
@@ -11,7 +9,7 @@ use crate::backend::plan::{self, Schedule};
 use crate::containers::Vector;
 use crate::error::{Error, Result};
 use std::panic::Location;
-use vxm_semiring::{Any, BinaryOp, Element, KernelText, Monoid, Source, UnaryOp};
+use vxm_semiring::{BinaryOp, Element, KernelText, Source, UnaryOp};
 
 /// Whether two elements' bits differ.
 #[derive(Debug, Clone, Copy)]
@@ -43,8 +41,7 @@ pub(super) fn rounds_for(len: usize) -> u32 {
     u32::try_from(len).unwrap_or(u32::MAX).max(1 << 16)
 }
 
-/// A loop over `state`, a full vector: see [`Fixpoint::while_active`]. Or over an expression, which on a device a loop over what is active
-/// evaluates in its own kernel, so that nothing is launched, or stored, before that.
+/// A loop over `state`, a full vector: see [`Fixpoint::while_active`].
 ///
 /// ```
 /// use vxm::prelude::*;
@@ -73,20 +70,20 @@ pub(super) fn rounds_for(len: usize) -> u32 {
 /// assert_eq!(settled.state, Vector::from_dense(vec![OUT, IN, OUT, IN]));
 /// # Ok::<(), vxm::Error>(())
 /// ```
-pub fn fixpoint<S: Begin>(state: S) -> Fixpoint<S> {
+pub fn fixpoint<T: Element>(state: Vector<T>) -> Fixpoint<T> {
     Fixpoint { state }
 }
 
 /// A loop without its condition; see [`fixpoint`].
 #[derive(Debug)]
 #[must_use = "a loop does nothing until it is evaluated"]
-pub struct Fixpoint<S> {
-    state: S,
+pub struct Fixpoint<T: Element> {
+    state: Vector<T>,
 }
 
-impl<S: Begin> Fixpoint<S> {
+impl<T: Element> Fixpoint<T> {
     /// Visits an element for as long as `active` holds of it; the loop ends once it holds of none.
-    pub fn while_active<F: UnaryOp<S::T, Out = bool>>(self, active: F) -> WhileActive<S, F> {
+    pub fn while_active<F: UnaryOp<T, Out = bool>>(self, active: F) -> WhileActive<T, F> {
         WhileActive::new(self.state, active)
     }
 
@@ -110,16 +107,16 @@ impl<S: Begin> Fixpoint<S> {
     /// assert_eq!(labels.state, Vector::from_dense(vec![0, 0, 0, 3]));
     /// # Ok::<(), vxm::Error>(())
     /// ```
-    pub fn while_changed(self) -> WhileChanged<S> {
+    pub fn while_changed(self) -> WhileChanged<T> {
         WhileChanged::new(self.state)
     }
 }
 
-/// A whole loop over a state that begins as `S`; see [`fixpoint`].
+/// A whole loop; see [`fixpoint`].
 #[derive(Debug)]
 #[must_use = "a loop does nothing until it is evaluated"]
-pub struct Stepped<T: Element, C, E, B = E, S = Vector<T>> {
-    pub(super) state: S,
+pub struct Stepped<T: Element, C, E, B = E> {
+    pub(super) state: Vector<T>,
     pub(super) condition: C,
     pub(super) monotone: bool,
     pub(super) key: Key<T>,
@@ -144,15 +141,15 @@ pub trait Condition<T: Element>: Sized {
         schedule: Schedule,
     ) -> Result<Fixed<T>>;
 
-    /// On a device: the settled state, what is made of it, and the rounds.
+    /// On a device: the settled state, what `then` makes of it, and the rounds.
     ///
     /// # Errors
     /// As [`Stepped::eval_then`].
-    fn on_device<E: Expr<T = T>, B: Expr<T = T>, S: Begin<T = T>, R: Ending<T>>(
-        whole: Stepped<T, Self, E, B, S>,
+    fn on_device<E: Expr<T = T>, B: Expr<T = T>, R>(
+        whole: Stepped<T, Self, E, B>,
         gpu: &Gpu,
-        then: R,
-    ) -> Result<(Vector<T>, R::Made, u32)>;
+        then: impl FnOnce(&Vector<T>) -> Result<R>,
+    ) -> Result<(Vector<T>, R, u32)>;
 }
 
 /// What a loop came to.
@@ -164,14 +161,7 @@ pub struct Fixed<T: Element> {
     pub rounds: u32,
 }
 
-impl<T, C, E, B, S> Stepped<T, C, E, B, S>
-where
-    T: Element,
-    C: Condition<T>,
-    E: Expr<T = T>,
-    B: Expr<T = T>,
-    S: Begin<T = T>,
-{
+impl<T: Element, C: Condition<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, C, E, B> {
     /// Runs the loop. O(rounds + the visited elements' work) time beside one pass over the state.
     ///
     /// On a device it is one kernel, unless the body holds what must be evaluated first; on the CPU threads share a list of the elements
@@ -181,7 +171,7 @@ where
     /// Shapes don't fit; the state isn't full; elements are active, and a round changes none; elements change still after as many rounds
     /// as there may be.
     pub fn eval(self) -> Result<Fixed<T>> {
-        let (state, (), rounds) = self.run(After(|_: &Vector<T>| Ok(())))?;
+        let (state, (), rounds) = self.run(|_| Ok(()))?;
         Ok(Fixed { state, rounds })
     }
 
@@ -209,70 +199,12 @@ where
     /// # Errors
     /// As [`eval`](Self::eval), and what `then` returns. Where the loop doesn't end, what was made is dropped.
     pub fn eval_then<R>(self, then: impl FnOnce(&Vector<T>) -> Result<R>) -> Result<(R, u32)> {
-        let (_, made, rounds) = self.run(After(then))?;
+        let (_, made, rounds) = self.run(then)?;
         Ok((made, rounds))
     }
 
-    /// An expression of the settled state, to be evaluated instead of that. On a device a loop over what is active does so in its own
-    /// kernel, where whoever settles an element makes of it what is asked, if an element of the expression reads no other of the state, all
-    /// of them are there, and a fold's monoid is exact and commutes; or else it is evaluated behind the loop.
-    ///
-    /// ```
-    /// use vxm::prelude::*;
-    ///
-    /// #[op]
-    /// fn half(x: u32) -> u32 {
-    ///     x / 2u32
-    /// }
-    /// #[op]
-    /// fn even(x: u32) -> bool {
-    ///     x % 2u32 == 0u32
-    /// }
-    /// // numbers that are doubled, and halved until they are odd; those, and a hundred more
-    /// let numbers = Vector::from_dense(vec![12u32, 17, 8]);
-    /// let halved = fixpoint(numbers.map(TIMES.bind(2))).while_active(even).monotone().step(|x| x.map(half));
-    /// let (more, most, _) = halved.then(|x| x.map(PLUS.bind(100))).eval_and_reduce(MAX)?;
-    /// assert_eq!(more, Vector::from_dense(vec![103, 117, 101]));
-    /// assert_eq!(most, 117);
-    /// # Ok::<(), vxm::Error>(())
-    /// ```
-    pub fn then<R: Expr>(self, made: impl FnOnce(Key<T>) -> R) -> Settled<T, C, E, B, S, R> {
-        let made = made(self.key);
-        Settled { of: self, made }
-    }
-
     /// The settled state, what `then` makes of it, and the rounds.
-    fn run<R: Ending<T>>(self, then: R) -> Result<(Vector<T>, R::Made, u32)> {
-        if let Some(gpu) = self.state.gpu().or_else(|| device(&self.body, &Env::default())) {
-            return C::on_device(self, &gpu, then);
-        }
-        let whole = self.held()?;
-        whole.check()?;
-        let (schedule, why) = plan::schedule(whole.monotone, plan::forced());
-        tracing::debug!(operation = "fixpoint", ?schedule, why, fused = "body and work list: one loop", at = %whole.at, "plan");
-        let Fixed { state, rounds } = C::on_threads(whole, schedule)?;
-        let made = then.after(&state)?;
-        Ok((state, made, rounds))
-    }
-
-    /// The same over a vector.
-    pub(super) fn held(self) -> Result<Stepped<T, C, E, B>> {
-        let (begin, whole) = self.over(());
-        Ok(whole.over(begin.held()?).1)
-    }
-}
-
-impl<T: Element, C, E, B, S> Stepped<T, C, E, B, S> {
-    /// The same over another state, and the one that it had.
-    pub(super) fn over<O>(self, other: O) -> (S, Stepped<T, C, E, B, O>) {
-        let Self { state, condition, monotone, key, body, first, at } = self;
-        (state, Stepped { state: other, condition, monotone, key, body, first, at })
-    }
-}
-
-impl<T: Element, C: Condition<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, C, E, B> {
-    /// That it can run.
-    pub(super) fn check(&self) -> Result<()> {
+    fn run<R>(self, then: impl FnOnce(&Vector<T>) -> Result<R>) -> Result<(Vector<T>, R, u32)> {
         let env = Env::with_state(self.key, &self.state);
         let named = |state, body| (format!("state of {state}"), format!("body of {body}"));
         fits_as("fixpoint", (self.state.len(), self.body.len(&env)?), named, self.at)?;
@@ -282,54 +214,19 @@ impl<T: Element, C: Condition<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, C, 
         if let Some(error) = self.condition.refusal(self.monotone) {
             return Err(error);
         }
-        is_full(&self.state, self.at)
-    }
-}
-
-/// That a state holds an element at each place.
-pub(super) fn is_full<T: Element>(state: &Vector<T>, at: &'static Location<'static>) -> Result<()> {
-    let (held, n) = (state.nvals(), state.len());
-    if held == n {
-        return Ok(());
-    }
-    let what = format!("{at}: fixpoint: a state of {n} places with {held} elements: expected one at each");
-    Err(Error::Invalid { what })
-}
-
-/// A loop, and what is made of its settled state; see [`then`](Stepped::then).
-#[derive(Debug)]
-#[must_use = "a loop does nothing until it is evaluated"]
-pub struct Settled<T: Element, C, E, B, S, R> {
-    of: Stepped<T, C, E, B, S>,
-    made: R,
-}
-
-impl<T, C, E, B, S, R> Settled<T, C, E, B, S, R>
-where
-    T: Element,
-    C: Condition<T>,
-    E: Expr<T = T>,
-    B: Expr<T = T>,
-    S: Begin<T = T>,
-    R: Expr,
-{
-    /// Runs the loop: what was made, and the rounds, as of [`Fixed`].
-    ///
-    /// # Errors
-    /// As [`Stepped::eval`]; shapes don't fit in what is made.
-    pub fn eval(self) -> Result<(Vector<R::T>, u32)> {
-        let each = Each::<_, _, Any> { key: self.of.key, made: self.made, add: None };
-        let (_, (made, _), rounds) = self.of.run(each)?;
-        Ok((made, rounds))
-    }
-
-    /// Runs the loop: what was made, all of its elements folded by `monoid`, and the rounds, as of [`Fixed`].
-    ///
-    /// # Errors
-    /// As [`eval`](Self::eval).
-    pub fn eval_and_reduce<M: Monoid<R::T>>(self, monoid: M) -> Result<(Vector<R::T>, R::T, u32)> {
-        let each = Each { key: self.of.key, made: self.made, add: Some(monoid) };
-        let (_, (made, folded), rounds) = self.of.run(each)?;
-        Ok((made, folded.unwrap_or(M::IDENTITY), rounds))
+        if self.state.nvals() != self.state.len() {
+            let (held, n, at) = (self.state.nvals(), self.state.len(), self.at);
+            return Err(Error::Invalid {
+                what: format!("{at}: fixpoint: a state of {n} places with {held} elements: expected one at each"),
+            });
+        }
+        if let Some(gpu) = self.state.gpu().cloned().or_else(|| device(&self.body, &env)) {
+            return C::on_device(self, &gpu, then);
+        }
+        let (schedule, why) = plan::schedule(self.monotone, plan::forced());
+        tracing::debug!(operation = "fixpoint", ?schedule, why, fused = "body and work list: one loop", at = %self.at, "plan");
+        let Fixed { state, rounds } = C::on_threads(self, schedule)?;
+        let made = then(&state)?;
+        Ok((state, made, rounds))
     }
 }

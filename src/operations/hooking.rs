@@ -100,7 +100,7 @@ impl<T: Element, F: UnaryOp<T, Out = u32>, M: Monoid<T>> Hooks<T> for Hooking<F,
     }
 }
 
-impl<T: Element, E: Expr<T = T>, S> Stepped<T, Changed, E, E, S> {
+impl<T: Element, E: Expr<T = T>> Stepped<T, Changed, E> {
     /// Joins each element, besides, into the one that it names: `x[root(x)] ⊕= x'`, where `x'` is what a visit makes of an element
     /// (itself ⊕ what the body says), and `root(x)` an index, of the element as it was before. An index outside does nothing. Who is changed
     /// so may pass it on to whom it named until then; and where `monoid` is [`MIN`](vxm_semiring::MIN), and the body is where the state leads,
@@ -129,7 +129,7 @@ impl<T: Element, E: Expr<T = T>, S> Stepped<T, Changed, E, E, S> {
     /// # Ok::<(), vxm::Error>(())
     /// ```
     #[track_caller]
-    pub fn hooking<F, M>(self, root: F, monoid: M) -> Stepped<T, Changed<Hooking<F, M>>, E, E, S>
+    pub fn hooking<F, M>(self, root: F, monoid: M) -> Stepped<T, Changed<Hooking<F, M>>, E>
     where
         F: UnaryOp<T, Out = u32>,
         M: Monoid<T>,

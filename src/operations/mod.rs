@@ -1,10 +1,8 @@
 //! The verbs, and the expression tree they build. See [`Verbs`](verbs::Verbs).
 
 pub mod active;
-pub mod begin;
 pub mod changed;
 pub mod elementwise;
-pub mod ending;
 pub mod expr;
 pub mod fixpoint;
 pub mod folded;

@@ -78,13 +78,14 @@ impl<T: Element, E: Expr<T = T>, F: BinaryOp<T, T, Out = T>> Accum<E, F> {
 }
 
 /// `expression` as a fresh vector.
-pub(crate) fn eval<E: Expr>(expression: E, env: &Env<'_>) -> Result<Vector<E::T>> {
-    let n = expression.len(env)?;
-    if let Some(gpu) = device(&expression, env) {
-        let (kernel, node) = emitted(&expression, env, &gpu)?;
+pub(crate) fn eval<E: Expr>(expression: E) -> Result<Vector<E::T>> {
+    let env = Env::default();
+    let n = expression.len(&env)?;
+    if let Some(gpu) = device(&expression, &env) {
+        let (kernel, node) = emitted(&expression, &env, &gpu)?;
         return Ok(Vector::on_device(cuda::run::eval(kernel, &node, n)?));
     }
-    let mut view = expression.view(env)?;
+    let mut view = expression.view(&env)?;
     let evaluated = view.take();
     Ok(Vector::of(evaluated.unwrap_or_else(|| gather(n, &view))))
 }
@@ -104,23 +105,20 @@ pub(crate) fn fold<E: Expr, M: Monoid<E::T>>(expression: E, add: M) -> Result<E:
 }
 
 /// `expression` as a fresh vector, and its elements folded to one.
-pub(crate) fn eval_and_fold<E: Expr, M: Monoid<E::T>>(
-    expression: E,
-    env: &Env<'_>,
-    add: M,
-) -> Result<(Vector<E::T>, E::T)> {
-    let n = expression.len(env)?;
+pub(crate) fn eval_and_fold<E: Expr, M: Monoid<E::T>>(expression: E, add: M) -> Result<(Vector<E::T>, E::T)> {
+    let env = Env::default();
+    let n = expression.len(&env)?;
     // in one kernel, unless products' rows are to be shared out, or not all elements need be read
     let at_once = !E::HEAVY && (!M::EXACT || M::COMMUTATIVE);
-    if let Some(gpu) = device(&expression, env).filter(|_| at_once) {
+    if let Some(gpu) = device(&expression, &env).filter(|_| at_once) {
         let mut kernel = Composer::new(&gpu);
-        let node = expression.emit(env, &mut kernel)?;
+        let node = expression.emit(&env, &mut kernel)?;
         if node.full {
             let (evaluated, folded) = cuda::run::eval_and_fold(kernel, &node, n, add)?;
             return Ok((Vector::on_device(evaluated), folded));
         }
     }
-    let evaluated = eval(expression, env)?;
+    let evaluated = eval(expression)?;
     let folded = fold(&evaluated, add)?;
     Ok((evaluated, folded))
 }

@@ -253,7 +253,7 @@ pub trait Verbs: Expr {
     /// # Errors
     /// Shapes don't fit; the error names both and the verb's line.
     fn eval(self) -> Result<Vector<Self::T>> {
-        terminal::eval(self, &Env::default())
+        terminal::eval(self)
     }
 
     /// Runs the expression and writes it through its mask: where the mask says yes, `w` becomes the expression, absent elements
@@ -297,7 +297,7 @@ pub trait Verbs: Expr {
     /// # Errors
     /// Shapes don't fit; the error names both and the verb's line.
     fn eval_and_reduce<M: Monoid<Self::T>>(self, monoid: M) -> Result<(Vector<Self::T>, Self::T)> {
-        terminal::eval_and_fold(self, &Env::default(), monoid)
+        terminal::eval_and_fold(self, monoid)
     }
 }
 

@@ -4,12 +4,10 @@ use super::common::facts;
 use super::shapes::complete_on_paths;
 use std::io::Write;
 use std::process::Command;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use vxm::algorithms::priority::largest_degree_first;
 use vxm::algorithms::{
-    ColoringOptions, Formulation, Method, MisOptions, Order, Priority, bfs, color, color_in_order, components, mis,
-    mis_in_order, priorities, sssp,
+    ColoringOptions, Formulation, Method, MisOptions, Order, Priority, bfs, color, components, mis, mis_in_order,
+    priorities, sssp,
 };
 use vxm::backend::cuda::Gpu;
 use vxm::backend::plan::{Direction, Forced, Schedule, Strategy, force};
@@ -128,34 +126,8 @@ fn generators() {
     }
 }
 
-/// From the keys to the colours, where 31 will do, it is one launch.
-#[test]
-fn a_colouring_is_one_launch() {
-    let Some(device) = gpu() else { return };
-    let Device::Cuda(ordinal) = device else { return };
-    let gpu = Gpu::open(ordinal).unwrap();
-    let _alone = COUNTING.lock();
-    for graph in ["grid:60x60", "rmat:10:4", "delaunay:10", "er:10:8"] {
-        let a = Matrix::from_simple(generate(graph, &()).unwrap().graph).to(device).unwrap();
-        let key = largest_degree_first(&a, 3).unwrap();
-        let run = || color_in_order(&a, &key).unwrap();
-        // degrees, rows by length and programs are made once
-        let first = run();
-        let (launches, read) = (gpu.launches(), gpu.readbacks());
-        let found = run();
-        let (launches, read) = (gpu.launches() - launches, gpu.readbacks() - read);
-        // what is read is how the loop ended, and the number of colours, which it writes to the host itself
-        assert_eq!((launches, read), (1, 1), "{graph}");
-        assert!(found.count <= 31, "{graph}: {} colours", found.count);
-        assert_eq!(first.colors.digest(), found.colors.digest());
-    }
-}
-
 /// The variable that tells a process to time its first programs.
 const TIMED: &str = "VXM_TEST_TIMED";
-
-/// Whoever counts launches does so alone: a device counts those of all threads.
-static COUNTING: Mutex<()> = Mutex::new(());
 
 /// No more than six launches, and nothing read back, from the priorities to the set.
 #[test]
@@ -163,7 +135,6 @@ fn an_independent_set_is_few_launches_and_nothing_is_read_before_its_end() {
     let Some(device) = gpu() else { return };
     let Device::Cuda(ordinal) = device else { return };
     let gpu = Gpu::open(ordinal).unwrap();
-    let _alone = COUNTING.lock();
     for graph in ["grid:300x300", "rmat:14:16", "delaunay:12"] {
         let a = Matrix::from_simple(generate(graph, &()).unwrap().graph).to(device).unwrap();
         for &priority in Priority::ALL.iter().filter(|&&priority| priority != Priority::Resolve) {

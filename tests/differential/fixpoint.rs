@@ -15,7 +15,7 @@ pub struct Case {
 
 impl Case {
     /// Of edges in any order, of which loops and repeated ones don't count.
-    pub fn new(n: usize, mut edges: Vec<(u32, u32)>, seed: u64) -> Self {
+    fn new(n: usize, mut edges: Vec<(u32, u32)>, seed: u64) -> Self {
         edges.iter_mut().for_each(|edge| *edge = (edge.0.min(edge.1), edge.0.max(edge.1)));
         edges.retain(|edge| edge.0 != edge.1);
         edges.sort_unstable();

@@ -23,7 +23,6 @@ mod matrices;
 mod nested;
 mod oracle;
 mod products;
-mod settled;
 mod shapes;
 mod sorts;
 mod tiles;

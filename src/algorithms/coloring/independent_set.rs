@@ -41,10 +41,9 @@ fn above(own: u64, greatest: u64) -> u64 {
 /// Colours, and the rounds it took.
 pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
     // V = key, above all colours; V<keys> = above(V, V max.first A among those that precede)
-    fixpoint(key.map(open))
+    fixpoint(key.map(open).eval()?)
         .while_active(GE.bind(KEY))
         .monotone()
         .step(|v| above.map2(v, v.vxm(a, MAX_FIRST).among(precedes).awaiting(blocks).or_identity()))
-        .then(|v| v.map(as_color))
-        .eval()
+        .eval_then(|v| v.map(as_color).eval())
 }

@@ -107,32 +107,35 @@ pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32, 
     in_windows(a, key, false)
 }
 
-/// The colours of one window: each vertex' own, how many of them there are, or more if some vertices have none of it, and the rounds it took.
-fn settle(a: &Matrix, vertices: impl Begin<T = u64>) -> Result<(Vector<u32>, u32, u32)> {
-    // V<keys> = narrow(V, A bor.seen V, among those that matter), until all are settled
-    fixpoint(vertices)
-        .while_active(GE.bind(KEYED))
-        .monotone()
-        .step(|v| narrow.map2(v, a.mxv(v, semiring(BOR, seen)).among(matters).awaiting(blocks).or_identity()))
-        // at first all may have any colour, so one higher neighbour is enough
-        .first(|v| {
-            let others = a.mxv(v, semiring(BOR, seen)).among(matters).awaiting(blocks);
-            narrow.map2(v, others.until(none_free).or_identity())
-        })
-        .then(|v| v.map(number))
-        .eval_and_reduce(MAX)
-}
-
 /// The same of a graph, or of its edges towards the higher alone.
 fn in_windows(a: &Matrix, key: &Vector<u32>, upwards: bool) -> Result<(Vector<u32>, u32, u32)> {
+    let n = a.nrows();
+    let (mut colors, mut rounds, mut before, mut open_ends) = (Vector::new(n), 0, 0, None);
     // V = key, and all colours
-    let (mut window, mut most, mut rounds) = settle(a, key.map(open))?;
-    let (n, mut colors, mut before, mut open_ends) = (a.nrows(), window.clone(), 0, None);
+    let mut vertices = key.map(open).eval()?;
     loop {
+        let a = open_ends.as_ref().unwrap_or(a);
+        // V<keys> = narrow(V, A bor.seen V, among those that matter), until all are settled
+        let ((window, most), of_window) = fixpoint(vertices)
+            .while_active(GE.bind(KEYED))
+            .monotone()
+            .step(|v| narrow.map2(v, a.mxv(v, semiring(BOR, seen)).among(matters).awaiting(blocks).or_identity()))
+            // at first all may have any colour, so one higher neighbour is enough
+            .first(|v| {
+                let others = a.mxv(v, semiring(BOR, seen)).among(matters).awaiting(blocks);
+                narrow.map2(v, others.until(none_free).or_identity())
+            })
+            .eval_then(|v| v.map(number).eval_and_reduce(MAX))?;
+        rounds += of_window;
         if most == NUMBERS {
             let what = format!("color_in_order: a key of {}: expected a lower one", u32::MAX);
             return Err(Error::Invalid { what });
         }
+        // C = the colours of this window, among all
+        colors = match before {
+            0 => window.clone(),
+            _ => color_in.map3(&colors, &window, fill(before, n)).eval()?,
+        };
         if most <= WINDOW {
             return Ok((colors, before + most, rounds));
         }
@@ -152,10 +155,6 @@ fn in_windows(a: &Matrix, key: &Vector<u32>, upwards: bool) -> Result<(Vector<u3
             open_ends = Some(a.select_ends(LE, &key.mask(&rest).eval()?)?);
         }
         // V = key, and all colours, of those of later windows; nothing of the others
-        let of_window;
-        (window, most, of_window) = settle(open_ends.as_ref().unwrap_or(a), reopen.map2(&window, key))?;
-        rounds += of_window;
-        // C = the colours of this window, among all
-        colors = color_in.map3(&colors, &window, fill(before, n)).eval()?;
+        vertices = reopen.map2(&window, key).eval()?;
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32)>
     // H[i, j] = key[i] < key[j], where A has an entry
     let higher = a.map_ends(LT, key)?;
     // C = open; C<open> = extremal(C, H bor.open_side C)
-    let settled = fixpoint(key.map(SECOND.bind(OPEN)))
+    let settled = fixpoint(key.map(SECOND.bind(OPEN)).eval()?)
         .while_active(GE.bind(OPEN))
         .step(|c| extremal.map2(c, higher.mxv(c, semiring(BOR, open_side)).or_identity()))
         .eval()?;

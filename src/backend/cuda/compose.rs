@@ -12,7 +12,7 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
-use vxm_kernels::{Buffer, Program, sources};
+use vxm_kernels::{Program, sources};
 use vxm_semiring::{Element, KernelText, Monoid, Source};
 
 pub use super::recipe::Piece;
@@ -198,29 +198,6 @@ impl Composer {
         let node = emit(self);
         (self.products, self.watched, self.lead, self.masked, self.beside) = (products, watched, lead, masked, false);
         node
-    }
-
-    /// The same of what is emitted, if that is full. If it isn't its words are taken back; its text stands there unused.
-    pub fn beside_if_full(&mut self, emit: impl FnOnce(&mut Self) -> Result<Node>) -> Result<Option<Node>> {
-        let before = self.words.len();
-        let node = self.beside(emit)?;
-        if !node.full {
-            self.words.truncate(before);
-        }
-        Ok(Some(node).filter(|node| node.full))
-    }
-
-    /// A loop's state begins as these values, or as it is.
-    pub fn held<T: Element>(&mut self, values: Option<Arc<Buffer>>) -> Piece {
-        self.push(values.as_ref().map_or(0, |values| values.address()));
-        self.kept.extend(values.map(|values| values as Arc<dyn Any + Send + Sync>));
-        let t = self.element::<T>();
-        self.ty("vxm::Held", [t])
-    }
-
-    /// A loop's state begins as what was emitted last.
-    pub fn begun(&mut self, node: &Node) -> Piece {
-        self.ty("vxm::Begun", [node.ty])
     }
 
     /// Whether what is emitted stands beside what the kernel is about.

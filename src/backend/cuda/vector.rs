@@ -158,19 +158,6 @@ impl<T: Element> DeviceVector<T> {
         }
     }
 
-    /// A full vector of `len` places with whatever values, for a kernel to write.
-    ///
-    /// # Errors
-    /// The device has too little memory, or is lost.
-    pub fn room(gpu: &Gpu, len: usize) -> Result<Self> {
-        Self::fresh(gpu, len, false)
-    }
-
-    /// The values alone.
-    pub fn into_values(self) -> Arc<Buffer> {
-        self.values
-    }
-
     pub(super) fn values_address(&self) -> u64 {
         self.values.address()
     }
