@@ -15,6 +15,7 @@ use crate::launch::Program;
 use crate::libraries::Library;
 use crate::reading::Locked;
 use crate::rehearsal::Rehearsal;
+use crate::spare::Spare;
 
 /// One GPU, opened once a process and shared: cloning gives another handle of the same.
 ///
@@ -39,6 +40,8 @@ struct Shared {
     blas: Mutex<Option<Blas>>,
     /// Page-locked memory that no reading has.
     slots: Mutex<Vec<Locked>>,
+    /// Memory that no buffer has.
+    spare: Mutex<Spare>,
     /// Where a kernel's blocks meet, once one does.
     board: OnceLock<u64>,
 }
@@ -198,45 +201,35 @@ impl Gpu {
         }
         let (free, total) = self.call("cuMemGetInfo", driver::mem_get_info)?;
         let held = self.pool_attribute(PoolAttribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?;
-        let used = self.used()?;
+        let used = self.used();
         // other threads may allocate between the three
         Ok((total.min(free + held.saturating_sub(used) as usize) as u64, total as u64))
     }
 
     /// The bytes that this process' buffers take.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Lost`] or [`Error::Driver`].
-    pub fn used(&self) -> Result<u64> {
+    pub fn used(&self) -> u64 {
         match self.stand_in() {
-            Some(rehearsal) => Ok(rehearsal.used()),
-            None => self.pool_attribute(PoolAttribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT),
+            Some(rehearsal) => rehearsal.used(),
+            None => lock(self.spare()).used(),
         }
     }
 
     /// The most bytes that this process' buffers took at once, since the last call and at it.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Lost`] or [`Error::Driver`].
-    pub fn take_peak(&self) -> Result<u64> {
-        if let Some(rehearsal) = self.stand_in() {
-            return Ok(rehearsal.take_peak());
+    pub fn take_peak(&self) -> u64 {
+        match self.stand_in() {
+            Some(rehearsal) => rehearsal.take_peak(),
+            None => lock(self.spare()).take_peak(),
         }
-        let attribute = PoolAttribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH;
-        // what is held since before the last call may count in no mark
-        let peak = self.pool_attribute(attribute)?.max(self.used()?);
-        self.set_pool_attribute(attribute, 0)?;
-        Ok(peak)
     }
 
-    /// Gives the memory that the pool holds for reuse back to the system. Waits for all that was asked of the device.
+    /// Gives the memory that is held for reuse, at hand and by the pool, back to the system. Waits for all that was asked of the device.
     ///
     /// # Errors
     ///
     /// [`Error::Lost`] or [`Error::Driver`].
     pub fn trim(&self) -> Result<()> {
+        let spare = lock(self.spare()).drain();
+        self.free(spare);
         self.synchronize()?;
         let pool = self.handles().pool;
         // SAFETY: the pool is open
@@ -334,6 +327,10 @@ impl Gpu {
     }
 
     /// cuBLAS here, if it was opened.
+    pub(crate) fn spare(&self) -> &Mutex<Spare> {
+        &self.shared.spare
+    }
+
     pub(crate) fn blas(&self) -> &Mutex<Option<Blas>> {
         &self.shared.blas
     }
@@ -412,11 +409,6 @@ impl Gpu {
         Ok(value)
     }
 
-    fn set_pool_attribute(&self, attribute: PoolAttribute, mut value: u64) -> Result<()> {
-        let (pool, at) = (self.handles().pool, (&raw mut value).cast());
-        // SAFETY: the pool is open, and these attributes are 64 bits
-        self.call("cuMemPoolSetAttribute", || unsafe { driver::mem_pool::set_attribute(pool, attribute, at) })
-    }
 }
 
 impl Shared {
@@ -444,6 +436,7 @@ impl Shared {
             programs: Mutex::new(HashMap::new()),
             blas: Mutex::new(None),
             slots: Mutex::new(Vec::new()),
+            spare: Mutex::new(Spare::new()),
             board: OnceLock::new(),
         }
     }

@@ -36,6 +36,7 @@ mod plain;
 mod reading;
 mod rehearsal;
 pub mod sources;
+mod spare;
 
 pub use blas::Real;
 pub use cache::Cache;

@@ -6,7 +6,7 @@ use cudarc::driver::sys::{self, CUresult};
 use cudarc::driver::{DriverError, result as driver};
 
 use crate::error::{Error, Result};
-use crate::gpu::Gpu;
+use crate::gpu::{Gpu, lock};
 use crate::plain::{Plain, bytes_of};
 use crate::reading::ROOM;
 
@@ -71,11 +71,37 @@ impl Gpu {
         if bytes as u64 > self.total() {
             return Err(self.too_little(bytes));
         }
-        let handles = self.handles();
-        // SAFETY: pool and stream are open
-        self.call_or_trim("cuMemAllocFromPoolAsync", bytes, || unsafe {
-            driver::mem_pool::alloc_async(handles.pool, bytes, handles.stream)
-        })
+        let (size, spare) = {
+            let mut spare = lock(self.spare());
+            let size = spare.size(bytes);
+            (size, spare.take(size))
+        };
+        let address = match spare {
+            Some(address) => address,
+            None => {
+                let handles = self.handles();
+                // SAFETY: pool and stream are open
+                self.call_or_trim("cuMemAllocFromPoolAsync", size, || unsafe {
+                    driver::mem_pool::alloc_async(handles.pool, size, handles.stream)
+                })?
+            }
+        };
+        lock(self.spare()).count(size);
+        Ok(address)
+    }
+
+    /// Gives blocks back to the pool, after all that was asked of the device before.
+    pub(crate) fn free(&self, blocks: impl IntoIterator<Item = sys::CUdeviceptr>) {
+        if self.is_lost() {
+            return;
+        }
+        let stream = self.handles().stream;
+        for block in blocks {
+            // SAFETY: allocated from the pool on this stream, and nobody's any more
+            if let Err(error) = self.call("cuMemFreeAsync", || unsafe { driver::free_async(block, stream) }) {
+                tracing::error!(%error, "device memory is not freed");
+            }
+        }
     }
 
     /// Calls the driver for what takes `bytes` of memory. What the pool holds for reuse may be in pieces too small, or be wanted
@@ -102,8 +128,8 @@ impl Gpu {
 
     /// That `bytes` are not to be had.
     pub(crate) fn too_little(&self, bytes: usize) -> Error {
-        match self.memory().and_then(|(free, total)| Ok((self.used()?, free, total))) {
-            Ok((used, free, total)) => Error::DeviceMemory { asked: bytes as u64, used, free, total },
+        match self.memory() {
+            Ok((free, total)) => Error::DeviceMemory { asked: bytes as u64, used: self.used(), free, total },
             Err(lost) => lost,
         }
     }
@@ -309,11 +335,13 @@ impl Drop for Buffer {
         if let Some(rehearsal) = self.gpu.stand_in() {
             return rehearsal.free(self.len as u64);
         }
-        let (at, stream) = (self.address, self.gpu.handles().stream);
-        // SAFETY: allocated from the pool on this stream, and not used after
-        if let Err(error) = self.gpu.call("cuMemFreeAsync", || unsafe { driver::free_async(at, stream) }) {
-            tracing::error!(%error, bytes = self.len, "device memory is not freed");
-        }
+        let over = {
+            let mut spare = lock(self.gpu.spare());
+            let size = spare.size(self.len);
+            spare.discount(size);
+            spare.keep(size, self.address)
+        };
+        self.gpu.free(over);
     }
 }
 
