@@ -216,9 +216,14 @@ template <class V, class M> struct Reduce {
         if (threadIdx.x > 0) return;
         u64 bits = 0;
         memcpy(&bits, &sum.value, sizeof(T));
-        *(volatile u64*)out = bits;
-        __threadfence_system();
-        *(volatile u64*)(out + 1) = sum.present;
+        // at once, if it can be: a fence waits for the host's memory
+        if constexpr (sizeof(T) <= 4) {
+            *(volatile u64*)out = (u64)!sum.present << 32 | bits;
+        } else {
+            *(volatile u64*)out = bits;
+            __threadfence_system();
+            *(volatile u64*)(out + 1) = sum.present;
+        }
     }
 };
 

@@ -408,7 +408,6 @@ impl Gpu {
         self.call("cuMemPoolGetAttribute", || unsafe { driver::mem_pool::get_attribute(pool, attribute, at) })?;
         Ok(value)
     }
-
 }
 
 impl Shared {

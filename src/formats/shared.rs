@@ -1,6 +1,8 @@
 //! A vector that several threads read and write at once.
 
+use std::any::Any;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use vxm_semiring::Element;
 
@@ -34,8 +36,24 @@ macro_rules! sized {
 }
 
 impl<T: Element> Shared<T> {
-    /// Takes the elements of a vector. Where elements are their bits, the storage is taken as it is.
+    /// Takes the elements of a vector. Where elements are words, the storage is taken as it is.
     pub fn new(values: Vec<T>) -> Self {
+        let values = match cast(values) {
+            Ok(words) => {
+                // SAFETY: an atomic integer has the size and the bits of a plain one, says the standard library
+                let words = unsafe { recast(words, AtomicU32::new) };
+                return Self { words: Words::Four(words), of: PhantomData };
+            }
+            Err(values) => values,
+        };
+        let values = match cast(values) {
+            Ok(words) => {
+                // SAFETY: as above
+                let words = unsafe { recast(words, AtomicU64::new) };
+                return Self { words: Words::Eight(words), of: PhantomData };
+            }
+            Err(values) => values,
+        };
         let bits = values.into_iter().map(T::bits);
         let words = match size_of::<T>() {
             0 | 1 => Words::One(bits.map(|x| AtomicU8::new(x as u8)).collect()),
@@ -51,8 +69,16 @@ impl<T: Element> Shared<T> {
         match self.words {
             Words::One(words) => words.into_iter().map(|x| T::from_bits(x.into_inner().into())).collect(),
             Words::Two(words) => words.into_iter().map(|x| T::from_bits(x.into_inner().into())).collect(),
-            Words::Four(words) => words.into_iter().map(|x| T::from_bits(x.into_inner().into())).collect(),
-            Words::Eight(words) => words.into_iter().map(|x| T::from_bits(x.into_inner())).collect(),
+            Words::Four(words) => {
+                // SAFETY: as above
+                let words = unsafe { recast(words, AtomicU32::into_inner) };
+                cast(words).unwrap_or_else(|words| words.into_iter().map(|x| T::from_bits(x.into())).collect())
+            }
+            Words::Eight(words) => {
+                // SAFETY: as above
+                let words = unsafe { recast(words, AtomicU64::into_inner) };
+                cast(words).unwrap_or_else(|words| words.into_iter().map(T::from_bits).collect())
+            }
         }
     }
 
@@ -115,6 +141,30 @@ impl<T: Element> Shared<T> {
         let order = Ordering::Relaxed;
         sized!(&self.words, words => words[i].compare_exchange(old.bits() as _, new.bits() as _, order, order).is_ok())
     }
+}
+
+/// The same vector, where both types are one.
+fn cast<A: 'static, B: 'static>(values: Vec<A>) -> Result<Vec<B>, Vec<A>> {
+    let mut values = Some(values);
+    match (&mut values as &mut dyn Any).downcast_mut::<Option<Vec<B>>>().and_then(Option::take) {
+        Some(same) => Ok(same),
+        None => Err(values.unwrap_or_default()),
+    }
+}
+
+/// The same storage as a vector of another type: to make each element anew takes as long as a good part of a loop.
+///
+/// # Safety
+///
+/// Both types have one size, and what is a value of one is a value of the other, and has no more to be dropped.
+unsafe fn recast<A, B>(values: Vec<A>, each: impl Fn(A) -> B) -> Vec<B> {
+    // of atomic integers it is larger on some machines
+    if align_of::<A>() != align_of::<B>() {
+        return values.into_iter().map(each).collect();
+    }
+    let mut values = ManuallyDrop::new(values);
+    // SAFETY: allocated as so many elements of that size and alignment, of which so many are there; the caller vouches for their values
+    unsafe { Vec::from_raw_parts(values.as_mut_ptr().cast(), values.len(), values.capacity()) }
 }
 
 /// What is [`Shared`], borrowed.
@@ -183,6 +233,8 @@ mod tests {
         survives(&[f32::NAN, -0.0, 1.5, f32::NEG_INFINITY]);
         survives(&[u64::MAX, 1, 0]);
         survives(&[f64::MIN, -0.0]);
+        survives(&[u32::MAX, 1, 2]);
         survives::<u32>(&[]);
+        survives::<u64>(&[]);
     }
 }

@@ -173,7 +173,8 @@ pub fn fold<T: Element, M: Monoid<T>>(mut composer: Composer, node: &Node, n: us
     let monoid = composer.monoid::<T, M>(add);
     let values = gpu.alloc(parts * size_of::<T>())?;
     let present = gpu.alloc(parts * 4)?;
-    let told = gpu.mailbox(16)?;
+    // an element and whether there is one; or in one word, if both fit, it and whether there is none
+    let told = gpu.mailbox(if size_of::<T>() <= 4 { 8 } else { 16 })?;
     let ty = composer.ty("vxm::Reduce", [node.ty, monoid]);
     let program = composer.program(ty, &[("reduce", "")])?;
     let head = [n as u64, values.address(), present.address(), gpu.board()?, told.address()];
@@ -181,9 +182,12 @@ pub fn fold<T: Element, M: Monoid<T>>(mut composer: Composer, node: &Node, n: us
     let each = if M::EXACT && M::COMMUTATIVE { 1 } else { 8 };
     let shape = Launch::linear(blocks(&gpu, parts, each), THREADS).with_shared(composer.shared());
     launch(&program, "reduce", shape, &composer.parameter(&head))?;
-    let answer = told.begin()?.wait::<u64>()?;
-    debug_assert!(answer[1] <= 1, "the last block writes whether there is one");
-    Ok(if answer[1] == 0 { M::IDENTITY } else { T::from_bits(answer[0]) })
+    let (bits, present) = match told.begin()?.wait::<u64>()?[..] {
+        [word] => (word & u64::from(u32::MAX), 1 - (word >> 32)),
+        [bits, present] => (bits, present),
+        ref other => unreachable!("the mailbox has one word or two, not {}", other.len()),
+    };
+    Ok(if present == 0 { M::IDENTITY } else { T::from_bits(bits) })
 }
 
 /// Runs an emitted view of length `n`, which is full, into a fresh vector, and folds its elements, in one kernel. The fold must read all of
