@@ -4,6 +4,7 @@
 pub mod cpu;
 pub mod cuda;
 mod device;
+pub mod erased;
 pub mod plan;
 pub mod reference;
 pub mod view;

@@ -67,8 +67,17 @@ pub trait At: Sync + Clone {
     /// The elements' type.
     type T: Element;
 
+    /// What [`fixed`](Self::fixed) is.
+    type Fixed<'v>: At<T = Self::T>
+    where
+        Self: 'v;
+
     /// The element at `i`.
     fn at(&self, i: usize) -> Option<Self::T>;
+
+    /// The same view over a loop's state and compressed rows, of which it is known when it is compiled that it is: what it else asks itself
+    /// at each element takes as long as a short row. `None` of any other.
+    fn fixed(&self) -> Option<Self::Fixed<'_>>;
 
     /// The element at `i` where it is known to be present.
     #[inline(always)]
@@ -143,6 +152,13 @@ pub trait At: Sync + Clone {
 
 impl<T: Element> At for StoreView<'_, T> {
     type T = T;
+    type Fixed<'v>
+        = Self
+    where
+        Self: 'v;
+    fn fixed(&self) -> Option<Self> {
+        Some(*self)
+    }
     #[inline(always)]
     fn at(&self, i: usize) -> Option<T> {
         self.get(i)
@@ -188,8 +204,18 @@ pub enum StateView<'a, T> {
     Shared(SharedView<'a, T>),
 }
 
-impl<T: Element> At for StateView<'_, T> {
+impl<'a, T: Element> At for StateView<'a, T> {
     type T = T;
+    type Fixed<'v>
+        = SharedView<'a, T>
+    where
+        Self: 'v;
+    fn fixed(&self) -> Option<SharedView<'a, T>> {
+        match self {
+            Self::Still(_) => None,
+            Self::Shared(shared) => Some(*shared),
+        }
+    }
     #[inline(always)]
     fn at(&self, i: usize) -> Option<T> {
         match self {
@@ -227,5 +253,31 @@ impl<T: Element> At for StateView<'_, T> {
             Self::Still(view) => view.support(),
             Self::Shared(_) => Support::All,
         }
+    }
+}
+
+impl<T: Element> At for SharedView<'_, T> {
+    type T = T;
+    type Fixed<'v>
+        = Self
+    where
+        Self: 'v;
+    fn fixed(&self) -> Option<Self> {
+        Some(*self)
+    }
+    #[inline(always)]
+    fn at(&self, i: usize) -> Option<T> {
+        Some(self.get(i))
+    }
+    #[inline(always)]
+    fn value(&self, i: usize) -> T {
+        self.get(i)
+    }
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        true
+    }
+    fn depends(&self, _: usize) -> Depends {
+        Depends::Own
     }
 }

@@ -61,6 +61,13 @@ impl<E: Expr, K: Step<E::T>> Expr for Each<E, K> {
 
 impl<V: At, K: Step<V::T>> At for Each<V, K> {
     type T = K::Out;
+    type Fixed<'v>
+        = Each<V::Fixed<'v>, K>
+    where
+        Self: 'v;
+    fn fixed(&self) -> Option<Self::Fixed<'_>> {
+        Some(Each { inner: self.inner.fixed()?, step: self.step })
+    }
     fn depends(&self, i: usize) -> Depends {
         self.inner.depends(i)
     }
@@ -240,6 +247,13 @@ impl<X: Expr, Y: Expr, F: BinaryOp<X::T, Y::T>> Expr for EwiseMult<X, Y, F> {
 
 impl<V: At, W: At, F: BinaryOp<V::T, W::T>> At for Both<V, W, F> {
     type T = F::Out;
+    type Fixed<'v>
+        = Both<V::Fixed<'v>, W::Fixed<'v>, F>
+    where
+        Self: 'v;
+    fn fixed(&self) -> Option<Self::Fixed<'_>> {
+        Some(Both { left: self.left.fixed()?, right: self.right.fixed()?, op: self.op })
+    }
     fn depends(&self, i: usize) -> Depends {
         self.left.depends(i).and(self.right.depends(i))
     }
@@ -335,6 +349,14 @@ impl<X: Expr, Y: Expr, Z: Expr, F: TernaryOp<X::T, Y::T, Z::T>> Expr for Map3<X,
 
 impl<U: At, V: At, W: At, F: TernaryOp<U::T, V::T, W::T>> At for Three<U, V, W, F> {
     type T = F::Out;
+    type Fixed<'v>
+        = Three<U::Fixed<'v>, V::Fixed<'v>, W::Fixed<'v>, F>
+    where
+        Self: 'v;
+    fn fixed(&self) -> Option<Self::Fixed<'_>> {
+        let (first, second, third) = (self.first.fixed()?, self.second.fixed()?, self.third.fixed()?);
+        Some(Three { first, second, third, op: self.op })
+    }
     fn depends(&self, i: usize) -> Depends {
         self.first.depends(i).and(self.second.depends(i)).and(self.third.depends(i))
     }

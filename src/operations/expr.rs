@@ -273,6 +273,13 @@ impl<T: Element> Expr for Fill<T> {
 
 impl<T: Element> At for Fill<T> {
     type T = T;
+    type Fixed<'v>
+        = Self
+    where
+        Self: 'v;
+    fn fixed(&self) -> Option<Self> {
+        Some(*self)
+    }
     fn depends(&self, _: usize) -> Depends {
         Depends::Own
     }

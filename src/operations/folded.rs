@@ -41,6 +41,13 @@ struct ByRef<'v, V>(&'v V);
 
 impl<V: At> At for ByRef<'_, V> {
     type T = V::T;
+    type Fixed<'v>
+        = Self
+    where
+        Self: 'v;
+    fn fixed(&self) -> Option<Self> {
+        Some(self.clone())
+    }
     fn at(&self, i: usize) -> Option<V::T> {
         self.0.at(i)
     }
@@ -131,6 +138,67 @@ where
     }
 }
 
+/// A pull over compressed rows, as a loop's bodies mostly are.
+#[derive(Clone)]
+pub struct Pulled<'v, V, A: Element, S, H> {
+    operand: V,
+    csr: &'v Csr<A>,
+    /// Whether rows are read from their ends.
+    reversed: bool,
+    work: &'v [u64],
+    ring: S,
+    limit: H,
+}
+
+impl<V, A, S, H> At for Pulled<'_, V, A, S, H>
+where
+    V: At,
+    A: Element,
+    S: Semiring<V::T, A>,
+    H: Limit<V::T, S::Out>,
+{
+    type T = S::Out;
+    type Fixed<'v>
+        = Self
+    where
+        Self: 'v;
+    fn fixed(&self) -> Option<Self> {
+        Some(self.clone())
+    }
+    fn depends(&self, i: usize) -> Depends {
+        // one that may stop short need not have come as far as the entry that would end it
+        match H::STOPS {
+            false => kept_by(&self.operand, self.csr, i, self.ring, self.limit),
+            true if !self.reversed => ended_by(&self.operand, self.csr, i, self.ring, self.limit),
+            true => Depends::Any,
+        }
+    }
+    #[inline(always)]
+    fn ask(&self, i: usize) {
+        ask_row(self.csr, self.reversed, i);
+    }
+    #[inline(always)]
+    fn at(&self, i: usize) -> Option<S::Out> {
+        match self.reversed {
+            false => pull(&self.operand, Rows::Csr(self.csr), i, self.ring, self.limit),
+            true => pull(&self.operand, Rows::Reversed(self.csr), i, self.ring, self.limit),
+        }
+    }
+    fn work(&self) -> Option<&[u64]> {
+        Some(self.work)
+    }
+}
+
+/// Asks for three lines of a row's columns: what comes after them is asked for by the processor.
+#[inline(always)]
+fn ask_row<A: Element>(csr: &Csr<A>, reversed: bool, row: usize) {
+    let (columns, _) = csr.row(row);
+    let last = columns.len().wrapping_sub(1);
+    for k in if reversed { [last, last.wrapping_sub(LINE), last.wrapping_sub(2 * LINE)] } else { [0, LINE, last] } {
+        ask(columns, k);
+    }
+}
+
 impl<V, A, S, H> At for ProductView<'_, V, A, S, S::Out, H>
 where
     V: At,
@@ -139,6 +207,19 @@ where
     H: Limit<V::T, S::Out>,
 {
     type T = S::Out;
+    type Fixed<'v>
+        = Pulled<'v, V::Fixed<'v>, A, S, H>
+    where
+        Self: 'v;
+    fn fixed(&self) -> Option<Self::Fixed<'_>> {
+        let (operand, csr, reversed, work, ring, limit) = match self {
+            Self::Lazy(operand, Rows::Csr(csr), work, ring, limit) => (operand, *csr, false, *work, ring, limit),
+            Self::Lazy(operand, Rows::Reversed(csr), work, ring, limit) => (operand, *csr, true, *work, ring, limit),
+            _ => return None,
+        };
+        let operand = operand.fixed()?;
+        Some(Pulled { operand, csr, reversed, work, ring: *ring, limit: *limit })
+    }
     fn depends(&self, i: usize) -> Depends {
         match self {
             // one that may stop short need not have come as far as the entry that would end it
@@ -152,17 +233,11 @@ where
     }
     #[inline(always)]
     fn ask(&self, i: usize) {
-        let (csr, reversed) = match self {
-            Self::Lazy(_, Rows::Csr(csr), ..) => (*csr, false),
-            Self::Lazy(_, Rows::Reversed(csr), ..) => (*csr, true),
-            Self::Chosen(_, csr, ..) => (&**csr, false),
-            _ => return,
-        };
-        // three lines: what comes after them is asked for by the processor
-        let (columns, _) = csr.row(i);
-        let last = columns.len().wrapping_sub(1);
-        for k in if reversed { [last, last.wrapping_sub(LINE), last.wrapping_sub(2 * LINE)] } else { [0, LINE, last] } {
-            ask(columns, k);
+        match self {
+            Self::Lazy(_, Rows::Csr(csr), ..) => ask_row(csr, false, i),
+            Self::Lazy(_, Rows::Reversed(csr), ..) => ask_row(csr, true, i),
+            Self::Chosen(_, csr, ..) => ask_row(csr, false, i),
+            _ => {}
         }
     }
     #[inline(always)]

@@ -92,6 +92,13 @@ impl<E: Expr, I: Expr<T = u32>> Expr for Gather<E, I> {
 
 impl<V: At, W: At<T = u32>> At for Gathered<V, W> {
     type T = V::T;
+    type Fixed<'v>
+        = Self
+    where
+        Self: 'v;
+    fn fixed(&self) -> Option<Self> {
+        Some(self.clone())
+    }
     #[inline(always)]
     fn at(&self, k: usize) -> Option<V::T> {
         self.inner.read(self.index.at(k)? as usize, self.len)
@@ -174,6 +181,13 @@ impl<V: At<T: Scalar>, F: UnaryOp<V::T, Out = u32>> Followed<V, F> {
 
 impl<V: At<T: Scalar>, F: UnaryOp<V::T, Out = u32>> At for Followed<V, F> {
     type T = V::T;
+    type Fixed<'v>
+        = Self
+    where
+        Self: 'v;
+    fn fixed(&self) -> Option<Self> {
+        Some(self.clone())
+    }
     #[inline(always)]
     fn at(&self, i: usize) -> Option<V::T> {
         Some(self.from(self.inner.read(i, self.len)?))

@@ -157,6 +157,13 @@ pub(super) struct Taken<'u, U: At, F> {
 
 impl<U: At, F: Fn(U::T) -> bool + Sync + Clone> At for Taken<'_, U, F> {
     type T = U::T;
+    type Fixed<'v>
+        = Self
+    where
+        Self: 'v;
+    fn fixed(&self) -> Option<Self> {
+        Some(self.clone())
+    }
     #[inline(always)]
     fn at(&self, i: usize) -> Option<U::T> {
         self.inner.at(i).filter(|&x| (self.takes)(x))

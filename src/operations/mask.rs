@@ -296,6 +296,13 @@ impl<V: At, M: Test> MaskedView<V, M> {
 
 impl<V: At, M: Test> At for MaskedView<V, M> {
     type T = V::T;
+    type Fixed<'v>
+        = MaskedView<V::Fixed<'v>, M>
+    where
+        Self: 'v;
+    fn fixed(&self) -> Option<Self::Fixed<'_>> {
+        Some(MaskedView { inner: self.inner.fixed()?, mask: self.mask.clone() })
+    }
     fn depends(&self, i: usize) -> Depends {
         self.inner.depends(i).and(self.mask.depends(i))
     }

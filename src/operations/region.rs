@@ -52,6 +52,13 @@ impl<'a, E: Expr> Expr for Extract<'a, E> {
 
 impl<V: At> At for Extract<'_, V> {
     type T = V::T;
+    type Fixed<'v>
+        = Self
+    where
+        Self: 'v;
+    fn fixed(&self) -> Option<Self> {
+        Some(self.clone())
+    }
     #[inline(always)]
     fn at(&self, k: usize) -> Option<V::T> {
         self.inner.at(self.indices[k] as usize)
@@ -163,6 +170,13 @@ impl<E: Expr> Scatter<'_, E> {
 
 impl<V: At> At for Region<'_, V> {
     type T = V::T;
+    type Fixed<'v>
+        = Self
+    where
+        Self: 'v;
+    fn fixed(&self) -> Option<Self> {
+        Some(self.clone())
+    }
     #[inline(always)]
     fn at(&self, i: usize) -> Option<V::T> {
         let k = self.places.binary_search(&(i as u32)).ok()?;

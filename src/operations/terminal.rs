@@ -255,6 +255,13 @@ struct Through<'v, T, V, G> {
 
 impl<T: Element, V: At<T = T>, G: Merge<T, T>> At for Through<'_, T, V, G> {
     type T = T;
+    type Fixed<'v>
+        = Self
+    where
+        Self: 'v;
+    fn fixed(&self) -> Option<Self> {
+        Some(self.clone())
+    }
     #[inline(always)]
     fn at(&self, i: usize) -> Option<T> {
         let held = self.old.get(i);

@@ -77,6 +77,13 @@ fn merge(mut x: &[u32], mut y: &[u32]) -> Vec<u32> {
 
 impl<V: At, W: At<T = V::T>, F: BinaryOp<V::T, V::T, Out = V::T>> At for Either<V, W, F> {
     type T = V::T;
+    type Fixed<'v>
+        = Either<V::Fixed<'v>, W::Fixed<'v>, F>
+    where
+        Self: 'v;
+    fn fixed(&self) -> Option<Self::Fixed<'_>> {
+        Some(Either { left: self.left.fixed()?, right: self.right.fixed()?, op: self.op, union: self.union.clone() })
+    }
     fn depends(&self, i: usize) -> Depends {
         self.left.depends(i).and(self.right.depends(i))
     }
@@ -164,6 +171,13 @@ impl<T: Element, X: Expr<T = T>, Y: Expr<T = T>, M: Monoid<T>> Expr for Lazily<X
 
 impl<V: At, W: At<T = V::T>, M: Monoid<V::T>> At for Undecided<V, W, M> {
     type T = V::T;
+    type Fixed<'v>
+        = Undecided<V::Fixed<'v>, W::Fixed<'v>, M>
+    where
+        Self: 'v;
+    fn fixed(&self) -> Option<Self::Fixed<'_>> {
+        Some(Undecided(self.0.fixed()?))
+    }
     fn depends(&self, i: usize) -> Depends {
         self.0.depends(i)
     }

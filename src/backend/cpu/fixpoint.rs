@@ -4,6 +4,7 @@ use super::ahead::ask;
 use super::gather::{SEQUENTIAL, is_small};
 use super::share::{self, Busy};
 use super::sort;
+use crate::backend::erased::Erased;
 use crate::backend::plan;
 use crate::backend::view::{At, Depends};
 use crate::error::Result;
@@ -184,9 +185,15 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         };
         tracing::debug!(operation = "fixpoint", ?order, why, "plan");
         (view, live) = body(if order.is_some() { Reading::Reversed } else { Reading::Chosen })?;
-        let mut found = match order {
-            Some(order) => self.all_in(&self.sorted(order), &view),
-            None => self.all(first.as_ref(), &view),
+        let mut found = {
+            let (fixed, all) = (view.fixed(), Erased::of(&view));
+            match (order, &fixed, first.as_ref().map(At::fixed)) {
+                (Some(order), Some(fixed), _) => self.all_in(&self.sorted(order), fixed),
+                (Some(order), None, _) => self.all_in(&self.sorted(order), &all),
+                (None, Some(fixed), None) => self.all::<_, W::Fixed<'_>>(None, fixed),
+                (None, Some(fixed), Some(Some(first))) => self.all(Some(&first), fixed),
+                (None, ..) => self.all(first.as_ref().map(Erased::of).as_ref(), &all),
+            }
         };
         // where the first body changes nothing, the other may
         found.changed |= first.is_some() && order.is_none();
@@ -215,7 +222,10 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
             }
             rounds += 1;
             let before = found.left.len() + found.woken.len() + asleep;
-            found = self.pass(&view, found, sleepers.as_ref());
+            found = match &view.fixed() {
+                Some(fixed) => self.pass(fixed, found, sleepers.as_ref()),
+                None => self.pass(&Erased::of(&view), found, sleepers.as_ref()),
+            };
             asleep = before - found.settled - found.left.len() - found.woken.len();
         }
     }
@@ -361,20 +371,12 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
                     }
                 }
             }
-            // those left are visited again while what they read is in a cache, forwards and backwards, as long as that settles most of a
-            // sample, and then most of all
+            // those left are visited again while what they read is in a cache, backwards and forwards, as long as that settles most
             let mut again = true;
-            while again && visitor.found.left.len() >= 2 * SAMPLE {
+            while again && visitor.found.left.len() >= SAMPLE {
                 let list = std::mem::take(&mut visitor.found.left);
-                let (rest, sample) = list.split_at(list.len() - SAMPLE);
-                sample.iter().rev().for_each(|&i| visitor.settle(body, i));
-                again = visitor.found.left.len() <= SAMPLE / 2;
-                if again {
-                    rest.iter().rev().for_each(|&i| visitor.settle(body, i));
-                    again = visitor.found.left.len() <= list.len() / 2;
-                } else {
-                    visitor.found.left.extend(rest);
-                }
+                list.iter().rev().for_each(|&i| visitor.settle(body, i));
+                again = visitor.found.left.len() <= list.len() / 2;
             }
             visitor.found
         };

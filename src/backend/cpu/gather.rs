@@ -73,6 +73,7 @@ fn gather_places<V: At>(n: usize, view: &V, bits: Option<&[u64]>) -> Store<V::T>
     let mut values = vec![V::T::ZERO; n];
     let mut present = vec![0u64; words(n)];
     let fill = |first: usize, values: &mut [V::T], present: &mut [u64]| {
+        let view = view.clone();
         for (w, word) in present.iter_mut().enumerate() {
             let base = (first + w) * 64;
             let places = &mut values[w * 64..((w + 1) * 64).min(n - first * 64)];
@@ -86,11 +87,11 @@ fn gather_places<V: At>(n: usize, view: &V, bits: Option<&[u64]>) -> Store<V::T>
                     }
                 }
                 None => {
+                    // no branch on whether there is one, which nobody foretells
                     for (i, place) in places.iter_mut().enumerate() {
-                        if let Some(value) = view.at(base + i) {
-                            *place = value;
-                            *word |= 1 << i;
-                        }
+                        let value = view.at(base + i);
+                        *word |= u64::from(value.is_some()) << i;
+                        *place = value.unwrap_or(V::T::ZERO);
                     }
                 }
             }
