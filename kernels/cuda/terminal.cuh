@@ -142,7 +142,8 @@ template <class V> struct Written {
 
 // A reduction: each warp folds segments of the fixed tree to one part, and the last block joins the parts in order, pairs first; where any
 // order will do, each block makes one part of what its threads have folded, some elements at a time. `out`, the host's, is the answer's
-// bits and whether there is one; it looks at the second. `arrived` is 0 before and after.
+// bits and whether there is one, or in one word its bits and above them whether there is none: it looks at the last four bytes. `arrived` is
+// 0 before and after.
 template <class V, class M> struct Reduce {
     typedef typename V::Elem T;
     u64 len;

@@ -326,11 +326,12 @@ impl Gpu {
         }
     }
 
-    /// cuBLAS here, if it was opened.
+    /// Freed memory at hand, and the count of what is in use.
     pub(crate) fn spare(&self) -> &Mutex<Spare> {
         &self.shared.spare
     }
 
+    /// cuBLAS here, if it was opened.
     pub(crate) fn blas(&self) -> &Mutex<Option<Blas>> {
         &self.shared.blas
     }
@@ -364,6 +365,11 @@ impl Gpu {
         self.shared.lost.get().is_some()
     }
 
+    /// Why nothing works any more, if so.
+    pub(crate) fn check_lost(&self) -> Result<()> {
+        self.shared.lost.get().map_or(Ok(()), |lost| Err(lost.clone()))
+    }
+
     /// Calls the driver in the device's context; in a rehearsal calls nothing, and returns what stands for nothing.
     pub(crate) fn call<T: Default>(
         &self,
@@ -382,9 +388,7 @@ impl Gpu {
         name: &'static str,
         call: impl FnOnce() -> Result<T, DriverError>,
     ) -> Result<T> {
-        if let Some(lost) = self.shared.lost.get() {
-            return Err(lost.clone());
-        }
+        self.check_lost()?;
         // SAFETY: the context is retained until the process ends
         let current = unsafe { driver::ctx::set_current(handles.context) };
         current.and_then(|()| call()).map_err(|error| self.failed(name, error))

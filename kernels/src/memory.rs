@@ -71,23 +71,20 @@ impl Gpu {
         if bytes as u64 > self.total() {
             return Err(self.too_little(bytes));
         }
+        self.check_lost()?;
         let (size, spare) = {
             let mut spare = lock(self.spare());
             let size = spare.size(bytes);
+            spare.count(size);
             (size, spare.take(size))
         };
-        let address = match spare {
-            Some(address) => address,
-            None => {
-                let handles = self.handles();
-                // SAFETY: pool and stream are open
-                self.call_or_trim("cuMemAllocFromPoolAsync", size, || unsafe {
-                    driver::mem_pool::alloc_async(handles.pool, size, handles.stream)
-                })?
-            }
-        };
-        lock(self.spare()).count(size);
-        Ok(address)
+        if let Some(address) = spare {
+            return Ok(address);
+        }
+        let handles = self.handles();
+        // SAFETY: pool and stream are open
+        let alloc = || unsafe { driver::mem_pool::alloc_async(handles.pool, size, handles.stream) };
+        self.call_or_trim("cuMemAllocFromPoolAsync", bytes, alloc).inspect_err(|_| lock(self.spare()).discount(size))
     }
 
     /// Gives blocks back to the pool, after all that was asked of the device before.

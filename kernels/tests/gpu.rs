@@ -269,14 +269,17 @@ fn memory_is_reused_and_given_back() {
     if std::env::var("VXM_SPARE_MEMORY").is_ok_and(|value| value == "0") {
         return println!("nothing is kept at hand: VXM_SPARE_MEMORY=0");
     }
-    // what was freed last is at hand; what is larger isn't made of it
-    let [first, second] = [gpu.alloc(1000).unwrap(), gpu.alloc(1000).unwrap()];
-    let addresses = [first.address(), second.address()];
-    drop((first, second));
-    let [larger, again, and_again] = [gpu.alloc(1025).unwrap(), gpu.alloc(900).unwrap(), gpu.alloc(1024).unwrap()];
-    assert_eq!([again.address(), and_again.address()], [addresses[1], addresses[0]]);
-    assert!(!addresses.contains(&larger.address()));
-    drop((larger, again, and_again));
+    // what was freed last is at hand; what is larger isn't made of it. Unless another test gives all back meanwhile
+    let is_at_hand = || {
+        let [first, second] = [gpu.alloc(77_000).unwrap(), gpu.alloc(77_000).unwrap()];
+        let addresses = [first.address(), second.address()];
+        drop((first, second));
+        let larger = gpu.alloc(77_313).unwrap();
+        let [again, and_again] = [gpu.alloc(76_900).unwrap(), gpu.alloc(77_312).unwrap()];
+        assert!([again.address(), and_again.address()].iter().all(|&address| address != larger.address()));
+        [again.address(), and_again.address()] == [addresses[1], addresses[0]]
+    };
+    assert!((0..100).any(|_| is_at_hand()));
     let begin = Instant::now();
     let count = 1000;
     (0..count).for_each(|_| drop(gpu.alloc(1 << 20).unwrap()));

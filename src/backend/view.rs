@@ -75,8 +75,8 @@ pub trait At: Sync + Clone {
     /// The element at `i`.
     fn at(&self, i: usize) -> Option<Self::T>;
 
-    /// The same view over a loop's state and compressed rows, of which it is known when it is compiled that it is: what it else asks itself
-    /// at each element takes as long as a short row. `None` of any other.
+    /// The same view, for a loop: over a loop's state and compressed rows, of which it is known when it is compiled that they are those.
+    /// What it else asks itself at each element takes as long as a short row. `None` where it is over others.
     fn fixed(&self) -> Option<Self::Fixed<'_>>;
 
     /// The element at `i` where it is known to be present.

@@ -60,7 +60,7 @@ impl<E: Expr, I: Expr<T = u32>> Expr for Gather<E, I> {
         = Gathered<E::View<'s>, I::View<'s>>
     where
         Self: 's;
-    const HEAVY: bool = I::HEAVY;
+    const HEAVY: bool = E::HEAVY || I::HEAVY;
     fn len(&self, env: &Env<'_>) -> Result<usize> {
         self.index.len(env)
     }
@@ -136,6 +136,7 @@ impl<E: Expr<T: Scalar>, F: UnaryOp<E::T, Out = u32>> Expr for Follow<E, F> {
         = Followed<E::View<'s>, F>
     where
         Self: 's;
+    const HEAVY: bool = E::HEAVY;
     fn len(&self, env: &Env<'_>) -> Result<usize> {
         self.inner.len(env)
     }

@@ -73,7 +73,6 @@ fn gather_places<V: At>(n: usize, view: &V, bits: Option<&[u64]>) -> Store<V::T>
     let mut values = vec![V::T::ZERO; n];
     let mut present = vec![0u64; words(n)];
     let fill = |first: usize, values: &mut [V::T], present: &mut [u64]| {
-        let view = view.clone();
         for (w, word) in present.iter_mut().enumerate() {
             let base = (first + w) * 64;
             let places = &mut values[w * 64..((w + 1) * 64).min(n - first * 64)];
