@@ -75,7 +75,6 @@ impl Gpu {
         let (size, spare) = {
             let mut spare = lock(self.spare());
             let size = spare.size(bytes);
-            spare.count(size);
             (size, spare.take(size))
         };
         if let Some(address) = spare {
@@ -84,7 +83,8 @@ impl Gpu {
         let handles = self.handles();
         // SAFETY: pool and stream are open
         let alloc = || unsafe { driver::mem_pool::alloc_async(handles.pool, size, handles.stream) };
-        self.call_or_trim("cuMemAllocFromPoolAsync", bytes, alloc).inspect_err(|_| lock(self.spare()).discount(size))
+        // what isn't had is not in use, as an error says
+        self.call_or_trim("cuMemAllocFromPoolAsync", bytes, alloc).inspect(|_| lock(self.spare()).count(size))
     }
 
     /// Gives blocks back to the pool, after all that was asked of the device before.

@@ -39,11 +39,12 @@ impl Spare {
         bytes.checked_next_multiple_of(UNIT).filter(|_| self.most > 0).unwrap_or(bytes)
     }
 
-    /// The block of that size which was freed last, if there is one.
+    /// The block of that size which was freed last, if there is one: in use from now on.
     pub(crate) fn take(&mut self, size: usize) -> Option<CUdeviceptr> {
         let at = self.blocks.iter().rposition(|&(kept, _)| kept == size)?;
         let (_, block) = self.blocks.remove(at)?;
         self.kept -= size;
+        self.count(size);
         Some(block)
     }
 
