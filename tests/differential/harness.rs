@@ -60,11 +60,13 @@ where
     }
 }
 
-/// What `VXM_TEST_DEVICE=rehearsal` runs on: every kernel is compiled and none runs, so there is no answer to compare.
+/// What `VXM_TEST_DEVICE=rehearsal` runs on: every kernel is compiled, for the architectures that `VXM_TEST_ARCHS` names, and none runs, so
+/// there is no answer to compare.
 pub fn rehearsal() -> Option<&'static Gpu> {
     static REHEARSAL: LazyLock<Option<Gpu>> = LazyLock::new(|| {
         let asked = std::env::var("VXM_TEST_DEVICE").is_ok_and(|device| device == "rehearsal");
-        let gpu = || Gpu::rehearsal(&["sm_90", "sm_80", "sm_100"]);
+        let archs = std::env::var("VXM_TEST_ARCHS").unwrap_or("sm_90,sm_80,sm_100".to_owned());
+        let gpu = || Gpu::rehearsal(&archs.split(',').collect::<Vec<_>>());
         asked.then(|| gpu().unwrap_or_else(|error| panic!("VXM_TEST_DEVICE: {error}")))
     });
     REHEARSAL.as_ref()

@@ -5,7 +5,8 @@
 //! `VXM_TEST_SEED=fresh` picks a seed, `PROPTEST_CASES` sets every suite's number of cases.
 //!
 //! `VXM_TEST_DEVICE=cuda` runs all on a GPU. `VXM_TEST_DEVICE=rehearsal` needs NVRTC and no GPU: every kernel that the cases compose
-//! is compiled for sm_80, sm_90 and sm_100, none runs, and nothing is compared.
+//! is compiled for sm_80, sm_90 and sm_100 (or those that `VXM_TEST_ARCHS` names, with commas between), none runs, and nothing is
+//! compared.
 
 mod algebra;
 mod building;
