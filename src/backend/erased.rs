@@ -1,6 +1,6 @@
 //! Views without their types.
 
-use super::view::{At, Depends};
+use super::view::{At, Depends, fixed_as_it_is};
 use vxm_semiring::Element;
 
 /// What loops ask of a body, whatever its type.
@@ -43,13 +43,7 @@ impl<'v, T: Element> Erased<'v, T> {
 
 impl<T: Element> At for Erased<'_, T> {
     type T = T;
-    type Fixed<'v>
-        = Self
-    where
-        Self: 'v;
-    fn fixed(&self) -> Option<Self> {
-        Some(self.clone())
-    }
+    fixed_as_it_is!();
     fn at(&self, i: usize) -> Option<T> {
         self.0.at(i)
     }

@@ -59,6 +59,20 @@ impl Depends {
     }
 }
 
+/// That a view is its own [`fixed`](At::fixed) one: of nothing that it is over is more known.
+macro_rules! fixed_as_it_is {
+    () => {
+        type Fixed<'v>
+            = Self
+        where
+            Self: 'v;
+        fn fixed(&self) -> Option<Self> {
+            Some(Clone::clone(self))
+        }
+    };
+}
+pub(crate) use fixed_as_it_is;
+
 /// A readable vector: an expression with its device, formats and directions chosen.
 ///
 /// A terminal calls [`at`](Self::at) once for each index of [`support`](Self::support), from many threads; whatever an expression
@@ -152,13 +166,7 @@ pub trait At: Sync + Clone {
 
 impl<T: Element> At for StoreView<'_, T> {
     type T = T;
-    type Fixed<'v>
-        = Self
-    where
-        Self: 'v;
-    fn fixed(&self) -> Option<Self> {
-        Some(*self)
-    }
+    fixed_as_it_is!();
     #[inline(always)]
     fn at(&self, i: usize) -> Option<T> {
         self.get(i)
@@ -258,13 +266,7 @@ impl<'a, T: Element> At for StateView<'a, T> {
 
 impl<T: Element> At for SharedView<'_, T> {
     type T = T;
-    type Fixed<'v>
-        = Self
-    where
-        Self: 'v;
-    fn fixed(&self) -> Option<Self> {
-        Some(*self)
-    }
+    fixed_as_it_is!();
     #[inline(always)]
     fn at(&self, i: usize) -> Option<T> {
         Some(self.get(i))

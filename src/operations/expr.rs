@@ -3,7 +3,7 @@
 use super::reads::Reads;
 use crate::backend::cuda::compose::{Composer, Node};
 use crate::backend::cuda::{self, Gpu};
-use crate::backend::view::{At, Depends, StateView, Support};
+use crate::backend::view::{At, Depends, StateView, Support, fixed_as_it_is};
 use crate::containers::Vector;
 use crate::error::{Error, Result};
 use crate::formats::{Shared, StoreView, check_vertices};
@@ -273,13 +273,7 @@ impl<T: Element> Expr for Fill<T> {
 
 impl<T: Element> At for Fill<T> {
     type T = T;
-    type Fixed<'v>
-        = Self
-    where
-        Self: 'v;
-    fn fixed(&self) -> Option<Self> {
-        Some(*self)
-    }
+    fixed_as_it_is!();
     fn depends(&self, _: usize) -> Depends {
         Depends::Own
     }

@@ -5,7 +5,7 @@ use super::limit::{Chosen, Limit, Taken};
 use crate::backend::cpu::ahead::ask;
 use crate::backend::cpu::fold::{Rows, count_row, fold_row, fold_taken};
 use crate::backend::cpu::gather;
-use crate::backend::view::{At, Depends, Support};
+use crate::backend::view::{At, Depends, Support, fixed_as_it_is};
 use crate::formats::bitmap::full_words;
 use crate::formats::{Csr, Store, Tiles};
 use std::sync::Arc;
@@ -41,13 +41,7 @@ struct ByRef<'v, V>(&'v V);
 
 impl<V: At> At for ByRef<'_, V> {
     type T = V::T;
-    type Fixed<'v>
-        = Self
-    where
-        Self: 'v;
-    fn fixed(&self) -> Option<Self> {
-        Some(self.clone())
-    }
+    fixed_as_it_is!();
     fn at(&self, i: usize) -> Option<V::T> {
         self.0.at(i)
     }
@@ -138,6 +132,22 @@ where
     }
 }
 
+/// What a compressed row's fold depends on, as far as is known.
+fn row_depends<U, A, S, H>(u: &U, csr: &Csr<A>, reversed: bool, row: usize, ring: S, limit: H) -> Depends
+where
+    U: At,
+    A: Element,
+    S: Semiring<U::T, A>,
+    H: Limit<U::T, S::Out>,
+{
+    // one that may stop short need not have come as far as the entry that would end it
+    match (H::STOPS, reversed) {
+        (false, _) => kept_by(u, csr, row, ring, limit),
+        (true, false) => ended_by(u, csr, row, ring, limit),
+        (true, true) => Depends::Any,
+    }
+}
+
 /// A pull over compressed rows, as a loop's bodies mostly are.
 #[derive(Clone)]
 pub struct Pulled<'v, V, A: Element, S, H> {
@@ -158,20 +168,9 @@ where
     H: Limit<V::T, S::Out>,
 {
     type T = S::Out;
-    type Fixed<'v>
-        = Self
-    where
-        Self: 'v;
-    fn fixed(&self) -> Option<Self> {
-        Some(self.clone())
-    }
+    fixed_as_it_is!();
     fn depends(&self, i: usize) -> Depends {
-        // one that may stop short need not have come as far as the entry that would end it
-        match H::STOPS {
-            false => kept_by(&self.operand, self.csr, i, self.ring, self.limit),
-            true if !self.reversed => ended_by(&self.operand, self.csr, i, self.ring, self.limit),
-            true => Depends::Any,
-        }
+        row_depends(&self.operand, self.csr, self.reversed, i, self.ring, self.limit)
     }
     #[inline(always)]
     fn ask(&self, i: usize) {
@@ -222,12 +221,11 @@ where
     }
     fn depends(&self, i: usize) -> Depends {
         match self {
-            // one that may stop short need not have come as far as the entry that would end it
-            Self::Lazy(operand, Rows::Csr(csr) | Rows::Reversed(csr), _, ring, limit) if !H::STOPS => {
-                kept_by(operand, csr, i, *ring, *limit)
+            Self::Lazy(operand, Rows::Csr(csr), _, ring, limit) => row_depends(operand, csr, false, i, *ring, *limit),
+            Self::Lazy(operand, Rows::Reversed(csr), _, ring, limit) => {
+                row_depends(operand, csr, true, i, *ring, *limit)
             }
             Self::Chosen(operand, csr, ring, limit) if !H::STOPS => kept_by(operand, csr, i, *ring, *limit),
-            Self::Lazy(operand, Rows::Csr(csr), _, ring, limit) => ended_by(operand, csr, i, *ring, *limit),
             _ => Depends::Any,
         }
     }

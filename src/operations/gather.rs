@@ -5,7 +5,7 @@ use super::reads::Reads;
 use crate::backend::cpu;
 use crate::backend::cuda::Gpu;
 use crate::backend::cuda::compose::{Composer, Node};
-use crate::backend::view::{At, Support};
+use crate::backend::view::{At, Support, fixed_as_it_is};
 use crate::error::Result;
 use crate::formats::Store;
 use vxm_semiring::{Element, LT, Scalar, UnaryOp};
@@ -92,13 +92,7 @@ impl<E: Expr, I: Expr<T = u32>> Expr for Gather<E, I> {
 
 impl<V: At, W: At<T = u32>> At for Gathered<V, W> {
     type T = V::T;
-    type Fixed<'v>
-        = Self
-    where
-        Self: 'v;
-    fn fixed(&self) -> Option<Self> {
-        Some(self.clone())
-    }
+    fixed_as_it_is!();
     #[inline(always)]
     fn at(&self, k: usize) -> Option<V::T> {
         self.inner.read(self.index.at(k)? as usize, self.len)
@@ -182,13 +176,7 @@ impl<V: At<T: Scalar>, F: UnaryOp<V::T, Out = u32>> Followed<V, F> {
 
 impl<V: At<T: Scalar>, F: UnaryOp<V::T, Out = u32>> At for Followed<V, F> {
     type T = V::T;
-    type Fixed<'v>
-        = Self
-    where
-        Self: 'v;
-    fn fixed(&self) -> Option<Self> {
-        Some(self.clone())
-    }
+    fixed_as_it_is!();
     #[inline(always)]
     fn at(&self, i: usize) -> Option<V::T> {
         Some(self.from(self.inner.read(i, self.len)?))

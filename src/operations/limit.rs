@@ -1,7 +1,7 @@
 //! What of a row is folded: all of it, until something holds, or those entries alone whose ends compare.
 
 use crate::backend::cuda::compose::{Composer, Piece};
-use crate::backend::view::{At, Depends};
+use crate::backend::view::{At, Depends, fixed_as_it_is};
 use vxm_semiring::{BinaryOp, Element};
 
 /// Which entries of a row take part in a product, when its fold may stop short, and for which of them a loop may wait: see
@@ -157,13 +157,7 @@ pub(super) struct Taken<'u, U: At, F> {
 
 impl<U: At, F: Fn(U::T) -> bool + Sync + Clone> At for Taken<'_, U, F> {
     type T = U::T;
-    type Fixed<'v>
-        = Self
-    where
-        Self: 'v;
-    fn fixed(&self) -> Option<Self> {
-        Some(self.clone())
-    }
+    fixed_as_it_is!();
     #[inline(always)]
     fn at(&self, i: usize) -> Option<U::T> {
         self.inner.at(i).filter(|&x| (self.takes)(x))

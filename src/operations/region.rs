@@ -4,7 +4,7 @@ use super::expr::{Env, Expr, emit_light, fits_as};
 use super::reads::Reads;
 use crate::backend::cuda::compose::{Composer, Node};
 use crate::backend::cuda::{self, Gpu};
-use crate::backend::view::{At, Support};
+use crate::backend::view::{At, Support, fixed_as_it_is};
 use crate::error::Result;
 use std::borrow::Cow;
 use std::panic::Location;
@@ -52,13 +52,7 @@ impl<'a, E: Expr> Expr for Extract<'a, E> {
 
 impl<V: At> At for Extract<'_, V> {
     type T = V::T;
-    type Fixed<'v>
-        = Self
-    where
-        Self: 'v;
-    fn fixed(&self) -> Option<Self> {
-        Some(self.clone())
-    }
+    fixed_as_it_is!();
     #[inline(always)]
     fn at(&self, k: usize) -> Option<V::T> {
         self.inner.at(self.indices[k] as usize)
@@ -170,13 +164,7 @@ impl<E: Expr> Scatter<'_, E> {
 
 impl<V: At> At for Region<'_, V> {
     type T = V::T;
-    type Fixed<'v>
-        = Self
-    where
-        Self: 'v;
-    fn fixed(&self) -> Option<Self> {
-        Some(self.clone())
-    }
+    fixed_as_it_is!();
     #[inline(always)]
     fn at(&self, i: usize) -> Option<V::T> {
         let k = self.places.binary_search(&(i as u32)).ok()?;

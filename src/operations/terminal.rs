@@ -8,7 +8,7 @@ use crate::backend::cuda::run::Merging;
 use crate::backend::cuda::{self, Gpu};
 use crate::backend::current;
 use crate::backend::plan;
-use crate::backend::view::{At, Support};
+use crate::backend::view::{At, Support, fixed_as_it_is};
 use crate::containers::Vector;
 use crate::error::Result;
 use crate::formats::StoreView;
@@ -255,13 +255,7 @@ struct Through<'v, T, V, G> {
 
 impl<T: Element, V: At<T = T>, G: Merge<T, T>> At for Through<'_, T, V, G> {
     type T = T;
-    type Fixed<'v>
-        = Self
-    where
-        Self: 'v;
-    fn fixed(&self) -> Option<Self> {
-        Some(self.clone())
-    }
+    fixed_as_it_is!();
     #[inline(always)]
     fn at(&self, i: usize) -> Option<T> {
         let held = self.old.get(i);
