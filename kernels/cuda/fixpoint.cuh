@@ -15,7 +15,8 @@ struct Visit {
 struct Rounds {};
 struct Asynchronous {};
 
-// A row that may still change; one that waits; one of which it is kept too which of its first 32 entries take part; one that waits for two.
+// A row that may still change; one that waits; one of which it is kept too which of its first 32 entries take part; where it begins, too; one
+// that waits for two.
 struct Row {
     u32 row;
     static VXM_FN Row of(u32 row, Rest) { return {row}; }
@@ -31,23 +32,38 @@ struct Sifted {
     static VXM_FN Sifted of(u32 row, Rest rest) { return {row, rest.column, rest.bits}; }
     VXM_FN Rest rest() const { return {column, NOBODY, bits}; }
 };
+struct alignas(16) Placed {
+    u32 row, begin, column, bits;
+    static VXM_FN Placed of(u32 row, Rest rest) { return {row, rest.begin, rest.column, rest.bits}; }
+    VXM_FN Rest rest() const { return {column, NOBODY, bits, begin}; }
+};
 struct alignas(16) Twice {
     u32 row, column, second, bits;
     static VXM_FN Twice of(u32 row, Rest rest) { return {row, rest.column, rest.second, rest.bits}; }
     VXM_FN Rest rest() const { return {column, second, bits}; }
 };
 // One that waits no longer, and its own element; without bits, if all of its entries take part for all that is known.
-template <class T, bool bits> struct Ready {
+template <class T, Way way> struct Ready {
     u32 row;
     T own;
     static VXM_FN Ready of(u32 row, T own, Rest) { return {row, own}; }
     VXM_FN Rest rest() const { return Rest(); }
 };
-template <class T> struct Ready<T, true> {
+template <class T> struct Ready<T, sifted> {
     u32 row, bits;
     T own;
     static VXM_FN Ready of(u32 row, T own, Rest rest) { return {row, rest.bits, own}; }
     VXM_FN Rest rest() const { return {NOBODY, NOBODY, bits}; }
+};
+template <class T> struct alignas(16) Ready<T, placed> {
+    u32 row, begin, bits;
+    T own;
+    static VXM_FN Ready of(u32 row, T own, Rest rest) { return {row, rest.begin, rest.bits, own}; }
+    VXM_FN Rest rest() const { return {NOBODY, NOBODY, bits, begin}; }
+};
+template <class T> struct Ready<T, brief> : Ready<T, placed> {
+    VXM_FN Ready() {}
+    VXM_FN Ready(Ready<T, placed> of) : Ready<T, placed>(of) {}
 };
 // What a warp keeps of its share of a class: a ring, of which the first is at `head`.
 template <class Item> struct Ring {
@@ -88,7 +104,7 @@ extern __shared__ __align__(16) u64 vxm_near[];
 // long rows and hubs, which is not `skewed`, a kernel needs fewer registers.
 // `Watched` is the product of which each row's is remembered for whom it waits, if any is; it lies at word `place` of the view.
 struct Nothing {
-    static const bool narrows = false;
+    static const bool narrows = false, chooses = false, places = false, measures = false;
 };
 // The body, and that of the first round if it has one of its own.
 template <class V, class Start> struct Bodies {
@@ -98,19 +114,29 @@ template <class V, class Start> struct Bodies {
 template <class V> struct Bodies<V, Nothing> {
     V view;
 };
-// A thread that folds a row has so many entries in `flight`; `sifts` that it is kept which entries of a short row take part.
-template <class V, class Start, class Active, bool monotone, bool skewed, u32 flight, class Watched, u32 place, bool sifts> struct Fixpoint {
+// A thread that folds a row has so many entries in `flight`, and so many as it is `choosing` some; `sifts` that it is kept which entries of a short row take part; `eager` that
+// those that wait are visited again at once, while what they read is in a cache still: where there is much to go through, it won't be later;
+// `tails` that rows may have more entries than bits tell apart.
+template <class V, class Start, class Active, bool monotone, bool skewed, u32 flight, u32 choosing, class Watched, u32 place, bool sifts, bool eager,
+          bool tails>
+struct Fixpoint {
     typedef typename V::Elem T;
     static const bool watches = !is_same<Watched, Nothing>::value;
     // Whether hubs' entries are looked through before rows are visited.
     static const bool looks = skewed && Watched::narrows;
+    // Whether a row's entries are chosen, by their ends, before it is visited.
+    static const bool chooses = sifts && Watched::chooses;
+    static const bool measures = looks && Watched::measures;
     // Where rows differ much, who waits for one mostly waits for more.
     static const bool twice = skewed && sifts;
-    typedef typename Choice<twice, Twice, typename Choice<sifts, Sifted, typename Choice<watches, Waiting, Row>::type>::type>::type Item;
-    typedef Ready<T, sifts> Next;
-    static const Way kept = sifts ? sifted : whole;
+    // Whether where a row begins is kept with it: rows whose entries were chosen are read for nothing else.
+    static const bool places = chooses && !twice && Watched::places;
+    typedef typename Choice<watches, Waiting, Row>::type Plainly;
+    typedef typename Choice<twice, Twice, typename Choice<places, Placed, typename Choice<sifts, Sifted, Plainly>::type>::type>::type Item;
+    static const Way kept = places ? (tails ? placed : brief) : sifts ? sifted : whole;
+    typedef Ready<T, kept> Next;
     // Rows of a ring that are looked at together.
-    static const u32 TOGETHER = watches && !sifts ? 64 : 32;
+    static const u32 TOGETHER = watches && (!sifts || (chooses && !skewed)) ? 64 : 32;
     // Entries that are left of a long row which a lane may visit, where there are several; and of one that eight lanes may.
     static const u32 FEW = 8, SEVERAL = 5, MIDDLE = 64;
     // As long as long rows wait, a pass looks at the first of the short ones only, but in every so many.
@@ -191,11 +217,11 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         changed |= v.changed;
         ring.add(v.alive, Item::of(of.row, rest));
     }
-    // Visits a row each by all lanes, or by those of a part of the warp, and keeps those that stay alive.
-    template <class Phase, class L> VXM_FN void one(Ring<Item>& ring, L lanes, bool inside, u32 i, T own, bool& changed) const {
+    // Visits a row each by all lanes, by those of a part of the warp, or by one, and keeps those that stay alive.
+    template <class Phase, Way way, class L>
+    VXM_FN void one(Ring<Item>& ring, L lanes, bool inside, u32 i, T own, Rest rest, bool& changed) const {
         Visit v = {false, false};
-        Rest rest;
-        if (inside) v = Phase::template visit<whole>(*this, lanes, i, own, &rest);
+        if (inside) v = Phase::template visit<way>(*this, lanes, i, own, &rest);
         changed |= v.changed;
         // what the first saw counts: another may have seen something else
         ring.add(v.alive && L::first(), Item::of(i, rest));
@@ -235,6 +261,39 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         __syncwarp();
         return taken;
     }
+    // Chooses the entries of 32 short rows, from number `at` on. Those that have any wait for one of theirs, whatever that holds; the others go
+    // to `ready`. Returns how many do.
+    VXM_FN u32 choose_short(Ring<Item>& ring, u64 at, Next* ready) const {
+        const u64 p = at + lane();
+        const bool inside = p < shorts.count;
+        const u32 i = !inside ? 0 : shorts.list ? shorts.list[p] : (u32)p;
+        // both are on their way before it is known whether the row is read
+        const auto bounds = watched().bounds(i);
+        const T own = peek(state + i);
+        const bool alive = inside && Active::call(own);
+        Rest rest;
+        if (alive) rest = watched().choose(Visitor<Thread, false, choosing, kept>(word_of(own), nullptr), i, bounds);
+        const bool waits = rest.column != NOBODY;
+        ring.add(waits, Item::of(i, rest));
+        const u32 all = __ballot_sync(~0u, alive && !waits);
+        if (alive && !waits) ready[__popc(all & ((1u << lane()) - 1))] = Next::of(i, own, rest);
+        __syncwarp();
+        return __popc(all);
+    }
+    // The same of long ones, all of which wait to be visited.
+    VXM_FN void choose_long(Ring<Item>& ring, bool inside, u32 i) const {
+        auto row = watched().bounds(i);
+        const u32 before = watched().left[i];
+        const T own = peek(state + i);
+        for (u32 todo = __ballot_sync(~0u, inside && Active::call(own)); todo; todo &= todo - 1) {
+            const u32 from = __ffs(todo) - 1, which = __shfl_sync(~0u, i, from);
+            auto its = row;
+            its.begin = __shfl_sync(~0u, row.begin, from), its.len = __shfl_sync(~0u, row.len, from);
+            const Visitor<Warp, false> g(word_of(from_lane<Warp>(own, from)), nullptr);
+            const Rest rest = watched().choose_kept(g, which, its, __shfl_sync(~0u, before, from));
+            ring.add(Warp::first(), Item::of(which, rest));
+        }
+    }
     // Visits the first of the short rows that are left, up to `most`, which aren't kept waiting: `ready` holds `held` of them already, and
     // will hold those that don't fill a warp, unless this is the `last`.
     template <class Phase> VXM_FN void again(Left& left, u32 most, Next* ready, u32& held, bool last, bool& changed) const {
@@ -258,19 +317,49 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
             for (; todo > 0; todo -= todo < TOGETHER ? todo : TOGETHER) again<Phase>(left, todo, ready, held, todo <= TOGETHER, changed);
             return;
         }
-        // where there is much to go through, what was just visited won't be in a cache when all is visited again
-        const bool eager = direct && monotone && shorts.count / (warps * 32) >= 32;
         bool luck = true;
         for (u64 at = w * 32; at < shorts.count; at += warps * 32) {
             const u64 p = at + lane();
             const bool inside = p < shorts.count;
             const u32 i = !inside ? 0 : shorts.list ? shorts.list[p] : (u32)p;
             batch<typename Phase::First, kept>(left.shorts, inside, Next::of(i, peek(state + i), Rest()), changed);
-            // so some of those that wait are visited again at once, for as long as that settles any worth the while
-            if (!eager || left.shorts.count < TOGETHER || !(luck || at / (warps * 32) % 8 == 0)) continue;
-            const u32 before = left.shorts.count;
-            again<Phase>(left, TOGETHER, ready, held, true, changed);
-            luck = before - left.shorts.count >= TOGETHER / 8;
+            if constexpr (eager) {
+                // for as long as that settles any worth the while
+                if (left.shorts.count < TOGETHER || !(luck || at / (warps * 32) % 8 == 0)) continue;
+                const u32 before = left.shorts.count;
+                again<Phase>(left, TOGETHER, ready, held, true, changed);
+                luck = before - left.shorts.count >= TOGETHER / 8;
+            }
+        }
+    }
+    // The same where entries are chosen first.
+    template <class Phase> VXM_FN void visit_chosen(Left& left, bool first, bool all, Next* ready, bool& changed) const {
+        const u64 step = 32 * step_of(Warp());
+        u64 at = first ? 32 * first_of(Warp()) : shorts.count;
+        u32 todo = first ? 0 : all || left.shorts.count < TOGETHER ? left.shorts.count : TOGETHER, held = 0;
+        bool luck = true, revisits = false;
+        while (at < shorts.count || todo > 0 || held > 0) {
+            if (!revisits && at < shorts.count) {
+                held += choose_short(left.shorts, at, ready + held);
+                at += step;
+                // for as long as that settles any worth the while
+                revisits = eager && left.shorts.count >= TOGETHER && (luck || at / step % 8 == 0);
+            } else {
+                const u32 most = revisits ? TOGETHER : todo, taken = most > 0 ? take(left.shorts, most, ready + held) : 0;
+                held += taken;
+                if (revisits) luck = taken >= TOGETHER / 8;
+                else todo -= todo < TOGETHER ? todo : TOGETHER;
+                revisits = false;
+            }
+            // those that are visited again at once are to see what these come to
+            const u32 full = eager ? held : at < shorts.count || todo > 0 ? held & ~31u : held;
+            for (u32 k = 0; k < full; k += 32) batch<Phase, kept>(left.shorts, k + lane() < held, ready[k + lane() < held ? k + lane() : 0], changed);
+            held -= full;
+            if (full == 0 || held == 0) continue;
+            const Next rest = ready[full + (lane() < held ? lane() : 0)];
+            __syncwarp();
+            if (lane() < held) ready[lane()] = rest;
+            __syncwarp();
         }
     }
     // The same of the long ones, all of them, the longest class first.
@@ -282,9 +371,10 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
                 const u64 k = from + lane() * warps;
                 const bool inside = k < longs.count;
                 const u32 i = inside ? longs.list[longs.count - 1 - k] : 0;
-                visit_some<Phase>(left.longs, inside, Next::of(i, peek(state + i), Rest()), changed);
+                if constexpr (chooses && looks) choose_long(left.longs, inside, i);
+                else visit_some<Phase>(left.longs, inside, Next::of(i, peek(state + i), Rest()), changed);
             }
-            return;
+            if (!(chooses && looks)) return;
         }
         for (u32 todo = left.longs.count; todo > 0; todo -= todo < TOGETHER ? todo : TOGETHER) {
             const u32 count = take(left.longs, todo, ready);
@@ -294,10 +384,12 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
     // Visits up to 32 long rows. Those that are short by now are a lane's, if there are several, or four at a time eight lanes' each.
     template <class Phase> VXM_FN void visit_some(Ring<Item>& ring, bool inside, Next of, bool& changed) const {
         u32 todo = __ballot_sync(~0u, inside);
+        Rest rest;
         if constexpr (looks) {
             const u32 len = inside ? watched().length(of.row) : ~0u, few = __ballot_sync(~0u, len <= FEW);
+            if constexpr (measures) rest.bits = len, rest.begin = (u32)watched().offsets[of.row];
             if (__popc(few) >= SEVERAL) {
-                batch<Phase, whole>(ring, few >> lane() & 1, of, changed);
+                one<Phase, measures ? measured : whole>(ring, Thread(), few >> lane() & 1, of.row, of.own, rest, changed);
                 todo &= ~few;
             }
             u32 middle = __ballot_sync(~0u, len <= MIDDLE) & todo;
@@ -310,14 +402,22 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
                         middle &= middle - 1;
                     }
                     const u32 from = __ffs(mine) - 1 & 31;
-                    one<Phase>(ring, Lanes<8>(), mine, __shfl_sync(~0u, of.row, from), from_lane<Warp>(of.own, from), changed);
+                    one_of<Phase>(ring, Lanes<8>(), mine, of, rest, from, changed);
                 }
             }
         }
         for (; todo; todo &= todo - 1) {
             const u32 from = __ffs(todo) - 1;
-            one<Phase>(ring, Warp(), true, __shfl_sync(~0u, of.row, from), from_lane<Warp>(of.own, from), changed);
+            one_of<Phase>(ring, Warp(), true, of, rest, from, changed);
         }
+    }
+    // Visits that of a lane's.
+    template <class Phase, class L>
+    VXM_FN void one_of(Ring<Item>& ring, L lanes, bool inside, Next of, Rest rest, u32 from, bool& changed) const {
+        Rest its;
+        if constexpr (measures) its.bits = __shfl_sync(~0u, rest.bits, from), its.begin = __shfl_sync(~0u, rest.begin, from);
+        const u32 row = __shfl_sync(~0u, of.row, from);
+        one<Phase, measures ? measured : whole>(ring, lanes, inside, row, from_lane<Warp>(of.own, from), its, changed);
     }
     // The same of this block's hubs.
     template <class Phase> VXM_FN void visit_hubs(Left& left, bool first, bool& changed) const {
@@ -344,7 +444,8 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         bool changed = false;
         // who is waited for is mostly long: what those come to the short ones know at once
         if (skewed && watches) visit_longs<Phase>(left, first, ready, changed);
-        visit_shorts<Phase>(left, first, all, ready, changed);
+        if constexpr (chooses) visit_chosen<Phase>(left, first, all, ready, changed);
+        else visit_shorts<Phase>(left, first, all, ready, changed);
         if (skewed && !watches) visit_longs<Phase>(left, first, ready, changed);
         if constexpr (skewed && !watches)
             if (hubs.count > 0) visit_hubs<Phase>(left, first, changed);
@@ -406,8 +507,8 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
                 meet(board);
                 changed = pass<Commit>(left, false);
             }
-            // where the first body changes nothing, the other may
-            if (round == 0 && !is_same<Start, Nothing>::value) changed = true;
+            // where the first body changes nothing, or all wait for whom they chose, the next round may
+            if (round == 0 && (chooses || !is_same<Start, Nothing>::value)) changed = true;
             const bool some_left = __syncthreads_or(left.any()), some_changed = __syncthreads_or(changed);
             u32* seen = board->seen + round % 3;
             if (threadIdx.x == 0) atomicOr(seen, some_left | some_changed << 1);
@@ -481,24 +582,35 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         bool idle, voted, some;
     };
     // Counts a pass, and tells whether there is another.
-    template <class Agree> VXM_FN bool goes_on(Progress& p, bool changed, bool any, const Agree& agreed_on) const {
-        const u32 patience = 256;
+    VXM_FN bool goes_on(Progress& p, bool changed, bool any, bool sharing) const {
         p.some |= changed | any;
         p.passes++;
         if (!any) return false;
         p.changes += changed;
+        p.still = changed ? 0 : p.still + 1;
+        const bool tells = p.still == 0 ? p.idle : p.still % PATIENCE == 0;
+        if (!tells && p.changes < most && p.passes % 256 != 0) return true;
+        // seldom so, and what is done then must take no registers of what is done always
+        Progress now = p;
+        const bool more = goes_on_still(now, sharing);
+        p = now;
+        return more;
+    }
+    static const u32 PATIENCE = 256;
+    // Whether it is so for one of a warp's lanes, or, where a block's warps go on together, of all of its threads.
+    static VXM_FN bool agreed(bool sharing, bool x) { return sharing ? (bool)__syncthreads_or(x) : (bool)__any_sync(~0u, x); }
+    __noinline__ __device__ bool goes_on_still(Progress& p, bool sharing) const {
         if (p.changes >= most) {
             // all give up, whatever they are doing
             if (lane() == 0) atomicMax(&board->stuck, 2);
             return false;
         }
-        if (p.passes % 256 == 0 && agreed_on(watch(&board->stuck))) return false;
-        p.still = changed ? 0 : p.still + 1;
-        if (p.idle && changed) {
+        if (p.passes % 256 == 0 && agreed(sharing, watch(&board->stuck))) return false;
+        if (p.idle && p.still == 0) {
             p.idle = false;
             stir();
         }
-        if (p.still == 0 || p.still % patience != 0) return true;
+        if (p.still == 0 || p.still % PATIENCE != 0) return true;
         if (!p.idle) {
             p.idle = true;
             stir();
@@ -516,7 +628,7 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
             p.voted = true;
             if (lane() == 0) vote(p.vote);
         }
-        if (!agreed_on(watch(&board->stuck) || (p.voted && unanimous(p.vote)))) return true;
+        if (!agreed(sharing, watch(&board->stuck) || (p.voted && unanimous(p.vote)))) return true;
         if (lane() == 0) atomicMax(&board->stuck, 1);
         return false;
     }
@@ -531,7 +643,6 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
         Progress p = {};
         // a block's warps share its hubs, so they go on or end together
         const bool sharing = skewed && !watches && hubs.count > 0;
-        const auto agreed_on = [&](bool x) { return sharing ? (bool)__syncthreads_or(x) : (bool)__any_sync(~0u, x); };
         bool more;
         do {
             // of those that wait, short rows are looked at less often
@@ -541,13 +652,13 @@ template <class V, class Start, class Active, bool monotone, bool skewed, u32 fl
                 any = __syncthreads_or(any);
                 changed = __syncthreads_or(changed);
             }
-            more = goes_on(p, changed, any, agreed_on);
+            more = goes_on(p, changed, any, sharing);
         } while (more && (sharing || left.longs.count > 0 || left.shorts.count > 32));
         if (more) {
             Held held = hold(left.shorts);
             while (more) {
                 const bool changed = __any_sync(~0u, visit(held));
-                more = goes_on(p, changed, __any_sync(~0u, held.alive), agreed_on);
+                more = goes_on(p, changed, __any_sync(~0u, held.alive), sharing);
             }
         }
         stir(true);

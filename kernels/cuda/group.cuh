@@ -74,8 +74,10 @@ VXM_FN bool last_block(u32* arrived) {
     return last;
 }
 
-// How a row is visited whose group remembers for whom it waits: its entries as they lie, or of the first 32 those alone whose bits are set.
-enum Way { whole, sifted };
+// How a row is visited whose group remembers for whom it waits: its entries as they lie, or of the first 32 those alone whose bits are set;
+// the same of one of which it is known too where it begins, and that it has no more; of one that becomes shorter what is left of it, of which it is known where that
+// begins and, instead of bits, how many entries it has.
+enum Way { whole, sifted, placed, brief, measured };
 // `wide` groups read whole lines at once, and a member has so many entries in `flight`; `knows` that the group holds the state's element
 // of its row, `watches` that it remembers by whom that is kept waiting, `tells` that it may tell what is found before the end.
 struct Thread {
@@ -107,10 +109,11 @@ struct Block {
     static VXM_FN u32 members() { return blockDim.x; }
     static VXM_FN bool first() { return threadIdx.x == 0; }
 };
-// For whom a row waits: the columns of up to two entries. And which of its first 32 entries still take part.
-[[maybe_unused]] const u32 NOBODY = ~0u;
+// For whom a row waits: the columns of up to two entries. And which of its first 32 entries still take part; of one whose entries were chosen
+// the last bit stands for those from there on. And where the row begins, if that is kept.
+[[maybe_unused]] const u32 NOBODY = ~0u, BEYOND = 1u << 31;
 struct Rest {
-    u32 column = NOBODY, second = NOBODY, bits = ~0u;
+    u32 column = NOBODY, second = NOBODY, bits = ~0u, begin = 0;
 };
 // A group that visits a row of a loop's state: it holds the row's own element, and may put at `rest` for whom the row waits.
 template <class G, bool asks, u32 many = G::flight, Way how = whole> struct Visitor : G {

@@ -9,7 +9,7 @@ struct Narrowing : Pull<V, O, A, T, Mul, Add, Limit, leads> {
     u32* kept;
     u32* left; // how many entries of each row; NOBODY: all, as they lie in the matrix
     template <class G> VXM_FN bool at(G g, u32 i, T& y) const {
-        if constexpr (G::watches && G::way == whole) {
+        if constexpr (G::watches && (G::way == whole || G::way == measured)) {
             const Maybe<T> sum = visit(g, i, Limit(g, this->operand, i));
             if (sum.present) y = sum.value;
             return sum.present;
@@ -17,13 +17,51 @@ struct Narrowing : Pull<V, O, A, T, Mul, Add, Limit, leads> {
             return Rows::at(g, i, y);
         }
     }
+    // Whether all there is to know of a row that is visited may be known before.
+    static const bool measures = Rows::chooses && Rows::places && !Add::stops;
     // How many entries of a row are left.
     VXM_FN u32 length(u32 i) const {
         const u32 len = left[i];
         return len == NOBODY ? (u32)(this->offsets[i + 1] - this->offsets[i]) : len;
     }
+    // Keeps what joins of a row's entries, whatever the operand holds there, unless that was done, and `before` are left of it; the columns
+    // of two of them.
+    template <class G> VXM_FN Rest choose_kept(G g, u32 i, typename Rows::Bounds row, u32 before) const {
+        const u32 flight = 4, width = g.members(), len = row.len;
+        const u64 begin = row.begin;
+        Rest rest;
+        if (before != NOBODY) {
+            if (before > 0) rest.column = kept[begin];
+            if (before > 1) rest.second = kept[begin + 1];
+            return rest;
+        }
+        const Limit limit(g, this->operand, i);
+        u32 count = 0;
+        for (u32 p = g.rank(); p - g.rank() < len; p += flight * width) {
+            u32 column[flight];
+            bool joins[flight];
+#pragma unroll
+            for (u32 k = 0; k < flight; k++)
+                if (p + k * width < len) column[k] = this->columns[begin + p + k * width];
+#pragma unroll
+            for (u32 k = 0; k < flight; k++) {
+                joins[k] = false;
+                if (p + k * width < len) joins[k] = limit.joins(column[k]);
+            }
+#pragma unroll
+            for (u32 k = 0; k < flight; k++) {
+                const u32 place = keep(g, joins[k], count);
+                if (!joins[k]) continue;
+                kept[begin + place] = column[k];
+                rest.second = rest.column, rest.column = column[k];
+            }
+        }
+        if (g.first()) left[i] = count;
+        agreed(g, rest);
+        return rest;
+    }
     // Keeps what takes part of a row's entries from `begin` to `end`, by a warp, while others do so with other entries of the row: in any
-    // order, since a fold that is narrowed doesn't ask for one. `left` counts them, from 0.
+    // order, since a fold that is narrowed doesn't ask for one. `left` counts them, from 0. Where entries join by their ends, those that do.
     VXM_FN void look_through(u32 i, u32 begin, u32 end) const {
         const u32 many = Warp::flight;
         const u64 row = this->offsets[i];
@@ -36,10 +74,15 @@ struct Narrowing : Pull<V, O, A, T, Mul, Add, Limit, leads> {
             for (u32 k = 0; k < many; k++)
                 if (p + k * 32 + lane() < end) column[k] = this->columns[row + p + k * 32 + lane()];
 #pragma unroll
-            for (u32 k = 0; k < many; k++) present[k] = p + k * 32 + lane() < end && this->operand.at(Thread(), column[k], x[k]);
+            for (u32 k = 0; k < many; k++) {
+                present[k] = false;
+                if (p + k * 32 + lane() >= end) continue;
+                if constexpr (Rows::chooses) present[k] = limit.joins(column[k]);
+                else present[k] = this->operand.at(Thread(), column[k], x[k]);
+            }
             u32 count = 0;
 #pragma unroll
-            for (u32 k = 0; k < many; k++) count += present[k] = present[k] && limit.takes(x[k]);
+            for (u32 k = 0; k < many; k++) count += present[k] = present[k] && (Rows::chooses || limit.takes(x[k]));
             const u32 sum = running_sum(count);
             u32 place = 0;
             if (lane() == 31) place = atomicAdd(left + i, sum);
@@ -63,10 +106,14 @@ struct Narrowing : Pull<V, O, A, T, Mul, Add, Limit, leads> {
     template <class G> VXM_FN Maybe<T> visit(G g, u32 i, const Limit& limit) const {
         const u32 width = g.members();
         Visited v;
-        v.begin = this->offsets[i];
-        v.len = left[i];
-        v.fresh = v.len == NOBODY;
-        if (v.fresh) v.len = (u32)(this->offsets[i + 1] - v.begin);
+        if constexpr (G::way == measured) {
+            v.begin = g.rest->begin, v.len = g.rest->bits, v.fresh = false;
+        } else {
+            v.begin = this->offsets[i];
+            v.len = left[i];
+            v.fresh = v.len == NOBODY;
+            if (v.fresh) v.len = (u32)(this->offsets[i + 1] - v.begin);
+        }
         v.columns = (v.fresh ? this->columns : kept) + v.begin;
         v.sum = empty<Add, T>();
         v.count = 0;
@@ -101,14 +148,20 @@ struct Narrowing : Pull<V, O, A, T, Mul, Add, Limit, leads> {
         for (u32 k = 0; k < flight; k++)
             if (p + k * width < v.len) column[k] = v.columns[p + k * width];
 #pragma unroll
-        for (u32 k = 0; k < flight; k++) present[k] = p + k * width < v.len && this->operand.at(Thread(), column[k], x[k]);
+        for (u32 k = 0; k < flight; k++) {
+            present[k] = p + k * width < v.len && this->operand.at(Thread(), column[k], x[k]);
+            // of a row that begins anew nothing is chosen
+            if constexpr (Rows::chooses)
+                if (v.fresh) present[k] = present[k] && limit.joins(column[k]);
+        }
 #pragma unroll
         for (u32 k = 0; k < flight; k++) present[k] = present[k] && limit.takes(x[k]);
 #pragma unroll
         for (u32 k = 0; k < flight; k++) {
             // all have read what lies where they write
-            const u32 place = keep(g, present[k], v.count);
-            if (present[k] && (v.fresh || place != p + k * width)) kept[v.begin + place] = column[k];
+            const bool stays = present[k] && !(v.waits && Rows::Told::call(v.own, x[k]));
+            const u32 place = keep(g, stays, v.count);
+            if (stays && (v.fresh || place != p + k * width)) kept[v.begin + place] = column[k];
             // who is met last is waited for: waiting for the last to be settled would miss what others' being settled tells
             if (present[k] && v.waits && Rows::Waits::call(v.own, x[k])) v.rest.second = v.rest.column, v.rest.column = column[k];
             add<Add>(v.sum, present[k], Mul::call(x[k], A()));

@@ -106,7 +106,9 @@ template <class B, class Tell> VXM_FN void leave(B* board, const Tell& tell) {
     if (atomicAdd(&board->left, 1) < gridDim.x - 1) return;
     __threadfence();
     tell();
-    memset(board, 0, sizeof(B));
+    // by bytes the compiler would
+    u64* words = (u64*)board;
+    for (u32 k = 0; k < sizeof(B) / 8; k++) words[k] = 0;
 }
 
 } // namespace vxm

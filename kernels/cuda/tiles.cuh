@@ -212,7 +212,8 @@ template <class V, class A, class T, class Mul, class Add, class Limit> struct P
     VXM_FN Maybe<T> item(const Limit& limit, u64 t, u32 r, u32 c) const {
         Maybe<T> product = nothing<T>();
         typename V::Elem x;
-        product.present = operand.at(Thread(), columns[t] * SIDE + c, x) && limit.takes(x);
+        const u32 column = columns[t] * SIDE + c;
+        product.present = limit.joins(column) && operand.at(Thread(), column, x) && limit.takes(x);
         if (product.present) product.value = Mul::call(x, weight_at(weights, (t * SIDE + r) * SIDE + c));
         return product;
     }

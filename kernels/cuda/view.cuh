@@ -269,20 +269,28 @@ template <class T> struct is_same<T, T> { static const bool value = true; };
 struct Nobody {
     template <class T> static VXM_FN bool call(T, T) { return false; }
 };
-// What of row i is folded, by a group. A limit may stop a fold, given a partial result; it takes entries, given the other's element, and
-// `selects` if ever it doesn't; `Waits` tells, by (own element, the other's), which entries the row waits for.
+// What of row i is folded, by a group. A limit may stop a fold, given a partial result; entries join, given the other's index, which
+// it `chooses` if ever they don't; it takes them, given the other's element, and `selects` if ever it doesn't, or they don't join; `Waits`
+// tells, by (own element, the other's), which entries the row waits for.
 struct Whole {
-    static const bool stops = false, selects = false;
+    static const bool stops = false, selects = false, chooses = false;
     typedef Nobody Waits;
+    typedef Nobody Told;
     VXM_FN Whole() {}
     template <class G, class U> VXM_FN Whole(G, const U&, u32) {}
     template <class T> VXM_FN bool operator()(T) const { return false; }
     template <class X> VXM_FN bool takes(X) const { return true; }
+    // What stands at an entry's other end.
+    struct Far {};
+    VXM_FN Far far(u32) const { return {}; }
+    VXM_FN bool meets(Far) const { return true; }
+    VXM_FN bool joins(u32) const { return true; }
 };
 // Once an operator of (own element, partial result) holds.
 template <class F, class X, class H> struct Until {
-    static const bool stops = true, selects = H::selects;
+    static const bool stops = true, selects = H::selects, chooses = H::chooses;
     typedef typename H::Waits Waits;
+    typedef typename H::Told Told;
     H other;
     X own;
     bool present;
@@ -291,6 +299,10 @@ template <class F, class X, class H> struct Until {
         return (present && F::call(own, partial)) || other(partial);
     }
     VXM_FN bool takes(X x) const { return other.takes(x); }
+    typedef typename H::Far Far;
+    VXM_FN Far far(u32 column) const { return other.far(column); }
+    VXM_FN bool meets(Far x) const { return other.meets(x); }
+    VXM_FN bool joins(u32 column) const { return other.joins(column); }
 };
 // The entries for which an operator of (own element, the other's) holds.
 template <class F, class X, class H> struct Among : H {
@@ -300,10 +312,43 @@ template <class F, class X, class H> struct Among : H {
     template <class G, class U> VXM_FN Among(G g, const U& operand, u32 i) : H(g, operand, i) { present = operand.at(g, i, own); }
     VXM_FN bool takes(X x) const { return present && F::call(own, x) && H::takes(x); }
 };
+// An operand, and a full vector by which the ends of entries are compared.
+template <class V, class E> struct Ended : V {
+    E ends;
+};
+// The entries for which an operator of what stands at their ends there holds. `V` is an operand of this kind.
+template <class F, class V, class H> struct Ends : H {
+    static const bool selects = true, chooses = true;
+    typedef typename Plain<decltype(*V::ends.values)>::type E;
+    const E* ends;
+    typename Plain<E>::type mine;
+    template <class G, class U> VXM_FN Ends(G g, const U& operand, u32 i) : H(g, operand, i) {
+        const V& ended = operand;
+        ends = ended.ends.values;
+        mine = ends[i];
+    }
+    struct Far : H::Far {
+        typename Plain<E>::type value;
+    };
+    VXM_FN Far far(u32 column) const {
+        Far x;
+        (typename H::Far&)x = H::far(column);
+        x.value = ends[column];
+        return x;
+    }
+    VXM_FN bool meets(Far x) const { return F::call(mine, x.value) & H::meets(x); }
+    VXM_FN bool joins(u32 column) const { return meets(far(column)); }
+};
 // Waiting for entries for which such an operator holds.
 template <class F, class H> struct Awaiting : H {
     typedef F Waits;
     template <class G, class U> VXM_FN Awaiting(G g, const U& operand, u32 i) : H(g, operand, i) {}
+};
+
+// Folding entries once for which such an operator holds.
+template <class F, class H> struct Once : H {
+    typedef F Told;
+    template <class G, class U> VXM_FN Once(G g, const U& operand, u32 i) : H(g, operand, i) {}
 };
 
 // Who folds a row that isn't staged.
@@ -367,7 +412,8 @@ template <class M, u32 width, class T> VXM_FN Maybe<T> all_of(Lanes<width>, Mayb
 template <class V, class O, class A, class T, class Mul, class Add, class Limit, bool leads> struct Pull {
     typedef T Elem;
     typedef typename Limit::Waits Waits;
-    static const bool full = false, narrows = false;
+    typedef typename Limit::Told Told;
+    static const bool full = false, narrows = false, measures = false;
     V operand;
     const O* offsets;
     const u32* columns;
@@ -393,6 +439,7 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
         VXM_FN Maybe<typename V::Elem> reach(Entry entry) const {
             Maybe<typename V::Elem> x;
             x.present = operand.at(Thread(), entry.column, x.value);
+            if constexpr (L::chooses) x.present &= limit.joins(entry.column);
             return x;
         }
         VXM_FN Maybe<T> make(Entry entry, Maybe<typename V::Elem> x) const {
@@ -406,6 +453,8 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
         Maybe<T> sum;
         if constexpr (G::staged && leads) {
             sum = fold_staged<Add, T, V::full>(g);
+        } else if constexpr (G::watches && G::way != whole && G::way != measured && chooses) {
+            sum = visit_chosen(g, i);
         } else {
             const u64 begin = offsets[i], len = offsets[i + 1] - begin;
             const Limit limit(g, operand, i);
@@ -421,6 +470,8 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
     }
     // Whether a short row's entries that take part no longer are left out from then on.
     static const bool sifts = Limit::selects && !Limit::stops && !is_same<Waits, Nobody>::value;
+    // Whether a loop chooses a row's entries before it visits the row.
+    static const bool chooses = sifts && Limit::chooses;
     // A row that is visited, and what has come of it so far.
     struct Seen {
         u64 begin;
@@ -494,16 +545,111 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
             if (where.inside(k)) column[k] = columns[seen.begin + where.at(k)];
 #pragma unroll
         for (u32 k = 0; k < flight; k++)
-            if (where.inside(k)) there[k] = operand.at(Thread(), column[k], x[k]);
+            if (where.inside(k)) there[k] = operand.at(Thread(), column[k], x[k]) && limit.joins(column[k]);
 #pragma unroll
         for (u32 k = 0; k < flight; k++) {
             // nothing is skipped, since others of the warp go on: all is computed of what may not be there
-            const bool taken = where.inside(k) & (V::full || there[k]) & limit.takes(x[k]);
-            // who is met last is waited for: waiting for the last to be settled would miss what others' being settled tells
-            if (taken & seen.waits & Waits::call(seen.own, x[k])) seen.rest.second = seen.rest.column, seen.rest.column = column[k];
-            if (sifts && taken && where.at(k) < 32) seen.rest.bits |= 1u << where.at(k);
-            add<Add>(seen.sum, taken, Mul::call(x[k], where.inside(k) ? weight_at(weights, seen.begin + where.at(k)) : A()));
+            const bool taken = where.inside(k) & ((V::full && !Limit::chooses) || there[k]) & limit.takes(x[k]);
+            if (sifts && taken && where.at(k) < 32 && !Told::call(seen.own, x[k])) seen.rest.bits |= 1u << where.at(k);
+            meet(seen, taken, column[k], x[k], where.inside(k) ? weight_at(weights, seen.begin + where.at(k)) : A());
         }
+    }
+    // Where a row begins, and how many entries it has.
+    struct Bounds {
+        O begin;
+        u32 len;
+    };
+    VXM_FN Bounds bounds(u32 i) const {
+        const O begin = offsets[i];
+        return {begin, (u32)(offsets[i + 1] - begin)};
+    }
+    // Which entries of a short row join, whatever the operand holds there, and the columns of two of them.
+    template <class G> VXM_FN Rest choose(G g, u32 i, Bounds row) const {
+        const O begin = row.begin;
+        const u32 len = row.len, flight = G::flight;
+        const Limit limit(g, operand, i);
+        Rest rest;
+        rest.bits = 0, rest.begin = (u32)begin;
+        for (u32 p = 0; p < len; p += flight) {
+            u32 column[flight];
+            typename Limit::Far far[flight];
+#pragma unroll
+            for (u32 k = 0; k < flight; k++)
+                if (p + k < len) column[k] = columns[begin + p + k];
+            // all is on its way before any is compared, unless that is of too many registers
+            bool joins[flight];
+            const bool apart = flight <= 4 || G::way == brief;
+#pragma unroll
+            for (u32 k = 0; k < flight; k++) {
+                joins[k] = p + k < len;
+                if (!joins[k]) continue;
+                if (apart) far[k] = limit.far(column[k]);
+                else joins[k] = limit.joins(column[k]);
+            }
+#pragma unroll
+            for (u32 k = 0; k < flight; k++) {
+                if (apart) joins[k] = joins[k] & limit.meets(far[k]);
+                if (!joins[k]) continue;
+                rest.second = rest.column, rest.column = column[k];
+                rest.bits |= p + k < 31 ? 1u << (p + k & 31) : BEYOND;
+            }
+        }
+        return rest;
+    }
+    // Whether where a row begins may be kept with it.
+    static const bool places = sizeof(O) == 4;
+    // Folds those entries of a short row that were chosen and take part still, and remembers for whom it waits.
+    template <class G> VXM_FN Maybe<T> visit_chosen(G g, u32 i) const {
+        const Limit limit(g, operand, i);
+        const O begin = G::way == sifted ? offsets[i] : (O)g.rest->begin;
+        Seen seen;
+        seen.rest.bits = 0, seen.rest.begin = g.rest->begin;
+        seen.waits = operand.at(g, i, seen.own);
+        seen.sum = empty<Add, T>();
+        const u32 flight = G::flight;
+        for (u32 todo = g.rest->bits & ~BEYOND; todo;) {
+            u32 bit[flight], column[flight];
+            typename V::Elem x[flight];
+            bool there[flight];
+#pragma unroll
+            for (u32 k = 0; k < flight; k++) bit[k] = todo & (0 - todo), todo &= todo - 1;
+#pragma unroll
+            for (u32 k = 0; k < flight; k++)
+                if (bit[k]) column[k] = columns[begin + (31 - __clz(bit[k]))];
+#pragma unroll
+            for (u32 k = 0; k < flight; k++)
+                if (bit[k]) there[k] = operand.at(Thread(), column[k], x[k]);
+#pragma unroll
+            for (u32 k = 0; k < flight; k++) {
+                const bool taken = bit[k] && (V::full || there[k]) & limit.takes(x[k]);
+                if (taken & !Told::call(seen.own, x[k])) seen.rest.bits |= bit[k];
+                meet(seen, taken, column[k], x[k], bit[k] ? weight_at(weights, begin + (31 - __clz(bit[k]))) : A());
+            }
+        }
+        if (G::way != brief && g.rest->bits & BEYOND) visit_beyond(g, i, seen);
+        *g.rest = seen.rest;
+        return seen.sum;
+    }
+    // The same of entries for which the last bit stands.
+    template <class G> VXM_FN void visit_beyond(G g, u32 i, Seen& seen) const {
+        // reads by what the row's own end is compared, of which the others have no need
+        const Limit limit(g, operand, i);
+        const O begin = offsets[i];
+        const u32 len = (u32)(offsets[i + 1] - begin);
+#pragma unroll 1
+        for (u32 p = 31; p < len; p++) {
+            const u32 column = columns[begin + p];
+            typename V::Elem x;
+            const bool taken = limit.joins(column) && operand.at(Thread(), column, x) && limit.takes(x);
+            if (taken && !Told::call(seen.own, x)) seen.rest.bits |= BEYOND;
+            meet(seen, taken, column, x, weight_at(weights, begin + p));
+        }
+    }
+    // Joins an entry's product, if it is taken, and remembers the entry if the row waits for it: who is met last is waited for, since waiting
+    // for the last to be settled would miss what others' being settled tells.
+    VXM_FN void meet(Seen& seen, bool taken, u32 column, typename V::Elem x, A weight) const {
+        if (taken & seen.waits & Waits::call(seen.own, x)) seen.rest.second = seen.rest.column, seen.rest.column = column;
+        add<Add>(seen.sum, taken, Mul::call(x, weight));
     }
     // Which rows, whose elements of the state these are, wait still for an entry, or `twice` for a second one, of as many as are looked at
     // together. All are read, whether they wait or not: reads that may not happen would be made one after the other.

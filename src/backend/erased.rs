@@ -8,6 +8,7 @@ trait Visited<T>: Sync {
     fn at(&self, i: usize) -> Option<T>;
     fn selects(&self, i: usize) -> bool;
     fn depends(&self, i: usize) -> Depends;
+    fn rank(&self, i: usize) -> Option<u64>;
     fn ask(&self, i: usize);
     fn work(&self) -> Option<&[u64]>;
 }
@@ -21,6 +22,9 @@ impl<V: At> Visited<V::T> for V {
     }
     fn depends(&self, i: usize) -> Depends {
         At::depends(self, i)
+    }
+    fn rank(&self, i: usize) -> Option<u64> {
+        At::rank(self, i)
     }
     fn ask(&self, i: usize) {
         At::ask(self, i);
@@ -52,6 +56,9 @@ impl<T: Element> At for Erased<'_, T> {
     }
     fn depends(&self, i: usize) -> Depends {
         self.0.depends(i)
+    }
+    fn rank(&self, i: usize) -> Option<u64> {
+        self.0.rank(i)
     }
     fn ask(&self, i: usize) {
         self.0.ask(i);

@@ -146,6 +146,12 @@ pub trait At: Sync + Clone {
         Depends::Any
     }
 
+    /// What decides whose turn it is before others', where a limit compares ends of entries: `None` where the state itself does.
+    fn rank(&self, i: usize) -> Option<u64> {
+        let _ = i;
+        None
+    }
+
     /// Asks for where what [`at`](Self::at) reads begins, so that it is near by then.
     #[inline(always)]
     fn ask(&self, i: usize) {

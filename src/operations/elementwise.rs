@@ -94,6 +94,9 @@ impl<V: At, K: Step<V::T>> At for Each<V, K> {
     fn work(&self) -> Option<&[u64]> {
         self.inner.work()
     }
+    fn rank(&self, i: usize) -> Option<u64> {
+        self.inner.rank(i)
+    }
     #[inline(always)]
     fn ask(&self, i: usize) {
         self.inner.ask(i);
@@ -285,6 +288,9 @@ impl<V: At, W: At, F: BinaryOp<V::T, W::T>> At for Both<V, W, F> {
     fn work(&self) -> Option<&[u64]> {
         self.left.work().or(self.right.work())
     }
+    fn rank(&self, i: usize) -> Option<u64> {
+        self.left.rank(i).or_else(|| self.right.rank(i))
+    }
     #[inline(always)]
     fn ask(&self, i: usize) {
         self.left.ask(i);
@@ -379,6 +385,9 @@ impl<U: At, V: At, W: At, F: TernaryOp<U::T, V::T, W::T>> At for Three<U, V, W, 
     }
     fn work(&self) -> Option<&[u64]> {
         self.first.work().or(self.second.work()).or(self.third.work())
+    }
+    fn rank(&self, i: usize) -> Option<u64> {
+        self.first.rank(i).or_else(|| self.second.rank(i).or_else(|| self.third.rank(i)))
     }
     #[inline(always)]
     fn ask(&self, i: usize) {

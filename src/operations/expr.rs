@@ -136,6 +136,14 @@ pub trait Expr: Copy + Sync {
         None
     }
 
+    /// What each place holds, where that is one value at all.
+    ///
+    /// # Errors
+    /// There are too many places.
+    fn constant(&self) -> Result<Option<Self::T>> {
+        Ok(None)
+    }
+
     /// Tells what an element reads of a loop's state. What isn't told isn't visited again when it changes, so who doesn't know says
     /// everything.
     fn reads<'s>(&'s self, _: &Env<'_>, reads: &mut Reads<'s>) {
@@ -261,6 +269,10 @@ impl<T: Element> Expr for Fill<T> {
     }
     fn place(&self, _: &Env<'_>) -> Option<Gpu> {
         None
+    }
+    fn constant(&self) -> Result<Option<T>> {
+        check_vertices("fill", self.len)?;
+        Ok(Some(self.value))
     }
     fn reads<'s>(&'s self, _: &Env<'_>, _: &mut Reads<'s>) {}
     fn emit(&self, _: &Env<'_>, kernel: &mut Composer) -> Result<Node> {

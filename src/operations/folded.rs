@@ -69,14 +69,18 @@ where
     H: Limit<U::T, S::Out>,
 {
     // a row without an own element has nothing to stop for
-    let own = if H::STOPS || H::SELECTS { u.at(i) } else { None };
+    let own = if H::STOPS || H::ASKS { u.at(i) } else { None };
     let stops = |partial| H::STOPS && own.is_some_and(|own| limit.stops(own, partial));
     if H::SELECTS {
-        let own = own?;
+        let own = match own {
+            None if H::ASKS => return None,
+            own => own.unwrap_or(U::T::ZERO),
+        };
         if let (Rows::Csr(csr), true) = (rows, S::Add::EXACT && u.is_full()) {
-            return fold_taken(u, csr, i, ring, |x| limit.takes(own, x), stops);
+            return fold_taken(u, csr, i, ring, |k, x| limit.joins(i, k) & limit.takes(own, x), stops);
         }
-        return fold_row(&Taken { inner: u, takes: |x| limit.takes(own, x) }, rows, i, ring, stops);
+        let takes = |k, x| limit.joins(i, k) && limit.takes(own, x);
+        return fold_row(&Taken { inner: u, takes }, rows, i, ring, stops);
     }
     fold_row(u, rows, i, ring, stops)
 }
@@ -90,15 +94,15 @@ where
     S: Semiring<U::T, A>,
     H: Limit<U::T, S::Out>,
 {
-    let own = if H::SELECTS || H::AWAITS { u.at(row) } else { None };
+    let own = if H::ASKS || H::AWAITS { u.at(row) } else { None };
     let terminal = S::Add::TERMINAL.filter(|_| S::Add::EXACT && !H::AWAITS);
     if terminal.is_none() && !H::AWAITS {
         return Depends::Any;
     }
     let (columns, weights) = csr.row(row);
     let keeps = |(&k, &weight): (&u32, &A)| {
-        let Some(x) = u.at(k as usize) else { return false };
-        if H::SELECTS && !own.is_some_and(|own| limit.takes(own, x)) {
+        let Some(x) = u.at(k as usize).filter(|_| limit.joins(row, k as usize)) else { return false };
+        if H::ASKS && !own.is_some_and(|own| limit.takes(own, x)) {
             return false;
         }
         match terminal {
@@ -124,7 +128,8 @@ where
     let Some(own) = u.at(row) else { return Depends::Any };
     let (columns, weights) = csr.row(row);
     let ends = |(&k, &weight): (&u32, &A)| {
-        u.at(k as usize).is_some_and(|x| limit.takes(own, x) && limit.stops(own, ring.mul().call(x, weight)))
+        let stops = |x| limit.takes(own, x) && limit.stops(own, ring.mul().call(x, weight));
+        limit.joins(row, k as usize) && u.at(k as usize).is_some_and(stops)
     };
     match columns.iter().zip(weights).find(|&entry| ends(entry)) {
         Some((&k, _)) if u.depends(k as usize) == Depends::Own => Depends::After(k),
@@ -171,6 +176,9 @@ where
     fixed_as_it_is!();
     fn depends(&self, i: usize) -> Depends {
         row_depends(&self.operand, self.csr, self.reversed, i, self.ring, self.limit)
+    }
+    fn rank(&self, i: usize) -> Option<u64> {
+        self.limit.rank(i)
     }
     #[inline(always)]
     fn ask(&self, i: usize) {
@@ -227,6 +235,13 @@ where
             }
             Self::Chosen(operand, csr, ring, limit) if !H::STOPS => kept_by(operand, csr, i, *ring, *limit),
             _ => Depends::Any,
+        }
+    }
+    fn rank(&self, i: usize) -> Option<u64> {
+        match self {
+            Self::Lazy(.., limit) | Self::Held(.., limit) => limit.rank(i),
+            Self::Chosen(.., limit) => limit.rank(i),
+            Self::Count(..) | Self::Pushed(_) => None,
         }
     }
     #[inline(always)]

@@ -348,6 +348,9 @@ impl<V: At, M: Test> At for MaskedView<V, M> {
     fn work(&self) -> Option<&[u64]> {
         self.inner.work()
     }
+    fn rank(&self, i: usize) -> Option<u64> {
+        self.inner.rank(i)
+    }
     #[inline(always)]
     fn ask(&self, i: usize) {
         self.inner.ask(i);

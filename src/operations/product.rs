@@ -2,7 +2,7 @@
 
 use super::expr::{Env, Expr, emit_light};
 use super::folded::{ProductView, presence};
-use super::limit::{Among, Awaiting, Chosen, Limit, Until, Whole};
+use super::limit::{Among, Awaiting, Chosen, Ends, Limit, Once, Until, Whole};
 use super::matrix::filtered;
 use super::reads::Reads;
 use crate::backend::cpu::fold::Rows;
@@ -14,7 +14,7 @@ use crate::backend::cuda::tiles::{counted, presence as presence_on};
 use crate::backend::cuda::{self, DeviceCsr, DeviceVector, Gpu};
 use crate::backend::plan::{self, Direction, Format, Plan, Sizes, Strategy};
 use crate::backend::view::{At, Support};
-use crate::containers::Matrix;
+use crate::containers::{Matrix, Vector};
 use crate::error::{Error, Result};
 use crate::formats::{Csr, Store};
 use std::panic::Location;
@@ -126,6 +126,52 @@ impl<'a, E: Expr, A: Element, S, H> Product<'a, E, A, S, H> {
         self.limited(|limit| Among(op, limit))
     }
 
+    /// Lets those entries of a row take part alone for which `op(u[own], u[other])` holds: own is the row's index, other that of the element
+    /// which the entry would multiply. As if the matrix had been [selected by its ends](Matrix::select_ends), without making that matrix.
+    ///
+    /// What [`among`](Self::among) asks of the operand itself this asks of a vector that stays as it is: a loop asks once, and its state
+    /// needs not hold what is asked for. The matrix must be square, `u` as long as its side, and full.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::undirected(3, &[(0, 1), (1, 2)])?;
+    /// let (key, weight) = (Vector::from_dense(vec![5u32, 9, 7]), Vector::from_dense(vec![10u32, 20, 30]));
+    /// // above = weight plus.first A, of those of a greater key
+    /// let above = weight.vxm(&a, PLUS_FIRST).ends(LT, &key).or_identity().eval()?;
+    /// assert_eq!(above, Vector::from_dense(vec![20u32, 0, 20]));
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    #[must_use = "an expression does nothing until a terminal runs it"]
+    pub fn ends<'k, F, K>(self, op: F, u: &'k Vector<K>) -> Product<'a, E, A, S, Ends<'k, F, K, H>>
+    where
+        F: BinaryOp<K, K, Out = bool>,
+        K: Element,
+    {
+        self.limited(|limit| Ends::new(op, u, false, limit))
+    }
+
+    /// The same of a matrix that was selected so: none of its entries is left out, and none is asked. A loop learns by it what decides in
+    /// which order its elements settle.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let (a, key) = (Matrix::undirected(3, &[(0, 1), (1, 2)])?, Vector::from_dense(vec![5u32, 9, 7]));
+    /// let up = a.select_ends(LT, &key)?;
+    /// let above = key.vxm(&a, PLUS_FIRST).ends(LT, &key).eval()?;
+    /// assert_eq!(up.mxv(&key, PLUS_SECOND).known_ends(LT, &key).eval()?, above);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    #[must_use = "an expression does nothing until a terminal runs it"]
+    pub fn known_ends<'k, F, K>(self, op: F, u: &'k Vector<K>) -> Product<'a, E, A, S, Ends<'k, F, K, H>>
+    where
+        F: BinaryOp<K, K, Out = bool>,
+        K: Element,
+    {
+        self.limited(|limit| Ends::new(op, u, true, limit))
+    }
+
     /// Says for whom an element of a loop's state waits: as long as `op(own element, the other's)` holds of an entry that takes part, the
     /// loop may leave the row's element as it is. Own is the operand's element at the row's own index, the other's is that which the entry
     /// would multiply.
@@ -165,6 +211,50 @@ impl<'a, E: Expr, A: Element, S, H> Product<'a, E, A, S, H> {
         F: BinaryOp<E::T, E::T, Out = bool>,
     {
         self.limited(|limit| Awaiting(op, limit))
+    }
+
+    /// Says which entries a loop needs to fold once only: one for which `op(own element, the other's)` holds as it is folded may be left
+    /// out of the row from then on, because what it tells is in the row's own element by then. Own is the operand's element at the row's
+    /// own index, the other's is that which the entry would multiply. Outside loops it says nothing.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// // the colours that a vertex may have, in bits, and the highest bit until it has one
+    /// const OPEN: u32 = 1 << 31;
+    /// #[op]
+    /// fn open(v: u32) -> bool {
+    ///     v & OPEN != 0u32
+    /// }
+    /// #[op]
+    /// fn told(_own: u32, other: u32) -> bool {
+    ///     !open(other)
+    /// }
+    /// #[op]
+    /// fn seen(v: u32, _edge: ()) -> u32 {
+    ///     if open(v) { OPEN } else { v }
+    /// }
+    /// #[op]
+    /// fn narrow(own: u32, seen: u32) -> u32 {
+    ///     let left: u32 = own & (!seen | OPEN);
+    ///     if open(seen) { left } else { left & (0u32 - left) }
+    /// }
+    /// let (a, key) = (Matrix::undirected(4, &[(0, 1), (1, 2), (2, 3)])?, Vector::from_dense(vec![4u32, 1, 2, 3]));
+    /// // each vertex takes the least colour that none of those with a greater key has
+    /// let colors = fixpoint(Vector::full(4, u32::MAX))
+    ///     .while_active(open)
+    ///     .monotone()
+    ///     .step(|v| narrow.map2(v, v.vxm(&a, semiring(BOR, seen)).ends(LT, &key).once(told).or_identity()))
+    ///     .eval()?;
+    /// assert_eq!(colors.state, Vector::from_dense(vec![1u32, 4, 2, 1]));
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    #[must_use = "an expression does nothing until a terminal runs it"]
+    pub fn once<F>(self, op: F) -> Product<'a, E, A, S, Once<F, H>>
+    where
+        F: BinaryOp<E::T, E::T, Out = bool>,
+    {
+        self.limited(|limit| Once(op, limit))
     }
 }
 
@@ -228,15 +318,17 @@ where
             env.snapshot();
             return Ok(ProductView::Count(presence(n, &operand), tiles(), self.ring, constant));
         }
-        let csr = by_result();
+        let (csr, limit) = (by_result(), self.limit.on_host());
         // one that may stop short reads little of a row
         if let (true, Some(active)) = (H::SELECTS && !H::STOPS, env.chooses())
             && self.chooses((0..length).any(|i| csr.degree(i) > plan::CHOOSE))
         {
-            let own = |i| if active(i) { operand.at(i) } else { None };
-            let chosen =
-                filtered(csr, own, |own, j, _| operand.at(j as usize).is_some_and(|x| self.limit.takes(own, x)));
-            return Ok(ProductView::Chosen(operand, Arc::new(chosen), self.ring, Chosen(self.limit)));
+            let own = |i| active(i).then(|| (i, operand.at(i)));
+            let chosen = filtered(csr, own, |(i, own), j, _| {
+                let takes = |x| !H::ASKS || own.is_some_and(|own| limit.takes(own, x));
+                limit.joins(i, j as usize) && operand.at(j as usize).is_some_and(takes)
+            });
+            return Ok(ProductView::Chosen(operand, Arc::new(chosen), self.ring, Chosen(limit)));
         }
         let work = csr.offsets();
         let ends = S::Add::EXACT && S::Add::COMMUTATIVE && S::Add::TERMINAL.is_some() && !H::SELECTS;
@@ -249,13 +341,13 @@ where
             env.snapshot();
             // read many times a place: a product must not run again each time, nor a list be searched
             let held = Store::Bitmap(gather::gather(n, &operand).into_bitmap());
-            return Ok(ProductView::Held(held, rows, work, self.ring, self.limit));
+            return Ok(ProductView::Held(held, rows, work, self.ring, limit));
         }
-        Ok(ProductView::Lazy(operand, rows, work, self.ring, self.limit))
+        Ok(ProductView::Lazy(operand, rows, work, self.ring, limit))
     }
 
     fn place(&self, env: &Env<'_>) -> Option<Gpu> {
-        self.matrix.gpu().cloned().or_else(|| self.operand.place(env))
+        self.matrix.gpu().cloned().or_else(|| self.operand.place(env)).or_else(|| self.limit.place())
     }
 
     fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
@@ -329,7 +421,8 @@ where
             Some(held) => kernel.stored(held),
             None => emit_light(&self.operand, &env.for_operand(), kernel)?,
         };
-        let limit = self.limit.emit(kernel);
+        let (limit, ty) = self.limit.emit(kernel, operand.ty)?;
+        let operand = Node::new(ty, operand.full);
         let add = kernel.monoid::<S::Out, S::Add>(self.ring.add());
         let mul = kernel.functor(self.ring.mul());
         let a = kernel.element::<A>();
@@ -358,7 +451,7 @@ where
         let narrows = narrows && self.narrows(kernel, longest, (entries, length))?;
         let ty = kernel.ty(if narrows { "vxm::Narrowing" } else { "vxm::Pull" }, arguments);
         if watched {
-            kernel.watch(ty, at);
+            kernel.watch(ty, at, self.limit.chooses() && !H::STOPS);
         }
         // a thread folds in order with few registers, and may stop early: staging pays for the fixed tree only; and what is staged
         // doesn't know whose row it is
@@ -386,12 +479,26 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Limit<E::T, S::Out>> Product<
         if (H::STOPS || H::SELECTS || H::AWAITS) && inner != length {
             // a row has an own element only where rows and elements are numbered alike
             let (left, right) = (format!("matrix of {rows} x {columns}"), "a square one".to_owned());
-            let operation = match (H::SELECTS, H::STOPS) {
-                (true, _) => "among",
-                (_, true) => "until",
+            let operation = match (H::CHOOSES, H::SELECTS, H::STOPS) {
+                (true, ..) => "ends",
+                (_, true, _) => "among",
+                (.., true) => "until",
                 _ => "awaiting",
             };
             return Err(Error::Shape { operation, left, right, at: self.at });
+        }
+        match self.limit.misfit(length) {
+            Some((held, _)) if held != length => {
+                let (left, right) = (format!("matrix of {rows} x {columns}"), format!("vector of {held}"));
+                return Err(Error::Shape { operation: "ends", left, right, at: self.at });
+            }
+            Some((_, elements)) => {
+                let at = self.at;
+                let what =
+                    format!("{at}: ends: a vector of {length} places with {elements} elements: expected one at each");
+                return Err(Error::Invalid { what });
+            }
+            None => {}
         }
         Ok((n, length))
     }

@@ -82,6 +82,11 @@ pub(crate) fn eval<E: Expr>(expression: E) -> Result<Vector<E::T>> {
     let env = Env::default();
     let n = expression.len(&env)?;
     if let Some(gpu) = device(&expression, &env) {
+        if let Some(value) = expression.constant()?
+            && let Some(full) = cuda::DeviceVector::filled(&gpu, n, value)?
+        {
+            return Ok(Vector::on_device(full));
+        }
         let (kernel, node) = emitted(&expression, &env, &gpu)?;
         return Ok(Vector::on_device(cuda::run::eval(kernel, &node, n)?));
     }

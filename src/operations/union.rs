@@ -106,6 +106,9 @@ impl<V: At, W: At<T = V::T>, F: BinaryOp<V::T, V::T, Out = V::T>> At for Either<
     fn work(&self) -> Option<&[u64]> {
         self.left.work().or(self.right.work())
     }
+    fn rank(&self, i: usize) -> Option<u64> {
+        self.left.rank(i).or_else(|| self.right.rank(i))
+    }
     #[inline(always)]
     fn ask(&self, i: usize) {
         self.left.ask(i);
@@ -197,6 +200,9 @@ impl<V: At, W: At<T = V::T>, M: Monoid<V::T>> At for Undecided<V, W, M> {
     }
     fn work(&self) -> Option<&[u64]> {
         self.0.work()
+    }
+    fn rank(&self, i: usize) -> Option<u64> {
+        self.0.rank(i)
     }
     #[inline(always)]
     fn ask(&self, i: usize) {

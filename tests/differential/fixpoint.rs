@@ -593,3 +593,116 @@ fn weighted_hue(vertex: u64, weight: u32) -> u64 {
 fn is_open(_own: u64, taken: u64) -> bool {
     taken == u64::MAX
 }
+
+/// Colours that a vertex may have, in bits, and the highest bit until it has one: who comes first another vector says.
+macro_rules! colors_in_bits {
+    ($($name:ident: $t:ident, $open:ident, $one:expr, $zero:expr, $may:ident, $seen:ident, $weighted:ident, $narrow:ident, $settled:ident,
+       $unsettled:ident, $shares:ident, $taken:ident;)*) => {$(
+        const $open: $t = !($t::MAX >> 1);
+        #[op]
+        fn $may(v: $t) -> bool {
+            v & $open != $zero
+        }
+        #[op]
+        fn $seen(v: $t, _edge: ()) -> $t {
+            if v & $open != $zero { $open } else { v }
+        }
+        #[op]
+        fn $weighted(v: $t, weight: u32) -> $t {
+            if weight == 0u32 || v & $open != $zero { $open } else { v }
+        }
+        #[op]
+        fn $narrow(own: $t, seen: $t) -> $t {
+            let left: $t = own & (!seen | $open);
+            if seen & $open != $zero { left } else { left & ($zero - left) }
+        }
+        #[op]
+        fn $settled(_own: $t, other: $t) -> bool {
+            other & $open == $zero
+        }
+        #[op]
+        fn $unsettled(_own: $t, other: $t) -> bool {
+            other & $open != $zero
+        }
+        #[op]
+        fn $shares(own: $t, other: $t) -> bool {
+            own & other & !$open != $zero
+        }
+        #[op]
+        fn $taken(_own: $t, seen: $t) -> bool {
+            seen & $open != $zero
+        }
+
+        fn $name(case: &Case) -> crate::harness::Outcome {
+            let (a, keys) = (case.matrix(), Vector::from_dense(case.keys()));
+            let expected: Vec<$t> = first_fit(case).iter().map(|&color| $one << color).collect();
+            let open = || fixpoint(Vector::full(case.n, $t::MAX)).while_active($may);
+            let seen = semiring(BOR, $seen);
+            every_schedule(&expected, || {
+                open()
+                    .monotone()
+                    .step(|v| $narrow.map2(v, v.vxm(&a, seen).ends(LT, &keys).or_identity()))
+                    .eval()
+            })?;
+            // whoever is waited for is remembered, and who is settled is not asked again
+            let others = |v: Key<$t>| v.vxm(&a, seen).ends(LT, &keys).among($shares).awaiting($unsettled).once($settled);
+            every_schedule(&expected, || {
+                open().monotone().step(|v| $narrow.map2(v, others(v).or_identity())).eval()
+            })?;
+            // a first body, which a device leaves out; and one that stops short
+            every_schedule(&expected, || {
+                open()
+                    .monotone()
+                    .step(|v| $narrow.map2(v, others(v).or_identity()))
+                    .first(|v| $narrow.map2(v, others(v).until($taken).or_identity()))
+                    .eval()
+            })?;
+            every_schedule(&expected, || {
+                open().monotone().step(|v| $narrow.map2(v, others(v).until($taken).or_identity())).eval()
+            })?;
+            // of a matrix that holds no other entries
+            let half = ok(a.select_ends(GT, &keys))?;
+            every_schedule(&expected, || {
+                let others = |v: Key<$t>| v.vxm(&half, seen).known_ends(LT, &keys).among($shares).awaiting($unsettled).once($settled);
+                open().monotone().step(|v| $narrow.map2(v, others(v).or_identity())).eval()
+            })?;
+            // with weights
+            let weighted = ok(a.map_index(from_to))?;
+            every_schedule(&expected, || {
+                let others = |v: Key<$t>| v.vxm(&weighted, semiring(BOR, $weighted)).ends(LT, &keys).awaiting($unsettled);
+                open().monotone().step(|v| $narrow.map2(v, others(v).once($settled).or_identity())).eval()
+            })?;
+            // not said to be monotone
+            let settled = ok(open().step(|v| $narrow.map2(v, others(v).or_identity())).eval())?;
+            agree("in rounds", &expected.iter().copied().map(Some).collect::<Vec<_>>(), &settled.state)
+        }
+    )*};
+}
+
+colors_in_bits! {
+    in_a_word: u32, OPEN_WORD, 1u32, 0u32, word_may_change, word_seen, word_weighted, word_narrow, word_settled, word_unsettled, word_shares,
+        word_taken;
+    in_two_words: u64, OPEN_WORDS, 1u64, 0u64, words_may_change, words_seen, words_weighted, words_narrow, words_settled, words_unsettled,
+        words_shares, words_taken;
+}
+
+/// Rows with hubs and without.
+#[test]
+fn ends_that_are_compared_elsewhere() {
+    suite("fixpoint: ends in one word", 15, case(), |case| in_a_word(&case));
+    suite("fixpoint: ends in two words", 15, case(), |case| in_two_words(&case));
+}
+
+/// Rows of about one length: of one entry to four, of more, and of so many that some have more than bits tell apart.
+#[test]
+fn ends_of_rows_of_about_one_length() {
+    let cases = || {
+        (200..900usize, prop_oneof![1..4usize, 5..9usize, 9..28usize], any::<u64>()).prop_map(|(n, mean, seed)| {
+            let draw = |k: usize| (crate::algebra::mix(seed.wrapping_add(k as u64)) % n as u64) as u32;
+            let edges: Vec<(u32, u32)> = (0..n * mean / 2).map(|k| (draw(2 * k), draw(2 * k + 1))).collect();
+            Case::new(n, edges, seed)
+        })
+    };
+    suite("fixpoint: ends of even rows in one word", 15, cases(), |case| in_a_word(&case));
+    suite("fixpoint: ends of even rows in two words", 15, cases(), |case| in_two_words(&case));
+}

@@ -232,6 +232,12 @@ fn among<X: Element + PartialOrd, T>(x: &Dense<X>, product: impl Fn(&Dense<X>) -
     (0..x.len()).map(|i| product(&left(i)).swap_remove(i)).collect()
 }
 
+/// The same where it takes part if `key[i] < key[j]`.
+fn of_ends<X: Copy, T>(key: &[u32], x: &Dense<X>, product: impl Fn(&Dense<X>) -> Dense<T>) -> Dense<T> {
+    let left = |i: usize| (0..x.len()).map(|j| x[j].filter(|_| key[i] < key[j])).collect();
+    (0..x.len()).map(|i| product(&left(i)).swap_remove(i)).collect()
+}
+
 /// A number whose sums round.
 #[op]
 fn third(x: u32) -> f32 {
@@ -269,6 +275,43 @@ fn entries_whose_ends_compare() {
             let t = reference::vxm(&thirds, gb, PLUS_FIRST);
             agree("sums, awaiting", &t, &ok(u.map(third).vxm(&s.b, PLUS_FIRST).awaiting(LT).eval())?)?;
             Ok(())
+        })
+    });
+}
+
+#[test]
+fn entries_whose_ends_compare_elsewhere() {
+    suite("ends", 300, (case(), any::<u64>()), |(mut case, seed)| {
+        case.a.nrows = case.a.nrows.min(40);
+        case.a.ncols = case.a.nrows;
+        case.b.nrows = case.a.nrows;
+        case.b.ncols = case.a.nrows;
+        let key: Vec<u32> =
+            (0..case.a.nrows as u64).map(|i| (crate::algebra::mix(seed.wrapping_add(i)) % 16) as u32).collect();
+        let s = Setting::new(case);
+        let (([x, ..], [u, ..]), (ga, gb)) = ((&s.dense, &s.held), (&s.grids.0, &s.grids.1));
+        let ends = Vector::from_dense(key.clone());
+        s.run(|| {
+            // whether or not the row has an element of its own
+            let t = of_ends(&key, x, |x| reference::vxm(x, gb, PLUS_PAIR));
+            agree("counted", &t, &ok(u.vxm(&s.b, PLUS_PAIR).ends(LT, &ends).eval())?)?;
+            let t = of_ends(&key, x, |x| reference::mxv(ga, x, MAX_TIMES));
+            agree("of mxv", &t, &ok(s.a.mxv(u, MAX_TIMES).ends(LT, &ends).eval())?)?;
+            let half = ok(s.a.select_ends(LT, &ends))?;
+            agree("selected", &t, &ok(half.mxv(u, MAX_TIMES).eval())?)?;
+            agree("known", &t, &ok(half.mxv(u, MAX_TIMES).known_ends(LT, &ends).eval())?)?;
+            // a position that takes no part keeps its place in the fixed tree
+            let thirds: Dense<f32> = x.iter().map(|x| x.map(|x| third.call(x))).collect();
+            let t = of_ends(&key, &thirds, |x| reference::vxm(x, gb, PLUS_FIRST));
+            agree("sums", &t, &ok(u.map(third).vxm(&s.b, PLUS_FIRST).ends(LT, &ends).eval())?)?;
+            // of two vectors, and of the operand too
+            let even = Vector::from_dense(key.iter().map(|key| key % 2).collect());
+            let t = among(x, |x| of_ends(&key, x, |x| reference::vxm(x, gb, MAX_FIRST)));
+            agree("both", &t, &ok(u.vxm(&s.b, MAX_FIRST).ends(LT, &ends).among(LT).once(GT).eval())?)?;
+            let less: Vec<u32> = key.iter().map(|key| key % 2 * 16 + key).collect();
+            let twice = ok(u.vxm(&s.b, MAX_FIRST).ends(LE, &even).ends(LT, &Vector::from_dense(less.clone())).eval())?;
+            let t = of_ends(&less, x, |x| reference::vxm(x, gb, MAX_FIRST));
+            agree("twice", &t, &twice)
         })
     });
 }

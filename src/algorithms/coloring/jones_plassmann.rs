@@ -13,81 +13,63 @@ use crate::prelude::*;
 const LATER: u32 = 1 << 31;
 /// Colours of a window.
 const WINDOW: u32 = 31;
-/// The least vertex that has a key.
-const KEYED: u64 = 1 << 32;
-/// Above the numbers of colours.
-const NUMBERS: u32 = 64;
 
-/// A vertex: its key, and the colours that it may have, of which a settled one has a single one, and no key.
+/// Whether a vertex may have several colours.
 #[op]
-fn vertex(key: u32, colors: u32) -> u64 {
-    ((key as u64) << 32u32) | (colors as u64)
-}
-
-/// A vertex' key; 0 of a settled one.
-#[op]
-fn key_of(vertex: u64) -> u32 {
-    (vertex >> 32u32) as u32
+fn unsettled(vertex: u32) -> bool {
+    vertex & (vertex - 1u32) != 0u32
 }
 
 /// The colours of the window that a vertex may have.
 #[op]
-fn colors_of(vertex: u64) -> u32 {
-    (vertex as u32) & (LATER - 1u32)
+fn colors_of(vertex: u32) -> u32 {
+    vertex & (LATER - 1u32)
 }
 
-/// A vertex that may have any colour. The greatest key has no place.
+/// Whether `other` may have a colour that `own` may have.
 #[op]
-fn open(key: u32) -> u64 {
-    vertex(key + 1u32, u32::MAX)
+fn matters(own: u32, other: u32) -> bool {
+    colors_of(own) & other != 0u32
 }
 
-/// Whether `other` comes before `own`, or is settled, and may have a colour of its. Of two with one key neither can go.
+/// The colour that a vertex has, if it is settled; and those that it may have.
 #[op]
-fn matters(own: u64, other: u64) -> bool {
-    // no key, less one, is above all
-    key_of(other) - 1u32 >= key_of(own) - 1u32 && colors_of(own) & colors_of(other) != 0u32
-}
-
-/// The colours that a vertex has, if it is settled; and those that it may have.
-#[op]
-fn seen(_edge: (), vertex: u64) -> u64 {
-    let taken: u32 = if key_of(vertex) == 0u32 { colors_of(vertex) } else { 0u32 };
+fn seen(_edge: (), vertex: u32) -> u64 {
+    let taken: u32 = if unsettled(vertex) { 0u32 } else { colors_of(vertex) };
     ((taken as u64) << 32u32) | (colors_of(vertex) as u64)
 }
 
 /// What is left for a vertex: no colour that is taken, and none above one that no other may have. If it is but one, the vertex is settled.
 #[op]
-fn narrow(own: u64, seen: u64) -> u64 {
-    let left: u32 = (own as u32) & !((seen >> 32u32) as u32);
+fn narrow(own: u32, seen: u64) -> u32 {
+    let left: u32 = own & !((seen >> 32u32) as u32);
     let free: u32 = left & !(seen as u32);
     let least: u32 = free & (0u32 - free);
-    let colors: u32 = if free == 0u32 { left } else { left & (least | (least - 1u32)) };
-    vertex(if colors & (colors - 1u32) == 0u32 { 0u32 } else { key_of(own) }, colors)
+    if free == 0u32 { left } else { left & (least | (least - 1u32)) }
 }
 
 /// Whether `other` may still take the least colour that is left for `own`.
 #[op]
-fn blocks(own: u64, other: u64) -> bool {
-    key_of(other) != 0u32 && colors_of(other) & (own as u32) & (0u32 - (own as u32)) != 0u32
+fn blocks(own: u32, other: u32) -> bool {
+    unsettled(other) && other & own & (0u32 - own) != 0u32
+}
+
+/// Whether `other` has its colour, which is taken from `own` as soon as it is seen.
+#[op]
+fn told(_own: u32, other: u32) -> bool {
+    !unsettled(other)
 }
 
 /// Whether no colour is free for a vertex.
 #[op]
-fn none_free(own: u64, seen: u64) -> bool {
-    (own as u32) & !(seen as u32) == LATER
+fn none_free(own: u32, seen: u64) -> bool {
+    own & !(seen as u32) == LATER
 }
 
-/// The number of a settled vertex' colour; of none, 0, and of several, one that no colour has.
+/// The number of a settled vertex' colour; of none, 0.
 #[op]
-fn number(vertex: u64) -> u32 {
-    if vertex == 0u64 {
-        0u32
-    } else if vertex & (vertex - 1u64) != 0u64 {
-        NUMBERS
-    } else {
-        vertex.trailing_zeros() + 1u32
-    }
+fn number(vertex: u32) -> u32 {
+    if vertex == 0u32 { 0u32 } else { vertex.trailing_zeros() + 1u32 }
 }
 
 /// A colour of a later window, among all.
@@ -98,8 +80,8 @@ fn color_in(color: u32, later: u32, before: u32) -> u32 {
 
 /// A vertex at the start of a window: open if its colour is still to come, or else nothing.
 #[op]
-fn reopen(number: u32, key: u32) -> u64 {
-    if number > WINDOW { open(key) } else { 0u64 }
+fn reopen(number: u32) -> u32 {
+    if number > WINDOW { u32::MAX } else { 0u32 }
 }
 
 /// Colours, how many there are, and the rounds it took.
@@ -111,26 +93,24 @@ pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32, 
 fn in_windows(a: &Matrix, key: &Vector<u32>, upwards: bool) -> Result<(Vector<u32>, u32, u32)> {
     let n = a.nrows();
     let (mut colors, mut rounds, mut before, mut open_ends) = (Vector::new(n), 0, 0, None);
-    // V = key, and all colours
-    let mut vertices = key.map(open).eval()?;
+    // V = all colours
+    let mut vertices = fill(u32::MAX, n).eval()?;
     loop {
+        let chosen = upwards || open_ends.is_some();
         let a = open_ends.as_ref().unwrap_or(a);
-        // V<keys> = narrow(V, A bor.seen V, among those that matter), until all are settled
+        let others = |v| {
+            let others = a.mxv(v, semiring(BOR, seen)).among(matters).awaiting(blocks).once(told);
+            if chosen { others.known_ends(LE, key) } else { others.ends(LE, key) }
+        };
+        // V<several> = narrow(V, A bor.seen V, of those that come before and matter), until all are settled
         let ((window, most), of_window) = fixpoint(vertices)
-            .while_active(GE.bind(KEYED))
+            .while_active(unsettled)
             .monotone()
-            .step(|v| narrow.map2(v, a.mxv(v, semiring(BOR, seen)).among(matters).awaiting(blocks).or_identity()))
+            .step(|v| narrow.map2(v, others(v).or_identity()))
             // at first all may have any colour, so one higher neighbour is enough
-            .first(|v| {
-                let others = a.mxv(v, semiring(BOR, seen)).among(matters).awaiting(blocks);
-                narrow.map2(v, others.until(none_free).or_identity())
-            })
+            .first(|v| narrow.map2(v, others(v).until(none_free).or_identity()))
             .eval_then(|v| v.map(number).eval_and_reduce(MAX))?;
         rounds += of_window;
-        if most == NUMBERS {
-            let what = format!("color_in_order: a key of {}: expected a lower one", u32::MAX);
-            return Err(Error::Invalid { what });
-        }
         // C = the colours of this window, among all
         colors = match before {
             0 => window.clone(),
@@ -154,7 +134,7 @@ fn in_windows(a: &Matrix, key: &Vector<u32>, upwards: bool) -> Result<(Vector<u3
             }
             open_ends = Some(a.select_ends(LE, &key.mask(&rest).eval()?)?);
         }
-        // V = key, and all colours, of those of later windows; nothing of the others
-        vertices = reopen.map2(&window, key).eval()?;
+        // V = all colours, of those of later windows; nothing of the others
+        vertices = window.map(reopen).eval()?;
     }
 }

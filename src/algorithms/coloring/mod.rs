@@ -64,8 +64,7 @@ pub fn color(a: &Matrix, options: &ColoringOptions) -> Result<Coloring> {
 }
 
 /// The sequential greedy colouring of an order, by Jones and Plassmann's method: each vertex has the least colour that none of those
-/// before it has. A vertex' key says when it comes, the highest first; keys are distinct, and below `u32::MAX`, as those of
-/// [`Vector::rank`] are.
+/// before it has. A vertex' key says when it comes, the highest first; keys are distinct, as those of [`Vector::rank`] are.
 ///
 /// ```
 /// use vxm::algorithms::color_in_order;
@@ -78,7 +77,7 @@ pub fn color(a: &Matrix, options: &ColoringOptions) -> Result<Coloring> {
 /// ```
 ///
 /// # Errors
-/// The matrix isn't square or symmetric, or not of as many vertices as there are keys; a key is `u32::MAX`; neighbours have equal keys, and
+/// The matrix isn't square or symmetric, or not of as many vertices as there are keys; neighbours have equal keys, and
 /// others' colours don't tell which of them goes first.
 #[track_caller]
 pub fn color_in_order(a: &Matrix, key: &Vector<u32>) -> Result<Coloring> {

@@ -48,12 +48,12 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// So many that were woken are shared out: what each costs is not known, since its row is read until one ends it.
 const SHARED: usize = 512;
 
-/// In which order elements are visited first.
+/// In which order elements are visited first: by their states, or by what their limits rank them by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
-    /// Those of the least states come first.
+    /// The least come first.
     Ascending,
-    /// Those of the greatest do.
+    /// The greatest do.
     Descending,
 }
 
@@ -188,8 +188,8 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         let mut found = {
             let (fixed, all) = (view.fixed(), Erased::of(&view));
             match (order, &fixed, first.as_ref().map(At::fixed)) {
-                (Some(order), Some(fixed), _) => self.all_in(&self.sorted(order), fixed),
-                (Some(order), None, _) => self.all_in(&self.sorted(order), &all),
+                (Some(order), Some(fixed), _) => self.all_in(&self.sorted(order, fixed), fixed),
+                (Some(order), None, _) => self.all_in(&self.sorted(order, &all), &all),
                 (None, Some(fixed), None) => self.all::<_, W::Fixed<'_>>(None, fixed),
                 (None, Some(fixed), Some(Some(first))) => self.all(Some(&first), fixed),
                 (None, ..) => self.all(first.as_ref().map(Erased::of).as_ref(), &all),
@@ -238,7 +238,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         if work < SEQUENTIAL as u64 {
             return None;
         }
-        let bits = |i: u32| self.state.get(i as usize).bits();
+        let rank = |i: u32| body.rank(i as usize).unwrap_or_else(|| self.state.get(i as usize).bits());
         let is_active = |i: &u32| self.active.call(self.state.get(*i as usize));
         let sampled = |whom: &dyn Fn(u32) -> Option<u32>| -> Vec<(u32, u32)> {
             let sample = (0..n).step_by(n.div_ceil(16 * SAMPLE)).map(|i| i as u32).filter(is_active);
@@ -250,33 +250,35 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         let most = |holds: &dyn Fn(u32, u32) -> bool| {
             waits.iter().filter(|&&(i, k)| holds(i, k)).count() >= waits.len() * 15 / 16
         };
-        let greater = most(&|i, k| bits(k) > bits(i));
-        if waits.len() < SAMPLE || !(greater || most(&|i, k| bits(k) < bits(i))) {
+        let greater = most(&|i, k| rank(k) > rank(i));
+        if waits.len() < SAMPLE || !(greater || most(&|i, k| rank(k) < rank(i))) {
             return None;
         }
         // to tear neighbours apart that lie together costs more than a second visit where nobody waits for one alone, or where rows are
         // short and states far away: the shorter, the less it takes
         let far = if work <= 3 * n as u64 { CACHE / 4 } else { CACHE };
-        let cheap = work <= (plan::FROM_MEAN * n) as u64 && size_of::<T>() * n > far;
+        let bytes = size_of::<T>() * n * if body.rank(0).is_some() { 2 } else { 1 };
+        let cheap = work <= (plan::FROM_MEAN * n) as u64 && bytes > far;
         let torn = (cheap || !known) && most(&|i, k| (i.abs_diff(k) as usize) < PIECE);
         (!torn).then_some(if greater { Order::Descending } else { Order::Ascending })
     }
 
-    /// The active elements in that order, by one digit, the highest, of what their states are above the least, or below the greatest; those
-    /// that are alike as they lie.
-    fn sorted(&self, order: Order) -> Vec<u32> {
+    /// The active elements in that order, by one digit, the highest, of what they rank above the least, or below the greatest; those that are
+    /// alike as they lie.
+    fn sorted<V: At<T = T>>(&self, order: Order, body: &V) -> Vec<u32> {
         let n = self.state.len();
         let piece = share::piece(n);
-        let bits = |i: usize| Some(self.state.get(i)).filter(|&x| self.active.call(x)).map(Element::bits);
+        let active = |i: usize| Some(self.state.get(i)).filter(|&x| self.active.call(x));
+        let rank = |i: usize| active(i).map(|x| body.rank(i).unwrap_or_else(|| x.bits()));
         let ends = share::collect(n.div_ceil(piece), &|p| {
-            let states = (p * piece..((p + 1) * piece).min(n)).filter_map(bits);
-            states.fold((u64::MAX, 0), |(least, most), x| (x.min(least), x.max(most)))
+            let ranks = (p * piece..((p + 1) * piece).min(n)).filter_map(rank);
+            ranks.fold((u64::MAX, 0), |(least, most), x| (x.min(least), x.max(most)))
         });
         let (least, most) = ends.into_iter().fold((u64::MAX, 0), |(a, b), (least, most)| (a.min(least), b.max(most)));
         let width = u64::BITS - most.saturating_sub(least).leading_zeros();
         let shift = width.saturating_sub(sort::DIGIT);
         let digit = |i: usize| {
-            let above = bits(i).map(|x| if order == Order::Descending { most - x } else { x - least });
+            let above = rank(i).map(|x| if order == Order::Descending { most - x } else { x - least });
             above.map(|above| (above >> shift) as usize)
         };
         let mut sorted = Vec::new();

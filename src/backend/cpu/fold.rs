@@ -247,14 +247,14 @@ where
     sum
 }
 
-/// The same over the entries of an exact monoid's compressed row at whose columns `takes` holds of a full vector's elements.
+/// The same over the entries of an exact monoid's compressed row at whose columns `takes` holds of a full vector's elements, given both.
 #[inline(always)]
 pub fn fold_taken<X, A, S, U>(
     u: &U,
     csr: &Csr<A>,
     row: usize,
     ring: S,
-    takes: impl Fn(X) -> bool,
+    takes: impl Fn(usize, X) -> bool,
     until: impl Fn(S::Out) -> bool,
 ) -> Option<S::Out>
 where
@@ -269,7 +269,7 @@ where
     for (&k, &weight) in columns.iter().zip(weights) {
         let x = u.value(k as usize);
         // no branch on whether it does, which nobody foretells: the next elements are on their way meanwhile
-        let (takes, product) = (takes(x), mul.call(x, weight));
+        let (takes, product) = (takes(k as usize, x), mul.call(x, weight));
         let joined = if some { add.call(sum, product) } else { product };
         sum = if takes { joined } else { sum };
         some |= takes;

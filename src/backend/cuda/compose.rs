@@ -55,6 +55,11 @@ pub(super) enum Joined {
 /// more warps only crowd the cache (er 1085 to 1010), and not if they lie together (rgg 330 to 396).
 const BRIEFLY: u32 = 3;
 
+/// Blocks a multiprocessor of a loop that chooses its rows' entries, where those lie all over: what more of them look at in vain keeps the
+/// second-level cache busy (er 996 to 946 us). Elsewhere four, whose registers suffice since entries are chosen by other words than the
+/// state's.
+const CHOOSING: u32 = 2;
+
 /// What a kernel is composed in: definitions, the words of its parameter, and what must live until it is launched.
 pub struct Composer {
     gpu: Gpu,
@@ -67,8 +72,8 @@ pub struct Composer {
     binned: Option<Box<Binned>>,
     masked: bool,
     resident: bool,
-    /// Whether it is a loop that remembers for whom short rows wait: see [`BRIEFLY`].
-    brief: bool,
+    /// For how many blocks a multiprocessor a loop's kernel is compiled, if that isn't what it is for others.
+    blocks: Option<u32>,
     /// Whether the entries of a loop's rows lie all over, where that is asked.
     scattered: bool,
     /// Whether the terminal shares out the rows of the product that leads.
@@ -76,6 +81,8 @@ pub struct Composer {
     /// How many products there are, and whether one of them is worth watching.
     products: usize,
     watched: Option<Lead>,
+    /// Whether that one's entries are chosen by their ends.
+    chooses: bool,
     /// Whether what is emitted stands beside what the kernel is about.
     beside: bool,
     /// Why not all of it runs in one kernel, if it doesn't.
@@ -108,11 +115,12 @@ impl Composer {
             binned: None,
             masked: false,
             resident: false,
-            brief: false,
+            blocks: None,
             scattered: false,
             sharing: false,
             products: 0,
             watched: None,
+            chooses: false,
             beside: false,
             apart: None,
         }
@@ -146,19 +154,40 @@ impl Composer {
     /// Whether a first round of its own pays in a loop: where rows have about one length, and aren't so short that all of one is read at once
     /// (mis: er 401 to 354 us; grid as it was, delaunay 62 to 67, rmat 522 to 705).
     pub fn starts(&self) -> bool {
-        self.even_mean().is_some_and(|mean| mean > plan::FROM_MEAN)
+        // a row whose entries were chosen without reading the state has no first round
+        self.even_mean().is_some_and(|mean| mean > plan::FROM_MEAN) && !self.chooses()
     }
 
     /// Entries of a thread's in flight in a loop: many where rows are read whole and there is time for that; few where they are very short, or
-    /// more would only fill a queue.
+    /// more would only fill a queue. Where entries were chosen few are left, but where they lie all over fewer warps hide what they take (er 915
+    /// to 870 us; rgg 243 to 260).
     pub(super) fn flight(&self) -> usize {
+        if self.chooses() {
+            return if self.scattered { 8 } else { 4 };
+        }
         let many = self.watched().is_some() && self.even_mean().is_none_or(|mean| plan::MANY.contains(&mean));
         if many { 8 } else { 4 }
     }
 
-    /// Whether a loop keeps which entries of a short row take part still: where rows have so many that leaving out some saves a read.
+    /// The same as entries are chosen.
+    pub(super) fn choosing(&self) -> usize {
+        match self.even_mean() {
+            None => 8,
+            Some(_) if self.is_brief() => 8,
+            Some(_) => 4,
+        }
+    }
+
+    /// Whether rows have about one length, and are short, all of them, but not very: a lane reads most of one at once.
+    fn is_brief(&self) -> bool {
+        let longest = self.classes.as_deref().map_or(usize::MAX, |classes| classes.longest);
+        self.even_mean().is_some_and(|mean| plan::MANY.contains(&mean)) && longest < 32
+    }
+
+    /// Whether a loop keeps which entries of a short row take part still: where they are chosen once, and where rows have so many that leaving
+    /// out some saves a read.
     pub(super) fn sifts(&self) -> bool {
-        self.even_mean().is_none_or(|mean| mean > plan::FROM_MEAN)
+        self.chooses() || self.even_mean().is_none_or(|mean| mean > plan::FROM_MEAN)
     }
 
     /// Whether this is a loop that reads rows of very few entries, in which no more than the state is remembered: nothing but more warps hides
@@ -168,9 +197,20 @@ impl Composer {
         self.resident && little && self.watched().is_none()
     }
 
-    /// Says that this is a loop whose kernel remembers for whom short rows wait: it is compiled for [`BRIEFLY`] blocks a multiprocessor.
-    pub(super) fn wait_briefly(&mut self) {
-        self.brief = true;
+    /// Says whether this is a loop whose kernel remembers for whom short rows wait, and how: it is compiled for [`BRIEFLY`] blocks a
+    /// multiprocessor, or [`CHOOSING`].
+    pub(super) fn wait_briefly(&mut self, sifts: bool) {
+        self.blocks = match (self.chooses(), self.scattered) {
+            (true, true) => Some(CHOOSING),
+            // delaunay 80 to 76 us; rgg, whose rows are longer, 240 to 290, grids 74 to 81
+            (true, false) => self.is_brief().then_some(BRIEFLY),
+            (false, scattered) => (scattered || !sifts).then_some(BRIEFLY),
+        };
+    }
+
+    /// How many blocks a multiprocessor a loop runs on at most, if its kernel would leave room for more.
+    pub(super) fn blocks_at_most(&self) -> Option<u32> {
+        self.blocks.filter(|&blocks| blocks == CHOOSING)
     }
 
     /// Notes of a loop's product whether its entries lie all over: where rows have about one length, and aren't so short that it makes no
@@ -186,17 +226,13 @@ impl Composer {
         Ok(())
     }
 
-    /// Whether the entries of the loop's product are known to lie all over.
-    pub(super) fn is_scattered(&self) -> bool {
-        self.scattered
-    }
-
     /// Emits what a loop evaluates once beside its body: it is that one's product whose rows are shared out, watched and narrowed.
     pub fn beside(&mut self, emit: impl FnOnce(&mut Self) -> Result<Node>) -> Result<Node> {
-        let (products, watched, lead, masked) = (self.products, self.watched, self.lead, self.masked);
+        let before = (self.products, self.watched, self.chooses, self.lead, self.masked);
         self.beside = true;
         let node = emit(self);
-        (self.products, self.watched, self.lead, self.masked, self.beside) = (products, watched, lead, masked, false);
+        (self.products, self.watched, self.chooses, self.lead, self.masked) = before;
+        self.beside = false;
         node
     }
 
@@ -211,9 +247,15 @@ impl Composer {
     }
 
     /// Makes a product of type `ty`, whose words began at `at`, one of which it is remembered for which entry a row waits: that is looked
-    /// at alone before the row is read again. Only of an only product.
-    pub fn watch(&mut self, ty: Piece, at: usize) {
+    /// at alone before the row is read again; `chooses` if its entries are chosen by their ends. Only of an only product.
+    pub fn watch(&mut self, ty: Piece, at: usize, chooses: bool) {
         self.watched = Some(Lead { ty, at, tallied: false });
+        self.chooses = chooses;
+    }
+
+    /// Whether its rows' entries are chosen by their ends.
+    pub(super) fn chooses(&self) -> bool {
+        self.chooses && self.watched().is_some()
     }
 
     /// The product of which that is remembered.
@@ -466,8 +508,9 @@ impl Composer {
         static KNOWN: LazyLock<Mutex<Programs>> = LazyLock::new(Mutex::default);
         let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let ty = ty.into();
-        let little =
-            u64::from(self.staged_are_few()) | u64::from(self.reads_little()) << 1 | u64::from(self.brief) << 2;
+        let little = u64::from(self.staged_are_few())
+            | u64::from(self.reads_little()) << 1
+            | u64::from(self.blocks.unwrap_or(0)) << 2;
         let beside = [Part::Number(self.gpu.ordinal() as u64), Part::Number(little), Part::Argument(ty)];
         let files = self.library.iter().map(|file| Part::Name(Name(file)));
         let entries = || entries.iter().map(|&(name, group)| (name, group.into()));
@@ -516,8 +559,7 @@ impl Composer {
                 _ if group.starts_with("vxm::Tallying") => (STAGING_THREADS, 8),
                 // what is known of a row that is narrowed takes registers: jp on kron 12.1 to 11.1 ms
                 _ if self.library.contains(&sources::NARROW) => (THREADS, 3),
-                _ if self.brief => (THREADS, BRIEFLY),
-                _ => (THREADS, 4),
+                _ => (THREADS, self.blocks.unwrap_or(4)),
             };
             source.push_str(&format!(
                 "extern \"C\" __global__ void __launch_bounds__({}, {}) {name}(const __grid_constant__ Parameter p) {{\n{load}    \

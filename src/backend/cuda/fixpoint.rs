@@ -44,7 +44,11 @@ impl Launched {
 
 /// Bytes of warps' lists that a block may keep in shared memory: where they are few a pass waits for little else (four blocks of these leave
 /// half of a multiprocessor's for the first-level cache).
-const NEAR: usize = 24 << 10;
+const NEAR: usize = 36 << 10;
+
+/// Where each thread has so many short rows, with so many blocks a multiprocessor, those that wait are visited again at once.
+const EAGER: usize = 32;
+const BLOCKS: usize = 4;
 
 /// As long as long rows wait, short ones are all looked at in every so many passes only: see the kernel.
 const SELDOM: u64 = 64;
@@ -109,17 +113,27 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     let watches = watched.is_some();
     let (watched, place) = watched.map_or(("vxm::Nothing".into(), 0), |lead| (lead.ty, lead.at));
     let start = start.map_or("vxm::Nothing".into(), |start| start.ty);
-    let (monotone_too, skewed, flight) = (monotone.into(), (!even).into(), composer.flight().into());
-    let sifts = watches && composer.sifts();
-    let arguments = [node.ty, start, active, monotone_too, skewed, flight, watched, place.into(), sifts.into()];
-    let ty = composer.ty("vxm::Fixpoint", arguments);
-    if watches && (!sifts || composer.is_scattered()) {
-        composer.wait_briefly();
+    let (sifts, chooses) = (watches && composer.sifts(), watches && composer.chooses());
+    let [mut shorts, mut longs, mut hubs] = shares(classes.as_deref(), n, watches);
+    let (warps_a_block, multiprocessors) = (THREADS as usize / 32, gpu.multiprocessors() as usize);
+    let asynchronous = schedule == Schedule::Asynchronous;
+    let eager = asynchronous && shorts.count >= EAGER * multiprocessors * BLOCKS * THREADS as usize;
+    // of a row whose entries were chosen bits tell 31 apart
+    let longest = classes.as_deref().map_or(usize::MAX, |classes| classes.longest);
+    let (flight, choosing) = (composer.flight(), if chooses { composer.choosing() } else { 0 });
+    let choices = [place.into(), sifts.into(), eager.into(), (chooses && longest > 31).into()];
+    let [place, sifting, eager, tails] = choices;
+    let (skewed, flight, choosing) = ((!even).into(), flight.into(), choosing.into());
+    let ty = composer.ty(
+        "vxm::Fixpoint",
+        [node.ty, start, active, monotone.into(), skewed, flight, choosing, watched, place, sifting, eager, tails],
+    );
+    if watches {
+        composer.wait_briefly(sifts);
     }
     let program = composer.program(ty, &[("fixpoint", group)])?;
     let resident = program.kernel("fixpoint")?.resident(THREADS, composer.shared())? as usize;
-    let [mut shorts, mut longs, mut hubs] = shares(classes.as_deref(), n, watches);
-    let warps_a_block = THREADS as usize / 32;
+    let resident = composer.blocks_at_most().map_or(resident, |most| resident.min(most as usize * multiprocessors));
     let chunks = shorts.count.div_ceil(32);
     let blocks = chunks.max(longs.count).div_ceil(warps_a_block).max(hubs.count).clamp(1, resident.max(1));
     let warps = blocks * warps_a_block;
@@ -128,7 +142,7 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     hubs.room = if watches { 0 } else { hubs.count.div_ceil(blocks) };
     // beside a row stand for whom it waits, if that is remembered, and its entries that take part still
     let size = match (watches, sifts) {
-        (true, true) if !even => 16,
+        (true, true) if !even || chooses => 16,
         (true, true) => 12,
         (true, false) => 8,
         (false, _) => 4,

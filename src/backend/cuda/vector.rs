@@ -114,6 +114,21 @@ impl<T: Element> DeviceVector<T> {
         self.len == 0
     }
 
+    /// One that holds `value` at each place, where its bytes are alike, so that the driver writes them: that takes the host half of what a
+    /// kernel does. `None` where they differ.
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn filled(gpu: &Gpu, len: usize, value: T) -> Result<Option<Self>> {
+        let bytes = &to_bytes(&[value])[..];
+        if bytes.is_empty() || bytes.iter().any(|&byte| byte != bytes[0]) {
+            return Ok(None);
+        }
+        let mut values = gpu.alloc(len * size_of::<T>())?;
+        values.fill(bytes[0])?;
+        Ok(Some(Self::dense(gpu, values, len)))
+    }
+
     /// The number of elements, if it was counted before.
     pub(crate) fn known_count(&self) -> Option<usize> {
         if self.bits.is_none() { Some(self.len) } else { self.count.get().copied() }
