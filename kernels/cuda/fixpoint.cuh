@@ -477,7 +477,8 @@ struct Fixpoint {
         for (u64 k = 0; k < hubs.count; k += 32) {
             const bool inside = k + lane() < hubs.count;
             const u32 row = inside ? hubs.list[k + lane()] : 0;
-            const u32 len = inside ? (u32)(rows.offsets[row + 1] - rows.offsets[row]) : 0, runs = (len + each - 1) / each;
+            const bool alive = inside && Active::call(peek(state + row));
+            const u32 len = alive ? (u32)(rows.offsets[row + 1] - rows.offsets[row]) : 0, runs = (len + each - 1) / each;
             const u32 sum = running_sum(runs), all = __shfl_sync(~0u, sum, 31);
             for (u64 run = (w + warps - passed % warps) % warps; run < all; run += warps) {
                 const u32 whose = __popc(__ballot_sync(~0u, sum <= run)), of = __shfl_sync(~0u, len, whose);
@@ -519,8 +520,10 @@ struct Fixpoint {
                 atomicExch(board->seen + (round + 2) % 3, 0);
             }
             // nothing left, or nothing changed, or no end
-            if (now == 3 && round + 1 < most) continue;
-            return leave(board, [&] { post(told, round + (now != 0), now == 1 ? 1u : now == 3 ? 2u : 0u); });
+            // the round in which entries were chosen is none of the loop's
+            const u32 rounds = round + (now != 0) - (chooses && round + (now != 0) > 0);
+            if (now == 3 && rounds < most) continue;
+            return leave(board, [&] { post(told, rounds, now == 1 ? 1u : now == 3 ? 2u : 0u); });
         }
     }
 

@@ -143,23 +143,24 @@ struct Narrowing : Pull<V, O, A, T, Mul, Add, Limit, leads> {
         const u32 width = g.members();
         u32 column[flight];
         typename V::Elem x[flight];
-        bool present[flight];
+        bool inside[flight], there[flight], present[flight];
 #pragma unroll
         for (u32 k = 0; k < flight; k++)
             if (p + k * width < v.len) column[k] = v.columns[p + k * width];
 #pragma unroll
         for (u32 k = 0; k < flight; k++) {
-            present[k] = p + k * width < v.len && this->operand.at(Thread(), column[k], x[k]);
+            inside[k] = p + k * width < v.len;
             // of a row that begins anew nothing is chosen
-            if constexpr (Rows::chooses)
-                if (v.fresh) present[k] = present[k] && limit.joins(column[k]);
+            if constexpr (Limit::chooses)
+                if (v.fresh) inside[k] = inside[k] && limit.joins(column[k]);
+            there[k] = inside[k] && this->operand.at(Thread(), column[k], x[k]);
         }
 #pragma unroll
-        for (u32 k = 0; k < flight; k++) present[k] = present[k] && limit.takes(x[k]);
+        for (u32 k = 0; k < flight; k++) present[k] = there[k] && limit.takes(x[k]);
 #pragma unroll
         for (u32 k = 0; k < flight; k++) {
             // all have read what lies where they write
-            const bool stays = present[k] && !(v.waits && Rows::Told::call(v.own, x[k]));
+            const bool stays = Rows::stays(v, inside[k], there[k], present[k], x[k]);
             const u32 place = keep(g, stays, v.count);
             if (stays && (v.fresh || place != p + k * width)) kept[v.begin + place] = column[k];
             // who is met last is waited for: waiting for the last to be settled would miss what others' being settled tells

@@ -265,10 +265,25 @@ template <class T, class U> struct Choice<false, T, U> { typedef U type; };
 template <class T, class U> struct is_same { static const bool value = false; };
 template <class T> struct is_same<T, T> { static const bool value = true; };
 
+template <class W> VXM_FN W weight_at(const W* weights, u64 p) { return weights[p]; }
+VXM_FN vxm_unit weight_at(const vxm_unit*, u64) { return vxm_unit(); }
+
 // Nobody is waited for.
 struct Nobody {
     template <class T> static VXM_FN bool call(T, T) { return false; }
 };
+// One of two operators holds, or both do.
+template <class F, class G> struct OneOf {
+    template <class T> static VXM_FN bool call(T own, T other) { return F::call(own, other) || G::call(own, other); }
+};
+template <class F> struct OneOf<F, Nobody> : F {};
+template <class F, class G> struct BothOf {
+    template <class T> static VXM_FN bool call(T own, T other) { return F::call(own, other) && G::call(own, other); }
+};
+struct Everybody {
+    template <class T> static VXM_FN bool call(T, T) { return true; }
+};
+template <class F> struct BothOf<F, Everybody> : F {};
 // What of row i is folded, by a group. A limit may stop a fold, given a partial result; entries join, given the other's index, which
 // it `chooses` if ever they don't; it takes them, given the other's element, and `selects` if ever it doesn't, or they don't join; `Waits`
 // tells, by (own element, the other's), which entries the row waits for.
@@ -276,6 +291,7 @@ struct Whole {
     static const bool stops = false, selects = false, chooses = false;
     typedef Nobody Waits;
     typedef Nobody Told;
+    typedef Everybody Takes;
     VXM_FN Whole() {}
     template <class G, class U> VXM_FN Whole(G, const U&, u32) {}
     template <class T> VXM_FN bool operator()(T) const { return false; }
@@ -291,6 +307,7 @@ template <class F, class X, class H> struct Until {
     static const bool stops = true, selects = H::selects, chooses = H::chooses;
     typedef typename H::Waits Waits;
     typedef typename H::Told Told;
+    typedef typename H::Takes Takes;
     H other;
     X own;
     bool present;
@@ -307,6 +324,7 @@ template <class F, class X, class H> struct Until {
 // The entries for which an operator of (own element, the other's) holds.
 template <class F, class X, class H> struct Among : H {
     static const bool selects = true;
+    typedef BothOf<F, typename H::Takes> Takes;
     X own;
     bool present;
     template <class G, class U> VXM_FN Among(G g, const U& operand, u32 i) : H(g, operand, i) { present = operand.at(g, i, own); }
@@ -316,7 +334,7 @@ template <class F, class X, class H> struct Among : H {
 template <class V, class E> struct Ended : V {
     E ends;
 };
-// The entries for which an operator of what stands at their ends there holds. `V` is an operand of this kind.
+// The entries for which an operator of what stands at their ends there holds. `V` is an `Ended` operand.
 template <class F, class V, class H> struct Ends : H {
     static const bool selects = true, chooses = true;
     typedef typename Plain<decltype(*V::ends.values)>::type E;
@@ -325,7 +343,7 @@ template <class F, class V, class H> struct Ends : H {
     template <class G, class U> VXM_FN Ends(G g, const U& operand, u32 i) : H(g, operand, i) {
         const V& ended = operand;
         ends = ended.ends.values;
-        mine = ends[i];
+        mine = weight_at(ends, i);
     }
     struct Far : H::Far {
         typename Plain<E>::type value;
@@ -333,7 +351,7 @@ template <class F, class V, class H> struct Ends : H {
     VXM_FN Far far(u32 column) const {
         Far x;
         (typename H::Far&)x = H::far(column);
-        x.value = ends[column];
+        x.value = weight_at(ends, column);
         return x;
     }
     VXM_FN bool meets(Far x) const { return F::call(mine, x.value) & H::meets(x); }
@@ -341,13 +359,13 @@ template <class F, class V, class H> struct Ends : H {
 };
 // Waiting for entries for which such an operator holds.
 template <class F, class H> struct Awaiting : H {
-    typedef F Waits;
+    typedef OneOf<F, typename H::Waits> Waits;
     template <class G, class U> VXM_FN Awaiting(G g, const U& operand, u32 i) : H(g, operand, i) {}
 };
 
 // Folding entries once for which such an operator holds.
 template <class F, class H> struct Once : H {
-    typedef F Told;
+    typedef OneOf<F, typename H::Told> Told;
     template <class G, class U> VXM_FN Once(G g, const U& operand, u32 i) : H(g, operand, i) {}
 };
 
@@ -363,8 +381,6 @@ template <bool leads, class G> VXM_FN auto folds(G g) {
     else return alone(g);
 }
 
-template <class W> VXM_FN W weight_at(const W* weights, u64 p) { return weights[p]; }
-VXM_FN vxm_unit weight_at(const vxm_unit*, u64) { return vxm_unit(); }
 
 // A word that is read once, and should push nothing out of the cache that is read again.
 template <class W> VXM_FN W streamed(const W* p) {
@@ -550,7 +566,7 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
         for (u32 k = 0; k < flight; k++) {
             // nothing is skipped, since others of the warp go on: all is computed of what may not be there
             const bool taken = where.inside(k) & ((V::full && !Limit::chooses) || there[k]) & limit.takes(x[k]);
-            if (sifts && taken && where.at(k) < 32 && !Told::call(seen.own, x[k])) seen.rest.bits |= 1u << where.at(k);
+            if (sifts && where.at(k) < 32 && stays(seen, where.inside(k), V::full || there[k], taken, x[k])) seen.rest.bits |= 1u << where.at(k);
             meet(seen, taken, column[k], x[k], where.inside(k) ? weight_at(weights, seen.begin + where.at(k)) : A());
         }
     }
@@ -622,7 +638,7 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
 #pragma unroll
             for (u32 k = 0; k < flight; k++) {
                 const bool taken = bit[k] && (V::full || there[k]) & limit.takes(x[k]);
-                if (taken & !Told::call(seen.own, x[k])) seen.rest.bits |= bit[k];
+                if (stays(seen, bit[k], V::full || there[k], taken, x[k])) seen.rest.bits |= bit[k];
                 meet(seen, taken, column[k], x[k], bit[k] ? weight_at(weights, begin + (31 - __clz(bit[k]))) : A());
             }
         }
@@ -640,16 +656,26 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
         for (u32 p = 31; p < len; p++) {
             const u32 column = columns[begin + p];
             typename V::Elem x;
-            const bool taken = limit.joins(column) && operand.at(Thread(), column, x) && limit.takes(x);
-            if (taken && !Told::call(seen.own, x)) seen.rest.bits |= BEYOND;
+            const bool joins = limit.joins(column), there = joins && operand.at(Thread(), column, x), taken = there && limit.takes(x);
+            if (stays(seen, joins, there, taken, x)) seen.rest.bits |= BEYOND;
             meet(seen, taken, column, x, weight_at(weights, begin + p));
         }
+    }
+    // Whether an entry may take part at another visit: unless it was refused, or all is told of it. Of one where the operand holds nothing now
+    // nobody knows; but of what is taken by the operand alone that says enough.
+    template <class S> static VXM_FN bool stays(const S& seen, bool inside, bool there, bool taken, typename V::Elem x) {
+        if (Limit::chooses && !V::full && inside && !there) return true;
+        return taken & !(seen.waits & Told::call(seen.own, x));
     }
     // Joins an entry's product, if it is taken, and remembers the entry if the row waits for it: who is met last is waited for, since waiting
     // for the last to be settled would miss what others' being settled tells.
     VXM_FN void meet(Seen& seen, bool taken, u32 column, typename V::Elem x, A weight) const {
         if (taken & seen.waits & Waits::call(seen.own, x)) seen.rest.second = seen.rest.column, seen.rest.column = column;
         add<Add>(seen.sum, taken, Mul::call(x, weight));
+    }
+    // Whether a row waits for an entry, if that takes part, which one that was chosen by its ends alone may not.
+    static VXM_FN bool waits_for(typename V::Elem own, typename V::Elem other) {
+        return Waits::call(own, other) && (!chooses || Limit::Takes::call(own, other));
     }
     // Which rows, whose elements of the state these are, wait still for an entry, or `twice` for a second one, of as many as are looked at
     // together. All are read, whether they wait or not: reads that may not happen would be made one after the other.
@@ -664,7 +690,7 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
             there[k] = operand.at(g, rows[k], own[k]) & operand.at(Thread(), column, other[k]);
         }
 #pragma unroll
-        for (u32 k = 0; k < count; k++) waits[k] = rests[k].column != NOBODY & (V::full || there[k]) & Waits::call(own[k], other[k]);
+        for (u32 k = 0; k < count; k++) waits[k] = rests[k].column != NOBODY & (V::full || there[k]) & waits_for(own[k], other[k]);
         if constexpr (twice) {
 #pragma unroll
             for (u32 k = 0; k < count; k++) {
@@ -673,7 +699,7 @@ template <class V, class O, class A, class T, class Mul, class Add, class Limit,
                 there[k] = rests[k].column != NOBODY && operand.at(Thread(), rests[k].column, other[k]);
             }
 #pragma unroll
-            for (u32 k = 0; k < count; k++) waits[k] = rests[k].column != NOBODY & there[k] & Waits::call(own[k], other[k]);
+            for (u32 k = 0; k < count; k++) waits[k] = rests[k].column != NOBODY & there[k] & waits_for(own[k], other[k]);
         }
     }
     template <bool once> VXM_FN auto rows() const { return Row<once, Whole>{operand, columns, weights, Whole()}; }

@@ -146,7 +146,8 @@ pub trait At: Sync + Clone {
         Depends::Any
     }
 
-    /// What decides whose turn it is before others', where a limit compares ends of entries: `None` where the state itself does.
+    /// What tells whose turn may be before others', where a limit compares ends of entries: the bits of the outermost one's. `None` where the
+    /// state itself does. No answer depends on it.
     fn rank(&self, i: usize) -> Option<u64> {
         let _ = i;
         None

@@ -277,11 +277,12 @@ impl<E: Expr, M: Mask> Expr for Masked<E, M> {
         fits("mask", self.inner.len(env)?, self.mask.len(env)?, self.at)?;
         // first: a product inside asks whether all its rows are wanted
         kernel.mask();
+        kernel.condition();
         let inner = match self.mask.known_count(env) {
             Some(wanted) => self.inner.emit(&env.wanting(wanted), kernel)?,
             None => self.inner.emit(env, kernel)?,
         };
-        let mask = self.mask.emit(env, kernel)?;
+        let mask = kernel.masking(|kernel| self.mask.emit(env, kernel))?;
         Ok(Node::new(kernel.ty("vxm::Masked", [inner.ty, mask.ty]), inner.full && mask.full))
     }
 }

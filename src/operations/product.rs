@@ -320,13 +320,14 @@ where
         }
         let (csr, limit) = (by_result(), self.limit.on_host());
         // one that may stop short reads little of a row
-        if let (true, Some(active)) = (H::SELECTS && !H::STOPS, env.chooses())
+        if let (true, Some(active)) = (self.selects() && !H::STOPS, env.chooses())
             && self.chooses((0..length).any(|i| csr.degree(i) > plan::CHOOSE))
         {
             let own = |i| active(i).then(|| (i, operand.at(i)));
             let chosen = filtered(csr, own, |(i, own), j, _| {
+                // where the operand holds nothing now it may later, unless it is that which says what takes part
                 let takes = |x| !H::ASKS || own.is_some_and(|own| limit.takes(own, x));
-                limit.joins(i, j as usize) && operand.at(j as usize).is_some_and(takes)
+                limit.joins(i, j as usize) && operand.at(j as usize).map_or(H::CHOOSES, takes)
             });
             return Ok(ProductView::Chosen(operand, Arc::new(chosen), self.ring, Chosen(limit)));
         }
@@ -402,7 +403,7 @@ where
         }
         let at = kernel.position();
         // all rows are wanted, and no row's own element
-        let whole = env.wanted(length) == length && !(H::STOPS || H::SELECTS);
+        let whole = env.wanted(length) == length && !(H::STOPS || self.selects());
         let alone = !(kernel.is_masked() || kernel.is_resident() || kernel.is_led());
         let often = plan.format == Format::Csr && whole && alone && self.rows_on(&gpu)?.is_used_often();
         let bins = if often && kernel.shares_rows() { self.bins(env, &gpu)? } else { None };
@@ -436,7 +437,7 @@ where
             return Ok(Node::new(ty, false));
         }
         // a row's entries are gone through in any order
-        let watched = H::AWAITS && S::Add::EXACT && S::Add::COMMUTATIVE;
+        let watched = H::AWAITS && S::Add::EXACT && S::Add::COMMUTATIVE && !kernel.is_masking();
         kernel.product();
         let leads = !kernel.is_led();
         let rows = self.rows_on(&gpu)?;
@@ -447,7 +448,7 @@ where
         let offset = kernel.rows(rows, crowded.is_some());
         let arguments = [operand.ty, offset, a, out, mul, add, limit, leads.into()];
         let loops = kernel.is_resident() && !kernel.is_beside() && env.chooses().is_some();
-        let narrows = loops && watched && H::SELECTS && !H::STOPS && size_of::<A>() == 0;
+        let narrows = loops && watched && self.selects() && !H::STOPS && size_of::<A>() == 0;
         let narrows = narrows && self.narrows(kernel, longest, (entries, length))?;
         let ty = kernel.ty(if narrows { "vxm::Narrowing" } else { "vxm::Pull" }, arguments);
         if watched {
@@ -539,11 +540,21 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Limit<E::T, S::Out>> Product<
         }
     }
 
+    /// Whether entries are ever left out.
+    fn selects(&self) -> bool {
+        H::ASKS || self.limit.chooses()
+    }
+
+    /// By what entries are left out.
+    fn by(&self) -> &'static str {
+        if self.limit.chooses() { "ends" } else { "among" }
+    }
+
     /// Whether the entries that take part are chosen before the loop, and says so.
     fn chooses(&self, long: bool) -> bool {
         let why =
             if long { "long rows would be read again and again" } else { "rows are short: nothing is made of them" };
-        tracing::debug!(operation = "among", chosen = if long { "before the loop" } else { "at every visit" }, why, at = %self.at, "plan");
+        tracing::debug!(operation = self.by(), chosen = if long { "before the loop" } else { "at every visit" }, why, at = %self.at, "plan");
         long
     }
 
@@ -560,7 +571,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Limit<E::T, S::Out>> Product<
             (true, false) => "no memory for a copy of the columns",
             _ => "rows are short: a copy of their columns would not pay",
         };
-        tracing::debug!(operation = "among", narrows = room, why, at = %self.at, "plan");
+        tracing::debug!(operation = self.by(), narrows = room, why, at = %self.at, "plan");
         Ok(room)
     }
 
@@ -641,8 +652,8 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: Limit<E::T, S::Out>> Product<
             push_entries: None,
             exact: S::Add::EXACT,
             terminal: H::STOPS || S::Add::TERMINAL.is_some() || S::Add::is_terminal(S::Add::IDENTITY),
-            counting: S::Mul::CONSTANT.is_some() && S::Add::EXACT && !(H::STOPS || H::SELECTS),
-            pulls: H::SELECTS,
+            counting: S::Mul::CONSTANT.is_some() && S::Add::EXACT && !(H::STOPS || self.selects()),
+            pulls: self.selects(),
             lengths: false,
             fill: fill.filter(|_| tileable),
             tensor,

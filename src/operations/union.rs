@@ -166,6 +166,7 @@ impl<T: Element, X: Expr<T = T>, Y: Expr<T = T>, M: Monoid<T>> Expr for Lazily<X
     fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
         let EwiseAdd { left, right, op, at } = &self.0;
         fits("ewise_add", left.len(env)?, right.len(env)?, at)?;
+        kernel.condition();
         let (left, right) = (left.emit(env, kernel)?, right.emit(env, kernel)?);
         let monoid = kernel.monoid::<T, M>(*op);
         Ok(Node::new(kernel.ty("vxm::Undecided", [left.ty, right.ty, monoid]), left.full || right.full))

@@ -706,3 +706,77 @@ fn ends_of_rows_of_about_one_length() {
     suite("fixpoint: ends of even rows in one word", 15, cases(), |case| in_a_word(&case));
     suite("fixpoint: ends of even rows in two words", 15, cases(), |case| in_two_words(&case));
 }
+
+/// As many higher neighbours as a vertex has still to hear of, and one; 0 once it has heard of all.
+#[op]
+fn heard(own: u32, heard: u32) -> u32 {
+    if heard + 1u32 == own { 0u32 } else { own }
+}
+#[op]
+fn is_silent(own: u32, other: u32) -> bool {
+    own != 0u32 && other != 0u32
+}
+#[op]
+fn has_spoken(_own: u32, other: u32) -> bool {
+    other == 0u32
+}
+
+/// What joins by its ends may not take part by the state, may not be there yet, or not be asked for: nobody waits for that, and nothing is lost.
+#[test]
+fn ends_and_what_else_is_said() {
+    suite("fixpoint: ends and what else is said", 20, case(), |case| {
+        let (a, expected, key) = (case.matrix(), first_fit(&case), colorless(&case));
+        let same_for_all = Vector::full(case.n, 3i8);
+        every_schedule(&expected, || {
+            fixpoint(key.clone())
+                .while_active(GE.bind(COLORS))
+                .monotone()
+                .step(|v| {
+                    let taken =
+                        v.vxm(&a, semiring(BOR, hue)).ends(LE, &same_for_all).among(precedes).awaiting(uncolored);
+                    first_free.map2(v, taken.or_identity())
+                })
+                .eval()
+        })?;
+        // an operand that holds more and more
+        let keys = Vector::from_dense(case.keys());
+        let above = ok(keys.vxm(&a, semiring(PLUS, PAIR)).ends(LT, &keys).or_identity().map(PLUS.bind(1u32)).eval())?;
+        let above = ok(above.select(GT.bind(1u32)).or(0).eval())?;
+        every_schedule(&vec![0u32; case.n], || {
+            let those = |v: Key<u32>| v.select(EQ.bind(0u32)).vxm(&a, semiring(PLUS, PAIR)).ends(LT, &keys);
+            fixpoint(above.clone())
+                .while_active(NE.bind(0u32))
+                .monotone()
+                .step(|v| heard.map2(v, those(v).awaiting(is_silent).or_identity()))
+                .eval()
+        })
+    });
+    crate::harness::on_device(|| {
+        let n = 5;
+        let a = Matrix::undirected(n, &[(0, 4), (1, 4), (2, 4), (3, 4)]).unwrap();
+        let (zeros, keys) = (Vector::full(n, 0u32), Vector::from_dense(vec![0u32, 1, 2, 3, 9]));
+        for schedule in SCHEDULES {
+            let forced = Forced { schedule, ..Forced::default() };
+            // a product that a visit may do without
+            let start = Vector::from_dense(vec![4u32, 3, 2, 4, 9]);
+            let falls = fixpoint(start).while_active(is_low).monotone().step(|v| {
+                let seen = v.vxm(&a, MAX_FIRST).ends(LE, &zeros).awaiting(four_or_two).mask(v.select(is_four));
+                v.map(lower).ewise_add(seen, FIRST)
+            });
+            // one in a mask, which may be asked twice
+            let start = Vector::from_dense(vec![1u32, 1, 1, 1, 0]);
+            let hears = fixpoint(start).while_active(EQ.bind(1u32)).monotone().step(|v| {
+                let spoken = v.vxm(&a, MIN_FIRST).ends(LT, &keys).awaiting(is_silent).once(has_spoken);
+                v.map(lower).mask(spoken.select(EQ.bind(0u32)))
+            });
+            let expected = [vec![0u32, 0, 0, 0, 9], vec![0u32; 5]];
+            for (found, expected) in
+                [force(forced, || falls.eval()), force(forced, || hears.eval())].into_iter().zip(expected)
+            {
+                if rehearsal().is_none() {
+                    assert_eq!(found.unwrap().state, Vector::from_dense(expected), "{schedule:?}");
+                }
+            }
+        }
+    });
+}

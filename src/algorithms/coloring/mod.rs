@@ -40,7 +40,7 @@ pub(crate) const NONE: u32 = 0;
 /// The matrix isn't square or symmetric.
 pub fn color(a: &Matrix, options: &ColoringOptions) -> Result<Coloring> {
     let a = &*a.to_graph()?;
-    // key = who comes first, highest; distinct, and below the greatest number
+    // key = who comes first, highest; distinct
     let key = match options.order {
         Order::Random => priorities(a, Priority::Random, options.seed),
         Order::LargestDegreeFirst => largest_degree_first(a, options.seed),

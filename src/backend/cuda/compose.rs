@@ -83,6 +83,9 @@ pub struct Composer {
     watched: Option<Lead>,
     /// Whether that one's entries are chosen by their ends.
     chooses: bool,
+    /// Whether there are places where a body does without what it holds, and whether what is emitted is in a mask.
+    conditional: bool,
+    masking: bool,
     /// Whether what is emitted stands beside what the kernel is about.
     beside: bool,
     /// Why not all of it runs in one kernel, if it doesn't.
@@ -121,6 +124,8 @@ impl Composer {
             products: 0,
             watched: None,
             chooses: false,
+            conditional: false,
+            masking: false,
             beside: false,
             apart: None,
         }
@@ -228,10 +233,10 @@ impl Composer {
 
     /// Emits what a loop evaluates once beside its body: it is that one's product whose rows are shared out, watched and narrowed.
     pub fn beside(&mut self, emit: impl FnOnce(&mut Self) -> Result<Node>) -> Result<Node> {
-        let before = (self.products, self.watched, self.chooses, self.lead, self.masked);
+        let before = (self.products, self.watched, self.chooses, self.conditional, self.lead, self.masked);
         self.beside = true;
         let node = emit(self);
-        (self.products, self.watched, self.chooses, self.lead, self.masked) = before;
+        (self.products, self.watched, self.chooses, self.conditional, self.lead, self.masked) = before;
         self.beside = false;
         node
     }
@@ -253,9 +258,28 @@ impl Composer {
         self.chooses = chooses;
     }
 
-    /// Whether its rows' entries are chosen by their ends.
+    /// Whether its rows' entries are chosen by their ends, before rows are visited: not where a visit may do without the product, since it
+    /// waits for nobody then.
     pub(super) fn chooses(&self) -> bool {
-        self.chooses && self.watched().is_some()
+        self.chooses && !self.conditional && self.watched().is_some()
+    }
+
+    /// Says that there are places where the body does without some of what it holds.
+    pub fn condition(&mut self) {
+        self.conditional = true;
+    }
+
+    /// Emits a mask. It may be asked twice a visit, so that nothing may be remembered of what it reads.
+    pub fn masking(&mut self, emit: impl FnOnce(&mut Self) -> Result<Node>) -> Result<Node> {
+        let before = std::mem::replace(&mut self.masking, true);
+        let node = emit(self);
+        self.masking = before;
+        node
+    }
+
+    /// Whether what is emitted is in a mask.
+    pub fn is_masking(&self) -> bool {
+        self.masking
     }
 
     /// The product of which that is remembered.
