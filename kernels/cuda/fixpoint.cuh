@@ -15,8 +15,8 @@ struct Visit {
 struct Rounds {};
 struct Asynchronous {};
 
-// A row that may still change; one that waits; one of which it is kept too which of its first 32 entries take part; where it begins, too; one
-// that waits for two.
+// A row that may still change; one that waits; one of which it is kept too which of its first 32 entries take part; where it begins, too;
+// one that waits for two.
 struct Row {
     u32 row;
     static VXM_FN Row of(u32 row, Rest) { return {row}; }
@@ -114,11 +114,11 @@ template <class V, class Start> struct Bodies {
 template <class V> struct Bodies<V, Nothing> {
     V view;
 };
-// A thread that folds a row has so many entries in `flight`, and so many as it is `choosing` some; `sifts` that it is kept which entries of a short row take part; `eager` that
-// those that wait are visited again at once, while what they read is in a cache still: where there is much to go through, it won't be later;
-// `tails` that rows may have more entries than bits tell apart.
-template <class V, class Start, class Active, bool monotone, bool skewed, u32 flight, u32 choosing, class Watched, u32 place, bool sifts, bool eager,
-          bool tails>
+// A thread that folds a row has so many entries in `flight`, and so many as it is `choosing` some; `sifts` that it is kept which entries of
+// a short row take part; `eager` that those that wait are visited again at once, while what they read is in a cache still: where there is
+// much to go through, it won't be later; `tails` that rows may have more entries than bits tell apart.
+template <class V, class Start, class Active, bool monotone, bool skewed, u32 flight, u32 choosing, class Watched, u32 place, bool sifts,
+          bool eager, bool tails>
 struct Fixpoint {
     typedef typename V::Elem T;
     static const bool watches = !is_same<Watched, Nothing>::value;
@@ -261,8 +261,8 @@ struct Fixpoint {
         __syncwarp();
         return taken;
     }
-    // Chooses the entries of 32 short rows, from number `at` on. Those that have any wait for one of theirs, whatever that holds; the others go
-    // to `ready`. Returns how many do.
+    // Chooses the entries of 32 short rows, from number `at` on. Those that have any wait for one of theirs, whatever that holds; the others
+    // go to `ready`. Returns how many do.
     VXM_FN u32 choose_short(Ring<Item>& ring, u64 at, Next* ready) const {
         const u64 p = at + lane();
         const bool inside = p < shorts.count;

@@ -74,9 +74,9 @@ VXM_FN bool last_block(u32* arrived) {
     return last;
 }
 
-// How a row is visited whose group remembers for whom it waits: its entries as they lie, or of the first 32 those alone whose bits are set;
-// the same of one of which it is known too where it begins, and that it has no more; of one that becomes shorter what is left of it, of which it is known where that
-// begins and, instead of bits, how many entries it has.
+// How a row is visited whose group remembers for whom it waits. whole: its entries as they lie; sifted: of the first 32 those alone whose
+// bits are set; placed: the same, and it is known where the row begins; brief: the same of one that has no more; measured: what is left of
+// one that becomes shorter, of which it is known where that begins and, instead of bits, how many entries it has.
 enum Way { whole, sifted, placed, brief, measured };
 // `wide` groups read whole lines at once, and a member has so many entries in `flight`; `knows` that the group holds the state's element
 // of its row, `watches` that it remembers by whom that is kept waiting, `tells` that it may tell what is found before the end.

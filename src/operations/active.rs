@@ -71,7 +71,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> WhileActive<T, F> {
     ///
     /// In a `monotone` loop the entries that take part in a product [`among`](super::product::Product::among) some may be chosen once,
     /// over the state at the beginning, or anew at every visit, and one that takes part no longer may be left out for good: the loop must
-    /// reach the same state either way.
+    /// reach the same state either way. So may one be left out of which all is [told](super::product::Product::once).
     #[track_caller]
     pub fn step<E: Expr<T = T>>(self, body: impl FnOnce(Key<T>) -> E) -> Stepped<T, Active<F>, E> {
         let key = Key::new();

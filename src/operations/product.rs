@@ -129,8 +129,8 @@ impl<'a, E: Expr, A: Element, S, H> Product<'a, E, A, S, H> {
     /// Lets those entries of a row take part alone for which `op(u[own], u[other])` holds: own is the row's index, other that of the element
     /// which the entry would multiply. As if the matrix had been [selected by its ends](Matrix::select_ends), without making that matrix.
     ///
-    /// What [`among`](Self::among) asks of the operand itself this asks of a vector that stays as it is: a loop asks once, and its state
-    /// needs not hold what is asked for. The matrix must be square, `u` as long as its side, and full.
+    /// What [`among`](Self::among) asks of the operand itself this asks of a vector that stays as it is, so that a loop's state needs not
+    /// hold what is asked for, and a loop that waits on a device asks once. The matrix must be square, `u` as long as its side, and full.
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -177,7 +177,8 @@ impl<'a, E: Expr, A: Element, S, H> Product<'a, E, A, S, H> {
     /// would multiply.
     ///
     /// A loop then looks at one such entry alone, or at two, until `op` holds of them no longer, instead of at the whole row again and
-    /// again. The other's element must change by itself in the end: of two that wait for each other none ever does. Outside loops it says nothing.
+    /// again. The other's element must change by itself in the end: of two that wait for each other none ever does. Outside loops it says
+    /// nothing.
     ///
     /// ```
     /// use vxm::prelude::*;
