@@ -76,10 +76,11 @@ where
             None if H::ASKS => return None,
             own => own.unwrap_or(U::T::ZERO),
         };
+        let end = limit.end(i);
         if let (Rows::Csr(csr), true) = (rows, S::Add::EXACT && u.is_full()) {
-            return fold_taken(u, csr, i, ring, |k, x| limit.joins(i, k) & limit.takes(own, x), stops);
+            return fold_taken(u, csr, i, ring, |k, x| limit.joins(end, k) & limit.takes(own, x), stops);
         }
-        let takes = |k, x| limit.joins(i, k) && limit.takes(own, x);
+        let takes = |k, x| limit.joins(end, k) && limit.takes(own, x);
         return fold_row(&Taken { inner: u, takes }, rows, i, ring, stops);
     }
     fold_row(u, rows, i, ring, stops)
@@ -99,9 +100,9 @@ where
     if terminal.is_none() && !H::AWAITS {
         return Depends::Any;
     }
-    let (columns, weights) = csr.row(row);
+    let ((columns, weights), end) = (csr.row(row), limit.end(row));
     let keeps = |(&k, &weight): (&u32, &A)| {
-        let Some(x) = u.at(k as usize).filter(|_| limit.joins(row, k as usize)) else { return false };
+        let Some(x) = u.at(k as usize).filter(|_| limit.joins(end, k as usize)) else { return false };
         if H::ASKS && !own.is_some_and(|own| limit.takes(own, x)) {
             return false;
         }
@@ -126,10 +127,10 @@ where
     H: Limit<U::T, S::Out>,
 {
     let Some(own) = u.at(row) else { return Depends::Any };
-    let (columns, weights) = csr.row(row);
+    let ((columns, weights), end) = (csr.row(row), limit.end(row));
     let ends = |(&k, &weight): (&u32, &A)| {
         let stops = |x| limit.takes(own, x) && limit.stops(own, ring.mul().call(x, weight));
-        limit.joins(row, k as usize) && u.at(k as usize).is_some_and(stops)
+        limit.joins(end, k as usize) && u.at(k as usize).is_some_and(stops)
     };
     match columns.iter().zip(weights).find(|&entry| ends(entry)) {
         Some((&k, _)) if u.depends(k as usize) == Depends::Own => Depends::After(k),

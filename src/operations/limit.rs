@@ -35,11 +35,12 @@ pub trait Limit<X: Element, T: Element>: Copy + Send + Sync {
     fn chooses(self) -> bool {
         false
     }
-    /// Whether the entry at `column` of a row is one of those that may take part, by its ends.
-    fn joins(self, row: usize, column: usize) -> bool {
-        let _ = (row, column);
-        true
-    }
+    /// What stands at a row's own end.
+    type End: Copy + Send + Sync;
+    /// That of a row.
+    fn end(self, row: usize) -> Self::End;
+    /// Whether the entry at `column` of a row with such an end is one of those that may take part.
+    fn joins(self, end: Self::End, column: usize) -> bool;
     /// By what a row's end is compared.
     fn rank(self, row: usize) -> Option<u64> {
         let _ = row;
@@ -72,9 +73,14 @@ macro_rules! as_inner {
         fn chooses(self) -> bool {
             self.$inner.chooses()
         }
+        type End = H::End;
         #[inline(always)]
-        fn joins(self, row: usize, column: usize) -> bool {
-            self.$inner.joins(row, column)
+        fn end(self, row: usize) -> H::End {
+            self.$inner.end(row)
+        }
+        #[inline(always)]
+        fn joins(self, end: H::End, column: usize) -> bool {
+            self.$inner.joins(end, column)
         }
         #[inline(always)]
         fn rank(self, row: usize) -> Option<u64> {
@@ -100,6 +106,13 @@ impl<X: Element, T: Element> Limit<X, T> for Whole {
     }
     #[inline(always)]
     fn takes(self, _: X, _: X) -> bool {
+        true
+    }
+    type End = ();
+    #[inline(always)]
+    fn end(self, _: usize) {}
+    #[inline(always)]
+    fn joins(self, (): (), _: usize) -> bool {
         true
     }
     fn emit(self, _: &mut Composer, operand: Piece) -> Result<(Piece, Piece)> {
@@ -281,9 +294,14 @@ where
     fn chooses(self) -> bool {
         !self.known || self.inner.chooses()
     }
+    type End = (K, H::End);
     #[inline(always)]
-    fn joins(self, row: usize, column: usize) -> bool {
-        (self.known || self.op.call(self.held[row], self.held[column])) && self.inner.joins(row, column)
+    fn end(self, row: usize) -> Self::End {
+        (self.held[row], self.inner.end(row))
+    }
+    #[inline(always)]
+    fn joins(self, (own, end): Self::End, column: usize) -> bool {
+        (self.known || self.op.call(own, self.held[column])) & self.inner.joins(end, column)
     }
     #[inline(always)]
     fn rank(self, row: usize) -> Option<u64> {
@@ -336,6 +354,13 @@ impl<X: Element, T: Element, H: Limit<X, T>> Limit<X, T> for Chosen<H> {
     }
     fn rank(self, row: usize) -> Option<u64> {
         self.0.rank(row)
+    }
+    type End = ();
+    #[inline(always)]
+    fn end(self, _: usize) {}
+    #[inline(always)]
+    fn joins(self, (): (), _: usize) -> bool {
+        true
     }
     fn emit(self, kernel: &mut Composer, operand: Piece) -> Result<(Piece, Piece)> {
         self.0.emit(kernel, operand)

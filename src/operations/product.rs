@@ -324,11 +324,11 @@ where
         if let (true, Some(active)) = (self.selects() && !H::STOPS, env.chooses())
             && self.chooses((0..length).any(|i| csr.degree(i) > plan::CHOOSE))
         {
-            let own = |i| active(i).then(|| (i, operand.at(i)));
-            let chosen = filtered(csr, own, |(i, own), j, _| {
+            let own = |i| active(i).then(|| (limit.end(i), operand.at(i)));
+            let chosen = filtered(csr, own, |(end, own), j, _| {
                 // where the operand holds nothing now it may later, unless it is that which says what takes part
                 let takes = |x| !H::ASKS || own.is_some_and(|own| limit.takes(own, x));
-                limit.joins(i, j as usize) && operand.at(j as usize).map_or(H::CHOOSES, takes)
+                limit.joins(end, j as usize) && operand.at(j as usize).map_or(H::CHOOSES, takes)
             });
             return Ok(ProductView::Chosen(operand, Arc::new(chosen), self.ring, Chosen(limit)));
         }
