@@ -37,6 +37,18 @@ fn products_name_vector_and_matrix() {
     let stopping = v.vxm(&a, MAX_FIRST).until(LT);
     let place = line_above!();
     refused(stopping.eval(), &place, "until: matrix of 3 x 4 does not fit a square one");
+    // ends are of a square matrix, and all there
+    let chosen = v.vxm(&a, MAX_FIRST).ends(LT, &v);
+    let place = line_above!();
+    refused(chosen.eval(), &place, "ends: matrix of 3 x 4 does not fit a square one");
+    let square = Matrix::undirected(3, &[(0, 1)]).unwrap();
+    let chosen = v.vxm(&square, MAX_FIRST).ends(LT, &u);
+    let place = line_above!();
+    refused(chosen.eval(), &place, "ends: matrix of 3 x 3 does not fit vector of 5");
+    let some = Vector::from_pairs(3, [(1, 7u32)]).unwrap();
+    let chosen = v.vxm(&square, MAX_FIRST).known_ends(LT, &some);
+    let place = line_above!();
+    refused(chosen.eval(), &place, "ends: a vector of 3 places with 1 elements: expected one at each");
     // an error within is found from without
     let v = Vector::full(4, 1u32);
     let nested = u.vxm(&a, PLUS_TIMES);
