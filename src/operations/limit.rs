@@ -66,9 +66,43 @@ pub trait Limit<X: Element, T: Element>: Copy + Send + Sync {
     fn emit(self, kernel: &mut Composer, operand: Piece) -> Result<(Piece, Piece)>;
 }
 
-/// What a limit leaves to the one that it is made of.
-macro_rules! as_inner {
-    ($inner:tt) => {
+/// What a limit leaves to the one that it is made of, by what that is about; or, of `none`, that ends say nothing.
+macro_rules! leaves {
+    ($inner:tt: $($what:ident),*) => {
+        $(leaves!(@ $inner $what);)*
+    };
+    (@ $inner:tt stops) => {
+        const STOPS: bool = H::STOPS;
+        #[inline(always)]
+        fn stops(self, own: X, partial: T) -> bool {
+            self.$inner.stops(own, partial)
+        }
+    };
+    (@ $inner:tt selects) => {
+        const SELECTS: bool = H::SELECTS;
+    };
+    (@ $inner:tt takes) => {
+        const ASKS: bool = H::ASKS;
+        #[inline(always)]
+        fn takes(self, own: X, other: X) -> bool {
+            self.$inner.takes(own, other)
+        }
+    };
+    (@ $inner:tt awaits) => {
+        const AWAITS: bool = H::AWAITS;
+        #[inline(always)]
+        fn awaits(self, own: X, other: X) -> bool {
+            self.$inner.awaits(own, other)
+        }
+    };
+    (@ $inner:tt rank) => {
+        #[inline(always)]
+        fn rank(self, row: usize) -> Option<u64> {
+            self.$inner.rank(row)
+        }
+    };
+    (@ $inner:tt ends) => {
+        leaves!(@ $inner rank);
         const CHOOSES: bool = H::CHOOSES;
         fn chooses(self) -> bool {
             self.$inner.chooses()
@@ -82,15 +116,23 @@ macro_rules! as_inner {
         fn joins(self, end: H::End, column: usize) -> bool {
             self.$inner.joins(end, column)
         }
-        #[inline(always)]
-        fn rank(self, row: usize) -> Option<u64> {
-            self.$inner.rank(row)
+        fn on_host(self) -> Self {
+            Self { $inner: self.$inner.on_host(), ..self }
         }
         fn misfit(self, n: usize) -> Option<(usize, usize)> {
             self.$inner.misfit(n)
         }
         fn place(&self) -> Option<Gpu> {
             self.$inner.place()
+        }
+    };
+    (none) => {
+        type End = ();
+        #[inline(always)]
+        fn end(self, _: usize) {}
+        #[inline(always)]
+        fn joins(self, (): (), _: usize) -> bool {
+            true
         }
     };
 }
@@ -108,13 +150,7 @@ impl<X: Element, T: Element> Limit<X, T> for Whole {
     fn takes(self, _: X, _: X) -> bool {
         true
     }
-    type End = ();
-    #[inline(always)]
-    fn end(self, _: usize) {}
-    #[inline(always)]
-    fn joins(self, (): (), _: usize) -> bool {
-        true
-    }
+    leaves!(none);
     fn emit(self, _: &mut Composer, operand: Piece) -> Result<(Piece, Piece)> {
         Ok(("vxm::Whole".into(), operand))
     }
@@ -125,25 +161,11 @@ impl<X: Element, T: Element> Limit<X, T> for Whole {
 pub struct Until<F, H>(pub(super) F, pub(super) H);
 
 impl<X: Element, T: Element, F: BinaryOp<X, T, Out = bool>, H: Limit<X, T>> Limit<X, T> for Until<F, H> {
+    leaves!(1: selects, takes, awaits, ends);
     const STOPS: bool = true;
-    const SELECTS: bool = H::SELECTS;
-    const ASKS: bool = H::ASKS;
-    const AWAITS: bool = H::AWAITS;
     #[inline(always)]
     fn stops(self, own: X, partial: T) -> bool {
         self.0.call(own, partial) || self.1.stops(own, partial)
-    }
-    #[inline(always)]
-    fn takes(self, own: X, other: X) -> bool {
-        self.1.takes(own, other)
-    }
-    #[inline(always)]
-    fn awaits(self, own: X, other: X) -> bool {
-        self.1.awaits(own, other)
-    }
-    as_inner!(1);
-    fn on_host(self) -> Self {
-        Self(self.0, self.1.on_host())
     }
     fn emit(self, kernel: &mut Composer, operand: Piece) -> Result<(Piece, Piece)> {
         let (inner, operand) = self.1.emit(kernel, operand)?;
@@ -157,25 +179,12 @@ impl<X: Element, T: Element, F: BinaryOp<X, T, Out = bool>, H: Limit<X, T>> Limi
 pub struct Among<F, H>(pub(super) F, pub(super) H);
 
 impl<X: Element, T: Element, F: BinaryOp<X, X, Out = bool>, H: Limit<X, T>> Limit<X, T> for Among<F, H> {
-    const STOPS: bool = H::STOPS;
+    leaves!(1: stops, awaits, ends);
     const SELECTS: bool = true;
     const ASKS: bool = true;
-    const AWAITS: bool = H::AWAITS;
-    #[inline(always)]
-    fn stops(self, own: X, partial: T) -> bool {
-        self.1.stops(own, partial)
-    }
     #[inline(always)]
     fn takes(self, own: X, other: X) -> bool {
         self.0.call(own, other) && self.1.takes(own, other)
-    }
-    #[inline(always)]
-    fn awaits(self, own: X, other: X) -> bool {
-        self.1.awaits(own, other)
-    }
-    as_inner!(1);
-    fn on_host(self) -> Self {
-        Self(self.0, self.1.on_host())
     }
     fn emit(self, kernel: &mut Composer, operand: Piece) -> Result<(Piece, Piece)> {
         let (inner, operand) = self.1.emit(kernel, operand)?;
@@ -189,25 +198,11 @@ impl<X: Element, T: Element, F: BinaryOp<X, X, Out = bool>, H: Limit<X, T>> Limi
 pub struct Awaiting<F, H>(pub(super) F, pub(super) H);
 
 impl<X: Element, T: Element, F: BinaryOp<X, X, Out = bool>, H: Limit<X, T>> Limit<X, T> for Awaiting<F, H> {
-    const STOPS: bool = H::STOPS;
-    const SELECTS: bool = H::SELECTS;
-    const ASKS: bool = H::ASKS;
+    leaves!(1: stops, selects, takes, ends);
     const AWAITS: bool = true;
-    #[inline(always)]
-    fn stops(self, own: X, partial: T) -> bool {
-        self.1.stops(own, partial)
-    }
-    #[inline(always)]
-    fn takes(self, own: X, other: X) -> bool {
-        self.1.takes(own, other)
-    }
     #[inline(always)]
     fn awaits(self, own: X, other: X) -> bool {
         self.0.call(own, other) || self.1.awaits(own, other)
-    }
-    as_inner!(1);
-    fn on_host(self) -> Self {
-        Self(self.0, self.1.on_host())
     }
     fn emit(self, kernel: &mut Composer, operand: Piece) -> Result<(Piece, Piece)> {
         let (inner, operand) = self.1.emit(kernel, operand)?;
@@ -221,26 +216,7 @@ impl<X: Element, T: Element, F: BinaryOp<X, X, Out = bool>, H: Limit<X, T>> Limi
 pub struct Once<F, H>(pub(super) F, pub(super) H);
 
 impl<X: Element, T: Element, F: BinaryOp<X, X, Out = bool>, H: Limit<X, T>> Limit<X, T> for Once<F, H> {
-    const STOPS: bool = H::STOPS;
-    const SELECTS: bool = H::SELECTS;
-    const ASKS: bool = H::ASKS;
-    const AWAITS: bool = H::AWAITS;
-    #[inline(always)]
-    fn stops(self, own: X, partial: T) -> bool {
-        self.1.stops(own, partial)
-    }
-    #[inline(always)]
-    fn takes(self, own: X, other: X) -> bool {
-        self.1.takes(own, other)
-    }
-    #[inline(always)]
-    fn awaits(self, own: X, other: X) -> bool {
-        self.1.awaits(own, other)
-    }
-    as_inner!(1);
-    fn on_host(self) -> Self {
-        Self(self.0, self.1.on_host())
-    }
+    leaves!(1: stops, selects, takes, awaits, ends);
     fn emit(self, kernel: &mut Composer, operand: Piece) -> Result<(Piece, Piece)> {
         let (inner, operand) = self.1.emit(kernel, operand)?;
         let arguments = [kernel.functor(self.0), inner];
@@ -274,23 +250,9 @@ where
     K: Element,
     H: Limit<X, T>,
 {
-    const STOPS: bool = H::STOPS;
+    leaves!(inner: stops, takes, awaits);
     const SELECTS: bool = true;
-    const ASKS: bool = H::ASKS;
-    const AWAITS: bool = H::AWAITS;
     const CHOOSES: bool = true;
-    #[inline(always)]
-    fn stops(self, own: X, partial: T) -> bool {
-        self.inner.stops(own, partial)
-    }
-    #[inline(always)]
-    fn takes(self, own: X, other: X) -> bool {
-        self.inner.takes(own, other)
-    }
-    #[inline(always)]
-    fn awaits(self, own: X, other: X) -> bool {
-        self.inner.awaits(own, other)
-    }
     fn chooses(self) -> bool {
         !self.known || self.inner.chooses()
     }
@@ -338,30 +300,12 @@ where
 pub struct Chosen<H>(pub(super) H);
 
 impl<X: Element, T: Element, H: Limit<X, T>> Limit<X, T> for Chosen<H> {
-    const STOPS: bool = H::STOPS;
-    const AWAITS: bool = H::AWAITS;
-    #[inline(always)]
-    fn stops(self, own: X, partial: T) -> bool {
-        self.0.stops(own, partial)
-    }
+    leaves!(0: stops, awaits, rank);
     #[inline(always)]
     fn takes(self, _: X, _: X) -> bool {
         true
     }
-    #[inline(always)]
-    fn awaits(self, own: X, other: X) -> bool {
-        self.0.awaits(own, other)
-    }
-    fn rank(self, row: usize) -> Option<u64> {
-        self.0.rank(row)
-    }
-    type End = ();
-    #[inline(always)]
-    fn end(self, _: usize) {}
-    #[inline(always)]
-    fn joins(self, (): (), _: usize) -> bool {
-        true
-    }
+    leaves!(none);
     fn emit(self, kernel: &mut Composer, operand: Piece) -> Result<(Piece, Piece)> {
         self.0.emit(kernel, operand)
     }

@@ -121,8 +121,8 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     // of a row whose entries were chosen bits tell 31 apart
     let longest = classes.as_deref().map_or(usize::MAX, |classes| classes.longest);
     let (flight, choosing) = (composer.flight(), if chooses { composer.choosing() } else { 0 });
-    let choices = [place.into(), sifts.into(), eager.into(), (chooses && longest > 31).into()];
-    let [place, sifting, eager, tails] = choices;
+    let (place, sifting) = (place.into(), sifts.into());
+    let (eager, tails) = (eager.into(), (chooses && longest > 31).into());
     let (skewed, flight, choosing) = ((!even).into(), flight.into(), choosing.into());
     let ty = composer.ty(
         "vxm::Fixpoint",
