@@ -2,7 +2,7 @@
 namespace vxm {
 
 struct Classify {
-    static const u32 classes = 5;
+    static const u32 classes = 7;
     const u64* offsets;
     u64 count;
     u32* shorter; // the offsets in 32 bits; null where they don't fit

@@ -127,6 +127,9 @@ struct Fixpoint {
     // Whether a row's entries are chosen, by their ends, before it is visited.
     static const bool chooses = sifts && Watched::chooses;
     static const bool measures = looks && Watched::measures;
+    // Whether long rows are told apart by how long they are. Who comes first is mostly among the longest, so those are begun before all others,
+    // and looked at in each pass, however much there is to begin or to look at beside them.
+    static const bool ranks = looks && chooses;
     // Where rows differ much, who waits for one mostly waits for more.
     static const bool twice = skewed && sifts;
     // Whether where a row begins is kept with it: rows whose entries were chosen are read for nothing else.
@@ -141,7 +144,10 @@ struct Fixpoint {
     static const u32 FEW = 8, SEVERAL = 5, MIDDLE = 64;
     // As long as long rows wait, a pass looks at the first of the short ones only, but in every so many.
     static const u32 SELDOM = 64;
-    Share shorts, longs, hubs;
+    // Where long rows are told apart, the classes of them, the longest first; how many of them, or batches of short ones, are begun between two
+    // looks at the longest; and how many of a class that isn't looked at whole a pass looks at.
+    static const u32 RANKS = 4, BEGUN = 4, BATCHES = 4, LOOKS = 16;
+    Share shorts, longs, ranked[RANKS], hubs;
     const T* before; // what the state begins as; null: as it is
     u64 count;
     T* state;
@@ -155,7 +161,11 @@ struct Fixpoint {
     struct Left {
         Ring<Item> shorts, longs;
         u32 hubs;
-        VXM_FN bool any() const { return shorts.count | longs.count | hubs; }
+        // Where long rows are told apart: batches of short ones begun so far, whether all are, and whether a pass has begun any. Of the long ones
+        // no more than the count stands here.
+        u32 batches = 0;
+        bool begun = !ranks, begins = false;
+        VXM_FN bool any() const { return shorts.count | longs.count | hubs | !begun; }
     };
     template <class G> static constexpr VXM_FN u32 many() { return is_same<G, Thread>::value ? flight : G::flight; }
     static VXM_FN Ring<Item> ring(const Share& share) {
@@ -335,11 +345,20 @@ struct Fixpoint {
     // The same where entries are chosen first.
     template <class Phase> VXM_FN void visit_chosen(Left& left, bool first, bool all, Next* ready, bool& changed) const {
         const u64 step = 32 * step_of(Warp());
-        u64 at = first ? 32 * first_of(Warp()) : shorts.count;
+        u64 at = first ? 32 * first_of(Warp()) : shorts.count, end = shorts.count;
+        if constexpr (ranks) {
+            // a few batches at a time
+            at = 32 * first_of(Warp()) + left.batches * step;
+            first = at < end;
+            if (!all && at + BATCHES * step < end) end = at + BATCHES * step;
+            left.begun = end == shorts.count;
+            left.batches = left.begun ? ~0u : left.batches + BATCHES;
+            left.begins |= first;
+        }
         u32 todo = first ? 0 : all || left.shorts.count < TOGETHER ? left.shorts.count : TOGETHER, held = 0;
         bool luck = true, revisits = false;
-        while (at < shorts.count || todo > 0 || held > 0) {
-            if (!revisits && at < shorts.count) {
+        while (at < end || todo > 0 || held > 0) {
+            if (!revisits && at < end) {
                 held += choose_short(left.shorts, at, ready + held);
                 at += step;
                 // for as long as that settles any worth the while
@@ -352,7 +371,7 @@ struct Fixpoint {
                 revisits = false;
             }
             // those that are visited again at once are to see what these come to
-            const u32 full = eager ? held : at < shorts.count || todo > 0 ? held & ~31u : held;
+            const u32 full = eager ? held : at < end || todo > 0 ? held & ~31u : held;
             for (u32 k = 0; k < full; k += 32) batch<Phase, kept>(left.shorts, k + lane() < held, ready[k + lane() < held ? k + lane() : 0], changed);
             held -= full;
             if (full == 0 || held == 0) continue;
@@ -362,24 +381,63 @@ struct Fixpoint {
             __syncwarp();
         }
     }
-    // The same of the long ones, all of them, the longest class first.
+    // Begins up to `most` of a class of long rows, no more than 32, the longest first: they are visited, or their entries are chosen. Returns
+    // whether there were any.
+    template <class Phase> VXM_FN bool begin_longs(Ring<Item>& ring, const Share& share, u32& begun, u32 most, bool& changed) const {
+        // a warp's are far from each other: the hubs stand together
+        const u64 k = first_of(Warp()) + (u64)(begun + lane()) * step_of(Warp());
+        const bool inside = lane() < most && k < share.count;
+        if (!__any_sync(~0u, inside)) return false;
+        const u32 i = inside ? share.list[share.count - 1 - k] : 0;
+        if constexpr (ranks) choose_long(ring, inside, i);
+        else visit_some<Phase>(ring, inside, Next::of(i, peek(state + i), Rest()), changed);
+        begun += most;
+        return true;
+    }
+    // Looks at the first `todo` of long ones, and visits those that aren't kept waiting.
+    template <class Phase> VXM_FN void look_longs(Ring<Item>& ring, u32 todo, Next* ready, bool& changed) const {
+        for (; todo > 0; todo -= todo < TOGETHER ? todo : TOGETHER) {
+            const u32 count = take(ring, todo, ready);
+            for (u32 k = 0; k < count; k += 32) visit_some<Phase>(ring, k + lane() < count, ready[k + lane() < count ? k + lane() : k], changed);
+        }
+    }
+    // Visits this warp's long rows, all of them.
     template <class Phase> VXM_FN void visit_longs(Left& left, bool first, Next* ready, bool& changed) const {
-        if (first) {
-            const u64 warps = step_of(Warp());
-            // a warp's are far from each other: the hubs stand together
-            for (u64 from = first_of(Warp()); from < longs.count; from += 32 * warps) {
-                const u64 k = from + lane() * warps;
-                const bool inside = k < longs.count;
-                const u32 i = inside ? longs.list[longs.count - 1 - k] : 0;
-                if constexpr (chooses && looks) choose_long(left.longs, inside, i);
-                else visit_some<Phase>(left.longs, inside, Next::of(i, peek(state + i), Rest()), changed);
+        u32 begun = 0;
+        if (first)
+            while (begin_longs<Phase>(left.longs, longs, begun, 32, changed)) {}
+        else look_longs<Phase>(left.longs, left.longs.count, ready, changed);
+    }
+    // A list of those that are told apart, and how many of its class are begun: it isn't held in registers.
+    struct Rank {
+        Ring<Item> ring;
+        u32 begun;
+    };
+    static VXM_FN Rank& rank(u32 which) {
+        __shared__ Rank all[8][RANKS];
+        return all[warp()][which];
+    }
+    // The same where they are told apart: the longest all, and those of which no longer ones are left, once all are begun; of the others the
+    // first. Returns whether there may be more to begin: then neither shorter ones nor short rows are begun yet.
+    template <class Phase> VXM_FN bool visit_ranks(Left& left, bool all, Next* ready, bool& changed) const {
+        bool more = false, whole = true;
+        left.longs.count = 0;
+#pragma unroll 1
+        for (u32 which = 0; which < RANKS && !more; which++) {
+            Ring<Item> ring = rank(which).ring;
+            u32 begun = rank(which).begun;
+            while (begin_longs<Phase>(ring, ranked[which], begun, whole ? 32 : BEGUN, changed)) {
+                left.begins = true;
+                if ((more = !whole)) break;
             }
-            if (!(chooses && looks)) return;
+            if (!more) look_longs<Phase>(ring, whole || ring.count < LOOKS ? ring.count : LOOKS, ready, changed);
+            __syncwarp();
+            if (lane() == 0) rank(which) = {ring, begun};
+            __syncwarp();
+            left.longs.count += ring.count;
+            whole = all || (left.begun && left.longs.count == 0);
         }
-        for (u32 todo = left.longs.count; todo > 0; todo -= todo < TOGETHER ? todo : TOGETHER) {
-            const u32 count = take(left.longs, todo, ready);
-            for (u32 k = 0; k < count; k += 32) visit_some<Phase>(left.longs, k + lane() < count, ready[k + lane() < count ? k + lane() : k], changed);
-        }
+        return more;
     }
     // Visits up to 32 long rows. Those that are short by now are a lane's, if there are several, or four at a time eight lanes' each.
     template <class Phase> VXM_FN void visit_some(Ring<Item>& ring, bool inside, Next of, bool& changed) const {
@@ -436,6 +494,15 @@ struct Fixpoint {
         left.hubs = kept;
         __syncthreads();
     }
+    // Its lists, all of them empty.
+    VXM_FN Left lists() const {
+        if constexpr (ranks) {
+            for (u32 which = 0; which < RANKS; which++)
+                if (lane() == 0) rank(which) = {ring(ranked[which]), 0};
+            __syncwarp();
+        }
+        return {ring(shorts), ring(longs), 0};
+    }
     // Visits what is left, pass by pass: all of it, or no more than the first of the short rows. Returns whether anything changed: the same
     // in all lanes.
     template <class Phase> VXM_FN bool pass(Left& left, bool first, bool all = true) const {
@@ -443,7 +510,10 @@ struct Fixpoint {
         Next* ready = queues[warp()];
         bool changed = false;
         // who is waited for is mostly long: what those come to the short ones know at once
-        if (skewed && watches) visit_longs<Phase>(left, first, ready, changed);
+        if constexpr (ranks) {
+            left.begins = false;
+            if (visit_ranks<Phase>(left, all, ready, changed)) return __any_sync(~0u, changed);
+        } else if (skewed && watches) visit_longs<Phase>(left, first, ready, changed);
         if constexpr (chooses) visit_chosen<Phase>(left, first, all, ready, changed);
         else visit_shorts<Phase>(left, first, all, ready, changed);
         if (skewed && !watches) visit_longs<Phase>(left, first, ready, changed);
@@ -498,7 +568,7 @@ struct Fixpoint {
     // All see the states of the round before, or newer ones.
     VXM_FN void run(Rounds) const {
         begin();
-        Left left = {ring(shorts), ring(longs), 0};
+        Left left = lists();
         for (u32 round = 0;; round++) {
             bool changed;
             if constexpr (monotone) {
@@ -585,12 +655,13 @@ struct Fixpoint {
         bool idle, voted, some;
     };
     // Counts a pass, and tells whether there is another.
-    VXM_FN bool goes_on(Progress& p, bool changed, bool any, bool sharing) const {
+    VXM_FN bool goes_on(Progress& p, bool changed, bool any, bool sharing, bool begins = false) const {
         p.some |= changed | any;
         p.passes++;
         if (!any) return false;
         p.changes += changed;
-        p.still = changed ? 0 : p.still + 1;
+        // what is begun isn't gone through
+        p.still = changed | begins ? 0 : p.still + 1;
         const bool tells = p.still == 0 ? p.idle : p.still % PATIENCE == 0;
         if (!tells && p.changes < most && p.passes % 256 != 0) return true;
         // seldom so, and what is done then must take no registers of what is done always
@@ -642,21 +713,21 @@ struct Fixpoint {
     // meanwhile, another vote begins. So whoever voted has seen what all others wrote last, however long a pass takes.
     VXM_FN void run(Asynchronous) const {
         begin();
-        Left left = {ring(shorts), ring(longs), 0};
+        Left left = lists();
         Progress p = {};
         // a block's warps share its hubs, so they go on or end together
         const bool sharing = skewed && !watches && hubs.count > 0;
         bool more;
         do {
             // of those that wait, short rows are looked at less often
-            const bool all = !skewed || !watches || left.longs.count == 0 || p.passes % SELDOM == 0;
+            const bool all = !skewed || !watches || (left.longs.count == 0 && left.begun) || p.passes % SELDOM == (ranks ? SELDOM - 1 : 0);
             bool changed = pass<Settle>(left, p.passes == 0, all), any = left.any();
             if (sharing) {
                 any = __syncthreads_or(any);
                 changed = __syncthreads_or(changed);
             }
-            more = goes_on(p, changed, any, sharing);
-        } while (more && (sharing || left.longs.count > 0 || left.shorts.count > 32));
+            more = goes_on(p, changed, any, sharing, left.begins);
+        } while (more && (sharing || left.longs.count > 0 || left.shorts.count > 32 || !left.begun));
         if (more) {
             Held held = hold(left.shorts);
             while (more) {

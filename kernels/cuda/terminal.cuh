@@ -208,7 +208,8 @@ template <class V, class M> struct Reduce {
             for (u32 k = 0; k < 4; k++) {
                 const u64 p = first + 4 * threadIdx.x + k;
                 x[k] = nothing<T>();
-                if (p < count && present[p]) x[k].present = stored.at(Thread(), (u32)p, x[k].value);
+                // both are on their way before it is known whether there is one
+                if (p < count) x[k].present = stored.at(Thread(), (u32)p, x[k].value) & (present[p] != 0);
             }
             const Maybe<T> four = join<M>(join<M>(x[0], x[1]), join<M>(x[2], x[3]));
             pairs.add(join_warps<M>(join_lanes<Warp, M>(four)));

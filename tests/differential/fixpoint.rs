@@ -695,6 +695,24 @@ fn ends_that_are_compared_elsewhere() {
     suite("fixpoint: ends in other words", 12, case(), |case| in_other_words(&case));
 }
 
+/// Rows of every length that is told apart, and of a few vertices that many wait for in turn.
+#[test]
+fn ends_of_rows_of_every_length() {
+    let cases = || {
+        (2100..5000usize, 1..4usize, 4..14u32, any::<u64>()).prop_map(|(n, mean, hubs, seed)| {
+            let draw = |k: usize| (crate::algebra::mix(seed.wrapping_add(k as u64)) % n as u64) as u32;
+            let mut edges: Vec<(u32, u32)> = (0..n * mean / 2).map(|k| (draw(2 * k), draw(2 * k + 1))).collect();
+            // of all the others, every second, every fourth...
+            let others = |hub: u32| (hub..n as u32).step_by(1 << (hub % 7)).map(move |other| (hub, other));
+            edges.extend((0..hubs).flat_map(others));
+            Case::new(n, edges, seed)
+        })
+    };
+    suite("fixpoint: ends of rows of every length in one word", 12, cases(), |case| in_a_word(&case));
+    suite("fixpoint: ends of rows of every length in two words", 6, cases(), |case| in_two_words(&case));
+    suite("fixpoint: ends of rows of every length in other words", 6, cases(), |case| in_other_words(&case));
+}
+
 /// Rows of about one length: of one entry to four, of more, and of so many that some have more than bits tell apart.
 #[test]
 fn ends_of_rows_of_about_one_length() {

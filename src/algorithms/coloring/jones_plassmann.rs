@@ -103,38 +103,46 @@ fn in_windows(a: &Matrix, key: &Vector<u32>, upwards: bool) -> Result<(Vector<u3
             if chosen { others.known_ends(LE, key) } else { others.ends(LE, key) }
         };
         // V<several> = narrow(V, A bor.seen V, of those that come before and matter), until all are settled
-        let ((window, most), of_window) = fixpoint(vertices)
+        let ((all, next, most), of_window) = fixpoint(vertices)
             .while_active(unsettled)
             .monotone()
             .step(|v| narrow.map2(v, others(v).or_identity()))
             // at first all may have any colour, so one higher neighbour is enough
             .first(|v| narrow.map2(v, others(v).until(none_free).or_identity()))
-            .eval_then(|v| v.map(number).eval_and_reduce(MAX))?;
-        rounds += of_window;
-        // C = the colours of this window, among all
-        colors = match before {
-            0 => window.clone(),
-            _ => color_in.map3(&colors, &window, fill(before, n)).eval()?,
-        };
+            .eval_then(|v| {
+                // C = the colours of this window, among all
+                let window = v.map(number);
+                if !chosen {
+                    return window.eval_and_reduce(MAX).map(|(all, most)| (all, None, most));
+                }
+                let all = match before {
+                    0 => window.eval()?,
+                    _ => color_in.map3(&colors, window, fill(before, n)).eval()?,
+                };
+                // mostly more windows follow: what they begin with is asked for before anybody waits
+                Ok((all, Some(window.map(reopen).eval()?), window.reduce(MAX)?))
+            })?;
+        (colors, rounds) = (all, rounds + of_window);
         if most <= WINDOW {
             return Ok((colors, before + most, rounds));
         }
         before += WINDOW;
-        if before == WINDOW && !upwards {
-            // B = A where key[i] <= key[j], of those of later windows: what is left of hubs is short, and neighbours of one key are refused
-            // still
-            let rest = window.select(GT.bind(WINDOW)).pattern().eval()?;
-            if rest.nvals() <= n / 8 {
-                // few, mostly: B = A[rest, rest], and C<rest> = the colours there, among all
-                let places: Vec<u32> = rest.indices().collect();
-                let (few, key) = (a.induced(LE, &key.mask(&rest).eval()?)?, key.extract(&places).eval()?);
-                let (later, count, of_later) = in_windows(&few, &key, true)?;
-                later.map(PLUS.bind(before)).scatter(&places, n).assign_to(&mut colors)?;
-                return Ok((colors, before + count, rounds + of_later));
-            }
-            open_ends = Some(a.select_ends(LE, &key.mask(&rest).eval()?)?);
+        if let Some(next) = next {
+            vertices = next;
+            continue;
         }
+        // B = A where key[i] <= key[j], of those of later windows: what is left of hubs is short, and neighbours of one key are refused still
+        let rest = colors.select(GT.bind(WINDOW)).pattern().eval()?;
+        if rest.nvals() <= n / 8 {
+            // few, mostly: B = A[rest, rest], and C<rest> = the colours there, among all
+            let places: Vec<u32> = rest.indices().collect();
+            let (few, key) = (a.induced(LE, &key.mask(&rest).eval()?)?, key.extract(&places).eval()?);
+            let (later, count, of_later) = in_windows(&few, &key, true)?;
+            later.map(PLUS.bind(before)).scatter(&places, n).assign_to(&mut colors)?;
+            return Ok((colors, before + count, rounds + of_later));
+        }
+        open_ends = Some(a.select_ends(LE, &key.mask(&rest).eval()?)?);
         // V = all colours, of those of later windows; nothing of the others
-        vertices = window.map(reopen).eval()?;
+        vertices = colors.map(reopen).eval()?;
     }
 }

@@ -338,6 +338,11 @@ impl Composer {
         Ok(())
     }
 
+    /// Whether rows of the product that is watched become shorter.
+    pub(super) fn narrows(&self) -> bool {
+        self.library.contains(&sources::NARROW)
+    }
+
     /// Keeps storage until the kernel is launched; what is freed after that is freed in the stream's order.
     pub fn keep(&mut self, storage: impl Any + Send + Sync) {
         self.kept.push(Arc::new(storage));
@@ -582,7 +587,7 @@ impl Composer {
                 _ if group.starts_with("vxm::Staging") => (STAGING_THREADS, 6),
                 _ if group.starts_with("vxm::Tallying") => (STAGING_THREADS, 8),
                 // what is known of a row that is narrowed takes registers: jp on kron 12.1 to 11.1 ms
-                _ if self.library.contains(&sources::NARROW) => (THREADS, 3),
+                _ if self.narrows() => (THREADS, 3),
                 _ => (THREADS, self.blocks.unwrap_or(4)),
             };
             source.push_str(&format!(

@@ -16,8 +16,8 @@ use vxm_semiring::Element;
 
 /// Rows of this many entries and more are folded by four threads, a warp (cuMIS, section 3.2), likewise, a block; shorter ones by one. A block's
 /// warps take a segment of the fixed tree each, so rows of fewer leave most of them without work. The longer ones of a warp's are told apart
-/// for loops that narrow rows.
-const FROM: [usize; 4] = [8, 33, 2048, 8192];
+/// for loops that narrow rows, or wait for the longest.
+const FROM: [usize; 6] = [8, 33, 96, 256, 2048, 8192];
 /// How many classes that makes.
 const CLASSES: usize = FROM.len() + 1;
 /// The first so many classes are of short rows, which may be staged: of up to 32 entries.
@@ -26,8 +26,15 @@ pub(super) const SHORT_CLASSES: usize = 2;
 pub(super) const SHORT: Range<usize> = 0..SHORT_CLASSES;
 pub(super) const LONG: Range<usize> = SHORT_CLASSES..HUB.start;
 pub(super) const HUB: Range<usize> = CLASSES - 1..CLASSES;
+/// The same as loops tell them apart that wait: mostly for the longest.
+pub(super) const RANKED: [Range<usize>; 4] = [
+    LARGE,
+    SHORT_CLASSES + 2..SHORT_CLASSES + 3,
+    SHORT_CLASSES + 1..SHORT_CLASSES + 2,
+    SHORT_CLASSES..SHORT_CLASSES + 1,
+];
 /// Rows that one warp would read for as long as all others read theirs.
-pub(super) const LARGE: Range<usize> = SHORT_CLASSES + 1..CLASSES;
+pub(super) const LARGE: Range<usize> = SHORT_CLASSES + 3..CLASSES;
 /// Entries a row from which four threads are better than one, where rows have about one length: measured on er and rgg.
 const LONG_FOR_ONE: usize = 16;
 

@@ -2,7 +2,7 @@
 
 use super::DeviceVector;
 use super::compose::{Composer, Node};
-use super::csr::{Classes, HUB, LARGE, LONG, SHORT};
+use super::csr::{Classes, HUB, LARGE, LONG, RANKED, SHORT};
 use super::run::{THREADS, launch};
 use crate::backend::plan::{self, Schedule};
 use crate::error::Result;
@@ -58,26 +58,37 @@ const TOLD: usize = 2;
 /// What it says where elements changed still.
 const ENDLESS: u32 = 2;
 
-/// The rows of one class, and the room that each share of them has.
+/// The rows of one class, and the room that each share of them has: in memory, or, if it is `near`, in a block's shared memory.
 #[derive(Debug, Default, Clone, Copy)]
 struct Share {
     list: u64,
     count: usize,
     room: usize,
+    near: Option<u64>,
 }
 
-/// Short rows, long ones, and hubs: whose are a thread's, a warp's, a block's. Where who is waited for is remembered a row is seldom read,
-/// and hubs are a warp's, too, since a block's warps wait for each other at each: those last of the long ones are large, and looked through
-/// before, by all.
-fn shares(classes: Option<&Classes>, n: usize, watches: bool) -> [Share; 3] {
+/// Where the classes stand in [`shares`], as in the kernel.
+const SHORTS: usize = 0;
+const LONGS: usize = 1;
+const HUBS: usize = 6;
+
+/// Short rows, long ones, those told apart by how long they are if they `rank`, the longest first, and hubs: whose are a thread's, a warp's, a
+/// block's. Where who is waited for is remembered a row is seldom read, and hubs are a warp's, too, since a block's warps wait for each other
+/// at each: those last of the long ones are large, and looked through before, by all.
+fn shares(classes: Option<&Classes>, n: usize, watches: bool, ranks: bool) -> [Share; HUBS + 1] {
     let all = Share { count: n, ..Share::default() };
     let Some(classes) = classes.filter(|classes| classes.alone.is_none()) else {
-        return [all, Share::default(), Share::default()];
+        return std::array::from_fn(|share| if share == SHORTS { all } else { Share::default() });
     };
-    let ranges = if watches { [SHORT, LONG.start..HUB.end, LARGE] } else { [SHORT, LONG, HUB] };
+    let [first, second, third, fourth] = RANKED;
+    let ranges = match (watches, ranks) {
+        (true, true) => [SHORT, 0..0, first, second, third, fourth, LARGE],
+        (true, false) => [SHORT, LONG.start..HUB.end, 0..0, 0..0, 0..0, 0..0, LARGE],
+        (false, _) => [SHORT, LONG, 0..0, 0..0, 0..0, 0..0, HUB],
+    };
     ranges.map(|range| {
         let (list, count) = classes.rows(range);
-        Share { list, count, room: 0 }
+        Share { list, count, ..Share::default() }
     })
 }
 
@@ -114,10 +125,10 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     let (watched, place) = watched.map_or(("vxm::Nothing".into(), 0), |lead| (lead.ty, lead.at));
     let start = start.map_or("vxm::Nothing".into(), |start| start.ty);
     let (sifts, chooses) = (watches && composer.sifts(), watches && composer.chooses());
-    let [mut shorts, mut longs, mut hubs] = shares(classes.as_deref(), n, watches);
+    let mut shares = shares(classes.as_deref(), n, watches, chooses && composer.narrows());
     let (warps_a_block, multiprocessors) = (THREADS as usize / 32, gpu.multiprocessors() as usize);
     let asynchronous = schedule == Schedule::Asynchronous;
-    let eager = asynchronous && shorts.count >= EAGER * multiprocessors * BLOCKS * THREADS as usize;
+    let eager = asynchronous && shares[SHORTS].count >= EAGER * multiprocessors * BLOCKS * THREADS as usize;
     // of a row whose entries were chosen bits tell 31 apart
     let longest = classes.as_deref().map_or(usize::MAX, |classes| classes.longest);
     let (flight, choosing) = (composer.flight(), if chooses { composer.choosing() } else { 0 });
@@ -134,12 +145,12 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     let program = composer.program(ty, &[("fixpoint", group)])?;
     let resident = program.kernel("fixpoint")?.resident(THREADS, composer.shared())? as usize;
     let resident = composer.blocks_at_most().map_or(resident, |most| resident.min(most as usize * multiprocessors));
-    let chunks = shorts.count.div_ceil(32);
-    let blocks = chunks.max(longs.count).div_ceil(warps_a_block).max(hubs.count).clamp(1, resident.max(1));
+    let chunks = shares[SHORTS].count.div_ceil(32);
+    let most_warps = shares[LONGS..HUBS].iter().map(|share| share.count).max().unwrap_or(0).max(chunks);
+    let blocks = most_warps.div_ceil(warps_a_block).max(shares[HUBS].count).clamp(1, resident.max(1));
     let warps = blocks * warps_a_block;
-    shorts.room = chunks.div_ceil(warps) * 32;
-    longs.room = longs.count.div_ceil(warps);
-    hubs.room = if watches { 0 } else { hubs.count.div_ceil(blocks) };
+    shares[SHORTS].room = chunks.div_ceil(warps) * 32;
+    shares[LONGS..HUBS].iter_mut().for_each(|share| share.room = share.count.div_ceil(warps));
     // beside a row stand for whom it waits, if that is remembered, and its entries that take part still
     let size = match (watches, sifts) {
         (true, true) if !even || chooses => 16,
@@ -149,21 +160,24 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     };
     // long rows are looked at more often: their lists come first
     let mut shared = composer.shared();
-    let mut near = |share: &Share| -> Result<Option<u64>> {
-        let (at, bytes) = (shared.next_multiple_of(16), share.room * warps_a_block * size);
-        if bytes == 0
-            || bytes > NEAR
-            || program.kernel("fixpoint")?.resident(THREADS, at + bytes as u32)? < blocks as u32
+    for share in (LONGS..HUBS).chain([SHORTS]) {
+        let (at, bytes) = (shared.next_multiple_of(16), shares[share].room * warps_a_block * size);
+        if bytes > 0
+            && bytes <= NEAR
+            && program.kernel("fixpoint")?.resident(THREADS, at + bytes as u32)? >= blocks as u32
         {
-            return Ok(None);
+            shares[share].near = Some(at.into());
+            shared = at + bytes as u32;
         }
-        shared = at + bytes as u32;
-        Ok(Some(u64::from(at)))
+    }
+    let hubs_room = if watches { 0 } else { shares[HUBS].count.div_ceil(blocks) };
+    shares[HUBS].room = hubs_room;
+    let far = |share: usize| match shares[share].near {
+        _ if share == HUBS => hubs_room * blocks * 4,
+        Some(_) => 0,
+        None => shares[share].room * warps * size,
     };
-    let (longs_near, shorts_near) = (near(&longs)?, near(&shorts)?);
-    let bytes = |share: &Share, near: Option<u64>| if near.is_some() { 0 } else { share.room * warps * size };
-    let far = [bytes(&shorts, shorts_near), bytes(&longs, longs_near), hubs.room * blocks * 4];
-    let work = gpu.alloc(far.iter().sum())?;
+    let work = gpu.alloc((0..=HUBS).map(far).sum())?;
     let fresh = gpu.alloc(if monotone { 0 } else { n * size_of::<T>() })?;
     let told = gpu.mailbox(TOLD * 4)?;
     tracing::debug!(
@@ -171,24 +185,24 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
         ?schedule,
         why,
         fused = "body, work lists and the test for the end: one kernel",
-        shorts = shorts.count,
-        longs = longs.count,
-        hubs = hubs.count,
+        shorts = shares[SHORTS].count,
+        longs = shares[LONGS..HUBS].iter().map(|share| share.count).sum::<usize>(),
+        hubs = shares[HUBS].count,
         blocks,
         shared,
         "plan"
     );
-    let mut head = Vec::with_capacity(32);
+    let mut head = Vec::with_capacity(48);
     let mut from = work.address();
-    for ((share, near), bytes) in [(shorts, shorts_near), (longs, longs_near), (hubs, None)].into_iter().zip(far) {
+    for (at, share) in shares.iter().enumerate() {
         head.extend([
             share.list,
             share.count as u64,
-            near.unwrap_or(from),
+            share.near.unwrap_or(from),
             share.room as u64,
-            u64::from(near.is_some()),
+            u64::from(share.near.is_some()),
         ]);
-        from += bytes as u64;
+        from += far(at) as u64;
     }
     let begin = before.as_ref().map_or(0, |before| before.address());
     head.extend([
