@@ -1,4 +1,4 @@
-//! Whole algorithms beside the sequential greedy ones. `cargo bench --bench algorithms`.
+//! Whole algorithms on the CPU, and the sequential ones as baselines. `cargo bench --bench algorithms`.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
@@ -12,7 +12,7 @@ use vxm::prelude::*;
 
 const GRAPHS: [&str; 3] = ["rmat:20:8", "grid:512x512", "road:400"];
 
-/// The vertices by falling key.
+/// The vertices by descending key.
 fn descending(key: &Vector<u32>) -> Vec<u32> {
     let mut order: Vec<u32> = (0..key.len() as u32).collect();
     let key = key.to_dense(0);
@@ -29,7 +29,7 @@ fn sets(c: &mut Criterion) {
         group.throughput(Throughput::Elements(a.nnz()));
         for &priority in Priority::ALL {
             for &formulation in Formulation::ALL {
-                // resolve has one formulation; ties broken by number take thousands of rounds here
+                // resolve has one formulation; ties broken by vertex number take thousands of rounds on these graphs
                 if priority == Priority::SortedId || (priority, formulation) == (Priority::Resolve, Formulation::Decide)
                 {
                     continue;
@@ -57,7 +57,7 @@ fn colorings(c: &mut Criterion) {
         let by_method = Method::ALL.iter().map(|&method| (method, Order::Random));
         let by_order = Order::ALL.iter().map(|&order| (Method::Jp, order));
         for (method, order) in by_method.chain(by_order.skip(1)) {
-            // a colour or two a round, and hundreds of them here
+            // these methods use one or two colours a round, and hundreds of colours on rmat
             let slow = matches!(method, Method::Is | Method::MinMax | Method::NeighborReduce);
             if slow && spec.starts_with("rmat") {
                 continue;
@@ -80,7 +80,7 @@ fn colorings(c: &mut Criterion) {
     }
 }
 
-/// A weight for each edge, the same both ways.
+/// A weight for each edge, the same in both directions.
 #[op]
 fn weight(i: u32, j: u32, _edge: ()) -> u32 {
     1u32 + ((i ^ j) * 0x85eb_ca6bu32 >> 24u32)

@@ -1,9 +1,12 @@
-//! Operations on a GPU: bytes a second beside the copy ceiling. `cargo bench --bench device`, or its binary on a machine without Rust.
+//! Operations and algorithms on a GPU. `cargo bench --bench device`, or its binary on a machine without Rust.
 //!
-//! Bytes are counted as a product must move them: the matrix once, the vectors once. Times are medians of ten batches of calls between two
-//! synchronisations, fifty a batch, or one of colourings, components and paths, kernels compiled and the graph resident. `VXM_BENCH_DUMP=DIR` writes each graph's arrays, for a peer to read.
-//! Arguments with a colon are graphs; others are parts, of `products`, `components`, `sets`, `colorings` and `paths`; `peers` is no more than what hand-written
-//! programs are compared with.
+//! A time is the median of ten batches, each between two synchronisations, with kernels compiled and the graph resident. A batch is fifty
+//! calls, or one call of a colouring, components or a path algorithm. Bytes are the least that an operation must move: the matrix once, the
+//! vectors once.
+//!
+//! Arguments with a colon are graphs; the others are parts: `products`, `components`, `sets`, `colorings`, `paths` and `peers`. Without
+//! parts all but `peers` run. `peers` times only what hand-written programs are compared with. `VXM_BENCH_DUMP=DIR` writes the arrays of
+//! each graph, for such a program to read.
 
 use std::time::Instant;
 use vxm::algorithms::priority::largest_degree_first;
@@ -17,21 +20,21 @@ use vxm::prelude::*;
 
 const GRAPHS: [&str; 6] = ["grid:4096x4096", "rmat:22:8", "kron:20:48", "er:21:8", "rgg:20", "delaunay:19"];
 
-/// A weight for each edge, the same from both ends.
+/// A weight for each edge, the same in both directions.
 #[op]
 fn weight(i: u32, j: u32, _entry: ()) -> f32 {
     ((i ^ j) & 255u32) as f32 + 0.5f32
 }
 
-/// Calls between two synchronisations: as many as make their cost small beside a call's.
+/// Calls between two synchronisations: enough to make the cost of synchronising small.
 const BATCH: u32 = 50;
 
-/// Seconds of one call of `f`: the median of ten batches of fifty, after three.
+/// The seconds that one call of `f` takes: the median of ten batches of fifty calls, after three calls to warm up.
 fn seconds(device: Device, f: impl FnMut() -> Result<()>) -> Result<f64> {
     seconds_of(device, BATCH, f)
 }
 
-/// The same, of batches of `batch`.
+/// The same, with `batch` calls a batch.
 fn seconds_of(device: Device, batch: u32, mut f: impl FnMut() -> Result<()>) -> Result<f64> {
     for _ in 0..3 {
         f()?;
@@ -66,7 +69,7 @@ fn dump(graph: &str, a: &Matrix<f32>) -> Result<()> {
     write("values", csr.values().iter().flat_map(|x| x.to_le_bytes()).collect())
 }
 
-/// Products whose products are all alike, each way there is.
+/// Products of semirings whose multiplication is constant (pair), by each strategy.
 fn counting(graph: &str, device: Device, pattern: &Matrix, a: &Matrix, half: &Set) -> Result<()> {
     let start = Instant::now();
     half.vxm(&a.clone().with_format(Some(Format::Tiles)), PLUS_PAIR).eval()?;
@@ -103,7 +106,7 @@ fn counting(graph: &str, device: Device, pattern: &Matrix, a: &Matrix, half: &Se
     Ok(())
 }
 
-/// All parts of which `wants` holds.
+/// Runs the parts of which `wants` holds.
 fn measure(graph: &str, device: Device, wants: impl Fn(&str) -> bool) -> Result<()> {
     let pattern = Matrix::from_simple(generate(graph, &())?.graph);
     if wants("products") {
@@ -131,7 +134,7 @@ fn measure(graph: &str, device: Device, wants: impl Fn(&str) -> bool) -> Result<
     Ok(())
 }
 
-/// A set, a colouring and components, as the plan has them.
+/// A set, colourings and components under the plan's own choices, for comparison with hand-written programs.
 fn peers(graph: &str, a: &Matrix, device: Device) -> Result<()> {
     let key = priorities(a, Priority::Degree, 0)?;
     let found = mis_in_order(a, key.clone())?;
@@ -142,7 +145,7 @@ fn peers(graph: &str, a: &Matrix, device: Device) -> Result<()> {
     let t = seconds_of(device, 1, || color_in_order(a, &key).map(drop))?;
     println!("{graph} | colouring | {:.1} us | colours {count}, rounds {rounds}", t * 1e6);
     named(graph, a, device)?;
-    // in the order that the peer takes, keys included as there
+    // in the random order of the peer program, the time for making keys included, as there
     for method in [Method::Is, Method::MinMax] {
         let options = ColoringOptions { method, order: Order::Random, ..ColoringOptions::default() };
         let Coloring { count, rounds, .. } = color(a, &options)?;
@@ -152,14 +155,14 @@ fn peers(graph: &str, a: &Matrix, device: Device) -> Result<()> {
     Ok(())
 }
 
-/// Components.
+/// Times components.
 fn named(graph: &str, a: &Matrix, device: Device) -> Result<()> {
     let t = seconds_of(device, 1, || components(a).map(drop))?;
     println!("{graph} | components | {:.1} us", t * 1e6);
     Ok(())
 }
 
-/// Loops over what has changed.
+/// Times the loops that run while elements change: searches, shortest paths and components.
 fn paths(graph: &str, a: &Matrix, device: Device) -> Result<()> {
     let weighted = a.map_index(weight)?;
     let reached = bfs(a, 0)?.nvals();
@@ -197,7 +200,7 @@ fn products(graph: &str, device: Device, pattern: &Matrix) -> Result<()> {
     Ok(())
 }
 
-/// Each schedule, and the plan's own.
+/// The plan's own schedule, and each forced one.
 const SCHEDULES: [(&str, Option<Schedule>); 3] =
     [("planned", None), ("rounds", Some(Schedule::Rounds)), ("asynchronous", Some(Schedule::Asynchronous))];
 

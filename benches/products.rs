@@ -1,4 +1,4 @@
-//! One product: by semiring, graph, format and direction. `cargo bench --bench products`.
+//! Single products on the CPU, by semiring, graph, format and direction. `cargo bench --bench products`.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
@@ -8,7 +8,7 @@ use vxm::prelude::*;
 
 const GRAPHS: [&str; 3] = ["rmat:17:8", "grid:400x400", "road:300"];
 
-/// The ways a product can run.
+/// The directions and formats of a product.
 const WAYS: [(&str, Option<Direction>, Option<Format>); 3] = [
     ("pull csr", Some(Direction::Pull), Some(Format::Csr)),
     ("pull tiles", Some(Direction::Pull), Some(Format::Tiles)),
@@ -37,7 +37,7 @@ fn products(c: &mut Criterion) {
             run("plus.pair", &|| Ok(few.vxm(&a, PLUS_PAIR).eval()?.nvals()));
             run("any.pair", &|| Ok(few.vxm(&a, ANY_PAIR).eval()?.nvals()));
             if direction != Some(Direction::Push) {
-                // float sums are pulled, always
+                // inexact sums are never pushed
                 run("plus.times f32", &|| Ok(weights.vxm(&a, PLUS_TIMES).eval()?.nvals()));
             }
         }

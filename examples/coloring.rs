@@ -1,4 +1,4 @@
-//! Colourings of a graph, checked: `cargo run --release --example coloring -- [GRAPH]`.
+//! Colours a graph by every method in every order, and checks each colouring: `cargo run --release --example coloring -- [GRAPH]`.
 //!
 //! GRAPH is a file (Matrix Market, DIMACS .col, SNAP edge list; .gz too) or a generator such as `rmat:20:8`.
 

@@ -1,4 +1,4 @@
-//! A maximal independent set of a graph, checked: `cargo run --release --example mis -- [GRAPH]`.
+//! Finds a maximal independent set of a graph by each priority, and checks it: `cargo run --release --example mis -- [GRAPH]`.
 //!
 //! GRAPH is a file (Matrix Market, DIMACS .col, SNAP edge list; .gz too) or a generator such as `rmat:20:8`.
 
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{name}: {} vertices, {} edges", graph.nrows(), graph.nnz() / 2);
 
     for &priority in Priority::ALL {
-        // the paper's own tie-break takes thousands of rounds where most degrees are equal
+        // ties broken by vertex number, as in the paper, take thousands of rounds where most degrees are equal
         if priority == Priority::SortedId {
             continue;
         }

@@ -1,14 +1,15 @@
-//! A semiring of one's own: the most reliable route through a network, its laws checked, run to the fixed point.
+//! A semiring of your own: the most reliable routes through a network. Its laws are checked, and its product is iterated to a fixed point.
 
 use vxm::prelude::*;
 
-/// Reliabilities are parts of 255: `r(a, b) = ⌊a b / 255⌋`, so that integers give the same bits everywhere.
+/// The reliability of a route lengthened by a link, `⌊a b / 255⌋`. Reliabilities are integers from 0 to 255, in units of 1/255, so that the
+/// result has the same bits everywhere.
 #[op]
 fn along(sofar: u32, link: u32) -> u32 {
     sofar.min(255u32) * link.min(255u32) / 255u32
 }
 
-/// The better of two routes.
+/// The reliability of the better of two routes.
 #[op]
 fn better(one: u32, other: u32) -> u32 {
     if one > other { one } else { other }
@@ -20,10 +21,10 @@ impl Monoid<u32> for better {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let most_reliable = semiring(better, along);
-    // distributive, with an identity and the rest: random and extreme values are tried, a counterexample would be shrunk
+    // all laws of a semiring, such as distributivity, are tested on random and extreme values; a counterexample would be shrunken
     println!("{}", laws::check::<u32, u32, _>(most_reliable)?);
 
-    // 0 to 3 directly is poor; by 1 and 2 it is better
+    // the direct link from 0 to 3 is less reliable than the route by 1 and 2
     let links = Matrix::from_triples(4, 4, [(0, 3, 100), (0, 1, 250), (1, 2, 240), (2, 3, 245)])?;
     let mut best = Vector::from_pairs(4, [(0, 255u32)])?;
     loop {

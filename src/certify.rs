@@ -1,7 +1,7 @@
-//! Certificates: whether an answer is right, by code that shares nothing with the engine.
+//! Certificates: checks of answers, by code that shares nothing with the engine.
 //!
-//! Graphs come as the bare arrays of a pattern, symmetric but for [`levels`] ([`Csr::offsets`](crate::formats::Csr::offsets) and
-//! `columns`).
+//! A graph is given as the bare arrays of a pattern in CSR: [`Csr::offsets`](crate::formats::Csr::offsets) and `columns`. The pattern is
+//! symmetric, except for [`levels`], which takes directed graphs too.
 
 mod greedy;
 mod reach;
@@ -11,11 +11,11 @@ pub use reach::{components, levels};
 
 use rayon::prelude::*;
 
-/// Why an answer is wrong: the least vertex at which it is.
+/// Why an answer is wrong, at the least vertex where it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Violation {
-    /// The answer speaks of another number of vertices.
+    /// The answer doesn't have one element for each vertex.
     #[error("the answer has {answer} elements, the graph {vertices} vertices")]
     Length {
         /// The elements of the answer.
@@ -53,24 +53,24 @@ pub enum Violation {
         /// Their colour.
         color: u32,
     },
-    /// A vertex is nearer or farther than the answer says.
+    /// The answer's number of hops to a vertex is wrong.
     #[error("{vertex} is {}, the answer says {}", hops_away(*.hops), hops_away(*.answer))]
     Level {
         /// The vertex.
         vertex: usize,
-        /// The answer's hops; `None` if it can't be reached.
+        /// The answer's hops; `None` if it says that no path leads there.
         answer: Option<u32>,
-        /// The hops from the source.
+        /// The fewest hops from the source; `None` if no path leads there.
         hops: Option<u32>,
     },
-    /// A vertex is of another component.
+    /// The answer's label of a vertex isn't the least vertex of its component.
     #[error("{vertex} is labelled {label}, the least vertex of its component is {least}")]
     Label {
         /// The vertex.
         vertex: usize,
         /// Its label.
         label: usize,
-        /// What the label should be.
+        /// The least vertex of its component.
         least: usize,
     },
 }
@@ -84,7 +84,7 @@ fn hops_away(hops: Option<u32>) -> String {
 }
 
 impl Violation {
-    /// The same with the names a file gives its vertices.
+    /// The same violation, with each vertex replaced by its number in the file.
     pub fn renumbered(self, number: impl Fn(usize) -> u64) -> Self {
         let named = |vertex| number(vertex) as usize;
         match self {
@@ -117,7 +117,7 @@ fn same_length(offsets: &[u64], answer: usize) -> Result<(), Violation> {
     Err(Violation::Length { answer, vertices })
 }
 
-/// Whether `member` is an independent set of the graph, and no vertex could be added to it.
+/// Checks that `member` is an independent set of the graph, and that no vertex could be added to it.
 ///
 /// ```
 /// use vxm::certify::{Violation, independent_set};
@@ -144,7 +144,7 @@ pub fn independent_set(offsets: &[u64], columns: &[u32], member: &[bool]) -> Res
     violation.map_or(Ok(()), Err)
 }
 
-/// Whether `colors` gives every vertex a colour (0 is none) that no neighbour has; the number of colours.
+/// Checks that `colors` gives every vertex a colour (0 is none) that no neighbour has. Returns the number of colours.
 ///
 /// ```
 /// use vxm::certify::{Violation, coloring};
@@ -181,7 +181,7 @@ pub fn coloring(offsets: &[u64], columns: &[u32], colors: &[u32]) -> Result<u32,
 mod tests {
     use super::*;
 
-    /// The cycle of five and an isolated vertex.
+    /// A cycle of five vertices, and an isolated vertex.
     const OFFSETS: [u64; 7] = [0, 2, 4, 6, 8, 10, 10];
     const COLUMNS: [u32; 10] = [1, 4, 0, 2, 1, 3, 2, 4, 0, 3];
 

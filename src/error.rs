@@ -1,50 +1,50 @@
-//! Everything that can go wrong, each a line that says where and what was expected.
+//! The errors of this crate. Each displays as one line that says where and what was expected.
 
 use core::panic::Location;
 
-/// What every fallible function of the crate returns.
+/// The result type of this crate.
 pub type Result<T, E = Error> = core::result::Result<T, E>;
 
-/// What went wrong. Each displays as one line.
+/// An error. It displays as one line.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The text of a file is not what its format asks for. Lines and columns (of bytes) count from 1.
+    /// The text of a file violates its format. Lines, and columns in bytes, count from 1.
     #[error("{file}:{line}:{column}: expected {expected}, found {found}")]
     Parse {
-        /// The file, as it was named.
+        /// The file, as the user named it.
         file: String,
-        /// The line, from 1.
+        /// The line, counted from 1.
         line: u64,
-        /// The byte in the line, from 1.
+        /// The column: the byte in the line, counted from 1.
         column: u64,
-        /// What should stand there.
+        /// What the format requires there.
         expected: String,
-        /// What stands there.
+        /// What was found there.
         found: String,
     },
 
     /// A file could not be opened, read or written.
     #[error("{file}: {source}")]
     Io {
-        /// The file, as it was named.
+        /// The file, as the user named it.
         file: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 
-    /// The specification of a generated graph makes no sense.
+    /// The specification of a generated graph is invalid.
     #[error("{spec}: expected {expected}, found {found}")]
     Spec {
         /// The whole specification.
         spec: String,
-        /// What the piece should have been.
+        /// What was expected of the part.
         expected: String,
-        /// The piece.
+        /// The part that is wrong.
         found: String,
     },
 
-    /// Operands whose shapes do not fit each other.
+    /// The shapes of operands do not match.
     #[error("{at}: {operation}: {left} does not fit {right}")]
     Shape {
         /// The operation.
@@ -57,18 +57,18 @@ pub enum Error {
         at: &'static Location<'static>,
     },
 
-    /// More vertices (rows, columns) than a `u32` can number.
+    /// There are more vertices (rows, columns) than a `u32` can number.
     #[error("{place}: expected at most {limit} vertices, found {count}")]
     TooManyVertices {
-        /// Where: `FILE:LINE:COLUMN`, a specification, or the type that was built.
+        /// Where: `FILE:LINE:COLUMN`, a specification, or the type being built.
         place: String,
-        /// How many there would be.
+        /// The number requested.
         count: u128,
-        /// How many there may be.
+        /// The largest number allowed.
         limit: u64,
     },
 
-    /// Something does not fit into memory; found before it is tried.
+    /// Something does not fit into memory; found before it is allocated.
     #[error("{place}: needs {} of memory, {} are available", size(*.needed), size(*.available))]
     Memory {
         /// What needs it: `FILE:LINE:COLUMN`, a specification, or a structure's name.
@@ -79,79 +79,79 @@ pub enum Error {
         available: u64,
     },
 
-    /// Data given by the user break a structure's invariant.
+    /// Data given by the user violate an invariant.
     #[error("{what}")]
     Invalid {
-        /// The structure and what is broken.
+        /// The structure, and how it is violated.
         what: String,
     },
 
-    /// A loop that can't end: elements are left that may change, and none does.
+    /// A loop has stalled: elements are still active, and none changes.
     #[error(
         "{at}: fixpoint: {left} after {rounds} {}, and none changes: expected each round to change one at least",
         if *.rounds == 1 { "round" } else { "rounds" }
     )]
-    NoProgress {
-        /// How many are left.
+    Stalled {
+        /// The number of elements that are still active, in words.
         left: String,
-        /// Rounds so far.
+        /// The number of rounds so far.
         rounds: u32,
         /// The caller's line.
         at: &'static Location<'static>,
     },
 
-    /// A loop that was not at its end after as many rounds as it may take.
+    /// A loop did not converge within the number of rounds that it may take.
     #[error("{at}: fixpoint: round {rounds} still changed {changed}: expected the state to settle by then")]
-    NoEnd {
-        /// How many elements the last round changed.
+    DidNotConverge {
+        /// The number of elements that the last round changed, in words.
         changed: String,
-        /// The rounds.
+        /// The number of rounds.
         rounds: u32,
         /// The caller's line.
         at: &'static Location<'static>,
     },
 
-    /// A device: missing, out of memory, or lost.
+    /// A device is missing, out of memory, or lost.
     #[error(transparent)]
     Device(#[from] vxm_kernels::Error),
 
-    /// A name that stands for nothing: a method, a priority, an order.
+    /// A name is unknown: that of a method, a priority, an order, a device or a format.
     #[error("unknown {what} `{name}`: expected {choices}")]
     Unknown {
-        /// What kind of name.
+        /// The kind of name.
         what: &'static str,
         /// The name given.
         name: String,
-        /// The names there are.
+        /// The valid names, separated by commas.
         choices: String,
     },
 }
 
 impl Error {
-    /// An [`Error::Io`] about `file`, for `map_err`.
+    /// Returns a function for `map_err` that makes an [`Error::Io`] about `file`.
     pub fn io(file: impl ToString) -> impl FnOnce(std::io::Error) -> Self {
         let file = file.to_string();
         move |source| Self::Io { file, source }
     }
 
-    /// An [`Error::Invalid`].
+    /// Returns an [`Error::Invalid`].
     pub fn invalid(what: impl Into<String>) -> Self {
         Self::Invalid { what: what.into() }
     }
 
-    /// An [`Error::Unknown`] listing `choices`.
+    /// Returns an [`Error::Unknown`] that lists `choices`.
     pub fn unknown(what: &'static str, name: &str, choices: &[&str]) -> Self {
         Self::Unknown { what, name: name.to_owned(), choices: choices.join(", ") }
     }
 
-    /// An [`Error::Shape`] at the caller's line.
+    /// Returns an [`Error::Shape`] at the caller's line.
     #[track_caller]
     pub fn shape(operation: &'static str, left: impl ToString, right: impl ToString) -> Self {
         Self::Shape { operation, left: left.to_string(), right: right.to_string(), at: Location::caller() }
     }
 }
 
-/// Text for a message's line: what does not print is escaped, and so are bytes that are no UTF-8.
+/// Text for a one-line message: unprintable characters are escaped, and so are bytes that are not UTF-8.
 ///
 /// ```
 /// use vxm::error::printable;
@@ -163,10 +163,10 @@ pub fn printable(text: &[u8]) -> String {
     for chunk in text.utf8_chunks() {
         for c in chunk.valid().chars() {
             match c {
-                // they print; escape_debug would make them fit for a literal
+                // these print; escape_debug would escape them as in a string literal
                 '\'' | '"' | '\\' => shown.push(c),
                 _ if c.is_ascii_control() => shown.extend((c as u8).escape_ascii().map(char::from)),
-                // behind a letter an accent prints
+                // after a letter, a combining accent prints and is not escaped
                 _ => shown.extend(format!("a{c}").escape_debug().skip(1)),
             }
         }
@@ -175,7 +175,7 @@ pub fn printable(text: &[u8]) -> String {
     shown
 }
 
-/// Bytes as people read them.
+/// A number of bytes with a binary unit.
 fn size(bytes: impl Into<u128>) -> String {
     const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
     let bytes = bytes.into();

@@ -1,8 +1,9 @@
-//! Graph algorithms as masked vector-matrix products over semirings, at hand-written speed, with the same bits everywhere.
+//! A GraphBLAS-style engine for graph algorithms: masked vector-matrix products over semirings, on CPU threads and on
+//! NVIDIA GPUs. The aims are the speed of hand-written code, and answers that are bit-identical on every device.
 //!
-//! Import the [`prelude`] and write the mathematics: [`Vector`](containers::Vector), [`Matrix`](containers::Matrix), and the
-//! [verbs](operations::verbs::Verbs). [`algorithms`] holds what was written that way, [`io`] reads and generates graphs,
-//! [`certify`] checks answers with code that shares nothing with the engine.
+//! Import the [`prelude`] and write the mathematics with [`Vector`](containers::Vector), [`Matrix`](containers::Matrix)
+//! and the [verbs](operations::verbs::Verbs). [`algorithms`] holds the algorithms written this way. [`io`] reads and
+//! generates graphs. [`certify`] checks answers with code that it does not share with the engine.
 //!
 //! ```
 //! use vxm::prelude::*;
@@ -22,14 +23,16 @@ pub mod certify;
 pub mod containers;
 pub mod error;
 pub mod formats;
+pub mod guide;
 pub mod io;
+pub mod memory;
 pub mod operations;
 pub mod prelude;
 
 pub use error::{Error, Result};
 pub use vxm_semiring as semiring;
 
-/// The README's code runs as a test.
+/// Runs the code of the README as doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

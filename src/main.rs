@@ -1,4 +1,4 @@
-//! The command `vxm`: independent sets, colourings, facts and generated graphs. See `vxm --help`.
+//! The command `vxm`: graph algorithms, facts about graphs, and generated graphs. See `vxm --help`.
 
 mod command;
 

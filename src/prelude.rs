@@ -1,10 +1,10 @@
-//! What an algorithm imports: containers and what they are made of, verbs, operators.
+//! Everything that an algorithm imports: containers, builders of matrices, verbs, loops, operators and semirings.
 
 pub use crate::backend::Device;
 pub use crate::containers::{Dense, Matrix, Set, Vector};
 pub use crate::error::{Error, Result};
 pub use crate::formats::{Combine, Coo};
-pub use crate::operations::expr::{Expr, Key, fill};
-pub use crate::operations::fixpoint::{Fixed, fixpoint};
+pub use crate::operations::expr::{Expr, StateRef, fill};
+pub use crate::operations::loops::{Fixed, fixpoint};
 pub use crate::operations::verbs::{Apply, Verbs};
 pub use vxm_semiring::*;

@@ -1,4 +1,4 @@
-//! What is wrong with a file is told in one line: where, what was expected, what was found.
+//! Errors in files are reported in one line: where, what was expected, what was found.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     zipped.finish().unwrap()
 }
 
-/// What reading `path` as a graph tells, without the folder.
+/// The error of reading `path` as a graph, without the folder.
 fn told(path: &Path) -> String {
     let error = read(path, &()).unwrap_err().to_string();
     assert!(!error.contains('\n'), "{error}");
@@ -32,10 +32,10 @@ fn faults_are_told_where_they_stand() {
     let folder = tempfile::tempdir().unwrap();
     let kinds = "a graph: Matrix Market, DIMACS .col or an edge list";
     for (name, text, message) in [
-        // nothing at all
+        // empty files
         ("e.mtx", String::new(), format!("e.mtx:1:1: expected {kinds}, found the end of the file")),
         ("e.txt", " \n\n".into(), format!("e.txt:3:1: expected {kinds}, found the end of the file")),
-        // the header
+        // errors in the header
         ("a.mtx", "3 3 1\n1 2\n".into(), "a.mtx:1:1: expected `%%MatrixMarket`, found `3`".into()),
         (
             "b.mtx",
@@ -70,7 +70,7 @@ fn faults_are_told_where_they_stand() {
             "j.mtx:2:1: expected as many rows as columns (4) of a graph, found `3`".into(),
         ),
         ("k.mtx", format!("{PATTERN}3 3 1 1\n"), "k.mtx:2:7: expected the end of the line, found `1`".into()),
-        // counts that lie
+        // counts that differ from the entries
         ("l.mtx", format!("{PATTERN}3 3 2\n2 1\n"), "l.mtx:2:5: expected 2 entries (as stated here), found 1".into()),
         (
             "m.mtx",
@@ -82,7 +82,7 @@ fn faults_are_told_where_they_stand() {
             format!("{PATTERN}3 3 18446744073709551615\n2 1\n"),
             "n.mtx:2:5: expected 18446744073709551615 entries (as stated here), found 1".into(),
         ),
-        // sizes that cannot be
+        // impossible sizes
         (
             "o.mtx",
             format!("{PATTERN}4294967296 4294967296 1\n2 1\n"),
@@ -93,7 +93,7 @@ fn faults_are_told_where_they_stand() {
             format!("{PATTERN}99999999999999999999 1 1\n2 1\n"),
             "p.mtx:2:1: expected the number of rows, found `99999999999999999999`".into(),
         ),
-        // entries
+        // errors in entries
         ("q.mtx", format!("{PATTERN}3 3 2\n2 1\n0 1\n"), "q.mtx:4:1: expected a row from 1 to 3, found `0`".into()),
         ("r.mtx", format!("{PATTERN}3 3 1\r\n2 4\r\n"), "r.mtx:3:3: expected a column from 1 to 3, found `4`".into()),
         (
@@ -130,7 +130,7 @@ fn faults_are_told_where_they_stand() {
         ("h.col", "p edge 2 1\nn 3 1\n".into(), "h.col:2:3: expected a vertex from 1 to 2, found `3`".into()),
         ("i.col", "p edge 2 1\nn 2 x\n".into(), "i.col:2:5: expected a vertex' weight, found `x`".into()),
         ("j.col", "p edge 2 1\nn 2 1 1\n".into(), "j.col:2:7: expected the end of the line, found `1`".into()),
-        // edge lists
+        // SNAP edge lists
         (
             "a.txt",
             "# c\n1 2\n3\n".into(),
@@ -148,7 +148,7 @@ fn faults_are_told_where_they_stand() {
             "5000000000 1\nx\n".into(),
             "e.txt:2:1: expected a vertex number from 0 to 2^64 - 1, found `x`".into(),
         ),
-        // what can't be seen is shown
+        // invisible characters are escaped
         (
             "f.txt",
             "1 2\n\u{feff}3 4\n".into(),
@@ -157,7 +157,7 @@ fn faults_are_told_where_they_stand() {
         ("g.txt", "\u{feff}".into(), format!("g.txt:1:1: expected {kinds}, found the end of the file")),
     ] {
         assert_eq!(told(&put(folder.path(), name, text.as_bytes())), message);
-        // the same text in a gzip stream is told of alike
+        // the same text in a gzip stream gives the same error
         let zipped = put(folder.path(), &format!("{name}.gz"), &gzip(text.as_bytes()));
         assert_eq!(told(&zipped), message.replace(name, &format!("{name}.gz")));
     }
@@ -174,7 +174,7 @@ fn bytes_that_are_no_text() {
     let latin = [PATTERN.as_bytes(), b"3 3 1\n2 \xe9\n"].concat();
     let message = r"latin.mtx:3:3: expected a column from 1 to 3, found `\xe9`";
     assert_eq!(told(&put(folder, "latin.mtx", &latin)), message);
-    // in a comment any byte may stand: older files name their authors in Latin-1
+    // comments may contain any byte: older files name their authors in Latin-1
     let author = [PATTERN.as_bytes(), b"% Andr\xe9\n2 2 1\n2 1\n"].concat();
     let file = put(folder, "author.mtx", &author).display().to_string();
     assert_eq!(read(&file, &()).unwrap().graph.nnz(), 2);
@@ -188,9 +188,9 @@ fn what_is_no_fault() {
         ("b.mtx", format!("\u{feff}{PATTERN}3 3 1\n2 1\n"), 3),
         ("b.col", "\u{feff}c a mark\np edge 2 1\ne 1 2\n".into(), 2),
         ("b.txt", "\u{feff}1 2\n".into(), 2),
-        // vertices' weights
+        // vertex weights
         ("n.col", "p col 3 1\nn 1 5\nn 2 -1.5\ne 1 2\nn 3 0\n".into(), 3),
-        // a list of no edges
+        // an edge list without edges
         ("c.txt", "# Nodes: 0 Edges: 0\n# FromNodeId ToNodeId\n".into(), 0),
     ] {
         let plain = put(folder.path(), name, text.as_bytes());
@@ -219,12 +219,12 @@ fn broken_gzip_streams() {
     let half = told(&put(folder, "half.mtx.gz", &whole[..whole.len() / 2]));
     assert!(half.starts_with("half.mtx.gz:"), "{half}");
     assert!(half.ends_with(": expected the rest of the gzip stream, found its end"), "{half}");
-    // without its checksum a stream is not whole either, though the text is
+    // without its checksum, a stream is incomplete, even if the text is complete
     let bare = told(&put(folder, "bare.mtx.gz", &whole[..whole.len() - 8]));
     assert_eq!(bare, "bare.mtx.gz:100002:1: expected the rest of the gzip stream, found its end");
     let head = told(&put(folder, "head.mtx.gz", &whole[..12]));
     assert_eq!(head, "head.mtx.gz:1:1: expected the rest of the gzip stream, found its end");
-    // members follow each other, and zeros the last; nothing else may
+    // members may follow each other, and zeros may follow the last one; nothing else may
     let ends = gzip(format!("{PATTERN}3 3 2\n2 1\n").as_bytes());
     let members = [&ends[..], &gzip(b"3 1\n"), &[0; 700]].concat();
     assert_eq!(read(put(folder, "members.mtx.gz", &members), &()).unwrap().graph.nnz(), 4);
@@ -242,7 +242,7 @@ fn broken_gzip_streams() {
 #[test]
 fn memory_is_not_claimed_for_claims() {
     let folder = tempfile::tempdir().unwrap();
-    // 2^32 - 1 vertices may be claimed; what they take is refused where it is not there
+    // a file may state 2^32 - 1 vertices; it is refused if the memory for them is not available
     let available = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let available = available.lines().find(|line| line.starts_with("MemAvailable"));
     let available = available.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
@@ -253,7 +253,7 @@ fn memory_is_not_claimed_for_claims() {
     } else {
         println!("skipped: 96 GiB are there");
     }
-    // a few far numbers are no far graph
+    // a few large vertex numbers do not make a large graph
     let far = put(folder.path(), "far.txt", b"0 4294967295\n7 18446744073709551615\n");
     let far = read(far, &()).unwrap();
     assert_eq!(far.graph.nrows(), 4);
@@ -288,13 +288,13 @@ fn a_streams_header_may_stand_behind_comments() {
         ("c.mtx", "% of a graph\n", PATTERN, "3 3 1\n2 1\n"),
         ("c.txt", "# of a graph\n", "", "1 2\n"),
     ] {
-        // more than a stream's batch
+        // comments longer than one batch of a stream
         let text = format!("{header}{}{rest}", comment.repeat((9 << 20) / comment.len()));
         let plain = read(put(folder.path(), name, text.as_bytes()), &()).unwrap();
         let zipped = read(put(folder.path(), &format!("{name}.gz"), &gzip(text.as_bytes())), &()).unwrap();
         assert!(plain.graph == zipped.graph && plain.graph.nnz() == 2, "{name}");
     }
-    // but it is not looked for without end
+    // but the search for the header is bounded
     let text = "c of a graph\n".repeat((70 << 20) / 13);
     let line = told(&put(folder.path(), "long.col.gz", &gzip(text.as_bytes())));
     assert!(line.contains("expected `p edge VERTICES EDGES` within 64 MiB, found more comments"), "{line}");

@@ -1,4 +1,4 @@
-//! Every graph of ../shared/data against what is known of it; `VXM_DATA` names the folder elsewhere.
+//! Compares every graph in ../shared/data with the facts known of it. `VXM_DATA` names another folder.
 
 mod common;
 
@@ -46,7 +46,7 @@ fn matrices_have_the_known_counts() {
         let matrix = match read_matrix::<f64>(&file, &()) {
             Ok(matrix) => matrix,
             Err(error) => {
-                // dense and complex matrices are refused, and duplicates where values matter
+                // dense and complex matrices are refused, and so are duplicates if values matter
                 let told = error.to_string();
                 let refused = [
                     "expected `coordinate`",
@@ -71,7 +71,7 @@ fn matrices_have_the_known_counts() {
         check(&file, &row, "und_edges", loaded.graph.nnz() / 2);
         check(&file, &row, "maxdeg", max_degree(&loaded.graph));
         check(&file, &row, "isolated", isolated(&loaded.graph));
-        // a matrix whose pattern is symmetric stands in both directions or says that it is symmetric
+        // if the pattern is symmetric, the file lists both directions or declares its symmetry
         if let Some(symmetric) = row["patsym"].as_bool() {
             assert_eq!(loaded.report.one_way.unwrap_or(0) == 0, symmetric, "{file}");
         }
@@ -117,7 +117,7 @@ fn mangled_matrices_are_refused_or_only_their_type_comment_is_wrong() {
         let error = read_matrix::<f64>(&file, &()).unwrap_err();
         assert_eq!(error.to_string(), format!("{file}{told}"));
     }
-    // only the comment that names LAGraph's type is wrong: comments are comments
+    // only the comment with LAGraph's type is wrong, and comments are ignored
     for name in ["bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "skew"] {
         let file = folder.join(format!("mangled_{name}.mtx")).display().to_string();
         read_matrix::<i64>(&file, &()).unwrap();

@@ -1,4 +1,4 @@
-//! Coo and Csr against ordered maps and against sprs.
+//! Compares Coo and Csr with ordered maps and with sprs.
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What is read, generated and written: the graphs themselves.
+//! Graphs that are read, generated and written.
 
 use proptest::prelude::*;
 use std::path::Path;
@@ -55,7 +55,7 @@ fn one_graph_in_three_formats() {
             "dropped 1 self-loop; made symmetric: 2 edges stood in one direction only",
         ),
         ("h", "0 2\n2 9\n", Numbering::Listed(vec![0, 2, 9]), "made symmetric: 2 edges stood in one direction only"),
-        // the banner tells the format, whatever the name
+        // the banner decides the format, whatever the extension
         ("i.txt", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n", Numbering::From(1), ""),
         ("j.graph", "p edge 3 2\ne 1 2\ne 2 3\n", Numbering::From(1), ""),
     ] {
@@ -114,7 +114,7 @@ fn matrices_keep_what_graphs_drop() {
 #[test]
 fn a_file_wins_over_a_generator() {
     let folder = tempfile::tempdir().unwrap();
-    // a name that looks like a specification is one only where no such file is: that needs the working directory
+    // a name that looks like a specification is read as a file if there is one; such a name needs the working directory
     let before = std::env::current_dir().unwrap();
     std::env::set_current_dir(folder.path()).unwrap();
     std::fs::write("grid:2x2", "0 1\n1 0\n").unwrap();
@@ -125,7 +125,7 @@ fn a_file_wins_over_a_generator() {
     assert_eq!(generated.unwrap().graph.nrows(), 6);
 }
 
-/// Specifications, their vertices (give or take a few percent) and stored edges (likewise).
+/// Specifications, with the approximate numbers of vertices and of stored entries.
 const SPECS: [(&str, f64, f64); 12] = [
     ("grid:30x40", 1200.0, 4660.0),
     ("grid:1x1:9", 1.0, 0.0),
@@ -164,7 +164,7 @@ fn generated_graphs_have_their_sizes_on_any_threads() {
 
 #[test]
 fn near_points_are_joined() {
-    // against all pairs: neither does the grid of cells miss any, nor add any
+    // the mean degree agrees with the expected number of points within the radius
     let loaded = generate("rgg:9", &()).unwrap();
     let mean = loaded.graph.nnz() as f64 / loaded.graph.nrows() as f64;
     let expected = 0.55f64.powi(2) * core::f64::consts::PI * 512f64.ln();
@@ -184,7 +184,7 @@ fn files_come_back_as_they_were_written() {
             assert!(back.report.is_clean());
         }
     }
-    // nothing is left beside the files
+    // no temporary file is left behind
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     let lost = folder.path().join("none/g.mtx");
     let error = write_matrix_market(&lost, &Csr::empty(1, 1).unwrap()).unwrap_err();
@@ -195,7 +195,7 @@ fn files_come_back_as_they_were_written() {
 
 #[test]
 fn long_files_are_the_same_on_any_threads() {
-    // several pieces of text a thread, and several batches of a stream
+    // long enough for several pieces of text per thread, and for several batches of a stream
     let folder = tempfile::tempdir().unwrap();
     let graph = generate("er:14:32", &()).unwrap().graph;
     for name in ["g.mtx", "g.mtx.gz"] {
@@ -207,7 +207,7 @@ fn long_files_are_the_same_on_any_threads() {
             assert!(back == graph, "{name} on {threads} threads");
         }
     }
-    // a fault far into either is told at its line
+    // an error far into the file is reported with its line
     let text = std::fs::read_to_string(folder.path().join("g.mtx")).unwrap();
     let lines = text.lines().count();
     let broken = text + "x 1\n";

@@ -1,21 +1,22 @@
-//! Reading a file takes at most three times the memory of the finished matrix. Measured by watching the process.
+//! Reading a file takes at most three times the memory of the finished matrix. Measured by sampling the process.
 //!
-//! The closest is a file with both directions of each edge, whatever its size: twice 12 bytes an edge (the entry, and its column once
-//! it is sorted to its row) and 16 a vertex, beside 8 an edge and 8 a vertex of the matrix. Its share doesn't fall while entries are
-//! freed, because the columns that take their place are touched at once, in any order.
+//! The tightest case is a file that lists both directions of each edge, whatever its size. It takes twice 12 bytes per
+//! edge (the entry, and its column after sorting it to its row) and 16 per vertex. The matrix takes 8 bytes per edge
+//! and 8 per vertex. Freeing entries on the way does not lower the peak, because the columns that replace them are
+//! touched at once, in any order.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use vxm::io::{generate, read, write_matrix_market};
 
-/// The process's memory without its mapped files; `None` where the system does not say.
+/// The memory of the process without mapped files, in bytes; `None` if the system does not report it.
 fn anonymous() -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("RssAnon:"))?;
     Some(line.split_whitespace().nth(1)?.parse::<usize>().ok()? * 1024)
 }
 
-/// What `work` returns, and the most memory held meanwhile beyond what was held before.
+/// Runs `work`. Returns its result, and the most memory held meanwhile beyond `before`.
 fn watched<T>(before: usize, work: impl FnOnce() -> T) -> (T, usize) {
     let (most, done) = (AtomicUsize::new(before), AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -49,7 +50,7 @@ fn peak_memory_is_within_three_times_the_matrix() {
         }
         std::fs::write(&twice, text).unwrap();
     }
-    // each in a fresh process: memory that this one has freed but kept would hide what reading takes
+    // each in a fresh process, because memory that this process has freed but kept would hide what reading takes
     for path in [once, twice] {
         let status = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "one_file", "--nocapture"])
@@ -59,7 +60,7 @@ fn peak_memory_is_within_three_times_the_matrix() {
     }
 }
 
-/// The variable that names the file to the process that reads it.
+/// The environment variable that names the file to the process that reads it.
 const FILE: &str = "VXM_TEST_FILE";
 
 #[test]

@@ -1,7 +1,10 @@
-// Marked places, and how many are marked before each: what is kept moves up, in order.
+// Bitmaps of marked positions with their running counts, which tell where each marked item goes when the marked ones are compacted in
+// order.
 namespace vxm {
 
-// Bits of places, 32 a word, 0 above the last; `sums[w]` says how many are set in the words before w.
+// A bitmap over positions, 32 in a word; bits past the last position are 0. `sums[w]` is the number of marks in the words before w, and
+// `sums[words]` the total.
+// `before(p)` is the number of marks below p.
 struct Marks {
     const u32* bits;
     const u64* sums;
@@ -13,7 +16,7 @@ struct Marks {
     }
 };
 
-// Each word's number of marks, one place further: running sums follow.
+// Writes the number of marks of word w to `sums[w + 1]`. A prefix sum over `sums` follows.
 struct CountMarks {
     const u32* bits;
     u64* sums;
@@ -23,7 +26,7 @@ struct CountMarks {
     }
 };
 
-// The marked places, ascending.
+// Lists the marked positions in ascending order.
 struct ListMarks {
     Marks marks;
     u32* list;

@@ -1,4 +1,5 @@
-// Rows of a sparse matrix times a dense one: a thread a place, which adds up its products in the row's order. Neighbours share a row.
+// A sparse matrix times a dense one. One thread computes one element of the product and adds up its terms in the order of the row's
+// entries. Neighbouring threads share a row.
 namespace vxm {
 
 template <class T> struct RowsTimesDense {

@@ -1,8 +1,8 @@
-// Verbs of matrices, entry by entry: values made anew, entries chosen, two matrices met, places picked. What is searched for in a
-// row is found by bisection, so that a hub's entries are as cheap as others.
+// Verbs over a matrix' entries: map, select, element-wise union and intersection, extract. A thread or warp handles a fixed number of
+// entries, however long the rows are. Columns are searched for by bisection, so an entry of a hub costs about as much as any other.
 namespace vxm {
 
-// op(a) of every entry.
+// mapped = op(a) for every entry a.
 template <class F, class A, class T> struct MapEntries {
     const A* values;
     u64 count;
@@ -15,8 +15,8 @@ template <class F, class A, class T> struct MapEntries {
     }
 };
 
-// op(row, column, a) of every entry.
-template <class F, class A, class T> struct MapPlaces {
+// mapped = op(row, column, a) for every entry a.
+template <class F, class A, class T> struct MapEntriesIndexed {
     const u64* starts;
     u64 count;
     const u32* columns;
@@ -31,8 +31,8 @@ template <class F, class A, class T> struct MapPlaces {
     }
 };
 
-// Entries of which op(row, column, a) is true.
-template <class F, class A> struct Chosen {
+// The predicate "op(row, column, a) is true", for `Mark`.
+template <class F, class A> struct SelectEntries {
     const u32* columns;
     const A* values;
     typedef u32 Row;
@@ -40,8 +40,8 @@ template <class F, class A> struct Chosen {
     VXM_FN bool marks(u64 p, Row row, u32 column) const { return F::call(row, column, weight_at(values, p)); }
 };
 
-// Entries of which op(u[row], u[column]) is true.
-template <class V, class F> struct BetweenEnds {
+// The predicate "u has both ends, and op(u[row], u[column]) is true", for `Mark`.
+template <class V, class F> struct SelectByEnds {
     const u32* columns;
     V ends;
     typedef Maybe<typename V::Elem> Row;
@@ -56,24 +56,27 @@ template <class V, class F> struct BetweenEnds {
     }
 };
 
-// Entries between u's elements, of which op(u[row], u[column]) is true, where those are numbered through: each part of a row of theirs, a
-// warp's, marks and counts its own, and keeps them where the parts' running sums say.
-template <class T, class F, class A> struct Induced {
-    const u32* list; // u's indices, ascending
+// The submatrix between the vertices where u has an element, with rows and columns renumbered. It keeps the entries for which op(u[row],
+// u[column]) is true.
+// Each row is cut into parts of PART entries, one for a warp. The first pass sets a bit for each kept entry and counts them by part. The
+// second pass copies them to the positions that the parts' running sums give.
+template <class T, class F, class A> struct InducedSubmatrix {
+    const u32* list; // indices at which u has an element, ascending
     u64 count;
     const u64* starts;
-    const u64* parts; // running sums of rows' numbers of parts
-    u64* sums;        // of parts' entries
-    u32* bits;        // of their rows' places, each row's from a word on
-    Marks numbers;    // of u's elements
+    const u64* parts; // running sums of the number of parts of each listed row
+    u64* sums;        // kept entries by part: counts at first, running sums in the second pass
+    u32* bits;        // one bit an entry of a listed row; each row starts at a word of its own
+    Marks numbers;    // renumbers the vertices: `numbers.before(i)` is the new number of i
     const u32* columns;
     const A* values;
     u64* kept_starts;
     u32* kept_columns;
     A* kept_values;
-    Stored<T, true> ends; // whose bits `numbers` has
-    static const u32 PART = 4096, FLIGHT = 8, STEP = 32 * FLIGHT;
-    // Calls use(part, row, from, length, words) for each part, by a warp, with where its bits are: a word more a row keeps rows' apart.
+    Stored<T, true> ends; // u; its presence bits are those of `numbers`
+    static const u32 PART = 4096, UNROLL = 8, STEP = 32 * UNROLL;
+    // Calls use(part, row, from, length, words), once a part, by a whole warp. `from` and `length` say which entries the part has. `words`
+    // is where its bits are stored. The word index adds one for each earlier listed row, so no two rows share a word.
     template <class Use> VXM_FN void each_part(const Use& use) const {
         const u64 all = parts[count];
         for (u64 part = first_of(Warp()); part < all; part += step_of(Warp())) {
@@ -86,34 +89,34 @@ template <class T, class F, class A> struct Induced {
     }
     VXM_FN void run(Counting) const {
         each_part([&](u64 part, u32 row, u64 from, u32 length, u32* words) {
-            const auto load = [&](u32 base, u32 (&column)[FLIGHT]) {
+            const auto load = [&](u32 base, u32 (&column)[UNROLL]) {
 #pragma unroll
-                for (u32 k = 0; k < FLIGHT; k++)
-                    column[k] = base + k * 32 + lane() < length ? columns[from + base + k * 32 + lane()] : NOBODY;
+                for (u32 k = 0; k < UNROLL; k++)
+                    column[k] = base + k * 32 + lane() < length ? columns[from + base + k * 32 + lane()] : NONE;
             };
             T own;
             ends.at(Thread(), row, own);
-            u32 kept = 0, column[FLIGHT], next[FLIGHT];
+            u32 kept = 0, column[UNROLL], next[UNROLL];
             load(0, next);
             for (u32 base = 0; base < length; base += STEP) {
 #pragma unroll
-                for (u32 k = 0; k < FLIGHT; k++) column[k] = next[k];
+                for (u32 k = 0; k < UNROLL; k++) column[k] = next[k];
                 load(base + STEP, next);
-                bool there[FLIGHT];
-                T other[FLIGHT];
+                bool there[UNROLL];
+                T other[UNROLL];
 #pragma unroll
-                for (u32 k = 0; k < FLIGHT; k++) there[k] = column[k] != NOBODY && numbers.at(column[k]);
+                for (u32 k = 0; k < UNROLL; k++) there[k] = column[k] != NONE && numbers.at(column[k]);
 #pragma unroll
-                for (u32 k = 0; k < FLIGHT; k++)
+                for (u32 k = 0; k < UNROLL; k++)
                     if (there[k]) ends.at(Thread(), column[k], other[k]);
                 u32 mine = 0;
 #pragma unroll
-                for (u32 k = 0; k < FLIGHT; k++) {
+                for (u32 k = 0; k < UNROLL; k++) {
                     const u32 word = __ballot_sync(~0u, there[k] && F::call(own, other[k]));
                     if (lane() == k) mine = word;
                     kept += __popc(word);
                 }
-                if (lane() < FLIGHT && base + lane() * 32 < length) words[base / 32 + lane()] = mine;
+                if (lane() < UNROLL && base + lane() * 32 < length) words[base / 32 + lane()] = mine;
             }
             if (lane() == 0) sums[part + 1] = kept;
         });
@@ -124,23 +127,23 @@ template <class T, class F, class A> struct Induced {
             u64 place = sums[part];
             if (place == sums[part + 1]) return;
             const auto load = [&](u32 base) {
-                return lane() < FLIGHT && base + lane() * 32 < length ? words[base / 32 + lane()] : 0;
+                return lane() < UNROLL && base + lane() * 32 < length ? words[base / 32 + lane()] : 0;
             };
             u32 next = load(0);
             for (u32 base = 0; base < length; base += STEP) {
                 const u32 mine = next;
                 next = load(base + STEP);
-                u32 word[FLIGHT], column[FLIGHT];
+                u32 word[UNROLL], column[UNROLL];
 #pragma unroll
-                for (u32 k = 0; k < FLIGHT; k++) {
+                for (u32 k = 0; k < UNROLL; k++) {
                     word[k] = __shfl_sync(~0u, mine, k);
                     if (word[k] >> lane() & 1) column[k] = columns[from + base + k * 32 + lane()];
                 }
 #pragma unroll
-                for (u32 k = 0; k < FLIGHT; k++)
+                for (u32 k = 0; k < UNROLL; k++)
                     if (word[k] >> lane() & 1) column[k] = (u32)numbers.before(column[k]);
 #pragma unroll
-                for (u32 k = 0; k < FLIGHT; k++) {
+                for (u32 k = 0; k < UNROLL; k++) {
                     const u64 to = place + __popc(word[k] & ((1u << lane()) - 1));
                     place += __popc(word[k]);
                     if (!(word[k] >> lane() & 1)) continue;
@@ -152,7 +155,7 @@ template <class T, class F, class A> struct Induced {
     }
 };
 
-// op(u[row], u[column]) of every entry; both ends are there.
+// mapped = op(u[row], u[column]) for every entry. The caller ensures that u has both ends of each.
 template <class V, class F, class T> struct MapEnds {
     const u64* starts;
     u64 count;
@@ -169,31 +172,31 @@ template <class V, class F, class T> struct MapEnds {
     }
 };
 
-// A matrix whose rows are searched.
-template <class A> struct Sought {
+// A matrix whose rows are searched by column.
+template <class A> struct SearchedRows {
     const u64* starts;
     const u32* columns;
     const A* values;
-    // The first of row i's entries at column j or after, or the row's end.
+    // The position of the first entry of row i whose column is j or greater; the row's end if there is none.
     VXM_FN u64 find(u64 i, u32 j) const { return lower_bound(columns, starts[i], starts[i + 1], j); }
     VXM_FN bool has(u64 q, u64 i, u32 j) const { return q < starts[i + 1] && columns[q] == j; }
 };
 
-// Entries that another matrix has too, or that it lacks.
-template <class B, bool shared> struct Meeting {
+// The predicate "the other matrix has an entry at this row and column" (`shared`), or "has none" (not `shared`), for `Mark`.
+template <class B, bool shared> struct SelectByPattern {
     const u32* columns;
-    Sought<B> other;
+    SearchedRows<B> other;
     typedef u64 Row;
     VXM_FN Row row(u64 i) const { return i; }
     VXM_FN bool marks(u64, Row i, u32 j) const { return other.has(other.find(i, j), i, j) == shared; }
 };
 
-// Where each row's marked entries begin, once only they are there.
+// The row starts after compaction: row i starts behind all marked entries of earlier rows.
 VXM_FN void move_starts(const u64* starts, u64 count, const Marks& marks, u64* moved) {
     each_thread(count + 1, [&](u64 i) { moved[i] = marks.before(starts[i]); });
 }
 
-// The marked entries.
+// A copy of the marked entries, in order.
 template <class A> struct KeepMarked {
     const u64* starts;
     u64 count;
@@ -205,14 +208,14 @@ template <class A> struct KeepMarked {
     A* kept_values;
     VXM_FN void run() const {
         move_starts(starts, count, marks, kept_starts);
-        struct Kept {
+        struct Target {
             bool marked;
             u32 column;
             u64 to;
         };
         each_loaded(
-            starts[count], [&](u64 p) { return marks.at(p) ? Kept{true, columns[p], marks.before(p)} : Kept{false, 0, 0}; },
-            [&](u64 p, Kept kept) {
+            starts[count], [&](u64 p) { return marks.at(p) ? Target{true, columns[p], marks.before(p)} : Target{false, 0, 0}; },
+            [&](u64 p, Target kept) {
                 if (!kept.marked) return;
                 kept_columns[kept.to] = kept.column;
                 copy_entry(kept_values, kept.to, values, p);
@@ -220,14 +223,14 @@ template <class A> struct KeepMarked {
     }
 };
 
-// The marked entries, each joined to another matrix's at its place.
+// The marked entries, each joined to the other matrix' entry in the same row and column. All marked entries have such a partner.
 template <class A, class B, class T, class F> struct JoinMarked {
     const u64* starts;
     u64 count;
     Marks marks;
     const u32* columns;
     const A* values;
-    Sought<B> other;
+    SearchedRows<B> other;
     u64* kept_starts;
     u32* kept_columns;
     T* joined;
@@ -244,12 +247,13 @@ template <class A, class B, class T, class F> struct JoinMarked {
     }
 };
 
-// All entries of two matrices, joined where both have one; marked are those of the second that the first lacks. An entry goes
-// behind those of its own matrix before it and those of the other at places before it.
+// The union of x and y: where both have an entry, op joins the two. `marks` are the entries of y that x lacks.
+// An entry at (i, j) goes behind all entries of x and all marked entries of y that lie before (i, j) in row order. The number of these is
+// its position in the result.
 template <class A, class F> struct MergeEntries {
     u64 count;
-    Sought<A> x;
-    Sought<A> y;
+    SearchedRows<A> x;
+    SearchedRows<A> y;
     Marks marks;
     u64* starts;
     u32* columns;
@@ -275,19 +279,20 @@ template <class A, class F> struct MergeEntries {
     }
 };
 
-// Entries of listed rows: row k of them is row list[k] of the matrix.
-struct Listed {
+// Rows chosen by a list: row k of these is row list[k] of the matrix. `entry(t, k)` is the position in the matrix of their entry t, which
+// lies in row k.
+struct ListedRows {
     const u32* list;
     u64 count;
-    const u64* sums; // of their lengths
+    const u64* sums; // running sums of the listed rows' lengths
     const u64* starts;
     VXM_FN u64 entry(u64 t, u64 k) const { return starts[list[k]] + (t - sums[k]); }
 };
 
-// How often each entry of listed rows is wanted: its column's places among the wanted ones are places[first[j]] to
-// places[first[j + 1]].
-struct Wanted {
-    Listed rows;
+// First pass of extract: how often each entry of the listed rows is copied. Column j was asked for at the positions places[first[j]] to
+// places[first[j + 1]] (exclusive).
+struct CountExtracted {
+    ListedRows rows;
     const u32* columns;
     const u64* first;
     u64* counts;
@@ -299,9 +304,10 @@ struct Wanted {
     }
 };
 
-// Each wanted entry's place as one number, and its value. `sums` counts what the entries before are wanted, of `entries`.
-template <class A> struct TakeWanted {
-    Listed rows;
+// Second pass of extract: the position of each copy in the result, packed as row << 32 | column, and its value. `sums[t]` is the number of
+// copies made of entries before t; there are `entries` entries.
+template <class A> struct TakeExtracted {
+    ListedRows rows;
     const u32* columns;
     const u64* first;
     const u64* sums;
@@ -319,7 +325,7 @@ template <class A> struct TakeWanted {
     }
 };
 
-// Row i of a matrix, folded by itself.
+// The vector whose element i is the fold of row i of a matrix. Rows without entries have none.
 template <class O, class A, class Add> struct FoldRow {
     typedef A Elem;
     static const bool full = false;
@@ -327,7 +333,7 @@ template <class O, class A, class Add> struct FoldRow {
     const u32* columns;
     const A* weights;
     struct Row {
-        static const u32 flight = 4;
+        static const u32 unroll = 4;
         static const bool full = true;
         const A* weights;
         VXM_FN Row from(u64 p) const { return {weights + p}; }

@@ -1,25 +1,25 @@
-// Who works on a row together: one thread, a warp, a block. Every member gets the same answers, so whatever is composed over a row's
-// fold (a mask, an operator, a merge) is simply computed by all, and the first member writes.
+// Groups of threads that work on a row together: one thread, a warp, a block. Every member of a group gets the same result of a reduction.
+// So all members compute whatever follows the reduction of a row (a mask, an operator, a merge), and the first member writes.
 namespace vxm {
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-// An element of its bits, zero-extended.
+// Returns the element that has the bits `word`, zero-extended.
 template <class T> VXM_FN T element(u64 word) {
     T x;
     memcpy(&x, &word, sizeof(T));
     return x;
 }
 
-// An element's bits, zero-extended.
+// Returns an element's bits, zero-extended.
 template <class T> VXM_FN u64 word_of(T x) {
     u64 word = 0;
     memcpy(&word, &x, sizeof(T));
     return word;
 }
 
-// A value that may be absent, as a fold passes it on.
+// A value that may be absent, such as a partial result of a reduction.
 template <class T> struct Maybe {
     T value;
     bool present;
@@ -28,7 +28,7 @@ template <class T> struct Maybe {
 VXM_FN u32 lane() { return threadIdx.x & 31; }
 VXM_FN u32 warp() { return threadIdx.x >> 5; }
 
-// The sum of x over the lanes of a warp up to this one.
+// Returns the inclusive prefix sum of `x` over the lanes of a warp.
 VXM_FN u32 running_sum(u32 x) {
 #pragma unroll
     for (u32 step = 1; step < 32; step *= 2) {
@@ -38,15 +38,15 @@ VXM_FN u32 running_sum(u32 x) {
     return x;
 }
 
-// Calls use(i) for each i below `count`, of which all threads of a launch take their share. By reference, so that a kernel's parameter
-// is compared to where it lies.
+// Calls `use(i)` for each `i` below `count`, spread over all threads of the launch. `count` is a reference, so that a kernel's parameter is
+// read in place and takes no register.
 template <class Use> VXM_FN void each_thread(const u64& count, const Use& use) {
     const u64 step = (u64)gridDim.x * blockDim.x;
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) use(i);
 }
 
-// Calls use(i, load(i)) for each i below `count`, of which all threads of a launch take their share: of four what is loaded is under way
-// before the first is used, since what `use` writes might be what others load.
+// Calls `use(i, load(i))` for each `i` below `count`, spread over all threads of the launch. A thread issues four loads before the first
+// `use`. The compiler could not do so, because a write of `use` might change what a later `load` reads.
 template <class Load, class Use> VXM_FN void each_loaded(const u64& count, const Load& load, const Use& use) {
     const u64 step = (u64)gridDim.x * blockDim.x;
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += 4 * step) {
@@ -60,7 +60,8 @@ template <class Load, class Use> VXM_FN void each_loaded(const u64& count, const
     }
 }
 
-// Whether this is the last block of a launch to ask, with what the others have written before they did. `arrived` is 0 before and after.
+// Returns whether this is the last block of the launch to call. That block then sees what the other blocks wrote before their calls.
+// `*arrived` must be 0, and is 0 again after the last call.
 VXM_FN bool last_block(u32* arrived) {
     __shared__ bool last;
     __threadfence();
@@ -74,27 +75,37 @@ VXM_FN bool last_block(u32* arrived) {
     return last;
 }
 
-// How a row is visited whose group remembers for whom it waits. whole: its entries as they lie; sifted: of the first 32 those alone whose
-// bits are set; placed: the same, and it is known where the row begins; brief: the same of one that has no more; measured: what is left of
-// one that becomes shorter, of which it is known where that begins and, instead of bits, how many entries it has.
-enum Way { whole, sifted, placed, brief, measured };
-// `wide` groups read whole lines at once, and a member has so many entries in `flight`; `knows` that the group holds the state's element
-// of its row, `watches` that it remembers by whom that is kept waiting, `tells` that it may tell what is found before the end.
+// How a visitor reads the entries of its row in a loop that records blockers.
+// - `all_entries`: as they are stored.
+// - `live_mask`: of the first 32 entries only those with their bits set, and all entries beyond. In a prefiltered row bit 31 stands for all
+//   entries from number 31 on.
+// - `cached_start`: the same for a prefiltered row with a known first position.
+// - `short_cached_start`: as `cached_start`, for rows without entries beyond number 30.
+// - `compacted`: the live entries of a compacted row, with their start and number known.
+enum RowAccess { all_entries, live_mask, cached_start, short_cached_start, compacted };
+// One thread. All groups have these constants:
+// - `unroll`: the unroll depth, the number of entries that a member loads before it uses the first.
+// - `access`: how a visitor reads the row's entries.
+// - `staged`: whether the row's products are staged in shared memory.
+// - `wide`: whether the members together read whole cache lines.
+// - `has_own_state`: whether the group holds the loop state of its row.
+// - `records_blockers`: whether it records the row's blockers.
+// - `publishes`: whether it may publish intermediate results before the end of a visit.
 struct Thread {
-    static const u32 size = 1, flight = 4;
-    static const Way way = whole;
-    static const bool staged = false, wide = false, knows = false, watches = false, tells = false;
+    static const u32 size = 1, unroll = 4;
+    static const RowAccess access = all_entries;
+    static const bool staged = false, wide = false, has_own_state = false, records_blockers = false, publishes = false;
     static VXM_FN u32 rank() { return 0; }
     static VXM_FN u32 members() { return 1; }
     static VXM_FN bool first() { return true; }
 };
-// One thread, and no row of the leading product has more entries than `most`.
-template <u32 most> struct Few : Thread {};
-// So many neighbouring lanes of a warp, a power of two.
+// One thread, where no row of the primary product has more than `most` entries.
+template <u32 most> struct BoundedRowThread : Thread {};
+// `width` adjacent lanes of a warp. `width` is a power of two.
 template <u32 width> struct Lanes {
-    static const bool staged = false, wide = width == 32, knows = false, watches = false, tells = false;
-    static const u32 size = width, flight = width == 32 ? 8 : 4;
-    static const Way way = whole;
+    static const bool staged = false, wide = width == 32, has_own_state = false, records_blockers = false, publishes = false;
+    static const u32 size = width, unroll = width == 32 ? 8 : 4;
+    static const RowAccess access = all_entries;
     static VXM_FN u32 rank() { return threadIdx.x & (width - 1); }
     static VXM_FN u32 members() { return width; }
     static VXM_FN u32 mask() { return width == 32 ? ~0u : ((1u << (width & 31)) - 1) << (lane() & ~(width - 1)); }
@@ -102,69 +113,39 @@ template <u32 width> struct Lanes {
 };
 typedef Lanes<32> Warp;
 struct Block {
-    static const u32 flight = 8;
-    static const Way way = whole;
-    static const bool staged = false, wide = true, knows = false, watches = false, tells = false;
+    static const u32 unroll = 8;
+    static const RowAccess access = all_entries;
+    static const bool staged = false, wide = true, has_own_state = false, records_blockers = false, publishes = false;
     static VXM_FN u32 rank() { return threadIdx.x; }
     static VXM_FN u32 members() { return blockDim.x; }
     static VXM_FN bool first() { return threadIdx.x == 0; }
 };
-// For whom a row waits: the columns of up to two entries. And which of its first 32 entries still take part; of one whose entries were chosen
-// the last bit stands for those from there on. And where the row begins, if that is kept.
-[[maybe_unused]] const u32 NOBODY = ~0u, BEYOND = 1u << 31;
-struct Rest {
-    u32 column = NOBODY, second = NOBODY, bits = ~0u, begin = 0;
-};
-// A group that visits a row of a loop's state: it holds the row's own element, and may put at `rest` for whom the row waits.
-template <class G, bool asks, u32 many = G::flight, Way how = whole> struct Visitor : G {
-    static const u32 flight = many;
-    static const bool knows = true, watches = asks;
-    static const Way way = how;
-    u64 own;
-    Rest* rest;
-    VXM_FN Visitor(u64 own, Rest* rest) : own(own), rest(rest) {}
-};
-// One that lowers the row's own element, at `place`, to what is found on the way.
-template <class G, class T> struct Teller : Visitor<G, false> {
-    static const bool tells = true;
-    T* place;
-    VXM_FN Teller(u64 own, T* place) : Visitor<G, false>(own, nullptr), place(place) {}
-    VXM_FN void tell(T x) const {
-        if (G::first()) atomicMin(place, x);
-    }
-};
-// The same group, which tells nothing.
-template <class G> VXM_FN G silent(G g) { return g; }
-template <class G, class T> VXM_FN Visitor<G, false> silent(Teller<G, T> g) { return g; }
-// The group as it reads another index.
-template <class G> VXM_FN G bare(G g) { return g; }
-template <class G, bool asks, u32 many, Way how> VXM_FN G bare(Visitor<G, asks, many, how> g) { return g; }
-template <class G, class T> VXM_FN G bare(Teller<G, T> g) { return g; }
 
-// Rows of at most so many entries are short.
+// The most entries of a short row.
 [[maybe_unused]] const u32 SHORT = 32;
-// A thread whose row of the leading product lies staged: `len` products from `begin`, of which those are there whose bit is set.
+// A thread with a row of the primary product staged in shared memory: `len` products from `begin`. Bit `begin + k` of `present` says
+// whether product `k` is present.
 struct Staged {
-    static const u32 flight = Thread::flight;
-    static const Way way = whole;
-    static const bool staged = true, wide = false, knows = false, watches = false, tells = false;
+    static const u32 unroll = Thread::unroll;
+    static const RowAccess access = all_entries;
+    static const bool staged = true, wide = false, has_own_state = false, records_blockers = false, publishes = false;
     u64* products;
     const u32* present;
     u32 begin, len;
     static VXM_FN bool first() { return true; }
 };
 
-// The same of a row that is longer than short, but not long: all of it there.
+// The most entries of a medium row: longer than short. A staged medium row has all products present.
 [[maybe_unused]] const u32 MEDIUM = 4 * SHORT;
 struct StagedMedium : Staged {};
-// A warp whose row lies so, all of it there.
+// A warp with a staged row that has all products present.
 struct StagedRow : Warp {
     static const bool staged = true;
     Staged row;
     VXM_FN StagedRow(Staged row) : row(row) {}
 };
 
-// A shuffle of any element: up to 8 bytes.
+// Shuffles an element of up to 8 bytes: returns `x` of the lane with rank `from`.
 template <class L, class T> VXM_FN T from_lane(T x, u32 from) {
     if constexpr (sizeof(T) <= 4) {
         u32 word = 0;
@@ -185,14 +166,14 @@ template <class L, class T> VXM_FN Maybe<T> from_lane(Maybe<T> x, u32 from) {
     y.present = __shfl_sync(L::mask(), (int)x.present, from, L::size);
     return y;
 }
-// What the first member of a group has, in all of them.
-template <class T> VXM_FN Maybe<T> of_first(Thread, Maybe<T> x) { return x; }
-template <class T> VXM_FN Maybe<T> of_first(Staged, Maybe<T> x) { return x; }
-template <u32 width, class T> VXM_FN Maybe<T> of_first(Lanes<width>, Maybe<T> x) { return from_lane<Lanes<width>>(x, 0); }
-template <class T> VXM_FN Maybe<T> of_first(Block, Maybe<T> x) {
+// Returns the value of the group's first member, in all members.
+template <class T> VXM_FN Maybe<T> from_first(Thread, Maybe<T> x) { return x; }
+template <class T> VXM_FN Maybe<T> from_first(Staged, Maybe<T> x) { return x; }
+template <u32 width, class T> VXM_FN Maybe<T> from_first(Lanes<width>, Maybe<T> x) { return from_lane<Lanes<width>>(x, 0); }
+template <class T> VXM_FN Maybe<T> from_first(Block, Maybe<T> x) {
     __shared__ u64 word;
     __shared__ bool present;
-    // whoever read the last one's is done
+    // all threads must have read the previous call's value
     __syncthreads();
     if (threadIdx.x == 0) word = word_of(x.value), present = x.present;
     __syncthreads();
@@ -201,7 +182,7 @@ template <class T> VXM_FN Maybe<T> of_first(Block, Maybe<T> x) {
     return x;
 }
 
-// Joins two folds, the earlier first; an absent one leaves no trace.
+// Combines two partial results, the earlier first. An absent one has no effect.
 template <class M, class T> VXM_FN Maybe<T> join(Maybe<T> a, Maybe<T> b) {
     if (!b.present) return a;
     if (a.present) b.value = M::call(a.value, b.value);
@@ -213,20 +194,21 @@ template <class T> VXM_FN Maybe<T> nothing() {
     return x;
 }
 
-// A fold to which nothing was added yet.
+// Returns the partial result over no entries.
 template <class M, class T> VXM_FN Maybe<T> empty() {
     Maybe<T> x = nothing<T>();
     if constexpr (M::at_once) x.value = M::neutral();
     return x;
 }
-// Joins what may not be taken, by choosing, so that all lanes go the same way. `sum` began empty.
+// Combines `x` into `sum` if `taken`. It selects instead of branching, so that the lanes of a warp don't diverge. `sum` must have started
+// as `empty`.
 template <class M, class T> VXM_FN void add(Maybe<T>& sum, bool taken, T x) {
     const T joined = M::call(sum.value, x);
     if (taken) sum.value = M::at_once || sum.present ? joined : x;
     sum.present |= taken;
 }
 
-// How the values of all lanes of a warp are joined: in steps, or by one instruction a word.
+// How the values of a warp's lanes are reduced: by shuffles in log2 steps, or by one hardware instruction for each 32-bit word.
 struct StepByStep {
     static const bool at_once = false;
 };
@@ -259,7 +241,7 @@ template <class How, class T, u64 identity> struct AtOnce {
     }
 };
 
-// The lanes' values joined in ascending order of lane; in every lane. For exact monoids.
+// Returns the lanes' values reduced in ascending order of lanes, in every lane. Only for exact monoids.
 template <class L, class M, class T> VXM_FN Maybe<T> join_lanes(Maybe<T> x) {
     if constexpr (M::at_once && L::size == 32) {
         const T joined = M::join(x);
@@ -272,8 +254,9 @@ template <class L, class M, class T> VXM_FN Maybe<T> join_lanes(Maybe<T> x) {
     return from_lane<L>(x, 0);
 }
 
-// Positions a segment of the fixed tree spans: position p is lane p % 32's, each lane folds left to right, and the upper half of the
-// lanes is joined to the lower one until one is left. Segments are joined in pairs, the pairs likewise.
+// The number of positions in a segment of the fixed tree. Position `p` belongs to lane `p % 32`. Each lane reduces its values left to
+// right. Then the upper half of the lanes is combined into the lower half until one value is left. Segments are combined in pairs, and the
+// pairs likewise.
 [[maybe_unused]] const u32 SEGMENT = 1024;
 
 } // namespace vxm

@@ -1,8 +1,8 @@
-// Runs that lie one behind the other, given where each begins: rows and their entries, sources and their products. Places are
-// shared out evenly, however long the runs are, and each finds the run that it lies in.
+// Consecutive runs of positions, given by where each begins: the entries of rows, or the products of a vector's elements. Threads are
+// assigned equal numbers of positions, however long the runs are, and each finds the run that its position lies in.
 namespace vxm {
 
-// The first place from `low` on, below `high`, of ascending words where there is `x` or more.
+// The first index in low .. high whose word is at least `x`; `high` if there is none. The words ascend.
 template <class K> VXM_FN u64 lower_bound(const K* words, u64 low, u64 high, K x) {
     while (low < high) {
         const u64 middle = low + (high - low) / 2;
@@ -12,13 +12,14 @@ template <class K> VXM_FN u64 lower_bound(const K* words, u64 low, u64 high, K x
     return low;
 }
 
-// The runs of ascending places: `seek(p)` is the last run that begins at p or before, for p below where the last one ends.
+// Finds the run of each of a series of ascending positions. `seek(p)` is the last run that begins at p or before. p is below the end of the
+// last run.
 struct Cursor {
     const u64* starts;
     u64 count;
-    u64 run, end; // where the run ends, or 0
+    u64 run, end; // where the current run ends; 0 before the first `seek`
     VXM_FN Cursor(const u64* starts, u64 count) : starts(starts), count(count), run(0), end(0) {}
-    // Goes to the run of p, or to one of the 31 before it: called by all lanes of a warp, which search together.
+    // Moves to the run of p, or to one at most 31 runs before it. All lanes of a warp call it with the same p and search together.
     VXM_FN void approach(u64 p) {
         for (u64 high = count; high - run > 32;) {
             const u64 step = (high - run + 31) / 32, mine = run + lane() * step;
@@ -42,10 +43,10 @@ struct Cursor {
     }
 };
 
-// Words of 32 places that a warp goes through in order, so that only the first must be searched for far.
+// Words of 32 positions that a warp handles in order. Only the first position needs a long search.
 [[maybe_unused]] const u32 RUN_WORDS = 8;
 
-// Calls use(place, run) for each place of all runs.
+// Calls use(position, run) for each position of all runs.
 template <class Use> VXM_FN void each_place(const u64* starts, u64 count, const Use& use) {
     const u64 total = starts[count], chunk = 32 * RUN_WORDS;
     for (u64 base = first_of(Warp()) * chunk; base < total; base += step_of(Warp()) * chunk) {
@@ -55,37 +56,38 @@ template <class Use> VXM_FN void each_place(const u64* starts, u64 count, const 
     }
 }
 
-// Marks the places of which `which.marks(place, row, column)` holds, where `which` has each place's column, and `which.row(run)` is what is
-// known of a run: their bits, and each word's number of marks, one place further.
-template <class W> struct Mark {
+// Makes a bitmap of the positions for which `predicate.marks(position, row, column)` holds, and writes the number of marks of word w to
+// `sums[w + 1]`.
+// `predicate.columns` has the column of each position. `predicate.row(run)` is loaded once a run and handed to `marks`.
+template <class Predicate> struct Mark {
     const u64* starts;
     u64 count;
     u32* bits;
     u64* sums;
-    W which;
+    Predicate predicate;
     VXM_FN void run() const {
         const u64 total = starts[count], words = (total + 31) / 32;
         for (u64 base = first_of(Warp()) * RUN_WORDS; base < words; base += step_of(Warp()) * RUN_WORDS) {
             Cursor cursor(starts, count);
             cursor.approach(base * 32);
-            // all under way before the first is looked at
+            // all loads are issued before the first is used
             u32 columns[RUN_WORDS];
 #pragma unroll
             for (u32 k = 0; k < RUN_WORDS; k++) {
                 const u64 p = (base + k) * 32 + lane();
-                columns[k] = p < total ? which.columns[p] : 0;
+                columns[k] = p < total ? predicate.columns[p] : 0;
             }
             u64 run = ~0ull;
-            typename W::Row row;
+            typename Predicate::Row row;
 #pragma unroll
             for (u32 k = 0; k < RUN_WORDS; k++) {
                 const u64 w = base + k, p = w * 32 + lane();
                 if (w >= words) break;
                 if (p < total && cursor.seek(p) != run) {
                     run = cursor.run;
-                    row = which.row(run);
+                    row = predicate.row(run);
                 }
-                const u32 word = __ballot_sync(~0u, p < total && which.marks(p, row, columns[k]));
+                const u32 word = __ballot_sync(~0u, p < total && predicate.marks(p, row, columns[k]));
                 if (lane() > 0) continue;
                 bits[w] = word;
                 sums[w + 1] = __popc(word);
@@ -94,7 +96,7 @@ template <class W> struct Mark {
     }
 };
 
-// The run of each place.
+// Writes the run of each position.
 struct RunOf {
     const u64* starts;
     u64 count;
@@ -104,7 +106,8 @@ struct RunOf {
     }
 };
 
-// The length of each listed run, or of all, in parts of `each`, one place further: running sums follow.
+// Writes the length of each listed run to `sums[k + 1]`; of all runs, if `list` is null. A length is counted in parts of `each` positions,
+// rounded up. A prefix sum follows.
 struct ListedLengths {
     const u32* list;
     u64 count;

@@ -1,20 +1,21 @@
-// A stable radix sort of keys and what belongs to them, least digit first. In a pass each tile counts its digits; running sums over
-// (digit, tile) say where a tile's items of a digit begin; then each tile deals its items out in order.
+// A stable radix sort of keys with their items, least significant digit first. In each pass a tile counts its digits. Prefix sums over
+// (digit, tile) give where the tile's items of each digit begin. Then each tile scatters its items there, in order.
 namespace vxm {
 
-[[maybe_unused]] const u32 DIGITS = 256;      // as many as a block has threads
-[[maybe_unused]] const u32 SORT_WARPS = 8;    // of a block
-[[maybe_unused]] const u32 SORT_EACH = 8;     // items a thread
-[[maybe_unused]] const u32 SORT_TILE = 2048;  // DIGITS * SORT_EACH
+[[maybe_unused]] const u32 DIGITS = 256;     // one a thread of the block
+[[maybe_unused]] const u32 SORT_WARPS = 8;   // warps of a block
+[[maybe_unused]] const u32 SORT_EACH = 8;    // items of a thread
+[[maybe_unused]] const u32 SORT_TILE = 2048; // DIGITS * SORT_EACH
 
-// Numbers that order as elements do.
+// Unsigned keys that order as the elements do.
 struct Unsigned {
     template <class T> static VXM_FN u64 key(T x) { return word_of(x); }
 };
 struct Signed {
     template <class T> static VXM_FN u64 key(T x) { return word_of(x) ^ (u64)1 << (8 * sizeof(T) - 1); }
 };
-// Of two negative ones the larger magnitude comes first; NaN, whatever its bits, comes last.
+// For floats: positive numbers get the sign bit set, negative ones are complemented, so that those of greater magnitude come first. Every
+// NaN gets the greatest key, whatever its bits.
 struct Floating {
     template <class T> static VXM_FN u64 key(T x) {
         const u64 word = word_of(x), sign = (u64)1 << (8 * sizeof(T) - 1), all = sign | (sign - 1);
@@ -23,10 +24,11 @@ struct Floating {
     }
 };
 
-VXM_FN u32 all_of_warp(u32 x) { return __reduce_and_sync(~0u, x); }
-VXM_FN u64 all_of_warp(u64 x) { return (u64)all_of_warp((u32)(x >> 32)) << 32 | all_of_warp((u32)x); }
+VXM_FN u32 and_over_warp(u32 x) { return __reduce_and_sync(~0u, x); }
+VXM_FN u64 and_over_warp(u64 x) { return (u64)and_over_warp((u32)(x >> 32)) << 32 | and_over_warp((u32)x); }
 
-// The keys of the listed elements, or of all, and in `spread` the bits that all of them have and that any has.
+// Makes the keys of the listed elements; of all, if `list` is null. `spread[0]` becomes the AND of all keys and `spread[1]` the OR. A digit
+// on which the two agree is the same in all keys and needs no pass.
 template <class V, class Order, class K> struct SortKeys {
     const u32* list;
     u64 count;
@@ -43,15 +45,15 @@ template <class V, class Order, class K> struct SortKeys {
             all &= key;
             none &= ~key;
         });
-        all = all_of_warp(all);
-        none = all_of_warp(none);
+        all = and_over_warp(all);
+        none = and_over_warp(none);
         if (lane() > 0) return;
         atomicAnd(spread, (u64)all);
         atomicOr(spread + 1, (u64)(K)~none);
     }
 };
 
-// One pass. Without `items` these are the places themselves.
+// One pass over the digit at bit `shift`. If `items` is null, each item is its own position.
 template <class K, class P> struct SortPass {
     const K* keys;
     const P* items;
@@ -81,7 +83,8 @@ template <class K, class P> struct SortPass {
         const u64 first = (u64)blockIdx.x * SORT_TILE + warp() * (SORT_TILE / SORT_WARPS) + lane();
         K key[SORT_EACH];
         u32 rank[SORT_EACH];
-        // a warp has a run of its own, a line at a time; among equal digits of a line the lower lane comes first
+        // A warp takes SORT_TILE / SORT_WARPS consecutive items, 32 at a time. Among equal digits of those 32 the lower lane comes first,
+        // so the order is kept. `rank` counts the warp's earlier items of the same digit.
 #pragma unroll
         for (u32 k = 0; k < SORT_EACH; k++) {
             const bool inside = first + k * 32 < count;
@@ -95,7 +98,7 @@ template <class K, class P> struct SortPass {
             rank[k] = held + __popc(before);
         }
         __syncthreads();
-        // a thread a digit: what the warps before have of it
+        // thread d handles digit d: its counts become exclusive prefix sums over the warps
         u32 sum = 0;
         for (u32 w = 0; w < SORT_WARPS; w++) {
             const u32 own = counts[w][threadIdx.x];
@@ -116,7 +119,7 @@ template <class K, class P> struct SortPass {
     }
 };
 
-// Who stands at each place of an order, to the place of each.
+// The inverse of an order: ranks[order[r]] = r. A null `order` is the identity.
 struct Ranks {
     const u32* order;
     u64 count;

@@ -1,7 +1,8 @@
-// What runs a view: a fresh vector, a write through a mask, a reduction. A kernel is one of these with its view as a type.
+// Terminals: they evaluate a view to a new vector, write it through a mask and accumulator, or reduce it. A kernel is one of these types,
+// with the view as a type argument.
 namespace vxm {
 
-// Which indices a kernel goes through, and where to: a list (the rows of one class), or 0 .. count where it is null.
+// The indices that a kernel handles: a list (the rows of one class), or 0 .. count if `list` is null.
 struct Range {
     const u32* list;
     u64 count;
@@ -14,16 +15,17 @@ template <class T> struct Out {
 };
 template <> VXM_FN void Out<vxm_unit>::put(u32, vxm_unit) const {}
 
-// Whether there is an element at i.
+// Sets or clears bit i. Atomic, because other threads may write other bits of the word.
 VXM_FN void put_bit(u32* bits, u32 i, bool present) {
     if (present) atomicOr(bits + (i >> 5), 1u << (i & 31));
     else atomicAnd(bits + (i >> 5), ~(1u << (i & 31)));
 }
 
-// Calls `kernel.step(group, i)` for each index: whether there is an element then. One thread an index. Without a list a warp owns a word of
-// bits, and all words of 64 bits are written whole. `K::fresh` says that bits hold nothing before.
-template <class G, class K> VXM_FN void each_alone(G g, const Range& range, u32* bits, const K& kernel) {
-    // not by each_thread: in its lambda `present` is a register and no predicate, and this is where most time goes
+// Calls `kernel.step(group, i)` for each index, one thread an index; `step` returns whether the result has an element there.
+// Without a list each warp owns whole words of `bits`. Bitmaps consist of 64-bit words, so the bits past the last index are written too, as
+// zeros. `K::fresh` says that `bits` holds nothing before.
+template <class G, class K> VXM_FN void each_per_thread(G g, const Range& range, u32* bits, const K& kernel) {
+    // Not by each_thread: in its lambda `present` becomes a register instead of a predicate, and this loop is hot.
     const u64 step = (u64)gridDim.x * blockDim.x;
     for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < (range.count + 63) / 64 * 64; k += step) {
         const bool inside = k < range.count;
@@ -38,16 +40,16 @@ template <class G, class K> VXM_FN void each_alone(G g, const Range& range, u32*
         }
     }
 }
-template <class K> VXM_FN void each(Thread g, const Range& range, u32* bits, const K& kernel) { each_alone(g, range, bits, kernel); }
-template <u32 most, class K> VXM_FN void each(Few<most> g, const Range& range, u32* bits, const K& kernel) {
-    each_alone(g, range, bits, kernel);
+template <class K> VXM_FN void each(Thread g, const Range& range, u32* bits, const K& kernel) { each_per_thread(g, range, bits, kernel); }
+template <u32 most, class K> VXM_FN void each(BoundedRowThread<most> g, const Range& range, u32* bits, const K& kernel) {
+    each_per_thread(g, range, bits, kernel);
 }
 template <u32 width> VXM_FN u64 first_of(Lanes<width>) { return ((u64)blockIdx.x * blockDim.x + threadIdx.x) / width; }
 VXM_FN u64 first_of(Block) { return blockIdx.x; }
 template <u32 width> VXM_FN u64 step_of(Lanes<width>) { return (u64)gridDim.x * blockDim.x / width; }
 VXM_FN u64 step_of(Block) { return gridDim.x; }
-// A few lanes, a warp or a block an index; words of bits are shared.
-template <class G, class K> VXM_FN void each_sharing(G g, const Range& range, u32* bits, const K& kernel) {
+// The same by a group for each index: some lanes, a warp or a block. Groups share words of `bits`, so bits are written atomically.
+template <class G, class K> VXM_FN void each_per_group(G g, const Range& range, u32* bits, const K& kernel) {
     for (u64 k = first_of(g); k < range.count; k += step_of(g)) {
         const u32 i = range.index(k);
         bool present = kernel.step(g, i);
@@ -55,7 +57,7 @@ template <class G, class K> VXM_FN void each_sharing(G g, const Range& range, u3
     }
 }
 
-// A few lanes an index, a warp a word of bits.
+// The same by some lanes for each index, while a warp owns each word of `bits`.
 template <u32 width, class K> VXM_FN void each_word(Lanes<width> g, const Range& range, u32* bits, const K& kernel) {
     const u32 rows = 32 / width;
     for (u64 word = first_of(Warp()); word < (range.count + 63) / 64 * 2; word += step_of(Warp())) {
@@ -70,12 +72,12 @@ template <u32 width, class K> VXM_FN void each_word(Lanes<width> g, const Range&
     }
 }
 template <u32 width, class K> VXM_FN void each(Lanes<width> g, const Range& range, u32* bits, const K& kernel) {
-    if (width == 32 || range.list || !bits) each_sharing(g, range, bits, kernel);
+    if (width == 32 || range.list || !bits) each_per_group(g, range, bits, kernel);
     else each_word(g, range, bits, kernel);
 }
-template <class K> VXM_FN void each(Block g, const Range& range, u32* bits, const K& kernel) { each_sharing(g, range, bits, kernel); }
+template <class K> VXM_FN void each(Block g, const Range& range, u32* bits, const K& kernel) { each_per_group(g, range, bits, kernel); }
 
-// A fresh vector.
+// Evaluates a view to a new vector.
 template <class V> struct Eval {
     typedef typename V::Elem T;
     static const bool fresh = true;
@@ -91,7 +93,8 @@ template <class V> struct Eval {
     }
 };
 
-// The new element, or its absence, takes the place; or an accumulator joins old and new.
+// How a write combines the old element with the new one. `Replace` takes the new element, or its absence. `Accumulate` joins both by F.
+// `merge` returns whether there is a result.
 struct Replace {
     template <class T> static VXM_FN bool merge(bool, T&, bool has_new, T y, T& out) {
         if (has_new) out = y;
@@ -106,13 +109,13 @@ template <class F> struct Accumulate {
     }
 };
 
-// A write through a mask: `out` holds the old elements, and the new ones after.
+// Writes a view through its mask into `out`, which holds the old elements before and the new ones after.
 template <class V, class Merge> struct Write {
     typedef typename V::Elem T;
     static const bool fresh = false;
     Range range;
     Out<T> out;
-    u64 dense; // whether every place held an element; then there may be no bits to read
+    u64 dense; // nonzero if all elements were present; the old bits are then not read
     V view;
     template <class G> VXM_FN void run(G g) const { each(g, range, out.bits, *this); }
     template <class G> VXM_FN bool step(G g, u32 i) const {
@@ -127,8 +130,8 @@ template <class V, class Merge> struct Write {
     }
 };
 
-// A view whose elements are written as they are read.
-template <class V> struct Written {
+// A view that also stores each element that is read, in `values`.
+template <class V> struct WriteThrough {
     typedef typename V::Elem Elem;
     static const bool full = V::full;
     V inner;
@@ -140,47 +143,48 @@ template <class V> struct Written {
     }
 };
 
-// A reduction: each warp folds segments of the fixed tree to one part, and the last block joins the parts in order, pairs first; where any
-// order will do, each block makes one part of what its threads have folded, some elements at a time. `out`, the host's, is the answer's
-// bits and whether there is one, or in one word its bits and above them whether there is none: it looks at the last four bytes. `arrived` is
-// 0 before and after.
+// A reduction. Each warp folds segments of the fixed tree to one partial result each, and the last block to finish joins those in pairs, in
+// order. If the monoid is exact and commutative, each block instead makes one partial result from elements in any order.
+// `out` is page-locked host memory; the host polls its last four bytes. Elements of up to four bytes take one word: the bits below, and
+// above them 1 if there is no result, else 0. Wider ones take two words: the bits, then 1 if there is a result, else 0.
+// `arrived` is 0 before and after.
 template <class V, class M> struct Reduce {
     typedef typename V::Elem T;
     u64 len;
-    T* parts;
-    u32* present; // a word a part
+    T* partials;
+    u32* present; // one word for each partial result
     u32* arrived;
     u64* out;
     V view;
     static const bool any_order = M::exact && M::commutative;
     VXM_FN void run() const {
-        if constexpr (any_order) put(blockIdx.x, join_warps<M>(join_lanes<Warp, M>(share())));
+        if constexpr (any_order) put(blockIdx.x, join_warps<M>(join_lanes<Warp, M>(fold_by_thread())));
         else fold_segments();
-        if (last_block(arrived)) join_parts();
+        if (last_block(arrived)) join_partials();
     }
-    // What this thread has of all.
-    VXM_FN Maybe<T> share() const {
-        const u32 flight = 4;
+    // The fold of the elements that are this thread's, several loads at a time.
+    VXM_FN Maybe<T> fold_by_thread() const {
+        const u32 unroll = 4;
         const u64 step = (u64)gridDim.x * blockDim.x;
         Maybe<T> sum = nothing<T>();
-        for (u64 p = (u64)blockIdx.x * blockDim.x + threadIdx.x; p < len; p += flight * step) {
-            Maybe<T> x[flight];
+        for (u64 p = (u64)blockIdx.x * blockDim.x + threadIdx.x; p < len; p += unroll * step) {
+            Maybe<T> x[unroll];
 #pragma unroll
-            for (u32 k = 0; k < flight; k++) {
+            for (u32 k = 0; k < unroll; k++) {
                 x[k] = nothing<T>();
                 if (p + k * step < len) x[k].present = view.at(Thread(), (u32)(p + k * step), x[k].value);
             }
 #pragma unroll
-            for (u32 k = 0; k < flight; k++) sum = join<M>(sum, x[k]);
+            for (u32 k = 0; k < unroll; k++) sum = join<M>(sum, x[k]);
         }
         return sum;
     }
-    // Writes a part, by a thread.
-    VXM_FN void put(u64 at, Maybe<T> part) const {
+    // Writes a partial result; called by all threads of the warp or block that made it, and one of them writes.
+    VXM_FN void put(u64 at, Maybe<T> partial) const {
         if (threadIdx.x % 32 > 0 || (any_order && threadIdx.x > 0)) return;
-        const Out<T> out = {parts, nullptr};
-        out.put((u32)at, part.value);
-        present[at] = part.present;
+        const Out<T> out = {partials, nullptr};
+        out.put((u32)at, partial.value);
+        present[at] = partial.present;
     }
     VXM_FN void fold_segments() const {
         for (u64 s = first_of(Warp()); s * SEGMENT < len; s += step_of(Warp())) {
@@ -191,24 +195,24 @@ template <class V, class M> struct Reduce {
                 return x;
             };
             const auto items = computed(item);
-            Maybe<T> part;
-            if constexpr (M::exact) part = fold_by_lanes<Warp, M, T>(end - begin, items.from(begin), Unstopped());
-            else part = segment<M, T>((u32)(end - begin), items.from(begin));
-            put(s, part);
+            Maybe<T> partial;
+            if constexpr (M::exact) partial = fold_by_lanes<Warp, M, T>(end - begin, items.from(begin), Unstopped());
+            else partial = segment<M, T>((u32)(end - begin), items.from(begin));
+            put(s, partial);
         }
     }
-    VXM_FN void join_parts() const {
-        const Stored<T> stored = {parts, nullptr};
+    VXM_FN void join_partials() const {
+        const Stored<T> stored = {partials, nullptr};
         const u64 count = any_order ? gridDim.x : (len + SEGMENT - 1) / SEGMENT;
         Pairs<M, T> pairs;
-        // four neighbours a thread
+        // each thread joins four neighbours first
         for (u64 first = 0; first < count; first += 4 * blockDim.x) {
             Maybe<T> x[4];
 #pragma unroll
             for (u32 k = 0; k < 4; k++) {
                 const u64 p = first + 4 * threadIdx.x + k;
                 x[k] = nothing<T>();
-                // both are on their way before it is known whether there is one
+                // both loads are issued before either is used
                 if (p < count) x[k].present = stored.at(Thread(), (u32)p, x[k].value) & (present[p] != 0);
             }
             const Maybe<T> four = join<M>(join<M>(x[0], x[1]), join<M>(x[2], x[3]));
@@ -218,7 +222,7 @@ template <class V, class M> struct Reduce {
         if (threadIdx.x > 0) return;
         u64 bits = 0;
         memcpy(&bits, &sum.value, sizeof(T));
-        // at once, if it can be: a fence waits for the host's memory
+        // one store if it fits a word: between two, a fence would wait for the host's memory
         if constexpr (sizeof(T) <= 4) {
             *(volatile u64*)out = (u64)!sum.present << 32 | bits;
         } else {
@@ -229,7 +233,7 @@ template <class V, class M> struct Reduce {
     }
 };
 
-// w[indices[k]] = u[k]; no index stands twice.
+// out[indices[k]] = view[k]. No index occurs twice. `region` marks all the indices, also those whose element is absent.
 template <class V> struct Scatter {
     typedef typename V::Elem T;
     const u32* indices;
@@ -249,7 +253,7 @@ template <class V> struct Scatter {
     }
 };
 
-// How many bits are set.
+// Adds the number of set bits to `total`.
 struct CountBits {
     const u32* bits;
     u64 words;

@@ -1,5 +1,6 @@
-// Rows to tiles. A tile-row is merged by half a warp, a row a lane: the least tile column that a row still has entries in is the next
-// tile, and each lane gathers its own word of it. So tiles come in order, and no word is written twice.
+// Makes 16 x 16 tiles from compressed rows. Half a warp merges the 16 rows of a tile-row, one lane a row. The least tile column in which
+// some row has entries left is the next tile, and each lane gathers its row's 16-bit word of it. So tiles come out in order, and each word
+// is written once.
 namespace vxm {
 
 template <class A> struct MakeTiles {
@@ -9,15 +10,15 @@ template <class A> struct MakeTiles {
     u64 rows;
     u64 tile_rows;
     u64 tile_columns;
-    u64 parts;         // how many half-warps share a tile-row, each a range of tile columns
-    u64* sums;         // a part's number of tiles, one place further; running sums when filling
-    u64* tile_offsets; // null where the sums are just these
+    u64 parts;         // half-warps for each tile-row; each handles a range of tile columns
+    u64* sums;         // a part's number of tiles, written at part + 1; running sums in the filling pass
+    u64* tile_offsets; // null if `parts` is 1: then `sums` already are the offsets
     u32* tile_column;
     unsigned short* bits;
-    A* tile_weights; // 256 a tile, zeros before
+    A* tile_weights; // 256 for each tile, zero before
     static const u32 none = ~0u;
 
-    // The first entry of a row at tile column `from` or after.
+    // The position of a row's first entry at tile column `from` or after.
     VXM_FN u64 find(u64 row, u64 from) const {
         u64 low = offsets[row], high = offsets[row + 1];
         if (from == 0) return low;
@@ -30,14 +31,14 @@ template <class A> struct MakeTiles {
         return low;
     }
     template <class Use> VXM_FN void each_part(Use use) const {
-        const u64 share = (tile_columns + parts - 1) / parts;
+        const u64 part_width = (tile_columns + parts - 1) / parts;
         const u32 r = lane() & 15;
         for (u64 first = 2 * first_of(Warp()); first < tile_rows * parts; first += 2 * step_of(Warp())) {
             const u64 k = first + lane() / 16, row = k / parts * 16 + r, part = k % parts;
             u64 p = 0, end = 0;
             if (k < tile_rows * parts && row < rows) {
-                p = find(row, part * share);
-                end = find(row, (part + 1) * share);
+                p = find(row, part * part_width);
+                end = find(row, (part + 1) * part_width);
             }
             u64 made = 0;
             for (;;) {

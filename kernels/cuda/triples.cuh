@@ -1,7 +1,7 @@
-// Rows made of entries that were sorted by place: triples in any order, and the transpose of a matrix.
+// Builds compressed rows from entries sorted by position: for triples in any order, and for the transpose.
 namespace vxm {
 
-// Where each of `count` runs of ascending keys begins, and where the last one ends.
+// Where each key k < count begins in ascending keys; starts[count] is the total.
 struct StartsOf {
     const u32* keys;
     u64 total;
@@ -14,7 +14,7 @@ struct StartsOf {
     }
 };
 
-// Entries in another order: what each has from `rows` becomes its column.
+// Entries permuted by `order`. The entry's value in `rows` becomes its column, as a transpose needs. A null `order` is the identity.
 template <class P, class A> struct Reorder {
     const P* order;
     u64 count;
@@ -31,7 +31,7 @@ template <class P, class A> struct Reorder {
     }
 };
 
-// A place as one number: row by row.
+// Row and column of each triple packed into one key that sorts by rows.
 struct PlaceKeys {
     const u32* rows;
     const u32* columns;
@@ -42,8 +42,8 @@ struct PlaceKeys {
     }
 };
 
-// Marks the first of each run of equal keys. `repeated` becomes how far from the end the first other one is; it stays 0 where there
-// is none.
+// Marks the first of each run of equal keys, and counts the marks of each word for a prefix sum. `repeated` becomes count - p for the first
+// p that repeats its predecessor's key; it stays 0 if all keys differ.
 struct MarkFirsts {
     const u64* keys;
     u64 count;
@@ -62,7 +62,7 @@ struct MarkFirsts {
     }
 };
 
-// One entry for each run of equal keys: its values joined in order.
+// One entry for each run of equal keys: the run's values joined by F, in order.
 template <class P, class A, class F> struct JoinEqual {
     const u64* keys;
     const P* order;
@@ -84,7 +84,7 @@ template <class P, class A, class F> struct JoinEqual {
     }
 };
 
-// Where each row's joined entries begin, and where the last one's end.
+// The row starts of the joined entries.
 struct JoinedStarts {
     const u64* keys;
     u64 count;

@@ -1,9 +1,9 @@
-//! Machine code on disk, so that a program is compiled once for a user and not once a run.
+//! Machine code on disk, so that a program is compiled once per user instead of once per run.
 //!
-//! An entry is a file named by its [`Key`]: a magic word, the key, the payload's length and SHA-256, the payload. It appears by a
-//! rename, so a reader sees all of an entry or none, however many processes start at once. It is verified when read: one that is
-//! damaged, truncated, of an older format or of another key is not there. Only the user may read or write what is here, because what
-//! is read here is run. Nothing that goes wrong here is an error: the code is compiled again.
+//! An entry is a file named by its [`Key`]. It holds a magic word, the key, the payload's length and SHA-256, and the payload. It appears
+//! by a rename, so a reader sees a whole entry or none, however many processes start at once. Every read verifies the entry: one that is
+//! damaged, truncated, of an older format or of another key counts as absent. Only the user may read or write the cache, because the code
+//! in it is executed. A failure of the cache is never an error: the code is compiled again.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -16,34 +16,34 @@ use std::time::{Duration, SystemTime};
 use etcetera::BaseStrategy;
 use sha2::{Digest, Sha256};
 
-/// How an entry begins; the number is the version of the format, and part of every key.
+/// The first bytes of an entry. The number is the version of the format. They are part of every key.
 const MAGIC: [u8; 8] = *b"vxmcub01";
 
-/// Magic, key, length and digest of the payload.
+/// Bytes of the header: magic, key, length and digest of the payload.
 const HEADER: usize = 8 + 32 + 8 + 32;
 
-/// No entry is larger, so nothing larger is read.
+/// The most bytes of an entry that is read.
 const LARGEST: u64 = 256 << 20;
 
-/// How much the entries of a folder may take together.
+/// The most bytes that all entries of a folder may take together.
 const LIMIT: u64 = 512 << 20;
 
-/// What a killed process left half written is removed after this long.
+/// A temporary file that a killed process left is removed at this age.
 const STALE: Duration = Duration::from_secs(3600);
 
-/// An entry in use is marked as such this often.
+/// A read updates an entry's time of use if it is older than this.
 const TOUCH: Duration = Duration::from_secs(3600);
 
-/// What an entry is found by: a SHA-256 of all that its payload depends on.
+/// The name of an entry: a SHA-256 of everything that its payload depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key([u8; 32]);
 
 impl Key {
-    /// The key of what depends on `parts`, in their order.
+    /// The key of an entry that depends on `parts`, in their order.
     pub fn of<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut hash = Sha256::new_with_prefix(MAGIC);
         for part in parts {
-            // with its length, so that no two lists of parts run together to the same text
+            // the length comes first, so that two different lists of parts never hash the same bytes
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }
@@ -57,7 +57,7 @@ impl Key {
     }
 }
 
-/// A folder of entries. Cheap to make: the folder is looked at when an entry is.
+/// A folder of entries. Constructing one is cheap: the folder is not accessed until an entry is.
 #[derive(Debug, Clone)]
 pub struct Cache {
     folder: PathBuf,
@@ -67,26 +67,26 @@ pub struct Cache {
 /// What a cache's folder holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// How many entries.
+    /// The number of entries.
     pub entries: usize,
     /// The bytes of all entries.
     pub bytes: u64,
 }
 
 impl Cache {
-    /// The user's: in `VXM_CACHE_DIR`, else in `vxm` of `XDG_CACHE_HOME`, else in `~/.cache/vxm`; none if there is no home either.
+    /// The user's cache: in `VXM_CACHE_DIR`, else in `XDG_CACHE_HOME/vxm`, else in `~/.cache/vxm`. `None` if there is no home either.
     pub fn user() -> Option<Self> {
         let named = std::env::var_os("VXM_CACHE_DIR").filter(|value| !value.is_empty()).map(PathBuf::from);
         let usual = || etcetera::choose_base_strategy().ok().map(|base| base.cache_dir().join("vxm"));
         named.or_else(usual).map(Self::at)
     }
 
-    /// The cache in `folder`, which is made when the first entry is put there.
+    /// The cache in `folder`, which is created with the first entry.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), limit: LIMIT }
     }
 
-    /// The same with `bytes` as the most that the entries may take together; the usual limit is 512 MiB.
+    /// The same cache with a limit of `bytes` for all entries together, instead of 512 MiB.
     pub fn with_limit(self, bytes: u64) -> Self {
         Self { limit: bytes, ..self }
     }
@@ -96,7 +96,7 @@ impl Cache {
         &self.folder
     }
 
-    /// The payload of an entry, if there is one and it is whole.
+    /// The payload of an entry; `None` if there is none, or if it is not intact.
     pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.folder.join(key.file_name());
         let read = check_folder(&self.folder).and_then(|()| read(&path));
@@ -113,12 +113,13 @@ impl Cache {
         }
     }
 
-    /// Puts an entry, in place of what may be there, and removes the oldest if there are too many. Returns whether it is there now;
-    /// if not, the log says why.
+    /// Writes an entry, replacing any entry of the same key, and removes the least recently used entries beyond the limit.
+    ///
+    /// Returns whether that worked; if not, the log says why.
     pub fn put(&self, key: &Key, payload: &[u8]) -> bool {
         let put = self.write(key, payload).and_then(|()| self.prune(key));
         if let Err(error) = &put {
-            // once is enough: every program of the run meets the same folder
+            // warned of once: every program of the run would fail the same way
             static WARNED: OnceLock<()> = OnceLock::new();
             WARNED.get_or_init(
                 || tracing::warn!(folder = %self.folder.display(), %error, "cannot write to the kernel cache"),
@@ -131,7 +132,7 @@ impl Cache {
     ///
     /// # Errors
     ///
-    /// The folder cannot be listed, or others than the user may write to it. A folder that isn't there yet holds nothing.
+    /// The folder cannot be listed, or others than the user may write to it. A folder that does not exist yet is empty, not an error.
     pub fn usage(&self) -> io::Result<Usage> {
         match check_folder(&self.folder).and_then(|()| self.entries()) {
             Ok(entries) => Ok(Usage { entries: entries.len(), bytes: entries.iter().map(|entry| entry.bytes).sum() }),
@@ -140,11 +141,11 @@ impl Cache {
         }
     }
 
-    /// Tries whether an entry could be written, and leaves none.
+    /// Checks that an entry could be written, by creating and removing a file.
     ///
     /// # Errors
     ///
-    /// What stands in the way.
+    /// The reason why none can be written.
     pub fn check_writable(&self) -> io::Result<()> {
         let (path, _file) = self.temporary()?;
         fs::remove_file(path)
@@ -158,20 +159,20 @@ impl Cache {
         put.inspect_err(|_| drop(fs::remove_file(&path)))
     }
 
-    /// A new file in the folder, which is made if need be.
+    /// A new temporary file in the folder, which is created if necessary.
     fn temporary(&self) -> io::Result<(PathBuf, File)> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         check_folder(&self.folder)?;
         let nanos = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.subsec_nanos());
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        // several machines may share the folder, so the process is not enough
+        // several machines may share the folder, so a process id is not unique
         let path = self.folder.join(format!(".{}-{number}-{nanos}.new", std::process::id()));
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         Ok((path, file))
     }
 
-    /// Removes the entries used least recently until the rest is within the limit; `kept` stays.
+    /// Removes the least recently used entries until the rest is within the limit. The entry of `kept` always stays.
     fn prune(&self, kept: &Key) -> io::Result<()> {
         let mut entries = self.entries()?;
         let mut bytes: u64 = entries.iter().map(|entry| entry.bytes).sum();
@@ -180,7 +181,7 @@ impl Cache {
             if bytes <= self.limit {
                 break;
             }
-            // another process may have been faster
+            // another process may have removed it already
             if fs::remove_file(&entry.path).is_ok() {
                 bytes -= entry.bytes;
             }
@@ -220,7 +221,7 @@ fn is_temporary(name: &str) -> bool {
     name.starts_with('.') && name.ends_with(".new")
 }
 
-/// The folder belongs to the user, and others cannot write to it.
+/// Fails unless the folder belongs to the user and only the user may write to it.
 fn check_folder(folder: &Path) -> io::Result<()> {
     let meta = fs::metadata(folder)?;
     check_owner(&meta)
@@ -236,9 +237,9 @@ fn check_owner(meta: &fs::Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// All bytes of a file that is the user's own, and no link.
+/// Opens and reads a file that belongs to the user and is not a symbolic link.
 fn read(path: &Path) -> io::Result<(File, Vec<u8>)> {
-    // a pipe in an entry's place must not make anyone wait
+    // opening a pipe in an entry's place must not block
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let mut file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
     let meta = file.metadata()?;
@@ -251,7 +252,7 @@ fn read(path: &Path) -> io::Result<(File, Vec<u8>)> {
     Ok((file, bytes))
 }
 
-/// The payload of an entry that is whole and the right one.
+/// The payload of an entry, or an error if the entry is damaged or has another key.
 fn payload(mut entry: Vec<u8>, key: &Key) -> io::Result<Vec<u8>> {
     let Some((header, rest)) = entry.split_at_checked(HEADER) else { return Err(damaged("it is truncated")) };
     if header[..8] != MAGIC {
@@ -271,11 +272,11 @@ fn damaged(why: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-/// Marks an entry as used, if that was not done lately.
+/// Updates the time of use of an entry, unless that was done recently.
 fn touch(file: &File) {
     let age = file.metadata().and_then(|meta| meta.modified()).ok().and_then(|used| used.elapsed().ok());
     if age.is_some_and(|age| age > TOUCH) {
-        // a file system that is read-only has no use for it
+        // fails on a read-only file system, where no entry is ever removed
         drop(file.set_modified(SystemTime::now()));
     }
 }

@@ -1,4 +1,4 @@
-//! CUDA C++ to machine code, by NVRTC; no device is needed.
+//! Compiles CUDA C++ to machine code with NVRTC. No device is needed.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::sync::OnceLock;
@@ -11,10 +11,10 @@ use crate::cache::{Cache, Key};
 use crate::error::{CompileError, Error, Result};
 use crate::libraries::{HEADERS_HINT, Library, headers, headers_version};
 
-/// What NVRTC calls the source in its messages.
+/// The file name of the source in NVRTC's messages.
 const FILE: &CStr = c"vxm.cu";
 
-/// The options of every kernel, whatever else is asked: no contraction to fused multiply-add, because it changes bits.
+/// The options of every kernel. Contraction to fused multiply-add is off, because it changes the bits of results.
 const OPTIONS: [&str; 3] = ["--fmad=false", "--std=c++17", "--device-as-default-execution-space"];
 
 /// A compiled program: machine code for one architecture.
@@ -31,7 +31,7 @@ impl Cubin {
         &self.code
     }
 
-    /// What NVRTC printed: warnings. Empty if the code comes from the cache.
+    /// NVRTC's warnings. Empty if the code comes from the cache.
     pub fn log(&self) -> &str {
         &self.log
     }
@@ -68,7 +68,7 @@ pub fn supported_archs() -> Result<&'static [u32]> {
         // SAFETY: valid for writing
         check("nvrtcGetNumSupportedArchs", unsafe { sys::nvrtcGetNumSupportedArchs(&mut count) })?;
         let mut archs: Vec<c_int> = vec![0; count.unsigned_abs() as usize];
-        // SAFETY: has room for as many as there are
+        // SAFETY: has room for `count` numbers
         check("nvrtcGetSupportedArchs", unsafe { sys::nvrtcGetSupportedArchs(archs.as_mut_ptr()) })?;
         archs.sort_unstable();
         Ok(archs.into_iter().map(c_int::unsigned_abs).collect())
@@ -76,8 +76,8 @@ pub fn supported_archs() -> Result<&'static [u32]> {
     known.as_deref().map_err(Clone::clone)
 }
 
-/// The architecture whose code runs on a device of the compute capability (`major`, `minor`): its own, or an older one of the same
-/// major version.
+/// The architecture to compile for, given a device's compute capability (`major`, `minor`): its own, or the newest older one of the same
+/// major version that NVRTC knows.
 pub(crate) fn arch_for((major, minor): (u32, u32)) -> Result<String> {
     let archs = supported_archs()?;
     let wanted = major * 10 + minor;
@@ -85,14 +85,15 @@ pub(crate) fn arch_for((major, minor): (u32, u32)) -> Result<String> {
     best.map(|arch| format!("sm_{arch}")).ok_or_else(|| unknown_arch(&format!("sm_{wanted}"), archs))
 }
 
-/// Compiles `source` for `arch` (`sm_90`), with `options` beside those that every kernel has: `--fmad=false`, `--std=c++17`, functions
-/// without a mark are the device's, CUDA's headers are found by `#include <name>` (and no others should be: a cached program is not
-/// compiled again when they change).
+/// Compiles `source` for `arch` (`sm_90`), with `options` beside those that every kernel has.
+///
+/// Every kernel has `--fmad=false` and `--std=c++17`. Functions without an execution space are `__device__`. CUDA's headers are found by
+/// `#include <name>`. No other headers should be included, because a cached program is not compiled again when they change.
 ///
 /// # Errors
 ///
-/// [`Error::Compile`] if the source is not CUDA C++, [`Error::Missing`] if there is no NVRTC or the source includes headers that
-/// are not there, [`Error::Nvrtc`] for an unknown architecture or option.
+/// [`Error::Compile`] if the source does not compile, [`Error::Missing`] if there is no NVRTC or the source includes CUDA headers
+/// that are not installed, [`Error::Nvrtc`] for an unknown architecture or option.
 pub fn compile(source: &str, arch: &str, options: &[&str]) -> Result<Cubin> {
     check_arch(arch)?;
     let begin = Instant::now();
@@ -111,11 +112,11 @@ pub fn compile(source: &str, arch: &str, options: &[&str]) -> Result<Cubin> {
     Ok(Cubin { code, log, cached: false })
 }
 
-/// Like [`compile`], but takes the code from the user's [`Cache`] if it is there, and leaves it there if not.
+/// Like [`compile`], but takes the code from the user's [`Cache`] if it is there, and puts it there otherwise.
 ///
 /// # Errors
 ///
-/// As for [`compile`]. A cache that cannot be used is a warning in the log only.
+/// As for [`compile`]. A cache that cannot be used only causes a warning in the log.
 pub fn compile_cached(source: &str, arch: &str, options: &[&str]) -> Result<Cubin> {
     let Some(cache) = Cache::user() else { return compile(source, arch, options) };
     let key = key(source, arch, options)?;
@@ -127,7 +128,7 @@ pub fn compile_cached(source: &str, arch: &str, options: &[&str]) -> Result<Cubi
     Ok(cubin)
 }
 
-/// All that the machine code depends on.
+/// The key of everything that the machine code depends on.
 fn key(source: &str, arch: &str, options: &[&str]) -> Result<Key> {
     let (major, minor) = nvrtc_version()?;
     let versions = format!("NVRTC {major}.{minor}, headers {}", included_version(source));
@@ -142,6 +143,7 @@ fn included_version(source: &str) -> u32 {
     if source.contains("#include") { *VERSION.get_or_init(find) } else { 0 }
 }
 
+/// The complete list of NVRTC's options: the caller's, then this crate's.
 fn all_options(source: &str, arch: &str, options: &[&str]) -> Vec<String> {
     let folders = headers().filter(|_| source.contains("#include")).into_iter();
     let folders = folders.flat_map(|folder| [folder.to_owned(), folder.join("cccl")]);
@@ -150,7 +152,7 @@ fn all_options(source: &str, arch: &str, options: &[&str]) -> Vec<String> {
     options.iter().copied().map(str::to_owned).chain(own).chain(includes).collect()
 }
 
-/// Refuses what NVRTC does not know, with what it does. Suffixes (`sm_90a`) are left to NVRTC.
+/// Refuses an architecture that NVRTC does not know; the error lists those it knows. Suffixes (`sm_90a`) are left to NVRTC.
 pub(crate) fn check_arch(arch: &str) -> Result<()> {
     let archs = supported_archs()?;
     let number = arch.strip_prefix("sm_").and_then(|number| number.trim_end_matches(['a', 'f']).parse().ok());
@@ -168,7 +170,7 @@ fn unknown_arch(arch: &str, known: &[u32]) -> Error {
     }
 }
 
-/// A program of NVRTC's, destroyed on drop. NVRTC copies the source.
+/// An NVRTC program, destroyed on drop. NVRTC copies the source.
 struct Program(sys::nvrtcProgram);
 
 impl Program {
@@ -179,7 +181,7 @@ impl Program {
         nvrtc::create_program(&source, Some(FILE)).map(Self).map_err(|error| failed(call, error.0))
     }
 
-    /// What NVRTC says of the compilation; the reason is in the log.
+    /// Compiles, and returns NVRTC's result; the reason of a failure is in the log.
     fn compile(&self, options: &[String]) -> Result<nvrtcResult> {
         let what = || "an option has a zero byte".to_owned();
         let options: Vec<CString> = options
@@ -188,7 +190,7 @@ impl Program {
             .collect::<Result<_, _>>()
             .map_err(|_| Error::Nvrtc { call: "nvrtcCompileProgram", what: what() })?;
         let pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
-        // SAFETY: the program is alive, and so are as many options as are said
+        // SAFETY: the program is alive, and so are the options, of which there are as many as stated
         Ok(unsafe { sys::nvrtcCompileProgram(self.0, pointers.len() as c_int, pointers.as_ptr()) })
     }
 
@@ -204,7 +206,7 @@ impl Program {
         // SAFETY: the program is alive, and the size valid for writing
         check("nvrtcGetCUBINSize", unsafe { sys::nvrtcGetCUBINSize(self.0, &mut size) })?;
         let mut code = vec![0u8; size];
-        // SAFETY: the program is alive, and the code has as many bytes as it says
+        // SAFETY: the program is alive, and the buffer has the size that NVRTC states
         check("nvrtcGetCUBIN", unsafe { sys::nvrtcGetCUBIN(self.0, code.as_mut_ptr().cast()) })?;
         Ok(code)
     }
@@ -212,7 +214,7 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // SAFETY: the program is alive, and not used after
+        // SAFETY: the program is alive, and not used afterwards
         if let Err(error) = unsafe { nvrtc::destroy_program(self.0) } {
             tracing::warn!("nvrtcDestroyProgram: {}", text(error.0));
         }
@@ -229,11 +231,11 @@ fn failed(call: &'static str, result: nvrtcResult) -> Error {
 
 /// NVRTC's name of a result.
 fn text(result: nvrtcResult) -> String {
-    // SAFETY: returns a string of static life for every result
+    // SAFETY: returns a string with static lifetime for every result
     unsafe { CStr::from_ptr(sys::nvrtcGetErrorString(result)) }.to_string_lossy().into_owned()
 }
 
-/// What a failed compilation comes to: a header that is missing, or a mistake in the source.
+/// The error for a failed compilation: missing CUDA headers, or a mistake in the source.
 fn compile_error(source: &str, arch: &str, log: String) -> Error {
     let first = log.lines().find(|line| line.contains("error:")).unwrap_or(log.trim());
     let message = first.split_once("error:").map_or(first, |(_, message)| message).trim().to_owned();
@@ -250,14 +252,14 @@ fn compile_error(source: &str, arch: &str, log: String) -> Error {
     Error::Compile(Box::new(CompileError { arch: arch.to_owned(), message, line, text, function, log }))
 }
 
-/// The line of the first error, if it is in the source and not in a header.
+/// The line of the first error, from 1; `None` if it is in a header.
 fn error_line(log: &str) -> Option<usize> {
     let first = log.lines().find(|line| line.contains("error:"))?;
     let (number, _) = first.strip_prefix(FILE.to_str().ok()?)?.strip_prefix('(')?.split_once(')')?;
     number.parse().ok().filter(|&number: &usize| number > 0)
 }
 
-/// The name of the function that `line` is in: that of the last definition above it that starts a line.
+/// The name of the function that contains `line`: the last definition at or above it.
 fn function_at(source: &str, line: usize) -> Option<String> {
     let marks = ["VXM_FN ", "__device__ ", "__global__ "];
     let lines: Vec<_> = source.lines().take(line).collect();
@@ -270,7 +272,7 @@ fn function_at(source: &str, line: usize) -> Option<String> {
     })
 }
 
-/// The name that a user gave an operator, without the hash that keeps it apart in a kernel.
+/// An operator's name as the user wrote it, without the hash that makes it unique in a kernel.
 fn without_hash(name: &str) -> String {
     match name.rsplit_once('_') {
         Some((stem, hash)) if hash.len() == 16 && hash.bytes().all(|c| c.is_ascii_hexdigit()) => stem.to_owned(),

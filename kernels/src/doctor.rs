@@ -1,4 +1,4 @@
-//! What there is on this machine, and what to install for the rest.
+//! A report of what the CUDA backend finds on this machine, and what to install for the rest.
 
 use core::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
@@ -8,14 +8,15 @@ use std::time::Duration;
 
 use crate::cache::{Cache, Usage};
 use crate::compile::nvrtc_version;
+use crate::context::Gpu;
 use crate::error::{Error, Result, size};
-use crate::gpu::{Gpu, driver_version};
+use crate::gpu::driver_version;
 use crate::libraries::{HEADERS_HINT, Library, headers, headers_version};
 
-/// How long NVIDIA's libraries may take to answer: opening 8 devices takes some seconds, a broken driver never answers.
+/// The longest wait for NVIDIA's libraries. Opening 8 devices takes some seconds, and a broken driver never answers.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// All that `vxm doctor` prints.
+/// Everything that `vxm doctor` prints.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Report {
@@ -23,54 +24,54 @@ pub struct Report {
     pub libraries: Vec<LibraryReport>,
     /// The devices that the driver shows, or why it shows none.
     pub devices: Result<Vec<DeviceReport>>,
-    /// The folder of the CUDA headers and their version (13000 for 13.0), if they were found.
+    /// The folder of the CUDA headers and their version (13000 for 13.0); `None` if they were not found.
     pub headers: Option<(PathBuf, Option<u32>)>,
-    /// The cache of compiled kernels; none if the user has no home.
+    /// The cache of compiled kernels; `None` if the user has no home folder.
     pub cache: Option<CacheReport>,
 }
 
-/// One of NVIDIA's libraries.
+/// What was found of one of NVIDIA's libraries.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct LibraryReport {
-    /// Which.
+    /// The library.
     pub library: Library,
-    /// Its version, as text; for the driver the newest CUDA it supports. Or why it cannot be used.
+    /// The version as text, or why the library cannot be used. The driver's is the newest CUDA that it supports.
     pub version: Result<String>,
-    /// The file it was opened from, if the system tells.
+    /// The file that the library was opened from, if the system tells.
     pub path: Option<PathBuf>,
 }
 
-/// One device.
+/// The properties of one device.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DeviceReport {
-    /// Its number.
+    /// The device's number.
     pub ordinal: usize,
-    /// Its name.
+    /// The device's name.
     pub name: String,
-    /// Its compute capability.
+    /// The compute capability.
     pub arch: (u32, u32),
-    /// How many multiprocessors it has.
+    /// The number of multiprocessors.
     pub multiprocessors: u32,
-    /// Bytes of memory, (free, in total).
+    /// Bytes of device memory, as (free, total).
     pub memory: (u64, u64),
 }
 
-/// The cache on disk.
+/// The state of the cache on disk.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct CacheReport {
-    /// Its folder.
+    /// The cache's folder.
     pub folder: PathBuf,
-    /// What it holds, or why that cannot be told.
+    /// What the cache holds, or why that is unknown.
     pub usage: Result<Usage, String>,
     /// Whether entries can be written, or why not.
     pub writable: Result<(), String>,
 }
 
-/// Looks at everything that the CUDA backend needs. Does not fail: what is missing is in the report. Opens each device, and makes the
-/// cache's folder if there is none.
+/// Checks everything that the CUDA backend needs. Never fails: the report says what is missing. Opens each device, and creates the cache's
+/// folder if there is none.
 pub fn doctor() -> Report {
     Report {
         libraries: Library::ALL.map(library_report).into(),
@@ -135,7 +136,7 @@ fn cache_report(cache: Cache) -> CacheReport {
     CacheReport { folder: cache.folder().to_owned(), usage, writable }
 }
 
-/// What `ask` returns, unless it takes too long: then its thread is left behind.
+/// The result of `ask`, run on a thread of its own. After [`PATIENCE`] it is an error, and the thread is abandoned.
 fn with_patience<T: Send + 'static>(ask: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || drop(sender.send(ask())));
@@ -145,7 +146,7 @@ fn with_patience<T: Send + 'static>(ask: impl FnOnce() -> Result<T> + Send + 'st
 }
 
 impl Report {
-    /// Whether programs run on a device here: there are a driver, a device, NVRTC and the headers.
+    /// Whether kernels can run here: a driver, a device, NVRTC and the headers were found.
     pub fn is_ready(&self) -> bool {
         let found = |wanted| self.libraries.iter().any(|report| report.library == wanted && report.version.is_ok());
         let devices = self.devices.as_ref().is_ok_and(|devices| !devices.is_empty());
@@ -172,7 +173,7 @@ impl Display for Report {
     }
 }
 
-/// 13000 as "13.0, ".
+/// A version of the headers as text with a separator: 13000 as "13.0, ". Empty for `None`.
 fn dotted(version: Option<u32>) -> String {
     version.map_or_else(String::new, |version| format!("{}.{}, ", version / 1000, version % 1000 / 10))
 }

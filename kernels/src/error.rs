@@ -1,13 +1,11 @@
-//! Everything that can go wrong, each a line that says what was tried and what to do.
+//! The crate's errors. Each displays as one line that says what was tried and what to do.
 
 use cudarc::driver::DriverError;
 
-use crate::libraries::Library;
-
-/// What every fallible function of the crate returns.
+/// The result of every fallible function of the crate.
 pub type Result<T, E = Error> = core::result::Result<T, E>;
 
-/// What went wrong. Each displays as one line.
+/// Why a call failed. Displays as one line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -16,16 +14,16 @@ pub enum Error {
     Missing {
         /// What is missing: "the NVIDIA driver".
         what: &'static str,
-        /// In which way: "was not found".
+        /// What is wrong with it: "was not found".
         why: String,
         /// What to install.
         hint: &'static str,
     },
 
-    /// A device that isn't there.
+    /// There is no device with that number.
     #[error("no CUDA device {asked}: {}", devices(*.count))]
     NoSuchDevice {
-        /// The ordinal asked for, from 0.
+        /// The number asked for, from 0.
         asked: usize,
         /// How many devices there are.
         count: usize,
@@ -39,11 +37,11 @@ pub enum Error {
     DeviceMemory {
         /// Bytes asked for.
         asked: u64,
-        /// Bytes that this process' buffers take, which are needed beside them.
+        /// Bytes that this process' buffers take already.
         used: u64,
-        /// Bytes free, those included that the pool holds for reuse.
+        /// Bytes free, including what is kept for reuse.
         free: u64,
-        /// Bytes the device has.
+        /// Bytes that the device has.
         total: u64,
     },
 
@@ -51,7 +49,7 @@ pub enum Error {
     #[error("{0}")]
     Compile(Box<CompileError>),
 
-    /// NVRTC failed for another reason than the source's text.
+    /// NVRTC failed for a reason other than the source.
     #[error("NVRTC: {call}: {what}")]
     Nvrtc {
         /// The function that failed.
@@ -67,16 +65,16 @@ pub enum Error {
         name: String,
     },
 
-    /// A kernel was launched with what it cannot run with.
+    /// A kernel cannot be launched this way.
     #[error("kernel `{kernel}`: {why}")]
     Launch {
         /// The kernel's name.
         kernel: String,
-        /// What does not fit.
+        /// Why not.
         why: String,
     },
 
-    /// A copy that does not lie within its buffer.
+    /// A range of bytes that is not within its buffer.
     #[error("bytes {first}..{end} are not all within a buffer of {len} bytes")]
     Range {
         /// The first byte.
@@ -96,7 +94,7 @@ pub enum Error {
         what: String,
     },
 
-    /// cuBLAS failed, or was asked for what it cannot do.
+    /// cuBLAS failed, or its operands do not fit.
     #[error("cuBLAS: {call}: {what}")]
     Cublas {
         /// The function that failed.
@@ -105,15 +103,15 @@ pub enum Error {
         what: String,
     },
 
-    /// A kernel failed on the device. Nothing works there any more until the process ends.
+    /// A kernel failed. Every later call on the device fails too, until the process ends.
     #[error(
         "device {device} is lost to this process since {call} failed: {what}; the last kernel launched was {kernel} \
          (CUDA_LAUNCH_BLOCKING=1 makes that exact)"
     )]
     Lost {
-        /// The device's ordinal.
+        /// The device's number.
         device: usize,
-        /// The function that reported it first; the cause is a kernel launched before.
+        /// The function that reported the failure first. The cause is a kernel launched before.
         call: &'static str,
         /// What the driver said.
         what: String,
@@ -130,13 +128,13 @@ pub struct CompileError {
     pub arch: String,
     /// The first error.
     pub message: String,
-    /// The line of the composed source it is reported at, from 1; none if it is in a header.
+    /// The line of the composed source that the error is reported at, from 1; `None` if it is in a header.
     pub line: Option<usize>,
     /// That line, trimmed; empty if there is none.
     pub text: String,
     /// The function that line is in: an operator's name, or a kernel's.
     pub function: Option<String>,
-    /// All that NVRTC printed.
+    /// Everything NVRTC printed.
     pub log: String,
 }
 
@@ -157,27 +155,24 @@ fn devices(count: usize) -> String {
 }
 
 impl Error {
-    pub(crate) fn missing(library: Library, why: impl Into<String>) -> Self {
-        Self::Missing { what: library.name(), why: why.into(), hint: library.hint() }
-    }
-
+    /// [`Error::Launch`] for the kernel of that name.
     pub(crate) fn launch(kernel: &str, why: impl Into<String>) -> Self {
         Self::Launch { kernel: kernel.to_owned(), why: why.into() }
     }
 }
 
-/// What the driver says of an error: its name and its sentence.
+/// The driver's text for an error: its name and its description.
 pub(crate) fn driver_text(error: DriverError) -> String {
     let said = error.error_string().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
     format!("{:?} ({said})", error.0)
 }
 
-/// Turns a driver's answer into this crate's; for calls outside of any device's context.
+/// Turns the result of a driver call into this crate's. For calls that need no device's context.
 pub(crate) fn check<T>(call: &'static str, answer: core::result::Result<T, DriverError>) -> Result<T> {
     answer.map_err(|error| Error::Driver { call, what: driver_text(error) })
 }
 
-/// Bytes as people read them.
+/// A number of bytes as text with a unit: "1.5 GiB".
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let unit = (bytes.max(1).ilog2() / 10).min(5);
@@ -202,7 +197,5 @@ mod tests {
         assert!(mistaken.to_string().contains("16384.0 PiB needed"), "{mistaken}");
         let device = Error::NoSuchDevice { asked: 3, count: 2 };
         assert_eq!(device.to_string(), "no CUDA device 3: there are 2, numbered from 0");
-        let missing = Error::missing(Library::Nvrtc, "was not found");
-        assert!(missing.to_string().starts_with("NVRTC was not found: pip install"), "{missing}");
     }
 }

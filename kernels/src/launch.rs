@@ -1,4 +1,4 @@
-//! Programs on a device, their kernels, and launching them.
+//! Compiled programs on a device, their kernels, and how kernels are launched.
 
 use std::ffi::{CString, c_int, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,31 +8,33 @@ use cudarc::driver::sys::{self, CUfunction_attribute as Attribute, CUresult};
 use cudarc::driver::{DriverError, result as driver};
 
 use crate::compile::Cubin;
+use crate::context::{Gpu, lock};
+use crate::dry_run;
 use crate::error::{Error, Result};
-use crate::gpu::{Gpu, lock};
-use crate::rehearsal;
 
-/// Bytes of dynamic shared memory that a kernel has without asking.
+/// Bytes of dynamic shared memory that every kernel may use. For more, an attribute of the kernel must be set.
 const USUAL_SHARED: u32 = 48 << 10;
 
-/// The most blocks along y and z.
+/// The most blocks of a grid along y, and along z.
 const MOST_BLOCKS_YZ: u32 = 65535;
 
-/// A compiled program on a device. Found by [`Gpu::program`]; its device keeps it until the process ends.
+/// A compiled program on a device, as [`Gpu::program`] returns it. Its device keeps it until the process ends.
 #[derive(Debug)]
 pub struct Program {
     gpu: Gpu,
     code: Code,
     cached: bool,
-    /// Those that were asked for: few.
+    /// The kernels that were asked for.
     kernels: Mutex<Vec<Kernel>>,
 }
 
-/// What kernels are found in.
+/// Where kernels are looked up.
 #[derive(Debug)]
 enum Code {
+    /// Code that the driver has loaded.
     Loaded(Handle<sys::CUmodule>),
-    Rehearsed(Cubin),
+    /// The machine code of a dry run.
+    Unloaded(Cubin),
 }
 
 /// A kernel of a program; cloning gives another handle of the same.
@@ -41,7 +43,7 @@ pub struct Kernel {
     shared: Arc<KernelData>,
 }
 
-/// Shapes of blocks of which a kernel remembers how many run at once.
+/// How many occupancies a kernel remembers.
 const SHAPES: usize = 8;
 
 #[derive(Debug)]
@@ -54,9 +56,9 @@ struct KernelData {
     shared: u32,
     local: u32,
     max_threads: u32,
-    /// The dynamic shared memory that it may be launched with.
+    /// The most dynamic shared memory that the kernel may be launched with as its attribute stands.
     dynamic: AtomicU32,
-    /// How many blocks of so many threads and bytes run on a multiprocessor, as was asked last: of up to [`SHAPES`].
+    /// Occupancies by threads and dynamic shared memory of a block: at most [`SHAPES`], the most recently used last.
     occupancy: Mutex<Vec<((u32, u32), u32)>>,
 }
 
@@ -69,28 +71,28 @@ pub struct Launch {
     pub block: (u32, u32, u32),
     /// Bytes of dynamic shared memory for each block.
     pub shared: u32,
-    /// Whether all blocks must run at once, so that the grid can wait for itself.
+    /// Whether all blocks must run at once, which a grid-wide barrier needs.
     pub cooperative: bool,
 }
 
-/// A module or a function of the driver. Never unloaded, because the device keeps its programs.
+/// A driver handle of a module or a function. It is never unloaded, because the device keeps its programs.
 #[derive(Debug, Clone, Copy)]
 struct Handle<T>(T);
 
-// SAFETY: the driver's functions may be called with these handles from any thread, at once too
+// SAFETY: the driver's functions may be called with these handles from any thread, also concurrently
 unsafe impl<T> Send for Handle<T> {}
 // SAFETY: as above
 unsafe impl<T> Sync for Handle<T> {}
 
 impl<T> Default for Handle<*mut T> {
-    /// A rehearsal's, which reaches no call.
+    /// The handle of a dry run, which is passed to no call.
     fn default() -> Self {
         Self(core::ptr::null_mut())
     }
 }
 
 impl Launch {
-    /// `blocks` blocks of `threads` threads in a line, without dynamic shared memory.
+    /// A one-dimensional launch of `blocks` blocks of `threads` threads, without dynamic shared memory.
     pub fn linear(blocks: u32, threads: u32) -> Self {
         Self { grid: (blocks, 1, 1), block: (threads, 1, 1), shared: 0, cooperative: false }
     }
@@ -120,10 +122,10 @@ impl Program {
         Ok(Self::of(gpu, Code::Loaded(module), cubin.cached()))
     }
 
-    /// The program of a rehearsal, which is loaded nowhere.
-    pub(crate) fn rehearsed(gpu: &Gpu, cubin: Cubin) -> Self {
+    /// The program of a dry run, which is not loaded.
+    pub(crate) fn without_device(gpu: &Gpu, cubin: Cubin) -> Self {
         let cached = cubin.cached();
-        Self::of(gpu, Code::Rehearsed(cubin), cached)
+        Self::of(gpu, Code::Unloaded(cubin), cached)
     }
 
     fn of(gpu: &Gpu, code: Code, cached: bool) -> Self {
@@ -153,14 +155,14 @@ impl Program {
     fn find(&self, name: &str) -> Result<KernelData> {
         match &self.code {
             Code::Loaded(module) => self.find_loaded(name, *module),
-            Code::Rehearsed(cubin) => self.find_rehearsed(name, cubin),
+            Code::Unloaded(cubin) => self.find_unloaded(name, cubin),
         }
     }
 
     fn find_loaded(&self, name: &str, module: Handle<sys::CUmodule>) -> Result<KernelData> {
         let missing = || Error::NoKernel { name: name.to_owned() };
         if name.is_empty() {
-            // the driver calls that an invalid value
+            // the driver reports it as an invalid value, not as a kernel that is not found
             return Err(missing());
         }
         let symbol = CString::new(name).map_err(|_| missing())?;
@@ -187,8 +189,8 @@ impl Program {
         })
     }
 
-    fn find_rehearsed(&self, name: &str, cubin: &Cubin) -> Result<KernelData> {
-        let entry = rehearsal::entry(cubin.code(), name).ok_or_else(|| Error::NoKernel { name: name.to_owned() })?;
+    fn find_unloaded(&self, name: &str, cubin: &Cubin) -> Result<KernelData> {
+        let entry = dry_run::entry(cubin.code(), name).ok_or_else(|| Error::NoKernel { name: name.to_owned() })?;
         if entry.parameters > 1 {
             return Err(several_parameters(name));
         }
@@ -208,12 +210,12 @@ impl Program {
 }
 
 impl Kernel {
-    /// Its name.
+    /// The kernel's name.
     pub fn name(&self) -> &str {
         &self.shared.name
     }
 
-    /// The device it runs on.
+    /// The device that the kernel runs on.
     pub fn gpu(&self) -> &Gpu {
         &self.shared.gpu
     }
@@ -238,7 +240,7 @@ impl Kernel {
         self.shared.max_threads
     }
 
-    /// How many blocks of `threads` threads and `shared` bytes of dynamic shared memory run on a multiprocessor at once.
+    /// The number of blocks that run on a multiprocessor at once, each of `threads` threads and `shared` bytes of dynamic shared memory.
     ///
     /// # Errors
     ///
@@ -248,7 +250,7 @@ impl Kernel {
         if let Some(blocks) = self.known_occupancy((threads, shared)) {
             return Ok(blocks);
         }
-        // what a rehearsal finds
+        // in a dry run it stays 1
         let mut blocks: c_int = 1;
         let call = || {
             let (function, threads, shared) = (self.shared.function.0, threads as c_int, shared as usize);
@@ -264,15 +266,15 @@ impl Kernel {
         Ok(blocks.unsigned_abs())
     }
 
-    /// The same, if it was asked before; it is remembered longest of what was asked last.
+    /// The occupancy of a block shape (threads, bytes) if it is remembered. Marks it as the most recently used.
     fn known_occupancy(&self, shape: (u32, u32)) -> Option<u32> {
         let mut known = lock(&self.shared.occupancy);
-        let at = known.iter().position(|(asked, _)| *asked == shape)?;
+        let at = known.iter().position(|(of, _)| *of == shape)?;
         known[at..].rotate_left(1);
         known.last().map(|(_, blocks)| *blocks)
     }
 
-    /// How many such blocks run on the whole device at once: the largest grid for a cooperative launch.
+    /// The number of such blocks that run on the whole device at once: the largest grid for a cooperative launch.
     ///
     /// # Errors
     ///
@@ -281,19 +283,20 @@ impl Kernel {
         Ok(self.occupancy(threads, shared)?.saturating_mul(self.gpu().multiprocessors()))
     }
 
-    /// Starts the kernel after all that was asked of the device before, and does not wait for it.
+    /// Launches the kernel after all work submitted to the device before, and does not wait for it.
     ///
-    /// `params` are the bytes of its one parameter, or none if it has none.
+    /// `params` is the bytes of the kernel's one parameter, empty if it has none.
     ///
     /// # Errors
     ///
-    /// [`Error::Launch`] if the kernel cannot run so, [`Error::Lost`] if one launched before failed. What this one does wrong is
-    /// reported by a later call.
+    /// [`Error::Launch`] if the kernel cannot be launched this way, [`Error::Lost`] if a kernel launched before failed. If this kernel
+    /// fails, a later call reports it.
     ///
     /// # Safety
     ///
-    /// `params` is, padding included, what the kernel's parameter is in C++; all addresses in it lie in buffers of this device that
-    /// live until the kernel is launched (they are freed after it has run), and the kernel reads and writes only within them.
+    /// `params` has the layout of the kernel's parameter in C++, padding included. All addresses in it lie in buffers of this device that
+    /// live until the launch; a buffer dropped after it is freed after the kernel has run. The kernel reads and writes only within these
+    /// buffers.
     pub unsafe fn launch(&self, launch: Launch, params: &[u8]) -> Result<()> {
         self.check(&launch)?;
         if params.len() != self.shared.parameters {
@@ -304,17 +307,19 @@ impl Kernel {
             return Ok(());
         }
         let mut aligned = Aligned::new(params);
-        // a kernel's code and its threads' local memory are made ready at its first launch
+        // the driver allocates local memory for a kernel's threads at its first launch, which may need a trim
         let local = self.local() as usize * launch.threads() as usize * self.gpu().multiprocessors() as usize;
-        // SAFETY: the caller vouches for what the parameter says, `check` for the rest
+        // SAFETY: the caller vouches for the parameter, and `check` for the rest
         self.gpu().call_or_trim("cuLaunchKernel", local, || unsafe { self.start(&launch, aligned.address()) })?;
         self.gpu().count_launch(&self.shared.name);
         Ok(())
     }
 
+    /// Calls the driver's launch function.
+    ///
     /// # Safety
     ///
-    /// As for [`launch`](Self::launch), with `parameter` at the parameter's bytes.
+    /// As for [`launch`](Self::launch); `parameter` points to the parameter's bytes.
     unsafe fn start(&self, launch: &Launch, parameter: *mut c_void) -> Result<(), DriverError> {
         let (function, stream) = (self.shared.function.0, self.gpu().handles().stream);
         let parameters = &mut [parameter];
@@ -323,7 +328,7 @@ impl Kernel {
         unsafe { start(function, launch.grid, launch.block, launch.shared, stream, parameters) }
     }
 
-    /// Refuses what the driver would refuse without a reason, and lets the kernel have the shared memory it needs.
+    /// Refuses launches that the driver would refuse without a reason, and allows the kernel the dynamic shared memory it needs.
     fn check(&self, launch: &Launch) -> Result<()> {
         let refuse = |why: String| Err(Error::launch(self.name(), why));
         let (threads, most) = (launch.threads(), u64::from(self.max_threads()));
@@ -341,14 +346,14 @@ impl Kernel {
         self.allow_shared(launch.shared)
     }
 
-    /// Lets the kernel be launched with that much dynamic shared memory; the driver wants to be told of more than usual.
+    /// Allows launches with `bytes` bytes of dynamic shared memory. The driver requires an attribute for more than [`USUAL_SHARED`].
     fn allow_shared(&self, bytes: u32) -> Result<()> {
         if bytes <= self.shared.dynamic.load(Ordering::Acquire) {
             return Ok(());
         }
         let (function, most) = (self.shared.function.0, self.gpu().shared_limit().saturating_sub(self.shared()));
         let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        // as much as there is: another thread may be asking for more or less at the same time
+        // set to the maximum, so that concurrent calls for different sizes do not undo each other
         // SAFETY: the function is loaded
         let set = || unsafe { driver::function::set_function_attribute(function, attribute, most as c_int) };
         self.gpu().call("cuFuncSetAttribute", set)?;
@@ -357,7 +362,7 @@ impl Kernel {
     }
 }
 
-/// A parameter's bytes at an address fit for any type.
+/// A copy of a parameter's bytes that is aligned for any type.
 struct Aligned {
     few: [u128; 32],
     many: Vec<u128>,
@@ -384,12 +389,12 @@ impl Aligned {
     }
 }
 
-/// The bytes of a kernel's one parameter, 0 if it has none.
+/// The size of a kernel's one parameter in bytes, 0 if it has none.
 fn parameters(gpu: &Gpu, name: &str, function: sys::CUfunction) -> Result<usize> {
     let size = |index| {
         let (mut offset, mut size) = (0, 0);
         gpu.call("cuFuncGetParamInfo", || {
-            // SAFETY: the function is loaded, and both are valid for writing
+            // SAFETY: the function is loaded, and offset and size are valid for writing
             match unsafe { sys::cuFuncGetParamInfo(function, index, &mut offset, &mut size) }.result() {
                 Ok(()) => Ok(Some(size)),
                 Err(DriverError(CUresult::CUDA_ERROR_INVALID_VALUE)) => Ok(None),

@@ -1,8 +1,8 @@
-//! Where NVIDIA's libraries and headers are, and whether they can be used.
+//! Finds NVIDIA's libraries and headers, and checks that they can be used.
 //!
-//! cudarc opens a library by its bare name at the first call, and panics if it cannot, or if a function is missing in it. So
-//! [`Library::require`] is asked before any of its calls: it opens a library that is not on the loader's path by its full path, after
-//! which the bare name finds it, and looks up the functions that this crate calls.
+//! cudarc opens a library by its bare name at the first call, and panics if that fails or if the library lacks a function. So
+//! [`Library::require`] must be called before any call into a library. It opens a library that is not on the loader's path by its full
+//! path, after which the bare name finds it. It also looks up every function that this crate calls.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -15,13 +15,13 @@ use crate::error::{Error, Result};
 /// One of NVIDIA's libraries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Library {
-    /// The driver, `libcuda`: without it there is no device.
+    /// The driver, `libcuda`. Without it no device can be used.
     Driver,
-    /// The run-time compiler.
+    /// The run-time compiler for CUDA C++.
     Nvrtc,
-    /// Dense linear algebra.
+    /// Dense linear algebra: cuBLAS.
     Cublas,
-    /// Collectives between devices.
+    /// Collective operations between devices: NCCL.
     Nccl,
 }
 
@@ -29,7 +29,7 @@ pub enum Library {
 const INSTALL_NVRTC: &str = "pip install 'nvidia-cuda-nvrtc==13.0.*' 'nvidia-cuda-runtime==13.0.*' 'nvidia-cuda-crt==13.0.*' \
      'nvidia-cuda-cccl==13.0.*', or install a CUDA toolkit and set CUDA_PATH";
 
-/// The functions of the driver that this crate calls; one that is missing would make cudarc panic.
+/// The driver functions that this crate calls. cudarc panics at a call of a function that is missing.
 const DRIVER_CALLS: &[&str] = &[
     "cuInit",
     "cuDriverGetVersion",
@@ -69,7 +69,7 @@ const DRIVER_CALLS: &[&str] = &[
     "cuOccupancyMaxActiveBlocksPerMultiprocessor",
 ];
 
-/// The functions of NVRTC that this crate calls.
+/// The NVRTC functions that this crate calls.
 const NVRTC_CALLS: &[&str] = &[
     "nvrtcVersion",
     "nvrtcGetErrorString",
@@ -84,7 +84,7 @@ const NVRTC_CALLS: &[&str] = &[
     "nvrtcGetCUBIN",
 ];
 
-/// The functions of cuBLAS that this crate calls.
+/// The cuBLAS functions that this crate calls.
 const CUBLAS_CALLS: &[&str] = &[
     "cublasGetProperty",
     "cublasCreate_v2",
@@ -98,7 +98,7 @@ impl Library {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Driver, Self::Nvrtc, Self::Cublas, Self::Nccl];
 
-    /// What messages call it.
+    /// The library's name in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Driver => "the NVIDIA driver",
@@ -108,7 +108,7 @@ impl Library {
         }
     }
 
-    /// What to do when it is missing.
+    /// What to do if the library is missing.
     pub fn hint(self) -> &'static str {
         match self {
             Self::Driver => "install NVIDIA's driver, release 580 or newer, on a machine with an NVIDIA GPU",
@@ -121,24 +121,29 @@ impl Library {
         }
     }
 
-    /// Opens the library, once a process.
+    /// Opens the library if it is not open yet. The first result stays for the whole process.
     ///
     /// # Errors
     ///
-    /// [`Error::Missing`] with what to install, if it is not found or lacks a function that is needed.
+    /// [`Error::Missing`] if the library is not found or lacks a function that this crate calls. It says what to install.
     pub fn require(self) -> Result<()> {
         static KNOWN: [OnceLock<Result<()>>; 4] = [const { OnceLock::new() }; 4];
         KNOWN[self as usize].get_or_init(|| self.open()).clone()
     }
 
-    /// The file it was opened from, if it was; where `/proc` tells it.
+    /// The file that the library was opened from. `None` if it is not open, or if `/proc` does not tell.
     pub fn path(self) -> Option<PathBuf> {
         self.require().ok()?;
         let address = self.find(self.calls()[0])?;
         mapped_at(&std::fs::read_to_string("/proc/self/maps").ok()?, address)
     }
 
-    /// File names to open, the best first.
+    /// The error for a library that cannot be used; `why` follows its name in the message.
+    pub(crate) fn missing(self, why: impl Into<String>) -> Error {
+        Error::Missing { what: self.name(), why: why.into(), hint: self.hint() }
+    }
+
+    /// File names to try, the best first.
     fn files(self) -> &'static [&'static str] {
         match self {
             Self::Driver => &["libcuda.so.1"],
@@ -148,7 +153,7 @@ impl Library {
         }
     }
 
-    /// The functions that this crate calls of it.
+    /// The library's functions that this crate calls; not empty.
     fn calls(self) -> &'static [&'static str] {
         match self {
             Self::Driver => DRIVER_CALLS,
@@ -159,18 +164,18 @@ impl Library {
     }
 
     fn open(self) -> Result<()> {
-        // a folder that the user names goes before the loader's path, and that before what merely lies about
+        // in order: folders that the user names, the loader's path, and the usual folders
         let found = self.preload(named_folders()) || self.present() || self.preload(known_folders());
         if !(found && self.present()) {
-            return Err(Error::missing(self, "was not found"));
+            return Err(self.missing("was not found"));
         }
         match self.calls().iter().find(|name| self.find(name).is_none()) {
-            Some(name) => Err(Error::missing(self, format!("is too old, it has no {name}"))),
+            Some(name) => Err(self.missing(format!("is too old, it has no {name}"))),
             None => Ok(()),
         }
     }
 
-    /// Opens the library by full path from the first of `roots` that has it.
+    /// Opens the library by its full path, from the first of `roots` where that works. Returns whether it did.
     fn preload(self, roots: Vec<PathBuf>) -> bool {
         let below = ["", "lib64", "lib", "lib/x86_64-linux-gnu"];
         let folders = roots.iter().flat_map(|root| below.iter().map(move |below| root.join(below)));
@@ -181,7 +186,7 @@ impl Library {
         })
     }
 
-    /// Libraries beside the one at `path` that it will open by their bare names, and so must be open before.
+    /// The libraries beside the one at `path` that it opens by their bare names. They must be open before it.
     fn companions(self, path: &Path) -> Vec<PathBuf> {
         let beginning = match self {
             Self::Nvrtc => "libnvrtc-builtins.so.",
@@ -194,7 +199,7 @@ impl Library {
 
     /// Whether cudarc can open it.
     fn present(self) -> bool {
-        // SAFETY: opens and closes a library of NVIDIA's, whose initialisers have no conditions
+        // SAFETY: opens and closes one of NVIDIA's libraries, whose initialisers have no preconditions
         unsafe {
             match self {
                 Self::Driver => cudarc::driver::sys::is_culib_present(),
@@ -205,7 +210,7 @@ impl Library {
         }
     }
 
-    /// The address of a function; only to be asked when the library is present.
+    /// The address of a function. May only be called if the library is present, or cudarc panics.
     fn find(self, name: &str) -> Option<usize> {
         // SAFETY: the library is present, so this does not panic; the symbol is not called
         unsafe {
@@ -220,7 +225,7 @@ impl Library {
     }
 }
 
-/// Opens a library by its path, for good; whether that went well.
+/// Opens a library by its path and never closes it. Returns whether that worked.
 fn keep_open(path: &Path) -> bool {
     // SAFETY: NVIDIA's libraries may be opened at any time
     match unsafe { Opened::open(Some(path), RTLD_NOW | RTLD_GLOBAL) } {
@@ -235,7 +240,7 @@ fn keep_open(path: &Path) -> bool {
     }
 }
 
-/// The folder of the CUDA headers (`cuda_fp16.h`, `mma.h`), if there is one: looked for where the libraries are.
+/// The folder of the CUDA headers (`cuda_fp16.h`, `mma.h`), searched for where the libraries are. `None` if it is not found.
 pub fn headers() -> Option<&'static Path> {
     static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
     let find = || {
@@ -246,10 +251,10 @@ pub fn headers() -> Option<&'static Path> {
     FOUND.get_or_init(find).as_deref()
 }
 
-/// What to do when the headers are missing.
+/// What to do if the headers are missing.
 pub(crate) const HEADERS_HINT: &str = INSTALL_NVRTC;
 
-/// The version of the headers, as `CUDART_VERSION` has it: 13000.
+/// The version of the headers, as `CUDART_VERSION` states it: 13000 for 13.0.
 pub(crate) fn headers_version(folder: &Path) -> Option<u32> {
     let text = std::fs::read(folder.join("cuda_runtime_api.h")).ok()?;
     let text = String::from_utf8_lossy(&text);
@@ -257,13 +262,13 @@ pub(crate) fn headers_version(folder: &Path) -> Option<u32> {
     line.trim().parse().ok()
 }
 
-/// The folders that the user names in the environment.
+/// The folders that the user names in environment variables.
 fn named_folders() -> Vec<PathBuf> {
     let names = ["VXM_CUDA_PATH", "CUDA_PATH", "CUDA_HOME"];
     names.iter().filter_map(|name| folder_of(name)).collect()
 }
 
-/// Where toolkits, drivers and Python's wheels put things.
+/// The folders where toolkits, drivers and Python's wheels are installed.
 fn known_folders() -> Vec<PathBuf> {
     let fixed = ["/usr/local/cuda", "/usr/local/nvidia", "/usr/lib/wsl"].map(PathBuf::from);
     let wheels = site_packages().into_iter().flat_map(|site| {
@@ -281,7 +286,7 @@ fn site_packages() -> Vec<PathBuf> {
     active.chain(user).chain(system).flat_map(|lib| pythons(&lib)).collect()
 }
 
-/// `site-packages` and `dist-packages` of each Python in a `lib` folder, the newest first.
+/// The `site-packages` and `dist-packages` folders of each Python in a `lib` folder, the newest first.
 fn pythons(lib: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(lib).into_iter().flatten().flatten();
     let mut pythons: Vec<_> = entries.filter_map(|entry| Some((minor(&entry.file_name())?, entry.path()))).collect();
@@ -290,17 +295,18 @@ fn pythons(lib: &Path) -> Vec<PathBuf> {
     pythons.into_iter().rev().flat_map(folders).collect()
 }
 
-/// The 11 of `python3.11`, and 0 for `python3`.
+/// The minor version in a folder's name: 11 for `python3.11`, 0 for `python3`. `None` for other names.
 fn minor(name: &OsStr) -> Option<u32> {
     let version = name.to_str()?.strip_prefix("python3")?;
     if version.is_empty() { Some(0) } else { version.strip_prefix('.')?.parse().ok() }
 }
 
+/// The folder that an environment variable names, if it is set and not empty.
 fn folder_of(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// The file that `address` is mapped from, by the text of `/proc/self/maps`.
+/// The file that `address` is mapped from; `maps` is the text of `/proc/self/maps`.
 fn mapped_at(maps: &str, address: usize) -> Option<PathBuf> {
     maps.lines().find_map(|line| {
         let (range, _) = line.split_once(' ')?;
@@ -325,6 +331,12 @@ mod tests {
         let names = found.iter().map(|path| path.strip_prefix(lib.path()).unwrap().to_str().unwrap());
         let site: Vec<_> = names.filter(|name| name.ends_with("site-packages")).collect();
         assert_eq!(site, ["python3.11/site-packages", "python3.9/site-packages", "python3/site-packages"]);
+    }
+
+    #[test]
+    fn what_is_missing_has_a_hint() {
+        let missing = Library::Nvrtc.missing("was not found");
+        assert!(missing.to_string().starts_with("NVRTC was not found: pip install"), "{missing}");
     }
 
     #[test]

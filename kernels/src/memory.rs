@@ -1,18 +1,20 @@
-//! Memory of a device, and copies to and from it.
+//! Device memory: allocation, freeing, and how much there is.
+//!
+//! A buffer's memory comes from the block cache if a freed block of its size is there, and from the device's pool otherwise. When memory
+//! runs out, both give what they keep back to the system, and the call is made once more.
 
-use std::ffi::c_void;
-
-use cudarc::driver::sys::{self, CUresult};
+use cudarc::driver::sys::{self, CUmemPool_attribute as PoolAttribute, CUresult};
 use cudarc::driver::{DriverError, result as driver};
 
+use crate::context::{Gpu, lock};
 use crate::error::{Error, Result};
-use crate::gpu::{Gpu, lock};
-use crate::plain::{Plain, bytes_of};
-use crate::reading::ROOM;
 
-/// Memory of a [`Gpu`], freed on drop after all that was asked of the device before.
+/// Bytes of the grid barrier's memory.
+const GRID_BARRIER: usize = 64;
+
+/// Memory of a [`Gpu`]. It is freed on drop, after all work submitted to the device before.
 ///
-/// Of a length of 0 it has no memory and the address 0.
+/// A buffer of length 0 has no memory, and the address 0.
 #[derive(Debug)]
 pub struct Buffer {
     gpu: Gpu,
@@ -21,17 +23,17 @@ pub struct Buffer {
 }
 
 impl Gpu {
-    /// `bytes` bytes with whatever they hold. Aligned to 256 bytes.
+    /// A buffer of `bytes` bytes, not initialised. Its address is a multiple of 256.
     ///
     /// # Errors
     ///
-    /// [`Error::DeviceMemory`] if they are not to be had, after which smaller ones may be; [`Error::Lost`].
+    /// [`Error::DeviceMemory`] if the device has too little memory left, after which smaller buffers may still fit; [`Error::Lost`].
     pub fn alloc(&self, bytes: usize) -> Result<Buffer> {
         let address = if bytes == 0 { 0 } else { self.alloc_or_trim(bytes)? };
         Ok(Buffer { gpu: self.clone(), address, len: bytes })
     }
 
-    /// `bytes` zeros.
+    /// A buffer of `bytes` zeros.
     ///
     /// # Errors
     ///
@@ -42,67 +44,121 @@ impl Gpu {
         Ok(buffer)
     }
 
-    /// A copy of `bytes`. Waits until they are read.
+    /// The bytes of device memory, as (free, total). Memory that the block cache and the pool keep for reuse counts as free.
     ///
     /// # Errors
     ///
-    /// As for [`alloc`](Self::alloc).
-    pub fn upload(&self, bytes: &[u8]) -> Result<Buffer> {
-        let mut buffer = self.alloc(bytes.len())?;
-        buffer.upload_at(0, bytes)?;
-        Ok(buffer)
-    }
-
-    /// A copy of `values`. Waits until they are read.
-    ///
-    /// # Errors
-    ///
-    /// As for [`alloc`](Self::alloc).
-    pub fn upload_slice<T: Plain>(&self, values: &[T]) -> Result<Buffer> {
-        self.upload(bytes_of(values))
-    }
-
-    /// Memory of the pool.
-    fn alloc_or_trim(&self, bytes: usize) -> Result<sys::CUdeviceptr> {
-        if let Some(rehearsal) = self.stand_in() {
-            return rehearsal.alloc(bytes as u64, self.total()).ok_or_else(|| self.too_little(bytes));
+    /// [`Error::Lost`] or [`Error::Driver`].
+    pub fn memory(&self) -> Result<(u64, u64)> {
+        if let Some(stand_in) = self.stand_in() {
+            return Ok((self.total() - stand_in.used(), self.total()));
         }
-        // the driver is not asked for what no device has: sizes near 2^64 are refused as if they were mistakes
+        let (free, total) = self.call("cuMemGetInfo", driver::mem_get_info)?;
+        let held = self.pool_attribute(PoolAttribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?;
+        let used = self.used();
+        // other threads may allocate between the three queries, so the sum is capped
+        Ok((total.min(free + held.saturating_sub(used) as usize) as u64, total as u64))
+    }
+
+    /// The bytes that this process' buffers take.
+    pub fn used(&self) -> u64 {
+        match self.stand_in() {
+            Some(stand_in) => stand_in.used(),
+            None => lock(&self.context().block_cache).used(),
+        }
+    }
+
+    /// The most bytes that this process' buffers took at once since the previous call. The next period starts at the current use.
+    pub fn take_peak(&self) -> u64 {
+        match self.stand_in() {
+            Some(stand_in) => stand_in.take_peak(),
+            None => lock(&self.context().block_cache).take_peak(),
+        }
+    }
+
+    /// Gives the memory that the block cache and the pool keep for reuse back to the system. Waits for all work submitted so far.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Lost`] or [`Error::Driver`].
+    pub fn trim(&self) -> Result<()> {
+        let blocks = lock(&self.context().block_cache).drain();
+        self.free(blocks);
+        self.synchronize()?;
+        let pool = self.handles().pool;
+        // SAFETY: the pool is open
+        self.call("cuMemPoolTrimTo", || unsafe { driver::mem_pool::trim_to(pool, 0) })
+    }
+
+    /// The address of 64 bytes by which the thread blocks of a kernel can wait for each other. They are zeros, and a kernel that writes
+    /// to them leaves them as zeros. Kernels run one after another on the one stream, so no two use them at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Lost`]; [`Error::DeviceMemory`] if the first call cannot allocate them.
+    pub fn grid_barrier(&self) -> Result<u64> {
+        if self.stand_in().is_some() {
+            return Ok(0);
+        }
+        let known = &self.context().grid_barrier;
+        if let Some(&address) = known.get() {
+            return Ok(address);
+        }
+        let claim = || {
+            // SAFETY: nothing is read before it is set
+            let at = unsafe { driver::malloc_sync(GRID_BARRIER) }?;
+            // SAFETY: allocated above with that length, and ordered before later launches by the stream
+            unsafe { driver::memset_d8_async(at, 0, GRID_BARRIER, self.handles().stream) }?;
+            Ok(at)
+        };
+        let address = self.call_or_trim("cuMemAlloc", GRID_BARRIER, claim)?;
+        Ok(*known.get_or_init(|| address))
+    }
+
+    /// The address of `bytes` bytes, more than 0, from the block cache or else from the pool.
+    fn alloc_or_trim(&self, bytes: usize) -> Result<sys::CUdeviceptr> {
+        if let Some(stand_in) = self.stand_in() {
+            return stand_in.alloc(bytes as u64, self.total()).ok_or_else(|| self.too_little(bytes));
+        }
+        // more than the device has is refused here, because the driver reports sizes near 2^64 as invalid instead of too large
         if bytes as u64 > self.total() {
             return Err(self.too_little(bytes));
         }
         self.check_lost()?;
-        let (size, spare) = {
-            let mut spare = lock(self.spare());
-            let size = spare.size(bytes);
-            (size, spare.take(size))
+        let (size, cached) = {
+            let mut cache = lock(&self.context().block_cache);
+            let size = cache.size(bytes);
+            (size, cache.take(size))
         };
-        if let Some(address) = spare {
+        if let Some(address) = cached {
             return Ok(address);
         }
         let handles = self.handles();
         // SAFETY: pool and stream are open
         let alloc = || unsafe { driver::mem_pool::alloc_async(handles.pool, size, handles.stream) };
-        // what isn't had is not in use, as an error says
-        self.call_or_trim("cuMemAllocFromPoolAsync", bytes, alloc).inspect(|_| lock(self.spare()).count(size))
+        // counted only once it succeeds, so that the bytes in use which an error reports leave it out
+        let address = self.call_or_trim("cuMemAllocFromPoolAsync", bytes, alloc);
+        address.inspect(|_| lock(&self.context().block_cache).count(size))
     }
 
-    /// Gives blocks back to the pool, after all that was asked of the device before.
-    pub(crate) fn free(&self, blocks: impl IntoIterator<Item = sys::CUdeviceptr>) {
+    /// Gives blocks back to the pool, after all work submitted to the device before.
+    fn free(&self, blocks: impl IntoIterator<Item = sys::CUdeviceptr>) {
         if self.is_lost() {
             return;
         }
         let stream = self.handles().stream;
         for block in blocks {
-            // SAFETY: allocated from the pool on this stream, and nobody's any more
+            // SAFETY: allocated from the pool on this stream, and owned by no buffer any more
             if let Err(error) = self.call("cuMemFreeAsync", || unsafe { driver::free_async(block, stream) }) {
                 tracing::error!(%error, "device memory is not freed");
             }
         }
     }
 
-    /// Calls the driver for what takes `bytes` of memory. What the pool holds for reuse may be in pieces too small, or be wanted
-    /// outside of it, so where there is too little that is given back, and the call is made once more, before it fails.
+    /// Calls the driver function `name`, which takes `bytes` bytes of device memory. If there is too little, it trims and calls once more.
+    ///
+    /// Trimming helps because what the pool keeps may be in pieces that are too small, and because some calls take memory from outside
+    /// of the pool.
     pub(crate) fn call_or_trim<T: Default>(
         &self,
         name: &'static str,
@@ -116,39 +172,48 @@ impl Gpu {
             })
         };
         match attempt()? {
-            Some(had) => return Ok(had),
-            None if self.is_rehearsal() => return Ok(T::default()),
+            Some(value) => return Ok(value),
+            None if self.stand_in().is_some() => return Ok(T::default()),
             None => self.trim()?,
         }
         attempt()?.ok_or_else(|| self.too_little(bytes))
     }
 
-    /// That `bytes` are not to be had.
-    pub(crate) fn too_little(&self, bytes: usize) -> Error {
+    /// The error for `bytes` bytes that the device cannot give.
+    fn too_little(&self, bytes: usize) -> Error {
         match self.memory() {
             Ok((free, total)) => Error::DeviceMemory { asked: bytes as u64, used: self.used(), free, total },
             Err(lost) => lost,
         }
     }
+
+    /// An attribute of the pool; one of those with 64 bits.
+    fn pool_attribute(&self, attribute: PoolAttribute) -> Result<u64> {
+        let mut value = 0u64;
+        let (pool, at) = (self.handles().pool, (&raw mut value).cast());
+        // SAFETY: the pool is open, and the attribute is 64 bits
+        self.call("cuMemPoolGetAttribute", || unsafe { driver::mem_pool::get_attribute(pool, attribute, at) })?;
+        Ok(value)
+    }
 }
 
 impl Buffer {
-    /// Where it is, for a kernel's parameters. Valid as long as the buffer is.
+    /// The device address, for a kernel's parameters. Valid for as long as the buffer lives.
     pub fn address(&self) -> u64 {
         self.address
     }
 
-    /// Its length in bytes.
+    /// The length in bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it has no bytes.
+    /// Whether the length is 0.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The device it is on.
+    /// The device that the buffer is on.
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
     }
@@ -171,11 +236,11 @@ impl Buffer {
         self.fill_at(0, self.len, byte)
     }
 
-    /// Sets the `len` bytes from `first` on to `byte`.
+    /// Sets bytes `first..first + len` to `byte`.
     ///
     /// # Errors
     ///
-    /// [`Error::Range`] if there are fewer, [`Error::Lost`] or [`Error::Driver`].
+    /// [`Error::Range`] if they are not all within the buffer, [`Error::Lost`] or [`Error::Driver`].
     pub fn fill_at(&mut self, first: usize, len: usize, byte: u8) -> Result<()> {
         let at = self.range(first, len)?;
         if len == 0 {
@@ -186,135 +251,7 @@ impl Buffer {
         self.gpu.call("cuMemsetD8Async", || unsafe { driver::memset_d8_async(at, byte, len, stream) })
     }
 
-    /// Copies `bytes` to the bytes from `first` on. Waits until they are read.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Range`] if they do not fit, [`Error::Lost`] or [`Error::Driver`].
-    pub fn upload_at(&mut self, first: usize, bytes: &[u8]) -> Result<()> {
-        let at = self.range(first, bytes.len())?;
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        let stream = self.gpu.handles().stream;
-        // SAFETY: the range was checked, and `bytes` stays until the wait below is over
-        self.gpu.call("cuMemcpyHtoDAsync", || unsafe { driver::memcpy_htod_async(at, bytes, stream) })?;
-        self.gpu.synchronize()
-    }
-
-    /// Copies the first `bytes` bytes of `from` to the first ones here.
-    ///
-    /// # Errors
-    ///
-    /// As for [`copy_range`](Self::copy_range).
-    pub fn copy_from(&mut self, from: &Self, bytes: usize) -> Result<()> {
-        self.copy_range(0, from, 0, bytes)
-    }
-
-    /// Copies `bytes` bytes of `from`, from `first` on, to those from `at` on here. From another device it goes by way of the host.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Range`] if they do not fit on either side, [`Error::Lost`] or [`Error::Driver`].
-    pub fn copy_range(&mut self, at: usize, from: &Self, first: usize, bytes: usize) -> Result<()> {
-        let (target, source) = (self.range(at, bytes)?, from.range(first, bytes)?);
-        if bytes == 0 {
-            return Ok(());
-        }
-        if self.gpu != from.gpu {
-            return self.upload_at(at, &from.download_at::<u8>(first, bytes)?);
-        }
-        let stream = self.gpu.handles().stream;
-        // SAFETY: both ranges were checked; two buffers do not overlap
-        self.gpu.call("cuMemcpyDtoDAsync", || unsafe { driver::memcpy_dtod_async(target, source, bytes, stream) })
-    }
-
-    /// Another buffer with the same bytes.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Gpu::alloc`].
-    pub fn copy(&self) -> Result<Self> {
-        let mut copy = self.gpu.alloc(self.len)?;
-        copy.copy_from(self, self.len)?;
-        Ok(copy)
-    }
-
-    /// Copies the first bytes to all of `bytes`, after all that was asked of the device before.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Range`] if the buffer is shorter; [`Error::Lost`], also for a kernel that failed before.
-    pub fn download_into(&self, bytes: &mut [u8]) -> Result<()> {
-        self.download_range(0, bytes)
-    }
-
-    /// Copies the bytes from `first` on to all of `bytes`, after all that was asked of the device before.
-    ///
-    /// # Errors
-    ///
-    /// As for [`download_into`](Self::download_into).
-    pub fn download_range(&self, first: usize, bytes: &mut [u8]) -> Result<()> {
-        // SAFETY: `bytes` is as long as is said
-        unsafe { self.read(first, bytes.as_mut_ptr(), bytes.len()) }
-    }
-
-    /// The first `count` values, after all that was asked of the device before.
-    ///
-    /// # Errors
-    ///
-    /// As for [`download_into`](Self::download_into).
-    pub fn download<T: Plain>(&self, count: usize) -> Result<Vec<T>> {
-        self.download_at(0, count)
-    }
-
-    /// The `count` values from the one with number `first` on, after all that was asked of the device before.
-    ///
-    /// # Errors
-    ///
-    /// As for [`download_into`](Self::download_into).
-    pub fn download_at<T: Plain>(&self, first: usize, count: usize) -> Result<Vec<T>> {
-        let (first, bytes) = (first.saturating_mul(size_of::<T>()), count.saturating_mul(size_of::<T>()));
-        // before memory for them is asked for
-        self.range(first, bytes)?;
-        let mut values = Vec::<T>::with_capacity(count);
-        let at: *mut u8 = values.as_mut_ptr().cast();
-        // SAFETY: the capacity is `count` values; once read, their bytes are initialised and, mended, values of `T`
-        unsafe {
-            self.read(first, at, bytes)?;
-            T::mend(core::slice::from_raw_parts_mut(at, bytes));
-            values.set_len(count);
-        }
-        Ok(values)
-    }
-
-    /// Copies `len` bytes from `first` on to `to`, and waits for them.
-    ///
-    /// # Safety
-    ///
-    /// `to` is valid for writing `len` bytes.
-    unsafe fn read(&self, first: usize, to: *mut u8, len: usize) -> Result<()> {
-        let from = self.range(first, len)?;
-        if len == 0 {
-            return Ok(());
-        }
-        if len <= ROOM {
-            // SAFETY: the caller vouches for `to`
-            return unsafe { self.begin(first, len)?.write(to, len) };
-        }
-        self.gpu.count_readback();
-        if let Some(rehearsal) = self.gpu.stand_in() {
-            // SAFETY: the caller vouches for `to`
-            rehearsal.answer(unsafe { core::slice::from_raw_parts_mut(to.cast(), len) });
-            return Ok(());
-        }
-        let (to, stream) = (to.cast::<c_void>(), self.gpu.handles().stream);
-        // SAFETY: the range was checked, the caller vouches for `to`, and the wait below ends before it is let go
-        self.gpu.call("cuMemcpyDtoHAsync", || unsafe { sys::cuMemcpyDtoHAsync_v2(to, from, len, stream) }.result())?;
-        self.gpu.synchronize()
-    }
-
-    /// The address of `len` bytes from `first` on, if they are all here.
+    /// The address of bytes `first..first + len`; an error if they are not all within the buffer.
     pub(crate) fn range(&self, first: usize, len: usize) -> Result<sys::CUdeviceptr> {
         let end = first.saturating_add(len);
         if end > self.len {
@@ -329,26 +266,15 @@ impl Drop for Buffer {
         if self.is_empty() || self.gpu.is_lost() {
             return;
         }
-        if let Some(rehearsal) = self.gpu.stand_in() {
-            return rehearsal.free(self.len as u64);
+        if let Some(stand_in) = self.gpu.stand_in() {
+            return stand_in.free(self.len as u64);
         }
-        let over = {
-            let mut spare = lock(self.gpu.spare());
-            let size = spare.size(self.len);
-            spare.discount(size);
-            spare.keep(size, self.address)
+        let evicted = {
+            let mut cache = lock(&self.gpu.context().block_cache);
+            let size = cache.size(self.len);
+            cache.discount(size);
+            cache.keep(size, self.address)
         };
-        self.gpu.free(over);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn threads_may_share_all() {
-        fn shared<T: Send + Sync>() {}
-        shared::<(Gpu, Buffer, crate::Program, crate::Kernel)>();
+        self.gpu.free(evicted);
     }
 }

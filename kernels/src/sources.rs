@@ -1,54 +1,68 @@
-//! The CUDA C++ that kernels are composed of: one idea a file, generic over operators. See README.md beside this crate.
+//! The CUDA C++ that kernels are composed of: one file for each idea, generic over operators. This crate's README.md lists the files.
+//!
+//! "After" names the files that must come earlier in a program. [`GROUP`], [`REDUCE_ROW`], [`VIEW`] and [`TERMINAL`] come first.
 
-/// Threads, warps and blocks as groups that work on a row together, and values that may be absent.
+/// Threads, warps and blocks as groups that work on a row together, and optional values.
 pub const GROUP: &str = include_str!("../cuda/group.cuh");
-/// Folding a row's positions: a strategy a group, exact monoids and the fixed tree.
-pub const FOLD: &str = include_str!("../cuda/fold.cuh");
+/// Reductions of a row by each kind of group, for exact monoids and over the fixed tree.
+pub const REDUCE_ROW: &str = include_str!("../cuda/product/reduce_row.cuh");
 /// Readable vectors: the nodes of an expression.
-pub const VIEW: &str = include_str!("../cuda/view.cuh");
-/// What runs a view: evaluation, a write through a mask, reduction, scattering.
+pub const VIEW: &str = concat!(
+    include_str!("../cuda/expr/row_visitor.cuh"),
+    include_str!("../cuda/expr/nodes.cuh"),
+    include_str!("../cuda/expr/edge_policy.cuh"),
+    include_str!("../cuda/expr/pull.cuh"),
+);
+/// Kernels that evaluate a view: into a new vector, through a mask, to one value, or scattered.
 pub const TERMINAL: &str = include_str!("../cuda/terminal.cuh");
-/// Short rows, staged in shared memory.
-pub const STAGED: &str = include_str!("../cuda/staged.cuh");
-/// A loop's state; after [`DIRECT`] or [`CACHED`].
-pub const STATE: &str = include_str!("../cuda/state.cuh");
-/// A loop over what may still change, that stays on the device; after [`STATE`].
-pub const FIXPOINT: &str = include_str!("../cuda/fixpoint.cuh");
-/// Rows that a loop makes shorter as it visits them.
-pub const NARROW: &str = include_str!("../cuda/narrow.cuh");
-/// A loop over what has changed, that stays on the device; after [`STATE`].
-pub const CHANGED: &str = include_str!("../cuda/changed.cuh");
-/// Says that a loop's states are read past the first-level cache: nothing ever empties it where nobody waits.
-pub const DIRECT: &str = "namespace vxm { const bool direct = true; }\n";
-/// Says that they are read through it: the barrier between rounds empties it.
-pub const CACHED: &str = "namespace vxm { const bool direct = false; }\n";
-/// Verbs of matrices.
+/// Short rows, staged in shared memory by a warp.
+pub const STAGED: &str = include_str!("../cuda/product/staged.cuh");
+/// The state of a loop. After [`DIRECT`] or [`CACHED`].
+pub const STATE: &str = include_str!("../cuda/loops/state.cuh");
+/// A loop over active elements that stays on the device. After [`STATE`].
+pub const ACTIVE: &str = concat!(
+    include_str!("../cuda/loops/work_list.cuh"),
+    include_str!("../cuda/loops/termination.cuh"),
+    include_str!("../cuda/loops/active.cuh"),
+    include_str!("../cuda/loops/blockers.cuh"),
+    include_str!("../cuda/loops/short_rows.cuh"),
+    include_str!("../cuda/loops/long_rows.cuh"),
+);
+/// Row compaction: a loop shortens rows as it visits them.
+pub const ROW_COMPACTION: &str = include_str!("../cuda/loops/row_compaction.cuh");
+/// A loop over changed elements that stays on the device. After [`STATE`].
+pub const CHANGED: &str = include_str!("../cuda/loops/changed.cuh");
+/// Makes a loop read states past the first-level cache. An asynchronous loop has no barrier that would empty that cache.
+pub const DIRECT: &str = "namespace vxm { const bool bypass_l1 = true; }\n";
+/// Makes a loop read states through the first-level cache, which the barrier between rounds empties.
+pub const CACHED: &str = "namespace vxm { const bool bypass_l1 = false; }\n";
+/// Degrees, and the prefix sums that lay rows out.
 pub const ROWS: &str = include_str!("../cuda/rows.cuh");
-/// Tiles, read: counting, and folding a row.
-pub const TILES: &str = include_str!("../cuda/tiles.cuh");
-/// Tiles made of rows; after [`ROWS`].
+/// Products over tiles: counting by bits, and reducing a row.
+pub const TILES: &str = include_str!("../cuda/product/tiles.cuh");
+/// Building tiles from rows. After [`ROWS`].
 pub const TILING: &str = include_str!("../cuda/tiling.cuh");
-/// Counting by tensor cores.
+/// Counting over tiles by tensor cores.
 pub const TENSOR: &str = include_str!("../cuda/tensor.cuh");
-/// Rows times a dense matrix.
+/// A sparse matrix times a dense one.
 pub const DENSE: &str = include_str!("../cuda/dense.cuh");
-/// Columns by how often they stand in a matrix; after [`TERMINAL`].
-pub const CROWDED: &str = include_str!("../cuda/crowded.cuh");
-/// Entries in bins, and products over them; after [`TERMINAL`].
-pub const BINS: &str = include_str!("../cuda/bins.cuh");
-/// Bins made of rows; after [`ROWS`] and [`BINS`].
-pub const BINNING: &str = include_str!("../cuda/binning.cuh");
-/// Rows by their length; after [`TERMINAL`].
-pub const CLASSES: &str = include_str!("../cuda/classes.cuh");
-/// Marked places, moved up; after [`TERMINAL`].
+/// Hot columns: columns renumbered by their frequency. After [`TERMINAL`].
+pub const HOT_COLUMNS: &str = include_str!("../cuda/layout/hot_columns.cuh");
+/// Products by propagation blocking: multiply by column range, reduce by row range. After [`TERMINAL`].
+pub const PROPAGATION_BLOCKING: &str = include_str!("../cuda/layout/propagation_blocking.cuh");
+/// Building the bins of propagation blocking from rows. After [`ROWS`] and [`PROPAGATION_BLOCKING`].
+pub const PROPAGATION_BLOCKING_BUILD: &str = include_str!("../cuda/layout/propagation_blocking_build.cuh");
+/// Rows classified by their length. After [`TERMINAL`].
+pub const ROW_CLASSES: &str = include_str!("../cuda/layout/row_classes.cuh");
+/// Stream compaction of marked positions. After [`TERMINAL`].
 pub const COMPACT: &str = include_str!("../cuda/compact.cuh");
-/// A stable radix sort; after [`ROWS`].
+/// A stable radix sort. After [`ROWS`].
 pub const SORT: &str = include_str!("../cuda/sort.cuh");
-/// Runs that places lie in: rows, sources; after [`TERMINAL`].
+/// Positions divided evenly among threads, each with the row or source that it belongs to. After [`TERMINAL`].
 pub const RUNS: &str = include_str!("../cuda/runs.cuh");
-/// Rows made of sorted entries; after [`COMPACT`] and [`RUNS`].
+/// Building rows from sorted entries: triples, transposes. After [`COMPACT`] and [`RUNS`].
 pub const TRIPLES: &str = include_str!("../cuda/triples.cuh");
-/// Verbs of matrices, entry by entry; after [`COMPACT`] and [`RUNS`].
+/// Operations on a matrix, entry by entry. After [`COMPACT`] and [`RUNS`].
 pub const ENTRIES: &str = include_str!("../cuda/entries.cuh");
-/// Products pushed along rows; after [`RUNS`].
-pub const PUSH: &str = include_str!("../cuda/push.cuh");
+/// Push products: values sent along rows and combined at their targets. After [`RUNS`].
+pub const PUSH: &str = include_str!("../cuda/product/push.cuh");

@@ -1,4 +1,4 @@
-//! The cache on disk: what is read is what was written, whatever happens to the files.
+//! The cache on disk returns what was written or nothing, whatever happens to its files.
 
 #[path = "common/children.rs"]
 mod children;
@@ -17,7 +17,7 @@ fn key(text: &str) -> Key {
     Key::of([text.as_bytes()])
 }
 
-/// A payload of a kernel's size that differs for each `seed`.
+/// A payload of about a kernel's size, different for each `seed`.
 fn code(seed: u8) -> Vec<u8> {
     (0..20_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8 ^ seed).collect()
 }
@@ -32,7 +32,7 @@ fn file(cache: &Cache, key: &Key) -> PathBuf {
     cache.folder().join(key.file_name())
 }
 
-/// Names of all that is in the folder.
+/// The names of all files in the folder, sorted.
 fn names(cache: &Cache) -> Vec<String> {
     let mut names: Vec<_> =
         fs::read_dir(cache.folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -71,7 +71,7 @@ fn only_the_user_may_read_it() {
     assert_eq!(mode(file(&cache, &key("a"))), 0o600);
 }
 
-/// Each of these must be as if it were not there, and be replaced by the next that is put.
+/// Checks that the damaged entry "a" counts as absent, and that the next write replaces it.
 fn is_rebuilt(cache: &Cache, what: &str) {
     let key = key("a");
     assert_eq!(cache.get(&key), None, "{what}");
@@ -87,7 +87,7 @@ fn damage_is_found_wherever_it_is() {
     let path = file(&cache, &key("a"));
     let whole = fs::read(&path).unwrap();
     assert_eq!(whole.len(), 80 + code(1).len());
-    // every byte of the header, and some of the payload; each bit of one of them
+    // one bit of every byte of the header, and of some bytes of the payload
     let places = (0..80).chain((80..whole.len()).step_by(997)).chain([whole.len() - 1]);
     for place in places {
         let mut damaged = whole.clone();
@@ -191,7 +191,7 @@ fn a_folder_that_cannot_be_written_is_still_read() {
     let (_folder, cache) = fresh();
     cache.put(&key("a"), &code(1));
     fs::set_permissions(cache.folder(), fs::Permissions::from_mode(0o500)).unwrap();
-    // root may write anywhere, so only that nothing breaks can be tested then
+    // root may write anywhere, so the test only checks that both calls agree
     let wrote = cache.put(&key("b"), &code(2));
     assert_eq!(wrote, cache.get(&key("b")).is_some());
     assert_eq!(cache.get(&key("a")), Some(code(1)));
@@ -206,7 +206,7 @@ fn the_oldest_make_room() {
     for age in (0..6u32).rev() {
         let key = key(&age.to_string());
         assert!(cache.put(&key, &code(0)));
-        // each was used an hour after the one before
+        // each is marked as used an hour after the one before
         let file = fs::File::options().write(true).open(file(&cache, &key)).unwrap();
         file.set_modified(SystemTime::now() - 2 * hour - hour * age).unwrap();
     }
@@ -237,7 +237,7 @@ fn only_entries_are_removed() {
     assert_eq!(names(&cache), expected);
 }
 
-/// 16 processes read, write and damage the same few entries. None may ever read anything but an entry's payload.
+/// 16 processes read, write and damage the same few entries. A read must return the right payload or nothing.
 #[test]
 fn sixteen_processes_at_once() {
     const ENTRIES: u8 = 4;
@@ -265,7 +265,7 @@ fn race(cache: &Cache, entries: u8) {
             None => assert!(cache.put(&key, &code(entry))),
         }
         if round % 10 == me % 10 {
-            // a crash or a bad disk: cut the file in place, while others read it
+            // as after a crash or on a bad disk: truncates the file in place while other processes read it
             let file = fs::File::options().write(true).open(file(cache, &key));
             drop(file.and_then(|file| file.set_len((round * 137) as u64)));
         }

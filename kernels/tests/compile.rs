@@ -1,4 +1,4 @@
-//! NVRTC without a device, and what is said where it is not installed.
+//! Compiling without a device, and the errors where NVRTC is not installed.
 
 #[path = "common/children.rs"]
 mod children;
@@ -73,7 +73,7 @@ fn options_reach_the_compiler() {
     assert!(what.contains("--no-such-option"), "{what}");
 }
 
-/// A file in the folder that the program happens to run in is not included with <>, whatever its name.
+/// `#include <...>` never finds a file of the working directory, whatever its name.
 #[test]
 fn nothing_is_included_from_here() {
     if let Some(folder) = children::task() {
@@ -91,7 +91,7 @@ fn nothing_is_included_from_here() {
     }
 }
 
-/// A multiplication and an addition stay two, in whatever order the options come.
+/// A multiplication and an addition stay two instructions.
 #[test]
 fn nothing_is_fused() {
     if !nvrtc::is_there() {
@@ -151,7 +151,7 @@ fn bad_requests_are_errors() {
     assert!(supported_archs().unwrap().contains(&90));
 }
 
-/// 16 processes meet an empty cache, then a full one, then one whose entry is damaged.
+/// 16 processes start with an empty cache, then with a filled one, then with one that has a damaged entry.
 #[test]
 fn sixteen_processes_compile_one_program() {
     if children::task().is_some() {
@@ -183,14 +183,14 @@ fn sixteen_processes_compile_one_program() {
     println!("{text}");
 }
 
-/// What is found by the environment that a process starts with, so each case is a process.
+/// What is found depends on the environment that a process starts with, so each case is a process of its own.
 #[test]
 fn what_is_missing_is_said() {
     match children::task().as_deref() {
         Some("nothing") => nothing_installed(),
         Some("no headers") => no_headers(),
         Some("broken") => {
-            // unless there is another in the usual places
+            // an NVRTC in one of the usual places is found instead
             if let Err(error) = compile(TRIVIAL, "sm_90", &[]) {
                 assert!(error.to_string().starts_with("NVRTC was not found: pip install"), "{error}");
             }
@@ -233,7 +233,7 @@ fn what_is_missing_is_said() {
     }
 }
 
-/// NVRTC alone compiles what needs no headers.
+/// NVRTC alone compiles a source that needs no headers.
 fn no_headers() {
     assert!(Library::Nvrtc.path().is_some_and(|path| path.is_file()));
     assert!(is_elf(&compile(TRIVIAL, "sm_90", &[]).unwrap()));
@@ -243,7 +243,7 @@ fn no_headers() {
     }
 }
 
-/// On a machine with a driver or a toolkit in the usual places this tests less.
+/// Every missing library is an error with a hint. A library that the machine has in a usual place is skipped.
 fn nothing_installed() {
     let hint = |result: Result<()>, words: &str| match result {
         Ok(()) => println!("found, so not tested: {words}"),
@@ -254,7 +254,7 @@ fn nothing_installed() {
     hint(Gpu::open(0).map(drop), "driver");
     hint(compile(TRIVIAL, "sm_90", &[]).map(drop), "nvidia-cuda-nvrtc");
     hint(compile_cached(TRIVIAL, "sm_90", &[]).map(drop), "nvidia-cuda-nvrtc");
-    hint(Gpu::rehearsal(&["sm_90"]).map(drop), "nvidia-cuda-nvrtc");
+    hint(Gpu::dry_run(&["sm_90"]).map(drop), "nvidia-cuda-nvrtc");
     if let Ok(gpu) = Gpu::open(0) {
         hint(gpu.program(TRIVIAL, &[]).map(drop), "nvidia-cuda-nvrtc");
         let four = gpu.zeroed(4).unwrap();

@@ -1,4 +1,4 @@
-//! A device's memory, programs and launches. Skips where there is no device, fails there with `VXM_TEST_DEVICE=cuda`.
+//! A device's memory, programs and launches. Tests are skipped where there is no device; `VXM_TEST_DEVICE=cuda` makes them fail there.
 
 #[path = "common/children.rs"]
 mod children;
@@ -9,9 +9,9 @@ use std::process::Stdio;
 use std::time::Instant;
 
 use half::{bf16, f16};
-use vxm_kernels::{Buffer, Error, Gpu, Kernel, Launch, Library, Plain, compile};
+use vxm_kernels::{Buffer, Error, Gpu, Kernel, Launch, Library, Pod, compile};
 
-/// The first device. Says why there is none; `VXM_TEST_DEVICE=cuda` makes that a failure.
+/// The first device, if there is one; otherwise prints why not. `VXM_TEST_DEVICE=cuda` makes that a failure.
 fn first() -> Option<Gpu> {
     match Gpu::open(0) {
         Ok(gpu) => Some(gpu),
@@ -56,7 +56,7 @@ fn params(data: &Buffer, count: u32) -> Vec<u8> {
     [data.address(), count.into()].iter().flat_map(|word| word.to_ne_bytes()).collect()
 }
 
-/// What the tests below launch is CUDA C++, which can be told without a device.
+/// The source that the tests below launch compiles, which is tested without a device.
 #[test]
 fn the_source_compiles() {
     if nvrtc::is_there() {
@@ -103,7 +103,7 @@ fn bytes_go_there_and_back() {
     assert!(buffer.download::<u8>(bytes.len()).unwrap().iter().all(|&byte| byte == 0));
 }
 
-fn round_trip<T: Plain + PartialEq + core::fmt::Debug>(gpu: &Gpu, values: &[T]) {
+fn round_trip<T: Pod + PartialEq + core::fmt::Debug>(gpu: &Gpu, values: &[T]) {
     let buffer = gpu.upload_slice(values).unwrap();
     assert_eq!(buffer.len(), size_of_val(values));
     assert_eq!(buffer.download::<T>(values.len()).unwrap(), values);
@@ -121,7 +121,7 @@ fn values_go_there_and_back() {
     round_trip(&gpu, &[bf16::MAX, bf16::NEG_INFINITY]);
     round_trip(&gpu, &[f32::MIN_POSITIVE, -0.0]);
     round_trip(&gpu, &[f64::EPSILON, f64::INFINITY]);
-    // what a device holds need not be a bool
+    // bytes on a device may be no valid `bool`
     assert_eq!(gpu.upload(&[0, 1, 2, 255]).unwrap().download::<bool>(4).unwrap(), [false, true, true, true]);
 }
 
@@ -152,28 +152,28 @@ fn copies_stay_within() {
     assert!(buffer.download_at::<u32>(1, 2).is_err());
 }
 
-/// A kernel writes to the host's memory, and what is launched behind it may go on meanwhile.
+/// A kernel writes to host memory, and later launches do not wait for the host to read it.
 #[test]
 fn mailboxes_hold_what_kernels_write() {
     let Some(gpu) = first() else { return };
     let (large, twice) = (kernel(&gpu, "large"), kernel(&gpu, "twice"));
     let data = gpu.upload_slice(&[21u32; 100]).unwrap();
-    let told: Vec<_> = (1..=5)
+    let readbacks: Vec<_> = (1..=5)
         .map(|count| {
             let mailbox = gpu.mailbox(4).unwrap();
             let (launch, words) = (Launch::linear(1, 32).with_shared(4 * count), [mailbox.address(), count.into()]);
             let parameter: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-            // SAFETY: the parameter is `Params`, of 4 bytes that the mailbox has
+            // SAFETY: the parameter is `Params`, and the mailbox has the 4 bytes that the kernel writes
             unsafe { large.launch(launch, &parameter) }.unwrap();
-            let reading = mailbox.begin().unwrap();
-            // SAFETY: the parameter is `Params`, of as many words as the buffer has
+            let readback = mailbox.begin().unwrap();
+            // SAFETY: the parameter is `Params`, and the buffer has 100 words
             unsafe { twice.launch(Launch::linear(1, 128), &params(&data, 100)) }.unwrap();
-            reading
+            readback
         })
         .collect();
-    let told: Vec<u32> = told.into_iter().map(|reading| reading.wait::<u32>().unwrap()[0]).collect();
-    assert_eq!((told, data.download::<u32>(1).unwrap()), (vec![0, 1, 2, 3, 4], vec![21 << 5]));
-    // one that nobody waits for, and one that no kernel was given
+    let words: Vec<u32> = readbacks.into_iter().map(|readback| readback.wait::<u32>().unwrap()[0]).collect();
+    assert_eq!((words, data.download::<u32>(1).unwrap()), (vec![0, 1, 2, 3, 4], vec![21 << 5]));
+    // one that is never waited for, and one that no kernel is given
     drop(gpu.mailbox(128).unwrap().begin().unwrap());
     drop(gpu.mailbox(0).unwrap());
     assert_eq!(gpu.mailbox(129).unwrap_err(), Error::Range { first: 0, end: 129, len: 128 });
@@ -190,27 +190,27 @@ fn parts_of_a_buffer_are_filled() {
 }
 
 #[test]
-fn readings_that_do_not_fit_are_refused() {
+fn readbacks_that_do_not_fit_are_refused() {
     if !nvrtc::is_there() {
         return;
     }
-    let gpu = Gpu::rehearsal(&["sm_90"]).unwrap();
+    let gpu = Gpu::dry_run(&["sm_90"]).unwrap();
     let buffer = gpu.alloc(200).unwrap();
     assert_eq!(buffer.begin_download(129).unwrap_err(), Error::Range { first: 0, end: 129, len: 128 });
     assert_eq!(gpu.alloc(100).unwrap().begin_download(101).unwrap_err(), Error::Range { first: 0, end: 101, len: 100 });
-    // as many values as fit
+    // as many whole values as fit
     assert_eq!(buffer.begin_download(15).unwrap().wait::<u32>().unwrap(), [0; 3]);
     assert_eq!(gpu.mailbox(129).unwrap_err(), Error::Range { first: 0, end: 129, len: 128 });
     assert_eq!(gpu.mailbox(15).unwrap().begin().unwrap().wait::<u32>().unwrap(), [0; 3]);
 }
 
-/// The same on a device that isn't there: what buffers take is counted, and there is an end to it.
+/// A dry run counts the memory that buffers take, and runs out of it.
 #[test]
-fn a_rehearsals_memory_ends_too() {
+fn a_dry_runs_memory_ends_too() {
     if !nvrtc::is_there() {
         return;
     }
-    let gpu = Gpu::rehearsal(&["sm_90"]).unwrap();
+    let gpu = Gpu::dry_run(&["sm_90"]).unwrap();
     let (_, total) = gpu.memory().unwrap();
     let half = total / 2;
     let held = gpu.alloc(half as usize).unwrap();
@@ -225,8 +225,7 @@ fn a_rehearsals_memory_ends_too() {
     assert!(gpu.alloc(total as usize).is_ok());
 }
 
-/// More than is free, of plain device memory: a part of it is held, and so much asked for that both are more than the device has,
-/// whatever other processes do meanwhile.
+/// One buffer is held, and then more is asked for than the device has besides. This fails whatever other processes do meanwhile.
 #[test]
 fn too_much_memory_is_an_error_and_no_more() {
     let Some(gpu) = first() else { return };
@@ -243,7 +242,7 @@ fn too_much_memory_is_an_error_and_no_more() {
         let text = error.to_string();
         let words = ["out of device memory: ", " asked for, ", " free of ", " needed with the ", " in use"];
         assert!(words.iter().all(|words| text.contains(words)), "{text}");
-        // and the device works
+        // the device still works
         let (twice, data) = (kernel(&gpu, "twice"), gpu.upload_slice(&[1u32, 2, 3]).unwrap());
         // SAFETY: the parameter of `twice`, and the buffer has as many elements
         unsafe { twice.launch(Launch::linear(1, 32), &params(&data, 3)).unwrap() };
@@ -252,7 +251,7 @@ fn too_much_memory_is_an_error_and_no_more() {
     assert_eq!(held.download::<u8>(4).unwrap(), [0; 4]);
 }
 
-/// Three fifths of the device five times over fit only if what was freed is used again.
+/// Allocating up to three fifths of the free memory five times succeeds only if freed memory is reused.
 #[test]
 fn memory_is_reused_and_given_back() {
     let Some(gpu) = first() else { return };
@@ -262,15 +261,15 @@ fn memory_is_reused_and_given_back() {
         buffer.fill(1).unwrap();
     }
     gpu.synchronize().unwrap();
-    // what the pool holds back is most of the device, and free
+    // the pool keeps most of the device's memory, which counts as free
     assert!(gpu.memory().unwrap().0 >= bytes as u64, "{:?}, {bytes} in the pool", gpu.memory());
     gpu.trim().unwrap();
     assert!(gpu.take_peak() >= bytes as u64);
     if std::env::var("VXM_SPARE_MEMORY").is_ok_and(|value| value == "0") {
-        return println!("nothing is kept at hand: VXM_SPARE_MEMORY=0");
+        return println!("the block cache is off: VXM_SPARE_MEMORY=0");
     }
-    // what was freed last is at hand; what is larger isn't made of it. Unless another test gives all back meanwhile
-    let is_at_hand = || {
+    // the block freed last is reused, and not for a larger buffer; tried often, since another test may trim meanwhile
+    let is_reused = || {
         let [first, second] = [gpu.alloc(77_000).unwrap(), gpu.alloc(77_000).unwrap()];
         let addresses = [first.address(), second.address()];
         drop((first, second));
@@ -279,7 +278,7 @@ fn memory_is_reused_and_given_back() {
         assert!([again.address(), and_again.address()].iter().all(|&address| address != larger.address()));
         [again.address(), and_again.address()] == [addresses[1], addresses[0]]
     };
-    assert!((0..100).any(|_| is_at_hand()));
+    assert!((0..100).any(|_| is_reused()));
     let begin = Instant::now();
     let count = 1000;
     (0..count).for_each(|_| drop(gpu.alloc(1 << 20).unwrap()));
@@ -301,7 +300,7 @@ fn kernels_run() {
     assert!(twice.registers() > 0 && twice.max_threads() >= 256 && twice.shared() == 0);
     assert!(twice.occupancy(256, 0).unwrap() > 0);
     assert_eq!(twice.resident(256, 0).unwrap(), twice.occupancy(256, 0).unwrap() * gpu.multiprocessors());
-    // SAFETY: it has no parameter
+    // SAFETY: the kernel has no parameter
     unsafe { kernel(&gpu, "nothing").launch(Launch::linear(1, 1), &[]).unwrap() };
     let big = [&data.address().to_ne_bytes()[..], &[7; 4000]].concat();
     // SAFETY: the parameter of `big`
@@ -309,7 +308,7 @@ fn kernels_run() {
     assert_eq!(data.download::<u32>(1).unwrap(), [0x0707_0707]);
 }
 
-/// `a b` for an `a` of 2 x 3 and a `b` of 3 x 4, and what is refused.
+/// `a b` for a 2 x 3 matrix `a` and a 3 x 4 matrix `b`, and calls that are refused.
 #[test]
 fn dense_products() {
     let Some(gpu) = first() else { return };
@@ -325,7 +324,7 @@ fn dense_products() {
     assert_eq!(product.unwrap().download::<f32>(8).unwrap(), expected.map(|x| x as f32));
     let (a, b) = (gpu.upload_slice(&a).unwrap(), gpu.upload_slice(&b).unwrap());
     assert_eq!(gpu.multiply::<f64>([2, 3, 4], &a, &b).unwrap().download::<f64>(8).unwrap(), expected);
-    // nothing to add up; nothing at all
+    // empty sums, and an empty result
     assert_eq!(gpu.multiply::<f64>([2, 0, 4], &a, &b).unwrap().download::<f64>(8).unwrap(), [0.0; 8]);
     assert!(gpu.multiply::<f64>([0, 3, 4], &a, &b).unwrap().is_empty());
     let short = gpu.multiply::<f64>([3, 3, 4], &a, &b).unwrap_err();
@@ -333,11 +332,11 @@ fn dense_products() {
     assert!(matches!(gpu.multiply::<f64>([usize::MAX, 3, 4], &a, &b), Err(Error::Range { .. })));
     let huge = gpu.multiply::<f64>([usize::MAX, 0, 4], &a, &b).unwrap_err();
     assert!(matches!(huge, Error::DeviceMemory { .. }), "{huge}");
-    if let Ok(other) = Gpu::rehearsal(&["sm_90"]) {
+    if let Ok(other) = Gpu::dry_run(&["sm_90"]) {
         let elsewhere = gpu.multiply::<f64>([2, 3, 4], &a, &other.zeroed(96).unwrap()).unwrap_err();
         assert!(elsewhere.to_string().ends_with("a factor is on another device"), "{elsewhere}");
     }
-    // a square one, and a tall and skinny one
+    // the speed of a square product, and of a tall and skinny one
     for [m, k, n] in [[4096, 4096, 4096], [1 << 22, 32, 8]] {
         let (a, b) = (gpu.zeroed(m * k * 4).unwrap(), gpu.zeroed(k * n * 4).unwrap());
         drop(gpu.multiply::<f32>([m, k, n], &a, &b).unwrap());
@@ -405,7 +404,7 @@ fn launches_that_cannot_be() {
     gpu.synchronize().unwrap();
 }
 
-/// Other tests run meanwhile, so the counts are of a process of their own.
+/// Runs in a process of its own, because other tests of this process would be counted too.
 #[test]
 fn counts_and_times() {
     if children::task().is_none() {
@@ -455,7 +454,7 @@ fn threads_share_a_device() {
     });
 }
 
-/// A failed kernel takes the whole process' device with it, so it is one of its own.
+/// Runs in a process of its own, because a failed kernel makes the device unusable for its whole process.
 #[test]
 fn a_failed_kernel_is_named() {
     if children::task().is_none() {
@@ -466,7 +465,7 @@ fn a_failed_kernel_is_named() {
     }
     let gpu = first().unwrap();
     let (wild, data) = (kernel(&gpu, "wild"), gpu.zeroed(4).unwrap());
-    // SAFETY: none: what happens then is what is tested, in a process that ends after it
+    // SAFETY: deliberately violated: the test is of the failure, in a process that ends after it
     unsafe { wild.launch(Launch::linear(1, 1), &params(&data, 1)).unwrap() };
     let first = data.download::<u32>(1).unwrap_err();
     println!("{first}");
@@ -488,7 +487,7 @@ fn hidden_devices_are_not_there() {
     assert_eq!(Gpu::open(0).unwrap_err().to_string(), "no CUDA device 0: there is none");
 }
 
-/// What a test prints that runs in a process of its own.
+/// Runs a test in a process of its own, and returns what it prints.
 fn alone(name: &str, environment: &[(&str, &str)]) -> String {
     let mut command = children::child(name, "alone");
     command.envs(environment.iter().copied()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -1,4 +1,4 @@
-//! The kernels over tiles compile, composed as the backend composes them; without a device.
+//! The kernels over tiles, composed as the backend composes them, compile. No device is needed.
 
 #[path = "common/nvrtc.rs"]
 mod nvrtc;
@@ -8,7 +8,7 @@ use vxm_semiring::{Element, KernelText};
 
 const ARCHS: [&str; 3] = ["sm_80", "sm_90", "sm_100"];
 
-/// Operators and monoids as the composer writes them.
+/// Operators and monoids as the kernel builder writes them.
 const OPERATORS: &str = "
 struct first { template <class... X> static VXM_FN auto call(X... x) { return vxm::first(x...); } };
 struct times { template <class... X> static VXM_FN auto call(X... x) { return vxm::mul(x...); } };
@@ -32,13 +32,15 @@ struct take_any : vxm::StepByStep {
 
 const GROUPS: [&str; 4] = ["vxm::Thread()", "vxm::Lanes<4>()", "vxm::Warp()", "vxm::Block()"];
 
-/// A program of kernels of `ty`, one an argument of `run`.
+/// A program with one kernel of type `ty` for each of `runs`, the argument of its `run`.
 fn program(ty: &str, runs: &[&str]) -> String {
     let mut text = KernelText::new();
     half::f16::declare(&mut text);
     let parts = [
+        // what the engine makes of its tuning table
+        "namespace vxm { struct Config { static const unsigned int staging_warps = 4; }; }\n",
         sources::GROUP,
-        sources::FOLD,
+        sources::REDUCE_ROW,
         sources::VIEW,
         sources::TERMINAL,
         sources::STAGED,
@@ -78,19 +80,19 @@ fn counting_compiles() {
         "unsigned long long, plus<unsigned long long, true>",
         "vxm_unit, take_any",
     ] {
-        compiles(&format!("vxm::Eval<vxm::Count<{counted}, false>>"), &GROUPS);
-        let lead = format!("vxm::Count<{counted}, true>");
-        compiles(&format!("vxm::Eval<{lead}>"), &[&format!("vxm::Tallying<{lead}>{{p.kernel.view}}")]);
+        compiles(&format!("vxm::Eval<vxm::CountProduct<{counted}, false>>"), &GROUPS);
+        let primary = format!("vxm::CountProduct<{counted}, true>");
+        compiles(&format!("vxm::Eval<{primary}>"), &[&format!("vxm::TileRowCounting<{primary}>{{p.kernel.view}}")]);
     }
-    compiles("vxm::Eval<vxm::Counted<unsigned int, plus<unsigned int, true>>>", &GROUPS);
+    compiles("vxm::Eval<vxm::KnownCounts<unsigned int, plus<unsigned int, true>>>", &GROUPS);
 }
 
 #[test]
 fn folding_compiles() {
     let masked = "vxm::Masked<vxm::PullTiles<vxm::Stored<unsigned int>, vxm_unit, unsigned int, first, most, \
-                  vxm::Until<less, unsigned int, vxm::Whole>>, vxm::Unset<vxm::Present<vxm::Stored<vxm_unit>>>>";
+                  vxm::Until<less, unsigned int, vxm::AllEdges>>, vxm::MaskComplement<vxm::StructureMask<vxm::Stored<vxm_unit>>>>";
     compiles(&format!("vxm::Write<{masked}, vxm::Replace>"), &GROUPS);
-    let weighted = "vxm::PullTiles<vxm::Stored<__half>, __half, __half, times, plus<__half, false>, vxm::Whole>";
+    let weighted = "vxm::PullTiles<vxm::Stored<__half>, __half, __half, times, plus<__half, false>, vxm::AllEdges>";
     compiles(&format!("vxm::Eval<{weighted}>"), &GROUPS);
 }
 

@@ -1,4 +1,4 @@
-//! An operator with one operand fixed.
+//! Binary operators with one operand fixed.
 
 use crate::{BinaryOp, Element, KernelText, Source, UnaryOp};
 
@@ -16,7 +16,7 @@ pub struct BoundFirst<F, A> {
     value: A,
 }
 
-/// Fixes an operand of a binary operator, which makes it a [`UnaryOp`]; kernels get the value as a constant.
+/// Makes a [`UnaryOp`] of a binary operator by fixing one operand. Kernels get the value as a [constant](KernelText::constant).
 ///
 /// ```
 /// use vxm_semiring::{Bind, GT, MINUS, UnaryOp};
@@ -24,24 +24,24 @@ pub struct BoundFirst<F, A> {
 /// assert_eq!(MINUS.bind_first(10).call(4), 6);
 /// ```
 pub trait Bind: Source {
-    /// `|a| op(a, value)`.
+    /// Returns the operator `|a| op(a, value)`.
     fn bind<B: Element>(self, value: B) -> Bound<Self, B> {
         Bound { op: self, value }
     }
 
-    /// `|b| op(value, b)`.
+    /// Returns the operator `|b| op(value, b)`.
     fn bind_first<A: Element>(self, value: A) -> BoundFirst<Self, A> {
         BoundFirst { op: self, value }
     }
 }
 impl<F: Source> Bind for F {}
 
-/// Defines the device function that returns `call`, in which `x` stands for its operand.
+/// Defines a device function of one operand `x` that returns the expression `call`. Returns the function's name.
 fn define(text: &mut KernelText, call: String) -> String {
     text.define_hashed("bound", |name| format!("template <class X> VXM_FN auto {name}(X x) {{ return {call}; }}"))
 }
 
-/// Adds the constants of an operator, and behind them the value that it is bound to.
+/// [`Source::constants`] of a bound operator: appends the constants of `op`, then the bits of the fixed value.
 fn bind(op: impl Source, value: impl Element, bits: &mut Vec<u64>) -> bool {
     let told = op.constants(bits);
     bits.push(value.bits());

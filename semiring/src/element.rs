@@ -1,23 +1,23 @@
-//! What a vector or a matrix may hold.
+//! The types of vector elements and matrix entries.
 
 use core::fmt::Debug;
 use half::{bf16, f16};
 
 use crate::KernelText;
 
-/// Anything a vector or matrix can hold: a [`Scalar`], or `()` for containers that hold a pattern only.
+/// A type that a vector or matrix can hold: a [`Scalar`], or `()` for a pattern, which stores no values.
 pub trait Element: Copy + Send + Sync + PartialEq + Debug + 'static {
     /// The type's name in CUDA C++.
     const CUDA: &'static str;
-    /// The type's name in messages: `u32`, `f16`, `()`.
+    /// The type's name in Rust and in messages: `u32`, `f16`, `()`.
     const NAME: &'static str;
-    /// A value that fills absent places; never read as an element.
+    /// A filler for places without an element. It is never read as an element.
     const ZERO: Self;
 
-    /// The value's bits, zero-extended: what digests are taken of and tests compare.
+    /// The value's bits, zero-extended. Digests are computed from them, and tests compare them.
     ///
-    /// All NaNs have the same bits here. Processors differ in the sign and payload of the NaN they return, no operation of
-    /// [`lowered`](crate::lowered) can see it, so a NaN is one value and costs no canonicalising in inner loops.
+    /// All NaNs have the same bits here. Processors differ in the sign and payload of the NaNs that they return, but no operation of
+    /// [`lowered`](crate::lowered) depends on these. So NaN counts as one value, and inner loops need not canonicalise it.
     ///
     /// ```
     /// use vxm_semiring::Element;
@@ -26,7 +26,7 @@ pub trait Element: Copy + Send + Sync + PartialEq + Debug + 'static {
     /// ```
     fn bits(self) -> u64;
 
-    /// The value of its [`bits`](Self::bits); higher bits than the type has are ignored.
+    /// The value that has these [`bits`](Self::bits). Bits above the type's width are ignored.
     ///
     /// ```
     /// use vxm_semiring::Element;
@@ -34,7 +34,7 @@ pub trait Element: Copy + Send + Sync + PartialEq + Debug + 'static {
     /// ```
     fn from_bits(bits: u64) -> Self;
 
-    /// The value as an expression of type [`CUDA`](Self::CUDA): how constants are spliced into kernels.
+    /// The value as a CUDA C++ expression of type [`CUDA`](Self::CUDA), for constants in a kernel's text.
     ///
     /// ```
     /// use vxm_semiring::Element;
@@ -45,7 +45,7 @@ pub trait Element: Copy + Send + Sync + PartialEq + Debug + 'static {
         format!("vxm::bits<{}>({:#x})", Self::CUDA, self.bits())
     }
 
-    /// Adds to `text` what a kernel needs before it names the type: the [prelude](crate::lowered::PRELUDE), a header.
+    /// Adds to `text` what a kernel needs to name the type: the [prelude](crate::lowered::PRELUDE) and, for 16-bit floats, a header.
     fn declare(text: &mut KernelText) {
         text.prelude();
     }
@@ -53,11 +53,11 @@ pub trait Element: Copy + Send + Sync + PartialEq + Debug + 'static {
 
 /// An ordered value: `bool`, `i8`..`i64`, `u8`..`u64`, `f16`, `bf16`, `f32`, `f64`.
 pub trait Scalar: Element + PartialOrd {
-    /// One, or `true`.
+    /// The number 1, or `true`.
     const ONE: Self;
-    /// The identity of `max`: the least value, `-inf` for floats, `false`.
+    /// The least value, which is the identity of `max`: `-inf` for floats, `false` for `bool`.
     const LEAST: Self;
-    /// The identity of `min`: the greatest value, `inf` for floats, `true`.
+    /// The greatest value, which is the identity of `min`: `inf` for floats, `true` for `bool`.
     const GREATEST: Self;
 }
 
@@ -108,7 +108,7 @@ macro_rules! integers {
                 bits as Self
             }
             fn literal(self) -> String {
-                // C++ has no negative literals, so the least value of a type would first be one too large for it
+                // C++ has no negative literals: the least value would be parsed as the negation of a number that is out of range
                 let number = if self == <$t>::MIN && self != 0 {
                     format!("({}{} - 1)", self + 1, $suffix)
                 } else {

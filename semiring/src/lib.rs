@@ -2,11 +2,11 @@
 //!
 //! # How it is built
 //!
-//! An operator is a unit struct that is callable in Rust and knows its CUDA C++ text ([`Source`]); `#[op]` makes one from a
-//! plain function. A [`Monoid`] adds an identity and, where it has one, a terminal value; a [`Semiring`] pairs a monoid with a
-//! multiplication. Nothing here knows of vectors, matrices or devices.
+//! An operator is a unit struct that is callable in Rust and provides its CUDA C++ text ([`Source`]). The attribute macro `#[op]`
+//! makes one from a plain function. A [`Monoid`] adds an identity and, where one exists, a terminal value. A [`Semiring`] pairs a
+//! monoid with a multiplication. This crate has no vectors, matrices or devices.
 
-// `#[op]` names this crate by its name, from inside too
+// code that `#[op]` generates refers to this crate by name, also when the macro is used inside this crate
 extern crate self as vxm_semiring;
 
 mod bound;

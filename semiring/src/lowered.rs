@@ -1,24 +1,24 @@
-//! The one set of operations that both sides of an operator are lowered to: the same bits on every device.
+//! The operations that the Rust code and the CUDA C++ text of an operator are both lowered to. They give the same bits on every device.
 //!
-//! Every operation is total, none panics:
+//! Every operation is total and none panics:
 //! - integers wrap; `x / 0` is `0` and `x % 0` is `x`, so that `x == (x / y) * y + x % y` always; `MIN / -1` wraps;
 //! - shifts use the count modulo the width;
 //! - floats are IEEE 754, rounded once to nearest even, never contracted to a fused multiply-add (NVRTC: `--fmad=false`);
 //!   16-bit floats compute in `f32` and round back;
 //! - `min` and `max` prefer a number to a NaN, and order `-0.0` below `+0.0`: they commute bit for bit;
-//! - casts do what `as` does: integers wrap, floats saturate, NaN becomes 0; casts to 16-bit floats go by way of `f32`;
-//! - the sign and payload of a NaN are nobody's business: no operation reads them, and [`Element::bits`] hides them.
+//! - casts do what `as` does: integers wrap, floats saturate, NaN becomes 0; casts to 16-bit floats go through `f32`;
+//! - the sign and payload of a NaN are unspecified: no operation reads them, and [`Element::bits`] hides them.
 //!
-//! `#[op]` writes these calls for you; [`PRELUDE`] is the same set in CUDA C++.
+//! `#[op]` generates calls of these functions. [`PRELUDE`] defines the same operations in CUDA C++.
 
 use half::{bf16, f16};
 
 use crate::{Element, Scalar};
 
-/// The operations in CUDA C++, in `namespace vxm`: what [`KernelText::prelude`](crate::KernelText::prelude) adds.
+/// The operations in CUDA C++, in `namespace vxm`. [`KernelText::prelude`](crate::KernelText::prelude) adds this text.
 pub const PRELUDE: &str = include_str!("prelude.cuh");
 
-/// Declares a trait of associated functions over `Self`, and the free function that callers use for each.
+/// Declares a trait of associated functions over `Self`, and a free function for each of them.
 macro_rules! operations {
     ($($(#[$about:meta])* $trait:ident: $super:path { $(
         $(#[$doc:meta])* $name:ident($($arg:ident),* $(; $more:ident: $ty:ty)?) -> $out:ident;
@@ -46,14 +46,14 @@ macro_rules! operations {
 }
 
 operations! {
-    /// The least and the greater of two, for every scalar.
+    /// The lesser and the greater of two, for every scalar.
     Ordered: MaybeNan {
-        /// The lesser; a number rather than NaN, `-0.0` rather than `+0.0`.
+        /// The lesser of two; a number rather than NaN, `-0.0` rather than `+0.0`.
         min(a, b) -> Self;
-        /// The greater; a number rather than NaN, `+0.0` rather than `-0.0`.
+        /// The greater of two; a number rather than NaN, `+0.0` rather than `-0.0`.
         max(a, b) -> Self;
     }
-    /// Arithmetic: every scalar but `bool`.
+    /// Arithmetic, for every scalar but `bool`.
     Number: Numeric {
         /// `a + b`.
         add(a, b) -> Self;
@@ -61,16 +61,16 @@ operations! {
         sub(a, b) -> Self;
         /// `a * b`.
         mul(a, b) -> Self;
-        /// `a / b`; of integers, 0 where `b` is 0.
+        /// `a / b`; for integers, 0 if `b` is 0.
         div(a, b) -> Self;
-        /// `a % b`, with the sign of `a`; of integers, `a` where `b` is 0.
+        /// `a % b`, with the sign of `a`; for integers, `a` if `b` is 0.
         rem(a, b) -> Self;
-        /// `-a`; of unsigned integers, modulo their width.
+        /// `-a`; integers wrap.
         neg(a) -> Self;
-        /// The magnitude; of the least signed integer, itself.
+        /// The absolute value; of the least signed integer, that integer itself.
         abs(a) -> Self;
     }
-    /// Operations on bits: integers and `bool`.
+    /// Bit operations, for integers and `bool`.
     Bits: Scalar {
         /// `a & b`.
         bitand(a, b) -> Self;
@@ -81,40 +81,40 @@ operations! {
         /// `!a`.
         not(a) -> Self;
     }
-    /// What only integers do.
+    /// Operations of integers only.
     Integer: IntegerNumber {
-        /// `a + b`, at most the greatest and at least the least value.
+        /// `a + b`, clamped to the type's range.
         saturating_add(a, b) -> Self;
-        /// `a - b`, at most the greatest and at least the least value.
+        /// `a - b`, clamped to the type's range.
         saturating_sub(a, b) -> Self;
         /// `a` to the power of `n`, wrapping.
         pow(a; n: u32) -> Self;
-        /// `a` with its bits rotated towards the high end.
+        /// `a` with its bits rotated towards the high end, the count modulo the width.
         rotate_left(a; by: u32) -> Self;
-        /// `a` with its bits rotated towards the low end.
+        /// `a` with its bits rotated towards the low end, the count modulo the width.
         rotate_right(a; by: u32) -> Self;
-        /// How many bits are set.
+        /// The number of bits that are 1.
         count_ones(a) -> u32;
-        /// How many bits are clear.
+        /// The number of bits that are 0.
         count_zeros(a) -> u32;
-        /// How many bits are clear above the highest set one.
+        /// The number of 0 bits above the highest 1.
         leading_zeros(a) -> u32;
-        /// How many bits are set above the highest clear one.
+        /// The number of 1 bits above the highest 0.
         leading_ones(a) -> u32;
-        /// How many bits are clear below the lowest set one.
+        /// The number of 0 bits below the lowest 1.
         trailing_zeros(a) -> u32;
-        /// How many bits are set below the lowest clear one.
+        /// The number of 1 bits below the lowest 0.
         trailing_ones(a) -> u32;
     }
-    /// What only floats do.
+    /// Operations of floats only.
     Float: Number {
         /// The square root, correctly rounded.
         sqrt(a) -> Self;
-        /// The greatest whole number not above.
+        /// The greatest whole number that is not above `a`.
         floor(a) -> Self;
-        /// The least whole number not below.
+        /// The least whole number that is not below `a`.
         ceil(a) -> Self;
-        /// The whole part.
+        /// `a` without its fraction, rounded towards 0.
         trunc(a) -> Self;
         /// Whether `a` is NaN.
         is_nan(a) -> bool;
@@ -125,42 +125,42 @@ operations! {
     }
 }
 
-/// Whether a scalar's order is total.
+/// Whether a scalar type has a NaN.
 pub trait MaybeNan: Scalar {
-    /// Whether there is a NaN.
+    /// Whether the type has a NaN, so that its order is not total.
     const HAS_NAN: bool;
 }
 
-/// What a number is beside its arithmetic.
+/// Properties and constants of a number type.
 pub trait Numeric: Ordered + num_traits::Zero + num_traits::One {
-    /// Whether sums and products are associative, bit for bit: integers' are, floats' are not.
+    /// Whether sums and products are associative, bit for bit: `true` for integers, `false` for floats.
     const EXACT: bool;
-    /// The identity of addition: `0`, for floats `-0.0`, as `0.0 + -0.0` is `0.0`.
+    /// The identity of addition: `0` for integers, `-0.0` for floats, because `0.0 + -0.0` is `0.0`.
     const NOTHING: Self;
-    /// What no factor changes: `0` for integers, none for floats.
+    /// The value that no factor changes: `0` for integers, `None` for floats.
     const ANNIHILATOR: Option<Self>;
 
-    /// `value` added up `times` times, where that needs no loop.
+    /// The sum of `times` copies of `value`, or `None` if it cannot be computed in one step.
     fn multiple(value: Self, times: u64) -> Option<Self>;
 }
 
-/// What an integer is beside its arithmetic.
+/// A constant and the shifts of an integer type.
 pub trait IntegerNumber: Number + Bits {
-    /// All bits set.
+    /// The value with all bits set.
     const ALL: Self;
-    /// `a` with its bits moved up by `by` modulo the width.
+    /// `a << by`, the count modulo the width.
     fn shl(a: Self, by: u32) -> Self;
-    /// `a` with its bits moved down by `by` modulo the width; the sign fills a signed integer's.
+    /// `a >> by`, the count modulo the width; arithmetic for signed integers.
     fn shr(a: Self, by: u32) -> Self;
 }
 
-/// `a as To`.
+/// The cast `a as To`. See [`cast`].
 pub trait CastTo<To>: Scalar {
-    /// Casts.
+    /// Returns `self as To`.
     fn cast(self) -> To;
 }
 
-/// `a as To`: integers wrap, floats saturate with NaN to 0, what goes to a 16-bit float goes by way of `f32`.
+/// `a as To`: integers wrap, floats saturate, NaN becomes 0, casts to a 16-bit float go through `f32`.
 ///
 /// ```
 /// use vxm_semiring::lowered::cast;
@@ -207,7 +207,7 @@ comparisons! {
     ge >=;
 }
 
-/// Writes associated functions that take `$t`s.
+/// Writes associated functions whose operands are of type `$t`.
 macro_rules! define {
     ($t:ty: $($name:ident($($arg:ident),* $(; $more:ident)?) -> $out:ty = $body:expr;)*) => {$(
         #[inline(always)]

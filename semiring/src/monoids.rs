@@ -1,4 +1,4 @@
-//! Which built-in operators fold, and what they start from and stop at.
+//! The built-in monoids: identities, terminal values and exceptions.
 
 use crate::laws::Law;
 use crate::lowered::{Integer, Number, Ordered};
@@ -6,7 +6,7 @@ use crate::operators::{Any, Band, Bor, Bxnor, Bxor, Land, Lor, Lxnor, Lxor, Max,
 use crate::traits::doubled;
 use crate::{BinaryOp, Element, Monoid};
 
-/// Integers are exact; of floats the sums depend on the order, and the identity is `-0.0`, which alone leaves `-0.0` as it is.
+/// Exact for integers; sums of floats depend on the order. The identity of floats is `-0.0`: `0.0` would turn `-0.0` into `0.0`.
 impl<T: Number> Monoid<T> for Plus {
     const COMMUTATIVE: bool = true;
     const IDENTITY: T = T::NOTHING;
@@ -23,7 +23,7 @@ impl<T: Number> Monoid<T> for Times {
     const EXACT: bool = T::EXACT;
 }
 
-/// `min` and `max` prefer any number to NaN, so an infinity leaves all operands but NaN as they are.
+/// The law that `min` and `max` of `T` break. They prefer any number to NaN, so an infinity changes NaN and is no identity there.
 const fn nan<T: Ordered>() -> &'static [Law] {
     if T::HAS_NAN { &[Law::Identity] } else { &[] }
 }
@@ -85,8 +85,8 @@ involutory! {
     Lxnor<> bool, true;
 }
 
-/// Every value is terminal: the first product decides. The identity is nominal and obeys no law, as `any` with nothing is
-/// nothing: folds start from their first product, here as everywhere.
+/// Every value is terminal, so the first product is the result. The identity is nominal and fails its law, because `any` has none.
+/// No fold uses it: folds start from their first product.
 impl<T: Element> Monoid<T> for Any {
     const IDENTITY: T = T::ZERO;
     const EXCEPTIONS: &'static [Law] = if size_of::<T>() > 0 { &[Law::Identity] } else { &[] };

@@ -1,13 +1,13 @@
-//! The built-in operators: a unit struct and a constant each, generic over every type they make sense for.
+//! The built-in operators: a struct and a constant for each, generic over all types that suit it.
 //!
-//! The entry of a pattern is `()`, an implicit one: `TIMES`, `PLUS` and `LAND` take it so, `FIRST` and `SECOND` take it as it is.
+//! The entry of a pattern is `()`. `TIMES`, `PLUS` and `LAND` treat it as one or `true`; `FIRST` and `SECOND` pass it on as it is.
 
 use core::marker::PhantomData;
 
 use crate::lowered::{self, Bits, Float, Integer, Number, Ordered};
 use crate::{BinaryOp, Element, KernelText, Scalar, Source, TernaryOp, UnaryOp};
 
-/// Declares operators: their struct, their constant, and the function of the prelude that is their text.
+/// Declares operators: for each its struct, its constant, and the function of the prelude that implements it.
 macro_rules! operators {
     ($($(#[$doc:meta])* $name:ident $constant:ident $cuda:literal;)*) => {$(
         $(#[$doc])*
@@ -35,19 +35,20 @@ operators! {
     Rminus RMINUS "rsub";
     /// `a * b`.
     Times TIMES "mul";
-    /// `a / b`; of integers, 0 where `b` is 0.
+    /// `a / b`; for integers, 0 if `b` is 0.
     Div DIV "div";
-    /// `b / a`; of integers, 0 where `a` is 0.
+    /// `b / a`; for integers, 0 if `a` is 0.
     Rdiv RDIV "rdiv";
-    /// The lesser; a number rather than NaN.
+    /// The lesser of two; a number rather than NaN.
     Min MIN "min";
-    /// The greater; a number rather than NaN.
+    /// The greater of two; a number rather than NaN.
     Max MAX "max";
-    /// `a`: in a product, the vector's element.
+    /// `a`. In a product, the vector's element.
     First FIRST "first";
-    /// `b`: in a product, the matrix's entry.
+    /// `b`. In a product, the matrix's entry.
     Second SECOND "second";
-    /// Either: here always `a`, so that a fold in ascending order keeps the least index and the same bits everywhere.
+    /// Any of the two operands. Here always `a`: a fold in ascending order keeps the operand of the least index, so results are the same
+    /// on every device.
     Any ANY "first";
     /// `a || b`.
     Lor LOR "lor";
@@ -85,9 +86,9 @@ operators! {
     Minv MINV "inv";
     /// `!a` of a truth value.
     Lnot LNOT "not_";
-    /// The magnitude.
+    /// The absolute value.
     Abs ABS "abs";
-    /// One, whatever `a` is.
+    /// One, for any `a`.
     One ONE "one";
     /// `!a` of an integer.
     Bnot BNOT "not_";
@@ -190,9 +191,9 @@ impl<A: Element, B: Element> BinaryOp<A, B> for Second {
     }
 }
 
-/// What `Pair` gives: one of a number, `true`, or `()`.
+/// The types that [`Pair`] can return: numbers, `bool` and `()`.
 pub trait Unit: Element {
-    /// The one.
+    /// The value that [`Pair`] returns: 1, `true` or `()`.
     const UNIT: Self;
 }
 impl Unit for () {
@@ -202,7 +203,7 @@ impl<T: Scalar> Unit for T {
     const UNIT: Self = T::ONE;
 }
 
-/// One, whatever the operands are: a product that only says that both are present, and that the engine counts.
+/// One, for any operands: the multiplication of semirings that only ask whether both operands are present, or count such pairs.
 ///
 /// ```
 /// use vxm_semiring::{BinaryOp, PAIR, Pair};
@@ -212,11 +213,11 @@ impl<T: Scalar> Unit for T {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pair<T>(PhantomData<T>);
 
-/// [`Pair`] counting in `u32`.
+/// [`Pair`] that returns the `u32` 1.
 pub const PAIR: Pair<u32> = Pair::new();
 
 impl<T> Pair<T> {
-    /// The operator.
+    /// Returns the operator.
     pub const fn new() -> Self {
         Self(PhantomData)
     }
@@ -300,7 +301,7 @@ macro_rules! diagonals {
         #[doc = concat!("[`", stringify!($name), "`] at the main diagonal.")]
         pub const $constant: $name = $name { diagonal: 0 };
         impl $name {
-            /// The same about another diagonal: above the main one where positive, below where negative.
+            /// The same comparison with another diagonal: above the main one if positive, below it if negative.
             pub const fn offset(self, diagonal: i64) -> Self {
                 Self { diagonal }
             }
@@ -327,9 +328,9 @@ macro_rules! diagonals {
     )*};
 }
 diagonals! {
-    /// The lower triangle, its diagonal included; `TRIL.offset(-1)` is strict.
+    /// The lower triangle with its diagonal. `TRIL.offset(-1)` leaves the diagonal out.
     Tril TRIL <=;
-    /// The upper triangle, its diagonal included; `TRIU.offset(1)` is strict.
+    /// The upper triangle with its diagonal. `TRIU.offset(1)` leaves the diagonal out.
     Triu TRIU >=;
     /// The diagonal.
     Diag DIAG ==;

@@ -1,6 +1,6 @@
-// The operations of vxm_semiring::lowered in CUDA C++: same names, same results. Compile with --fmad=false.
-// Integer arithmetic goes through an unsigned type of at least 32 bits and back, so that neither promotion nor signed
-// overflow decides anything. The 16-bit floats exist where their headers were included first.
+// The operations of vxm_semiring::lowered in CUDA C++, with the same names and the same results. Compile with --fmad=false.
+// Integer arithmetic is done in an unsigned type of at least 32 bits and cast back: so neither integer promotion nor signed
+// overflow affects a result. The 16-bit floats are defined only if their headers were included before this text.
 #define VXM_FN __device__ __forceinline__
 
 struct vxm_unit {};
@@ -18,11 +18,11 @@ template <class T> struct limits {
 };
 template <class T> VXM_FN T least() { return limits<T>::sign ? (T)((wide<T>)1 << (limits<T>::bits - 1)) : (T)0; }
 template <class T> VXM_FN T greatest() { return (T)(~(wide<T>)0 >> (limits<T>::spare + limits<T>::sign)); }
-// The bits of an integer, zero-extended, and its sign.
+// plain: the bits of an integer, zero-extended. minus: whether it is negative.
 template <class T> VXM_FN wide<T> plain(T a) { return ((wide<T>)a << limits<T>::spare) >> limits<T>::spare; }
 template <class T> VXM_FN bool minus(T a) { return limits<T>::sign && plain(a) >> (limits<T>::bits - 1); }
 
-// A value from its bits.
+// The value that has these bits.
 template <class T> VXM_FN T bits(unsigned long long b);
 template <> VXM_FN float bits<float>(unsigned long long b) {
     union { unsigned int bits; float value; } u;
@@ -109,7 +109,7 @@ template <class T> VXM_FN unsigned int trailing_zeros(T a) {
 }
 template <class T> VXM_FN unsigned int trailing_ones(T a) { return trailing_zeros(not_(a)); }
 
-// Order, for every type; the 16-bit floats' overloads stand below.
+// Comparisons, for every type. Overloads for the 16-bit floats are below.
 template <class T> VXM_FN bool eq(T a, T b) { return a == b; }
 template <class T> VXM_FN bool ne(T a, T b) { return a != b; }
 template <class T> VXM_FN bool lt(T a, T b) { return a < b; }
@@ -117,7 +117,7 @@ template <class T> VXM_FN bool le(T a, T b) { return a <= b; }
 template <class T> VXM_FN bool gt(T a, T b) { return a > b; }
 template <class T> VXM_FN bool ge(T a, T b) { return a >= b; }
 
-// Floats: NaN loses against a number, and -0 stands below +0.
+// Floats. min and max prefer a number to NaN, and order -0 below +0. minus: whether the sign bit is set.
 VXM_FN bool minus(float a) {
     union { float value; unsigned int bits; } u;
     u.value = a;
@@ -144,7 +144,7 @@ VXM_FN bool minus(double a) {
     VXM_FN bool is_finite(T a) { return a - a == (T)0; }                                                               \
     VXM_FN bool is_infinite(T a) { return a == a && a - a != (T)0; }
 #ifdef __CUDA_ARCH__
-// PTX defines just these: a number rather than NaN, -0 below +0
+// PTX min and max are defined exactly so: a number rather than NaN, -0 below +0
 VXM_FN float min(float a, float b) { float r; asm("min.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
 VXM_FN float max(float a, float b) { float r; asm("max.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
 VXM_FN double min(double a, double b) { double r; asm("min.f64 %0, %1, %2;" : "=d"(r) : "d"(a), "d"(b)); return r; }
@@ -161,7 +161,7 @@ VXM_EXTREMUM(double)
 VXM_FLOAT(float, VXM_SINGLE)
 VXM_FLOAT(double, VXM_DOUBLE)
 
-// The 16-bit floats compute in float and round back, which for these operations is rounding once.
+// The 16-bit floats compute in float and round back. For these operations the result is the same as of rounding once.
 template <class T> VXM_FN T widen(T a) { return a; }
 #define VXM_HALF(T, up, down)                                                                                          \
     VXM_FN float widen(T a) { return up(a); }                                                                          \
@@ -204,7 +204,7 @@ template <> VXM_FN __nv_bfloat16 bits<__nv_bfloat16>(unsigned long long b) {
 VXM_HALF(__nv_bfloat16, __bfloat162float, __float2bfloat16_rn)
 #endif
 
-// Casts: integers wrap, floats to integers saturate with NaN to 0, to 16-bit floats by way of float.
+// Casts: integers wrap; floats to integers saturate, and NaN becomes 0; casts to 16-bit floats go through float.
 template <class T> struct is_float { static const bool value = false; };
 template <> struct is_float<float> { static const bool value = true; };
 template <> struct is_float<double> { static const bool value = true; };
@@ -213,7 +213,7 @@ template <class T, class From, bool saturating> struct convert {
 };
 template <class T, class From> struct convert<T, From, true> {
     static VXM_FN T from(From a) {
-        // 2^bits (or half that) is exact in every float type, greatest<T>() is not
+        // one above the greatest value: a power of two, so exact in float and double, as greatest<T>() may not be
         const From above = (From)((wide<T>)1 << (limits<T>::bits - 1)) * (limits<T>::sign ? (From)1 : (From)2);
         const From below = limits<T>::sign ? -above : (From)0;
         return a != a ? (T)0 : a <= below ? least<T>() : a >= above ? greatest<T>() : (T)a;
@@ -236,7 +236,7 @@ template <> struct narrow<__nv_bfloat16> {
 #endif
 template <class T, class From> VXM_FN T cast(From a) { return narrow<T>::from(widen(a)); }
 
-// What the built-in operators add. A vxm_unit is the entry of a pattern: an implicit one.
+// Functions of the built-in operators. A vxm_unit is the entry of a pattern, and stands for one.
 template <class A> VXM_FN A one(A) { return cast<A>(1); }
 template <class A> VXM_FN A add(A a, vxm_unit) { return add(a, one(a)); }
 template <class A> VXM_FN A mul(A a, vxm_unit) { return a; }

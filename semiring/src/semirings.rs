@@ -1,7 +1,7 @@
-//! The built-in semirings: the first word folds, the second multiplies.
+//! The built-in semirings. The first word of a name is the monoid, the second the multiplication.
 //!
-//! In a product, `FIRST` is the vector's element and `SECOND` the matrix's entry. Each is generic: `PLUS_TIMES` serves every
-//! number, and with a pattern its entries count as ones.
+//! In a product, `FIRST` is the vector's element and `SECOND` the matrix's entry. Each semiring is generic: `PLUS_TIMES` works for
+//! every number type. Over a pattern, it counts each entry as one.
 
 use crate::Ring;
 use crate::operators::{Any, Band, Bor, Bxor, First, Land, Lor, Lxor, Max, Min, Pair, Plus, Second, Times};
@@ -45,11 +45,11 @@ semirings! {
     BXOR_BAND: Bxor, Band;
 }
 
-/// Counts the products in `u32`; for another type, `semiring(PLUS, Pair::<u64>::new())`.
+/// Counts the products in `u32`. For another type, use `semiring(PLUS, Pair::<u64>::new())`.
 pub const PLUS_PAIR: Ring<Plus, Pair<u32>> = Ring { add: Plus, mul: Pair::new() };
 
-/// Whether there is a product, as `true`.
+/// Gives `true` where there is any product.
 pub const LOR_PAIR: Ring<Lor, Pair<bool>> = Ring { add: Lor, mul: Pair::new() };
 
-/// Whether there is a product, as a pattern: the result is a set.
+/// Gives `()` where there is any product: the result is a pattern, that is, a set.
 pub const ANY_PAIR: Ring<Any, Pair<()>> = Ring { add: Any, mul: Pair::new() };

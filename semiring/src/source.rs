@@ -1,4 +1,4 @@
-//! The CUDA C++ side of an operator: how its text reaches a kernel.
+//! The CUDA C++ text of operators, and how it gets into a kernel.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use crate::Element;
 use crate::lowered::PRELUDE;
 
-/// The device functions a kernel is composed of, each once, in an order in which callees stand before their callers.
+/// The device functions of a kernel's operators: each function once, callees before callers.
 ///
 /// ```
 /// use vxm_semiring::{KernelText, PLUS, Source};
@@ -17,9 +17,10 @@ use crate::lowered::PRELUDE;
 #[derive(Debug, Default, Clone)]
 pub struct KernelText {
     headers: BTreeSet<&'static str>,
-    /// Whether the prelude is wanted, which stands before all functions.
+    /// Whether the text needs the prelude, which precedes all functions.
     prelude: bool,
     functions: Vec<Function>,
+    /// The bits of the constants that became arguments; `None` if constants are spliced in as literals.
     arguments: Option<Vec<u64>>,
 }
 
@@ -27,27 +28,28 @@ pub struct KernelText {
 struct Function {
     name: Arc<str>,
     text: Arc<str>,
-    /// Whether the name tells the text.
+    /// Whether the name contains a hash that determines the text.
     hashed: bool,
 }
 
 impl KernelText {
-    /// No functions yet.
+    /// An empty text, in which constants are literals.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// No functions yet; [constants](Self::constant) become arguments, so that one program serves all their values.
+    /// An empty text in which [constants](Self::constant) become kernel arguments, so that one compiled program serves all their values.
     pub fn with_arguments() -> Self {
         Self { arguments: Some(Vec::new()), ..Self::default() }
     }
 
-    /// No functions yet; constants become arguments behind these, those of another text that [adopts](Self::adopt) this one.
+    /// An empty text whose constants become arguments that follow `arguments`. These are the arguments so far of the text that will
+    /// [adopt](Self::adopt) this one.
     pub fn after(arguments: Vec<u64>) -> Self {
         Self { arguments: Some(arguments), ..Self::default() }
     }
 
-    /// An expression for a value that an operator is bound to: its literal, or a place in `vxm_args`.
+    /// A CUDA C++ expression for a constant: its literal, or an element of `vxm_args` if this text collects arguments.
     ///
     /// ```
     /// use vxm_semiring::KernelText;
@@ -63,30 +65,31 @@ impl KernelText {
         format!("vxm::element<{}>(vxm_args[{}])", T::CUDA, arguments.len() - 1)
     }
 
-    /// The bits of the constants that became arguments, in the order of their places.
+    /// The bits of the constants that became arguments, in the order of their indices in `vxm_args`.
     pub fn arguments(&self) -> &[u64] {
         self.arguments.as_deref().unwrap_or_default()
     }
 
-    /// Adds `#include <header>`, once, before all functions.
+    /// Adds `#include <header>` before all functions, unless it is there already.
     pub fn include(&mut self, header: &'static str) {
         self.headers.insert(header);
     }
 
-    /// Adds the [operations](crate::lowered) that all operators' text rests on, once.
+    /// Adds the [prelude](PRELUDE) with the operations that all operators' text uses, unless it is there already.
     pub fn prelude(&mut self) {
         self.prelude = true;
     }
 
-    /// Adds the function `name` with its whole text, unless it is there already.
+    /// Adds the function `name`, whose whole definition is `text`, unless a function of that name is there already.
     pub fn define(&mut self, name: &str, text: impl Into<String>) {
         if !self.defines(name) {
             self.functions.push(Function { name: name.into(), text: text.into().into(), hashed: false });
         }
     }
 
-    /// Adds a function named after a `key` that tells its text from all others' of that stem, and returns the name: `{stem}_{hash}`. The text
-    /// is made, from the name, if it isn't there already.
+    /// Adds a function named `{stem}_{hash of key}` and returns the name. `key` must determine the text among all functions of that stem.
+    ///
+    /// `text` makes the definition from the name. It is called only if no function of that name is there already.
     pub fn define_keyed(&mut self, stem: &str, key: &str, text: impl FnOnce(&str) -> String) -> String {
         let name = format!("{stem}_{:016x}", fnv1a(key.as_bytes()));
         if !self.defines(&name) {
@@ -95,15 +98,15 @@ impl KernelText {
         name
     }
 
-    /// Adds a function named after its own content and returns the name: `{stem}_{hash}`.
+    /// Adds a function named after a hash of its own text, `{stem}_{hash}`, and returns the name.
     ///
-    /// `text` makes the whole text from the name. Two operators that share a Rust name but not a text (or the constants
-    /// spliced into it) so never meet in one kernel.
+    /// `text` makes the definition from the name. So two operators with the same Rust name but different text, or different constants
+    /// spliced into it, get different functions in a kernel.
     pub fn define_hashed(&mut self, stem: &str, text: impl Fn(&str) -> String) -> String {
         self.define_keyed(stem, &text(stem), &text)
     }
 
-    /// Adds what `make` adds to an empty text, made once and kept in `made`; returns what `make` does.
+    /// Adds what `make` adds to an empty text, and returns what `make` returns. `make` runs only once: `made` keeps its result.
     pub fn once(&mut self, made: &'static Made, make: fn(&mut Self) -> String) -> String {
         let (name, added) = made.0.get_or_init(|| {
             let mut text = Self::new();
@@ -114,10 +117,11 @@ impl KernelText {
         name.clone()
     }
 
-    /// Adds what is in another text. If that has arguments, it was begun [after](Self::after) this one's, which are the first of its.
+    /// Adds the headers, functions and arguments of another text. If both texts collect arguments, `other` must have been begun
+    /// [after](Self::after) this one's, so that its arguments start with them.
     ///
     /// # Panics
-    /// It wasn't.
+    /// If the arguments of `other` do not start with this text's.
     pub fn adopt(&mut self, other: &Self) {
         self.prelude |= other.prelude;
         self.headers.extend(&other.headers);
@@ -136,18 +140,19 @@ impl KernelText {
         self.functions.iter().any(|function| &*function.name == name)
     }
 
-    /// The text of all: headers, then functions, callees first.
+    /// The whole text: headers, prelude, then functions, callees first.
     pub fn text(&self) -> String {
         let prelude = if self.prelude { [PRELUDE, "\n"].concat() } else { String::new() };
         format!("{}{prelude}{}", self.headers(), self.definitions())
     }
 
-    /// The text of all, with a library between the prelude and the functions that may call it.
+    /// The whole text, with `library` between the prelude and the functions, which may call the library.
     pub fn text_over(&self, library: &[&str]) -> String {
         [&self.headers(), PRELUDE, "\n", &library.concat(), &self.definitions()].concat()
     }
 
-    /// Adds to `key` what tells this text from others over the same library.
+    /// Appends to `key` what distinguishes this text from others over the same library: headers, names, and the text of functions whose
+    /// name does not determine it.
     pub fn sign(&self, key: &mut String) {
         for header in &self.headers {
             key.push_str(header);
@@ -166,39 +171,41 @@ impl KernelText {
         self.headers.iter().map(|header| format!("#include <{header}>\n")).collect()
     }
 
-    /// The functions beside the prelude.
+    /// The text of the functions, without the prelude.
     fn definitions(&self) -> String {
         self.functions.iter().flat_map(|function| [&*function.text, "\n"]).collect()
     }
 }
 
-/// What an operator adds to a kernel, once it was asked for: it is the same every time.
+/// A cache for the text that an operator adds to a kernel, which is the same every time. See [`KernelText::once`].
 #[derive(Debug, Default)]
 pub struct Made(OnceLock<(String, KernelText)>);
 
 impl Made {
-    /// Not asked for yet.
+    /// An empty cache.
     pub const fn new() -> Self {
         Self(OnceLock::new())
     }
 }
 
-/// The FNV-1a hash: stable across platforms and releases, which the standard hashers do not promise.
+/// The FNV-1a hash, which is stable across platforms and releases. The standard hashers do not promise that.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Something whose CUDA C++ text can be spliced into a kernel.
+/// An operator that provides CUDA C++ text for kernels.
 pub trait Source: Copy + Send + Sync + 'static {
-    /// Adds the device function and all it calls to `text`; returns what to call, so that `{name}(a, b)` is an expression.
+    /// Adds the operator's device function, and all functions it calls, to `text`. Returns the function's name: `{name}(a, b)` is a call.
     ///
-    /// The arguments must have exactly the types of the operands: C++ would convert others silently.
+    /// The arguments of a call must have exactly the types of the operands: C++ would convert others silently.
     fn source(self, text: &mut KernelText) -> String;
 
-    /// Adds the bits of the [constants](KernelText::constant) that [`source`](Self::source) makes arguments of, in their order, and returns
-    /// `true`, if its type and how many there are before tell all the rest of its text. A kernel that is there already is then found without
-    /// making the text, and nobody looks again: where the text depends on more, another's kernel runs. `false`, the default, is always right,
-    /// whatever was added, and has the text made at each call.
+    /// Appends the bits of the operator's [constants](KernelText::constant), in the order in which [`source`](Self::source) makes arguments
+    /// of them. Returns whether the operator's type, and the number of constants before its own, determine the rest of its text.
+    ///
+    /// `true` lets the engine find a compiled kernel without making the text, and nothing checks the text afterwards. If the text does
+    /// depend on more, a kernel of another operator may run. `false`, the default, is always right, whatever was appended. The text is then
+    /// made at each call.
     fn constants(self, _bits: &mut Vec<u64>) -> bool {
         false
     }

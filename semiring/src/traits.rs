@@ -1,4 +1,4 @@
-//! The ladder of algebra, each step because the engine needs it.
+//! The algebraic traits: operators, monoids and semirings.
 
 use crate::laws::Law;
 use crate::{Element, Source};
@@ -23,7 +23,7 @@ pub trait UnaryOp<A: Element>: Source {
 pub trait BinaryOp<A: Element, B: Element>: Source {
     /// The result's type.
     type Out: Element;
-    /// The result where it is the same for all operands (`pair`): such products need only count.
+    /// The result, if it is the same for all operands, as for `pair`. A product with such an operator only needs to count.
     const CONSTANT: Option<Self::Out> = None;
     /// Applies the operator.
     fn call(self, a: A, b: B) -> Self::Out;
@@ -41,32 +41,31 @@ pub trait TernaryOp<A: Element, B: Element, C: Element>: Source {
     fn call(self, a: A, b: B, c: C) -> Self::Out;
 }
 
-/// `f(row, column, a)`: what `map_index` and `select_index` apply to a matrix's entry (for a vector it is a
-/// `BinaryOp<u32, A>`, called with the index and the element).
+/// `f(row, column, a)`: what `map_index` and `select_index` apply to an entry of a matrix. For a vector they take a
+/// `BinaryOp<u32, A>`, which is called with the index and the element.
 pub trait IndexOp<A: Element>: TernaryOp<u32, u32, A> {}
 impl<A: Element, F: TernaryOp<u32, u32, A>> IndexOp<A> for F {}
 
-/// An associative operator with an identity: of an `#[op]`, `impl Monoid<u32> for longest { const IDENTITY: u32 = 0; }`. It folds a row of
-/// products into one element.
+/// An associative operator with an identity, which folds the products of a row into one element. For an `#[op]` named `longest`:
+/// `impl Monoid<u32> for longest { const IDENTITY: u32 = 0; }`.
 ///
-/// The engine folds the present products in ascending order of index. Where [`EXACT`](Self::EXACT) holds it may regroup them and
-/// stop at a terminal value; where it does not (float sums), it folds over a fixed tree, the same on every path.
+/// The engine folds the products that are present in ascending order of index. If the monoid is [`EXACT`](Self::EXACT), the engine may
+/// regroup them and stop at a terminal value. If not, as for sums of floats, it folds over a fixed tree, the same on every path.
 pub trait Monoid<T: Element>: BinaryOp<T, T, Out = T> {
-    /// `f(IDENTITY, x) == x == f(x, IDENTITY)`.
+    /// The identity: `f(IDENTITY, x) == x == f(x, IDENTITY)`.
     const IDENTITY: T;
-    /// A value that no further operand changes; `None` where there is none.
+    /// The terminal value, which no further operand changes; `None` if there is none.
     const TERMINAL: Option<T> = None;
     /// Whether the operator is associative in machine arithmetic, bit for bit.
     const EXACT: bool = true;
-    /// Whether `f(a, b)` is `f(b, a)`, bit for bit: then a device may also fold an exact monoid out of order, which is faster, and push it;
-    /// a loop's `hooking` asks for it.
-    /// [`laws`](crate::laws) holds it to that.
+    /// Whether `f(a, b)` is `f(b, a)`, bit for bit. [`laws`](crate::laws) checks the claim. It lets a device fold an exact monoid in any
+    /// order, which is faster, and push its products. A loop's `scatter_reduce` requires it.
     const COMMUTATIVE: bool = false;
-    /// The laws that do not hold for this type beside associativity, which [`EXACT`](Self::EXACT) speaks of: written down here,
-    /// and verified to fail by [`laws`](crate::laws).
+    /// The laws that do not hold for this type, except associativity, which [`EXACT`](Self::EXACT) covers. [`laws`](crate::laws)
+    /// checks that each of them fails.
     const EXCEPTIONS: &'static [Law] = &[];
 
-    /// Whether `value` is terminal: by default, whether it equals [`TERMINAL`](Self::TERMINAL).
+    /// Whether `value` is terminal. By default, whether it equals [`TERMINAL`](Self::TERMINAL).
     #[inline(always)]
     fn is_terminal(value: T) -> bool {
         match Self::TERMINAL {
@@ -75,13 +74,14 @@ pub trait Monoid<T: Element>: BinaryOp<T, T, Out = T> {
         }
     }
 
-    /// `value` folded `times` times, `times >= 1`: what counting products need. Defaults to repeated calls by doubling.
+    /// `times` copies of `value` folded into one, for `times >= 1`. Counting products need it. The default takes a logarithmic number of
+    /// calls, by doubling.
     fn repeat(self, value: T, times: u64) -> T {
         doubled(value, times, |a, b| self.call(a, b))
     }
 }
 
-/// `value` folded `times` times: powers by doubling, so that a hub's count costs its logarithm.
+/// `times` copies of `value` folded into one by doubling, which takes a number of calls that is logarithmic in `times`.
 pub(crate) fn doubled<T: Copy>(value: T, times: u64, call: impl Fn(T, T) -> T) -> T {
     debug_assert!(times >= 1);
     let (mut power, mut left, mut total) = (value, times, None);
@@ -97,30 +97,30 @@ pub(crate) fn doubled<T: Copy>(value: T, times: u64, call: impl Fn(T, T) -> T) -
     total.unwrap_or(value)
 }
 
-/// A monoid that folds and an operator that multiplies: `X` is the vector's element, `A` the matrix's entry.
+/// A monoid that adds and an operator that multiplies. `X` is the type of the vector's elements, `A` that of the matrix's entries.
 pub trait Semiring<X: Element, A: Element>: Copy + Send + Sync + 'static {
-    /// The product's element.
+    /// The type of the result's elements.
     type Out: Element;
-    /// What folds the products of a row.
+    /// The monoid that folds the products of a row.
     type Add: Monoid<Self::Out>;
-    /// What multiplies vector element and matrix entry.
+    /// The operator that multiplies a vector's element and a matrix's entry.
     type Mul: BinaryOp<X, A, Out = Self::Out>;
-    /// The folding monoid's value.
+    /// The monoid, as a value.
     fn add(self) -> Self::Add;
-    /// The multiplication's value.
+    /// The multiplication, as a value.
     fn mul(self) -> Self::Mul;
 }
 
-/// A monoid and a multiplication as one value: what [`semiring`] returns, and what the built-in semirings are.
+/// A semiring as a pair of values. [`semiring`] returns one, and the built-in semirings are of this type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ring<M, O> {
-    /// What folds.
+    /// The monoid.
     pub add: M,
-    /// What multiplies.
+    /// The multiplication.
     pub mul: O,
 }
 
-/// Pairs a monoid with a multiplication.
+/// Makes a semiring of a monoid and a multiplication.
 pub const fn semiring<M: Copy, O: Copy>(add: M, mul: O) -> Ring<M, O> {
     Ring { add, mul }
 }

@@ -1,6 +1,8 @@
-//! The CUDA text computes what the Rust does: compiled as host C++, it is run on the same operands, and the bits compared.
+//! Tests that the CUDA text computes the same as the Rust code. The text is compiled as host C++ and run on the same operands, and the
+//! bits are compared.
 //!
-//! The text is what NVRTC gets, but for `__device__` and the 16-bit floats, whose headers only CUDA has.
+//! The text is the one that NVRTC gets, except that `__device__` is empty and `__forceinline__` is `inline`. Operators on 16-bit floats
+//! are left out, since only CUDA has their headers.
 
 use std::fmt::Write as _;
 use std::process::Command;
@@ -11,7 +13,7 @@ use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use vxm_semiring::laws::Sample;
 use vxm_semiring::*;
 
-/// Calls of operators on operands, and the bits that Rust computes for them.
+/// A C++ program that calls operators and compares the results with the bits that Rust computed.
 #[derive(Default)]
 struct Program {
     text: KernelText,
@@ -19,7 +21,7 @@ struct Program {
     cases: usize,
 }
 
-/// Extremes in all pairs, then generated values.
+/// All pairs of extreme values, then generated pairs.
 fn pairs<A: Sample, B: Sample>() -> Vec<(A, B)> {
     let (firsts, seconds) = (A::extremes(), B::extremes());
     let all = firsts.iter().flat_map(|a| seconds.iter().map(move |b| (*a, *b)));
@@ -31,7 +33,7 @@ fn pairs<A: Sample, B: Sample>() -> Vec<(A, B)> {
 }
 
 impl Program {
-    /// Adds a function that runs `call` (over `a` and `b`) on all pairs and reports where it differs from what Rust says.
+    /// Adds a test case: a function that evaluates `call`, a C++ expression in `a` and `b`, on all pairs and compares with `rust`.
     fn check<A: Sample, B: Sample, T: Element>(&mut self, what: &str, call: &str, rust: impl Fn(A, B) -> T) {
         self.text.prelude();
         let (a, b, t, case) = (A::CUDA, B::CUDA, T::CUDA, self.cases);
@@ -63,7 +65,7 @@ impl Program {
         self.check::<A, B, _>(core::any::type_name::<F>(), &call, |a, b| op.call(a, b));
     }
 
-    /// The whole as C++: no promises beyond C++17, sanitised against undefined behaviour.
+    /// The whole program, in standard C++17.
     fn source(&self) -> String {
         let calls: String = (0..self.cases).map(|case| format!("bad += case_{case}(); ")).collect();
         format!(
@@ -79,7 +81,7 @@ impl Program {
         )
     }
 
-    /// Compiles and runs; skips where there is no g++.
+    /// Compiles the program with a sanitizer for undefined behaviour, and runs it. Skips the test if there is no g++.
     fn run(self) {
         if Command::new("g++").arg("--version").output().is_err() {
             println!("skipped: no g++ to compile the CUDA text with");
@@ -100,7 +102,7 @@ impl Program {
     }
 }
 
-/// Checks the functions of `lowered` that are listed, whatever the operand is called in C++.
+/// Checks the listed functions of `lowered`, each with its C++ name and its operands.
 macro_rules! lowered {
     ($program:ident $t:ty: $($name:ident / $cuda:literal ($($arg:ident),*);)*) => {$(
         let call = concat!("vxm::", $cuda, "(", lowered!(@list $($arg),*), ")");
@@ -218,7 +220,7 @@ fn built_in_operators() {
 
 const STEP: i16 = -300;
 
-/// Statements of every kind over a type that C++ would promote.
+/// Statements of every kind, over types that C++ would promote to `int`.
 #[op]
 fn small(a: u8, b: i16) -> i16 {
     let mut s: u8 = a * a + 1;
@@ -240,7 +242,7 @@ fn small(a: u8, b: i16) -> i16 {
     if s < 0 { -s * STEP } else { s - i16::MIN }
 }
 
-/// Floats, shadowing, a lambda within a choice, an operator calling an operator.
+/// Floats, shadowing, a lambda within `?:`, an operator that calls another.
 #[op]
 fn weigh(a: f32, b: f32) -> f64 {
     let a: f32 = if a < b {

@@ -1,4 +1,4 @@
-//! Every built-in semiring, over every type it is made for, keeps its laws; what it does not keep is declared here, and fails.
+//! Tests that every built-in semiring keeps its laws over every type it is meant for. Laws that fail are declared here, and do fail.
 
 use half::{bf16, f16};
 use vxm_semiring::laws::{self, DISTRIBUTIVITY, Law, Sample};
@@ -8,7 +8,7 @@ const NONE: &[Law] = &[];
 const VECTOR: &[Law] = &[Law::DistributesOverVector];
 const MATRIX: &[Law] = &[Law::DistributesOverMatrix];
 
-/// Checks semirings with `X`, `A` from a named set of types; `pattern` takes each type for `X` and `()` for `A`.
+/// Checks semirings over each type of a named set, as both `X` and `A`. `pattern` takes each number type as `X` and `()` as `A`.
 macro_rules! laws {
     ($($set:ident { $($semiring:ident $(($exceptions:expr))?;)* })*) => {$($(
         laws!(@$set $semiring, { let _none = NONE; $(let _none = $exceptions;)? _none });
@@ -33,12 +33,12 @@ fn keeps<X: Sample, A: Sample, S: Semiring<X, A, Out: Sample>>(semiring: S, exce
 fn arithmetic_semirings() {
     laws! {
         numbers { PLUS_TIMES; }
-        // a sum of two firsts is twice the first: counting is not distributive over what it ignores
+        // `first` ignores the entry, so `a * (b + c)` is `a`, but `a * b + a * c` is `a + a`
         integers {
             PLUS_FIRST (MATRIX); PLUS_SECOND (VECTOR); TIMES_FIRST (MATRIX); TIMES_SECOND (VECTOR);
             PLUS_MIN (DISTRIBUTIVITY); PLUS_MAX (DISTRIBUTIVITY); TIMES_PLUS (DISTRIBUTIVITY);
         }
-        // float sums and products are not associative, so nothing is asked of what stands on them
+        // float sums and products are not associative, so distributivity is not required
         floats {
             PLUS_FIRST; PLUS_SECOND; TIMES_FIRST; TIMES_SECOND; PLUS_MIN; PLUS_MAX; TIMES_PLUS;
         }
@@ -50,11 +50,11 @@ fn arithmetic_semirings() {
 fn order_semirings() {
     laws! {
         scalars { MIN_FIRST; MIN_SECOND; MAX_FIRST; MAX_SECOND; }
-        // NaN: the minimum drops one that the maximum had dropped already
+        // floats: `min` and `max` drop NaN, but at different places on the two sides
         integers { MIN_MAX; MAX_MIN; }
         bool { MIN_MAX; MAX_MIN; }
         floats { MIN_MAX (DISTRIBUTIVITY); MAX_MIN (DISTRIBUTIVITY); }
-        // integers: a wrapped sum or product loses its order; floats: inf - inf, and factors below zero
+        // integers: wrapping does not keep the order; floats: `inf - inf`, and negative factors
         numbers {
             MIN_PLUS (DISTRIBUTIVITY); MAX_PLUS (DISTRIBUTIVITY);
             MIN_TIMES (DISTRIBUTIVITY); MAX_TIMES (DISTRIBUTIVITY);
@@ -80,7 +80,7 @@ fn boolean_and_bit_semirings() {
     keeps::<(), (), _>(semiring(PLUS, Pair::<f16>::new()), NONE);
 }
 
-/// Over a pattern, whose entries are ones, a step is `level + 1`; it wraps at the greatest level only.
+/// `PLUS` with a pattern's entry is `level + 1`, which distributes over `min` except where it wraps.
 #[test]
 fn a_step_over_a_pattern_distributes_but_where_it_wraps() {
     keeps::<u32, (), _>(MIN_PLUS, VECTOR);
@@ -104,7 +104,7 @@ fn reports_tell_what_is_not_required() {
     assert!(!report.holds(Law::Commutativity));
 }
 
-/// The mean of two: commutative, not associative.
+/// The mean of two numbers: commutative, but not associative.
 #[op]
 fn mean(a: u32, b: u32) -> u32 {
     (a & b) + ((a ^ b) >> 1)
@@ -113,7 +113,7 @@ impl Monoid<u32> for mean {
     const IDENTITY: u32 = 0;
 }
 
-/// Breaks its law only far from all extremes, so that it takes generated values and shrinking.
+/// Breaks associativity only far from all extreme values, so only generated values show it.
 #[op]
 fn nearly(a: u32, b: u32) -> u32 {
     if a > 1_000_000 && a < 2_000_000_000 && b == 0 { a - 1 } else { a.max(b) }
@@ -122,7 +122,7 @@ impl Monoid<u32> for nearly {
     const IDENTITY: u32 = 0;
 }
 
-/// A terminal value that is not.
+/// Declares a terminal value that is not terminal.
 #[op]
 fn capped(a: u8, b: u8) -> u8 {
     a.max(b)

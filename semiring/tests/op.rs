@@ -1,4 +1,4 @@
-//! Operators made by `#[op]`: what they compute, and the CUDA C++ they become.
+//! Tests of operators that `#[op]` makes: what they compute, and their CUDA C++ text.
 
 use half::f16;
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ mod limits {
     pub const HALF: f32 = 0.5;
 }
 
-/// A vertex's decision.
+/// The decision of a vertex in a maximal independent set.
 #[op]
 pub fn decide(own: u32, best: u32) -> u32 {
     if best == IN {
@@ -24,7 +24,7 @@ pub fn decide(own: u32, best: u32) -> u32 {
     }
 }
 
-/// Every kind of statement, names that C++ keeps for itself, and shadowing.
+/// Every kind of statement, names that are keywords in C++, and shadowing.
 #[op]
 fn mix(new: u32, class: u32) -> u32 {
     let mut x: u32 = new ^ (class >> 16);
@@ -43,7 +43,7 @@ fn mix(new: u32, class: u32) -> u32 {
     }
 }
 
-/// Assignments under conditions, and small integers, which C++ would promote.
+/// Conditional assignments, and small integers, which C++ would promote.
 #[op]
 fn small(a: u8, b: i16) -> i16 {
     let mut s: u8 = a + a;
@@ -58,7 +58,7 @@ fn small(a: u8, b: i16) -> i16 {
     (s as i16 * b).min(1000).wrapping_sub(i16::MIN)
 }
 
-/// Floats, a constant of a module, a built-in operator.
+/// Floats, a constant in a module, a built-in operator.
 #[op]
 fn relax(own: f32, step: f32, weight: f32) -> f32 {
     let sum: f32 = step + weight.abs() * limits::HALF - -1.5;
@@ -66,7 +66,7 @@ fn relax(own: f32, step: f32, weight: f32) -> f32 {
     MIN(own, bound).max(f32::from_f32(0.25) / own)
 }
 
-/// A pattern's entry.
+/// An operand that is the entry of a pattern.
 #[op]
 fn hop(level: i64, _: ()) -> i64 {
     level.saturating_add(1)
@@ -79,7 +79,7 @@ fn halves(a: f16, b: half::bf16) -> f16 {
     if a < c { a * c } else { (a.to_f32() + 0.1f32) as f16 }
 }
 
-/// The longest: a monoid in one line.
+/// The greater length: an operator that is a monoid.
 #[op]
 fn longest(a: u32, b: u32) -> u32 {
     a.max(b)
@@ -157,7 +157,7 @@ fn one_name_with_two_constants_is_two_functions() {
     assert_eq!(text.text().matches("VXM_FN bool is_in_").count(), 2);
 }
 
-/// Kept attributes, `r#` names, an associated function, `mut` parameters, a choice of three.
+/// Attributes that are kept, `r#` names, an associated function, `mut` parameters, `else if`.
 #[deny(unused_variables)]
 #[op]
 fn r#final(mut r#type: i8, flag: bool, _unused: u64) -> i8 {
@@ -177,7 +177,7 @@ fn a_monoid_in_one_line() {
     assert_eq!(longest(longest::IDENTITY, 3), 3);
 }
 
-/// The same bodies in plain Rust, which wraps only where it says so.
+/// The same functions in plain Rust with explicit wrapping.
 mod plain {
     use super::{IN, OUT};
 
@@ -237,7 +237,7 @@ fn floats_follow_the_lowered_rules() {
     assert_eq!((r#final(0, false, 0), r#final.call(0, true, 0)), (8, -5));
 }
 
-/// Operators of the names that the macro's own code might have taken.
+/// Operators with names that the macro's generated code might use itself.
 mod names {
     use super::*;
 
@@ -275,7 +275,7 @@ fn caller(a: u32, b: u32) -> u32 {
     callee(a) * callee(b)
 }
 
-/// What an operator adds is made once: every kernel has it whole all the same, callees first, and each but once.
+/// An operator's text is made once and cached. Every kernel still gets all of it, callees first, each function once.
 #[test]
 fn what_is_made_once_is_there_every_time() {
     let texts: Vec<String> = (0..3)
@@ -297,7 +297,7 @@ fn what_is_made_once_is_there_every_time() {
     assert!(together.windows(2).all(|two| two[0] == two[1]));
 }
 
-/// What tells a kernel from others names what is named after its text, and has the text of what isn't.
+/// The key of a text contains the names of functions named after a hash of their text, and the text of all others.
 #[test]
 fn texts_are_told_apart() {
     let signed = |fill: &dyn Fn(&mut KernelText)| {
@@ -318,7 +318,7 @@ fn texts_are_told_apart() {
     assert_ne!(signed(&|text| text.include("one.h")), signed(&|text| text.include("other.h")));
 }
 
-/// What an operator says of its constants is what its source makes arguments of, behind those that are there.
+/// `constants` appends the bits that `source` makes arguments of, behind those already there.
 #[test]
 fn constants_are_arguments() {
     fn told<O: Source>(op: O) -> bool {
@@ -330,6 +330,6 @@ fn constants_are_arguments() {
     }
     assert!(told(PLUS) && told(PAIR) && told(caller));
     assert!(told(PLUS.bind(2.5f32)) && told(MIN.bind_first(3u8).bind(-1i64)));
-    // its text says which diagonal
+    // the diagonal is part of the text, not a constant
     assert!(!told(TRIL) && !told(TRIL.bind(1u32)));
 }

@@ -1,4 +1,4 @@
-//! What `#[op]` refuses, and how it says so.
+//! Tests of the compile errors of `#[op]`.
 
 #[test]
 fn refusals_point_at_the_token() {

@@ -1,24 +1,24 @@
-//! Breadth-first search, as hops from a source.
+//! Breadth-first search: levels, as hops from a source.
 //!
-//! GraphBLAS' searches mostly run over any.pair or any.secondi: who is next to the frontier, while the number of the round tells when. That
-//! binds the answer to rounds. Over min.plus with weights of one hop the elements themselves tell both, so any schedule comes to the same
-//! levels, also one without rounds.
+//! GraphBLAS implementations mostly run over any.pair or any.secondi: a product finds the next frontier, and the number of the round is its
+//! level. That ties the answer to synchronous rounds. Here the semiring is (min, hop), that is min.plus with weights of one, so the state
+//! itself holds the levels. Every fair schedule then reaches the same levels, with or without rounds. See `docs/algorithms/paths.md`.
 
 use crate::prelude::*;
 
-/// Farther than any vertex that can be reached: paths have fewer hops.
+/// The level of a vertex that isn't reached (yet); above every level, since a path has fewer hops than there are vertices.
 const FAR: u32 = u32::MAX;
 
-/// One more hop.
+/// The level at the other end of an edge; `FAR` stays `FAR`.
 #[op]
 fn hop(level: u32, _edge: ()) -> u32 {
     level.saturating_add(1u32)
 }
 
-/// How many hops each vertex is away from `source`, along entries `a[from, to]`; absent where no path leads.
+/// The number of hops from `source` to each vertex, along entries `a[from, to]`; absent where no path leads.
 ///
-/// Levels only fall, from far to where they stay, as in Bellman's and Ford's method; an element is visited once more when a neighbour's
-/// has fallen. O(entries of the rows visited) time; in rounds, there are as many as levels, and one.
+/// Levels only fall, as in the Bellman-Ford method; a vertex is visited again when the level of an in-neighbour has fallen. O(entries of
+/// the rows visited) time. In synchronous rounds round r sets level r, and one more round finds that nothing changes.
 ///
 /// ```
 /// use vxm::algorithms::bfs;
@@ -34,19 +34,19 @@ fn hop(level: u32, _edge: ()) -> u32 {
 /// The matrix isn't square; the source lies outside of it.
 pub fn bfs(a: &Matrix, source: u32) -> Result<Vector<u32>> {
     let a = &*a.to_digraph()?;
-    // level = 0 at the source, far elsewhere
+    // level[source] = 0, level = FAR elsewhere
     let level = at_source(a, source, 0, FAR)?;
-    // level = level min (level min.hop A), until none changes
+    // level = level min (level min.hop A), until no element changes
     let (reached, _) = fixpoint(level)
         .while_changed()
         .monotone()
         .step(|level| level.ewise_add(level.vxm(a, semiring(MIN, hop)), MIN))
-        // reached = those that aren't far
+        // reached = level where level != FAR
         .eval_then(|level| level.select(NE.bind(FAR)).eval())?;
     Ok(reached)
 }
 
-/// `value` at the source, a vertex of a graph, and `elsewhere` at others.
+/// A vector that holds `value` at the source and `elsewhere` at all other vertices of `a`; an error if the source is no vertex.
 pub(super) fn at_source<A: Element, T: Element>(
     a: &Matrix<A>,
     source: u32,

@@ -1,8 +1,11 @@
-//! Connected components: trees of labels, hooked onto one another.
+//! Connected components: trees of parent pointers, joined by scatter-reduce and flattened by pointer jumping.
+//!
+//! Each vertex holds the name of a vertex of its component, its parent. Names are vertex numbers, or vertex numbers renumbered so that one
+//! chosen vertex of the giant component has the least name. See `docs/algorithms/components.md`.
 
 use crate::prelude::*;
 
-/// The name of a vertex, given one that is likely in the giant component: its is 0; where it is vertex 0, numbers are names.
+/// The name of a vertex: 0 for `giant`, one more than its number for any other. If `giant` is vertex 0, names are vertex numbers.
 #[op]
 fn name(vertex: u32, giant: u32) -> u32 {
     if giant == 0u32 {
@@ -14,7 +17,7 @@ fn name(vertex: u32, giant: u32) -> u32 {
     }
 }
 
-/// The vertex that a name says.
+/// The vertex with a given name: the inverse of `name`.
 #[op]
 fn vertex(name: u32, giant: u32) -> u32 {
     if giant == 0u32 {
@@ -26,23 +29,25 @@ fn vertex(name: u32, giant: u32) -> u32 {
     }
 }
 
-/// A name as a label, given the least vertex of the giant component.
+/// The label of a component, given the least name in it. Name 0 is the component of the chosen vertex, whose least vertex is `least`.
 #[op]
 fn relabel(name: u32, least: u32) -> u32 {
     if name == 0u32 { least } else { name - 1u32 }
 }
 
-/// The component of each vertex of an undirected graph: the least of its vertices.
+/// The component of each vertex of an undirected graph, as the least vertex in it. An isolated vertex is a component of its own.
 ///
-/// Each vertex has the name of a neighbour with a lower one at first, and then of where such names lead. The least name is that of a vertex
-/// which is likely in the giant component, if there is one: whom a name leads there needn't look at its neighbours, only the others, as in
-/// Afforest ("Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling", Sutton, Ben-Nun and Barak), which takes a sample to
-/// know that component. Who finds a lower name next to it hooks the vertex that it named until then, once trees are flat their root, onto
-/// that, as in FastSV ("FastSV: a distributed-memory connected component algorithm with fast convergence", Zhang, Azad and Hu). Isolated
-/// vertices are components of their own.
+/// Each vertex points to a parent with a lower name, or to itself as the root of a tree. In a round a vertex follows the pointers from its
+/// parent (pointer jumping), and looks for a neighbour with a lower parent. The lower of the two becomes its parent, and a parent of its
+/// previous parent too. Once trees are flat the previous parent is a root, so whole trees are joined at once, as in FastSV ("FastSV: a
+/// distributed-memory connected component algorithm with fast convergence", Zhang, Azad and Hu).
 ///
-/// O(entries + rounds * (n + entries of those outside the giant)) time; two to five rounds on most graphs, 13 to 19 on a path of 2^18
-/// vertices whose numbers are shuffled (counted).
+/// A vertex that is probably in the giant component, if there is one, has the least name. A vertex whose pointers lead there need not read
+/// its neighbours, as in Afforest ("Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling", Sutton, Ben-Nun and Barak).
+/// Afforest samples labels to find the giant component; here the lengths of rows decide ([`Matrix::giant`]).
+///
+/// O(entries + rounds * (n + entries of the vertices outside the giant component)) time, beside the steps along pointers. Few rounds on
+/// most graphs; more on long paths whose vertices are numbered in random order.
 ///
 /// ```
 /// use vxm::algorithms::components;
@@ -59,22 +64,23 @@ pub fn components(a: &Matrix) -> Result<Vector<u32>> {
     let a = &*a.to_graph()?;
     let giant = a.giant()?;
     let at = vertex.bind(giant);
-    // f = name min (name min.first A): one lower neighbour is enough
+    // f = name min (name min.first A), where a row may stop at the first lower neighbour
     let own = fill(giant, a.nrows()).map_index(name);
     let lower = own.ewise_add(own.vxm(a, MIN_FIRST).until(GT), MIN).eval()?;
-    // f = f[f[f[f[f]]]], where at says
+    // f = f[f[f[f[f]]]], where f[x] is short for f[at(x)]
     let two = lower.gather(lower.map(at)).map(at);
     let names = lower.gather(lower.gather(lower.gather(two).map(at)).map(at)).or(0).eval()?;
-    // g = g' min (g min.first A), g[at(g)] min= g, until none changes; g' = where g leads; any lower neighbour will do
+    // g' = jump(g) min (g min.first A) and g[at(g)] min= g', until no element changes; jump(g) is where g's pointers end. A row may stop
+    // at the first lower neighbour, and isn't read where jump(g) is 0.
     let settled = fixpoint(names)
         .while_changed()
         .monotone()
-        .step(|g| g.follow(at).ewise_add(g.vxm(a, MIN_FIRST).until(GT), MIN).lazily())
-        .hooking(at, MIN);
+        .step(|g| g.pointer_jump(at).ewise_add(g.vxm(a, MIN_FIRST).until(GT), MIN).short_circuit())
+        .scatter_reduce(at, MIN);
     if giant == 0 {
         return Ok(settled.eval()?.state);
     }
-    // f = g as vertices, of the giant component the least
+    // least = the least vertex of the giant component; f = relabel(g, least)
     let (label, _) = settled.eval_then(|g| {
         let least = g.select(EQ.bind(0)).map_index(FIRST).reduce(MIN)?;
         g.map(relabel.bind(least)).eval()

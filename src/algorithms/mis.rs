@@ -1,7 +1,10 @@
-//! Maximal independent set, as products: Luby's algorithm in TC-MIS' two (Algorithm 2) and in cuMIS' one (Algorithm 2).
+//! Maximal independent sets by matrix products, after Luby.
+//!
+//! A round takes one product in the formulation of cuMIS (Algorithm 2), and two in that of TC-MIS (Algorithm 2). See
+//! `docs/algorithms/mis.md`.
 
-use super::options::{Formulation, MisOptions, Priority};
-use super::priority::{hashes, priorities};
+use crate::algorithms::options::{Formulation, MisOptions, Priority};
+use crate::algorithms::priority::{hashes, priorities};
 use crate::prelude::*;
 
 /// A maximal independent set.
@@ -9,16 +12,16 @@ use crate::prelude::*;
 pub struct Mis {
     /// Its members.
     pub set: Set,
-    /// Rounds it took; not part of the answer.
+    /// How many rounds it took. Not part of the answer: it may depend on the schedule.
     pub rounds: u32,
 }
 
-/// A vertex that has joined the set; above every priority.
+/// The state of a vertex that has joined the set; above every key.
 const IN: u32 = u32::MAX;
-/// A vertex that has a member next to it; below every priority.
+/// The state of a vertex that has a neighbour in the set; below every key.
 const OUT: u32 = 0;
 
-/// What a vertex becomes, given its neighbours' greatest key.
+/// A vertex' next state, given its own and the greatest among its neighbours' states.
 #[op]
 fn decide(own: u32, best: u32) -> u32 {
     if best == IN {
@@ -30,17 +33,18 @@ fn decide(own: u32, best: u32) -> u32 {
     }
 }
 
-/// Whether a key is a priority still.
+/// Whether a vertex has neither joined the set nor left: its state is still its key.
 #[op]
 fn is_undecided(key: u32) -> bool {
     key != IN && key != OUT
 }
 
-/// A maximal independent set of an undirected graph: no two members are neighbours, and every other vertex has a member next to it.
+/// A maximal independent set of an undirected graph: no two members are neighbours, and every other vertex has a neighbour in the set.
 ///
-/// For a total order of the vertices (every priority but `Resolve`) this is the sequential greedy set of that order. O(rounds * active
-/// edges) time; rounds are O(log n) with high probability for [`Priority::Random`], and depend on the graph where degrees count: few in
-/// practice.
+/// Every priority but `Resolve` is a total order of the vertices, and the result is the sequential greedy set of that order.
+///
+/// A round takes time linear in the entries of the undecided vertices' rows. For [`Priority::Random`] there are O(log n) rounds with high
+/// probability. Where degrees decide, the number of rounds depends on the graph.
 ///
 /// ```
 /// use vxm::algorithms::{MisOptions, mis};
@@ -64,8 +68,10 @@ pub fn mis(a: &Matrix, options: &MisOptions) -> Result<Mis> {
     }
 }
 
-/// The sequential greedy set of an order: cuMIS, Algorithm 2, where a vertex above all its neighbours joins, and a neighbour of a member
-/// leaves. A vertex' key says when it comes, the highest first; keys are distinct, above 0 and below `u32::MAX`.
+/// The sequential greedy set of an order of the vertices, by cuMIS' Algorithm 2.
+///
+/// `key` gives the order: the vertex with the highest key comes first. Keys are distinct, above 0 and below `u32::MAX`. A vertex whose key
+/// is above all its neighbours' states joins the set; a vertex with a neighbour in the set leaves.
 ///
 /// ```
 /// use vxm::algorithms::mis_in_order;
@@ -78,21 +84,21 @@ pub fn mis(a: &Matrix, options: &MisOptions) -> Result<Mis> {
 /// ```
 ///
 /// # Errors
-/// The matrix isn't square, or not of as many vertices as there are keys; neighbours have equal keys.
+/// The matrix isn't square, or its side isn't the number of keys; neighbours have equal keys.
 pub fn mis_in_order(a: &Matrix, key: Vector<u32>) -> Result<Mis> {
-    // key<undecided> = decide(key, key max.first A), until all are decided
+    // key<undecided> = decide(key, key max.first A), until no vertex is undecided
     let (set, rounds) = fixpoint(key)
         .while_active(is_undecided)
         .monotone()
         .step(|key| decide.map2(key, key.vxm(a, MAX_FIRST).or_identity()))
-        // at first nobody is in, so one higher neighbour is enough (section 3.3)
+        // round 1: no vertex is in the set yet, so a row may stop at the first higher neighbour (cuMIS, section 3.3)
         .first(|key| decide.map2(key, key.vxm(a, MAX_FIRST).until(LT).or_identity()))
-        // set = those that are in
+        // set = {v : key[v] = IN}
         .eval_then(|key| key.select(EQ.bind(IN)).pattern().eval())?;
     Ok(Mis { set, rounds })
 }
 
-/// TC-MIS, Algorithm 2, phase 1: those alive that are above all their neighbours alive.
+/// TC-MIS, Algorithm 2, with a total order: the candidates are the alive vertices above all their alive neighbours.
 fn by_counting(a: &Matrix, p: &Vector<u32>) -> Result<Mis> {
     luby(a, |alive| {
         // c<alive> = p > (p<alive> max.times A)
@@ -104,9 +110,10 @@ fn by_counting(a: &Matrix, p: &Vector<u32>) -> Result<Mis> {
     })
 }
 
-/// TC-MIS with H3: candidates by degree alone, which may be neighbours; among those pending the hash decides.
+/// TC-MIS with H3 (section 3.3). A vertex is pending if no alive neighbour has a lower degree; a pending vertex is a candidate if no
+/// pending neighbour has a higher hash. Degrees are those of the whole graph.
 fn resolve(a: &Matrix, seed: u64) -> Result<Mis> {
-    // low = the greatest number - degree: the lower the degree, the higher
+    // low = u32::MAX - degree, so that the lowest degree is the greatest element
     let (low, hash) = (a.degrees()?.map(RMINUS.bind(u32::MAX)).eval()?, hashes(a.nrows(), seed)?);
     luby(a, |alive| {
         // pending<alive> = low >= (low<alive> max.times A)
@@ -115,12 +122,14 @@ fn resolve(a: &Matrix, seed: u64) -> Result<Mis> {
         // beaten<pending> = hash < (hash<pending> max.times A)
         let best = hash.mask(&pending).vxm(a, MAX_TIMES).until(LT).mask(&pending);
         let beaten = hash.ewise_mult(best, LT).select(IDENTITY).pattern().eval()?;
-        // c = pending \ beaten
+        // c<!beaten> = pending
         pending.mask(!&beaten).eval()
     })
 }
 
-/// TC-MIS, Algorithm 2, phases 2 and 3: candidates join, and whoever counts one next to it leaves.
+/// TC-MIS, Algorithm 2: a loop on the host, a round at a time. `candidates` is phase 1: it returns an independent set of alive vertices,
+/// which isn't empty as long as any is alive. Candidates join the set (phase 3); vertices that count a candidate as a neighbour (phase 2)
+/// leave.
 fn luby(a: &Matrix, candidates: impl Fn(&Set) -> Result<Set>) -> Result<Mis> {
     let (mut alive, mut set) = (Set::all(a.nrows()), Set::new(a.nrows()));
     let mut rounds = 0;
@@ -129,9 +138,9 @@ fn luby(a: &Matrix, candidates: impl Fn(&Set) -> Result<Set>) -> Result<Mis> {
         let c = candidates(&alive)?;
         // count<alive> = c plus.pair A
         let count = c.vxm(a, PLUS_PAIR).mask(&alive).eval()?;
-        // set = set | c
+        // set |= c
         c.accum(ANY).assign_to(&mut set)?;
-        // alive = alive \ c \ {count > 0}
+        // alive<!c, !count> = alive, where `count` is present if it is above 0
         alive = alive.mask(!&c).mask(!&count).eval()?;
     }
     Ok(Mis { set, rounds })

@@ -1,4 +1,7 @@
-//! Graph algorithms, composed from the verbs of the [`prelude`](crate::prelude) alone: no device, no format, no direction.
+//! Graph algorithms, composed from the verbs of the [`prelude`](crate::prelude) alone.
+//!
+//! They name no device, no storage format and no direction (push or pull); the plan chooses these. `docs/algorithms` holds, for each
+//! algorithm, the paper, the formula, what differs from the paper and why it is right.
 
 pub mod bfs;
 pub mod coloring;

@@ -1,8 +1,8 @@
-//! What an algorithm can be told, and the names it goes by on the command line.
+//! The options of the algorithms, and their names on the command line.
 
 use crate::prelude::*;
 
-/// Gives each choice its name, in one place, and reads it back.
+/// Implements `ALL`, `name` and `FromStr` for an enum, from one list of variants and names.
 macro_rules! choices {
     ($what:literal, $type:ty, $($variant:ident: $name:literal),* $(,)?) => {
         impl $type {
@@ -29,19 +29,19 @@ macro_rules! choices {
     };
 }
 
-/// Which vertices come first.
+/// The order in which vertices may join an independent set; see [`priority`](super::priority).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Priority {
-    /// H1: a hash.
+    /// TC-MIS' H1: by a hash of (seed, vertex).
     Random,
-    /// H2: low degrees first, in classes.
+    /// TC-MIS' H2: low degrees first, in ECL-MIS' classes; the hash within a class.
     Degree,
-    /// H3: low degrees first, conflicts resolved by the hash among those pending.
+    /// TC-MIS' H3: low degrees first; conflicts between pending neighbours are resolved by the hash, anew in each round.
     #[default]
     Resolve,
-    /// cuMIS: low degrees first, then the hash.
+    /// cuMIS' order with random ties: low degrees first, the hash within a degree.
     Sorted,
-    /// cuMIS as written: low degrees first, then the vertex number.
+    /// cuMIS' order as written: low degrees first, within a degree the higher vertex number first.
     SortedId,
 }
 
@@ -50,13 +50,13 @@ choices! {
     Random: "random", Degree: "degree", Resolve: "resolve", Sorted: "sorted", SortedId: "sorted-id",
 }
 
-/// How a round is written.
+/// How a round of an independent set is written as products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Formulation {
-    /// cuMIS: one max-first product, then each vertex decides. Serves every priority but `Resolve`.
+    /// cuMIS' Algorithm 2: one max.first product, then each vertex decides. For every priority but `Resolve`.
     #[default]
     Decide,
-    /// TC-MIS: max-times for the neighbours' maxima, then the candidates next to each vertex are counted.
+    /// TC-MIS' Algorithm 2: a max.times product finds the candidates, a plus.pair product counts each vertex' candidate neighbours.
     Count,
 }
 
@@ -65,32 +65,32 @@ choices! {
     Decide: "decide", Count: "count",
 }
 
-/// How to find an independent set.
+/// The options of [`mis`](fn@super::mis).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct MisOptions {
-    /// Which vertices come first.
+    /// The order of the vertices.
     pub priority: Priority,
-    /// What the hash is seeded with.
+    /// The seed of the hash.
     pub seed: u64,
-    /// How a round is written; `Priority::Resolve` needs, and takes, `Count`.
+    /// How a round is written. `Priority::Resolve` always runs as `Count`, whatever this says.
     pub formulation: Formulation,
 }
 
-/// How to colour.
+/// A colouring method. Algorithm numbers are those of "Graph Coloring on the GPU" (Osama et al.).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Method {
-    /// One independent set a colour (Algorithm 2).
+    /// One independent set a colour, the vertices above all uncoloured neighbours (Algorithm 2).
     Is,
     /// One maximal independent set a colour (Algorithm 3).
     Mis,
-    /// Jones-Plassmann: the least colour that no neighbour has, in the order's turn.
+    /// Jones-Plassmann: the sequential greedy colouring of the order, where each vertex takes the least colour that is free.
     #[default]
     Jp,
-    /// Two independent sets a round, of local maxima and local minima (Algorithm 5).
+    /// Two independent sets a round, the local maxima and the local minima (Algorithm 5).
     MinMax,
-    /// Neighbours propose, colours are reused by a hash of those taken, conflicts are resolved (Algorithm 6).
+    /// Vertices propose their highest and lowest neighbours, a hash table of taken colours allows reuse, conflicts are reset (Algorithm 6).
     Hash,
-    /// One independent set a colour, by a reduction over neighbours (Algorithm 7).
+    /// One independent set a colour, by a reduction over the neighbours of a frontier (Algorithm 7).
     NeighborReduce,
 }
 
@@ -99,15 +99,15 @@ choices! {
     Is: "is", Mis: "mis", Jp: "jp", MinMax: "min-max", Hash: "hash", NeighborReduce: "neighbor-reduce",
 }
 
-/// In which order vertices are served.
+/// The order of the vertices in a colouring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Order {
-    /// By a hash: the papers' random weights.
+    /// By a hash of (seed, vertex): the papers' random weights.
     Random,
-    /// High degrees first.
+    /// High degrees first, the hash within a degree.
     #[default]
     LargestDegreeFirst,
-    /// The reverse of repeatedly removing a vertex of least degree.
+    /// The reverse of the order in which vertices of least degree are removed, round by round; the hash within a round.
     SmallestDegreeLast,
 }
 
@@ -116,13 +116,13 @@ choices! {
     Random: "random", LargestDegreeFirst: "largest-degree-first", SmallestDegreeLast: "smallest-degree-last",
 }
 
-/// How to find a colouring.
+/// The options of [`color`](super::color).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct ColoringOptions {
-    /// How to colour.
+    /// The method.
     pub method: Method,
-    /// In which order; every method's weights are its ranks.
+    /// The order of the vertices, which gives every method its weights.
     pub order: Order,
-    /// What the hash is seeded with.
+    /// The seed of the hash.
     pub seed: u64,
 }

@@ -1,16 +1,18 @@
-//! Who comes first: distinct priorities for the vertices of a graph.
+//! Priorities: distinct keys that order the vertices of a graph, the first vertex highest.
 //!
-//! H1 to H3 are those of TC-MIS (section 3.3), `Sorted` is that of cuMIS (section 3.1). The papers say loosely what separates H2
-//! from H3; here each ends on every graph, because no two neighbours ever tie:
+//! H1 to H3 are those of TC-MIS (section 3.3), `Sorted` and `SortedId` that of cuMIS (section 3.1). TC-MIS says loosely what separates H2
+//! from H3. Here each ends on every graph, because two neighbours never tie:
 //!
-//! - H1, `Random`: a hash of (seed, vertex), a bijection of the vertices for every seed.
-//! - H2, `Degree`: ECL-MIS' equation 1, 252 d̄ / (d̄ + d), in 252 classes, perturbed by less than one degree; the hash within a class.
-//! - H3, `Resolve`: the exact degree alone, so candidates may conflict; conflicts are resolved among the pending candidates by the
-//!   hash, and vertices leave only once that is done (see [`mis`](mod@super::mis)).
-//! - `Sorted`: by degree, the hash within a degree: a road network, where most degrees are equal, takes tens of rounds.
-//! - `SortedId`: by degree, then by vertex number, as cuMIS writes it: thousands of rounds where degrees are equal.
+//! - H1, `Random`: a hash of (seed, vertex), which is a bijection for every seed.
+//! - H2, `Degree`: ECL-MIS' equation 1, the integer part of 252 d̄ / (d̄ + d), with d perturbed by less than one; the hash within a class.
+//! - H3, `Resolve`: the exact degree alone, so two pending vertices may be neighbours. The hash decides between them, and only then do
+//!   vertices leave (see [`mis`](mod@super::mis)).
+//! - `Sorted`: by degree, the hash within a degree. The hash breaks long chains where most degrees are equal, as in a road network.
+//! - `SortedId`: by degree, then by vertex number, as cuMIS writes it. Takes thousands of rounds where most degrees are equal.
+//!
+//! `docs/algorithms/mis.md` has the bit layout of the keys.
 
-use super::options::Priority;
+use crate::algorithms::options::Priority;
 use crate::prelude::*;
 
 /// A bijection of `u32` for every seed: two rounds of multiply and xor-shift (the finaliser of MurmurHash3), keyed before each.
@@ -25,7 +27,8 @@ pub fn mix(v: u32, seed: u64) -> u32 {
     f ^ (f >> 16u32)
 }
 
-/// A bijection of the numbers of so many bits for every seed, both of which `keyed` holds: as [`mix`], with what falls out cut off.
+/// A bijection of the numbers of `bits` bits, for every seed: the like of [`mix`] modulo 2^bits. The low six bits of `keyed` are `bits`,
+/// the others come from the seed.
 #[op]
 fn scramble(v: u32, keyed: u64) -> u32 {
     let bits: u32 = (keyed as u32) & 63u32;
@@ -39,15 +42,17 @@ fn scramble(v: u32, keyed: u64) -> u32 {
     e ^ (e >> half)
 }
 
-/// The class of a degree: exact below twice so many steps, a power of two, and from there as many classes for each power of two.
+/// The class of a degree, which rises with the degree. `steps` is a power of two: a degree below `2 * steps` is its own class, and above
+/// that each power of two has `steps` classes.
 #[op]
 fn class(degree: u32, steps: u32) -> u32 {
-    // how often the degree may be halved, and be the number of steps still
+    // how often the degree is halved to lie below 2 * steps
     let halvings: u32 = steps.leading_zeros() - (degree | steps).leading_zeros();
     halvings * steps + (degree >> halvings)
 }
 
-/// ECL-MIS' class of a degree, given the mean degree in sixteenths and, above, the number of classes; the hash's low bits perturb it.
+/// ECL-MIS' class of a degree, `top * mean / (mean + degree + e)`, where `e` is between 0 and 15 sixteenths and comes from the hash. The
+/// low 48 bits of `scale` are the mean degree in sixteenths, the high 16 bits the greatest class, `top`.
 #[op]
 fn degree_class(degree: u32, hash: u32, scale: u64) -> u32 {
     let mean: u64 = scale & 0xffff_ffff_ffffu64;
@@ -55,45 +60,45 @@ fn degree_class(degree: u32, hash: u32, scale: u64) -> u32 {
     ((scale >> 48u32) * mean / (mean + sixteenths)) as u32
 }
 
-/// A key of two parts, above 0, of which the lower has so many bits.
+/// A 32-bit key above 0 of two parts, of which the lower has `bits` bits.
 #[op]
 fn pack(high: u32, low: u32, bits: u32) -> u32 {
     (high << bits) + low + 1u32
 }
 
-/// A key of two parts, whatever they are.
+/// A 64-bit key of two parts of 32 bits.
 #[op]
 fn pair(high: u32, low: u32) -> u64 {
     ((high as u64) << 32u32) | (low as u64)
 }
 
-/// How keys of 32 bits are laid out: a class above, and a hash of as many bits as tell vertices apart.
+/// The layout of a 32-bit key: `class << bits | hash`, plus 1. The hash has as many bits as tell the vertices apart.
 #[derive(Debug, Clone, Copy)]
 struct Layout {
-    /// The hash's bits.
+    /// The bits of the hash.
     bits: u32,
-    /// Steps of a degree's class: see [`class`].
+    /// The classes for each power of two of a degree: see [`class`].
     steps: u32,
     /// The greatest class.
     top: u32,
 }
 
 impl Layout {
-    /// That for `n` vertices, unless they leave too few bits for classes.
+    /// The layout for `n` vertices; `None` if the hash leaves too few bits for the classes.
     fn new(n: usize) -> Option<Self> {
         let bits = (usize::BITS - n.saturating_sub(1).leading_zeros()).max(1);
-        // degrees have as many bits; no key is u32's greatest
+        // a degree is below n, so it has at most `bits` bits; no key is u32::MAX
         let top = (1u32.checked_shl(32u32.checked_sub(bits)?)?).checked_sub(2)?;
         let classes = |log: u32| (bits + 1).saturating_sub(log) << log;
         let log = (0..bits).rev().find(|&log| classes(log) <= top)?;
         Some(Self { bits, steps: 1 << log, top })
     }
 
-    /// That of exact classes, which take more than 32 bits with a hash.
+    /// The layout of exact degrees, which with a hash take more than 32 bits: keys are ranks of 64-bit keys.
     const EXACT: Self = Self { bits: 32, steps: 1 << 31, top: u32::MAX - 1 };
 }
 
-/// Keys of two parts each, distinct if the lower ones are; by rank where they don't fit the layout.
+/// Keys of two parts each, distinct if the lower parts are. With 32 bits of hash a key is the rank of the 64-bit key, plus 1.
 fn keys(layout: Layout, high: impl Expr<T = u32>, low: impl Expr<T = u32>, n: usize) -> Result<Vector<u32>> {
     match layout.bits {
         32 => pair.map2(high, low).eval()?.rank()?.map(PLUS.bind(1)).eval(),
@@ -101,24 +106,23 @@ fn keys(layout: Layout, high: impl Expr<T = u32>, low: impl Expr<T = u32>, n: us
     }
 }
 
-/// A hash for each of `n` vertices, distinct.
+/// A hash for each of `n` vertices; all are distinct.
 pub fn hashes(n: usize, seed: u64) -> Result<Vector<u32>> {
     // hash = mix(0..n, seed)
     fill(seed, n).map_index(mix).eval()
 }
 
-/// A distinct number for each vertex, the first to be served highest, above 0 and below `u32::MAX`: a total order of the vertices.
+/// A distinct key for each vertex, above 0 and below `u32::MAX`: a total order of the vertices, the first vertex highest.
 ///
-/// Degrees are exact, or told apart as far as 32 bits allow: those of a million vertices are exact below 512, and have 256 steps for each
-/// power of two above. `SortedId` takes all degrees as they are. `Resolve` orders like `Sorted`; its candidates are chosen before ties
-/// are broken.
+/// Degrees are exact as far as 32 bits allow. With 2^20 vertices, degrees below 512 are exact, and each power of two above has 256 classes.
+/// `SortedId` takes all degrees exactly. `Resolve` gives the keys of `Sorted`; [`mis`](mod@super::mis) doesn't use keys for it.
 ///
 /// # Errors
 /// None today; a device may fail.
 pub fn priorities(a: &Matrix, priority: Priority, seed: u64) -> Result<Vector<u32>> {
     let (n, degree) = (a.nrows(), a.degrees()?);
     let (layout, hash) = hashed(n, seed);
-    // 1 at least: an edgeless graph has mean degree 0
+    // mean = the mean degree in sixteenths; at least 1, since it would be 0 in a graph without edges
     let mean = (16 * a.nnz() / n.max(1) as u64).max(1);
     let scale = u64::from(layout.top.min(252)) << 48 | mean;
     let low_first = class.map2(&degree, fill(layout.steps, n)).map(RMINUS.bind(layout.top));
@@ -127,38 +131,39 @@ pub fn priorities(a: &Matrix, priority: Priority, seed: u64) -> Result<Vector<u3
         Priority::Random => keys(layout, fill(0u32, n), hash, n),
         Priority::Degree => keys(layout, degree_class.map3(&degree, hash, fill(scale, n)), hash, n),
         Priority::Resolve | Priority::Sorted => keys(layout, low_first, hash, n),
-        // among equal degrees, a higher number first
+        // within a degree, the higher vertex number first
         Priority::SortedId => keys(Layout::EXACT, degree.map(RMINUS.bind(u32::MAX)), fill((), n).map_index(FIRST), n),
     }
 }
 
-/// Keys by descending degree, the hash within a degree: the order of largest-degree-first colouring. Degrees as of [`priorities`].
+/// Keys by descending degree, the hash within a degree: the order of largest-degree-first colouring. Degrees are exact as far as in
+/// [`priorities`].
 ///
 /// # Errors
 /// None today; a device may fail.
 pub fn largest_degree_first(a: &Matrix, seed: u64) -> Result<Vector<u32>> {
     let n = a.nrows();
     let (layout, hash) = hashed(n, seed);
-    // key = (degree, hash)
+    // key = (class(degree), hash)
     keys(layout, class.map2(&a.degrees()?, fill(layout.steps, n)), hash, n)
 }
 
-/// How the keys of `n` vertices are laid out, and a hash for each of as many bits as that says.
+/// The layout of keys for `n` vertices, and a hash for each vertex, of as many bits as the layout says.
 fn hashed(n: usize, seed: u64) -> (Layout, impl Expr<T = u32>) {
     let layout = Layout::new(n).unwrap_or(Layout::EXACT);
     (layout, fill(keyed(seed, layout), n).map_index(scramble))
 }
 
-/// A seed, and the bits that it is to scramble.
+/// The second argument of [`scramble`]: the bits of the layout, and the seed, mixed.
 fn keyed(seed: u64, layout: Layout) -> u64 {
     (mix(seed as u32, seed) as u64) << 32 | (mix((seed >> 32) as u32, !seed) as u64) & !63 | u64::from(layout.bits)
 }
 
-/// Keys by the order in which a smallest-degree-last peeling removes vertices: the last removed is highest.
+/// Keys by smallest-degree-last peeling: the vertex that is removed last has the highest key.
 ///
-/// Rounds remove all vertices of degree k or less at once, k the least that removes any (Matula and Beck's order, in rounds); the
-/// hash ranks those of one round. A greedy colouring in this order takes at most one colour more than the graph's degeneracy,
-/// counted within rounds.
+/// A round removes all vertices whose degree among the vertices left is at most k at once, where k rises only when there is none: Matula
+/// and Beck's order, in rounds. The hash orders the vertices of one round. When a vertex is removed it has at most k neighbours left, those
+/// of its own round included, and k never exceeds the degeneracy. So a greedy colouring in this order takes at most degeneracy + 1 colours.
 ///
 /// # Errors
 /// None today; a device may fail.
@@ -167,25 +172,25 @@ pub fn smallest_degree_last(a: &Matrix, seed: u64) -> Result<Vector<u32>> {
     let (mut degree, mut left, mut round) = (a.degrees()?, Set::all(n), Vector::full(n, 0u32));
     let (nothing, mut k, mut rounds) = (Set::new(n), 0, 0);
     while left.nvals() > 0 {
-        // k = least degree of those left
+        // k = the least degree of the vertices left, or k if that is greater
         k = degree.mask(&left).reduce(MIN)?.max(k);
-        // leaves = those left of degree k or less
+        // leaves<left> = {v : degree[v] <= k}
         let mut leaves = degree.mask(&left).select(LE.bind(k)).pattern().eval()?;
         while leaves.nvals() > 0 {
             rounds += 1;
             // round<leaves> = rounds
             fill(rounds, n).mask(&leaves).assign_to(&mut round)?;
-            // left<leaves> = nothing
+            // left<leaves> = {}
             nothing.mask(&leaves).assign_to(&mut left)?;
             // lost<left> = leaves plus.pair A
             let lost = leaves.vxm(a, PLUS_PAIR).mask(&left).eval()?;
-            // degree -= lost
+            // degree<lost> -= lost
             lost.accum(MINUS).assign_to(&mut degree)?;
-            // leaves = those that lost an edge and have k or fewer now
+            // leaves<lost> = {v : degree[v] <= k}
             leaves = degree.mask(&lost).select(LE.bind(k)).pattern().eval()?;
         }
     }
-    // key = (round, hash), of every vertex: each was removed in some round
+    // key = (round, hash); each vertex was removed in some round
     keys(Layout::EXACT, (&round).or(0), fill(seed, n).map_index(mix), n)
 }
 
@@ -201,7 +206,7 @@ mod tests {
                 continue;
             };
             assert!(n <= 1 << 27 && n <= 1usize << bits);
-            // degrees that there may be, close together where they are low
+            // possible degrees, all of the low ones
             let degrees: Vec<u32> =
                 (0..n.min(5000)).chain((0..bits).flat_map(|b| [1 << b, (2 << b) - 1])).map(|d| d as u32).collect();
             let mut classes: Vec<(u32, u32)> =
@@ -225,7 +230,7 @@ mod tests {
             found.sort_unstable();
             assert!(found.iter().enumerate().all(|(k, &x)| k == x as usize), "{n}, seed {seed}");
         }
-        // another seed, another order
+        // another seed gives another order
         let order = |seed| (0..64).map(|v| scramble(v, keyed(seed, Layout::new(64).unwrap()))).collect::<Vec<_>>();
         assert!(order(1) != order(2) && order(1 << 33) != order(1 << 34));
     }

@@ -1,21 +1,21 @@
-//! Shortest paths from a source: Bellman and Ford's method, over min.plus.
+//! Single-source shortest paths: the Bellman-Ford method, over min.plus. See `docs/algorithms/paths.md`.
 
-use super::bfs::at_source;
+use crate::algorithms::bfs::at_source;
 use crate::prelude::*;
 
-/// What distances are measured in: `u32`, `u64`, `f32` or `f64`.
+/// The type of weights and distances: `u32`, `u64`, `f32` or `f64`.
 pub trait Distance: lowered::Ordered {
-    /// Farther than any vertex that is reached.
+    /// The distance of a vertex that isn't reached: the type's greatest value, or infinity.
     const FAR: Self;
-    /// An operator's type.
+    /// The type of [`LONGER`](Self::LONGER).
     type Longer: BinaryOp<Self, Self, Out = Self>;
-    /// A distance lengthened by a weight. Of integers it ends at [`FAR`](Self::FAR).
+    /// The operator distance + weight, the multiplication of the semiring. Integer sums saturate at [`FAR`](Self::FAR).
     const LONGER: Self::Longer;
 }
 
 macro_rules! distances {
     ($($t:ident, $far:expr, $longer:ident: |$distance:ident, $weight:ident| $sum:expr;)*) => {$(
-        /// A distance lengthened by a weight.
+        /// The sum of a distance and a weight; integer sums saturate.
         #[op]
         pub fn $longer($distance: $t, $weight: $t) -> $t {
             $sum
@@ -34,20 +34,20 @@ distances! {
     f64, f64::INFINITY, longer_f64: |distance, weight| distance + weight;
 }
 
-/// The length of a shortest path from `source` to each vertex, over entries `a[from, to]`; absent where no path leads.
+/// The length of a shortest path from `source` to each vertex, along entries `a[from, to]`; absent where no path leads.
 ///
-/// Sums of integers that don't fit, and infinite ones, are as if no path led there; an entry whose weight is NaN is as if it weren't.
-/// Weights may be negative where no cycle is. Sums of floats are rounded along the path, from the source on: the least of those; a cycle
-/// counts as negative if going around it makes a rounded sum less, for more than vertices + 64 rounds.
+/// A path whose length doesn't fit the integer type, or is infinite, counts as no path. An entry whose weight is NaN counts as no entry.
+/// Weights may be negative as long as no reachable cycle has a negative length. A float sum is rounded at each edge, from the source on;
+/// the result is the least such sum over all paths. A cycle counts as negative if distances still fall after vertices + 64 rounds.
 ///
-/// O(entries of the rows visited) time: of non-negative weights mostly a few times the entries, at worst vertices * entries, which is also
-/// what finding a cycle of negative weight takes.
+/// O(entries of the rows visited) time. For non-negative weights that is mostly a few times the entries. The worst case is vertices *
+/// entries, which finding a cycle of negative length always takes.
 ///
 /// ```
 /// use vxm::algorithms::sssp;
 /// use vxm::prelude::*;
 ///
-/// // two ways from 0 to 2, and nobody goes to 3
+/// // two paths from 0 to 2; 3 is not reachable
 /// let a = Matrix::from_triples(4, 4, [(0, 2, 9u32), (0, 1, 4), (1, 2, 3)])?;
 /// assert_eq!(sssp(&a, 0)?, Vector::from_pairs(4, [(0, 0), (1, 4), (2, 7)])?);
 /// # Ok::<(), vxm::Error>(())
@@ -57,20 +57,22 @@ distances! {
 /// The matrix isn't square; the source lies outside of it; it reaches a cycle of negative weight.
 pub fn sssp<T: Distance>(a: &Matrix<T>, source: u32) -> Result<Vector<T>> {
     let a = &*a.to_digraph()?;
-    // distance = 0 at the source, far elsewhere
+    // distance[source] = 0, distance = FAR elsewhere
     let distance = at_source(a, source, T::ZERO, T::FAR)?;
-    // distance = distance min (distance min.longer A), until none changes
+    // distance = distance min (distance min.plus A), until no element changes
     let found = fixpoint(distance)
         .while_changed()
         .monotone()
-        // a shortest path has fewer edges than there are vertices; rounded sums may need some more
+        // a shortest path has fewer edges than there are vertices; rounded sums may take a few more rounds
         .at_most((a.nrows() as u32).saturating_add(64))
         .step(|distance| distance.ewise_add(distance.vxm(a, semiring(MIN, T::LONGER)), MIN))
-        // reached = those that aren't far
+        // reached = distance where distance != FAR
         .eval_then(|distance| distance.select(NE.bind(T::FAR)).eval());
     match found {
         Ok((reached, _)) => Ok(reached),
-        Err(Error::NoEnd { .. }) => Err(Error::invalid(format!("sssp: {source} reaches a cycle of negative weight"))),
+        Err(Error::DidNotConverge { .. }) => {
+            Err(Error::invalid(format!("sssp: {source} reaches a cycle of negative weight")))
+        }
         Err(error) => Err(error),
     }
 }

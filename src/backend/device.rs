@@ -1,12 +1,12 @@
-//! Where things lie and run: the CPU, or a GPU by its number.
+//! Devices: the CPU, or a GPU by its number.
 
-use super::cuda::Gpu;
+use crate::backend::cuda::Gpu;
 use crate::error::{Error, Result};
 use std::cell::RefCell;
 use std::fmt;
 use std::str::FromStr;
 
-/// A device: where containers lie, and so where expressions run.
+/// A device: where containers are stored, and so where expressions run.
 ///
 /// ```
 /// use vxm::prelude::*;
@@ -18,44 +18,45 @@ use std::str::FromStr;
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Device {
-    /// The host's threads.
+    /// The host's CPU.
     #[default]
     Cpu,
-    /// The NVIDIA GPU of that number, from 0.
+    /// The NVIDIA GPU with this number, counted from 0.
     Cuda(usize),
 }
 
 thread_local! {
+    /// The GPU of the innermost scope that this thread is in; `None` on the CPU.
     static CURRENT: RefCell<Option<Gpu>> = const { RefCell::new(None) };
 }
 
 impl Device {
-    /// The first GPU if there is one, or else the CPU.
+    /// The first GPU if there is one, otherwise the CPU.
     pub fn auto() -> Self {
         if Gpu::count().is_ok_and(|count| count > 0) { Self::Cuda(0) } else { Self::Cpu }
     }
 
-    /// Runs `f` with this device as the one where expressions run whose operands all lie on the host.
+    /// Runs `f`. Meanwhile expressions whose operands are all on the host run on this device.
     ///
     /// # Errors
-    /// There is no such device, or those of `f`.
+    /// If there is no such device, or `f` fails.
     pub fn scope<R>(self, f: impl FnOnce() -> Result<R>) -> Result<R> {
         let _entered = Entered::new(self.gpu()?);
         f()
     }
 
-    /// Waits for all that was asked of the device: what ran there, or failed, is known after.
+    /// Waits for all work that was queued on the device, and so finds out whether it failed.
     ///
     /// # Errors
-    /// There is no such device, or it is lost.
+    /// If there is no such device, or it is lost.
     pub fn synchronize(self) -> Result<()> {
         self.gpu()?.map_or(Ok(()), |gpu| Ok(gpu.synchronize()?))
     }
 
-    /// That there is such a device. Opens none.
+    /// Checks that there is such a device, without opening it.
     ///
     /// # Errors
-    /// There is not, or no driver.
+    /// If there is no such device, or no driver.
     pub fn check(self) -> Result<()> {
         let Self::Cuda(asked) = self else { return Ok(()) };
         match Gpu::count()? {
@@ -64,8 +65,8 @@ impl Device {
         }
     }
 
-    /// The bytes of memory that can still be claimed there: on the host [what the system leaves](crate::io::memory::available), on
-    /// a GPU what is free, that included which is held for reuse.
+    /// The bytes of memory that can still be allocated there. On the host this is [what the system leaves](crate::memory::available). On a
+    /// GPU it is the free memory, including blocks that are cached for reuse.
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -75,24 +76,24 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// There is no such device, or it is lost.
+    /// If there is no such device, or it is lost.
     pub fn available(self) -> Result<u64> {
         Ok(match self.gpu()? {
-            None => crate::io::memory::available(),
+            None => crate::memory::available(),
             Some(gpu) => gpu.memory()?.0,
         })
     }
 
-    /// Runs `f` with a [rehearsal](Gpu::rehearsal) as the device where expressions run: every kernel is compiled, none runs, and
-    /// answers are zeros. For tests.
+    /// Runs `f` with a [dry run](Gpu::dry_run) as the device of its expressions: every kernel is compiled, none runs, and results are
+    /// zeros. For tests.
     #[doc(hidden)]
-    pub fn rehearse<R>(rehearsal: &Gpu, f: impl FnOnce() -> R) -> R {
-        assert!(rehearsal.is_rehearsal(), "{rehearsal:?}: expected a rehearsal");
-        let _entered = Entered::new(Some(rehearsal.clone()));
+    pub fn dry_run<R>(dry_run: &Gpu, f: impl FnOnce() -> R) -> R {
+        assert!(dry_run.is_dry_run(), "{dry_run:?}: expected a dry run");
+        let _entered = Entered::new(Some(dry_run.clone()));
         f()
     }
 
-    /// The GPU, opened; none if it is the CPU.
+    /// Opens the GPU; `None` for the CPU.
     pub(crate) fn gpu(self) -> Result<Option<Gpu>> {
         match self {
             Self::Cpu => Ok(None),
@@ -101,16 +102,18 @@ impl Device {
     }
 }
 
-/// The GPU of the scope that this thread is in.
+/// The GPU of the innermost scope that this thread is in; `None` outside of scopes and on the CPU.
 pub(crate) fn current() -> Option<Gpu> {
     CURRENT.with_borrow(Clone::clone)
 }
 
-/// While it lives, expressions whose operands all lie on the host run on its device.
+/// A guard of a scope. While it lives, this thread's expressions whose operands are all on the host run on its device. It holds the device
+/// of the scope around.
 #[derive(Debug)]
 pub(crate) struct Entered(Option<Gpu>);
 
 impl Entered {
+    /// Enters a scope; `None` is the CPU.
     pub(crate) fn new(gpu: Option<Gpu>) -> Self {
         Self(CURRENT.replace(gpu))
     }

@@ -1,19 +1,21 @@
-//! Sizes in, decisions out: direction, format and strategy of a product, and when a vector is kept sparse.
+//! The plan: a product's direction, format and strategy, a loop's schedule, and a vector's format, decided by sizes.
 //!
-//! Nothing here reads an element, so every decision is testable without data or device. Each says why.
+//! Nothing here reads an element, so every decision is tested without data or device. Each decision about a product or a loop has its
+//! reason beside it.
 
+use crate::backend::tuning::tuning;
 use std::cell::Cell;
 
-/// Which way a product runs.
+/// The direction of a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// Each element of the vector is sent along its row, products are folded where they land.
+    /// Each element of the vector is multiplied along its row of the matrix, and products are folded into the elements of the result.
     Push,
-    /// Each wanted element of the result gathers along its column.
+    /// Each wanted element of the result is a fold along its column of the matrix.
     Pull,
 }
 
-/// How a matrix is stored for a product.
+/// The format in which a product reads its matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     /// Compressed sparse rows.
@@ -22,54 +24,54 @@ pub enum Format {
     Tiles,
 }
 
-/// How the chosen direction and format are run.
+/// How a product runs in its direction and format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Strategy {
-    /// Fold each wanted row, stopping at a terminal value.
+    /// Folds each wanted row, and stops at a terminal value.
     FoldRows,
-    /// Count where bits of a tile-row and of the vector meet, a word of 16 at a time.
+    /// Counts the bits that a tile-row and the vector's presence bitmap have in common, 16 at a time.
     CountTiles,
-    /// The same by tensor cores, a tile at a time.
+    /// Counts them by tensor cores, a tile at a time.
     CountTilesTensor,
-    /// Scatter products to their columns.
+    /// Scatters products to their columns.
     Scatter,
 }
 
-/// What a product's plan depends on.
+/// The sizes and properties of a product on which its plan depends.
 #[derive(Debug, Clone, Copy)]
 pub struct Sizes {
-    /// Entries of the matrix.
+    /// The number of entries of the matrix.
     pub entries: u64,
-    /// Length of the result.
+    /// The length of the result.
     pub length: usize,
-    /// Elements of the result that the mask wants, at most.
+    /// An upper bound of the number of elements of the result that the mask wants.
     pub wanted: usize,
-    /// Elements of the vector, at most.
+    /// An upper bound of the number of elements of the vector.
     pub elements: usize,
-    /// Whether the vector is stored as a list, so that pull must first give it a place for every index.
+    /// Whether the vector is stored as a list, so that a pull must first convert it to a bitmap.
     pub listed: bool,
-    /// Entries in the rows of the vector's elements, where counting them is cheap.
+    /// The number of entries in the rows of the vector's elements, if counting them is cheap.
     pub push_entries: Option<u64>,
-    /// Whether pulling is all there is: of a loop's product, of one among some entries, and of one that can't be pushed.
+    /// Whether the product can only be pulled: in a loop, with an edge filter, or if its monoid can't be pushed.
     pub pulls: bool,
-    /// Whether the monoid is associative bit for bit.
+    /// Whether the monoid is exact: associative bit for bit.
     pub exact: bool,
-    /// Whether the monoid has a terminal value, so that rows may end early.
+    /// Whether folds may end early, at a terminal value.
     pub terminal: bool,
-    /// Whether all products of the semiring are the same value.
+    /// Whether all products of the semiring have the same value.
     pub counting: bool,
-    /// Whether one product decides an element, and the vector has an element everywhere: the lengths of rows tell all.
+    /// Whether a row's length decides its element: the vector is full, and a single product decides.
     pub lengths: bool,
-    /// Entries a stored tile, where tiles exist and can hold the matrix's values.
+    /// The mean number of entries of a stored tile, if there are tiles and they can hold the matrix' values.
     pub fill: Option<f64>,
-    /// Whether there are tensor cores to count with.
+    /// Whether the device has tensor cores.
     pub tensor: bool,
 }
 
-/// What was decided, and why.
+/// The plan of a product.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Plan {
-    /// Push or pull.
+    /// The direction.
     pub direction: Direction,
     /// The matrix's format.
     pub format: Format,
@@ -79,19 +81,19 @@ pub struct Plan {
     pub why: &'static str,
 }
 
-/// In what order a loop visits what may still change. Answers are the same.
+/// The order in which a loop visits elements that may still change. Answers don't depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Schedule {
-    /// All once, then all that are left, and so on.
+    /// Each round visits all remaining elements once.
     Rounds,
-    /// Each worker its own, over and over, without waiting for others; only for loops that are `monotone`.
+    /// Each thread or warp visits its own elements again and again, without waiting for others. Only for `monotone` loops.
     Asynchronous,
-    /// A random half a round, over states some of which are of earlier rounds: to test a claim of `monotone`.
+    /// Each round visits a random half of the elements, and reads some states of earlier rounds: to test the claim of `monotone`.
     Stale(u64),
 }
 
-/// Plans how a loop is scheduled on a device, and says why. Asynchronous was faster than rounds on every graph measured, even and
-/// skewed.
+/// The schedule of a loop on a device, and the reason. Monotone loops run asynchronously, because that saves the barriers between rounds.
+/// E012
 pub fn schedule(monotone: bool, forced: Forced) -> (Schedule, &'static str) {
     match forced.schedule {
         _ if !monotone => (Schedule::Rounds, "not said to be monotone: all see the states of the round before"),
@@ -100,16 +102,16 @@ pub fn schedule(monotone: bool, forced: Forced) -> (Schedule, &'static str) {
     }
 }
 
-/// Choices that tests and benches impose on the plan.
+/// Choices forced on the plan, by tests and benchmarks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Forced {
-    /// Impose a direction.
+    /// The direction.
     pub direction: Option<Direction>,
-    /// Impose a format.
+    /// The format.
     pub format: Option<Format>,
-    /// Impose a strategy of pull, where the product has it: counting takes tiles, and a semiring whose products are all alike.
+    /// The strategy of a pull, if the product allows it. Counting needs tiles, and a semiring with a single product value.
     pub strategy: Option<Strategy>,
-    /// Impose the schedule of loops that are `monotone`.
+    /// The schedule of `monotone` loops.
     pub schedule: Option<Schedule>,
 }
 
@@ -118,7 +120,7 @@ thread_local! {
         const { Cell::new(Forced { direction: None, format: None, strategy: None, schedule: None }) };
 }
 
-/// Runs `f` with choices imposed on every plan that this thread makes.
+/// Runs `f` with choices forced on every plan that this thread makes.
 ///
 /// ```
 /// use vxm::backend::plan::{Direction, Forced, force};
@@ -141,79 +143,16 @@ pub fn force<R>(choices: Forced, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// The choices imposed on this thread.
+/// The choices forced on this thread.
 pub fn forced() -> Forced {
     FORCED.get()
 }
 
-/// Mean entries a tile from which counting over tiles moves fewer bytes than CSR: 36 bytes a tile, 4 an entry.
-pub const TILE_FILL: f64 = 9.0;
-/// The same on a device: tiles were faster at 12.8 (grid, delaunay) and 27.7 (rgg), and many times slower at 1.1.
-pub const DEVICE_TILE_FILL: f64 = 8.0;
-
-/// A loop chooses the entries that take part in a product before it begins where a row has more than so many: long rows are read
-/// once then, and what is left of them is much shorter, while short ones cost less than making a matrix.
-pub const CHOOSE: usize = 1024;
-/// The same on a device, where what takes part no longer is left out as rows are visited: the copy of the columns that is made of them
-/// costs more than it saves where no row is long (er 1.65 to 1.97 ms, rgg 0.65 to 0.81; rmat 8.4 to 5.9, kron 38.6 to 16.4).
-pub const NARROW: usize = 1024;
-
-/// Entries a row, on average, above which rows aren't short: a loop's first round of its own pays then.
-pub const FROM_MEAN: usize = 8;
-
-/// Entries a row, on average, of rows of about one length of which a loop reads eight at a time: delaunay and rgg; four of grid's
-/// (jp: 1241 to 1098 us), and of er's, whose reads keep the second-level cache busy as they are.
-pub const MANY: std::ops::Range<usize> = 5..15;
-
-/// Entries of a row that are few, where none has more: a thread knows so, and needs fewer registers (plus.times: grid 278 to 186 us).
-pub const FEW: [usize; 2] = [4, 8];
-
-/// A row so many times as long as the mean is a hub: its neighbours are most of a graph's long rows.
-const HUB: u64 = 16;
-
-/// The lengths of a square matrix' rows, as far as they tell which one most others are connected with.
-#[derive(Debug, Clone, Copy)]
-pub struct Lengths {
-    /// Rows.
-    pub rows: usize,
-    /// Entries of all of them.
-    pub entries: u64,
-    /// Entries of row 0.
-    pub first: usize,
-    /// Entries of the longest.
-    pub longest: usize,
-}
-
-/// Whether the longest row is taken for one of the giant component, with which most others are connected, rather than row 0; and why. Row 0
-/// costs less, since it has the least number as it is; to be wrong costs time alone.
-pub fn giant(lengths: &Lengths) -> (bool, &'static str) {
-    let &Lengths { rows, entries, first, longest } = lengths;
-    if first == longest {
-        (false, "row 0 is as long as any")
-    } else if longest as u64 * rows as u64 >= HUB * entries {
-        (true, "a hub's neighbours are connected with it at once")
-    } else if first < 2 {
-        // road:1500: five rounds over all rows, or one and a part
-        (true, "row 0 may lie apart: it has an entry at most")
-    } else {
-        (false, "no row is much longer than others")
-    }
-}
-
-/// An entry pushed costs about this many entries pulled: a scattered write, and sorting what was touched.
-const PUSH_COST: u64 = 4;
-
-/// What a push costs on a device before its first product, in entries pushed: its dozen launches took 85 us.
-pub const DEVICE_PUSH: u64 = 1 << 23;
-
-/// An early exit visits about this fraction of a row.
-const EARLY_EXIT: u64 = 4;
-
-/// Plans one vector-matrix product.
+/// The plan of a vector-matrix product.
 pub fn product(sizes: &Sizes, forced: Forced) -> Plan {
-    // the strategies that can be forced are those of pull
-    let imposed = forced.direction.or(forced.strategy.map(|_| Direction::Pull));
-    let (direction, why) = direction(sizes, imposed);
+    // only strategies of pulls can be forced
+    let forced_direction = forced.direction.or(forced.strategy.map(|_| Direction::Pull));
+    let (direction, why) = direction(sizes, forced_direction);
     if direction == Direction::Push {
         return Plan { direction, format: Format::Csr, strategy: Strategy::Scatter, why };
     }
@@ -221,7 +160,7 @@ pub fn product(sizes: &Sizes, forced: Forced) -> Plan {
     let format = forced.format.or((counts && sizes.counting).then_some(Format::Tiles));
     let folds = forced.strategy == Some(Strategy::FoldRows);
     // only devices have tensor cores
-    let crossover = if sizes.tensor { DEVICE_TILE_FILL } else { TILE_FILL };
+    let crossover = if sizes.tensor { tuning().device_tile_fill } else { tuning().tile_fill };
     let tiles = match (format, sizes.fill) {
         (Some(Format::Csr), _) | (_, None) => false,
         (Some(Format::Tiles), Some(_)) => true,
@@ -249,7 +188,7 @@ pub fn product(sizes: &Sizes, forced: Forced) -> Plan {
 
 fn direction(sizes: &Sizes, forced: Option<Direction>) -> (Direction, &'static str) {
     if !sizes.exact {
-        // push would fold in an order that depends on the vector's format
+        // a push would fold in an order that depends on the vector's format
         return (Direction::Pull, "an inexact monoid folds over its fixed tree");
     }
     if sizes.pulls {
@@ -261,11 +200,11 @@ fn direction(sizes: &Sizes, forced: Option<Direction>) -> (Direction, &'static s
     let Some(push) = sizes.push_entries else {
         return (Direction::Pull, "the vector is dense");
     };
-    let push = push * PUSH_COST + sizes.elements as u64;
+    let push = push * tuning().push_cost + sizes.elements as u64;
     let rows = sizes.wanted as u64;
     let mut pull = (sizes.entries as u128 * u128::from(rows) / (sizes.length.max(1) as u128)) as u64;
     if sizes.terminal {
-        pull /= EARLY_EXIT;
+        pull /= tuning().early_exit;
     }
     pull += rows;
     if sizes.listed {
@@ -278,14 +217,14 @@ fn direction(sizes: &Sizes, forced: Option<Direction>) -> (Direction, &'static s
     }
 }
 
-/// Whether a vector of length `n` with `nvals` elements is better kept as a sorted list.
+/// Whether a vector of length `n` with `nvals` elements is kept as a sorted list.
 pub fn is_sparse(nvals: usize, n: usize) -> bool {
-    nvals < n / 32
+    nvals < n / tuning().sparse_vector
 }
 
-/// Whether writing `count` of `n` places is better done one by one than by making the vector anew.
+/// Whether writing `count` elements of a vector of length `n` is done one by one. Otherwise a new vector is made.
 pub fn is_patch(count: usize, n: usize) -> bool {
-    count < n / 8
+    count < n / tuning().patched_vector
 }
 
 #[cfg(test)]
@@ -319,26 +258,12 @@ mod tests {
 
     #[test]
     fn a_device_pushes_what_saves_more_than_its_launches() {
-        let few = Sizes { push_entries: Some(160 + DEVICE_PUSH), listed: false, ..SIZES };
+        let few = Sizes { push_entries: Some(160 + tuning().device_push), listed: false, ..SIZES };
         assert_eq!(product(&few, Forced::default()).direction, Direction::Pull);
         let large = Sizes { entries: 1 << 28, length: 1 << 24, wanted: 1 << 24, ..few };
         assert_eq!(product(&large, Forced::default()).direction, Direction::Push);
-        // only a part is wanted
+        // few elements are wanted
         assert_eq!(product(&Sizes { wanted: 1 << 16, ..large }, Forced::default()).direction, Direction::Pull);
-    }
-
-    #[test]
-    fn most_are_connected_with_a_hub_or_with_row_0() {
-        let of = |rows, entries, first, longest| giant(&Lengths { rows, entries, first, longest }).0;
-        // kron:20:48, rmat:22:8, road:1500, delaunay:19, a grid, none
-        assert!(of(1 << 20, 88_696_960, 0, 128_907));
-        assert!(!of(1 << 22, 67_108_864, 9700, 9700));
-        assert!(of(4_781_089, 11_800_000, 1, 4));
-        assert!(!of(1 << 19, 3_145_000, 6, 19));
-        assert!(!of(1 << 20, 4_190_208, 2, 4));
-        assert!(!of(0, 0, 0, 0));
-        // vertices without edges
-        assert!(!of(5, 0, 0, 0));
     }
 
     #[test]
@@ -385,7 +310,7 @@ mod tests {
         assert_eq!((plan.strategy, plan.why), (Strategy::CountTiles, "there are no tensor cores here: bits count"));
         let cores = Sizes { tensor: true, ..counting };
         assert_eq!(planned(&cores, tensor), (Format::Tiles, Strategy::CountTilesTensor));
-        // by itself the plan never takes them: bits were never measured to be slower
+        // unless forced, the plan never chooses tensor cores
         let full = Sizes { fill: Some(100.0), ..cores };
         let middling = Some(8.5);
         assert_eq!(product(&Sizes { fill: middling, ..counting }, Forced::default()).format, Format::Csr);
@@ -395,7 +320,7 @@ mod tests {
         assert_eq!(planned(&full, force(Strategy::FoldRows)), (Format::Csr, Strategy::FoldRows));
         let tiles = Forced { format: Some(Format::Tiles), ..force(Strategy::FoldRows) };
         assert_eq!(planned(&full, tiles), (Format::Tiles, Strategy::FoldRows));
-        // a format comes first
+        // a forced format takes precedence over a forced strategy
         let csr = Forced { format: Some(Format::Csr), ..tensor };
         assert_eq!(planned(&cores, csr), (Format::Csr, Strategy::FoldRows));
         let plan = product(&Sizes { counting: false, ..cores }, tensor);

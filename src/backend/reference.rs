@@ -1,23 +1,23 @@
-//! The definition: what every operation means, on dense arrays of options, one obvious loop each.
+//! The reference implementation: it defines every operation on dense arrays of options, by one obvious loop each.
 //!
-//! It shares no code with the engine, only the traits of [`vxm_semiring`]; the tests hold every other backend to it, bit for
-//! bit. Shapes are the caller's business here: the engine refuses what does not fit, this panics.
+//! It shares no code with the engine, only the traits of [`vxm_semiring`]. Tests compare every other backend with it, bit for bit. If
+//! shapes don't fit, the engine returns an error; this module panics.
 
 use vxm_semiring::{BinaryOp, Element, Monoid, Scalar, Semiring, TernaryOp, UnaryOp};
 
-/// A vector: `None` where nothing is held.
+/// A vector: `None` where no element is present.
 pub type Dense<T> = Vec<Option<T>>;
 
-/// A matrix by rows: `None` where nothing is held.
+/// A matrix by rows: `None` where no entry is present.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grid<T> {
     /// The rows, each `ncols` long.
     pub rows: Vec<Dense<T>>,
-    /// The number of columns, which a matrix without rows has too.
+    /// The number of columns. A matrix without rows has one too.
     pub ncols: usize,
 }
 
-/// `a ⊕ b` where both are there, the one that is there otherwise.
+/// `op(a, b)` if both are present; otherwise the one that is.
 fn join<T: Element>(op: impl BinaryOp<T, T, Out = T>, a: Option<T>, b: Option<T>) -> Option<T> {
     match (a, b) {
         (Some(a), Some(b)) => Some(op.call(a, b)),
@@ -26,16 +26,16 @@ fn join<T: Element>(op: impl BinaryOp<T, T, Out = T>, a: Option<T>, b: Option<T>
     }
 }
 
-/// What is there, from left to right.
+/// Folds the present items from left to right; `None` if there are none.
 fn left_to_right<T: Element>(op: impl BinaryOp<T, T, Out = T>, items: impl Iterator<Item = Option<T>>) -> Option<T> {
     items.fold(None, |sum, item| join(op, sum, item))
 }
 
-/// A row of positions, some of them absent, folded to one element; `None` where all are absent.
+/// Folds a row of positions, some of which are absent, to one element; `None` if all are absent.
 ///
-/// Exact monoids fold from left to right. Inexact ones fold over the fixed tree: in a segment of 1024 positions, position `p` belongs
-/// to lane `p % 32`, each lane is folded left to right, and the upper half of the lanes is joined to the lower half until one is
-/// left; segments are joined to their neighbours, pairs to pairs, until one is left. Absent positions leave no trace.
+/// Exact monoids fold from left to right. Inexact ones fold over the fixed tree. In a segment of 1024 positions, position `p` belongs to
+/// lane `p % 32`. Each lane is folded left to right. Then the upper half of the lanes is joined to the lower half, until one is left.
+/// Segments are joined in neighbouring pairs, and so are the results, until one is left. Absent positions change nothing.
 pub fn fold<T: Element, M: Monoid<T>>(add: M, row: &[Option<T>]) -> Option<T> {
     if M::EXACT {
         return left_to_right(add, row.iter().copied());
@@ -43,11 +43,13 @@ pub fn fold<T: Element, M: Monoid<T>>(add: M, row: &[Option<T>]) -> Option<T> {
     fold_pairs(add, row.chunks(1024).map(|segment| fold_segment(add, segment)).collect())
 }
 
+/// Folds one segment: lane by lane, then the lanes.
 fn fold_segment<T: Element, M: Monoid<T>>(add: M, segment: &[Option<T>]) -> Option<T> {
     let lane = |l| left_to_right(add, segment.iter().copied().skip(l).step_by(32));
     fold_halves(add, (0..32).map(lane).collect())
 }
 
+/// Joins neighbouring pairs, until one is left.
 fn fold_pairs<T: Element, M: Monoid<T>>(add: M, parts: Dense<T>) -> Option<T> {
     if parts.len() <= 1 {
         return parts.first().copied().flatten();
@@ -55,6 +57,7 @@ fn fold_pairs<T: Element, M: Monoid<T>>(add: M, parts: Dense<T>) -> Option<T> {
     fold_pairs(add, parts.chunks(2).map(|pair| left_to_right(add, pair.iter().copied())).collect())
 }
 
+/// Joins the upper half to the lower half, until one is left.
 fn fold_halves<T: Element, M: Monoid<T>>(add: M, lanes: Dense<T>) -> Option<T> {
     if lanes.len() == 1 {
         return lanes[0];
@@ -63,7 +66,7 @@ fn fold_halves<T: Element, M: Monoid<T>>(add: M, lanes: Dense<T>) -> Option<T> {
     fold_halves(add, lower.iter().zip(upper).map(|(&a, &b)| join(add, a, b)).collect())
 }
 
-/// `w[j] = ⊕ over i of u[i] ⊗ a[i, j]`. The positions of a fold are the entries of column `j`, stored ones only.
+/// `w[j] = ⊕ over i of u[i] ⊗ a[i, j]`. The positions of a fold are the stored entries of column `j`.
 pub fn vxm<X: Element, A: Element, S: Semiring<X, A>>(u: &[Option<X>], a: &Grid<A>, ring: S) -> Dense<S::Out> {
     assert_eq!(u.len(), a.rows.len());
     let product = |j: usize| {
@@ -74,7 +77,7 @@ pub fn vxm<X: Element, A: Element, S: Semiring<X, A>>(u: &[Option<X>], a: &Grid<
     (0..a.ncols).map(product).collect()
 }
 
-/// `w[i] = ⊕ over j of a[i, j] ⊗ u[j]`. The positions of a fold are the entries of row `i`, stored ones only.
+/// `w[i] = ⊕ over j of a[i, j] ⊗ u[j]`. The positions of a fold are the stored entries of row `i`.
 pub fn mxv<X: Element, A: Element, S: Semiring<A, X>>(a: &Grid<A>, u: &[Option<X>], ring: S) -> Dense<S::Out> {
     assert_eq!(u.len(), a.ncols);
     let product = |row: &Dense<A>| {
@@ -85,19 +88,19 @@ pub fn mxv<X: Element, A: Element, S: Semiring<A, X>>(a: &Grid<A>, u: &[Option<X
     a.rows.iter().map(product).collect()
 }
 
-/// `op(x, y)` where either is there: the union.
+/// `op(x, y)` where both are present, the one that is present elsewhere: the union.
 pub fn ewise_add<T: Element>(x: &[Option<T>], y: &[Option<T>], op: impl BinaryOp<T, T, Out = T>) -> Dense<T> {
     assert_eq!(x.len(), y.len());
     x.iter().zip(y).map(|(&x, &y)| join(op, x, y)).collect()
 }
 
-/// `op(x, y)` where both are there: the intersection.
+/// `op(x, y)` where both are present: the intersection.
 pub fn ewise_mult<X: Element, Y: Element, F: BinaryOp<X, Y>>(x: &[Option<X>], y: &[Option<Y>], op: F) -> Dense<F::Out> {
     assert_eq!(x.len(), y.len());
     x.iter().zip(y).map(|(x, y)| x.zip(*y).map(|(x, y)| op.call(x, y))).collect()
 }
 
-/// `op(x, y, z)` where all three are there.
+/// `op(x, y, z)` where all three are present.
 pub fn map3<X: Element, Y: Element, Z: Element, F: TernaryOp<X, Y, Z>>(
     x: &[Option<X>],
     y: &[Option<Y>],
@@ -118,27 +121,27 @@ pub fn map_index<T: Element, F: BinaryOp<u32, T>>(u: &[Option<T>], op: F) -> Den
     u.iter().enumerate().map(|(i, x)| x.map(|x| op.call(i as u32, x))).collect()
 }
 
-/// The elements of which `op(x)` is true.
+/// The elements for which `op(x)` holds.
 pub fn select<T: Element>(u: &[Option<T>], op: impl UnaryOp<T, Out = bool>) -> Dense<T> {
     u.iter().map(|x| x.filter(|&x| op.call(x))).collect()
 }
 
-/// The elements of which `op(i, u[i])` is true.
+/// The elements for which `op(i, u[i])` holds.
 pub fn select_index<T: Element>(u: &[Option<T>], op: impl BinaryOp<u32, T, Out = bool>) -> Dense<T> {
     u.iter().enumerate().map(|(i, x)| x.filter(|&x| op.call(i as u32, x))).collect()
 }
 
-/// The elements, and `value` where there is none.
+/// The elements, and `value` where none is present.
 pub fn or<T: Element>(u: &[Option<T>], value: T) -> Dense<T> {
     u.iter().map(|x| Some(x.unwrap_or(value))).collect()
 }
 
-/// Where there are elements.
+/// The pattern: `()` where an element is present.
 pub fn pattern<T: Element>(u: &[Option<T>]) -> Dense<()> {
     u.iter().map(|x| x.map(|_| ())).collect()
 }
 
-/// All elements folded to one, places being positions; the identity where there are none.
+/// Folds all elements to one. Indices are the positions of the fold. Returns the identity if there are no elements.
 pub fn reduce<T: Element, M: Monoid<T>>(u: &[Option<T>], add: M) -> T {
     fold(add, u).unwrap_or(M::IDENTITY)
 }
@@ -153,13 +156,13 @@ pub fn gather<T: Element>(u: &[Option<T>], index: &[Option<u32>]) -> Dense<T> {
     index.iter().map(|i| u.get((*i)? as usize).copied().flatten()).collect()
 }
 
-/// `w[i]` is the last of `y = u[i]`, `u[op(y)]`, ..., each of which is lower than the one before.
-pub fn follow<T: Scalar>(u: &[Option<T>], op: impl UnaryOp<T, Out = u32>) -> Dense<T> {
+/// `w[i]` is the last of the sequence that begins with `y = u[i]` and goes on with `u[op(y)]` while that is lower than `y`.
+pub fn pointer_jump<T: Scalar>(u: &[Option<T>], op: impl UnaryOp<T, Out = u32>) -> Dense<T> {
     let next = |y: T| u.get(op.call(y) as usize).copied().flatten().filter(|&z| z < y);
     u.iter().map(|x| std::iter::successors(*x, |&y| next(y)).last()).collect()
 }
 
-/// `w[indices[k]] = u[k]`, in `len` places; each index stands once.
+/// `w[indices[k]] = u[k]`, for a vector of length `len`. Indices are distinct.
 pub fn scatter<T: Element>(u: &[Option<T>], indices: &[u32], len: usize) -> Dense<T> {
     assert_eq!(u.len(), indices.len());
     let mut w = vec![None; len];
@@ -169,44 +172,44 @@ pub fn scatter<T: Element>(u: &[Option<T>], indices: &[u32], len: usize) -> Dens
     w
 }
 
-/// The places that `indices` name: where an assignment to a region writes.
+/// A mask that selects `indices`: where an assignment to a region writes.
 pub fn region(indices: &[u32], len: usize) -> Vec<bool> {
     (0..len).map(|i| indices.contains(&(i as u32))).collect()
 }
 
-/// A structural mask: yes where there is an element.
+/// A structural mask: true where an element is present.
 pub fn structural<T: Element>(u: &[Option<T>]) -> Vec<bool> {
     u.iter().map(Option::is_some).collect()
 }
 
-/// A mask by value: yes where there is an element that isn't zero; an element of a pattern stands for 1.
+/// A mask by value: true where an element is present that isn't zero. A pattern's elements count as 1.
 pub fn by_value<T: Element>(u: &[Option<T>]) -> Vec<bool> {
     u.iter().map(|x| x.is_some_and(|x| T::NAME == "()" || x != T::ZERO)).collect()
 }
 
-/// The mask that says yes where this one says no.
+/// The complement of a mask.
 pub fn complement(mask: &[bool]) -> Vec<bool> {
     mask.iter().map(|yes| !yes).collect()
 }
 
-/// The mask that says yes where both do.
+/// A mask that is true where both are.
 pub fn both(x: &[bool], y: &[bool]) -> Vec<bool> {
     x.iter().zip(y).map(|(&x, &y)| x && y).collect()
 }
 
-/// What a mask leaves of a vector.
+/// The elements where the mask is true.
 pub fn masked<T: Element>(u: &[Option<T>], mask: &[bool]) -> Dense<T> {
     assert_eq!(u.len(), mask.len());
     u.iter().zip(mask).map(|(&x, &yes)| if yes { x } else { None }).collect()
 }
 
-/// `w<mask> = t`: where the mask says yes, `w` becomes `t`, absence included; elsewhere it is kept.
+/// `w<mask> = t`: where the mask is true, `w` becomes `t`, absence included; elsewhere `w` is kept.
 pub fn write<T: Element>(w: &[Option<T>], t: &[Option<T>], mask: &[bool]) -> Dense<T> {
     assert_eq!((w.len(), w.len()), (t.len(), mask.len()));
     (0..w.len()).map(|i| if mask[i] { t[i] } else { w[i] }).collect()
 }
 
-/// `w<mask> ⊙= t`: where the mask says yes, `w` and `t` are joined (the union); elsewhere `w` is kept.
+/// `w<mask> ⊙= t`: where the mask is true, `w` becomes the union of `w` and `t`; elsewhere `w` is kept.
 pub fn accumulate<T: Element>(
     w: &[Option<T>],
     t: &[Option<T>],
@@ -237,36 +240,36 @@ impl<T: Element> Grid<T> {
         grid(self.rows.len(), self.ncols, |i, j| self.rows[i][j].map(|a| op.call(i as u32, j as u32, a)))
     }
 
-    /// The entries of which `op(row, column, a)` is true.
+    /// The entries for which `op(row, column, a)` holds.
     pub fn select(&self, op: impl TernaryOp<u32, u32, T, Out = bool>) -> Self {
         grid(self.rows.len(), self.ncols, |i, j| self.rows[i][j].filter(|&a| op.call(i as u32, j as u32, a)))
     }
 
-    /// The entries of which `op(u[row], u[column])` is true; an end without an element drops the entry.
+    /// The entries for which `op(u[row], u[column])` holds. An entry is dropped unless `u` has elements at both ends.
     pub fn select_ends<X: Element>(&self, op: impl BinaryOp<X, X, Out = bool>, u: &[Option<X>]) -> Self {
         let keep = |i: usize, j: usize| u[i].zip(u[j]).is_some_and(|(x, y)| op.call(x, y));
         grid(self.rows.len(), self.ncols, |i, j| self.rows[i][j].filter(|_| keep(i, j)))
     }
 
-    /// Of the rows and columns at whose places `u` has an element, the entries of which `op(u[row], u[column])` is true.
+    /// The induced submatrix of the indices where `u` has an element, with the entries for which `op(u[row], u[column])` holds.
     pub fn induced<X: Element>(&self, op: impl BinaryOp<X, X, Out = bool>, u: &[Option<X>]) -> Self {
         let places: Vec<u32> = (0..).zip(u).filter(|(_, x)| x.is_some()).map(|(i, _)| i).collect();
         self.select_ends(op, u).extract(&places, &places)
     }
 
-    /// `op(u[row], u[column])` of every entry; an end without an element drops the entry.
+    /// `op(u[row], u[column])` of every entry. An entry is dropped unless `u` has elements at both ends.
     pub fn map_ends<X: Element, F: BinaryOp<X, X>>(&self, op: F, u: &[Option<X>]) -> Grid<F::Out> {
         let mapped = |i: usize, j: usize| u[i].zip(u[j]).map(|(x, y)| op.call(x, y));
         grid(self.rows.len(), self.ncols, |i, j| self.rows[i][j].and_then(|_| mapped(i, j)))
     }
 
-    /// Each row's entries folded to one element, entries being positions; rows without entries hold none.
+    /// Each row's entries folded to one element. Entries are the positions of the fold. A row without entries has no element.
     pub fn reduce_rows<M: Monoid<T>>(&self, add: M) -> Dense<T> {
         let entries = |row: &Dense<T>| row.iter().copied().filter(Option::is_some).collect::<Dense<T>>();
         self.rows.iter().map(|row| fold(add, &entries(row))).collect()
     }
 
-    /// All entries folded to one: each row, then the rows' results.
+    /// All entries folded to one element: each row, then the rows' results.
     pub fn reduce<M: Monoid<T>>(&self, add: M) -> T {
         reduce(&self.reduce_rows(add), add)
     }
@@ -281,7 +284,7 @@ impl<T: Element> Grid<T> {
         grid(rows.len(), columns.len(), |k, l| self.rows[rows[k] as usize][columns[l] as usize])
     }
 
-    /// `op(a, b)` where either holds an entry: the union.
+    /// `op(a, b)` where both hold an entry, the one entry where only one does: the union.
     pub fn ewise_add(&self, other: &Self, op: impl BinaryOp<T, T, Out = T>) -> Self {
         grid(self.rows.len(), self.ncols, |i, j| join(op, self.rows[i][j], other.rows[i][j]))
     }
@@ -298,7 +301,7 @@ mod tests {
     use super::*;
     use vxm_semiring::{MAX, MAX_TIMES, PLUS, PLUS_TIMES};
 
-    /// Checked by hand: what the rest is checked against must be right by itself.
+    /// The reference has nothing to be compared with, so expected values are worked out by hand.
     #[test]
     fn small_cases_by_hand() {
         let a = Grid { rows: vec![vec![Some(10u32), None, Some(20)], vec![None, None, Some(1)]], ncols: 3 };
@@ -318,20 +321,20 @@ mod tests {
 
     #[test]
     fn the_tree_by_hand() {
-        // 1e8 swallows a 1 beside it: whether ones meet first shows in the sum
+        // 1e8 + 1 rounds to 1e8, so the sum shows whether ones were added to each other first
         let mut row = vec![Some(1.0f32); 64];
         row[0] = Some(1e8);
-        // lane 0 is 1e8 + 1 = 1e8, the other 31 lanes are 2 each; then lane 0 meets lane 16, 8, 4, 2, 1: 2, 4, 8, 16, 32
+        // lane 0 is 1e8 + 1 = 1e8, the other 31 lanes are 2 each; lanes 16, 8, 4, 2, 1 are then joined to lane 0: 2, 4, 8, 16, 32
         let halves = ((((1e8f32 + 2.0) + 4.0) + 8.0) + 16.0) + 32.0;
         assert_eq!(fold(PLUS, &row), Some(halves));
         assert_ne!(row.iter().flatten().sum::<f32>(), halves);
-        // of 32 positions each lane has one: 1, 2, 4, 8, 16
+        // 32 positions, one per lane: lane 0 is joined with 1, 2, 4, 8, 16
         assert_eq!(fold(PLUS, &row[..32]), Some(((((1e8f32 + 1.0) + 2.0) + 4.0) + 8.0) + 16.0));
-        // an absent position keeps its place: without it, position 33 would be lane 0's
+        // an absent position keeps its place: if later ones moved up, position 33 would fall into lane 0
         row[5] = None;
         assert_eq!(fold(PLUS, &row), Some((((1e8f32 + 2.0) + 4.0) + 8.0) + 16.0 + 31.0));
         assert_eq!(fold(PLUS, &[None::<f32>; 70]), None);
-        // three segments of 1024 and one of 2, in pairs
+        // three segments of 1024 positions and one of 2, joined in pairs
         let mut long = vec![Some(1.0f32); 3 * 1024 + 2];
         long[0] = Some(1e8);
         let part = |s: usize| fold(PLUS, &long[s * 1024..long.len().min((s + 1) * 1024)]);

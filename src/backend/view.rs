@@ -1,22 +1,22 @@
-//! The contract between expressions and backends: what a terminal asks of an expression's view.
+//! The contract between expressions and the CPU backend: how a terminal or a loop reads an expression.
 
 use crate::formats::bitmap::{bit, ones};
 use crate::formats::{SharedView, Store, StoreView};
 use vxm_semiring::Element;
 
-/// The indices at which something may be present (or selected): none lies outside.
+/// A set of indices that contains all indices where an element is present, or all that a mask selects. It may contain more.
 #[derive(Debug, Clone, Copy)]
 pub enum Support<'a> {
-    /// Any index.
+    /// All indices.
     All,
-    /// The indices whose bit is set.
+    /// The indices whose bit is set in these words.
     Bits(&'a [u64]),
-    /// These, ascending.
+    /// The indices in this list, which is ascending.
     List(&'a [u32]),
 }
 
 impl Support<'_> {
-    /// How many indices these are, of `n`.
+    /// The number of indices, for a vector of length `n`.
     pub fn count(&self, n: usize) -> usize {
         match self {
             Self::All => n,
@@ -25,7 +25,7 @@ impl Support<'_> {
         }
     }
 
-    /// The indices, ascending, as a list; the one it holds if it is one.
+    /// The indices as an ascending list, for a vector of length `n`. A list is borrowed.
     pub fn list(&self, n: usize) -> std::borrow::Cow<'_, [u32]> {
         match self {
             Self::All => (0..n as u32).collect::<Vec<_>>().into(),
@@ -35,32 +35,32 @@ impl Support<'_> {
     }
 }
 
-/// Which elements of a loop's state an element of a view depends on.
+/// What is known about an element of a view: the elements of the loop's state that it depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Depends {
-    /// At most on the state's element of the same index.
-    Own,
-    /// It stays as it is until the state's element of this index changes, or its own.
-    On(u32),
-    /// The state's element of this index alone is enough for a fold of it to end early.
-    After(u32),
-    /// On whatever.
-    Any,
+pub enum Dependency {
+    /// It depends on the state's element of the same index, or on none.
+    OwnElement,
+    /// It stays as it is until the state's element at this index changes, or the state's element of its own index.
+    BlockedBy(u32),
+    /// The state's element at this index alone stops its fold early. Other elements may still change it.
+    StoppedBy(u32),
+    /// Nothing is known: it may depend on any element.
+    Unknown,
 }
 
-impl Depends {
-    /// What depends on two of them.
+impl Dependency {
+    /// The dependency of a value that is computed from two values with these dependencies.
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
-            (Self::Own, depends) | (depends, Self::Own) => depends,
+            (Self::OwnElement, other) | (other, Self::OwnElement) => other,
             (one, another) if one == another => one,
-            _ => Self::Any,
+            _ => Self::Unknown,
         }
     }
 }
 
-/// That a view is its own [`fixed`](At::fixed) one: of nothing that it is over is more known.
-macro_rules! fixed_as_it_is {
+/// Implements [`VectorView::fixed`] for a view that is its own fixed form.
+macro_rules! fixed_is_self {
     () => {
         type Fixed<'v>
             = Self
@@ -71,109 +71,111 @@ macro_rules! fixed_as_it_is {
         }
     };
 }
-pub(crate) use fixed_as_it_is;
+pub(crate) use fixed_is_self;
 
 /// A readable vector: an expression with its device, formats and directions chosen.
 ///
-/// A terminal calls [`at`](Self::at) once for each index of [`support`](Self::support), from many threads; whatever an expression
-/// is made of is inlined there, so elementwise work costs no intermediate vector. Loops read a copy, which lies in registers.
-pub trait At: Sync + Clone {
+/// A terminal calls [`at`](Self::at) once for each index of [`support`](Self::support), from many threads. All parts of an expression
+/// are inlined there, so elementwise work needs no intermediate vector. Hot loops clone the view, so that the copy can lie in registers.
+pub trait VectorView: Sync + Clone {
     /// The elements' type.
     type T: Element;
 
-    /// What [`fixed`](Self::fixed) is.
-    type Fixed<'v>: At<T = Self::T>
+    /// The view that [`fixed`](Self::fixed) returns.
+    type Fixed<'v>: VectorView<T = Self::T>
     where
         Self: 'v;
 
-    /// The element at `i`.
+    /// The element at `i`, or `None` if it is absent.
     fn at(&self, i: usize) -> Option<Self::T>;
 
-    /// The same view, for a loop: over a loop's state and compressed rows, of which it is known when it is compiled that they are those.
-    /// What it else asks itself at each element takes as long as a short row. `None` where it is over others.
+    /// The same view for a loop, with operands whose kinds are known at compile time: the loop's shared state and compressed rows.
+    /// Otherwise each visit would branch on the kinds, which takes as long as folding a short row. `None` if an operand is of another kind.
     fn fixed(&self) -> Option<Self::Fixed<'_>>;
 
-    /// The element at `i` where it is known to be present.
+    /// The element at `i`, which must be present. It saves the presence test.
     #[inline(always)]
     fn value(&self, i: usize) -> Self::T {
         self.at(i).unwrap_or(Self::T::ZERO)
     }
 
-    /// The element at `i`, the `k`-th index of the list that [`support`](Self::support) returns (`k` means nothing for the
-    /// other kinds of support).
+    /// The element at `i`, which is the `k`-th index of the list that [`support`](Self::support) returns. It saves a search for `i` in the
+    /// list. If the support isn't a list, `k` is ignored.
     #[inline(always)]
-    fn drawn(&self, k: usize, i: usize) -> Option<Self::T> {
+    fn at_listed(&self, k: usize, i: usize) -> Option<Self::T> {
         let _ = k;
         self.at(i)
     }
 
-    /// Whether every index holds an element.
+    /// Whether an element is known to be present at every index.
     #[inline(always)]
     fn is_full(&self) -> bool {
         false
     }
 
-    /// Where elements may be.
+    /// The indices where elements may be present.
     #[inline(always)]
     fn support(&self) -> Support<'_> {
         Support::All
     }
 
-    /// Whether a terminal may write at `i`: the mask's answer where this is a masked expression.
+    /// Whether a terminal may write at `i`. If the expression has a mask, the mask decides.
     #[inline(always)]
     fn selects(&self, i: usize) -> bool {
         let _ = i;
         true
     }
 
-    /// Where a terminal may write.
+    /// The indices where a terminal may write.
     #[inline(always)]
     fn selected(&self) -> Support<'_> {
         Support::All
     }
 
-    /// What a terminal writes at `i`, the `k`-th index of the list that [`selected`](Self::selected) returns: `None` where it may
-    /// not write.
+    /// What a terminal writes at `i`, which is the `k`-th index of the list that [`selected`](Self::selected) returns. `None` if it may not
+    /// write there; `Some(None)` if it writes that the element is absent.
     #[inline(always)]
-    fn drawn_selected(&self, k: usize, i: usize) -> Option<Option<Self::T>> {
+    fn at_selected(&self, k: usize, i: usize) -> Option<Option<Self::T>> {
         let _ = k;
         self.selects(i).then(|| self.at(i))
     }
 
-    /// What the element at `i` depends on, as far as is known.
-    fn depends(&self, i: usize) -> Depends {
+    /// What is known about the state's elements that the element at `i` depends on.
+    fn dependency(&self, i: usize) -> Dependency {
         let _ = i;
-        Depends::Any
+        Dependency::Unknown
     }
 
-    /// What tells whose turn may be before others', where a limit compares ends of entries: the bits of the outermost one's. `None` where the
-    /// state itself does. No answer depends on it.
+    /// A static sort key for element `i`. It chooses a loop's visiting order only; results don't depend on it.
+    ///
+    /// It is the bits of the key vector, if an edge filter compares keys at edges' ends (the outermost filter, if several do). `None` if
+    /// none does; the state's own bits then serve as sort key.
     fn rank(&self, i: usize) -> Option<u64> {
         let _ = i;
         None
     }
 
-    /// Asks for where what [`at`](Self::at) reads begins, so that it is near by then.
+    /// Prefetches the beginning of what [`at`](Self::at) reads for `i`.
     #[inline(always)]
-    fn ask(&self, i: usize) {
+    fn prefetch(&self, i: usize) {
         let _ = i;
     }
 
-    /// The whole vector, where it was evaluated already: taken out of the view, which must not be read again.
+    /// Takes the whole vector out of the view, if it was evaluated already. The view must not be read afterwards.
     fn take(&mut self) -> Option<Store<Self::T>> {
         None
     }
 
-    /// Running costs: `at(i)` costs about `work[i + 1] - work[i]`; `None` where all indices cost the same.
+    /// Prefix sums of costs in matrix entries: `at(i)` costs about `work[i + 1] - work[i]`. `None` if all indices cost the same.
     #[inline(always)]
     fn work(&self) -> Option<&[u64]> {
         None
     }
 }
 
-impl<T: Element> At for StoreView<'_, T> {
+impl<T: Element> VectorView for StoreView<'_, T> {
     type T = T;
-    fixed_as_it_is!();
+    fixed_is_self!();
     #[inline(always)]
     fn at(&self, i: usize) -> Option<T> {
         self.get(i)
@@ -186,7 +188,7 @@ impl<T: Element> At for StoreView<'_, T> {
         }
     }
     #[inline(always)]
-    fn drawn(&self, k: usize, i: usize) -> Option<T> {
+    fn at_listed(&self, k: usize, i: usize) -> Option<T> {
         match self {
             Self::Dense(values) => Some(values[i]),
             Self::Bitmap(values, bits) => bit(bits, i).then(|| values[i]),
@@ -197,8 +199,8 @@ impl<T: Element> At for StoreView<'_, T> {
     fn is_full(&self) -> bool {
         matches!(self, Self::Dense(_))
     }
-    fn depends(&self, _: usize) -> Depends {
-        Depends::Own
+    fn dependency(&self, _: usize) -> Dependency {
+        Dependency::OwnElement
     }
     #[inline(always)]
     fn support(&self) -> Support<'_> {
@@ -210,16 +212,16 @@ impl<T: Element> At for StoreView<'_, T> {
     }
 }
 
-/// A vector as it is read where a placeholder stands for it: still, or while others write it.
+/// A loop's state as its body reads it.
 #[derive(Debug, Clone, Copy)]
 pub enum StateView<'a, T> {
-    /// Nobody writes it.
-    Still(StoreView<'a, T>),
-    /// A loop does; every place holds an element.
+    /// A vector that isn't written meanwhile.
+    ReadOnly(StoreView<'a, T>),
+    /// A vector that the loop's threads write concurrently. An element is present at every index.
     Shared(SharedView<'a, T>),
 }
 
-impl<'a, T: Element> At for StateView<'a, T> {
+impl<'a, T: Element> VectorView for StateView<'a, T> {
     type T = T;
     type Fixed<'v>
         = SharedView<'a, T>
@@ -227,53 +229,53 @@ impl<'a, T: Element> At for StateView<'a, T> {
         Self: 'v;
     fn fixed(&self) -> Option<SharedView<'a, T>> {
         match self {
-            Self::Still(_) => None,
+            Self::ReadOnly(_) => None,
             Self::Shared(shared) => Some(*shared),
         }
     }
     #[inline(always)]
     fn at(&self, i: usize) -> Option<T> {
         match self {
-            Self::Still(view) => view.at(i),
+            Self::ReadOnly(view) => view.at(i),
             Self::Shared(shared) => Some(shared.get(i)),
         }
     }
     #[inline(always)]
     fn value(&self, i: usize) -> T {
         match self {
-            Self::Still(view) => view.value(i),
+            Self::ReadOnly(view) => view.value(i),
             Self::Shared(shared) => shared.get(i),
         }
     }
     #[inline(always)]
-    fn drawn(&self, k: usize, i: usize) -> Option<T> {
+    fn at_listed(&self, k: usize, i: usize) -> Option<T> {
         match self {
-            Self::Still(view) => view.drawn(k, i),
+            Self::ReadOnly(view) => view.at_listed(k, i),
             Self::Shared(shared) => Some(shared.get(i)),
         }
     }
     #[inline(always)]
     fn is_full(&self) -> bool {
         match self {
-            Self::Still(view) => view.is_full(),
+            Self::ReadOnly(view) => view.is_full(),
             Self::Shared(_) => true,
         }
     }
-    fn depends(&self, _: usize) -> Depends {
-        Depends::Own
+    fn dependency(&self, _: usize) -> Dependency {
+        Dependency::OwnElement
     }
     #[inline(always)]
     fn support(&self) -> Support<'_> {
         match self {
-            Self::Still(view) => view.support(),
+            Self::ReadOnly(view) => view.support(),
             Self::Shared(_) => Support::All,
         }
     }
 }
 
-impl<T: Element> At for SharedView<'_, T> {
+impl<T: Element> VectorView for SharedView<'_, T> {
     type T = T;
-    fixed_as_it_is!();
+    fixed_is_self!();
     #[inline(always)]
     fn at(&self, i: usize) -> Option<T> {
         Some(self.get(i))
@@ -286,7 +288,7 @@ impl<T: Element> At for SharedView<'_, T> {
     fn is_full(&self) -> bool {
         true
     }
-    fn depends(&self, _: usize) -> Depends {
-        Depends::Own
+    fn dependency(&self, _: usize) -> Dependency {
+        Dependency::OwnElement
     }
 }

@@ -1,6 +1,6 @@
-//! Sequential greedy answers in a given order: oracles for the parallel algorithms, and the yardstick of their speed.
+//! Sequential greedy answers in a given order: oracles for the parallel algorithms, and the baseline for their speed.
 
-/// The independent set that takes each vertex of `order` none of whose neighbours was taken before.
+/// The greedy independent set of an order: a vertex is taken, in its turn, if none of its neighbours has been taken.
 ///
 /// ```
 /// use vxm::certify;
@@ -12,7 +12,7 @@
 /// ```
 ///
 /// # Panics
-/// Where `order` holds more than the graph's vertices.
+/// If `order` holds a number that is no vertex of the graph.
 pub fn greedy_set(offsets: &[u64], columns: &[u32], order: impl IntoIterator<Item = u32>) -> Vec<bool> {
     let mut member = vec![false; offsets.len() - 1];
     for vertex in order {
@@ -22,13 +22,14 @@ pub fn greedy_set(offsets: &[u64], columns: &[u32], order: impl IntoIterator<Ite
     member
 }
 
-/// The colours, from 1, that give each vertex of `order` the least colour that no neighbour has; 0 outside `order`.
+/// The greedy colouring of an order, from colour 1: a vertex gets, in its turn, the least colour that no neighbour has. Vertices that
+/// aren't in `order` get 0.
 ///
 /// # Panics
-/// Where `order` holds more than the graph's vertices.
+/// If `order` holds a number that is no vertex of the graph.
 pub fn greedy_coloring(offsets: &[u64], columns: &[u32], order: impl IntoIterator<Item = u32>) -> Vec<u32> {
     let mut colors = vec![0u32; offsets.len() - 1];
-    // which vertex last saw each colour at a neighbour; the vertex itself plus one, so that nobody is zero
+    // for each colour, 1 + the last vertex that had a neighbour of that colour; 0 if there was none
     let mut seen: Vec<u32> = vec![0];
     for vertex in order {
         let neighbors = super::neighbors(offsets, columns, vertex as usize);
@@ -45,7 +46,7 @@ pub fn greedy_coloring(offsets: &[u64], columns: &[u32], order: impl IntoIterato
     colors
 }
 
-/// The vertices by falling degree, those of equal degree by number.
+/// The vertices by descending degree, those of equal degree by ascending number.
 pub fn largest_degree_first(offsets: &[u64]) -> Vec<u32> {
     let degree = |vertex: u32| offsets[vertex as usize + 1] - offsets[vertex as usize];
     let mut order: Vec<u32> = (0..offsets.len() as u32 - 1).collect();
@@ -53,13 +54,15 @@ pub fn largest_degree_first(offsets: &[u64]) -> Vec<u32> {
     order
 }
 
-/// The vertices in an order in which each has the least degree among those up to it (smallest-degree-last), and the largest such
-/// degree: the graph's degeneracy. A greedy colouring in this order takes at most one colour more.
+/// The vertices in smallest-degree-last order, and the graph's degeneracy.
+///
+/// In the subgraph of a vertex and those before it in the order, the vertex has the least degree. The greatest of these degrees is the
+/// degeneracy. A greedy colouring in this order takes at most degeneracy + 1 colours.
 pub fn smallest_degree_last(offsets: &[u64], columns: &[u32]) -> (Vec<u32>, usize) {
     let vertices = offsets.len() - 1;
     let mut degrees: Vec<usize> =
         (0..vertices).map(|vertex| super::neighbors(offsets, columns, vertex).len()).collect();
-    // vertices by what is left of their degree; a vertex stays behind in the buckets it has left
+    // the vertices by remaining degree; entries of vertices that have moved to a lower bucket stay behind and are skipped
     let most = degrees.iter().copied().max().unwrap_or(0);
     let mut buckets: Vec<Vec<u32>> = vec![Vec::new(); most + 1];
     for (vertex, &degree) in degrees.iter().enumerate() {

@@ -1,12 +1,12 @@
-//! Who is reached, how soon, and from where: a queue and nothing else.
+//! Levels and components by sequential traversals, with a queue and a stack.
 
-use super::{Violation, neighbors, same_length};
+use crate::certify::{Violation, neighbors, same_length};
 
-/// Not reached; there are never so many vertices.
+/// The mark of a vertex that isn't reached; greater than any number of hops and any vertex.
 const NEVER: u32 = u32::MAX;
 
-/// Whether `levels` gives each vertex that `source` reaches the fewest hops that lead there, and no other vertex any; how many it
-/// reaches. Columns are where edges lead, so the graph may be directed. O(n + nnz) time.
+/// Checks that `levels` holds, for each vertex, the fewest hops from `source`, and `None` where no path leads. Returns how many vertices
+/// `source` reaches, itself included. A row's columns are the heads of its vertex' edges, so the graph may be directed. O(n + nnz) time.
 ///
 /// ```
 /// use vxm::certify::{Violation, levels};
@@ -44,8 +44,8 @@ pub fn levels(offsets: &[u64], columns: &[u32], source: usize, levels: &[Option<
     }
 }
 
-/// Whether `labels` gives each vertex of an undirected graph the least vertex of its component; how many components there are. O(n +
-/// nnz) time.
+/// Checks that `labels` holds, for each vertex of an undirected graph, the least vertex of its component. Returns the number of components.
+/// O(n + nnz) time.
 ///
 /// ```
 /// use vxm::certify::{Violation, components};

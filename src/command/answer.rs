@@ -1,8 +1,8 @@
-//! `vxm mis`, `color`, `bfs` and `components`: run, check, tell.
+//! `vxm mis`, `color`, `bfs` and `components`: run the algorithm, check the answer, print it.
 
-use super::arguments::Run;
-use super::footprint::{Algorithm, Graph};
-use super::{WRONG, counted, load, prepare, print, tell};
+use crate::command::arguments::Run;
+use crate::command::footprint::{Algorithm, Graph};
+use crate::command::{WRONG, counted, load, prepare, print, tell};
 use serde_json::{Value, json};
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -14,17 +14,18 @@ use vxm::backend::plan::Format;
 use vxm::certify::{self, Violation};
 use vxm::containers::{Matrix, Set, Vector};
 use vxm::formats::{Csr, Tiles};
-use vxm::io::{Loaded, Numbering, memory};
+use vxm::io::{Loaded, Numbering};
+use vxm::memory;
 use vxm::{Error, Result};
 
-/// What was chosen: name and value.
+/// The options of a run, as names and values.
 type Choices = [(&'static str, Value)];
 
-/// What an algorithm found.
+/// The result of an algorithm.
 enum Found {
     Set(Set),
     Colors(Vector<u32>, u32),
-    /// Hops from a vertex.
+    /// The source vertex, and the distance of each vertex from it in hops.
     Levels(u32, Vector<u32>),
     Components(Vector<u32>),
 }
@@ -39,7 +40,7 @@ impl Found {
         }
     }
 
-    /// What it is measured by, and how much that is.
+    /// The name of the size of this result, and the size.
     fn measure(&self) -> (&'static str, usize) {
         match self {
             Self::Set(set) => ("size", set.nvals()),
@@ -73,7 +74,7 @@ impl Found {
         }
     }
 
-    /// A vertex a line, and what was found of it.
+    /// Writes one line per vertex: its number, and its value if there is one.
     fn write(&self, text: &mut impl Write, numbering: &Numbering) -> std::io::Result<()> {
         match self {
             Self::Set(set) => set.indices().try_for_each(|v| writeln!(text, "{}", numbering.number(v))),
@@ -87,10 +88,10 @@ impl Found {
     }
 }
 
-/// An answer, and all that is told of it.
+/// An answer, with everything that is reported about it.
 struct Answer {
     found: Found,
-    /// How many rounds it took, where that is told.
+    /// The number of rounds, if the algorithm reports it.
     rounds: Option<u32>,
     took: Duration,
     certificate: core::result::Result<(), Violation>,
@@ -142,7 +143,8 @@ pub fn components(run: &Run) -> Result<ExitCode> {
     })
 }
 
-/// Runs what `ready` gives for a graph.
+/// Loads the graph, checks that the memory suffices, runs the algorithm that `ready` returns for the graph, checks the
+/// answer, writes it and reports it.
 fn solve<F: Fn(&Matrix) -> Result<(Found, Option<u32>)>>(
     run: &Run,
     algorithm: Algorithm,
@@ -172,12 +174,12 @@ fn solve<F: Fn(&Matrix) -> Result<(Found, Option<u32>)>>(
     }
     let a = Matrix::from_simple(graph).with_format(run.format.0);
     if run.format.0 == Some(Format::Tiles) {
-        // converting is no part of the algorithm, nor of its time
+        // convert before the clock starts
         a.tiles();
     }
     let a = a.to(run.device)?;
     if run.device != Device::Cpu {
-        // compiling the kernels is no part of the algorithm, nor of its time
+        // a first run compiles the kernels before the clock starts
         find(&a)?;
     }
     let start = Instant::now();
@@ -200,7 +202,7 @@ fn solve<F: Fn(&Matrix) -> Result<(Found, Option<u32>)>>(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether two paths lead to one regular file, by whatever names and links.
+/// Whether two paths lead to the same regular file, through any names and links.
 fn is_same_file(one: &Path, other: &Path) -> bool {
     let regular = |path: &Path| path.metadata().ok().filter(std::fs::Metadata::is_file);
     #[cfg(unix)]
@@ -213,6 +215,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     found(one).is_some_and(|one| found(other) == Some(one))
 }
 
+/// The report as a JSON object.
 fn told_to_programs(answer: &Answer, name: &str, graph: &Csr, choices: &Choices, run: &Run) -> String {
     let (what, measure) = answer.found.measure();
     let mut object = json!({
@@ -236,6 +239,7 @@ fn told_to_programs(answer: &Answer, name: &str, graph: &Csr, choices: &Choices,
     format!("{object}\n")
 }
 
+/// The report as text.
 fn told_to_people(answer: &Answer, name: &str, graph: &Csr, choices: &Choices, run: &Run) -> String {
     let (n, edges, (_, measure)) = (graph.nrows(), graph.nnz() / 2, answer.found.measure());
     let share = 100.0 * measure as f64 / n.max(1) as f64;

@@ -1,4 +1,4 @@
-//! What the command takes.
+//! The command line.
 
 use clap::{Args, Parser, Subcommand};
 use core::str::FromStr;
@@ -11,28 +11,30 @@ use vxm::{Error, Result};
 
 /// Sparse linear algebra on graphs: masked vector-matrix products over semirings.
 ///
-/// GRAPH is a file (Matrix Market, DIMACS .col, SNAP edge list; .gz too) or a generator: grid:ROWSxCOLUMNS, er:SCALE:EDGEFACTOR,
-/// rmat:SCALE:EDGEFACTOR, kron:SCALE:EDGEFACTOR, rgg:SCALE, road:SIDE, delaunay:SCALE, each with :SEED last if you like.
+/// GRAPH is a file (Matrix Market, DIMACS .col or SNAP edge list, optionally gzipped) or a generated graph:
+/// grid:ROWSxCOLUMNS, er:SCALE:EDGEFACTOR, rmat:SCALE:EDGEFACTOR, kron:SCALE:EDGEFACTOR, rgg:SCALE, road:SIDE or
+/// delaunay:SCALE, each with an optional :SEED at the end.
 ///
-/// Exit status: 0, 1 if a certificate fails or doctor finds no GPU to use, 2 for whatever is wrong with the input. VXM_LOG=debug shows
-/// each product's plan.
+/// Exit status: 0 for success; 1 if an answer fails its check, or if doctor finds no usable GPU; 2 for any error in the
+/// input. VXM_LOG=debug shows how each product is planned.
 #[derive(Debug, Parser)]
 #[command(name = "vxm", version, max_term_width = 100)]
 pub struct Arguments {
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub task: Task,
 }
 
-/// What to do.
+/// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Task {
     /// Finds a maximal independent set.
     Mis {
-        /// Which vertices come first: random, degree, resolve, sorted or sorted-id.
+        /// Order in which vertices are preferred: random, degree, resolve, sorted or sorted-id.
         #[arg(long, value_name = "P", default_value = Priority::default().name())]
         priority: Priority,
-        /// How a round is written: decide (one product) or count (two); resolve knows only count.
+        /// Products per round: decide (one) or count (two). resolve always takes count; the other priorities default to
+        /// decide.
         #[arg(long, value_name = "F")]
         formulation: Option<Formulation>,
         #[command(flatten)]
@@ -40,12 +42,12 @@ pub enum Task {
         #[command(flatten)]
         run: Run,
     },
-    /// Colours the vertices so that neighbours differ.
+    /// Colours the vertices so that neighbours have different colours.
     Color {
-        /// How to colour: is, mis, jp, min-max, hash or neighbor-reduce.
+        /// Colouring algorithm: is, mis, jp, min-max, hash or neighbor-reduce.
         #[arg(long, value_name = "M", default_value = Method::default().name())]
         method: Method,
-        /// In which order: random, largest-degree-first or smallest-degree-last.
+        /// Order of the vertices: random, largest-degree-first or smallest-degree-last.
         #[arg(long, value_name = "O", default_value = Order::default().name())]
         order: Order,
         #[command(flatten)]
@@ -53,36 +55,36 @@ pub enum Task {
         #[command(flatten)]
         run: Run,
     },
-    /// Finds how many hops each vertex is away from a source.
+    /// Finds the distance of each vertex from a source, in hops.
     Bfs {
-        /// The source, as the file numbers it; generated graphs are numbered from 0.
+        /// Source vertex, numbered as in the file; generated graphs are numbered from 0.
         #[arg(long, value_name = "V", value_parser = number, allow_negative_numbers = true)]
         source: u64,
         #[command(flatten)]
         run: Run,
     },
-    /// Finds the connected components, each named by its least vertex.
+    /// Finds the connected components; each is named by its lowest vertex.
     Components {
         #[command(flatten)]
         run: Run,
     },
-    /// Tells a graph's size, its degrees, and what it takes in memory.
+    /// Shows the size of a graph, its degrees, and the memory that algorithms need.
     Info {
-        /// A file, or a generator's specification.
+        /// Graph file, or the specification of a generated graph.
         graph: OsString,
-        /// Prints one JSON object.
+        /// Print one JSON object.
         #[arg(long)]
         json: bool,
         #[command(flatten)]
         threads: Threads,
     },
-    /// Tells what of NVIDIA's libraries was found, which GPUs there are, and what to install.
+    /// Shows which NVIDIA libraries and GPUs were found, and what to install.
     Doctor,
     /// Writes a generated graph as a Matrix Market file.
     Generate {
-        /// A generator's specification, such as rmat:20:8.
+        /// Specification of the graph, such as rmat:20:8.
         spec: String,
-        /// The file to write; gzipped if it ends in .gz.
+        /// File to write; gzipped if its name ends in .gz.
         #[arg(short, long, value_name = "FILE.mtx")]
         out: PathBuf,
         #[command(flatten)]
@@ -90,39 +92,40 @@ pub enum Task {
     },
 }
 
-/// What every algorithm takes.
+/// The arguments of every algorithm.
 #[derive(Debug, Args)]
 pub struct Run {
-    /// A file, or a generator's specification.
+    /// Graph file, or the specification of a generated graph.
     pub graph: OsString,
-    /// Where to run: auto, cpu, cuda or cuda:N.
+    /// Device to run on: auto, cpu, cuda or cuda:N.
     #[arg(long, value_name = "D", default_value = "auto")]
     pub device: Device,
-    /// How the graph is stored: auto, csr or tiles; the answer is the same.
+    /// Storage format of the graph: auto, csr or tiles. Does not change the answer.
     #[arg(long, value_name = "F", default_value = "auto")]
     pub format: Layout,
-    /// Writes the answer, in the file's own numbering: a vertex a line, or `vertex colour`, `vertex hops`, `vertex component`.
+    /// File for the answer: one line per vertex, with vertices numbered as in the graph file. mis lists the members;
+    /// the others add the colour, the distance or the component.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Prints one JSON object.
+    /// Print one JSON object.
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
     pub threads: Threads,
 }
 
-/// What hashes are seeded with.
+/// The seed of hashes.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Seed {
-    /// What the hash that breaks ties is seeded with.
+    /// Seed of the hash that breaks ties.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = number, allow_negative_numbers = true)]
     pub seed: u64,
 }
 
-/// How many threads.
+/// The number of threads.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Threads {
-    /// How many threads, at most 1024; all cores if not given. The answer is the same.
+    /// Number of threads, at most 1024; default: all cores. Does not change the answer.
     #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     pub threads: Option<u16>,
 }
@@ -136,7 +139,7 @@ fn threads(text: &str) -> Result<u16, String> {
     number.ok_or_else(|| "expected a number from 1 to 1024".to_owned())
 }
 
-/// The format that is imposed on the plan, if any.
+/// The storage format that the plan must use; `None` lets the plan choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout(pub Option<Format>);
 

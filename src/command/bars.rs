@@ -1,15 +1,15 @@
-//! Progress bars on standard error, where a person looks at it.
+//! Progress bars on standard error, if it is a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::RwLock;
 use vxm::io::{Progress, Unit};
 
-/// Bars, or nothing where standard error is no terminal.
+/// Progress bars; `None` if standard error is not a terminal.
 pub struct Bars(Option<RwLock<ProgressBar>>);
 
 impl Bars {
-    /// Bars that begin hidden.
+    /// Bars that are hidden until the first task begins.
     pub fn new() -> Self {
         Self(std::io::stderr().is_terminal().then(|| RwLock::new(ProgressBar::hidden())))
     }
@@ -22,7 +22,7 @@ impl Progress for Bars {
             Unit::Items => "{human_pos:>9} of {human_len}",
         };
         let Some(held) = &self.0 else { return };
-        // a template that doesn't parse shows indicatif's own bar
+        // if the template does not parse, use the default style
         let style = ProgressStyle::with_template(&format!("{{msg:9}} {{wide_bar}} {counts} {{elapsed}}"))
             .unwrap_or_else(|_| ProgressStyle::default_bar());
         if let Ok(mut bar) = held.write() {

@@ -1,11 +1,11 @@
-//! What an algorithm takes in memory, predicted: on the host a claim that is not met ends the process without a word, on a device it
-//! ends a run that has begun.
+//! Predicts the memory of algorithms. On the host, a failed allocation would abort the process without a message; on a
+//! device, it would end a run that has already begun.
 
 use vxm::algorithms::{Formulation, Method, Order, Priority};
-use vxm::backend::plan::NARROW;
+use vxm::backend::tuning::tuning;
 use vxm::formats::{Csr, Tiles};
 
-/// An algorithm, told apart as far as its memory goes.
+/// An algorithm with the options that affect its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Algorithm {
     Mis(Priority, Formulation),
@@ -15,7 +15,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// The command that runs it.
+    /// The subcommand that runs it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mis(..) => "mis",
@@ -26,47 +26,48 @@ impl Algorithm {
     }
 }
 
-/// A graph, as far as memory goes.
+/// The sizes of a graph that affect memory.
 #[derive(Debug, Clone, Copy)]
 pub struct Graph {
     pub vertices: u64,
-    /// Stored entries: two an edge.
+    /// Stored entries: two per edge.
     pub entries: u64,
-    /// Entries of the longest row.
+    /// The number of entries of the longest row.
     pub longest: u64,
-    /// Entries of rows of more than 30: a vertex of no more has one of the first 31 colours.
+    /// The total number of entries in rows with more than 30 entries. Vertices of shorter rows always get one of the
+    /// first 31 colours.
     pub late: u64,
-    /// 16 x 16 tiles, where they are made.
+    /// The number of 16 x 16 tiles, if tiles are built.
     pub tiles: Option<u64>,
 }
 
 impl Graph {
-    /// The size of `graph`, of which so many tiles are made.
+    /// The sizes of `graph`. `tiles` is the number of tiles, if they are built.
     pub fn of(graph: &Csr, tiles: Option<u64>) -> Self {
         let degrees = || (0..graph.nrows()).map(|v| graph.degree(v) as u64);
         let (longest, late) = (degrees().max().unwrap_or(0), degrees().filter(|&degree| degree > 30).sum());
         Self { vertices: graph.nrows() as u64, entries: graph.nnz() as u64, longest, late, tiles }
     }
 
-    /// The bytes that the graph takes as CSR.
+    /// The bytes of the graph as CSR.
     fn held(self) -> u128 {
         8 * (u128::from(self.vertices) + 1) + 4 * u128::from(self.entries)
     }
 
-    /// The bytes that are taken at the peak beside the graph.
+    /// The peak bytes that the algorithm takes beside the graph on the host.
     ///
-    /// Each number is the most that VmHWM rose by, from loading to the certificate's end, on rmat:18:8, rmat:20:2, er:18:8 and
-    /// grid:1024x1024 with two threads, rounded up by a tenth or less.
+    /// The coefficients were measured: the largest rise of VmHWM between loading and the end of the certificate over
+    /// several generated graphs (R-MAT, Erdos-Renyi, grid), rounded up by a tenth or less.
     pub fn share(self, algorithm: Algorithm) -> u128 {
-        // bytes a vertex, and an entry
+        // bytes per vertex, and per entry
         let (vertex, entry) = match algorithm {
             Algorithm::Mis(Priority::Resolve, _) => (20, 0),
             Algorithm::Mis(_, Formulation::Decide) => (24, 0),
             Algorithm::Mis(_, Formulation::Count) => (36, 0),
-            // a matrix of half the entries is made
+            // builds a matrix of half the entries
             Algorithm::Color(Method::Jp, _) => (74, 9),
             Algorithm::Color(Method::Hash, _) => (102, 8),
-            // each entry has a value
+            // its matrix has a value per entry
             Algorithm::Color(Method::MinMax, Order::SmallestDegreeLast) => (80, 5),
             Algorithm::Color(Method::MinMax, _) => (40, 5),
             Algorithm::Color(_, Order::SmallestDegreeLast) => (62, 0),
@@ -74,28 +75,29 @@ impl Graph {
             Algorithm::Bfs => (24, 0),
             Algorithm::Components => (20, 0),
         };
-        // tiles are put together from tile-rows, which take as much again and 16 bytes a vertex
+        // tiles are assembled from tile-rows, which take the same size again, and 16 bytes per vertex
         let tiles = self.tiles.map_or(0, |tiles| {
             (2 * Tiles::<()>::TILE_BYTES as u128 + 4) * u128::from(tiles) + 16 * u128::from(self.vertices)
         });
         vertex * u128::from(self.vertices) + entry * u128::from(self.entries) + tiles
     }
 
-    /// The bytes that the process takes at its peak, if reading the graph takes so many; a mapped file's pages, which the system
-    /// takes back when it needs them, don't count.
+    /// The peak bytes of the whole process, if reading the graph takes `reading` bytes. Pages of mapped files do not
+    /// count, because the system reclaims them when memory runs short.
     pub fn peak(self, algorithm: Algorithm, reading: u128) -> u128 {
         PROCESS + reading.max(self.held() + self.share(algorithm))
     }
 
-    /// The bytes that are taken of a device's memory at the peak, the graph included; the driver's own and the kernels' code don't
-    /// count, and neither does what the pool rounds up to.
+    /// The peak bytes of device memory, the graph included. Without the driver's own memory, the code of kernels, and
+    /// the rounding of the memory pool.
     ///
-    /// The vertices' shares are the most that buffers took beside the graph, on a device and in a rehearsal, rounded up by a tenth or less.
+    /// The coefficients per vertex were measured: the most that buffers took beside the graph, on a device and in a dry
+    /// run, rounded up by a tenth or less.
     pub fn peak_on_device(self, algorithm: Algorithm) -> u128 {
         let (n, entries) = (u128::from(self.vertices), u128::from(self.entries));
-        // what is held and made at once of vectors: values, and bits for presence
+        // vectors that are alive at the same time: values, and presence bits
         let vectors = match algorithm {
-            // ranks are sorted
+            // sorts ranks
             Algorithm::Mis(Priority::SortedId, _) => 38 * n,
             Algorithm::Mis(_, Formulation::Decide) => 18 * n,
             Algorithm::Mis(..) => 14 * n,
@@ -104,11 +106,12 @@ impl Graph {
             Algorithm::Bfs => 20 * n,
             Algorithm::Components => 14 * n,
         };
-        let (late, copied) = (u128::from(self.late), if self.longest > NARROW as u64 { 4 * (n + entries) } else { 0 });
-        // the edges from low to high are a matrix, or each entry says where it leads
+        let (late, copied) =
+            (u128::from(self.late), if self.longest > tuning().compact_row as u64 { 4 * (n + entries) } else { 0 });
+        // edges directed from low to high vertices: a matrix, or a value for each entry
         let directed = match algorithm {
-            // or, where a row is long, the columns are copied, and later, where there may be colours of a later window, entries are marked
-            // and counted, and half of those with such ends are a matrix
+            // if a row is long, the columns are copied; if colours of a later window are possible, the entries are
+            // marked and counted later, and half of those between such vertices become a matrix
             Algorithm::Color(Method::Jp, _) => {
                 copied.max(if self.late > 0 { 16 * n + entries / 2 + 4 * late } else { 0 })
             }
@@ -119,36 +122,37 @@ impl Graph {
         };
         let tiles = self.tiles.map_or(0, |tiles| match algorithm {
             Algorithm::Color(Method::Hash, _) => 2 * self.tiles_on_device(tiles.into()),
-            // its entries have values; keys of a degree need no product
+            // its matrix has values, which exclude tiles; the keys of these orders need no product
             Algorithm::Color(Method::MinMax, Order::Random | Order::LargestDegreeFirst) => 0,
             _ => self.tiles_on_device(tiles.into()),
         });
         rows_on_device(n, entries) + vectors + directed + tiles
     }
 
-    /// The bytes that tiles take on a device while they are made.
+    /// The peak bytes of building tiles on a device.
     fn tiles_on_device(self, tiles: u128) -> u128 {
         let n = u128::from(self.vertices);
-        // long rows are counted in parts: a running sum for each part of each tile-row
+        // long rows are counted in parts: one running sum for each part of each tile-row
         let parts = u128::from((self.longest / 2048).next_power_of_two().min(64));
         let sums = 8 * (parts + 1) * n.div_ceil(16);
-        // each tile's bits and column; the rows listed by their number of tiles
+        // bits and column of each tile; and the list of rows by their number of tiles
         Tiles::<()>::TILE_BYTES as u128 * tiles + sums + 4 * n
     }
 }
 
-/// The bytes that `n` rows take on a device.
+/// The bytes of `n` rows with `entries` entries on a device.
 fn rows_on_device(n: u128, entries: u128) -> u128 {
-    // offsets in 64 bits, and in 32 where they fit
+    // 64-bit offsets, and 32-bit offsets too if they fit
     let offset = if entries <= u128::from(u32::MAX) { 12 } else { 8 };
-    // columns; the rows listed by their number of entries
+    // columns, and the list of rows by their number of entries
     offset * (n + 1) + 4 * entries + 4 * n
 }
 
-/// The bytes that a run takes whatever the graph.
+/// The bytes that a run takes independently of the graph.
 const PROCESS: u128 = 4 << 20;
 
-/// The algorithms that take different amounts, by the option that tells them apart.
+/// The variants of algorithms with different footprints. Each has a name: that of the option that selects it, or of the
+/// result.
 pub const TOLD: [(&str, Algorithm); 11] = [
     ("resolve", Algorithm::Mis(Priority::Resolve, Formulation::Count)),
     ("decide", Algorithm::Mis(Priority::Sorted, Formulation::Decide)),
@@ -175,7 +179,7 @@ mod tests {
 
     #[test]
     fn predictions_cover_what_was_measured() {
-        // the graph, what jp, mis by counting and min-max took beside it, in bytes
+        // vertices and entries of a graph; measured bytes of jp, of mis with `count`, and of min-max
         for (vertices, entries, jp, count, min_max) in [
             (262_144, 4_187_660, 51_097_600, 6_983_680, 30_228_480),
             (262_144, 4_194_178, 54_099_968, 8_003_584, 30_928_896),
@@ -201,30 +205,31 @@ mod tests {
         }
     }
 
-    /// What buffers took at the peak of `algorithm` on `gpu`, a device or a rehearsal.
+    /// The peak bytes of buffers while `algorithm` runs on `gpu`, which is a device or a dry run.
     fn took(gpu: &Gpu, algorithm: Algorithm, a: &Matrix) -> Result<u64> {
         gpu.synchronize()?;
         let before = gpu.used();
         gpu.take_peak();
-        if gpu.is_rehearsal() {
-            // a few rounds
-            gpu.rehearse_ones(30);
-            Device::rehearse(gpu, || run(algorithm, a))?;
+        if gpu.is_dry_run() {
+            // the dry run takes a few rounds
+            gpu.dry_run_ones(30);
+            Device::dry_run(gpu, || run(algorithm, a))?;
         } else {
             run(algorithm, &a.to(Device::Cuda(gpu.ordinal()))?)?;
         }
         Ok(gpu.take_peak() - before)
     }
 
-    /// On a device what buffers take is predicted, and at most twice that; in a rehearsal, where no entry is ever selected, no more.
+    /// On a device, the prediction covers what buffers take and is at most twice that. In a dry run, where no entry is
+    /// ever selected, it only covers it.
     #[test]
     fn predictions_cover_what_a_device_takes() {
         let gpu = match std::env::var("VXM_TEST_DEVICE").as_deref() {
-            Ok("rehearsal") => Gpu::rehearsal(&["sm_90"]).unwrap(),
+            Ok("dry-run") => Gpu::dry_run(&["sm_90"]).unwrap(),
             Ok(device) if device.starts_with("cuda") => Gpu::open(0).unwrap(),
-            _ => return println!("skipped: VXM_TEST_DEVICE=cuda asks for a GPU, =rehearsal for none"),
+            _ => return println!("skipped: VXM_TEST_DEVICE=cuda asks for a GPU, =dry-run for none"),
         };
-        let specs = match gpu.is_rehearsal() {
+        let specs = match gpu.is_dry_run() {
             true => &["grid:200x300", "rmat:14:8"][..],
             false => &["grid:1024x1024", "rmat:18:8", "er:18:8", "rmat:20:2"],
         };
@@ -237,13 +242,13 @@ mod tests {
             let (size, count) = (Graph::of(&graph, None), Tiles::count(&graph) as u64);
             let a = Matrix::from_simple(graph);
             for (name, algorithm) in TOLD.into_iter().chain(others).chain(last) {
-                if gpu.is_rehearsal() && matches!(algorithm, Algorithm::Color(Method::Hash, _)) {
-                    // it scatters by ranks, which are distinct, and zeros are not
+                if gpu.is_dry_run() && matches!(algorithm, Algorithm::Color(Method::Hash, _)) {
+                    // it scatters to distinct ranks, and in a dry run all ranks are zero
                     continue;
                 }
                 for (format, tiles) in [(Format::Csr, None), (Format::Tiles, Some(count))] {
                     let predicted = Graph { tiles, ..size }.peak_on_device(algorithm) as u64;
-                    // made again, or tiles would be there from before
+                    // a fresh copy, because tiles built by an earlier run would be reused
                     let fresh = Matrix::from_simple(a.csr().clone()).with_format(Some(format));
                     let took = took(&gpu, algorithm, &fresh).unwrap();
                     let ratio = predicted as f64 / took as f64;
@@ -251,7 +256,7 @@ mod tests {
                         "{spec} {name} {algorithm:?} {format:?}: took {took}, predicted {predicted}, {ratio:.2}"
                     );
                     println!("{line}");
-                    if took > predicted || (!gpu.is_rehearsal() && predicted > 2 * took) {
+                    if took > predicted || (!gpu.is_dry_run() && predicted > 2 * took) {
                         wrong.push(line);
                     }
                 }

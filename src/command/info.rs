@@ -1,14 +1,14 @@
-//! `vxm info`: a graph's size, its degrees, and what it takes in memory.
+//! `vxm info`: the size of a graph, its degrees, and the memory that algorithms need.
 
-use super::footprint::{Graph, TOLD};
-use super::{counted, load, print};
+use crate::command::footprint::{Graph, TOLD};
+use crate::command::{counted, load, print};
 use serde_json::json;
 use std::ffi::OsStr;
 use vxm::Result;
 use vxm::formats::{Directions, Tiles};
-use vxm::io::memory::for_reading;
+use vxm::memory::for_reading;
 
-/// Tells of a graph.
+/// Prints facts about a graph, as text or as a JSON object.
 pub fn info(graph: &OsStr, as_json: bool) -> Result<()> {
     let loaded = load(graph)?;
     let graph = &loaded.graph;
@@ -22,7 +22,7 @@ pub fn info(graph: &OsStr, as_json: bool) -> Result<()> {
     let size = Graph::of(graph, None);
     let directions = if loaded.report.one_way.is_some() { Directions::Matter } else { Directions::Ignored };
     let reading = for_reading(vertices as u64, loaded.report.entries, directions);
-    // each place and format, and what an algorithm takes there
+    // host and device, each with both formats, and the sizes that determine the footprint there
     let tiled = Graph { tiles: Some(tiles as u64), ..size };
     let places = [("host", "csr", size), ("host", "tiles", tiled), ("device", "csr", size), ("device", "tiles", tiled)];
     let peak = |place, size: Graph, algorithm| match place {
@@ -41,7 +41,7 @@ pub fn info(graph: &OsStr, as_json: bool) -> Result<()> {
             "degree": {"min": degrees.least.unwrap_or(0), "mean": mean, "max": degrees.most},
             "isolated": degrees.histogram.first().copied().unwrap_or(0),
             "bytes": graph.heap_bytes(), "tiles": tiles, "tile_bytes": tile_bytes, "tile_fill": fill,
-            // what a run takes at its peak, predicted: of the host's memory, and of a device's if it runs there
+            // the predicted peak bytes of a run: in host memory, and in device memory if it runs there
             "peak_bytes": peaks,
             // the number of vertices of degree 0, 1, 2 to 3, 4 to 7, ...
             "degrees": degrees.histogram,
@@ -71,12 +71,12 @@ pub fn info(graph: &OsStr, as_json: bool) -> Result<()> {
     ))
 }
 
-/// The degrees of a graph.
+/// Statistics of degrees.
 #[derive(Default)]
 struct Degrees {
     least: Option<usize>,
     most: usize,
-    /// How many are 0, 1, 2 to 3, 4 to 7, ...
+    /// The number of degrees that are 0, 1, 2 to 3, 4 to 7, ...
     histogram: Vec<usize>,
 }
 

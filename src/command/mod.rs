@@ -1,4 +1,4 @@
-//! From arguments to an exit status.
+//! The command: from its arguments to its exit status.
 
 mod answer;
 mod arguments;
@@ -25,15 +25,15 @@ use vxm::error::printable;
 use vxm::io::{Loaded, WholeFile, read};
 use vxm::{Error, Result};
 
-/// An answer is wrong.
+/// Exit status: an answer failed its check, or `doctor` found no usable GPU.
 const WRONG: u8 = 1;
-/// The input is.
+/// Exit status: the input was refused.
 const REFUSED: u8 = 2;
 
-/// Runs the command with the process' arguments.
+/// Runs the command with the arguments of the process.
 pub fn main() -> ExitCode {
     let status = match Arguments::try_parse() {
-        Ok(arguments) => log().and_then(|()| run(arguments.task)),
+        Ok(arguments) => log().and_then(|()| vxm::backend::tuning::check()).and_then(|()| run(arguments.task)),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             print(&error.render().to_string()).map(|()| ExitCode::SUCCESS)
         }
@@ -53,10 +53,11 @@ fn run(task: Task) -> Result<ExitCode> {
         }
         Task::Info { threads, .. } | Task::Generate { threads, .. } => *threads,
     };
-    // no number given: rayon's own choice
+    // 0 lets rayon choose the number
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0).into()).build();
     let pool = pool.map_err(|error| Error::invalid(format!("threads: {error}")))?;
-    // each thread's allocator claims its addresses here, so that whoever asks what a limit on them leaves counts them
+    // each thread allocates once, so that its allocator's address space is already counted when a limit on it is
+    // checked
     pool.broadcast(|_| drop(black_box(vec![0u8; 64])));
     pool.install(|| match task {
         Task::Mis { priority, formulation, seed, run } => answer::mis(priority, formulation, seed.seed, &run),
@@ -69,7 +70,7 @@ fn run(task: Task) -> Result<ExitCode> {
     })
 }
 
-/// What was found; status 0 if kernels can be compiled and run.
+/// Prints which libraries and devices were found. The status is 0 if kernels can be compiled and run.
 fn doctor() -> Result<ExitCode> {
     let report = vxm_kernels::doctor();
     print(&format!("{report}\n"))?;
@@ -85,12 +86,12 @@ fn generate(spec: &str, out: &Path) -> Result<()> {
     note(&loaded);
     vxm::io::write_to(whole, &loaded.graph)?;
     let (vertices, edges) = (counted(loaded.graph.nrows(), "vertex"), counted(loaded.graph.nnz() / 2, "edge"));
-    // on standard error: standard output may be where the graph goes
+    // on standard error, because the graph may go to standard output
     tell(format!("{}: {vertices}, {edges}", printable(out.as_os_str().as_encoded_bytes())));
     Ok(())
 }
 
-/// A file to be written: refused before the run if it cannot be, and whole or not there after it.
+/// Prepares an output file: checked before the run, and complete or absent after it.
 fn prepare(out: &Path) -> Result<WholeFile> {
     #[cfg(unix)]
     signals::clean_up_at_the_end()?;
@@ -100,7 +101,7 @@ fn prepare(out: &Path) -> Result<WholeFile> {
     })
 }
 
-/// How many of something there are, in words.
+/// A count with its noun, in the plural unless the count is 1.
 fn counted(count: usize, what: &str) -> String {
     match (count, what) {
         (1, _) => format!("1 {what}"),
@@ -109,7 +110,7 @@ fn counted(count: usize, what: &str) -> String {
     }
 }
 
-/// Reads or generates a graph, and says what cleaning it took.
+/// Reads or generates a graph, and reports what cleaning changed.
 fn load(graph: &OsStr) -> Result<Loaded> {
     let loaded = {
         let bars = Bars::new();
@@ -119,19 +120,20 @@ fn load(graph: &OsStr) -> Result<Loaded> {
     Ok(loaded)
 }
 
+/// Reports what cleaning changed, on standard error.
 fn note(loaded: &Loaded) {
     if !loaded.report.is_clean() {
         tell(format!("{}: {}", loaded.name, loaded.report));
     }
 }
 
-/// A line on standard error; what would break the line, or not be seen, is escaped.
+/// Prints a message as one line on standard error. Line breaks and unprintable characters are escaped.
 fn tell(message: impl Display) {
-    // nobody is left to be told where standard error is closed
+    // if standard error is closed, the message is lost
     let _ = writeln!(stderr(), "vxm: {}", printable(message.to_string().as_bytes()));
 }
 
-/// Prints to standard output; a reader that has left is no error.
+/// Prints to standard output. A closed pipe is not an error.
 fn print(text: &str) -> Result<()> {
     let mut out = stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -140,12 +142,13 @@ fn print(text: &str) -> Result<()> {
     }
 }
 
-/// Where `VXM_LOG` is set, shows on standard error what it asks for.
+/// If `VXM_LOG` is set, logs to standard error what it selects.
 fn log() -> Result<()> {
     let Some(filter) = std::env::var_os("VXM_LOG") else { return Ok(()) };
     let filter = filter.to_string_lossy();
     let parsed = EnvFilter::try_new(&filter).map_err(|error| Error::invalid(format!("VXM_LOG={filter}: {error}")))?;
-    // one word is a level, or a part of the program: taken for one that isn't there, it would show nothing
+    // a single word must be a level or a module of the program; a mistyped level would be taken for a module and show
+    // nothing
     let is_word = filter.chars().all(char::is_alphanumeric);
     if is_word && !filter.is_empty() && filter.parse::<LevelFilter>().is_err() && !filter.starts_with("vxm") {
         let expected = "error, warn, info, debug, trace or off";
@@ -155,13 +158,13 @@ fn log() -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with the arguments, in one line.
+/// The error message for wrong arguments, in one line.
 fn usage(error: &clap::Error) -> String {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return "expected a command: mis, color, bfs, components, info, generate or doctor (vxm --help tells more)"
             .to_owned();
     }
-    // a name that this crate refused: it says which there are
+    // a name that this crate rejected: its error lists the valid names
     if let Some(refused) = error.source().and_then(|source| source.downcast_ref::<Error>()) {
         return refused.to_string();
     }

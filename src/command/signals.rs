@@ -1,4 +1,4 @@
-//! A run that is ended by a signal leaves no unfinished file behind.
+//! Signal handling: a run that is ended by a signal leaves no unfinished file behind.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
@@ -6,18 +6,18 @@ use signal_hook::low_level::emulate_default_handler;
 use std::sync::Arc;
 use vxm::{Error, Result};
 
-/// From now on the signals that end a process remove what is unfinished first; then they end it, as they would have.
+/// From now on, signals that end the process first remove unfinished files, and then end the process in the usual way.
 pub fn clean_up_at_the_end() -> Result<()> {
-    // a file that grows past its limit is an error of the write, not the end
+    // ignoring SIGXFSZ makes a file past its size limit an error of the write, instead of the end of the process
     signal_hook::flag::register(SIGXFSZ, Arc::default()).map_err(|error| Error::io("signals")(error))?;
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    // what the caller had ignored, as nohup does, stays so
+    // signals that the caller ignores, as nohup does, stay ignored
     let heeded = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|&signal| !is_ignored(&status, signal));
     let mut signals = Signals::new(heeded).map_err(Error::io("signals"))?;
     let wait = move || {
         for signal in signals.forever() {
             vxm::io::abandon_unfinished();
-            // it fails for signals that have no default
+            // this fails only for signals without a default action
             let _ = emulate_default_handler(signal);
         }
     };

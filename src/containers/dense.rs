@@ -1,25 +1,25 @@
-//! A dense matrix, and batches of vectors.
+//! Dense matrices, which also serve as batches of vectors.
 
-use super::{Matrix, Vector};
 use crate::backend::cuda::Gpu;
 use crate::backend::{Device, cpu, cuda, current};
+use crate::containers::{Matrix, Vector};
 use crate::error::{Error, Result};
-use crate::io::memory;
+use crate::memory;
 use core::ops::{Add, Mul};
 use std::sync::{Arc, OnceLock};
 use vxm_kernels::Buffer;
 use vxm_semiring::Scalar;
 
-/// What a [`Dense`] holds: `f32` or `f64`.
+/// The element types of a [`Dense`]: `f32` and `f64`.
 pub trait Real: Scalar + vxm_kernels::Real + Add<Output = Self> + Mul<Output = Self> {}
 
 impl Real for f32 {}
 impl Real for f64 {}
 
-/// A dense matrix: a value at every place, row by row. Its columns are a batch of vectors, if you like.
+/// A dense matrix in row-major order. Its columns can serve as a batch of vectors.
 ///
-/// [`mxm`](Self::mxm) multiplies two by ordinary addition and multiplication: on a GPU by cuBLAS, on the host by threads. Cloning
-/// shares the storage.
+/// [`mxm`](Self::mxm) multiplies two of them by ordinary addition and multiplication: with cuBLAS on a GPU, with
+/// threads on the host. Cloning shares the storage.
 ///
 /// ```
 /// use vxm::prelude::*;
@@ -38,7 +38,7 @@ pub struct Dense<T: Real> {
     home: Home<T>,
 }
 
-/// Where the values lie; beside a device's the copy that was read.
+/// Where the values are stored, with a cached host copy of values on a device.
 #[derive(Debug, Clone)]
 enum Home<T> {
     Host(Arc<Vec<T>>),
@@ -46,10 +46,10 @@ enum Home<T> {
 }
 
 impl<T: Real> Dense<T> {
-    /// A matrix of `values`, row by row. O(1).
+    /// Builds an `nrows` x `ncols` matrix of `values` in row-major order. O(1) time.
     ///
     /// # Errors
-    /// There are not `nrows * ncols` of them.
+    /// [`Error::Invalid`]: the number of values is not `nrows * ncols`.
     pub fn new(nrows: usize, ncols: usize, values: Vec<T>) -> Result<Self> {
         if nrows.checked_mul(ncols) != Some(values.len()) {
             let what = format!("Dense: {} values in a matrix of {nrows} x {ncols}", values.len());
@@ -58,7 +58,7 @@ impl<T: Real> Dense<T> {
         Ok(Self { nrows, ncols, home: Home::Host(Arc::new(values)) })
     }
 
-    /// A matrix that holds `value` at every place. O(nrows * ncols).
+    /// Returns an `nrows` x `ncols` matrix that holds `value` everywhere. O(nrows * ncols) time.
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -68,15 +68,16 @@ impl<T: Real> Dense<T> {
     /// ```
     ///
     /// # Errors
-    /// It doesn't fit into memory.
+    /// [`Error::Memory`]: the matrix does not fit into memory.
     pub fn full(nrows: usize, ncols: usize, value: T) -> Result<Self> {
         Ok(Self { nrows, ncols, home: Home::Host(Arc::new(filled(nrows, ncols, value)?)) })
     }
 
-    /// A batch of vectors, one a column; 0 where one holds no element. O(nrows * ncols).
+    /// Builds a matrix with one column per vector, with 0 for absent elements. O(nrows * ncols) time.
     ///
     /// # Errors
-    /// Their lengths differ, which names the first two that do and the caller's line; it doesn't fit into memory.
+    /// [`Error::Shape`]: the lengths differ; the error names the first two that do and the caller's line.
+    /// [`Error::Memory`]: the matrix does not fit into memory.
     #[track_caller]
     pub fn from_columns(columns: &[Vector<T>]) -> Result<Self> {
         let nrows = columns.first().map_or(0, Vector::len);
@@ -92,10 +93,11 @@ impl<T: Real> Dense<T> {
         Self::new(nrows, ncols, values)
     }
 
-    /// Column `j` as a vector that holds an element at every place; `None` where there is no such column. O(nrows).
+    /// Column `j` as a dense vector; `None` if there is no such column. O(nrows) time.
     ///
     /// # Errors
-    /// The device that the matrix lies on is lost, or there are more rows than a vector has places.
+    /// [`Error::Device`]: the matrix is on a device that is lost. [`Error::TooManyVertices`]: there are more rows than
+    /// a vector can have elements.
     pub fn column(&self, j: usize) -> Result<Option<Vector<T>>> {
         crate::formats::check_vertices("Dense", self.nrows)?;
         if j >= self.ncols {
@@ -114,10 +116,10 @@ impl<T: Real> Dense<T> {
         self.ncols
     }
 
-    /// The values, row by row; copied from a device at first use.
+    /// The values in row-major order. The first call for a matrix on a device copies them to the host.
     ///
     /// # Errors
-    /// The device is lost.
+    /// [`Error::Device`]: the matrix is on a device that is lost.
     pub fn values(&self) -> Result<&[T]> {
         match &self.home {
             Home::Host(values) => Ok(values),
@@ -131,10 +133,10 @@ impl<T: Real> Dense<T> {
         }
     }
 
-    /// The value at row `i`, column `j`; `None` where there is no such place.
+    /// The value at row `i`, column `j`; `None` if either is out of range.
     ///
     /// # Errors
-    /// The device is lost.
+    /// [`Error::Device`]: the matrix is on a device that is lost.
     pub fn get(&self, i: usize, j: usize) -> Result<Option<T>> {
         if i >= self.nrows || j >= self.ncols {
             return Ok(None);
@@ -142,15 +144,15 @@ impl<T: Real> Dense<T> {
         Ok(Some(self.values()?[i * self.ncols + j]))
     }
 
-    /// The device that the matrix lies on.
+    /// The device that the matrix is stored on.
     pub fn device(&self) -> Device {
         self.gpu().map_or(Device::Cpu, |gpu| Device::Cuda(gpu.ordinal()))
     }
 
-    /// The same matrix on another device. Where it is there already, storage is shared.
+    /// Returns the matrix on another device. If it is there already, the storage is shared.
     ///
     /// # Errors
-    /// There is no such device, it has too little memory, or it is lost.
+    /// [`Error::Device`]: there is no such device, it has too little memory, or it is lost.
     pub fn to(&self, device: Device) -> Result<Self> {
         let home = match (device.gpu()?, &self.home) {
             (Some(gpu), _) => Home::Device(self.on(&gpu)?, OnceLock::new()),
@@ -163,12 +165,12 @@ impl<T: Real> Dense<T> {
         Ok(Self { home, ..*self })
     }
 
-    /// The product of two matrices, `c[i, j] = sum of self[i, k] * other[k, j] over k`, where either lies, or where the scope says if
-    /// both lie on the host. O(nrows * k * ncols) time.
+    /// The product of two matrices, `c[i, j] = sum of self[i, k] * other[k, j] over k`. It runs on the device of an
+    /// operand; if both are on the host, on the device of the current scope. O(nrows * k * ncols) time.
     ///
-    /// On the host each place adds up its products in the order of `k`, beginning with 0: the same bits on any number of threads. On a GPU
-    /// cuBLAS has an order of its own, so the last bits of a sum may differ: this product is outside the promise of equal bits. Infinities and NaN
-    /// are multiplied and added as everything else.
+    /// On the host, each sum is taken in the order of `k`, beginning with 0, so the bits are the same on any number of
+    /// threads. On a GPU, cuBLAS chooses the order, so the last bits of a sum may differ: this product is outside the
+    /// promise of equal bits. Infinities and NaN follow the usual rules.
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -181,8 +183,9 @@ impl<T: Real> Dense<T> {
     /// ```
     ///
     /// # Errors
-    /// `self` has not as many columns as `other` has rows, which names both shapes and the caller's line; the product doesn't fit
-    /// into memory; on a GPU there is no cuBLAS (`vxm doctor` tells), or the device is lost.
+    /// [`Error::Shape`]: the columns of `self` do not match the rows of `other`; the error names both shapes and the
+    /// caller's line. [`Error::Memory`]: the product does not fit into memory. [`Error::Device`]: on a GPU, there is no
+    /// cuBLAS (`vxm doctor` shows it), or the device has too little memory or is lost.
     #[track_caller]
     pub fn mxm(&self, other: &Self) -> Result<Self> {
         if self.ncols != other.nrows {
@@ -214,7 +217,7 @@ impl<T: Real> Dense<T> {
         }
     }
 
-    /// The values on `gpu`.
+    /// The values on `gpu`; copied there unless the matrix is stored there.
     fn on(&self, gpu: &Gpu) -> Result<Arc<Buffer>> {
         Ok(match &self.home {
             Home::Device(buffer, _) if buffer.gpu() == gpu => buffer.clone(),
@@ -224,11 +227,13 @@ impl<T: Real> Dense<T> {
 }
 
 impl<T: Real> Matrix<T> {
-    /// The product with a dense matrix, a batch of vectors: `c[i, j] = sum of self[i, k] * x[k, j] over k`, 0 for a row without
-    /// entries, where either lies, or where the scope says if both lie on the host. O(nnz * x.ncols()) time.
+    /// The product with a dense matrix, `c[i, j] = sum of self[i, k] * x[k, j] over k`; a row without entries gives 0.
+    /// It runs on the device of an operand; if both are on the host, on the device of the current scope. O(nnz *
+    /// x.ncols()) time.
     ///
-    /// Each place adds up its products in the order of `k`, beginning with 0, on every device: the same bits everywhere. They are those of
-    /// neither [`mxv`](crate::operations::verbs), whose sums run over the fixed tree, nor of [`Dense::mxm`] on a GPU.
+    /// Each sum is taken in the order of `k`, beginning with 0, so the bits are the same on every device. They differ
+    /// from those of [`mxv`](crate::operations::verbs), which sums over the fixed tree, and from those of
+    /// [`Dense::mxm`] on a GPU.
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -240,8 +245,9 @@ impl<T: Real> Matrix<T> {
     /// ```
     ///
     /// # Errors
-    /// The matrix has not as many columns as `x` has rows, which names both shapes and the caller's line; the product doesn't fit into
-    /// memory; the device is lost.
+    /// [`Error::Shape`]: the columns of the matrix do not match the rows of `x`; the error names both shapes and the
+    /// caller's line. [`Error::Memory`]: the product does not fit into memory. [`Error::Device`]: the device has too
+    /// little memory, or is lost.
     #[track_caller]
     pub fn mxm(&self, x: &Dense<T>) -> Result<Dense<T>> {
         if self.ncols() != x.nrows {
@@ -263,9 +269,12 @@ impl<T: Real> Matrix<T> {
     }
 }
 
-/// `nrows * ncols` times `value`, if there is memory for so many.
+/// Returns `nrows * ncols` copies of `value`.
+///
+/// # Errors
+/// [`Error::Memory`]: they do not fit into the available memory.
 fn filled<T: Real>(nrows: usize, ncols: usize, value: T) -> Result<Vec<T>> {
-    // asking takes longer than filling a small one
+    // asking the system takes longer than filling a small array
     const SMALL: u128 = 1 << 20;
     let bytes = (nrows as u128 * ncols as u128).saturating_mul(size_of::<T>() as u128);
     if bytes > SMALL {

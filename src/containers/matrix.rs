@@ -1,20 +1,21 @@
-//! A sparse matrix.
+//! Sparse matrices, and graphs as their adjacency matrices.
 
 use crate::backend::cuda::{DeviceCsr, DeviceTiles, Gpu, build};
-use crate::backend::plan::{self, Format, Lengths};
+use crate::backend::plan::Format;
+use crate::backend::tuning::{self, RowStats};
 use crate::backend::{Device, Entered, current};
 use crate::error::{Error, Result};
 use crate::formats::{Coo, Csr, Duplicates, First, Refuse, Tiles};
-use crate::io::memory;
+use crate::memory;
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 use vxm_semiring::Element;
 
-/// That there is memory for where so many rows begin, counted and laid out: a claim that is refused would end the program.
+/// Checks that there is memory for building row offsets: 16 bytes per row. A failed allocation would abort the process.
 fn room_for_rows(nrows: usize) -> Result<()> {
-    // asking takes longer than making few
+    // asking the system takes longer than allocating a few
     const FEW: usize = 1 << 20;
     if nrows <= FEW {
         return Ok(());
@@ -22,10 +23,10 @@ fn room_for_rows(nrows: usize) -> Result<()> {
     memory::require(16 * nrows as u128, || format!("Matrix: {nrows} rows"))
 }
 
-/// A sparse matrix; with `T = ()`, the default, a pattern, each of whose entries stands for 1.
+/// A sparse matrix. With `T = ()`, the default, it is a pattern: each entry is implicit and stands for 1.
 ///
-/// Rows are held as CSR. The transpose that a product of the other direction needs is made once, at first use, where the product
-/// runs, and not at all where the matrix is known to be symmetric. Cloning shares the storage.
+/// The rows are stored as CSR. The transpose is built at the first product that needs it, where that product runs. A
+/// matrix known to be symmetric needs none. Cloning shares the storage.
 ///
 /// ```
 /// use vxm::prelude::*;
@@ -53,7 +54,7 @@ pub struct Matrix<T: Element = ()> {
 }
 
 impl<T: Element> Matrix<T> {
-    /// A matrix from its rows.
+    /// Wraps a matrix in CSR format.
     pub fn from_csr(rows: Csr<T>) -> Self {
         Self {
             shape: (rows.nrows(), rows.ncols(), rows.nnz()),
@@ -62,7 +63,7 @@ impl<T: Element> Matrix<T> {
         }
     }
 
-    /// A matrix without storage.
+    /// Returns a matrix of the given (rows, columns, entries) without storage, for struct update syntax.
     fn shaped(shape: (usize, usize, usize)) -> Self {
         Self {
             shape,
@@ -81,10 +82,10 @@ impl<T: Element> Matrix<T> {
         }
     }
 
-    /// A matrix that equals its transpose: push and pull share one storage.
+    /// Wraps a matrix that equals its transpose, so push and pull share one storage.
     ///
     /// # Errors
-    /// It doesn't: the check reads every entry once, O(nnz log(degree)).
+    /// [`Error::Invalid`]: `rows` does not equal its transpose. The check takes O(nnz log(degree)) time.
     pub fn from_symmetric(rows: Csr<T>) -> Result<Self> {
         if rows.nrows() != rows.ncols() || !rows.is_symmetric() {
             let what = format!("a {} x {} matrix that does not equal its transpose", rows.nrows(), rows.ncols());
@@ -93,11 +94,11 @@ impl<T: Element> Matrix<T> {
         Ok(Self { symmetric: true, ..Self::from_csr(rows) })
     }
 
-    /// A matrix from triples `(row, column, value)` in any order.
+    /// Builds a matrix from `(row, column, value)` triples in any order.
     ///
     /// # Errors
-    /// An index lies outside the shape, or a place is given twice (see [`from_coo`](Self::from_coo)); the device has too little memory,
-    /// or is lost.
+    /// [`Error::Invalid`]: an index lies outside the shape, or two triples have the same row and column.
+    /// [`Error::TooManyVertices`]. Also the errors of [`from_coo`](Self::from_coo).
     pub fn from_triples(nrows: usize, ncols: usize, triples: impl IntoIterator<Item = (u32, u32, T)>) -> Result<Self> {
         let mut coo = Coo::new(nrows, ncols)?;
         for (i, j, value) in triples {
@@ -106,8 +107,9 @@ impl<T: Element> Matrix<T> {
         Self::from_coo(&coo, Refuse)
     }
 
-    /// A matrix from triples, entries at one place merged by `duplicates`: sorted on the device where [`Device::scope`] says so, and
-    /// left there. O(n log n) time on the host; on a device O(n), a pass for each byte of a row and of a column.
+    /// Builds a matrix from triples; entries with the same row and column are merged by `duplicates`. If
+    /// [`Device::scope`] names a device, the triples are sorted there and the matrix stays there. O(n log n) time on
+    /// the host. On a device O(n): a radix pass for each byte of a row index and of a column index.
     ///
     /// ```
     /// use vxm::formats::{Combine, Coo};
@@ -120,8 +122,9 @@ impl<T: Element> Matrix<T> {
     /// ```
     ///
     /// # Errors
-    /// `duplicates` refuses to merge two entries, the first such place is named; there is too little memory for so many rows, or on the
-    /// device; the device is lost.
+    /// [`Error::Invalid`]: `duplicates` refuses to merge two entries; the first such place is named. [`Error::Memory`]:
+    /// too little memory on the host for so many rows. [`Error::Device`]: too little memory on the device, or the
+    /// device is lost.
     pub fn from_coo(coo: &Coo<T>, duplicates: impl Duplicates<T>) -> Result<Self> {
         if let Some(gpu) = current()
             && let Some(rows) = build::from_triples(&gpu, coo, &duplicates)?
@@ -147,12 +150,13 @@ impl<T: Element> Matrix<T> {
         self.shape.2 as u64
     }
 
-    /// The entry at row `i`, column `j`.
+    /// The entry at row `i`, column `j`; `None` if there is none. The first read of a matrix on a device copies it to
+    /// the host.
     pub fn get(&self, i: u32, j: u32) -> Option<T> {
         if i as usize >= self.nrows() { None } else { self.csr().get(i as usize, j as usize) }
     }
 
-    /// The entries `(row, column, value)`, row by row.
+    /// The entries as `(row, column, value)`, row by row.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u32, T)> + '_ {
         (0..self.nrows()).flat_map(move |i| {
             let (columns, values) = self.csr().row(i);
@@ -160,15 +164,15 @@ impl<T: Element> Matrix<T> {
         })
     }
 
-    /// Whether the matrix is known to equal its transpose.
+    /// Whether the matrix is known to equal its transpose. O(1) time: nothing is checked.
     pub fn is_symmetric(&self) -> bool {
         self.symmetric
     }
 
-    /// The matrix as CSR on the host; copied from its device at first use.
+    /// The matrix as CSR on the host. The first call for a matrix on a device copies it.
     ///
     /// # Panics
-    /// It lies on a device that is lost.
+    /// The matrix is on a device that is lost.
     pub fn csr(&self) -> &Csr<T> {
         self.shared_rows()
     }
@@ -180,7 +184,7 @@ impl<T: Element> Matrix<T> {
         })
     }
 
-    /// The rows on the host, made of whatever there is.
+    /// The rows on the host: cached, transposed from the columns, or copied from a device.
     fn host_rows(&self) -> Result<Arc<Csr<T>>> {
         if let Some(rows) = self.rows.get() {
             return Ok(rows.clone());
@@ -195,10 +199,10 @@ impl<T: Element> Matrix<T> {
         }
     }
 
-    /// The transpose as CSR on the host; made, or copied from its device, at first use.
+    /// The transpose as CSR on the host. The first call builds it, or copies it from a device.
     ///
     /// # Panics
-    /// It lies on a device that is lost.
+    /// The matrix is on a device that is lost.
     pub fn csr_transposed(&self) -> &Csr<T> {
         if self.symmetric {
             return self.csr();
@@ -210,15 +214,15 @@ impl<T: Element> Matrix<T> {
         })
     }
 
-    /// The device that the matrix lies on.
+    /// The device that the matrix is stored on.
     pub fn device(&self) -> Device {
         self.gpu.as_ref().map_or(Device::Cpu, |gpu| Device::Cuda(gpu.ordinal()))
     }
 
-    /// The same matrix on another device; what it holds on the host stays there, shared.
+    /// Returns the matrix on another device. Copies on the host are kept and shared.
     ///
     /// # Errors
-    /// There is no such device, it has too little memory, or it is lost.
+    /// [`Error::Device`]: there is no such device, it has too little memory, or it is lost.
     pub fn to(&self, device: Device) -> Result<Self> {
         let gpu = device.gpu()?;
         let moved = Self { gpu: gpu.clone(), ..self.clone() };
@@ -238,12 +242,12 @@ impl<T: Element> Matrix<T> {
         Ok(moved)
     }
 
-    /// The device that the matrix lies on, if it isn't the host.
+    /// The GPU that the matrix is stored on; `None` on the host.
     pub(crate) fn gpu(&self) -> Option<&Gpu> {
         self.gpu.as_ref()
     }
 
-    /// A matrix that was made on a device, and its transpose if that was made too.
+    /// Wraps rows that were built on a device, and the transpose if it was built too.
     pub(crate) fn on_device(rows: DeviceCsr<T>, columns: Option<DeviceCsr<T>>) -> Self {
         Self {
             gpu: Some(rows.gpu().clone()),
@@ -257,7 +261,7 @@ impl<T: Element> Matrix<T> {
         Self { device_rows: OnceLock::from(Arc::new(rows)), ..self }
     }
 
-    /// The rows on `gpu`; copied there, or made there of the transpose, at first use.
+    /// The rows on `gpu`. The first call copies them there, or transposes the columns there.
     pub(crate) fn on(&self, gpu: &Gpu) -> Result<Arc<DeviceCsr<T>>> {
         let there = |held: &OnceLock<Arc<DeviceCsr<T>>>| held.get().filter(|&rows| rows.gpu() == gpu).cloned();
         Self::kept(&self.device_rows, gpu, DeviceCsr::gpu, || match there(&self.device_columns) {
@@ -269,7 +273,7 @@ impl<T: Element> Matrix<T> {
         })
     }
 
-    /// The transpose's rows on `gpu`; made there of the matrix's, or copied there, at first use.
+    /// The rows of the transpose on `gpu`. The first call transposes the matrix there, or copies the transpose there.
     pub(crate) fn transposed_on(&self, gpu: &Gpu) -> Result<Arc<DeviceCsr<T>>> {
         if self.symmetric {
             return self.on(gpu);
@@ -282,12 +286,12 @@ impl<T: Element> Matrix<T> {
         })
     }
 
-    /// The matrix as tiles on `gpu`; made there at first use.
+    /// The matrix as tiles on `gpu`; built there at the first call.
     pub(crate) fn tiles_on(&self, gpu: &Gpu) -> Result<Arc<DeviceTiles<T>>> {
         Self::kept(&self.device_row_tiles, gpu, DeviceTiles::gpu, || DeviceTiles::from_csr(&*self.on(gpu)?))
     }
 
-    /// The transpose as tiles on `gpu`; made there at first use.
+    /// The transpose as tiles on `gpu`; built there at the first call.
     pub(crate) fn tiles_transposed_on(&self, gpu: &Gpu) -> Result<Arc<DeviceTiles<T>>> {
         if self.symmetric {
             return self.tiles_on(gpu);
@@ -296,6 +300,8 @@ impl<T: Element> Matrix<T> {
         Self::kept(&self.device_column_tiles, gpu, DeviceTiles::gpu, made)
     }
 
+    /// Returns the cached value in `place` if it is on `gpu`, or builds one. The result is cached unless `place` holds
+    /// a value of another GPU.
     fn kept<D>(
         place: &OnceLock<Arc<D>>,
         gpu: &Gpu,
@@ -310,7 +316,7 @@ impl<T: Element> Matrix<T> {
         Ok(if of(kept) == gpu { kept.clone() } else { made })
     }
 
-    /// The transpose. Shares the storage, and takes no time: rows that are missing are made where they are first read.
+    /// The transpose, in O(1) time. It shares the storage; rows that are missing are built when they are first read.
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -339,28 +345,28 @@ impl<T: Element> Matrix<T> {
         }
     }
 
-    /// Whether tiles can hold this matrix: a pattern, or `f16` weights.
+    /// Whether this type of matrix can be stored as tiles: a pattern, or `f16` weights.
     pub fn can_tile(&self) -> bool {
         matches!(T::NAME, "()" | "f16")
     }
 
-    /// The same matrix with a format imposed on every plan it takes part in; `None` lets the plan choose.
+    /// Returns the matrix with a format that every plan must use for it. With `None` the plan chooses.
     pub fn with_format(mut self, format: Option<Format>) -> Self {
         self.format = format;
         self
     }
 
-    /// The format imposed on plans.
+    /// The format set by [`with_format`](Self::with_format).
     pub fn format(&self) -> Option<Format> {
         self.format
     }
 
-    /// The matrix as tiles; made at first use.
+    /// The matrix as tiles on the host; built at the first call.
     pub fn tiles(&self) -> &Tiles<T> {
         self.row_tiles.get_or_init(|| Arc::new(Tiles::from_csr(self.csr())))
     }
 
-    /// The transpose as tiles; made at first use.
+    /// The transpose as tiles on the host; built at the first call.
     pub fn tiles_transposed(&self) -> &Tiles<T> {
         if self.symmetric {
             return self.tiles();
@@ -368,7 +374,8 @@ impl<T: Element> Matrix<T> {
         self.column_tiles.get_or_init(|| Arc::new(Tiles::from_csr(self.csr_transposed())))
     }
 
-    /// Entries a stored tile, where tiles were made for the transpose (`transposed`) or the matrix.
+    /// The average number of entries per stored tile of the matrix, or of its transpose if `transposed`; `None` if no
+    /// tiles have been built.
     pub(crate) fn known_fill(&self, transposed: bool) -> Option<f64> {
         let (held, on_device) = match transposed && !self.symmetric {
             true => (&self.column_tiles, &self.device_column_tiles),
@@ -377,7 +384,7 @@ impl<T: Element> Matrix<T> {
         held.get().map(|tiles| tiles.fill()).or_else(|| on_device.get().map(|tiles| tiles.fill()))
     }
 
-    /// The bytes held on the heap, in all formats made so far; shared storage counts in each clone.
+    /// The bytes held on the host's heap, in all formats built so far. Clones that share storage count it each.
     pub fn heap_bytes(&self) -> usize {
         let tiles = |held: &OnceLock<Arc<Tiles<T>>>| held.get().map_or(0, |t| t.heap_bytes());
         self.rows.get().map_or(0, |c| c.heap_bytes())
@@ -386,7 +393,7 @@ impl<T: Element> Matrix<T> {
             + tiles(&self.column_tiles)
     }
 
-    /// The matrix's pattern.
+    /// The pattern of the matrix: the same entries without values.
     pub fn pattern(&self) -> Matrix<()> {
         let there = |held: &OnceLock<Arc<DeviceCsr<T>>>| {
             let here = held.get().filter(|held| self.gpu.as_ref() == Some(held.gpu()));
@@ -412,8 +419,9 @@ impl<T: Element> Matrix<T> {
         self
     }
 
-    /// A vertex that is likely in the giant component, if there is one: vertex 0, or the first of those with the longest rows, as the plan
-    /// says of the rows' lengths. Nothing is read on a device; O(rows) time on the host.
+    /// A vertex that likely belongs to the giant component, if there is one. It is vertex 0, or the first vertex with
+    /// the longest row, as the plan decides from the lengths of rows. O(rows) time on the host; no readback on a
+    /// device.
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -424,7 +432,7 @@ impl<T: Element> Matrix<T> {
     /// ```
     ///
     /// # Errors
-    /// It lies on a device that is lost.
+    /// [`Error::Device`]: the matrix is on a device that is lost.
     pub fn giant(&self) -> Result<u32> {
         let (longest_at, longest, first) = match &self.gpu {
             Some(gpu) => {
@@ -438,19 +446,20 @@ impl<T: Element> Matrix<T> {
                 (longest as u32, length(longest), length(0))
             }
         };
-        let lengths = Lengths { rows: self.nrows(), entries: self.nnz(), first, longest };
-        let (by_length, why) = plan::giant(&lengths);
+        let rows = RowStats { rows: self.nrows(), entries: self.nnz() as usize, longest, ..RowStats::UNKNOWN };
+        let (by_length, why) = tuning::giant_is_longest(&rows, first);
         let giant = if by_length { longest_at } else { 0 };
         tracing::debug!(operation = "giant", giant, why, first, longest, "plan");
         Ok(giant)
     }
 
-    /// The matrix as the adjacency of a directed graph: entry `(i, j)` leads from `i` to `j`.
+    /// Views the matrix as the adjacency matrix of a directed graph: entry `(i, j)` is the edge from `i` to `j`.
     ///
-    /// While the graph lives, expressions of this thread run where the matrix lies, those included that read none of its vectors.
+    /// While the returned graph lives, expressions of this thread run on the device of the matrix, even those that read
+    /// none of its vectors.
     ///
     /// # Errors
-    /// It isn't square.
+    /// [`Error::Invalid`]: the matrix is not square.
     pub fn to_digraph(&self) -> Result<Digraph<'_, T>> {
         if self.nrows() != self.ncols() {
             let (rows, columns) = (self.nrows(), self.ncols());
@@ -463,24 +472,27 @@ impl<T: Element> Matrix<T> {
 }
 
 impl Matrix<()> {
-    /// The adjacency matrix of a simple graph: symmetric, without self-loops, as the readers and generators of
-    /// [`io`](crate::io) give it. The caller promises that; debug builds check it.
+    /// Wraps the adjacency matrix of a simple graph: symmetric, without self-loops, as the readers and generators of
+    /// [`io`](crate::io) return it. The caller guarantees both; only debug builds check symmetry.
     pub fn from_simple(rows: Csr<()>) -> Self {
         debug_assert!(rows.nrows() == rows.ncols() && rows.is_symmetric());
         Self { simple: OnceLock::from(true), symmetric: true, ..Self::from_csr(rows) }
     }
 
-    /// The matrix as the adjacency of a simple undirected graph: itself, or without its self-loops. The check is made once.
+    /// Views the matrix as the adjacency matrix of a simple undirected graph. Self-loops are dropped in a copy. The
+    /// check is made once and cached.
+    ///
+    /// While the returned graph lives, expressions of this thread run on the device of the matrix, even those that read
+    /// none of its vectors.
     ///
     /// # Errors
-    /// It isn't square or symmetric.
-    ///
-    /// While the graph lives, expressions of this thread run where the matrix lies, those included that read none of its vectors.
+    /// [`Error::Invalid`]: the matrix is not square or not symmetric.
     pub fn to_graph(&self) -> Result<Graph<'_>> {
         let matrix = self.simplified()?;
         Ok(Graph { _entered: self.gpu().cloned().map(|gpu| Entered::new(Some(gpu))), matrix })
     }
 
+    /// The matrix itself if it is the adjacency matrix of a simple graph; otherwise a copy without self-loops.
     fn simplified(&self) -> Result<Cow<'_, Self>> {
         let simple = *self.simple.get_or_init(|| {
             let loops = (0..self.nrows().min(self.ncols())).into_par_iter().any(|i| self.csr().get(i, i).is_some());
@@ -498,10 +510,12 @@ impl Matrix<()> {
         Ok(Cow::Owned(loopless.with_format(self.format)))
     }
 
-    /// The adjacency matrix of an undirected graph: each edge is stored both ways; self-loops and duplicates are dropped.
+    /// Builds the adjacency matrix of an undirected graph of `n` vertices. Each edge is stored in both directions;
+    /// self-loops and duplicates are dropped.
     ///
     /// # Errors
-    /// An end is `n` or more.
+    /// [`Error::Invalid`]: an endpoint is `n` or more. [`Error::TooManyVertices`]. Also the errors of
+    /// [`from_coo`](Self::from_coo).
     pub fn undirected(n: usize, edges: &[(u32, u32)]) -> Result<Self> {
         let mut coo = Coo::new(n, n)?;
         if let Some((i, j)) = edges.iter().find(|(i, j)| (*i).max(*j) as usize >= n) {
@@ -516,7 +530,7 @@ impl Matrix<()> {
     }
 }
 
-/// The adjacency matrix of a simple undirected graph: what [`Matrix::to_graph`] returns.
+/// The adjacency matrix of a simple undirected graph, returned by [`Matrix::to_graph`].
 #[derive(Debug)]
 pub struct Graph<'a> {
     matrix: Cow<'a, Matrix>,
@@ -530,7 +544,7 @@ impl Deref for Graph<'_> {
     }
 }
 
-/// The adjacency matrix of a directed graph: what [`Matrix::to_digraph`] returns.
+/// The adjacency matrix of a directed graph, returned by [`Matrix::to_digraph`].
 #[derive(Debug)]
 pub struct Digraph<'a, T: Element> {
     matrix: &'a Matrix<T>,

@@ -1,4 +1,4 @@
-//! What users hold: [`Matrix`], [`Vector`], [`Set`], [`Dense`]. They know their storage; nobody else does.
+//! The containers that users hold: [`Matrix`], [`Vector`], [`Set`], [`Dense`]. Each hides how and where it is stored.
 
 pub mod dense;
 pub mod matrix;

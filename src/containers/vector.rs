@@ -1,4 +1,4 @@
-//! A sparse vector.
+//! Sparse vectors and sets.
 
 use crate::backend::cuda::{DeviceVector, Gpu};
 use crate::backend::{Device, plan};
@@ -8,10 +8,10 @@ use crate::formats::{MAX_VERTICES, Sparse, Store, StoreView, check_vertices};
 use std::sync::OnceLock;
 use vxm_semiring::Element;
 
-/// A vector of `len` places, each of which holds an element or nothing.
+/// A sparse vector of length `len`: each index holds an element or nothing.
 ///
-/// Stored dense, as a bitmap or as a sorted list, by fill; equality and [`digest`](Self::digest) see the elements only, by their
-/// bits, so NaN equals itself.
+/// The storage is dense, a bitmap or a sorted list, chosen by the fraction of elements present. Equality and
+/// [`digest`](Self::digest) depend on the elements only. They compare bits, so NaN equals itself.
 ///
 /// ```
 /// use vxm::prelude::*;
@@ -26,7 +26,7 @@ pub struct Vector<T: Element = ()> {
     home: Home<T>,
 }
 
-/// Where a vector lies; beside it the copy that was last read elsewhere.
+/// Where a vector is stored, with a cached copy in the other memory. Writing invalidates the copy.
 #[derive(Debug, Clone)]
 enum Home<T: Element> {
     Host(Store<T>, OnceLock<DeviceVector<T>>),
@@ -39,7 +39,7 @@ impl<T: Element> Default for Home<T> {
     }
 }
 
-/// A set of indices: a vector that holds only a pattern. Masks, frontiers and independent sets are sets.
+/// A set of indices: a vector whose elements carry no value. Masks, frontiers and independent sets are sets.
 ///
 /// ```
 /// use vxm::prelude::*;
@@ -51,42 +51,43 @@ impl<T: Element> Default for Home<T> {
 /// ```
 pub type Set = Vector<()>;
 
-/// How a vector is stored.
+/// The storage format of a vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum VectorFormat {
-    /// A place for every index, all present.
+    /// One slot per index; every element is present.
     Dense,
-    /// A place for every index, and a bit that says whether it is present.
+    /// One slot per index, and a bit that says whether the element is present.
     Bitmap,
     /// Sorted indices and values.
     Sparse,
 }
 
 impl<T: Element> Vector<T> {
-    /// A vector of `len` places, none of which holds an element.
+    /// Returns a vector of length `len` without elements.
     ///
     /// # Panics
-    /// There are more places than [`MAX_VERTICES`].
+    /// `len` exceeds [`MAX_VERTICES`].
     #[track_caller]
     pub fn new(len: usize) -> Self {
         assert!(len <= MAX_VERTICES, "a vector of {len} places: expected at most {MAX_VERTICES}");
         Self::held(Store::Sparse(Sparse::new(len, Vec::new(), Vec::new())))
     }
 
-    /// A vector that holds `value` at every place.
+    /// Returns a vector that holds `value` at every index.
     pub fn full(len: usize, value: T) -> Self {
         Self::from_dense(vec![value; len])
     }
 
-    /// A vector that holds `values`, one a place.
+    /// Returns a dense vector of `values`.
     pub fn from_dense(values: Vec<T>) -> Self {
         Self::held(Store::Bitmap(Bitmap::dense(values)))
     }
 
-    /// A vector that holds `value` at each index, from pairs in any order.
+    /// Builds a vector of length `len` from `(index, value)` pairs in any order. O(p log p) time for `p` pairs.
     ///
     /// # Errors
-    /// An index is `len` or more, or stands twice; there are too many places to number.
+    /// [`Error::Invalid`]: an index is `len` or more, or occurs twice. [`Error::TooManyVertices`]: `len` exceeds
+    /// [`MAX_VERTICES`].
     pub fn from_pairs(len: usize, pairs: impl IntoIterator<Item = (u32, T)>) -> Result<Self> {
         check_vertices("Vector", len)?;
         let mut pairs: Vec<(u32, T)> = pairs.into_iter().collect();
@@ -103,14 +104,14 @@ impl<T: Element> Vector<T> {
         Ok(Self::of(Store::Sparse(Sparse::new(len, indices, values))))
     }
 
-    /// A vector of `values`, `None` where nothing is held.
+    /// Builds a vector of `values`; `None` is an absent element.
     pub fn from_options(values: &[Option<T>]) -> Self {
         let pairs = values.iter().enumerate().filter_map(|(i, v)| v.map(|v| (i as u32, v)));
         let (indices, held) = pairs.unzip();
         Self::of(Store::Sparse(Sparse::new(values.len(), indices, held)))
     }
 
-    /// Wraps storage, in the format its fill asks for.
+    /// Wraps storage, converted to the format that suits the fraction of elements present.
     pub(crate) fn of(store: Store<T>) -> Self {
         let sparse = plan::is_sparse(store.nvals(), store.len());
         let store = match store {
@@ -121,24 +122,25 @@ impl<T: Element> Vector<T> {
         Self::held(store)
     }
 
+    /// Wraps storage in the format it has.
     fn held(store: Store<T>) -> Self {
         Self { home: Home::Host(store, OnceLock::new()) }
     }
 
-    /// A vector on a device.
+    /// Wraps a vector on a device.
     pub(crate) fn on_device(vector: DeviceVector<T>) -> Self {
         Self { home: Home::Device(vector, OnceLock::new()) }
     }
 
-    /// The device that the vector lies on.
+    /// The device that the vector is stored on.
     pub fn device(&self) -> Device {
         self.gpu().map_or(Device::Cpu, |gpu| Device::Cuda(gpu.ordinal()))
     }
 
-    /// The same vector on another device. Where it is there already, storage is shared.
+    /// Returns the vector on another device. If it is there already, the storage is shared.
     ///
     /// # Errors
-    /// There is no such device, it has too little memory, or it is lost.
+    /// [`Error::Device`]: there is no such device, it has too little memory, or it is lost.
     pub fn to(&self, device: Device) -> Result<Self> {
         match device.gpu()? {
             Some(gpu) => Ok(Self::on_device(self.on(&gpu)?.clone())),
@@ -149,6 +151,7 @@ impl<T: Element> Vector<T> {
         }
     }
 
+    /// The GPU that the vector is stored on; `None` on the host.
     pub(crate) fn gpu(&self) -> Option<&Gpu> {
         match &self.home {
             Home::Host(..) => None,
@@ -156,7 +159,7 @@ impl<T: Element> Vector<T> {
         }
     }
 
-    /// The vector on `gpu`: its home, or a copy that is kept.
+    /// The vector on `gpu`: its own storage, or a copy. The copy of a vector on the host is cached.
     pub(crate) fn on(&self, gpu: &Gpu) -> Result<DeviceVector<T>> {
         match &self.home {
             Home::Device(vector, _) if vector.gpu() == gpu => Ok(vector.clone()),
@@ -172,7 +175,7 @@ impl<T: Element> Vector<T> {
         }
     }
 
-    /// Moves the vector to `gpu`, to be written there.
+    /// Moves the vector to `gpu` and returns it for writing. Cached copies are dropped.
     pub(crate) fn on_mut(&mut self, gpu: &Gpu) -> Result<&mut DeviceVector<T>> {
         let vector = self.on(gpu)?;
         self.home = Home::Device(vector, OnceLock::new());
@@ -182,10 +185,10 @@ impl<T: Element> Vector<T> {
         }
     }
 
-    /// The vector on the host: its home, or a copy that is kept.
+    /// The vector on the host: its own storage, or a cached copy.
     ///
     /// # Panics
-    /// The device is lost: what was computed there can't be read any more.
+    /// The device is lost, so its results can't be read any more.
     fn store(&self) -> &Store<T> {
         match &self.home {
             Home::Host(store, _) => store,
@@ -196,6 +199,7 @@ impl<T: Element> Vector<T> {
         }
     }
 
+    /// Takes the storage on the host; a copy if the vector is on a device.
     fn into_store(self) -> Store<T> {
         match self.home {
             Home::Host(store, _) => store,
@@ -203,7 +207,7 @@ impl<T: Element> Vector<T> {
         }
     }
 
-    /// Moves the vector to the host, to be written there.
+    /// Moves the vector to the host and returns its storage for writing. Cached copies are dropped.
     fn store_mut(&mut self) -> &mut Store<T> {
         if let Home::Device(..) = self.home {
             *self = Self::held(self.store().clone());
@@ -217,7 +221,7 @@ impl<T: Element> Vector<T> {
         }
     }
 
-    /// The number of places.
+    /// The length of the vector, absent elements included.
     pub fn len(&self) -> usize {
         match &self.home {
             Home::Host(store, _) => store.len(),
@@ -225,15 +229,15 @@ impl<T: Element> Vector<T> {
         }
     }
 
-    /// Whether the vector has no places.
+    /// Whether the length is 0.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The number of elements.
+    /// The number of elements present. On a device it is counted at the first call, with a readback.
     ///
     /// # Panics
-    /// The vector lies on a device that is lost.
+    /// The vector is on a device that is lost.
     pub fn nvals(&self) -> usize {
         match &self.home {
             Home::Host(store, _) => store.nvals(),
@@ -244,7 +248,7 @@ impl<T: Element> Vector<T> {
         }
     }
 
-    /// The number of elements where telling it takes no work of a device.
+    /// The number of elements present, if it is known without device work.
     pub(crate) fn known_count(&self) -> Option<usize> {
         match &self.home {
             Home::Host(store, _) => Some(store.nvals()),
@@ -252,17 +256,18 @@ impl<T: Element> Vector<T> {
         }
     }
 
-    /// The element at `i`; `None` where there is none, or no such place.
+    /// The element at `i`; `None` if it is absent, or if `i` is out of range. The first read of a vector on a device
+    /// copies it to the host.
     pub fn get(&self, i: u32) -> Option<T> {
         if i as usize >= self.len() { None } else { self.store().get(i as usize) }
     }
 
-    /// Whether place `i` holds an element.
+    /// Whether the element at `i` is present.
     pub fn contains(&self, i: u32) -> bool {
         self.get(i).is_some()
     }
 
-    /// The elements and their indices, ascending.
+    /// The `(index, element)` pairs, in ascending order of index.
     pub fn iter(&self) -> impl Iterator<Item = (u32, T)> + '_ {
         let (list, values, bits) = match self.store() {
             Store::Sparse(s) => (Some(s.indices()), s.values(), None),
@@ -274,7 +279,8 @@ impl<T: Element> Vector<T> {
         listed.chain((0..dense).chain(held).map(|i| (i as u32, values[i])))
     }
 
-    /// The indices of the elements, ascending. Of few on a device no more than a list of them is copied.
+    /// The indices of the elements, ascending. If a vector on a device has few elements, only their indices are copied
+    /// to the host.
     pub fn indices(&self) -> impl Iterator<Item = u32> + '_ {
         let listed = match &self.home {
             Home::Device(vector, copy) if copy.get().is_none() => {
@@ -288,25 +294,25 @@ impl<T: Element> Vector<T> {
         listed.into_iter().flatten().chain(held.into_iter().flatten())
     }
 
-    /// All places, `absent` where nothing is held.
+    /// All elements in a dense array, with `absent` for each absent one.
     pub fn to_dense(&self, absent: T) -> Vec<T> {
         let mut dense = vec![absent; self.len()];
         self.iter().for_each(|(i, value)| dense[i as usize] = value);
         dense
     }
 
-    /// Writes `value` at `i`.
+    /// Writes `value` at index `i`.
     ///
     /// # Errors
-    /// There is no such place.
+    /// [`Error::Invalid`]: `i` is out of range.
     pub fn set(&mut self, i: u32, value: T) -> Result<()> {
         self.put(i, Some(value))
     }
 
-    /// Removes the element at `i`, if there is one.
+    /// Removes the element at index `i`, if there is one.
     ///
     /// # Errors
-    /// There is no such place.
+    /// [`Error::Invalid`]: `i` is out of range.
     pub fn remove(&mut self, i: u32) -> Result<()> {
         self.put(i, None)
     }
@@ -319,7 +325,8 @@ impl<T: Element> Vector<T> {
         Ok(())
     }
 
-    /// Writes or removes at strictly ascending indices; the format follows the fill, with a margin so that it doesn't flip.
+    /// Writes or removes elements at strictly ascending indices. The format follows the fraction of elements present,
+    /// with a margin, so that it does not switch back and forth.
     pub(crate) fn patch(&mut self, indices: &[u32], values: &[Option<T>]) {
         self.store_mut().patch(indices, values);
         let (nvals, n) = (self.nvals(), self.len());
@@ -332,7 +339,7 @@ impl<T: Element> Vector<T> {
         }
     }
 
-    /// The elements, to be written in place; none unless the vector lies on the host and every place holds one.
+    /// The elements for writing in place; `None` unless the vector is dense and on the host.
     pub(crate) fn dense_mut(&mut self) -> Option<&mut [T]> {
         let dense = matches!(&self.home, Home::Host(Store::Bitmap(bitmap), _) if bitmap.bits().is_none());
         match dense.then(|| self.store_mut()) {
@@ -341,12 +348,12 @@ impl<T: Element> Vector<T> {
         }
     }
 
-    /// The elements of a vector that holds one at each place.
+    /// Takes the elements of a vector in which every element is present.
     pub(crate) fn into_full(self) -> Vec<T> {
         self.into_store().into_bitmap().into_values()
     }
 
-    /// How the vector is stored now.
+    /// The current storage format on the host. The first call for a vector on a device copies it.
     pub fn format(&self) -> VectorFormat {
         match self.store() {
             Store::Sparse(_) => VectorFormat::Sparse,
@@ -355,7 +362,8 @@ impl<T: Element> Vector<T> {
         }
     }
 
-    /// The same vector stored as asked; `Dense` is a bitmap where places are absent. For tests and benches.
+    /// Returns the vector on the host in the given format, for tests and benchmarks. `Dense` gives a bitmap if elements
+    /// are absent.
     pub fn with_format(self, format: VectorFormat) -> Self {
         let store = match format {
             VectorFormat::Sparse => Store::Sparse(self.into_store().into_sparse()),
@@ -364,8 +372,8 @@ impl<T: Element> Vector<T> {
         Self::held(store)
     }
 
-    /// A number that is equal for equal vectors, on every device and for every format: FNV-1a of the length, the indices and the
-    /// elements' bits.
+    /// A 64-bit FNV-1a hash of the length, the indices and the bits of the elements. Equal vectors have equal digests,
+    /// on every device and in every format.
     pub fn digest(&self) -> u64 {
         let step = |hash: u64, word: u64| {
             word.to_le_bytes().iter().fold(hash, |h, &byte| (h ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
@@ -374,23 +382,24 @@ impl<T: Element> Vector<T> {
         self.iter().fold(start, |hash, (i, value)| step(step(hash, u64::from(i)), value.bits()))
     }
 
+    /// A borrowed view of the storage on the host.
     pub(crate) fn view(&self) -> StoreView<'_, T> {
         self.store().view()
     }
 }
 
 impl<T: Element> Default for Vector<T> {
-    /// A vector of no places.
+    /// A vector of length 0.
     fn default() -> Self {
         Self { home: Home::default() }
     }
 }
 
 impl Set {
-    /// The set of `indices`, in any order, each as often as it likes.
+    /// Builds a set of indices below `len`, given in any order; repeated ones count once.
     ///
     /// # Errors
-    /// An index is `len` or more.
+    /// [`Error::Invalid`]: an index is `len` or more. [`Error::TooManyVertices`]: `len` exceeds [`MAX_VERTICES`].
     pub fn from_indices(len: usize, indices: impl IntoIterator<Item = u32>) -> Result<Self> {
         let mut indices: Vec<u32> = indices.into_iter().collect();
         indices.sort_unstable();
@@ -398,7 +407,7 @@ impl Set {
         Self::from_pairs(len, indices.into_iter().map(|i| (i, ())))
     }
 
-    /// The set of all indices below `len`.
+    /// Returns the set of all indices below `len`.
     pub fn all(len: usize) -> Self {
         Self::full(len, ())
     }

@@ -1,10 +1,15 @@
-//! A vector with a place for every index: dense, or with a bit that says which places hold an element.
+//! Storage of a vector with one slot per index: dense, or with a presence bitmap.
 
 use vxm_semiring::Element;
 
-/// Invariants: `values.len()` is the vector's length; `bits`, where there are any, has one bit a place (bit `i % 64` of word
-/// `i / 64`) and zeros above; `count` is the number of elements. No `bits` means every place holds an element (dense).
-/// Values at absent places are [`Element::ZERO`] or stale, and never read.
+/// Values for all indices of a vector, and a presence bitmap unless every element is present.
+///
+/// Invariants:
+/// - `values.len()` is the vector's length.
+/// - `bits`, where there are any, holds one bit per index: bit `i % 64` of word `i / 64`. Bits past the length are 0.
+/// - No `bits` means that every element is present (dense).
+/// - `count` is the number of elements.
+/// - Values of absent elements are [`Element::ZERO`] or stale, and are never read.
 #[derive(Debug, Clone)]
 pub struct Bitmap<T> {
     values: Vec<T>,
@@ -37,7 +42,7 @@ pub(crate) fn ones(words: &[u64], first: usize) -> impl Iterator<Item = usize> +
     })
 }
 
-/// Sets the low `len` bits of a fresh word vector.
+/// Returns fresh words in which the low `len` bits are 1 and the others 0.
 pub(crate) fn full_words(len: usize) -> Vec<u64> {
     let mut bits = vec![u64::MAX; words(len)];
     if !len.is_multiple_of(64)
@@ -49,13 +54,13 @@ pub(crate) fn full_words(len: usize) -> Vec<u64> {
 }
 
 impl<T: Element> Bitmap<T> {
-    /// A dense vector.
+    /// A vector with an element at every index.
     pub fn dense(values: Vec<T>) -> Self {
         let count = values.len();
         Self { values, bits: None, count }
     }
 
-    /// From values and presence bits; a full bitmap becomes dense.
+    /// Builds the storage from one value and one presence bit per index. A full bitmap becomes dense. O(len / 64) time.
     pub fn new(values: Vec<T>, bits: Vec<u64>) -> Self {
         debug_assert_eq!(bits.len(), words(values.len()));
         let count = bits.iter().map(|w| w.count_ones() as usize).sum();
@@ -78,27 +83,30 @@ impl<T: Element> Bitmap<T> {
         self.count
     }
 
-    /// The values of all places, absent ones included.
+    /// The values at all indices, including the unspecified ones of absent elements.
     pub fn values(&self) -> &[T] {
         &self.values
     }
 
-    /// The values of all places, to be written.
+    /// The values at all indices, mutable.
     pub fn values_mut(&mut self) -> &mut [T] {
         &mut self.values
     }
 
-    /// The values of all places, taken out.
+    /// The values at all indices, by value.
     pub fn into_values(self) -> Vec<T> {
         self.values
     }
 
-    /// The presence bits; `None` where every place holds an element.
+    /// The presence bits; `None` if every element is present.
     pub fn bits(&self) -> Option<&[u64]> {
         self.bits.as_deref()
     }
 
-    /// The element at `i`.
+    /// The element at `i`; `None` if it is absent. O(1) time.
+    ///
+    /// # Panics
+    /// `i` is not below [`len`](Self::len).
     #[inline(always)]
     pub fn get(&self, i: usize) -> Option<T> {
         match &self.bits {
@@ -107,7 +115,11 @@ impl<T: Element> Bitmap<T> {
         }
     }
 
-    /// Writes or removes the element at `i`.
+    /// Writes the element at `i`, or removes it if `value` is `None`. The first removal from a dense vector allocates
+    /// the bitmap; otherwise O(1) time.
+    ///
+    /// # Panics
+    /// `i` is not below [`len`](Self::len).
     pub fn put(&mut self, i: usize, value: Option<T>) {
         match value {
             Some(value) => {

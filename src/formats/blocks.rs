@@ -1,11 +1,12 @@
-//! Cutting rows into blocks of even work, so that each task owns its part of an array and no lock is needed.
+//! Partitions of rows into blocks of about equal work. Each task owns its part of an array, so no locks are needed.
 
 use core::ops::Range;
 
-/// Cuts the rows of `offsets` into blocks of about equal entries and rows; fewer than `pieces` where rows are few or long.
+/// Partitions the rows of `offsets` into about `pieces` consecutive blocks of about equal cost, entries plus rows.
+/// Returns fewer blocks if there are few rows or a few long ones.
 pub(crate) fn row_blocks(offsets: &[u64], pieces: usize) -> Vec<Range<usize>> {
     let rows = offsets.len().saturating_sub(1);
-    // a row costs its entries and itself: a million empty rows are work too
+    // a row costs its number of entries plus one, because empty rows take time too
     let cost = |row: usize| offsets[row] + row as u64;
     let total = if rows == 0 { 0 } else { cost(rows) };
     let share = total.div_ceil(pieces.max(1) as u64).max(1);
@@ -13,7 +14,7 @@ pub(crate) fn row_blocks(offsets: &[u64], pieces: usize) -> Vec<Range<usize>> {
     let mut start = 0;
     while start < rows {
         let goal = cost(start) + share;
-        // the first row at the goal, by bisection: costs ascend
+        // find the first row that reaches the goal by bisection: costs are ascending
         let (mut low, mut high) = (start + 1, rows);
         while low < high {
             let middle = low + (high - low) / 2;
@@ -29,7 +30,7 @@ pub(crate) fn row_blocks(offsets: &[u64], pieces: usize) -> Vec<Range<usize>> {
     blocks
 }
 
-/// The parts of `entries` that the blocks of [`row_blocks`] own.
+/// Splits `entries` into the consecutive parts that belong to the blocks of [`row_blocks`].
 pub(crate) fn split_rows<'a, X>(
     mut entries: &'a mut [X],
     offsets: &[u64],
@@ -45,7 +46,7 @@ pub(crate) fn split_rows<'a, X>(
     parts
 }
 
-/// Turns counts, each one place late, into offsets.
+/// Turns counts into offsets in place. The count of row `i` is expected at position `i + 1`.
 pub(super) fn prefix_sum(offsets: &mut [u64]) {
     let mut sum = 0;
     for offset in offsets {

@@ -1,16 +1,17 @@
-//! An undirected graph from edges in any order: symmetric, without self-loops or duplicates.
+//! Builds an undirected graph from edges in any order: symmetric, without self-loops or duplicates.
 //!
-//! Memory is what limits the graphs a machine can read, so edges are kept once until the end: each goes to the row of its
-//! smaller end (the upper triangle), rows are sorted and cleaned in place, and only then mirrored. Beside the edges, which
-//! are freed on the way, that takes 4 bytes an entry and at most 16 a vertex; then the half and the finished matrix.
+//! Memory limits the size of the graphs that a machine can read, so each edge is stored once until the last step. Each
+//! edge goes to the row of its smaller endpoint (the upper triangle). Rows are sorted and deduplicated in place, and
+//! then mirrored. The edge lists are freed as they are consumed. Beside them, this takes 4 bytes per entry and at most
+//! 16 per vertex. The last step holds the upper triangle and the finished matrix.
 
-use super::csr::MAX_COLUMN_TASKS;
-use super::{Csr, check_vertices, row_blocks, split_rows};
 use crate::error::{Error, Result};
+use crate::formats::csr::MAX_COLUMN_TASKS;
+use crate::formats::{Csr, check_vertices, row_blocks, split_rows};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use rayon::prelude::*;
 
-/// Whether an edge that is listed in both directions is listed twice.
+/// How an edge that is listed in both directions counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Directions {
     /// `(i, j)` and `(j, i)` are one edge; the second is a duplicate.
@@ -19,22 +20,23 @@ pub enum Directions {
     Matter,
 }
 
-/// A graph and what cleaning it took.
+/// A cleaned graph, with counts of what was removed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cleaned {
     /// The graph: symmetric, without self-loops.
     pub graph: Csr,
-    /// The edges given.
+    /// The number of input edges.
     pub entries: u64,
-    /// How many of them joined a vertex to itself; dropped.
+    /// The number of input edges that were self-loops; they are dropped.
     pub loops: u64,
-    /// How many of them repeated another; dropped.
+    /// The number of input edges that repeated an earlier one; they are dropped.
     pub duplicates: u64,
-    /// Edges listed in one direction only, where directions matter.
+    /// The number of edges listed in one direction only; `None` for [`Directions::Ignored`].
     pub one_way: Option<u64>,
 }
 
-/// The undirected graph of `edges`, given in lists of any lengths. The same for any number of threads and any order.
+/// Builds the undirected graph of `edges` over vertices `0..vertices`. The edges may be split into lists of any
+/// lengths. The result does not depend on the number of threads or on the order of the edges.
 ///
 /// ```
 /// use vxm::formats::{Directions, undirected};
@@ -45,7 +47,8 @@ pub struct Cleaned {
 /// ```
 ///
 /// # Errors
-/// [`Error::TooManyVertices`], or [`Error::Invalid`] naming the first edge whose ends are not below `vertices`.
+/// [`Error::TooManyVertices`], or [`Error::Invalid`] naming the first edge with an endpoint that is not below
+/// `vertices`.
 pub fn undirected(vertices: usize, edges: Vec<Vec<(u32, u32)>>, directions: Directions) -> Result<Cleaned> {
     check_vertices("undirected", vertices)?;
     let slots = Slots { directed: directions == Directions::Matter };
@@ -60,12 +63,13 @@ pub fn undirected(vertices: usize, edges: Vec<Vec<(u32, u32)>>, directions: Dire
         entries,
         loops: entries - kept,
         duplicates: kept - distinct,
-        // an edge is distinct once for each direction it is listed in
+        // `distinct` counts a pair once for each direction it is listed in
         one_way: slots.directed.then_some(2 * pairs - distinct),
     })
 }
 
-/// Where an edge goes: the row of its smaller end; where directions matter, each row is a forward slot and a backward one.
+/// Assigns edges to slots: the slot of an edge is the row of its smaller endpoint. If directions matter (`directed`),
+/// each row has two slots: a forward one and a backward one.
 #[derive(Clone, Copy)]
 struct Slots {
     directed: bool,
@@ -76,7 +80,7 @@ impl Slots {
         1 + usize::from(self.directed)
     }
 
-    /// The slot and the larger end; `None` for a self-loop.
+    /// Returns the slot and the larger endpoint of an edge; `None` for a self-loop.
     #[inline]
     fn of(self, (from, to): (u32, u32)) -> Option<(usize, u32)> {
         let (low, high) = (from.min(to), from.max(to));
@@ -84,7 +88,8 @@ impl Slots {
         (low != high).then_some((low as usize * self.width() + backward, high))
     }
 
-    /// Where each slot starts, one place late: as the slots fill, their starts become their ends, the next one's starts.
+    /// Returns where each slot starts, shifted by one: the start of slot `s` stands at position `s + 1`. Filling a slot
+    /// then advances its start to its end, which is the start of the next slot.
     fn count(self, vertices: usize, edges: &[Vec<(u32, u32)>]) -> Result<Vec<AtomicU64>> {
         let mut counts: Vec<AtomicU64> =
             (0..vertices * self.width() + 2).into_par_iter().map(|_| AtomicU64::new(0)).collect();
@@ -111,10 +116,11 @@ impl Slots {
         Ok(counts)
     }
 
-    /// Where each slot starts, and the larger ends, in any order within a slot. Frees each list once it is placed.
+    /// Returns where each slot starts, and the larger endpoints, in any order within a slot. Frees each list once it is
+    /// placed.
     fn scatter(self, starts: Vec<AtomicU64>, edges: Vec<Vec<(u32, u32)>>) -> (Vec<u64>, Vec<u32>) {
         let total = starts.last().map_or(0, |end| end.load(Relaxed)) as usize;
-        // zeroed by the system as pages are first touched: by then lists are gone that took as much
+        // the system zeroes pages at first touch; by then, edge lists of the same size have been freed
         let columns = vec![0; total].into_iter().map(AtomicU32::new);
         let columns: Vec<AtomicU32> = columns.collect();
         edges.into_par_iter().for_each(|list| {
@@ -123,14 +129,15 @@ impl Slots {
                 columns[place as usize].store(high, Relaxed);
             }
         });
-        // both collect in place: an atomic is as wide as what it holds
+        // both collects reuse the allocation, because an atomic has the size of its integer
         let mut starts: Vec<u64> = starts.into_iter().map(AtomicU64::into_inner).collect();
         starts.pop();
         let columns = columns.into_iter().map(AtomicU32::into_inner).collect();
         (starts, columns)
     }
 
-    /// Sorts and cleans the rows: the upper triangle, and how many entries are distinct, directions told apart.
+    /// Sorts and deduplicates the rows. Returns the upper triangle, and the number of distinct entries, with the two
+    /// directions of an edge counted apart.
     fn clean(self, starts: Vec<u64>, mut columns: Vec<u32>) -> (Csr, u64) {
         let width = self.width();
         let vertices = (starts.len() - 1) / width;
@@ -165,7 +172,8 @@ impl Slots {
     }
 }
 
-/// Cleans each row and moves it up to the one before: the rows' new lengths, and how many entries are distinct.
+/// Sorts and deduplicates each row, and moves it to directly behind the previous one. Returns the new lengths of the
+/// rows, and the number of distinct entries.
 fn clean_rows(starts: &[u64], width: usize, part: &mut [u32]) -> (Vec<u32>, u64) {
     let base = starts[0];
     let place = |slot: usize| (starts[slot] - base) as usize;
@@ -193,7 +201,7 @@ fn clean_rows(starts: &[u64], width: usize, part: &mut [u32]) -> (Vec<u32>, u64)
     (lengths, distinct)
 }
 
-/// Sorts `row` and moves its distinct elements to the front: how many there are.
+/// Sorts `row` and moves its distinct elements to the front. Returns how many there are.
 fn unique(row: &mut [u32]) -> usize {
     row.sort_unstable();
     let mut length = row.len().min(1);
@@ -206,7 +214,8 @@ fn unique(row: &mut [u32]) -> usize {
     length
 }
 
-/// The symmetric matrix of a strict upper triangle: row `v` is column `v` of the triangle, then its row `v`.
+/// Returns the symmetric matrix of a strict upper triangle. Row `v` is column `v` of the triangle followed by its row
+/// `v`.
 fn mirror(half: &Csr) -> Csr {
     let vertices = half.nrows();
     let pieces = rayon::current_num_threads().min(MAX_COLUMN_TASKS);
@@ -220,7 +229,7 @@ fn mirror(half: &Csr) -> Csr {
     blocks.par_iter().zip(parts).for_each(|(block, part)| {
         let start = offsets[block.start];
         let mut next: Vec<u64> = offsets[block.clone()].iter().map(|o| o - start).collect();
-        // rows come in order, so what lies below the diagonal ascends
+        // rows are visited in order, so the entries below the diagonal come out ascending
         half.walk(block, |row, column, _| {
             let next = &mut next[column - block.start];
             part[*next as usize] = row;

@@ -1,43 +1,43 @@
-//! Triples in any order: what matrices are built from.
+//! Coordinate format (COO): triples in any order, from which matrices are built.
 
-use super::blocks::prefix_sum;
-use super::{Block, Csr, check_vertices, row_blocks, split_rows};
 use crate::error::{Error, Result};
+use crate::formats::blocks::prefix_sum;
+use crate::formats::{Block, Csr, check_vertices, row_blocks, split_rows};
 use rayon::prelude::*;
 use vxm_semiring::{BinaryOp, Element, FIRST, KernelText, SECOND, Source};
 
-/// What becomes of entries at one place: [`Refuse`], [`First`], [`Last`] or [`Combine`].
+/// How entries with the same row and column are merged: [`Refuse`], [`First`], [`Last`] or [`Combine`].
 pub trait Duplicates<T>: Sync {
-    /// The value that stands for an `earlier` and a `later` one, in the order they were pushed; `None` refuses them.
+    /// Merges two values, given in the order they were pushed. `None` refuses the merge, which is an error.
     fn merge(&self, earlier: T, later: T) -> Option<T>;
-    /// The same on a device, in terms of `text`; `None`, the default, has the host merge them.
+    /// The same merge as device code, added to `text`. With `None`, the default, the host merges the entries.
     fn joining(&self, _: &mut KernelText) -> Option<Joining> {
         None
     }
 }
 
-/// What [`Duplicates`] come to on a device.
+/// The device form of a [`Duplicates`] rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Joining {
-    /// Two entries at one place are an error.
+    /// Two entries with the same row and column are an error.
     Refuse,
-    /// The C++ function of that name is called with an earlier and a later one.
+    /// The C++ function of this name merges an earlier and a later value.
     Call(String),
 }
 
-/// Two entries at one place are an error.
+/// Two entries with the same row and column are an error.
 #[derive(Debug, Clone, Copy)]
 pub struct Refuse;
 
-/// The entry pushed first stays.
+/// Keeps the entry that was pushed first.
 #[derive(Debug, Clone, Copy)]
 pub struct First;
 
-/// The entry pushed last stays.
+/// Keeps the entry that was pushed last.
 #[derive(Debug, Clone, Copy)]
 pub struct Last;
 
-/// Entries at one place are folded with an operator, in the order they were pushed.
+/// Folds entries with the same row and column with an operator, in the order they were pushed.
 #[derive(Debug, Clone, Copy)]
 pub struct Combine<F>(pub F);
 
@@ -77,10 +77,10 @@ impl<T: Element, F: BinaryOp<T, T, Out = T>> Duplicates<T> for Combine<F> {
     }
 }
 
-/// A matrix as triples, in any order, duplicates allowed.
+/// A matrix in coordinate format: triples in any order, duplicates allowed.
 ///
-/// Invariants: `nrows` and `ncols` are at most [`MAX_VERTICES`](super::MAX_VERTICES); every triple's row and column are below
-/// them; the three arrays are equally long.
+/// Invariants: `nrows` and `ncols` are at most [`MAX_VERTICES`](super::MAX_VERTICES). The row and column of every
+/// triple are below them. The three arrays have equal lengths.
 ///
 /// ```
 /// use vxm::formats::{Coo, Last, Refuse};
@@ -105,7 +105,7 @@ pub struct Coo<T = ()> {
 }
 
 impl<T: Element> Coo<T> {
-    /// No triples yet.
+    /// Returns an `nrows` x `ncols` matrix without triples.
     ///
     /// # Errors
     /// [`Error::TooManyVertices`].
@@ -115,7 +115,7 @@ impl<T: Element> Coo<T> {
         Ok(Self { nrows, ncols, rows: Vec::new(), columns: Vec::new(), values: Vec::new() })
     }
 
-    /// A matrix of `(row, column, value)`s.
+    /// Builds a matrix from `(row, column, value)` triples.
     ///
     /// # Errors
     /// [`Error::TooManyVertices`], or [`Error::Invalid`] naming the first triple that lies outside the matrix.
@@ -127,10 +127,10 @@ impl<T: Element> Coo<T> {
         Ok(coo)
     }
 
-    /// Adds a triple.
+    /// Appends a triple.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming the triple if it lies outside the matrix.
+    /// [`Error::Invalid`] naming the triple, if it lies outside the matrix.
     pub fn push(&mut self, row: u32, column: u32, value: T) -> Result<()> {
         let (nrows, ncols) = (self.nrows, self.ncols);
         if row as usize >= nrows || column as usize >= ncols {
@@ -144,7 +144,7 @@ impl<T: Element> Coo<T> {
         Ok(())
     }
 
-    /// The triples' rows, columns and values.
+    /// The rows, columns and values of the triples, in the order they were pushed.
     pub(crate) fn arrays(&self) -> (&[u32], &[u32], &[T]) {
         (&self.rows, &self.columns, &self.values)
     }
@@ -175,10 +175,11 @@ impl<T: Element> Coo<T> {
         places.zip(&self.values).map(|((&row, &column), &value)| (row, column, value))
     }
 
-    /// The matrix by rows, entries at one place merged by `duplicates`.
+    /// Converts to CSR, merging entries with the same row and column by `duplicates`. O(n log n) time at most, for `n`
+    /// triples.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming the first place, in row order, whose entries `duplicates` refuses to merge.
+    /// [`Error::Invalid`] naming the first row and column, in row order, whose entries `duplicates` refuses to merge.
     pub fn to_csr(&self, duplicates: impl Duplicates<T>) -> Result<Csr<T>> {
         let mut starts = vec![0u64; self.nrows + 1];
         for &row in &self.rows {
@@ -202,17 +203,19 @@ impl<T: Element> Coo<T> {
             .map(|(rows, part)| merge_rows(rows.start, &starts[rows.start..=rows.end], part, &duplicates))
             .collect::<Vec<_>>()
             .into_iter()
-            // in row order, so that the first refusal is the one reported
+            // collected in row order, so that the first refused merge is the one reported
             .collect();
         Ok(Csr::from_blocks(self.nrows, self.ncols, merged?))
     }
 }
 
-/// That two entries stand at one place.
+/// The error for two entries with the same row and column.
 pub(crate) fn repeated(row: u32, column: u32) -> Error {
     Error::invalid(format!("Coo: two entries at row {row}, column {column}"))
 }
 
+/// Sorts and merges the entries of consecutive rows, the first of which is row `first`. Row `first + k` occupies
+/// `starts[k]..starts[k + 1]`, relative to `starts[0]`.
 fn merge_rows<T: Element>(
     first: usize,
     starts: &[u64],
@@ -226,7 +229,7 @@ fn merge_rows<T: Element>(
         let start = columns.len();
         let range = (bounds[0] - starts[0]) as usize..(bounds[1] - starts[0]) as usize;
         let row_entries = &mut entries[range];
-        // stable, so that duplicates meet in the order they were pushed
+        // the sort is stable, so duplicates are merged in the order they were pushed
         row_entries.sort_by_key(|entry| entry.0);
         for &(column, value) in &*row_entries {
             match values.last_mut() {

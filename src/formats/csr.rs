@@ -1,19 +1,19 @@
-//! Compressed sparse rows: the general path.
+//! Compressed sparse rows (CSR): the general matrix format.
 
-use super::blocks::prefix_sum;
-use super::{check_vertices, row_blocks, split_rows};
 use crate::error::{Error, Result};
+use crate::formats::blocks::prefix_sum;
+use crate::formats::{check_vertices, row_blocks, split_rows};
 use core::ops::Range;
 use rayon::prelude::*;
 use vxm_semiring::Element;
 
-/// A sparse matrix by rows; with `T = ()` a pattern, whose values take no memory.
+/// A sparse matrix in CSR format. With `T = ()` it is a pattern, whose values take no memory.
 ///
 /// Invariants:
-/// - `nrows` and `ncols` are at most [`MAX_VERTICES`](super::MAX_VERTICES);
-/// - `offsets` has `nrows + 1` elements, starts at 0, never descends, and ends at `nnz`;
-/// - `columns` and `values` have `nnz` elements; row `i` holds those from `offsets[i]` to `offsets[i + 1]`;
-/// - the columns of a row strictly ascend and are below `ncols`.
+/// - `nrows` and `ncols` are at most [`MAX_VERTICES`](super::MAX_VERTICES).
+/// - `offsets` has `nrows + 1` elements, starts at 0, never descends, and ends at `nnz`.
+/// - `columns` and `values` have `nnz` elements. Row `i` holds those from `offsets[i]` to `offsets[i + 1]`.
+/// - The columns of a row strictly ascend and are below `ncols`.
 ///
 /// ```
 /// use vxm::formats::Csr;
@@ -38,14 +38,15 @@ pub struct Csr<T = ()> {
     values: Vec<T>,
 }
 
-/// Every task of a transpose walks all rows; past this many the walking outweighs the work.
+/// The most tasks that a transpose is split into. Each task walks all rows, so with more tasks the walking costs more
+/// than it saves.
 pub(super) const MAX_COLUMN_TASKS: usize = 32;
 
-/// A run of rows: where each ends, its columns and its values.
+/// A block of consecutive rows: the end offset of each row within the block, and the columns and values of its entries.
 pub(crate) type Block<T> = (Vec<u64>, Vec<u32>, Vec<T>);
 
 impl<T: Element> Csr<T> {
-    /// The rows of all blocks, in order.
+    /// Concatenates blocks of rows. Together they hold `nrows` rows.
     pub(crate) fn from_blocks(nrows: usize, ncols: usize, blocks: Vec<Block<T>>) -> Self {
         let entries = blocks.iter().map(|(_, columns, _)| columns.len()).sum();
         let mut offsets = vec![0; nrows + 1];
@@ -71,7 +72,7 @@ impl<T: Element> Csr<T> {
         Self::from_parts(nrows, ncols, offsets, columns, values)
     }
 
-    /// A matrix of these arrays, after checking every invariant.
+    /// Builds a matrix from its three arrays and checks every invariant. O(nrows + nnz) time.
     ///
     /// # Errors
     /// [`Error::TooManyVertices`], or [`Error::Invalid`] naming the first row that breaks an invariant, and how.
@@ -81,8 +82,8 @@ impl<T: Element> Csr<T> {
         Ok(matrix)
     }
 
-    /// A matrix of arrays that hold the invariants by construction. Checked in debug builds only: where they do not hold,
-    /// answers are wrong and accesses may panic, never more.
+    /// Builds a matrix from arrays that hold the invariants by construction, which only debug builds check. If an
+    /// invariant does not hold, results are wrong and accesses may panic.
     pub fn from_parts(nrows: usize, ncols: usize, offsets: Vec<u64>, columns: Vec<u32>, values: Vec<T>) -> Self {
         let matrix = Self { nrows, ncols, offsets, columns, values };
         debug_assert_eq!(matrix.check().map_err(|e| e.to_string()), Ok(()));
@@ -153,7 +154,7 @@ impl<T: Element> Csr<T> {
         self.columns.len()
     }
 
-    /// Where each row starts, and where the last one ends.
+    /// The `nrows + 1` row offsets: where each row starts, and where the last one ends.
     pub fn offsets(&self) -> &[u64] {
         &self.offsets
     }
@@ -171,7 +172,7 @@ impl<T: Element> Csr<T> {
     /// The columns and values of row `row`.
     ///
     /// # Panics
-    /// Where `row` is not below [`nrows`](Self::nrows).
+    /// `row` is not below [`nrows`](Self::nrows).
     #[inline]
     pub fn row(&self, row: usize) -> (&[u32], &[T]) {
         let range = self.offsets[row] as usize..self.offsets[row + 1] as usize;
@@ -181,19 +182,19 @@ impl<T: Element> Csr<T> {
     /// The number of entries of row `row`.
     ///
     /// # Panics
-    /// Where `row` is not below [`nrows`](Self::nrows).
+    /// `row` is not below [`nrows`](Self::nrows).
     #[inline]
     pub fn degree(&self, row: usize) -> usize {
         (self.offsets[row + 1] - self.offsets[row]) as usize
     }
 
-    /// The first of the longest rows; row 0 where there is none.
+    /// The index of the first row of maximal length; 0 if there are no rows. O(nrows) time.
     pub fn longest(&self) -> usize {
         let longer = |i: usize, j: usize| if (self.degree(j), i) > (self.degree(i), j) { j } else { i };
         (0..self.nrows).into_par_iter().reduce_with(longer).unwrap_or(0)
     }
 
-    /// The value at `row`, `column`; `None` where there is no entry.
+    /// The value at `row`, `column`; `None` if there is no entry. O(log degree) time.
     pub fn get(&self, row: usize, column: usize) -> Option<T> {
         if row >= self.nrows {
             return None;
@@ -203,19 +204,19 @@ impl<T: Element> Csr<T> {
         Some(values[place])
     }
 
-    /// The number of rows and columns, the offsets, the columns, the values.
+    /// Takes the matrix apart: `(nrows, ncols, offsets, columns, values)`.
     pub fn into_parts(self) -> (usize, usize, Vec<u64>, Vec<u32>, Vec<T>) {
         let Self { nrows, ncols, offsets, columns, values } = self;
         (nrows, ncols, offsets, columns, values)
     }
 
-    /// The bytes of the three arrays.
+    /// The size of the three arrays, in bytes.
     pub fn heap_bytes(&self) -> usize {
         size_of_val(&*self.offsets) + size_of_val(&*self.columns) + size_of_val(&*self.values)
     }
 
-    /// The transpose. Each task owns a range of columns and walks the rows in order, so rows come out ascending without
-    /// locks or sorting.
+    /// Returns the transpose. Each task owns a range of columns and walks all rows in order, so entries come out
+    /// ascending without locks or sorting.
     #[must_use]
     pub fn transpose(&self) -> Self {
         let pieces = rayon::current_num_threads().min(MAX_COLUMN_TASKS);
@@ -238,7 +239,7 @@ impl<T: Element> Csr<T> {
         Self::from_parts(self.ncols, self.nrows, offsets, rows, values)
     }
 
-    /// Where each row of the transpose starts.
+    /// Returns the row offsets of the transpose, counted by `pieces` tasks.
     pub(super) fn column_offsets(&self, pieces: usize) -> Vec<u64> {
         let mut offsets = vec![0u64; self.ncols + 1];
         let share = self.ncols.div_ceil(pieces).max(1);
@@ -252,7 +253,8 @@ impl<T: Element> Csr<T> {
         offsets
     }
 
-    /// Calls `f(row, column, place)` for every entry within `columns`, in row order.
+    /// Calls `f(row, column, position)` for each entry with a column in `columns`, row by row. The position indexes the
+    /// arrays.
     pub(super) fn walk(&self, columns: &Range<usize>, mut f: impl FnMut(u32, usize, usize)) {
         for row in 0..self.nrows {
             let base = self.offsets[row] as usize;
@@ -267,7 +269,8 @@ impl<T: Element> Csr<T> {
         }
     }
 
-    /// Whether the matrix equals its transpose, values included (by their bits, so that NaN equals itself).
+    /// Whether the matrix equals its transpose, values included. Values are compared by their bits, so NaN equals
+    /// itself. O(nnz log degree) time.
     pub fn is_symmetric(&self) -> bool {
         let mirrored = |row: usize, column: u32, value: &T| {
             self.get(column as usize, row).is_some_and(|other| other.bits() == value.bits())
@@ -280,9 +283,10 @@ impl<T: Element> Csr<T> {
     }
 }
 
-/// Where each number below `n` stands in `list`: `(starts, places)`, `j` at `places[starts[j]..starts[j + 1]]`, ascending.
+/// Returns `(starts, places)` such that `places[starts[j]..starts[j + 1]]` are the positions of `j` in `list`,
+/// ascending, for each `j` below `n`.
 pub(crate) fn places_of(list: &[u32], n: usize) -> (Vec<u64>, Vec<u32>) {
-    // the transpose of rows of one entry each
+    // computed as the transpose of a matrix with one entry per row
     let starts = (0..=list.len() as u64).collect();
     let (.., starts, places, _) =
         Csr::from_parts(list.len(), n, starts, list.to_vec(), vec![(); list.len()]).transpose().into_parts();

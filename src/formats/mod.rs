@@ -1,4 +1,4 @@
-//! How matrices lie in memory: arrays, their invariants, and the conversions between them.
+//! Storage formats of matrices and vectors: arrays, their invariants, and conversions between formats.
 
 pub(crate) mod bitmap;
 mod blocks;
@@ -25,10 +25,10 @@ pub use tiles::{SIDE, Tiles};
 
 use crate::error::{Error, Result};
 
-/// How many rows or columns there may be: numbers are `u32`, and the largest `u32` is left to mean "none".
+/// The largest number of rows or columns. Indices are `u32`, and the largest `u32` is reserved to mean "none".
 pub const MAX_VERTICES: usize = u32::MAX as usize;
 
-/// That `count` rows or columns can be numbered.
+/// Checks that `count` rows or columns can be numbered; if not, [`Error::TooManyVertices`] at `place`.
 pub(crate) fn check_vertices(place: &str, count: usize) -> Result<()> {
     if count <= MAX_VERTICES {
         return Ok(());

@@ -1,4 +1,4 @@
-//! A vector that several threads read and write at once.
+//! A vector that several threads read and write concurrently.
 
 use std::any::Any;
 use std::marker::PhantomData;
@@ -6,15 +6,15 @@ use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use vxm_semiring::Element;
 
-/// The elements of a full vector, each in one word of its own size: who reads one while another writes it sees it as it was or as it
-/// becomes, never half of each.
+/// A dense vector of atomic words, one per element and as wide as the element. A read that races with a write returns
+/// the old or the new element, never a mixture of both. All accesses are relaxed.
 #[derive(Debug)]
 pub struct Shared<T> {
     words: Words,
     of: PhantomData<fn() -> T>,
 }
 
-/// Elements' bits, by their size.
+/// The bits of the elements, in words of the element's size.
 #[derive(Debug)]
 enum Words {
     One(Vec<AtomicU8>),
@@ -23,7 +23,7 @@ enum Words {
     Eight(Vec<AtomicU64>),
 }
 
-/// `$f` of the words, whatever their size.
+/// Evaluates `$f` with `$w` bound to the vector of words, whatever their size.
 macro_rules! sized {
     ($words:expr, $w:ident => $f:expr) => {
         match $words {
@@ -36,11 +36,12 @@ macro_rules! sized {
 }
 
 impl<T: Element> Shared<T> {
-    /// Takes the elements of a vector. Where elements are words, the storage is taken as it is.
+    /// Converts a vector of elements. If the elements are `u32` or `u64`, the allocation is reused.
     pub fn new(values: Vec<T>) -> Self {
         let values = match cast(values) {
             Ok(words) => {
-                // SAFETY: an atomic integer has the size and the bits of a plain one, says the standard library
+                // SAFETY: the standard library guarantees that an atomic integer has the size and bit validity of the
+                // plain integer; neither has a destructor
                 let words = unsafe { recast(words, AtomicU32::new) };
                 return Self { words: Words::Four(words), of: PhantomData };
             }
@@ -64,7 +65,7 @@ impl<T: Element> Shared<T> {
         Self { words, of: PhantomData }
     }
 
-    /// The elements, as they are now.
+    /// Converts back to a vector with the current elements.
     pub fn into_values(self) -> Vec<T> {
         match self.words {
             Words::One(words) => words.into_iter().map(|x| T::from_bits(x.into_inner().into())).collect(),
@@ -98,7 +99,8 @@ impl<T: Element> Shared<T> {
         self.view().get(i)
     }
 
-    /// The elements, to be read in a loop: a copy that lies in registers, which atomic words seen through a reference don't.
+    /// A copyable view of the elements for reading in loops. A view can be kept in registers, because its kind and
+    /// pointer are loaded once; through a reference to `Shared`, they would be reloaded after each atomic access.
     #[inline(always)]
     pub fn view(&self) -> SharedView<'_, T> {
         match &self.words {
@@ -115,8 +117,9 @@ impl<T: Element> Shared<T> {
         sized!(&self.words, words => words[i].store(value.bits() as _, Ordering::Relaxed));
     }
 
-    /// Joins `value` into the element at `i`; whether that changed it. What others join meanwhile is not lost, but where the thread is
-    /// `alone` nobody does.
+    /// Replaces the element at `i` by `join(element, value)`. Returns whether its bits changed. Concurrent joins of
+    /// other threads are not lost. `alone` promises that no other thread writes the element meanwhile, which spares the
+    /// compare-and-swap.
     #[inline(always)]
     pub fn join(&self, i: usize, value: T, alone: bool, join: impl Fn(T, T) -> T) -> bool {
         loop {
@@ -135,7 +138,7 @@ impl<T: Element> Shared<T> {
         }
     }
 
-    /// Writes `new` at `i` if `old` is there; whether it did.
+    /// Writes `new` at `i` if the element there has the bits of `old`. Returns whether it did.
     #[inline(always)]
     fn swap(&self, i: usize, old: T, new: T) -> bool {
         let order = Ordering::Relaxed;
@@ -143,7 +146,7 @@ impl<T: Element> Shared<T> {
     }
 }
 
-/// The same vector, where both types are one.
+/// Returns the same vector if `A` and `B` are the same type; otherwise the vector unchanged, as `Err`.
 fn cast<A: 'static, B: 'static>(values: Vec<A>) -> Result<Vec<B>, Vec<A>> {
     let mut values = Some(values);
     match (&mut values as &mut dyn Any).downcast_mut::<Option<Vec<B>>>().and_then(Option::take) {
@@ -152,25 +155,28 @@ fn cast<A: 'static, B: 'static>(values: Vec<A>) -> Result<Vec<B>, Vec<A>> {
     }
 }
 
-/// The same storage as a vector of another type: to make each element anew takes as long as a good part of a loop.
+/// Reinterprets the allocation as a vector of another type. Converting element by element would take a noticeable part
+/// of a loop's time.
 ///
 /// # Safety
 ///
-/// Both types have one size, and what is a value of one is a value of the other, and has no more to be dropped.
+/// `A` and `B` have the same size, every value of `A` is a valid value of `B`, and neither type needs to be dropped.
+/// `each` must agree with that reinterpretation.
 unsafe fn recast<A, B>(values: Vec<A>, each: impl Fn(A) -> B) -> Vec<B> {
-    // of atomic integers it is larger on some machines
+    // on some machines, an atomic integer has a larger alignment than the plain one
     if align_of::<A>() != align_of::<B>() {
         return values.into_iter().map(each).collect();
     }
     let mut values = ManuallyDrop::new(values);
-    // SAFETY: allocated as so many elements of that size and alignment, of which so many are there; the caller vouches for their values
+    // SAFETY: the allocation has this capacity of elements of the same size and alignment, and as many of them are
+    // initialized; the caller guarantees that their values are valid
     unsafe { Vec::from_raw_parts(values.as_mut_ptr().cast(), values.len(), values.capacity()) }
 }
 
-/// What is [`Shared`], borrowed.
+/// A borrowed view of a [`Shared`] vector.
 #[derive(Debug, Clone, Copy)]
 pub enum SharedView<'a, T> {
-    /// Elements of a byte, or of none.
+    /// Elements of one byte, or of zero bytes.
     One(&'a [AtomicU8], PhantomData<T>),
     /// Elements of two bytes.
     Two(&'a [AtomicU16], PhantomData<T>),
@@ -189,7 +195,7 @@ impl<T: Element> SharedView<'_, T> {
             Self::Two(words, _) if size_of::<T>() == 2 => words[i].load(Ordering::Relaxed).into(),
             Self::Four(words, _) if matches!(size_of::<T>(), 3 | 4) => words[i].load(Ordering::Relaxed).into(),
             Self::Eight(words, _) if size_of::<T>() > 4 => words[i].load(Ordering::Relaxed),
-            // the elements' size is known when this is compiled: one arm is left, and this
+            // the size of `T` is known at compile time, so one arm and this one are left
             _ => unreachable!("words are of the elements' size"),
         })
     }

@@ -1,8 +1,11 @@
-//! A vector that holds only its elements.
+//! Storage of a vector as a sorted list of its elements.
 
 use vxm_semiring::Element;
 
-/// Invariants: `indices` is strictly ascending and below the vector's length; `values` runs beside it.
+/// The present elements of a vector, as sorted indices and their values.
+///
+/// Invariants: `indices` is strictly ascending and below the vector's length. `values[k]` is the element at
+/// `indices[k]`.
 #[derive(Debug, Clone)]
 pub struct Sparse<T> {
     len: usize,
@@ -11,7 +14,7 @@ pub struct Sparse<T> {
 }
 
 impl<T: Element> Sparse<T> {
-    /// From indices that ascend strictly and their values.
+    /// Builds the storage of a vector of length `len` from strictly ascending indices and their values.
     pub fn new(len: usize, indices: Vec<u32>, values: Vec<T>) -> Self {
         debug_assert_eq!(indices.len(), values.len());
         debug_assert!(indices.windows(2).all(|w| w[0] < w[1]));
@@ -44,13 +47,14 @@ impl<T: Element> Sparse<T> {
         &self.values
     }
 
-    /// The element at `i`, by binary search.
+    /// The element at `i`, by binary search; `None` if it is absent.
     pub fn get(&self, i: usize) -> Option<T> {
         let i = u32::try_from(i).ok()?;
         self.indices.binary_search(&i).ok().map(|k| self.values[k])
     }
 
-    /// Merges in a patch: at each of `indices` (strictly ascending) the new element, or its removal.
+    /// For each `k`, writes `patch[k]` at `indices[k]`, or removes the element there if it is `None`. The indices must
+    /// strictly ascend. O(nvals + patch) time.
     pub fn patch(&mut self, indices: &[u32], patch: &[Option<T>]) {
         let old = core::mem::replace(self, Self::new(self.len, Vec::new(), Vec::new()));
         let room = old.nvals() + indices.len();

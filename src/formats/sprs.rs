@@ -1,7 +1,7 @@
-//! To and from the matrices of the crate `sprs`.
+//! Conversions to and from matrices of the crate `sprs`.
 
-use super::Csr;
 use crate::error::{Error, Result};
+use crate::formats::Csr;
 use sprs::{CsMat, CsMatI, SpIndex};
 use vxm_semiring::Element;
 
@@ -23,7 +23,7 @@ impl<T: Element, I: SpIndex, P: SpIndex> TryFrom<&CsMatI<T, I, P>> for Csr<T> {
     /// # Errors
     /// [`Error::TooManyVertices`].
     fn try_from(matrix: &CsMatI<T, I, P>) -> Result<Self> {
-        // columns of a matrix by columns are rows of its transpose
+        // a matrix in CSC format is read as the rows of its transpose
         let by_rows = matrix.is_csr();
         let (nrows, ncols) = if by_rows { (matrix.rows(), matrix.cols()) } else { (matrix.cols(), matrix.rows()) };
         super::check_vertices("sprs::CsMat", nrows)?;

@@ -1,20 +1,21 @@
-//! A vector's storage: a place for every index, or only the elements; the choice follows the fill.
+//! Storage of a vector: one slot per index, or a sorted list. The container chooses by the fraction of elements
+//! present.
 
-use super::bitmap::{Bitmap, bit, ones, words};
-use super::sparse::Sparse;
+use crate::formats::bitmap::{Bitmap, bit, ones, words};
+use crate::formats::sparse::Sparse;
 use vxm_semiring::Element;
 
-/// A vector's storage.
+/// Storage of a vector, in one of two formats.
 #[derive(Debug, Clone)]
 pub enum Store<T> {
-    /// A place for every index, with presence bits unless all are present.
+    /// One slot per index, with presence bits unless all elements are present.
     Bitmap(Bitmap<T>),
     /// Sorted indices and their values.
     Sparse(Sparse<T>),
 }
 
 impl<T: Element> Default for Store<T> {
-    /// A vector of no places.
+    /// A vector of length 0.
     fn default() -> Self {
         Self::Sparse(Sparse::new(0, Vec::new(), Vec::new()))
     }
@@ -42,7 +43,7 @@ impl<T: Element> Store<T> {
         }
     }
 
-    /// The element at `i`.
+    /// The element at `i`; `None` if it is absent.
     pub fn get(&self, i: usize) -> Option<T> {
         match self {
             Self::Bitmap(b) => b.get(i),
@@ -61,7 +62,8 @@ impl<T: Element> Store<T> {
         }
     }
 
-    /// At each of `indices` (strictly ascending), writes the new element or removes the old one.
+    /// For each `k`, writes `patch[k]` at `indices[k]`, or removes the element there if it is `None`. The indices must
+    /// strictly ascend.
     pub fn patch(&mut self, indices: &[u32], patch: &[Option<T>]) {
         match self {
             Self::Bitmap(b) => {
@@ -73,7 +75,7 @@ impl<T: Element> Store<T> {
         }
     }
 
-    /// The same vector with a place for every index.
+    /// Converts to one slot per index.
     pub fn into_bitmap(self) -> Bitmap<T> {
         match self {
             Self::Bitmap(b) => b,
@@ -89,7 +91,7 @@ impl<T: Element> Store<T> {
         }
     }
 
-    /// The same vector as sorted indices and values.
+    /// Converts to sorted indices and values.
     pub fn into_sparse(self) -> Sparse<T> {
         match self {
             Self::Sparse(s) => s,
@@ -106,19 +108,19 @@ impl<T: Element> Store<T> {
     }
 }
 
-/// A borrowed vector, its format a value that loops match on once.
+/// A borrowed vector. Its format is a run-time value that loops match on once.
 #[derive(Debug, Clone, Copy)]
 pub enum StoreView<'a, T> {
-    /// Every place holds an element.
+    /// Values of all indices; every element is present.
     Dense(&'a [T]),
-    /// Values, and a bit for each place that holds one.
+    /// Values of all indices, and the presence bits.
     Bitmap(&'a [T], &'a [u64]),
     /// Ascending indices, and their values.
     Sparse(&'a [u32], &'a [T]),
 }
 
 impl<T: Element> StoreView<'_, T> {
-    /// The element at `i`.
+    /// The element at `i`; `None` if it is absent.
     #[inline(always)]
     pub fn get(&self, i: usize) -> Option<T> {
         match self {

@@ -1,19 +1,23 @@
-//! A matrix as 16 x 16 tiles of bits: the format tensor cores count with.
+//! A block-sparse matrix of 16 x 16 bitmaps, the format that tensor cores count with.
 
-use super::csr::Csr;
+use crate::formats::csr::Csr;
 use core::ops::Range;
 use rayon::prelude::*;
 use vxm_semiring::Element;
 
-/// A tile's side.
+/// The number of rows and of columns of a tile.
 pub const SIDE: usize = 16;
 
-/// A 16 x 16 block-sparse matrix: 32 bytes of bits and a column number a tile.
+/// A block-sparse matrix of 16 x 16 tiles. Each tile takes 32 bytes of bits and a 4-byte column number.
 ///
-/// Invariants: `offsets` has one entry a tile-row and one more, ascending from 0; tile columns ascend strictly within a tile-row;
-/// no stored tile is empty; bit `c` of `bits[t][r]` is the entry at row `16 * tile_row + r`, column `16 * columns[t] + c`; bits
-/// beyond the matrix's shape are 0. `values` holds 256 values a tile, row-major, `ZERO` where there is no entry; with `T = ()` it
-/// takes no memory. Weighted tiles hold `f16`, as tensor cores take them.
+/// Invariants:
+/// - `offsets` has one element per tile-row and one more, ascending from 0.
+/// - Tile columns ascend strictly within a tile-row, and no stored tile is empty.
+/// - Bit `c` of `bits[t][r]` is the entry at row `16 * tile_row + r`, column `16 * columns[t] + c`.
+/// - Bits beyond the matrix's shape are 0.
+/// - `values` holds 256 values per tile, row-major, `ZERO` if there is no entry. With `T = ()` it takes no memory.
+///
+/// Weighted tiles hold `f16`, as tensor cores require.
 #[derive(Debug, Clone)]
 pub struct Tiles<T = ()> {
     nrows: usize,
@@ -25,9 +29,10 @@ pub struct Tiles<T = ()> {
     values: Vec<T>,
 }
 
-/// A tile-row's columns, bits and values.
+/// The columns, bits and values of one tile-row.
 type TileRow<T> = (Vec<u32>, Vec<[u16; SIDE]>, Vec<T>);
-/// The tile columns that rows `rows` have entries in, ascending.
+
+/// The tile columns in which rows `rows` have entries, ascending.
 fn tile_columns<T: Element>(csr: &Csr<T>, rows: Range<usize>) -> Vec<u32> {
     let mut columns: Vec<u32> = rows.flat_map(|i| csr.row(i).0).map(|&c| c / SIDE as u32).collect();
     columns.sort_unstable();
@@ -36,16 +41,16 @@ fn tile_columns<T: Element>(csr: &Csr<T>, rows: Range<usize>) -> Vec<u32> {
 }
 
 impl<T: Element> Tiles<T> {
-    /// The bytes a stored tile takes: its bits, its column and its values.
+    /// The size of a stored tile in bytes: its bits, its column and its values.
     pub const TILE_BYTES: usize = size_of::<[u16; SIDE]>() + size_of::<u32>() + SIDE * SIDE * size_of::<T>();
 
-    /// How many tiles a matrix would take; none is made.
+    /// The number of tiles that `csr` would take. Builds none.
     pub fn count(csr: &Csr<T>) -> usize {
         let rows = |tile_row| tile_row * SIDE..csr.nrows().min((tile_row + 1) * SIDE);
         (0..csr.nrows().div_ceil(SIDE)).into_par_iter().map(|t| tile_columns(csr, rows(t)).len()).sum()
     }
 
-    /// Gathers a CSR's entries into tiles, tile-rows in parallel. O(nnz log(tiles a tile-row)) time.
+    /// Converts from CSR, tile-rows in parallel. Each tile-row sorts the tile columns of its entries.
     pub fn from_csr(csr: &Csr<T>) -> Self {
         let (nrows, ncols) = (csr.nrows(), csr.ncols());
         let tile_rows = nrows.div_ceil(SIDE);
@@ -61,7 +66,7 @@ impl<T: Element> Tiles<T> {
                     let (entries, weights) = csr.row(i);
                     let mut t = 0;
                     for (&c, &weight) in entries.iter().zip(weights) {
-                        // columns of the row ascend, and so do the tiles they fall into
+                        // columns ascend within a row, and so do the tiles that they fall into
                         while columns[t] < c / SIDE as u32 {
                             t += 1;
                         }
@@ -90,7 +95,7 @@ impl<T: Element> Tiles<T> {
         Self { nrows, ncols, nnz: csr.nnz(), offsets, columns, bits, values }
     }
 
-    /// Of arrays that hold the invariants; `shape` is (rows, columns, entries).
+    /// Builds tiles from arrays that hold the invariants. `shape` is (rows, columns, entries).
     pub(crate) fn from_parts(
         (nrows, ncols, nnz): (usize, usize, usize),
         offsets: Vec<u64>,
@@ -101,7 +106,7 @@ impl<T: Element> Tiles<T> {
         Self { nrows, ncols, nnz, offsets, columns, bits, values }
     }
 
-    /// The same matrix as CSR. O(nnz + 16 tiles) time.
+    /// Converts to CSR. O(nnz + 16 * tiles) time.
     pub fn to_csr(&self) -> Csr<T> {
         let mut offsets = Vec::with_capacity(self.nrows + 1);
         let mut columns = Vec::with_capacity(self.nnz);
@@ -138,32 +143,32 @@ impl<T: Element> Tiles<T> {
         self.columns.len()
     }
 
-    /// Where each tile-row's tiles begin, and where the last one's end.
+    /// The offset of each tile-row's first tile, and the number of tiles last.
     pub fn offsets(&self) -> &[u64] {
         &self.offsets
     }
 
-    /// Each tile's column, in tiles.
+    /// The column of each tile, in units of tiles.
     pub fn columns(&self) -> &[u32] {
         &self.columns
     }
 
-    /// Each tile's rows of bits.
+    /// The bits of each tile: 16 rows of 16 bits.
     pub fn bits(&self) -> &[[u16; SIDE]] {
         &self.bits
     }
 
-    /// 256 values a tile, row by row; none of a pattern.
+    /// 256 values per tile, row-major. Empty storage for a pattern.
     pub fn values(&self) -> &[T] {
         &self.values
     }
 
-    /// Entries a stored tile, on average: the fill that the plan reads.
+    /// The average number of entries per stored tile, which the plan reads; 0 if there are no tiles.
     pub fn fill(&self) -> f64 {
         if self.columns.is_empty() { 0.0 } else { self.nnz as f64 / self.columns.len() as f64 }
     }
 
-    /// The bytes held on the heap.
+    /// The size of the arrays on the heap, in bytes.
     pub fn heap_bytes(&self) -> usize {
         size_of_val(&self.offsets[..])
             + size_of_val(&self.columns[..])
@@ -171,7 +176,7 @@ impl<T: Element> Tiles<T> {
             + size_of_val(&self.values[..])
     }
 
-    /// The tiles of row `i`'s tile-row: tile columns and, for each, the 16 bits of row `i`.
+    /// For each tile of the tile-row that contains row `i`: its tile column and its 16 bits of row `i`.
     #[inline(always)]
     pub fn row(&self, i: usize) -> impl Iterator<Item = (usize, u16)> + '_ {
         let (tile_row, r) = (i / SIDE, i % SIDE);

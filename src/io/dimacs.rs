@@ -1,21 +1,23 @@
-//! DIMACS colouring instances: `c` comments, one `p edge VERTICES EDGES`, then an `e I J` a line.
+//! Reads DIMACS colouring instances: `c` comments, one line `p edge VERTICES EDGES`, then one line `e I J` per edge.
 //!
-//! `n` lines, which weigh vertices, are checked and dropped, as the values of the other formats are.
+//! Lines `n V WEIGHT`, which give vertex weights, are checked and dropped, like the values of other formats.
 //!
-//! The instances in circulation list every edge once or twice, and their `p` lines count either; any such count is taken.
+//! Existing instances list every edge once or twice, and their `p` lines count edges or lines. All such counts are
+//! accepted.
 
-use super::loaded::{Loaded, Numbering, Report};
-use super::source::Source;
-use super::text::{self, Cursor, Fault, Lines};
-use super::value::is_real;
-use super::{build, memory, short_name};
 use crate::error::{Error, Result};
 use crate::formats::{Directions, MAX_VERTICES};
+use crate::io::loaded::{Loaded, Numbering, Report};
+use crate::io::source::Source;
+use crate::io::text::{self, Cursor, Fault, Lines};
+use crate::io::value::is_real;
+use crate::io::{build, short_name};
+use crate::memory;
 
 struct Header {
     vertices: u64,
     edges: u64,
-    /// Where the numbers of vertices and edges stand, and where the edges start, in bytes.
+    /// Positions in bytes: of the number of vertices, of the number of edges, and of the first line after the header.
     vertices_at: usize,
     edges_at: usize,
     body: usize,
@@ -48,7 +50,7 @@ impl Header {
     }
 }
 
-/// Lines of `e I J`.
+/// The syntax of the lines after the header.
 struct Edges {
     vertices: u64,
 }
@@ -80,6 +82,7 @@ impl Lines for Edges {
     }
 }
 
+/// Reads the graph.
 pub(super) fn read_graph(source: Source<'_>) -> Result<Loaded> {
     let header = Header::parse(source.head()).map_err(|fault| source.error(&fault))?;
     if header.vertices > MAX_VERTICES as u64 {

@@ -1,10 +1,10 @@
-//! Which format a file is in.
+//! Detects the format of a file.
 
-use super::source::Source;
-use super::text::{Cursor, Fault};
 use crate::error::Result;
+use crate::io::source::Source;
+use crate::io::text::{Cursor, Fault};
 
-/// A format of graphs.
+/// A file format for graphs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     MatrixMarket,
@@ -13,7 +13,8 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// The format by the file's first line, then by its extension; SNAP edge lists have neither.
+    /// Detects the format from the first line of the file, then from its extension. SNAP edge lists have neither mark,
+    /// so they are the fallback.
     pub fn detect(source: &Source<'_>) -> Result<Self> {
         let text = source.head();
         let mut cursor = Cursor::new(text, 0);

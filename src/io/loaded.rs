@@ -1,4 +1,4 @@
-//! What reading or generating a graph gives: the graph, its numbering, and what cleaning it took.
+//! The result of reading or generating a graph: the graph, its numbering, and a report of the cleaning.
 
 use crate::formats::{Cleaned, Csr};
 use core::fmt;
@@ -8,28 +8,28 @@ use core::fmt;
 pub struct Loaded {
     /// The graph: symmetric, without self-loops.
     pub graph: Csr,
-    /// A short name: the file's without folder and extension, or the generator's specification.
+    /// A short name: the file name without folder and extension, or the specification of the generator.
     pub name: String,
-    /// What the file calls each vertex.
+    /// The numbers of the vertices in the file.
     pub numbering: Numbering,
-    /// What cleaning it took.
+    /// Counts of what was changed.
     pub report: Report,
 }
 
-/// What a file calls the vertices.
+/// The numbers that a file uses for the vertices.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Numbering {
-    /// Vertex `v` is called this plus `v`.
+    /// Vertex `v` has this number plus `v`.
     From(u64),
-    /// Vertex `v` is called the `v`-th of these, which ascend.
+    /// Vertex `v` has the `v`-th of these ascending numbers.
     Listed(Vec<u64>),
 }
 
 impl Numbering {
-    /// What the file calls `vertex`.
+    /// The number of `vertex` in the file.
     ///
     /// # Panics
-    /// Where the graph has no such vertex.
+    /// May panic if the graph has no such vertex.
     ///
     /// ```
     /// use vxm::io::Numbering;
@@ -43,7 +43,7 @@ impl Numbering {
         }
     }
 
-    /// The vertex that the file calls so, of a graph of `n` vertices; `None` if it calls none so.
+    /// The vertex with this number in the file, of a graph of `n` vertices; `None` if there is none.
     ///
     /// ```
     /// use vxm::io::Numbering;
@@ -59,21 +59,22 @@ impl Numbering {
     }
 }
 
-/// What cleaning a graph took; displays as a line for people, empty where there was nothing to clean.
+/// Counts of what was changed to clean a graph. Displays as a line of text, which is empty if nothing was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Report {
-    /// The entries read: lines of a file, draws of a generator.
+    /// The number of input entries: lines of a file, or draws of a generator.
     pub entries: u64,
-    /// Self-loops among them; dropped.
+    /// The number of self-loops dropped.
     pub loops: u64,
-    /// Duplicates among them; dropped.
+    /// The number of duplicates dropped.
     pub duplicates: u64,
-    /// Edges that stood in one direction only and got the other; `None` where the format knows no directions.
+    /// The number of edges listed in one direction only, which were made symmetric; `None` if the format has no
+    /// directions.
     pub one_way: Option<u64>,
 }
 
 impl Report {
-    /// Whether there was nothing to clean.
+    /// Whether nothing was changed.
     pub fn is_clean(&self) -> bool {
         self.loops == 0 && self.duplicates == 0 && self.one_way.unwrap_or(0) == 0
     }

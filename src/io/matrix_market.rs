@@ -1,20 +1,21 @@
-//! Matrix Market's coordinate format: a banner, comments, the shape and the number of entries, then an entry a line.
+//! Reads Matrix Market's coordinate format: a banner, comments, a line with the shape and the number of entries, then
+//! one line per entry.
 //!
-//! Comments (LAGraph's `%%GraphBLAS type` among them) are skipped wherever they stand. What a graph is read from must be square;
-//! values are checked and dropped, explicit zeros are edges. The array format and complex values are refused: a dense matrix is
-//! no graph.
+//! Comments, LAGraph's `%%GraphBLAS type` among them, are skipped anywhere. A matrix read as a graph must be square;
+//! its values are checked and dropped, and explicit zeros are edges. The array format and complex values are refused.
 
-use super::loaded::{Loaded, Numbering, Report};
-use super::source::Source;
-use super::text::{self, Cursor, Fault, Lines};
-use super::value::{Field, Value};
-use super::{build, memory, short_name};
 use crate::error::{Error, Result};
 use crate::formats::{Coo, Csr, Directions, MAX_VERTICES, Refuse};
+use crate::io::loaded::{Loaded, Numbering, Report};
+use crate::io::source::Source;
+use crate::io::text::{self, Cursor, Fault, Lines};
+use crate::io::value::{Field, Value};
+use crate::io::{build, short_name};
+use crate::memory;
 use core::marker::PhantomData;
 use std::collections::HashMap;
 
-/// Which entries are implied by others.
+/// The symmetry of the banner: which entries are implied by others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Symmetry {
     General,
@@ -22,17 +23,17 @@ enum Symmetry {
     Skew,
 }
 
-/// All that stands before the entries.
+/// The banner and the line of sizes.
 struct Header {
     field: Field,
     symmetry: Symmetry,
     rows: u64,
     columns: u64,
     entries: u64,
-    /// Where the line of the shape starts, and the number of entries in it, in bytes.
+    /// Positions in bytes: of the line of sizes, and of the number of entries in it.
     shape_at: usize,
     entries_at: usize,
-    /// Where the entries start.
+    /// The position in bytes after the line of sizes.
     body: usize,
 }
 
@@ -93,7 +94,7 @@ impl Header {
     }
 }
 
-/// The meaning of the next word among `choices`, whose case does not matter.
+/// Reads the next word and returns its meaning among `choices`. Upper and lower case are equal.
 fn choose<T: Copy>(cursor: &mut Cursor<'_>, choices: &[(&str, T)]) -> Result<T, Fault> {
     cursor.blanks();
     let at = cursor.at();
@@ -105,7 +106,7 @@ fn choose<T: Copy>(cursor: &mut Cursor<'_>, choices: &[(&str, T)]) -> Result<T, 
     })
 }
 
-/// Lines of `row column value`.
+/// Lines `ROW COLUMN VALUE`.
 struct Entries<V> {
     field: Field,
     rows: u64,
@@ -138,7 +139,7 @@ impl<V: Value> Lines for Entries<V> {
     }
 }
 
-/// The entries, as many as the header says.
+/// Reads the entries and checks their number against the header.
 fn entries<V: Value>(source: Source<'_>, header: &Header) -> Result<Vec<Vec<(u32, u32, V)>>> {
     let (line, column) = text::locate(source.head(), header.entries_at);
     let file = source.name().to_owned();
@@ -159,7 +160,7 @@ fn entries<V: Value>(source: Source<'_>, header: &Header) -> Result<Vec<Vec<(u32
     })
 }
 
-/// The graph of a square matrix's pattern.
+/// Reads the pattern of a square matrix as a graph.
 pub(super) fn read_graph(source: Source<'_>) -> Result<Loaded> {
     let header = Header::read(&source)?;
     if header.rows != header.columns {
@@ -175,7 +176,7 @@ pub(super) fn read_graph(source: Source<'_>) -> Result<Loaded> {
     memory::require(memory::for_building(header.rows, 0, directions), || source.place(header.shape_at))?;
     let file = source.name().to_owned();
     let lists = entries::<()>(source, &header)?.into_iter();
-    // in place: an entry of a pattern is as wide as its row and column
+    // reuses the allocation: an entry without a value has the size of its row and column
     let edges = lists.map(|list| list.into_iter().map(|(i, j, ())| (i, j)).collect());
     let cleaned = build(&file, header.rows, edges.collect(), directions)?;
     Ok(Loaded {
@@ -186,10 +187,10 @@ pub(super) fn read_graph(source: Source<'_>) -> Result<Loaded> {
     })
 }
 
-/// The matrix as it is.
+/// Reads the matrix unchanged.
 pub(super) fn read_matrix<T: Value>(source: Source<'_>) -> Result<Csr<T>> {
     let header = Header::read(&source)?;
-    // two arrays of offsets while rows are put together
+    // two arrays of offsets are needed while the rows are assembled
     memory::require(16 * (u128::from(header.rows) + 1), || source.place(header.shape_at))?;
     let name = source.name().to_owned();
     let lists = entries::<T>(source, &header)?;
@@ -215,7 +216,8 @@ pub(super) fn read_matrix<T: Value>(source: Source<'_>) -> Result<Csr<T>> {
     triples.to_csr(Refuse).map_err(|error| repeated(&name, &lists, error))
 }
 
-/// Names the first two entries of a file at one place, which `error` found in another order.
+/// Returns the error for the first two entries, in file order, with the same row and column. `error` found such a pair
+/// in row order.
 fn repeated<T: Value>(file: &str, lists: &[Vec<(u32, u32, T)>], error: Error) -> Error {
     let mut seen = HashMap::new();
     for (entry, &(row, column, _)) in (1u64..).zip(lists.iter().flatten()) {

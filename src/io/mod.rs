@@ -1,16 +1,15 @@
-//! Graphs from files and generators, and back to files.
+//! Reads, generates and writes graphs.
 //!
-//! [`read()`] takes whatever names a graph: a file (Matrix Market, a DIMACS `.col`, a SNAP edge list, each also gzipped), or
-//! the specification of a generator such as `rmat:20:8`. Files are memory-mapped and parsed in parallel; what comes out is
-//! symmetric and without self-loops or duplicates, and the [`Report`] says what that took. [`read_matrix`] reads weighted
-//! and rectangular matrices as they are.
+//! [`read()`] takes a file (Matrix Market, DIMACS `.col` or SNAP edge list, each optionally gzipped) or the
+//! specification of a generator, such as `rmat:20:8`. Files are memory-mapped and parsed in parallel. The resulting
+//! graph is symmetric and has no self-loops or duplicates; the [`Report`] counts what was changed. [`read_matrix`]
+//! reads weighted and rectangular matrices unchanged.
 
 mod dimacs;
 mod format;
 mod generate;
 mod loaded;
 mod matrix_market;
-pub mod memory;
 mod progress;
 mod snap;
 mod source;
@@ -28,11 +27,12 @@ pub use write::{write_matrix_market, write_to};
 
 use crate::error::{Error, Result};
 use crate::formats::{Cleaned, Csr, Directions, undirected};
+use crate::memory;
 use format::Format;
 use source::Source;
 use std::path::Path;
 
-/// Reads the file `name`, or generates the graph it specifies where no file has that name.
+/// Reads the file `name`. If there is no such file and `name` looks like a specification, generates that graph.
 ///
 /// ```
 /// let grid = vxm::io::read("grid:3x4", &())?;
@@ -45,8 +45,8 @@ use std::path::Path;
 /// ```
 ///
 /// # Errors
-/// [`Error::Parse`] at the first place where the file is not what its format asks for; [`Error::Io`]; [`Error::Spec`];
-/// [`Error::TooManyVertices`] and [`Error::Memory`] before memory is claimed that is not there.
+/// [`Error::Parse`] at the first place that violates the file format; [`Error::Io`]; [`Error::Spec`].
+/// [`Error::TooManyVertices`] and [`Error::Memory`] are found before memory is allocated that is not available.
 pub fn read(name: impl AsRef<Path>, progress: &dyn Progress) -> Result<Loaded, Error> {
     let path = name.as_ref();
     if let Some(text) = path.to_str().filter(|text| generate::looks_like_one(text) && !path.exists()) {
@@ -60,23 +60,24 @@ pub fn read(name: impl AsRef<Path>, progress: &dyn Progress) -> Result<Loaded, E
     }
 }
 
-/// Reads a Matrix Market file as it is: weighted, directed, rectangular, self-loops kept. Symmetric and skew-symmetric files
-/// are expanded; the entries of a pattern are ones.
+/// Reads a Matrix Market file unchanged: weighted, directed or rectangular, with its self-loops. Symmetric and
+/// skew-symmetric files are expanded. Entries of a pattern have the value 1.
 ///
 /// # Errors
-/// As [`read()`]; a value that `T` cannot hold is [`Error::Parse`], and two entries at one place are [`Error::Invalid`].
+/// Those of [`read()`]. A value that `T` cannot hold is [`Error::Parse`]; two entries with the same row and column are
+/// [`Error::Invalid`].
 pub fn read_matrix<T: Value>(file: impl AsRef<Path>, progress: &dyn Progress) -> Result<Csr<T>, Error> {
     matrix_market::read_matrix(Source::open(file.as_ref(), progress)?)
 }
 
-/// The graph of a file's entries, if memory holds it.
+/// Builds the graph of the entries of `file`, after checking that the memory suffices.
 fn build(file: &str, vertices: u64, entries: Vec<Vec<(u32, u32)>>, directions: Directions) -> Result<Cleaned> {
     let count = entries.iter().map(|list| list.len() as u64).sum();
     memory::require(memory::for_building(vertices, count, directions), || file.to_owned())?;
     undirected(vertices as usize, entries, directions)
 }
 
-/// A file's name without folders and the extensions of the formats read here.
+/// The name of a file without its folder and without the extensions of the known formats.
 fn short_name(file: &str) -> String {
     let name = Path::new(file).file_name().map_or_else(|| file.into(), |n| n.to_string_lossy());
     let name = name.strip_suffix(".gz").unwrap_or(&name);

@@ -1,22 +1,22 @@
-//! How far reading or generating has come, told to whoever listens.
+//! Progress reports of reading and generating.
 
-/// What progress is counted in.
+/// The unit that progress is counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// Bytes of a file, as it is stored.
+    /// Bytes of the file as stored, compressed bytes included.
     Bytes,
     /// Vertices or edges.
     Items,
 }
 
-/// Hears of progress; called from many threads. `()` hears nothing.
+/// Receives progress reports. Methods are called from many threads. `()` ignores all reports.
 pub trait Progress: Sync {
-    /// A task of `total` units begins; the one before, if any, is done.
+    /// A task of `total` units begins; the previous one, if any, has ended.
     fn begin(&self, task: &str, unit: Unit, total: u64) {
         let _ = (task, unit, total);
     }
 
-    /// Some more units are done.
+    /// `units` more units of the current task are done.
     fn advance(&self, units: u64) {
         let _ = units;
     }

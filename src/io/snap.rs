@@ -1,23 +1,26 @@
-//! SNAP's edge lists: `#` (or `%`) comments, then two vertex numbers a line, blanks between them.
+//! Reads SNAP edge lists: comments that start with `#` or `%`, and lines with two vertex numbers separated by blanks.
 //!
-//! Vertices are called any `u64`; those that occur, in ascending order, become 0, 1, ... Further columns (weights, time stamps) must
-//! be numbers and are dropped. Each line is directed, as SNAP's directed graphs are; its undirected ones list both directions.
+//! Vertex numbers may be any `u64`. Those that occur are renumbered 0, 1, ... in ascending order. Further columns
+//! (weights, time stamps) must be numbers and are dropped. Each line is a directed edge, as in SNAP's directed graphs;
+//! SNAP's undirected graphs list both directions.
 
-use super::loaded::{Loaded, Numbering, Report};
-use super::source::Source;
-use super::text::{Cursor, Fault, Lines};
-use super::value::is_real;
-use super::{Progress, build, memory, short_name};
 use crate::error::{Error, Result};
 use crate::formats::{Directions, MAX_VERTICES};
+use crate::io::loaded::{Loaded, Numbering, Report};
+use crate::io::source::Source;
+use crate::io::text::{Cursor, Fault, Lines};
+use crate::io::value::is_real;
+use crate::io::{Progress, build, short_name};
+use crate::memory;
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use rayon::prelude::*;
 
-/// Lines of `FROM TO`, with vertices that fit `I`.
+/// Lines `FROM TO`, with vertex numbers of type `I`.
 struct Edges<I>(PhantomData<fn() -> I>);
 
-/// What a vertex that does not fit `I` is told by, so that the file is read again with a wider type.
+/// The error text for a vertex number that does not fit `I`. The reader recognizes it and reads the file again with a
+/// wider type.
 const NARROW: &str = "a vertex number below 2^32";
 
 impl<I: TryFrom<u64> + Send> Edges<I> {
@@ -54,13 +57,14 @@ impl<I: TryFrom<u64> + Send> Lines for Edges<I> {
     }
 }
 
+/// Reads the graph. Uses 32-bit vertex numbers first, unless the file cannot be read twice.
 pub(super) fn read_graph(source: Source<'_>, progress: &dyn Progress) -> Result<Loaded> {
     let (path, file) = (source.path().to_owned(), source.name().to_owned());
     if !source.lasting {
         return number(&file, source.parse(0, &Edges::<u64>(PhantomData))?);
     }
     match source.parse(0, &Edges::<u32>(PhantomData)) {
-        // numbers past 2^32 are rare: only they pay for wide edges, with a second reading
+        // numbers of 2^32 and more are rare; only files that contain them are read twice, with wide edges
         Err(Error::Parse { expected, .. }) if expected == NARROW => {
             let again = Source::open(&path, progress)?;
             number(&file, again.parse(0, &Edges::<u64>(PhantomData))?)
@@ -69,7 +73,7 @@ pub(super) fn read_graph(source: Source<'_>, progress: &dyn Progress) -> Result<
     }
 }
 
-/// Numbers the vertices in ascending order of what the file calls them, and builds the graph.
+/// Renumbers the vertices in ascending order of their numbers in the file, and builds the graph.
 fn number<I: Copy + Ord + Into<u64> + Send + Sync>(file: &str, edges: Vec<Vec<(I, I)>>) -> Result<Loaded> {
     let names = Names::of(&edges, file)?;
     let vertices = names.count();
@@ -93,27 +97,28 @@ fn number<I: Copy + Ord + Into<u64> + Send + Sync>(file: &str, edges: Vec<Vec<(I
     })
 }
 
-/// What vertices are called, in ascending order.
+/// The vertex numbers that occur in a file, in ascending order.
 enum Names {
-    /// A bit for every number up to the largest, and how many are set before each word: for numbers that lie close.
+    /// For dense numbers: a bit for every number up to the largest, and for each word the number of bits set before it.
     Close { used: Vec<u64>, before: Vec<u64> },
-    /// The numbers: for numbers that lie far apart.
+    /// For scattered numbers: the sorted list of them.
     Far(Vec<u64>),
 }
 
 impl Names {
+    /// Collects the vertex numbers of `edges`.
     fn of<I: Copy + Into<u64> + Send + Sync>(edges: &[Vec<(I, I)>], file: &str) -> Result<Self> {
         let entries: usize = edges.iter().map(Vec::len).sum();
         let ends = || edges.par_iter().flat_map_iter(|list| list.iter().flat_map(|e| [e.0.into(), e.1.into()]));
         let most = ends().max();
-        // never more memory than the edges themselves take
+        // the bitmap is chosen only if it takes no more memory than the edges, give or take a constant
         if most.is_none_or(|most| most / 64 < entries as u64 / 2 + 64) {
             let words = most.map_or(0, |most| most as usize / 64 + 1);
             memory::require(16 * words as u128, || file.to_owned())?;
             let used: Vec<AtomicU64> = (0..words).map(|_| AtomicU64::new(0)).collect();
             ends().for_each(|end| {
                 let (word, bit) = (&used[end as usize / 64], 1 << (end % 64));
-                // most ends were seen before, and looking is cheaper than writing
+                // most numbers have been seen before, and a load is cheaper than an atomic write
                 if word.load(Relaxed) & bit == 0 {
                     word.fetch_or(bit, Relaxed);
                 }
@@ -146,7 +151,7 @@ impl Names {
         }
     }
 
-    /// The vertex called `name`, one of those that occur.
+    /// The index of the vertex that the file calls `name`, which must occur.
     #[inline]
     fn vertex(&self, name: u64) -> u32 {
         match self {

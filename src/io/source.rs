@@ -1,50 +1,51 @@
-//! Where text comes from: a mapped file, or a stream (gzip, a pipe) taken in batches so that memory stays bounded. Which it is, and
-//! that a byte order mark is skipped, the content decides, wherever it comes from.
+//! Text input: a mapped file, or a stream (gzip, a pipe) read in batches so that memory stays bounded. Compression and
+//! a byte order mark are detected from the content, whatever the name.
 
-use super::memory::Kept;
-use super::text::{self, Fault, Lines, Stop};
-use super::{Progress, Unit};
 use crate::error::{Error, Result, printable};
+use crate::io::text::{self, Fault, Lines, Stop};
+use crate::io::{Progress, Unit};
+use crate::memory::Kept;
 use flate2::bufread::GzDecoder;
 use memmap2::Mmap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// Bytes of text taken from a stream at once.
+/// The size of a batch of a stream, in bytes of text.
 const BATCH: usize = 4 << 20;
 
-/// Bytes of comments that a stream's header may stand behind.
+/// The most bytes of comments before the header of a stream.
 const MOST_COMMENTS: usize = 64 << 20;
 
-/// What gzip streams begin with.
+/// The first bytes of a gzip stream.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
-/// What some editors begin UTF-8 with.
+/// The byte order mark that some editors write at the start of UTF-8 text.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
+/// The length of the byte order mark at the start of `text`; 0 if there is none.
 fn marked(text: &[u8]) -> usize {
     if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
 }
 
-/// An open file: its beginning in view, the rest to be parsed.
+/// An open file. Its head can be inspected before the rest is parsed.
 pub(super) struct Source<'p> {
     path: PathBuf,
-    /// The path, as messages show it.
+    /// The path as error messages show it.
     name: String,
-    /// Whether it can be opened again and read from its start.
+    /// Whether the file can be reopened and read again from its start; false for a pipe.
     pub lasting: bool,
     text: Text<'p>,
     progress: &'p dyn Progress,
 }
 
 enum Text<'p> {
-    /// A file, and where its text starts.
+    /// A mapped file, and the byte at which its text starts.
     Mapped(Mmap, usize),
     Stream(Stream<'p>),
 }
 
 impl<'p> Source<'p> {
-    /// Opens the file at `path`, gzip or plain by its content.
+    /// Opens the file at `path`; gzip is detected by content.
     pub fn open(path: &Path, progress: &'p dyn Progress) -> Result<Self> {
         let name = printable(path.as_os_str().as_encoded_bytes());
         let failed = || Error::io(&name);
@@ -63,9 +64,10 @@ impl<'p> Source<'p> {
         if !lasting {
             return stream(file);
         }
-        // SAFETY: the map is read-only and private to this reader. A file that another process changes while it is read
-        // can change the bytes seen; they are only ever parsed, each byte read and checked as it comes, so the worst is a
-        // wrong graph or a parse error. A file truncated meanwhile ends the process with SIGBUS, as for every mapping reader.
+        // SAFETY: the map is read-only and private to this reader. If another process changes the file meanwhile, the
+        // bytes seen may change. Each byte is only parsed, and checked as it is read, so the worst result is a wrong
+        // graph or a parse error. If the file is truncated meanwhile, the process ends with SIGBUS, as for every
+        // program that maps files.
         let map = unsafe { Mmap::map(&file) }.map_err(failed())?;
         if map.starts_with(&GZIP) {
             drop(map);
@@ -83,7 +85,7 @@ impl<'p> Source<'p> {
         &self.path
     }
 
-    /// The whole text of a mapped file, the first batch of a stream.
+    /// The whole text of a mapped file, or the first batch of a stream.
     pub fn head(&self) -> &[u8] {
         match &self.text {
             Text::Mapped(map, start) => &map[*start..],
@@ -91,11 +93,12 @@ impl<'p> Source<'p> {
         }
     }
 
-    /// `FILE:LINE:COLUMN` of a place in the head.
+    /// `FILE:LINE:COLUMN` of byte `at` of the head.
     pub fn place(&self, at: usize) -> String {
         self.place_in(self.head(), 0, at)
     }
 
+    /// `FILE:LINE:COLUMN` of byte `at` of `text`, which `lines_before` lines precede.
     fn place_in(&self, text: &[u8], lines_before: u64, at: usize) -> String {
         let (line, column) = text::locate(text, at);
         format!("{}:{}:{column}", self.name, lines_before + line + 1)
@@ -104,11 +107,11 @@ impl<'p> Source<'p> {
     /// The error for a fault in the head.
     pub fn error(&self, fault: &Fault) -> Error {
         match &self.text {
-            // what is missing is missing because the stream broke off
+            // the text ends here because the stream is broken: report that instead
             Text::Stream(stream) if fault.at >= stream.batch.len() && stream.broken.is_some() => {
                 stream.error(&self.name)
             }
-            // or because it stands further on than is looked for
+            // the header may stand further on than the reader searches
             Text::Stream(stream) if fault.at >= stream.batch.len() && !stream.ended => {
                 let expected = format!("{} within {} MiB", fault.expected, MOST_COMMENTS >> 20);
                 let (line, column) = text::locate(&stream.batch, fault.at);
@@ -142,7 +145,7 @@ impl<'p> Source<'p> {
         }
     }
 
-    /// The entries of all lines from byte `start` of the head on.
+    /// Parses all lines from byte `start` of the head on, and returns their entries in order, in several lists.
     pub fn parse<L: Lines>(mut self, start: usize, lines: &L) -> Result<Vec<Vec<L::Entry>>> {
         let kept = Kept::default();
         let Text::Stream(stream) = &mut self.text else {
@@ -155,7 +158,7 @@ impl<'p> Source<'p> {
         while !stream.batch.is_empty() {
             let batch = core::mem::take(&mut stream.batch);
             let lines_before = stream.lines;
-            // the next batch is unpacked while this one is parsed
+            // the next batch is decompressed while this one is parsed
             let (parsed, ()) = rayon::join(|| text::parse(lines, &batch, start, &kept, &|_| ()), || stream.advance());
             match parsed {
                 Ok(lists) => entries.extend(lists),
@@ -171,23 +174,23 @@ impl<'p> Source<'p> {
     }
 }
 
-/// A reader cut into batches that end with a line.
+/// A reader that is cut into batches, each of which ends at the end of a line.
 struct Stream<'p> {
     reader: Box<dyn Read + Send + 'p>,
     batch: Vec<u8>,
-    /// The begun line after the batch.
+    /// The incomplete line after the batch.
     rest: Vec<u8>,
-    /// Lines before the batch.
+    /// The number of lines before the batch.
     lines: u64,
     ended: bool,
-    /// Why the stream ended before its end.
+    /// The error that broke the stream off, if any.
     broken: Option<io::Error>,
 }
 
 impl<'p> Stream<'p> {
     fn open(bytes: impl Read + Send + 'p) -> io::Result<Self> {
         let mut bytes = BufReader::with_capacity(1 << 18, bytes);
-        // a pipe may give its first byte alone
+        // a pipe may return its first byte alone
         let mut start = Vec::new();
         bytes.by_ref().take(GZIP.len() as u64).read_to_end(&mut start)?;
         let zipped = start == GZIP;
@@ -200,7 +203,8 @@ impl<'p> Stream<'p> {
         Ok(stream)
     }
 
-    /// Lengthens the first batch until it holds a line that is no comment: a header may stand behind more than a batch.
+    /// Extends the first batch until it holds a line that is not a comment, because a header may follow more than one
+    /// batch of comments.
     fn reach(&mut self) {
         let is_comment = |line: &[u8]| line.trim_ascii_start().first().is_none_or(|first| b"%#c".contains(first));
         let mut head = core::mem::take(&mut self.batch);
@@ -213,7 +217,7 @@ impl<'p> Stream<'p> {
         self.batch = head;
     }
 
-    /// Fills the batch; empty where the stream has ended.
+    /// Replaces the batch by the next one, which is empty at the end of the stream.
     fn advance(&mut self) {
         let mut buffer = core::mem::take(&mut self.rest);
         if !self.ended {
@@ -226,7 +230,7 @@ impl<'p> Stream<'p> {
                 }
             }
         }
-        // the last line of a stream that broke off may be half a line: it is not parsed
+        // the last line of a broken stream may be incomplete, so it is not parsed
         if !self.ended || self.broken.is_some() {
             let end = buffer.iter().rposition(|&b| b == b'\n').map_or(0, |p| p + 1);
             self.rest = buffer.split_off(end);
@@ -238,6 +242,7 @@ impl<'p> Stream<'p> {
         self.batch = buffer;
     }
 
+    /// The error for a broken stream.
     fn error(&self, file: &str) -> Error {
         let Some(error) = &self.broken else {
             return Error::invalid(format!("{file}: the stream is whole"));
@@ -264,10 +269,10 @@ impl<'p> Stream<'p> {
     }
 }
 
-/// The text of a gzip stream: of its members, one after the other, and of the zeros that may fill it up after them.
+/// The text of a gzip file: of all its members in sequence. Zero bytes may follow the last member as padding.
 struct Members<R>(Option<GzDecoder<R>>);
 
-/// What follows a gzip stream and is none.
+/// The bytes after a gzip stream that are neither a member nor zeros.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}`")]
 struct Trailing(String);
@@ -277,7 +282,7 @@ impl<R: BufRead> Members<R> {
         Self(Some(GzDecoder::new(bytes)))
     }
 
-    /// The member after one that has ended.
+    /// Moves on to the member after one that has ended, if there is one.
     fn after(mut bytes: R) -> io::Result<Self> {
         loop {
             let next = bytes.fill_buf()?;
@@ -309,7 +314,7 @@ impl<R: BufRead> Read for Members<R> {
     }
 }
 
-/// Tells the progress of a file that is read through something else.
+/// A file that reports the bytes read from it, for files that are decompressed or piped.
 struct Counted<'p> {
     file: File,
     progress: &'p dyn Progress,

@@ -1,34 +1,34 @@
-//! Parsing lines of text in parallel: the text is cut at line ends, each piece parsed by hand-written code into a list of
-//! its own, and what is wrong is reported where it first stands in the file, whatever the threads did.
+//! Parses lines of text in parallel. The text is cut at line ends into pieces, and each piece is parsed into its own
+//! list. The reported error is always the first one in the text, whatever the threads did.
 
-use super::memory::{Kept, Shortage};
 use crate::error::printable;
+use crate::memory::{Kept, Shortage};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use rayon::prelude::*;
 
-/// Bytes a task parses: large enough to make tasks cheap, small enough to stay in a core's cache.
+/// The size of a piece in bytes: large enough to make a task's overhead small, small enough to stay in a core's cache.
 const PIECE: usize = 1 << 20;
 
-/// Something wrong at a byte of a text.
+/// A syntax error at a byte of a text.
 #[derive(Debug, PartialEq)]
 pub(super) struct Fault {
-    /// Where, in bytes from the start of the text.
+    /// The position, in bytes from the start of the text.
     pub at: usize,
-    /// What should stand there.
+    /// What was expected there.
     pub expected: String,
 }
 
-/// Why parsing stopped, at a byte of the text.
+/// The reason why parsing stopped, with the byte of the text.
 #[derive(Debug, PartialEq)]
 pub(super) enum Stop {
-    /// Something is wrong there.
+    /// A syntax error.
     Fault(Fault),
-    /// The entries from there on don't fit into memory.
+    /// The entries from this byte on do not fit into memory.
     Shortage(usize, Shortage),
 }
 
 impl Stop {
-    /// The same, in a text that starts `by` bytes earlier.
+    /// The same reason, for a text that starts `by` bytes earlier.
     fn later(self, by: usize) -> Self {
         match self {
             Self::Fault(fault) => Self::Fault(Fault { at: by + fault.at, ..fault }),
@@ -43,7 +43,7 @@ impl From<Fault> for Stop {
     }
 }
 
-/// A place in a text. A line feed ends a line; spaces, tabs and carriage returns are blanks.
+/// A position in a text. A line feed ends a line; spaces, tabs and carriage returns are blanks.
 pub(super) struct Cursor<'t> {
     text: &'t [u8],
     at: usize,
@@ -58,11 +58,13 @@ impl<'t> Cursor<'t> {
         self.at
     }
 
+    /// The byte at this position; `None` at the end of the text.
     #[inline]
     pub fn peek(&self) -> Option<u8> {
         self.text.get(self.at).copied()
     }
 
+    /// Skips blanks.
     #[inline]
     pub fn blanks(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\r')) {
@@ -70,24 +72,24 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Whether a carriage return stands before this place: an old line's end, not part of one.
+    /// Whether a carriage return precedes this position: the line end of old systems, which is not supported.
     pub fn after_return(&self) -> bool {
         self.at > 0 && self.text[self.at - 1] == b'\r'
     }
 
-    /// Whether the line, or the text, ends here.
+    /// Whether the line or the text ends at this position.
     #[inline]
     pub fn line_ends(&self) -> bool {
         matches!(self.peek(), None | Some(b'\n'))
     }
 
-    /// To the end of this line.
+    /// Moves to the end of this line.
     pub fn skip_line(&mut self) {
         let rest = &self.text[self.at..];
         self.at += rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
     }
 
-    /// To the first word of this line or a later one, over blank lines; `false` where no word follows.
+    /// Moves to the first word of this line or of a later one, over blank lines. Returns whether there is such a word.
     pub fn next_line(&mut self) -> bool {
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
             self.at += 1;
@@ -95,7 +97,7 @@ impl<'t> Cursor<'t> {
         self.peek().is_some()
     }
 
-    /// The bytes up to a blank or the line's end; empty there.
+    /// Skips blanks and returns the next word of the line; it is empty at the end of the line.
     #[inline]
     pub fn word(&mut self) -> &'t [u8] {
         self.blanks();
@@ -106,14 +108,14 @@ impl<'t> Cursor<'t> {
         &self.text[start..self.at]
     }
 
-    /// A word of digits that fits a `u64`; otherwise `None`, and the cursor stays at the word.
+    /// Reads a word of digits that fits a `u64`. Otherwise returns `None`, and the cursor stays at the word.
     #[inline]
     pub fn number(&mut self) -> Option<u64> {
         self.blanks();
         let start = self.at;
         let mut value = 0u64;
         while let Some(digit @ b'0'..=b'9') = self.peek() {
-            // nineteen digits always fit; past them, ask
+            // nineteen digits always fit into a `u64`; check for overflow only after them
             value = if self.at - start < 19 {
                 value * 10 + u64::from(digit - b'0')
             } else {
@@ -135,7 +137,7 @@ impl<'t> Cursor<'t> {
         None
     }
 
-    /// A number within `range`, named `what` where it is missing or outside.
+    /// Reads a number within `range`. The error calls it `what`.
     #[inline]
     pub fn number_in(&mut self, what: &str, range: core::ops::RangeInclusive<u64>) -> Result<u64, Fault> {
         self.blanks();
@@ -146,7 +148,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// That nothing but blanks is left of the line.
+    /// Checks that only blanks are left on the line.
     #[inline]
     pub fn end_of_line(&mut self) -> Result<(), Fault> {
         self.blanks();
@@ -156,29 +158,30 @@ impl<'t> Cursor<'t> {
         Err(self.fault("the end of the line"))
     }
 
-    /// A fault at the next word.
+    /// A syntax error at the next word.
     pub fn fault(&mut self, expected: impl Into<String>) -> Fault {
         self.blanks();
         Fault { at: self.at, expected: expected.into() }
     }
 }
 
-/// What a format's lines hold.
+/// The line syntax of a format.
 pub(super) trait Lines: Sync {
-    /// What a line becomes.
+    /// The result of parsing a line.
     type Entry: Send;
 
-    /// Reads a line, from its first word; blanks may be left behind. `None` for a comment.
+    /// Parses a line from its first word on. Returns `None` for a comment. May leave trailing blanks.
     fn line(&self, line: &mut Cursor<'_>) -> Result<Option<Self::Entry>, Fault>;
 }
 
+/// Parses the lines of a piece. `kept` accounts for the memory of the entries.
 fn parse_piece<L: Lines>(lines: &L, text: &[u8], kept: &Kept) -> Result<Vec<L::Entry>, Stop> {
-    // counting lines first costs little, and a list that never grows is never copied nor half empty
+    // counting the lines first is cheap; a list allocated once is never copied and has no unused half
     let most = text.iter().filter(|&&b| b == b'\n').count() + 1;
     let bytes = (most * size_of::<L::Entry>()) as u64;
     kept.keep(bytes).map_err(|shortage| Stop::Shortage(0, shortage))?;
     let mut entries = Vec::new();
-    // others may have taken it since
+    // another process may have taken the memory since
     entries.try_reserve_exact(most).map_err(|_| Stop::Shortage(0, kept.refused(bytes)))?;
     let mut cursor = Cursor::new(text, 0);
     while cursor.next_line() {
@@ -193,11 +196,11 @@ fn parse_piece<L: Lines>(lines: &L, text: &[u8], kept: &Kept) -> Result<Vec<L::E
     Ok(entries)
 }
 
-/// The entries of all lines of `text` from byte `start` on, in order, in one list a piece; `kept` watches what they take, `done`
-/// hears of every piece's bytes.
+/// Parses all lines of `text` from byte `start` on, and returns their entries in order, one list per piece. `kept`
+/// accounts for the memory of the entries. `done` is called with the number of bytes of each finished piece.
 ///
 /// # Errors
-/// The first fault in the text, or where memory fell short.
+/// The first error in the text, or the place where memory ran out.
 pub(super) fn parse<L: Lines>(
     lines: &L,
     text: &[u8],
@@ -214,7 +217,8 @@ pub(super) fn parse<L: Lines>(
         pieces.push(start..end);
         start = end;
     }
-    // pieces after a faulty one need no parsing; pieces before it do, for the first fault is the one to tell
+    // pieces after a faulty one need not be parsed; pieces before it must be, because the first error is the one to
+    // report
     let faulty = AtomicUsize::new(usize::MAX);
     let parsed: Vec<_> = pieces
         .par_iter()
@@ -234,7 +238,7 @@ pub(super) fn parse<L: Lines>(
     parsed.into_iter().collect()
 }
 
-/// The line, from 0, and the byte in it, from 1, of the place `at`.
+/// The line (from 0) of byte `at`, and the position in the line (in bytes, from 1).
 pub(super) fn locate(text: &[u8], at: usize) -> (u64, u64) {
     let before = &text[..at.min(text.len())];
     let line = before.iter().filter(|&&b| b == b'\n').count();
@@ -242,7 +246,7 @@ pub(super) fn locate(text: &[u8], at: usize) -> (u64, u64) {
     (line as u64, (before.len() - start + 1) as u64)
 }
 
-/// What stands at the place `at`, as a message shows it: short, and printable whatever the bytes.
+/// The word at byte `at` for an error message: shortened, with unprintable bytes escaped.
 pub(super) fn found(text: &[u8], at: usize) -> String {
     let mut cursor = Cursor::new(text, at.min(text.len()));
     match cursor.peek() {

@@ -1,8 +1,8 @@
-//! The values that Matrix Market files can be read as.
+//! The value types that Matrix Market files can be read as.
 
 use vxm_semiring::Element;
 
-/// What stands after an entry's row and column.
+/// The field of a Matrix Market file: the kind of value that follows the row and column of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
     Pattern,
@@ -10,8 +10,8 @@ pub enum Field {
     Real,
 }
 
-/// A type that [`read_matrix`](super::read_matrix) reads: the integers and floats, `bool` (0 or 1), or `()`, which checks the
-/// values' spelling and drops them.
+/// A value type for [`read_matrix`](super::read_matrix): the integers and floats, `bool` (0 or 1), or `()`, which
+/// checks the syntax of values and drops them.
 pub trait Value: Element + sealed::Sealed {
     #[doc(hidden)]
     fn parse(field: Field, word: &[u8]) -> Option<Self>;
@@ -23,9 +23,10 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// The value of an entry of a pattern.
+/// The value of an entry in a pattern file.
 const ONE: &[u8] = b"1";
 
+/// Parses `word`, or the implicit 1 of a pattern; `None` if `T` cannot hold it.
 fn number<T: core::str::FromStr>(field: Field, word: &[u8]) -> Option<T> {
     let word = if field == Field::Pattern { ONE } else { word };
     core::str::from_utf8(word).ok()?.parse().ok()
@@ -81,7 +82,7 @@ impl Value for () {
     }
 }
 
-/// Whether `word` is digits, perhaps after a sign.
+/// Whether `word` is an integer: digits after an optional sign.
 pub(super) fn is_integer(word: &[u8]) -> bool {
     let digits = match word {
         [b'+' | b'-', rest @ ..] => rest,
@@ -90,7 +91,7 @@ pub(super) fn is_integer(word: &[u8]) -> bool {
     !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
 }
 
-/// Whether `word` is a number as Rust, C and Fortran print them; infinities and NaN too.
+/// Whether `word` is a number as Rust, C or Fortran print it, infinities and NaN included.
 pub(super) fn is_real(word: &[u8]) -> bool {
     core::str::from_utf8(word).is_ok_and(|text| text.parse::<f64>().is_ok())
 }

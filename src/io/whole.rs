@@ -1,4 +1,4 @@
-//! Files that appear when they are whole, and places that can only be written to.
+//! Output files that appear only when they are complete, and outputs that can only be written in place.
 
 use crate::error::{Error, Result, printable};
 use std::fs::{self, File, Metadata, Permissions};
@@ -6,11 +6,12 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A file to be written at once, looked at before there is anything to write: what would fail fails first.
+/// An output file that is checked before there is anything to write, so that failures show early.
 ///
-/// A new file, or one that is a file of its own, is written under another name beside it and then renamed, so that an interrupted
-/// run leaves an older file as it was; it keeps its permissions. A link, a file with other names, one of another owner, a pipe, a
-/// device, or what standard output or error is already, is written to, never replaced.
+/// A new file is written under a temporary name beside it and then renamed. So is a regular file that has one name and
+/// the same owner as this process's files; it keeps its permissions. An interrupted run leaves the older file
+/// unchanged. All others are written in place and never replaced: links, files with several names or of another owner,
+/// pipes, devices, and whatever standard output or standard error already is.
 ///
 /// ```
 /// use std::io::Write;
@@ -27,33 +28,33 @@ pub struct WholeFile {
     way: Way,
 }
 
-/// How a file gets its bytes.
+/// How the file is written.
 enum Way {
-    /// From where the process already writes to it.
+    /// Through standard output or error, continuing at their position.
     Shared(File),
-    /// From its start.
+    /// In place, from its start.
     Through(File),
-    /// By another that takes its place, with these permissions.
+    /// By renaming a new file over it, with these permissions if there was a file.
     Replaced(Option<Permissions>),
 }
 
 impl WholeFile {
-    /// Looks at `path`, and changes nothing there.
+    /// Checks that `path` can be written. An existing file is left unchanged.
     ///
     /// # Errors
-    /// [`Error::Io`] naming `path`, where it cannot be written.
+    /// [`Error::Io`] naming `path`, if it cannot be written.
     pub fn prepare(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let way = Way::to(path).map_err(Error::io(shown(path)))?;
         Ok(Self { path: path.to_owned(), way })
     }
 
-    /// The path that was given.
+    /// The path given to [`prepare`](Self::prepare).
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes the file with `write`.
+    /// Writes the file by calling `write`.
     ///
     /// # Errors
     /// [`Error::Io`] naming the path.
@@ -72,16 +73,18 @@ impl WholeFile {
     }
 }
 
+/// The path as error messages show it.
 fn shown(path: &Path) -> String {
     printable(path.as_os_str().as_encoded_bytes())
 }
 
-/// Pipes and devices have no length.
+/// Truncates a regular file; pipes and devices have no length.
 fn emptied(file: &File) -> io::Result<()> {
     if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) }
 }
 
 impl Way {
+    /// Decides how to write to `path`.
     fn to(path: &Path) -> io::Result<Self> {
         if let Some(shared) = fs::metadata(path).ok().and_then(|about| already_open(&about)) {
             return Ok(Self::Shared(shared));
@@ -94,7 +97,8 @@ impl Way {
         if path.file_name().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return Err(ErrorKind::IsADirectory.into());
         }
-        // made and removed: what is made before a long run may outlive it where the process is killed
+        // made only as a test, and removed at once: a file kept through a long run would be left behind if the process
+        // is killed
         match (Unfinished::beside(path), there) {
             (Ok(_), None) => Ok(Self::Replaced(None)),
             (Ok(new), Some((about, _))) if stands_alone(&about, &new.file.metadata()?) => {
@@ -106,7 +110,7 @@ impl Way {
     }
 }
 
-/// Standard output or error, where it is this file: opened again it would be written over from its start.
+/// Standard output or standard error, if it is this file. Opening the file again would overwrite it from its start.
 #[cfg(unix)]
 fn already_open(about: &Metadata) -> Option<File> {
     use std::os::{fd::AsFd, unix::fs::MetadataExt};
@@ -123,7 +127,8 @@ fn already_open(_: &Metadata) -> Option<File> {
     None
 }
 
-/// Whether a file that this process made can take a file's place, and nobody be the wiser.
+/// Whether a file with the metadata `about` can be replaced by one that this process made, without a visible
+/// difference.
 #[cfg(unix)]
 fn stands_alone(about: &Metadata, new: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -135,34 +140,36 @@ fn stands_alone(about: &Metadata, _: &Metadata) -> bool {
     about.is_file()
 }
 
-/// A file under another name, removed unless it is renamed.
+/// A file under a temporary name. It is removed on drop, unless it has been renamed.
 struct Unfinished {
     path: PathBuf,
     file: File,
 }
 
-/// Where unfinished files are.
+/// The paths of all unfinished files.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
-    // a list of names is whole whatever happened to a thread that held it
+    // the list is consistent even if a thread panicked while it held the lock
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes every file that is being written, and lets no other be begun or finished: for a process that is about to end.
+/// Removes all unfinished files, for a process that is about to end. The list stays locked, so that no other file can
+/// be begun or finished.
 pub fn abandon_unfinished() {
     let list = unfinished();
     for path in &*list {
-        // nobody is left to be told
+        // the process is about to end, so there is nobody to report an error to
         let _ = fs::remove_file(path);
     }
     core::mem::forget(list);
 }
 
 impl Unfinished {
+    /// Creates a file under a temporary name in the folder of `path`.
     fn beside(path: &Path) -> io::Result<Self> {
         let mut list = unfinished();
-        // a name that is taken was left by a process of the same number that was killed
+        // a name already in use was left by a killed process with the same id
         for attempt in 0u32.. {
             let path = path.with_file_name(format!(".vxm-{}-{attempt}", std::process::id()));
             match File::options().write(true).create_new(true).open(&path) {
@@ -188,7 +195,7 @@ impl Unfinished {
 impl Drop for Unfinished {
     fn drop(&mut self) {
         let mut list = unfinished();
-        // one that is no longer listed was renamed
+        // a file that is no longer listed was renamed
         if let Some(place) = list.iter().position(|other| *other == self.path) {
             list.swap_remove(place);
             let _ = fs::remove_file(&self.path);

@@ -1,33 +1,33 @@
-//! Writing graphs as Matrix Market files.
+//! Writes graphs as Matrix Market files.
 
-use super::whole::WholeFile;
 use crate::error::{Error, Result};
 use crate::formats::Csr;
+use crate::io::whole::WholeFile;
 use flate2::{Compression, write::GzEncoder};
 use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Rows that a task formats at once.
+/// The number of rows that a task formats at once.
 const ROWS: usize = 1 << 13;
 
-/// Writes an undirected graph as a symmetric pattern: its lower triangle column by column (as the
-/// SuiteSparse collection has it, and as it is read fastest), numbered from 1; gzipped where `path` ends in `.gz`.
+/// Writes an undirected graph as a symmetric pattern, with vertices numbered from 1. The lower triangle is written
+/// column by column, as in the SuiteSparse collection and fastest to read. The file is gzipped if `path` ends in `.gz`.
 ///
-/// The file appears when it is whole, as a [`WholeFile`] does.
+/// The file appears only when it is complete; see [`WholeFile`].
 ///
 /// # Errors
-/// [`Error::Io`]; [`Error::Shape`] where the matrix is not square.
+/// [`Error::Io`]; [`Error::Shape`] if the matrix is not square.
 #[track_caller]
 pub fn write_matrix_market(path: impl AsRef<Path>, graph: &Csr) -> Result<()> {
     write_to(WholeFile::prepare(path)?, graph)
 }
 
-/// The same, to a file that was prepared before there was a graph.
+/// Like [`write_matrix_market`], to a file that was prepared before the graph existed.
 ///
 /// # Errors
-/// As [`write_matrix_market`].
+/// Those of [`write_matrix_market`].
 #[track_caller]
 pub fn write_to(whole: WholeFile, graph: &Csr) -> Result<()> {
     if graph.nrows() != graph.ncols() {
@@ -53,7 +53,7 @@ fn write(file: File, zipped: bool, graph: &Csr) -> io::Result<()> {
 
 fn write_text(out: &mut impl Write, graph: &Csr) -> io::Result<()> {
     let rows = graph.nrows();
-    // columns of the lower triangle are rows of the upper one
+    // a column of the lower triangle is a row of the upper triangle
     let below = |column: usize| {
         let all = graph.row(column).0;
         &all[all.partition_point(|&row| (row as usize) < column)..]
@@ -62,7 +62,7 @@ fn write_text(out: &mut impl Write, graph: &Csr) -> io::Result<()> {
     writeln!(out, "%%MatrixMarket matrix coordinate pattern symmetric")?;
     writeln!(out, "{rows} {rows} {entries}")?;
     let blocks: Vec<usize> = (0..rows).step_by(ROWS).collect();
-    // some blocks at a time: the text of the whole graph would outweigh it
+    // a few blocks at a time, because the text of the whole graph would take more memory than the graph
     for group in blocks.chunks(4 * rayon::current_num_threads()) {
         let texts: Vec<Vec<u8>> = group
             .par_iter()
@@ -84,7 +84,7 @@ fn write_text(out: &mut impl Write, graph: &Csr) -> io::Result<()> {
     Ok(())
 }
 
-/// Appends a number and what ends it; `write!` takes three times as long.
+/// Appends `number` in decimal and the byte `end`. Much faster than `write!`.
 fn push_number(text: &mut Vec<u8>, mut number: u32, end: u8) {
     let mut digits = [0; 11];
     let mut start = digits.len() - 1;

@@ -1,29 +1,30 @@
-//! Elementwise nodes: map, the two ways to combine, select, and filling what is absent. All are fused into the terminal's loop.
+//! Elementwise nodes: map, select, fill, pattern, and the intersection of two or three operands. All are fused into the
+//! terminal's loop.
 
-use super::expr::{Env, Expr, fits, narrower};
-use super::reads::Reads;
 use crate::backend::cuda::Gpu;
-use crate::backend::cuda::compose::{Composer, Node, Piece};
-use crate::backend::view::{At, Depends, Support};
+use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder, Node};
+use crate::backend::view::{Dependency, Support, VectorView};
 use crate::error::Result;
+use crate::operations::expr::{Env, Expr, fits, smaller_support};
+use crate::operations::loops::dependencies::Reads;
 use std::panic::Location;
 use vxm_semiring::{BinaryOp, Element, TernaryOp, UnaryOp};
 
-/// What happens to each element on its own, present or absent.
+/// A function of one place: of its index and its element, which may be absent.
 pub trait Step<T: Element>: Copy + Sync {
-    /// The result's type.
+    /// The type of the result.
     type Out: Element;
-    /// Whether an absent element may become present: then the result is full.
+    /// Whether an absent element always becomes present, so that the result is full.
     const FILLS: bool = false;
     /// Whether a present element may become absent.
     const DROPS: bool = false;
-    /// The element at `i`, given what the inner expression holds there.
+    /// The result at `i`, where the inner expression holds `x`.
     fn step(self, i: usize, x: Option<T>) -> Option<Self::Out>;
-    /// The C++ type of the step over a view of type `inner`; its words are pushed.
-    fn emit(self, inner: Piece, kernel: &mut Composer) -> Piece;
+    /// Pushes the step's words, and returns its C++ type over a view of type `inner`.
+    fn emit(self, inner: CppType, kernel: &mut KernelBuilder) -> CppType;
 }
 
-/// A step at each element: map, select, fill, pattern.
+/// A step applied at each place: map, select, fill or pattern.
 #[derive(Debug, Clone, Copy)]
 pub struct Each<E, K> {
     pub(crate) inner: E,
@@ -52,14 +53,14 @@ impl<E: Expr, K: Step<E::T>> Expr for Each<E, K> {
     fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
         self.inner.reads(env, reads);
     }
-    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+    fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         let inner = self.inner.emit(env, kernel)?;
         let full = K::FILLS || (!K::DROPS && inner.full);
         Ok(Node::new(self.step.emit(inner.ty, kernel), full))
     }
 }
 
-impl<V: At, K: Step<V::T>> At for Each<V, K> {
+impl<V: VectorView, K: Step<V::T>> VectorView for Each<V, K> {
     type T = K::Out;
     type Fixed<'v>
         = Each<V::Fixed<'v>, K>
@@ -68,8 +69,8 @@ impl<V: At, K: Step<V::T>> At for Each<V, K> {
     fn fixed(&self) -> Option<Self::Fixed<'_>> {
         Some(Each { inner: self.inner.fixed()?, step: self.step })
     }
-    fn depends(&self, i: usize) -> Depends {
-        self.inner.depends(i)
+    fn dependency(&self, i: usize) -> Dependency {
+        self.inner.dependency(i)
     }
     #[inline(always)]
     fn at(&self, i: usize) -> Option<K::Out> {
@@ -81,9 +82,9 @@ impl<V: At, K: Step<V::T>> At for Each<V, K> {
         self.step.step(i, x).unwrap_or(K::Out::ZERO)
     }
     #[inline(always)]
-    fn drawn(&self, k: usize, i: usize) -> Option<K::Out> {
-        // what fills has no list of its own to draw from
-        if K::FILLS { self.at(i) } else { self.step.step(i, self.inner.drawn(k, i)) }
+    fn at_listed(&self, k: usize, i: usize) -> Option<K::Out> {
+        // a step that fills has elements outside the inner list
+        if K::FILLS { self.at(i) } else { self.step.step(i, self.inner.at_listed(k, i)) }
     }
     fn is_full(&self) -> bool {
         K::FILLS || (!K::DROPS && self.inner.is_full())
@@ -98,8 +99,8 @@ impl<V: At, K: Step<V::T>> At for Each<V, K> {
         self.inner.rank(i)
     }
     #[inline(always)]
-    fn ask(&self, i: usize) {
-        self.inner.ask(i);
+    fn prefetch(&self, i: usize) {
+        self.inner.prefetch(i);
     }
 }
 
@@ -113,7 +114,7 @@ impl<T: Element, F: UnaryOp<T>> Step<T> for Map<F> {
     fn step(self, _: usize, x: Option<T>) -> Option<F::Out> {
         x.map(|x| self.0.call(x))
     }
-    fn emit(self, inner: Piece, kernel: &mut Composer) -> Piece {
+    fn emit(self, inner: CppType, kernel: &mut KernelBuilder) -> CppType {
         let arguments = [inner, kernel.functor(self.0), kernel.element::<F::Out>()];
         kernel.ty("vxm::Map", arguments)
     }
@@ -129,13 +130,13 @@ impl<T: Element, F: BinaryOp<u32, T>> Step<T> for MapIndex<F> {
     fn step(self, i: usize, x: Option<T>) -> Option<F::Out> {
         x.map(|x| self.0.call(i as u32, x))
     }
-    fn emit(self, inner: Piece, kernel: &mut Composer) -> Piece {
+    fn emit(self, inner: CppType, kernel: &mut KernelBuilder) -> CppType {
         let arguments = [inner, kernel.functor(self.0), kernel.element::<F::Out>()];
         kernel.ty("vxm::MapIndex", arguments)
     }
 }
 
-/// The elements of which `f` is true.
+/// The elements for which `f` is true.
 #[derive(Debug, Clone, Copy)]
 pub struct Select<F>(pub(crate) F);
 
@@ -146,13 +147,13 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Step<T> for Select<F> {
     fn step(self, _: usize, x: Option<T>) -> Option<T> {
         x.filter(|&x| self.0.call(x))
     }
-    fn emit(self, inner: Piece, kernel: &mut Composer) -> Piece {
+    fn emit(self, inner: CppType, kernel: &mut KernelBuilder) -> CppType {
         let op = kernel.functor(self.0);
         kernel.ty("vxm::Select", [inner, op])
     }
 }
 
-/// The elements of which `f(index, element)` is true.
+/// The elements for which `f(index, element)` is true.
 #[derive(Debug, Clone, Copy)]
 pub struct SelectIndex<F>(pub(crate) F);
 
@@ -163,13 +164,13 @@ impl<T: Element, F: BinaryOp<u32, T, Out = bool>> Step<T> for SelectIndex<F> {
     fn step(self, i: usize, x: Option<T>) -> Option<T> {
         x.filter(|&x| self.0.call(i as u32, x))
     }
-    fn emit(self, inner: Piece, kernel: &mut Composer) -> Piece {
+    fn emit(self, inner: CppType, kernel: &mut KernelBuilder) -> CppType {
         let op = kernel.functor(self.0);
         kernel.ty("vxm::SelectIndex", [inner, op])
     }
 }
 
-/// The elements, and a value wherever there is none.
+/// The elements, with a value at every place that holds none.
 #[derive(Debug, Clone, Copy)]
 pub struct Or<T>(pub(crate) T);
 
@@ -180,13 +181,13 @@ impl<T: Element> Step<T> for Or<T> {
     fn step(self, _: usize, x: Option<T>) -> Option<T> {
         Some(x.unwrap_or(self.0))
     }
-    fn emit(self, inner: Piece, kernel: &mut Composer) -> Piece {
+    fn emit(self, inner: CppType, kernel: &mut KernelBuilder) -> CppType {
         kernel.push(self.0.bits());
         kernel.ty("vxm::Or", [inner])
     }
 }
 
-/// Where an expression holds an element.
+/// The set of places that hold an element.
 #[derive(Debug, Clone, Copy)]
 pub struct Pattern;
 
@@ -196,13 +197,13 @@ impl<T: Element> Step<T> for Pattern {
     fn step(self, _: usize, x: Option<T>) -> Option<()> {
         x.map(|_| ())
     }
-    fn emit(self, inner: Piece, kernel: &mut Composer) -> Piece {
+    fn emit(self, inner: CppType, kernel: &mut KernelBuilder) -> CppType {
         kernel.element::<()>();
         kernel.ty("vxm::Pattern", [inner])
     }
 }
 
-/// `f(x, y)` where both hold an element: the intersection.
+/// `f(x, y)` at each place where both hold an element: the intersection.
 #[derive(Debug, Clone, Copy)]
 pub struct EwiseMult<X, Y, F> {
     pub(crate) left: X,
@@ -211,7 +212,7 @@ pub struct EwiseMult<X, Y, F> {
     pub(crate) at: &'static Location<'static>,
 }
 
-/// See [`EwiseMult`].
+/// The view of [`EwiseMult`].
 #[derive(Debug, Clone, Copy)]
 pub struct Both<V, W, F> {
     left: V,
@@ -240,15 +241,15 @@ impl<X: Expr, Y: Expr, F: BinaryOp<X::T, Y::T>> Expr for EwiseMult<X, Y, F> {
         self.left.reads(env, reads);
         self.right.reads(env, reads);
     }
-    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+    fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         fits("ewise_mult", self.left.len(env)?, self.right.len(env)?, self.at)?;
         let (left, right) = (self.left.emit(env, kernel)?, self.right.emit(env, kernel)?);
         let (op, out) = (kernel.functor(self.op), kernel.element::<F::Out>());
-        Ok(Node::new(kernel.ty("vxm::Both", [left.ty, right.ty, op, out]), left.full && right.full))
+        Ok(Node::new(kernel.ty("vxm::EWiseMult", [left.ty, right.ty, op, out]), left.full && right.full))
     }
 }
 
-impl<V: At, W: At, F: BinaryOp<V::T, W::T>> At for Both<V, W, F> {
+impl<V: VectorView, W: VectorView, F: BinaryOp<V::T, W::T>> VectorView for Both<V, W, F> {
     type T = F::Out;
     type Fixed<'v>
         = Both<V::Fixed<'v>, W::Fixed<'v>, F>
@@ -257,8 +258,8 @@ impl<V: At, W: At, F: BinaryOp<V::T, W::T>> At for Both<V, W, F> {
     fn fixed(&self) -> Option<Self::Fixed<'_>> {
         Some(Both { left: self.left.fixed()?, right: self.right.fixed()?, op: self.op })
     }
-    fn depends(&self, i: usize) -> Depends {
-        self.left.depends(i).and(self.right.depends(i))
+    fn dependency(&self, i: usize) -> Dependency {
+        self.left.dependency(i).and(self.right.dependency(i))
     }
     #[inline(always)]
     fn at(&self, i: usize) -> Option<F::Out> {
@@ -270,12 +271,12 @@ impl<V: At, W: At, F: BinaryOp<V::T, W::T>> At for Both<V, W, F> {
         self.op.call(self.left.value(i), self.right.value(i))
     }
     #[inline(always)]
-    fn drawn(&self, k: usize, i: usize) -> Option<F::Out> {
-        if narrower(self.left.support(), self.right.support()).1 {
-            let x = self.left.drawn(k, i)?;
+    fn at_listed(&self, k: usize, i: usize) -> Option<F::Out> {
+        if smaller_support(self.left.support(), self.right.support()).1 {
+            let x = self.left.at_listed(k, i)?;
             Some(self.op.call(x, self.right.at(i)?))
         } else {
-            let y = self.right.drawn(k, i)?;
+            let y = self.right.at_listed(k, i)?;
             Some(self.op.call(self.left.at(i)?, y))
         }
     }
@@ -283,7 +284,7 @@ impl<V: At, W: At, F: BinaryOp<V::T, W::T>> At for Both<V, W, F> {
         self.left.is_full() && self.right.is_full()
     }
     fn support(&self) -> Support<'_> {
-        narrower(self.left.support(), self.right.support()).0
+        smaller_support(self.left.support(), self.right.support()).0
     }
     fn work(&self) -> Option<&[u64]> {
         self.left.work().or(self.right.work())
@@ -292,13 +293,13 @@ impl<V: At, W: At, F: BinaryOp<V::T, W::T>> At for Both<V, W, F> {
         self.left.rank(i).or_else(|| self.right.rank(i))
     }
     #[inline(always)]
-    fn ask(&self, i: usize) {
-        self.left.ask(i);
-        self.right.ask(i);
+    fn prefetch(&self, i: usize) {
+        self.left.prefetch(i);
+        self.right.prefetch(i);
     }
 }
 
-/// `f(x, y, z)` where all three hold an element.
+/// `f(x, y, z)` at each place where all three hold an element.
 #[derive(Debug, Clone, Copy)]
 pub struct Map3<X, Y, Z, F> {
     pub(crate) first: X,
@@ -308,7 +309,7 @@ pub struct Map3<X, Y, Z, F> {
     pub(crate) at: &'static Location<'static>,
 }
 
-/// See [`Map3`].
+/// The view of [`Map3`].
 #[derive(Debug, Clone, Copy)]
 pub struct Three<U, V, W, F> {
     first: U,
@@ -342,18 +343,18 @@ impl<X: Expr, Y: Expr, Z: Expr, F: TernaryOp<X::T, Y::T, Z::T>> Expr for Map3<X,
         self.second.reads(env, reads);
         self.third.reads(env, reads);
     }
-    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+    fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         let n = self.first.len(env)?;
         fits("map3", n, self.second.len(env)?, self.at)?;
         fits("map3", n, self.third.len(env)?, self.at)?;
         let (x, y, z) = (self.first.emit(env, kernel)?, self.second.emit(env, kernel)?, self.third.emit(env, kernel)?);
         let (op, out) = (kernel.functor(self.op), kernel.element::<F::Out>());
-        let ty = kernel.ty("vxm::Three", [x.ty, y.ty, z.ty, op, out]);
+        let ty = kernel.ty("vxm::EWiseMult3", [x.ty, y.ty, z.ty, op, out]);
         Ok(Node::new(ty, x.full && y.full && z.full))
     }
 }
 
-impl<U: At, V: At, W: At, F: TernaryOp<U::T, V::T, W::T>> At for Three<U, V, W, F> {
+impl<U: VectorView, V: VectorView, W: VectorView, F: TernaryOp<U::T, V::T, W::T>> VectorView for Three<U, V, W, F> {
     type T = F::Out;
     type Fixed<'v>
         = Three<U::Fixed<'v>, V::Fixed<'v>, W::Fixed<'v>, F>
@@ -363,8 +364,8 @@ impl<U: At, V: At, W: At, F: TernaryOp<U::T, V::T, W::T>> At for Three<U, V, W, 
         let (first, second, third) = (self.first.fixed()?, self.second.fixed()?, self.third.fixed()?);
         Some(Three { first, second, third, op: self.op })
     }
-    fn depends(&self, i: usize) -> Depends {
-        self.first.depends(i).and(self.second.depends(i)).and(self.third.depends(i))
+    fn dependency(&self, i: usize) -> Dependency {
+        self.first.dependency(i).and(self.second.dependency(i)).and(self.third.dependency(i))
     }
     #[inline(always)]
     fn at(&self, i: usize) -> Option<F::Out> {
@@ -380,8 +381,8 @@ impl<U: At, V: At, W: At, F: TernaryOp<U::T, V::T, W::T>> At for Three<U, V, W, 
         self.first.is_full() && self.second.is_full() && self.third.is_full()
     }
     fn support(&self) -> Support<'_> {
-        let two = narrower(self.first.support(), self.second.support()).0;
-        narrower(two, self.third.support()).0
+        let two = smaller_support(self.first.support(), self.second.support()).0;
+        smaller_support(two, self.third.support()).0
     }
     fn work(&self) -> Option<&[u64]> {
         self.first.work().or(self.second.work()).or(self.third.work())
@@ -390,9 +391,9 @@ impl<U: At, V: At, W: At, F: TernaryOp<U::T, V::T, W::T>> At for Three<U, V, W, 
         self.first.rank(i).or_else(|| self.second.rank(i).or_else(|| self.third.rank(i)))
     }
     #[inline(always)]
-    fn ask(&self, i: usize) {
-        self.first.ask(i);
-        self.second.ask(i);
-        self.third.ask(i);
+    fn prefetch(&self, i: usize) {
+        self.first.prefetch(i);
+        self.second.prefetch(i);
+        self.third.prefetch(i);
     }
 }

@@ -1,12 +1,12 @@
 //! The expression tree: what verbs build and terminals run.
 
-use super::reads::Reads;
-use crate::backend::cuda::compose::{Composer, Node};
+use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::cuda::{self, Gpu};
-use crate::backend::view::{At, Depends, StateView, Support, fixed_as_it_is};
+use crate::backend::view::{Dependency, StateView, Support, VectorView, fixed_is_self};
 use crate::containers::Vector;
 use crate::error::{Error, Result};
 use crate::formats::{Shared, StoreView, check_vertices};
+use crate::operations::loops::dependencies::Reads;
 use std::any::Any;
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -14,129 +14,138 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 use vxm_semiring::Element;
 
-/// An expression within another's kernel, evaluated first if it is heavy: where it is read many times a place it must not run each
-/// time, and a product's rows are shared out by their own numbers.
-pub(crate) fn emit_light<E: Expr>(expression: &E, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+/// Emits an operand into another expression's kernel. A heavy operand, such as a product, is evaluated first.
+///
+/// There are two reasons to evaluate it first. An operand may be read many times per place, and a product must not be
+/// folded anew each time. And a product's rows are shared out to threads by row number, which an operand's reader
+/// doesn't follow.
+pub(crate) fn emit_operand<E: Expr>(expression: &E, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
     if !E::HEAVY {
         return expression.emit(env, kernel);
     }
     if kernel.is_resident() {
-        kernel.refuse("a product's operand is a product: it is evaluated first in every round");
+        kernel.note_unfusable("a product's operand is a product: it is evaluated first in every round");
     }
-    let mut first = Composer::sharing(kernel.gpu());
+    let mut first = KernelBuilder::for_row_classes(kernel.gpu());
     let node = expression.emit(env, &mut first)?;
-    let held = cuda::run::eval::<E::T>(first, &node, expression.len(env)?)?;
+    let held = cuda::terminals::eval::<E::T>(first, &node, expression.len(env)?)?;
     Ok(kernel.stored(&held))
 }
 
-/// What an expression is evaluated in: the state that a placeholder stands for, and how much of the result is wanted.
+/// The environment of an evaluation: the state that a placeholder stands for, and what is known about how the result is
+/// read.
 #[derive(Clone, Copy, Default)]
 pub struct Env<'s> {
-    /// A number for the placeholder; a `Vector`, or what a loop [`Shared`].
+    /// The placeholder's number, and its state: a `Vector`, or a loop's [`Shared`].
     state: Option<(u64, &'s dyn Any)>,
     snapshot: Option<&'s Cell<bool>>,
-    chooses: Option<&'s (dyn Fn(usize) -> bool + Sync)>,
+    filterable_rows: Option<&'s (dyn Fn(usize) -> bool + Sync)>,
     wanted: Option<usize>,
     reversed: bool,
 }
 
 impl<'s> Env<'s> {
     /// An environment in which `key` stands for `state`.
-    pub(crate) fn with_state<T: Element>(key: Key<T>, state: &'s Vector<T>) -> Self {
+    pub(crate) fn with_state<T: Element>(key: StateRef<T>, state: &'s Vector<T>) -> Self {
         Self { state: Some((key.id, state)), ..Self::default() }
     }
 
-    /// An environment in which `key` stands for a state that is written while it is read; `snapshot` learns whether a view holds what
-    /// was read of it when that view was made.
-    pub(crate) fn with_shared<T: Element>(key: Key<T>, state: &'s Shared<T>, snapshot: &'s Cell<bool>) -> Self {
+    /// An environment in which `key` stands for a loop's state, which threads write while others read it.
+    ///
+    /// A view sets `snapshot` if it keeps elements of the state that it read when it was made. Such a view must be made
+    /// anew in each round.
+    pub(crate) fn with_shared<T: Element>(key: StateRef<T>, state: &'s Shared<T>, snapshot: &'s Cell<bool>) -> Self {
         Self { state: Some((key.id, state)), snapshot: Some(snapshot), ..Self::default() }
     }
 
-    /// The same, where the entries that take part in a row may be chosen once, before the loop; `active` says in which rows.
-    pub(crate) fn choosing(self, active: &'s (dyn Fn(usize) -> bool + Sync)) -> Self {
-        Self { chooses: Some(active), ..self }
+    /// This environment, for a loop that allows edges to be filtered once, before it starts. `active` says which rows
+    /// the loop visits.
+    pub(crate) fn with_filterable_rows(self, active: &'s (dyn Fn(usize) -> bool + Sync)) -> Self {
+        Self { filterable_rows: Some(active), ..self }
     }
 
-    /// In which rows they may be chosen, if they may.
-    pub(crate) fn chooses(&self) -> Option<&'s (dyn Fn(usize) -> bool + Sync)> {
-        self.chooses
+    /// Which rows the loop visits, if edges may be filtered before it starts.
+    pub(crate) fn filterable_rows(&self) -> Option<&'s (dyn Fn(usize) -> bool + Sync)> {
+        self.filterable_rows
     }
 
-    /// The same, where rows had better be read from their ends: for visits in order, since where low numbers are hubs those whose turn
-    /// is early are the last of a row.
+    /// This environment, with a preference to read rows backwards, from the last entry to the first. It pays for loops
+    /// that visit elements in order: if vertices with low numbers are hubs, the neighbours that settle early come last
+    /// in a row.
     pub(crate) fn reversed(self) -> Self {
         Self { reversed: true, ..self }
     }
 
-    /// Whether they had.
+    /// Whether rows are preferably read backwards.
     pub(crate) fn is_reversed(&self) -> bool {
         self.reversed
     }
 
-    /// Says that a view evaluates an operand once, whatever becomes of the state.
+    /// Records that a view evaluated an operand once, so that later changes of the state don't reach it.
     pub(crate) fn snapshot(&self) {
         if let Some(snapshot) = self.snapshot {
             snapshot.set(true);
         }
     }
 
-    /// The same, with at most `wanted` elements of the result asked for.
+    /// This environment, where at most `wanted` elements of the result are read.
     pub(crate) fn wanting(self, wanted: usize) -> Self {
         Self { wanted: Some(self.wanted.map_or(wanted, |w| w.min(wanted))), ..self }
     }
 
-    /// The same, for an operand whose elements may all be read.
+    /// This environment for an operand, all of whose elements may be read.
     pub(crate) fn for_operand(self) -> Self {
         Self { wanted: None, ..self }
     }
 
-    /// How many elements of the result are asked for, of `n`.
+    /// How many of the result's `n` elements are read, at most.
     pub(crate) fn wanted(&self, n: usize) -> usize {
         self.wanted.map_or(n, |w| w.min(n))
     }
 
-    /// What `key` stands for, a `S`.
-    fn find<T, S: 'static>(&self, key: Key<T>) -> Option<&'s S> {
+    /// The state that `key` stands for, if it has the type `S`.
+    fn find<T, S: 'static>(&self, key: StateRef<T>) -> Option<&'s S> {
         self.state.filter(|&(id, _)| id == key.id).and_then(|(_, state)| state.downcast_ref())
     }
 
-    fn state<T: Element>(&self, key: Key<T>) -> Result<&'s Vector<T>> {
+    fn state<T: Element>(&self, key: StateRef<T>) -> Result<&'s Vector<T>> {
         self.find(key).ok_or_else(|| Error::Invalid { what: "a placeholder outside the call that made it".to_owned() })
     }
 }
 
-/// A node of the tree: a vector, or a verb over expressions. A cheap copy: it borrows its vectors and matrices.
+/// A node of the expression tree: a vector, or a verb over expressions. It is cheap to copy, since it borrows its
+/// vectors and matrices.
 pub trait Expr: Copy + Sync {
-    /// The elements' type.
+    /// The type of the elements.
     type T: Element;
-    /// The expression with device, formats and directions chosen.
-    type View<'s>: At<T = Self::T>
+    /// The readable form of the expression on the CPU, with formats and directions chosen.
+    type View<'s>: VectorView<T = Self::T>
     where
         Self: 's;
-    /// Whether reading an element costs more than a few operations: a product is folded anew at each read.
+    /// Whether reading an element costs more than a few operations. A product is heavy: each read folds a row.
     const HEAVY: bool = false;
 
-    /// The length of the vector it stands for.
+    /// The length of the vector that the expression stands for.
     ///
     /// # Errors
     /// A placeholder is used outside the call that made it.
     fn len(&self, env: &Env<'_>) -> Result<usize>;
 
-    /// Checks shapes, plans, and runs what can't be fused into the terminal's loop.
+    /// Makes the CPU's view: checks shapes, plans, and runs what can't be fused into the terminal's loop.
     ///
     /// # Errors
     /// Operands' shapes don't fit; the error names both shapes and the verb's line.
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>>;
 
-    /// The GPU that an operand lies on, if any does: where the expression runs.
+    /// The GPU of the first operand that lies on one. The expression runs there.
     fn place(&self, env: &Env<'_>) -> Option<Gpu>;
 
-    /// How many elements there are at most, where telling it costs nothing; `None` otherwise.
+    /// An upper bound on the number of elements, if it is known without computing or reading back; otherwise `None`.
     fn known_count(&self, _: &Env<'_>) -> Option<usize> {
         None
     }
 
-    /// What each place holds, where that is one value at all.
+    /// The value of every place, if the expression is one constant.
     ///
     /// # Errors
     /// There are too many places.
@@ -144,17 +153,19 @@ pub trait Expr: Copy + Sync {
         Ok(None)
     }
 
-    /// Tells what an element reads of a loop's state. What isn't told isn't visited again when it changes, so who doesn't know says
-    /// everything.
+    /// Adds to `reads` which elements of a loop's state one element of the expression reads.
+    ///
+    /// A loop doesn't revisit an element when something changes that is not reported here. So an expression that
+    /// doesn't know reports everything, which is the default.
     fn reads<'s>(&'s self, _: &Env<'_>, reads: &mut Reads<'s>) {
         reads.everything();
     }
 
-    /// Checks shapes, runs what can't be fused into the terminal's kernel, and emits the rest as a C++ type.
+    /// Emits the expression as a C++ type: checks shapes, and runs what can't be fused into the terminal's kernel.
     ///
     /// # Errors
-    /// As for [`view`](Self::view); the device has too little memory, or is lost.
-    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node>;
+    /// As for [`view`](Self::view). The device has too little memory, or is lost.
+    fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node>;
 }
 
 impl<'a, T: Element> Expr for &'a Vector<T> {
@@ -176,30 +187,32 @@ impl<'a, T: Element> Expr for &'a Vector<T> {
         Vector::known_count(self)
     }
     fn reads<'s>(&'s self, _: &Env<'_>, _: &mut Reads<'s>) {}
-    fn emit(&self, _: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+    fn emit(&self, _: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         let vector = self.on(&kernel.gpu().clone())?;
         Ok(kernel.stored(&vector))
     }
 }
 
-/// A placeholder for the vector that [`update`](Vector::update) writes: readable like any vector, a copy, with no lifetime.
+/// A placeholder for the vector that [`update`](Vector::update) or a loop writes. A body reads it like any vector. It
+/// is `Copy` and has no lifetime.
 ///
-/// Outside the call that made it, a nested call's body included, it stands for nothing, and the terminal says so.
+/// It stands for nothing outside the call that made it, which includes the body of a nested call. There the terminal
+/// returns an error.
 #[derive(Debug, Clone, Copy)]
-pub struct Key<T> {
-    /// One number a call, so that the placeholder of one is never read as another's.
+pub struct StateRef<T> {
+    /// A number that is unique to the call, so that no call reads another's placeholder as its own.
     id: u64,
     of: PhantomData<fn() -> T>,
 }
 
-impl<T: Element> Key<T> {
+impl<T: Element> StateRef<T> {
     pub(crate) fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self { id: NEXT.fetch_add(1, Ordering::Relaxed), of: PhantomData }
     }
 }
 
-impl<T: Element> Expr for Key<T> {
+impl<T: Element> Expr for StateRef<T> {
     type T = T;
     type View<'s> = StateView<'s, T>;
     fn len(&self, env: &Env<'_>) -> Result<usize> {
@@ -211,7 +224,7 @@ impl<T: Element> Expr for Key<T> {
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<StateView<'s, T>> {
         match env.find(*self) {
             Some(shared) => Ok(StateView::Shared(Shared::view(shared))),
-            None => Ok(StateView::Still(env.state(*self)?.view())),
+            None => Ok(StateView::ReadOnly(env.state(*self)?.view())),
         }
     }
     fn place(&self, env: &Env<'_>) -> Option<Gpu> {
@@ -225,7 +238,7 @@ impl<T: Element> Expr for Key<T> {
             reads.own();
         }
     }
-    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+    fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         let state = env.state(*self)?;
         if kernel.is_resident() {
             return Ok(kernel.state(&state.on(&kernel.gpu().clone())?));
@@ -241,7 +254,7 @@ pub struct Fill<T> {
     len: usize,
 }
 
-/// `value` at each of `len` places: what a scalar is assigned with.
+/// An expression that holds `value` at each of `len` places. Use it to assign a scalar.
 ///
 /// ```
 /// use vxm::prelude::*;
@@ -275,7 +288,7 @@ impl<T: Element> Expr for Fill<T> {
         Ok(Some(self.value))
     }
     fn reads<'s>(&'s self, _: &Env<'_>, _: &mut Reads<'s>) {}
-    fn emit(&self, _: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+    fn emit(&self, _: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         check_vertices("fill", self.len)?;
         kernel.push(self.value.bits());
         let t = kernel.element::<T>();
@@ -283,11 +296,11 @@ impl<T: Element> Expr for Fill<T> {
     }
 }
 
-impl<T: Element> At for Fill<T> {
+impl<T: Element> VectorView for Fill<T> {
     type T = T;
-    fixed_as_it_is!();
-    fn depends(&self, _: usize) -> Depends {
-        Depends::Own
+    fixed_is_self!();
+    fn dependency(&self, _: usize) -> Dependency {
+        Dependency::OwnElement
     }
     #[inline(always)]
     fn at(&self, _: usize) -> Option<T> {
@@ -299,12 +312,12 @@ impl<T: Element> At for Fill<T> {
     }
 }
 
-/// Fails unless `left == right`, with both shapes and the caller's line.
+/// Fails unless `left == right`. The error names both lengths and the caller's line.
 pub(crate) fn fits(operation: &'static str, left: usize, right: usize, at: &'static Location<'static>) -> Result<()> {
     fits_as(operation, (left, right), |left, right| (format!("vector of {left}"), format!("vector of {right}")), at)
 }
 
-/// The same of what isn't two vectors: `named` says what each is.
+/// Fails unless `left == right`, like [`fits`], for operands that are not two vectors. `named` describes both.
 pub(crate) fn fits_as(
     operation: &'static str,
     (left, right): (usize, usize),
@@ -318,8 +331,8 @@ pub(crate) fn fits_as(
     Err(Error::Shape { operation, left, right, at })
 }
 
-/// The smaller of two supports of which both must hold, and whether it is the first.
-pub(crate) fn narrower<'a>(a: Support<'a>, b: Support<'a>) -> (Support<'a>, bool) {
+/// The smaller of two supports, for an expression that needs both to hold; and whether it is the first.
+pub(crate) fn smaller_support<'a>(a: Support<'a>, b: Support<'a>) -> (Support<'a>, bool) {
     match (a, b) {
         (Support::List(x), Support::List(y)) => {
             if x.len() <= y.len() {

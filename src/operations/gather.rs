@@ -1,13 +1,13 @@
-//! Elements from where other elements say: `w[k] = x[index[k]]`, once or until that leads no lower.
+//! Indirect reads: `w[k] = x[index[k]]`, and chains of such reads, which end where values stop decreasing.
 
-use super::expr::{Env, Expr, emit_light};
-use super::reads::Reads;
 use crate::backend::cpu;
 use crate::backend::cuda::Gpu;
-use crate::backend::cuda::compose::{Composer, Node};
-use crate::backend::view::{At, Support, fixed_as_it_is};
+use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
+use crate::backend::view::{Support, VectorView, fixed_is_self};
 use crate::error::Result;
 use crate::formats::Store;
+use crate::operations::expr::{Env, Expr, emit_operand};
+use crate::operations::loops::dependencies::Reads;
 use vxm_semiring::{Element, LT, Scalar, UnaryOp};
 
 /// `w[k] = x[index[k]]`, where both hold an element.
@@ -17,39 +17,40 @@ pub struct Gather<E, I> {
     pub(crate) index: I,
 }
 
-/// See [`Gather`].
+/// The view of [`Gather`].
 #[derive(Debug, Clone)]
-pub struct Gathered<V: At, W> {
+pub struct Gathered<V: VectorView, W> {
     inner: Operand<V>,
     len: usize,
     index: W,
 }
 
-/// What is read at any place, and maybe many times.
+/// An operand that is read at any place, maybe many times.
 #[derive(Debug, Clone)]
-enum Operand<V: At> {
-    Lazy(V),
-    /// Evaluated first: a product, or a list, in which each element would have to be searched.
-    Held(Store<V::T>),
+enum Operand<V: VectorView> {
+    Direct(V),
+    /// Evaluated first. Otherwise each read would fold a product's row, or search a list.
+    Evaluated(Store<V::T>),
 }
 
-impl<V: At> Operand<V> {
-    /// What of `len` elements is read of `inner`; `heavy` if each would be computed anew.
+impl<V: VectorView> Operand<V> {
+    /// The operand `inner` of `len` places. It is evaluated first if it is `heavy`, which each read would compute anew,
+    /// or a list.
     fn of(inner: V, len: usize, heavy: bool, env: &Env<'_>) -> Self {
         if !heavy && !matches!(inner.support(), Support::List(_)) {
-            return Self::Lazy(inner);
+            return Self::Direct(inner);
         }
         env.snapshot();
-        Self::Held(Store::Bitmap(cpu::gather::gather(len, &inner).into_bitmap()))
+        Self::Evaluated(Store::Bitmap(cpu::gather::gather(len, &inner).into_bitmap()))
     }
 
-    /// The element at `i`, of `len`.
+    /// The element at `i`; none if `i` isn't less than `len`.
     #[inline(always)]
     fn read(&self, i: usize, len: usize) -> Option<V::T> {
         match self {
             _ if i >= len => None,
-            Self::Lazy(view) => view.at(i),
-            Self::Held(store) => store.get(i),
+            Self::Direct(view) => view.at(i),
+            Self::Evaluated(store) => store.get(i),
         }
     }
 }
@@ -81,25 +82,25 @@ impl<E: Expr, I: Expr<T = u32>> Expr for Gather<E, I> {
         reads.anywhere(&inner);
         self.index.reads(env, reads);
     }
-    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+    fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         let len = self.inner.len(env)?;
-        let inner = emit_light(&self.inner, &env.for_operand(), kernel)?;
+        let inner = emit_operand(&self.inner, &env.for_operand(), kernel)?;
         let index = self.index.emit(env, kernel)?;
         kernel.push(len as u64);
         Ok(Node::new(kernel.ty("vxm::Gather", [inner.ty, index.ty]), false))
     }
 }
 
-impl<V: At, W: At<T = u32>> At for Gathered<V, W> {
+impl<V: VectorView, W: VectorView<T = u32>> VectorView for Gathered<V, W> {
     type T = V::T;
-    fixed_as_it_is!();
+    fixed_is_self!();
     #[inline(always)]
     fn at(&self, k: usize) -> Option<V::T> {
         self.inner.read(self.index.at(k)? as usize, self.len)
     }
     #[inline(always)]
-    fn drawn(&self, position: usize, k: usize) -> Option<V::T> {
-        self.inner.read(self.index.drawn(position, k)? as usize, self.len)
+    fn at_listed(&self, position: usize, k: usize) -> Option<V::T> {
+        self.inner.read(self.index.at_listed(position, k)? as usize, self.len)
     }
     fn support(&self) -> Support<'_> {
         self.index.support()
@@ -109,25 +110,25 @@ impl<V: At, W: At<T = u32>> At for Gathered<V, W> {
     }
 }
 
-/// `w[i]` is where `x[i]` leads: from `y = x[i]` on, as long as `x[op(y)]` is lower, that is `y`.
+/// The end of each chain of pointers; see [`Verbs::pointer_jump`](crate::operations::verbs::Verbs::pointer_jump).
 #[derive(Debug, Clone, Copy)]
-pub struct Follow<E, F> {
+pub struct PointerJump<E, F> {
     pub(crate) inner: E,
     pub(crate) op: F,
 }
 
-/// See [`Follow`].
+/// The view of [`PointerJump`].
 #[derive(Debug, Clone)]
-pub struct Followed<V: At, F> {
+pub struct Jumped<V: VectorView, F> {
     inner: Operand<V>,
     len: usize,
     op: F,
 }
 
-impl<E: Expr<T: Scalar>, F: UnaryOp<E::T, Out = u32>> Expr for Follow<E, F> {
+impl<E: Expr<T: Scalar>, F: UnaryOp<E::T, Out = u32>> Expr for PointerJump<E, F> {
     type T = E::T;
     type View<'s>
-        = Followed<E::View<'s>, F>
+        = Jumped<E::View<'s>, F>
     where
         Self: 's;
     const HEAVY: bool = E::HEAVY;
@@ -137,7 +138,7 @@ impl<E: Expr<T: Scalar>, F: UnaryOp<E::T, Out = u32>> Expr for Follow<E, F> {
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
         let len = self.inner.len(env)?;
         let inner = Operand::of(self.inner.view(&env.for_operand())?, len, E::HEAVY, env);
-        Ok(Followed { inner, len, op: self.op })
+        Ok(Jumped { inner, len, op: self.op })
     }
     fn place(&self, env: &Env<'_>) -> Option<Gpu> {
         self.inner.place(env)
@@ -150,20 +151,21 @@ impl<E: Expr<T: Scalar>, F: UnaryOp<E::T, Out = u32>> Expr for Follow<E, F> {
         self.inner.reads(env, &mut inner);
         reads.anywhere(&inner);
     }
-    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+    fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         let len = self.inner.len(env)?;
-        let inner = emit_light(&self.inner, &env.for_operand(), kernel)?;
+        let inner = emit_operand(&self.inner, &env.for_operand(), kernel)?;
         let (op, lower) = (kernel.functor(self.op), kernel.functor(LT));
         kernel.push(len as u64);
         kernel.push(E::T::LEAST.bits());
-        Ok(Node::new(kernel.ty("vxm::Follow", [inner.ty, op, lower]), inner.full))
+        Ok(Node::new(kernel.ty("vxm::PointerJump", [inner.ty, op, lower]), inner.full))
     }
 }
 
-impl<V: At<T: Scalar>, F: UnaryOp<V::T, Out = u32>> Followed<V, F> {
-    /// Where `y` leads. Each step is lower than the one before, so that it ends even while others write.
+impl<V: VectorView<T: Scalar>, F: UnaryOp<V::T, Out = u32>> Jumped<V, F> {
+    /// The end of the chain that starts at `y`. Each step is less than the one before, so it ends even while other
+    /// threads write.
     #[inline(always)]
-    fn from(&self, mut y: V::T) -> V::T {
+    fn chain_end(&self, mut y: V::T) -> V::T {
         while V::T::LEAST < y {
             match self.inner.read(self.op.call(y) as usize, self.len) {
                 Some(z) if z < y => y = z,
@@ -174,14 +176,14 @@ impl<V: At<T: Scalar>, F: UnaryOp<V::T, Out = u32>> Followed<V, F> {
     }
 }
 
-impl<V: At<T: Scalar>, F: UnaryOp<V::T, Out = u32>> At for Followed<V, F> {
+impl<V: VectorView<T: Scalar>, F: UnaryOp<V::T, Out = u32>> VectorView for Jumped<V, F> {
     type T = V::T;
-    fixed_as_it_is!();
+    fixed_is_self!();
     #[inline(always)]
     fn at(&self, i: usize) -> Option<V::T> {
-        Some(self.from(self.inner.read(i, self.len)?))
+        Some(self.chain_end(self.inner.read(i, self.len)?))
     }
     fn is_full(&self) -> bool {
-        matches!(&self.inner, Operand::Lazy(view) if view.is_full())
+        matches!(&self.inner, Operand::Direct(view) if view.is_full())
     }
 }

@@ -1,82 +1,82 @@
-//! Masks: where a result may be written. Structural, by value, and the complement of either.
+//! Masks: structural, by value, and the complement of either. A mask says where a result may be written.
 
-use super::expr::{Env, Expr, fits, narrower};
-use super::reads::Reads;
 use crate::backend::cuda::Gpu;
-use crate::backend::cuda::compose::{Composer, Node};
-use crate::backend::view::{At, Depends, Support};
+use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
+use crate::backend::view::{Dependency, Support, VectorView};
 use crate::containers::Vector;
 use crate::error::Result;
+use crate::operations::expr::{Env, Expr, fits, smaller_support};
+use crate::operations::loops::dependencies::Reads;
 use std::ops::Not;
 use std::panic::Location;
 use vxm_semiring::Element;
 
-/// Something that says where to write: any expression (where it holds an element), [`Values`] (where it holds one that isn't
-/// zero), or a [`Complement`].
+/// A mask. Any expression is a structural mask: true where it holds an element. [`Values`] is true where that element
+/// isn't zero, and [`Complement`] negates a mask.
 pub trait Mask: Copy + Sync {
-    /// The mask, ready to be asked.
+    /// The mask in the form that can be tested, place by place.
     type Test<'s>: Test
     where
         Self: 's;
-    /// Whether asking costs more than a few operations; see [`Expr::HEAVY`].
+    /// Whether a test costs more than a few operations; see [`Expr::HEAVY`].
     const HEAVY: bool = false;
     /// The mask's length.
     ///
     /// # Errors
     /// As [`Expr::len`].
     fn len(&self, env: &Env<'_>) -> Result<usize>;
-    /// Evaluates what the mask is made of.
+    /// Evaluates the mask's operands, and returns its testable form.
     ///
     /// # Errors
     /// As [`Expr::view`].
     fn test<'s>(&'s self, env: &Env<'s>) -> Result<Self::Test<'s>>;
-    /// As [`Expr::place`].
+    /// The GPU that an operand lies on; see [`Expr::place`].
     fn place(&self, env: &Env<'_>) -> Option<Gpu>;
-    /// At most how many places it selects, where telling it costs nothing.
+    /// An upper bound on the number of places where the mask is true, if it is known without computing or reading back.
     fn known_count(&self, _: &Env<'_>) -> Option<usize> {
         None
     }
-    /// As [`Expr::reads`].
+    /// Adds what the mask reads of a loop's state; see [`Expr::reads`].
     fn reads<'s>(&'s self, _: &Env<'_>, reads: &mut Reads<'s>) {
         reads.everything();
     }
-    /// The mask as a C++ type; see [`Expr::emit`].
+    /// Emits the mask as a C++ type; see [`Expr::emit`].
     ///
     /// # Errors
     /// As [`Expr::emit`].
-    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node>;
+    fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node>;
 }
 
-/// A mask that can be asked.
+/// The testable form of a mask.
 pub trait Test: Sync + Clone {
     /// Whether `i` may be written.
     fn test(&self, i: usize) -> bool;
     /// Whether `i`, the `k`-th index of the list that [`support`](Self::support) returns, may be written.
-    fn test_drawn(&self, k: usize, i: usize) -> bool;
-    /// Where it may say yes.
+    fn test_listed(&self, k: usize, i: usize) -> bool;
+    /// The places at which the mask may be true: it is false elsewhere.
     fn support(&self) -> Support<'_>;
-    /// What the answer at `i` depends on; see [`At::depends`].
-    fn depends(&self, i: usize) -> Depends;
+    /// What the answer at `i` depends on; see [`VectorView::depends`].
+    fn dependency(&self, i: usize) -> Dependency;
 }
 
 /// A structural test: whether a view holds an element.
 #[derive(Debug, Clone, Copy)]
 pub struct Present<V>(V);
 
-impl<V: At> Test for Present<V> {
+impl<V: VectorView> Test for Present<V> {
     #[inline(always)]
     fn test(&self, i: usize) -> bool {
         self.0.at(i).is_some()
     }
     #[inline(always)]
-    fn test_drawn(&self, k: usize, i: usize) -> bool {
-        self.0.drawn(k, i).is_some()
+    fn test_listed(&self, k: usize, i: usize) -> bool {
+        self.0.at_listed(k, i).is_some()
     }
     fn support(&self) -> Support<'_> {
         self.0.support()
     }
-    fn depends(&self, i: usize) -> Depends {
-        self.0.depends(i)
+    fn dependency(&self, i: usize) -> Dependency {
+        self.0.dependency(i)
     }
 }
 
@@ -101,9 +101,9 @@ impl<E: Expr> Mask for E {
     fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
         Expr::reads(self, env, reads);
     }
-    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+    fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         let inner = Expr::emit(self, &env.for_operand(), kernel)?;
-        Ok(Node::new(kernel.ty("vxm::Present", [inner.ty]), inner.full))
+        Ok(Node::new(kernel.ty("vxm::StructureMask", [inner.ty]), inner.full))
     }
 }
 
@@ -111,28 +111,28 @@ impl<E: Expr> Mask for E {
 #[derive(Debug, Clone, Copy)]
 pub struct Values<E>(pub(crate) E);
 
-/// See [`Values`].
+/// The testable form of [`Values`].
 #[derive(Debug, Clone, Copy)]
 pub struct NonZero<V>(V);
 
-fn counts<T: Element>(value: Option<T>) -> bool {
+fn is_nonzero<T: Element>(value: Option<T>) -> bool {
     value.is_some_and(|value| size_of::<T>() == 0 || value != T::ZERO)
 }
 
-impl<V: At> Test for NonZero<V> {
+impl<V: VectorView> Test for NonZero<V> {
     #[inline(always)]
     fn test(&self, i: usize) -> bool {
-        counts(self.0.at(i))
+        is_nonzero(self.0.at(i))
     }
     #[inline(always)]
-    fn test_drawn(&self, k: usize, i: usize) -> bool {
-        counts(self.0.drawn(k, i))
+    fn test_listed(&self, k: usize, i: usize) -> bool {
+        is_nonzero(self.0.at_listed(k, i))
     }
     fn support(&self) -> Support<'_> {
         self.0.support()
     }
-    fn depends(&self, i: usize) -> Depends {
-        self.0.depends(i)
+    fn dependency(&self, i: usize) -> Dependency {
+        self.0.dependency(i)
     }
 }
 
@@ -154,17 +154,17 @@ impl<E: Expr> Mask for Values<E> {
     fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
         self.0.reads(env, reads);
     }
-    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+    fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         let inner = self.0.emit(&env.for_operand(), kernel)?;
-        Ok(Node::new(kernel.ty("vxm::NonZero", [inner.ty]), false))
+        Ok(Node::new(kernel.ty("vxm::ValueMask", [inner.ty]), false))
     }
 }
 
-/// A mask's complement, written `!mask`.
+/// The complement of a mask, written `!mask`.
 #[derive(Debug, Clone, Copy)]
 pub struct Complement<M>(pub(crate) M);
 
-/// See [`Complement`].
+/// The testable form of [`Complement`].
 #[derive(Debug, Clone, Copy)]
 pub struct Unset<V>(V);
 
@@ -174,14 +174,14 @@ impl<V: Test> Test for Unset<V> {
         !self.0.test(i)
     }
     #[inline(always)]
-    fn test_drawn(&self, _: usize, i: usize) -> bool {
+    fn test_listed(&self, _: usize, i: usize) -> bool {
         !self.0.test(i)
     }
     fn support(&self) -> Support<'_> {
         Support::All
     }
-    fn depends(&self, i: usize) -> Depends {
-        self.0.depends(i)
+    fn dependency(&self, i: usize) -> Dependency {
+        self.0.dependency(i)
     }
 }
 
@@ -203,9 +203,9 @@ impl<M: Mask> Mask for Complement<M> {
     fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
         self.0.reads(env, reads);
     }
-    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+    fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         let inner = self.0.emit(env, kernel)?;
-        Ok(Node::new(kernel.ty("vxm::Unset", [inner.ty]), false))
+        Ok(Node::new(kernel.ty("vxm::MaskComplement", [inner.ty]), false))
     }
 }
 
@@ -216,7 +216,7 @@ impl<'a, T: Element> Not for &'a Vector<T> {
     }
 }
 
-impl<T: Element> Not for super::expr::Key<T> {
+impl<T: Element> Not for crate::operations::expr::StateRef<T> {
     type Output = Complement<Self>;
     fn not(self) -> Self::Output {
         Complement(self)
@@ -230,7 +230,7 @@ impl<E> Not for Values<E> {
     }
 }
 
-/// An expression that is written where a mask allows.
+/// An expression restricted to a mask; see [`Verbs::mask`](crate::operations::verbs::Verbs::mask).
 #[derive(Debug, Clone, Copy)]
 pub struct Masked<E, M> {
     pub(crate) inner: E,
@@ -238,7 +238,7 @@ pub struct Masked<E, M> {
     pub(crate) at: &'static Location<'static>,
 }
 
-/// See [`Masked`].
+/// The view of [`Masked`].
 #[derive(Debug, Clone, Copy)]
 pub struct MaskedView<V, M> {
     inner: V,
@@ -273,29 +273,29 @@ impl<E: Expr, M: Mask> Expr for Masked<E, M> {
         self.inner.reads(env, reads);
         self.mask.reads(env, reads);
     }
-    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+    fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         fits("mask", self.inner.len(env)?, self.mask.len(env)?, self.at)?;
-        // first: a product inside asks whether all its rows are wanted
-        kernel.mask();
-        kernel.condition();
+        // before the inner expression is emitted: a product in it asks whether all of its rows are wanted
+        kernel.note_masked();
+        kernel.note_skippable();
         let inner = match self.mask.known_count(env) {
             Some(wanted) => self.inner.emit(&env.wanting(wanted), kernel)?,
             None => self.inner.emit(env, kernel)?,
         };
-        let mask = kernel.masking(|kernel| self.mask.emit(env, kernel))?;
+        let mask = kernel.emit_mask(|kernel| self.mask.emit(env, kernel))?;
         Ok(Node::new(kernel.ty("vxm::Masked", [inner.ty, mask.ty]), inner.full && mask.full))
     }
 }
 
-impl<V: At, M: Test> MaskedView<V, M> {
-    /// Whether the mask's support is the narrower one.
+impl<V: VectorView, M: Test> MaskedView<V, M> {
+    /// Whether the mask's support is the smaller of the two.
     #[inline(always)]
-    fn mask_leads(&self) -> bool {
-        narrower(self.mask.support(), self.inner.support()).1
+    fn mask_is_smaller(&self) -> bool {
+        smaller_support(self.mask.support(), self.inner.support()).1
     }
 }
 
-impl<V: At, M: Test> At for MaskedView<V, M> {
+impl<V: VectorView, M: Test> VectorView for MaskedView<V, M> {
     type T = V::T;
     type Fixed<'v>
         = MaskedView<V::Fixed<'v>, M>
@@ -304,8 +304,8 @@ impl<V: At, M: Test> At for MaskedView<V, M> {
     fn fixed(&self) -> Option<Self::Fixed<'_>> {
         Some(MaskedView { inner: self.inner.fixed()?, mask: self.mask.clone() })
     }
-    fn depends(&self, i: usize) -> Depends {
-        self.inner.depends(i).and(self.mask.depends(i))
+    fn dependency(&self, i: usize) -> Dependency {
+        self.inner.dependency(i).and(self.mask.dependency(i))
     }
     #[inline(always)]
     fn at(&self, i: usize) -> Option<V::T> {
@@ -316,31 +316,31 @@ impl<V: At, M: Test> At for MaskedView<V, M> {
         self.inner.value(i)
     }
     #[inline(always)]
-    fn drawn(&self, k: usize, i: usize) -> Option<V::T> {
-        if self.mask_leads() {
-            if self.mask.test_drawn(k, i) { self.inner.at(i) } else { None }
+    fn at_listed(&self, k: usize, i: usize) -> Option<V::T> {
+        if self.mask_is_smaller() {
+            if self.mask.test_listed(k, i) { self.inner.at(i) } else { None }
         } else if self.mask.test(i) {
-            self.inner.drawn(k, i)
+            self.inner.at_listed(k, i)
         } else {
             None
         }
     }
     fn support(&self) -> Support<'_> {
-        narrower(self.mask.support(), self.inner.support()).0
+        smaller_support(self.mask.support(), self.inner.support()).0
     }
     #[inline(always)]
     fn selects(&self, i: usize) -> bool {
         self.mask.test(i) && self.inner.selects(i)
     }
     fn selected(&self) -> Support<'_> {
-        narrower(self.mask.support(), self.inner.selected()).0
+        smaller_support(self.mask.support(), self.inner.selected()).0
     }
     #[inline(always)]
-    fn drawn_selected(&self, k: usize, i: usize) -> Option<Option<V::T>> {
-        if narrower(self.mask.support(), self.inner.selected()).1 {
-            (self.mask.test_drawn(k, i) && self.inner.selects(i)).then(|| self.inner.at(i))
+    fn at_selected(&self, k: usize, i: usize) -> Option<Option<V::T>> {
+        if smaller_support(self.mask.support(), self.inner.selected()).1 {
+            (self.mask.test_listed(k, i) && self.inner.selects(i)).then(|| self.inner.at(i))
         } else if self.mask.test(i) {
-            self.inner.drawn_selected(k, i)
+            self.inner.at_selected(k, i)
         } else {
             None
         }
@@ -353,7 +353,7 @@ impl<V: At, M: Test> At for MaskedView<V, M> {
         self.inner.rank(i)
     }
     #[inline(always)]
-    fn ask(&self, i: usize) {
-        self.inner.ask(i);
+    fn prefetch(&self, i: usize) {
+        self.inner.prefetch(i);
     }
 }

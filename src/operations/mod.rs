@@ -1,20 +1,15 @@
-//! The verbs, and the expression tree they build. See [`Verbs`](verbs::Verbs).
+//! The verbs and the expression tree that they build. See [`Verbs`](verbs::Verbs).
 
-pub mod active;
-pub mod changed;
 pub mod elementwise;
+pub(crate) mod entry_filter;
+pub mod ewise_add;
 pub mod expr;
-pub mod fixpoint;
-pub mod folded;
 pub mod gather;
-pub mod hooking;
-pub mod limit;
+pub mod loops;
 pub mod mask;
-pub mod matrix;
+pub mod matrix_verbs;
 pub mod product;
-pub mod reads;
 pub mod region;
 pub mod sort;
 pub mod terminal;
-pub mod union;
 pub mod verbs;

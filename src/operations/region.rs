@@ -1,11 +1,11 @@
-//! Elements of a region, by a list of indices: taken from it, and put there.
+//! Regions given by a list of indices: elements taken from one, and elements put into one.
 
-use super::expr::{Env, Expr, emit_light, fits_as};
-use super::reads::Reads;
-use crate::backend::cuda::compose::{Composer, Node};
+use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::cuda::{self, Gpu};
-use crate::backend::view::{At, Support, fixed_as_it_is};
+use crate::backend::view::{Support, VectorView, fixed_is_self};
 use crate::error::Result;
+use crate::operations::expr::{Env, Expr, emit_operand, fits_as};
+use crate::operations::loops::dependencies::Reads;
 use std::borrow::Cow;
 use std::panic::Location;
 
@@ -40,19 +40,19 @@ impl<'a, E: Expr> Expr for Extract<'a, E> {
         self.inner.reads(env, &mut inner);
         reads.anywhere(&inner);
     }
-    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+    fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         within("extract", self.indices, self.inner.len(env)?, self.at)?;
-        let inner = emit_light(&self.inner, &env.for_operand(), kernel)?;
+        let inner = emit_operand(&self.inner, &env.for_operand(), kernel)?;
         let indices = kernel.gpu().upload_slice(self.indices)?;
         kernel.push(indices.address());
-        kernel.keep(indices);
+        kernel.keep_alive(indices);
         Ok(Node::new(kernel.ty("vxm::Extract", [inner.ty]), inner.full))
     }
 }
 
-impl<V: At> At for Extract<'_, V> {
+impl<V: VectorView> VectorView for Extract<'_, V> {
     type T = V::T;
-    fixed_as_it_is!();
+    fixed_is_self!();
     #[inline(always)]
     fn at(&self, k: usize) -> Option<V::T> {
         self.inner.at(self.indices[k] as usize)
@@ -79,7 +79,7 @@ fn within(operation: &'static str, indices: &[u32], n: usize, at: &'static Locat
     }
 }
 
-/// `w[indices[k]] = u[k]`: the region of an assignment; a terminal leaves places outside it as they are.
+/// `w[indices[k]] = u[k]`: an assignment to a region. A terminal leaves places outside the region as they are.
 #[derive(Debug, Clone, Copy)]
 pub struct Scatter<'a, E> {
     pub(crate) inner: E,
@@ -88,13 +88,13 @@ pub struct Scatter<'a, E> {
     pub(crate) at: &'static Location<'static>,
 }
 
-/// See [`Scatter`].
+/// The view of [`Scatter`].
 #[derive(Debug, Clone)]
 pub struct Region<'s, V> {
     inner: V,
-    /// The region's places, ascending.
+    /// The places of the region, ascending.
     places: Cow<'s, [u32]>,
-    /// For each place, the position in `u` that goes there; `None` where that is the identity.
+    /// For each place, the position in `u` of its element. `None` if place `k` gets element `k`.
     positions: Option<Vec<u32>>,
 }
 
@@ -128,17 +128,17 @@ impl<E: Expr> Expr for Scatter<'_, E> {
         self.inner.reads(env, &mut inner);
         reads.anywhere(&inner);
     }
-    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+    fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         self.check(env)?;
         if !self.indices.windows(2).all(|w| w[0] < w[1]) {
             let mut places = self.indices.to_vec();
             places.sort_unstable();
             self.distinct(&places)?;
         }
-        let mut scattering = Composer::new(kernel.gpu());
+        let mut scattering = KernelBuilder::new(kernel.gpu());
         let inner = self.inner.emit(&env.for_operand(), &mut scattering)?;
-        let scattered = cuda::run::scatter::<E::T>(scattering, &inner, self.indices, self.len)?;
-        Ok(cuda::run::region(kernel, scattered))
+        let scattered = cuda::terminals::scatter::<E::T>(scattering, &inner, self.indices, self.len)?;
+        Ok(cuda::terminals::region(kernel, scattered))
     }
 }
 
@@ -150,7 +150,7 @@ impl<E: Expr> Scatter<'_, E> {
         within("scatter", self.indices, self.len, self.at)
     }
 
-    /// Fails if one of the ascending `places` stands twice.
+    /// Fails if an index occurs twice in the ascending `places`.
     fn distinct(&self, places: &[u32]) -> Result<()> {
         match places.windows(2).find(|w| w[0] == w[1]) {
             None => Ok(()),
@@ -162,16 +162,16 @@ impl<E: Expr> Scatter<'_, E> {
     }
 }
 
-impl<V: At> At for Region<'_, V> {
+impl<V: VectorView> VectorView for Region<'_, V> {
     type T = V::T;
-    fixed_as_it_is!();
+    fixed_is_self!();
     #[inline(always)]
     fn at(&self, i: usize) -> Option<V::T> {
         let k = self.places.binary_search(&(i as u32)).ok()?;
-        self.drawn(k, i)
+        self.at_listed(k, i)
     }
     #[inline(always)]
-    fn drawn(&self, k: usize, _: usize) -> Option<V::T> {
+    fn at_listed(&self, k: usize, _: usize) -> Option<V::T> {
         self.inner.at(self.positions.as_ref().map_or(k, |positions| positions[k] as usize))
     }
     fn support(&self) -> Support<'_> {
@@ -185,7 +185,7 @@ impl<V: At> At for Region<'_, V> {
         Support::List(&self.places)
     }
     #[inline(always)]
-    fn drawn_selected(&self, k: usize, i: usize) -> Option<Option<V::T>> {
-        Some(self.drawn(k, i))
+    fn at_selected(&self, k: usize, i: usize) -> Option<Option<V::T>> {
+        Some(self.at_listed(k, i))
     }
 }

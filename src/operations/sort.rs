@@ -1,4 +1,4 @@
-//! Ranking a vector's elements.
+//! Ranks of a vector's elements.
 
 use crate::backend::{cpu, cuda, current};
 use crate::containers::Vector;
@@ -7,11 +7,12 @@ use crate::formats::{Sparse, Store};
 use half::{bf16, f16};
 use vxm_semiring::Element;
 
-/// An element with a total order, as an unsigned key: what [`rank`](Vector::rank) sorts by.
+/// An element with a total order, given as an unsigned key. [`rank`](Vector::rank) sorts by that key.
 pub trait Ordered: Element {
-    /// What makes keys of elements in CUDA C++: a type with a static `key`.
+    /// The CUDA C++ type whose static `key` makes keys of elements.
     const CUDA_ORDER: &'static str;
-    /// A number that orders as the element does. Floats order from -inf, .., -0, 0, .., to inf and NaN, which is one value.
+    /// A number that orders as the element does. Floats order from -inf over -0 and 0 to inf; NaN, which has one bit
+    /// pattern, comes last.
     fn key(self) -> u64;
 }
 
@@ -32,9 +33,10 @@ macro_rules! ordered {
         $(impl Ordered for $f {
             const CUDA_ORDER: &'static str = "vxm::Floating";
             fn key(self) -> u64 {
-                // processors differ in the sign of the NaN they return
+                // devices differ in the sign of the NaN they return; `bits` gives all NaN one pattern
                 let bits = Element::bits(self) as $bits;
-                // negative: all bits flip, so that the larger magnitude comes first; positive: above all negatives
+                // a negative float has all bits flipped, so that larger magnitudes come first; a positive one is put
+                // above all negative ones
                 let sign = 1 << (<$bits>::BITS - 1);
                 u64::from(if bits & sign != 0 { !bits } else { bits | sign })
             }
@@ -48,9 +50,11 @@ ordered! {
 }
 
 impl<T: Ordered> Vector<T> {
-    /// Each element's place in ascending order, from 0; equal elements rank by index. What makes priorities distinct.
+    /// The rank of each element: its position in ascending order, from 0. Elements that are equal rank by index, so
+    /// ranks are distinct. That makes priorities distinct.
     ///
-    /// A radix sort, on a device too: O(nvals) time, a pass for each 11 bits in which elements differ (8 on a device).
+    /// It is a radix sort, in O(nvals) time a pass. There is a pass for each 11 bits in which elements differ; on a
+    /// GPU, for each 8 bits.
     ///
     /// ```
     /// use vxm::prelude::*;

@@ -1,25 +1,35 @@
-//! The verbs: methods of every expression, and of operators.
+//! The verbs: methods of every vector expression, and operators as methods.
 
-use super::elementwise::{Each, EwiseMult, Map, Map3, MapIndex, Or, Pattern, Select, SelectIndex};
-use super::expr::{Env, Expr};
-use super::gather::{Follow, Gather};
-use super::mask::{Mask, Masked, Values};
-use super::product::{OrIdentity, Product};
-use super::region::{Extract, Scatter};
-use super::terminal::{self, Accum, Replace};
-use super::union::EwiseAdd;
 use crate::containers::{Matrix, Vector};
 use crate::error::Result;
+use crate::operations::elementwise::{Each, EwiseMult, Map, Map3, MapIndex, Or, Pattern, Select, SelectIndex};
+use crate::operations::ewise_add::EwiseAdd;
+use crate::operations::expr::{Env, Expr};
+use crate::operations::gather::{Gather, PointerJump};
+use crate::operations::mask::{Mask, Masked, Values};
+use crate::operations::product::{OrIdentity, Product};
+use crate::operations::region::{Extract, Scatter};
+use crate::operations::terminal::{self, Accum, Replace};
 use std::panic::Location;
 use vxm_semiring::{BinaryOp, Element, Monoid, Scalar, Semiring, TernaryOp, UnaryOp};
 
-/// The verbs of a vector expression. Each builds a node; `eval`, `assign_to` and `reduce` run the tree.
+/// The verbs of a vector expression.
 ///
-/// Absent elements stay absent: an operator never sees one, unless [`or`](Self::or) or [`or_identity`](Self::or_identity) fills it.
+/// A verb builds a node of the expression tree and computes nothing. A terminal runs the whole tree:
+/// [`eval`](Self::eval), [`assign_to`](Self::assign_to), [`reduce`](Self::reduce),
+/// [`eval_and_reduce`](Self::eval_and_reduce) or [`Vector::update`]. Elementwise work, mask and accumulator are fused
+/// into the terminal's one pass.
+///
+/// A vector has an element or nothing at each place. Absent elements stay absent, and an operator never sees one. Only
+/// [`or`](Self::or) and [`or_identity`](Self::or_identity) fill them.
 pub trait Verbs: Expr {
-    /// The product `w[j] = ⊕ over i of self[i] ⊗ a[i, j]`; `a.nrows()` must be the vector's length.
+    /// The vector-matrix product `w[j] = ⊕ over i of self[i] ⊗ a[i, j]` (GraphBLAS: `GrB_vxm`).
     ///
-    /// Pull folds each wanted column, push scatters each element's row; the plan chooses.
+    /// The vector's length must be `a.nrows()`; the result's length is `a.ncols()`. `w[j]` is absent where column `j`
+    /// meets no element of the vector. In `ring`, `FIRST` is the vector's element and `SECOND` is the matrix's entry.
+    ///
+    /// The plan chooses the direction. Pull folds each wanted column, in O(entries of those columns) time. Push
+    /// scatters the row of each element, in O(entries of those rows) time. Both give the same bits.
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -36,7 +46,7 @@ pub trait Verbs: Expr {
         Product::vxm(self, a, ring, Location::caller())
     }
 
-    /// `op(x)` of every element.
+    /// `op(x)` of every element (GraphBLAS: `GrB_apply`).
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -50,13 +60,14 @@ pub trait Verbs: Expr {
         Each { inner: self, step: Map(op) }
     }
 
-    /// `op(index, x)` of every element.
+    /// `op(index, x)` of every element (GraphBLAS: `GrB_apply` with an index operator).
     #[must_use = "an expression does nothing until a terminal runs it"]
     fn map_index<F: BinaryOp<u32, Self::T>>(self, op: F) -> Each<Self, MapIndex<F>> {
         Each { inner: self, step: MapIndex(op) }
     }
 
-    /// `op(x, y)` where both hold an element (the intersection).
+    /// `op(x, y)` at each place where both operands hold an element: the intersection (GraphBLAS: `GrB_eWiseMult`).
+    /// Both operands must have the same length.
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -72,7 +83,8 @@ pub trait Verbs: Expr {
         EwiseMult { left: self, right: other, op, at: Location::caller() }
     }
 
-    /// `op(x, y)` where both hold an element, the one that is there where only one is (the union).
+    /// The union of both operands (GraphBLAS: `GrB_eWiseAdd`): `op(x, y)` where both hold an element, and the only
+    /// element where one does. Both operands must have the same length.
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -92,7 +104,7 @@ pub trait Verbs: Expr {
         EwiseAdd { left: self, right: other, op, at: Location::caller() }
     }
 
-    /// The elements of which `op` is true.
+    /// The elements for which `op(x)` is true (GraphBLAS: `GrB_select`).
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -106,20 +118,21 @@ pub trait Verbs: Expr {
         Each { inner: self, step: Select(op) }
     }
 
-    /// The elements of which `op(index, x)` is true.
+    /// The elements for which `op(index, x)` is true (GraphBLAS: `GrB_select` with an index operator).
     #[must_use = "an expression does nothing until a terminal runs it"]
     fn select_index<F: BinaryOp<u32, Self::T, Out = bool>>(self, op: F) -> Each<Self, SelectIndex<F>> {
         Each { inner: self, step: SelectIndex(op) }
     }
 
-    /// The elements, and `value` wherever there is none.
+    /// The elements, with `value` at every place that holds none. The result is full.
     #[must_use = "an expression does nothing until a terminal runs it"]
     fn or(self, value: Self::T) -> Each<Self, Or<Self::T>> {
         Each { inner: self, step: Or(value) }
     }
 
-    /// A product's elements, and its monoid's identity wherever there is none: an isolated vertex has no neighbours' maximum, and
-    /// this gives it the least one.
+    /// A product's elements, with the identity of its monoid at every place that holds none. The result is full.
+    ///
+    /// For example, the maximum over an isolated vertex's neighbours is absent. `or_identity` makes it the least value.
     #[must_use = "an expression does nothing until a terminal runs it"]
     fn or_identity(self) -> Each<Self, Or<Self::T>>
     where
@@ -129,19 +142,21 @@ pub trait Verbs: Expr {
         self.or(value)
     }
 
-    /// Where there are elements, as a set.
+    /// The set of places that hold an element.
     #[must_use = "an expression does nothing until a terminal runs it"]
     fn pattern(self) -> Each<Self, Pattern> {
         Each { inner: self, step: Pattern }
     }
 
-    /// This expression as a mask by value: true where it holds an element that isn't zero.
+    /// A mask by value of this expression: true where it holds an element that isn't zero. Without `values`, a mask is
+    /// structural: true where there is an element.
     #[must_use = "a mask does nothing until an expression takes it"]
     fn values(self) -> Values<Self> {
         Values(self)
     }
 
-    /// `w[k] = self[indices[k]]`.
+    /// `w[k] = self[indices[k]]` (GraphBLAS: `GrB_extract`). The result's length is `indices.len()`. Indices may repeat
+    /// and come in any order; one outside the vector is a shape error.
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -156,8 +171,11 @@ pub trait Verbs: Expr {
         Extract { inner: self, indices, at: Location::caller() }
     }
 
-    /// `w[k] = self[index[k]]`, where `index` is an expression of `u32` elements; absent where it holds none, where `self` holds none
-    /// there, and where it points outside of `self`. O(elements of `index`) time; a product is evaluated before it is read.
+    /// `w[k] = self[index[k]]`, where `index` is an expression of `u32` elements. The result's length is `index`'s.
+    ///
+    /// `w[k]` is absent in three cases: `index` holds no element at `k`; `self` holds none at `index[k]`; `index[k]`
+    /// lies outside `self`. O(elements of `index`) time. An operand that holds a product is evaluated before it is
+    /// read.
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -165,7 +183,7 @@ pub trait Verbs: Expr {
     /// // pointers to parents become pointers to grandparents
     /// let parent = Vector::from_dense(vec![0u32, 0, 1, 2]);
     /// assert_eq!(parent.gather(&parent).eval()?, Vector::from_dense(vec![0, 0, 0, 1]));
-    /// // nobody is at place 7
+    /// // there is no place 7
     /// let index = Vector::from_pairs(3, [(0, 3u32), (2, 7)])?;
     /// assert_eq!(parent.gather(&index).eval()?, Vector::from_pairs(3, [(0, 2)])?);
     /// # Ok::<(), vxm::Error>(())
@@ -175,28 +193,34 @@ pub trait Verbs: Expr {
         Gather { inner: self, index }
     }
 
-    /// Where elements lead that name others: from `y = self[i]` on, as long as `self[op(y)]` is there and lower, that is `y`; `w[i]` is
-    /// the last. Each step is lower than the one before, so it ends, in a loop too, whose state others lower meanwhile. O(steps) time an
-    /// element.
+    /// Follows pointers to their end (pointer jumping), and returns the last value of each chain.
+    ///
+    /// `w[i]` starts at `y = self[i]`. While `self[op(y)]` is present and less than `y`, it becomes the new `y`. `w[i]`
+    /// is the last `y`. An index `op(y)` outside the vector ends the chain. `w[i]` is absent where `self[i]` is.
+    ///
+    /// Values along a chain strictly decrease, so it ends. That holds in a loop too, where other threads lower the
+    /// state meanwhile. Each element takes O(length of its chain) time.
     ///
     /// ```
     /// use vxm::prelude::*;
     ///
-    /// // trees of pointers to parents: everybody's root
+    /// // trees of pointers to parents: the root of each vertex
     /// let parent = Vector::from_dense(vec![0u32, 0, 1, 2, 4, 4]);
-    /// assert_eq!(parent.follow(IDENTITY).eval()?, Vector::from_dense(vec![0, 0, 0, 0, 4, 4]));
+    /// assert_eq!(parent.pointer_jump(IDENTITY).eval()?, Vector::from_dense(vec![0, 0, 0, 0, 4, 4]));
     /// # Ok::<(), vxm::Error>(())
     /// ```
     #[must_use = "an expression does nothing until a terminal runs it"]
-    fn follow<F: UnaryOp<Self::T, Out = u32>>(self, op: F) -> Follow<Self, F>
+    fn pointer_jump<F: UnaryOp<Self::T, Out = u32>>(self, op: F) -> PointerJump<Self, F>
     where
         Self::T: Scalar,
     {
-        Follow { inner: self, op }
+        PointerJump { inner: self, op }
     }
 
-    /// `w[indices[k]] = self[k]`, in a vector of `len` places: what is assigned to a region (GraphBLAS' assign). Indices in any
-    /// order, each once; `assign_to` leaves places outside the region as they are.
+    /// `w[indices[k]] = self[k]`, in a vector of `len` places (GraphBLAS: `GrB_assign` to a list of indices).
+    ///
+    /// There must be as many indices as the expression has places. They may come in any order, but each only once.
+    /// `assign_to` leaves places outside the region as they are.
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -214,9 +238,11 @@ pub trait Verbs: Expr {
         Scatter { inner: self, indices, len, at: Location::caller() }
     }
 
-    /// Restricts the result to a mask: `&v` (where it holds an element), `!&v`, `v.values()`, `!v.values()`, or an expression.
+    /// Restricts the result to a mask: `&v` (where it holds an element), `!&v`, `v.values()`, `!v.values()`, or an
+    /// expression. The mask must have the expression's length.
     ///
-    /// Under a terminal it also says where to write; under another verb it only leaves elements out.
+    /// At the root of the tree, under a terminal, the mask also says where the terminal writes. Inside the tree it only
+    /// drops elements.
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -232,7 +258,8 @@ pub trait Verbs: Expr {
         Masked { inner: self, mask, at: Location::caller() }
     }
 
-    /// Accumulates into what is there: `expression.accum(PLUS).assign_to(&mut w)`.
+    /// Sets an accumulator: `expression.accum(PLUS).assign_to(&mut w)` is `w ⊙= expression`. An absent element of the
+    /// expression leaves `w` as it is.
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -248,25 +275,26 @@ pub trait Verbs: Expr {
         Accum { inner: self, op }
     }
 
-    /// Runs the expression into a fresh vector; nothing is held where the mask says no.
+    /// Runs the expression into a fresh vector, which holds nothing where the mask is false.
     ///
     /// # Errors
-    /// Shapes don't fit; the error names both and the verb's line.
+    /// Shapes don't fit; the error names both shapes and the verb's line. The device has too little memory, or is lost.
     fn eval(self) -> Result<Vector<Self::T>> {
         terminal::eval(self)
     }
 
-    /// Runs the expression and writes it through its mask: where the mask says yes, `w` becomes the expression, absent elements
-    /// included; elsewhere it is kept.
+    /// Runs the expression and writes it to `w` through its mask. Where the mask is true, `w` takes the expression's
+    /// element, or becomes absent where the expression is. Elsewhere `w` is kept.
     ///
     /// # Errors
-    /// Shapes don't fit; the error names both and the verb's line.
+    /// Shapes don't fit; the error names both shapes and the verb's line. The device has too little memory, or is lost.
     #[track_caller]
     fn assign_to(self, w: &mut Vector<Self::T>) -> Result<()> {
         terminal::write(&self, &Env::default(), w, Replace, Location::caller())
     }
 
-    /// Folds all elements to one: the monoid's identity where there are none. Inexact monoids fold over the fixed tree.
+    /// Folds all elements to one; returns the monoid's identity if there are none. An inexact monoid is folded over the
+    /// fixed tree, so the result has the same bits on every device and thread count.
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -277,13 +305,16 @@ pub trait Verbs: Expr {
     /// ```
     ///
     /// # Errors
-    /// Shapes don't fit; the error names both and the verb's line.
+    /// Shapes don't fit; the error names both shapes and the verb's line. The device has too little memory, or is lost.
     fn reduce<M: Monoid<Self::T>>(self, monoid: M) -> Result<Self::T> {
         terminal::fold(self, monoid)
     }
 
-    /// Runs the expression into a fresh vector, and folds its elements to one: [`eval`](Self::eval) and [`reduce`](Self::reduce) of what
-    /// comes of it. On a device one kernel does both, unless there is a product in it, places are empty, or the monoid takes the first.
+    /// Runs the expression into a fresh vector, and folds that vector's elements to one: [`eval`](Self::eval) and
+    /// [`reduce`](Self::reduce) together.
+    ///
+    /// On a GPU one kernel does both if three conditions hold. The expression has no product; its result is full; the
+    /// monoid is commutative or inexact. (`ANY`, which takes the first element, is neither.)
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -295,7 +326,7 @@ pub trait Verbs: Expr {
     /// ```
     ///
     /// # Errors
-    /// Shapes don't fit; the error names both and the verb's line.
+    /// Shapes don't fit; the error names both shapes and the verb's line. The device has too little memory, or is lost.
     fn eval_and_reduce<M: Monoid<Self::T>>(self, monoid: M) -> Result<(Vector<Self::T>, Self::T)> {
         terminal::eval_and_fold(self, monoid)
     }
@@ -304,7 +335,10 @@ pub trait Verbs: Expr {
 impl<E: Expr> Verbs for E {}
 
 impl<A: Element> Matrix<A> {
-    /// The product `w[i] = ⊕ over j of self[i, j] ⊗ u[j]`; the vector's length must be `ncols()`.
+    /// The matrix-vector product `w[i] = ⊕ over j of self[i, j] ⊗ u[j]` (GraphBLAS: `GrB_mxv`).
+    ///
+    /// The vector's length must be `ncols()`; the result's length is `nrows()`. In `ring`, `FIRST` is the matrix's
+    /// entry and `SECOND` is the vector's element. Directions and costs are those of [`vxm`](Verbs::vxm).
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -316,14 +350,18 @@ impl<A: Element> Matrix<A> {
     /// ```
     #[track_caller]
     #[must_use = "an expression does nothing until a terminal runs it"]
-    pub fn mxv<E: Expr, S: Semiring<A, E::T>>(&self, u: E, ring: S) -> Product<'_, E, A, super::product::Flip<S>> {
+    pub fn mxv<E: Expr, S: Semiring<A, E::T>>(
+        &self,
+        u: E,
+        ring: S,
+    ) -> Product<'_, E, A, crate::operations::product::Flip<S>> {
         Product::mxv(self, u, ring, Location::caller())
     }
 }
 
-/// Operators applied to expressions: `decide.map2(own, best)` reads like the function it is.
+/// Operators as methods over expressions: `decide.map2(own, best)` reads like the call of a function.
 pub trait Apply: Sized + Copy {
-    /// `op(x, y)` where both hold an element.
+    /// `op(x, y)` at each place where both hold an element. The same as [`ewise_mult`](Verbs::ewise_mult).
     #[track_caller]
     #[must_use = "an expression does nothing until a terminal runs it"]
     fn map2<X: Expr, Y: Expr>(self, x: X, y: Y) -> EwiseMult<X, Y, Self>
@@ -333,7 +371,7 @@ pub trait Apply: Sized + Copy {
         EwiseMult { left: x, right: y, op: self, at: Location::caller() }
     }
 
-    /// `op(x, y, z)` where all three hold an element.
+    /// `op(x, y, z)` at each place where all three hold an element. All must have the same length.
     #[track_caller]
     #[must_use = "an expression does nothing until a terminal runs it"]
     fn map3<X: Expr, Y: Expr, Z: Expr>(self, x: X, y: Y, z: Z) -> Map3<X, Y, Z, Self>

@@ -1,4 +1,4 @@
-//! How many rounds, how large a set, how many colours: what the project promises.
+//! Bounds that the project promises: on rounds, sizes of sets and numbers of colours.
 
 use vxm::algorithms::{ColoringOptions, MisOptions, Priority, color, mis};
 use vxm::certify;

@@ -1,4 +1,4 @@
-//! What must hold of every answer on every graph.
+//! Properties of every answer, for any graph.
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::LazyLock;
@@ -11,16 +11,16 @@ use vxm::prelude::*;
 static POOLS: LazyLock<Vec<ThreadPool>> =
     LazyLock::new(|| [1, 2, 8].map(|n| ThreadPoolBuilder::new().num_threads(n).build().unwrap()).into());
 
-/// How much is tried.
+/// How many combinations of threads, formats and options are tried.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Effort {
-    /// Everything: on 1, 2 and 8 threads, as it is planned, as rows and as tiles.
+    /// All: on 1, 2 and 8 threads, in the planned format, as CSR and as tiles.
     All,
-    /// Every algorithm once; those that are fast with each number of threads and each format once more.
+    /// Every algorithm once, and the fast ones again with three pairs of a number of threads and a format.
     Some,
 }
 
-/// Runs `f` on several numbers of threads and in several formats, as the effort asks.
+/// Runs `f` on 1, 2 and 8 threads and in each format: on all pairs, or with `Effort::Some` on three in which each occurs once.
 fn everywhere(a: &Matrix, effort: Effort, mut f: impl FnMut(&Matrix, &str) + Send) {
     for (i, format) in [None, Some(Format::Csr), Some(Format::Tiles)].into_iter().enumerate() {
         let a = a.clone().with_format(format);
@@ -33,7 +33,7 @@ fn everywhere(a: &Matrix, effort: Effort, mut f: impl FnMut(&Matrix, &str) + Sen
     }
 }
 
-/// Checks every independent set and every colouring of a graph.
+/// Checks the independent sets of all priorities, and the colourings of all methods and orders.
 pub fn check(name: &str, a: &Matrix, seed: u64, effort: Effort) {
     for &priority in Priority::ALL {
         check_set(name, a, priority, seed, effort);
@@ -43,7 +43,8 @@ pub fn check(name: &str, a: &Matrix, seed: u64, effort: Effort) {
     }
 }
 
-/// A set by one priority, checked; equal to the greedy one of the same order, and for all threads, formats and formulations.
+/// Checks a set by its certificate, against the sequential set of the same priority, and across threads, formats and formulations. Returns
+/// it.
 pub fn check_set(name: &str, a: &Matrix, priority: Priority, seed: u64, effort: Effort) -> Mis {
     let name = format!("{name}: {priority:?}, seed {seed}");
     let options = MisOptions { priority, seed, formulation: Formulation::Decide };
@@ -62,14 +63,14 @@ pub fn check_set(name: &str, a: &Matrix, priority: Priority, seed: u64, effort: 
         assert!(other.set == found.set, "{name}: {formulation:?}, {place}");
         assert_eq!(other.set.digest(), found.set.digest());
     };
-    // thousands of rounds where degrees are equal: once is enough
+    // sorted-id takes thousands of rounds where degrees are equal, so it runs once
     if effort == Effort::All || priority != Priority::SortedId {
         everywhere(a, effort, |a, place| Formulation::ALL.iter().for_each(|&formulation| again(a, formulation, place)));
     }
     found
 }
 
-/// The vertices, the first to be served first.
+/// The vertices by descending key. Keys must be distinct.
 pub fn descending(key: &Vector<u32>) -> Vec<u32> {
     let mut order: Vec<u32> = (0..key.len() as u32).collect();
     let key = key.to_dense(0);
@@ -78,14 +79,14 @@ pub fn descending(key: &Vector<u32>) -> Vec<u32> {
     order
 }
 
-/// The set that a priority means, one vertex after the other.
+/// The set that a priority defines, by a sequential program.
 fn by_hand(a: &Matrix, priority: Priority, seed: u64) -> Vec<bool> {
     let csr = a.csr();
     if priority != Priority::Resolve {
         let order = descending(&priorities(a, priority, seed).unwrap());
         return certify::greedy_set(csr.offsets(), csr.columns(), order);
     }
-    // H3: candidates have the least degree among neighbours alive; of candidates next to each other the higher hash stays
+    // H3: a vertex is pending if no alive neighbour has a lower degree, and chosen if no pending neighbour has a higher hash
     let hash = hashes(a.nrows(), seed).unwrap().to_dense(0);
     let (mut alive, mut member) = (vec![true; a.nrows()], vec![false; a.nrows()]);
     while alive.contains(&true) {
@@ -104,7 +105,7 @@ fn by_hand(a: &Matrix, priority: Priority, seed: u64) -> Vec<bool> {
     member
 }
 
-/// The colourings of one order by all methods, checked.
+/// Checks the colourings of one order by all methods.
 pub fn check_colorings(name: &str, a: &Matrix, order: Order, seed: u64, effort: Effort) {
     let graph = a.to_graph().unwrap();
     let (offsets, columns) = (graph.csr().offsets(), graph.csr().columns());
@@ -119,7 +120,7 @@ pub fn check_colorings(name: &str, a: &Matrix, order: Order, seed: u64, effort: 
         let found = check_coloring(name, a, method, order, seed, effort);
         let colors = found.colors.to_dense(0);
         match method {
-            // a maximal set a colour, in the order's turn, is what first fit gives too
+            // the greedy maximal set for each colour in turn gives the first-fit colouring of the order too
             Method::Jp | Method::Mis => {
                 assert_eq!(colors, greedy, "{name}: {method:?} {order:?}: the greedy colouring")
             }
@@ -134,7 +135,7 @@ pub fn check_colorings(name: &str, a: &Matrix, order: Order, seed: u64, effort: 
     }
 }
 
-/// A colouring, checked; equal for all threads and formats.
+/// Checks a colouring by its certificate, and across threads and formats. Returns it.
 pub fn check_coloring(name: &str, a: &Matrix, method: Method, order: Order, seed: u64, effort: Effort) -> Coloring {
     let name = format!("{name}: {method:?} {order:?}, seed {seed}");
     let options = ColoringOptions { method, order, seed };

@@ -1,4 +1,4 @@
-//! A GPU's answers are the CPU's, bit for bit: every algorithm on every graph of the data folder and on each generator.
+//! On a GPU every algorithm gives the same bits as on the CPU, on the graphs of the data folder and of the generators.
 
 use super::common::facts;
 use super::shapes::complete_on_paths;
@@ -15,7 +15,7 @@ use vxm::formats::{Combine, Coo};
 use vxm::io::{generate, read};
 use vxm::prelude::*;
 
-/// The GPU that `VXM_TEST_DEVICE` asks for; none, with a line that says so, where it doesn't.
+/// The GPU that `VXM_TEST_DEVICE` names; `None`, with a line on stderr, if it names none.
 fn gpu() -> Option<Device> {
     match std::env::var("VXM_TEST_DEVICE") {
         Ok(device) if device.starts_with("cuda") => Some(device.parse().unwrap()),
@@ -26,14 +26,14 @@ fn gpu() -> Option<Device> {
     }
 }
 
-/// Each schedule of a loop.
+/// The schedules that a loop on a device can be forced to.
 const SCHEDULES: [Forced; 2] = [by(Schedule::Rounds), by(Schedule::Asynchronous)];
 
 const fn by(schedule: Schedule) -> Forced {
     Forced { schedule: Some(schedule), direction: None, format: None, strategy: None }
 }
 
-/// Every set and every colouring of `a`, on the CPU and on `device`.
+/// Compares sets and colourings of `a` on the CPU and on `device`.
 fn compare(name: &str, a: &Matrix, device: Device) {
     let there = a.to(device).unwrap();
     for &priority in Priority::ALL {
@@ -41,7 +41,7 @@ fn compare(name: &str, a: &Matrix, device: Device) {
             let options = MisOptions { priority, formulation, seed: 7 };
             let (here, found) = (mis(a, &options).unwrap(), mis(&there, &options).unwrap());
             assert_eq!(here.set.digest(), found.set.digest(), "{name}: {priority:?}, {formulation:?}");
-            // only deciding is a loop that may go either way
+            // only `Decide` is a loop whose schedule can be forced
             let loops = formulation == Formulation::Decide && priority != Priority::Resolve;
             for schedule in SCHEDULES.into_iter().filter(|_| loops) {
                 let found = force(schedule, || mis(&there, &options)).unwrap();
@@ -61,7 +61,7 @@ fn compare(name: &str, a: &Matrix, device: Device) {
     }
     for &method in Method::ALL {
         for &order in Order::ALL {
-            // hundreds of rounds, whatever the order
+            // hundreds of rounds in every order: one order is enough
             let slow = matches!(method, Method::Is | Method::MinMax | Method::NeighborReduce | Method::Mis);
             if slow && order != Order::Random {
                 continue;
@@ -79,13 +79,13 @@ fn compare(name: &str, a: &Matrix, device: Device) {
     }
 }
 
-/// A weight for each edge, the same both ways.
+/// A weight for each edge, the same in both directions.
 #[op]
 fn weight(i: u32, j: u32, _edge: ()) -> u32 {
     1u32 + ((i ^ j) * 0x85eb_ca6bu32 >> 24u32)
 }
 
-/// Levels, distances and components of `a`, on the CPU and on `device`.
+/// Compares levels, distances and components of `a` on the CPU and on `device`.
 fn compare_paths(name: &str, a: &Matrix, device: Device) {
     let weighted = a.map_index(weight).unwrap();
     let (there, weighted_there) = (a.to(device).unwrap(), weighted.to(device).unwrap());
@@ -126,10 +126,10 @@ fn generators() {
     }
 }
 
-/// The variable that tells a process to time its first programs.
+/// The environment variable that makes a process time the first use of two programs.
 const TIMED: &str = "VXM_TEST_TIMED";
 
-/// No more than six launches, and nothing read back, from the priorities to the set.
+/// From the priorities to the set there are at most six launches, and one readback: how the loop ended.
 #[test]
 fn an_independent_set_is_few_launches_and_nothing_is_read_before_its_end() {
     let Some(device) = gpu() else { return };
@@ -139,18 +139,18 @@ fn an_independent_set_is_few_launches_and_nothing_is_read_before_its_end() {
         let a = Matrix::from_simple(generate(graph, &()).unwrap().graph).to(device).unwrap();
         for &priority in Priority::ALL.iter().filter(|&&priority| priority != Priority::Resolve) {
             let options = MisOptions { priority, ..MisOptions::default() };
-            // keys that are ranks are sorted: the set begins with them
+            // sorted-id makes its keys by sorting, which takes launches of its own: they are made beforehand
             let keys = (priority == Priority::SortedId).then(|| priorities(&a, priority, options.seed).unwrap());
             let run = || match &keys {
                 Some(keys) => mis_in_order(&a, keys.clone()).unwrap(),
                 None => mis(&a, &options).unwrap(),
             };
-            // degrees, rows by length and programs are made once
+            // the first run makes the degrees, the row classes and the programs, which are kept
             let first = run();
             let (launches, read) = (gpu.launches(), gpu.readbacks());
             let found = run();
             let (launches, read) = (gpu.launches() - launches, gpu.readbacks() - read);
-            // what is read is how the loop ended, which it writes to the host itself
+            // the readback is the loop's outcome, which its kernel writes to page-locked host memory
             assert!(launches <= 6 && read == 1, "{graph}, {priority:?}: {launches} launches, {read} reads");
             assert_eq!(first.set.digest(), found.set.digest());
         }
@@ -180,14 +180,14 @@ fn a_hundred_runs_are_one() {
     }
 }
 
-/// The first use of a program ever, which compiles it, and the first of a later process, which finds it on disk.
+/// Bounds the time of a program's first use, which compiles it, and of its first use in a later process, which finds it in the disk cache.
 #[test]
 fn programs_are_there_in_time() {
     let asked = std::env::var("VXM_TEST_DEVICE").unwrap_or_default();
     if std::env::var_os(TIMED).is_some() {
         return first_uses(&asked);
     }
-    if asked != "rehearsal" && gpu().is_none() {
+    if asked != "dry-run" && gpu().is_none() {
         return;
     }
     let cache = tempfile::tempdir().unwrap();
@@ -203,7 +203,7 @@ fn programs_are_there_in_time() {
         times
     };
     let compiled = timed();
-    // the quickest of a few: others compute meanwhile
+    // the fastest of five runs, since other processes may be running
     let later: Vec<_> = (0..5).map(|_| timed()).collect();
     for (use_, compiled) in compiled.into_iter().enumerate() {
         let cached = later.iter().map(|times| times[use_]).min().unwrap();
@@ -214,7 +214,7 @@ fn programs_are_there_in_time() {
     }
 }
 
-/// Prints the microseconds that a round of `mis` by deciding takes, and a round by counting after it, the device open.
+/// Prints the microseconds of two first uses, with the device open: of a product that decides, and of one that counts.
 fn first_uses(asked: &str) {
     let a = Matrix::from_simple(generate("rmat:10:8", &()).unwrap().graph);
     let n = a.nrows();
@@ -230,8 +230,8 @@ fn first_uses(asked: &str) {
         println!("took {}", begin.elapsed().as_micros());
         assert_eq!(count.len(), n);
     };
-    if asked == "rehearsal" {
-        return Device::rehearse(&Gpu::rehearsal(&["sm_90"]).unwrap(), || each(&|| ()));
+    if asked == "dry-run" {
+        return Device::dry_run(&Gpu::dry_run(&["sm_90"]).unwrap(), || each(&|| ()));
     }
     let device: Device = asked.parse().unwrap();
     let wait = || device.synchronize().unwrap();
@@ -249,14 +249,14 @@ fn fraction(j: u32) -> f32 {
     ((j & 255u32) as f32 + 0.5f32) / 3.0f32
 }
 
-/// Products over a matrix of which a few columns stand in most entries, again and again: its columns are renumbered then. Of each width,
-/// over exact monoids and others, of a vector and of an expression; with long rows, and with rows that are a block's.
+/// Repeated products over a matrix with hot columns, which are renumbered after some uses: with elements of 1, 4 and 8 bytes, over exact
+/// and inexact monoids, of vectors and of expressions, with rows long enough for a warp and for a block.
 #[test]
 fn crowded_products_are_those_of_the_host() {
     let Some(device) = gpu() else { return };
     let pattern = Matrix::from_simple(generate("kron:18:16", &()).unwrap().graph);
     let n = pattern.nrows() as u32;
-    // a row that all are in, and one in which all stand
+    // row 7 and column 7 hold all vertices
     let hub: Vec<_> = pattern
         .iter()
         .filter(|&(i, j, ())| i != 7 && j != 7)
@@ -267,7 +267,7 @@ fn crowded_products_are_those_of_the_host() {
     let (pattern_there, fractions_there) = (pattern.to(device).unwrap(), fractions.to(device).unwrap());
     fn same<T: vxm::semiring::Element>(here: vxm::Result<Vector<T>>, there: impl Fn() -> vxm::Result<Vector<T>>) {
         let here = here.unwrap();
-        // often enough for the columns to be found, and some more
+        // enough uses for the hot columns to be found, and some more
         for round in 0..12 {
             assert_eq!(there().unwrap(), here, "round {round}");
         }
@@ -293,16 +293,17 @@ fn crowded_products_are_those_of_the_host() {
     let bytes = |u: &Vector<u32>| u.map(low).eval().unwrap();
     let (b, c) = (bytes(&u), bytes(&v));
     same(b.vxm(&pattern, MIN_FIRST).eval(), || c.vxm(&pattern_there, MIN_FIRST).eval());
-    // where not all are there, the old numbers are read
+    // a vector with absent elements is read by the original column numbers
     let (some, there) = (u.select(GT.bind(1 << 20)).eval().unwrap(), v.select(GT.bind(1 << 20)).eval().unwrap());
     same(some.vxm(&pattern, MAX_FIRST).eval(), || there.vxm(&pattern_there, MAX_FIRST).eval());
 }
 
-/// Rows of each length that a block folds differently, in a matrix whose entries lie all over it: none, few, a warp's worth, more, and hubs.
+/// The entries of a matrix with scattered columns, and with rows of each length that a block reduces differently: empty, short, about a
+/// warp's width, longer, and hubs.
 fn scattered(nrows: u32, ncols: u32) -> Vec<(u32, u32, f32)> {
     let hash = |i: u32, k: u32| (i.wrapping_mul(0x9e37_79b9) ^ k.wrapping_mul(0x85eb_ca6b)).wrapping_mul(0xc2b2_ae35);
     let length = |i: u32| match i % 4096 {
-        // many rows of none in a row, at an end too
+        // empty rows, also many in succession at the end
         _ if i % 7 == 3 || i + 9000 > nrows => 0,
         17 => 9000,
         18..25 => 1500,
@@ -321,8 +322,9 @@ fn scattered(nrows: u32, ncols: u32) -> Vec<(u32, u32, f32)> {
     (0..nrows).flat_map(row).collect()
 }
 
-/// Products over a matrix whose entries lie all over it, again and again: they are dealt out to bins then. Of each width, of vectors and of
-/// expressions, over values and a pattern, into what was there, under a mask, two in one expression, and folded to one number.
+/// Repeated products over a matrix with scattered columns, which use propagation blocking after some uses: with elements of 4 and 8 bytes,
+/// of vectors and of expressions, over values and patterns, with an accumulator, under a mask, two in one expression, and reduced to a
+/// scalar.
 #[test]
 fn scattered_products_are_those_of_the_host() {
     let Some(device) = gpu() else { return };
@@ -342,7 +344,7 @@ fn scattered_products_are_those_of_the_host() {
     let (u, v) = (full(Device::Cpu), full(device));
     let floats = |u: &Vector<u32>| u.map(small).eval().unwrap();
     let (f, g) = (floats(&u), floats(&v));
-    // two at once: at first one of them is staged, and then goes by bins
+    // two products in one expression: one of them is staged at first, and uses propagation blocking later
     let some = |device: Device| floats(&Vector::from_dense((0..nrows as u32).collect()).to(device).unwrap());
     let (p, q) = (some(Device::Cpu), some(device));
     let both = |a: &Matrix<f32>, x: &Vector<f32>, y: &Vector<f32>| {
@@ -357,7 +359,7 @@ fn scattered_products_are_those_of_the_host() {
     let doubles = |u: &Vector<u32>| u.map(halved).eval().unwrap();
     let (d, e) = (doubles(&u), doubles(&v));
     same(pattern.mxv(&d, PLUS_SECOND).eval(), || pattern_there.mxv(&e, PLUS_SECOND).eval());
-    // with what is there already, in part
+    // into a vector that holds some elements
     let part = |p: &Vector<f32>| p.select(GT.bind(40.0)).eval().unwrap();
     let add = |p: &Vector<f32>, a: &Matrix<f32>, x: &Vector<f32>| {
         let mut w = part(p);
@@ -378,10 +380,10 @@ fn scattered_products_are_those_of_the_host() {
     same(masked(&here, &f, &p), || masked(&there, &g, &q));
     let sum = here.mxv(&f, PLUS_TIMES).reduce(PLUS).unwrap();
     assert_eq!(there.mxv(&g, PLUS_TIMES).reduce(PLUS).unwrap().to_bits(), sum.to_bits());
-    // where not all are there, they are read one by one
+    // a vector with absent elements is read element by element
     let (x, y) = (part(&f), part(&g));
     same(here.mxv(&x, PLUS_TIMES).eval(), || there.mxv(&y, PLUS_TIMES).eval());
-    // the other way round
+    // over the transpose
     same(p.vxm(&here, PLUS_TIMES).eval(), || q.vxm(&there, PLUS_TIMES).eval());
 }
 
@@ -402,7 +404,7 @@ fn low(x: u32) -> u8 {
     x as u8
 }
 
-/// Millions of entries and elements, so that running sums have many tiles and tiles of tiles.
+/// Millions of entries and elements, so that prefix sums take several levels of tiles.
 #[test]
 fn what_is_made_on_a_device_is_what_is_made_on_the_host() {
     let Some(device) = gpu() else { return };
@@ -420,12 +422,12 @@ fn what_is_made_on_a_device_is_what_is_made_on_the_host() {
     assert_eq!(there.reduce_rows(PLUS).unwrap(), here.reduce_rows(PLUS).unwrap());
     let some: Vec<u32> = (0..20_000).map(|k| k * 13).collect();
     assert_eq!(there.extract(&some, &some).unwrap(), here.extract(&some, &some).unwrap());
-    // by the lengths of rows that were made there, some of which are as long as others, and by those of rows that were copied
+    // row lengths are known of matrices made on the device, some with ties for the longest row, and of copied ones
     for (there, here) in [(&there, &here), (&there.transpose(), &here.transpose()), (&part, &same)] {
         assert_eq!(there.giant().unwrap(), here.giant().unwrap());
     }
 
-    // backwards, and some of them again
+    // in reverse order, with duplicates
     let entries: Vec<_> = here.iter().map(|(i, j, a)| (i, j, a as f32)).collect();
     let again = entries.iter().step_by(3).map(|&(i, j, a)| (i, j, a / 3.0));
     let triples = Coo::from_triples(here.nrows(), here.ncols(), entries.iter().rev().copied().chain(again)).unwrap();

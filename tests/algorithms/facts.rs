@@ -1,4 +1,4 @@
-//! Every undirected graph of the data folder, against what is known of it.
+//! The undirected graphs of the data folder: answers checked, and compared with known facts.
 
 use super::check::{Effort, check, check_coloring, check_set};
 use super::common::facts;
@@ -7,15 +7,15 @@ use vxm::algorithms::{Method, Order, Priority};
 use vxm::io::read;
 use vxm::prelude::*;
 
-/// More edges than this are not tried in every way: the suite should take minutes.
+/// Graphs with more edges than this aren't tried in all combinations, to keep the suite to minutes.
 const MANY: u64 = 1000;
 
-/// `known`, where it is a number and proven.
+/// The row's `known` value, if it is a plain number, that is, proven.
 fn proven(row: &Value) -> Option<u64> {
     row["known"].as_str()?.parse().ok()
 }
 
-/// Checks a folder's graphs; `holds` is given each row, the greatest set's size and the least number of colours.
+/// Checks the graphs of a folder. `holds` is called with each row, the size of the largest set found and the least number of colours found.
 fn check_folder(folder: &str, holds: impl Fn(&Value, u64, u64)) {
     for (file, row) in facts(folder) {
         let Ok(loaded) = read(&file, &()) else {
@@ -30,7 +30,7 @@ fn check_folder(folder: &str, holds: impl Fn(&Value, u64, u64)) {
         }
         let most =
             Priority::ALL.iter().map(|&priority| check_set(&name, &a, priority, 2, Effort::Some).set.nvals()).max();
-        // on the largest graphs each method in one order, and the fast ones in all
+        // large graphs: each method in one order, and the fast methods in all
         let small = a.nnz() / 2 <= 100_000;
         let tried = |&(method, order): &(Method, Order)| {
             small || order == Order::LargestDegreeFirst || matches!(method, Method::Jp | Method::Hash)

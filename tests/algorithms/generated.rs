@@ -1,4 +1,4 @@
-//! Generated graphs: every generator at small scale, and random graphs.
+//! Generated graphs: every generator at small scale, random graphs, and the visiting order of loops on the CPU.
 
 use super::check::{Effort, check, check_coloring, descending};
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ fn every_generator() {
     }
 }
 
-/// Graphs of which loops visit those first who are waited for.
+/// Graphs on which the CPU's loop sorts its first visits, so that blockers come first.
 #[test]
 fn graphs_that_are_visited_in_order() {
     for spec in ["er:11:8", "rmat:12:8", "kron:10:24", "rgg:12", "delaunay:12", "grid:70x70"] {
@@ -37,7 +37,7 @@ fn graphs_that_are_visited_in_order() {
     }
 }
 
-/// A vertex that is in a set whose lowest keys come first, or next to one that is.
+/// The states of a vertex in a set whose order is by ascending key: in the set, and next to a vertex in the set.
 const JOINED: u32 = 0;
 const LEFT: u32 = u32::MAX;
 #[op]
@@ -55,10 +55,10 @@ fn is_open(key: u32) -> bool {
     key != JOINED && key != LEFT
 }
 
-/// Sets too, where a first body tells that one higher neighbour, or one lower, is enough.
+/// Sets, whose first visits are sorted by the body of the first round, in both directions of the order.
 #[test]
 fn sets_that_are_visited_in_order() {
-    // small ones, whose neighbours lie together, are visited as they lie
+    // rgg:12 is small and local, and is visited in the order of the indices
     for spec in ["er:17:4", "rmat:16:8", "rgg:12"] {
         let a = Matrix::from_simple(generate(spec, &()).unwrap().graph);
         let (graph, n) = (a.to_graph().unwrap(), a.nrows() as u32);
@@ -87,7 +87,7 @@ fn sets_that_are_visited_in_order() {
     }
 }
 
-/// Where a first body isn't used, what it might have left undone is no reason to go on.
+/// If visits are sorted the first round's body isn't used, so a pass that changes nothing is no progress.
 #[test]
 fn a_visit_in_order_that_changes_nothing_is_no_progress() {
     let a = Matrix::from_simple(generate("er:17:2", &()).unwrap().graph);
@@ -98,10 +98,10 @@ fn a_visit_in_order_that_changes_nothing_is_no_progress() {
         .step(|key| FIRST.map2(key, key.vxm(&a, MAX_FIRST).or_identity()))
         .first(|key| FIRST.map2(key, key.vxm(&a, MAX_FIRST).until(LT).or_identity()));
     let error = stuck.eval().unwrap_err();
-    assert!(matches!(error, vxm::Error::NoProgress { .. }), "{error}");
+    assert!(matches!(error, vxm::Error::Stalled { .. }), "{error}");
 }
 
-/// What a vertex of a level is for the next, and one without a level yet, whose bits are above all levels.
+/// The level of a vertex, or `u32::MAX` if it has none yet. A state of `UNKNOWN` or more is the key of a vertex without a level.
 #[op]
 fn level_of(vertex: u32, _edge: ()) -> u32 {
     if vertex >= UNKNOWN { u32::MAX } else { vertex }
@@ -116,12 +116,12 @@ fn is_awaited(own: u32, other: u32) -> bool {
 }
 const UNKNOWN: u32 = 1 << 31;
 
-/// One above the highest level of those before, once all of them have one.
+/// A vertex' next state: one level above the highest of the vertices before it, once all of them have levels.
 fn level_above(own: u32, highest: u32) -> u32 {
     if highest == u32::MAX { own } else { highest + 1 }
 }
 
-/// Each vertex' level, by an operator that gives it, on so many threads.
+/// The level of each vertex, by a loop with `above` as its operator, on `threads` threads.
 fn levels_by(above: impl BinaryOp<u32, u32, Out = u32>, a: &Matrix, state: &Vector<u32>, threads: usize) -> Vec<u32> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let found = pool.install(|| {
@@ -137,7 +137,7 @@ fn levels_by(above: impl BinaryOp<u32, u32, Out = u32>, a: &Matrix, state: &Vect
     found.unwrap().state.to_dense(0)
 }
 
-/// The level above all others', by a thread that now and then is lent to other work.
+/// [`level_above`], by an operator that now and then lets its thread run other rayon tasks.
 #[derive(Debug, Clone, Copy)]
 struct Above;
 
@@ -156,7 +156,7 @@ impl BinaryOp<u32, u32> for Above {
     }
 }
 
-/// An operator may let its thread do what another left, of the same loop too.
+/// An operator may yield its thread to other tasks, tasks of the same loop included.
 #[test]
 fn operators_that_lend_their_thread() {
     let a = Matrix::from_simple(generate("er:13:6", &()).unwrap().graph);
@@ -175,7 +175,7 @@ fn operators_that_lend_their_thread() {
     }
 }
 
-/// Of a state that is the highest, waits until the least is visited.
+/// [`level_above`], by an operator that holds up the visit of the highest vertex until the least has been visited.
 #[derive(Debug, Clone, Copy)]
 struct AboveLast;
 
@@ -202,7 +202,8 @@ impl BinaryOp<u32, u32> for AboveLast {
     }
 }
 
-/// All wait for one whose thread goes on only once the last is visited: nobody may wait for ever.
+/// All vertices are blocked by the hub, whose visit ends only after that of the last vertex. A thread that waited for the hub would
+/// deadlock.
 #[test]
 fn threads_that_wait_give_up() {
     let n = 40_000u32;
@@ -217,7 +218,7 @@ fn threads_that_wait_give_up() {
 #[test]
 fn random_graphs() {
     let edges = |n: u32| prop::collection::vec((0..n, 0..n), 0..(4 * n as usize));
-    // few vertices give dense graphs, many give sparse ones and vectors stored as lists
+    // few vertices give dense graphs; many give sparse graphs, and vectors stored as lists
     let graphs = prop_oneof![4 => 1u32..12, 3 => 12u32..60, 1 => 200u32..700]
         .prop_flat_map(move |n| (Just(n), edges(n), any::<u64>()));
     let mut runner = TestRunner::new(Config { cases: 96, failure_persistence: None, ..Config::default() });

@@ -1,5 +1,5 @@
-//! The algorithms on graphs of all kinds: right by the certificates, equal for threads, formats and formulations, and equal to
-//! the sequential greedy answers where those are defined by the same order.
+//! The algorithms on graphs of all kinds. Answers must pass the certificates, and be equal on any number of threads, in every format and in
+//! every formulation. Where an order defines a sequential greedy answer, they must be equal to it.
 
 #[path = "../common/mod.rs"]
 mod common;

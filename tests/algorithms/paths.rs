@@ -1,4 +1,4 @@
-//! Levels, distances and components, beside a queue, Dijkstra, Bellman and Ford, and a forest of sets.
+//! Levels, distances and components, compared with sequential programs: a queue, Dijkstra, Bellman-Ford and union-find.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -15,7 +15,7 @@ use vxm::prelude::*;
 static POOLS: LazyLock<Vec<ThreadPool>> =
     LazyLock::new(|| [1, 2].map(|n| ThreadPoolBuilder::new().num_threads(n).build().unwrap()).into());
 
-/// The answers of `f` under every schedule, on 1 and 2 threads.
+/// The answers of `f` under every schedule on the CPU, on 1 and 2 threads.
 fn every_way<T: Element>(f: impl Fn() -> Result<Vector<T>> + Sync) -> Vec<Vector<T>> {
     let schedules = [None, Some(Schedule::Rounds), Some(Schedule::Asynchronous), Some(Schedule::Stale(11))];
     let ways = schedules.iter().flat_map(|&schedule| POOLS.iter().map(move |pool| (schedule, pool)));
@@ -37,7 +37,7 @@ fn check_levels(name: &str, a: &Matrix, source: u32) {
     }
 }
 
-/// Vertices joined one edge after the other: the root of each tree is its least vertex.
+/// The components by union-find, an edge at a time; the root of each tree is its least vertex.
 fn forest(a: &Matrix) -> Vec<u32> {
     let mut parent: Vec<u32> = (0..a.nrows() as u32).collect();
     let root = |parent: &[u32], mut v: u32| {
@@ -77,7 +77,7 @@ fn every_generator() {
 
 #[test]
 fn a_long_path_in_no_order() {
-    // where labels go from neighbour to neighbour it takes as many rounds as there are vertices
+    // label propagation without pointer jumping would take about as many rounds as there are vertices
     let n = 20_000u64;
     let mut order: Vec<u64> = (0..n).collect();
     order.sort_by_key(|&k| k.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7);
@@ -90,7 +90,7 @@ fn a_long_path_in_no_order() {
 
 #[test]
 fn a_giant_without_the_first_vertex() {
-    // vertices from 5 on are next to 5; 3 hangs on the last one, 1 and 2 are a component, 0 and 4 are alone
+    // 5 is the centre of a star of all later vertices; 3 is a neighbour of the last one; 1 and 2 are a component; 0 and 4 are isolated
     for n in [40u32, 3000] {
         let mut edges: Vec<(u32, u32)> = (6..n).map(|v| (5, v)).collect();
         edges.extend([(3, n - 1), (1, 2)]);
@@ -102,7 +102,7 @@ fn a_giant_without_the_first_vertex() {
 
 #[test]
 fn a_hub_apart_from_most() {
-    // 0 is alone; 7 has the longest row, of 50 to whom nobody else is next; 58 and up are a path, but for the last
+    // 0 is isolated; 7 has the longest row, but its star is small; 58 and later vertices are a path, except the last, which is isolated
     let n = 2000u32;
     let star = (8..58).map(|v| (7, v));
     let edges: Vec<(u32, u32)> = star.chain([(1, 8)]).chain((58..n - 2).map(|v| (v, v + 1))).collect();
@@ -116,13 +116,13 @@ fn a_hub_apart_from_most() {
 fn guesses_at_the_giant() {
     let giant = |n, edges: &[(u32, u32)]| Matrix::undirected(n, edges).unwrap().giant().unwrap();
     assert_eq!((giant(0, &[]), giant(9, &[])), (0, 0));
-    // the first of the longest
+    // the first of the longest rows
     assert_eq!(giant(6, &[(1, 3), (2, 4), (2, 5), (3, 5)]), 2);
-    // where 0 has two neighbours or more it will do
+    // vertex 0, if it has two neighbours or more and no row is much longer
     assert_eq!(giant(6, &[(0, 1), (0, 2), (3, 4), (3, 5), (3, 2)]), 0);
 }
 
-/// Dijkstra's distances, for weights that aren't negative. Non-negative numbers order as their bits do.
+/// Dijkstra's distances, for weights that aren't negative. `order` maps a distance to an integer in the same order, `back` is its inverse.
 fn dijkstra<T: Distance>(a: &Matrix<T>, source: u32, order: fn(T) -> u64, back: fn(u64) -> T) -> Vec<Option<T>> {
     let mut found = vec![None; a.nrows()];
     let mut queue = BinaryHeap::from([(Reverse(order(T::ZERO)), source)]);
@@ -150,7 +150,7 @@ fn check_distances<T: Distance>(what: &str, a: &Matrix<T>, source: u32, order: f
     }
 }
 
-/// A directed graph: its vertices, and edges with a number each.
+/// A strategy for directed graphs: the number of vertices, and edges with a number each.
 fn directed() -> impl Strategy<Value = (usize, Vec<(u32, u32, u32)>)> {
     let sizes = prop_oneof![4 => 1u32..12, 3 => 12u32..60, 1 => 200u32..700];
     sizes.prop_flat_map(|n| {
@@ -180,7 +180,7 @@ fn random_graphs() {
             |range: u32| Matrix::from_triples(n, n, edges.iter().map(|&(i, j, w)| (i, j, w % range))).unwrap();
         check_levels(&name, &weighted(1).pattern(), source);
         check_distances(&name, &weighted(100), source, u64::from, |x| x as u32);
-        // sums that don't fit
+        // sums that overflow
         check_distances(&name, &weighted(u32::MAX), source, u64::from, |x| x as u32);
         let wide = |w: u32| u64::from(w) << 31;
         let a = Matrix::from_triples(n, n, edges.iter().map(|&(i, j, w)| (i, j, wide(w)))).unwrap();
@@ -194,7 +194,7 @@ fn random_graphs() {
     });
 }
 
-/// Bellman's and Ford's distances; `None` if there is a cycle of negative weight that the source reaches.
+/// Bellman-Ford distances; `None` if the source reaches a cycle of negative length.
 fn bellman_ford(n: usize, edges: &[(u32, u32, f64)], source: u32) -> Option<Vec<f64>> {
     let mut distance = vec![f64::INFINITY; n];
     distance[source as usize] = 0.0;
@@ -232,15 +232,15 @@ fn negative_weights() {
 
 #[test]
 fn weights_at_the_edge() {
-    // sums end at the greatest number, which is out of reach
+    // sums saturate at the greatest number, which counts as unreachable
     let a = Matrix::from_triples(3, 3, [(0, 1, u32::MAX - 1), (1, 2, 5)]).unwrap();
     assert_eq!(sssp(&a, 0).unwrap(), Vector::from_pairs(3, [(0, 0), (1, u32::MAX - 1)]).unwrap());
     let far = Matrix::from_triples(2, 2, [(0, 1, f32::INFINITY)]).unwrap();
     assert_eq!(sssp(&far, 0).unwrap(), Vector::from_pairs(2, [(0, 0.0)]).unwrap());
-    // an entry that is no number leads nowhere, and doesn't hide another
+    // a NaN entry counts as no entry, and doesn't hide another path
     let a = Matrix::from_triples(4, 4, [(0, 1, f64::NAN), (0, 2, 1.0), (2, 1, 1.5), (1, 3, f64::NAN)]).unwrap();
     assert_eq!(sssp(&a, 0).unwrap(), Vector::from_pairs(4, [(0, 0.0), (1, 2.5), (2, 1.0)]).unwrap());
-    // a loop of negative weight, which vertex 1 doesn't reach
+    // a self-loop of negative weight, which vertex 1 doesn't reach
     let a = Matrix::from_triples(2, 2, [(0, 0, -1.0f32), (0, 1, 1.0)]).unwrap();
     assert_eq!(sssp(&a, 0).unwrap_err().to_string(), "sssp: 0 reaches a cycle of negative weight");
     assert_eq!(sssp(&a, 1).unwrap(), Vector::from_pairs(2, [(1, 0.0)]).unwrap());

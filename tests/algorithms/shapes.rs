@@ -1,4 +1,4 @@
-//! Graphs whose answers are known from their shape.
+//! Graphs whose answers are known from their shape, and inputs that are refused.
 
 use super::check::{Effort, check, check_coloring, check_set};
 use vxm::algorithms::{ColoringOptions, Method, MisOptions, Order, Priority, color, mis};
@@ -17,12 +17,12 @@ fn path(n: u32) -> Matrix {
     graph(n, (1..n).map(|i| (i - 1, i)))
 }
 
-/// The sizes of the sets by all priorities.
+/// The sizes of the sets of all priorities, each set checked.
 fn sizes(name: &str, a: &Matrix) -> Vec<usize> {
     Priority::ALL.iter().map(|&priority| check_set(name, a, priority, 3, Effort::All).set.nvals()).collect()
 }
 
-/// The colours of all methods and orders.
+/// The numbers of colours of all methods and orders, each colouring checked.
 fn counts(name: &str, a: &Matrix) -> Vec<u32> {
     let pairs = Method::ALL.iter().flat_map(|&method| Order::ALL.iter().map(move |&order| (method, order)));
     pairs.map(|(method, order)| check_coloring(name, a, method, order, 3, Effort::All).count).collect()
@@ -45,7 +45,7 @@ fn graphs_without_edges() {
 
 #[test]
 fn complete_graphs() {
-    // more colours than a word has bits, and than two have
+    // up to more colours than two 64-bit words have bits
     for n in [2, 3, 16, 17, 65, 140] {
         let a = complete(n);
         let name = format!("the complete graph of {n}");
@@ -91,7 +91,7 @@ fn paths_cycles_and_bipartite_graphs() {
 
 #[test]
 fn disconnected_parts() {
-    // a triangle, a path, a star, a complete graph of 20, isolated vertices between them
+    // a triangle, a path, a star and a complete graph of 20, with isolated vertices between them
     let triangle = [(2, 4), (4, 6), (6, 2)];
     let path = (10..30).map(|i| (i, i + 1));
     let star = (41..60).map(|i| (40, i));
@@ -103,8 +103,8 @@ fn disconnected_parts() {
     assert!(counts("parts", &a).iter().all(|&count| count >= 20));
 }
 
-/// Complete graphs of 40, one of 110 and one of 20, on paths that lead through all of them: few vertices have most of the colours, and of
-/// those again few do.
+/// Thirty complete graphs of 40 vertices, one of 110 and one of 20, crossed by paths in steps of 33 over 2800 vertices. Few vertices get
+/// colours of a second window, and few of those get colours of a third.
 pub fn complete_on_paths() -> Matrix {
     let sizes = [&[40; 30][..], &[110, 20]].concat();
     let (mut first, mut edges) = (0, Vec::new());
@@ -124,7 +124,7 @@ fn few_have_most_colours() {
     assert!(found.count >= 110, "{}", found.count);
 }
 
-/// A symmetric pattern with these self-loops too.
+/// A symmetric pattern of `edges` and self-loops at `loops`.
 fn with_loops(edges: &[(u32, u32)], loops: &[u32], n: usize) -> Matrix {
     let mirrored = edges.iter().flat_map(|&(i, j)| [(i, j, ()), (j, i, ())]);
     let triples = mirrored.chain(loops.iter().map(|&i| (i, i, ())));
@@ -145,7 +145,7 @@ fn self_loops_are_no_neighbours() {
         let options = MisOptions { priority, ..MisOptions::default() };
         assert_eq!(mis(&looped, &options).unwrap().set, mis(&simple, &options).unwrap().set);
     }
-    // a symmetric matrix need not have been declared so
+    // a symmetric matrix that wasn't declared symmetric
     let undeclared = Matrix::from_triples(2, 2, [(0, 1, ()), (1, 0, ()), (0, 0, ())]).unwrap();
     check("undeclared", &undeclared, 1, Effort::All);
 }
@@ -174,7 +174,7 @@ fn keys_that_make_no_order_are_refused() {
     );
     let told = refusal(vec![1, 2, 3]);
     assert!(told.contains("color_in_order: graph of 4 vertices does not fit 3 keys at 3 places"), "{told}");
-    // where it comes to the two of one key, too, that many have their colours
+    // the two vertices of equal keys come last, when most colours are settled
     for n in [33u32, 62, 64, 95] {
         let edges: Vec<_> = (0..n).flat_map(|u| (u + 1..n).map(move |v| (u, v))).collect();
         let all = Matrix::undirected(n as usize, &edges).unwrap();
@@ -182,7 +182,7 @@ fn keys_that_make_no_order_are_refused() {
         let told = vxm::algorithms::color_in_order(&all, &Vector::from_dense(keys)).unwrap_err().to_string();
         assert!(told.contains("neighbours have equal keys"), "{n}: {told}");
     }
-    // or the first of many, for whom all others wait
+    // the vertices of equal keys come first, and block all others
     let edges: Vec<_> = (0..200u32).flat_map(|u| (u + 1..200).map(move |v| (u, v))).collect();
     let all = Matrix::undirected(200, &edges).unwrap();
     let keys = Vector::from_dense((0..200).map(|i| i / 2).collect());
@@ -196,11 +196,12 @@ fn keys_that_make_no_order_are_refused() {
     assert_eq!(found.colors, Vector::from_dense(vec![1, 3, 2, 1]));
 }
 
-/// A matrix of more rows than there is memory for is refused, and doesn't end the program. Where there is memory, nothing is asked.
+/// A matrix with more rows than memory allows is refused with an error, without ending the process. If memory suffices, only a small matrix
+/// is made.
 #[test]
 fn rows_that_do_not_fit_are_refused() {
     let rows = u32::MAX as usize - 1;
-    if u128::from(vxm::io::memory::available()) < 16 * rows as u128 {
+    if u128::from(vxm::memory::available()) < 16 * rows as u128 {
         let error = Matrix::from_triples(rows, 2, [(7, 1, 1u8)]).unwrap_err().to_string();
         assert!(error.starts_with("Matrix: 4294967294 rows: needs 64.0 GiB of memory, "), "{error}");
     }

@@ -1,4 +1,4 @@
-//! Answers: equal however they are found, and in the numbers of their graph.
+//! Answers: equal for all options that must not change them, and numbered as in the graph file.
 
 use crate::harness::{HEADER, answer, numbers, run, text};
 use serde_json::json as value;
@@ -41,7 +41,7 @@ fn answers_are_equal_for_threads_and_formats() {
 fn answers_are_written_in_the_files_own_numbering() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    // a path of four, thrice: from 1, by far ids, from 1
+    // a path of four vertices in three files: numbered from 1, by large scattered ids, and from 1
     fs::write(folder.join("path.mtx"), format!("{HEADER}4 4 3\n2 1\n3 2\n4 3\n")).unwrap();
     fs::write(folder.join("path.txt"), "# ids\n70 5000000000\n5000000000 12\n12 900\n").unwrap();
     fs::write(folder.join("path.col"), "c path\np edge 4 3\ne 1 2\ne 2 3\ne 3 4\n").unwrap();
@@ -72,7 +72,7 @@ fn answers_are_written_in_the_files_own_numbering() {
         assert!(numbers(&folder.join("parts")).iter().all(|l| path.contains(&l[0]) && Some(&l[1]) == least));
         assert_eq!(told["components"], 1);
     }
-    // an answer replaces the file that is there, and leaves nothing beside it
+    // an answer replaces an existing file, and no temporary file is left behind
     assert_eq!(fs::read_dir(folder).unwrap().count(), 7);
 }
 

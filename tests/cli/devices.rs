@@ -1,4 +1,4 @@
-//! Devices that are there or not, and what they need: a compiler, a cache, memory.
+//! Devices that exist or don't, and what they need: a compiler, a cache, memory.
 
 use crate::harness::{file, json, refused, run, run_with, text};
 use serde_json::{Value, json as value};
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The device that `VXM_TEST_DEVICE=cuda` asks for; none, with a line that says so, where it doesn't.
+/// The GPU, if `VXM_TEST_DEVICE=cuda` asks for one; otherwise `None`, and a line that says the test is skipped.
 fn gpu() -> Option<vxm_kernels::Gpu> {
     match std::env::var("VXM_TEST_DEVICE") {
         Ok(device) if device.starts_with("cuda") => Some(vxm_kernels::Gpu::open(0).unwrap()),
@@ -17,7 +17,7 @@ fn gpu() -> Option<vxm_kernels::Gpu> {
     }
 }
 
-/// Without a driver, and where the driver shows no device, which are the same to whoever asks for one.
+/// Covers machines without a driver, and drivers that show no device. The user sees the same kind of error.
 #[test]
 fn a_device_that_is_not_there_is_said_before_anything_is_read() {
     let folder = tempfile::tempdir().unwrap();
@@ -42,7 +42,7 @@ fn a_device_that_is_not_there_is_said_before_anything_is_read() {
         let told = refused(folder.path(), &["mis", "grid:2x2", "--device", device]);
         assert_eq!(told, format!("unknown device `{device}`: expected auto, cpu, cuda, cuda:N"));
     }
-    // who doesn't ask for one is served by the CPU
+    // without an explicit device, the CPU is used
     for arguments in [&["mis", "grid:9x9", "--json"][..], &["mis", "grid:9x9", "--json", "--device", "auto"]] {
         let out = run_with(folder.path(), &hidden, arguments);
         assert!(out.status.success() && out.stderr.is_empty(), "{}", text(&out.stderr));
@@ -51,7 +51,7 @@ fn a_device_that_is_not_there_is_said_before_anything_is_read() {
     }
 }
 
-/// Who doesn't ask for a device is served by a GPU where there is one.
+/// Without an explicit device, a GPU is used if there is one.
 #[test]
 fn a_device_that_is_there_is_taken() {
     if gpu().is_none() {
@@ -64,7 +64,7 @@ fn a_device_that_is_there_is_taken() {
     }
 }
 
-/// Places for a cache that are none: a file, a folder that cannot be made, one that others may write to, one full of damage.
+/// Unusable cache folders: a file, a folder that cannot be created, one that others may write to, and damaged entries.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_cache_that_is_of_no_use_is_no_error() {
@@ -90,7 +90,7 @@ fn a_cache_that_is_of_no_use_is_no_error() {
             serde_json::from_slice::<Value>(&out.stdout).unwrap()["digest"].clone()
         };
         places.iter().for_each(|place| assert_eq!(digest(place), expected, "{}", place.display()));
-        // made by a first run, then each entry cut or changed
+        // a first run fills the cache; then each entry is truncated or changed
         assert_eq!(digest(&at("cache")), expected);
         for (number, entry) in fs::read_dir(at("cache")).unwrap().enumerate() {
             let path = entry.unwrap().path();
@@ -109,7 +109,7 @@ fn a_cache_that_is_of_no_use_is_no_error() {
     assert_eq!(fs::read_dir(at("open")).unwrap().count(), 0);
 }
 
-/// Where NVRTC is in no place that the environment names; it may still be in one that toolkits use.
+/// The environment names no location of NVRTC; it may still be in a standard location of the toolkit.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_missing_compiler_is_said() {
@@ -120,7 +120,7 @@ fn a_missing_compiler_is_said() {
     let mut command = Command::new(file());
     let names = ["VIRTUAL_ENV", "CONDA_PREFIX", "VXM_CUDA_PATH", "CUDA_PATH", "CUDA_HOME"];
     names.iter().for_each(|name| _ = command.env_remove(name));
-    // an empty home: no packages of the user's, and an empty cache
+    // an empty home: no packages of the user, and an empty cache
     let command = command.env("HOME", folder.path()).env_remove("VXM_CACHE_DIR").env_remove("XDG_CACHE_HOME");
     let out = command.args(["mis", "grid:3x3", "--device", "cuda"]).output().unwrap();
     match out.status.code() {
@@ -132,7 +132,8 @@ fn a_missing_compiler_is_said() {
     }
 }
 
-/// Refused before the run where it would not fit, an error where not even the driver's own does; never a panic.
+/// A graph that would not fit is refused before the run. If not even the driver's own data fit, that is an error, not a
+/// panic.
 #[test]
 fn a_graph_larger_than_a_device_is_refused() {
     let Some(gpu) = gpu() else { return };
@@ -141,7 +142,7 @@ fn a_graph_larger_than_a_device_is_refused() {
         let arguments: Vec<&str> = arguments.split(' ').chain(["--device", "cuda:0"]).collect();
         refused(folder.path(), &arguments)
     };
-    // the device's own tables take half a GiB of what is left
+    // the device's own tables take half a GiB of the memory that is left
     let left = |bytes: u64| gpu.alloc((gpu.memory().unwrap().0 - bytes) as usize).unwrap();
     let held = left(5 << 28);
     let line = on_gpu("color grid:4096x4096 --method hash");

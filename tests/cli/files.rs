@@ -1,4 +1,4 @@
-//! Files and streams: read and written as what they are, whole or not at all.
+//! Files and streams: detected by content, and written completely or not at all.
 
 use crate::harness::{answer, file, gzip, numbers, refused, run, shell, text};
 use std::fs;
@@ -20,7 +20,7 @@ fn a_pipe_is_read_as_a_file_is() {
             "{file}"
         );
     }
-    // a pipe can't be read again with wider numbers
+    // a pipe can't be read a second time with wider vertex numbers
     fs::write(at("far.txt"), "1 2\n5000000000 2\n").unwrap();
     let out = shell(folder.path(), "cat far.txt | $VXM info /dev/stdin");
     assert!(text(&out.stdout).starts_with("stdin: 3 vertices, 2 edges"), "{}", text(&out.stdout));
@@ -56,13 +56,13 @@ fn what_is_written_to_stays_what_it_is() {
     let mis = |out: &str| answer(folder.path(), &["mis", "grid:3x3", "--out", out]);
     let size = mis("set")["size"].as_u64().unwrap() as usize;
     assert_eq!(numbers(&at("set")).len(), size);
-    // through a link: the file behind it
+    // through a link, the file behind it is written
     fs::write(at("kept"), "old\n".repeat(100)).unwrap();
     std::os::unix::fs::symlink("kept", at("link")).unwrap();
     mis("link");
     assert!(fs::symlink_metadata(at("link")).unwrap().is_symlink());
     assert_eq!(fs::read(at("kept")).unwrap(), fs::read(at("set")).unwrap());
-    // a file with another name, and one with a mode of its own
+    // a file with a second name, and one with unusual permissions
     fs::hard_link(at("kept"), at("also")).unwrap();
     fs::set_permissions(at("kept"), fs::Permissions::from_mode(0o640)).unwrap();
     fs::write(at("also"), "old\n".repeat(100)).unwrap();
@@ -72,7 +72,7 @@ fn what_is_written_to_stays_what_it_is() {
     mis("set");
     assert_eq!(fs::metadata(at("set")).unwrap().permissions().mode() & 0o777, 0o604);
     mis(&"n".repeat(250));
-    // standard output is where both go, one after the other
+    // the answer and the report both go to standard output, one after the other
     let script = "mis() { $VXM mis grid:3x3 --device cpu --out /dev/stdout; }; mis > all; mis | cat > piped";
     let out = shell(folder.path(), script);
     assert!(out.status.success() && out.stderr.is_empty());
@@ -113,7 +113,7 @@ fn an_end_by_a_signal_leaves_no_litter() {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0);
-    // what whoever runs the tests ignores, as nohup does, the command ignores too
+    // signals that the test's parent ignores, as nohup does, are ignored by the command too
     let heeded = |(_, number): &(&str, i32)| ignored >> (number - 1) & 1 == 0;
     for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)].into_iter().filter(heeded) {
         let folder = tempfile::tempdir().unwrap();
@@ -121,7 +121,7 @@ fn an_end_by_a_signal_leaves_no_litter() {
         let mut command = Command::new(file());
         let command = command.current_dir(folder.path()).args(["generate", "rmat:17:32", "-o", "g.mtx.gz"]);
         let mut child = command.stderr(Stdio::null()).spawn().unwrap();
-        // the file that is looked at first is gone at once; one that has grown is being written
+        // the file made to test the folder is removed at once; a file that has grown is the one being written
         let growing = |entry: fs::DirEntry| {
             entry.file_name() != "g.mtx.gz" && entry.metadata().is_ok_and(|about| about.len() > 0)
         };

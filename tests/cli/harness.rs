@@ -1,4 +1,4 @@
-//! The command as a process, and the files it is run on.
+//! Runs the command as a process, and helps with its files.
 
 use serde_json::Value;
 use std::fs;
@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// The command's file; where nextest has unpacked it, if the tests were packed on another machine.
+/// The path of the command. If the tests were built on another machine, nextest says where it has unpacked it.
 pub fn file() -> String {
     std::env::var("NEXTEST_BIN_EXE_vxm").unwrap_or_else(|_| env!("CARGO_BIN_EXE_vxm").to_owned())
 }
@@ -15,7 +15,7 @@ pub fn run(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(file()).current_dir(folder).args(arguments).env_remove("VXM_LOG").output().unwrap()
 }
 
-/// The command with `environment` for a machine's: what it is found or missing by.
+/// Runs the command with additional environment variables.
 pub fn run_with(folder: &Path, environment: &[(&str, &Path)], arguments: &[&str]) -> Output {
     let mut command = Command::new(file());
     command
@@ -27,7 +27,7 @@ pub fn run_with(folder: &Path, environment: &[(&str, &Path)], arguments: &[&str]
         .unwrap()
 }
 
-/// Runs a script, the command as `$VXM` and the folder the current one.
+/// Runs a shell script in `folder`. `$VXM` is the path of the command.
 #[cfg(unix)]
 pub fn shell(folder: &Path, script: &str) -> Output {
     let mut shell = Command::new("sh");
@@ -39,7 +39,7 @@ pub fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// Runs what must succeed, and gives its JSON object.
+/// Runs the command with `--json`. It must succeed; returns its JSON object.
 pub fn json(folder: &Path, arguments: &[&str]) -> Value {
     let out = run(folder, &[arguments, &["--json"]].concat());
     assert_eq!(out.status.code(), Some(0), "{arguments:?}: {}", text(&out.stderr));
@@ -48,12 +48,12 @@ pub fn json(folder: &Path, arguments: &[&str]) -> Value {
     serde_json::from_str(told).unwrap()
 }
 
-/// The same of an algorithm on the CPU, where the device is not the point.
+/// Like [`json`], for an algorithm on the CPU, for tests that are not about devices.
 pub fn answer(folder: &Path, arguments: &[&str]) -> Value {
     json(folder, &[arguments, &["--device", "cpu"]].concat())
 }
 
-/// Runs what must be refused, and gives its line.
+/// Runs the command, which must refuse its input. Returns the error line without `vxm: `.
 pub fn refused(folder: &Path, arguments: &[&str]) -> String {
     let out = run(folder, arguments);
     let told = text(&out.stderr);
@@ -71,7 +71,7 @@ pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     zipped.finish().unwrap()
 }
 
-/// Lines of numbers.
+/// The numbers in each line of a file.
 pub fn numbers(file: &Path) -> Vec<Vec<u64>> {
     let text = fs::read_to_string(file).unwrap();
     text.lines().map(|line| line.split(' ').map(|word| word.parse().unwrap()).collect()).collect()

@@ -1,4 +1,4 @@
-//! The command, run as a process: what it prints, refuses and writes.
+//! Tests of the command as a process: what it prints, refuses and writes.
 
 mod answers;
 mod devices;

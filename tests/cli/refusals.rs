@@ -1,4 +1,4 @@
-//! What is refused, in a line: files, arguments, what does not fit into memory.
+//! Refused input: bad files, bad arguments, and graphs that do not fit into memory. Each error is one line.
 
 use crate::harness::{HEADER, file, gzip, refused, run, text};
 use std::fs;
@@ -12,7 +12,7 @@ fn bad_files_are_refused_in_a_line() {
     let long = gzip(format!("{HEADER}9000 9000 8999\n{entries}").as_bytes());
     fs::create_dir(folder.join("folder.mtx")).unwrap();
     let with_header = |rest: &str| format!("{HEADER}{rest}").into_bytes();
-    // the file, its bytes, and the beginning of what is told
+    // the file name, its bytes, and the beginning of the error line
     for (file, bytes, told) in [
         ("empty.mtx", vec![], "empty.mtx:1:1: expected a graph"),
         ("header.mtx", b"%%MatrixMarkt matrix\n1 1 0\n".to_vec(), "header.mtx:1:1: expected `%%MatrixMarket`"),
@@ -51,7 +51,7 @@ fn bad_files_are_refused_in_a_line() {
 fn bad_arguments_are_refused_in_a_line() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    // what is missing depends on the machine
+    // the error depends on whether the machine has a driver
     let doctor = Command::new(file()).arg("doctor").output().unwrap();
     let no_gpu = match text(&doctor.stdout).contains("NVIDIA driver: CUDA") {
         true => "no CUDA device 99",
@@ -111,7 +111,7 @@ fn bad_arguments_are_refused_in_a_line() {
         (&["generate", "file.mtx", "-o", "x.mtx"], "file.mtx: expected one of grid:"),
         (&["generate", "grid:2x2", "-o", "none/x.mtx"], "--out none/x.mtx: "),
         (&["mis", "grid:2x2", "--out", "none/set"], "--out none/set: "),
-        // before anything else is done
+        // the output is checked before anything else
         (&["color", "none.mtx", "--out", "none/set"], "--out none/set: "),
         (&["generate", "none:3", "-o", "none/x.mtx"], "--out none/x.mtx: "),
         (&["mis", "grid:2x2", "--out", "."], "--out .: "),
@@ -133,15 +133,47 @@ fn bad_arguments_are_refused_in_a_line() {
 }
 
 #[test]
+fn a_tuning_that_cannot_be_read_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for (setting, told) in [
+        ("unroll", "expected name=value, found \"unroll\"\n"),
+        ("unroll=many", "unroll: expected a value of type usize, found \"many\"\n"),
+        ("speed=9", "expected one of sparse_vector, "),
+    ] {
+        let mut command = Command::new(file());
+        let command = command.current_dir(folder.path()).env_remove("VXM_LOG").env("VXM_TUNE", setting);
+        let out = command.args(["mis", "grid:2x2"]).output().unwrap();
+        assert_eq!(out.status.code(), Some(2));
+        assert!(text(&out.stderr).ends_with('\n') && text(&out.stderr).starts_with(&format!("vxm: VXM_TUNE: {told}")));
+    }
+    let digest = |tune: &str| {
+        let mut command = Command::new(file());
+        command.env_remove("VXM_LOG").env("VXM_TUNE", tune).args([
+            "mis",
+            "rmat:10:8",
+            "--priority",
+            "degree",
+            "--device",
+            "cpu",
+        ]);
+        let out = command.output().unwrap();
+        assert!(out.status.success());
+        text(&out.stdout).lines().last().unwrap().to_owned()
+    };
+    // answers are the same bits, whatever the numbers
+    assert_eq!(digest(""), digest("sequential=16,loop_sample=2,longest_run=1,least_chunk=1,prefilter_row=0"));
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn memory_that_is_not_there_is_refused() {
     use crate::harness::shell;
     let folder = tempfile::tempdir().unwrap();
-    // 60 MB of text in members of a stream
+    // 240 MiB of text, as 60 members of a gzip stream
     fs::write(folder.path().join("long.gz"), gzip("1 2\n".repeat(1 << 20).as_bytes()).repeat(60)).unwrap();
     for (limit, command, told) in [
         (400_000, "mis rmat:23:8 --device cpu", "vxm: rmat:23:8: needs "),
-        // the graph is there, what the algorithm takes is not
+        // the graph fits, but what the algorithm takes beside it does not
         (400_000, "mis rmat:18:8 --format tiles --device cpu", "vxm: rmat:18:8: mis by resolve: needs "),
         (600_000, "info long.gz", "vxm: long.gz:"),
         (600_000, "info /dev/stdin", "vxm: /dev/stdin:"),

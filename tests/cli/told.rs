@@ -1,4 +1,4 @@
-//! What is told: as JSON, in words, on standard error.
+//! Reports: as JSON, as text, and on standard error.
 
 use crate::harness::{HEADER, answer, file, json, run, text};
 use serde_json::{Value, json as value};
@@ -82,7 +82,7 @@ fn cleaning_is_said_on_standard_error() {
     );
     let told: Value = serde_json::from_str(text(&out.stdout)).unwrap();
     assert_eq!((&told["vertices"], &told["edges"]), (&value!(4), &value!(3)));
-    // self-loops only
+    // a graph with self-loops only
     fs::write(folder.join("l.mtx"), format!("{HEADER}3 3 2\n1 1\n3 3\n")).unwrap();
     assert_eq!(answer(folder, &["mis", "l.mtx"])["size"], 3);
     assert_eq!(answer(folder, &["color", "l.mtx"])["colors"], 1);

@@ -1,22 +1,22 @@
-//! The graphs with known facts, for whichever tests use them: `VXM_DATA` names their folder.
+//! The data folder: graphs with known facts, for any test that uses them. `VXM_DATA` names the folder.
 
 use serde_json::Value;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// The folder of the data, or `None` with a line that says so.
+/// The data folder, or `None`, with a line on stderr, if there is none.
 pub fn data() -> Option<PathBuf> {
     let folder = std::env::var_os("VXM_DATA")
         .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data")), PathBuf::from);
     if folder.is_dir() {
         return Some(folder);
     }
-    // past the capture of the test harness: a test that passes without running should say so
+    // written past the test harness' capture, so that a skipped test shows
     let _ = writeln!(std::io::stderr(), "skipped: no folder {} (set VXM_DATA)", folder.display());
     None
 }
 
-/// The rows of a folder's facts: the file's path and its facts.
+/// The rows of `facts.json` in a subfolder: the path of a graph's file, and the row itself. Empty if there is no data folder.
 pub fn facts(folder: &str) -> Vec<(String, Value)> {
     let Some(folder) = data().map(|data| data.join(folder)) else {
         return Vec::new();

@@ -1,9 +1,9 @@
-//! Values from random bits, and operators that the library does not have.
+//! Elements made from random bits, and operators that the library does not have.
 
 use half::f16;
 use vxm::prelude::*;
 
-/// A fixed permutation of 64 bits (SplitMix64's).
+/// The mixing function of SplitMix64, a permutation of the 64-bit words.
 pub fn mix(x: u64) -> u64 {
     let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -11,13 +11,13 @@ pub fn mix(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// An element made of random bits: mostly small; where the lowest bit is set, extremes and NaN among them.
+/// An element type whose values can be made from random bits.
 pub trait Sample: Element {
-    /// The value of these bits.
+    /// A value made from `bits`, mostly small. Only if the lowest bit is set, it may be an extreme value or NaN.
     fn sample(bits: u64) -> Self;
-    /// What [`Join::Plus`] does.
+    /// The operation of [`Join::Plus`].
     fn plus(self, other: Self) -> Self;
-    /// What [`Join::Max`] does.
+    /// The operation of [`Join::Max`].
     fn greater(self, other: Self) -> Self;
 }
 
@@ -49,7 +49,7 @@ macro_rules! floats {
             fn sample(bits: u64) -> Self {
                 let from: fn(f32) -> $t = $from;
                 let extremes = [0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1e-7, 65504.0].map(from);
-                // of mixed magnitudes, so that the order of a sum shows
+                // numbers of mixed magnitudes, so that sums depend on their order
                 let number = ((bits >> 8) as i16 >> 4) as f32 / [1.0, 64.0, 3.0, 4096.0][(bits >> 40) as usize % 4];
                 one_of(bits, &extremes).unwrap_or(from(number))
             }
@@ -82,7 +82,7 @@ impl Sample for () {
     fn greater(self, (): ()) {}
 }
 
-/// An accumulator, which one a run-time value.
+/// An accumulator that is chosen at run time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Join {
     Plus,
@@ -94,7 +94,7 @@ pub enum Join {
 impl Source for Join {
     fn source(self, text: &mut KernelText) -> String {
         text.prelude();
-        // as `Sample` has them: over truth values and units too, where the built-in operators are not
+        // the operations of `Sample`, also for `bool` and `()`, which the built-in operators don't take
         let joins = "template <class T> VXM_FN T join_plus(T a, T b) { return vxm::add(a, b); }\n\
                      VXM_FN bool join_plus(bool a, bool b) { return a != b; }\n\
                      VXM_FN vxm_unit join_plus(vxm_unit a, vxm_unit) { return a; }\n\
@@ -123,8 +123,8 @@ impl<T: Sample> BinaryOp<T, T> for Join {
     }
 }
 
-/// Composition of affine functions `x -> (a * x + b) mod 256`, packed as `a << 8 | b`: associative, exact, and not commutative, so
-/// any change of order shows.
+/// Composition of affine functions `x -> (a * x + b) mod 256`, packed as `a << 8 | b`. It is associative, exact and not commutative, so
+/// any change of order changes the result.
 #[derive(Debug, Clone, Copy)]
 pub struct Compose;
 
@@ -152,7 +152,7 @@ impl Monoid<u16> for Compose {
     const IDENTITY: u16 = 0x0100;
 }
 
-/// Neither associative nor commutative, and said to be inexact: any other tree than the fixed one gives other bits.
+/// A monoid that is neither associative nor commutative and declared inexact: any tree but the fixed one gives other bits.
 #[derive(Debug, Clone, Copy)]
 pub struct Tangle;
 
@@ -179,44 +179,44 @@ impl Monoid<u32> for Tangle {
     const EXACT: bool = false;
 }
 
-/// A vector's element and a matrix's entry as an affine function.
+/// A multiplication for [`Compose`]: makes an affine function of a vector's element and a matrix's entry.
 #[op]
 pub fn affine(x: u16, entry: u16) -> u16 {
     ((x * 31 + 3) << 8) | (entry & 255)
 }
 
-/// A user's own multiplication: not commutative, of all operands' bits.
+/// A user-defined multiplication that is not commutative and depends on all bits of both operands.
 #[op]
 pub fn blend(x: u32, entry: u32) -> u32 {
     let y: u32 = x * 0x9e37_79b9 + entry;
     y ^ (y >> 15)
 }
 
-/// Of a vertex's element and its neighbours' best.
+/// Combines a vertex's element and the best of its neighbours.
 #[op]
 pub fn decide(own: u32, best: u32) -> u32 {
     if best > own { best - 1 } else { own * 3 }
 }
 
-/// Of three.
+/// A ternary operator.
 #[op]
 pub fn blend3(x: u32, y: u32, z: u32) -> u32 {
     (x << 2) ^ (y * 5) ^ z
 }
 
-/// An element and its index.
+/// Combines an element with its index.
 #[op]
 pub fn stamp(i: u32, x: u32) -> u32 {
     i * 16 + x
 }
 
-/// Elements that differ in parity from their index.
+/// Whether an element differs in parity from its index.
 #[op]
 pub fn odd_place(i: u32, x: u32) -> bool {
     (i ^ x) & 1 == 1
 }
 
-/// An entry and its place.
+/// Combines an entry with its row and column.
 #[op]
 pub fn stamp2(i: u32, j: u32, x: u32) -> u32 {
     (i << 16) ^ (j << 4) ^ x

@@ -1,4 +1,5 @@
-//! Matrices made of triples and of their transposes, at sizes of many tiles, with rows and columns that hold most entries.
+//! Matrices made from triples, and their transposes. Sizes span many tiles of the device's sort and scan. Some rows and columns hold most
+//! entries.
 
 use crate::algebra::{Compose, Sample, Tangle, mix};
 use crate::harness::{Outcome, agree, ok, on_threads, same, suite};
@@ -9,18 +10,18 @@ use std::collections::BTreeMap;
 use vxm::formats::{Combine, Coo, Duplicates, First, Last};
 use vxm::prelude::*;
 
-/// Triples of a matrix, in any order.
+/// A description of generated triples, which come in any order.
 #[derive(Debug, Clone)]
 pub struct Triples {
     pub nrows: usize,
     pub ncols: usize,
     pub count: usize,
-    /// How many of 8 triples lie in one row, and in one column.
+    /// How many of 8 triples lie in one particular row, and in one particular column.
     pub hubs: (u64, u64),
     pub seed: u64,
 }
 
-/// Shapes and counts that reach every path: none, one, a tile's and many tiles' worth; hubs, long rows, many empty ones.
+/// Triples of shapes and counts that reach every path: none, one, about one tile, many tiles; hubs, long rows, many empty rows.
 pub fn triples() -> impl Strategy<Value = Triples> {
     let shape = prop_oneof![
         1 => Just((0, 0)),
@@ -42,7 +43,7 @@ pub fn triples() -> impl Strategy<Value = Triples> {
 }
 
 impl Triples {
-    /// The triples.
+    /// Generates the triples.
     pub fn list<T: Sample>(&self) -> Vec<(u32, u32, T)> {
         let index = |bits: u64, n: usize, of_eight: u64| {
             if bits >> 50 & 7 < of_eight { n as u64 / 3 } else { (bits & 0xffff_ffff) % n as u64 }
@@ -56,7 +57,7 @@ impl Triples {
     }
 }
 
-/// Compares with entries by place.
+/// Compares a matrix with the expected entries, bit for bit.
 pub fn agree_entries<T: Element>(what: &str, expected: &BTreeMap<(u32, u32), T>, found: &Matrix<T>) -> Outcome {
     same(&format!("{what}: nnz"), expected.len() as u64, found.nnz())?;
     let expected: Vec<_> = expected.iter().map(|(&(i, j), x)| (i, j, x.bits())).collect();
@@ -78,7 +79,7 @@ fn check<T: Sample, D: Duplicates<T> + Copy>(name: &str, duplicates: D, merge: i
             let turned: BTreeMap<_, _> = expected.iter().map(|(&(i, j), &x)| ((j, i), x)).collect();
             agree_entries("transpose", &turned, &a.transpose())?;
             agree_entries("transposed twice", &expected, &a.transpose().transpose())?;
-            // rows of the one are columns of the other, wherever they were made
+            // a column of the matrix is a row of its transpose, so both products count the same
             let u = Vector::full(triples.nrows, ());
             let (found, again) = (ok(u.vxm(&a, PLUS_PAIR).eval())?, ok(a.transpose().mxv(&u, PLUS_PAIR).eval())?);
             let mut counts = vec![None; triples.ncols];
@@ -102,7 +103,7 @@ fn triples_are_joined_in_order() {
     check::<u32, _>("an operator that shows its order", Combine(Tangle), |x, y| Tangle.call(x, y));
 }
 
-/// Merged on the host wherever it is: no operator of a device's.
+/// A rule for duplicates without CUDA text, so that duplicates are merged on the host on every device.
 #[derive(Debug, Clone, Copy)]
 struct Longer;
 

@@ -1,12 +1,12 @@
-//! Loops until nothing changes: every schedule reaches what plain rounds over plain vectors reach, bit for bit.
+//! Loops with `while_changed`: every schedule reaches the same state, bit for bit, as plain rounds over plain vectors.
 
 use crate::fixpoint::{Case, Longer, case, every_schedule, extend};
-use crate::harness::{Outcome, agree, ok, rehearsal, suite};
+use crate::harness::{Outcome, agree, dry_run, ok, suite};
 use vxm::backend::plan::{Forced, Schedule, force};
 use vxm::containers::VectorFormat;
 use vxm::prelude::*;
 
-/// Rounds over all elements, each over the state of the round before, until none changes.
+/// The expected state: rounds over all elements, each reading the state of the round before, until none changes.
 fn rounds<T: Element>(start: &[T], next: impl Fn(&[T], usize) -> T) -> Vec<T> {
     let mut state = start.to_vec();
     loop {
@@ -24,7 +24,7 @@ fn expect<T: Element>(what: &str, expected: Vec<T>, found: Result<Fixed<T>>) -> 
     agree(what, &expected, &ok(found)?.state)
 }
 
-/// An edge's weight, from 1 to 16.
+/// The weight of an edge, from 1 to 16.
 fn weight_of(case: &Case, i: u32, j: u32) -> u32 {
     1 + (crate::algebra::mix(case.seed ^ u64::from(i.min(j)) << 32 ^ u64::from(i.max(j))) % 16) as u32
 }
@@ -36,7 +36,7 @@ fn upwards(case: &Case) -> Vec<(u32, u32, u32)> {
     case.edges.iter().map(up).map(|(i, j)| (i, j, weight_of(case, i, j))).collect()
 }
 
-/// For each vertex, who points to it, with the weight.
+/// For each vertex, the sources of its incoming edges with their weights.
 fn into(n: usize, edges: &[(u32, u32, u32)]) -> Vec<Vec<(usize, u32)>> {
     let mut sources = vec![Vec::new(); n];
     edges.iter().for_each(|&(i, j, w)| sources[j as usize].push((i as usize, w)));
@@ -71,9 +71,9 @@ fn levels_and_labels() {
                 .step(|f| f.ewise_add(f.vxm(&a, MIN_FIRST), MIN).ewise_mult(f.gather(f), MIN))
                 .eval()
         })?;
-        // the state as a list, and what is made of it
+        // a state that is stored as a list, and a reduction after the loop
         let listed = state.with_format(VectorFormat::Sparse);
-        let body = |f: Key<u32>| f.ewise_add(f.vxm(&a, MIN_FIRST), MIN);
+        let body = |f: StateRef<u32>| f.ewise_add(f.vxm(&a, MIN_FIRST), MIN);
         let (most, _) = ok(fixpoint(listed).while_changed().monotone().step(body).eval_then(|f| f.reduce(MAX)))?;
         crate::harness::same("the last component", expected.iter().copied().max().unwrap_or(0), most)
     });
@@ -110,7 +110,7 @@ fn distances_along_directed_edges() {
         every_schedule(&along(&back), || {
             fixpoint(state.clone()).while_changed().monotone().step(|x| x.ewise_add(a.mxv(x, mirror), MIN)).eval()
         })?;
-        // both ways: two products over one matrix and its transpose
+        // edges in both directions: products over a matrix and over its transpose
         let both: Vec<Vec<_>> = sources.iter().zip(&back).map(|(x, y)| [&x[..], y].concat()).collect();
         every_schedule(&along(&both), || {
             fixpoint(state.clone())
@@ -133,18 +133,18 @@ fn distances_along_directed_edges() {
     });
 }
 
-/// [`longer`], the entry first.
+/// [`longer`] with the operands swapped, for `mxv`.
 #[op]
 fn mirrored(weight: u32, distance: u64) -> u64 {
     distance.saturating_add(weight as u64)
 }
 
-/// How much passes through a pipe that hangs on another.
+/// The width of a path, continued through one more pipe.
 #[op]
 fn narrow(width: u32, pipe: u32) -> u32 {
     if width < pipe { width } else { pipe }
 }
-/// The wider of two, but no wider than 15.
+/// The greater of two, but `best` counts as 15 at most.
 #[op]
 fn widened(own: u32, best: u32) -> u32 {
     if own >= best { own } else { best.min(15u32) }
@@ -172,12 +172,12 @@ fn an_operator_and_a_monoid_of_ones_own() {
     });
 }
 
-/// One less, where a neighbour has something.
+/// One less than before, or 0 if no neighbour is above 0.
 #[op]
 fn fall(own: u32, best: u32) -> u32 {
     if own > 0u32 && best > 0u32 { own - 1u32 } else { 0u32 }
 }
-/// Nothing is left of what was even, given what others hold.
+/// The lesser of two elements.
 #[op]
 fn least(own: u32, other: u32) -> u32 {
     own.min(other)
@@ -190,10 +190,10 @@ fn what_only_rounds_reach() {
         let start: Vec<u32> = case.keys().iter().map(|&key| key as u32 % 7).collect();
         let best = |state: &[u32], v: usize| near[v].iter().map(|&u| state[u as usize]).max();
         let state = || fixpoint(Vector::from_dense(start.clone())).while_changed();
-        // the answer depends on who has seen whom: no schedule but rounds is taken
+        // not monotone: the result depends on which states are read, so only rounds are used, whatever schedule is forced
         let expected = rounds(&start, |state, v| fall.call(state[v], best(state, v).unwrap_or(0)));
         every_schedule(&expected, || state().step(|x| fall.map2(x, x.vxm(&a, MAX_FIRST).or_identity())).eval())?;
-        // a product of a product: all are visited
+        // a product of a product: every round visits all elements
         let twice = |state: &[u32], v: usize| near[v].iter().filter_map(|&u| best(state, u as usize)).max();
         if n < 1000 {
             expect(
@@ -202,13 +202,13 @@ fn what_only_rounds_reach() {
                 state().step(|x| fall.map2(x, x.vxm(&a, MAX_FIRST).vxm(&a, MAX_FIRST).or_identity())).eval(),
             )?;
         }
-        // no product: each depends on itself alone
+        // no product: each element depends on itself alone
         expect(
             "no product",
             rounds(&start, |state, v| state[v].saturating_sub(1)),
             state().step(|x| x.map(MINUS.bind(1)).mask(x.values())).eval(),
         )?;
-        // nothing of the state is read
+        // a body that does not read the state
         let other = Vector::from_pairs(n, (0..n as u32).step_by(3).map(|v| (v, v)));
         let other = ok(other)?;
         let expected = (0..n).map(|v| if v % 3 == 0 { v as u32 } else { start[v] }).collect();
@@ -224,7 +224,7 @@ fn what_is_read_through_masks_limits_and_places() {
         let fresh = || Vector::from_dense(start.clone());
         let min = |state: &[u32], v: usize| near[v].iter().map(|&u| state[u as usize]).min().unwrap_or(u32::MAX);
         let max = |state: &[u32], v: usize| near[v].iter().map(|&u| state[u as usize]).max().unwrap_or(0);
-        // places that the mask leaves out stay
+        // elements that the mask leaves out keep their values
         let odd = ok(Set::from_indices(n, (0..n as u32).filter(|v| v % 2 == 1)))?;
         let expected = rounds(&start, |state, v| if v % 2 == 1 { state[v].min(min(state, v)) } else { state[v] });
         every_schedule(&expected, || {
@@ -234,7 +234,7 @@ fn what_is_read_through_masks_limits_and_places() {
                 .step(|x| x.ewise_add(x.vxm(&a, MIN_FIRST), MIN).mask(&odd))
                 .eval()
         })?;
-        // a mask that is a product of the state: who has a neighbour below 3 becomes 1
+        // a mask that is a product of the state: vertices with a neighbour below 3 become 1
         let expected = rounds(&start, |state, v| if min(state, v) < 3 { 1.min(state[v]) } else { state[v] });
         every_schedule(&expected, || {
             fixpoint(fresh())
@@ -243,7 +243,7 @@ fn what_is_read_through_masks_limits_and_places() {
                 .step(|x| x.map(MIN.bind(1)).mask(x.select(LT.bind(3)).vxm(&a, MIN_FIRST)))
                 .eval()
         })?;
-        // until and among read the element itself
+        // `until` and `among` read the row's own element
         let expected = rounds(&start, |state, v| {
             let above = near[v].iter().map(|&u| state[u as usize]).filter(|&x| state[v] < x).max();
             above.unwrap_or(state[v])
@@ -259,13 +259,13 @@ fn what_is_read_through_masks_limits_and_places() {
                 .step(|x| full_above.map2(x, x.vxm(&a, MAX_FIRST).until(LT).or_identity()))
                 .eval()
         })?;
-        // elements from elsewhere: all are visited
+        // `extract` reads any element, so every round visits all elements
         let from: Vec<u32> = (0..n as u32).map(|v| v / 2).collect();
         let expected = rounds(&start, |state, v| state[v].min(state[v / 2]));
         every_schedule(&expected, || {
             fixpoint(fresh()).while_changed().monotone().step(|x| least.map2(x, x.extract(&from))).eval()
         })?;
-        // absent ones leave the state as it is, and a product is evaluated before elements are taken out of it
+        // where `gather` finds no element the state stays as it is; a product is evaluated before `gather` reads from it
         let parents = Vector::from_dense((0..n as u32).map(|v| v + 1).collect());
         let expected = rounds(&start, |state, v| if v + 1 < n { state[v].min(min(state, v + 1)) } else { state[v] });
         every_schedule(&expected, || {
@@ -278,7 +278,7 @@ fn what_is_read_through_masks_limits_and_places() {
     });
 }
 
-/// All bits, where somebody is above.
+/// All bits set, if a neighbour is above.
 #[op]
 fn full_above(own: u32, best: u32) -> u32 {
     if best > own { u32::MAX } else { own }
@@ -287,14 +287,14 @@ fn full_above(own: u32, best: u32) -> u32 {
 #[test]
 fn paths_that_take_many_rounds() {
     crate::harness::on_device(|| {
-        // a path against the order in which elements are visited, and longer than a list is gone through by one thread
+        // a path against the order of visits. For some `n` it is longer than a list that one thread processes
         for n in [1usize, 2, 64, 65, 1000, 10_000] {
             let edges: Vec<(u32, u32, ())> = (1..n as u32).map(|v| (v, v - 1, ())).collect();
             let a = Matrix::from_triples(n, n, edges).unwrap();
             let mut start = vec![u32::MAX; n];
             start[n - 1] = 0;
             for schedule in [None, Some(Schedule::Rounds)] {
-                if rehearsal().is_some() && n > 64 {
+                if dry_run().is_some() && n > 64 {
                     continue;
                 }
                 let forced = Forced { schedule, ..Forced::default() };
@@ -322,7 +322,7 @@ fn what_does_not_end_or_does_not_fit_is_refused() {
             let climb = climb.step(|x| x.vxm(&a, semiring(Longer, extend)));
             let line = line!() - 1;
             let found = force(forced, || climb.eval());
-            if rehearsal().is_none() {
+            if dry_run().is_none() {
                 let error = found.unwrap_err().to_string();
                 assert!(error.starts_with(&format!("{}:{line}:", file!())), "{error}");
                 assert!(
@@ -332,8 +332,8 @@ fn what_does_not_end_or_does_not_fit_is_refused() {
             }
         }
         let flip = |n: usize| fixpoint(Vector::full(n, 0u32)).while_changed();
-        let by = |x: Key<u32>| x.map(MINUS.bind_first(1));
-        if rehearsal().is_none() {
+        let by = |x: StateRef<u32>| x.map(MINUS.bind_first(1));
+        if dry_run().is_none() {
             let error = flip(1).at_most(7).step(by).eval().unwrap_err().to_string();
             assert!(error.contains("fixpoint: round 7 still changed 1 element: "), "{error}");
             let error = flip(5).at_most(0).step(by).eval().unwrap_err().to_string();
@@ -342,7 +342,7 @@ fn what_does_not_end_or_does_not_fit_is_refused() {
         // nothing to do
         assert_eq!(flip(0).step(by).eval().unwrap().state.len(), 0);
         let still = flip(4).at_most(0).step(|x| x.map(PLUS.bind(0))).eval().unwrap();
-        assert!(still.rounds == 1 || rehearsal().is_some());
+        assert!(still.rounds == 1 || dry_run().is_some());
         let partial = Vector::from_pairs(3, [(1, 5u32)]).unwrap();
         let found = fixpoint(partial).while_changed().step(by).eval();
         assert!(found.unwrap_err().to_string().ends_with("a state of 3 places with 1 elements: expected one at each"));

@@ -1,20 +1,21 @@
-//! Dense products against a loop over rows and columns: the same bits on the host, near on a GPU, where cuBLAS adds in its own order.
+//! Dense products, compared with a loop over rows and columns. They have the same bits on the host. On a GPU they are only close, since
+//! cuBLAS adds in its own order.
 
 use crate::algebra::mix;
-use crate::harness::{Outcome, ok, on_device, on_threads, rehearsal, same, suite};
+use crate::harness::{Outcome, dry_run, ok, on_device, on_threads, same, suite};
 use proptest::prelude::*;
 use proptest::sample::select;
 use vxm::containers::dense::Real;
 use vxm::prelude::*;
 
-/// What the values of a factor are.
+/// The kind of values in a factor.
 #[derive(Debug, Clone, Copy)]
 enum Values {
     /// Multiples of 1/8 up to 8, whose sums are exact.
     Exact,
-    /// Fractions that are not.
+    /// Fractions whose sums are rounded.
     Inexact,
-    /// Zeros of both signs, infinities and NaN among them.
+    /// Values with zeros of both signs, infinities and NaN among them.
     Wild,
 }
 
@@ -60,7 +61,7 @@ fn factor<T: Sampled>(nrows: usize, ncols: usize, values: Values, seed: u64) -> 
     (0..nrows * ncols).map(|i| T::of(value(values, mix(seed ^ (i as u64) << 20)))).collect()
 }
 
-/// By definition, in order; and what each place's products add up to without their signs.
+/// The product by definition, added up in order, and for each place the sum of the products' magnitudes.
 fn naive<T: Sampled>([m, k, n]: [usize; 3], a: &[T], b: &[T]) -> (Vec<T>, Vec<f64>) {
     let place = |i: usize, j: usize| {
         let products = (0..k).map(|p| (a[i * k + p], b[p * n + j]));
@@ -70,7 +71,7 @@ fn naive<T: Sampled>([m, k, n]: [usize; 3], a: &[T], b: &[T]) -> (Vec<T>, Vec<f6
     (0..m * n).map(|at| place(at / n, at % n)).unzip()
 }
 
-/// Compares with the definition: by bits on the host, within what adding in another order may change on a GPU.
+/// Compares with the definition: bit for bit on the host, on a GPU within the error bound of sums in another order.
 fn agree<T: Sampled>(sizes: [usize; 3], a: &[T], b: &[T], found: &Dense<T>) -> Outcome {
     let [m, _, n] = sizes;
     same("shape", (m, n), (found.nrows(), found.ncols()))?;
@@ -80,14 +81,14 @@ fn agree<T: Sampled>(sizes: [usize; 3], a: &[T], b: &[T], found: &Dense<T>) -> O
     for (at, (&x, &y)) in expected.iter().zip(values).enumerate() {
         let equal = x.bits() == y.bits();
         let near = || (x.wide() - y.wide()).abs() <= 2.0 * sizes[1] as f64 * T::EPSILON * sizes_of[at];
-        // equal to zero is equal on a GPU, whatever the sign
+        // on a GPU, zeros of different sign are equal
         let fits = if found.device() == Device::Cpu { equal } else { equal || x == y || near() };
         same(&format!("{x:?}, found {y:?} at {at}"), true, fits)?;
     }
     Ok(())
 }
 
-/// Whether a product ran; where there is a GPU and no cuBLAS the error says what to install.
+/// Whether a product ran. With a GPU but without cuBLAS it fails, and the error must say what to install.
 fn runs<T>(result: &Result<T>) -> bool {
     match result {
         Err(error) if error.to_string().starts_with("cuBLAS ") => {
@@ -117,7 +118,7 @@ fn check<T: Sampled>(sizes: [usize; 3], values: [Values; 2], seed: u64) -> Outco
 fn products() {
     let side = || prop_oneof![1 => Just(0), 3 => 1..5usize, 4 => 1..70usize];
     let small = (side(), side(), side()).prop_map(|(m, k, n)| [m, k, n]);
-    // past the blocks of the host's loop; tall and skinny; flat
+    // larger than the blocks of the host's loop; tall and narrow; flat
     let large = prop_oneof![
         (60..70usize, 250..600usize, 250..600usize).prop_map(|(m, k, n)| [m, k, n]),
         (3000..9000usize, 1..20usize, 1..5usize).prop_map(|(m, k, n)| [m, k, n]),
@@ -132,7 +133,7 @@ fn products() {
     });
 }
 
-/// A sparse factor: the same bits on every device.
+/// Products of a sparse and a dense matrix have the same bits on every device.
 #[test]
 fn products_of_sparse_matrices() {
     let side = || prop_oneof![1 => Just(0), 3 => 1..5usize, 4 => 1..90usize];
@@ -162,7 +163,7 @@ fn products_of_sparse_matrices() {
     });
 }
 
-/// A batch of vectors is multiplied as each of them would be alone.
+/// A product with a batch of vectors is the same as with each vector alone.
 #[test]
 fn a_batch_of_vectors() {
     let n = 500;
@@ -175,14 +176,14 @@ fn a_batch_of_vectors() {
     let batch = Dense::from_columns(&vectors).unwrap();
     assert_eq!((batch.nrows(), batch.ncols(), batch.column(6).unwrap()), (n, 6, None));
     let product = on_device(|| a.mxm(&batch));
-    if !runs(&product) || rehearsal().is_some() {
+    if !runs(&product) || dry_run().is_some() {
         return;
     }
     let product = product.unwrap();
     for (j, vector) in vectors.iter().enumerate() {
         assert_eq!(batch.column(j).unwrap().unwrap().to_dense(0.0), vector.to_dense(0.0));
         let alone = on_device(|| a.mxm(&Dense::from_columns(std::slice::from_ref(vector))?)).unwrap();
-        // all sums are exact, in whatever order
+        // all sums are exact, in any order
         assert_eq!(alone.column(0).unwrap(), product.column(j).unwrap());
     }
     let there = on_device(|| product.mxm(&Dense::full(6, 1, 1.0)?)).unwrap();
@@ -212,7 +213,7 @@ fn what_does_not_fit() {
     }
     let error = Dense::full(usize::MAX, usize::MAX, 0.0f32).unwrap_err().to_string();
     assert!(error.starts_with("Dense: a matrix of ") && error.contains("needs "), "{error}");
-    // nothing at all, of any height; what is made of it may be too much
+    // matrices without values may have any height; their product may be too large
     let (tall, flat) =
         (Dense::new(1 << 31, 0, vec![0.0f64; 0]).unwrap(), Dense::new(0, 1 << 31, vec![0.0; 0]).unwrap());
     let product = on_device(|| tall.mxm(&flat)).unwrap_err().to_string();

@@ -29,7 +29,7 @@ fn case() -> impl Strategy<Value = Case> {
     })
 }
 
-/// What a verb's result is written through: a mask of floats (by value, NaN counts and `-0.0` doesn't) onto `w`.
+/// The mask and the vector `w` that a result is written to. The mask holds floats: by value, NaN selects and `-0.0` doesn't.
 struct Target<T: Element> {
     end: Ending,
     mask: Dense<f32>,
@@ -45,12 +45,12 @@ impl<T: Sample> Target<T> {
         Self { end: end.clone(), mask, w, held_mask, held }
     }
 
-    /// An expression that should be `t` ends as it should.
+    /// Checks the result of the case's terminal and mask, for an expression that should have the value `t`.
     fn check<E: Expr<T = T>>(&self, what: &str, t: &[Option<T>], expression: E) -> Outcome {
         self.check_region(what, t, &vec![true; t.len()], expression)
     }
 
-    /// The same of one that writes within `region` only.
+    /// Like [`check`](Self::check), for an expression that writes only within `region`.
     fn check_region<E: Expr<T = T>>(&self, what: &str, t: &[Option<T>], region: &[bool], expression: E) -> Outcome {
         let selects = reference::both(region, &self.end.mode.selects(&self.mask));
         let expected = self.end.terminal.expected(&self.w, t, &selects);
@@ -59,13 +59,13 @@ impl<T: Sample> Target<T> {
     }
 }
 
-/// Indices below `n`, some repeated, in no order.
+/// Unordered indices below `n`, some of them repeated.
 fn indices(seed: u64, count: usize, n: usize) -> Vec<u32> {
     let count = if n == 0 { 0 } else { count };
     (0..count as u64).map(|k| (mix(seed ^ k << 17) % n as u64) as u32).collect()
 }
 
-/// `count` different indices below `n`, in some order or ascending.
+/// `count` different indices below `n`, in random or ascending order.
 fn places(seed: u64, count: usize, n: usize) -> Vec<u32> {
     let mut places: Vec<u32> = (0..n as u32).collect();
     places.sort_by_key(|&i| mix(seed ^ u64::from(i)));
@@ -91,8 +91,12 @@ fn one_verb() {
             target.check("select_index", &reference::select_index(&x, odd_place), u.select_index(odd_place))?;
             target.check("ewise_mult", &reference::ewise_mult(&x, &y, blend), u.ewise_mult(&v, blend))?;
             target.check("ewise_add", &reference::ewise_add(&x, &y, blend), u.ewise_add(&v, blend))?;
-            target.check("lazily", &reference::ewise_add(&x, &y, MIN), u.ewise_add(&v, MIN).lazily())?;
-            target.check("all lazily", &reference::ewise_add(&x, &y, ANY), u.ewise_add(&v, ANY).lazily())?;
+            target.check("short_circuit", &reference::ewise_add(&x, &y, MIN), u.ewise_add(&v, MIN).short_circuit())?;
+            target.check(
+                "all short_circuit",
+                &reference::ewise_add(&x, &y, ANY),
+                u.ewise_add(&v, ANY).short_circuit(),
+            )?;
             target.check("map3", &reference::map3(&x, &y, &z, blend3), blend3.map3(&u, &v, &w))?;
             target.check("or", &reference::or(&x, 9), u.or(9))?;
             target.check("fill", &vec![Some(7); n], fill(7, n))?;
@@ -122,7 +126,7 @@ fn nested_verbs() {
             target.check("of what is filled", &t, u.or(9).ewise_mult(&v, blend))?;
             let t = reference::map3(&sum, &y, &reference::select_index(&z, odd_place), blend3);
             target.check("map3", &t, blend3.map3(u.ewise_add(&v, blend), &v, w.select_index(odd_place)))?;
-            // a mask on an operand leaves only what it selects; where to write is the outermost mask's business
+            // a mask on an operand keeps the elements that it selects; only the outermost mask determines what is written
             let part = reference::masked(&x, &reference::structural(&y));
             target.check(
                 "a masked operand",
@@ -159,9 +163,9 @@ fn masks_of_masks_and_of_expressions() {
     });
 }
 
-/// Some place, seldom outside.
+/// An index that depends on `x`, seldom out of range.
 #[op]
-fn leads(x: u32) -> u32 {
+fn points_to(x: u32) -> u32 {
     x * 7u32 % 150u32
 }
 #[op]
@@ -184,7 +188,7 @@ fn extract_and_regions() {
             let filled = reference::extract(&reference::or(&x, 8), &from);
             target.check("extract of what is filled", &filled, u.or(8).extract(&from))?;
 
-            // where elements of another vector say, some of which are absent or point outside
+            // indices from another vector, some of them absent or out of range
             let mut index: Dense<u32> = from.iter().copied().map(Some).collect();
             index.iter_mut().skip(1).step_by(5).for_each(|k| *k = None);
             index.iter_mut().skip(2).step_by(7).for_each(|k| *k = k.map(|k| k + n as u32));
@@ -195,24 +199,32 @@ fn extract_and_regions() {
             let mapped = reference::gather(&x, &reference::map(&index, PLUS.bind(1)));
             target.check("gather by a map", &mapped, u.gather(held.map(PLUS.bind(1))))?;
 
-            // where elements lead
-            let followed = reference::follow(&x, leads);
+            // pointer jumping: the elements are indices
+            let followed = reference::pointer_jump(&x, points_to);
             let target_of_all = Target::<u32>::new(&case.end, n);
-            target_of_all.check("follow", &followed, u.follow(leads))?;
+            target_of_all.check("pointer_jump", &followed, u.pointer_jump(points_to))?;
             let filled = reference::or(&x, 8);
-            target_of_all.check("follow what is filled", &reference::follow(&filled, leads), u.or(8).follow(leads))?;
+            target_of_all.check(
+                "pointer_jump of filled",
+                &reference::pointer_jump(&filled, points_to),
+                u.or(8).pointer_jump(points_to),
+            )?;
             let mapped = reference::map(&followed, PLUS.bind(1));
-            target_of_all.check("map of follow", &mapped, u.follow(leads).map(PLUS.bind(1)))?;
+            target_of_all.check("map of pointer_jump", &mapped, u.pointer_jump(points_to).map(PLUS.bind(1)))?;
             let y = case.y.dense::<f32>(n);
-            let followed = reference::follow(&y, rounded);
-            Target::<f32>::new(&case.end, n).check("follow floats", &followed, case.y.vector(&y).follow(rounded))?;
+            let followed = reference::pointer_jump(&y, rounded);
+            Target::<f32>::new(&case.end, n).check(
+                "pointer_jump of floats",
+                &followed,
+                case.y.vector(&y).pointer_jump(rounded),
+            )?;
 
             let len = n + count;
             let to = places(case.seed, n, len);
             let (t, region) = (reference::scatter(&x, &to, len), reference::region(&to, len));
             let target = Target::<u32>::new(&case.end, len);
             target.check_region("scatter", &t, &region, u.scatter(&to, len))?;
-            // inside an operand a region is only a vector
+            // within an operand, `scatter` is an ordinary vector and does not restrict what is written
             let other = case.y.dense::<u32>(len);
             let sum = reference::ewise_add(&t, &other, blend);
             target.check(
@@ -273,7 +285,7 @@ fn updates() {
     });
 }
 
-/// A vector's elements, bare, behind a mask and in a union, folded to one.
+/// Checks `reduce` of a vector, of a masked vector and of a union.
 fn check_reduce<T: Sample, M: Monoid<T>>(name: &str, cases: u32, add: M) {
     let len = prop_oneof![6 => 0..70usize, 2 => 4060..4160usize, 2 => 0..9500usize];
     let strategy = (len, filled(), filled(), ending());

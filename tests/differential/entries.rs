@@ -1,4 +1,4 @@
-//! Verbs of matrices and pushes, at sizes of many tiles and with rows that hold most entries.
+//! Verbs of matrices, and pushes. Sizes span many tiles of the device's sort and scan. Some rows hold most entries.
 
 use crate::algebra::{Compose, Join, Sample, Tangle, mix};
 use crate::building::{Triples, agree_entries, triples};
@@ -14,14 +14,14 @@ use vxm::prelude::*;
 
 type Entries<T> = BTreeMap<(u32, u32), T>;
 
-/// A matrix of triples, the last of each place.
+/// A matrix of generated triples, and its entries. Of several triples at one place the last is kept.
 fn made<T: Sample>(triples: &Triples) -> (Entries<T>, Matrix<T>) {
     let entries: Entries<T> = triples.list::<T>().into_iter().map(|(i, j, x)| ((i, j), x)).collect();
     let a = by_rows(triples.nrows, triples.ncols, &entries);
     (entries, a)
 }
 
-/// A matrix made on the host, so that a rehearsal knows how long its rows are.
+/// A matrix made on the host, so that the lengths of its rows are known in a dry run, too.
 fn by_rows<T: Sample>(nrows: usize, ncols: usize, entries: &Entries<T>) -> Matrix<T> {
     let coo = Coo::from_triples(nrows, ncols, entries.iter().map(|(&(i, j), &x)| (i, j, x))).expect("within");
     Matrix::from_csr(coo.to_csr(Refuse).expect("each place once"))
@@ -73,7 +73,7 @@ fn verbs_of_every_size() {
     check::<u64>("u64");
 }
 
-/// Entries by what their ends hold, where all do and where some do.
+/// Checks `map_ends`, over full and partial vectors.
 fn check_ends<T: Sample>(name: &str) {
     let strategy = (triples(), filled(), 0..3usize);
     suite(&format!("ends of large matrices, of {name}"), 60, strategy, |(triples, filled, join)| {
@@ -120,7 +120,7 @@ fn rows_of_every_size() {
     check_rows::<(), _>("ANY of nothing", ANY);
 }
 
-/// A row of each length at which another group folds it.
+/// Checks rows of lengths around those at which the number of threads that fold a row changes.
 fn check_lengths<T: Sample, M: Monoid<T>>(name: &str, add: M) {
     const LENGTHS: [u32; 12] = [0, 1, 7, 8, 16, 32, 33, 1024, 1025, 8191, 8192, 20_000];
     suite(&format!("rows of every length folded by {name}"), 8, 0..1u64 << 16, |seed| {
@@ -144,7 +144,7 @@ fn rows_of_every_length() {
     check_lengths::<(), _>("ANY of nothing", ANY);
 }
 
-/// Pushes of a vector's elements, by rows and by columns, against the entries themselves; `fold` and `multiply` by definition.
+/// Compares products in every direction with a loop over the entries, with `vxm` and `mxv`. `multiply` and `fold` define the semiring.
 fn check_push<X, A, S, R>(
     name: &str,
     vxm: S,
@@ -176,7 +176,7 @@ fn check_push<X, A, S, R>(
                     *place = Some(place.map_or(product, |held| fold(held, product)));
                 }
             }
-            // computed where the case runs, so that how many elements there are is known only if they are counted
+            // evaluated on the case's device, so that the number of elements is known only if `nvals` counts them below
             let u = ok(Vector::from_options(&dense).map(IDENTITY).eval())?;
             if counted {
                 same("nvals", dense.iter().flatten().count(), u.nvals())?;

@@ -1,4 +1,4 @@
-//! What does not fit is refused with both shapes and the caller's line, by the terminal, and nothing panics.
+//! Errors: the terminal returns a shape mismatch with both shapes and the caller's line, and nothing panics.
 
 use crate::algebra::{blend, blend3};
 use crate::harness::on_device;
@@ -12,7 +12,7 @@ macro_rules! line_above {
     };
 }
 
-/// An error that names `place` and says `what`.
+/// Asserts that `result` is an error that begins with `place` and ends with `what`.
 #[track_caller]
 fn refused<T: std::fmt::Debug>(result: Result<T>, place: &str, what: &str) {
     let error = result.unwrap_err().to_string();
@@ -37,7 +37,7 @@ fn products_name_vector_and_matrix() {
     let stopping = v.vxm(&a, MAX_FIRST).until(LT);
     let place = line_above!();
     refused(stopping.eval(), &place, "until: matrix of 3 x 4 does not fit a square one");
-    // ends are of a square matrix, and all there
+    // `ends` needs a square matrix, and a full vector of its size
     let chosen = v.vxm(&a, MAX_FIRST).ends(LT, &v);
     let place = line_above!();
     refused(chosen.eval(), &place, "ends: matrix of 3 x 4 does not fit a square one");
@@ -49,7 +49,7 @@ fn products_name_vector_and_matrix() {
     let chosen = v.vxm(&square, MAX_FIRST).known_ends(LT, &some);
     let place = line_above!();
     refused(chosen.eval(), &place, "ends: a vector of 3 places with 1 elements: expected one at each");
-    // an error within is found from without
+    // the outer terminal returns the error of a nested expression
     let v = Vector::full(4, 1u32);
     let nested = u.vxm(&a, PLUS_TIMES);
     refused(v.ewise_add(nested, PLUS).eval(), &line_above!(), "vxm: vector of 5 does not fit matrix of 3 x 4");
@@ -171,7 +171,7 @@ fn nothing_at_all() {
     let mut w = Vector::new(0);
     w.update(|w| w.map(PLUS.bind(1u32)).mask(&none)).unwrap();
     assert_eq!(w, none);
-    // as long as numbers reach, and longer
+    // the greatest length that indices allow, and a greater one
     let far = 1usize << 32;
     let many = |place: &str| format!("{place}: expected at most 4294967295 vertices, found 4294967296");
     assert_eq!(Vector::from_pairs(far, [(0, 1u32)]).unwrap_err().to_string(), many("Vector"));
@@ -183,7 +183,7 @@ fn nothing_at_all() {
     assert_eq!(long.mask(&long).reduce(PLUS).unwrap(), 7);
 }
 
-/// An operator written by hand, whose text for a device is none.
+/// An operator written by hand whose CUDA text does not compile.
 #[derive(Debug, Clone, Copy)]
 struct Broken;
 
@@ -203,7 +203,7 @@ impl UnaryOp<u32> for Broken {
 #[test]
 fn an_operator_that_does_not_compile_is_named() {
     let x = Vector::from_dense(vec![1u32, 2]);
-    // where nothing is compiled it is as good as any
+    // on the CPU no CUDA text is compiled, so the operator works
     assert_eq!(Device::Cpu.scope(|| x.map(Broken).eval()).unwrap(), Vector::from_dense(vec![2, 3]));
     let fails = || {
         let results = [x.map(Broken).eval().map(drop), x.map(Broken).reduce(PLUS).map(drop)];
@@ -212,22 +212,22 @@ fn an_operator_that_does_not_compile_is_named() {
             assert!(error.contains("identifier \"nowhere\" is undefined, in `broken`, at line "), "{error}");
             assert_eq!(error.lines().count(), 1);
         }
-        // and the next is none the worse for it
+        // the next kernel compiles
         assert_eq!(x.map(PLUS.bind(1)).eval().unwrap().len(), 2);
     };
     match std::env::var("VXM_TEST_DEVICE") {
         Ok(device) if device != "cpu" => on_device(fails),
-        _ => match Gpu::rehearsal(&["sm_90"]) {
-            Ok(gpu) => Device::rehearse(&gpu, fails),
+        _ => match Gpu::dry_run(&["sm_90"]) {
+            Ok(gpu) => Device::dry_run(&gpu, fails),
             Err(error) => println!("skipped: {error}"),
         },
     }
 }
 
-/// What makes a product faster takes memory; what the product itself takes is all that it must have.
+/// Auxiliary layouts that make a product faster need memory. A product must run without them on a device that is almost full.
 #[test]
 fn a_full_device_renumbers_no_columns() {
-    let gpu = match Gpu::rehearsal(&["sm_90"]) {
+    let gpu = match Gpu::dry_run(&["sm_90"]) {
         Ok(gpu) => gpu,
         Err(error) => return println!("skipped: {error}"),
     };
@@ -235,7 +235,7 @@ fn a_full_device_renumbers_no_columns() {
     let n = 1 << 18;
     let a = Matrix::from_triples(300, n, (0..300).map(|j| (0, j * 800, 1.5f32))).unwrap();
     let u = Vector::from_dense(vec![1f32; n]);
-    Device::rehearse(&gpu, || {
+    Device::dry_run(&gpu, || {
         a.mxv(&u, PLUS_TIMES).eval().unwrap();
         let _held = gpu.alloc(gpu.memory().unwrap().0 as usize - (1 << 16)).unwrap();
         for _ in 0..20 {

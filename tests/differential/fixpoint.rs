@@ -1,11 +1,11 @@
-//! Loops: every schedule on every device reaches what a plain loop over plain vectors reaches, bit for bit.
+//! Loops with `while_active`: every schedule on every device reaches the same state, bit for bit, as a plain loop over plain vectors.
 
-use crate::harness::{agree, ok, on_threads, rehearsal, same, suite};
+use crate::harness::{agree, dry_run, ok, on_threads, same, suite};
 use proptest::prelude::*;
 use vxm::backend::plan::{Forced, Schedule, force};
 use vxm::prelude::*;
 
-/// An undirected graph: scattered edges, and vertices that are next to every `every`-th other.
+/// An undirected graph. [`case`] generates random edges and a few hubs.
 #[derive(Debug, Clone)]
 pub struct Case {
     pub n: usize,
@@ -14,7 +14,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// Of edges in any order, of which loops and repeated ones don't count.
+    /// Makes a graph of edges in any order. Self-loops and repeated edges are dropped.
     fn new(n: usize, mut edges: Vec<(u32, u32)>, seed: u64) -> Self {
         edges.iter_mut().for_each(|edge| *edge = (edge.0.min(edge.1), edge.0.max(edge.1)));
         edges.retain(|edge| edge.0 != edge.1);
@@ -37,7 +37,7 @@ impl Case {
         Matrix::undirected(self.n, &self.edges).unwrap()
     }
 
-    /// 1 to n, shuffled: a key for each vertex.
+    /// A key for each vertex: the numbers 1 to n, shuffled.
     pub fn keys(&self) -> Vec<u64> {
         let mut order: Vec<u32> = (0..self.n as u32).collect();
         order.sort_by_key(|&v| crate::algebra::mix(self.seed ^ u64::from(v)));
@@ -47,7 +47,7 @@ impl Case {
     }
 }
 
-/// Few vertices; or many, so that hubs are a block's rows, and lists have several chunks.
+/// Graphs of few vertices, or of so many that a hub's row takes a thread block and lists have several chunks.
 pub fn case() -> impl Strategy<Value = Case> {
     let sizes = prop_oneof![6 => 1..60usize, 3 => 60..800usize, 1 => 9000..20_000usize];
     (sizes, 0..6usize, 0..3u32, 1..40u32, any::<u64>()).prop_map(|(n, mean, hubs, every, seed)| {
@@ -67,7 +67,7 @@ const SCHEDULES: [Option<Schedule>; 5] = [
     Some(Schedule::Stale(0xdead_beef)),
 ];
 
-/// Under every schedule, on a few numbers of threads.
+/// Checks that `run` reaches the `expected` state under every schedule, on one and on two threads.
 pub fn every_schedule<T: Element>(
     expected: &[T],
     run: impl Fn() -> Result<Fixed<T>> + Sync,
@@ -83,7 +83,7 @@ pub fn every_schedule<T: Element>(
     Ok(())
 }
 
-/// The sequential greedy set in descending order of keys: `yes` for its members.
+/// The sequential greedy independent set in descending order of keys: `yes` for members, `no` for others.
 fn greedy<T: Copy>(case: &Case, keys: &[u64], yes: T, no: T) -> Vec<T> {
     let near = case.neighbors();
     let mut order: Vec<usize> = (0..case.n).collect();
@@ -121,7 +121,7 @@ macro_rules! sets {
                         .step(|key| $decide.map2(key, key.vxm(&a, MAX_FIRST).or_identity()))
                         .eval()
                 })?;
-                // one higher neighbour is enough to wait: the same set, later
+                // a row may stop at its first higher neighbour: the set is the same, but may take more visits
                 every_schedule(&expected, || {
                     fixpoint(key.clone())
                         .while_active($undecided)
@@ -140,11 +140,11 @@ sets! {
     sets_of_doubles: u64, decide_u64, undecided_u64, 1 << 30;
 }
 
-/// A monoid of one's own: the longer of two, written as a length in the high half and whatever it carries below.
+/// A user-defined monoid: the greater of two, with `u32::MAX` as terminal value.
 #[derive(Debug, Clone, Copy)]
 pub struct Longer;
 
-/// The greater; a length of 255 ends a fold.
+/// The greater of two.
 #[op]
 fn longer(x: u32, y: u32) -> u32 {
     if x > y { x } else { y }
@@ -167,12 +167,12 @@ impl Monoid<u32> for Longer {
     const COMMUTATIVE: bool = true;
 }
 
-/// What a path's length becomes by one more edge; a vertex without one yet has none.
+/// The length of a path with one more edge. `u32::MAX` stands for an unknown length.
 #[op]
 pub fn extend(length: u32, _entry: ()) -> u32 {
     if length == u32::MAX { length } else { length + 1u32 }
 }
-/// The length, once all that come before have theirs.
+/// The longest length, once all vertices before this one have their lengths.
 #[op]
 fn settle(own: u32, longest: u32) -> u32 {
     if longest == u32::MAX { own } else { longest }
@@ -209,7 +209,7 @@ fn an_operator_and_a_monoid_of_ones_own() {
     });
 }
 
-/// Half the sum of what is next to it, and a little less than before.
+/// Half of the element plus a small part of the neighbours' sum.
 #[op]
 fn cool(own: f32, sum: f32) -> f32 {
     (own + sum * 0.001f32) * 0.5f32
@@ -224,7 +224,7 @@ fn float_sums_in_rounds() {
     suite("fixpoint: float sums", 30, case(), |case| {
         let (a, n) = (case.matrix(), case.n);
         let start: Vec<f32> = case.keys().iter().map(|&key| key as f32 / n as f32).collect();
-        // the rounds of the loop as single operations
+        // the expected state: the loop's rounds, run as single operations
         let (mut state, mut rounds) = (Vector::from_dense(start.clone()), 0);
         let weights = ok(a.map(weight))?;
         loop {
@@ -249,13 +249,13 @@ fn float_sums_in_rounds() {
     });
 }
 
-/// A pattern's weight.
+/// The weight 1 for an entry of a pattern.
 #[op]
 fn weight(_entry: ()) -> f32 {
     1.0f32
 }
 
-/// One less than the greatest count of neighbours' neighbours, for as long as it falls.
+/// One less than before, or 0 if `best` is 0.
 #[op]
 fn fall(own: u32, best: u32) -> u32 {
     if own > 0u32 && best > 0u32 { own - 1u32 } else { 0u32 }
@@ -289,13 +289,13 @@ fn a_product_of_a_product_a_mask_and_no_product() {
             loops(start.clone()).step(|x| fall.map2(x, x.vxm(&a, MAX_FIRST).vxm(&a, MAX_FIRST).or_identity())).eval(),
         )?;
         run(plain(&|_| true, &|state, v| state[v] - 1), loops(start.clone()).step(|x| x.map(MINUS.bind(1))).eval())?;
-        // places that the mask leaves out stay active: none changes, in the end
+        // elements that the mask leaves out stay active, so in the end none of the active ones changes
         let odd = ok(Set::from_indices(n, (0..n as u32).filter(|v| v % 2 == 1)))?;
-        let body = |x: Key<u32>| fall.map2(x, x.vxm(&a, MAX_FIRST).or_identity()).mask(&odd);
+        let body = |x: StateRef<u32>| fall.map2(x, x.vxm(&a, MAX_FIRST).or_identity()).mask(&odd);
         let stuck = start.iter().step_by(2).any(|&x| x > 0);
         match loops(start.clone()).step(body).eval() {
-            _ if rehearsal().is_some() => Ok(()),
-            Err(Error::NoProgress { .. }) => same("stuck", true, stuck),
+            _ if dry_run().is_some() => Ok(()),
+            Err(Error::Stalled { .. }) => same("stuck", true, stuck),
             found => {
                 same("stuck", false, stuck)?;
                 run(plain(&|v| v % 2 == 1, &|state, v| fall.call(state[v], best(state, v).unwrap_or(0))), found)
@@ -304,7 +304,7 @@ fn a_product_of_a_product_a_mask_and_no_product() {
     });
 }
 
-/// Whatever becomes 7.
+/// 7, for any operand.
 #[op]
 fn seven(_own: u32) -> u32 {
     7u32
@@ -316,7 +316,7 @@ fn a_first_body_that_waits_and_a_state_kept_as_a_list() {
         let a = Matrix::undirected(3, &[(0, 1), (1, 2)]).unwrap();
         for schedule in SCHEDULES {
             let forced = Forced { schedule, ..Forced::default() };
-            // in the first body all wait for each other, in the other nobody does
+            // in the first body all elements wait for each other, in the second none waits
             let open = Vector::full(3, u32::MAX);
             let waits = fixpoint(open.clone())
                 .while_active(unsettled)
@@ -328,7 +328,7 @@ fn a_first_body_that_waits_and_a_state_kept_as_a_list() {
                 .monotone()
                 .step(|x| x.map(seven));
             for found in [force(forced, || waits.eval()).unwrap(), force(forced, || listed.eval()).unwrap()] {
-                if rehearsal().is_none() {
+                if dry_run().is_none() {
                     assert_eq!(found.state, Vector::full(3, 7), "{schedule:?}");
                 }
             }
@@ -336,7 +336,7 @@ fn a_first_body_that_waits_and_a_state_kept_as_a_list() {
     });
 }
 
-/// 4, 3, 2, 1 and 0, one after the other.
+/// One less.
 #[op]
 fn lower(own: u32) -> u32 {
     own - 1u32
@@ -349,11 +349,12 @@ fn is_low(own: u32) -> bool {
 fn is_four(own: u32) -> bool {
     own == 4u32
 }
-/// Entries take part for a 4, which waits for what is open still, as a 2 would.
+/// The edge filter: entries take part in rows with element 4.
 #[op]
 fn for_four(own: u32, _other: u32) -> bool {
     own == 4u32
 }
+/// The blocking edges: a 9 blocks a 4, and any element blocks a 2.
 #[op]
 fn four_or_two(own: u32, other: u32) -> bool {
     (own == 4u32 && other == 9u32) || own == 2u32
@@ -362,7 +363,7 @@ fn four_or_two(own: u32, other: u32) -> bool {
 #[test]
 fn a_visit_without_the_product_waits_for_nobody() {
     crate::harness::on_device(|| {
-        // a 9 is as it is, and each other vertex next to it
+        // vertex 4 is a 9, which is not active; every other vertex is next to it
         let n = 5;
         let a = Matrix::undirected(n, &[(0, 4), (1, 4), (2, 4), (3, 4)]).unwrap();
         let start = Vector::from_dense(vec![4u32, 3, 2, 4, 9]);
@@ -373,7 +374,7 @@ fn a_visit_without_the_product_waits_for_nobody() {
                 v.map(lower).ewise_add(seen, FIRST)
             });
             let found = force(forced, || falls.eval()).unwrap();
-            if rehearsal().is_none() {
+            if dry_run().is_none() {
                 assert_eq!(found.state, Vector::from_dense(vec![0u32, 0, 0, 0, 9]), "{schedule:?}");
             }
         }
@@ -385,14 +386,14 @@ fn what_cannot_end_or_does_not_fit_is_refused() {
     crate::harness::on_device(|| {
         let a = Matrix::undirected(3, &[(0, 1), (1, 2)]).unwrap();
         for schedule in [Schedule::Rounds, Schedule::Asynchronous, Schedule::Stale(3)] {
-            // equal keys wait for each other for ever
+            // neighbours with equal keys wait for each other forever
             let equal = fixpoint(Vector::full(3, 5u32))
                 .while_active(undecided_u32)
                 .monotone()
                 .step(|key| decide_u32.map2(key, key.vxm(&a, MAX_FIRST).or_identity()));
             let line = line!() - 1;
             let found = force(Forced { schedule: Some(schedule), ..Forced::default() }, || equal.eval());
-            if rehearsal().is_none() {
+            if dry_run().is_none() {
                 let error = found.unwrap_err().to_string();
                 assert!(error.starts_with(&format!("{}:{line}:", file!())), "{error}");
                 assert!(
@@ -401,14 +402,14 @@ fn what_cannot_end_or_does_not_fit_is_refused() {
                 );
             }
         }
-        // there and back, for ever
+        // states that flip back and forth forever
         for (schedule, n) in
             [Schedule::Rounds, Schedule::Asynchronous, Schedule::Stale(3)].into_iter().flat_map(|s| [(s, 1), (s, 700)])
         {
             let flips = fixpoint(Vector::full(n, 5u32)).while_active(undecided_u32).monotone().at_most(20);
             let flips = flips.step(|key| key.map(MINUS.bind_first(11)));
             let found = force(Forced { schedule: Some(schedule), ..Forced::default() }, || flips.eval());
-            if rehearsal().is_none() {
+            if dry_run().is_none() {
                 let error = found.unwrap_err().to_string();
                 let elements = if n == 1 { "element" } else { "elements" };
                 let expected = format!("still changed some of {n} {elements}: expected the state to settle by then");
@@ -425,7 +426,7 @@ fn what_cannot_end_or_does_not_fit_is_refused() {
         let found =
             fixpoint(Vector::full(3, 5u32)).while_active(undecided_u32).step(|key| key.vxm(&wide, MAX_FIRST)).eval();
         assert!(found.unwrap_err().to_string().ends_with("fixpoint: state of 3 does not fit body of 4"));
-        // nothing to do
+        // loops without active elements
         let none = fixpoint(Vector::full(3, 0u32)).while_active(undecided_u32).step(|key| key.map(PLUS.bind(1))).eval();
         assert_eq!(none.unwrap().rounds, 0);
         let empty =
@@ -434,7 +435,7 @@ fn what_cannot_end_or_does_not_fit_is_refused() {
     });
 }
 
-/// A vertex is its key, raised by 2^32, until it is its colour.
+/// A state from `COLORS` on is a key plus `COLORS`, of a vertex without a colour. A lower state is a colour.
 const COLORS: u64 = 1 << 32;
 
 #[op]
@@ -450,13 +451,13 @@ fn first_free(own: u64, taken: u64) -> u64 {
     if taken == u64::MAX { own } else { taken.trailing_ones() as u64 }
 }
 
-/// Whether a vertex waits for another.
+/// Whether `other` blocks: it has no colour yet.
 #[op]
 fn uncolored(_own: u64, other: u64) -> bool {
     other >= COLORS
 }
 
-/// Each vertex' least free colour, the highest key first.
+/// The sequential first-fit colouring in descending order of keys.
 fn first_fit(case: &Case) -> Vec<u64> {
     let (keys, near) = (case.keys(), case.neighbors());
     let mut order: Vec<usize> = (0..case.n).collect();
@@ -469,7 +470,7 @@ fn first_fit(case: &Case) -> Vec<u64> {
     colors
 }
 
-/// The vertices before any has a colour.
+/// The initial state, in which no vertex has a colour.
 fn colorless(case: &Case) -> Vector<u64> {
     Vector::from_dense(case.keys().iter().map(|&key| key + COLORS).collect())
 }
@@ -483,8 +484,8 @@ fn as_it_was(own: u64, _taken: u64) -> u64 {
     own
 }
 
-/// Rows of about one length, of which few have more than 32 entries: it is kept which of those take part. A first body may go through
-/// other entries than the others do.
+/// Rows of about equal length, few of them longer than 32 entries: a device keeps a mask of a row's live entries. The first body may
+/// read other entries than the second.
 #[test]
 fn rows_of_about_one_length() {
     let cases = (200..900usize, 9..24usize, any::<u64>()).prop_map(|(n, mean, seed)| {
@@ -519,7 +520,7 @@ fn rows_of_about_one_length() {
     });
 }
 
-/// The entries that take part are chosen before the loop where rows are long, at every visit elsewhere.
+/// First-fit colouring with an edge filter. Entries of long rows are filtered before the loop, those of other rows at every visit.
 #[test]
 fn neighbours_that_come_first() {
     suite("fixpoint: first fit", 60, case(), |case| {
@@ -531,7 +532,7 @@ fn neighbours_that_come_first() {
                 .step(|v| first_free.map2(v, v.vxm(&a, semiring(BOR, hue)).among(precedes).or_identity()))
                 .eval()
         })?;
-        // whoever is waited for is remembered
+        // with blockers, which the loop remembers
         every_schedule(&expected, || {
             fixpoint(key.clone())
                 .while_active(GE.bind(COLORS))
@@ -542,7 +543,7 @@ fn neighbours_that_come_first() {
                 })
                 .eval()
         })?;
-        // not said to be monotone: all see the states of the round before
+        // not declared monotone: all elements see the states of the round before
         let settled = ok(fixpoint(key.clone())
             .while_active(GE.bind(COLORS))
             .step(|v| {
@@ -551,7 +552,7 @@ fn neighbours_that_come_first() {
             })
             .eval())?;
         agree("in rounds", &expected.iter().copied().map(Some).collect::<Vec<_>>(), &settled.state)?;
-        // with weights
+        // over a weighted matrix
         let weighted = ok(a.map_index(from_to))?;
         let (most, _) = ok(fixpoint(key.clone())
             .while_active(GE.bind(COLORS))
@@ -562,7 +563,7 @@ fn neighbours_that_come_first() {
             })
             .eval_then(|v| v.reduce(MAX)))?;
         same("the number of colours, with weights", expected.iter().copied().max().unwrap_or(0), most)?;
-        // with an until beside
+        // with `until` as well
         let (most, _) = ok(fixpoint(key)
             .while_active(GE.bind(COLORS))
             .monotone()
@@ -577,24 +578,25 @@ fn neighbours_that_come_first() {
     });
 }
 
-/// A weight that says nothing.
+/// An arbitrary weight, which is not 0 since `i` and `j` differ.
 #[op]
 fn from_to(i: u32, j: u32, _edge: ()) -> u32 {
     i ^ j
 }
-/// As [`hue`], of an edge with a weight.
+/// [`hue`] for a weighted edge. No edge has weight 0.
 #[op]
 fn weighted_hue(vertex: u64, weight: u32) -> u64 {
     if weight == 0u32 || vertex >= COLORS { u64::MAX } else { 1u64 << (vertex as u32) }
 }
 
-/// Whether the colours taken say that somebody has none.
+/// Whether a neighbour has no colour yet.
 #[op]
 fn is_open(_own: u64, taken: u64) -> bool {
     taken == u64::MAX
 }
 
-/// Colours that a vertex may have, in bits, and the highest bit until it has one: who comes first another vector says.
+/// First-fit colouring with sets of bits as states: the colours that a vertex may still have, and the highest bit until it has its
+/// colour. The order of vertices is in another vector, not in the state.
 macro_rules! colors_in_bits {
     ($($name:ident: $t:ident, $open:ident, $one:expr, $zero:expr, $may:ident, $seen:ident, $narrow:ident, $settled:ident,
        $unsettled:ident, $shares:ident, $taken:ident;)*) => {$(
@@ -629,12 +631,12 @@ macro_rules! colors_in_bits {
             seen & $open != $zero
         }
 
-        /// Whoever is waited for is remembered, and who is settled is not asked again. A device leaves the first body out.
+        /// Checks a loop with blocking edges (`awaiting`) and final edges (`once`). A device does not use the first body here.
         fn $name(case: &Case) -> crate::harness::Outcome {
             let (a, keys) = (case.matrix(), Vector::from_dense(case.keys()));
             let expected: Vec<$t> = first_fit(case).iter().map(|&color| $one << color).collect();
             every_schedule(&expected, || {
-                let others = |v: Key<$t>| {
+                let others = |v: StateRef<$t>| {
                     v.vxm(&a, semiring(BOR, $seen)).ends(LT, &keys).among($shares).awaiting($unsettled).once($settled)
                 };
                 fixpoint(Vector::full(case.n, $t::MAX))
@@ -655,13 +657,14 @@ colors_in_bits! {
         words_shares, words_taken;
 }
 
-/// As of an edge without a weight; 0 is none's.
+/// `word_seen` for a weighted edge. No edge has weight 0.
 #[op]
 fn weighted_seen(v: u32, weight: u32) -> u32 {
     if weight == 0u32 || v & OPEN_WORD != 0u32 { OPEN_WORD } else { v }
 }
 
-/// In other words: less said, more, with weights, and of a matrix that holds no other entries.
+/// Other formulations of the same loop: with fewer modifiers, with `until`, over a matrix that has only the selected entries
+/// (`known_ends`), and with weights.
 fn in_other_words(case: &Case) -> crate::harness::Outcome {
     let (a, keys) = (case.matrix(), Vector::from_dense(case.keys()));
     let expected: Vec<u32> = first_fit(case).iter().map(|&color| 1u32 << color).collect();
@@ -671,23 +674,24 @@ fn in_other_words(case: &Case) -> crate::harness::Outcome {
         open().step(|v| word_narrow.map2(v, v.vxm(&a, seen).ends(LT, &keys).or_identity())).eval()
     })?;
     every_schedule(&expected, || {
-        let others = |v: Key<u32>| v.vxm(&a, seen).ends(LT, &keys).awaiting(word_unsettled).once(word_settled);
+        let others = |v: StateRef<u32>| v.vxm(&a, seen).ends(LT, &keys).awaiting(word_unsettled).once(word_settled);
         open().step(|v| word_narrow.map2(v, others(v).until(word_taken).or_identity())).eval()
     })?;
     let half = ok(a.select_ends(GT, &keys))?;
     every_schedule(&expected, || {
-        let others = |v: Key<u32>| v.vxm(&half, seen).known_ends(LT, &keys).awaiting(word_unsettled).once(word_settled);
+        let others =
+            |v: StateRef<u32>| v.vxm(&half, seen).known_ends(LT, &keys).awaiting(word_unsettled).once(word_settled);
         open().step(|v| word_narrow.map2(v, others(v).or_identity())).eval()
     })?;
     let weighted = ok(a.map_index(from_to))?;
     every_schedule(&expected, || {
         let others =
-            |v: Key<u32>| v.vxm(&weighted, semiring(BOR, weighted_seen)).ends(LT, &keys).awaiting(word_unsettled);
+            |v: StateRef<u32>| v.vxm(&weighted, semiring(BOR, weighted_seen)).ends(LT, &keys).awaiting(word_unsettled);
         open().step(|v| word_narrow.map2(v, others(v).once(word_settled).or_identity())).eval()
     })
 }
 
-/// Rows with hubs and without.
+/// `ends` over graphs with and without hubs.
 #[test]
 fn ends_that_are_compared_elsewhere() {
     suite("fixpoint: ends in one word", 20, case(), |case| in_a_word(&case));
@@ -695,14 +699,14 @@ fn ends_that_are_compared_elsewhere() {
     suite("fixpoint: ends in other words", 12, case(), |case| in_other_words(&case));
 }
 
-/// Rows of every length that is told apart, and of a few vertices that many wait for in turn.
+/// `ends` over rows of every length class, with a few hubs that many vertices wait for one after the other.
 #[test]
 fn ends_of_rows_of_every_length() {
     let cases = || {
         (2100..5000usize, 1..4usize, 4..14u32, any::<u64>()).prop_map(|(n, mean, hubs, seed)| {
             let draw = |k: usize| (crate::algebra::mix(seed.wrapping_add(k as u64)) % n as u64) as u32;
             let mut edges: Vec<(u32, u32)> = (0..n * mean / 2).map(|k| (draw(2 * k), draw(2 * k + 1))).collect();
-            // of all the others, every second, every fourth...
+            // the first hub is next to all vertices, the others to every second one, every fourth and so on
             let others = |hub: u32| (hub..n as u32).step_by(1 << (hub % 7)).map(move |other| (hub, other));
             edges.extend((0..hubs).flat_map(others));
             Case::new(n, edges, seed)
@@ -713,7 +717,7 @@ fn ends_of_rows_of_every_length() {
     suite("fixpoint: ends of rows of every length in other words", 6, cases(), |case| in_other_words(&case));
 }
 
-/// Rows of about one length: of one entry to four, of more, and of so many that some have more than bits tell apart.
+/// `ends` over rows of about equal length: of few entries, of more, and of so many that some rows have more than a live-edge mask has bits.
 #[test]
 fn ends_of_rows_of_about_one_length() {
     let cases = || {
@@ -728,7 +732,8 @@ fn ends_of_rows_of_about_one_length() {
     suite("fixpoint: ends of even rows in other words", 12, cases(), |case| in_other_words(&case));
 }
 
-/// As many higher neighbours as a vertex has still to hear of, and one; 0 once it has heard of all.
+/// The state of a vertex is its number of higher neighbours plus one. It becomes 0 once `heard`, the number of those that are 0, is
+/// complete.
 #[op]
 fn heard(own: u32, heard: u32) -> u32 {
     if heard + 1u32 == own { 0u32 } else { own }
@@ -742,7 +747,8 @@ fn has_spoken(_own: u32, other: u32) -> bool {
     other == 0u32
 }
 
-/// What joins by its ends may not take part by the state, may not be there yet, or not be asked for: nobody waits for that, and nothing is lost.
+/// An entry that `ends` selects may be filtered out by `among`, its element may be absent at first, or a visit may not need its product. No
+/// row may wait for such an entry forever, and no product may be lost.
 #[test]
 fn ends_and_what_else_is_said() {
     suite("fixpoint: ends and what else is said", 20, case(), |case| {
@@ -759,12 +765,12 @@ fn ends_and_what_else_is_said() {
                 })
                 .eval()
         })?;
-        // an operand that holds more and more
+        // an operand that gains elements during the loop
         let keys = Vector::from_dense(case.keys());
         let above = ok(keys.vxm(&a, semiring(PLUS, PAIR)).ends(LT, &keys).or_identity().map(PLUS.bind(1u32)).eval())?;
         let above = ok(above.select(GT.bind(1u32)).or(0).eval())?;
         every_schedule(&vec![0u32; case.n], || {
-            let those = |v: Key<u32>| v.select(EQ.bind(0u32)).vxm(&a, semiring(PLUS, PAIR)).ends(LT, &keys);
+            let those = |v: StateRef<u32>| v.select(EQ.bind(0u32)).vxm(&a, semiring(PLUS, PAIR)).ends(LT, &keys);
             fixpoint(above.clone())
                 .while_active(NE.bind(0u32))
                 .monotone()
@@ -778,13 +784,13 @@ fn ends_and_what_else_is_said() {
         let (zeros, keys) = (Vector::full(n, 0u32), Vector::from_dense(vec![0u32, 1, 2, 3, 9]));
         for schedule in SCHEDULES {
             let forced = Forced { schedule, ..Forced::default() };
-            // a product that a visit may do without
+            // a product that only some visits need
             let start = Vector::from_dense(vec![4u32, 3, 2, 4, 9]);
             let falls = fixpoint(start).while_active(is_low).monotone().step(|v| {
                 let seen = v.vxm(&a, MAX_FIRST).ends(LE, &zeros).awaiting(four_or_two).mask(v.select(is_four));
                 v.map(lower).ewise_add(seen, FIRST)
             });
-            // one in a mask, which may be asked twice
+            // a product in a mask, which may be evaluated twice
             let start = Vector::from_dense(vec![1u32, 1, 1, 1, 0]);
             let hears = fixpoint(start).while_active(EQ.bind(1u32)).monotone().step(|v| {
                 let spoken = v.vxm(&a, MIN_FIRST).ends(LT, &keys).awaiting(is_silent).once(has_spoken);
@@ -794,7 +800,7 @@ fn ends_and_what_else_is_said() {
             for (found, expected) in
                 [force(forced, || falls.eval()), force(forced, || hears.eval())].into_iter().zip(expected)
             {
-                if rehearsal().is_none() {
+                if dry_run().is_none() {
                     assert_eq!(found.unwrap().state, Vector::from_dense(expected), "{schedule:?}");
                 }
             }

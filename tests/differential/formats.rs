@@ -1,4 +1,4 @@
-//! Storage of vectors and matrices: invariants, conversions, and that no format shows.
+//! Storage formats of vectors and matrices: invariants, conversions, and that results don't depend on the format.
 
 use crate::algebra::Sample;
 use crate::harness::{agree, same, suite};
@@ -66,7 +66,7 @@ fn stores_convert() {
     assert_eq!((sparse.indices(), sparse.values(), sparse.len()), (&[0, 2][..], &[5, 7][..], 3));
     let mut bitmap = Store::Sparse(sparse.clone()).into_bitmap();
     assert_eq!((bitmap.bits(), bitmap.values()), (Some(&[0b101][..]), &[5, 0, 7][..]));
-    // a full bitmap is dense; a hole makes it a bitmap again
+    // a full bitmap becomes dense; removing an element makes it a bitmap again
     assert_eq!(Bitmap::new(vec![1u32, 2], vec![0b11]).bits(), None);
     bitmap.put(1, Some(9));
     assert_eq!((bitmap.nvals(), bitmap.get(1)), (3, Some(9)));
@@ -94,7 +94,7 @@ fn equal_is_by_bits() {
     assert_eq!(of(f32::NAN).digest(), of(-f32::NAN).digest());
     assert_ne!(of(0.0), of(-0.0));
     assert_ne!(of(0.0).digest(), of(-0.0).digest());
-    // places count, not elements only
+    // equality depends on the length, not only on the elements
     let none = Vector::<u32>::new;
     assert_ne!(none(3), none(4));
     assert_ne!(none(3).digest(), none(4).digest());

@@ -1,4 +1,4 @@
-//! Running suites, comparing bits, and the choices that cases leave to run time.
+//! Runs suites, compares results by bits, and makes masks and terminals that are chosen at run time.
 
 use crate::algebra::{Join, Sample};
 use proptest::strategy::Strategy;
@@ -9,17 +9,17 @@ use std::io::Write;
 use std::sync::LazyLock;
 use std::time::Instant;
 use vxm::backend::cuda::Gpu;
-use vxm::backend::cuda::compose::{Composer, Node};
+use vxm::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use vxm::backend::reference::{self, Dense};
-use vxm::backend::view::{Depends, Support};
+use vxm::backend::view::{Dependency, Support};
 use vxm::operations::mask::{Complement, Mask, Test, Values};
 use vxm::operations::{expr::Env, verbs::Verbs};
 use vxm::prelude::*;
 
-/// What a case says.
+/// The result of a case.
 pub type Outcome = std::result::Result<(), TestCaseError>;
 
-/// The run's seed: of `VXM_TEST_SEED`, or always the same.
+/// The run's seed: from `VXM_TEST_SEED`, by default a fixed one.
 fn seed() -> u64 {
     static SEED: LazyLock<u64> = LazyLock::new(|| match std::env::var("VXM_TEST_SEED").as_deref() {
         Ok("fresh") => std::time::UNIX_EPOCH.elapsed().map_or(0, |t| t.as_nanos() as u64),
@@ -29,29 +29,28 @@ fn seed() -> u64 {
     *SEED
 }
 
-/// Runs `cases` generated cases, or as many as `PROPTEST_CASES` says, and prints how many and from which seed.
+/// Runs `cases` generated cases, or as many as `PROPTEST_CASES` says. Prints the number of cases and the seed.
 pub fn suite<S: Strategy>(name: &str, cases: u32, strategy: S, test: impl Fn(S::Value) -> Outcome)
 where
     S::Value: Debug,
 {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(cases);
-    // each suite its own stream: one may be run alone and see what it saw among the others
+    // each suite has its own random stream, so that it gets the same cases when it is run alone
     let mut bytes = [0u8; 32];
     bytes[..8].copy_from_slice(&seed().to_le_bytes());
     name.bytes().enumerate().for_each(|(i, byte)| bytes[8 + i % 24] ^= byte.rotate_left(i as u32 / 24));
-    // what doesn't compile gets no simpler
-    let max_shrink_iters = if rehearsal().is_some() { 0 } else { 4000 };
+    // no shrinking in a dry run: it wouldn't simplify a kernel that does not compile
+    let max_shrink_iters = if dry_run().is_some() { 0 } else { 4000 };
     let config = Config { cases, failure_persistence: None, max_shrink_iters, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
     let start = Instant::now();
     let result = runner.run(&strategy, |case| on_device(|| test(case)));
     let (seed, seconds) = (seed(), start.elapsed().as_secs_f32());
-    // past the capture of the test harness: the seed of a good run is worth knowing too
+    // written to stderr directly, past the test harness's capture: the seed of a successful run is of interest, too
     let _ = writeln!(std::io::stderr(), "differential {name}: {cases} cases, VXM_TEST_SEED={seed}, {seconds:.1} s");
-    if let Some(gpu) = rehearsal() {
-        let compiled: Vec<_> =
-            gpu.rehearsed_programs().into_iter().map(|(arch, n)| format!("{n} for {arch}")).collect();
-        let _ = writeln!(std::io::stderr(), "rehearsal: {} programs compiled so far", compiled.join(", "));
+    if let Some(gpu) = dry_run() {
+        let compiled: Vec<_> = gpu.dry_run_programs().into_iter().map(|(arch, n)| format!("{n} for {arch}")).collect();
+        let _ = writeln!(std::io::stderr(), "dry run: {} programs compiled so far", compiled.join(", "));
     }
     match result {
         Ok(()) => {}
@@ -60,34 +59,34 @@ where
     }
 }
 
-/// What `VXM_TEST_DEVICE=rehearsal` runs on: every kernel is compiled, for the architectures that `VXM_TEST_ARCHS` names, and none runs, so
-/// there is no answer to compare.
-pub fn rehearsal() -> Option<&'static Gpu> {
-    static REHEARSAL: LazyLock<Option<Gpu>> = LazyLock::new(|| {
-        let asked = std::env::var("VXM_TEST_DEVICE").is_ok_and(|device| device == "rehearsal");
+/// The GPU of a dry run, if `VXM_TEST_DEVICE=dry-run`. Every kernel is compiled for the architectures that `VXM_TEST_ARCHS` names, and
+/// none runs, so there are no results to compare.
+pub fn dry_run() -> Option<&'static Gpu> {
+    static DRY_RUN: LazyLock<Option<Gpu>> = LazyLock::new(|| {
+        let asked = std::env::var("VXM_TEST_DEVICE").is_ok_and(|device| device == "dry-run");
         let archs = std::env::var("VXM_TEST_ARCHS").unwrap_or("sm_90,sm_80,sm_100".to_owned());
-        let gpu = || Gpu::rehearsal(&archs.split(',').collect::<Vec<_>>());
+        let gpu = || Gpu::dry_run(&archs.split(',').collect::<Vec<_>>());
         asked.then(|| gpu().unwrap_or_else(|error| panic!("VXM_TEST_DEVICE: {error}")))
     });
-    REHEARSAL.as_ref()
+    DRY_RUN.as_ref()
 }
 
-/// A case fails unless two values are equal. Not asked of a rehearsal.
+/// Fails a case unless two values are equal. Never fails in a dry run.
 pub fn same<T: PartialEq + Debug>(what: &str, expected: T, found: T) -> Outcome {
-    if expected == found || rehearsal().is_some() {
+    if expected == found || dry_run().is_some() {
         return Ok(());
     }
     Err(TestCaseError::fail(format!("{what}: expected {expected:?}, found {found:?}")))
 }
 
-/// An engine's error fails a case.
+/// Returns the value, or fails the case if the engine returned an error.
 pub fn ok<T>(result: Result<T>) -> std::result::Result<T, TestCaseError> {
     result.map_err(|error| TestCaseError::fail(format!("the engine refuses: {error}")))
 }
 
-/// Compares by bits, through every way of reading a vector. In a rehearsal it is only read.
+/// Compares a vector by bits, through every way of reading it. In a dry run the vector is only read.
 pub fn agree<T: Element>(what: impl Debug, expected: &[Option<T>], found: &Vector<T>) -> Outcome {
-    if rehearsal().is_some() {
+    if dry_run().is_some() {
         let _ = (found.nvals(), found.digest());
         return same("length", expected.len(), found.len());
     }
@@ -110,17 +109,17 @@ pub fn agree<T: Element>(what: impl Debug, expected: &[Option<T>], found: &Vecto
     same(&format!("{what}: =="), true, plain == *found)
 }
 
-/// Runs `f` where `VXM_TEST_DEVICE` says: on the CPU, or every expression on a GPU, or in a rehearsal of one.
+/// Runs `f` on the device that `VXM_TEST_DEVICE` names: the CPU, a GPU or a dry run.
 pub fn on_device<R>(f: impl FnOnce() -> R) -> R {
-    if let Some(gpu) = rehearsal() {
-        return Device::rehearse(gpu, f);
+    if let Some(gpu) = dry_run() {
+        return Device::dry_run(gpu, f);
     }
     let device = std::env::var("VXM_TEST_DEVICE").unwrap_or("cpu".to_owned());
     let device: Device = device.parse().unwrap_or_else(|error| panic!("VXM_TEST_DEVICE: {error}"));
     device.scope(|| Ok(f())).unwrap_or_else(|error| panic!("VXM_TEST_DEVICE: {error}"))
 }
 
-/// Runs `f` on 1, 2 or 8 threads.
+/// Runs `f` on a pool of 1, 2 or 8 threads, and on the device of [`on_device`].
 pub fn on_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> R {
     static POOLS: LazyLock<[ThreadPool; 3]> = LazyLock::new(|| {
         [1, 2, 8].map(|threads| ThreadPoolBuilder::new().num_threads(threads).build().expect("threads start"))
@@ -129,7 +128,7 @@ pub fn on_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> R {
     pool.expect("one of 1, 2, 8 threads").install(|| on_device(f))
 }
 
-/// How a mask is read.
+/// The ways to read a vector as a mask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     None,
@@ -140,10 +139,10 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// All.
+    /// All modes.
     pub const ALL: [Self; 5] = [Self::None, Self::Structural, Self::Complement, Self::Values, Self::ComplementValues];
 
-    /// What a mask of `v` selects, by definition.
+    /// The elements that a mask of `v` selects, by definition.
     pub fn selects<T: Element>(self, v: &[Option<T>]) -> Vec<bool> {
         match self {
             Self::None => vec![true; v.len()],
@@ -154,7 +153,7 @@ impl Mode {
         }
     }
 
-    /// The engine's mask of `v`; `None` without one.
+    /// The engine's mask of `v`, or `None` for [`Mode::None`].
     pub fn of<T: Element>(self, v: &Vector<T>) -> Option<AnyMask<'_, T>> {
         match self {
             Self::None => None,
@@ -166,7 +165,7 @@ impl Mode {
     }
 }
 
-/// One of the engine's masks, which one a run-time value: each answer is the wrapped mask's own.
+/// One of the engine's masks, chosen at run time. Every call is forwarded to the wrapped mask.
 #[derive(Clone, Copy)]
 pub enum AnyMask<'a, T: Element> {
     Structural(&'a Vector<T>),
@@ -175,7 +174,7 @@ pub enum AnyMask<'a, T: Element> {
     ComplementValues(Complement<Values<&'a Vector<T>>>),
 }
 
-/// See [`AnyMask`].
+/// The [`Test`] of an [`AnyMask`].
 #[derive(Clone)]
 pub enum AnyTest<A, B, C, D> {
     Structural(A),
@@ -214,7 +213,7 @@ impl<'a, T: Element> Mask for AnyMask<'a, T> {
         each!(Self, self, mask => Mask::place(mask, env))
     }
 
-    fn emit(&self, env: &Env<'_>, kernel: &mut Composer) -> Result<Node> {
+    fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         each!(Self, self, mask => Mask::emit(mask, env, kernel))
     }
 
@@ -232,18 +231,18 @@ impl<A: Test, B: Test, C: Test, D: Test> Test for AnyTest<A, B, C, D> {
     fn test(&self, i: usize) -> bool {
         each!(Self, self, test => test.test(i))
     }
-    fn test_drawn(&self, k: usize, i: usize) -> bool {
-        each!(Self, self, test => test.test_drawn(k, i))
+    fn test_listed(&self, k: usize, i: usize) -> bool {
+        each!(Self, self, test => test.test_listed(k, i))
     }
     fn support(&self) -> Support<'_> {
         each!(Self, self, test => test.support())
     }
-    fn depends(&self, i: usize) -> Depends {
-        each!(Self, self, test => test.depends(i))
+    fn dependency(&self, i: usize) -> Dependency {
+        each!(Self, self, test => test.dependency(i))
     }
 }
 
-/// How an expression ends.
+/// A terminal of an expression, chosen at run time.
 #[derive(Debug, Clone, Copy)]
 pub enum Terminal {
     Eval,
@@ -252,7 +251,7 @@ pub enum Terminal {
 }
 
 impl Terminal {
-    /// What it leaves, by definition: `t` written to `w` where `selects` says so.
+    /// The result by definition, for an expression with value `t` and a mask that selects `selects`. `w` is the vector that is written to.
     pub fn expected<T: Sample>(self, w: &[Option<T>], t: &[Option<T>], selects: &[bool]) -> Dense<T> {
         match self {
             Self::Eval => reference::masked(t, selects),
@@ -261,7 +260,7 @@ impl Terminal {
         }
     }
 
-    /// What the engine leaves.
+    /// The engine's result.
     pub fn run<T: Sample, E: Expr<T = T>>(self, expression: E, w: &Vector<T>) -> Result<Vector<T>> {
         let mut w = w.clone();
         match self {
@@ -272,7 +271,7 @@ impl Terminal {
         Ok(w)
     }
 
-    /// What the engine leaves of an expression behind a mask.
+    /// The engine's result for a masked expression.
     pub fn run_masked<T, U, E>(self, expression: E, mask: Option<AnyMask<'_, U>>, w: &Vector<T>) -> Result<Vector<T>>
     where
         T: Sample,

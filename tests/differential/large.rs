@@ -1,5 +1,5 @@
-//! Sizes at which the engine shares work out: pushes dealt to ranges of columns, chunks of rows, long lists. Rectangular, so that
-//! the dense reference stays affordable.
+//! Sizes at which the engine runs in parallel: pushes split by ranges of columns, chunks of rows, long lists. Most matrices are
+//! rectangular, so that the dense reference stays affordable.
 
 use crate::algebra::{Compose, Sample, affine, blend};
 use crate::harness::{Mode, Terminal, agree, ok, on_device, on_threads, same, suite};
@@ -12,7 +12,7 @@ use vxm::prelude::*;
 
 const THREADS: [usize; 3] = [1, 2, 8];
 
-/// Wide, tall and square graphs of a hundred thousand entries and more.
+/// Wide, tall and square graphs, most of them with tens of thousands of entries or more.
 fn graph() -> impl Strategy<Value = Graph> {
     let shape = prop_oneof![
         (24..48usize, 9_000..40_000usize),
@@ -28,7 +28,7 @@ fn graph() -> impl Strategy<Value = Graph> {
     })
 }
 
-/// A product of many entries, every direction and format, on every number of threads.
+/// Checks large products in every direction on every number of threads, over CSR and tiles.
 fn check<X, A, S, R>(name: &str, vxm: S, mxv: R)
 where
     X: Sample,
@@ -103,7 +103,7 @@ fn elementwise() {
         let (sum, product) = (reference::ewise_add(&a, &b, blend), reference::ewise_mult(&a, &b, blend));
         let (after_sum, after_product) =
             (end.terminal.expected(&w, &sum, &selects), end.terminal.expected(&w, &product, &selects));
-        // to a region that is out of order, and back
+        // extract and scatter with descending indices
         let to: Vec<u32> = (0..n as u32).rev().collect();
         let reversed = reference::extract(&a, &to);
         for threads in THREADS {
@@ -139,7 +139,7 @@ fn sums() {
 
 #[test]
 fn evaluated_and_reduced() {
-    // sizes about those of warps, blocks and segments, and more than one part
+    // sizes around those of warps, blocks and segments, and sizes of several chunks
     let n = prop_oneof![0..70usize, 1000..1100usize, 30_000..70_000usize];
     let strategy = (n, filled(), any::<bool>());
     suite("vectors evaluated and reduced", 60, strategy, |(n, x, full)| {
@@ -152,7 +152,7 @@ fn evaluated_and_reduced() {
         let third: Dense<u32> = (0..n).map(|i| (i % 3 == 0).then_some(1)).collect();
         let few = x.vector(&third);
         let part = reference::masked(&mapped, &Mode::Structural.selects(&third));
-        // one edge, between the first and the last
+        // a graph of one edge, between the first and the last vertex
         let edges: Vec<(u32, u32)> = (n > 1).then(|| (0, n as u32 - 1)).into_iter().collect();
         let edge = ok(Matrix::undirected(n, &edges))?;
         let mut ends: Dense<u32> = vec![Some(0); n];
@@ -164,18 +164,18 @@ fn evaluated_and_reduced() {
                 let (found, most) = ok(u.map(PLUS.bind(5)).eval_and_reduce(MAX))?;
                 agree("mapped", &mapped, &found)?;
                 same("most", reference::reduce(&mapped, MAX), most)?;
-                // one that takes the first need not come to the others
+                // a monoid that stops at the first element
                 let (found, first) = ok(u.map(PLUS.bind(5)).eval_and_reduce(ANY))?;
                 agree("mapped, any", &mapped, &found)?;
                 same("any", reference::reduce(&mapped, ANY), first)?;
-                // and one that ends at its greatest value
+                // a monoid that stops at its terminal value
                 let (found, all) = ok(u.map(PLUS.bind(5)).eval_and_reduce(BOR))?;
                 agree("mapped, bor", &mapped, &found)?;
                 same("bor", reference::reduce(&mapped, BOR), all)?;
                 let (found, least) = ok(u.map(PLUS.bind(5)).mask(&few).eval_and_reduce(MIN))?;
                 agree("masked", &part, &found)?;
                 same("least", reference::reduce(&part, MIN), least)?;
-                // a product is evaluated first
+                // a product is evaluated before it is reduced
                 let (found, most) = ok(u.vxm(&edge, MAX_FIRST).or_identity().eval_and_reduce(MAX))?;
                 agree("product", &ends, &found)?;
                 same("most of a product", reference::reduce(&ends, MAX), most)?;
@@ -209,7 +209,8 @@ fn edges_by_their_ends() {
     });
 }
 
-/// A hub has more entries than one part, and others share words of bits; of all vertices, some, the hub alone, none.
+/// `induced` of all vertices, of some, of all but the hub, of the hub alone and of none. The hub's row is longer than one chunk, and other
+/// rows share words of bits.
 #[test]
 fn induced_around_a_hub() {
     let n = 10_007u32;
@@ -243,7 +244,7 @@ fn induced_around_a_hub() {
     .unwrap_or_else(|error: TestCaseError| panic!("{error}"));
 }
 
-/// The columns of a row, all over the matrix; rows of each length that is folded its own way, and many that are empty.
+/// The columns of row `i`, scattered over the matrix. There are rows of each length that is folded in its own way, and many empty rows.
 fn columns_of(i: u32, ncols: u32) -> Vec<u32> {
     let hash = |k: u32| (i.wrapping_mul(0x9e37_79b9) ^ k.wrapping_mul(0x85eb_ca6b)).wrapping_mul(0xc2b2_ae35);
     let length = match i % 1024 {
@@ -262,7 +263,7 @@ fn columns_of(i: u32, ncols: u32) -> Vec<u32> {
     columns
 }
 
-/// Whose entries lie all over: a device deals them out to bins once there were some products.
+/// Products with a matrix of scattered entries. After some products a device uses propagation blocking.
 #[test]
 fn products_that_are_used_often() {
     let (nrows, ncols) = (60_000, 140_000);
@@ -282,7 +283,7 @@ fn products_that_are_used_often() {
     let (once, thrice) = (expected(1.0), expected(3.0));
     let sums = reference::ewise_add(&once, &thrice, PLUS);
     on_device(|| {
-        // one of two is staged at first, and then goes by bins
+        // of two products in one expression, one is staged at first, and later uses propagation blocking
         for _ in 0..6 {
             let (left, right) = (a.mxv(&u, PLUS_TIMES), a.mxv(u.map(TIMES.bind(3.0)), PLUS_TIMES));
             agree("two", &sums, &ok(left.ewise_add(right, PLUS).eval())?)?;

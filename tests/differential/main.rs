@@ -1,12 +1,12 @@
-//! The engine against its definition, `vxm::backend::reference`, bit for bit, on generated input.
+//! Differential tests. They compare the engine with its definition, `vxm::backend::reference`, bit for bit, on generated input.
 //!
-//! Masks, formats, directions, terminals and accumulators are run-time values, so that a semiring is instantiated a few times and
-//! not a few hundred. Every suite prints its seed and how many cases it ran; `VXM_TEST_SEED=NUMBER` repeats a run,
-//! `VXM_TEST_SEED=fresh` picks a seed, `PROPTEST_CASES` sets every suite's number of cases.
+//! Masks, formats, directions, terminals and accumulators are chosen at run time. So each semiring is instantiated a few times, not a
+//! few hundred. Every suite prints its seed and its number of cases. `VXM_TEST_SEED=NUMBER` repeats a run, `VXM_TEST_SEED=fresh` picks
+//! a new seed, and `PROPTEST_CASES` sets the number of cases of every suite.
 //!
-//! `VXM_TEST_DEVICE=cuda` runs all on a GPU. `VXM_TEST_DEVICE=rehearsal` needs NVRTC and no GPU: every kernel that the cases compose
-//! is compiled for sm_80, sm_90 and sm_100 (or those that `VXM_TEST_ARCHS` names, with commas between), none runs, and nothing is
-//! compared.
+//! `VXM_TEST_DEVICE=cuda` runs all cases on a GPU. `VXM_TEST_DEVICE=dry-run` is a dry run, which needs NVRTC but no GPU. It compiles
+//! every kernel that the cases use, but runs none and compares nothing. It compiles for sm_80, sm_90 and sm_100, or for the
+//! architectures that `VXM_TEST_ARCHS` lists with commas.
 
 mod algebra;
 mod building;
@@ -18,12 +18,12 @@ mod errors;
 mod fixpoint;
 mod formats;
 mod harness;
-mod hooking;
 mod large;
 mod matrices;
 mod nested;
 mod oracle;
 mod products;
+mod scatter_reduce;
 mod shapes;
 mod sorts;
 mod tiles;

@@ -10,7 +10,7 @@ use vxm::backend::reference::Grid;
 use vxm::formats::Tiles;
 use vxm::prelude::*;
 
-/// Compares by bits, every place of a matrix.
+/// Compares a matrix by bits: all entries, and the transpose.
 pub fn agree_matrix<T: Element>(what: &str, expected: &Grid<T>, found: &Matrix<T>) -> Outcome {
     same(what, (expected.rows.len(), expected.ncols), (found.nrows(), found.ncols()))?;
     let entries = |(i, row): (usize, &Vec<Option<T>>)| {
@@ -23,7 +23,7 @@ pub fn agree_matrix<T: Element>(what: &str, expected: &Grid<T>, found: &Matrix<T
     same(what, expected.len() as u64, found.nnz())?;
     let by_place = expected.iter().all(|&(i, j, bits)| found.get(i, j).map(Element::bits) == Some(bits));
     same(&format!("{what}: get"), true, by_place)?;
-    // what is said to be symmetric must be
+    // a matrix that is marked symmetric must be symmetric
     same(&format!("{what}: symmetry"), true, !found.is_symmetric() || found.csr().is_symmetric())?;
     let turned = found.transpose();
     let there = |&(i, j, bits): &(u32, u32, u64)| turned.get(j, i).map(Element::bits) == Some(bits);
@@ -58,7 +58,7 @@ fn verbs() {
                 agree_matrix("select_ends", &grid.select_ends(LT, &dense), &ok(a.select_ends(LT, &u))?)?;
                 agree_matrix("induced", &grid.induced(LE, &dense), &ok(a.induced(LE, &u))?)?;
                 agree_matrix("map_ends", &grid.map_ends(LT, &dense), &ok(a.map_ends(LT, &u))?)?;
-                // not the same from the other end
+                // an operator that is not commutative
                 agree_matrix("map_ends by blend", &grid.map_ends(blend, &dense), &ok(a.map_ends(blend, &u))?)?;
             }
             let some = |count: u64, n: usize, seed: u64| -> Vec<u32> {
@@ -67,7 +67,7 @@ fn verbs() {
             };
             let (rows, columns) = (some(seed, graph.nrows, seed), some(seed / 64, graph.ncols, !seed));
             agree_matrix("extract", &grid.extract(&rows, &columns), &ok(a.extract(&rows, &columns))?)?;
-            // ascending lists that leave nothing out, and others that leave out a column
+            // ascending lists of all rows and columns with entries, and lists without the first of these columns
             let held = |grid: &Grid<u32>| -> Vec<u32> {
                 let rows = (0..).zip(&grid.rows);
                 rows.filter(|(_, row)| row.iter().any(Option::is_some)).map(|(i, _)| i).collect()
@@ -80,7 +80,7 @@ fn verbs() {
     });
 }
 
-/// Forgets an entry's value.
+/// An operator that drops an entry's value.
 #[derive(Debug, Clone, Copy)]
 struct Discard;
 

@@ -1,4 +1,5 @@
-//! Products within expressions: of products, as masks, under elementwise verbs, over regions; and the fused loops algorithms use.
+//! Products within expressions: as operands of products, as masks, under elementwise verbs, over regions. Also the fused updates that
+//! algorithms use in loops.
 
 use crate::algebra::{blend, blend3, decide};
 use crate::harness::{Outcome, agree, ok, on_threads, same, suite};
@@ -9,7 +10,7 @@ use vxm::backend::plan::{Direction, Forced, Format, force};
 use vxm::backend::reference::{self, Dense, Grid};
 use vxm::prelude::*;
 
-/// Two square matrices of one side, a weighted one and a pattern, three vectors and what they are to become.
+/// Two square matrices of the same size, one weighted and one a pattern; three vectors; a mask and a terminal.
 #[derive(Debug, Clone)]
 struct Case {
     a: Graph,
@@ -31,7 +32,7 @@ fn case() -> impl Strategy<Value = Case> {
     })
 }
 
-/// A case by definition and as the engine holds it.
+/// The matrices and vectors of a case, both for the reference and for the engine.
 struct Setting {
     case: Case,
     grids: (Grid<u32>, Grid<()>),
@@ -57,7 +58,7 @@ impl Setting {
         Self { case, grids: (grid_a, grid_b), dense, w, mask, a, b, held, held_w, held_mask }
     }
 
-    /// Runs the case's checks on its threads, with its direction and format imposed.
+    /// Runs `checks` on the case's number of threads, with its direction and format forced.
     fn run(&self, checks: impl FnOnce() -> Outcome + Send) -> Outcome {
         let (direction, format) = self.case.forced;
         on_threads(self.case.end.threads, || force(Forced { direction, format, ..Forced::default() }, checks))
@@ -70,9 +71,9 @@ impl Setting {
     }
 }
 
-/// Some place, seldom outside.
+/// An index that depends on `x`, seldom out of range.
 #[op]
-fn leads(x: u32) -> u32 {
+fn points_to(x: u32) -> u32 {
     x * 7u32 % 60u32
 }
 
@@ -97,10 +98,14 @@ fn products_under_verbs() {
             let t = reference::ewise_add(z, &best, blend);
             s.check("a union with a vector", &t, w.ewise_add(neighbours(), blend))?;
             let t = reference::ewise_add(z, &best, MIN);
-            s.check("a union, lazily", &t, w.ewise_add(neighbours(), MIN).lazily())?;
+            s.check("a union, short_circuit", &t, w.ewise_add(neighbours(), MIN).short_circuit())?;
             let t = reference::ewise_add(z, &reference::vxm(y, gb, PLUS_PAIR), MIN);
-            s.check("a union with a count, lazily", &t, w.ewise_add(v.vxm(&s.b, PLUS_PAIR), MIN).lazily())?;
-            s.check("followed", &reference::follow(&best, leads), neighbours().follow(leads))?;
+            s.check(
+                "a union with a count, short_circuit",
+                &t,
+                w.ewise_add(v.vxm(&s.b, PLUS_PAIR), MIN).short_circuit(),
+            )?;
+            s.check("followed", &reference::pointer_jump(&best, points_to), neighbours().pointer_jump(points_to))?;
             let t = reference::ewise_mult(z, &reference::masked(&best, &reference::by_value(x)), blend);
             s.check("a masked product", &t, blend.map2(w, neighbours().mask(u.values())))?;
             let t = reference::or(&reference::masked(&best, &reference::by_value(x)), 0);
@@ -162,7 +167,7 @@ fn products_as_masks() {
             let mut w = s.held_w.clone();
             ok(u.mask(!frontier().values()).assign_to(&mut w))?;
             write("complement by value", &reference::complement(&reference::by_value(&reached)), w)?;
-            // a product masked by a product, its operand masked too
+            // a product masked by a product, with a masked operand
             let masked = reference::masked(x, &reference::by_value(&reached));
             let t =
                 reference::masked(&reference::vxm(&masked, &s.grids.0, MAX_TIMES), &reference::structural(&reached));
@@ -206,14 +211,14 @@ fn rows_that_stop_early() {
         let s = Setting::new(case);
         let (([x, ..], [u, ..]), (ga, gb)) = ((&s.dense, &s.held), (&s.grids.0, &s.grids.1));
         s.run(|| {
-            // what only asks whether the row stopped cannot see where it did
+            // a test whether the row stopped has the same result wherever it stopped
             let t = reference::ewise_mult(x, &reference::or(&reference::vxm(x, gb, MAX_FIRST), 0), GT);
             let found = u.ewise_mult(u.vxm(&s.b, MAX_FIRST).until(LT).or_identity(), GT).eval();
             agree("asked", &t, &ok(found)?)?;
             let t = reference::ewise_mult(x, &reference::mxv(ga, x, MAX_TIMES), GE);
             let found = u.ewise_mult(s.a.mxv(u, MAX_TIMES).until(LT), GE).eval();
             agree("asked of mxv", &t, &ok(found)?)?;
-            // a row that never stops is whole; one that did holds a partial result at which it may
+            // a row that did not stop has the whole result; one that did has a partial result for which the operator holds
             let whole = reference::vxm(x, ga, PLUS_TIMES);
             let found = ok(u.vxm(&s.a, PLUS_TIMES).until(LT).eval())?;
             for (i, whole) in whole.into_iter().enumerate() {
@@ -226,19 +231,19 @@ fn rows_that_stop_early() {
     });
 }
 
-/// `u ⊕.⊗ A` where entry (i, j) takes part if `u[i] < u[j]`: each row over what is left of `u` for it.
+/// By definition, a product in which entry (i, j) takes part if `x[i] < x[j]`: row `i` is computed over the elements above `x[i]`.
 fn among<X: Element + PartialOrd, T>(x: &Dense<X>, product: impl Fn(&Dense<X>) -> Dense<T>) -> Dense<T> {
     let left = |i: usize| x.iter().map(|y| y.filter(|y| x[i].is_some_and(|own| own < *y))).collect();
     (0..x.len()).map(|i| product(&left(i)).swap_remove(i)).collect()
 }
 
-/// The same where it takes part if `key[i] < key[j]`.
+/// Like [`among`], but entry (i, j) takes part if `key[i] < key[j]`.
 fn of_ends<X: Copy, T>(key: &[u32], x: &Dense<X>, product: impl Fn(&Dense<X>) -> Dense<T>) -> Dense<T> {
     let left = |i: usize| (0..x.len()).map(|j| x[j].filter(|_| key[i] < key[j])).collect();
     (0..x.len()).map(|i| product(&left(i)).swap_remove(i)).collect()
 }
 
-/// A number whose sums round.
+/// A third of `x`. Sums of thirds are rounded, so they depend on their order.
 #[op]
 fn third(x: u32) -> f32 {
     (x as f32) / 3.0f32
@@ -258,16 +263,16 @@ fn entries_whose_ends_compare() {
             agree("counted", &t, &ok(u.vxm(&s.b, PLUS_PAIR).among(LT).eval())?)?;
             let t = among(x, |x| reference::mxv(ga, x, MAX_TIMES));
             agree("of mxv", &t, &ok(s.a.mxv(u, MAX_TIMES).among(LT).eval())?)?;
-            // a position that takes no part keeps its place in the fixed tree
+            // entries that take no part keep their positions in the fixed tree
             let thirds: Dense<f32> = x.iter().map(|x| x.map(|x| third.call(x))).collect();
             let t = among(&thirds, |x| reference::vxm(x, gb, PLUS_FIRST));
             agree("sums", &t, &ok(u.map(third).vxm(&s.b, PLUS_FIRST).among(LT).eval())?)?;
-            // a row stops among those alone
+            // `until` sees only the entries that take part
             let t = among(x, |x| reference::vxm(x, gb, MAX_FIRST));
             let t = reference::ewise_mult(x, &reference::or(&t, 0), GE);
             let found = u.ewise_mult(u.vxm(&s.b, MAX_FIRST).until(LT).among(LT).or_identity(), GE).eval();
             agree("asked", &t, &ok(found)?)?;
-            // outside loops nobody waits
+            // outside loops `awaiting` has no effect
             let t = reference::vxm(x, gb, PLUS_TIMES);
             agree("awaiting", &t, &ok(u.vxm(&s.b, PLUS_TIMES).awaiting(LT).eval())?)?;
             let t = reference::vxm(x, gb, PLUS_PAIR);
@@ -292,7 +297,7 @@ fn entries_whose_ends_compare_elsewhere() {
         let (([x, ..], [u, ..]), (ga, gb)) = ((&s.dense, &s.held), (&s.grids.0, &s.grids.1));
         let ends = Vector::from_dense(key.clone());
         s.run(|| {
-            // whether or not the row has an element of its own
+            // entries take part whether or not the row has an element of its own
             let t = of_ends(&key, x, |x| reference::vxm(x, gb, PLUS_PAIR));
             agree("counted", &t, &ok(u.vxm(&s.b, PLUS_PAIR).ends(LT, &ends).eval())?)?;
             let t = of_ends(&key, x, |x| reference::mxv(ga, x, MAX_TIMES));
@@ -300,11 +305,11 @@ fn entries_whose_ends_compare_elsewhere() {
             let half = ok(s.a.select_ends(LT, &ends))?;
             agree("selected", &t, &ok(half.mxv(u, MAX_TIMES).eval())?)?;
             agree("known", &t, &ok(half.mxv(u, MAX_TIMES).known_ends(LT, &ends).eval())?)?;
-            // a position that takes no part keeps its place in the fixed tree
+            // entries that take no part keep their positions in the fixed tree
             let thirds: Dense<f32> = x.iter().map(|x| x.map(|x| third.call(x))).collect();
             let t = of_ends(&key, &thirds, |x| reference::vxm(x, gb, PLUS_FIRST));
             agree("sums", &t, &ok(u.map(third).vxm(&s.b, PLUS_FIRST).ends(LT, &ends).eval())?)?;
-            // of two vectors, and of the operand too
+            // `ends` combined with `among`, and `ends` twice
             let even = Vector::from_dense(key.iter().map(|key| key % 2).collect());
             let t = among(x, |x| of_ends(&key, x, |x| reference::vxm(x, gb, MAX_FIRST)));
             agree("both", &t, &ok(u.vxm(&s.b, MAX_FIRST).ends(LT, &ends).among(LT).once(GT).eval())?)?;

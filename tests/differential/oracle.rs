@@ -1,4 +1,4 @@
-//! Plus-times against the crate `sprs`, which shares nothing with this one, the reference included.
+//! Plus-times products, compared with the crate `sprs`, which shares no code with this project or its reference.
 
 use crate::algebra::mix;
 use crate::harness::{ok, on_threads, same, suite};
@@ -10,7 +10,7 @@ use vxm::backend::reference::grid;
 use vxm::formats::Csr;
 use vxm::prelude::*;
 
-/// Row vector times matrix, by sprs: the sums of all columns that have any product.
+/// A row vector times a matrix, by sprs: the sums of all columns that have a product.
 fn product<T>(u: &Vector<T>, a: &CsMat<T>) -> Vec<(u32, T)>
 where
     T: Element + Default + sprs::MulAcc + num_traits::Num,
@@ -25,7 +25,7 @@ fn sums_of_integers() {
     let directions = select(vec![None, Some(Direction::Push), Some(Direction::Pull)]);
     let strategy = (graph(), filled(), directions, select(vec![1, 2, 8]));
     suite("plus-times of i64 against sprs", 1500, strategy, |(graph, u, direction, threads)| {
-        // nothing cancels to 0, which sprs might keep or drop
+        // positive numbers, so that no sum is 0: sprs might keep or drop it
         let small = |bits: u64| 1 + (mix(bits) % 1000) as i64;
         let entries = Graph { seed: graph.seed & !1, ..graph }.grid::<u64>();
         let (nrows, ncols) = (entries.rows.len(), entries.ncols);
@@ -54,7 +54,7 @@ fn sums_of_floats() {
         let dense: Vec<Option<f64>> = u.dense::<u64>(a.nrows()).iter().map(|x| x.map(|x| x as f64 + 0.1)).collect();
         let u = u.vector(&dense);
         let found = ok(u.vxm(&a, PLUS_TIMES).eval())?;
-        // sums in another order: equal up to rounding, relative to the sum of magnitudes
+        // sprs adds in another order, so sums agree up to rounding, relative to the sum of magnitudes
         let scale = ok(u.vxm(&ok(a.map(ABS))?, PLUS_TIMES).eval())?;
         let theirs = product(&u, &CsMat::from(a.csr()));
         for (j, sum) in theirs {

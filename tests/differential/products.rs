@@ -1,4 +1,4 @@
-//! Products: every semiring x mask x terminal x vector format x matrix format x direction x threads.
+//! Products over all combinations of semiring, mask, terminal, vector format, matrix format, direction and threads.
 
 use crate::algebra::{Compose, Sample, Tangle, affine, blend};
 use crate::harness::{agree, ok, on_threads, same, suite};
@@ -11,13 +11,13 @@ use vxm::prelude::*;
 
 const DIRECTIONS: [Option<Direction>; 3] = [None, Some(Direction::Push), Some(Direction::Pull)];
 
-/// A product's case.
+/// A case of a product.
 #[derive(Debug, Clone)]
 struct Case {
     graph: Graph,
     u: Filled,
     end: Ending,
-    /// Impose the format by the plan rather than by the matrix.
+    /// Whether the format is forced on the plan, rather than set on the matrix.
     by_force: bool,
 }
 
@@ -25,7 +25,7 @@ fn case() -> impl Strategy<Value = Case> {
     (graph(), filled(), ending(), any::<bool>()).prop_map(|(graph, u, end, by_force)| Case { graph, u, end, by_force })
 }
 
-/// `vxm` over one ring, `mxv` over another, of one result.
+/// Checks `vxm` over one semiring and `mxv` over another, in every format and direction. Both must have the same result type.
 fn check<X, A, S, R>(name: &str, cases: u32, vxm: S, mxv: R)
 where
     X: Sample,
@@ -40,7 +40,7 @@ where
     check_ways(&format!("products of {name}"), cases, &choices.collect::<Vec<_>>(), vxm, mxv);
 }
 
-/// The same, each way of `ways`.
+/// Checks `vxm` and `mxv`, with each of `ways` forced on the plan.
 pub fn check_ways<X, A, S, R>(name: &str, cases: u32, ways: &[Forced], vxm: S, mxv: R)
 where
     X: Sample,
@@ -108,7 +108,7 @@ fn plus_times_of_floats() {
 
 #[test]
 fn plus_first_of_floats() {
-    // the fixed tree over tiles of a pattern
+    // folds over the fixed tree, over tiles of a pattern
     check::<f32, (), _, _>("PLUS_FIRST of f32 over a pattern", 1000, PLUS_FIRST, PLUS_SECOND);
 }
 
@@ -170,7 +170,7 @@ fn plus_pair_that_wraps() {
 
 #[test]
 fn plus_pair_of_floats() {
-    // counts, but over the fixed tree
+    // a product that could be counted, but sums of floats are folded over the fixed tree
     let ring = semiring(PLUS, Pair::<f32>::new());
     check::<u32, (), _, _>("PLUS_PAIR of f32", 500, ring, ring);
 }
@@ -193,7 +193,7 @@ fn times_first_of_floats() {
 
 #[test]
 fn times_second_of_integers() {
-    // ends early at 0
+    // stops early at 0
     check::<u32, u32, _, _>("TIMES_SECOND of u32", 500, TIMES_SECOND, TIMES_FIRST);
 }
 
@@ -216,7 +216,7 @@ fn the_fixed_tree_shows() {
     check::<u32, (), _, _>("a fold that shows its tree, over a pattern", 500, vxm, mxv);
 }
 
-/// Rows of up to so many entries, of which kernels are made for some numbers.
+/// Checks matrices with rows of at most 1 to 18 entries. Kernels are specialised for some of these maxima.
 fn rows_of_few<T: Sample, S: Semiring<T, T, Out = T>>(name: &str, ring: S) {
     let strategy = (1..=18usize, 0..150usize, filled(), 0..1u64 << 16);
     suite(&format!("rows of few entries, {name}"), 300, strategy, |(most, nrows, filled, seed)| {
@@ -231,7 +231,7 @@ fn rows_of_few<T: Sample, S: Semiring<T, T, Out = T>>(name: &str, ring: S) {
         let x = filled.dense::<T>(ncols);
         let (a, u) = (matrix(&grid, false), filled.vector(&x));
         agree(most, &reference::mxv(&grid, &x, ring), &ok(a.mxv(&u, ring).eval())?)?;
-        // one that holds an element everywhere
+        // an operand with an element at every index
         let full = reference::or(&x, T::sample(seed));
         agree(("full", most), &reference::mxv(&grid, &full, ring), &ok(a.mxv(u.or(T::sample(seed)), ring).eval())?)
     });

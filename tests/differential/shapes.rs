@@ -1,4 +1,4 @@
-//! Generated graphs and vectors: few numbers a shape, everything else hashed from them, so that shrinking stays simple.
+//! Generated graphs and vectors. Each is described by few numbers, from which everything else is hashed, so that shrinking stays simple.
 
 use crate::algebra::{Join, Sample, mix};
 use crate::harness::{Mode, Terminal};
@@ -10,20 +10,20 @@ use vxm::containers::VectorFormat;
 use vxm::formats::{Coo, Refuse};
 use vxm::prelude::*;
 
-/// Where a graph's entries are.
+/// The places of a graph's entries.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
-    /// Anywhere, this many of a thousand places.
+    /// Random places, this many of a thousand.
     Scattered(u64),
-    /// In one row and one column.
+    /// All places of one row and one column.
     Star,
-    /// Near the diagonal: few tiles, and full ones.
+    /// All places up to this distance from the diagonal, which gives few tiles that are full.
     Band(usize),
-    /// In every fifth row, full.
+    /// All places of every fifth row.
     Rows,
 }
 
-/// A graph.
+/// The description of a graph.
 #[derive(Debug, Clone)]
 pub struct Graph {
     pub nrows: usize,
@@ -34,7 +34,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Some bits for the entry at `i`, `j`, where there is one.
+    /// Random bits for the entry at row `i`, column `j`, if there is one.
     fn entry(&self, i: usize, j: usize) -> Option<u64> {
         let (i, j) = if self.symmetric { (i.min(j), i.max(j)) } else { (i, j) };
         let bits = mix(mix(self.seed ^ (i as u64) << 32) ^ j as u64);
@@ -44,17 +44,17 @@ impl Graph {
             Kind::Band(width) => i.abs_diff(j) <= width,
             Kind::Rows => i % 5 == 1,
         };
-        // a case is tame or wild as a whole: one NaN makes all sums alike
+        // the lowest bit allows extreme values. It is the same for a whole case, since one NaN would make all sums NaN
         there.then(|| mix(bits) & !1 | self.seed & 1)
     }
 
-    /// By definition.
+    /// The matrix for the reference.
     pub fn grid<T: Sample>(&self) -> Grid<T> {
         reference::grid(self.nrows, self.ncols, |i, j| self.entry(i, j).map(T::sample))
     }
 }
 
-/// A grid as the engine holds it.
+/// The engine's matrix for a reference matrix.
 pub fn matrix<T: Element>(grid: &Grid<T>, symmetric: bool) -> Matrix<T> {
     let mut coo = Coo::new(grid.rows.len(), grid.ncols).expect("few vertices");
     for (i, row) in grid.rows.iter().enumerate() {
@@ -68,7 +68,7 @@ pub fn matrix<T: Element>(grid: &Grid<T>, symmetric: bool) -> Matrix<T> {
     if symmetric { Matrix::from_symmetric(csr).expect("symmetric") } else { Matrix::from_csr(csr) }
 }
 
-/// A vector of any length.
+/// The description of a vector, for any length.
 #[derive(Debug, Clone)]
 pub struct Filled {
     pub per_mille: u64,
@@ -77,7 +77,7 @@ pub struct Filled {
 }
 
 impl Filled {
-    /// By definition, `len` places.
+    /// The vector of length `len` for the reference.
     pub fn dense<T: Sample>(&self, len: usize) -> Dense<T> {
         let element = |i: u64| {
             let bits = mix(self.seed ^ i << 20);
@@ -87,7 +87,7 @@ impl Filled {
         (0..len as u64).map(element).collect()
     }
 
-    /// As the engine holds it.
+    /// The engine's vector for a reference vector.
     pub fn vector<T: Element>(&self, dense: &[Option<T>]) -> Vector<T> {
         Vector::from_options(dense).with_format(self.format)
     }
@@ -97,13 +97,13 @@ fn format() -> impl Strategy<Value = VectorFormat> {
     select(vec![VectorFormat::Dense, VectorFormat::Bitmap, VectorFormat::Sparse])
 }
 
-/// Vectors: empty, full, and all between.
+/// Generates vectors: empty, full and in between.
 pub fn filled() -> impl Strategy<Value = Filled> {
     let fill = prop_oneof![Just(0), Just(20), 0..1000u64, Just(1000)];
     (fill, 0..1u64 << 16, format()).prop_map(|(per_mille, seed, format)| Filled { per_mille, seed, format })
 }
 
-/// Shapes that reach every path of the formats: words of 64, tiles of 16, segments of the fixed tree.
+/// Generates graphs of shapes that reach every path of the formats: words of 64 bits, tiles of 16, segments of the fixed tree.
 pub fn graph() -> impl Strategy<Value = Graph> {
     let kind = prop_oneof![
         4 => (0..300u64).prop_map(Kind::Scattered),
@@ -134,13 +134,13 @@ pub fn graph() -> impl Strategy<Value = Graph> {
     prop_oneof![60 => small, 2 => hyper, 2 => long]
 }
 
-/// How an expression ends.
+/// Generates terminals.
 pub fn terminal() -> impl Strategy<Value = Terminal> {
     let joins = [Join::Plus, Join::Max, Join::First, Join::Second].map(Terminal::Accum);
     prop_oneof![Just(Terminal::Eval), Just(Terminal::Assign), select(joins.to_vec())]
 }
 
-/// What every case of a vector's operation has.
+/// The parts that all cases with a vector as result have: a mask, a terminal, a vector to write to, and the number of threads.
 #[derive(Debug, Clone)]
 pub struct Ending {
     pub mask: Filled,
@@ -150,11 +150,11 @@ pub struct Ending {
     pub threads: usize,
 }
 
-/// Mask, terminal and threads.
+/// Generates [`Ending`]s.
 pub fn ending() -> impl Strategy<Value = Ending> {
     (filled(), select(Mode::ALL.to_vec()), filled(), terminal(), select(vec![1, 2, 8]))
         .prop_map(|(mask, mode, w, terminal, threads)| Ending { mask, mode, w, terminal, threads })
 }
 
-/// What a matrix may be told to be.
+/// The formats that a matrix can be set to. `None` leaves the choice to the plan.
 pub const FORMATS: [Option<Format>; 3] = [None, Some(Format::Csr), Some(Format::Tiles)];

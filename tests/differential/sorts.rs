@@ -1,4 +1,4 @@
-//! Ranks: by definition, and of whatever bits an element may have at sizes of many tiles.
+//! Ranks, compared with the definition and with a comparison sort. Elements may have any bits, and sizes span many tiles of the sort.
 
 use crate::algebra::{Sample, mix};
 use crate::harness::{agree, ok, suite};
@@ -24,10 +24,10 @@ fn ranks() {
     });
 }
 
-/// Elements of any bits, or of few different ones, against a comparison sort by `order`.
+/// Compares ranks with a comparison sort by `order`, for elements of any bits or of few different values.
 fn check<T: Sample + Ordered>(name: &str, order: impl Fn(T, T) -> Ordering) {
     let len = prop_oneof![4 => 0..70usize, 3 => 2030..2070usize, 3 => 0..9000usize];
-    // which bits may be set: none, some, all
+    // the bits that may be set: none, some, all
     let bits = select(vec![0, 0xff, 0xf000, 0x8000_0000, 0xff00_0000_0000_0000, u64::MAX, u64::MAX]);
     let fill = prop_oneof![Just(0), Just(20), 0..1000u64, Just(1000), Just(1000)];
     let format = select(vec![VectorFormat::Dense, VectorFormat::Bitmap, VectorFormat::Sparse]);
@@ -53,7 +53,7 @@ fn check<T: Sample + Ordered>(name: &str, order: impl Fn(T, T) -> Ordering) {
     );
 }
 
-/// A float's order: zeros by their sign, NaN one value and last.
+/// The order of floats: `-0.0` before `0.0`, NaN last, and all NaNs equal.
 macro_rules! floats {
     () => {
         |x, y| if x.is_nan() || y.is_nan() { x.is_nan().cmp(&y.is_nan()) } else { x.total_cmp(&y) }

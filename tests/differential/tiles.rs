@@ -1,4 +1,4 @@
-//! Tiles: every strategy over them, on the CPU or where `VXM_TEST_DEVICE` says; and that a device's are the host's.
+//! Tiles: every strategy over them, on the device that `VXM_TEST_DEVICE` names. Also that tiles made on a device equal the host's.
 
 use crate::algebra::Sample;
 use crate::harness::{agree, ok, on_device, on_threads, same, suite};
@@ -14,7 +14,7 @@ use vxm::prelude::*;
 
 const STRATEGIES: [Option<Way>; 4] = [None, Some(Way::FoldRows), Some(Way::CountTiles), Some(Way::CountTilesTensor)];
 
-/// Every format and strategy.
+/// All combinations of format and strategy.
 fn ways() -> Vec<Forced> {
     let formats = [None, Some(Format::Csr), Some(Format::Tiles)];
     let ways =
@@ -58,7 +58,7 @@ fn max_first() {
 
 #[test]
 fn any_first() {
-    // the first in order, whatever the group
+    // the first product in order, however many threads fold the row
     check::<u32, (), _, _>("ANY_FIRST of u32", 200, ANY_FIRST, ANY_SECOND);
 }
 
@@ -72,7 +72,7 @@ fn plus_times_of_weights() {
     check::<f16, f16, _, _>("PLUS_TIMES of f16", 300, PLUS_TIMES, PLUS_TIMES);
 }
 
-/// Shapes that strategies change at: tile-rows of 32 tiles and of 1024, segments of the fixed tree within tiles.
+/// Shapes around which strategies change: tile-rows of 32 and of 1024 tiles, segments of the fixed tree that end within a tile.
 fn long() -> [Graph; 7] {
     let full = |nrows, ncols| (nrows, ncols, Kind::Scattered(1000));
     let shapes = [
@@ -99,7 +99,7 @@ where
         let a = matrix(&grid, shape.symmetric);
         for per_mille in [1000, 500, 3] {
             let u = Filled { per_mille, seed: 4, format: VectorFormat::Bitmap };
-            // all rows at once, and each long one
+            // products that fold the columns, and, through the transpose, products that fold the long rows
             let by_columns = u.dense::<X>(a.nrows());
             let expected = reference::vxm(&by_columns, &grid, ring);
             let v = u.vector(&by_columns);
@@ -128,7 +128,7 @@ fn long_tile_rows() {
 
 #[test]
 fn operands_that_are_not_stored() {
-    // their presence is evaluated first: a mask, a selection, a product
+    // operands whose presence bits must be evaluated first: a mask, a selection, a product
     suite("tiles on device: operands", 300, (graph(), filled(), filled()), |(mut shape, u, v)| {
         shape.nrows = shape.nrows.min(200);
         shape.ncols = shape.nrows;
@@ -156,7 +156,7 @@ fn many_sets_at_once() {
     let sets = (0..40usize, 0..1u64 << 16);
     suite("tiles on device: count_many", 300, (graph(), filled(), sets), |(shape, fill, (count, seed))| {
         let a = matrix(&shape.grid::<()>(), shape.symmetric);
-        // some of them full, some empty
+        // some sets are empty, others full
         let filled =
             |s: u64| Filled { per_mille: [fill.per_mille, 0, 1000][(s % 7 / 5) as usize], seed: seed + s, ..fill };
         let sets: Vec<Set> = (0..count as u64).map(|s| filled(s).vector(&filled(s).dense::<()>(a.nrows()))).collect();
@@ -172,7 +172,7 @@ fn many_sets_at_once() {
     assert!(error.ends_with("count_many: vector of 4 does not fit matrix of 3 x 3"), "{error}");
 }
 
-/// The first GPU. Says why there is none; `VXM_TEST_DEVICE=cuda` makes that a failure.
+/// The first GPU, or `None` after printing why there is none. With `VXM_TEST_DEVICE=cuda` a missing GPU is a failure.
 fn gpu() -> Option<Gpu> {
     match Gpu::open(0) {
         Ok(gpu) => Some(gpu),
@@ -185,7 +185,7 @@ fn gpu() -> Option<Gpu> {
     }
 }
 
-/// Array for array, weights by their bits.
+/// Checks that tiles made on the device have the same arrays as tiles made on the host. Weights are compared by bits.
 fn same_tiles<T: Sample>(gpu: &Gpu, shape: &Graph) -> crate::harness::Outcome {
     let a = matrix(&shape.grid::<T>(), false);
     let host = Tiles::from_csr(a.csr());
@@ -216,7 +216,7 @@ fn made_on_a_device_as_on_the_host() {
 #[test]
 fn counts_up_to_the_last_exact_one() {
     let Some(_) = gpu() else { return };
-    // one row, full: 2^24 entries are counted, one more is refused
+    // one full row: tensor cores count 2^24 entries exactly, and one entry more is refused
     for (extra, refused) in [(0, false), (1, true)] {
         let n = (1 << 24) + extra;
         let rows = vxm::formats::Csr::try_new(1, n, vec![0, n as u64], (0..n as u32).collect(), vec![(); n]).unwrap();
@@ -241,7 +241,7 @@ fn counts_up_to_the_last_exact_one() {
 
 #[test]
 fn threads_share_tiles() {
-    // made once, wherever they are first asked for
+    // tiles are made once, by the thread that first needs them
     let shape = Graph { nrows: 64, ncols: 64, kind: Kind::Band(3), symmetric: true, seed: 2 };
     let a = matrix(&shape.grid::<()>(), true);
     let tiles = Forced { format: Some(Format::Tiles), ..Forced::default() };

@@ -1,5 +1,5 @@
-// What stands before a kernel's text: the names of CUDA that the project's kernels use, on a CPU. Kept small, since it is compiled with
-// every program. Where a program includes NVIDIA's headers, they come first and have declared vectors and marks already.
+// The header of every program: the names of CUDA that the project's kernels use, implemented for the CPU. It is kept small, since it is
+// compiled with every program. If a program includes NVIDIA's headers, these come first and have declared vector types and qualifiers.
 #include "thread.hpp"
 
 #pragma GCC visibility push(default)
@@ -18,7 +18,7 @@ float floorf(float) noexcept;
 float ceilf(float) noexcept;
 float truncf(float) noexcept;
 float fmodf(float, float) noexcept;
-// the runtime's
+// implemented by the runtime, in fibers.cpp
 unsigned long long emulated_warp(int meeting, unsigned mask, unsigned long long value, unsigned argument);
 int emulated_block(int meeting, int value);
 void emulated_pause();
@@ -45,7 +45,7 @@ static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {
 #define __noinline__ __attribute__((noinline))
 #undef __grid_constant__
 #define __grid_constant__
-// a block is run by one OS thread, so what its threads share is that thread's
+// one OS thread runs a block, so shared variables are local to the OS thread
 #undef __shared__
 #define __shared__ static thread_local
 
@@ -56,17 +56,17 @@ static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {
 
 namespace emulated {
 
-// Before what others may be writing at the same time.
+// Called before each access to memory that other threads may be writing at the same time. Sometimes yields.
 static inline void noise() {
     if (__builtin_expect(self()->noisy, 0)) emulated_noise();
 }
 
-// Loads and stores past the compiler, which a kernel's text has as assembly.
+// Loads and stores that kernels write as assembly. The compiler may not drop or merge them.
 template <class Word> static inline Word load(const void* p) {
     noise();
     return __atomic_load_n((const Word*)p, __ATOMIC_ACQUIRE);
 }
-// One that may be asked again and again until another thread has written.
+// A load that a loop may repeat until another thread has written. It lets other threads run.
 template <class Word> static inline Word watch(const void* p) {
     emulated_pause();
     return __atomic_load_n((const Word*)p, __ATOMIC_ACQUIRE);
@@ -76,7 +76,7 @@ template <class Word> static inline void store(void* p, Word x) {
     __atomic_store_n((Word*)p, x, __ATOMIC_RELEASE);
 }
 
-// A type that an argument doesn't decide.
+// `T` where it must not be deduced from the argument.
 template <class T> struct Same {
     typedef T type;
 };
@@ -87,7 +87,7 @@ template <> struct Bits<4> {
 template <> struct Bits<8> {
     typedef unsigned long long type;
 };
-// Writes step(what is there), at once; what was there.
+// Atomically replaces the value at `p` by step(value). Returns the value before.
 template <class T, class Step> static inline T update(T* p, const Step& step) {
     typedef typename Bits<sizeof(T)>::type Word;
     noise();
@@ -134,7 +134,7 @@ static inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_C
 static inline void __syncthreads() { emulated_block(emulated::SYNC_BLOCK, 0); }
 static inline int __syncthreads_or(int x) { return emulated_block(emulated::SYNC_BLOCK_OR, x != 0); }
 static inline void __syncwarp(unsigned mask = ~0u) { emulated_warp(emulated::SYNC_WARP, mask, 0, 0); }
-// Each lane goes its own way.
+// Only the calling lane, since lanes don't run in lockstep.
 static inline unsigned __activemask() { return 1u << (threadIdx.x & 31); }
 static inline unsigned __ballot_sync(unsigned mask, int x) { return (unsigned)emulated_warp(emulated::BALLOT, mask, x != 0, 0); }
 static inline int __any_sync(unsigned mask, int x) { return (int)emulated_warp(emulated::ANY, mask, x != 0, 0); }
@@ -188,14 +188,14 @@ static inline float from_half(unsigned h) {
     }
     return h >> 15 & 1 ? -x : x;
 }
-// mma.m16n8k16 of f16, summed in f32: lane 4 g + k holds of c the rows g and g + 8, columns 2k and 2k + 1.
+// mma.m16n8k16 of f16, summed in f32. Lane 4 g + k holds rows g and g + 8, columns 2k and 2k + 1, of c.
 static inline void multiply(
     float& c0, float& c1, float& c2, float& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
     const unsigned lane = threadIdx.x & 31, g = lane / 4, k = lane % 4;
     const unsigned a[4] = {a0, a1, a2, a3}, b[2] = {b0, b1};
     float* const c[4] = {&c0, &c1, &c2, &c3};
     for (unsigned from = 0; from < 4; from++) {
-        // the row's four words of lane 4 g + from, and the words of both columns
+        // lane 4 g + from's four words of `a`, and the words of `b` for both columns
         unsigned row[4], column[2][2];
         for (unsigned r = 0; r < 4; r++) row[r] = __shfl_sync(~0u, a[r], g * 4 + from);
         for (unsigned n = 0; n < 2; n++)
@@ -210,7 +210,8 @@ static inline void multiply(
     }
 }
 
-// What machine code says of a kernel, as NVRTC writes it, which a rehearsal reads: each a format, a number and a length.
+// A kernel's section of attributes in the format of NVRTC's machine code, which a dry run reads: each attribute is a format, a number,
+// then a value or a length with data.
 template <int parameters> struct __attribute__((packed)) Info {
     unsigned char bytes_head[2] = {3, 0x19};
     unsigned short bytes;

@@ -1,4 +1,4 @@
-// A CUDA driver for machines without a GPU: what the project calls of it. There is one device, and a call returns when its work is done.
+// A CUDA driver for machines without a GPU, with the calls that the project uses. There is one device, and all calls are synchronous.
 #include "fibers.hpp"
 #include "memory.hpp"
 #include "settings.hpp"
@@ -15,7 +15,7 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 #define CALLED extern "C" __attribute__((visibility("default")))
 
-// CUDA's numbers.
+// Values of CUDA's enums.
 enum Result {
     SUCCESS = 0,
     INVALID_VALUE = 1,
@@ -29,7 +29,7 @@ enum DeviceAttribute { MULTIPROCESSORS = 16, MAJOR = 75, MINOR = 76, SHARED_LIMI
 enum FunctionAttribute { MAX_THREADS = 0, SHARED = 1, LOCAL = 3, REGISTERS = 4 };
 enum PoolAttribute { RESERVED_NOW = 5, RESERVED_MOST = 6, USED_NOW = 7, USED_MOST = 8 };
 
-// Handles of what there is one of, or what is nothing here.
+// Dummy handles of objects that exist once or have no state here.
 static void* const CONTEXT = (void*)0x10;
 static void* const STREAM = (void*)0x20;
 static void* const POOL = (void*)0x30;
@@ -186,7 +186,7 @@ CALLED int cuMemsetD8Async(u64 to, unsigned char byte, size_t size, void*) {
 CALLED int cuModuleLoadData(void** loaded, const void* image) {
     const Elf64_Ehdr* header = (const Elf64_Ehdr*)image;
     if (memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_type != ET_DYN || header->e_machine != EM_X86_64) return INVALID_IMAGE;
-    // the headers of its sections stand last
+    // the section headers are last in the file
     const size_t size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
     static std::atomic<int> number{0};
     const std::string path = home() + "/tmp/module-" + std::to_string(getpid()) + "-" + std::to_string(number++) + ".so";
@@ -209,7 +209,7 @@ CALLED int cuModuleLoadData(void** loaded, const void* image) {
     *loaded = new Module{handle, (char*)map->l_addr, path, shared};
     return SUCCESS;
 }
-// Stays loaded, since every OS thread remembers where its shared variables are.
+// Modules stay loaded, since every OS thread keeps the addresses of its shared variables.
 CALLED int cuModuleUnload(void*) { return SUCCESS; }
 CALLED int cuModuleGetFunction(void** function, void* module, const char* name) {
     const Module* m = (const Module*)module;

@@ -21,7 +21,7 @@
 typedef uint32_t u32;
 typedef uint64_t u64;
 
-// Leaves one stack for another: what a function must keep is pushed here and popped there.
+// Switches stacks: pushes the callee-saved registers, stores the stack pointer in *left, continues on `entered` and pops its registers.
 extern "C" void emulated_switch(void** left, void* entered);
 __asm__(R"(
 .text
@@ -51,10 +51,10 @@ const int SAVED = 6;
 namespace emulated {
 
 const u32 LANES = 32, MOST_THREADS = 1024, NOBODY = ~0u;
-// So many bytes behind the dynamic shared memory must stay as they are.
+// The number of bytes behind the dynamic shared memory that must stay unchanged.
 const u32 FENCE = 64;
 const unsigned char FENCED = 0x77;
-// What a lane reads of one that takes no part.
+// The result of a shuffle from a lane that does not take part.
 const u64 UNDEFINED = 0xa5a5a5a5a5a5a5a5;
 
 static const char* const NAMES[] = {
@@ -63,19 +63,19 @@ static const char* const NAMES[] = {
     "syncthreads_or"};
 
 enum State : uint8_t { READY, IN_WARP, IN_BLOCK, DONE };
-// Who goes on where several may: anyone; who came last; who came first; a later thread rather than an earlier one.
+// Which of several ready threads runs next: a random one; the last one that became ready; the first; one with a higher index.
 enum Order { ANYONE, LAST, FIRST, LATER, ORDERS };
 
 struct Fiber {
     Thread* self;
-    void* stack;       // where it goes on
-    u64 value, result; // what it brought to a meeting, what it takes from it
+    void* stack;       // the stack pointer where it continues
+    u64 value, result; // its operand of a collective or barrier, and the result it gets
     u32 mask, argument;
     State state;
     Meeting meeting;
 };
 
-// The random numbers of a block: xorshift, multiplied.
+// A block's random number generator: xorshift with a multiplication (xorshift*).
 struct Random {
     u64 state = 1;
     void begin(u64 seed, u64 launch, u64 block) {
@@ -92,13 +92,13 @@ struct Random {
     u64 below(u64 end) { return draw() % end; }
 };
 
-// The threads that may go on, in a ring.
+// The threads that are ready to run, in a ring buffer.
 struct Ready {
     std::vector<u32> ring;
     u32 head = 0, count = 0;
     u32& at(u32 k) { return ring[(head + k) % ring.size()]; }
     void push(u32 thread) { at(count++) = thread; }
-    // Takes the k-th.
+    // Removes and returns the k-th.
     u32 pop(u32 k) {
         const u32 thread = at(k);
         at(k) = at(0);
@@ -114,10 +114,10 @@ static int64_t seconds() {
     return now.tv_sec;
 }
 
-// An OS thread that runs blocks, one after the other.
+// The state of an OS thread that runs blocks, one after the other.
 struct Runner {
-    std::vector<Fiber> fibers; // as many as were ever needed
-    void* home = nullptr;      // where the OS thread goes on when a block is done
+    std::vector<Fiber> fibers; // as many as any block so far has needed
+    void* home = nullptr;      // the stack pointer where the OS thread continues when a block is done
     Launch* launch = nullptr;
     Index block;
     u32 count = 0, done = 0, arrived = 0, current = 0;
@@ -126,7 +126,7 @@ struct Runner {
     Random random;
     Order order = FIRST;
     u64 leaves = 0, meetings = 0, pauses = 0;
-    int64_t met_last = 0; // about when threads of the block last met, in seconds
+    int64_t met_last = 0; // about when a collective or barrier of the block last completed, in seconds
     std::vector<char> dynamic_bytes;
     char* dynamic = nullptr;
     std::unordered_map<const Module*, char*> shared; // this OS thread's shared variables of a module
@@ -154,9 +154,9 @@ private:
 };
 static thread_local Runner* runner = nullptr;
 
-// ---- what is reported
+// ---- reports
 
-// What each lane of a warp does, those that do the same together.
+// Describes the state of each lane of a warp. Successive lanes in the same state are grouped.
 std::string Runner::states(u32 warp) const {
     const u32 lanes = std::min(LANES, count - warp * LANES);
     auto state = [&](u32 lane) -> std::string {
@@ -193,7 +193,7 @@ static void report() {
 }
 
 void fail(const char* format, ...) {
-    // the first to fail tells why, others wait for the end
+    // the first OS thread that fails reports; others wait here until the process ends
     static std::mutex& once = *new std::mutex;
     once.lock();
     fprintf(stderr, "emulated: ");
@@ -212,7 +212,7 @@ static struct sigaction before[64];
 
 static void on_fault(int signal, siginfo_t* info, void* context) {
     if (!runner || !runner->launch) {
-        // not a kernel's: whoever cared before does
+        // not in a kernel: restore the previous handler, which gets the signal when the instruction is repeated
         sigaction(signal, &before[signal], nullptr);
         return;
     }
@@ -229,7 +229,7 @@ void catch_faults() {
     act.sa_flags = SA_SIGINFO | SA_ONSTACK;
     for (const int signal : FAULTS) sigaction(signal, &act, &before[signal]);
 }
-// This OS thread's runner. A stack of its own for faults, since a fiber's may be what has run over.
+// This OS thread's runner. Signal handlers get a stack of their own, since a fault may be an overflow of a fiber's stack.
 static Runner& this_runner() {
     static thread_local Runner own;
     if (!runner) {
@@ -249,9 +249,10 @@ Runner::~Runner() {
     free(fault_stack);
 }
 
-// ---- threads taking turns
+// ---- scheduling
 
-// Goes on with another that may, or home if all are done. The caller has said what its thread waits for, or that it may go on.
+// Switches to a ready thread, or back to the OS thread's own stack if all are done. The caller has set its thread's state before, and
+// added it to `ready` if it may continue.
 void Runner::leave() {
     const u32 me = current;
     if (ready.count == 0) {
@@ -259,11 +260,11 @@ void Runner::leave() {
         void* never;
         emulated_switch(&never, home);
     }
-    // other blocks, too, should get on where there are more of them than cores
+    // with more blocks than cores, let the OS threads of other blocks run, too
     if (++leaves % 16384 == 0) sched_yield();
     u32 k = 0;
     if (settings().seed && ready.count > 1) {
-        // in an order of its own, and now and then out of it
+        // the block has its own order, with random exceptions
         if (order == ANYONE || random.below(16) == 0) {
             k = random.below(ready.count);
         } else if (order == LAST) {
@@ -282,7 +283,8 @@ void Runner::wake(u32 thread, u32 me) {
     fibers[thread].state = READY;
     if (thread != me) ready.push(thread);
 }
-// Who comes last to a meeting goes on first, or at random not.
+// Called by a thread that has reached a collective or barrier. The last to arrive continues at once, or with a seed perhaps later. All
+// others wait.
 void Runner::go_on_or_wait(bool met) {
     if (met) {
         if (!settings().seed || random.below(2)) return;
@@ -301,7 +303,7 @@ void Runner::give_way() {
     ready.push(current);
     leave();
 }
-// Called by a thread that may be waiting for what others write.
+// Called by a thread that may be polling for another thread's write.
 void Runner::pause() {
     if (++pauses % 4) return;
     if (pauses % 16384 == 0 && seconds() - met_last > settings().patience)
@@ -309,15 +311,15 @@ void Runner::pause() {
     give_way();
 }
 
-// ---- meetings
+// ---- collectives and barriers
 
-// Folds the values of `lanes`, of which there are some.
+// Folds the values of `lanes`, which are not empty.
 template <class Join> static u64 fold(const Fiber* warp, u32 lanes, const Join& join) {
     u64 all = warp[__builtin_ctz(lanes)].value;
     for (u32 rest = lanes & (lanes - 1); rest; rest &= rest - 1) all = join(all, warp[__builtin_ctz(rest)].value);
     return all;
 }
-// What all lanes get of a meeting that gives each the same.
+// The result of a collective that gives all lanes the same result; 0 for other collectives.
 static u64 answer_to_all(Meeting meeting, const Fiber* warp, u32 lanes) {
     u32 set = 0;
     switch (meeting) {
@@ -340,7 +342,7 @@ static u64 answer_to_all(Meeting meeting, const Fiber* warp, u32 lanes) {
     default: return 0;
     }
 }
-// The lane whose value a shuffle gives `lane`; its argument is a distance, or a lane, and the width above it.
+// The lane that `lane` reads from in a shuffle. `argument` has a distance or a lane in its low half, the width in its high half.
 static u32 shuffled_from(Meeting meeting, u32 lane, u32 argument) {
     const u32 width = argument >> 16, by = argument & 0xffff, base = lane & ~(width - 1);
     if (meeting == SHUFFLE) return base | (by & (width - 1));
@@ -348,7 +350,8 @@ static u32 shuffled_from(Meeting meeting, u32 lane, u32 argument) {
     return (lane ^ by) < base + width ? lane ^ by : lane;
 }
 
-// Whether all lanes that the lane `asked` waits for have come; then all of them have their answers, and may go on.
+// Completes the collective that the lane `asked` waits in, if all lanes of its mask have arrived or exited: sets the results and makes the
+// lanes ready. Returns whether it did.
 bool Runner::complete_warp(u32 asked) {
     const u32 w = asked / LANES, mask = fibers[asked].mask;
     const Meeting meeting = fibers[asked].meeting;
@@ -358,7 +361,7 @@ bool Runner::complete_warp(u32 asked) {
     for (u32 rest = lanes; rest; rest &= rest - 1) {
         const u32 lane = __builtin_ctz(rest);
         if (warp[lane].mask == mask && warp[lane].meeting == meeting) continue;
-        // one that doesn't wait for this lane may come to it yet
+        // a lane without this one in its mask is in another collective, and may arrive here later
         if (!(warp[lane].mask >> asked % LANES & 1)) return false;
         fail("lanes of warp %u wait for each other in different ways: lane %u in %s(%08x), lane %u in %s(%08x)", w, asked % LANES,
             NAMES[meeting], mask, lane, NAMES[warp[lane].meeting], warp[lane].mask);
@@ -398,7 +401,7 @@ u64 Runner::meet_warp(Meeting meeting, u32 mask, u64 value, u32 argument) {
     return f.result;
 }
 
-// The same of a block's barrier, which threads that are done don't hold up.
+// Completes the block's barrier, if all threads that have not ended have arrived. Returns whether it did.
 bool Runner::complete_block(u32 me) {
     if (arrived + done < count) return false;
     const Fiber* first = nullptr;
@@ -436,7 +439,7 @@ void Runner::end_thread() {
     fibers[current].state = DONE;
     done++;
     exited[w] |= 1u << lane;
-    // who waits for this lane among others needs to no longer
+    // collectives with this lane in their masks may be complete now
     u32 asked = 0;
     while (const u32 rest = waiting[w] & ~asked) {
         const u32 other = __builtin_ctz(rest);
@@ -459,7 +462,7 @@ void Runner::make_fibers(u32 many) {
     stacks.emplace_back(mapped, (more + 1) * STACK);
     char* stack = (char*)(((u64)mapped + STACK - 1) & ~(STACK - 1));
     for (size_t k = 0; k < more; k++, stack += STACK) {
-        // the lowest page is nobody's, so that a stack that runs over is a fault
+        // the lowest page is inaccessible, so that a stack overflow is a fault
         mprotect(stack, 4096, PROT_NONE);
         Fiber fiber = {};
         fiber.self = (Thread*)(stack + STACK - ROOM);
@@ -468,9 +471,9 @@ void Runner::make_fibers(u32 many) {
     ready.ring.resize(fibers.size());
 }
 
-// Where this OS thread has a module's shared variables, which are compiled as thread-local ones.
+// The address of this OS thread's copy of a module's shared variables, which are compiled as thread-local ones.
 static char* shared_of(const Module& module) {
-    // the first use is what makes them
+    // the first use allocates them
     void* (*touch)() = (void* (*)())dlsym(module.handle, "emulated_touch");
     touch();
     struct Search {
@@ -506,7 +509,7 @@ void Runner::prepare_block(u64 number) {
         garbage = random.below(4) ? (int)random.below(256) : 0xff;
         noisy = settings().noise > 0 && random.below(4);
     }
-    // shared memory begins as whatever it was
+    // shared memory starts with arbitrary content
     const Module& module = *launch->kernel->module;
     char*& variables = shared[&module];
     if (!variables) variables = shared_of(module);
@@ -522,7 +525,7 @@ void Runner::prepare_block(u64 number) {
         Fiber& fiber = fibers[thread];
         const Index index = {thread % dim.x, thread / dim.x % dim.y, thread / dim.x / dim.y};
         *fiber.self = {index, block, dim, grid, dynamic, noisy};
-        // as emulated_switch leaves a stack: what it pops, where it returns to, and what would be behind that
+        // a stack as emulated_switch leaves one: the registers it pops, the address it returns to, and a null return address above
         void** top = (void**)fiber.self;
         *--top = nullptr;
         *--top = (void*)fiber_main;
@@ -549,7 +552,7 @@ static void run_blocks(Launch& launch) {
     Runner& r = this_runner();
     r.launch = &launch;
     for (u64 k; (k = launch.next.fetch_add(1)) < launch.blocks;) {
-        // blocks may come in any order, but those that wait for each other are all there at once
+        // blocks may run in any order; those of a cooperative launch all run at once
         if (settings().seed && !launch.cooperative) {
             Random random;
             random.begin(settings().seed, launch.number, ~0ull - 1);
@@ -563,7 +566,7 @@ static void run_blocks(Launch& launch) {
     r.launch = nullptr;
 }
 
-// OS threads that help the one that launches. Never destroyed: they may outlive the exit of the process.
+// The OS threads that run blocks besides the launching one. Never destroyed, since they may outlive the exit of the process.
 static struct Helpers {
     std::mutex lock;
     std::condition_variable work, over;
@@ -588,7 +591,7 @@ void run(Launch& launch) {
     const u64 threads = launch.blocks * launch.block.x * launch.block.y * launch.block.z;
     u64 many = 0;
     if (launch.cooperative) many = launch.blocks - 1;
-    else if (threads > MOST_THREADS) many = std::min(launch.blocks, cores) - 1; // for less, waking one takes longer
+    else if (threads > MOST_THREADS) many = std::min(launch.blocks, cores) - 1; // for fewer, waking a helper takes longer
     {
         const std::lock_guard<std::mutex> held(helpers.lock);
         for (; helpers.there < many; helpers.there++) std::thread(help).detach();
@@ -603,7 +606,7 @@ void run(Launch& launch) {
 
 } // namespace emulated
 
-// ---- what kernels call
+// ---- functions that kernels call
 
 #define CALLED extern "C" __attribute__((visibility("default")))
 CALLED u64 emulated_warp(int meeting, u32 mask, u64 value, u32 argument) {
@@ -611,7 +614,7 @@ CALLED u64 emulated_warp(int meeting, u32 mask, u64 value, u32 argument) {
 }
 CALLED int emulated_block(int meeting, int value) { return (int)emulated::runner->meet_block((emulated::Meeting)meeting, (u64)value); }
 CALLED void emulated_pause() { emulated::runner->pause(); }
-// Before a thread touches what others may be writing.
+// Called before a thread accesses memory that others may be writing. Yields at random.
 CALLED void emulated_noise() {
     emulated::Runner& r = *emulated::runner;
     if (r.random.below(emulated::settings().noise)) return;

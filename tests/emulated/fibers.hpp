@@ -1,4 +1,4 @@
-// Launches: each block is run by one OS thread, which runs the block's threads as fibers.
+// Launches. Each block is run by one OS thread, which runs the block's threads as fibers.
 #pragma once
 #include "thread.hpp"
 #include <atomic>
@@ -11,7 +11,7 @@ struct Module {
     void* handle;
     char* base; // where it was loaded
     std::string path;
-    size_t shared; // bytes of shared memory whose size the text tells
+    size_t shared; // bytes of static shared memory
 };
 struct Kernel {
     const Module* module;
@@ -25,14 +25,14 @@ struct Launch {
     const void* parameter;
     bool cooperative;
     uint64_t number, blocks;
-    std::atomic<uint64_t> next{0}; // the first block that nobody has taken
+    std::atomic<uint64_t> next{0}; // the first block that no OS thread has taken
 };
 
-// Runs all blocks, and returns when they are done.
+// Runs all blocks and returns when they are done.
 void run(Launch& launch);
-// Has faults of kernels reported: accesses to what isn't mapped, divisions by zero.
+// Installs signal handlers that report faults in kernels: accesses to unmapped memory, divisions by zero.
 void catch_faults();
-// Says what is wrong, and what this OS thread's block was about, and aborts.
+// Prints an error and the state of this OS thread's block, and aborts.
 [[noreturn]] void fail(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 } // namespace emulated

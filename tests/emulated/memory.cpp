@@ -8,18 +8,18 @@
 #include <sys/mman.h>
 namespace emulated {
 
-// A fence stands before and behind each buffer. A new buffer holds what nobody would take for an answer, and so does a freed one.
+// A fence lies before and behind each buffer. New and freed buffers are filled with patterns that cannot pass for an answer.
 const size_t FENCE = 256, PAGE = 4096;
 const unsigned char FENCED = 0xc3, NEW = 0xa5, FREED = 0x5a;
-// Of large buffers only so much is filled, since touching pages takes time.
+// At most this many bytes of a buffer are filled, since touching pages takes time.
 const size_t FILLED = 64 << 20;
 
 struct Buffer {
     size_t size, rounded;
-    char* pages; // where the mapping begins, if it has pages of its own
+    char* pages; // where the buffer's own mapping begins; null if it has none
     size_t mapped;
 };
-// Never destroyed: threads that outlive the exit of the process may still ask.
+// Never destroyed, since threads that outlive the exit of the process may still use them.
 static std::mutex& lock = *new std::mutex;
 static std::map<uint64_t, Buffer>& buffers = *new std::map<uint64_t, Buffer>;
 static size_t used = 0, peak = 0;
@@ -30,7 +30,7 @@ bool allocate(uint64_t* address, size_t size) {
     Buffer buffer = {size, (size + FENCE - 1) / FENCE * FENCE, nullptr, 0};
     char* data;
     if (settings().guard) {
-        // the buffer ends where a page begins that nobody may touch; a fence stands before it
+        // the buffer, rounded up, ends where an inaccessible page begins; a fence lies before it
         const size_t open = (buffer.rounded + FENCE + PAGE - 1) / PAGE * PAGE;
         buffer.mapped = open + 2 * PAGE;
         void* pages = mmap(nullptr, buffer.mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -1,4 +1,4 @@
-// Device memory, which is the host's: buffers between fences, so that a write past an end is seen.
+// Device memory, allocated on the host. Each buffer lies between two fences, so that writes outside it are detected.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,11 +10,11 @@ void release(uint64_t address);
 size_t memory_used();
 size_t memory_peak();
 void forget_peak();
-// Whether the bytes lie in one buffer.
+// Whether all `size` bytes at `address` lie in one buffer.
 bool in_a_buffer(uint64_t address, size_t size);
-// Where an address lies, in words.
+// Describes where an address lies, for error messages.
 std::string whereabouts(uint64_t address);
-// What a write past a buffer did, in words; empty if there was none.
+// Describes the first overwritten byte of a fence; empty if all fences are intact.
 std::string damage();
 
 } // namespace emulated

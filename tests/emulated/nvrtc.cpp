@@ -1,7 +1,7 @@
-// NVRTC for machines without a GPU: CUDA C++ is made C++ for the CPU, which g++ compiles to a shared object.
+// NVRTC for machines without a GPU. It translates CUDA C++ to C++ for the CPU, which g++ compiles to a shared object.
 //
-// Three things are not C++ and are rewritten: assembly, dynamic shared memory, and includes, which come first. Behind the text stands what
-// tells of each kernel. What g++ says of a mistake is told as NVRTC would.
+// Assembly and dynamic shared memory are rewritten, and includes are moved to the front. A description of each kernel is appended. Error
+// messages of g++ are rewritten to NVRTC's form.
 #include "settings.hpp"
 #include <algorithm>
 #include <atomic>
@@ -24,7 +24,7 @@ struct Program {
     std::string source, name, log, code;
 };
 
-// Settings that the code depends on.
+// The settings that the compiled code depends on.
 static std::string compiler() {
     const std::string own = text_setting("CXX");
     return own.empty() ? "g++" : own;
@@ -40,12 +40,12 @@ static std::string trimmed(const std::string& text) {
 }
 static std::string lines_of(const std::string& text) { return std::string((size_t)std::count(text.begin(), text.end(), '\n'), '\n'); }
 
-// An instruction, and its operands in order.
+// An assembly statement: its instruction, and its operands in order.
 struct Assembly {
     std::string instruction;
     std::vector<std::string> operands;
 };
-// Of a statement as it stands in the text: asm("instruction" : "=r"(x) : "r"(y));
+// Parses a statement like asm("instruction" : "=r"(x) : "r"(y));
 static Assembly parsed(const std::string& statement) {
     Assembly found;
     bool first = true;
@@ -55,7 +55,7 @@ static Assembly parsed(const std::string& statement) {
         if (first) found.instruction = statement.substr(at + 1, end - at - 1);
         first = false;
         at = end + 1;
-        // a constraint, not the instruction nor what is clobbered
+        // an operand follows only a constraint, not the instruction or a clobber
         if (at >= statement.size() || statement[at] != '(' || found.instruction.empty()) continue;
         size_t close = at;
         for (int depth = 0; close < statement.size(); close++) {
@@ -70,13 +70,13 @@ static Assembly parsed(const std::string& statement) {
 static std::string word_of(const std::string& bits) {
     return bits == "8" ? "unsigned char" : bits == "16" ? "unsigned short" : bits == "32" ? "unsigned" : "unsigned long long";
 }
-// The statement in C++.
+// Translates an assembly statement to C++.
 static std::string lowered(const std::string& statement) {
     static const std::regex load(R"(ld\.(relaxed|acquire)\.(cta|gpu)\.global\.u(8|16|32|64) %0, \[%1\];)");
     static const std::regex store(R"(st\.(relaxed|release)\.(cta|gpu)\.global\.u(8|16|32|64) \[%0\], %1;)");
     static const std::regex multiply(R"(mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.f16\.f16\.f32 .*)");
     const Assembly a = parsed(statement);
-    // nothing but a barrier to the compiler
+    // an empty instruction is only a barrier for the compiler
     if (a.instruction.empty()) return ";";
     std::smatch m;
     if (std::regex_match(a.instruction, m, load) && a.operands.size() == 2) {
@@ -92,7 +92,7 @@ static std::string lowered(const std::string& statement) {
     }
     return "static_assert(false, \"tests/emulated/nvrtc.cpp does not know this assembly: " + a.instruction + "\");";
 }
-// All assembly of a text in C++; lines stay where they are.
+// Translates all assembly statements of a text. Line numbers stay the same.
 static std::string without_assembly(const std::string& source) {
     static const std::regex start(R"(\basm( volatile)?\()");
     std::string out;
@@ -116,7 +116,7 @@ static std::string without_assembly(const std::string& source) {
     }
     return out.append(at, source.end());
 }
-// Shared memory whose size the launch tells becomes a name of where it is.
+// Replaces each declaration of dynamic shared memory by a macro that expands to its address.
 static std::string without_dynamic(const std::string& source) {
     static const std::regex declaration(R"(extern\s+__shared__\s+(?:__align__\(\d+\)\s+)?([\w: ]+?)\s+(\w+)\[\];)");
     std::string out;
@@ -130,7 +130,7 @@ static std::string without_dynamic(const std::string& source) {
     }
     return out.append(at, source.end());
 }
-// The text's own includes.
+// The include lines of a text.
 static std::string includes_of(const std::string& source) {
     static const std::regex include(R"((^|\n)(#include <[^>]*>))");
     std::string out;
@@ -138,14 +138,14 @@ static std::string includes_of(const std::string& source) {
     return out;
 }
 
-// What stands for each kernel: what the driver looks up, and what a rehearsal reads.
+// The description of a kernel: the entry that the driver looks up, and the section that a dry run reads.
 const char* const KERNEL = R"(
 extern "C" __attribute__((visibility("default"))) const emulated::Entry emulated_entry_NAME = {
     [](const void* parameter) { NAME(ARGUMENT); }, BYTES, PARAMETERS, THREADS};
 static constexpr emulated::Info<PARAMETERS> emulated_info_NAME
     __attribute__((used, section(".nv.info.NAME"), aligned(1))) = {BYTES, THREADS};
 )";
-// Called before a thread asks where its shared variables are.
+// A function that the runtime calls to allocate an OS thread's shared variables.
 const char* const TOUCH = R"(
 extern "C" __attribute__((visibility("default"))) void* emulated_touch() {
     static thread_local int touched;
@@ -170,7 +170,7 @@ static std::string entries_of(const std::string& source) {
             argument = "*(" + type + " const*)parameter";
         }
         std::string text = KERNEL;
-        // kernels of several parameters are never called: the driver refuses
+        // kernels with several parameters are never called: the driver refuses to launch them
         if (count > 1) text = filled(text, "NAME(ARGUMENT);", "");
         text = filled(text, "NAME", name);
         text = filled(text, "ARGUMENT", argument);
@@ -207,7 +207,7 @@ static std::string read_file(const std::string& path) {
 }
 static std::string quoted(const std::string& text) { return "'" + filled(text, "'", "'\\''") + "'"; }
 
-// What g++ says, as NVRTC would say it: the project looks for the line, and for what is missing.
+// Rewrites messages of g++ to NVRTC's form. The project searches them for the line and for missing names and files.
 static std::string as_nvrtc_says(std::string log) {
     log = std::regex_replace(log, std::regex(R"((^|\n)([^:\n]+):(\d+):\d+: (?:fatal )?error:)"), "$1$2($3): error:");
     log = std::regex_replace(log, std::regex(R"('(\w+)' was not declared in this scope)"), "identifier \"$1\" is undefined");
@@ -215,15 +215,15 @@ static std::string as_nvrtc_says(std::string log) {
 }
 
 static const char* const FLAGS =
-    // the same bits as the host's: nothing contracted, integers wrap, and bits are read as what they are not
+    // the same bits as on the host: no contraction, wrapping integers, and no strict aliasing
     "-std=c++17 -O1 -ffp-contract=off -fwrapv -fno-strict-aliasing -fno-delete-null-pointer-checks -fno-math-errno "
-    // symbols that two programs share must stay each one's own
+    // programs that define the same symbols must each use their own
     "-fPIC -shared -fvisibility=hidden -fvisibility-inlines-hidden -fno-gnu-unique "
-    // what takes time, or has no use in a kernel
+    // options against features that take time or are useless in a kernel
     "-fno-exceptions -fno-rtti -fno-threadsafe-statics -fno-stack-protector -fno-asynchronous-unwind-tables -nostdlib "
     "-w -fmax-errors=20 -fno-diagnostics-show-caret";
 
-// Lets sed change the text. False if there is something wrong with the script.
+// Applies the mutation to the program's text with sed. Returns whether that succeeded.
 static bool mutate(Program& program, const std::string& base) {
     const std::string before = base + ".before", after = base + ".after", log = base + ".log";
     const std::string command =
@@ -281,9 +281,9 @@ CALLED int nvrtcCompileProgram(void* handle, int count, const char* const* optio
     return status == 0 && !program.code.empty() ? SUCCESS : COMPILATION;
 }
 
-// ---- what else is asked of NVRTC
+// ---- the other functions of NVRTC
 
-// The version is part of the key of a cached program, so it stands for all that the code depends on here.
+// The version is part of the key of a cached program. So its minor part is a hash of everything that the compiled code depends on here.
 CALLED int nvrtcVersion(int* major, int* minor) {
     uint32_t hash = EMULATED_SOURCES;
     for (const char c : compiler() + "\n" + mutation() + (settings().keep ? "\nkeep" : "")) hash = (hash ^ (unsigned char)c) * 16777619u;

@@ -1,4 +1,4 @@
-// What the environment says. A value that is no number ends the process, rather than run something else than was asked for.
+// Settings from environment variables. A value that is not a number ends the process, so that a typo is not silently ignored.
 #pragma once
 #include <cstdio>
 #include <cstdlib>
@@ -21,7 +21,7 @@ inline long number_setting(const char* name, long usual) {
     return number;
 }
 
-// The folder that `run` made, with the libraries, the headers of programs and a folder for what is temporary.
+// The folder that `run` made, with the libraries, the headers that programs include, and a folder for temporary files.
 inline std::string home() {
     const std::string folder = text_setting("VXM_EMULATED_HOME");
     if (folder.empty()) {
@@ -32,11 +32,11 @@ inline std::string home() {
 }
 
 struct Settings {
-    // how threads and blocks take turns: 0 in order, others at random, the same for the same number
+    // schedule of threads and blocks: 0 runs them in order, others in a random order that the number determines
     unsigned long seed = (unsigned long)number_setting("VXM_EMULATED_SEED", 0);
-    // one in so many accesses to what others may be writing gives way; 0 for none
+    // one in this many accesses to memory that other threads may be writing yields; 0 for none
     long noise = number_setting("VXM_EMULATED_NOISE", 8);
-    // seconds after which a block that only waits for others' writes is taken to wait for good
+    // seconds without progress after which a block that waits for another block's write counts as deadlocked
     long patience = number_setting("VXM_EMULATED_PATIENCE", 120);
     long multiprocessors = number_setting("VXM_EMULATED_MULTIPROCESSORS", 2);
     long occupancy = number_setting("VXM_EMULATED_OCCUPANCY", 2);

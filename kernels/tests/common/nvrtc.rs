@@ -1,6 +1,6 @@
-//! NVRTC, for tests that need it.
+//! The check for NVRTC in tests that need it.
 
-/// Whether there is an NVRTC with its headers. Says why not; `VXM_TEST_NVRTC=1` makes that a failure.
+/// Whether NVRTC and the CUDA headers are installed; prints which are not. `VXM_TEST_NVRTC=1` makes that a failure.
 pub fn is_there() -> bool {
     let missing = match (vxm_kernels::nvrtc_version(), vxm_kernels::headers()) {
         (Ok(_), Some(_)) => return true,

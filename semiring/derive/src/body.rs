@@ -1,4 +1,4 @@
-//! Blocks and statements, lowered to both languages.
+//! Lowers blocks and statements to both languages.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,7 +10,7 @@ use syn::{BinOp, Block, Error, Expr, ExprIf, Ident, Local, Pat, Result, Stmt};
 use crate::cuda::Cuda;
 use crate::types::Ty;
 
-/// Refuses `what`, which stands at `token`, and says what there is instead.
+/// Returns an error at `token` that says that `#[op]` does not support `what`, and lists what it supports.
 pub fn refuse<T>(token: impl ToTokens, what: &str) -> Result<T> {
     let message = format!(
         "`#[op]` has no {what}: it takes what runs on every device, that is `let` with a stated type, `if`/`else`, arithmetic, \
@@ -19,16 +19,16 @@ pub fn refuse<T>(token: impl ToTokens, what: &str) -> Result<T> {
     Err(Error::new_spanned(token, message))
 }
 
-/// A name in scope.
+/// A variable in scope.
 #[derive(Clone)]
 pub struct Variable {
-    /// Its name in both lowered texts.
+    /// The variable's name in the generated Rust and CUDA text.
     pub local: Ident,
     pub ty: Ty,
     pub mutable: bool,
 }
 
-/// An expression in both languages, and its type where the macro knows it.
+/// A lowered expression in both languages.
 pub struct Lowered {
     pub rust: TokenStream,
     pub cuda: Cuda,
@@ -36,12 +36,15 @@ pub struct Lowered {
 
 /// The state of lowering one operator.
 pub struct Lowering {
-    /// The path of `vxm-semiring`.
+    /// The path of the crate `vxm-semiring` in generated code.
     pub root: TokenStream,
     /// The operator's name.
     pub name: Ident,
+    /// The variables of each enclosing block, outermost first.
     scopes: Vec<HashMap<String, Variable>>,
+    /// How many variables of each name have been declared.
     declared: HashMap<String, usize>,
+    /// The types that the text names.
     used: BTreeMap<String, TokenStream>,
 }
 
@@ -51,7 +54,7 @@ impl Lowering {
         Lowering { root, name, scopes: vec![HashMap::new()], declared, used }
     }
 
-    /// Notes that the text names `ty`, so that the kernel declares it.
+    /// Records that the text names `ty`, so that the generated `source` declares it.
     pub fn uses(&mut self, ty: &Ty) {
         self.used.insert(ty.name().to_owned(), ty.rust().clone());
     }
@@ -61,7 +64,8 @@ impl Lowering {
         self.used.values()
     }
 
-    /// Brings a variable into scope. Its lowered name ends in `_`, or `_1` where it shadows: no keyword of C++, no item in Rust.
+    /// Brings a variable into scope and returns its lowered name: the name with `_` appended, or `_1`, `_2`... if it was declared before.
+    /// Such a name is no keyword of C++ and clashes with no item in Rust.
     pub fn declare(&mut self, ident: &Ident, ty: Ty, mutable: bool) -> Ident {
         let name = ident.to_string().trim_start_matches("r#").to_owned();
         let times = self.declared.entry(name.clone()).or_default();
@@ -77,19 +81,19 @@ impl Lowering {
         local
     }
 
-    /// The variable of that name, the innermost.
+    /// The innermost variable of that name.
     pub fn variable(&self, name: &Ident) -> Option<&Variable> {
         let name = name.to_string();
         self.scopes.iter().rev().find_map(|scope| scope.get(&name))
     }
 
-    /// The function's body: Rust with its braces, C++ without.
+    /// Lowers the function's body: the Rust with braces, the C++ without.
     pub fn function(&mut self, block: &Block, result: &Ty) -> Result<(TokenStream, Cuda)> {
         let (rust, cuda) = self.returning(block, Some(result), "    ")?;
         Ok((quote!({ #rust }), cuda))
     }
 
-    /// Runs `body` in a scope of its own.
+    /// Runs `body` in a new scope.
     fn scoped<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.scopes.push(HashMap::new());
         let result = body(self);
@@ -109,7 +113,7 @@ impl Lowering {
         }
     }
 
-    /// A block whose value the C++ returns.
+    /// Lowers a block whose value the C++ returns with `return`. An `if` with longer blocks at its end becomes a C++ `if` statement.
     fn returning(&mut self, block: &Block, ty: Option<&Ty>, indent: &str) -> Result<(TokenStream, Cuda)> {
         self.scoped(|this| {
             let (statements, tail) = Self::split(block)?;
@@ -137,7 +141,7 @@ impl Lowering {
         })
     }
 
-    /// A block as an expression; with statements it becomes a lambda that is called at once.
+    /// Lowers a block as an expression. In C++ a block with statements becomes a lambda that is called at once.
     pub fn block(&mut self, block: &Block, ty: Option<&Ty>) -> Result<Lowered> {
         if let [Stmt::Expr(tail, None)] = block.stmts.as_slice() {
             let value = self.scoped(|this| this.expression(tail, ty))?;
@@ -153,7 +157,7 @@ impl Lowering {
         self.expression(&branch.cond, Some(&Ty::named("bool")))
     }
 
-    /// `if` as an expression: C++'s `?:`, whose arms have one type, so nothing is promoted.
+    /// Lowers an `if` as an expression to `?:` in C++. Both arms have the same type, so nothing is promoted.
     pub fn choice(&mut self, branch: &ExprIf, ty: Option<&Ty>) -> Result<Lowered> {
         let Some((_, otherwise)) = &branch.else_branch else {
             return Err(Error::new(branch.span(), "an `if` that is a value needs an `else`"));
@@ -202,14 +206,14 @@ impl Lowering {
             }
             Stmt::Expr(Expr::Return(e), _) => refuse(e, "`return`, as the last expression is the result"),
             Stmt::Expr(other, _) => {
-                // what is refused as an expression says so better than that it has no effect
+                // if the expression itself is refused, that error says more than "has no effect"
                 self.expression(other, None)?;
                 Err(Error::new_spanned(other, "this statement has no effect"))
             }
         }
     }
 
-    /// A block of statements, without a value.
+    /// Lowers a block of statements without a value, in a new scope.
     fn inner(&mut self, block: &Block, indent: &str) -> Result<(TokenStream, Cuda)> {
         let deeper = format!("{indent}    ");
         self.scoped(|this| this.statements(&block.stmts, &deeper))
@@ -254,7 +258,7 @@ impl Lowering {
         }
         let ty = Ty::scalar(&typed.ty)?;
         self.uses(&ty);
-        // the value sees what the name meant before
+        // lowered before the name is declared: the initializer sees an earlier variable of that name
         let value = self.expression(&init.expr, Some(&ty))?;
         let name = self.declare(&pat.ident, ty.clone(), pat.mutability.is_some());
         let (mutable, rust_ty, rust) = (&pat.mutability, ty.rust(), value.rust);
@@ -281,7 +285,7 @@ fn store(variable: &Variable, value: Lowered, indent: &str) -> (TokenStream, Cud
     (quote!(#local = #rust;), cuda)
 }
 
-/// `+` of `+=`.
+/// The operator of a compound assignment: `+` for `+=`.
 fn compound(op: &BinOp) -> Option<BinOp> {
     let text = op.to_token_stream().to_string();
     let plain = text.strip_suffix('=').filter(|plain| !matches!(*plain, "=" | "!" | "<" | ">"))?;

@@ -1,9 +1,9 @@
-//! CUDA C++ text with places that are filled at run time.
+//! CUDA C++ text with parts that are filled in at run time.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-/// Text in pieces: what the macro writes itself, and Rust expressions whose strings are spliced in when the text is asked for.
+/// CUDA C++ text in pieces: text that the macro writes, and Rust expressions whose strings are spliced in when `source` is called.
 #[derive(Clone, Default)]
 pub struct Cuda(Vec<Piece>);
 
@@ -14,23 +14,23 @@ enum Piece {
 }
 
 impl Cuda {
-    /// Text as it is.
+    /// A piece of fixed text.
     pub fn text(text: impl Into<String>) -> Self {
         Cuda(vec![Piece::Text(text.into())])
     }
 
-    /// The string that a Rust expression returns; it may use `text`, the `KernelText`.
+    /// A piece that is the string of a Rust expression. The expression may use `__vxm_text`, the `KernelText`.
     pub fn splice(expression: TokenStream) -> Self {
         Cuda(vec![Piece::Splice(expression)])
     }
 
-    /// This text, then that.
+    /// This text followed by `next`.
     pub fn then(mut self, next: impl Into<Cuda>) -> Self {
         self.0.extend(next.into().0);
         self
     }
 
-    /// `name(arguments)`.
+    /// The call `name(arguments)`.
     pub fn call(name: impl Into<Cuda>, arguments: Vec<Cuda>) -> Self {
         let mut call = name.into().then("(");
         for (i, argument) in arguments.into_iter().enumerate() {
@@ -39,7 +39,7 @@ impl Cuda {
         call.then(")")
     }
 
-    /// The statements that compute the splices, and the expression of type `String` in which `name` is the function's name.
+    /// Rust code for the text: the statements that compute the splices, and an expression of type `String` that uses them.
     pub fn into_rust(self) -> (TokenStream, TokenStream) {
         let (mut format, mut splices, mut names) = (String::new(), Vec::new(), Vec::new());
         for piece in self.0 {

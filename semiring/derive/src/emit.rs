@@ -1,4 +1,4 @@
-//! The items that an operator becomes.
+//! Generates the items that an operator consists of.
 
 use proc_macro_crate::{FoundCrate, crate_name};
 use proc_macro2::{Span, TokenStream};
@@ -9,7 +9,7 @@ use crate::body::Lowering;
 use crate::cuda::Cuda;
 use crate::signature;
 
-/// The path to `vxm-semiring` from where the macro is used: its own, or the engine's re-export of it.
+/// The path of `vxm-semiring` in the crate that uses the macro: the crate itself, or its re-export by `vxm`.
 fn root() -> TokenStream {
     let found = |name: &str| match crate_name(name) {
         Ok(FoundCrate::Name(name)) => Some(Ident::new(&name, Span::call_site())),
@@ -22,7 +22,7 @@ fn root() -> TokenStream {
     }
 }
 
-/// The struct `function` becomes, and its implementations.
+/// Returns the struct that `function` becomes, and its trait implementations.
 pub fn operator(function: &ItemFn) -> Result<TokenStream> {
     let (parameters, result) = signature::read(function)?;
     let [item_attributes, every, body_attributes] = signature::attributes(function)?;
@@ -49,7 +49,7 @@ pub fn operator(function: &ItemFn) -> Result<TokenStream> {
     let (rust_body, cuda_body) = lowering.function(&function.block, &result)?;
 
     let (out, stem) = (result.rust(), name.to_string().trim_start_matches("r#").to_owned());
-    // \u{1} stands for the function's name, which is made of a hash of all the rest
+    // \u{1} is a placeholder for the function's name, which contains a hash of the rest of the text
     let text = Cuda::text("VXM_FN ")
         .then(result.cuda())
         .then(Cuda::call(" \u{1}", cuda_parameters))
@@ -64,7 +64,7 @@ pub fn operator(function: &ItemFn) -> Result<TokenStream> {
         2 => (vec!["a", "b"], "BinaryOp"),
         _ => (vec!["a", "b", "c"], "TernaryOp"),
     };
-    // an operator may have any name, which a binding of that name would not be free of
+    // unusual names, since a user's operator may be called `a`: a binding of the name of a unit struct would be a pattern
     let operands: Vec<_> = operands.iter().map(|o| format_ident!("__vxm_{o}")).collect();
     let (types, operator) = (parameters.iter().map(|p| p.ty.rust()), format_ident!("{traits}"));
     let types: Vec<_> = types.collect();

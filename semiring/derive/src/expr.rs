@@ -1,4 +1,4 @@
-//! Expressions, lowered to both languages.
+//! Lowers expressions to both languages.
 
 use proc_macro2::Span;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -10,7 +10,7 @@ use crate::body::{Lowered, Lowering, refuse};
 use crate::cuda::Cuda;
 use crate::types::Ty;
 
-/// What a method's operands and result are.
+/// The types of a method's operands and result.
 #[derive(Clone, Copy, PartialEq)]
 enum Shape {
     /// `(T) -> T`
@@ -25,7 +25,7 @@ enum Shape {
     Test,
 }
 
-/// The methods an operator may call: their name, the lowered operation, the shape.
+/// The methods that an operator may call: name, function of `lowered`, shape.
 const METHODS: &[(&str, &str, Shape)] = &[
     ("abs", "abs", Shape::Unary),
     ("ceil", "ceil", Shape::Unary),
@@ -58,7 +58,7 @@ const METHODS: &[(&str, &str, Shape)] = &[
     ("wrapping_sub", "sub", Shape::Binary),
 ];
 
-/// Casts that are spelt as functions or methods: `f16::from_f32(x)`, `x.to_f32()`.
+/// Methods that are casts, with the type they cast to: `x.to_f32()`.
 const CASTS: &[(&str, &str)] = &[("to_f32", "f32"), ("to_f64", "f64")];
 
 fn method(name: &str) -> Option<(&'static str, Shape)> {
@@ -66,7 +66,7 @@ fn method(name: &str) -> Option<(&'static str, Shape)> {
     Some((found.1, found.2))
 }
 
-/// The function of `lowered` for an operator, and whether it compares.
+/// The function of `lowered` for a binary operator, and whether it is a comparison.
 fn binary(op: &BinOp) -> Option<(&'static str, bool)> {
     Some(match op {
         BinOp::Add(_) => ("add", false),
@@ -88,7 +88,7 @@ fn binary(op: &BinOp) -> Option<(&'static str, bool)> {
 }
 
 impl Lowering {
-    /// The type of an expression, where it follows from stated ones.
+    /// The type of an expression, if it follows from types that its text states.
     pub fn type_of(&self, expr: &Expr) -> Option<Ty> {
         let boolean = Some(Ty::named("bool"));
         match expr {
@@ -98,7 +98,7 @@ impl Lowering {
                 Some(variable) => Some(variable.ty.clone()),
                 None => {
                     let last = path.path.segments.last()?.ident.to_string();
-                    // all that scalars name is of their own type, but for a few counts
+                    // an associated constant of a scalar has that scalar's type, except for a few counts
                     let count = ["BITS", "DIGITS", "MANTISSA_DIGITS", "RADIX"].contains(&last.as_str())
                         || last.ends_with("_EXP");
                     Ty::owner(&path.path).filter(|_| !count)
@@ -144,7 +144,7 @@ impl Lowering {
         }
     }
 
-    /// Lowers an expression of the type `expected`, where its surroundings say one.
+    /// Lowers an expression. `expected` is its type, if the context determines one.
     pub fn expression(&mut self, expr: &Expr, expected: Option<&Ty>) -> Result<Lowered> {
         match expr {
             Expr::Paren(inner) => self.expression(&inner.expr, expected),
@@ -216,11 +216,11 @@ impl Lowering {
             };
             return Err(Error::new_spanned(literal, message));
         }
-        // reparsed with its suffix: Rust must not infer another type than the CUDA text states
+        // parsed again with its suffix, so that Rust cannot infer another type than the CUDA text has
         let mut token: proc_macro2::Literal = format!("{digits}{name}")
             .parse()
             .map_err(|_| Error::new_spanned(literal, format!("`{name}` is no type of a literal in an `#[op]`")))?;
-        // lints on how a literal is written must not look at this one
+        // the span of generated code, so that lints on how a literal is written skip it
         token.set_span(Span::mixed_site().located_at(literal.span()));
         let rust = match minus {
             Some(span) => quote_spanned!(span=> -#token),
@@ -229,7 +229,7 @@ impl Lowering {
         Ok(self.constant(rust))
     }
 
-    /// A constant: spliced into the CUDA text as the literal that its value is at run time.
+    /// Lowers a constant expression. Its value's literal is spliced into the CUDA text at run time.
     fn constant(&self, rust: proc_macro2::TokenStream) -> Lowered {
         let root = &self.root;
         let cuda = Cuda::splice(quote_spanned!(rust.span()=> #root::Element::literal(#rust)));
@@ -252,7 +252,7 @@ impl Lowering {
 
     fn unary(&mut self, unary: &ExprUnary, expected: Option<&Ty>) -> Result<Lowered> {
         let name = match (&unary.op, &*unary.expr) {
-            // `-2147483648i32` is one literal: without its sign it would be out of range
+            // `-2147483648i32` is lowered with its sign: the number alone would be out of range
             (UnOp::Neg(minus), Expr::Lit(literal)) => return self.literal(literal, Some(minus.span), expected),
             (UnOp::Neg(_), _) => "neg",
             (UnOp::Not(_), _) => "not",
@@ -289,11 +289,11 @@ impl Lowering {
         Ok(self.lowered(name, operands, e.op.span()))
     }
 
-    /// A call of one of the operations that both languages have.
+    /// A call of the function `name` of `lowered` and of its C++ counterpart.
     fn lowered(&self, name: &str, operands: Vec<Lowered>, span: Span) -> Lowered {
         let (root, function) = (&self.root, format_ident!("{name}", span = span));
         let (rust, cuda): (Vec<_>, Vec<_>) = operands.into_iter().map(|o| (o.rust, o.cuda)).unzip();
-        // `bitand` and `not` are operators in C++
+        // these names are operators in C++, so the prelude's functions have a `_` appended
         let escape = if matches!(name, "bitand" | "bitor" | "bitxor" | "not") { "_" } else { "" };
         Lowered {
             rust: quote_spanned!(span=> #root::lowered::#function(#(#rust),*)),
@@ -338,7 +338,7 @@ impl Lowering {
         Ok(self.lowered(lowered, values, name.span()))
     }
 
-    /// `other(a, b)`, where `other` is an `#[op]` or a built-in operator; `f32::min(a, b)`; `f16::from_f32(a)`.
+    /// Lowers a call: `other(a, b)` of an `#[op]` or a built-in operator, `f32::min(a, b)` or `f16::from_f32(a)`.
     fn call(&mut self, call: &ExprCall, expected: Option<&Ty>) -> Result<Lowered> {
         let Expr::Path(callee) = &*call.func else {
             return refuse(&call.func, "calls of anything but a name");
@@ -379,7 +379,7 @@ impl Lowering {
     }
 }
 
-/// Refuses generic arguments in a path.
+/// Returns an error if a path has generic arguments or is qualified, as `<T as Trait>::f`.
 fn plain(path: &Path, qualified: bool) -> Result<()> {
     match path.segments.iter().find(|s| !s.arguments.is_none()) {
         Some(segment) => refuse(&segment.arguments, "generic paths"),

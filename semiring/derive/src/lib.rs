@@ -1,4 +1,4 @@
-//! The `#[op]` macro of `vxm-semiring`: one Rust function, callable on the CPU, with its CUDA C++ text derived from the same tokens.
+//! The `#[op]` macro of `vxm-semiring`. It makes an operator of a Rust function and derives CUDA C++ text from the same tokens.
 
 mod body;
 mod cuda;
@@ -10,17 +10,18 @@ mod types;
 use proc_macro::TokenStream;
 use syn::{ItemFn, parse_macro_input};
 
-/// Makes a function an operator: a unit struct of the same name that is callable on the CPU and knows its CUDA C++ text.
+/// Makes a function an operator: a unit struct of the same name that is callable on the CPU and provides its CUDA C++ text.
 ///
-/// The struct implements `UnaryOp`, `BinaryOp` or `TernaryOp` by its number of parameters, `Source`, and `Deref` to a function
-/// pointer, so that `name(a, b)` still calls it. Visibility, docs and lints are kept.
+/// The struct implements `Source`, and `UnaryOp`, `BinaryOp` or `TernaryOp` according to the number of parameters. It derefs to a
+/// function pointer, so that `name(a, b)` still calls it. Visibility, docs and lints are kept.
 ///
-/// The body is the subset that both languages share: `let` with a stated type, assignment to a `mut` one, `if`/`else`,
-/// arithmetic, comparisons, bit operations, shifts, `as`, `&&` and `||`, named constants, calls of other `#[op]`s, and the
-/// methods of numbers that give the same bits everywhere (`min`, `abs`, `sqrt`, `wrapping_mul`, `count_ones`, ...). Anything
-/// else is refused at the token. A literal whose type does not follow from its neighbours or the result states it: `5u32`.
+/// The body may use what both languages share: `let` with a type, assignment to a `mut` variable, `if`/`else`, arithmetic, comparisons,
+/// bit operations, shifts, `as`, `&&` and `||`, named constants, calls of other `#[op]`s, and the methods of numbers that give the same
+/// bits everywhere (`min`, `abs`, `sqrt`, `wrapping_mul`, `count_ones`, ...). Anything else is a compile error at the token. A literal
+/// needs a suffix, as in `5u32`, if its type does not follow from the other operand or from the result.
 ///
-/// Both sides run `vxm_semiring::lowered`: integers wrap instead of panicking, `x / 0` is 0, shifts are masked.
+/// Both the Rust code and the CUDA text call the operations of `vxm_semiring::lowered`: integers wrap instead of panicking, `x / 0` of
+/// integers is 0, and shifts use the count modulo the width.
 #[proc_macro_attribute]
 pub fn op(arguments: TokenStream, item: TokenStream) -> TokenStream {
     if let Some(argument) = arguments.into_iter().next() {

@@ -1,4 +1,4 @@
-//! What an operator's signature may be.
+//! Reads an operator's signature and attributes.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
@@ -6,14 +6,15 @@ use syn::{Attribute, Error, FnArg, Ident, ItemFn, Pat, Result, ReturnType};
 
 use crate::types::Ty;
 
-/// A parameter: its name, unless it is `_`, and its type.
+/// A parameter of an operator.
 pub struct Parameter {
+    /// `None` for `_`.
     pub name: Option<Ident>,
     pub mutable: bool,
     pub ty: Ty,
 }
 
-/// The parameters and the result of an operator.
+/// Returns the parameters and the result type of an operator.
 pub fn read(function: &ItemFn) -> Result<(Vec<Parameter>, Ty)> {
     let signature = &function.sig;
     let refuse = |token: Option<TokenStream>, what: &str| match token {
@@ -59,7 +60,7 @@ fn parameter(input: &FnArg) -> Result<Parameter> {
     Ok(Parameter { name, mutable, ty })
 }
 
-/// The function's attributes: those that belong to the struct (docs, lints), to every item (`cfg`) and to the body (lints).
+/// Sorts the function's attributes: those for the struct (docs, lints), for every item (`cfg`) and for the body (lints).
 pub fn attributes(function: &ItemFn) -> Result<[Vec<&Attribute>; 3]> {
     let [mut item, mut every, mut body] = [Vec::new(), Vec::new(), Vec::new()];
     for attribute in &function.attrs {

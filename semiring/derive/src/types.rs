@@ -1,4 +1,4 @@
-//! The types an operator may name.
+//! The types that an operator may use.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
@@ -6,7 +6,7 @@ use syn::{Error, Path, Result, Type};
 
 use crate::cuda::Cuda;
 
-/// A type that the macro knows: a scalar, or the unit that stands for a pattern's entry.
+/// A type that the macro knows: a scalar, or `()`, which is the entry of a pattern.
 #[derive(Clone)]
 pub struct Ty {
     name: String,
@@ -16,13 +16,13 @@ pub struct Ty {
 const SCALARS: [&str; 13] = ["bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64"];
 
 impl Ty {
-    /// A primitive by its name.
+    /// The primitive type of that name.
     pub fn named(name: &str) -> Self {
         let ident = proc_macro2::Ident::new(name, proc_macro2::Span::call_site());
         Ty { name: name.to_owned(), tokens: ident.to_token_stream() }
     }
 
-    /// The type that `ty` states: a scalar.
+    /// The scalar type `ty`; an error for other types.
     pub fn scalar(ty: &Type) -> Result<Self> {
         let found = match ty {
             Type::Path(path) if path.qself.is_none() => scalar_path(&path.path),
@@ -35,7 +35,7 @@ impl Ty {
         })
     }
 
-    /// The type of a parameter: a scalar, or `()`.
+    /// The parameter type `ty`, which is a scalar or `()`; an error for other types.
     pub fn parameter(ty: &Type) -> Result<Self> {
         match ty {
             Type::Tuple(tuple) if tuple.elems.is_empty() => {
@@ -45,7 +45,7 @@ impl Ty {
         }
     }
 
-    /// The scalar on which `path` names an associated item: `u32` of `u32::MAX`.
+    /// The scalar whose associated item `path` names: `u32` for `u32::MAX`.
     pub fn owner(path: &Path) -> Option<Self> {
         let mut owner = path.clone();
         owner.segments.pop()?;
@@ -53,17 +53,17 @@ impl Ty {
         scalar_path(&owner)
     }
 
-    /// The type's last name: `f16` for `half::f16`.
+    /// The last segment of the type's path: `f16` for `half::f16`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether the type is a pattern's entry.
+    /// Whether the type is `()`, the entry of a pattern.
     pub fn is_unit(&self) -> bool {
         self.name == "()"
     }
 
-    /// Whether literals of the type have a decimal point.
+    /// Whether the type is a float, whose literals have a decimal point.
     pub fn is_float(&self) -> bool {
         matches!(self.name.as_str(), "f16" | "bf16" | "f32" | "f64")
     }
@@ -94,7 +94,7 @@ impl Ty {
     }
 }
 
-/// `u32`, `f16`, `half::f16`, `core::primitive::u32`.
+/// The scalar type that a path names, such as `u32`, `f16`, `half::f16` or `core::primitive::u32`.
 fn scalar_path(path: &Path) -> Option<Ty> {
     let last = path.segments.last()?;
     let name = last.ident.to_string();

@@ -1,24 +1,24 @@
-//! Checks that a monoid or semiring keeps its laws, bit for bit, with a shrunken counterexample where it does not.
+//! Checks that a monoid or semiring keeps its laws, bit for bit. A law that fails is reported with a small counterexample.
 //!
 //! ```
 //! use vxm_semiring::{MAX_PLUS, MAX_TIMES, laws};
 //! laws::check::<bool, bool, _>(vxm_semiring::LOR_LAND).unwrap();
 //!
-//! // machine integers wrap, so the greater factor need not give the greater product
+//! // integers wrap, so the greater factor need not give the greater product
 //! let violation = laws::check::<u32, u32, _>(MAX_TIMES).unwrap_err();
 //! assert_eq!(violation.law(), laws::Law::DistributesOverVector);
 //! laws::check_except::<u32, u32, _>(MAX_TIMES, laws::DISTRIBUTIVITY).unwrap();
 //! ```
 //!
-//! What the engine relies on is required: associativity (unless the monoid is not [`EXACT`](Monoid::EXACT)), the identity, the
-//! terminal, `repeat`, the constant product. Distributivity is required unless excepted or inexact, as whoever calls something
-//! a semiring means it. Commutativity of the fold and annihilation by its identity are reported only: the engine folds in
-//! ascending order, and what is absent is not multiplied.
+//! The laws that the engine relies on are required: the identity, the terminal value, the constant product and, if the monoid is
+//! [`EXACT`](Monoid::EXACT), associativity and `repeat`. Distributivity is also required of exact semirings, since a semiring has it by
+//! definition. Commutativity is required only of monoids that claim it ([`COMMUTATIVE`](Monoid::COMMUTATIVE)): others are folded in
+//! ascending order. Annihilation by the identity is only reported, since absent elements are not multiplied.
 //!
-//! A law declared not to hold ([`Monoid::EXCEPTIONS`], [`check_except`]) must fail: a declaration that is not needed is an error.
+//! A law that is declared not to hold ([`Monoid::EXCEPTIONS`], [`check_except`]) must fail. A declaration that is not needed is an error.
 //!
-//! First all combinations of extremes are tried, then generated values: `PROPTEST_CASES` says how many (256), `VXM_LAWS_SEED`
-//! from which seed (0).
+//! All combinations of extreme values are tried first, then generated values. `PROPTEST_CASES` sets how many are generated (256 by
+//! default), `VXM_LAWS_SEED` the seed (0 by default).
 
 mod report;
 mod sample;
@@ -29,20 +29,20 @@ pub use report::{Report, Violation};
 pub use sample::Sample;
 use search::{Finding, search, short};
 
-/// A law that a monoid or semiring may keep. `+` is the fold, `*` the multiplication, `0` the fold's identity.
+/// A law that a monoid or semiring may keep. `+` is the monoid, `*` the multiplication, `0` the monoid's identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Law {
     /// `(a + b) + c == a + (b + c)`.
     Associativity,
     /// `0 + a == a` and `a + 0 == a`.
     Identity,
-    /// `a + b == a` where `a` is terminal, and the terminal value is.
+    /// `a + b == a` if `a` is terminal; and [`TERMINAL`](Monoid::TERMINAL) is terminal.
     Terminal,
     /// `repeat(a, n)` is `a + a + ...`, `n` times.
     Repeat,
     /// `a + b == b + a`.
     Commutativity,
-    /// `a * b` is the constant that the multiplication states.
+    /// `a * b` is the multiplication's [`CONSTANT`](BinaryOp::CONSTANT).
     Constant,
     /// `(a + b) * c == a * c + b * c`.
     DistributesOverVector,
@@ -52,11 +52,11 @@ pub enum Law {
     Annihilation,
 }
 
-/// Both sides' distributivity, where both fail: `laws::check_except::<_, _, _>(S, DISTRIBUTIVITY)`.
+/// Both distributive laws, for semirings that keep neither: `laws::check_except::<_, _, _>(S, DISTRIBUTIVITY)`.
 pub const DISTRIBUTIVITY: &[Law] = &[Law::DistributesOverVector, Law::DistributesOverMatrix];
 
 impl Law {
-    /// Whether a check fails where this law does not hold and nobody declared so.
+    /// Whether a check fails if this law does not hold and is not declared to fail. `exact` says whether the monoid is exact.
     fn required(self, exact: bool) -> bool {
         match self {
             Law::Identity | Law::Terminal | Law::Constant => true,
@@ -69,7 +69,10 @@ impl Law {
 
 /// Checks a semiring over vectors of `X` and matrices of `A`: in a test, `laws::check::<u32, u32, _>(MINE).unwrap()`.
 ///
-/// Returns what held and what did not; an error where a required law is broken.
+/// Returns a report of which laws hold.
+///
+/// # Errors
+/// If a required law does not hold, or a law that [`Monoid::EXCEPTIONS`] lists does.
 pub fn check<X: Sample, A: Sample, S>(semiring: S) -> Result<Report, Violation>
 where
     S: Semiring<X, A, Out: Sample>,
@@ -77,7 +80,10 @@ where
     check_except::<X, A, S>(semiring, &[])
 }
 
-/// As [`check`], of a semiring that is declared not to keep `exceptions`; each of them must fail.
+/// Like [`check`], for a semiring that does not keep the laws in `exceptions`.
+///
+/// # Errors
+/// As for [`check`]; also if one of `exceptions` holds.
 pub fn check_except<X: Sample, A: Sample, S>(semiring: S, exceptions: &[Law]) -> Result<Report, Violation>
 where
     S: Semiring<X, A, Out: Sample>,
@@ -146,7 +152,7 @@ fn monoid_findings<T: Sample, M: Monoid<T>>(m: M) -> Vec<(Law, Finding)> {
     ]
 }
 
-/// Adds the laws that bind fold and multiplication, as far as the types allow them to be stated.
+/// Adds findings on the laws that relate the monoid and the multiplication, as far as the types allow stating them.
 fn semiring_findings<X: Sample, A: Sample, S>(s: S, findings: &mut Vec<(Law, Finding)>)
 where
     S: Semiring<X, A, Out: Sample>,
@@ -179,7 +185,7 @@ where
     findings.extend(annihilates.map(|found| (Law::Annihilation, found)));
 }
 
-/// The value as the type `Q`, where that is its type: laws that mix operands and results exist only there.
+/// The value as type `Q` if `P` is `Q`, otherwise `None`. Laws that use a result as an operand can be stated only if the types match.
 fn same<P: Element, Q: Element>(value: P) -> Option<Q> {
     let value: &dyn core::any::Any = &value;
     value.downcast_ref().copied()

@@ -1,11 +1,12 @@
-//! What a check found.
+//! The results of a check.
 
 use core::fmt;
 
 use super::Law;
 use super::search::{Finding, seed};
 
-/// A law that does not hold, with a counterexample; its `Debug` is its `Display`, so that `unwrap()` in a test reads well.
+/// A law that does not hold, with a counterexample; or one that holds although it was declared not to. `Debug` prints the same as
+/// `Display`, for a readable `unwrap()` in tests.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{subject}: {law:?}: {what} (VXM_LAWS_SEED={seed})")]
 pub struct Violation {
@@ -16,7 +17,7 @@ pub struct Violation {
 }
 
 impl Violation {
-    /// The law that is broken, or that was needlessly excepted.
+    /// The law that does not hold, or that was needlessly declared not to.
     pub fn law(&self) -> Law {
         self.law
     }
@@ -28,7 +29,7 @@ impl fmt::Debug for Violation {
     }
 }
 
-/// Which laws hold, and a counterexample to each that does not.
+/// Which laws hold, with a counterexample to each that does not.
 #[derive(Debug, Clone)]
 pub struct Report {
     subject: String,
@@ -50,12 +51,12 @@ impl Report {
         Violation { law, subject: self.subject.clone(), what, seed: seed() }
     }
 
-    /// The laws that could be stated for these types, each with its counterexample where it does not hold.
+    /// The laws that could be stated for these types, each with its counterexample if it does not hold.
     pub fn laws(&self) -> impl Iterator<Item = (Law, Option<&Violation>)> {
         self.laws.iter().map(|(law, broken)| (*law, broken.as_ref()))
     }
 
-    /// Whether `law` could be stated and no counterexample was found.
+    /// Whether `law` could be stated for these types and no counterexample was found.
     pub fn holds(&self, law: Law) -> bool {
         self.laws().any(|(known, broken)| known == law && broken.is_none())
     }

@@ -1,4 +1,4 @@
-//! Values that laws are checked with.
+//! The values that laws are checked with.
 
 use half::{bf16, f16};
 use proptest::prelude::any;
@@ -8,11 +8,11 @@ use proptest::strategy::{BoxedStrategy, Just, Strategy};
 
 use crate::Element;
 
-/// An element that laws can be checked with: its odd values, and how to generate all others.
+/// An element type that laws can be checked with: its extreme values, and a generator of any value.
 pub trait Sample: Element {
-    /// The values most likely to break a law, the plainest first; all their combinations are tried.
+    /// The values most likely to break a law, simple ones first. All combinations of them are tried.
     fn extremes() -> Vec<Self>;
-    /// Any value; shrinks to simpler ones.
+    /// A strategy that generates any value and shrinks to simpler ones.
     fn strategy() -> BoxedStrategy<Self>;
 }
 
@@ -51,7 +51,7 @@ macro_rules! integers {
 }
 integers!(i8 i16 i32 i64 u8 u16 u32 u64);
 
-/// The extremes of a float type, from one constructor for numbers that all of them have.
+/// Implements [`Sample`] for float types: for each, a constructor from `f32` and a strategy for any value.
 macro_rules! floats {
     ($($t:ident, $number:expr, $any:expr;)*) => {$(
         impl Sample for $t {

@@ -5,16 +5,17 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, Test
 use super::Sample;
 use crate::Element;
 
-/// What a search came to: the formula, with values that break it.
+/// The result of a search: `None`, or a message with the formula and values for which it fails.
 pub(super) type Finding = Option<String>;
 
-/// The seed of generated values: `VXM_LAWS_SEED`, or 0.
+/// The seed of generated values: `VXM_LAWS_SEED`, or 0 by default.
 pub(super) fn seed() -> u64 {
     let stated = std::env::var("VXM_LAWS_SEED").ok();
     stated.and_then(|seed| seed.parse().ok()).unwrap_or(0)
 }
 
-/// Looks for operands for which the two sides of `formula` differ; where `sides` gives none, the law says nothing.
+/// Looks for operands for which the two sides of `formula` differ. `sides` computes both, or returns `None` for operands to which the law
+/// does not apply.
 pub(super) fn search<P: Sample, Q: Sample, R: Sample, T: Element>(
     formula: &str,
     sides: impl Fn(P, Q, R) -> Option<(T, T)>,
@@ -29,9 +30,9 @@ pub(super) fn search<P: Sample, Q: Sample, R: Sample, T: Element>(
     Some(format!("{formula} fails with {}: {left:?} is not {right:?}", operands.join(", ")))
 }
 
-// The two searches see a `dyn` test: proptest is compiled once for each set of types, not for each law and semiring.
+// The two searches take the test as `dyn`, so that proptest is compiled once for each set of types, not for each law and semiring.
 
-/// The first combination of extremes that breaks the law; they are listed from plain to odd, so it is a small one.
+/// The first combination of extreme values that breaks the law. Simple values are listed first, so the counterexample is simple, too.
 fn among_extremes<P: Sample, Q: Sample, R: Sample>(broken: &dyn Fn((P, Q, R)) -> bool) -> Option<(P, Q, R)> {
     let (ps, qs, rs) = (P::extremes(), Q::extremes(), R::extremes());
     let pairs = ps.iter().flat_map(|p| qs.iter().map(move |q| (*p, *q)));
@@ -54,7 +55,7 @@ fn among_generated<P: Sample, Q: Sample, R: Sample>(broken: &dyn Fn((P, Q, R)) -
     }
 }
 
-/// The type's name without the modules: `Ring<Max, Times>`.
+/// The type's name without modules, such as `Ring<Max, Times>`.
 pub(super) fn short<T>() -> String {
     let full = core::any::type_name::<T>();
     let mut short = String::new();

@@ -1,46 +1,47 @@
 //! One independent set a colour: Algorithm 2 of "Graph Coloring on the GPU".
 //!
-//! There a round colours those whose weight is above all uncoloured neighbours'. So a vertex has the round after the last of its higher
-//! neighbours': said that way it is a fixpoint, and needs no count of rounds. A vertex is its key until it is its colour.
+//! In the paper round c gives colour c to the vertices whose weight is above that of all uncoloured neighbours. So the colour of a vertex
+//! is one more than the greatest colour among its neighbours of greater weight. Written that way it is a fixpoint that needs no count of
+//! rounds. The state of a vertex is its key, shifted above all colours, and then its colour.
 
 use crate::prelude::*;
 
-/// Keys stand above all colours.
+/// States from here on are keys of uncoloured vertices; states below are colours.
 const KEY: u64 = 1 << 32;
 
-/// A vertex without a colour.
+/// The state of an uncoloured vertex.
 #[op]
 fn open(key: u32) -> u64 {
     ((key as u64) + 1u64) << 32u32
 }
 
-/// The colour of a vertex that has one.
+/// The colour of a coloured vertex.
 #[op]
 fn as_color(vertex: u64) -> u32 {
     vertex as u32
 }
 
-/// Whether a vertex comes before, or has a colour. Of two with one key neither can go.
+/// Whether an edge takes part: `other` has a colour, or a key that isn't lower. Two neighbours with equal keys block each other for ever.
 #[op]
 fn precedes(own: u64, other: u64) -> bool {
     other >= own || other < KEY
 }
 
-/// Whether a vertex waits for another.
+/// Whether an edge that takes part is blocking: `other` has no colour yet.
 #[op]
 fn blocks(_own: u64, other: u64) -> bool {
     other >= KEY
 }
 
-/// One above the greatest colour of those higher, once all of them have one.
+/// A vertex' next state, given the greatest state among the neighbours that take part: one colour above it once all of them have colours.
 #[op]
 fn above(own: u64, greatest: u64) -> u64 {
     if greatest >= KEY { own } else { greatest + 1u64 }
 }
 
-/// Colours, and the rounds it took.
+/// Colours, and the number of rounds.
 pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
-    // V = key, above all colours; V<keys> = above(V, V max.first A among those that precede)
+    // V = open(key); V<V >= KEY> = above(V, V max.first A'), A'[i, j] = A[i, j] where precedes(V[j], V[i]), until all V < KEY
     fixpoint(key.map(open).eval()?)
         .while_active(GE.bind(KEY))
         .monotone()

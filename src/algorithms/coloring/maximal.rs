@@ -1,9 +1,9 @@
 //! One maximal independent set a colour: Algorithm 3 of "Graph Coloring on the GPU".
 
-use super::NONE;
+use crate::algorithms::coloring::NONE;
 use crate::prelude::*;
 
-/// Colours, and the rounds it took over all colours.
+/// Colours, and the number of rounds over all colours.
 pub(super) fn color(a: &Matrix, rank: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
     let n = a.nrows();
     let (mut colors, mut uncolored) = (Vector::full(n, NONE), Set::all(n));
@@ -23,7 +23,7 @@ pub(super) fn color(a: &Matrix, rank: &Vector<u32>) -> Result<(Vector<u32>, u32)
             fill(color, n).mask(&frontier).assign_to(&mut colors)?;
             // near<candidates> = frontier any.pair A
             let near = frontier.vxm(a, ANY_PAIR).mask(&candidates).eval()?;
-            // candidates = candidates \ frontier \ near; uncolored = uncolored \ frontier
+            // candidates<!frontier, !near> = candidates; uncolored<!frontier> = uncolored
             candidates = candidates.mask(!&frontier).mask(!&near).eval()?;
             uncolored = uncolored.mask(!&frontier).eval()?;
         }

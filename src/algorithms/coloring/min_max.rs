@@ -1,18 +1,19 @@
 //! Two independent sets a round, local maxima and local minima: Algorithm 5 of "Graph Coloring on the GPU".
 //!
-//! Not monotone: who is late to hear that its higher neighbours are coloured may take a lower's round instead. So it goes in rounds, which
-//! a vertex counts until it has its colour. One product asks the higher neighbours and the lower ones at once.
+//! The loop isn't monotone: a vertex that sees its higher neighbours' colours late may take its even colour instead of an odd one. So it
+//! runs in synchronous rounds. The state of an open vertex counts the rounds until the vertex gets its colour. One product finds out about
+//! open higher neighbours and open lower ones at once.
 
 use crate::prelude::*;
 
-/// A vertex without a colour, before its first round: above all colours.
+/// The state of an open (uncoloured) vertex before its first round; above all colours. After r rounds it is `OPEN + r`.
 const OPEN: u32 = 1 << 31;
-/// What a higher neighbour without a colour says.
+/// The mark of an open higher neighbour.
 const HIGHER: u32 = 0xffff_0000;
-/// What a lower one says.
+/// The mark of an open lower neighbour.
 const LOWER: u32 = 0x0000_ffff;
 
-/// What a neighbour says.
+/// The mark of a neighbour: 0 if it has a colour.
 #[op]
 fn open_side(is_higher: bool, vertex: u32) -> u32 {
     if vertex < OPEN {
@@ -24,10 +25,11 @@ fn open_side(is_higher: bool, vertex: u32) -> u32 {
     }
 }
 
-/// The round's odd colour once all higher neighbours have one, its even colour once all lower have.
+/// A vertex' next state, given its neighbours' marks: the round's odd colour if no higher neighbour is open, else its even colour if no
+/// lower neighbour is open.
 #[op]
 fn extremal(own: u32, open: u32) -> u32 {
-    // twice an open vertex is twice its rounds: `OPEN` is shifted out
+    // twice the state is twice the number of rounds: `OPEN` is shifted out
     if open & HIGHER == 0u32 {
         own * 2u32 + 1u32
     } else if open & LOWER == 0u32 {
@@ -37,11 +39,11 @@ fn extremal(own: u32, open: u32) -> u32 {
     }
 }
 
-/// Colours, and the rounds it took: half a colour each.
+/// Colours, and the number of rounds, each of which has two colours.
 pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
-    // H[i, j] = key[i] < key[j], where A has an entry
+    // H[i, j] = (key[i] < key[j]) where A[i, j] exists
     let higher = a.map_ends(LT, key)?;
-    // C = open; C<open> = extremal(C, H bor.open_side C)
+    // C = OPEN; C<C >= OPEN> = extremal(C, H bor.open_side C), until all C < OPEN
     let settled = fixpoint(key.map(SECOND.bind(OPEN)).eval()?)
         .while_active(GE.bind(OPEN))
         .step(|c| extremal.map2(c, higher.mxv(c, semiring(BOR, open_side)).or_identity()))

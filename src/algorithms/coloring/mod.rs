@@ -1,4 +1,5 @@
-//! Graph colouring: the methods of "Graph Coloring on the GPU" (Osama et al.) and Jones-Plassmann, composed from products.
+//! Graph colouring by matrix products: the methods of "Graph Coloring on the GPU" (Osama, Truong, Yang, Buluç and Owens), and
+//! Jones-Plassmann with shortcuts. See `docs/algorithms/coloring.md`.
 
 mod hash;
 mod independent_set;
@@ -7,25 +8,25 @@ mod maximal;
 mod min_max;
 mod neighbor_reduce;
 
-use super::options::{ColoringOptions, Method, Order, Priority};
-use super::priority::{largest_degree_first, priorities, smallest_degree_last};
+use crate::algorithms::options::{ColoringOptions, Method, Order, Priority};
+use crate::algorithms::priority::{largest_degree_first, priorities, smallest_degree_last};
 use crate::prelude::*;
 
 /// A proper colouring.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Coloring {
-    /// Each vertex' colour, from 1.
+    /// The colour of each vertex, from 1.
     pub colors: Vector<u32>,
-    /// How many colours there are: 1 to `count`, each used.
+    /// The number of colours: 1 to `count`, each used.
     pub count: u32,
-    /// Rounds it took; not part of the answer.
+    /// How many rounds it took. Not part of the answer: it may depend on the schedule.
     pub rounds: u32,
 }
 
-/// No colour yet.
+/// The colour of a vertex that has none yet.
 pub(crate) const NONE: u32 = 0;
 
-/// Colours an undirected graph so that neighbours differ.
+/// Colours an undirected graph so that neighbours have different colours.
 ///
 /// ```
 /// use vxm::algorithms::{ColoringOptions, color};
@@ -40,7 +41,7 @@ pub(crate) const NONE: u32 = 0;
 /// The matrix isn't square or symmetric.
 pub fn color(a: &Matrix, options: &ColoringOptions) -> Result<Coloring> {
     let a = &*a.to_graph()?;
-    // key = who comes first, highest; distinct
+    // key = the order of the vertices, the first vertex highest; keys are distinct
     let key = match options.order {
         Order::Random => priorities(a, Priority::Random, options.seed),
         Order::LargestDegreeFirst => largest_degree_first(a, options.seed),
@@ -55,16 +56,19 @@ pub fn color(a: &Matrix, options: &ColoringOptions) -> Result<Coloring> {
         Method::NeighborReduce => neighbor_reduce::color(a, &key.rank()?),
     }?;
     let (colors, count) = match options.method {
-        // no colour is without a vertex: who has one has neighbours with all below (is), or a maximal set has some (mis), or in each round but
-        // the last both a highest and a lowest vertex are found (min-max)
+        // All colours up to the greatest are used already. is: a vertex of colour c > 1 has a neighbour of colour c - 1. mis: a maximal set
+        // isn't empty. min-max: a round that leaves a vertex open colours both a local maximum and a local minimum, and the last round
+        // colours a local maximum.
         Method::Is | Method::Mis | Method::MinMax => (colors.clone(), colors.reduce(MAX)?),
         _ => compact(&colors)?,
     };
     Ok(Coloring { colors, count, rounds })
 }
 
-/// The sequential greedy colouring of an order, by Jones and Plassmann's method: each vertex has the least colour that none of those
-/// before it has. A vertex' key says when it comes, the highest first; keys are distinct, as those of [`Vector::rank`] are.
+/// The sequential greedy colouring of an order of the vertices, by Jones and Plassmann's method: each vertex takes the least colour that no
+/// neighbour before it has.
+///
+/// `key` gives the order: the vertex with the highest key comes first. Keys are distinct, as those of [`Vector::rank`] are.
 ///
 /// ```
 /// use vxm::algorithms::color_in_order;
@@ -77,8 +81,8 @@ pub fn color(a: &Matrix, options: &ColoringOptions) -> Result<Coloring> {
 /// ```
 ///
 /// # Errors
-/// The matrix isn't square or symmetric, or not of as many vertices as there are keys; neighbours have equal keys, and
-/// others' colours don't tell which of them goes first.
+/// The matrix isn't square or symmetric; `key` doesn't hold one key for each vertex; two neighbours have equal keys, and the colours of
+/// their other neighbours don't decide between them.
 #[track_caller]
 pub fn color_in_order(a: &Matrix, key: &Vector<u32>) -> Result<Coloring> {
     let a = &*a.to_graph()?;
@@ -87,7 +91,7 @@ pub fn color_in_order(a: &Matrix, key: &Vector<u32>) -> Result<Coloring> {
         return Err(Error::shape("color_in_order", format!("graph of {} vertices", a.nrows()), keys));
     }
     let (colors, count, rounds) = jones_plassmann::color(a, key).map_err(|error| match error {
-        Error::NoProgress { left, .. } => {
+        Error::Stalled { left, .. } => {
             Error::invalid(format!("color_in_order: {left}: neighbours have equal keys: expected distinct ones"))
         }
         other => other,
@@ -95,17 +99,17 @@ pub fn color_in_order(a: &Matrix, key: &Vector<u32>) -> Result<Coloring> {
     Ok(Coloring { colors, count, rounds })
 }
 
-/// Renumbers colours so that they are 1 to `count`, in the same order, and counts them.
+/// The colours renumbered as 1 to `count`, in the same order, and `count`.
 fn compact(colors: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
     let most = colors.reduce(MAX)?;
-    // used = the colours there are
+    // used = the set of colours in use
     let used = Set::from_indices(most as usize + 1, colors.iter().map(|(_, color)| color))?;
     let count = used.nvals() as u32;
     if count == most {
         return Ok((colors.clone(), count));
     }
     let places: Vec<u32> = used.indices().collect();
-    // number[used] = 1 to count
+    // number[used] = 1, 2, ..., count
     let mut number = Vector::full(most as usize + 1, NONE);
     Vector::from_dense((1..=count).collect()).scatter(&places, number.len()).assign_to(&mut number)?;
     // colors = number[colors]

@@ -1,10 +1,11 @@
-//! Loops over what has changed: an element is visited again once one that it reads has changed, in rounds over the state of the round
-//! before, or in place.
+//! The CPU's `while_changed` loops. An element is visited again once one that it reads has changed. Visits run in rounds over the state of
+//! the round before, or in place.
 
-use super::fixpoint::{Body, next};
-use super::gather::{SEQUENTIAL, chunks, is_small};
-use super::share;
-use crate::backend::view::At;
+use crate::backend::cpu::active::{Body, next};
+use crate::backend::cpu::gather::{chunk_bounds, is_small};
+use crate::backend::cpu::parallel;
+use crate::backend::tuning::tuning;
+use crate::backend::view::VectorView;
 use crate::error::Result;
 use crate::formats::Shared;
 use crate::formats::bitmap::{ones, words};
@@ -12,18 +13,19 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use vxm_semiring::Element;
 
-/// Who reads an element, and is to be visited again once it has changed.
+/// For each element, its readers: the elements to be visited again once it has changed.
 #[derive(Debug)]
 pub struct Dependents<'a> {
-    /// Whether it does so itself.
+    /// Whether an element reads itself.
     pub own: bool,
-    /// Whether any element may: all are visited then.
+    /// Whether any element may read any other. Every round then visits all elements, and marks mean nothing.
     pub all: bool,
-    /// Offsets and columns: those that read element `i` stand from the `i`-th offset to the next.
+    /// Offsets and columns of matrices by rows: the columns of row `i` read element `i`.
     pub rows: Vec<(&'a [u64], &'a [u32])>,
 }
 
 impl Dependents<'_> {
+    /// Calls `f` for each reader of element `i`.
     #[inline(always)]
     fn each(&self, i: usize, mut f: impl FnMut(usize)) {
         if self.own {
@@ -35,32 +37,32 @@ impl Dependents<'_> {
     }
 }
 
-/// How a loop went.
+/// How a loop ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
-    /// How often elements were gone through.
+    /// The number of rounds.
     pub rounds: u32,
-    /// How many the last round changed: none, unless there was no other to follow.
+    /// How many elements changed in the last round. It is 0 unless the loop reached its limit of rounds.
     pub changed: usize,
 }
 
-/// Whether and how elements are joined into others that they name.
-pub trait Hook<T: Element>: Copy + Sync {
-    /// Whether they are.
-    const HOOKS: bool;
-    /// Into which `own` is, an element as it was before the visit; into none if there is no such place.
-    fn onto(self, own: T) -> u32;
-    /// What becomes of an element that another is joined into.
+/// A loop's scatter-reduce: whether and how a new element is also joined into the element that it names as its target.
+pub trait Scatter<T: Element>: Copy + Sync {
+    /// Whether the loop has one.
+    const SCATTERS: bool;
+    /// The index of the target of an element whose value before the visit was `own`. An index outside the state means none.
+    fn target(self, own: T) -> u32;
+    /// The reduction: the new value of an element `held` that `other` is joined into.
     fn join(self, held: T, other: T) -> T;
 }
 
-/// They aren't.
+/// No scatter-reduce.
 #[derive(Debug, Clone, Copy)]
-pub struct Unhooked;
+pub struct NoScatter;
 
-impl<T: Element> Hook<T> for Unhooked {
-    const HOOKS: bool = false;
-    fn onto(self, _: T) -> u32 {
+impl<T: Element> Scatter<T> for NoScatter {
+    const SCATTERS: bool = false;
+    fn target(self, _: T) -> u32 {
         u32::MAX
     }
     fn join(self, _: T, other: T) -> T {
@@ -68,65 +70,63 @@ impl<T: Element> Hook<T> for Unhooked {
     }
 }
 
-/// A loop: a state, who depends on whom, and how many rounds there may be.
+/// A `while_changed` loop: its state, its dependencies and its limit.
 #[derive(Debug)]
 pub struct Changes<'a, T, H> {
     /// The state.
     pub state: &'a Shared<T>,
-    /// Into whom elements are joined. If they are, any element may depend on any.
-    pub hook: H,
-    /// Who depends on whom.
+    /// The scatter-reduce. If there is one, `dependents.all` must be set, since targets change.
+    pub scatter: H,
+    /// The readers of each element.
     pub dependents: Dependents<'a>,
     /// The most rounds.
-    pub most: u32,
+    pub max_rounds: u32,
 }
 
-/// Whom a round visits. Those to be visited are marked, but where it is all.
-enum Work {
+/// The elements that a round visits.
+enum Due {
+    /// All elements. None need be marked.
     All,
+    /// Those that are marked.
     Marked,
+    /// Those in the list. They are also marked.
     List(Vec<u32>),
 }
 
-/// So many elements tell what becomes of all.
-const SAMPLE: usize = 1024;
-
-/// One in so many is enough to go through all in order, rather than through a list.
-const MANY: usize = 8;
-
-impl<T: Element, H: Hook<T>> Changes<'_, T, H> {
-    /// Runs the loop; `in_place` if elements may be written while others are visited, in any order.
+impl<T: Element, H: Scatter<T>> Changes<'_, T, H> {
+    /// Runs the loop. If `in_place`, elements may be written while others are visited, in any order.
     ///
     /// # Errors
-    /// As making the body's view.
-    pub fn run<V: At<T = T>>(&self, in_place: bool, body: impl Fn() -> Result<Body<V>>) -> Result<Outcome> {
+    /// If `body` fails to make the view.
+    pub fn run<V: VectorView<T = T>>(&self, in_place: bool, body: impl Fn() -> Result<Body<V>>) -> Result<Outcome> {
         let (mut view, live) = body()?;
-        // a view that holds what was read before the round would not see who has changed in it
+        // a snapshot doesn't show the changes of its own round, so an in-place round could miss them
         let in_place = in_place && live;
         let (marks, mut rounds, mut new) = (Marks::new(self.state.len()), 0, Vec::new());
-        let mut work = Work::All;
-        // where few change at first, waves begin there: in place and in order they would run ahead of themselves, and be put right later
-        let waves = in_place && !H::HOOKS && self.few_change(&view);
+        let mut due = Due::All;
+        // If few elements change at first, changes spread as waves. A sweep in place would carry values far along ascending numbers before
+        // better ones arrive by other ways, and much would be visited again. So the first round isn't in place.
+        let waves = in_place && !H::SCATTERS && self.few_change(&view);
         if in_place && !waves && !self.dependents.all {
-            // who is marked still needn't be marked again
+            // all are due; with their marks set, a change doesn't mark readers that this sweep visits later anyway
             marks.fill(self.state.len());
-            work = Work::Marked;
+            due = Due::Marked;
         }
         loop {
             rounds += 1;
             let in_place = in_place && !(waves && rounds == 1);
-            let (changed, found) = match &work {
-                _ if H::HOOKS && !in_place => (self.round_of_joins(&view, &mut new), None),
-                Work::List(list) if in_place => self.list(&view, &marks, list),
-                Work::List(list) => self.round_of_list(&view, &marks, list, &mut new),
-                _ if in_place => (self.sweep(&view, &marks, matches!(work, Work::All)), None),
-                _ => (self.round(&view, &marks, matches!(work, Work::All), &mut new), None),
+            let (changed, found) = match &due {
+                _ if H::SCATTERS && !in_place => (self.round_of_scatters(&view, &mut new), None),
+                Due::List(list) if in_place => self.sweep_list(&view, &marks, list),
+                Due::List(list) => self.round_of_list(&view, &marks, list, &mut new),
+                _ if in_place => (self.sweep(&view, &marks, matches!(due, Due::All)), None),
+                _ => (self.round(&view, &marks, matches!(due, Due::All), &mut new), None),
             };
-            if changed == 0 || rounds >= self.most {
+            if changed == 0 || rounds >= self.max_rounds {
                 return Ok(Outcome { rounds, changed });
             }
-            work = self.next(&marks, found);
-            if matches!(&work, Work::List(list) if list.is_empty()) {
+            due = self.next_due(&marks, found);
+            if matches!(&due, Due::List(list) if list.is_empty()) {
                 return Ok(Outcome { rounds, changed: 0 });
             }
             if !live {
@@ -135,53 +135,54 @@ impl<T: Element, H: Hook<T>> Changes<'_, T, H> {
         }
     }
 
-    /// Whom the next round visits: those `found`, or else those that are marked.
-    fn next(&self, marks: &Marks, found: Option<Vec<u32>>) -> Work {
+    /// The elements that the next round visits. `found` lists the marked elements, if the last round collected them.
+    fn next_due(&self, marks: &Marks, found: Option<Vec<u32>>) -> Due {
         if self.dependents.all {
-            return Work::All;
+            return Due::All;
         }
         let count = found.as_ref().map_or_else(|| marks.count(), Vec::len);
-        if count * MANY > self.state.len() {
-            return Work::Marked;
+        if count * tuning().sweep_fraction > self.state.len() {
+            return Due::Marked;
         }
-        Work::List(found.unwrap_or_else(|| marks.list()))
+        Due::List(found.unwrap_or_else(|| marks.list()))
     }
 
-    /// Whether all is too little to share out.
-    fn is_small<V: At>(&self, body: &V) -> bool {
+    /// Whether a round over all elements is too little work to share out among threads.
+    fn is_small<V: VectorView>(&self, body: &V) -> bool {
         let n = self.state.len();
         let work = body.work().map_or(0, |work| work[n]);
-        rayon::current_num_threads() == 1 || (n < SEQUENTIAL && work < 4 * SEQUENTIAL as u64)
+        rayon::current_num_threads() == 1 || (n < tuning().sequential && work < 4 * tuning().sequential as u64)
     }
 
-    /// Whether few elements of a sample would change.
-    fn few_change<V: At<T = T>>(&self, body: &V) -> bool {
+    /// Whether only few elements of a sample would change.
+    fn few_change<V: VectorView<T = T>>(&self, body: &V) -> bool {
         let n = self.state.len();
         let changes = |&i: &usize| next(body, i, self.state.get(i)).bits() != self.state.get(i).bits();
-        let sample = (0..n).step_by((n / SAMPLE).max(1));
-        sample.clone().filter(changes).count() * MANY < sample.count()
+        let sample = (0..n).step_by((n / tuning().changed_sample).max(1));
+        sample.clone().filter(changes).count() * tuning().sweep_fraction < sample.count()
     }
 
-    /// Visits all, or those that are marked, in order and in place; how many changed. Who is marked meanwhile is visited in the next round.
-    fn sweep<V: At<T = T>>(&self, body: &V, marks: &Marks, all: bool) -> usize {
+    /// Visits all elements, or those that are marked, in place and in order within a chunk. Returns how many changed. Elements that are
+    /// marked meanwhile are due in the next round.
+    fn sweep<V: VectorView<T = T>>(&self, body: &V, marks: &Marks, all: bool) -> usize {
         let n = self.state.len();
         let marked = if all { Vec::new() } else { marks.words() };
         let run = |range: Range<usize>, alone: bool| {
             let mut changed = 0;
             for w in range {
-                let mut due = if all { full(w, n) } else { marked[w] };
+                let mut due = if all { full_word(w, n) } else { marked[w] };
                 if due != 0 && !all {
                     marks.clear(w, due, alone);
                 }
                 while due != 0 {
                     let i = w * 64 + due.trailing_zeros() as usize;
                     due &= due - 1;
-                    if !self.settle(body, i, alone) {
+                    if !self.visit(body, i, alone) {
                         continue;
                     }
                     changed += 1;
                     self.dependents.each(i, |j| {
-                        // of those in the word, who is visited next sees what was written
+                        // a reader that is still due in this word needs no mark: this thread visits it next, and sees the change
                         if j / 64 != w || due >> (j % 64) & 1 == 0 {
                             marks.set(j, alone);
                         }
@@ -193,69 +194,74 @@ impl<T: Element, H: Hook<T>> Changes<'_, T, H> {
         if self.is_small(body) {
             return run(0..words(n), true);
         }
-        let cuts = chunks(n, body.work());
-        share::collect(cuts.len() - 1, &|p| run(cuts[p]..cuts[p + 1], false)).into_iter().sum()
+        let cuts = chunk_bounds(n, body.work());
+        parallel::collect(cuts.len() - 1, &|p| run(cuts[p]..cuts[p + 1], false)).into_iter().sum()
     }
 
-    /// Visits those of a list, in place; how many changed, and who is to be visited next.
-    fn list<V: At<T = T>>(&self, body: &V, marks: &Marks, list: &[u32]) -> (usize, Option<Vec<u32>>) {
+    /// Visits the elements of a list in place. Returns how many changed, and the elements that are due in the next round.
+    fn sweep_list<V: VectorView<T = T>>(&self, body: &V, marks: &Marks, list: &[u32]) -> (usize, Option<Vec<u32>>) {
         let run = |list: &[u32], alone: bool| {
             let (mut changed, mut found) = (0, Vec::new());
             for &i in list {
                 let i = i as usize;
                 marks.clear(i / 64, 1 << (i % 64), alone);
-                if self.settle(body, i, alone) {
+                if self.visit(body, i, alone) {
                     changed += 1;
-                    self.find(i, marks, alone, &mut found);
+                    self.mark_readers(i, marks, alone, &mut found);
                 }
             }
             (changed, found)
         };
-        shared(body, list, &|p, piece, alone| run(&list[p * piece..((p + 1) * piece).min(list.len())], alone))
+        in_chunks(body, list, &|p, chunk, alone| run(&list[p * chunk..((p + 1) * chunk).min(list.len())], alone))
     }
 
-    /// Visits an element and writes it; whether it changed. Who reads it is to be marked then.
+    /// Visits element `i` in place, after its mark was cleared. Returns whether it changed; the caller must then mark its readers.
     #[inline(always)]
-    fn settle<V: At<T = T>>(&self, body: &V, i: usize, alone: bool) -> bool {
+    fn visit<V: VectorView<T = T>>(&self, body: &V, i: usize, alone: bool) -> bool {
         let own = self.state.get(i);
         let new = next(body, i, own);
-        if H::HOOKS {
-            // who is hooked onto this one writes it too
-            return self.join(i, own, self.hook.join(own, new), alone);
+        if H::SCATTERS {
+            // other threads may join values into this element meanwhile, so it must not be overwritten
+            return self.join(i, own, self.scatter.join(own, new), alone);
         }
         if new.bits() == own.bits() {
             return false;
         }
         self.state.put(i, new);
         if !alone {
-            // whoever has cleared a mark by now is seen, or sees what was written
+            // Pairs with the fence in `Marks::clear`. This thread writes the state, then reads readers' marks; a reader's thread clears
+            // its mark, then reads the state. Sequentially consistent fences between each write and read rule out that both reads miss
+            // the other's write. So either the reader sees the new state, or its mark is found cleared and is set again.
             fence(Ordering::SeqCst);
         }
         true
     }
 
-    /// Makes element `i` what has become of it, and joins that into whom it named, as `own`; whether that changed either. Who leads elsewhere
-    /// then tells whom he named until then, or his tree would be left behind.
+    /// Joins `new` into element `i`, whose value before the visit was `own`, and then into the target that `own` names. Returns whether
+    /// either changed. If the target wasn't a root, its previous parent is lowered too, or that subtree loses its link.
+    ///
+    /// No fence is needed. Every round visits all elements, and the loop ends only after a round in which no join changed anything. All
+    /// reads of that round see the final state.
     #[inline(always)]
     fn join(&self, i: usize, own: T, new: T, alone: bool) -> bool {
-        let join = |i, new| self.state.join(i, new, alone, |held, new| self.hook.join(held, new));
+        let join = |i, new| self.state.join(i, new, alone, |held, new| self.scatter.join(held, new));
         let changed = new.bits() != own.bits() && join(i, new);
-        let onto = self.hook.onto(own) as usize;
-        if onto >= self.state.len() {
+        let target = self.scatter.target(own) as usize;
+        if target >= self.state.len() {
             return changed;
         }
-        let onward = self.hook.onto(self.state.get(onto)) as usize;
-        if !join(onto, new) {
+        let previous_parent = self.scatter.target(self.state.get(target)) as usize;
+        if !join(target, new) {
             return changed;
         }
-        if onward != onto && onward < self.state.len() {
-            join(onward, new);
+        if previous_parent != target && previous_parent < self.state.len() {
+            join(previous_parent, new);
         }
         true
     }
 
-    /// Marks who reads element `i`, and lists those that weren't marked.
-    fn find(&self, i: usize, marks: &Marks, alone: bool, found: &mut Vec<u32>) {
+    /// Marks the readers of element `i`, and adds those that weren't marked yet to `found`.
+    fn mark_readers(&self, i: usize, marks: &Marks, alone: bool, found: &mut Vec<u32>) {
         self.dependents.each(i, |j| {
             if marks.set(j, alone) {
                 found.push(j as u32);
@@ -263,11 +269,11 @@ impl<T: Element, H: Hook<T>> Changes<'_, T, H> {
         });
     }
 
-    /// Visits all, or those that are marked, over the state of the round before; how many changed.
-    fn round<V: At<T = T>>(&self, body: &V, marks: &Marks, all: bool, new: &mut Vec<T>) -> usize {
+    /// Visits all elements, or those that are marked, over the state of the round before. Returns how many changed. `new` is scratch space.
+    fn round<V: VectorView<T = T>>(&self, body: &V, marks: &Marks, all: bool, new: &mut Vec<T>) -> usize {
         let n = self.state.len();
         new.resize(n, T::ZERO);
-        let visit = |(range, new): (Range<usize>, &mut [T])| {
+        let evaluate = |(range, new): (Range<usize>, &mut [T])| {
             let first = range.start * 64;
             for w in range {
                 let due = if all { !0 } else { marks.take(w) };
@@ -277,7 +283,7 @@ impl<T: Element, H: Hook<T>> Changes<'_, T, H> {
                 }
             }
         };
-        let settle = |range: Range<usize>, new: &[T], alone: bool| {
+        let write = |range: Range<usize>, new: &[T], alone: bool| {
             let mut changed = 0;
             for (i, &new) in (range.start * 64..).zip(new) {
                 if new.bits() != self.state.get(i).bits() {
@@ -289,46 +295,47 @@ impl<T: Element, H: Hook<T>> Changes<'_, T, H> {
             changed
         };
         if self.is_small(body) {
-            visit((0..words(n), new));
-            return settle(0..words(n), new, true);
+            evaluate((0..words(n), new));
+            return write(0..words(n), new, true);
         }
-        let cuts = chunks(n, body.work());
-        let (mut pieces, mut rest) = (Vec::with_capacity(cuts.len()), &mut new[..]);
+        let cuts = chunk_bounds(n, body.work());
+        let (mut chunks, mut rest) = (Vec::with_capacity(cuts.len()), &mut new[..]);
         for cut in cuts.windows(2) {
-            let (piece, others) = rest.split_at_mut((cut[1] * 64).min(n) - cut[0] * 64);
-            pieces.push((cut[0]..cut[1], piece));
+            let (chunk, others) = rest.split_at_mut((cut[1] * 64).min(n) - cut[0] * 64);
+            chunks.push((cut[0]..cut[1], chunk));
             rest = others;
         }
-        share::each(pieces, &visit);
-        let settled = share::collect(cuts.len() - 1, &|p| {
+        parallel::each(chunks, &evaluate);
+        let written = parallel::collect(cuts.len() - 1, &|p| {
             let (from, to) = (cuts[p], cuts[p + 1]);
-            settle(from..to, &new[from * 64..(to * 64).min(n)], false)
+            write(from..to, &new[from * 64..(to * 64).min(n)], false)
         });
-        settled.into_iter().sum()
+        written.into_iter().sum()
     }
 
-    /// Visits all over the state of the round before, and joins what has become of each into itself and whom it named; how many changed
-    /// either.
-    fn round_of_joins<V: At<T = T>>(&self, body: &V, new: &mut Vec<T>) -> usize {
+    /// Visits all elements over the state of the round before, then joins each new value into its element and that element's target.
+    /// Returns how many visits changed either.
+    fn round_of_scatters<V: VectorView<T = T>>(&self, body: &V, new: &mut Vec<T>) -> usize {
         let n = self.state.len();
         let old: Vec<T> = (0..n).map(|i| self.state.get(i)).collect();
         new.resize(n, T::ZERO);
-        let piece = share::piece(n);
-        let visit = |(p, new): (usize, &mut [T])| {
-            for (i, new) in (p * piece..).zip(new) {
-                *new = self.hook.join(old[i], next(body, i, old[i]));
+        let chunk = parallel::chunk_size(n);
+        let evaluate = |(p, new): (usize, &mut [T])| {
+            for (i, new) in (p * chunk..).zip(new) {
+                *new = self.scatter.join(old[i], next(body, i, old[i]));
             }
         };
-        share::each(new.chunks_mut(piece).enumerate().collect(), &visit);
-        let joined = share::collect(n.div_ceil(piece), &|p| {
-            let range = p * piece..((p + 1) * piece).min(n);
+        parallel::each(new.chunks_mut(chunk).enumerate().collect(), &evaluate);
+        let joined = parallel::collect(n.div_ceil(chunk), &|p| {
+            let range = p * chunk..((p + 1) * chunk).min(n);
             range.filter(|&i| self.join(i, old[i], new[i], false)).count()
         });
         joined.into_iter().sum()
     }
 
-    /// Visits those of a list over the state of the round before; how many changed, and who is to be visited next.
-    fn round_of_list<V: At<T = T>>(
+    /// Visits the elements of a list over the state of the round before. Returns how many changed, and the elements that are due in the
+    /// next round. `new` is scratch space.
+    fn round_of_list<V: VectorView<T = T>>(
         &self,
         body: &V,
         marks: &Marks,
@@ -337,25 +344,25 @@ impl<T: Element, H: Hook<T>> Changes<'_, T, H> {
     ) -> (usize, Option<Vec<u32>>) {
         new.clear();
         new.resize(list.len(), T::ZERO);
-        let visit = |(list, new): (&[u32], &mut [T])| {
+        let evaluate = |(list, new): (&[u32], &mut [T])| {
             for (&i, new) in list.iter().zip(new) {
                 marks.clear(i as usize / 64, 1 << (i % 64), false);
                 *new = next(body, i as usize, self.state.get(i as usize));
             }
         };
         if is_small(body, list) {
-            visit((list, new));
+            evaluate((list, new));
         } else {
-            let piece = share::piece(list.len());
-            share::each(list.chunks(piece).zip(new.chunks_mut(piece)).collect(), &visit);
+            let chunk = parallel::chunk_size(list.len());
+            parallel::each(list.chunks(chunk).zip(new.chunks_mut(chunk)).collect(), &evaluate);
         }
-        shared(body, list, &|p, piece, alone| {
+        in_chunks(body, list, &|p, chunk, alone| {
             let (mut changed, mut found) = (0, Vec::new());
-            for (&i, &new) in list.iter().zip(&*new).skip(p * piece).take(piece) {
+            for (&i, &new) in list.iter().zip(&*new).skip(p * chunk).take(chunk) {
                 if new.bits() != self.state.get(i as usize).bits() {
                     self.state.put(i as usize, new);
                     changed += 1;
-                    self.find(i as usize, marks, alone, &mut found);
+                    self.mark_readers(i as usize, marks, alone, &mut found);
                 }
             }
             (changed, found)
@@ -363,8 +370,9 @@ impl<T: Element, H: Hook<T>> Changes<'_, T, H> {
     }
 }
 
-/// What pieces of a list come to: `run(number, size, alone)`, by as many threads as that is worth.
-fn shared<V: At>(
+/// Runs `run(number, size, alone)` for each chunk of a list, on as many threads as are worth it. `run` returns how many elements changed
+/// and which are due next; the results are combined. `alone` says that there is only one chunk.
+fn in_chunks<V: VectorView>(
     body: &V,
     list: &[u32],
     run: &(dyn Fn(usize, usize, bool) -> (usize, Vec<u32>) + Sync),
@@ -373,35 +381,38 @@ fn shared<V: At>(
         let (changed, found) = run(0, list.len(), true);
         return (changed, Some(found));
     }
-    let piece = share::piece(list.len());
+    let chunk = parallel::chunk_size(list.len());
     let (changed, found): (Vec<usize>, Vec<_>) =
-        share::collect(list.len().div_ceil(piece), &|p| run(p, piece, false)).into_iter().unzip();
+        parallel::collect(list.len().div_ceil(chunk), &|p| run(p, chunk, false)).into_iter().unzip();
     (changed.into_iter().sum(), Some(found.concat()))
 }
 
-/// The bits of word `w` of `n`.
-fn full(w: usize, n: usize) -> u64 {
+/// Word `w` of a bitmap of `n` bits that are all set.
+fn full_word(w: usize, n: usize) -> u64 {
     if n - w * 64 >= 64 { !0 } else { (1 << (n - w * 64)) - 1 }
 }
 
-/// A bit an element: whether it is to be visited. `alone` says that one thread has all to itself.
+/// Marks: one bit per element, set if the element is due. `alone` promises that no other thread accesses the marks or the state meanwhile,
+/// which spares atomic updates and fences.
 struct Marks(Vec<AtomicU64>);
 
 impl Marks {
+    /// No marks, for `n` elements.
     fn new(n: usize) -> Self {
         Self((0..words(n)).map(|_| AtomicU64::new(0)).collect())
     }
 
-    /// Marks all of `n`.
+    /// Marks all `n` elements.
     fn fill(&self, n: usize) {
-        self.0.iter().enumerate().for_each(|(w, word)| word.store(full(w, n), Ordering::Relaxed));
+        self.0.iter().enumerate().for_each(|(w, word)| word.store(full_word(w, n), Ordering::Relaxed));
     }
 
-    /// Marks `i`; whether it wasn't.
+    /// Marks element `i`. Returns whether it was unmarked. In place, a fence must separate the write that makes `i` due from this call.
     #[inline(always)]
     fn set(&self, i: usize, alone: bool) -> bool {
         let (word, bit) = (&self.0[i / 64], 1 << (i % 64));
         let held = word.load(Ordering::Relaxed);
+        // usually already marked, which needs no atomic update
         if held & bit != 0 {
             return false;
         }
@@ -412,7 +423,9 @@ impl Marks {
         word.fetch_or(bit, Ordering::Relaxed) & bit == 0
     }
 
-    /// Clears bits of word `w`. Whoever writes what is read from here on sees that, and marks the reader again.
+    /// Clears some marks of word `w`, before their elements are visited. If another thread changes the state meanwhile, either those
+    /// visits see the change, or that thread finds the marks cleared and sets them again. The fence ensures this together with the one in
+    /// `Changes::visit`.
     #[inline(always)]
     fn clear(&self, w: usize, bits: u64, alone: bool) {
         let word = &self.0[w];
@@ -424,20 +437,23 @@ impl Marks {
         }
     }
 
+    /// A copy of all words.
     fn words(&self) -> Vec<u64> {
         self.0.iter().map(|word| word.load(Ordering::Relaxed)).collect()
     }
 
-    /// Clears a word in a round that writes nothing while others read; what it held.
+    /// Clears word `w` and returns its bits before. It needs no fence, since it is used only while no thread writes the state.
     #[inline(always)]
     fn take(&self, w: usize) -> u64 {
         self.0[w].swap(0, Ordering::Relaxed)
     }
 
+    /// The number of marked elements.
     fn count(&self) -> usize {
         self.0.iter().map(|word| word.load(Ordering::Relaxed).count_ones() as usize).sum()
     }
 
+    /// The marked elements, ascending.
     fn list(&self) -> Vec<u32> {
         ones(&self.words(), 0).map(|i| i as u32).collect()
     }

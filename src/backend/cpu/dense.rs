@@ -1,15 +1,17 @@
-//! Products with dense matrices, by rows.
+//! Products with dense matrices.
 
 use crate::formats::Csr;
 use core::ops::{Add, Mul};
 use rayon::prelude::*;
 use vxm_semiring::Element;
 
-/// Rows and columns of the right factor that are gone through together: they stay in a core's cache.
+/// Rows of the right factor's blocks. A block of `DEPTH` x `WIDTH` values stays in a core's cache while all of a thread's rows use it.
 const DEPTH: usize = 256;
+/// Columns of the right factor's blocks.
 const WIDTH: usize = 256;
 
-/// `c += a b`, `a` being of m x k values and `b` of k x n, row by row; each place adds up its products in their order.
+/// Adds the product `a b` to `c`. All are row-major: `a` is `m` x `k`, `b` is `k` x `n`, `c` is `m` x `n`. Each element of `c` adds its
+/// products in ascending order of the inner index, so the result doesn't depend on the number of threads.
 pub fn multiply<T: Copy + Send + Sync + Add<Output = T> + Mul<Output = T>>(
     [m, k, n]: [usize; 3],
     a: &[T],
@@ -19,7 +21,7 @@ pub fn multiply<T: Copy + Send + Sync + Add<Output = T> + Mul<Output = T>>(
     if m == 0 || k == 0 || n == 0 {
         return;
     }
-    // a few shares a thread, of enough rows to use each piece of `b` again
+    // a few chunks per thread, to even out their work; many rows per chunk, to reuse each block of `b`
     let rows = m.div_ceil(4 * rayon::current_num_threads()).clamp(1, 64);
     c.par_chunks_mut(rows * n).zip(a.par_chunks(rows * k)).for_each(|(c, a)| {
         for left in (0..n).step_by(WIDTH) {
@@ -35,7 +37,8 @@ pub fn multiply<T: Copy + Send + Sync + Add<Output = T> + Mul<Output = T>>(
     });
 }
 
-/// `c += a b`, `b` being of `n` columns, row by row; each place adds up its products in the order of `a`'s row.
+/// Adds the product `a b` to `c`, for a sparse `a`. `b` and `c` are row-major with `n` columns. Each element of `c` adds its products in
+/// the order of the entries in `a`'s row.
 pub fn multiply_sparse<T: Element + Add<Output = T> + Mul<Output = T>>(a: &Csr<T>, b: &[T], n: usize, c: &mut [T]) {
     if n == 0 {
         return;
@@ -49,7 +52,7 @@ pub fn multiply_sparse<T: Element + Add<Output = T> + Mul<Output = T>>(a: &Csr<T
     });
 }
 
-/// Adds rows, each times its factor, in their order.
+/// Adds `factors[p] * row(p)` to `c` for each `p`, in ascending order.
 #[inline(always)]
 fn add<'b, T: Copy + Add<Output = T> + Mul<Output = T> + 'b>(
     c: &mut [T],
@@ -58,7 +61,7 @@ fn add<'b, T: Copy + Add<Output = T> + Mul<Output = T> + 'b>(
 ) {
     let (fours, rest) = factors.as_chunks::<4>();
     for (p, x) in fours.iter().enumerate() {
-        // four at once: the sum is read and written a fourth as often
+        // four rows per step: the sum is read and written a fourth as often
         let [r0, r1, r2, r3] = [0, 1, 2, 3].map(|i| &row(4 * p + i)[..c.len()]);
         for (j, c) in c.iter_mut().enumerate() {
             *c = *c + x[0] * r0[j] + x[1] * r1[j] + x[2] * r2[j] + x[3] * r3[j];

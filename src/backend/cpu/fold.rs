@@ -1,29 +1,33 @@
-//! Folding the products of one row (pull), and the fixed tree for monoids that rounding makes inexact.
+//! Folds of the products of one row (pull), and the fixed tree for inexact monoids.
 
-use crate::backend::view::At;
+use crate::backend::view::VectorView;
 use crate::formats::{Csr, Tiles};
 use vxm_semiring::{BinaryOp, Element, Monoid, Semiring};
 
-/// Positions a segment of the fixed tree spans.
+/// The number of positions in a segment of the fixed tree.
 pub const SEGMENT: usize = 1024;
-/// Lanes that a segment's positions are dealt to.
+/// The number of lanes of a segment of the fixed tree.
 pub const LANES: usize = 32;
 
-/// The fixed tree: how inexact monoids (float sums) are folded, on every device, format and thread count alike.
+/// A fold in progress over the fixed tree. Inexact monoids (float sums) are folded over this tree on every device, in every format and
+/// for any number of threads. So answers have the same bits.
 ///
-/// `len` positions are cut into segments of [`SEGMENT`]. A segment deals position `p` to lane `p % LANES`; each lane folds left to
-/// right, and lanes are joined by halves: `l` with `l + 16`, then `+ 8`, `+ 4`, `+ 2`, `+ 1`. Segments are joined in pairs: 0 with 1,
-/// 2 with 3, and so on, the results likewise, until one is left. An absent position leaves no trace, so the tree depends on
+/// Positions are cut into segments of [`SEGMENT`]. In a segment, position `p` belongs to lane `p % LANES`, and each lane is folded left to
+/// right. Lanes are joined by halves: `l` with `l + 16`, then `+ 8`, `+ 4`, `+ 2`, `+ 1`. Segments are joined in pairs: 0 with 1, 2 with
+/// 3, and so on; the results are joined in the same way until one is left. An absent position changes nothing, so the result depends on
 /// positions and presence alone.
 ///
-/// An exact monoid has no need of lanes, and an order to keep: [`Any`](vxm_semiring::Any) is associative, yet takes the first.
-/// It is folded left to right throughout.
+/// An exact monoid is folded left to right instead, with one lane. It needs no tree, and some need the order:
+/// [`Any`](vxm_semiring::Any) is associative, yet takes the first.
 pub struct Tree<T, M> {
     add: M,
-    /// How many lanes may hold something, a power of two.
+    /// The number of lanes that are used: a power of two.
     width: usize,
+    /// The current segment's lanes.
     lanes: [Option<T>; LANES],
+    /// The current segment's number.
     segment: usize,
+    /// The folds of the segments before.
     pairs: Pairs<T, M>,
 }
 
@@ -34,28 +38,28 @@ impl<T: Element, M: Monoid<T>> Tree<T, M> {
         Self { add, width, lanes: [None; LANES], segment: 0, pairs: Pairs::new(add) }
     }
 
-    /// Adds the element at `position`; positions ascend, absent ones may be left out.
+    /// Adds the element at `position`. Positions ascend; absent ones are left out.
     #[inline(always)]
     pub fn push(&mut self, position: usize, value: T) {
         if !M::EXACT && position / SEGMENT != self.segment {
-            self.close(position / SEGMENT);
+            self.close_segment(position / SEGMENT);
         }
         let lane = if M::EXACT { 0 } else { position % LANES };
         self.lanes[lane] = join(self.add, self.lanes[lane], Some(value));
     }
 
-    /// Ends the segment; what lies between it and `next` is absent.
+    /// Ends the current segment and begins segment `next`. All segments between are empty.
     #[cold]
-    fn close(&mut self, next: usize) {
-        let part = self.part();
+    fn close_segment(&mut self, next: usize) {
+        let part = self.join_lanes();
         self.pairs.push(part);
         (self.segment + 1..next).for_each(|_| self.pairs.push(None));
         self.segment = next;
     }
 
-    /// The segment's fold; its lanes are empty then.
+    /// Returns the current segment's fold and empties its lanes.
     #[inline(always)]
-    fn part(&mut self) -> Option<T> {
+    fn join_lanes(&mut self) -> Option<T> {
         let mut step = self.width / 2;
         while step > 0 {
             for lane in 0..step {
@@ -66,9 +70,9 @@ impl<T: Element, M: Monoid<T>> Tree<T, M> {
         self.lanes[0].take()
     }
 
-    /// The fold of all that was pushed.
+    /// The fold of all elements that were pushed; `None` if there are none.
     pub fn finish(mut self) -> Option<T> {
-        let part = self.part();
+        let part = self.join_lanes();
         if self.segment == 0 {
             return part;
         }
@@ -77,11 +81,12 @@ impl<T: Element, M: Monoid<T>> Tree<T, M> {
     }
 }
 
-/// Folds of segments, joined in pairs as they come.
+/// Folds of segments, joined in pairs as they come: a binary counter of partial folds.
 pub struct Pairs<T, M> {
     add: M,
+    /// The number of segments so far.
     count: usize,
-    /// Where bit `k` of the count is set: the fold of 2^k segments.
+    /// At index `k`, if bit `k` of `count` is set: the fold of 2^k consecutive segments.
     held: Vec<Option<T>>,
 }
 
@@ -91,7 +96,7 @@ impl<T: Element, M: Monoid<T>> Pairs<T, M> {
         Self { add, count: 0, held: Vec::new() }
     }
 
-    /// Adds the next segment's fold.
+    /// Adds the next segment's fold; `None` if the segment is empty.
     pub fn push(&mut self, part: Option<T>) {
         let mut sum = part;
         for level in 0..self.count.trailing_ones() as usize {
@@ -110,7 +115,7 @@ impl<T: Element, M: Monoid<T>> Pairs<T, M> {
     }
 }
 
-/// Two folds, the earlier first; an absent one leaves no trace.
+/// Joins two folds, the earlier one first. If one is absent, the result is the other.
 #[inline(always)]
 fn join<T: Element, M: Monoid<T>>(add: M, a: Option<T>, b: Option<T>) -> Option<T> {
     match (a, b) {
@@ -119,14 +124,14 @@ fn join<T: Element, M: Monoid<T>>(add: M, a: Option<T>, b: Option<T>) -> Option<
     }
 }
 
-/// Rows of a matrix in one of its formats; what a pull product folds over.
+/// The rows of a matrix in one of its formats, for a pull product.
 #[derive(Debug, Clone, Copy)]
 pub enum Rows<'a, A: Element> {
-    /// Compressed rows.
+    /// Compressed sparse rows.
     Csr(&'a Csr<A>),
-    /// The same, read from their ends; for exact and commutative monoids.
+    /// Compressed sparse rows, read from last entry to first. The monoid must be exact and commutative.
     Reversed(&'a Csr<A>),
-    /// 16 x 16 tiles; with the operand's presence bits where the product only counts.
+    /// Tiles of 16 x 16 entries.
     Tiles(&'a Tiles<A>),
 }
 
@@ -155,8 +160,8 @@ impl<A: Element> Rows<'_, A> {
     }
 }
 
-/// `⊕ over k of u[k] ⊗ A[row, k]`, over the entries of one row at which `u` holds an element; `None` where there is none. Exact
-/// monoids stop at a terminal value, and at a partial result of which `until` holds.
+/// `⊕ over k of u[k] ⊗ A[row, k]`, over the entries of one row at whose columns `u` holds an element; `None` if there are none. Exact
+/// monoids stop at a terminal value, and at a partial result for which `until` holds.
 #[inline(always)]
 pub fn fold_row<X, A, S, U>(
     u: &U,
@@ -169,7 +174,7 @@ where
     X: Element,
     A: Element,
     S: Semiring<X, A>,
-    U: At<T = X>,
+    U: VectorView<T = X>,
 {
     if !S::Add::EXACT {
         return fold_tree(u, rows, row, ring);
@@ -181,14 +186,14 @@ where
     }
 }
 
-/// An inexact monoid's row: over the fixed tree, by position in the stored row.
+/// Folds a row over the fixed tree. Positions are those of the entries in the stored row.
 #[inline(always)]
 fn fold_tree<X, A, S, U>(u: &U, rows: Rows<'_, A>, row: usize, ring: S) -> Option<S::Out>
 where
     X: Element,
     A: Element,
     S: Semiring<X, A>,
-    U: At<T = X>,
+    U: VectorView<T = X>,
 {
     let mut tree = Tree::new(ring.add(), rows.len(row));
     rows.for_each(row, |p, k, weight| {
@@ -199,14 +204,14 @@ where
     tree.finish()
 }
 
-/// The columns and weights of a compressed row.
+/// The entries of a compressed row: columns and weights.
 #[inline(always)]
 fn entries<A: Element>(csr: &Csr<A>, row: usize) -> impl DoubleEndedIterator<Item = (&u32, &A)> {
     let (columns, weights) = csr.row(row);
     columns.iter().zip(weights)
 }
 
-/// A compressed row's entries, in the order that they are given in.
+/// Folds a compressed row's entries in the order given, for an exact monoid.
 #[inline(always)]
 fn fold_entries<'a, X, A, S, U>(
     u: &U,
@@ -218,11 +223,11 @@ where
     X: Element,
     A: Element,
     S: Semiring<X, A>,
-    U: At<T = X>,
+    U: VectorView<T = X>,
 {
     let (add, mul, u) = (ring.add(), ring.mul(), u.clone());
     if u.is_full() {
-        // the common case without a presence test in the loop
+        // the common case has no presence test in the loop
         let (&k, &weight) = entries.next()?;
         let mut sum = mul.call(u.value(k as usize), weight);
         for (&k, &weight) in entries {
@@ -247,9 +252,10 @@ where
     sum
 }
 
-/// The same over the entries of an exact monoid's compressed row at whose columns `takes` holds of a full vector's elements, given both.
+/// [`fold_row`] with an edge filter, for a full vector, an exact monoid and compressed rows. An entry is folded if
+/// `takes(column, element)` holds.
 #[inline(always)]
-pub fn fold_taken<X, A, S, U>(
+pub fn fold_filtered<X, A, S, U>(
     u: &U,
     csr: &Csr<A>,
     row: usize,
@@ -261,14 +267,14 @@ where
     X: Element,
     A: Element,
     S: Semiring<X, A>,
-    U: At<T = X>,
+    U: VectorView<T = X>,
 {
     let (columns, weights) = csr.row(row);
     let (add, mul, u) = (ring.add(), ring.mul(), u.clone());
     let (mut sum, mut some) = (S::Add::IDENTITY, false);
     for (&k, &weight) in columns.iter().zip(weights) {
         let x = u.value(k as usize);
-        // no branch on whether it does, which nobody foretells: the next elements are on their way meanwhile
+        // No branch depends on the filter. It is often unpredictable, and a misprediction would discard the loads of the next elements.
         let (takes, product) = (takes(k as usize, x), mul.call(x, weight));
         let joined = if some { add.call(sum, product) } else { product };
         sum = if takes { joined } else { sum };
@@ -280,6 +286,7 @@ where
     some.then_some(sum)
 }
 
+/// Folds a row of tiles, for an exact monoid.
 #[inline(always)]
 fn fold_tiles<X, A, S, U>(
     u: &U,
@@ -292,7 +299,7 @@ where
     X: Element,
     A: Element,
     S: Semiring<X, A>,
-    U: At<T = X>,
+    U: VectorView<T = X>,
 {
     let (add, mul) = (ring.add(), ring.mul());
     let mut sum: Option<S::Out> = None;
@@ -306,8 +313,8 @@ where
     sum
 }
 
-/// A counting product over tiles: every present pair multiplies to the same `constant`, so a row is `constant` folded as often as
-/// its bits and the operand's presence bits meet. `present` has a bit an index, 64 a word.
+/// A counting product over one row of tiles: `constant`, the value of every product, folded once per entry at whose column the operand
+/// holds an element. `present` is the operand's presence bitmap. If `constant` is terminal, one such entry is enough.
 #[inline(always)]
 pub fn count_row<A: Element, T: Element, M: Monoid<T>>(
     present: &[u64],

@@ -1,18 +1,16 @@
-//! Evaluating a view into a fresh vector, in parallel, and reducing it.
+//! Evaluation of a view into a new vector, and reduction of a view, in parallel.
 
-use super::fold::{Pairs, SEGMENT, Tree};
-use super::share;
+use crate::backend::cpu::fold::{Pairs, SEGMENT, Tree};
+use crate::backend::cpu::parallel;
 use crate::backend::plan;
-use crate::backend::view::{At, Support};
+use crate::backend::tuning::tuning;
+use crate::backend::view::{Support, VectorView};
 use crate::formats::bitmap::{Bitmap, ones, words};
 use crate::formats::{Sparse, Store};
 use vxm_semiring::{Element, Monoid};
 
-/// Below this much work a loop runs on the calling thread: waking another costs more.
-pub const SEQUENTIAL: usize = 4096;
-
-/// Evaluates `view`, a vector of length `n`. O(n / 64 + the support's work) time; a list's support costs only its own.
-pub fn gather<V: At>(n: usize, view: &V) -> Store<V::T> {
+/// Evaluates `view`, a vector of length `n`. Takes time for the work at the indices of its support, and O(n) unless that is a list.
+pub fn gather<V: VectorView>(n: usize, view: &V) -> Store<V::T> {
     match view.support() {
         Support::List(list) => Store::Sparse(gather_list(n, view, list, true)),
         Support::Bits(bits) => {
@@ -21,19 +19,19 @@ pub fn gather<V: At>(n: usize, view: &V) -> Store<V::T> {
                 let list: Vec<u32> = ones(bits, 0).map(|i| i as u32).collect();
                 Store::Sparse(gather_list(n, view, &list, false))
             } else {
-                gather_places(n, view, Some(bits))
+                gather_bitmap(n, view, Some(bits))
             }
         }
-        Support::All => gather_places(n, view, None),
+        Support::All => gather_bitmap(n, view, None),
     }
 }
 
-/// The elements at `list`; `own` says that the list is the view's own support.
-fn gather_list<V: At>(n: usize, view: &V, list: &[u32], own: bool) -> Sparse<V::T> {
+/// Evaluates the elements at the indices of `list`. `is_support` says that the list is the view's own support.
+fn gather_list<V: VectorView>(n: usize, view: &V, list: &[u32], is_support: bool) -> Sparse<V::T> {
     let run = |first: usize, list: &[u32]| -> (Vec<u32>, Vec<V::T>) {
         let (mut indices, mut values) = (Vec::with_capacity(list.len()), Vec::with_capacity(list.len()));
         for (k, &i) in (first..).zip(list) {
-            if let Some(value) = if own { view.drawn(k, i as usize) } else { view.at(i as usize) } {
+            if let Some(value) = if is_support { view.at_listed(k, i as usize) } else { view.at(i as usize) } {
                 indices.push(i);
                 values.push(value);
             }
@@ -44,9 +42,9 @@ fn gather_list<V: At>(n: usize, view: &V, list: &[u32], own: bool) -> Sparse<V::
         let (indices, values) = run(0, list);
         return Sparse::new(n, indices, values);
     }
-    let piece = share::piece(list.len());
-    let runs = share::collect(list.len().div_ceil(piece), &|p| {
-        run(p * piece, &list[p * piece..((p + 1) * piece).min(list.len())])
+    let chunk = parallel::chunk_size(list.len());
+    let runs = parallel::collect(list.len().div_ceil(chunk), &|p| {
+        run(p * chunk, &list[p * chunk..((p + 1) * chunk).min(list.len())])
     });
     let (mut indices, mut values) = (Vec::with_capacity(list.len()), Vec::with_capacity(list.len()));
     for (some_indices, some_values) in runs {
@@ -56,20 +54,20 @@ fn gather_list<V: At>(n: usize, view: &V, list: &[u32], own: bool) -> Sparse<V::
     Sparse::new(n, indices, values)
 }
 
-/// Whether the work at the indices of a list is too little to share out.
-pub fn is_small<V: At>(view: &V, list: &[u32]) -> bool {
-    if list.len() >= SEQUENTIAL || rayon::current_num_threads() == 1 {
-        return list.len() < SEQUENTIAL;
+/// Whether the work at the indices of `list` is too little to share out among threads.
+pub fn is_small<V: VectorView>(view: &V, list: &[u32]) -> bool {
+    if list.len() >= tuning().sequential || rayon::current_num_threads() == 1 {
+        return list.len() < tuning().sequential;
     }
     let cost = |work: &[u64], i: usize| (work[i + 1] - work[i]) as usize;
     match view.work() {
         None => true,
-        Some(work) => list.iter().map(|&i| cost(work, i as usize)).sum::<usize>() < 4 * SEQUENTIAL,
+        Some(work) => list.iter().map(|&i| cost(work, i as usize)).sum::<usize>() < 4 * tuning().sequential,
     }
 }
 
-/// A place for every index; evaluated where `bits` is set, or everywhere.
-fn gather_places<V: At>(n: usize, view: &V, bits: Option<&[u64]>) -> Store<V::T> {
+/// Evaluates the elements at the indices whose bits are set, or at all indices, into a bitmap. The result is a list if few are present.
+fn gather_bitmap<V: VectorView>(n: usize, view: &V, bits: Option<&[u64]>) -> Store<V::T> {
     let mut values = vec![V::T::ZERO; n];
     let mut present = vec![0u64; words(n)];
     let fill = |first: usize, values: &mut [V::T], present: &mut [u64]| {
@@ -86,7 +84,7 @@ fn gather_places<V: At>(n: usize, view: &V, bits: Option<&[u64]>) -> Store<V::T>
                     }
                 }
                 None => {
-                    // no branch on whether there is one, which nobody foretells
+                    // no branch on presence: it is often unpredictable
                     for (i, place) in places.iter_mut().enumerate() {
                         let value = view.at(base + i);
                         *word |= u64::from(value.is_some()) << i;
@@ -96,20 +94,20 @@ fn gather_places<V: At>(n: usize, view: &V, bits: Option<&[u64]>) -> Store<V::T>
             }
         }
     };
-    if n < SEQUENTIAL && view.work().is_none_or(|work| work[n] < 4 * SEQUENTIAL as u64) {
+    if n < tuning().sequential && view.work().is_none_or(|work| work[n] < 4 * tuning().sequential as u64) {
         fill(0, &mut values, &mut present);
     } else {
-        let cuts = chunks(n, view.work());
+        let cuts = chunk_bounds(n, view.work());
         let (mut rest_values, mut rest_present) = (&mut values[..], &mut present[..]);
-        let mut pieces = Vec::with_capacity(cuts.len());
+        let mut chunks = Vec::with_capacity(cuts.len());
         for cut in cuts.windows(2) {
             let (first, end) = (cut[0], cut[1]);
             let (v, rv) = rest_values.split_at_mut((end * 64).min(n) - first * 64);
             let (p, rp) = rest_present.split_at_mut(end - first);
             (rest_values, rest_present) = (rv, rp);
-            pieces.push((first, v, p));
+            chunks.push((first, v, p));
         }
-        share::each(pieces, &|(first, v, p)| fill(first, v, p));
+        parallel::each(chunks, &|(first, v, p)| fill(first, v, p));
     }
     let bitmap = Bitmap::new(values, present);
     if plan::is_sparse(bitmap.nvals(), n) {
@@ -118,19 +116,20 @@ fn gather_places<V: At>(n: usize, view: &V, bits: Option<&[u64]>) -> Store<V::T>
     Store::Bitmap(bitmap)
 }
 
-/// Cuts `n` indices into chunks of about equal work, at multiples of 64: word numbers, from 0 to `words(n)`.
-pub(super) fn chunks(n: usize, work: Option<&[u64]>) -> Vec<usize> {
+/// The bounds that cut `n` indices into chunks of about equal work. Bounds are numbers of bitmap words, ascending from 0 to `words(n)`, so
+/// that chunks begin at multiples of 64 indices. `work` is [`VectorView::work`].
+pub(super) fn chunk_bounds(n: usize, work: Option<&[u64]>) -> Vec<usize> {
     let total_words = words(n);
-    let pieces = (rayon::current_num_threads() * 16).min(total_words).max(1);
-    // an index costs its work and a constant for itself
+    let count = (rayon::current_num_threads() * 16).min(total_words).max(1);
+    // an index costs its work, and a constant for the index itself
     let cost = |word: usize| {
         let i = (word * 64).min(n);
         i as u64 * 2 + work.map_or(0, |work| work[i])
     };
     let total = cost(total_words);
     let mut cuts = vec![0];
-    for piece in 1..pieces {
-        let target = total / pieces as u64 * piece as u64;
+    for chunk in 1..count {
+        let target = total / count as u64 * chunk as u64;
         let last = cuts[cuts.len() - 1];
         let (mut low, mut high) = (last, total_words);
         while low < high {
@@ -147,18 +146,19 @@ pub(super) fn chunks(n: usize, work: Option<&[u64]>) -> Vec<usize> {
     cuts
 }
 
-/// Segments joined in pairs: any order does for an exact monoid that keeps its sides.
-fn paired<T: Element, M: Monoid<T>>(add: M, n: usize, mut part: impl FnMut(usize) -> Option<T>) -> Option<T> {
+/// Folds the results of all segments of `n` positions in pairs, as the fixed tree does. An exact monoid is associative, so pairs are as
+/// good as left to right.
+fn fold_segments<T: Element, M: Monoid<T>>(add: M, n: usize, mut part: impl FnMut(usize) -> Option<T>) -> Option<T> {
     let mut pairs = Pairs::new(add);
     (0..n.div_ceil(SEGMENT)).for_each(|s| pairs.push(part(s)));
     pairs.finish()
 }
 
-/// Folds all elements of `view`, a vector of length `n`; the identity where there are none.
+/// Folds all elements of `view`, a vector of length `n`. Returns the identity if there are none.
 ///
 /// Segments of the fixed tree run in parallel, so the answer has the same bits for any number of threads.
-pub fn reduce<V: At, M: Monoid<V::T>>(n: usize, view: &V, add: M) -> V::T {
-    // the elements of one segment of positions, folded over the fixed tree
+pub fn reduce<V: VectorView, M: Monoid<V::T>>(n: usize, view: &V, add: M) -> V::T {
+    // folds the elements at the positions of one segment
     let segment = |first: usize| {
         let end = (first + SEGMENT).min(n);
         let mut tree = Tree::new(add, end - first);
@@ -175,28 +175,28 @@ pub fn reduce<V: At, M: Monoid<V::T>>(n: usize, view: &V, add: M) -> V::T {
             Support::List(list) => {
                 let from = list.partition_point(|&i| (i as usize) < first);
                 for (k, &i) in list.iter().enumerate().skip(from).take_while(|&(_, &i)| (i as usize) < end) {
-                    push(i as usize, view.drawn(k, i as usize));
+                    push(i as usize, view.at_listed(k, i as usize));
                 }
             }
         }
         tree.finish()
     };
     let total = if let Support::List(list) = view.support() {
-        // only the segments that hold something
+        // only the segments that hold an element are visited
         let mut held: Vec<usize> = list.iter().map(|&i| i as usize / SEGMENT).collect();
         held.dedup();
         let parts: Vec<_> = if is_small(view, list) {
             held.iter().map(|&s| segment(s * SEGMENT)).collect()
         } else {
-            share::collect(held.len(), &|k| segment(held[k] * SEGMENT))
+            parallel::collect(held.len(), &|k| segment(held[k] * SEGMENT))
         };
         let mut parts = held.into_iter().zip(parts).peekable();
-        paired(add, n, |s| parts.next_if(|&(held, _)| held == s).and_then(|(_, part)| part))
+        fold_segments(add, n, |s| parts.next_if(|&(held, _)| held == s).and_then(|(_, part)| part))
     } else if n <= SEGMENT {
         segment(0)
     } else {
-        let parts = share::collect(n.div_ceil(SEGMENT), &|s| segment(s * SEGMENT));
-        paired(add, n, |s| parts[s])
+        let parts = parallel::collect(n.div_ceil(SEGMENT), &|s| segment(s * SEGMENT));
+        fold_segments(add, n, |s| parts[s])
     };
     total.unwrap_or(M::IDENTITY)
 }

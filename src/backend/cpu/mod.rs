@@ -1,15 +1,16 @@
 //! The CPU backend, on rayon's threads: pull ([`fold`]), push ([`scatter`]), evaluation and reduction ([`gather`]), dense
-//! products ([`dense`]), loops ([`fixpoint`], [`changed`]).
+//! products ([`dense`]), loops ([`active`], [`changed`]).
 //!
-//! No locks: every thread writes its own slice, or, in loops, its own elements of a vector of atomic words. Answers have the same bits for
-//! any number of threads.
+//! There are no locks. Outside of loops each thread writes its own slice. In loops the state is a vector of atomic words; a thread writes
+//! its own elements, and joins values into others by compare-and-swap. Answers have the same bits for any number of threads.
 
-pub mod ahead;
+pub mod active;
 pub mod changed;
 pub mod dense;
-pub mod fixpoint;
+pub mod dyn_view;
 pub mod fold;
 pub mod gather;
+pub mod parallel;
+pub mod prefetch;
 pub mod scatter;
-pub mod share;
 pub mod sort;

@@ -1,9 +1,9 @@
-//! Push: the products of a sparse vector's elements, scattered to their columns and folded in ascending order of row.
+//! Push: each element of a sparse vector is multiplied along its row, and the products are folded at their columns.
 
-use super::gather::SEQUENTIAL;
-use super::share;
+use crate::backend::cpu::parallel;
 use crate::backend::plan;
-use crate::backend::view::{At, Support};
+use crate::backend::tuning::tuning;
+use crate::backend::view::{Support, VectorView};
 use crate::formats::bitmap::words;
 use crate::formats::{Csr, Sparse, Store};
 use std::any::{Any, TypeId};
@@ -13,27 +13,27 @@ use vxm_semiring::{BinaryOp, Element, Monoid, Semiring};
 
 /// `w[j] = ⊕ over i of u[i] ⊗ rows[i, j]` by pushing each element of `u` along its row.
 ///
-/// Every column's products are folded in ascending order of `i`, whatever the number of threads. O(work) time, where work is the
-/// number of entries in the rows of `u`'s elements. Little work is done on the calling thread; the products of more are dealt to ranges
-/// of columns first, which costs O(work) bytes, so that no two threads write one place.
+/// Every column's products are folded in ascending order of `i`, for any number of threads. Takes O(work) time, where work is the number of
+/// entries in the rows of `u`'s elements. Little work runs on the calling thread. Otherwise products are first binned by ranges of
+/// columns, which takes O(work) memory, so that no two threads write the same place.
 ///
-/// Exact monoids only: an inexact one needs its fixed tree, which only rows in order of column can give.
+/// The monoid must be exact. An inexact one is folded over the fixed tree by position in the column, and a push doesn't know positions.
 pub fn scatter<X, A, S, U>(u: &U, rows: &Csr<A>, ring: S) -> Store<S::Out>
 where
     X: Element,
     A: Element,
     S: Semiring<X, A>,
-    U: At<T = X>,
+    U: VectorView<T = X>,
 {
     debug_assert!(S::Add::EXACT, "an inexact monoid folds over its fixed tree: pull");
     let support = u.support();
     let list = support.list(rows.nrows());
-    let own = matches!(support, Support::List(_));
+    let is_listed = matches!(support, Support::List(_));
     let sources: Vec<(u32, X)> = list
         .iter()
         .enumerate()
         .filter_map(|(k, &i)| {
-            let value = if own { u.drawn(k, i as usize) } else { u.at(i as usize) };
+            let value = if is_listed { u.at_listed(k, i as usize) } else { u.at(i as usize) };
             value.map(|value| (i, value))
         })
         .collect();
@@ -41,40 +41,40 @@ where
     let n = rows.ncols();
     let threads = rayon::current_num_threads();
     let (touched, values) = with_workspace(n, |places: &mut [S::Out], seen: &mut [u64]| {
-        if work < 4 * SEQUENTIAL as u64 || threads == 1 {
-            let mut landing = Landing::new(0, places, seen, ring.add(), work as usize);
-            products(&sources, rows, ring, |j, product| landing.land(j, product));
-            return landing.finish();
+        if work < 4 * tuning().sequential as u64 || threads == 1 {
+            let mut columns = Columns::new(0, places, seen, ring.add(), work as usize);
+            products(&sources, rows, ring, |j, product| columns.accumulate(j, product));
+            return columns.finish();
         }
-        // powers of two, so that a column's range is a shift
+        // the width is a power of two, so that a shift finds a column's range
         let width = n.div_ceil(threads * 4).next_power_of_two().max(64);
         let ranges = n.div_ceil(width);
-        let cuts = pieces(&sources, rows, work / (threads as u64 * 4));
-        let dealt = share::collect(cuts.len() - 1, &|p| {
-            let mut buckets: Vec<Vec<(u32, S::Out)>> = vec![Vec::new(); ranges];
+        let cuts = chunk_bounds(&sources, rows, work / (threads as u64 * 4));
+        let binned = parallel::collect(cuts.len() - 1, &|p| {
+            let mut bins: Vec<Vec<(u32, S::Out)>> = vec![Vec::new(); ranges];
             let shift = width.trailing_zeros();
             products(&sources[cuts[p]..cuts[p + 1]], rows, ring, |j, product| {
-                buckets[(j >> shift) as usize].push((j, product))
+                bins[(j >> shift) as usize].push((j, product))
             });
-            buckets
+            bins
         });
-        let mut landed: Vec<(Vec<u32>, Vec<S::Out>)> = vec![Default::default(); ranges];
-        let tasks = places.chunks_mut(width).zip(seen.chunks_mut(width / 64)).zip(&mut landed).enumerate().collect();
-        share::each(tasks, &|(range, ((places, seen), out)): (usize, ((&mut [_], &mut [u64]), &mut _))| {
-            // pieces in order, so that each column's products stay in order of row
-            let arrived = || dealt.iter().map(|buckets| &buckets[range]);
-            let mut landing = Landing::new(range * width, places, seen, ring.add(), arrived().map(Vec::len).sum());
-            arrived().for_each(|bucket| bucket.iter().for_each(|&(j, product)| landing.land(j, product)));
-            *out = landing.finish();
+        let mut folded: Vec<(Vec<u32>, Vec<S::Out>)> = vec![Default::default(); ranges];
+        let tasks = places.chunks_mut(width).zip(seen.chunks_mut(width / 64)).zip(&mut folded).enumerate().collect();
+        parallel::each(tasks, &|(range, ((places, seen), out)): (usize, ((&mut [_], &mut [u64]), &mut _))| {
+            // chunks come in order, so that each column's products stay in order of row
+            let bins = || binned.iter().map(|bins| &bins[range]);
+            let mut columns = Columns::new(range * width, places, seen, ring.add(), bins().map(Vec::len).sum());
+            bins().for_each(|bin| bin.iter().for_each(|&(j, product)| columns.accumulate(j, product)));
+            *out = columns.finish();
         });
-        let (touched, values): (Vec<_>, Vec<_>) = landed.into_iter().unzip();
+        let (touched, values): (Vec<_>, Vec<_>) = folded.into_iter().unzip();
         (touched.concat(), values.concat())
     });
     let sparse = Store::Sparse(Sparse::new(n, touched, values));
     if plan::is_sparse(sparse.nvals(), n) { sparse } else { Store::Bitmap(sparse.into_bitmap()) }
 }
 
-/// Calls `f(column, product)` for every product, sources in order, columns ascending.
+/// Calls `f(column, product)` for every product: sources in order, and each source's columns ascending.
 #[inline(always)]
 fn products<X, A, S>(sources: &[(u32, X)], rows: &Csr<A>, ring: S, mut f: impl FnMut(u32, S::Out))
 where
@@ -90,11 +90,11 @@ where
     }
 }
 
-/// Where to cut the sources into pieces of about `share` products each: from 0 to their number.
-fn pieces<X, A: Element>(sources: &[(u32, X)], rows: &Csr<A>, share: u64) -> Vec<usize> {
+/// The bounds that cut the sources into chunks of about `target` products each: indices from 0 to the number of sources.
+fn chunk_bounds<X, A: Element>(sources: &[(u32, X)], rows: &Csr<A>, target: u64) -> Vec<usize> {
     let (mut cuts, mut gathered) = (vec![0], 0);
     for (k, &(i, _)) in sources.iter().enumerate() {
-        if gathered >= share {
+        if gathered >= target {
             cuts.push(k);
             gathered = 0;
         }
@@ -104,26 +104,30 @@ fn pieces<X, A: Element>(sources: &[(u32, X)], rows: &Csr<A>, share: u64) -> Vec
     cuts
 }
 
-/// A range of columns, from `first`, on which products land: its places and which of them hold something are a workspace.
-struct Landing<'w, T, M> {
+/// A range of columns that accumulates products. It borrows its storage from the workspace.
+struct Columns<'w, T, M> {
+    /// The first column of the range.
     first: usize,
+    /// A value per column; only those whose bit in `seen` is set mean something.
     places: &'w mut [T],
+    /// A bit per column: whether it has got a product.
     seen: &'w mut [u64],
     add: M,
-    /// Where products landed, in order of arrival, if those are few.
+    /// The columns that have got a product, in order of arrival. `None` if many products are expected; the bits are scanned then.
     touched: Option<Vec<u32>>,
 }
 
-impl<'w, T: Element, M: Monoid<T>> Landing<'w, T, M> {
-    /// Expects `arriving` products.
+impl<'w, T: Element, M: Monoid<T>> Columns<'w, T, M> {
+    /// A range from column `first` on, whose bits are all 0. At most `arriving` products will come.
     fn new(first: usize, places: &'w mut [T], seen: &'w mut [u64], add: M, arriving: usize) -> Self {
-        // sorting so many takes about as long as reading all bits
+        // above this number, sorting the columns takes longer than scanning all bits
         let few = arriving <= places.len() / 2048;
         Self { first, places, seen, add, touched: few.then(Vec::new) }
     }
 
+    /// Folds one product into its column.
     #[inline(always)]
-    fn land(&mut self, column: u32, product: T) {
+    fn accumulate(&mut self, column: u32, product: T) {
         let j = column as usize - self.first;
         let (word, mask) = (j / 64, 1u64 << (j % 64));
         let place = &mut self.places[j];
@@ -138,7 +142,7 @@ impl<'w, T: Element, M: Monoid<T>> Landing<'w, T, M> {
         }
     }
 
-    /// What landed, by column; the bits are all 0 again.
+    /// The columns that have got a product, ascending, and their values. Clears all bits.
     fn finish(self) -> (Vec<u32>, Vec<T>) {
         let Self { first, places, seen, touched, .. } = self;
         if let Some(mut touched) = touched {
@@ -162,8 +166,9 @@ impl<'w, T: Element, M: Monoid<T>> Landing<'w, T, M> {
     }
 }
 
-/// Lends at least `n` places and their bits, all 0: kept a thread and type, because a fixpoint pushes thousands of times and
-/// fresh memory costs more than the push. The closure leaves the bits all 0.
+/// Calls `f` with `n` places and their bits, which are all 0. `f` must leave the bits all 0.
+///
+/// The workspace is kept per thread and element type. A loop may push thousands of times, and fresh memory can cost more than a push.
 fn with_workspace<T: Element, R>(n: usize, f: impl FnOnce(&mut [T], &mut [u64]) -> R) -> R {
     thread_local! {
         static KEPT: RefCell<HashMap<TypeId, Box<dyn Any>>> = RefCell::default();

@@ -1,37 +1,39 @@
-//! Sorting by keys.
+//! Radix sort.
 
-use super::share;
+use crate::backend::cpu::parallel;
 use rayon::prelude::*;
 
-/// Bits a pass sorts by.
-pub const DIGIT: u32 = 11;
+/// Bits of a digit. The counters and write positions of 2048 buckets fit in a core's cache, and 64-bit keys need at most six passes.
+pub const DIGIT_BITS: u32 = 11;
 
-/// Sorts by key, stably, least digit first; digits that no keys differ in are passed over.
+/// Sorts items by their first field, the key: a radix sort, least significant digit first. Digits that are equal in all keys are
+/// skipped. Items with equal keys keep their order, unless there are few: those are sorted by both fields.
 pub fn radix(items: &mut Vec<(u64, u32)>) {
-    if items.len() < 1 << DIGIT {
+    if items.len() < 1 << DIGIT_BITS {
         items.sort_unstable();
         return;
     }
     let (all, any) =
         items.par_iter().map(|&(key, _)| (key, key)).reduce(|| (u64::MAX, 0), |(all, any), (x, y)| (all & x, any | y));
     let differing = all ^ any;
-    let mut spare = vec![(0, 0); items.len()];
-    for shift in (0..u64::BITS).step_by(DIGIT as usize) {
-        if differing >> shift & ((1 << DIGIT) - 1) != 0 {
-            pass(items, &mut spare, shift);
-            std::mem::swap(items, &mut spare);
+    let mut buffer = vec![(0, 0); items.len()];
+    for shift in (0..u64::BITS).step_by(DIGIT_BITS as usize) {
+        if differing >> shift & ((1 << DIGIT_BITS) - 1) != 0 {
+            pass(items, &mut buffer, shift);
+            std::mem::swap(items, &mut buffer);
         }
     }
 }
 
-/// One stable pass over all items.
+/// Writes the items to `out`, sorted stably by the digit that starts at bit `shift`.
 fn pass(items: &[(u64, u32)], out: &mut Vec<(u64, u32)>, shift: u32) {
-    deal(items.len(), &|k| Some((items[k].0 >> shift) as usize & ((1 << DIGIT) - 1)), &|k| items[k], out);
+    bucket(items.len(), &|k| Some((items[k].0 >> shift) as usize & ((1 << DIGIT_BITS) - 1)), &|k| items[k], out);
 }
 
-/// Makes `out` the items of `0..n` that have a digit, in its order, those of one as they lie: each thread counts its share's digits, and
-/// then owns a slice of every digit's range to deal into.
-pub fn deal<T: Copy + Default + Send>(
+/// Fills `out` with `item(k)` for each `k` of `0..n` that has a digit, sorted stably by digit.
+///
+/// Each thread counts the digits of its part. It then owns a slice of every bucket, and writes its items there.
+pub fn bucket<T: Copy + Default + Send>(
     n: usize,
     digit: &(impl Fn(usize) -> Option<usize> + Sync),
     item: &(impl Fn(usize) -> T + Sync),
@@ -39,24 +41,25 @@ pub fn deal<T: Copy + Default + Send>(
 ) {
     let threads = rayon::current_num_threads();
     let part = |t: usize| t * n / threads..(t + 1) * n / threads;
-    let counts: Vec<Vec<usize>> = share::collect(threads, &|t| {
-        let mut counts = vec![0; 1 << DIGIT];
+    let counts: Vec<Vec<usize>> = parallel::collect(threads, &|t| {
+        let mut counts = vec![0; 1 << DIGIT_BITS];
         part(t).filter_map(digit).for_each(|digit| counts[digit] += 1);
         counts
     });
     out.resize(counts.iter().flatten().sum(), T::default());
-    let mut hands: Vec<Vec<_>> = counts.iter().map(|_| Vec::with_capacity(1 << DIGIT)).collect();
+    // for each thread, where its next item of each digit goes
+    let mut cursors: Vec<Vec<_>> = counts.iter().map(|_| Vec::with_capacity(1 << DIGIT_BITS)).collect();
     let mut rest = &mut out[..];
-    for d in 0..1 << DIGIT {
-        for (hand, counts) in hands.iter_mut().zip(&counts) {
+    for d in 0..1 << DIGIT_BITS {
+        for (cursors, counts) in cursors.iter_mut().zip(&counts) {
             let (slice, tail) = rest.split_at_mut(counts[d]);
-            hand.push(slice.iter_mut());
+            cursors.push(slice.iter_mut());
             rest = tail;
         }
     }
-    share::each(hands.into_iter().enumerate().collect(), &|(t, mut hand)| {
+    parallel::each(cursors.into_iter().enumerate().collect(), &|(t, mut cursors)| {
         for k in part(t) {
-            if let Some(place) = digit(k).and_then(|digit| hand[digit].next()) {
+            if let Some(place) = digit(k).and_then(|digit| cursors[digit].next()) {
                 *place = item(k);
             }
         }

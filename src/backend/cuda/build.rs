@@ -1,25 +1,25 @@
-//! Matrices made on a device: the transpose of one that is there, and rows of triples.
+//! Matrices built on a device: transposes, and matrices from triples.
 
-use super::compact::{composer, step, step_by};
-use super::compose::{Composer, Joined};
-use super::sort::{Keyed, Width};
-use super::vector::to_bytes;
-use super::{DeviceCsr, Gpu};
+use crate::backend::cuda::codegen::builder::{DuplicateMerge, KernelBuilder};
+use crate::backend::cuda::compact::{builder, launch_over, launch_over_by};
+use crate::backend::cuda::sort::{Keyed, Width};
+use crate::backend::cuda::vector::to_bytes;
+use crate::backend::cuda::{DeviceCsr, Gpu};
 use crate::error::Result;
 use crate::formats::{Coo, Duplicates, repeated};
 use std::sync::Arc;
 use vxm_kernels::{Buffer, sources};
 use vxm_semiring::{Element, FIRST};
 
-/// Places that a block goes through where each looks for its run: 8 words a warp.
+/// Entries that a block visits in kernels that find each entry's row: 8 words of 32 entries for each of 8 warps.
 pub(super) const RUN_PLACES: usize = 8 * 8 * 32;
 
-fn triples(gpu: &Gpu) -> Composer {
-    composer(gpu).with(sources::RUNS).with(sources::TRIPLES)
+fn triples_builder(gpu: &Gpu) -> KernelBuilder {
+    builder(gpu).with(sources::RUNS).with(sources::TRIPLES)
 }
 
-/// All bits in which two numbers below `n` may differ.
-fn span(n: usize) -> u64 {
+/// The bits in which two numbers below `n` may differ.
+fn differing_bits(n: usize) -> u64 {
     if n <= 1 { 0 } else { u64::MAX >> (n as u64 - 1).leading_zeros() }
 }
 
@@ -27,36 +27,43 @@ fn address(buffer: Option<&Arc<Buffer>>) -> u64 {
     buffer.map_or(0, |buffer| buffer.address())
 }
 
-/// The transpose: entries sorted by column, which keeps rows ascending within each. O(nnz) time, a pass for each byte of a column.
+/// The transpose: the entries sorted by column. The sort is stable, so rows stay in ascending order within each column. It takes O(nnz)
+/// time, in one pass for each byte of the greatest column.
 ///
 /// # Errors
 /// The device has too little memory, or is lost.
 pub fn transpose<A: Element>(csr: &DeviceCsr<A>) -> Result<DeviceCsr<A>> {
     let (gpu, nrows, ncols, nnz) = (csr.gpu(), csr.nrows(), csr.ncols(), csr.nnz());
     let rows = Arc::new(gpu.alloc(nnz * 4)?);
-    step_by(&mut triples(gpu), "vxm::RunOf", &[csr.offsets.address(), nrows as u64, rows.address()], nnz, RUN_PLACES)?;
-    // a pattern's rows are what moves; values are fetched from where they lie, once
+    launch_over_by(
+        &mut triples_builder(gpu),
+        "vxm::RunOf",
+        &[csr.offsets.address(), nrows as u64, rows.address()],
+        nnz,
+        RUN_PLACES,
+    )?;
+    // a pattern sorts its rows directly; with values, positions are sorted, and then rows and values are gathered once
     let pattern = size_of::<A>() == 0;
     let (items, item) = if pattern { (Some(rows.clone()), Width::Four) } else { (None, Width::below(nnz)) };
     let keyed = Keyed { keys: csr.columns.clone(), items, count: nnz, key: Width::Four, item };
-    let sorted = keyed.sort(gpu, span(ncols))?;
+    let sorted = keyed.sort(gpu, differing_bits(ncols))?;
     let offsets = gpu.alloc((ncols + 1) * 8)?;
     let head = [sorted.keys.address(), nnz as u64, ncols as u64, offsets.address()];
-    step(&mut triples(gpu), "vxm::StartsOf", &head, ncols + 1)?;
+    launch_over(&mut triples_builder(gpu), "vxm::StartsOf", &head, ncols + 1)?;
     let shape = (ncols, nrows, nnz);
     if pattern {
-        return DeviceCsr::of(gpu, shape, offsets, sorted.items.unwrap_or(rows), gpu.alloc(0)?);
+        return DeviceCsr::from_parts(gpu, shape, offsets, sorted.items.unwrap_or(rows), gpu.alloc(0)?);
     }
     let (columns, values) = (gpu.alloc(nnz * 4)?, gpu.alloc(nnz * size_of::<A>())?);
-    let mut kernel = triples(gpu);
+    let mut kernel = triples_builder(gpu);
     let a = kernel.element::<A>();
     let ty = kernel.ty("vxm::Reorder", [item.ty(), a]);
     let from = [address(sorted.items.as_ref()), nnz as u64, rows.address(), csr.values.address()];
-    step(&mut kernel, ty, &[&from[..], &[columns.address(), values.address()]].concat(), nnz)?;
-    DeviceCsr::of(gpu, shape, offsets, columns, values)
+    launch_over(&mut kernel, ty, &[&from[..], &[columns.address(), values.address()]].concat(), nnz)?;
+    DeviceCsr::from_parts(gpu, shape, offsets, columns, values)
 }
 
-/// The rows of triples, those at one place merged; none if only the host can merge them so.
+/// The matrix of `coo`, with duplicate entries merged as `duplicates` says. `None` if only the host can merge them so.
 ///
 /// # Errors
 /// `duplicates` refuses to merge two; the device has too little memory, or is lost.
@@ -65,53 +72,53 @@ pub fn from_triples<A: Element, D: Duplicates<A>>(
     coo: &Coo<A>,
     duplicates: &D,
 ) -> Result<Option<DeviceCsr<A>>> {
-    let mut kernel = triples(gpu);
-    let Some(joined) = kernel.joined(duplicates) else { return Ok(None) };
+    let mut kernel = triples_builder(gpu);
+    let Some(merge) = kernel.duplicate_merge(duplicates) else { return Ok(None) };
     let (rows, columns, values) = coo.arrays();
     let (rows, columns) = (gpu.upload_slice(rows)?, gpu.upload_slice(columns)?);
     let keys = gpu.alloc(coo.len() * 8)?;
     let head = [rows.address(), columns.address(), coo.len() as u64, keys.address()];
-    step(&mut triples(gpu), "vxm::PlaceKeys", &head, coo.len())?;
+    launch_over(&mut triples_builder(gpu), "vxm::PlaceKeys", &head, coo.len())?;
     drop((rows, columns));
     let values = gpu.upload(&to_bytes(values))?;
-    join(kernel, (coo.nrows(), coo.ncols()), keys, coo.len(), &values, &joined).map(Some)
+    merge_by_key(kernel, (coo.nrows(), coo.ncols()), keys, coo.len(), &values, &merge).map(Some)
 }
 
-/// The rows of entries that stand at different places, `row << 32 | column` each.
-pub(super) fn from_places<A: Element>(
+/// The matrix of `count` entries with distinct positions. A key is `row << 32 | column`.
+pub(super) fn from_keys<A: Element>(
     gpu: &Gpu,
     shape: (usize, usize),
     keys: Buffer,
     count: usize,
     values: &Buffer,
 ) -> Result<DeviceCsr<A>> {
-    let mut kernel = triples(gpu);
-    let first = Joined::Call(kernel.functor(FIRST));
-    join(kernel, shape, keys, count, values, &first)
+    let mut kernel = triples_builder(gpu);
+    let first = DuplicateMerge::Call(kernel.functor(FIRST));
+    merge_by_key(kernel, shape, keys, count, values, &first)
 }
 
-/// The rows of `count` entries: sorted by place, stably, and then one entry made of those at each.
-fn join<A: Element>(
-    mut kernel: Composer,
+/// The matrix of `count` entries: sorts them stably by key, then merges those with equal keys.
+fn merge_by_key<A: Element>(
+    mut kernel: KernelBuilder,
     (nrows, ncols): (usize, usize),
     keys: Buffer,
     count: usize,
     values: &Buffer,
-    joined: &Joined,
+    merge: &DuplicateMerge,
 ) -> Result<DeviceCsr<A>> {
     let gpu = &kernel.gpu().clone();
     let item = Width::below(count);
     let keyed = Keyed { keys: Arc::new(keys), items: None, count, key: Width::Eight, item };
-    let sorted = keyed.sort(gpu, span(nrows) << 32 | span(ncols))?;
+    let sorted = keyed.sort(gpu, differing_bits(nrows) << 32 | differing_bits(ncols))?;
     let (keys, order) = (sorted.keys.address(), address(sorted.items.as_ref()));
     let words = count.div_ceil(32);
-    let (bits, sums, twice) = (gpu.alloc(words * 4)?, gpu.alloc((words + 1) * 8)?, gpu.zeroed(8)?);
-    let head = [keys, count as u64, bits.address(), sums.address(), twice.address()];
-    step(&mut triples(gpu), "vxm::MarkFirsts", &head, words * 32)?;
-    let call = match joined {
-        Joined::Call(call) => *call,
-        Joined::Refuse => {
-            let left = twice.download::<u64>(1)?[0] as usize;
+    let (bits, sums, first_repeat) = (gpu.alloc(words * 4)?, gpu.alloc((words + 1) * 8)?, gpu.zeroed(8)?);
+    let head = [keys, count as u64, bits.address(), sums.address(), first_repeat.address()];
+    launch_over(&mut triples_builder(gpu), "vxm::MarkFirsts", &head, words * 32)?;
+    let call = match merge {
+        DuplicateMerge::Call(call) => *call,
+        DuplicateMerge::Refuse => {
+            let left = first_repeat.download::<u64>(1)?[0] as usize;
             if left > 0 {
                 let place = sorted.keys.download_at::<u64>(count - left, 1)?[0];
                 return Err(repeated((place >> 32) as u32, place as u32));
@@ -119,16 +126,16 @@ fn join<A: Element>(
             kernel.functor(FIRST)
         }
     };
-    super::run::scan(gpu, &sums, words)?;
+    crate::backend::cuda::terminals::scan(gpu, &sums, words)?;
     let marks = [bits.address(), sums.address(), words as u64];
     let nnz = sums.download_at::<u64>(words, 1)?[0] as usize;
     let offsets = gpu.alloc((nrows + 1) * 8)?;
     let head = [&[keys, count as u64][..], &marks, &[nrows as u64, offsets.address()]].concat();
-    step(&mut triples(gpu), "vxm::JoinedStarts", &head, nrows + 1)?;
+    launch_over(&mut triples_builder(gpu), "vxm::JoinedStarts", &head, nrows + 1)?;
     let (columns, merged) = (gpu.alloc(nnz * 4)?, gpu.alloc(nnz * size_of::<A>())?);
     let a = kernel.element::<A>();
     let ty = kernel.ty("vxm::JoinEqual", [item.ty(), a, call]);
     let tail = [values.address(), columns.address(), merged.address()];
-    step(&mut kernel, ty, &[&[keys, order, count as u64][..], &marks, &tail].concat(), count)?;
-    DeviceCsr::of(gpu, (nrows, ncols, nnz), offsets, columns, merged)
+    launch_over(&mut kernel, ty, &[&[keys, order, count as u64][..], &marks, &tail].concat(), count)?;
+    DeviceCsr::from_parts(gpu, (nrows, ncols, nnz), offsets, columns, merged)
 }

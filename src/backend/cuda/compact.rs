@@ -1,52 +1,65 @@
-//! Marked places of a device's vectors and matrices: how many stand before each, and their list.
+//! Marked positions in bitmaps on a device: their running counts and their lists. Also helpers that launch simple kernels.
 
-use super::compose::{Composer, Piece};
-use super::run::{THREADS, blocks, launch, rows_composer, scan};
-use super::{DeviceVector, Gpu};
+use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder};
+use crate::backend::cuda::terminals::{blocks, launch, rows_builder, scan};
+use crate::backend::cuda::{DeviceVector, Gpu};
+use crate::backend::tuning::THREADS;
 use crate::error::Result;
 use vxm_kernels::{Buffer, Launch, sources};
 use vxm_semiring::Element;
 
-/// Launches the one kernel of `composer` over `ty`, whose members are `words`, with a thread for each of `items` or some of them.
-pub(super) fn step(composer: &mut Composer, ty: impl Into<Piece>, words: &[u64], items: usize) -> Result<()> {
-    step_by(composer, ty, words, items, THREADS as usize)
+/// Launches the kernel of type `ty` with the members `words`. There is a thread for each of `items`, up to the limit of [`blocks`]; beyond
+/// it each thread visits several items.
+pub(super) fn launch_over(
+    builder: &mut KernelBuilder,
+    ty: impl Into<CppType>,
+    words: &[u64],
+    items: usize,
+) -> Result<()> {
+    launch_over_by(builder, ty, words, items, THREADS as usize)
 }
 
-/// The same, `each` items a block.
-pub(super) fn step_by(
-    composer: &mut Composer,
-    ty: impl Into<Piece>,
+/// Launches like [`launch_over`], with `each` items for each block.
+pub(super) fn launch_over_by(
+    builder: &mut KernelBuilder,
+    ty: impl Into<CppType>,
     words: &[u64],
     items: usize,
     each: usize,
 ) -> Result<()> {
-    let program = composer.program(ty, &[("step", "")])?;
-    let shape = Launch::linear(blocks(composer.gpu(), items, each), THREADS).with_shared(composer.shared());
-    launch(&program, "step", shape, &composer.parameter(words))
+    let program = builder.program(ty, &[("step", "")])?;
+    let shape = Launch::linear(blocks(builder.gpu(), items, each), THREADS).with_shared(builder.shared());
+    launch(&program, "step", shape, &builder.parameter(words))
 }
 
-/// The files that marks are handled with.
-pub(super) fn composer(gpu: &Gpu) -> Composer {
-    rows_composer(gpu).with(sources::COMPACT)
+/// An empty kernel with the sources for marks.
+pub(super) fn builder(gpu: &Gpu) -> KernelBuilder {
+    rows_builder(gpu).with(sources::COMPACT)
 }
 
-/// The running sums of the bits at address `bits`, those of `places` places.
+/// The running sums of the set bits of each 32-bit word of a bitmap. `bits` is its address and `places` its length in bits.
 pub(super) fn sums(gpu: &Gpu, bits: u64, places: usize) -> Result<Buffer> {
     let words = places.div_ceil(32);
     let sums = gpu.alloc((words + 1) * 8)?;
-    step(&mut composer(gpu), "vxm::CountMarks", &[bits, sums.address(), words as u64], words)?;
+    launch_over(&mut builder(gpu), "vxm::CountMarks", &[bits, sums.address(), words as u64], words)?;
     scan(gpu, &sums, words)?;
     Ok(sums)
 }
 
-/// The first `places` places whose bits are set at address `bits`, ascending, and how many; `count` is their number if it is known.
+/// The set positions of a bitmap, in ascending order, and their number. `bits` is the bitmap's address and `places` its length in bits.
+/// `count` is the number of set bits, if it is known; otherwise it is read back.
 pub(super) fn list(gpu: &Gpu, bits: u64, places: usize, count: Option<usize>) -> Result<(Buffer, usize)> {
-    let (list, count, _) = numbered(gpu, bits, places, count)?;
+    let (list, count, _) = list_with_sums(gpu, bits, places, count)?;
     Ok((list, count))
 }
 
-/// The same, and the running sums of the bits.
-pub(super) fn numbered(gpu: &Gpu, bits: u64, places: usize, count: Option<usize>) -> Result<(Buffer, usize, Buffer)> {
+/// The results of [`list`], and of [`sums`].
+pub(super) fn list_with_sums(
+    gpu: &Gpu,
+    bits: u64,
+    places: usize,
+    count: Option<usize>,
+) -> Result<(Buffer, usize, Buffer)> {
     let (sums, words) = (sums(gpu, bits, places)?, places.div_ceil(32));
     let count = match count {
         Some(count) => count,
@@ -57,16 +70,16 @@ pub(super) fn numbered(gpu: &Gpu, bits: u64, places: usize, count: Option<usize>
     Ok((list, count, sums))
 }
 
-/// The list of [`list`], written to address `list`, where there is room.
-pub(super) fn list_to(gpu: &Gpu, bits: u64, places: usize, list: u64) -> Result<()> {
+/// Writes the positions that [`list`] finds to address `list`, which must have room for them.
+pub(super) fn list_into(gpu: &Gpu, bits: u64, places: usize, list: u64) -> Result<()> {
     write_list(gpu, bits, &sums(gpu, bits, places)?, places.div_ceil(32), list)
 }
 
 fn write_list(gpu: &Gpu, bits: u64, sums: &Buffer, words: usize, list: u64) -> Result<()> {
-    step(&mut composer(gpu), "vxm::ListMarks", &[bits, sums.address(), words as u64, list], words * 32)
+    launch_over(&mut builder(gpu), "vxm::ListMarks", &[bits, sums.address(), words as u64, list], words * 32)
 }
 
-/// The indices of a vector's elements, ascending: `None` where all are there; and how many.
+/// The indices of a vector's elements, in ascending order, or `None` if the vector is full; and the number of elements.
 pub(super) fn indices<T: Element>(vector: &DeviceVector<T>) -> Result<(Option<Buffer>, usize)> {
     if vector.bits_address() == 0 {
         return Ok((None, vector.len()));

@@ -1,161 +1,22 @@
-//! A matrix on a device, and its rows by degree.
+//! A sparse matrix on a device, in compressed rows.
 
-use super::Gpu;
-use super::bins::Bins;
-use super::compact::{composer, list_to, step};
-use super::crowded::Crowded;
-use super::vector::{from_bytes, to_bytes};
+use crate::backend::cuda::Gpu;
+use crate::backend::cuda::layout::arrays::{Bins, HotColumns};
+use crate::backend::cuda::layout::row_classes::Classes;
+use crate::backend::cuda::vector::{from_bytes, to_bytes};
+use crate::backend::tuning::tuning;
 use crate::error::Result;
 use crate::formats::Csr;
 use std::marker::PhantomData;
-use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
-use vxm_kernels::{Buffer, sources};
+use vxm_kernels::Buffer;
 use vxm_semiring::Element;
 
-/// Rows of this many entries and more are folded by four threads, a warp (cuMIS, section 3.2), likewise, a block; shorter ones by one. A block's
-/// warps take a segment of the fixed tree each, so rows of fewer leave most of them without work. The longer ones of a warp's are told apart
-/// for loops that narrow rows, or wait for the longest.
-const FROM: [usize; 6] = [8, 33, 96, 256, 2048, 8192];
-/// How many classes that makes.
-const CLASSES: usize = FROM.len() + 1;
-/// The first so many classes are of short rows, which may be staged: of up to 32 entries.
-pub(super) const SHORT_CLASSES: usize = 2;
-/// How rows are shared out where they differ in length.
-pub(super) const SHORT: Range<usize> = 0..SHORT_CLASSES;
-pub(super) const LONG: Range<usize> = SHORT_CLASSES..HUB.start;
-pub(super) const HUB: Range<usize> = CLASSES - 1..CLASSES;
-/// The same as loops tell them apart that wait: mostly for the longest.
-pub(super) const RANKED: [Range<usize>; 4] = [
-    LARGE,
-    SHORT_CLASSES + 2..SHORT_CLASSES + 3,
-    SHORT_CLASSES + 1..SHORT_CLASSES + 2,
-    SHORT_CLASSES..SHORT_CLASSES + 1,
-];
-/// Rows that one warp would read for as long as all others read theirs.
-pub(super) const LARGE: Range<usize> = SHORT_CLASSES + 3..CLASSES;
-/// Entries a row from which four threads are better than one, where rows have about one length: measured on er and rgg.
-const LONG_FOR_ONE: usize = 16;
-
-/// Products over a matrix before its entries are arranged for more of them.
-const USES: u32 = 8;
-
-/// Rows by their length.
-#[derive(Debug)]
-pub(super) struct Classes {
-    /// The rows of each class, one after the other; none of the short ones where one class takes all.
-    rows: Buffer,
-    /// How many rows each class has.
-    counts: [usize; CLASSES],
-    /// The class that takes all rows, where most have about one length.
-    pub(super) alone: Option<usize>,
-    /// The length of the longest.
-    pub(super) longest: usize,
-    /// The first of those, and the length of row 0.
-    longest_at: u32,
-    first: usize,
-    /// The mean length, rounded down.
-    pub(super) mean: usize,
-}
-
-impl Classes {
-    /// Of the rows that begin at `offsets`.
-    fn new(gpu: &Gpu, offsets: &[u64]) -> Result<Self> {
-        Self::of(gpu, offsets.windows(2).map(|ends| (ends[1] - ends[0]) as usize))
-    }
-
-    /// Of rows of these lengths.
-    pub(super) fn of(gpu: &Gpu, lengths: impl Iterator<Item = usize>) -> Result<Self> {
-        let mut rows = [const { Vec::new() }; CLASSES];
-        let (mut count, mut longest, mut total) = (0, 0, 0);
-        let (mut longest_at, mut head) = (0, 0);
-        for (i, length) in lengths.enumerate() {
-            if i == 0 {
-                head = length;
-            }
-            if length > longest {
-                longest_at = i as u32;
-            }
-            (count, longest, total) = (i + 1, longest.max(length), total + length);
-            rows[FROM.iter().filter(|&&from| length >= from).count()].push(i as u32);
-        }
-        let counts = rows.each_ref().map(Vec::len);
-        let (alone, first) = Self::listed(&counts, longest, total);
-        let rows = gpu.upload_slice(&rows[first..].concat())?;
-        let (counts, mean) = (Self::held(counts, first), total / count.max(1));
-        Ok(Self { rows, counts, alone, longest, longest_at, first: head, mean })
-    }
-
-    /// The class that takes all rows if one does, and the first class of which a list is needed.
-    fn listed(counts: &[usize; CLASSES], longest: usize, total: usize) -> (Option<usize>, usize) {
-        // rows of about one length: neighbours share the sectors at their ends, and lists would tear them apart
-        let (count, long): (usize, usize) = (counts.iter().sum(), counts[SHORT_CLASSES..].iter().sum());
-        let even = long * 64 <= count && longest < 128;
-        let alone = even.then(|| usize::from(total >= LONG_FOR_ONE * count));
-        (alone, if even { CLASSES } else { 0 })
-    }
-
-    /// How many rows the lists of the classes from `first` on hold.
-    fn held(mut counts: [usize; CLASSES], first: usize) -> [usize; CLASSES] {
-        counts[..first].fill(0);
-        counts
-    }
-
-    /// Of rows whose offsets lie on the device, and those offsets in 32 bits, if they fit.
-    fn found(gpu: &Gpu, offsets: &Buffer, count: usize, total: usize) -> Result<(Self, Option<Arc<Buffer>>)> {
-        let words = count.div_ceil(32);
-        let fits = u32::try_from(total).is_ok();
-        // of no rows there is one offset, which no thread writes
-        let shorter = fits.then(|| if count == 0 { gpu.zeroed(4) } else { gpu.alloc((count + 1) * 4) }).transpose()?;
-        let marks = gpu.alloc(CLASSES * words * 4)?;
-        let told = gpu.zeroed((CLASSES + 2) * 8)?;
-        let shorter_at = shorter.as_ref().map_or(0, Buffer::address);
-        let head = [&[offsets.address(), count as u64, shorter_at][..], &FROM.map(|from| from as u64)].concat();
-        let tail = [marks.address(), words as u64, told.address()];
-        let mut classify = composer(gpu).with(sources::CLASSES);
-        step(&mut classify, "vxm::Classify", &[&head[..], &tail].concat(), words * 32)?;
-        let told: Vec<usize> = told.download::<u64>(CLASSES + 2)?.into_iter().map(|x| x as usize).collect();
-        let counts = std::array::from_fn(|class| told[class]);
-        let (longest, longest_at) = (told[CLASSES] >> 32, !(told[CLASSES] as u32));
-        let (alone, first) = Self::listed(&counts, longest, total);
-        let counts = Self::held(counts, first);
-        let rows = gpu.alloc(counts.iter().sum::<usize>() * 4)?;
-        let mut at = rows.address();
-        for (class, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-            list_to(gpu, marks.address() + (class * words * 4) as u64, words * 32, at)?;
-            at += count as u64 * 4;
-        }
-        // of no rows nothing was told
-        let longest_at = if longest == 0 { 0 } else { longest_at };
-        let classes =
-            Self { rows, counts, alone, longest, longest_at, first: told[CLASSES + 1], mean: total / count.max(1) };
-        Ok((classes, shorter.map(Arc::new)))
-    }
-
-    /// The rows of consecutive classes: where their numbers lie, and how many they are.
-    pub(super) fn rows(&self, classes: Range<usize>) -> (u64, usize) {
-        let before: usize = self.counts[..classes.start].iter().sum();
-        (self.rows.address() + 4 * before as u64, self.counts[classes].iter().sum())
-    }
-
-    /// The rows that a thread folds, four threads, a warp, a block; a few hubs are among the long rows, where they take no launch of their own.
-    pub(super) fn lists(&self) -> [(u64, usize); 4] {
-        let few = self.rows(HUB).1 < 64 && self.longest <= 2 * FROM[HUB.start - 1];
-        let (longs, hubs) = if few { (LONG.start..HUB.end, HUB.end..HUB.end) } else { (LONG, HUB) };
-        [0..1, 1..2, longs, hubs].map(|classes| self.rows(classes))
-    }
-
-    /// Whether staging short rows pays: not where all are so short that a thread has all of one in flight.
-    pub(super) fn pays_to_stage(&self) -> bool {
-        match self.alone {
-            Some(_) => self.mean >= FROM[0],
-            None => self.rows(SHORT).1 > 0,
-        }
-    }
-}
-
-/// Compressed rows on a device, laid out as [`Csr`]'s.
+/// A sparse matrix on a device, in the layout of [`Csr`].
+///
+/// It also caches what is computed at first use for faster products: renumbered columns, bins, and whether the entries are scattered.
+/// An inner `None` means that the arrangement was tried and doesn't pay, or that there was no memory for it.
 #[derive(Debug)]
 pub struct DeviceCsr<A> {
     gpu: Gpu,
@@ -163,27 +24,29 @@ pub struct DeviceCsr<A> {
     ncols: usize,
     nnz: usize,
     pub(super) offsets: Arc<Buffer>,
-    /// The same in 32 bits, where they fit: half the bytes of a product over short rows.
+    /// The offsets in 32 bits, if they fit. They halve the bytes of offsets that a product over short rows reads.
     pub(super) short_offsets: Option<Arc<Buffer>>,
     pub(super) columns: Arc<Buffer>,
     pub(super) values: Buffer,
     pub(super) classes: Arc<Classes>,
-    /// Its columns renumbered, its entries in bins, or that it doesn't pay; and how many products there were.
-    pub(super) crowded: OnceLock<Option<Crowded>>,
+    /// The columns renumbered by frequency.
+    pub(super) hot_columns: OnceLock<Option<HotColumns>>,
+    /// The entries in bins.
     pub(super) bins: OnceLock<Option<Arc<Bins>>>,
-    /// Whether its entries lie all over: see [`scattered`](Self::scattered).
+    /// The answer of [`scattered`](Self::scattered).
     pub(super) scattered: OnceLock<bool>,
+    /// The number of products so far.
     uses: AtomicU32,
-    of: PhantomData<fn() -> A>,
+    marker: PhantomData<fn() -> A>,
 }
 
 impl<A: Element> DeviceCsr<A> {
-    /// A copy of a host's matrix.
+    /// Copies a matrix from the host.
     ///
     /// # Errors
     /// The device has too little memory, or is lost.
     pub fn upload(gpu: &Gpu, csr: &Csr<A>) -> Result<Self> {
-        let short_offsets = short(gpu, csr.offsets())?;
+        let short_offsets = offsets_in_32_bits(gpu, csr.offsets())?;
         Ok(Self {
             gpu: gpu.clone(),
             short_offsets,
@@ -194,16 +57,16 @@ impl<A: Element> DeviceCsr<A> {
             columns: Arc::new(gpu.upload_slice(csr.columns())?),
             values: gpu.upload(&to_bytes(csr.values()))?,
             classes: Arc::new(Classes::new(gpu, csr.offsets())?),
-            crowded: OnceLock::new(),
+            hot_columns: OnceLock::new(),
             bins: OnceLock::new(),
             scattered: OnceLock::new(),
             uses: AtomicU32::new(0),
-            of: PhantomData,
+            marker: PhantomData,
         })
     }
 
-    /// Of arrays that are on the device already.
-    pub(super) fn of(
+    /// A matrix of arrays that are on the device already. The row classes and 32-bit offsets are computed there.
+    pub(super) fn from_parts(
         gpu: &Gpu,
         (nrows, ncols, nnz): (usize, usize, usize),
         offsets: impl Into<Arc<Buffer>>,
@@ -211,7 +74,7 @@ impl<A: Element> DeviceCsr<A> {
         values: Buffer,
     ) -> Result<Self> {
         let (offsets, columns) = (offsets.into(), columns.into());
-        let (classes, short_offsets) = Classes::found(gpu, &offsets, nrows, nnz)?;
+        let (classes, short_offsets) = Classes::from_device(gpu, &offsets, nrows, nnz)?;
         let classes = Arc::new(classes);
         Ok(Self {
             gpu: gpu.clone(),
@@ -223,16 +86,16 @@ impl<A: Element> DeviceCsr<A> {
             columns,
             values,
             classes,
-            crowded: OnceLock::new(),
+            hot_columns: OnceLock::new(),
             bins: OnceLock::new(),
             scattered: OnceLock::new(),
             uses: AtomicU32::new(0),
-            of: PhantomData,
+            marker: PhantomData,
         })
     }
 
-    /// Other values at the same places.
-    pub(super) fn beside<B: Element>(&self, values: Buffer) -> DeviceCsr<B> {
+    /// A matrix of `values` with the same pattern. The storage of the pattern is shared.
+    pub(super) fn with_values<B: Element>(&self, values: Buffer) -> DeviceCsr<B> {
         DeviceCsr {
             gpu: self.gpu.clone(),
             nrows: self.nrows,
@@ -243,23 +106,23 @@ impl<A: Element> DeviceCsr<A> {
             columns: self.columns.clone(),
             values,
             classes: self.classes.clone(),
-            crowded: OnceLock::new(),
+            hot_columns: OnceLock::new(),
             bins: OnceLock::new(),
             scattered: OnceLock::new(),
             uses: AtomicU32::new(0),
-            of: PhantomData,
+            marker: PhantomData,
         }
     }
 
-    /// The same places without values: storage is shared.
+    /// The pattern, without values. Its storage is shared.
     ///
     /// # Errors
     /// The device is lost.
     pub fn pattern(&self) -> Result<DeviceCsr<()>> {
-        Ok(self.beside(self.gpu.alloc(0)?))
+        Ok(self.with_values(self.gpu.alloc(0)?))
     }
 
-    /// A copy on the host.
+    /// Copies the matrix to the host.
     ///
     /// # Errors
     /// The device is lost.
@@ -267,24 +130,25 @@ impl<A: Element> DeviceCsr<A> {
         let mut values = vec![0; self.nnz * size_of::<A>()];
         self.values.download_into(&mut values)?;
         let (offsets, columns) = (self.offsets.download(self.nrows + 1)?, self.columns.download(self.nnz)?);
-        if self.gpu.is_rehearsal() {
-            // zeros were read, which are no rows of these entries
+        if self.gpu.is_dry_run() {
+            // a dry run reads zeros, which are no valid offsets
             return Csr::empty(self.nrows, self.ncols);
         }
         Ok(Csr::from_parts(self.nrows, self.ncols, offsets, columns, from_bytes(&values, self.nnz)))
     }
 
-    /// Whether rows differ much in length.
+    /// Whether the rows are skewed: they differ much in length.
     pub(super) fn is_skewed(&self) -> bool {
-        self.classes.alone.is_none()
+        self.classes.uniform_class.is_none()
     }
 
-    /// Counts a product; whether there were so many before that an arrangement of the entries pays, which takes as long as a few of them.
+    /// Counts a product with this matrix. Returns whether there were enough before it for a rearrangement of the entries to pay: that costs
+    /// as much as a few products.
     pub fn is_used_often(&self) -> bool {
-        self.uses.fetch_add(1, Ordering::Relaxed) >= USES
+        self.uses.fetch_add(1, Ordering::Relaxed) >= tuning().arrange_after
     }
 
-    /// Where its offsets, of 64 bits each, and its columns lie.
+    /// The addresses of the 64-bit offsets and of the columns.
     pub fn addresses(&self) -> (u64, u64) {
         (self.offsets.address(), self.columns.address())
     }
@@ -304,9 +168,9 @@ impl<A: Element> DeviceCsr<A> {
         self.classes.longest
     }
 
-    /// The first of the longest rows, and the number of entries of row 0; 0 where there are none.
+    /// The first of the longest rows, and the number of entries of row 0. Both are 0 if there are no rows.
     pub fn ends(&self) -> (u32, usize) {
-        (self.classes.longest_at, self.classes.first)
+        (self.classes.longest_row, self.classes.first_length)
     }
 
     /// The number of columns.
@@ -320,8 +184,8 @@ impl<A: Element> DeviceCsr<A> {
     }
 }
 
-/// Offsets in 32 bits, if they fit.
-fn short(gpu: &Gpu, offsets: &[u64]) -> Result<Option<Arc<Buffer>>> {
+/// A copy of `offsets` in 32 bits, if they fit.
+fn offsets_in_32_bits(gpu: &Gpu, offsets: &[u64]) -> Result<Option<Arc<Buffer>>> {
     let short: Option<Vec<u32>> = offsets.iter().map(|&offset| u32::try_from(offset).ok()).collect();
     short.map(|short| Ok(Arc::new(gpu.upload_slice(&short)?))).transpose()
 }

@@ -1,59 +1,60 @@
-//! Verbs of matrices on a device, entry by entry.
+//! Matrix verbs on a device, which work entry by entry.
 
-use super::build::{RUN_PLACES, from_places};
-use super::compact::{composer, numbered, step, step_by};
-use super::compose::{Composer, Node, Piece};
-use super::run::{THREADS, blocks, launch};
-use super::{DeviceCsr, DeviceVector, Gpu, run};
+use crate::backend::cuda::build::{RUN_PLACES, from_keys};
+use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder, Node};
+use crate::backend::cuda::compact::{builder, launch_over, launch_over_by, list_with_sums};
+use crate::backend::cuda::terminals::{blocks, launch};
+use crate::backend::cuda::{DeviceCsr, DeviceVector, Gpu, terminals};
+use crate::backend::tuning::THREADS;
 use crate::error::Result;
 use crate::formats::places_of;
 use vxm_kernels::{Buffer, Launch, sources};
 use vxm_semiring::{BinaryOp, Element, IndexOp, Monoid, Pair, TernaryOp, UnaryOp};
 
-fn entries(gpu: &Gpu) -> Composer {
-    composer(gpu).with(sources::RUNS).with(sources::ENTRIES)
+fn entries_builder(gpu: &Gpu) -> KernelBuilder {
+    builder(gpu).with(sources::RUNS).with(sources::ENTRIES)
 }
 
-/// Where a matrix' rows begin, and how many there are.
-fn starts<A: Element>(csr: &DeviceCsr<A>) -> [u64; 2] {
+/// The address of a matrix' offsets, and the number of rows.
+fn row_starts<A: Element>(csr: &DeviceCsr<A>) -> [u64; 2] {
     [csr.offsets.address(), csr.nrows() as u64]
 }
 
-/// A matrix to be searched: starts, columns, values.
-fn sought<A: Element>(csr: &DeviceCsr<A>) -> [u64; 3] {
+/// The addresses of offsets, columns and values, for a kernel that searches the rows.
+fn search_members<A: Element>(csr: &DeviceCsr<A>) -> [u64; 3] {
     [csr.offsets.address(), csr.columns.address(), csr.values.address()]
 }
 
-/// `op(a)` of every entry; the places are shared.
+/// `op(a)` of every entry. The result shares the pattern.
 ///
 /// # Errors
 /// The device has too little memory, or is lost.
 pub fn map<A: Element, F: UnaryOp<A>>(csr: &DeviceCsr<A>, op: F) -> Result<DeviceCsr<F::Out>> {
-    let mut kernel = entries(csr.gpu());
+    let mut kernel = entries_builder(csr.gpu());
     let (a, t) = (kernel.element::<A>(), kernel.element::<F::Out>());
     let op = kernel.functor(op);
     let ty = kernel.ty("vxm::MapEntries", [op, a, t]);
     let values = csr.gpu().alloc(csr.nnz() * size_of::<F::Out>())?;
-    step(&mut kernel, ty, &[csr.values.address(), csr.nnz() as u64, values.address()], csr.nnz())?;
-    Ok(csr.beside(values))
+    launch_over(&mut kernel, ty, &[csr.values.address(), csr.nnz() as u64, values.address()], csr.nnz())?;
+    Ok(csr.with_values(values))
 }
 
-/// `op(row, column, a)` of every entry; the places are shared.
+/// `op(row, column, a)` of every entry. The result shares the pattern.
 ///
 /// # Errors
 /// The device has too little memory, or is lost.
 pub fn map_index<A: Element, F: IndexOp<A>>(csr: &DeviceCsr<A>, op: F) -> Result<DeviceCsr<F::Out>> {
-    let mut kernel = entries(csr.gpu());
+    let mut kernel = entries_builder(csr.gpu());
     let (a, t) = (kernel.element::<A>(), kernel.element::<F::Out>());
     let op = kernel.functor(op);
-    let ty = kernel.ty("vxm::MapPlaces", [op, a, t]);
+    let ty = kernel.ty("vxm::MapEntriesIndexed", [op, a, t]);
     let values = csr.gpu().alloc(csr.nnz() * size_of::<F::Out>())?;
-    let words = [&starts(csr)[..], &[csr.columns.address(), csr.values.address(), values.address()]].concat();
-    step_by(&mut kernel, ty, &words, csr.nnz(), RUN_PLACES)?;
-    Ok(csr.beside(values))
+    let words = [&row_starts(csr)[..], &[csr.columns.address(), csr.values.address(), values.address()]].concat();
+    launch_over_by(&mut kernel, ty, &words, csr.nnz(), RUN_PLACES)?;
+    Ok(csr.with_values(values))
 }
 
-/// Entries of which something holds.
+/// The entries of a matrix for which a predicate holds: a bit for each entry, and the running sums of the words' set bits.
 struct Marked {
     bits: Buffer,
     sums: Buffer,
@@ -62,25 +63,30 @@ struct Marked {
 }
 
 impl Marked {
-    /// Those of `csr` of which `which` holds, a type whose members are `tail`.
-    fn new<A: Element>(csr: &DeviceCsr<A>, mut kernel: Composer, which: Piece, tail: &[u64]) -> Result<Self> {
+    /// Marks the entries of `csr` for which the C++ type `predicate` holds. `tail` are the members of that type.
+    fn new<A: Element>(
+        csr: &DeviceCsr<A>,
+        mut kernel: KernelBuilder,
+        predicate: CppType,
+        tail: &[u64],
+    ) -> Result<Self> {
         let (gpu, words) = (csr.gpu(), csr.nnz().div_ceil(32));
         let (bits, sums) = (gpu.alloc(words * 4)?, gpu.alloc((words + 1) * 8)?);
-        let head = [&starts(csr)[..], &[bits.address(), sums.address()], tail].concat();
-        let ty = kernel.ty("vxm::Mark", [which]);
-        step_by(&mut kernel, ty, &head, csr.nnz(), RUN_PLACES)?;
-        run::scan(gpu, &sums, words)?;
+        let head = [&row_starts(csr)[..], &[bits.address(), sums.address()], tail].concat();
+        let ty = kernel.ty("vxm::Mark", [predicate]);
+        launch_over_by(&mut kernel, ty, &head, csr.nnz(), RUN_PLACES)?;
+        terminals::scan(gpu, &sums, words)?;
         let count = sums.download_at::<u64>(words, 1)?[0] as usize;
         Ok(Self { bits, sums, words, count })
     }
 
-    /// The members of a kernel's `Marks`.
+    /// The members of the kernels' type `Marks`.
     fn members(&self) -> [u64; 3] {
         [self.bits.address(), self.sums.address(), self.words as u64]
     }
 }
 
-/// The entries of which `op(row, column, a)` holds.
+/// The entries for which `op(row, column, a)` holds.
 ///
 /// # Errors
 /// The device has too little memory, or is lost.
@@ -89,14 +95,14 @@ where
     A: Element,
     F: TernaryOp<u32, u32, A, Out = bool>,
 {
-    let mut kernel = entries(csr.gpu());
+    let mut kernel = entries_builder(csr.gpu());
     let (op, a) = (kernel.functor(op), kernel.element::<A>());
     let tail = [csr.columns.address(), csr.values.address()];
-    let which = kernel.ty("vxm::Chosen", [op, a]);
-    kept(csr, &Marked::new(csr, kernel, which, &tail)?)
+    let predicate = kernel.ty("vxm::SelectEntries", [op, a]);
+    keep_marked(csr, &Marked::new(csr, kernel, predicate, &tail)?)
 }
 
-/// The entries `(i, j)` of which `op(u[i], u[j])` holds.
+/// The entries `(i, j)` for which `u` holds both elements and `op(u[i], u[j])` holds.
 ///
 /// # Errors
 /// The device has too little memory, or is lost.
@@ -106,17 +112,18 @@ where
     T: Element,
     F: BinaryOp<T, T, Out = bool>,
 {
-    let mut kernel = entries(csr.gpu());
+    let mut kernel = entries_builder(csr.gpu());
     let ends = kernel.stored(u);
     let op = kernel.functor(op);
-    let which = kernel.ty("vxm::BetweenEnds", [ends.ty, op]);
-    kept(csr, &Marked::new(csr, kernel, which, &[csr.columns.address()])?)
+    let predicate = kernel.ty("vxm::SelectByEnds", [ends.ty, op]);
+    keep_marked(csr, &Marked::new(csr, kernel, predicate, &[csr.columns.address()])?)
 }
 
-/// Entries of a row that a warp goes through; the kernel says the same.
+/// Entries of a row that a warp visits. It must equal the kernel's `PART`.
 const PART: usize = 4096;
 
-/// `b[k, l] = a[i, j]` where `i` and `j` are the k-th and the l-th index of `u`'s elements, and `op(u[i], u[j])` holds.
+/// The submatrix induced by `u`: `b[k, l] = a[i, j]` for the k-th index `i` and the l-th index `j` of `u`'s elements, where
+/// `op(u[i], u[j])` holds.
 ///
 /// # Errors
 /// The device has too little memory, or is lost.
@@ -130,36 +137,36 @@ where
     if bits == 0 {
         return select_ends(csr, op, u);
     }
-    let (list, count, numbers) = numbered(gpu, bits, u.len(), u.count.get().copied())?;
+    let (list, count, numbers) = list_with_sums(gpu, bits, u.len(), u.count.get().copied())?;
     let parts = listed_lengths(gpu, list.address(), count, csr.offsets.address(), PART)?;
-    // as many as there may be
-    let most = csr.nnz() / PART + count;
-    let (sums, marked) = (gpu.zeroed((most + 1) * 8)?, gpu.alloc((csr.nnz() / 32 + count + 1) * 4)?);
-    let mut kernel = entries(gpu);
+    // an upper bound of the number of parts, so that it needn't be read back
+    let max_parts = csr.nnz() / PART + count;
+    let (sums, marked) = (gpu.zeroed((max_parts + 1) * 8)?, gpu.alloc((csr.nnz() / 32 + count + 1) * 4)?);
+    let mut kernel = entries_builder(gpu);
     let (t, op, a) = (kernel.element::<T>(), kernel.functor(op), kernel.element::<A>());
-    let ty = kernel.ty("vxm::Induced", [t, op, a]);
+    let ty = kernel.ty("vxm::InducedSubmatrix", [t, op, a]);
     let program = kernel.program(ty, &[("count", "vxm::Counting()"), ("fill", "vxm::Filling()")])?;
     let marks = [bits, numbers.address(), u.len().div_ceil(32) as u64];
     let rows = [list.address(), count as u64, csr.offsets.address(), parts.address()];
     let head = [&rows[..], &[sums.address(), marked.address()], &marks, &[csr.columns.address(), csr.values.address()]]
         .concat();
-    // of no element there is one offset still
-    let shape = Launch::linear(blocks(gpu, most.max(1), THREADS as usize / 32), THREADS).with_shared(kernel.shared());
-    let go = |entry: &str, kept: [u64; 3]| {
+    // at least one block: without any element, there is still one offset to write
+    let shape =
+        Launch::linear(blocks(gpu, max_parts.max(1), THREADS as usize / 32), THREADS).with_shared(kernel.shared());
+    let run = |entry: &str, kept: [u64; 3]| {
         let words = [&head[..], &kept, &[u.values_address(), 0]].concat();
         launch(&program, entry, shape, &kernel.parameter(&words))
     };
-    go("count", [0; 3])?;
-    run::scan(gpu, &sums, most)?;
-    let nnz = sums.download_at::<u64>(most, 1)?[0] as usize;
+    run("count", [0; 3])?;
+    terminals::scan(gpu, &sums, max_parts)?;
+    let nnz = sums.download_at::<u64>(max_parts, 1)?[0] as usize;
     let (offsets, columns) = (gpu.alloc((count + 1) * 8)?, gpu.alloc(nnz * 4)?);
     let values = gpu.alloc(nnz * size_of::<A>())?;
-    go("fill", [offsets.address(), columns.address(), values.address()])?;
-    DeviceCsr::of(gpu, (count, count, nnz), offsets, columns, values)
+    run("fill", [offsets.address(), columns.address(), values.address()])?;
+    DeviceCsr::from_parts(gpu, (count, count, nnz), offsets, columns, values)
 }
 
-/// `op(u[i], u[j])` of every entry `(i, j)`; the places are shared if all ends are there, and otherwise those of the entries that
-/// have both.
+/// `op(u[i], u[j])` of every entry `(i, j)` for which `u` holds both elements. If `u` is full, the result shares the pattern.
 ///
 /// # Errors
 /// The device has too little memory, or is lost.
@@ -172,29 +179,29 @@ where
     let whole = u.known_count() == Some(u.len());
     let dropped = (!whole).then(|| select_ends(csr, Pair::<bool>::new(), u)).transpose()?;
     let csr = dropped.as_ref().unwrap_or(csr);
-    let mut kernel = entries(csr.gpu());
+    let mut kernel = entries_builder(csr.gpu());
     let (ends, t) = (kernel.stored(u), kernel.element::<F::Out>());
     let op = kernel.functor(op);
     let ty = kernel.ty("vxm::MapEnds", [ends.ty, op, t]);
     let values = csr.gpu().alloc(csr.nnz() * size_of::<F::Out>())?;
-    let words = [&starts(csr)[..], &[csr.columns.address(), values.address()]].concat();
-    step_by(&mut kernel, ty, &words, csr.nnz(), RUN_PLACES)?;
-    Ok(csr.beside(values))
+    let words = [&row_starts(csr)[..], &[csr.columns.address(), values.address()]].concat();
+    launch_over_by(&mut kernel, ty, &words, csr.nnz(), RUN_PLACES)?;
+    Ok(csr.with_values(values))
 }
 
-/// The marked entries.
-fn kept<A: Element>(csr: &DeviceCsr<A>, marked: &Marked) -> Result<DeviceCsr<A>> {
+/// The matrix of the marked entries.
+fn keep_marked<A: Element>(csr: &DeviceCsr<A>, marked: &Marked) -> Result<DeviceCsr<A>> {
     let gpu = csr.gpu();
     let tail = [csr.columns.address(), csr.values.address()];
     let offsets = gpu.alloc((csr.nrows() + 1) * 8)?;
     let (columns, values) = (gpu.alloc(marked.count * 4)?, gpu.alloc(marked.count * size_of::<A>())?);
-    let mut keeping = entries(gpu);
+    let mut keeping = entries_builder(gpu);
     let a = keeping.element::<A>();
     let ty = keeping.ty("vxm::KeepMarked", [a]);
     let out = [offsets.address(), columns.address(), values.address()];
-    let words = [&starts(csr)[..], &marked.members(), &tail, &out].concat();
-    step(&mut keeping, ty, &words, csr.nnz().max(csr.nrows() + 1))?;
-    DeviceCsr::of(gpu, (csr.nrows(), csr.ncols(), marked.count), offsets, columns, values)
+    let words = [&row_starts(csr)[..], &marked.members(), &tail, &out].concat();
+    launch_over(&mut keeping, ty, &words, csr.nnz().max(csr.nrows() + 1))?;
+    DeviceCsr::from_parts(gpu, (csr.nrows(), csr.ncols(), marked.count), offsets, columns, values)
 }
 
 /// `op(a, b)` where both matrices hold an entry.
@@ -208,24 +215,24 @@ where
     F: BinaryOp<A, B>,
 {
     let gpu = x.gpu();
-    let mut kernel = entries(gpu);
+    let mut kernel = entries_builder(gpu);
     let b = kernel.element::<B>();
-    let which = kernel.ty("vxm::Meeting", [b, true.into()]);
-    let marked = Marked::new(x, kernel, which, &[&[x.columns.address()][..], &sought(y)].concat())?;
+    let predicate = kernel.ty("vxm::SelectByPattern", [b, true.into()]);
+    let marked = Marked::new(x, kernel, predicate, &[&[x.columns.address()][..], &search_members(y)].concat())?;
     let offsets = gpu.alloc((x.nrows() + 1) * 8)?;
     let (columns, values) = (gpu.alloc(marked.count * 4)?, gpu.alloc(marked.count * size_of::<F::Out>())?);
-    let mut kernel = entries(gpu);
+    let mut kernel = entries_builder(gpu);
     let (a, b, t) = (kernel.element::<A>(), kernel.element::<B>(), kernel.element::<F::Out>());
     let op = kernel.functor(op);
     let ty = kernel.ty("vxm::JoinMarked", [a, b, t, op]);
     let from = [x.columns.address(), x.values.address()];
     let out = [offsets.address(), columns.address(), values.address()];
-    let words = [&starts(x)[..], &marked.members(), &from, &sought(y), &out].concat();
-    step(&mut kernel, ty, &words, x.nnz().max(x.nrows() + 1))?;
-    DeviceCsr::of(gpu, (x.nrows(), x.ncols(), marked.count), offsets, columns, values)
+    let words = [&row_starts(x)[..], &marked.members(), &from, &search_members(y), &out].concat();
+    launch_over(&mut kernel, ty, &words, x.nnz().max(x.nrows() + 1))?;
+    DeviceCsr::from_parts(gpu, (x.nrows(), x.ncols(), marked.count), offsets, columns, values)
 }
 
-/// `op(a, b)` where both matrices hold an entry, the one that is there where only one is.
+/// `op(a, b)` where both matrices hold an entry, and the entry where only one matrix does.
 ///
 /// # Errors
 /// The device has too little memory, or is lost.
@@ -235,46 +242,47 @@ where
     F: BinaryOp<A, A, Out = A>,
 {
     let gpu = x.gpu();
-    let mut kernel = entries(gpu);
+    let mut kernel = entries_builder(gpu);
     let a = kernel.element::<A>();
-    let which = kernel.ty("vxm::Meeting", [a, false.into()]);
-    let marked = Marked::new(y, kernel, which, &[&[y.columns.address()][..], &sought(x)].concat())?;
+    let predicate = kernel.ty("vxm::SelectByPattern", [a, false.into()]);
+    let marked = Marked::new(y, kernel, predicate, &[&[y.columns.address()][..], &search_members(x)].concat())?;
     let nnz = x.nnz() + marked.count;
     let offsets = gpu.alloc((x.nrows() + 1) * 8)?;
     let (columns, values) = (gpu.alloc(nnz * 4)?, gpu.alloc(nnz * size_of::<A>())?);
-    let mut kernel = entries(gpu);
+    let mut kernel = entries_builder(gpu);
     let a = kernel.element::<A>();
     let op = kernel.functor(op);
     let ty = kernel.ty("vxm::MergeEntries", [a, op]);
     let out = [offsets.address(), columns.address(), values.address()];
-    let words = [&[x.nrows() as u64][..], &sought(x), &sought(y), &marked.members(), &out].concat();
-    step(&mut kernel, ty, &words, x.nnz().max(y.nnz()).max(x.nrows() + 1))?;
-    DeviceCsr::of(gpu, (x.nrows(), x.ncols(), nnz), offsets, columns, values)
+    let words = [&[x.nrows() as u64][..], &search_members(x), &search_members(y), &marked.members(), &out].concat();
+    launch_over(&mut kernel, ty, &words, x.nnz().max(y.nnz()).max(x.nrows() + 1))?;
+    DeviceCsr::from_parts(gpu, (x.nrows(), x.ncols(), nnz), offsets, columns, values)
 }
 
-/// Each row's entries folded to one element; rows without entries hold none.
+/// Reduces each row's entries to one element. An empty row gives no element.
 ///
 /// # Errors
 /// The device has too little memory, or is lost.
 pub fn reduce_rows<A: Element, M: Monoid<A>>(csr: std::sync::Arc<DeviceCsr<A>>, monoid: M) -> Result<DeviceVector<A>> {
-    let mut kernel = entries(csr.gpu());
+    let mut kernel = entries_builder(csr.gpu());
     let nrows = csr.nrows();
     let (add, a) = (kernel.monoid::<A, M>(monoid), kernel.element::<A>());
     let offset = kernel.rows(csr, false);
     let ty = kernel.ty("vxm::FoldRow", [offset, a, add]);
-    run::eval(kernel, &Node::new(ty, false), nrows)
+    terminals::eval(kernel, &Node::new(ty, false), nrows)
 }
 
-/// The running sums of the lengths, in parts of `each`, of listed runs that begin at `starts`; of all below `count` where `list` is 0.
+/// The running sums of row lengths, counted in parts of `each` entries and rounded up. `starts` is the address of the 64-bit offsets.
+/// `list` is the address of `count` rows, or 0 for the rows below `count`.
 pub(super) fn listed_lengths(gpu: &Gpu, list: u64, count: usize, starts: u64, each: usize) -> Result<Buffer> {
     let sums = gpu.alloc((count + 1) * 8)?;
-    let mut kernel = composer(gpu).with(sources::RUNS);
-    step(&mut kernel, "vxm::ListedLengths", &[list, count as u64, starts, sums.address(), each as u64], count)?;
-    run::scan(gpu, &sums, count)?;
+    let mut kernel = builder(gpu).with(sources::RUNS);
+    launch_over(&mut kernel, "vxm::ListedLengths", &[list, count as u64, starts, sums.address(), each as u64], count)?;
+    terminals::scan(gpu, &sums, count)?;
     Ok(sums)
 }
 
-/// `b[k, l] = a[rows[k], columns[l]]`; the indices lie within the matrix.
+/// `b[k, l] = a[rows[k], columns[l]]`. The indices must lie within the matrix.
 ///
 /// # Errors
 /// The device has too little memory, or is lost.
@@ -287,9 +295,9 @@ pub fn extract<A: Element>(csr: &DeviceCsr<A>, rows: &[u32], columns: &[u32]) ->
     if count == csr.nnz()
         && ascends(rows)
         && ascends(columns)
-        && let Some(numbers) = renumbered(csr, columns)?
+        && let Some(numbers) = positions_in(csr, columns)?
     {
-        return DeviceCsr::of(gpu, (rows.len(), columns.len(), count), lengths, numbers, csr.values.copy()?);
+        return DeviceCsr::from_parts(gpu, (rows.len(), columns.len(), count), lengths, numbers, csr.values.copy()?);
     }
     let (first, places) = places_of(columns, csr.ncols());
     let (places, first) = (gpu.upload_slice(&places)?, gpu.upload_slice(&first)?);
@@ -297,28 +305,28 @@ pub fn extract<A: Element>(csr: &DeviceCsr<A>, rows: &[u32], columns: &[u32]) ->
     let from = [csr.columns.address(), first.address()];
     let sums = gpu.alloc((count + 1) * 8)?;
     let words = [&listed[..], &from, &[sums.address()]].concat();
-    step_by(&mut entries(gpu), "vxm::Wanted", &words, count, RUN_PLACES)?;
-    run::scan(gpu, &sums, count)?;
+    launch_over_by(&mut entries_builder(gpu), "vxm::CountExtracted", &words, count, RUN_PLACES)?;
+    terminals::scan(gpu, &sums, count)?;
     let taken = sums.download_at::<u64>(count, 1)?[0] as usize;
     let (keys, values) = (gpu.alloc(taken * 8)?, gpu.alloc(taken * size_of::<A>())?);
-    let mut kernel = entries(gpu);
+    let mut kernel = entries_builder(gpu);
     let a = kernel.element::<A>();
-    let ty = kernel.ty("vxm::TakeWanted", [a]);
+    let ty = kernel.ty("vxm::TakeExtracted", [a]);
     let tail = [sums.address(), count as u64, places.address(), csr.values.address(), keys.address(), values.address()];
-    step_by(&mut kernel, ty, &[&listed[..], &from, &tail].concat(), taken, RUN_PLACES)?;
-    from_places(gpu, (rows.len(), columns.len()), keys, taken, &values)
+    launch_over_by(&mut kernel, ty, &[&listed[..], &from, &tail].concat(), taken, RUN_PLACES)?;
+    from_keys(gpu, (rows.len(), columns.len()), keys, taken, &values)
 }
 
-/// The entries' columns as places in `columns`, none of which stands there twice; `None` if an entry lies in another one.
-fn renumbered<A: Element>(csr: &DeviceCsr<A>, columns: &[u32]) -> Result<Option<Buffer>> {
+/// For each entry, the position of its column in `columns`, which must not repeat one. `None` if an entry's column isn't in `columns`.
+fn positions_in<A: Element>(csr: &DeviceCsr<A>, columns: &[u32]) -> Result<Option<Buffer>> {
     let (gpu, entries, n) = (csr.gpu(), csr.nnz(), columns.len());
     let list = gpu.upload_slice(columns)?;
-    // those that don't stand there rank above all that do
+    // a column outside `columns` keeps u32::MAX, which is no position below n
     let (mut ranks, numbers, there) = (gpu.alloc(csr.ncols() * 4)?, gpu.alloc(entries * 4)?, gpu.zeroed(8)?);
     ranks.fill(u8::MAX)?;
-    let mut tools = composer(gpu).with(sources::CROWDED);
-    step(&mut tools, "vxm::Invert", &[list.address(), n as u64, ranks.address()], n)?;
+    let mut tools = builder(gpu).with(sources::HOT_COLUMNS);
+    launch_over(&mut tools, "vxm::Invert", &[list.address(), n as u64, ranks.address()], n)?;
     let words = [csr.columns.address(), entries as u64, ranks.address(), numbers.address(), n as u64, there.address()];
-    step(&mut tools, "vxm::Renumber", &words, entries)?;
+    launch_over(&mut tools, "vxm::Renumber", &words, entries)?;
     Ok((there.download::<u64>(1)?[0] == entries as u64).then_some(numbers))
 }

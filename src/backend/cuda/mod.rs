@@ -1,24 +1,23 @@
-//! The CUDA backend: device storage, and the terminals as generated kernels.
+//! The CUDA backend: device storage, and terminals as generated kernels.
 //!
-//! An expression [emits](crate::operations::expr::Expr::emit) itself as a C++ type ([`compose`]), whose text stands in
-//! `vxm_kernels::sources`; a terminal is one kernel over that type ([`run`]). So elementwise work before and after a product, its mask
-//! and its accumulator are one kernel, as they are one loop on the CPU.
+//! An expression [emits](crate::operations::expr::Expr::emit) itself as a C++ type ([`codegen`]). The templates of these types are in
+//! `vxm_kernels::sources`. A terminal is one kernel over such a type ([`terminals`]). So elementwise work before and after a product, the
+//! mask and the accumulator are fused into one kernel, as they are into one loop on the CPU.
 
-pub mod bins;
 pub mod build;
-pub mod changed;
+pub mod codegen;
 mod compact;
-pub mod compose;
-mod crowded;
 mod csr;
 pub mod dense;
 pub mod entries;
-pub mod fixpoint;
+pub mod layout;
+pub mod loops;
 pub mod push;
-mod recipe;
-pub mod run;
+mod readout;
 pub mod sort;
+pub mod terminals;
 pub mod tiles;
+pub mod tiling;
 mod vector;
 
 pub use csr::DeviceCsr;

@@ -1,11 +1,11 @@
-//! Push on a device: elements sent along their rows, products folded where they land.
+//! Push on a device: elements are sent along their rows, and products are folded atomically into the result.
 
-use super::build::RUN_PLACES;
-use super::compact::{list, step_by};
-use super::compose::{Composer, Node, Piece};
-use super::entries::listed_lengths;
-use super::run::{self, rows_composer};
-use super::{DeviceCsr, DeviceVector, Gpu};
+use crate::backend::cuda::build::RUN_PLACES;
+use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder, Node};
+use crate::backend::cuda::compact::{launch_over_by, list};
+use crate::backend::cuda::entries::listed_lengths;
+use crate::backend::cuda::terminals::{self, rows_builder};
+use crate::backend::cuda::{DeviceCsr, DeviceVector, Gpu};
 use crate::error::Result;
 use crate::formats::bitmap::words;
 use std::sync::Arc;
@@ -13,24 +13,24 @@ use vxm_kernels::{Buffer, sources};
 use vxm_semiring::laws::Law;
 use vxm_semiring::{Element, Monoid, Semiring};
 
-/// Whether products of this monoid may land in any order, and on a device at that: those of 8 bytes begin with the identity, which
-/// for `min` and `max` of floats is none to NaN.
+/// Whether products of this monoid may be folded in any order on a device.
+///
+/// Results of 8 bytes start as the identity. So `min` and `max` of `f64` are out: their identity isn't one for NaN.
 pub fn can_push<T: Element, M: Monoid<T>>() -> bool {
-    // of a pattern's elements there is one
+    // a type without values has one element, so every fold gives the same
     if size_of::<T>() == 0 {
         return true;
     }
     M::EXACT && M::COMMUTATIVE && (size_of::<T>() < 8 || !M::EXCEPTIONS.contains(&Law::Identity))
 }
 
-/// Sends the elements of an emitted view along the rows of `matrix`, and adds what landed, of `length` places, to `kernel` as a
-/// leaf.
+/// Pushes an emitted view of length `n` along the rows of `matrix`. Returns the result, of length `length`, as a leaf of `kernel`.
 ///
 /// # Errors
 /// The device has too little memory, or is lost.
 pub fn push<X, A, S>(
-    kernel: &mut Composer,
-    (operand, view): (Composer, Node),
+    kernel: &mut KernelBuilder,
+    (operand, view): (KernelBuilder, Node),
     n: usize,
     matrix: &DeviceCsr<A>,
     length: usize,
@@ -42,12 +42,12 @@ where
     S: Semiring<X, A>,
 {
     let gpu = &kernel.gpu().clone();
-    // what is read once for its presence and once for each entry is evaluated first
+    // a view is read once to list its elements and once for each entry, so one that isn't stored is evaluated first
     let (mut operand, view) = match view.bits {
         Some(_) => (operand, view),
         None => {
-            let held = run::eval::<X>(operand, &view, n)?;
-            let mut stored = Composer::new(gpu);
+            let held = terminals::eval::<X>(operand, &view, n)?;
+            let mut stored = KernelBuilder::new(gpu);
             let node = stored.stored(&held);
             (stored, node)
         }
@@ -56,7 +56,7 @@ where
     let (sources, count) =
         if bits == 0 { (None, n) } else { list(gpu, bits, n, view.count).map(|(l, c)| (Some(l), c))? };
     let listed = sources.as_ref().map_or(0, Buffer::address);
-    // all rows' products are the entries
+    // a full operand has one product for each entry of the matrix
     let sums = match sources {
         None => matrix.offsets.clone(),
         Some(_) => Arc::new(listed_lengths(gpu, listed, count, matrix.offsets.address(), 1)?),
@@ -66,54 +66,58 @@ where
     operand.include(sources::PUSH);
     let (t, a) = (operand.element::<S::Out>(), operand.element::<A>());
     let (add, mul) = (operand.monoid::<S::Out, S::Add>(ring.add()), operand.functor(ring.mul()));
-    let landing = Landing::<S::Out>::new::<S::Add>(gpu, length)?;
-    let landed = landing.ty(&mut operand);
-    let ty = operand.ty("vxm::Push", [view.ty, a, t, mul, add, landed]);
+    let target = PushTarget::<S::Out>::new::<S::Add>(gpu, length)?;
+    let target_ty = target.ty(&mut operand);
+    let ty = operand.ty("vxm::Push", [view.ty, a, t, mul, add, target_ty]);
     let rows = [matrix.offsets.address(), matrix.columns.address(), matrix.values.address()];
-    let head = [&[listed, count as u64, sums.address()][..], &rows, &landing.members()].concat();
-    // about as many products as rows of the mean length have: more are gone through all the same
+    let head = [&[listed, count as u64, sums.address()][..], &rows, &target.members()].concat();
+    // the grid's size is an estimate from the mean row length: the kernel's loop covers any number of products
     let mean = matrix.nnz().div_ceil(n.max(1));
-    step_by(&mut operand, ty, &head, count.saturating_mul(mean), RUN_PLACES)?;
-    Ok(landing.leaf(kernel))
+    launch_over_by(&mut operand, ty, &head, count.saturating_mul(mean), RUN_PLACES)?;
+    Ok(target.leaf(kernel))
 }
 
-/// Where products land.
-struct Landing<T> {
+/// The result of a push, into which products are folded atomically.
+///
+/// Elements of up to 4 bytes are words that hold the element and, in the highest bit, its presence. Elements of 8 bytes are a vector that
+/// starts as the identity, with a presence bitmap. A type without values needs the bitmap only.
+struct PushTarget<T> {
     words: Option<Arc<Buffer>>,
     vector: Option<DeviceVector<T>>,
 }
 
-impl<T: Element> Landing<T> {
-    /// Of `length` places, nothing at any.
+impl<T: Element> PushTarget<T> {
+    /// An empty result of `length` elements.
     fn new<M: Monoid<T>>(gpu: &Gpu, length: usize) -> Result<Self> {
         let bytes = match size_of::<T>() {
             0 => return Ok(Self { words: None, vector: Some(DeviceVector::fresh(gpu, length, true)?) }),
             1 | 2 => 4,
             4 => 8,
             _ => {
-                let mut filling = rows_composer(gpu);
+                let mut filling = rows_builder(gpu);
                 filling.push(M::IDENTITY.bits());
                 let t = filling.element::<T>();
                 let node = Node::new(filling.ty("vxm::Fill", [t]), true);
-                let vector = run::eval::<T>(filling, &node, length)?.emptied(gpu.zeroed(words(length) * 8)?);
+                let vector =
+                    terminals::eval::<T>(filling, &node, length)?.with_presence(gpu.zeroed(words(length) * 8)?);
                 return Ok(Self { words: None, vector: Some(vector) });
             }
         };
         Ok(Self { words: Some(Arc::new(gpu.zeroed(length * bytes)?)), vector: None })
     }
 
-    /// Its C++ type.
-    fn ty(&self, kernel: &mut Composer) -> Piece {
+    /// The C++ type.
+    fn ty(&self, kernel: &mut KernelBuilder) -> CppType {
         let t = kernel.element::<T>();
         match size_of::<T>() {
-            0 => "vxm::LandedBits".into(),
-            1 | 2 => kernel.ty("vxm::Landed", [t, "vxm::u32".into()]),
-            4 => kernel.ty("vxm::Landed", [t, "vxm::u64".into()]),
-            _ => kernel.ty("vxm::LandedWide", [t]),
+            0 => "vxm::PushTargetPattern".into(),
+            1 | 2 => kernel.ty("vxm::PushTarget", [t, "vxm::u32".into()]),
+            4 => kernel.ty("vxm::PushTarget", [t, "vxm::u64".into()]),
+            _ => kernel.ty("vxm::PushTargetWide", [t]),
         }
     }
 
-    /// Its members' words.
+    /// The words of the C++ type's members.
     fn members(&self) -> Vec<u64> {
         let words = self.words.as_ref().map(|words| words.address());
         let vector = self.vector.as_ref().map_or([0; 2], |vector| [vector.values_address(), vector.bits_address()]);
@@ -124,8 +128,8 @@ impl<T: Element> Landing<T> {
         }
     }
 
-    /// A leaf of what landed.
-    fn leaf(self, kernel: &mut Composer) -> Node {
+    /// The result as a leaf of `kernel`.
+    fn leaf(self, kernel: &mut KernelBuilder) -> Node {
         if let Some(vector) = &self.vector {
             return kernel.stored(vector);
         }
@@ -135,7 +139,7 @@ impl<T: Element> Landing<T> {
         let ty = self.ty(kernel);
         if let Some(words) = self.words {
             kernel.push(words.address());
-            kernel.keep(words);
+            kernel.keep_alive(words);
         }
         Node::new(ty, false)
     }

@@ -1,51 +1,52 @@
 //! A vector on a device.
 
-use super::Gpu;
-use crate::error::{Error, Result};
+use crate::backend::cuda::Gpu;
+use crate::error::Result;
+use crate::formats::Store;
 use crate::formats::bitmap::words;
-use crate::formats::{Bitmap, Store};
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 use vxm_kernels::Buffer;
 use vxm_semiring::Element;
 
-/// A vector on a device: values, and a bit for each place unless all are present, laid out as [`Bitmap`]'s. Cloning shares the
-/// storage; a write makes it its own first.
+/// A vector on a device: values, and a presence bitmap unless every index holds an element. The layout is that of [`Bitmap`].
+///
+/// Cloning shares the storage. A write copies shared storage first.
 #[derive(Debug, Clone)]
 pub struct DeviceVector<T> {
-    gpu: Gpu,
-    len: usize,
+    pub(super) gpu: Gpu,
+    pub(super) len: usize,
     pub(super) values: Arc<Buffer>,
     pub(super) bits: Option<Arc<Buffer>>,
     pub(super) count: OnceLock<usize>,
-    of: PhantomData<fn() -> T>,
+    pub(super) marker: PhantomData<fn() -> T>,
 }
 
 impl<T: Element> DeviceVector<T> {
-    /// A vector of `len` places with whatever values; with bits, all of them 0, if `partial`.
+    /// A vector of length `len` with uninitialized values. If `partial`, it has a presence bitmap of zeros; otherwise it is full.
     pub(super) fn fresh(gpu: &Gpu, len: usize, partial: bool) -> Result<Self> {
-        Self::over(gpu, len, partial.then(|| gpu.zeroed(words(len) * 8)).transpose()?)
+        Self::with_bitmap(gpu, len, partial.then(|| gpu.zeroed(words(len) * 8)).transpose()?)
     }
 
-    /// The same with bits, if `partial`, that a kernel will write, all of them.
-    pub(super) fn unwritten(gpu: &Gpu, len: usize, partial: bool) -> Result<Self> {
-        Self::over(gpu, len, partial.then(|| gpu.alloc(words(len) * 8)).transpose()?)
+    /// A vector of length `len` with uninitialized values. If `partial`, it has an uninitialized presence bitmap, and the caller's kernel
+    /// must write every word of it.
+    pub(super) fn uninitialized(gpu: &Gpu, len: usize, partial: bool) -> Result<Self> {
+        Self::with_bitmap(gpu, len, partial.then(|| gpu.alloc(words(len) * 8)).transpose()?)
     }
 
-    /// A full vector of these values.
+    /// A full vector over `values`, which holds `len` elements.
     pub(super) fn dense(gpu: &Gpu, values: Buffer, len: usize) -> Self {
         let values = Arc::new(values);
-        Self { gpu: gpu.clone(), len, values, bits: None, count: OnceLock::from(len), of: PhantomData }
+        Self { gpu: gpu.clone(), len, values, bits: None, count: OnceLock::from(len), marker: PhantomData }
     }
 
-    fn over(gpu: &Gpu, len: usize, bits: Option<Buffer>) -> Result<Self> {
+    fn with_bitmap(gpu: &Gpu, len: usize, bits: Option<Buffer>) -> Result<Self> {
         let values = Arc::new(gpu.alloc(len * size_of::<T>())?);
-        // no bits mean "full": an empty vector is
         let bits = bits.map(Arc::new);
-        Ok(Self { gpu: gpu.clone(), len, values, bits, count: OnceLock::new(), of: PhantomData })
+        Ok(Self { gpu: gpu.clone(), len, values, bits, count: OnceLock::new(), marker: PhantomData })
     }
 
-    /// A copy of a host's vector.
+    /// Copies a vector from the host.
     ///
     /// # Errors
     /// The device has too little memory, or is lost.
@@ -57,46 +58,7 @@ impl<T: Element> DeviceVector<T> {
         let values = Arc::new(gpu.upload(&to_bytes(bitmap.values()))?);
         let bits = bitmap.bits().map(|bits| gpu.upload_slice(bits)).transpose()?.map(Arc::new);
         let count = OnceLock::from(bitmap.nvals());
-        Ok(Self { gpu: gpu.clone(), len: bitmap.len(), values, bits, count, of: PhantomData })
-    }
-
-    /// A copy on the host.
-    ///
-    /// # Errors
-    /// The device is lost.
-    pub fn download(&self) -> Result<Store<T>> {
-        let values = |from: &Self| -> Result<Vec<T>> {
-            let mut bytes = vec![0; self.len * size_of::<T>()];
-            from.values.download_into(&mut bytes)?;
-            Ok(from_bytes(&bytes, self.len))
-        };
-        Ok(Store::Bitmap(match &self.bits {
-            None => Bitmap::dense(values(self)?),
-            Some(bits) => {
-                let bits: Vec<u64> = bits.download(words(self.len))?;
-                // absent places were never written: zeros are read in their stead
-                let held = match super::run::filled(self) {
-                    Err(Error::Device(vxm_kernels::Error::DeviceMemory { .. })) => {
-                        let present = |i: usize| bits[i / 64] >> (i % 64) & 1 == 1;
-                        let all = values(self)?.into_iter().enumerate();
-                        all.map(|(i, value)| if present(i) { value } else { T::ZERO }).collect()
-                    }
-                    filled => values(&filled?)?,
-                };
-                Bitmap::new(held, bits)
-            }
-        }))
-    }
-
-    /// The indices of the elements, ascending.
-    ///
-    /// # Errors
-    /// The device has too little memory, or is lost.
-    pub fn indices(&self) -> Result<Vec<u32>> {
-        match super::compact::indices(self)? {
-            (None, n) => Ok((0..n as u32).collect()),
-            (Some(list), count) => Ok(list.download(count)?),
-        }
+        Ok(Self { gpu: gpu.clone(), len: bitmap.len(), values, bits, count, marker: PhantomData })
     }
 
     /// The device.
@@ -114,8 +76,8 @@ impl<T: Element> DeviceVector<T> {
         self.len == 0
     }
 
-    /// One that holds `value` at each place, where its bytes are alike, so that the driver writes them: that takes the host half of what a
-    /// kernel does. `None` where they differ.
+    /// A full vector of `value`, or `None` if the bytes of `value` differ. The driver's `memset` writes equal bytes, which costs the host
+    /// less than a kernel launch.
     ///
     /// # Errors
     /// The device has too little memory, or is lost.
@@ -129,39 +91,18 @@ impl<T: Element> DeviceVector<T> {
         Ok(Some(Self::dense(gpu, values, len)))
     }
 
-    /// The number of elements, if it was counted before.
+    /// The number of elements, if it is known without a readback.
     pub(crate) fn known_count(&self) -> Option<usize> {
         if self.bits.is_none() { Some(self.len) } else { self.count.get().copied() }
     }
 
-    /// The number of elements; counted on the device, and read back, once.
-    ///
-    /// # Errors
-    /// The device is lost.
-    pub fn nvals(&self) -> Result<usize> {
-        if let Some(&count) = self.count.get() {
-            return Ok(count);
-        }
-        let count = match &self.bits {
-            None => self.len,
-            Some(bits) => match super::run::count_bits(&self.gpu, bits, self.len) {
-                // a full device still tells
-                Err(Error::Device(vxm_kernels::Error::DeviceMemory { .. })) => {
-                    bits.download::<u64>(words(self.len))?.iter().map(|word| word.count_ones() as usize).sum()
-                }
-                counted => counted?,
-            },
-        };
-        Ok(*self.count.get_or_init(|| count))
-    }
-
-    /// The same places with other bits of presence.
-    pub(super) fn emptied(self, bits: Buffer) -> Self {
+    /// The vector with `bits` as its presence bitmap.
+    pub(super) fn with_presence(self, bits: Buffer) -> Self {
         Self { bits: Some(Arc::new(bits)), count: OnceLock::new(), ..self }
     }
 
-    /// Other elements at the same places, `count` of them.
-    pub(super) fn beside<U: Element>(&self, values: Buffer, count: usize) -> DeviceVector<U> {
+    /// A vector of `values` with the same presence bitmap, which has `count` set bits.
+    pub(super) fn with_values<U: Element>(&self, values: Buffer, count: usize) -> DeviceVector<U> {
         let (gpu, bits) = (self.gpu.clone(), self.bits.clone());
         DeviceVector {
             gpu,
@@ -169,7 +110,7 @@ impl<T: Element> DeviceVector<T> {
             values: Arc::new(values),
             bits,
             count: OnceLock::from(count),
-            of: PhantomData,
+            marker: PhantomData,
         }
     }
 
@@ -181,7 +122,8 @@ impl<T: Element> DeviceVector<T> {
         self.bits.as_ref().map_or(0, |bits| bits.address())
     }
 
-    /// Gives it values of its own, not written yet, if others read those that it has: returns these, for a kernel to begin with.
+    /// Replaces shared values by a new, uninitialized buffer, and returns the old one for the kernel's initial state. Returns `None`, and
+    /// changes nothing, if the values aren't shared.
     ///
     /// # Errors
     /// The device has too little memory, or is lost.
@@ -193,12 +135,12 @@ impl<T: Element> DeviceVector<T> {
         Ok(Some(std::mem::replace(&mut self.values, fresh)))
     }
 
-    /// Takes back the values that it had before it was renewed.
+    /// Restores `before`, the values that [`renew`](Self::renew) returned.
     pub fn restore(&mut self, before: Arc<Buffer>) {
         self.values = before;
     }
 
-    /// Makes the values its own: nobody else reads them, or will see them change.
+    /// Copies shared storage, so that no other vector sees a later write.
     ///
     /// # Errors
     /// The device has too little memory, or is lost.
@@ -206,7 +148,8 @@ impl<T: Element> DeviceVector<T> {
         self.own(false)
     }
 
-    /// The same vector with storage of its own, and with bits if `partial`.
+    /// Copies shared storage. If `partial`, it also makes a presence bitmap of ones where there is none. The count is forgotten, since the
+    /// caller is about to write.
     pub(super) fn own(&mut self, partial: bool) -> Result<()> {
         if Arc::strong_count(&self.values) > 1 {
             self.values = Arc::new(self.values.copy()?);
@@ -219,7 +162,7 @@ impl<T: Element> DeviceVector<T> {
             let mut bits = self.gpu.alloc(words(self.len) * 8)?;
             bits.fill(u8::MAX)?;
             if !self.len.is_multiple_of(64) {
-                // zeros above the last place
+                // bits above the last index are zero
                 let last = (1u64 << (self.len % 64)) - 1;
                 bits.upload_at(self.len / 64 * 8, &last.to_le_bytes())?;
             }
@@ -230,7 +173,7 @@ impl<T: Element> DeviceVector<T> {
     }
 }
 
-/// Elements as their bytes.
+/// The bytes of `values`, little-endian, `size_of::<T>()` each.
 pub(super) fn to_bytes<T: Element>(values: &[T]) -> Vec<u8> {
     let size = size_of::<T>();
     let mut bytes = vec![0; size_of_val(values)];
@@ -242,7 +185,7 @@ pub(super) fn to_bytes<T: Element>(values: &[T]) -> Vec<u8> {
     bytes
 }
 
-/// `count` elements of their bytes.
+/// The `count` elements that [`to_bytes`] made `bytes` of.
 pub(super) fn from_bytes<T: Element>(bytes: &[u8], count: usize) -> Vec<T> {
     let size = size_of::<T>();
     if size == 0 {

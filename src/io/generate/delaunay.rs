@@ -1,11 +1,11 @@
 //! Delaunay triangulations of random points.
 
-use super::geometric::{Points, side_for};
 use crate::error::{Error, Result};
 use crate::formats::{Cleaned, Directions, undirected};
+use crate::io::generate::geometric::{Points, side_for};
 use spade::{DelaunayTriangulation, Point2, Triangulation};
 
-/// The triangulation of `count` random points of the unit square.
+/// The Delaunay triangulation of `count` random points in the unit square.
 pub(super) fn delaunay(count: usize, seed: u64) -> Result<Cleaned> {
     let points = Points::new(count, side_for(count), seed);
     let places = points.places.iter().map(|&[x, y]| Point2::new(x, y));

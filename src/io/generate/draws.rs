@@ -1,13 +1,13 @@
-//! Graphs of independently drawn edges: Erdos-Renyi, R-MAT and Graph500's Kronecker graphs.
+//! Graphs whose edges are drawn independently: Erdos-Renyi, R-MAT and Graph500's Kronecker graphs.
 
-use super::random::{Random, Shuffle};
 use crate::io::Progress;
+use crate::io::generate::random::{Random, Shuffle};
 use rayon::prelude::*;
 
-/// Edges that a task draws.
+/// The number of edges that a task draws.
 const LIST: u64 = 1 << 16;
 
-/// The edges that `draw` gives for 0..`count`.
+/// Calls `draw` for each edge number in `0..count`, in parallel, and returns the edges.
 fn draw(count: u64, progress: &dyn Progress, draw: impl Fn(u64) -> (u32, u32) + Sync) -> Vec<Vec<(u32, u32)>> {
     (0..count.div_ceil(LIST))
         .into_par_iter()
@@ -19,7 +19,7 @@ fn draw(count: u64, progress: &dyn Progress, draw: impl Fn(u64) -> (u32, u32) + 
         .collect()
 }
 
-/// `count` edges whose ends are drawn evenly from 2^`scale` vertices.
+/// Draws `count` edges with endpoints uniform over 2^`scale` vertices.
 pub(super) fn even(scale: u32, count: u64, seed: u64, progress: &dyn Progress) -> Vec<Vec<(u32, u32)>> {
     let random = Random::new(seed);
     draw(count, progress, |edge| {
@@ -28,18 +28,22 @@ pub(super) fn even(scale: u32, count: u64, seed: u64, progress: &dyn Progress) -
     })
 }
 
-/// How likely an edge falls into each quadrant of the adjacency matrix, in each of the quadrants of the one it fell into, and so on.
+/// The probabilities that an edge falls into each quadrant of the adjacency matrix, applied again within that quadrant
+/// down to a single entry.
 #[derive(Clone, Copy)]
 pub(super) struct Quadrants {
-    /// Of 2^32: upper left; upper half; all but lower right.
+    /// Cumulative probabilities in units of 2^-32: the upper left quadrant; the upper half; all but the lower right
+    /// quadrant.
     bounds: [u32; 3],
+    /// Whether the vertices are permuted at random.
     shuffled: bool,
 }
 
 impl Quadrants {
-    /// .45, .22, .22, .11.
+    /// R-MAT: .45, .22, .22, .11.
     pub const RMAT: Self = Self::new([0.45, 0.22, 0.22], false);
-    /// Graph500: .57, .19, .19, .05, with shuffled vertices, for otherwise the low ones have most of the edges.
+    /// Graph500: .57, .19, .19, .05. Vertices are permuted, because otherwise those with low numbers have most of the
+    /// edges.
     pub const GRAPH500: Self = Self::new([0.57, 0.19, 0.19], true);
 
     const fn new([a, b, c]: [f64; 3], shuffled: bool) -> Self {
@@ -48,7 +52,7 @@ impl Quadrants {
     }
 }
 
-/// `count` edges between 2^`scale` vertices, each drawn by descending through quadrants.
+/// Draws `count` edges between 2^`scale` vertices by descending through the quadrants.
 pub(super) fn quadrants(
     scale: u32,
     count: u64,
@@ -63,7 +67,7 @@ pub(super) fn quadrants(
     draw(count, progress, |edge| {
         let (mut row, mut column) = (0, 0);
         for level in 0..scale {
-            // a random number serves two levels
+            // a 64-bit random number serves two levels
             let bits = random.at(edge * words + u64::from(level / 2)) >> (32 * (level % 2));
             let bits = bits as u32;
             let lower = bits >= upper;

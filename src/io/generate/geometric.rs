@@ -1,20 +1,21 @@
-//! Random points in the unit square, and the graph that joins those near each other.
+//! Random points in the unit square, and random geometric graphs, which join points near each other.
 
-use super::from_rows;
-use super::random::Random;
 use crate::formats::Csr;
 use crate::io::Progress;
+use crate::io::generate::from_rows;
+use crate::io::generate::random::Random;
 use rayon::prelude::*;
 
-/// Points in the order of the cells of a `side` x `side` grid that they lie in, so that neighbours have near numbers.
+/// Points sorted by the cells of a `side` x `side` grid, so that near points have near numbers.
 pub(super) struct Points {
     pub places: Vec<[f64; 2]>,
     side: usize,
-    /// Where each cell's points start.
+    /// The index of each cell's first point, and the number of points last.
     starts: Vec<u32>,
 }
 
 impl Points {
+    /// Draws `count` points and sorts them into cells.
     pub fn new(count: usize, side: usize, seed: u64) -> Self {
         let random = Random::new(seed);
         let place = |point: u64| [random.unit(2 * point), random.unit(2 * point + 1)];
@@ -34,7 +35,7 @@ impl Points {
         Self { places, side, starts }
     }
 
-    /// The points of the cells around that of `place`, ascending.
+    /// The points in the cell of `place` and in the cells around it, ascending.
     fn around(&self, place: [f64; 2]) -> impl Iterator<Item = u32> + '_ {
         let cell = cell(place, self.side);
         let (row, column) = (cell / self.side, cell % self.side);
@@ -48,20 +49,21 @@ impl Points {
     }
 }
 
+/// The number of the cell that contains a point.
 fn cell([x, y]: [f64; 2], side: usize) -> usize {
     let along = |at: f64| ((at * side as f64) as usize).min(side - 1);
     along(y) * side + along(x)
 }
 
-/// A side of cells, each of a few of `count` points.
+/// The side of a grid whose cells hold about four of `count` points each.
 pub(super) fn side_for(count: usize) -> usize {
     ((count as f64 / 4.0).sqrt() as usize).max(1)
 }
 
-/// Joins those of `count` points that are nearer than .55 sqrt(ln n / n).
+/// Joins those of `count` random points whose distance is below .55 sqrt(ln n / n).
 pub(super) fn near(count: usize, seed: u64, progress: &dyn Progress) -> Csr {
     let radius = 0.55 * ((count as f64).ln() / count as f64).sqrt();
-    // a cell is at least as wide as the radius, so near points lie in neighbouring cells
+    // a cell is at least as wide as the radius, so a point's neighbours lie in its own or an adjacent cell
     let side = ((1.0 / radius) as usize).clamp(1, side_for(count));
     let points = Points::new(count, side, seed);
     from_rows(count, |vertex, neighbours| {

@@ -1,9 +1,9 @@
-//! Grids: each vertex has up to four neighbours.
+//! Rectangular grids: each vertex has up to four neighbours.
 
-use super::from_rows;
 use crate::formats::Csr;
+use crate::io::generate::from_rows;
 
-/// The `rows` x `columns` grid, numbered row by row.
+/// The `rows` x `columns` grid, with vertices numbered row by row.
 pub(super) fn grid(rows: u32, columns: u32) -> Csr {
     let vertices = rows as usize * columns as usize;
     from_rows(vertices, |vertex, neighbours| {

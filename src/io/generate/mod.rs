@@ -1,4 +1,4 @@
-//! Generated graphs: usable wherever a file is, the same for any number of threads.
+//! Generated graphs. They can be used wherever a file can, and do not depend on the number of threads.
 
 mod delaunay;
 mod draws;
@@ -8,20 +8,24 @@ mod random;
 mod road;
 mod spec;
 
-use super::loaded::{Loaded, Numbering, Report};
-use super::{Progress, Unit, memory};
 use crate::error::{Error, Result};
 use crate::formats::{Cleaned, Csr, Directions, undirected};
+use crate::io::loaded::{Loaded, Numbering, Report};
+use crate::io::{Progress, Unit};
+use crate::memory;
 use draws::Quadrants;
 use rayon::prelude::*;
 use spec::Spec;
 
-/// How graphs to generate are specified; each may end with `:SEED`, which is 1 where it is missing.
+/// The syntax of specifications of generated graphs. Each may end with `:SEED`, which defaults to 1.
 ///
-/// `grid` joins each vertex to its four neighbours. `er`, `rmat` and `kron` draw EDGEFACTOR edges for each of 2^SCALE vertices:
-/// evenly, from R-MAT quadrants of .45 .22 .22 .11, and from Graph500's .57 .19 .19 .05 with shuffled vertices. `rgg` joins 2^SCALE
-/// random points of the unit square nearer than .55 sqrt(ln n / n), `delaunay` triangulates them. `road` is a SIDE x SIDE grid with
-/// a quarter of its edges deleted and others subdivided, 2.47 neighbours a vertex.
+/// - `grid` joins each vertex to its four neighbours.
+/// - `er`, `rmat` and `kron` draw EDGEFACTOR edges for each of 2^SCALE vertices: uniformly, from R-MAT quadrants of .45
+///   .22 .22 .11, and from Graph500's .57 .19 .19 .05 with permuted vertices.
+/// - `rgg` joins those of 2^SCALE random points in the unit square whose distance is below .55 sqrt(ln n / n).
+/// - `delaunay` triangulates 2^SCALE such points.
+/// - `road` is a SIDE x SIDE grid with a quarter of its edges deleted and others subdivided, 2.47 neighbours per
+///   vertex.
 pub const SPECIFICATIONS: [&str; 7] = [
     "grid:ROWSxCOLUMNS",
     "er:SCALE:EDGEFACTOR",
@@ -32,22 +36,23 @@ pub const SPECIFICATIONS: [&str; 7] = [
     "delaunay:SCALE",
 ];
 
-/// Generates the graph that `text` specifies, as [`SPECIFICATIONS`] says.
+/// Generates the graph that `text` specifies in the syntax of [`SPECIFICATIONS`].
 ///
 /// # Errors
-/// [`Error::Spec`] naming the piece that is wrong; [`Error::TooManyVertices`]; [`Error::Memory`].
+/// [`Error::Spec`] naming the part that is wrong; [`Error::TooManyVertices`]; [`Error::Memory`].
 pub fn generate(text: &str, progress: &dyn Progress) -> Result<Loaded, Error> {
     or_else(text, "", progress)
 }
 
-/// Whether `text` is meant as a specification: a family's name, or a word and a colon, which files do not look like.
+/// Whether `text` looks like a specification: the name of a family, or a word followed by a colon, which is rare in
+/// names of files.
 pub(super) fn looks_like_one(text: &str) -> bool {
     let (family, more) = text.split_once(':').map_or((text, false), |(family, _)| (family, true));
     let known = SPECIFICATIONS.iter().any(|spec| spec.split(':').next() == Some(family));
     known || (more && !family.is_empty() && family.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
 
-/// The same, where `besides` specifications there could have stood something else.
+/// Like [`generate`]. An error about an unknown family names `besides` as the alternative to a specification.
 pub(super) fn or_else(text: &str, besides: &str, progress: &dyn Progress) -> Result<Loaded, Error> {
     let mut spec = Spec::new(text);
     let cleaned = match spec.family() {
@@ -74,7 +79,7 @@ pub(super) fn or_else(text: &str, besides: &str, progress: &dyn Progress) -> Res
         "rgg" => {
             let scale = spec.scale()?;
             let seed = spec.seed()?;
-            // 13 neighbours a vertex at 2^20, more as scales grow, each twice while rows are put together
+            // 13 neighbours per vertex at 2^20, more at larger scales; each is held twice while rows are assembled
             spec.require((64 + 8 * u128::from(scale)) << scale)?;
             progress.begin("generate", Unit::Items, 1 << scale);
             whole(geometric::near(1 << scale, seed, progress))
@@ -103,12 +108,12 @@ pub(super) fn or_else(text: &str, besides: &str, progress: &dyn Progress) -> Res
     })
 }
 
-/// A graph that needed no cleaning.
+/// Wraps a graph that needed no cleaning.
 fn whole(graph: Csr) -> Cleaned {
     Cleaned { entries: graph.nnz() as u64 / 2, graph, loops: 0, duplicates: 0, one_way: None }
 }
 
-/// The symmetric pattern whose rows `row(vertex, columns)` appends, ascending.
+/// Builds a symmetric pattern. `row(vertex, columns)` appends the neighbours of `vertex` in ascending order.
 fn from_rows(vertices: usize, row: impl Fn(u32, &mut Vec<u32>) + Sync) -> Csr {
     const ROWS: usize = 1 << 12;
     let blocks: Vec<(Vec<u64>, Vec<u32>)> = (0..vertices.div_ceil(ROWS))

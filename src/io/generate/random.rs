@@ -1,6 +1,6 @@
-//! Random numbers by counter: the number at a place depends on the seed and the place alone, so threads may draw in any order.
+//! Counter-based random numbers: each depends on the seed and its position only, so threads may draw in any order.
 
-/// A sequence of random numbers, any of which can be asked for at once (SplitMix64).
+/// A random-access sequence of random numbers (SplitMix64).
 #[derive(Clone, Copy)]
 pub(super) struct Random {
     key: u64,
@@ -9,32 +9,32 @@ pub(super) struct Random {
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Random {
-    /// The sequence of a seed.
+    /// The sequence for a seed.
     pub fn new(seed: u64) -> Self {
-        // seeds are small and neighbouring; their sequences should not be
+        // seeds are often small and close together; mixing makes their sequences unrelated
         Self { key: mix(seed ^ GOLDEN) }
     }
 
-    /// The `place`-th number.
+    /// The number at position `place`.
     #[inline]
     pub fn at(self, place: u64) -> u64 {
         mix(self.key.wrapping_add(place.wrapping_mul(GOLDEN)))
     }
 
-    /// The `place`-th number, in 0..`bound`.
+    /// The number at position `place`, scaled to `0..bound`.
     #[inline]
     pub fn below(self, place: u64, bound: u64) -> u64 {
         ((u128::from(self.at(place)) * u128::from(bound)) >> 64) as u64
     }
 
-    /// The `place`-th number, in 0.0..1.0.
+    /// The number at position `place`, scaled to `0.0..1.0`.
     #[inline]
     pub fn unit(self, place: u64) -> f64 {
         (self.at(place) >> 11) as f64 * (-53f64).exp2()
     }
 }
 
-/// A bijection that leaves no bit as it was.
+/// The finalizer of SplitMix64: a bijection in which every input bit affects every output bit.
 #[inline]
 fn mix(mut bits: u64) -> u64 {
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -42,7 +42,7 @@ fn mix(mut bits: u64) -> u64 {
     bits ^ (bits >> 31)
 }
 
-/// A random bijection of the numbers of `bits` bits.
+/// A random permutation of the integers with `bits` bits.
 #[derive(Clone, Copy)]
 pub(super) struct Shuffle {
     random: Random,
@@ -54,11 +54,11 @@ impl Shuffle {
         Self { random, bits }
     }
 
-    /// What `number` becomes.
+    /// The image of `number`.
     #[inline]
     pub fn of(self, number: u32) -> u32 {
         let mask = (1u64 << self.bits) - 1;
-        // adding, multiplying by an odd number and folding the upper half down are each bijections
+        // each step is a bijection: adding, multiplying by an odd number, and xor of the lower half with the upper half
         (0..4).fold(u64::from(number), |x, round| {
             let x = x.wrapping_add(self.random.at(2 * round));
             let x = x.wrapping_mul(self.random.at(2 * round + 1) | 1) & mask;

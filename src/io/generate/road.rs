@@ -1,13 +1,13 @@
-//! Road networks: crossings on a grid, some streets missing, others drawn with points between their ends.
+//! Artificial road networks: crossings on a grid, with some streets missing and others subdivided.
 
-use super::random::Random;
 use crate::error::Result;
 use crate::formats::{Cleaned, Directions, undirected};
+use crate::io::generate::random::Random;
 use rayon::prelude::*;
 
-/// A quarter of a `side` x `side` grid's streets is missing; the rest have 0, 1 or 2 points between their ends (1/2, 1/4, 1/4 of
-/// them). That makes 2.12 `side`^2 vertices of 2.47 neighbours on average. A crossing's number is followed by those of the points on
-/// its streets to the east and the south.
+/// Builds a road network from a `side` x `side` grid. A quarter of the streets is missing. The rest have 0, 1 or 2
+/// points between their ends (1/2, 1/4, 1/4 of them). That makes 2.12 `side`^2 vertices with 2.47 neighbours on
+/// average. The number of a crossing is followed by those of the points on its streets to the east and to the south.
 pub(super) fn road(side: u32, seed: u64) -> Result<Cleaned> {
     let random = Random::new(seed);
     let crossings = side as usize * side as usize;

@@ -1,10 +1,10 @@
-//! The pieces of a generator's specification.
+//! Parses specifications of generated graphs.
 
-use super::{SPECIFICATIONS, memory};
 use crate::error::{Error, Result};
 use crate::formats::MAX_VERTICES;
+use crate::io::generate::{SPECIFICATIONS, memory};
 
-/// A specification, taken piece by piece.
+/// A specification, parsed part by part. Parts are separated by colons.
 pub(super) struct Spec<'t> {
     text: &'t str,
     family: &'t str,
@@ -33,13 +33,13 @@ impl<'t> Spec<'t> {
         number.filter(|&number| number <= most).ok_or_else(|| self.error(format!("{what} from 0 to {most}"), piece))
     }
 
-    /// The next piece as a number.
+    /// The next part as a number, at most `most`. Errors call it `what`.
     pub fn count(&mut self, what: &str, most: u64) -> Result<u64> {
         let piece = self.pieces.next();
         self.number(piece, what, most)
     }
 
-    /// The next piece as the logarithm of a number of vertices.
+    /// The next part as the binary logarithm of the number of vertices.
     pub fn scale(&mut self) -> Result<u32> {
         let piece = self.pieces.next();
         if let Some(scale @ 32..128) = piece.and_then(|text| text.parse::<u32>().ok()) {
@@ -48,7 +48,7 @@ impl<'t> Spec<'t> {
         Ok(self.number(piece, "a scale", 31)? as u32)
     }
 
-    /// The next piece as two numbers of vertices.
+    /// The next part as two side lengths, `ROWSxCOLUMNS`.
     pub fn sides(&mut self) -> Result<(u64, u64)> {
         let piece = self.pieces.next();
         let Some((rows, columns)) = piece.and_then(|text| text.split_once('x')) else {
@@ -61,7 +61,7 @@ impl<'t> Spec<'t> {
         Ok((rows, columns))
     }
 
-    /// The seed that may be the last piece.
+    /// The seed, which may be the last part; 1 if it is missing. No part may follow.
     pub fn seed(&mut self) -> Result<u64> {
         let seed = match self.pieces.next() {
             None => 1,
@@ -73,7 +73,7 @@ impl<'t> Spec<'t> {
         }
     }
 
-    /// That so many vertices can be numbered.
+    /// Checks that `count` vertices can be numbered.
     pub fn vertices(&self, count: u128) -> Result<()> {
         if count <= MAX_VERTICES as u128 {
             return Ok(());
@@ -81,12 +81,12 @@ impl<'t> Spec<'t> {
         Err(Error::TooManyVertices { place: self.text.to_owned(), count, limit: MAX_VERTICES as u64 })
     }
 
-    /// That so many bytes are there.
+    /// Checks that `bytes` of memory are available.
     pub fn require(&self, bytes: u128) -> Result<()> {
         memory::require(bytes, || self.text.to_owned())
     }
 
-    /// That there is no such family.
+    /// The error for an unknown family.
     pub fn unknown(&self, besides: &str) -> Error {
         let families = SPECIFICATIONS.join(", ");
         self.error(format!("{besides}one of {families}"), Some(self.family))

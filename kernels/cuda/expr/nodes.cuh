@@ -1,0 +1,261 @@
+// The nodes of an expression: vectors that are read element by element. A node has these members:
+// - `at(group, i, x)` stores element `i` in `x` and returns whether it is present.
+// - `selects(group, i)` returns whether a terminal may write at `i`.
+// - `full` is true if all elements are present.
+// Every data member is 8 bytes wide. So a node's bytes are the words of its leaves, in order.
+namespace vxm {
+
+VXM_FN bool bit(const u32* bits, u32 i) { return bits[i >> 5] >> (i & 31) & 1; }
+
+// A stored vector: values, and a presence bitmap. `bits` may be null if all elements are present. `is_full` says at compile time that they
+// are.
+template <class T, bool is_full = false> struct Stored {
+    typedef T Elem;
+    static const bool full = is_full;
+    const T* values;
+    const u32* bits;
+    template <class G> VXM_FN bool at(G, u32 i, T& x) const {
+        if (!is_full && bits && !bit(bits, i)) return false;
+        x = values[i];
+        return true;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+template <bool is_full> struct Stored<vxm_unit, is_full> {
+    typedef vxm_unit Elem;
+    static const bool full = is_full;
+    const vxm_unit* values;
+    const u32* bits;
+    template <class G> VXM_FN bool at(G, u32 i, vxm_unit&) const { return is_full || !bits || bit(bits, i); }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+
+// The result of a scatter to a region: a terminal writes within the region and keeps the rest.
+template <class T> struct Region {
+    typedef T Elem;
+    static const bool full = false;
+    Stored<T> inner;
+    const u32* region;
+    template <class G> VXM_FN bool at(G g, u32 i, T& x) const { return inner.at(g, i, x); }
+    template <class G> VXM_FN bool selects(G, u32 i) const { return bit(region, i); }
+};
+
+template <class T> struct Fill {
+    typedef T Elem;
+    static const bool full = true;
+    u64 value;
+    template <class G> VXM_FN bool at(G, u32, T& x) const {
+        x = element<T>(value);
+        return true;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+
+template <class V, class F, class T> struct Map {
+    typedef T Elem;
+    static const bool full = V::full;
+    V inner;
+    template <class G> VXM_FN bool at(G g, u32 i, T& y) const {
+        typename V::Elem x;
+        if (!inner.at(g, i, x)) return false;
+        y = F::call(x);
+        return true;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+template <class V, class F, class T> struct MapIndex {
+    typedef T Elem;
+    static const bool full = V::full;
+    V inner;
+    template <class G> VXM_FN bool at(G g, u32 i, T& y) const {
+        typename V::Elem x;
+        if (!inner.at(g, i, x)) return false;
+        y = F::call(i, x);
+        return true;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+template <class V, class F> struct Select {
+    typedef typename V::Elem Elem;
+    static const bool full = false;
+    V inner;
+    template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const { return inner.at(g, i, x) && F::call(x); }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+template <class V, class F> struct SelectIndex {
+    typedef typename V::Elem Elem;
+    static const bool full = false;
+    V inner;
+    template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const { return inner.at(g, i, x) && F::call(i, x); }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+template <class V> struct Or {
+    typedef typename V::Elem Elem;
+    static const bool full = true;
+    V inner;
+    u64 value;
+    template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const {
+        if (!inner.at(g, i, x)) x = element<Elem>(value);
+        return true;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+template <class V> struct Pattern {
+    typedef vxm_unit Elem;
+    static const bool full = V::full;
+    V inner;
+    template <class G> VXM_FN bool at(G g, u32 i, vxm_unit&) const {
+        typename V::Elem x;
+        return inner.at(g, i, x);
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+
+template <class V, class W, class F, class T> struct EWiseMult {
+    typedef T Elem;
+    static const bool full = V::full && W::full;
+    V left;
+    W right;
+    template <class G> VXM_FN bool at(G g, u32 i, T& z) const {
+        typename V::Elem x;
+        typename W::Elem y;
+        if (!left.at(g, i, x) || !right.at(g, i, y)) return false;
+        z = F::call(x, y);
+        return true;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+template <class U, class V, class W, class F, class T> struct EWiseMult3 {
+    typedef T Elem;
+    static const bool full = U::full && V::full && W::full;
+    U first;
+    V second;
+    W third;
+    template <class G> VXM_FN bool at(G g, u32 i, T& r) const {
+        typename U::Elem x;
+        typename V::Elem y;
+        typename W::Elem z;
+        if (!first.at(g, i, x) || !second.at(g, i, y) || !third.at(g, i, z)) return false;
+        r = F::call(x, y, z);
+        return true;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+template <class V, class W, class F> struct EWiseAdd {
+    typedef typename V::Elem Elem;
+    static const bool full = V::full || W::full;
+    V left;
+    W right;
+    template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const {
+        Elem y;
+        bool has_x = left.at(g, i, x), has_y = right.at(g, i, y);
+        if (has_y) x = has_x ? F::call(x, y) : y;
+        return has_x || has_y;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+// An element-wise union that does not evaluate `right` where `left` is a terminal value of `M`.
+template <class V, class W, class M> struct ShortCircuitView {
+    typedef typename V::Elem Elem;
+    static const bool full = V::full || W::full;
+    V left;
+    W right;
+    template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const {
+        Maybe<Elem> y;
+        y.present = left.at(g, i, y.value);
+        // members may have read different states, but must take the same branch
+        y = from_first(g, y);
+        x = y.value;
+        if (y.present && M::terminal(x)) return true;
+        Elem z;
+        const bool found = right.at(without_publishing(g), i, z);
+        if (found) x = y.present ? M::call(x, z) : z;
+        return y.present || found;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+template <class V> struct Extract {
+    typedef typename V::Elem Elem;
+    static const bool full = V::full;
+    V inner;
+    const u32* indices;
+    template <class G> VXM_FN bool at(G g, u32 k, Elem& x) const { return inner.at(without_row(g), indices[k], x); }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+// The elements of `inner` at the indices that `index` gives. An index out of range gives an absent element.
+template <class V, class W> struct Gather {
+    typedef typename V::Elem Elem;
+    static const bool full = false;
+    V inner;
+    W index;
+    u64 length;
+    template <class G> VXM_FN bool at(G g, u32 k, Elem& x) const {
+        u32 i;
+        return index.at(g, k, i) && i < length && inner.at(Thread(), i, x);
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+// Pointer jumping: follows `F(x)` from an element to the next one while the next is lower by `L`. `least` is the least element. A path ends
+// there without a read of its target, because many paths may end at the same element.
+template <class V, class F, class L> struct PointerJump {
+    typedef typename V::Elem Elem;
+    static const bool full = V::full;
+    V inner;
+    u64 length;
+    u64 least;
+    template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const {
+        Maybe<Elem> y;
+        y.present = inner.at(g, i, y.value);
+        const Elem floor = element<Elem>(least);
+        for (u32 hops = 1; y.present && L::call(floor, y.value); hops++) {
+            const u32 k = F::call(y.value);
+            Elem z;
+            if (k >= length || !inner.at(Thread(), k, z) || !L::call(z, y.value)) break;
+            y.value = z;
+            // publish after 1, 2, 4, ... hops: others that arrive at this row then start from there
+            if constexpr (G::publishes)
+                if ((hops & (hops - 1)) == 0) g.publish(z);
+        }
+        // members may have read different states, but must return the same result
+        y = from_first(g, y);
+        x = y.value;
+        return y.present;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+
+// Masks have `test(group, i)`, which returns whether the mask selects `i`. `StructureMask` tests presence, `ValueMask` the value.
+template <class V> struct StructureMask {
+    V inner;
+    template <class G> VXM_FN bool test(G g, u32 i) const {
+        typename V::Elem x;
+        return inner.at(g, i, x);
+    }
+};
+template <class T> struct IsZero {
+    static VXM_FN bool is(T x) { return eq(x, element<T>(0)); }
+};
+template <> struct IsZero<vxm_unit> {
+    static VXM_FN bool is(vxm_unit) { return false; }
+};
+template <class V> struct ValueMask {
+    V inner;
+    template <class G> VXM_FN bool test(G g, u32 i) const {
+        typename V::Elem x;
+        return inner.at(g, i, x) && !IsZero<typename V::Elem>::is(x);
+    }
+};
+template <class M> struct MaskComplement {
+    M inner;
+    template <class G> VXM_FN bool test(G g, u32 i) const { return !inner.test(g, i); }
+};
+template <class V, class M> struct Masked {
+    typedef typename V::Elem Elem;
+    static const bool full = false;
+    V inner;
+    M mask;
+    template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const { return mask.test(g, i) && inner.at(g, i, x); }
+    template <class G> VXM_FN bool selects(G g, u32 i) const { return mask.test(g, i) && inner.selects(g, i); }
+};
+
+} // namespace vxm

@@ -1,0 +1,212 @@
+//! One thread's part of a pass: it visits elements, and collects those that are left, woken or waiting.
+
+use crate::backend::cpu::active::job::{Loop, next};
+use crate::backend::cpu::active::waiters::Waiters;
+use crate::backend::tuning::tuning;
+use crate::backend::view::VectorView;
+use std::sync::atomic::{AtomicIsize, Ordering, fence};
+use std::time::{Duration, Instant};
+use vxm_semiring::{Element, UnaryOp};
+
+/// The result of a pass, or of one thread's part of it.
+#[derive(Debug, Default)]
+pub(super) struct PassResult {
+    /// Elements that are still active and in no waiters list.
+    pub(super) left: Vec<u32>,
+    /// Elements that were taken off a waiters list and are to be revisited.
+    pub(super) woken: Vec<u32>,
+    /// Whether an element changed.
+    pub(super) changed: bool,
+    /// How many elements became inactive.
+    pub(super) settled: usize,
+    /// How many times an element was added to a waiters list.
+    pub(super) enqueued: usize,
+}
+
+/// Combines the results of all threads.
+pub(super) fn merged(parts: Vec<PassResult>) -> PassResult {
+    let mut all = PassResult::default();
+    for part in parts {
+        all.left.extend(part.left);
+        all.woken.extend(part.woken);
+        all.changed |= part.changed;
+        all.settled += part.settled;
+        all.enqueued += part.enqueued;
+    }
+    all
+}
+
+/// One thread's visits in a pass.
+pub(super) struct Visitor<'a, T, F> {
+    /// The loop.
+    job: &'a Loop<'a, T, F>,
+    /// The lists of waiting elements, if the loop tracks blockers.
+    waiters: Option<&'a Waiters>,
+    /// The result so far.
+    pub(super) found: PassResult,
+    /// How many woken elements may still be revisited at once. Others are left to the next pass, which shares them out among the threads.
+    revisit_budget: usize,
+    /// How long this thread may wait for others. It is zero after a wait has timed out.
+    max_wait: Duration,
+    /// How many blockers were looked up before enqueueing, and how many of the lookups found one.
+    lookups: usize,
+    blockers_found: usize,
+}
+
+impl<'a, T: Element, F: UnaryOp<T, Out = bool>> Visitor<'a, T, F> {
+    pub(super) fn new(job: &'a Loop<'a, T, F>, waiters: Option<&'a Waiters>, revisit_budget: usize) -> Self {
+        let found = PassResult::default();
+        Self {
+            job,
+            waiters,
+            found,
+            revisit_budget,
+            max_wait: Duration::from_millis(tuning().max_wait_ms),
+            lookups: 0,
+            blockers_found: 0,
+        }
+    }
+
+    /// Visits an active element and writes its new value. If it settles, its waiters are woken. If it doesn't change, it may join its
+    /// blocker's waiters.
+    #[inline(always)]
+    pub(super) fn visit<V: VectorView<T = T>>(&mut self, body: &V, i: u32) {
+        let Loop { state, active, .. } = self.job;
+        let own = state.get(i as usize);
+        let new = next(body, i as usize, own);
+        if new.bits() == own.bits() {
+            if !self.enqueued_at_blocker(body, i) {
+                self.found.left.push(i);
+            }
+            return;
+        }
+        state.put(i as usize, new);
+        self.found.changed = true;
+        if active.call(new) {
+            // Its waiters aren't woken by a change that leaves it active: each would just look up a blocker again, every time.
+            self.found.left.push(i);
+            return;
+        }
+        self.found.settled += 1;
+        if let Some(waiters) = self.waiters {
+            // Pairs with the fence in `enqueue`. This thread writes the state, then reads the waiters list; a waiter's thread writes the
+            // list, then reads the state. Sequentially consistent fences between each write and read rule out that both reads miss
+            // the other's write. So either the waiter is found below, or its own thread sees the new state and wakes it.
+            fence(Ordering::SeqCst);
+            waiters.wake(i as usize, &mut self.found.woken);
+        }
+    }
+
+    /// Visits an active element. If it stays as it is and has a blocker, `(element, blocker)` is appended to `deferred`.
+    #[inline(always)]
+    pub(super) fn visit_or_defer<V: VectorView<T = T>>(&mut self, body: &V, i: u32, deferred: &mut Vec<(u32, u32)>) {
+        let left = self.found.left.len();
+        self.visit(body, i);
+        if self.found.left.len() == left {
+            return;
+        }
+        self.found.left.truncate(left);
+        match self.job.blocker_of(body, i) {
+            Some(k) => deferred.push((i, k)),
+            // if there was a blocker, it has settled since the visit, so a second visit may succeed
+            None => self.visit(body, i),
+        }
+    }
+
+    /// Visits the deferred elements whose blockers have settled, and repeats that as long as an element settles.
+    pub(super) fn retry_deferred<V: VectorView<T = T>>(&mut self, body: &V, deferred: &mut Vec<(u32, u32)>) {
+        let mut settled = usize::MAX;
+        while settled != self.found.settled && !deferred.is_empty() {
+            settled = self.found.settled;
+            for (i, k) in std::mem::take(deferred) {
+                if self.job.active.call(self.job.state.get(k as usize)) {
+                    deferred.push((i, k));
+                } else {
+                    self.visit_or_defer(body, i, deferred);
+                }
+            }
+        }
+    }
+
+    /// Retries the deferred elements until at most `few` are left, and yields while other threads settle their blockers. Returns whether
+    /// it gave up, because no thread was busy any more or the wait took too long. `busy` counts the threads that aren't waiting here.
+    ///
+    /// All accesses are relaxed. The state's words carry all that a visit needs, and `busy` guards no other memory. A stale count can only
+    /// make a thread give up early or wait longer; given-up elements are visited in the next pass.
+    pub(super) fn wait_for_blockers<V: VectorView<T = T>>(
+        &mut self,
+        body: &V,
+        deferred: &mut Vec<(u32, u32)>,
+        few: usize,
+        busy: &AtomicIsize,
+    ) -> bool {
+        while deferred.len() > few {
+            let settled = self.found.settled;
+            self.retry_deferred(body, deferred);
+            if self.found.settled > settled {
+                continue;
+            }
+            busy.fetch_sub(1, Ordering::Relaxed);
+            let (begin, mut gives_up) = (Instant::now(), false);
+            while !gives_up && deferred.iter().all(|&(_, k)| self.job.active.call(self.job.state.get(k as usize))) {
+                gives_up = busy.load(Ordering::Relaxed) <= 0;
+                if begin.elapsed() >= self.max_wait {
+                    (gives_up, self.max_wait) = (true, Duration::ZERO);
+                }
+                std::thread::yield_now();
+            }
+            busy.fetch_add(1, Ordering::Relaxed);
+            if gives_up {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Visits a woken element, or enqueues it again if it has another blocker: several entries may block a row.
+    pub(super) fn revisit<V: VectorView<T = T>>(&mut self, body: &V, i: u32) {
+        match (self.waiters, self.job.blocker_of(body, i)) {
+            (Some(waiters), Some(k)) => self.enqueue(waiters, i, k),
+            _ => self.visit(body, i),
+        }
+    }
+
+    /// Revisits elements that this thread has woken, including those woken meanwhile, as far as the budget allows.
+    pub(super) fn revisit_woken<V: VectorView<T = T>>(&mut self, body: &V) {
+        while self.revisit_budget > 0
+            && let Some(i) = self.found.woken.pop()
+        {
+            self.revisit_budget -= 1;
+            self.revisit(body, i);
+        }
+    }
+
+    /// Adds an element that stayed as it is to its blocker's waiters. Returns whether it did: there may be no known blocker. If lookups
+    /// rarely find one, no more are made.
+    fn enqueued_at_blocker<V: VectorView<T = T>>(&mut self, body: &V, i: u32) -> bool {
+        let Some(waiters) = self.waiters else { return false };
+        if self.lookups >= 64 && self.blockers_found * 8 <= self.lookups {
+            return false;
+        }
+        self.lookups += 1;
+        let Some(k) = self.job.blocker_of(body, i) else { return false };
+        self.blockers_found += 1;
+        self.enqueue(waiters, i, k);
+        true
+    }
+
+    /// Adds element `i` to the waiters of element `k`. If `k` settles concurrently, `i` is woken by exactly one of the two threads.
+    fn enqueue(&mut self, waiters: &Waiters, i: u32, k: u32) {
+        self.found.enqueued += 1;
+        waiters.enqueue(i, k as usize);
+        // Pairs with the fence in `visit`: either the read below sees that `k` has settled, or the thread that settles `k` finds `i` in the
+        // list. An element never becomes active again, so a later value of `k` is as good.
+        fence(Ordering::SeqCst);
+        let Loop { state, active, .. } = self.job;
+        if !active.call(state.get(k as usize)) {
+            // The thread that settled `k` may have emptied the list before `i` joined it. If both threads empty the list now, each element
+            // goes to one of them, since `wake` takes the whole list by one swap.
+            waiters.wake(k as usize, &mut self.found.woken);
+        }
+    }
+}

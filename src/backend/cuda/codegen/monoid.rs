@@ -1,0 +1,43 @@
+//! The C++ text of functors and monoids.
+
+use vxm_semiring::{Element, KernelText, Monoid};
+
+/// Adds a C++ type with a static `call` for the function `name`, and returns the type's name.
+pub(super) fn functor_type(text: &mut KernelText, name: &str) -> String {
+    text.define_keyed("call", name, |this| {
+        format!("struct {this} {{ template <class... X> static VXM_FN auto call(X... x) {{ return {name}(x...); }} }};")
+    })
+}
+
+/// Adds a C++ type for the monoid with the function `name`, and returns the type's name. If `at_once`, and the device has an instruction
+/// for the monoid, the type says that a warp may fold its elements by that instruction.
+pub(super) fn monoid_type<T: Element, M: Monoid<T>>(text: &mut KernelText, name: &str, at_once: bool) -> String {
+    let t = T::CUDA;
+    // every value of such a monoid is terminal
+    let always = M::TERMINAL.is_none() && M::is_terminal(M::IDENTITY);
+    let terminal = match M::TERMINAL {
+        Some(terminal) if size_of::<T>() > 0 => format!("vxm::eq(a, {})", terminal.literal()),
+        _ => always.to_string(),
+    };
+    let (exact, commutative, stops) = (M::EXACT, M::COMMUTATIVE, always || M::TERMINAL.is_some());
+    let at_once = match (name, t) {
+        _ if !at_once || !matches!(t, "bool" | "int" | "unsigned int" | "long long" | "unsigned long long") => None,
+        ("vxm::bitor_", _) => Some("Ors"),
+        ("vxm::bitand_", _) => Some("Ands"),
+        ("vxm::bitxor_", _) => Some("Xors"),
+        ("vxm::min", _) if size_of::<T>() <= 4 => Some("Mins"),
+        ("vxm::max", _) if size_of::<T>() <= 4 => Some("Maxes"),
+        _ => None,
+    };
+    let at_once = at_once.map_or("vxm::StepByStep".to_owned(), |how| {
+        format!("vxm::AtOnce<vxm::{how}, {t}, {:#x}ULL>", M::IDENTITY.bits())
+    });
+    let key = format!("{t} {name} {terminal} {exact} {commutative} {stops} {at_once}");
+    text.define_keyed("monoid", &key, |this| {
+        format!(
+            "struct {this} : {at_once} {{ static const bool exact = {exact}, commutative = {commutative}, stops = {stops};\n    \
+             static VXM_FN {t} call({t} a, {t} b) {{ return {name}(a, b); }}\n    \
+             static VXM_FN bool terminal({t} a) {{ return {terminal}; }} }};"
+        )
+    })
+}

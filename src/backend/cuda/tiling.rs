@@ -1,0 +1,183 @@
+//! Tiles built from rows on their device, and products that count over them by tensor cores.
+
+use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
+use crate::backend::cuda::layout::row_classes::Classes;
+use crate::backend::cuda::terminals::{self, blocks, launch, rows_builder, scan};
+use crate::backend::cuda::{DeviceCsr, DeviceTiles, DeviceVector, Gpu};
+use crate::backend::tuning::{THREADS, tuning};
+use crate::error::{Error, Result};
+use crate::formats::SIDE;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use vxm_kernels::{Buffer, Launch, sources};
+use vxm_semiring::{Element, Monoid, PLUS};
+
+/// Entries of the longest row for each half-warp that builds the tiles of one tile-row.
+const LONG_ROW: usize = 2048;
+/// How many warps count a long tile-row.
+const WARPS: u64 = 32;
+/// The greatest number up to which a sum in `f32` counts exactly.
+pub const EXACT_COUNT: usize = 1 << 24;
+/// How many vectors tensor cores count with at once.
+pub const VECTORS: usize = 16;
+
+impl<A: Element> DeviceTiles<A> {
+    /// Builds tiles from rows, on their device.
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn from_csr(csr: &DeviceCsr<A>) -> Result<Self> {
+        let gpu = csr.gpu();
+        let mut builder = rows_builder(gpu).with(sources::TILING);
+        let a = builder.element::<A>();
+        let ty = builder.ty("vxm::MakeTiles", [a]);
+        let program = builder.program(ty, &[("count", "vxm::Counting()"), ("fill", "vxm::Filling()")])?;
+        let tile_rows = csr.nrows().div_ceil(SIDE);
+        let parts = (csr.classes.longest / LONG_ROW).next_power_of_two().min(64);
+        let all_parts = tile_rows * parts;
+        let sums = gpu.alloc((all_parts + 1) * 8)?;
+        let head = [
+            csr.offsets.address(),
+            csr.columns.address(),
+            csr.values.address(),
+            csr.nrows() as u64,
+            tile_rows as u64,
+            csr.ncols().div_ceil(SIDE) as u64,
+            parts as u64,
+            sums.address(),
+        ];
+        let shape = Launch::linear(blocks(gpu, all_parts, THREADS as usize / SIDE), THREADS);
+        launch(&program, "count", shape, &builder.parameter(&[&head[..], &[0; 4]].concat()))?;
+        scan(gpu, &sums, all_parts)?;
+        let count = sums.download_at::<u64>(all_parts, 1)?[0] as usize;
+        let offsets = if parts == 1 { None } else { Some(gpu.zeroed((tile_rows + 1) * 8)?) };
+        let (columns, bits) = (gpu.alloc(count * 4)?, gpu.alloc(count * SIDE * 2)?);
+        let values = gpu.zeroed(count * SIDE * SIDE * size_of::<A>())?;
+        let tail = [offsets.as_ref().map_or(0, Buffer::address), columns.address(), bits.address(), values.address()];
+        launch(&program, "fill", shape, &builder.parameter(&[&head[..], &tail].concat()))?;
+        let offsets = offsets.unwrap_or(sums);
+        let starts = offsets.download::<u64>(tile_rows + 1)?;
+        let tiles_of = |tile_row: usize| starts[tile_row + 1] - starts[tile_row];
+        let classes = Classes::from_lengths(gpu, (0..csr.nrows()).map(|i| tiles_of(i / SIDE) as usize))?;
+        let long: Vec<u32> = (0..tile_rows as u32).filter(|&t| tiles_of(t as usize) > tuning().long_tile_row).collect();
+        Ok(Self {
+            gpu: gpu.clone(),
+            shape: (csr.nrows(), csr.ncols(), csr.nnz()),
+            count,
+            longest: csr.classes.longest,
+            offsets,
+            columns,
+            bits,
+            values,
+            classes: Arc::new(classes),
+            long: (gpu.upload_slice(&long)?, long.len()),
+            marker: PhantomData,
+        })
+    }
+
+    /// An error unless a sum in `f32` counts the longest row exactly.
+    fn check_exact(&self) -> Result<()> {
+        if self.longest <= EXACT_COUNT {
+            return Ok(());
+        }
+        let what = format!(
+            "tensor cores sum in f32, which counts to {EXACT_COUNT} exactly: a row has {} entries; count by bits instead",
+            self.longest
+        );
+        Err(Error::Invalid { what })
+    }
+
+    /// Counts all tile-rows with tensor cores. `vectors` is the C++ type of the vectors to count with, and `words` are its members.
+    fn count(&self, vectors: &'static str, words: &[u64]) -> Result<()> {
+        let gpu = &self.gpu;
+        let mut builder = tensor_builder(gpu);
+        let ty = builder.ty("vxm::CountTiles", [vectors.into()]);
+        let program = builder.program(ty, &[("count_tiles", "")])?;
+        let all = (0, self.tile_rows(), 1);
+        let long = (self.long.0.address(), self.long.1, WARPS);
+        for (list, count, split) in [all, long] {
+            if count > 0 {
+                let head = [list, count as u64, split, tuning().long_tile_row];
+                let tiles = [self.offsets.address(), self.columns.address(), self.bits.address()];
+                let shape = Launch::linear(blocks(gpu, count * split as usize, THREADS as usize / 32), THREADS);
+                launch(&program, "count_tiles", shape, &builder.parameter(&[&head[..], &tiles, words].concat()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// For each row, the number of its entries in columns that the presence bitmap at address `present` holds. Address 0 means all columns.
+    /// The result is padded to whole tile-rows.
+    ///
+    /// # Errors
+    /// A row is too long to be counted exactly; the device has too little memory, or is lost.
+    pub(crate) fn count_present(&self, present: u64) -> Result<Buffer> {
+        self.check_exact()?;
+        // zeroed, because the warps that share a long tile-row add to its counts
+        let counts = self.gpu.zeroed(self.tile_rows() * SIDE * 4)?;
+        self.count("vxm::OneVector", &[present, counts.address()])?;
+        Ok(counts)
+    }
+
+    /// Counts with each of up to [`VECTORS`] sets at once: one vector for each set, which holds the counts that aren't 0.
+    ///
+    /// # Errors
+    /// A row is too long to be counted exactly; the device has too little memory, or is lost.
+    pub(crate) fn count_sets(&self, sets: &[DeviceVector<()>]) -> Result<Vec<DeviceVector<u32>>> {
+        self.check_exact()?;
+        let gpu = &self.gpu;
+        let tile_columns = self.shape.1.div_ceil(SIDE);
+        let packed = gpu.alloc(tile_columns * VECTORS * 2)?;
+        let mut builder = tensor_builder(gpu);
+        let program = builder.program("vxm::PackVectors", &[("pack", "")])?;
+        let mut words = vec![tile_columns as u64, sets.len() as u64];
+        words.extend((0..VECTORS).map(|s| sets.get(s).map_or(0, DeviceVector::bits_address)));
+        words.push(packed.address());
+        let shape = Launch::linear(blocks(gpu, tile_columns * VECTORS, THREADS as usize), THREADS);
+        launch(&program, "pack", shape, &builder.parameter(&words))?;
+        let pitch = self.tile_rows() * SIDE;
+        let counts = Arc::new(gpu.zeroed(pitch * VECTORS * 4)?);
+        self.count("vxm::ManyVectors", &[packed.address(), counts.address(), pitch as u64])?;
+        let vector = |s: usize| {
+            let mut builder = KernelBuilder::new(gpu);
+            let node = counts_view(&mut builder, &counts, s * pitch, 1u32, PLUS);
+            terminals::eval(builder, &node, self.shape.0)
+        };
+        (0..sets.len()).map(vector).collect()
+    }
+}
+
+fn tensor_builder(gpu: &Gpu) -> KernelBuilder {
+    KernelBuilder::new(gpu).with(sources::TENSOR)
+}
+
+/// A view of `counts`, from number `first` on. Each element is `constant` folded by `add` as often as the count says; a count of 0 is no
+/// element.
+pub(crate) fn counts_view<T: Element, M: Monoid<T>>(
+    builder: &mut KernelBuilder,
+    counts: &Arc<Buffer>,
+    first: usize,
+    constant: T,
+    add: M,
+) -> Node {
+    builder.include(sources::TILES);
+    builder.push(counts.address() + 4 * first as u64);
+    builder.push(constant.bits());
+    builder.keep_alive(counts.clone());
+    let (t, add) = (builder.element::<T>(), builder.monoid::<T, M>(add));
+    Node::new(builder.ty("vxm::KnownCounts", [t, add]), false)
+}
+
+/// The address of the presence bitmap of an emitted view of length `n`, or 0 if the view is full. A bitmap that isn't stored is evaluated
+/// first. `builder` keeps it alive.
+pub(crate) fn presence(builder: &mut KernelBuilder, mut emitted: KernelBuilder, node: &Node, n: usize) -> Result<u64> {
+    if let Some(bits) = node.bits {
+        builder.keep_storage_of(emitted);
+        return Ok(bits);
+    }
+    let node = Node::new(emitted.ty("vxm::Pattern", [node.ty]), node.full);
+    let held = terminals::eval::<()>(emitted, &node, n)?;
+    let bits = held.bits_address();
+    builder.keep_alive(held);
+    Ok(bits)
+}

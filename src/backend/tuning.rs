@@ -1,0 +1,553 @@
+//! The tuning table: every number that makes the engine faster without changing an answer, and the rules that use them.
+//!
+//! [`Tuning`] holds the numbers. `VXM_TUNE=name=value,name=value` overrides some of them for an experiment; answers stay the same bits.
+//! [`loop_config`] and [`launch_bounds`] turn the shape of a matrix' rows ([`RowStats`]) into the configuration of a kernel. Nothing here
+//! reads a graph or a device, so each rule is tested with made-up shapes.
+//!
+//! A number stands here once. Kernels read theirs as `vxm::Config`, whose text [`kernel_config`] makes. The experiment behind a number is
+//! described in docs/lab, on the page with the number that follows `E`.
+
+use crate::error::{Error, Result};
+use std::sync::OnceLock;
+
+/// Threads of a block, unless a kernel says otherwise.
+pub(crate) const THREADS: u32 = 256;
+/// Threads of a block that reduces one row together.
+pub(crate) const BLOCK_THREADS: u32 = 1024;
+/// Threads of a block that stages short rows in shared memory: four warps, so that few warps wait for a slow one.
+pub(crate) const STAGING_THREADS: u32 = 128;
+/// Threads of a block that multiplies the entries of bins: two such blocks take all registers of a multiprocessor.
+pub(crate) const BIN_THREADS: u32 = 768;
+/// Blocks per multiprocessor that multiply the entries of bins. Each holds a slice of the vector in shared memory.
+pub(crate) const BIN_BLOCKS: u32 = 2;
+
+/// Columns of a column chunk of propagation blocking, and entries of a row chunk. With 4 bytes each, the shared memory of a multiprocessor
+/// holds two chunks. E005
+pub(crate) const BIN_CHUNK: usize = 24576;
+/// Entries of a unit; a bin's capacity is a multiple of it. With 4 bytes each, a unit is a sector of memory. E005
+pub(crate) const BIN_UNIT: usize = 8;
+/// Adjacent entries of a window, when a sample estimates whether a matrix' entries are scattered. E005
+pub(crate) const BIN_SAMPLE: usize = 1024;
+
+/// The least row lengths of the row classes after the first. A wider group of threads takes over at three of them. Four threads reduce a
+/// row from 8 entries, a warp from 33 (cuMIS, section 3.2), and a block from 8192, where each warp has a segment of 1024 entries of the
+/// fixed tree. The others classify long rows for loops that start the longest rows first. E001, E023
+pub(crate) const ROW_CLASSES: [usize; 6] = [8, 33, 96, 256, 2048, 8192];
+
+macro_rules! table {
+    ($( $(#[$doc:meta])+ $name:ident: $ty:ty = $value:expr; )+) => {
+        /// The numbers that `VXM_TUNE` can override, each with its reason.
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct Tuning {
+            $( $(#[$doc])+ pub $name: $ty, )+
+        }
+
+        impl Tuning {
+            /// The defaults.
+            pub const DEFAULT: Self = Self { $( $name: $value, )+ };
+
+            /// The names, in the order of the table.
+            pub const NAMES: &[&str] = &[$( stringify!($name), )+];
+
+            /// Sets one number from its text.
+            fn set(&mut self, name: &str, text: &str) -> std::result::Result<(), String> {
+                match name {
+                    $( stringify!($name) => {
+                        self.$name = text.parse().map_err(|_| format!("{name}: expected a value of type {}, found {text:?}", stringify!($ty)))?;
+                    } )+
+                    _ => return Err(format!("expected one of {}, found {name:?}", Self::NAMES.join(", "))),
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+table! {
+    // ---- vectors
+    /// A vector is kept as a sorted list if fewer than one index in so many has an element. A list takes 4 more bytes per element; a bitmap
+    /// takes a value and a bit per index.
+    sparse_vector: usize = 32;
+    /// A masked write changes single elements of a vector if it writes fewer than one index in so many. Otherwise it makes a new vector.
+    patched_vector: usize = 8;
+
+    // ---- products: direction and format
+    /// A pushed entry costs as much as so many pulled ones: it is a scattered write, and the written indices are sorted. E007
+    push_cost: u64 = 4;
+    /// The fixed cost of a push on a GPU, a dozen launches, in pushed entries. E007
+    device_push: u64 = 1 << 23;
+    /// A fold with a terminal value reads about one in so many entries of a row. E007
+    early_exit: u64 = 4;
+    /// Entries per tile from which counting over tiles reads fewer bytes than CSR: a tile takes 36 bytes, an entry 4. E006
+    tile_fill: f64 = 9.0;
+    /// The same threshold on a GPU, where a tile is one wide load. E006
+    device_tile_fill: f64 = 8.0;
+
+    // ---- rows on a GPU
+    /// Rows are uniform if all have fewer entries than this, and few are long. Then lists of rows by length would only separate neighbours
+    /// that share cache lines. E001
+    uniform_longest: usize = 128;
+    /// Rows are uniform if at most one row in so many is longer than a warp. E001
+    uniform_long_rows: usize = 64;
+    /// Mean entries per uniform row from which four threads reduce a row faster than one thread does. E001
+    four_threads_mean: usize = 16;
+    /// Fewer hubs than this are reduced by warps, if none is much longer than the least hub: a separate launch costs more. E001
+    few_hubs: usize = 64;
+    /// The most blocks per multiprocessor of a grid-stride launch: more would only queue. E001
+    grid_blocks: u32 = 32;
+
+    // ---- products on a GPU
+    /// Products with a matrix after which its entries are rearranged for later ones: rearranging takes as long as a few products. E005
+    arrange_after: u32 = 8;
+    /// Columns from which propagation blocking may pay: the second-level cache no longer serves scattered reads of so large a vector well.
+    /// E005
+    bin_columns: usize = 1 << 17;
+    /// The cost of reading a slice of the vector, in units of 8 entries to multiply. It balances the blocks that multiply bins. E005
+    bin_slice_cost: u64 = 4096;
+    /// Columns with elements that fit the first-level cache together. Renumbering pays if most entries lie in so many columns. E004
+    hot_columns: u64 = 1 << 15;
+    /// Mean entries per row below which staged rows count as rows of few entries. E002
+    staged_few_mean: usize = 15;
+    /// Blocks per multiprocessor for staged short rows. E002
+    staged_blocks: u32 = 6;
+    /// Blocks per multiprocessor for staged rows of few entries: only more warps keep enough loads in flight. E002
+    staged_few_blocks: u32 = 8;
+    /// Blocks per multiprocessor if no row has more entries than a thread loads at once: such kernels need few registers. E002
+    few_entries_blocks: u32 = 8;
+    /// Blocks per multiprocessor for rows counted over tiles. E006
+    counted_blocks: u32 = 8;
+    /// Tiles of a tile-row from which several warps count it together. E006
+    long_tile_row: u64 = 1024;
+    /// Blocks per multiprocessor for every other kernel: this leaves 64 registers per thread, enough for four loads in flight. E002
+    blocks: u32 = 4;
+
+    // ---- loops on a GPU
+    /// Mean entries per uniform row up to which rows count as short. All of such a row is read at once, so neither a cheaper first round
+    /// nor a live-edge mask saves a read. E013
+    short_mean: usize = 8;
+    /// The least mean entries per uniform row at which rows are one read: a thread with eight loads in flight reads most of a row at once.
+    /// Shorter rows need fewer loads. E019
+    one_read_mean: usize = 5;
+    /// The mean entries per uniform row from which rows are no longer one read. Eight loads are only a part of such a row, and more of them
+    /// would queue in the second-level cache. E019
+    one_read_mean_end: usize = 15;
+    /// All rows must be shorter than this where every row has to be one read. E019
+    one_read_longest: usize = 32;
+    /// The unroll depth where rows are one read: the number of entries that a thread has in flight. E019
+    unroll: usize = 8;
+    /// The unroll depth elsewhere: more loads would only queue. E019
+    unroll_less: usize = 4;
+    /// Blocks per multiprocessor for loops that track blockers: this leaves registers for eight loads in flight without a spill. E015
+    blocked_blocks: u32 = 3;
+    /// Blocks per multiprocessor for loops over pre-filtered rows with scattered entries: more warps would evict each other's lines. E015
+    scattered_blocks: u32 = 2;
+    /// Blocks per multiprocessor for loops that compact rows: the state of a compacted row takes registers. E015
+    compacting_blocks: u32 = 3;
+    /// Blocks per multiprocessor for loops over rows of very few entries that keep nothing but the state: only more warps hide latency.
+    /// E015
+    tiny_rows_blocks: u32 = 6;
+    /// The most bytes of a block's shared memory for the work lists of a row class. Four such blocks leave half of the memory to the
+    /// first-level cache. E016
+    shared_lists: usize = 36 << 10;
+    /// Short rows per thread from which blocked rows are tested again at once, while what they read is still in a cache. E012
+    revisit_rows: usize = 32;
+    /// While long rows are active, only one pass in so many visits all short rows: blockers are mostly long rows. E022
+    short_rows_every: u32 = 64;
+    /// Passes without a change after which a warp reports that it is idle. E029
+    idle_passes: u32 = 256;
+    /// Live entries of a compacted row that one lane visits, where several such rows are ready. E020
+    lane_row: u32 = 8;
+    /// The number of such ready rows from which that pays. E020
+    lane_rows: u32 = 5;
+    /// Live entries of a compacted row up to which eight lanes visit it. E020
+    eight_lane_row: u32 = 64;
+    /// Long rows started between two tests of the longest ones. E023
+    begin_rows: u32 = 4;
+    /// Batches of short rows started between two tests of the longest rows. E023
+    begin_batches: u32 = 4;
+    /// Rows of a class tested by a pass that does not test the whole class. E023
+    look_rows: u32 = 16;
+    /// Entries of the longest row above which a loop copies the columns, to compact rows: a long row is read many times. E020
+    compact_row: usize = 1024;
+    /// A row at least so many times as long as the mean is taken for a hub of the giant component. E031
+    giant_hub: u64 = 16;
+
+    // ---- the CPU
+    /// Work below this many elements runs on the calling thread: waking another thread costs more. Work is also small if it is below four
+    /// times as many matrix entries, since an entry costs less than an element. E034
+    sequential: usize = 4096;
+    /// Chunks per thread. With several, other threads take over chunks of a slow one. E034
+    chunks_a_thread: usize = 16;
+    /// The least elements of a chunk. E034
+    least_chunk: usize = 64;
+    /// The most elements in a chunk of the first pass. If rows are short, a chunk's state and most of its rows fit in a core's cache. So
+    /// the chunk can be revisited cheaply. E035
+    cache_chunk: usize = 1 << 15;
+    /// Bytes of state that caches are assumed to hold, so that the order of reads hardly matters. E035
+    cache_bytes: usize = 8 << 20;
+    /// How many list places ahead a row's bounds are prefetched; entries are prefetched half as far ahead. It covers the latency of a
+    /// cache miss by the visits in between. E035
+    prefetch_rows: usize = 32;
+    /// The least number of elements that is worth a decision. A smaller sample can't estimate a fraction. A chunk with fewer elements left
+    /// isn't revisited. Shorter runs would make threads contend for the counter of the ordered first pass. E035
+    loop_sample: usize = 64;
+    /// The longest run of elements that a thread takes at a time in the ordered first pass. Longer runs would save no more on the
+    /// shared counter, and leave threads unevenly loaded at the end. E035
+    longest_run: usize = 512;
+    /// The most deferred elements that a thread keeps before it waits for other threads to settle their blockers. The list stays in a cache
+    /// while it is retried. E035
+    most_deferred: usize = 1024;
+    /// The longest time in milliseconds that a thread waits for other threads. The bound breaks deadlocks. An operator may itself run
+    /// parallel code, and its thread may then steal a task of another loop. There it could wait for a thread that in turn waits for the
+    /// operator's element. E035
+    max_wait_ms: u64 = 50;
+    /// From this many woken elements up, a pass runs in parallel. Their number decides, since their cost is unknown: a woken element's row
+    /// is read only until an entry ends the fold. E034
+    parallel_woken: usize = 512;
+    /// Entries of a row above which a loop filters a product's entries before it begins: long rows would be read again and again. E034
+    prefilter_row: usize = 1024;
+    /// The least size of a sample that estimates how many elements a round will change. E037
+    changed_sample: usize = 1024;
+    /// If more than one in so many elements is due, a round goes through all marks in order instead of a list. Scanning the marks then
+    /// costs little beside the visits, and visits in order read memory in order. E037
+    sweep_fraction: usize = 8;
+    /// Rows of a matrix that a task builds. E034
+    build_rows: usize = 1024;
+}
+
+impl Tuning {
+    /// The defaults with the changes of `settings`: `name=value`, separated by commas.
+    fn parse(settings: &str) -> std::result::Result<Self, String> {
+        let mut tuning = Self::DEFAULT;
+        for setting in settings.split(',').map(str::trim).filter(|setting| !setting.is_empty()) {
+            let Some((name, value)) = setting.split_once('=') else {
+                return Err(format!("expected name=value, found {setting:?}"));
+            };
+            tuning.set(name.trim(), value.trim())?;
+        }
+        Ok(tuning)
+    }
+}
+
+/// The table in use, and the fault in `VXM_TUNE`, if there is one.
+fn read() -> &'static (Tuning, Option<String>) {
+    static TUNING: OnceLock<(Tuning, Option<String>)> = OnceLock::new();
+    TUNING.get_or_init(|| match std::env::var("VXM_TUNE").map(|settings| Tuning::parse(&settings)) {
+        Ok(Ok(tuning)) => (tuning, None),
+        Ok(Err(why)) => {
+            tracing::warn!(why, "VXM_TUNE is ignored");
+            (Tuning::DEFAULT, Some(why))
+        }
+        Err(_) => (Tuning::DEFAULT, None),
+    })
+}
+
+/// The table in use: the defaults, with the changes of `VXM_TUNE`. The variable is read once, at the first use.
+#[inline]
+pub fn tuning() -> &'static Tuning {
+    &read().0
+}
+
+/// Checks that `VXM_TUNE` is valid. The library ignores an invalid one with a warning; the command refuses it.
+///
+/// # Errors
+/// [`Error::Invalid`]: a name is not in the table, or a value is not of its type.
+pub fn check() -> Result<()> {
+    match &read().1 {
+        Some(why) => Err(Error::invalid(format!("VXM_TUNE: {why}"))),
+        None => Ok(()),
+    }
+}
+
+/// The constants that kernels take from the table, as the C++ struct `vxm::Config`.
+pub(crate) fn kernel_config() -> &'static str {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    TEXT.get_or_init(|| {
+        let t = tuning();
+        let members = [
+            ("short_rows_every", t.short_rows_every),
+            ("idle_passes", t.idle_passes),
+            ("lane_row", t.lane_row),
+            ("lane_rows", t.lane_rows),
+            ("eight_lane_row", t.eight_lane_row),
+            ("begin_rows", t.begin_rows),
+            ("begin_batches", t.begin_batches),
+            ("look_rows", t.look_rows),
+            ("staging_warps", STAGING_THREADS / 32),
+            ("bin_chunk", BIN_CHUNK as u32),
+            ("bin_unit", BIN_UNIT as u32),
+            ("bin_sample", BIN_SAMPLE as u32),
+        ];
+        let members: String =
+            members.iter().map(|(name, value)| format!("    static const unsigned int {name} = {value};\n")).collect();
+        format!("namespace vxm {{\nstruct Config {{\n{members}}};\n}} // namespace vxm\n")
+    })
+}
+
+/// The shape of the rows that a kernel reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowStats {
+    /// The number of rows.
+    pub rows: usize,
+    /// The number of entries of all rows.
+    pub entries: usize,
+    /// The number of entries of the longest row.
+    pub longest: usize,
+    /// Whether most rows have about the same length; false if unknown.
+    pub uniform: bool,
+    /// Whether neighbouring entries read elements that lie far apart; false if not sampled.
+    pub scattered: bool,
+}
+
+impl RowStats {
+    /// The stats of unknown rows.
+    pub const UNKNOWN: Self = Self { rows: 0, entries: 0, longest: usize::MAX, uniform: false, scattered: false };
+
+    /// The mean number of entries per row, rounded down.
+    pub fn mean(&self) -> usize {
+        self.entries / self.rows.max(1)
+    }
+
+    /// The mean number of entries per row, if rows are uniform.
+    fn uniform_mean(&self) -> Option<usize> {
+        self.uniform.then(|| self.mean())
+    }
+
+    /// Whether a thread with [`Tuning::unroll`] loads in flight reads most of a row of mean length at once.
+    fn mean_is_one_read(&self) -> bool {
+        let t = tuning();
+        self.uniform_mean().is_some_and(|mean| (t.one_read_mean..t.one_read_mean_end).contains(&mean))
+    }
+
+    /// Whether it does so for every row, the longest included.
+    fn is_one_read(&self) -> bool {
+        self.mean_is_one_read() && self.longest < tuning().one_read_longest
+    }
+
+    /// Whether rows are longer than what is read at once. Skewed rows count as long, because their long rows decide.
+    pub(crate) fn is_long(&self) -> bool {
+        self.uniform_mean().is_none_or(|mean| mean > tuning().short_mean)
+    }
+}
+
+/// What a loop's kernel does besides reading rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoopShape {
+    /// It tracks a blocker for each active row.
+    pub blocks: bool,
+    /// It filters a row's entries by key before the first visit.
+    pub prefilters: bool,
+}
+
+/// How a loop's kernel is compiled and launched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoopConfig {
+    /// Whether the loop's first round runs its own, cheaper body.
+    pub first_round: bool,
+    /// The unroll depth: the number of entries that a thread has in flight.
+    pub unroll: usize,
+    /// The unroll depth while it filters entries.
+    pub filter_unroll: usize,
+    /// Whether each short row keeps a live-edge mask.
+    pub live_mask: bool,
+    /// The blocks per multiprocessor that the kernel is compiled for; none for the default.
+    pub blocks: Option<u32>,
+    /// The most blocks per multiprocessor that it is launched with; none for as many as fit.
+    pub most_blocks: Option<u32>,
+}
+
+/// The configuration of a loop of this shape over rows of this shape.
+pub fn loop_config(rows: &RowStats, shape: LoopShape) -> LoopConfig {
+    let t = tuning();
+    let live_mask = shape.prefilters || rows.is_long();
+    let blocks = match (shape.prefilters, rows.scattered) {
+        _ if !shape.blocks => None,
+        (true, true) => Some(t.scattered_blocks),
+        (true, false) => rows.is_one_read().then_some(t.blocked_blocks),
+        (false, scattered) => (scattered || !live_mask).then_some(t.blocked_blocks),
+    };
+    // Filtered rows have few entries left, so few loads suffice. If entries are scattered, fewer warps run, so each has more loads in
+    // flight.
+    let many = match shape.prefilters {
+        true => rows.scattered,
+        false => shape.blocks && (!rows.uniform || rows.mean_is_one_read()),
+    };
+    LoopConfig {
+        first_round: rows.uniform && rows.is_long() && !shape.prefilters,
+        unroll: if many { t.unroll } else { t.unroll_less },
+        filter_unroll: if !rows.uniform || rows.is_one_read() { t.unroll } else { t.unroll_less },
+        live_mask,
+        blocks,
+        most_blocks: blocks.filter(|_| shape.prefilters && rows.scattered),
+    }
+}
+
+/// Kernels by what limits the number of their blocks that run on a multiprocessor at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KernelKind {
+    /// A loop over rows of very few entries that keeps nothing but the state.
+    TinyRowsLoop,
+    /// A block reduces one row.
+    Block,
+    /// Entries of bins are multiplied.
+    Bins,
+    /// Rows of at most [`few_entries`] entries, each reduced by one thread.
+    FewEntries,
+    /// Short rows are staged in shared memory. The flag says whether all rows have few entries.
+    Staged(bool),
+    /// Rows are counted over tiles.
+    Counted,
+    /// A loop that compacts rows.
+    CompactingLoop,
+    /// Any other kernel. A loop's kernel may have the blocks per multiprocessor of its [`LoopConfig`].
+    Other(Option<u32>),
+}
+
+/// The arguments of a kernel's `__launch_bounds__`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LaunchBounds {
+    /// The threads of a block.
+    pub threads: u32,
+    /// The least number of blocks that must fit a multiprocessor at once.
+    pub blocks: u32,
+}
+
+/// The launch bounds of a kernel. They leave each thread registers for a few loads in flight, and still fit many warps.
+pub fn launch_bounds(kind: KernelKind) -> LaunchBounds {
+    let t = tuning();
+    let (threads, blocks) = match kind {
+        KernelKind::TinyRowsLoop => (THREADS, t.tiny_rows_blocks),
+        KernelKind::Block => (BLOCK_THREADS, 1),
+        KernelKind::Bins => (BIN_THREADS, BIN_BLOCKS),
+        KernelKind::FewEntries => (THREADS, t.few_entries_blocks),
+        KernelKind::Staged(true) => (STAGING_THREADS, t.staged_few_blocks),
+        KernelKind::Staged(false) => (STAGING_THREADS, t.staged_blocks),
+        KernelKind::Counted => (STAGING_THREADS, t.counted_blocks),
+        KernelKind::CompactingLoop => (THREADS, t.compacting_blocks),
+        KernelKind::Other(blocks) => (THREADS, blocks.unwrap_or(t.blocks)),
+    };
+    LaunchBounds { threads, blocks }
+}
+
+/// The bound on the entries of a row that a kernel is compiled for; none if the longest row is too long. With a bound, a thread needs no
+/// loop over a row, and fewer registers. E002
+pub(crate) fn few_entries(longest: usize) -> Option<usize> {
+    [4, 8].into_iter().find(|&few| longest <= few)
+}
+
+/// Whether a loop over these rows that keeps nothing but the state is a [`KernelKind::TinyRowsLoop`].
+pub(crate) fn is_tiny(rows: &RowStats) -> bool {
+    rows.uniform && rows.mean() < tuning().one_read_mean
+}
+
+/// Whether all staged rows have few entries.
+pub(crate) fn staged_are_few(rows: &RowStats) -> bool {
+    rows.uniform && rows.mean() < tuning().staged_few_mean
+}
+
+/// Whether the first of the longest rows, rather than row 0, is taken to lie in the giant component, which contains most vertices; and the
+/// reason. `first` is the number of entries of row 0. Row 0 is the cheaper choice, because it already has the least label. A wrong guess
+/// costs only time. E031
+pub fn giant_is_longest(rows: &RowStats, first: usize) -> (bool, &'static str) {
+    if first == rows.longest {
+        (false, "row 0 is as long as any")
+    } else if rows.longest as u64 * rows.rows as u64 >= tuning().giant_hub * rows.entries as u64 {
+        (true, "a hub's neighbours are connected with it at once")
+    } else if first < 2 {
+        (true, "row 0 may lie apart: it has an entry at most")
+    } else {
+        (false, "no row is much longer than others")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn uniform(mean: usize, longest: usize) -> RowStats {
+        RowStats { rows: 1000, entries: 1000 * mean, longest, uniform: true, scattered: false }
+    }
+
+    const SKEWED: RowStats = RowStats { rows: 1000, entries: 9000, longest: 900, uniform: false, scattered: false };
+
+    #[test]
+    fn settings_change_what_they_name_and_nothing_else() {
+        let tuning = Tuning::parse("unroll=2, tile_fill=7.5").unwrap();
+        assert_eq!(tuning, Tuning { unroll: 2, tile_fill: 7.5, ..Tuning::DEFAULT });
+        assert_eq!(Tuning::parse(""), Ok(Tuning::DEFAULT));
+    }
+
+    #[test]
+    fn a_bad_setting_says_what_was_expected() {
+        let why = Tuning::parse("unroll").unwrap_err();
+        assert_eq!(why, "expected name=value, found \"unroll\"");
+        let why = Tuning::parse("unroll=many").unwrap_err();
+        assert_eq!(why, "unroll: expected a value of type usize, found \"many\"");
+        let why = Tuning::parse("speed=9").unwrap_err();
+        assert!(why.starts_with("expected one of sparse_vector, ") && why.ends_with("found \"speed\""), "{why}");
+    }
+
+    #[test]
+    fn loops_over_short_uniform_rows_have_no_round_of_their_own_and_no_masks() {
+        let plain = LoopShape { blocks: false, prefilters: false };
+        let config = loop_config(&uniform(6, 12), plain);
+        assert_eq!((config.first_round, config.live_mask, config.unroll, config.blocks), (false, false, 4, None));
+        let config = loop_config(&uniform(20, 60), plain);
+        assert_eq!((config.first_round, config.live_mask, config.blocks), (true, true, None));
+        // the long rows of skewed ones decide
+        assert_eq!((loop_config(&SKEWED, plain).first_round, loop_config(&SKEWED, plain).live_mask), (false, true));
+    }
+
+    #[test]
+    fn loops_with_blockers_read_more_at_once_where_that_is_a_row() {
+        let blocking = LoopShape { blocks: true, prefilters: false };
+        assert_eq!(loop_config(&uniform(6, 12), blocking).unroll, 8);
+        assert_eq!(loop_config(&uniform(3, 4), blocking).unroll, 4);
+        assert_eq!(loop_config(&uniform(20, 60), blocking).unroll, 4);
+        assert_eq!(loop_config(&SKEWED, blocking).unroll, 8);
+        assert_eq!(loop_config(&uniform(6, 12), blocking).blocks, Some(3));
+        assert_eq!(loop_config(&uniform(20, 60), blocking).blocks, None);
+        let scattered = RowStats { scattered: true, ..uniform(20, 60) };
+        assert_eq!(loop_config(&scattered, blocking).blocks, Some(3));
+    }
+
+    #[test]
+    fn fewer_blocks_run_over_filtered_rows_whose_entries_are_scattered() {
+        let filtering = LoopShape { blocks: true, prefilters: true };
+        let scattered = RowStats { scattered: true, ..uniform(20, 60) };
+        let config = loop_config(&scattered, filtering);
+        assert_eq!((config.unroll, config.blocks, config.most_blocks), (8, Some(2), Some(2)));
+        let config = loop_config(&uniform(20, 60), filtering);
+        assert_eq!((config.unroll, config.blocks, config.most_blocks), (4, None, None));
+        let config = loop_config(&uniform(6, 12), filtering);
+        assert_eq!((config.filter_unroll, config.blocks, config.most_blocks), (8, Some(3), None));
+    }
+
+    #[test]
+    fn bounds_leave_registers_to_kernels_that_need_them() {
+        assert_eq!(launch_bounds(KernelKind::Other(None)), LaunchBounds { threads: 256, blocks: 4 });
+        assert_eq!(launch_bounds(KernelKind::Other(Some(2))), LaunchBounds { threads: 256, blocks: 2 });
+        assert_eq!(launch_bounds(KernelKind::Block).threads, 1024);
+        assert_eq!((few_entries(3), few_entries(8), few_entries(9)), (Some(4), Some(8), None));
+    }
+
+    #[test]
+    fn the_giant_component_holds_a_hub_or_row_0() {
+        let rows = |rows, entries, longest| RowStats { rows, entries, longest, uniform: false, scattered: false };
+        // a hub of half of all rows
+        assert!(giant_is_longest(&rows(1000, 20_000, 500), 12).0);
+        // row 0 is that hub
+        assert!(!giant_is_longest(&rows(1000, 20_000, 500), 500).0);
+        // no hub: row 0, unless it has too few entries
+        assert!(!giant_is_longest(&rows(1000, 6000, 9), 6).0);
+        assert!(giant_is_longest(&rows(1000, 6000, 9), 1).0);
+        // no entries, no rows
+        assert!(!giant_is_longest(&rows(5, 0, 0), 0).0);
+        assert!(!giant_is_longest(&rows(0, 0, 0), 0).0);
+    }
+
+    #[test]
+    fn kernels_get_the_numbers_of_the_table() {
+        assert!(kernel_config().contains("static const unsigned int short_rows_every = 64;"));
+    }
+}

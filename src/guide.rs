@@ -1,0 +1,34 @@
+//! The user's guide, in eight chapters. Their code runs as documentation tests.
+//!
+//! 1. [`containers`]: vectors, matrices and sets.
+//! 2. [`verbs`]: verbs, masks, accumulators, and the treatment of absent elements.
+//! 3. [`semirings`]: how to write a semiring, and its laws.
+//! 4. [`loops`]: `fixpoint`, its conditions, and the modifiers of products in loops.
+//! 5. [`algorithm`]: from a paper's pseudo-code to an algorithm with its test.
+//! 6. [`gpu`]: devices, copies and logs, and tests on a GPU machine.
+//! 7. [`checking`]: certificates, laws, the reference backend and forced plans.
+//! 8. [`files`]: readers, generators and writers.
+
+#[doc = include_str!("../docs/guide/01-containers.md")]
+pub mod containers {}
+
+#[doc = include_str!("../docs/guide/02-verbs.md")]
+pub mod verbs {}
+
+#[doc = include_str!("../docs/guide/03-semirings.md")]
+pub mod semirings {}
+
+#[doc = include_str!("../docs/guide/04-loops.md")]
+pub mod loops {}
+
+#[doc = include_str!("../docs/guide/05-algorithm.md")]
+pub mod algorithm {}
+
+#[doc = include_str!("../docs/guide/06-gpu.md")]
+pub mod gpu {}
+
+#[doc = include_str!("../docs/guide/07-checking.md")]
+pub mod checking {}
+
+#[doc = include_str!("../docs/guide/08-files.md")]
+pub mod files {}

@@ -1,0 +1,282 @@
+//! Loops over active elements: an element is visited for as long as an operator holds of it.
+
+use crate::backend::cpu::active::{Loop, Outcome, RowReading};
+use crate::backend::cuda::codegen::builder::KernelBuilder;
+use crate::backend::cuda::loops::active::why_unfusable;
+use crate::backend::cuda::terminals::Merging;
+use crate::backend::cuda::{self, Gpu};
+use crate::backend::plan::Schedule;
+use crate::backend::view::VectorView;
+use crate::containers::Vector;
+use crate::error::{Error, Result};
+use crate::formats::Shared;
+use crate::operations::expr::{Env, Expr, StateRef};
+use crate::operations::loops::core::{Condition, Differ, Fixed, Stepped, rounds_for};
+use crate::operations::terminal::emitted;
+use crate::operations::verbs::Verbs;
+use std::cell::Cell;
+use std::panic::Location;
+use vxm_semiring::{Element, LOR, SECOND, UnaryOp};
+
+/// The condition of [`while_active`](crate::operations::loops::Fixpoint::while_active): an element is visited for as
+/// long as an operator holds of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Active<F> {
+    active: F,
+    /// The most rounds that may change something.
+    max_rounds: u32,
+}
+
+/// A loop with its condition, but without its body; see
+/// [`while_active`](crate::operations::loops::Fixpoint::while_active).
+#[derive(Debug)]
+#[must_use = "a loop does nothing until it is evaluated"]
+pub struct WhileActive<T: Element, F> {
+    state: Vector<T>,
+    active: F,
+    monotone: bool,
+    max_rounds: u32,
+}
+
+impl<T: Element, F: UnaryOp<T, Out = bool>> WhileActive<T, F> {
+    pub(crate) fn new(state: Vector<T>, active: F) -> Self {
+        let max_rounds = rounds_for(state.len());
+        Self { state, active, monotone: false, max_rounds }
+    }
+
+    /// Limits the rounds: it is an error if elements are active still after `rounds` rounds that changed something. The
+    /// default is the number of elements, but at least 65536. In an asynchronous schedule, each thread counts its own
+    /// rounds that change something.
+    ///
+    /// **Changes no answer**: it only decides when a loop gives up.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let flip = fixpoint(Vector::from_dense(vec![0u32, 5])).while_active(LT.bind(9)).at_most(10).step(|x| x.map(MINUS.bind_first(5)));
+    /// let error = flip.eval().unwrap_err().to_string();
+    /// assert!(error.ends_with("fixpoint: round 10 still changed some of 2 elements: expected the state to settle by then"), "{error}");
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    pub fn at_most(self, rounds: u32) -> Self {
+        Self { max_rounds: rounds, ..self }
+    }
+
+    /// Claims that every fair schedule reaches the same state: in whatever order elements are visited, and though an
+    /// element is read as it was a while ago (chaotic iteration). Knowing more must never unmake a decision.
+    ///
+    /// **Changes only the cost, if the claim is true.** The engine may then visit elements without waiting for each
+    /// other. Without it, every visit of a round sees the states of the round before. The number of rounds may differ
+    /// from schedule to schedule.
+    ///
+    /// The engine doesn't check the claim. A schedule of [`Stale`](crate::backend::plan::Schedule::Stale) rounds tests
+    /// it.
+    pub fn monotone(self) -> Self {
+        Self { monotone: true, ..self }
+    }
+
+    /// Sets the body: an expression of the active elements' new states, given a placeholder for the state. Where the
+    /// body holds no element, or its mask is false, an element keeps its state.
+    ///
+    /// A `monotone` loop may filter the edges of [`among`](crate::operations::product::Product::among) once, by the
+    /// state at the beginning, or anew at each visit. It may leave out for good an edge that no longer passes the
+    /// filter, and a [final](crate::operations::product::Product::once) edge once it was folded. The loop must reach
+    /// the same state either way.
+    #[track_caller]
+    pub fn step<E: Expr<T = T>>(self, body: impl FnOnce(StateRef<T>) -> E) -> Stepped<T, Active<F>, E> {
+        let state_ref = StateRef::new();
+        Stepped {
+            state: self.state,
+            condition: Active { active: self.active, max_rounds: self.max_rounds },
+            monotone: self.monotone,
+            state_ref,
+            body: body(state_ref),
+            first: None,
+            at: Location::caller(),
+        }
+    }
+}
+
+impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>> Stepped<T, Active<F>, E> {
+    /// Offers a cheaper body for the first round, in which all active elements are visited. cuMIS's early exit (section
+    /// 3.3) is one: it is valid as long as no vertex is in the set.
+    ///
+    /// **Changes only the cost.** The engine may use `body` in the first round or not, and the loop must reach the same
+    /// state either way.
+    pub fn first<B: Expr<T = T>>(self, body: impl FnOnce(StateRef<T>) -> B) -> Stepped<T, Active<F>, E, B> {
+        let Self { state, condition, monotone, state_ref, body: step, at, .. } = self;
+        Stepped { state, condition, monotone, state_ref, body: step, first: Some(body(state_ref)), at }
+    }
+}
+
+impl<T: Element, F: UnaryOp<T, Out = bool>> Condition<T> for Active<F> {
+    fn on_threads<E: Expr<T = T>, B: Expr<T = T>>(
+        stepped: Stepped<T, Self, E, B>,
+        schedule: Schedule,
+    ) -> Result<Fixed<T>> {
+        match schedule {
+            Schedule::Stale(seed) => stepped.run_stale(seed),
+            _ => stepped.run_on_cpu(schedule),
+        }
+    }
+
+    /// Runs the loop as one kernel if the whole body can be fused, and otherwise operation by operation.
+    fn on_device<E: Expr<T = T>, B: Expr<T = T>, R>(
+        mut stepped: Stepped<T, Self, E, B>,
+        gpu: &Gpu,
+        then: impl FnOnce(&Vector<T>) -> Result<R>,
+    ) -> Result<(Vector<T>, R, u32)> {
+        // the kernel's parameters hold the state's address, so this vector must own its storage
+        let before = stepped.state.on_mut(gpu)?.renew()?;
+        let (kernel, node, start) = {
+            let env = Env::with_state(stepped.state_ref, &stepped.state);
+            let env = if stepped.monotone { env.with_filterable_rows(&|_| true) } else { env };
+            let mut kernel = KernelBuilder::resident(gpu);
+            let node = stepped.body.emit(&env, &mut kernel)?;
+            let start = match stepped.first.as_ref().filter(|_| stepped.monotone && kernel.loop_config().first_round) {
+                Some(first) => Some(kernel.emit_auxiliary(|kernel| first.emit(&env, kernel))?),
+                None => None,
+            };
+            (kernel, node, start)
+        };
+        if let Some(why) = why_unfusable::<T>(&kernel) {
+            tracing::debug!(operation = "fixpoint", fused = "no", why, at = %stepped.at, "plan");
+            if let Some(before) = before {
+                stepped.state.on_mut(gpu)?.restore(before);
+            }
+            let Fixed { state, rounds } = stepped.by_operations(gpu)?;
+            let made = then(&state)?;
+            return Ok((state, made, rounds));
+        }
+        let state = stepped.state.on_mut(gpu)?;
+        let launched = cuda::loops::active::fixpoint(
+            kernel,
+            (&node, start.as_ref()),
+            stepped.condition.active,
+            stepped.monotone,
+            stepped.condition.max_rounds,
+            state,
+            before,
+        )?;
+        let made = then(&stepped.state);
+        let cuda::loops::active::Outcome { rounds, stuck, endless } = launched.outcome()?;
+        if stuck {
+            let left = stepped.state.select(stepped.condition.active).pattern().eval()?.nvals();
+            return Err(Stepped::<T, Self, E, B>::unsettled(left, rounds, endless, stepped.at));
+        }
+        Ok((stepped.state, made?, rounds))
+    }
+}
+
+impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Active<F>, E, B> {
+    /// The error if active elements are left: they changed without end, or a round changed none.
+    fn unsettled(left: usize, rounds: u32, endless: bool, at: &'static Location<'static>) -> Error {
+        let elements = if left == 1 { "element" } else { "elements" };
+        match endless {
+            true => Error::DidNotConverge { changed: format!("some of {left} {elements}"), rounds, at },
+            false => Error::Stalled { left: format!("{left} active {elements}"), rounds, at },
+        }
+    }
+
+    /// Runs the loop on the CPU, in rounds or in place.
+    fn run_on_cpu(self, schedule: Schedule) -> Result<Fixed<T>> {
+        let Self { state, condition: Active { active, max_rounds }, monotone, state_ref, body, first, at } = self;
+        let (state, snapshot) = (Shared::new(state.into_full()), Cell::new(false));
+        let Outcome { rounds, left, endless } = {
+            let is_active = |i| active.call(state.get(i));
+            let env = Env::with_shared(state_ref, &state, &snapshot);
+            let prefiltering = env.with_filterable_rows(&is_active);
+            let first = first.as_ref().map(|first| first.view(&env)).transpose()?;
+            snapshot.set(false);
+            let reversed = env.reversed();
+            let body = |reading| {
+                let env = match reading {
+                    RowReading::AsStored => &env,
+                    RowReading::Prefiltered => &prefiltering,
+                    RowReading::Reversed => &reversed,
+                };
+                Ok((body.view(env)?, !snapshot.get()))
+            };
+            let visited = Loop { state: &state, active, max_rounds };
+            match schedule {
+                Schedule::Rounds => visited
+                    .rounds(first, || body(if monotone { RowReading::Prefiltered } else { RowReading::AsStored })),
+                _ => visited.in_place(first, body),
+            }?
+        };
+        match left {
+            0 => Ok(Fixed { state: Vector::from_dense(state.into_values()), rounds }),
+            left => Err(Self::unsettled(left, rounds, endless, at)),
+        }
+    }
+
+    /// Tests the claim of `monotone` on the CPU: each round visits a random half of the active elements. They read
+    /// others' states as they were up to three rounds ago.
+    fn run_stale(self, seed: u64) -> Result<Fixed<T>> {
+        let Self { state, condition: Active { active, max_rounds }, state_ref, body, at, .. } = self;
+        let mut state = state.into_full();
+        let mut draw = seed;
+        let mut random = move || {
+            draw = draw.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            draw >> 33
+        };
+        // a round visits half of the elements, over old states, so more rounds are allowed
+        let max_rounds = max_rounds.saturating_mul(16).saturating_add(64);
+        let (mut rounds, mut idle_rounds) = (0, 0);
+        let mut list: Vec<usize> = (0..state.len()).filter(|&i| active.call(state[i])).collect();
+        let mut past = vec![state.clone()];
+        while !list.is_empty() {
+            rounds += 1;
+            let now: Vec<usize> = list.iter().copied().filter(|_| random() % 2 == 0).collect();
+            // an element knows its own state: only the states of others are old
+            let mut seen = past[random() as usize % past.len()].clone();
+            now.iter().for_each(|&i| seen[i] = state[i]);
+            let seen = Vector::from_dense(seen);
+            let env = Env::with_state(state_ref, &seen);
+            let view = body.view(&env)?;
+            idle_rounds += 1;
+            for i in now {
+                let new = (if view.selects(i) { view.at(i) } else { None }).unwrap_or(state[i]);
+                if new.bits() != state[i].bits() {
+                    (state[i], idle_rounds) = (new, 0);
+                }
+            }
+            list.retain(|&i| active.call(state[i]));
+            if list.is_empty() {
+                break;
+            }
+            if idle_rounds == 64 || rounds >= max_rounds {
+                return Err(Self::unsettled(list.len(), rounds, idle_rounds < 64, at));
+            }
+            past.insert(0, state.clone());
+            past.truncate(3);
+        }
+        Ok(Fixed { state: Vector::from_dense(state), rounds })
+    }
+
+    /// Runs the loop on a GPU, operation by operation.
+    fn by_operations(mut self, gpu: &Gpu) -> Result<Fixed<T>> {
+        // active = the elements for which the operator holds
+        let (mut active, mut rounds) = (self.state.select(self.condition.active).pattern().eval()?, 0);
+        while active.nvals() > 0 {
+            rounds += 1;
+            let before = self.state.clone();
+            {
+                // state<active> = body(state), where it holds an element
+                let env = Env::with_state(self.state_ref, &before);
+                let masked = self.body.mask(&active);
+                let (mut kernel, node) = emitted(&masked, &env, gpu)?;
+                let merging = Merging::Accumulate(kernel.functor(SECOND));
+                cuda::terminals::write(kernel, &node, &merging, self.state.on_mut(gpu)?)?;
+            }
+            if !before.ewise_mult(&self.state, Differ).reduce(LOR)? {
+                return Err(Self::unsettled(active.nvals(), rounds, false, self.at));
+            }
+            active = self.state.mask(&active).select(self.condition.active).pattern().eval()?;
+            if active.nvals() > 0 && rounds >= self.condition.max_rounds {
+                return Err(Self::unsettled(active.nvals(), rounds, true, self.at));
+            }
+        }
+        Ok(Fixed { state: self.state, rounds })
+    }
+}

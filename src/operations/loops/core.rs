@@ -1,0 +1,177 @@
+//! The parts that both kinds of loop share: the loop with its body, how it is run, and its result.
+
+use crate::backend::cpu::changed::Scatter;
+use crate::backend::cuda::Gpu;
+use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder};
+use crate::backend::plan::{self, Schedule};
+use crate::containers::Vector;
+use crate::error::{Error, Result};
+use crate::operations::expr::{Env, Expr, StateRef, fits_as};
+use crate::operations::terminal::device;
+use std::panic::Location;
+use vxm_semiring::{BinaryOp, Element, KernelText, Source};
+
+/// Whether the bits of two elements differ.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Differ;
+
+impl Source for Differ {
+    fn source(self, text: &mut KernelText) -> String {
+        text.define_hashed("differ", |name| {
+            format!(
+                "template <class T> VXM_FN bool {name}(T a, T b) {{\n    unsigned long long x = 0, y = 0;\n    \
+                 memcpy(&x, &a, sizeof(T));\n    memcpy(&y, &b, sizeof(T));\n    return x != y;\n}}"
+            )
+        })
+    }
+    fn constants(self, _: &mut Vec<u64>) -> bool {
+        true
+    }
+}
+
+impl<T: Element> BinaryOp<T, T> for Differ {
+    type Out = bool;
+    fn call(self, a: T, b: T) -> bool {
+        a.bits() != b.bits()
+    }
+}
+
+/// The default limit of rounds for a loop over `len` elements: `len`, but at least 65536.
+pub(crate) fn rounds_for(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX).max(1 << 16)
+}
+
+/// A complete loop, with its condition and body; see [`fixpoint`](crate::operations::loops::fixpoint).
+#[derive(Debug)]
+#[must_use = "a loop does nothing until it is evaluated"]
+pub struct Stepped<T: Element, C, E, B = E> {
+    pub(crate) state: Vector<T>,
+    pub(crate) condition: C,
+    pub(crate) monotone: bool,
+    pub(crate) state_ref: StateRef<T>,
+    pub(crate) body: E,
+    pub(crate) first: Option<B>,
+    pub(crate) at: &'static Location<'static>,
+}
+
+/// A loop's condition: which elements are visited, when the loop ends, and how it is run on each device.
+pub trait Condition<T: Element>: Sized {
+    /// The error if the loop's settings don't fit together.
+    fn refusal(&self, _monotone: bool) -> Option<Error> {
+        None
+    }
+
+    /// Runs the loop on the CPU.
+    ///
+    /// # Errors
+    /// As [`Stepped::eval`].
+    fn on_threads<E: Expr<T = T>, B: Expr<T = T>>(
+        stepped: Stepped<T, Self, E, B>,
+        schedule: Schedule,
+    ) -> Result<Fixed<T>>;
+
+    /// Runs the loop on a GPU. Returns the settled state, what `then` makes of it, and the number of rounds.
+    ///
+    /// # Errors
+    /// As [`Stepped::eval_then`].
+    fn on_device<E: Expr<T = T>, B: Expr<T = T>, R>(
+        stepped: Stepped<T, Self, E, B>,
+        gpu: &Gpu,
+        then: impl FnOnce(&Vector<T>) -> Result<R>,
+    ) -> Result<(Vector<T>, R, u32)>;
+}
+
+/// The result of a loop.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fixed<T: Element> {
+    /// The settled state: no element is active, or a round changes none.
+    pub state: Vector<T>,
+    /// The number of rounds. It depends on the schedule, so it is not part of the answer.
+    pub rounds: u32,
+}
+
+impl<T: Element, C: Condition<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, C, E, B> {
+    /// Runs the loop. Beside one pass over the state, it takes O(rounds + the visited elements' work) time.
+    ///
+    /// On a GPU the loop is one kernel, unless the body holds a part that must be evaluated first. Then it runs
+    /// operation by operation. On the CPU, threads share a list of the elements to visit.
+    ///
+    /// # Errors
+    /// Shapes don't fit. The state isn't full. A round changes none of the active elements. Elements still change in
+    /// the last round that is allowed. The device has too little memory, or is lost.
+    pub fn eval(self) -> Result<Fixed<T>> {
+        let (state, (), rounds) = self.run(|_| Ok(()))?;
+        Ok(Fixed { state, rounds })
+    }
+
+    /// Runs the loop, and applies `then` to the settled state. On a GPU, `then`'s work is queued behind the loop, so
+    /// the host waits once for both. Returns the result of `then`, and the number of rounds as in [`Fixed`].
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// // halve numbers until they are odd
+    /// #[op]
+    /// fn half(x: u32) -> u32 {
+    ///     x / 2u32
+    /// }
+    /// #[op]
+    /// fn even(x: u32) -> bool {
+    ///     x % 2u32 == 0u32
+    /// }
+    /// let numbers = Vector::from_dense(vec![12u32, 7, 8]);
+    /// let (most, _) = fixpoint(numbers).while_active(even).monotone().step(|x| x.map(half)).eval_then(|x| x.reduce(MAX))?;
+    /// assert_eq!(most, 7);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`eval`](Self::eval), and what `then` returns. If the loop doesn't settle, the result of `then` is dropped.
+    pub fn eval_then<R>(self, then: impl FnOnce(&Vector<T>) -> Result<R>) -> Result<(R, u32)> {
+        let (_, made, rounds) = self.run(then)?;
+        Ok((made, rounds))
+    }
+
+    /// Runs the loop. Returns the settled state, what `then` makes of it, and the number of rounds.
+    fn run<R>(self, then: impl FnOnce(&Vector<T>) -> Result<R>) -> Result<(Vector<T>, R, u32)> {
+        let env = Env::with_state(self.state_ref, &self.state);
+        let named = |state, body| (format!("state of {state}"), format!("body of {body}"));
+        fits_as("fixpoint", (self.state.len(), self.body.len(&env)?), named, self.at)?;
+        if let Some(first) = &self.first {
+            fits_as("first", (self.state.len(), first.len(&env)?), named, self.at)?;
+        }
+        if let Some(error) = self.condition.refusal(self.monotone) {
+            return Err(error);
+        }
+        if self.state.nvals() != self.state.len() {
+            let (held, n, at) = (self.state.nvals(), self.state.len(), self.at);
+            return Err(Error::Invalid {
+                what: format!("{at}: fixpoint: a state of {n} places with {held} elements: expected one at each"),
+            });
+        }
+        if let Some(gpu) = self.state.gpu().cloned().or_else(|| device(&self.body, &env)) {
+            return C::on_device(self, &gpu, then);
+        }
+        let (schedule, why) = plan::schedule(self.monotone, plan::forced());
+        tracing::debug!(operation = "fixpoint", ?schedule, why, fused = "body and work list: one loop", at = %self.at, "plan");
+        let Fixed { state, rounds } = C::on_threads(self, schedule)?;
+        let made = then(&state)?;
+        Ok((state, made, rounds))
+    }
+}
+
+/// How elements are scattered into others, if they are, on every path that runs a loop.
+pub trait Scattering<T: Element>: Scatter<T> {
+    /// The error if a loop can't have this scatter.
+    fn refusal(self, monotone: bool) -> Option<Error>;
+
+    /// Emits the scatter as a C++ type.
+    fn emit(self, kernel: &mut KernelBuilder) -> CppType;
+
+    /// The state after a round, for a loop that runs operation by operation. The round began with `before`, and the
+    /// body has made `state` of it.
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    fn scatter_round(self, before: &Vector<T>, state: Vector<T>) -> Result<Vector<T>>;
+}

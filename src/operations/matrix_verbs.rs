@@ -1,0 +1,438 @@
+//! Verbs of matrices. They run at once: each returns a fresh matrix or vector.
+
+use crate::backend::cpu::fold::Tree;
+use crate::backend::cuda::Gpu;
+use crate::backend::cuda::tiling::VECTORS;
+use crate::backend::{cuda, current};
+use crate::containers::{Matrix, Set, Vector, VectorFormat};
+use crate::error::{Error, Result};
+use crate::formats::{Csr, places_of, row_blocks, split_rows};
+use crate::operations::entry_filter::{build, filtered};
+use crate::operations::verbs::Verbs;
+use rayon::prelude::*;
+use vxm_semiring::{BinaryOp, Element, IndexOp, Monoid, PLUS_PAIR, TernaryOp, UnaryOp};
+
+impl<A: Element> Matrix<A> {
+    /// The GPU to run on: the matrix's, or else the scope's.
+    fn place(&self) -> Option<Gpu> {
+        self.gpu().cloned().or_else(current)
+    }
+
+    /// The GPU to run on: the matrix's, or else the vector's, or else the scope's.
+    fn place_with<T: Element>(&self, u: &Vector<T>) -> Option<Gpu> {
+        self.gpu().or_else(|| u.gpu()).cloned().or_else(current)
+    }
+
+    /// Checks that the matrix is square and that `u` has a place for each row and column.
+    #[track_caller]
+    fn check_square_with<T: Element>(&self, operation: &'static str, u: &Vector<T>) -> Result<()> {
+        if (self.nrows(), self.ncols()) == (u.len(), u.len()) {
+            return Ok(());
+        }
+        let matrix = format!("matrix of {} x {}", self.nrows(), self.ncols());
+        Err(Error::shape(operation, matrix, format!("vector of {}", u.len())))
+    }
+
+    /// `op(a)` of every entry (GraphBLAS: `GrB_apply`). O(nnz) time.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::from_triples(2, 2, [(0, 1, 5u32), (1, 0, 7)])?;
+    /// assert_eq!(a.map(PLUS.bind(1))?.get(1, 0), Some(8));
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn map<F: UnaryOp<A>>(&self, op: F) -> Result<Matrix<F::Out>> {
+        if let Some(gpu) = self.place() {
+            let mapped = cuda::entries::map(&*self.on(&gpu)?, op)?;
+            return Ok(Matrix::on_device(mapped, None).set_symmetric(self.is_symmetric()));
+        }
+        let csr = self.csr();
+        let values = csr.values().par_iter().map(|&a| op.call(a)).collect();
+        let rows = Csr::from_parts(csr.nrows(), csr.ncols(), csr.offsets().to_vec(), csr.columns().to_vec(), values);
+        Ok(Matrix::from_csr(rows).set_symmetric(self.is_symmetric()))
+    }
+
+    /// `op(row, column, a)` of every entry (GraphBLAS: `GrB_apply` with an index operator). O(nnz) time.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::undirected(3, &[(0, 2)])?;
+    /// let numbered = a.map_index(COLINDEX)?;
+    /// assert_eq!(numbered.iter().collect::<Vec<_>>(), [(0, 2, 2), (2, 0, 0)]);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn map_index<F: IndexOp<A>>(&self, op: F) -> Result<Matrix<F::Out>> {
+        if let Some(gpu) = self.place() {
+            return Ok(Matrix::on_device(cuda::entries::map_index(&*self.on(&gpu)?, op)?, None));
+        }
+        let csr = self.csr();
+        Ok(Matrix::from_csr(build(csr.nrows(), csr.ncols(), |i, columns, values| {
+            let (js, entries) = csr.row(i);
+            columns.extend_from_slice(js);
+            values.extend(js.iter().zip(entries).map(|(&j, &a)| op.call(i as u32, j, a)));
+        })))
+    }
+
+    /// `set plus.pair A` for each of many sets: the number of entries in each column whose row is in the set. A column
+    /// without such an entry is absent.
+    ///
+    /// On a GPU with tensor cores, 16 sets are counted at once over tiles. That makes the product tall and skinny
+    /// enough to fill the tensor cores.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::undirected(3, &[(0, 1), (1, 2)])?;
+    /// let (ends, middle) = (Set::from_indices(3, [0, 2])?, Set::from_indices(3, [1])?);
+    /// let counts = a.count_many(&[&ends, &middle])?;
+    /// assert_eq!(counts[0], Vector::from_pairs(3, [(1, 2)])?);
+    /// assert_eq!(counts[1], Vector::from_pairs(3, [(0, 1), (2, 1)])?);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A set's length is not the matrix's number of rows. A column has more than 2^24 entries, which tensor cores can't
+    /// count exactly. The device has too little memory, or is lost.
+    #[track_caller]
+    pub fn count_many(&self, sets: &[&Set]) -> Result<Vec<Vector<u32>>> {
+        if let Some(set) = sets.iter().find(|set| Vector::len(set) != self.nrows()) {
+            let matrix = format!("matrix of {} x {}", self.nrows(), self.ncols());
+            return Err(Error::shape("count_many", format!("vector of {}", Vector::len(set)), matrix));
+        }
+        let gpu = self.gpu().or_else(|| sets.iter().find_map(|set| set.gpu())).cloned().or_else(current);
+        let Some(gpu) = gpu.filter(|gpu| self.can_tile() && gpu.arch() >= (8, 0)) else {
+            return sets.iter().map(|set| set.vxm(self, PLUS_PAIR).eval()).collect();
+        };
+        let tiles = self.tiles_transposed_on(&gpu)?;
+        let mut counts = Vec::with_capacity(sets.len());
+        for sets in sets.chunks(VECTORS) {
+            let sets = sets.iter().map(|set| set.on(&gpu)).collect::<Result<Vec<_>>>()?;
+            counts.extend(tiles.count_sets(&sets)?.into_iter().map(Vector::on_device));
+        }
+        Ok(counts)
+    }
+
+    /// The entries for which `op(row, column, a)` is true (GraphBLAS: `GrB_select`): `a.select(TRIL)` is the lower
+    /// triangle. O(nnz) time.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::undirected(3, &[(0, 1), (1, 2)])?;
+    /// assert_eq!(a.select(TRIL)?.iter().collect::<Vec<_>>(), [(1, 0, ()), (2, 1, ())]);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn select<F>(&self, op: F) -> Result<Matrix<A>>
+    where
+        F: TernaryOp<u32, u32, A, Out = bool>,
+    {
+        if let Some(gpu) = self.place() {
+            return Ok(Matrix::on_device(cuda::entries::select(&*self.on(&gpu)?, op)?, None));
+        }
+        let csr = self.csr();
+        Ok(Matrix::from_csr(filtered(csr, |i| Some(i as u32), |i, j, a| op.call(i, j, a))))
+    }
+
+    /// The entries `(i, j)` for which `op(u[i], u[j])` is true: a graph's edges, filtered by what a vector holds at
+    /// both ends. An entry is dropped if `u` holds no element at one of its ends.
+    ///
+    /// With distinct elements and `GT` or `LT`, the edges of an undirected graph become those of an acyclic one: each
+    /// edge is oriented. O(n + nnz) time.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::undirected(3, &[(0, 1), (1, 2)])?;
+    /// let u = Vector::from_dense(vec![5u32, 9, 2]);
+    /// // the edges from each vertex to its higher neighbours
+    /// let up = a.select_ends(LT, &u)?;
+    /// assert_eq!(up.iter().collect::<Vec<_>>(), [(0, 1, ()), (2, 1, ())]);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The matrix isn't square, or `u` isn't as long as its side. The device has too little memory, or is lost.
+    #[track_caller]
+    pub fn select_ends<T: Element, F: BinaryOp<T, T, Out = bool>>(&self, op: F, u: &Vector<T>) -> Result<Matrix<A>> {
+        self.check_square_with("select_ends", u)?;
+        if let Some(gpu) = self.place_with(u) {
+            let (rows, u) = (self.on(&gpu)?, u.on(&gpu)?);
+            return Ok(Matrix::on_device(cuda::entries::select_ends(&rows, op, &u)?, None).with_format(self.format()));
+        }
+        let csr = self.csr();
+        let u = u.clone().with_format(VectorFormat::Bitmap);
+        let ends = u.view();
+        let keep = |own, j: u32, _| ends.get(j as usize).is_some_and(|x| op.call(own, x));
+        Ok(Matrix::from_csr(filtered(csr, |i| ends.get(i), keep)))
+    }
+
+    /// The submatrix that `u`'s elements induce, with the edges filtered by `op`.
+    ///
+    /// Let `i` and `j` be the `k`-th and `l`-th indices at which `u` holds an element. Then `b[k, l]` is the entry `(i,
+    /// j)`, if `op(u[i], u[j])` is true. The result has `u.nvals()` rows and columns.
+    ///
+    /// It is [`select_ends`](Self::select_ends) followed by [`extract`](Self::extract) of the places that hold an
+    /// element, in one pass. O(n + the entries of those rows) time. On a GPU, few elements cost little: beside their
+    /// rows, only `n` bits are read.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// // a path; the edges among its vertices 1, 2 and 3 that lead to the higher vertex
+    /// let a = Matrix::undirected(4, &[(0, 1), (1, 2), (2, 3)])?;
+    /// let u = Vector::from_pairs(4, [(1, 5u32), (2, 9), (3, 2)])?;
+    /// let b = a.induced(LT, &u)?;
+    /// assert_eq!(b.nrows(), 3);
+    /// assert_eq!(b.iter().collect::<Vec<_>>(), [(0, 1, ()), (2, 1, ())]);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The matrix isn't square, or `u` isn't as long as its side. The device has too little memory, or is lost.
+    #[track_caller]
+    pub fn induced<T: Element, F: BinaryOp<T, T, Out = bool>>(&self, op: F, u: &Vector<T>) -> Result<Matrix<A>> {
+        self.check_square_with("induced", u)?;
+        if let Some(gpu) = self.place_with(u) {
+            let (rows, u) = (self.on(&gpu)?, u.on(&gpu)?);
+            return Ok(Matrix::on_device(cuda::entries::induced(&rows, op, &u)?, None).with_format(self.format()));
+        }
+        let (csr, n) = (self.csr(), self.nrows());
+        let held: Vec<(u32, T)> = u.iter().collect();
+        // at each vertex of `u`: its number in the submatrix, and its element
+        let mut ends = vec![None; n];
+        (0u32..).zip(&held).for_each(|(k, &(i, x))| ends[i as usize] = Some((k, x)));
+        Ok(Matrix::from_csr(build(held.len(), held.len(), |k, columns, values| {
+            let (i, own) = held[k];
+            let (js, entries) = csr.row(i as usize);
+            for (&j, &a) in js.iter().zip(entries) {
+                let Some((l, _)) = ends[j as usize].filter(|&(_, x)| op.call(own, x)) else { continue };
+                columns.push(l);
+                values.push(a);
+            }
+        })))
+    }
+
+    /// `op(u[i], u[j])` as the value of every entry `(i, j)`: the answer that [`select_ends`](Self::select_ends)
+    /// filters by, stored at each edge. An entry is dropped if `u` holds no element at one of its ends.
+    ///
+    /// The result isn't marked symmetric, whatever `op` is. O(n + nnz) time; a GPU needs another `log n` per entry.
+    /// There, if `u` is full, only the new values are stored.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::undirected(3, &[(0, 1), (1, 2)])?;
+    /// let u = Vector::from_dense(vec![5u32, 9, 2]);
+    /// // whether each neighbour is higher
+    /// let higher = a.map_ends(LT, &u)?;
+    /// let entries = [(0, 1, true), (1, 0, false), (1, 2, false), (2, 1, true)];
+    /// assert_eq!(higher.iter().collect::<Vec<_>>(), entries);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The matrix isn't square, or `u` isn't as long as its side. The device has too little memory, or is lost.
+    #[track_caller]
+    pub fn map_ends<T: Element, F: BinaryOp<T, T>>(&self, op: F, u: &Vector<T>) -> Result<Matrix<F::Out>> {
+        self.check_square_with("map_ends", u)?;
+        if let Some(gpu) = self.place_with(u) {
+            let (rows, u) = (self.on(&gpu)?, u.on(&gpu)?);
+            return Ok(Matrix::on_device(cuda::entries::map_ends(&rows, op, &u)?, None));
+        }
+        let u = u.clone().with_format(VectorFormat::Bitmap);
+        let ends = u.view();
+        // an entry with an absent end is dropped
+        let both_present = |_, j: u32, _| ends.get(j as usize).is_some();
+        let dropped = (u.nvals() < u.len()).then(|| filtered(self.csr(), |i| ends.get(i), both_present));
+        let csr = dropped.as_ref().unwrap_or_else(|| self.csr());
+        let end = |i: usize| ends.get(i).unwrap_or(T::ZERO);
+        let mut values = vec![F::Out::ZERO; csr.nnz()];
+        let blocks = row_blocks(csr.offsets(), 4 * rayon::current_num_threads());
+        let parts = split_rows(&mut values, csr.offsets(), &blocks);
+        blocks.par_iter().zip(parts).for_each(|(rows, part)| {
+            let mut part = part.iter_mut();
+            for i in rows.clone() {
+                let own = end(i);
+                csr.row(i).0.iter().zip(&mut part).for_each(|(&j, value)| *value = op.call(own, end(j as usize)));
+            }
+        });
+        let (offsets, columns) = (csr.offsets().to_vec(), csr.columns().to_vec());
+        Ok(Matrix::from_csr(Csr::from_parts(csr.nrows(), csr.ncols(), offsets, columns, values)))
+    }
+
+    /// Folds each row's entries to one element (GraphBLAS: `GrB_reduce` to a vector). A row without entries holds none.
+    /// The result's length is `nrows()`. O(n + nnz) time.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::from_triples(3, 2, [(0, 0, 5u32), (0, 1, 7), (2, 0, 1)])?;
+    /// assert_eq!(a.reduce_rows(PLUS)?, Vector::from_pairs(3, [(0, 12), (2, 1)])?);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn reduce_rows<M: Monoid<A>>(&self, monoid: M) -> Result<Vector<A>> {
+        if let Some(gpu) = self.place() {
+            return Ok(Vector::on_device(cuda::entries::reduce_rows(self.on(&gpu)?, monoid)?));
+        }
+        let csr = self.csr();
+        let rows: Vec<Option<A>> = (0..csr.nrows()).into_par_iter().map(|i| fold(monoid, csr.row(i).1)).collect();
+        Ok(Vector::from_options(&rows))
+    }
+
+    /// Folds all entries to one: first each row, then the rows' results. Returns the monoid's identity if there are no
+    /// entries.
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn reduce<M: Monoid<A>>(&self, monoid: M) -> Result<A> {
+        use crate::operations::verbs::Verbs;
+        Verbs::reduce(&self.reduce_rows(monoid)?, monoid)
+    }
+
+    /// The number of entries in each row, 0 included: the degrees of a graph. The result is full, of length `nrows()`.
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn degrees(&self) -> Result<Vector<u32>> {
+        if let Some(gpu) = self.place() {
+            return Ok(Vector::on_device(cuda::terminals::degrees(&*self.on(&gpu)?)?));
+        }
+        let csr = self.csr();
+        Ok(Vector::from_dense((0..csr.nrows()).into_par_iter().map(|i| csr.degree(i) as u32).collect()))
+    }
+
+    /// The submatrix `b[k, l] = self[rows[k], columns[l]]` (GraphBLAS: `GrB_extract`). Indices may repeat and come in
+    /// any order.
+    ///
+    /// # Errors
+    /// An index lies outside the matrix. There are more than `u32::MAX` indices. The device has too little memory, or
+    /// is lost.
+    #[track_caller]
+    pub fn extract(&self, rows: &[u32], columns: &[u32]) -> Result<Matrix<A>> {
+        let shape = format!("matrix of {} x {}", self.nrows(), self.ncols());
+        for (what, indices, n) in [("row", rows, self.nrows()), ("column", columns, self.ncols())] {
+            if let Some(&i) = indices.iter().find(|&&i| i as usize >= n) {
+                return Err(Error::shape("extract", shape, format!("{what} {i}")));
+            }
+            crate::formats::check_vertices("extract", indices.len())?;
+        }
+        if let Some(gpu) = self.place() {
+            let found = cuda::entries::extract(&*self.on(&gpu)?, rows, columns)?;
+            return Ok(Matrix::on_device(found, None).with_format(self.format()));
+        }
+        let csr = self.csr();
+        let (starts, places) = places_of(columns, self.ncols());
+        let wanted = |j: u32| &places[starts[j as usize] as usize..starts[j as usize + 1] as usize];
+        let found = Matrix::from_csr(build(rows.len(), columns.len(), |k, out_columns, out_values| {
+            let (js, entries) = csr.row(rows[k] as usize);
+            let mut row: Vec<(u32, A)> =
+                js.iter().zip(entries).flat_map(|(&j, &a)| wanted(j).iter().map(move |&l| (l, a))).collect();
+            row.sort_unstable_by_key(|&(l, _)| l);
+            out_columns.extend(row.iter().map(|&(l, _)| l));
+            out_values.extend(row.iter().map(|&(_, a)| a));
+        }));
+        Ok(found.with_format(self.format()))
+    }
+
+    /// `op(a, b)` at each place where both matrices hold an entry: the intersection (GraphBLAS: `GrB_eWiseMult`). O(n +
+    /// entries of both) time.
+    ///
+    /// # Errors
+    /// The shapes differ. The device has too little memory, or is lost.
+    #[track_caller]
+    pub fn ewise_mult<B: Element, F: BinaryOp<A, B>>(&self, other: &Matrix<B>, op: F) -> Result<Matrix<F::Out>> {
+        self.check_same_shape("ewise_mult", other)?;
+        if let Some(gpu) = self.gpu().or(other.gpu()).cloned().or_else(current) {
+            let both = cuda::entries::ewise_mult(&*self.on(&gpu)?, &*other.on(&gpu)?, op)?;
+            return Ok(Matrix::on_device(both, None));
+        }
+        let (x, y) = (self.csr(), other.csr());
+        Ok(Matrix::from_csr(build(x.nrows(), x.ncols(), |i, columns, values| {
+            merge(x.row(i), y.row(i), |j, a, b| {
+                if let (Some(a), Some(b)) = (a, b) {
+                    columns.push(j);
+                    values.push(op.call(a, b));
+                }
+            });
+        })))
+    }
+
+    /// The union of both matrices (GraphBLAS: `GrB_eWiseAdd`): `op(a, b)` where both hold an entry, and the only entry
+    /// where one does. O(n + entries of both) time.
+    ///
+    /// # Errors
+    /// The shapes differ. The device has too little memory, or is lost.
+    #[track_caller]
+    pub fn ewise_add<F: BinaryOp<A, A, Out = A>>(&self, other: &Matrix<A>, op: F) -> Result<Matrix<A>> {
+        self.check_same_shape("ewise_add", other)?;
+        if let Some(gpu) = self.gpu().or(other.gpu()).cloned().or_else(current) {
+            let either = cuda::entries::ewise_add(&*self.on(&gpu)?, &*other.on(&gpu)?, op)?;
+            return Ok(Matrix::on_device(either, None));
+        }
+        let (x, y) = (self.csr(), other.csr());
+        Ok(Matrix::from_csr(build(x.nrows(), x.ncols(), |i, columns, values| {
+            merge(x.row(i), y.row(i), |j, a, b| {
+                let joined = match (a, b) {
+                    (Some(a), Some(b)) => Some(op.call(a, b)),
+                    (a, b) => a.or(b),
+                };
+                columns.extend(joined.map(|_| j));
+                values.extend(joined);
+            });
+        })))
+    }
+
+    #[track_caller]
+    fn check_same_shape<B: Element>(&self, operation: &'static str, other: &Matrix<B>) -> Result<()> {
+        if (self.nrows(), self.ncols()) == (other.nrows(), other.ncols()) {
+            return Ok(());
+        }
+        let shape = |nrows, ncols| format!("matrix of {nrows} x {ncols}");
+        Err(Error::shape(operation, shape(self.nrows(), self.ncols()), shape(other.nrows(), other.ncols())))
+    }
+}
+
+/// The entries of a row, folded to one. An exact monoid folds them in order, an inexact one over the fixed tree.
+fn fold<A: Element, M: Monoid<A>>(monoid: M, entries: &[A]) -> Option<A> {
+    if M::EXACT {
+        return entries.iter().copied().reduce(|x, y| monoid.call(x, y));
+    }
+    let mut tree = Tree::new(monoid, entries.len());
+    for (p, &a) in entries.iter().enumerate() {
+        tree.push(p, a);
+    }
+    tree.finish()
+}
+
+/// Merges two rows by column: calls `f` with each column that either holds, ascending, and with the entries there.
+fn merge<A: Element, B: Element>(
+    (mut xs, mut x): (&[u32], &[A]),
+    (mut ys, mut y): (&[u32], &[B]),
+    mut f: impl FnMut(u32, Option<A>, Option<B>),
+) {
+    loop {
+        let j = match (xs.first(), ys.first()) {
+            (Some(&i), Some(&j)) => i.min(j),
+            (Some(&j), None) | (None, Some(&j)) => j,
+            (None, None) => return,
+        };
+        let (in_x, in_y) = (xs.first() == Some(&j), ys.first() == Some(&j));
+        f(j, in_x.then(|| x[0]), in_y.then(|| y[0]));
+        (xs, x) = (&xs[usize::from(in_x)..], &x[usize::from(in_x)..]);
+        (ys, y) = (&ys[usize::from(in_y)..], &y[usize::from(in_y)..]);
+    }
+}

@@ -1,0 +1,320 @@
+//! A planned product on the CPU: rows that are folded as the terminal reads them, or a result that was computed before.
+
+use crate::backend::cpu::fold::{Rows, count_row, fold_filtered, fold_row};
+use crate::backend::cpu::gather;
+use crate::backend::cpu::prefetch::prefetch;
+use crate::backend::view::{Dependency, Support, VectorView, fixed_is_self};
+use crate::formats::bitmap::full_words;
+use crate::formats::{Csr, Store, Tiles};
+use crate::operations::elementwise::{Each, Pattern};
+use crate::operations::product::edge_policy::{EdgePolicy, FilteredOperand, Prefiltered};
+use std::sync::Arc;
+use vxm_semiring::{BinaryOp, Element, Monoid, Semiring};
+
+/// Columns in a cache line.
+const LINE: usize = 16;
+
+/// The view of a planned [`Product`](crate::operations::product::Product).
+#[derive(Clone)]
+pub enum ProductView<'s, V: VectorView, A: Element, S, T: Element, H> {
+    /// Pull: rows are folded as the terminal reads them, over the operand's own view.
+    Lazy(V, Rows<'s, A>, &'s [u64], S, H),
+    /// Pull over an operand that was evaluated first.
+    Evaluated(Store<V::T>, Rows<'s, A>, &'s [u64], S, H),
+    /// Pull over a matrix of the entries that take part, made before the loop.
+    Prefiltered(V, Arc<Csr<A>>, S, Prefiltered<H>),
+    /// Pull that only counts: the operand's presence bits, over tiles.
+    Count(Vec<u64>, &'s Tiles<A>, S, T),
+    /// Push: already evaluated.
+    Pushed(Store<T>),
+}
+
+/// The presence bits of a view of length `n`.
+pub(crate) fn presence<V: VectorView>(n: usize, view: &V) -> Vec<u64> {
+    let evaluated = gather::gather(n, &Each { inner: ByRef(view), step: Pattern }).into_bitmap();
+    evaluated.bits().map_or_else(|| full_words(n), <[u64]>::to_vec)
+}
+
+/// A view by reference.
+#[derive(Clone)]
+struct ByRef<'v, V>(&'v V);
+
+impl<V: VectorView> VectorView for ByRef<'_, V> {
+    type T = V::T;
+    fixed_is_self!();
+    fn at(&self, i: usize) -> Option<V::T> {
+        self.0.at(i)
+    }
+    fn at_listed(&self, k: usize, i: usize) -> Option<V::T> {
+        self.0.at_listed(k, i)
+    }
+    fn is_full(&self) -> bool {
+        self.0.is_full()
+    }
+    fn support(&self) -> Support<'_> {
+        self.0.support()
+    }
+    fn work(&self) -> Option<&[u64]> {
+        self.0.work()
+    }
+}
+
+/// Folds the entries of row `i` that take part, until the fold may stop.
+#[inline(always)]
+fn pull<U, A, S, H>(u: &U, rows: Rows<'_, A>, i: usize, ring: S, policy: H) -> Option<S::Out>
+where
+    U: VectorView,
+    A: Element,
+    S: Semiring<U::T, A>,
+    H: EdgePolicy<U::T, S::Out>,
+{
+    // a row without an own element never stops early
+    let own = if H::EXITS_EARLY || H::FILTERS_BY_STATE { u.at(i) } else { None };
+    let may_stop = |partial| H::EXITS_EARLY && own.is_some_and(|own| policy.may_stop(own, partial));
+    if H::FILTERS {
+        let own = match own {
+            None if H::FILTERS_BY_STATE => return None,
+            own => own.unwrap_or(U::T::ZERO),
+        };
+        let key = policy.key(i);
+        if let (Rows::Csr(csr), true) = (rows, S::Add::EXACT && u.is_full()) {
+            return fold_filtered(
+                u,
+                csr,
+                i,
+                ring,
+                |k, x| policy.passes_key(key, k) & policy.passes_state(own, x),
+                may_stop,
+            );
+        }
+        let keeps = |k, x| policy.passes_key(key, k) && policy.passes_state(own, x);
+        return fold_row(&FilteredOperand { inner: u, keeps }, rows, i, ring, may_stop);
+    }
+    fold_row(u, rows, i, ring, may_stop)
+}
+
+/// Finds the one entry that determines a row's fold. Without blocking edges it is an entry whose product is the
+/// monoid's terminal value: while that product stays the same, so does the fold. With blocking edges it is one that
+/// blocks the row.
+fn determining_entry<U, A, S, H>(u: &U, csr: &Csr<A>, row: usize, ring: S, policy: H) -> Dependency
+where
+    U: VectorView,
+    A: Element,
+    S: Semiring<U::T, A>,
+    H: EdgePolicy<U::T, S::Out>,
+{
+    let own = if H::FILTERS_BY_STATE || H::BLOCKS { u.at(row) } else { None };
+    let terminal = S::Add::TERMINAL.filter(|_| S::Add::EXACT && !H::BLOCKS);
+    if terminal.is_none() && !H::BLOCKS {
+        return Dependency::Unknown;
+    }
+    let ((columns, weights), key) = (csr.row(row), policy.key(row));
+    let determines = |(&k, &weight): (&u32, &A)| {
+        let Some(x) = u.at(k as usize).filter(|_| policy.passes_key(key, k as usize)) else { return false };
+        if H::FILTERS_BY_STATE && !own.is_some_and(|own| policy.passes_state(own, x)) {
+            return false;
+        }
+        match terminal {
+            Some(terminal) => ring.mul().call(x, weight).bits() == terminal.bits(),
+            None => own.is_some_and(|own| policy.blocks(own, x)),
+        }
+    };
+    // Search from the end. Where low numbers are hubs, hubs often settle first, so the last blocking entry is likely to
+    // settle last.
+    match columns.iter().zip(weights).rev().find(|&entry| determines(entry)) {
+        Some((&k, _)) if u.dependency(k as usize) == Dependency::OwnElement => Dependency::BlockedBy(k),
+        _ => Dependency::Unknown,
+    }
+}
+
+/// Finds one entry whose product alone is enough for the row's fold to stop early.
+fn stopping_entry<U, A, S, H>(u: &U, csr: &Csr<A>, row: usize, ring: S, policy: H) -> Dependency
+where
+    U: VectorView,
+    A: Element,
+    S: Semiring<U::T, A>,
+    H: EdgePolicy<U::T, S::Out>,
+{
+    let Some(own) = u.at(row) else { return Dependency::Unknown };
+    let ((columns, weights), key) = (csr.row(row), policy.key(row));
+    let stops_fold = |(&k, &weight): (&u32, &A)| {
+        let may_stop = |x| policy.passes_state(own, x) && policy.may_stop(own, ring.mul().call(x, weight));
+        policy.passes_key(key, k as usize) && u.at(k as usize).is_some_and(may_stop)
+    };
+    match columns.iter().zip(weights).find(|&entry| stops_fold(entry)) {
+        Some((&k, _)) if u.dependency(k as usize) == Dependency::OwnElement => Dependency::StoppedBy(k),
+        _ => Dependency::Unknown,
+    }
+}
+
+/// What the fold of a CSR row depends on, as far as it is known.
+fn row_dependency<U, A, S, H>(u: &U, csr: &Csr<A>, reversed: bool, row: usize, ring: S, policy: H) -> Dependency
+where
+    U: VectorView,
+    A: Element,
+    S: Semiring<U::T, A>,
+    H: EdgePolicy<U::T, S::Out>,
+{
+    // a fold from the other end may have stopped before it reached that entry
+    match (H::EXITS_EARLY, reversed) {
+        (false, _) => determining_entry(u, csr, row, ring, policy),
+        (true, false) => stopping_entry(u, csr, row, ring, policy),
+        (true, true) => Dependency::Unknown,
+    }
+}
+
+/// A pull over CSR rows: the common case in loop bodies.
+#[derive(Clone)]
+pub struct Pulled<'v, V, A: Element, S, H> {
+    operand: V,
+    csr: &'v Csr<A>,
+    /// Whether rows are read from the last entry to the first.
+    reversed: bool,
+    work: &'v [u64],
+    ring: S,
+    policy: H,
+}
+
+impl<V, A, S, H> VectorView for Pulled<'_, V, A, S, H>
+where
+    V: VectorView,
+    A: Element,
+    S: Semiring<V::T, A>,
+    H: EdgePolicy<V::T, S::Out>,
+{
+    type T = S::Out;
+    fixed_is_self!();
+    fn dependency(&self, i: usize) -> Dependency {
+        row_dependency(&self.operand, self.csr, self.reversed, i, self.ring, self.policy)
+    }
+    fn rank(&self, i: usize) -> Option<u64> {
+        self.policy.rank(i)
+    }
+    #[inline(always)]
+    fn prefetch(&self, i: usize) {
+        prefetch_row(self.csr, self.reversed, i);
+    }
+    #[inline(always)]
+    fn at(&self, i: usize) -> Option<S::Out> {
+        match self.reversed {
+            false => pull(&self.operand, Rows::Csr(self.csr), i, self.ring, self.policy),
+            true => pull(&self.operand, Rows::Reversed(self.csr), i, self.ring, self.policy),
+        }
+    }
+    fn work(&self) -> Option<&[u64]> {
+        Some(self.work)
+    }
+}
+
+/// Prefetches three cache lines of a row's columns. The processor's own prefetcher fetches what follows.
+#[inline(always)]
+fn prefetch_row<A: Element>(csr: &Csr<A>, reversed: bool, row: usize) {
+    let (columns, _) = csr.row(row);
+    let last = columns.len().wrapping_sub(1);
+    for k in if reversed { [last, last.wrapping_sub(LINE), last.wrapping_sub(2 * LINE)] } else { [0, LINE, last] } {
+        prefetch(columns, k);
+    }
+}
+
+impl<V, A, S, H> VectorView for ProductView<'_, V, A, S, S::Out, H>
+where
+    V: VectorView,
+    A: Element,
+    S: Semiring<V::T, A>,
+    H: EdgePolicy<V::T, S::Out>,
+{
+    type T = S::Out;
+    type Fixed<'v>
+        = Pulled<'v, V::Fixed<'v>, A, S, H>
+    where
+        Self: 'v;
+    fn fixed(&self) -> Option<Self::Fixed<'_>> {
+        let (operand, csr, reversed, work, ring, policy) = match self {
+            Self::Lazy(operand, Rows::Csr(csr), work, ring, policy) => (operand, *csr, false, *work, ring, policy),
+            Self::Lazy(operand, Rows::Reversed(csr), work, ring, policy) => (operand, *csr, true, *work, ring, policy),
+            _ => return None,
+        };
+        let operand = operand.fixed()?;
+        Some(Pulled { operand, csr, reversed, work, ring: *ring, policy: *policy })
+    }
+    fn dependency(&self, i: usize) -> Dependency {
+        match self {
+            Self::Lazy(operand, Rows::Csr(csr), _, ring, policy) => {
+                row_dependency(operand, csr, false, i, *ring, *policy)
+            }
+            Self::Lazy(operand, Rows::Reversed(csr), _, ring, policy) => {
+                row_dependency(operand, csr, true, i, *ring, *policy)
+            }
+            Self::Prefiltered(operand, csr, ring, policy) if !H::EXITS_EARLY => {
+                determining_entry(operand, csr, i, *ring, *policy)
+            }
+            _ => Dependency::Unknown,
+        }
+    }
+    fn rank(&self, i: usize) -> Option<u64> {
+        match self {
+            Self::Lazy(.., policy) | Self::Evaluated(.., policy) => policy.rank(i),
+            Self::Prefiltered(.., policy) => policy.rank(i),
+            Self::Count(..) | Self::Pushed(_) => None,
+        }
+    }
+    #[inline(always)]
+    fn prefetch(&self, i: usize) {
+        match self {
+            Self::Lazy(_, Rows::Csr(csr), ..) => prefetch_row(csr, false, i),
+            Self::Lazy(_, Rows::Reversed(csr), ..) => prefetch_row(csr, true, i),
+            Self::Prefiltered(_, csr, ..) => prefetch_row(csr, false, i),
+            _ => {}
+        }
+    }
+    #[inline(always)]
+    fn at(&self, i: usize) -> Option<S::Out> {
+        match self {
+            Self::Lazy(operand, rows, _, ring, policy) => pull(operand, *rows, i, *ring, *policy),
+            Self::Evaluated(store, rows, _, ring, policy) => pull(&store.view(), *rows, i, *ring, *policy),
+            Self::Prefiltered(operand, csr, ring, policy) => pull(operand, Rows::Csr(csr), i, *ring, *policy),
+            Self::Count(present, tiles, ring, constant) => count_row(present, tiles, i, ring.add(), *constant),
+            Self::Pushed(store) => store.get(i),
+        }
+    }
+    #[inline(always)]
+    fn at_listed(&self, k: usize, i: usize) -> Option<S::Out> {
+        match self {
+            Self::Pushed(store) => store.view().at_listed(k, i),
+            _ => self.at(i),
+        }
+    }
+    fn support(&self) -> Support<'_> {
+        match self {
+            Self::Pushed(Store::Sparse(s)) => Support::List(s.indices()),
+            Self::Pushed(Store::Bitmap(b)) => b.bits().map_or(Support::All, Support::Bits),
+            _ => Support::All,
+        }
+    }
+    fn take(&mut self) -> Option<Store<S::Out>> {
+        match self {
+            Self::Pushed(store) => Some(std::mem::take(store)),
+            _ => None,
+        }
+    }
+    fn work(&self) -> Option<&[u64]> {
+        match self {
+            Self::Lazy(_, _, work, ..) | Self::Evaluated(_, _, work, ..) => Some(work),
+            Self::Prefiltered(_, csr, ..) => Some(csr.offsets()),
+            _ => None,
+        }
+    }
+}
+
+impl<V: VectorView, A: Element, S, T: Element, H> core::fmt::Debug for ProductView<'_, V, A, S, T, H> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let name = match self {
+            Self::Lazy(..) => "pull",
+            Self::Evaluated(..) => "pull over an evaluated operand",
+            Self::Prefiltered(..) => "pull over chosen entries",
+            Self::Count(..) => "count tiles",
+            Self::Pushed(_) => "pushed",
+        };
+        f.write_str(name)
+    }
+}

@@ -1,0 +1,209 @@
+//! A product on a GPU: pushed before the kernel, counted over tiles, or emitted as a C++ type whose rows are pulled.
+
+use crate::backend::cuda::codegen::builder::{Binned, KernelBuilder, Node};
+use crate::backend::cuda::layout::propagation_blocking;
+use crate::backend::cuda::push::can_push;
+use crate::backend::cuda::tiling::{counts_view, presence as presence_on};
+use crate::backend::cuda::{self, DeviceCsr, DeviceTiles, DeviceVector, Gpu};
+use crate::backend::plan::{Direction, Format, Strategy};
+use crate::error::Result;
+use crate::operations::expr::{Env, Expr, emit_operand};
+use crate::operations::product::Product;
+use crate::operations::product::edge_policy::EdgePolicy;
+use std::sync::Arc;
+use vxm_semiring::{BinaryOp, Element, Monoid, Semiring};
+
+/// How the entries of a pulled matrix are arranged, if not as they are stored.
+struct Arrangement<X> {
+    /// The entries in bins, and the kernel that multiplies them.
+    bins: Option<Binned>,
+    /// The operand in the order of the matrix's renumbered columns.
+    hot_columns: Option<DeviceVector<X>>,
+}
+
+impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Product<'_, E, A, S, H> {
+    /// Emits the product as a node of `kernel`.
+    pub(super) fn emit_on_device(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
+        let (n, length) = self.check(env)?;
+        let tensor = kernel.gpu().arch() >= (8, 0);
+        let mut sizes = self.sizes(n, length, env.wanted(length), tensor);
+        sizes.lengths = Self::is_decided_by_one_product() && self.operand.known_count(env) == Some(n);
+        // A loop's kernel can neither count nor push: it doesn't keep the operand's bits, and a push runs before the kernel.
+        sizes.counting &= !kernel.is_resident();
+        sizes.pulls |= kernel.is_resident() || !can_push::<S::Out, S::Add>();
+        let sizes = if sizes.pulls { sizes } else { self.pushed_sizes(env, sizes) };
+        let plan = self.plan(&sizes);
+        match (plan.direction, plan.strategy, S::Mul::CONSTANT) {
+            (Direction::Push, ..) => self.emit_pushed(env, kernel, (n, length)),
+            (_, Strategy::CountTiles, Some(constant)) => self.emit_counted(env, kernel, n, constant, false),
+            (_, Strategy::CountTilesTensor, Some(constant)) => self.emit_counted(env, kernel, n, constant, true),
+            _ => self.emit_pulled(env, kernel, plan.format, (n, length)),
+        }
+    }
+
+    /// Pushes an operand of `n` places, and emits the result of `length` places as a stored vector.
+    fn emit_pushed(&self, env: &Env<'_>, kernel: &mut KernelBuilder, (n, length): (usize, usize)) -> Result<Node> {
+        let gpu = kernel.gpu().clone();
+        let rows = if self.transposed { self.matrix.transposed_on(&gpu)? } else { self.matrix.on(&gpu)? };
+        let mut first = KernelBuilder::new(&gpu);
+        let operand = self.operand.emit(&env.for_operand(), &mut first)?;
+        cuda::push::push::<E::T, A, S>(kernel, (first, operand), n, &rows, length, self.ring)
+    }
+
+    /// Emits a product that counts over tiles, since all products are `constant`. Tensor cores count before the kernel; other threads
+    /// count inside it.
+    fn emit_counted(
+        &self,
+        env: &Env<'_>,
+        kernel: &mut KernelBuilder,
+        n: usize,
+        constant: S::Out,
+        tensor: bool,
+    ) -> Result<Node> {
+        let gpu = kernel.gpu().clone();
+        let out = kernel.element::<S::Out>();
+        let mut first = KernelBuilder::new(&gpu);
+        let node = self.operand.emit(&env.for_operand(), &mut first)?;
+        let present = presence_on(kernel, first, &node, n)?;
+        let (tiles, add) = (self.tiles_on(&gpu)?, self.ring.add());
+        if tensor {
+            let counts = Arc::new(tiles.count_present(present)?);
+            return Ok(counts_view(kernel, &counts, 0, constant, add));
+        }
+        let (at, is_primary) = (kernel.position(), !kernel.has_primary());
+        kernel.push(present);
+        kernel.tiles(tiles);
+        kernel.push(constant.bits());
+        let add = kernel.monoid::<S::Out, S::Add>(add);
+        let ty = kernel.ty("vxm::CountProduct", [out, add, is_primary.into()]);
+        if is_primary {
+            kernel.set_primary_over_tiles(ty, at);
+        }
+        Ok(Node::new(ty, false))
+    }
+
+    /// Emits a product whose rows are folded inside the kernel, over tiles or CSR rows.
+    fn emit_pulled(
+        &self,
+        env: &Env<'_>,
+        kernel: &mut KernelBuilder,
+        format: Format,
+        (n, length): (usize, usize),
+    ) -> Result<Node> {
+        let out = kernel.element::<S::Out>();
+        let at = kernel.position();
+        let Arrangement { bins, hot_columns } = self.arrangement(env, kernel, format, (n, length))?;
+        let operand = match &hot_columns {
+            Some(renumbered) => kernel.stored(renumbered),
+            None => emit_operand(&self.operand, &env.for_operand(), kernel)?,
+        };
+        let (policy, operand) = self.policy.emit(kernel, operand.ty)?;
+        let add = kernel.monoid::<S::Out, S::Add>(self.ring.add());
+        let mul = kernel.functor(self.ring.mul());
+        let a = kernel.element::<A>();
+        kernel.count_product();
+        if format == Format::Tiles {
+            let tiles = self.tiles_on(&kernel.gpu().clone())?;
+            let values = tiles.values_address();
+            kernel.tiles(tiles);
+            kernel.push(values);
+            let ty = kernel.ty("vxm::PullTiles", [operand, a, out, mul, add, policy]);
+            return Ok(Node::new(ty, false));
+        }
+        // a loop may look at the entries of a row in any order, so the monoid must allow that
+        let tracks_blockers = H::BLOCKS && S::Add::EXACT && S::Add::COMMUTATIVE && !kernel.in_mask();
+        let is_primary = !kernel.has_primary();
+        let rows = self.rows_on(&kernel.gpu().clone())?;
+        let (entries, longest) = (rows.nnz(), rows.longest());
+        if tracks_blockers {
+            kernel.note_locality(&rows)?;
+        }
+        let offset = kernel.rows(rows, hot_columns.is_some());
+        let arguments = [operand, offset, a, out, mul, add, policy, is_primary.into()];
+        let in_loop = kernel.is_resident() && !kernel.in_auxiliary() && env.filterable_rows().is_some();
+        let compactable = in_loop && tracks_blockers && self.filters() && !H::EXITS_EARLY && size_of::<A>() == 0;
+        let compacts = compactable && self.compacts_rows(kernel, longest, (entries, length))?;
+        let ty = kernel.ty(if compacts { "vxm::CompactingPull" } else { "vxm::Pull" }, arguments);
+        if tracks_blockers {
+            kernel.track_blockers(ty, at, self.policy.filters_by_key() && !H::EXITS_EARLY);
+        }
+        // Staging pays for the fixed tree only: a thread that folds in order needs few registers, and may stop early. And staged
+        // entries don't know their row, so they can't be filtered.
+        if is_primary && !S::Add::EXACT && !H::FILTERS {
+            kernel.set_primary(ty, at);
+            if let Some(binned) = bins {
+                kernel.set_binned(binned);
+            }
+        }
+        Ok(Node::new(ty, false))
+    }
+
+    /// The arrangement of a pulled matrix's entries, if one pays: bins, or else renumbered columns, for which it returns the operand
+    /// in their order. Logs the choice if the matrix is used often.
+    fn arrangement(
+        &self,
+        env: &Env<'_>,
+        kernel: &KernelBuilder,
+        format: Format,
+        (n, length): (usize, usize),
+    ) -> Result<Arrangement<E::T>> {
+        let gpu = kernel.gpu();
+        // all rows are read, and no row reads its own element
+        let whole = env.wanted(length) == length && !(H::EXITS_EARLY || self.filters());
+        let alone = !(kernel.is_masked() || kernel.is_resident() || kernel.has_primary());
+        let often = format == Format::Csr && whole && alone && self.rows_on(gpu)?.is_used_often();
+        if !often {
+            return Ok(Arrangement { bins: None, hot_columns: None });
+        }
+        let bins = if kernel.launches_row_classes() { self.bins(env, gpu)? } else { None };
+        let hot_columns = if bins.is_none() { self.hot_columns(env, gpu, n)? } else { None };
+        let (entries, why) = match (&bins, &hot_columns) {
+            (Some(_), _) => ("in bins", "they lie all over the matrix: what they meet is read in runs"),
+            (_, Some(_)) => ("by renumbered columns", "most stand in few columns, whose elements fit a cache together"),
+            _ => ("as they lie", "no arrangement pays, or there is no memory for one"),
+        };
+        tracing::debug!(operation = self.operation(), entries, why, at = %self.at, "plan");
+        Ok(Arrangement { bins, hot_columns })
+    }
+
+    /// The matrix by the result's index, on a GPU.
+    fn rows_on(&self, gpu: &Gpu) -> Result<Arc<DeviceCsr<A>>> {
+        if self.transposed { self.matrix.on(gpu) } else { self.matrix.transposed_on(gpu) }
+    }
+
+    /// The matrix's tiles by the result's index, on a GPU.
+    fn tiles_on(&self, gpu: &Gpu) -> Result<Arc<DeviceTiles<A>>> {
+        if self.transposed { self.matrix.tiles_on(gpu) } else { self.matrix.tiles_transposed_on(gpu) }
+    }
+
+    /// The matrix's entries in bins (propagation blocking), if that pays, and the kernel that multiplies them with the operand. It pays
+    /// only for inexact monoids: others are folded without being staged.
+    fn bins(&self, env: &Env<'_>, gpu: &Gpu) -> Result<Option<Binned>> {
+        let (rows, widths) = (self.rows_on(gpu)?, [size_of::<E::T>(), size_of::<S::Out>()]);
+        let worth = !S::Add::EXACT && !E::HEAVY && !widths.contains(&0);
+        if !worth || !rows.may_bin(widths[0].max(widths[1])) {
+            return Ok(None);
+        }
+        let mut multiply = propagation_blocking::builder(gpu);
+        let node = self.operand.emit(&env.for_operand(), &mut multiply)?;
+        let bins = if node.full { rows.bins()? } else { None };
+        let Some(bins) = bins.cloned() else { return Ok(None) };
+        let (a, out, mul) = (multiply.element::<A>(), multiply.element::<S::Out>(), multiply.functor(self.ring.mul()));
+        let ty = multiply.ty("vxm::MultiplyBins", [node.ty, a, out, mul]);
+        Ok(Some(Binned { bins, multiply: (multiply, ty), widths }))
+    }
+
+    /// The operand in the order of the matrix's renumbered columns (hot columns first), if renumbering pays.
+    fn hot_columns(&self, env: &Env<'_>, gpu: &Gpu, n: usize) -> Result<Option<DeviceVector<E::T>>> {
+        let rows = self.rows_on(gpu)?;
+        if rows.hot_columns()?.is_none() {
+            return Ok(None);
+        }
+        let mut first = KernelBuilder::new(gpu);
+        let node = emit_operand(&self.operand, &env.for_operand(), &mut first)?;
+        match first.gather_hot(&node, &rows) {
+            Some(node) => Ok(Some(cuda::terminals::eval(first, &node, n)?)),
+            None => Ok(None),
+        }
+    }
+}

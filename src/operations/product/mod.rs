@@ -1,0 +1,450 @@
+//! Vector-matrix products, planned when the terminal runs. A pulled product is folded inside the terminal's loop; a
+//! pushed one is evaluated before it.
+
+pub mod cpu;
+mod cuda;
+pub mod edge_policy;
+mod flip;
+mod planning;
+
+pub use flip::Flip;
+
+use crate::backend::cpu::fold::Rows;
+use crate::backend::cpu::{gather, scatter};
+use crate::backend::cuda::Gpu;
+use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
+use crate::backend::plan::{Direction, Format, Sizes, Strategy};
+use crate::backend::tuning::tuning;
+use crate::backend::view::{Support, VectorView};
+use crate::containers::{Matrix, Vector};
+use crate::error::{Error, Result};
+use crate::formats::{Store, Tiles};
+use crate::operations::entry_filter::filtered;
+use crate::operations::expr::{Env, Expr};
+use crate::operations::loops::dependencies::Reads;
+use crate::operations::product::cpu::{ProductView, presence};
+use crate::operations::product::edge_policy::{Among, Awaiting, EdgePolicy, Ends, Once, Prefiltered, Until, Whole};
+use std::panic::Location;
+use std::sync::Arc;
+use vxm_semiring::{BinaryOp, Element, Monoid, Semiring};
+
+/// The product `w[j] = ⊕ over i of u[i] ⊗ B[i, j]`, where `B` is the matrix (`vxm`) or its transpose (`mxv`).
+///
+/// Its methods set the *edge policy*: which entries take part in a row's fold, and what a loop may save. A *row* is
+/// what is folded for one element of the result: a column of the matrix in `vxm`, a row of it in `mxv`. An *edge* is an
+/// entry of such a row. In the operators, `own` is the operand's element at the row's own index, and `other` is the
+/// operand's element that the edge multiplies. So the matrix must be square.
+///
+/// | method | meaning | effect |
+/// |---|---|---|
+/// | [`until`](Self::until) | stop the fold early | cost; the result only where `op` holds |
+/// | [`among`](Self::among) | filter edges by the operand | the answer |
+/// | [`ends`](Self::ends) | filter edges by another vector | the answer |
+/// | [`known_ends`](Self::known_ends) | the matrix was already filtered so | only the cost |
+/// | [`awaiting`](Self::awaiting) | blocking edges | only the cost, in loops |
+/// | [`once`](Self::once) | final edges | only the cost, in loops |
+#[derive(Debug, Clone, Copy)]
+pub struct Product<'a, E, A: Element, S, H = Whole> {
+    operand: E,
+    matrix: &'a Matrix<A>,
+    ring: S,
+    policy: H,
+    transposed: bool,
+    at: &'static Location<'static>,
+}
+
+impl<'a, E: Expr, A: Element, S> Product<'a, E, A, S> {
+    pub(crate) fn vxm(operand: E, matrix: &'a Matrix<A>, ring: S, at: &'static Location<'static>) -> Self {
+        Self { operand, matrix, ring, policy: Whole, transposed: false, at }
+    }
+}
+
+impl<'a, E: Expr, A: Element, S, H> Product<'a, E, A, S, H> {
+    /// Lets a row's fold stop early, once `op(own, partial result)` holds. `own` is the operand's element at the row's
+    /// own index. This is cuMIS's early exit (section 3.3) in terms of the algebra.
+    ///
+    /// **Changes the result only where `op` holds.** There it is unspecified which partial result comes out, so the
+    /// reader must treat all of those alike. Where `op` doesn't hold of the whole fold, the result is the whole fold.
+    /// It saves the rest of the row's entries. An inexact monoid may fold the whole row anyway.
+    ///
+    /// The matrix must be square; otherwise the terminal returns a shape error.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::undirected(4, &[(0, 1), (0, 2), (0, 3)])?;
+    /// let key = Vector::from_dense(vec![2u32, 1, 3, 4]);
+    /// // greatest = key > (key max.first A): one higher neighbour is enough to know that a vertex isn't
+    /// let best = key.vxm(&a, MAX_FIRST).until(LT);
+    /// let greatest = key.ewise_mult(best, GT).select(IDENTITY).pattern().eval()?;
+    /// assert_eq!(greatest, Set::from_indices(4, [2, 3])?);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    #[must_use = "an expression does nothing until a terminal runs it"]
+    pub fn until<F>(self, op: F) -> Product<'a, E, A, S, Until<F, H>>
+    where
+        S: Semiring<E::T, A>,
+        F: BinaryOp<E::T, S::Out, Out = bool>,
+    {
+        self.with_policy(|policy| Until(op, policy))
+    }
+
+    /// Filters edges by the operand: only entries for which `op(own, other)` holds take part in a row's fold. `own` is
+    /// the operand's element at the row's own index; `other` is the element that the entry would multiply.
+    ///
+    /// **Changes the answer**, as if the matrix had been filtered by [`select_ends`](Matrix::select_ends) with the
+    /// operand, but no matrix is made. A row without an own element takes no entries. In a loop, see
+    /// [`step`](crate::operations::loops::active::WhileActive::step) about when edges are filtered.
+    ///
+    /// The matrix must be square; otherwise the terminal returns a shape error.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::undirected(3, &[(0, 1), (1, 2)])?;
+    /// let key = Vector::from_dense(vec![5u32, 9, 7]);
+    /// // higher = key plus.pair A, over neighbours with a greater key
+    /// let higher = key.vxm(&a, PLUS_PAIR).among(LT).or_identity().eval()?;
+    /// assert_eq!(higher, Vector::from_dense(vec![1u32, 0, 1]));
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    #[must_use = "an expression does nothing until a terminal runs it"]
+    pub fn among<F>(self, op: F) -> Product<'a, E, A, S, Among<F, H>>
+    where
+        F: BinaryOp<E::T, E::T, Out = bool>,
+    {
+        self.with_policy(|policy| Among(op, policy))
+    }
+
+    /// Filters edges by a fixed vector: only entries for which `op(u[own index], u[other index])` holds take part in a
+    /// row's fold. The own index is the row's, the other index that of the element which the entry would multiply.
+    ///
+    /// **Changes the answer**, as if the matrix had been filtered by [`select_ends`](Matrix::select_ends), but no
+    /// matrix is made. Unlike the operand of [`among`](Self::among), `u` stays as it is during a loop. So the state
+    /// need not carry what edges are filtered by, and a GPU loop filters edges once instead of at each visit. A CPU
+    /// loop may also visit elements in the order of `u`.
+    ///
+    /// The matrix must be square. `u` must be as long as its side, and hold an element at every place. Otherwise the
+    /// terminal returns an error.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::undirected(3, &[(0, 1), (1, 2)])?;
+    /// let (key, weight) = (Vector::from_dense(vec![5u32, 9, 7]), Vector::from_dense(vec![10u32, 20, 30]));
+    /// // above = weight plus.first A, over neighbours with a greater key
+    /// let above = weight.vxm(&a, PLUS_FIRST).ends(LT, &key).or_identity().eval()?;
+    /// assert_eq!(above, Vector::from_dense(vec![20u32, 0, 20]));
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    #[must_use = "an expression does nothing until a terminal runs it"]
+    pub fn ends<'k, F, K>(self, op: F, u: &'k Vector<K>) -> Product<'a, E, A, S, Ends<'k, F, K, H>>
+    where
+        F: BinaryOp<K, K, Out = bool>,
+        K: Element,
+    {
+        self.with_policy(|policy| Ends::new(op, u, false, policy))
+    }
+
+    /// Says that the matrix holds only entries for which `op(u[own index], u[other index])` holds, for example because
+    /// [`select_ends`](Matrix::select_ends) made it. Compare [`ends`](Self::ends), which filters them out.
+    ///
+    /// **Changes only the cost.** No entry is tested or left out. A CPU loop learns that edges are oriented by `u`, and
+    /// may visit elements in that order.
+    ///
+    /// The matrix must be square. `u` must be as long as its side, and hold an element at every place. Otherwise the
+    /// terminal returns an error.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let (a, key) = (Matrix::undirected(3, &[(0, 1), (1, 2)])?, Vector::from_dense(vec![5u32, 9, 7]));
+    /// let up = a.select_ends(LT, &key)?;
+    /// let above = key.vxm(&a, PLUS_FIRST).ends(LT, &key).eval()?;
+    /// assert_eq!(up.mxv(&key, PLUS_SECOND).known_ends(LT, &key).eval()?, above);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    #[must_use = "an expression does nothing until a terminal runs it"]
+    pub fn known_ends<'k, F, K>(self, op: F, u: &'k Vector<K>) -> Product<'a, E, A, S, Ends<'k, F, K, H>>
+    where
+        F: BinaryOp<K, K, Out = bool>,
+        K: Element,
+    {
+        self.with_policy(|policy| Ends::new(op, u, true, policy))
+    }
+
+    /// Declares blocking edges for a loop: while `op(own, other)` holds of an entry that takes part, that entry blocks
+    /// the row, and the loop may leave the row's element as it is. `own` is the operand's element at the row's own
+    /// index; `other` is the element that the entry would multiply.
+    ///
+    /// **Changes only the cost.** A loop remembers one or two blocking edges of a row. It looks only at those until
+    /// `op` no longer holds of them, instead of reading the whole row again and again. Only `monotone` loops do so;
+    /// elsewhere `awaiting` has no effect.
+    ///
+    /// It is your claim that the blocking element changes by itself in the end. If two rows block each other, neither
+    /// ever changes, and the loop ends with an error.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// // a vertex holds its key, above 100, until it holds its level
+    /// #[op]
+    /// fn is_key(own: u32, other: u32) -> bool {
+    ///     own > 100u32 && other > 100u32
+    /// }
+    /// #[op]
+    /// fn is_lower(own: u32, other: u32) -> bool {
+    ///     other < own
+    /// }
+    /// #[op]
+    /// fn above(own: u32, highest: u32) -> u32 {
+    ///     if highest > 100u32 { own } else { highest + 1u32 }
+    /// }
+    /// // the length of the longest path along which keys rise
+    /// let a = Matrix::undirected(4, &[(0, 1), (1, 2), (2, 3)])?;
+    /// let levels = fixpoint(Vector::from_dense(vec![103u32, 101, 102, 104]))
+    ///     .while_active(GT.bind(100))
+    ///     .monotone()
+    ///     .step(|v| above.map2(v, v.vxm(&a, MAX_FIRST).among(is_lower).awaiting(is_key).or_identity()))
+    ///     .eval()?;
+    /// assert_eq!(levels.state, Vector::from_dense(vec![2u32, 1, 2, 3]));
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    #[must_use = "an expression does nothing until a terminal runs it"]
+    pub fn awaiting<F>(self, op: F) -> Product<'a, E, A, S, Awaiting<F, H>>
+    where
+        F: BinaryOp<E::T, E::T, Out = bool>,
+    {
+        self.with_policy(|policy| Awaiting(op, policy))
+    }
+
+    /// Declares final edges for a loop: an entry for which `op(own, other)` holds when it is folded may be left out of
+    /// the row from then on. `own` is the operand's element at the row's own index; `other` is the element that the
+    /// entry would multiply.
+    ///
+    /// **Changes only the cost.** It is your claim that the row's own element then holds all that the entry has to say,
+    /// so that folding it again makes no difference. A loop may drop the entry, or keep it. Outside loops `once` has no
+    /// effect.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// // a vertex holds the colours that it may still take, as bits; the highest bit is set until one colour is left
+    /// const OPEN: u32 = 1 << 31;
+    /// #[op]
+    /// fn open(v: u32) -> bool {
+    ///     v & OPEN != 0u32
+    /// }
+    /// #[op]
+    /// fn told(_own: u32, other: u32) -> bool {
+    ///     !open(other)
+    /// }
+    /// #[op]
+    /// fn seen(v: u32, _edge: ()) -> u32 {
+    ///     if open(v) { OPEN } else { v }
+    /// }
+    /// #[op]
+    /// fn narrow(own: u32, seen: u32) -> u32 {
+    ///     let left: u32 = own & (!seen | OPEN);
+    ///     if open(seen) { left } else { left & (0u32 - left) }
+    /// }
+    /// let (a, key) = (Matrix::undirected(4, &[(0, 1), (1, 2), (2, 3)])?, Vector::from_dense(vec![4u32, 1, 2, 3]));
+    /// // each vertex takes the least colour that no neighbour with a greater key has
+    /// let colors = fixpoint(Vector::full(4, u32::MAX))
+    ///     .while_active(open)
+    ///     .monotone()
+    ///     .step(|v| narrow.map2(v, v.vxm(&a, semiring(BOR, seen)).ends(LT, &key).once(told).or_identity()))
+    ///     .eval()?;
+    /// assert_eq!(colors.state, Vector::from_dense(vec![1u32, 4, 2, 1]));
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    #[must_use = "an expression does nothing until a terminal runs it"]
+    pub fn once<F>(self, op: F) -> Product<'a, E, A, S, Once<F, H>>
+    where
+        F: BinaryOp<E::T, E::T, Out = bool>,
+    {
+        self.with_policy(|policy| Once(op, policy))
+    }
+}
+
+impl<'a, E, A: Element, S, H> Product<'a, E, A, S, H> {
+    /// The same product under a new policy, which is made from the current one.
+    fn with_policy<L>(self, policy: impl FnOnce(H) -> L) -> Product<'a, E, A, S, L> {
+        let Self { operand, matrix, ring, policy: own, transposed, at } = self;
+        Product { operand, matrix, ring, policy: policy(own), transposed, at }
+    }
+
+    fn operation(&self) -> &'static str {
+        if self.transposed { "mxv" } else { "vxm" }
+    }
+}
+
+impl<'a, E: Expr, A: Element, S> Product<'a, E, A, Flip<S>> {
+    pub(crate) fn mxv(matrix: &'a Matrix<A>, operand: E, ring: S, at: &'static Location<'static>) -> Self {
+        Self { operand, matrix, ring: Flip(ring), policy: Whole, transposed: true, at }
+    }
+}
+
+impl<'a, E, A, S, H> Expr for Product<'a, E, A, S, H>
+where
+    E: Expr,
+    A: Element,
+    S: Semiring<E::T, A>,
+    H: EdgePolicy<E::T, S::Out>,
+{
+    type T = S::Out;
+    type View<'s>
+        = ProductView<'s, E::View<'s>, A, S, S::Out, H>
+    where
+        Self: 's;
+    const HEAVY: bool = true;
+
+    fn len(&self, _: &Env<'_>) -> Result<usize> {
+        Ok(if self.transposed { self.matrix.nrows() } else { self.matrix.ncols() })
+    }
+
+    fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
+        let (n, length) = self.check(env)?;
+        let operand = self.operand.view(&env.for_operand())?;
+        // the matrix by the operand's index, made only if it is needed
+        let by_operand = || if self.transposed { self.matrix.csr_transposed() } else { self.matrix.csr() };
+        let support = operand.support();
+        let sizes = Sizes {
+            elements: support.count(n),
+            listed: matches!(support, Support::List(_)),
+            lengths: Self::is_decided_by_one_product() && operand.is_full(),
+            push_entries: Self::push_entries(support, n, by_operand),
+            ..self.sizes(n, length, env.wanted(length), false)
+        };
+        let plan = self.plan(&sizes);
+        if plan.direction == Direction::Push {
+            env.snapshot();
+            return Ok(ProductView::Pushed(scatter::scatter(&operand, by_operand(), self.ring)));
+        }
+        if let (Strategy::CountTiles | Strategy::CountTilesTensor, Some(constant)) = (plan.strategy, S::Mul::CONSTANT) {
+            env.snapshot();
+            return Ok(ProductView::Count(presence(n, &operand), self.tiles(), self.ring, constant));
+        }
+        Ok(self.view_pulled(env, operand, plan.format, sizes.listed, (n, length)))
+    }
+
+    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+        self.matrix.gpu().cloned().or_else(|| self.operand.place(env)).or_else(|| self.policy.place())
+    }
+
+    fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
+        let mut operand = Reads::default();
+        self.operand.reads(env, &mut operand);
+        reads.through(self.matrix, self.transposed, &operand);
+        if (H::EXITS_EARLY || H::FILTERS) && operand.is_own() {
+            reads.own();
+        }
+    }
+
+    fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
+        self.emit_on_device(env, kernel)
+    }
+}
+
+impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Product<'_, E, A, S, H> {
+    /// The view of a product whose rows are folded as a terminal reads them: over entries that were filtered before, over an evaluated
+    /// operand, or over the operand itself. `listed` says that the operand is a sorted list; it has `n` places, and the result `length`.
+    fn view_pulled<'s>(
+        &'s self,
+        env: &Env<'s>,
+        operand: E::View<'s>,
+        format: Format,
+        listed: bool,
+        (n, length): (usize, usize),
+    ) -> ProductView<'s, E::View<'s>, A, S, S::Out, H> {
+        let csr = if self.transposed { self.matrix.csr() } else { self.matrix.csr_transposed() };
+        let policy = self.policy.on_host();
+        // a fold that may stop early reads little of a row, so filtering rows in advance wouldn't pay
+        if let (true, Some(active)) = (self.filters() && !H::EXITS_EARLY, env.filterable_rows())
+            && self.filters_before_loop((0..length).any(|i| csr.degree(i) > tuning().prefilter_row))
+        {
+            let own = |i| active(i).then(|| (policy.key(i), operand.at(i)));
+            let kept = filtered(csr, own, |(key, own), j, _| {
+                let passes_state = |x| !H::FILTERS_BY_STATE || own.is_some_and(|own| policy.passes_state(own, x));
+                // An absent element may be present later. So its entry is kept where keys filter, and dropped where the state does.
+                let j = j as usize;
+                policy.passes_key(key, j) && operand.at(j).map_or(H::FILTERS_BY_KEY, passes_state)
+            });
+            return ProductView::Prefiltered(operand, Arc::new(kept), self.ring, Prefiltered(policy));
+        }
+        let work = csr.offsets();
+        let reversible = S::Add::EXACT && S::Add::COMMUTATIVE && S::Add::TERMINAL.is_some() && !H::FILTERS;
+        let rows = match format {
+            Format::Tiles => Rows::Tiles(self.tiles()),
+            _ if reversible && env.is_reversed() => Rows::Reversed(csr),
+            _ => Rows::Csr(csr),
+        };
+        if E::HEAVY || listed {
+            env.snapshot();
+            // the fold reads a place many times: it must neither fold a product's row anew nor search a list each time
+            let evaluated = Store::Bitmap(gather::gather(n, &operand).into_bitmap());
+            return ProductView::Evaluated(evaluated, rows, work, self.ring, policy);
+        }
+        ProductView::Lazy(operand, rows, work, self.ring, policy)
+    }
+
+    /// The matrix's tiles by the result's index.
+    fn tiles(&self) -> &Tiles<A> {
+        if self.transposed { self.matrix.tiles() } else { self.matrix.tiles_transposed() }
+    }
+
+    /// Checks that shapes fit; returns the operand's length and the result's.
+    fn check(&self, env: &Env<'_>) -> Result<(usize, usize)> {
+        let (rows, columns) = (self.matrix.nrows(), self.matrix.ncols());
+        let (inner, length) = if self.transposed { (columns, rows) } else { (rows, columns) };
+        let n = self.operand.len(env)?;
+        if n != inner {
+            let (vector, matrix) = (format!("vector of {n}"), format!("matrix of {rows} x {columns}"));
+            let (left, right) = if self.transposed { (matrix, vector) } else { (vector, matrix) };
+            return Err(Error::Shape { operation: self.operation(), left, right, at: self.at });
+        }
+        if (H::EXITS_EARLY || H::FILTERS || H::BLOCKS) && inner != length {
+            // own elements need rows and operand elements to be numbered alike
+            let (left, right) = (format!("matrix of {rows} x {columns}"), "a square one".to_owned());
+            let operation = match (H::FILTERS_BY_KEY, H::FILTERS, H::EXITS_EARLY) {
+                (true, ..) => "ends",
+                (_, true, _) => "among",
+                (.., true) => "until",
+                _ => "awaiting",
+            };
+            return Err(Error::Shape { operation, left, right, at: self.at });
+        }
+        match self.policy.keys_misfit(length) {
+            Some((held, _)) if held != length => {
+                let (left, right) = (format!("matrix of {rows} x {columns}"), format!("vector of {held}"));
+                return Err(Error::Shape { operation: "ends", left, right, at: self.at });
+            }
+            Some((_, elements)) => {
+                let at = self.at;
+                let what =
+                    format!("{at}: ends: a vector of {length} places with {elements} elements: expected one at each");
+                return Err(Error::Invalid { what });
+            }
+            None => {}
+        }
+        Ok((n, length))
+    }
+}
+
+/// Products, masked or not: expressions with a monoid whose identity can fill absent elements.
+pub trait OrIdentity: Expr {
+    /// The identity of the monoid that folds the product.
+    fn identity(&self) -> Self::T;
+}
+
+impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> OrIdentity for Product<'_, E, A, S, H> {
+    fn identity(&self) -> S::Out {
+        S::Add::IDENTITY
+    }
+}
+
+impl<E: OrIdentity, M: crate::operations::mask::Mask> OrIdentity for crate::operations::mask::Masked<E, M> {
+    fn identity(&self) -> E::T {
+        self.inner.identity()
+    }
+}

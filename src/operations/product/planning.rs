@@ -1,0 +1,141 @@
+//! What the plan is told about a product, and what it answers: sizes, forced choices, and a log of each choice.
+
+use crate::backend::cuda::codegen::builder::KernelBuilder;
+use crate::backend::cuda::push::can_push;
+use crate::backend::plan::{self, Format, Plan, Sizes, Strategy};
+use crate::backend::tuning::tuning;
+use crate::backend::view::Support;
+use crate::error::{Error, Result};
+use crate::formats::Csr;
+use crate::operations::expr::{Env, Expr};
+use crate::operations::product::Product;
+use crate::operations::product::edge_policy::EdgePolicy;
+use vxm_semiring::{BinaryOp, Element, Monoid, Semiring};
+
+impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Product<'_, E, A, S, H> {
+    /// Whether any entries are left out of rows.
+    pub(super) fn filters(&self) -> bool {
+        H::FILTERS_BY_STATE || self.policy.filters_by_key()
+    }
+
+    /// The verb that leaves entries out.
+    pub(super) fn filter_verb(&self) -> &'static str {
+        if self.policy.filters_by_key() { "ends" } else { "among" }
+    }
+
+    /// Whether entries are filtered once, before a loop starts: if some row is `long`. Logs the choice.
+    pub(super) fn filters_before_loop(&self, long: bool) -> bool {
+        let why =
+            if long { "long rows would be read again and again" } else { "rows are short: nothing is made of them" };
+        tracing::debug!(operation = self.filter_verb(), chosen = if long { "before the loop" } else { "at every visit" }, why, at = %self.at, "plan");
+        long
+    }
+
+    /// Adds room for row compaction to a loop's kernel, if some row is long and there is memory for a copy of the
+    /// columns. Logs the choice. Compacted rows lose entries that no longer take part as the loop visits them.
+    pub(super) fn compacts_rows(
+        &self,
+        kernel: &mut KernelBuilder,
+        longest: usize,
+        (entries, rows): (usize, usize),
+    ) -> Result<bool> {
+        let long = longest > tuning().compact_row;
+        let room = match long.then(|| kernel.reserve_compaction(entries, rows)) {
+            // without the copy the loop is only slower: too little memory is no reason to fail
+            Some(Err(Error::Device(vxm_kernels::Error::DeviceMemory { .. }))) | None => false,
+            Some(made) => made.map(|()| true)?,
+        };
+        let why = match (long, room) {
+            (true, true) => "an entry that takes part no longer need not be read again",
+            (true, false) => "no memory for a copy of the columns",
+            _ => "rows are short: a copy of their columns would not pay",
+        };
+        tracing::debug!(operation = self.filter_verb(), narrows = room, why, at = %self.at, "plan");
+        Ok(room)
+    }
+
+    /// The choices that are forced on this product.
+    pub(super) fn forced(&self) -> plan::Forced {
+        let forced = plan::forced();
+        plan::Forced { format: forced.format.or(self.matrix.format()), ..forced }
+    }
+
+    /// Plans the product, and logs the plan.
+    pub(super) fn plan(&self, sizes: &Sizes) -> Plan {
+        let plan = plan::product(sizes, self.forced());
+        tracing::debug!(
+            operation = self.operation(),
+            direction = ?plan.direction,
+            format = ?plan.format,
+            strategy = ?plan.strategy,
+            why = plan.why,
+            entries = sizes.entries,
+            wanted = sizes.wanted,
+            elements = sizes.elements,
+            at = %self.at,
+            "plan"
+        );
+        plan
+    }
+
+    /// The number of entries in the rows of the operand's elements, if counting them is cheap.
+    pub(super) fn push_entries<'s>(support: Support<'_>, n: usize, by_operand: impl Fn() -> &'s Csr<A>) -> Option<u64> {
+        let degrees = |list: &mut dyn Iterator<Item = usize>| {
+            let rows = by_operand();
+            list.map(|i| rows.degree(i) as u64).sum()
+        };
+        match support {
+            _ if !S::Add::EXACT => None,
+            Support::List(list) => Some(degrees(&mut list.iter().map(|&i| i as usize))),
+            Support::Bits(bits) if support.count(n) < n / 8 => {
+                Some(degrees(&mut crate::formats::bitmap::ones(bits, 0)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Adds to `sizes` what a push would cost on a GPU. The GPU knows at most an upper bound of the operand's number of
+    /// elements; their rows are taken to have the mean length.
+    pub(super) fn pushed_sizes(&self, env: &Env<'_>, sizes: Sizes) -> Sizes {
+        match self.operand.known_count(env) {
+            Some(count) if can_push::<S::Out, S::Add>() && count < sizes.elements => {
+                let mean = self.matrix.nnz().div_ceil(sizes.elements as u64);
+                Sizes { elements: count, push_entries: Some(count as u64 * mean + tuning().device_push), ..sizes }
+            }
+            _ => sizes,
+        }
+    }
+
+    /// Whether a single product is the monoid's terminal value, and so decides an element.
+    pub(super) fn is_decided_by_one_product() -> bool {
+        S::Mul::CONSTANT.is_some_and(S::Add::is_terminal)
+    }
+
+    /// The product's sizes for the plan, where the operand is taken to be full.
+    pub(super) fn sizes(&self, n: usize, length: usize, wanted: usize, tensor: bool) -> Sizes {
+        let forced = self.forced();
+        let tileable = self.matrix.can_tile();
+        let counts = matches!(forced.strategy, Some(Strategy::CountTiles | Strategy::CountTilesTensor));
+        let fill = match forced.format {
+            // the tiles will be made
+            Some(Format::Tiles) if tileable => Some(f64::INFINITY),
+            None if counts && tileable => Some(f64::INFINITY),
+            _ => self.matrix.known_fill(!self.transposed),
+        };
+        Sizes {
+            entries: self.matrix.nnz(),
+            length,
+            wanted,
+            elements: n,
+            listed: false,
+            push_entries: None,
+            exact: S::Add::EXACT,
+            terminal: H::EXITS_EARLY || S::Add::TERMINAL.is_some() || S::Add::is_terminal(S::Add::IDENTITY),
+            counting: S::Mul::CONSTANT.is_some() && S::Add::EXACT && !(H::EXITS_EARLY || self.filters()),
+            pulls: self.filters(),
+            lengths: false,
+            fill: fill.filter(|_| tileable),
+            tensor,
+        }
+    }
+}
