@@ -1,6 +1,6 @@
 //! Verbs of matrices. They run at once: each returns a fresh matrix or vector.
 
-use crate::backend::cpu::fold::Tree;
+use crate::backend::cpu::fold::fold_present;
 use crate::backend::cuda::Gpu;
 use crate::backend::cuda::tiling::VECTORS;
 use crate::backend::{cuda, current};
@@ -411,11 +411,7 @@ fn fold<A: Element, M: Monoid<A>>(monoid: M, entries: &[A]) -> Option<A> {
     if M::EXACT {
         return entries.iter().copied().reduce(|x, y| monoid.call(x, y));
     }
-    let mut tree = Tree::new(monoid, entries.len());
-    for (p, &a) in entries.iter().enumerate() {
-        tree.push(p, a);
-    }
-    tree.finish()
+    fold_present(monoid, entries.len(), entries)
 }
 
 /// Merges two rows by column: calls `f` with each column that either holds, ascending, and with the entries there.

@@ -195,6 +195,12 @@ where
     S: Semiring<X, A>,
     U: VectorView<T = X>,
 {
+    if let (Rows::Csr(csr), true) = (rows, u.is_full()) {
+        let (columns, weights) = csr.row(row);
+        // one length for both, so that no entry checks both
+        let products = Products { vector: u.clone(), columns, weights: &weights[..columns.len()], ring };
+        return fold_present(ring.add(), columns.len(), products);
+    }
     let mut tree = Tree::new(ring.add(), rows.len(row));
     rows.for_each(row, |p, k, weight| {
         if let Some(x) = u.at(k as usize) {
@@ -202,6 +208,125 @@ where
         }
     });
     tree.finish()
+}
+
+/// Elements by position, all of them present: what [`fold_present`] folds.
+pub trait Elements<T> {
+    /// The element at position `p`.
+    fn at(&self, p: usize) -> T;
+}
+
+impl<T: Copy> Elements<T> for &[T] {
+    #[inline(always)]
+    fn at(&self, p: usize) -> T {
+        self[p]
+    }
+}
+
+/// The products of a compressed row with a full vector.
+struct Products<'a, U, A, S> {
+    vector: U,
+    columns: &'a [u32],
+    /// As many as there are columns.
+    weights: &'a [A],
+    ring: S,
+}
+
+impl<U: VectorView, A: Element, S: Semiring<U::T, A>> Elements<S::Out> for Products<'_, U, A, S> {
+    #[inline(always)]
+    fn at(&self, p: usize) -> S::Out {
+        self.ring.mul().call(self.vector.value(self.columns[p] as usize), self.weights[p])
+    }
+}
+
+/// Folds `len` elements, all of them present, over the fixed tree. The bits are those of [`Tree`]. Short rows take straight code of their
+/// own length; longer ones fold their lanes by vector instructions. `None` if `len` is 0.
+#[inline(always)]
+pub fn fold_present<T: Element, M: Monoid<T>>(add: M, len: usize, elements: impl Elements<T>) -> Option<T> {
+    Some(match len {
+        0 => return None,
+        1 => elements.at(0),
+        2 => add.call(elements.at(0), elements.at(1)),
+        3 => add.call(add.call(elements.at(0), elements.at(2)), elements.at(1)),
+        4 => add.call(add.call(elements.at(0), elements.at(2)), add.call(elements.at(1), elements.at(3))),
+        _ => return fold_longer(add, len, &elements),
+    })
+}
+
+/// [`fold_present`] of more than 4 elements, out of line so that the loop over short rows stays small.
+#[inline(never)]
+fn fold_longer<T: Element, M: Monoid<T>>(add: M, len: usize, elements: &impl Elements<T>) -> Option<T> {
+    Some(match len {
+        0..=8 => fold_short::<T, M, 4>(add, len, elements),
+        9..=16 => fold_short::<T, M, 8>(add, len, elements),
+        17..LANES => fold_short::<T, M, 16>(add, len, elements),
+        LANES..=SEGMENT => fold_segment(add, 0, len, elements),
+        _ => {
+            let mut pairs = Pairs::new(add);
+            for first in (0..len).step_by(SEGMENT) {
+                let end = (first + SEGMENT).min(len);
+                pairs.push(match end - first {
+                    rest @ 0..LANES => fold_rest(add, first, rest, elements),
+                    _ => Some(fold_segment(add, first, end, elements)),
+                });
+            }
+            return pairs.finish();
+        }
+    })
+}
+
+/// Folds the `len` elements from position `first` on: fewer than [`LANES`], the last segment of a long row.
+#[inline(never)]
+fn fold_rest<T: Element, M: Monoid<T>>(add: M, first: usize, len: usize, elements: &impl Elements<T>) -> Option<T> {
+    let mut tree = Tree::new(add, LANES);
+    (0..len).for_each(|p| tree.push(p, elements.at(first + p)));
+    tree.finish()
+}
+
+/// Folds `HALF + 1` to `2 * HALF` elements: the second half of the lanes into the first, then the first by halves.
+#[inline(always)]
+fn fold_short<T: Element, M: Monoid<T>, const HALF: usize>(add: M, len: usize, elements: &impl Elements<T>) -> T {
+    let mut lanes = [T::ZERO; HALF];
+    for (lane, held) in lanes.iter_mut().enumerate() {
+        *held = elements.at(lane);
+    }
+    for p in HALF..len {
+        lanes[p - HALF] = add.call(lanes[p - HALF], elements.at(p));
+    }
+    join_halves(add, lanes)
+}
+
+/// Folds the elements at positions `first..end` of one segment, at least [`LANES`].
+#[inline(always)]
+fn fold_segment<T: Element, M: Monoid<T>>(add: M, first: usize, end: usize, elements: &impl Elements<T>) -> T {
+    let mut lanes = [T::ZERO; LANES];
+    for (lane, held) in lanes.iter_mut().enumerate() {
+        *held = elements.at(first + lane);
+    }
+    let mut at = first + LANES;
+    while at + LANES <= end {
+        for (lane, held) in lanes.iter_mut().enumerate() {
+            *held = add.call(*held, elements.at(at + lane));
+        }
+        at += LANES;
+    }
+    for p in at..end {
+        lanes[p - at] = add.call(lanes[p - at], elements.at(p));
+    }
+    join_halves(add, lanes)
+}
+
+/// Joins lanes by halves: `l` with `l + W / 2`, then `+ W / 4`, and so on.
+#[inline(always)]
+fn join_halves<T: Element, M: Monoid<T>, const W: usize>(add: M, mut lanes: [T; W]) -> T {
+    let mut step = W / 2;
+    while step > 0 {
+        for lane in 0..step {
+            lanes[lane] = add.call(lanes[lane], lanes[lane + step]);
+        }
+        step /= 2;
+    }
+    lanes[0]
 }
 
 /// The entries of a compressed row: columns and weights.
