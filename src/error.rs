@@ -86,9 +86,9 @@ pub enum Error {
         what: String,
     },
 
-    /// A loop has stalled: elements are still active, and none changes.
+    /// A loop has stalled: elements are still active, and a round changed none of them.
     #[error(
-        "{at}: fixpoint: {left} after {rounds} {}, and none changes: expected each round to change one at least",
+        "{at}: fixpoint: stalled after {rounds} {}: {left}, no change: expected each round to change at least one",
         if *.rounds == 1 { "round" } else { "rounds" }
     )]
     Stalled {
@@ -101,7 +101,7 @@ pub enum Error {
     },
 
     /// A loop did not converge within the number of rounds that it may take.
-    #[error("{at}: fixpoint: round {rounds} still changed {changed}: expected the state to settle by then")]
+    #[error("{at}: fixpoint: did not converge: round {rounds} still changed {changed}")]
     DidNotConverge {
         /// The number of elements that the last round changed, in words.
         changed: String,

@@ -48,11 +48,8 @@ fn matrices_have_the_known_counts() {
             Err(error) => {
                 // dense and complex matrices are refused, and so are duplicates if values matter
                 let told = error.to_string();
-                let refused = [
-                    "expected `coordinate`",
-                    "found `hermitian`",
-                    "entry 3 stands at row 2, column 2, as entry 2 does",
-                ];
+                let refused =
+                    ["expected `coordinate`", "found `hermitian`", "entry 3 repeats row 2, column 2 of entry 2"];
                 assert!(refused.iter().any(|why| told.contains(why)), "{told}");
                 continue;
             }
@@ -111,7 +108,7 @@ fn mangled_matrices_are_refused_or_only_their_type_comment_is_wrong() {
         ("mangled11", ":5:3: expected a column from 1 to 4, found `zero`"),
         ("mangled12", ":5:4: expected a value of type f64, found the end of the line"),
         ("mangled13", ":7:3: expected a column from 1 to 4, found `9999`"),
-        ("mangled14", ": entry 3 stands at row 2, column 2, as entry 2 does"),
+        ("mangled14", ": entry 3 repeats row 2, column 2 of entry 2"),
     ] {
         let file = folder.join(name).with_extension("mtx").display().to_string();
         let error = read_matrix::<f64>(&file, &()).unwrap_err();

@@ -58,7 +58,7 @@ fn broken_arrays_are_named() {
         Csr::try_new(2, 3, offsets.to_vec(), columns.to_vec(), values).unwrap_err().to_string()
     };
     for (offsets, columns, message) in [
-        (&[0, 1][..], &[0][..], "Csr: 2 offsets for 2 rows: expected one more than rows"),
+        (&[0, 1][..], &[0][..], "Csr: found 2 offsets for 2 rows: expected 3"),
         (&[1, 1, 1], &[0], "Csr: row 0 starts at 1: expected 0"),
         (&[0, 2, 1], &[0], "Csr: row 1 starts at 2 but ends at 1"),
         (&[0, 1, 1], &[0, 1], "Csr: the rows end at 1 but there are 2 entries"),

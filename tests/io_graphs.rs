@@ -37,7 +37,7 @@ fn one_graph_in_three_formats() {
             "b.mtx",
             "%%MatrixMarket matrix coordinate real general\r\n3 3 4\r\n1 2 0.0  \r\n2 1 -1e3\r\n3 2 inf\r\n3 3 .5\r\n",
             Numbering::From(1),
-            "dropped 1 self-loop; made symmetric: 1 edge stood in one direction only",
+            "dropped 1 self-loop; made symmetric: 1 edge was listed in one direction only",
         ),
         (
             "c.mtx",
@@ -52,9 +52,14 @@ fn one_graph_in_three_formats() {
             "g",
             "% c\n  3 9000000000000\n9000000000000 11000000000000\n11000000000000 11000000000000\n",
             Numbering::Listed(vec![3, 9_000_000_000_000, 11_000_000_000_000]),
-            "dropped 1 self-loop; made symmetric: 2 edges stood in one direction only",
+            "dropped 1 self-loop; made symmetric: 2 edges were listed in one direction only",
         ),
-        ("h", "0 2\n2 9\n", Numbering::Listed(vec![0, 2, 9]), "made symmetric: 2 edges stood in one direction only"),
+        (
+            "h",
+            "0 2\n2 9\n",
+            Numbering::Listed(vec![0, 2, 9]),
+            "made symmetric: 2 edges were listed in one direction only",
+        ),
         // the banner decides the format, whatever the extension
         ("i.txt", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n", Numbering::From(1), ""),
         ("j.graph", "p edge 3 2\ne 1 2\ne 2 3\n", Numbering::From(1), ""),

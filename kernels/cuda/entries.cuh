@@ -172,12 +172,12 @@ template <class V, class F, class T> struct MapEnds {
     }
 };
 
-// A matrix whose rows are searched by column.
+// A matrix with rows that are searched by column.
 template <class A> struct SearchedRows {
     const u64* starts;
     const u32* columns;
     const A* values;
-    // The position of the first entry of row i whose column is j or greater; the row's end if there is none.
+    // The position of the first entry of row i in column j or a later one; the row's end if there is none.
     VXM_FN u64 find(u64 i, u32 j) const { return lower_bound(columns, starts[i], starts[i + 1], j); }
     VXM_FN bool has(u64 q, u64 i, u32 j) const { return q < starts[i + 1] && columns[q] == j; }
 };
@@ -325,7 +325,7 @@ template <class A> struct TakeExtracted {
     }
 };
 
-// The vector whose element i is the fold of row i of a matrix. Rows without entries have none.
+// A vector: element i is the fold of row i of a matrix. Rows without entries have none.
 template <class O, class A, class Add> struct FoldRow {
     typedef A Elem;
     static const bool full = false;

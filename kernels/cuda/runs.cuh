@@ -2,7 +2,7 @@
 // assigned equal numbers of positions, however long the runs are, and each finds the run that its position lies in.
 namespace vxm {
 
-// The first index in low .. high whose word is at least `x`; `high` if there is none. The words ascend.
+// The first index in low .. high with a word of at least `x`; `high` if there is none. The words ascend.
 template <class K> VXM_FN u64 lower_bound(const K* words, u64 low, u64 high, K x) {
     while (low < high) {
         const u64 middle = low + (high - low) / 2;

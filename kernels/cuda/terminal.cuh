@@ -233,7 +233,7 @@ template <class V, class M> struct Reduce {
     }
 };
 
-// out[indices[k]] = view[k]. No index occurs twice. `region` marks all the indices, also those whose element is absent.
+// out[indices[k]] = view[k]. No index occurs twice. `region` marks all the indices, also those of absent elements.
 template <class V> struct Scatter {
     typedef typename V::Elem T;
     const u32* indices;

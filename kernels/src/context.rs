@@ -166,7 +166,7 @@ impl Gpu {
         Ok(Self::new(facts, Device::Driver(Handles::open(ordinal, device)?)))
     }
 
-    /// A device that has the properties `facts` and whose calls `stand_in` answers.
+    /// A device with the properties `facts`. `stand_in` answers its calls.
     pub(crate) fn with_stand_in(facts: Facts, stand_in: Box<dyn StandIn>) -> Self {
         Self::new(facts, Device::StandIn(stand_in))
     }

@@ -199,7 +199,7 @@ impl Library {
 
     /// Whether cudarc can open it.
     fn present(self) -> bool {
-        // SAFETY: opens and closes one of NVIDIA's libraries, whose initialisers have no preconditions
+        // SAFETY: opens and closes one of NVIDIA's libraries; their initialisers have no preconditions
         unsafe {
             match self {
                 Self::Driver => cudarc::driver::sys::is_culib_present(),

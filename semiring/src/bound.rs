@@ -2,14 +2,14 @@
 
 use crate::{BinaryOp, Element, KernelText, Source, UnaryOp};
 
-/// A binary operator whose second operand is fixed: what [`Bind::bind`] returns.
+/// A binary operator with a fixed second operand: what [`Bind::bind`] returns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bound<F, B> {
     op: F,
     value: B,
 }
 
-/// A binary operator whose first operand is fixed: what [`Bind::bind_first`] returns.
+/// A binary operator with a fixed first operand: what [`Bind::bind_first`] returns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BoundFirst<F, A> {
     op: F,

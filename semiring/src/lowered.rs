@@ -207,7 +207,7 @@ comparisons! {
     ge >=;
 }
 
-/// Writes associated functions whose operands are of type `$t`.
+/// Writes associated functions with operands of type `$t`.
 macro_rules! define {
     ($t:ty: $($name:ident($($arg:ident),* $(; $more:ident)?) -> $out:ty = $body:expr;)*) => {$(
         #[inline(always)]

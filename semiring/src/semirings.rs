@@ -1,7 +1,7 @@
 //! The built-in semirings. The first word of a name is the monoid, the second the multiplication.
 //!
-//! In a product, `FIRST` is the vector's element and `SECOND` the matrix's entry. Each semiring is generic: `PLUS_TIMES` works for
-//! every number type. Over a pattern, it counts each entry as one.
+//! In `vxm`, `FIRST` is the vector's element and `SECOND` the matrix's entry; in `mxv` the matrix's entry is first. Each semiring is
+//! generic: `PLUS_TIMES` works for every number type. Over a pattern, it counts each entry as one.
 
 use crate::Ring;
 use crate::operators::{Any, Band, Bor, Bxor, First, Land, Lor, Lxor, Max, Min, Pair, Plus, Second, Times};

@@ -43,7 +43,7 @@ impl KernelText {
         Self { arguments: Some(Vec::new()), ..Self::default() }
     }
 
-    /// An empty text whose constants become arguments that follow `arguments`. These are the arguments so far of the text that will
+    /// An empty text in which constants become arguments that follow `arguments`. These are the arguments so far of the text that will
     /// [adopt](Self::adopt) this one.
     pub fn after(arguments: Vec<u64>) -> Self {
         Self { arguments: Some(arguments), ..Self::default() }
@@ -80,7 +80,7 @@ impl KernelText {
         self.prelude = true;
     }
 
-    /// Adds the function `name`, whose whole definition is `text`, unless a function of that name is there already.
+    /// Adds the function `name`, with `text` as its whole definition, unless a function of that name is there already.
     pub fn define(&mut self, name: &str, text: impl Into<String>) {
         if !self.defines(name) {
             self.functions.push(Function { name: name.into(), text: text.into().into(), hashed: false });
@@ -151,8 +151,8 @@ impl KernelText {
         [&self.headers(), PRELUDE, "\n", &library.concat(), &self.definitions()].concat()
     }
 
-    /// Appends to `key` what distinguishes this text from others over the same library: headers, names, and the text of functions whose
-    /// name does not determine it.
+    /// Appends to `key` what distinguishes this text from others over the same library: headers, names, and the text of functions
+    /// if their names don't determine it.
     pub fn sign(&self, key: &mut String) {
         for header in &self.headers {
             key.push_str(header);

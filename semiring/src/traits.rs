@@ -5,7 +5,7 @@ use crate::{Element, Source};
 
 /// `f(a)`: what `map` applies to every element.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no unary operator on `{A}`",
+    message = "`{Self}` is not a unary operator on `{A}`",
     note = "`#[op]` makes an operator of a function; a built-in one takes operands of one type"
 )]
 pub trait UnaryOp<A: Element>: Source {
@@ -17,7 +17,7 @@ pub trait UnaryOp<A: Element>: Source {
 
 /// `f(a, b)`: elementwise combination, and the multiplication of a semiring.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no binary operator on `{A}` and `{B}`",
+    message = "`{Self}` is not a binary operator on `{A}` and `{B}`",
     note = "`#[op]` makes an operator of a function; a built-in one takes operands of one type"
 )]
 pub trait BinaryOp<A: Element, B: Element>: Source {
@@ -31,7 +31,7 @@ pub trait BinaryOp<A: Element, B: Element>: Source {
 
 /// `f(a, b, c)`: elementwise over three operands.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no ternary operator on `{A}`, `{B}` and `{C}`",
+    message = "`{Self}` is not a ternary operator on `{A}`, `{B}` and `{C}`",
     note = "`#[op]` makes an operator of a function; a built-in one takes operands of one type"
 )]
 pub trait TernaryOp<A: Element, B: Element, C: Element>: Source {

@@ -29,7 +29,7 @@ fn vertex(name: u32, giant: u32) -> u32 {
     }
 }
 
-/// The label of a component, given the least name in it. Name 0 is the component of the chosen vertex, whose least vertex is `least`.
+/// The label of a component, given the least name in it. Name 0 is the component of the chosen vertex, and `least` its least vertex.
 #[op]
 fn relabel(name: u32, least: u32) -> u32 {
     if name == 0u32 { least } else { name - 1u32 }
@@ -42,12 +42,12 @@ fn relabel(name: u32, least: u32) -> u32 {
 /// previous parent too. Once trees are flat the previous parent is a root, so whole trees are joined at once, as in FastSV ("FastSV: a
 /// distributed-memory connected component algorithm with fast convergence", Zhang, Azad and Hu).
 ///
-/// A vertex that is probably in the giant component, if there is one, has the least name. A vertex whose pointers lead there need not read
-/// its neighbours, as in Afforest ("Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling", Sutton, Ben-Nun and Barak).
-/// Afforest samples labels to find the giant component; here the lengths of rows decide ([`Matrix::giant`]).
+/// A vertex that is probably in the giant component, if there is one, has the least name. If its pointers lead there, a vertex need not
+/// read its neighbours, as in Afforest ("Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling", Sutton, Ben-Nun and
+/// Barak). Afforest samples labels to find the giant component; here the lengths of rows decide ([`Matrix::giant`]).
 ///
 /// O(entries + rounds * (n + entries of the vertices outside the giant component)) time, beside the steps along pointers. Few rounds on
-/// most graphs; more on long paths whose vertices are numbered in random order.
+/// most graphs; more on long paths with vertices numbered in random order.
 ///
 /// ```
 /// use vxm::algorithms::components;

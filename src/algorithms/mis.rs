@@ -70,8 +70,8 @@ pub fn mis(a: &Matrix, options: &MisOptions) -> Result<Mis> {
 
 /// The sequential greedy set of an order of the vertices, by cuMIS' Algorithm 2.
 ///
-/// `key` gives the order: the vertex with the highest key comes first. Keys are distinct, above 0 and below `u32::MAX`. A vertex whose key
-/// is above all its neighbours' states joins the set; a vertex with a neighbour in the set leaves.
+/// `key` gives the order: the vertex with the highest key comes first. Keys are distinct, above 0 and below `u32::MAX`. A vertex joins
+/// the set if its key is above all its neighbours' states; a vertex with a neighbour in the set leaves.
 ///
 /// ```
 /// use vxm::algorithms::mis_in_order;

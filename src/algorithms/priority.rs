@@ -161,9 +161,10 @@ fn keyed(seed: u64, layout: Layout) -> u64 {
 
 /// Keys by smallest-degree-last peeling: the vertex that is removed last has the highest key.
 ///
-/// A round removes all vertices whose degree among the vertices left is at most k at once, where k rises only when there is none: Matula
-/// and Beck's order, in rounds. The hash orders the vertices of one round. When a vertex is removed it has at most k neighbours left, those
-/// of its own round included, and k never exceeds the degeneracy. So a greedy colouring in this order takes at most degeneracy + 1 colours.
+/// A round removes at once all vertices that have at most k neighbours among the vertices left. k rises only when there is none. This is
+/// Matula and Beck's order, in rounds. The hash orders the vertices of one round. When a vertex is removed it has at most k neighbours
+/// left, those of its own round included, and k never exceeds the degeneracy. So a greedy colouring in this order takes at most
+/// degeneracy + 1 colours.
 ///
 /// # Errors
 /// None today; a device may fail.

@@ -36,7 +36,7 @@ distances! {
 
 /// The length of a shortest path from `source` to each vertex, along entries `a[from, to]`; absent where no path leads.
 ///
-/// A path whose length doesn't fit the integer type, or is infinite, counts as no path. An entry whose weight is NaN counts as no entry.
+/// A path counts as no path if its length doesn't fit the integer type or is infinite. An entry of weight NaN counts as no entry.
 /// Weights may be negative as long as no reachable cycle has a negative length. A float sum is rounded at each edge, from the source on;
 /// the result is the least such sum over all paths. A cycle counts as negative if distances still fall after vertices + 64 rounds.
 ///

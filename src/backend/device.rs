@@ -36,7 +36,7 @@ impl Device {
         if Gpu::count().is_ok_and(|count| count > 0) { Self::Cuda(0) } else { Self::Cpu }
     }
 
-    /// Runs `f`. Meanwhile expressions whose operands are all on the host run on this device.
+    /// Runs `f`. Meanwhile expressions with all operands on the host run on this device.
     ///
     /// # Errors
     /// If there is no such device, or `f` fails.
@@ -107,7 +107,7 @@ pub(crate) fn current() -> Option<Gpu> {
     CURRENT.with_borrow(Clone::clone)
 }
 
-/// A guard of a scope. While it lives, this thread's expressions whose operands are all on the host run on its device. It holds the device
+/// A guard of a scope. While it lives, this thread's expressions with all operands on the host run on its device. It holds the device
 /// of the scope around.
 #[derive(Debug)]
 pub(crate) struct Entered(Option<Gpu>);

@@ -96,9 +96,9 @@ pub enum Schedule {
 /// E012
 pub fn schedule(monotone: bool, forced: Forced) -> (Schedule, &'static str) {
     match forced.schedule {
-        _ if !monotone => (Schedule::Rounds, "not said to be monotone: all see the states of the round before"),
+        _ if !monotone => (Schedule::Rounds, "not declared monotone: each visit reads the state of the round before"),
         Some(schedule) => (schedule, "forced"),
-        None => (Schedule::Asynchronous, "monotone: nobody need wait for others"),
+        None => (Schedule::Asynchronous, "monotone: visits need not wait for each other"),
     }
 }
 
@@ -179,7 +179,9 @@ pub fn product(sizes: &Sizes, forced: Forced) -> Plan {
         Some(Strategy::FoldRows) => (Strategy::FoldRows, "forced"),
         Some(Strategy::CountTiles) => (Strategy::CountTiles, "forced"),
         Some(Strategy::CountTilesTensor) if sizes.tensor => (Strategy::CountTilesTensor, "forced"),
-        Some(Strategy::CountTilesTensor) => (Strategy::CountTiles, "there are no tensor cores here: bits count"),
+        Some(Strategy::CountTilesTensor) => {
+            (Strategy::CountTiles, "there are no tensor cores here: set bits are counted")
+        }
         _ if forced.format.is_some() => (Strategy::CountTiles, "tiles were forced"),
         _ => (Strategy::CountTiles, "full tiles: fewer bytes than CSR"),
     };
@@ -192,7 +194,7 @@ fn direction(sizes: &Sizes, forced: Option<Direction>) -> (Direction, &'static s
         return (Direction::Pull, "an inexact monoid folds over its fixed tree");
     }
     if sizes.pulls {
-        return (Direction::Pull, "a loop's product, one among some entries, or one that can't be pushed");
+        return (Direction::Pull, "a loop's product, a product over filtered entries, or one that can't be pushed");
     }
     if let Some(direction) = forced {
         return (direction, "forced");
@@ -307,7 +309,10 @@ mod tests {
         assert_eq!(planned(&counting, force(Strategy::CountTiles)), (Format::Tiles, Strategy::CountTiles));
         let tensor = force(Strategy::CountTilesTensor);
         let plan = product(&counting, tensor);
-        assert_eq!((plan.strategy, plan.why), (Strategy::CountTiles, "there are no tensor cores here: bits count"));
+        assert_eq!(
+            (plan.strategy, plan.why),
+            (Strategy::CountTiles, "there are no tensor cores here: set bits are counted")
+        );
         let cores = Sizes { tensor: true, ..counting };
         assert_eq!(planned(&cores, tensor), (Format::Tiles, Strategy::CountTilesTensor));
         // unless forced, the plan never chooses tensor cores

@@ -219,7 +219,7 @@ pub fn accumulate<T: Element>(
     write(w, &ewise_add(w, t, accum), mask)
 }
 
-/// A matrix of `nrows` x `ncols` whose entry at row `i`, column `j` is `entry(i, j)`.
+/// A matrix of `nrows` x `ncols`. Its entry at row `i`, column `j` is `entry(i, j)`.
 pub fn grid<T: Element>(nrows: usize, ncols: usize, entry: impl Fn(usize, usize) -> Option<T>) -> Grid<T> {
     Grid { rows: (0..nrows).map(|i| (0..ncols).map(|j| entry(i, j)).collect()).collect(), ncols }
 }

@@ -4,7 +4,7 @@
 //! [`loop_config`] and [`launch_bounds`] turn the shape of a matrix' rows ([`RowStats`]) into the configuration of a kernel. Nothing here
 //! reads a graph or a device, so each rule is tested with made-up shapes.
 //!
-//! A number stands here once. Kernels read theirs as `vxm::Config`, whose text [`kernel_config`] makes. The experiment behind a number is
+//! A number stands here once. Kernels read theirs as `vxm::Config`; `kernel_config` makes its text. The experiment behind a number is
 //! described in docs/lab, on the page with the number that follows `E`.
 
 use crate::error::{Error, Result};
@@ -391,7 +391,7 @@ pub enum KernelKind {
     Block,
     /// Entries of bins are multiplied.
     Bins,
-    /// Rows of at most [`few_entries`] entries, each reduced by one thread.
+    /// Rows of at most `few_entries` entries, each reduced by one thread.
     FewEntries,
     /// Short rows are staged in shared memory. The flag says whether all rows have few entries.
     Staged(bool),
@@ -454,7 +454,7 @@ pub fn giant_is_longest(rows: &RowStats, first: usize) -> (bool, &'static str) {
     } else if rows.longest as u64 * rows.rows as u64 >= tuning().giant_hub * rows.entries as u64 {
         (true, "a hub's neighbours are connected with it at once")
     } else if first < 2 {
-        (true, "row 0 may lie apart: it has an entry at most")
+        (true, "row 0 has at most one entry, so it may lie outside the giant component")
     } else {
         (false, "no row is much longer than others")
     }

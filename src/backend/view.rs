@@ -9,7 +9,7 @@ use vxm_semiring::Element;
 pub enum Support<'a> {
     /// All indices.
     All,
-    /// The indices whose bit is set in these words.
+    /// The indices of the bits that are set in these words.
     Bits(&'a [u64]),
     /// The indices in this list, which is ascending.
     List(&'a [u32]),
@@ -89,7 +89,7 @@ pub trait VectorView: Sync + Clone {
     /// The element at `i`, or `None` if it is absent.
     fn at(&self, i: usize) -> Option<Self::T>;
 
-    /// The same view for a loop, with operands whose kinds are known at compile time: the loop's shared state and compressed rows.
+    /// The same view for a loop, with operands of kinds known at compile time: the loop's shared state and compressed rows.
     /// Otherwise each visit would branch on the kinds, which takes as long as folding a short row. `None` if an operand is of another kind.
     fn fixed(&self) -> Option<Self::Fixed<'_>>;
 

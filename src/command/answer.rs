@@ -101,7 +101,7 @@ struct Answer {
 pub fn mis(priority: Priority, formulation: Option<Formulation>, seed: u64, run: &Run) -> Result<ExitCode> {
     let formulation = match (priority, formulation) {
         (Priority::Resolve, Some(Formulation::Decide)) => {
-            let what = "priority `resolve` breaks ties among candidates: expected formulation `count`, found `decide`";
+            let what = "priority `resolve` requires formulation `count`, found `decide`";
             return Err(Error::invalid(what));
         }
         (Priority::Resolve, None) => Formulation::Count,

@@ -39,7 +39,7 @@ impl<T: Element> Default for Home<T> {
     }
 }
 
-/// A set of indices: a vector whose elements carry no value. Masks, frontiers and independent sets are sets.
+/// A set of indices: a vector without values. Masks, frontiers and independent sets are sets.
 ///
 /// ```
 /// use vxm::prelude::*;
@@ -98,7 +98,7 @@ impl<T: Element> Vector<T> {
             return Err(Error::Invalid { what: format!("index {i} in a vector of {len} places") });
         }
         if let Some(twice) = pairs.windows(2).find(|w| w[0].0 == w[1].0) {
-            return Err(Error::Invalid { what: format!("index {} stands twice in a vector", twice[0].0) });
+            return Err(Error::Invalid { what: format!("index {} occurs twice", twice[0].0) });
         }
         let (indices, values) = pairs.into_iter().unzip();
         Ok(Self::of(Store::Sparse(Sparse::new(len, indices, values))))

@@ -179,7 +179,7 @@ impl<T: Element> Coo<T> {
     /// triples.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming the first row and column, in row order, whose entries `duplicates` refuses to merge.
+    /// [`Error::Invalid`] if `duplicates` refuses to merge entries. It names their row and column, the first in row order.
     pub fn to_csr(&self, duplicates: impl Duplicates<T>) -> Result<Csr<T>> {
         let mut starts = vec![0u64; self.nrows + 1];
         for &row in &self.rows {

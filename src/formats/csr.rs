@@ -7,7 +7,7 @@ use core::ops::Range;
 use rayon::prelude::*;
 use vxm_semiring::Element;
 
-/// A sparse matrix in CSR format. With `T = ()` it is a pattern, whose values take no memory.
+/// A sparse matrix in CSR format. With `T = ()` it is a pattern, and its values take no memory.
 ///
 /// Invariants:
 /// - `nrows` and `ncols` are at most [`MAX_VERTICES`](super::MAX_VERTICES).
@@ -106,7 +106,7 @@ impl<T: Element> Csr<T> {
         let broken = |what: String| Err(Error::invalid(format!("Csr: {what}")));
         let (rows, offsets, nnz) = (self.nrows, &self.offsets, self.columns.len());
         if offsets.len() != rows + 1 {
-            return broken(format!("{} offsets for {rows} rows: expected one more than rows", offsets.len()));
+            return broken(format!("found {} offsets for {rows} rows: expected {}", offsets.len(), rows + 1));
         }
         if self.values.len() != nnz {
             return broken(format!("{nnz} columns but {} values", self.values.len()));

@@ -105,8 +105,8 @@ impl fmt::Display for Report {
             notes.push(format!("dropped {}", plural(self.duplicates, "duplicate")));
         }
         if let Some(edges @ 1..) = self.one_way {
-            let edges = plural(edges, "edge");
-            notes.push(format!("made symmetric: {edges} stood in one direction only"));
+            let (edges, were) = (plural(edges, "edge"), if edges == 1 { "was" } else { "were" });
+            notes.push(format!("made symmetric: {edges} {were} listed in one direction only"));
         }
         f.write_str(&notes.join("; "))
     }

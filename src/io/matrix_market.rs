@@ -224,7 +224,7 @@ fn repeated<T: Value>(file: &str, lists: &[Vec<(u32, u32, T)>], error: Error) ->
         if let Some(earlier) = seen.insert((row, column), entry) {
             let (row, column) = (row + 1, column + 1);
             return Error::invalid(format!(
-                "{file}: entry {entry} stands at row {row}, column {column}, as entry {earlier} does"
+                "{file}: entry {entry} repeats row {row}, column {column} of entry {earlier}"
             ));
         }
     }

@@ -159,7 +159,7 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 pub fn abandon_unfinished() {
     let list = unfinished();
     for path in &*list {
-        // the process is about to end, so there is nobody to report an error to
+        // the process is about to end, so an error can't be reported
         let _ = fs::remove_file(path);
     }
     core::mem::forget(list);

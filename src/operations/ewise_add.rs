@@ -129,7 +129,7 @@ impl<X: Expr, Y: Expr<T = X::T>, M: Monoid<X::T>> EwiseAdd<X, Y, M> {
     /// under `MIN` of unsigned integers, for example).
     ///
     /// **Changes only the cost.** The result has the same bits. It pays if the left side is often terminal and the
-    /// right side is a product, whose rows are then not read. Without it, both sides are computed everywhere.
+    /// right side is a product: its rows are then not read. Without it, both sides are computed everywhere.
     ///
     /// ```
     /// use vxm::prelude::*;

@@ -24,7 +24,7 @@ pub(crate) fn emit_operand<E: Expr>(expression: &E, env: &Env<'_>, kernel: &mut 
         return expression.emit(env, kernel);
     }
     if kernel.is_resident() {
-        kernel.note_unfusable("a product's operand is a product: it is evaluated first in every round");
+        kernel.note_unfusable("a product's operand is itself a product: it is evaluated first in every round");
     }
     let mut first = KernelBuilder::for_row_classes(kernel.gpu());
     let node = expression.emit(env, &mut first)?;
@@ -93,7 +93,7 @@ impl<'s> Env<'s> {
         Self { wanted: Some(self.wanted.map_or(wanted, |w| w.min(wanted))), ..self }
     }
 
-    /// This environment for an operand, all of whose elements may be read.
+    /// This environment for an operand. All of the operand's elements may be read.
     pub(crate) fn for_operand(self) -> Self {
         Self { wanted: None, ..self }
     }
@@ -109,7 +109,8 @@ impl<'s> Env<'s> {
     }
 
     fn state<T: Element>(&self, key: StateRef<T>) -> Result<&'s Vector<T>> {
-        self.find(key).ok_or_else(|| Error::Invalid { what: "a placeholder outside the call that made it".to_owned() })
+        self.find(key)
+            .ok_or_else(|| Error::Invalid { what: "a state reference used outside its loop or update body".to_owned() })
     }
 }
 

@@ -81,7 +81,7 @@ impl<A: Element> Matrix<A> {
         })))
     }
 
-    /// `set plus.pair A` for each of many sets: the number of entries in each column whose row is in the set. A column
+    /// `set plus.pair A` for each of many sets: the number of a column's entries in rows of the set. A column
     /// without such an entry is absent.
     ///
     /// On a GPU with tensor cores, 16 sets are counted at once over tiles. That makes the product tall and skinny

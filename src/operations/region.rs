@@ -155,7 +155,7 @@ impl<E: Expr> Scatter<'_, E> {
         match places.windows(2).find(|w| w[0] == w[1]) {
             None => Ok(()),
             Some(twice) => {
-                let what = format!("scatter at {}: index {} stands twice", self.at, twice[0]);
+                let what = format!("scatter at {}: index {} occurs twice", self.at, twice[0]);
                 Err(crate::error::Error::Invalid { what })
             }
         }

@@ -9,7 +9,7 @@ use vxm_semiring::Element;
 
 /// An element with a total order, given as an unsigned key. [`rank`](Vector::rank) sorts by that key.
 pub trait Ordered: Element {
-    /// The CUDA C++ type whose static `key` makes keys of elements.
+    /// The CUDA C++ type with a static function `key` that makes keys of elements.
     const CUDA_ORDER: &'static str;
     /// A number that orders as the element does. Floats order from -inf over -0 and 0 to inf; NaN, which has one bit
     /// pattern, comes last.

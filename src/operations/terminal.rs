@@ -172,7 +172,7 @@ pub(crate) fn write<T: Element, E: Expr<T = T>, G: Merge<T, T>>(
     Ok(())
 }
 
-/// Accumulates the elements of `view`, whose support is `list`, into a dense vector, in place.
+/// Accumulates the elements of `view` at the indices in `list`, its support, into a dense vector, in place.
 fn accumulate_in_place<T: Element, V: VectorView<T = T>, G: Merge<T, T>>(
     values: &mut [T],
     list: &[u32],

@@ -78,7 +78,7 @@ fn cleaning_is_said_on_standard_error() {
     let out = run(folder, &["mis", "d.mtx", "--json", "--device", "cpu"]);
     assert_eq!(
         text(&out.stderr),
-        "vxm: d: dropped 1 self-loop; dropped 1 duplicate; made symmetric: 2 edges stood in one direction only\n"
+        "vxm: d: dropped 1 self-loop; dropped 1 duplicate; made symmetric: 2 edges were listed in one direction only\n"
     );
     let told: Value = serde_json::from_str(text(&out.stdout)).unwrap();
     assert_eq!((&told["vertices"], &told["edges"]), (&value!(4), &value!(3)));

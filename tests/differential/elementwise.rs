@@ -275,7 +275,7 @@ fn updates() {
             let (mut v, mut inner) = (held.clone(), u.clone());
             let nested = v.update(|w| {
                 let misused = inner.update(|_| w.map(PLUS.bind(1)));
-                assert_eq!(misused.unwrap_err().to_string(), "a placeholder outside the call that made it");
+                assert_eq!(misused.unwrap_err().to_string(), "a state reference used outside its loop or update body");
                 w.map(PLUS.bind(1))
             });
             ok(nested)?;

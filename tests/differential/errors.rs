@@ -48,7 +48,7 @@ fn products_name_vector_and_matrix() {
     let some = Vector::from_pairs(3, [(1, 7u32)]).unwrap();
     let chosen = v.vxm(&square, MAX_FIRST).known_ends(LT, &some);
     let place = line_above!();
-    refused(chosen.eval(), &place, "ends: a vector of 3 places with 1 elements: expected one at each");
+    refused(chosen.eval(), &place, "ends: the vector has 1 of 3 elements: expected all");
     // the outer terminal returns the error of a nested expression
     let v = Vector::full(4, 1u32);
     let nested = u.vxm(&a, PLUS_TIMES);
@@ -98,7 +98,7 @@ fn indices_outside_and_repeated() {
     let place = line_above!();
     let error = put.eval().unwrap_err().to_string();
     assert!(error.starts_with(&format!("scatter at {place}")), "{error}: {place}");
-    assert!(error.ends_with(": index 4 stands twice"), "{error}");
+    assert!(error.ends_with(": index 4 occurs twice"), "{error}");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn vectors() {
     let error = |result: Result<Vector<u32>>| result.unwrap_err().to_string();
     assert_eq!(error(Vector::from_pairs(3, [(3, 1)])), "index 3 in a vector of 3 places");
     assert_eq!(error(Vector::from_pairs(0, [(0, 1)])), "index 0 in a vector of 0 places");
-    assert_eq!(error(Vector::from_pairs(3, [(2, 1), (0, 1), (2, 1)])), "index 2 stands twice in a vector");
+    assert_eq!(error(Vector::from_pairs(3, [(2, 1), (0, 1), (2, 1)])), "index 2 occurs twice");
     assert_eq!(Set::from_indices(3, [1, 7, 1]).unwrap_err().to_string(), "index 7 in a vector of 3 places");
     let mut v = Vector::full(3, 1u32);
     assert_eq!(v.set(3, 1).unwrap_err().to_string(), "index 3 in a vector of 3 places");
@@ -147,7 +147,7 @@ fn a_placeholder_outside_its_call() {
     let mut kept = None;
     v.update(|w| *kept.insert(w)).unwrap();
     let leaked = kept.unwrap();
-    let message = "a placeholder outside the call that made it";
+    let message = "a state reference used outside its loop or update body";
     assert_eq!(leaked.eval().unwrap_err().to_string(), message);
     assert_eq!(v.update(|_| leaked).unwrap_err().to_string(), message);
 }

@@ -107,7 +107,7 @@ fn broken_rows_are_refused() {
         let values = vec![1u32; columns.len()];
         Csr::try_new(2, 3, offsets, columns, values).unwrap_err().to_string()
     };
-    assert_eq!(error(vec![0, 1], vec![0]), "Csr: 2 offsets for 2 rows: expected one more than rows");
+    assert_eq!(error(vec![0, 1], vec![0]), "Csr: found 2 offsets for 2 rows: expected 3");
     assert_eq!(error(vec![1, 1, 1], vec![0]), "Csr: row 0 starts at 1: expected 0");
     assert_eq!(error(vec![0, 2, 1], vec![0]), "Csr: row 1 starts at 2 but ends at 1");
     assert_eq!(error(vec![0, 1, 3], vec![0]), "Csr: the rows end at 3 but there are 1 entries");

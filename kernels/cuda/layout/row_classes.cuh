@@ -10,7 +10,7 @@ struct Classify {
     u64 from[classes - 1]; // the least lengths of all classes but the first
     u32* marks;            // a bitmap of `words` words for each class
     u64 words;
-    // Rows of each class; then longest length << 32 | ~row, whose maximum is the first of the longest rows; then the length of row 0.
+    // Rows of each class; then the maximum of length << 32 | ~row, for the first of the longest rows; then the length of row 0.
     u64* counts;
     VXM_FN void run() const {
         u32 held[classes] = {}, longest = 0, at = 0;

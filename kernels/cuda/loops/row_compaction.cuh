@@ -1,5 +1,5 @@
-// Row compaction: a product whose rows become shorter as a loop visits them. An entry that can no longer take part is dropped. A row's live
-// columns are stored from the row's own first position on, in a copy of the matrix's columns.
+// Row compaction: the rows of a product become shorter as a loop visits them. An entry that can no longer take part is dropped. A row's
+// live columns are stored from the row's own first position on, in a copy of the matrix's columns.
 namespace vxm {
 
 template <class V, class O, class A, class T, class Mul, class Add, class Policy, bool is_primary>

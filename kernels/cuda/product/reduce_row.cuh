@@ -221,7 +221,7 @@ template <class M, class T, u32 width, class Items> VXM_FN Maybe<T> tree(Lanes<w
     }
 }
 
-// The fixed tree of a staged short row, all of whose products are present.
+// The fixed tree of a staged short row. All of its products are present.
 template <class M, class T> VXM_FN Maybe<T> fold_staged_full(Staged g) {
     const T* x = (const T*)g.products + g.begin;
     Maybe<T> y[16];

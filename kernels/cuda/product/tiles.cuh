@@ -16,7 +16,7 @@ template <class M, class T> VXM_FN T repeat(T value, u32 times) {
     }
 }
 
-// A thread whose row of the primary product was counted before, together with the rest of its tile-row.
+// A thread with a row of the primary product that was counted before, together with the rest of its tile-row.
 struct CountedRow {
     static const u32 unroll = Thread::unroll;
     static const bool staged = false, wide = false, has_own_state = false, records_blockers = false;
@@ -184,7 +184,7 @@ template <class Primary, class K> VXM_FN void each(TileRowCounting<Primary> coun
     }
 }
 
-// A counting product whose counts were computed before.
+// A counting product with counts that were computed before.
 template <class T, class Add> struct KnownCounts {
     typedef T Elem;
     static const bool full = false;

@@ -13,7 +13,7 @@ use crate::types::Ty;
 /// Returns an error at `token` that says that `#[op]` does not support `what`, and lists what it supports.
 pub fn refuse<T>(token: impl ToTokens, what: &str) -> Result<T> {
     let message = format!(
-        "`#[op]` has no {what}: it takes what runs on every device, that is `let` with a stated type, `if`/`else`, arithmetic, \
+        "`#[op]` does not support {what}. Supported: `let` with a stated type, `if`/`else`, arithmetic, \
          comparisons, bit operations, `as`, constants, calls of other `#[op]`s and the methods of numbers"
     );
     Err(Error::new_spanned(token, message))
@@ -113,7 +113,7 @@ impl Lowering {
         }
     }
 
-    /// Lowers a block whose value the C++ returns with `return`. An `if` with longer blocks at its end becomes a C++ `if` statement.
+    /// Lowers a block; the C++ returns its value with `return`. An `if` with longer blocks at its end becomes a C++ `if` statement.
     fn returning(&mut self, block: &Block, ty: Option<&Ty>, indent: &str) -> Result<(TokenStream, Cuda)> {
         self.scoped(|this| {
             let (statements, tail) = Self::split(block)?;

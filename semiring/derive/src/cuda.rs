@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-/// CUDA C++ text in pieces: text that the macro writes, and Rust expressions whose strings are spliced in when `source` is called.
+/// CUDA C++ text in pieces: text that the macro writes, and Rust expressions. The strings of these are spliced in when `source` is called.
 #[derive(Clone, Default)]
 pub struct Cuda(Vec<Piece>);
 

@@ -193,7 +193,7 @@ impl Lowering {
             }
             Lit::Int(int) => (int.base10_digits(), int.suffix(), matches!(int.suffix(), "f32" | "f64")),
             Lit::Float(float) => (float.base10_digits(), float.suffix(), true),
-            other => return refuse(other, "literals but numbers and truth values"),
+            other => return refuse(other, "literals other than numbers and `bool`"),
         };
         let name = match (suffix, expected) {
             ("", None) => {
@@ -219,7 +219,7 @@ impl Lowering {
         // parsed again with its suffix, so that Rust cannot infer another type than the CUDA text has
         let mut token: proc_macro2::Literal = format!("{digits}{name}")
             .parse()
-            .map_err(|_| Error::new_spanned(literal, format!("`{name}` is no type of a literal in an `#[op]`")))?;
+            .map_err(|_| Error::new_spanned(literal, format!("a literal cannot have type `{name}` in an `#[op]`")))?;
         // the span of generated code, so that lints on how a literal is written skip it
         token.set_span(Span::mixed_site().located_at(literal.span()));
         let rust = match minus {

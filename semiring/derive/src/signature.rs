@@ -28,10 +28,10 @@ pub fn read(function: &ItemFn) -> Result<(Vec<Parameter>, Ty)> {
     refuse(signature.abi.as_ref().and_then(|t| tokens(t)), "is a plain `fn`, not `extern`")?;
     refuse(signature.variadic.as_ref().and_then(|t| tokens(t)), "takes one to three parameters")?;
     if !signature.generics.params.is_empty() {
-        let what = "has no generics: its text states its types; write one for each type";
+        let what = "cannot be generic: its CUDA text needs concrete types; write one for each type";
         refuse(tokens(&signature.generics), what)?;
     }
-    refuse(signature.generics.where_clause.as_ref().and_then(|t| tokens(t)), "has no generics")?;
+    refuse(signature.generics.where_clause.as_ref().and_then(|t| tokens(t)), "cannot be generic")?;
     if signature.inputs.is_empty() || signature.inputs.len() > 3 {
         refuse(tokens(&signature.ident), "takes one to three parameters")?;
     }

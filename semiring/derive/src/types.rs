@@ -45,7 +45,7 @@ impl Ty {
         }
     }
 
-    /// The scalar whose associated item `path` names: `u32` for `u32::MAX`.
+    /// The scalar that has the associated item `path`: `u32` for `u32::MAX`.
     pub fn owner(path: &Path) -> Option<Self> {
         let mut owner = path.clone();
         owner.segments.pop()?;
@@ -63,7 +63,7 @@ impl Ty {
         self.name == "()"
     }
 
-    /// Whether the type is a float, whose literals have a decimal point.
+    /// Whether the type is a float. Literals of floats have a decimal point.
     pub fn is_float(&self) -> bool {
         matches!(self.name.as_str(), "f16" | "bf16" | "f32" | "f64")
     }

@@ -14,7 +14,7 @@ fn slot(color: u32) -> u64 {
     if color == NONE { 0u64 } else { 1u64 << ((color - 1u32) % 64u32) }
 }
 
-/// The least colour up to `used` whose bit is clear, or `fresh` if there is none.
+/// The least colour up to `used` with a clear bit, or `fresh` if there is none.
 #[op]
 fn reuse(table: u64, used: u32, fresh: u32) -> u32 {
     let free: u32 = table.trailing_ones();
@@ -64,7 +64,7 @@ pub(super) fn color(a: &Matrix, rank: &Vector<u32>) -> Result<(Vector<u32>, u32)
     Ok((colors, rounds))
 }
 
-/// The set of the vertices whose ranks are the elements of `ranks`.
+/// The set of the vertices with the ranks that are the elements of `ranks`.
 fn proposed(vertex: &Vector<u32>, ranks: &Vector<u32>) -> Result<Set> {
     let ranks: Vec<u32> = ranks.iter().map(|(_, rank)| rank).collect();
     // vertices = vertex[ranks]

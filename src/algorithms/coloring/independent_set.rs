@@ -1,6 +1,6 @@
 //! One independent set a colour: Algorithm 2 of "Graph Coloring on the GPU".
 //!
-//! In the paper round c gives colour c to the vertices whose weight is above that of all uncoloured neighbours. So the colour of a vertex
+//! In the paper round c gives colour c to the vertices of greater weight than all their uncoloured neighbours. So the colour of a vertex
 //! is one more than the greatest colour among its neighbours of greater weight. Written that way it is a fixpoint that needs no count of
 //! rounds. The state of a vertex is its key, shifted above all colours, and then its colour.
 

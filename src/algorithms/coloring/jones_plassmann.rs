@@ -6,12 +6,12 @@
 //!
 //! - the colour of a settled higher neighbour is removed from the set;
 //! - the least colour that no higher neighbour may get is the highest that the vertex can get, so all above it are removed;
-//! - a neighbour whose set has no colour in common with the vertex' set no longer matters.
+//! - a neighbour no longer matters if its set has no colour in common with the vertex' set.
 //!
 //! The shortcuts make chains of vertices that wait for each other short. Whatever the schedule, the result is the greedy colouring of the
 //! order.
 //!
-//! A word holds a window of 31 colours. A vertex whose colour is above the window ends as [`LATER`], and the next window starts from those.
+//! A word holds a window of 31 colours. A vertex with a colour above the window ends as [`LATER`], and the next window starts from those.
 
 use crate::prelude::*;
 

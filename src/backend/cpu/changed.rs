@@ -50,7 +50,7 @@ pub struct Outcome {
 pub trait Scatter<T: Element>: Copy + Sync {
     /// Whether the loop has one.
     const SCATTERS: bool;
-    /// The index of the target of an element whose value before the visit was `own`. An index outside the state means none.
+    /// The index of the target of an element that had the value `own` before the visit. An index outside the state means none.
     fn target(self, own: T) -> u32;
     /// The reduction: the new value of an element `held` that `other` is joined into.
     fn join(self, held: T, other: T) -> T;
@@ -237,7 +237,7 @@ impl<T: Element, H: Scatter<T>> Changes<'_, T, H> {
         true
     }
 
-    /// Joins `new` into element `i`, whose value before the visit was `own`, and then into the target that `own` names. Returns whether
+    /// Joins `new` into element `i`, which was `own` before the visit, and then into the target that `own` names. Returns whether
     /// either changed. If the target wasn't a root, its previous parent is lowered too, or that subtree loses its link.
     ///
     /// No fence is needed. Every round visits all elements, and the loop ends only after a round in which no join changed anything. All

@@ -160,8 +160,8 @@ impl<A: Element> Rows<'_, A> {
     }
 }
 
-/// `⊕ over k of u[k] ⊗ A[row, k]`, over the entries of one row at whose columns `u` holds an element; `None` if there are none. Exact
-/// monoids stop at a terminal value, and at a partial result for which `until` holds.
+/// `⊕ over k of u[k] ⊗ A[row, k]`, over the entries of one row in columns `k` where `u` holds an element; `None` if there are none.
+/// Exact monoids stop at a terminal value, and at a partial result for which `until` holds.
 #[inline(always)]
 pub fn fold_row<X, A, S, U>(
     u: &U,
@@ -438,7 +438,7 @@ where
     sum
 }
 
-/// A counting product over one row of tiles: `constant`, the value of every product, folded once per entry at whose column the operand
+/// A counting product over one row of tiles: `constant`, the value of every product, folded once per entry in a column where the operand
 /// holds an element. `present` is the operand's presence bitmap. If `constant` is terminal, one such entry is enough.
 #[inline(always)]
 pub fn count_row<A: Element, T: Element, M: Monoid<T>>(

@@ -66,7 +66,7 @@ pub fn is_small<V: VectorView>(view: &V, list: &[u32]) -> bool {
     }
 }
 
-/// Evaluates the elements at the indices whose bits are set, or at all indices, into a bitmap. The result is a list if few are present.
+/// Evaluates the elements at the indices of set bits, or at all indices, into a bitmap. The result is a list if few are present.
 fn gather_bitmap<V: VectorView>(n: usize, view: &V, bits: Option<&[u64]>) -> Store<V::T> {
     let mut values = vec![V::T::ZERO; n];
     let mut present = vec![0u64; words(n)];

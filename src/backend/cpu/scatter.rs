@@ -108,7 +108,7 @@ fn chunk_bounds<X, A: Element>(sources: &[(u32, X)], rows: &Csr<A>, target: u64)
 struct Columns<'w, T, M> {
     /// The first column of the range.
     first: usize,
-    /// A value per column; only those whose bit in `seen` is set mean something.
+    /// A value per column. It means something only if the column's bit in `seen` is set.
     places: &'w mut [T],
     /// A bit per column: whether it has got a product.
     seen: &'w mut [u64],
@@ -118,7 +118,7 @@ struct Columns<'w, T, M> {
 }
 
 impl<'w, T: Element, M: Monoid<T>> Columns<'w, T, M> {
-    /// A range from column `first` on, whose bits are all 0. At most `arriving` products will come.
+    /// A range from column `first` on, with all bits 0. At most `arriving` products will come.
     fn new(first: usize, places: &'w mut [T], seen: &'w mut [u64], add: M, arriving: usize) -> Self {
         // above this number, sorting the columns takes longer than scanning all bits
         let few = arriving <= places.len() / 2048;

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use vxm_kernels::Buffer;
 use vxm_semiring::Element;
 
-/// A vector on a device: values, and a presence bitmap unless every index holds an element. The layout is that of [`Bitmap`].
+/// A vector on a device: values, and a presence bitmap unless every index holds an element. The layout is that of [`Bitmap`](crate::formats::Bitmap).
 ///
 /// Cloning shares the storage. A write copies shared storage first.
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! Graphs whose edges are drawn independently: Erdos-Renyi, R-MAT and Graph500's Kronecker graphs.
+//! Graphs with independently drawn edges: Erdos-Renyi, R-MAT and Graph500's Kronecker graphs.
 
 use crate::io::Progress;
 use crate::io::generate::random::{Random, Shuffle};

@@ -55,12 +55,12 @@ fn cell([x, y]: [f64; 2], side: usize) -> usize {
     along(y) * side + along(x)
 }
 
-/// The side of a grid whose cells hold about four of `count` points each.
+/// The side of a grid with about four of `count` points in each cell.
 pub(super) fn side_for(count: usize) -> usize {
     ((count as f64 / 4.0).sqrt() as usize).max(1)
 }
 
-/// Joins those of `count` random points whose distance is below .55 sqrt(ln n / n).
+/// Joins pairs of `count` random points that are closer than .55 sqrt(ln n / n).
 pub(super) fn near(count: usize, seed: u64, progress: &dyn Progress) -> Csr {
     let radius = 0.55 * ((count as f64).ln() / count as f64).sqrt();
     // a cell is at least as wide as the radius, so a point's neighbours lie in its own or an adjacent cell

@@ -22,7 +22,7 @@ use spec::Spec;
 /// - `grid` joins each vertex to its four neighbours.
 /// - `er`, `rmat` and `kron` draw EDGEFACTOR edges for each of 2^SCALE vertices: uniformly, from R-MAT quadrants of .45
 ///   .22 .22 .11, and from Graph500's .57 .19 .19 .05 with permuted vertices.
-/// - `rgg` joins those of 2^SCALE random points in the unit square whose distance is below .55 sqrt(ln n / n).
+/// - `rgg` joins pairs of 2^SCALE random points in the unit square that are closer than .55 sqrt(ln n / n).
 /// - `delaunay` triangulates 2^SCALE such points.
 /// - `road` is a SIDE x SIDE grid with a quarter of its edges deleted and others subdivided, 2.47 neighbours per
 ///   vertex.

@@ -55,7 +55,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> WhileActive<T, F> {
     ///
     /// let flip = fixpoint(Vector::from_dense(vec![0u32, 5])).while_active(LT.bind(9)).at_most(10).step(|x| x.map(MINUS.bind_first(5)));
     /// let error = flip.eval().unwrap_err().to_string();
-    /// assert!(error.ends_with("fixpoint: round 10 still changed some of 2 elements: expected the state to settle by then"), "{error}");
+    /// assert!(error.ends_with("fixpoint: did not converge: round 10 still changed some of 2 elements"), "{error}");
     /// # Ok::<(), vxm::Error>(())
     /// ```
     pub fn at_most(self, rounds: u32) -> Self {

@@ -71,7 +71,7 @@ impl<T: Element> WhileChanged<T> {
     ///
     /// let count = fixpoint(Vector::from_dense(vec![0u32, 5])).while_changed().at_most(10).step(|x| x.map(PLUS.bind(1)));
     /// let error = count.eval().unwrap_err().to_string();
-    /// assert!(error.ends_with("fixpoint: round 10 still changed 2 elements: expected the state to settle by then"), "{error}");
+    /// assert!(error.ends_with("fixpoint: did not converge: round 10 still changed 2 elements"), "{error}");
     /// # Ok::<(), vxm::Error>(())
     /// ```
     pub fn at_most(self, rounds: u32) -> Self {

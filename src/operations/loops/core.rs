@@ -146,14 +146,14 @@ impl<T: Element, C: Condition<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, C, 
         if self.state.nvals() != self.state.len() {
             let (held, n, at) = (self.state.nvals(), self.state.len(), self.at);
             return Err(Error::Invalid {
-                what: format!("{at}: fixpoint: a state of {n} places with {held} elements: expected one at each"),
+                what: format!("{at}: fixpoint: the state has {held} of {n} elements: expected all"),
             });
         }
         if let Some(gpu) = self.state.gpu().cloned().or_else(|| device(&self.body, &env)) {
             return C::on_device(self, &gpu, then);
         }
         let (schedule, why) = plan::schedule(self.monotone, plan::forced());
-        tracing::debug!(operation = "fixpoint", ?schedule, why, fused = "body and work list: one loop", at = %self.at, "plan");
+        tracing::debug!(operation = "fixpoint", ?schedule, why, fused = "body and work list in one loop", at = %self.at, "plan");
         let Fixed { state, rounds } = C::on_threads(self, schedule)?;
         let made = then(&state)?;
         Ok((state, made, rounds))

@@ -93,7 +93,7 @@ where
     fold_row(u, rows, i, ring, may_stop)
 }
 
-/// Finds the one entry that determines a row's fold. Without blocking edges it is an entry whose product is the
+/// Finds the one entry that determines a row's fold. Without blocking edges it is an entry with a product equal to the
 /// monoid's terminal value: while that product stays the same, so does the fold. With blocking edges it is one that
 /// blocks the row.
 fn determining_entry<U, A, S, H>(u: &U, csr: &Csr<A>, row: usize, ring: S, policy: H) -> Dependency
@@ -127,7 +127,7 @@ where
     }
 }
 
-/// Finds one entry whose product alone is enough for the row's fold to stop early.
+/// Finds one entry that alone is enough for the row's fold to stop early, by its product.
 fn stopping_entry<U, A, S, H>(u: &U, csr: &Csr<A>, row: usize, ring: S, policy: H) -> Dependency
 where
     U: VectorView,

@@ -1,4 +1,4 @@
-//! A product on a GPU: pushed before the kernel, counted over tiles, or emitted as a C++ type whose rows are pulled.
+//! A product on a GPU: pushed before the kernel, counted over tiles, or emitted as a C++ type that pulls its rows.
 
 use crate::backend::cuda::codegen::builder::{Binned, KernelBuilder, Node};
 use crate::backend::cuda::layout::propagation_blocking;
@@ -82,7 +82,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         Ok(Node::new(ty, false))
     }
 
-    /// Emits a product whose rows are folded inside the kernel, over tiles or CSR rows.
+    /// Emits a product that folds its rows inside the kernel, over tiles or CSR rows.
     fn emit_pulled(
         &self,
         env: &Env<'_>,
@@ -158,8 +158,11 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         let bins = if kernel.launches_row_classes() { self.bins(env, gpu)? } else { None };
         let hot_columns = if bins.is_none() { self.hot_columns(env, gpu, n)? } else { None };
         let (entries, why) = match (&bins, &hot_columns) {
-            (Some(_), _) => ("in bins", "they lie all over the matrix: what they meet is read in runs"),
-            (_, Some(_)) => ("by renumbered columns", "most stand in few columns, whose elements fit a cache together"),
+            (Some(_), _) => ("in bins", "columns are scattered: bins read the vector in slices"),
+            (_, Some(_)) => (
+                "by renumbered columns",
+                "most entries lie in few columns, and their vector elements fit a cache together",
+            ),
             _ => ("as they lie", "no arrangement pays, or there is no memory for one"),
         };
         tracing::debug!(operation = self.operation(), entries, why, at = %self.at, "plan");

@@ -303,7 +303,7 @@ where
     }
 }
 
-/// A policy over rows whose entries were filtered before the loop. It keeps the inner policy's early exit, blocking
+/// A policy over rows with entries that were filtered before the loop. It keeps the inner policy's early exit, blocking
 /// edges and sort key.
 #[derive(Debug, Clone, Copy)]
 pub struct Prefiltered<H>(pub(crate) H);

@@ -2,7 +2,7 @@
 
 use vxm_semiring::{BinaryOp, Element, KernelText, Semiring, Source};
 
-/// A semiring whose multiplication takes its operands in the other order. `mxv` is `vxm` over the transpose with a
+/// A semiring with a multiplication that takes its operands in the other order. `mxv` is `vxm` over the transpose with a
 /// flipped semiring.
 #[derive(Debug, Clone, Copy)]
 pub struct Flip<S>(pub(super) S);

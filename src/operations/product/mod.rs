@@ -347,7 +347,7 @@ where
 }
 
 impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Product<'_, E, A, S, H> {
-    /// The view of a product whose rows are folded as a terminal reads them: over entries that were filtered before, over an evaluated
+    /// The view of a product that folds a row when a terminal reads it: over entries that were filtered before, over an evaluated
     /// operand, or over the operand itself. `listed` says that the operand is a sorted list; it has `n` places, and the result `length`.
     fn view_pulled<'s>(
         &'s self,
@@ -421,8 +421,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
             }
             Some((_, elements)) => {
                 let at = self.at;
-                let what =
-                    format!("{at}: ends: a vector of {length} places with {elements} elements: expected one at each");
+                let what = format!("{at}: ends: the vector has {elements} of {length} elements: expected all");
                 return Err(Error::Invalid { what });
             }
             None => {}
@@ -431,7 +430,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
     }
 }
 
-/// Products, masked or not: expressions with a monoid whose identity can fill absent elements.
+/// Products, masked or not: expressions with a monoid, so that its identity can fill absent elements.
 pub trait OrIdentity: Expr {
     /// The identity of the monoid that folds the product.
     fn identity(&self) -> Self::T;

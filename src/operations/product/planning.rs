@@ -25,8 +25,11 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
 
     /// Whether entries are filtered once, before a loop starts: if some row is `long`. Logs the choice.
     pub(super) fn filters_before_loop(&self, long: bool) -> bool {
-        let why =
-            if long { "long rows would be read again and again" } else { "rows are short: nothing is made of them" };
+        let why = if long {
+            "long rows would be read again and again"
+        } else {
+            "rows are short: a filtered copy would not pay"
+        };
         tracing::debug!(operation = self.filter_verb(), chosen = if long { "before the loop" } else { "at every visit" }, why, at = %self.at, "plan");
         long
     }
@@ -46,11 +49,11 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
             Some(made) => made.map(|()| true)?,
         };
         let why = match (long, room) {
-            (true, true) => "an entry that takes part no longer need not be read again",
+            (true, true) => "entries that no longer take part are not read again",
             (true, false) => "no memory for a copy of the columns",
             _ => "rows are short: a copy of their columns would not pay",
         };
-        tracing::debug!(operation = self.filter_verb(), narrows = room, why, at = %self.at, "plan");
+        tracing::debug!(operation = self.filter_verb(), compacts = room, why, at = %self.at, "plan");
         Ok(room)
     }
 

@@ -39,7 +39,7 @@ pub enum RowReading {
 /// A body's view, and whether it is live: a live view reads the current state. Another holds a snapshot and is rebuilt in every round.
 pub type Body<V> = (V, bool);
 
-/// The new element at `i`, whose current element is `own`. It is `own` if the body's mask excludes `i` or the body has no element there.
+/// The new element at `i`, given the current one, `own`. It is `own` if the body's mask excludes `i` or the body has no element there.
 #[inline(always)]
 pub(crate) fn next<V: VectorView>(body: &V, i: usize, own: V::T) -> V::T {
     (if body.selects(i) { body.at(i) } else { None }).unwrap_or(own)

@@ -116,8 +116,8 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         // if the body holds a snapshot, it can't see neighbours settle within the pass: what stops the first body then gives no order
         let order = self.order(&view, first.as_ref().filter(|_| live));
         let why = match order {
-            Some(_) => "those who wait do so for elements that are visited before: one visit is enough, mostly",
-            None => "nobody is known to wait, or for any, or it would tear neighbours apart",
+            Some(_) => "blockers are visited first, so one visit per element is mostly enough",
+            None => "blockers are unknown, in no common order, or neighbours would be visited far apart",
         };
         tracing::debug!(operation = "fixpoint", ?order, why, "plan");
         (view, live) = body(if order.is_some() { RowReading::Reversed } else { RowReading::Prefiltered })?;
@@ -177,7 +177,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
     }
 
     /// Runs the first pass over `order`, a list of all active elements with blockers first. Threads take short runs from its front. An
-    /// element whose blocker is still active is deferred and retried by its thread.
+    /// element with a blocker that is still active is deferred and retried by its thread.
     fn pass_in_order<V: VectorView<T = T>>(&self, order: &[u32], body: &V) -> PassResult {
         let (next, busy) = (AtomicUsize::new(0), AtomicIsize::new(0));
         // An element should have a neighbour in another thread's run in at most one case of 16. The expected number is
@@ -216,8 +216,8 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         merged(parallel::collect(rayon::current_num_threads(), &run))
     }
 
-    /// Calls `visit` for each element of a list whose rows lie apart in memory. Rows' bounds are prefetched some places ahead, entries half
-    /// as far ahead, when the bounds have arrived.
+    /// Calls `visit` for each element of a list. Their rows lie far apart in memory, so rows' bounds are prefetched some places ahead, and
+    /// entries half as far ahead, when the bounds have arrived.
     #[inline(always)]
     fn for_each_prefetched<V: VectorView<T = T>>(&self, body: &V, list: &[u32], mut visit: impl FnMut(u32)) {
         let work = body.work().unwrap_or(&[]);

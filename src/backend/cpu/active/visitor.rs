@@ -113,7 +113,7 @@ impl<'a, T: Element, F: UnaryOp<T, Out = bool>> Visitor<'a, T, F> {
         }
     }
 
-    /// Visits the deferred elements whose blockers have settled, and repeats that as long as an element settles.
+    /// Visits the deferred elements with settled blockers, and repeats that as long as an element settles.
     pub(super) fn retry_deferred<V: VectorView<T = T>>(&mut self, body: &V, deferred: &mut Vec<(u32, u32)>) {
         let mut settled = usize::MAX;
         while settled != self.found.settled && !deferred.is_empty() {

@@ -90,7 +90,7 @@ pub(super) struct Products {
     pub(super) skippable: bool,
 }
 
-/// The primary product: the one whose rows a terminal may stage or count over tiles.
+/// The primary product: a terminal may stage its rows, or count them over tiles.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PrimaryProduct {
     /// Its C++ type.
@@ -101,7 +101,7 @@ pub(crate) struct PrimaryProduct {
     pub over_tiles: bool,
 }
 
-/// A product whose blockers a loop tracks: for each row the entries that block it.
+/// A product with blockers that a loop tracks: for each row the entries that block it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BlockingProduct {
     /// Its C++ type.

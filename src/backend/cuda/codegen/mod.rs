@@ -1,4 +1,4 @@
-//! Code generation: the [`builder`] that an expression emits itself into, and the [`program_key`] by which compiled programs are found.
+//! Code generation: the [`builder`] that an expression emits itself into, and the `program_key` by which compiled programs are found.
 
 pub mod builder;
 mod monoid;

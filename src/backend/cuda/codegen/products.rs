@@ -84,7 +84,7 @@ impl KernelBuilder {
         self.in_auxiliary
     }
 
-    /// The product whose blockers are tracked: only a kernel's single product can be.
+    /// The product with tracked blockers. A kernel tracks blockers only if it has a single product.
     pub(crate) fn blocking_product(&self) -> Option<&BlockingProduct> {
         self.products.blocking.as_ref().filter(|_| self.products.count == 1)
     }

@@ -73,8 +73,8 @@ type ClassLists = [RowClassList; HUBS + 1];
 /// A thread visits a short row, a warp a long one. If `rank_long_rows`, the four classes take the long rows, the longest class first.
 ///
 /// If blockers are not tracked, a block visits a hub. If they are, rows are rarely re-read, so hubs go to single warps too: in a block, all
-/// warps would wait for each other at each hub. The last list then holds those of the long rows whose entries all warps compact together
-/// before the first visit.
+/// warps would wait for each other at each hub. The last list then holds the long rows that all warps compact together before the first
+/// visit.
 fn class_lists(classes: Option<&Classes>, n: usize, tracks_blockers: bool, rank_long_rows: bool) -> ClassLists {
     let all = RowClassList { count: n, ..RowClassList::default() };
     let Some(classes) = classes.filter(|classes| classes.uniform_class.is_none()) else {
@@ -100,7 +100,7 @@ struct Configuration {
     monotone: bool,
     /// Whether rows differ much in length. Otherwise all rows count as short.
     skewed: bool,
-    /// The product whose blockers are tracked.
+    /// The product with tracked blockers.
     tracked: Option<BlockingProduct>,
     tuned: LoopConfig,
     live_mask: bool,
@@ -298,7 +298,7 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
         operation = "fixpoint",
         schedule = ?configuration.schedule,
         why = configuration.why,
-        fused = "body, work lists and the test for the end: one kernel",
+        fused = "body, work lists and termination test in one kernel",
         shorts = grid.lists[SHORTS].count,
         longs = grid.lists[LONGS..HUBS].iter().map(|list| list.count).sum::<usize>(),
         hubs = grid.lists[HUBS].count,

@@ -140,7 +140,7 @@ pub fn changing<T: Element>(
         operation = "fixpoint",
         ?schedule,
         why,
-        fused = "body, marks and the test for the end: one kernel",
+        fused = "body, marks and termination test in one kernel",
         rows = readers.rows.len(),
         everything = readers.everything,
         scatters,
