@@ -68,7 +68,7 @@ fn bad_arguments_are_refused_in_a_line() {
             "unknown priority `luck`: expected random, degree, resolve, sorted, sorted-id",
         ),
         (&["mis", "grid:2x2", "--formulation", "three"], "unknown formulation `three`: expected decide, count"),
-        (&["mis", "grid:2x2", "--formulation", "decide"], "priority `resolve` breaks ties"),
+        (&["mis", "grid:2x2", "--formulation", "decide"], "priority `resolve` requires formulation `count`, found `decide`"),
         (
             &["color", "grid:2x2", "--method", "jpp"],
             "unknown method `jpp`: expected is, mis, jp, min-max, hash, neighbor-reduce",
