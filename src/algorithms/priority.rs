@@ -8,7 +8,8 @@
 //! - H3, `Resolve`: the exact degree alone, so two pending vertices may be neighbours. The hash decides between them, and only then do
 //!   vertices leave (see [`mis`](mod@super::mis)).
 //! - `Sorted`: by degree, the hash within a degree. The hash breaks long chains where most degrees are equal, as in a road network.
-//! - `SortedId`: by degree, then by vertex number, as cuMIS writes it. Takes thousands of rounds where most degrees are equal.
+//! - `SortedId`: by degree, then the higher vertex number first, as cuMIS writes it. Takes many rounds where most degrees are equal; a loop
+//!   that need not wait for rounds takes fewer.
 //!
 //! `docs/algorithms/mis.md` has the bit layout of the keys.
 

@@ -34,6 +34,35 @@ pub(crate) const BIN_SAMPLE: usize = 1024;
 /// fixed tree. The others classify long rows for loops that start the longest rows first. E001, E023
 pub(crate) const ROW_CLASSES: [usize; 6] = [8, 33, 96, 256, 2048, 8192];
 
+/// The greatest value that an integer of the table may be set to. Products with numbers of rows or entries still fit 64 bits.
+const MOST: u64 = 1 << 28;
+
+/// A number of the table, read from `VXM_TUNE`.
+trait Setting: Sized {
+    /// The number that `text` says; an error says what was expected.
+    fn read(text: &str) -> std::result::Result<Self, String>;
+}
+
+macro_rules! integer_settings {
+    ($($ty:ty),*) => {$(
+        impl Setting for $ty {
+            fn read(text: &str) -> std::result::Result<Self, String> {
+                // 0 is refused everywhere: most numbers divide, or size what is cut into parts
+                let value = text.parse().ok().filter(|&value| (1..=MOST as $ty).contains(&value));
+                value.ok_or_else(|| format!("an integer from 1 to {MOST}"))
+            }
+        }
+    )*};
+}
+integer_settings!(u32, u64, usize);
+
+impl Setting for f64 {
+    fn read(text: &str) -> std::result::Result<Self, String> {
+        let value = text.parse().ok().filter(|value: &f64| value.is_finite() && *value >= 0.0);
+        value.ok_or_else(|| "a number, 0 or more".to_owned())
+    }
+}
+
 macro_rules! table {
     ($( $(#[$doc:meta])+ $name:ident: $ty:ty = $value:expr; )+) => {
         /// The numbers that `VXM_TUNE` can override, each with its reason.
@@ -53,7 +82,7 @@ macro_rules! table {
             fn set(&mut self, name: &str, text: &str) -> std::result::Result<(), String> {
                 match name {
                     $( stringify!($name) => {
-                        self.$name = text.parse().map_err(|_| format!("{name}: expected a value of type {}, found {text:?}", stringify!($ty)))?;
+                        self.$name = Setting::read(text).map_err(|expected| format!("{name}: expected {expected}, found {text:?}"))?;
                     } )+
                     _ => return Err(format!("expected one of {}, found {name:?}", Self::NAMES.join(", "))),
                 }
@@ -133,6 +162,9 @@ table! {
     one_read_mean_end: usize = 15;
     /// All rows must be shorter than this where every row has to be one read. E019
     one_read_longest: usize = 32;
+    /// Rows per resident thread up to which loops with blockers spend registers on one-read rows. With few rows a thread, the latency of each
+    /// row decides; with more, more warps do. E041
+    one_read_rows: usize = 8;
     /// The unroll depth where rows are one read: the number of entries that a thread has in flight. E019
     unroll: usize = 8;
     /// The unroll depth elsewhere: more loads would only queue. E019
@@ -146,6 +178,8 @@ table! {
     /// Blocks per multiprocessor for loops over rows of very few entries that keep nothing but the state: only more warps hide latency.
     /// E015
     tiny_rows_blocks: u32 = 6;
+    /// Rows per resident thread from which that pays. With fewer rows a thread, registers for more loads in flight are worth more. E041
+    tiny_rows: usize = 12;
     /// The most bytes of a block's shared memory for the work lists of a row class. Four such blocks leave half of the memory to the
     /// first-level cache. E016
     shared_lists: usize = 36 << 10;
@@ -356,14 +390,15 @@ pub struct LoopConfig {
     pub most_blocks: Option<u32>,
 }
 
-/// The configuration of a loop of this shape over rows of this shape.
-pub fn loop_config(rows: &RowStats, shape: LoopShape) -> LoopConfig {
+/// The configuration of a loop of this shape over rows of this shape, on a GPU with so many multiprocessors.
+pub fn loop_config(rows: &RowStats, shape: LoopShape, multiprocessors: u32) -> LoopConfig {
     let t = tuning();
+    let one_read = rows.is_one_read() && rows.rows <= t.one_read_rows * threads(multiprocessors, t.blocked_blocks);
     let live_mask = shape.prefilters || rows.is_long();
     let blocks = match (shape.prefilters, rows.scattered) {
         _ if !shape.blocks => None,
         (true, true) => Some(t.scattered_blocks),
-        (true, false) => rows.is_one_read().then_some(t.blocked_blocks),
+        (true, false) => one_read.then_some(t.blocked_blocks),
         (false, scattered) => (scattered || !live_mask).then_some(t.blocked_blocks),
     };
     // Filtered rows have few entries left, so few loads suffice. If entries are scattered, fewer warps run, so each has more loads in
@@ -375,7 +410,7 @@ pub fn loop_config(rows: &RowStats, shape: LoopShape) -> LoopConfig {
     LoopConfig {
         first_round: rows.uniform && rows.is_long() && !shape.prefilters,
         unroll: if many { t.unroll } else { t.unroll_less },
-        filter_unroll: if !rows.uniform || rows.is_one_read() { t.unroll } else { t.unroll_less },
+        filter_unroll: if !rows.uniform || one_read { t.unroll } else { t.unroll_less },
         live_mask,
         blocks,
         most_blocks: blocks.filter(|_| shape.prefilters && rows.scattered),
@@ -436,8 +471,15 @@ pub(crate) fn few_entries(longest: usize) -> Option<usize> {
 }
 
 /// Whether a loop over these rows that keeps nothing but the state is a [`KernelKind::TinyRowsLoop`].
-pub(crate) fn is_tiny(rows: &RowStats) -> bool {
-    rows.uniform && rows.mean() < tuning().one_read_mean
+pub(crate) fn is_tiny(rows: &RowStats, multiprocessors: u32) -> bool {
+    let t = tuning();
+    let many = rows.rows >= t.tiny_rows * threads(multiprocessors, t.tiny_rows_blocks);
+    rows.uniform && rows.mean() < t.one_read_mean && many
+}
+
+/// The threads of so many blocks per multiprocessor.
+fn threads(multiprocessors: u32, blocks: u32) -> usize {
+    multiprocessors as usize * blocks as usize * THREADS as usize
 }
 
 /// Whether all staged rows have few entries.
@@ -482,7 +524,10 @@ mod tests {
         let why = Tuning::parse("unroll").unwrap_err();
         assert_eq!(why, "expected name=value, found \"unroll\"");
         let why = Tuning::parse("unroll=many").unwrap_err();
-        assert_eq!(why, "unroll: expected a value of type usize, found \"many\"");
+        assert_eq!(why, "unroll: expected an integer from 1 to 268435456, found \"many\"");
+        assert!(Tuning::parse("least_chunk=0").unwrap_err().starts_with("least_chunk: expected an integer from 1 to "));
+        assert!(Tuning::parse("push_cost=18446744073709551615").is_err());
+        assert!(Tuning::parse("tile_fill=inf").unwrap_err().starts_with("tile_fill: expected a number, 0 or more"));
         let why = Tuning::parse("speed=9").unwrap_err();
         assert!(why.starts_with("expected one of sparse_vector, ") && why.ends_with("found \"speed\""), "{why}");
     }
@@ -490,37 +535,53 @@ mod tests {
     #[test]
     fn loops_over_short_uniform_rows_have_no_round_of_their_own_and_no_masks() {
         let plain = LoopShape { blocks: false, prefilters: false };
-        let config = loop_config(&uniform(6, 12), plain);
+        let config = loop_config(&uniform(6, 12), plain, 100);
         assert_eq!((config.first_round, config.live_mask, config.unroll, config.blocks), (false, false, 4, None));
-        let config = loop_config(&uniform(20, 60), plain);
+        let config = loop_config(&uniform(20, 60), plain, 100);
         assert_eq!((config.first_round, config.live_mask, config.blocks), (true, true, None));
         // the long rows of skewed ones decide
-        assert_eq!((loop_config(&SKEWED, plain).first_round, loop_config(&SKEWED, plain).live_mask), (false, true));
+        assert_eq!(
+            (loop_config(&SKEWED, plain, 100).first_round, loop_config(&SKEWED, plain, 100).live_mask),
+            (false, true)
+        );
     }
 
     #[test]
     fn loops_with_blockers_read_more_at_once_where_that_is_a_row() {
         let blocking = LoopShape { blocks: true, prefilters: false };
-        assert_eq!(loop_config(&uniform(6, 12), blocking).unroll, 8);
-        assert_eq!(loop_config(&uniform(3, 4), blocking).unroll, 4);
-        assert_eq!(loop_config(&uniform(20, 60), blocking).unroll, 4);
-        assert_eq!(loop_config(&SKEWED, blocking).unroll, 8);
-        assert_eq!(loop_config(&uniform(6, 12), blocking).blocks, Some(3));
-        assert_eq!(loop_config(&uniform(20, 60), blocking).blocks, None);
+        assert_eq!(loop_config(&uniform(6, 12), blocking, 100).unroll, 8);
+        assert_eq!(loop_config(&uniform(3, 4), blocking, 100).unroll, 4);
+        assert_eq!(loop_config(&uniform(20, 60), blocking, 100).unroll, 4);
+        assert_eq!(loop_config(&SKEWED, blocking, 100).unroll, 8);
+        assert_eq!(loop_config(&uniform(6, 12), blocking, 100).blocks, Some(3));
+        assert_eq!(loop_config(&uniform(20, 60), blocking, 100).blocks, None);
         let scattered = RowStats { scattered: true, ..uniform(20, 60) };
-        assert_eq!(loop_config(&scattered, blocking).blocks, Some(3));
+        assert_eq!(loop_config(&scattered, blocking, 100).blocks, Some(3));
     }
 
     #[test]
     fn fewer_blocks_run_over_filtered_rows_whose_entries_are_scattered() {
         let filtering = LoopShape { blocks: true, prefilters: true };
         let scattered = RowStats { scattered: true, ..uniform(20, 60) };
-        let config = loop_config(&scattered, filtering);
+        let config = loop_config(&scattered, filtering, 100);
         assert_eq!((config.unroll, config.blocks, config.most_blocks), (8, Some(2), Some(2)));
-        let config = loop_config(&uniform(20, 60), filtering);
+        let config = loop_config(&uniform(20, 60), filtering, 100);
         assert_eq!((config.unroll, config.blocks, config.most_blocks), (4, None, None));
-        let config = loop_config(&uniform(6, 12), filtering);
+        let config = loop_config(&uniform(6, 12), filtering, 100);
         assert_eq!((config.filter_unroll, config.blocks, config.most_blocks), (8, Some(3), None));
+        // many rows a thread: more warps are worth more than registers
+        let many = RowStats { rows: 10_000_000, entries: 60_000_000, ..uniform(6, 12) };
+        let config = loop_config(&many, filtering, 100);
+        assert_eq!((config.filter_unroll, config.blocks, config.most_blocks), (4, None, None));
+    }
+
+    #[test]
+    fn more_blocks_hide_latency_where_each_thread_has_many_tiny_rows() {
+        let tiny = |rows| RowStats { rows, entries: 4 * rows, longest: 4, uniform: true, scattered: false };
+        assert!(is_tiny(&tiny(10_000_000), 100));
+        assert!(!is_tiny(&tiny(1_000_000), 100));
+        assert!(!is_tiny(&RowStats { entries: 60_000_000, ..tiny(10_000_000) }, 100));
+        assert!(!is_tiny(&RowStats { uniform: false, ..tiny(10_000_000) }, 100));
     }
 
     #[test]

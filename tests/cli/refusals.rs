@@ -68,7 +68,10 @@ fn bad_arguments_are_refused_in_a_line() {
             "unknown priority `luck`: expected random, degree, resolve, sorted, sorted-id",
         ),
         (&["mis", "grid:2x2", "--formulation", "three"], "unknown formulation `three`: expected decide, count"),
-        (&["mis", "grid:2x2", "--formulation", "decide"], "priority `resolve` requires formulation `count`, found `decide`"),
+        (
+            &["mis", "grid:2x2", "--formulation", "decide"],
+            "priority `resolve` requires formulation `count`, found `decide`",
+        ),
         (
             &["color", "grid:2x2", "--method", "jpp"],
             "unknown method `jpp`: expected is, mis, jp, min-max, hash, neighbor-reduce",
@@ -137,7 +140,8 @@ fn a_tuning_that_cannot_be_read_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     for (setting, told) in [
         ("unroll", "expected name=value, found \"unroll\"\n"),
-        ("unroll=many", "unroll: expected a value of type usize, found \"many\"\n"),
+        ("unroll=many", "unroll: expected an integer from 1 to 268435456, found \"many\"\n"),
+        ("least_chunk=0", "least_chunk: expected an integer from 1 to 268435456, found \"0\"\n"),
         ("speed=9", "expected one of sparse_vector, "),
     ] {
         let mut command = Command::new(file());
@@ -161,7 +165,12 @@ fn a_tuning_that_cannot_be_read_is_refused() {
         text(&out.stdout).lines().last().unwrap().to_owned()
     };
     // answers are the same bits, whatever the numbers
-    assert_eq!(digest(""), digest("sequential=16,loop_sample=2,longest_run=1,least_chunk=1,prefilter_row=0"));
+    assert_eq!(
+        digest(""),
+        digest(
+            "sequential=16,loop_sample=2,longest_run=1,least_chunk=1,prefilter_row=1,prefetch_rows=268435456,cache_chunk=1,build_rows=1"
+        )
+    );
 }
 
 #[test]

@@ -184,7 +184,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         // (work / n) neighbours * (other threads * run) / n. If rows are long, `loop_sample` bounds the run from below and it may be more.
         let others = rayon::current_num_threads().saturating_sub(1).max(1);
         let (n, work) = (self.state.len(), body.work().map_or(0, |work| work[self.state.len()] as usize));
-        let longest_run = (n * (n / 16) / work.max(1) / others).clamp(tuning().loop_sample, tuning().longest_run);
+        let longest_run = (n * (n / 16) / work.max(1) / others).min(tuning().longest_run).max(tuning().loop_sample);
         let run = |_| {
             // If an operator runs parallel code, its thread may steal a second task of this pass. That task would wait for the visit
             // that it interrupts, so it ends at once; the other tasks take its share.
@@ -223,7 +223,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         let work = body.work().unwrap_or(&[]);
         let bounds = |k| list.get(k).into_iter().for_each(|&i: &u32| prefetch(work, i as usize));
         let entries = |k| list.get(k).into_iter().for_each(|&i: &u32| body.prefetch(i as usize));
-        let ahead = tuning().prefetch_rows;
+        let ahead = tuning().prefetch_rows.min(list.len());
         (0..ahead).for_each(bounds);
         (0..ahead / 2).for_each(entries);
         for (k, &i) in list.iter().enumerate() {

@@ -104,7 +104,7 @@ impl KernelBuilder {
     /// The configuration of a loop over the view emitted so far.
     pub(crate) fn loop_config(&self) -> LoopConfig {
         let shape = LoopShape { blocks: self.blocking_product().is_some(), prefilters: self.prefilters() };
-        tuning::loop_config(&self.row_stats(), shape)
+        tuning::loop_config(&self.row_stats(), shape, self.gpu().multiprocessors())
     }
 
     /// Sets the number of blocks per multiprocessor that a loop's kernel is compiled for; none for the default.

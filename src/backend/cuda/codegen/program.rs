@@ -92,7 +92,9 @@ impl KernelBuilder {
 
     /// Whether this is a loop over rows of very few entries that keeps nothing but the state.
     fn is_tiny_loop(&self) -> bool {
-        self.resident && tuning::is_tiny(&self.row_stats()) && self.blocking_product().is_none()
+        self.resident
+            && tuning::is_tiny(&self.row_stats(), self.gpu().multiprocessors())
+            && self.blocking_product().is_none()
     }
 
     /// The size in bytes of the shared memory for operators' constants.
