@@ -135,6 +135,27 @@ fn bad_arguments_are_refused_in_a_line() {
     }
 }
 
+/// The last line of a run, its digest, with the tuning table changed by `tune`.
+fn tuned_digest(tune: &str, arguments: &[&str]) -> String {
+    let mut command = Command::new(file());
+    command.env_remove("VXM_LOG").env("VXM_TUNE", tune).args(arguments).args(["--device", "cpu", "--threads", "2"]);
+    let out = command.output().unwrap();
+    assert!(out.status.success(), "{tune}: {}", text(&out.stderr));
+    text(&out.stdout).lines().last().unwrap().to_owned()
+}
+
+#[test]
+fn no_number_of_the_tuning_table_changes_an_answer() {
+    for arguments in [&["mis", "rmat:10:8", "--priority", "degree"][..], &["color", "grid:40x50"]] {
+        let expected = tuned_digest("", arguments);
+        for name in vxm::backend::tuning::Tuning::NAMES {
+            for value in [1, 1 << 28] {
+                assert_eq!(tuned_digest(&format!("{name}={value}"), arguments), expected, "{name}={value}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_tuning_that_cannot_be_read_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -150,27 +171,10 @@ fn a_tuning_that_cannot_be_read_is_refused() {
         assert_eq!(out.status.code(), Some(2));
         assert!(text(&out.stderr).ends_with('\n') && text(&out.stderr).starts_with(&format!("vxm: VXM_TUNE: {told}")));
     }
-    let digest = |tune: &str| {
-        let mut command = Command::new(file());
-        command.env_remove("VXM_LOG").env("VXM_TUNE", tune).args([
-            "mis",
-            "rmat:10:8",
-            "--priority",
-            "degree",
-            "--device",
-            "cpu",
-        ]);
-        let out = command.output().unwrap();
-        assert!(out.status.success());
-        text(&out.stdout).lines().last().unwrap().to_owned()
-    };
-    // answers are the same bits, whatever the numbers
-    assert_eq!(
-        digest(""),
-        digest(
-            "sequential=16,loop_sample=2,longest_run=1,least_chunk=1,prefilter_row=1,prefetch_rows=268435456,cache_chunk=1,build_rows=1"
-        )
-    );
+    // several at once
+    let arguments = ["mis", "rmat:10:8", "--priority", "degree"];
+    let several = "sequential=16,loop_sample=2,longest_run=1,least_chunk=1,prefilter_row=1,prefetch_rows=268435456,cache_chunk=1,build_rows=1";
+    assert_eq!(tuned_digest(several, &arguments), tuned_digest("", &arguments));
 }
 
 #[test]
