@@ -3,7 +3,7 @@
 use crate::backend::cuda::Gpu;
 use crate::backend::cuda::compact::{builder, launch_over, list_into};
 use crate::backend::cuda::layout::row_classes::{CLASSES, Classes};
-use crate::backend::tuning::{ROW_CLASSES, RowStats};
+use crate::backend::tuning::ROW_CLASSES;
 use crate::error::Result;
 use std::sync::Arc;
 use vxm_kernels::{Buffer, sources};
@@ -40,10 +40,16 @@ impl Classes {
         }
         // without rows no block ran, and the zero word would read as row u32::MAX
         let longest_row = if longest == 0 { 0 } else { longest_row };
-        let stats =
-            RowStats { rows: count, entries: total, longest, uniform: uniform_class.is_some(), scattered: false };
-        let classes =
-            Self { rows, counts, uniform_class, longest, longest_row, first_length: report[CLASSES + 1], stats };
+        let classes = Self {
+            rows,
+            counts,
+            uniform_class,
+            longest,
+            longest_row,
+            first_length: report[CLASSES + 1],
+            count,
+            entries: total,
+        };
         Ok((classes, shorter.map(Arc::new)))
     }
 }

@@ -23,6 +23,7 @@ pub(crate) const RANKED: [Range<usize>; 4] = [
 ];
 /// The classes of rows so long that one warp would take as long for one as all others take for the rest.
 pub(crate) const LARGE: Range<usize> = SHORT_CLASSES + 3..CLASSES;
+
 /// The rows of a matrix, classified by length.
 #[derive(Debug)]
 pub(crate) struct Classes {
@@ -38,7 +39,10 @@ pub(crate) struct Classes {
     pub(crate) longest_row: u32,
     /// The length of row 0; 0 if there are no rows.
     pub(crate) first_length: usize,
-    pub(super) stats: RowStats,
+    /// The number of rows, listed or not.
+    pub(super) count: usize,
+    /// The number of entries of all rows.
+    pub(super) entries: usize,
 }
 
 impl Classes {
@@ -65,8 +69,6 @@ impl Classes {
         let counts = rows.each_ref().map(Vec::len);
         let (uniform_class, first_listed) = Self::choose_lists(&counts, longest, total);
         let rows = gpu.upload_slice(&rows[first_listed..].concat())?;
-        let stats =
-            RowStats { rows: count, entries: total, longest, uniform: uniform_class.is_some(), scattered: false };
         Ok(Self {
             rows,
             counts: Self::list_lengths(counts, first_listed),
@@ -74,7 +76,8 @@ impl Classes {
             longest,
             longest_row,
             first_length,
-            stats,
+            count,
+            entries: total,
         })
     }
 
@@ -95,7 +98,8 @@ impl Classes {
 
     /// The shape of all rows.
     pub(crate) fn stats(&self) -> RowStats {
-        self.stats
+        let (rows, uniform) = (self.count, self.uniform_class.is_some());
+        RowStats { rows, entries: self.entries, longest: self.longest, uniform, scattered: false }
     }
 
     /// The address and the length of the list of rows of consecutive classes.
@@ -115,7 +119,7 @@ impl Classes {
     /// Whether staging short rows pays. It doesn't if a thread has all entries of a row in flight at once.
     pub(crate) fn pays_to_stage(&self) -> bool {
         match self.uniform_class {
-            Some(_) => self.stats.mean() >= ROW_CLASSES[0],
+            Some(_) => self.stats().mean() >= ROW_CLASSES[0],
             None => self.rows(SHORT).1 > 0,
         }
     }
