@@ -69,7 +69,7 @@ fn dump(graph: &str, a: &Matrix<f32>) -> Result<()> {
     write("values", csr.values().iter().flat_map(|x| x.to_le_bytes()).collect())
 }
 
-/// Products of semirings whose multiplication is constant (pair), by each strategy.
+/// Products of semirings with a constant multiplication (pair), by each strategy.
 fn counting(graph: &str, device: Device, pattern: &Matrix, a: &Matrix, half: &Set) -> Result<()> {
     let start = Instant::now();
     half.vxm(&a.clone().with_format(Some(Format::Tiles)), PLUS_PAIR).eval()?;

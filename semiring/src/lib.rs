@@ -10,6 +10,7 @@
 extern crate self as vxm_semiring;
 
 mod bound;
+mod edge;
 mod element;
 pub mod laws;
 pub mod lowered;
@@ -20,6 +21,7 @@ mod source;
 mod traits;
 
 pub use bound::{Bind, Bound, BoundFirst};
+pub use edge::{Edge, EdgeStatus};
 pub use element::{Element, Scalar};
 pub use operators::*;
 pub use semirings::*;

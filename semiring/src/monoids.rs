@@ -30,23 +30,23 @@ const fn nan<T: Ordered>() -> &'static [Law] {
 
 /// Declares monoids in which folding a value with itself changes nothing.
 macro_rules! idempotent {
-    ($($op:ident<$t:ident: $bound:ident> $identity:expr, $terminal:expr, $exceptions:expr;)*) => {$(
+    ($($op:ident<$t:ident: $bound:ident> $identity:expr, $exceptions:expr;)*) => {$(
         impl<$t: $bound> Monoid<$t> for $op {
             const COMMUTATIVE: bool = true;
             const EXCEPTIONS: &'static [Law] = $exceptions;
             const IDENTITY: $t = $identity;
-            const TERMINAL: Option<$t> = Some($terminal);
+            const TERMINAL: Option<$t> = <Self as BinaryOp<$t, $t>>::ABSORBING;
             #[inline(always)]
             fn repeat(self, value: $t, _: u64) -> $t {
                 value
             }
         }
     )*};
-    ($($op:ident, $identity:expr, $terminal:expr;)*) => {$(
+    ($($op:ident, $identity:expr;)*) => {$(
         impl Monoid<bool> for $op {
             const COMMUTATIVE: bool = true;
             const IDENTITY: bool = $identity;
-            const TERMINAL: Option<bool> = Some($terminal);
+            const TERMINAL: Option<bool> = <Self as BinaryOp<bool, bool>>::ABSORBING;
             #[inline(always)]
             fn repeat(self, value: bool, _: u64) -> bool {
                 value
@@ -55,14 +55,14 @@ macro_rules! idempotent {
     )*};
 }
 idempotent! {
-    Min<T: Ordered> T::GREATEST, T::LEAST, nan::<T>();
-    Max<T: Ordered> T::LEAST, T::GREATEST, nan::<T>();
-    Bor<T: Integer> T::ZERO, T::ALL, &[];
-    Band<T: Integer> T::ALL, T::ZERO, &[];
+    Min<T: Ordered> T::GREATEST, nan::<T>();
+    Max<T: Ordered> T::LEAST, nan::<T>();
+    Bor<T: Integer> T::ZERO, &[];
+    Band<T: Integer> T::ALL, &[];
 }
 idempotent! {
-    Lor, false, true;
-    Land, true, false;
+    Lor, false;
+    Land, true;
 }
 
 /// Declares monoids in which folding a value with itself gives the identity.

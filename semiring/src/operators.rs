@@ -101,18 +101,20 @@ operators! {
 }
 
 macro_rules! binary {
-    ($($op:ident<$t:ident: $bound:ident> -> $out:ty = |$a:ident, $b:ident| $body:expr;)*) => {$(
+    ($($op:ident<$t:ident: $bound:ident> -> $out:ty = |$a:ident, $b:ident| $body:expr $(, absorbing $z:expr)?;)*) => {$(
         impl<$t: $bound> BinaryOp<$t, $t> for $op {
             type Out = $out;
+            $(const ABSORBING: Option<$out> = Some($z);)?
             #[inline(always)]
             fn call(self, $a: $t, $b: $t) -> $out {
                 $body
             }
         }
     )*};
-    ($($op:ident($x:ty, $y:ty) -> $out:ty = |$a:pat_param, $b:pat_param| $body:expr;)*) => {$(
+    ($($op:ident($x:ty, $y:ty) -> $out:ty = |$a:pat_param, $b:pat_param| $body:expr $(, absorbing $z:expr)?;)*) => {$(
         impl BinaryOp<$x, $y> for $op {
             type Out = $out;
+            $(const ABSORBING: Option<$out> = Some($z);)?
             #[inline(always)]
             fn call(self, $a: $x, $b: $y) -> $out {
                 $body
@@ -127,11 +129,11 @@ binary! {
     Times<T: Number> -> T = |a, b| lowered::mul(a, b);
     Div<T: Number> -> T = |a, b| lowered::div(a, b);
     Rdiv<T: Number> -> T = |a, b| lowered::div(b, a);
-    Min<T: Ordered> -> T = |a, b| lowered::min(a, b);
-    Max<T: Ordered> -> T = |a, b| lowered::max(a, b);
+    Min<T: Ordered> -> T = |a, b| lowered::min(a, b), absorbing T::LEAST;
+    Max<T: Ordered> -> T = |a, b| lowered::max(a, b), absorbing T::GREATEST;
     Any<T: Element> -> T = |a, _b| a;
-    Bor<T: Integer> -> T = |a, b| <T as Bits>::bitor(a, b);
-    Band<T: Integer> -> T = |a, b| <T as Bits>::bitand(a, b);
+    Bor<T: Integer> -> T = |a, b| <T as Bits>::bitor(a, b), absorbing T::ALL;
+    Band<T: Integer> -> T = |a, b| <T as Bits>::bitand(a, b), absorbing T::ZERO;
     Bxor<T: Integer> -> T = |a, b| <T as Bits>::bitxor(a, b);
     Bxnor<T: Integer> -> T = |a, b| <T as Bits>::not(<T as Bits>::bitxor(a, b));
     Equal<T: Scalar> -> bool = |a, b| a == b;
@@ -142,8 +144,8 @@ binary! {
     AtLeast<T: Scalar> -> bool = |a, b| a >= b;
 }
 binary! {
-    Lor(bool, bool) -> bool = |a, b| a || b;
-    Land(bool, bool) -> bool = |a, b| a && b;
+    Lor(bool, bool) -> bool = |a, b| a || b, absorbing true;
+    Land(bool, bool) -> bool = |a, b| a && b, absorbing false;
     Land(bool, ()) -> bool = |a, ()| a;
     Land((), bool) -> bool = |(), b| b;
     Lxor(bool, bool) -> bool = |a, b| a != b;

@@ -7,6 +7,9 @@ struct vxm_unit {};
 
 namespace vxm {
 
+// The status of an edge: vxm_semiring::Edge.
+enum class Edge : unsigned char { Irrelevant, Relevant, Blocking, Final };
+
 template <bool big> struct wide_of { typedef unsigned int type; };
 template <> struct wide_of<true> { typedef unsigned long long type; };
 template <class T> using wide = typename wide_of<(sizeof(T) > 4)>::type;

@@ -25,6 +25,9 @@ pub trait BinaryOp<A: Element, B: Element>: Source {
     type Out: Element;
     /// The result, if it is the same for all operands, as for `pair`. A product with such an operator only needs to count.
     const CONSTANT: Option<Self::Out> = None;
+    /// The first operand that no second one changes: `f(z, b)` is `z` for every `b`. `None` if there is none, or if it isn't known.
+    /// Where a union's left side holds it, the engine need not compute the right side.
+    const ABSORBING: Option<Self::Out> = None;
     /// Applies the operator.
     fn call(self, a: A, b: B) -> Self::Out;
 }

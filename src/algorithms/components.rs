@@ -44,7 +44,7 @@ fn relabel(name: u32, least: u32) -> u32 {
 ///
 /// A vertex that is probably in the giant component, if there is one, has the least name. If its pointers lead there, a vertex need not
 /// read its neighbours, as in Afforest ("Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling", Sutton, Ben-Nun and
-/// Barak). Afforest samples labels to find the giant component; here the lengths of rows decide ([`Matrix::giant`]).
+/// Barak). Afforest samples labels to find the giant component; here the lengths of rows decide ([`pivot`]).
 ///
 /// O(entries + rounds * (n + entries of the vertices outside the giant component)) time, beside the steps along pointers. Few rounds on
 /// most graphs; more on long paths with vertices numbered in random order.
@@ -62,7 +62,7 @@ fn relabel(name: u32, least: u32) -> u32 {
 /// The matrix isn't square or symmetric.
 pub fn components(a: &Matrix) -> Result<Vector<u32>> {
     let a = &*a.to_graph()?;
-    let giant = a.giant()?;
+    let giant = pivot(a)?;
     let at = vertex.bind(giant);
     // f = name min (name min.first A), where a row may stop at the first lower neighbour
     let own = fill(giant, a.nrows()).map_index(name);
@@ -75,7 +75,7 @@ pub fn components(a: &Matrix) -> Result<Vector<u32>> {
     let settled = fixpoint(names)
         .while_changed()
         .monotone()
-        .step(|g| g.pointer_jump(at).ewise_add(g.vxm(a, MIN_FIRST).until(GT), MIN).short_circuit())
+        .step(|g| g.pointer_jump(at).ewise_add(g.vxm(a, MIN_FIRST).until(GT), MIN))
         .scatter_reduce(at, MIN);
     if giant == 0 {
         return Ok(settled.eval()?.state);

@@ -92,7 +92,7 @@ pub fn mis_in_order(a: &Matrix, key: Vector<u32>) -> Result<Mis> {
         .monotone()
         .step(|key| decide.map2(key, key.vxm(a, MAX_FIRST).or_identity()))
         // round 1: no vertex is in the set yet, so a row may stop at the first higher neighbour (cuMIS, section 3.3)
-        .first(|key| decide.map2(key, key.vxm(a, MAX_FIRST).until(LT).or_identity()))
+        .first_round(|key| decide.map2(key, key.vxm(a, MAX_FIRST).until(LT).or_identity()))
         // set = {v : key[v] = IN}
         .eval_then(|key| key.select(EQ.bind(IN)).pattern().eval())?;
     Ok(Mis { set, rounds })

@@ -1,4 +1,4 @@
-//! Unions of two expressions, and unions that skip the right side where the left one is terminal.
+//! Unions of two expressions. The right side is skipped where it can't change the left one.
 
 use crate::backend::cuda::Gpu;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::operations::expr::{Env, Expr, fits};
 use crate::operations::loops::dependencies::Reads;
 use std::panic::Location;
-use vxm_semiring::{BinaryOp, Element, Monoid};
+use vxm_semiring::{BinaryOp, Bind, EQ, Element};
 
 /// The union: `f(x, y)` where both hold an element, and the only element where one does.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +26,16 @@ pub struct Either<V, W, F> {
     op: F,
     /// The union of both supports, if both are lists.
     union: Option<Vec<u32>>,
+    /// Whether the right side is skipped where the left one is absorbing.
+    skips: bool,
+}
+
+impl<X: Expr, Y: Expr<T = X::T>, F: BinaryOp<X::T, X::T, Out = X::T>> EwiseAdd<X, Y, F> {
+    /// The element of the left side that the right one doesn't change, if skipping the right side pays there: if it holds a product, its
+    /// rows are then not read.
+    fn skipped_at() -> Option<X::T> {
+        F::ABSORBING.filter(|_| Y::HEAVY)
+    }
 }
 
 impl<T: Element, X: Expr<T = T>, Y: Expr<T = T>, F: BinaryOp<T, T, Out = T>> Expr for EwiseAdd<X, Y, F> {
@@ -45,7 +55,7 @@ impl<T: Element, X: Expr<T = T>, Y: Expr<T = T>, F: BinaryOp<T, T, Out = T>> Exp
             (Support::List(x), Support::List(y)) => Some(merge(x, y)),
             _ => None,
         };
-        Ok(Either { left, right, op: self.op, union })
+        Ok(Either { left, right, op: self.op, union, skips: Self::skipped_at().is_some() })
     }
     fn place(&self, env: &Env<'_>) -> Option<Gpu> {
         self.left.place(env).or_else(|| self.right.place(env))
@@ -58,7 +68,13 @@ impl<T: Element, X: Expr<T = T>, Y: Expr<T = T>, F: BinaryOp<T, T, Out = T>> Exp
         fits("ewise_add", self.left.len(env)?, self.right.len(env)?, self.at)?;
         let (left, right) = (self.left.emit(env, kernel)?, self.right.emit(env, kernel)?);
         let op = kernel.functor(self.op);
-        Ok(Node::new(kernel.ty("vxm::EWiseAdd", [left.ty, right.ty, op]), left.full || right.full))
+        let full = left.full || right.full;
+        let Some(absorbing) = Self::skipped_at() else {
+            return Ok(Node::new(kernel.ty("vxm::EWiseAdd", [left.ty, right.ty, op]), full));
+        };
+        kernel.note_skippable();
+        let is_absorbing = kernel.functor(EQ.bind(absorbing));
+        Ok(Node::new(kernel.ty("vxm::ShortCircuitEWiseAdd", [left.ty, right.ty, op, is_absorbing]), full))
     }
 }
 
@@ -82,14 +98,19 @@ impl<V: VectorView, W: VectorView<T = V::T>, F: BinaryOp<V::T, V::T, Out = V::T>
     where
         Self: 'v;
     fn fixed(&self) -> Option<Self::Fixed<'_>> {
-        Some(Either { left: self.left.fixed()?, right: self.right.fixed()?, op: self.op, union: self.union.clone() })
+        let (left, right) = (self.left.fixed()?, self.right.fixed()?);
+        Some(Either { left, right, op: self.op, union: self.union.clone(), skips: self.skips })
     }
     fn dependency(&self, i: usize) -> Dependency {
         self.left.dependency(i).and(self.right.dependency(i))
     }
     #[inline(always)]
     fn at(&self, i: usize) -> Option<V::T> {
-        match (self.left.at(i), self.right.at(i)) {
+        let left = self.left.at(i);
+        if F::ABSORBING.is_some() && self.skips && left == F::ABSORBING {
+            return left;
+        }
+        match (left, self.right.at(i)) {
             (Some(x), Some(y)) => Some(self.op.call(x, y)),
             (x, y) => x.or(y),
         }
@@ -113,103 +134,5 @@ impl<V: VectorView, W: VectorView<T = V::T>, F: BinaryOp<V::T, V::T, Out = V::T>
     fn prefetch(&self, i: usize) {
         self.left.prefetch(i);
         self.right.prefetch(i);
-    }
-}
-
-/// A union that computes its right side only where the left one isn't the monoid's terminal value.
-#[derive(Debug, Clone, Copy)]
-pub struct ShortCircuit<X, Y, M>(EwiseAdd<X, Y, M>);
-
-/// The view of [`ShortCircuit`].
-#[derive(Debug, Clone)]
-pub struct ShortCircuitView<V, W, M>(Either<V, W, M>);
-
-impl<X: Expr, Y: Expr<T = X::T>, M: Monoid<X::T>> EwiseAdd<X, Y, M> {
-    /// Skips the right side wherever the left one holds the monoid's terminal value, which no other operand changes (0
-    /// under `MIN` of unsigned integers, for example).
-    ///
-    /// **Changes only the cost.** The result has the same bits. It pays if the left side is often terminal and the
-    /// right side is a product: its rows are then not read. Without it, both sides are computed everywhere.
-    ///
-    /// ```
-    /// use vxm::prelude::*;
-    ///
-    /// let a = Matrix::undirected(3, &[(0, 1), (1, 2)])?;
-    /// let x = Vector::from_dense(vec![0u32, 7, 4]);
-    /// // x min (x min.first A): nothing is less than 0, so the first row isn't read
-    /// let least = x.ewise_add(x.vxm(&a, MIN_FIRST), MIN).short_circuit().eval()?;
-    /// assert_eq!(least, Vector::from_dense(vec![0, 0, 4]));
-    /// # Ok::<(), vxm::Error>(())
-    /// ```
-    #[must_use = "an expression does nothing until a terminal runs it"]
-    pub fn short_circuit(self) -> ShortCircuit<X, Y, M> {
-        ShortCircuit(self)
-    }
-}
-
-impl<T: Element, X: Expr<T = T>, Y: Expr<T = T>, M: Monoid<T>> Expr for ShortCircuit<X, Y, M> {
-    type T = T;
-    type View<'s>
-        = ShortCircuitView<X::View<'s>, Y::View<'s>, M>
-    where
-        Self: 's;
-    const HEAVY: bool = X::HEAVY || Y::HEAVY;
-    fn len(&self, env: &Env<'_>) -> Result<usize> {
-        self.0.len(env)
-    }
-    fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
-        Ok(ShortCircuitView(self.0.view(env)?))
-    }
-    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
-        self.0.place(env)
-    }
-    fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
-        self.0.reads(env, reads);
-    }
-    fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
-        let EwiseAdd { left, right, op, at } = &self.0;
-        fits("ewise_add", left.len(env)?, right.len(env)?, at)?;
-        kernel.note_skippable();
-        let (left, right) = (left.emit(env, kernel)?, right.emit(env, kernel)?);
-        let monoid = kernel.monoid::<T, M>(*op);
-        Ok(Node::new(kernel.ty("vxm::ShortCircuitView", [left.ty, right.ty, monoid]), left.full || right.full))
-    }
-}
-
-impl<V: VectorView, W: VectorView<T = V::T>, M: Monoid<V::T>> VectorView for ShortCircuitView<V, W, M> {
-    type T = V::T;
-    type Fixed<'v>
-        = ShortCircuitView<V::Fixed<'v>, W::Fixed<'v>, M>
-    where
-        Self: 'v;
-    fn fixed(&self) -> Option<Self::Fixed<'_>> {
-        Some(ShortCircuitView(self.0.fixed()?))
-    }
-    fn dependency(&self, i: usize) -> Dependency {
-        self.0.dependency(i)
-    }
-    #[inline(always)]
-    fn at(&self, i: usize) -> Option<V::T> {
-        match self.0.left.at(i) {
-            Some(x) if M::is_terminal(x) => Some(x),
-            Some(x) => Some(self.0.right.at(i).map_or(x, |y| self.0.op.call(x, y))),
-            None => self.0.right.at(i),
-        }
-    }
-    fn is_full(&self) -> bool {
-        self.0.is_full()
-    }
-    fn support(&self) -> Support<'_> {
-        self.0.support()
-    }
-    fn work(&self) -> Option<&[u64]> {
-        self.0.work()
-    }
-    fn rank(&self, i: usize) -> Option<u64> {
-        self.0.rank(i)
-    }
-    #[inline(always)]
-    fn prefetch(&self, i: usize) {
-        self.0.prefetch(i);
     }
 }

@@ -8,6 +8,7 @@ use crate::containers::{Matrix, Set, Vector, VectorFormat};
 use crate::error::{Error, Result};
 use crate::formats::{Csr, places_of, row_blocks, split_rows};
 use crate::operations::entry_filter::{build, filtered};
+use crate::operations::oriented::check_square_with;
 use crate::operations::verbs::Verbs;
 use rayon::prelude::*;
 use vxm_semiring::{BinaryOp, Element, IndexOp, Monoid, PLUS_PAIR, TernaryOp, UnaryOp};
@@ -21,16 +22,6 @@ impl<A: Element> Matrix<A> {
     /// The GPU to run on: the matrix's, or else the vector's, or else the scope's.
     fn place_with<T: Element>(&self, u: &Vector<T>) -> Option<Gpu> {
         self.gpu().or_else(|| u.gpu()).cloned().or_else(current)
-    }
-
-    /// Checks that the matrix is square and that `u` has a place for each row and column.
-    #[track_caller]
-    fn check_square_with<T: Element>(&self, operation: &'static str, u: &Vector<T>) -> Result<()> {
-        if (self.nrows(), self.ncols()) == (u.len(), u.len()) {
-            return Ok(());
-        }
-        let matrix = format!("matrix of {} x {}", self.nrows(), self.ncols());
-        Err(Error::shape(operation, matrix, format!("vector of {}", u.len())))
     }
 
     /// `op(a)` of every entry (GraphBLAS: `GrB_apply`). O(nnz) time.
@@ -144,86 +135,7 @@ impl<A: Element> Matrix<A> {
         Ok(Matrix::from_csr(filtered(csr, |i| Some(i as u32), |i, j, a| op.call(i, j, a))))
     }
 
-    /// The entries `(i, j)` for which `op(u[i], u[j])` is true: a graph's edges, filtered by what a vector holds at
-    /// both ends. An entry is dropped if `u` holds no element at one of its ends.
-    ///
-    /// With distinct elements and `GT` or `LT`, the edges of an undirected graph become those of an acyclic one: each
-    /// edge is oriented. O(n + nnz) time.
-    ///
-    /// ```
-    /// use vxm::prelude::*;
-    ///
-    /// let a = Matrix::undirected(3, &[(0, 1), (1, 2)])?;
-    /// let u = Vector::from_dense(vec![5u32, 9, 2]);
-    /// // the edges from each vertex to its higher neighbours
-    /// let up = a.select_ends(LT, &u)?;
-    /// assert_eq!(up.iter().collect::<Vec<_>>(), [(0, 1, ()), (2, 1, ())]);
-    /// # Ok::<(), vxm::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The matrix isn't square, or `u` isn't as long as its side. The device has too little memory, or is lost.
-    #[track_caller]
-    pub fn select_ends<T: Element, F: BinaryOp<T, T, Out = bool>>(&self, op: F, u: &Vector<T>) -> Result<Matrix<A>> {
-        self.check_square_with("select_ends", u)?;
-        if let Some(gpu) = self.place_with(u) {
-            let (rows, u) = (self.on(&gpu)?, u.on(&gpu)?);
-            return Ok(Matrix::on_device(cuda::entries::select_ends(&rows, op, &u)?, None).with_format(self.format()));
-        }
-        let csr = self.csr();
-        let u = u.clone().with_format(VectorFormat::Bitmap);
-        let ends = u.view();
-        let keep = |own, j: u32, _| ends.get(j as usize).is_some_and(|x| op.call(own, x));
-        Ok(Matrix::from_csr(filtered(csr, |i| ends.get(i), keep)))
-    }
-
-    /// The submatrix that `u`'s elements induce, with the edges filtered by `op`.
-    ///
-    /// Let `i` and `j` be the `k`-th and `l`-th indices at which `u` holds an element. Then `b[k, l]` is the entry `(i,
-    /// j)`, if `op(u[i], u[j])` is true. The result has `u.nvals()` rows and columns.
-    ///
-    /// It is [`select_ends`](Self::select_ends) followed by [`extract`](Self::extract) of the places that hold an
-    /// element, in one pass. O(n + the entries of those rows) time. On a GPU, few elements cost little: beside their
-    /// rows, only `n` bits are read.
-    ///
-    /// ```
-    /// use vxm::prelude::*;
-    ///
-    /// // a path; the edges among its vertices 1, 2 and 3 that lead to the higher vertex
-    /// let a = Matrix::undirected(4, &[(0, 1), (1, 2), (2, 3)])?;
-    /// let u = Vector::from_pairs(4, [(1, 5u32), (2, 9), (3, 2)])?;
-    /// let b = a.induced(LT, &u)?;
-    /// assert_eq!(b.nrows(), 3);
-    /// assert_eq!(b.iter().collect::<Vec<_>>(), [(0, 1, ()), (2, 1, ())]);
-    /// # Ok::<(), vxm::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The matrix isn't square, or `u` isn't as long as its side. The device has too little memory, or is lost.
-    #[track_caller]
-    pub fn induced<T: Element, F: BinaryOp<T, T, Out = bool>>(&self, op: F, u: &Vector<T>) -> Result<Matrix<A>> {
-        self.check_square_with("induced", u)?;
-        if let Some(gpu) = self.place_with(u) {
-            let (rows, u) = (self.on(&gpu)?, u.on(&gpu)?);
-            return Ok(Matrix::on_device(cuda::entries::induced(&rows, op, &u)?, None).with_format(self.format()));
-        }
-        let (csr, n) = (self.csr(), self.nrows());
-        let held: Vec<(u32, T)> = u.iter().collect();
-        // at each vertex of `u`: its number in the submatrix, and its element
-        let mut ends = vec![None; n];
-        (0u32..).zip(&held).for_each(|(k, &(i, x))| ends[i as usize] = Some((k, x)));
-        Ok(Matrix::from_csr(build(held.len(), held.len(), |k, columns, values| {
-            let (i, own) = held[k];
-            let (js, entries) = csr.row(i as usize);
-            for (&j, &a) in js.iter().zip(entries) {
-                let Some((l, _)) = ends[j as usize].filter(|&(_, x)| op.call(own, x)) else { continue };
-                columns.push(l);
-                values.push(a);
-            }
-        })))
-    }
-
-    /// `op(u[i], u[j])` as the value of every entry `(i, j)`: the answer that [`select_ends`](Self::select_ends)
+    /// `op(u[i], u[j])` as the value of every entry `(i, j)`: the answer that [`oriented`](Self::oriented)
     /// filters by, stored at each edge. An entry is dropped if `u` holds no element at one of its ends.
     ///
     /// The result isn't marked symmetric, whatever `op` is. O(n + nnz) time; a GPU needs another `log n` per entry.
@@ -245,7 +157,7 @@ impl<A: Element> Matrix<A> {
     /// The matrix isn't square, or `u` isn't as long as its side. The device has too little memory, or is lost.
     #[track_caller]
     pub fn map_ends<T: Element, F: BinaryOp<T, T>>(&self, op: F, u: &Vector<T>) -> Result<Matrix<F::Out>> {
-        self.check_square_with("map_ends", u)?;
+        check_square_with(self, "map_ends", u)?;
         if let Some(gpu) = self.place_with(u) {
             let (rows, u) = (self.on(&gpu)?, u.on(&gpu)?);
             return Ok(Matrix::on_device(cuda::entries::map_ends(&rows, op, &u)?, None));

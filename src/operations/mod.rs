@@ -8,6 +8,8 @@ pub mod gather;
 pub mod loops;
 pub mod mask;
 pub mod matrix_verbs;
+pub mod oriented;
+pub mod pivot;
 pub mod product;
 pub mod region;
 pub mod sort;

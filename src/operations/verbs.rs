@@ -7,6 +7,7 @@ use crate::operations::ewise_add::EwiseAdd;
 use crate::operations::expr::{Env, Expr};
 use crate::operations::gather::{Gather, PointerJump};
 use crate::operations::mask::{Mask, Masked, Values};
+use crate::operations::oriented::Multiplicand;
 use crate::operations::product::{OrIdentity, Product};
 use crate::operations::region::{Extract, Scatter};
 use crate::operations::terminal::{self, Accum, Replace};
@@ -25,7 +26,8 @@ use vxm_semiring::{BinaryOp, Element, Monoid, Scalar, Semiring, TernaryOp, Unary
 pub trait Verbs: Expr {
     /// The vector-matrix product `w[j] = ⊕ over i of self[i] ⊗ a[i, j]` (GraphBLAS: `GrB_vxm`).
     ///
-    /// The vector's length must be `a.nrows()`; the result's length is `a.ncols()`. `w[j]` is absent where column `j`
+    /// `a` is a matrix, a graph or an [`Oriented`](crate::operations::oriented::Oriented) view of one. The vector's length must be
+    /// `a.nrows()`; the result's length is `a.ncols()`. `w[j]` is absent where column `j`
     /// meets no element of the vector. In `ring`, `FIRST` is the vector's element and `SECOND` is the matrix's entry.
     ///
     /// The plan chooses the direction. Pull folds each wanted column, in O(entries of those columns) time. Push
@@ -42,8 +44,12 @@ pub trait Verbs: Expr {
     /// ```
     #[track_caller]
     #[must_use = "an expression does nothing until a terminal runs it"]
-    fn vxm<A: Element, S: Semiring<Self::T, A>>(self, a: &Matrix<A>, ring: S) -> Product<'_, Self, A, S> {
-        Product::vxm(self, a, ring, Location::caller())
+    fn vxm<'a, M, S>(self, a: M, ring: S) -> Product<'a, Self, M::Entry, S, M::Policy>
+    where
+        M: Multiplicand<'a>,
+        S: Semiring<Self::T, M::Entry>,
+    {
+        Product::vxm(self, a.parts(), ring, Location::caller())
     }
 
     /// `op(x)` of every element (GraphBLAS: `GrB_apply`).

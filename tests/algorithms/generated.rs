@@ -37,7 +37,7 @@ fn graphs_that_are_visited_in_order() {
     }
 }
 
-/// The states of a vertex in a set whose order is by ascending key: in the set, and next to a vertex in the set.
+/// The states of a vertex in a set in order of ascending keys: in the set, and next to a vertex in the set.
 const JOINED: u32 = 0;
 const LEFT: u32 = u32::MAX;
 #[op]
@@ -55,7 +55,7 @@ fn is_open(key: u32) -> bool {
     key != JOINED && key != LEFT
 }
 
-/// Sets, whose first visits are sorted by the body of the first round, in both directions of the order.
+/// Sets. Their first visits are sorted by the body of the first round, in both directions of the order.
 #[test]
 fn sets_that_are_visited_in_order() {
     // rgg:12 is small and local, and is visited in the order of the indices
@@ -75,7 +75,7 @@ fn sets_that_are_visited_in_order() {
                         .while_active(is_open)
                         .monotone()
                         .step(|key| decide_low.map2(key, key.vxm(&a, MIN_FIRST).or_identity()))
-                        .first(|key| decide_low.map2(key, key.vxm(&a, MIN_FIRST).until(GT).or_identity()));
+                        .first_round(|key| decide_low.map2(key, key.vxm(&a, MIN_FIRST).until(GT).or_identity()));
                     (mis_in_order(&a, key.clone()).unwrap().set, low.eval().unwrap().state.to_dense(LEFT))
                 });
                 let is_in = (0..n).map(|v| highest.get(v).is_some());
@@ -96,7 +96,7 @@ fn a_visit_in_order_that_changes_nothing_is_no_progress() {
         .at_most(1)
         .monotone()
         .step(|key| FIRST.map2(key, key.vxm(&a, MAX_FIRST).or_identity()))
-        .first(|key| FIRST.map2(key, key.vxm(&a, MAX_FIRST).until(LT).or_identity()));
+        .first_round(|key| FIRST.map2(key, key.vxm(&a, MAX_FIRST).until(LT).or_identity()));
     let error = stuck.eval().unwrap_err();
     assert!(matches!(error, vxm::Error::Stalled { .. }), "{error}");
 }
@@ -106,13 +106,16 @@ fn a_visit_in_order_that_changes_nothing_is_no_progress() {
 fn level_of(vertex: u32, _edge: ()) -> u32 {
     if vertex >= UNKNOWN { u32::MAX } else { vertex }
 }
+/// Vertices with a level matter, and those with a greater key, which block until they have a level.
 #[op]
-fn comes_before(own: u32, other: u32) -> bool {
-    other < UNKNOWN || other > own
-}
-#[op]
-fn is_awaited(own: u32, other: u32) -> bool {
-    other >= UNKNOWN && other > own
+fn comes_before(own: u32, other: u32) -> Edge {
+    if other < UNKNOWN {
+        Edge::Relevant
+    } else if other > own {
+        Edge::Blocking
+    } else {
+        Edge::Irrelevant
+    }
 }
 const UNKNOWN: u32 = 1 << 31;
 
@@ -129,7 +132,7 @@ fn levels_by(above: impl BinaryOp<u32, u32, Out = u32>, a: &Matrix, state: &Vect
             .while_active(GE.bind(UNKNOWN))
             .monotone()
             .step(|v| {
-                let highest = v.vxm(a, semiring(MAX, level_of)).among(comes_before).awaiting(is_awaited);
+                let highest = v.vxm(a, semiring(MAX, level_of)).edge_status(comes_before);
                 above.map2(v, highest.or_identity())
             })
             .eval()
@@ -195,14 +198,14 @@ impl BinaryOp<u32, u32> for AboveLast {
         }
         let begin = Instant::now();
         while own == HUB && !LAST.load(Ordering::Relaxed) {
-            assert!(begin.elapsed() < Duration::from_secs(60), "who waits for the hub comes to no end");
+            assert!(begin.elapsed() < Duration::from_secs(60), "what waits for the hub comes to no end");
             std::thread::yield_now();
         }
         level_above(own, highest)
     }
 }
 
-/// All vertices are blocked by the hub, whose visit ends only after that of the last vertex. A thread that waited for the hub would
+/// All vertices are blocked by the hub. Its visit ends only after that of the last vertex. A thread that waited for the hub would
 /// deadlock.
 #[test]
 fn threads_that_wait_give_up() {

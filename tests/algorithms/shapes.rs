@@ -1,4 +1,4 @@
-//! Graphs whose answers are known from their shape, and inputs that are refused.
+//! Graphs with answers that are known from their shape, and inputs that are refused.
 
 use super::check::{Effort, check, check_coloring, check_set};
 use vxm::algorithms::{ColoringOptions, Method, MisOptions, Order, Priority, color, mis};

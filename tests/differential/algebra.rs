@@ -11,7 +11,7 @@ pub fn mix(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// An element type whose values can be made from random bits.
+/// An element type with values that can be made from random bits.
 pub trait Sample: Element {
     /// A value made from `bits`, mostly small. Only if the lowest bit is set, it may be an extreme value or NaN.
     fn sample(bits: u64) -> Self;

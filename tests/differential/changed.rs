@@ -243,13 +243,13 @@ fn what_is_read_through_masks_limits_and_places() {
                 .step(|x| x.map(MIN.bind(1)).mask(x.select(LT.bind(3)).vxm(&a, MIN_FIRST)))
                 .eval()
         })?;
-        // `until` and `among` read the row's own element
+        // `until` and `edge_status` read the row's own element
         let expected = rounds(&start, |state, v| {
             let above = near[v].iter().map(|&u| state[u as usize]).filter(|&x| state[v] < x).max();
             above.unwrap_or(state[v])
         });
         every_schedule(&expected, || {
-            fixpoint(fresh()).while_changed().monotone().step(|x| x.vxm(&a, MAX_FIRST).among(LT)).eval()
+            fixpoint(fresh()).while_changed().monotone().step(|x| x.vxm(&a, MAX_FIRST).edge_status(LT)).eval()
         })?;
         let expected = rounds(&start, |state, v| state[v].max(u32::from(max(state, v) > state[v]) * u32::MAX));
         every_schedule(&expected, || {

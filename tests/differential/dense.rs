@@ -11,9 +11,9 @@ use vxm::prelude::*;
 /// The kind of values in a factor.
 #[derive(Debug, Clone, Copy)]
 enum Values {
-    /// Multiples of 1/8 up to 8, whose sums are exact.
+    /// Multiples of 1/8 up to 8: their sums are exact.
     Exact,
-    /// Fractions whose sums are rounded.
+    /// Fractions: their sums are rounded.
     Inexact,
     /// Values with zeros of both signs, infinities and NaN among them.
     Wild,

@@ -37,18 +37,24 @@ fn products_name_vector_and_matrix() {
     let stopping = v.vxm(&a, MAX_FIRST).until(LT);
     let place = line_above!();
     refused(stopping.eval(), &place, "until: matrix of 3 x 4 does not fit a square one");
-    // `ends` needs a square matrix, and a full vector of its size
-    let chosen = v.vxm(&a, MAX_FIRST).ends(LT, &v);
+    let judged = v.vxm(&a, MAX_FIRST).edge_status(LT);
     let place = line_above!();
-    refused(chosen.eval(), &place, "ends: matrix of 3 x 4 does not fit a square one");
+    refused(judged.eval(), &place, "edge_status: matrix of 3 x 4 does not fit a square one");
+    // an oriented matrix is square, and its key a full vector of its size
+    let view = a.oriented(LT, &v);
+    let chosen = v.vxm(&view, MAX_FIRST);
+    let place = line_above!();
+    refused(chosen.eval(), &place, "oriented: matrix of 3 x 4 does not fit a square one");
     let square = Matrix::undirected(3, &[(0, 1)]).unwrap();
-    let chosen = v.vxm(&square, MAX_FIRST).ends(LT, &u);
+    let view = square.oriented(LT, &u);
+    let chosen = v.vxm(&view, MAX_FIRST);
     let place = line_above!();
-    refused(chosen.eval(), &place, "ends: matrix of 3 x 3 does not fit vector of 5");
+    refused(chosen.eval(), &place, "oriented: matrix of 3 x 3 does not fit vector of 5");
     let some = Vector::from_pairs(3, [(1, 7u32)]).unwrap();
-    let chosen = v.vxm(&square, MAX_FIRST).known_ends(LT, &some);
+    let view = square.oriented(LT, &some);
+    let chosen = view.mxv(&v, MAX_SECOND);
     let place = line_above!();
-    refused(chosen.eval(), &place, "ends: the vector has 1 of 3 elements: expected all");
+    refused(chosen.eval(), &place, "oriented: the key has 1 of 3 elements: expected all");
     // the outer terminal returns the error of a nested expression
     let v = Vector::full(4, 1u32);
     let nested = u.vxm(&a, PLUS_TIMES);
@@ -108,10 +114,17 @@ fn verbs_of_matrices() {
     refused(result, &line_above!(), "ewise_add: matrix of 3 x 4 does not fit matrix of 4 x 3");
     let result = a.ewise_mult(&b, PLUS);
     refused(result, &line_above!(), "ewise_mult: matrix of 3 x 4 does not fit matrix of 4 x 3");
-    let result = a.select_ends(LT, &Vector::full(3, 1u32));
-    refused(result, &line_above!(), "select_ends: matrix of 3 x 4 does not fit vector of 3");
-    let result = a.induced(LT, &Vector::full(3, 1u32));
-    refused(result, &line_above!(), "induced: matrix of 3 x 4 does not fit vector of 3");
+    let key = Vector::full(3, 1u32);
+    let result = a.oriented(LT, &key).into_matrix();
+    refused(result, &line_above!(), "oriented: matrix of 3 x 4 does not fit vector of 3");
+    let result = a.oriented(LT, &key).induced_by(&Set::all(3));
+    refused(result, &line_above!(), "induced_by: matrix of 3 x 4 does not fit vector of 3");
+    let square = Matrix::undirected(3, &[(0, 1)]).unwrap();
+    let result = square.oriented(LT, &key).induced_by(&Set::all(4));
+    refused(result, &line_above!(), "induced_by: matrix of 3 x 3 does not fit vector of 4");
+    let some = Vector::from_pairs(3, [(1, 7u32)]).unwrap();
+    let error = square.oriented(LT, &some).induced_by(&Set::all(3)).unwrap_err().to_string();
+    assert!(error.contains("induced_by: 1 of the 3 members have a key: expected all"), "{error}");
     let result = a.map_ends(LT, &Vector::full(4, 1u32));
     refused(result, &line_above!(), "map_ends: matrix of 3 x 4 does not fit vector of 4");
     let result = a.extract(&[0, 3], &[0]);
@@ -183,7 +196,7 @@ fn nothing_at_all() {
     assert_eq!(long.mask(&long).reduce(PLUS).unwrap(), 7);
 }
 
-/// An operator written by hand whose CUDA text does not compile.
+/// An operator written by hand with CUDA text that does not compile.
 #[derive(Debug, Clone, Copy)]
 struct Broken;
 

@@ -1,5 +1,7 @@
 //! Loops with `while_active`: every schedule on every device reaches the same state, bit for bit, as a plain loop over plain vectors.
 
+mod edges;
+
 use crate::harness::{agree, dry_run, ok, on_threads, same, suite};
 use proptest::prelude::*;
 use vxm::backend::plan::{Forced, Schedule, force};
@@ -186,7 +188,7 @@ fn unsettled(length: u32) -> bool {
 fn an_operator_and_a_monoid_of_ones_own() {
     suite("fixpoint: longest paths upwards", 40, case(), |case| {
         let (a, keys) = (case.matrix(), case.keys());
-        let down = ok(a.select_ends(GT, &Vector::from_dense(keys.clone())))?;
+        let down = ok(a.oriented(GT, &Vector::from_dense(keys.clone())).into_matrix())?;
         let near = case.neighbors();
         let mut order: Vec<usize> = (0..case.n).collect();
         order.sort_by_key(|&v| std::cmp::Reverse(keys[v]));
@@ -322,7 +324,7 @@ fn a_first_body_that_waits_and_a_state_kept_as_a_list() {
                 .while_active(unsettled)
                 .monotone()
                 .step(|x| x.map(seven))
-                .first(|x| settle.map2(x, x.vxm(&a, MAX_FIRST).or_identity()));
+                .first_round(|x| settle.map2(x, x.vxm(&a, MAX_FIRST).or_identity()));
             let listed = fixpoint(open.with_format(vxm::containers::VectorFormat::Sparse))
                 .while_active(unsettled)
                 .monotone()
@@ -349,15 +351,21 @@ fn is_low(own: u32) -> bool {
 fn is_four(own: u32) -> bool {
     own == 4u32
 }
-/// The edge filter: entries take part in rows with element 4.
+/// Entries take part in rows with element 4, which a 9 blocks.
 #[op]
-fn for_four(own: u32, _other: u32) -> bool {
-    own == 4u32
+fn for_four(own: u32, other: u32) -> Edge {
+    if own != 4u32 {
+        Edge::Irrelevant
+    } else if other == 9u32 {
+        Edge::Blocking
+    } else {
+        Edge::Relevant
+    }
 }
-/// The blocking edges: a 9 blocks a 4, and any element blocks a 2.
+/// All entries take part: a 9 blocks a 4, and any element blocks a 2.
 #[op]
-fn four_or_two(own: u32, other: u32) -> bool {
-    (own == 4u32 && other == 9u32) || own == 2u32
+fn four_or_two(own: u32, other: u32) -> Edge {
+    if (own == 4u32 && other == 9u32) || own == 2u32 { Edge::Blocking } else { Edge::Relevant }
 }
 
 #[test]
@@ -370,7 +378,7 @@ fn a_visit_without_the_product_waits_for_nobody() {
         for schedule in SCHEDULES {
             let forced = Forced { schedule, ..Forced::default() };
             let falls = fixpoint(start.clone()).while_active(is_low).monotone().step(|v| {
-                let seen = v.vxm(&a, MAX_FIRST).among(for_four).awaiting(four_or_two).mask(v.select(is_four));
+                let seen = v.vxm(&a, MAX_FIRST).edge_status(for_four).mask(v.select(is_four));
                 v.map(lower).ewise_add(seen, FIRST)
             });
             let found = force(forced, || falls.eval()).unwrap();
@@ -435,378 +443,5 @@ fn what_cannot_end_or_does_not_fit_is_refused() {
         let empty =
             fixpoint(Vector::full(0, 5u32)).while_active(undecided_u32).step(|key| key.map(PLUS.bind(1))).eval();
         assert_eq!(empty.unwrap().state.len(), 0);
-    });
-}
-
-/// A state from `COLORS` on is a key plus `COLORS`, of a vertex without a colour. A lower state is a colour.
-const COLORS: u64 = 1 << 32;
-
-#[op]
-fn precedes(own: u64, other: u64) -> bool {
-    other < COLORS || other > own
-}
-#[op]
-fn hue(vertex: u64, _edge: ()) -> u64 {
-    if vertex >= COLORS { u64::MAX } else { 1u64 << (vertex as u32) }
-}
-#[op]
-fn first_free(own: u64, taken: u64) -> u64 {
-    if taken == u64::MAX { own } else { taken.trailing_ones() as u64 }
-}
-
-/// Whether `other` blocks: it has no colour yet.
-#[op]
-fn uncolored(_own: u64, other: u64) -> bool {
-    other >= COLORS
-}
-
-/// The sequential first-fit colouring in descending order of keys.
-fn first_fit(case: &Case) -> Vec<u64> {
-    let (keys, near) = (case.keys(), case.neighbors());
-    let mut order: Vec<usize> = (0..case.n).collect();
-    order.sort_by_key(|&v| std::cmp::Reverse(keys[v]));
-    let mut colors = vec![u64::MAX; case.n];
-    for v in order {
-        let taken: Vec<u64> = near[v].iter().map(|&u| colors[u as usize]).collect();
-        colors[v] = (0..).find(|color| !taken.contains(color)).unwrap();
-    }
-    colors
-}
-
-/// The initial state, in which no vertex has a colour.
-fn colorless(case: &Case) -> Vector<u64> {
-    Vector::from_dense(case.keys().iter().map(|&key| key + COLORS).collect())
-}
-
-#[op]
-fn half_of(i: u32, j: u32, _edge: ()) -> bool {
-    (i ^ j) & 1u32 == 0u32
-}
-#[op]
-fn as_it_was(own: u64, _taken: u64) -> u64 {
-    own
-}
-
-/// Rows of about equal length, few of them longer than 32 entries: a device keeps a mask of a row's live entries. The first body may
-/// read other entries than the second.
-#[test]
-fn rows_of_about_one_length() {
-    let cases = (200..900usize, 9..24usize, any::<u64>()).prop_map(|(n, mean, seed)| {
-        let draw = |k: usize| (crate::algebra::mix(seed.wrapping_add(k as u64)) % n as u64) as u32;
-        let edges: Vec<(u32, u32)> = (0..n * mean / 2).map(|k| (draw(2 * k), draw(2 * k + 1))).collect();
-        Case::new(n, edges, seed)
-    });
-    suite("fixpoint: rows of about one length", 40, cases, |case| {
-        let (a, expected, key) = (case.matrix(), first_fit(&case), colorless(&case));
-        let half = ok(a.select(half_of))?;
-        let active = || fixpoint(key.clone()).while_active(GE.bind(COLORS)).monotone();
-        every_schedule(&expected, || {
-            active()
-                .step(|v| {
-                    let taken = v.vxm(&a, semiring(BOR, hue)).among(precedes).awaiting(uncolored).or_identity();
-                    first_free.map2(v, taken)
-                })
-                .eval()
-        })?;
-        every_schedule(&expected, || {
-            active()
-                .step(|v| {
-                    let taken = v.vxm(&a, semiring(BOR, hue)).among(precedes).awaiting(uncolored).or_identity();
-                    first_free.map2(v, taken)
-                })
-                .first(|v| {
-                    let taken = v.vxm(&half, semiring(BOR, hue)).among(precedes).awaiting(uncolored).or_identity();
-                    as_it_was.map2(v, taken)
-                })
-                .eval()
-        })
-    });
-}
-
-/// First-fit colouring with an edge filter. Entries of long rows are filtered before the loop, those of other rows at every visit.
-#[test]
-fn neighbours_that_come_first() {
-    suite("fixpoint: first fit", 60, case(), |case| {
-        let (a, expected, key) = (case.matrix(), first_fit(&case), colorless(&case));
-        every_schedule(&expected, || {
-            fixpoint(key.clone())
-                .while_active(GE.bind(COLORS))
-                .monotone()
-                .step(|v| first_free.map2(v, v.vxm(&a, semiring(BOR, hue)).among(precedes).or_identity()))
-                .eval()
-        })?;
-        // with blockers, which the loop remembers
-        every_schedule(&expected, || {
-            fixpoint(key.clone())
-                .while_active(GE.bind(COLORS))
-                .monotone()
-                .step(|v| {
-                    let taken = v.vxm(&a, semiring(BOR, hue)).among(precedes).awaiting(uncolored).or_identity();
-                    first_free.map2(v, taken)
-                })
-                .eval()
-        })?;
-        // not declared monotone: all elements see the states of the round before
-        let settled = ok(fixpoint(key.clone())
-            .while_active(GE.bind(COLORS))
-            .step(|v| {
-                let taken = v.vxm(&a, semiring(BOR, hue)).among(precedes).awaiting(uncolored).or_identity();
-                first_free.map2(v, taken)
-            })
-            .eval())?;
-        agree("in rounds", &expected.iter().copied().map(Some).collect::<Vec<_>>(), &settled.state)?;
-        // over a weighted matrix
-        let weighted = ok(a.map_index(from_to))?;
-        let (most, _) = ok(fixpoint(key.clone())
-            .while_active(GE.bind(COLORS))
-            .monotone()
-            .step(|v| {
-                let taken = v.vxm(&weighted, semiring(BOR, weighted_hue)).among(precedes).awaiting(uncolored);
-                first_free.map2(v, taken.or_identity())
-            })
-            .eval_then(|v| v.reduce(MAX)))?;
-        same("the number of colours, with weights", expected.iter().copied().max().unwrap_or(0), most)?;
-        // with `until` as well
-        let (most, _) = ok(fixpoint(key)
-            .while_active(GE.bind(COLORS))
-            .monotone()
-            .step(|v| {
-                first_free.map2(
-                    v,
-                    v.vxm(&a, semiring(BOR, hue)).until(is_open).among(precedes).awaiting(uncolored).or_identity(),
-                )
-            })
-            .eval_then(|v| v.reduce(MAX)))?;
-        same("the number of colours", expected.iter().copied().max().unwrap_or(0), most)
-    });
-}
-
-/// An arbitrary weight, which is not 0 since `i` and `j` differ.
-#[op]
-fn from_to(i: u32, j: u32, _edge: ()) -> u32 {
-    i ^ j
-}
-/// [`hue`] for a weighted edge. No edge has weight 0.
-#[op]
-fn weighted_hue(vertex: u64, weight: u32) -> u64 {
-    if weight == 0u32 || vertex >= COLORS { u64::MAX } else { 1u64 << (vertex as u32) }
-}
-
-/// Whether a neighbour has no colour yet.
-#[op]
-fn is_open(_own: u64, taken: u64) -> bool {
-    taken == u64::MAX
-}
-
-/// First-fit colouring with sets of bits as states: the colours that a vertex may still have, and the highest bit until it has its
-/// colour. The order of vertices is in another vector, not in the state.
-macro_rules! colors_in_bits {
-    ($($name:ident: $t:ident, $open:ident, $one:expr, $zero:expr, $may:ident, $seen:ident, $narrow:ident, $settled:ident,
-       $unsettled:ident, $shares:ident, $taken:ident;)*) => {$(
-        const $open: $t = !($t::MAX >> 1);
-        #[op]
-        fn $may(v: $t) -> bool {
-            v & $open != $zero
-        }
-        #[op]
-        fn $seen(v: $t, _edge: ()) -> $t {
-            if v & $open != $zero { $open } else { v }
-        }
-        #[op]
-        fn $narrow(own: $t, seen: $t) -> $t {
-            let left: $t = own & (!seen | $open);
-            if seen & $open != $zero { left } else { left & ($zero - left) }
-        }
-        #[op]
-        fn $settled(_own: $t, other: $t) -> bool {
-            other & $open == $zero
-        }
-        #[op]
-        fn $unsettled(_own: $t, other: $t) -> bool {
-            other & $open != $zero
-        }
-        #[op]
-        fn $shares(own: $t, other: $t) -> bool {
-            own & other & !$open != $zero
-        }
-        #[op]
-        fn $taken(_own: $t, seen: $t) -> bool {
-            seen & $open != $zero
-        }
-
-        /// Checks a loop with blocking edges (`awaiting`) and final edges (`once`). A device does not use the first body here.
-        fn $name(case: &Case) -> crate::harness::Outcome {
-            let (a, keys) = (case.matrix(), Vector::from_dense(case.keys()));
-            let expected: Vec<$t> = first_fit(case).iter().map(|&color| $one << color).collect();
-            every_schedule(&expected, || {
-                let others = |v: StateRef<$t>| {
-                    v.vxm(&a, semiring(BOR, $seen)).ends(LT, &keys).among($shares).awaiting($unsettled).once($settled)
-                };
-                fixpoint(Vector::full(case.n, $t::MAX))
-                    .while_active($may)
-                    .monotone()
-                    .step(|v| $narrow.map2(v, others(v).or_identity()))
-                    .first(|v| $narrow.map2(v, others(v).until($taken).or_identity()))
-                    .eval()
-            })
-        }
-    )*};
-}
-
-colors_in_bits! {
-    in_a_word: u32, OPEN_WORD, 1u32, 0u32, word_may_change, word_seen, word_narrow, word_settled, word_unsettled, word_shares,
-        word_taken;
-    in_two_words: u64, OPEN_WORDS, 1u64, 0u64, words_may_change, words_seen, words_narrow, words_settled, words_unsettled,
-        words_shares, words_taken;
-}
-
-/// `word_seen` for a weighted edge. No edge has weight 0.
-#[op]
-fn weighted_seen(v: u32, weight: u32) -> u32 {
-    if weight == 0u32 || v & OPEN_WORD != 0u32 { OPEN_WORD } else { v }
-}
-
-/// Other formulations of the same loop: with fewer modifiers, with `until`, over a matrix that has only the selected entries
-/// (`known_ends`), and with weights.
-fn in_other_words(case: &Case) -> crate::harness::Outcome {
-    let (a, keys) = (case.matrix(), Vector::from_dense(case.keys()));
-    let expected: Vec<u32> = first_fit(case).iter().map(|&color| 1u32 << color).collect();
-    let open = || fixpoint(Vector::full(case.n, u32::MAX)).while_active(word_may_change).monotone();
-    let seen = semiring(BOR, word_seen);
-    every_schedule(&expected, || {
-        open().step(|v| word_narrow.map2(v, v.vxm(&a, seen).ends(LT, &keys).or_identity())).eval()
-    })?;
-    every_schedule(&expected, || {
-        let others = |v: StateRef<u32>| v.vxm(&a, seen).ends(LT, &keys).awaiting(word_unsettled).once(word_settled);
-        open().step(|v| word_narrow.map2(v, others(v).until(word_taken).or_identity())).eval()
-    })?;
-    let half = ok(a.select_ends(GT, &keys))?;
-    every_schedule(&expected, || {
-        let others =
-            |v: StateRef<u32>| v.vxm(&half, seen).known_ends(LT, &keys).awaiting(word_unsettled).once(word_settled);
-        open().step(|v| word_narrow.map2(v, others(v).or_identity())).eval()
-    })?;
-    let weighted = ok(a.map_index(from_to))?;
-    every_schedule(&expected, || {
-        let others =
-            |v: StateRef<u32>| v.vxm(&weighted, semiring(BOR, weighted_seen)).ends(LT, &keys).awaiting(word_unsettled);
-        open().step(|v| word_narrow.map2(v, others(v).once(word_settled).or_identity())).eval()
-    })
-}
-
-/// `ends` over graphs with and without hubs.
-#[test]
-fn ends_that_are_compared_elsewhere() {
-    suite("fixpoint: ends in one word", 20, case(), |case| in_a_word(&case));
-    suite("fixpoint: ends in two words", 20, case(), |case| in_two_words(&case));
-    suite("fixpoint: ends in other words", 12, case(), |case| in_other_words(&case));
-}
-
-/// `ends` over rows of every length class, with a few hubs that many vertices wait for one after the other.
-#[test]
-fn ends_of_rows_of_every_length() {
-    let cases = || {
-        (2100..5000usize, 1..4usize, 4..14u32, any::<u64>()).prop_map(|(n, mean, hubs, seed)| {
-            let draw = |k: usize| (crate::algebra::mix(seed.wrapping_add(k as u64)) % n as u64) as u32;
-            let mut edges: Vec<(u32, u32)> = (0..n * mean / 2).map(|k| (draw(2 * k), draw(2 * k + 1))).collect();
-            // the first hub is next to all vertices, the others to every second one, every fourth and so on
-            let others = |hub: u32| (hub..n as u32).step_by(1 << (hub % 7)).map(move |other| (hub, other));
-            edges.extend((0..hubs).flat_map(others));
-            Case::new(n, edges, seed)
-        })
-    };
-    suite("fixpoint: ends of rows of every length in one word", 12, cases(), |case| in_a_word(&case));
-    suite("fixpoint: ends of rows of every length in two words", 6, cases(), |case| in_two_words(&case));
-    suite("fixpoint: ends of rows of every length in other words", 6, cases(), |case| in_other_words(&case));
-}
-
-/// `ends` over rows of about equal length: of few entries, of more, and of so many that some rows have more than a live-edge mask has bits.
-#[test]
-fn ends_of_rows_of_about_one_length() {
-    let cases = || {
-        (200..900usize, prop_oneof![1..4usize, 5..9usize, 9..28usize], any::<u64>()).prop_map(|(n, mean, seed)| {
-            let draw = |k: usize| (crate::algebra::mix(seed.wrapping_add(k as u64)) % n as u64) as u32;
-            let edges: Vec<(u32, u32)> = (0..n * mean / 2).map(|k| (draw(2 * k), draw(2 * k + 1))).collect();
-            Case::new(n, edges, seed)
-        })
-    };
-    suite("fixpoint: ends of even rows in one word", 20, cases(), |case| in_a_word(&case));
-    suite("fixpoint: ends of even rows in two words", 20, cases(), |case| in_two_words(&case));
-    suite("fixpoint: ends of even rows in other words", 12, cases(), |case| in_other_words(&case));
-}
-
-/// The state of a vertex is its number of higher neighbours plus one. It becomes 0 once `heard`, the number of those that are 0, is
-/// complete.
-#[op]
-fn heard(own: u32, heard: u32) -> u32 {
-    if heard + 1u32 == own { 0u32 } else { own }
-}
-#[op]
-fn is_silent(own: u32, other: u32) -> bool {
-    own != 0u32 && other != 0u32
-}
-#[op]
-fn has_spoken(_own: u32, other: u32) -> bool {
-    other == 0u32
-}
-
-/// An entry that `ends` selects may be filtered out by `among`, its element may be absent at first, or a visit may not need its product. No
-/// row may wait for such an entry forever, and no product may be lost.
-#[test]
-fn ends_and_what_else_is_said() {
-    suite("fixpoint: ends and what else is said", 20, case(), |case| {
-        let (a, expected, key) = (case.matrix(), first_fit(&case), colorless(&case));
-        let same_for_all = Vector::full(case.n, 3i8);
-        every_schedule(&expected, || {
-            fixpoint(key.clone())
-                .while_active(GE.bind(COLORS))
-                .monotone()
-                .step(|v| {
-                    let taken =
-                        v.vxm(&a, semiring(BOR, hue)).ends(LE, &same_for_all).among(precedes).awaiting(uncolored);
-                    first_free.map2(v, taken.or_identity())
-                })
-                .eval()
-        })?;
-        // an operand that gains elements during the loop
-        let keys = Vector::from_dense(case.keys());
-        let above = ok(keys.vxm(&a, semiring(PLUS, PAIR)).ends(LT, &keys).or_identity().map(PLUS.bind(1u32)).eval())?;
-        let above = ok(above.select(GT.bind(1u32)).or(0).eval())?;
-        every_schedule(&vec![0u32; case.n], || {
-            let those = |v: StateRef<u32>| v.select(EQ.bind(0u32)).vxm(&a, semiring(PLUS, PAIR)).ends(LT, &keys);
-            fixpoint(above.clone())
-                .while_active(NE.bind(0u32))
-                .monotone()
-                .step(|v| heard.map2(v, those(v).awaiting(is_silent).or_identity()))
-                .eval()
-        })
-    });
-    crate::harness::on_device(|| {
-        let n = 5;
-        let a = Matrix::undirected(n, &[(0, 4), (1, 4), (2, 4), (3, 4)]).unwrap();
-        let (zeros, keys) = (Vector::full(n, 0u32), Vector::from_dense(vec![0u32, 1, 2, 3, 9]));
-        for schedule in SCHEDULES {
-            let forced = Forced { schedule, ..Forced::default() };
-            // a product that only some visits need
-            let start = Vector::from_dense(vec![4u32, 3, 2, 4, 9]);
-            let falls = fixpoint(start).while_active(is_low).monotone().step(|v| {
-                let seen = v.vxm(&a, MAX_FIRST).ends(LE, &zeros).awaiting(four_or_two).mask(v.select(is_four));
-                v.map(lower).ewise_add(seen, FIRST)
-            });
-            // a product in a mask, which may be evaluated twice
-            let start = Vector::from_dense(vec![1u32, 1, 1, 1, 0]);
-            let hears = fixpoint(start).while_active(EQ.bind(1u32)).monotone().step(|v| {
-                let spoken = v.vxm(&a, MIN_FIRST).ends(LT, &keys).awaiting(is_silent).once(has_spoken);
-                v.map(lower).mask(spoken.select(EQ.bind(0u32)))
-            });
-            let expected = [vec![0u32, 0, 0, 0, 9], vec![0u32; 5]];
-            for (found, expected) in
-                [force(forced, || falls.eval()), force(forced, || hears.eval())].into_iter().zip(expected)
-            {
-                if dry_run().is_none() {
-                    assert_eq!(found.unwrap().state, Vector::from_dense(expected), "{schedule:?}");
-                }
-            }
-        }
     });
 }

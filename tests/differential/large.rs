@@ -191,14 +191,16 @@ fn evaluated_and_reduced() {
 #[test]
 fn edges_by_their_ends() {
     let strategy = (1100..1400usize, filled(), any::<bool>(), 0..1u64 << 16);
-    suite("large select_ends and map_ends", 8, strategy, |(n, filled, symmetric, seed)| {
+    suite("large oriented and map_ends", 8, strategy, |(n, filled, symmetric, seed)| {
         let graph = Graph { nrows: n, ncols: n, kind: Kind::Scattered(20), symmetric, seed };
         let (grid, dense) = (graph.grid::<u32>(), filled.dense::<u32>(n));
-        let kept = ok(matrix(&grid, symmetric).select_ends(LT, &filled.vector(&dense)))?;
+        let key = filled.vector(&dense);
+        let kept = ok(matrix(&grid, symmetric).oriented(LT, &key).into_matrix())?;
         let expected = grid.select_ends(LT, &dense);
         agree_matrix("kept", &expected, &kept)?;
         agree_matrix("transposed", &expected.transpose(), &kept.transpose())?;
-        let kept = ok(matrix(&grid, symmetric).induced(LT, &filled.vector(&dense)))?;
+        let members = ok(key.pattern().eval())?;
+        let kept = ok(ok(matrix(&grid, symmetric).oriented(LT, &key).induced_by(&members))?.into_matrix())?;
         let expected = grid.induced(LT, &dense);
         agree_matrix("induced", &expected, &kept)?;
         agree_matrix("induced, transposed", &expected.transpose(), &kept.transpose())?;
@@ -209,7 +211,7 @@ fn edges_by_their_ends() {
     });
 }
 
-/// `induced` of all vertices, of some, of all but the hub, of the hub alone and of none. The hub's row is longer than one chunk, and other
+/// `induced_by` of all vertices, of some, of all but the hub, of the hub alone and of none. The hub's row is longer than one chunk, and other
 /// rows share words of bits.
 #[test]
 fn induced_around_a_hub() {
@@ -230,12 +232,14 @@ fn induced_around_a_hub() {
                 triples.iter().filter_map(|&(i, j, x)| Some((number(i)?, number(j)?, x, key(i) <= key(j)))).collect();
             expected.sort_unstable();
             let u = ok(Vector::from_pairs(n as usize, pairs.iter().copied()))?;
-            let found = ok(a.induced(LE, &u))?;
+            let members = ok(u.pattern().eval())?;
+            let found = ok(ok(a.oriented(LE, &u).induced_by(&members))?.into_matrix())?;
             same("shape", (pairs.len(), pairs.len()), (found.nrows(), found.ncols()))?;
             let up: Vec<(u32, u32, u32)> =
                 expected.iter().filter(|entry| entry.3).map(|&(k, l, x, _)| (k, l, x)).collect();
             same("by keys", up, found.iter().collect())?;
-            let found = ok(a.pattern().induced(Pair::<bool>::new(), &ok(u.pattern().eval())?))?;
+            let pattern = a.pattern();
+            let found = ok(ok(pattern.oriented(Pair::<bool>::new(), &members).induced_by(&members))?.into_matrix())?;
             let all: Vec<_> = expected.iter().map(|&(k, l, ..)| (k, l, ())).collect();
             same("without values", all, found.iter().collect())?;
         }

@@ -55,8 +55,14 @@ fn verbs() {
             if graph.nrows == graph.ncols {
                 let dense = filled.dense::<u32>(graph.nrows);
                 let u = filled.vector(&dense);
-                agree_matrix("select_ends", &grid.select_ends(LT, &dense), &ok(a.select_ends(LT, &u))?)?;
-                agree_matrix("induced", &grid.induced(LE, &dense), &ok(a.induced(LE, &u))?)?;
+                let kept = ok(a.oriented(LT, &u).into_matrix())?;
+                agree_matrix("oriented", &grid.select_ends(LT, &dense), &kept)?;
+                let members = ok(u.pattern().eval())?;
+                let found = ok(ok(a.oriented(LE, &u).induced_by(&members))?.into_matrix())?;
+                agree_matrix("induced_by", &grid.induced(LE, &dense), &found)?;
+                // of a view that was made before
+                let made = ok(ok(a.oriented(LE, &u).materialize())?.induced_by(&members))?;
+                agree_matrix("made and induced_by", &grid.induced(LE, &dense), &ok(made.into_matrix())?)?;
                 agree_matrix("map_ends", &grid.map_ends(LT, &dense), &ok(a.map_ends(LT, &u))?)?;
                 // an operator that is not commutative
                 agree_matrix("map_ends by blend", &grid.map_ends(blend, &dense), &ok(a.map_ends(blend, &u))?)?;

@@ -98,13 +98,9 @@ fn products_under_verbs() {
             let t = reference::ewise_add(z, &best, blend);
             s.check("a union with a vector", &t, w.ewise_add(neighbours(), blend))?;
             let t = reference::ewise_add(z, &best, MIN);
-            s.check("a union, short_circuit", &t, w.ewise_add(neighbours(), MIN).short_circuit())?;
+            s.check("a union that may skip its right side", &t, w.ewise_add(neighbours(), MIN))?;
             let t = reference::ewise_add(z, &reference::vxm(y, gb, PLUS_PAIR), MIN);
-            s.check(
-                "a union with a count, short_circuit",
-                &t,
-                w.ewise_add(v.vxm(&s.b, PLUS_PAIR), MIN).short_circuit(),
-            )?;
+            s.check("a union that may skip a count", &t, w.ewise_add(v.vxm(&s.b, PLUS_PAIR), MIN))?;
             s.check("followed", &reference::pointer_jump(&best, points_to), neighbours().pointer_jump(points_to))?;
             let t = reference::ewise_mult(z, &reference::masked(&best, &reference::by_value(x)), blend);
             s.check("a masked product", &t, blend.map2(w, neighbours().mask(u.values())))?;
@@ -249,9 +245,23 @@ fn third(x: u32) -> f32 {
     (x as f32) / 3.0f32
 }
 
+/// A status that takes part where `LT` holds.
+#[op]
+fn greater_takes_part(own: u32, other: u32) -> Edge {
+    if own >= other {
+        Edge::Irrelevant
+    } else if other % 3u32 == 0u32 {
+        Edge::Blocking
+    } else if other % 3u32 == 1u32 {
+        Edge::Final
+    } else {
+        Edge::Relevant
+    }
+}
+
 #[test]
-fn entries_whose_ends_compare() {
-    suite("among", 300, case(), |mut case| {
+fn edges_by_their_status() {
+    suite("edge_status", 300, case(), |mut case| {
         case.a.nrows = case.a.nrows.min(40);
         case.a.ncols = case.a.nrows;
         case.b.nrows = case.a.nrows;
@@ -260,33 +270,35 @@ fn entries_whose_ends_compare() {
         let (([x, ..], [u, ..]), (ga, gb)) = ((&s.dense, &s.held), (&s.grids.0, &s.grids.1));
         s.run(|| {
             let t = among(x, |x| reference::vxm(x, gb, PLUS_PAIR));
-            agree("counted", &t, &ok(u.vxm(&s.b, PLUS_PAIR).among(LT).eval())?)?;
+            agree("counted", &t, &ok(u.vxm(&s.b, PLUS_PAIR).edge_status(LT).eval())?)?;
+            // outside loops blocking and final edges are relevant ones
+            agree(
+                "counted, of four statuses",
+                &t,
+                &ok(u.vxm(&s.b, PLUS_PAIR).edge_status(greater_takes_part).eval())?,
+            )?;
             let t = among(x, |x| reference::mxv(ga, x, MAX_TIMES));
-            agree("of mxv", &t, &ok(s.a.mxv(u, MAX_TIMES).among(LT).eval())?)?;
+            agree("of mxv", &t, &ok(s.a.mxv(u, MAX_TIMES).edge_status(LT).eval())?)?;
+            agree("of mxv, of four statuses", &t, &ok(s.a.mxv(u, MAX_TIMES).edge_status(greater_takes_part).eval())?)?;
             // entries that take no part keep their positions in the fixed tree
             let thirds: Dense<f32> = x.iter().map(|x| x.map(|x| third.call(x))).collect();
             let t = among(&thirds, |x| reference::vxm(x, gb, PLUS_FIRST));
-            agree("sums", &t, &ok(u.map(third).vxm(&s.b, PLUS_FIRST).among(LT).eval())?)?;
+            agree("sums", &t, &ok(u.map(third).vxm(&s.b, PLUS_FIRST).edge_status(LT).eval())?)?;
             // `until` sees only the entries that take part
             let t = among(x, |x| reference::vxm(x, gb, MAX_FIRST));
             let t = reference::ewise_mult(x, &reference::or(&t, 0), GE);
-            let found = u.ewise_mult(u.vxm(&s.b, MAX_FIRST).until(LT).among(LT).or_identity(), GE).eval();
+            let found = u.ewise_mult(u.vxm(&s.b, MAX_FIRST).until(LT).edge_status(LT).or_identity(), GE).eval();
             agree("asked", &t, &ok(found)?)?;
-            // outside loops `awaiting` has no effect
-            let t = reference::vxm(x, gb, PLUS_TIMES);
-            agree("awaiting", &t, &ok(u.vxm(&s.b, PLUS_TIMES).awaiting(LT).eval())?)?;
-            let t = reference::vxm(x, gb, PLUS_PAIR);
-            agree("counted, awaiting", &t, &ok(u.vxm(&s.b, PLUS_PAIR).awaiting(LT).eval())?)?;
-            let t = reference::vxm(&thirds, gb, PLUS_FIRST);
-            agree("sums, awaiting", &t, &ok(u.map(third).vxm(&s.b, PLUS_FIRST).awaiting(LT).eval())?)?;
-            Ok(())
+            // two statuses: both must let an edge take part
+            let t = among(x, |x| reference::vxm(x, gb, PLUS_TIMES));
+            agree("twice", &t, &ok(u.vxm(&s.b, PLUS_TIMES).edge_status(NE).edge_status(greater_takes_part).eval())?)
         })
     });
 }
 
 #[test]
-fn entries_whose_ends_compare_elsewhere() {
-    suite("ends", 300, (case(), any::<u64>()), |(mut case, seed)| {
+fn oriented_edges() {
+    suite("oriented", 300, (case(), any::<u64>()), |(mut case, seed)| {
         case.a.nrows = case.a.nrows.min(40);
         case.a.ncols = case.a.nrows;
         case.b.nrows = case.a.nrows;
@@ -295,28 +307,25 @@ fn entries_whose_ends_compare_elsewhere() {
             (0..case.a.nrows as u64).map(|i| (crate::algebra::mix(seed.wrapping_add(i)) % 16) as u32).collect();
         let s = Setting::new(case);
         let (([x, ..], [u, ..]), (ga, gb)) = ((&s.dense, &s.held), (&s.grids.0, &s.grids.1));
-        let ends = Vector::from_dense(key.clone());
+        let keys = Vector::from_dense(key.clone());
         s.run(|| {
+            // a row of `vxm` is a column of the matrix: `GT` keeps its entries with the greater key
+            let (rows, columns) = (s.a.oriented(LT, &keys), s.b.oriented(GT, &keys));
             // entries take part whether or not the row has an element of its own
             let t = of_ends(&key, x, |x| reference::vxm(x, gb, PLUS_PAIR));
-            agree("counted", &t, &ok(u.vxm(&s.b, PLUS_PAIR).ends(LT, &ends).eval())?)?;
+            agree("counted", &t, &ok(u.vxm(&columns, PLUS_PAIR).eval())?)?;
+            agree("counted, made", &t, &ok(u.vxm(&ok(columns.materialize())?, PLUS_PAIR).eval())?)?;
             let t = of_ends(&key, x, |x| reference::mxv(ga, x, MAX_TIMES));
-            agree("of mxv", &t, &ok(s.a.mxv(u, MAX_TIMES).ends(LT, &ends).eval())?)?;
-            let half = ok(s.a.select_ends(LT, &ends))?;
-            agree("selected", &t, &ok(half.mxv(u, MAX_TIMES).eval())?)?;
-            agree("known", &t, &ok(half.mxv(u, MAX_TIMES).known_ends(LT, &ends).eval())?)?;
+            agree("of mxv", &t, &ok(rows.mxv(u, MAX_TIMES).eval())?)?;
+            agree("made", &t, &ok(ok(rows.materialize())?.mxv(u, MAX_TIMES).eval())?)?;
+            agree("a plain matrix", &t, &ok(ok(rows.into_matrix())?.mxv(u, MAX_TIMES).eval())?)?;
             // entries that take no part keep their positions in the fixed tree
             let thirds: Dense<f32> = x.iter().map(|x| x.map(|x| third.call(x))).collect();
             let t = of_ends(&key, &thirds, |x| reference::vxm(x, gb, PLUS_FIRST));
-            agree("sums", &t, &ok(u.map(third).vxm(&s.b, PLUS_FIRST).ends(LT, &ends).eval())?)?;
-            // `ends` combined with `among`, and `ends` twice
-            let even = Vector::from_dense(key.iter().map(|key| key % 2).collect());
+            agree("sums", &t, &ok(u.map(third).vxm(&columns, PLUS_FIRST).eval())?)?;
             let t = among(x, |x| of_ends(&key, x, |x| reference::vxm(x, gb, MAX_FIRST)));
-            agree("both", &t, &ok(u.vxm(&s.b, MAX_FIRST).ends(LT, &ends).among(LT).once(GT).eval())?)?;
-            let less: Vec<u32> = key.iter().map(|key| key % 2 * 16 + key).collect();
-            let twice = ok(u.vxm(&s.b, MAX_FIRST).ends(LE, &even).ends(LT, &Vector::from_dense(less.clone())).eval())?;
-            let t = of_ends(&less, x, |x| reference::vxm(x, gb, MAX_FIRST));
-            agree("twice", &t, &twice)
+            agree("and by status", &t, &ok(u.vxm(&columns, MAX_FIRST).edge_status(greater_takes_part).eval())?)?;
+            agree("and by LT", &t, &ok(u.vxm(&columns, MAX_FIRST).edge_status(LT).eval())?)
         })
     });
 }

@@ -45,7 +45,7 @@ macro_rules! sizes {
         fn $raise(x: $t) -> $t {
             if x < $high { x + $five } else { x }
         }
-        /// The element that `x` is joined into: the one whose index is the class of `x` modulo 5. Class 4 is joined into none.
+        /// The element that `x` is joined into: the one at the class of `x` modulo 5. Class 4 is joined into none.
         #[op]
         fn $class(x: $t) -> u32 {
             if (x % $five) as u32 == 4u32 { u32::MAX } else { (x % $five) as u32 }
@@ -125,7 +125,7 @@ fn labels<T: Ordered>(case: &Case, label: impl Fn(u32) -> T, place: impl UnaryOp
         fixpoint(state.clone())
             .while_changed()
             .monotone()
-            .step(|f| f.pointer_jump(place).ewise_add(f.vxm(&a, MIN_FIRST), MIN).short_circuit())
+            .step(|f| f.pointer_jump(place).ewise_add(f.vxm(&a, MIN_FIRST), MIN))
             .scatter_reduce(place, MIN)
             .eval()
     })?;
@@ -136,7 +136,7 @@ fn labels<T: Ordered>(case: &Case, label: impl Fn(u32) -> T, place: impl UnaryOp
             .step(|f| {
                 // the left operand has only some elements
                 let some = f.select(NE.bind(T::LEAST));
-                some.ewise_add(f.vxm(&a, MIN_FIRST), MIN).short_circuit()
+                some.ewise_add(f.vxm(&a, MIN_FIRST), MIN)
             })
             .scatter_reduce(place, MIN)
             .eval()
@@ -146,7 +146,7 @@ fn labels<T: Ordered>(case: &Case, label: impl Fn(u32) -> T, place: impl UnaryOp
         fixpoint(state.clone())
             .while_changed()
             .monotone()
-            .step(|f| f.pointer_jump(place).ewise_add(f.vxm(&a, MIN_FIRST).until(GT), MIN).short_circuit())
+            .step(|f| f.pointer_jump(place).ewise_add(f.vxm(&a, MIN_FIRST).until(GT), MIN))
             .scatter_reduce(place, MIN)
             .eval()
     })?;

@@ -128,7 +128,7 @@ fn long_tile_rows() {
 
 #[test]
 fn operands_that_are_not_stored() {
-    // operands whose presence bits must be evaluated first: a mask, a selection, a product
+    // operands with presence bits that must be evaluated first: a mask, a selection, a product
     suite("tiles on device: operands", 300, (graph(), filled(), filled()), |(mut shape, u, v)| {
         shape.nrows = shape.nrows.min(200);
         shape.ncols = shape.nrows;

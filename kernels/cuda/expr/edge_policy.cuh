@@ -108,16 +108,22 @@ template <class F, class V, class H> struct FilterByKey : H {
     VXM_FN bool compare_keys(FarKey x) const { return F::call(own_key, x.value) & H::compare_keys(x); }
     VXM_FN bool key_passes(u32 column) const { return compare_keys(far_key(column)); }
 };
-// Entries for which `F(own element, other element)` holds block the row.
-template <class F, class H> struct BlockingEdges : H {
-    typedef AnyOf<F, typename H::Blocks> Blocks;
-    template <class G, class U> VXM_FN BlockingEdges(G g, const U& operand, u32 i) : H(g, operand, i) {}
+// The members of `JudgedEdges`: what the status `F(own element, other element)` says of an entry.
+template <class F> struct TakesPart {
+    template <class T> static VXM_FN bool call(T own, T other) { return F::call(own, other) != Edge::Irrelevant; }
 };
-
-// Entries for which `F(own element, other element)` holds are final: the row's own element includes what they contribute after one visit.
-template <class F, class H> struct FinalEdges : H {
-    typedef AnyOf<F, typename H::Final> Final;
-    template <class G, class U> VXM_FN FinalEdges(G g, const U& operand, u32 i) : H(g, operand, i) {}
+template <class F> struct IsBlocking {
+    template <class T> static VXM_FN bool call(T own, T other) { return F::call(own, other) == Edge::Blocking; }
+};
+template <class F> struct IsFinal {
+    template <class T> static VXM_FN bool call(T own, T other) { return F::call(own, other) == Edge::Final; }
+};
+// The status `F(own element, other element)` says whether an entry takes part, blocks the row, or is final: then the row's own element
+// includes what it contributes after one visit.
+template <class F, class X, class H> struct JudgedEdges : FilterByState<TakesPart<F>, X, H> {
+    typedef AnyOf<IsBlocking<F>, typename H::Blocks> Blocks;
+    typedef AnyOf<IsFinal<F>, typename H::Final> Final;
+    template <class G, class U> VXM_FN JudgedEdges(G g, const U& operand, u32 i) : FilterByState<TakesPart<F>, X, H>(g, operand, i) {}
 };
 
 } // namespace vxm

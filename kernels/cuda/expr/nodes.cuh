@@ -154,10 +154,14 @@ template <class V, class W, class F> struct EWiseAdd {
     }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };
-// An element-wise union that does not evaluate `right` where `left` is a terminal value of `M`.
-template <class V, class W, class M> struct ShortCircuitView {
+// An element-wise union that does not evaluate `right` where `left` is absorbing: then `F` returns `left`, whatever `right` is.
+template <class V, class W, class F, class IsAbsorbing> struct ShortCircuitEWiseAdd {
     typedef typename V::Elem Elem;
     static const bool full = V::full || W::full;
+    // The left side may, if the union is the operator by which a loop combines elements.
+    template <class Op> static constexpr VXM_FN auto compresses_paths() -> decltype(V::template compresses_paths<Op>()) {
+        return is_same<F, Op>::value && V::template compresses_paths<Op>();
+    }
     V left;
     W right;
     template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const {
@@ -166,10 +170,10 @@ template <class V, class W, class M> struct ShortCircuitView {
         // members may have read different states, but must take the same branch
         y = from_first(g, y);
         x = y.value;
-        if (y.present && M::terminal(x)) return true;
+        if (y.present && IsAbsorbing::call(x)) return true;
         Elem z;
         const bool found = right.at(without_publishing(g), i, z);
-        if (found) x = y.present ? M::call(x, z) : z;
+        if (found) x = y.present ? F::call(x, z) : z;
         return y.present || found;
     }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
@@ -195,11 +199,17 @@ template <class V, class W> struct Gather {
     }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };
+// Whether a view reads the state of a loop; see `State`.
+template <class V> struct IsState {
+    static const bool value = false;
+};
 // Pointer jumping: follows `F(x)` from an element to the next one while the next is lower by `L`. `least` is the least element. A path ends
 // there without a read of its target, because many paths may end at the same element.
 template <class V, class F, class L> struct PointerJump {
     typedef typename V::Elem Elem;
     static const bool full = V::full;
+    // The elements on the way are no lower than the end, so a loop whose state is `inner` may lower its own element to them.
+    template <class Op> static constexpr VXM_FN bool compresses_paths() { return IsState<V>::value; }
     V inner;
     u64 length;
     u64 least;

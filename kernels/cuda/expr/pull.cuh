@@ -56,9 +56,25 @@ template <u32 width, class T> VXM_FN Maybe<T> from_member(Lanes<width>, Maybe<T>
 template <class M, class T> VXM_FN Maybe<T> join_members(Thread, Maybe<T> sum) { return sum; }
 template <class M, u32 width, class T> VXM_FN Maybe<T> join_members(Lanes<width>, Maybe<T> sum) { return join_lanes<Lanes<width>, M>(sum); }
 
-// A matrix-vector product: element `i` is the reduction of row `i` with the operand. `O` is the type of the row offsets. `is_primary` says
-// that this is the primary product: a terminal may stage its rows.
-template <class V, class O, class A, class T, class Mul, class Add, class Policy, bool is_primary> struct Pull {
+// A semiring: the type of its results, the multiplication, and the monoid.
+template <class T, class Mul, class Add> struct Semiring {
+    typedef T Result;
+    typedef Mul Multiply;
+    typedef Add Monoid;
+};
+// The types of a matrix: `O` of its row offsets, `A` of its values.
+template <class O, class A> struct MatrixTypes {
+    typedef O Offset;
+    typedef A Value;
+};
+// A matrix-vector product: element `i` is the reduction of row `i` with the operand `V`. `is_primary` says that this is the primary
+// product: a terminal may stage its rows.
+template <class V, class Matrix, class Ring, class Policy, bool is_primary> struct Pull {
+    typedef typename Matrix::Offset O;
+    typedef typename Matrix::Value A;
+    typedef typename Ring::Result T;
+    typedef typename Ring::Multiply Mul;
+    typedef typename Ring::Monoid Add;
     typedef T Elem;
     typedef typename Policy::Blocks Blocks;
     typedef typename Policy::Final Final;

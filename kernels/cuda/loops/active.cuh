@@ -14,6 +14,13 @@ struct Asynchronous {};
 // Stands for a product or a first-round body that a loop does not have.
 struct Absent {
     static const bool compacts = false, prefilters = false, caches_start = false, caches_bounds = false;
+    typedef Absent Product;
+    static const u32 at = 0;
+};
+// The product with tracked blockers. It begins at word `word` of the body.
+template <class P, u32 word> struct TrackedProduct {
+    typedef P Product;
+    static const u32 at = word;
 };
 // The loop's body, and the body of the first round if that has its own.
 template <class V, class Start> struct Bodies {
@@ -23,20 +30,32 @@ template <class V, class Start> struct Bodies {
 template <class V> struct Bodies<V, Absent> {
     V view;
 };
-// The loop.
-// - `Start`: the body of the first round, or `Absent`. `Active` tells active states.
-// - `monotone`: a state may be stored at once. Otherwise all new states are computed from the old ones first, and stored after a barrier.
-// - `skewed`: there are long rows and hubs. A kernel without them needs fewer registers.
-// - `unroll`, `prefilter_unroll`: the unroll depth of a thread that reduces a row, and that filters its entries.
-// - `Tracked`: the product with tracked blockers, or `Absent`. It begins at word `tracked_at` of the body.
-// - `keeps_live_mask`: a short row's record has a live-edge mask.
-// - `immediate_revisit`: blocked rows are tested again at once, while what they read is still in a cache. This pays if a pass covers many
-//   rows, because the next pass comes much later.
-// - `has_tails`: rows may have more entries than a live-edge mask has bits.
-template <class V, class Start, class Active, bool monotone, bool skewed, u32 unroll, u32 prefilter_unroll, class Tracked,
-          u32 tracked_at, bool keeps_live_mask, bool immediate_revisit, bool has_tails>
-struct ActiveLoop {
+// How rows are visited.
+// - `in_place`: a state may be stored at once. Otherwise all new states are computed from the old ones first, and stored after a barrier.
+// - `revisits`: blocked rows are tested again at once, while what they read is still in a cache. This pays if a pass covers many rows,
+//   because the next pass comes much later.
+template <bool in_place, bool revisits> struct VisitConfig {
+    static const bool monotone = in_place, immediate_revisit = revisits;
+};
+// What rows there are, and what is kept for each.
+// - `uneven`: there are long rows and hubs. A kernel without them needs fewer registers.
+// - `live_mask`: a short row's record has a live-edge mask. `tails`: rows may have more entries than the mask has bits.
+template <bool uneven, bool live_mask, bool tails> struct RowConfig {
+    static const bool skewed = uneven, keeps_live_mask = live_mask, has_tails = tails;
+};
+// The unroll depth of a thread that reduces a row, and of one that filters its entries.
+template <u32 reduce, u32 prefilter> struct UnrollConfig {
+    static const u32 unroll = reduce, prefilter_unroll = prefilter;
+};
+template <class Visit, class Row, class Unroll> struct ActiveConfig : Visit, Row, Unroll {};
+// The loop. `Start` is the body of the first round, or `Absent`. `Active` tells active states. `Blocking` is the `TrackedProduct`, or
+// `Absent`.
+template <class V, class Start, class Active, class Blocking, class LoopConfig> struct ActiveLoop {
     typedef typename V::Elem T;
+    typedef typename Blocking::Product Tracked;
+    static const bool monotone = LoopConfig::monotone, immediate_revisit = LoopConfig::immediate_revisit;
+    static const bool skewed = LoopConfig::skewed, keeps_live_mask = LoopConfig::keeps_live_mask, has_tails = LoopConfig::has_tails;
+    static const u32 unroll = LoopConfig::unroll, prefilter_unroll = LoopConfig::prefilter_unroll;
     static const bool tracks_blockers = !is_same<Tracked, Absent>::value;
     // Whether the hubs' entries are compacted before any row is visited.
     static const bool compacts_hubs = skewed && Tracked::compacts;
@@ -238,7 +257,7 @@ struct ActiveLoop {
         return __any_sync(~0u, changed);
     }
 
-    VXM_FN const Tracked& tracked() const { return *(const Tracked*)((const u64*)&body + tracked_at); }
+    VXM_FN const Tracked& tracked() const { return *(const Tracked*)((const u64*)&body + Blocking::at); }
 
     // Copies the initial state.
     VXM_FN void copy_initial_state() const {
@@ -360,11 +379,7 @@ struct ActiveLoop {
 };
 
 // The heads of members that are defined outside the class: `ActiveLoop`'s template parameters, and its name.
-#define VXM_ACTIVE_LOOP_TEMPLATE \
-    template <class V, class Start, class Active, bool monotone, bool skewed, u32 unroll, u32 prefilter_unroll, class Tracked, \
-              u32 tracked_at, bool keeps_live_mask, bool immediate_revisit, bool has_tails>
-#define VXM_ACTIVE_LOOP \
-    ActiveLoop<V, Start, Active, monotone, skewed, unroll, prefilter_unroll, Tracked, tracked_at, keeps_live_mask, \
-               immediate_revisit, has_tails>
+#define VXM_ACTIVE_LOOP_TEMPLATE template <class V, class Start, class Active, class Blocking, class LoopConfig>
+#define VXM_ACTIVE_LOOP ActiveLoop<V, Start, Active, Blocking, LoopConfig>
 
 } // namespace vxm

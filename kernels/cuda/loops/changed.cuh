@@ -39,17 +39,18 @@ VXM_FN void append(bool is_listed, u32* list, u32* length, u32 i) {
 }
 
 // Scatter-reduce: an element's new value is also combined into another element, its target. `F` of the element's state gives the target,
-// `M` is the monoid. `order` is -1 or 1 if `M` is the minimum or the maximum, else 0. `NoScatter` stands for a loop without it.
+// `M` is the monoid and `Op` its operator. `order` is -1 or 1 if that is the minimum or the maximum, else 0. `NoScatter` stands for a loop
+// without it.
 struct NoScatter {
-    typedef void Monoid;
+    typedef void Operator;
     static const bool scatters = false;
     template <class T> static constexpr VXM_FN bool is_atomic_min() { return false; }
 };
 template <class T> constexpr VXM_FN bool is_integer() {
     return is_same<T, int>::value || is_same<T, u32>::value || is_same<T, long long>::value || is_same<T, u64>::value;
 }
-template <class F, class M, int order> struct ScatterReduce {
-    typedef M Monoid;
+template <class F, class M, class Op, int order> struct ScatterReduce {
+    typedef Op Operator;
     static const bool scatters = true;
     // Whether the combination is one hardware instruction that keeps the minimum.
     template <class T> static constexpr VXM_FN bool is_atomic_min() { return order < 0 && is_integer<T>(); }
@@ -74,26 +75,29 @@ template <class F, class M, int order> struct ScatterReduce {
     }
 };
 
-// Whether a body is a pointer jump, alone or combined with something else by `M`. The elements passed on such a path are no lower than its
-// end. So they may be combined into the row's own state early.
-template <class V, class M> struct FollowsPointers {
-    static const bool value = false;
-};
-template <class T, class F, class L, class M> struct FollowsPointers<PointerJump<State<T>, F, L>, M> {
-    static const bool value = true;
-};
-template <class V, class W, class M> struct FollowsPointers<ShortCircuitView<V, W, M>, M> : FollowsPointers<V, M> {};
+// Whether a body declares that it compresses paths under the operator `Op`: a visit then passes elements that are no lower than its result,
+// and they may be combined into the row's own state early.
+template <class V, class Op> constexpr VXM_FN auto compresses_paths(int) -> decltype(V::template compresses_paths<Op>()) {
+    return V::template compresses_paths<Op>();
+}
+template <class V, class Op> constexpr VXM_FN bool compresses_paths(...) { return false; }
 
-// The loop.
-// - `in_place`: a state is stored at once. Otherwise all new states are computed from the old ones first, and stored after a barrier.
-// - `skewed`: there are long rows, visited by a warp each, and hubs, visited by a block each.
-// - `reads_own`: an element is visited again after it changed itself.
-// - `reads_any`: any element may read any other, so all are visited in every round.
-// - `links`: the number of matrices in `reader_rows`.
-// - `Scatter`: with a scatter-reduce other threads write the same elements, so results are combined into the state and never stored over
-//   it.
-template <class V, bool in_place, bool skewed, bool reads_own, bool reads_any, u32 links, class Scatter> struct ChangedLoop {
+// What a loop over changed elements is compiled for.
+// - `store_in_place`: a state is stored at once. Otherwise all new states are computed from the old ones first, and stored after a barrier.
+// - `skewed_rows`: there are long rows, visited by a warp each, and hubs, visited by a block each.
+// - `own`: an element is visited again after it changed itself.
+// - `any`: any element may read any other, so all are visited in every round.
+// - `matrices`: the number of matrices in `reader_rows`.
+template <bool store_in_place, bool skewed_rows, bool own, bool any, u32 matrices> struct ChangedConfig {
+    static const bool in_place = store_in_place, skewed = skewed_rows, reads_own = own, reads_any = any;
+    static const u32 links = matrices;
+};
+// The loop. With a scatter-reduce other threads write the same elements, so results are combined into the state and never stored over it.
+template <class V, class Scatter, class Config> struct ChangedLoop {
     typedef typename V::Elem T;
+    static const bool in_place = Config::in_place, skewed = Config::skewed;
+    static const bool reads_own = Config::reads_own, reads_any = Config::reads_any;
+    static const u32 links = Config::links;
     u64 count;
     u64 max_rounds; // the most rounds
     T* state;
@@ -143,7 +147,7 @@ template <class V, bool in_place, bool skewed, bool reads_own, bool reads_any, u
     // Computes and stores in place. `visit` returns whether anything changed.
     struct Update {
         static const bool is_last = true;
-        static const bool publishes = Scatter::template is_atomic_min<T>() && FollowsPointers<V, typename Scatter::Monoid>::value;
+        static const bool publishes = Scatter::template is_atomic_min<T>() && compresses_paths<V, typename Scatter::Operator>(0);
         template <class G> static VXM_FN auto visitor(const ChangedLoop& c, u32 i, T before) {
             if constexpr (publishes) return PublishingVisitor<G, T>(word_of(before), c.state + i);
             else return RowVisitor<G, false>(word_of(before), nullptr);

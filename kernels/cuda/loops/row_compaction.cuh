@@ -2,9 +2,13 @@
 // live columns are stored from the row's own first position on, in a copy of the matrix's columns.
 namespace vxm {
 
-template <class V, class O, class A, class T, class Mul, class Add, class Policy, bool is_primary>
-struct CompactingPull : Pull<V, O, A, T, Mul, Add, Policy, is_primary> {
-    typedef Pull<V, O, A, T, Mul, Add, Policy, is_primary> Base;
+template <class V, class Matrix, class Ring, class Policy, bool is_primary>
+struct CompactingPull : Pull<V, Matrix, Ring, Policy, is_primary> {
+    typedef Pull<V, Matrix, Ring, Policy, is_primary> Base;
+    typedef typename Base::A A;
+    typedef typename Base::T T;
+    typedef typename Base::Mul Mul;
+    typedef typename Base::Add Add;
     static const bool compacts = true;
     u32* live_columns;
     u32* live_counts; // the number of live entries of each row; NONE: all of them, as the matrix has them

@@ -72,6 +72,9 @@ template <class T> struct State {
     }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };
+template <class T> struct IsState<State<T>> {
+    static const bool value = true;
+};
 
 VXM_FN u32 load_acquire(const u32* p) {
     u32 x;

@@ -55,7 +55,10 @@ struct PushTargetPattern {
 };
 
 // Pushes the listed elements; all, if `list` is null. `sums` are the running sums of their rows' lengths.
-template <class V, class A, class T, class Mul, class Add, class Target> struct Push {
+template <class V, class A, class Ring, class Target> struct Push {
+    typedef typename Ring::Result T;
+    typedef typename Ring::Multiply Mul;
+    typedef typename Ring::Monoid Add;
     const u32* list;
     u64 count;
     const u64* sums;

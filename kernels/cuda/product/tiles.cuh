@@ -200,7 +200,10 @@ template <class T, class Add> struct KnownCounts {
 
 // Row i folded with a vector, as by Pull. An exact monoid folds each tile, and then the tiles' results as if they were a row's entries. An
 // inexact one folds over the fixed tree of the row's entries.
-template <class V, class A, class T, class Mul, class Add, class Policy> struct PullTiles {
+template <class V, class A, class Ring, class Policy> struct PullTiles {
+    typedef typename Ring::Result T;
+    typedef typename Ring::Multiply Mul;
+    typedef typename Ring::Monoid Add;
     typedef T Elem;
     static const bool full = false;
     V operand;

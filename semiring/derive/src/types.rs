@@ -6,12 +6,15 @@ use syn::{Error, Path, Result, Type};
 
 use crate::cuda::Cuda;
 
-/// A type that the macro knows: a scalar, or `()`, which is the entry of a pattern.
+/// A type that the macro knows: a scalar, the status of an edge, or `()`, which is the entry of a pattern.
 #[derive(Clone)]
 pub struct Ty {
     name: String,
     tokens: TokenStream,
 }
+
+/// The status of an edge.
+const EDGE: &str = "Edge";
 
 const SCALARS: [&str; 13] = ["bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64"];
 
@@ -22,7 +25,7 @@ impl Ty {
         Ty { name: name.to_owned(), tokens: ident.to_token_stream() }
     }
 
-    /// The scalar type `ty`; an error for other types.
+    /// The scalar type `ty`, or `Edge`; an error for other types.
     pub fn scalar(ty: &Type) -> Result<Self> {
         let found = match ty {
             Type::Path(path) if path.qself.is_none() => scalar_path(&path.path),
@@ -31,7 +34,7 @@ impl Ty {
         };
         found.ok_or_else(|| {
             let scalars = SCALARS.join(", ");
-            Error::new_spanned(ty, format!("`#[op]` knows scalars only: {scalars}"))
+            Error::new_spanned(ty, format!("`#[op]` knows scalars only: {scalars}; and `Edge`"))
         })
     }
 
@@ -89,17 +92,19 @@ impl Ty {
             "bf16" => "__nv_bfloat16",
             "f32" => "float",
             "f64" => "double",
+            EDGE => "vxm::Edge",
             _ => "bool",
         })
     }
 }
 
-/// The scalar type that a path names, such as `u32`, `f16`, `half::f16` or `core::primitive::u32`.
+/// The scalar type that a path names, such as `u32`, `f16`, `half::f16` or `core::primitive::u32`; or `Edge`, by any path.
 fn scalar_path(path: &Path) -> Option<Ty> {
     let last = path.segments.last()?;
     let name = last.ident.to_string();
     let plain = path.segments.iter().all(|s| s.arguments.is_none());
     let home = path.segments.iter().rev().nth(1);
     let at_home = home.is_none_or(|home| home.ident == "half" || home.ident == "primitive");
-    (plain && at_home && SCALARS.contains(&name.as_str())).then(|| Ty { name, tokens: path.to_token_stream() })
+    let known = name == EDGE || at_home && SCALARS.contains(&name.as_str());
+    (plain && known).then(|| Ty { name, tokens: path.to_token_stream() })
 }

@@ -32,7 +32,7 @@ pub(super) fn color(a: &Matrix, rank: &Vector<u32>) -> Result<(Vector<u32>, u32)
     let n = a.nrows();
     let (mut colors, mut uncolored) = (Vector::full(n, NONE), Set::all(n));
     // up[i, j] = A[i, j] where rank[i] < rank[j]; vertex[rank[i]] = i
-    let up = a.select_ends(LT, rank)?;
+    let up = a.oriented(LT, rank).into_matrix()?;
     let numbers = Vector::from_dense((0..n as u32).collect());
     let vertex = numbers.scatter(&rank.to_dense(0), n).eval()?;
     let (mut used, mut rounds) = (0, 0);

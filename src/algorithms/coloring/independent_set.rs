@@ -21,16 +21,17 @@ fn as_color(vertex: u64) -> u32 {
     vertex as u32
 }
 
-/// Whether an edge takes part: `other` has a colour, or a key that isn't lower. Two neighbours with equal keys block each other for ever.
+/// Only neighbours with a colour matter, and those with a key that isn't lower, which block `own` until they have a colour. Two neighbours
+/// with equal keys block each other for ever.
 #[op]
-fn precedes(own: u64, other: u64) -> bool {
-    other >= own || other < KEY
-}
-
-/// Whether an edge that takes part is blocking: `other` has no colour yet.
-#[op]
-fn blocks(_own: u64, other: u64) -> bool {
-    other >= KEY
+fn status(own: u64, other: u64) -> Edge {
+    if other < KEY {
+        Edge::Relevant
+    } else if other >= own {
+        Edge::Blocking
+    } else {
+        Edge::Irrelevant
+    }
 }
 
 /// A vertex' next state, given the greatest state among the neighbours that take part: one colour above it once all of them have colours.
@@ -41,10 +42,11 @@ fn above(own: u64, greatest: u64) -> u64 {
 
 /// Colours, and the number of rounds.
 pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
-    // V = open(key); V<V >= KEY> = above(V, V max.first A'), A'[i, j] = A[i, j] where precedes(V[j], V[i]), until all V < KEY
+    // V = open(key); V<V >= KEY> = above(V, V max.first A'), A'[i, j] = A[i, j] where status(V[j], V[i])
+    // is not Irrelevant, until all V < KEY
     fixpoint(key.map(open).eval()?)
         .while_active(GE.bind(KEY))
         .monotone()
-        .step(|v| above.map2(v, v.vxm(a, MAX_FIRST).among(precedes).awaiting(blocks).or_identity()))
+        .step(|v| above.map2(v, v.vxm(a, MAX_FIRST).edge_status(status).or_identity()))
         .eval_then(|v| v.map(as_color).eval())
 }

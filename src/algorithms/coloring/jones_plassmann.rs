@@ -32,12 +32,6 @@ fn colors_of(vertex: u32) -> u32 {
     vertex & (LATER - 1u32)
 }
 
-/// Edge filter: whether `other` may get a colour of the window that `own` may get.
-#[op]
-fn matters(own: u32, other: u32) -> bool {
-    colors_of(own) & other != 0u32
-}
-
 /// What a row learns of a higher neighbour: in the high word its colour if it is settled, in the low word the colours that it may get.
 #[op]
 fn seen(_edge: (), vertex: u32) -> u64 {
@@ -55,16 +49,19 @@ fn narrow(own: u32, seen: u64) -> u32 {
     if free == 0u32 { left } else { left & (least | (least - 1u32)) }
 }
 
-/// Blocking edge: whether `other` may still get the least colour that is left for `own`. As long as it may, visits of `own` can be put off.
+/// What a higher neighbour is to `own`. It blocks as long as it may get the least colour that is left for `own`. It is final once it is
+/// settled, because its colour is then removed from `own`. It is irrelevant if they have no colour of the window in common.
 #[op]
-fn blocks(own: u32, other: u32) -> bool {
-    unsettled(other) && other & own & (0u32 - own) != 0u32
-}
-
-/// Final edge: whether `other` is settled. Its colour is removed from `own` at the first visit, so later visits need not read it again.
-#[op]
-fn told(_own: u32, other: u32) -> bool {
-    !unsettled(other)
+fn status(own: u32, other: u32) -> Edge {
+    if colors_of(own) & other == 0u32 {
+        Edge::Irrelevant
+    } else if !unsettled(other) {
+        Edge::Final
+    } else if other & own & (0u32 - own) != 0u32 {
+        Edge::Blocking
+    } else {
+        Edge::Relevant
+    }
 }
 
 /// Whether the higher neighbours seen may get every colour of the window that is left for `own`, so that `narrow` would remove nothing.
@@ -91,67 +88,56 @@ fn reopen(number: u32) -> u32 {
     if number > WINDOW { u32::MAX } else { 0u32 }
 }
 
+/// The edges that lead to vertices with keys that aren't lower.
+type Upwards<'a> = Oriented<'a, (), AtMost, u32>;
+
 /// Colours, their number, and the number of rounds.
 pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32, u32)> {
-    in_windows(a, key, false)
+    let n = a.nrows();
+    // A'[i, j] = A[i, j] where key[i] <= key[j]. Entries between equal keys stay, so that two such neighbours block each other and are
+    // reported.
+    let edges = a.oriented(LE, key);
+    let ((mut colors, most), rounds) =
+        window(&edges, fill(u32::MAX, n).eval()?, |v| v.map(number).eval_and_reduce(MAX))?;
+    if most <= WINDOW {
+        return Ok((colors, most, rounds));
+    }
+    // rest = {v : C[v] is of a later window}; C[rest] = the colours of the graph that rest induces, above those of the window
+    let rest = colors.select(GT.bind(WINDOW)).pattern().eval()?;
+    let (later, count, of_later) = in_windows(&edges.induced_by(&rest)?)?;
+    later.map(PLUS.bind(WINDOW)).scatter(&rest.indices().collect::<Vec<_>>(), n).assign_to(&mut colors)?;
+    Ok((colors, WINDOW + count, rounds + of_later))
 }
 
-/// The same, window by window. With `upwards`, `a` holds the edges towards higher keys alone; otherwise it is the whole graph.
-fn in_windows(a: &Matrix, key: &Vector<u32>, upwards: bool) -> Result<(Vector<u32>, u32, u32)> {
-    let n = a.nrows();
-    let (mut colors, mut rounds, mut before, mut open_ends) = (Vector::new(n), 0, 0, None);
-    // V = {all colours}
-    let mut vertices = fill(u32::MAX, n).eval()?;
+/// The same, window by window. All windows share one graph: a smaller one for each would cost more than it saves.
+fn in_windows(edges: &Upwards) -> Result<(Vector<u32>, u32, u32)> {
+    let n = edges.nrows();
+    // C = {no colour}; V = {all colours}
+    let (mut before, mut rounds, mut colors, mut vertices) = (0, 0, fill(0, n).eval()?, fill(u32::MAX, n).eval()?);
     loop {
-        let chosen = upwards || open_ends.is_some();
-        let a = open_ends.as_ref().unwrap_or(a);
-        let others = |v| {
-            let others = a.mxv(v, semiring(BOR, seen)).among(matters).awaiting(blocks).once(told);
-            if chosen { others.known_ends(LE, key) } else { others.ends(LE, key) }
-        };
-        // V<unsettled> = narrow(V, A' bor.seen V), until all are settled, where A'[i, j] = A[i, j] if key[i] <= key[j] and
-        // matters(V[i], V[j])
-        let ((all, next, most), of_window) = fixpoint(vertices)
-            .while_active(unsettled)
-            .monotone()
-            .step(|v| narrow.map2(v, others(v).or_identity()))
-            // round 1: all unsettled vertices may get any colour, so a row may stop at the first such neighbour
-            .first(|v| narrow.map2(v, others(v).until(none_free).or_identity()))
-            .eval_then(|v| {
-                // C = color_in(C, number(V), before)
-                let window = v.map(number);
-                if !chosen {
-                    return window.eval_and_reduce(MAX).map(|(all, most)| (all, None, most));
-                }
-                let all = match before {
-                    0 => window.eval()?,
-                    _ => color_in.map3(&colors, window, fill(before, n)).eval()?,
-                };
-                // usually another window follows: its start is enqueued before the host waits for this window's result
-                Ok((all, Some(window.map(reopen).eval()?), window.reduce(MAX)?))
-            })?;
-        (colors, rounds) = (all, rounds + of_window);
+        let ((all, next, most), of_window) = window(edges, vertices, |v| {
+            // C = color_in(C, number(V), before); V = {all colours} for vertices with colours of later windows, {} for all others
+            let window = v.map(number);
+            let all = color_in.map3(&colors, window, fill(before, n)).eval()?;
+            Ok((all, window.map(reopen).eval()?, window.reduce(MAX)?))
+        })?;
+        (colors, vertices, rounds) = (all, next, rounds + of_window);
         if most <= WINDOW {
             return Ok((colors, before + most, rounds));
         }
         before += WINDOW;
-        if let Some(next) = next {
-            vertices = next;
-            continue;
-        }
-        // rest = {v : C[v] is of a later window}; B[i, j] = A[i, j] where i and j are in rest and key[i] <= key[j]. Hubs' rows are short in
-        // B. Entries between equal keys stay, so that two such neighbours still block each other and are reported.
-        let rest = colors.select(GT.bind(WINDOW)).pattern().eval()?;
-        if rest.nvals() <= n / 8 {
-            // few are left: B becomes a matrix over rest alone, and C[rest] = its colours + before
-            let places: Vec<u32> = rest.indices().collect();
-            let (few, key) = (a.induced(LE, &key.mask(&rest).eval()?)?, key.extract(&places).eval()?);
-            let (later, count, of_later) = in_windows(&few, &key, true)?;
-            later.map(PLUS.bind(before)).scatter(&places, n).assign_to(&mut colors)?;
-            return Ok((colors, before + count, rounds + of_later));
-        }
-        open_ends = Some(a.select_ends(LE, &key.mask(&rest).eval()?)?);
-        // V = {all colours} for vertices with colours of later windows, {} for all others
-        vertices = colors.map(reopen).eval()?;
     }
+}
+
+/// Settles all vertices of a window, from the colours that they may get. Returns what `then` makes of them, and the number of rounds.
+fn window<R>(edges: &Upwards, vertices: Vector<u32>, then: impl FnOnce(&Vector<u32>) -> Result<R>) -> Result<(R, u32)> {
+    let higher = |v| edges.mxv(v, semiring(BOR, seen)).edge_status(status);
+    // V<unsettled> = narrow(V, A' bor.seen V) over the edges that are not Irrelevant, until all are settled
+    fixpoint(vertices)
+        .while_active(unsettled)
+        .monotone()
+        .step(|v| narrow.map2(v, higher(v).or_identity()))
+        // round 1: all unsettled vertices may get any colour, so a row may stop at the first such neighbour
+        .first_round(|v| narrow.map2(v, higher(v).until(none_free).or_identity()))
+        .eval_then(then)
 }

@@ -68,7 +68,8 @@ where
     let (add, mul) = (operand.monoid::<S::Out, S::Add>(ring.add()), operand.functor(ring.mul()));
     let target = PushTarget::<S::Out>::new::<S::Add>(gpu, length)?;
     let target_ty = target.ty(&mut operand);
-    let ty = operand.ty("vxm::Push", [view.ty, a, t, mul, add, target_ty]);
+    let ring = operand.ty("vxm::Semiring", [t, mul, add]);
+    let ty = operand.ty("vxm::Push", [view.ty, a, ring, target_ty]);
     let rows = [matrix.offsets.address(), matrix.columns.address(), matrix.values.address()];
     let head = [&[listed, count as u64, sums.address()][..], &rows, &target.members()].concat();
     // the grid's size is an estimate from the mean row length: the kernel's loop covers any number of products

@@ -78,10 +78,9 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> WhileActive<T, F> {
     /// Sets the body: an expression of the active elements' new states, given a placeholder for the state. Where the
     /// body holds no element, or its mask is false, an element keeps its state.
     ///
-    /// A `monotone` loop may filter the edges of [`among`](crate::operations::product::Product::among) once, by the
-    /// state at the beginning, or anew at each visit. It may leave out for good an edge that no longer passes the
-    /// filter, and a [final](crate::operations::product::Product::once) edge once it was folded. The loop must reach
-    /// the same state either way.
+    /// A `monotone` loop may judge the edges of [`edge_status`](crate::operations::product::Product::edge_status) once, by
+    /// the state at the beginning, or anew at each visit. It may leave out for good an edge that became irrelevant, and a
+    /// final edge once it was folded. The loop must reach the same state either way.
     #[track_caller]
     pub fn step<E: Expr<T = T>>(self, body: impl FnOnce(StateRef<T>) -> E) -> Stepped<T, Active<F>, E> {
         let state_ref = StateRef::new();
@@ -103,7 +102,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>> Stepped<T, Active<F>
     ///
     /// **Changes only the cost.** The engine may use `body` in the first round or not, and the loop must reach the same
     /// state either way.
-    pub fn first<B: Expr<T = T>>(self, body: impl FnOnce(StateRef<T>) -> B) -> Stepped<T, Active<F>, E, B> {
+    pub fn first_round<B: Expr<T = T>>(self, body: impl FnOnce(StateRef<T>) -> B) -> Stepped<T, Active<F>, E, B> {
         let Self { state, condition, monotone, state_ref, body: step, at, .. } = self;
         Stepped { state, condition, monotone, state_ref, body: step, first: Some(body(state_ref)), at }
     }

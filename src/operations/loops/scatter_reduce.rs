@@ -72,8 +72,8 @@ impl<T: Element, F: UnaryOp<T, Out = u32>, M: Monoid<T>> Scattering<T> for Scatt
             id if id == TypeId::of::<Max>() => "1",
             _ => "0",
         };
-        let (root, add) = (kernel.functor(self.root), kernel.monoid::<T, M>(self.add));
-        kernel.ty("vxm::ScatterReduce", [root, add, order.into()])
+        let (root, add, op) = (kernel.functor(self.root), kernel.monoid::<T, M>(self.add), kernel.functor(self.add));
+        kernel.ty("vxm::ScatterReduce", [root, add, op, order.into()])
     }
     fn scatter_round(self, before: &Vector<T>, state: Vector<T>) -> Result<Vector<T>> {
         // new = before + state; new[root(before)] += new
@@ -101,8 +101,8 @@ impl<T: Element, E: Expr<T = T>> Stepped<T, Changed, E> {
     /// - If a join changes the element at `root(x)`, the engine may also join `x'` into the index that this element named
     ///   until then. Otherwise the tree that it was part of would miss the change.
     /// - If `monoid` is [`MIN`](vxm_semiring::MIN), and the body is a [`pointer_jump`](Verbs::pointer_jump) of the
-    ///   state or a [`short_circuit`](crate::operations::ewise_add::EwiseAdd::short_circuit) union with it on the left,
-    ///   the engine may compress paths: it lowers the visited element to values that the jump passes on its way.
+    ///   state or a union by `MIN` of it and a product, the engine may compress paths: it lowers the visited element to
+    ///   values that the jump passes on its way.
     ///
     /// The loop must reach the same state whether or not the engine does what it may. Each round visits all elements,
     /// and the loop ends with a round that changes none.

@@ -101,13 +101,14 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         let add = kernel.monoid::<S::Out, S::Add>(self.ring.add());
         let mul = kernel.functor(self.ring.mul());
         let a = kernel.element::<A>();
+        let ring = kernel.ty("vxm::Semiring", [out, mul, add]);
         kernel.count_product();
         if format == Format::Tiles {
             let tiles = self.tiles_on(&kernel.gpu().clone())?;
             let values = tiles.values_address();
             kernel.tiles(tiles);
             kernel.push(values);
-            let ty = kernel.ty("vxm::PullTiles", [operand, a, out, mul, add, policy]);
+            let ty = kernel.ty("vxm::PullTiles", [operand, a, ring, policy]);
             return Ok(Node::new(ty, false));
         }
         // a loop may look at the entries of a row in any order, so the monoid must allow that
@@ -119,7 +120,8 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
             kernel.note_locality(&rows)?;
         }
         let offset = kernel.rows(rows, hot_columns.is_some());
-        let arguments = [operand, offset, a, out, mul, add, policy, is_primary.into()];
+        let matrix = kernel.ty("vxm::MatrixTypes", [offset, a]);
+        let arguments = [operand, matrix, ring, policy, is_primary.into()];
         let in_loop = kernel.is_resident() && !kernel.in_auxiliary() && env.filterable_rows().is_some();
         let compactable = in_loop && tracks_blockers && self.filters() && !H::EXITS_EARLY && size_of::<A>() == 0;
         let compacts = compactable && self.compacts_rows(kernel, longest, (entries, length))?;

@@ -7,7 +7,7 @@ use crate::backend::view::{Dependency, VectorView, fixed_is_self};
 use crate::containers::Vector;
 use crate::error::Result;
 use crate::formats::StoreView;
-use vxm_semiring::{BinaryOp, Element};
+use vxm_semiring::{BinaryOp, EdgeStatus, Element};
 
 /// An edge policy: which entries of a row take part in a product, when the row's fold may stop, and which entries block
 /// the row in a loop. See [`Product::until`](crate::operations::product::Product::until),
@@ -181,60 +181,41 @@ impl<X: Element, T: Element, F: BinaryOp<X, T, Out = bool>, H: EdgePolicy<X, T>>
     }
 }
 
-/// Filters edges by state: an entry takes part if an operator of (own element, other element) holds.
+/// Judges edges by an operator of (own element, other element), which returns an [`Edge`](vxm_semiring::Edge) or a `bool`. The CPU
+/// folds final edges like all others.
 #[derive(Debug, Clone, Copy)]
-pub struct Among<F, H>(pub(crate) F, pub(crate) H);
+pub struct Judged<F, H>(pub(crate) F, pub(crate) H);
 
-impl<X: Element, T: Element, F: BinaryOp<X, X, Out = bool>, H: EdgePolicy<X, T>> EdgePolicy<X, T> for Among<F, H> {
-    forward!(1: may_stop, blocks, keys);
+impl<X, T, F, H> EdgePolicy<X, T> for Judged<F, H>
+where
+    X: Element,
+    T: Element,
+    F: BinaryOp<X, X, Out: EdgeStatus>,
+    H: EdgePolicy<X, T>,
+{
+    forward!(1: may_stop, keys);
     const FILTERS: bool = true;
     const FILTERS_BY_STATE: bool = true;
+    const BLOCKS: bool = F::Out::HAS_BLOCKING || H::BLOCKS;
     #[inline(always)]
     fn passes_state(self, own: X, other: X) -> bool {
-        self.0.call(own, other) && self.1.passes_state(own, other)
+        self.0.call(own, other).takes_part() && self.1.passes_state(own, other)
     }
-    fn emit(self, kernel: &mut KernelBuilder, operand: CppType) -> Result<(CppType, CppType)> {
-        let (inner, operand) = self.1.emit(kernel, operand)?;
-        let arguments = [kernel.functor(self.0), kernel.element::<X>(), inner];
-        Ok((kernel.ty("vxm::FilterByState", arguments), operand))
-    }
-}
-
-/// Blocking edges: an entry blocks the row while an operator of (own element, other element) holds.
-#[derive(Debug, Clone, Copy)]
-pub struct Awaiting<F, H>(pub(crate) F, pub(crate) H);
-
-impl<X: Element, T: Element, F: BinaryOp<X, X, Out = bool>, H: EdgePolicy<X, T>> EdgePolicy<X, T> for Awaiting<F, H> {
-    forward!(1: may_stop, filters, passes_state, keys);
-    const BLOCKS: bool = true;
     #[inline(always)]
     fn blocks(self, own: X, other: X) -> bool {
-        self.0.call(own, other) || self.1.blocks(own, other)
+        self.0.call(own, other).is_blocking() || self.1.blocks(own, other)
     }
     fn emit(self, kernel: &mut KernelBuilder, operand: CppType) -> Result<(CppType, CppType)> {
         let (inner, operand) = self.1.emit(kernel, operand)?;
-        let arguments = [kernel.functor(self.0), inner];
-        Ok((kernel.ty("vxm::BlockingEdges", arguments), operand))
-    }
-}
-
-/// Final edges: an entry need not be folded again if an operator of (own element, other element) holds as it is folded.
-/// The CPU folds them anyway.
-#[derive(Debug, Clone, Copy)]
-pub struct Once<F, H>(pub(crate) F, pub(crate) H);
-
-impl<X: Element, T: Element, F: BinaryOp<X, X, Out = bool>, H: EdgePolicy<X, T>> EdgePolicy<X, T> for Once<F, H> {
-    forward!(1: may_stop, filters, passes_state, blocks, keys);
-    fn emit(self, kernel: &mut KernelBuilder, operand: CppType) -> Result<(CppType, CppType)> {
-        let (inner, operand) = self.1.emit(kernel, operand)?;
-        let arguments = [kernel.functor(self.0), inner];
-        Ok((kernel.ty("vxm::FinalEdges", arguments), operand))
+        let name = if F::Out::HAS_BLOCKING { "vxm::JudgedEdges" } else { "vxm::FilterByState" };
+        let arguments = [kernel.functor(self.0), kernel.element::<X>(), inner];
+        Ok((kernel.ty(name, arguments), operand))
     }
 }
 
 /// Filters edges by key: an entry takes part if an operator of the keys at both ends holds.
 #[derive(Debug, Clone, Copy)]
-pub struct Ends<'k, F, K: Element, H> {
+pub struct ByKey<'k, F, K: Element, H = Whole> {
     op: F,
     vector: &'k Vector<K>,
     /// The keys as a slice, set by `on_host`.
@@ -244,13 +225,13 @@ pub struct Ends<'k, F, K: Element, H> {
     inner: H,
 }
 
-impl<'k, F, K: Element, H> Ends<'k, F, K, H> {
+impl<'k, F, K: Element, H> ByKey<'k, F, K, H> {
     pub(crate) fn new(op: F, vector: &'k Vector<K>, known: bool, inner: H) -> Self {
         Self { op, vector, keys: &[], known, inner }
     }
 }
 
-impl<X, T, F, K, H> EdgePolicy<X, T> for Ends<'_, F, K, H>
+impl<X, T, F, K, H> EdgePolicy<X, T> for ByKey<'_, F, K, H>
 where
     X: Element,
     T: Element,

@@ -1,11 +1,11 @@
-//! A semiring with swapped operands.
+//! Operators and semirings with swapped operands.
 
 use vxm_semiring::{BinaryOp, Element, KernelText, Semiring, Source};
 
-/// A semiring with a multiplication that takes its operands in the other order. `mxv` is `vxm` over the transpose with a
-/// flipped semiring.
+/// An operator that takes its operands in the other order, or a semiring with such a multiplication. `mxv` is `vxm` over the
+/// transpose with a flipped semiring.
 #[derive(Debug, Clone, Copy)]
-pub struct Flip<S>(pub(super) S);
+pub struct Flip<S>(pub(crate) S);
 
 impl<O: Source> Source for Flip<O> {
     fn source(self, text: &mut KernelText) -> String {

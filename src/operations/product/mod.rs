@@ -16,17 +16,17 @@ use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::plan::{Direction, Format, Sizes, Strategy};
 use crate::backend::tuning::tuning;
 use crate::backend::view::{Support, VectorView};
-use crate::containers::{Matrix, Vector};
+use crate::containers::Matrix;
 use crate::error::{Error, Result};
 use crate::formats::{Store, Tiles};
 use crate::operations::entry_filter::filtered;
 use crate::operations::expr::{Env, Expr};
 use crate::operations::loops::dependencies::Reads;
 use crate::operations::product::cpu::{ProductView, presence};
-use crate::operations::product::edge_policy::{Among, Awaiting, EdgePolicy, Ends, Once, Prefiltered, Until, Whole};
+use crate::operations::product::edge_policy::{EdgePolicy, Judged, Prefiltered, Until, Whole};
 use std::panic::Location;
 use std::sync::Arc;
-use vxm_semiring::{BinaryOp, Element, Monoid, Semiring};
+use vxm_semiring::{BinaryOp, EdgeStatus, Element, Monoid, Semiring};
 
 /// The product `w[j] = ⊕ over i of u[i] ⊗ B[i, j]`, where `B` is the matrix (`vxm`) or its transpose (`mxv`).
 ///
@@ -38,11 +38,9 @@ use vxm_semiring::{BinaryOp, Element, Monoid, Semiring};
 /// | method | meaning | effect |
 /// |---|---|---|
 /// | [`until`](Self::until) | stop the fold early | cost; the result only where `op` holds |
-/// | [`among`](Self::among) | filter edges by the operand | the answer |
-/// | [`ends`](Self::ends) | filter edges by another vector | the answer |
-/// | [`known_ends`](Self::known_ends) | the matrix was already filtered so | only the cost |
-/// | [`awaiting`](Self::awaiting) | blocking edges | only the cost, in loops |
-/// | [`once`](Self::once) | final edges | only the cost, in loops |
+/// | [`edge_status`](Self::edge_status) | which edges take part; in loops, which block and which are final | the answer; the cost |
+///
+/// A product over an [`Oriented`](crate::operations::oriented::Oriented) matrix filters edges by keys at both ends, too.
 #[derive(Debug, Clone, Copy)]
 pub struct Product<'a, E, A: Element, S, H = Whole> {
     operand: E,
@@ -53,9 +51,14 @@ pub struct Product<'a, E, A: Element, S, H = Whole> {
     at: &'static Location<'static>,
 }
 
-impl<'a, E: Expr, A: Element, S> Product<'a, E, A, S> {
-    pub(crate) fn vxm(operand: E, matrix: &'a Matrix<A>, ring: S, at: &'static Location<'static>) -> Self {
-        Self { operand, matrix, ring, policy: Whole, transposed: false, at }
+impl<'a, E: Expr, A: Element, S, H> Product<'a, E, A, S, H> {
+    pub(crate) fn vxm(
+        operand: E,
+        (matrix, policy): (&'a Matrix<A>, H),
+        ring: S,
+        at: &'static Location<'static>,
+    ) -> Self {
+        Self { operand, matrix, ring, policy, transposed: false, at }
     }
 }
 
@@ -89,12 +92,24 @@ impl<'a, E: Expr, A: Element, S, H> Product<'a, E, A, S, H> {
         self.with_policy(|policy| Until(op, policy))
     }
 
-    /// Filters edges by the operand: only entries for which `op(own, other)` holds take part in a row's fold. `own` is
-    /// the operand's element at the row's own index; `other` is the element that the entry would multiply.
+    /// Says of each edge what it is to its row: `op(own, other)` is an [`Edge`](vxm_semiring::Edge), or a `bool` that says whether the edge
+    /// takes part. `own` is the operand's element at the row's own index; `other` is the element that the edge would multiply.
     ///
-    /// **Changes the answer**, as if the matrix had been filtered by [`select_ends`](Matrix::select_ends) with the
-    /// operand, but no matrix is made. A row without an own element takes no entries. In a loop, see
-    /// [`step`](crate::operations::loops::active::WhileActive::step) about when edges are filtered.
+    /// | status | meaning | effect |
+    /// |---|---|---|
+    /// | `Irrelevant`, `false` | the edge takes no part in the fold | the answer |
+    /// | `Relevant`, `true` | the edge takes part | |
+    /// | `Blocking` | and while it does so, the row's element may stay as it is | only the cost, in loops |
+    /// | `Final` | and after this visit the own element holds all that the edge has to say | only the cost, in loops |
+    ///
+    /// A row without an own element takes no entries. In a loop, see [`step`](crate::operations::loops::active::WhileActive::step) about
+    /// when edges are judged. A `monotone` loop remembers one or two blocking edges of a row. It looks only at those until they block no
+    /// longer, instead of reading the whole row again and again. It may also drop final edges from the row. Elsewhere both are relevant
+    /// edges. The idea is that of `speculative_for` (Blelloch, Fineman, Gibbons and Shun, "Internally deterministic parallel algorithms can
+    /// be fast", section 3), said of edges instead of iterations.
+    ///
+    /// It is your claim that a blocking element changes by itself in the end. If two rows block each other, neither ever changes, and the
+    /// loop ends with an error. It is also your claim that folding a final edge again makes no difference.
     ///
     /// The matrix must be square; otherwise the terminal returns a shape error.
     ///
@@ -104,97 +119,19 @@ impl<'a, E: Expr, A: Element, S, H> Product<'a, E, A, S, H> {
     /// let a = Matrix::undirected(3, &[(0, 1), (1, 2)])?;
     /// let key = Vector::from_dense(vec![5u32, 9, 7]);
     /// // higher = key plus.pair A, over neighbours with a greater key
-    /// let higher = key.vxm(&a, PLUS_PAIR).among(LT).or_identity().eval()?;
+    /// let higher = key.vxm(&a, PLUS_PAIR).edge_status(LT).or_identity().eval()?;
     /// assert_eq!(higher, Vector::from_dense(vec![1u32, 0, 1]));
-    /// # Ok::<(), vxm::Error>(())
-    /// ```
-    #[must_use = "an expression does nothing until a terminal runs it"]
-    pub fn among<F>(self, op: F) -> Product<'a, E, A, S, Among<F, H>>
-    where
-        F: BinaryOp<E::T, E::T, Out = bool>,
-    {
-        self.with_policy(|policy| Among(op, policy))
-    }
-
-    /// Filters edges by a fixed vector: only entries for which `op(u[own index], u[other index])` holds take part in a
-    /// row's fold. The own index is the row's, the other index that of the element which the entry would multiply.
-    ///
-    /// **Changes the answer**, as if the matrix had been filtered by [`select_ends`](Matrix::select_ends), but no
-    /// matrix is made. Unlike the operand of [`among`](Self::among), `u` stays as it is during a loop. So the state
-    /// need not carry what edges are filtered by, and a GPU loop filters edges once instead of at each visit. A CPU
-    /// loop may also visit elements in the order of `u`.
-    ///
-    /// The matrix must be square. `u` must be as long as its side, and hold an element at every place. Otherwise the
-    /// terminal returns an error.
-    ///
-    /// ```
-    /// use vxm::prelude::*;
-    ///
-    /// let a = Matrix::undirected(3, &[(0, 1), (1, 2)])?;
-    /// let (key, weight) = (Vector::from_dense(vec![5u32, 9, 7]), Vector::from_dense(vec![10u32, 20, 30]));
-    /// // above = weight plus.first A, over neighbours with a greater key
-    /// let above = weight.vxm(&a, PLUS_FIRST).ends(LT, &key).or_identity().eval()?;
-    /// assert_eq!(above, Vector::from_dense(vec![20u32, 0, 20]));
-    /// # Ok::<(), vxm::Error>(())
-    /// ```
-    #[must_use = "an expression does nothing until a terminal runs it"]
-    pub fn ends<'k, F, K>(self, op: F, u: &'k Vector<K>) -> Product<'a, E, A, S, Ends<'k, F, K, H>>
-    where
-        F: BinaryOp<K, K, Out = bool>,
-        K: Element,
-    {
-        self.with_policy(|policy| Ends::new(op, u, false, policy))
-    }
-
-    /// Says that the matrix holds only entries for which `op(u[own index], u[other index])` holds, for example because
-    /// [`select_ends`](Matrix::select_ends) made it. Compare [`ends`](Self::ends), which filters them out.
-    ///
-    /// **Changes only the cost.** No entry is tested or left out. A CPU loop learns that edges are oriented by `u`, and
-    /// may visit elements in that order.
-    ///
-    /// The matrix must be square. `u` must be as long as its side, and hold an element at every place. Otherwise the
-    /// terminal returns an error.
-    ///
-    /// ```
-    /// use vxm::prelude::*;
-    ///
-    /// let (a, key) = (Matrix::undirected(3, &[(0, 1), (1, 2)])?, Vector::from_dense(vec![5u32, 9, 7]));
-    /// let up = a.select_ends(LT, &key)?;
-    /// let above = key.vxm(&a, PLUS_FIRST).ends(LT, &key).eval()?;
-    /// assert_eq!(up.mxv(&key, PLUS_SECOND).known_ends(LT, &key).eval()?, above);
-    /// # Ok::<(), vxm::Error>(())
-    /// ```
-    #[must_use = "an expression does nothing until a terminal runs it"]
-    pub fn known_ends<'k, F, K>(self, op: F, u: &'k Vector<K>) -> Product<'a, E, A, S, Ends<'k, F, K, H>>
-    where
-        F: BinaryOp<K, K, Out = bool>,
-        K: Element,
-    {
-        self.with_policy(|policy| Ends::new(op, u, true, policy))
-    }
-
-    /// Declares blocking edges for a loop: while `op(own, other)` holds of an entry that takes part, that entry blocks
-    /// the row, and the loop may leave the row's element as it is. `own` is the operand's element at the row's own
-    /// index; `other` is the element that the entry would multiply.
-    ///
-    /// **Changes only the cost.** A loop remembers one or two blocking edges of a row. It looks only at those until
-    /// `op` no longer holds of them, instead of reading the whole row again and again. Only `monotone` loops do so;
-    /// elsewhere `awaiting` has no effect.
-    ///
-    /// It is your claim that the blocking element changes by itself in the end. If two rows block each other, neither
-    /// ever changes, and the loop ends with an error.
-    ///
-    /// ```
-    /// use vxm::prelude::*;
     ///
     /// // a vertex holds its key, above 100, until it holds its level
     /// #[op]
-    /// fn is_key(own: u32, other: u32) -> bool {
-    ///     own > 100u32 && other > 100u32
-    /// }
-    /// #[op]
-    /// fn is_lower(own: u32, other: u32) -> bool {
-    ///     other < own
+    /// fn status(own: u32, other: u32) -> Edge {
+    ///     if other >= own {
+    ///         Edge::Irrelevant
+    ///     } else if other > 100u32 {
+    ///         Edge::Blocking
+    ///     } else {
+    ///         Edge::Relevant
+    ///     }
     /// }
     /// #[op]
     /// fn above(own: u32, highest: u32) -> u32 {
@@ -205,71 +142,23 @@ impl<'a, E: Expr, A: Element, S, H> Product<'a, E, A, S, H> {
     /// let levels = fixpoint(Vector::from_dense(vec![103u32, 101, 102, 104]))
     ///     .while_active(GT.bind(100))
     ///     .monotone()
-    ///     .step(|v| above.map2(v, v.vxm(&a, MAX_FIRST).among(is_lower).awaiting(is_key).or_identity()))
+    ///     .step(|v| above.map2(v, v.vxm(&a, MAX_FIRST).edge_status(status).or_identity()))
     ///     .eval()?;
     /// assert_eq!(levels.state, Vector::from_dense(vec![2u32, 1, 2, 3]));
     /// # Ok::<(), vxm::Error>(())
     /// ```
     #[must_use = "an expression does nothing until a terminal runs it"]
-    pub fn awaiting<F>(self, op: F) -> Product<'a, E, A, S, Awaiting<F, H>>
+    pub fn edge_status<F>(self, op: F) -> Product<'a, E, A, S, Judged<F, H>>
     where
-        F: BinaryOp<E::T, E::T, Out = bool>,
+        F: BinaryOp<E::T, E::T, Out: EdgeStatus>,
     {
-        self.with_policy(|policy| Awaiting(op, policy))
-    }
-
-    /// Declares final edges for a loop: an entry for which `op(own, other)` holds when it is folded may be left out of
-    /// the row from then on. `own` is the operand's element at the row's own index; `other` is the element that the
-    /// entry would multiply.
-    ///
-    /// **Changes only the cost.** It is your claim that the row's own element then holds all that the entry has to say,
-    /// so that folding it again makes no difference. A loop may drop the entry, or keep it. Outside loops `once` has no
-    /// effect.
-    ///
-    /// ```
-    /// use vxm::prelude::*;
-    ///
-    /// // a vertex holds the colours that it may still take, as bits; the highest bit is set until one colour is left
-    /// const OPEN: u32 = 1 << 31;
-    /// #[op]
-    /// fn open(v: u32) -> bool {
-    ///     v & OPEN != 0u32
-    /// }
-    /// #[op]
-    /// fn told(_own: u32, other: u32) -> bool {
-    ///     !open(other)
-    /// }
-    /// #[op]
-    /// fn seen(v: u32, _edge: ()) -> u32 {
-    ///     if open(v) { OPEN } else { v }
-    /// }
-    /// #[op]
-    /// fn narrow(own: u32, seen: u32) -> u32 {
-    ///     let left: u32 = own & (!seen | OPEN);
-    ///     if open(seen) { left } else { left & (0u32 - left) }
-    /// }
-    /// let (a, key) = (Matrix::undirected(4, &[(0, 1), (1, 2), (2, 3)])?, Vector::from_dense(vec![4u32, 1, 2, 3]));
-    /// // each vertex takes the least colour that no neighbour with a greater key has
-    /// let colors = fixpoint(Vector::full(4, u32::MAX))
-    ///     .while_active(open)
-    ///     .monotone()
-    ///     .step(|v| narrow.map2(v, v.vxm(&a, semiring(BOR, seen)).ends(LT, &key).once(told).or_identity()))
-    ///     .eval()?;
-    /// assert_eq!(colors.state, Vector::from_dense(vec![1u32, 4, 2, 1]));
-    /// # Ok::<(), vxm::Error>(())
-    /// ```
-    #[must_use = "an expression does nothing until a terminal runs it"]
-    pub fn once<F>(self, op: F) -> Product<'a, E, A, S, Once<F, H>>
-    where
-        F: BinaryOp<E::T, E::T, Out = bool>,
-    {
-        self.with_policy(|policy| Once(op, policy))
+        self.with_policy(|policy| Judged(op, policy))
     }
 }
 
 impl<'a, E, A: Element, S, H> Product<'a, E, A, S, H> {
     /// The same product under a new policy, which is made from the current one.
-    fn with_policy<L>(self, policy: impl FnOnce(H) -> L) -> Product<'a, E, A, S, L> {
+    pub(crate) fn with_policy<L>(self, policy: impl FnOnce(H) -> L) -> Product<'a, E, A, S, L> {
         let Self { operand, matrix, ring, policy: own, transposed, at } = self;
         Product { operand, matrix, ring, policy: policy(own), transposed, at }
     }
@@ -403,25 +292,24 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
             let (left, right) = if self.transposed { (matrix, vector) } else { (vector, matrix) };
             return Err(Error::Shape { operation: self.operation(), left, right, at: self.at });
         }
-        if (H::EXITS_EARLY || H::FILTERS || H::BLOCKS) && inner != length {
+        if (H::EXITS_EARLY || H::FILTERS) && inner != length {
             // own elements need rows and operand elements to be numbered alike
             let (left, right) = (format!("matrix of {rows} x {columns}"), "a square one".to_owned());
-            let operation = match (H::FILTERS_BY_KEY, H::FILTERS, H::EXITS_EARLY) {
-                (true, ..) => "ends",
-                (_, true, _) => "among",
-                (.., true) => "until",
-                _ => "awaiting",
+            let operation = match (H::FILTERS_BY_KEY, H::FILTERS) {
+                (true, _) => "oriented",
+                (_, true) => "edge_status",
+                _ => "until",
             };
             return Err(Error::Shape { operation, left, right, at: self.at });
         }
         match self.policy.keys_misfit(length) {
             Some((held, _)) if held != length => {
                 let (left, right) = (format!("matrix of {rows} x {columns}"), format!("vector of {held}"));
-                return Err(Error::Shape { operation: "ends", left, right, at: self.at });
+                return Err(Error::Shape { operation: "oriented", left, right, at: self.at });
             }
             Some((_, elements)) => {
                 let at = self.at;
-                let what = format!("{at}: ends: the vector has {elements} of {length} elements: expected all");
+                let what = format!("{at}: oriented: the key has {elements} of {length} elements: expected all");
                 return Err(Error::Invalid { what });
             }
             None => {}

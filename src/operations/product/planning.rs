@@ -20,7 +20,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
 
     /// The verb that leaves entries out.
     pub(super) fn filter_verb(&self) -> &'static str {
-        if self.policy.filters_by_key() { "ends" } else { "among" }
+        if self.policy.filters_by_key() { "oriented" } else { "edge_status" }
     }
 
     /// Whether entries are filtered once, before a loop starts: if some row is `long`. Logs the choice.

@@ -17,7 +17,7 @@ use crate::backend::tuning::{
 use crate::error::{Error, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use vxm_kernels::{Launch, sources};
+use vxm_kernels::{Buffer, Launch, sources};
 use vxm_semiring::Element;
 
 /// The number of sampled windows of adjacent entries.
@@ -126,18 +126,8 @@ impl<A: Element> DeviceCsr<A> {
         let weights = gpu.zeroed(capacity * size_of::<A>())?;
         run("deal", [local_columns.address(), weights.address(), slots.address(), places.address()])?;
         let multiplying_blocks = BIN_BLOCKS * gpu.multiprocessors();
-        let count = multiplying_blocks as usize + 1;
-        let (chunk_begins, first_chunks, block_begins) =
-            (gpu.alloc((column_chunks + 1) * 8)?, gpu.alloc(count * 4)?, gpu.alloc(count * 8)?);
-        let head = [
-            bin_begins.address(),
-            row_chunks as u64,
-            column_chunks as u64,
-            tuning().bin_slice_cost,
-            u64::from(multiplying_blocks),
-        ];
-        let tail = [chunk_begins.address(), first_chunks.address(), block_begins.address()];
-        launch_over(&mut tools, "vxm::ScheduleBins", &[&head[..], &tail].concat(), count.max(column_chunks + 1))?;
+        let [chunk_begins, first_chunks, block_begins] =
+            schedule(gpu, &mut tools, &bin_begins, (row_chunks, column_chunks), multiplying_blocks)?;
         let (columns, refused) = (self.ncols(), AtomicBool::new(false));
         Ok(Some(Bins {
             local_columns,
@@ -156,6 +146,29 @@ impl<A: Element> DeviceCsr<A> {
             refused,
         }))
     }
+}
+
+/// Shares the bins out among the blocks that multiply. Returns the first entry of each column chunk, and for each block its first chunk and
+/// its first entry.
+fn schedule(
+    gpu: &Gpu,
+    tools: &mut KernelBuilder,
+    bin_begins: &Buffer,
+    (row_chunks, column_chunks): (usize, usize),
+    multiplying_blocks: u32,
+) -> Result<[Buffer; 3]> {
+    let count = multiplying_blocks as usize + 1;
+    let made = [gpu.alloc((column_chunks + 1) * 8)?, gpu.alloc(count * 4)?, gpu.alloc(count * 8)?];
+    let head = [
+        bin_begins.address(),
+        row_chunks as u64,
+        column_chunks as u64,
+        tuning().bin_slice_cost,
+        u64::from(multiplying_blocks),
+    ];
+    let words = [&head[..], &made.each_ref().map(Buffer::address)].concat();
+    launch_over(tools, "vxm::ScheduleBins", &words, count.max(column_chunks + 1))?;
+    Ok(made)
 }
 
 /// An empty kernel for multiplying a vector with entries in bins.

@@ -157,26 +157,18 @@ impl Configuration {
         builder.include(sources::ACTIVE);
         let active = builder.functor(active);
         builder.element::<T>();
-        let (tracked, tracked_at) = self.tracked.map_or(("vxm::Absent".into(), 0), |product| (product.ty, product.at));
+        let tracked = match self.tracked {
+            Some(product) => builder.ty("vxm::TrackedProduct", [product.ty, product.at.into()]),
+            None => "vxm::Absent".into(),
+        };
         let start = start.map_or("vxm::Absent".into(), |start| start.ty);
         let prefilter_unroll = if self.prefilters { self.tuned.filter_unroll } else { 0 };
-        let ty = builder.ty(
-            "vxm::ActiveLoop",
-            [
-                node.ty,
-                start,
-                active,
-                self.monotone.into(),
-                self.skewed.into(),
-                self.tuned.unroll.into(),
-                prefilter_unroll.into(),
-                tracked,
-                tracked_at.into(),
-                self.live_mask.into(),
-                self.immediate_revisit.into(),
-                self.has_tails.into(),
-            ],
-        );
+        let visit = builder.ty("vxm::VisitConfig", [self.monotone.into(), self.immediate_revisit.into()]);
+        let row = [self.skewed.into(), self.live_mask.into(), self.has_tails.into()];
+        let row = builder.ty("vxm::RowConfig", row);
+        let unroll = builder.ty("vxm::UnrollConfig", [self.tuned.unroll.into(), prefilter_unroll.into()]);
+        let config = builder.ty("vxm::ActiveConfig", [visit, row, unroll]);
+        let ty = builder.ty("vxm::ActiveLoop", [node.ty, start, active, tracked, config]);
         if self.tracked.is_some() {
             builder.set_blocks(self.tuned.blocks);
         }

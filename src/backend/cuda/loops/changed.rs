@@ -69,7 +69,8 @@ fn compile<T: Element>(
     let scatter = scatter.unwrap_or("vxm::NoScatter".into());
     let flags = [in_place, skewed, readers.own, readers.everything].map(CppType::from);
     let links = readers.rows.len().into();
-    let ty = builder.ty("vxm::ChangedLoop", [node.ty, flags[0], flags[1], flags[2], flags[3], links, scatter]);
+    let config = builder.ty("vxm::ChangedConfig", [flags[0], flags[1], flags[2], flags[3], links]);
+    let ty = builder.ty("vxm::ChangedLoop", [node.ty, scatter, config]);
     builder.program(ty, &[("changing", "")])
 }
 
