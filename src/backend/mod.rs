@@ -1,17 +1,27 @@
 //! Where operators run.
 //!
-//! - [`view`]: the contract between expressions and the CPU backend.
-//! - [`plan`]: chooses direction, format and strategy. Its thresholds are in [`tuning`].
+//! - [`Device`]: where data lies and operations run.
+//! - [`plan`]: chooses direction, format and strategy, by the thresholds of [`tuning`].
 //! - [`mod@reference`]: defines what every operation means.
-//! - [`cpu`] and [`cuda`]: the backends.
+//!
+//! The rest is private: `view`, the contract between expressions and the CPU backend, and the backends `cpu` and `cuda`. The feature
+//! `testing` makes it public, for the tests of this repository. It may change at any time.
 
-pub mod cpu;
-pub mod cuda;
 mod device;
 pub mod plan;
 pub mod reference;
 pub mod tuning;
-pub mod view;
+
+/// Declares modules that only the feature `testing` makes public.
+macro_rules! internal {
+    ($($name:ident)*) => {$(
+        #[cfg(feature = "testing")]
+        pub mod $name;
+        #[cfg(not(feature = "testing"))]
+        pub(crate) mod $name;
+    )*};
+}
+internal! { cpu cuda view }
 
 pub use device::Device;
 pub(crate) use device::{Entered, current};
