@@ -1,18 +1,44 @@
-//! Reads DIMACS colouring instances: `c` comments, one line `p edge VERTICES EDGES`, then one line `e I J` per edge.
+//! Reads DIMACS instances of two problems: `c` comments, one line `p PROBLEM VERTICES EDGES`, then one line per edge.
 //!
-//! Lines `n V WEIGHT`, which give vertex weights, are checked and dropped, like the values of other formats.
-//!
-//! Existing instances list every edge once or twice, and their `p` lines count edges or lines. All such counts are
-//! accepted.
+//! - Colouring (`.col`): `p edge`, lines `e I J`. Lines `n V WEIGHT`, which give vertex weights, are checked, counted
+//!   and dropped. Existing instances list every edge once or twice, and their `p` lines count edges or lines. All such
+//!   counts are accepted.
+//! - Shortest paths (`.gr`): `p sp`, lines `a FROM TO WEIGHT`, as many as stated (9th DIMACS challenge).
 
 use crate::error::{Error, Result};
-use crate::formats::{Directions, MAX_VERTICES};
+use crate::formats::{Csr, Directions, MAX_VERTICES};
+use crate::io::listed::{Listed, Lists};
 use crate::io::loaded::{Loaded, Numbering, Report};
 use crate::io::source::Source;
 use crate::io::text::{self, Cursor, Fault, Lines};
-use crate::io::value::is_real;
-use crate::io::{build, short_name};
+use crate::io::value::{Field, Value, is_real};
+use crate::io::{FileFormat, build, short_name};
 use crate::memory;
+use core::marker::PhantomData;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// What the `p` line calls colouring, and shortest paths.
+const COLORING: &[&str] = &["edge", "edges", "col"];
+const PATHS: &[&str] = &["sp"];
+
+/// Moves to the first line that is no comment. Returns whether there is one.
+fn to_problem(cursor: &mut Cursor<'_>) -> bool {
+    while cursor.next_line() {
+        if cursor.peek() != Some(b'c') {
+            return true;
+        }
+        cursor.skip_line();
+    }
+    false
+}
+
+/// The problem of the `p` line. Without one, the extension of `name` decides.
+pub(super) fn detect(text: &[u8], name: &str) -> FileFormat {
+    let mut cursor = Cursor::new(text, 0);
+    let stated = to_problem(&mut cursor) && cursor.word() == b"p";
+    let paths = if stated { cursor.word() == b"sp" } else { name.ends_with(".gr") };
+    if paths { FileFormat::ShortestPath } else { FileFormat::Dimacs }
+}
 
 struct Header {
     vertices: u64,
@@ -24,20 +50,35 @@ struct Header {
 }
 
 impl Header {
-    fn parse(text: &[u8]) -> Result<Self, Fault> {
-        let mut cursor = Cursor::new(text, 0);
-        while cursor.next_line() && cursor.peek() == Some(b'c') {
-            cursor.skip_line();
+    /// Reads the header of one of the `problems`, and checks the number of vertices.
+    fn read(source: &Source<'_>, problems: &[&str]) -> Result<Self> {
+        let header = Self::parse(source.head(), problems).map_err(|fault| source.error(&fault))?;
+        if header.vertices > MAX_VERTICES as u64 {
+            return Err(Error::TooManyVertices {
+                place: source.place(header.vertices_at),
+                count: header.vertices.into(),
+                limit: MAX_VERTICES as u64,
+            });
         }
-        let expected = "`p edge VERTICES EDGES`";
+        Ok(header)
+    }
+
+    fn parse(text: &[u8], problems: &[&str]) -> Result<Self, Fault> {
+        let mut cursor = Cursor::new(text, 0);
+        to_problem(&mut cursor);
+        let (expected, what) = match problems[0] {
+            "sp" => ("`p sp VERTICES ARCS`", "`sp`"),
+            _ => ("`p edge VERTICES EDGES`", "`edge` or `col`, or `sp` of a shortest path instance"),
+        };
         let start = cursor.at();
         if cursor.word() != b"p" {
             return Err(Fault { at: start, expected: expected.into() });
         }
         cursor.blanks();
-        let kind = cursor.at();
-        if !matches!(cursor.word(), b"edge" | b"edges" | b"col") {
-            return Err(Fault { at: kind, expected: "`edge` or `col`".into() });
+        let problem_at = cursor.at();
+        let problem = cursor.word();
+        if !problems.iter().any(|known| known.as_bytes() == problem) {
+            return Err(Fault { at: problem_at, expected: what.into() });
         }
         cursor.blanks();
         let vertices_at = cursor.at();
@@ -50,9 +91,11 @@ impl Header {
     }
 }
 
-/// The syntax of the lines after the header.
+/// The syntax of the lines of a colouring instance.
 struct Edges {
     vertices: u64,
+    /// The number of `n` lines.
+    weights: AtomicU64,
 }
 
 impl Lines for Edges {
@@ -75,6 +118,7 @@ impl Lines for Edges {
                 if !is_real(line.word()) {
                     return Err(Fault { at, expected: "a vertex' weight".into() });
                 }
+                self.weights.fetch_add(1, Relaxed);
                 line.end_of_line().map(|()| None)
             }
             _ => Err(Fault { at, expected: "an edge `e I J` or a comment `c ...`".into() }),
@@ -82,37 +126,105 @@ impl Lines for Edges {
     }
 }
 
-/// Reads the graph.
+/// Reads the graph of a colouring instance.
 pub(super) fn read_graph(source: Source<'_>) -> Result<Loaded> {
-    let header = Header::parse(source.head()).map_err(|fault| source.error(&fault))?;
-    if header.vertices > MAX_VERTICES as u64 {
-        return Err(Error::TooManyVertices {
-            place: source.place(header.vertices_at),
-            count: header.vertices.into(),
-            limit: MAX_VERTICES as u64,
-        });
-    }
+    let header = Header::read(&source, COLORING)?;
     let least = memory::for_building(header.vertices, 0, Directions::Ignored);
     memory::require(least, || source.place(header.vertices_at))?;
     let file = source.name().to_owned();
     let (line, column) = text::locate(source.head(), header.edges_at);
-    let edges = Edges { vertices: header.vertices };
-    let edges = source.parse(header.body, &edges)?;
+    let lines = Edges { vertices: header.vertices, weights: AtomicU64::new(0) };
+    let edges = source.parse(header.body, &lines)?;
     let cleaned = build(&file, header.vertices, edges, Directions::Ignored)?;
-    let (lines, distinct) = (cleaned.entries, cleaned.graph.nnz() as u64 / 2);
-    if ![lines, lines / 2, 2 * lines, distinct].contains(&header.edges) {
+    let (entries, distinct) = (cleaned.entries, cleaned.graph.nnz() as u64 / 2);
+    if ![entries, entries / 2, 2 * entries, distinct].contains(&header.edges) {
         return Err(Error::Parse {
             file,
             line: line + 1,
             column,
             expected: format!("{} edges (as stated here)", header.edges),
-            found: lines.to_string(),
+            found: entries.to_string(),
         });
     }
     Ok(Loaded {
-        report: Report::from(&cleaned),
+        report: Report { vertex_weights: lines.weights.into_inner(), ..Report::from(&cleaned) },
         graph: cleaned.graph,
         name: short_name(&file),
+        format: Some(FileFormat::Dimacs),
         numbering: Numbering::From(1),
     })
+}
+
+/// The syntax of the lines of a shortest path instance.
+struct Arcs<V> {
+    vertices: u64,
+    value: PhantomData<fn() -> V>,
+}
+
+impl<V: Value> Lines for Arcs<V> {
+    type Entry = (u32, u32, V);
+
+    #[inline]
+    fn line(&self, line: &mut Cursor<'_>) -> Result<Option<Self::Entry>, Fault> {
+        let at = line.at();
+        match line.word() {
+            b"a" => {
+                let from = line.number_in("a vertex", 1..=self.vertices)?;
+                let to = line.number_in("a vertex", 1..=self.vertices)?;
+                line.blanks();
+                let at = line.at();
+                let value = V::parse(Field::Real, line.word()).ok_or_else(|| Fault {
+                    at,
+                    expected: match V::NAME {
+                        "()" => "an arc's weight, a number".to_owned(),
+                        name => format!("an arc's weight, a number of type {name}"),
+                    },
+                })?;
+                Ok(Some(((from - 1) as u32, (to - 1) as u32, value)))
+            }
+            b"c" => Ok(None),
+            _ => Err(Fault { at, expected: "an arc `a FROM TO WEIGHT` or a comment `c ...`".into() }),
+        }
+    }
+}
+
+/// Reads the arcs of a shortest path instance.
+fn arcs<V: Value>(source: Source<'_>) -> Result<Listed<V>> {
+    let header = Header::read(&source, PATHS)?;
+    let least = memory::for_building(header.vertices, 0, Directions::Matter);
+    memory::require(least, || source.place(header.vertices_at))?;
+    let file = source.name().to_owned();
+    let (line, column) = text::locate(source.head(), header.edges_at);
+    let lines = Arcs { vertices: header.vertices, value: PhantomData };
+    let entries: Lists<V> = source.parse(header.body, &lines)?;
+    let count: u64 = entries.iter().map(|list| list.len() as u64).sum();
+    if count != header.edges {
+        return Err(Error::Parse {
+            file,
+            line: line + 1,
+            column,
+            expected: format!("{} arcs (as stated here)", header.edges),
+            found: count.to_string(),
+        });
+    }
+    Ok(Listed {
+        file,
+        format: FileFormat::ShortestPath,
+        rows: header.vertices,
+        columns: header.vertices,
+        entries,
+        first: 1,
+        weights: count,
+        vertex_weights: 0,
+    })
+}
+
+/// Reads the graph of a shortest path instance.
+pub(super) fn read_paths_graph(source: Source<'_>) -> Result<Loaded> {
+    arcs(source)?.graph()
+}
+
+/// Reads the weights of a shortest path instance. Of parallel arcs, which road networks have, the least is kept.
+pub(super) fn read_paths_matrix<V: Value>(source: Source<'_>) -> Result<Csr<V>> {
+    arcs(source)?.least_matrix()
 }

@@ -1,38 +1,145 @@
-//! Detects the format of a file.
+//! The formats of files, and how a file's is found.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::io::source::Source;
 use crate::io::text::{Cursor, Fault};
+use crate::io::{dimacs, magic};
+use core::fmt;
+use core::str::FromStr;
 
-/// A file format for graphs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
+/// A file format for graphs. `docs/cli.md` says how each is recognised.
+///
+/// ```
+/// use vxm::io::FileFormat;
+/// assert_eq!("metis".parse::<FileFormat>()?, FileFormat::Metis);
+/// assert_eq!(FileFormat::Metis.to_string(), "metis");
+/// let unknown = "csv".parse::<FileFormat>().unwrap_err().to_string();
+/// assert!(unknown.starts_with("unknown input format `csv`: expected edges, matrix-market, "));
+/// # Ok::<(), vxm::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FileFormat {
+    /// A list of edges: a line has two vertex numbers, and perhaps values. SNAP's files, KONECT's, GAP's `.el`.
+    Edges,
+    /// Matrix Market's coordinate format.
     MatrixMarket,
+    /// A DIMACS colouring instance, `.col`.
     Dimacs,
-    Snap,
+    /// A DIMACS shortest path instance, `.gr`.
+    ShortestPath,
+    /// A METIS or Chaco graph: a header, then a line with the neighbours of each vertex.
+    Metis,
+    /// A SciPy sparse matrix as `scipy.sparse.save_npz` writes it.
+    Npz,
+    /// An ECL graph, `.egr`: compressed rows in binary.
+    Ecl,
+    /// A GAP serialized graph, `.sg` or `.wsg`: compressed rows in binary.
+    Gap,
 }
 
-impl Format {
-    /// Detects the format from the first line of the file, then from its extension. SNAP edge lists have neither mark,
-    /// so they are the fallback.
-    pub fn detect(source: &Source<'_>) -> Result<Self> {
+impl FileFormat {
+    /// All formats.
+    pub const ALL: [Self; 8] = [
+        Self::Edges,
+        Self::MatrixMarket,
+        Self::Dimacs,
+        Self::ShortestPath,
+        Self::Metis,
+        Self::Npz,
+        Self::Ecl,
+        Self::Gap,
+    ];
+
+    /// The name of the format, as the command's `--input` takes it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Edges => "edges",
+            Self::MatrixMarket => "matrix-market",
+            Self::Dimacs => "dimacs",
+            Self::ShortestPath => "gr",
+            Self::Metis => "metis",
+            Self::Npz => "npz",
+            Self::Ecl => "egr",
+            Self::Gap => "sg",
+        }
+    }
+
+    /// Whether files of the format are binary, and must be mapped as they are.
+    pub(super) const fn is_binary(self) -> bool {
+        matches!(self, Self::Npz | Self::Ecl | Self::Gap)
+    }
+
+    /// The binary format that a file's name alone tells. Such files have no mark in their content.
+    pub(super) fn by_name_alone(name: &str) -> Option<Self> {
+        let ends = |end: &str| name.ends_with(end);
+        match () {
+            () if ends(".egr") => Some(Self::Ecl),
+            () if ends(".sg") || ends(".wsg") => Some(Self::Gap),
+            () => None,
+        }
+    }
+
+    /// Detects the format: by the name of binary files that have no mark, by a mark at the start of the content, by the
+    /// name. What has no mark is an edge list, whose reader refuses what may be something else.
+    pub(super) fn detect(source: &Source<'_>) -> Result<Self> {
+        let name = source.name();
+        if let Some(format) = Self::by_name_alone(name) {
+            return Ok(format);
+        }
+        let name = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+        if source.raw().is_some_and(magic::is_npz) {
+            return Ok(Self::Npz);
+        }
         let text = source.head();
+        let refuse = |at, found| Err(source.refused(at, expected(), found));
+        if let Some(found) = magic::binary(text) {
+            return refuse(0, found);
+        }
         let mut cursor = Cursor::new(text, 0);
         if !cursor.next_line() {
-            return Err(source.error(&Fault {
-                at: text.len(),
-                expected: "a graph: Matrix Market, DIMACS .col or an edge list".into(),
-            }));
+            return Err(source.error(&Fault { at: text.len(), expected: expected() }));
         }
-        let name = source.name();
-        let name = name.strip_suffix(".gz").unwrap_or(name);
+        let at = cursor.at();
         let first = cursor.word();
-        if first.starts_with(b"%%") || (first != b"p" && name.ends_with(".mtx")) {
-            Ok(Self::MatrixMarket)
-        } else if matches!(first, b"c" | b"p" | b"e") || name.ends_with(".col") {
-            Ok(Self::Dimacs)
-        } else {
-            Ok(Self::Snap)
-        }
+        let is_metis = name.ends_with(".graph") || name.ends_with(".metis");
+        Ok(match first {
+            _ if has_banner(first) => Self::MatrixMarket,
+            b"p" | b"c" | b"e" | b"a" => dimacs::detect(text, name),
+            _ if name.ends_with(".npz") => Self::Npz,
+            _ if name.ends_with(".mtx") => Self::MatrixMarket,
+            _ if name.ends_with(".col") || name.ends_with(".gr") => dimacs::detect(text, name),
+            [b'#', ..] => Self::Edges,
+            _ if is_metis => Self::Metis,
+            [b'%', b'%', ..] => Self::MatrixMarket,
+            _ => match magic::foreign_text(first) {
+                Some(found) => return refuse(at, found),
+                None => Self::Edges,
+            },
+        })
+    }
+}
+
+/// What a file may be, for messages.
+fn expected() -> String {
+    "a graph: Matrix Market, DIMACS, METIS, an edge list, SciPy's .npz, .egr or .sg".to_owned()
+}
+
+/// Whether the first word is that of Matrix Market's banner.
+fn has_banner(first: &[u8]) -> bool {
+    first.eq_ignore_ascii_case(b"%%MatrixMarket")
+}
+
+impl fmt::Display for FileFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for FileFormat {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|format| format.name() == name);
+        found.ok_or_else(|| Error::unknown("input format", name, &Self::ALL.map(Self::name)))
     }
 }

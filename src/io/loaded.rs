@@ -1,6 +1,7 @@
 //! The result of reading or generating a graph: the graph, its numbering, and a report of the cleaning.
 
 use crate::formats::{Cleaned, Csr};
+use crate::io::FileFormat;
 use core::fmt;
 
 /// A graph that was read or generated.
@@ -10,6 +11,8 @@ pub struct Loaded {
     pub graph: Csr,
     /// A short name: the file name without folder and extension, or the specification of the generator.
     pub name: String,
+    /// The format of the file; `None` for a generated graph.
+    pub format: Option<FileFormat>,
     /// The numbers of the vertices in the file.
     pub numbering: Numbering,
     /// Counts of what was changed.
@@ -59,7 +62,8 @@ impl Numbering {
     }
 }
 
-/// Counts of what was changed to clean a graph. Displays as a line of text, which is empty if nothing was changed.
+/// Counts of what was changed to clean a graph, and of what was ignored. Displays as a line of text, which is empty if there is nothing to
+/// report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Report {
     /// The number of input entries: lines of a file, or draws of a generator.
@@ -71,12 +75,24 @@ pub struct Report {
     /// The number of edges listed in one direction only, which were made symmetric; `None` if the format has no
     /// directions.
     pub one_way: Option<u64>,
+    /// The number of values ignored that belong to edges: weights, time stamps, explicit values of a matrix.
+    pub weights: u64,
+    /// The number of values ignored that belong to vertices: weights and sizes.
+    pub vertex_weights: u64,
 }
 
 impl Report {
-    /// Whether nothing was changed.
+    /// Whether nothing was changed or ignored.
+    ///
+    /// ```
+    /// use vxm::io::Report;
+    /// let report = Report { weights: 12, ..Report::default() };
+    /// assert!(!report.is_clean() && Report::default().is_clean());
+    /// assert_eq!(report.to_string(), "weights: 12 values ignored");
+    /// ```
     pub fn is_clean(&self) -> bool {
-        self.loops == 0 && self.duplicates == 0 && self.one_way.unwrap_or(0) == 0
+        let changed = self.loops + self.duplicates + self.one_way.unwrap_or(0);
+        changed == 0 && self.weights == 0 && self.vertex_weights == 0
     }
 }
 
@@ -87,6 +103,8 @@ impl From<&Cleaned> for Report {
             loops: cleaned.loops,
             duplicates: cleaned.duplicates,
             one_way: cleaned.one_way,
+            weights: 0,
+            vertex_weights: 0,
         }
     }
 }
@@ -107,6 +125,11 @@ impl fmt::Display for Report {
         if let Some(edges @ 1..) = self.one_way {
             let (edges, were) = (plural(edges, "edge"), if edges == 1 { "was" } else { "were" });
             notes.push(format!("made symmetric: {edges} {were} listed in one direction only"));
+        }
+        for (what, count) in [("weights", self.weights), ("vertex weights", self.vertex_weights)] {
+            if count > 0 {
+                notes.push(format!("{what}: {} ignored", plural(count, "value")));
+            }
         }
         f.write_str(&notes.join("; "))
     }

@@ -6,14 +6,14 @@
 
 use crate::error::{Error, Result};
 use crate::formats::{Coo, Csr, Directions, MAX_VERTICES, Refuse};
+use crate::io::listed::repeated;
 use crate::io::loaded::{Loaded, Numbering, Report};
 use crate::io::source::Source;
 use crate::io::text::{self, Cursor, Fault, Lines};
 use crate::io::value::{Field, Value};
-use crate::io::{build, short_name};
+use crate::io::{FileFormat, build, short_name};
 use crate::memory;
 use core::marker::PhantomData;
-use std::collections::HashMap;
 
 /// The symmetry of the banner: which entries are implied by others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,10 +179,12 @@ pub(super) fn read_graph(source: Source<'_>) -> Result<Loaded> {
     // reuses the allocation: an entry without a value has the size of its row and column
     let edges = lists.map(|list| list.into_iter().map(|(i, j, ())| (i, j)).collect());
     let cleaned = build(&file, header.rows, edges.collect(), directions)?;
+    let weights = if header.field == Field::Pattern { 0 } else { header.entries };
     Ok(Loaded {
-        report: Report::from(&cleaned),
+        report: Report { weights, ..Report::from(&cleaned) },
         graph: cleaned.graph,
         name: short_name(&file),
+        format: Some(FileFormat::MatrixMarket),
         numbering: Numbering::From(1),
     })
 }
@@ -213,20 +215,5 @@ pub(super) fn read_matrix<T: Value>(source: Source<'_>) -> Result<Csr<T>> {
             triples.push(row, column, value)?;
         }
     }
-    triples.to_csr(Refuse).map_err(|error| repeated(&name, &lists, error))
-}
-
-/// Returns the error for the first two entries, in file order, with the same row and column. `error` found such a pair
-/// in row order.
-fn repeated<T: Value>(file: &str, lists: &[Vec<(u32, u32, T)>], error: Error) -> Error {
-    let mut seen = HashMap::new();
-    for (entry, &(row, column, _)) in (1u64..).zip(lists.iter().flatten()) {
-        if let Some(earlier) = seen.insert((row, column), entry) {
-            let (row, column) = (row + 1, column + 1);
-            return Error::invalid(format!(
-                "{file}: entry {entry} repeats row {row}, column {column} of entry {earlier}"
-            ));
-        }
-    }
-    Error::invalid(format!("{file}: {error}"))
+    triples.to_csr(Refuse).map_err(|error| repeated(&name, 1, &lists, error))
 }

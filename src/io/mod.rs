@@ -1,15 +1,22 @@
 //! Reads, generates and writes graphs.
 //!
-//! [`read()`] takes a file (Matrix Market, DIMACS `.col` or SNAP edge list, each optionally gzipped) or the
-//! specification of a generator, such as `rmat:20:8`. Files are memory-mapped and parsed in parallel. The resulting
-//! graph is symmetric and has no self-loops or duplicates; the [`Report`] counts what was changed. [`read_matrix`]
-//! reads weighted and rectangular matrices unchanged.
+//! [`read()`] takes a file of any [`FileFormat`], or the specification of a generator, such as `rmat:20:8`. Text may be
+//! gzipped. Files are memory-mapped and parsed in parallel. The resulting graph is symmetric and has no self-loops or
+//! duplicates; the [`Report`] counts what was changed and ignored. [`read_matrix`] reads weighted and rectangular
+//! matrices unchanged. A file whose format is unclear is refused; [`read_as`] and [`read_matrix_as`] take the format.
 
+mod binary;
 mod dimacs;
+mod ecl;
 mod format;
+mod gap;
 mod generate;
+mod listed;
 mod loaded;
+mod magic;
 mod matrix_market;
+mod metis;
+mod npz;
 mod progress;
 mod snap;
 mod source;
@@ -18,6 +25,7 @@ mod value;
 mod whole;
 mod write;
 
+pub use format::FileFormat;
 pub use generate::{SPECIFICATIONS, generate};
 pub use loaded::{Loaded, Numbering, Report};
 pub use progress::{Progress, Unit};
@@ -28,7 +36,6 @@ pub use write::{write_matrix_market, write_to};
 use crate::error::{Error, Result};
 use crate::formats::{Cleaned, Csr, Directions, undirected};
 use crate::memory;
-use format::Format;
 use source::Source;
 use std::path::Path;
 
@@ -45,29 +52,103 @@ use std::path::Path;
 /// ```
 ///
 /// # Errors
-/// [`Error::Parse`] at the first place that violates the file format; [`Error::Io`]; [`Error::Spec`].
-/// [`Error::TooManyVertices`] and [`Error::Memory`] are found before memory is allocated that is not available.
+/// [`Error::Parse`] at the first place that violates the file format, or where the format is unclear; [`Error::Invalid`]
+/// with the byte in a binary file; [`Error::Io`]; [`Error::Spec`]. [`Error::TooManyVertices`] and [`Error::Memory`] are
+/// found before memory is allocated that is not available.
 pub fn read(name: impl AsRef<Path>, progress: &dyn Progress) -> Result<Loaded, Error> {
     let path = name.as_ref();
     if let Some(text) = path.to_str().filter(|text| generate::looks_like_one(text) && !path.exists()) {
         return generate::or_else(text, "a file or ", progress);
     }
-    let source = Source::open(path, progress)?;
-    match Format::detect(&source)? {
-        Format::MatrixMarket => matrix_market::read_graph(source),
-        Format::Dimacs => dimacs::read_graph(source),
-        Format::Snap => snap::read_graph(source, progress),
+    load(path, None, progress)
+}
+
+/// Reads the file `file`, which has this format.
+///
+/// ```
+/// use vxm::io::{FileFormat, read, read_as};
+/// let folder = tempfile::tempdir()?;
+/// // a cycle of four vertices in METIS' format, whose lines look like edges
+/// let path = folder.path().join("cycle.txt");
+/// std::fs::write(&path, "4 4\n2 4\n1 3\n2 4\n1 3\n")?;
+/// assert!(read(&path, &()).unwrap_err().to_string().contains("expected --input edges"));
+/// assert_eq!(read_as(&path, FileFormat::Metis, &())?.graph.nnz() / 2, 4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Those of [`read()`].
+pub fn read_as(file: impl AsRef<Path>, format: FileFormat, progress: &dyn Progress) -> Result<Loaded> {
+    load(file.as_ref(), Some(format), progress)
+}
+
+/// Reads a file in the format `asked`, or in that which is detected.
+fn load(path: &Path, asked: Option<FileFormat>, progress: &dyn Progress) -> Result<Loaded> {
+    let source = Source::open(path, asked, progress)?;
+    match asked.map_or_else(|| FileFormat::detect(&source), Ok)? {
+        FileFormat::Edges => snap::read_graph(source, asked.is_some(), progress),
+        FileFormat::MatrixMarket => matrix_market::read_graph(source),
+        FileFormat::Dimacs => dimacs::read_graph(source),
+        FileFormat::ShortestPath => dimacs::read_paths_graph(source),
+        FileFormat::Metis => metis::read_graph(source, progress).map_err(|error| by_name(asked, error)),
+        FileFormat::Npz => npz::read_graph(&source),
+        FileFormat::Ecl => ecl::read_graph(&source),
+        FileFormat::Gap => gap::read_graph(&source),
     }
 }
 
-/// Reads a Matrix Market file unchanged: weighted, directed or rectangular, with its self-loops. Symmetric and
-/// skew-symmetric files are expanded. Entries of a pattern have the value 1.
+/// Adds to a syntax error of a METIS file that its name alone made it one.
+fn by_name(asked: Option<FileFormat>, error: Error) -> Error {
+    match error {
+        Error::Parse { file, line, column, expected, found } if asked.is_none() => {
+            let found = format!("{found} (read as METIS by its name; --input edges reads an edge list)");
+            Error::Parse { file, line, column, expected, found }
+        }
+        error => error,
+    }
+}
+
+/// Reads a matrix unchanged: weighted, directed or rectangular, with its self-loops. Symmetric and skew-symmetric files
+/// are expanded. Entries without a value have the value 1.
+///
+/// Edge lists and DIMACS colouring instances are refused: an edge list does not number rows and columns, and colouring
+/// instances repeat edges. Of parallel arcs of a shortest path instance, the least is kept.
 ///
 /// # Errors
-/// Those of [`read()`]. A value that `T` cannot hold is [`Error::Parse`]; two entries with the same row and column are
-/// [`Error::Invalid`].
+/// Those of [`read()`]. A value that `T` cannot hold is [`Error::Parse`] or, in a binary file, [`Error::Invalid`]. So are
+/// two entries with the same row and column.
 pub fn read_matrix<T: Value>(file: impl AsRef<Path>, progress: &dyn Progress) -> Result<Csr<T>, Error> {
-    matrix_market::read_matrix(Source::open(file.as_ref(), progress)?)
+    load_matrix(file.as_ref(), None, progress)
+}
+
+/// Reads a matrix of this format; see [`read_matrix`].
+///
+/// # Errors
+/// Those of [`read_matrix`].
+pub fn read_matrix_as<T: Value>(
+    file: impl AsRef<Path>,
+    format: FileFormat,
+    progress: &dyn Progress,
+) -> Result<Csr<T>, Error> {
+    load_matrix(file.as_ref(), Some(format), progress)
+}
+
+/// Reads a matrix in the format `asked`, or in that which is detected.
+fn load_matrix<T: Value>(path: &Path, asked: Option<FileFormat>, progress: &dyn Progress) -> Result<Csr<T>> {
+    let source = Source::open(path, asked, progress)?;
+    match asked.map_or_else(|| FileFormat::detect(&source), Ok)? {
+        format @ (FileFormat::Edges | FileFormat::Dimacs) => {
+            let file = source.name();
+            let expected = "expected a matrix: matrix-market, gr, metis, npz, egr or sg";
+            Err(Error::invalid(format!("{file}: {expected}, found {format}")))
+        }
+        FileFormat::MatrixMarket => matrix_market::read_matrix(source),
+        FileFormat::ShortestPath => dimacs::read_paths_matrix(source),
+        FileFormat::Metis => metis::read_matrix(source).map_err(|error| by_name(asked, error)),
+        FileFormat::Npz => npz::read_matrix(&source),
+        FileFormat::Ecl => ecl::read_matrix(&source),
+        FileFormat::Gap => gap::read_matrix(&source),
+    }
 }
 
 /// Builds the graph of the entries of `file`, after checking that the memory suffices.
@@ -80,8 +161,8 @@ fn build(file: &str, vertices: u64, entries: Vec<Vec<(u32, u32)>>, directions: D
 /// The name of a file without its folder and without the extensions of the known formats.
 fn short_name(file: &str) -> String {
     let name = Path::new(file).file_name().map_or_else(|| file.into(), |n| n.to_string_lossy());
-    let name = name.strip_suffix(".gz").unwrap_or(&name);
-    let known = [".mtx", ".col", ".txt", ".el", ".edges"];
+    let name = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    let known = [".mtx", ".col", ".gr", ".graph", ".metis", ".txt", ".el", ".edges", ".npz", ".egr", ".sg", ".wsg"];
     let stripped = known.iter().find_map(|end| name.strip_suffix(end));
     stripped.unwrap_or(name).to_owned()
 }

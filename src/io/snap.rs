@@ -1,29 +1,151 @@
-//! Reads SNAP edge lists: comments that start with `#` or `%`, and lines with two vertex numbers separated by blanks.
+//! Reads edge lists, such as SNAP's: comments that start with `#` or `%`, and lines with two vertex numbers separated by
+//! blanks.
 //!
 //! Vertex numbers may be any `u64`. Those that occur are renumbered 0, 1, ... in ascending order. Further columns
-//! (weights, time stamps) must be numbers and are dropped. Each line is a directed edge, as in SNAP's directed graphs;
-//! SNAP's undirected graphs list both directions.
+//! (weights, time stamps) must be numbers; they are counted and dropped. Each line is a directed edge, as in SNAP's
+//! directed graphs; SNAP's undirected graphs list both directions.
+//!
+//! An edge list has no mark, so a file of another kind may look like one. Unless the caller asked for an edge list, all
+//! lines must have the same number of columns, and [`FirstLine::may_be_a_header`] must not hold.
 
 use crate::error::{Error, Result};
 use crate::formats::{Directions, MAX_VERTICES};
 use crate::io::loaded::{Loaded, Numbering, Report};
+use crate::io::metis::Shape;
 use crate::io::source::Source;
-use crate::io::text::{Cursor, Fault, Lines};
+use crate::io::text::{self, Cursor, Fault, Lines};
 use crate::io::value::is_real;
-use crate::io::{Progress, build, short_name};
+use crate::io::{FileFormat, Progress, build, short_name};
 use crate::memory;
 use core::marker::PhantomData;
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use rayon::prelude::*;
 
-/// Lines `FROM TO`, with vertex numbers of type `I`.
-struct Edges<I>(PhantomData<fn() -> I>);
+/// The first line that is no comment.
+#[derive(Debug, Clone)]
+struct FirstLine {
+    /// Its place: the line, and the column in bytes, counted from 1.
+    line: u64,
+    column: u64,
+    /// The number of its words, and the first four of them.
+    columns: u64,
+    words: Vec<Vec<u8>>,
+}
+
+impl FirstLine {
+    /// Finds the line in the head of `source`; `None` if the file has none.
+    fn of(source: &Source<'_>) -> Result<Option<Self>> {
+        let text = source.head();
+        let mut cursor = Cursor::new(text, 0);
+        while cursor.next_line() && is_comment(&cursor) {
+            cursor.skip_line();
+        }
+        if cursor.peek().is_none() {
+            let missing = Fault { at: text.len(), expected: "an edge".into() };
+            return if source.is_all_seen() { Ok(None) } else { Err(source.error(&missing)) };
+        }
+        let (line, column) = text::locate(text, cursor.at());
+        let (mut words, mut columns) = (Vec::new(), 0);
+        loop {
+            match cursor.word() {
+                [] => return Ok(Some(Self { line: line + 1, column, columns, words })),
+                word if columns < 4 => words.push(word.to_vec()),
+                _ => {}
+            }
+            columns += 1;
+        }
+    }
+
+    fn number(&self, place: usize) -> Option<u64> {
+        core::str::from_utf8(self.words.get(place)?).ok()?.parse().ok()
+    }
+
+    /// Whether the line may be a header rather than an edge, seen the whole file: `edges`, which begin with this line,
+    /// and the number of `blank` lines. All lines have the same number of columns. It may be
+    ///
+    /// - a METIS header: `n m [fmt [ncon]]`, which tells the number of lines and what they hold;
+    /// - a header of sizes: `n m` or `rows columns entries`, whose last number is that of the lines below;
+    /// - the sizes of a square matrix: `n n`, while no other line has a number above n.
+    fn may_be_a_header<I: Copy + Into<u64> + Send + Sync>(&self, edges: &[Vec<(I, I)>], blank: u64) -> bool {
+        let lines: u64 = edges.iter().map(|list| list.len() as u64).sum();
+        let (Some(first), Some(second), Some(below)) = (self.number(0), self.number(1), lines.checked_sub(1)) else {
+            return false;
+        };
+        let metis = self.fits_metis(below, blank);
+        let counts = below > 0 && self.columns <= 4 && self.number(self.columns as usize - 1) == Some(below);
+        let square = below > 0 && first == second;
+        if self.columns > 2 && metis {
+            return true;
+        }
+        if !(metis || counts || square) {
+            return false;
+        }
+        // edges must lie within what the header states; the first edge is this line
+        let bound = if self.columns > 2 { second } else { first };
+        let others = edges.par_iter().enumerate().flat_map_iter(|(list, edges)| {
+            edges.iter().skip(usize::from(list == 0)).map(|&(from, to)| (from.into(), to.into()))
+        });
+        others.into_par_iter().all(|(from, to): (u64, u64)| from <= first && to <= bound)
+    }
+
+    /// Whether the line fits as a METIS header over `below` lines of as many columns, and `blank` lines.
+    fn fits_metis(&self, below: u64, blank: u64) -> bool {
+        let fmt = self.words.get(2).map_or(&b"0"[..], Vec::as_slice);
+        let (Some(vertices), Some(edges)) = (self.number(0), self.number(1)) else { return false };
+        let Some(shape) = Shape::of(fmt, self.number(3)).filter(|_| self.columns <= 4) else { return false };
+        let each = 1 + u64::from(shape.weighted);
+        let Some(words) = self.columns.checked_sub(shape.before).filter(|words| words % each == 0) else {
+            return false;
+        };
+        // a vertex without neighbours has a blank line
+        let most = below + if shape.before == 0 { blank } else { 0 };
+        (below..=most).contains(&vertices)
+            && vertices > 0
+            && u128::from(words / each) * u128::from(below) == 2 * u128::from(edges)
+    }
+
+    /// The error that asks what the line is.
+    fn unclear(&self, file: &str) -> Error {
+        let words: Vec<_> = self.words.iter().map(|word| String::from_utf8_lossy(word)).collect();
+        Error::Parse {
+            file: file.to_owned(),
+            line: self.line,
+            column: self.column,
+            expected: "--input edges if this is an edge, --input metis if it is METIS' header".into(),
+            found: format!("`{}`, which fits the other lines as a header", words.join(" ")),
+        }
+    }
+}
+
+/// Whether the line at `cursor` is a comment.
+fn is_comment(cursor: &Cursor<'_>) -> bool {
+    matches!(cursor.peek(), Some(b'#' | b'%'))
+}
+
+/// Lines `FROM TO`, with vertex numbers of type `I`, and values.
+struct Edges<I> {
+    /// The number of values on the first line, and the number of that line.
+    values: u64,
+    first: u64,
+    /// Whether all lines must have as many.
+    strict: bool,
+    /// The number of values beyond `values` for each line.
+    more: AtomicI64,
+    blank: AtomicU64,
+    number: PhantomData<fn() -> I>,
+}
 
 /// The error text for a vertex number that does not fit `I`. The reader recognizes it and reads the file again with a
 /// wider type.
 const NARROW: &str = "a vertex number below 2^32";
 
 impl<I: TryFrom<u64> + Send> Edges<I> {
+    fn after(first: Option<&FirstLine>, strict: bool) -> Self {
+        let values = first.map_or(0, |first| first.columns.saturating_sub(2));
+        let first = first.map_or(0, |first| first.line);
+        Self { values, first, strict, more: AtomicI64::new(0), blank: AtomicU64::new(0), number: PhantomData }
+    }
+
     fn vertex(line: &mut Cursor<'_>) -> Result<I, Fault> {
         line.blanks();
         let at = line.at();
@@ -31,17 +153,15 @@ impl<I: TryFrom<u64> + Send> Edges<I> {
             line.number().ok_or_else(|| Fault { at, expected: "a vertex number from 0 to 2^64 - 1".into() })?;
         I::try_from(number).map_err(|_| Fault { at, expected: NARROW.into() })
     }
-}
 
-impl<I: TryFrom<u64> + Send> Lines for Edges<I> {
-    type Entry = (I, I);
-
+    /// Checks and counts the values of a line.
     #[inline]
-    fn line(&self, line: &mut Cursor<'_>) -> Result<Option<(I, I)>, Fault> {
-        if matches!(line.peek(), Some(b'#' | b'%')) {
-            return Ok(None);
-        }
-        let edge = (Self::vertex(line)?, Self::vertex(line)?);
+    fn values(&self, line: &mut Cursor<'_>) -> Result<(), Fault> {
+        let uneven = |at| Fault {
+            at,
+            expected: format!("{} columns, as on line {} (--input metis reads METIS)", self.values + 2, self.first),
+        };
+        let mut count = 0;
         line.blanks();
         while !line.line_ends() {
             let at = line.at();
@@ -51,26 +171,74 @@ impl<I: TryFrom<u64> + Send> Lines for Edges<I> {
             if !is_real(line.word()) {
                 return Err(Fault { at, expected: "a number or the end of the line".into() });
             }
+            count += 1;
+            if self.strict && count > self.values {
+                return Err(uneven(at));
+            }
             line.blanks();
         }
-        Ok(Some(edge))
+        if count != self.values {
+            if self.strict {
+                return Err(uneven(line.at()));
+            }
+            self.more.fetch_add(count as i64 - self.values as i64, Relaxed);
+        }
+        Ok(())
+    }
+
+    /// The number of values in `lines` lines.
+    fn count(&self, lines: u64) -> u64 {
+        (lines * self.values).saturating_add_signed(self.more.load(Relaxed))
     }
 }
 
-/// Reads the graph. Uses 32-bit vertex numbers first, unless the file cannot be read twice.
-pub(super) fn read_graph(source: Source<'_>, progress: &dyn Progress) -> Result<Loaded> {
-    let (path, file) = (source.path().to_owned(), source.name().to_owned());
-    if !source.lasting {
-        return number(&file, source.parse(0, &Edges::<u64>(PhantomData))?);
+impl<I: TryFrom<u64> + Send> Lines for Edges<I> {
+    type Entry = (I, I);
+
+    #[inline]
+    fn line(&self, line: &mut Cursor<'_>) -> Result<Option<(I, I)>, Fault> {
+        if is_comment(line) {
+            return Ok(None);
+        }
+        let edge = (Self::vertex(line)?, Self::vertex(line)?);
+        self.values(line)?;
+        Ok(Some(edge))
     }
-    match source.parse(0, &Edges::<u32>(PhantomData)) {
+
+    fn piece(&self, blank: usize) {
+        self.blank.fetch_add(blank as u64, Relaxed);
+    }
+}
+
+/// Reads the graph. `asked` tells whether the caller asked for an edge list; otherwise what may be something else is
+/// refused. Uses 32-bit vertex numbers first, unless the file cannot be read twice.
+pub(super) fn read_graph(source: Source<'_>, asked: bool, progress: &dyn Progress) -> Result<Loaded> {
+    let (path, lasting) = (source.path().to_owned(), source.lasting);
+    if !lasting {
+        return read::<u64>(source, asked);
+    }
+    match read::<u32>(source, asked) {
         // numbers of 2^32 and more are rare; only files that contain them are read twice, with wide edges
         Err(Error::Parse { expected, .. }) if expected == NARROW => {
-            let again = Source::open(&path, progress)?;
-            number(&file, again.parse(0, &Edges::<u64>(PhantomData))?)
+            read::<u64>(Source::open(&path, Some(FileFormat::Edges), progress)?, asked)
         }
-        edges => number(&file, edges?),
+        loaded => loaded,
     }
+}
+
+/// Reads the graph with vertex numbers of type `I`.
+fn read<I: TryFrom<u64> + Copy + Ord + Into<u64> + Send + Sync>(source: Source<'_>, asked: bool) -> Result<Loaded> {
+    let file = source.name().to_owned();
+    let first = FirstLine::of(&source)?;
+    let lines = Edges::<I>::after(first.as_ref(), !asked);
+    let edges = source.parse(0, &lines)?;
+    let blank = lines.blank.load(Relaxed);
+    if let Some(first) = first.filter(|first| !asked && first.may_be_a_header(&edges, blank)) {
+        return Err(first.unclear(&file));
+    }
+    let mut loaded = number(&file, edges)?;
+    loaded.report.weights = lines.count(loaded.report.entries);
+    Ok(loaded)
 }
 
 /// Renumbers the vertices in ascending order of their numbers in the file, and builds the graph.
@@ -93,6 +261,7 @@ fn number<I: Copy + Ord + Into<u64> + Send + Sync>(file: &str, edges: Vec<Vec<(I
         report: Report::from(&cleaned),
         graph: cleaned.graph,
         name: short_name(file),
+        format: Some(FileFormat::Edges),
         numbering: names.into_numbering(),
     })
 }

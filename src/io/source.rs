@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result, printable};
 use crate::io::text::{self, Fault, Lines, Stop};
-use crate::io::{Progress, Unit};
+use crate::io::{FileFormat, Progress, Unit};
 use crate::memory::Kept;
 use flate2::bufread::GzDecoder;
 use memmap2::Mmap;
@@ -45,8 +45,9 @@ enum Text<'p> {
 }
 
 impl<'p> Source<'p> {
-    /// Opens the file at `path`; gzip is detected by content.
-    pub fn open(path: &Path, progress: &'p dyn Progress) -> Result<Self> {
+    /// Opens the file at `path`. Compression is detected by content, unless the file is mapped as it is: if it is read as
+    /// the binary format `asked`, or if its name alone tells a binary format.
+    pub fn open(path: &Path, asked: Option<FileFormat>, progress: &'p dyn Progress) -> Result<Self> {
         let name = printable(path.as_os_str().as_encoded_bytes());
         let failed = || Error::io(&name);
         let file = File::open(path).map_err(failed())?;
@@ -69,7 +70,8 @@ impl<'p> Source<'p> {
         // graph or a parse error. If the file is truncated meanwhile, the process ends with SIGBUS, as for every
         // program that maps files.
         let map = unsafe { Mmap::map(&file) }.map_err(failed())?;
-        if map.starts_with(&GZIP) {
+        let as_it_is = asked.or_else(|| FileFormat::by_name_alone(&name)).is_some_and(FileFormat::is_binary);
+        if map.starts_with(&GZIP) && !as_it_is {
             drop(map);
             return stream(file);
         }
@@ -83,6 +85,31 @@ impl<'p> Source<'p> {
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The bytes of a mapped file; `None` for a stream.
+    pub fn raw(&self) -> Option<&[u8]> {
+        match &self.text {
+            Text::Mapped(map, _) => Some(map),
+            Text::Stream(_) => None,
+        }
+    }
+
+    /// The bytes of a file in a binary format.
+    ///
+    /// # Errors
+    /// [`Error::Parse`] for a stream: a binary file is read in any order.
+    pub fn bytes(&self) -> Result<&[u8]> {
+        let expected = "an uncompressed file, because the format is binary";
+        self.raw().ok_or_else(|| self.refused(0, expected.to_owned(), "a stream"))
+    }
+
+    /// Whether the head is all of the text.
+    pub fn is_all_seen(&self) -> bool {
+        match &self.text {
+            Text::Mapped(..) => true,
+            Text::Stream(stream) => stream.ended && stream.broken.is_none(),
+        }
     }
 
     /// The whole text of a mapped file, or the first batch of a stream.
@@ -102,6 +129,12 @@ impl<'p> Source<'p> {
     fn place_in(&self, text: &[u8], lines_before: u64, at: usize) -> String {
         let (line, column) = text::locate(text, at);
         format!("{}:{}:{column}", self.name, lines_before + line + 1)
+    }
+
+    /// The error for what stands at byte `at` of the head, described by `found` instead of shown.
+    pub fn refused(&self, at: usize, expected: String, found: impl Into<String>) -> Error {
+        let (line, column) = text::locate(self.head(), at);
+        Error::Parse { file: self.name.clone(), line: line + 1, column, expected, found: found.into() }
     }
 
     /// The error for a fault in the head.
@@ -146,11 +179,21 @@ impl<'p> Source<'p> {
     }
 
     /// Parses all lines from byte `start` of the head on, and returns their entries in order, in several lists.
-    pub fn parse<L: Lines>(mut self, start: usize, lines: &L) -> Result<Vec<Vec<L::Entry>>> {
+    pub fn parse<L: Lines>(self, start: usize, lines: &L) -> Result<Vec<Vec<L::Entry>>> {
+        self.parse_with(start, |text, start, kept, done| text::parse(lines, text, start, kept, done))
+    }
+
+    /// Like [`parse`](Self::parse), with a parser of texts: of the whole text, or of its batches in order. It is called
+    /// with a text, the byte of it to start at, the account of memory, and what is to be told of bytes done.
+    pub fn parse_with<E: Send>(
+        mut self,
+        start: usize,
+        mut parser: impl FnMut(&[u8], usize, &Kept, &(dyn Fn(u64) + Sync)) -> Result<Vec<Vec<E>>, Stop> + Send,
+    ) -> Result<Vec<Vec<E>>> {
         let kept = Kept::default();
         let Text::Stream(stream) = &mut self.text else {
             let done = |bytes| self.progress.advance(bytes);
-            let parsed = text::parse(lines, self.head(), start, &kept, &done);
+            let parsed = parser(self.head(), start, &kept, &done);
             return parsed.map_err(|stop| self.stopped_in(self.head(), 0, stop));
         };
         let mut entries = Vec::new();
@@ -159,7 +202,7 @@ impl<'p> Source<'p> {
             let batch = core::mem::take(&mut stream.batch);
             let lines_before = stream.lines;
             // the next batch is decompressed while this one is parsed
-            let (parsed, ()) = rayon::join(|| text::parse(lines, &batch, start, &kept, &|_| ()), || stream.advance());
+            let (parsed, ()) = rayon::join(|| parser(&batch, start, &kept, &|_| ()), || stream.advance());
             match parsed {
                 Ok(lists) => entries.extend(lists),
                 Err(stop) => return Err(self.stopped_in(&batch, lines_before, stop)),

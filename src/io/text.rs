@@ -3,6 +3,7 @@
 
 use crate::error::printable;
 use crate::memory::{Kept, Shortage};
+use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use rayon::prelude::*;
 
@@ -89,6 +90,11 @@ impl<'t> Cursor<'t> {
         self.at += rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
     }
 
+    /// Moves over the line feed at this position, if there is one.
+    pub fn skip_line_end(&mut self) {
+        self.at += usize::from(self.peek() == Some(b'\n'));
+    }
+
     /// Moves to the first word of this line or of a later one, over blank lines. Returns whether there is such a word.
     pub fn next_line(&mut self) -> bool {
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
@@ -172,6 +178,11 @@ pub(super) trait Lines: Sync {
 
     /// Parses a line from its first word on. Returns `None` for a comment. May leave trailing blanks.
     fn line(&self, line: &mut Cursor<'_>) -> Result<Option<Self::Entry>, Fault>;
+
+    /// Called for each finished piece with the number of its lines that have no words.
+    fn piece(&self, blank: usize) {
+        let _ = blank;
+    }
 }
 
 /// Parses the lines of a piece. `kept` accounts for the memory of the entries.
@@ -184,15 +195,21 @@ fn parse_piece<L: Lines>(lines: &L, text: &[u8], kept: &Kept) -> Result<Vec<L::E
     // another process may have taken the memory since
     entries.try_reserve_exact(most).map_err(|_| Stop::Shortage(0, kept.refused(bytes)))?;
     let mut cursor = Cursor::new(text, 0);
+    let mut comments = 0;
     while cursor.next_line() {
         match lines.line(&mut cursor)? {
             Some(entry) => {
                 entries.push(entry);
                 cursor.end_of_line()?;
             }
-            None => cursor.skip_line(),
+            None => {
+                comments += 1;
+                cursor.skip_line();
+            }
         }
     }
+    let unfinished = usize::from(text.last().is_none_or(|&b| b != b'\n'));
+    lines.piece((most - 1 + unfinished).saturating_sub(entries.len() + comments));
     Ok(entries)
 }
 
@@ -206,10 +223,15 @@ pub(super) fn parse<L: Lines>(
     text: &[u8],
     start: usize,
     kept: &Kept,
-    done: &(impl Fn(u64) + Sync),
+    done: &(dyn Fn(u64) + Sync),
 ) -> Result<Vec<Vec<L::Entry>>, Stop> {
+    let work = |_: usize, piece: &[u8]| parse_piece(lines, piece, kept);
+    parse_pieces(text, &pieces(text, start), done, &work)
+}
+
+/// Cuts `text` from byte `start` on into pieces that end at line ends.
+pub(super) fn pieces(text: &[u8], mut start: usize) -> Vec<Range<usize>> {
     let mut pieces = Vec::with_capacity(text.len() / PIECE + 1);
-    let mut start = start;
     while start < text.len() {
         let mut cursor = Cursor::new(text, (start + PIECE).min(text.len()));
         cursor.skip_line();
@@ -217,6 +239,20 @@ pub(super) fn parse<L: Lines>(
         pieces.push(start..end);
         start = end;
     }
+    pieces
+}
+
+/// Parses the `pieces` of `text` in parallel by `work`, which takes a piece's number and text. Returns the entries in
+/// order, one list per piece.
+///
+/// # Errors
+/// The first error in the text.
+pub(super) fn parse_pieces<E: Send>(
+    text: &[u8],
+    pieces: &[Range<usize>],
+    done: &(dyn Fn(u64) + Sync),
+    work: &(impl Fn(usize, &[u8]) -> Result<Vec<E>, Stop> + Sync),
+) -> Result<Vec<Vec<E>>, Stop> {
     // pieces after a faulty one need not be parsed; pieces before it must be, because the first error is the one to
     // report
     let faulty = AtomicUsize::new(usize::MAX);
@@ -227,7 +263,7 @@ pub(super) fn parse<L: Lines>(
             if number > faulty.load(Relaxed) {
                 return Ok(Vec::new());
             }
-            let entries = parse_piece(lines, &text[piece.clone()], kept).map_err(|stop| stop.later(piece.start));
+            let entries = work(number, &text[piece.clone()]).map_err(|stop| stop.later(piece.start));
             if entries.is_err() {
                 faulty.fetch_min(number, Relaxed);
             }

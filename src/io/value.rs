@@ -1,4 +1,4 @@
-//! The value types that Matrix Market files can be read as.
+//! The value types that files can be read as.
 
 use vxm_semiring::Element;
 
@@ -10,13 +10,24 @@ pub enum Field {
     Real,
 }
 
+/// A number of a binary file.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Number {
+    Integer(i128),
+    Real(f64),
+}
+
 /// A value type for [`read_matrix`](super::read_matrix): the integers and floats, `bool` (0 or 1), or `()`, which
 /// checks the syntax of values and drops them.
 pub trait Value: Element + sealed::Sealed {
     #[doc(hidden)]
     fn parse(field: Field, word: &[u8]) -> Option<Self>;
     #[doc(hidden)]
+    fn from_number(number: Number) -> Option<Self>;
+    #[doc(hidden)]
     fn negate(self) -> Option<Self>;
+    #[doc(hidden)]
+    fn least(self, other: Self) -> Self;
 }
 
 mod sealed {
@@ -33,11 +44,20 @@ fn number<T: core::str::FromStr>(field: Field, word: &[u8]) -> Option<T> {
 }
 
 macro_rules! values {
-    ($($t:ty, $value:ident => $negated:expr;)*) => {$(
+    ($($t:ty, $value:ident => $negated:expr, $integer:ident => $held:expr, $real:ident => $rounded:expr;)*) => {$(
         impl sealed::Sealed for $t {}
-                impl Value for $t {
+        impl Value for $t {
             fn parse(field: Field, word: &[u8]) -> Option<Self> {
                 number(field, word)
+            }
+            fn from_number(number: Number) -> Option<Self> {
+                match number {
+                    Number::Integer($integer) => $held,
+                    Number::Real($real) => $rounded,
+                }
+            }
+            fn least(self, other: Self) -> Self {
+                if other < self { other } else { self }
             }
             fn negate(self) -> Option<Self> {
                 let $value = self;
@@ -46,10 +66,17 @@ macro_rules! values {
         }
     )*};
 }
+/// Implements [`Value`] for integers. A float is held if it is a whole number within the type's range.
+macro_rules! integers {
+    ($($t:ty)*) => { values! {$(
+        $t, x => x.checked_neg(), i => Self::try_from(i).ok(),
+            r => (r.fract() == 0.0).then_some(r as i128).and_then(|i| Self::try_from(i).ok());
+    )*} };
+}
+integers! { i8 i16 i32 i64 u8 u16 u32 u64 }
 values! {
-    i8, x => x.checked_neg(); i16, x => x.checked_neg(); i32, x => x.checked_neg(); i64, x => x.checked_neg();
-    u8, x => x.checked_neg(); u16, x => x.checked_neg(); u32, x => x.checked_neg(); u64, x => x.checked_neg();
-    f32, x => Some(-x); f64, x => Some(-x);
+    f32, x => Some(-x), i => Some(i as Self), r => Some(r as Self);
+    f64, x => Some(-x), i => Some(i as Self), r => Some(r);
 }
 
 impl sealed::Sealed for bool {}
@@ -61,8 +88,18 @@ impl Value for bool {
             _ => None,
         }
     }
+    fn from_number(number: Number) -> Option<Self> {
+        match number {
+            Number::Integer(0) | Number::Real(0.0) => Some(false),
+            Number::Integer(1) | Number::Real(1.0) => Some(true),
+            _ => None,
+        }
+    }
     fn negate(self) -> Option<Self> {
         (!self).then_some(self)
+    }
+    fn least(self, other: Self) -> Self {
+        self && other
     }
 }
 
@@ -77,9 +114,13 @@ impl Value for () {
         };
         spelled.then_some(())
     }
+    fn from_number(_: Number) -> Option<Self> {
+        Some(())
+    }
     fn negate(self) -> Option<Self> {
         Some(())
     }
+    fn least(self, (): Self) -> Self {}
 }
 
 /// Whether `word` is an integer: digits after an optional sign.

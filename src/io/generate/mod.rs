@@ -104,6 +104,7 @@ pub(super) fn or_else(text: &str, besides: &str, progress: &dyn Progress) -> Res
         report: Report::from(&cleaned),
         graph: cleaned.graph,
         name: text.to_owned(),
+        format: None,
         numbering: Numbering::From(0),
     })
 }

@@ -1,0 +1,92 @@
+//! Reads ECL graphs (`.egr`), the format of the ECL, Indigo and Lonestar-derived benchmark suites: the numbers of nodes
+//! and of edges, `nodes + 1` offsets, one neighbour for each edge, and perhaps one weight for each edge. All are 32-bit
+//! integers. In a newer variant both counts and the offsets have 64 bits. The size of the file tells the variant and
+//! whether there are weights.
+
+use crate::error::{Error, Result};
+use crate::formats::{Csr, MAX_VERTICES};
+use crate::io::FileFormat;
+use crate::io::binary::{Array, Kind, Rows, broken};
+use crate::io::listed::Listed;
+use crate::io::loaded::Loaded;
+use crate::io::source::Source;
+use crate::io::value::Value;
+
+/// Where the arrays stand in a file.
+struct Layout {
+    nodes: u64,
+    edges: u64,
+    /// The size of a count and of an offset in bytes.
+    wide: usize,
+    weighted: bool,
+}
+
+impl Layout {
+    /// The layout that counts of `wide` bytes tell; `None` if the file has another size.
+    fn of(bytes: &[u8], wide: usize) -> Option<Self> {
+        let counts = Array::within("", bytes, 0..2 * wide.min(bytes.len() / 2), Kind::Signed(wide));
+        if counts.len() < 2 || bytes.len() < 2 * wide {
+            return None;
+        }
+        let (nodes, edges) = (counts.index(0)?, counts.index(1)?);
+        let bare = (u128::from(nodes) + 3) * wide as u128 + 4 * u128::from(edges);
+        let weights = 4 * u128::from(edges);
+        let size = bytes.len() as u128;
+        let weighted = edges > 0 && size == bare + weights;
+        (size == bare || weighted).then_some(Self { nodes, edges, wide, weighted })
+    }
+}
+
+/// Finds the layout.
+fn layout(file: &str, bytes: &[u8]) -> Result<Layout> {
+    let layout = Layout::of(bytes, 4).or_else(|| Layout::of(bytes, 8)).ok_or_else(|| {
+        let counts = match bytes.first_chunk::<8>() {
+            Some(&[a, b, c, d, e, f, g, h]) => {
+                let (nodes, edges) = (i32::from_le_bytes([a, b, c, d]), i32::from_le_bytes([e, f, g, h]));
+                format!("{nodes} and {edges} in {} bytes", bytes.len())
+            }
+            None => format!("{} bytes", bytes.len()),
+        };
+        broken(file, 0, "an ECL graph: counts of nodes and edges that fit the size of the file", &counts)
+    })?;
+    if layout.nodes > MAX_VERTICES as u64 {
+        let (place, count) = (format!("{file}: byte 0"), layout.nodes.into());
+        return Err(Error::TooManyVertices { place, count, limit: MAX_VERTICES as u64 });
+    }
+    Ok(layout)
+}
+
+/// Reads the entries.
+fn read<V: Value>(source: &Source<'_>) -> Result<Listed<V>> {
+    let (file, bytes) = (source.name(), source.bytes()?);
+    let Layout { nodes, edges, wide, weighted } = layout(file, bytes)?;
+    let start = 2 * wide;
+    let neighbours = start + (nodes as usize + 1) * wide;
+    let weights = neighbours + 4 * edges as usize;
+    let rows = Rows {
+        offsets: Array::within(file, bytes, start..neighbours, Kind::Signed(wide)),
+        columns: Array::within(file, bytes, neighbours..weights, Kind::Signed(4)),
+        values: weighted.then(|| Array::within(file, bytes, weights..bytes.len(), Kind::Signed(4))),
+        width: nodes,
+    };
+    Ok(Listed {
+        entries: rows.entries()?,
+        file: file.to_owned(),
+        format: FileFormat::Ecl,
+        rows: nodes,
+        columns: nodes,
+        first: 0,
+        weights: if weighted { edges } else { 0 },
+        vertex_weights: 0,
+    })
+}
+
+/// Reads the graph.
+pub(super) fn read_graph(source: &Source<'_>) -> Result<Loaded> {
+    read(source)?.graph()
+}
+
+/// Reads the matrix of the weights, which are 1 if the file has none.
+pub(super) fn read_matrix<V: Value>(source: &Source<'_>) -> Result<Csr<V>> {
+    read(source)?.matrix()
+}

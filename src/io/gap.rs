@@ -1,0 +1,111 @@
+//! Reads serialized graphs of the GAP benchmark suite (`.sg`, and `.wsg` with weights): a byte that tells whether the
+//! graph is directed, the numbers of stored edges and of nodes, `nodes + 1` offsets, and the neighbours. A directed graph
+//! then has the offsets and neighbours of the reversed edges. Counts and offsets are 64-bit integers, neighbours and
+//! weights 32-bit integers; a weight follows its neighbour. The size of the file tells whether there are weights.
+
+use crate::error::{Error, Result};
+use crate::formats::{Csr, MAX_VERTICES};
+use crate::io::FileFormat;
+use crate::io::binary::{Array, Kind, Rows, broken};
+use crate::io::listed::Listed;
+use crate::io::loaded::Loaded;
+use crate::io::source::Source;
+use crate::io::value::Value;
+use crate::memory;
+
+/// The size of the header in bytes, and of an offset.
+const HEADER: usize = 17;
+const OFFSET: usize = 8;
+
+/// The counts of a file.
+struct Layout {
+    directed: bool,
+    edges: u64,
+    nodes: u64,
+    weighted: bool,
+}
+
+/// Finds the layout.
+fn layout(file: &str, bytes: &[u8]) -> Result<Layout> {
+    let unknown = |found: &str| {
+        broken(file, 0, "a GAP serialized graph: a byte 0 or 1, then counts that fit the size of the file", found)
+    };
+    let Some((&directed @ (0 | 1), counts)) = bytes.get(..HEADER).and_then(<[u8]>::split_first) else {
+        return Err(unknown(&format!("{} bytes that begin otherwise", bytes.len())));
+    };
+    let counts = Array { place: file, at: 1, bytes: counts, kind: Kind::Signed(8), stride: 8 };
+    let count = |i| counts.index(i).ok_or_else(|| counts.wrong(i, "a count"));
+    let (edges, nodes) = (count(0)?, count(1)?);
+    if nodes > MAX_VERTICES as u64 {
+        let (place, count) = (format!("{file}: byte 9"), nodes.into());
+        return Err(Error::TooManyVertices { place, count, limit: MAX_VERTICES as u64 });
+    }
+    let size = |each: u128| {
+        let half = (u128::from(nodes) + 1) * OFFSET as u128 + each * u128::from(edges);
+        HEADER as u128 + half * if directed == 1 { 2 } else { 1 }
+    };
+    let weighted = edges > 0 && bytes.len() as u128 == size(8);
+    if !weighted && bytes.len() as u128 != size(4) {
+        return Err(unknown(&format!("{edges} edges and {nodes} nodes in {} bytes", bytes.len())));
+    }
+    Ok(Layout { directed: directed == 1, edges, nodes, weighted })
+}
+
+/// The rows that start at byte `at`, and the byte after them.
+fn rows<'b>(file: &'b str, bytes: &'b [u8], layout: &Layout, at: usize) -> (Rows<'b>, usize) {
+    let neighbours = at + (layout.nodes as usize + 1) * OFFSET;
+    let stride = if layout.weighted { 8 } else { 4 };
+    let end = neighbours + stride * layout.edges as usize;
+    let offsets = Array::within(file, bytes, at..neighbours, Kind::Signed(OFFSET));
+    let columns = Array { stride, ..Array::within(file, bytes, neighbours..end, Kind::Signed(4)) };
+    let values =
+        layout.weighted.then(|| Array { stride, ..Array::within(file, bytes, neighbours + 4..end, Kind::Signed(4)) });
+    (Rows { offsets, columns, values, width: layout.nodes }, end)
+}
+
+/// Checks that the reversed edges are as many for each node as there are edges to it.
+fn check_reversed(edges: &Rows<'_>, reversed: &Rows<'_>) -> Result<()> {
+    reversed.check()?;
+    reversed.columns.check_below(reversed.width, "node")?;
+    edges.columns.check_below(edges.width, "node")?;
+    memory::require(8 * u128::from(edges.width), || edges.columns.place.to_owned())?;
+    let mut degrees = vec![0u64; edges.width as usize];
+    (0..edges.columns.len()).filter_map(|i| edges.columns.index(i)).for_each(|node| degrees[node as usize] += 1);
+    let offset = |i| reversed.offsets.index(i).unwrap_or(0);
+    let wrong = (0..degrees.len()).find(|&node| offset(node + 1) - offset(node) != degrees[node]);
+    wrong.map_or(Ok(()), |node| {
+        let expected = format!("{}, because {} edges lead to node {node}", offset(node) + degrees[node], degrees[node]);
+        Err(reversed.offsets.wrong(node + 1, &expected))
+    })
+}
+
+/// Reads the entries.
+fn read<V: Value>(source: &Source<'_>) -> Result<Listed<V>> {
+    let (file, bytes) = (source.name(), source.bytes()?);
+    let layout = layout(file, bytes)?;
+    let (edges, end) = rows(file, bytes, &layout, HEADER);
+    let entries = edges.entries()?;
+    if layout.directed {
+        check_reversed(&edges, &rows(file, bytes, &layout, end).0)?;
+    }
+    Ok(Listed {
+        entries,
+        file: file.to_owned(),
+        format: FileFormat::Gap,
+        rows: layout.nodes,
+        columns: layout.nodes,
+        first: 0,
+        weights: if layout.weighted { layout.edges } else { 0 },
+        vertex_weights: 0,
+    })
+}
+
+/// Reads the graph.
+pub(super) fn read_graph(source: &Source<'_>) -> Result<Loaded> {
+    read(source)?.graph()
+}
+
+/// Reads the matrix of the weights, which are 1 if the file has none.
+pub(super) fn read_matrix<V: Value>(source: &Source<'_>) -> Result<Csr<V>> {
+    read(source)?.matrix()
+}

@@ -1,0 +1,298 @@
+//! Reads METIS graphs, which Chaco and the 10th DIMACS challenge share: a header `VERTICES EDGES [FMT [NCON]]`, then a
+//! line for each vertex. Lines that begin with `%` are comments. A blank line is a vertex without neighbours.
+//!
+//! FMT has up to three digits of 0 and 1. From the right they say whether edges have weights, whether vertices have
+//! NCON weights each, and whether vertices have a size. The line of a vertex is `[SIZE] [WEIGHT ...] (NEIGHBOUR
+//! [WEIGHT]) ...`, with vertices numbered from 1 (METIS manual 5.1, section 4.1.1). Every edge stands in the lines of
+//! both its ends.
+
+use crate::error::{Error, Result};
+use crate::formats::{Csr, MAX_VERTICES};
+use crate::io::listed::{Listed, Lists};
+use crate::io::loaded::Loaded;
+use crate::io::source::Source;
+use crate::io::text::{self, Cursor, Fault, Stop};
+use crate::io::value::{Field, Value, is_integer};
+use crate::io::{FileFormat, Progress};
+use crate::memory::Kept;
+use rayon::prelude::*;
+use std::path::{Path, PathBuf};
+
+/// The shape of the lines, by FMT and NCON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shape {
+    /// The number of words before the neighbours: the size of a vertex and its weights.
+    pub before: u64,
+    /// Whether a weight follows each neighbour.
+    pub weighted: bool,
+}
+
+impl Shape {
+    /// The shape that `fmt` and `ncon` tell; `None` if they tell none.
+    pub fn of(fmt: &[u8], ncon: Option<u64>) -> Option<Self> {
+        if fmt.is_empty() || fmt.len() > 3 || !fmt.iter().all(|digit| matches!(digit, b'0' | b'1')) {
+            return None;
+        }
+        let digit = |place: usize| fmt.len() > place && fmt[fmt.len() - 1 - place] == b'1';
+        let weights = if digit(1) { ncon.unwrap_or(1) } else { 0 };
+        Some(Self { before: weights.checked_add(u64::from(digit(2)))?, weighted: digit(0) })
+    }
+}
+
+/// The first line that is no comment.
+struct Header {
+    vertices: u64,
+    edges: u64,
+    shape: Shape,
+    /// Positions in bytes: of the number of vertices, of that of edges, and of the first line after the header.
+    vertices_at: usize,
+    edges_at: usize,
+    body: usize,
+}
+
+impl Header {
+    fn parse(text: &[u8]) -> Result<Self, Fault> {
+        let mut cursor = Cursor::new(text, 0);
+        while cursor.next_line() && cursor.peek() == Some(b'%') {
+            cursor.skip_line();
+        }
+        let count = |cursor: &mut Cursor<'_>, what: &str| {
+            cursor.blanks();
+            let at = cursor.at();
+            cursor.number().map(|n| (n, at)).ok_or_else(|| cursor.fault(what))
+        };
+        let (vertices, vertices_at) = count(&mut cursor, "METIS' number of vertices")?;
+        let (edges, edges_at) = count(&mut cursor, "METIS' number of edges")?;
+        cursor.blanks();
+        let at = cursor.at();
+        let fmt = cursor.word();
+        cursor.blanks();
+        let ncon = if cursor.line_ends() { None } else { Some(count(&mut cursor, "METIS' number of weights")?.0) };
+        cursor.end_of_line()?;
+        let fmt = if fmt.is_empty() { b"0" } else { fmt };
+        let expected = "METIS' FMT: up to three digits of 0 and 1";
+        let shape = Shape::of(fmt, ncon).ok_or_else(|| Fault { at, expected: expected.into() })?;
+        let body = (cursor.at() + 1).min(text.len());
+        Ok(Self { vertices, edges, shape, vertices_at, edges_at, body })
+    }
+}
+
+/// Parses the lines of vertices.
+struct Lines {
+    vertices: u64,
+    shape: Shape,
+}
+
+impl Lines {
+    /// Parses `text` from byte `start` on, whose first line is that of vertex `next`, counted from 0. Advances `next`.
+    fn parse<V: Value>(
+        &self,
+        next: &mut u64,
+        text: &[u8],
+        start: usize,
+        kept: &Kept,
+        done: &(dyn Fn(u64) + Sync),
+    ) -> Result<Lists<V>, Stop> {
+        let pieces = text::pieces(text, start);
+        let lines: Vec<u64> = pieces.par_iter().map(|piece| vertex_lines(&text[piece.clone()])).collect();
+        let firsts: Vec<u64> = lines
+            .iter()
+            .map(|lines| {
+                let first = *next;
+                *next += lines;
+                first
+            })
+            .collect();
+        text::parse_pieces(text, &pieces, done, &|number, piece| self.piece(firsts[number], piece, kept))
+    }
+
+    /// Parses a piece, whose first line is that of vertex `first`.
+    fn piece<V: Value>(&self, first: u64, text: &[u8], kept: &Kept) -> Result<Vec<(u32, u32, V)>, Stop> {
+        // counting the words first is cheap; a list allocated once is never copied
+        let words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count();
+        let most = if self.shape.weighted { words / 2 } else { words };
+        let bytes = (most * size_of::<(u32, u32, V)>()) as u64;
+        kept.keep(bytes).map_err(|shortage| Stop::Shortage(0, shortage))?;
+        let mut entries = Vec::new();
+        entries.try_reserve_exact(most).map_err(|_| Stop::Shortage(0, kept.refused(bytes)))?;
+        let mut vertex = first;
+        let mut line = Cursor::new(text, 0);
+        while line.peek().is_some() {
+            line.blanks();
+            if line.peek() != Some(b'%') {
+                self.line(vertex, &mut line, &mut entries)?;
+                vertex += 1;
+            }
+            line.skip_line();
+            line.skip_line_end();
+        }
+        Ok(entries)
+    }
+
+    /// Parses the line of `vertex`. Blank lines may follow the last vertex.
+    fn line<V: Value>(
+        &self,
+        vertex: u64,
+        line: &mut Cursor<'_>,
+        entries: &mut Vec<(u32, u32, V)>,
+    ) -> Result<(), Fault> {
+        if vertex >= self.vertices {
+            let expected = || format!("the end of the file after the lines of {} vertices", self.vertices);
+            return line.end_of_line().map_err(|fault| Fault { expected: expected(), ..fault });
+        }
+        for _ in 0..self.shape.before {
+            line.blanks();
+            let at = line.at();
+            if !is_integer(line.word()) {
+                return Err(Fault { at, expected: "the size or weight of a vertex".into() });
+            }
+        }
+        line.blanks();
+        while !line.line_ends() {
+            let neighbour = line.number_in("a neighbour", 1..=self.vertices)?;
+            line.blanks();
+            let at = line.at();
+            let (field, word) = if self.shape.weighted { (Field::Integer, line.word()) } else { (Field::Pattern, &b""[..]) };
+            let value = V::parse(field, word).ok_or_else(|| Fault { at, expected: weight::<V>() })?;
+            entries.push((vertex as u32, (neighbour - 1) as u32, value));
+            line.blanks();
+        }
+        Ok(())
+    }
+}
+
+/// What the weight of an edge must be.
+fn weight<V: Value>() -> String {
+    match V::NAME {
+        "()" => "the weight of an edge, an integer".to_owned(),
+        name => format!("the weight of an edge, an integer of type {name}"),
+    }
+}
+
+/// The number of lines that are no comments.
+fn vertex_lines(text: &[u8]) -> u64 {
+    let mut line = Cursor::new(text, 0);
+    let mut count = 0;
+    while line.peek().is_some() {
+        line.blanks();
+        count += u64::from(line.peek() != Some(b'%'));
+        line.skip_line();
+        line.skip_line_end();
+    }
+    count
+}
+
+/// Reads the lines and checks them against the header.
+fn read<V: Value>(source: Source<'_>) -> Result<Listed<V>> {
+    let header = Header::parse(source.head()).map_err(|fault| source.error(&fault))?;
+    if header.vertices > MAX_VERTICES as u64 {
+        return Err(Error::TooManyVertices {
+            place: source.place(header.vertices_at),
+            count: header.vertices.into(),
+            limit: MAX_VERTICES as u64,
+        });
+    }
+    let file = source.name().to_owned();
+    let [vertices_at, edges_at] = [header.vertices_at, header.edges_at].map(|at| text::locate(source.head(), at));
+    let wrong = |at: (u64, u64), expected, found: u64| Error::Parse {
+        file: file.clone(),
+        line: at.0 + 1,
+        column: at.1,
+        expected,
+        found: found.to_string(),
+    };
+    let lines = Lines { vertices: header.vertices, shape: header.shape };
+    let mut next = 0;
+    let entries: Lists<V> =
+        source.parse_with(header.body, |text, start, kept, done| lines.parse(&mut next, text, start, kept, done))?;
+    if next < header.vertices {
+        let expected = format!("the lines of {} vertices (as stated here)", header.vertices);
+        return Err(wrong(vertices_at, expected, next));
+    }
+    let count: u64 = entries.iter().map(|list| list.len() as u64).sum();
+    let loops: u64 = entries.par_iter().map(|list| list.iter().filter(|entry| entry.0 == entry.1).count() as u64).sum();
+    // a self-loop, which METIS forbids and others write, may be listed once
+    let twice = u128::from(header.edges) * 2;
+    if twice != u128::from(count) && twice != u128::from(count) + u128::from(loops) {
+        let expected = format!("{twice} neighbours, two for each edge (as stated here)");
+        return Err(wrong(edges_at, expected, count));
+    }
+    Ok(Listed {
+        file,
+        format: FileFormat::Metis,
+        rows: header.vertices,
+        columns: header.vertices,
+        entries,
+        first: 1,
+        weights: if header.shape.weighted { count } else { 0 },
+        vertex_weights: header.vertices * header.shape.before,
+    })
+}
+
+/// Reads the graph.
+pub(super) fn read_graph(source: Source<'_>, progress: &dyn Progress) -> Result<Loaded> {
+    let (path, lasting): (PathBuf, bool) = (source.path().to_owned(), source.lasting);
+    let listed = read::<()>(source)?;
+    let file = listed.file.clone();
+    let loaded = listed.graph()?;
+    match loaded.report.one_way {
+        None | Some(0) => Ok(loaded),
+        Some(_) if lasting => Err(one_way(&path, progress)?),
+        Some(count) => Err(Error::invalid(format!(
+            "{file}: expected every edge in the lines of both its ends, found {count} in one line only"
+        ))),
+    }
+}
+
+/// The error that names the first edge that stands in the line of one end only.
+fn one_way(path: &Path, progress: &dyn Progress) -> Result<Error> {
+    let listed = read::<()>(Source::open(path, Some(FileFormat::Metis), progress)?)?;
+    let mut entries: Vec<(u32, u32)> = listed.entries.into_iter().flatten().map(|(i, j, ())| (i, j)).collect();
+    entries.par_sort_unstable();
+    let alone = entries.iter().find(|&&(i, j)| entries.binary_search(&(j, i)).is_err());
+    let (from, to) = alone.map_or((0, 0), |&(i, j)| (u64::from(i) + 1, u64::from(j) + 1));
+    let file = listed.file;
+    Ok(Error::invalid(format!(
+        "{file}: the line of vertex {from} lists {to}: expected {from} in the line of vertex {to}, too"
+    )))
+}
+
+/// Reads the matrix of the edges' weights, which are 1 if the file has none.
+pub(super) fn read_matrix<V: Value>(source: Source<'_>) -> Result<Csr<V>> {
+    let listed = read::<V>(source)?;
+    let file = listed.file.clone();
+    let matrix = listed.matrix()?;
+    if matrix.is_symmetric() {
+        return Ok(matrix);
+    }
+    let transposed = matrix.transpose();
+    let differs = (0..matrix.nrows()).find(|&row| matrix.row(row) != transposed.row(row)).unwrap_or(0) + 1;
+    Err(Error::invalid(format!(
+        "{file}: the line of vertex {differs}: expected every edge, with its weight, in the line of its other end, too"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_told_by_digits() {
+        let shape = |before, weighted| Some(Shape { before, weighted });
+        for (fmt, ncon, expected) in [
+            ("0", None, shape(0, false)),
+            ("1", None, shape(0, true)),
+            ("001", Some(3), shape(0, true)),
+            ("10", None, shape(1, false)),
+            ("011", Some(2), shape(2, true)),
+            ("100", None, shape(1, false)),
+            ("111", Some(3), shape(4, true)),
+            ("2", None, None),
+            ("1000", None, None),
+            ("", None, None),
+            ("110", Some(u64::MAX), None),
+        ] {
+            assert_eq!(Shape::of(fmt.as_bytes(), ncon), expected, "{fmt}");
+        }
+    }
+}
