@@ -2,7 +2,7 @@
 
 use crate::command::arguments::Run;
 use crate::command::footprint::{Algorithm, Graph};
-use crate::command::{WRONG, counted, load, prepare, print, tell};
+use crate::command::{WRONG, counted, ignored, load, prepare, print, tell};
 use serde_json::{Value, json};
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -14,7 +14,7 @@ use vxm::backend::plan::Format;
 use vxm::certify::{self, Violation};
 use vxm::containers::{Matrix, Set, Vector};
 use vxm::formats::{Csr, Tiles};
-use vxm::io::{Loaded, Numbering};
+use vxm::io::{FileFormat, Loaded, Numbering, Report};
 use vxm::memory;
 use vxm::{Error, Result};
 
@@ -95,6 +95,9 @@ struct Answer {
     rounds: Option<u32>,
     took: Duration,
     certificate: core::result::Result<(), Violation>,
+    /// The format of the graph file, if it is a file, and what reading it changed and ignored.
+    input: Option<FileFormat>,
+    report: Report,
 }
 
 /// `vxm mis`.
@@ -156,9 +159,9 @@ fn solve<F: Fn(&Matrix) -> Result<(Found, Option<u32>)>>(
     }
     let out = run.out.as_deref().map(prepare).transpose()?;
     run.device.check()?;
-    let loaded = load(&run.graph)?;
+    let loaded = load(&run.graph, run.input)?;
     let find = ready(&loaded)?;
-    let Loaded { graph, name, numbering, .. } = loaded;
+    let Loaded { graph, name, numbering, format: input, report } = loaded;
     let tiles = (run.format.0 == Some(Format::Tiles)).then(|| Tiles::count(&graph) as u64);
     let size = Graph::of(&graph, tiles);
     let what = match choices.first() {
@@ -185,7 +188,7 @@ fn solve<F: Fn(&Matrix) -> Result<(Found, Option<u32>)>>(
     let start = Instant::now();
     let (found, rounds) = find(&a)?;
     let took = start.elapsed();
-    let answer = Answer { certificate: found.check(a.csr()), found, rounds, took };
+    let answer = Answer { certificate: found.check(a.csr()), found, rounds, took, input, report };
     if let (Some(out), Ok(())) = (out, answer.certificate) {
         out.write(|file| {
             let mut text = BufWriter::with_capacity(1 << 18, file);
@@ -222,6 +225,8 @@ fn told_to_programs(answer: &Answer, name: &str, graph: &Csr, choices: &Choices,
         "graph": name,
         "vertices": graph.nrows(),
         "edges": graph.nnz() / 2,
+        "input": answer.input.map(FileFormat::name),
+        "ignored": ignored(&answer.report),
         "algorithm": answer.found.algorithm(),
         "device": run.device.to_string(),
         "threads": rayon::current_num_threads(),

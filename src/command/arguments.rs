@@ -7,12 +7,13 @@ use std::path::PathBuf;
 use vxm::algorithms::{Formulation, Method, Order, Priority};
 use vxm::backend::Device;
 use vxm::backend::plan::Format;
+use vxm::io::FileFormat;
 use vxm::{Error, Result};
 
 /// Sparse linear algebra on graphs: masked vector-matrix products over semirings.
 ///
-/// GRAPH is a file (Matrix Market, DIMACS .col or SNAP edge list, optionally gzipped) or a generated graph:
-/// grid:ROWSxCOLUMNS, er:SCALE:EDGEFACTOR, rmat:SCALE:EDGEFACTOR, kron:SCALE:EDGEFACTOR, rgg:SCALE, road:SIDE or
+/// GRAPH is a file (Matrix Market, DIMACS .col and .gr, METIS or an edge list, optionally gzipped; SciPy's .npz, ECL's
+/// .egr, GAP's .sg and .wsg) or a generated graph: grid:ROWSxCOLUMNS, er:SCALE:EDGEFACTOR, rmat:SCALE:EDGEFACTOR, kron:SCALE:EDGEFACTOR, rgg:SCALE, road:SIDE or
 /// delaunay:SCALE, each with an optional :SEED at the end.
 ///
 /// Exit status: 0 for success; 1 if an answer fails its check, or if doctor finds no usable GPU; 2 for any error in the
@@ -72,6 +73,8 @@ pub enum Task {
     Info {
         /// Graph file, or the specification of a generated graph.
         graph: OsString,
+        #[command(flatten)]
+        input: Input,
         /// Print one JSON object.
         #[arg(long)]
         json: bool,
@@ -97,6 +100,8 @@ pub enum Task {
 pub struct Run {
     /// Graph file, or the specification of a generated graph.
     pub graph: OsString,
+    #[command(flatten)]
+    pub input: Input,
     /// Device to run on: auto, cpu, cuda or cuda:N.
     #[arg(long, value_name = "D", default_value = "auto")]
     pub device: Device,
@@ -112,6 +117,15 @@ pub struct Run {
     pub json: bool,
     #[command(flatten)]
     pub threads: Threads,
+}
+
+/// The format of the graph file.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Input {
+    /// Format of the graph file, if its content and name do not tell it: edges, matrix-market, dimacs, gr, metis, npz, egr
+    /// or sg.
+    #[arg(long, value_name = "F")]
+    pub input: Option<FileFormat>,
 }
 
 /// The seed of hashes.

@@ -1,16 +1,18 @@
 //! `vxm info`: the size of a graph, its degrees, and the memory that algorithms need.
 
-use crate::command::footprint::{Graph, TOLD};
-use crate::command::{counted, load, print};
+use crate::command::arguments::Input;
+use crate::command::footprint::{Algorithm, Graph, TOLD};
+use crate::command::{counted, ignored, load, print};
 use serde_json::json;
 use std::ffi::OsStr;
 use vxm::Result;
 use vxm::formats::{Directions, Tiles};
+use vxm::io::FileFormat;
 use vxm::memory::for_reading;
 
 /// Prints facts about a graph, as text or as a JSON object.
-pub fn info(graph: &OsStr, as_json: bool) -> Result<()> {
-    let loaded = load(graph)?;
+pub fn info(graph: &OsStr, input: Input, as_json: bool) -> Result<()> {
+    let loaded = load(graph, input)?;
     let graph = &loaded.graph;
     let (vertices, edges) = (graph.nrows(), graph.nnz() / 2);
     let mut degrees = Degrees::default();
@@ -25,7 +27,7 @@ pub fn info(graph: &OsStr, as_json: bool) -> Result<()> {
     // host and device, each with both formats, and the sizes that determine the footprint there
     let tiled = Graph { tiles: Some(tiles as u64), ..size };
     let places = [("host", "csr", size), ("host", "tiles", tiled), ("device", "csr", size), ("device", "tiles", tiled)];
-    let peak = |place, size: Graph, algorithm| match place {
+    let peak = |place: &str, size: Graph, algorithm: Algorithm| match place {
         "host" => size.peak(algorithm, reading),
         _ => size.peak_on_device(algorithm),
     };
@@ -38,6 +40,7 @@ pub fn info(graph: &OsStr, as_json: bool) -> Result<()> {
         }
         let object = json!({
             "graph": loaded.name, "vertices": vertices, "edges": edges,
+            "input": loaded.format.map(FileFormat::name), "ignored": ignored(&loaded.report),
             "degree": {"min": degrees.least.unwrap_or(0), "mean": mean, "max": degrees.most},
             "isolated": degrees.histogram.first().copied().unwrap_or(0),
             "bytes": graph.heap_bytes(), "tiles": tiles, "tile_bytes": tile_bytes, "tile_fill": fill,
@@ -48,14 +51,10 @@ pub fn info(graph: &OsStr, as_json: bool) -> Result<()> {
         });
         return print(&format!("{object}\n"));
     }
-    let mut table = format!("{:>21}", "");
-    places.iter().for_each(|(place, format, _)| table += &format!(" {:>15}", format!("{place} {format}")));
-    for (which, algorithm) in TOLD {
-        table += &format!("\n{:>21}", format!("{} {which}", algorithm.name()));
-        places.iter().for_each(|(place, _, size)| table += &format!(" {:>15}", peak(place, *size, algorithm)));
-    }
+    let table = table(&places, peak);
+    let input = loaded.format.map_or(String::new(), |format| format!("read as {format}\n"));
     print(&format!(
-        "{}: {}, {}\n\
+        "{}: {}, {}\n{input}\
          degrees: {} at least, {mean:.2} on average, {} at most; {} isolated\n\
          as CSR: {} bytes; as 16 x 16 tiles: {tile_bytes} bytes, {tiles} tiles of {fill:.2} entries on average\n\
          predicted bytes at the peak:\n{table}\n\
@@ -69,6 +68,17 @@ pub fn info(graph: &OsStr, as_json: bool) -> Result<()> {
         graph.heap_bytes(),
         degrees.table(),
     ))
+}
+
+/// The table of predicted peaks: a line for each algorithm, a column for each of the `places` and its format.
+fn table(places: &[(&str, &str, Graph)], peak: impl Fn(&str, Graph, Algorithm) -> u128) -> String {
+    let mut table = format!("{:>21}", "");
+    places.iter().for_each(|(place, format, _)| table += &format!(" {:>15}", format!("{place} {format}")));
+    for (which, algorithm) in TOLD {
+        table += &format!("\n{:>21}", format!("{} {which}", algorithm.name()));
+        places.iter().for_each(|(place, _, size)| table += &format!(" {:>15}", peak(place, *size, algorithm)));
+    }
+    table
 }
 
 /// Statistics of degrees.

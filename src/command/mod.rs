@@ -8,7 +8,7 @@ mod info;
 #[cfg(unix)]
 mod signals;
 
-use arguments::{Arguments, Task, Threads};
+use arguments::{Arguments, Input, Task, Threads};
 use bars::Bars;
 use clap::Parser;
 use clap::error::{ContextKind, ErrorKind};
@@ -22,7 +22,7 @@ use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 use vxm::error::printable;
-use vxm::io::{Loaded, WholeFile, read};
+use vxm::io::{Loaded, Report, WholeFile, read, read_as};
 use vxm::{Error, Result};
 
 /// Exit status: an answer failed its check, or `doctor` found no usable GPU.
@@ -64,7 +64,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Color { method, order, seed, run } => answer::color(method, order, seed.seed, &run),
         Task::Bfs { source, run } => answer::bfs(source, &run),
         Task::Components { run } => answer::components(&run),
-        Task::Info { graph, json, .. } => info::info(&graph, json).map(|()| ExitCode::SUCCESS),
+        Task::Info { graph, input, json, .. } => info::info(&graph, input, json).map(|()| ExitCode::SUCCESS),
         Task::Generate { spec, out, .. } => generate(&spec, &out).map(|()| ExitCode::SUCCESS),
         Task::Doctor => doctor(),
     })
@@ -110,17 +110,25 @@ fn counted(count: usize, what: &str) -> String {
     }
 }
 
-/// Reads or generates a graph, and reports what cleaning changed.
-fn load(graph: &OsStr) -> Result<Loaded> {
+/// Reads or generates a graph, and reports what cleaning changed and ignored.
+fn load(graph: &OsStr, Input { input }: Input) -> Result<Loaded> {
     let loaded = {
         let bars = Bars::new();
-        read(graph, &bars)?
+        match input {
+            Some(format) => read_as(graph, format, &bars)?,
+            None => read(graph, &bars)?,
+        }
     };
     note(&loaded);
     Ok(loaded)
 }
 
-/// Reports what cleaning changed, on standard error.
+/// The report of what was ignored, for JSON objects.
+fn ignored(report: &Report) -> serde_json::Value {
+    serde_json::json!({"weights": report.weights, "vertex_weights": report.vertex_weights})
+}
+
+/// Reports what cleaning changed and ignored, on standard error.
 fn note(loaded: &Loaded) {
     if !loaded.report.is_clean() {
         tell(format!("{}: {}", loaded.name, loaded.report));

@@ -102,6 +102,9 @@ impl FileFormat {
         }
         let at = cursor.at();
         let first = cursor.word();
+        if let Some(found) = magic::foreign_text(first) {
+            return refuse(at, found);
+        }
         let is_metis = name.ends_with(".graph") || name.ends_with(".metis");
         Ok(match first {
             _ if has_banner(first) => Self::MatrixMarket,
@@ -112,10 +115,7 @@ impl FileFormat {
             [b'#', ..] => Self::Edges,
             _ if is_metis => Self::Metis,
             [b'%', b'%', ..] => Self::MatrixMarket,
-            _ => match magic::foreign_text(first) {
-                Some(found) => return refuse(at, found),
-                None => Self::Edges,
-            },
+            _ => Self::Edges,
         })
     }
 }

@@ -152,7 +152,8 @@ impl Lines {
             let neighbour = line.number_in("a neighbour", 1..=self.vertices)?;
             line.blanks();
             let at = line.at();
-            let (field, word) = if self.shape.weighted { (Field::Integer, line.word()) } else { (Field::Pattern, &b""[..]) };
+            let (field, word) =
+                if self.shape.weighted { (Field::Integer, line.word()) } else { (Field::Pattern, &b""[..]) };
             let value = V::parse(field, word).ok_or_else(|| Fault { at, expected: weight::<V>() })?;
             entries.push((vertex as u32, (neighbour - 1) as u32, value));
             line.blanks();

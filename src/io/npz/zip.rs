@@ -161,7 +161,9 @@ impl<'b> Archive<'b> {
         };
         if bytes.len() as u64 != entry.size {
             let (expected, found) = (format!("{} bytes", entry.size), bytes.len().to_string());
-            return Err(Error::invalid(format!("{place}: expected {expected} (as the directory states), found {found}")));
+            return Err(Error::invalid(format!(
+                "{place}: expected {expected} (as the directory states), found {found}"
+            )));
         }
         let mut sum = Crc::new();
         sum.update(&bytes);
