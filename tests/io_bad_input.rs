@@ -30,7 +30,7 @@ fn told(path: &Path) -> String {
 #[test]
 fn faults_are_told_where_they_stand() {
     let folder = tempfile::tempdir().unwrap();
-    let kinds = "a graph: Matrix Market, DIMACS .col or an edge list";
+    let kinds = "a graph: Matrix Market, DIMACS, METIS, an edge list, SciPy's .npz, .egr or .sg";
     for (name, text, message) in [
         // empty files
         ("e.mtx", String::new(), format!("e.mtx:1:1: expected {kinds}, found the end of the file")),
@@ -114,7 +114,11 @@ fn faults_are_told_where_they_stand() {
             "a.col:2:1: expected `p edge VERTICES EDGES`, found the end of the file".into(),
         ),
         ("b.col", "e 1 2\np edge 2 1\n".into(), "b.col:1:1: expected `p edge VERTICES EDGES`, found `e`".into()),
-        ("c.col", "p cnf 2 1\n".into(), "c.col:1:3: expected `edge` or `col`, found `cnf`".into()),
+        (
+            "c.col",
+            "p cnf 2 1\n".into(),
+            "c.col:1:3: expected `edge` or `col`, or `sp` of a shortest path instance, found `cnf`".into(),
+        ),
         ("d.col", "p edge 2 1\ne 1 3\n".into(), "d.col:2:5: expected a vertex from 1 to 2, found `3`".into()),
         ("e.col", "p edge 9 9\ne 1 2\ne 2 3\n".into(), "e.col:1:10: expected 9 edges (as stated here), found 2".into()),
         (
@@ -169,7 +173,13 @@ fn bytes_that_are_no_text() {
     let folder = folder.path();
     let binary = [b"\x7fELF\x02\x01\x00\xff".as_slice(), &[0xfe; 5000]].concat();
     let shown = told(&put(folder, "binary", &binary));
-    assert!(shown.starts_with(r"binary:1:1: expected a vertex number from 0 to 2^64 - 1, found `\x7fELF"), "{shown}");
+    assert!(
+        shown.starts_with("binary:1:1: expected a graph: ") && shown.ends_with(", found an ELF program"),
+        "{shown}"
+    );
+    // bytes that text may have, but not here
+    let shown = told(&put(folder, "bytes", &[0xfe; 5000]));
+    assert!(shown.starts_with(r"bytes:1:1: expected a vertex number from 0 to 2^64 - 1, found `\xfe"), "{shown}");
     assert!(shown.len() < 300, "{shown}");
     let latin = [PATTERN.as_bytes(), b"3 3 1\n2 \xe9\n"].concat();
     let message = r"latin.mtx:3:3: expected a column from 1 to 3, found `\xe9`";

@@ -4,5 +4,8 @@ mod answers;
 mod devices;
 mod files;
 mod harness;
+mod inputs;
 mod refusals;
 mod told;
+#[path = "../io_readers/writers.rs"]
+mod writers;

@@ -29,7 +29,7 @@ fn bad_files_are_refused_in_a_line() {
             "wide.mtx:2:1: expected at most 4294967295 vertices",
         ),
         ("latin.mtx", [HEADER.as_bytes(), b"3 3 1\n2 \xe9\n"].concat(), "latin.mtx:3:3: expected a column"),
-        ("binary", b"\x7fELF\x02\x01\xff\xfe".to_vec(), "binary:1:1: expected a vertex number"),
+        ("binary", b"\x7fELF\x02\x01\xff\xfe".to_vec(), "binary:1:1: expected a graph: "),
         ("none.col", b"p edge 2 1\ne 1 3\n".to_vec(), "none.col:2:5: expected a vertex from 1 to 2, found `3`"),
         ("list.txt", b"1 2\n3\n".to_vec(), "list.txt:2:2: expected a vertex number"),
     ] {
@@ -67,6 +67,12 @@ fn bad_arguments_are_refused_in_a_line() {
             &["mis", "grid:2x2", "--priority", "luck"],
             "unknown priority `luck`: expected random, degree, resolve, sorted, sorted-id",
         ),
+        (
+            &["mis", "grid:2x2", "--input", "csv"],
+            "unknown input format `csv`: expected edges, matrix-market, dimacs, gr, metis, npz, egr, sg",
+        ),
+        // a format is that of a file
+        (&["mis", "grid:2x2", "--input", "edges"], "grid:2x2: No such file or directory"),
         (&["mis", "grid:2x2", "--formulation", "three"], "unknown formulation `three`: expected decide, count"),
         (
             &["mis", "grid:2x2", "--formulation", "decide"],

@@ -1,13 +1,12 @@
 //! Damaged files: each is read or refused in a line, and never ends the process.
 
-use crate::writers::{Npz, array, petersen, put, zip};
+use crate::writers::{Npz, Sample, array, petersen, put, zip};
 use proptest::prelude::*;
 use std::path::Path;
 use vxm::io::{FileFormat, read_as, read_matrix_as};
 
 /// A file in each format, and whether every byte of it counts.
-fn files() -> Vec<(FileFormat, Vec<u8>, bool)> {
-    let sample = petersen();
+fn files(sample: &Sample) -> Vec<(FileFormat, Vec<u8>, bool)> {
     let npz = |format, deflated| sample.npz(Npz { format, index: "<i4", value: "<f4", deflated });
     vec![
         (FileFormat::Edges, sample.edge_list(true).into(), false),
@@ -50,7 +49,7 @@ fn is_refused(folder: &Path, format: FileFormat, bytes: &[u8]) -> bool {
 #[test]
 fn every_cut_is_refused_or_read() {
     let folder = tempfile::tempdir().unwrap();
-    for (format, bytes, counts) in files() {
+    for (format, bytes, counts) in files(&petersen()) {
         for end in 0..bytes.len() {
             let refused = is_refused(folder.path(), format, &bytes[..end]);
             // an ECL graph without its weights is whole
@@ -73,11 +72,14 @@ fn every_cut_is_refused_or_read() {
 #[test]
 fn every_flip_is_refused_or_read() {
     let folder = tempfile::tempdir().unwrap();
-    for (format, bytes, _) in files() {
+    let small = Sample { vertices: 4, edges: vec![(0, 1, 7), (0, 2, 1), (1, 2, 12)] };
+    for (format, bytes, _) in files(&small) {
         for at in 0..bytes.len() {
-            for wrong in [bytes[at] ^ 0xff, bytes[at] ^ 1, b'9', b' ', b'\n', 0] {
+            // of a zip archive there are many bytes, most of which are checked by its sums
+            let wrong = [bytes[at] ^ 0xff, bytes[at] ^ 1, b'9'];
+            for wrong in &wrong[..if format == FileFormat::Npz { 1 } else { 3 }] {
                 let mut flipped = bytes.clone();
-                flipped[at] = wrong;
+                flipped[at] = *wrong;
                 is_refused(folder.path(), format, &flipped);
             }
         }
@@ -168,7 +170,7 @@ proptest! {
         repeat in 1usize..4,
     ) {
         let folder = tempfile::tempdir().unwrap();
-        let (format, bytes, _) = files().swap_remove(which);
+        let (format, bytes, _) = files(&petersen()).swap_remove(which);
         let mut damaged = bytes.repeat(repeat);
         damaged.truncate(1 + cut.index(damaged.len()));
         for (at, byte) in changes {
