@@ -1,7 +1,7 @@
 //! Formats of input: detected or told, said, and the same graph whatever the format.
 
 use crate::harness::{answer, json, refused, run, text};
-use crate::writers::{Npz, petersen, put};
+use crate::writers::{Npz, Sample, petersen, put};
 use serde_json::json as value;
 
 /// A cycle of four vertices in METIS' format, whose lines look like edges.
@@ -78,6 +78,13 @@ fn one_answer_in_every_format() {
         let line = if notes.is_empty() { String::new() } else { format!("vxm: {short}: {}\n", notes.join("; ")) };
         assert_eq!(text(&out.stderr), line, "{name}");
     }
+    // an edge list has no isolated vertices
+    let whole = Sample { vertices: 11, ..sample };
+    put(folder, "w.mtx", whole.matrix_market());
+    put(folder, "w.txt", whole.edge_list(true));
+    let [market, list] = ["w.mtx", "w.txt"].map(|name| answer(folder, &["color", name]));
+    assert_eq!(market["digest"], list["digest"]);
+    assert_eq!((&list["input"], &list["ignored"]["weights"]), (&value!("edges"), &value!(32)));
     let generated = answer(folder, &["mis", "grid:3x3"]);
     assert_eq!((&generated["input"], &generated["ignored"]["weights"]), (&value!(null), &value!(0)));
     assert!(!text(&run(folder, &["info", "grid:3x3"]).stdout).contains("read as"));
