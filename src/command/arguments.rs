@@ -12,7 +12,7 @@ use vxm::{Error, Result};
 
 /// Sparse linear algebra on graphs: masked vector-matrix products over semirings.
 ///
-/// GRAPH is a file (Matrix Market, DIMACS .col and .gr, METIS or an edge list, optionally gzipped; SciPy's .npz, ECL's
+/// GRAPH is a file (Matrix Market, DIMACS .col and .gr, METIS or an edge list, perhaps in gzip or zstd; SciPy's .npz, ECL's
 /// .egr, GAP's .sg and .wsg) or a generated graph: grid:ROWSxCOLUMNS, er:SCALE:EDGEFACTOR, rmat:SCALE:EDGEFACTOR, kron:SCALE:EDGEFACTOR, rgg:SCALE, road:SIDE or
 /// delaunay:SCALE, each with an optional :SEED at the end.
 ///

@@ -1,11 +1,12 @@
 //! Reads, generates and writes graphs.
 //!
 //! [`read()`] takes a file of any [`FileFormat`], or the specification of a generator, such as `rmat:20:8`. Text may be
-//! gzipped. Files are memory-mapped and parsed in parallel. The resulting graph is symmetric and has no self-loops or
+//! compressed by gzip or zstd. Files are memory-mapped and parsed in parallel. The resulting graph is symmetric and has no self-loops or
 //! duplicates; the [`Report`] counts what was changed and ignored. [`read_matrix`] reads weighted and rectangular
 //! matrices unchanged. A file whose format is unclear is refused; [`read_as`] and [`read_matrix_as`] take the format.
 
 mod binary;
+mod compressed;
 mod dimacs;
 mod ecl;
 mod format;

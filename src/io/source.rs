@@ -1,14 +1,14 @@
-//! Text input: a mapped file, or a stream (gzip, a pipe) read in batches so that memory stays bounded. Compression and
+//! Text input: a mapped file, or a stream (gzip, zstd, a pipe) read in batches so that memory stays bounded. Compression and
 //! a byte order mark are detected from the content, whatever the name.
 
 use crate::error::{Error, Result, printable};
+use crate::io::compressed::{Compression, Frames, Members, Trailing};
 use crate::io::text::{self, Fault, Lines, Stop};
 use crate::io::{FileFormat, Progress, Unit};
 use crate::memory::Kept;
-use flate2::bufread::GzDecoder;
 use memmap2::Mmap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::io::{self, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// The size of a batch of a stream, in bytes of text.
@@ -17,8 +17,6 @@ const BATCH: usize = 4 << 20;
 /// The most bytes of comments before the header of a stream.
 const MOST_COMMENTS: usize = 64 << 20;
 
-/// The first bytes of a gzip stream.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// The byte order mark that some editors write at the start of UTF-8 text.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -58,8 +56,9 @@ impl<'p> Source<'p> {
         progress.begin("read", Unit::Bytes, about.len());
         let lasting = about.is_file();
         let source = |text| Self { path: path.to_owned(), name: name.clone(), lasting, text, progress };
+        let length = about.len();
         let stream = |file| {
-            let stream = Stream::open(Counted { file, progress }).map_err(failed())?;
+            let stream = Stream::open(Counted { file, progress }, length).map_err(failed())?;
             Ok(source(Text::Stream(stream)))
         };
         if !lasting {
@@ -71,7 +70,7 @@ impl<'p> Source<'p> {
         // program that maps files.
         let map = unsafe { Mmap::map(&file) }.map_err(failed())?;
         let as_it_is = asked.or_else(|| FileFormat::by_name_alone(&name)).is_some_and(FileFormat::is_binary);
-        if map.starts_with(&GZIP) && !as_it_is {
+        if Compression::of(&map).is_some() && !as_it_is {
             drop(map);
             return stream(file);
         }
@@ -226,20 +225,28 @@ struct Stream<'p> {
     /// The number of lines before the batch.
     lines: u64,
     ended: bool,
+    /// How the stream is compressed.
+    compression: Option<Compression>,
     /// The error that broke the stream off, if any.
     broken: Option<io::Error>,
 }
 
 impl<'p> Stream<'p> {
-    fn open(bytes: impl Read + Send + 'p) -> io::Result<Self> {
+    /// Opens a stream of `length` bytes, or of any number if `length` is 0.
+    fn open(bytes: impl Read + Send + 'p, length: u64) -> io::Result<Self> {
         let mut bytes = BufReader::with_capacity(1 << 18, bytes);
         // a pipe may return its first byte alone
         let mut start = Vec::new();
-        bytes.by_ref().take(GZIP.len() as u64).read_to_end(&mut start)?;
-        let zipped = start == GZIP;
+        bytes.by_ref().take(Compression::LONGEST_MARK).read_to_end(&mut start)?;
+        let compression = Compression::of(&start);
         let bytes = io::Cursor::new(start).chain(bytes);
-        let reader: Box<dyn Read + Send + 'p> = if zipped { Box::new(Members::of(bytes)) } else { Box::new(bytes) };
-        let mut stream = Self { reader, batch: Vec::new(), rest: Vec::new(), lines: 0, ended: false, broken: None };
+        let reader: Box<dyn Read + Send + 'p> = match compression {
+            Some(Compression::Gzip) => Box::new(Members::of(bytes)),
+            Some(Compression::Zstd) => Box::new(Frames::of(bytes, length)),
+            None => Box::new(bytes),
+        };
+        let (batch, rest) = (Vec::new(), Vec::new());
+        let mut stream = Self { reader, batch, rest, lines: 0, ended: false, compression, broken: None };
         stream.advance();
         stream.batch.drain(..marked(&stream.batch));
         stream.reach();
@@ -290,13 +297,14 @@ impl<'p> Stream<'p> {
         let Some(error) = &self.broken else {
             return Error::invalid(format!("{file}: the stream is whole"));
         };
+        let name = self.compression.map_or("", Compression::name);
         let (expected, found) = match error.kind() {
             _ if error.get_ref().is_some_and(|error| error.is::<Trailing>()) => {
-                ("nothing after the gzip stream", error.to_string())
+                (format!("nothing after the {name} stream"), error.to_string())
             }
-            ErrorKind::UnexpectedEof => ("the rest of the gzip stream", "its end".to_owned()),
-            ErrorKind::FileTooLarge => ("a line of at most 4 MiB", "a longer one".to_owned()),
-            ErrorKind::InvalidData | ErrorKind::InvalidInput => ("a sound gzip stream", error.to_string()),
+            ErrorKind::UnexpectedEof => (format!("the rest of the {name} stream"), "its end".to_owned()),
+            ErrorKind::FileTooLarge => ("a line of at most 4 MiB".to_owned(), "a longer one".to_owned()),
+            ErrorKind::InvalidData | ErrorKind::InvalidInput => (format!("a sound {name} stream"), error.to_string()),
             kind => {
                 return Error::Io { file: file.to_owned(), source: io::Error::new(kind, error.to_string()) };
             }
@@ -306,54 +314,9 @@ impl<'p> Stream<'p> {
             file: file.to_owned(),
             line: self.lines + line + 1,
             column: self.rest.len() as u64 + 1,
-            expected: expected.to_owned(),
+            expected,
             found,
         }
-    }
-}
-
-/// The text of a gzip file: of all its members in sequence. Zero bytes may follow the last member as padding.
-struct Members<R>(Option<GzDecoder<R>>);
-
-/// The bytes after a gzip stream that are neither a member nor zeros.
-#[derive(Debug, thiserror::Error)]
-#[error("`{0}`")]
-struct Trailing(String);
-
-impl<R: BufRead> Members<R> {
-    fn of(bytes: R) -> Self {
-        Self(Some(GzDecoder::new(bytes)))
-    }
-
-    /// Moves on to the member after one that has ended, if there is one.
-    fn after(mut bytes: R) -> io::Result<Self> {
-        loop {
-            let next = bytes.fill_buf()?;
-            let zeros = next.iter().take_while(|&&b| b == 0).count();
-            match next.get(zeros) {
-                None if zeros == 0 => return Ok(Self(None)),
-                None => bytes.consume(zeros),
-                Some(&first) if zeros == 0 && first == GZIP[0] => return Ok(Self::of(bytes)),
-                Some(_) => {
-                    let found = printable(&next[zeros..next.len().min(zeros + 20)]);
-                    return Err(io::Error::new(ErrorKind::InvalidData, Trailing(found)));
-                }
-            }
-        }
-    }
-}
-
-impl<R: BufRead> Read for Members<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while let Some(member) = &mut self.0 {
-            match member.read(buffer)? {
-                0 if !buffer.is_empty() => {
-                    *self = self.0.take().map_or(Ok(Self(None)), |m| Self::after(m.into_inner()))?
-                }
-                read => return Ok(read),
-            }
-        }
-        Ok(0)
     }
 }
 

@@ -4,3 +4,4 @@ mod damage;
 mod readers;
 mod unclear;
 mod writers;
+mod zstd;
