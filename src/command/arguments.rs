@@ -12,9 +12,10 @@ use vxm::{Error, Result};
 
 /// Sparse linear algebra on graphs: masked vector-matrix products over semirings.
 ///
-/// GRAPH is a file (Matrix Market, DIMACS .col and .gr, METIS or an edge list, perhaps in gzip or zstd; SciPy's .npz, ECL's
-/// .egr, GAP's .sg and .wsg) or a generated graph: grid:ROWSxCOLUMNS, er:SCALE:EDGEFACTOR, rmat:SCALE:EDGEFACTOR, kron:SCALE:EDGEFACTOR, rgg:SCALE, road:SIDE or
-/// delaunay:SCALE, each with an optional :SEED at the end.
+/// GRAPH is a file or a generated graph. A file is Matrix Market, DIMACS .col or .gr, METIS or an edge list, perhaps in
+/// gzip or zstd; or SciPy's .npz, ECL's .egr, GAP's .sg or .wsg. A generated graph is grid:ROWSxCOLUMNS,
+/// er:SCALE:EDGEFACTOR, rmat:SCALE:EDGEFACTOR, kron:SCALE:EDGEFACTOR, rgg:SCALE, road:SIDE or delaunay:SCALE, each with
+/// an optional :SEED at the end.
 ///
 /// Exit status: 0 for success; 1 if an answer fails its check, or if doctor finds no usable GPU; 2 for any error in the
 /// input. VXM_LOG=debug shows how each product is planned.
