@@ -1,4 +1,4 @@
-//! Reads ECL graphs (`.egr`), the format of the ECL, Indigo and Lonestar-derived benchmark suites: the numbers of nodes
+//! Reads ECL graphs (`.egr`), the format of the ECL and Indigo benchmark suites of Texas State University: the numbers of nodes
 //! and of edges, `nodes + 1` offsets, one neighbour for each edge, and perhaps one weight for each edge. All are 32-bit
 //! integers. In a newer variant both counts and the offsets have 64 bits. The size of the file tells the variant and
 //! whether there are weights.
