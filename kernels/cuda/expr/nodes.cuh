@@ -154,14 +154,15 @@ template <class V, class W, class F> struct EWiseAdd {
     }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };
+// Whether a loop that combines elements by `Op` compresses paths as it visits the view: a visit then passes elements that are no lower than
+// its result, and they may be combined into the row's own state early. Views that do specialise this.
+template <class V, class Op> struct CompressesPaths {
+    static const bool value = false;
+};
 // An element-wise union that does not evaluate `right` where `left` is absorbing: then `F` returns `left`, whatever `right` is.
 template <class V, class W, class F, class IsAbsorbing> struct ShortCircuitEWiseAdd {
     typedef typename V::Elem Elem;
     static const bool full = V::full || W::full;
-    // The left side may, if the union is the operator by which a loop combines elements.
-    template <class Op> static constexpr VXM_FN auto compresses_paths() -> decltype(V::template compresses_paths<Op>()) {
-        return is_same<F, Op>::value && V::template compresses_paths<Op>();
-    }
     V left;
     W right;
     template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const {
@@ -178,6 +179,7 @@ template <class V, class W, class F, class IsAbsorbing> struct ShortCircuitEWise
     }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };
+template <class V, class W, class F, class Z> struct CompressesPaths<ShortCircuitEWiseAdd<V, W, F, Z>, F> : CompressesPaths<V, F> {};
 template <class V> struct Extract {
     typedef typename V::Elem Elem;
     static const bool full = V::full;
@@ -208,8 +210,6 @@ template <class V> struct IsState {
 template <class V, class F, class L> struct PointerJump {
     typedef typename V::Elem Elem;
     static const bool full = V::full;
-    // The elements on the way are no lower than the end, so a loop whose state is `inner` may lower its own element to them.
-    template <class Op> static constexpr VXM_FN bool compresses_paths() { return IsState<V>::value; }
     V inner;
     u64 length;
     u64 least;
@@ -233,6 +233,8 @@ template <class V, class F, class L> struct PointerJump {
     }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };
+// The elements on the way are no lower than the end. If they are the loop's own state, the visited element may be lowered to them.
+template <class V, class F, class L, class Op> struct CompressesPaths<PointerJump<V, F, L>, Op> : IsState<V> {};
 
 // Masks have `test(group, i)`, which returns whether the mask selects `i`. `StructureMask` tests presence, `ValueMask` the value.
 template <class V> struct StructureMask {

@@ -75,13 +75,6 @@ template <class F, class M, class Op, int order> struct ScatterReduce {
     }
 };
 
-// Whether a body declares that it compresses paths under the operator `Op`: a visit then passes elements that are no lower than its result,
-// and they may be combined into the row's own state early.
-template <class V, class Op> constexpr VXM_FN auto compresses_paths(int) -> decltype(V::template compresses_paths<Op>()) {
-    return V::template compresses_paths<Op>();
-}
-template <class V, class Op> constexpr VXM_FN bool compresses_paths(...) { return false; }
-
 // What a loop over changed elements is compiled for.
 // - `store_in_place`: a state is stored at once. Otherwise all new states are computed from the old ones first, and stored after a barrier.
 // - `skewed_rows`: there are long rows, visited by a warp each, and hubs, visited by a block each.
@@ -147,7 +140,7 @@ template <class V, class Scatter, class Config> struct ChangedLoop {
     // Computes and stores in place. `visit` returns whether anything changed.
     struct Update {
         static const bool is_last = true;
-        static const bool publishes = Scatter::template is_atomic_min<T>() && compresses_paths<V, typename Scatter::Operator>(0);
+        static const bool publishes = Scatter::template is_atomic_min<T>() && CompressesPaths<V, typename Scatter::Operator>::value;
         template <class G> static VXM_FN auto visitor(const ChangedLoop& c, u32 i, T before) {
             if constexpr (publishes) return PublishingVisitor<G, T>(word_of(before), c.state + i);
             else return RowVisitor<G, false>(word_of(before), nullptr);
