@@ -173,9 +173,19 @@ pub trait VectorView: Sync + Clone {
     }
 }
 
-impl<T: Element> VectorView for StoreView<'_, T> {
+impl<'a, T: Element> VectorView for StoreView<'a, T> {
     type T = T;
-    fixed_is_self!();
+    type Fixed<'v>
+        = PlacedView<'a, T>
+    where
+        Self: 'v;
+    fn fixed(&self) -> Option<PlacedView<'a, T>> {
+        match *self {
+            Self::Dense(values) => Some(PlacedView { values, bits: None }),
+            Self::Bitmap(values, bits) => Some(PlacedView { values, bits: Some(bits) }),
+            Self::Sparse(..) => None,
+        }
+    }
     #[inline(always)]
     fn at(&self, i: usize) -> Option<T> {
         self.get(i)
@@ -209,6 +219,37 @@ impl<T: Element> VectorView for StoreView<'_, T> {
             Self::Bitmap(_, bits) => Support::Bits(bits),
             Self::Sparse(indices, _) => Support::List(indices),
         }
+    }
+}
+
+/// A stored vector with a place for each index, and a bit for each present element unless all are present.
+#[derive(Debug, Clone, Copy)]
+pub struct PlacedView<'a, T> {
+    values: &'a [T],
+    bits: Option<&'a [u64]>,
+}
+
+impl<T: Element> VectorView for PlacedView<'_, T> {
+    type T = T;
+    fixed_is_self!();
+    #[inline(always)]
+    fn at(&self, i: usize) -> Option<T> {
+        self.bits.is_none_or(|bits| bit(bits, i)).then(|| self.values[i])
+    }
+    #[inline(always)]
+    fn value(&self, i: usize) -> T {
+        self.values[i]
+    }
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        self.bits.is_none()
+    }
+    fn dependency(&self, _: usize) -> Dependency {
+        Dependency::OwnElement
+    }
+    #[inline(always)]
+    fn support(&self) -> Support<'_> {
+        self.bits.map_or(Support::All, Support::Bits)
     }
 }
 

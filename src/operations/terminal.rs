@@ -1,5 +1,6 @@
 //! Terminals run an expression: to a fresh vector, a write through a mask, an update in place, or a reduction.
 
+use crate::backend::cpu::dyn_view::DynView;
 use crate::backend::cpu::gather::{gather, is_small, reduce};
 use crate::backend::cpu::parallel;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
@@ -163,13 +164,20 @@ pub(crate) fn write<T: Element, E: Expr<T = T>, G: Merge<T, T>>(
         return cuda::terminals::write(kernel, &node, &merging, w.on_mut(&gpu)?);
     }
     let view = expression.view(env)?;
-    if let (false, Support::List(list), Some(values)) = (G::REPLACES, view.support(), w.dense_mut()) {
-        accumulate_in_place(values, list, &view, merge);
-        return Ok(());
+    match view.fixed() {
+        Some(fixed) => write_view(&fixed, w, merge),
+        None => write_view(&DynView::of(&view), w, merge),
     }
-    let change = change(&view, w, merge);
-    apply(w, change);
     Ok(())
+}
+
+/// Writes a view to `w` where its mask is true.
+fn write_view<T: Element, V: VectorView<T = T>, G: Merge<T, T>>(view: &V, w: &mut Vector<T>, merge: G) {
+    if let (false, Support::List(list), Some(values)) = (G::REPLACES, view.support(), w.dense_mut()) {
+        return accumulate_in_place(values, list, view, merge);
+    }
+    let change = change(view, w, merge);
+    apply(w, change);
 }
 
 /// Accumulates the elements of `view` at the indices in `list`, its support, into a dense vector, in place.
@@ -311,7 +319,8 @@ impl<T: Element> Vector<T> {
                 let (kernel, node) = emitted(&expression, &env, &gpu)?;
                 return cuda::terminals::write(kernel, &node, &Merging::Replace, self.on_mut(&gpu)?);
             }
-            change(&expression.view(&env)?, self, Replace)
+            // the state is read only, so no part of the view is known better
+            change(&DynView::of(&expression.view(&env)?), self, Replace)
         };
         apply(self, change);
         Ok(())

@@ -1,12 +1,17 @@
 //! Views behind a virtual call.
 
-use crate::backend::view::{Dependency, VectorView, fixed_is_self};
+use crate::backend::view::{Dependency, Support, VectorView, fixed_is_self};
 use vxm_semiring::Element;
 
-/// The part of [`VectorView`] that loops call, as a trait that can be a `dyn` type.
+/// The part of [`VectorView`] that loops and terminals call, as a trait that can be a `dyn` type.
 trait LoopView<T>: Sync {
     fn at(&self, i: usize) -> Option<T>;
+    fn at_listed(&self, k: usize, i: usize) -> Option<T>;
+    fn is_full(&self) -> bool;
+    fn support(&self) -> Support<'_>;
     fn selects(&self, i: usize) -> bool;
+    fn selected(&self) -> Support<'_>;
+    fn at_selected(&self, k: usize, i: usize) -> Option<Option<T>>;
     fn dependency(&self, i: usize) -> Dependency;
     fn rank(&self, i: usize) -> Option<u64>;
     fn prefetch(&self, i: usize);
@@ -17,8 +22,23 @@ impl<V: VectorView> LoopView<V::T> for V {
     fn at(&self, i: usize) -> Option<V::T> {
         VectorView::at(self, i)
     }
+    fn at_listed(&self, k: usize, i: usize) -> Option<V::T> {
+        VectorView::at_listed(self, k, i)
+    }
+    fn is_full(&self) -> bool {
+        VectorView::is_full(self)
+    }
+    fn support(&self) -> Support<'_> {
+        VectorView::support(self)
+    }
     fn selects(&self, i: usize) -> bool {
         VectorView::selects(self, i)
+    }
+    fn selected(&self) -> Support<'_> {
+        VectorView::selected(self)
+    }
+    fn at_selected(&self, k: usize, i: usize) -> Option<Option<V::T>> {
+        VectorView::at_selected(self, k, i)
     }
     fn dependency(&self, i: usize) -> Dependency {
         VectorView::dependency(self, i)
@@ -34,7 +54,8 @@ impl<V: VectorView> LoopView<V::T> for V {
     }
 }
 
-/// A view of any type, called virtually. A loop is compiled once for all views that have no [`fixed`](VectorView::fixed) form.
+/// A view of any type, called virtually. Loops and terminals are compiled once for all views that have no
+/// [`fixed`](VectorView::fixed) form.
 #[derive(Clone)]
 pub struct DynView<'v, T>(&'v dyn LoopView<T>);
 
@@ -51,8 +72,23 @@ impl<T: Element> VectorView for DynView<'_, T> {
     fn at(&self, i: usize) -> Option<T> {
         self.0.at(i)
     }
+    fn at_listed(&self, k: usize, i: usize) -> Option<T> {
+        self.0.at_listed(k, i)
+    }
+    fn is_full(&self) -> bool {
+        self.0.is_full()
+    }
+    fn support(&self) -> Support<'_> {
+        self.0.support()
+    }
     fn selects(&self, i: usize) -> bool {
         self.0.selects(i)
+    }
+    fn selected(&self) -> Support<'_> {
+        self.0.selected()
+    }
+    fn at_selected(&self, k: usize, i: usize) -> Option<Option<T>> {
+        self.0.at_selected(k, i)
     }
     fn dependency(&self, i: usize) -> Dependency {
         self.0.dependency(i)

@@ -1,6 +1,7 @@
 //! Evaluation of a view into a new vector, and reduction of a view, in parallel.
 
 use crate::backend::cpu::fold::{Pairs, SEGMENT, Tree};
+use crate::backend::cpu::dyn_view::DynView;
 use crate::backend::cpu::parallel;
 use crate::backend::plan;
 use crate::backend::tuning::tuning;
@@ -11,6 +12,14 @@ use vxm_semiring::{Element, Monoid};
 
 /// Evaluates `view`, a vector of length `n`. Takes time for the work at the indices of its support, and O(n) unless that is a list.
 pub fn gather<V: VectorView>(n: usize, view: &V) -> Store<V::T> {
+    match view.fixed() {
+        Some(fixed) => gather_view(n, &fixed),
+        None => gather_view(n, &DynView::of(view)),
+    }
+}
+
+/// The same, without a look for a better form of the view.
+fn gather_view<V: VectorView>(n: usize, view: &V) -> Store<V::T> {
     match view.support() {
         Support::List(list) => Store::Sparse(gather_list(n, view, list, true)),
         Support::Bits(bits) => {
@@ -158,6 +167,14 @@ fn fold_segments<T: Element, M: Monoid<T>>(add: M, n: usize, mut part: impl FnMu
 ///
 /// Segments of the fixed tree run in parallel, so the answer has the same bits for any number of threads.
 pub fn reduce<V: VectorView, M: Monoid<V::T>>(n: usize, view: &V, add: M) -> V::T {
+    match view.fixed() {
+        Some(fixed) => reduce_view(n, &fixed, add),
+        None => reduce_view(n, &DynView::of(view), add),
+    }
+}
+
+/// The same, without a look for a better form of the view.
+fn reduce_view<V: VectorView, M: Monoid<V::T>>(n: usize, view: &V, add: M) -> V::T {
     // folds the elements at the positions of one segment
     let segment = |first: usize| {
         let end = (first + SEGMENT).min(n);
