@@ -45,6 +45,8 @@ pub struct Oriented<'a, A: Element, F, K: Element> {
     key: Cow<'a, Vector<K>>,
     /// Whether the matrix holds only entries that pass.
     filtered: bool,
+    /// Of an induced subgraph, the numbers of its vertices in the graph that it was taken from.
+    members: Vec<u32>,
 }
 
 impl<A: Element> Matrix<A> {
@@ -56,7 +58,7 @@ impl<A: Element> Matrix<A> {
         F: BinaryOp<K, K, Out = bool>,
         K: Element,
     {
-        Oriented { matrix: Cow::Borrowed(self), op, key: Cow::Borrowed(key), filtered: false }
+        Oriented { matrix: Cow::Borrowed(self), op, key: Cow::Borrowed(key), filtered: false, members: Vec::new() }
     }
 }
 
@@ -88,7 +90,7 @@ impl<'a, A: Element, F: BinaryOp<K, K, Out = bool>, K: Element> Oriented<'a, A, 
             true => self.matrix.clone(),
             false => Cow::Owned(filtered_by(&self.matrix, self.op, &self.key)?),
         };
-        Ok(Oriented { matrix, key: self.key.clone(), op: self.op, filtered: true })
+        Ok(Oriented { matrix, key: self.key.clone(), op: self.op, filtered: true, members: self.members.clone() })
     }
 
     /// The entries of the view as a plain matrix, without their order. O(n + nnz) time.
@@ -123,7 +125,9 @@ impl<'a, A: Element, F: BinaryOp<K, K, Out = bool>, K: Element> Oriented<'a, A, 
     /// // a path; the edges among its vertices 1, 2 and 3 that lead to the higher vertex
     /// let a = Matrix::undirected(4, &[(0, 1), (1, 2), (2, 3)])?;
     /// let key = Vector::from_dense(vec![1u32, 5, 9, 2]);
-    /// let b = a.oriented(LT, &key).induced_by(&Set::from_indices(4, [1, 2, 3])?)?.into_matrix()?;
+    /// let b = a.oriented(LT, &key).induced_by(&Set::from_indices(4, [1, 2, 3])?)?;
+    /// assert_eq!(b.members(), [1, 2, 3]);
+    /// let b = b.into_matrix()?;
     /// assert_eq!(b.nrows(), 3);
     /// assert_eq!(b.iter().collect::<Vec<_>>(), [(0, 1, ()), (2, 1, ())]);
     /// # Ok::<(), vxm::Error>(())
@@ -146,7 +150,13 @@ impl<'a, A: Element, F: BinaryOp<K, K, Out = bool>, K: Element> Oriented<'a, A, 
         }
         let matrix = Cow::Owned(induced(&self.matrix, self.op, &held)?);
         let key = Cow::Owned(self.key.extract(&members).eval()?);
-        Ok(Oriented { matrix, op: self.op, key, filtered: true })
+        Ok(Oriented { matrix, op: self.op, key, filtered: true, members })
+    }
+
+    /// Of the result of [`induced_by`](Self::induced_by): the members of the set in ascending order. Vertex `k` is the `k`-th of them.
+    /// Empty for any other view.
+    pub fn members(&self) -> &[u32] {
+        &self.members
     }
 }
 

@@ -103,9 +103,9 @@ pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32, 
         return Ok((colors, most, rounds));
     }
     // rest = {v : C[v] is of a later window}; C[rest] = the colours of the graph that rest induces, above those of the window
-    let rest = colors.select(GT.bind(WINDOW)).pattern().eval()?;
-    let (later, count, of_later) = in_windows(&edges.induced_by(&rest)?)?;
-    later.map(PLUS.bind(WINDOW)).scatter(&rest.indices().collect::<Vec<_>>(), n).assign_to(&mut colors)?;
+    let rest = edges.induced_by(&colors.select(GT.bind(WINDOW)).pattern().eval()?)?;
+    let (later, count, of_later) = in_windows(&rest)?;
+    later.map(PLUS.bind(WINDOW)).scatter(rest.members(), n).assign_to(&mut colors)?;
     Ok((colors, WINDOW + count, rounds + of_later))
 }
 
