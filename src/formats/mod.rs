@@ -7,6 +7,7 @@ mod coo;
 mod csr;
 mod shared;
 mod sparse;
+#[cfg(feature = "sprs")]
 mod sprs;
 mod store;
 mod tiles;
