@@ -6,12 +6,13 @@
 //! - Shortest paths (`.gr`): `p sp`, lines `a FROM TO WEIGHT`, as many as stated (9th DIMACS challenge).
 
 use crate::error::{Error, Result};
-use crate::formats::{Csr, Directions, MAX_VERTICES};
-use crate::io::listed::{Listed, Lists};
+use crate::formats::{Csr, Directions, First, MAX_VERTICES};
+use crate::io::listed::{Least, Listed, Lists};
 use crate::io::loaded::{Loaded, Numbering, Report};
 use crate::io::source::Source;
 use crate::io::text::{self, Cursor, Fault, Lines};
 use crate::io::value::{Field, Value, is_real};
+use crate::io::weighted::Weighted;
 use crate::io::{FileFormat, build, short_name};
 use crate::memory;
 use core::marker::PhantomData;
@@ -222,6 +223,16 @@ fn arcs<V: Value>(source: Source<'_>) -> Result<Listed<V>> {
 /// Reads the graph of a shortest path instance.
 pub(super) fn read_paths_graph(source: Source<'_>) -> Result<Loaded> {
     arcs(source)?.graph()
+}
+
+/// Reads the arcs of a shortest path instance as a directed graph.
+pub(super) fn read_paths_digraph(source: Source<'_>) -> Result<Loaded> {
+    arcs::<()>(source)?.digraph(First)
+}
+
+/// Reads the arcs of a shortest path instance with their weights. Of parallel arcs the least is kept.
+pub(super) fn read_paths_weighted(source: Source<'_>) -> Result<Weighted> {
+    arcs(source)?.digraph(Least).map(Weighted::Integer)
 }
 
 /// Reads the weights of a shortest path instance. Of parallel arcs, which road networks have, the least is kept.

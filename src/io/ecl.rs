@@ -4,13 +4,14 @@
 //! whether there are weights.
 
 use crate::error::{Error, Result};
-use crate::formats::{Csr, MAX_VERTICES};
+use crate::formats::{Csr, First, MAX_VERTICES, Refuse};
 use crate::io::FileFormat;
 use crate::io::binary::{Array, Kind, Rows, broken};
 use crate::io::listed::Listed;
 use crate::io::loaded::Loaded;
 use crate::io::source::Source;
 use crate::io::value::Value;
+use crate::io::weighted::Weighted;
 
 /// Where the arrays stand in a file.
 struct Layout {
@@ -84,6 +85,19 @@ fn read<V: Value>(source: &Source<'_>) -> Result<Listed<V>> {
 /// Reads the graph.
 pub(super) fn read_graph(source: &Source<'_>) -> Result<Loaded> {
     read(source)?.graph()
+}
+
+/// Reads the graph with the directions of its edges.
+pub(super) fn read_digraph(source: &Source<'_>) -> Result<Loaded> {
+    read::<()>(source)?.digraph(First)
+}
+
+/// Reads the graph with the directions of its edges, and with their weights if the file has any.
+pub(super) fn read_weighted(source: &Source<'_>) -> Result<Weighted> {
+    if layout(source.name(), source.bytes()?)?.weighted {
+        return read(source)?.digraph(Refuse).map(Weighted::Integer);
+    }
+    read_digraph(source).map(Weighted::None)
 }
 
 /// Reads the matrix of the weights, which are 1 if the file has none.

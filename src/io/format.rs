@@ -7,7 +7,7 @@ use crate::io::{dimacs, magic};
 use core::fmt;
 use core::str::FromStr;
 
-/// A file format for graphs. `docs/cli.md` says how each is recognised.
+/// A file format for graphs. `docs/formats.md` says how each is recognised.
 ///
 /// ```
 /// use vxm::io::FileFormat;

@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::formats::{Coo, Csr, Directions, Duplicates, Refuse};
 use crate::io::loaded::{Loaded, Numbering, Report};
 use crate::io::value::Value;
+use crate::io::weighted::directed;
 use crate::io::{FileFormat, build, short_name};
 use crate::memory;
 use std::collections::HashMap;
@@ -44,6 +45,20 @@ impl Listed<()> {
 }
 
 impl<V: Value> Listed<V> {
+    /// Builds the directed graph of the entries off the diagonal. Values that `V` holds are not ignored.
+    pub fn digraph(self, duplicates: impl Duplicates<V>) -> Result<Loaded<V>> {
+        let vertices = (self.rows, self.first);
+        let (graph, report) = directed(&self.file, vertices, &self.entries, |_| Ok(None), duplicates)?;
+        let weights = if size_of::<V>() > 0 { 0 } else { self.weights };
+        Ok(Loaded {
+            graph,
+            report: Report { weights, vertex_weights: self.vertex_weights, ..report },
+            name: short_name(&self.file),
+            format: Some(self.format),
+            numbering: Numbering::From(self.first),
+        })
+    }
+
     /// Builds the matrix. Two entries with the same row and column are an error.
     pub fn matrix(self) -> Result<Csr<V>> {
         let refused = |error| repeated(&self.file, self.first, &self.entries, error);
@@ -68,7 +83,7 @@ impl<V: Value> Listed<V> {
 }
 
 /// Keeps the least of entries with the same row and column.
-struct Least;
+pub(super) struct Least;
 
 impl<V: Value> Duplicates<V> for Least {
     fn merge(&self, earlier: V, later: V) -> Option<V> {

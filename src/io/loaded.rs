@@ -3,12 +3,13 @@
 use crate::formats::{Cleaned, Csr};
 use crate::io::FileFormat;
 use core::fmt;
+use vxm_semiring::Element;
 
-/// A graph that was read or generated.
+/// A graph that was read or generated, with edges of type `T`: `()` if they have no weights.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Loaded {
-    /// The graph: symmetric, without self-loops.
-    pub graph: Csr,
+pub struct Loaded<T: Element = ()> {
+    /// The graph: without self-loops; symmetric, unless its directions were asked for.
+    pub graph: Csr<T>,
     /// A short name: the file name without folder and extension, or the specification of the generator.
     pub name: String,
     /// The format of the file; `None` for a generated graph.

@@ -5,12 +5,13 @@
 //! its values are checked and dropped, and explicit zeros are edges. The array format and complex values are refused.
 
 use crate::error::{Error, Result};
-use crate::formats::{Coo, Csr, Directions, MAX_VERTICES, Refuse};
+use crate::formats::{Coo, Csr, Directions, Duplicates, First, MAX_VERTICES, Refuse};
 use crate::io::listed::repeated;
 use crate::io::loaded::{Loaded, Numbering, Report};
 use crate::io::source::Source;
 use crate::io::text::{self, Cursor, Fault, Lines};
 use crate::io::value::{Field, Value};
+use crate::io::weighted::{Weighted, directed};
 use crate::io::{FileFormat, build, short_name};
 use crate::memory;
 use core::marker::PhantomData;
@@ -89,6 +90,21 @@ impl Header {
         Ok(Self { field, symmetry, rows, columns, entries, shape_at, entries_at: entries_at.at(), body: cursor.at() })
     }
 
+    /// The entry that `entry` implies in a symmetric or skew-symmetric file; `None` if it implies none.
+    fn mirrored<T: Value>(&self, file: &str, entry: (u32, u32, T)) -> Result<Option<(u32, u32, T)>> {
+        let (row, column, value) = entry;
+        let other = match self.symmetry {
+            _ if row == column => return Ok(None),
+            Symmetry::General => return Ok(None),
+            Symmetry::Symmetric => Some(value),
+            Symmetry::Skew => value.negate(),
+        };
+        let other = other.ok_or_else(|| {
+            Error::invalid(format!("{file}: {} cannot hold the negative of {value:?} (skew-symmetric)", T::NAME))
+        })?;
+        Ok(Some((column, row, other)))
+    }
+
     fn lines<V>(&self) -> Entries<V> {
         Entries { field: self.field, rows: self.rows, columns: self.columns, value: PhantomData }
     }
@@ -160,9 +176,9 @@ fn entries<V: Value>(source: Source<'_>, header: &Header) -> Result<Vec<Vec<(u32
     })
 }
 
-/// Reads the pattern of a square matrix as a graph.
-pub(super) fn read_graph(source: Source<'_>) -> Result<Loaded> {
-    let header = Header::read(&source)?;
+/// Reads the header of a graph, and checks that the matrix is square and that its rows fit into memory.
+fn graph_header(source: &Source<'_>) -> Result<(Header, Directions)> {
+    let header = Header::read(source)?;
     if header.rows != header.columns {
         return Err(source.error(&Fault {
             at: header.shape_at,
@@ -174,6 +190,44 @@ pub(super) fn read_graph(source: Source<'_>) -> Result<Loaded> {
         Symmetry::Symmetric | Symmetry::Skew => Directions::Ignored,
     };
     memory::require(memory::for_building(header.rows, 0, directions), || source.place(header.shape_at))?;
+    Ok((header, directions))
+}
+
+/// Reads a square matrix as a directed graph with the weights that it has. Self-loops are dropped.
+pub(super) fn read_weighted(source: Source<'_>) -> Result<Weighted> {
+    let (header, _) = graph_header(&source)?;
+    match header.field {
+        Field::Pattern => digraph(source, &header, First).map(Weighted::None),
+        Field::Integer => digraph(source, &header, Refuse).map(Weighted::Integer),
+        Field::Real => digraph(source, &header, Refuse).map(Weighted::Real),
+    }
+}
+
+/// Reads the pattern of a square matrix as a directed graph. Self-loops and duplicates are dropped.
+pub(super) fn read_digraph(source: Source<'_>) -> Result<Loaded> {
+    let (header, _) = graph_header(&source)?;
+    digraph(source, &header, First)
+}
+
+/// Reads the entries off the diagonal; those of a symmetric or skew-symmetric file count for both directions.
+fn digraph<T: Value>(source: Source<'_>, header: &Header, duplicates: impl Duplicates<T>) -> Result<Loaded<T>> {
+    let file = source.name().to_owned();
+    let lists = entries::<T>(source, header)?;
+    let (graph, report) = directed(&file, (header.rows, 1), &lists, |entry| header.mirrored(&file, entry), duplicates)?;
+    // a graph of type `()` has no place for values
+    let weights = if header.field == Field::Pattern || size_of::<T>() > 0 { 0 } else { header.entries };
+    Ok(Loaded {
+        graph,
+        report: Report { weights, ..report },
+        name: short_name(&file),
+        format: Some(FileFormat::MatrixMarket),
+        numbering: Numbering::From(1),
+    })
+}
+
+/// Reads the pattern of a square matrix as a graph.
+pub(super) fn read_graph(source: Source<'_>) -> Result<Loaded> {
+    let (header, directions) = graph_header(&source)?;
     let file = source.name().to_owned();
     let lists = entries::<()>(source, &header)?.into_iter();
     // reuses the allocation: an entry without a value has the size of its row and column
@@ -196,22 +250,10 @@ pub(super) fn read_matrix<T: Value>(source: Source<'_>) -> Result<Csr<T>> {
     memory::require(16 * (u128::from(header.rows) + 1), || source.place(header.shape_at))?;
     let name = source.name().to_owned();
     let lists = entries::<T>(source, &header)?;
-    let mirrored = |&(row, column, value): &(u32, u32, T)| {
-        let value = match header.symmetry {
-            Symmetry::General => return None,
-            Symmetry::Symmetric => Some(value),
-            Symmetry::Skew => value.negate(),
-        };
-        (row != column).then_some(value.map(|value| (column, row, value)))
-    };
     let mut triples = Coo::new(header.rows as usize, header.columns as usize)?;
     for entry in lists.iter().flatten() {
         triples.push(entry.0, entry.1, entry.2)?;
-        if let Some(mirror) = mirrored(entry) {
-            let (row, column, value) = mirror.ok_or_else(|| {
-                let (value, kind) = (entry.2, T::NAME);
-                Error::invalid(format!("{name}: {kind} cannot hold the negative of {value:?} (skew-symmetric)"))
-            })?;
+        if let Some((row, column, value)) = header.mirrored(&name, *entry)? {
             triples.push(row, column, value)?;
         }
     }

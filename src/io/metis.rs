@@ -7,12 +7,13 @@
 //! both its ends.
 
 use crate::error::{Error, Result};
-use crate::formats::{Csr, MAX_VERTICES};
+use crate::formats::{Csr, MAX_VERTICES, Refuse};
 use crate::io::listed::{Listed, Lists};
 use crate::io::loaded::Loaded;
 use crate::io::source::Source;
 use crate::io::text::{self, Cursor, Fault, Stop};
 use crate::io::value::{Field, Value, is_integer};
+use crate::io::weighted::Weighted;
 use crate::io::{FileFormat, Progress};
 use crate::memory::Kept;
 use rayon::prelude::*;
@@ -263,8 +264,27 @@ pub(super) fn read_matrix<V: Value>(source: Source<'_>) -> Result<Csr<V>> {
     let listed = read::<V>(source)?;
     let file = listed.file.clone();
     let matrix = listed.matrix()?;
+    check_symmetry(&file, &matrix)?;
+    Ok(matrix)
+}
+
+/// Reads the graph, with the weights of its edges if the file has any.
+pub(super) fn read_weighted(source: Source<'_>, progress: &dyn Progress) -> Result<Weighted> {
+    let header = Header::parse(source.head()).map_err(|fault| source.error(&fault))?;
+    if !header.shape.weighted {
+        return read_graph(source, progress).map(Weighted::None);
+    }
+    let listed = read::<u32>(source)?;
+    let file = listed.file.clone();
+    let loaded = listed.digraph(Refuse)?;
+    check_symmetry(&file, &loaded.graph)?;
+    Ok(Weighted::Integer(loaded))
+}
+
+/// Checks that both ends of every edge list it, with the same weight.
+fn check_symmetry<V: Value>(file: &str, matrix: &Csr<V>) -> Result<()> {
     if matrix.is_symmetric() {
-        return Ok(matrix);
+        return Ok(());
     }
     let transposed = matrix.transpose();
     let differs = (0..matrix.nrows()).find(|&row| matrix.row(row) != transposed.row(row)).unwrap_or(0) + 1;

@@ -2,8 +2,9 @@
 //!
 //! [`read()`] takes a file of any [`FileFormat`], or the specification of a generator, such as `rmat:20:8`. Text may be
 //! compressed by gzip or zstd. Files are memory-mapped and parsed in parallel. The resulting graph is symmetric and has no self-loops or
-//! duplicates; the [`Report`] counts what was changed and ignored. [`read_matrix`] reads weighted and rectangular
-//! matrices unchanged. A file whose format is unclear is refused; [`read_as`] and [`read_matrix_as`] take the format.
+//! duplicates; the [`Report`] counts what was changed and ignored. [`read_digraph`] keeps directions, [`read_weighted`] weights too.
+//! [`read_matrix`] reads weighted and rectangular matrices unchanged. A file whose format is unclear is refused; [`read_as`],
+//! [`read_digraph_as`], [`read_weighted_as`] and [`read_matrix_as`] take the format.
 
 mod binary;
 mod compressed;
@@ -23,6 +24,7 @@ mod snap;
 mod source;
 mod text;
 mod value;
+mod weighted;
 mod whole;
 mod write;
 
@@ -31,6 +33,7 @@ pub use generate::{SPECIFICATIONS, generate};
 pub use loaded::{Loaded, Numbering, Report};
 pub use progress::{Progress, Unit};
 pub use value::Value;
+pub use weighted::{Weighted, read_digraph, read_digraph_as, read_weighted, read_weighted_as};
 pub use whole::{WholeFile, abandon_unfinished};
 pub use write::{write_matrix_market, write_to};
 
@@ -58,7 +61,7 @@ use std::path::Path;
 /// found before memory is allocated that is not available.
 pub fn read(name: impl AsRef<Path>, progress: &dyn Progress) -> Result<Loaded, Error> {
     let path = name.as_ref();
-    if let Some(text) = path.to_str().filter(|text| generate::looks_like_one(text) && !path.exists()) {
+    if let Some(text) = weighted::specification(path) {
         return generate::or_else(text, "a file or ", progress);
     }
     load(path, None, progress)

@@ -9,12 +9,13 @@
 //! lines must have the same number of columns, and [`FirstLine::may_be_a_header`] must not hold.
 
 use crate::error::{Error, Result};
-use crate::formats::{Directions, MAX_VERTICES};
+use crate::formats::{Csr, Directions, First, MAX_VERTICES};
 use crate::io::loaded::{Loaded, Numbering, Report};
 use crate::io::metis::Shape;
 use crate::io::source::Source;
 use crate::io::text::{self, Cursor, Fault, Lines};
 use crate::io::value::is_real;
+use crate::io::weighted::directed;
 use crate::io::{FileFormat, Progress, build, short_name};
 use crate::memory;
 use core::marker::PhantomData;
@@ -210,24 +211,50 @@ impl<I: TryFrom<u64> + Send> Lines for Edges<I> {
     }
 }
 
-/// Reads the graph. `asked` tells whether the caller asked for an edge list; otherwise what may be something else is
-/// refused. Uses 32-bit vertex numbers first, unless the file cannot be read twice.
+/// Reads the graph, made symmetric. `asked` tells whether the caller asked for an edge list; otherwise what may be
+/// something else is refused.
 pub(super) fn read_graph(source: Source<'_>, asked: bool, progress: &dyn Progress) -> Result<Loaded> {
+    read_either(source, asked, progress, |file, vertices, edges| {
+        let cleaned = build(file, vertices, edges, Directions::Matter)?;
+        Ok((Report::from(&cleaned), cleaned.graph))
+    })
+}
+
+/// Reads the graph with the directions of its lines; see [`read_graph`].
+pub(super) fn read_digraph(source: Source<'_>, asked: bool, progress: &dyn Progress) -> Result<Loaded> {
+    read_either(source, asked, progress, |file, vertices, edges| {
+        // an entry without a value has the size of its row and column, so the allocations are reused
+        let triples = edges.into_iter().map(|list| list.into_iter().map(|(from, to)| (from, to, ())).collect());
+        let (graph, report) = directed(file, (vertices, 0), &triples.collect(), |_| Ok(None), First)?;
+        Ok((report, graph))
+    })
+}
+
+/// A function that builds a graph of a file's name, a number of vertices, and edges.
+trait Build: Fn(&str, u64, Vec<Vec<(u32, u32)>>) -> Result<(Report, Csr)> {}
+impl<F: Fn(&str, u64, Vec<Vec<(u32, u32)>>) -> Result<(Report, Csr)>> Build for F {}
+
+/// Reads the edges and builds the graph of them. Uses 32-bit vertex numbers first, unless the file cannot be read twice.
+fn read_either(source: Source<'_>, asked: bool, progress: &dyn Progress, build: impl Build) -> Result<Loaded> {
     let (path, lasting) = (source.path().to_owned(), source.lasting);
     if !lasting {
-        return read::<u64>(source, asked);
+        return read::<u64>(source, asked, &build);
     }
-    match read::<u32>(source, asked) {
+    match read::<u32>(source, asked, &build) {
         // numbers of 2^32 and more are rare; only files that contain them are read twice, with wide edges
         Err(Error::Parse { expected, .. }) if expected == NARROW => {
-            read::<u64>(Source::open(&path, Some(FileFormat::Edges), progress)?, asked)
+            read::<u64>(Source::open(&path, Some(FileFormat::Edges), progress)?, asked, &build)
         }
         loaded => loaded,
     }
 }
 
 /// Reads the graph with vertex numbers of type `I`.
-fn read<I: TryFrom<u64> + Copy + Ord + Into<u64> + Send + Sync>(source: Source<'_>, asked: bool) -> Result<Loaded> {
+fn read<I: TryFrom<u64> + Copy + Ord + Into<u64> + Send + Sync>(
+    source: Source<'_>,
+    asked: bool,
+    build: &impl Build,
+) -> Result<Loaded> {
     let file = source.name().to_owned();
     let first = FirstLine::of(&source)?;
     let lines = Edges::<I>::after(first.as_ref(), !asked);
@@ -236,13 +263,17 @@ fn read<I: TryFrom<u64> + Copy + Ord + Into<u64> + Send + Sync>(source: Source<'
     if let Some(first) = first.filter(|first| !asked && first.may_be_a_header(&edges, blank)) {
         return Err(first.unclear(&file));
     }
-    let mut loaded = number(&file, edges)?;
+    let mut loaded = number(&file, edges, build)?;
     loaded.report.weights = lines.count(loaded.report.entries);
     Ok(loaded)
 }
 
 /// Renumbers the vertices in ascending order of their numbers in the file, and builds the graph.
-fn number<I: Copy + Ord + Into<u64> + Send + Sync>(file: &str, edges: Vec<Vec<(I, I)>>) -> Result<Loaded> {
+fn number<I: Copy + Ord + Into<u64> + Send + Sync>(
+    file: &str,
+    edges: Vec<Vec<(I, I)>>,
+    build: &impl Build,
+) -> Result<Loaded> {
     let names = Names::of(&edges, file)?;
     let vertices = names.count();
     if vertices > MAX_VERTICES as u64 {
@@ -256,10 +287,10 @@ fn number<I: Copy + Ord + Into<u64> + Send + Sync>(file: &str, edges: Vec<Vec<(I
         let edges = list.into_iter();
         edges.map(|(from, to)| (names.vertex(from.into()), names.vertex(to.into()))).collect()
     });
-    let cleaned = build(file, vertices, numbered.collect(), Directions::Matter)?;
+    let (report, graph) = build(file, vertices, numbered.collect())?;
     Ok(Loaded {
-        report: Report::from(&cleaned),
-        graph: cleaned.graph,
+        report,
+        graph,
         name: short_name(file),
         format: Some(FileFormat::Edges),
         numbering: names.into_numbering(),

@@ -6,13 +6,14 @@ mod npy;
 mod zip;
 
 use crate::error::{Error, Result, printable};
-use crate::formats::{Csr, MAX_VERTICES};
+use crate::formats::{Csr, First, MAX_VERTICES, Refuse};
 use crate::io::FileFormat;
-use crate::io::binary::{Array, Rows, broken, value};
+use crate::io::binary::{Array, Kind, Rows, broken, value};
 use crate::io::listed::{Listed, Lists};
 use crate::io::loaded::Loaded;
 use crate::io::source::Source;
 use crate::io::value::Value;
+use crate::io::weighted::Weighted;
 use crate::memory;
 use npy::Npy;
 use rayon::prelude::*;
@@ -73,26 +74,30 @@ fn pairs<V: Value>(rows: &Array<'_>, columns: &Array<'_>, values: &Array<'_>, sh
 
 /// Reads the entries.
 fn read<V: Value>(source: &Source<'_>) -> Result<Listed<V>> {
-    let (file, bytes) = (source.name(), source.bytes()?);
-    let archive = Archive::open(file, bytes)?;
-    let get = |name| member(&archive, file, name);
+    let archive = Archive::open(source.name(), source.bytes()?)?;
+    let data = member(&archive, source.name(), "data.npy")?;
+    entries(&archive, source.name(), &data)
+}
+
+/// Converts the entries of the matrix with these values.
+fn entries<V: Value>(archive: &Archive<'_>, file: &str, data: &Member<'_>) -> Result<Listed<V>> {
+    let get = |name| member(archive, file, name);
     let format = get("format.npy")?;
     let format = Npy::parse(&format.place, &format.bytes)?.string()?;
     let (rows, columns) = shape(&get("shape.npy")?)?;
-    let data = get("data.npy")?;
     let entries: Lists<V> = match format.as_str() {
         "csr" | "csc" => {
             let (major, minor) = if format == "csr" { (rows, columns) } else { (columns, rows) };
             let (indptr, indices) = (get("indptr.npy")?, get("indices.npy")?);
             let columns = list(&indices, None)?;
-            let values = Some(list(&data, Some(columns.len() as u64))?);
+            let values = Some(list(data, Some(columns.len() as u64))?);
             Rows { offsets: list(&indptr, Some(major + 1))?, columns, values, width: minor }.entries()?
         }
         "coo" => {
             let (row, column) = (get("row.npy")?, get("col.npy")?);
             let row = list(&row, None)?;
             let length = Some(row.len() as u64);
-            pairs(&row, &list(&column, length)?, &list(&data, length)?, (rows, columns))?
+            pairs(&row, &list(&column, length)?, &list(data, length)?, (rows, columns))?
         }
         other => {
             let found = printable(other.as_bytes());
@@ -106,16 +111,37 @@ fn read<V: Value>(source: &Source<'_>) -> Result<Listed<V>> {
     Ok(Listed { file, format, rows, columns, entries, first: 0, weights, vertex_weights: 0 })
 }
 
+/// Checks that the matrix is square, as that of a graph is.
+fn square<V>(listed: Listed<V>) -> Result<Listed<V>> {
+    if listed.rows == listed.columns {
+        return Ok(listed);
+    }
+    let (file, rows, columns) = (&listed.file, listed.rows, listed.columns);
+    Err(Error::invalid(format!("{file}: expected as many rows as columns ({columns}) of a graph, found {rows}")))
+}
+
 /// Reads the pattern of a square matrix as a graph.
 pub(super) fn read_graph(source: &Source<'_>) -> Result<Loaded> {
-    let listed = read::<()>(source)?;
-    if listed.rows != listed.columns {
-        let (file, rows, columns) = (&listed.file, listed.rows, listed.columns);
-        return Err(Error::invalid(format!(
-            "{file}: expected as many rows as columns ({columns}) of a graph, found {rows}"
-        )));
+    square(read::<()>(source)?)?.graph()
+}
+
+/// Reads the pattern of a square matrix as a directed graph.
+pub(super) fn read_digraph(source: &Source<'_>) -> Result<Loaded> {
+    square(read::<()>(source)?)?.digraph(First)
+}
+
+/// Reads a square matrix as a directed graph with its values, unless these are truth values.
+pub(super) fn read_weighted(source: &Source<'_>) -> Result<Weighted> {
+    let file = source.name();
+    let archive = Archive::open(file, source.bytes()?)?;
+    let data = member(&archive, file, "data.npy")?;
+    match Npy::parse(&data.place, &data.bytes)?.numbers()?.kind {
+        Kind::Bool => square(entries::<()>(&archive, file, &data)?)?.digraph(First).map(Weighted::None),
+        Kind::Signed(_) | Kind::Unsigned(_) => {
+            square(entries(&archive, file, &data)?)?.digraph(Refuse).map(Weighted::Integer)
+        }
+        Kind::Float(_) => square(entries(&archive, file, &data)?)?.digraph(Refuse).map(Weighted::Real),
     }
-    listed.graph()
 }
 
 /// Reads the matrix unchanged.

@@ -1,0 +1,167 @@
+//! Graphs with the directions and the weights of their files.
+
+use crate::error::Result;
+use crate::formats::{Coo, Csr, Directions, Duplicates};
+use crate::io::listed::{Lists, repeated};
+use crate::io::loaded::{Loaded, Report};
+use crate::io::source::Source;
+use crate::io::value::Value;
+use crate::io::{FileFormat, Progress, by_name, dimacs, ecl, gap, generate, matrix_market, metis, npz, snap};
+use crate::memory;
+use std::path::Path;
+
+/// A directed graph with the weights that its file has.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Weighted {
+    /// Without weights: a generated graph, an edge list, a DIMACS colouring instance, or a file of another format that
+    /// holds none, such as a Matrix Market pattern or a SciPy matrix of truth values.
+    None(Loaded),
+    /// With integers.
+    Integer(Loaded<u32>),
+    /// With real numbers: of a Matrix Market file or a SciPy matrix.
+    Real(Loaded<f64>),
+}
+
+/// Reads a graph as [`read()`](super::read()) does, but keeps the directions of its edges: entry `(i, j)` is the edge from `i` to `j`.
+/// DIMACS colouring instances, METIS files and generated graphs are undirected, so their edges go both ways, as do those of symmetric Matrix
+/// Market files.
+///
+/// ```
+/// let grid = vxm::io::read_digraph("grid:3x4", &())?;
+/// assert_eq!(grid.graph, vxm::io::read("grid:3x4", &())?.graph);
+/// # Ok::<(), vxm::error::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of [`read()`](super::read()).
+pub fn read_digraph(name: impl AsRef<Path>, progress: &dyn Progress) -> Result<Loaded> {
+    let path = name.as_ref();
+    match specification(path) {
+        Some(text) => generate::or_else(text, "a file or ", progress),
+        None => load_digraph(path, None, progress),
+    }
+}
+
+/// Reads the file `file`, which has this format, as [`read_digraph`] does.
+///
+/// ```
+/// use vxm::io::{FileFormat, read_digraph_as};
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("triangle.txt");
+/// std::fs::write(&path, "1 2\n2 3\n3 1\n")?;
+/// let triangle = read_digraph_as(&path, FileFormat::Edges, &())?;
+/// assert_eq!((triangle.graph.nnz(), triangle.graph.get(0, 1), triangle.graph.get(1, 0)), (3, Some(()), None));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Those of [`read()`](super::read()).
+pub fn read_digraph_as(file: impl AsRef<Path>, format: FileFormat, progress: &dyn Progress) -> Result<Loaded> {
+    load_digraph(file.as_ref(), Some(format), progress)
+}
+
+/// Reads a graph as [`read_digraph`] does, with the weights of its edges. Integers are those from 0 to 2^32 - 1. Self-loops are dropped.
+///
+/// Matrix Market files and SciPy matrices have integers or real numbers, all other formats integers. The least weight of parallel arcs of
+/// a shortest path instance is kept; elsewhere two weights of one edge are refused.
+///
+/// ```
+/// use vxm::io::{Weighted, read_weighted};
+/// assert!(matches!(read_weighted("grid:3x4", &())?, Weighted::None(_)));
+/// # Ok::<(), vxm::error::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of [`read()`](super::read()). An integer that `u32` cannot hold is an [`Error::Parse`](crate::Error::Parse), or an
+/// [`Error::Invalid`](crate::Error::Invalid) in a binary file. Two weights of one edge are an [`Error::Invalid`](crate::Error::Invalid).
+pub fn read_weighted(name: impl AsRef<Path>, progress: &dyn Progress) -> Result<Weighted> {
+    let path = name.as_ref();
+    match specification(path) {
+        Some(text) => generate::or_else(text, "a file or ", progress).map(Weighted::None),
+        None => load_weighted(path, None, progress),
+    }
+}
+
+/// Reads the file `file`, which has this format, as [`read_weighted`] does.
+///
+/// ```
+/// use vxm::io::{FileFormat, Weighted, read_weighted_as};
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("edge.txt");
+/// std::fs::write(&path, "2 1 1\n2 7\n1 7\n")?;
+/// let Weighted::Integer(edge) = read_weighted_as(&path, FileFormat::Metis, &())? else { panic!("no integers") };
+/// assert_eq!((edge.graph.get(0, 1), edge.graph.get(1, 0)), (Some(7), Some(7)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Those of [`read_weighted`].
+pub fn read_weighted_as(file: impl AsRef<Path>, format: FileFormat, progress: &dyn Progress) -> Result<Weighted> {
+    load_weighted(file.as_ref(), Some(format), progress)
+}
+
+/// The name as the specification of a generated graph, if it looks like one and isn't a file.
+pub(super) fn specification(path: &Path) -> Option<&str> {
+    path.to_str().filter(|text| generate::looks_like_one(text) && !path.exists())
+}
+
+/// Reads a file in the format `asked`, or in that which is detected.
+fn load_digraph(path: &Path, asked: Option<FileFormat>, progress: &dyn Progress) -> Result<Loaded> {
+    let source = Source::open(path, asked, progress)?;
+    match asked.map_or_else(|| FileFormat::detect(&source), Ok)? {
+        FileFormat::Edges => snap::read_digraph(source, asked.is_some(), progress),
+        FileFormat::MatrixMarket => matrix_market::read_digraph(source),
+        FileFormat::Dimacs => dimacs::read_graph(source),
+        FileFormat::ShortestPath => dimacs::read_paths_digraph(source),
+        FileFormat::Metis => metis::read_graph(source, progress).map_err(|error| by_name(asked, error)),
+        FileFormat::Npz => npz::read_digraph(&source),
+        FileFormat::Ecl => ecl::read_digraph(&source),
+        FileFormat::Gap => gap::read_digraph(&source),
+    }
+}
+
+/// Reads a file with its weights in the format `asked`, or in that which is detected.
+fn load_weighted(path: &Path, asked: Option<FileFormat>, progress: &dyn Progress) -> Result<Weighted> {
+    let source = Source::open(path, asked, progress)?;
+    match asked.map_or_else(|| FileFormat::detect(&source), Ok)? {
+        FileFormat::Edges => snap::read_digraph(source, asked.is_some(), progress).map(Weighted::None),
+        FileFormat::MatrixMarket => matrix_market::read_weighted(source),
+        FileFormat::Dimacs => dimacs::read_graph(source).map(Weighted::None),
+        FileFormat::ShortestPath => dimacs::read_paths_weighted(source),
+        FileFormat::Metis => metis::read_weighted(source, progress).map_err(|error| by_name(asked, error)),
+        FileFormat::Npz => npz::read_weighted(&source),
+        FileFormat::Ecl => ecl::read_weighted(&source),
+        FileFormat::Gap => gap::read_weighted(&source),
+    }
+}
+
+/// Builds the directed graph of the entries off the diagonal of `file`, after checking that the memory suffices. `first` is the number of
+/// the first vertex in the file. `mirrored` gives the entry that another one implies.
+pub(super) fn directed<T: Value>(
+    file: &str,
+    (vertices, first): (u64, u64),
+    lists: &Lists<T>,
+    mirrored: impl Fn((u32, u32, T)) -> Result<Option<(u32, u32, T)>>,
+    duplicates: impl Duplicates<T>,
+) -> Result<(Csr<T>, Report)> {
+    let entries: u64 = lists.iter().map(|list| list.len() as u64).sum();
+    // in both directions: triples, the same by rows, and these merged, in parts and as a whole
+    let size = size_of::<T>() as u128;
+    let each = 2 * (8 + size + 3 * (4 + size));
+    let needed = memory::for_building(vertices, 0, Directions::Matter) + each * u128::from(entries);
+    memory::require(needed, || file.to_owned())?;
+    let (mut loops, mut triples) = (0, Coo::new(vertices as usize, vertices as usize)?);
+    for &entry in lists.iter().flatten() {
+        if entry.0 == entry.1 {
+            loops += 1;
+            continue;
+        }
+        triples.push(entry.0, entry.1, entry.2)?;
+        if let Some((row, column, value)) = mirrored(entry)? {
+            triples.push(row, column, value)?;
+        }
+    }
+    let graph = triples.to_csr(duplicates).map_err(|error| repeated(file, first, lists, error))?;
+    let duplicates = triples.len() as u64 - graph.nnz() as u64;
+    Ok((graph, Report { entries, loops, duplicates, ..Report::default() }))
+}
