@@ -1,109 +1,32 @@
 //! Certificates: checks of answers, by code that shares nothing with the engine.
 //!
-//! A graph is given as the bare arrays of a pattern in CSR: [`Csr::offsets`](crate::formats::Csr::offsets) and `columns`. The pattern is
-//! symmetric, except for [`levels`], which takes directed graphs too.
+//! A graph is given as the bare arrays of a pattern in CSR: [`Csr::offsets`](crate::formats::Csr::offsets) and `columns`, and `values` if
+//! edges have weights. The pattern is symmetric. [`levels`], [`parents`], [`distances`], [`ranks`] and [`strong_components`] take
+//! directed graphs too; there a row's columns are the heads of its vertex' edges.
 
+mod cores;
+mod distances;
+mod forest;
 mod greedy;
+mod matching;
+mod ranks;
 mod reach;
+mod strong;
+mod violation;
+mod weight;
 
+pub use cores::{core_numbers, cores};
+pub use distances::{dijkstra, distances};
+pub use forest::{kruskal, spanning_forest};
 pub use greedy::{greedy_coloring, greedy_set, largest_degree_first, smallest_degree_last};
-pub use reach::{components, levels};
+pub use matching::{dominant_matching, greedy_matching, maximal_matching};
+pub use ranks::{Walk, page_ranks, ranks};
+pub use reach::{components, levels, parents};
+pub use strong::{strong_components, tarjan};
+pub use violation::Violation;
+pub use weight::Weight;
 
 use rayon::prelude::*;
-
-/// Why an answer is wrong, at the least vertex where it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Violation {
-    /// The answer doesn't have one element for each vertex.
-    #[error("the answer has {answer} elements, the graph {vertices} vertices")]
-    Length {
-        /// The elements of the answer.
-        answer: usize,
-        /// The vertices of the graph.
-        vertices: usize,
-    },
-    /// Two neighbours are both in the set.
-    #[error("the neighbours {vertex} and {neighbor} are both in the set")]
-    NotIndependent {
-        /// A member.
-        vertex: usize,
-        /// Its neighbour, also a member.
-        neighbor: usize,
-    },
-    /// A vertex could still join the set.
-    #[error("neither {vertex} nor a neighbour of it is in the set")]
-    NotMaximal {
-        /// The vertex.
-        vertex: usize,
-    },
-    /// A vertex has no colour.
-    #[error("{vertex} has no colour")]
-    Uncolored {
-        /// The vertex.
-        vertex: usize,
-    },
-    /// Two neighbours have the same colour.
-    #[error("the neighbours {vertex} and {neighbor} both have colour {color}")]
-    SameColor {
-        /// A vertex.
-        vertex: usize,
-        /// Its neighbour.
-        neighbor: usize,
-        /// Their colour.
-        color: u32,
-    },
-    /// The answer's number of hops to a vertex is wrong.
-    #[error("{vertex} is {}, the answer says {}", hops_away(*.hops), hops_away(*.answer))]
-    Level {
-        /// The vertex.
-        vertex: usize,
-        /// The answer's hops; `None` if it says that no path leads there.
-        answer: Option<u32>,
-        /// The fewest hops from the source; `None` if no path leads there.
-        hops: Option<u32>,
-    },
-    /// The answer's label of a vertex isn't the least vertex of its component.
-    #[error("{vertex} is labelled {label}, the least vertex of its component is {least}")]
-    Label {
-        /// The vertex.
-        vertex: usize,
-        /// Its label.
-        label: usize,
-        /// The least vertex of its component.
-        least: usize,
-    },
-}
-
-fn hops_away(hops: Option<u32>) -> String {
-    match hops {
-        None => "out of reach".to_owned(),
-        Some(1) => "1 hop away".to_owned(),
-        Some(hops) => format!("{hops} hops away"),
-    }
-}
-
-impl Violation {
-    /// The same violation, with each vertex replaced by its number in the file.
-    pub fn renumbered(self, number: impl Fn(usize) -> u64) -> Self {
-        let named = |vertex| number(vertex) as usize;
-        match self {
-            Self::Length { .. } => self,
-            Self::NotIndependent { vertex, neighbor } => {
-                Self::NotIndependent { vertex: named(vertex), neighbor: named(neighbor) }
-            }
-            Self::NotMaximal { vertex } => Self::NotMaximal { vertex: named(vertex) },
-            Self::Uncolored { vertex } => Self::Uncolored { vertex: named(vertex) },
-            Self::SameColor { vertex, neighbor, color } => {
-                Self::SameColor { vertex: named(vertex), neighbor: named(neighbor), color }
-            }
-            Self::Level { vertex, answer, hops } => Self::Level { vertex: named(vertex), answer, hops },
-            Self::Label { vertex, label, least } => {
-                Self::Label { vertex: named(vertex), label: named(label), least: named(least) }
-            }
-        }
-    }
-}
 
 fn neighbors<'a>(offsets: &[u64], columns: &'a [u32], vertex: usize) -> &'a [u32] {
     &columns[offsets[vertex] as usize..offsets[vertex + 1] as usize]

@@ -1,0 +1,219 @@
+//! Why an answer is wrong.
+
+/// Why an answer is wrong, at the least vertex where it is.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Violation {
+    /// The answer doesn't have one element for each vertex.
+    #[error("the answer has {answer} elements, the graph {vertices} vertices")]
+    Length {
+        /// The elements of the answer.
+        answer: usize,
+        /// The vertices of the graph.
+        vertices: usize,
+    },
+    /// Two neighbours are both in the set.
+    #[error("the neighbours {vertex} and {neighbor} are both in the set")]
+    NotIndependent {
+        /// A member.
+        vertex: usize,
+        /// Its neighbour, also a member.
+        neighbor: usize,
+    },
+    /// A vertex could still join the set.
+    #[error("neither {vertex} nor a neighbour of it is in the set")]
+    NotMaximal {
+        /// The vertex.
+        vertex: usize,
+    },
+    /// A vertex has no colour.
+    #[error("{vertex} has no colour")]
+    Uncolored {
+        /// The vertex.
+        vertex: usize,
+    },
+    /// Two neighbours have the same colour.
+    #[error("the neighbours {vertex} and {neighbor} both have colour {color}")]
+    SameColor {
+        /// A vertex.
+        vertex: usize,
+        /// Its neighbour.
+        neighbor: usize,
+        /// Their colour.
+        color: u32,
+    },
+    /// The answer's number of hops to a vertex is wrong.
+    #[error("{vertex} is {}, the answer says {}", hops_away(*.hops), hops_away(*.answer))]
+    Level {
+        /// The vertex.
+        vertex: usize,
+        /// The answer's hops; `None` if it says that no path leads there.
+        answer: Option<u32>,
+        /// The fewest hops from the source; `None` if no path leads there.
+        hops: Option<u32>,
+    },
+    /// The answer's label of a vertex isn't the least vertex of its component.
+    #[error("{vertex} is labelled {label}, the least vertex of its component is {least}")]
+    Label {
+        /// The vertex.
+        vertex: usize,
+        /// Its label.
+        label: usize,
+        /// The least vertex of its component.
+        least: usize,
+    },
+    /// The answer's parent of a vertex in a search tree is wrong.
+    #[error("the parent of {vertex} is {}, the answer says {}", or_none(*.parent), or_none(*.answer))]
+    Parent {
+        /// The vertex.
+        vertex: usize,
+        /// The answer's parent.
+        answer: Option<usize>,
+        /// The least in-neighbour that is one hop nearer; the source's own parent is the source.
+        parent: Option<usize>,
+    },
+    /// The answer's distance of a vertex is wrong.
+    #[error("{vertex} is at distance {distance}, the answer says {answer}")]
+    Distance {
+        /// The vertex.
+        vertex: usize,
+        /// The answer's distance; infinite if it says that no path leads there.
+        answer: f64,
+        /// The length of a shortest path; infinite if none leads there.
+        distance: f64,
+    },
+    /// The ranks differ from those of a sequential program by more than rounding allows.
+    #[error("the ranks differ by {difference:e} in all, most at {vertex}: expected at most {allowed:e}")]
+    Ranks {
+        /// The vertex where they differ most.
+        vertex: usize,
+        /// The sum of the absolute differences.
+        difference: f64,
+        /// What rounding allows.
+        allowed: f64,
+    },
+    /// The answer's core number of a vertex is wrong.
+    #[error("{vertex} has core number {core}, the answer says {answer}")]
+    Core {
+        /// The vertex.
+        vertex: usize,
+        /// The answer's core number.
+        answer: u32,
+        /// The core number.
+        core: u32,
+    },
+    /// An edge of the answer isn't one of the graph.
+    #[error("there is no edge between {vertex} and {other}")]
+    NoEdge {
+        /// A vertex.
+        vertex: usize,
+        /// The other one.
+        other: usize,
+    },
+    /// An edge of a forest closes a cycle.
+    #[error("the edge between {vertex} and {other} closes a cycle")]
+    Cycle {
+        /// An end.
+        vertex: usize,
+        /// The other end.
+        other: usize,
+    },
+    /// Two vertices are connected in the graph, but not in the forest.
+    #[error("{vertex} and {other} are neighbours, and no path of the forest joins them")]
+    NotSpanning {
+        /// A vertex.
+        vertex: usize,
+        /// A neighbour.
+        other: usize,
+    },
+    /// A forest weighs more than a minimum spanning forest.
+    #[error("the forest weighs {answer}, a minimum spanning forest {least}")]
+    NotMinimum {
+        /// The weight of the answer.
+        answer: f64,
+        /// The weight of a minimum spanning forest.
+        least: f64,
+    },
+    /// The answer's label of a vertex isn't the least vertex of its strongly connected component.
+    #[error("{vertex} is labelled {label}, the least vertex of its strongly connected component is {least}")]
+    StrongLabel {
+        /// The vertex.
+        vertex: usize,
+        /// Its label.
+        label: usize,
+        /// The least vertex of its component.
+        least: usize,
+    },
+    /// A vertex' mate has another mate.
+    #[error("{vertex} is matched to {mate}, whose mate is {}", or_none(*.back))]
+    NotMutual {
+        /// The vertex.
+        vertex: usize,
+        /// Its mate.
+        mate: usize,
+        /// The mate's mate.
+        back: Option<usize>,
+    },
+    /// Two neighbours are both unmatched.
+    #[error("the neighbours {vertex} and {other} are both unmatched")]
+    Unmatched {
+        /// A vertex.
+        vertex: usize,
+        /// Its neighbour.
+        other: usize,
+    },
+    /// An edge is heavier than the edges by which its ends are matched.
+    #[error("the edge between {vertex} and {other} is heavier than the edges by which they are matched")]
+    NotDominated {
+        /// An end.
+        vertex: usize,
+        /// The other end.
+        other: usize,
+    },
+}
+
+fn or_none(vertex: Option<usize>) -> String {
+    vertex.map_or("none".to_owned(), |vertex| vertex.to_string())
+}
+
+fn hops_away(hops: Option<u32>) -> String {
+    match hops {
+        None => "out of reach".to_owned(),
+        Some(1) => "1 hop away".to_owned(),
+        Some(hops) => format!("{hops} hops away"),
+    }
+}
+
+impl Violation {
+    /// The same violation, with each vertex replaced by its number in the file.
+    pub fn renumbered(self, number: impl Fn(usize) -> u64) -> Self {
+        let named = |vertex: usize| number(vertex) as usize;
+        let mut same = self;
+        match &mut same {
+            Self::Length { .. } | Self::NotMinimum { .. } => {}
+            Self::NotMaximal { vertex }
+            | Self::Uncolored { vertex }
+            | Self::Level { vertex, .. }
+            | Self::Distance { vertex, .. }
+            | Self::Ranks { vertex, .. }
+            | Self::Core { vertex, .. } => *vertex = named(*vertex),
+            Self::NotIndependent { vertex, neighbor: other }
+            | Self::SameColor { vertex, neighbor: other, .. }
+            | Self::NoEdge { vertex, other }
+            | Self::Cycle { vertex, other }
+            | Self::NotSpanning { vertex, other }
+            | Self::Unmatched { vertex, other }
+            | Self::NotDominated { vertex, other } => (*vertex, *other) = (named(*vertex), named(*other)),
+            Self::Label { vertex, label, least } | Self::StrongLabel { vertex, label, least } => {
+                (*vertex, *label, *least) = (named(*vertex), named(*label), named(*least));
+            }
+            Self::Parent { vertex, answer, parent } => {
+                (*vertex, *answer, *parent) = (named(*vertex), answer.map(named), parent.map(named));
+            }
+            Self::NotMutual { vertex, mate, back } => {
+                (*vertex, *mate, *back) = (named(*vertex), named(*mate), back.map(named));
+            }
+        }
+        same
+    }
+}
