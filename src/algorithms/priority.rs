@@ -28,6 +28,17 @@ pub fn mix(v: u32, seed: u64) -> u32 {
     f ^ (f >> 16u32)
 }
 
+/// The inverse of [`mix`]: the number whose hash with this seed is `hash`.
+#[op]
+pub fn unmix(hash: u32, seed: u64) -> u32 {
+    let f: u32 = (hash ^ (hash >> 16u32)) * 0x7ed1_b41du32;
+    let e: u32 = (f ^ (f >> 13u32) ^ (f >> 26u32)) * 0xa5cb_9243u32;
+    let d: u32 = (e ^ (e >> 16u32)) - ((seed >> 32u32) as u32);
+    let c: u32 = (d ^ (d >> 16u32)) * 0x7ed1_b41du32;
+    let b: u32 = (c ^ (c >> 13u32) ^ (c >> 26u32)) * 0xa5cb_9243u32;
+    (b ^ (b >> 16u32)) ^ (seed as u32)
+}
+
 /// A bijection of the numbers of `bits` bits, for every seed: the like of [`mix`] modulo 2^bits. The low six bits of `keyed` are `bits`,
 /// the others come from the seed.
 #[op]
@@ -220,6 +231,15 @@ mod tests {
             );
             let last = pack(top, u32::MAX >> (32 - bits), bits);
             assert!(last < u32::MAX && pack(0, 0, bits) > 0, "{n} vertices");
+        }
+    }
+
+    #[test]
+    fn hashes_can_be_undone() {
+        for seed in [0, 1, 7 << 40, u64::MAX] {
+            for v in (0..1000).chain([1 << 31, u32::MAX - 1, u32::MAX]) {
+                assert_eq!(unmix(mix(v, seed), seed), v, "seed {seed}");
+            }
         }
     }
 

@@ -249,13 +249,21 @@ impl<A: Element> Matrix<A> {
         let csr = self.csr();
         let (starts, places) = places_of(columns, self.ncols());
         let wanted = |j: u32| &places[starts[j as usize] as usize..starts[j as usize + 1] as usize];
+        // of ascending columns, the entries of a row come out in order
+        let in_order = columns.windows(2).all(|pair| pair[0] < pair[1]);
         let found = Matrix::from_csr(build(rows.len(), columns.len(), |k, out_columns, out_values| {
             let (js, entries) = csr.row(rows[k] as usize);
-            let mut row: Vec<(u32, A)> =
-                js.iter().zip(entries).flat_map(|(&j, &a)| wanted(j).iter().map(move |&l| (l, a))).collect();
+            let row = js.iter().zip(entries).flat_map(|(&j, &a)| wanted(j).iter().map(move |&l| (l, a)));
+            let mut put = |(l, a)| {
+                out_columns.push(l);
+                out_values.push(a);
+            };
+            if in_order {
+                return row.for_each(put);
+            }
+            let mut row: Vec<(u32, A)> = row.collect();
             row.sort_unstable_by_key(|&(l, _)| l);
-            out_columns.extend(row.iter().map(|&(l, _)| l));
-            out_values.extend(row.iter().map(|&(_, a)| a));
+            row.into_iter().for_each(&mut put);
         }));
         Ok(found.with_format(self.format()))
     }

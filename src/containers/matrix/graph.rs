@@ -27,6 +27,33 @@ impl<T: Element> Matrix<T> {
         }
         Ok(Digraph { _entered: self.gpu().cloned().map(|gpu| Entered::new(Some(gpu))), matrix: self })
     }
+
+    /// Views the matrix as the adjacency matrix of an undirected graph with weights: entry `(i, j)` is the weight of the
+    /// edge between `i` and `j`, and equals entry `(j, i)`. Self-loops stay.
+    ///
+    /// While the returned graph lives, expressions of this thread run on the device of the matrix. The check takes
+    /// O(nnz log(degree)) time on the host, unless the matrix is known to be symmetric.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let one_way = Matrix::from_triples(2, 2, [(0, 1, 5u32), (1, 0, 7)])?;
+    /// let told = one_way.to_weighted_graph().unwrap_err().to_string();
+    /// assert_eq!(told, "expected an undirected graph (a symmetric matrix), found a 2 x 2 matrix that isn't");
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`]: the matrix is not square or does not equal its transpose.
+    pub fn to_weighted_graph(&self) -> Result<Digraph<'_, T>> {
+        if self.nrows() == self.ncols() && (self.symmetric || self.csr().is_symmetric()) {
+            return self.to_digraph();
+        }
+        let shape = format!("{} x {}", self.nrows(), self.ncols());
+        Err(Error::invalid(format!(
+            "expected an undirected graph (a symmetric matrix), found a {shape} matrix that isn't"
+        )))
+    }
 }
 
 impl Matrix<()> {

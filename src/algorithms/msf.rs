@@ -1,0 +1,126 @@
+//! Minimum spanning forests by Borůvka's method: each component takes its lightest edge. See `docs/algorithms/msf.md`.
+
+use crate::algorithms::pairs::{high, low, pair};
+use crate::prelude::*;
+
+/// A minimum spanning forest.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SpanningForest {
+    /// Its edges, as the adjacency matrix of an undirected graph.
+    pub forest: Matrix,
+    /// How many rounds it took. Each at least halves the number of trees that can still grow.
+    pub rounds: u32,
+}
+
+/// The root at the other end of an edge, of the roots at both ends.
+#[op]
+fn across(own: u32, first: u32, second: u32) -> u32 {
+    if first == own { second } else { first }
+}
+
+/// The number of a vertex if its own key is its tree's, `u32::MAX` if not.
+#[op]
+fn if_least(key: u32, least: u32, vertex: u32) -> u32 {
+    if key == least { vertex } else { u32::MAX }
+}
+
+/// The next parent of a root: itself if `grandparent`, the parent of its parent, is the root, and the root is less than its parent.
+#[op]
+fn break_tie(own: u32, parent: u32, grandparent: u32) -> u32 {
+    if grandparent == own && own < parent { own } else { parent }
+}
+
+/// A minimum spanning forest of an undirected graph with weights: a tree in each component, of the least total weight.
+///
+/// Edges are ordered by (weight, lesser end, greater end). In this order no two are equal, so the forest is unique: it is that of Kruskal's
+/// method. O((n + nnz) log n) time; edges inside of a tree are dropped in each round, and vertices without an edge left. So mostly a round
+/// takes at most half the time of the one before.
+///
+/// ```
+/// use vxm::algorithms::spanning_forest;
+/// use vxm::prelude::*;
+///
+/// // a triangle, and a vertex apart
+/// let sides = [(0, 1, 5u32), (1, 2, 7), (2, 0, 9)];
+/// let a = Matrix::from_triples(4, 4, sides.into_iter().flat_map(|(i, j, w)| [(i, j, w), (j, i, w)]))?;
+/// assert_eq!(spanning_forest(&a)?.forest, Matrix::undirected(4, &[(0, 1), (1, 2)])?);
+/// # Ok::<(), vxm::Error>(())
+/// ```
+///
+/// # Errors
+/// The matrix isn't square or symmetric.
+pub fn spanning_forest(a: &Matrix<u32>) -> Result<SpanningForest> {
+    let a = &*a.to_weighted_graph()?;
+    let n = a.nrows();
+    // vertex[v] = v; root[v] = v
+    let mut vertex = fill((), n).map_index(FIRST).eval()?;
+    let (mut root, mut left) = (vertex.clone(), a.oriented(NE, &vertex).into_matrix()?);
+    let (mut edges, mut rounds) = (Vec::new(), 0);
+    while left.nnz() > 0 {
+        rounds += 1;
+        (left, root, vertex) = without_isolated(&left, &root, &vertex)?;
+        let number = fill((), left.nrows()).map_index(FIRST).eval()?;
+        // (from, to) = the ends of the lightest edge of each vertex' tree
+        let (from, to) = lightest(&left, &root, &number)?;
+        // parent = the root at the other end
+        let other = across.map3(&root, root.gather(&from), root.gather(&to)).or(u32::MAX);
+        let parent = next_parent.map3(&number, &root, other).eval()?;
+        // of two roots that are each other's parent, the lesser becomes its own parent
+        let parent = break_tie.map3(&number, &parent, parent.gather(&parent)).eval()?;
+        // hooked = {v : root[v] = v, parent[v] != v}; edges += (vertex[from], vertex[to])<hooked>
+        let was_root = root.map_index(EQ).select(IDENTITY);
+        let hooked = parent.map_index(NE).select(IDENTITY).mask(was_root).pattern().eval()?;
+        let ends = pair.map2(vertex.gather(&from), vertex.gather(&to)).mask(&hooked).eval()?;
+        edges.extend(ends.iter().map(|(_, ends)| (high(ends), low(ends))));
+        // root = root[root], until no element changes
+        root = fixpoint(parent).while_changed().monotone().step(|root| root.gather(root)).eval()?.state;
+        // left[i, j] = left[i, j] where root[i] != root[j]
+        left = left.oriented(NE, &root).into_matrix()?;
+    }
+    Ok(SpanningForest { forest: Matrix::undirected(n, &edges)?, rounds })
+}
+
+/// The edges left, the roots and the vertices' numbers, restricted to vertices with an edge left and renumbered in the same order. The root
+/// of a tree is the least vertex of it that is kept.
+fn without_isolated(
+    left: &Matrix<u32>,
+    root: &Vector<u32>,
+    vertex: &Vector<u32>,
+) -> Result<(Matrix<u32>, Vector<u32>, Vector<u32>)> {
+    // kept = {v : left has an entry in row v}; place[kept[k]] = k
+    let some = left.degrees()?.select(NE.bind(0)).pattern().eval()?;
+    let kept: Vec<u32> = some.indices().collect();
+    let place = fill((), kept.len()).map_index(FIRST).scatter(&kept, left.nrows()).eval()?;
+    // root = the least place of a tree
+    let root = least(&place, root)?;
+    Ok((left.extract(&kept, &kept)?, root.extract(&kept).eval()?, vertex.extract(&kept).eval()?))
+}
+
+/// The next parent of a vertex: of a root the root at the other end of its lightest edge, if there is one; of another vertex its root.
+#[op]
+fn next_parent(own: u32, root: u32, other: u32) -> u32 {
+    if own == root && other != u32::MAX { other } else { root }
+}
+
+/// At each vertex, the lesser and the greater end of the lightest edge that leaves its tree; absent if none does.
+fn lightest(left: &Matrix<u32>, root: &Vector<u32>, number: &Vector<u32>) -> Result<(Vector<u32>, Vector<u32>)> {
+    // best = left min.pair number: the weight and the other end of each vertex' lightest edge
+    let best = left.mxv(number, semiring(MIN, pair)).eval()?;
+    let (weight, other) = (best.map(high), best.map(low));
+    // weight, then from, then to: the least of a tree, among vertices that agree in what comes before
+    let least_weight = least(weight, root)?;
+    let from = if_least.map3(weight, &least_weight, other.ewise_mult(number, MIN)).eval()?;
+    let least_from = least(&from, root)?;
+    let to = if_least.map3(&from, &least_from, other.ewise_mult(number, MAX)).eval()?;
+    let least_to = least(&to, root)?;
+    let open = least_from.select(NE.bind(u32::MAX)).pattern().eval()?;
+    Ok((least_from.mask(&open).eval()?, least_to.mask(&open).eval()?))
+}
+
+/// At each vertex, the least element of `x` in its tree; `u32::MAX` if there is none.
+fn least(x: impl Expr<T = u32>, root: &Vector<u32>) -> Result<Vector<u32>> {
+    // s = (x, root), s[root(s)] min= s, until no element changes
+    let s = pair.map2(x.or(u32::MAX), root).eval()?;
+    let joined = fixpoint(s).while_changed().monotone().step(|s| s).scatter_reduce(low, MIN);
+    Ok(joined.eval_then(|s| s.map(high).gather(root).eval())?.0)
+}
