@@ -1,6 +1,7 @@
 //! The command line.
 
 use clap::{Args, Parser, Subcommand};
+use core::fmt;
 use core::str::FromStr;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -60,8 +61,68 @@ pub enum Task {
     /// Finds the distance of each vertex from a source, in hops.
     Bfs {
         /// Source vertex, numbered as in the file; generated graphs are numbered from 0.
-        #[arg(long, value_name = "V", value_parser = number, allow_negative_numbers = true)]
+        #[arg(long, visible_alias = "from", value_name = "V", value_parser = number, allow_negative_numbers = true)]
         source: u64,
+        /// Find a tree instead: for each vertex, its least neighbour that is one hop nearer to the source.
+        #[arg(long)]
+        parents: bool,
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Finds the length of a shortest path from a source to each vertex.
+    Sssp {
+        /// Source vertex, numbered as in the file; generated graphs are numbered from 0.
+        #[arg(long, visible_alias = "from", value_name = "V", value_parser = number, allow_negative_numbers = true)]
+        source: u64,
+        #[command(flatten)]
+        weights: Weights,
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Finds PageRank: where a random walk is, that follows edges and now and then starts anew.
+    Pagerank {
+        /// Share of a rank that follows edges; at least 0, below 1.
+        #[arg(long, value_name = "D", default_value_t = 0.85, allow_negative_numbers = true)]
+        damping: f64,
+        /// Number of rounds, or the most if a tolerance is given; default: 20, or 1000 with a tolerance.
+        #[arg(long, value_name = "N")]
+        rounds: Option<u32>,
+        /// End once a round changes the ranks by less than this in all.
+        #[arg(long, value_name = "T", default_value_t = 0.0, allow_negative_numbers = true)]
+        tolerance: f64,
+        /// Vertices where walks start, separated by commas, numbered as in the file; default: all.
+        #[arg(long, value_name = "V,V", value_delimiter = ',', value_parser = number)]
+        sources: Vec<u64>,
+        /// Type of the ranks: f32 or f64.
+        #[arg(long, value_name = "P", default_value = "f64")]
+        precision: Precision,
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Finds the core number of each vertex: the greatest k such that it is in a subgraph of degrees of at least k.
+    Kcore {
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Finds a minimum spanning forest.
+    Msf {
+        #[command(flatten)]
+        weights: Weights,
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Finds the strongly connected components of a directed graph; each is named by its lowest vertex.
+    Scc {
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Finds a maximal matching; with weights, one of at least half the greatest weight.
+    Matching {
+        /// Take the weights of the file into account.
+        #[arg(long, conflicts_with = "weights")]
+        weighted: bool,
+        #[command(flatten)]
+        weights: Weights,
         #[command(flatten)]
         run: Run,
     },
@@ -109,8 +170,8 @@ pub struct Run {
     /// Storage format of the graph: auto, csr or tiles. Does not change the answer.
     #[arg(long, value_name = "F", default_value = "auto")]
     pub format: Layout,
-    /// File for the answer: one line per vertex, with vertices numbered as in the graph file. mis lists the members;
-    /// the others add the colour, the distance or the component.
+    /// File for the answer: one line per vertex, with vertices numbered as in the graph file. mis lists the members, msf
+    /// the edges; the others add what was found of the vertex.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Print one JSON object.
@@ -135,6 +196,70 @@ pub struct Seed {
     /// Seed of the hash that breaks ties.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = number, allow_negative_numbers = true)]
     pub seed: u64,
+}
+
+/// The weights of edges.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Weights {
+    /// Draw integer weights from this range, both ends included, in place of the file's.
+    #[arg(long, value_name = "LEAST..GREATEST")]
+    pub weights: Option<WeightRange>,
+    /// Seed of the hashes that weights are drawn by and that break ties.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = number, allow_negative_numbers = true)]
+    pub seed: u64,
+}
+
+/// A range of integer weights; both ends are in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WeightRange {
+    pub least: u32,
+    pub greatest: u32,
+}
+
+impl FromStr for WeightRange {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let ends =
+            text.split_once("..").and_then(|(least, greatest)| Some((least.parse().ok()?, greatest.parse().ok()?)));
+        match ends {
+            Some((least, greatest)) if least <= greatest => Ok(Self { least, greatest }),
+            _ => Err(format!("expected LEAST..GREATEST, two numbers from 0 to {}, the lesser first", u32::MAX)),
+        }
+    }
+}
+
+impl fmt::Display for WeightRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}..{}", self.least, self.greatest)
+    }
+}
+
+/// The type of ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precision {
+    F32,
+    F64,
+}
+
+impl Precision {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+        }
+    }
+}
+
+impl FromStr for Precision {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "f32" => Ok(Self::F32),
+            "f64" => Ok(Self::F64),
+            _ => Err(Error::unknown("precision", name, &["f32", "f64"])),
+        }
+    }
 }
 
 /// The number of threads.

@@ -4,6 +4,7 @@
 use vxm::algorithms::{Formulation, Method, Order, Priority};
 use vxm::backend::tuning::tuning;
 use vxm::formats::{Csr, Tiles};
+use vxm::semiring::Element;
 
 /// An algorithm with the options that affect its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +12,16 @@ pub enum Algorithm {
     Mis(Priority, Formulation),
     Color(Method, Order),
     Bfs,
+    Parents,
+    Sssp,
     Components,
+    /// With ranks of so many bytes.
+    PageRank(usize),
+    Kcore,
+    Msf,
+    Scc,
+    Matching,
+    Dominant,
 }
 
 impl Algorithm {
@@ -20,8 +30,14 @@ impl Algorithm {
         match self {
             Self::Mis(..) => "mis",
             Self::Color(..) => "color",
-            Self::Bfs => "bfs",
+            Self::Bfs | Self::Parents => "bfs",
+            Self::Sssp => "sssp",
             Self::Components => "components",
+            Self::PageRank(_) => "pagerank",
+            Self::Kcore => "kcore",
+            Self::Msf => "msf",
+            Self::Scc => "scc",
+            Self::Matching | Self::Dominant => "matching",
         }
     }
 }
@@ -39,19 +55,35 @@ pub struct Graph {
     pub late: u64,
     /// The number of 16 x 16 tiles, if tiles are built.
     pub tiles: Option<u64>,
+    /// The bytes of a weight; 0 if edges have none.
+    pub weight: u64,
+    /// Whether the matrix differs from its transpose, which products then need besides.
+    pub directed: bool,
 }
 
 impl Graph {
     /// The sizes of `graph`. `tiles` is the number of tiles, if they are built.
-    pub fn of(graph: &Csr, tiles: Option<u64>) -> Self {
+    pub fn of<T: Element>(graph: &Csr<T>, tiles: Option<u64>) -> Self {
         let degrees = || (0..graph.nrows()).map(|v| graph.degree(v) as u64);
         let (longest, late) = (degrees().max().unwrap_or(0), degrees().filter(|&degree| degree > 30).sum());
-        Self { vertices: graph.nrows() as u64, entries: graph.nnz() as u64, longest, late, tiles }
+        let (vertices, entries, weight) = (graph.nrows() as u64, graph.nnz() as u64, size_of::<T>() as u64);
+        Self { vertices, entries, longest, late, tiles, weight, directed: false }
     }
 
     /// The bytes of the graph as CSR.
     fn held(self) -> u128 {
-        8 * (u128::from(self.vertices) + 1) + 4 * u128::from(self.entries)
+        8 * (u128::from(self.vertices) + 1) + u128::from(4 + self.weight) * u128::from(self.entries)
+    }
+
+    /// The peak bytes of drawing weights, the graph without them included: two matrices with values, and hashes.
+    pub fn drawing(self) -> u128 {
+        self.held() + 2 * Self { weight: 4, ..self }.held() + 8 * u128::from(self.vertices)
+    }
+
+    /// The graph as `algorithm` takes it: with drawn weights, if it needs weights and the graph has none.
+    fn taken_by(self, algorithm: Algorithm) -> Self {
+        let drawn = matches!(algorithm, Algorithm::Sssp | Algorithm::Msf | Algorithm::Dominant) && self.weight == 0;
+        Self { weight: if drawn { 4 } else { self.weight }, ..self }
     }
 
     /// The peak bytes that the algorithm takes beside the graph on the host.
@@ -73,19 +105,37 @@ impl Graph {
             Algorithm::Color(_, Order::SmallestDegreeLast) => (62, 0),
             Algorithm::Color(..) => (50, 0),
             Algorithm::Bfs => (24, 0),
+            Algorithm::Parents => (40, 0),
+            // the queue of the certificate
+            Algorithm::Sssp => (14 + 4 * u128::from(self.weight), 2),
             Algorithm::Components => (20, 0),
+            Algorithm::PageRank(bytes) => (34 + 2 * bytes as u128, 0),
+            Algorithm::Kcore => (44, 0),
+            // edges that are left, before and after a round; and sorted edges of the certificate
+            Algorithm::Msf => (72, 25),
+            // edges that are left, their transpose, and those of the next round
+            Algorithm::Scc => (56, 16),
+            // drawn weights, and a copy of the edges
+            Algorithm::Matching => (76, 25),
+            Algorithm::Dominant => (72, 17),
         };
+        let transposed = if self.directed && algorithm != Algorithm::Scc { self.held() } else { 0 };
         // tiles are assembled from tile-rows, which take the same size again, and 16 bytes per vertex
         let tiles = self.tiles.map_or(0, |tiles| {
             (2 * Tiles::<()>::TILE_BYTES as u128 + 4) * u128::from(tiles) + 16 * u128::from(self.vertices)
         });
-        vertex * u128::from(self.vertices) + entry * u128::from(self.entries) + tiles
+        vertex * u128::from(self.vertices) + entry * u128::from(self.entries) + tiles + transposed
     }
 
     /// The peak bytes of the whole process, if reading the graph takes `reading` bytes. Pages of mapped files do not
     /// count, because the system reclaims them when memory runs short.
     pub fn peak(self, algorithm: Algorithm, reading: u128) -> u128 {
-        PROCESS + reading.max(self.held() + self.share(algorithm))
+        let taken = self.taken_by(algorithm);
+        let drawing = if taken.weight > self.weight { self.drawing() } else { 0 };
+        // a reader that keeps directions collects triples, and sorts them
+        let directed = matches!(algorithm, Algorithm::Sssp | Algorithm::PageRank(_) | Algorithm::Scc);
+        let reading = if directed { reading + 20 * u128::from(self.entries) } else { reading };
+        PROCESS + reading.max(drawing).max(taken.held() + taken.share(algorithm))
     }
 
     /// The peak bytes of device memory, the graph included. Without the driver's own memory, the code of kernels, and
@@ -94,6 +144,7 @@ impl Graph {
     /// The coefficients per vertex were measured: the most that buffers took beside the graph, on a device and in a dry
     /// run, rounded up by a tenth or less.
     pub fn peak_on_device(self, algorithm: Algorithm) -> u128 {
+        let weight = u128::from(self.taken_by(algorithm).weight);
         let (n, entries) = (u128::from(self.vertices), u128::from(self.entries));
         // vectors that are alive at the same time: values, and presence bits
         let vectors = match algorithm {
@@ -104,7 +155,14 @@ impl Graph {
             Algorithm::Color(Method::Hash, _) => 45 * n,
             Algorithm::Color(..) => 38 * n,
             Algorithm::Bfs => 20 * n,
+            Algorithm::Parents => 30 * n,
+            Algorithm::Sssp => (12 + 3 * weight) * n,
             Algorithm::Components => 14 * n,
+            Algorithm::PageRank(bytes) => (12 + 6 * bytes as u128) * n,
+            Algorithm::Kcore => 38 * n,
+            Algorithm::Msf => 96 * n,
+            Algorithm::Scc => 60 * n,
+            Algorithm::Matching | Algorithm::Dominant => 60 * n,
         };
         let (late, copied) =
             (u128::from(self.late), if self.longest > tuning().compact_row as u64 { 4 * (n + entries) } else { 0 });
@@ -118,15 +176,24 @@ impl Graph {
             Algorithm::Color(Method::Is, _) => copied,
             Algorithm::Color(Method::Hash, _) => rows_on_device(n, entries / 2),
             Algorithm::Color(Method::MinMax, _) => entries,
+            // edges that are left, before and after a round
+            Algorithm::Msf => 2 * (rows_on_device(n, entries) + weight * entries),
+            // edges that are left, their transpose, and those of the next round
+            Algorithm::Scc => 3 * rows_on_device(n, entries),
+            // drawn weights, and a copy of the edges
+            Algorithm::Matching => rows_on_device(n, entries) + 12 * entries,
+            Algorithm::Dominant => rows_on_device(n, entries) + weight * entries,
             _ => 0,
         };
+        let transposed = if self.directed { rows_on_device(n, entries) + weight * entries } else { 0 };
         let tiles = self.tiles.map_or(0, |tiles| match algorithm {
             Algorithm::Color(Method::Hash, _) => 2 * self.tiles_on_device(tiles.into()),
-            // its matrix has values, which exclude tiles; the keys of these orders need no product
+            // their matrices have values, which exclude tiles; the keys of these orders need no product, and weights none either
             Algorithm::Color(Method::MinMax, Order::Random | Order::LargestDegreeFirst) => 0,
+            Algorithm::Sssp | Algorithm::Msf | Algorithm::Matching | Algorithm::Dominant => 0,
             _ => self.tiles_on_device(tiles.into()),
         });
-        rows_on_device(n, entries) + vectors + directed + tiles
+        rows_on_device(n, entries) + weight * entries + vectors + directed + transposed + tiles
     }
 
     /// The peak bytes of building tiles on a device.
@@ -153,7 +220,7 @@ const PROCESS: u128 = 4 << 20;
 
 /// The variants of algorithms with different footprints. Each has a name: that of the option that selects it, or of the
 /// result.
-pub const TOLD: [(&str, Algorithm); 11] = [
+pub const TOLD: [(&str, Algorithm); 20] = [
     ("resolve", Algorithm::Mis(Priority::Resolve, Formulation::Count)),
     ("decide", Algorithm::Mis(Priority::Sorted, Formulation::Decide)),
     ("count", Algorithm::Mis(Priority::Sorted, Formulation::Count)),
@@ -164,14 +231,26 @@ pub const TOLD: [(&str, Algorithm); 11] = [
     ("min-max", Algorithm::Color(Method::MinMax, Order::LargestDegreeFirst)),
     ("neighbor-reduce", Algorithm::Color(Method::NeighborReduce, Order::LargestDegreeFirst)),
     ("hops", Algorithm::Bfs),
+    ("parents", Algorithm::Parents),
+    ("distances", Algorithm::Sssp),
     ("labels", Algorithm::Components),
+    ("f32", Algorithm::PageRank(4)),
+    ("f64", Algorithm::PageRank(8)),
+    ("cores", Algorithm::Kcore),
+    ("forest", Algorithm::Msf),
+    ("labels", Algorithm::Scc),
+    ("maximal", Algorithm::Matching),
+    ("weighted", Algorithm::Dominant),
 ];
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use vxm::Result;
-    use vxm::algorithms::{ColoringOptions, MisOptions, bfs, color, components, mis};
+    use vxm::algorithms::{
+        ColoringOptions, MisOptions, PageRankOptions, bfs, bfs_parents, color, components, core_numbers,
+        dominant_matching, maximal_matching, mis, pagerank, spanning_forest, sssp, strong_components, weights,
+    };
     use vxm::backend::Device;
     use vxm::backend::plan::Format;
     use vxm::containers::Matrix;
@@ -186,7 +265,7 @@ mod tests {
             (1_048_576, 4_190_208, 97_603_584, 26_341_376, 55_463_936),
             (1_048_576, 4_193_608, 109_953_024, 25_894_912, 53_604_352),
         ] {
-            let graph = Graph { vertices, entries, longest: 0, late: 0, tiles: None };
+            let graph = Graph { vertices, entries, longest: 0, late: 0, tiles: None, weight: 0, directed: false };
             let share = |algorithm| graph.share(algorithm) as f64;
             let jp = share(Algorithm::Color(Method::Jp, Order::Random)) / f64::from(jp);
             let count = share(Algorithm::Mis(Priority::Sorted, Formulation::Count)) / f64::from(count);
@@ -196,26 +275,42 @@ mod tests {
         }
     }
 
-    fn run(algorithm: Algorithm, a: &Matrix) -> Result<()> {
+    /// Runs an algorithm on a graph, or on the same with weights.
+    fn run(algorithm: Algorithm, a: &Matrix, weighted: &Matrix<u32>) -> Result<()> {
         match algorithm {
             Algorithm::Mis(priority, formulation) => mis(a, &MisOptions { priority, formulation, seed: 1 }).map(drop),
             Algorithm::Color(method, order) => color(a, &ColoringOptions { method, order, seed: 1 }).map(drop),
             Algorithm::Bfs => bfs(a, 0).map(drop),
+            Algorithm::Parents => bfs_parents(a, 0).map(drop),
+            Algorithm::Sssp => sssp(weighted, 0).map(drop),
             Algorithm::Components => components(a).map(drop),
+            Algorithm::PageRank(4) => pagerank::<f32>(a, &PageRankOptions::default()).map(drop),
+            Algorithm::PageRank(_) => pagerank::<f64>(a, &PageRankOptions::default()).map(drop),
+            Algorithm::Kcore => core_numbers(a).map(drop),
+            Algorithm::Msf => spanning_forest(weighted).map(drop),
+            Algorithm::Scc => strong_components(a).map(drop),
+            Algorithm::Matching => maximal_matching(a, 1).map(drop),
+            Algorithm::Dominant => dominant_matching(weighted, 1).map(drop),
         }
     }
 
     /// The peak bytes of buffers while `algorithm` runs on `gpu`, which is a device or a dry run.
     fn took(gpu: &Gpu, algorithm: Algorithm, a: &Matrix) -> Result<u64> {
+        let weighted = weights(a, 1, 100, 1)?;
         gpu.synchronize()?;
         let before = gpu.used();
         gpu.take_peak();
         if gpu.is_dry_run() {
             // the dry run takes a few rounds
             gpu.dry_run_ones(30);
-            Device::dry_run(gpu, || run(algorithm, a))?;
+            Device::dry_run(gpu, || run(algorithm, a, &weighted))?;
         } else {
-            run(algorithm, &a.to(Device::Cuda(gpu.ordinal()))?)?;
+            let device = Device::Cuda(gpu.ordinal());
+            match algorithm {
+                // the other graph would count, too
+                Algorithm::Sssp | Algorithm::Msf | Algorithm::Dominant => run(algorithm, a, &weighted.to(device)?)?,
+                _ => run(algorithm, &a.to(device)?, &weighted)?,
+            }
         }
         Ok(gpu.take_peak() - before)
     }
@@ -242,8 +337,9 @@ mod tests {
             let (size, count) = (Graph::of(&graph, None), Tiles::count(&graph) as u64);
             let a = Matrix::from_simple(graph);
             for (name, algorithm) in TOLD.into_iter().chain(others).chain(last) {
-                if gpu.is_dry_run() && matches!(algorithm, Algorithm::Color(Method::Hash, _)) {
-                    // it scatters to distinct ranks, and in a dry run all ranks are zero
+                if gpu.is_dry_run() && matches!(algorithm, Algorithm::Color(Method::Hash, _) | Algorithm::Msf) {
+                    // Hash scatters to distinct ranks, and in a dry run all ranks are zero. Msf goes on with a matrix of as many rows as a
+                    // vector has elements, and in a dry run the two numbers differ.
                     continue;
                 }
                 for (format, tiles) in [(Format::Csr, None), (Format::Tiles, Some(count))] {

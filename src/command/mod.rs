@@ -4,9 +4,12 @@ mod answer;
 mod arguments;
 mod bars;
 mod footprint;
+mod found;
 mod info;
 #[cfg(unix)]
 mod signals;
+mod subject;
+mod tasks;
 
 use arguments::{Arguments, Input, Task, Threads};
 use bars::Bars;
@@ -21,8 +24,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
+use vxm::algorithms::PageRankOptions;
 use vxm::error::printable;
 use vxm::io::{Loaded, Report, WholeFile, read, read_as};
+use vxm::semiring::Element;
 use vxm::{Error, Result};
 
 /// Exit status: an answer failed its check, or `doctor` found no usable GPU.
@@ -48,9 +53,16 @@ pub fn main() -> ExitCode {
 fn run(task: Task) -> Result<ExitCode> {
     let Threads { threads } = match &task {
         Task::Doctor => return doctor(),
-        Task::Mis { run, .. } | Task::Color { run, .. } | Task::Bfs { run, .. } | Task::Components { run } => {
-            run.threads
-        }
+        Task::Mis { run, .. }
+        | Task::Color { run, .. }
+        | Task::Bfs { run, .. }
+        | Task::Sssp { run, .. }
+        | Task::Components { run }
+        | Task::Pagerank { run, .. }
+        | Task::Kcore { run }
+        | Task::Msf { run, .. }
+        | Task::Scc { run }
+        | Task::Matching { run, .. } => run.threads,
         Task::Info { threads, .. } | Task::Generate { threads, .. } => *threads,
     };
     // 0 lets rayon choose the number
@@ -60,10 +72,20 @@ fn run(task: Task) -> Result<ExitCode> {
     // checked
     pool.broadcast(|_| drop(black_box(vec![0u8; 64])));
     pool.install(|| match task {
-        Task::Mis { priority, formulation, seed, run } => answer::mis(priority, formulation, seed.seed, &run),
-        Task::Color { method, order, seed, run } => answer::color(method, order, seed.seed, &run),
-        Task::Bfs { source, run } => answer::bfs(source, &run),
-        Task::Components { run } => answer::components(&run),
+        Task::Mis { priority, formulation, seed, run } => tasks::mis(priority, formulation, seed.seed, &run),
+        Task::Color { method, order, seed, run } => tasks::color(method, order, seed.seed, &run),
+        Task::Bfs { source, parents, run } => tasks::bfs(source, parents, &run),
+        Task::Sssp { source, weights, run } => tasks::sssp(source, weights.weights, weights.seed, &run),
+        Task::Components { run } => tasks::components(&run),
+        Task::Pagerank { damping, rounds, tolerance, sources, precision, run } => {
+            let rounds = rounds.unwrap_or(if tolerance > 0.0 { 1000 } else { 20 });
+            let options = PageRankOptions { damping, rounds, tolerance, sources: None };
+            tasks::pagerank(options, &sources, precision, &run)
+        }
+        Task::Kcore { run } => tasks::kcore(&run),
+        Task::Msf { weights, run } => tasks::msf(weights.weights, weights.seed, &run),
+        Task::Scc { run } => tasks::scc(&run),
+        Task::Matching { weighted, weights, run } => tasks::matching(weighted, weights.weights, weights.seed, &run),
         Task::Info { graph, input, json, .. } => info::info(&graph, input, json).map(|()| ExitCode::SUCCESS),
         Task::Generate { spec, out, .. } => generate(&spec, &out).map(|()| ExitCode::SUCCESS),
         Task::Doctor => doctor(),
@@ -129,7 +151,7 @@ fn ignored(report: &Report) -> serde_json::Value {
 }
 
 /// Reports what cleaning changed and ignored, on standard error.
-fn note(loaded: &Loaded) {
+fn note<T: Element>(loaded: &Loaded<T>) {
     if !loaded.report.is_clean() {
         tell(format!("{}: {}", loaded.name, loaded.report));
     }
@@ -169,7 +191,8 @@ fn log() -> Result<()> {
 /// The error message for wrong arguments, in one line.
 fn usage(error: &clap::Error) -> String {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return "expected a command: mis, color, bfs, components, info, generate or doctor (vxm --help tells more)"
+        return "expected a command: mis, color, bfs, sssp, components, pagerank, kcore, msf, scc, matching, info, generate \
+                or doctor (vxm --help tells more)"
             .to_owned();
     }
     // a name that this crate rejected: its error lists the valid names

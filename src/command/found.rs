@@ -1,0 +1,240 @@
+//! What algorithms find: how it is measured, checked, written and told.
+
+use crate::command::counted;
+use serde_json::{Value, json};
+use std::fmt::Display;
+use std::io::Write;
+use vxm::certify::{self, Violation, Weight};
+use vxm::containers::{Set, Vector};
+use vxm::formats::Csr;
+use vxm::io::Numbering;
+use vxm::semiring::Element;
+
+/// The result of an algorithm.
+pub enum Found {
+    Set(Set),
+    Colors(Vector<u32>, u32),
+    /// The source vertex, and the distance of each vertex from it in hops.
+    Levels(u32, Vector<u32>),
+    /// The source vertex, and the parent of each vertex in a search tree.
+    Parents(u32, Vector<u32>),
+    /// The distance of each vertex from a source.
+    Distances(Numbers),
+    Components(Vector<u32>),
+    /// The rank of each vertex.
+    Ranks(Numbers),
+    Cores(Vector<u32>),
+    /// The edges, each as the lesser end in the high 32 bits and the greater one in the low, ascending; and their weight.
+    Forest(Vector<u64>, Option<f64>),
+    Strong(Vector<u32>),
+    /// The mate of each vertex, and the weight of the edges, if they have any.
+    Mates(Vector<u32>, Option<f64>),
+}
+
+/// Numbers of one of the types that answers have.
+pub enum Numbers {
+    Whole(Vector<u32>),
+    Single(Vector<f32>),
+    Double(Vector<f64>),
+}
+
+/// Evaluates an expression over the vector of [`Numbers`], whatever its type.
+macro_rules! each {
+    ($numbers:expr, $v:ident => $value:expr) => {
+        match $numbers {
+            Numbers::Whole($v) => $value,
+            Numbers::Single($v) => $value,
+            Numbers::Double($v) => $value,
+        }
+    };
+}
+
+impl Numbers {
+    fn count(&self) -> usize {
+        each!(self, v => v.nvals())
+    }
+
+    fn digest(&self) -> u64 {
+        each!(self, v => v.digest())
+    }
+
+    pub fn floats(&self) -> Vec<(u32, f64)> {
+        each!(self, v => v.iter().map(|(i, x)| (i, x.number())).collect())
+    }
+
+    /// The greatest number, and the least vertex that has it.
+    fn greatest(&self) -> Option<(u32, f64)> {
+        self.floats().into_iter().rev().max_by(|x, y| x.1.total_cmp(&y.1))
+    }
+}
+
+impl Found {
+    pub fn algorithm(&self) -> &'static str {
+        match self {
+            Self::Set(_) => "mis",
+            Self::Colors(..) => "color",
+            Self::Levels(..) | Self::Parents(..) => "bfs",
+            Self::Distances(_) => "sssp",
+            Self::Components(_) => "components",
+            Self::Ranks(_) => "pagerank",
+            Self::Cores(_) => "kcore",
+            Self::Forest(..) => "msf",
+            Self::Strong(_) => "scc",
+            Self::Mates(..) => "matching",
+        }
+    }
+
+    /// The name of the size of this result, and the size.
+    pub fn measure(&self) -> (&'static str, usize) {
+        let named = |labels: &Vector<u32>| labels.iter().filter(|(v, label)| v == label).count();
+        match self {
+            Self::Set(set) => ("size", set.nvals()),
+            Self::Colors(_, count) => ("colors", *count as usize),
+            Self::Levels(_, found) | Self::Parents(_, found) => ("reached", found.nvals()),
+            Self::Distances(found) => ("reached", found.count()),
+            Self::Components(labels) | Self::Strong(labels) => ("components", named(labels)),
+            Self::Ranks(ranks) => ("ranked", ranks.count()),
+            Self::Cores(cores) => ("degeneracy", cores.iter().map(|(_, core)| core as usize).max().unwrap_or(0)),
+            Self::Forest(edges, _) => ("size", edges.nvals()),
+            Self::Mates(mate, _) => ("size", mate.nvals() / 2),
+        }
+    }
+
+    /// What else is told to programs.
+    pub fn more(&self, numbering: &Numbering) -> Vec<(&'static str, Value)> {
+        match self {
+            Self::Distances(found) => {
+                vec![("farthest", found.greatest().map_or(Value::Null, |(_, distance)| number(found, distance)))]
+            }
+            Self::Ranks(ranks) => match ranks.greatest() {
+                Some((v, rank)) => vec![("top", numbering.number(v).into()), ("greatest", rank.into())],
+                None => Vec::new(),
+            },
+            Self::Forest(_, Some(weight)) | Self::Mates(_, Some(weight)) => vec![("weight", json!(weight))],
+            _ => Vec::new(),
+        }
+    }
+
+    /// What is told to people of a graph of `n` vertices.
+    pub fn told(&self, n: usize, numbering: &Numbering) -> String {
+        let (_, measure) = self.measure();
+        let vertices = || format!("{} ({:.2} %)", counted(measure, "vertex"), 100.0 * measure as f64 / n.max(1) as f64);
+        let of_weight = |weight: &Option<f64>| weight.map_or(String::new(), |weight| format!(" of weight {weight}"));
+        match self {
+            Self::Set(_) => format!("independent set of {}", vertices()),
+            Self::Colors(..) => counted(measure, "colour"),
+            Self::Levels(_, levels) => {
+                let hops = levels.iter().map(|(_, level)| level).max().unwrap_or(0);
+                format!("{} within {}", vertices(), counted(hops as usize, "hop"))
+            }
+            Self::Parents(..) => format!("a tree of {}", vertices()),
+            Self::Distances(found) => {
+                format!("{} within distance {}", vertices(), found.greatest().map_or(0.0, |(_, distance)| distance))
+            }
+            Self::Components(_) => counted(measure, "component"),
+            Self::Ranks(ranks) => match ranks.greatest() {
+                Some((v, rank)) => format!("greatest rank {rank:.9} at {}", numbering.number(v)),
+                None => "no ranks".to_owned(),
+            },
+            Self::Cores(_) => format!("degeneracy {measure}"),
+            Self::Forest(_, weight) => format!("forest of {}{}", counted(measure, "edge"), of_weight(weight)),
+            Self::Strong(_) => counted(measure, "strongly connected component"),
+            Self::Mates(_, weight) => format!("matching of {}{}", counted(measure, "edge"), of_weight(weight)),
+        }
+    }
+
+    pub fn digest(&self) -> u64 {
+        match self {
+            Self::Set(set) => set.digest(),
+            Self::Distances(found) | Self::Ranks(found) => found.digest(),
+            Self::Forest(edges, _) => edges.digest(),
+            Self::Colors(found, _)
+            | Self::Levels(_, found)
+            | Self::Parents(_, found)
+            | Self::Components(found)
+            | Self::Cores(found)
+            | Self::Strong(found)
+            | Self::Mates(found, _) => found.digest(),
+        }
+    }
+
+    /// Checks an answer that doesn't depend on weights.
+    pub fn check<T: Element>(&self, graph: &Csr<T>) -> Result<(), Violation> {
+        let (offsets, columns, n) = (graph.offsets(), graph.columns(), graph.nrows());
+        match self {
+            Self::Set(set) => {
+                let mut member = vec![false; n];
+                set.indices().for_each(|v| member[v as usize] = true);
+                certify::independent_set(offsets, columns, &member)
+            }
+            Self::Colors(colors, _) => certify::coloring(offsets, columns, &colors.to_dense(0)).map(drop),
+            Self::Levels(source, levels) => {
+                certify::levels(offsets, columns, *source as usize, &options(levels)).map(drop)
+            }
+            Self::Parents(source, parents) => {
+                certify::parents(offsets, columns, *source as usize, &options(parents)).map(drop)
+            }
+            Self::Components(labels) => certify::components(offsets, columns, &labels.to_dense(0)).map(drop),
+            Self::Cores(cores) => certify::cores(offsets, columns, &cores.to_dense(0)).map(drop),
+            Self::Strong(labels) => certify::strong_components(offsets, columns, &labels.to_dense(0)).map(drop),
+            Self::Mates(mate, _) => certify::maximal_matching(offsets, columns, &options(mate)).map(drop),
+            // these are checked with what they depend on
+            Self::Distances(_) | Self::Ranks(_) | Self::Forest(..) => Ok(()),
+        }
+    }
+
+    /// Checks a forest or a matching of a graph with these weights, and keeps its weight.
+    pub fn check_weighted<W: Element + Weight>(&mut self, graph: &Csr<W>) -> Result<(), Violation> {
+        let (offsets, columns, weights) = (graph.offsets(), graph.columns(), graph.values());
+        match self {
+            Self::Forest(edges, weight) => {
+                let ends: Vec<(u32, u32)> = edges.iter().map(|(_, ends)| ((ends >> 32) as u32, ends as u32)).collect();
+                *weight = Some(certify::spanning_forest(offsets, columns, weights, &ends)?);
+            }
+            Self::Mates(mate, weight) => {
+                *weight = Some(certify::dominant_matching(offsets, columns, weights, &options(mate))?);
+            }
+            _ => return self.check(graph),
+        }
+        Ok(())
+    }
+
+    /// Writes the answer, a vertex or an edge a line.
+    pub fn write(&self, text: &mut impl Write, numbering: &Numbering) -> std::io::Result<()> {
+        match self {
+            Self::Set(set) => set.indices().try_for_each(|v| writeln!(text, "{}", numbering.number(v))),
+            Self::Colors(found, _) | Self::Levels(_, found) | Self::Cores(found) => {
+                lines(text, numbering, found.iter())
+            }
+            Self::Distances(found) | Self::Ranks(found) => each!(found, v => lines(text, numbering, v.iter())),
+            Self::Components(found) | Self::Strong(found) | Self::Parents(_, found) | Self::Mates(found, _) => {
+                lines(text, numbering, found.iter().map(|(v, other)| (v, numbering.number(other))))
+            }
+            Self::Forest(edges, _) => {
+                let ends = edges.iter().map(|(_, ends)| ((ends >> 32) as u32, numbering.number(ends as u32)));
+                lines(text, numbering, ends)
+            }
+        }
+    }
+}
+
+/// Writes a line for each vertex and what belongs to it.
+fn lines<T: Display>(
+    text: &mut impl Write,
+    numbering: &Numbering,
+    mut found: impl Iterator<Item = (u32, T)>,
+) -> std::io::Result<()> {
+    found.try_for_each(|(v, value)| writeln!(text, "{} {value}", numbering.number(v)))
+}
+
+/// A number as JSON: an integer if the numbers are.
+fn number(numbers: &Numbers, value: f64) -> Value {
+    if matches!(numbers, Numbers::Whole(_)) { json!(value as u64) } else { json!(value) }
+}
+
+/// The elements of a vector, `None` where it holds none.
+pub fn options<T: Element>(v: &Vector<T>) -> Vec<Option<T>> {
+    let mut found = vec![None; v.len()];
+    v.iter().for_each(|(i, x)| found[i as usize] = Some(x));
+    found
+}

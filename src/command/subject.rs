@@ -1,0 +1,146 @@
+//! The graphs that algorithms run on: simple ones, directed ones, and ones with weights.
+
+use crate::command::arguments::{Run, WeightRange};
+use crate::command::bars::Bars;
+use crate::command::footprint::Graph;
+use crate::command::{load, note};
+use vxm::algorithms;
+use vxm::containers::Matrix;
+use vxm::formats::Csr;
+use vxm::io::{
+    FileFormat, Loaded, Numbering, Report, Weighted, read_digraph, read_digraph_as, read_weighted, read_weighted_as,
+};
+use vxm::memory;
+use vxm::semiring::Element;
+use vxm::{Error, Result};
+
+/// A graph, with what its file calls it and its vertices.
+pub struct Subject<T: Element = ()> {
+    pub matrix: Matrix<T>,
+    pub name: String,
+    pub numbering: Numbering,
+    /// The format of the file, if it is a file, and what reading it changed and ignored.
+    pub input: Option<FileFormat>,
+    pub report: Report,
+}
+
+impl<T: Element> Subject<T> {
+    /// Marks a symmetric matrix as such, so that it needs no transpose.
+    fn of(loaded: Loaded<T>) -> Result<Self> {
+        let Loaded { graph, name, numbering, format: input, report } = loaded;
+        let matrix = if graph.is_symmetric() { Matrix::from_symmetric(graph)? } else { Matrix::from_csr(graph) };
+        Ok(Self { matrix, name, numbering, input, report })
+    }
+
+    /// The subject with another matrix.
+    pub fn with<U: Element>(self, matrix: Matrix<U>) -> Subject<U> {
+        let Self { name, numbering, input, report, .. } = self;
+        Subject { matrix, name, numbering, input, report }
+    }
+
+    /// The vertex that the file calls `number`; `option` names what asks for it.
+    pub fn vertex(&self, option: &str, number: u64) -> Result<u32> {
+        self.numbering.vertex(number, self.matrix.nrows()).ok_or_else(|| {
+            let (name, vertices) = (&self.name, self.matrix.nrows());
+            Error::invalid(format!("{name}: {option} {number}: expected the number of one of its {vertices} vertices"))
+        })
+    }
+}
+
+/// A graph with integers or with real numbers at its edges.
+pub enum Weights {
+    Integer(Subject<u32>),
+    Real(Subject<f64>),
+}
+
+/// The graph of a run, made symmetric.
+pub fn simple(run: &Run) -> Result<Subject> {
+    let Loaded { graph, name, numbering, format: input, report } = load(&run.graph, run.input)?;
+    Ok(Subject { matrix: Matrix::from_simple(graph), name, numbering, input, report })
+}
+
+/// The graph of a run, with the directions of its file.
+pub fn directed(run: &Run) -> Result<Subject> {
+    let loaded = {
+        let bars = Bars::new();
+        match run.input.input {
+            Some(format) => read_digraph_as(&run.graph, format, &bars)?,
+            None => read_digraph(&run.graph, &bars)?,
+        }
+    };
+    note(&loaded);
+    Subject::of(loaded)
+}
+
+/// The graph of a run with weights: drawn from a range by a seed, or else those of the file. `undirected` says that drawn weights are those
+/// of the graph made symmetric.
+pub fn weighted(run: &Run, range: Option<WeightRange>, seed: u64, undirected: bool) -> Result<Weights> {
+    if let Some(WeightRange { least, greatest }) = range {
+        let subject = if undirected { simple(run) } else { directed(run) }?;
+        let needed = Graph::of(subject.matrix.csr(), None).drawing();
+        memory::require(needed, || format!("{}: --weights {least}..{greatest}", subject.name))?;
+        let matrix = algorithms::weights(&subject.matrix, least, greatest, seed)?;
+        return Ok(Weights::Integer(subject.with(matrix)));
+    }
+    let read = {
+        let bars = Bars::new();
+        match run.input.input {
+            Some(format) => read_weighted_as(&run.graph, format, &bars)?,
+            None => read_weighted(&run.graph, &bars)?,
+        }
+    };
+    match read {
+        Weighted::None(loaded) => Err(Error::invalid(format!(
+            "{}: no weights: expected a matrix-market, gr, metis, npz, egr or sg file with weights, or --weights \
+             LEAST..GREATEST",
+            loaded.name
+        ))),
+        Weighted::Integer(loaded) => {
+            note(&loaded);
+            Subject::of(loaded).map(Weights::Integer)
+        }
+        Weighted::Real(loaded) => {
+            note(&loaded);
+            refuse(&loaded.graph, &loaded.name, &loaded.numbering, f64::is_nan, "a number")?;
+            Subject::of(loaded).map(Weights::Real)
+        }
+    }
+}
+
+/// Checks that no weight is negative or infinite.
+pub fn check_lengths(subject: &Subject<f64>) -> Result<()> {
+    let is_bad = |weight: f64| !(0.0..f64::INFINITY).contains(&weight);
+    refuse(subject.matrix.csr(), &subject.name, &subject.numbering, is_bad, "a finite number from 0 on")
+}
+
+/// The error for the first edge with a bad weight, if there is one.
+fn refuse(
+    graph: &Csr<f64>,
+    name: &str,
+    numbering: &Numbering,
+    bad: impl Fn(f64) -> bool,
+    expected: &str,
+) -> Result<()> {
+    for row in 0..graph.nrows() {
+        let (columns, weights) = graph.row(row);
+        if let Some(place) = weights.iter().position(|&weight| bad(weight)) {
+            let (from, to) = (numbering.number(row as u32), numbering.number(columns[place]));
+            let weight = weights[place];
+            return Err(Error::invalid(format!(
+                "{name}: the edge {from} -> {to} has weight {weight}: expected {expected}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The places of real weights among all distinct ones, ascending: integers in the same order. -0 counts as 0.
+pub fn places(graph: &Csr<f64>) -> Result<Csr<u32>> {
+    let key = |weight: &f64| weight + 0.0;
+    let mut distinct: Vec<f64> = graph.values().iter().map(key).collect();
+    distinct.sort_unstable_by(f64::total_cmp);
+    distinct.dedup();
+    let place = |weight: &f64| distinct.partition_point(|other| other < &key(weight)) as u32;
+    let values = graph.values().iter().map(place).collect();
+    Csr::try_new(graph.nrows(), graph.ncols(), graph.offsets().to_vec(), graph.columns().to_vec(), values)
+}

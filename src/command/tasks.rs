@@ -1,0 +1,260 @@
+//! The algorithms of the command: their options, the graph that each takes, and the certificate of its answer.
+
+use crate::command::answer::{Verdict, begin, finish};
+use crate::command::arguments::{Precision, Run, WeightRange};
+use crate::command::footprint::Algorithm;
+use crate::command::found::{Found, Numbers, options};
+use crate::command::subject::{Subject, Weights, check_lengths, directed, places, simple, weighted};
+use serde_json::Value;
+use std::process::ExitCode;
+use vxm::algorithms::{
+    self, ColoringOptions, Formulation, Method, MisOptions, Order, PageRank, PageRankOptions, Priority, Rank,
+};
+use vxm::certify::{self, Walk, Weight};
+use vxm::containers::{Matrix, Set, Vector};
+use vxm::formats::Csr;
+use vxm::io::WholeFile;
+use vxm::semiring::Element;
+use vxm::{Error, Result};
+
+/// Checks an answer that doesn't depend on weights.
+fn checked<T: Element>(found: &mut Found, graph: &Csr<T>) -> Result<Verdict> {
+    Ok(found.check(graph))
+}
+
+/// `vxm mis`.
+pub fn mis(priority: Priority, formulation: Option<Formulation>, seed: u64, run: &Run) -> Result<ExitCode> {
+    let formulation = match (priority, formulation) {
+        (Priority::Resolve, Some(Formulation::Decide)) => {
+            let what = "priority `resolve` requires formulation `count`, found `decide`";
+            return Err(Error::invalid(what));
+        }
+        (Priority::Resolve, None) => Formulation::Count,
+        (_, formulation) => formulation.unwrap_or_default(),
+    };
+    let options = MisOptions { priority, seed, formulation };
+    let choices =
+        [("priority", priority.name().into()), ("formulation", formulation.name().into()), ("seed", seed.into())];
+    let (out, graph) = (begin(run)?, simple(run)?);
+    let find = |a: &Matrix| algorithms::mis(a, &options).map(|mis| (Found::Set(mis.set), Some(mis.rounds)));
+    finish(run, out, Algorithm::Mis(priority, formulation), &choices, graph, find, checked)
+}
+
+/// `vxm color`.
+pub fn color(method: Method, order: Order, seed: u64, run: &Run) -> Result<ExitCode> {
+    let options = ColoringOptions { method, order, seed };
+    let choices = [("method", method.name().into()), ("order", order.name().into()), ("seed", seed.into())];
+    let (out, graph) = (begin(run)?, simple(run)?);
+    let find = |a: &Matrix| algorithms::color(a, &options).map(|c| (Found::Colors(c.colors, c.count), Some(c.rounds)));
+    finish(run, out, Algorithm::Color(method, order), &choices, graph, find, checked)
+}
+
+/// `vxm bfs`.
+pub fn bfs(source: u64, parents: bool, run: &Run) -> Result<ExitCode> {
+    let (out, graph) = (begin(run)?, simple(run)?);
+    let (choices, vertex) = ([("source", source.into())], graph.vertex("--source", source)?);
+    if parents {
+        let find = |a: &Matrix| algorithms::bfs_parents(a, vertex).map(|tree| (Found::Parents(vertex, tree), None));
+        return finish(run, out, Algorithm::Parents, &choices, graph, find, checked);
+    }
+    let find = |a: &Matrix| algorithms::bfs(a, vertex).map(|levels| (Found::Levels(vertex, levels), None));
+    finish(run, out, Algorithm::Bfs, &choices, graph, find, checked)
+}
+
+/// `vxm components`.
+pub fn components(run: &Run) -> Result<ExitCode> {
+    let (out, graph) = (begin(run)?, simple(run)?);
+    let find = |a: &Matrix| algorithms::components(a).map(|labels| (Found::Components(labels), None));
+    finish(run, out, Algorithm::Components, &[], graph, find, checked)
+}
+
+/// The options that say how weights are drawn, if they are.
+fn drawn(range: Option<WeightRange>, seed: u64) -> Vec<(&'static str, Value)> {
+    range.map_or(Vec::new(), |range| vec![("weights", range.to_string().into()), ("seed", seed.into())])
+}
+
+/// `vxm sssp`.
+pub fn sssp(source: u64, range: Option<WeightRange>, seed: u64, run: &Run) -> Result<ExitCode> {
+    let out = begin(run)?;
+    let mut choices = vec![("source", Value::from(source))];
+    choices.extend(drawn(range, seed));
+    match weighted(run, range, seed, false)? {
+        Weights::Integer(graph) => {
+            let vertex = graph.vertex("--source", source)?;
+            let (name, numbering) = (graph.name.clone(), graph.numbering.clone());
+            let find = |a: &Matrix<u32>| {
+                let found = algorithms::sssp(a, vertex)?;
+                Ok((Found::Distances(Numbers::Whole(found)), None))
+            };
+            finish(run, out, Algorithm::Sssp, &choices, graph, find, |found, graph| {
+                let Found::Distances(Numbers::Whole(found)) = found else { return Ok(Ok(())) };
+                match beyond(graph, found) {
+                    Some(v) => {
+                        let v = numbering.number(v);
+                        Err(Error::invalid(format!("{name}: the distance of vertex {v} doesn't fit 32 bits")))
+                    }
+                    None => Ok(distances_hold(graph, vertex, found)),
+                }
+            })
+        }
+        Weights::Real(graph) => {
+            check_lengths(&graph)?;
+            let vertex = graph.vertex("--source", source)?;
+            let find = |a: &Matrix<f64>| {
+                let found = algorithms::sssp(a, vertex)?;
+                Ok((Found::Distances(Numbers::Double(found)), None))
+            };
+            finish(run, out, Algorithm::Sssp, &choices, graph, find, |found, graph| match found {
+                Found::Distances(Numbers::Double(found)) => Ok(distances_hold(graph, vertex, found)),
+                _ => Ok(Ok(())),
+            })
+        }
+    }
+}
+
+fn distances_hold<W: Element + Weight>(graph: &Csr<W>, source: u32, found: &Vector<W>) -> Verdict {
+    let (offsets, columns, weights) = (graph.offsets(), graph.columns(), graph.values());
+    certify::distances(offsets, columns, weights, source as usize, &options(found)).map(drop)
+}
+
+/// How many times a type's rounding error ranks may differ in all from those of the certificate.
+const ROUNDING: f64 = 4096.0;
+
+/// `vxm pagerank`.
+pub fn pagerank(options: PageRankOptions, sources: &[u64], precision: Precision, run: &Run) -> Result<ExitCode> {
+    let (out, graph) = (begin(run)?, directed(run)?);
+    let mut choices = vec![("precision", Value::from(precision.name())), ("damping", options.damping.into())];
+    choices.push(("tolerance", options.tolerance.into()));
+    let chosen: Vec<u32> = sources.iter().map(|&v| graph.vertex("--sources", v)).collect::<Result<_>>()?;
+    let mut options = options;
+    if !chosen.is_empty() {
+        options.sources = Some(Set::from_indices(graph.matrix.nrows(), chosen)?);
+        choices.push(("sources", sources.into()));
+    }
+    match precision {
+        Precision::F32 => {
+            ranked::<f32>(run, out, graph, &options, &choices, Numbers::Single, ROUNDING * f64::from(f32::EPSILON))
+        }
+        Precision::F64 => ranked::<f64>(run, out, graph, &options, &choices, Numbers::Double, ROUNDING * f64::EPSILON),
+    }
+}
+
+/// Runs PageRank with ranks of type `T`. Its certificate allows a difference of `allowed` in all.
+fn ranked<T: Rank + Weight>(
+    run: &Run,
+    out: Option<WholeFile>,
+    graph: Subject,
+    options: &PageRankOptions,
+    choices: &[(&'static str, Value)],
+    numbers: fn(Vector<T>) -> Numbers,
+    allowed: f64,
+) -> Result<ExitCode> {
+    let sources: Vec<u32> = options.sources.as_ref().map_or(Vec::new(), |sources| sources.indices().collect());
+    // the certificate computes as many rounds; of a tolerance, they are known only after the run
+    let rounds = core::cell::Cell::new(0);
+    let find = |a: &Matrix| {
+        let PageRank { ranks, rounds: took, .. } = algorithms::pagerank::<T>(a, options)?;
+        rounds.set(took);
+        Ok((Found::Ranks(numbers(ranks)), Some(took)))
+    };
+    finish(run, out, Algorithm::PageRank(size_of::<T>()), choices, graph, find, |found, graph| {
+        let Found::Ranks(ranks) = found else { return Ok(Ok(())) };
+        let walk = Walk { damping: options.damping, rounds: rounds.get(), sources: &sources };
+        let ranks: Vec<f64> = ranks.floats().into_iter().map(|(_, rank)| rank).collect();
+        Ok(certify::ranks(graph.offsets(), graph.columns(), walk, &ranks, allowed).map(drop))
+    })
+}
+
+/// `vxm kcore`.
+pub fn kcore(run: &Run) -> Result<ExitCode> {
+    let (out, graph) = (begin(run)?, simple(run)?);
+    let find = |a: &Matrix| algorithms::core_numbers(a).map(|cores| (Found::Cores(cores), None));
+    finish(run, out, Algorithm::Kcore, &[], graph, find, checked)
+}
+
+/// `vxm scc`.
+pub fn scc(run: &Run) -> Result<ExitCode> {
+    let (out, graph) = (begin(run)?, directed(run)?);
+    let find = |a: &Matrix| {
+        let found = algorithms::strong_components(a)?;
+        Ok((Found::Strong(found.labels), Some(found.rounds)))
+    };
+    finish(run, out, Algorithm::Scc, &[], graph, find, checked)
+}
+
+/// A spanning forest as an answer.
+fn forest(a: &Matrix<u32>) -> Result<(Found, Option<u32>)> {
+    let found = algorithms::spanning_forest(a)?;
+    let edges = found.forest.iter().filter(|&(i, j, ())| i < j);
+    let edges = edges.map(|(i, j, ())| u64::from(i) << 32 | u64::from(j)).collect();
+    Ok((Found::Forest(Vector::from_dense(edges), None), Some(found.rounds)))
+}
+
+/// `vxm msf`.
+pub fn msf(range: Option<WeightRange>, seed: u64, run: &Run) -> Result<ExitCode> {
+    let (out, choices) = (begin(run)?, drawn(range, seed));
+    match weighted(run, range, seed, true)? {
+        Weights::Integer(graph) => {
+            undirected(&graph)?;
+            finish(run, out, Algorithm::Msf, &choices, graph, forest, |found, graph| Ok(found.check_weighted(graph)))
+        }
+        Weights::Real(graph) => {
+            undirected(&graph)?;
+            let (real, ordered) = ordered(graph)?;
+            finish(run, out, Algorithm::Msf, &choices, ordered, forest, |found, _| Ok(found.check_weighted(&real)))
+        }
+    }
+}
+
+/// `vxm matching`.
+pub fn matching(from_file: bool, range: Option<WeightRange>, seed: u64, run: &Run) -> Result<ExitCode> {
+    let out = begin(run)?;
+    let mut choices = range.map_or(Vec::new(), |range| vec![("weights", Value::from(range.to_string()))]);
+    choices.push(("seed", seed.into()));
+    if !from_file && range.is_none() {
+        let find = |a: &Matrix| {
+            let found = algorithms::maximal_matching(a, seed)?;
+            Ok((Found::Mates(found.mate, None), Some(found.rounds)))
+        };
+        return finish(run, out, Algorithm::Matching, &choices, simple(run)?, find, checked);
+    }
+    let find = |a: &Matrix<u32>| {
+        let found = algorithms::dominant_matching(a, seed)?;
+        Ok((Found::Mates(found.mate, None), Some(found.rounds)))
+    };
+    match weighted(run, range, seed, true)? {
+        Weights::Integer(graph) => {
+            undirected(&graph)?;
+            finish(run, out, Algorithm::Dominant, &choices, graph, find, |found, graph| Ok(found.check_weighted(graph)))
+        }
+        Weights::Real(graph) => {
+            undirected(&graph)?;
+            check_lengths(&graph)?;
+            let (real, ordered) = ordered(graph)?;
+            finish(run, out, Algorithm::Dominant, &choices, ordered, find, |found, _| Ok(found.check_weighted(&real)))
+        }
+    }
+}
+
+/// Checks that a graph with weights is undirected.
+fn undirected<T: Element>(graph: &Subject<T>) -> Result<()> {
+    match graph.matrix.to_weighted_graph() {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Error::invalid(format!("{}: {error}", graph.name))),
+    }
+}
+
+/// The graph itself, and the same with the places of its weights in ascending order. What depends on the order of weights alone is the same
+/// of both.
+fn ordered(graph: Subject<f64>) -> Result<(Csr<f64>, Subject<u32>)> {
+    let real = graph.matrix.csr().clone();
+    let matrix = Matrix::from_symmetric(places(&real)?)?;
+    Ok((real, graph.with(matrix)))
+}
+
+/// The least vertex without a distance that has an in-neighbour with one: its distance doesn't fit the type. `None` if there is none.
+fn beyond(graph: &Csr<u32>, distances: &Vector<u32>) -> Option<u32> {
+    let reached = options(distances);
+    let without = |v: &u32| reached[*v as usize].is_none();
+    distances.indices().filter_map(|v| graph.row(v as usize).0.iter().copied().filter(without).min()).min()
+}
