@@ -1,6 +1,7 @@
 //! On a GPU every algorithm gives the same bits as on the CPU, on the graphs of the data folder and of the generators.
 
 use super::common::facts;
+use super::other_devices::compare_others;
 use super::shapes::complete_on_paths;
 use std::io::Write;
 use std::process::Command;
@@ -16,7 +17,7 @@ use vxm::io::{generate, read};
 use vxm::prelude::*;
 
 /// The GPU that `VXM_TEST_DEVICE` names; `None`, with a line on stderr, if it names none.
-fn gpu() -> Option<Device> {
+pub fn gpu() -> Option<Device> {
     match std::env::var("VXM_TEST_DEVICE") {
         Ok(device) if device.starts_with("cuda") => Some(device.parse().unwrap()),
         _ => {
@@ -27,7 +28,7 @@ fn gpu() -> Option<Device> {
 }
 
 /// The schedules that a loop on a device can be forced to.
-const SCHEDULES: [Forced; 2] = [by(Schedule::Rounds), by(Schedule::Asynchronous)];
+pub const SCHEDULES: [Forced; 2] = [by(Schedule::Rounds), by(Schedule::Asynchronous)];
 
 const fn by(schedule: Schedule) -> Forced {
     Forced { schedule: Some(schedule), direction: None, format: None, strategy: None }
@@ -111,6 +112,7 @@ fn graphs_of_the_data_folder() {
             let (name, a) = (format!("{folder}/{}", loaded.name), Matrix::from_simple(loaded.graph));
             compare(&name, &a, device);
             compare_paths(&name, &a, device);
+            compare_others(&name, &a, device);
         }
     }
 }
@@ -123,6 +125,7 @@ fn generators() {
         let a = Matrix::from_simple(generate(spec, &()).unwrap().graph);
         compare(spec, &a, device);
         compare_paths(spec, &a, device);
+        compare_others(spec, &a, device);
     }
 }
 

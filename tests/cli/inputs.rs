@@ -91,6 +91,82 @@ fn one_answer_in_every_format() {
 }
 
 #[test]
+fn directions_and_weights_in_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let sample = Sample { one_way: true, ..petersen() };
+    let npz = |value| sample.npz(Npz { format: "csr", index: "<i4", value, deflated: true });
+    put(folder, "p.mtx", sample.matrix_market());
+    let paths = |name: &str, more: &[&str]| {
+        let source = if name.ends_with(".mtx") || name.ends_with(".gr") || more.contains(&"gr") { "1" } else { "0" };
+        answer(folder, &[&["sssp", name, "--source", source], more].concat())
+    };
+    let expected = (paths("p.mtx", &[]), answer(folder, &["scc", "p.mtx"]), answer(folder, &["pagerank", "p.mtx"]));
+    assert_eq!((&expected.0["directed"], &expected.0["edges"]), (&value!(true), &value!(16)));
+    let none = value!({"weights": 0, "vertex_weights": 0});
+    assert_eq!((&expected.0["ignored"], &expected.1["ignored"]["weights"]), (&none, &value!(16)));
+    for (name, bytes, format) in [
+        ("p.gr", sample.shortest_paths().into_bytes(), "gr"),
+        ("p.egr", sample.ecl(4, true), "egr"),
+        ("p.wsg", sample.gap(true, true), "sg"),
+        ("p.npz", npz("<i4"), "npz"),
+        ("real.npz", npz("<f8"), "npz"),
+    ] {
+        put(folder, name, &bytes);
+        put(folder, "plain", &bytes);
+        for told in [paths(name, &[]), paths("plain", &["--input", format])] {
+            assert_eq!((&told["valid"], &told["input"], &told["ignored"]), (&value!(true), &value!(format), &none));
+            assert_eq!(told["reached"], expected.0["reached"], "{name}");
+            assert_eq!(told["farthest"].as_f64(), expected.0["farthest"].as_f64(), "{name}");
+            // digests are those of a type
+            assert!(told["digest"] == expected.0["digest"] || name == "real.npz", "{name}");
+        }
+        for told in [answer(folder, &["scc", name]), answer(folder, &["scc", "plain", "--input", format])] {
+            assert_eq!((&told["digest"], &told["ignored"]), (&expected.1["digest"], &expected.1["ignored"]), "{name}");
+        }
+        assert_eq!(answer(folder, &["pagerank", name])["digest"], expected.2["digest"], "{name}");
+    }
+}
+
+#[test]
+fn weights_of_undirected_formats() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let sample = petersen();
+    put(folder, "p.mtx", sample.matrix_market());
+    put(folder, "p.graph", sample.metis("111", 2));
+    put(folder, "p.wsg", sample.gap(false, true));
+    put(folder, "plain", sample.metis("111", 2));
+    for algorithm in [&["msf"][..], &["matching", "--weighted"]] {
+        let expected = answer(folder, &[algorithm, &["p.mtx"]].concat());
+        assert_eq!(expected["valid"], true);
+        for (more, vertex_weights) in [(&["p.graph"][..], 36), (&["plain", "--input", "metis"], 36), (&["p.wsg"], 0)] {
+            let told = answer(folder, &[algorithm, more].concat());
+            assert_eq!((&told["digest"], &told["weight"]), (&expected["digest"], &expected["weight"]), "{more:?}");
+            assert_eq!(told["ignored"], value!({"weights": 0, "vertex_weights": vertex_weights}), "{more:?}");
+        }
+    }
+    // weights that are drawn, or not asked for, leave those of the file ignored
+    for arguments in [&["msf", "p.graph", "--weights", "1..9"][..], &["matching", "p.graph"], &["kcore", "p.graph"]] {
+        assert_eq!(answer(folder, arguments)["ignored"]["weights"], 32, "{arguments:?}");
+    }
+    put(folder, "cycle.txt", CYCLE);
+    for arguments in [
+        &["scc", "cycle.txt"][..],
+        &["pagerank", "cycle.txt"],
+        &["kcore", "cycle.txt"],
+        &["matching", "cycle.txt"],
+        &["sssp", "cycle.txt", "--source", "1"],
+        &["msf", "cycle.txt", "--weights", "1..2"],
+    ] {
+        let line = refused(folder, arguments);
+        assert!(line.starts_with("cycle.txt:1:1: expected --input edges if "), "{arguments:?}: {line}");
+    }
+    let told = answer(folder, &["scc", "cycle.txt", "--input", "metis"]);
+    assert_eq!((&told["components"], &told["edges"], &told["directed"]), (&value!(1), &value!(4), &value!(null)));
+}
+
+#[test]
 fn raw_bytes_never_reach_the_terminal() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -7,5 +7,6 @@ mod harness;
 mod inputs;
 mod refusals;
 mod told;
+mod weighted;
 #[path = "../io_readers/writers.rs"]
 mod writers;

@@ -58,7 +58,10 @@ fn bad_arguments_are_refused_in_a_line() {
         false => "the NVIDIA driver was not found: install NVIDIA's driver",
     };
     for (arguments, told) in [
-        (&[][..], "expected a command: mis, color, bfs, components, info, generate or doctor"),
+        (
+            &[][..],
+            "expected a command: mis, color, bfs, sssp, components, pagerank, kcore, msf, scc, matching, info, generate or doctor",
+        ),
         (&["mis"], "the following required arguments were not provided: <GRAPH>"),
         (&["mist", "grid:2x2"], "unrecognized subcommand 'mist'"),
         (&["mis", "grid:2x2", "more"], "unexpected argument 'more' found"),

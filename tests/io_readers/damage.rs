@@ -72,7 +72,7 @@ fn every_cut_is_refused_or_read() {
 #[test]
 fn every_flip_is_refused_or_read() {
     let folder = tempfile::tempdir().unwrap();
-    let small = Sample { vertices: 4, edges: vec![(0, 1, 7), (0, 2, 1), (1, 2, 12)] };
+    let small = Sample { vertices: 4, edges: vec![(0, 1, 7), (0, 2, 1), (1, 2, 12)], one_way: false };
     for (format, bytes, _) in files(&small) {
         for at in 0..bytes.len() {
             // of a zip archive there are many bytes, most of which are checked by its sums

@@ -57,7 +57,7 @@ fn one_graph_in_every_format() {
     let folder = tempfile::tempdir().unwrap();
     let sample = petersen();
     check_all(folder.path(), &sample);
-    check_all(folder.path(), &Sample { vertices: 3, edges: Vec::new() });
+    check_all(folder.path(), &Sample { vertices: 3, edges: Vec::new(), one_way: false });
     // the facts of Petersen's graph with a pendant vertex and an isolated one
     let graph = load(folder.path(), "p.graph", sample.metis("0", 1).as_bytes()).graph;
     assert_eq!((graph.nrows(), graph.nnz()), (12, 2 * 16));
@@ -173,7 +173,7 @@ fn samples() -> impl Strategy<Value = Sample> {
         edges.dedup_by_key(|edge| (edge.0, edge.1));
         edges.sort_unstable();
         edges.dedup_by_key(|edge| (edge.0, edge.1));
-        Sample { vertices, edges }
+        Sample { vertices, edges, one_way: false }
     })
 }
 

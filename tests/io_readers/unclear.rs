@@ -181,7 +181,7 @@ fn content_goes_before_names() {
         assert_eq!(line.replace(&format!("{}/", folder.path().display()), ""), expected);
     }
     // an ECL graph that begins like a gzip stream
-    let many = crate::writers::Sample { vertices: 0x8b1f, edges: vec![(0, 1, 1)] };
+    let many = crate::writers::Sample { vertices: 0x8b1f, edges: vec![(0, 1, 1)], one_way: false };
     let bytes = many.ecl(4, false);
     assert!(bytes.starts_with(&[0x1f, 0x8b]));
     assert_eq!(read(put(folder.path(), "g.egr", bytes), &()).unwrap().graph.nnz(), 2);

@@ -5,11 +5,13 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// An undirected graph with weighted edges, each listed once.
+/// A graph with weighted edges, each listed once.
 #[derive(Debug, Clone)]
 pub struct Sample {
     pub vertices: u32,
     pub edges: Vec<(u32, u32, i32)>,
+    /// Whether edges lead one way only.
+    pub one_way: bool,
 }
 
 /// How the arrays of a SciPy matrix are made.
@@ -28,7 +30,8 @@ pub fn petersen() -> Sample {
     let inner = (0..5).map(|i| (5 + i, 5 + (i + 2) % 5));
     let spokes = (0..5).map(|i| (i, i + 5));
     let edges = outer.chain(inner).chain(spokes).chain([(9, 10)]);
-    Sample { vertices: 12, edges: edges.zip(1..).map(|((i, j), weight)| (i, j, weight * 3)).collect() }
+    let edges = edges.zip(1..).map(|((i, j), weight)| (i, j, weight * 3)).collect();
+    Sample { vertices: 12, edges, one_way: false }
 }
 
 /// Writes `bytes` as the file `name`.
@@ -39,10 +42,12 @@ pub fn put(folder: &Path, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
 }
 
 impl Sample {
-    /// Both directions of all edges, by rows.
+    /// All edges, by rows; both directions of them unless they lead one way only.
     pub fn arcs(&self) -> Vec<(u32, u32, i32)> {
-        let both = self.edges.iter().flat_map(|&(i, j, weight)| [(i, j, weight), (j, i, weight)]);
-        let mut arcs: Vec<_> = both.collect();
+        let mut arcs = self.edges.clone();
+        if !self.one_way {
+            arcs.extend(self.edges.iter().map(|&(i, j, weight)| (j, i, weight)));
+        }
         arcs.sort_unstable();
         arcs
     }
@@ -53,9 +58,11 @@ impl Sample {
 
     pub fn matrix_market(&self) -> String {
         let (n, m) = (self.vertices, self.edges.len());
-        let mut text = format!("%%MatrixMarket matrix coordinate integer symmetric\n{n} {n} {m}\n");
+        let symmetry = if self.one_way { "general" } else { "symmetric" };
+        let mut text = format!("%%MatrixMarket matrix coordinate integer {symmetry}\n{n} {n} {m}\n");
         for &(i, j, weight) in &self.edges {
-            writeln!(text, "{} {} {weight}", i.max(j) + 1, i.min(j) + 1).unwrap();
+            let (row, column) = if self.one_way { (i, j) } else { (i.max(j), i.min(j)) };
+            writeln!(text, "{} {} {weight}", row + 1, column + 1).unwrap();
         }
         text
     }
@@ -75,7 +82,7 @@ impl Sample {
     }
 
     pub fn shortest_paths(&self) -> String {
-        let mut text = format!("c a comment\np sp {} {}\n", self.vertices, 2 * self.edges.len());
+        let mut text = format!("c a comment\np sp {} {}\n", self.vertices, self.arcs().len());
         self.arcs().iter().for_each(|(i, j, weight)| writeln!(text, "a {} {} {weight}", i + 1, j + 1).unwrap());
         text
     }

@@ -1,0 +1,88 @@
+//! Search trees, ranks, core numbers, forests, strong components and matchings on a GPU: the same bits as on the CPU, and kernels
+//! that compile.
+
+use super::devices::{SCHEDULES, gpu};
+use super::graphs::oriented;
+use std::io::Write;
+use vxm::algorithms::{
+    PageRankOptions, bfs_parents, core_numbers, dominant_matching, maximal_matching, pagerank, spanning_forest, sssp,
+    strong_components, weights,
+};
+use vxm::backend::cuda::Gpu;
+use vxm::backend::plan::force;
+use vxm::io::generate;
+use vxm::prelude::*;
+
+/// Compares search trees, ranks, core numbers, forests, strong components and matchings of `a` on the CPU and on `device`. Directed
+/// answers are of `a` with some of its edges in one direction only.
+pub fn compare_others(name: &str, a: &Matrix, device: Device) {
+    let (weighted, one_way) = (weights(a, 1, 100, 7).unwrap(), oriented(a, 3));
+    let (there, weighted_there) = (a.to(device).unwrap(), weighted.to(device).unwrap());
+    let one_way_there = one_way.to(device).unwrap();
+    assert_eq!(weights(&there, 1, 100, 7).unwrap(), weighted, "{name}: drawn weights");
+    assert_eq!(core_numbers(&there).unwrap(), core_numbers(a).unwrap(), "{name}: core numbers");
+    assert_eq!(maximal_matching(&there, 7).unwrap(), maximal_matching(a, 7).unwrap(), "{name}: matching");
+    let (here, found) = (dominant_matching(&weighted, 7), dominant_matching(&weighted_there, 7));
+    assert_eq!(found.unwrap(), here.unwrap(), "{name}: dominant matching");
+    let (some, source) = (Set::from_indices(a.nrows(), (0..a.nrows() as u32).take(3)).unwrap(), a.nrows() as u32 / 2);
+    for sources in [None, Some(some).filter(|_| a.nrows() > 0)] {
+        let options = PageRankOptions { tolerance: 1e-4, sources, ..PageRankOptions::default() };
+        let (here, found) = (pagerank::<f32>(&one_way, &options), pagerank::<f32>(&one_way_there, &options));
+        assert_eq!(found.unwrap(), here.unwrap(), "{name}: ranks");
+        let (here, found) = (pagerank::<f64>(a, &options), pagerank::<f64>(&there, &options));
+        assert_eq!(found.unwrap(), here.unwrap(), "{name}: ranks");
+    }
+    for schedule in SCHEDULES {
+        let (here, found) = (spanning_forest(&weighted), force(schedule, || spanning_forest(&weighted_there)));
+        assert_eq!(found.unwrap(), here.unwrap(), "{name}: forest, {schedule:?}");
+        let (here, found) = (strong_components(&one_way), force(schedule, || strong_components(&one_way_there)));
+        assert_eq!(found.unwrap(), here.unwrap(), "{name}: strong components, {schedule:?}");
+        if a.nrows() > 0 {
+            let (here, found) =
+                (bfs_parents(&one_way, source), force(schedule, || bfs_parents(&one_way_there, source)));
+            assert_eq!(found.unwrap(), here.unwrap(), "{name}: parents, {schedule:?}");
+        }
+    }
+}
+
+/// Compiles kernels of the algorithms that [`compare_others`] compares, where no GPU is needed for that: all but those of forests, which go
+/// on with a matrix of as many rows as a vector has elements. In a dry run the two numbers differ.
+#[test]
+fn kernels_of_the_other_algorithms_compile() {
+    if std::env::var("VXM_TEST_DEVICE").as_deref() != Ok("dry-run") {
+        let _ = writeln!(std::io::stderr(), "skipped: VXM_TEST_DEVICE=dry-run asks for kernels that don't run");
+        return;
+    }
+    let archs = std::env::var("VXM_TEST_ARCHS").unwrap_or_else(|_| "sm_90".to_owned());
+    let gpu = Gpu::dry_run(&archs.split(',').collect::<Vec<_>>()).unwrap();
+    let a = Matrix::from_simple(generate("rmat:10:8", &()).unwrap().graph);
+    let (weighted, one_way) = (weights(&a, 1, 100, 7).unwrap(), oriented(&a, 3));
+    gpu.dry_run_ones(30);
+    Device::dry_run(&gpu, || {
+        let all = Set::all(a.nrows());
+        let options = PageRankOptions { tolerance: 1e-4, sources: Some(all), ..PageRankOptions::default() };
+        weights(&a, 1, 100, 7).unwrap();
+        core_numbers(&a).unwrap();
+        maximal_matching(&a, 7).unwrap();
+        dominant_matching(&weighted, 7).unwrap();
+        pagerank::<f32>(&one_way, &options).unwrap();
+        pagerank::<f64>(&a, &options).unwrap();
+        sssp(&weighted, 0).unwrap();
+        for schedule in SCHEDULES {
+            force(schedule, || strong_components(&one_way)).unwrap();
+            force(schedule, || bfs_parents(&one_way, 0)).unwrap();
+        }
+    });
+}
+
+/// The same on small graphs, for devices that take their time, such as the emulated one.
+#[test]
+fn small_graphs_are_those_of_the_host() {
+    let Some(device) = gpu() else { return };
+    for spec in ["grid:0x0", "grid:1x1", "er:4:0", "grid:9x11", "rmat:7:6", "road:8"] {
+        let a = Matrix::from_simple(generate(spec, &()).unwrap().graph);
+        compare_others(spec, &a, device);
+    }
+    let star = Matrix::undirected(70, &(0..69).map(|v| (v, 69)).collect::<Vec<_>>()).unwrap();
+    compare_others("star", &star, device);
+}
