@@ -31,7 +31,7 @@ pub enum Edge {
     Irrelevant = 0,
     /// The edge takes part.
     Relevant = 1,
-    /// The edge takes part, and as long as this is its status the row's element may stay as it is.
+    /// The edge takes part. Until its status changes, visits of the row may be skipped.
     Blocking = 2,
     /// The edge takes part now. After this visit the row's own element holds all that the edge has to say.
     Final = 3,
@@ -59,8 +59,8 @@ impl Element for Edge {
 
 /// The result of an operator that judges edges: an [`Edge`], or a `bool` that says whether the edge takes part.
 pub trait EdgeStatus: Element {
-    /// Whether an edge may be blocking or final.
-    const HAS_BLOCKING: bool;
+    /// Whether the operator may say of an edge that it is blocking or final, beside whether it takes part.
+    const TELLS_MORE: bool;
     /// Whether the edge takes part.
     fn takes_part(self) -> bool;
     /// Whether the edge is blocking.
@@ -68,7 +68,7 @@ pub trait EdgeStatus: Element {
 }
 
 impl EdgeStatus for bool {
-    const HAS_BLOCKING: bool = false;
+    const TELLS_MORE: bool = false;
     fn takes_part(self) -> bool {
         self
     }
@@ -78,7 +78,7 @@ impl EdgeStatus for bool {
 }
 
 impl EdgeStatus for Edge {
-    const HAS_BLOCKING: bool = true;
+    const TELLS_MORE: bool = true;
     #[inline(always)]
     fn takes_part(self) -> bool {
         self != Edge::Irrelevant

@@ -29,7 +29,7 @@ fn vertex(name: u32, giant: u32) -> u32 {
     }
 }
 
-/// The label of a component, given the least name in it. Name 0 is the component of the chosen vertex, and `least` its least vertex.
+/// The label of a component, given the least name in it. Name 0 stands for the component of the chosen vertex; its label is `least`.
 #[op]
 fn relabel(name: u32, least: u32) -> u32 {
     if name == 0u32 { least } else { name - 1u32 }
@@ -42,8 +42,8 @@ fn relabel(name: u32, least: u32) -> u32 {
 /// previous parent too. Once trees are flat the previous parent is a root, so whole trees are joined at once, as in FastSV ("FastSV: a
 /// distributed-memory connected component algorithm with fast convergence", Zhang, Azad and Hu).
 ///
-/// A vertex that is probably in the giant component, if there is one, has the least name. If its pointers lead there, a vertex need not
-/// read its neighbours, as in Afforest ("Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling", Sutton, Ben-Nun and
+/// A vertex that is probably in the giant component, if there is one, has the least name. A vertex with pointers that lead
+/// there need not read its neighbours, as in Afforest ("Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling", Sutton, Ben-Nun and
 /// Barak). Afforest samples labels to find the giant component; here the lengths of rows decide ([`pivot`]).
 ///
 /// O(entries + rounds * (n + entries of the vertices outside the giant component)) time, beside the steps along pointers. Few rounds on

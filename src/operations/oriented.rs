@@ -22,7 +22,7 @@ use vxm_semiring::{BinaryOp, Element, Semiring};
 /// [`induced_by`](Self::induced_by) make the matrix, and the view then tests no keys. Either way a loop knows the order, and on the CPU
 /// it may visit rows in it.
 ///
-/// A product needs a key at every vertex; otherwise its terminal returns an error.
+/// A product needs a key at every vertex, of a view that was made too; otherwise its terminal returns an error.
 ///
 /// ```
 /// use vxm::prelude::*;

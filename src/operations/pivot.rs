@@ -5,10 +5,10 @@ use crate::containers::Matrix;
 use crate::error::Result;
 use vxm_semiring::Element;
 
-/// A vertex to start from, where the answer is the same for any. The plan chooses one that is likely in the giant component, if there is
-/// one: vertex 0, or the first vertex with the longest row, as the lengths of rows suggest.
+/// A vertex to start from, where the answer is the same for any. The plan chooses one that is likely in the giant component, which contains most
+/// vertices, if there is one: vertex 0, or the first vertex with the longest row, as the lengths of rows suggest.
 ///
-/// [`components`](crate::algorithms::components()) gives it the least name, so that a vertex that is connected with it is settled. The result
+/// [`components`](crate::algorithms::components()) gives it the least name, so that a vertex that is connected with it needs no further visit. The result
 /// is 0 for a matrix without rows. O(rows) time on the host; no readback on a device.
 ///
 /// ```

@@ -94,8 +94,8 @@ type Upwards<'a> = Oriented<'a, (), AtMost, u32>;
 /// Colours, their number, and the number of rounds.
 pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32, u32)> {
     let n = a.nrows();
-    // A'[i, j] = A[i, j] where key[i] <= key[j]. Entries between equal keys stay, so that two such neighbours block each other and are
-    // reported.
+    // A'[i, j] = A[i, j] where key[i] <= key[j]. Not LT: neighbours with equal keys stall the loop, which is an error, instead of
+    // sharing a colour.
     let edges = a.oriented(LE, key);
     let ((mut colors, most), rounds) =
         window(&edges, fill(u32::MAX, n).eval()?, |v| v.map(number).eval_and_reduce(MAX))?;

@@ -11,8 +11,8 @@ use vxm_semiring::{BinaryOp, EdgeStatus, Element};
 
 /// An edge policy: which entries of a row take part in a product, when the row's fold may stop, and which entries block
 /// the row in a loop. See [`Product::until`](crate::operations::product::Product::until),
-/// [`among`](crate::operations::product::Product::among), [`ends`](crate::operations::product::Product::ends) and
-/// [`awaiting`](crate::operations::product::Product::awaiting).
+/// [`edge_status`](crate::operations::product::Product::edge_status) and
+/// [`Oriented`](crate::operations::oriented::Oriented).
 ///
 /// `own` is the operand's element at the row's own index, and `other` the operand's element that an entry multiplies. A
 /// row's *key* is what a fixed vector holds at the row's index; edges may be filtered by the keys at both ends.
@@ -196,7 +196,7 @@ where
     forward!(1: may_stop, keys);
     const FILTERS: bool = true;
     const FILTERS_BY_STATE: bool = true;
-    const BLOCKS: bool = F::Out::HAS_BLOCKING || H::BLOCKS;
+    const BLOCKS: bool = F::Out::TELLS_MORE || H::BLOCKS;
     #[inline(always)]
     fn passes_state(self, own: X, other: X) -> bool {
         self.0.call(own, other).takes_part() && self.1.passes_state(own, other)
@@ -207,7 +207,7 @@ where
     }
     fn emit(self, kernel: &mut KernelBuilder, operand: CppType) -> Result<(CppType, CppType)> {
         let (inner, operand) = self.1.emit(kernel, operand)?;
-        let name = if F::Out::HAS_BLOCKING { "vxm::JudgedEdges" } else { "vxm::FilterByState" };
+        let name = if F::Out::TELLS_MORE { "vxm::JudgedEdges" } else { "vxm::FilterByState" };
         let arguments = [kernel.functor(self.0), kernel.element::<X>(), inner];
         Ok((kernel.ty(name, arguments), operand))
     }

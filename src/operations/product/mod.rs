@@ -99,8 +99,8 @@ impl<'a, E: Expr, A: Element, S, H> Product<'a, E, A, S, H> {
     /// |---|---|---|
     /// | `Irrelevant`, `false` | the edge takes no part in the fold | the answer |
     /// | `Relevant`, `true` | the edge takes part | |
-    /// | `Blocking` | and while it does so, the row's element may stay as it is | only the cost, in loops |
-    /// | `Final` | and after this visit the own element holds all that the edge has to say | only the cost, in loops |
+    /// | `Blocking` | the edge takes part; until its status changes, visits of the row may be skipped | only the cost, in loops |
+    /// | `Final` | the edge takes part; after this visit the own element holds all that it has to say | only the cost, in loops |
     ///
     /// A row without an own element takes no entries. In a loop, see [`step`](crate::operations::loops::active::WhileActive::step) about
     /// when edges are judged. A `monotone` loop remembers one or two blocking edges of a row. It looks only at those until they block no
@@ -108,8 +108,8 @@ impl<'a, E: Expr, A: Element, S, H> Product<'a, E, A, S, H> {
     /// edges. The idea is that of `speculative_for` (Blelloch, Fineman, Gibbons and Shun, "Internally deterministic parallel algorithms can
     /// be fast", section 3), said of edges instead of iterations.
     ///
-    /// It is your claim that a blocking element changes by itself in the end. If two rows block each other, neither ever changes, and the
-    /// loop ends with an error. It is also your claim that folding a final edge again makes no difference.
+    /// It is your claim that a blocking element changes without help from the row that waits for it. Two rows that block each other stall
+    /// the loop, which is an error. It is also your claim that folding a final edge again makes no difference.
     ///
     /// The matrix must be square; otherwise the terminal returns a shape error.
     ///
