@@ -12,7 +12,7 @@ use vxm_semiring::Element;
 
 mod graph;
 
-pub use graph::{Digraph, Graph};
+pub use graph::{Digraph, Graph, Symmetrize};
 
 /// Checks that there is memory for building row offsets: 16 bytes per row. A failed allocation would abort the process.
 fn room_for_rows(nrows: usize) -> Result<()> {

@@ -5,5 +5,5 @@ pub mod matrix;
 pub mod vector;
 
 pub use dense::Dense;
-pub use matrix::Matrix;
+pub use matrix::{Matrix, Symmetrize};
 pub use vector::{Set, Vector, VectorFormat};

@@ -268,19 +268,6 @@ impl<T: Element> Csr<T> {
             }
         }
     }
-
-    /// Whether the matrix equals its transpose, values included. Values are compared by their bits, so NaN equals
-    /// itself. O(nnz log degree) time.
-    pub fn is_symmetric(&self) -> bool {
-        let mirrored = |row: usize, column: u32, value: &T| {
-            self.get(column as usize, row).is_some_and(|other| other.bits() == value.bits())
-        };
-        self.nrows == self.ncols
-            && (0..self.nrows).into_par_iter().all(|row| {
-                let (columns, values) = self.row(row);
-                columns.iter().zip(values).all(|(&column, value)| mirrored(row, column, value))
-            })
-    }
 }
 
 /// Returns `(starts, places)` such that `places[starts[j]..starts[j + 1]]` are the positions of `j` in `list`,

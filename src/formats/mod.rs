@@ -1,5 +1,6 @@
 //! Storage formats of matrices and vectors: arrays, their invariants, and conversions between formats.
 
+mod arrays;
 pub(crate) mod bitmap;
 mod blocks;
 mod build;
@@ -10,8 +11,10 @@ mod sparse;
 #[cfg(feature = "sprs")]
 mod sprs;
 mod store;
+mod symmetry;
 mod tiles;
 
+pub use arrays::Index;
 pub use bitmap::Bitmap;
 pub(crate) use blocks::{row_blocks, split_rows};
 pub use build::{Cleaned, Directions, undirected};

@@ -7,8 +7,33 @@ use crate::formats::{Coo, Csr, First};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::ops::Deref;
+use std::str::FromStr;
 use std::sync::OnceLock;
 use vxm_semiring::Element;
+
+/// How [`Matrix::graph_from`] makes sure that the matrix of a graph is symmetric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Symmetrize {
+    /// The matrix must be symmetric; otherwise it is an error.
+    #[default]
+    Check,
+    /// An edge is there if the matrix holds it in either direction.
+    Union,
+    /// The caller guarantees a symmetric matrix without self-loops. Only debug builds check it. If it doesn't hold, answers are wrong.
+    Trust,
+}
+
+impl FromStr for Symmetrize {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "check" => Ok(Self::Check),
+            "union" => Ok(Self::Union),
+            "trust" => Ok(Self::Trust),
+            _ => Err(Error::unknown("symmetrization", name, &["check", "union", "trust"])),
+        }
+    }
+}
 
 impl<T: Element> Matrix<T> {
     /// Views the matrix as the adjacency matrix of a directed graph: entry `(i, j)` is the edge from `i` to `j`.
@@ -64,6 +89,53 @@ impl Matrix<()> {
         Self { simple: OnceLock::from(true), symmetric: true, ..Self::from_csr(rows) }
     }
 
+    /// The adjacency matrix of a simple undirected graph, from a square matrix of any origin. Self-loops are dropped. O(n + nnz) time.
+    ///
+    /// ```
+    /// use vxm::containers::Symmetrize;
+    /// use vxm::formats::Csr;
+    /// use vxm::prelude::*;
+    ///
+    /// // 0 -> 1, and 1 -> 1
+    /// let arrows = Csr::try_new(2, 2, vec![0, 1, 2], vec![1, 1], vec![(); 2])?;
+    /// let a = Matrix::graph_from(arrows.clone(), Symmetrize::Union)?;
+    /// assert_eq!(a, Matrix::undirected(2, &[(0, 1)])?);
+    /// let refused = Matrix::graph_from(arrows, Symmetrize::Check).unwrap_err();
+    /// assert_eq!(
+    ///     refused.to_string(),
+    ///     "expected an undirected graph (a symmetric matrix), found entry (0, 1) without entry (1, 0)"
+    /// );
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`]: the matrix is not square; or it is not symmetric, and `symmetrize` is [`Symmetrize::Check`].
+    pub fn graph_from(rows: Csr<()>, symmetrize: Symmetrize) -> Result<Self> {
+        let found = Self::from_csr(rows);
+        found.to_digraph()?;
+        let found = match symmetrize {
+            Symmetrize::Trust => {
+                let loopless = || (0..found.nrows()).all(|i| found.csr().get(i, i).is_none());
+                debug_assert!(loopless() && found.csr().is_symmetric());
+                return Ok(Self { simple: OnceLock::from(true), symmetric: true, ..found });
+            }
+            Symmetrize::Union => found.ewise_add(&found.transpose(), vxm_semiring::FIRST)?.set_symmetric(true),
+            Symmetrize::Check => match found.csr().symmetry() {
+                Some(loops) => Self { simple: OnceLock::from(!loops), symmetric: true, ..found },
+                None => {
+                    let (i, j) = found.csr().asymmetry().unwrap_or_default();
+                    let what = format!("found entry ({i}, {j}) without entry ({j}, {i})");
+                    return Err(Error::invalid(format!("expected an undirected graph (a symmetric matrix), {what}")));
+                }
+            },
+        };
+        let loopless = match found.simplified()? {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(loopless) => Some(loopless),
+        };
+        Ok(loopless.unwrap_or(found))
+    }
+
     /// Views the matrix as the adjacency matrix of a simple undirected graph. Self-loops are dropped in a copy. The
     /// check is made once and cached.
     ///
@@ -80,8 +152,8 @@ impl Matrix<()> {
     /// The matrix itself if it is the adjacency matrix of a simple graph; otherwise a copy without self-loops.
     fn simplified(&self) -> Result<Cow<'_, Self>> {
         let simple = *self.simple.get_or_init(|| {
-            let loops = (0..self.nrows().min(self.ncols())).into_par_iter().any(|i| self.csr().get(i, i).is_some());
-            !loops && (self.symmetric || (self.nrows() == self.ncols() && self.csr().is_symmetric()))
+            let has_loops = || (0..self.nrows()).into_par_iter().any(|i| self.csr().get(i, i).is_some());
+            if self.symmetric { !has_loops() } else { self.csr().symmetry() == Some(false) }
         });
         if simple {
             return Ok(Cow::Borrowed(self));
@@ -140,5 +212,51 @@ impl<T: Element> Deref for Digraph<'_, T> {
     type Target = Matrix<T>;
     fn deref(&self) -> &Matrix<T> {
         self.matrix
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// All three ways agree with `undirected` on the same edges.
+        #[test]
+        fn graphs_come_from_any_matrix(n in 1u32..10, raw in prop::collection::vec((0u32..10, 0u32..10), 0..40)) {
+            let edges: Vec<_> = raw.iter().map(|&(i, j)| (i % n, j % n)).collect();
+            let expected = Matrix::undirected(n as usize, &edges).unwrap();
+            let triples = |both: bool| {
+                let back = edges.iter().filter(move |_| both).map(|&(i, j)| (j, i, ()));
+                let coo = Coo::from_triples(n as usize, n as usize, edges.iter().map(|&(i, j)| (i, j, ())).chain(back));
+                coo.unwrap().to_csr(First).unwrap()
+            };
+            for (rows, symmetrize) in [
+                (triples(false), Symmetrize::Union),
+                (triples(true), Symmetrize::Union),
+                (triples(true), Symmetrize::Check),
+                (expected.csr().clone(), Symmetrize::Trust),
+            ] {
+                let found = Matrix::graph_from(rows, symmetrize).unwrap();
+                prop_assert!(found.is_symmetric() && found.simple.get() == Some(&true));
+                prop_assert_eq!(&found, &expected);
+            }
+            let arrows = triples(false);
+            let refused = Matrix::graph_from(arrows.clone(), Symmetrize::Check);
+            prop_assert_eq!(refused.err().map(|e| e.to_string()), arrows.asymmetry().map(|(i, j)| format!(
+                "expected an undirected graph (a symmetric matrix), found entry ({i}, {j}) without entry ({j}, {i})"
+            )));
+        }
+    }
+
+    #[test]
+    fn only_square_matrices_are_graphs() {
+        for symmetrize in [Symmetrize::Check, Symmetrize::Union, Symmetrize::Trust] {
+            let refused = Matrix::graph_from(Csr::empty(2, 3).unwrap(), symmetrize).unwrap_err();
+            assert_eq!(refused.to_string(), "expected a graph (a square matrix), found a 2 x 3 matrix");
+        }
+        assert_eq!("union".parse::<Symmetrize>().unwrap(), Symmetrize::Union);
+        let unknown = "both".parse::<Symmetrize>().unwrap_err();
+        assert_eq!(unknown.to_string(), "unknown symmetrization `both`: expected check, union, trust");
     }
 }
