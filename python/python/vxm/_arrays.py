@@ -1,0 +1,87 @@
+"""Arrays in the types that the compiled part takes."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ._errors import InputError, ShapeError
+
+__all__ = ["flat", "integers", "number", "permutation", "same_integers", "weights"]
+
+
+def flat(values: Any, what: str) -> np.ndarray:
+    """The values as a contiguous array with one axis and the machine's byte order."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ShapeError(f"{what}: expected an array with one axis, found {array.ndim} axes")
+    return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
+
+
+def integers(values: Any, what: str) -> np.ndarray:
+    """The values as ``int32`` or ``int64``; a copy only if they have another type."""
+    array = flat(values, what)
+    if array.dtype in (np.int32, np.int64):
+        return array
+    if array.size == 0:
+        return np.empty(0, np.int64)
+    if array.dtype.kind not in "iu":
+        raise InputError(f"{what}: expected integers, found {array.dtype}")
+    if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
+        raise InputError(f"{what}: expected integers below 2^63, found {array.max()}")
+    return array.astype(np.int64)
+
+
+def same_integers(one: Any, other: Any, names: tuple[str, str]) -> tuple[np.ndarray, np.ndarray]:
+    """Both arrays as ``int32``, or both as ``int64``."""
+    left, right = integers(one, names[0]), integers(other, names[1])
+    if left.dtype != right.dtype:
+        left, right = left.astype(np.int64), right.astype(np.int64)
+    return left, right
+
+
+def weights(values: Any, what: str) -> np.ndarray:
+    """The values as ``uint32``, ``uint64``, ``float32`` or ``float64``, none of them rounded."""
+    array = flat(values, what)
+    if array.dtype in (np.uint32, np.uint64, np.float32, np.float64):
+        return array
+    if array.size == 0:
+        return np.empty(0, np.float64)
+    kind = array.dtype.kind
+    if kind == "b" or (kind == "u" and array.dtype.itemsize < 4):
+        return array.astype(np.uint32)
+    if kind == "i" and array.min() >= 0:
+        return array.astype(np.uint64 if array.dtype.itemsize == 8 else np.uint32)
+    if kind == "i":
+        raise InputError(f"{what}: expected integers from 0, found {array.min()}: convert them to float64")
+    if array.dtype == np.float16:
+        return array.astype(np.float32)
+    raise InputError(f"{what}: expected integers from 0, float32 or float64, found {array.dtype}")
+
+
+def number(value: Any, what: str, limit: int, expected: str) -> int:
+    """An integer from 0 to ``limit``."""
+    try:
+        found = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what}: expected an integer, found {type(value).__name__}") from None
+    if not 0 <= found <= limit:
+        raise InputError(f"{what}: expected {expected}, found {found}")
+    return found
+
+
+def permutation(order: Any, n: int) -> np.ndarray:
+    """Keys for an order of all vertices: the first vertex gets ``n``, the last one 1."""
+    array = integers(order, "order")
+    if array.size != n:
+        raise ShapeError(f"order: expected each of {n} vertices once, found {array.size}")
+    key = np.zeros(n, np.uint32)
+    inside = (array >= 0) & (array < n)
+    if not inside.all():
+        raise InputError(f"order: expected vertices below {n}, found {array[~inside][0]}")
+    key[array] = np.arange(n, 0, -1, dtype=np.uint32)
+    if not key.all():
+        raise InputError(f"order: expected each of {n} vertices once, found none of {int(np.argmin(key))}")
+    return key

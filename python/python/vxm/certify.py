@@ -1,0 +1,97 @@
+"""Certificates: checks of answers by code that shares nothing with the engine.
+
+Each raises `vxm.WrongAnswer`, which names the least vertex where the answer is wrong. All take O(vertices + edges) time.
+
+>>> import vxm
+>>> path = vxm.Graph.from_coo(3, [0, 1], [1, 2])
+>>> vxm.certify.independent_set(path, [0, 2])
+>>> vxm.certify.independent_set(path, [0])
+Traceback (most recent call last):
+    ...
+vxm.WrongAnswer: wrong answer: neither 2 nor a neighbour of it is in the set
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _vxm
+from ._arrays import integers
+from ._errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from ._graph import Graph
+
+__all__ = ["coloring", "components", "independent_set", "levels"]
+
+
+def independent_set(graph: Graph, members: ArrayLike) -> None:
+    """Checks that no two of ``members`` are neighbours, and that each other vertex has a neighbour among them.
+
+    ``members`` are vertices, or one bool for each vertex. Raises `vxm.WrongAnswer`; `vxm.InputError` if a member is no vertex.
+    """
+    array = np.asarray(members)
+    if array.dtype != bool:
+        listed = _vertices(graph, array, "members")
+        array = np.zeros(graph.vertices, bool)
+        array[listed] = True
+    _vxm.check_mis(_core(graph), np.ascontiguousarray(array))
+
+
+def coloring(graph: Graph, colors: ArrayLike) -> int:
+    """Checks that each vertex has a colour above 0 that no neighbour has. Returns the number of colours.
+
+    >>> import vxm
+    >>> vxm.certify.coloring(vxm.Graph.from_coo(3, [0, 1], [1, 2]), [1, 2, 1])
+    2
+    """
+    return _vxm.check_coloring(_core(graph), _unsigned(colors, "colors"))
+
+
+def components(graph: Graph, labels: ArrayLike) -> int:
+    """Checks that each vertex' label is the least vertex of its component. Returns the number of components.
+
+    >>> import vxm
+    >>> vxm.certify.components(vxm.Graph.from_coo(3, [0], [1]), [0, 0, 2])
+    2
+    """
+    return _vxm.check_components(_core(graph), _unsigned(labels, "labels"))
+
+
+def levels(graph: Graph, source: int, hops: ArrayLike) -> int:
+    """Checks that ``hops`` are the fewest from ``source`` to each vertex, and -1 where no path leads. Returns how many are reached.
+
+    >>> import vxm
+    >>> vxm.certify.levels(vxm.Graph.from_coo(3, [0], [1]), 0, [0, 1, -1])
+    2
+    """
+    array = integers(hops, "hops").astype(np.int64, copy=False)
+    return _vxm.check_bfs(_core(graph), graph._source(source), array)
+
+
+def _core(graph: Graph) -> _vxm.Graph:
+    return graph._core
+
+
+def _vertices(graph: Graph, values: Any, what: str) -> np.ndarray:
+    array = integers(values, what)
+    outside = (array < 0) | (array >= graph.vertices)
+    if outside.any():
+        raise InputError(f"{what}: expected vertices below {graph.vertices}, found {array[outside][0]}")
+    return array
+
+
+def _unsigned(values: Any, what: str) -> np.ndarray:
+    array = np.ascontiguousarray(values)
+    if array.dtype == np.uint32 and array.ndim == 1:
+        return array
+    array = integers(array, what)
+    limit = 2**32 - 1
+    outside = (array < 0) | (array > limit)
+    if outside.any():
+        raise InputError(f"{what}: expected integers from 0 to {limit}, found {array[outside][0]}")
+    return array.astype(np.uint32)

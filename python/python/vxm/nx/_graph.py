@@ -1,0 +1,132 @@
+"""The graph that networkx keeps for this backend."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Iterator, Optional
+
+import networkx as nx
+import numpy as np
+
+from .._graph import Graph
+from ._convert import adjacency, weights_of
+
+__all__ = ["BackendGraph"]
+
+
+class BackendGraph:
+    """A networkx graph as a `vxm.Graph`, with the nodes of its vertices. It doesn't change.
+
+    >>> import networkx as nx, vxm.nx
+    >>> graph = vxm.nx.BackendGraph.from_networkx(nx.path_graph("abc"))
+    >>> nx.single_source_shortest_path_length(graph, "b")
+    {'b': 0, 'a': 1, 'c': 1}
+    """
+
+    __networkx_backend__ = "vxm"
+
+    def __init__(
+        self,
+        graph: Graph,
+        nodes: list[Any],
+        ids: Optional[dict[Any, int]],
+        degrees: np.ndarray,
+        loops: np.ndarray,
+        multigraph: bool,
+        attributes: dict[str, Any],
+    ) -> None:
+        self.__networkx_cache__: dict[str, Any] = {}
+        self.vxm = graph
+        self.nodes_ = nodes
+        self._ids = ids
+        self.degrees = degrees
+        """Each node's degree in networkx' sense: parallel edges count, and a self-loop twice."""
+        self.loops = loops
+        """The vertices with a self-loop."""
+        self._multigraph = multigraph
+        self.graph = attributes
+
+    @classmethod
+    def from_networkx(cls, graph: Any, weight: Optional[str] = None, default: Any = 1) -> BackendGraph:
+        """Converts a graph of networkx. O(nodes + edges) time. Raises `NotImplementedError` for weights that aren't taken."""
+        nodes, ids, rows, columns = adjacency(graph)
+        values = None if weight is None else weights_of(graph, weight, default)
+        core = Graph.from_coo(len(nodes), rows, columns, values, directed=graph.is_directed())
+        loops = rows[rows == columns]
+        degrees = np.bincount(rows, minlength=len(nodes))
+        if graph.is_multigraph():
+            degrees = np.fromiter((degree for _, degree in graph.degree()), np.int64, len(nodes))
+        else:
+            degrees[loops] += 1
+        return cls(core, nodes, ids, degrees, loops, graph.is_multigraph(), dict(graph.graph))
+
+    def is_directed(self) -> bool:
+        """Whether edges have a direction."""
+        return self.vxm.directed
+
+    def is_multigraph(self) -> bool:
+        """Whether the original may have parallel edges."""
+        return self._multigraph
+
+    def number_of_nodes(self) -> int:
+        """The number of nodes."""
+        return len(self.nodes_)
+
+    order = number_of_nodes
+
+    def number_of_edges(self) -> int:
+        """The number of edges; parallel ones count as one."""
+        return self.vxm.edges + (0 if self.is_directed() else self.loops.size)
+
+    def __len__(self) -> int:
+        return len(self.nodes_)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.nodes_)
+
+    def __contains__(self, node: Any) -> bool:
+        try:
+            return self.find(node) is not None
+        except TypeError:
+            return False
+
+    def __repr__(self) -> str:
+        return f"<vxm.nx.BackendGraph of {len(self)} nodes and {self.number_of_edges()} edges>"
+
+    def find(self, node: Any) -> Optional[int]:
+        """The vertex of a node; None if there is none. Raises `TypeError` if the node can't be hashed."""
+        if self._ids is not None:
+            return self._ids.get(node)
+        hash(node)
+        if isinstance(node, (int, float, np.integer, np.floating)) and 0 <= node < len(self.nodes_) and node == int(node):
+            return int(node)
+        return None
+
+    def named(self, vertices: np.ndarray) -> list[Any]:
+        """The nodes of vertices."""
+        listed = vertices.tolist()
+        return listed if self._ids is None else list(map(self.nodes_.__getitem__, listed))
+
+    @cached_property
+    def reversed(self) -> Graph:
+        """The graph with its edges turned round."""
+        if not self.is_directed():
+            return self.vxm
+        indptr, indices = self.vxm._core.csr()
+        tails = np.repeat(np.arange(len(self)), np.diff(indptr))
+        return Graph.from_coo(len(self), indices.astype(np.int64), tails, directed=True)
+
+    def to_networkx(self) -> Any:
+        """The graph of networkx, without attributes of nodes and edges. Raises `NotImplementedError` for a multigraph."""
+        if self._multigraph:
+            raise NotImplementedError("parallel edges aren't kept")
+        graph = nx.DiGraph() if self.is_directed() else nx.Graph()
+        graph.graph.update(self.graph)
+        graph.add_nodes_from(self.nodes_)
+        indptr, indices = self.vxm._core.csr()
+        tails = np.repeat(np.arange(len(self)), np.diff(indptr))
+        kept = slice(None) if self.is_directed() else tails <= indices
+        graph.add_edges_from(zip(self.named(tails[kept]), self.named(indices[kept])))
+        if not self.is_directed():
+            graph.add_edges_from((node, node) for node in self.named(self.loops))
+        return graph

@@ -1,0 +1,383 @@
+//! Graphs: a pattern, and weights if there are any, with copies on the devices that have used them.
+
+use crate::arrays::{self, Integers, Weight, Weights};
+use crate::errors::raise;
+use crate::runtime::{run, run_through};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use vxm::backend::Device;
+use vxm::backend::plan::Format;
+use vxm::containers::{Matrix, Symmetrize};
+use vxm::formats::{Combine, Coo, Csr, Directions, First, Index};
+use vxm::io::{Numbering, Report};
+use vxm::semiring::MIN;
+use vxm::{Error, Result, memory};
+
+/// The weights of a graph's edges, as a matrix.
+#[derive(Clone)]
+pub enum Weighted {
+    U32(Arc<Copies<u32>>),
+    U64(Arc<Copies<u64>>),
+    F32(Arc<Copies<f32>>),
+    F64(Arc<Copies<f64>>),
+}
+
+/// A matrix, and its copies on devices and in formats.
+pub struct Copies<T: vxm::semiring::Element> {
+    pub host: Arc<Matrix<T>>,
+    made: Mutex<HashMap<(Device, Option<Format>), Arc<Matrix<T>>>>,
+}
+
+impl<T: vxm::semiring::Element> Copies<T> {
+    fn of(host: Matrix<T>) -> Arc<Self> {
+        Arc::new(Self { host: Arc::new(host), made: Mutex::default() })
+    }
+
+    /// The matrix on a device and in a format. A copy is made at the first call.
+    pub fn on(&self, device: Device, format: Option<Format>) -> Result<Arc<Matrix<T>>> {
+        if device == Device::Cpu && format.is_none() {
+            return Ok(self.host.clone());
+        }
+        let made =
+            |copies: &Self| copies.made.lock().unwrap_or_else(PoisonError::into_inner).get(&(device, format)).cloned();
+        if let Some(copy) = made(self) {
+            return Ok(copy);
+        }
+        let copy = Arc::new(Matrix::clone(&self.host).with_format(format).to(device)?);
+        let mut held = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(held.entry((device, format)).or_insert(copy).clone())
+    }
+}
+
+/// What a graph is made of.
+struct Parts {
+    pattern: Matrix,
+    weights: Option<Weighted>,
+    name: Option<String>,
+    numbering: Numbering,
+    report: Option<Report>,
+}
+
+impl Parts {
+    fn of(pattern: Matrix, weights: Option<Weighted>) -> Self {
+        Self { pattern, weights, name: None, numbering: Numbering::From(0), report: None }
+    }
+}
+
+/// A type of weights that [`Weighted`] holds.
+pub trait Held: Weight {
+    fn held(matrix: Matrix<Self>) -> Weighted;
+}
+
+macro_rules! held {
+    ($($t:ty: $variant:ident),*) => {$(
+        impl Held for $t {
+            fn held(matrix: Matrix<Self>) -> Weighted {
+                Weighted::$variant(Copies::of(matrix))
+            }
+        }
+    )*};
+}
+held!(u32: U32, u64: U64, f32: F32, f64: F64);
+
+/// A graph. `vxm.Graph` wraps it.
+#[pyclass(frozen, module = "vxm._vxm")]
+pub struct Graph {
+    pub pattern: Arc<Copies<()>>,
+    pub weights: Option<Weighted>,
+    directed: bool,
+    name: Option<String>,
+    numbering: Numbering,
+    report: Option<Report>,
+}
+
+impl Graph {
+    fn of(parts: Parts, directed: bool) -> Self {
+        let Parts { pattern, weights, name, numbering, report } = parts;
+        Self { pattern: Copies::of(pattern), weights, directed, name, numbering, report }
+    }
+}
+
+/// A graph of a matrix with weights. Undirected graphs: symmetric, of two weights the lesser.
+fn weighted<T: Held>(rows: Csr<T>, directed: bool, symmetrize: Symmetrize) -> Result<Parts> {
+    let found = Matrix::from_csr(rows);
+    found.to_digraph()?;
+    if directed {
+        return Ok(Parts::of(found.pattern(), Some(T::held(found))));
+    }
+    let symmetric = match symmetrize {
+        Symmetrize::Union => found.ewise_add(&found.transpose(), MIN)?,
+        _ => found,
+    };
+    if let Some((i, j)) = symmetric.csr().asymmetry() {
+        let what = format!("found entry ({i}, {j}) without an equal entry ({j}, {i})");
+        return Err(Error::invalid(format!("expected an undirected graph (a symmetric matrix), {what}")));
+    }
+    let pattern = Matrix::graph_from(symmetric.pattern().csr().clone(), Symmetrize::Check)?;
+    Ok(Parts::of(pattern, Some(T::held(symmetric))))
+}
+
+/// A graph of a matrix without weights.
+fn unweighted(rows: Csr, directed: bool, symmetrize: Symmetrize) -> Result<Parts> {
+    if directed {
+        let found = Matrix::from_csr(rows);
+        found.to_digraph()?;
+        return Ok(Parts::of(found, None));
+    }
+    Ok(Parts::of(Matrix::graph_from(rows, symmetrize)?, None))
+}
+
+/// A graph of edges without weights. Duplicates and, if it is undirected, self-loops are dropped.
+fn of_edges<I: Index>(n: usize, rows: &[I], columns: &[I], directed: bool) -> Result<Parts> {
+    memory::require(40 * n as u128 + 24 * rows.len() as u128, || format!("Graph: {} edges", rows.len()))?;
+    let edges = arrays::edges(rows, columns, n)?;
+    if directed {
+        let triples = edges.into_iter().flatten().map(|(i, j)| (i, j, ()));
+        return Ok(Parts::of(Matrix::from_coo(&Coo::from_triples(n, n, triples)?, First)?, None));
+    }
+    let cleaned = vxm::formats::undirected(n, edges, Directions::Ignored)?;
+    let report = Some(Report::from(&cleaned));
+    Ok(Parts { report, ..Parts::of(Matrix::from_simple(cleaned.graph), None) })
+}
+
+/// A graph of edges with weights. Of parallel edges the lightest counts.
+fn of_weighted_edges<I: Index, T: Held>(
+    n: usize,
+    rows: &[I],
+    columns: &[I],
+    values: &[T],
+    directed: bool,
+) -> Result<Parts> {
+    if values.len() != rows.len() {
+        return Err(Error::invalid(format!("{} edges but {} values", rows.len(), values.len())));
+    }
+    memory::require(40 * n as u128 + 64 * rows.len() as u128, || format!("Graph: {} edges", rows.len()))?;
+    let edges = arrays::edges(rows, columns, n)?;
+    let there = edges.iter().flatten().zip(values).map(|(&(i, j), &value)| (i, j, value));
+    let back = edges.iter().flatten().zip(values).map(|(&(i, j), &value)| (j, i, value));
+    let triples = there.chain(back.take(if directed { 0 } else { values.len() }));
+    let rows = Coo::from_triples(n, n, triples)?.to_csr(Combine(MIN))?;
+    weighted(rows, directed, Symmetrize::Check)
+}
+
+/// Calls `$run` with the slices of two arrays of integers, if they have one type.
+macro_rules! with_integers {
+    ($py:expr, $rows:expr, $columns:expr, |$r:ident, $c:ident| $run:expr) => {
+        match (&$rows, &$columns) {
+            (Integers::I32(r), Integers::I32(c)) => {
+                let ($r, $c) = (r.as_slice()?, c.as_slice()?);
+                $run
+            }
+            (Integers::I64(r), Integers::I64(c)) => {
+                let ($r, $c) = (r.as_slice()?, c.as_slice()?);
+                $run
+            }
+            _ => {
+                let error = Error::invalid("expected two arrays of one type of integers, found int32 and int64");
+                return Err(raise($py, &error));
+            }
+        }
+    };
+}
+
+/// Calls `$run` with a slice of weights of any type.
+macro_rules! with_weights {
+    ($weights:expr, |$w:ident| $run:expr) => {
+        match $weights {
+            Weights::U32(w) => {
+                let $w = w.as_slice()?;
+                $run
+            }
+            Weights::U64(w) => {
+                let $w = w.as_slice()?;
+                $run
+            }
+            Weights::F32(w) => {
+                let $w = w.as_slice()?;
+                $run
+            }
+            Weights::F64(w) => {
+                let $w = w.as_slice()?;
+                $run
+            }
+        }
+    };
+}
+
+#[pymethods]
+impl Graph {
+    /// A graph of the arrays of a matrix in CSR.
+    #[staticmethod]
+    fn from_csr(
+        py: Python<'_>,
+        shape: (usize, usize),
+        indptr: Integers<'_>,
+        indices: Integers<'_>,
+        data: Option<Weights<'_>>,
+        directed: bool,
+        symmetrize: &str,
+    ) -> PyResult<Self> {
+        let how: Symmetrize = symmetrize.parse().map_err(|error| raise(py, &error))?;
+        let (m, n) = shape;
+        let parts = match data {
+            None => {
+                let rows = with_integers!(py, indptr, indices, |r, c| run_through(py, None, || {
+                    Csr::from_arrays(m, n, r, c, vec![(); c.len()])
+                })?);
+                run(py, None, Device::Cpu, move || unweighted(rows, directed, how))?
+            }
+            Some(data) => with_weights!(data, |w| {
+                let rows = with_integers!(py, indptr, indices, |r, c| run_through(py, None, || {
+                    Csr::from_arrays(m, n, r, c, w.to_vec())
+                })?);
+                run(py, None, Device::Cpu, move || weighted(rows, directed, how))?
+            }),
+        };
+        Ok(Self::of(parts, directed))
+    }
+
+    /// A graph of `n` vertices with the given edges.
+    #[staticmethod]
+    fn from_coo(
+        py: Python<'_>,
+        n: usize,
+        rows: Integers<'_>,
+        columns: Integers<'_>,
+        values: Option<Weights<'_>>,
+        directed: bool,
+    ) -> PyResult<Self> {
+        let parts = match values {
+            None => with_integers!(py, rows, columns, |r, c| run_through(py, None, || of_edges(n, r, c, directed))?),
+            Some(values) => with_weights!(values, |w| with_integers!(py, rows, columns, |r, c| {
+                run_through(py, None, || of_weighted_edges(n, r, c, w, directed))?
+            })),
+        };
+        Ok(Self::of(parts, directed))
+    }
+
+    /// The graph of a file, or a generated one.
+    #[staticmethod]
+    fn from_file(py: Python<'_>, path: PathBuf, weights: bool, directed: bool, symmetrize: &str) -> PyResult<Self> {
+        let how: Symmetrize = symmetrize.parse().map_err(|error| raise(py, &error))?;
+        let parts = run(py, None, Device::Cpu, move || {
+            if !weights && !directed {
+                let loaded = vxm::io::read(&path, &())?;
+                let parts = Parts::of(Matrix::from_simple(loaded.graph), None);
+                let (name, report) = (Some(loaded.name), Some(loaded.report));
+                return Ok(Parts { name, numbering: loaded.numbering, report, ..parts });
+            }
+            let rows = vxm::io::read_matrix::<f64>(&path, &())?;
+            let parts = if weights {
+                weighted(rows, directed, how)?
+            } else {
+                unweighted(Matrix::from_csr(rows).pattern().csr().clone(), directed, how)?
+            };
+            let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+            Ok(Parts { name, numbering: Numbering::From(1), ..parts })
+        })?;
+        Ok(Self::of(parts, directed))
+    }
+
+    #[getter]
+    fn vertices(&self) -> usize {
+        self.pattern.host.nrows()
+    }
+
+    #[getter]
+    fn entries(&self) -> u64 {
+        self.pattern.host.nnz()
+    }
+
+    #[getter]
+    fn directed(&self) -> bool {
+        self.directed
+    }
+
+    #[getter]
+    fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// What was changed to make the graph simple; `None` if nothing was, or if nothing was counted.
+    #[getter]
+    fn report(&self) -> Option<String> {
+        self.report.filter(|report| !report.is_clean()).map(|report| report.to_string())
+    }
+
+    #[getter]
+    fn dtype(&self) -> Option<&'static str> {
+        self.weights.as_ref().map(|weights| match weights {
+            Weighted::U32(_) => "uint32",
+            Weighted::U64(_) => "uint64",
+            Weighted::F32(_) => "float32",
+            Weighted::F64(_) => "float64",
+        })
+    }
+
+    #[getter]
+    fn nbytes(&self) -> usize {
+        let weights = self.weights.as_ref().map_or(0, |weights| match weights {
+            Weighted::U32(w) => w.host.heap_bytes(),
+            Weighted::U64(w) => w.host.heap_bytes(),
+            Weighted::F32(w) => w.host.heap_bytes(),
+            Weighted::F64(w) => w.host.heap_bytes(),
+        });
+        self.pattern.host.heap_bytes() + weights
+    }
+
+    /// The number in the file of each of `vertices`.
+    fn numbers<'py>(
+        &self,
+        py: Python<'py>,
+        vertices: PyReadonlyArray1<'py, i64>,
+    ) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        let n = self.pattern.host.nrows();
+        let number = |&vertex: &i64| {
+            let found = u32::try_from(vertex).ok().filter(|&vertex| (vertex as usize) < n);
+            let what = || Error::invalid(format!("the vertex {vertex} lies outside a graph of {n} vertices"));
+            found.map(|vertex| self.numbering.number(vertex)).ok_or_else(what)
+        };
+        let numbers: Result<Vec<u64>> = vertices.as_slice()?.iter().map(number).collect();
+        Ok(numbers.map_err(|error| raise(py, &error))?.into_pyarray(py))
+    }
+
+    /// The vertex with this number in the file.
+    fn vertex(&self, number: u64) -> Option<u32> {
+        self.numbering.vertex(number, self.pattern.host.nrows())
+    }
+
+    /// Row offsets and columns of the pattern.
+    #[expect(clippy::type_complexity, reason = "two arrays")]
+    fn csr<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<u32>>) {
+        let csr = self.pattern.host.csr();
+        let offsets: Vec<i64> = csr.offsets().iter().map(|&offset| offset as i64).collect();
+        (offsets.into_pyarray(py), csr.columns().to_vec().into_pyarray(py))
+    }
+
+    /// Row offsets, columns and values of the matrix with weights.
+    fn weighted_csr<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, pyo3::types::PyTuple>>> {
+        fn arrays<'py, T: Weight>(py: Python<'py>, held: &Copies<T>) -> PyResult<Bound<'py, pyo3::types::PyTuple>> {
+            let csr = held.host.csr();
+            let offsets: Vec<i64> = csr.offsets().iter().map(|&offset| offset as i64).collect();
+            let (columns, values) = (csr.columns().to_vec().into_pyarray(py), csr.values().to_vec().into_pyarray(py));
+            (offsets.into_pyarray(py), columns, values).into_pyobject(py)
+        }
+        let arrays = self.weights.as_ref().map(|weights| match weights {
+            Weighted::U32(held) => arrays(py, held),
+            Weighted::U64(held) => arrays(py, held),
+            Weighted::F32(held) => arrays(py, held),
+            Weighted::F64(held) => arrays(py, held),
+        });
+        arrays.transpose()
+    }
+
+    /// The number of entries in each row of the pattern.
+    fn degrees<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        let offsets = self.pattern.host.csr().offsets();
+        let degrees: Vec<i64> = offsets.windows(2).map(|bounds| (bounds[1] - bounds[0]) as i64).collect();
+        degrees.into_pyarray(py)
+    }
+}

@@ -1,0 +1,135 @@
+"""Making graphs, and what they tell of themselves."""
+
+from __future__ import annotations
+
+import pickle
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse
+from conftest import random_matrix
+
+import vxm
+
+
+def dense(graph: vxm.Graph) -> np.ndarray:
+    return graph.to_scipy().toarray()
+
+
+def symmetric(n: int, seed: int) -> scipy.sparse.csr_array:
+    matrix = random_matrix(n, 4 * n, seed)
+    return (matrix + matrix.T).tocsr()
+
+
+def loopless(matrix: np.ndarray) -> np.ndarray:
+    return matrix.astype(bool) & ~np.eye(len(matrix), dtype=bool)
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "lil"])
+def test_scipy_matrices_are_taken(index: type, kind: str) -> None:
+    matrix = symmetric(60, 1)
+    expected = loopless(matrix.toarray())
+    given = matrix.asformat(kind)
+    if kind == "csr":
+        given.indptr, given.indices = given.indptr.astype(index), given.indices.astype(index)
+    assert np.array_equal(dense(vxm.Graph.from_scipy(given)), expected)
+    spmatrix = scipy.sparse.csr_matrix(matrix)
+    assert np.array_equal(dense(vxm.Graph.from_scipy(spmatrix)), expected)
+
+
+def test_unsorted_indices_and_duplicates_are_taken() -> None:
+    # row 0: columns 2, 1, 1
+    given = scipy.sparse.csr_array(([1.0, 2.0, 3.0, 5.0, 1.0], [2, 1, 1, 0, 0], [0, 3, 4, 5]), shape=(3, 3))
+    graph = vxm.Graph.from_scipy(given, weights=True)
+    assert dense(graph).tolist() == [[0, 5, 1], [5, 0, 0], [1, 0, 0]]
+    assert given.indices.tolist() == [2, 1, 1, 0, 0]
+
+
+def test_union_takes_either_direction() -> None:
+    matrix = random_matrix(50, 120, 2)
+    given = matrix.toarray()
+    assert np.array_equal(dense(vxm.Graph.from_scipy(matrix, symmetrize="union")), loopless(given + given.T))
+    graph = vxm.Graph.from_scipy(matrix, weights=True, symmetrize="union")
+    least = np.where((given > 0) & (given.T > 0), np.minimum(given, given.T), np.maximum(given, given.T))
+    assert np.array_equal(dense(graph), least)
+
+
+def test_asymmetry_is_named() -> None:
+    matrix = scipy.sparse.csr_array(([1.0, 1.0, 1.0], [1, 0, 0], [0, 1, 2, 3]), shape=(3, 3))
+    with pytest.raises(vxm.InputError, match=r"found entry \(2, 0\) without entry \(0, 2\)$"):
+        vxm.Graph.from_scipy(matrix)
+    weighted = scipy.sparse.csr_array(([1.0, 2.0], [1, 0], [0, 1, 2]), shape=(2, 2))
+    assert vxm.Graph.from_scipy(weighted).edges == 1
+    with pytest.raises(vxm.InputError, match=r"found entry \(0, 1\) without an equal entry \(1, 0\)$"):
+        vxm.Graph.from_scipy(weighted, weights=True)
+
+
+def test_self_loops_are_dropped() -> None:
+    graph = vxm.Graph.from_scipy(scipy.sparse.csr_array(np.eye(3) + np.diag([1.0, 1.0], 1) + np.diag([1.0, 1.0], -1)))
+    assert (graph.edges, graph.degrees.tolist()) == (2, [1, 2, 1])
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int64, np.uint32, np.uint64, np.float32, np.float64, bool])
+def test_weights_keep_their_values(dtype: type) -> None:
+    graph = vxm.Graph.from_coo(3, [0, 1], [1, 2], np.array([1, 0], dtype))
+    assert graph.sssp(0).tolist() == [0, 1, 1]
+    assert graph.weighted and graph.dtype in (np.uint32, np.uint64, np.float32, np.float64)
+
+
+def test_a_graph_survives_pickling_and_scipy() -> None:
+    for options in ({}, {"directed": True}, {"directed": True, "weights": True}, {"weights": True, "symmetrize": "union"}):
+        graph = vxm.Graph.from_scipy(random_matrix(40, 100, 3), **{"symmetrize": "union", **options})
+        copies = [
+            pickle.loads(pickle.dumps(graph)),
+            vxm.Graph.from_scipy(graph.to_scipy(), weights=graph.weighted, directed=graph.directed),
+        ]
+        for copy in copies:
+            assert repr(copy) == repr(graph)
+            assert np.array_equal(dense(copy), dense(graph))
+
+
+def test_edges_come_in_any_order_and_direction() -> None:
+    graph = vxm.Graph.from_coo(4, np.array([3, 0, 1, 2], np.int32), [2, 1, 0, 2])
+    assert graph.edges == 2
+    assert graph.info()["changed"] == "dropped 1 self-loop; dropped 1 duplicate"
+    directed = vxm.Graph.from_coo(4, [3, 0, 1, 3], [2, 1, 0, 2], directed=True)
+    assert directed.edges == 3 and repr(directed) == "<directed vxm.Graph of 4 vertices and 3 edges>"
+
+
+def test_networkx_graphs_are_numbered_in_their_order() -> None:
+    given = nx.MultiDiGraph([("b", "a", {"weight": 3}), ("b", "a", {"weight": 2}), ("a", "c", {"weight": 0.5})])
+    graph = vxm.Graph.from_networkx(given, weight="weight")
+    assert graph.sssp(0).tolist() == [0, 2, 2.5]
+    assert graph.directed and graph.edges == 2
+
+
+def test_info_counts_degrees() -> None:
+    info = vxm.Graph.from_coo(6, [0, 0, 0, 0], [1, 2, 3, 4]).info()
+    assert info["degree"] == {"min": 0, "mean": 8 / 6, "max": 4}
+    assert (info["isolated"], info["degrees"]) == (1, [1, 4, 0, 1])
+
+
+def test_files_keep_their_numbers(tmp_path) -> None:
+    path = tmp_path / "snap.txt"
+    path.write_text("# a list\n7 9000\n9000 12\n")
+    graph = vxm.Graph.from_file(path)
+    assert graph.numbers().tolist() == [7, 12, 9000]
+    assert graph.vertex(12) == 1 and graph.name == "snap"
+    with pytest.raises(vxm.InputError, match="expected the number of one of 3 vertices, found 8"):
+        graph.vertex(8)
+    path = tmp_path / "weighted.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 2.5\n2 3 1\n")
+    graph = vxm.Graph.from_file(path, weights=True, directed=True)
+    assert graph.sssp(0).tolist() == [0, 2.5, 3.5] and graph.numbers([0]).tolist() == [1]
+    assert vxm.Graph.from_file(path, weights=True).sssp(2).tolist() == [3.5, 1, 0]
+
+
+def test_empty_graphs_work() -> None:
+    for n in (0, 1):
+        graph = vxm.Graph.from_coo(n, [], [])
+        assert graph.components().tolist() == list(range(n))
+        assert graph.mis().members.tolist() == list(range(n))
+        assert graph.info()["vertices"] == n
+    assert vxm.Graph.from_csr([0], []).vertices == 0
