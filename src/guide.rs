@@ -1,4 +1,4 @@
-//! The user's guide, in eight chapters. Their code runs as documentation tests.
+//! The user's guide, in nine chapters. Their Rust code runs as documentation tests.
 //!
 //! 1. [`containers`]: vectors, matrices and sets.
 //! 2. [`verbs`]: verbs, masks, accumulators, and the treatment of absent elements.
@@ -8,6 +8,7 @@
 //! 6. [`gpu`]: devices, copies and logs, and tests on a GPU machine.
 //! 7. [`checking`]: certificates, laws, the reference backend and forced plans.
 //! 8. [`files`]: readers, generators and writers.
+//! 9. [`python`]: the Python package, and the backend of networkx.
 
 #[doc = include_str!("../docs/guide/01-containers.md")]
 pub mod containers {}
@@ -32,3 +33,6 @@ pub mod checking {}
 
 #[doc = include_str!("../docs/guide/08-files.md")]
 pub mod files {}
+
+#[doc = include_str!("../docs/guide/09-python.md")]
+pub mod python {}
