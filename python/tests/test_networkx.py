@@ -8,6 +8,7 @@ import sys
 from fractions import Fraction
 
 import networkx as nx
+import numpy as np
 import pytest
 
 import vxm
@@ -158,7 +159,8 @@ def test_missing_nodes_raise_what_networkx_raises() -> None:
 def test_equal_nodes_are_found() -> None:
     graph = nx.path_graph(3)
     assert nx.single_source_shortest_path_length(graph, 1.0, backend="vxm") == {1: 0, 0: 1, 2: 1}
-    assert nx.single_source_shortest_path_length(graph, True, backend="vxm") == {1: 0, 0: 1, 2: 1}
+    for node in (True, np.int64(1), Fraction(1)):
+        assert nx.single_source_shortest_path_length(graph, node, backend="vxm") == {1: 0, 0: 1, 2: 1}
 
 
 def test_conversions_are_cached_until_a_change() -> None:

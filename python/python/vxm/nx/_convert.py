@@ -8,6 +8,8 @@ from typing import Any, Optional
 
 import numpy as np
 
+from .._errors import InputError
+
 __all__ = ["adjacency", "arrays_of", "weights_of"]
 
 _EXACT = 2**53
@@ -78,15 +80,17 @@ def arrays_of(graph: Any, weight: Optional[str]) -> tuple[int, np.ndarray, np.nd
     if weight is None:
         return len(nodes), rows, columns, None
     try:
-        values = weights_of(graph, weight)
+        return len(nodes), rows, columns, weights_of(graph, weight)
     except NotImplementedError:
-        # what a backend leaves to networkx is an error or a float here
-        values = np.array(
-            [
-                min(float(data.get(weight, 1)) for data in (keys.values() if graph.is_multigraph() else (keys,)))
-                for row in graph._adj.values()
-                for keys in row.values()
-            ],
-            np.float64,
-        )
-    return len(nodes), rows, columns, values
+        # what a backend leaves to networkx is a float here
+        return len(nodes), rows, columns, _floats(graph, weight)
+
+
+def _floats(graph: Any, name: str) -> np.ndarray:
+    """The weight of each entry of `adjacency` as ``float64``. Raises `vxm.InputError` for what is no number."""
+    parallel = graph.is_multigraph()
+    cells = (keys.values() if parallel else (keys,) for row in graph._adj.values() for keys in row.values())
+    try:
+        return np.array([min(float(data.get(name, 1)) for data in cell) for cell in cells], np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}: expected numbers as weights: {error}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from functools import cached_property
 from typing import Any, Iterator, Optional
 
@@ -98,9 +99,15 @@ class BackendGraph:
         if self._ids is not None:
             return self._ids.get(node)
         hash(node)
-        if isinstance(node, (int, float, np.integer, np.floating)) and 0 <= node < len(self.nodes_) and node == int(node):
-            return int(node)
-        return None
+        try:
+            # node i is i, or whatever equals it
+            node = operator.index(node)
+        except TypeError:
+            pass
+        try:
+            return range(len(self.nodes_)).index(node)
+        except ValueError:
+            return None
 
     def named(self, vertices: np.ndarray) -> list[Any]:
         """The nodes of vertices."""
