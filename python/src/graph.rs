@@ -28,8 +28,11 @@ pub enum Weighted {
 /// A matrix, and its copies on devices and in formats.
 pub struct Copies<T: vxm::semiring::Element> {
     pub host: Arc<Matrix<T>>,
-    made: Mutex<HashMap<(Device, Option<Format>), Arc<Matrix<T>>>>,
+    made: Mutex<Made<T>>,
 }
+
+/// Copies of a matrix, by device and format.
+type Made<T> = HashMap<(Device, Option<Format>), Arc<Matrix<T>>>;
 
 impl<T: vxm::semiring::Element> Copies<T> {
     fn of(host: Matrix<T>) -> Arc<Self> {
@@ -350,7 +353,6 @@ impl Graph {
     }
 
     /// Row offsets and columns of the pattern.
-    #[expect(clippy::type_complexity, reason = "two arrays")]
     fn csr<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<u32>>) {
         let csr = self.pattern.host.csr();
         let offsets: Vec<i64> = csr.offsets().iter().map(|&offset| offset as i64).collect();
