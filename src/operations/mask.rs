@@ -55,7 +55,7 @@ pub trait Test: Sync + Clone {
     fn test_listed(&self, k: usize, i: usize) -> bool;
     /// The places at which the mask may be true: it is false elsewhere.
     fn support(&self) -> Support<'_>;
-    /// What the answer at `i` depends on; see [`VectorView::dependency`].
+    /// What the answer at `i` depends on; as of `VectorView::dependency`.
     fn dependency(&self, i: usize) -> Dependency;
 }
 
