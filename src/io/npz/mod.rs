@@ -72,32 +72,47 @@ fn pairs<V: Value>(rows: &Array<'_>, columns: &Array<'_>, values: &Array<'_>, sh
     chunks.into_iter().collect()
 }
 
+/// What tells how the entries are stored, and the values.
+struct Head<'b> {
+    format: String,
+    rows: u64,
+    columns: u64,
+    data: Member<'b>,
+}
+
+impl<'b> Head<'b> {
+    fn of(archive: &Archive<'b>, file: &str) -> Result<Self> {
+        let format = member(archive, file, "format.npy")?;
+        let format = Npy::parse(&format.place, &format.bytes)?.string()?;
+        let (rows, columns) = shape(&member(archive, file, "shape.npy")?)?;
+        Ok(Self { format, rows, columns, data: member(archive, file, "data.npy")? })
+    }
+}
+
 /// Reads the entries.
 fn read<V: Value>(source: &Source<'_>) -> Result<Listed<V>> {
     let archive = Archive::open(source.name(), source.bytes()?)?;
-    let data = member(&archive, source.name(), "data.npy")?;
-    entries(&archive, source.name(), &data)
+    let head = Head::of(&archive, source.name())?;
+    entries(&archive, source.name(), head)
 }
 
-/// Converts the entries of the matrix with these values.
-fn entries<V: Value>(archive: &Archive<'_>, file: &str, data: &Member<'_>) -> Result<Listed<V>> {
+/// Converts the entries.
+fn entries<V: Value>(archive: &Archive<'_>, file: &str, head: Head<'_>) -> Result<Listed<V>> {
     let get = |name| member(archive, file, name);
-    let format = get("format.npy")?;
-    let format = Npy::parse(&format.place, &format.bytes)?.string()?;
-    let (rows, columns) = shape(&get("shape.npy")?)?;
+    let Head { format, rows, columns, data } = head;
     let entries: Lists<V> = match format.as_str() {
         "csr" | "csc" => {
             let (major, minor) = if format == "csr" { (rows, columns) } else { (columns, rows) };
             let (indptr, indices) = (get("indptr.npy")?, get("indices.npy")?);
             let columns = list(&indices, None)?;
-            let values = Some(list(data, Some(columns.len() as u64))?);
+            let values = Some(list(&data, Some(columns.len() as u64))?);
             Rows { offsets: list(&indptr, Some(major + 1))?, columns, values, width: minor }.entries()?
         }
         "coo" => {
             let (row, column) = (get("row.npy")?, get("col.npy")?);
             let row = list(&row, None)?;
             let length = Some(row.len() as u64);
-            pairs(&row, &list(&column, length)?, &list(data, length)?, (rows, columns))?
+            pairs(&row, &list(&column, length)?, &list(&data, length)?, (rows, columns))?
         }
         other => {
             let found = printable(other.as_bytes());
@@ -134,13 +149,13 @@ pub(super) fn read_digraph(source: &Source<'_>) -> Result<Loaded> {
 pub(super) fn read_weighted(source: &Source<'_>) -> Result<Weighted> {
     let file = source.name();
     let archive = Archive::open(file, source.bytes()?)?;
-    let data = member(&archive, file, "data.npy")?;
-    match Npy::parse(&data.place, &data.bytes)?.numbers()?.kind {
-        Kind::Bool => square(entries::<()>(&archive, file, &data)?)?.digraph(First).map(Weighted::None),
+    let head = Head::of(&archive, file)?;
+    match Npy::parse(&head.data.place, &head.data.bytes)?.numbers()?.kind {
+        Kind::Bool => square(entries::<()>(&archive, file, head)?)?.digraph(First).map(Weighted::None),
         Kind::Signed(_) | Kind::Unsigned(_) => {
-            square(entries(&archive, file, &data)?)?.digraph(Refuse).map(Weighted::Integer)
+            square(entries(&archive, file, head)?)?.digraph(Refuse).map(Weighted::Integer)
         }
-        Kind::Float(_) => square(entries(&archive, file, &data)?)?.digraph(Refuse).map(Weighted::Real),
+        Kind::Float(_) => square(entries(&archive, file, head)?)?.digraph(Refuse).map(Weighted::Real),
     }
 }
 
