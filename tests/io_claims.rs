@@ -77,7 +77,7 @@ fn claims_allocate_nothing() {
 fn whole_files_take_at_most_sixteen_times_their_size() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ring");
-    // a ring, whose vertices outnumber what other graphs of its size have
+    // a ring: it has more vertices than other graphs of its size
     let n = 100_000i64;
     let next = |v: i64| [(v + 1) % n, (v + n - 1) % n];
     let offsets: Vec<i64> = (0..=n).map(|v| 2 * v).collect();

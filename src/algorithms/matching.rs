@@ -68,7 +68,7 @@ pub fn dominant_matching(a: &Matrix<u32>, seed: u64) -> Result<Matching> {
             return Ok(Matching { mate, rounds });
         }
         rounds += 1;
-        // to<best> = the vertex whose hash is low(best)
+        // to<best> = the vertex with the hash low(best)
         let to = best.map(low).map(unmix.bind(seed)).eval()?;
         // matched = {v : to[to[v]] = v}; mate<matched> = to
         let matched = to.gather(&to).map_index(EQ).select(IDENTITY).pattern().eval()?;

@@ -28,7 +28,7 @@ pub fn mix(v: u32, seed: u64) -> u32 {
     f ^ (f >> 16u32)
 }
 
-/// The inverse of [`mix`]: the number whose hash with this seed is `hash`.
+/// The inverse of [`mix`]: the number that has this `hash` with this seed.
 #[op]
 pub fn unmix(hash: u32, seed: u64) -> u32 {
     let f: u32 = (hash ^ (hash >> 16u32)) * 0x7ed1_b41du32;

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Dijkstra's distances from `source`; `None` where no path leads. Weights must not be negative; an edge of weight NaN counts as none, and
-/// so does a path whose length doesn't fit the type. Float sums are rounded at each edge, from the source on. O(nnz log nnz) time.
+/// so does a path with a length that doesn't fit the type. Float sums are rounded at each edge, from the source on. O(nnz log nnz) time.
 ///
 /// ```
 /// // 0 -> 1 of weight 5, 0 -> 2 of weight 1, 2 -> 1 of weight 2

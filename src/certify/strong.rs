@@ -2,7 +2,7 @@
 
 use crate::certify::{Violation, same_length};
 
-/// The mark of a vertex that hasn't been visited, and of one whose component isn't known.
+/// The mark of a vertex that hasn't been visited, and of one with a component that isn't known.
 const NEVER: u32 = u32::MAX;
 
 /// The strongly connected component of each vertex, as the least vertex in it. O(n + nnz) time.

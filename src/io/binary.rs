@@ -55,7 +55,7 @@ impl<'b> Array<'b> {
         self.bytes.len().div_ceil(self.stride)
     }
 
-    /// The bytes of number `i`, as a word whose high bits are zero.
+    /// The bytes of number `i`, as a word with high bits of zero.
     #[inline]
     fn word(&self, i: usize) -> u64 {
         let bytes = &self.bytes[i * self.stride..];
@@ -169,7 +169,7 @@ impl Rows<'_> {
     /// Converts a range of the entries.
     fn chunk<V: Value>(&self, range: Range<usize>) -> Result<Vec<(u32, u32, V)>> {
         let end_of = |row: usize| self.offsets.index(row + 1).unwrap_or(0);
-        // the row of the first entry is the first whose end lies behind it
+        // the row of the first entry is the first that ends behind it
         let (mut low, mut high) = (0, self.offsets.len() - 1);
         while low < high {
             let middle = low + (high - low) / 2;

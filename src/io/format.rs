@@ -81,7 +81,7 @@ impl FileFormat {
     }
 
     /// Detects the format: by the name of binary files that have no mark, by a mark at the start of the content, by the
-    /// name. What has no mark is an edge list, whose reader refuses what may be something else.
+    /// name. What has no mark is an edge list; its reader refuses what may be something else.
     pub(super) fn detect(source: &Source<'_>) -> Result<Self> {
         let name = source.name();
         if let Some(format) = Self::by_name_alone(name) {

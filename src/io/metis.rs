@@ -85,7 +85,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// Parses `text` from byte `start` on, whose first line is that of vertex `next`, counted from 0. Advances `next`.
+    /// Parses `text` from byte `start` on. Its first line is that of vertex `next`, counted from 0. Advances `next`.
     fn parse<V: Value>(
         &self,
         next: &mut u64,
@@ -107,7 +107,7 @@ impl Lines {
         text::parse_pieces(text, &pieces, done, &|number, piece| self.piece(firsts[number], piece, kept))
     }
 
-    /// Parses a piece, whose first line is that of vertex `first`.
+    /// Parses a piece. Its first line is that of vertex `first`.
     fn piece<V: Value>(&self, first: u64, text: &[u8], kept: &Kept) -> Result<Vec<(u32, u32, V)>, Stop> {
         // counting the words first is cheap; a list allocated once is never copied
         let words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count();

@@ -3,7 +3,7 @@
 //! [`read()`] takes a file of any [`FileFormat`], or the specification of a generator, such as `rmat:20:8`. Text may be
 //! compressed by gzip or zstd. Files are memory-mapped and parsed in parallel. The resulting graph is symmetric and has no self-loops or
 //! duplicates; the [`Report`] counts what was changed and ignored. [`read_digraph`] keeps directions, [`read_weighted`] weights too.
-//! [`read_matrix`] reads weighted and rectangular matrices unchanged. A file whose format is unclear is refused; [`read_as`],
+//! [`read_matrix`] reads weighted and rectangular matrices unchanged. A file of unclear format is refused; [`read_as`],
 //! [`read_digraph_as`], [`read_weighted_as`] and [`read_matrix_as`] take the format.
 
 mod binary;
@@ -72,7 +72,7 @@ pub fn read(name: impl AsRef<Path>, progress: &dyn Progress) -> Result<Loaded, E
 /// ```
 /// use vxm::io::{FileFormat, read, read_as};
 /// let folder = tempfile::tempdir()?;
-/// // a cycle of four vertices in METIS' format, whose lines look like edges
+/// // a cycle of four vertices in METIS' format; its lines look like edges
 /// let path = folder.path().join("cycle.txt");
 /// std::fs::write(&path, "4 4\n2 4\n1 3\n2 4\n1 3\n")?;
 /// assert!(read(&path, &()).unwrap_err().to_string().contains("expected --input edges"));

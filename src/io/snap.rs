@@ -65,7 +65,7 @@ impl FirstLine {
     /// and the number of `blank` lines. All lines have the same number of columns. It may be
     ///
     /// - a METIS header: `n m [fmt [ncon]]`, which tells the number of lines and what they hold;
-    /// - a header of sizes: `n m` or `rows columns entries`, whose last number is that of the lines below;
+    /// - a header of sizes: `n m` or `rows columns entries`, where the last number is that of the lines below;
     /// - the sizes of a square matrix: `n n`, while no other line has a number above n.
     fn may_be_a_header<I: Copy + Into<u64> + Send + Sync>(&self, edges: &[Vec<(I, I)>], blank: u64) -> bool {
         let lines: u64 = edges.iter().map(|list| list.len() as u64).sum();

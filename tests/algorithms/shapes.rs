@@ -1,7 +1,7 @@
 //! Graphs with answers that are known from their shape, and inputs that are refused.
 
 use super::check::{Effort, check, check_coloring, check_set};
-use vxm::algorithms::{ColoringOptions, Method, MisOptions, Order, Priority, color, mis};
+use vxm::algorithms::{ColoringOptions, Method, MisOptions, Order, Priority, color, mis, priorities};
 use vxm::formats::Csr;
 use vxm::prelude::*;
 
@@ -194,6 +194,23 @@ fn keys_that_make_no_order_are_refused() {
     let all_there_are = Vector::from_dense(vec![u32::MAX, 0, 2, 3]);
     let found = vxm::algorithms::color_in_order(&path, &all_there_are).unwrap();
     assert_eq!(found.colors, Vector::from_dense(vec![1, 3, 2, 1]));
+}
+
+/// The order of a priority, told by hand: a star around 0, and 4 apart.
+#[test]
+fn priorities_that_prefer_low_degrees() {
+    let a = graph(5, [(0, 1), (0, 2), (0, 3)]);
+    for priority in [Priority::Degree, Priority::Resolve, Priority::Sorted, Priority::SortedId] {
+        for seed in 0..20 {
+            let keys = priorities(&a, priority, seed).unwrap().to_dense(0);
+            let mut order: Vec<usize> = (0..5).collect();
+            order.sort_by_key(|&v| std::cmp::Reverse(keys[v]));
+            assert_eq!((order[0], order[4]), (4, 0), "{priority:?}, seed {seed}: {keys:?}");
+            if priority == Priority::SortedId {
+                assert_eq!(order, [4, 3, 2, 1, 0], "seed {seed}");
+            }
+        }
+    }
 }
 
 /// A matrix with more rows than memory allows is refused with an error, without ending the process. If memory suffices, only a small matrix

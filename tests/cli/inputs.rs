@@ -4,7 +4,7 @@ use crate::harness::{answer, json, refused, run, text};
 use crate::writers::{Npz, Sample, petersen, put};
 use serde_json::json as value;
 
-/// A cycle of four vertices in METIS' format, whose lines look like edges.
+/// A cycle of four vertices in METIS' format. Its lines look like edges.
 const CYCLE: &str = "4 4\n2 4\n1 3\n2 4\n1 3\n";
 
 #[test]

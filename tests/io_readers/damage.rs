@@ -140,13 +140,13 @@ fn contradictions_are_told_with_their_place() {
     ] {
         assert_eq!(told(FileFormat::Ecl, &bytes), expected);
     }
-    // a directed GAP graph whose reversed edges differ: one edge leads to node 0
+    // a directed GAP graph with reversed edges that differ: one edge leads to node 0
     let mut gap = petersen().gap(true, false);
     let at = 17 + 13 * 8 + 16 * 4 + 8;
     gap[at] += 1;
     let line = told(FileFormat::Gap, &gap);
     assert_eq!(line, format!("f: byte {at}: expected 1, because 1 edges lead to node 0, found 2"));
-    // a zip member whose sum or type is wrong
+    // a zip member with a wrong sum or type
     let mut stored = petersen().npz(Npz { format: "csr", index: "<i4", value: "<f8", deflated: false });
     let data = stored.windows(4).position(|four| four == [0, 0, 8, 64]).unwrap();
     stored[data] ^= 1;

@@ -58,7 +58,7 @@ fn a_metis_file_is_never_an_edge_list() {
         }
         read(put(folder, "m.graph", text), &()).unwrap_or_else(|error| panic!("{text}: {error}"));
     }
-    // those whose lines differ
+    // those with lines that differ
     for fmt in ["", "1", "10", "11", "100", "111"] {
         let line = told(folder, "p.txt", petersen().metis(fmt, 1));
         let uneven = line.contains(" columns, as on line 2 (--input metis reads METIS), found ");
