@@ -89,10 +89,11 @@ fn counting_compiles() {
 
 #[test]
 fn folding_compiles() {
-    let masked = "vxm::Masked<vxm::PullTiles<vxm::Stored<unsigned int>, vxm_unit, unsigned int, first, most, \
+    let masked = "vxm::Masked<vxm::PullTiles<vxm::Stored<unsigned int>, vxm_unit, vxm::Semiring<unsigned int, first, most>, \
                   vxm::Until<less, unsigned int, vxm::AllEdges>>, vxm::MaskComplement<vxm::StructureMask<vxm::Stored<vxm_unit>>>>";
     compiles(&format!("vxm::Write<{masked}, vxm::Replace>"), &GROUPS);
-    let weighted = "vxm::PullTiles<vxm::Stored<__half>, __half, __half, times, plus<__half, false>, vxm::AllEdges>";
+    let weighted =
+        "vxm::PullTiles<vxm::Stored<__half>, __half, vxm::Semiring<__half, times, plus<__half, false>>, vxm::AllEdges>";
     compiles(&format!("vxm::Eval<{weighted}>"), &GROUPS);
 }
 
