@@ -20,7 +20,7 @@ impl<A: Element> Matrix<A> {
     }
 
     /// The GPU to run on: the matrix's, or else the vector's, or else the scope's.
-    fn place_with<T: Element>(&self, u: &Vector<T>) -> Option<Gpu> {
+    pub(crate) fn place_with<T: Element>(&self, u: &Vector<T>) -> Option<Gpu> {
         self.gpu().or_else(|| u.gpu()).cloned().or_else(current)
     }
 

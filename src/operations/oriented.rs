@@ -1,7 +1,6 @@
 //! Oriented matrices: the edges of a graph, filtered by an operator of keys at both ends.
 
-use crate::backend::cuda::{self, Gpu};
-use crate::backend::current;
+use crate::backend::cuda;
 use crate::containers::matrix::{Digraph, Graph};
 use crate::containers::{Matrix, Set, Vector, VectorFormat};
 use crate::error::{Error, Result};
@@ -160,11 +159,6 @@ impl<'a, A: Element, F: BinaryOp<K, K, Out = bool>, K: Element> Oriented<'a, A, 
     }
 }
 
-/// The GPU to run on: the matrix's, or else the key's, or else the scope's.
-fn place<A: Element, K: Element>(matrix: &Matrix<A>, key: &Vector<K>) -> Option<Gpu> {
-    matrix.gpu().or_else(|| key.gpu()).cloned().or_else(current)
-}
-
 /// Checks that a matrix is square and that `u` has a place for each row and column.
 #[track_caller]
 pub(crate) fn check_square_with<A: Element, T: Element>(
@@ -188,7 +182,7 @@ where
     F: BinaryOp<K, K, Out = bool>,
 {
     check_square_with(matrix, "oriented", key)?;
-    if let Some(gpu) = place(matrix, key) {
+    if let Some(gpu) = matrix.place_with(key) {
         let (rows, key) = (matrix.on(&gpu)?, key.on(&gpu)?);
         return Ok(Matrix::on_device(cuda::entries::select_ends(&rows, op, &key)?, None).with_format(matrix.format()));
     }
@@ -205,7 +199,7 @@ where
     K: Element,
     F: BinaryOp<K, K, Out = bool>,
 {
-    if let Some(gpu) = place(matrix, held) {
+    if let Some(gpu) = matrix.place_with(held) {
         let (rows, held) = (matrix.on(&gpu)?, held.on(&gpu)?);
         return Ok(Matrix::on_device(cuda::entries::induced(&rows, op, &held)?, None).with_format(matrix.format()));
     }
