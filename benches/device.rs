@@ -4,15 +4,15 @@
 //! calls, or one call of a colouring, components or a path algorithm. Bytes are the least that an operation must move: the matrix once, the
 //! vectors once.
 //!
-//! Arguments with a colon are graphs; the others are parts: `products`, `components`, `sets`, `colorings`, `paths` and `peers`. Without
-//! parts all but `peers` run. `peers` times only what hand-written programs are compared with. `VXM_BENCH_DUMP=DIR` writes the arrays of
-//! each graph, for such a program to read.
+//! Arguments with a colon are graphs; the others are parts: `products`, `counts`, `components`, `sets`, `phases`, `searches`,
+//! `colorings`, `paths` and `peers`. Without parts all run but `counts`, which is a part of `products`, and `peers`, which times only what
+//! hand-written programs are compared with. `VXM_BENCH_DUMP=DIR` writes the arrays of each graph, for such a program to read.
 
 use std::time::Instant;
 use vxm::algorithms::priority::largest_degree_first;
 use vxm::algorithms::{
-    Coloring, ColoringOptions, Method, MisOptions, Order, Priority, bfs, color, color_in_order, components, mis,
-    mis_in_order, priorities, sssp,
+    Coloring, ColoringOptions, Formulation, Method, MisOptions, Order, Priority, bfs, bfs_many, color, color_in_order,
+    components, mis, mis_in_order, priorities, sssp,
 };
 use vxm::backend::plan::{Forced, Format, Schedule, Strategy, force};
 use vxm::io::generate;
@@ -83,7 +83,8 @@ fn counting(graph: &str, device: Device, pattern: &Matrix, a: &Matrix, half: &Se
     let ways = [
         ("csr", csr),
         ("tiles by bits", by(Strategy::CountTiles)),
-        ("tiles by tensor cores", by(Strategy::CountTilesTensor)),
+        ("tiles by f16 tensor cores", by(Strategy::CountTilesTensor)),
+        ("tiles by 1-bit tensor cores", by(Strategy::CountTilesBits)),
     ];
     let n = a.nrows();
     let all = Set::from_indices(n, 0..n as u32)?.to(device)?;
@@ -101,8 +102,39 @@ fn counting(graph: &str, device: Device, pattern: &Matrix, a: &Matrix, half: &Se
         (0..16u32).map(|s| Set::from_indices(n, (0..n as u32).filter(|i| i % 16 == s))).collect::<Result<_>>()?;
     let sets: Vec<Set> = sets.iter().map(|set| set.to(device)).collect::<Result<_>>()?;
     let sets: Vec<&Set> = sets.iter().collect();
-    let t = seconds(device, || a.count_many(&sets).map(drop))?;
-    tell(graph, "count_many of 16 sets", t, tiles * 36 + 16 * (n / 8 + n * 4));
+    for count in [8, 16] {
+        let t = seconds(device, || a.count_many(&sets[..count]).map(drop))?;
+        tell(graph, &format!("count_many of {count} sets"), t, tiles * 36 + count * (n / 8 + n * 4));
+    }
+    Ok(())
+}
+
+/// Sets in the formulation of TC-MIS, by each format and strategy, beside `sorted` in that of cuMIS. The making of keys is included.
+fn phases(graph: &str, a: &Matrix, device: Device) -> Result<()> {
+    let by = |strategy| Forced { strategy: Some(strategy), ..Forced::default() };
+    let csr = Forced { format: Some(Format::Csr), ..Forced::default() };
+    let ways = [
+        ("csr", csr),
+        ("tiles by bits", by(Strategy::CountTiles)),
+        ("tiles by 1-bit tensor cores", by(Strategy::CountTilesBits)),
+    ];
+    let measured = [
+        (Priority::Sorted, Formulation::Decide),
+        (Priority::Random, Formulation::Count),
+        (Priority::Degree, Formulation::Count),
+        (Priority::Sorted, Formulation::Count),
+        (Priority::Resolve, Formulation::Count),
+    ];
+    for (priority, formulation) in measured {
+        let options = MisOptions { priority, formulation, ..MisOptions::default() };
+        for (name, way) in ways.into_iter().filter(|&(_, way)| formulation == Formulation::Count || way == csr) {
+            let found = force(way, || mis(a, &options))?;
+            let t = force(way, || seconds(device, || mis(a, &options).map(drop)))?;
+            let (size, rounds) = (found.set.nvals(), found.rounds);
+            let what = format!("mis {} {}, {name}", priority.name(), formulation.name());
+            println!("{graph} | {what} | {:.1} us | size {size}, rounds {rounds}", t * 1e6);
+        }
+    }
     Ok(())
 }
 
@@ -119,11 +151,22 @@ fn measure(graph: &str, device: Device, wants: impl Fn(&str) -> bool) -> Result<
         }
         peers(graph, &a, device)?;
     }
+    if wants("counts") {
+        let n = a.nrows();
+        let half = Set::from_indices(n, (0..n as u32).filter(|i| i % 2 == 0))?.to(device)?;
+        counting(graph, device, &pattern, &a, &half)?;
+    }
     if wants("components") {
         named(graph, &a, device)?;
     }
     if wants("sets") {
         sets(graph, &a, device)?;
+    }
+    if wants("phases") {
+        phases(graph, &a, device)?;
+    }
+    if wants("searches") {
+        searches(graph, &a, device)?;
     }
     if wants("colorings") {
         colorings(graph, &a, device)?;
@@ -173,6 +216,23 @@ fn paths(graph: &str, a: &Matrix, device: Device) -> Result<()> {
     let found = components(a)?.map_index(EQ).select(IDENTITY).pattern().eval()?.nvals();
     let t = seconds_of(device, 1, || components(a).map(drop))?;
     println!("{graph} | components | {:.1} us | components {found}", t * 1e6);
+    Ok(())
+}
+
+/// Times 64 searches at once, the reading of every level included, beside the same searches one after another.
+fn searches(graph: &str, a: &Matrix, device: Device) -> Result<()> {
+    let n = a.nrows() as u64;
+    let sources: Vec<u32> = (0..64u64).map(|k| (k * 0x9e37_79b9 % n) as u32).collect();
+    let found = bfs_many(a, &sources)?;
+    for (k, &source) in sources.iter().enumerate().step_by(9) {
+        assert_eq!(found.levels(k)?.digest(), bfs(a, source)?.digest(), "{graph}: source {source}");
+    }
+    let t = seconds_of(device, 1, || bfs_many(a, &sources).map(drop))?;
+    println!("{graph} | 64 searches at once | {:.1} us", t * 1e6);
+    let t = seconds_of(device, 1, || (0..64).try_for_each(|k| found.levels(k).map(drop)))?;
+    println!("{graph} | the levels of all | {:.1} us", t * 1e6);
+    let t = seconds_of(device, 1, || sources.iter().try_for_each(|&source| bfs(a, source).map(drop)))?;
+    println!("{graph} | 64 searches in turn | {:.1} us", t * 1e6);
     Ok(())
 }
 
@@ -261,7 +321,9 @@ fn main() {
         .partition(|argument| argument.contains(':'));
     let graphs = if graphs.is_empty() { GRAPHS.map(str::to_owned).to_vec() } else { graphs };
     for graph in graphs {
-        let wants = |part: &str| (parts.is_empty() && part != "peers") || parts.iter().any(|wanted| wanted == part);
+        let wants = |part: &str| {
+            (parts.is_empty() && !["peers", "counts"].contains(&part)) || parts.iter().any(|wanted| wanted == part)
+        };
         if let Err(error) = measure(&graph, device, wants) {
             println!("{graph} | {error}");
         }

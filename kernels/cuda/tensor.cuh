@@ -82,7 +82,7 @@ template <class Vectors> struct CountTiles {
 };
 
 // Writes a pair of counts. If `shared`, several warps contribute, and it adds to them instead.
-VXM_FN void put(u32* counts, float x, float y, bool shared) {
+template <class C> VXM_FN void put(u32* counts, C x, C y, bool shared) {
     if (shared) {
         if (x != 0) atomicAdd(counts, (u32)x);
         if (y != 0) atomicAdd(counts + 1, (u32)y);
@@ -120,7 +120,7 @@ struct ManyVectors {
         tile.accumulate(c[1], word >> 16);
     }
     // In the first c, column 2k is vector 4k and column 2k + 1 is vector 4k + 2. In the second c, they are vectors 4k + 1 and 4k + 3.
-    VXM_FN void put(u64 tile_row, float (&c)[2][4], bool shared) const {
+    template <class C> VXM_FN void put(u64 tile_row, C (&c)[2][4], bool shared) const {
         u32* place = counts + lane() % 4 * 4 * pitch + tile_row * 16 + lane() / 4 * 2;
         vxm::put(place, c[0][0], c[0][2], shared);
         vxm::put(place + pitch, c[1][0], c[1][2], shared);

@@ -19,15 +19,18 @@ pub const TERMINAL: &str = include_str!("../cuda/terminal.cuh");
 pub const STAGED: &str = include_str!("../cuda/product/staged.cuh");
 /// The state of a loop. After [`DIRECT`] or [`CACHED`].
 pub const STATE: &str = include_str!("../cuda/loops/state.cuh");
-/// A loop over active elements that stays on the device. After [`STATE`].
+/// How loops over active elements end. After [`STATE`].
+pub const TERMINATION: &str = include_str!("../cuda/loops/termination.cuh");
+/// A loop over active elements that stays on the device. After [`TERMINATION`].
 pub const ACTIVE: &str = concat!(
     include_str!("../cuda/loops/work_list.cuh"),
-    include_str!("../cuda/loops/termination.cuh"),
     include_str!("../cuda/loops/active.cuh"),
     include_str!("../cuda/loops/blockers.cuh"),
     include_str!("../cuda/loops/short_rows.cuh"),
     include_str!("../cuda/loops/long_rows.cuh"),
 );
+/// A loop over active elements whose rounds take several steps. After [`TERMINATION`].
+pub const STEPS: &str = include_str!("../cuda/loops/steps.cuh");
 /// Row compaction: a loop shortens rows as it visits them.
 pub const ROW_COMPACTION: &str = include_str!("../cuda/loops/row_compaction.cuh");
 /// A loop over changed elements that stays on the device. After [`STATE`].
@@ -40,6 +43,8 @@ pub const CACHED: &str = "namespace vxm { const bool bypass_l1 = false; }\n";
 pub const ROWS: &str = include_str!("../cuda/rows.cuh");
 /// Products over tiles: counting by bits, and reducing a row.
 pub const TILES: &str = include_str!("../cuda/product/tiles.cuh");
+/// Counting over tiles by 1-bit matrix units. After [`TILES`].
+pub const BIT_TENSOR: &str = include_str!("../cuda/product/bit_tensor.cuh");
 /// Building tiles from rows. After [`ROWS`].
 pub const TILING: &str = include_str!("../cuda/tiling.cuh");
 /// Counting over tiles by tensor cores.

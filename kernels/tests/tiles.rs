@@ -48,6 +48,7 @@ fn program(ty: &str, runs: &[&str]) -> String {
         sources::TILES,
         sources::TILING,
         sources::TENSOR,
+        sources::BIT_TENSOR,
         OPERATORS,
     ];
     parts.iter().enumerate().for_each(|(k, part)| text.define(&k.to_string(), *part));
@@ -83,6 +84,9 @@ fn counting_compiles() {
         compiles(&format!("vxm::Eval<vxm::CountProduct<{counted}, false>>"), &GROUPS);
         let primary = format!("vxm::CountProduct<{counted}, true>");
         compiles(&format!("vxm::Eval<{primary}>"), &[&format!("vxm::TileRowCounting<{primary}>{{p.kernel.view}}")]);
+        let primary = format!("vxm::BitTensorProduct<{counted}, true>");
+        compiles(&format!("vxm::Eval<{primary}>"), &GROUPS);
+        compiles(&format!("vxm::Eval<{primary}>"), &[&format!("vxm::TileRowMultiplying<{primary}>{{p.kernel.view}}")]);
     }
     compiles("vxm::Eval<vxm::KnownCounts<unsigned int, plus<unsigned int, true>>>", &GROUPS);
 }
@@ -106,6 +110,9 @@ fn making_compiles() {
 
 #[test]
 fn tensor_cores_compile() {
+    for ty in ["vxm::MultiplyTiles<vxm::ManyVectors>", "vxm::MultiplyTileRows<vxm::ManyResults>"] {
+        compiles(ty, &[""]);
+    }
     for ty in ["vxm::CountTiles<vxm::OneVector>", "vxm::CountTiles<vxm::ManyVectors>", "vxm::PackVectors"] {
         compiles(ty, &[""]);
     }

@@ -82,6 +82,15 @@ pub fn bfs_parents(a: &Matrix, source: u32) -> Result<Vector<u32>> {
     Ok(parent)
 }
 
+/// An error if the source is no vertex of a graph of `n` vertices.
+pub(super) fn check_source(n: usize, source: u32) -> Result<()> {
+    if (source as usize) < n {
+        return Ok(());
+    }
+    let vertices = if n == 1 { "vertex" } else { "vertices" };
+    Err(Error::invalid(format!("the source {source} lies outside a graph of {n} {vertices}")))
+}
+
 /// A vector that holds `value` at the source and `elsewhere` at all other vertices of `a`; an error if the source is no vertex.
 pub(super) fn at_source<A: Element, T: Element>(
     a: &Matrix<A>,
@@ -90,10 +99,7 @@ pub(super) fn at_source<A: Element, T: Element>(
     elsewhere: T,
 ) -> Result<Vector<T>> {
     let n = a.nrows();
-    if source as usize >= n {
-        let vertices = if n == 1 { "vertex" } else { "vertices" };
-        return Err(Error::invalid(format!("the source {source} lies outside a graph of {n} {vertices}")));
-    }
+    check_source(n, source)?;
     // v = elsewhere; v[source] = value
     let mut v = fill(elsewhere, n).eval()?;
     fill(value, 1).scatter(&[source], n).accum(SECOND).assign_to(&mut v)?;

@@ -64,7 +64,7 @@ pub fn mis(a: &Matrix, options: &MisOptions) -> Result<Mis> {
     match (options.priority, options.formulation) {
         (Priority::Resolve, _) => resolve(a, options.seed),
         (priority, Formulation::Decide) => mis_in_order(a, priorities(a, priority, options.seed)?),
-        (priority, Formulation::Count) => by_counting(a, &priorities(a, priority, options.seed)?),
+        (priority, Formulation::Count) => by_counting(a, priorities(a, priority, options.seed)?),
     }
 }
 
@@ -98,50 +98,98 @@ pub fn mis_in_order(a: &Matrix, key: Vector<u32>) -> Result<Mis> {
     Ok(Mis { set, rounds })
 }
 
-/// TC-MIS, Algorithm 2, with a total order: the candidates are the alive vertices above all their alive neighbours.
-fn by_counting(a: &Matrix, p: &Vector<u32>) -> Result<Mis> {
-    luby(a, |alive| {
-        // c<alive> = p > (p<alive> max.times A)
-        p.ewise_mult(p.mask(alive).vxm(a, MAX_TIMES).until(LT).or_identity(), GT)
-            .mask(alive)
-            .select(IDENTITY)
-            .pattern()
-            .eval()
-    })
+/// Phase 1: an alive vertex above all its neighbours' states is a candidate. Candidates are independent, so they join the set.
+#[op]
+fn elect(key: u32, best: u32) -> u32 {
+    if key > best { IN } else { key }
 }
 
-/// TC-MIS with H3 (section 3.3). A vertex is pending if no alive neighbour has a lower degree; a pending vertex is a candidate if no
-/// pending neighbour has a higher hash. Degrees are those of the whole graph.
+/// Phases 2 and 3: an alive vertex that counts a candidate as a neighbour leaves.
+#[op]
+fn leave(key: u32, counted: bool) -> u32 {
+    if counted { OUT } else { key }
+}
+
+/// TC-MIS, Algorithm 2, with a total order. No alive vertex has a neighbour that joined in an earlier round, so all members may be counted.
+fn by_counting(a: &Matrix, key: Vector<u32>) -> Result<Mis> {
+    let (set, rounds) = fixpoint(key)
+        .while_active(is_undecided)
+        .monotone()
+        // phase 1: key<alive> = elect(key, key max.times A)
+        .step(|key| elect.map2(key, key.vxm(a, MAX_TIMES).until(LT).or_identity()))
+        // phases 2 and 3: key<alive> = leave(key, (key = IN) lor.pair A)
+        .then(|key| leave.map2(key, key.select(EQ.bind(IN)).vxm(a, LOR_PAIR)))
+        // set = {v : key[v] = IN}
+        .eval_then(|key| key.select(EQ.bind(IN)).pattern().eval())?;
+    Ok(Mis { set, rounds })
+}
+
+// With conflict resolution, an alive vertex' state has a bit that says whether it is pending, then 31 bits that are greater for lower
+// degrees, then 32 bits of hash.
+/// The bit of a pending vertex.
+const PENDING: u64 = 1 << 63;
+/// The state of a vertex in the set.
+const MEMBER: u64 = u64::MAX;
+/// The state of a vertex that has a neighbour in the set.
+const COVERED: u64 = 0;
+
+/// The state of an alive vertex.
+#[op]
+fn alive(degree: u32, hash: u32) -> u64 {
+    let low: u32 = 0x7fff_ffffu32 - degree.min(0x7fff_fffeu32);
+    ((low as u64) << 32u32) | (hash as u64)
+}
+
+/// Whether a vertex has neither joined the set nor left.
+#[op]
+fn is_alive(state: u64) -> bool {
+    state != MEMBER && state != COVERED
+}
+
+/// Whether an alive vertex is pending.
+#[op]
+fn is_pending(state: u64) -> bool {
+    state >= PENDING
+}
+
+/// The part of a state that is greater for lower degrees.
+#[op]
+fn low(state: u64) -> u32 {
+    ((state >> 32u32) as u32) & 0x7fff_ffffu32
+}
+
+/// An alive vertex is pending if no alive neighbour has a lower degree.
+#[op]
+fn wait(state: u64, lowest: u32) -> u64 {
+    if low(state) >= lowest { state | PENDING } else { state & !PENDING }
+}
+
+/// Of pending neighbours, which have equal degrees, the one with the highest hash is a candidate.
+#[op]
+fn choose(state: u64, best: u64) -> u64 {
+    if state > best { MEMBER } else { state }
+}
+
+/// An alive vertex that counts a candidate as a neighbour leaves.
+#[op]
+fn cover(state: u64, counted: bool) -> u64 {
+    if counted { COVERED } else { state }
+}
+
+/// TC-MIS with H3 (section 3.3): a vertex is pending if no alive neighbour has a lower degree in the whole graph, and a candidate if no
+/// pending neighbour has a higher hash.
 fn resolve(a: &Matrix, seed: u64) -> Result<Mis> {
-    // low = u32::MAX - degree, so that the lowest degree is the greatest element
-    let (low, hash) = (a.degrees()?.map(RMINUS.bind(u32::MAX)).eval()?, hashes(a.nrows(), seed)?);
-    luby(a, |alive| {
-        // pending<alive> = low >= (low<alive> max.times A)
-        let best = low.mask(alive).vxm(a, MAX_TIMES).until(LT).or_identity();
-        let pending = low.ewise_mult(best, GE).mask(alive).select(IDENTITY).pattern().eval()?;
-        // beaten<pending> = hash < (hash<pending> max.times A)
-        let best = hash.mask(&pending).vxm(a, MAX_TIMES).until(LT).mask(&pending);
-        let beaten = hash.ewise_mult(best, LT).select(IDENTITY).pattern().eval()?;
-        // c<!beaten> = pending
-        pending.mask(!&beaten).eval()
-    })
-}
-
-/// TC-MIS, Algorithm 2: a loop on the host, a round at a time. `candidates` is phase 1: it returns an independent set of alive vertices,
-/// which isn't empty as long as any is alive. Candidates join the set (phase 3); vertices that count a candidate as a neighbour (phase 2)
-/// leave.
-fn luby(a: &Matrix, candidates: impl Fn(&Set) -> Result<Set>) -> Result<Mis> {
-    let (mut alive, mut set) = (Set::all(a.nrows()), Set::new(a.nrows()));
-    let mut rounds = 0;
-    while alive.nvals() > 0 {
-        rounds += 1;
-        let c = candidates(&alive)?;
-        // count<alive> = c plus.pair A
-        let count = c.vxm(a, PLUS_PAIR).mask(&alive).eval()?;
-        // set |= c
-        c.accum(ANY).assign_to(&mut set)?;
-        // alive<!c, !count> = alive, where `count` is present if it is above 0
-        alive = alive.mask(!&c).mask(!&count).eval()?;
-    }
+    let start = alive.map2(&a.degrees()?, &hashes(a.nrows(), seed)?).eval()?;
+    let (set, rounds) = fixpoint(start)
+        .while_active(is_alive)
+        .monotone()
+        // s<alive> = wait(s, low(s) max.times A)
+        .step(|s| wait.map2(s, s.map(low).vxm(a, MAX_TIMES).until(LT).or_identity()))
+        // s<pending> = choose(s, s max.times A)
+        .then(|s| choose.map2(s, s.vxm(a, MAX_TIMES).until(LT).or_identity()).mask(s.select(is_pending)))
+        // s<alive> = cover(s, (s = member) lor.pair A)
+        .then(|s| cover.map2(s, s.select(EQ.bind(MEMBER)).vxm(a, LOR_PAIR)))
+        // set = {v : s[v] = member}
+        .eval_then(|s| s.select(EQ.bind(MEMBER)).pattern().eval())?;
     Ok(Mis { set, rounds })
 }

@@ -4,6 +4,7 @@
 //! algorithm, the paper, the formula, what differs from the paper and why it is right.
 
 pub mod bfs;
+pub mod bfs_many;
 pub mod coloring;
 pub mod components;
 pub mod kcore;
@@ -19,6 +20,7 @@ pub mod sssp;
 pub mod weights;
 
 pub use bfs::{bfs, bfs_parents};
+pub use bfs_many::{Searches, bfs_many};
 pub use coloring::{Coloring, color, color_in_order};
 pub use components::components;
 pub use kcore::core_numbers;

@@ -31,10 +31,19 @@ pub enum Strategy {
     FoldRows,
     /// Counts the bits that a tile-row and the vector's presence bitmap have in common, 16 at a time.
     CountTiles,
-    /// Counts them by tensor cores, a tile at a time.
+    /// Counts them by tensor cores that multiply `f16`, a tile at a time (TC-MIS, section 3.2).
     CountTilesTensor,
+    /// Counts them by tensor cores that multiply bits, 16 tiles at a time.
+    CountTilesBits,
     /// Scatters products to their columns.
     Scatter,
+}
+
+impl Strategy {
+    /// Whether it counts over tiles.
+    pub fn counts(self) -> bool {
+        matches!(self, Self::CountTiles | Self::CountTilesTensor | Self::CountTilesBits)
+    }
 }
 
 /// The sizes and properties of a product on which its plan depends.
@@ -66,6 +75,8 @@ pub struct Sizes {
     pub fill: Option<f64>,
     /// Whether the device has tensor cores.
     pub tensor: bool,
+    /// Whether they multiply bits without emulation.
+    pub bit_tensor: bool,
 }
 
 /// The plan of a product.
@@ -156,7 +167,7 @@ pub fn product(sizes: &Sizes, forced: Forced) -> Plan {
     if direction == Direction::Push {
         return Plan { direction, format: Format::Csr, strategy: Strategy::Scatter, why };
     }
-    let counts = matches!(forced.strategy, Some(Strategy::CountTiles | Strategy::CountTilesTensor));
+    let counts = forced.strategy.is_some_and(Strategy::counts);
     let format = forced.format.or((counts && sizes.counting).then_some(Format::Tiles));
     let folds = forced.strategy == Some(Strategy::FoldRows);
     // only devices have tensor cores
@@ -182,6 +193,11 @@ pub fn product(sizes: &Sizes, forced: Forced) -> Plan {
         Some(Strategy::CountTilesTensor) => {
             (Strategy::CountTiles, "there are no tensor cores here: set bits are counted")
         }
+        Some(Strategy::CountTilesBits) if sizes.bit_tensor => (Strategy::CountTilesBits, "forced"),
+        Some(Strategy::CountTilesBits) => {
+            (Strategy::CountTiles, "there are no 1-bit matrix units here: set bits are counted")
+        }
+        _ if sizes.bit_tensor => (Strategy::CountTilesBits, "tensor cores multiply 16 tiles of bits at once"),
         _ if forced.format.is_some() => (Strategy::CountTiles, "tiles were forced"),
         _ => (Strategy::CountTiles, "full tiles: fewer bytes than CSR"),
     };
@@ -247,6 +263,7 @@ mod tests {
         lengths: false,
         fill: None,
         tensor: false,
+        bit_tensor: false,
     };
 
     #[test]
@@ -315,7 +332,14 @@ mod tests {
         );
         let cores = Sizes { tensor: true, ..counting };
         assert_eq!(planned(&cores, tensor), (Format::Tiles, Strategy::CountTilesTensor));
-        // unless forced, the plan never chooses tensor cores
+        let bits = force(Strategy::CountTilesBits);
+        assert_eq!(planned(&cores, bits), (Format::Tiles, Strategy::CountTiles));
+        let bit_cores = Sizes { bit_tensor: true, ..cores };
+        assert_eq!(planned(&bit_cores, bits), (Format::Tiles, Strategy::CountTilesBits));
+        assert_eq!(planned(&bit_cores, tensor), (Format::Tiles, Strategy::CountTilesTensor));
+        // tensor cores are chosen where they multiply bits
+        let full_bits = Sizes { fill: Some(100.0), ..bit_cores };
+        assert_eq!(planned(&full_bits, Forced::default()), (Format::Tiles, Strategy::CountTilesBits));
         let full = Sizes { fill: Some(100.0), ..cores };
         let middling = Some(8.5);
         assert_eq!(product(&Sizes { fill: middling, ..counting }, Forced::default()).format, Format::Csr);

@@ -11,7 +11,7 @@ use vxm::algorithms::{
     priorities, sssp,
 };
 use vxm::backend::cuda::Gpu;
-use vxm::backend::plan::{Direction, Forced, Schedule, Strategy, force};
+use vxm::backend::plan::{Direction, Forced, Format, Schedule, Strategy, force};
 use vxm::formats::{Combine, Coo};
 use vxm::io::{generate, read};
 use vxm::prelude::*;
@@ -54,7 +54,7 @@ fn compare(name: &str, a: &Matrix, device: Device) {
             }
         }
     }
-    for strategy in [Strategy::FoldRows, Strategy::CountTiles, Strategy::CountTilesTensor] {
+    for strategy in [Strategy::FoldRows, Strategy::CountTiles, Strategy::CountTilesTensor, Strategy::CountTilesBits] {
         let options = MisOptions { priority: Priority::Resolve, formulation: Formulation::Count, seed: 7 };
         let forced = Forced { strategy: Some(strategy), ..Forced::default() };
         let found = force(forced, || mis(&there, &options)).unwrap();
@@ -140,13 +140,19 @@ fn an_independent_set_is_few_launches_and_nothing_is_read_before_its_end() {
     let gpu = Gpu::open(ordinal).unwrap();
     for graph in ["grid:300x300", "rmat:14:16", "delaunay:12"] {
         let a = Matrix::from_simple(generate(graph, &()).unwrap().graph).to(device).unwrap();
-        for &priority in Priority::ALL.iter().filter(|&&priority| priority != Priority::Resolve) {
-            let options = MisOptions { priority, ..MisOptions::default() };
+        let tiles = a.clone().with_format(Some(Format::Tiles));
+        let all = Priority::ALL.iter().flat_map(|&priority| Formulation::ALL.iter().map(move |&by| (priority, by)));
+        for ((priority, formulation), a) in all.flat_map(|how| [(how, &a), (how, &tiles)]) {
+            let options = MisOptions { priority, formulation, ..MisOptions::default() };
             // sorted-id makes its keys by sorting, which takes launches of its own: they are made beforehand
-            let keys = (priority == Priority::SortedId).then(|| priorities(&a, priority, options.seed).unwrap());
+            let by_number = priority == Priority::SortedId;
+            if by_number && formulation == Formulation::Count {
+                continue;
+            }
+            let keys = by_number.then(|| priorities(a, priority, options.seed).unwrap());
             let run = || match &keys {
-                Some(keys) => mis_in_order(&a, keys.clone()).unwrap(),
-                None => mis(&a, &options).unwrap(),
+                Some(keys) => mis_in_order(a, keys.clone()).unwrap(),
+                None => mis(a, &options).unwrap(),
             };
             // the first run makes the degrees, the row classes and the programs, which are kept
             let first = run();
@@ -154,7 +160,8 @@ fn an_independent_set_is_few_launches_and_nothing_is_read_before_its_end() {
             let found = run();
             let (launches, read) = (gpu.launches() - launches, gpu.readbacks() - read);
             // the readback is the loop's outcome, which its kernel writes to page-locked host memory
-            assert!(launches <= 6 && read == 1, "{graph}, {priority:?}: {launches} launches, {read} reads");
+            let what = format!("{graph}, {priority:?}, {formulation:?}");
+            assert!(launches <= 6 && read == 1, "{what}: {launches} launches, {read} reads");
             assert_eq!(first.set.digest(), found.set.digest());
         }
     }

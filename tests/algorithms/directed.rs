@@ -3,7 +3,9 @@
 
 use super::common::facts;
 use super::graphs::{directed, every_way, options, undirected};
-use vxm::algorithms::{PageRankOptions, Rank, bfs_parents, core_numbers, pagerank, strong_components};
+use vxm::algorithms::{
+    PageRankOptions, Rank, Searches, bfs_many, bfs_parents, core_numbers, pagerank, strong_components,
+};
 use vxm::certify::{self, Walk};
 use vxm::io::{read, read_matrix};
 use vxm::prelude::*;
@@ -22,6 +24,34 @@ fn parents() {
     }
     let none = Matrix::undirected(0, &[]).unwrap();
     assert_eq!(bfs_parents(&none, 0).unwrap_err().to_string(), "the source 0 lies outside a graph of 0 vertices");
+}
+
+#[test]
+fn many_searches_at_once() {
+    for (name, a) in directed().into_iter().chain(undirected()).filter(|(_, a)| a.nrows() > 0) {
+        let n = a.nrows() as u32;
+        // none, one, some with repeats, and as many as fit
+        for count in [0, 1, 5, 64] {
+            let sources: Vec<u32> = (0..count).map(|k| k * k * 7 % n).collect();
+            let found = bfs_many(&a, &sources).unwrap();
+            assert_eq!((found.len(), found.is_empty()), (sources.len(), count == 0));
+            for (k, &source) in sources.iter().enumerate() {
+                let levels = found.levels(k).unwrap();
+                let checked = certify::levels(a.csr().offsets(), a.csr().columns(), source as usize, &options(&levels));
+                assert_eq!(checked, Ok(levels.nvals()), "{name}: search {k} of {count}, from {source}");
+                let reached = (0..n).filter(|&v| found.reached().get(v).unwrap_or(0) >> k & 1 == 1).count();
+                assert_eq!(reached, levels.nvals(), "{name}: search {k} of {count}");
+            }
+        }
+    }
+    let path = Matrix::undirected(3, &[(0, 1)]).unwrap();
+    let told = |found: Result<Searches>| found.unwrap_err().to_string();
+    assert_eq!(told(bfs_many(&path, &[0, 3])), "the source 3 lies outside a graph of 3 vertices");
+    assert_eq!(told(bfs_many(&path, &[0; 65])), "65 sources: expected at most 64, call again for the rest");
+    let wide = Matrix::from_triples(2, 3, [(0, 1, ())]).unwrap();
+    assert_eq!(told(bfs_many(&wide, &[])), "expected a graph (a square matrix), found a 2 x 3 matrix");
+    let error = bfs_many(&path, &[1, 2]).unwrap().levels(2).unwrap_err().to_string();
+    assert_eq!(error, "search 2: there are 2 searches, numbered from 0");
 }
 
 #[test]

@@ -5,8 +5,8 @@ use super::devices::{SCHEDULES, gpu};
 use super::graphs::oriented;
 use std::io::Write;
 use vxm::algorithms::{
-    PageRankOptions, bfs_parents, core_numbers, dominant_matching, maximal_matching, pagerank, spanning_forest, sssp,
-    strong_components, weights,
+    PageRankOptions, bfs_many, bfs_parents, core_numbers, dominant_matching, maximal_matching, pagerank,
+    spanning_forest, sssp, strong_components, weights,
 };
 use vxm::backend::cuda::Gpu;
 use vxm::backend::plan::force;
@@ -41,6 +41,13 @@ pub fn compare_others(name: &str, a: &Matrix, device: Device) {
             let (here, found) =
                 (bfs_parents(&one_way, source), force(schedule, || bfs_parents(&one_way_there, source)));
             assert_eq!(found.unwrap(), here.unwrap(), "{name}: parents, {schedule:?}");
+        }
+    }
+    if a.nrows() > 0 {
+        let sources = [source, 0, source];
+        let (here, found) = (bfs_many(&one_way, &sources).unwrap(), bfs_many(&one_way_there, &sources).unwrap());
+        for k in 0..sources.len() {
+            assert_eq!(found.levels(k).unwrap(), here.levels(k).unwrap(), "{name}: search {k} of several");
         }
     }
 }

@@ -12,7 +12,8 @@ use vxm::containers::VectorFormat;
 use vxm::formats::Tiles;
 use vxm::prelude::*;
 
-const STRATEGIES: [Option<Way>; 4] = [None, Some(Way::FoldRows), Some(Way::CountTiles), Some(Way::CountTilesTensor)];
+const STRATEGIES: [Option<Way>; 5] =
+    [None, Some(Way::FoldRows), Some(Way::CountTiles), Some(Way::CountTilesTensor), Some(Way::CountTilesBits)];
 
 /// All combinations of format and strategy.
 fn ways() -> Vec<Forced> {

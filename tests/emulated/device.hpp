@@ -163,6 +163,12 @@ EMULATED_REDUCTION(unsigned, __reduce_and_sync, AND)
 EMULATED_REDUCTION(unsigned, __reduce_or_sync, OR)
 EMULATED_REDUCTION(unsigned, __reduce_xor_sync, XOR)
 
+static inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
+    const unsigned long long both = (unsigned long long)y << 32 | x;
+    unsigned out = 0;
+    for (unsigned k = 0; k < 4; k++) out |= (unsigned)(both >> (selector >> 4 * k & 7) * 8 & 0xff) << 8 * k;
+    return out;
+}
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
 static inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 static inline int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
@@ -207,6 +213,24 @@ static inline void multiply(
                         const float x = from_half(row[r + 2 * half] >> shift & 0xffff), y = from_half(column[n][half] >> shift & 0xffff);
                         *c[r * 2 + n] += x * y;
                     }
+    }
+}
+
+// mma.m16n8k256 of bits: the number of bits that a row and a column share, added to c. Lane 4 g + k holds rows g and g + 8, columns 2k and
+// 2k + 1, of c.
+static inline void multiply_bits(unsigned& c0, unsigned& c1, unsigned& c2, unsigned& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
+    unsigned b0, unsigned b1) {
+    const unsigned lane = threadIdx.x & 31, g = lane / 4, k = lane % 4;
+    const unsigned a[4] = {a0, a1, a2, a3}, b[2] = {b0, b1};
+    unsigned* const c[4] = {&c0, &c1, &c2, &c3};
+    for (unsigned from = 0; from < 4; from++) {
+        unsigned row[4], column[2][2];
+        for (unsigned r = 0; r < 4; r++) row[r] = __shfl_sync(~0u, a[r], g * 4 + from);
+        for (unsigned n = 0; n < 2; n++)
+            for (unsigned half = 0; half < 2; half++) column[n][half] = __shfl_sync(~0u, b[half], (2 * k + n) * 4 + from);
+        for (unsigned r = 0; r < 2; r++)
+            for (unsigned n = 0; n < 2; n++)
+                for (unsigned half = 0; half < 2; half++) *c[r * 2 + n] += __builtin_popcount(row[r + 2 * half] & column[n][half]);
     }
 }
 

@@ -75,6 +75,7 @@ static std::string lowered(const std::string& statement) {
     static const std::regex load(R"(ld\.(relaxed|acquire)\.(cta|gpu)\.global\.u(8|16|32|64) %0, \[%1\];)");
     static const std::regex store(R"(st\.(relaxed|release)\.(cta|gpu)\.global\.u(8|16|32|64) \[%0\], %1;)");
     static const std::regex multiply(R"(mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.f16\.f16\.f32 .*)");
+    static const std::regex multiply_bits(R"(mma\.sync\.aligned\.m16n8k256\.row\.col\.s32\.b1\.b1\.s32\.and\.popc .*)");
     const Assembly a = parsed(statement);
     // an empty instruction is only a barrier for the compiler
     if (a.instruction.empty()) return ";";
@@ -85,8 +86,9 @@ static std::string lowered(const std::string& statement) {
     }
     if (std::regex_match(a.instruction, m, store) && a.operands.size() == 2)
         return "emulated::store<" + word_of(m[3]) + ">((void*)(" + a.operands[0] + "), " + a.operands[1] + ");";
-    if (std::regex_match(a.instruction, multiply) && a.operands.size() == 10) {
-        std::string call = "emulated::multiply(" + a.operands[0];
+    const bool bits = std::regex_match(a.instruction, multiply_bits);
+    if ((bits || std::regex_match(a.instruction, multiply)) && a.operands.size() == 10) {
+        std::string call = std::string(bits ? "emulated::multiply_bits(" : "emulated::multiply(") + a.operands[0];
         for (size_t k = 1; k < a.operands.size(); k++) call += ", " + a.operands[k];
         return call + ");";
     }

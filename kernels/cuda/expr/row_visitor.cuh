@@ -29,6 +29,10 @@ template <class G, class T> struct PublishingVisitor : RowVisitor<G, false> {
         if (G::first()) atomicMin(place, x);
     }
 };
+// Whether a group knows the count of its row of the primary product, which counts over tiles. Groups that do have a member `count`.
+template <class G> struct KnowsCount {
+    static const bool value = false;
+};
 // Returns the group without the right to publish.
 template <class G> VXM_FN G without_publishing(G g) { return g; }
 template <class G, class T> VXM_FN RowVisitor<G, false> without_publishing(PublishingVisitor<G, T> g) { return g; }

@@ -26,6 +26,10 @@ struct CountedRow {
 VXM_FN Thread unstaged(CountedRow) { return Thread(); }
 template <class T> VXM_FN Maybe<T> from_first(CountedRow, Maybe<T> x) { return x; }
 
+template <> struct KnowsCount<CountedRow> {
+    static const bool value = true;
+};
+
 // A product that only counts. Let n be the number of columns in which both row i and the vector have an element. Element i is a constant
 // folded n times. `is_primary` says that a terminal may count its rows by whole tile-rows.
 template <class T, class Add, bool is_primary> struct CountProduct {
@@ -142,7 +146,7 @@ template <class T, class Add, bool is_primary> struct CountProduct {
     template <class G> VXM_FN bool at(G g, u32 i, T& y) const {
         const T value = element<T>(constant);
         u32 hits;
-        if constexpr (is_primary && is_same<G, CountedRow>::value) hits = g.count;
+        if constexpr (is_primary && KnowsCount<G>::value) hits = g.count;
         else hits = count(unstaged(g), offsets[i / SIDE], offsets[i / SIDE + 1], i % SIDE, decides());
         if (hits) y = repeat<Add>(value, hits);
         return hits;

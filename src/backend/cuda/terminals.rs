@@ -44,10 +44,10 @@ fn launch_rows(builder: &mut KernelBuilder, ty: CppType, tail: &[u64], n: usize)
             let (at, ty) = (8 * (2 + tail.len() + primary.at), primary.ty);
             let uniform = classes.uniform_class.is_some();
             let (group, blocks) = match primary.over_tiles {
-                true => (builder.ty("vxm::TileRowCounting", [ty]), blocks(&gpu, n, 1024)),
+                Some(group) => (builder.ty(group, [ty]), blocks(&gpu, n, 1024)),
                 // Each warp gets two words of 32 rows, or four if the kernel skips longer rows. More words would queue behind a slow
                 // warp. With a single word, no warp could prefetch the offsets of its next rows.
-                false => {
+                None => {
                     let group = builder.ty("vxm::Staging", [ty, uniform.into()]);
                     (group, n.div_ceil(if uniform { 256 } else { 512 }) as u32)
                 }

@@ -29,6 +29,11 @@ pub struct DeviceTiles<A> {
 }
 
 impl<A: Element> DeviceTiles<A> {
+    /// Whether most tile-rows have about the same number of tiles.
+    pub(crate) fn are_uniform(&self) -> bool {
+        self.classes.uniform_class.is_some()
+    }
+
     /// Copies the matrix to the host.
     ///
     /// # Errors

@@ -4,9 +4,9 @@ use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::cuda::layout::row_classes::Classes;
 use crate::backend::cuda::terminals::{self, blocks, launch, rows_builder, scan};
 use crate::backend::cuda::{DeviceCsr, DeviceTiles, DeviceVector, Gpu};
-use crate::backend::tuning::{THREADS, tuning};
+use crate::backend::tuning::{THREADS, multiplies_bits, tuning};
 use crate::error::{Error, Result};
-use crate::formats::SIDE;
+use crate::formats::{SIDE, bitmap};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use vxm_kernels::{Buffer, Launch, sources};
@@ -87,11 +87,12 @@ impl<A: Element> DeviceTiles<A> {
         Err(Error::Invalid { what })
     }
 
-    /// Counts all tile-rows with tensor cores. `vectors` is the C++ type of the vectors to count with, and `words` are its members.
-    fn count(&self, vectors: &'static str, words: &[u64]) -> Result<()> {
+    /// Counts all tile-rows with tensor cores, by the C++ template `by`. `vectors` is the C++ type of the vectors to count with, and `words`
+    /// are its members.
+    fn count(&self, by: &'static str, vectors: &'static str, words: &[u64]) -> Result<()> {
         let gpu = &self.gpu;
         let mut builder = tensor_builder(gpu);
-        let ty = builder.ty("vxm::CountTiles", [vectors.into()]);
+        let ty = builder.ty(by, [vectors.into()]);
         let program = builder.program(ty, &[("count_tiles", "")])?;
         let all = (0, self.tile_rows(), 1);
         let long = (self.long.0.address(), self.long.1, WARPS);
@@ -115,7 +116,7 @@ impl<A: Element> DeviceTiles<A> {
         self.check_exact()?;
         // zeroed, because the warps that share a long tile-row add to its counts
         let counts = self.gpu.zeroed(self.tile_rows() * SIDE * 4)?;
-        self.count("vxm::OneVector", &[present, counts.address()])?;
+        self.count("vxm::CountTiles", "vxm::OneVector", &[present, counts.address()])?;
         Ok(counts)
     }
 
@@ -124,8 +125,11 @@ impl<A: Element> DeviceTiles<A> {
     /// # Errors
     /// A row is too long to be counted exactly; the device has too little memory, or is lost.
     pub(crate) fn count_sets(&self, sets: &[DeviceVector<()>]) -> Result<Vec<DeviceVector<u32>>> {
-        self.check_exact()?;
         let gpu = &self.gpu;
+        let by = if multiplies_bits(gpu.arch()) { "vxm::MultiplyTiles" } else { "vxm::CountTiles" };
+        if by == "vxm::CountTiles" {
+            self.check_exact()?;
+        }
         let tile_columns = self.shape.1.div_ceil(SIDE);
         let packed = gpu.alloc(tile_columns * VECTORS * 2)?;
         let mut builder = tensor_builder(gpu);
@@ -135,9 +139,12 @@ impl<A: Element> DeviceTiles<A> {
         words.push(packed.address());
         let shape = Launch::linear(blocks(gpu, tile_columns * VECTORS, THREADS as usize), THREADS);
         launch(&program, "pack", shape, &builder.parameter(&words))?;
+        if by == "vxm::MultiplyTiles" && self.long.1 == 0 {
+            return self.count_into(&packed, sets.len());
+        }
         let pitch = self.tile_rows() * SIDE;
         let counts = Arc::new(gpu.zeroed(pitch * VECTORS * 4)?);
-        self.count("vxm::ManyVectors", &[packed.address(), counts.address(), pitch as u64])?;
+        self.count(by, "vxm::ManyVectors", &[packed.address(), counts.address(), pitch as u64])?;
         let vector = |s: usize| {
             let mut builder = KernelBuilder::new(gpu);
             let node = counts_view(&mut builder, &counts, s * pitch, 1u32, PLUS);
@@ -145,10 +152,27 @@ impl<A: Element> DeviceTiles<A> {
         };
         (0..sets.len()).map(vector).collect()
     }
+
+    /// Counts with the `sets` sets whose slices are packed, straight into new vectors. No tile-row may be long.
+    fn count_into(&self, packed: &Buffer, sets: usize) -> Result<Vec<DeviceVector<u32>>> {
+        let rows = self.shape.0;
+        let fresh = |_| DeviceVector::<u32>::uninitialized(&self.gpu, rows, true);
+        let found = (0..sets).map(fresh).collect::<Result<Vec<_>>>()?;
+        let mut words = vec![packed.address(), sets as u64, rows as u64, bitmap::words(rows) as u64 * 4];
+        words.extend((0..VECTORS).map(|s| found.get(s).map_or(0, DeviceVector::values_address)));
+        words.extend((0..VECTORS).map(|s| found.get(s).map_or(0, DeviceVector::bits_address)));
+        let mut builder = tensor_builder(&self.gpu);
+        let ty = builder.ty("vxm::MultiplyTileRows", ["vxm::ManyResults".into()]);
+        let program = builder.program(ty, &[("count_tiles", "")])?;
+        let tiles = [self.tile_rows() as u64, self.offsets.address(), self.columns.address(), self.bits.address()];
+        let shape = Launch::linear(blocks(&self.gpu, self.tile_rows(), THREADS as usize / 8), THREADS);
+        launch(&program, "count_tiles", shape, &builder.parameter(&[&tiles[..], &words].concat()))?;
+        Ok(found)
+    }
 }
 
 fn tensor_builder(gpu: &Gpu) -> KernelBuilder {
-    KernelBuilder::new(gpu).with(sources::TENSOR)
+    KernelBuilder::new(gpu).with(sources::TILES).with(sources::TENSOR).with(sources::BIT_TENSOR)
 }
 
 /// A view of `counts`, from number `first` on. Each element is `constant` folded by `add` as often as the count says; a count of 0 is no

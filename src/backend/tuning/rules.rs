@@ -2,6 +2,11 @@
 
 use crate::backend::tuning::{BIN_BLOCKS, BIN_THREADS, BLOCK_THREADS, STAGING_THREADS, THREADS, tuning};
 
+/// Whether the tensor cores of this architecture multiply bits themselves. From sm_100 on the instruction is emulated by many others. E048
+pub(crate) fn multiplies_bits(arch: (u32, u32)) -> bool {
+    ((8, 0)..(10, 0)).contains(&arch)
+}
+
 /// The shape of the rows that a kernel reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowStats {

@@ -22,9 +22,9 @@ use vxm_semiring::{Element, LOR, SECOND, UnaryOp};
 /// long as an operator holds of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Active<F> {
-    active: F,
+    pub(super) active: F,
     /// The most rounds that may change something.
-    max_rounds: u32,
+    pub(super) max_rounds: u32,
 }
 
 /// A loop with its condition, but without its body; see
@@ -108,6 +108,15 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>> Stepped<T, Active<F>
     }
 }
 
+/// The error if active elements are left: they changed without end, or a round changed none.
+pub(super) fn unsettled(left: usize, rounds: u32, endless: bool, at: &'static Location<'static>) -> Error {
+    let elements = if left == 1 { "element" } else { "elements" };
+    match endless {
+        true => Error::DidNotConverge { changed: format!("some of {left} {elements}"), rounds, at },
+        false => Error::Stalled { left: format!("{left} active {elements}"), rounds, at },
+    }
+}
+
 impl<T: Element, F: UnaryOp<T, Out = bool>> Condition<T> for Active<F> {
     fn on_threads<E: Expr<T = T>, B: Expr<T = T>>(
         stepped: Stepped<T, Self, E, B>,
@@ -161,22 +170,13 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Condition<T> for Active<F> {
         let cuda::loops::active::Outcome { rounds, stuck, endless } = launched.outcome()?;
         if stuck {
             let left = stepped.state.select(stepped.condition.active).pattern().eval()?.nvals();
-            return Err(Stepped::<T, Self, E, B>::unsettled(left, rounds, endless, stepped.at));
+            return Err(unsettled(left, rounds, endless, stepped.at));
         }
         Ok((stepped.state, made?, rounds))
     }
 }
 
 impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Active<F>, E, B> {
-    /// The error if active elements are left: they changed without end, or a round changed none.
-    fn unsettled(left: usize, rounds: u32, endless: bool, at: &'static Location<'static>) -> Error {
-        let elements = if left == 1 { "element" } else { "elements" };
-        match endless {
-            true => Error::DidNotConverge { changed: format!("some of {left} {elements}"), rounds, at },
-            false => Error::Stalled { left: format!("{left} active {elements}"), rounds, at },
-        }
-    }
-
     /// Runs the loop on the CPU, in rounds or in place.
     fn run_on_cpu(self, schedule: Schedule) -> Result<Fixed<T>> {
         let Self { state, condition: Active { active, max_rounds }, monotone, state_ref, body, first, at } = self;
@@ -205,7 +205,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
         };
         match left {
             0 => Ok(Fixed { state: Vector::from_dense(state.into_values()), rounds }),
-            left => Err(Self::unsettled(left, rounds, endless, at)),
+            left => Err(unsettled(left, rounds, endless, at)),
         }
     }
 
@@ -245,7 +245,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
                 break;
             }
             if idle_rounds == 64 || rounds >= max_rounds {
-                return Err(Self::unsettled(list.len(), rounds, idle_rounds < 64, at));
+                return Err(unsettled(list.len(), rounds, idle_rounds < 64, at));
             }
             past.insert(0, state.clone());
             past.truncate(3);
@@ -269,11 +269,11 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
                 cuda::terminals::write(kernel, &node, &merging, self.state.on_mut(gpu)?)?;
             }
             if !before.ewise_mult(&self.state, Differ).reduce(LOR)? {
-                return Err(Self::unsettled(active.nvals(), rounds, false, self.at));
+                return Err(unsettled(active.nvals(), rounds, false, self.at));
             }
             active = self.state.mask(&active).select(self.condition.active).pattern().eval()?;
             if active.nvals() > 0 && rounds >= self.condition.max_rounds {
-                return Err(Self::unsettled(active.nvals(), rounds, true, self.at));
+                return Err(unsettled(active.nvals(), rounds, true, self.at));
             }
         }
         Ok(Fixed { state: self.state, rounds })

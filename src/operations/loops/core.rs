@@ -41,6 +41,20 @@ pub(crate) fn rounds_for(len: usize) -> u32 {
     u32::try_from(len).unwrap_or(u32::MAX).max(1 << 16)
 }
 
+/// Checks that a loop's state is full, and that its bodies have these `lengths`.
+///
+/// # Errors
+/// A length isn't the state's, or the state lacks elements.
+pub(crate) fn ready<T: Element>(state: &Vector<T>, lengths: &[usize], at: &'static Location<'static>) -> Result<()> {
+    let (held, n) = (state.nvals(), state.len());
+    let named = |state, body| (format!("state of {state}"), format!("body of {body}"));
+    lengths.iter().try_for_each(|&length| fits_as("fixpoint", (n, length), named, at))?;
+    if held == n {
+        return Ok(());
+    }
+    Err(Error::Invalid { what: format!("{at}: fixpoint: the state has {held} of {n} elements: expected all") })
+}
+
 /// A complete loop, with its condition and body; see [`fixpoint`](crate::operations::loops::fixpoint).
 #[derive(Debug)]
 #[must_use = "a loop does nothing until it is evaluated"]
@@ -135,19 +149,10 @@ impl<T: Element, C: Condition<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, C, 
     /// Runs the loop. Returns the settled state, what `then` makes of it, and the number of rounds.
     fn run<R>(self, then: impl FnOnce(&Vector<T>) -> Result<R>) -> Result<(Vector<T>, R, u32)> {
         let env = Env::with_state(self.state_ref, &self.state);
-        let named = |state, body| (format!("state of {state}"), format!("body of {body}"));
-        fits_as("fixpoint", (self.state.len(), self.body.len(&env)?), named, self.at)?;
-        if let Some(first) = &self.first {
-            fits_as("first", (self.state.len(), first.len(&env)?), named, self.at)?;
-        }
+        let first = self.first.as_ref().map(|first| first.len(&env)).transpose()?;
+        ready(&self.state, &[self.body.len(&env)?, first.unwrap_or(self.state.len())], self.at)?;
         if let Some(error) = self.condition.refusal(self.monotone) {
             return Err(error);
-        }
-        if self.state.nvals() != self.state.len() {
-            let (held, n, at) = (self.state.nvals(), self.state.len(), self.at);
-            return Err(Error::Invalid {
-                what: format!("{at}: fixpoint: the state has {held} of {n} elements: expected all"),
-            });
         }
         if let Some(gpu) = self.state.gpu().cloned().or_else(|| device(&self.body, &env)) {
             return C::on_device(self, &gpu, then);

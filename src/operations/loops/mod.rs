@@ -6,6 +6,7 @@ pub mod changed;
 pub mod core;
 pub mod dependencies;
 pub mod scatter_reduce;
+pub mod steps;
 
 pub use self::core::{Condition, Fixed, Stepped};
 

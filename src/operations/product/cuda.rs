@@ -6,11 +6,14 @@ use crate::backend::cuda::push::can_push;
 use crate::backend::cuda::tiling::{counts_view, presence as presence_on};
 use crate::backend::cuda::{self, DeviceCsr, DeviceTiles, DeviceVector, Gpu};
 use crate::backend::plan::{Direction, Format, Strategy};
+use crate::backend::tuning::multiplies_bits;
 use crate::error::Result;
 use crate::operations::expr::{Env, Expr, emit_operand};
+use crate::operations::loops::dependencies::Reads;
 use crate::operations::product::Product;
 use crate::operations::product::edge_policy::EdgePolicy;
 use std::sync::Arc;
+use vxm_kernels::sources;
 use vxm_semiring::{BinaryOp, Element, Monoid, Semiring};
 
 /// How the entries of a pulled matrix are arranged, if not as they are stored.
@@ -28,17 +31,69 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         let tensor = kernel.gpu().arch() >= (8, 0);
         let mut sizes = self.sizes(n, length, env.wanted(length), tensor);
         sizes.lengths = Self::is_decided_by_one_product() && self.operand.known_count(env) == Some(n);
-        // A loop's kernel can neither count nor push: it doesn't keep the operand's bits, and a push runs before the kernel.
-        sizes.counting &= !kernel.is_resident();
+        sizes.bit_tensor = multiplies_bits(kernel.gpu().arch());
+        // A loop's kernel counts only if it keeps the operand's bits. It can't push: a push runs before the kernel.
+        sizes.counting &= !kernel.is_resident() || self.may_keep_presence(env, kernel);
         sizes.pulls |= kernel.is_resident() || !can_push::<S::Out, S::Add>();
         let sizes = if sizes.pulls { sizes } else { self.pushed_sizes(env, sizes) };
         let plan = self.plan(&sizes);
         match (plan.direction, plan.strategy, S::Mul::CONSTANT) {
             (Direction::Push, ..) => self.emit_pushed(env, kernel, (n, length)),
-            (_, Strategy::CountTiles, Some(constant)) => self.emit_counted(env, kernel, n, constant, false),
-            (_, Strategy::CountTilesTensor, Some(constant)) => self.emit_counted(env, kernel, n, constant, true),
+            (_, strategy, Some(constant)) if strategy.counts() && kernel.is_resident() => {
+                match self.emit_counted_in_loop(env, kernel, n, constant, sizes.bit_tensor)? {
+                    Some(node) => Ok(node),
+                    None => self.emit_pulled(env, kernel, Format::Csr, (n, length)),
+                }
+            }
+            (_, strategy, Some(constant)) if strategy.counts() => self.emit_counted(env, kernel, n, constant, strategy),
             _ => self.emit_pulled(env, kernel, plan.format, (n, length)),
         }
+    }
+
+    /// Whether a loop can keep the operand's presence bitmap: an element depends on the state's element of the same index alone.
+    fn may_keep_presence(&self, env: &Env<'_>, kernel: &KernelBuilder) -> bool {
+        let mut reads = Reads::default();
+        self.operand.reads(env, &mut reads);
+        let own_only = reads.is_own() && !reads.is_everything() && reads.matrices().is_empty();
+        kernel.may_keep_presence() && own_only && !E::HEAVY
+    }
+
+    /// Emits a loop's product that counts over tiles. The loop keeps the operand's presence bitmap. Returns nothing if tile-rows differ
+    /// much in length: a few warps would count for as long as all others together.
+    fn emit_counted_in_loop(
+        &self,
+        env: &Env<'_>,
+        kernel: &mut KernelBuilder,
+        n: usize,
+        constant: S::Out,
+        by_tensor_cores: bool,
+    ) -> Result<Option<Node>> {
+        let tiles = self.tiles_on(&kernel.gpu().clone())?;
+        let why = match (tiles.are_uniform(), by_tensor_cores) {
+            (false, _) => "rows are pulled: tile-rows differ much in length",
+            (true, true) => "tensor cores multiply bits, 16 tiles at once",
+            (true, false) => "set bits are counted: no 1-bit matrix units here",
+        };
+        tracing::debug!(operation = self.operation(), counted = "in the loop", why, at = %self.at, "plan");
+        if !tiles.are_uniform() {
+            return Ok(None);
+        }
+        let out = kernel.element::<S::Out>();
+        let at = kernel.position();
+        let operand = self.operand.emit(&env.for_operand(), kernel)?;
+        let present = kernel.keep_presence(&operand, at, n)?;
+        let at = kernel.position();
+        kernel.push(present);
+        kernel.tiles(tiles);
+        kernel.push(constant.bits());
+        kernel.count_product();
+        let add = kernel.monoid::<S::Out, S::Add>(self.ring.add());
+        let template = if by_tensor_cores { "vxm::BitTensorProduct" } else { "vxm::CountProduct" };
+        let ty = kernel.ty(template, [out, add, by_tensor_cores.into()]);
+        if by_tensor_cores {
+            kernel.set_counted(ty, at);
+        }
+        Ok(Some(Node::new(ty, false)))
     }
 
     /// Pushes an operand of `n` places, and emits the result of `length` places as a stored vector.
@@ -50,15 +105,15 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         cuda::push::push::<E::T, A, S>(kernel, (first, operand), n, &rows, length, self.ring)
     }
 
-    /// Emits a product that counts over tiles, since all products are `constant`. Tensor cores count before the kernel; other threads
-    /// count inside it.
+    /// Emits a product that counts over tiles, since all products are `constant`. Tensor cores that multiply `f16` count before the kernel;
+    /// others, and other threads, count inside it.
     fn emit_counted(
         &self,
         env: &Env<'_>,
         kernel: &mut KernelBuilder,
         n: usize,
         constant: S::Out,
-        tensor: bool,
+        strategy: Strategy,
     ) -> Result<Node> {
         let gpu = kernel.gpu().clone();
         let out = kernel.element::<S::Out>();
@@ -66,7 +121,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         let node = self.operand.emit(&env.for_operand(), &mut first)?;
         let present = presence_on(kernel, first, &node, n)?;
         let (tiles, add) = (self.tiles_on(&gpu)?, self.ring.add());
-        if tensor {
+        if strategy == Strategy::CountTilesTensor {
             let counts = Arc::new(tiles.count_present(present)?);
             return Ok(counts_view(kernel, &counts, 0, constant, add));
         }
@@ -75,9 +130,14 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         kernel.tiles(tiles);
         kernel.push(constant.bits());
         let add = kernel.monoid::<S::Out, S::Add>(add);
-        let ty = kernel.ty("vxm::CountProduct", [out, add, is_primary.into()]);
+        let bits = strategy == Strategy::CountTilesBits;
+        if bits {
+            kernel.include(sources::BIT_TENSOR);
+        }
+        let template = if bits { "vxm::BitTensorProduct" } else { "vxm::CountProduct" };
+        let ty = kernel.ty(template, [out, add, is_primary.into()]);
         if is_primary {
-            kernel.set_primary_over_tiles(ty, at);
+            kernel.set_primary_over_tiles(ty, at, bits);
         }
         Ok(Node::new(ty, false))
     }

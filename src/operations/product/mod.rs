@@ -13,7 +13,7 @@ use crate::backend::cpu::fold::Rows;
 use crate::backend::cpu::{gather, scatter};
 use crate::backend::cuda::Gpu;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
-use crate::backend::plan::{Direction, Format, Sizes, Strategy};
+use crate::backend::plan::{Direction, Format, Sizes};
 use crate::backend::tuning::tuning;
 use crate::backend::view::{Support, VectorView};
 use crate::containers::Matrix;
@@ -210,7 +210,7 @@ where
             env.snapshot();
             return Ok(ProductView::Pushed(scatter::scatter(&operand, by_operand(), self.ring)));
         }
-        if let (Strategy::CountTiles | Strategy::CountTilesTensor, Some(constant)) = (plan.strategy, S::Mul::CONSTANT) {
+        if let (true, Some(constant)) = (plan.strategy.counts(), S::Mul::CONSTANT) {
             env.snapshot();
             return Ok(ProductView::Count(presence(n, &operand), self.tiles(), self.ring, constant));
         }

@@ -60,7 +60,14 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
     /// The choices that are forced on this product.
     pub(super) fn forced(&self) -> plan::Forced {
         let forced = plan::forced();
-        plan::Forced { format: forced.format.or(self.matrix.format()), ..forced }
+        // a matrix that prefers tiles has them for products that count: others read fewer bytes from rows
+        let own = self.matrix.format().filter(|&format| format != Format::Tiles || self.counts());
+        plan::Forced { format: forced.format.or(own), ..forced }
+    }
+
+    /// Whether all products are alike, so that an element depends on their number alone.
+    fn counts(&self) -> bool {
+        S::Mul::CONSTANT.is_some() && S::Add::EXACT && !(H::EXITS_EARLY || self.filters())
     }
 
     /// Plans the product, and logs the plan.
@@ -118,7 +125,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
     pub(super) fn sizes(&self, n: usize, length: usize, wanted: usize, tensor: bool) -> Sizes {
         let forced = self.forced();
         let tileable = self.matrix.can_tile();
-        let counts = matches!(forced.strategy, Some(Strategy::CountTiles | Strategy::CountTilesTensor));
+        let counts = forced.strategy.is_some_and(Strategy::counts);
         let fill = match forced.format {
             // the tiles will be made
             Some(Format::Tiles) if tileable => Some(f64::INFINITY),
@@ -134,11 +141,12 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
             push_entries: None,
             exact: S::Add::EXACT,
             terminal: H::EXITS_EARLY || S::Add::TERMINAL.is_some() || S::Add::is_terminal(S::Add::IDENTITY),
-            counting: S::Mul::CONSTANT.is_some() && S::Add::EXACT && !(H::EXITS_EARLY || self.filters()),
+            counting: self.counts(),
             pulls: self.filters(),
             lengths: false,
             fill: fill.filter(|_| tileable),
             tensor,
+            bit_tensor: false,
         }
     }
 }

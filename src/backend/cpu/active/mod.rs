@@ -32,13 +32,8 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         first: Option<W>,
         body: impl Fn() -> Result<Body<V>>,
     ) -> Result<Outcome> {
-        let (n, mut rounds, mut next, mut kept) = (self.state.len(), 0, Vec::new(), None);
-        let is_active = |&i: &u32| self.active.call(self.state.get(i as usize));
-        let chunk = parallel::chunk_size(n);
-        let lists = parallel::collect(n.div_ceil(chunk), &|p| {
-            (p * chunk..((p + 1) * chunk).min(n)).map(|i| i as u32).filter(is_active).collect::<Vec<u32>>()
-        });
-        let mut list = lists.concat();
+        let (mut rounds, mut next, mut kept) = (0, Vec::new(), None);
+        let mut list = self.active_elements();
         while !list.is_empty() {
             rounds += 1;
             let changed = match first.as_ref().filter(|_| rounds == 1) {
@@ -64,9 +59,20 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         Ok(Outcome { rounds, left: 0, endless: false })
     }
 
+    /// The active elements, ascending. O(n) time.
+    pub fn active_elements(&self) -> Vec<u32> {
+        let n = self.state.len();
+        let is_active = |&i: &u32| self.active.call(self.state.get(i as usize));
+        let chunk = parallel::chunk_size(n);
+        let lists = parallel::collect(n.div_ceil(chunk), &|p| {
+            (p * chunk..((p + 1) * chunk).min(n)).map(|i| i as u32).filter(is_active).collect::<Vec<u32>>()
+        });
+        lists.concat()
+    }
+
     /// Runs one round over `list`, and returns whether it changed an element. Afterwards `list` holds the elements that are still active.
     /// `new` is scratch space.
-    fn round<V: VectorView<T = T>>(&self, body: &V, list: &mut Vec<u32>, new: &mut Vec<T>) -> bool {
+    pub fn round<V: VectorView<T = T>>(&self, body: &V, list: &mut Vec<u32>, new: &mut Vec<T>) -> bool {
         new.clear();
         new.resize(list.len(), T::ZERO);
         let evaluate = |(list, new): (&[u32], &mut [T])| {

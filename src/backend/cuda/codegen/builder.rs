@@ -61,6 +61,12 @@ pub struct KernelBuilder {
     pub(super) classes: Option<Arc<Classes>>,
     pub(super) products: Products,
     pub(super) binned: Option<Box<Binned>>,
+    /// Whether the kernel is a loop's whose rounds take several steps.
+    pub(super) has_steps: bool,
+    /// The presence bitmap that such a loop keeps: its C++ type and its words.
+    pub(super) presence: Option<(CppType, Vec<u64>)>,
+    /// The product of the last step that is counted for a warp's rows together: its C++ type, and the number of words before it.
+    pub(super) counted: Option<(CppType, usize)>,
     /// Whether the kernel is a loop's, which evaluates the view in every round.
     pub(super) resident: bool,
     /// Whether the terminal launches one kernel for each row class.
@@ -97,8 +103,8 @@ pub(crate) struct PrimaryProduct {
     pub ty: CppType,
     /// The number of words before it in the view.
     pub at: usize,
-    /// Whether its rows are counted over tiles. Otherwise they are staged.
-    pub over_tiles: bool,
+    /// The group that counts its rows over tiles, if it does. Otherwise they are staged.
+    pub over_tiles: Option<&'static str>,
 }
 
 /// A product with blockers that a loop tracks: for each row the entries that block it.
@@ -142,6 +148,9 @@ impl KernelBuilder {
             classes: None,
             products: Products::default(),
             binned: None,
+            has_steps: false,
+            presence: None,
+            counted: None,
             resident: false,
             launches_row_classes: false,
             blocks: None,
@@ -155,6 +164,11 @@ impl KernelBuilder {
     /// An empty kernel for a loop that stays on the device: it evaluates the view in every round.
     pub fn resident(gpu: &Gpu) -> Self {
         Self { resident: true, ..Self::new(gpu) }
+    }
+
+    /// An empty kernel for a loop whose rounds take several steps.
+    pub fn for_steps(gpu: &Gpu) -> Self {
+        Self { has_steps: true, ..Self::resident(gpu) }
     }
 
     /// An empty kernel for a terminal that launches one kernel for each row class of the primary product: a new vector, or a write.

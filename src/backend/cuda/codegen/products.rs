@@ -4,7 +4,9 @@ use crate::backend::cuda::codegen::builder::{Binned, BlockingProduct, CppType, K
 use crate::backend::cuda::layout::row_classes::Classes;
 use crate::backend::tuning::{self, LoopConfig, LoopShape, RowStats};
 use crate::error::Result;
+use crate::formats::bitmap::words;
 use std::sync::Arc;
+use vxm_kernels::sources;
 
 impl KernelBuilder {
     /// Counts a product.
@@ -14,12 +16,55 @@ impl KernelBuilder {
 
     /// Makes a product of type `ty`, with its words from number `at` on, the primary one: its rows may be staged.
     pub fn set_primary(&mut self, ty: CppType, at: usize) {
-        self.products.primary = Some(PrimaryProduct { ty, at, over_tiles: false });
+        self.products.primary = Some(PrimaryProduct { ty, at, over_tiles: None });
     }
 
-    /// Makes a product over tiles, with its words from number `at` on, the primary one: its rows may be counted over tiles.
-    pub fn set_primary_over_tiles(&mut self, ty: CppType, at: usize) {
-        self.products.primary = Some(PrimaryProduct { ty, at, over_tiles: true });
+    /// Makes a product over tiles, with its words from number `at` on, the primary one: its rows may be counted over tiles, by 1-bit matrix
+    /// units if `bits`.
+    pub fn set_primary_over_tiles(&mut self, ty: CppType, at: usize, bits: bool) {
+        let over_tiles = Some(if bits { "vxm::TileRowMultiplying" } else { "vxm::TileRowCounting" });
+        self.products.primary = Some(PrimaryProduct { ty, at, over_tiles });
+    }
+
+    /// Whether the loop can keep a presence bitmap: it has one at most.
+    pub(crate) fn may_keep_presence(&self) -> bool {
+        self.has_steps && self.presence.is_none()
+    }
+
+    /// Lets the loop keep the presence bitmap of `operand`, a view of `n` elements whose words begin at number `at`. Returns the bitmap's
+    /// address.
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub(crate) fn keep_presence(&mut self, operand: &Node, at: usize, n: usize) -> Result<u64> {
+        let bits = self.gpu.alloc(words(n) * 8)?;
+        let address = bits.address();
+        let mut moved = self.words.split_off(at);
+        moved.push(address);
+        self.keep_alive(bits);
+        self.presence = Some((self.ty("vxm::Presence", [operand.ty]), moved));
+        Ok(address)
+    }
+
+    /// Takes the presence bitmap that the loop keeps: its C++ type. Its words are added behind the others.
+    pub(crate) fn take_presence(&mut self) -> Option<CppType> {
+        let (ty, mut words) = self.presence.take()?;
+        self.words.append(&mut words);
+        Some(ty)
+    }
+
+    /// Notes a product of type `ty`, with its words from number `at` on, that a loop counts for a warp's rows together.
+    pub(crate) fn set_counted(&mut self, ty: CppType, at: usize) {
+        self.include(sources::BIT_TENSOR);
+        self.counted = Some((ty, at));
+    }
+
+    /// The type of a step with the view `ty`, which has the product that was noted last, if any.
+    pub(crate) fn step_type(&mut self, ty: CppType) -> CppType {
+        match self.counted.take() {
+            Some((product, at)) => self.ty("vxm::CountedStep", [ty, product, at.into()]),
+            None => ty,
+        }
     }
 
     /// Lets propagation blocking compute the primary product.
@@ -136,7 +181,7 @@ impl KernelBuilder {
     /// The primary product, if its short rows are staged. Over tiles: if all of its rows are counted by one kernel, as uniform rows are.
     pub(crate) fn staged(&self) -> Option<&PrimaryProduct> {
         let classes = self.classes.as_deref()?;
-        self.unmasked_primary().filter(|primary| match primary.over_tiles {
+        self.unmasked_primary().filter(|primary| match primary.over_tiles.is_some() {
             true => classes.uniform_class.is_some(),
             false => classes.pays_to_stage(),
         })

@@ -84,7 +84,7 @@ impl KernelBuilder {
             "vxm::Chunks()" => KernelKind::Bins,
             _ if group.starts_with("vxm::BoundedRowThread") => KernelKind::FewEntries,
             _ if group.starts_with("vxm::Staging") => KernelKind::Staged(self.staged_are_few()),
-            _ if group.starts_with("vxm::TileRowCounting") => KernelKind::Counted,
+            _ if group.starts_with("vxm::TileRow") => KernelKind::Counted,
             _ if self.compacts_rows() => KernelKind::CompactingLoop,
             _ => KernelKind::Other(self.blocks),
         }

@@ -29,7 +29,7 @@ pub fn why_unfusable<T: Element>(builder: &KernelBuilder) -> Option<&'static str
 
 /// The outcome of a loop that was launched.
 pub struct PendingOutcome {
-    readback: Readback,
+    pub(super) readback: Readback,
 }
 
 impl PendingOutcome {
@@ -44,11 +44,11 @@ impl PendingOutcome {
 }
 
 /// The number of 32-bit words that the kernel posts: rounds, and whether it gave up.
-const OUTCOME_WORDS: usize = 2;
+pub(super) const OUTCOME_WORDS: usize = 2;
 /// The second word if the loop reached its last round.
 const ENDLESS: u32 = 2;
 
-const WARPS_PER_BLOCK: usize = THREADS as usize / 32;
+pub(super) const WARPS_PER_BLOCK: usize = THREADS as usize / 32;
 
 /// The rows of one class, and the storage for the work lists of the warps (for hubs, of the blocks) that visit them.
 #[derive(Debug, Default, Clone, Copy)]
@@ -154,6 +154,7 @@ impl Configuration {
         };
         builder.include(reads);
         builder.include(sources::STATE);
+        builder.include(sources::TERMINATION);
         builder.include(sources::ACTIVE);
         let active = builder.functor(active);
         builder.element::<T>();

@@ -1,4 +1,6 @@
-//! Loops that stay on the device, each as one cooperative kernel: over active elements ([`active`]) and changed elements ([`changed`]).
+//! Loops that stay on the device, each as one cooperative kernel: over active elements ([`active`], with several steps a round [`steps`])
+//! and changed elements ([`changed`]).
 
 pub mod active;
 pub mod changed;
+pub mod steps;
