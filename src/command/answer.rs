@@ -128,7 +128,7 @@ pub fn finish<T: Element>(
 }
 
 /// Whether two paths lead to the same regular file, through any names and links.
-fn is_same_file(one: &Path, other: &Path) -> bool {
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
     let regular = |path: &Path| path.metadata().ok().filter(std::fs::Metadata::is_file);
     #[cfg(unix)]
     let found = |path: &Path| {

@@ -14,7 +14,7 @@ use vxm::{Error, Result};
 /// Sparse linear algebra on graphs: masked vector-matrix products over semirings.
 ///
 /// GRAPH is a file or a generated graph. A file is Matrix Market, DIMACS .col or .gr, METIS or an edge list, perhaps in
-/// gzip or zstd; or SciPy's .npz, ECL's .egr, GAP's .sg or .wsg. A generated graph is grid:ROWSxCOLUMNS,
+/// gzip or zstd; or SciPy's .npz, ECL's .egr, GAP's .sg or .wsg, or .vxm. A generated graph is grid:ROWSxCOLUMNS,
 /// er:SCALE:EDGEFACTOR, rmat:SCALE:EDGEFACTOR, kron:SCALE:EDGEFACTOR, rgg:SCALE, road:SIDE or delaunay:SCALE, each with
 /// an optional :SEED at the end.
 ///
@@ -131,12 +131,17 @@ pub enum Task {
         #[command(flatten)]
         run: Run,
     },
+    /// Writes a graph in another format: vxm, matrix-market, edges, metis or npz.
+    Convert(Convert),
     /// Shows the size of a graph, its degrees, and the memory that algorithms need.
     Info {
         /// Graph file, or the specification of a generated graph.
         graph: OsString,
         #[command(flatten)]
         input: Input,
+        /// Only check a .vxm file: each byte of it, and what it says of the matrix.
+        #[arg(long, conflicts_with = "json")]
+        verify: bool,
         /// Print one JSON object.
         #[arg(long)]
         json: bool,
@@ -145,16 +150,57 @@ pub enum Task {
     },
     /// Shows which NVIDIA libraries and GPUs were found, and what to install.
     Doctor,
-    /// Writes a generated graph as a Matrix Market file.
+    /// Writes a generated graph as a file: Matrix Market, or the format that the file's name tells.
     Generate {
         /// Specification of the graph, such as rmat:20:8.
         spec: String,
-        /// File to write; gzipped if its name ends in .gz.
-        #[arg(short, long, value_name = "FILE.mtx")]
+        /// File to write; text is gzipped if its name ends in .gz.
+        #[arg(short, long, value_name = "FILE")]
         out: PathBuf,
+        /// Format of the file: vxm, matrix-market, edges, metis or npz; default: by its name.
+        #[arg(long, value_name = "F")]
+        output: Option<FileFormat>,
         #[command(flatten)]
         threads: Threads,
     },
+}
+
+/// The arguments of `vxm convert`.
+#[derive(Debug, Args)]
+pub struct Convert {
+    /// Graph file, or the specification of a generated graph.
+    pub graph: OsString,
+    /// File to write; text is gzipped if its name ends in .gz.
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub input: Input,
+    /// Format of the file to write: vxm, matrix-market, edges, metis or npz; default: by its name.
+    #[arg(long, value_name = "F")]
+    pub output: Option<FileFormat>,
+    /// Make the graph undirected: symmetric, without weights, as mis and other algorithms read it.
+    #[arg(long, conflicts_with_all = ["pattern", "matrix"])]
+    pub undirected: bool,
+    /// Drop the weights, and keep the directions.
+    #[arg(long, conflicts_with = "matrix")]
+    pub pattern: bool,
+    /// Keep the matrix unchanged, be it rectangular or have a diagonal, with entries of type T: pattern, bool, i8 to i64, u8 to u64, f32 or
+    /// f64.
+    #[arg(long, value_name = "T")]
+    pub matrix: Option<Entries>,
+    #[command(flatten)]
+    pub threads: Threads,
+}
+
+/// The type of a matrix' entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entries(pub &'static str);
+
+impl FromStr for Entries {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        let known = vxm::io::NativeFile::ELEMENTS;
+        known.into_iter().find(|&known| known == name).map(Self).ok_or_else(|| Error::unknown("type", name, &known))
+    }
 }
 
 /// The arguments of every algorithm.
@@ -184,8 +230,8 @@ pub struct Run {
 /// The format of the graph file.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Input {
-    /// Format of the graph file, if its content and name do not tell it: edges, matrix-market, dimacs, gr, metis, npz, egr
-    /// or sg.
+    /// Format of the graph file, if its content and name do not tell it: edges, matrix-market, dimacs, gr, metis, npz, egr,
+    /// sg or vxm.
     #[arg(long, value_name = "F")]
     pub input: Option<FileFormat>,
 }

@@ -3,6 +3,7 @@
 mod answer;
 mod arguments;
 mod bars;
+mod convert;
 mod footprint;
 mod found;
 mod info;
@@ -63,6 +64,7 @@ fn run(task: Task) -> Result<ExitCode> {
         | Task::Msf { run, .. }
         | Task::Scc { run }
         | Task::Matching { run, .. } => run.threads,
+        Task::Convert(options) => options.threads,
         Task::Info { threads, .. } | Task::Generate { threads, .. } => *threads,
     };
     // 0 lets rayon choose the number
@@ -86,8 +88,10 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Msf { weights, run } => tasks::msf(weights.weights, weights.seed, &run),
         Task::Scc { run } => tasks::scc(&run),
         Task::Matching { weighted, weights, run } => tasks::matching(weighted, weights.weights, weights.seed, &run),
+        Task::Convert(options) => convert::convert(&options).map(|()| ExitCode::SUCCESS),
+        Task::Info { graph, verify: true, .. } => convert::verify(&graph).map(|()| ExitCode::SUCCESS),
         Task::Info { graph, input, json, .. } => info::info(&graph, input, json).map(|()| ExitCode::SUCCESS),
-        Task::Generate { spec, out, .. } => generate(&spec, &out).map(|()| ExitCode::SUCCESS),
+        Task::Generate { spec, out, output, .. } => convert::generate(&spec, &out, output).map(|()| ExitCode::SUCCESS),
         Task::Doctor => doctor(),
     })
 }
@@ -97,20 +101,6 @@ fn doctor() -> Result<ExitCode> {
     let report = vxm_kernels::doctor();
     print(&format!("{report}\n"))?;
     Ok(if report.is_ready() { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
-}
-
-fn generate(spec: &str, out: &Path) -> Result<()> {
-    let whole = prepare(out)?;
-    let loaded = {
-        let bars = Bars::new();
-        vxm::io::generate(spec, &bars)?
-    };
-    note(&loaded);
-    vxm::io::write_to(whole, &loaded.graph)?;
-    let (vertices, edges) = (counted(loaded.graph.nrows(), "vertex"), counted(loaded.graph.nnz() / 2, "edge"));
-    // on standard error, because the graph may go to standard output
-    tell(format!("{}: {vertices}, {edges}", printable(out.as_os_str().as_encoded_bytes())));
-    Ok(())
 }
 
 /// Prepares an output file: checked before the run, and complete or absent after it.
@@ -191,8 +181,8 @@ fn log() -> Result<()> {
 /// The error message for wrong arguments, in one line.
 fn usage(error: &clap::Error) -> String {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return "expected a command: mis, color, bfs, sssp, components, pagerank, kcore, msf, scc, matching, info, generate \
-                or doctor (vxm --help tells more)"
+        return "expected a command: mis, color, bfs, sssp, components, pagerank, kcore, msf, scc, matching, convert, info, \
+                generate or doctor (vxm --help tells more)"
             .to_owned();
     }
     // a name that this crate rejected: its error lists the valid names

@@ -2,12 +2,14 @@
 
 use crate::error::{Error, Result};
 use crate::formats::blocks::prefix_sum;
+use crate::formats::buffer::Buffer;
 use crate::formats::{check_vertices, row_blocks, split_rows};
 use core::ops::Range;
 use rayon::prelude::*;
 use vxm_semiring::Element;
 
-/// A sparse matrix in CSR format. With `T = ()` it is a pattern, and its values take no memory.
+/// A sparse matrix in CSR format. With `T = ()` it is a pattern, and its values take no memory. Its arrays are vectors, or parts of a mapped
+/// file.
 ///
 /// Invariants:
 /// - `nrows` and `ncols` are at most [`MAX_VERTICES`](super::MAX_VERTICES).
@@ -33,9 +35,9 @@ use vxm_semiring::Element;
 pub struct Csr<T = ()> {
     nrows: usize,
     ncols: usize,
-    offsets: Vec<u64>,
-    columns: Vec<u32>,
-    values: Vec<T>,
+    offsets: Buffer<u64>,
+    columns: Buffer<u32>,
+    values: Buffer<T>,
 }
 
 /// The most tasks that a transpose is split into. Each task walks all rows, so with more tasks the walking costs more
@@ -77,7 +79,7 @@ impl<T: Element> Csr<T> {
     /// # Errors
     /// [`Error::TooManyVertices`], or [`Error::Invalid`] naming the first row that breaks an invariant, and how.
     pub fn try_new(nrows: usize, ncols: usize, offsets: Vec<u64>, columns: Vec<u32>, values: Vec<T>) -> Result<Self> {
-        let matrix = Self { nrows, ncols, offsets, columns, values };
+        let matrix = Self::unchecked(nrows, ncols, offsets, columns, values);
         matrix.check()?;
         Ok(matrix)
     }
@@ -85,7 +87,29 @@ impl<T: Element> Csr<T> {
     /// Builds a matrix from arrays that hold the invariants by construction, which only debug builds check. If an
     /// invariant does not hold, results are wrong and accesses may panic.
     pub fn from_parts(nrows: usize, ncols: usize, offsets: Vec<u64>, columns: Vec<u32>, values: Vec<T>) -> Self {
-        let matrix = Self { nrows, ncols, offsets, columns, values };
+        let matrix = Self::unchecked(nrows, ncols, offsets, columns, values);
+        debug_assert_eq!(matrix.check().map_err(|e| e.to_string()), Ok(()));
+        matrix
+    }
+
+    fn unchecked(
+        nrows: usize,
+        ncols: usize,
+        offsets: impl Into<Buffer<u64>>,
+        columns: impl Into<Buffer<u32>>,
+        values: impl Into<Buffer<T>>,
+    ) -> Self {
+        Self { nrows, ncols, offsets: offsets.into(), columns: columns.into(), values: values.into() }
+    }
+
+    /// Builds a matrix from parts of a mapped file that hold the invariants, as [`from_parts`](Self::from_parts) does.
+    pub(crate) fn from_buffers(
+        (nrows, ncols): (usize, usize),
+        offsets: Buffer<u64>,
+        columns: Buffer<u32>,
+        values: Buffer<T>,
+    ) -> Self {
+        let matrix = Self::unchecked(nrows, ncols, offsets, columns, values);
         debug_assert_eq!(matrix.check().map_err(|e| e.to_string()), Ok(()));
         matrix
     }
@@ -204,13 +228,13 @@ impl<T: Element> Csr<T> {
         Some(values[place])
     }
 
-    /// Takes the matrix apart: `(nrows, ncols, offsets, columns, values)`.
+    /// Takes the matrix apart: `(nrows, ncols, offsets, columns, values)`. Arrays in a mapped file are copied.
     pub fn into_parts(self) -> (usize, usize, Vec<u64>, Vec<u32>, Vec<T>) {
         let Self { nrows, ncols, offsets, columns, values } = self;
-        (nrows, ncols, offsets, columns, values)
+        (nrows, ncols, offsets.into_vec(), columns.into_vec(), values.into_vec())
     }
 
-    /// The size of the three arrays, in bytes.
+    /// The size of the three arrays, in bytes, also where they lie in a mapped file.
     pub fn heap_bytes(&self) -> usize {
         size_of_val(&*self.offsets) + size_of_val(&*self.columns) + size_of_val(&*self.values)
     }

@@ -3,6 +3,7 @@
 mod arrays;
 pub(crate) mod bitmap;
 mod blocks;
+pub(crate) mod buffer;
 mod build;
 mod coo;
 mod csr;

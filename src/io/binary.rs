@@ -12,7 +12,7 @@ const CHUNK: usize = 1 << 16;
 
 /// The type of an array's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
     Bool,
     /// Signed and unsigned integers of this many bytes: 1, 2, 4 or 8.
     Signed(usize),

@@ -3,9 +3,10 @@
 use crate::error::{Error, Result};
 use crate::io::source::Source;
 use crate::io::text::{Cursor, Fault};
-use crate::io::{dimacs, magic};
+use crate::io::{dimacs, magic, native};
 use core::fmt;
 use core::str::FromStr;
+use std::path::Path;
 
 /// A file format for graphs. `docs/formats.md` says how each is recognised.
 ///
@@ -36,11 +37,13 @@ pub enum FileFormat {
     Ecl,
     /// A GAP serialized graph, `.sg` or `.wsg`: compressed rows in binary.
     Gap,
+    /// The native file, `.vxm`: compressed rows in binary, with checksums.
+    Native,
 }
 
 impl FileFormat {
     /// All formats.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Edges,
         Self::MatrixMarket,
         Self::Dimacs,
@@ -49,7 +52,16 @@ impl FileFormat {
         Self::Npz,
         Self::Ecl,
         Self::Gap,
+        Self::Native,
     ];
+
+    /// The format of the file at `path`, as its content and its name tell it.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Parse`] if the file is no graph.
+    pub fn of_file(path: impl AsRef<Path>) -> Result<Self> {
+        Self::detect(&Source::open(path.as_ref(), None, &())?)
+    }
 
     /// The name of the format, as the command's `--input` takes it.
     pub const fn name(self) -> &'static str {
@@ -62,20 +74,22 @@ impl FileFormat {
             Self::Npz => "npz",
             Self::Ecl => "egr",
             Self::Gap => "sg",
+            Self::Native => "vxm",
         }
     }
 
     /// Whether files of the format are binary, and must be mapped as they are.
     pub(super) const fn is_binary(self) -> bool {
-        matches!(self, Self::Npz | Self::Ecl | Self::Gap)
+        matches!(self, Self::Npz | Self::Ecl | Self::Gap | Self::Native)
     }
 
-    /// The binary format that a file's name alone tells. Such files have no mark in their content.
+    /// The binary format that a file's name alone tells. Such files have no mark in their content, or must have it.
     pub(super) fn by_name_alone(name: &str) -> Option<Self> {
         let ends = |end: &str| name.ends_with(end);
         match () {
             () if ends(".egr") => Some(Self::Ecl),
             () if ends(".sg") || ends(".wsg") => Some(Self::Gap),
+            () if ends(".vxm") => Some(Self::Native),
             () => None,
         }
     }
@@ -84,6 +98,9 @@ impl FileFormat {
     /// name. What has no mark is an edge list; its reader refuses what may be something else.
     pub(super) fn detect(source: &Source<'_>) -> Result<Self> {
         let name = source.name();
+        if source.raw().is_some_and(|bytes| bytes.starts_with(&native::MAGIC)) {
+            return Ok(Self::Native);
+        }
         if let Some(format) = Self::by_name_alone(name) {
             return Ok(format);
         }
@@ -122,7 +139,7 @@ impl FileFormat {
 
 /// What a file may be, for messages.
 fn expected() -> String {
-    "a graph: Matrix Market, DIMACS, METIS, an edge list, SciPy's .npz, .egr or .sg".to_owned()
+    "a graph: Matrix Market, DIMACS, METIS, an edge list, SciPy's .npz, .egr, .sg or .vxm".to_owned()
 }
 
 /// Whether the first word is that of Matrix Market's banner.

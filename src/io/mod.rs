@@ -18,6 +18,7 @@ mod loaded;
 mod magic;
 mod matrix_market;
 mod metis;
+mod native;
 mod npz;
 mod progress;
 mod snap;
@@ -31,11 +32,12 @@ mod write;
 pub use format::FileFormat;
 pub use generate::{SPECIFICATIONS, generate};
 pub use loaded::{Loaded, Numbering, Report};
+pub use native::{NativeFile, Verify, write_native, write_native_graph};
 pub use progress::{Progress, Unit};
 pub use value::Value;
 pub use weighted::{Weighted, read_digraph, read_digraph_as, read_weighted, read_weighted_as};
 pub use whole::{WholeFile, abandon_unfinished};
-pub use write::{write_matrix_market, write_to};
+pub use write::{Dropped, write_as, write_matrix_market, write_to};
 
 use crate::error::{Error, Result};
 use crate::formats::{Cleaned, Csr, Directions, undirected};
@@ -98,6 +100,7 @@ fn load(path: &Path, asked: Option<FileFormat>, progress: &dyn Progress) -> Resu
         FileFormat::Npz => npz::read_graph(&source),
         FileFormat::Ecl => ecl::read_graph(&source),
         FileFormat::Gap => gap::read_graph(&source),
+        FileFormat::Native => native::read_graph(source, progress),
     }
 }
 
@@ -143,7 +146,7 @@ fn load_matrix<T: Value>(path: &Path, asked: Option<FileFormat>, progress: &dyn 
     match asked.map_or_else(|| FileFormat::detect(&source), Ok)? {
         format @ (FileFormat::Edges | FileFormat::Dimacs) => {
             let file = source.name();
-            let expected = "expected a matrix: matrix-market, gr, metis, npz, egr or sg";
+            let expected = "expected a matrix: matrix-market, gr, metis, npz, egr, sg or vxm";
             Err(Error::invalid(format!("{file}: {expected}, found {format}")))
         }
         FileFormat::MatrixMarket => matrix_market::read_matrix(source),
@@ -152,6 +155,7 @@ fn load_matrix<T: Value>(path: &Path, asked: Option<FileFormat>, progress: &dyn 
         FileFormat::Npz => npz::read_matrix(&source),
         FileFormat::Ecl => ecl::read_matrix(&source),
         FileFormat::Gap => gap::read_matrix(&source),
+        FileFormat::Native => native::read_matrix(source, progress),
     }
 }
 
@@ -166,7 +170,8 @@ fn build(file: &str, vertices: u64, entries: Vec<Vec<(u32, u32)>>, directions: D
 fn short_name(file: &str) -> String {
     let name = Path::new(file).file_name().map_or_else(|| file.into(), |n| n.to_string_lossy());
     let name = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
-    let known = [".mtx", ".col", ".gr", ".graph", ".metis", ".txt", ".el", ".edges", ".npz", ".egr", ".sg", ".wsg"];
+    let known =
+        [".mtx", ".col", ".gr", ".graph", ".metis", ".txt", ".el", ".edges", ".npz", ".egr", ".sg", ".wsg", ".vxm"];
     let stripped = known.iter().find_map(|end| name.strip_suffix(end));
     stripped.unwrap_or(name).to_owned()
 }

@@ -66,8 +66,8 @@ impl<'p> Source<'p> {
         }
         // SAFETY: the map is read-only and private to this reader. If another process changes the file meanwhile, the
         // bytes seen may change. Each byte is only parsed, and checked as it is read, so the worst result is a wrong
-        // graph or a parse error. If the file is truncated meanwhile, the process ends with SIGBUS, as for every
-        // program that maps files.
+        // graph or a parse error. A native file stays mapped behind a matrix; that it must not change is said where it is
+        // opened. If the file is truncated meanwhile, the process ends with SIGBUS, as for every program that maps files.
         let map = unsafe { Mmap::map(&file) }.map_err(failed())?;
         let as_it_is = asked.or_else(|| FileFormat::by_name_alone(&name)).is_some_and(FileFormat::is_binary);
         if Compression::of(&map).is_some() && !as_it_is {
@@ -101,6 +101,18 @@ impl<'p> Source<'p> {
     pub fn bytes(&self) -> Result<&[u8]> {
         let expected = "an uncompressed file, because the format is binary";
         self.raw().ok_or_else(|| self.refused(0, expected.to_owned(), "a stream"))
+    }
+
+    /// The name, and the map of a file in a binary format.
+    ///
+    /// # Errors
+    /// Those of [`bytes`](Self::bytes).
+    pub fn into_map(self) -> Result<(String, Mmap)> {
+        self.bytes()?;
+        match self.text {
+            Text::Mapped(map, _) => Ok((self.name, map)),
+            Text::Stream(_) => Err(Error::invalid(format!("{}: expected a file, found a stream", self.name))),
+        }
     }
 
     /// Whether the head is all of the text.

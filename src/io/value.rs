@@ -1,6 +1,12 @@
 //! The value types that files can be read as.
 
+use crate::formats::buffer::Buffer;
+use core::ops::Range;
+use memmap2::Mmap;
+use std::io::Write;
+use std::sync::Arc;
 use vxm_semiring::Element;
+use zerocopy::IntoBytes;
 
 /// The field of a Matrix Market file: the kind of value that follows the row and column of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,8 +36,71 @@ pub trait Value: Element + sealed::Sealed {
     fn least(self, other: Self) -> Self;
 }
 
-mod sealed {
-    pub trait Sealed {}
+pub(super) mod sealed {
+    use crate::formats::buffer::Buffer;
+    use crate::io::binary::Kind;
+    use crate::io::native::ELEMENTS;
+    use core::ops::Range;
+    use memmap2::Mmap;
+    use std::sync::Arc;
+
+    /// How values stand in a native file.
+    pub trait Sealed: Sized {
+        /// The code of the type in the file's header.
+        const CODE: usize;
+        /// The values in the bytes `range` of a mapped file, `entries` in number; `None` if the bytes are no values.
+        fn mapped(map: &Arc<Mmap>, range: Range<usize>, entries: usize) -> Option<Buffer<Self>>;
+        /// The kind of number; `None` for a pattern.
+        const KIND: Option<Kind> = ELEMENTS[Self::CODE].1;
+        /// The bytes of values.
+        fn bytes(values: &[Self]) -> &[u8];
+        /// Appends the value as text that reads back as the same value.
+        fn show(self, text: &mut Vec<u8>);
+    }
+}
+
+/// Implements [`sealed::Sealed`] for types whose values are their bytes.
+macro_rules! stored {
+    ($($t:ty: $code:literal, $value:ident => $shown:expr;)*) => {$(
+        impl sealed::Sealed for $t {
+            const CODE: usize = $code;
+            fn mapped(map: &Arc<Mmap>, range: Range<usize>, _: usize) -> Option<Buffer<Self>> {
+                Buffer::mapped(map, range)
+            }
+            fn bytes(values: &[Self]) -> &[u8] {
+                values.as_bytes()
+            }
+            fn show(self, text: &mut Vec<u8>) {
+                let $value = self;
+                // writing to a vector doesn't fail
+                let _ = write!(text, "{:?}", $shown);
+            }
+        }
+    )*};
+}
+stored! {
+    bool: 1, x => u8::from(x);
+    i8: 2, x => x;
+    i16: 3, x => x;
+    i32: 4, x => x;
+    i64: 5, x => x;
+    u8: 6, x => x;
+    u16: 7, x => x;
+    u32: 8, x => x;
+    u64: 9, x => x;
+    f32: 10, x => x;
+    f64: 11, x => x;
+}
+
+impl sealed::Sealed for () {
+    const CODE: usize = 0;
+    fn mapped(_: &Arc<Mmap>, _: Range<usize>, entries: usize) -> Option<Buffer<Self>> {
+        Some(vec![(); entries].into())
+    }
+    fn bytes(_: &[Self]) -> &[u8] {
+        &[]
+    }
+    fn show(self, _: &mut Vec<u8>) {}
 }
 
 /// The value of an entry in a pattern file.
@@ -45,7 +114,6 @@ fn number<T: core::str::FromStr>(field: Field, word: &[u8]) -> Option<T> {
 
 macro_rules! values {
     ($($t:ty, $value:ident => $negated:expr, $integer:ident => $held:expr, $real:ident => $rounded:expr;)*) => {$(
-        impl sealed::Sealed for $t {}
         impl Value for $t {
             fn parse(field: Field, word: &[u8]) -> Option<Self> {
                 number(field, word)
@@ -79,7 +147,6 @@ values! {
     f64, x => Some(-x), i => Some(i as Self), r => Some(r);
 }
 
-impl sealed::Sealed for bool {}
 impl Value for bool {
     fn parse(field: Field, word: &[u8]) -> Option<Self> {
         match number(field, word)? {
@@ -103,7 +170,6 @@ impl Value for bool {
     }
 }
 
-impl sealed::Sealed for () {}
 impl Value for () {
     #[inline]
     fn parse(field: Field, word: &[u8]) -> Option<Self> {

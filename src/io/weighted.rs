@@ -6,7 +6,7 @@ use crate::io::listed::{Lists, repeated};
 use crate::io::loaded::{Loaded, Report};
 use crate::io::source::Source;
 use crate::io::value::Value;
-use crate::io::{FileFormat, Progress, by_name, dimacs, ecl, gap, generate, matrix_market, metis, npz, snap};
+use crate::io::{FileFormat, Progress, by_name, dimacs, ecl, gap, generate, matrix_market, metis, native, npz, snap};
 use crate::memory;
 use std::path::Path;
 
@@ -117,6 +117,7 @@ fn load_digraph(path: &Path, asked: Option<FileFormat>, progress: &dyn Progress)
         FileFormat::Npz => npz::read_digraph(&source),
         FileFormat::Ecl => ecl::read_digraph(&source),
         FileFormat::Gap => gap::read_digraph(&source),
+        FileFormat::Native => native::read_digraph(source, progress),
     }
 }
 
@@ -132,6 +133,7 @@ fn load_weighted(path: &Path, asked: Option<FileFormat>, progress: &dyn Progress
         FileFormat::Npz => npz::read_weighted(&source),
         FileFormat::Ecl => ecl::read_weighted(&source),
         FileFormat::Gap => gap::read_weighted(&source),
+        FileFormat::Native => native::read_weighted(source, progress),
     }
 }
 

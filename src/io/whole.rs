@@ -54,6 +54,11 @@ impl WholeFile {
         &self.path
     }
 
+    /// Whether [`write`](Self::write) writes a new regular file, so that its parts may be written in any order.
+    pub(crate) fn is_new(&self) -> bool {
+        matches!(self.way, Way::Replaced(_))
+    }
+
     /// Writes the file by calling `write`.
     ///
     /// # Errors

@@ -83,7 +83,7 @@ fn values_go_to_the_matrix() {
         if format == FileFormat::Dimacs {
             let told = read_matrix::<i32>(&path, &()).unwrap_err().to_string();
             assert!(
-                told.ends_with("expected a matrix: matrix-market, gr, metis, npz, egr or sg, found dimacs"),
+                told.ends_with("expected a matrix: matrix-market, gr, metis, npz, egr, sg or vxm, found dimacs"),
                 "{told}"
             );
             continue;

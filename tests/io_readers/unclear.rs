@@ -195,7 +195,7 @@ fn zipped() -> Vec<u8> {
 fn files_of_other_kinds_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let kinds = "expected a graph: Matrix Market, DIMACS, METIS, an edge list, SciPy's .npz, .egr or .sg, found ";
+    let kinds = "expected a graph: Matrix Market, DIMACS, METIS, an edge list, SciPy's .npz, .egr, .sg or .vxm, found ";
     for (bytes, expected) in [
         (&b"\x7fELF\x02\x01\x01\0"[..], "an ELF program"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image"),

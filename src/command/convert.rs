@@ -1,0 +1,170 @@
+//! `vxm convert`, `vxm generate` and `vxm info --verify`: files in other formats.
+
+use crate::command::answer::is_same_file;
+use crate::command::arguments::{Convert, Entries};
+use crate::command::bars::Bars;
+use crate::command::{counted, load, note, prepare, print, tell};
+use std::ffi::OsStr;
+use std::path::Path;
+use vxm::error::printable;
+use vxm::formats::Csr;
+use vxm::io::{
+    self, FileFormat, Loaded, NativeFile, Numbering, Value, Verify, Weighted, WholeFile, read_digraph, read_digraph_as,
+    read_weighted, read_weighted_as,
+};
+use vxm::semiring::Element;
+use vxm::{Error, Result};
+
+/// Where a graph goes.
+struct Target<'a> {
+    name: &'a Path,
+    whole: WholeFile,
+    format: FileFormat,
+}
+
+impl<'a> Target<'a> {
+    /// Checks that the file can be written. Its name tells the format, unless `asked` does or a `default` is given.
+    fn new(name: &'a Path, asked: Option<FileFormat>, default: Option<FileFormat>) -> Result<Self> {
+        let format = asked.or_else(|| FileFormat::of_name(name)).or(default).ok_or_else(|| {
+            let name = printable(name.as_os_str().as_encoded_bytes());
+            let written = FileFormat::WRITTEN.map(FileFormat::name).join(", ");
+            Error::invalid(format!("{name}: the name tells no format: expected --output and one of {written}"))
+        })?;
+        if !FileFormat::WRITTEN.contains(&format) {
+            return Err(Error::unknown("output format", format.name(), &FileFormat::WRITTEN.map(FileFormat::name)));
+        }
+        Ok(Self { name, whole: prepare(name)?, format })
+    }
+
+    /// Writes a graph and says what it is.
+    fn put<T: Value>(self, loaded: &Loaded<T>) -> Result<()> {
+        note(loaded);
+        let symmetric = loaded.graph.is_symmetric();
+        self.write(&loaded.graph, &loaded.numbering, Some(symmetric))
+    }
+
+    /// Writes an undirected graph and says what it is.
+    fn put_graph(self, loaded: &Loaded) -> Result<()> {
+        note(loaded);
+        if self.format != FileFormat::Native {
+            return self.write(&loaded.graph, &loaded.numbering, Some(true));
+        }
+        io::write_native_graph(self.whole, &loaded.graph, &loaded.numbering)?;
+        say(self.name, &loaded.graph, Some(true), "");
+        Ok(())
+    }
+
+    fn write<T: Value>(self, matrix: &Csr<T>, numbering: &Numbering, symmetric: Option<bool>) -> Result<()> {
+        let dropped = io::write_as(self.whole, self.format, matrix, numbering)?.to_string();
+        say(self.name, matrix, symmetric, &dropped);
+        Ok(())
+    }
+}
+
+/// Says on standard error, because the file may be standard output, what was written: a graph, if it is known whether it is undirected, or
+/// else a matrix.
+fn say<T: Element>(name: &Path, matrix: &Csr<T>, symmetric: Option<bool>, dropped: &str) {
+    let name = printable(name.as_os_str().as_encoded_bytes());
+    let (rows, entries) = (matrix.nrows(), matrix.nnz());
+    let size = match symmetric {
+        Some(true) => format!("{}, {}", counted(rows, "vertex"), counted(entries / 2, "edge")),
+        Some(false) => format!("{}, {}", counted(rows, "vertex"), counted(entries, "directed edge")),
+        None => format!("{rows} x {}, {entries} entries", matrix.ncols()),
+    };
+    let weights = if T::NAME == "()" { String::new() } else { format!(", values of type {}", T::NAME) };
+    let dropped = if dropped.is_empty() { String::new() } else { format!("; {dropped}") };
+    tell(format!("{name}: {size}{weights}{dropped}"));
+}
+
+/// `vxm convert`.
+pub fn convert(options: &Convert) -> Result<()> {
+    let out = &options.out;
+    if is_same_file(out, options.graph.as_ref()) {
+        return Err(Error::invalid(format!("{}: expected another file than the graph's", out.display())));
+    }
+    let target = Target::new(out, options.output, None)?;
+    match options.matrix {
+        Some(Entries(element)) => return convert_matrix(options, target, element),
+        None if options.undirected => return target.put_graph(&load(&options.graph, options.input)?),
+        None => {}
+    }
+    let (graph, asked) = (&options.graph, options.input.input);
+    let bars = Bars::new();
+    let read = match (options.pattern, asked) {
+        (true, Some(format)) => Weighted::None(read_digraph_as(graph, format, &bars)?),
+        (true, None) => Weighted::None(read_digraph(graph, &bars)?),
+        (false, Some(format)) => read_weighted_as(graph, format, &bars)?,
+        (false, None) => read_weighted(graph, &bars)?,
+    };
+    drop(bars);
+    match read {
+        Weighted::None(loaded) => target.put(&loaded),
+        Weighted::Integer(loaded) => target.put(&loaded),
+        Weighted::Real(loaded) => target.put(&loaded),
+    }
+}
+
+/// Converts a matrix unchanged, with entries of the type `element`.
+fn convert_matrix(options: &Convert, target: Target<'_>, element: &str) -> Result<()> {
+    match element {
+        "bool" => copy_matrix::<bool>(options, target),
+        "i8" => copy_matrix::<i8>(options, target),
+        "i16" => copy_matrix::<i16>(options, target),
+        "i32" => copy_matrix::<i32>(options, target),
+        "i64" => copy_matrix::<i64>(options, target),
+        "u8" => copy_matrix::<u8>(options, target),
+        "u16" => copy_matrix::<u16>(options, target),
+        "u32" => copy_matrix::<u32>(options, target),
+        "u64" => copy_matrix::<u64>(options, target),
+        "f32" => copy_matrix::<f32>(options, target),
+        "f64" => copy_matrix::<f64>(options, target),
+        _ => copy_matrix::<()>(options, target),
+    }
+}
+
+fn copy_matrix<T: Value>(options: &Convert, target: Target<'_>) -> Result<()> {
+    let matrix = {
+        let bars = Bars::new();
+        match options.input.input {
+            Some(format) => io::read_matrix_as::<T>(&options.graph, format, &bars)?,
+            None => io::read_matrix::<T>(&options.graph, &bars)?,
+        }
+    };
+    target.write(&matrix, &numbering(options)?, None)
+}
+
+/// What a matrix' file calls its rows.
+fn numbering(options: &Convert) -> Result<Numbering> {
+    let format = options.input.input.map_or_else(|| FileFormat::of_file(&options.graph), Ok)?;
+    Ok(match format {
+        FileFormat::MatrixMarket | FileFormat::ShortestPath | FileFormat::Metis => Numbering::From(1),
+        FileFormat::Native => NativeFile::open(&options.graph)?.numbering()?,
+        _ => Numbering::From(0),
+    })
+}
+
+/// `vxm generate`.
+pub fn generate(spec: &str, out: &Path, output: Option<FileFormat>) -> Result<()> {
+    let target = Target::new(out, output, Some(FileFormat::MatrixMarket))?;
+    let loaded = {
+        let bars = Bars::new();
+        io::generate(spec, &bars)?
+    };
+    target.put_graph(&loaded)
+}
+
+/// `vxm info --verify`: checks all that a native file says.
+pub fn verify(graph: &OsStr) -> Result<()> {
+    let file = NativeFile::open(graph)?;
+    {
+        let bars = Bars::new();
+        file.verify(Verify::All, &bars)?;
+        file.check_symmetry(&bars)?;
+    }
+    let name = printable(graph.as_encoded_bytes());
+    let flags = [(file.is_symmetric(), ", symmetric"), (file.is_loopless(), ", without self-loops")];
+    let flags: String = flags.into_iter().filter(|(set, _)| *set).map(|(_, name)| name).collect();
+    let (rows, columns, entries, element) = (file.nrows(), file.ncols(), file.nnz(), file.element());
+    let bytes = file.len_bytes();
+    print(&format!("{name}: sound: {bytes} bytes, {rows} x {columns}, {entries} entries of type {element}{flags}\n"))
+}

@@ -1,0 +1,333 @@
+//! The native file, `.vxm`: the three arrays of CSR as memory holds them, behind a header. A mapped file is a matrix without a copy.
+//! docs/formats.md describes every byte.
+
+mod check;
+mod layout;
+mod write;
+
+pub use write::{write_native, write_native_graph};
+
+use crate::error::{Error, Result};
+use crate::formats::buffer::Buffer;
+use crate::formats::{Csr, First, Refuse};
+use crate::io::binary::{Array, Rows};
+use crate::io::listed::Listed;
+use crate::io::loaded::{Loaded, Numbering, Report};
+use crate::io::source::Source;
+use crate::io::value::Value;
+use crate::io::weighted::Weighted;
+use crate::io::{FileFormat, Progress, short_name};
+use check::Checker;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use layout::{Facts, Layout};
+use memmap2::Mmap;
+use std::path::Path;
+use std::sync::Arc;
+
+pub(super) use layout::{ELEMENTS, MAGIC};
+
+/// What is checked of a native file before its arrays are used.
+///
+/// The invariants of CSR are always checked, in one pass over the file by all threads: code that indexes by a column must not meet one that
+/// the matrix doesn't have. Both checks of a part are made together, so a file larger than memory is read once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Verify {
+    /// Checksums and invariants: every damaged byte is found. A part is compared with its checksum once for each [`NativeFile`].
+    #[default]
+    All,
+    /// Invariants only. Damage that leaves a valid matrix isn't found.
+    Invariants,
+}
+
+/// An open native file. Opening maps the file and checks its header, in time that doesn't depend on its size.
+///
+/// The file must not be changed while it or a matrix of it is in use; if it is truncated, the process ends with SIGBUS, as for every mapped
+/// file. [`write_native`] replaces a file by a new one, which leaves the mapped one as it was.
+///
+/// ```
+/// use vxm::io::{NativeFile, Numbering, Verify, WholeFile, generate, write_native};
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("grid.vxm");
+/// let grid = generate("grid:300x400", &())?.graph;
+/// write_native(WholeFile::prepare(&path)?, &grid, &Numbering::From(0))?;
+///
+/// let file = NativeFile::open(&path)?;
+/// assert_eq!((file.nrows(), file.nnz(), file.element()), (120_000, grid.nnz(), "pattern"));
+/// assert!(file.is_symmetric() && file.is_loopless());
+/// // the arrays are those of the file
+/// assert_eq!(file.matrix::<()>(Verify::All, &())?, grid);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct NativeFile {
+    name: String,
+    map: Arc<Mmap>,
+    layout: Layout,
+    /// Whether each part was compared with its checksum, and whether all invariants were checked.
+    compared: Vec<AtomicBool>,
+    sound: AtomicBool,
+}
+
+impl NativeFile {
+    /// The names of the types of entries that a file can hold; see [`element`](Self::element).
+    pub const ELEMENTS: [&str; 12] = {
+        let (mut names, mut code) = ([""; 12], 0);
+        while code < ELEMENTS.len() {
+            names[code] = ELEMENTS[code].0;
+            code += 1;
+        }
+        names
+    };
+
+    /// Opens a file and checks its header. O(1) time, and a checksum of 4 bytes for each 16 MiB.
+    ///
+    /// # Errors
+    /// [`Error::Io`]. [`Error::Invalid`] naming the byte and what was expected there: another kind of file, a newer version, another order of
+    /// bytes, a damaged header, a file that was cut.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::of(Source::open(path.as_ref(), Some(FileFormat::Native), &())?)
+    }
+
+    /// Checks the header of an open file.
+    pub(super) fn of(source: Source<'_>) -> Result<Self> {
+        let (name, map) = source.into_map()?;
+        let layout = Layout::read(&name, &map)?;
+        let compared = (0..layout.parts()).map(|_| AtomicBool::new(false)).collect();
+        Ok(Self { name, map: Arc::new(map), layout, compared, sound: AtomicBool::new(false) })
+    }
+
+    fn facts(&self) -> &Facts {
+        &self.layout.facts
+    }
+
+    /// The number of rows.
+    pub fn nrows(&self) -> usize {
+        self.facts().rows
+    }
+
+    /// The number of columns.
+    pub fn ncols(&self) -> usize {
+        self.facts().columns
+    }
+
+    /// The number of entries.
+    pub fn nnz(&self) -> usize {
+        self.facts().entries
+    }
+
+    /// The type of the entries: `pattern`, or the name of a type such as `u32`.
+    pub fn element(&self) -> &'static str {
+        ELEMENTS[self.facts().element].0
+    }
+
+    /// Whether the header says that the matrix equals its transpose. The program that wrote the file has checked it; readers don't.
+    pub fn is_symmetric(&self) -> bool {
+        self.facts().symmetric
+    }
+
+    /// Whether the diagonal is empty. This is one of the invariants that are checked.
+    pub fn is_loopless(&self) -> bool {
+        self.facts().loopless
+    }
+
+    /// The size of the file in bytes.
+    pub fn len_bytes(&self) -> usize {
+        self.map.len()
+    }
+
+    /// Checks the file, by all threads. O(1) time if that was done before.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] naming the bytes and sections that are damaged, or the first byte that breaks an invariant.
+    pub fn verify(&self, verify: Verify, progress: &dyn Progress) -> Result<()> {
+        let all_compared = || self.compared.iter().all(|part| part.load(Relaxed));
+        if self.sound.load(Relaxed) && (verify == Verify::Invariants || all_compared()) {
+            return Ok(());
+        }
+        let checker = Checker {
+            file: &self.name,
+            bytes: &self.map,
+            layout: &self.layout,
+            compared: (verify == Verify::All).then_some(&self.compared[..]),
+            done: &|bytes| progress.advance(bytes),
+        };
+        checker.check()?;
+        self.sound.store(true, Relaxed);
+        Ok(())
+    }
+
+    /// The matrix. Its arrays are those of the mapped file where the file holds entries of type `T`; of another type they are converted.
+    /// `()` takes any, and drops the values.
+    ///
+    /// # Errors
+    /// Those of [`verify`](Self::verify). [`Error::Invalid`]: a value that `T` can't hold. [`Error::Memory`].
+    pub fn matrix<T: Value>(&self, verify: Verify, progress: &dyn Progress) -> Result<Csr<T>> {
+        self.verify(verify, progress)?;
+        match self.mapped() {
+            Some(matrix) => matrix,
+            None => self.listed::<T>()?.matrix(),
+        }
+    }
+
+    /// Checks that the matrix equals its transpose if the header says so. Readers rely on the header instead. O(nnz) time.
+    ///
+    /// # Errors
+    /// Those of [`verify`](Self::verify). [`Error::Invalid`] naming the first entry without an equal mirror image.
+    pub fn check_symmetry(&self, progress: &dyn Progress) -> Result<()> {
+        self.verify(Verify::Invariants, progress)?;
+        match ELEMENTS[self.facts().element].0 {
+            _ if !self.is_symmetric() => Ok(()),
+            "bool" => self.mirrored::<bool>(),
+            "i8" | "u8" => self.mirrored::<u8>(),
+            "i16" | "u16" => self.mirrored::<u16>(),
+            "i32" | "u32" => self.mirrored::<u32>(),
+            "i64" | "u64" => self.mirrored::<u64>(),
+            "f32" => self.mirrored::<f32>(),
+            "f64" => self.mirrored::<f64>(),
+            _ => self.mirrored::<()>(),
+        }
+    }
+
+    fn mirrored<T: Value>(&self) -> Result<()> {
+        let matrix = self.arrays::<T>()?;
+        match matrix.asymmetry() {
+            None => Ok(()),
+            Some((row, column)) => {
+                let found = format!("found row {row}, column {column} without an equal mirror image");
+                Err(Error::invalid(format!("{}: expected a symmetric matrix (by its flags), {found}", self.name)))
+            }
+        }
+    }
+
+    /// What the file calls each vertex.
+    ///
+    /// # Errors
+    /// Those of [`verify`](Self::verify) by [`Verify::Invariants`].
+    pub fn numbering(&self) -> Result<Numbering> {
+        self.verify(Verify::Invariants, &())?;
+        Ok(self.numbers())
+    }
+
+    /// What the file calls each vertex, after its section of numbers was checked.
+    fn numbers(&self) -> Numbering {
+        match Buffer::mapped(&self.map, self.layout.labels.clone()) {
+            Some(labels) if self.facts().listed => Numbering::Listed(labels.into_vec()),
+            _ => Numbering::From(self.facts().first),
+        }
+    }
+
+    /// The matrix in the mapped file, which was checked; `None` if values must be converted.
+    fn mapped<T: Value>(&self) -> Option<Result<Csr<T>>> {
+        (T::CODE == self.facts().element || T::CODE == 0).then(|| self.arrays())
+    }
+
+    /// The matrix in the mapped file, which was checked. Values of `T` have the size of the file's.
+    fn arrays<T: Value>(&self) -> Result<Csr<T>> {
+        let Layout { offsets, columns, values, facts, .. } = &self.layout;
+        let wrong = |section: &str| Error::invalid(format!("{}: section {section}: expected valid numbers", self.name));
+        let offsets = Buffer::mapped(&self.map, offsets.clone()).ok_or_else(|| wrong("offsets"))?;
+        let columns = Buffer::mapped(&self.map, columns.clone()).ok_or_else(|| wrong("columns"))?;
+        let values = T::mapped(&self.map, values.clone(), facts.entries).ok_or_else(|| self.wrong_bool())?;
+        Ok(Csr::from_buffers((facts.rows, facts.columns), offsets, columns, values))
+    }
+
+    /// The error for the first value that is no `bool`: only those can be invalid.
+    fn wrong_bool(&self) -> Error {
+        let values = &self.layout.values;
+        let at = self.map[values.clone()].iter().position(|&byte| byte > 1).unwrap_or(0) + values.start;
+        super::binary::broken(&self.name, at, "a truth value, 0 or 1", &self.map[at].to_string())
+    }
+
+    /// The entries, with their values converted.
+    fn listed<T: Value>(&self) -> Result<Listed<T>> {
+        let Layout { offsets, columns, values, facts, .. } = &self.layout;
+        let kind = ELEMENTS[facts.element].1;
+        let rows = Rows {
+            offsets: Array::within(&self.name, &self.map, offsets.clone(), super::binary::Kind::Unsigned(8)),
+            columns: Array::within(&self.name, &self.map, columns.clone(), super::binary::Kind::Unsigned(4)),
+            values: kind.map(|kind| Array::within(&self.name, &self.map, values.clone(), kind)),
+            width: facts.columns as u64,
+        };
+        Ok(Listed {
+            entries: rows.entries()?,
+            file: self.name.clone(),
+            format: FileFormat::Native,
+            rows: facts.rows as u64,
+            columns: facts.columns as u64,
+            first: facts.first,
+            weights: self.weights(),
+            vertex_weights: 0,
+        })
+    }
+
+    /// The number of values that a pattern ignores.
+    fn weights(&self) -> u64 {
+        if self.facts().element == 0 { 0 } else { self.nnz() as u64 }
+    }
+
+    /// The mapped graph, without changes.
+    fn unchanged<T: Value>(&self, graph: Csr<T>) -> Loaded<T> {
+        let weights = if size_of::<T>() > 0 { 0 } else { self.weights() };
+        Loaded {
+            report: Report { entries: self.nnz() as u64, weights, ..Report::default() },
+            graph,
+            name: short_name(&self.name),
+            format: Some(FileFormat::Native),
+            numbering: self.numbers(),
+        }
+    }
+
+    /// A directed graph: mapped if it has no self-loops, or else without them.
+    fn digraph<T: Value>(&self, progress: &dyn Progress) -> Result<Loaded<T>> {
+        self.check_graph(progress)?;
+        match self.mapped().filter(|_| self.is_loopless()) {
+            Some(graph) => Ok(self.unchanged(graph?)),
+            None if size_of::<T>() == 0 => self.numbered(self.listed::<T>()?.digraph(First)?),
+            None => self.numbered(self.listed::<T>()?.digraph(Refuse)?),
+        }
+    }
+
+    fn numbered<T: Value>(&self, loaded: Loaded<T>) -> Result<Loaded<T>> {
+        Ok(Loaded { numbering: self.numbers(), ..loaded })
+    }
+
+    /// Checks that the matrix is square, and all of the file.
+    fn check_graph(&self, progress: &dyn Progress) -> Result<()> {
+        if self.nrows() != self.ncols() {
+            let (rows, columns) = (self.nrows(), self.ncols());
+            let expected = format!("as many rows as columns ({columns}) of a graph, found {rows}");
+            return Err(Error::invalid(format!("{}: expected {expected}", self.name)));
+        }
+        self.verify(Verify::All, progress)
+    }
+}
+
+/// Reads the file as an undirected graph. A symmetric one without self-loops stays in the file.
+pub(super) fn read_graph(source: Source<'_>, progress: &dyn Progress) -> Result<Loaded> {
+    let file = NativeFile::of(source)?;
+    if file.is_symmetric() && file.is_loopless() {
+        return file.digraph(progress);
+    }
+    file.check_graph(progress)?;
+    file.numbered(file.listed::<()>()?.graph()?)
+}
+
+/// Reads the file with the directions of its edges.
+pub(super) fn read_digraph(source: Source<'_>, progress: &dyn Progress) -> Result<Loaded> {
+    NativeFile::of(source)?.digraph(progress)
+}
+
+/// Reads the file with the directions of its edges, and with their weights if it has any.
+pub(super) fn read_weighted(source: Source<'_>, progress: &dyn Progress) -> Result<Weighted> {
+    let file = NativeFile::of(source)?;
+    match file.element() {
+        "pattern" | "bool" => file.digraph(progress).map(Weighted::None),
+        "f32" | "f64" => file.digraph(progress).map(Weighted::Real),
+        _ => file.digraph(progress).map(Weighted::Integer),
+    }
+}
+
+/// Reads the matrix.
+pub(super) fn read_matrix<T: Value>(source: Source<'_>, progress: &dyn Progress) -> Result<Csr<T>> {
+    NativeFile::of(source)?.matrix(Verify::All, progress)
+}

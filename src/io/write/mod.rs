@@ -1,0 +1,156 @@
+//! Writes graphs and matrices as files of other programs' formats.
+
+mod npz;
+mod text;
+
+pub use text::{write_matrix_market, write_to};
+
+use crate::error::{Error, Result, printable};
+use crate::formats::Csr;
+use crate::io::loaded::Numbering;
+use crate::io::native::write_native;
+use crate::io::value::Value;
+use crate::io::whole::WholeFile;
+use crate::io::{FileFormat, binary};
+use core::fmt;
+use rayon::prelude::*;
+use std::path::Path;
+
+/// What a file that was written doesn't say of a matrix. Displays as a line of text, which is empty if nothing was dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Dropped {
+    /// The number of vertices without entries that an edge list can't tell.
+    pub isolated: u64,
+    /// The number that the first vertex has in the file, if vertices had other numbers.
+    pub renumbered: Option<u64>,
+}
+
+impl fmt::Display for Dropped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut notes = Vec::new();
+        match self.isolated {
+            0 => {}
+            1 => notes.push("dropped 1 vertex without edges".to_owned()),
+            many => notes.push(format!("dropped {many} vertices without edges")),
+        }
+        if let Some(first) = self.renumbered {
+            notes.push(format!("renumbered: vertices are numbered from {first}"));
+        }
+        f.write_str(&notes.join("; "))
+    }
+}
+
+impl FileFormat {
+    /// The formats that [`write_as`] writes.
+    pub const WRITTEN: [Self; 5] = [Self::Native, Self::MatrixMarket, Self::Edges, Self::Metis, Self::Npz];
+
+    /// The format of a file to write, by its name: `.vxm`, `.mtx`, `.txt`, `.el`, `.wel`, `.edges`, `.graph`, `.metis` or `.npz`; text
+    /// formats perhaps with `.gz` behind.
+    ///
+    /// ```
+    /// use vxm::io::FileFormat;
+    /// assert_eq!(FileFormat::of_name("net.mtx.gz"), Some(FileFormat::MatrixMarket));
+    /// assert_eq!(FileFormat::of_name("net.vxm"), Some(FileFormat::Native));
+    /// assert_eq!(FileFormat::of_name("net.png"), None);
+    /// ```
+    pub fn of_name(path: impl AsRef<Path>) -> Option<Self> {
+        let name = path.as_ref().as_os_str().to_string_lossy().into_owned();
+        let (name, zipped) = name.strip_suffix(".gz").map_or((&*name, false), |name| (name, true));
+        let found = match Path::new(name).extension()?.to_str()? {
+            "vxm" => Self::Native,
+            "mtx" => Self::MatrixMarket,
+            "txt" | "el" | "wel" | "edges" => Self::Edges,
+            "graph" | "metis" => Self::Metis,
+            "npz" => Self::Npz,
+            _ => return None,
+        };
+        (!zipped || !found.is_binary()).then_some(found)
+    }
+}
+
+/// Writes a matrix as a file of one of the formats [`FileFormat::WRITTEN`]. Returns what the file doesn't say of it.
+///
+/// - [`Native`](FileFormat::Native): everything; see [`write_native`].
+/// - [`MatrixMarket`](FileFormat::MatrixMarket): `symmetric` where the matrix is, so each edge once; otherwise `general`. Vertices are
+///   numbered from 1.
+/// - [`Edges`](FileFormat::Edges): a line for each entry, or for each edge if the matrix is symmetric, with its value if it has one. Vertices
+///   have their numbers; those without entries are lost.
+/// - [`Metis`](FileFormat::Metis): an undirected graph without self-loops, with no weights or with integers from 0 on. Vertices are numbered
+///   from 1.
+/// - [`Npz`](FileFormat::Npz): CSR as SciPy's `save_npz` writes it, not compressed. A pattern has `True` everywhere.
+///
+/// Text is gzipped if the name ends in `.gz`. The file appears only when it is complete; see [`WholeFile`].
+///
+/// ```
+/// use vxm::io::{FileFormat, Numbering, WholeFile, generate, read, write_as};
+/// let folder = tempfile::tempdir()?;
+/// let grid = generate("grid:3x4", &())?.graph;
+/// let path = folder.path().join("grid.graph");
+/// let dropped = write_as(WholeFile::prepare(&path)?, FileFormat::Metis, &grid, &Numbering::From(0))?;
+/// assert_eq!(dropped.to_string(), "renumbered: vertices are numbered from 1");
+/// assert_eq!(read(&path, &())?.graph, grid);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Io`]. [`Error::Invalid`]: a format that isn't written; a matrix that the format can't hold, such as a directed graph in METIS'
+/// format.
+pub fn write_as<T: Value>(
+    whole: WholeFile,
+    format: FileFormat,
+    matrix: &Csr<T>,
+    numbering: &Numbering,
+) -> Result<Dropped> {
+    let name = printable(whole.path().as_os_str().as_encoded_bytes());
+    let from = |first: u64| Dropped {
+        renumbered: (matrix.nrows() > 0 && *numbering != Numbering::From(first)).then_some(first),
+        ..Dropped::default()
+    };
+    match format {
+        FileFormat::Native => write_native(whole, matrix, numbering).map(|()| Dropped::default()),
+        FileFormat::MatrixMarket => text::write_market(whole, matrix).map(|()| from(1)),
+        FileFormat::Edges => {
+            square(&name, matrix, "an edge list")?;
+            let isolated = text::write_edges(whole, matrix, numbering)?;
+            Ok(Dropped { isolated, renumbered: None })
+        }
+        FileFormat::Metis => {
+            square(&name, matrix, "METIS' format")?;
+            check_metis(&name, matrix)?;
+            text::write_metis(whole, matrix).map(|()| from(1))
+        }
+        FileFormat::Npz => npz::write(whole, matrix).map(|()| from(0)),
+        other => {
+            let written = FileFormat::WRITTEN.map(FileFormat::name).join(", ");
+            Err(Error::invalid(format!("{name}: expected a format that is written: {written}, found {other}")))
+        }
+    }
+}
+
+fn square<T: Value>(name: &str, matrix: &Csr<T>, format: &str) -> Result<()> {
+    let (rows, columns) = (matrix.nrows(), matrix.ncols());
+    if rows == columns {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("{name}: expected a square matrix for {format}, found {rows} x {columns}")))
+}
+
+/// Checks that METIS' format can hold a graph.
+fn check_metis<T: Value>(name: &str, matrix: &Csr<T>) -> Result<()> {
+    let refuse = |found: &str| {
+        let expected = "an undirected graph without self-loops for METIS' format";
+        Err(Error::invalid(format!("{name}: expected {expected}, found {found}")))
+    };
+    match matrix.symmetry() {
+        None => return refuse("a directed one"),
+        Some(true) => return refuse("a self-loop"),
+        Some(false) => {}
+    }
+    if matches!(T::KIND, Some(binary::Kind::Float(_))) {
+        return Err(Error::invalid(format!("{name}: expected integer weights for METIS' format, found {}", T::NAME)));
+    }
+    let negative = matrix.values().par_iter().find_first(|&&value| value.least(T::ZERO) != T::ZERO);
+    negative.map_or(Ok(()), |value| {
+        Err(Error::invalid(format!("{name}: expected weights from 0 on for METIS' format, found {value:?}")))
+    })
+}
