@@ -39,24 +39,23 @@ impl<'a> Target<'a> {
     /// Writes a graph and says what it is.
     fn put<T: Value>(self, loaded: &Loaded<T>) -> Result<()> {
         note(loaded);
-        let symmetric = loaded.graph.is_symmetric();
-        self.write(&loaded.graph, &loaded.numbering, Some(symmetric))
+        self.write(&loaded.graph, &loaded.numbering, true)
     }
 
     /// Writes an undirected graph and says what it is.
     fn put_graph(self, loaded: &Loaded) -> Result<()> {
         note(loaded);
         if self.format != FileFormat::Native {
-            return self.write(&loaded.graph, &loaded.numbering, Some(true));
+            return self.write(&loaded.graph, &loaded.numbering, true);
         }
         io::write_native_graph(self.whole, &loaded.graph, &loaded.numbering)?;
         say(self.name, &loaded.graph, Some(true), "");
         Ok(())
     }
 
-    fn write<T: Value>(self, matrix: &Csr<T>, numbering: &Numbering, symmetric: Option<bool>) -> Result<()> {
-        let dropped = io::write_as(self.whole, self.format, matrix, numbering)?.to_string();
-        say(self.name, matrix, symmetric, &dropped);
+    fn write<T: Value>(self, matrix: &Csr<T>, numbering: &Numbering, is_graph: bool) -> Result<()> {
+        let written = io::write_as(self.whole, self.format, matrix, numbering)?;
+        say(self.name, matrix, is_graph.then_some(written.symmetric), &written.to_string());
         Ok(())
     }
 }
@@ -130,7 +129,7 @@ fn copy_matrix<T: Value>(options: &Convert, target: Target<'_>) -> Result<()> {
             None => io::read_matrix::<T>(&options.graph, &bars)?,
         }
     };
-    target.write(&matrix, &numbering(options)?, None)
+    target.write(&matrix, &numbering(options)?, false)
 }
 
 /// What a matrix' file calls its rows.

@@ -8,6 +8,7 @@
 use crate::error::{Error, Result};
 use crate::formats::csr::MAX_COLUMN_TASKS;
 use crate::formats::{Csr, check_vertices, row_blocks, split_rows};
+use core::ops::Range;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use rayon::prelude::*;
 
@@ -214,34 +215,107 @@ fn unique(row: &mut [u32]) -> usize {
     length
 }
 
+/// The number of columns of a bucket. Their next places, and a cache line of each of their rows, stay in a core's cache.
+const BUCKET_BITS: u32 = 12;
+
+/// The number of entries of the triangle that are sorted into buckets at a time: they take a fixed amount of memory, 8 bytes each.
+const CHUNK: u64 = 1 << 22;
+
 /// Returns the symmetric matrix of a strict upper triangle. Row `v` is column `v` of the triangle followed by its row
 /// `v`.
+///
+/// Entries of some consecutive rows at a time are sorted into buckets of columns (propagation blocking), so that what is written next to one
+/// another is in the cache.
 fn mirror(half: &Csr) -> Csr {
     let vertices = half.nrows();
-    let pieces = rayon::current_num_threads().min(MAX_COLUMN_TASKS);
-    let mut offsets = half.column_offsets(pieces);
+    let mut offsets = half.column_offsets(rayon::current_num_threads().min(MAX_COLUMN_TASKS));
     for (offset, above) in offsets.iter_mut().zip(half.offsets()) {
         *offset += above;
     }
-    let blocks = row_blocks(&offsets, pieces);
+    let blocks: Vec<Range<usize>> =
+        (0..vertices).step_by(1 << BUCKET_BITS).map(|start| start..vertices.min(start + (1 << BUCKET_BITS))).collect();
     let mut columns = vec![0u32; 2 * half.nnz()];
     let parts = split_rows(&mut columns, &offsets, &blocks);
-    blocks.par_iter().zip(parts).for_each(|(block, part)| {
-        let start = offsets[block.start];
-        let mut next: Vec<u64> = offsets[block.clone()].iter().map(|o| o - start).collect();
-        // rows are visited in order, so the entries below the diagonal come out ascending
-        half.walk(block, |row, column, _| {
-            let next = &mut next[column - block.start];
-            part[*next as usize] = row;
-            *next += 1;
-        });
-        for (row, &next) in block.clone().zip(&next) {
-            let (above, place) = (half.row(row).0, next as usize);
-            part[place..place + above.len()].copy_from_slice(above);
+    let starts = |block: &Range<usize>| -> Vec<usize> {
+        block.clone().map(|row| (offsets[row] - offsets[block.start]) as usize).collect()
+    };
+    let mut buckets: Vec<Bucket> =
+        blocks.iter().zip(parts).map(|(block, part)| Bucket { next: starts(block), part }).collect();
+    let chunks = half.nnz() as u64 / CHUNK + 1;
+    for rows in row_blocks(half.offsets(), chunks as usize) {
+        let inside: Vec<u64> = half.offsets()[rows.start..=rows.end].to_vec();
+        let slices =
+            row_blocks(&inside.iter().map(|end| end - inside[0]).collect::<Vec<_>>(), 2 * rayon::current_num_threads());
+        let sorted: Vec<Sorted> = slices
+            .par_iter()
+            .map(|slice| Sorted::of(half, slice.start + rows.start..slice.end + rows.start, blocks.len()))
+            .collect();
+        // slices ascend, and rows within one, so the entries below the diagonal come out ascending
+        buckets
+            .par_iter_mut()
+            .enumerate()
+            .for_each(|(place, bucket)| sorted.iter().for_each(|sorted| bucket.take(sorted.of_bucket(place))));
+    }
+    buckets.par_iter_mut().zip(&blocks).for_each(|(bucket, block)| {
+        for (row, &place) in block.clone().zip(&bucket.next) {
+            let above = half.row(row).0;
+            bucket.part[place..place + above.len()].copy_from_slice(above);
         }
     });
+    drop(buckets);
     let values = vec![(); columns.len()];
     Csr::from_parts(vertices, vertices, offsets, columns, values)
+}
+
+/// Consecutive rows of a matrix that is being filled: the next place of each within their part of the columns.
+struct Bucket<'c> {
+    next: Vec<usize>,
+    part: &'c mut [u32],
+}
+
+impl Bucket<'_> {
+    /// Adds each row of `entries` to the row that is its column.
+    fn take(&mut self, entries: &[(u32, u32)]) {
+        for &(row, column) in entries {
+            let next = &mut self.next[column as usize & ((1 << BUCKET_BITS) - 1)];
+            self.part[*next] = row;
+            *next += 1;
+        }
+    }
+}
+
+/// Entries `(row, column)` sorted by the buckets of their columns, and by row within a bucket.
+struct Sorted {
+    /// Where each bucket ends.
+    ends: Vec<usize>,
+    entries: Vec<(u32, u32)>,
+}
+
+impl Sorted {
+    /// The entries of the rows `rows`.
+    fn of(half: &Csr, rows: Range<usize>, buckets: usize) -> Self {
+        let (first, last) = (half.offsets()[rows.start] as usize, half.offsets()[rows.end] as usize);
+        let columns = &half.columns()[first..last];
+        let mut ends = vec![0; buckets];
+        columns.iter().for_each(|&column| ends[(column >> BUCKET_BITS) as usize] += 1);
+        let mut sum = 0;
+        // each end begins as the bucket's start
+        ends.iter_mut().for_each(|end| sum += core::mem::replace(end, sum));
+        let mut entries = vec![(0, 0); columns.len()];
+        for row in rows {
+            for &column in half.row(row).0 {
+                let end = &mut ends[(column >> BUCKET_BITS) as usize];
+                entries[*end] = (row as u32, column);
+                *end += 1;
+            }
+        }
+        Self { ends, entries }
+    }
+
+    fn of_bucket(&self, bucket: usize) -> &[(u32, u32)] {
+        let start = bucket.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.entries[start..self.ends[bucket]]
+    }
 }
 
 #[cfg(test)]

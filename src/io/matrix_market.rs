@@ -195,9 +195,9 @@ fn graph_header(source: &Source<'_>) -> Result<(Header, Directions)> {
 
 /// Reads a square matrix as a directed graph with the weights that it has. Self-loops are dropped.
 pub(super) fn read_weighted(source: Source<'_>) -> Result<Weighted> {
-    let (header, _) = graph_header(&source)?;
+    let (header, directions) = graph_header(&source)?;
     match header.field {
-        Field::Pattern => digraph(source, &header, First).map(Weighted::None),
+        Field::Pattern => pattern(source, &header, directions).map(Weighted::None),
         Field::Integer => digraph(source, &header, Refuse).map(Weighted::Integer),
         Field::Real => digraph(source, &header, Refuse).map(Weighted::Real),
     }
@@ -205,8 +205,16 @@ pub(super) fn read_weighted(source: Source<'_>) -> Result<Weighted> {
 
 /// Reads the pattern of a square matrix as a directed graph. Self-loops and duplicates are dropped.
 pub(super) fn read_digraph(source: Source<'_>) -> Result<Loaded> {
-    let (header, _) = graph_header(&source)?;
-    digraph(source, &header, First)
+    let (header, directions) = graph_header(&source)?;
+    pattern(source, &header, directions)
+}
+
+/// Reads the pattern of a square matrix as a directed graph. One with symmetry is undirected.
+fn pattern(source: Source<'_>, header: &Header, directions: Directions) -> Result<Loaded> {
+    match directions {
+        Directions::Ignored => graph(source, header, directions),
+        Directions::Matter => digraph(source, header, First),
+    }
 }
 
 /// Reads the entries off the diagonal; those of a symmetric or skew-symmetric file count for both directions.
@@ -228,8 +236,13 @@ fn digraph<T: Value>(source: Source<'_>, header: &Header, duplicates: impl Dupli
 /// Reads the pattern of a square matrix as a graph.
 pub(super) fn read_graph(source: Source<'_>) -> Result<Loaded> {
     let (header, directions) = graph_header(&source)?;
+    graph(source, &header, directions)
+}
+
+/// Reads the pattern, and makes it symmetric.
+fn graph(source: Source<'_>, header: &Header, directions: Directions) -> Result<Loaded> {
     let file = source.name().to_owned();
-    let lists = entries::<()>(source, &header)?.into_iter();
+    let lists = entries::<()>(source, header)?.into_iter();
     // reuses the allocation: an entry without a value has the size of its row and column
     let edges = lists.map(|list| list.into_iter().map(|(i, j, ())| (i, j)).collect());
     let cleaned = build(&file, header.rows, edges.collect(), directions)?;

@@ -37,7 +37,7 @@ pub use progress::{Progress, Unit};
 pub use value::Value;
 pub use weighted::{Weighted, read_digraph, read_digraph_as, read_weighted, read_weighted_as};
 pub use whole::{WholeFile, abandon_unfinished};
-pub use write::{Dropped, write_as, write_matrix_market, write_to};
+pub use write::{Written, write_as, write_matrix_market, write_to};
 
 use crate::error::{Error, Result};
 use crate::formats::{Cleaned, Csr, Directions, undirected};

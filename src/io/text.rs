@@ -118,6 +118,17 @@ impl<'t> Cursor<'t> {
     #[inline]
     pub fn number(&mut self) -> Option<u64> {
         self.blanks();
+        match self.text.get(self.at..).and_then(<[u8]>::first_chunk).and_then(short_number) {
+            Some((value, digits)) => {
+                self.at += digits;
+                Some(value)
+            }
+            None => self.any_number(),
+        }
+    }
+
+    /// Reads a number of any length, digit by digit.
+    fn any_number(&mut self) -> Option<u64> {
         let start = self.at;
         let mut value = 0u64;
         while let Some(digit @ b'0'..=b'9') = self.peek() {
@@ -150,7 +161,7 @@ impl<'t> Cursor<'t> {
         let at = self.at;
         match self.number() {
             Some(value) if range.contains(&value) => Ok(value),
-            _ => Err(Fault { at, expected: format!("{what} from {} to {}", range.start(), range.end()) }),
+            _ => Err(outside(at, what, &range)),
         }
     }
 
@@ -169,6 +180,30 @@ impl<'t> Cursor<'t> {
         self.blanks();
         Fault { at: self.at, expected: expected.into() }
     }
+}
+
+/// The error for what is no number within `range`.
+#[cold]
+fn outside(at: usize, what: &str, range: &core::ops::RangeInclusive<u64>) -> Fault {
+    Fault { at, expected: format!("{what} from {} to {}", range.start(), range.end()) }
+}
+
+/// The number of one to seven digits that begins a text, if a blank follows it, and how many digits it has. All digits are read at once.
+#[inline]
+fn short_number(text: &[u8; 8]) -> Option<(u64, usize)> {
+    // a digit becomes its value; adding 0x76 sets the high bit of all other bytes up to the first of them
+    let values = u64::from_le_bytes(*text) ^ 0x3030_3030_3030_3030;
+    let others = (values.wrapping_add(0x7676_7676_7676_7676) | values) & 0x8080_8080_8080_8080;
+    let digits = others.trailing_zeros() as usize / 8;
+    if !(1..8).contains(&digits) || !matches!(text[digits], b' ' | b'\t' | b'\r' | b'\n') {
+        return None;
+    }
+    // eight digits with zeros in front, joined to numbers of two, then four and eight
+    let eight = values << (64 - 8 * digits);
+    let twos = (eight.wrapping_mul(10)).wrapping_add(eight >> 8);
+    let outer = (twos & 0x0000_00ff_0000_00ff).wrapping_mul(100 + (1_000_000 << 32));
+    let inner = (twos >> 16 & 0x0000_00ff_0000_00ff).wrapping_mul(1 + (10_000 << 32));
+    Some((outer.wrapping_add(inner) >> 32, digits))
 }
 
 /// The line syntax of a format.
@@ -317,6 +352,22 @@ mod tests {
         let text = b"\n 1 \r\n\n# a b\n18446744073709551615\n\t3";
         let parsed = parse(&Numbers, text, 0, &Kept::default(), &|_| ()).unwrap();
         assert_eq!(parsed.concat(), [1, u64::MAX, 3]);
+    }
+
+    #[test]
+    fn numbers_of_every_length_are_read() {
+        for digits in 1..=20u32 {
+            let power = 10u128.pow(digits - 1);
+            for number in [power, power * 10 - 1, power * 123_456_789 / 100_000_000] {
+                for end in ["", " ", "\n", "\t1", "\r\n", "x", ".5", "\0", "\u{b9}", " 12345678"] {
+                    let text = format!("{number}{end}");
+                    let fits = u64::try_from(number).ok().filter(|_| !["x", ".5", "\0", "\u{b9}"].contains(&end));
+                    let mut cursor = Cursor::new(text.as_bytes(), 0);
+                    let left = if fits.is_some() { number.to_string().len() } else { 0 };
+                    assert_eq!((cursor.number(), cursor.at()), (fits, left), "{text:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod check;
 mod layout;
 mod write;
 
+pub(super) use write::write_native_checked;
 pub use write::{write_native, write_native_graph};
 
 use crate::error::{Error, Result};

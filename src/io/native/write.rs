@@ -22,11 +22,20 @@ use zerocopy::IntoBytes;
 /// # Errors
 /// [`Error::Io`]; [`Error::Invalid`] if `numbering` doesn't list as many ascending numbers as there are rows.
 pub fn write_native<T: Value>(whole: WholeFile, matrix: &Csr<T>, numbering: &Numbering) -> Result<()> {
+    write_native_checked(whole, matrix, numbering).map(drop)
+}
+
+/// Writes a matrix as [`write_native`] does. Returns whether it equals its transpose.
+pub(in crate::io) fn write_native_checked<T: Value>(
+    whole: WholeFile,
+    matrix: &Csr<T>,
+    numbering: &Numbering,
+) -> Result<bool> {
     let (symmetric, loopless) = match matrix.symmetry() {
         Some(diagonal) => (true, !diagonal),
         None => (false, (0..matrix.nrows()).into_par_iter().all(|row| matrix.get(row, row).is_none())),
     };
-    write(whole, matrix, numbering, (symmetric, loopless))
+    write(whole, matrix, numbering, (symmetric, loopless)).map(|()| symmetric)
 }
 
 /// Writes an undirected graph as a native file: the symmetric pattern without self-loops that [`read`](crate::io::read()) and

@@ -8,7 +8,7 @@ pub use text::{write_matrix_market, write_to};
 use crate::error::{Error, Result, printable};
 use crate::formats::Csr;
 use crate::io::loaded::Numbering;
-use crate::io::native::write_native;
+use crate::io::native::write_native_checked;
 use crate::io::value::Value;
 use crate::io::whole::WholeFile;
 use crate::io::{FileFormat, binary};
@@ -16,16 +16,19 @@ use core::fmt;
 use rayon::prelude::*;
 use std::path::Path;
 
-/// What a file that was written doesn't say of a matrix. Displays as a line of text, which is empty if nothing was dropped.
+/// What a file that was written doesn't say of a matrix, and whether that is symmetric. Displays as a line about what was dropped, which is
+/// empty if nothing was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Dropped {
+pub struct Written {
+    /// Whether the matrix equals its transpose.
+    pub symmetric: bool,
     /// The number of vertices without entries that an edge list can't tell.
     pub isolated: u64,
     /// The number that the first vertex has in the file, if vertices had other numbers.
     pub renumbered: Option<u64>,
 }
 
-impl fmt::Display for Dropped {
+impl fmt::Display for Written {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut notes = Vec::new();
         match self.isolated {
@@ -68,9 +71,9 @@ impl FileFormat {
     }
 }
 
-/// Writes a matrix as a file of one of the formats [`FileFormat::WRITTEN`]. Returns what the file doesn't say of it.
+/// Writes a matrix as a file of one of the formats [`FileFormat::WRITTEN`]. Returns what the file doesn't say of it, and whether it is symmetric.
 ///
-/// - [`Native`](FileFormat::Native): everything; see [`write_native`].
+/// - [`Native`](FileFormat::Native): everything; see [`write_native`](crate::io::write_native).
 /// - [`MatrixMarket`](FileFormat::MatrixMarket): `symmetric` where the matrix is, so each edge once; otherwise `general`. Vertices are
 ///   numbered from 1.
 /// - [`Edges`](FileFormat::Edges): a line for each entry, or for each edge if the matrix is symmetric, with its value if it has one. Vertices
@@ -86,8 +89,8 @@ impl FileFormat {
 /// let folder = tempfile::tempdir()?;
 /// let grid = generate("grid:3x4", &())?.graph;
 /// let path = folder.path().join("grid.graph");
-/// let dropped = write_as(WholeFile::prepare(&path)?, FileFormat::Metis, &grid, &Numbering::From(0))?;
-/// assert_eq!(dropped.to_string(), "renumbered: vertices are numbered from 1");
+/// let written = write_as(WholeFile::prepare(&path)?, FileFormat::Metis, &grid, &Numbering::From(0))?;
+/// assert_eq!(written.to_string(), "renumbered: vertices are numbered from 1");
 /// assert_eq!(read(&path, &())?.graph, grid);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -100,26 +103,34 @@ pub fn write_as<T: Value>(
     format: FileFormat,
     matrix: &Csr<T>,
     numbering: &Numbering,
-) -> Result<Dropped> {
+) -> Result<Written> {
     let name = printable(whole.path().as_os_str().as_encoded_bytes());
-    let from = |first: u64| Dropped {
+    let from = |first: u64, symmetric: bool| Written {
+        symmetric,
         renumbered: (matrix.nrows() > 0 && *numbering != Numbering::From(first)).then_some(first),
-        ..Dropped::default()
+        isolated: 0,
     };
     match format {
-        FileFormat::Native => write_native(whole, matrix, numbering).map(|()| Dropped::default()),
-        FileFormat::MatrixMarket => text::write_market(whole, matrix).map(|()| from(1)),
+        FileFormat::Native => {
+            let symmetric = write_native_checked(whole, matrix, numbering)?;
+            Ok(Written { symmetric, ..Written::default() })
+        }
+        FileFormat::MatrixMarket => {
+            let symmetric = matrix.is_symmetric();
+            text::write_market(whole, matrix, symmetric).map(|()| from(1, symmetric))
+        }
         FileFormat::Edges => {
             square(&name, matrix, "an edge list")?;
-            let isolated = text::write_edges(whole, matrix, numbering)?;
-            Ok(Dropped { isolated, renumbered: None })
+            let symmetric = matrix.is_symmetric();
+            let isolated = text::write_edges(whole, matrix, numbering, symmetric)?;
+            Ok(Written { symmetric, isolated, renumbered: None })
         }
         FileFormat::Metis => {
             square(&name, matrix, "METIS' format")?;
             check_metis(&name, matrix)?;
-            text::write_metis(whole, matrix).map(|()| from(1))
+            text::write_metis(whole, matrix).map(|()| from(1, true))
         }
-        FileFormat::Npz => npz::write(whole, matrix).map(|()| from(0)),
+        FileFormat::Npz => npz::write(whole, matrix).map(|()| from(0, matrix.is_symmetric())),
         other => {
             let written = FileFormat::WRITTEN.map(FileFormat::name).join(", ");
             Err(Error::invalid(format!("{name}: expected a format that is written: {written}, found {other}")))

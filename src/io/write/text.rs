@@ -42,14 +42,18 @@ pub fn write_to(whole: WholeFile, graph: &Csr) -> Result<()> {
 }
 
 /// Writes a matrix in Matrix Market's coordinate format.
-pub(super) fn write_market<T: Value>(whole: WholeFile, matrix: &Csr<T>) -> Result<()> {
-    let symmetric = matrix.is_symmetric();
+pub(super) fn write_market<T: Value>(whole: WholeFile, matrix: &Csr<T>, symmetric: bool) -> Result<()> {
     written(whole, |out| market(out, matrix, symmetric))
 }
 
 /// Writes an edge list. Returns the number of vertices without entries.
-pub(super) fn write_edges<T: Value>(whole: WholeFile, matrix: &Csr<T>, numbering: &Numbering) -> Result<u64> {
-    let (symmetric, rows) = (matrix.is_symmetric(), matrix.nrows());
+pub(super) fn write_edges<T: Value>(
+    whole: WholeFile,
+    matrix: &Csr<T>,
+    numbering: &Numbering,
+    symmetric: bool,
+) -> Result<u64> {
+    let rows = matrix.nrows();
     let mut met = vec![false; rows];
     for row in 0..rows {
         met[row] |= matrix.degree(row) > 0;
