@@ -97,6 +97,8 @@ pub fn convert(options: &Convert) -> Result<()> {
     };
     drop(bars);
     match read {
+        // no weights, and no need to find out whether it is symmetric
+        Weighted::None(loaded) if loaded.report.symmetric => target.put_graph(&loaded),
         Weighted::None(loaded) => target.put(&loaded),
         Weighted::Integer(loaded) => target.put(&loaded),
         Weighted::Real(loaded) => target.put(&loaded),

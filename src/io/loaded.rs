@@ -76,6 +76,8 @@ pub struct Report {
     /// The number of edges listed in one direction only, which were made symmetric; `None` if the format has no
     /// directions.
     pub one_way: Option<u64>,
+    /// Whether the graph is known to be symmetric: it was made so, or its format or its file says so.
+    pub symmetric: bool,
     /// The number of values ignored that belong to edges: weights, time stamps, explicit values of a matrix.
     pub weights: u64,
     /// The number of values ignored that belong to vertices: weights and sizes.
@@ -104,6 +106,7 @@ impl From<&Cleaned> for Report {
             loops: cleaned.loops,
             duplicates: cleaned.duplicates,
             one_way: cleaned.one_way,
+            symmetric: true,
             weights: 0,
             vertex_weights: 0,
         }

@@ -270,7 +270,7 @@ impl NativeFile {
     fn unchanged<T: Value>(&self, graph: Csr<T>) -> Loaded<T> {
         let weights = if size_of::<T>() > 0 { 0 } else { self.weights() };
         Loaded {
-            report: Report { entries: self.nnz() as u64, weights, ..Report::default() },
+            report: Report { entries: self.nnz() as u64, symmetric: self.is_symmetric(), weights, ..Report::default() },
             graph,
             name: short_name(&self.name),
             format: Some(FileFormat::Native),
