@@ -42,9 +42,8 @@ impl<'a> Target<'a> {
         self.write(&loaded.graph, &loaded.numbering, true)
     }
 
-    /// Writes an undirected graph and says what it is.
+    /// Writes an undirected graph and says what it is, but not what reading it changed.
     fn put_graph(self, loaded: &Loaded) -> Result<()> {
-        note(loaded);
         if self.format != FileFormat::Native {
             return self.write(&loaded.graph, &loaded.numbering, true);
         }
@@ -98,7 +97,10 @@ pub fn convert(options: &Convert) -> Result<()> {
     drop(bars);
     match read {
         // no weights, and no need to find out whether it is symmetric
-        Weighted::None(loaded) if loaded.report.symmetric => target.put_graph(&loaded),
+        Weighted::None(loaded) if loaded.report.symmetric => {
+            note(&loaded);
+            target.put_graph(&loaded)
+        }
         Weighted::None(loaded) => target.put(&loaded),
         Weighted::Integer(loaded) => target.put(&loaded),
         Weighted::Real(loaded) => target.put(&loaded),
@@ -151,6 +153,7 @@ pub fn generate(spec: &str, out: &Path, output: Option<FileFormat>) -> Result<()
         let bars = Bars::new();
         io::generate(spec, &bars)?
     };
+    note(&loaded);
     target.put_graph(&loaded)
 }
 
