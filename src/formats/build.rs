@@ -218,8 +218,11 @@ fn unique(row: &mut [u32]) -> usize {
 /// The number of columns of a bucket. Their next places, and a cache line of each of their rows, stay in a core's cache.
 const BUCKET_BITS: u32 = 12;
 
-/// The number of entries of the triangle that are sorted into buckets at a time: they take a fixed amount of memory, 8 bytes each.
-const CHUNK: u64 = 1 << 22;
+/// The most entries of the triangle that are sorted into buckets at a time, 8 bytes each. Of a large triangle it is at most a part in
+/// `CHUNKS`, so that they take a byte for each of its entries; a small one takes no memory to speak of.
+const CHUNK: usize = 1 << 22;
+const CHUNKS: usize = 8;
+const SMALL: usize = 1 << 16;
 
 /// Returns the symmetric matrix of a strict upper triangle. Row `v` is column `v` of the triangle followed by its row
 /// `v`.
@@ -241,8 +244,8 @@ fn mirror(half: &Csr) -> Csr {
     };
     let mut buckets: Vec<Bucket> =
         blocks.iter().zip(parts).map(|(block, part)| Bucket { next: starts(block), part }).collect();
-    let chunks = half.nnz() as u64 / CHUNK + 1;
-    for rows in row_blocks(half.offsets(), chunks as usize) {
+    let chunk = CHUNK.min(SMALL.max(half.nnz() / CHUNKS));
+    for rows in row_blocks(half.offsets(), half.nnz() / chunk + 1) {
         let inside: Vec<u64> = half.offsets()[rows.start..=rows.end].to_vec();
         let slices =
             row_blocks(&inside.iter().map(|end| end - inside[0]).collect::<Vec<_>>(), 2 * rayon::current_num_threads());

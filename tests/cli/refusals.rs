@@ -119,7 +119,7 @@ fn bad_arguments_are_refused_in_a_line() {
         (&["generate", "rmat", "-o", "x.mtx"], "rmat: expected a scale from 0 to 31, found nothing"),
         (&["mis", "rmat:40:8"], "rmat:40:8: expected at most 4294967295 vertices"),
         (&["info", "rgg:x"], "rgg:x: expected a scale from 0 to 31, found `x`"),
-        (&["generate", "grid:2x2"], "the following required arguments were not provided: --out <FILE.mtx>"),
+        (&["generate", "grid:2x2"], "the following required arguments were not provided: --out <FILE>"),
         (&["generate", "file.mtx", "-o", "x.mtx"], "file.mtx: expected one of grid:"),
         (&["generate", "grid:2x2", "-o", "none/x.mtx"], "--out none/x.mtx: "),
         (&["mis", "grid:2x2", "--out", "none/set"], "--out none/set: "),
