@@ -113,6 +113,19 @@ pub fn schedule(monotone: bool, forced: Forced) -> (Schedule, &'static str) {
     }
 }
 
+/// How a row of a product of two sparse matrices is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowPath {
+    /// All products are listed, sorted by column, and folded. Not under a mask.
+    List,
+    /// A hash table holds the columns that occur, or the mask's places.
+    Hash,
+    /// An array over all columns.
+    Dense,
+    /// A dot product for each place of a mask. Only under a mask.
+    Dots,
+}
+
 /// Choices forced on the plan, by tests and benchmarks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Forced {
@@ -124,11 +137,14 @@ pub struct Forced {
     pub strategy: Option<Strategy>,
     /// The schedule of `monotone` loops.
     pub schedule: Option<Schedule>,
+    /// How rows of products of two sparse matrices are computed, where the product allows it.
+    pub row_path: Option<RowPath>,
 }
 
 thread_local! {
-    static FORCED: Cell<Forced> =
-        const { Cell::new(Forced { direction: None, format: None, strategy: None, schedule: None }) };
+    static FORCED: Cell<Forced> = const {
+        Cell::new(Forced { direction: None, format: None, strategy: None, schedule: None, row_path: None })
+    };
 }
 
 /// Runs `f` with choices forced on every plan that this thread makes.

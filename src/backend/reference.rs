@@ -284,6 +284,36 @@ impl<T: Element> Grid<T> {
         grid(rows.len(), columns.len(), |k, l| self.rows[rows[k] as usize][columns[l] as usize])
     }
 
+    /// `C[i, j] = ⊕ over k of a[i, k] ⊗ b[k, j]`, folded from left to right in ascending `k`.
+    pub fn mxm<B: Element, S: Semiring<T, B>>(&self, other: &Grid<B>, ring: S) -> Grid<S::Out> {
+        assert_eq!(self.ncols, other.rows.len());
+        let product =
+            |i: usize, j: usize, k: usize| self.rows[i][k].zip(other.rows[k][j]).map(|(a, b)| ring.mul().call(a, b));
+        grid(self.rows.len(), other.ncols, |i, j| left_to_right(ring.add(), (0..self.ncols).map(|k| product(i, j, k))))
+    }
+
+    /// The places where a mask of this grid is true: by structure or by value, or the complement of either.
+    pub fn mask(&self, values: bool, complement: bool) -> Vec<Vec<bool>> {
+        let places = |row: &Dense<T>| if values { by_value(row) } else { structural(row) };
+        self.rows.iter().map(|row| if complement { self::complement(&places(row)) } else { places(row) }).collect()
+    }
+
+    /// The entries where the mask is true.
+    pub fn masked(&self, mask: &[Vec<bool>]) -> Self {
+        grid(self.rows.len(), self.ncols, |i, j| self.rows[i][j].filter(|_| mask[i][j]))
+    }
+
+    /// `C<mask> = t`, as [`write`] of each row.
+    pub fn write(&self, t: &Self, mask: &[Vec<bool>]) -> Self {
+        Grid { rows: (0..self.rows.len()).map(|i| write(&self.rows[i], &t.rows[i], &mask[i])).collect(), ..*self }
+    }
+
+    /// `C<mask> ⊙= t`, as [`accumulate`] of each row.
+    pub fn accumulate(&self, t: &Self, mask: &[Vec<bool>], accum: impl BinaryOp<T, T, Out = T>) -> Self {
+        let row = |i: usize| accumulate(&self.rows[i], &t.rows[i], &mask[i], accum);
+        Grid { rows: (0..self.rows.len()).map(row).collect(), ..*self }
+    }
+
     /// `op(a, b)` where both hold an entry, the one entry where only one does: the union.
     pub fn ewise_add(&self, other: &Self, op: impl BinaryOp<T, T, Out = T>) -> Self {
         grid(self.rows.len(), self.ncols, |i, j| join(op, self.rows[i][j], other.rows[i][j]))

@@ -240,7 +240,7 @@ impl<T: Real> Matrix<T> {
     ///
     /// let a = Matrix::from_triples(2, 3, [(0, 0, 2.0f32), (0, 2, 1.0), (1, 1, -1.0)])?;
     /// let x = Dense::new(3, 2, vec![1.0, 10.0, 2.0, 20.0, 3.0, 30.0])?;
-    /// assert_eq!(a.mxm(&x)?.values()?, [5.0, 50.0, -2.0, -20.0]);
+    /// assert_eq!(a.mxm_dense(&x)?.values()?, [5.0, 50.0, -2.0, -20.0]);
     /// # Ok::<(), vxm::Error>(())
     /// ```
     ///
@@ -249,9 +249,9 @@ impl<T: Real> Matrix<T> {
     /// caller's line. [`Error::Memory`]: the product does not fit into memory. [`Error::Device`]: the device has too
     /// little memory, or is lost.
     #[track_caller]
-    pub fn mxm(&self, x: &Dense<T>) -> Result<Dense<T>> {
+    pub fn mxm_dense(&self, x: &Dense<T>) -> Result<Dense<T>> {
         if self.ncols() != x.nrows {
-            return Err(Error::shape("mxm", format!("matrix of {} x {}", self.nrows(), self.ncols()), x.shape()));
+            return Err(Error::shape("mxm_dense", format!("matrix of {} x {}", self.nrows(), self.ncols()), x.shape()));
         }
         let (nrows, ncols) = (self.nrows(), x.ncols);
         let home = match self.gpu().or(x.gpu()).cloned().or_else(current) {

@@ -258,6 +258,26 @@ impl<T: Element> Matrix<T> {
         .with_device_rows(rows)
     }
 
+    /// The matrix on `gpu`, or as it is for `None`.
+    pub(crate) fn placed(self, gpu: Option<Gpu>) -> Result<Self> {
+        let Some(gpu) = gpu else { return Ok(self) };
+        let moved = Self { gpu: Some(gpu.clone()), ..self };
+        moved.on(&gpu)?;
+        Ok(moved)
+    }
+
+    /// The rows and the columns on the host, as far as they are there. If neither is, the cheaper one is made.
+    pub(crate) fn known_sides(&self) -> (Option<&Csr<T>>, Option<&Csr<T>>) {
+        if self.rows.get().is_none() && self.columns.get().is_none() {
+            match self.device_rows.get().is_none() && self.device_columns.get().is_some() {
+                true => self.csr_transposed(),
+                false => self.csr(),
+            };
+        }
+        let rows = self.rows.get().map(|rows| &**rows);
+        (rows, if self.symmetric { rows } else { self.columns.get().map(|columns| &**columns) })
+    }
+
     fn with_device_rows(self, rows: DeviceCsr<T>) -> Self {
         Self { device_rows: OnceLock::from(Arc::new(rows)), ..self }
     }

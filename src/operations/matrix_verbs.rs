@@ -335,7 +335,7 @@ fn fold<A: Element, M: Monoid<A>>(monoid: M, entries: &[A]) -> Option<A> {
 }
 
 /// Merges two rows by column: calls `f` with each column that either holds, ascending, and with the entries there.
-fn merge<A: Element, B: Element>(
+pub(crate) fn merge<A: Element, B: Element>(
     (mut xs, mut x): (&[u32], &[A]),
     (mut ys, mut y): (&[u32], &[B]),
     mut f: impl FnMut(u32, Option<A>, Option<B>),

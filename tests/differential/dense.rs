@@ -148,7 +148,7 @@ fn products_of_sparse_matrices() {
         let b: Vec<f32> = factor(k, n, right, mix(seed));
         let x = ok(Dense::new(k, n, b.clone()))?;
         for threads in [1, 2, 8] {
-            let product = ok(on_threads(threads, || a.mxm(&x)))?;
+            let product = ok(on_threads(threads, || a.mxm_dense(&x)))?;
             same("shape", (m, n), (product.nrows(), product.ncols()))?;
             for i in 0..m {
                 for j in 0..n {
@@ -201,9 +201,9 @@ fn what_does_not_fit() {
     assert!(error.starts_with(&place(line!() - 1)), "{error}");
     assert!(error.ends_with(": mxm: dense matrix of 2 x 3 does not fit dense matrix of 2 x 3"), "{error}");
     let sparse = Matrix::from_triples(3, 4, [(0, 1, 1.0f64)]).unwrap();
-    let error = on_device(|| sparse.mxm(&a)).unwrap_err().to_string();
+    let error = on_device(|| sparse.mxm_dense(&a)).unwrap_err().to_string();
     assert!(error.starts_with(&place(line!() - 1)), "{error}");
-    assert!(error.ends_with(": mxm: matrix of 3 x 4 does not fit dense matrix of 2 x 3"), "{error}");
+    assert!(error.ends_with(": mxm_dense: matrix of 3 x 4 does not fit dense matrix of 2 x 3"), "{error}");
     let error = Dense::from_columns(&[Vector::full(2, 1.0f64), Vector::new(3)]).unwrap_err().to_string();
     assert!(error.starts_with(&place(line!() - 1)), "{error}");
     assert!(error.ends_with(": from_columns: vector of 2 does not fit vector of 3"), "{error}");

@@ -1,5 +1,5 @@
 //! The CPU backend, on rayon's threads: pull ([`fold`]), push ([`scatter`]), evaluation and reduction ([`gather`]), dense
-//! products ([`dense`]), loops ([`active`], [`changed`]).
+//! products ([`dense`]), products of sparse matrices ([`mxm`]), loops ([`active`], [`changed`]).
 //!
 //! There are no locks. Outside of loops each thread writes its own slice. In loops the state is a vector of atomic words; a thread writes
 //! its own elements, and joins values into others by compare-and-swap. Answers have the same bits for any number of threads.
@@ -10,6 +10,7 @@ pub mod dense;
 pub mod dyn_view;
 pub mod fold;
 pub mod gather;
+pub mod mxm;
 pub mod parallel;
 pub mod prefetch;
 pub mod scatter;
