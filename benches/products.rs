@@ -29,7 +29,7 @@ fn products(c: &mut Criterion) {
         group.throughput(Throughput::Elements(a.nnz())).sample_size(10);
         for (way, direction, format) in WAYS {
             let mut run = |what: &str, product: &dyn Fn() -> Result<usize>| {
-                let forced = Forced { direction, format, strategy: None, schedule: None };
+                let forced = Forced { direction, format, ..Forced::default() };
                 group.bench_function(format!("{what}, {way}"), |b| b.iter(|| force(forced, || black_box(product()))));
             };
             run("max.first", &|| Ok(keys.vxm(&a, MAX_FIRST).eval()?.nvals()));

@@ -12,6 +12,7 @@ mod matching;
 mod ranks;
 mod reach;
 mod strong;
+mod triangles;
 mod violation;
 mod weight;
 
@@ -23,6 +24,7 @@ pub use matching::{dominant_matching, greedy_matching, maximal_matching};
 pub use ranks::{Walk, page_ranks, ranks};
 pub use reach::{components, levels, parents};
 pub use strong::{strong_components, tarjan};
+pub use triangles::{clustering, triangle_counts, triangles, truss, truss_edges};
 pub use violation::Violation;
 pub use weight::Weight;
 

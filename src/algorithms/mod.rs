@@ -17,6 +17,7 @@ pub mod pairs;
 pub mod priority;
 pub mod scc;
 pub mod sssp;
+pub mod triangles;
 pub mod weights;
 
 pub use bfs::{bfs, bfs_parents};
@@ -32,4 +33,5 @@ pub use pagerank::{PageRank, PageRankOptions, Rank, pagerank};
 pub use priority::priorities;
 pub use scc::{StrongComponents, strong_components};
 pub use sssp::{Distance, sssp};
+pub use triangles::{Truss, clustering, count_triangles, ktruss, triangles};
 pub use weights::weights;

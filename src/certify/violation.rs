@@ -102,6 +102,41 @@ pub enum Violation {
         /// The core number.
         core: u32,
     },
+    /// The answer's number of triangles at a vertex is wrong.
+    #[error("{vertex} is a corner of {triangles} triangles, the answer says {answer}")]
+    Triangles {
+        /// The vertex.
+        vertex: usize,
+        /// The answer's number.
+        answer: u64,
+        /// The number of triangles.
+        triangles: u64,
+    },
+    /// The answer's clustering coefficient of a vertex is wrong.
+    #[error("{vertex} has the clustering coefficient {coefficient}, the answer says {answer}")]
+    Clustering {
+        /// The vertex.
+        vertex: usize,
+        /// The answer's coefficient.
+        answer: f64,
+        /// The coefficient.
+        coefficient: f64,
+    },
+    /// An edge is missing in a truss, or doesn't belong to it.
+    #[error(
+        "the edge between {vertex} and {other} {} the {k}-truss, the answer says otherwise",
+        if *.belongs { "belongs to" } else { "doesn't belong to" }
+    )]
+    Truss {
+        /// An end.
+        vertex: usize,
+        /// The other end.
+        other: usize,
+        /// Which truss it is.
+        k: u32,
+        /// Whether the edge belongs to it.
+        belongs: bool,
+    },
     /// An edge of the answer isn't one of the graph.
     #[error("there is no edge between {vertex} and {other}")]
     NoEdge {
@@ -196,10 +231,13 @@ impl Violation {
             | Self::Level { vertex, .. }
             | Self::Distance { vertex, .. }
             | Self::Ranks { vertex, .. }
-            | Self::Core { vertex, .. } => *vertex = named(*vertex),
+            | Self::Core { vertex, .. }
+            | Self::Triangles { vertex, .. }
+            | Self::Clustering { vertex, .. } => *vertex = named(*vertex),
             Self::NotIndependent { vertex, neighbor: other }
             | Self::SameColor { vertex, neighbor: other, .. }
             | Self::NoEdge { vertex, other }
+            | Self::Truss { vertex, other, .. }
             | Self::Cycle { vertex, other }
             | Self::NotSpanning { vertex, other }
             | Self::Unmatched { vertex, other }

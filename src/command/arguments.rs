@@ -104,6 +104,24 @@ pub enum Task {
         #[command(flatten)]
         run: Run,
     },
+    /// Counts the triangles at each vertex.
+    Triangles {
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Finds the k-truss: the greatest subgraph in which each edge is part of at least k - 2 triangles.
+    Ktruss {
+        /// Which truss: 3 or more.
+        #[arg(long, value_name = "K", value_parser = truss, allow_negative_numbers = true)]
+        k: u32,
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Finds the local clustering coefficient of each vertex: the share of its pairs of neighbours that are neighbours.
+    Clustering {
+        #[command(flatten)]
+        run: Run,
+    },
     /// Finds a minimum spanning forest.
     Msf {
         #[command(flatten)]
@@ -217,7 +235,7 @@ pub struct Run {
     #[arg(long, value_name = "F", default_value = "auto")]
     pub format: Layout,
     /// File for the answer: one line per vertex, with vertices numbered as in the graph file. mis lists the members, msf
-    /// the edges; the others add what was found of the vertex.
+    /// and ktruss the edges; the others add what was found of the vertex.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Print one JSON object.
@@ -318,6 +336,11 @@ pub struct Threads {
 
 fn number(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("expected a number from 0 to {}", u64::MAX))
+}
+
+fn truss(text: &str) -> Result<u32, String> {
+    let k = text.parse().ok().filter(|&k| k >= 3);
+    k.ok_or_else(|| format!("expected a number from 3 to {}", u32::MAX))
 }
 
 fn threads(text: &str) -> Result<u16, String> {

@@ -18,6 +18,9 @@ pub enum Algorithm {
     /// With ranks of so many bytes.
     PageRank(usize),
     Kcore,
+    Triangles,
+    Ktruss,
+    Clustering,
     Msf,
     Scc,
     Matching,
@@ -35,6 +38,9 @@ impl Algorithm {
             Self::Components => "components",
             Self::PageRank(_) => "pagerank",
             Self::Kcore => "kcore",
+            Self::Triangles => "triangles",
+            Self::Ktruss => "ktruss",
+            Self::Clustering => "clustering",
             Self::Msf => "msf",
             Self::Scc => "scc",
             Self::Matching | Self::Dominant => "matching",
@@ -111,6 +117,11 @@ impl Graph {
             Algorithm::Components => (20, 0),
             Algorithm::PageRank(bytes) => (34 + 2 * bytes as u128, 0),
             Algorithm::Kcore => (44, 0),
+            // directed edges, their counts twice, and a transpose of them
+            Algorithm::Triangles => (96, 20),
+            Algorithm::Clustering => (96, 20),
+            // counts, the edges that are left twice, and the certificate's counts
+            Algorithm::Ktruss => (96, 24),
             // edges that are left, before and after a round; and sorted edges of the certificate
             Algorithm::Msf => (72, 25),
             // edges that are left, their transpose, and those of the next round
@@ -160,6 +171,8 @@ impl Graph {
             Algorithm::Components => 14 * n,
             Algorithm::PageRank(bytes) => (12 + 6 * bytes as u128) * n,
             Algorithm::Kcore => 38 * n,
+            Algorithm::Triangles | Algorithm::Clustering => 100 * n,
+            Algorithm::Ktruss => 60 * n,
             Algorithm::Msf => 96 * n,
             Algorithm::Scc => 60 * n,
             Algorithm::Matching | Algorithm::Dominant => 60 * n,
@@ -180,6 +193,10 @@ impl Graph {
             Algorithm::Msf => 2 * (rows_on_device(n, entries) + weight * entries),
             // edges that are left, their transpose, and those of the next round
             Algorithm::Scc => 3 * rows_on_device(n, entries),
+            // directed edges, their transpose, and counts twice
+            Algorithm::Triangles | Algorithm::Clustering => 4 * rows_on_device(n, entries / 2) + 8 * entries,
+            // counts, and the edges that are left twice
+            Algorithm::Ktruss => 3 * rows_on_device(n, entries) + 8 * entries,
             // drawn weights, and a copy of the edges
             Algorithm::Matching => rows_on_device(n, entries) + 12 * entries,
             Algorithm::Dominant => rows_on_device(n, entries) + weight * entries,
@@ -220,7 +237,7 @@ const PROCESS: u128 = 4 << 20;
 
 /// The variants of algorithms with different footprints. Each has a name: that of the option that selects it, or of the
 /// result.
-pub const TOLD: [(&str, Algorithm); 20] = [
+pub const TOLD: [(&str, Algorithm); 23] = [
     ("resolve", Algorithm::Mis(Priority::Resolve, Formulation::Count)),
     ("decide", Algorithm::Mis(Priority::Sorted, Formulation::Decide)),
     ("count", Algorithm::Mis(Priority::Sorted, Formulation::Count)),
@@ -237,6 +254,9 @@ pub const TOLD: [(&str, Algorithm); 20] = [
     ("f32", Algorithm::PageRank(4)),
     ("f64", Algorithm::PageRank(8)),
     ("cores", Algorithm::Kcore),
+    ("counts", Algorithm::Triangles),
+    ("edges", Algorithm::Ktruss),
+    ("shares", Algorithm::Clustering),
     ("forest", Algorithm::Msf),
     ("labels", Algorithm::Scc),
     ("maximal", Algorithm::Matching),
@@ -248,8 +268,9 @@ mod tests {
     use super::*;
     use vxm::Result;
     use vxm::algorithms::{
-        ColoringOptions, MisOptions, PageRankOptions, bfs, bfs_parents, color, components, core_numbers,
-        dominant_matching, maximal_matching, mis, pagerank, spanning_forest, sssp, strong_components, weights,
+        ColoringOptions, MisOptions, PageRankOptions, bfs, bfs_parents, clustering, color, components, core_numbers,
+        dominant_matching, ktruss, maximal_matching, mis, pagerank, spanning_forest, sssp, strong_components,
+        triangles, weights,
     };
     use vxm::backend::Device;
     use vxm::backend::plan::Format;
@@ -287,6 +308,9 @@ mod tests {
             Algorithm::PageRank(4) => pagerank::<f32>(a, &PageRankOptions::default()).map(drop),
             Algorithm::PageRank(_) => pagerank::<f64>(a, &PageRankOptions::default()).map(drop),
             Algorithm::Kcore => core_numbers(a).map(drop),
+            Algorithm::Triangles => triangles(a).map(drop),
+            Algorithm::Ktruss => ktruss(a, 4).map(drop),
+            Algorithm::Clustering => clustering(a).map(drop),
             Algorithm::Msf => spanning_forest(weighted).map(drop),
             Algorithm::Scc => strong_components(a).map(drop),
             Algorithm::Matching => maximal_matching(a, 1).map(drop),

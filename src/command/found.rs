@@ -24,6 +24,12 @@ pub enum Found {
     /// The rank of each vertex.
     Ranks(Numbers),
     Cores(Vector<u32>),
+    /// The number of triangles at each vertex.
+    Triangles(Vector<u64>),
+    /// Which truss, and its edges as of a forest.
+    Truss(u32, Vector<u64>),
+    /// The clustering coefficient of each vertex.
+    Clustering(Vector<f64>),
     /// The edges, each as the lesser end in the high 32 bits and the greater one in the low, ascending; and their weight.
     Forest(Vector<u64>, Option<f64>),
     Strong(Vector<u32>),
@@ -78,6 +84,9 @@ impl Found {
             Self::Components(_) => "components",
             Self::Ranks(_) => "pagerank",
             Self::Cores(_) => "kcore",
+            Self::Triangles(_) => "triangles",
+            Self::Truss(..) => "ktruss",
+            Self::Clustering(_) => "clustering",
             Self::Forest(..) => "msf",
             Self::Strong(_) => "scc",
             Self::Mates(..) => "matching",
@@ -95,7 +104,11 @@ impl Found {
             Self::Components(labels) | Self::Strong(labels) => ("components", named(labels)),
             Self::Ranks(ranks) => ("ranked", ranks.count()),
             Self::Cores(cores) => ("degeneracy", cores.iter().map(|(_, core)| core as usize).max().unwrap_or(0)),
-            Self::Forest(edges, _) => ("size", edges.nvals()),
+            Self::Triangles(counts) => {
+                ("triangles", (counts.iter().map(|(_, count)| count).sum::<u64>() / 3) as usize)
+            }
+            Self::Clustering(found) => ("clustered", found.iter().filter(|&(_, share)| share > 0.0).count()),
+            Self::Forest(edges, _) | Self::Truss(_, edges) => ("size", edges.nvals()),
             Self::Mates(mate, _) => ("size", mate.nvals() / 2),
         }
     }
@@ -110,6 +123,11 @@ impl Found {
                 Some((v, rank)) => vec![("top", numbering.number(v).into()), ("greatest", rank.into())],
                 None => Vec::new(),
             },
+            Self::Triangles(counts) => match most(counts.iter()) {
+                Some((v, count)) => vec![("top", numbering.number(v).into()), ("greatest", count.into())],
+                None => Vec::new(),
+            },
+            Self::Clustering(found) => vec![("mean", json!(mean(found)))],
             Self::Forest(_, Some(weight)) | Self::Mates(_, Some(weight)) => vec![("weight", json!(weight))],
             _ => Vec::new(),
         }
@@ -137,6 +155,9 @@ impl Found {
                 None => "no ranks".to_owned(),
             },
             Self::Cores(_) => format!("degeneracy {measure}"),
+            Self::Triangles(_) => counted(measure, "triangle"),
+            Self::Truss(k, _) => format!("{k}-truss of {}", counted(measure, "edge")),
+            Self::Clustering(found) => format!("mean clustering coefficient {:.9}", mean(found)),
             Self::Forest(_, weight) => format!("forest of {}{}", counted(measure, "edge"), of_weight(weight)),
             Self::Strong(_) => counted(measure, "strongly connected component"),
             Self::Mates(_, weight) => format!("matching of {}{}", counted(measure, "edge"), of_weight(weight)),
@@ -147,7 +168,8 @@ impl Found {
         match self {
             Self::Set(set) => set.digest(),
             Self::Distances(found) | Self::Ranks(found) => found.digest(),
-            Self::Forest(edges, _) => edges.digest(),
+            Self::Forest(edges, _) | Self::Truss(_, edges) | Self::Triangles(edges) => edges.digest(),
+            Self::Clustering(found) => found.digest(),
             Self::Colors(found, _)
             | Self::Levels(_, found)
             | Self::Parents(_, found)
@@ -176,6 +198,9 @@ impl Found {
             }
             Self::Components(labels) => certify::components(offsets, columns, &labels.to_dense(0)).map(drop),
             Self::Cores(cores) => certify::cores(offsets, columns, &cores.to_dense(0)).map(drop),
+            Self::Triangles(counts) => certify::triangles(offsets, columns, &counts.to_dense(0)).map(drop),
+            Self::Truss(k, edges) => certify::truss(offsets, columns, *k, &ends(edges).collect::<Vec<_>>()).map(drop),
+            Self::Clustering(found) => certify::clustering(offsets, columns, &found.to_dense(0.0)).map(drop),
             Self::Strong(labels) => certify::strong_components(offsets, columns, &labels.to_dense(0)).map(drop),
             Self::Mates(mate, _) => certify::maximal_matching(offsets, columns, &options(mate)).map(drop),
             // these are checked with what they depend on
@@ -188,7 +213,7 @@ impl Found {
         let (offsets, columns, weights) = (graph.offsets(), graph.columns(), graph.values());
         match self {
             Self::Forest(edges, weight) => {
-                let ends: Vec<(u32, u32)> = edges.iter().map(|(_, ends)| ((ends >> 32) as u32, ends as u32)).collect();
+                let ends: Vec<(u32, u32)> = ends(edges).collect();
                 *weight = Some(certify::spanning_forest(offsets, columns, weights, &ends)?);
             }
             Self::Mates(mate, weight) => {
@@ -206,16 +231,32 @@ impl Found {
             Self::Colors(found, _) | Self::Levels(_, found) | Self::Cores(found) => {
                 lines(text, numbering, found.iter())
             }
+            Self::Triangles(found) => lines(text, numbering, found.iter()),
+            Self::Clustering(found) => lines(text, numbering, found.iter()),
             Self::Distances(found) | Self::Ranks(found) => each!(found, v => lines(text, numbering, v.iter())),
             Self::Components(found) | Self::Strong(found) | Self::Parents(_, found) | Self::Mates(found, _) => {
                 lines(text, numbering, found.iter().map(|(v, other)| (v, numbering.number(other))))
             }
-            Self::Forest(edges, _) => {
-                let ends = edges.iter().map(|(_, ends)| ((ends >> 32) as u32, numbering.number(ends as u32)));
-                lines(text, numbering, ends)
+            Self::Forest(edges, _) | Self::Truss(_, edges) => {
+                lines(text, numbering, ends(edges).map(|(one, other)| (one, numbering.number(other))))
             }
         }
     }
+}
+
+/// The ends of edges.
+fn ends(edges: &Vector<u64>) -> impl Iterator<Item = (u32, u32)> {
+    edges.iter().map(|(_, ends)| ((ends >> 32) as u32, ends as u32))
+}
+
+/// The greatest count, and the least vertex that has it.
+fn most(counts: impl Iterator<Item = (u32, u64)>) -> Option<(u32, u64)> {
+    counts.max_by_key(|&(v, count)| (count, core::cmp::Reverse(v)))
+}
+
+/// The mean of all elements; 0 if there are none.
+fn mean(found: &Vector<f64>) -> f64 {
+    found.iter().map(|(_, share)| share).sum::<f64>() / found.nvals().max(1) as f64
 }
 
 /// Writes a line for each vertex and what belongs to it.

@@ -61,6 +61,9 @@ fn run(task: Task) -> Result<ExitCode> {
         | Task::Components { run }
         | Task::Pagerank { run, .. }
         | Task::Kcore { run }
+        | Task::Triangles { run }
+        | Task::Ktruss { run, .. }
+        | Task::Clustering { run }
         | Task::Msf { run, .. }
         | Task::Scc { run }
         | Task::Matching { run, .. } => run.threads,
@@ -85,6 +88,9 @@ fn run(task: Task) -> Result<ExitCode> {
             tasks::pagerank(options, &sources, precision, &run)
         }
         Task::Kcore { run } => tasks::kcore(&run),
+        Task::Triangles { run } => tasks::triangles(&run),
+        Task::Ktruss { k, run } => tasks::ktruss(k, &run),
+        Task::Clustering { run } => tasks::clustering(&run),
         Task::Msf { weights, run } => tasks::msf(weights.weights, weights.seed, &run),
         Task::Scc { run } => tasks::scc(&run),
         Task::Matching { weighted, weights, run } => tasks::matching(weighted, weights.weights, weights.seed, &run),
@@ -181,8 +187,8 @@ fn log() -> Result<()> {
 /// The error message for wrong arguments, in one line.
 fn usage(error: &clap::Error) -> String {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return "expected a command: mis, color, bfs, sssp, components, pagerank, kcore, msf, scc, matching, convert, info, \
-                generate or doctor (vxm --help tells more)"
+        return "expected a command: mis, color, bfs, sssp, components, pagerank, kcore, triangles, ktruss, clustering, msf, \
+                scc, matching, convert, info, generate or doctor (vxm --help tells more)"
             .to_owned();
     }
     // a name that this crate rejected: its error lists the valid names

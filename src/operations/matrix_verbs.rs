@@ -11,7 +11,9 @@ use crate::operations::entry_filter::{build, filtered};
 use crate::operations::oriented::check_square_with;
 use crate::operations::verbs::Verbs;
 use rayon::prelude::*;
-use vxm_semiring::{BinaryOp, Element, IndexOp, Monoid, PLUS_PAIR, TernaryOp, UnaryOp};
+use vxm_semiring::{
+    BinaryOp, Element, IndexOp, KernelText, Monoid, PLUS_PAIR, Source, TernaryOp, UnaryOp,
+};
 
 impl<A: Element> Matrix<A> {
     /// The GPU to run on: the matrix's, or else the scope's.
@@ -133,6 +135,22 @@ impl<A: Element> Matrix<A> {
         }
         let csr = self.csr();
         Ok(Matrix::from_csr(filtered(csr, |i| Some(i as u32), |i, j, a| op.call(i, j, a))))
+    }
+
+    /// The entries for which `op(a)` is true (GraphBLAS: `GrB_select` by value): `a.select_values(GE.bind(3))`. O(nnz) time.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::from_triples(2, 2, [(0, 1, 5u32), (1, 0, 7)])?;
+    /// assert_eq!(a.select_values(GT.bind(5))?.iter().collect::<Vec<_>>(), [(1, 0, 7)]);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn select_values<F: UnaryOp<A, Out = bool>>(&self, op: F) -> Result<Matrix<A>> {
+        Ok(self.select(OfValue(op))?.set_symmetric(self.is_symmetric()))
     }
 
     /// `op(u[i], u[j])` as the value of every entry `(i, j)`: the answer that [`oriented`](Self::oriented)
@@ -323,6 +341,31 @@ impl<A: Element> Matrix<A> {
         }
         let shape = |nrows, ncols| format!("matrix of {nrows} x {ncols}");
         Err(Error::shape(operation, shape(self.nrows(), self.ncols()), shape(other.nrows(), other.ncols())))
+    }
+}
+
+/// An operator of an entry's value, as one of its row, column and value.
+#[derive(Debug, Clone, Copy)]
+struct OfValue<F>(F);
+
+impl<F: Source> Source for OfValue<F> {
+    fn source(self, text: &mut KernelText) -> String {
+        let inner = self.0.source(text);
+        text.define_hashed("of_value", |name| {
+            let parameters = "unsigned int, unsigned int, A a";
+            format!("template <class A> VXM_FN auto {name}({parameters}) {{ return {inner}(a); }}")
+        })
+    }
+    fn constants(self, bits: &mut Vec<u64>) -> bool {
+        self.0.constants(bits)
+    }
+}
+
+impl<A: Element, F: UnaryOp<A>> TernaryOp<u32, u32, A> for OfValue<F> {
+    type Out = F::Out;
+    #[inline(always)]
+    fn call(self, _: u32, _: u32, a: A) -> F::Out {
+        self.0.call(a)
     }
 }
 
