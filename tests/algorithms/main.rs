@@ -14,4 +14,5 @@ mod graphs;
 mod other_devices;
 mod paths;
 mod shapes;
+mod triangles;
 mod weighted;

@@ -1,12 +1,12 @@
-//! Search trees, ranks, core numbers, forests, strong components and matchings on a GPU: the same bits as on the CPU, and kernels
+//! Search trees, ranks, core numbers, triangles, trusses, forests, strong components and matchings on a GPU: the same bits as on the CPU, and kernels
 //! that compile.
 
 use super::devices::{SCHEDULES, gpu};
 use super::graphs::oriented;
 use std::io::Write;
 use vxm::algorithms::{
-    PageRankOptions, bfs_many, bfs_parents, core_numbers, dominant_matching, maximal_matching, pagerank,
-    spanning_forest, sssp, strong_components, weights,
+    PageRankOptions, bfs_many, bfs_parents, clustering, core_numbers, dominant_matching, ktruss, maximal_matching,
+    pagerank, spanning_forest, sssp, strong_components, triangles, weights,
 };
 use vxm::backend::cuda::Gpu;
 use vxm::backend::plan::force;
@@ -21,6 +21,9 @@ pub fn compare_others(name: &str, a: &Matrix, device: Device) {
     let one_way_there = one_way.to(device).unwrap();
     assert_eq!(weights(&there, 1, 100, 7).unwrap(), weighted, "{name}: drawn weights");
     assert_eq!(core_numbers(&there).unwrap(), core_numbers(a).unwrap(), "{name}: core numbers");
+    assert_eq!(triangles(&there).unwrap(), triangles(a).unwrap(), "{name}: triangles");
+    assert_eq!(clustering(&there).unwrap(), clustering(a).unwrap(), "{name}: clustering");
+    assert_eq!(ktruss(&there, 4).unwrap(), ktruss(a, 4).unwrap(), "{name}: truss");
     assert_eq!(maximal_matching(&there, 7).unwrap(), maximal_matching(a, 7).unwrap(), "{name}: matching");
     let (here, found) = (dominant_matching(&weighted, 7), dominant_matching(&weighted_there, 7));
     assert_eq!(found.unwrap(), here.unwrap(), "{name}: dominant matching");
@@ -70,6 +73,8 @@ fn kernels_of_the_other_algorithms_compile() {
         let options = PageRankOptions { tolerance: 1e-4, sources: Some(all), ..PageRankOptions::default() };
         weights(&a, 1, 100, 7).unwrap();
         core_numbers(&a).unwrap();
+        clustering(&a).unwrap();
+        ktruss(&a, 3).unwrap();
         maximal_matching(&a, 7).unwrap();
         dominant_matching(&weighted, 7).unwrap();
         pagerank::<f32>(&one_way, &options).unwrap();

@@ -21,6 +21,9 @@ fn answers_are_equal_for_threads_and_formats() {
             (&["pagerank"], true),
             (&["pagerank", "--precision", "f32", "--tolerance", "1e-3", "--sources", "3,5"], true),
             (&["kcore"], true),
+            (&["triangles"], true),
+            (&["clustering"], true),
+            (&["ktruss", "--k", "4"], true),
             (&["scc"], true),
             (&["msf", "--weights", "1..100"], false),
             (&["matching"], true),
@@ -83,6 +86,17 @@ fn weights_and_directions_of_files_count() {
         let told = answer(folder, &["kcore", file, "--out", "cores"]);
         assert_eq!((&told["degeneracy"], &told["directed"]), (&value!(2), &Value::Null));
         assert_eq!(numbers(&folder.join("cores")), [[a, 2], [b, 2], [c, 2], [d, 1]]);
+        let told = answer(folder, &["triangles", file, "--out", "corners"]);
+        assert_eq!((&told["triangles"], &told["top"], &told["greatest"]), (&value!(1), &value!(a), &value!(1)));
+        assert_eq!(numbers(&folder.join("corners")), [[a, 1], [b, 1], [c, 1], [d, 0]]);
+        let told = answer(folder, &["ktruss", file, "--k", "3", "--out", "truss"]);
+        assert_eq!((&told["size"], &told["k"], &told["rounds"]), (&value!(3), &value!(3), &value!(2)));
+        assert_eq!(numbers(&folder.join("truss")), [[a, b], [a, c], [b, c]]);
+        let told = answer(folder, &["clustering", file, "--out", "shares"]);
+        assert_eq!((&told["clustered"], &told["valid"]), (&value!(3), &value!(true)));
+        assert!((told["mean"].as_f64().unwrap() - 7.0 / 12.0).abs() < 1e-12);
+        let written = fs::read_to_string(folder.join("shares")).unwrap();
+        assert_eq!(written, format!("{a} 1\n{b} 1\n{c} 0.3333333333333333\n{d} 0\n"));
         let told = answer(folder, &["bfs", file, "--source", &d.to_string(), "--parents", "--out", "tree"]);
         assert_eq!(told["reached"], 4);
         assert_eq!(numbers(&folder.join("tree")), [[a, c], [b, c], [c, d], [d, d]]);
@@ -126,6 +140,10 @@ fn people_are_told_in_words() {
         (&["pagerank", "grid:1x2"], "greatest rank 0.500000000 at 0, valid\nprecision f64, damping 0.85, tolerance 0"),
         (&["pagerank", "grid:0x0"], "no ranks, valid\n"),
         (&["kcore", "grid:4x4"], "degeneracy 2, valid\n0."),
+        (&["triangles", "grid:4x4"], "0 triangles, valid\n0."),
+        (&["triangles", "grid:0x0"], "0 triangles, valid\n0."),
+        (&["ktruss", "grid:4x4", "--k", "3"], "3-truss of 0 edges, valid\nk 3: "),
+        (&["clustering", "grid:4x4"], "mean clustering coefficient 0.000000000, valid\n0."),
         (&["msf", "grid:4x4", "--weights", "1..1"], "forest of 15 edges of weight 15, valid\n"),
         (&["scc", "grid:4x4"], "grid:4x4: 16 vertices, 24 edges\n1 strongly connected component, valid\n"),
         (&["matching", "grid:1x2"], "matching of 1 edge, valid\nseed 0: 1 round, "),
@@ -241,6 +259,7 @@ fn options_that_make_no_sense_are_refused() {
             "grid:2x2: --sources 9: expected the number of one of its 4 vertices".into(),
         ),
         (&["pagerank", "grid:2x2", "--precision", "f16"], "unknown precision `f16`: expected f32, f64".into()),
+        (&["ktruss", "grid:2x2", "--k", "2"], "expected a number from 3 to 4294967295".into()),
         (&["kcore", "grid:2x2", "--seed", "1"], "unexpected argument '--seed' found".into()),
     ] {
         let line = refused(folder, arguments);
