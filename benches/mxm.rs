@@ -69,7 +69,12 @@ fn bench(spec: &str, threads: &[usize]) -> Result<()> {
     let (offsets, columns) = (a.csr().offsets(), a.csr().columns());
     let product = weighted.mxm(&weighted, PLUS_TIMES);
     let predicted = product.predict()?;
-    println!("{spec}: {} entries, {} products, at most {} entries", a.nnz(), predicted.products, predicted.most_entries);
+    println!(
+        "{spec}: {} entries, {} products, at most {} entries",
+        a.nnz(),
+        predicted.products,
+        predicted.most_entries
+    );
     let plain = least(|| by_gustavson(offsets, columns, weighted.csr().values()));
     println!("{spec}, A * A as a plain loop, unsorted, 1, {plain:.2}");
     // the degree's rank, so that each edge leads to its end of more neighbours

@@ -69,5 +69,7 @@ pub const RUNS: &str = include_str!("../cuda/runs.cuh");
 pub const TRIPLES: &str = include_str!("../cuda/triples.cuh");
 /// Operations on a matrix, entry by entry. After [`COMPACT`] and [`RUNS`].
 pub const ENTRIES: &str = include_str!("../cuda/entries.cuh");
+/// Products of two sparse matrices under a mask. After [`ENTRIES`].
+pub const MXM: &str = include_str!("../cuda/mxm.cuh");
 /// Push products: values sent along rows and combined at their targets. After [`RUNS`].
 pub const PUSH: &str = include_str!("../cuda/product/push.cuh");

@@ -172,6 +172,25 @@ pub fn scatter<T: Element>(u: &[Option<T>], indices: &[u32], len: usize) -> Dens
     w
 }
 
+/// `w[i] = ⊕ over k with index[k] = i of u[k]`, for a vector of length `len`. The positions of a fold are the `k` with `index[k] = i`.
+pub fn scatter_by<T: Element, M: Monoid<T>>(u: &[Option<T>], index: &[Option<u32>], len: usize, add: M) -> Dense<T> {
+    assert_eq!(u.len(), index.len());
+    let arriving = |i: usize| (0..u.len()).filter(move |&k| index[k] == Some(i as u32)).map(|k| u[k]);
+    (0..len).map(|i| fold(add, &arriving(i).collect::<Dense<T>>())).collect()
+}
+
+/// `op(x, y)` where either holds an element, with `alpha` or `beta` for a missing one.
+pub fn ewise_union<X: Element, Y: Element, F: BinaryOp<X, Y>>(
+    x: &[Option<X>],
+    alpha: X,
+    y: &[Option<Y>],
+    beta: Y,
+    op: F,
+) -> Dense<F::Out> {
+    let row = |v: &[Option<X>]| Grid { rows: vec![v.to_vec()], ncols: v.len() };
+    row(x).ewise_union(alpha, &Grid { rows: vec![y.to_vec()], ncols: y.len() }, beta, op).rows.remove(0)
+}
+
 /// A mask that selects `indices`: where an assignment to a region writes.
 pub fn region(indices: &[u32], len: usize) -> Vec<bool> {
     (0..len).map(|i| indices.contains(&(i as u32))).collect()
@@ -312,6 +331,46 @@ impl<T: Element> Grid<T> {
     pub fn accumulate(&self, t: &Self, mask: &[Vec<bool>], accum: impl BinaryOp<T, T, Out = T>) -> Self {
         let row = |i: usize| accumulate(&self.rows[i], &t.rows[i], &mask[i], accum);
         Grid { rows: (0..self.rows.len()).map(row).collect(), ..*self }
+    }
+
+    /// `op(a, b)` where either holds an entry, with `alpha` or `beta` for a missing one.
+    pub fn ewise_union<B: Element, F: BinaryOp<T, B>>(
+        &self,
+        alpha: T,
+        other: &Grid<B>,
+        beta: B,
+        op: F,
+    ) -> Grid<F::Out> {
+        let joined = |a: Option<T>, b: Option<B>| match (a, b) {
+            (None, None) => None,
+            (a, b) => Some(op.call(a.unwrap_or(alpha), b.unwrap_or(beta))),
+        };
+        grid(self.rows.len(), self.ncols, |i, j| joined(self.rows[i][j], other.rows[i][j]))
+    }
+
+    /// The entries of the main diagonal.
+    pub fn diagonal(&self) -> Dense<T> {
+        (0..self.rows.len().min(self.ncols)).map(|i| self.rows[i][i]).collect()
+    }
+
+    /// `op(a, b)` at `(i1 * b.nrows + i2, j1 * b.ncols + j2)` for entries `a` at `(i1, j1)` and `b` at `(i2, j2)`.
+    pub fn kronecker<B: Element, F: BinaryOp<T, B>>(&self, other: &Grid<B>, op: F) -> Grid<F::Out> {
+        let (m, n) = (other.rows.len(), other.ncols);
+        grid(self.rows.len() * m, self.ncols * n, |i, j| {
+            self.rows[i / m][j / n].zip(other.rows[i % m][j % n]).map(|(a, b)| op.call(a, b))
+        })
+    }
+
+    /// `C[rows[k], columns[l]] = b[k, l]`, or joined with what is there by `accum`. Indices are distinct.
+    pub fn assign<F>(&self, rows: &[u32], columns: &[u32], b: &Self, accum: Option<F>) -> Self
+    where
+        F: BinaryOp<T, T, Out = T>,
+    {
+        let place = |list: &[u32], i: usize| list.iter().position(|&x| x as usize == i);
+        grid(self.rows.len(), self.ncols, |i, j| match place(rows, i).zip(place(columns, j)) {
+            None => self.rows[i][j],
+            Some((k, l)) => accum.map_or(b.rows[k][l], |op| join(op, self.rows[i][j], b.rows[k][l])),
+        })
     }
 
     /// `op(a, b)` where both hold an entry, the one entry where only one does: the union.

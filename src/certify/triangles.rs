@@ -88,9 +88,7 @@ pub fn clustering(offsets: &[u64], columns: &[u32], answer: &[f64]) -> Result<f6
         if degree < 2 { 0.0 } else { (2 * counts[v]) as f64 / (degree * (degree - 1)) as f64 }
     };
     match (0..answer.len()).find(|&v| answer[v].to_bits() != coefficient(v).to_bits()) {
-        Some(vertex) => {
-            Err(Violation::Clustering { vertex, answer: answer[vertex], coefficient: coefficient(vertex) })
-        }
+        Some(vertex) => Err(Violation::Clustering { vertex, answer: answer[vertex], coefficient: coefficient(vertex) }),
         None => Ok(answer.iter().sum::<f64>() / answer.len().max(1) as f64),
     }
 }

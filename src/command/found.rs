@@ -104,9 +104,7 @@ impl Found {
             Self::Components(labels) | Self::Strong(labels) => ("components", named(labels)),
             Self::Ranks(ranks) => ("ranked", ranks.count()),
             Self::Cores(cores) => ("degeneracy", cores.iter().map(|(_, core)| core as usize).max().unwrap_or(0)),
-            Self::Triangles(counts) => {
-                ("triangles", (counts.iter().map(|(_, count)| count).sum::<u64>() / 3) as usize)
-            }
+            Self::Triangles(counts) => ("triangles", (counts.iter().map(|(_, count)| count).sum::<u64>() / 3) as usize),
             Self::Clustering(found) => ("clustered", found.iter().filter(|&(_, share)| share > 0.0).count()),
             Self::Forest(edges, _) | Self::Truss(_, edges) => ("size", edges.nvals()),
             Self::Mates(mate, _) => ("size", mate.nvals() / 2),

@@ -1,7 +1,7 @@
 //! Masks of matrices: structural, by value, and the complement of either.
 
 use crate::backend::cpu::mxm::Places;
-use crate::backend::cuda::Gpu;
+use crate::backend::cuda::{DeviceCsr, Gpu};
 use crate::containers::Matrix;
 use crate::error::{Error, Result};
 use crate::formats::Csr;
@@ -40,6 +40,8 @@ trait Structure: Sync {
     fn shape(&self) -> (usize, usize);
     fn gpu(&self) -> Option<&Gpu>;
     fn places(&self) -> Places<'_>;
+    /// The pattern on a GPU.
+    fn pattern_on(&self, gpu: &Gpu) -> Result<DeviceCsr<()>>;
     /// The entries that aren't zero.
     fn nonzero(&self) -> Csr<()>;
 }
@@ -53,6 +55,9 @@ impl<T: Element> Structure for Matrix<T> {
     }
     fn places(&self) -> Places<'_> {
         Places::of(self.csr())
+    }
+    fn pattern_on(&self, gpu: &Gpu) -> Result<DeviceCsr<()>> {
+        self.on(gpu)?.pattern()
     }
     fn nonzero(&self) -> Csr<()> {
         let csr = self.csr();
@@ -90,6 +95,11 @@ impl<'a> MatrixMask<'a> {
     /// The GPU that the mask's matrix lies on.
     pub(crate) fn gpu(&self) -> Option<&'a Gpu> {
         self.matrix.gpu()
+    }
+
+    /// The places on a GPU; `None` if the mask is by value or a complement.
+    pub(crate) fn structure_on(&self, gpu: &Gpu) -> Option<Result<DeviceCsr<()>>> {
+        (!self.by_value && !self.complement).then(|| self.matrix.pattern_on(gpu))
     }
 
     /// The places, on the host.

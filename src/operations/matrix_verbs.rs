@@ -11,9 +11,7 @@ use crate::operations::entry_filter::{build, filtered};
 use crate::operations::oriented::check_square_with;
 use crate::operations::verbs::Verbs;
 use rayon::prelude::*;
-use vxm_semiring::{
-    BinaryOp, Element, IndexOp, KernelText, Monoid, PLUS_PAIR, Source, TernaryOp, UnaryOp,
-};
+use vxm_semiring::{BinaryOp, Element, IndexOp, KernelText, Monoid, PLUS_PAIR, Source, TernaryOp, UnaryOp};
 
 impl<A: Element> Matrix<A> {
     /// The GPU to run on: the matrix's, or else the scope's.
@@ -335,7 +333,7 @@ impl<A: Element> Matrix<A> {
     }
 
     #[track_caller]
-    fn check_same_shape<B: Element>(&self, operation: &'static str, other: &Matrix<B>) -> Result<()> {
+    pub(crate) fn check_same_shape<B: Element>(&self, operation: &'static str, other: &Matrix<B>) -> Result<()> {
         if (self.nrows(), self.ncols()) == (other.nrows(), other.ncols()) {
             return Ok(());
         }

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::operations::entry_filter::build;
 use crate::operations::matrix_mask::MatrixMask;
 use crate::operations::matrix_verbs::merge;
+use std::panic::Location;
 use vxm_semiring::{BinaryOp, Element};
 
 /// How a matrix is written into another one where the mask is true.
@@ -44,4 +45,92 @@ pub(crate) fn written<T: Element, F: BinaryOp<T, T, Out = T>>(
         });
     });
     Matrix::from_csr(rows).placed(gpu)
+}
+
+impl<T: Element> Matrix<T> {
+    /// The matrix, to be written into another one where a mask is true; see [`MatrixWrite`]. [`masked`](Self::masked) gives a new matrix.
+    #[must_use = "nothing is written until .assign_to(&mut c)"]
+    pub fn mask<'a>(&'a self, mask: impl Into<MatrixMask<'a>>) -> MatrixWrite<'a, T> {
+        MatrixWrite { matrix: self, mask: Some(mask.into()) }
+    }
+
+    /// The matrix, to be joined into another one by an accumulator; see [`MatrixWrite`].
+    #[must_use = "nothing is written until .assign_to(&mut c)"]
+    pub fn accum<F: BinaryOp<T, T, Out = T>>(&self, op: F) -> MatrixAccum<'_, T, F> {
+        MatrixAccum { write: MatrixWrite { matrix: self, mask: None }, op }
+    }
+}
+
+/// A matrix that is written into another one through a mask, as every GraphBLAS operation writes its result. Returned by [`Matrix::mask`].
+///
+/// ```
+/// use vxm::prelude::*;
+///
+/// let t = Matrix::from_triples(2, 2, [(0, 0, 5u32), (1, 1, 7)])?;
+/// let m = Matrix::from_triples(2, 2, [(0, 0, ()), (0, 1, ())])?;
+/// let c = Matrix::from_triples(2, 2, [(0, 1, 1u32), (1, 1, 1)])?;
+/// // C<M> = T: the place (0, 1) of the mask becomes empty as it is in T; outside of the mask C stays
+/// let mut replaced = c.clone();
+/// t.mask(&m).assign_to(&mut replaced)?;
+/// assert_eq!(replaced.iter().collect::<Vec<_>>(), [(0, 0, 5), (1, 1, 1)]);
+/// // C<!M> += T
+/// let mut joined = c.clone();
+/// t.mask(!&m).accum(PLUS).assign_to(&mut joined)?;
+/// assert_eq!(joined.iter().collect::<Vec<_>>(), [(0, 1, 1), (1, 1, 8)]);
+/// // C += T
+/// let mut sum = c;
+/// t.accum(PLUS).assign_to(&mut sum)?;
+/// assert_eq!(sum.iter().collect::<Vec<_>>(), [(0, 0, 5), (0, 1, 1), (1, 1, 8)]);
+/// # Ok::<(), vxm::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+#[must_use = "nothing is written until .assign_to(&mut c)"]
+pub struct MatrixWrite<'a, T: Element> {
+    matrix: &'a Matrix<T>,
+    mask: Option<MatrixMask<'a>>,
+}
+
+impl<'a, T: Element> MatrixWrite<'a, T> {
+    /// Makes the matrix join what is there.
+    pub fn accum<F: BinaryOp<T, T, Out = T>>(self, op: F) -> MatrixAccum<'a, T, F> {
+        MatrixAccum { write: self, op }
+    }
+
+    /// `C<mask> = T`: where the mask is true, `c` becomes the matrix, absence included. Elsewhere `c` stays. O(n + entries of all) time.
+    ///
+    /// # Errors
+    /// The shapes differ. The device has too little memory, or is lost.
+    #[track_caller]
+    pub fn assign_to(self, c: &mut Matrix<T>) -> Result<()> {
+        self.write(c, Writing::<vxm_semiring::Second>::Replace)
+    }
+
+    #[track_caller]
+    fn write<F: BinaryOp<T, T, Out = T>>(self, c: &mut Matrix<T>, writing: Writing<F>) -> Result<()> {
+        c.check_same_shape("assign_to", self.matrix)?;
+        if let Some(mask) = self.mask {
+            mask.check((c.nrows(), c.ncols()), Location::caller())?;
+        }
+        *c = written(c, self.matrix, self.mask, writing)?;
+        Ok(())
+    }
+}
+
+/// A matrix that is joined into another one. Returned by [`Matrix::accum`].
+#[derive(Debug, Clone, Copy)]
+#[must_use = "nothing is written until .assign_to(&mut c)"]
+pub struct MatrixAccum<'a, T: Element, F> {
+    write: MatrixWrite<'a, T>,
+    op: F,
+}
+
+impl<T: Element, F: BinaryOp<T, T, Out = T>> MatrixAccum<'_, T, F> {
+    /// `C<mask> ⊙= T`: joins each entry with what `c` holds there. Other entries of `c` stay. O(n + entries of all) time.
+    ///
+    /// # Errors
+    /// As [`MatrixWrite::assign_to`].
+    #[track_caller]
+    pub fn assign_to(self, c: &mut Matrix<T>) -> Result<()> {
+        self.write.write(c, Writing::Join(self.op))
+    }
 }

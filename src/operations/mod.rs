@@ -1,5 +1,6 @@
 //! The verbs and the expression tree that they build. See [`Verbs`](verbs::Verbs).
 
+pub mod assembly;
 pub mod elementwise;
 pub(crate) mod entry_filter;
 pub mod ewise_add;
@@ -15,6 +16,7 @@ pub mod oriented;
 pub mod pivot;
 pub mod product;
 pub mod region;
+pub mod selection;
 pub mod sort;
 pub mod terminal;
 pub mod verbs;

@@ -12,7 +12,13 @@ use crate::operations::product::{OrIdentity, Product};
 use crate::operations::region::{Extract, Scatter};
 use crate::operations::terminal::{self, Accum, Replace};
 use std::panic::Location;
-use vxm_semiring::{BinaryOp, Element, Monoid, Scalar, Semiring, TernaryOp, UnaryOp};
+use vxm_semiring::{ANY, Any, BinaryOp, Element, Monoid, Scalar, Semiring, TernaryOp, UnaryOp};
+
+/// What [`Verbs::ewise_union`] returns: both operands filled, restricted to the places where either holds an element.
+pub type EwiseUnion<X, Y, F> = Masked<
+    EwiseMult<Each<X, Or<<X as Expr>::T>>, Each<Y, Or<<Y as Expr>::T>>, F>,
+    EwiseAdd<Each<X, Pattern>, Each<Y, Pattern>, Any>,
+>;
 
 /// The verbs of a vector expression.
 ///
@@ -108,6 +114,29 @@ pub trait Verbs: Expr {
         F: BinaryOp<Self::T, Self::T, Out = Self::T>,
     {
         EwiseAdd { left: self, right: other, op, at: Location::caller() }
+    }
+
+    /// `op(x, y)` at each place where an operand holds an element, with `alpha` or `beta` for the one that is missing (GraphBLAS:
+    /// `GxB_eWiseUnion`). Unlike [`ewise_add`](Self::ewise_add), the types may differ, and the operator is always applied. Both operands
+    /// must have the same length.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let x = Vector::from_pairs(3, [(0, 5u32), (1, 6)])?;
+    /// let y = Vector::from_pairs(3, [(1, 1u32), (2, 2)])?;
+    /// assert_eq!(x.ewise_union(10, &y, 0, MINUS).eval()?, Vector::from_dense(vec![5, 5, 8]));
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    #[track_caller]
+    #[must_use = "an expression does nothing until a terminal runs it"]
+    fn ewise_union<Y, F>(self, alpha: Self::T, other: Y, beta: Y::T, op: F) -> EwiseUnion<Self, Y, F>
+    where
+        Y: Expr,
+        F: BinaryOp<Self::T, Y::T>,
+    {
+        let either = self.pattern().ewise_add(other.pattern(), ANY);
+        self.or(alpha).ewise_mult(other.or(beta), op).mask(either)
     }
 
     /// The elements for which `op(x)` is true (GraphBLAS: `GrB_select`).

@@ -9,7 +9,7 @@ use crate::backend::tuning::THREADS;
 use crate::error::Result;
 use crate::formats::places_of;
 use vxm_kernels::{Buffer, Launch, sources};
-use vxm_semiring::{BinaryOp, Element, IndexOp, Monoid, Pair, TernaryOp, UnaryOp};
+use vxm_semiring::{BinaryOp, Element, IndexOp, Monoid, Pair, Semiring, TernaryOp, UnaryOp};
 
 fn entries_builder(gpu: &Gpu) -> KernelBuilder {
     builder(gpu).with(sources::RUNS).with(sources::ENTRIES)
@@ -202,6 +202,32 @@ fn keep_marked<A: Element>(csr: &DeviceCsr<A>, marked: &Marked) -> Result<Device
     let words = [&row_starts(csr)[..], &marked.members(), &tail, &out].concat();
     launch_over(&mut keeping, ty, &words, csr.nnz().max(csr.nrows() + 1))?;
     DeviceCsr::from_parts(gpu, (csr.nrows(), csr.ncols(), marked.count), offsets, columns, values)
+}
+
+/// The product of `a` with a matrix whose columns are the rows of `columns`, at the places of `mask`: a dot product for each.
+///
+/// # Errors
+/// The device has too little memory, or is lost.
+pub fn dots_at_places<A, B, S>(
+    a: &DeviceCsr<A>,
+    columns: &DeviceCsr<B>,
+    mask: &DeviceCsr<()>,
+    ring: S,
+) -> Result<DeviceCsr<S::Out>>
+where
+    A: Element,
+    B: Element,
+    S: Semiring<A, B>,
+{
+    let mut kernel = entries_builder(a.gpu()).with(sources::MXM);
+    let (left, right, out) = (kernel.element::<A>(), kernel.element::<B>(), kernel.element::<S::Out>());
+    let (mul, add) = (kernel.functor(ring.mul()), kernel.monoid::<S::Out, S::Add>(ring.add()));
+    let predicate = kernel.ty("vxm::DotAtPlaces", [left, right, out, mul, add]);
+    // a dot for each place of the mask; places without a product are dropped
+    let dots = a.gpu().alloc(mask.nnz() * size_of::<S::Out>())?;
+    let tail = [&[mask.columns.address()][..], &search_members(a), &search_members(columns), &[dots.address()]].concat();
+    let marked = Marked::new(mask, kernel, predicate, &tail)?;
+    keep_marked(&mask.with_values::<S::Out>(dots), &marked)
 }
 
 /// `op(a, b)` where both matrices hold an entry.

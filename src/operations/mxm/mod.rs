@@ -6,7 +6,7 @@ pub use predict::Prediction;
 
 use crate::backend::cpu::mxm::masked::{self, Operands};
 use crate::backend::cpu::mxm::{Places, rows};
-use crate::backend::cuda::Gpu;
+use crate::backend::cuda::{self, Gpu};
 use crate::backend::tuning::tuning;
 use crate::backend::{current, plan};
 use crate::containers::Matrix;
@@ -86,8 +86,9 @@ impl<'a, A: Element, B: Element, S: Semiring<A, B>> MatrixProduct<'a, A, B, S> {
 
     /// Computes the product as a new matrix, which holds nothing where a mask is false.
     ///
-    /// It runs on the host's threads, also for matrices that lie on a GPU: those are read back, and the result is put on the GPU. It lies
-    /// on the GPU of the first operand that lies on one, or else on that of the scope.
+    /// The result lies on the GPU of the first operand that lies on one, or else on that of the scope. There, a product under a structural
+    /// mask is computed by dot products on the GPU. All others are computed by the host's threads: operands that lie on a GPU are read
+    /// back, and the result is put there.
     ///
     /// # Errors
     /// The shapes don't fit. [`Error::Memory`]: the product takes more memory than there is; it is found before it begins. The device has
@@ -95,6 +96,12 @@ impl<'a, A: Element, B: Element, S: Semiring<A, B>> MatrixProduct<'a, A, B, S> {
     pub fn eval(&self) -> Result<Matrix<S::Out>> {
         self.check_shapes()?;
         let gpu = self.place();
+        if let Some(gpu) = &gpu
+            && let Some(mask) = self.mask.and_then(|mask| mask.structure_on(gpu)).transpose()?
+        {
+            let (a, columns) = (self.a.on(gpu)?, self.b.transposed_on(gpu)?);
+            return Ok(Matrix::on_device(cuda::entries::dots_at_places(&a, &columns, &mask, self.ring)?, None));
+        }
         let places = self.mask.map(|mask| (mask.places(), mask.is_complement()));
         let places = places.as_ref().map(|(places, complement)| (places.get(), *complement));
         let csr = match places {
