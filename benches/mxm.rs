@@ -1,6 +1,7 @@
 //! Products of two sparse matrices on the CPU, beside plain loops. `cargo bench --bench mxm -- [GRAPH ...]`.
 //!
-//! Each line is a graph, what was computed, on how many threads, and the least of several times in milliseconds.
+//! Each line is a graph, what was computed, on how many threads, and the least of several runs: milliseconds, and CPU milliseconds of all
+//! threads.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -9,16 +10,25 @@ use vxm::prelude::*;
 
 const GRAPHS: [&str; 4] = ["rmat:16:8", "er:16:8", "grid:500x500", "rgg:16"];
 
-/// The least time of `f` over a few runs, in milliseconds.
-fn least(mut f: impl FnMut() -> u64) -> f64 {
-    let mut times = Vec::new();
+/// The CPU time of all threads so far in milliseconds; 0 where the system doesn't tell.
+fn cpu_time() -> f64 {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let told = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("schedstat")).ok());
+    told.filter_map(|told| told.split_whitespace().next()?.parse::<f64>().ok()).sum::<f64>() / 1e6
+}
+
+/// The least time and CPU time of `f` over a few runs, in milliseconds.
+fn least(mut f: impl FnMut() -> u64) -> String {
+    let (mut took, mut cpu, mut runs) = (f64::INFINITY, f64::INFINITY, 0);
     let begun = Instant::now();
-    while times.len() < 3 || (begun.elapsed().as_secs_f64() < 2.0 && times.len() < 20) {
-        let start = Instant::now();
+    while runs < 3 || (begun.elapsed().as_secs_f64() < 2.0 && runs < 20) {
+        let (start, before) = (Instant::now(), cpu_time());
         black_box(f());
-        times.push(start.elapsed().as_secs_f64() * 1e3);
+        took = took.min(start.elapsed().as_secs_f64() * 1e3);
+        cpu = cpu.min(cpu_time() - before);
+        runs += 1;
     }
-    times.into_iter().fold(f64::INFINITY, f64::min)
+    format!("{took:.2}, {cpu:.2}")
 }
 
 /// Counts triangles as a textbook does: for each edge of an acyclic orientation, the merge of two sorted rows.
@@ -76,25 +86,25 @@ fn bench(spec: &str, threads: &[usize]) -> Result<()> {
         predicted.most_entries
     );
     let plain = least(|| by_gustavson(offsets, columns, weighted.csr().values()));
-    println!("{spec}, A * A as a plain loop, unsorted, 1, {plain:.2}");
+    println!("{spec}, A * A as a plain loop, unsorted, 1, {plain}");
     // the degree's rank, so that each edge leads to its end of more neighbours
     let rank = a.degrees()?.rank()?;
     let up = a.oriented(LT, &rank).into_matrix()?;
     let merged = least(|| by_merging(up.csr().offsets(), up.csr().columns()));
-    println!("{spec}, triangles as a plain loop, oriented, 1, {merged:.2}");
+    println!("{spec}, triangles as a plain loop, oriented, 1, {merged}");
     for &threads in threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads start");
         pool.install(|| -> Result<()> {
             let whole = least(|| product.eval().map_or(0, |c| c.nnz()));
-            println!("{spec}, A * A, {threads}, {whole:.2}");
+            println!("{spec}, A * A, {threads}, {whole}");
             let masked = least(|| product.mask(&weighted).eval().map_or(0, |c| c.nnz()));
-            println!("{spec}, A * A under A, {threads}, {masked:.2}");
+            println!("{spec}, A * A under A, {threads}, {masked}");
             let turned = up.transpose();
             let dots = least(|| up.mxm(&turned, PLUS_PAIR).mask(&up).eval().map_or(0, |c| c.nnz()));
-            println!("{spec}, U * U' under U, {threads}, {dots:.2}");
+            println!("{spec}, U * U' under U, {threads}, {dots}");
             let plain = Matrix::from_csr(up.csr().clone());
             let rows = least(|| plain.mxm(&plain, PLUS_PAIR).mask(&plain).eval().map_or(0, |c| c.nnz()));
-            println!("{spec}, U * U under U, {threads}, {rows:.2}");
+            println!("{spec}, U * U under U, {threads}, {rows}");
             Ok(())
         })?;
     }

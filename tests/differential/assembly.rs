@@ -81,14 +81,9 @@ fn check_parts<T: Sample>(name: &str) {
             let (wide, high) = (n + 3, m / 2);
             let resized = grid(high, wide, |i, j| a.rows[i].get(j).copied().flatten());
             agree("resized", &resized, &ok(found.resized(high, wide))?)?;
-            let range = rows.clone();
-            let entries =
-                |matrix: &Matrix<T>| matrix.iter().filter(|e| range.contains(&(e.0 as usize))).map(|e| (e.0, e.1));
-            same(
-                "iter_rows",
-                entries(&found).collect::<Vec<_>>(),
-                found.iter_rows(rows.clone()).map(|e| (e.0, e.1)).collect(),
-            )
+            let within = found.iter().filter(|e| rows.contains(&(e.0 as usize))).map(|(i, j, _)| (i, j));
+            let some = found.iter_rows(rows.clone()).map(|(i, j, _)| (i, j));
+            same("iter_rows", within.collect::<Vec<_>>(), some.collect())
         })
     });
 }
@@ -260,7 +255,8 @@ fn least_and_greatest() {
         // as a product: the greatest key of each row's columns, and its column
         let keys: Vec<u32> = (0..graph.ncols as u64).map(|j| (mix(j) % 5) as u32).collect();
         let pattern = found.pattern();
-        let pairs = WITH_INDEX.map2(&Vector::from_dense(keys.clone()), fill((), keys.len()).map_index(FIRST));
+        let held = Vector::from_dense(keys.clone());
+        let pairs = WITH_INDEX.map2(&held, fill((), keys.len()).map_index(FIRST));
         let product = ok(on_device(|| pattern.mxv(&pairs.eval()?, semiring(ARGMAX, SECOND)).eval()))?;
         let expected: Vec<Option<u64>> = a
             .rows
@@ -298,12 +294,9 @@ fn what_does_not_fit() {
     let mut c = of(3, 3);
     let error = on_device(|| c.assign(&[0, 5], &[0, 1, 2], &a)).err();
     told(error, line!() - 1, ": assign: matrix of 3 x 3 does not fit row 5");
+    let twice = ": assign: matrix of 3 x 3 does not fit column 0, at positions 0 and 2: expected each once";
     let error = on_device(|| c.assign(&[0, 1], &[0, 1, 0], &a)).err();
-    told(
-        error,
-        line!() - 1,
-        ": assign: matrix of 3 x 3 does not fit column 0, at positions 0 and 2: expected each once",
-    );
+    told(error, line!() - 1, twice);
     let error = on_device(|| c.assign(&[0], &[0, 1, 2], &a)).err();
     told(error, line!() - 1, ": assign: matrix of 2 x 3 does not fit region of 1 x 3");
     let error = on_device(|| c.set(0, 3, 1)).err();

@@ -12,6 +12,7 @@ use crate::backend::{current, plan};
 use crate::containers::Matrix;
 use crate::error::{Error, Result};
 use crate::formats::Csr;
+use crate::memory;
 use crate::operations::matrix_mask::MatrixMask;
 use crate::operations::matrix_write::{Writing, written};
 use std::panic::Location;
@@ -133,10 +134,15 @@ impl<'a, A: Element, B: Element, S: Semiring<A, B>> MatrixProduct<'a, A, B, S> {
     /// The product by Gustavson's algorithm, without the places of `except`.
     fn by_rows(&self, except: Option<Places<'_>>) -> Result<Csr<S::Out>> {
         let (a, b) = (self.a.csr(), self.b.csr());
-        let ends = predict::products(a, b);
-        let prediction = Prediction::by_rows(a, b, &ends, size_of::<S::Out>());
-        prediction.require(a, b, &ends, size_of::<S::Out>(), || self.name())?;
-        Ok(rows::multiply((a, b, self.ring), except, &ends, plan::forced().row_path))
+        let (ends, size) = (predict::products(a, b), size_of::<S::Out>());
+        let prediction = Prediction::by_rows(a, b, &ends, size);
+        let least = if except.is_some() { 0 } else { prediction.least_entries };
+        memory::require(prediction.bytes_of(least, size), || self.name())?;
+        let offsets = rows::offsets(a, b, except, &ends);
+        let entries = offsets.last().copied().unwrap_or(0);
+        tracing::debug!(entries, ?prediction, "mxm by rows");
+        memory::require(prediction.bytes_of(entries, size), || self.name())?;
+        Ok(rows::multiply((a, b, self.ring), except, (&ends, offsets), plan::forced().row_path))
     }
 
     /// The product at the places of `mask`.
@@ -145,7 +151,7 @@ impl<'a, A: Element, B: Element, S: Semiring<A, B>> MatrixProduct<'a, A, B, S> {
         let (rows, columns) = self.sides(a, mask);
         let prediction = self.predict_under(mask);
         tracing::debug!(rows = rows.is_some(), columns = columns.is_some(), ?prediction, "mxm under a mask");
-        crate::memory::require(prediction.bytes, || self.name())?;
+        memory::require(prediction.bytes, || self.name())?;
         Ok(Operands { a, rows, columns, mask, ring: self.ring, forced: plan::forced().row_path }
             .multiply(self.b.ncols()))
     }

@@ -1,10 +1,8 @@
 //! What a product of two sparse matrices takes, before it runs.
 
 use crate::backend::cpu::mxm::accumulator::most_bytes;
-use crate::backend::cpu::mxm::{masked, rows, running_sums};
-use crate::error::Result;
+use crate::backend::cpu::mxm::{masked, running_sums};
 use crate::formats::Csr;
-use crate::memory;
 use rayon::prelude::*;
 use vxm_semiring::Element;
 
@@ -17,7 +15,8 @@ pub struct Prediction {
     pub most_entries: u64,
     /// A lower bound on the entries of the result; 0 under a mask.
     pub least_entries: u64,
-    /// An upper bound on the bytes that are claimed beside the operands, at `most_entries` entries.
+    /// An upper bound on the bytes that are claimed beside the operands, at `most_entries` entries. Without a mask the entries are counted
+    /// before they are computed, and only as many bytes as they take are claimed.
     pub bytes: u128,
 }
 
@@ -26,14 +25,14 @@ pub(super) fn products<A: Element, B: Element>(a: &Csr<A>, b: &Csr<B>) -> Vec<u6
     running_sums(a.nrows(), |i| a.row(i).0.iter().map(|&k| b.degree(k as usize) as u64).sum())
 }
 
-/// The bytes of arrays with an element a row: offsets, running sums, and the ends of rows in their blocks.
+/// The bytes of arrays with an element a row: offsets, and the work with its running sums.
 fn row_bytes(nrows: usize) -> u128 {
-    3 * 8 * (nrows as u128 + 1)
+    (3 * 8 + 9) * (nrows as u128 + 1)
 }
 
-/// The bytes of `entries` entries while blocks of rows are joined: those of the blocks, and those of the result.
-fn joining_bytes(entries: u64, size: usize) -> u128 {
-    2 * u128::from(entries) * (4 + size as u128)
+/// The bytes of `entries` entries.
+fn entry_bytes(entries: u64, size: usize) -> u128 {
+    u128::from(entries) * (4 + size as u128)
 }
 
 impl Prediction {
@@ -51,7 +50,7 @@ impl Prediction {
             |x: (u64, u64, u64), y: (u64, u64, u64)| (x.0.saturating_add(y.0), x.1.saturating_add(y.1), x.2.max(y.2));
         let (most_entries, least_entries, longest) = sums.reduce(|| (0, 0, 0), joined);
         let threads = rayon::current_num_threads() as u128 * u128::from(most_bytes(longest, b.ncols(), size));
-        let bytes = joining_bytes(most_entries, size) + row_bytes(a.nrows()) + threads;
+        let bytes = entry_bytes(most_entries, size) + row_bytes(a.nrows()) + threads;
         Self { products: ends.last().copied().unwrap_or(0), most_entries, least_entries, bytes }
     }
 
@@ -75,28 +74,12 @@ impl Prediction {
         let (products, most_entries, longest) = sums.reduce(|| (0, 0, 0), |x, y| (x.0 + y.0, x.1 + y.1, x.2.max(y.2)));
         let scratch = u128::from(masked::scratch_bytes(inner, entry, ncols, longest, size));
         let threads = rayon::current_num_threads() as u128;
-        let bytes = u128::from(most_entries) * (4 + size as u128) + row_bytes(a.nrows()) + threads * scratch;
+        let bytes = entry_bytes(most_entries, size) + row_bytes(a.nrows()) + threads * scratch;
         Self { products, most_entries, least_entries: 0, bytes }
     }
 
-    /// Checks that a product by rows fits into memory. If the upper bound doesn't fit but the lower one does, the entries are counted.
-    pub(super) fn require<A: Element, B: Element>(
-        &self,
-        a: &Csr<A>,
-        b: &Csr<B>,
-        ends: &[u64],
-        size: usize,
-        name: impl FnOnce() -> String,
-    ) -> Result<()> {
-        if self.bytes <= u128::from(memory::available()) {
-            return Ok(());
-        }
-        let beside = self.bytes - joining_bytes(self.most_entries, size);
-        let least = joining_bytes(self.least_entries, size) + beside;
-        if least > u128::from(memory::available()) {
-            return memory::require(least, name);
-        }
-        tracing::debug!(prediction = ?self, "mxm: the bound doesn't fit, so the entries are counted");
-        memory::require(joining_bytes(rows::count(a, b, ends), size) + beside, name)
+    /// The bytes that a product by rows claims if it has `entries` entries.
+    pub(super) fn bytes_of(&self, entries: u64, size: usize) -> u128 {
+        self.bytes - entry_bytes(self.most_entries, size) + entry_bytes(entries, size)
     }
 }

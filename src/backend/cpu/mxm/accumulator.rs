@@ -1,5 +1,5 @@
 //! Accumulators of one row of a product: a list of products, a hash table, or a dense array. Each takes products as they come, folds those
-//! of a column in that order, and then appends the row's entries in ascending order of column.
+//! of a column in that order, and then hands out the row's entries in ascending order of column.
 
 use crate::backend::plan::RowPath;
 use crate::backend::tuning::tuning;
@@ -56,20 +56,22 @@ impl<T: Element> List<T> {
         self.products.push(product);
     }
 
-    /// Appends the row's entries, and empties the list.
-    pub fn drain<M: Monoid<T>>(&mut self, add: M, columns: &mut Vec<u32>, values: &mut Vec<T>) {
+    /// Hands out the row's entries, and empties the list.
+    #[inline(always)]
+    pub fn drain<M: Monoid<T>>(&mut self, add: M, mut put: impl FnMut(u32, T)) {
         // places ascend among the keys of a column, so products are folded as they came
         self.keys.sort_unstable();
-        let mut last = None;
-        for &key in &self.keys {
-            let (column, product) = ((key >> 32) as u32, self.products[key as u32 as usize]);
-            if let Some(sum) = values.last_mut().filter(|_| last == Some(column)) {
-                *sum = add.call(*sum, product);
-            } else {
-                columns.push(column);
-                values.push(product);
-                last = Some(column);
+        let mut keys = self.keys.iter().map(|&key| ((key >> 32) as u32, self.products[key as u32 as usize]));
+        if let Some((mut column, mut sum)) = keys.next() {
+            for (next, product) in keys {
+                if next == column {
+                    sum = add.call(sum, product);
+                } else {
+                    put(column, sum);
+                    (column, sum) = (next, product);
+                }
             }
+            put(column, sum);
         }
         self.keys.clear();
         self.products.clear();
@@ -131,13 +133,13 @@ impl<T: Element> Hash<T> {
         }
     }
 
-    /// Appends the row's entries, and empties the table.
-    pub fn drain(&mut self, columns: &mut Vec<u32>, values: &mut Vec<T>) {
+    /// Hands out the row's entries, and empties the table.
+    #[inline(always)]
+    pub fn drain(&mut self, mut put: impl FnMut(u32, T)) {
         self.taken.sort_unstable();
         for &taken in &self.taken {
             let slot = taken as u32 as usize;
-            columns.push((taken >> 32) as u32);
-            values.push(self.sums[slot]);
+            put((taken >> 32) as u32, self.sums[slot]);
             self.columns[slot] = NONE;
         }
         self.taken.clear();
@@ -183,17 +185,13 @@ impl<T: Element> Dense<T> {
         self.sums[place] = product;
     }
 
-    /// Appends the row's entries, and empties the accumulator.
-    pub fn drain(&mut self, columns: &mut Vec<u32>, values: &mut Vec<T>) {
+    /// Hands out the row's entries, and empties the accumulator.
+    #[inline(always)]
+    pub fn drain(&mut self, mut put: impl FnMut(u32, T)) {
         for (group, words) in self.words.iter_mut().enumerate().filter(|(_, words)| **words != 0) {
             for word in set_bits(std::mem::take(words)).map(|bit| group * 64 + bit) {
-                let held = std::mem::take(&mut self.held[word]);
-                let found = held.count_ones() as usize;
-                columns.reserve(found);
-                values.reserve(found);
-                for place in set_bits(held).map(|bit| word * 64 + bit) {
-                    columns.push(place as u32);
-                    values.push(self.sums[place]);
+                for place in set_bits(std::mem::take(&mut self.held[word])).map(|bit| word * 64 + bit) {
+                    put(place as u32, self.sums[place]);
                 }
             }
         }
@@ -223,7 +221,7 @@ mod tests {
         for round in 1..4u32 {
             let products: Vec<(u32, f32)> =
                 (0..600u32).map(|p| (p * p * round % 997 * 10, 1.0 / (1.0 + p as f32))).collect();
-            let mut rows = [(); 3].map(|()| (Vec::new(), Vec::new()));
+            let mut rows = [(); 3].map(|()| Vec::new());
             let bits = hash.reserve(products.len());
             dense.reserve(ncols);
             for &(column, product) in &products {
@@ -231,14 +229,14 @@ mod tests {
                 hash.put(PLUS, bits, column, product);
                 dense.put(PLUS, column, product);
             }
-            list.drain(PLUS, &mut rows[0].0, &mut rows[0].1);
-            hash.drain(&mut rows[1].0, &mut rows[1].1);
-            dense.drain(&mut rows[2].0, &mut rows[2].1);
-            assert!(rows[0].0.is_sorted_by(|a, b| a < b) && rows[0].0.len() > 100);
+            list.drain(PLUS, |column, sum| rows[0].push((column, sum)));
+            hash.drain(|column, sum| rows[1].push((column, sum)));
+            dense.drain(|column, sum| rows[2].push((column, sum)));
+            assert!(rows[0].is_sorted_by(|a, b| a.0 < b.0) && rows[0].len() > 100);
             assert_eq!(rows[0], rows[1]);
             assert_eq!(rows[0], rows[2]);
             let sum = |column| products.iter().filter(|p| p.0 == column).map(|p| p.1).reduce(|a, b| a + b);
-            assert!(rows[0].0.iter().zip(&rows[0].1).all(|(&column, &value)| sum(column) == Some(value)));
+            assert!(rows[0].iter().all(|&(column, value)| sum(column) == Some(value)));
         }
     }
 

@@ -80,23 +80,25 @@ impl<A: Element, B: Element, S: Semiring<A, B>> Operands<'_, A, B, S> {
         }
     }
 
-    /// The running sums of the cost of the rows.
-    pub fn work(&self) -> Vec<u64> {
-        super::running_sums(self.a.nrows(), |i| self.cheaper(i).1)
+    /// The running sums of the cost of the rows, and whether each row is computed by dot products.
+    fn plan(&self) -> (Vec<u64>, Vec<bool>) {
+        let chosen: Vec<(bool, u64)> = (0..self.a.nrows()).into_par_iter().map(|i| self.cheaper(i)).collect();
+        (super::running_sums(chosen.len(), |i| chosen[i].1), chosen.iter().map(|&(dots, _)| dots).collect())
     }
 
     /// The product.
     pub fn multiply(&self, ncols: usize) -> Csr<S::Out> {
         let (nrows, most) = (self.a.nrows(), self.mask.columns.len());
         let (mut columns, mut values) = (vec![0u32; most], vec![S::Out::ZERO; most]);
-        let blocks = blocks(&self.work());
+        let (ends, dots) = self.plan();
+        let blocks = blocks(&ends);
         let column_parts = split_rows(&mut columns, self.mask.offsets, &blocks);
         let value_parts = split_rows(&mut values, self.mask.offsets, &blocks);
         let pool = Pool::new();
         let parts = blocks.par_iter().zip(column_parts.into_par_iter().zip(value_parts));
         let ends: Vec<Vec<u64>> = parts
             .map(|(rows, (columns, values))| {
-                pool.with(Scratch::new, |scratch| self.block(rows.clone(), scratch, columns, values))
+                pool.with(Scratch::new, |scratch| self.block((rows.clone(), &dots), scratch, columns, values))
             })
             .collect();
         let offsets = compacted(nrows, self.mask.offsets, &blocks, &ends, &mut columns, &mut values);
@@ -106,7 +108,7 @@ impl<A: Element, B: Element, S: Semiring<A, B>> Operands<'_, A, B, S> {
     /// Computes a block of rows into the front of `columns` and `values`. Returns the end of each row there.
     fn block(
         &self,
-        rows: Range<usize>,
+        (rows, dots): (Range<usize>, &[bool]),
         scratch: &mut Scratch<A, S::Out>,
         columns: &mut [u32],
         values: &mut [S::Out],
@@ -123,7 +125,7 @@ impl<A: Element, B: Element, S: Semiring<A, B>> Operands<'_, A, B, S> {
         for i in rows {
             let mut found = |j, value| end = put(j, value);
             if !self.mask.row(i).is_empty() && self.a.degree(i) > 0 {
-                match (self.cheaper(i).0, self.rows, self.columns) {
+                match (dots[i], self.rows, self.columns) {
                     (true, _, Some(b)) => self.row_by_dots(b, i, scratch, &mut found),
                     (_, Some(b), _) => self.row_by_rows(b, i, scratch, &mut found),
                     _ => {}

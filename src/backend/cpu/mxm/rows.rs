@@ -1,9 +1,9 @@
 //! Gustavson's algorithm (ACM TOMS 4(3), 1978): row `i` of the product is the sum of the rows of `B` that row `i` of `A` names.
 
 use super::accumulator::{Dense, Hash, List, path};
-use super::{Places, Pool, blocks};
+use super::{Places, Pool, blocks, seek};
 use crate::backend::plan::RowPath;
-use crate::formats::Csr;
+use crate::formats::{Csr, split_rows};
 use rayon::prelude::*;
 use vxm_semiring::{BinaryOp, Element, Semiring};
 
@@ -37,69 +37,50 @@ where
     }
 }
 
-/// Appends row `i` of the product. It has at most `products` products.
+/// Hands out the entries of row `i` of the product in ascending order of column. It has at most `products` products.
 #[inline(always)]
 fn row<A, B, S>(
     (a, b, ring): (&Csr<A>, &Csr<B>, S),
     (i, products, forced): (usize, u64, Option<RowPath>),
     scratch: &mut Scratch<S::Out>,
-    columns: &mut Vec<u32>,
-    values: &mut Vec<S::Out>,
+    mut put: impl FnMut(u32, S::Out),
 ) where
     A: Element,
     B: Element,
     S: Semiring<A, B>,
 {
     let (ks, ncols, add) = (a.row(i).0, b.ncols(), ring.add());
-    let path = forced.unwrap_or_else(|| path(products, ncols, size_of::<S::Out>()));
     if ks.len() <= 1 {
         // a row of B, multiplied
-        each_product(a, b, ring, i, |j, product| {
-            columns.push(j);
-            values.push(product);
-        });
+        each_product(a, b, ring, i, put);
         return;
     }
-    match path {
+    match forced.unwrap_or_else(|| path(products, ncols, size_of::<S::Out>())) {
         RowPath::List | RowPath::Dots => {
             each_product(a, b, ring, i, |j, product| scratch.list.put(j, product));
-            scratch.list.drain(add, columns, values);
+            scratch.list.drain(add, &mut put);
         }
         RowPath::Hash => {
             let hash = &mut scratch.hash;
             let bits = hash.reserve(ncols.min(products as usize));
             each_product(a, b, ring, i, |j, product| hash.put(add, bits, j, product));
-            hash.drain(columns, values);
+            hash.drain(&mut put);
         }
         RowPath::Dense => {
             let dense = &mut scratch.dense;
             dense.reserve(ncols);
             each_product(a, b, ring, i, |j, product| dense.put(add, j, product));
-            dense.drain(columns, values);
+            dense.drain(&mut put);
         }
     }
 }
 
-/// Drops the entries from `start` on whose columns are among `dropped`.
-fn drop_columns<T: Element>(dropped: &[u32], start: usize, columns: &mut Vec<u32>, values: &mut Vec<T>) {
-    let (mut kept, mut next) = (start, 0);
-    for at in start..columns.len() {
-        next = super::seek(dropped, next, columns[at]);
-        if dropped.get(next) != Some(&columns[at]) {
-            columns[kept] = columns[at];
-            values[kept] = values[at];
-            kept += 1;
-        }
-    }
-    columns.truncate(kept);
-    values.truncate(kept);
-}
-
-/// The product of `a` and `b`, without the places of `except`. `ends` holds the running sums of the products of the rows.
+/// The product of `a` and `b`, without the places of `except`. `ends` holds the running sums of the products of the rows, and `offsets`
+/// those of their entries.
 pub fn multiply<A, B, S>(
     (a, b, ring): (&Csr<A>, &Csr<B>, S),
     except: Option<Places<'_>>,
-    ends: &[u64],
+    (ends, offsets): (&[u64], Vec<u64>),
     forced: Option<RowPath>,
 ) -> Csr<S::Out>
 where
@@ -107,48 +88,105 @@ where
     B: Element,
     S: Semiring<A, B>,
 {
+    let entries = offsets.last().map_or(0, |&end| end as usize);
+    let (mut columns, mut values) = (vec![0u32; entries], vec![S::Out::ZERO; entries]);
+    let blocks = blocks(ends);
+    let (column_parts, value_parts) = (
+        split_rows(&mut columns, &offsets, &blocks),
+        split_rows(&mut values, &offsets, &blocks),
+    );
     let pool = Pool::new();
-    let blocks = blocks(ends).into_par_iter().map(|rows| {
+    let parts = blocks.par_iter().zip(column_parts.into_par_iter().zip(value_parts));
+    parts.for_each(|(rows, (columns, values))| {
         pool.with(Scratch::new, |scratch| {
-            let (mut lengths, mut columns, mut values) = (Vec::with_capacity(rows.len()), Vec::new(), Vec::new());
-            for i in rows {
-                let start = columns.len();
-                row((a, b, ring), (i, ends[i + 1] - ends[i], forced), scratch, &mut columns, &mut values);
-                if let Some(dropped) = except.map(|places| places.row(i)).filter(|dropped| !dropped.is_empty()) {
-                    drop_columns(dropped, start, &mut columns, &mut values);
-                }
-                lengths.push(columns.len() as u64);
-            }
-            (lengths, columns, values)
-        })
-    });
-    Csr::from_blocks(a.nrows(), b.ncols(), blocks.collect())
-}
-
-/// The exact number of entries of the product of two patterns. It takes about as long as the product.
-pub fn count<A: Element, B: Element>(a: &Csr<A>, b: &Csr<B>, ends: &[u64]) -> u64 {
-    let pool = Pool::new();
-    let counts = blocks(ends).into_par_iter().map(|rows| {
-        pool.with(Dense::<()>::new, |dense| {
-            dense.reserve(b.ncols());
-            let (mut columns, mut units, mut sum) = (Vec::new(), Vec::new(), 0u64);
-            for i in rows {
-                match a.row(i).0 {
-                    [] => {}
-                    &[k] => sum += b.degree(k as usize) as u64,
-                    ks => {
-                        for &k in ks {
-                            b.row(k as usize).0.iter().for_each(|&j| dense.put(vxm_semiring::ANY, j, ()));
-                        }
-                        dense.drain(&mut columns, &mut units);
-                        sum += columns.len() as u64;
-                        columns.clear();
-                        units.clear();
+            let mut filled = 0;
+            for i in rows.clone() {
+                let mut put = |j: u32, value: S::Out| {
+                    columns[filled] = j;
+                    values[filled] = value;
+                    filled += 1;
+                };
+                let which = (i, ends[i + 1] - ends[i], forced);
+                match except.map(|places| places.row(i)).filter(|dropped| !dropped.is_empty()) {
+                    None => row((a, b, ring), which, scratch, put),
+                    Some(dropped) => {
+                        let mut next = 0;
+                        row((a, b, ring), which, scratch, |j, value| {
+                            next = seek(dropped, next, j);
+                            if dropped.get(next) != Some(&j) {
+                                put(j, value);
+                            }
+                        });
                     }
                 }
             }
-            sum
-        })
+        });
     });
-    counts.sum()
+    Csr::from_parts(a.nrows(), b.ncols(), offsets, columns, values)
+}
+
+/// Counts the entries of row `i` of the product that aren't among `except`. `held` has a bit for each column, none of them set.
+fn count_row<A: Element, B: Element>(
+    (a, b): (&Csr<A>, &Csr<B>),
+    (i, products): (usize, u64),
+    except: &[u32],
+    held: &mut [u64],
+) -> u64 {
+    let ks = a.row(i).0;
+    if ks.len() <= 1 && except.is_empty() {
+        return products;
+    }
+    except.iter().for_each(|&j| held[j as usize / 64] |= 1 << (j % 64));
+    let mut count = 0;
+    for &k in ks {
+        for &j in b.row(k as usize).0 {
+            let (word, bit) = (&mut held[j as usize / 64], j % 64);
+            count += u64::from(*word >> bit & 1 == 0);
+            *word |= 1 << bit;
+        }
+    }
+    if products + except.len() as u64 > held.len() as u64 {
+        held.fill(0);
+    } else {
+        except.iter().for_each(|&j| held[j as usize / 64] = 0);
+        ks.iter().flat_map(|&k| b.row(k as usize).0).for_each(|&j| held[j as usize / 64] = 0);
+    }
+    count
+}
+
+/// The running sums of the entries of the rows of the product, beginning with 0: its offsets. It takes less than half the time of the
+/// product, since no values are read.
+pub fn offsets<A: Element, B: Element>(
+    a: &Csr<A>,
+    b: &Csr<B>,
+    except: Option<Places<'_>>,
+    ends: &[u64],
+) -> Vec<u64> {
+    let pool = Pool::new();
+    let mut offsets = vec![0u64; ends.len()];
+    let blocks = blocks(ends);
+    let mut parts = Vec::with_capacity(blocks.len());
+    let mut rest = &mut offsets[1..];
+    for rows in &blocks {
+        let (part, others) = rest.split_at_mut(rows.len());
+        parts.push(part);
+        rest = others;
+    }
+    blocks.par_iter().zip(parts).for_each(|(rows, counts)| {
+        pool.with(
+            || vec![0u64; b.ncols().div_ceil(64)],
+            |held| {
+                for (i, count) in rows.clone().zip(counts) {
+                    let except = except.map_or(&[][..], |places| places.row(i));
+                    *count = count_row((a, b), (i, ends[i + 1] - ends[i]), except, held);
+                }
+            },
+        );
+    });
+    let mut sum = 0;
+    for offset in &mut offsets {
+        sum += *offset;
+        *offset = sum;
+    }
+    offsets
 }
