@@ -255,12 +255,12 @@ table! {
 
     // ---- products of two sparse matrices
     /// Products of a row up to which they are listed and sorted: so few need no table. E045
-    listed_products: usize = 64;
+    listed_products: usize = 12;
     /// Products of a row above which it is accumulated in an array over all columns. A table for more would not fit the second-level cache
     /// either. E045
     hashed_products: usize = 1 << 14;
-    /// Bytes of an array over all columns up to which it is always taken: it fits the second-level cache. E045
-    dense_row_bytes: usize = 1 << 20;
+    /// Bytes of an array over all columns up to which it is always taken: a core's share of the last cache holds it. E045
+    dense_row_bytes: usize = 1 << 22;
     /// Places of a mask's row up to which they are kept in a hash table, if an array over all columns would not fit a cache. E045
     hashed_places: usize = 1 << 12;
     /// A step of a binary search costs as much as reading so many entries of a row in order: it is a misprediction. E045

@@ -152,12 +152,14 @@ pub struct Dense<T> {
     sums: Vec<T>,
     held: Vec<u64>,
     words: Vec<u64>,
+    /// The least and the greatest index in `words` of the row's bits.
+    groups: (usize, usize),
 }
 
 impl<T: Element> Dense<T> {
     /// An accumulator without memory.
     pub fn new() -> Self {
-        Self { sums: Vec::new(), held: Vec::new(), words: Vec::new() }
+        Self { sums: Vec::new(), held: Vec::new(), words: Vec::new(), groups: (usize::MAX, 0) }
     }
 
     /// Makes room for `ncols` columns at the first call. The system claims the memory as it is written.
@@ -179,7 +181,9 @@ impl<T: Element> Dense<T> {
             return;
         }
         if held == 0 {
-            self.words[word / 64] |= 1 << (word % 64);
+            let group = word / 64;
+            self.words[group] |= 1 << (word % 64);
+            self.groups = (self.groups.0.min(group), self.groups.1.max(group));
         }
         self.held[word] = held | bit;
         self.sums[place] = product;
@@ -188,7 +192,9 @@ impl<T: Element> Dense<T> {
     /// Hands out the row's entries, and empties the accumulator.
     #[inline(always)]
     pub fn drain(&mut self, mut put: impl FnMut(u32, T)) {
-        for (group, words) in self.words.iter_mut().enumerate().filter(|(_, words)| **words != 0) {
+        let (first, last) = std::mem::replace(&mut self.groups, (usize::MAX, 0));
+        for group in first..=last {
+            let words = &mut self.words[group];
             for word in set_bits(std::mem::take(words)).map(|bit| group * 64 + bit) {
                 for place in set_bits(std::mem::take(&mut self.held[word])).map(|bit| word * 64 + bit) {
                     put(place as u32, self.sums[place]);

@@ -125,32 +125,33 @@ where
     Csr::from_parts(a.nrows(), b.ncols(), offsets, columns, values)
 }
 
-/// Counts the entries of row `i` of the product that aren't among `except`. `held` has a bit for each column, none of them set.
+/// Counts the entries of row `i` of the product that aren't among `except`. `held` has a bit for each column, none of them set; `touched`
+/// is empty, and so they are afterwards.
 fn count_row<A: Element, B: Element>(
     (a, b): (&Csr<A>, &Csr<B>),
     (i, products): (usize, u64),
     except: &[u32],
-    held: &mut [u64],
+    (held, touched): &mut (Vec<u64>, Vec<usize>),
 ) -> u64 {
     let ks = a.row(i).0;
     if ks.len() <= 1 && except.is_empty() {
         return products;
     }
-    except.iter().for_each(|&j| held[j as usize / 64] |= 1 << (j % 64));
+    let mut set = |j: u32| {
+        let (place, bit) = (j as usize / 64, j % 64);
+        let word = held[place];
+        if word == 0 {
+            touched.push(place);
+        }
+        held[place] = word | 1 << bit;
+        word >> bit & 1 == 0
+    };
+    except.iter().for_each(|&j| _ = set(j));
     let mut count = 0;
     for &k in ks {
-        for &j in b.row(k as usize).0 {
-            let (word, bit) = (&mut held[j as usize / 64], j % 64);
-            count += u64::from(*word >> bit & 1 == 0);
-            *word |= 1 << bit;
-        }
+        b.row(k as usize).0.iter().for_each(|&j| count += u64::from(set(j)));
     }
-    if products + except.len() as u64 > held.len() as u64 {
-        held.fill(0);
-    } else {
-        except.iter().for_each(|&j| held[j as usize / 64] = 0);
-        ks.iter().flat_map(|&k| b.row(k as usize).0).for_each(|&j| held[j as usize / 64] = 0);
-    }
+    touched.drain(..).for_each(|place| held[place] = 0);
     count
 }
 
@@ -174,11 +175,11 @@ pub fn offsets<A: Element, B: Element>(
     }
     blocks.par_iter().zip(parts).for_each(|(rows, counts)| {
         pool.with(
-            || vec![0u64; b.ncols().div_ceil(64)],
-            |held| {
+            || (vec![0u64; b.ncols().div_ceil(64)], Vec::new()),
+            |scratch| {
                 for (i, count) in rows.clone().zip(counts) {
                     let except = except.map_or(&[][..], |places| places.row(i));
-                    *count = count_row((a, b), (i, ends[i + 1] - ends[i]), except, held);
+                    *count = count_row((a, b), (i, ends[i + 1] - ends[i]), except, scratch);
                 }
             },
         );
