@@ -265,6 +265,9 @@ table! {
     hashed_places: usize = 1 << 12;
     /// A step of a binary search costs as much as reading so many entries of a row in order: it is a misprediction. E045
     search_cost: usize = 4;
+    /// Rows of the right matrix that are prefetched ahead: as many as overlap a miss of the last cache. Their bounds are prefetched twice as
+    /// far ahead. E045
+    rows_ahead: usize = 8;
     /// Transposing an entry costs as much as looking at so many entries in a product. E045
     transpose_cost: u64 = 4;
 }

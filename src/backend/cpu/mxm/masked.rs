@@ -5,7 +5,7 @@
 //! Wherever one list is much shorter than the other, the longer one is searched instead of read.
 
 use super::accumulator::first_slot;
-use super::{Places, Pool, blocks, cost_of_either, search_pays, seek};
+use super::{Places, Pool, blocks, cost_of_either, prefetch_rows, search_pays, seek};
 use crate::backend::plan::RowPath;
 use crate::backend::tuning::tuning;
 use crate::formats::{Csr, split_rows};
@@ -147,7 +147,9 @@ impl<A: Element, B: Element, S: Semiring<A, B>> Operands<'_, A, B, S> {
         let (ks, entries) = self.a.row(i);
         let mask = self.mask.row(i);
         let marked = scratch.marks.set(self.a.ncols(), ks, entries);
-        for &j in mask {
+        let (first, ahead) = (self.mask.offsets[i] as usize, tuning().rows_ahead);
+        for (at, &j) in (first..).zip(mask) {
+            prefetch_rows(b, self.mask.columns, at, ahead);
             let (js, values) = b.row(j as usize);
             let dot = if search_pays(ks.len(), js.len()) {
                 self.dot_by_search((ks, entries), (js, values))
@@ -229,7 +231,9 @@ impl<A: Element, B: Element, S: Semiring<A, B>> Operands<'_, A, B, S> {
             held[place] = true;
         };
         let kind = keys.set(b.ncols(), mask, self.forced);
-        for (&k, &entry) in ks.iter().zip(entries) {
+        let (first, ahead) = (self.a.offsets()[i] as usize, tuning().rows_ahead);
+        for (at, (&k, &entry)) in (first..).zip(ks.iter().zip(entries)) {
+            prefetch_rows(b, self.a.columns(), at, ahead);
             let (js, values) = b.row(k as usize);
             if search_pays(mask.len(), js.len()) {
                 let mut at = 0;

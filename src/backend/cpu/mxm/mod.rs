@@ -11,6 +11,7 @@ pub mod masked;
 pub mod rows;
 
 use crate::backend::cpu::parallel;
+use crate::backend::cpu::prefetch::prefetch;
 use crate::backend::tuning::tuning;
 use crate::formats::{Csr, row_blocks};
 use rayon::prelude::*;
@@ -78,6 +79,22 @@ pub fn running_sums(nrows: usize, work: impl Fn(usize) -> u64 + Sync) -> Vec<u64
         *end = sum;
     }
     ends
+}
+
+/// Prefetches the rows of `csr` that a list names `ahead` places after `at`, and the bounds of those twice as far. So their cache misses
+/// overlap.
+#[inline(always)]
+fn prefetch_rows<T: Element>(csr: &Csr<T>, list: &[u32], at: usize, ahead: usize) {
+    if let Some(&row) = list.get(at + 2 * ahead) {
+        prefetch(csr.offsets(), row as usize);
+    }
+    if let Some(&row) = list.get(at + ahead) {
+        let start = csr.offsets()[row as usize] as usize;
+        prefetch(csr.columns(), start);
+        if size_of::<T>() > 0 {
+            prefetch(csr.values(), start);
+        }
+    }
 }
 
 /// The bits that a binary search through `len` elements reads, and so its steps.

@@ -1,8 +1,9 @@
 //! Gustavson's algorithm (ACM TOMS 4(3), 1978): row `i` of the product is the sum of the rows of `B` that row `i` of `A` names.
 
 use super::accumulator::{Dense, Hash, List, path};
-use super::{Places, Pool, blocks, seek};
+use super::{Places, Pool, blocks, prefetch_rows, seek};
 use crate::backend::plan::RowPath;
+use crate::backend::tuning::tuning;
 use crate::formats::{Csr, split_rows};
 use rayon::prelude::*;
 use vxm_semiring::{BinaryOp, Element, Semiring};
@@ -29,7 +30,9 @@ where
     S: Semiring<A, B>,
 {
     let (ks, entries) = a.row(i);
-    for (&k, &entry) in ks.iter().zip(entries) {
+    let (first, ahead) = (a.offsets()[i] as usize, tuning().rows_ahead);
+    for (at, (&k, &entry)) in (first..).zip(ks.iter().zip(entries)) {
+        prefetch_rows(b, a.columns(), at, ahead);
         let (columns, values) = b.row(k as usize);
         for (&j, &value) in columns.iter().zip(values) {
             put(j, ring.mul().call(entry, value));
@@ -148,7 +151,9 @@ fn count_row<A: Element, B: Element>(
     };
     except.iter().for_each(|&j| _ = set(j));
     let mut count = 0;
-    for &k in ks {
+    let (first, ahead) = (a.offsets()[i] as usize, tuning().rows_ahead);
+    for (at, &k) in (first..).zip(ks) {
+        prefetch_rows(b, a.columns(), at, ahead);
         b.row(k as usize).0.iter().for_each(|&j| count += u64::from(set(j)));
     }
     touched.drain(..).for_each(|place| held[place] = 0);
