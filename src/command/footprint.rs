@@ -118,10 +118,9 @@ impl Graph {
             Algorithm::PageRank(bytes) => (34 + 2 * bytes as u128, 0),
             Algorithm::Kcore => (44, 0),
             // directed edges, their counts twice, and a transpose of them
-            Algorithm::Triangles => (96, 20),
-            Algorithm::Clustering => (96, 20),
+            Algorithm::Triangles | Algorithm::Clustering => (68, 14),
             // counts, the edges that are left twice, and the certificate's counts
-            Algorithm::Ktruss => (96, 24),
+            Algorithm::Ktruss => (44, 20),
             // edges that are left, before and after a round; and sorted edges of the certificate
             Algorithm::Msf => (72, 25),
             // edges that are left, their transpose, and those of the next round
