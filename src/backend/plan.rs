@@ -213,7 +213,6 @@ pub fn product(sizes: &Sizes, forced: Forced) -> Plan {
         Some(Strategy::CountTilesBits) => {
             (Strategy::CountTiles, "there are no 1-bit matrix units here: set bits are counted")
         }
-        _ if sizes.bit_tensor => (Strategy::CountTilesBits, "tensor cores multiply 16 tiles of bits at once"),
         _ if forced.format.is_some() => (Strategy::CountTiles, "tiles were forced"),
         _ => (Strategy::CountTiles, "full tiles: fewer bytes than CSR"),
     };
@@ -353,9 +352,9 @@ mod tests {
         let bit_cores = Sizes { bit_tensor: true, ..cores };
         assert_eq!(planned(&bit_cores, bits), (Format::Tiles, Strategy::CountTilesBits));
         assert_eq!(planned(&bit_cores, tensor), (Format::Tiles, Strategy::CountTilesTensor));
-        // tensor cores are chosen where they multiply bits
+        // one vector is counted by popcounts, which are faster
         let full_bits = Sizes { fill: Some(100.0), ..bit_cores };
-        assert_eq!(planned(&full_bits, Forced::default()), (Format::Tiles, Strategy::CountTilesBits));
+        assert_eq!(planned(&full_bits, Forced::default()), (Format::Tiles, Strategy::CountTiles));
         let full = Sizes { fill: Some(100.0), ..cores };
         let middling = Some(8.5);
         assert_eq!(product(&Sizes { fill: middling, ..counting }, Forced::default()).format, Format::Csr);

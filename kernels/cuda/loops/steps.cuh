@@ -164,22 +164,16 @@ template <class Active, bool in_place, class List> struct SteppedLoop {
         const u64 w = first_of(Warp()), warps = step_of(Warp());
         u32* list = shorts.lists + w * shorts.capacity;
         u32 kept = 0;
-        const u64 step_size = first ? warps * 32 : 32, end = first ? shorts.count : remaining;
-        u64 at = (first ? w * 32 : 0) + lane();
-        // a batch's row numbers and states are loaded while the batch before is visited
-        u32 next_row = 0;
-        T next_own;
-        if (at < end) {
-            next_row = first ? shorts.row(at) : list[at];
-            next_own = load_state(state + next_row);
-        }
-        for (; at - lane() < end; at += step_size) {
+        const u64 end = first ? shorts.count : remaining;
+        for (u64 k = 0;; k++) {
+            const u64 at = first ? (w + k * warps) * 32 + lane() : k * 32 + lane();
+            if (at - lane() >= end) break;
             const bool inside = at < end;
-            const u32 i = next_row;
-            const T own = next_own;
-            if (at + step_size < end) {
-                next_row = first ? shorts.row(at + step_size) : list[at + step_size];
-                next_own = load_state(state + next_row);
+            u32 i = 0;
+            T own;
+            if (inside) {
+                i = first ? shorts.row(at) : list[at];
+                own = load_state(state + i);
             }
             const bool stays = visit_batch(step, inside, i, own, visit, changed);
             if (!keeps) continue;

@@ -40,7 +40,8 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         match (plan.direction, plan.strategy, S::Mul::CONSTANT) {
             (Direction::Push, ..) => self.emit_pushed(env, kernel, (n, length)),
             (_, strategy, Some(constant)) if strategy.counts() && kernel.is_resident() => {
-                match self.emit_counted_in_loop(env, kernel, n, constant, sizes.bit_tensor)? {
+                let bits = sizes.bit_tensor && self.forced().strategy != Some(Strategy::CountTiles);
+                match self.emit_counted_in_loop(env, kernel, n, constant, bits)? {
                     Some(node) => Ok(node),
                     None => self.emit_pulled(env, kernel, Format::Csr, (n, length)),
                 }
