@@ -115,6 +115,10 @@ pub enum Error {
     #[error(transparent)]
     Device(#[from] vxm_kernels::Error),
 
+    /// Ranks can't go on together.
+    #[error(transparent)]
+    Ranks(#[from] vxm_communicator::Error),
+
     /// A name is unknown: that of a method, a priority, an order, a device or a format.
     #[error("unknown {what} `{name}`: expected {choices}")]
     Unknown {

@@ -28,6 +28,7 @@ pub mod io;
 pub mod memory;
 pub mod operations;
 pub mod prelude;
+pub mod ranks;
 
 pub use error::{Error, Result};
 pub use vxm_semiring as semiring;

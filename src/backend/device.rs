@@ -2,6 +2,7 @@
 
 use crate::backend::cuda::Gpu;
 use crate::error::{Error, Result};
+use crate::ranks::Grid;
 use std::cell::RefCell;
 use std::fmt;
 use std::str::FromStr;
@@ -25,9 +26,18 @@ pub enum Device {
     Cuda(usize),
 }
 
+/// Where an expression runs, if not on this process' CPU alone.
+#[derive(Debug, Clone)]
+pub enum Place {
+    /// On a GPU.
+    Gpu(Gpu),
+    /// On all ranks of a grid.
+    Ranks(Grid),
+}
+
 thread_local! {
-    /// The GPU of the innermost scope that this thread is in; `None` on the CPU.
-    static CURRENT: RefCell<Option<Gpu>> = const { RefCell::new(None) };
+    /// The place of the innermost scope that this thread is in; `None` on the CPU.
+    static CURRENT: RefCell<Option<Place>> = const { RefCell::new(None) };
 }
 
 impl Device {
@@ -41,7 +51,7 @@ impl Device {
     /// # Errors
     /// If there is no such device, or `f` fails.
     pub fn scope<R>(self, f: impl FnOnce() -> Result<R>) -> Result<R> {
-        let _entered = Entered::new(self.gpu()?);
+        let _entered = Entered::new(self.gpu()?.map(Place::Gpu));
         f()
     }
 
@@ -89,7 +99,7 @@ impl Device {
     #[doc(hidden)]
     pub fn dry_run<R>(dry_run: &Gpu, f: impl FnOnce() -> R) -> R {
         assert!(dry_run.is_dry_run(), "{dry_run:?}: expected a dry run");
-        let _entered = Entered::new(Some(dry_run.clone()));
+        let _entered = Entered::new(Some(Place::Gpu(dry_run.clone())));
         f()
     }
 
@@ -104,18 +114,26 @@ impl Device {
 
 /// The GPU of the innermost scope that this thread is in; `None` outside of scopes and on the CPU.
 pub(crate) fn current() -> Option<Gpu> {
+    match current_place() {
+        Some(Place::Gpu(gpu)) => Some(gpu),
+        _ => None,
+    }
+}
+
+/// The place of the innermost scope that this thread is in; `None` outside of scopes and on the CPU.
+pub(crate) fn current_place() -> Option<Place> {
     CURRENT.with_borrow(Clone::clone)
 }
 
 /// A guard of a scope. While it lives, this thread's expressions with all operands on the host run on its device. It holds the device
 /// of the scope around.
 #[derive(Debug)]
-pub(crate) struct Entered(Option<Gpu>);
+pub(crate) struct Entered(Option<Place>);
 
 impl Entered {
     /// Enters a scope; `None` is the CPU.
-    pub(crate) fn new(gpu: Option<Gpu>) -> Self {
-        Self(CURRENT.replace(gpu))
+    pub(crate) fn new(place: Option<Place>) -> Self {
+        Self(CURRENT.replace(place))
     }
 }
 

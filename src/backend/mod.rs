@@ -24,4 +24,5 @@ macro_rules! internal {
 internal! { cpu cuda view }
 
 pub use device::Device;
-pub(crate) use device::{Entered, current};
+pub use device::Place;
+pub(crate) use device::{Entered, current, current_place};

@@ -34,6 +34,13 @@ pub(crate) const BIN_UNIT: usize = 8;
 /// Adjacent entries of a window, when a sample estimates whether a matrix' entries are scattered. E005
 pub(crate) const BIN_SAMPLE: usize = 1024;
 
+/// Blocks of indices are hashed, instead of dealt out to ranks in turn, if the fullest rank would hold more than this times the mean number
+/// of entries. The time of a round is that of the fullest rank; hashing makes boundaries of meshes longer. E047
+pub(crate) const RANKS_UNEVEN: f64 = 1.3;
+/// Up to this many ranks stand in one column, where rows are whole. More stand in a grid that is nearly square, where a rank exchanges with
+/// its row and column only. cuMIS found both alike on up to 16 GPUs (section 7.2). E047
+pub(crate) const RANKS_IN_A_COLUMN: usize = 16;
+
 /// The least row lengths of the row classes after the first. A wider group of threads takes over at three of them. Four threads reduce a
 /// row from 8 entries, a warp from 33 (cuMIS, section 3.2), and a block from 8192, where each warp has a segment of 1024 entries of the
 /// fixed tree. The others classify long rows for loops that start the longest rows first. E001, E023

@@ -333,3 +333,79 @@ impl<T: Element> VectorView for SharedView<'_, T> {
         Dependency::OwnElement
     }
 }
+
+/// A view, or a vector that was evaluated before: on ranks, where elements of others had to be asked for.
+#[derive(Debug, Clone)]
+pub enum Made<V: VectorView> {
+    /// The view.
+    View(V),
+    /// The evaluated vector.
+    Stored(Store<V::T>),
+}
+
+impl<V: VectorView> VectorView for Made<V> {
+    type T = V::T;
+    type Fixed<'v>
+        = V::Fixed<'v>
+    where
+        Self: 'v;
+    fn fixed(&self) -> Option<Self::Fixed<'_>> {
+        match self {
+            Self::View(view) => view.fixed(),
+            Self::Stored(_) => None,
+        }
+    }
+    #[inline(always)]
+    fn at(&self, i: usize) -> Option<V::T> {
+        match self {
+            Self::View(view) => view.at(i),
+            Self::Stored(store) => store.get(i),
+        }
+    }
+    #[inline(always)]
+    fn value(&self, i: usize) -> V::T {
+        match self {
+            Self::View(view) => view.value(i),
+            Self::Stored(store) => store.view().value(i),
+        }
+    }
+    #[inline(always)]
+    fn at_listed(&self, k: usize, i: usize) -> Option<V::T> {
+        match self {
+            Self::View(view) => view.at_listed(k, i),
+            Self::Stored(store) => store.view().at_listed(k, i),
+        }
+    }
+    fn is_full(&self) -> bool {
+        match self {
+            Self::View(view) => view.is_full(),
+            Self::Stored(store) => store.view().is_full(),
+        }
+    }
+    fn support(&self) -> Support<'_> {
+        match self {
+            Self::View(view) => view.support(),
+            Self::Stored(Store::Sparse(sparse)) => Support::List(sparse.indices()),
+            Self::Stored(Store::Bitmap(bitmap)) => bitmap.bits().map_or(Support::All, Support::Bits),
+        }
+    }
+    fn dependency(&self, i: usize) -> Dependency {
+        match self {
+            Self::View(view) => view.dependency(i),
+            Self::Stored(_) => Dependency::OwnElement,
+        }
+    }
+    fn take(&mut self) -> Option<Store<V::T>> {
+        match self {
+            Self::View(view) => view.take(),
+            Self::Stored(store) => Some(std::mem::take(store)),
+        }
+    }
+    #[inline(always)]
+    fn work(&self) -> Option<&[u64]> {
+        match self {
+            Self::View(view) => view.work(),
+            Self::Stored(_) => None,
+        }
+    }
+}

@@ -11,8 +11,10 @@ use std::sync::{Arc, OnceLock};
 use vxm_semiring::Element;
 
 mod graph;
+mod spread;
 
 pub use graph::{Digraph, Graph, Symmetrize};
+use spread::Shares;
 
 /// Checks that there is memory for building row offsets: 16 bytes per row. A failed allocation would abort the process.
 fn room_for_rows(nrows: usize) -> Result<()> {
@@ -52,6 +54,8 @@ pub struct Matrix<T: Element = ()> {
     column_tiles: OnceLock<Arc<Tiles<T>>>,
     device_row_tiles: OnceLock<Arc<DeviceTiles<T>>>,
     device_column_tiles: OnceLock<Arc<DeviceTiles<T>>>,
+    /// Of a matrix that is spread over ranks, this rank's shares; nothing else is stored then.
+    shares: Option<Shares<T>>,
 }
 
 impl<T: Element> Matrix<T> {
@@ -80,6 +84,7 @@ impl<T: Element> Matrix<T> {
             column_tiles: OnceLock::new(),
             device_row_tiles: OnceLock::new(),
             device_column_tiles: OnceLock::new(),
+            shares: None,
         }
     }
 
@@ -181,12 +186,13 @@ impl<T: Element> Matrix<T> {
     fn shared_rows(&self) -> &Arc<Csr<T>> {
         self.rows.get_or_init(|| match self.host_rows() {
             Ok(rows) => rows,
-            Err(error) => panic!("a matrix on a device: {error}"),
+            Err(error) => panic!("a matrix elsewhere: {error}"),
         })
     }
 
     /// The rows on the host: cached, transposed from the columns, or copied from a device.
     fn host_rows(&self) -> Result<Arc<Csr<T>>> {
+        self.check_whole("reading rows")?;
         if let Some(rows) = self.rows.get() {
             return Ok(rows.clone());
         }
@@ -226,6 +232,13 @@ impl<T: Element> Matrix<T> {
     /// [`Error::Device`]: there is no such device, it has too little memory, or it is lost.
     pub fn to(&self, device: Device) -> Result<Self> {
         let gpu = device.gpu()?;
+        if self.shares.is_some() {
+            return if gpu.is_none() {
+                Ok(self.clone())
+            } else {
+                self.check_whole("moving to a GPU").map(|()| self.clone())
+            };
+        }
         let moved = Self { gpu: gpu.clone(), ..self.clone() };
         match &gpu {
             Some(gpu) => moved.on(gpu).map(|_| ())?,
@@ -362,6 +375,7 @@ impl<T: Element> Matrix<T> {
             column_tiles: self.row_tiles.clone(),
             device_row_tiles: self.device_column_tiles.clone(),
             device_column_tiles: self.device_row_tiles.clone(),
+            shares: self.shares.as_ref().map(Shares::transposed),
             ..Self::shaped((ncols, nrows, nnz))
         }
     }
@@ -423,6 +437,10 @@ impl<T: Element> Matrix<T> {
         if let Some(rows) = there(&self.device_rows) {
             let made = Matrix::on_device(rows, there(&self.device_columns));
             return Matrix { symmetric: self.symmetric, format: self.format, ..made };
+        }
+        if let Some(shares) = &self.shares {
+            let made = Matrix { shape: self.shape, symmetric: self.symmetric, ..Matrix::shaped(self.shape) };
+            return Matrix { shares: Some(shares.pattern()), ..made };
         }
         let csr = self.csr();
         let rows = Csr::from_parts(

@@ -1,10 +1,13 @@
 //! Sparse vectors and sets.
 
+mod spread;
+
 use crate::backend::cuda::{DeviceVector, Gpu};
 use crate::backend::{Device, plan};
 use crate::error::{Error, Result};
 use crate::formats::bitmap::{Bitmap, ones};
 use crate::formats::{MAX_VERTICES, Sparse, Store, StoreView, check_vertices};
+use spread::{Other, Spread};
 use std::sync::OnceLock;
 use vxm_semiring::Element;
 
@@ -23,7 +26,11 @@ use vxm_semiring::Element;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Vector<T: Element = ()> {
+    /// Of a vector that is spread over ranks, this rank's piece.
     home: Home<T>,
+    spread: Option<Box<Spread>>,
+    /// Of a vector that isn't spread its pieces, of one that is the whole, where it was read so. Writing invalidates them.
+    other: OnceLock<Box<Other<T>>>,
 }
 
 /// Where a vector is stored, with a cached copy in the other memory. Writing invalidates the copy.
@@ -124,12 +131,12 @@ impl<T: Element> Vector<T> {
 
     /// Wraps storage in the format it has.
     fn held(store: Store<T>) -> Self {
-        Self { home: Home::Host(store, OnceLock::new()) }
+        Self { home: Home::Host(store, OnceLock::new()), spread: None, other: OnceLock::new() }
     }
 
     /// Wraps a vector on a device.
     pub(crate) fn on_device(vector: DeviceVector<T>) -> Self {
-        Self { home: Home::Device(vector, OnceLock::new()) }
+        Self { home: Home::Device(vector, OnceLock::new()), spread: None, other: OnceLock::new() }
     }
 
     /// The device that the vector is stored on.
@@ -143,6 +150,8 @@ impl<T: Element> Vector<T> {
     /// [`Error::Device`]: there is no such device, it has too little memory, or it is lost.
     pub fn to(&self, device: Device) -> Result<Self> {
         match device.gpu()? {
+            Some(_) if self.spread.is_some() => Err(self.stays()),
+            None if self.spread.is_some() => Ok(self.clone()),
             Some(gpu) => Ok(Self::on_device(self.on(&gpu)?.clone())),
             None => match &self.home {
                 Home::Host(..) => Ok(self.clone()),
@@ -162,6 +171,7 @@ impl<T: Element> Vector<T> {
     /// The vector on `gpu`: its own storage, or a copy. The copy of a vector on the host is cached.
     pub(crate) fn on(&self, gpu: &Gpu) -> Result<DeviceVector<T>> {
         match &self.home {
+            _ if self.spread.is_some() => Err(self.stays()),
             Home::Device(vector, _) if vector.gpu() == gpu => Ok(vector.clone()),
             Home::Device(vector, _) => DeviceVector::upload(gpu, &vector.download()?),
             Home::Host(store, copy) => {
@@ -178,6 +188,7 @@ impl<T: Element> Vector<T> {
     /// Moves the vector to `gpu` and returns it for writing. Cached copies are dropped.
     pub(crate) fn on_mut(&mut self, gpu: &Gpu) -> Result<&mut DeviceVector<T>> {
         let vector = self.on(gpu)?;
+        self.other = OnceLock::new();
         self.home = Home::Device(vector, OnceLock::new());
         match &mut self.home {
             Home::Device(vector, _) => Ok(vector),
@@ -209,8 +220,12 @@ impl<T: Element> Vector<T> {
 
     /// Moves the vector to the host and returns its storage for writing. Cached copies are dropped.
     fn store_mut(&mut self) -> &mut Store<T> {
+        self.other = OnceLock::new();
+        if let Some(spread) = &mut self.spread {
+            spread.count = OnceLock::new();
+        }
         if let Home::Device(..) = self.home {
-            *self = Self::held(self.store().clone());
+            self.home = Home::Host(self.store().clone(), OnceLock::new());
         }
         if let Home::Host(_, copy) = &mut self.home {
             *copy = OnceLock::new();
@@ -223,6 +238,11 @@ impl<T: Element> Vector<T> {
 
     /// The length of the vector, absent elements included.
     pub fn len(&self) -> usize {
+        self.spread.as_ref().map_or_else(|| self.places(), |spread| spread.len)
+    }
+
+    /// The number of places held here: of a vector that is spread over ranks, those of this rank.
+    pub(crate) fn places(&self) -> usize {
         match &self.home {
             Home::Host(store, _) => store.len(),
             Home::Device(vector, _) => vector.len(),
@@ -234,11 +254,20 @@ impl<T: Element> Vector<T> {
         self.len() == 0
     }
 
-    /// The number of elements present. On a device it is counted at the first call, with a readback.
+    /// The number of elements present. On a device it is counted at the first call, with a readback. Of a vector that is spread over
+    /// ranks it is the number on all of them, and all ranks make the first call.
     ///
     /// # Panics
-    /// The vector is on a device that is lost.
+    /// The vector is on a device that is lost, or another rank has failed.
     pub fn nvals(&self) -> usize {
+        match &self.spread {
+            Some(spread) => spread.count(self.held_here()),
+            None => self.held_here(),
+        }
+    }
+
+    /// The number of elements held here.
+    fn held_here(&self) -> usize {
         match &self.home {
             Home::Host(store, _) => store.nvals(),
             Home::Device(vector, _) => match vector.nvals() {
@@ -251,6 +280,7 @@ impl<T: Element> Vector<T> {
     /// The number of elements present, if it is known without device work.
     pub(crate) fn known_count(&self) -> Option<usize> {
         match &self.home {
+            _ if self.spread.is_some() => None,
             Home::Host(store, _) => Some(store.nvals()),
             Home::Device(vector, _) => vector.known_count(),
         }
@@ -258,8 +288,11 @@ impl<T: Element> Vector<T> {
 
     /// The element at `i`; `None` if it is absent, or if `i` is out of range. The first read of a vector on a device
     /// copies it to the host.
+    ///
+    /// # Panics
+    /// The vector is spread over ranks: [`to_root`](Self::to_root) or [`to_all`](Self::to_all) make it whole.
     pub fn get(&self, i: u32) -> Option<T> {
-        if i as usize >= self.len() { None } else { self.store().get(i as usize) }
+        if i as usize >= self.len() { None } else { self.whole().store().get(i as usize) }
     }
 
     /// Whether the element at `i` is present.
@@ -268,8 +301,11 @@ impl<T: Element> Vector<T> {
     }
 
     /// The `(index, element)` pairs, in ascending order of index.
+    ///
+    /// # Panics
+    /// The vector is spread over ranks: [`to_root`](Self::to_root) or [`to_all`](Self::to_all) make it whole.
     pub fn iter(&self) -> impl Iterator<Item = (u32, T)> + '_ {
-        let (list, values, bits) = match self.store() {
+        let (list, values, bits) = match self.whole().store() {
             Store::Sparse(s) => (Some(s.indices()), s.values(), None),
             Store::Bitmap(b) => (None, b.values(), b.bits()),
         };
@@ -321,7 +357,11 @@ impl<T: Element> Vector<T> {
         if i as usize >= self.len() {
             return Err(Error::Invalid { what: format!("index {i} in a vector of {} places", self.len()) });
         }
-        self.patch(&[i], &[value]);
+        match self.own_place(i) {
+            Some(place) => self.patch(&[place], &[value]),
+            // another rank writes it
+            None => self.patch(&[], &[]),
+        }
         Ok(())
     }
 
@@ -329,13 +369,23 @@ impl<T: Element> Vector<T> {
     /// with a margin, so that it does not switch back and forth.
     pub(crate) fn patch(&mut self, indices: &[u32], values: &[Option<T>]) {
         self.store_mut().patch(indices, values);
-        let (nvals, n) = (self.nvals(), self.len());
+        let (nvals, n) = (self.held_here(), self.places());
         let flip = match self.store() {
             Store::Sparse(_) => !plan::is_sparse(nvals / 2, n),
             Store::Bitmap(_) => plan::is_sparse(nvals * 2, n),
         };
         if flip {
-            *self = Self::of(core::mem::take(self).into_store());
+            let spread = self.spread.take();
+            *self = Self { spread, ..Self::of(core::mem::take(self).into_store()) };
+        }
+    }
+
+    /// Takes other elements, in as many places. The vector stays spread if it is.
+    pub(crate) fn replace(&mut self, elements: Self) {
+        let spread = self.spread.take();
+        *self = Self { spread, ..elements };
+        if let Some(spread) = &mut self.spread {
+            spread.count = OnceLock::new();
         }
     }
 
@@ -364,12 +414,13 @@ impl<T: Element> Vector<T> {
 
     /// Returns the vector on the host in the given format, for tests and benchmarks. `Dense` gives a bitmap if elements
     /// are absent.
-    pub fn with_format(self, format: VectorFormat) -> Self {
+    pub fn with_format(mut self, format: VectorFormat) -> Self {
+        let spread = self.spread.take();
         let store = match format {
             VectorFormat::Sparse => Store::Sparse(self.into_store().into_sparse()),
             VectorFormat::Dense | VectorFormat::Bitmap => Store::Bitmap(self.into_store().into_bitmap()),
         };
-        Self::held(store)
+        Self { spread, ..Self::held(store) }
     }
 
     /// A 64-bit FNV-1a hash of the length, the indices and the bits of the elements. Equal vectors have equal digests,
@@ -391,7 +442,7 @@ impl<T: Element> Vector<T> {
 impl<T: Element> Default for Vector<T> {
     /// A vector of length 0.
     fn default() -> Self {
-        Self { home: Home::default() }
+        Self { home: Home::default(), spread: None, other: OnceLock::new() }
     }
 }
 

@@ -114,6 +114,14 @@ impl<T: Element> Csr<T> {
         matrix
     }
 
+    /// Builds a matrix with columns that are slots of a rank: those of a row are distinct, but don't ascend. So [`get`](Self::get) finds
+    /// nothing there.
+    pub(crate) fn of_slots(nrows: usize, ncols: usize, offsets: Vec<u64>, columns: Vec<u32>, values: Vec<T>) -> Self {
+        debug_assert!(offsets.len() == nrows + 1 && columns.len() == values.len());
+        debug_assert!(columns.iter().all(|&slot| (slot as usize) < ncols));
+        Self { nrows, ncols, offsets, columns, values }
+    }
+
     /// A matrix without entries.
     ///
     /// # Errors

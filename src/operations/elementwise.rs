@@ -1,14 +1,34 @@
 //! Elementwise nodes: map, select, fill, pattern, and the intersection of two or three operands. All are fused into the
 //! terminal's loop.
 
-use crate::backend::cuda::Gpu;
+use crate::backend::Place;
 use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder, Node};
 use crate::backend::view::{Dependency, Support, VectorView};
 use crate::error::Result;
 use crate::operations::expr::{Env, Expr, fits, smaller_support};
 use crate::operations::loops::dependencies::Reads;
+use crate::ranks::{Grid, Owners};
 use std::panic::Location;
 use vxm_semiring::{BinaryOp, Element, TernaryOp, UnaryOp};
+
+/// The indices of the places that a view reads: the same numbers, or on a rank the indices that it owns.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Numbering(Option<(Owners, usize)>);
+
+impl Numbering {
+    /// The indices of this rank's places in a vector of `len` places.
+    fn of(grid: &Grid, len: usize) -> Self {
+        Self(Some((grid.owners(len), grid.rank())))
+    }
+
+    #[inline(always)]
+    fn index(self, place: usize) -> u32 {
+        match self.0 {
+            None => place as u32,
+            Some((owners, rank)) => owners.vertex(rank, place as u32),
+        }
+    }
+}
 
 /// A function of one place: of its index and its element, which may be absent.
 pub trait Step<T: Element>: Copy + Sync {
@@ -18,6 +38,10 @@ pub trait Step<T: Element>: Copy + Sync {
     const FILLS: bool = false;
     /// Whether a present element may become absent.
     const DROPS: bool = false;
+    /// The step for the places of a rank, which aren't numbered as the vector's indices are.
+    fn numbered(self, _: Numbering) -> Self {
+        self
+    }
     /// The result at `i`, where the inner expression holds `x`.
     fn step(self, i: usize, x: Option<T>) -> Option<Self::Out>;
     /// Pushes the step's words, and returns its C++ type over a view of type `inner`.
@@ -42,9 +66,13 @@ impl<E: Expr, K: Step<E::T>> Expr for Each<E, K> {
         self.inner.len(env)
     }
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
-        Ok(Each { inner: self.inner.view(env)?, step: self.step })
+        let step = match env.grid() {
+            None => self.step,
+            Some(grid) => self.step.numbered(Numbering::of(grid, self.inner.len(env)?)),
+        };
+        Ok(Each { inner: self.inner.view(env)?, step })
     }
-    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+    fn place(&self, env: &Env<'_>) -> Option<Place> {
         self.inner.place(env)
     }
     fn known_count(&self, env: &Env<'_>) -> Option<usize> {
@@ -122,13 +150,16 @@ impl<T: Element, F: UnaryOp<T>> Step<T> for Map<F> {
 
 /// `f(index, element)` of every element.
 #[derive(Debug, Clone, Copy)]
-pub struct MapIndex<F>(pub(crate) F);
+pub struct MapIndex<F>(pub(crate) F, pub(crate) Numbering);
 
 impl<T: Element, F: BinaryOp<u32, T>> Step<T> for MapIndex<F> {
     type Out = F::Out;
+    fn numbered(self, numbering: Numbering) -> Self {
+        Self(self.0, numbering)
+    }
     #[inline(always)]
     fn step(self, i: usize, x: Option<T>) -> Option<F::Out> {
-        x.map(|x| self.0.call(i as u32, x))
+        x.map(|x| self.0.call(self.1.index(i), x))
     }
     fn emit(self, inner: CppType, kernel: &mut KernelBuilder) -> CppType {
         let arguments = [inner, kernel.functor(self.0), kernel.element::<F::Out>()];
@@ -155,14 +186,17 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Step<T> for Select<F> {
 
 /// The elements for which `f(index, element)` is true.
 #[derive(Debug, Clone, Copy)]
-pub struct SelectIndex<F>(pub(crate) F);
+pub struct SelectIndex<F>(pub(crate) F, pub(crate) Numbering);
 
 impl<T: Element, F: BinaryOp<u32, T, Out = bool>> Step<T> for SelectIndex<F> {
     type Out = T;
     const DROPS: bool = true;
+    fn numbered(self, numbering: Numbering) -> Self {
+        Self(self.0, numbering)
+    }
     #[inline(always)]
     fn step(self, i: usize, x: Option<T>) -> Option<T> {
-        x.filter(|&x| self.0.call(i as u32, x))
+        x.filter(|&x| self.0.call(self.1.index(i), x))
     }
     fn emit(self, inner: CppType, kernel: &mut KernelBuilder) -> CppType {
         let op = kernel.functor(self.0);
@@ -234,7 +268,7 @@ impl<X: Expr, Y: Expr, F: BinaryOp<X::T, Y::T>> Expr for EwiseMult<X, Y, F> {
         fits("ewise_mult", self.left.len(env)?, self.right.len(env)?, self.at)?;
         Ok(Both { left: self.left.view(env)?, right: self.right.view(env)?, op: self.op })
     }
-    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+    fn place(&self, env: &Env<'_>) -> Option<Place> {
         self.left.place(env).or_else(|| self.right.place(env))
     }
     fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
@@ -335,7 +369,7 @@ impl<X: Expr, Y: Expr, Z: Expr, F: TernaryOp<X::T, Y::T, Z::T>> Expr for Map3<X,
         let (first, second, third) = (self.first.view(env)?, self.second.view(env)?, self.third.view(env)?);
         Ok(Three { first, second, third, op: self.op })
     }
-    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+    fn place(&self, env: &Env<'_>) -> Option<Place> {
         self.first.place(env).or_else(|| self.second.place(env)).or_else(|| self.third.place(env))
     }
     fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {

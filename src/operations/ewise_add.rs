@@ -1,6 +1,6 @@
 //! Unions of two expressions. The right side is skipped where it can't change the left one.
 
-use crate::backend::cuda::Gpu;
+use crate::backend::Place;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::view::{Dependency, Support, VectorView};
 use crate::error::Result;
@@ -57,7 +57,7 @@ impl<T: Element, X: Expr<T = T>, Y: Expr<T = T>, F: BinaryOp<T, T, Out = T>> Exp
         };
         Ok(Either { left, right, op: self.op, union, skips: Self::skipped_at().is_some() })
     }
-    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+    fn place(&self, env: &Env<'_>) -> Option<Place> {
         self.left.place(env).or_else(|| self.right.place(env))
     }
     fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {

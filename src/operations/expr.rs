@@ -1,12 +1,15 @@
 //! The expression tree: what verbs build and terminals run.
 
+use crate::backend::Place;
+use crate::backend::cuda;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
-use crate::backend::cuda::{self, Gpu};
 use crate::backend::view::{Dependency, StateView, Support, VectorView, fixed_is_self};
 use crate::containers::Vector;
 use crate::error::{Error, Result};
 use crate::formats::{Shared, StoreView, check_vertices};
 use crate::operations::loops::dependencies::Reads;
+use crate::operations::ranks::OnRanks;
+use crate::ranks::Grid;
 use std::any::Any;
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -42,6 +45,7 @@ pub struct Env<'s> {
     filterable_rows: Option<&'s (dyn Fn(usize) -> bool + Sync)>,
     wanted: Option<usize>,
     reversed: bool,
+    ranks: Option<OnRanks<'s>>,
 }
 
 impl<'s> Env<'s> {
@@ -56,6 +60,21 @@ impl<'s> Env<'s> {
     /// anew in each round.
     pub(crate) fn with_shared<T: Element>(key: StateRef<T>, state: &'s Shared<T>, snapshot: &'s Cell<bool>) -> Self {
         Self { state: Some((key.id, state)), snapshot: Some(snapshot), ..Self::default() }
+    }
+
+    /// This environment, for views of this rank's pieces.
+    pub(crate) fn on_ranks(self, ranks: OnRanks<'s>) -> Self {
+        Self { ranks: Some(ranks), ..self }
+    }
+
+    /// What is known about an evaluation on all ranks of a grid; `None` if it runs on this process alone.
+    pub(crate) fn ranks(&self) -> Option<OnRanks<'s>> {
+        self.ranks
+    }
+
+    /// The grid of an evaluation on all of its ranks.
+    pub(crate) fn grid(&self) -> Option<&'s Grid> {
+        self.ranks.map(|ranks| ranks.grid)
     }
 
     /// This environment, for a loop that allows edges to be filtered once, before it starts. `active` says which rows
@@ -95,7 +114,8 @@ impl<'s> Env<'s> {
 
     /// This environment for an operand. All of the operand's elements may be read.
     pub(crate) fn for_operand(self) -> Self {
-        Self { wanted: None, ..self }
+        let ranks = self.ranks.map(|ranks| OnRanks { rows: None, ..ranks });
+        Self { wanted: None, ranks, ..self }
     }
 
     /// How many of the result's `n` elements are read, at most.
@@ -138,8 +158,8 @@ pub trait Expr: Copy + Sync {
     /// Operands' shapes don't fit; the error names both shapes and the verb's line.
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>>;
 
-    /// The GPU of the first operand that lies on one. The expression runs there.
-    fn place(&self, env: &Env<'_>) -> Option<Gpu>;
+    /// The GPU or the ranks of the first operand that lies there. The expression runs there.
+    fn place(&self, env: &Env<'_>) -> Option<Place>;
 
     /// An upper bound on the number of elements, if it is known without computing or reading back; otherwise `None`.
     fn known_count(&self, _: &Env<'_>) -> Option<usize> {
@@ -178,11 +198,14 @@ impl<'a, T: Element> Expr for &'a Vector<T> {
     fn len(&self, _: &Env<'_>) -> Result<usize> {
         Ok(Vector::len(self))
     }
-    fn view<'s>(&'s self, _: &Env<'s>) -> Result<StoreView<'s, T>> {
-        Ok(Vector::view(self))
+    fn view<'s>(&'s self, env: &Env<'s>) -> Result<StoreView<'s, T>> {
+        match env.grid() {
+            None => Ok(Vector::view(self)),
+            Some(grid) => Ok(Vector::view(self.piece_on(grid)?)),
+        }
     }
-    fn place(&self, _: &Env<'_>) -> Option<Gpu> {
-        self.gpu().cloned()
+    fn place(&self, _: &Env<'_>) -> Option<Place> {
+        Vector::place(self)
     }
     fn known_count(&self, _: &Env<'_>) -> Option<usize> {
         Vector::known_count(self)
@@ -228,8 +251,8 @@ impl<T: Element> Expr for StateRef<T> {
             None => Ok(StateView::ReadOnly(env.state(*self)?.view())),
         }
     }
-    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
-        env.state(*self).ok()?.gpu().cloned()
+    fn place(&self, env: &Env<'_>) -> Option<Place> {
+        env.state(*self).ok()?.place()
     }
     fn known_count(&self, env: &Env<'_>) -> Option<usize> {
         Vector::known_count(env.state(*self).ok()?)
@@ -281,7 +304,7 @@ impl<T: Element> Expr for Fill<T> {
         check_vertices("fill", self.len)?;
         Ok(*self)
     }
-    fn place(&self, _: &Env<'_>) -> Option<Gpu> {
+    fn place(&self, _: &Env<'_>) -> Option<Place> {
         None
     }
     fn constant(&self) -> Result<Option<T>> {

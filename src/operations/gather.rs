@@ -1,13 +1,15 @@
 //! Indirect reads: `w[k] = x[index[k]]`, and chains of such reads, which end where values stop decreasing.
 
+use crate::backend::Place;
 use crate::backend::cpu;
-use crate::backend::cuda::Gpu;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
-use crate::backend::view::{Support, VectorView, fixed_is_self};
+use crate::backend::view::{Made, Support, VectorView, fixed_is_self};
 use crate::error::Result;
 use crate::formats::Store;
 use crate::operations::expr::{Env, Expr, emit_operand};
 use crate::operations::loops::dependencies::Reads;
+use crate::operations::ranks;
+use crate::ranks::fetch;
 use vxm_semiring::{Element, LT, Scalar, UnaryOp};
 
 /// `w[k] = x[index[k]]`, where both hold an element.
@@ -58,7 +60,7 @@ impl<V: VectorView> Operand<V> {
 impl<E: Expr, I: Expr<T = u32>> Expr for Gather<E, I> {
     type T = E::T;
     type View<'s>
-        = Gathered<E::View<'s>, I::View<'s>>
+        = Made<Gathered<E::View<'s>, I::View<'s>>>
     where
         Self: 's;
     const HEAVY: bool = E::HEAVY || I::HEAVY;
@@ -67,10 +69,16 @@ impl<E: Expr, I: Expr<T = u32>> Expr for Gather<E, I> {
     }
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
         let len = self.inner.len(env)?;
+        if let Some(grid) = env.grid() {
+            let inner = ranks::piece(&self.inner, &env.for_operand())?.into_bitmap();
+            let index = ranks::piece(&self.index, env)?.into_sparse();
+            let found = fetch(grid, len, &inner, index.values())?;
+            return Ok(Made::Stored(ranks::held(index.len(), index.indices(), &found)));
+        }
         let inner = Operand::of(self.inner.view(&env.for_operand())?, len, E::HEAVY, env);
-        Ok(Gathered { inner, len, index: self.index.view(env)? })
+        Ok(Made::View(Gathered { inner, len, index: self.index.view(env)? }))
     }
-    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+    fn place(&self, env: &Env<'_>) -> Option<Place> {
         self.inner.place(env).or_else(|| self.index.place(env))
     }
     fn known_count(&self, env: &Env<'_>) -> Option<usize> {
@@ -128,7 +136,7 @@ pub struct Jumped<V: VectorView, F> {
 impl<E: Expr<T: Scalar>, F: UnaryOp<E::T, Out = u32>> Expr for PointerJump<E, F> {
     type T = E::T;
     type View<'s>
-        = Jumped<E::View<'s>, F>
+        = Made<Jumped<E::View<'s>, F>>
     where
         Self: 's;
     const HEAVY: bool = E::HEAVY;
@@ -137,10 +145,14 @@ impl<E: Expr<T: Scalar>, F: UnaryOp<E::T, Out = u32>> Expr for PointerJump<E, F>
     }
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
         let len = self.inner.len(env)?;
+        if let Some(grid) = env.grid() {
+            let piece = ranks::piece(&self.inner, &env.for_operand())?.into_bitmap();
+            return Ok(Made::Stored(ranks::chain_ends(grid, len, piece, |x| self.op.call(x))?));
+        }
         let inner = Operand::of(self.inner.view(&env.for_operand())?, len, E::HEAVY, env);
-        Ok(Jumped { inner, len, op: self.op })
+        Ok(Made::View(Jumped { inner, len, op: self.op }))
     }
-    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+    fn place(&self, env: &Env<'_>) -> Option<Place> {
         self.inner.place(env)
     }
     fn known_count(&self, env: &Env<'_>) -> Option<usize> {

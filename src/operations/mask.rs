@@ -1,6 +1,6 @@
 //! Masks: structural, by value, and the complement of either. A mask says where a result may be written.
 
-use crate::backend::cuda::Gpu;
+use crate::backend::Place;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::view::{Dependency, Support, VectorView};
 use crate::containers::Vector;
@@ -30,8 +30,8 @@ pub trait Mask: Copy + Sync {
     /// # Errors
     /// As [`Expr::view`].
     fn test<'s>(&'s self, env: &Env<'s>) -> Result<Self::Test<'s>>;
-    /// The GPU that an operand lies on; see [`Expr::place`].
-    fn place(&self, env: &Env<'_>) -> Option<Gpu>;
+    /// Where an operand lies; see [`Expr::place`].
+    fn place(&self, env: &Env<'_>) -> Option<Place>;
     /// An upper bound on the number of places where the mask is true, if it is known without computing or reading back.
     fn known_count(&self, _: &Env<'_>) -> Option<usize> {
         None
@@ -92,7 +92,7 @@ impl<E: Expr> Mask for E {
     fn test<'s>(&'s self, env: &Env<'s>) -> Result<Self::Test<'s>> {
         Ok(Present(self.view(&env.for_operand())?))
     }
-    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+    fn place(&self, env: &Env<'_>) -> Option<Place> {
         Expr::place(self, env)
     }
     fn known_count(&self, env: &Env<'_>) -> Option<usize> {
@@ -148,7 +148,7 @@ impl<E: Expr> Mask for Values<E> {
     fn test<'s>(&'s self, env: &Env<'s>) -> Result<Self::Test<'s>> {
         Ok(NonZero(self.0.view(&env.for_operand())?))
     }
-    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+    fn place(&self, env: &Env<'_>) -> Option<Place> {
         self.0.place(env)
     }
     fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
@@ -197,7 +197,7 @@ impl<M: Mask> Mask for Complement<M> {
     fn test<'s>(&'s self, env: &Env<'s>) -> Result<Self::Test<'s>> {
         Ok(Unset(self.0.test(env)?))
     }
-    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+    fn place(&self, env: &Env<'_>) -> Option<Place> {
         self.0.place(env)
     }
     fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
@@ -262,7 +262,7 @@ impl<E: Expr, M: Mask> Expr for Masked<E, M> {
         let wanted = mask.support().count(n);
         Ok(MaskedView { inner: self.inner.view(&env.wanting(wanted))?, mask })
     }
-    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+    fn place(&self, env: &Env<'_>) -> Option<Place> {
         self.inner.place(env).or_else(|| self.mask.place(env))
     }
     fn known_count(&self, env: &Env<'_>) -> Option<usize> {

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::formats::{Csr, places_of, row_blocks, split_rows};
 use crate::operations::entry_filter::{build, filtered};
 use crate::operations::oriented::check_square_with;
+use crate::operations::ranks;
 use crate::operations::verbs::Verbs;
 use rayon::prelude::*;
 use vxm_semiring::{BinaryOp, Element, IndexOp, KernelText, Monoid, PLUS_PAIR, Source, TernaryOp, UnaryOp};
@@ -37,6 +38,10 @@ impl<A: Element> Matrix<A> {
     /// # Errors
     /// The device has too little memory, or is lost.
     pub fn map<F: UnaryOp<A>>(&self, op: F) -> Result<Matrix<F::Out>> {
+        if let Some(grid) = self.grid() {
+            let mapped = ranks::matrices::mapped(self, grid, |_, _, a| Some(op.call(a)))?;
+            return Ok(mapped.set_symmetric(self.is_symmetric()));
+        }
         if let Some(gpu) = self.place() {
             let mapped = cuda::entries::map(&*self.on(&gpu)?, op)?;
             return Ok(Matrix::on_device(mapped, None).set_symmetric(self.is_symmetric()));
@@ -61,6 +66,9 @@ impl<A: Element> Matrix<A> {
     /// # Errors
     /// The device has too little memory, or is lost.
     pub fn map_index<F: IndexOp<A>>(&self, op: F) -> Result<Matrix<F::Out>> {
+        if let Some(grid) = self.grid() {
+            return ranks::matrices::mapped(self, grid, |i, j, a| Some(op.call(i, j, a)));
+        }
         if let Some(gpu) = self.place() {
             return Ok(Matrix::on_device(cuda::entries::map_index(&*self.on(&gpu)?, op)?, None));
         }
@@ -128,6 +136,9 @@ impl<A: Element> Matrix<A> {
     where
         F: TernaryOp<u32, u32, A, Out = bool>,
     {
+        if let Some(grid) = self.grid() {
+            return ranks::matrices::mapped(self, grid, |i, j, a| op.call(i, j, a).then_some(a));
+        }
         if let Some(gpu) = self.place() {
             return Ok(Matrix::on_device(cuda::entries::select(&*self.on(&gpu)?, op)?, None));
         }
@@ -174,6 +185,9 @@ impl<A: Element> Matrix<A> {
     #[track_caller]
     pub fn map_ends<T: Element, F: BinaryOp<T, T>>(&self, op: F, u: &Vector<T>) -> Result<Matrix<F::Out>> {
         check_square_with(self, "map_ends", u)?;
+        if let Some(grid) = self.grid() {
+            return ranks::matrices::by_ends(self, grid, u, |x, y, _| Some(op.call(x, y)));
+        }
         if let Some(gpu) = self.place_with(u) {
             let (rows, u) = (self.on(&gpu)?, u.on(&gpu)?);
             return Ok(Matrix::on_device(cuda::entries::map_ends(&rows, op, &u)?, None));
@@ -213,6 +227,7 @@ impl<A: Element> Matrix<A> {
     /// # Errors
     /// The device has too little memory, or is lost.
     pub fn reduce_rows<M: Monoid<A>>(&self, monoid: M) -> Result<Vector<A>> {
+        self.check_whole("reduce_rows")?;
         if let Some(gpu) = self.place() {
             return Ok(Vector::on_device(cuda::entries::reduce_rows(self.on(&gpu)?, monoid)?));
         }
@@ -236,6 +251,9 @@ impl<A: Element> Matrix<A> {
     /// # Errors
     /// The device has too little memory, or is lost.
     pub fn degrees(&self) -> Result<Vector<u32>> {
+        if let Some(grid) = self.grid() {
+            return ranks::matrices::degrees(self, grid);
+        }
         if let Some(gpu) = self.place() {
             return Ok(Vector::on_device(cuda::terminals::degrees(&*self.on(&gpu)?)?));
         }
@@ -257,6 +275,9 @@ impl<A: Element> Matrix<A> {
                 return Err(Error::shape("extract", shape, format!("{what} {i}")));
             }
             crate::formats::check_vertices("extract", indices.len())?;
+        }
+        if let Some(grid) = self.grid() {
+            return ranks::matrices::extract(self, grid, rows, columns);
         }
         if let Some(gpu) = self.place() {
             let found = cuda::entries::extract(&*self.on(&gpu)?, rows, columns)?;
@@ -292,6 +313,7 @@ impl<A: Element> Matrix<A> {
     #[track_caller]
     pub fn ewise_mult<B: Element, F: BinaryOp<A, B>>(&self, other: &Matrix<B>, op: F) -> Result<Matrix<F::Out>> {
         self.check_same_shape("ewise_mult", other)?;
+        self.check_whole("ewise_mult").and_then(|()| other.check_whole("ewise_mult"))?;
         if let Some(gpu) = self.gpu().or(other.gpu()).cloned().or_else(current) {
             let both = cuda::entries::ewise_mult(&*self.on(&gpu)?, &*other.on(&gpu)?, op)?;
             return Ok(Matrix::on_device(both, None));
@@ -315,6 +337,7 @@ impl<A: Element> Matrix<A> {
     #[track_caller]
     pub fn ewise_add<F: BinaryOp<A, A, Out = A>>(&self, other: &Matrix<A>, op: F) -> Result<Matrix<A>> {
         self.check_same_shape("ewise_add", other)?;
+        self.check_whole("ewise_add").and_then(|()| other.check_whole("ewise_add"))?;
         if let Some(gpu) = self.gpu().or(other.gpu()).cloned().or_else(current) {
             let either = cuda::entries::ewise_add(&*self.on(&gpu)?, &*other.on(&gpu)?, op)?;
             return Ok(Matrix::on_device(either, None));

@@ -15,6 +15,7 @@ pub mod mxm;
 pub mod oriented;
 pub mod pivot;
 pub mod product;
+pub(crate) mod ranks;
 pub mod region;
 pub mod selection;
 pub mod sort;

@@ -8,6 +8,7 @@ use crate::operations::entry_filter::{build, filtered};
 use crate::operations::expr::Expr;
 use crate::operations::product::edge_policy::{ByKey, Whole};
 use crate::operations::product::{Flip, Product};
+use crate::operations::ranks;
 use crate::operations::verbs::Verbs;
 use std::borrow::Cow;
 use std::panic::Location;
@@ -140,7 +141,7 @@ impl<'a, A: Element, F: BinaryOp<K, K, Out = bool>, K: Element> Oriented<'a, A, 
         check_square_with(&self.matrix, "induced_by", &self.key)?;
         check_square_with(&self.matrix, "induced_by", set)?;
         let held = self.key.mask(set).eval()?;
-        let members: Vec<u32> = set.indices().collect();
+        let members: Vec<u32> = set.to_all()?.indices().collect();
         if held.nvals() < members.len() {
             let (keys, members) = (held.nvals(), members.len());
             return Err(Error::invalid(format!(
@@ -182,6 +183,9 @@ where
     F: BinaryOp<K, K, Out = bool>,
 {
     check_square_with(matrix, "oriented", key)?;
+    if let Some(grid) = matrix.grid() {
+        return ranks::matrices::by_ends(matrix, grid, key, |x, y, a| op.call(x, y).then_some(a));
+    }
     if let Some(gpu) = matrix.place_with(key) {
         let (rows, key) = (matrix.on(&gpu)?, key.on(&gpu)?);
         return Ok(Matrix::on_device(cuda::entries::select_ends(&rows, op, &key)?, None).with_format(matrix.format()));
@@ -199,6 +203,9 @@ where
     K: Element,
     F: BinaryOp<K, K, Out = bool>,
 {
+    if let Some(grid) = matrix.grid() {
+        return ranks::matrices::induced(matrix, grid, op, held);
+    }
     if let Some(gpu) = matrix.place_with(held) {
         let (rows, held) = (matrix.on(&gpu)?, held.on(&gpu)?);
         return Ok(Matrix::on_device(cuda::entries::induced(&rows, op, &held)?, None).with_format(matrix.format()));

@@ -3,6 +3,7 @@
 use crate::backend::tuning::{self, RowStats};
 use crate::containers::Matrix;
 use crate::error::Result;
+use crate::operations::ranks;
 use vxm_semiring::Element;
 
 /// A vertex to start from, where the answer is the same for any. The plan chooses one that is likely in the giant component, which contains most
@@ -22,13 +23,14 @@ use vxm_semiring::Element;
 /// # Errors
 /// The matrix is on a device that is lost.
 pub fn pivot<A: Element>(a: &Matrix<A>) -> Result<u32> {
-    let (longest_at, longest, first) = match a.gpu() {
-        Some(gpu) => {
+    let (longest_at, longest, first) = match (a.gpu(), a.grid()) {
+        (_, Some(grid)) => ranks::matrices::row_ends(a, grid)?,
+        (Some(gpu), _) => {
             let rows = a.on(gpu)?;
             let (longest_at, first) = rows.ends();
             (longest_at, rows.longest(), first)
         }
-        None => {
+        (None, None) => {
             let rows = a.csr();
             let (longest, length) = (rows.longest(), |i| if i < a.nrows() { rows.degree(i) } else { 0 });
             (longest as u32, length(longest), length(0))

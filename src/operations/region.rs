@@ -1,11 +1,14 @@
 //! Regions given by a list of indices: elements taken from one, and elements put into one.
 
+use crate::backend::Place;
+use crate::backend::cuda;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
-use crate::backend::cuda::{self, Gpu};
-use crate::backend::view::{Support, VectorView, fixed_is_self};
+use crate::backend::view::{Made, Support, VectorView, fixed_is_self};
 use crate::error::Result;
 use crate::operations::expr::{Env, Expr, emit_operand, fits_as};
 use crate::operations::loops::dependencies::Reads;
+use crate::operations::ranks;
+use crate::ranks::{Grid, fetch};
 use std::borrow::Cow;
 use std::panic::Location;
 
@@ -20,7 +23,7 @@ pub struct Extract<'a, E> {
 impl<'a, E: Expr> Expr for Extract<'a, E> {
     type T = E::T;
     type View<'s>
-        = Extract<'a, E::View<'s>>
+        = Made<Extract<'a, E::View<'s>>>
     where
         Self: 's;
     const HEAVY: bool = E::HEAVY;
@@ -30,9 +33,17 @@ impl<'a, E: Expr> Expr for Extract<'a, E> {
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
         let n = self.inner.len(env)?;
         within("extract", self.indices, n, self.at)?;
-        Ok(Extract { inner: self.inner.view(&env.for_operand())?, indices: self.indices, at: self.at })
+        if let Some(grid) = env.grid() {
+            let inner = ranks::piece(&self.inner, &env.for_operand())?.into_bitmap();
+            let (owners, rank) = (grid.owners(self.indices.len()), grid.rank());
+            let places: Vec<u32> = (0..owners.count(rank) as u32).collect();
+            let index = |&place: &u32| self.indices[owners.vertex(rank, place) as usize];
+            let found = fetch(grid, n, &inner, &places.iter().map(index).collect::<Vec<_>>())?;
+            return Ok(Made::Stored(ranks::held(places.len(), &places, &found)));
+        }
+        Ok(Made::View(Extract { inner: self.inner.view(&env.for_operand())?, indices: self.indices, at: self.at }))
     }
-    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+    fn place(&self, env: &Env<'_>) -> Option<Place> {
         self.inner.place(env)
     }
     fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
@@ -101,7 +112,7 @@ pub struct Region<'s, V> {
 impl<E: Expr> Expr for Scatter<'_, E> {
     type T = E::T;
     type View<'s>
-        = Region<'s, E::View<'s>>
+        = Region<'s, Made<E::View<'s>>>
     where
         Self: 's;
     const HEAVY: bool = E::HEAVY;
@@ -110,7 +121,10 @@ impl<E: Expr> Expr for Scatter<'_, E> {
     }
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
         self.check(env)?;
-        let inner = self.inner.view(&env.for_operand())?;
+        if let Some(grid) = env.grid() {
+            return self.view_on_ranks(grid, env);
+        }
+        let inner = Made::View(self.inner.view(&env.for_operand())?);
         if self.indices.windows(2).all(|w| w[0] < w[1]) {
             return Ok(Region { inner, places: self.indices.into(), positions: None });
         }
@@ -120,7 +134,7 @@ impl<E: Expr> Expr for Scatter<'_, E> {
         self.distinct(&places)?;
         Ok(Region { inner, places: places.into(), positions: Some(positions) })
     }
-    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+    fn place(&self, env: &Env<'_>) -> Option<Place> {
         self.inner.place(env)
     }
     fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
@@ -143,6 +157,23 @@ impl<E: Expr> Expr for Scatter<'_, E> {
 }
 
 impl<E: Expr> Scatter<'_, E> {
+    /// The places of the region that this rank owns, and their elements, wherever those are.
+    fn view_on_ranks<'s>(&'s self, grid: &Grid, env: &Env<'s>) -> Result<Region<'s, Made<E::View<'s>>>> {
+        let mut sorted = self.indices.to_vec();
+        sorted.sort_unstable();
+        self.distinct(&sorted)?;
+        let (owners, inner) = (grid.owners(self.len), ranks::piece(&self.inner, &env.for_operand())?.into_bitmap());
+        let own = (0u32..).zip(self.indices).map(|(k, &index)| (owners.owner(index), k));
+        let mut own: Vec<(u32, u32)> =
+            own.filter(|((rank, _), _)| *rank == grid.rank()).map(|((_, place), k)| (place, k)).collect();
+        own.sort_unstable();
+        let (places, positions): (Vec<u32>, Vec<u32>) = own.into_iter().unzip();
+        let found = fetch(grid, self.indices.len(), &inner, &positions)?;
+        let all: Vec<u32> = (0..places.len() as u32).collect();
+        let inner = Made::Stored(ranks::held(places.len(), &all, &found));
+        Ok(Region { inner, places: places.into(), positions: None })
+    }
+
     fn check(&self, env: &Env<'_>) -> Result<()> {
         let named = |vector, indices| (format!("vector of {vector}"), format!("{indices} indices"));
         fits_as("scatter", (self.inner.len(env)?, self.indices.len()), named, self.at)?;

@@ -67,6 +67,15 @@ impl<T: Ordered> Vector<T> {
     /// # Errors
     /// The device has too little memory, or is lost.
     pub fn rank(&self) -> Result<Vector<u32>> {
+        if let Some(grid) = self.grid() {
+            // every rank ranks the whole vector: 16 bytes a vertex there, for a moment
+            return self.to_all()?.ranked()?.to_grid(grid);
+        }
+        self.ranked()
+    }
+
+    /// The ranks of a vector that isn't spread over ranks of a grid.
+    fn ranked(&self) -> Result<Vector<u32>> {
         if let Some(gpu) = self.gpu().cloned().or_else(current) {
             return Ok(Vector::on_device(cuda::sort::rank(&self.on(&gpu)?, T::CUDA_ORDER)?));
         }

@@ -6,13 +6,14 @@ use crate::backend::cpu::parallel;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::cuda::terminals::Merging;
 use crate::backend::cuda::{self, Gpu};
-use crate::backend::current;
 use crate::backend::plan;
 use crate::backend::view::{Support, VectorView, fixed_is_self};
+use crate::backend::{Place, current_place};
 use crate::containers::Vector;
 use crate::error::Result;
 use crate::formats::StoreView;
 use crate::operations::expr::{Env, Expr, StateRef, emit_operand, fits};
+use crate::operations::ranks::{self, OnRanks};
 use std::panic::Location;
 use vxm_semiring::{BinaryOp, Element, Monoid};
 
@@ -82,14 +83,21 @@ impl<T: Element, E: Expr<T = T>, F: BinaryOp<T, T, Out = T>> Accum<E, F> {
 pub(crate) fn eval<E: Expr>(expression: E) -> Result<Vector<E::T>> {
     let env = Env::default();
     let n = expression.len(&env)?;
-    if let Some(gpu) = device(&expression, &env) {
-        if let Some(value) = expression.constant()?
-            && let Some(full) = cuda::DeviceVector::filled(&gpu, n, value)?
-        {
-            return Ok(Vector::on_device(full));
+    match device(&expression, &env) {
+        Some(Place::Gpu(gpu)) => {
+            if let Some(value) = expression.constant()?
+                && let Some(full) = cuda::DeviceVector::filled(&gpu, n, value)?
+            {
+                return Ok(Vector::on_device(full));
+            }
+            let (kernel, node) = emitted(&expression, &env, &gpu)?;
+            return Ok(Vector::on_device(cuda::terminals::eval(kernel, &node, n)?));
         }
-        let (kernel, node) = emitted(&expression, &env, &gpu)?;
-        return Ok(Vector::on_device(cuda::terminals::eval(kernel, &node, n)?));
+        Some(Place::Ranks(grid)) => {
+            let piece = ranks::piece(&expression, &env.on_ranks(OnRanks::of(&grid)))?;
+            return Ok(Vector::of_piece(piece, &grid, n));
+        }
+        None => {}
     }
     let mut view = expression.view(&env)?;
     let evaluated = view.take();
@@ -100,12 +108,19 @@ pub(crate) fn eval<E: Expr>(expression: E) -> Result<Vector<E::T>> {
 pub(crate) fn fold<E: Expr, M: Monoid<E::T>>(expression: E, add: M) -> Result<E::T> {
     let env = Env::default();
     let n = expression.len(&env)?;
-    if let Some(gpu) = device(&expression, &env) {
-        // products are evaluated first, with rows shared out by degree: here a warp folds a segment of the tree,
-        // whatever its rows hold
-        let mut kernel = KernelBuilder::new(&gpu);
-        let node = emit_operand(&expression, &env, &mut kernel)?;
-        return cuda::terminals::fold(kernel, &node, n, add);
+    match device(&expression, &env) {
+        Some(Place::Gpu(gpu)) => {
+            // products are evaluated first, with rows shared out by degree: here a warp folds a segment of the tree,
+            // whatever its rows hold
+            let mut kernel = KernelBuilder::new(&gpu);
+            let node = emit_operand(&expression, &env, &mut kernel)?;
+            return cuda::terminals::fold(kernel, &node, n, add);
+        }
+        Some(Place::Ranks(grid)) => {
+            let piece = ranks::piece(&expression, &env.on_ranks(OnRanks::of(&grid)))?;
+            return ranks::fold(&grid, n, &piece, add);
+        }
+        None => {}
     }
     let view = expression.view(&env)?;
     Ok(reduce(n, &view, add))
@@ -118,7 +133,7 @@ pub(crate) fn eval_and_fold<E: Expr, M: Monoid<E::T>>(expression: E, add: M) -> 
     // one kernel does both, unless rows of products must be shared out, or the fold can stop before it reads all
     // elements
     let at_once = !E::HEAVY && (!M::EXACT || M::COMMUTATIVE);
-    if let Some(gpu) = device(&expression, &env).filter(|_| at_once) {
+    if let Some(Place::Gpu(gpu)) = device(&expression, &env).filter(|_| at_once) {
         let mut kernel = KernelBuilder::new(&gpu);
         let node = expression.emit(&env, &mut kernel)?;
         if node.full {
@@ -131,9 +146,9 @@ pub(crate) fn eval_and_fold<E: Expr, M: Monoid<E::T>>(expression: E, add: M) -> 
     Ok((evaluated, folded))
 }
 
-/// The GPU to run on: an operand's, or else the scope's.
-pub(super) fn device<E: Expr>(expression: &E, env: &Env<'_>) -> Option<Gpu> {
-    expression.place(env).or_else(current)
+/// Where to run: where an operand lies, or else the scope's place.
+pub(super) fn device<E: Expr>(expression: &E, env: &Env<'_>) -> Option<Place> {
+    expression.place(env).or_else(current_place)
 }
 
 /// The expression as a kernel's view, for a fresh vector or a write.
@@ -158,10 +173,19 @@ pub(crate) fn write<T: Element, E: Expr<T = T>, G: Merge<T, T>>(
     at: &'static Location<'static>,
 ) -> Result<()> {
     fits("assign_to", w.len(), expression.len(env)?, at)?;
-    if let Some(gpu) = w.gpu().cloned().or_else(|| device(expression, env)) {
-        let (mut kernel, node) = emitted(expression, env, &gpu)?;
-        let merging = merge.emit(&mut kernel);
-        return cuda::terminals::write(kernel, &node, &merging, w.on_mut(&gpu)?);
+    match w.place().or_else(|| device(expression, env)) {
+        Some(Place::Gpu(gpu)) => {
+            let (mut kernel, node) = emitted(expression, env, &gpu)?;
+            let merging = merge.emit(&mut kernel);
+            return cuda::terminals::write(kernel, &node, &merging, w.on_mut(&gpu)?);
+        }
+        Some(Place::Ranks(grid)) => {
+            *w = std::mem::take(w).spread_on(&grid)?;
+            let env = env.on_ranks(OnRanks::of(&grid));
+            write_view(&DynView::of(&expression.view(&env)?), w, merge);
+            return Ok(());
+        }
+        None => {}
     }
     let view = expression.view(env)?;
     match view.fixed() {
@@ -214,13 +238,13 @@ fn accumulate_in_place<T: Element, V: VectorView<T = T>, G: Merge<T, T>>(
 
 fn apply<T: Element>(w: &mut Vector<T>, change: Change<T>) {
     match change {
-        Change::Whole(new) => *w = new,
+        Change::Whole(new) => w.replace(new),
         Change::Patch(indices, values) => w.patch(&indices, &values),
     }
 }
 
 fn change<T: Element, V: VectorView<T = T>, G: Merge<T, T>>(view: &V, w: &Vector<T>, merge: G) -> Change<T> {
-    let n = w.len();
+    let n = w.places();
     // an accumulator changes only places with a new element; a plain write also removes elements
     let domain = if G::REPLACES { view.selected() } else { view.support() };
     let old = w.view();
@@ -311,14 +335,25 @@ impl<T: Element> Vector<T> {
         let at = Location::caller();
         let key = StateRef::new();
         let expression = body(key);
-        let change = {
+        let place = {
             let env = Env::with_state(key, self);
             fits("update", Vector::len(self), expression.len(&env)?, at)?;
-            if let Some(gpu) = self.gpu().cloned().or_else(|| device(&expression, &env)) {
+            Vector::place(self).or_else(|| device(&expression, &env))
+        };
+        if let Some(Place::Ranks(grid)) = &place {
+            *self = std::mem::take(self).spread_on(grid)?;
+        }
+        let change = {
+            let env = Env::with_state(key, self);
+            if let Some(Place::Gpu(gpu)) = &place {
                 // the kernel keeps the state that it reads, so the write gets storage of its own
-                let (kernel, node) = emitted(&expression, &env, &gpu)?;
-                return cuda::terminals::write(kernel, &node, &Merging::Replace, self.on_mut(&gpu)?);
+                let (kernel, node) = emitted(&expression, &env, gpu)?;
+                return cuda::terminals::write(kernel, &node, &Merging::Replace, self.on_mut(gpu)?);
             }
+            let env = match &place {
+                Some(Place::Ranks(grid)) => env.on_ranks(OnRanks::of(grid)),
+                _ => env,
+            };
             // the state is read only, so no part of the view is known better
             change(&DynView::of(&expression.view(&env)?), self, Replace)
         };

@@ -2,7 +2,9 @@
 
 use crate::containers::{Matrix, Vector};
 use crate::error::Result;
-use crate::operations::elementwise::{Each, EwiseMult, Map, Map3, MapIndex, Or, Pattern, Select, SelectIndex};
+use crate::operations::elementwise::{
+    Each, EwiseMult, Map, Map3, MapIndex, Numbering, Or, Pattern, Select, SelectIndex,
+};
 use crate::operations::ewise_add::EwiseAdd;
 use crate::operations::expr::{Env, Expr};
 use crate::operations::gather::{Gather, PointerJump};
@@ -75,7 +77,7 @@ pub trait Verbs: Expr {
     /// `op(index, x)` of every element (GraphBLAS: `GrB_apply` with an index operator).
     #[must_use = "an expression does nothing until a terminal runs it"]
     fn map_index<F: BinaryOp<u32, Self::T>>(self, op: F) -> Each<Self, MapIndex<F>> {
-        Each { inner: self, step: MapIndex(op) }
+        Each { inner: self, step: MapIndex(op, Numbering::default()) }
     }
 
     /// `op(x, y)` at each place where both operands hold an element: the intersection (GraphBLAS: `GrB_eWiseMult`).
@@ -156,7 +158,7 @@ pub trait Verbs: Expr {
     /// The elements for which `op(index, x)` is true (GraphBLAS: `GrB_select` with an index operator).
     #[must_use = "an expression does nothing until a terminal runs it"]
     fn select_index<F: BinaryOp<u32, Self::T, Out = bool>>(self, op: F) -> Each<Self, SelectIndex<F>> {
-        Each { inner: self, step: SelectIndex(op) }
+        Each { inner: self, step: SelectIndex(op, Numbering::default()) }
     }
 
     /// The elements, with `value` at every place that holds none. The result is full.

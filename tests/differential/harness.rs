@@ -8,6 +8,7 @@ use std::fmt::Debug;
 use std::io::Write;
 use std::sync::LazyLock;
 use std::time::Instant;
+use vxm::backend::Place;
 use vxm::backend::cuda::Gpu;
 use vxm::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use vxm::backend::reference::{self, Dense};
@@ -209,7 +210,7 @@ impl<'a, T: Element> Mask for AnyMask<'a, T> {
         each!(Self, self, mask => Mask::len(mask, env))
     }
 
-    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
+    fn place(&self, env: &Env<'_>) -> Option<Place> {
         each!(Self, self, mask => Mask::place(mask, env))
     }
 

@@ -176,6 +176,16 @@ pub(crate) fn staged_are_few(rows: &RowStats) -> bool {
     rows.uniform && rows.mean() < tuning().staged_few_mean
 }
 
+/// The rows and columns of a grid of `size` ranks: a column of few, else as square as the number allows, with at least as many rows as
+/// columns.
+pub(crate) fn grid_of(size: usize) -> (usize, usize) {
+    if size <= super::RANKS_IN_A_COLUMN {
+        return (size, 1);
+    }
+    let columns = (1..=size.isqrt()).rev().find(|&columns| size.is_multiple_of(columns)).unwrap_or(1);
+    (size / columns, columns)
+}
+
 /// Whether the first of the longest rows, rather than row 0, is taken to lie in the giant component, which contains most vertices; and the
 /// reason. `first` is the number of entries of row 0. Row 0 is the cheaper choice, because it already has the least label. A wrong guess
 /// costs only time. E031

@@ -65,7 +65,7 @@ pub enum Error {
     },
 
     /// Another rank hasn't come within the time allowed.
-    #[error("rank {rank} waited {seconds} s for rank {missing} of its group: expected progress within --timeout")]
+    #[error("waited {seconds} s for rank {missing} of its group: expected progress within --timeout")]
     Timeout {
         /// The rank that waited, in its group.
         rank: usize,

@@ -218,6 +218,9 @@ impl Job {
         let words = words.split([',', '\0']).next().unwrap_or_default().to_owned();
         job.library = format!("{} ({}, by {})", job.opened.name, words, job.opened.constants.interface);
         job.rank = job.ask(true, job.opened.constants.world)?;
+        // of several ranks that wait for one, the lowest speaks first and ends the others
+        let later = Duration::from_millis(100) * (job.rank as u32).min(10);
+        job.limit = limit.map(|limit| limit + later);
         Ok(job)
     }
 

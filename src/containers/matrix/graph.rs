@@ -1,7 +1,7 @@
 //! Graphs as their adjacency matrices.
 
 use super::Matrix;
-use crate::backend::Entered;
+use crate::backend::{Entered, Place};
 use crate::error::{Error, Result};
 use crate::formats::{Coo, Csr, First};
 use rayon::prelude::*;
@@ -50,7 +50,7 @@ impl<T: Element> Matrix<T> {
                 "expected a graph (a square matrix), found a {rows} x {columns} matrix"
             )));
         }
-        Ok(Digraph { _entered: self.gpu().cloned().map(|gpu| Entered::new(Some(gpu))), matrix: self })
+        Ok(Digraph { _entered: self.entered(), matrix: self })
     }
 
     /// Views the matrix as the adjacency matrix of an undirected graph with weights: entry `(i, j)` is the weight of the
@@ -71,13 +71,28 @@ impl<T: Element> Matrix<T> {
     /// # Errors
     /// [`Error::Invalid`]: the matrix is not square or does not equal its transpose.
     pub fn to_weighted_graph(&self) -> Result<Digraph<'_, T>> {
-        if self.nrows() == self.ncols() && (self.symmetric || self.csr().is_symmetric()) {
+        if self.nrows() == self.ncols() && self.equals_transpose() {
             return self.to_digraph();
         }
         let shape = format!("{} x {}", self.nrows(), self.ncols());
         Err(Error::invalid(format!(
             "expected an undirected graph (a symmetric matrix), found a {shape} matrix that isn't"
         )))
+    }
+
+    /// Whether the matrix equals its transpose. Of a matrix that is spread over ranks, whether it is known to.
+    fn equals_transpose(&self) -> bool {
+        self.symmetric || (self.shares.is_none() && self.csr().is_symmetric())
+    }
+
+    /// Enters the scope of the matrix' place, if it has one.
+    fn entered(&self) -> Option<Entered> {
+        self.home().map(|place| Entered::new(Some(place)))
+    }
+
+    /// Where the matrix is stored, if not on this process' host alone.
+    pub(crate) fn home(&self) -> Option<Place> {
+        self.gpu().cloned().map(Place::Gpu).or_else(|| self.grid().cloned().map(Place::Ranks))
     }
 }
 
@@ -146,19 +161,23 @@ impl Matrix<()> {
     /// [`Error::Invalid`]: the matrix is not square or not symmetric.
     pub fn to_graph(&self) -> Result<Graph<'_>> {
         let matrix = self.simplified()?;
-        Ok(Graph { _entered: self.gpu().cloned().map(|gpu| Entered::new(Some(gpu))), matrix })
+        Ok(Graph { _entered: self.entered(), matrix })
     }
 
     /// The matrix itself if it is the adjacency matrix of a simple graph; otherwise a copy without self-loops.
     fn simplified(&self) -> Result<Cow<'_, Self>> {
         let simple = *self.simple.get_or_init(|| {
+            if self.shares.is_some() {
+                // it is simple only if that is known
+                return false;
+            }
             let has_loops = || (0..self.nrows()).into_par_iter().any(|i| self.csr().get(i, i).is_some());
             if self.symmetric { !has_loops() } else { self.csr().symmetry() == Some(false) }
         });
         if simple {
             return Ok(Cow::Borrowed(self));
         }
-        if self.nrows() != self.ncols() || !(self.symmetric || self.csr().is_symmetric()) {
+        if self.nrows() != self.ncols() || !self.equals_transpose() {
             let shape = format!("{} x {}", self.nrows(), self.ncols());
             let what = format!("expected an undirected graph (a symmetric matrix), found a {shape} matrix that isn't");
             return Err(Error::Invalid { what });

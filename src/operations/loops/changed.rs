@@ -1,6 +1,7 @@
 //! Loops over changed elements, until a round changes nothing.
 
 use crate::backend::cpu::changed::{Changes, Dependents, NoScatter, Outcome as Visited};
+use crate::backend::cpu::dyn_view::DynView;
 use crate::backend::cuda::codegen::builder::KernelBuilder;
 use crate::backend::cuda::loops::active::why_unfusable;
 use crate::backend::cuda::loops::changed::{Outcome, Readers, changing};
@@ -15,8 +16,10 @@ use crate::operations::expr::{Env, Expr, StateRef};
 use crate::operations::loops::core::Scattering;
 use crate::operations::loops::core::{Condition, Differ, Fixed, Stepped, rounds_for};
 use crate::operations::loops::dependencies::{DeviceRows, Reads, RowsRead};
+use crate::operations::ranks::{self, Kept, OnRanks};
 use crate::operations::terminal::emitted;
 use crate::operations::verbs::Verbs;
+use crate::ranks::{Grid, deliver};
 use std::cell::Cell;
 use std::panic::Location;
 use vxm_semiring::{Element, IDENTITY, LOR, SECOND};
@@ -101,6 +104,10 @@ impl<T: Element, H: Scattering<T>> Condition<T> for Changed<H> {
         self.scatter.refusal(monotone)
     }
 
+    fn on_ranks<E: Expr<T = T>, B: Expr<T = T>>(stepped: Stepped<T, Self, E, B>, grid: &Grid) -> Result<Fixed<T>> {
+        stepped.run_on_ranks(grid)
+    }
+
     fn on_threads<E: Expr<T = T>, B: Expr<T = T>>(
         stepped: Stepped<T, Self, E, B>,
         schedule: Schedule,
@@ -149,6 +156,50 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
             return Err(did_not_converge(changed, rounds, at));
         }
         Ok(Fixed { state: Vector::from_dense(state.into_values()), rounds })
+    }
+
+    /// Runs the loop in rounds on all ranks of a grid. Products fold only rows that read something that changed.
+    fn run_on_ranks(self, grid: &Grid) -> Result<Fixed<T>> {
+        let Self { state, condition, state_ref, body, at, .. } = self;
+        let (n, scatter) = (state.len(), condition.scatter);
+        let mut values = state.spread_on(grid)?.into_full();
+        let (kept, mut rounds, all) = (Kept::default(), 0, ranks::bits(&values, |_| true));
+        // the elements last sent to others: joining one of them again changes nothing
+        let mut told: Vec<Option<(u32, T)>> = vec![None; if H::SCATTERS { values.len() } else { 0 }];
+        loop {
+            rounds += 1;
+            kept.restart(false);
+            let before = values.clone();
+            {
+                let state = ranks::full(&values, grid, n);
+                let env =
+                    Env::with_state(state_ref, &state).on_ranks(OnRanks { kept: Some(&kept), ..OnRanks::of(grid) });
+                ranks::visit(&DynView::of(&body.view(&env)?), &all, &mut values);
+            }
+            if H::SCATTERS {
+                let mut sent = Vec::new();
+                for ((x, new), told) in before.iter().zip(&mut values).zip(&mut told) {
+                    *new = scatter.join(*x, *new);
+                    let element = (scatter.target(*x), *new);
+                    if told.is_none_or(|(to, y)| (to, y.bits()) != (element.0, element.1.bits())) {
+                        *told = Some(element);
+                        sent.push(element);
+                    }
+                }
+                for (place, x) in deliver(grid, n, sent.into_iter())? {
+                    let held = &mut values[place as usize];
+                    *held = scatter.join(*held, x);
+                }
+            }
+            let changed = before.iter().zip(&values).filter(|(x, y)| x.bits() != y.bits()).count();
+            match grid.sum(&[changed as u64])?[0] {
+                0 => return Ok(Fixed { state: ranks::full(&values, grid, n), rounds }),
+                changed if rounds >= condition.max_rounds => {
+                    return Err(did_not_converge(changed as usize, rounds, at));
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Tests the claim of `monotone` on the CPU: each round visits a random half of the due elements. They read others'

@@ -1,5 +1,6 @@
 //! The parts that both kinds of loop share: the loop with its body, how it is run, and its result.
 
+use crate::backend::Place;
 use crate::backend::cpu::changed::Scatter;
 use crate::backend::cuda::Gpu;
 use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder};
@@ -8,6 +9,7 @@ use crate::containers::Vector;
 use crate::error::{Error, Result};
 use crate::operations::expr::{Env, Expr, StateRef, fits_as};
 use crate::operations::terminal::device;
+use crate::ranks::Grid;
 use std::panic::Location;
 use vxm_semiring::{BinaryOp, Element, KernelText, Source};
 
@@ -84,6 +86,12 @@ pub trait Condition<T: Element>: Sized {
         schedule: Schedule,
     ) -> Result<Fixed<T>>;
 
+    /// Runs the loop in rounds on all ranks of a grid.
+    ///
+    /// # Errors
+    /// As [`Stepped::eval`].
+    fn on_ranks<E: Expr<T = T>, B: Expr<T = T>>(stepped: Stepped<T, Self, E, B>, grid: &Grid) -> Result<Fixed<T>>;
+
     /// Runs the loop on a GPU. Returns the settled state, what `then` makes of it, and the number of rounds.
     ///
     /// # Errors
@@ -154,8 +162,15 @@ impl<T: Element, C: Condition<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, C, 
         if let Some(error) = self.condition.refusal(self.monotone) {
             return Err(error);
         }
-        if let Some(gpu) = self.state.gpu().cloned().or_else(|| device(&self.body, &env)) {
-            return C::on_device(self, &gpu, then);
+        match self.state.place().or_else(|| device(&self.body, &env)) {
+            Some(Place::Gpu(gpu)) => return C::on_device(self, &gpu, then),
+            Some(Place::Ranks(grid)) => {
+                tracing::debug!(operation = "fixpoint", ranks = grid.size(), fused = "no", at = %self.at, "plan");
+                let Fixed { state, rounds } = C::on_ranks(self, &grid)?;
+                let made = then(&state)?;
+                return Ok((state, made, rounds));
+            }
+            None => {}
         }
         let (schedule, why) = plan::schedule(self.monotone, plan::forced());
         tracing::debug!(operation = "fixpoint", ?schedule, why, fused = "body and work list in one loop", at = %self.at, "plan");

@@ -25,7 +25,7 @@ pub enum ProductView<'s, V: VectorView, A: Element, S, T: Element, H> {
     Prefiltered(V, Arc<Csr<A>>, S, Prefiltered<H>),
     /// Pull that only counts: the operand's presence bits, over tiles.
     Count(Vec<u64>, &'s Tiles<A>, S, T),
-    /// Push: already evaluated.
+    /// Already evaluated: pushed, or made by ranks.
     Pushed(Store<T>),
 }
 

@@ -1,12 +1,14 @@
 //! Edge policies: which entries of a row take part in its fold, when the fold may stop, and which entries block the
 //! row.
 
-use crate::backend::cuda::Gpu;
+use crate::backend::Place;
 use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder};
 use crate::backend::view::{Dependency, VectorView, fixed_is_self};
 use crate::containers::Vector;
 use crate::error::Result;
 use crate::formats::StoreView;
+use crate::operations::ranks::matrices::ends;
+use crate::ranks::{Grid, Share};
 use vxm_semiring::{BinaryOp, EdgeStatus, Element};
 
 /// An edge policy: which entries of a row take part in a product, when the row's fold may stop, and which entries block
@@ -62,9 +64,17 @@ pub trait EdgePolicy<X: Element, T: Element>: Copy + Send + Sync {
         let _ = n;
         None
     }
-    /// The GPU on which the key vector lies, if it lies on one.
-    fn place(&self) -> Option<Gpu> {
+    /// Where the key vector lies, if not on this process' host alone.
+    fn place(&self) -> Option<Place> {
         None
+    }
+    /// Sets `keeps[k]` to false for each entry `k` of a rank's share that keys leave out. All ranks call this.
+    ///
+    /// # Errors
+    /// Another rank has failed.
+    fn filter_share<A: Element>(self, grid: &Grid, share: &Share<A>, keeps: &mut [bool]) -> Result<()> {
+        let _ = (grid, share, keeps);
+        Ok(())
     }
     /// Returns the policy's C++ type, and the operand's: wrapped with the key vector if there is one.
     ///
@@ -126,10 +136,13 @@ macro_rules! forward {
         fn on_host(self) -> Self {
             Self { $inner: self.$inner.on_host(), ..self }
         }
+        fn filter_share<A: Element>(self, grid: &Grid, share: &Share<A>, keeps: &mut [bool]) -> Result<()> {
+            self.$inner.filter_share(grid, share, keeps)
+        }
         fn keys_misfit(self, n: usize) -> Option<(usize, usize)> {
             self.$inner.keys_misfit(n)
         }
-        fn place(&self) -> Option<Gpu> {
+        fn place(&self) -> Option<Place> {
             self.$inner.place()
         }
     };
@@ -258,6 +271,18 @@ where
     fn rank(self, row: usize) -> Option<u64> {
         Some(self.keys[row].bits())
     }
+    fn filter_share<A: Element>(self, grid: &Grid, share: &Share<A>, keeps: &mut [bool]) -> Result<()> {
+        if !self.known {
+            let ends = ends(grid, share, self.vector)?;
+            for row in 0..share.csr.nrows() {
+                let (first, own) = (share.csr.offsets()[row] as usize, ends.values()[row]);
+                for (keep, &slot) in keeps[first..].iter_mut().zip(share.csr.row(row).0) {
+                    *keep &= self.op.call(own, ends.values()[slot as usize]);
+                }
+            }
+        }
+        self.inner.filter_share(grid, share, keeps)
+    }
     fn on_host(self) -> Self {
         // a full vector's elements stand in order in every format
         let keys = match self.vector.view() {
@@ -269,8 +294,8 @@ where
         let (length, elements) = (self.vector.len(), self.vector.nvals());
         if (length, elements) == (n, n) { self.inner.keys_misfit(n) } else { Some((length, elements)) }
     }
-    fn place(&self) -> Option<Gpu> {
-        self.vector.gpu().cloned().or_else(|| self.inner.place())
+    fn place(&self) -> Option<Place> {
+        self.vector.place().or_else(|| self.inner.place())
     }
     fn emit(self, kernel: &mut KernelBuilder, operand: CppType) -> Result<(CppType, CppType)> {
         let (inner, operand) = self.inner.emit(kernel, operand)?;
@@ -295,6 +320,19 @@ impl<X: Element, T: Element, H: EdgePolicy<X, T>> EdgePolicy<X, T> for Prefilter
     fn passes_state(self, _: X, _: X) -> bool {
         true
     }
+    forward!(none);
+    fn emit(self, kernel: &mut KernelBuilder, operand: CppType) -> Result<(CppType, CppType)> {
+        self.0.emit(kernel, operand)
+    }
+}
+
+/// A policy over entries that keys were applied to before. It keeps all else.
+#[derive(Debug, Clone, Copy)]
+pub struct Unkeyed<H>(pub(crate) H);
+
+impl<X: Element, T: Element, H: EdgePolicy<X, T>> EdgePolicy<X, T> for Unkeyed<H> {
+    forward!(0: may_stop, passes_state, blocks);
+    const FILTERS: bool = H::FILTERS_BY_STATE;
     forward!(none);
     fn emit(self, kernel: &mut KernelBuilder, operand: CppType) -> Result<(CppType, CppType)> {
         self.0.emit(kernel, operand)

@@ -6,12 +6,13 @@ mod cuda;
 pub mod edge_policy;
 mod flip;
 mod planning;
+mod ranks;
 
 pub use flip::Flip;
 
+use crate::backend::Place;
 use crate::backend::cpu::fold::Rows;
 use crate::backend::cpu::{gather, scatter};
-use crate::backend::cuda::Gpu;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::plan::{Direction, Format, Sizes};
 use crate::backend::tuning::tuning;
@@ -193,6 +194,9 @@ where
     }
 
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
+        if let Some(ranks) = env.ranks() {
+            return Ok(ProductView::Pushed(self.on_ranks(ranks, env)?));
+        }
         let (n, length) = self.check(env)?;
         let operand = self.operand.view(&env.for_operand())?;
         // the matrix by the operand's index, made only if it is needed
@@ -217,8 +221,8 @@ where
         Ok(self.view_pulled(env, operand, plan.format, sizes.listed, (n, length)))
     }
 
-    fn place(&self, env: &Env<'_>) -> Option<Gpu> {
-        self.matrix.gpu().cloned().or_else(|| self.operand.place(env)).or_else(|| self.policy.place())
+    fn place(&self, env: &Env<'_>) -> Option<Place> {
+        self.matrix.home().or_else(|| self.operand.place(env)).or_else(|| self.policy.place())
     }
 
     fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {

@@ -1,0 +1,246 @@
+//! Matrices that are spread over ranks, and grids that are joined and read onto.
+
+use super::Matrix;
+use crate::backend::tuning;
+use crate::error::{Error, Result};
+use crate::formats::Csr;
+use crate::io::{self, Progress};
+use crate::ranks::{Alone, BLOCK, Deal, Grid, Launcher, Mpi, Shape, Share};
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use vxm_semiring::Element;
+
+/// A rank's shares of a matrix: by its rows, and by its columns.
+#[derive(Debug, Clone)]
+pub(super) struct Shares<T: Element> {
+    grid: Grid,
+    rows: OnceLock<Arc<Share<T>>>,
+    columns: OnceLock<Arc<Share<T>>>,
+}
+
+impl<T: Element> Shares<T> {
+    fn of(grid: &Grid, rows: Share<T>) -> Self {
+        Self { grid: grid.clone(), rows: OnceLock::from(Arc::new(rows)), columns: OnceLock::new() }
+    }
+
+    pub(super) fn transposed(&self) -> Self {
+        Self { grid: self.grid.clone(), rows: self.columns.clone(), columns: self.rows.clone() }
+    }
+
+    pub(super) fn pattern(&self) -> Shares<()> {
+        let without = |share: &Arc<Share<T>>| {
+            let csr = &share.csr;
+            let (offsets, columns) = (csr.offsets().to_vec(), csr.columns().to_vec());
+            let values = vec![(); csr.nnz()];
+            Arc::new(share.with_entries(Csr::of_slots(csr.nrows(), csr.ncols(), offsets, columns, values)))
+        };
+        let made =
+            |held: &OnceLock<Arc<Share<T>>>| held.get().map_or_else(OnceLock::new, |s| OnceLock::from(without(s)));
+        Shares { grid: self.grid.clone(), rows: made(&self.rows), columns: made(&self.columns) }
+    }
+}
+
+impl<T: Element> Matrix<T> {
+    /// The ranks that the matrix is spread over; `None` if it isn't.
+    pub fn grid(&self) -> Option<&Grid> {
+        self.shares.as_ref().map(|shares| &shares.grid)
+    }
+
+    /// Spreads a square matrix over the ranks of a grid: each keeps its share of the entries. All ranks hold the same matrix, and call
+    /// this. O(n + nnz) time.
+    ///
+    /// If the grid leaves open how blocks of indices are dealt out, they are hashed where that evens out the entries. A grid of one rank
+    /// needs no shares: the matrix stays as it is.
+    ///
+    /// ```
+    /// use vxm::algorithms::{MisOptions, mis};
+    /// use vxm::prelude::*;
+    /// use vxm::ranks::{Grid, Threads};
+    ///
+    /// let edges: Vec<(u32, u32)> = (0..299).map(|v| (v, v + 1)).collect();
+    /// let path = Matrix::undirected(300, &edges)?;
+    /// let alone = mis(&path, &MisOptions::default())?.set;
+    /// // the same text on four ranks, and the same set
+    /// let sets = Threads::run(4, |world| {
+    ///     let a = path.to_grid(&Grid::of(world, 2, 2)?)?;
+    ///     mis(&a, &MisOptions::default())?.set.to_root()
+    /// });
+    /// for (rank, set) in sets.into_iter().enumerate() {
+    ///     assert_eq!(set?, (rank == 0).then(|| alone.clone()));
+    /// }
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`]: the matrix isn't square, or is spread over other ranks, or another rank holds another one. [`Error::Ranks`]:
+    /// another rank has failed.
+    pub fn to_grid(&self, grid: &Grid) -> Result<Self> {
+        if let Some(held) = self.grid() {
+            let other = || Error::invalid("a matrix spread over another grid: expected the same grid");
+            return if held == grid { Ok(self.clone()) } else { Err(other()) };
+        }
+        let (n, columns) = (self.nrows(), self.ncols());
+        if n != columns {
+            return Err(Error::invalid(format!("to_grid: a {n} x {columns} matrix: expected a square one")));
+        }
+        if grid.size() == 1 {
+            return Ok(self.clone());
+        }
+        let csr = self.to(crate::backend::Device::Cpu)?.host_rows()?;
+        let (symmetric, simple) = match (self.simple.get(), self.symmetric) {
+            (Some(&simple), symmetric) if symmetric || !simple => (symmetric || csr.is_symmetric(), simple),
+            _ => csr.symmetry().map_or((false, false), |loops| (true, !loops)),
+        };
+        check_same(grid, &csr)?;
+        let grid = &match grid.deal() {
+            Some(_) => grid.clone(),
+            None => grid.with_deal(chosen_deal(grid, &csr)),
+        };
+        let share = Share::new(grid, n, entries_here(grid, &csr))?;
+        let spread = Self { shares: Some(Shares::of(grid, share)), symmetric, ..Self::shaped(self.shape) };
+        Ok(Self { simple: OnceLock::from(simple), ..spread })
+    }
+
+    /// A matrix of `n` rows that is spread over `grid`, from this rank's share by rows. All ranks call this.
+    pub(crate) fn of_share(grid: &Grid, n: usize, share: Share<T>, symmetric: bool) -> Result<Self> {
+        let entries = grid.sum(&[share.csr.nnz() as u64])?.first().map_or(0, |&sum| sum as usize);
+        Ok(Self { shares: Some(Shares::of(grid, share)), symmetric, ..Self::shaped((n, n, entries)) })
+    }
+
+    /// This rank's share by rows of the matrix, or of its transpose. The first call for a share that isn't there yet sends entries; all
+    /// ranks call this.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`]: the matrix isn't spread over `grid`; `verb` needs that. [`Error::Ranks`]: another rank has failed.
+    pub(crate) fn share(&self, grid: &Grid, transposed: bool, verb: &'static str) -> Result<Arc<Share<T>>> {
+        let Some(shares) = self.shares.as_ref().filter(|shares| shares.grid == *grid) else {
+            return Err(Error::invalid(format!(
+                "{verb}: the vector is spread over ranks, the matrix isn't, or in another way: expected to_grid() of the matrix"
+            )));
+        };
+        let transposed = transposed && !self.symmetric;
+        let (held, other) = if transposed { (&shares.columns, &shares.rows) } else { (&shares.rows, &shares.columns) };
+        if let Some(share) = held.get() {
+            return Ok(share.clone());
+        }
+        let Some(other) = other.get() else { return Err(Error::invalid("a matrix without a share")) };
+        let turned = other.entries().map(|(row, column, value)| (column, row, value));
+        let made = Arc::new(crate::ranks::assemble(grid, self.nrows(), turned)?);
+        Ok(held.get_or_init(|| made).clone())
+    }
+
+    /// Fails if the matrix is spread over ranks: `verb` isn't built there.
+    pub(crate) fn check_whole(&self, verb: &str) -> Result<()> {
+        match self.grid() {
+            None => Ok(()),
+            Some(_) => Err(Error::invalid(format!("{verb}: not built for a matrix that is spread over ranks"))),
+        }
+    }
+}
+
+/// Checks that all ranks hold the same pattern, by a hash of it.
+fn check_same<T: Element>(grid: &Grid, csr: &Csr<T>) -> Result<()> {
+    let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    let rows = csr.offsets().iter().fold(csr.ncols() as u64, |hash, &offset| mix(hash, offset));
+    let mine = csr.columns().iter().fold(rows, |hash, &column| mix(hash, u64::from(column)));
+    let found = grid.exchange(vec![mine.to_le_bytes().to_vec(); grid.size()])?;
+    match found.iter().position(|other| *other != found[0]) {
+        Some(rank) => Err(Error::invalid(format!(
+            "rank {rank}: another matrix than that of rank 0: expected the same on all ranks"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The entries that this rank holds of a whole matrix.
+fn entries_here<T: Element>(grid: &Grid, csr: &Csr<T>) -> Vec<(u32, u32, T)> {
+    let ((_, width), owners, rank) = (grid.shape(), grid.owners(csr.nrows()), grid.rank());
+    let of_block = owners_of_blocks(grid, csr.nrows());
+    let mut here = Vec::new();
+    for row in (0..csr.nrows()).filter(|row| of_block[row / BLOCK] / width == rank / width) {
+        let (columns, values) = csr.row(row);
+        let own = |&(&column, _): &(&u32, &T)| of_block[column as usize / BLOCK] % width == rank % width;
+        here.extend(columns.iter().zip(values).filter(own).map(|(&column, &value)| (row as u32, column, value)));
+    }
+    debug_assert_eq!(owners.len(), csr.ncols());
+    here
+}
+
+/// The owner of each block of `n` indices.
+fn owners_of_blocks(grid: &Grid, n: usize) -> Vec<usize> {
+    let owners = grid.owners(n);
+    (0..n.div_ceil(BLOCK)).map(|block| owners.owner((block * BLOCK) as u32).0).collect()
+}
+
+/// How blocks are dealt out: in turn, unless the fullest rank would hold much more than the mean.
+fn chosen_deal<T: Element>(grid: &Grid, csr: &Csr<T>) -> Deal {
+    let ((_, width), mut entries) = (grid.shape(), vec![0usize; grid.size()]);
+    let of_block = owners_of_blocks(&grid.with_deal(Deal::Cyclic), csr.nrows());
+    for row in 0..csr.nrows() {
+        let first = of_block[row / BLOCK] / width * width;
+        match width {
+            1 => entries[first] += csr.degree(row),
+            _ => csr.row(row).0.iter().for_each(|&j| entries[first + of_block[j as usize / BLOCK] % width] += 1),
+        }
+    }
+    let most = entries.iter().copied().max().unwrap_or(0);
+    let uneven = (most * grid.size()) as f64 > tuning::RANKS_UNEVEN * csr.nnz() as f64;
+    let deal = if uneven { Deal::Hashed } else { Deal::Cyclic };
+    tracing::debug!(operation = "to_grid", ?deal, most, entries = csr.nnz(), ranks = grid.size(), "plan");
+    deal
+}
+
+impl Grid {
+    /// Arranges all ranks of the job that a launcher, such as `mpirun`, has started. Without a launcher there is one rank, and no MPI is
+    /// needed. The variable `VXM_MPI` names the MPI library, if it isn't found.
+    ///
+    /// ```
+    /// use vxm::ranks::{Grid, Shape};
+    ///
+    /// let grid = Grid::join(Shape::Auto)?;
+    /// println!("{grid:?}");
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Ranks`]: a launcher's variables are set, but there is no library that fits. [`Error::Invalid`]: the shape hasn't as many
+    /// places as there are ranks.
+    pub fn join(shape: Shape) -> Result<Self> {
+        Self::join_within(shape, None)
+    }
+
+    /// The same, where a rank waits at most `limit` for others; then it fails and names one of them.
+    ///
+    /// # Errors
+    /// As [`join`](Self::join).
+    pub fn join_within(shape: Shape, limit: Option<Duration>) -> Result<Self> {
+        match Launcher::seen() {
+            Some(launcher) => Self::arranged(Arc::new(Mpi::join(&launcher, limit)?), shape),
+            None => Self::arranged(Arc::new(Alone), shape),
+        }
+    }
+
+    /// Arranges the ranks of `world` in a grid of the given shape.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub fn arranged(world: Arc<dyn crate::ranks::Communicator>, shape: Shape) -> Result<Self> {
+        let (rows, columns) = match shape {
+            Shape::Grid(rows, columns) => (rows, columns),
+            Shape::Column => (world.size(), 1),
+            Shape::Auto => tuning::grid_of(world.size()),
+        };
+        Self::of(world, rows, columns)
+    }
+
+    /// Reads, or generates, an undirected graph, as [`io::read`], and keeps this rank's share. Every rank reads the whole file for now, so
+    /// it needs the memory of the whole graph for a moment.
+    ///
+    /// # Errors
+    /// As [`io::read`], on any rank: all return the error of the lowest rank that has one.
+    pub fn read(&self, name: impl AsRef<Path>, progress: &dyn Progress) -> Result<Matrix> {
+        let loaded = self.agree(io::read(name, progress))?;
+        Matrix::from_simple(loaded.graph).to_grid(self)
+    }
+}

@@ -1,0 +1,60 @@
+//! What evaluations on ranks know, beside the expression.
+
+use crate::ranks::Grid;
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+
+/// What an evaluation on ranks knows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OnRanks<'s> {
+    pub grid: &'s Grid,
+    /// What a loop's products keep from round to round.
+    pub kept: Option<&'s Kept>,
+    /// A bit for each place of this rank at which the result is read; `None` if it is read everywhere.
+    pub rows: Option<&'s [u64]>,
+}
+
+impl<'s> OnRanks<'s> {
+    /// An evaluation outside of loops.
+    pub fn of(grid: &'s Grid) -> Self {
+        Self { grid, kept: None, rows: None }
+    }
+}
+
+/// What the products of a loop's body keep from round to round, in the order in which their views are made.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    states: RefCell<Vec<Option<Box<dyn Any>>>>,
+    next: Cell<usize>,
+    /// Whether this round's body is another one than that of the round before.
+    anew: Cell<bool>,
+}
+
+impl Kept {
+    /// Begins a round. `anew` says that its body is another one than that of the round before: copies of elements still hold, results
+    /// don't.
+    pub fn restart(&self, anew: bool) {
+        self.next.set(0);
+        self.anew.set(anew);
+    }
+
+    /// Whether products begin anew in this round.
+    pub fn is_anew(&self) -> bool {
+        self.anew.get()
+    }
+
+    /// Takes the next product's state, if there is one of this type.
+    pub fn take<S: 'static>(&self) -> (usize, Option<S>) {
+        let number = self.next.replace(self.next.get() + 1);
+        let held = self.states.borrow_mut().get_mut(number).and_then(Option::take);
+        (number, held.and_then(|state| state.downcast().ok()).map(|state| *state))
+    }
+
+    pub fn put<S: 'static>(&self, number: usize, state: S) {
+        let mut states = self.states.borrow_mut();
+        if states.len() <= number {
+            states.resize_with(number + 1, || None);
+        }
+        states[number] = Some(Box::new(state));
+    }
+}

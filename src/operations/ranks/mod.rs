@@ -1,0 +1,147 @@
+//! Expressions on all ranks of a grid: each rank evaluates them at its own places.
+//!
+//! What needs elements of other ranks (products, gathers, pointer jumps, regions) is evaluated when its view is made, which all ranks do in
+//! the same order. The rest of an expression is a view over pieces, as on one process.
+
+mod context;
+pub(crate) mod matrices;
+mod pull;
+
+pub(crate) use context::{Kept, OnRanks};
+pub(crate) use pull::{Pull, Sources, fold_rows};
+
+use crate::backend::cpu::dyn_view::DynView;
+use crate::backend::cpu::fold::{Pairs, SEGMENT, Tree};
+use crate::backend::cpu::{gather, parallel};
+use crate::backend::view::VectorView;
+use crate::containers::Vector;
+use crate::error::Result;
+use crate::formats::bitmap::bit;
+use crate::formats::{Bitmap, Sparse, Store};
+use crate::operations::expr::{Env, Expr};
+use crate::ranks::{Grid, fetch};
+use vxm_semiring::{Element, Monoid, Scalar};
+
+/// This rank's piece of an expression.
+pub(crate) fn piece<E: Expr>(expression: &E, env: &Env<'_>) -> Result<Store<E::T>> {
+    let n = expression.len(env)?;
+    let places = env.grid().map_or(n, |grid| grid.count(n));
+    let mut view = expression.view(env)?;
+    let evaluated = view.take();
+    Ok(evaluated.unwrap_or_else(|| gather::gather(places, &DynView::of(&view))))
+}
+
+/// A vector of `len` places that holds `found[k]` at `places[k]`. Places ascend.
+pub(crate) fn held<T: Element>(len: usize, places: &[u32], found: &[Option<T>]) -> Store<T> {
+    let pairs = places.iter().zip(found).filter_map(|(&place, &x)| Some((place, x?)));
+    let (places, values) = pairs.unzip();
+    Store::Bitmap(Store::Sparse(Sparse::new(len, places, values)).into_bitmap())
+}
+
+/// A loop's state from this rank's elements.
+pub(crate) fn full<T: Element>(values: &[T], grid: &Grid, n: usize) -> Vector<T> {
+    Vector::of_piece(Store::Bitmap(Bitmap::dense(values.to_vec())), grid, n)
+}
+
+/// A bit for each element, which says whether `holds` does.
+pub(crate) fn bits<T: Element>(values: &[T], holds: impl Fn(T) -> bool) -> Vec<u64> {
+    let word = |values: &[T]| (0u32..).zip(values).map(|(k, &x)| u64::from(holds(x)) << k).sum();
+    values.chunks(64).map(word).collect()
+}
+
+/// Writes a loop's body to the due elements. Returns how many changed.
+pub(crate) fn visit<T: Element>(body: &DynView<'_, T>, due: &[u64], values: &mut [T]) -> u64 {
+    let chunk = parallel::chunk_size(values.len()).next_multiple_of(64);
+    let changed = std::sync::atomic::AtomicU64::new(0);
+    let visit = |(c, part): (usize, &mut [T])| {
+        let mut count = 0;
+        for (k, value) in part.iter_mut().enumerate() {
+            let place = c * chunk + k;
+            if bit(due, place) && body.selects(place) {
+                let new = body.at(place).unwrap_or(*value);
+                count += u64::from(new.bits() != value.bits());
+                *value = new;
+            }
+        }
+        changed.fetch_add(count, std::sync::atomic::Ordering::Relaxed);
+    };
+    parallel::each(values.chunks_mut(chunk).enumerate().collect(), &visit);
+    changed.into_inner()
+}
+
+/// Folds the elements of all ranks to one: the same bits as on one process.
+pub(crate) fn fold<T: Element, M: Monoid<T>>(grid: &Grid, n: usize, piece: &Store<T>, add: M) -> Result<T> {
+    if M::EXACT && M::COMMUTATIVE {
+        let mine = gather::reduce(piece.len(), &piece.view(), add).bits().to_le_bytes().to_vec();
+        let found = grid.exchange(vec![mine; grid.size()])?;
+        let parts =
+            found.iter().filter_map(|part| part.first_chunk()).map(|part| T::from_bits(u64::from_le_bytes(*part)));
+        return Ok(parts.reduce(|x, y| add.call(x, y)).unwrap_or(M::IDENTITY));
+    }
+    // the fixed tree, or an order: the segments are dealt out, folded, and joined by all
+    let (owners, rank, ranks) = (grid.owners(n), grid.rank(), grid.size());
+    let mut out = vec![Vec::new(); ranks];
+    let held = piece.clone().into_sparse();
+    for (&place, x) in held.indices().iter().zip(held.values()) {
+        let index = owners.vertex(rank, place);
+        out[index as usize / SEGMENT % ranks].push((index, *x));
+    }
+    let mut here: Vec<(u32, T)> = unpaired(&grid.exchange(out.iter().map(|pairs| paired(pairs)).collect())?);
+    here.sort_unstable_by_key(|&(index, _)| index);
+    let mut parts = Vec::new();
+    for segment in here.chunk_by(|x, y| x.0 as usize / SEGMENT == y.0 as usize / SEGMENT) {
+        let number = segment[0].0 as usize / SEGMENT;
+        let first = number * SEGMENT;
+        let mut tree = Tree::new(add, SEGMENT.min(n - first));
+        segment.iter().for_each(|&(index, x)| tree.push(index as usize - first, x));
+        parts.extend(tree.finish().map(|part| (number as u32, part)));
+    }
+    let mut parts: Vec<(u32, T)> = unpaired(&grid.exchange(vec![paired(&parts); ranks])?);
+    parts.sort_unstable_by_key(|&(segment, _)| segment);
+    let (mut pairs, mut parts) = (Pairs::new(add), parts.into_iter().peekable());
+    for segment in 0..n.div_ceil(SEGMENT) as u32 {
+        pairs.push(parts.next_if(|&(held, _)| held == segment).map(|(_, part)| part));
+    }
+    Ok(pairs.finish().unwrap_or(M::IDENTITY))
+}
+
+/// Numbers and elements as a parcel.
+fn paired<T: Element>(pairs: &[(u32, T)]) -> Vec<u8> {
+    let bytes = |&(number, x): &(u32, T)| [u64::from(number).to_le_bytes(), x.bits().to_le_bytes()].concat();
+    pairs.iter().flat_map(bytes).collect()
+}
+
+fn unpaired<T: Element>(parcels: &[Vec<u8>]) -> Vec<(u32, T)> {
+    let word = |bytes: &[u8]| bytes.first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
+    let pair = |bytes: &[u8]| (word(bytes) as u32, T::from_bits(word(&bytes[8..])));
+    parcels.iter().flat_map(|parcel| parcel.chunks_exact(16).map(pair)).collect()
+}
+
+/// The ends of chains of pointers over all ranks; see [`Verbs::pointer_jump`](crate::operations::verbs::Verbs::pointer_jump). A step asks
+/// the owners of the next elements, so chains of `k` steps take `k` exchanges.
+pub(crate) fn chain_ends<T: Scalar>(
+    grid: &Grid,
+    len: usize,
+    piece: Bitmap<T>,
+    op: impl Fn(T) -> u32,
+) -> Result<Store<T>> {
+    let mut ends = piece.clone();
+    let mut open: Vec<u32> =
+        (0..piece.len() as u32).filter(|&k| piece.get(k as usize).is_some_and(|y| T::LEAST < y)).collect();
+    while grid.sum(&[open.len() as u64])?[0] > 0 {
+        let held = |&k: &u32| ends.get(k as usize).map_or(u32::MAX, &op);
+        let found = fetch(grid, len, &piece, &open.iter().map(held).collect::<Vec<_>>())?;
+        let mut still = Vec::new();
+        for (&k, next) in open.iter().zip(found) {
+            let (Some(z), Some(y)) = (next, ends.get(k as usize)) else { continue };
+            if z < y {
+                ends.put(k as usize, Some(z));
+                if T::LEAST < z {
+                    still.push(k);
+                }
+            }
+        }
+        open = still;
+    }
+    Ok(Store::Bitmap(ends))
+}

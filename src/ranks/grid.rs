@@ -1,0 +1,206 @@
+//! Grids of ranks.
+
+use crate::error::{Error, Result};
+use crate::ranks::owners::{Deal, Owners};
+use core::str::FromStr;
+use std::fmt;
+use std::sync::Arc;
+use vxm_communicator::{Communicator, Report, Traffic};
+
+/// The shape of a grid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Shape {
+    /// A column of ranks if they are few, and otherwise a grid that is nearly square.
+    #[default]
+    Auto,
+    /// One column of ranks: rows of a matrix are whole, so sums of floats have the bits of one process.
+    Column,
+    /// This many rows and columns of ranks.
+    Grid(usize, usize),
+}
+
+impl FromStr for Shape {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        let refused = || Error::unknown("grid", text, &["auto", "column", "ROWSxCOLUMNS"]);
+        match text {
+            "auto" => return Ok(Self::Auto),
+            "column" => return Ok(Self::Column),
+            _ => {}
+        }
+        let (rows, columns) = text.split_once('x').ok_or_else(refused)?;
+        let number = |text: &str| text.parse().ok().filter(|&number: &usize| number > 0).ok_or_else(refused);
+        Ok(Self::Grid(number(rows)?, number(columns)?))
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Column => f.write_str("column"),
+            Self::Grid(rows, columns) => write!(f, "{rows}x{columns}"),
+        }
+    }
+}
+
+/// Ranks in rows and columns, over which matrices and vectors are spread. Cloning shares it.
+///
+/// All ranks run the same program. They call the same functions in the same order, with the same arguments; what they share of the results
+/// is the same: lengths, counts, reductions, rounds and errors.
+///
+/// Let there be R rows and C columns. Rank (i, j) has number `i * C + j`. It owns a share of the indices of every vector; see [`Owners`]. Of
+/// a matrix it holds the entries with a row that a rank of row i owns, and a column that a rank of column j owns. Operands of products are
+/// exchanged along columns of ranks, partial results along rows. With one column rows of a matrix are whole.
+#[derive(Clone)]
+pub struct Grid {
+    lines: Arc<Lines>,
+    /// How blocks of indices are dealt out; `None` lets each matrix choose by its entries.
+    deal: Option<Deal>,
+}
+
+/// The communicators of a rank.
+#[derive(Debug)]
+struct Lines {
+    world: Arc<dyn Communicator>,
+    row: Arc<dyn Communicator>,
+    column: Arc<dyn Communicator>,
+    rows: usize,
+    columns: usize,
+}
+
+impl Grid {
+    /// Arranges the ranks of `world` in `rows` and `columns`. All ranks call this.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`]: there are fewer or more ranks than places. [`Error::Ranks`]: another rank has failed.
+    pub fn of(world: Arc<dyn Communicator>, rows: usize, columns: usize) -> Result<Self> {
+        let (rank, size) = (world.rank(), world.size());
+        if rows.checked_mul(columns) != Some(size) {
+            let ranks = if size == 1 { "1 rank".to_owned() } else { format!("{size} ranks") };
+            return Err(Error::invalid(format!(
+                "a grid of {rows}x{columns}: expected as many places as there are ranks, {ranks}"
+            )));
+        }
+        let (i, j) = (rank / columns, rank % columns);
+        let row = world.split(i as u32, j as u32)?;
+        let column = world.split(j as u32, i as u32)?;
+        Ok(Self { lines: Arc::new(Lines { world, row, column, rows, columns }), deal: None })
+    }
+
+    /// This grid, where blocks of indices are dealt out in the given way. Otherwise each matrix chooses by its entries.
+    pub fn with_deal(&self, deal: Deal) -> Self {
+        Self { lines: self.lines.clone(), deal: Some(deal) }
+    }
+
+    /// How blocks of indices are dealt out, if that is set.
+    pub fn deal(&self) -> Option<Deal> {
+        self.deal
+    }
+
+    /// The number of this rank.
+    pub fn rank(&self) -> usize {
+        self.lines.world.rank()
+    }
+
+    /// The number of ranks.
+    pub fn size(&self) -> usize {
+        self.lines.world.size()
+    }
+
+    /// The number of rows and of columns of ranks.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.lines.rows, self.lines.columns)
+    }
+
+    /// The ranks of the whole grid.
+    pub fn world(&self) -> &dyn Communicator {
+        &*self.lines.world
+    }
+
+    pub(crate) fn row(&self) -> &Arc<dyn Communicator> {
+        &self.lines.row
+    }
+
+    pub(crate) fn column(&self) -> &Arc<dyn Communicator> {
+        &self.lines.column
+    }
+
+    /// What this rank has sent so far: along its row, along its column, and to any rank.
+    pub fn sent(&self) -> [Traffic; 3] {
+        [self.lines.row.sent(), self.lines.column.sent(), self.lines.world.sent()]
+    }
+
+    /// The owners of `len` indices.
+    pub fn owners(&self, len: usize) -> Owners {
+        Owners::new(len, self.size(), self.deal.unwrap_or_default())
+    }
+
+    /// The number of indices, of `len`, that this rank owns.
+    pub(crate) fn count(&self, len: usize) -> usize {
+        self.owners(len).count(self.rank())
+    }
+
+    /// The sums of counters over all ranks.
+    ///
+    /// # Errors
+    /// [`Error::Ranks`]: another rank has failed.
+    pub fn sum(&self, counters: &[u64]) -> Result<Vec<u64>> {
+        Ok(self.lines.world.agree(Report { counters: counters.to_vec(), error: None })?.counters)
+    }
+
+    /// Returns `mine` if no rank has an error, and otherwise the same error on all ranks: that of the lowest rank that has one, with its
+    /// number. All ranks call this.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    /// use vxm::ranks::{Grid, Threads};
+    ///
+    /// let told = Threads::run(2, |world| {
+    ///     let grid = Grid::of(world, 2, 1)?;
+    ///     // a check of something that only this rank sees
+    ///     let mine = if grid.rank() == 1 { Err(Error::invalid("line 7 is bad")) } else { Ok(()) };
+    ///     grid.agree(mine)
+    /// });
+    /// for result in told {
+    ///     assert_eq!(result.unwrap_err().to_string(), "rank 1: line 7 is bad");
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// The error that all agree on. [`Error::Ranks`]: another rank has failed.
+    pub fn agree<T>(&self, mine: Result<T>) -> Result<T> {
+        if self.size() == 1 {
+            return mine;
+        }
+        let (mine, error) = match mine {
+            Ok(mine) => (Some(mine), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let agreed = self.lines.world.agree(Report { counters: Vec::new(), error })?;
+        match (agreed.error, mine) {
+            (None, Some(mine)) => Ok(mine),
+            (Some((rank, what)), _) => Err(Error::invalid(format!("rank {rank}: {what}"))),
+            (None, None) => Err(Error::invalid("an error that ranks don't agree on")),
+        }
+    }
+
+    /// Sends a parcel to each rank.
+    pub(crate) fn exchange(&self, out: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
+        Ok(self.lines.world.exchange(out)?)
+    }
+}
+
+impl PartialEq for Grid {
+    /// Whether both are the same ranks, which own the same indices.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.lines, &other.lines) && self.deal.unwrap_or_default() == other.deal.unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Grid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (rows, columns) = self.shape();
+        write!(f, "rank {} of a grid of {rows}x{columns}", self.rank())
+    }
+}

@@ -1,0 +1,21 @@
+//! Ranks: processes, or threads, that hold a share each of a graph and of its vectors.
+//!
+//! A [`Grid`] is a group of ranks in rows and columns. [`Owners`] tell which rank owns an index. Matrices and vectors are spread over a grid by
+//! [`Matrix::to_grid`](crate::containers::Matrix::to_grid) and [`Grid::read`]; expressions over them run on all ranks at once. See the
+//! [guide](crate::guide::ranks).
+
+mod fetch;
+mod grid;
+mod owners;
+mod parcel;
+mod replicas;
+mod share;
+
+pub(crate) use fetch::{collect, deliver, fetch, to_first};
+pub use grid::{Grid, Shape};
+pub use owners::{BLOCK, Deal, Owners};
+pub(crate) use replicas::{Partials, Replicas, nothing};
+#[doc(hidden)]
+pub use share::Share;
+pub(crate) use share::assemble;
+pub use vxm_communicator::{Alone, Communicator, Launcher, Mpi, Threads, Traffic};

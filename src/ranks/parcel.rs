@@ -1,0 +1,406 @@
+//! Parcels: what one rank tells another about the elements at places that both know, in the smallest of several forms.
+
+use crate::error::{Error, Result};
+use vxm_semiring::Element;
+
+/// What is told of one place.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Item<T> {
+    /// It is as it was told before.
+    Same,
+    /// It holds no element now.
+    Absent,
+    /// It holds this element now.
+    Value(T),
+}
+
+/// The forms of a parcel, by its first byte. A parcel without bytes says that nothing has changed.
+const ALL: u8 = 1;
+/// Up to four different items, and for each place which of them it is, in up to two bits.
+const FEW: u8 = 2;
+/// One item that is frequent, a bit for each place that says whether it has another, and the values of those that do.
+const MOSTLY: u8 = 3;
+/// The changed places, as distances, a bit for each that says whether it holds an element, and the values.
+const LIST: u8 = 4;
+/// Two bits for each place, and the values.
+const MIXED: u8 = 5;
+
+impl<T: Element> Item<T> {
+    fn same_as(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Value(x), Self::Value(y)) => x.bits() == y.bits(),
+            (Self::Same, Self::Same) | (Self::Absent, Self::Absent) => true,
+            _ => false,
+        }
+    }
+
+    fn tag(self) -> u8 {
+        match self {
+            Self::Same => 0,
+            Self::Absent => 1,
+            Self::Value(_) => 2,
+        }
+    }
+
+    fn value(self) -> Option<T> {
+        match self {
+            Self::Value(x) => Some(x),
+            _ => None,
+        }
+    }
+}
+
+/// Counts of items, from which the sizes of all forms follow.
+struct Counts<T> {
+    same: usize,
+    values: usize,
+    /// The different items, if there are at most four.
+    different: Option<Vec<Item<T>>>,
+    /// An item that more than half of the places have, if there is one.
+    frequent: Item<T>,
+    frequent_count: usize,
+    /// The bytes of the distances of changed places.
+    distances: usize,
+}
+
+impl<T: Element> Counts<T> {
+    fn of(items: &[Item<T>]) -> Self {
+        let (mut different, mut many) = (Vec::<Item<T>>::new(), false);
+        // Boyer and Moore's majority vote
+        let (mut frequent, mut votes) = (Item::Same, 0usize);
+        let (mut tags, mut distances, mut last) = ([0; 3], 0, 0);
+        for (k, &item) in items.iter().enumerate() {
+            tags[usize::from(item.tag())] += 1;
+            if item.tag() != 0 {
+                distances += varint_len(k - last);
+                last = k;
+            }
+            if !many && !different.iter().any(|&other| other.same_as(item)) {
+                many = different.len() == 4;
+                different.push(item);
+            }
+            match votes {
+                0 => (frequent, votes) = (item, 1),
+                _ if frequent.same_as(item) => votes += 1,
+                _ => votes -= 1,
+            }
+        }
+        let [same, _, values] = tags;
+        let frequent_count = items.iter().filter(|item| item.same_as(frequent)).count();
+        let different = (!many).then_some(different);
+        Self { same, values, different, frequent, frequent_count, distances }
+    }
+
+    /// Whether all places but the frequent ones hold values.
+    fn others_are_values(&self, n: usize) -> bool {
+        n - self.frequent_count == self.values - if self.frequent.tag() == 2 { self.frequent_count } else { 0 }
+    }
+}
+
+fn varint_len(number: usize) -> usize {
+    (usize::BITS - (number | 1).leading_zeros()).div_ceil(7) as usize
+}
+
+fn put_varint(bytes: &mut Vec<u8>, mut number: usize) {
+    while number >= 128 {
+        bytes.push(number as u8 | 128);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+fn put_value<T: Element>(bytes: &mut Vec<u8>, value: T) {
+    bytes.extend(&value.bits().to_le_bytes()[..size_of::<T>()]);
+}
+
+fn put_item<T: Element>(bytes: &mut Vec<u8>, item: Item<T>) {
+    bytes.push(item.tag());
+    if let Item::Value(value) = item {
+        put_value(bytes, value);
+    }
+}
+
+/// Appends numbers of `width` bits each, of which a byte holds a whole number.
+fn put_codes(bytes: &mut Vec<u8>, width: usize, codes: impl Iterator<Item = u8>) {
+    if width == 0 {
+        return;
+    }
+    let (mut byte, mut used) = (0, 0);
+    for code in codes {
+        byte |= code << used;
+        used += width;
+        if used == 8 {
+            bytes.push(byte);
+            (byte, used) = (0, 0);
+        }
+    }
+    if used > 0 {
+        bytes.push(byte);
+    }
+}
+
+/// Packs items into the smallest parcel.
+pub(crate) fn pack<T: Element>(items: &[Item<T>]) -> Vec<u8> {
+    let (n, size, counts) = (items.len(), size_of::<T>(), Counts::of(items));
+    let (changed, values) = (n - counts.same, counts.values);
+    if changed == 0 {
+        return Vec::new();
+    }
+    let width = |count: usize| WIDTHS[count];
+    let never = usize::MAX;
+    let all = if values == n { 1 + n * size } else { never };
+    let few = counts.different.as_ref().map_or(never, |items| {
+        2 + items.len()
+            + items.iter().filter(|item| item.tag() == 2).count() * size
+            + (n * width(items.len())).div_ceil(8)
+    });
+    let mostly = match counts.others_are_values(n) {
+        true => 2 + size + n.div_ceil(8) + (n - counts.frequent_count) * size,
+        false => never,
+    };
+    let list = 1 + varint_len(changed) + counts.distances + changed.div_ceil(8) + values * size;
+    let mixed = 1 + n.div_ceil(4) + values * size;
+    let least = all.min(few).min(mostly).min(list).min(mixed);
+    let mut bytes = Vec::with_capacity(least);
+    let rest: &mut dyn Iterator<Item = T> = match &counts.different {
+        _ if least == all => {
+            bytes.push(ALL);
+            &mut items.iter().filter_map(|item| item.value())
+        }
+        Some(different) if least == few => {
+            bytes.extend([FEW, different.len() as u8]);
+            different.iter().for_each(|&item| put_item(&mut bytes, item));
+            let code = |item: &Item<T>| different.iter().position(|other| other.same_as(*item)).unwrap_or(0) as u8;
+            put_codes(&mut bytes, width(different.len()), items.iter().map(code));
+            &mut std::iter::empty()
+        }
+        _ if least == mostly => {
+            bytes.push(MOSTLY);
+            put_item(&mut bytes, counts.frequent);
+            let other = |item: &Item<T>| !item.same_as(counts.frequent);
+            put_codes(&mut bytes, 1, items.iter().map(|item| u8::from(other(item))));
+            &mut items.iter().filter(move |item| other(item)).filter_map(|item| item.value())
+        }
+        _ if least == list => {
+            bytes.push(LIST);
+            put_varint(&mut bytes, changed);
+            let mut last = 0;
+            for (k, _) in items.iter().enumerate().filter(|(_, item)| item.tag() != 0) {
+                put_varint(&mut bytes, k - last);
+                last = k;
+            }
+            let present = items.iter().filter(|item| item.tag() != 0).map(|item| item.tag() - 1);
+            put_codes(&mut bytes, 1, present);
+            &mut items.iter().filter_map(|item| item.value())
+        }
+        _ => {
+            bytes.push(MIXED);
+            put_codes(&mut bytes, 2, items.iter().map(|item| item.tag()));
+            &mut items.iter().filter_map(|item| item.value())
+        }
+    };
+    rest.for_each(|value| put_value(&mut bytes, value));
+    bytes
+}
+
+/// The bits that tell up to four items apart, by their number.
+const WIDTHS: [usize; 5] = [0, 0, 1, 2, 2];
+
+/// Numbers of a few bits each.
+struct Codes<'a> {
+    bytes: &'a [u8],
+    width: usize,
+}
+
+impl Codes<'_> {
+    fn at(&self, k: usize) -> u8 {
+        let (bit, mask) = (k * self.width, (1 << self.width) - 1);
+        self.bytes.get(bit / 8).map_or(0, |byte| byte >> (bit % 8) & mask)
+    }
+}
+
+/// A parcel that is read from its beginning.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    /// Numbers of `width` bits for `n` places.
+    fn codes(&mut self, width: usize, n: usize) -> Option<Codes<'a>> {
+        let (bytes, rest) = self.0.split_at_checked(n.checked_mul(width)?.div_ceil(8))?;
+        self.0 = rest;
+        Some(Codes { bytes, width })
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        let (&byte, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(byte)
+    }
+
+    fn varint(&mut self) -> Option<usize> {
+        let (mut number, mut shift) = (0, 0);
+        loop {
+            let byte = self.byte()?;
+            number |= usize::from(byte & 127).checked_shl(shift)?;
+            if byte < 128 {
+                return Some(number);
+            }
+            shift += 7;
+        }
+    }
+
+    fn value<T: Element>(&mut self) -> Option<T> {
+        let (value, rest) = self.0.split_at_checked(size_of::<T>())?;
+        self.0 = rest;
+        let mut bits = [0; 8];
+        bits[..value.len()].copy_from_slice(value);
+        Some(T::from_bits(u64::from_le_bytes(bits)))
+    }
+
+    fn item<T: Element>(&mut self) -> Option<Item<T>> {
+        Some(match self.byte()? {
+            0 => Item::Same,
+            1 => Item::Absent,
+            _ => Item::Value(self.value()?),
+        })
+    }
+}
+
+/// Reads a parcel about `n` places: calls `put` for each place that has changed, ascending.
+///
+/// # Errors
+/// The parcel isn't one about `n` places.
+pub(crate) fn unpack<T: Element>(parcel: &[u8], n: usize, put: impl FnMut(usize, Option<T>)) -> Result<()> {
+    unpacked(parcel, n, put).ok_or_else(|| {
+        let bytes = parcel.len();
+        Error::invalid(format!(
+            "a parcel of {bytes} bytes about {n} places: expected all ranks to run the same program on the same graph"
+        ))
+    })
+}
+
+fn unpacked<T: Element>(parcel: &[u8], n: usize, mut put: impl FnMut(usize, Option<T>)) -> Option<()> {
+    let mut reader = Reader(parcel);
+    let Some(form) = reader.byte() else { return Some(()) };
+    let tell = &mut |k: usize, item: Item<T>| match item {
+        Item::Same => {}
+        Item::Absent => put(k, None),
+        Item::Value(x) => put(k, Some(x)),
+    };
+    match form {
+        ALL => (0..n).try_for_each(|k| {
+            tell(k, Item::Value(reader.value()?));
+            Some(())
+        })?,
+        FEW => read_few(&mut reader, n, tell)?,
+        MOSTLY => {
+            let frequent = reader.item()?;
+            let other = reader.codes(1, n)?;
+            for k in 0..n {
+                tell(k, if other.at(k) == 1 { Item::Value(reader.value()?) } else { frequent });
+            }
+        }
+        LIST => read_list(&mut reader, n, tell)?,
+        MIXED => {
+            let tags = reader.codes(2, n)?;
+            for k in 0..n {
+                match tags.at(k) {
+                    0 => {}
+                    1 => tell(k, Item::Absent),
+                    _ => tell(k, Item::Value(reader.value()?)),
+                }
+            }
+        }
+        _ => return None,
+    }
+    reader.0.is_empty().then_some(())
+}
+
+/// Reads up to four items, and for each place which of them it is.
+fn read_few<T: Element>(reader: &mut Reader<'_>, n: usize, tell: &mut dyn FnMut(usize, Item<T>)) -> Option<()> {
+    let count = usize::from(reader.byte()?);
+    let items: Vec<Item<T>> = (0..count).map(|_| reader.item()).collect::<Option<_>>()?;
+    let codes = reader.codes(*WIDTHS.get(count)?, n)?;
+    for k in 0..n {
+        tell(k, *items.get(usize::from(codes.at(k)))?);
+    }
+    Some(())
+}
+
+/// Reads the changed places, and what they hold.
+fn read_list<T: Element>(reader: &mut Reader<'_>, n: usize, tell: &mut dyn FnMut(usize, Item<T>)) -> Option<()> {
+    let count = reader.varint()?;
+    let (mut places, mut last) = (Vec::with_capacity(count.min(n)), 0usize);
+    for _ in 0..count {
+        last = last.checked_add(reader.varint()?)?;
+        places.push(last);
+    }
+    if places.last().is_some_and(|&last| last >= n) {
+        return None;
+    }
+    let present = reader.codes(1, count)?;
+    for (k, &place) in places.iter().enumerate() {
+        tell(place, if present.at(k) == 1 { Item::Value(reader.value()?) } else { Item::Absent });
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn survives<T: Element>(items: &[Item<T>]) -> usize {
+        let parcel = pack(items);
+        let mut found = vec![Item::Same; items.len()];
+        unpack(&parcel, items.len(), |k, x| found[k] = x.map_or(Item::Absent, Item::Value)).unwrap();
+        assert!(items.iter().zip(&found).all(|(x, y)| x.same_as(*y)), "{items:?} came out as {found:?}");
+        if !parcel.is_empty() {
+            // another number of places, or a cut parcel, is found or harmless, and never panics
+            let _ = unpack::<T>(&parcel, items.len() + 9, |_, _| {});
+            let _ = unpack::<T>(&parcel[..parcel.len() - 1], items.len(), |_, _| {});
+        }
+        parcel.len()
+    }
+
+    proptest! {
+        #[test]
+        fn items_survive(
+            tags in prop::collection::vec((0u8..12, any::<u32>()), 0..300), same in 0u8..12, few: bool
+        ) {
+            let value = |x: u32| if few { x % 3 } else { x };
+            let item = |&(tag, x): &(u8, u32)| match tag {
+                0 => Item::Absent,
+                tag if tag <= same => Item::Same,
+                _ => Item::Value(value(x)),
+            };
+            let items: Vec<Item<u32>> = tags.iter().map(item).collect();
+            survives(&items);
+            let wide: Vec<Item<u64>> = items.iter().map(|item| item.value().map_or(Item::Same, |x| Item::Value(u64::from(x) << 20))).collect();
+            survives(&wide);
+            let sets: Vec<Item<()>> = items.iter().map(|item| item.value().map_or(Item::Absent, |_| Item::Value(()))).collect();
+            survives(&sets);
+        }
+    }
+
+    #[test]
+    fn each_form_is_chosen_where_it_is_small() {
+        let n = 1000;
+        let values = |f: &dyn Fn(u32) -> Item<u32>| (0..n).map(f).collect::<Vec<_>>();
+        // all: a byte more than the values
+        assert_eq!(survives(&values(&|k| Item::Value(k * k))), 1 + 4000);
+        assert_eq!(survives(&values(&|_| Item::Same)), 0);
+        // one value everywhere takes no bit a place
+        assert_eq!(survives(&values(&|_| Item::Value(7))), 2 + 1 + 4);
+        // three items: two bits a place
+        assert_eq!(survives(&values(&|k| [Item::Same, Item::Absent, Item::Value(9)][k as usize % 3])), 2 + 3 + 4 + 250);
+        // few changed places: a list
+        assert_eq!(survives(&values(&|k| if k % 100 == 5 { Item::Value(k) } else { Item::Same })), 1 + 1 + 10 + 2 + 40);
+        // a frequent value: a bit a place
+        assert_eq!(survives(&values(&|k| Item::Value(if k % 4 == 0 { k } else { 1 }))), 1 + 5 + 125 + 250 * 4);
+        // anything else: two bits a place
+        let mixed = values(&|k| [Item::Same, Item::Absent, Item::Value(k)][k as usize % 3]);
+        assert_eq!(survives(&mixed), 1 + 250 + 333 * 4);
+        let told = unpack::<u32>(&[9, 9], 4, |_, _| {}).unwrap_err().to_string();
+        assert!(told.starts_with("a parcel of 2 bytes about 4 places: expected"), "{told}");
+    }
+}

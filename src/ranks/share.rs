@@ -1,0 +1,222 @@
+//! A rank's share of a square matrix, and what it needs of others to multiply with it.
+
+use crate::error::{Error, Result};
+use crate::formats::Csr;
+use crate::ranks::grid::Grid;
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use vxm_communicator::Communicator;
+use vxm_semiring::Element;
+
+/// Which elements of a vector the members of a row or column of ranks have copies of.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub ranks: Arc<dyn Communicator>,
+    /// For each member, the places of this rank's own elements that it has copies of, ascending.
+    pub gives: Vec<Vec<u32>>,
+    /// For each member, the slots for copies of its elements.
+    pub takes: Vec<Range<usize>>,
+}
+
+impl Line {
+    /// Tells each member the places that this rank has copies of. Slots count from `first`, member by member.
+    fn new(ranks: &Arc<dyn Communicator>, wanted: &[Vec<u32>], first: usize) -> Result<Self> {
+        let parcels = wanted.iter().map(|places| places.iter().flat_map(|place| place.to_le_bytes()).collect());
+        let found = ranks.exchange(parcels.collect())?;
+        let gives = found.iter().map(|parcel| words(parcel)).collect();
+        let takes = wanted.iter().scan(first, |at, places| {
+            let slots = *at..*at + places.len();
+            *at = slots.end;
+            Some(slots)
+        });
+        Ok(Self { ranks: ranks.clone(), gives, takes: takes.collect() })
+    }
+}
+
+/// The numbers of 32 bits in a parcel.
+pub(crate) fn words(parcel: &[u8]) -> Vec<u32> {
+    parcel.chunks_exact(4).filter_map(|word| word.first_chunk()).map(|word| u32::from_le_bytes(*word)).collect()
+}
+
+/// A rank's share of a square matrix, by rows of a product's result.
+///
+/// Its columns are *slots*: places for copies of a vector's elements. Slots below the number of rows belong to the rows, so that a row's own
+/// element and those of its entries come from one array. With one column of ranks the rows are the places that this rank owns, and
+/// slots for other ranks' elements follow. Otherwise the rows are those of the ranks of the same row that have an entry here, and a slot
+/// for each column that has an entry here follows. Entries of a row stand in the order of the matrix' columns.
+#[derive(Debug)]
+pub struct Share<T: Element> {
+    /// A number that no other share has.
+    pub(crate) id: u64,
+    pub(crate) csr: Csr<T>,
+    /// The index of each slot in the matrix.
+    pub(crate) index: Vec<u32>,
+    /// How operands come here: along the column of ranks.
+    pub(crate) column: Line,
+    /// How rows' own elements come here, and partial results go: along the row of ranks, if it has several.
+    pub(crate) row: Option<Line>,
+    /// The rows that read each slot.
+    readers: OnceLock<(Vec<u64>, Vec<u32>)>,
+}
+
+impl<T: Element> Share<T> {
+    /// Builds the share of a matrix of `n` rows. `entries` are those in rows of this row of ranks and columns of this column of ranks, each
+    /// once, in any order. All ranks call this.
+    pub(crate) fn new(grid: &Grid, n: usize, entries: Vec<(u32, u32, T)>) -> Result<Self> {
+        let ((height, width), owners) = (grid.shape(), grid.owners(n));
+        let (i, j) = (grid.rank() / width, grid.rank() % width);
+        // entries by (the row's owner in this row of ranks, its place there, column)
+        let row_key = |row: u32| {
+            let (rank, place) = owners.owner(row);
+            debug_assert_eq!(rank / width, i);
+            ((rank % width) as u64) << 32 | u64::from(place)
+        };
+        let mut keyed: Vec<(u64, u32, T)> = entries.into_par_iter().map(|(r, c, x)| (row_key(r), c, x)).collect();
+        keyed.par_sort_unstable_by_key(|&(key, column, _)| (key, column));
+
+        let mut rows: Vec<Vec<u32>> = vec![Vec::new(); width];
+        if width == 1 {
+            rows[0] = (0..grid.count(n) as u32).collect();
+        } else {
+            let keys = keyed.chunk_by(|x, y| x.0 == y.0).map(|row| row[0].0);
+            keys.for_each(|key| rows[(key >> 32) as usize].push(key as u32));
+        }
+        let row_slots: usize = rows.iter().map(Vec::len).sum();
+
+        let mut slots: Vec<Vec<u32>> = (0..height).map(|k| vec![u32::MAX; owners.count(k * width + j)]).collect();
+        for &(_, column, _) in &keyed {
+            let (rank, place) = owners.owner(column);
+            debug_assert_eq!(rank % width, j);
+            slots[rank / width][place as usize] = 0;
+        }
+        let (columns, slot) = number_slots(&mut slots, row_slots as u32, (width == 1).then_some(i));
+
+        let mut index = Vec::with_capacity(slot as usize);
+        for (k, places) in rows.iter().enumerate() {
+            index.extend(places.iter().map(|&place| owners.vertex(i * width + k, place)));
+        }
+        for (k, places) in columns.iter().enumerate() {
+            index.extend(places.iter().map(|&place| owners.vertex(k * width + j, place)));
+        }
+        let slot_of = |column: u32| {
+            let (rank, place) = owners.owner(column);
+            slots[rank / width][place as usize]
+        };
+        let local: Vec<u32> = keyed.par_iter().map(|&(_, column, _)| slot_of(column)).collect();
+        let offsets = row_offsets(&keyed, width, row_slots);
+        let values = keyed.iter().map(|&(.., x)| x).collect();
+        drop(keyed);
+        let csr = Csr::of_slots(row_slots, slot as usize, offsets, local, values);
+        let column = Line::new(grid.column(), &columns, row_slots)?;
+        let row = if width == 1 { None } else { Some(Line::new(grid.row(), &rows, 0)?) };
+        Ok(Self { id: fresh_id(), csr, index, column, row, readers: OnceLock::new() })
+    }
+
+    /// This share with other entries in the same rows and slots.
+    pub(crate) fn with_entries<U: Element>(&self, csr: Csr<U>) -> Share<U> {
+        let line =
+            |line: &Line| Line { ranks: line.ranks.clone(), gives: line.gives.clone(), takes: line.takes.clone() };
+        let (column, row) = (line(&self.column), self.row.as_ref().map(line));
+        Share { id: fresh_id(), csr, index: self.index.clone(), column, row, readers: OnceLock::new() }
+    }
+
+    /// The entries, by the matrix' rows and columns.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (u32, u32, T)> + '_ {
+        (0..self.csr.nrows()).flat_map(move |row| {
+            let (slots, values) = self.csr.row(row);
+            let own = self.index[row];
+            slots.iter().zip(values).map(move |(&slot, &value)| (own, self.index[slot as usize], value))
+        })
+    }
+
+    /// The rows that read each slot: those between `offsets[slot]` and `offsets[slot + 1]`.
+    pub(crate) fn readers(&self) -> (&[u64], &[u32]) {
+        let (offsets, rows) = self.readers.get_or_init(|| {
+            let mut offsets = vec![0u64; self.csr.ncols() + 1];
+            self.csr.columns().iter().for_each(|&slot| offsets[slot as usize + 1] += 1);
+            (0..self.csr.ncols()).for_each(|slot| offsets[slot + 1] += offsets[slot]);
+            let (mut at, mut rows) = (offsets.clone(), vec![0u32; self.csr.nnz()]);
+            for row in 0..self.csr.nrows() {
+                for &slot in self.csr.row(row).0 {
+                    rows[at[slot as usize] as usize] = row as u32;
+                    at[slot as usize] += 1;
+                }
+            }
+            (offsets, rows)
+        });
+        (offsets, rows)
+    }
+
+    /// The number of slots.
+    pub(crate) fn slots(&self) -> usize {
+        self.index.len()
+    }
+}
+
+/// Numbers the slots of columns from `first`: for each owner in this column of ranks, by place. `slots` hold 0 at the places of columns with
+/// an entry here. Those of `rows`, if rows are places, are the places themselves. Returns the other owners' places that have slots, and the
+/// number of all slots.
+fn number_slots(slots: &mut [Vec<u32>], first: u32, rows: Option<usize>) -> (Vec<Vec<u32>>, u32) {
+    let (mut columns, mut slot) = (vec![Vec::new(); slots.len()], first);
+    for (k, places) in slots.iter_mut().enumerate() {
+        for (place, held) in (0..).zip(places) {
+            if rows == Some(k) {
+                *held = place;
+            } else if *held == 0 {
+                *held = slot;
+                slot += 1;
+                columns[k].push(place);
+            }
+        }
+    }
+    (columns, slot)
+}
+
+/// The offsets of rows, given their entries in order.
+fn row_offsets<T>(keyed: &[(u64, u32, T)], width: usize, rows: usize) -> Vec<u64> {
+    let mut offsets = vec![0u64; rows + 1];
+    for (k, row) in keyed.chunk_by(|x, y| x.0 == y.0).enumerate() {
+        // of one column of ranks, a row is a place; else rows are those that have entries
+        let row_number = if width == 1 { row[0].0 as usize } else { k };
+        offsets[row_number + 1] = row.len() as u64;
+    }
+    (0..rows).for_each(|row| offsets[row + 1] += offsets[row]);
+    offsets
+}
+
+fn fresh_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Sends entries to the ranks that hold them in a matrix of `n` rows, and builds this rank's share of all ranks' entries. All ranks call
+/// this.
+pub(crate) fn assemble<T: Element>(
+    grid: &Grid,
+    n: usize,
+    entries: impl Iterator<Item = (u32, u32, T)>,
+) -> Result<Share<T>> {
+    let ((_, width), owners, size) = (grid.shape(), grid.owners(n), 8 + size_of::<T>());
+    let mut out = vec![Vec::new(); grid.size()];
+    for (row, column, value) in entries {
+        let to = owners.owner(row).0 / width * width + owners.owner(column).0 % width;
+        out[to].extend(row.to_le_bytes());
+        out[to].extend(column.to_le_bytes());
+        out[to].extend(&value.bits().to_le_bytes()[..size_of::<T>()]);
+    }
+    let mut here = Vec::new();
+    for parcel in grid.exchange(out)? {
+        for entry in parcel.chunks(size) {
+            let mut bytes = [0; 16];
+            bytes
+                .get_mut(..entry.len())
+                .ok_or_else(|| Error::invalid("entries that don't fit"))?
+                .copy_from_slice(entry);
+            let bits = u128::from_le_bytes(bytes);
+            here.push((bits as u32, (bits >> 32) as u32, T::from_bits((bits >> 64) as u64)));
+        }
+    }
+    Share::new(grid, n, here)
+}
