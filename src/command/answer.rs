@@ -4,7 +4,7 @@ use crate::command::arguments::Run;
 use crate::command::footprint::{Algorithm, Graph};
 use crate::command::found::Found;
 use crate::command::subject::Subject;
-use crate::command::{WRONG, counted, ignored, prepare, print, tell};
+use crate::command::{WRONG, counted, ignored, job, prepare, print, tell};
 use serde_json::{Value, json};
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -17,6 +17,7 @@ use vxm::containers::Matrix;
 use vxm::formats::{Csr, Tiles};
 use vxm::io::{FileFormat, Numbering, Report, WholeFile};
 use vxm::memory;
+use vxm::ranks::Grid;
 use vxm::semiring::Element;
 use vxm::{Error, Result};
 
@@ -52,8 +53,11 @@ pub fn begin(run: &Run) -> Result<Option<WholeFile>> {
     if let Some(out) = run.out.as_deref().filter(|out| is_same_file(out, run.graph.as_ref())) {
         return Err(Error::invalid(format!("--out {}: expected another file than the graph's", out.display())));
     }
-    let out = run.out.as_deref().map(prepare).transpose()?;
-    run.device.check()?;
+    let out = run.out.as_deref().filter(|_| job::speaks()).map(prepare).transpose();
+    let out = job::agree(out)?;
+    if job::grid().is_none() {
+        run.device().check()?;
+    }
     Ok(out)
 }
 
@@ -73,18 +77,21 @@ fn place<T: Element>(run: &Run, algorithm: Algorithm, choices: &Choices, subject
         _ => algorithm.name().to_owned(),
     };
     memory::require(size.share(algorithm), || format!("{name}: {what}"))?;
-    if run.device != Device::Cpu {
-        let (needed, available) = (size.peak_on_device(algorithm), run.device.available()?);
+    if job::grid().is_none() && run.device() != Device::Cpu {
+        let (needed, available) = (size.peak_on_device(algorithm), run.device().available()?);
         if needed > u128::from(available) {
-            return Err(Error::Memory { place: format!("{name}: {what} on {}", run.device), needed, available });
+            return Err(Error::Memory { place: format!("{name}: {what} on {}", run.device()), needed, available });
         }
     }
     let a = matrix.clone().with_format(run.format.0);
+    if job::grid().is_some() {
+        return Ok(a);
+    }
     if tiled {
         // convert before the clock starts
         a.tiles();
     }
-    a.to(run.device)
+    a.to(run.device())
 }
 
 /// Runs the algorithm `find` on a graph, checks the answer with `check`, writes it and reports it.
@@ -97,8 +104,11 @@ pub fn finish<T: Element>(
     find: impl Fn(&Matrix<T>) -> Outcome,
     check: impl FnOnce(&mut Found, &Csr<T>) -> Result<Verdict>,
 ) -> Result<ExitCode> {
-    let a = place(run, algorithm, choices, &subject)?;
-    if run.device != Device::Cpu {
+    let a = job::agree(place(run, algorithm, choices, &subject))?;
+    if let Some(grid) = job::grid() {
+        return on_ranks(run, out, choices, (subject, a), &grid, find, check);
+    }
+    if run.device() != Device::Cpu {
         // a first run compiles the kernels before the clock starts
         find(&a)?;
     }
@@ -106,10 +116,54 @@ pub fn finish<T: Element>(
     let (mut found, rounds) = find(&a)?;
     let took = start.elapsed();
     let certificate = check(&mut found, a.csr())?;
-    let Subject { name, numbering, input, report, .. } = subject;
-    let (vertices, directed) = (a.nrows(), !a.is_symmetric());
-    let edges = a.nnz() as usize / if directed { 1 } else { 2 };
-    let answer = Answer { found, rounds, took, certificate, name, input, report, numbering, vertices, edges, directed };
+    tell_answer(run, out, choices, Answer::of(&a, subject, (found, rounds), took, certificate))
+}
+
+/// The same on all ranks of a grid. Each rank keeps its share of the graph, and rank 0 the whole, to check the answer with.
+fn on_ranks<T: Element>(
+    run: &Run,
+    out: Option<WholeFile>,
+    choices: &Choices,
+    (subject, whole): (Subject<T>, Matrix<T>),
+    grid: &Grid,
+    find: impl Fn(&Matrix<T>) -> Outcome,
+    check: impl FnOnce(&mut Found, &Csr<T>) -> Result<Verdict>,
+) -> Result<ExitCode> {
+    let a = whole.to_grid(grid)?;
+    let (subject, whole) = if job::speaks() { (subject, Some(whole)) } else { (subject.with(a.clone()), None) };
+    let start = Instant::now();
+    let (found, rounds) = find(&a)?;
+    let found = found.into_root()?;
+    let took = start.elapsed();
+    drop(a);
+    let told = match (found, whole) {
+        (Some(mut found), Some(whole)) => check(&mut found, whole.csr()).and_then(|certificate| {
+            let answer = Answer::of(&whole, subject, (found, rounds), took, certificate);
+            tell_answer(run, out, choices, answer).map(|status| u64::from(status != ExitCode::SUCCESS))
+        }),
+        _ => Ok(0),
+    };
+    let wrong = grid.sum(&[grid.agree(told)?])?;
+    Ok(if wrong == [0] { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
+}
+
+impl Answer {
+    fn of<T: Element>(
+        a: &Matrix<T>,
+        subject: Subject<T>,
+        (found, rounds): (Found, Option<u32>),
+        took: Duration,
+        certificate: Verdict,
+    ) -> Self {
+        let Subject { name, numbering, input, report, .. } = subject;
+        let (vertices, directed) = (a.nrows(), !a.is_symmetric());
+        let edges = a.nnz() as usize / if directed { 1 } else { 2 };
+        Self { found, rounds, took, certificate, name, input, report, numbering, vertices, edges, directed }
+    }
+}
+
+/// Writes an answer and reports it.
+fn tell_answer(run: &Run, out: Option<WholeFile>, choices: &Choices, answer: Answer) -> Result<ExitCode> {
     if let (Some(out), Ok(())) = (out, answer.certificate) {
         out.write(|file| {
             let mut text = BufWriter::with_capacity(1 << 18, file);
@@ -140,6 +194,11 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
     found(one).is_some_and(|one| found(other) == Some(one))
 }
 
+/// The device of a run. Ranks run on CPUs.
+fn device(run: &Run) -> Device {
+    if job::grid().is_some() { Device::Cpu } else { run.device() }
+}
+
 /// The report as a JSON object.
 fn told_to_programs(answer: &Answer, choices: &Choices, run: &Run) -> String {
     let (what, measure) = answer.found.measure();
@@ -150,7 +209,7 @@ fn told_to_programs(answer: &Answer, choices: &Choices, run: &Run) -> String {
         "input": answer.input.map(FileFormat::name),
         "ignored": ignored(&answer.report),
         "algorithm": answer.found.algorithm(),
-        "device": run.device.to_string(),
+        "device": device(run).to_string(),
         "threads": rayon::current_num_threads(),
         what: measure,
         "valid": answer.certificate.is_ok(),
@@ -169,6 +228,10 @@ fn told_to_programs(answer: &Answer, choices: &Choices, run: &Run) -> String {
     for (what, chosen) in choices {
         object[*what] = chosen.clone();
     }
+    if let Some((rows, columns)) = job::grid().map(|grid| grid.shape()) {
+        object["ranks"] = (rows * columns).into();
+        object["grid"] = format!("{rows}x{columns}").into();
+    }
     format!("{object}\n")
 }
 
@@ -186,10 +249,14 @@ fn told_to_people(answer: &Answer, choices: &Choices, run: &Run) -> String {
     let n = counted(answer.vertices, "vertex");
     let edges = counted(answer.edges, if answer.directed { "directed edge" } else { "edge" });
     let seconds = answer.took.as_secs_f64();
-    let (device, threads) = (run.device, rayon::current_num_threads());
+    let (device, threads) = (device(run), rayon::current_num_threads());
+    let ranks = job::grid().map_or(String::new(), |grid| {
+        let (rows, columns) = grid.shape();
+        format!(", ranks {rows}x{columns}")
+    });
     format!(
         "{name}: {n}, {edges}\n{found}, {checked}\n{chosen}{rounds}{seconds:.3} s on \
-         {device}, threads {threads}\ndigest {:016x}\n",
+         {device}, threads {threads}{ranks}\ndigest {:016x}\n",
         answer.found.digest(),
     )
 }

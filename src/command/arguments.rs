@@ -9,6 +9,7 @@ use vxm::algorithms::{Formulation, Method, Order, Priority};
 use vxm::backend::Device;
 use vxm::backend::plan::Format;
 use vxm::io::FileFormat;
+use vxm::ranks::Shape;
 use vxm::{Error, Result};
 
 /// Sparse linear algebra on graphs: masked vector-matrix products over semirings.
@@ -230,7 +231,7 @@ pub struct Run {
     pub input: Input,
     /// Device to run on: auto, cpu, cuda or cuda:N.
     #[arg(long, value_name = "D", default_value = "auto")]
-    pub device: Device,
+    pub device: Asked,
     /// Storage format of the graph: auto, csr or tiles. Does not change the answer.
     #[arg(long, value_name = "F", default_value = "auto")]
     pub format: Layout,
@@ -241,8 +242,66 @@ pub struct Run {
     /// Print one JSON object.
     #[arg(long)]
     pub json: bool,
+    /// Rows and columns of ranks, if a launcher such as mpirun starts the command: auto, column or ROWSxCOLUMNS. Does not
+    /// change the answer.
+    #[arg(long, value_name = "G", default_value = "auto")]
+    pub grid: Shape,
+    /// Give up after so many seconds without news from another rank; default: never.
+    #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
+    pub timeout: Option<u64>,
     #[command(flatten)]
     pub threads: Threads,
+}
+
+impl Run {
+    /// The device to run on.
+    pub fn device(&self) -> Device {
+        self.device.0.unwrap_or_else(Device::auto)
+    }
+}
+
+/// The device that is asked for; `None` takes a GPU if there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked(pub Option<Device>);
+
+impl FromStr for Asked {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        if name == "auto" { Ok(Self(None)) } else { name.parse().map(|device| Self(Some(device))) }
+    }
+}
+
+impl Task {
+    /// The arguments of an algorithm; `None` for a task that runs none.
+    pub fn run(&self) -> Option<&Run> {
+        match self {
+            Self::Mis { run, .. }
+            | Self::Color { run, .. }
+            | Self::Bfs { run, .. }
+            | Self::Sssp { run, .. }
+            | Self::Components { run }
+            | Self::Pagerank { run, .. }
+            | Self::Kcore { run }
+            | Self::Triangles { run }
+            | Self::Ktruss { run, .. }
+            | Self::Clustering { run }
+            | Self::Msf { run, .. }
+            | Self::Scc { run }
+            | Self::Matching { run, .. } => Some(run),
+            Self::Doctor | Self::Convert(_) | Self::Info { .. } | Self::Generate { .. } => None,
+        }
+    }
+
+    /// The name of a task that runs no algorithm.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Doctor => "doctor",
+            Self::Convert(_) => "convert",
+            Self::Info { .. } => "info",
+            Self::Generate { .. } => "generate",
+            _ => "an algorithm",
+        }
+    }
 }
 
 /// The format of the graph file.
@@ -341,6 +400,11 @@ fn number(text: &str) -> Result<u64, String> {
 fn truss(text: &str) -> Result<u32, String> {
     let k = text.parse().ok().filter(|&k| k >= 3);
     k.ok_or_else(|| format!("expected a number from 3 to {}", u32::MAX))
+}
+
+fn seconds(text: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|number| (1..=1_000_000).contains(number));
+    number.ok_or_else(|| "expected seconds, from 1 to 1000000".to_owned())
 }
 
 fn threads(text: &str) -> Result<u16, String> {

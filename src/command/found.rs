@@ -4,6 +4,7 @@ use crate::command::counted;
 use serde_json::{Value, json};
 use std::fmt::Display;
 use std::io::Write;
+use vxm::Result;
 use vxm::certify::{self, Violation, Weight};
 use vxm::containers::{Set, Vector};
 use vxm::formats::Csr;
@@ -74,7 +75,35 @@ impl Numbers {
     }
 }
 
+impl Numbers {
+    /// The whole numbers on rank 0; `None` on others.
+    fn into_root(self) -> Result<Option<Self>> {
+        Ok(match self {
+            Self::Whole(v) => v.to_root()?.map(Self::Whole),
+            Self::Single(v) => v.to_root()?.map(Self::Single),
+            Self::Double(v) => v.to_root()?.map(Self::Double),
+        })
+    }
+}
+
 impl Found {
+    /// The whole answer on rank 0; `None` on others. All ranks call this.
+    pub fn into_root(self) -> Result<Option<Self>> {
+        Ok(match self {
+            Self::Set(set) => set.to_root()?.map(Self::Set),
+            Self::Colors(colors, count) => colors.to_root()?.map(|colors| Self::Colors(colors, count)),
+            Self::Levels(source, levels) => levels.to_root()?.map(|levels| Self::Levels(source, levels)),
+            Self::Parents(source, parents) => parents.to_root()?.map(|parents| Self::Parents(source, parents)),
+            Self::Distances(distances) => distances.into_root()?.map(Self::Distances),
+            Self::Components(labels) => labels.to_root()?.map(Self::Components),
+            Self::Ranks(ranks) => ranks.into_root()?.map(Self::Ranks),
+            Self::Cores(cores) => cores.to_root()?.map(Self::Cores),
+            Self::Forest(edges, weight) => edges.to_root()?.map(|edges| Self::Forest(edges, weight)),
+            Self::Strong(labels) => labels.to_root()?.map(Self::Strong),
+            Self::Mates(mates, weight) => mates.to_root()?.map(|mates| Self::Mates(mates, weight)),
+        })
+    }
+
     pub fn algorithm(&self) -> &'static str {
         match self {
             Self::Set(_) => "mis",

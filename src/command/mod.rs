@@ -7,6 +7,7 @@ mod convert;
 mod footprint;
 mod found;
 mod info;
+mod job;
 #[cfg(unix)]
 mod signals;
 mod subject;
@@ -52,54 +53,50 @@ pub fn main() -> ExitCode {
 }
 
 fn run(task: Task) -> Result<ExitCode> {
-    let Threads { threads } = match &task {
-        Task::Doctor => return doctor(),
-        Task::Mis { run, .. }
-        | Task::Color { run, .. }
-        | Task::Bfs { run, .. }
-        | Task::Sssp { run, .. }
-        | Task::Components { run }
-        | Task::Pagerank { run, .. }
-        | Task::Kcore { run }
-        | Task::Triangles { run }
-        | Task::Ktruss { run, .. }
-        | Task::Clustering { run }
-        | Task::Msf { run, .. }
-        | Task::Scc { run }
-        | Task::Matching { run, .. } => run.threads,
-        Task::Convert(options) => options.threads,
-        Task::Info { threads, .. } | Task::Generate { threads, .. } => *threads,
+    let Threads { threads } = match (&task, task.run()) {
+        (_, Some(run)) => run.threads,
+        (Task::Convert(options), _) => options.threads,
+        (Task::Info { threads, .. } | Task::Generate { threads, .. }, _) => *threads,
+        _ => Threads { threads: None },
     };
     // 0 lets rayon choose the number
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0).into()).build();
+    let count = threads.map_or_else(job::default_threads, usize::from);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build();
     let pool = pool.map_err(|error| Error::invalid(format!("threads: {error}")))?;
     // each thread allocates once, so that its allocator's address space is already counted when a limit on it is
     // checked
     pool.broadcast(|_| drop(black_box(vec![0u8; 64])));
-    pool.install(|| match task {
-        Task::Mis { priority, formulation, seed, run } => tasks::mis(priority, formulation, seed.seed, &run),
-        Task::Color { method, order, seed, run } => tasks::color(method, order, seed.seed, &run),
-        Task::Bfs { source, parents, run } => tasks::bfs(source, parents, &run),
-        Task::Sssp { source, weights, run } => tasks::sssp(source, weights.weights, weights.seed, &run),
-        Task::Components { run } => tasks::components(&run),
+    pool.install(|| job::run(&task, || dispatch(&task)))
+}
+
+/// Runs the task.
+fn dispatch(task: &Task) -> Result<ExitCode> {
+    match task {
+        Task::Mis { priority, formulation, seed, run } => tasks::mis(*priority, *formulation, seed.seed, run),
+        Task::Color { method, order, seed, run } => tasks::color(*method, *order, seed.seed, run),
+        Task::Bfs { source, parents, run } => tasks::bfs(*source, *parents, run),
+        Task::Sssp { source, weights, run } => tasks::sssp(*source, weights.weights, weights.seed, run),
+        Task::Components { run } => tasks::components(run),
         Task::Pagerank { damping, rounds, tolerance, sources, precision, run } => {
-            let rounds = rounds.unwrap_or(if tolerance > 0.0 { 1000 } else { 20 });
-            let options = PageRankOptions { damping, rounds, tolerance, sources: None };
-            tasks::pagerank(options, &sources, precision, &run)
+            let rounds = rounds.unwrap_or(if *tolerance > 0.0 { 1000 } else { 20 });
+            let options = PageRankOptions { damping: *damping, rounds, tolerance: *tolerance, sources: None };
+            tasks::pagerank(options, sources, *precision, run)
         }
-        Task::Kcore { run } => tasks::kcore(&run),
-        Task::Triangles { run } => tasks::triangles(&run),
-        Task::Ktruss { k, run } => tasks::ktruss(k, &run),
-        Task::Clustering { run } => tasks::clustering(&run),
-        Task::Msf { weights, run } => tasks::msf(weights.weights, weights.seed, &run),
-        Task::Scc { run } => tasks::scc(&run),
-        Task::Matching { weighted, weights, run } => tasks::matching(weighted, weights.weights, weights.seed, &run),
-        Task::Convert(options) => convert::convert(&options).map(|()| ExitCode::SUCCESS),
-        Task::Info { graph, verify: true, .. } => convert::verify(&graph).map(|()| ExitCode::SUCCESS),
-        Task::Info { graph, input, json, .. } => info::info(&graph, input, json).map(|()| ExitCode::SUCCESS),
-        Task::Generate { spec, out, output, .. } => convert::generate(&spec, &out, output).map(|()| ExitCode::SUCCESS),
+        Task::Kcore { run } => tasks::kcore(run),
+        Task::Triangles { run } => tasks::triangles(run),
+        Task::Ktruss { k, run } => tasks::ktruss(*k, run),
+        Task::Clustering { run } => tasks::clustering(run),
+        Task::Msf { weights, run } => tasks::msf(weights.weights, weights.seed, run),
+        Task::Scc { run } => tasks::scc(run),
+        Task::Matching { weighted, weights, run } => tasks::matching(*weighted, weights.weights, weights.seed, run),
+        Task::Convert(options) => convert::convert(options).map(|()| ExitCode::SUCCESS),
+        Task::Info { graph, verify: true, .. } => convert::verify(graph).map(|()| ExitCode::SUCCESS),
+        Task::Info { graph, input, json, .. } => info::info(graph, *input, *json).map(|()| ExitCode::SUCCESS),
+        Task::Generate { spec, out, output, .. } => {
+            convert::generate(spec, out, *output).map(|()| ExitCode::SUCCESS)
+        }
         Task::Doctor => doctor(),
-    })
+    }
 }
 
 /// Prints which libraries and devices were found. The status is 0 if kernels can be compiled and run.
@@ -155,12 +152,18 @@ fn note<T: Element>(loaded: &Loaded<T>) {
 
 /// Prints a message as one line on standard error. Line breaks and unprintable characters are escaped.
 fn tell(message: impl Display) {
+    if !job::speaks() {
+        return;
+    }
     // if standard error is closed, the message is lost
     let _ = writeln!(stderr(), "vxm: {}", printable(message.to_string().as_bytes()));
 }
 
 /// Prints to standard output. A closed pipe is not an error.
 fn print(text: &str) -> Result<()> {
+    if !job::speaks() {
+        return Ok(());
+    }
     let mut out = stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != Io::BrokenPipe => Err(Error::io("standard output")(error)),

@@ -3,7 +3,7 @@
 use crate::command::arguments::{Run, WeightRange};
 use crate::command::bars::Bars;
 use crate::command::footprint::Graph;
-use crate::command::{load, note};
+use crate::command::{job, load, note};
 use vxm::algorithms;
 use vxm::containers::Matrix;
 use vxm::formats::Csr;
@@ -55,19 +55,19 @@ pub enum Weights {
 
 /// The graph of a run, made symmetric.
 pub fn simple(run: &Run) -> Result<Subject> {
-    let Loaded { graph, name, numbering, format: input, report } = load(&run.graph, run.input)?;
+    let Loaded { graph, name, numbering, format: input, report } = job::agree(load(&run.graph, run.input))?;
     Ok(Subject { matrix: Matrix::from_simple(graph), name, numbering, input, report })
 }
 
 /// The graph of a run, with the directions of its file.
 pub fn directed(run: &Run) -> Result<Subject> {
-    let loaded = {
+    let loaded = job::agree({
         let bars = Bars::new();
         match run.input.input {
-            Some(format) => read_digraph_as(&run.graph, format, &bars)?,
-            None => read_digraph(&run.graph, &bars)?,
+            Some(format) => read_digraph_as(&run.graph, format, &bars),
+            None => read_digraph(&run.graph, &bars),
         }
-    };
+    })?;
     note(&loaded);
     Subject::of(loaded)
 }
@@ -78,17 +78,17 @@ pub fn weighted(run: &Run, range: Option<WeightRange>, seed: u64, undirected: bo
     if let Some(WeightRange { least, greatest }) = range {
         let subject = if undirected { simple(run) } else { directed(run) }?;
         let needed = Graph::of(subject.matrix.csr(), None).drawing();
-        memory::require(needed, || format!("{}: --weights {least}..{greatest}", subject.name))?;
+        job::agree(memory::require(needed, || format!("{}: --weights {least}..{greatest}", subject.name)))?;
         let matrix = algorithms::weights(&subject.matrix, least, greatest, seed)?;
         return Ok(Weights::Integer(subject.with(matrix)));
     }
-    let read = {
+    let read = job::agree({
         let bars = Bars::new();
         match run.input.input {
-            Some(format) => read_weighted_as(&run.graph, format, &bars)?,
-            None => read_weighted(&run.graph, &bars)?,
+            Some(format) => read_weighted_as(&run.graph, format, &bars),
+            None => read_weighted(&run.graph, &bars),
         }
-    };
+    })?;
     match read {
         Weighted::None(loaded) => Err(Error::invalid(format!(
             "{}: no weights: expected a matrix-market, gr, metis, npz, egr, sg or vxm file with weights, or --weights \

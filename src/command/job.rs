@@ -1,0 +1,103 @@
+//! The command as one of several ranks: a launcher such as `mpirun` starts each as a process. Rank 0 prints and writes.
+
+use crate::command::REFUSED;
+use crate::command::arguments::{Run, Task};
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use vxm::backend::Device;
+use vxm::backend::plan::Format;
+use vxm::ranks::{Alone, Communicator, Grid, Launcher, Mpi, Shape};
+use vxm::{Error, Result};
+
+thread_local! {
+    /// The ranks of this job, on the thread that joined them; `None` if it is a process of its own.
+    static GRID: RefCell<Option<Grid>> = const { RefCell::new(None) };
+}
+
+/// Whether another rank prints.
+static SILENT: AtomicBool = AtomicBool::new(false);
+
+/// The ranks of this job; `None` if it is a process of its own.
+pub fn grid() -> Option<Grid> {
+    GRID.with_borrow(Clone::clone)
+}
+
+/// Whether this process prints and writes.
+pub fn speaks() -> bool {
+    !SILENT.load(Ordering::Relaxed)
+}
+
+/// Returns `mine` if no rank has an error, and otherwise the same error on all ranks.
+pub fn agree<T>(mine: Result<T>) -> Result<T> {
+    match grid() {
+        Some(grid) => grid.agree(mine),
+        None => mine,
+    }
+}
+
+/// The number of threads of this process, if it isn't asked for: its share of the machine's cores, or 0 for all.
+pub fn default_threads() -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let local = Launcher::seen().and_then(|launcher| launcher.local_size).filter(|&ranks| ranks > 1);
+    local.map_or(0, |ranks| (cores() / ranks).max(1))
+}
+
+/// Runs `task` as a rank, if a launcher has started this process or a grid is asked for; otherwise as a process of its own.
+pub fn run<R>(task: &Task, program: impl FnOnce() -> Result<R>) -> Result<R> {
+    let run = task.run();
+    let shape = run.map_or(Shape::Auto, |run| run.grid);
+    if Launcher::seen().is_none() && shape == Shape::Auto {
+        return program();
+    }
+    let floats = matches!(task, Task::Pagerank { .. });
+    let joined = join(run, if floats && shape == Shape::Auto { Shape::Column } else { shape })?;
+    GRID.set(Some(joined));
+    let done = agree(check(task, run)).and_then(|()| program());
+    if let (Err(error), Some(grid)) = (&done, grid())
+        && !is_agreed(error)
+    {
+        // others wait for this rank
+        grid.world().abort(i32::from(REFUSED), &error.to_string());
+    }
+    // the last handle ends MPI
+    GRID.take();
+    done
+}
+
+fn join(run: Option<&Run>, shape: Shape) -> Result<Grid> {
+    let limit = run.and_then(|run| run.timeout).map(Duration::from_secs);
+    let world: Arc<dyn Communicator> = match Launcher::seen() {
+        Some(launcher) => Arc::new(Mpi::join(&launcher, limit)?),
+        None => Arc::new(Alone),
+    };
+    SILENT.store(world.rank() > 0, Ordering::Relaxed);
+    Grid::arranged(world, shape)
+}
+
+/// Whether all ranks have this error, because it follows from what all know.
+fn is_agreed(error: &Error) -> bool {
+    !matches!(error, Error::Ranks(_) | Error::Device(_) | Error::Memory { .. } | Error::Io { .. })
+}
+
+/// Refuses what isn't built for ranks.
+fn check(task: &Task, run: Option<&Run>) -> Result<()> {
+    let Some(run) = run else {
+        return Err(Error::invalid(format!("{}: runs as one process: expected no launcher", task.name())));
+    };
+    if run.format.0 == Some(Format::Tiles) {
+        return Err(Error::invalid("--format tiles: not built for ranks: expected auto or csr"));
+    }
+    if let Some(device @ Device::Cuda(_)) = run.device.0 {
+        return Err(Error::invalid(format!("--device {device}: ranks run on CPUs: expected cpu")));
+    }
+    let (_, columns) = grid().map_or((1, 1), |grid| grid.shape());
+    if let (Task::Pagerank { .. }, true) = (task, columns > 1) {
+        let (grid, ranks) = (run.grid, grid().map_or(1, |grid| grid.size()));
+        return Err(Error::invalid(format!(
+            "--grid {grid}: pagerank adds floats, in rows that are whole: expected one column of ranks, {ranks}x1"
+        )));
+    }
+    Ok(())
+}
