@@ -1,0 +1,143 @@
+//! Every algorithm on every grid.
+
+use crate::{GRIDS, each_grid, graphs, on_grid, random_graph};
+use vxm::algorithms::*;
+use vxm::containers::{Matrix, Set, Vector};
+use vxm::ranks::Deal;
+
+#[test]
+fn sets() {
+    for (name, a) in graphs() {
+        for &priority in Priority::ALL {
+            for &formulation in Formulation::ALL {
+                let options = MisOptions { priority, seed: 5, formulation };
+                let set = mis(&a, &options).unwrap().set;
+                let what = format!("mis of {name} by {}, {}", priority.name(), formulation.name());
+                each_grid(&what, &a, &set, |a| Ok(mis(a, &options)?.set));
+            }
+        }
+    }
+}
+
+#[test]
+fn labels_of_components() {
+    for (name, a) in graphs() {
+        let labels = components(&a).unwrap();
+        each_grid(&format!("components of {name}"), &a, &labels, components);
+    }
+}
+
+#[test]
+fn levels_and_parents() {
+    for (name, a) in graphs().into_iter().filter(|(_, a)| a.nrows() > 0) {
+        let source = a.nrows() as u32 / 3;
+        each_grid(&format!("bfs of {name}"), &a, &bfs(&a, source).unwrap(), |a| bfs(a, source));
+        let parents = bfs_parents(&a, source).unwrap();
+        each_grid(&format!("parents of {name}"), &a, &parents, |a| bfs_parents(a, source));
+    }
+}
+
+#[test]
+fn colours() {
+    for (name, a) in graphs() {
+        for &method in Method::ALL {
+            let options = ColoringOptions { method, order: Order::LargestDegreeFirst, seed: 1 };
+            let colors = color(&a, &options).unwrap().colors;
+            each_grid(&format!("{} of {name}", method.name()), &a, &colors, |a| Ok(color(a, &options)?.colors));
+        }
+    }
+    // more colours than a window has
+    let edges: Vec<(u32, u32)> = (0..90).flat_map(|i| (0..i).map(move |j| (i, j))).collect();
+    let complete = Matrix::undirected(100, &edges).unwrap();
+    for &order in Order::ALL {
+        let options = ColoringOptions { order, ..ColoringOptions::default() };
+        let colors = color(&complete, &options).unwrap().colors;
+        each_grid(&format!("jp, {}", order.name()), &complete, &colors, |a| Ok(color(a, &options)?.colors));
+    }
+}
+
+#[test]
+fn cores_and_matchings() {
+    for (name, a) in graphs() {
+        each_grid(&format!("cores of {name}"), &a, &core_numbers(&a).unwrap(), core_numbers);
+        let mates = maximal_matching(&a, 3).unwrap().mate;
+        each_grid(&format!("matching of {name}"), &a, &mates, |a| Ok(maximal_matching(a, 3)?.mate));
+    }
+}
+
+#[test]
+fn forests_and_paths() {
+    for (name, a) in graphs() {
+        let weighted = weights(&a, 1, 50, 7).unwrap();
+        let ends = |found: SpanningForest| {
+            let ends = found.forest.iter().map(|(i, j, ())| u64::from(i) << 32 | u64::from(j));
+            Vector::from_dense(ends.collect::<Vec<_>>())
+        };
+        let forest = ends(spanning_forest(&weighted).unwrap());
+        for shape in GRIDS {
+            let found = on_grid(shape, Deal::Hashed, |grid| Ok(ends(spanning_forest(&weighted.to_grid(grid)?)?)));
+            assert_eq!(found.unwrap(), forest, "forest of {name} on {shape:?}");
+        }
+        if a.nrows() > 0 {
+            let distances = sssp(&weighted, 0).unwrap();
+            each_grid(&format!("paths of {name}"), &weighted, &distances, |a| sssp(a, 0));
+            // weights that are drawn on ranks are the same
+            each_grid(&format!("drawn paths of {name}"), &a, &distances, |a| sssp(&weights(a, 1, 50, 7)?, 0));
+        }
+    }
+}
+
+/// A directed graph: the edges of an undirected one in one direction each, and some in both.
+fn directed(n: u32, seed: u64) -> Matrix {
+    let a = random_graph(n, n as usize * 3, seed);
+    let arrows = a.iter().filter(|&(i, j, ())| (i * 7 + j * 3) % 5 < 3);
+    Matrix::from_triples(n as usize, n as usize, arrows.collect::<Vec<_>>()).unwrap()
+}
+
+#[test]
+fn strong_components_of_directed_graphs() {
+    for n in [1, 5, 100, 400] {
+        let a = directed(n, 11);
+        let labels = strong_components(&a).unwrap().labels;
+        each_grid(&format!("scc of {n}"), &a, &labels, |a| Ok(strong_components(a)?.labels));
+        each_grid(&format!("directed bfs of {n}"), &a, &bfs(&a, 0).unwrap(), |a| bfs(a, 0));
+    }
+}
+
+#[test]
+fn ranks_have_the_same_bits_in_a_column() {
+    let graphs = [directed(500, 2), random_graph(3000, 9000, 4), directed(2, 1)];
+    for a in &graphs {
+        let sources = Set::from_indices(a.nrows(), [0, 1]).unwrap();
+        for options in [
+            PageRankOptions::default(),
+            PageRankOptions { tolerance: 1e-4, rounds: 30, sources: Some(sources), ..PageRankOptions::default() },
+        ] {
+            let (single, double) = (pagerank::<f32>(a, &options).unwrap(), pagerank::<f64>(a, &options).unwrap());
+            for shape in GRIDS {
+                for deal in [Deal::Cyclic, Deal::Hashed] {
+                    let found = on_grid(shape, deal, |grid| {
+                        let a = a.to_grid(grid)?;
+                        let (single, double) = (pagerank::<f32>(&a, &options)?, pagerank::<f64>(&a, &options)?);
+                        assert!(single.change == f32::INFINITY || single.change > 0.0);
+                        Ok((single.ranks.to_root()?, double.ranks.to_root()?, double.rounds, double.change))
+                    });
+                    if shape.1 > 1 {
+                        let told = found.unwrap_err().to_string();
+                        let (rows, columns) = shape;
+                        let expected = format!(
+                            "vxm: a monoid that isn't exact, on a grid of {rows}x{columns}: expected one column of ranks, {}x1",
+                            rows * columns
+                        );
+                        assert!(told.ends_with(&expected), "{told}");
+                        continue;
+                    }
+                    let found = found.unwrap();
+                    assert_eq!(found.0.as_ref(), Some(&single.ranks), "{shape:?}, {deal:?}");
+                    assert_eq!(found.1.as_ref(), Some(&double.ranks), "{shape:?}, {deal:?}");
+                    assert_eq!((found.2, found.3.to_bits()), (double.rounds, double.change.to_bits()));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The command under real launchers: every subcommand has the answer of one process, and faults end all ranks.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+use std::{env, fs};
+
+/// The path of the command.
+fn file() -> String {
+    env::var("NEXTEST_BIN_EXE_vxm").unwrap_or_else(|_| env!("CARGO_BIN_EXE_vxm").to_owned())
+}
+
+/// The launchers of this machine. `VXM_TEST_MPI` says that both kinds must be there.
+fn launchers() -> Vec<&'static str> {
+    let is_there = |name: &str| {
+        let path = env::var_os("PATH").unwrap_or_default();
+        env::split_paths(&path).map(|folder: PathBuf| folder.join(name)).any(|file| file.is_file())
+    };
+    let found: Vec<_> = ["mpirun.openmpi", "mpirun.mpich"].into_iter().filter(|name| is_there(name)).collect();
+    assert!(found.len() == 2 || env::var_os("VXM_TEST_MPI").is_none(), "found only {found:?}");
+    found
+}
+
+/// Runs a program as ranks.
+fn launched(folder: &Path, launcher: &str, ranks: usize, program: &[&str]) -> Output {
+    Command::new(launcher)
+        .args(["-n", &ranks.to_string()])
+        .args(program)
+        .current_dir(folder)
+        .env("VXM", file())
+        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+        .env("OMPI_MCA_rmaps_base_oversubscribe", "1")
+        .env_remove("VXM_LOG")
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The lines that the command printed on standard error; launchers print others.
+fn lines(out: &Output) -> Vec<String> {
+    text(&out.stderr).lines().filter(|line| line.starts_with("vxm: ")).map(str::to_owned).collect()
+}
+
+/// A report without what may differ between a process and ranks.
+fn answer(stdout: &[u8]) -> Value {
+    let mut told: Value = serde_json::from_str(&text(stdout)).unwrap_or_else(|_| panic!("{}", text(stdout)));
+    let object = told.as_object_mut().unwrap();
+    for differs in ["seconds", "threads", "rounds", "ranks", "grid"] {
+        object.remove(differs);
+    }
+    told
+}
+
+/// Writes a directed graph with weights.
+fn write_graph(folder: &Path) {
+    let mut text = "%%MatrixMarket matrix coordinate integer general\n150 150 600\n".to_owned();
+    for k in 0..600u32 {
+        let (i, j) = (k * 7 % 150, (k * k + k / 150) % 150);
+        text += &format!("{} {} {}\n", i + 1, (j + k / 150 * 31) % 150 + 1, k % 17 + 1);
+    }
+    fs::write(folder.join("g.mtx"), text).unwrap();
+}
+
+/// Every subcommand that runs on ranks, on a small graph.
+const TASKS: [&str; 14] = [
+    "mis kron:8:8",
+    "mis kron:8:8 --priority sorted",
+    "mis road:12 --priority degree --formulation count",
+    "color rmat:8:8",
+    "color grid:9x13 --method hash",
+    "bfs kron:8:8 --source 3",
+    "bfs grid:9x13 --source 3 --parents",
+    "sssp grid:9x13 --source 0 --weights 1..30",
+    "components road:12",
+    "pagerank g.mtx --tolerance 1e-6",
+    "kcore kron:8:8",
+    "msf rmat:8:8 --weights 1..50",
+    "scc g.mtx",
+    "matching kron:8:8",
+];
+
+#[test]
+fn every_subcommand_has_the_answer_of_one_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_graph(folder);
+    let (vxm, launchers) = (file(), launchers());
+    for (k, task) in TASKS.iter().enumerate() {
+        let words: Vec<&str> = task.split(' ').chain(["--json", "--threads", "1"]).collect();
+        let alone = Command::new(file()).args(&words).args(["--device", "cpu"]).current_dir(folder).output().unwrap();
+        assert!(alone.status.success(), "{task}: {}", text(&alone.stderr));
+        let expected = answer(&alone.stdout);
+        assert_eq!(expected["valid"], true);
+        for launcher in &launchers {
+            // all numbers of ranks under one launcher, in turn under the others
+            for ranks in if *launcher == launchers[0] { 1..=4 } else { 2 + k % 3..=2 + k % 3 } {
+                let program: Vec<&str> = [vxm.as_str()].into_iter().chain(words.iter().copied()).collect();
+                let out = launched(folder, launcher, ranks, &program);
+                let (status, told) = (out.status, text(&out.stderr));
+                assert!(status.success(), "{launcher} -n {ranks} {task}: {told}");
+                assert_eq!(text(&out.stdout).lines().count(), 1, "only rank 0 prints");
+                assert_eq!(answer(&out.stdout), expected, "{launcher} -n {ranks} {task}");
+            }
+        }
+    }
+}
+
+#[test]
+fn grids_and_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let vxm = file();
+    for launcher in launchers() {
+        let mut answers = Vec::new();
+        for grid in ["2x2", "1x4", "4x1", "column"] {
+            let words = [
+                &vxm,
+                "mis",
+                "kron:9:8",
+                "--priority",
+                "sorted",
+                "--grid",
+                grid,
+                "--out",
+                "set.txt",
+                "--timeout",
+                "60",
+                "--json",
+            ];
+            let out = launched(folder, launcher, 4, &words);
+            assert!(out.status.success(), "{launcher} {grid}: {}", text(&out.stderr));
+            let told: Value = serde_json::from_str(&text(&out.stdout)).unwrap();
+            assert_eq!(
+                (told["ranks"].as_u64(), told["grid"].as_str()),
+                (Some(4), Some(if grid == "column" { "4x1" } else { grid }))
+            );
+            answers.push((told["digest"].clone(), fs::read_to_string(folder.join("set.txt")).unwrap()));
+        }
+        assert!(answers.iter().all(|answer| *answer == answers[0]) && !answers[0].1.is_empty());
+        for (words, line) in [
+            (
+                vec!["mis", "grid:5x5", "--grid", "3x1"],
+                "a grid of 3x1: expected as many places as there are ranks, 2 ranks",
+            ),
+            (vec!["info", "grid:5x5"], "info: runs as one process: expected no launcher"),
+            (vec!["mis", "grid:5x5", "--format", "tiles"], "--format tiles: not built for ranks: expected auto or csr"),
+            (vec!["mis", "grid:5x5", "--device", "cuda:0"], "--device cuda:0: ranks run on CPUs: expected cpu"),
+            (
+                vec!["pagerank", "grid:5x5", "--grid", "1x2"],
+                "--grid 1x2: pagerank adds floats, in rows that are whole: expected one column of ranks, 2x1",
+            ),
+            (
+                vec!["bfs", "grid:5x5", "--source", "25"],
+                "grid:5x5: --source 25: expected the number of one of its 25 vertices",
+            ),
+        ] {
+            let program: Vec<&str> = [vxm.as_str()].into_iter().chain(words.iter().copied()).collect();
+            let out = launched(folder, launcher, 2, &program);
+            assert_eq!(out.status.code(), Some(2), "{launcher} {words:?}: {}", text(&out.stderr));
+            let found = lines(&out);
+            let ends = |told: &String| {
+                told.strip_prefix("vxm: ").is_some_and(|told| told.trim_start_matches("rank 0: ") == line)
+            };
+            assert!(found.len() == 1 && found.iter().all(ends), "{launcher} {words:?}: {found:?}");
+            assert!(out.stdout.is_empty());
+        }
+    }
+}
+
+#[test]
+fn faults_end_all_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("good.txt"), "0 1\n1 2\n").unwrap();
+    fs::write(folder.join("other.txt"), "0 1\n0 2\n").unwrap();
+    fs::write(folder.join("bad.txt"), "0 1\n1 x\n").unwrap();
+    // what rank 1 does, and a line that the command prints on some rank
+    let faults = [
+        ("bad line", "exec $VXM components bad.txt", "vxm: rank 1: bad.txt:2:3: expected"),
+        ("another graph", "exec $VXM components other.txt", "vxm: rank 1: another matrix than that of rank 0"),
+        // Open MPI only: MPICH waits in MPI_Init for a process that never begins
+        ("exit", "exit 3", ""),
+        ("killed", "(sleep 1; kill -9 $$) & exec $VXM components pipe --input edges", ""),
+        (
+            "never comes",
+            "exec $VXM components pipe --input edges --timeout 2",
+            "vxm: rank 0: waited 2 s for rank 1 of its group",
+        ),
+    ];
+    for launcher in launchers() {
+        for (fault, script, line) in faults {
+            if fault == "exit" && launcher == "mpirun.mpich" {
+                continue;
+            }
+            let pipe = folder.join("pipe");
+            let _ = fs::remove_file(&pipe);
+            assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+            let script = format!(
+                "if [ \"${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}\" = 1 ]; then {script}; else exec $VXM components good.txt --timeout 2; fi"
+            );
+            // one rank must not end by its own limit before another one is killed
+            let script = if fault == "killed" { script.replace("--timeout 2", "--timeout 30") } else { script };
+            let began = Instant::now();
+            let out = launched(folder, launcher, 3, &["sh", "-c", &script]);
+            let (took, told) = (began.elapsed(), lines(&out));
+            assert!(!out.status.success(), "{launcher}, {fault}");
+            assert!(took < Duration::from_secs(20), "{launcher}, {fault}: {took:?}");
+            assert!(
+                line.is_empty() || told.iter().any(|told| told.contains(line)),
+                "{launcher}, {fault}: {}",
+                text(&out.stderr)
+            );
+            assert!(out.stdout.is_empty(), "{launcher}, {fault}: {}", text(&out.stdout));
+        }
+    }
+}
+
+#[test]
+fn a_launcher_without_its_library_is_an_error() {
+    let told = |variables: &[(&str, &str)]| {
+        let mut command = Command::new(file());
+        let out = command.args(["mis", "grid:5x5"]).envs(variables.iter().copied()).output().unwrap();
+        assert_eq!(out.status.code(), Some(2));
+        text(&out.stderr)
+    };
+    let none = told(&[("OMPI_COMM_WORLD_SIZE", "4"), ("VXM_MPI", "libnone.so.0")]);
+    assert!(none.starts_with("vxm: VXM_MPI=libnone.so.0: "), "{none}");
+    let wrong = told(&[("PMI_SIZE", "4"), ("VXM_MPI", "libm.so.6")]);
+    assert!(wrong.ends_with(": expected an MPI library of Open MPI, MPICH or the standard ABI\n"), "{wrong}");
+    let alone = Command::new(file()).args(["mis", "grid:5x5", "--grid", "2x2", "--device", "cpu"]).output().unwrap();
+    assert_eq!(text(&alone.stderr), "vxm: a grid of 2x2: expected as many places as there are ranks, 1 rank\n");
+    let one = Command::new(file()).args(["mis", "grid:5x5", "--grid", "1x1"]).output().unwrap();
+    assert!(one.status.success() && text(&one.stdout).contains(", ranks 1x1\n"), "{}", text(&one.stdout));
+}

@@ -1,0 +1,210 @@
+//! Verbs on pieces, against the same verbs on whole vectors.
+
+use crate::{GRIDS, on_grid, random_graph};
+use vxm::prelude::*;
+use vxm::ranks::Deal;
+
+/// Runs `program` with whole operands and with spread ones, on each grid.
+fn same<T: Element>(what: &str, n: u32, program: impl Fn(&Matrix, [&Vector<u32>; 2]) -> Result<Vector<T>> + Sync) {
+    let a = random_graph(n, n as usize * 3, 9);
+    let full = Vector::from_dense((0..n).map(|v| v.wrapping_mul(2_654_435_761) % 1000).collect());
+    let some = Vector::from_pairs(n as usize, (0..n).filter(|v| v % 3 == 1).map(|v| (v, v * 5 % n))).unwrap();
+    let expected = program(&a, [&full, &some]).unwrap();
+    for shape in GRIDS {
+        for deal in [Deal::Cyclic, Deal::Hashed] {
+            let found = on_grid(shape, deal, |grid| {
+                let (a, full, some) = (a.to_grid(grid)?, full.to_grid(grid)?, some.to_grid(grid)?);
+                let found = program(&a, [&full, &some])?;
+                // equal on all ranks
+                assert_eq!((found.len(), found.nvals()), (expected.len(), expected.nvals()), "{what}");
+                assert_eq!(found.to_all()?, expected, "{what} on {shape:?}, {deal:?}");
+                found.to_root()
+            });
+            assert_eq!(found.unwrap().as_ref(), Some(&expected), "{what} on {shape:?}, {deal:?}");
+        }
+    }
+}
+
+#[test]
+fn elementwise() {
+    for n in [1, 2, 70, 500] {
+        same("map", n, |_, [x, _]| x.map(PLUS.bind(3)).eval());
+        same("map_index", n, |_, [_, y]| y.map_index(PLUS).eval());
+        same("select_index", n, |_, [x, _]| x.select_index(GT).eval());
+        same("ewise_mult", n, |_, [x, y]| x.ewise_mult(y, MINUS).eval());
+        same("ewise_add", n, |_, [x, y]| y.ewise_add(x, MIN).eval());
+        same("or", n, |_, [_, y]| y.or(7).eval());
+        same("mask", n, |_, [x, y]| x.mask(!y).eval());
+        same("values", n, |_, [x, y]| x.mask(y.values()).eval());
+        same("fill", n, |_, [x, _]| fill(4u32, x.len()).map_index(PLUS).ewise_mult(x, PLUS).eval());
+        same("with a whole vector", n, |_, [x, _]| {
+            let whole = Vector::from_dense((0..x.len() as u32).collect());
+            x.ewise_mult(&whole, TIMES).eval()
+        });
+    }
+}
+
+#[test]
+fn writes() {
+    for n in [1, 66, 500] {
+        same("assign_to", n, |_, [x, y]| {
+            let mut w = x.clone();
+            y.map(PLUS.bind(1)).mask(y).assign_to(&mut w)?;
+            Ok(w)
+        });
+        same("a whole vector is written", n, |_, [x, y]| {
+            let mut w = Vector::new(x.len());
+            x.mask(y).assign_to(&mut w)?;
+            y.accum(PLUS).assign_to(&mut w)?;
+            Ok(w)
+        });
+        same("update", n, |_, [x, y]| {
+            let mut w = x.clone();
+            w.update(|w| w.map(PLUS.bind(10)).mask(y))?;
+            Ok(w)
+        });
+        same("set and remove", n, |_, [x, _]| {
+            let mut w = x.clone();
+            w.set(x.len() as u32 / 2, 77)?;
+            w.remove(0)?;
+            Ok(w)
+        });
+    }
+}
+
+#[test]
+fn reads_elsewhere() {
+    for n in [1, 70, 500] {
+        same("gather", n, |_, [x, y]| x.gather(y).eval());
+        same("gather outside", n, |_, [x, y]| y.gather(x.map(TIMES.bind(3))).eval());
+        same("extract", n, |_, [x, _]| {
+            let n = x.len() as u32;
+            x.extract(&(0..2 * n).map(|k| k * 7 % n).collect::<Vec<_>>()).eval()
+        });
+        same("scatter", n, |_, [x, y]| {
+            let n = x.len() as u32;
+            let places: Vec<u32> = (0..n).rev().map(|v| v * 2).collect();
+            y.scatter(&places, 2 * n as usize).eval()
+        });
+        same("scatter into", n, |_, [x, _]| {
+            let mut w = Vector::full(x.len() + 5, 1u32);
+            let places: Vec<u32> = (3..x.len() as u32 + 3).collect();
+            x.scatter(&places, w.len()).accum(PLUS).assign_to(&mut w)?;
+            Ok(w)
+        });
+        same("pointer_jump", n, |_, [x, _]| {
+            let parent =
+                fill((), x.len()).map_index(FIRST).map(RMINUS.bind(x.len() as u32)).map(MINUS.bind(1)).eval()?;
+            // v / 2
+            #[op]
+            fn half(v: u32, _x: u32) -> u32 {
+                v / 2u32
+            }
+            parent.map_index(half).pointer_jump(IDENTITY).eval()
+        });
+        same("rank", n, |_, [x, y]| x.rank()?.ewise_add(&y.rank()?, PLUS).eval());
+    }
+}
+
+#[test]
+fn products() {
+    for n in [1, 2, 70, 500] {
+        same("max.first", n, |a, [x, _]| x.vxm(a, MAX_FIRST).eval());
+        same("sparse", n, |a, [_, y]| y.vxm(a, PLUS_FIRST).eval());
+        same("mxv", n, |a, [_, y]| a.mxv(y, MIN_SECOND).or_identity().eval());
+        same("masked", n, |a, [x, y]| x.vxm(a, MAX_FIRST).mask(y).eval());
+        same("until", n, |a, [x, _]| x.ewise_mult(x.vxm(a, MAX_FIRST).until(LT).or_identity(), GT).eval());
+        same("edge_status", n, |a, [x, y]| {
+            x.vxm(a, PLUS_PAIR).edge_status(LT).eval()?.ewise_add(y.vxm(a, PLUS_PAIR).edge_status(GT), PLUS).eval()
+        });
+        same("oriented", n, |a, [x, _]| {
+            let key = x.rank()?;
+            let up = a.oriented(LT, &key);
+            up.mxv(x, PLUS_SECOND).or_identity().eval()?.ewise_add(x.vxm(&up, MAX_FIRST), PLUS).eval()
+        });
+        same("a product of a product", n, |a, [x, _]| x.vxm(a, MIN_FIRST).vxm(a, MAX_FIRST).eval());
+        same("any.pair", n, |a, [_, y]| y.vxm(a, ANY_PAIR).eval());
+        same("a pattern's rows", n, |a, [_, y]| Set::all(y.len()).vxm(a, PLUS_PAIR).eval());
+    }
+}
+
+#[test]
+fn matrices() {
+    for n in [1, 70, 500] {
+        same("degrees", n, |a, _| a.degrees());
+        same("select", n, |a, [x, _]| x.vxm(&a.select(TRIL)?, MAX_FIRST).eval());
+        same("transpose", n, |a, [x, _]| x.vxm(&a.select(TRIL)?.transpose(), PLUS_FIRST).eval());
+        same("select and mxv", n, |a, [x, _]| a.select(TRIU)?.mxv(x, PLUS_SECOND).eval());
+        same("map_index", n, |a, [x, _]| x.vxm(&a.map_index(COLINDEX)?, semiring(MAX, PLUS)).eval());
+        same("map_ends", n, |a, [x, y]| x.vxm(&a.map_ends(MINUS, y)?.map(PLUS.bind(1))?, semiring(PLUS, TIMES)).eval());
+        same("materialize", n, |a, [x, _]| {
+            let key = x.rank()?;
+            a.oriented(LT, &key).into_matrix()?.mxv(x, MAX_SECOND).eval()
+        });
+        same("induced_by", n, |a, [x, y]| {
+            let key = x.rank()?;
+            let b = a.oriented(LT, &key).induced_by(&y.pattern().eval()?)?;
+            let x = x.extract(b.members()).eval()?;
+            b.mxv(&x, PLUS_SECOND).or_identity().eval()
+        });
+        same("extract", n, |a, [x, _]| {
+            let n = x.len() as u32;
+            let places: Vec<u32> = (0..n).map(|k| k * 3 % n).collect();
+            x.vxm(&a.extract(&places, &places)?, MAX_FIRST).eval()
+        });
+        same("pattern", n, |a, [x, _]| x.vxm(&a.map_index(COLINDEX)?.pattern(), MAX_FIRST).eval());
+    }
+}
+
+#[test]
+fn folds_have_the_same_bits() {
+    for n in [0, 1, 63, 1000, 5000] {
+        let x: Vec<f32> = (0..n).map(|v| ((v * 37 % 101) as f32 - 50.0) * 1.1f32.powi(v % 23)).collect();
+        let some = (0..n as u32).filter(|v| v % 5 != 2).map(|v| (v, x[v as usize]));
+        let x = Vector::from_pairs(n as usize, some).unwrap();
+        let folds = |x: &Vector<f32>| {
+            let (next, sum) = x.map(TIMES.bind(3.0)).eval_and_reduce(PLUS)?;
+            let (least, most) = (next.reduce(MIN)?, x.reduce(MAX)?);
+            Ok([sum, x.reduce(PLUS)?, least, most, x.reduce(ANY)?].map(f32::to_bits))
+        };
+        let expected = folds(&x).unwrap();
+        for shape in GRIDS {
+            for deal in [Deal::Cyclic, Deal::Hashed] {
+                let found = on_grid(shape, deal, |grid| folds(&x.to_grid(grid)?));
+                assert_eq!(found.unwrap(), expected, "{n} on {shape:?}, {deal:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_refused() {
+    let a = random_graph(100, 300, 1);
+    let refused = |program: &(dyn Fn(&Matrix) -> Result<()> + Sync)| {
+        let told = on_grid((2, 1), Deal::Cyclic, |grid| program(&a.to_grid(grid)?));
+        told.unwrap_err().to_string()
+    };
+    let built = "not built for a matrix that is spread over ranks";
+    assert_eq!(refused(&|a| a.ewise_add(a, FIRST).map(drop)), format!("ewise_add: {built}"));
+    assert_eq!(refused(&|a| a.ewise_mult(a, FIRST).map(drop)), format!("ewise_mult: {built}"));
+    assert_eq!(refused(&|a| a.reduce_rows(ANY).map(drop)), format!("reduce_rows: {built}"));
+    let told = refused(&|a| {
+        Set::all(100).to_grid(a.grid().unwrap())?.vxm(&random_graph(100, 30, 2), PLUS_PAIR).eval().map(drop)
+    });
+    assert!(told.starts_with("vxm: the vector is spread over ranks, the matrix isn't"), "{told}");
+    let told = refused(&|a| a.extract(&[1, 2], &[3]).map(drop));
+    assert_eq!(told, "extract: a 2 x 1 matrix on ranks: expected a square one");
+    let wide = Matrix::from_triples(2, 3, [(0, 0, 1u32)]).unwrap();
+    let told = on_grid((2, 1), Deal::Cyclic, |grid| wide.to_grid(grid).map(drop)).unwrap_err().to_string();
+    assert_eq!(told, "to_grid: a 2 x 3 matrix: expected a square one");
+    let told = on_grid((2, 1), Deal::Cyclic, |grid| {
+        let x = Vector::full(100, 1u32).to_grid(grid)?;
+        x.ewise_mult(&x.to_all()?.to_grid(&grid.with_deal(Deal::Hashed))?, PLUS).eval().map(drop)
+    });
+    assert!(told.unwrap_err().to_string().starts_with("a vector spread over another grid"));
+    let shapes = on_grid((2, 1), Deal::Cyclic, |grid| {
+        let x = Vector::full(100, 1u32).to_grid(grid)?;
+        x.ewise_mult(&Vector::full(99, 1u32), PLUS).eval().map(drop)
+    });
+    assert!(shapes.unwrap_err().to_string().ends_with("ewise_mult: vector of 100 does not fit vector of 99"));
+}
