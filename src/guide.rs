@@ -1,4 +1,4 @@
-//! The user's guide, in nine chapters. Their Rust code runs as documentation tests.
+//! The user's guide, in ten chapters. Their Rust code runs as documentation tests.
 //!
 //! 1. [`containers`]: vectors, matrices and sets.
 //! 2. [`verbs`]: verbs, masks, accumulators, and the treatment of absent elements.
@@ -9,6 +9,7 @@
 //! 7. [`checking`]: certificates, laws, the reference backend and forced plans.
 //! 8. [`files`]: readers, generators and writers.
 //! 9. [`python`]: the Python package, and the backend of networkx.
+//! 10. [`ranks`]: many processes, under `mpirun`.
 
 #[doc = include_str!("../docs/guide/01-containers.md")]
 pub mod containers {}
@@ -36,3 +37,6 @@ pub mod files {}
 
 #[doc = include_str!("../docs/guide/09-python.md")]
 pub mod python {}
+
+#[doc = include_str!("../docs/guide/10-ranks.md")]
+pub mod ranks {}
