@@ -292,11 +292,14 @@ impl Task {
         }
     }
 
-    /// The name of a task that runs no algorithm.
+    /// The name of a task that runs in one process alone.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Doctor => "doctor",
             Self::Convert(_) => "convert",
+            Self::Triangles { .. } => "triangles",
+            Self::Ktruss { .. } => "ktruss",
+            Self::Clustering { .. } => "clustering",
             Self::Info { .. } => "info",
             Self::Generate { .. } => "generate",
             _ => "an algorithm",

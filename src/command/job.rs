@@ -86,6 +86,10 @@ fn check(task: &Task, run: Option<&Run>) -> Result<()> {
     let Some(run) = run else {
         return Err(Error::invalid(format!("{}: runs as one process: expected no launcher", task.name())));
     };
+    if let Task::Triangles { .. } | Task::Ktruss { .. } | Task::Clustering { .. } = task {
+        let what = "products of two sparse matrices aren't built for ranks: expected no launcher";
+        return Err(Error::invalid(format!("{}: {what}", task.name())));
+    }
     if run.format.0 == Some(Format::Tiles) {
         return Err(Error::invalid("--format tiles: not built for ranks: expected auto or csr"));
     }

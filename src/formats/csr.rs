@@ -119,7 +119,7 @@ impl<T: Element> Csr<T> {
     pub(crate) fn of_slots(nrows: usize, ncols: usize, offsets: Vec<u64>, columns: Vec<u32>, values: Vec<T>) -> Self {
         debug_assert!(offsets.len() == nrows + 1 && columns.len() == values.len());
         debug_assert!(columns.iter().all(|&slot| (slot as usize) < ncols));
-        Self { nrows, ncols, offsets, columns, values }
+        Self { nrows, ncols, offsets: offsets.into(), columns: columns.into(), values: values.into() }
     }
 
     /// A matrix without entries.

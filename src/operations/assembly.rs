@@ -57,6 +57,7 @@ impl<A: Element> Matrix<A> {
     /// # Errors
     /// The device has too little memory, or is lost.
     pub fn diagonal(&self) -> Result<Vector<A>> {
+        self.check_whole("diagonal")?;
         let n = self.nrows().min(self.ncols());
         let held: Vec<Option<A>> = (0..n).map(|i| self.csr().get(i, i)).collect();
         let found = Vector::from_options(&held);
@@ -96,6 +97,7 @@ impl<A: Element> Matrix<A> {
     /// # Errors
     /// The device has too little memory, or is lost.
     pub fn reduce_columns<M: Monoid<A>>(&self, monoid: M) -> Result<Vector<A>> {
+        self.check_whole("reduce_columns")?;
         if self.gpu().is_none() && current().is_none() {
             // builds the transpose once, where later calls find it
             self.csr_transposed();
@@ -120,6 +122,8 @@ impl<A: Element> Matrix<A> {
     /// # Errors
     /// [`Error::TooManyVertices`], or [`Error::Memory`]: the result is too large. The device has too little memory, or is lost.
     pub fn kronecker<B: Element, F: BinaryOp<A, B>>(&self, b: &Matrix<B>, op: F) -> Result<Matrix<F::Out>> {
+        self.check_whole("kronecker")?;
+        b.check_whole("kronecker")?;
         let sides = |one: usize, other: usize| {
             let side = one.saturating_mul(other);
             check_vertices("kronecker", side).map(|()| side)
@@ -154,6 +158,7 @@ impl<A: Element> Matrix<A> {
     /// A range ends outside of the matrix, or before it begins. The device has too little memory, or is lost.
     #[track_caller]
     pub fn extract_range(&self, rows: Range<usize>, columns: Range<usize>) -> Result<Self> {
+        self.check_whole("extract_range")?;
         for (what, range, n) in [("rows", &rows, self.nrows()), ("columns", &columns, self.ncols())] {
             if range.start > range.end || range.end > n {
                 let right = format!("{what} {}..{}", range.start, range.end);
@@ -202,6 +207,7 @@ impl<A: Element> Matrix<A> {
         }
         for row in tiles {
             for (tile, above) in row.iter().zip(first) {
+                tile.check_whole("concat")?;
                 if tile.nrows() != row[0].nrows() || tile.ncols() != above.ncols() {
                     let expected = format!("tile of {} x {}", row[0].nrows(), above.ncols());
                     return Err(Error::shape("concat", shape(tile.nrows(), tile.ncols()), expected));
@@ -303,6 +309,8 @@ impl<A: Element> Matrix<A> {
     where
         F: BinaryOp<A, A, Out = A>,
     {
+        self.check_whole("assign")?;
+        b.check_whole("assign")?;
         let whole = shape(self.nrows(), self.ncols());
         let fault = |left: String, right: String| Error::Shape { operation: "assign", left, right, at };
         if (b.nrows(), b.ncols()) != (rows.len(), columns.len()) {
@@ -353,6 +361,7 @@ impl<A: Element> Matrix<A> {
     /// # Errors
     /// [`Error::TooManyVertices`]. The device has too little memory, or is lost.
     pub fn resized(&self, nrows: usize, ncols: usize) -> Result<Self> {
+        self.check_whole("resized")?;
         check_vertices("resized", nrows)?;
         check_vertices("resized", ncols)?;
         let (csr, gpu) = (self.csr(), self.gpu().cloned().or_else(current));
@@ -388,6 +397,8 @@ impl<A: Element> Matrix<A> {
         B: Element,
         F: BinaryOp<A, B>,
     {
+        self.check_whole("ewise_union")?;
+        other.check_whole("ewise_union")?;
         self.check_same_shape("ewise_union", other)?;
         let (x, y, gpu) = (self.csr(), other.csr(), self.place_beside(other));
         let made = build(x.nrows(), x.ncols(), |i, columns, values| {

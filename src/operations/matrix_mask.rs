@@ -44,6 +44,8 @@ trait Structure: Sync {
     fn pattern_on(&self, gpu: &Gpu) -> Result<DeviceCsr<()>>;
     /// The entries that aren't zero.
     fn nonzero(&self) -> Csr<()>;
+    /// Fails if the matrix is spread over ranks.
+    fn whole(&self) -> Result<()>;
 }
 
 impl<T: Element> Structure for Matrix<T> {
@@ -58,6 +60,9 @@ impl<T: Element> Structure for Matrix<T> {
     }
     fn pattern_on(&self, gpu: &Gpu) -> Result<DeviceCsr<()>> {
         self.on(gpu)?.pattern()
+    }
+    fn whole(&self) -> Result<()> {
+        self.check_whole("mask")
     }
     fn nonzero(&self) -> Csr<()> {
         let csr = self.csr();
@@ -112,6 +117,7 @@ impl<'a> MatrixMask<'a> {
 
     /// Checks that the mask has the shape of a result.
     pub(crate) fn check(&self, (nrows, ncols): (usize, usize), at: &'static Location<'static>) -> Result<()> {
+        self.matrix.whole()?;
         let (rows, columns) = self.matrix.shape();
         if (rows, columns) == (nrows, ncols) {
             return Ok(());
@@ -162,6 +168,7 @@ impl<T: Element> Matrix<T> {
     /// The shapes differ. The device has too little memory, or is lost.
     #[track_caller]
     pub fn masked<'a>(&self, mask: impl Into<MatrixMask<'a>>) -> Result<Matrix<T>> {
+        self.check_whole("masked")?;
         let mask = mask.into();
         mask.check((self.nrows(), self.ncols()), Location::caller())?;
         let gpu = self.gpu().or(mask.gpu()).cloned().or_else(crate::backend::current);

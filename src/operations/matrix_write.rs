@@ -26,6 +26,8 @@ pub(crate) fn written<T: Element, F: BinaryOp<T, T, Out = T>>(
     mask: Option<MatrixMask<'_>>,
     writing: Writing<F>,
 ) -> Result<Matrix<T>> {
+    c.check_whole("assign_to")?;
+    t.check_whole("assign_to")?;
     let gpu = c.gpu().or(t.gpu()).cloned().or_else(current);
     let places = mask.map(|mask| (mask.places(), mask.is_complement()));
     let places = places.as_ref().map(|(places, complement)| (places.get(), *complement));

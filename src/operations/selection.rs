@@ -125,8 +125,9 @@ impl<A: Scalar> Matrix<A> {
     /// ```
     ///
     /// # Errors
-    /// None today.
+    /// The matrix is spread over ranks.
     pub fn argmin_rows(&self) -> Result<Vector<u32>> {
+        self.check_whole("argmin_rows")?;
         Ok(self.best_columns(precedes))
     }
 
@@ -134,8 +135,9 @@ impl<A: Scalar> Matrix<A> {
     /// than any number.
     ///
     /// # Errors
-    /// None today.
+    /// As [`argmin_rows`](Self::argmin_rows).
     pub fn argmax_rows(&self) -> Result<Vector<u32>> {
+        self.check_whole("argmax_rows")?;
         Ok(self.best_columns(follows))
     }
 

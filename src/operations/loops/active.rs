@@ -241,11 +241,11 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
             let mine = due.iter().map(|word| u64::from(word.count_ones())).sum();
             let sums = grid.sum(&[changed, mine])?;
             if sums[0] == 0 {
-                return Err(Self::unsettled(left as usize, rounds, false, at));
+                return Err(unsettled(left as usize, rounds, false, at));
             }
             left = sums[1];
             if left > 0 && rounds >= max_rounds {
-                return Err(Self::unsettled(left as usize, rounds, true, at));
+                return Err(unsettled(left as usize, rounds, true, at));
             }
         }
         Ok(Fixed { state: ranks::full(&values, grid, n), rounds })

@@ -1,5 +1,6 @@
 //! Loops whose rounds take several steps, such as the three phases of TC-MIS.
 
+use crate::backend::Place;
 use crate::backend::cpu::active::Loop;
 use crate::backend::cpu::dyn_view::DynView;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
@@ -15,8 +16,10 @@ use crate::formats::Shared;
 use crate::operations::expr::{Env, Expr, StateRef};
 use crate::operations::loops::active::{Active, unsettled};
 use crate::operations::loops::core::{Differ, Fixed, Stepped, ready};
+use crate::operations::ranks;
 use crate::operations::terminal::{device, emitted};
 use crate::operations::verbs::Verbs;
+use crate::ranks::Grid;
 use std::cell::Cell;
 use std::panic::Location;
 use vxm_semiring::{Element, LOR, SECOND, UnaryOp};
@@ -142,12 +145,19 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, P: Steps<T>> Rounds<T, F, P> {
 
     /// Runs the loop. Returns the settled state, what `then` makes of it, and the number of rounds.
     fn run<R>(self, then: impl FnOnce(&Vector<T>) -> Result<R>) -> Result<(Vector<T>, R, u32)> {
-        let mut look = Look { env: Env::with_state(self.state_ref, &self.state), lengths: Vec::new(), gpu: None };
+        let mut look = Look { env: Env::with_state(self.state_ref, &self.state), lengths: Vec::new(), place: None };
         self.steps.each(&mut look)?;
-        let Look { lengths, gpu, .. } = look;
+        let Look { lengths, place, .. } = look;
         ready(&self.state, &lengths, self.at)?;
-        if let Some(gpu) = self.state.gpu().cloned().or(gpu) {
-            return self.on_device(&gpu, then);
+        match self.state.place().or(place) {
+            Some(Place::Gpu(gpu)) => return self.on_device(&gpu, then),
+            Some(Place::Ranks(grid)) => {
+                tracing::debug!(operation = "fixpoint", ranks = grid.size(), fused = "no", at = %self.at, "plan");
+                let Fixed { state, rounds } = self.on_ranks(&grid)?;
+                let made = then(&state)?;
+                return Ok((state, made, rounds));
+            }
+            None => {}
         }
         let (schedule, why) = plan::schedule(self.monotone, plan::forced());
         tracing::debug!(operation = "fixpoint", steps = lengths.len(), ?schedule, why, at = %self.at, "plan");
@@ -176,6 +186,28 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, P: Steps<T>> Rounds<T, F, P> {
             }
         }
         Ok(Fixed { state: Vector::from_dense(state.into_values()), rounds })
+    }
+
+    /// Runs the loop on all ranks of a grid, a step at a time: each rank visits its own elements.
+    fn on_ranks(self, grid: &Grid) -> Result<Fixed<T>> {
+        let Self { state, condition: Active { active, max_rounds }, state_ref, steps, at, .. } = self;
+        let n = state.len();
+        let values = state.spread_on(grid)?.into_full();
+        let due = ranks::bits(&values, |x| active.call(x));
+        let mut left = grid.sum(&[ranks::count(&due)])?[0];
+        let mut round = OnRanks { grid, n, state_ref, active, values, due, changed: 0 };
+        let mut rounds = 0;
+        while left > 0 {
+            rounds += 1;
+            round.changed = 0;
+            steps.each(&mut round)?;
+            let sums = grid.sum(&[round.changed, ranks::count(&round.due)])?;
+            if sums[0] == 0 || (sums[1] > 0 && rounds >= max_rounds) {
+                return Err(unsettled(if sums[0] == 0 { left } else { sums[1] } as usize, rounds, sums[0] > 0, at));
+            }
+            left = sums[1];
+        }
+        Ok(Fixed { state: ranks::full(&round.values, grid, n), rounds })
     }
 
     /// Runs the loop on a GPU: as one kernel if all steps can be fused, and otherwise operation by operation.
@@ -230,18 +262,18 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, P: Steps<T>> Rounds<T, F, P> {
     }
 }
 
-/// Looks at the steps: their lengths, and the first GPU that one of them runs on.
+/// Looks at the steps: their lengths, and the first place where one of them runs.
 struct Look<'s> {
     env: Env<'s>,
     lengths: Vec<usize>,
-    gpu: Option<Gpu>,
+    place: Option<Place>,
 }
 
 impl<T: Element> StepVisitor<T> for Look<'_> {
     fn step<E: Expr<T = T>>(&mut self, body: &E) -> Result<()> {
         self.lengths.push(body.len(&self.env)?);
-        if self.gpu.is_none() {
-            self.gpu = device(body, &self.env);
+        if self.place.is_none() {
+            self.place = device(body, &self.env);
         }
         Ok(())
     }
@@ -291,6 +323,32 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> StepVisitor<T> for OnThreads<'_, T, 
         left.extend(self.take_step(body, late)?);
         left.sort_unstable();
         self.list = left;
+        Ok(())
+    }
+}
+
+/// Runs the steps of a round on this rank's elements.
+struct OnRanks<'a, T, F> {
+    grid: &'a Grid,
+    /// The length of the state on all ranks.
+    n: usize,
+    state_ref: StateRef<T>,
+    active: F,
+    /// This rank's elements.
+    values: Vec<T>,
+    /// A bit for each of them, set if it is active.
+    due: Vec<u64>,
+    /// How often an element has changed in this round.
+    changed: u64,
+}
+
+impl<T: Element, F: UnaryOp<T, Out = bool>> StepVisitor<T> for OnRanks<'_, T, F> {
+    fn step<E: Expr<T = T>>(&mut self, body: &E) -> Result<()> {
+        let before = ranks::full(&self.values, self.grid, self.n);
+        let env = Env::with_state(self.state_ref, &before);
+        let env = env.on_ranks(ranks::OnRanks { grid: self.grid, kept: None, rows: Some(&self.due) });
+        self.changed += ranks::visit(&DynView::of(&body.view(&env)?), &self.due, &mut self.values);
+        self.due = ranks::bits(&self.values, |x| self.active.call(x));
         Ok(())
     }
 }

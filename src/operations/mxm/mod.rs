@@ -237,6 +237,8 @@ impl<'a, A: Element, B: Element, S: Semiring<A, B>> MatrixProduct<'a, A, B, S> {
     }
 
     fn check_shapes(&self) -> Result<()> {
+        self.a.check_whole("mxm")?;
+        self.b.check_whole("mxm")?;
         let shape = |rows: usize, columns: usize| format!("matrix of {rows} x {columns}");
         if self.a.ncols() != self.b.nrows() {
             let (left, right) = (shape(self.a.nrows(), self.a.ncols()), shape(self.b.nrows(), self.b.ncols()));

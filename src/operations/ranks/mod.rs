@@ -49,6 +49,11 @@ pub(crate) fn bits<T: Element>(values: &[T], holds: impl Fn(T) -> bool) -> Vec<u
     values.chunks(64).map(word).collect()
 }
 
+/// The number of set bits.
+pub(crate) fn count(bits: &[u64]) -> u64 {
+    bits.iter().map(|word| u64::from(word.count_ones())).sum()
+}
+
 /// Writes a loop's body to the due elements. Returns how many changed.
 pub(crate) fn visit<T: Element>(body: &DynView<'_, T>, due: &[u64], values: &mut [T]) -> u64 {
     let chunk = parallel::chunk_size(values.len()).next_multiple_of(64);

@@ -128,7 +128,7 @@ fn ways() -> Vec<Forced> {
     let mut ways = Vec::new();
     for format in formats {
         for strategy in strategies {
-            ways.extend(schedules.map(|schedule| Forced { direction: None, format, strategy, schedule }));
+            ways.extend(schedules.map(|schedule| Forced { format, strategy, schedule, ..Forced::default() }));
         }
     }
     ways
