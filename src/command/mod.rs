@@ -92,9 +92,7 @@ fn dispatch(task: &Task) -> Result<ExitCode> {
         Task::Convert(options) => convert::convert(options).map(|()| ExitCode::SUCCESS),
         Task::Info { graph, verify: true, .. } => convert::verify(graph).map(|()| ExitCode::SUCCESS),
         Task::Info { graph, input, json, .. } => info::info(graph, *input, *json).map(|()| ExitCode::SUCCESS),
-        Task::Generate { spec, out, output, .. } => {
-            convert::generate(spec, out, *output).map(|()| ExitCode::SUCCESS)
-        }
+        Task::Generate { spec, out, output, .. } => convert::generate(spec, out, *output).map(|()| ExitCode::SUCCESS),
         Task::Doctor => doctor(),
     }
 }

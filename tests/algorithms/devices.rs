@@ -31,7 +31,7 @@ pub fn gpu() -> Option<Device> {
 pub const SCHEDULES: [Forced; 2] = [by(Schedule::Rounds), by(Schedule::Asynchronous)];
 
 const fn by(schedule: Schedule) -> Forced {
-    Forced { schedule: Some(schedule), direction: None, format: None, strategy: None }
+    Forced { schedule: Some(schedule), direction: None, format: None, strategy: None, row_path: None }
 }
 
 /// Compares sets and colourings of `a` on the CPU and on `device`.

@@ -59,7 +59,8 @@ fn trusses() {
             let kept = edges(truss);
             assert_eq!(certify::truss(offsets, columns, k, &kept), Ok(kept.len()), "{name}, k = {k}");
             // by definition: every edge is part of at least k - 2 triangles of the truss
-            let common = |i: u32, j: u32| truss.csr().row(i as usize).0.iter().filter(|&&w| truss.get(j, w).is_some());
+            let common =
+                |i: u32, j: u32| truss.csr().row(i as usize).0.iter().filter(move |&&w| truss.get(j, w).is_some());
             assert!(truss.iter().all(|(i, j, count)| count >= k - 2 && count as usize == common(i, j).count()));
         }
     }

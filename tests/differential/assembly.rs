@@ -36,7 +36,7 @@ fn case() -> impl Strategy<Value = (Graph, u64, usize)> {
 
 /// Distinct indices below `n`, in no order.
 fn some(n: usize, seed: u64) -> Vec<u32> {
-    let mut all: Vec<u32> = (0..n as u32).filter(|&i| mix(seed ^ u64::from(i)) % 3 > 0).collect();
+    let mut all: Vec<u32> = (0..n as u32).filter(|&i| !mix(seed ^ u64::from(i)).is_multiple_of(3)).collect();
     all.sort_by_key(|&i| mix(seed ^ u64::from(i) << 20));
     all.truncate(40);
     all
@@ -45,7 +45,7 @@ fn some(n: usize, seed: u64) -> Vec<u32> {
 fn of<T: Sample>(nrows: usize, ncols: usize, seed: u64) -> Grid<T> {
     grid(nrows, ncols, |i, j| {
         let bits = mix(mix(seed ^ (i as u64) << 32) ^ j as u64);
-        (bits % 3 == 0).then(|| T::sample(mix(bits)))
+        (bits.is_multiple_of(3)).then(|| T::sample(mix(bits)))
     })
 }
 

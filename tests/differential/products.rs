@@ -36,7 +36,7 @@ where
 {
     let choices = FORMATS
         .into_iter()
-        .flat_map(|format| DIRECTIONS.map(|direction| Forced { direction, format, strategy: None, schedule: None }));
+        .flat_map(|format| DIRECTIONS.map(|direction| Forced { direction, format, ..Forced::default() }));
     check_ways(&format!("products of {name}"), cases, &choices.collect::<Vec<_>>(), vxm, mxv);
 }
 

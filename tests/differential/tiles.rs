@@ -18,8 +18,7 @@ const STRATEGIES: [Option<Way>; 5] =
 /// All combinations of format and strategy.
 fn ways() -> Vec<Forced> {
     let formats = [None, Some(Format::Csr), Some(Format::Tiles)];
-    let ways =
-        formats.map(|format| STRATEGIES.map(|strategy| Forced { direction: None, format, strategy, schedule: None }));
+    let ways = formats.map(|format| STRATEGIES.map(|strategy| Forced { format, strategy, ..Forced::default() }));
     ways.into_iter().flatten().collect()
 }
 

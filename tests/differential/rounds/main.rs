@@ -163,8 +163,14 @@ fn two_steps() {
         // what others write in a step isn't seen in it, and the count is a truth value
         every_way(&expected, || {
             start()
-                .step(|s| elect.map3(s, key, key.mask(s.select(EQ.bind(ALIVE))).vxm(&a, MAX_FIRST).until(LT).or_identity()))
-                .then(|s| leave_if.map2(s, s.select(EQ.bind(CHOSEN)).vxm(&a, LOR_PAIR).or_identity()).mask(s.select(EQ.bind(ALIVE))))
+                .step(|s| {
+                    elect.map3(s, key, key.mask(s.select(EQ.bind(ALIVE))).vxm(&a, MAX_FIRST).until(LT).or_identity())
+                })
+                .then(|s| {
+                    leave_if
+                        .map2(s, s.select(EQ.bind(CHOSEN)).vxm(&a, LOR_PAIR).or_identity())
+                        .mask(s.select(EQ.bind(ALIVE)))
+                })
                 .eval()
         })?;
         let bytes: Vec<u8> = expected.iter().map(|&s| s as u8).collect();
@@ -253,9 +259,11 @@ fn steps_that_are_not_fused() {
         while state.iter().any(|&s| s < 1000) {
             let old = state.clone();
             // how many walks of two edges begin at each vertex, among vertices that are still below
-            let once: Vec<u32> = near.iter().map(|near| near.iter().filter(|&&u| old[u] < 1000).count() as u32).collect();
+            let once: Vec<u32> =
+                near.iter().map(|near| near.iter().filter(|&&u| old[u] < 1000).count() as u32).collect();
             let twice = |v: usize| near[v].iter().map(|&u| once[u]).sum::<u32>();
-            let old: Vec<u64> = (0..case.n).map(|v| if old[v] < 1000 { old[v] + u64::from(twice(v)) + 1 } else { old[v] }).collect();
+            let old: Vec<u64> =
+                (0..case.n).map(|v| if old[v] < 1000 { old[v] + u64::from(twice(v)) + 1 } else { old[v] }).collect();
             state = old.iter().map(|&s| if s < 1000 { s * 2 + 1 } else { s }).collect();
         }
         every_way(&state, || {
@@ -291,10 +299,12 @@ fn loops_that_do_not_end() {
     let short = Vector::from_dense(vec![1u32; 2]);
     let found = error(on_device(|| start().step(|s| s.map(flip)).then(|_| short.map(flip)).eval()));
     assert!(found.ends_with("fixpoint: state of 3 does not fit body of 2"), "{found}");
-    let found = error(on_device(|| start().step(|s| s.map(flip)).then(|s| s.ewise_add(short.vxm(&a, MAX_FIRST), MAX)).eval()));
+    let found =
+        error(on_device(|| start().step(|s| s.map(flip)).then(|s| s.ewise_add(short.vxm(&a, MAX_FIRST), MAX)).eval()));
     assert!(found.ends_with("vxm: vector of 2 does not fit matrix of 3 x 3"), "{found}");
     let part = Vector::from_options(&[Some(1u32), None, Some(2)]);
-    let found = error(on_device(|| fixpoint(part).while_active(LT.bind(9)).step(|s| s.map(flip)).then(|s| s.map(flip)).eval()));
+    let found =
+        error(on_device(|| fixpoint(part).while_active(LT.bind(9)).step(|s| s.map(flip)).then(|s| s.map(flip)).eval()));
     assert!(found.ends_with("fixpoint: the state has 2 of 3 elements: expected all"), "{found}");
 }
 
@@ -304,13 +314,17 @@ fn nothing_to_do() {
         return;
     }
     for n in [0, 5] {
-        let run = || fixpoint(Vector::full(n, 9u32)).while_active(LT.bind(9)).step(|s| s.map(flip)).then(|s| s.map(flip)).eval();
+        let run = || {
+            fixpoint(Vector::full(n, 9u32)).while_active(LT.bind(9)).step(|s| s.map(flip)).then(|s| s.map(flip)).eval()
+        };
         let found = on_device(run).unwrap();
         assert_eq!((found.state, found.rounds), (Vector::full(n, 9u32), 0));
     }
     // what follows the loop is queued behind it
     let twice = |s: StateRef<u32>| s.map(PLUS.bind(4));
-    let run = || fixpoint(Vector::full(5, 1u32)).while_active(LT.bind(9)).step(twice).then(twice).eval_then(|s| s.reduce(PLUS));
+    let run = || {
+        fixpoint(Vector::full(5, 1u32)).while_active(LT.bind(9)).step(twice).then(twice).eval_then(|s| s.reduce(PLUS))
+    };
     assert_eq!(on_device(run).unwrap(), (45, 1));
     same("states", 5, 5).unwrap();
 }

@@ -43,10 +43,16 @@ pub struct List<T> {
     products: Vec<T>,
 }
 
+impl<T: Element> Default for List<T> {
+    fn default() -> Self {
+        Self { keys: Vec::new(), products: Vec::new() }
+    }
+}
+
 impl<T: Element> List<T> {
     /// An empty list.
     pub fn new() -> Self {
-        Self { keys: Vec::new(), products: Vec::new() }
+        Self::default()
     }
 
     /// Adds a product.
@@ -96,10 +102,16 @@ pub fn first_slot(column: u32, bits: u32) -> usize {
     (column.wrapping_mul(0x9e37_79b1) >> (32 - bits)) as usize
 }
 
+impl<T: Element> Default for Hash<T> {
+    fn default() -> Self {
+        Self { columns: Vec::new(), sums: Vec::new(), taken: Vec::new() }
+    }
+}
+
 impl<T: Element> Hash<T> {
     /// A table without slots.
     pub fn new() -> Self {
-        Self { columns: Vec::new(), sums: Vec::new(), taken: Vec::new() }
+        Self::default()
     }
 
     /// Makes room for `most` different columns, and returns the table's size as a power of two.
@@ -156,10 +168,16 @@ pub struct Dense<T> {
     groups: (usize, usize),
 }
 
+impl<T: Element> Default for Dense<T> {
+    fn default() -> Self {
+        Self { sums: Vec::new(), held: Vec::new(), words: Vec::new(), groups: (usize::MAX, 0) }
+    }
+}
+
 impl<T: Element> Dense<T> {
     /// An accumulator without memory.
     pub fn new() -> Self {
-        Self { sums: Vec::new(), held: Vec::new(), words: Vec::new(), groups: (usize::MAX, 0) }
+        Self::default()
     }
 
     /// Makes room for `ncols` columns at the first call. The system claims the memory as it is written.
