@@ -259,7 +259,10 @@ fn options_that_make_no_sense_are_refused() {
             "grid:2x2: --sources 9: expected the number of one of its 4 vertices".into(),
         ),
         (&["pagerank", "grid:2x2", "--precision", "f16"], "unknown precision `f16`: expected f32, f64".into()),
-        (&["ktruss", "grid:2x2", "--k", "2"], "expected a number from 3 to 4294967295".into()),
+        (
+            &["ktruss", "grid:2x2", "--k", "2"],
+            "invalid value '2' for '--k <K>': expected a number from 3 to 4294967295".into(),
+        ),
         (&["kcore", "grid:2x2", "--seed", "1"], "unexpected argument '--seed' found".into()),
     ] {
         let line = refused(folder, arguments);
