@@ -322,7 +322,7 @@ impl<T: Element> Grid<T> {
         grid(self.rows.len(), self.ncols, |i, j| self.rows[i][j].filter(|_| mask[i][j]))
     }
 
-    /// `C<mask> = t`, as [`write`] of each row.
+    /// `C<mask> = t`, as [`write()`] of each row.
     pub fn write(&self, t: &Self, mask: &[Vec<bool>]) -> Self {
         Grid { rows: (0..self.rows.len()).map(|i| write(&self.rows[i], &t.rows[i], &mask[i])).collect(), ..*self }
     }
