@@ -55,11 +55,15 @@ pub fn run<R>(task: &Task, program: impl FnOnce() -> Result<R>) -> Result<R> {
     let joined = join(run, if floats && shape == Shape::Auto { Shape::Column } else { shape })?;
     GRID.set(Some(joined));
     let done = agree(check(task, run)).and_then(|()| program());
-    if let (Err(error), Some(grid)) = (&done, grid())
-        && !is_agreed(error)
-    {
-        // others wait for this rank
-        grid.world().abort(i32::from(REFUSED), &error.to_string());
+    if let (Err(error), Some(grid)) = (&done, grid()) {
+        if !is_agreed(error) {
+            // others wait for this rank
+            grid.world().abort(i32::from(REFUSED), &error.to_string());
+        }
+        // a launcher ends all ranks once one has failed, so they wait until rank 0 has told why
+        super::tell(error);
+        SILENT.store(true, Ordering::Relaxed);
+        grid.agree(Ok(())).ok();
     }
     // the last handle ends MPI
     GRID.take();
