@@ -204,7 +204,7 @@ fn keep_marked<A: Element>(csr: &DeviceCsr<A>, marked: &Marked) -> Result<Device
     DeviceCsr::from_parts(gpu, (csr.nrows(), csr.ncols(), marked.count), offsets, columns, values)
 }
 
-/// The product of `a` with a matrix whose columns are the rows of `columns`, at the places of `mask`: a dot product for each.
+/// The product of `a` with a matrix that has the rows of `columns` as its columns, at the places of `mask`: a dot product for each.
 ///
 /// # Errors
 /// The device has too little memory, or is lost.

@@ -153,7 +153,7 @@ impl<A: Element> DeviceTiles<A> {
         (0..sets.len()).map(vector).collect()
     }
 
-    /// Counts with the `sets` sets whose slices are packed, straight into new vectors. No tile-row may be long.
+    /// Counts with `sets` sets of packed slices, straight into new vectors. No tile-row may be long.
     fn count_into(&self, packed: &Buffer, sets: usize) -> Result<Vec<DeviceVector<u32>>> {
         let rows = self.shape.0;
         let fresh = |_| DeviceVector::<u32>::uninitialized(&self.gpu, rows, true);

@@ -1,4 +1,4 @@
-//! Loops whose rounds take several steps, such as the three phases of TC-MIS.
+//! Loops with several steps a round, such as the three phases of TC-MIS.
 
 use crate::backend::Place;
 use crate::backend::cpu::active::Loop;
@@ -63,7 +63,7 @@ impl<T: Element, P: Steps<T>, E: Expr<T = T>> Steps<T> for Then<P, E> {
     }
 }
 
-/// A loop over active elements whose rounds take several steps; see [`Stepped::then`].
+/// A loop over active elements with several steps a round; see [`Stepped::then`].
 #[derive(Debug)]
 #[must_use = "a loop does nothing until it is evaluated"]
 pub struct Rounds<T: Element, F, P> {

@@ -54,7 +54,7 @@ impl Prediction {
         Self { products: ends.last().copied().unwrap_or(0), most_entries, least_entries, bytes }
     }
 
-    /// Of a product under a mask whose row `i` has `places(i)` places. `row_length(k)` is the length of row `k` of `b`, if it is known.
+    /// Of a product under a mask with `places(i)` places in row `i`. `row_length(k)` is the length of row `k` of `b`, if it is known.
     pub(super) fn under<A: Element>(
         a: &Csr<A>,
         (inner, entry, ncols): (usize, usize, usize),

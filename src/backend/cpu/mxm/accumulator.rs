@@ -5,7 +5,7 @@ use crate::backend::plan::RowPath;
 use crate::backend::tuning::tuning;
 use vxm_semiring::{Element, Monoid};
 
-/// The path of a row of at most `products` products among `ncols` columns, whose elements take `size` bytes.
+/// The path of a row of at most `products` products among `ncols` columns, with elements of `size` bytes.
 #[inline]
 pub fn path(products: u64, ncols: usize, size: usize) -> RowPath {
     let tuning = tuning();

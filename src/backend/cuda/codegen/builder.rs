@@ -61,7 +61,7 @@ pub struct KernelBuilder {
     pub(super) classes: Option<Arc<Classes>>,
     pub(super) products: Products,
     pub(super) binned: Option<Box<Binned>>,
-    /// Whether the kernel is a loop's whose rounds take several steps.
+    /// Whether the kernel is a loop's, with several steps a round.
     pub(super) has_steps: bool,
     /// The presence bitmap that such a loop keeps: its C++ type and its words.
     pub(super) presence: Option<(CppType, Vec<u64>)>,
@@ -166,7 +166,7 @@ impl KernelBuilder {
         Self { resident: true, ..Self::new(gpu) }
     }
 
-    /// An empty kernel for a loop whose rounds take several steps.
+    /// An empty kernel for a loop with several steps a round.
     pub fn for_steps(gpu: &Gpu) -> Self {
         Self { has_steps: true, ..Self::resident(gpu) }
     }

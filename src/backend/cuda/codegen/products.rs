@@ -31,7 +31,7 @@ impl KernelBuilder {
         self.has_steps && self.presence.is_none()
     }
 
-    /// Lets the loop keep the presence bitmap of `operand`, a view of `n` elements whose words begin at number `at`. Returns the bitmap's
+    /// Lets the loop keep the presence bitmap of `operand`, a view of `n` elements with its words from number `at` on. Returns the bitmap's
     /// address.
     ///
     /// # Errors

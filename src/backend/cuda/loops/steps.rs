@@ -1,4 +1,4 @@
-//! The loop whose rounds take several steps, as one cooperative launch.
+//! The loop with several steps a round, as one cooperative launch.
 
 use crate::backend::cuda::DeviceVector;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
