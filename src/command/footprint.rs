@@ -160,7 +160,7 @@ impl Graph {
         let vectors = match algorithm {
             // sorts ranks
             Algorithm::Mis(Priority::SortedId, _) => 38 * n,
-            Algorithm::Mis(_, Formulation::Decide) => 18 * n,
+            Algorithm::Mis(Priority::Resolve, _) | Algorithm::Mis(_, Formulation::Decide) => 18 * n,
             Algorithm::Mis(..) => 14 * n,
             Algorithm::Color(Method::Hash, _) => 45 * n,
             Algorithm::Color(..) => 38 * n,
@@ -202,12 +202,16 @@ impl Graph {
             _ => 0,
         };
         let transposed = if self.directed { rows_on_device(n, entries) + weight * entries } else { 0 };
+        // only products that count are taken over tiles
         let tiles = self.tiles.map_or(0, |tiles| match algorithm {
             Algorithm::Color(Method::Hash, _) => 2 * self.tiles_on_device(tiles.into()),
-            // their matrices have values, which exclude tiles; the keys of these orders need no product, and weights none either
-            Algorithm::Color(Method::MinMax, Order::Random | Order::LargestDegreeFirst) => 0,
-            Algorithm::Sssp | Algorithm::Msf | Algorithm::Matching | Algorithm::Dominant => 0,
-            _ => self.tiles_on_device(tiles.into()),
+            Algorithm::Mis(Priority::Resolve, _)
+            | Algorithm::Mis(_, Formulation::Count)
+            | Algorithm::Color(Method::Mis | Method::NeighborReduce, _)
+            | Algorithm::Color(_, Order::SmallestDegreeLast)
+            | Algorithm::Kcore
+            | Algorithm::Scc => self.tiles_on_device(tiles.into()),
+            _ => 0,
         });
         rows_on_device(n, entries) + weight * entries + vectors + directed + transposed + tiles
     }
