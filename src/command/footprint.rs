@@ -171,7 +171,7 @@ impl Graph {
             Algorithm::PageRank(bytes) => (12 + 6 * bytes as u128) * n,
             Algorithm::Kcore => 38 * n,
             Algorithm::Triangles | Algorithm::Clustering => 100 * n,
-            Algorithm::Ktruss => 60 * n,
+            Algorithm::Ktruss => 4 * n,
             Algorithm::Msf => 96 * n,
             Algorithm::Scc => 60 * n,
             Algorithm::Matching | Algorithm::Dominant => 60 * n,
@@ -190,12 +190,14 @@ impl Graph {
             Algorithm::Color(Method::MinMax, _) => entries,
             // edges that are left, before and after a round
             Algorithm::Msf => 2 * (rows_on_device(n, entries) + weight * entries),
-            // edges that are left, their transpose, and those of the next round
-            Algorithm::Scc => 3 * rows_on_device(n, entries),
+            // a product that is used often has its entries in bins, with a product each
+            Algorithm::PageRank(bytes) => (4 + bytes as u128) * entries,
+            // edges that are left, their transpose, those of the next round, and what building a transpose takes
+            Algorithm::Scc => 3 * rows_on_device(n, entries) + 9 * entries,
             // directed edges, their transpose, and counts twice
             Algorithm::Triangles | Algorithm::Clustering => 4 * rows_on_device(n, entries / 2) + 8 * entries,
-            // counts, and the edges that are left twice
-            Algorithm::Ktruss => 3 * rows_on_device(n, entries) + 8 * entries,
+            // counts, and the edges that are left
+            Algorithm::Ktruss => 2 * rows_on_device(n, entries) + 4 * entries,
             // drawn weights, and a copy of the edges
             Algorithm::Matching => rows_on_device(n, entries) + 12 * entries,
             Algorithm::Dominant => rows_on_device(n, entries) + weight * entries,
@@ -204,7 +206,6 @@ impl Graph {
         let transposed = if self.directed { rows_on_device(n, entries) + weight * entries } else { 0 };
         // only products that count are taken over tiles
         let tiles = self.tiles.map_or(0, |tiles| match algorithm {
-            Algorithm::Color(Method::Hash, _) => 2 * self.tiles_on_device(tiles.into()),
             Algorithm::Mis(Priority::Resolve, _)
             | Algorithm::Mis(_, Formulation::Count)
             | Algorithm::Color(Method::Mis | Method::NeighborReduce, _)
