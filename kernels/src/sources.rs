@@ -29,7 +29,7 @@ pub const ACTIVE: &str = concat!(
     include_str!("../cuda/loops/short_rows.cuh"),
     include_str!("../cuda/loops/long_rows.cuh"),
 );
-/// A loop over active elements whose rounds take several steps. After [`TERMINATION`].
+/// A loop over active elements with several steps a round. After [`TERMINATION`].
 pub const STEPS: &str = include_str!("../cuda/loops/steps.cuh");
 /// Row compaction: a loop shortens rows as it visits them.
 pub const ROW_COMPACTION: &str = include_str!("../cuda/loops/row_compaction.cuh");

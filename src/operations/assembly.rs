@@ -25,7 +25,7 @@ impl<A: Element> Matrix<A> {
         self.gpu().or(other.gpu()).cloned().or_else(current)
     }
 
-    /// The square matrix whose diagonal is a vector; places without an element hold no entry (GraphBLAS: `GrB_Matrix_diag`). O(n) time.
+    /// The square matrix with a vector as its diagonal; places without an element hold no entry (GraphBLAS: `GrB_Matrix_diag`). O(n) time.
     ///
     /// ```
     /// use vxm::prelude::*;

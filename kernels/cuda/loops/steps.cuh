@@ -1,4 +1,4 @@
-// A loop over active elements whose rounds take several steps. It is one cooperative launch, whatever the number of rounds. After each step
+// A loop over active elements with several steps a round. It is one cooperative launch, whatever the number of rounds. After each step
 // blocks meet, so a step reads what the step before has written. Each warp keeps a list of its own short rows and one of its long rows, and
 // each block a list of its hubs. Lists shrink in the last step of a round, without communication.
 namespace vxm {
@@ -36,14 +36,14 @@ template <class V> struct Presence {
 template <class V> VXM_FN const Presence<V>& end_of(const Presence<V>& end) { return end; }
 template <class V, class Rest> VXM_FN const typename Rest::End& end_of(const Steps<V, Rest>& steps) { return end_of(steps.rest); }
 
-// A step whose product `P`, at word `word` of the list of steps, is counted for a warp's rows together.
+// A step with the product `P`, at word `word` of the list of steps, which is counted for a warp's rows together.
 template <class V, class P, u32 word> struct CountedStep {
     typedef typename V::Elem Elem;
     static const u32 at_word = word;
     typedef P Product;
     V view;
 };
-// A thread that visits a row whose count is known.
+// A thread that visits a row with a known count.
 struct CountingVisitor : RowVisitor<Thread, false> {
     u32 count;
     VXM_FN CountingVisitor(u64 own, u32 count) : RowVisitor<Thread, false>(own, nullptr), count(count) {}

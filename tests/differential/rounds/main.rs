@@ -1,4 +1,4 @@
-//! Loops whose rounds take several steps: every format, strategy and schedule on every device reaches the same state, bit for bit, as a
+//! Loops with several steps a round: every format, strategy and schedule on every device reaches the same state, bit for bit, as a
 //! plain loop over plain vectors. A test program of its own, so that it compiles quickly.
 
 #[path = "../algebra.rs"]
