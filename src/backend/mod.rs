@@ -2,6 +2,7 @@
 //!
 //! - [`Device`]: where data lies and operations run.
 //! - [`plan`]: chooses direction, format and strategy, by the thresholds of [`tuning`].
+//! - [`profile`]: counts what loops did.
 //! - [`mod@reference`]: defines what every operation means.
 //!
 //! The rest is private: `view`, the contract between expressions and the CPU backend, and the backends `cpu` and `cuda`. The feature
@@ -9,6 +10,7 @@
 
 mod device;
 pub mod plan;
+pub mod profile;
 pub mod reference;
 pub mod tuning;
 

@@ -1,5 +1,6 @@
 //! The contract between expressions and the CPU backend: how a terminal or a loop reads an expression.
 
+use crate::backend::profile::Counts;
 use crate::formats::bitmap::{bit, ones};
 use crate::formats::{SharedView, Store, StoreView};
 use vxm_semiring::Element;
@@ -159,6 +160,11 @@ pub trait VectorView: Sync + Clone {
     #[inline(always)]
     fn prefetch(&self, i: usize) {
         let _ = i;
+    }
+
+    /// Adds what [`at`](Self::at) reads for `i`, beside elements of vectors: entries, tiles, and steps along pointers.
+    fn count(&self, i: usize, counts: &mut Counts) {
+        let _ = (i, counts);
     }
 
     /// Takes the whole vector out of the view, if it was evaluated already. The view must not be read afterwards.
@@ -393,6 +399,11 @@ impl<V: VectorView> VectorView for Made<V> {
         match self {
             Self::View(view) => view.dependency(i),
             Self::Stored(_) => Dependency::OwnElement,
+        }
+    }
+    fn count(&self, i: usize, counts: &mut Counts) {
+        if let Self::View(view) = self {
+            view.count(i, counts);
         }
     }
     fn take(&mut self) -> Option<Store<V::T>> {

@@ -3,6 +3,7 @@
 
 use crate::backend::Place;
 use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder, Node};
+use crate::backend::profile::Counts;
 use crate::backend::view::{Dependency, Support, VectorView};
 use crate::error::Result;
 use crate::operations::expr::{Env, Expr, fits, smaller_support};
@@ -129,6 +130,9 @@ impl<V: VectorView, K: Step<V::T>> VectorView for Each<V, K> {
     #[inline(always)]
     fn prefetch(&self, i: usize) {
         self.inner.prefetch(i);
+    }
+    fn count(&self, i: usize, counts: &mut Counts) {
+        self.inner.count(i, counts);
     }
 }
 
@@ -326,6 +330,10 @@ impl<V: VectorView, W: VectorView, F: BinaryOp<V::T, W::T>> VectorView for Both<
     fn rank(&self, i: usize) -> Option<u64> {
         self.left.rank(i).or_else(|| self.right.rank(i))
     }
+    fn count(&self, i: usize, counts: &mut Counts) {
+        self.left.count(i, counts);
+        self.right.count(i, counts);
+    }
     #[inline(always)]
     fn prefetch(&self, i: usize) {
         self.left.prefetch(i);
@@ -423,6 +431,11 @@ impl<U: VectorView, V: VectorView, W: VectorView, F: TernaryOp<U::T, V::T, W::T>
     }
     fn rank(&self, i: usize) -> Option<u64> {
         self.first.rank(i).or_else(|| self.second.rank(i).or_else(|| self.third.rank(i)))
+    }
+    fn count(&self, i: usize, counts: &mut Counts) {
+        self.first.count(i, counts);
+        self.second.count(i, counts);
+        self.third.count(i, counts);
     }
     #[inline(always)]
     fn prefetch(&self, i: usize) {

@@ -2,6 +2,7 @@
 
 use crate::backend::Place;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
+use crate::backend::profile::Counts;
 use crate::backend::view::{Dependency, Support, VectorView};
 use crate::error::Result;
 use crate::operations::expr::{Env, Expr, fits};
@@ -129,6 +130,14 @@ impl<V: VectorView, W: VectorView<T = V::T>, F: BinaryOp<V::T, V::T, Out = V::T>
     }
     fn rank(&self, i: usize) -> Option<u64> {
         self.left.rank(i).or_else(|| self.right.rank(i))
+    }
+    fn count(&self, i: usize, counts: &mut Counts) {
+        self.left.count(i, counts);
+        if F::ABSORBING.is_some() && self.skips && self.left.at(i) == F::ABSORBING {
+            counts.skipped_rows += 1;
+        } else {
+            self.right.count(i, counts);
+        }
     }
     #[inline(always)]
     fn prefetch(&self, i: usize) {

@@ -3,6 +3,7 @@
 use crate::backend::Place;
 use crate::backend::cpu;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
+use crate::backend::profile::Counts;
 use crate::backend::view::{Made, Support, VectorView, fixed_is_self};
 use crate::error::Result;
 use crate::formats::Store;
@@ -113,6 +114,10 @@ impl<V: VectorView, W: VectorView<T = u32>> VectorView for Gathered<V, W> {
     fn support(&self) -> Support<'_> {
         self.index.support()
     }
+    fn count(&self, k: usize, counts: &mut Counts) {
+        self.index.count(k, counts);
+        counts.jumps += u64::from(self.index.at(k).is_some());
+    }
     fn work(&self) -> Option<&[u64]> {
         self.index.work()
     }
@@ -197,5 +202,15 @@ impl<V: VectorView<T: Scalar>, F: UnaryOp<V::T, Out = u32>> VectorView for Jumpe
     }
     fn is_full(&self) -> bool {
         matches!(&self.inner, Operand::Direct(view) if view.is_full())
+    }
+    fn count(&self, i: usize, counts: &mut Counts) {
+        let Some(mut y) = self.inner.read(i, self.len) else { return };
+        while V::T::LEAST < y {
+            counts.jumps += 1;
+            match self.inner.read(self.op.call(y) as usize, self.len) {
+                Some(z) if z < y => y = z,
+                _ => break,
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::backend::Place;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
+use crate::backend::profile::Counts;
 use crate::backend::view::{Dependency, Support, VectorView};
 use crate::containers::Vector;
 use crate::error::Result;
@@ -57,6 +58,8 @@ pub trait Test: Sync + Clone {
     fn support(&self) -> Support<'_>;
     /// What the answer at `i` depends on; as of `VectorView::dependency`.
     fn dependency(&self, i: usize) -> Dependency;
+    /// Adds what a test of `i` reads; as of `VectorView::count`.
+    fn count(&self, i: usize, counts: &mut Counts);
 }
 
 /// A structural test: whether a view holds an element.
@@ -77,6 +80,9 @@ impl<V: VectorView> Test for Present<V> {
     }
     fn dependency(&self, i: usize) -> Dependency {
         self.0.dependency(i)
+    }
+    fn count(&self, i: usize, counts: &mut Counts) {
+        self.0.count(i, counts);
     }
 }
 
@@ -134,6 +140,9 @@ impl<V: VectorView> Test for NonZero<V> {
     fn dependency(&self, i: usize) -> Dependency {
         self.0.dependency(i)
     }
+    fn count(&self, i: usize, counts: &mut Counts) {
+        self.0.count(i, counts);
+    }
 }
 
 impl<E: Expr> Mask for Values<E> {
@@ -182,6 +191,9 @@ impl<V: Test> Test for Unset<V> {
     }
     fn dependency(&self, i: usize) -> Dependency {
         self.0.dependency(i)
+    }
+    fn count(&self, i: usize, counts: &mut Counts) {
+        self.0.count(i, counts);
     }
 }
 
@@ -355,5 +367,11 @@ impl<V: VectorView, M: Test> VectorView for MaskedView<V, M> {
     #[inline(always)]
     fn prefetch(&self, i: usize) {
         self.inner.prefetch(i);
+    }
+    fn count(&self, i: usize, counts: &mut Counts) {
+        self.mask.count(i, counts);
+        if self.mask.test(i) {
+            self.inner.count(i, counts);
+        }
     }
 }

@@ -3,6 +3,7 @@
 use crate::backend::Place;
 use crate::backend::cuda;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
+use crate::backend::profile::Counts;
 use crate::backend::view::{Made, Support, VectorView, fixed_is_self};
 use crate::error::Result;
 use crate::operations::expr::{Env, Expr, emit_operand, fits_as};
@@ -74,6 +75,9 @@ impl<V: VectorView> VectorView for Extract<'_, V> {
     }
     fn is_full(&self) -> bool {
         self.inner.is_full()
+    }
+    fn count(&self, k: usize, counts: &mut Counts) {
+        self.inner.count(self.indices[k] as usize, counts);
     }
 }
 

@@ -3,7 +3,11 @@
 
 use crate::backend::cpu::active::{Body, next};
 use crate::backend::cpu::gather::{chunk_bounds, is_small};
+use crate::backend::cpu::counted::Counted;
+use crate::backend::cpu::dyn_view::DynView;
 use crate::backend::cpu::parallel;
+use crate::backend::cpu::scatter_reduce::Scatter;
+use crate::backend::profile::Probe;
 use crate::backend::tuning::tuning;
 use crate::backend::view::VectorView;
 use crate::error::Result;
@@ -14,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use vxm_semiring::Element;
 
 /// For each element, its readers: the elements to be visited again once it has changed.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Dependents<'a> {
     /// Whether an element reads itself.
     pub own: bool,
@@ -46,30 +50,6 @@ pub struct Outcome {
     pub changed: usize,
 }
 
-/// A loop's scatter-reduce: whether and how a new element is also joined into the element that it names as its target.
-pub trait Scatter<T: Element>: Copy + Sync {
-    /// Whether the loop has one.
-    const SCATTERS: bool;
-    /// The index of the target of an element that had the value `own` before the visit. An index outside the state means none.
-    fn target(self, own: T) -> u32;
-    /// The reduction: the new value of an element `held` that `other` is joined into.
-    fn join(self, held: T, other: T) -> T;
-}
-
-/// No scatter-reduce.
-#[derive(Debug, Clone, Copy)]
-pub struct NoScatter;
-
-impl<T: Element> Scatter<T> for NoScatter {
-    const SCATTERS: bool = false;
-    fn target(self, _: T) -> u32 {
-        u32::MAX
-    }
-    fn join(self, _: T, other: T) -> T {
-        other
-    }
-}
-
 /// A `while_changed` loop: its state, its dependencies and its limit.
 #[derive(Debug)]
 pub struct Changes<'a, T, H> {
@@ -81,6 +61,8 @@ pub struct Changes<'a, T, H> {
     pub dependents: Dependents<'a>,
     /// The most rounds.
     pub max_rounds: u32,
+    /// The loop's counters, if visits are to be counted.
+    pub probe: Option<&'a Probe>,
 }
 
 /// The elements that a round visits.
@@ -115,12 +97,9 @@ impl<T: Element, H: Scatter<T>> Changes<'_, T, H> {
         loop {
             rounds += 1;
             let in_place = in_place && !(waves && rounds == 1);
-            let (changed, found) = match &due {
-                _ if H::SCATTERS && !in_place => (self.round_of_scatters(&view, &mut new), None),
-                Due::List(list) if in_place => self.sweep_list(&view, &marks, list),
-                Due::List(list) => self.round_of_list(&view, &marks, list, &mut new),
-                _ if in_place => (self.sweep(&view, &marks, matches!(due, Due::All)), None),
-                _ => (self.round(&view, &marks, matches!(due, Due::All), &mut new), None),
+            let (changed, found) = match self.probe {
+                None => self.take_round(&view, &marks, &due, in_place, &mut new),
+                Some(probe) => self.count_round(&view, probe, &marks, &due, in_place, &mut new),
             };
             if changed == 0 || rounds >= self.max_rounds {
                 return Ok(Outcome { rounds, changed });
@@ -133,6 +112,58 @@ impl<T: Element, H: Scatter<T>> Changes<'_, T, H> {
                 (view, _) = body()?;
             }
         }
+    }
+
+    /// Visits the due elements. Returns how many changed, and the elements that are due next, if it collects them.
+    fn take_round<V: VectorView<T = T>>(
+        &self,
+        view: &V,
+        marks: &Marks,
+        due: &Due,
+        in_place: bool,
+        new: &mut Vec<T>,
+    ) -> (usize, Option<Vec<u32>>) {
+        match due {
+            _ if H::SCATTERS && !in_place => (self.round_of_scatters(view, new), None),
+            Due::List(list) if in_place => self.sweep_list(view, marks, list),
+            Due::List(list) => self.round_of_list(view, marks, list, new),
+            _ if in_place => (self.sweep(view, marks, matches!(due, Due::All)), None),
+            _ => (self.round(view, marks, matches!(due, Due::All), new), None),
+        }
+    }
+
+    /// Visits the due elements, as [`take_round`](Self::take_round), and counts.
+    fn count_round<V: VectorView<T = T>>(
+        &self,
+        view: &V,
+        probe: &Probe,
+        marks: &Marks,
+        due: &Due,
+        in_place: bool,
+        new: &mut Vec<T>,
+    ) -> (usize, Option<Vec<u32>>) {
+        let count = match due {
+            Due::All => self.state.len(),
+            Due::Marked => marks.count(),
+            Due::List(list) => list.len(),
+        };
+        probe.begin_round(count, in_place);
+        let judge = |own: T, new: T| (own.bits() != new.bits(), false);
+        let counted = match H::SCATTERS {
+            // joins say what changes
+            true => Counted::of(view, probe, self.state.view(), None),
+            false => Counted::of(view, probe, self.state.view(), Some(&judge)),
+        };
+        let counting = Changes {
+            state: self.state,
+            scatter: self.scatter.counted(probe),
+            dependents: self.dependents.clone(),
+            max_rounds: self.max_rounds,
+            probe: None,
+        };
+        let result = counting.take_round(&DynView::of(&counted), marks, due, in_place, new);
+        probe.end_round(0);
+        result
     }
 
     /// The elements that the next round visits. `found` lists the marked elements, if the last round collected them.
@@ -222,7 +253,9 @@ impl<T: Element, H: Scatter<T>> Changes<'_, T, H> {
         let new = next(body, i, own);
         if H::SCATTERS {
             // other threads may join values into this element meanwhile, so it must not be overwritten
-            return self.join(i, own, self.scatter.join(own, new), alone);
+            let changed = self.join(i, own, self.scatter.join(own, new), alone);
+            self.scatter.visited(i, changed);
+            return changed;
         }
         if new.bits() == own.bits() {
             return false;
@@ -244,7 +277,7 @@ impl<T: Element, H: Scatter<T>> Changes<'_, T, H> {
     /// reads of that round see the final state.
     #[inline(always)]
     fn join(&self, i: usize, own: T, new: T, alone: bool) -> bool {
-        let join = |i, new| self.state.join(i, new, alone, |held, new| self.scatter.join(held, new));
+        let join = |i, new| self.scatter.join_into(self.state, i, new, alone);
         let changed = new.bits() != own.bits() && join(i, new);
         let target = self.scatter.target(own) as usize;
         if target >= self.state.len() {
@@ -328,7 +361,12 @@ impl<T: Element, H: Scatter<T>> Changes<'_, T, H> {
         parallel::each(new.chunks_mut(chunk).enumerate().collect(), &evaluate);
         let joined = parallel::collect(n.div_ceil(chunk), &|p| {
             let range = p * chunk..((p + 1) * chunk).min(n);
-            range.filter(|&i| self.join(i, old[i], new[i], false)).count()
+            let join = |&i: &usize| {
+                let changed = self.join(i, old[i], new[i], false);
+                self.scatter.visited(i, changed);
+                changed
+            };
+            range.filter(join).count()
         });
         joined.into_iter().sum()
     }

@@ -1,5 +1,6 @@
 //! Views behind a virtual call.
 
+use crate::backend::profile::Counts;
 use crate::backend::view::{Dependency, Support, VectorView, fixed_is_self};
 use vxm_semiring::Element;
 
@@ -15,6 +16,7 @@ trait LoopView<T>: Sync {
     fn dependency(&self, i: usize) -> Dependency;
     fn rank(&self, i: usize) -> Option<u64>;
     fn prefetch(&self, i: usize);
+    fn count(&self, i: usize, counts: &mut Counts);
     fn work(&self) -> Option<&[u64]>;
 }
 
@@ -48,6 +50,9 @@ impl<V: VectorView> LoopView<V::T> for V {
     }
     fn prefetch(&self, i: usize) {
         VectorView::prefetch(self, i);
+    }
+    fn count(&self, i: usize, counts: &mut Counts) {
+        VectorView::count(self, i, counts);
     }
     fn work(&self) -> Option<&[u64]> {
         VectorView::work(self)
@@ -98,6 +103,9 @@ impl<T: Element> VectorView for DynView<'_, T> {
     }
     fn prefetch(&self, i: usize) {
         self.0.prefetch(i);
+    }
+    fn count(&self, i: usize, counts: &mut Counts) {
+        self.0.count(i, counts);
     }
     fn work(&self) -> Option<&[u64]> {
         self.0.work()

@@ -6,6 +6,7 @@
 
 pub mod active;
 pub mod changed;
+pub(crate) mod counted;
 pub mod dense;
 pub mod dyn_view;
 pub mod fold;
@@ -14,4 +15,5 @@ pub mod mxm;
 pub mod parallel;
 pub mod prefetch;
 pub mod scatter;
+pub mod scatter_reduce;
 pub mod sort;

@@ -7,6 +7,7 @@ use crate::backend::cuda::loops::active::why_unfusable;
 use crate::backend::cuda::terminals::Merging;
 use crate::backend::cuda::{self, Gpu};
 use crate::backend::plan::Schedule;
+use crate::backend::profile::{LoopKind, Probe};
 use crate::backend::view::VectorView;
 use crate::containers::Vector;
 use crate::error::{Error, Result};
@@ -188,6 +189,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
     fn run_on_cpu(self, schedule: Schedule) -> Result<Fixed<T>> {
         let Self { state, condition: Active { active, max_rounds }, monotone, state_ref, body, first, at } = self;
         let (state, snapshot) = (Shared::new(state.into_full()), Cell::new(false));
+        let probe = Probe::start(LoopKind::WhileActive, state.len(), at);
         let Outcome { rounds, left, endless } = {
             let is_active = |i| active.call(state.get(i));
             let env = Env::with_shared(state_ref, &state, &snapshot);
@@ -203,13 +205,14 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
                 };
                 Ok((body.view(env)?, !snapshot.get()))
             };
-            let visited = Loop { state: &state, active, max_rounds };
+            let visited = Loop { state: &state, active, max_rounds, probe: probe.as_ref() };
             match schedule {
                 Schedule::Rounds => visited
                     .rounds(first, || body(if monotone { RowReading::Prefiltered } else { RowReading::AsStored })),
                 _ => visited.in_place(first, body),
             }?
         };
+        probe.map(Probe::finish);
         match left {
             0 => Ok(Fixed { state: Vector::from_dense(state.into_values()), rounds }),
             left => Err(unsettled(left, rounds, endless, at)),

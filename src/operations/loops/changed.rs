@@ -1,13 +1,15 @@
 //! Loops over changed elements, until a round changes nothing.
 
-use crate::backend::cpu::changed::{Changes, Dependents, NoScatter, Outcome as Visited};
+use crate::backend::cpu::changed::{Changes, Dependents, Outcome as Visited};
 use crate::backend::cpu::dyn_view::DynView;
+use crate::backend::cpu::scatter_reduce::NoScatter;
 use crate::backend::cuda::codegen::builder::KernelBuilder;
 use crate::backend::cuda::loops::active::why_unfusable;
 use crate::backend::cuda::loops::changed::{Outcome, Readers, changing};
 use crate::backend::cuda::terminals::Merging;
 use crate::backend::cuda::{self, Gpu};
 use crate::backend::plan::Schedule;
+use crate::backend::profile::{LoopKind, Probe};
 use crate::backend::view::VectorView;
 use crate::containers::Vector;
 use crate::error::{Error, Result};
@@ -138,6 +140,7 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
     fn run_on_cpu(self, in_place: bool) -> Result<Fixed<T>> {
         let Self { state, condition, state_ref, body, at, .. } = self;
         let (state, snapshot) = (Shared::new(state.into_full()), Cell::new(false));
+        let probe = Probe::start(LoopKind::WhileChanged, state.len(), at);
         let Visited { rounds, changed } = {
             let env = Env::with_shared(state_ref, &state, &snapshot);
             let mut reads = Reads::default();
@@ -148,10 +151,16 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
                 let rows = reads.matrices().iter().map(RowsRead::rows).collect();
                 Dependents { own: reads.is_own(), all: false, rows }
             };
-            let changes =
-                Changes { state: &state, scatter: condition.scatter, dependents, max_rounds: condition.max_rounds };
+            let changes = Changes {
+                state: &state,
+                scatter: condition.scatter,
+                dependents,
+                max_rounds: condition.max_rounds,
+                probe: probe.as_ref(),
+            };
             changes.run(in_place, || Ok((body.view(&env)?, !snapshot.get())))?
         };
+        probe.map(Probe::finish);
         if changed > 0 {
             return Err(did_not_converge(changed, rounds, at));
         }

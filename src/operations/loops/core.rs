@@ -1,7 +1,7 @@
 //! The parts that both kinds of loop share: the loop with its body, how it is run, and its result.
 
 use crate::backend::Place;
-use crate::backend::cpu::changed::Scatter;
+use crate::backend::cpu::scatter_reduce::Scatter;
 use crate::backend::cuda::Gpu;
 use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder};
 use crate::backend::plan::{self, Schedule};

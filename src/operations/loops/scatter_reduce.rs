@@ -1,7 +1,8 @@
 //! Scatter-reduce in a loop: each element is joined into another one that it names, `x[root(x)] ⊕= x'`.
 
-use crate::backend::cpu::changed::{NoScatter, Scatter};
+use crate::backend::cpu::scatter_reduce::{CountedScatter, NoScatter, Scatter};
 use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder};
+use crate::backend::profile::Probe;
 use crate::containers::{Matrix, Vector};
 use crate::error::{Error, Result};
 use crate::operations::expr::Expr;
@@ -41,6 +42,10 @@ impl<T: Element, F: UnaryOp<T, Out = u32>, M: Monoid<T>> Scatter<T> for ScatterR
     #[inline(always)]
     fn join(self, held: T, other: T) -> T {
         self.add.call(held, other)
+    }
+    type Counted<'p> = CountedScatter<'p, Self>;
+    fn counted(self, probe: &Probe) -> CountedScatter<'_, Self> {
+        CountedScatter::of(self, probe)
     }
 }
 

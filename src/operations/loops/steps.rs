@@ -9,6 +9,7 @@ use crate::backend::cuda::loops::steps::rounds;
 use crate::backend::cuda::terminals::Merging;
 use crate::backend::cuda::{self, Gpu};
 use crate::backend::plan::{self, Schedule};
+use crate::backend::profile::{LoopKind, Probe};
 use crate::backend::view::VectorView;
 use crate::containers::{Set, Vector};
 use crate::error::Result;
@@ -171,7 +172,8 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, P: Steps<T>> Rounds<T, F, P> {
     fn on_threads(self, schedule: Schedule) -> Result<Fixed<T>> {
         let Self { state, condition: Active { active, max_rounds }, state_ref, steps, at, .. } = self;
         let state = Shared::new(state.into_full());
-        let visited = Loop { state: &state, active, max_rounds };
+        let probe = Probe::start(LoopKind::Steps, state.len(), at);
+        let visited = Loop { state: &state, active, max_rounds, probe: probe.as_ref() };
         let seed = if let Schedule::Stale(seed) = schedule { Some(seed) } else { None };
         let list = visited.active_elements();
         let mut round = OnThreads { visited, state_ref, list, scratch: Vec::new(), changed: false, seed };
@@ -185,6 +187,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, P: Steps<T>> Rounds<T, F, P> {
                 return Err(unsettled(left, rounds, round.changed, at));
             }
         }
+        probe.map(Probe::finish);
         Ok(Fixed { state: Vector::from_dense(state.into_values()), rounds })
     }
 
@@ -298,9 +301,10 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> OnThreads<'_, T, F> {
         let (state, snapshot) = (self.visited.state, Cell::new(false));
         let env = Env::with_shared(self.state_ref, state, &snapshot).wanting(list.len());
         let view = body.view(&env)?;
-        self.changed |= match view.fixed() {
-            Some(fixed) => self.visited.round(&fixed, &mut list, &mut self.scratch),
-            None => self.visited.round(&DynView::of(&view), &mut list, &mut self.scratch),
+        self.changed |= match (self.visited.probe, view.fixed()) {
+            (Some(probe), _) => self.visited.count_round(&view, probe, &mut list, &mut self.scratch),
+            (None, Some(fixed)) => self.visited.round(&fixed, &mut list, &mut self.scratch),
+            (None, None) => self.visited.round(&DynView::of(&view), &mut list, &mut self.scratch),
         };
         Ok(list)
     }

@@ -3,6 +3,7 @@
 use crate::backend::cpu::fold::{Rows, count_row, fold_filtered, fold_row};
 use crate::backend::cpu::gather;
 use crate::backend::cpu::prefetch::prefetch;
+use crate::backend::profile::Counts;
 use crate::backend::view::{Dependency, Support, VectorView, fixed_is_self};
 use crate::formats::bitmap::full_words;
 use crate::formats::{Csr, Store, Tiles};
@@ -91,6 +92,67 @@ where
         return fold_row(&FilteredOperand { inner: u, keeps }, rows, i, ring, may_stop);
     }
     fold_row(u, rows, i, ring, may_stop)
+}
+
+/// Counts what [`pull`] reads of row `i`.
+fn count_pull<U, A, S, H>(u: &U, rows: Rows<'_, A>, i: usize, ring: S, policy: H, counts: &mut Counts)
+where
+    U: VectorView,
+    A: Element,
+    S: Semiring<U::T, A>,
+    H: EdgePolicy<U::T, S::Out>,
+{
+    let own = if H::EXITS_EARLY || H::FILTERS_BY_STATE { u.at(i) } else { None };
+    if H::FILTERS_BY_STATE && own.is_none() {
+        return;
+    }
+    let key = policy.key(i);
+    let mut sum: Option<S::Out> = None;
+    // returns whether the fold goes on
+    let mut visit = |k: u32, weight: A| {
+        counts.edges += 1;
+        let passes = |x: &U::T| {
+            (!H::FILTERS || policy.passes_key(key, k as usize))
+                && (!H::FILTERS_BY_STATE || own.is_some_and(|own| policy.passes_state(own, *x)))
+        };
+        if let Some(x) = u.at(k as usize).filter(passes) {
+            let product = ring.mul().call(x, weight);
+            sum = Some(sum.map_or(product, |sum| ring.add().call(sum, product)));
+        }
+        let stops =
+            |sum| S::Add::is_terminal(sum) || (H::EXITS_EARLY && own.is_some_and(|own| policy.may_stop(own, sum)));
+        !(S::Add::EXACT && sum.is_some_and(stops))
+    };
+    let (read, length) = match rows {
+        Rows::Csr(csr) => {
+            let (columns, weights) = csr.row(i);
+            (columns.iter().zip(weights).take_while(|&(&k, &w)| visit(k, w)).count(), columns.len())
+        }
+        Rows::Reversed(csr) => {
+            let (columns, weights) = csr.row(i);
+            (columns.iter().zip(weights).rev().take_while(|&(&k, &w)| visit(k, w)).count(), columns.len())
+        }
+        Rows::Tiles(tiles) => {
+            let mut read = 0;
+            tiles.for_each(i, |_, k, weight| {
+                let goes_on = visit(k, weight);
+                read += usize::from(goes_on);
+                goes_on
+            });
+            count_tiles(tiles, i, counts);
+            (read, tiles.row_len(i))
+        }
+    };
+    // the entry that ends the fold is read, but doesn't go on
+    counts.early_exits += u64::from(read + 1 < length);
+}
+
+/// Counts the tiles of row `i`, and those with an entry in it.
+fn count_tiles<A: Element>(tiles: &Tiles<A>, i: usize, counts: &mut Counts) {
+    tiles.row(i).for_each(|(_, bits)| {
+        counts.tiles += 1;
+        counts.useful_tiles += u64::from(bits != 0);
+    });
 }
 
 /// Finds the one entry that determines a row's fold. Without blocking edges it is an entry with a product equal to the
@@ -289,6 +351,19 @@ where
             Self::Pushed(Store::Sparse(s)) => Support::List(s.indices()),
             Self::Pushed(Store::Bitmap(b)) => b.bits().map_or(Support::All, Support::Bits),
             _ => Support::All,
+        }
+    }
+    fn count(&self, i: usize, counts: &mut Counts) {
+        match self {
+            Self::Lazy(operand, rows, _, ring, policy) => count_pull(operand, *rows, i, *ring, *policy, counts),
+            Self::Evaluated(store, rows, _, ring, policy) => {
+                count_pull(&store.view(), *rows, i, *ring, *policy, counts);
+            }
+            Self::Prefiltered(operand, csr, ring, policy) => {
+                count_pull(operand, Rows::Csr(csr), i, *ring, *policy, counts);
+            }
+            Self::Count(_, tiles, ..) => count_tiles(tiles, i, counts),
+            Self::Pushed(_) => {}
         }
     }
     fn take(&mut self) -> Option<Store<S::Out>> {

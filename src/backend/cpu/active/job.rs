@@ -1,5 +1,6 @@
 //! A loop as its passes know it: state, condition, and how it ended.
 
+use crate::backend::profile::Probe;
 use crate::backend::view::VectorView;
 use crate::formats::Shared;
 
@@ -23,6 +24,8 @@ pub struct Loop<'a, T, F> {
     pub active: F,
     /// The most rounds that may change something.
     pub max_rounds: u32,
+    /// The loop's counters, if visits are to be counted.
+    pub probe: Option<&'a Probe>,
 }
 
 /// How a body's view reads the rows of its products.

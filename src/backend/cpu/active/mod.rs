@@ -11,10 +11,12 @@ pub use job::{Body, Loop, Outcome, RowReading};
 use crate::backend::cpu::active::order::Order;
 use crate::backend::cpu::active::visitor::{PassResult, Visitor, merged};
 use crate::backend::cpu::active::waiters::Waiters;
+use crate::backend::cpu::counted::Counted;
 use crate::backend::cpu::dyn_view::DynView;
 use crate::backend::cpu::gather::is_small;
 use crate::backend::cpu::parallel::{self, Busy};
 use crate::backend::cpu::prefetch::prefetch;
+use crate::backend::profile::Probe;
 use crate::backend::tuning::tuning;
 use crate::backend::view::{Dependency, VectorView};
 use crate::error::Result;
@@ -39,7 +41,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
             let changed = match first.as_ref().filter(|_| rounds == 1) {
                 // if the first body changes nothing, the main body still may
                 Some(first) => {
-                    self.round(first, &mut list, &mut next);
+                    self.counted_round(first, &mut list, &mut next);
                     true
                 }
                 None => {
@@ -47,7 +49,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
                         Some(kept) => kept,
                         None => body()?,
                     };
-                    let changed = self.round(&view, &mut list, &mut next);
+                    let changed = self.counted_round(&view, &mut list, &mut next);
                     kept = live.then_some((view, live));
                     changed
                 }
@@ -57,6 +59,32 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
             }
         }
         Ok(Outcome { rounds, left: 0, endless: false })
+    }
+
+    /// Runs one round, as [`round`](Self::round), and counts it if the loop has a probe.
+    fn counted_round<V: VectorView<T = T>>(&self, body: &V, list: &mut Vec<u32>, new: &mut Vec<T>) -> bool {
+        let Some(probe) = self.probe else { return self.round(body, list, new) };
+        self.count_round(body, probe, list, new)
+    }
+
+    /// Runs and counts one round.
+    pub fn count_round<V: VectorView<T = T>>(
+        &self,
+        body: &V,
+        probe: &Probe,
+        list: &mut Vec<u32>,
+        new: &mut Vec<T>,
+    ) -> bool {
+        probe.begin_round(list.len(), false);
+        let judge = |own: T, new: T| self.judge(own, new);
+        let changed = self.round(&DynView::of(&Counted::of(body, probe, self.state.view(), Some(&judge))), list, new);
+        probe.end_round(0);
+        changed
+    }
+
+    /// Whether a visit that made `new` of `own` changed it, and whether the element is settled since.
+    fn judge(&self, own: T, new: T) -> (bool, bool) {
+        (own.bits() != new.bits(), !self.active.call(new))
     }
 
     /// The active elements, ascending. O(n) time.
@@ -127,7 +155,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         };
         tracing::debug!(operation = "fixpoint", ?order, why, "plan");
         (view, live) = body(if order.is_some() { RowReading::Reversed } else { RowReading::Prefiltered })?;
-        let mut found = self.first_pass(order, first.as_ref(), &view);
+        let mut found = self.counted_first_pass(order, first.as_ref(), &view);
         // if the first body changes nothing, the main body still may
         found.changed |= first.is_some() && order.is_none();
         loop {
@@ -156,13 +184,46 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
             }
             rounds += 1;
             let before = found.left.len() + found.woken.len() + waiting;
-            found = match &view.fixed() {
-                Some(fixed) => self.pass(fixed, found, waiters.as_ref()),
-                None => self.pass(&DynView::of(&view), found, waiters.as_ref()),
+            found = match (self.probe, &view.fixed()) {
+                (Some(probe), _) => self.count_pass(&view, probe, due, |view| self.pass(view, found, waiters.as_ref())),
+                (None, Some(fixed)) => self.pass(fixed, found, waiters.as_ref()),
+                (None, None) => self.pass(&DynView::of(&view), found, waiters.as_ref()),
             };
             // every active element is in exactly one place: left, woken, or in a waiters list
             waiting = before - found.settled - found.left.len() - found.woken.len();
         }
+    }
+
+    /// Runs the first pass, as [`first_pass`](Self::first_pass), and counts it if the loop has a probe.
+    fn counted_first_pass<V: VectorView<T = T>, W: VectorView<T = T>>(
+        &self,
+        order: Option<Order>,
+        first: Option<&W>,
+        view: &V,
+    ) -> PassResult {
+        let Some(probe) = self.probe else { return self.first_pass(order, first, view) };
+        let judge = |own: T, new: T| self.judge(own, new);
+        let first = first.map(|first| Counted::of(first, probe, self.state.view(), Some(&judge)));
+        let due = self.active_elements().len();
+        self.count_pass(view, probe, due, |view| match order {
+            Some(order) => self.pass_in_order(&self.sorted(order, view), view),
+            None => self.pass_in_chunks(first.as_ref().map(DynView::of).as_ref(), view),
+        })
+    }
+
+    /// Runs a pass over a body that counts, with so many elements due.
+    fn count_pass<V: VectorView<T = T>>(
+        &self,
+        view: &V,
+        probe: &Probe,
+        due: usize,
+        pass: impl FnOnce(&DynView<'_, T>) -> PassResult,
+    ) -> PassResult {
+        probe.begin_round(due, true);
+        let judge = |own: T, new: T| self.judge(own, new);
+        let found = pass(&DynView::of(&Counted::of(view, probe, self.state.view(), Some(&judge))));
+        probe.end_round(found.enqueued);
+        found
     }
 
     /// Runs the first pass in place: in the given order, or else chunk by chunk. An ordered pass doesn't use the `first` body.

@@ -1,0 +1,234 @@
+//! Counters: what loops did, round by round and thread by thread, for those who ask.
+//!
+//! [`collect`] switches counting on for the loops that a function runs. Without it a loop branches once a pass and counts nothing. The
+//! counters are those of "Code-Specific Profiling of GPU Graph Analytics" (sections 3.1 and 3.2): iterations, idle and active threads,
+//! elements finalised, and the outcome of atomic updates. Counting changes no answer, but it takes time, and so may change the rounds of
+//! a loop that runs in place.
+
+mod probe;
+mod spread;
+
+pub use probe::Probe;
+pub use spread::Spread;
+
+use std::cell::RefCell;
+use std::ops::AddAssign;
+
+/// What the loops within a scope did, in the order in which they ended.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Profile {
+    /// The loops.
+    pub loops: Vec<LoopProfile>,
+}
+
+/// The condition of a loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoopKind {
+    /// [`while_active`](crate::operations::loops::Fixpoint::while_active), with one step.
+    WhileActive,
+    /// [`while_active`](crate::operations::loops::Fixpoint::while_active), with several steps a round. Each step counts as a round here.
+    Steps,
+    /// [`while_changed`](crate::operations::loops::Fixpoint::while_changed).
+    WhileChanged,
+}
+
+impl LoopKind {
+    /// The name: `while_active`, `steps` or `while_changed`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::WhileActive => "while_active",
+            Self::Steps => "steps",
+            Self::WhileChanged => "while_changed",
+        }
+    }
+}
+
+/// What a loop did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoopProfile {
+    /// The loop's condition.
+    pub kind: LoopKind,
+    /// The line of the program that made the loop, as `file:line:column`.
+    pub at: String,
+    /// Where it ran: `cpu`, or `cuda:N`.
+    pub device: String,
+    /// Whether elements were written in place, so that visits of a pass saw each other's writes. A loop in place has no rounds: the
+    /// [`rounds`](Self::rounds) are then its passes over the elements that were due, and a pass may visit an element several times.
+    pub in_place: bool,
+    /// The length of the state.
+    pub elements: usize,
+    /// The number of entries in the rows of the body's first product; 0 without one.
+    pub entries: u64,
+    /// The rounds, or the passes of a loop in place.
+    pub rounds: Vec<Round>,
+    /// The sums of each thread over all rounds. A thread without a visit is left out.
+    pub threads: Vec<Counts>,
+    /// How often elements were visited; `None` if that wasn't counted.
+    pub visits: Option<ElementVisits>,
+    /// The same of elements with more than 31 entries in their row; `None` if there are none.
+    pub long_rows: Option<ElementVisits>,
+    /// The time from start to end, in nanoseconds.
+    pub nanoseconds: u64,
+}
+
+impl LoopProfile {
+    /// The sums over all rounds.
+    pub fn total(&self) -> Counts {
+        self.rounds.iter().fold(Counts::default(), |mut total, round| {
+            total += round.counts;
+            total
+        })
+    }
+}
+
+/// A round of a loop, or a pass of a loop in place.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Round {
+    /// The elements that were due: active ones, or those with a changed operand.
+    pub active: u64,
+    /// The sums over all threads.
+    pub counts: Counts,
+    /// The threads that visited an element; the others were idle.
+    pub threads: u32,
+    /// How many times an element joined the waiters of its blocker.
+    pub waiters: u64,
+    /// How many changes there were in each of [`BLOCKS`] equal parts of the state.
+    pub changes_by_block: Vec<u32>,
+    /// The time in nanoseconds.
+    pub nanoseconds: u64,
+}
+
+/// The number of parts of a state that changes are counted in.
+pub const BLOCKS: usize = 64;
+
+/// Defines [`Counts`] and its sum.
+macro_rules! counts {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// Sums over some visits.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        pub struct Counts {
+            $($(#[$doc])* pub $name: u64,)*
+        }
+
+        impl Counts {
+            /// How many counters there are.
+            pub(crate) const LEN: usize = [$(stringify!($name)),*].len();
+
+            /// The names and values of all counters.
+            pub fn named(&self) -> [(&'static str, u64); Self::LEN] {
+                [$((stringify!($name), self.$name)),*]
+            }
+
+            /// The counters of these values, in the order of [`named`](Self::named).
+            pub(crate) fn of([$($name),*]: [u64; Self::LEN]) -> Self {
+                Self { $($name),* }
+            }
+        }
+
+        impl AddAssign for Counts {
+            fn add_assign(&mut self, other: Self) {
+                $(self.$name += other.$name;)*
+            }
+        }
+    };
+}
+
+counts! {
+    /// Visits: evaluations of the body at an element. The paper calls them iterations.
+    visits,
+    /// Visits that a mask ended before the body was evaluated.
+    masked,
+    /// Visits that changed their element, or the element that a scatter-reduce joined it into.
+    changed,
+    /// Visits after which their element was active no more. 0 in loops while something changes.
+    finalised,
+    /// Matrix entries that were read.
+    edges,
+    /// Rows that weren't read to their end: the fold had a terminal value, or `until` held.
+    early_exits,
+    /// Rows that weren't read at all: a union had an absorbing value already.
+    skipped_rows,
+    /// Tiles that were looked at.
+    tiles,
+    /// Tiles with an entry in the row that was read.
+    useful_tiles,
+    /// Steps along pointers.
+    jumps,
+    /// Values that were joined into an element which other threads may write: atomic updates that were tried.
+    atomics,
+    /// Of these, those that changed the element.
+    effective_atomics,
+    /// Compare-and-swaps that failed, as another thread had written the element meanwhile. Each was retried.
+    failed_swaps,
+}
+
+/// How often the elements of a loop were visited, over the elements that were visited at all.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ElementVisits {
+    /// The number of elements that were visited.
+    pub elements: usize,
+    /// Visits.
+    pub visits: Spread,
+    /// Visits that changed nothing. Of a colouring: its assignment was not yet possible.
+    pub unchanged: Spread,
+    /// Visits that changed the element and left it active. Of a colouring: its best colour changed.
+    pub narrowed: Spread,
+}
+
+thread_local! {
+    /// What the innermost scope of this thread has collected; `None` outside of scopes.
+    static CURRENT: RefCell<Option<Profile>> = const { RefCell::new(None) };
+}
+
+/// Runs `f`, and counts what the loops do that this thread starts meanwhile. Returns the result of `f`, and the counts.
+///
+/// A scope belongs to its thread: loops that other threads start aren't counted, nor are loops of a scope within this one. Loops on
+/// ranks and loops that test the claim of `monotone` aren't counted either.
+///
+/// Each visit reads its row twice, once to count, so a loop takes up to about twice its time.
+///
+/// ```
+/// use vxm::backend::profile::collect;
+/// use vxm::prelude::*;
+///
+/// let a = Matrix::undirected(4, &[(0, 1), (1, 2), (2, 3)])?;
+/// let (labels, profile) = collect(|| {
+///     fixpoint(Vector::from_dense(vec![0u32, 1, 2, 3]))
+///         .while_changed()
+///         .step(|label| label.ewise_add(label.vxm(&a, MIN_FIRST), MIN))
+///         .eval()
+/// });
+/// assert_eq!(labels?.rounds as usize, profile.loops[0].rounds.len());
+/// assert_eq!(profile.loops[0].rounds[0].counts.edges, 6);
+/// # Ok::<(), vxm::Error>(())
+/// ```
+pub fn collect<R>(f: impl FnOnce() -> R) -> (R, Profile) {
+    let scope = Scope(CURRENT.replace(Some(Profile::default())));
+    let result = f();
+    let profile = CURRENT.take().unwrap_or_default();
+    drop(scope);
+    (result, profile)
+}
+
+/// A guard that restores the scope around.
+struct Scope(Option<Profile>);
+
+impl Drop for Scope {
+    fn drop(&mut self) {
+        CURRENT.set(self.0.take());
+    }
+}
+
+/// Whether this thread is in a scope.
+pub(crate) fn is_collecting() -> bool {
+    CURRENT.with_borrow(Option::is_some)
+}
+
+/// Adds a loop to the innermost scope, if there is one.
+pub(crate) fn add(counted: LoopProfile) {
+    CURRENT.with_borrow_mut(|current| {
+        if let Some(profile) = current {
+            profile.loops.push(counted);
+        }
+    });
+}
