@@ -91,7 +91,7 @@ impl Probe {
         for (slot, now) in now.iter().enumerate() {
             let before = rounds.before.get(slot).copied().unwrap_or_default();
             let since = difference(now, &before);
-            threads += u32::from(since.visits > 0);
+            threads += u32::from(since != Counts::default());
             counts += since;
         }
         let changes_by_block = self.blocks.iter().map(|block| block.swap(0, Ordering::Relaxed)).collect();
@@ -170,7 +170,7 @@ impl Probe {
             elements: self.places.len(),
             entries: self.entries.into_inner(),
             rounds: rounds.done,
-            threads: self.slots.iter().map(Slot::counts).filter(|counts| counts.visits > 0).collect(),
+            threads: self.slots.iter().map(Slot::counts).filter(|&counts| counts != Counts::default()).collect(),
             visits,
             long_rows,
             nanoseconds,
