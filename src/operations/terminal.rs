@@ -7,14 +7,16 @@ use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::cuda::terminals::Merging;
 use crate::backend::cuda::{self, Gpu};
 use crate::backend::plan;
+use crate::backend::profile::{self, Counts, OperationProfile};
 use crate::backend::view::{Support, VectorView, fixed_is_self};
 use crate::backend::{Place, current_place};
 use crate::containers::Vector;
 use crate::error::Result;
-use crate::formats::StoreView;
+use crate::formats::{Store, StoreView};
 use crate::operations::expr::{Env, Expr, StateRef, emit_operand, fits};
 use crate::operations::ranks::{self, OnRanks};
 use std::panic::Location;
+use std::time::Instant;
 use vxm_semiring::{BinaryOp, Element, Monoid};
 
 /// How a terminal combines a new element with the old one.
@@ -99,9 +101,26 @@ pub(crate) fn eval<E: Expr>(expression: E) -> Result<Vector<E::T>> {
         }
         None => {}
     }
+    let start = profile::is_collecting().then(Instant::now);
     let mut view = expression.view(&env)?;
     let evaluated = view.take();
+    if let Some(start) = start {
+        return Ok(Vector::of(counted(n, &view, evaluated, start)));
+    }
     Ok(Vector::of(evaluated.unwrap_or_else(|| gather(n, &view))))
+}
+
+/// Evaluates a view of length `n`, unless it was `evaluated` already, and counts what that reads. The evaluation began at `start`.
+fn counted<V: VectorView>(n: usize, view: &V, evaluated: Option<Store<V::T>>, start: Instant) -> Store<V::T> {
+    let was_evaluated = evaluated.is_some();
+    let store = evaluated.unwrap_or_else(|| gather(n, view));
+    let nanoseconds = start.elapsed().as_nanos() as u64;
+    let mut counts = Counts { visits: n as u64, ..Counts::default() };
+    if !was_evaluated {
+        (0..n).filter(|&i| view.selects(i)).for_each(|i| view.count(i, &mut counts));
+    }
+    profile::add_operation(OperationProfile { name: "eval", elements: n, counts, nanoseconds });
+    store
 }
 
 /// Folds `expression` to one element.

@@ -13,12 +13,28 @@ pub use spread::Spread;
 
 use std::cell::RefCell;
 use std::ops::AddAssign;
+use std::panic::Location;
 
 /// What the loops within a scope did, in the order in which they ended.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Profile {
     /// The loops.
     pub loops: Vec<LoopProfile>,
+    /// The vectors that `eval` made on a CPU outside of loops.
+    pub operations: Vec<OperationProfile>,
+}
+
+/// What an evaluation outside of loops did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OperationProfile {
+    /// The terminal: `eval`.
+    pub name: &'static str,
+    /// The length of the vector.
+    pub elements: usize,
+    /// What was read of rows that were pulled. Of a pushed product nothing is counted.
+    pub counts: Counts,
+    /// The time in nanoseconds, without the time that counting took.
+    pub nanoseconds: u64,
 }
 
 /// The condition of a loop.
@@ -59,9 +75,13 @@ pub struct LoopProfile {
     pub elements: usize,
     /// The number of entries in the rows of the body's first product; 0 without one.
     pub entries: u64,
-    /// The rounds, or the passes of a loop in place.
+    /// The rounds, or the passes of a loop in place. Of a loop on a GPU there is one entry, with the sums of all rounds.
     pub rounds: Vec<Round>,
-    /// The sums of each thread over all rounds. A thread without a visit is left out.
+    /// How many rounds a loop on a GPU took; of an asynchronous loop, the most passes that a warp made.
+    pub device_rounds: Option<u32>,
+    /// The load of a GPU's groups of threads, by kind of group. A kind without a visit is left out.
+    pub groups: Vec<GroupLoad>,
+    /// The sums of each thread of a CPU over all rounds. A thread that did nothing is left out.
     pub threads: Vec<Counts>,
     /// How often elements were visited; `None` if that wasn't counted.
     pub visits: Option<ElementVisits>,
@@ -71,7 +91,41 @@ pub struct LoopProfile {
     pub nanoseconds: u64,
 }
 
+/// The load of a GPU's threads, warps or blocks, as groups that visit a row together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GroupLoad {
+    /// The kind of group: `thread`, `warp` or `block`.
+    pub group: &'static str,
+    /// The number of groups that were launched.
+    pub groups: usize,
+    /// Visits of each group.
+    pub visits: Spread,
+    /// Visits of each group after which the element was active no more.
+    pub finalised: Spread,
+    /// Entries of the rows that each group visited. Some may not have been read: folds stop early, and edges are filtered.
+    pub edges: Spread,
+}
+
 impl LoopProfile {
+    /// A loop of which nothing was counted yet.
+    pub(crate) fn new(kind: LoopKind, at: &'static Location<'static>, elements: usize) -> Self {
+        Self {
+            kind,
+            at: at.to_string(),
+            device: "cpu".to_owned(),
+            in_place: false,
+            elements,
+            entries: 0,
+            rounds: Vec::new(),
+            device_rounds: None,
+            groups: Vec::new(),
+            threads: Vec::new(),
+            visits: None,
+            long_rows: None,
+            nanoseconds: 0,
+        }
+    }
+
     /// The sums over all rounds.
     pub fn total(&self) -> Counts {
         self.rounds.iter().fold(Counts::default(), |mut total, round| {
@@ -88,7 +142,7 @@ pub struct Round {
     pub active: u64,
     /// The sums over all threads.
     pub counts: Counts,
-    /// The threads that visited an element; the others were idle.
+    /// The threads that visited or joined an element; the others were idle.
     pub threads: u32,
     /// How many times an element joined the waiters of its blocker.
     pub waiters: u64,
@@ -222,6 +276,15 @@ impl Drop for Scope {
 /// Whether this thread is in a scope.
 pub(crate) fn is_collecting() -> bool {
     CURRENT.with_borrow(Option::is_some)
+}
+
+/// Adds an operation to the innermost scope, if there is one.
+pub(crate) fn add_operation(counted: OperationProfile) {
+    CURRENT.with_borrow_mut(|current| {
+        if let Some(profile) = current {
+            profile.operations.push(counted);
+        }
+    });
 }
 
 /// Adds a loop to the innermost scope, if there is one.

@@ -163,17 +163,14 @@ impl Probe {
         let (visits, long_rows) = (visits(0), visits(LONG_ROW + 1));
         let rounds = self.rounds.into_inner().unwrap_or_else(PoisonError::into_inner);
         profile::add(LoopProfile {
-            kind: self.kind,
-            at: self.at.to_string(),
-            device: "cpu".to_owned(),
             in_place: rounds.in_place,
-            elements: self.places.len(),
             entries: self.entries.into_inner(),
             rounds: rounds.done,
             threads: self.slots.iter().map(Slot::counts).filter(|&counts| counts != Counts::default()).collect(),
             visits,
             long_rows,
             nanoseconds,
+            ..LoopProfile::new(self.kind, self.at, self.places.len())
         });
     }
 }

@@ -4,6 +4,7 @@ use crate::backend::cpu::active::{Loop, Outcome, RowReading};
 use crate::backend::cpu::dyn_view::DynView;
 use crate::backend::cuda::codegen::builder::KernelBuilder;
 use crate::backend::cuda::loops::active::why_unfusable;
+use crate::backend::cuda::loops::counters::{Counters, counted};
 use crate::backend::cuda::terminals::Merging;
 use crate::backend::cuda::{self, Gpu};
 use crate::backend::plan::Schedule;
@@ -144,13 +145,19 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Condition<T> for Active<F> {
     ) -> Result<(Vector<T>, R, u32)> {
         // the kernel's parameters hold the state's address, so this vector must own its storage
         let before = stepped.state.on_mut(gpu)?.renew()?;
+        let mut counters = Counters::start(gpu)?;
         let (kernel, node, start) = {
             let env = Env::with_state(stepped.state_ref, &stepped.state);
             let env = if stepped.monotone { env.with_filterable_rows(&|_| true) } else { env };
             let mut kernel = KernelBuilder::resident(gpu);
+            let active = |kernel: &mut KernelBuilder| Some(kernel.functor(stepped.condition.active));
             let node = stepped.body.emit(&env, &mut kernel)?;
+            let node = counted(&mut counters, &mut kernel, node, active);
             let start = match stepped.first.as_ref().filter(|_| stepped.monotone && kernel.loop_config().first_round) {
-                Some(first) => Some(kernel.emit_auxiliary(|kernel| first.emit(&env, kernel))?),
+                Some(first) => {
+                    let start = kernel.emit_auxiliary(|kernel| first.emit(&env, kernel))?;
+                    Some(counted(&mut counters, &mut kernel, start, active))
+                }
                 None => None,
             };
             (kernel, node, start)
@@ -174,8 +181,11 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Condition<T> for Active<F> {
             state,
             before,
         )?;
-        let made = then(&stepped.state);
+        let (made, blocks) = (then(&stepped.state), launched.blocks);
         let cuda::loops::active::Outcome { rounds, stuck, endless } = launched.outcome()?;
+        if let Some(counters) = counters {
+            counters.finish(LoopKind::WhileActive, stepped.at, stepped.state.len(), (blocks, rounds))?;
+        }
         if stuck {
             let left = stepped.state.select(stepped.condition.active).pattern().eval()?.nvals();
             return Err(unsettled(left, rounds, endless, stepped.at));

@@ -6,6 +6,7 @@ use crate::backend::cpu::scatter_reduce::NoScatter;
 use crate::backend::cuda::codegen::builder::KernelBuilder;
 use crate::backend::cuda::loops::active::why_unfusable;
 use crate::backend::cuda::loops::changed::{Outcome, Readers, changing};
+use crate::backend::cuda::loops::counters::{Counters, counted};
 use crate::backend::cuda::terminals::Merging;
 use crate::backend::cuda::{self, Gpu};
 use crate::backend::plan::Schedule;
@@ -295,6 +296,7 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
         // the kernel's parameters hold the state's address, so this vector must own its storage
         self.state.on_mut(gpu)?.own_values()?;
         let mut kernel = KernelBuilder::resident(gpu);
+        let mut counters = Counters::start(gpu)?;
         let (node, readers) = {
             let env = Env::with_state(self.state_ref, &self.state);
             let mut reads = Reads::default();
@@ -308,7 +310,8 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
                     kernel.keep_alive(held);
                 }
             }
-            (self.body.emit(&env, &mut kernel)?, readers)
+            let node = self.body.emit(&env, &mut kernel)?;
+            (counted(&mut counters, &mut kernel, node, |_| None), readers)
         };
         let scatter = H::SCATTERS.then(|| self.condition.scatter.emit(&mut kernel));
         if let Some(why) = why_unfusable::<T>(&kernel) {
@@ -319,8 +322,11 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
         }
         let state = self.state.on_mut(gpu)?;
         let launched = changing(kernel, &node, &readers, scatter, self.monotone, self.condition.max_rounds, state)?;
-        let made = then(&self.state);
+        let (made, blocks) = (then(&self.state), launched.blocks);
         let Outcome { rounds, changed } = launched.outcome()?;
+        if let Some(counters) = counters {
+            counters.finish(LoopKind::WhileChanged, self.at, self.state.len(), (blocks, rounds))?;
+        }
         match changed {
             0 => Ok((self.state, made?, rounds)),
             changed => Err(did_not_converge(changed as usize, rounds, self.at)),

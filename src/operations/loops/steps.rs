@@ -5,6 +5,7 @@ use crate::backend::cpu::active::Loop;
 use crate::backend::cpu::dyn_view::DynView;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::cuda::loops::active::{Outcome, why_unfusable};
+use crate::backend::cuda::loops::counters::{Counters, counted};
 use crate::backend::cuda::loops::steps::rounds;
 use crate::backend::cuda::terminals::Merging;
 use crate::backend::cuda::{self, Gpu};
@@ -217,9 +218,12 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, P: Steps<T>> Rounds<T, F, P> {
     fn on_device<R>(mut self, gpu: &Gpu, then: impl FnOnce(&Vector<T>) -> Result<R>) -> Result<(Vector<T>, R, u32)> {
         // the kernel's parameters hold the state's address, so this vector must own its storage
         let before = self.state.on_mut(gpu)?.renew()?;
+        let mut counters = Counters::start(gpu)?;
         let (kernel, nodes) = {
             let env = Env::with_state(self.state_ref, &self.state);
-            let mut emit = Emit { env, kernel: KernelBuilder::for_steps(gpu), nodes: Vec::new() };
+            let active = self.condition.active;
+            let mut emit =
+                Emit { env, kernel: KernelBuilder::for_steps(gpu), nodes: Vec::new(), active, counters: &mut counters };
             self.steps.each(&mut emit)?;
             (emit.kernel, emit.nodes)
         };
@@ -234,8 +238,11 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, P: Steps<T>> Rounds<T, F, P> {
         }
         let Active { active, max_rounds } = self.condition;
         let launched = rounds(kernel, &nodes, active, (self.monotone, max_rounds), self.state.on_mut(gpu)?, before)?;
-        let made = then(&self.state);
+        let (made, blocks) = (then(&self.state), launched.blocks);
         let Outcome { rounds, stuck, endless } = launched.outcome()?;
+        if let Some(counters) = counters {
+            counters.finish(LoopKind::Steps, self.at, self.state.len(), (blocks, rounds))?;
+        }
         if stuck {
             let left = self.state.select(active).pattern().eval()?.nvals();
             return Err(unsettled(left, rounds, endless, self.at));
@@ -358,15 +365,20 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> StepVisitor<T> for OnRanks<'_, T, F>
 }
 
 /// Emits the steps into one kernel.
-struct Emit<'s> {
+struct Emit<'s, 'c, F> {
     env: Env<'s>,
     kernel: KernelBuilder,
     nodes: Vec<Node>,
+    active: F,
+    /// The loop's counters, if its visits are counted.
+    counters: &'c mut Option<Counters>,
 }
 
-impl<T: Element> StepVisitor<T> for Emit<'_> {
+impl<T: Element, F: UnaryOp<T, Out = bool>> StepVisitor<T> for Emit<'_, '_, F> {
     fn step<E: Expr<T = T>>(&mut self, body: &E) -> Result<()> {
         let node = body.emit(&self.env, &mut self.kernel)?;
+        let active = self.active;
+        let node = counted(self.counters, &mut self.kernel, node, |kernel| Some(kernel.functor(active)));
         self.nodes.push(Node { ty: self.kernel.step_type(node.ty), ..node });
         Ok(())
     }

@@ -61,6 +61,8 @@ pub struct KernelBuilder {
     pub(super) classes: Option<Arc<Classes>>,
     pub(super) products: Products,
     pub(super) binned: Option<Box<Binned>>,
+    /// The offsets of the last expression's first product: address, C++ type, and the number of entries.
+    pub(super) row_offsets: Option<(u64, CppType, u64)>,
     /// Whether the kernel is a loop's, with several steps a round.
     pub(super) has_steps: bool,
     /// The presence bitmap that such a loop keeps: its C++ type and its words.
@@ -148,6 +150,7 @@ impl KernelBuilder {
             classes: None,
             products: Products::default(),
             binned: None,
+            row_offsets: None,
             has_steps: false,
             presence: None,
             counted: None,

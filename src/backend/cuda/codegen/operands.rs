@@ -37,8 +37,14 @@ impl KernelBuilder {
         let columns = renumbered.map_or(&*rows.columns, |hot_columns| &hot_columns.columns);
         self.words.extend([offsets, columns.address(), rows.values.address()]);
         self.classes.get_or_insert_with(|| rows.classes.clone());
+        self.row_offsets.get_or_insert((offsets, ty.into(), rows.nnz() as u64));
         self.kept_alive.push(rows);
         ty.into()
+    }
+
+    /// Takes the offsets of the first product since the last call: address, C++ type, and the number of entries.
+    pub(crate) fn take_row_offsets(&mut self) -> Option<(u64, CppType, u64)> {
+        self.row_offsets.take()
     }
 
     /// Adds the words of a product's tiles without their weights. Otherwise as [`rows`](Self::rows).

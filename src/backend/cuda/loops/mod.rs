@@ -3,4 +3,5 @@
 
 pub mod active;
 pub mod changed;
+pub mod counters;
 pub mod steps;
