@@ -3,6 +3,7 @@
 use crate::command::arguments::Run;
 use crate::command::footprint::{Algorithm, Graph};
 use crate::command::found::Found;
+use crate::command::profile;
 use crate::command::subject::Subject;
 use crate::command::{WRONG, counted, ignored, job, prepare, print, tell};
 use serde_json::{Value, json};
@@ -113,7 +114,7 @@ pub fn finish<T: Element>(
         find(&a)?;
     }
     let start = Instant::now();
-    let (mut found, rounds) = find(&a)?;
+    let (mut found, rounds) = profile::observed(run, || find(&a))?;
     let took = start.elapsed();
     let certificate = check(&mut found, a.csr())?;
     tell_answer(run, out, choices, Answer::of(&a, subject, (found, rounds), took, certificate))

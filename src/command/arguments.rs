@@ -167,6 +167,15 @@ pub enum Task {
         #[command(flatten)]
         threads: Threads,
     },
+    /// Runs an algorithm with counters, and shows what its loops did: by round, thread and element.
+    Profile {
+        /// How many times the algorithm runs.
+        #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+        runs: u32,
+        /// The algorithm and its arguments, as without `profile`: mis GRAPH --seed 3.
+        #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "ALGORITHM")]
+        arguments: Vec<OsString>,
+    },
     /// Shows which NVIDIA libraries and GPUs were found, and what to install.
     Doctor,
     /// Writes a generated graph as a file: Matrix Market, or the format that the file's name tells.
@@ -251,6 +260,12 @@ pub struct Run {
     pub timeout: Option<u64>,
     #[command(flatten)]
     pub threads: Threads,
+    /// Also show the plan as a tree: each choice, its reason, and what was measured. Not with --json.
+    #[arg(long, conflicts_with = "json")]
+    pub explain: bool,
+    /// How many times `vxm profile` runs the algorithm; 0 without it.
+    #[arg(skip)]
+    pub profiled_runs: u32,
 }
 
 impl Run {
@@ -271,31 +286,44 @@ impl FromStr for Asked {
     }
 }
 
+/// The arguments of an algorithm, if a task runs one.
+macro_rules! run_of {
+    ($task:expr) => {
+        match $task {
+            Task::Mis { run, .. }
+            | Task::Color { run, .. }
+            | Task::Bfs { run, .. }
+            | Task::Sssp { run, .. }
+            | Task::Components { run }
+            | Task::Pagerank { run, .. }
+            | Task::Kcore { run }
+            | Task::Triangles { run }
+            | Task::Ktruss { run, .. }
+            | Task::Clustering { run }
+            | Task::Msf { run, .. }
+            | Task::Scc { run }
+            | Task::Matching { run, .. } => Some(run),
+            Task::Doctor | Task::Profile { .. } | Task::Convert(_) | Task::Info { .. } | Task::Generate { .. } => None,
+        }
+    };
+}
+
 impl Task {
     /// The arguments of an algorithm; `None` for a task that runs none.
     pub fn run(&self) -> Option<&Run> {
-        match self {
-            Self::Mis { run, .. }
-            | Self::Color { run, .. }
-            | Self::Bfs { run, .. }
-            | Self::Sssp { run, .. }
-            | Self::Components { run }
-            | Self::Pagerank { run, .. }
-            | Self::Kcore { run }
-            | Self::Triangles { run }
-            | Self::Ktruss { run, .. }
-            | Self::Clustering { run }
-            | Self::Msf { run, .. }
-            | Self::Scc { run }
-            | Self::Matching { run, .. } => Some(run),
-            Self::Doctor | Self::Convert(_) | Self::Info { .. } | Self::Generate { .. } => None,
-        }
+        run_of!(self)
+    }
+
+    /// The same, to be changed.
+    pub fn run_mut(&mut self) -> Option<&mut Run> {
+        run_of!(self)
     }
 
     /// The name of a task that runs in one process alone.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Doctor => "doctor",
+            Self::Profile { .. } => "profile",
             Self::Convert(_) => "convert",
             Self::Triangles { .. } => "triangles",
             Self::Ktruss { .. } => "ktruss",

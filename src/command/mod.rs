@@ -4,10 +4,12 @@ mod answer;
 mod arguments;
 mod bars;
 mod convert;
+mod explain;
 mod footprint;
 mod found;
 mod info;
 mod job;
+mod profile;
 #[cfg(unix)]
 mod signals;
 mod subject;
@@ -53,6 +55,9 @@ pub fn main() -> ExitCode {
 }
 
 fn run(task: Task) -> Result<ExitCode> {
+    if let Task::Profile { runs, arguments } = &task {
+        return run(profile::task(*runs, arguments)?);
+    }
     let Threads { threads } = match (&task, task.run()) {
         (_, Some(run)) => run.threads,
         (Task::Convert(options), _) => options.threads,
@@ -66,7 +71,11 @@ fn run(task: Task) -> Result<ExitCode> {
     // each thread allocates once, so that its allocator's address space is already counted when a limit on it is
     // checked
     pool.broadcast(|_| drop(black_box(vec![0u8; 64])));
-    pool.install(|| job::run(&task, || dispatch(&task)))
+    pool.install(|| {
+        let status = job::run(&task, || dispatch(&task))?;
+        profile::tell(&task)?;
+        Ok(status)
+    })
 }
 
 /// Runs the task.
@@ -94,6 +103,8 @@ fn dispatch(task: &Task) -> Result<ExitCode> {
         Task::Info { graph, input, json, .. } => info::info(graph, *input, *json).map(|()| ExitCode::SUCCESS),
         Task::Generate { spec, out, output, .. } => convert::generate(spec, out, *output).map(|()| ExitCode::SUCCESS),
         Task::Doctor => doctor(),
+        // its algorithm was dispatched in its place
+        Task::Profile { .. } => Ok(ExitCode::SUCCESS),
     }
 }
 
@@ -189,7 +200,7 @@ fn log() -> Result<()> {
 fn usage(error: &clap::Error) -> String {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return "expected a command: mis, color, bfs, sssp, components, pagerank, kcore, triangles, ktruss, clustering, msf, \
-                scc, matching, convert, info, generate or doctor (vxm --help tells more)"
+                scc, matching, convert, info, generate, profile or doctor (vxm --help tells more)"
             .to_owned();
     }
     // a name that this crate rejected: its error lists the valid names

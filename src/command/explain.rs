@@ -1,0 +1,164 @@
+//! `--explain`: the plan of a run as a tree, with the reason of each choice, what it was based on, and what was measured.
+
+use core::fmt;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Level, Metadata, Subscriber};
+use vxm::backend::profile::{LoopProfile, Profile};
+
+/// A choice: the fields of its log line, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Choice(Vec<(&'static str, String)>);
+
+impl Choice {
+    fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(field, _)| *field == name).map(|(_, value)| value.as_str())
+    }
+
+    /// What was done, and where in the program.
+    fn title(&self) -> String {
+        let operation = self.get("operation").unwrap_or("plan");
+        self.get("at").map_or(operation.to_owned(), |at| format!("{operation} at {at}"))
+    }
+
+    /// Whether it is a choice about a loop.
+    fn is_of_loop(&self) -> bool {
+        self.get("operation") == Some("fixpoint")
+    }
+
+    /// The choices and sizes, without operation, place and reason.
+    fn rest(&self) -> String {
+        let told = self.0.iter().filter(|(name, _)| !["operation", "at", "why", "message"].contains(name));
+        told.map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Visit for Choice {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.push((field.name(), value.to_owned()));
+    }
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.0.push((field.name(), format!("{value:?}")));
+    }
+}
+
+/// Keeps the choices that this thread's plans log.
+#[derive(Clone, Default)]
+struct Choices(Arc<Mutex<Vec<Choice>>>);
+
+impl Subscriber for Choices {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.is_event() && *metadata.level() <= Level::DEBUG && metadata.target().starts_with("vxm")
+    }
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn event(&self, event: &Event<'_>) {
+        let mut choice = Choice::default();
+        event.record(&mut choice);
+        if choice.get("message") == Some("plan") {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(choice);
+        }
+    }
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
+thread_local! {
+    /// The choices of the last run that was to be explained.
+    static EXPLAINED: RefCell<Rc<Vec<Choice>>> = RefCell::default();
+}
+
+/// Runs `f`, and keeps the choices that its plans make meanwhile. They aren't logged.
+pub fn explained<R>(f: impl FnOnce() -> R) -> R {
+    let choices = Choices::default();
+    let result = tracing::subscriber::with_default(choices.clone(), f);
+    let choices = std::mem::take(&mut *choices.0.lock().unwrap_or_else(PoisonError::into_inner));
+    EXPLAINED.set(Rc::new(choices));
+    result
+}
+
+/// A node of the tree: a choice, how often it was made, and the choices within its loop.
+struct Node {
+    choice: Choice,
+    times: usize,
+    inner: Vec<Node>,
+}
+
+impl Node {
+    /// Adds a choice to a list of nodes. A choice that was made before is counted there.
+    fn add(nodes: &mut Vec<Node>, choice: &Choice) -> usize {
+        if let Some(k) = nodes.iter().position(|node| node.choice == *choice) {
+            nodes[k].times += 1;
+            return k;
+        }
+        nodes.push(Node { choice: choice.clone(), times: 1, inner: Vec::new() });
+        nodes.len() - 1
+    }
+}
+
+/// The plan of the last run as a tree, beside what `profile` measured. Choices of equal text are told once.
+pub fn tree(profile: &Profile) -> String {
+    let choices = EXPLAINED.take();
+    let mut nodes: Vec<Node> = Vec::new();
+    let mut of_loop: Option<usize> = None;
+    for choice in choices.iter() {
+        match of_loop {
+            // a loop's further choices have no place of their own
+            Some(k) if choice.is_of_loop() && choice.get("at").is_none() => _ = Node::add(&mut nodes[k].inner, choice),
+            _ => {
+                let k = Node::add(&mut nodes, choice);
+                of_loop = choice.is_of_loop().then_some(k);
+            }
+        }
+    }
+    let mut text = "\nPlan\n".to_owned();
+    for (k, node) in nodes.iter().enumerate() {
+        let (branch, bar) = if k + 1 == nodes.len() { ("└─", "  ") } else { ("├─", "│ ") };
+        let times = if node.times > 1 { format!(", {} times", node.times) } else { String::new() };
+        text += &format!("{branch} {}{times}\n", node.choice.title());
+        let mut lines = reasons(&node.choice);
+        for inner in &node.inner {
+            let times = if inner.times > 1 { format!(", {} times", inner.times) } else { String::new() };
+            lines.extend(reasons(&inner.choice).into_iter().map(|line| format!("{line}{times}")));
+        }
+        if node.choice.is_of_loop() {
+            lines.push(measured(&node.choice, &profile.loops));
+        }
+        lines.into_iter().filter(|line| !line.is_empty()).for_each(|line| text += &format!("{bar}   {line}\n"));
+    }
+    text
+}
+
+/// A choice's sizes, and its reason.
+fn reasons(choice: &Choice) -> Vec<String> {
+    vec![choice.rest(), choice.get("why").map_or(String::new(), |why| format!("because: {why}"))]
+}
+
+/// What was measured of the loops from a choice's line.
+fn measured(choice: &Choice, loops: &[LoopProfile]) -> String {
+    let place = choice.get("at");
+    let loops: Vec<&LoopProfile> = loops.iter().filter(|counted| Some(counted.at.as_str()) == place).collect();
+    let sum = |of: fn(&LoopProfile) -> u64| loops.iter().map(|counted| of(counted)).sum::<u64>();
+    match loops.first() {
+        None => "measured: nothing".to_owned(),
+        Some(first) => format!(
+            "measured on {}: {} of {} elements, {} visits, {} entries read of {}, {:.3} ms",
+            first.device,
+            super::counted(
+                sum(|counted| counted.device_rounds.map_or(counted.rounds.len() as u64, u64::from)) as usize,
+                "round"
+            ),
+            sum(|counted| counted.elements as u64),
+            sum(|counted| counted.total().visits),
+            sum(|counted| counted.total().edges),
+            sum(|counted| counted.entries),
+            sum(|counted| counted.nanoseconds) as f64 / 1e6,
+        ),
+    }
+}
