@@ -11,6 +11,7 @@ use crate::compile::Cubin;
 use crate::context::{Gpu, lock};
 use crate::dry_run;
 use crate::error::{Error, Result};
+use crate::trace::measured;
 
 /// Bytes of dynamic shared memory that every kernel may use. For more, an attribute of the kernel must be set.
 const USUAL_SHARED: u32 = 48 << 10;
@@ -310,7 +311,9 @@ impl Kernel {
         // the driver allocates local memory for a kernel's threads at its first launch, which may need a trim
         let local = self.local() as usize * launch.threads() as usize * self.gpu().multiprocessors() as usize;
         // SAFETY: the caller vouches for the parameter, and `check` for the rest
-        self.gpu().call_or_trim("cuLaunchKernel", local, || unsafe { self.start(&launch, aligned.address()) })?;
+        let mut start =
+            || self.gpu().call_or_trim("cuLaunchKernel", local, || unsafe { self.start(&launch, aligned.address()) });
+        measured(self.gpu(), || self.name().to_owned(), &mut start)?;
         self.gpu().count_launch(&self.shared.name);
         Ok(())
     }

@@ -38,6 +38,7 @@ mod memory;
 mod pod;
 mod readback;
 pub mod sources;
+pub mod trace;
 mod transfer;
 
 pub use blas::Real;

@@ -20,6 +20,7 @@ use crate::context::{Gpu, lock};
 use crate::error::{Error, Result};
 use crate::memory::Buffer;
 use crate::pod::Pod;
+use crate::trace::measured;
 
 /// The most bytes of a readback.
 pub(crate) const CAPACITY: usize = 128;
@@ -147,7 +148,7 @@ impl Buffer {
             let stream = gpu.handles().stream;
             // SAFETY: the range was checked, the memory is long enough, and the readback keeps it until the event has come
             let copy = || unsafe { sys::cuMemcpyDtoHAsync_v2(memory.at, from, len, stream) }.result();
-            gpu.call("cuMemcpyDtoHAsync", copy)?;
+            measured(gpu, || format!("to host: {len} bytes"), || gpu.call("cuMemcpyDtoHAsync", copy))?;
         }
         mailbox.begin()
     }

@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::memory::Buffer;
 use crate::pod::{Pod, bytes_of};
 use crate::readback::CAPACITY;
+use crate::trace::measured;
 
 impl Gpu {
     /// A buffer with a copy of `bytes`. Waits until the device has read them.
@@ -47,7 +48,8 @@ impl Buffer {
         }
         let stream = self.gpu().handles().stream;
         // SAFETY: the range was checked, and `bytes` is borrowed until the wait below is over
-        self.gpu().call("cuMemcpyHtoDAsync", || unsafe { driver::memcpy_htod_async(at, bytes, stream) })?;
+        let copy = || self.gpu().call("cuMemcpyHtoDAsync", || unsafe { driver::memcpy_htod_async(at, bytes, stream) });
+        measured(self.gpu(), || format!("to device: {} bytes", bytes.len()), copy)?;
         self.gpu().synchronize()
     }
 
@@ -76,8 +78,11 @@ impl Buffer {
             return self.upload_at(at, &from.download_at::<u8>(first, bytes)?);
         }
         let stream = self.gpu().handles().stream;
-        // SAFETY: both ranges were checked; two buffers do not overlap
-        self.gpu().call("cuMemcpyDtoDAsync", || unsafe { driver::memcpy_dtod_async(target, source, bytes, stream) })
+        let copy = || {
+            // SAFETY: both ranges were checked; two buffers do not overlap
+            self.gpu().call("cuMemcpyDtoDAsync", || unsafe { driver::memcpy_dtod_async(target, source, bytes, stream) })
+        };
+        measured(self.gpu(), || format!("on device: {bytes} bytes"), copy)
     }
 
     /// A new buffer with the same bytes.
@@ -163,7 +168,9 @@ impl Buffer {
         }
         let (to, stream) = (to.cast::<c_void>(), gpu.handles().stream);
         // SAFETY: the range was checked, the caller vouches for `to`, and the wait below ends before the caller may reuse it
-        gpu.call("cuMemcpyDtoHAsync", || unsafe { sys::cuMemcpyDtoHAsync_v2(to, from, len, stream) }.result())?;
+        let copy =
+            || gpu.call("cuMemcpyDtoHAsync", || unsafe { sys::cuMemcpyDtoHAsync_v2(to, from, len, stream) }.result());
+        measured(gpu, || format!("to host: {len} bytes"), copy)?;
         gpu.synchronize()
     }
 }

@@ -12,6 +12,7 @@ mod device;
 pub mod plan;
 pub mod profile;
 pub mod reference;
+pub(crate) mod spans;
 pub mod tuning;
 
 /// Declares modules that only the feature `testing` makes public.

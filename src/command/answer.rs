@@ -1,21 +1,25 @@
 //! Runs an algorithm, checks its answer, writes it and reports it.
 
 use crate::command::arguments::Run;
+use crate::command::bars::Spinner;
 use crate::command::footprint::{Algorithm, Graph};
 use crate::command::found::Found;
+use crate::command::phases::{self, phase};
 use crate::command::profile;
+use crate::command::report;
 use crate::command::subject::Subject;
 use crate::command::{WRONG, counted, ignored, job, prepare, print, tell};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use vxm::backend::Device;
 use vxm::backend::plan::Format;
+use vxm::backend::profile::{Profile, collect};
 use vxm::certify::Violation;
 use vxm::containers::Matrix;
-use vxm::formats::{Csr, Tiles};
+use vxm::formats::{Csr, Directions, Tiles};
 use vxm::io::{FileFormat, Numbering, Report, WholeFile};
 use vxm::memory;
 use vxm::ranks::Grid;
@@ -47,23 +51,63 @@ struct Answer {
     edges: usize,
     /// Whether each entry of the graph is an edge; otherwise two are.
     directed: bool,
+    peaks: Peaks,
 }
 
-/// Checks the options that don't depend on the graph: the file to write, which it prepares, and the device.
-pub fn begin(run: &Run) -> Result<Option<WholeFile>> {
-    if let Some(out) = run.out.as_deref().filter(|out| is_same_file(out, run.graph.as_ref())) {
+/// Bytes of memory at the peak.
+struct Peaks {
+    /// What was predicted, of host memory; not of ranks, which share a host.
+    predicted: Option<u128>,
+    /// What the process took until its answer was checked, if the system tells.
+    taken: Option<u64>,
+    /// What was predicted of device memory, if the run used a device.
+    device: Option<u128>,
+}
+
+impl Peaks {
+    /// The peaks of a run whose answer is checked.
+    fn of<T: Element>(run: &Run, algorithm: Algorithm, choices: &Choices, a: &Matrix<T>, report: &Report) -> Self {
+        let tiled = run.format.0 == Some(Format::Tiles);
+        let size = Graph::of(a.csr(), tiled.then(|| Tiles::count(a.csr()) as u64));
+        let size = Graph { directed: !a.is_symmetric(), ..size };
+        let drawn = choices.iter().any(|(what, _)| *what == "weights");
+        let directions = if report.one_way.is_some() { Directions::Matter } else { Directions::Ignored };
+        let reading = memory::for_reading(a.nrows() as u64, report.entries, directions);
+        let as_read = if drawn { Graph { weight: 0, ..size } } else { size };
+        Self {
+            predicted: Some(as_read.peak(algorithm, reading)),
+            taken: report::peak_taken(),
+            device: (run.device() != Device::Cpu).then(|| size.peak_on_device(algorithm)),
+        }
+    }
+}
+
+/// The files that a run writes.
+pub struct Outputs {
+    /// The answer.
+    answer: Option<WholeFile>,
+    /// The page about the run.
+    page: Option<WholeFile>,
+}
+
+/// Checks the options that don't depend on the graph: the files to write, which it prepares, and the device.
+pub fn begin(run: &Run) -> Result<Outputs> {
+    let outputs = [run.out.as_deref(), run.report.as_ref().map(|report| report.out.as_path())];
+    if let Some(out) = outputs.into_iter().flatten().find(|out| is_same_file(out, run.graph.as_ref())) {
         return Err(Error::invalid(format!("--out {}: expected another file than the graph's", out.display())));
     }
-    let out = run.out.as_deref().filter(|_| job::speaks()).map(prepare).transpose();
-    let out = job::agree(out)?;
+    let prepare = |out: Option<&Path>| out.filter(|_| job::speaks()).map(|out| prepare("--out", out)).transpose();
+    let [answer, page] = outputs.map(prepare);
+    let (answer, page) = (job::agree(answer)?, job::agree(page)?);
     if job::grid().is_none() {
         run.device().check()?;
     }
-    Ok(out)
+    Ok(Outputs { answer, page })
 }
 
 /// Checks that the memory suffices for the graph as it is stored, and returns the graph in the asked format on the asked device.
 fn place<T: Element>(run: &Run, algorithm: Algorithm, choices: &Choices, subject: &Subject<T>) -> Result<Matrix<T>> {
+    let _phase = phase("prepare");
     let (matrix, name) = (&subject.matrix, &subject.name);
     let tiled = run.format.0 == Some(Format::Tiles);
     if tiled && !matrix.can_tile() {
@@ -98,7 +142,7 @@ fn place<T: Element>(run: &Run, algorithm: Algorithm, choices: &Choices, subject
 /// Runs the algorithm `find` on a graph, checks the answer with `check`, writes it and reports it.
 pub fn finish<T: Element>(
     run: &Run,
-    out: Option<WholeFile>,
+    out: Outputs,
     algorithm: Algorithm,
     choices: &Choices,
     subject: Subject<T>,
@@ -107,17 +151,44 @@ pub fn finish<T: Element>(
 ) -> Result<ExitCode> {
     let a = job::agree(place(run, algorithm, choices, &subject))?;
     if let Some(grid) = job::grid() {
-        return on_ranks(run, out, choices, (subject, a), &grid, find, check);
+        return on_ranks(run, out.answer, choices, (subject, a), &grid, find, check);
     }
     if run.device() != Device::Cpu {
         // a first run compiles the kernels before the clock starts
+        let _phase = phase("compile");
         find(&a)?;
     }
-    let start = Instant::now();
-    let (mut found, rounds) = profile::observed(run, || find(&a))?;
-    let took = start.elapsed();
-    let certificate = check(&mut found, a.csr())?;
-    tell_answer(run, out, choices, Answer::of(&a, subject, (found, rounds), took, certificate))
+    let (mut found, rounds, took) = timed(run, &find, &a)?;
+    let certificate = {
+        let (_phase, _spinner) = (phase("check"), Spinner::new("checking"));
+        check(&mut found, a.csr())?
+    };
+    let peaks = Peaks::of(run, algorithm, choices, &a, &subject.report);
+    let answer = Answer::of(&a, subject, (found, rounds), took, certificate, peaks);
+    let told = tell_answer(run, out.answer, choices, &answer)?;
+    if let Some(page) = out.page {
+        // before loops are counted, or all would be planned twice
+        let plan = report::decisions();
+        let counted = {
+            let (_phase, _spinner) = (phase("count"), Spinner::new("counting"));
+            // on this thread, so that the loops are those of the scope
+            let (found, profile) = collect(|| find(&a));
+            found.map(|_| profile)?
+        };
+        answer.report(run, page, choices, a.csr(), (plan, counted))?;
+    }
+    Ok(told)
+}
+
+/// What an algorithm finds, its rounds, and how long it took. Its loops are counted if they are to be profiled.
+fn timed<T: Element>(
+    run: &Run,
+    find: impl Fn(&Matrix<T>) -> Outcome,
+    a: &Matrix<T>,
+) -> Result<(Found, Option<u32>, Duration)> {
+    let (_phase, _spinner, start) = (phase("run"), Spinner::new("running"), Instant::now());
+    let (found, rounds) = profile::observed(run, || find(a))?;
+    Ok((found, rounds, start.elapsed()))
 }
 
 /// The same on all ranks of a grid. Each rank keeps its share of the graph, and rank 0 the whole, to check the answer with.
@@ -139,8 +210,9 @@ fn on_ranks<T: Element>(
     drop(a);
     let told = match (found, whole) {
         (Some(mut found), Some(whole)) => check(&mut found, whole.csr()).and_then(|certificate| {
-            let answer = Answer::of(&whole, subject, (found, rounds), took, certificate);
-            tell_answer(run, out, choices, answer).map(|status| u64::from(status != ExitCode::SUCCESS))
+            let peaks = Peaks { predicted: None, taken: report::peak_taken(), device: None };
+            let answer = Answer::of(&whole, subject, (found, rounds), took, certificate, peaks);
+            tell_answer(run, out, choices, &answer).map(|status| u64::from(status != ExitCode::SUCCESS))
         }),
         _ => Ok(0),
     };
@@ -155,17 +227,42 @@ impl Answer {
         (found, rounds): (Found, Option<u32>),
         took: Duration,
         certificate: Verdict,
+        peaks: Peaks,
     ) -> Self {
         let Subject { name, numbering, input, report, .. } = subject;
         let (vertices, directed) = (a.nrows(), !a.is_symmetric());
         let edges = a.nnz() as usize / if directed { 1 } else { 2 };
-        Self { found, rounds, took, certificate, name, input, report, numbering, vertices, edges, directed }
+        Self { found, rounds, took, certificate, name, input, report, numbering, vertices, edges, directed, peaks }
+    }
+
+    /// Writes the page about the run.
+    fn report<T: Element>(
+        &self,
+        run: &Run,
+        page: WholeFile,
+        choices: &Choices,
+        graph: &Csr<T>,
+        (plan, counted): (Vec<report::Decision>, Profile),
+    ) -> Result<()> {
+        let words = |(what, chosen): &(&str, Value)| {
+            (what.to_string(), chosen.as_str().map_or_else(|| chosen.to_string(), str::to_owned))
+        };
+        let told = report::Told {
+            object: &object(self, choices, run),
+            found: &self.found.told(self.vertices, &self.numbering),
+            certificate: self.found.certified(),
+            choices: choices.iter().map(words).collect(),
+            plan,
+            loops: counted.loops,
+        };
+        report::write(run, page, &told, graph)
     }
 }
 
 /// Writes an answer and reports it.
-fn tell_answer(run: &Run, out: Option<WholeFile>, choices: &Choices, answer: Answer) -> Result<ExitCode> {
+fn tell_answer(run: &Run, out: Option<WholeFile>, choices: &Choices, answer: &Answer) -> Result<ExitCode> {
     if let (Some(out), Ok(())) = (out, answer.certificate) {
+        let _phase = phase("write");
         out.write(|file| {
             let mut text = BufWriter::with_capacity(1 << 18, file);
             answer.found.write(&mut text, &answer.numbering)?;
@@ -173,8 +270,8 @@ fn tell_answer(run: &Run, out: Option<WholeFile>, choices: &Choices, answer: Ans
         })?;
     }
     let told = if run.json { told_to_programs } else { told_to_people };
-    print(&told(&answer, choices, run))?;
-    let Answer { name, numbering, .. } = &answer;
+    print(&told(answer, choices, run))?;
+    let Answer { name, numbering, .. } = answer;
     if let Err(violation) = answer.certificate {
         tell(format!("{name}: wrong answer: {}", violation.renumbered(|vertex| numbering.number(vertex as u32))));
         return Ok(ExitCode::from(WRONG));
@@ -200,9 +297,16 @@ fn device(run: &Run) -> Device {
     if job::grid().is_some() { Device::Cpu } else { run.device() }
 }
 
-/// The report as a JSON object.
+/// The report as a line of JSON.
 fn told_to_programs(answer: &Answer, choices: &Choices, run: &Run) -> String {
+    format!("{}\n", object(answer, choices, run))
+}
+
+/// The report as a JSON object.
+fn object(answer: &Answer, choices: &Choices, run: &Run) -> Value {
     let (what, measure) = answer.found.measure();
+    let times = phases::done().into_iter().map(|(name, took)| (name.to_owned(), took.as_secs_f64().into()));
+    let times: Map<String, Value> = times.collect();
     let mut object = json!({
         "graph": answer.name,
         "vertices": answer.vertices,
@@ -210,13 +314,19 @@ fn told_to_programs(answer: &Answer, choices: &Choices, run: &Run) -> String {
         "input": answer.input.map(FileFormat::name),
         "ignored": ignored(&answer.report),
         "algorithm": answer.found.algorithm(),
-        "device": device(run).to_string(),
+        "device": self::device(run).to_string(),
         "threads": rayon::current_num_threads(),
         what: measure,
         "valid": answer.certificate.is_ok(),
         "seconds": answer.took.as_secs_f64(),
         "digest": format!("{:016x}", answer.found.digest()),
+        "phases": times,
     });
+    let Peaks { predicted, taken, device } = answer.peaks;
+    let peaks = [("predicted", predicted), ("taken", taken.map(u128::from)), ("device", device)];
+    for (name, bytes) in peaks.into_iter().filter_map(|(name, bytes)| Some((name, bytes?))) {
+        object["peak_bytes"][name] = (bytes as u64).into();
+    }
     if answer.directed {
         object["directed"] = true.into();
     }
@@ -233,7 +343,7 @@ fn told_to_programs(answer: &Answer, choices: &Choices, run: &Run) -> String {
         object["ranks"] = (rows * columns).into();
         object["grid"] = format!("{rows}x{columns}").into();
     }
-    format!("{object}\n")
+    object
 }
 
 /// The report as text.

@@ -1,16 +1,16 @@
 //! The command line.
 
+use crate::command::report::{Report, Target};
+pub use crate::command::values::{Asked, Entries, Layout, Precision, WeightRange};
+use crate::command::values::{number, real, rounds, seconds, threads, truss};
 use clap::{Args, Parser, Subcommand};
-use core::fmt;
-use core::str::FromStr;
+use clap_complete::Shell;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use vxm::algorithms::{Formulation, Method, Order, Priority};
 use vxm::backend::Device;
-use vxm::backend::plan::Format;
 use vxm::io::FileFormat;
 use vxm::ranks::Shape;
-use vxm::{Error, Result};
 
 /// Sparse linear algebra on graphs: masked vector-matrix products over semirings.
 ///
@@ -27,6 +27,12 @@ pub struct Arguments {
     /// The subcommand.
     #[command(subcommand)]
     pub task: Task,
+    /// File for a trace of the command, in Chrome's format, which Perfetto opens.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Tell only errors on standard error: no progress, and not what reading changed.
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
 }
 
 /// The subcommands.
@@ -83,13 +89,13 @@ pub enum Task {
     /// Finds PageRank: where a random walk is, that follows edges and now and then starts anew.
     Pagerank {
         /// Share of a rank that follows edges; at least 0, below 1.
-        #[arg(long, value_name = "D", default_value_t = 0.85, allow_negative_numbers = true)]
+        #[arg(long, value_name = "D", default_value_t = 0.85, value_parser = real, allow_negative_numbers = true)]
         damping: f64,
         /// Number of rounds, or the most if a tolerance is given; default: 20, or 1000 with a tolerance.
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", value_parser = rounds, allow_negative_numbers = true)]
         rounds: Option<u32>,
         /// End once a round changes the ranks by less than this in all.
-        #[arg(long, value_name = "T", default_value_t = 0.0, allow_negative_numbers = true)]
+        #[arg(long, value_name = "T", default_value_t = 0.0, value_parser = real, allow_negative_numbers = true)]
         tolerance: f64,
         /// Vertices where walks start, separated by commas, numbered as in the file; default: all.
         #[arg(long, value_name = "V,V", value_delimiter = ',', value_parser = number)]
@@ -176,6 +182,18 @@ pub enum Task {
         #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "ALGORITHM")]
         arguments: Vec<OsString>,
     },
+    /// Writes a page of what a graph is and what a run did, or of two runs side by side.
+    Report(Report),
+    /// Prints the completions of a shell: bash, elvish, fish, powershell or zsh.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Prints the manual page of the command, or of one of its commands.
+    Man {
+        /// The command, such as mis; default: all of vxm.
+        command: Option<String>,
+    },
     /// Shows which NVIDIA libraries and GPUs were found, and what to install.
     Doctor,
     /// Writes a generated graph as a file: Matrix Market, or the format that the file's name tells.
@@ -219,18 +237,6 @@ pub struct Convert {
     pub threads: Threads,
 }
 
-/// The type of a matrix' entries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entries(pub &'static str);
-
-impl FromStr for Entries {
-    type Err = Error;
-    fn from_str(name: &str) -> Result<Self> {
-        let known = vxm::io::NativeFile::ELEMENTS;
-        known.into_iter().find(|&known| known == name).map(Self).ok_or_else(|| Error::unknown("type", name, &known))
-    }
-}
-
 /// The arguments of every algorithm.
 #[derive(Debug, Args)]
 pub struct Run {
@@ -266,23 +272,15 @@ pub struct Run {
     /// How many times `vxm profile` runs the algorithm; 0 without it.
     #[arg(skip)]
     pub profiled_runs: u32,
+    /// The page that `vxm report` asks for.
+    #[arg(skip)]
+    pub report: Option<Target>,
 }
 
 impl Run {
     /// The device to run on.
     pub fn device(&self) -> Device {
         self.device.0.unwrap_or_else(Device::auto)
-    }
-}
-
-/// The device that is asked for; `None` takes a GPU if there is one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked(pub Option<Device>);
-
-impl FromStr for Asked {
-    type Err = Error;
-    fn from_str(name: &str) -> Result<Self> {
-        if name == "auto" { Ok(Self(None)) } else { name.parse().map(|device| Self(Some(device))) }
     }
 }
 
@@ -303,12 +301,36 @@ macro_rules! run_of {
             | Task::Msf { run, .. }
             | Task::Scc { run }
             | Task::Matching { run, .. } => Some(run),
-            Task::Doctor | Task::Profile { .. } | Task::Convert(_) | Task::Info { .. } | Task::Generate { .. } => None,
+            Task::Doctor
+            | Task::Profile { .. }
+            | Task::Convert(_)
+            | Task::Info { .. }
+            | Task::Generate { .. }
+            | Task::Report(_)
+            | Task::Completions { .. }
+            | Task::Man { .. } => None,
         }
     };
 }
 
 impl Task {
+    /// The names of the tasks that run an algorithm.
+    pub const ALGORITHMS: [&str; 13] = [
+        "mis",
+        "color",
+        "bfs",
+        "sssp",
+        "components",
+        "pagerank",
+        "kcore",
+        "triangles",
+        "ktruss",
+        "clustering",
+        "msf",
+        "scc",
+        "matching",
+    ];
+
     /// The arguments of an algorithm; `None` for a task that runs none.
     pub fn run(&self) -> Option<&Run> {
         run_of!(self)
@@ -325,6 +347,9 @@ impl Task {
             Self::Doctor => "doctor",
             Self::Profile { .. } => "profile",
             Self::Convert(_) => "convert",
+            Self::Report(_) => "report",
+            Self::Completions { .. } => "completions",
+            Self::Man { .. } => "man",
             Self::Triangles { .. } => "triangles",
             Self::Ktruss { .. } => "ktruss",
             Self::Clustering { .. } => "clustering",
@@ -363,100 +388,12 @@ pub struct Weights {
     pub seed: u64,
 }
 
-/// A range of integer weights; both ends are in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WeightRange {
-    pub least: u32,
-    pub greatest: u32,
-}
-
-impl FromStr for WeightRange {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        let ends =
-            text.split_once("..").and_then(|(least, greatest)| Some((least.parse().ok()?, greatest.parse().ok()?)));
-        match ends {
-            Some((least, greatest)) if least <= greatest => Ok(Self { least, greatest }),
-            _ => Err(format!("expected LEAST..GREATEST, two numbers from 0 to {}, the lesser first", u32::MAX)),
-        }
-    }
-}
-
-impl fmt::Display for WeightRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}..{}", self.least, self.greatest)
-    }
-}
-
-/// The type of ranks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Precision {
-    F32,
-    F64,
-}
-
-impl Precision {
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::F32 => "f32",
-            Self::F64 => "f64",
-        }
-    }
-}
-
-impl FromStr for Precision {
-    type Err = Error;
-    fn from_str(name: &str) -> Result<Self> {
-        match name {
-            "f32" => Ok(Self::F32),
-            "f64" => Ok(Self::F64),
-            _ => Err(Error::unknown("precision", name, &["f32", "f64"])),
-        }
-    }
-}
-
 /// The number of threads.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Threads {
     /// Number of threads, at most 1024; default: all cores. Does not change the answer.
     #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     pub threads: Option<u16>,
-}
-
-fn number(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("expected a number from 0 to {}", u64::MAX))
-}
-
-fn truss(text: &str) -> Result<u32, String> {
-    let k = text.parse().ok().filter(|&k| k >= 3);
-    k.ok_or_else(|| format!("expected a number from 3 to {}", u32::MAX))
-}
-
-fn seconds(text: &str) -> Result<u64, String> {
-    let number = text.parse().ok().filter(|number| (1..=1_000_000).contains(number));
-    number.ok_or_else(|| "expected seconds, from 1 to 1000000".to_owned())
-}
-
-fn threads(text: &str) -> Result<u16, String> {
-    let number = text.parse().ok().filter(|number| (1..=1024).contains(number));
-    number.ok_or_else(|| "expected a number from 1 to 1024".to_owned())
-}
-
-/// The storage format that the plan must use; `None` lets the plan choose.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layout(pub Option<Format>);
-
-impl FromStr for Layout {
-    type Err = Error;
-    fn from_str(name: &str) -> Result<Self> {
-        match name {
-            "auto" => Ok(Self(None)),
-            "csr" => Ok(Self(Some(Format::Csr))),
-            "tiles" => Ok(Self(Some(Format::Tiles))),
-            _ => Err(Error::unknown("format", name, &["auto", "csr", "tiles"])),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -467,5 +404,18 @@ mod tests {
     #[test]
     fn clap_agrees() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_algorithm_is_named() {
+        // an option that each run has, and nothing else
+        let command = Arguments::command();
+        let runs =
+            command.get_subcommands().filter(|task| task.get_arguments().any(|option| option.get_id() == "grid"));
+        let mut names: Vec<&str> = runs.map(clap::Command::get_name).collect();
+        let mut known = Task::ALGORITHMS.to_vec();
+        names.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(names, known);
     }
 }

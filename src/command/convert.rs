@@ -3,7 +3,8 @@
 use crate::command::answer::is_same_file;
 use crate::command::arguments::{Convert, Entries};
 use crate::command::bars::Bars;
-use crate::command::{counted, load, note, prepare, print, tell};
+use crate::command::phases::phase;
+use crate::command::{counted, load, note, prepare, print, remark};
 use std::ffi::OsStr;
 use std::path::Path;
 use vxm::error::printable;
@@ -33,7 +34,7 @@ impl<'a> Target<'a> {
         if !FileFormat::WRITTEN.contains(&format) {
             return Err(Error::unknown("output format", format.name(), &FileFormat::WRITTEN.map(FileFormat::name)));
         }
-        Ok(Self { name, whole: prepare(name)?, format })
+        Ok(Self { name, whole: prepare("--out", name)?, format })
     }
 
     /// Writes a graph and says what it is.
@@ -47,12 +48,14 @@ impl<'a> Target<'a> {
         if self.format != FileFormat::Native {
             return self.write(&loaded.graph, &loaded.numbering, true);
         }
+        let _phase = phase("write");
         io::write_native_graph(self.whole, &loaded.graph, &loaded.numbering)?;
         say(self.name, &loaded.graph, Some(true), "");
         Ok(())
     }
 
     fn write<T: Value>(self, matrix: &Csr<T>, numbering: &Numbering, is_graph: bool) -> Result<()> {
+        let _phase = phase("write");
         let written = io::write_as(self.whole, self.format, matrix, numbering)?;
         say(self.name, matrix, is_graph.then_some(written.symmetric), &written.to_string());
         Ok(())
@@ -71,7 +74,7 @@ fn say<T: Element>(name: &Path, matrix: &Csr<T>, symmetric: Option<bool>, droppe
     };
     let weights = if T::NAME == "()" { String::new() } else { format!(", values of type {}", T::NAME) };
     let dropped = if dropped.is_empty() { String::new() } else { format!("; {dropped}") };
-    tell(format!("{name}: {size}{weights}{dropped}"));
+    remark(format!("{name}: {size}{weights}{dropped}"));
 }
 
 /// `vxm convert`.
@@ -87,14 +90,14 @@ pub fn convert(options: &Convert) -> Result<()> {
         None => {}
     }
     let (graph, asked) = (&options.graph, options.input.input);
-    let bars = Bars::new();
+    let (bars, reading) = (Bars::new(), phase("read"));
     let read = match (options.pattern, asked) {
         (true, Some(format)) => Weighted::None(read_digraph_as(graph, format, &bars)?),
         (true, None) => Weighted::None(read_digraph(graph, &bars)?),
         (false, Some(format)) => read_weighted_as(graph, format, &bars)?,
         (false, None) => read_weighted(graph, &bars)?,
     };
-    drop(bars);
+    drop((bars, reading));
     match read {
         // no weights, and no need to find out whether it is symmetric
         Weighted::None(loaded) if loaded.report.symmetric => {
@@ -127,7 +130,7 @@ fn convert_matrix(options: &Convert, target: Target<'_>, element: &str) -> Resul
 
 fn copy_matrix<T: Value>(options: &Convert, target: Target<'_>) -> Result<()> {
     let matrix = {
-        let bars = Bars::new();
+        let (bars, _phase) = (Bars::new(), phase("read"));
         match options.input.input {
             Some(format) => io::read_matrix_as::<T>(&options.graph, format, &bars)?,
             None => io::read_matrix::<T>(&options.graph, &bars)?,
@@ -150,7 +153,7 @@ fn numbering(options: &Convert) -> Result<Numbering> {
 pub fn generate(spec: &str, out: &Path, output: Option<FileFormat>) -> Result<()> {
     let target = Target::new(out, output, Some(FileFormat::MatrixMarket))?;
     let loaded = {
-        let bars = Bars::new();
+        let (bars, _phase) = (Bars::new(), phase("read"));
         io::generate(spec, &bars)?
     };
     note(&loaded);
@@ -161,7 +164,7 @@ pub fn generate(spec: &str, out: &Path, output: Option<FileFormat>) -> Result<()
 pub fn verify(graph: &OsStr) -> Result<()> {
     let file = NativeFile::open(graph)?;
     {
-        let bars = Bars::new();
+        let (bars, _phase) = (Bars::new(), phase("check"));
         file.verify(Verify::All, &bars)?;
         file.check_symmetry(&bars)?;
     }

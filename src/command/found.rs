@@ -210,6 +210,34 @@ impl Found {
         }
     }
 
+    /// What a valid certificate says, in words.
+    pub fn certified(&self) -> &'static str {
+        match self {
+            Self::Set(_) => "no two members are neighbours, and every other vertex is next to a member.",
+            Self::Colors(..) => "every vertex has a colour, and no two neighbours have the same.",
+            Self::Levels(..) => "each number of hops is the least one, and what isn't reached can't be.",
+            Self::Parents(..) => {
+                "each parent is a neighbour one hop nearer to the source, and what isn't reached can't be."
+            }
+            Self::Distances(_) => "each distance is the least one, and what isn't reached can't be.",
+            Self::Components(_) => {
+                "vertices have the same label if and only if a path joins them, and it is the lowest of them."
+            }
+            Self::Ranks(_) => "the ranks are those of a sequential program, up to rounding.",
+            Self::Cores(_) => "each number is that of a sequential program that removes vertices of least degree.",
+            Self::Triangles(_) => "each count is that of a sequential program.",
+            Self::Truss(..) => "the edges are those of a sequential program that removes edges in too few triangles.",
+            Self::Clustering(_) => "each coefficient is that of a sequential program.",
+            Self::Forest(..) => {
+                "the forest spans every component, and has the least weight: a sequential program's forest weighs as much."
+            }
+            Self::Strong(_) => "the labels are those of Tarjan's algorithm.",
+            Self::Mates(..) => {
+                "no two edges share an end, and no edge can be added; of weights, a heavier neighbour forbids each edge left out."
+            }
+        }
+    }
+
     /// Checks an answer that doesn't depend on weights.
     pub fn check<T: Element>(&self, graph: &Csr<T>) -> Result<(), Violation> {
         let (offsets, columns, n) = (graph.offsets(), graph.columns(), graph.nrows());

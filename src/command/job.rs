@@ -94,6 +94,9 @@ fn check(task: &Task, run: Option<&Run>) -> Result<()> {
         let what = "products of two sparse matrices aren't built for ranks: expected no launcher";
         return Err(Error::invalid(format!("{}: {what}", task.name())));
     }
+    if run.report.is_some() {
+        return Err(Error::invalid("report: runs as one process: expected no launcher"));
+    }
     if run.format.0 == Some(Format::Tiles) {
         return Err(Error::invalid("--format tiles: not built for ranks: expected auto or csr"));
     }

@@ -9,11 +9,17 @@ mod footprint;
 mod found;
 mod info;
 mod job;
+mod phases;
 mod profile;
+mod recorder;
+mod report;
+mod shells;
 #[cfg(unix)]
 mod signals;
 mod subject;
 mod tasks;
+mod trace;
+mod values;
 
 use arguments::{Arguments, Input, Task, Threads};
 use bars::Bars;
@@ -21,13 +27,18 @@ use clap::Parser;
 use clap::error::{ContextKind, ErrorKind};
 use core::fmt::Display;
 use core::hint::black_box;
+use phases::phase;
 use std::error::Error as _;
 use std::ffi::OsStr;
 use std::io::{ErrorKind as Io, Write, stderr, stdout};
 use std::path::Path;
 use std::process::ExitCode;
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::LevelFilter;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+use tracing_subscriber::filter::{FilterExt, LevelFilter, filter_fn};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 use vxm::algorithms::PageRankOptions;
 use vxm::error::printable;
 use vxm::io::{Loaded, Report, WholeFile, read, read_as};
@@ -39,14 +50,18 @@ const WRONG: u8 = 1;
 /// Exit status: the input was refused.
 const REFUSED: u8 = 2;
 
+/// Whether only errors are told on standard error.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
 /// Runs the command with the arguments of the process.
 pub fn main() -> ExitCode {
+    let begin = Instant::now();
     let status = match Arguments::try_parse() {
-        Ok(arguments) => log().and_then(|()| vxm::backend::tuning::check()).and_then(|()| run(arguments.task)),
+        Ok(arguments) => traced(arguments, begin),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             print(&error.render().to_string()).map(|()| ExitCode::SUCCESS)
         }
-        Err(error) => Err(Error::invalid(usage(&error))),
+        Err(error) => Err(refused_arguments(&error)),
     };
     status.unwrap_or_else(|error| {
         tell(error);
@@ -54,10 +69,49 @@ pub fn main() -> ExitCode {
     })
 }
 
+/// Runs the command, and writes its trace if one is asked for.
+fn traced(arguments: Arguments, begin: Instant) -> Result<ExitCode> {
+    let Arguments { task, trace, quiet } = arguments;
+    QUIET.store(quiet, Ordering::Relaxed);
+    if bars::are_shown() {
+        heed_signals()?;
+    }
+    let file = trace.as_deref().map(|file| prepare("--trace", file)).transpose()?;
+    if file.is_some() || matches!(task, Task::Report(_)) {
+        recorder::start(begin);
+    }
+    if file.is_some() {
+        vxm_kernels::trace::start();
+    }
+    let done = log().and_then(|()| vxm::backend::tuning::check()).and_then(|()| whole(task));
+    // ranks share the file, so one of them writes it
+    match (file, recorder::recorder()) {
+        (Some(file), Some(recorder)) if job::speaks() => {
+            // what a lost device did isn't known
+            recorder.add_devices(vxm_kernels::trace::finish().unwrap_or_default());
+            trace::write(file, recorder).and(done)
+        }
+        _ => done,
+    }
+}
+
+/// Runs a task, as one span. A report is a run of the algorithm that it names.
+fn whole(task: Task) -> Result<ExitCode> {
+    let _span = tracing::info_span!("vxm").entered();
+    match task {
+        Task::Report(report) => match report.asked()? {
+            report::Asked::Run(task) => run(*task),
+            report::Asked::Compare(out, files) => report::compare(out, files).map(|()| ExitCode::SUCCESS),
+        },
+        task => run(task),
+    }
+}
+
 fn run(task: Task) -> Result<ExitCode> {
     if let Task::Profile { runs, arguments } = &task {
         return run(profile::task(*runs, arguments)?);
     }
+    let starting = phase("start");
     let Threads { threads } = match (&task, task.run()) {
         (_, Some(run)) => run.threads,
         (Task::Convert(options), _) => options.threads,
@@ -71,6 +125,7 @@ fn run(task: Task) -> Result<ExitCode> {
     // each thread allocates once, so that its allocator's address space is already counted when a limit on it is
     // checked
     pool.broadcast(|_| drop(black_box(vec![0u8; 64])));
+    drop(starting);
     pool.install(|| {
         let status = job::run(&task, || dispatch(&task))?;
         profile::tell(&task)?;
@@ -105,6 +160,10 @@ fn dispatch(task: &Task) -> Result<ExitCode> {
         Task::Doctor => doctor(),
         // its algorithm was dispatched in its place
         Task::Profile { .. } => Ok(ExitCode::SUCCESS),
+        Task::Completions { shell } => shells::completions(*shell).map(|()| ExitCode::SUCCESS),
+        Task::Man { command } => shells::man(command.as_deref()).map(|()| ExitCode::SUCCESS),
+        // it has become a run
+        Task::Report(_) => Err(Error::invalid("report: expected no report within a report")),
     }
 }
 
@@ -116,13 +175,24 @@ fn doctor() -> Result<ExitCode> {
 }
 
 /// Prepares an output file: checked before the run, and complete or absent after it.
-fn prepare(out: &Path) -> Result<WholeFile> {
-    #[cfg(unix)]
-    signals::clean_up_at_the_end()?;
+fn prepare(option: &str, out: &Path) -> Result<WholeFile> {
+    heed_signals()?;
     WholeFile::prepare(out).map_err(|error| match error {
-        Error::Io { file, source } => Error::Io { file: format!("--out {file}"), source },
+        Error::Io { file, source } => Error::Io { file: format!("{option} {file}"), source },
         other => other,
     })
+}
+
+/// From now on, a signal that ends the process first cleans up.
+fn heed_signals() -> Result<()> {
+    #[cfg(unix)]
+    {
+        static HEEDED: AtomicBool = AtomicBool::new(false);
+        if !HEEDED.swap(true, Ordering::Relaxed) {
+            signals::clean_up_at_the_end()?;
+        }
+    }
+    Ok(())
 }
 
 /// A count with its noun, in the plural unless the count is 1.
@@ -137,7 +207,7 @@ fn counted(count: usize, what: &str) -> String {
 /// Reads or generates a graph, and reports what cleaning changed and ignored.
 fn load(graph: &OsStr, Input { input }: Input) -> Result<Loaded> {
     let loaded = {
-        let bars = Bars::new();
+        let (bars, _phase) = (Bars::new(), phase("read"));
         match input {
             Some(format) => read_as(graph, format, &bars)?,
             None => read(graph, &bars)?,
@@ -155,8 +225,20 @@ fn ignored(report: &Report) -> serde_json::Value {
 /// Reports what cleaning changed and ignored, on standard error.
 fn note<T: Element>(loaded: &Loaded<T>) {
     if !loaded.report.is_clean() {
-        tell(format!("{}: {}", loaded.name, loaded.report));
+        remark(format!("{}: {}", loaded.name, loaded.report));
     }
+}
+
+/// Prints what is no error as one line on standard error, unless `--quiet` is given.
+fn remark(message: impl Display) {
+    if !is_quiet() {
+        tell(message);
+    }
+}
+
+/// Whether only errors are told on standard error.
+fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
 }
 
 /// Prints a message as one line on standard error. Line breaks and unprintable characters are escaped.
@@ -180,11 +262,25 @@ fn print(text: &str) -> Result<()> {
     }
 }
 
-/// If `VXM_LOG` is set, logs to standard error what it selects.
+/// If `VXM_LOG` is set, logs to standard error what it selects. The recorder, if it was started, gets all.
 fn log() -> Result<()> {
-    let Some(filter) = std::env::var_os("VXM_LOG") else { return Ok(()) };
-    let filter = filter.to_string_lossy();
-    let parsed = EnvFilter::try_new(&filter).map_err(|error| Error::invalid(format!("VXM_LOG={filter}: {error}")))?;
+    let filter = std::env::var_os("VXM_LOG").map(|filter| log_filter(&filter.to_string_lossy())).transpose()?;
+    // spans would stand before each line
+    let lines = filter.map(|filter| {
+        let events = filter.and(filter_fn(|metadata| metadata.is_event()));
+        tracing_subscriber::fmt::layer().with_writer(stderr).without_time().with_filter(events)
+    });
+    let recording = recorder::recorder().map(recorder::layer);
+    let rounds = bars::are_shown().then(bars::layer);
+    if lines.is_some() || recording.is_some() || rounds.is_some() {
+        tracing_subscriber::registry().with(lines).with(recording).with(rounds).init();
+    }
+    Ok(())
+}
+
+/// The filter that `VXM_LOG` gives.
+fn log_filter(filter: &str) -> Result<EnvFilter> {
+    let parsed = EnvFilter::try_new(filter).map_err(|error| Error::invalid(format!("VXM_LOG={filter}: {error}")))?;
     // a single word must be a level or a module of the program; a mistyped level would be taken for a module and show
     // nothing
     let is_word = filter.chars().all(char::is_alphanumeric);
@@ -192,15 +288,20 @@ fn log() -> Result<()> {
         let expected = "error, warn, info, debug, trace or off";
         return Err(Error::invalid(format!("VXM_LOG={filter}: expected {expected}")));
     }
-    tracing_subscriber::fmt().with_env_filter(parsed).with_writer(stderr).without_time().init();
-    Ok(())
+    Ok(parsed)
+}
+
+/// The error for arguments that the parser refuses.
+fn refused_arguments(error: &clap::Error) -> Error {
+    Error::invalid(usage(error))
 }
 
 /// The error message for wrong arguments, in one line.
 fn usage(error: &clap::Error) -> String {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return "expected a command: mis, color, bfs, sssp, components, pagerank, kcore, triangles, ktruss, clustering, msf, \
-                scc, matching, convert, info, generate, profile or doctor (vxm --help tells more)"
+                scc, matching, convert, info, generate, profile, report, completions, man or doctor (vxm --help tells \\
+                more)"
             .to_owned();
     }
     // a name that this crate rejected: its error lists the valid names

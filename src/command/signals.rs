@@ -1,4 +1,4 @@
-//! Signal handling: a run that is ended by a signal leaves no unfinished file behind.
+//! Signal handling: a run that is ended by a signal leaves no unfinished file and no line of progress behind.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
@@ -17,6 +17,7 @@ pub fn clean_up_at_the_end() -> Result<()> {
     let wait = move || {
         for signal in signals.forever() {
             vxm::io::abandon_unfinished();
+            crate::command::bars::clear();
             // this fails only for signals without a default action
             let _ = emulate_default_handler(signal);
         }

@@ -3,6 +3,7 @@
 use crate::command::arguments::{Run, WeightRange};
 use crate::command::bars::Bars;
 use crate::command::footprint::Graph;
+use crate::command::phases::phase;
 use crate::command::{job, load, note};
 use vxm::algorithms;
 use vxm::containers::Matrix;
@@ -27,6 +28,7 @@ pub struct Subject<T: Element = ()> {
 impl<T: Element> Subject<T> {
     /// Marks a symmetric matrix as such, so that it needs no transpose.
     fn of(loaded: Loaded<T>) -> Result<Self> {
+        let _phase = phase("prepare");
         let Loaded { graph, name, numbering, format: input, report } = loaded;
         let matrix = if graph.is_symmetric() { Matrix::from_symmetric(graph)? } else { Matrix::from_csr(graph) };
         Ok(Self { matrix, name, numbering, input, report })
@@ -56,13 +58,14 @@ pub enum Weights {
 /// The graph of a run, made symmetric.
 pub fn simple(run: &Run) -> Result<Subject> {
     let Loaded { graph, name, numbering, format: input, report } = job::agree(load(&run.graph, run.input))?;
+    let _phase = phase("prepare");
     Ok(Subject { matrix: Matrix::from_simple(graph), name, numbering, input, report })
 }
 
 /// The graph of a run, with the directions of its file.
 pub fn directed(run: &Run) -> Result<Subject> {
     let loaded = job::agree({
-        let bars = Bars::new();
+        let (bars, _phase) = (Bars::new(), phase("read"));
         match run.input.input {
             Some(format) => read_digraph_as(&run.graph, format, &bars),
             None => read_digraph(&run.graph, &bars),
@@ -79,11 +82,12 @@ pub fn weighted(run: &Run, range: Option<WeightRange>, seed: u64, undirected: bo
         let subject = if undirected { simple(run) } else { directed(run) }?;
         let needed = Graph::of(subject.matrix.csr(), None).drawing();
         job::agree(memory::require(needed, || format!("{}: --weights {least}..{greatest}", subject.name)))?;
+        let _phase = phase("prepare");
         let matrix = algorithms::weights(&subject.matrix, least, greatest, seed)?;
         return Ok(Weights::Integer(subject.with(matrix)));
     }
     let read = job::agree({
-        let bars = Bars::new();
+        let (bars, _phase) = (Bars::new(), phase("read"));
         match run.input.input {
             Some(format) => read_weighted_as(&run.graph, format, &bars),
             None => read_weighted(&run.graph, &bars),

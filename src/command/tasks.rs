@@ -1,6 +1,6 @@
 //! The algorithms of the command: their options, the graph that each takes, and the certificate of its answer.
 
-use crate::command::answer::{Verdict, begin, finish};
+use crate::command::answer::{Outputs, Verdict, begin, finish};
 use crate::command::arguments::{Precision, Run, WeightRange};
 use crate::command::footprint::Algorithm;
 use crate::command::found::{Found, Numbers, options};
@@ -13,7 +13,6 @@ use vxm::algorithms::{
 use vxm::certify::{self, Walk, Weight};
 use vxm::containers::{Matrix, Set, Vector};
 use vxm::formats::Csr;
-use vxm::io::WholeFile;
 use vxm::semiring::Element;
 use vxm::{Error, Result};
 
@@ -142,7 +141,7 @@ pub fn pagerank(options: PageRankOptions, sources: &[u64], precision: Precision,
 /// Runs PageRank with ranks of type `T`. Its certificate allows a difference of `allowed` in all.
 fn ranked<T: Rank + Weight>(
     run: &Run,
-    out: Option<WholeFile>,
+    out: Outputs,
     graph: Subject,
     options: &PageRankOptions,
     choices: &[(&'static str, Value)],

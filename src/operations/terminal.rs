@@ -8,6 +8,7 @@ use crate::backend::cuda::terminals::Merging;
 use crate::backend::cuda::{self, Gpu};
 use crate::backend::plan;
 use crate::backend::profile::{self, Counts, OperationProfile};
+use crate::backend::spans::span;
 use crate::backend::view::{Support, VectorView, fixed_is_self};
 use crate::backend::{Place, current_place};
 use crate::containers::Vector;
@@ -83,6 +84,7 @@ impl<T: Element, E: Expr<T = T>, F: BinaryOp<T, T, Out = T>> Accum<E, F> {
 
 /// Evaluates `expression` into a fresh vector.
 pub(crate) fn eval<E: Expr>(expression: E) -> Result<Vector<E::T>> {
+    let _span = span!("eval");
     let env = Env::default();
     let n = expression.len(&env)?;
     match device(&expression, &env) {
@@ -125,6 +127,7 @@ fn counted<V: VectorView>(n: usize, view: &V, evaluated: Option<Store<V::T>>, st
 
 /// Folds `expression` to one element.
 pub(crate) fn fold<E: Expr, M: Monoid<E::T>>(expression: E, add: M) -> Result<E::T> {
+    let _span = span!("reduce");
     let env = Env::default();
     let n = expression.len(&env)?;
     match device(&expression, &env) {
@@ -147,6 +150,7 @@ pub(crate) fn fold<E: Expr, M: Monoid<E::T>>(expression: E, add: M) -> Result<E:
 
 /// Evaluates `expression` into a fresh vector, and folds its elements to one.
 pub(crate) fn eval_and_fold<E: Expr, M: Monoid<E::T>>(expression: E, add: M) -> Result<(Vector<E::T>, E::T)> {
+    let _span = span!("eval_and_reduce");
     let env = Env::default();
     let n = expression.len(&env)?;
     // one kernel does both, unless rows of products must be shared out, or the fold can stop before it reads all
@@ -191,6 +195,7 @@ pub(crate) fn write<T: Element, E: Expr<T = T>, G: Merge<T, T>>(
     merge: G,
     at: &'static Location<'static>,
 ) -> Result<()> {
+    let _span = span!("assign_to", at = %at);
     fits("assign_to", w.len(), expression.len(env)?, at)?;
     match w.place().or_else(|| device(expression, env)) {
         Some(Place::Gpu(gpu)) => {
@@ -352,6 +357,7 @@ impl<T: Element> Vector<T> {
     #[track_caller]
     pub fn update<E: Expr<T = T>>(&mut self, body: impl FnOnce(StateRef<T>) -> E) -> Result<()> {
         let at = Location::caller();
+        let _span = span!("update", at = %at);
         let key = StateRef::new();
         let expression = body(key);
         let place = {

@@ -6,7 +6,9 @@ mod files;
 mod harness;
 mod inputs;
 mod refusals;
+mod report;
 mod told;
+mod trace;
 mod weighted;
 #[path = "../io_readers/writers.rs"]
 mod writers;

@@ -4,17 +4,19 @@
 use crate::backend::cpu::active::{Body, next};
 use crate::backend::cpu::gather::{chunk_bounds, is_small};
 use crate::backend::cpu::counted::Counted;
+use crate::backend::cpu::due::{Due, Marks, full_word};
 use crate::backend::cpu::dyn_view::DynView;
 use crate::backend::cpu::parallel;
 use crate::backend::cpu::scatter_reduce::Scatter;
 use crate::backend::profile::Probe;
+use crate::backend::spans::told_round;
 use crate::backend::tuning::tuning;
 use crate::backend::view::VectorView;
 use crate::error::Result;
 use crate::formats::Shared;
-use crate::formats::bitmap::{ones, words};
+use crate::formats::bitmap::words;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{Ordering, fence};
 use vxm_semiring::Element;
 
 /// For each element, its readers: the elements to be visited again once it has changed.
@@ -65,16 +67,6 @@ pub struct Changes<'a, T, H> {
     pub probe: Option<&'a Probe>,
 }
 
-/// The elements that a round visits.
-enum Due {
-    /// All elements. None need be marked.
-    All,
-    /// Those that are marked.
-    Marked,
-    /// Those in the list. They are also marked.
-    List(Vec<u32>),
-}
-
 impl<T: Element, H: Scatter<T>> Changes<'_, T, H> {
     /// Runs the loop. If `in_place`, elements may be written while others are visited, in any order.
     ///
@@ -96,6 +88,7 @@ impl<T: Element, H: Scatter<T>> Changes<'_, T, H> {
         }
         loop {
             rounds += 1;
+            told_round!(rounds, due.count(&marks, self.state.len()));
             let in_place = in_place && !(waves && rounds == 1);
             let (changed, found) = match self.probe {
                 None => self.take_round(&view, &marks, &due, in_place, &mut new),
@@ -142,11 +135,7 @@ impl<T: Element, H: Scatter<T>> Changes<'_, T, H> {
         in_place: bool,
         new: &mut Vec<T>,
     ) -> (usize, Option<Vec<u32>>) {
-        let count = match due {
-            Due::All => self.state.len(),
-            Due::Marked => marks.count(),
-            Due::List(list) => list.len(),
-        };
+        let count = due.count(marks, self.state.len());
         probe.begin_round(count, in_place);
         let judge = |own: T, new: T| (own.bits() != new.bits(), false);
         let counted = match H::SCATTERS {
@@ -423,76 +412,4 @@ fn in_chunks<V: VectorView>(
     let (changed, found): (Vec<usize>, Vec<_>) =
         parallel::collect(list.len().div_ceil(chunk), &|p| run(p, chunk, false)).into_iter().unzip();
     (changed.into_iter().sum(), Some(found.concat()))
-}
-
-/// Word `w` of a bitmap of `n` bits that are all set.
-fn full_word(w: usize, n: usize) -> u64 {
-    if n - w * 64 >= 64 { !0 } else { (1 << (n - w * 64)) - 1 }
-}
-
-/// Marks: one bit per element, set if the element is due. `alone` promises that no other thread accesses the marks or the state meanwhile,
-/// which spares atomic updates and fences.
-struct Marks(Vec<AtomicU64>);
-
-impl Marks {
-    /// No marks, for `n` elements.
-    fn new(n: usize) -> Self {
-        Self((0..words(n)).map(|_| AtomicU64::new(0)).collect())
-    }
-
-    /// Marks all `n` elements.
-    fn fill(&self, n: usize) {
-        self.0.iter().enumerate().for_each(|(w, word)| word.store(full_word(w, n), Ordering::Relaxed));
-    }
-
-    /// Marks element `i`. Returns whether it was unmarked. In place, a fence must separate the write that makes `i` due from this call.
-    #[inline(always)]
-    fn set(&self, i: usize, alone: bool) -> bool {
-        let (word, bit) = (&self.0[i / 64], 1 << (i % 64));
-        let held = word.load(Ordering::Relaxed);
-        // usually already marked, which needs no atomic update
-        if held & bit != 0 {
-            return false;
-        }
-        if alone {
-            word.store(held | bit, Ordering::Relaxed);
-            return true;
-        }
-        word.fetch_or(bit, Ordering::Relaxed) & bit == 0
-    }
-
-    /// Clears some marks of word `w`, before their elements are visited. If another thread changes the state meanwhile, either those
-    /// visits see the change, or that thread finds the marks cleared and sets them again. The fence ensures this together with the one in
-    /// `Changes::visit`.
-    #[inline(always)]
-    fn clear(&self, w: usize, bits: u64, alone: bool) {
-        let word = &self.0[w];
-        if alone {
-            word.store(word.load(Ordering::Relaxed) & !bits, Ordering::Relaxed);
-        } else {
-            word.fetch_and(!bits, Ordering::Relaxed);
-            fence(Ordering::SeqCst);
-        }
-    }
-
-    /// A copy of all words.
-    fn words(&self) -> Vec<u64> {
-        self.0.iter().map(|word| word.load(Ordering::Relaxed)).collect()
-    }
-
-    /// Clears word `w` and returns its bits before. It needs no fence, since it is used only while no thread writes the state.
-    #[inline(always)]
-    fn take(&self, w: usize) -> u64 {
-        self.0[w].swap(0, Ordering::Relaxed)
-    }
-
-    /// The number of marked elements.
-    fn count(&self) -> usize {
-        self.0.iter().map(|word| word.load(Ordering::Relaxed).count_ones() as usize).sum()
-    }
-
-    /// The marked elements, ascending.
-    fn list(&self) -> Vec<u32> {
-        ones(&self.words(), 0).map(|i| i as u32).collect()
-    }
 }

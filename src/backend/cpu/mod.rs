@@ -8,6 +8,7 @@ pub mod active;
 pub mod changed;
 pub(crate) mod counted;
 pub mod dense;
+pub(crate) mod due;
 pub mod dyn_view;
 pub mod fold;
 pub mod gather;

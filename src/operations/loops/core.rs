@@ -5,6 +5,7 @@ use crate::backend::cpu::scatter_reduce::Scatter;
 use crate::backend::cuda::Gpu;
 use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder};
 use crate::backend::plan::{self, Schedule};
+use crate::backend::spans::span;
 use crate::containers::Vector;
 use crate::error::{Error, Result};
 use crate::operations::expr::{Env, Expr, StateRef, fits_as};
@@ -156,6 +157,7 @@ impl<T: Element, C: Condition<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, C, 
 
     /// Runs the loop. Returns the settled state, what `then` makes of it, and the number of rounds.
     fn run<R>(self, then: impl FnOnce(&Vector<T>) -> Result<R>) -> Result<(Vector<T>, R, u32)> {
+        let _span = span!("fixpoint", at = %self.at);
         let env = Env::with_state(self.state_ref, &self.state);
         let first = self.first.as_ref().map(|first| first.len(&env)).transpose()?;
         ready(&self.state, &[self.body.len(&env)?, first.unwrap_or(self.state.len())], self.at)?;

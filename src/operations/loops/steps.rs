@@ -11,6 +11,7 @@ use crate::backend::cuda::terminals::Merging;
 use crate::backend::cuda::{self, Gpu};
 use crate::backend::plan::{self, Schedule};
 use crate::backend::profile::{LoopKind, Probe};
+use crate::backend::spans::{span, told_round};
 use crate::backend::view::VectorView;
 use crate::containers::{Set, Vector};
 use crate::error::Result;
@@ -147,6 +148,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, P: Steps<T>> Rounds<T, F, P> {
 
     /// Runs the loop. Returns the settled state, what `then` makes of it, and the number of rounds.
     fn run<R>(self, then: impl FnOnce(&Vector<T>) -> Result<R>) -> Result<(Vector<T>, R, u32)> {
+        let _span = span!("fixpoint", at = %self.at);
         let mut look = Look { env: Env::with_state(self.state_ref, &self.state), lengths: Vec::new(), place: None };
         self.steps.each(&mut look)?;
         let Look { lengths, place, .. } = look;
@@ -181,6 +183,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, P: Steps<T>> Rounds<T, F, P> {
         let mut rounds = 0;
         while !round.list.is_empty() {
             rounds += 1;
+            told_round!(rounds, round.list.len());
             round.changed = false;
             steps.each(&mut round)?;
             let left = round.list.len();

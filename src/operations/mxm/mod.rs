@@ -7,6 +7,7 @@ pub use predict::Prediction;
 use crate::backend::cpu::mxm::masked::{self, Operands};
 use crate::backend::cpu::mxm::{Places, rows};
 use crate::backend::cuda::{self, Gpu};
+use crate::backend::spans::span;
 use crate::backend::tuning::tuning;
 use crate::backend::{current, plan};
 use crate::containers::Matrix;
@@ -133,6 +134,7 @@ impl<'a, A: Element, B: Element, S: Semiring<A, B>> MatrixProduct<'a, A, B, S> {
 
     /// The product by Gustavson's algorithm, without the places of `except`.
     fn by_rows(&self, except: Option<Places<'_>>) -> Result<Csr<S::Out>> {
+        let _span = span!("mxm by rows");
         let (a, b) = (self.a.csr(), self.b.csr());
         let (ends, size) = (predict::products(a, b), size_of::<S::Out>());
         let prediction = Prediction::by_rows(a, b, &ends, size);
@@ -147,6 +149,7 @@ impl<'a, A: Element, B: Element, S: Semiring<A, B>> MatrixProduct<'a, A, B, S> {
 
     /// The product at the places of `mask`.
     fn under(&self, mask: Places<'_>) -> Result<Csr<S::Out>> {
+        let _span = span!("mxm under a mask");
         let a = self.a.csr();
         let (rows, columns) = self.sides(a, mask);
         let prediction = self.predict_under(mask);

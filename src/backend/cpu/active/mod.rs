@@ -17,6 +17,7 @@ use crate::backend::cpu::gather::is_small;
 use crate::backend::cpu::parallel::{self, Busy};
 use crate::backend::cpu::prefetch::prefetch;
 use crate::backend::profile::Probe;
+use crate::backend::spans::told_round;
 use crate::backend::tuning::tuning;
 use crate::backend::view::{Dependency, VectorView};
 use crate::error::Result;
@@ -38,6 +39,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         let mut list = self.active_elements();
         while !list.is_empty() {
             rounds += 1;
+            told_round!(rounds, list.len());
             let changed = match first.as_ref().filter(|_| rounds == 1) {
                 // if the first body changes nothing, the main body still may
                 Some(first) => {
@@ -183,6 +185,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
                 (view, _) = body(RowReading::Prefiltered)?;
             }
             rounds += 1;
+            told_round!(rounds, due);
             let before = found.left.len() + found.woken.len() + waiting;
             found = match (self.probe, &view.fixed()) {
                 (Some(probe), _) => self.count_pass(&view, probe, due, |view| self.pass(view, found, waiters.as_ref())),

@@ -1,0 +1,132 @@
+//! The values of options: types with their names, and numbers within their bounds.
+
+use core::fmt;
+use core::str::FromStr;
+use vxm::backend::Device;
+use vxm::backend::plan::Format;
+use vxm::{Error, Result};
+
+/// The type of a matrix' entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entries(pub &'static str);
+
+impl FromStr for Entries {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        let known = vxm::io::NativeFile::ELEMENTS;
+        known.into_iter().find(|&known| known == name).map(Self).ok_or_else(|| Error::unknown("type", name, &known))
+    }
+}
+
+/// The device that is asked for; `None` takes a GPU if there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked(pub Option<Device>);
+
+impl FromStr for Asked {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        if name == "auto" { Ok(Self(None)) } else { name.parse().map(|device| Self(Some(device))) }
+    }
+}
+
+/// A range of integer weights; both ends are in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WeightRange {
+    pub least: u32,
+    pub greatest: u32,
+}
+
+impl FromStr for WeightRange {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let ends =
+            text.split_once("..").and_then(|(least, greatest)| Some((least.parse().ok()?, greatest.parse().ok()?)));
+        match ends {
+            Some((least, greatest)) if least <= greatest => Ok(Self { least, greatest }),
+            _ => Err(format!("expected LEAST..GREATEST, two numbers from 0 to {}, the lesser first", u32::MAX)),
+        }
+    }
+}
+
+impl fmt::Display for WeightRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}..{}", self.least, self.greatest)
+    }
+}
+
+/// The type of ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precision {
+    F32,
+    F64,
+}
+
+impl Precision {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+        }
+    }
+}
+
+impl FromStr for Precision {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "f32" => Ok(Self::F32),
+            "f64" => Ok(Self::F64),
+            _ => Err(Error::unknown("precision", name, &["f32", "f64"])),
+        }
+    }
+}
+
+/// The storage format that the plan must use; `None` lets the plan choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout(pub Option<Format>);
+
+impl FromStr for Layout {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "auto" => Ok(Self(None)),
+            "csr" => Ok(Self(Some(Format::Csr))),
+            "tiles" => Ok(Self(Some(Format::Tiles))),
+            _ => Err(Error::unknown("format", name, &["auto", "csr", "tiles"])),
+        }
+    }
+}
+
+/// A number of 64 bits.
+pub fn number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a number from 0 to {}", u64::MAX))
+}
+
+/// A number of rounds.
+pub fn rounds(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| format!("expected a number from 0 to {}", u32::MAX))
+}
+
+/// A real number.
+pub fn real(text: &str) -> Result<f64, String> {
+    text.parse().map_err(|_| "expected a number, such as 0.85".to_owned())
+}
+
+/// Which truss.
+pub fn truss(text: &str) -> Result<u32, String> {
+    let k = text.parse().ok().filter(|&k| k >= 3);
+    k.ok_or_else(|| format!("expected a number from 3 to {}", u32::MAX))
+}
+
+/// A time in seconds.
+pub fn seconds(text: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|number| (1..=1_000_000).contains(number));
+    number.ok_or_else(|| "expected seconds, from 1 to 1000000".to_owned())
+}
+
+/// A number of threads.
+pub fn threads(text: &str) -> Result<u16, String> {
+    let number = text.parse().ok().filter(|number| (1..=1024).contains(number));
+    number.ok_or_else(|| "expected a number from 1 to 1024".to_owned())
+}
