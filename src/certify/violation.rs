@@ -102,6 +102,16 @@ pub enum Violation {
         /// The core number.
         core: u32,
     },
+    /// The answer's label of a vertex isn't that of label propagation.
+    #[error("{vertex} takes the label {label}, the answer says {answer}")]
+    Propagated {
+        /// The vertex.
+        vertex: usize,
+        /// The answer's label.
+        answer: usize,
+        /// The label.
+        label: usize,
+    },
     /// The answer's number of triangles at a vertex is wrong.
     #[error("{vertex} is a corner of {triangles} triangles, the answer says {answer}")]
     Triangles {
@@ -244,6 +254,9 @@ impl Violation {
             | Self::NotDominated { vertex, other } => (*vertex, *other) = (named(*vertex), named(*other)),
             Self::Label { vertex, label, least } | Self::StrongLabel { vertex, label, least } => {
                 (*vertex, *label, *least) = (named(*vertex), named(*label), named(*least));
+            }
+            Self::Propagated { vertex, answer, label } => {
+                (*vertex, *answer, *label) = (named(*vertex), named(*answer), named(*label));
             }
             Self::Parent { vertex, answer, parent } => {
                 (*vertex, *answer, *parent) = (named(*vertex), answer.map(named), parent.map(named));

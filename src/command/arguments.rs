@@ -105,6 +105,14 @@ pub enum Task {
         #[command(flatten)]
         run: Run,
     },
+    /// Finds communities by label propagation: each vertex takes the label of most of its neighbours.
+    Labels {
+        /// The most rounds.
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        rounds: u32,
+        #[command(flatten)]
+        run: Run,
+    },
     /// Counts the triangles at each vertex.
     Triangles {
         #[command(flatten)]
@@ -282,6 +290,7 @@ impl Task {
             | Self::Components { run }
             | Self::Pagerank { run, .. }
             | Self::Kcore { run }
+            | Self::Labels { run, .. }
             | Self::Triangles { run }
             | Self::Ktruss { run, .. }
             | Self::Clustering { run }
@@ -300,6 +309,7 @@ impl Task {
             Self::Triangles { .. } => "triangles",
             Self::Ktruss { .. } => "ktruss",
             Self::Clustering { .. } => "clustering",
+            Self::Labels { .. } => "labels",
             Self::Info { .. } => "info",
             Self::Generate { .. } => "generate",
             _ => "an algorithm",

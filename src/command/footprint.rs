@@ -18,6 +18,7 @@ pub enum Algorithm {
     /// With ranks of so many bytes.
     PageRank(usize),
     Kcore,
+    Labels,
     Triangles,
     Ktruss,
     Clustering,
@@ -38,6 +39,7 @@ impl Algorithm {
             Self::Components => "components",
             Self::PageRank(_) => "pagerank",
             Self::Kcore => "kcore",
+            Self::Labels => "labels",
             Self::Triangles => "triangles",
             Self::Ktruss => "ktruss",
             Self::Clustering => "clustering",
@@ -117,6 +119,8 @@ impl Graph {
             Algorithm::Components => (20, 0),
             Algorithm::PageRank(bytes) => (34 + 2 * bytes as u128, 0),
             Algorithm::Kcore => (44, 0),
+            // labels, modes twice, and the certificate's labels
+            Algorithm::Labels => (40, 0),
             // directed edges, their counts twice, and a transpose of them
             Algorithm::Triangles | Algorithm::Clustering => (68, 14),
             // counts, the edges that are left twice, and the certificate's counts
@@ -170,6 +174,7 @@ impl Graph {
             Algorithm::Components => 14 * n,
             Algorithm::PageRank(bytes) => (12 + 6 * bytes as u128) * n,
             Algorithm::Kcore => 38 * n,
+            Algorithm::Labels => 24 * n,
             Algorithm::Triangles | Algorithm::Clustering => 100 * n,
             Algorithm::Ktruss => 4 * n,
             Algorithm::Msf => 96 * n,
@@ -241,7 +246,7 @@ const PROCESS: u128 = 4 << 20;
 
 /// The variants of algorithms with different footprints. Each has a name: that of the option that selects it, or of the
 /// result.
-pub const TOLD: [(&str, Algorithm); 23] = [
+pub const TOLD: [(&str, Algorithm); 24] = [
     ("resolve", Algorithm::Mis(Priority::Resolve, Formulation::Count)),
     ("decide", Algorithm::Mis(Priority::Sorted, Formulation::Decide)),
     ("count", Algorithm::Mis(Priority::Sorted, Formulation::Count)),
@@ -258,6 +263,7 @@ pub const TOLD: [(&str, Algorithm); 23] = [
     ("f32", Algorithm::PageRank(4)),
     ("f64", Algorithm::PageRank(8)),
     ("cores", Algorithm::Kcore),
+    ("propagated", Algorithm::Labels),
     ("counts", Algorithm::Triangles),
     ("edges", Algorithm::Ktruss),
     ("shares", Algorithm::Clustering),
@@ -273,8 +279,8 @@ mod tests {
     use vxm::Result;
     use vxm::algorithms::{
         ColoringOptions, MisOptions, PageRankOptions, bfs, bfs_parents, clustering, color, components, core_numbers,
-        dominant_matching, ktruss, maximal_matching, mis, pagerank, spanning_forest, sssp, strong_components,
-        triangles, weights,
+        dominant_matching, ktruss, maximal_matching, mis, pagerank, propagate_labels, spanning_forest, sssp,
+        strong_components, triangles, weights,
     };
     use vxm::backend::Device;
     use vxm::backend::plan::Format;
@@ -312,6 +318,7 @@ mod tests {
             Algorithm::PageRank(4) => pagerank::<f32>(a, &PageRankOptions::default()).map(drop),
             Algorithm::PageRank(_) => pagerank::<f64>(a, &PageRankOptions::default()).map(drop),
             Algorithm::Kcore => core_numbers(a).map(drop),
+            Algorithm::Labels => propagate_labels(a, 20).map(drop),
             Algorithm::Triangles => triangles(a).map(drop),
             Algorithm::Ktruss => ktruss(a, 4).map(drop),
             Algorithm::Clustering => clustering(a).map(drop),

@@ -2,6 +2,7 @@
 
 use crate::command::counted;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::Write;
 use vxm::Result;
@@ -25,6 +26,8 @@ pub enum Found {
     /// The rank of each vertex.
     Ranks(Numbers),
     Cores(Vector<u32>),
+    /// The most rounds of label propagation, and the label of each vertex.
+    Labels(u32, Vector<u32>),
     /// The number of triangles at each vertex.
     Triangles(Vector<u64>),
     /// Which truss, and its edges as of a forest.
@@ -98,6 +101,7 @@ impl Found {
             Self::Components(labels) => labels.to_root()?.map(Self::Components),
             Self::Ranks(ranks) => ranks.into_root()?.map(Self::Ranks),
             Self::Cores(cores) => cores.to_root()?.map(Self::Cores),
+            Self::Labels(rounds, labels) => labels.to_root()?.map(|labels| Self::Labels(rounds, labels)),
             Self::Triangles(counts) => counts.to_root()?.map(Self::Triangles),
             Self::Truss(k, edges) => edges.to_root()?.map(|edges| Self::Truss(k, edges)),
             Self::Clustering(found) => found.to_root()?.map(Self::Clustering),
@@ -116,6 +120,7 @@ impl Found {
             Self::Components(_) => "components",
             Self::Ranks(_) => "pagerank",
             Self::Cores(_) => "kcore",
+            Self::Labels(..) => "labels",
             Self::Triangles(_) => "triangles",
             Self::Truss(..) => "ktruss",
             Self::Clustering(_) => "clustering",
@@ -136,6 +141,7 @@ impl Found {
             Self::Components(labels) | Self::Strong(labels) => ("components", named(labels)),
             Self::Ranks(ranks) => ("ranked", ranks.count()),
             Self::Cores(cores) => ("degeneracy", cores.iter().map(|(_, core)| core as usize).max().unwrap_or(0)),
+            Self::Labels(_, labels) => ("communities", sizes(labels).len()),
             Self::Triangles(counts) => ("triangles", (counts.iter().map(|(_, count)| count).sum::<u64>() / 3) as usize),
             Self::Clustering(found) => ("clustered", found.iter().filter(|&(_, share)| share > 0.0).count()),
             Self::Forest(edges, _) | Self::Truss(_, edges) => ("size", edges.nvals()),
@@ -153,6 +159,7 @@ impl Found {
                 Some((v, rank)) => vec![("top", numbering.number(v).into()), ("greatest", rank.into())],
                 None => Vec::new(),
             },
+            Self::Labels(_, labels) => vec![("largest", sizes(labels).into_values().max().into())],
             Self::Triangles(counts) => match most(counts.iter()) {
                 Some((v, count)) => vec![("top", numbering.number(v).into()), ("greatest", count.into())],
                 None => Vec::new(),
@@ -185,6 +192,10 @@ impl Found {
                 None => "no ranks".to_owned(),
             },
             Self::Cores(_) => format!("degeneracy {measure}"),
+            Self::Labels(_, labels) => {
+                let largest = sizes(labels).into_values().max().unwrap_or(0);
+                format!("{}, the largest of {}", counted(measure, "community"), counted(largest, "vertex"))
+            }
             Self::Triangles(_) => counted(measure, "triangle"),
             Self::Truss(k, _) => format!("{k}-truss of {}", counted(measure, "edge")),
             Self::Clustering(found) => format!("mean clustering coefficient {:.9}", mean(found)),
@@ -205,6 +216,7 @@ impl Found {
             | Self::Parents(_, found)
             | Self::Components(found)
             | Self::Cores(found)
+            | Self::Labels(_, found)
             | Self::Strong(found)
             | Self::Mates(found, _) => found.digest(),
         }
@@ -228,6 +240,7 @@ impl Found {
             }
             Self::Components(labels) => certify::components(offsets, columns, &labels.to_dense(0)).map(drop),
             Self::Cores(cores) => certify::cores(offsets, columns, &cores.to_dense(0)).map(drop),
+            Self::Labels(rounds, labels) => certify::labels(offsets, columns, *rounds, &labels.to_dense(0)).map(drop),
             Self::Triangles(counts) => certify::triangles(offsets, columns, &counts.to_dense(0)).map(drop),
             Self::Truss(k, edges) => certify::truss(offsets, columns, *k, &ends(edges).collect::<Vec<_>>()).map(drop),
             Self::Clustering(found) => certify::clustering(offsets, columns, &found.to_dense(0.0)).map(drop),
@@ -264,7 +277,11 @@ impl Found {
             Self::Triangles(found) => lines(text, numbering, found.iter()),
             Self::Clustering(found) => lines(text, numbering, found.iter()),
             Self::Distances(found) | Self::Ranks(found) => each!(found, v => lines(text, numbering, v.iter())),
-            Self::Components(found) | Self::Strong(found) | Self::Parents(_, found) | Self::Mates(found, _) => {
+            Self::Components(found)
+            | Self::Strong(found)
+            | Self::Parents(_, found)
+            | Self::Labels(_, found)
+            | Self::Mates(found, _) => {
                 lines(text, numbering, found.iter().map(|(v, other)| (v, numbering.number(other))))
             }
             Self::Forest(edges, _) | Self::Truss(_, edges) => {
@@ -277,6 +294,13 @@ impl Found {
 /// The ends of edges.
 fn ends(edges: &Vector<u64>) -> impl Iterator<Item = (u32, u32)> {
     edges.iter().map(|(_, ends)| ((ends >> 32) as u32, ends as u32))
+}
+
+/// How many vertices have each label.
+fn sizes(labels: &Vector<u32>) -> BTreeMap<u32, usize> {
+    let mut sizes = BTreeMap::new();
+    labels.iter().for_each(|(_, label)| *sizes.entry(label).or_insert(0) += 1);
+    sizes
 }
 
 /// The greatest count, and the least vertex that has it.

@@ -83,6 +83,7 @@ fn dispatch(task: &Task) -> Result<ExitCode> {
             tasks::pagerank(options, sources, *precision, run)
         }
         Task::Kcore { run } => tasks::kcore(run),
+        Task::Labels { rounds, run } => tasks::labels(*rounds, run),
         Task::Triangles { run } => tasks::triangles(run),
         Task::Ktruss { k, run } => tasks::ktruss(*k, run),
         Task::Clustering { run } => tasks::clustering(run),
@@ -119,6 +120,7 @@ fn counted(count: usize, what: &str) -> String {
     match (count, what) {
         (1, _) => format!("1 {what}"),
         (_, "vertex") => format!("{count} vertices"),
+        (_, "community") => format!("{count} communities"),
         _ => format!("{count} {what}s"),
     }
 }
@@ -188,8 +190,8 @@ fn log() -> Result<()> {
 /// The error message for wrong arguments, in one line.
 fn usage(error: &clap::Error) -> String {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return "expected a command: mis, color, bfs, sssp, components, pagerank, kcore, triangles, ktruss, clustering, msf, \
-                scc, matching, convert, info, generate or doctor (vxm --help tells more)"
+        return "expected a command: mis, color, bfs, sssp, components, pagerank, kcore, labels, triangles, ktruss, clustering, \
+                msf, scc, matching, convert, info, generate or doctor (vxm --help tells more)"
             .to_owned();
     }
     // a name that this crate rejected: its error lists the valid names

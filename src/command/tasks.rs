@@ -172,6 +172,16 @@ pub fn kcore(run: &Run) -> Result<ExitCode> {
     finish(run, out, Algorithm::Kcore, &[], graph, find, checked)
 }
 
+/// `vxm labels`.
+pub fn labels(rounds: u32, run: &Run) -> Result<ExitCode> {
+    let (out, graph) = (begin(run)?, simple(run)?);
+    let find = |a: &Matrix| {
+        let found = algorithms::propagate_labels(a, rounds)?;
+        Ok((Found::Labels(rounds, found.labels), Some(found.rounds)))
+    };
+    finish(run, out, Algorithm::Labels, &[], graph, find, checked)
+}
+
 /// `vxm triangles`.
 pub fn triangles(run: &Run) -> Result<ExitCode> {
     let (out, graph) = (begin(run)?, simple(run)?);

@@ -11,6 +11,7 @@ mod directed;
 mod facts;
 mod generated;
 mod graphs;
+mod labels;
 mod other_devices;
 mod paths;
 mod shapes;

@@ -6,7 +6,7 @@ use super::graphs::oriented;
 use std::io::Write;
 use vxm::algorithms::{
     PageRankOptions, bfs_many, bfs_parents, clustering, core_numbers, dominant_matching, ktruss, maximal_matching,
-    pagerank, spanning_forest, sssp, strong_components, triangles, weights,
+    pagerank, propagate_labels, spanning_forest, sssp, strong_components, triangles, weights,
 };
 use vxm::backend::cuda::Gpu;
 use vxm::backend::plan::force;
@@ -21,6 +21,7 @@ pub fn compare_others(name: &str, a: &Matrix, device: Device) {
     let one_way_there = one_way.to(device).unwrap();
     assert_eq!(weights(&there, 1, 100, 7).unwrap(), weighted, "{name}: drawn weights");
     assert_eq!(core_numbers(&there).unwrap(), core_numbers(a).unwrap(), "{name}: core numbers");
+    assert_eq!(propagate_labels(&there, 20).unwrap(), propagate_labels(a, 20).unwrap(), "{name}: labels");
     assert_eq!(triangles(&there).unwrap(), triangles(a).unwrap(), "{name}: triangles");
     assert_eq!(clustering(&there).unwrap(), clustering(a).unwrap(), "{name}: clustering");
     assert_eq!(ktruss(&there, 4).unwrap(), ktruss(a, 4).unwrap(), "{name}: truss");
@@ -73,6 +74,7 @@ fn kernels_of_the_other_algorithms_compile() {
         let options = PageRankOptions { tolerance: 1e-4, sources: Some(all), ..PageRankOptions::default() };
         weights(&a, 1, 100, 7).unwrap();
         core_numbers(&a).unwrap();
+        propagate_labels(&a, 3).unwrap();
         clustering(&a).unwrap();
         ktruss(&a, 3).unwrap();
         maximal_matching(&a, 7).unwrap();

@@ -60,7 +60,7 @@ fn bad_arguments_are_refused_in_a_line() {
     for (arguments, told) in [
         (
             &[][..],
-            "expected a command: mis, color, bfs, sssp, components, pagerank, kcore, triangles, ktruss, clustering, msf, scc, matching, convert, info, generate or doctor",
+            "expected a command: mis, color, bfs, sssp, components, pagerank, kcore, labels, triangles, ktruss, clustering, msf, scc, matching, convert, info, generate or doctor",
         ),
         (&["mis"], "the following required arguments were not provided: <GRAPH>"),
         (&["mist", "grid:2x2"], "unrecognized subcommand 'mist'"),

@@ -23,6 +23,7 @@ fn answers_are_equal_for_threads_and_formats() {
             (&["kcore"], true),
             (&["triangles"], true),
             (&["clustering"], true),
+            (&["labels"], true),
             (&["ktruss", "--k", "4"], true),
             (&["scc"], true),
             (&["msf", "--weights", "1..100"], false),
@@ -89,6 +90,10 @@ fn weights_and_directions_of_files_count() {
         let told = answer(folder, &["triangles", file, "--out", "corners"]);
         assert_eq!((&told["triangles"], &told["top"], &told["greatest"]), (&value!(1), &value!(a), &value!(1)));
         assert_eq!(numbers(&folder.join("corners")), [[a, 1], [b, 1], [c, 1], [d, 0]]);
+        // the label of most neighbours, in the first round the least one
+        let told = answer(folder, &["labels", file, "--rounds", "1", "--out", "labels"]);
+        assert_eq!((&told["communities"], &told["largest"], &told["rounds"]), (&value!(3), &value!(2), &value!(1)));
+        assert_eq!(numbers(&folder.join("labels")), [[a, b], [b, a], [c, a], [d, c]]);
         let told = answer(folder, &["ktruss", file, "--k", "3", "--out", "truss"]);
         assert_eq!((&told["size"], &told["k"], &told["rounds"]), (&value!(3), &value!(3), &value!(2)));
         assert_eq!(numbers(&folder.join("truss")), [[a, b], [a, c], [b, c]]);
@@ -143,6 +148,9 @@ fn people_are_told_in_words() {
         (&["triangles", "grid:4x4"], "0 triangles, valid\n0."),
         (&["triangles", "grid:0x0"], "0 triangles, valid\n0."),
         (&["ktruss", "grid:4x4", "--k", "3"], "3-truss of 0 edges, valid\nk 3: "),
+        (&["labels", "grid:1x3"], "2 communities, the largest of 2 vertices, valid\n20 rounds, "),
+        (&["labels", "grid:1x1"], "1 community, the largest of 1 vertex, valid\n1 round, "),
+        (&["labels", "grid:0x0"], "0 communities, the largest of 0 vertices, valid\n0 rounds, "),
         (&["clustering", "grid:4x4"], "mean clustering coefficient 0.000000000, valid\n0."),
         (&["msf", "grid:4x4", "--weights", "1..1"], "forest of 15 edges of weight 15, valid\n"),
         (&["scc", "grid:4x4"], "grid:4x4: 16 vertices, 24 edges\n1 strongly connected component, valid\n"),

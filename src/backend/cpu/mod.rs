@@ -10,6 +10,7 @@ pub mod dense;
 pub mod dyn_view;
 pub mod fold;
 pub mod gather;
+pub mod mode;
 pub mod mxm;
 pub mod parallel;
 pub mod prefetch;
