@@ -10,7 +10,6 @@ mod shapes;
 
 use algebra::mix;
 use harness::{Outcome, agree, dry_run, ok, on_device, on_threads, suite};
-use proptest::prelude::*;
 use proptest::sample::select;
 use shapes::{filled, graph, matrix};
 use vxm::backend::reference::{self, Dense, Grid};
