@@ -5,6 +5,7 @@
 //! directed graphs too; there a row's columns are the heads of its vertex' edges.
 
 mod cores;
+mod distance2;
 mod distances;
 mod forest;
 mod greedy;
@@ -18,6 +19,7 @@ mod violation;
 mod weight;
 
 pub use cores::{core_numbers, cores};
+pub use distance2::{coloring_at_distance_2, greedy_coloring_at_distance_2, independent_set_at_distance_2};
 pub use distances::{dijkstra, distances};
 pub use forest::{kruskal, spanning_forest};
 pub use greedy::{greedy_coloring, greedy_set, largest_degree_first, smallest_degree_last};

@@ -42,6 +42,24 @@ pub enum Violation {
         /// Their colour.
         color: u32,
     },
+    /// Two vertices of a set at distance 2 are neighbours, or have a common neighbour.
+    #[error("{vertex} and {other} are both in the set, and at most two edges apart")]
+    TooNear {
+        /// A member.
+        vertex: usize,
+        /// The other member.
+        other: usize,
+    },
+    /// Two vertices with a colour at distance 2 are neighbours, or have a common neighbour.
+    #[error("{vertex} and {other} both have colour {color}, and are at most two edges apart")]
+    SameColorNear {
+        /// A vertex.
+        vertex: usize,
+        /// The other vertex.
+        other: usize,
+        /// Their colour.
+        color: u32,
+    },
     /// The answer's number of hops to a vertex is wrong.
     #[error("{vertex} is {}, the answer says {}", hops_away(*.hops), hops_away(*.answer))]
     Level {
@@ -246,6 +264,8 @@ impl Violation {
             | Self::Clustering { vertex, .. } => *vertex = named(*vertex),
             Self::NotIndependent { vertex, neighbor: other }
             | Self::SameColor { vertex, neighbor: other, .. }
+            | Self::TooNear { vertex, other }
+            | Self::SameColorNear { vertex, other, .. }
             | Self::NoEdge { vertex, other }
             | Self::Truss { vertex, other, .. }
             | Self::Cycle { vertex, other }

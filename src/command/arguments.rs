@@ -34,13 +34,16 @@ pub struct Arguments {
 pub enum Task {
     /// Finds a maximal independent set.
     Mis {
-        /// Order in which vertices are preferred: random, degree, resolve, sorted or sorted-id.
-        #[arg(long, value_name = "P", default_value = Priority::default().name())]
-        priority: Priority,
+        /// Order in which vertices are preferred: random, degree, resolve, sorted or sorted-id; default: resolve, or sorted at
+        /// distance 2.
+        #[arg(long, value_name = "P")]
+        priority: Option<Priority>,
         /// Products per round: decide (one) or count (two). resolve always takes count; the other priorities default to
         /// decide.
         #[arg(long, value_name = "F")]
         formulation: Option<Formulation>,
+        #[command(flatten)]
+        distance: Distance,
         #[command(flatten)]
         seed: Seed,
         #[command(flatten)]
@@ -48,12 +51,14 @@ pub enum Task {
     },
     /// Colours the vertices so that neighbours have different colours.
     Color {
-        /// Colouring algorithm: is, mis, jp, min-max, hash or neighbor-reduce.
-        #[arg(long, value_name = "M", default_value = Method::default().name())]
-        method: Method,
+        /// Colouring algorithm: is, mis, jp, min-max, hash or neighbor-reduce; default: jp, or mis at distance 2.
+        #[arg(long, value_name = "M")]
+        method: Option<Method>,
         /// Order of the vertices: random, largest-degree-first or smallest-degree-last.
         #[arg(long, value_name = "O", default_value = Order::default().name())]
         order: Order,
+        #[command(flatten)]
+        distance: Distance,
         #[command(flatten)]
         seed: Seed,
         #[command(flatten)]
@@ -334,6 +339,14 @@ pub struct Seed {
     pub seed: u64,
 }
 
+/// The distance within which vertices exclude each other.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Distance {
+    /// Distance within which vertices exclude each other: 1 for neighbours, 2 also for vertices with a common neighbour.
+    #[arg(long, value_name = "D", default_value_t = 1, value_parser = distance, allow_negative_numbers = true)]
+    pub distance: u32,
+}
+
 /// The weights of edges.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Weights {
@@ -408,6 +421,10 @@ pub struct Threads {
 
 fn number(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("expected a number from 0 to {}", u64::MAX))
+}
+
+fn distance(text: &str) -> Result<u32, String> {
+    text.parse().ok().filter(|distance| (1..=2).contains(distance)).ok_or_else(|| "expected 1 or 2".to_owned())
 }
 
 fn truss(text: &str) -> Result<u32, String> {

@@ -11,6 +11,8 @@ use vxm::semiring::Element;
 pub enum Algorithm {
     Mis(Priority, Formulation),
     Color(Method, Order),
+    DistantSet,
+    DistantColors,
     Bfs,
     Parents,
     Sssp,
@@ -32,8 +34,8 @@ impl Algorithm {
     /// The subcommand that runs it.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Mis(..) => "mis",
-            Self::Color(..) => "color",
+            Self::Mis(..) | Self::DistantSet => "mis",
+            Self::Color(..) | Self::DistantColors => "color",
             Self::Bfs | Self::Parents => "bfs",
             Self::Sssp => "sssp",
             Self::Components => "components",
@@ -112,6 +114,8 @@ impl Graph {
             Algorithm::Color(Method::MinMax, _) => (40, 5),
             Algorithm::Color(_, Order::SmallestDegreeLast) => (62, 0),
             Algorithm::Color(..) => (50, 0),
+            Algorithm::DistantSet => (64, 0),
+            Algorithm::DistantColors => (80, 0),
             Algorithm::Bfs => (24, 0),
             Algorithm::Parents => (40, 0),
             // the queue of the certificate
@@ -168,6 +172,8 @@ impl Graph {
             Algorithm::Mis(..) => 14 * n,
             Algorithm::Color(Method::Hash, _) => 45 * n,
             Algorithm::Color(..) => 38 * n,
+            Algorithm::DistantSet => 42 * n,
+            Algorithm::DistantColors => 54 * n,
             Algorithm::Bfs => 20 * n,
             Algorithm::Parents => 30 * n,
             Algorithm::Sssp => (12 + 3 * weight) * n,
@@ -246,7 +252,7 @@ const PROCESS: u128 = 4 << 20;
 
 /// The variants of algorithms with different footprints. Each has a name: that of the option that selects it, or of the
 /// result.
-pub const TOLD: [(&str, Algorithm); 24] = [
+pub const TOLD: [(&str, Algorithm); 26] = [
     ("resolve", Algorithm::Mis(Priority::Resolve, Formulation::Count)),
     ("decide", Algorithm::Mis(Priority::Sorted, Formulation::Decide)),
     ("count", Algorithm::Mis(Priority::Sorted, Formulation::Count)),
@@ -256,6 +262,8 @@ pub const TOLD: [(&str, Algorithm); 24] = [
     ("is", Algorithm::Color(Method::Is, Order::LargestDegreeFirst)),
     ("min-max", Algorithm::Color(Method::MinMax, Order::LargestDegreeFirst)),
     ("neighbor-reduce", Algorithm::Color(Method::NeighborReduce, Order::LargestDegreeFirst)),
+    ("distance-2", Algorithm::DistantSet),
+    ("distance-2", Algorithm::DistantColors),
     ("hops", Algorithm::Bfs),
     ("parents", Algorithm::Parents),
     ("distances", Algorithm::Sssp),
@@ -277,10 +285,11 @@ pub const TOLD: [(&str, Algorithm); 24] = [
 mod tests {
     use super::*;
     use vxm::Result;
+    use vxm::algorithms::priority::largest_degree_first;
     use vxm::algorithms::{
-        ColoringOptions, MisOptions, PageRankOptions, bfs, bfs_parents, clustering, color, components, core_numbers,
-        dominant_matching, ktruss, maximal_matching, mis, pagerank, propagate_labels, spanning_forest, sssp,
-        strong_components, triangles, weights,
+        ColoringOptions, MisOptions, PageRankOptions, bfs, bfs_parents, clustering, color, color_at_distance_2,
+        components, core_numbers, dominant_matching, ktruss, maximal_matching, mis, mis_at_distance_2, pagerank,
+        priorities, propagate_labels, spanning_forest, sssp, strong_components, triangles, weights,
     };
     use vxm::backend::Device;
     use vxm::backend::plan::Format;
@@ -311,6 +320,8 @@ mod tests {
         match algorithm {
             Algorithm::Mis(priority, formulation) => mis(a, &MisOptions { priority, formulation, seed: 1 }).map(drop),
             Algorithm::Color(method, order) => color(a, &ColoringOptions { method, order, seed: 1 }).map(drop),
+            Algorithm::DistantSet => mis_at_distance_2(a, &priorities(a, Priority::Sorted, 1)?).map(drop),
+            Algorithm::DistantColors => color_at_distance_2(a, &largest_degree_first(a, 1)?).map(drop),
             Algorithm::Bfs => bfs(a, 0).map(drop),
             Algorithm::Parents => bfs_parents(a, 0).map(drop),
             Algorithm::Sssp => sssp(weighted, 0).map(drop),

@@ -16,6 +16,10 @@ use vxm::semiring::Element;
 pub enum Found {
     Set(Set),
     Colors(Vector<u32>, u32),
+    /// A set at distance 2.
+    DistantSet(Set),
+    /// A colouring at distance 2, and its number of colours.
+    DistantColors(Vector<u32>, u32),
     /// The source vertex, and the distance of each vertex from it in hops.
     Levels(u32, Vector<u32>),
     /// The source vertex, and the parent of each vertex in a search tree.
@@ -95,6 +99,8 @@ impl Found {
         Ok(match self {
             Self::Set(set) => set.to_root()?.map(Self::Set),
             Self::Colors(colors, count) => colors.to_root()?.map(|colors| Self::Colors(colors, count)),
+            Self::DistantSet(set) => set.to_root()?.map(Self::DistantSet),
+            Self::DistantColors(colors, count) => colors.to_root()?.map(|colors| Self::DistantColors(colors, count)),
             Self::Levels(source, levels) => levels.to_root()?.map(|levels| Self::Levels(source, levels)),
             Self::Parents(source, parents) => parents.to_root()?.map(|parents| Self::Parents(source, parents)),
             Self::Distances(distances) => distances.into_root()?.map(Self::Distances),
@@ -113,8 +119,8 @@ impl Found {
 
     pub fn algorithm(&self) -> &'static str {
         match self {
-            Self::Set(_) => "mis",
-            Self::Colors(..) => "color",
+            Self::Set(_) | Self::DistantSet(_) => "mis",
+            Self::Colors(..) | Self::DistantColors(..) => "color",
             Self::Levels(..) | Self::Parents(..) => "bfs",
             Self::Distances(_) => "sssp",
             Self::Components(_) => "components",
@@ -134,8 +140,8 @@ impl Found {
     pub fn measure(&self) -> (&'static str, usize) {
         let named = |labels: &Vector<u32>| labels.iter().filter(|(v, label)| v == label).count();
         match self {
-            Self::Set(set) => ("size", set.nvals()),
-            Self::Colors(_, count) => ("colors", *count as usize),
+            Self::Set(set) | Self::DistantSet(set) => ("size", set.nvals()),
+            Self::Colors(_, count) | Self::DistantColors(_, count) => ("colors", *count as usize),
             Self::Levels(_, found) | Self::Parents(_, found) => ("reached", found.nvals()),
             Self::Distances(found) => ("reached", found.count()),
             Self::Components(labels) | Self::Strong(labels) => ("components", named(labels)),
@@ -177,7 +183,9 @@ impl Found {
         let of_weight = |weight: &Option<f64>| weight.map_or(String::new(), |weight| format!(" of weight {weight}"));
         match self {
             Self::Set(_) => format!("independent set of {}", vertices()),
+            Self::DistantSet(_) => format!("independent set at distance 2 of {}", vertices()),
             Self::Colors(..) => counted(measure, "colour"),
+            Self::DistantColors(..) => format!("{} at distance 2", counted(measure, "colour")),
             Self::Levels(_, levels) => {
                 let hops = levels.iter().map(|(_, level)| level).max().unwrap_or(0);
                 format!("{} within {}", vertices(), counted(hops as usize, "hop"))
@@ -207,11 +215,12 @@ impl Found {
 
     pub fn digest(&self) -> u64 {
         match self {
-            Self::Set(set) => set.digest(),
+            Self::Set(set) | Self::DistantSet(set) => set.digest(),
             Self::Distances(found) | Self::Ranks(found) => found.digest(),
             Self::Forest(edges, _) | Self::Truss(_, edges) | Self::Triangles(edges) => edges.digest(),
             Self::Clustering(found) => found.digest(),
             Self::Colors(found, _)
+            | Self::DistantColors(found, _)
             | Self::Levels(_, found)
             | Self::Parents(_, found)
             | Self::Components(found)
@@ -224,12 +233,12 @@ impl Found {
 
     /// Checks an answer that doesn't depend on weights.
     pub fn check<T: Element>(&self, graph: &Csr<T>) -> Result<(), Violation> {
-        let (offsets, columns, n) = (graph.offsets(), graph.columns(), graph.nrows());
+        let (offsets, columns) = (graph.offsets(), graph.columns());
         match self {
-            Self::Set(set) => {
-                let mut member = vec![false; n];
-                set.indices().for_each(|v| member[v as usize] = true);
-                certify::independent_set(offsets, columns, &member)
+            Self::Set(set) => certify::independent_set(offsets, columns, &members(set)),
+            Self::DistantSet(set) => certify::independent_set_at_distance_2(offsets, columns, &members(set)),
+            Self::DistantColors(colors, _) => {
+                certify::coloring_at_distance_2(offsets, columns, &colors.to_dense(0)).map(drop)
             }
             Self::Colors(colors, _) => certify::coloring(offsets, columns, &colors.to_dense(0)).map(drop),
             Self::Levels(source, levels) => {
@@ -270,8 +279,10 @@ impl Found {
     /// Writes the answer, a vertex or an edge a line.
     pub fn write(&self, text: &mut impl Write, numbering: &Numbering) -> std::io::Result<()> {
         match self {
-            Self::Set(set) => set.indices().try_for_each(|v| writeln!(text, "{}", numbering.number(v))),
-            Self::Colors(found, _) | Self::Levels(_, found) | Self::Cores(found) => {
+            Self::Set(set) | Self::DistantSet(set) => {
+                set.indices().try_for_each(|v| writeln!(text, "{}", numbering.number(v)))
+            }
+            Self::Colors(found, _) | Self::DistantColors(found, _) | Self::Levels(_, found) | Self::Cores(found) => {
                 lines(text, numbering, found.iter())
             }
             Self::Triangles(found) => lines(text, numbering, found.iter()),
@@ -294,6 +305,13 @@ impl Found {
 /// The ends of edges.
 fn ends(edges: &Vector<u64>) -> impl Iterator<Item = (u32, u32)> {
     edges.iter().map(|(_, ends)| ((ends >> 32) as u32, ends as u32))
+}
+
+/// Whether each vertex is a member of a set.
+fn members(set: &Set) -> Vec<bool> {
+    let mut member = vec![false; Vector::len(set)];
+    set.indices().for_each(|v| member[v as usize] = true);
+    member
 }
 
 /// How many vertices have each label.

@@ -4,6 +4,7 @@ mod answer;
 mod arguments;
 mod bars;
 mod convert;
+mod distant;
 mod footprint;
 mod found;
 mod info;
@@ -72,8 +73,18 @@ fn run(task: Task) -> Result<ExitCode> {
 /// Runs the task.
 fn dispatch(task: &Task) -> Result<ExitCode> {
     match task {
-        Task::Mis { priority, formulation, seed, run } => tasks::mis(*priority, *formulation, seed.seed, run),
-        Task::Color { method, order, seed, run } => tasks::color(*method, *order, seed.seed, run),
+        Task::Mis { priority, formulation, distance, seed, run } if distance.distance == 2 => {
+            distant::mis(*priority, *formulation, seed.seed, run)
+        }
+        Task::Mis { priority, formulation, seed, run, .. } => {
+            tasks::mis(priority.unwrap_or_default(), *formulation, seed.seed, run)
+        }
+        Task::Color { method, order, distance, seed, run } if distance.distance == 2 => {
+            distant::color(*method, *order, seed.seed, run)
+        }
+        Task::Color { method, order, seed, run, .. } => {
+            tasks::color(method.unwrap_or_default(), *order, seed.seed, run)
+        }
         Task::Bfs { source, parents, run } => tasks::bfs(*source, *parents, run),
         Task::Sssp { source, weights, run } => tasks::sssp(*source, weights.weights, weights.seed, run),
         Task::Components { run } => tasks::components(run),

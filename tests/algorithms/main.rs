@@ -8,6 +8,7 @@ mod bars;
 mod check;
 mod devices;
 mod directed;
+mod distance2;
 mod facts;
 mod generated;
 mod graphs;

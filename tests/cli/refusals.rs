@@ -81,6 +81,19 @@ fn bad_arguments_are_refused_in_a_line() {
             &["mis", "grid:2x2", "--formulation", "decide"],
             "priority `resolve` requires formulation `count`, found `decide`",
         ),
+        (&["mis", "grid:2x2", "--distance", "3"], "'3' for '--distance <D>': expected 1 or 2"),
+        (
+            &["mis", "grid:2x2", "--distance", "2", "--priority", "resolve"],
+            "priority `resolve` is for distance 1: expected random, degree, sorted or sorted-id",
+        ),
+        (
+            &["mis", "grid:2x2", "--distance", "2", "--formulation", "count"],
+            "formulation `count` is for distance 1: expected none at distance 2",
+        ),
+        (
+            &["color", "grid:2x2", "--distance", "2", "--method", "jp"],
+            "method `jp` is for distance 1: expected mis at distance 2",
+        ),
         (
             &["color", "grid:2x2", "--method", "jpp"],
             "unknown method `jpp`: expected is, mis, jp, min-max, hash, neighbor-reduce",

@@ -24,6 +24,8 @@ fn answers_are_equal_for_threads_and_formats() {
             (&["triangles"], true),
             (&["clustering"], true),
             (&["labels"], true),
+            (&["mis", "--distance", "2"], true),
+            (&["color", "--distance", "2", "--order", "random"], true),
             (&["ktruss", "--k", "4"], true),
             (&["scc"], true),
             (&["msf", "--weights", "1..100"], false),
@@ -148,6 +150,14 @@ fn people_are_told_in_words() {
         (&["triangles", "grid:4x4"], "0 triangles, valid\n0."),
         (&["triangles", "grid:0x0"], "0 triangles, valid\n0."),
         (&["ktruss", "grid:4x4", "--k", "3"], "3-truss of 0 edges, valid\nk 3: "),
+        (
+            &["mis", "grid:1x4", "--distance", "2"],
+            "independent set at distance 2 of 2 vertices (50.00 %), valid\npriority sorted, distance 2, seed 0: ",
+        ),
+        (
+            &["color", "grid:1x4", "--distance", "2"],
+            "3 colours at distance 2, valid\norder largest-degree-first, distance",
+        ),
         (&["labels", "grid:1x3"], "2 communities, the largest of 2 vertices, valid\n20 rounds, "),
         (&["labels", "grid:1x1"], "1 community, the largest of 1 vertex, valid\n1 round, "),
         (&["labels", "grid:0x0"], "0 communities, the largest of 0 vertices, valid\n0 rounds, "),
