@@ -110,6 +110,24 @@ pub enum Task {
         #[command(flatten)]
         run: Run,
     },
+    /// Finds the betweenness of each vertex: the share of shortest paths that lead through it, over all pairs of others.
+    Betweenness {
+        /// Estimate it by the shortest paths from so many vertices, which a hash chooses; default: from all.
+        #[arg(long, value_name = "K", value_parser = sources, allow_negative_numbers = true)]
+        sources: Option<u32>,
+        #[command(flatten)]
+        seed: Seed,
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Finds communities of great modularity, by Louvain's method in synchronous rounds.
+    Communities {
+        /// Go on while moves raise the modularity by more than this.
+        #[arg(long, value_name = "T", default_value_t = 1e-6, allow_negative_numbers = true)]
+        tolerance: f64,
+        #[command(flatten)]
+        run: Run,
+    },
     /// Finds communities by label propagation: each vertex takes the label of most of its neighbours.
     Labels {
         /// The most rounds.
@@ -296,6 +314,8 @@ impl Task {
             | Self::Pagerank { run, .. }
             | Self::Kcore { run }
             | Self::Labels { run, .. }
+            | Self::Communities { run, .. }
+            | Self::Betweenness { run, .. }
             | Self::Triangles { run }
             | Self::Ktruss { run, .. }
             | Self::Clustering { run }
@@ -315,6 +335,8 @@ impl Task {
             Self::Ktruss { .. } => "ktruss",
             Self::Clustering { .. } => "clustering",
             Self::Labels { .. } => "labels",
+            Self::Communities { .. } => "communities",
+            Self::Betweenness { .. } => "betweenness",
             Self::Info { .. } => "info",
             Self::Generate { .. } => "generate",
             _ => "an algorithm",
@@ -425,6 +447,11 @@ fn number(text: &str) -> Result<u64, String> {
 
 fn distance(text: &str) -> Result<u32, String> {
     text.parse().ok().filter(|distance| (1..=2).contains(distance)).ok_or_else(|| "expected 1 or 2".to_owned())
+}
+
+fn sources(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|&number| number >= 1);
+    number.ok_or_else(|| format!("expected a number from 1 to {}", u32::MAX))
 }
 
 fn truss(text: &str) -> Result<u32, String> {

@@ -20,6 +20,8 @@ pub enum Algorithm {
     /// With ranks of so many bytes.
     PageRank(usize),
     Kcore,
+    Betweenness,
+    Communities,
     Labels,
     Triangles,
     Ktruss,
@@ -41,6 +43,8 @@ impl Algorithm {
             Self::Components => "components",
             Self::PageRank(_) => "pagerank",
             Self::Kcore => "kcore",
+            Self::Betweenness => "betweenness",
+            Self::Communities => "communities",
             Self::Labels => "labels",
             Self::Triangles => "triangles",
             Self::Ktruss => "ktruss",
@@ -123,6 +127,10 @@ impl Graph {
             Algorithm::Components => (20, 0),
             Algorithm::PageRank(bytes) => (34 + 2 * bytes as u128, 0),
             Algorithm::Kcore => (44, 0),
+            // paths, shares and sums of a source; and the certificate's
+            Algorithm::Betweenness => (88, 0),
+            // weights, and links to communities: what is expected of them, and what is gained
+            Algorithm::Communities => (200, 100),
             // labels, modes twice, and the certificate's labels
             Algorithm::Labels => (40, 0),
             // directed edges, their counts twice, and a transpose of them
@@ -164,29 +172,6 @@ impl Graph {
     pub fn peak_on_device(self, algorithm: Algorithm) -> u128 {
         let weight = u128::from(self.taken_by(algorithm).weight);
         let (n, entries) = (u128::from(self.vertices), u128::from(self.entries));
-        // vectors that are alive at the same time: values, and presence bits
-        let vectors = match algorithm {
-            // sorts ranks
-            Algorithm::Mis(Priority::SortedId, _) => 38 * n,
-            Algorithm::Mis(Priority::Resolve, _) | Algorithm::Mis(_, Formulation::Decide) => 18 * n,
-            Algorithm::Mis(..) => 14 * n,
-            Algorithm::Color(Method::Hash, _) => 45 * n,
-            Algorithm::Color(..) => 38 * n,
-            Algorithm::DistantSet => 42 * n,
-            Algorithm::DistantColors => 54 * n,
-            Algorithm::Bfs => 20 * n,
-            Algorithm::Parents => 30 * n,
-            Algorithm::Sssp => (12 + 3 * weight) * n,
-            Algorithm::Components => 14 * n,
-            Algorithm::PageRank(bytes) => (12 + 6 * bytes as u128) * n,
-            Algorithm::Kcore => 38 * n,
-            Algorithm::Labels => 24 * n,
-            Algorithm::Triangles | Algorithm::Clustering => 100 * n,
-            Algorithm::Ktruss => 4 * n,
-            Algorithm::Msf => 96 * n,
-            Algorithm::Scc => 60 * n,
-            Algorithm::Matching | Algorithm::Dominant => 60 * n,
-        };
         let (late, copied) =
             (u128::from(self.late), if self.longest > tuning().compact_row as u64 { 4 * (n + entries) } else { 0 });
         // edges directed from low to high vertices: a matrix, or a value for each entry
@@ -207,6 +192,8 @@ impl Graph {
             Algorithm::Scc => 3 * rows_on_device(n, entries) + 9 * entries,
             // directed edges, their transpose, and counts twice
             Algorithm::Triangles | Algorithm::Clustering => 4 * rows_on_device(n, entries / 2) + 8 * entries,
+            // weights and links three times, and what building a transpose takes
+            Algorithm::Communities => 4 * rows_on_device(n, entries) + 56 * entries,
             // counts, and the edges that are left
             Algorithm::Ktruss => 2 * rows_on_device(n, entries) + 4 * entries,
             // drawn weights, and a copy of the edges
@@ -225,7 +212,41 @@ impl Graph {
             | Algorithm::Scc => self.tiles_on_device(tiles.into()),
             _ => 0,
         });
-        rows_on_device(n, entries) + weight * entries + vectors + directed + transposed + tiles
+        rows_on_device(n, entries)
+            + weight * entries
+            + self.vectors_on_device(algorithm)
+            + directed
+            + transposed
+            + tiles
+    }
+
+    /// The bytes of the vectors that are alive at the same time on a device: values, and presence bits.
+    fn vectors_on_device(self, algorithm: Algorithm) -> u128 {
+        let (n, weight) = (u128::from(self.vertices), u128::from(self.taken_by(algorithm).weight));
+        match algorithm {
+            // sorts ranks
+            Algorithm::Mis(Priority::SortedId, _) => 38 * n,
+            Algorithm::Mis(Priority::Resolve, _) | Algorithm::Mis(_, Formulation::Decide) => 18 * n,
+            Algorithm::Mis(..) => 14 * n,
+            Algorithm::Color(Method::Hash, _) => 45 * n,
+            Algorithm::Color(..) => 38 * n,
+            Algorithm::DistantSet => 42 * n,
+            Algorithm::DistantColors => 54 * n,
+            Algorithm::Bfs => 20 * n,
+            Algorithm::Parents => 30 * n,
+            Algorithm::Sssp => (12 + 3 * weight) * n,
+            Algorithm::Components => 14 * n,
+            Algorithm::PageRank(bytes) => (12 + 6 * bytes as u128) * n,
+            Algorithm::Kcore => 38 * n,
+            Algorithm::Betweenness => 72 * n,
+            Algorithm::Communities => 200 * n,
+            Algorithm::Labels => 24 * n,
+            Algorithm::Triangles | Algorithm::Clustering => 100 * n,
+            Algorithm::Ktruss => 4 * n,
+            Algorithm::Msf => 96 * n,
+            Algorithm::Scc => 60 * n,
+            Algorithm::Matching | Algorithm::Dominant => 60 * n,
+        }
     }
 
     /// The peak bytes of building tiles on a device.
@@ -252,7 +273,7 @@ const PROCESS: u128 = 4 << 20;
 
 /// The variants of algorithms with different footprints. Each has a name: that of the option that selects it, or of the
 /// result.
-pub const TOLD: [(&str, Algorithm); 26] = [
+pub const TOLD: [(&str, Algorithm); 28] = [
     ("resolve", Algorithm::Mis(Priority::Resolve, Formulation::Count)),
     ("decide", Algorithm::Mis(Priority::Sorted, Formulation::Decide)),
     ("count", Algorithm::Mis(Priority::Sorted, Formulation::Count)),
@@ -271,6 +292,8 @@ pub const TOLD: [(&str, Algorithm); 26] = [
     ("f32", Algorithm::PageRank(4)),
     ("f64", Algorithm::PageRank(8)),
     ("cores", Algorithm::Kcore),
+    ("shares", Algorithm::Betweenness),
+    ("modularity", Algorithm::Communities),
     ("propagated", Algorithm::Labels),
     ("counts", Algorithm::Triangles),
     ("edges", Algorithm::Ktruss),
@@ -287,9 +310,10 @@ mod tests {
     use vxm::Result;
     use vxm::algorithms::priority::largest_degree_first;
     use vxm::algorithms::{
-        ColoringOptions, MisOptions, PageRankOptions, bfs, bfs_parents, clustering, color, color_at_distance_2,
-        components, core_numbers, dominant_matching, ktruss, maximal_matching, mis, mis_at_distance_2, pagerank,
-        priorities, propagate_labels, spanning_forest, sssp, strong_components, triangles, weights,
+        ColoringOptions, MisOptions, PageRankOptions, betweenness, bfs, bfs_parents, clustering, color,
+        color_at_distance_2, communities, components, core_numbers, dominant_matching, ktruss, maximal_matching, mis,
+        mis_at_distance_2, pagerank, priorities, propagate_labels, spanning_forest, sssp, strong_components, triangles,
+        weights,
     };
     use vxm::backend::Device;
     use vxm::backend::plan::Format;
@@ -329,6 +353,8 @@ mod tests {
             Algorithm::PageRank(4) => pagerank::<f32>(a, &PageRankOptions::default()).map(drop),
             Algorithm::PageRank(_) => pagerank::<f64>(a, &PageRankOptions::default()).map(drop),
             Algorithm::Kcore => core_numbers(a).map(drop),
+            Algorithm::Betweenness => betweenness(a, &[0, 1]).map(drop),
+            Algorithm::Communities => communities(a, 1e-6).map(drop),
             Algorithm::Labels => propagate_labels(a, 20).map(drop),
             Algorithm::Triangles => triangles(a).map(drop),
             Algorithm::Ktruss => ktruss(a, 4).map(drop),

@@ -30,6 +30,10 @@ pub enum Found {
     /// The rank of each vertex.
     Ranks(Numbers),
     Cores(Vector<u32>),
+    /// The betweenness of each vertex.
+    Betweenness(Vector<f64>),
+    /// The community of each vertex, and the modularity.
+    Communities(Vector<u32>, f64),
     /// The most rounds of label propagation, and the label of each vertex.
     Labels(u32, Vector<u32>),
     /// The number of triangles at each vertex.
@@ -82,6 +86,11 @@ impl Numbers {
     }
 }
 
+/// The greatest number, and the least vertex that has it.
+fn greatest(found: &Vector<f64>) -> Option<(u32, f64)> {
+    found.iter().fold(None, |most, one| most.filter(|(_, number)| *number >= one.1).or(Some(one)))
+}
+
 impl Numbers {
     /// The whole numbers on rank 0; `None` on others.
     fn into_root(self) -> Result<Option<Self>> {
@@ -107,6 +116,10 @@ impl Found {
             Self::Components(labels) => labels.to_root()?.map(Self::Components),
             Self::Ranks(ranks) => ranks.into_root()?.map(Self::Ranks),
             Self::Cores(cores) => cores.to_root()?.map(Self::Cores),
+            Self::Betweenness(found) => found.to_root()?.map(Self::Betweenness),
+            Self::Communities(labels, modularity) => {
+                labels.to_root()?.map(|labels| Self::Communities(labels, modularity))
+            }
             Self::Labels(rounds, labels) => labels.to_root()?.map(|labels| Self::Labels(rounds, labels)),
             Self::Triangles(counts) => counts.to_root()?.map(Self::Triangles),
             Self::Truss(k, edges) => edges.to_root()?.map(|edges| Self::Truss(k, edges)),
@@ -126,6 +139,8 @@ impl Found {
             Self::Components(_) => "components",
             Self::Ranks(_) => "pagerank",
             Self::Cores(_) => "kcore",
+            Self::Betweenness(_) => "betweenness",
+            Self::Communities(..) => "communities",
             Self::Labels(..) => "labels",
             Self::Triangles(_) => "triangles",
             Self::Truss(..) => "ktruss",
@@ -147,7 +162,8 @@ impl Found {
             Self::Components(labels) | Self::Strong(labels) => ("components", named(labels)),
             Self::Ranks(ranks) => ("ranked", ranks.count()),
             Self::Cores(cores) => ("degeneracy", cores.iter().map(|(_, core)| core as usize).max().unwrap_or(0)),
-            Self::Labels(_, labels) => ("communities", sizes(labels).len()),
+            Self::Betweenness(found) => ("between", found.iter().filter(|&(_, share)| share > 0.0).count()),
+            Self::Communities(labels, _) | Self::Labels(_, labels) => ("communities", sizes(labels).len()),
             Self::Triangles(counts) => ("triangles", (counts.iter().map(|(_, count)| count).sum::<u64>() / 3) as usize),
             Self::Clustering(found) => ("clustered", found.iter().filter(|&(_, share)| share > 0.0).count()),
             Self::Forest(edges, _) | Self::Truss(_, edges) => ("size", edges.nvals()),
@@ -165,6 +181,13 @@ impl Found {
                 Some((v, rank)) => vec![("top", numbering.number(v).into()), ("greatest", rank.into())],
                 None => Vec::new(),
             },
+            Self::Betweenness(found) => match greatest(found) {
+                Some((v, share)) => vec![("top", numbering.number(v).into()), ("greatest", json!(share))],
+                None => Vec::new(),
+            },
+            Self::Communities(labels, modularity) => {
+                vec![("largest", sizes(labels).into_values().max().into()), ("modularity", json!(modularity))]
+            }
             Self::Labels(_, labels) => vec![("largest", sizes(labels).into_values().max().into())],
             Self::Triangles(counts) => match most(counts.iter()) {
                 Some((v, count)) => vec![("top", numbering.number(v).into()), ("greatest", count.into())],
@@ -200,6 +223,13 @@ impl Found {
                 None => "no ranks".to_owned(),
             },
             Self::Cores(_) => format!("degeneracy {measure}"),
+            Self::Betweenness(found) => match greatest(found) {
+                Some((v, share)) => format!("greatest betweenness {share:.3} at {}", numbering.number(v)),
+                None => "no betweenness".to_owned(),
+            },
+            Self::Communities(_, modularity) => {
+                format!("{} of modularity {modularity:.6}", counted(measure, "community"))
+            }
             Self::Labels(_, labels) => {
                 let largest = sizes(labels).into_values().max().unwrap_or(0);
                 format!("{}, the largest of {}", counted(measure, "community"), counted(largest, "vertex"))
@@ -218,7 +248,7 @@ impl Found {
             Self::Set(set) | Self::DistantSet(set) => set.digest(),
             Self::Distances(found) | Self::Ranks(found) => found.digest(),
             Self::Forest(edges, _) | Self::Truss(_, edges) | Self::Triangles(edges) => edges.digest(),
-            Self::Clustering(found) => found.digest(),
+            Self::Clustering(found) | Self::Betweenness(found) => found.digest(),
             Self::Colors(found, _)
             | Self::DistantColors(found, _)
             | Self::Levels(_, found)
@@ -226,6 +256,7 @@ impl Found {
             | Self::Components(found)
             | Self::Cores(found)
             | Self::Labels(_, found)
+            | Self::Communities(found, _)
             | Self::Strong(found)
             | Self::Mates(found, _) => found.digest(),
         }
@@ -249,6 +280,9 @@ impl Found {
             }
             Self::Components(labels) => certify::components(offsets, columns, &labels.to_dense(0)).map(drop),
             Self::Cores(cores) => certify::cores(offsets, columns, &cores.to_dense(0)).map(drop),
+            Self::Communities(labels, told) => {
+                certify::communities(offsets, columns, &labels.to_dense(0), *told, 1e-9).map(drop)
+            }
             Self::Labels(rounds, labels) => certify::labels(offsets, columns, *rounds, &labels.to_dense(0)).map(drop),
             Self::Triangles(counts) => certify::triangles(offsets, columns, &counts.to_dense(0)).map(drop),
             Self::Truss(k, edges) => certify::truss(offsets, columns, *k, &ends(edges).collect::<Vec<_>>()).map(drop),
@@ -256,7 +290,7 @@ impl Found {
             Self::Strong(labels) => certify::strong_components(offsets, columns, &labels.to_dense(0)).map(drop),
             Self::Mates(mate, _) => certify::maximal_matching(offsets, columns, &options(mate)).map(drop),
             // these are checked with what they depend on
-            Self::Distances(_) | Self::Ranks(_) | Self::Forest(..) => Ok(()),
+            Self::Distances(_) | Self::Ranks(_) | Self::Betweenness(_) | Self::Forest(..) => Ok(()),
         }
     }
 
@@ -286,12 +320,13 @@ impl Found {
                 lines(text, numbering, found.iter())
             }
             Self::Triangles(found) => lines(text, numbering, found.iter()),
-            Self::Clustering(found) => lines(text, numbering, found.iter()),
+            Self::Clustering(found) | Self::Betweenness(found) => lines(text, numbering, found.iter()),
             Self::Distances(found) | Self::Ranks(found) => each!(found, v => lines(text, numbering, v.iter())),
             Self::Components(found)
             | Self::Strong(found)
             | Self::Parents(_, found)
             | Self::Labels(_, found)
+            | Self::Communities(found, _)
             | Self::Mates(found, _) => {
                 lines(text, numbering, found.iter().map(|(v, other)| (v, numbering.number(other))))
             }

@@ -94,6 +94,8 @@ fn dispatch(task: &Task) -> Result<ExitCode> {
             tasks::pagerank(options, sources, *precision, run)
         }
         Task::Kcore { run } => tasks::kcore(run),
+        Task::Betweenness { sources, seed, run } => tasks::betweenness(*sources, seed.seed, run),
+        Task::Communities { tolerance, run } => tasks::communities(*tolerance, run),
         Task::Labels { rounds, run } => tasks::labels(*rounds, run),
         Task::Triangles { run } => tasks::triangles(run),
         Task::Ktruss { k, run } => tasks::ktruss(*k, run),
@@ -201,8 +203,8 @@ fn log() -> Result<()> {
 /// The error message for wrong arguments, in one line.
 fn usage(error: &clap::Error) -> String {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return "expected a command: mis, color, bfs, sssp, components, pagerank, kcore, labels, triangles, ktruss, clustering, \
-                msf, scc, matching, convert, info, generate or doctor (vxm --help tells more)"
+        return "expected a command: mis, color, bfs, sssp, components, pagerank, kcore, labels, communities, betweenness, \
+                triangles, ktruss, clustering, msf, scc, matching, convert, info, generate or doctor (vxm --help tells more)"
             .to_owned();
     }
     // a name that this crate rejected: its error lists the valid names

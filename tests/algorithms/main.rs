@@ -5,7 +5,9 @@
 mod common;
 
 mod bars;
+mod betweenness;
 mod check;
+mod communities;
 mod devices;
 mod directed;
 mod distance2;

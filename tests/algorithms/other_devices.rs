@@ -6,9 +6,9 @@ use super::graphs::oriented;
 use std::io::Write;
 use vxm::algorithms::priority::largest_degree_first;
 use vxm::algorithms::{
-    PageRankOptions, bfs_many, bfs_parents, clustering, color_at_distance_2, core_numbers, dominant_matching, ktruss,
-    maximal_matching, mis_at_distance_2, pagerank, propagate_labels, spanning_forest, sssp, strong_components,
-    triangles, weights,
+    PageRankOptions, betweenness, bfs_many, bfs_parents, clustering, color_at_distance_2, communities, core_numbers,
+    dominant_matching, ktruss, maximal_matching, mis_at_distance_2, pagerank, propagate_labels, spanning_forest, sssp,
+    strong_components, triangles, weights,
 };
 use vxm::backend::cuda::Gpu;
 use vxm::backend::plan::force;
@@ -23,6 +23,9 @@ pub fn compare_others(name: &str, a: &Matrix, device: Device) {
     let one_way_there = one_way.to(device).unwrap();
     assert_eq!(weights(&there, 1, 100, 7).unwrap(), weighted, "{name}: drawn weights");
     assert_eq!(core_numbers(&there).unwrap(), core_numbers(a).unwrap(), "{name}: core numbers");
+    let sources: Vec<u32> = (0..a.nrows() as u32).take(3).collect();
+    assert_eq!(betweenness(&there, &sources).unwrap(), betweenness(a, &sources).unwrap(), "{name}: betweenness");
+    assert_eq!(communities(&there, 1e-6).unwrap(), communities(a, 1e-6).unwrap(), "{name}: communities");
     let key = largest_degree_first(a, 7).unwrap();
     let key_there = largest_degree_first(&there, 7).unwrap();
     let (here, found) = (mis_at_distance_2(a, &key), mis_at_distance_2(&there, &key_there));
@@ -83,6 +86,7 @@ fn kernels_of_the_other_algorithms_compile() {
         weights(&a, 1, 100, 7).unwrap();
         core_numbers(&a).unwrap();
         propagate_labels(&a, 3).unwrap();
+        betweenness(&a, &[0]).unwrap();
         clustering(&a).unwrap();
         ktruss(&a, 3).unwrap();
         maximal_matching(&a, 7).unwrap();

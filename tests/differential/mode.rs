@@ -31,7 +31,7 @@ fn modes_of_any_matrix() {
         let grid: Grid<u32> = graph.grid();
         let a = matrix(&grid, graph.symmetric);
         // labels at both ends of the range
-        let label = |x: u32| if x % 2 == 0 { x / 2 % values } else { !(x / 2 % values) };
+        let label = |x: u32| if x.is_multiple_of(2) { x / 2 % values } else { !(x / 2 % values) };
         let held: Dense<u32> = labels.dense::<u32>(graph.ncols).into_iter().map(|x| x.map(label)).collect();
         let (u, rows) = (labels.vector(&held), rows.vector(&reference::pattern(&rows.dense::<u32>(graph.nrows))));
         on_threads(threads, || check(&grid, &a, &held, &u, &rows))
@@ -55,9 +55,14 @@ fn rows_of_all_lengths() {
     suite("modes of long rows", 6, (0..1u64 << 16, select(vec![2u64, 60, 3000, 1 << 20])), |(seed, distinct)| {
         let grid = of_lengths(seed);
         let a = matrix(&grid, false);
-        let label = |j: u64| Some((mix(seed ^ j << 20) % distinct) as u32).filter(|_| mix(j) % 17 > 0 || seed % 2 > 0);
+        let label = |j: u64| {
+            Some((mix(seed ^ j << 20) % distinct) as u32).filter(|_| !mix(j).is_multiple_of(17) || seed % 2 > 0)
+        };
         let labels: Dense<u32> = (0..grid.ncols as u64).map(label).collect();
-        let some = Set::from_indices(a.nrows(), (0..a.nrows() as u32).filter(|&i| mix(seed + u64::from(i)) % 3 > 0));
+        let some = Set::from_indices(
+            a.nrows(),
+            (0..a.nrows() as u32).filter(|&i| !mix(seed + u64::from(i)).is_multiple_of(3)),
+        );
         let (u, some) = (Vector::from_options(&labels), ok(some)?);
         on_threads(2, || check(&grid, &a, &labels, &u, &some))
     });
