@@ -28,7 +28,7 @@ pub struct Labels {
 /// // two triangles, joined by an edge
 /// let a = Matrix::undirected(6, &[(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 3)])?;
 /// let found = propagate_labels(&a, 20)?;
-/// assert_eq!(found.labels, Vector::from_dense(vec![0, 0, 0, 0, 0, 0]));
+/// assert_eq!(found.labels, Vector::from_dense(vec![0, 0, 0, 2, 2, 2]));
 /// # Ok::<(), vxm::Error>(())
 /// ```
 ///
