@@ -4,11 +4,15 @@
 //! edges have weights. The pattern is symmetric. [`levels`], [`parents`], [`distances`], [`ranks`] and [`strong_components`] take
 //! directed graphs too; there a row's columns are the heads of its vertex' edges.
 
+mod betweenness;
 mod cores;
+mod distance2;
 mod distances;
 mod forest;
 mod greedy;
+mod labels;
 mod matching;
+mod modularity;
 mod ranks;
 mod reach;
 mod strong;
@@ -16,11 +20,15 @@ mod triangles;
 mod violation;
 mod weight;
 
+pub use betweenness::{betweenness, brandes};
 pub use cores::{core_numbers, cores};
+pub use distance2::{coloring_at_distance_2, greedy_coloring_at_distance_2, independent_set_at_distance_2};
 pub use distances::{dijkstra, distances};
 pub use forest::{kruskal, spanning_forest};
 pub use greedy::{greedy_coloring, greedy_set, largest_degree_first, smallest_degree_last};
+pub use labels::{labels, propagated_labels};
 pub use matching::{dominant_matching, greedy_matching, maximal_matching};
+pub use modularity::{communities, modularity};
 pub use ranks::{Walk, page_ranks, ranks};
 pub use reach::{components, levels, parents};
 pub use strong::{strong_components, tarjan};

@@ -3,11 +3,15 @@
 //! They name no device, no storage format and no direction (push or pull); the plan chooses these. `docs/algorithms` holds, for each
 //! algorithm, the paper, the formula, what differs from the paper and why it is right.
 
+pub mod betweenness;
 pub mod bfs;
 pub mod bfs_many;
 pub mod coloring;
+pub mod communities;
 pub mod components;
+pub mod distance2;
 pub mod kcore;
+pub mod labels;
 pub mod matching;
 pub mod mis;
 pub mod msf;
@@ -20,11 +24,15 @@ pub mod sssp;
 pub mod triangles;
 pub mod weights;
 
+pub use betweenness::betweenness;
 pub use bfs::{bfs, bfs_parents};
 pub use bfs_many::{Searches, bfs_many};
 pub use coloring::{Coloring, color, color_in_order};
+pub use communities::{Communities, communities};
 pub use components::components;
+pub use distance2::{color_at_distance_2, mis_at_distance_2};
 pub use kcore::core_numbers;
+pub use labels::{Labels, propagate_labels};
 pub use matching::{Matching, dominant_matching, maximal_matching};
 pub use mis::{Mis, mis, mis_in_order};
 pub use msf::{SpanningForest, spanning_forest};

@@ -293,6 +293,17 @@ impl<T: Element> Grid<T> {
         reduce(&self.reduce_rows(add), add)
     }
 
+    /// `w[i]` is the value that occurs most often among `u[j]` over the entries of row `i`, the least among equals.
+    pub fn mode(&self, u: &[Option<u32>]) -> Dense<u32> {
+        let of_row = |row: &Dense<T>| {
+            let mut values: Vec<u32> = row.iter().zip(u).filter_map(|(entry, &x)| entry.and(x)).collect();
+            values.sort_unstable();
+            let runs = values.chunk_by(|x, y| x == y);
+            runs.max_by_key(|run| (run.len(), core::cmp::Reverse(run[0]))).map(|run| run[0])
+        };
+        self.rows.iter().map(of_row).collect()
+    }
+
     /// The number of entries in each row.
     pub fn degrees(&self) -> Dense<u32> {
         self.rows.iter().map(|row| Some(row.iter().flatten().count() as u32)).collect()

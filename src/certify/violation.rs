@@ -42,6 +42,24 @@ pub enum Violation {
         /// Their colour.
         color: u32,
     },
+    /// Two vertices of a set at distance 2 are neighbours, or have a common neighbour.
+    #[error("{vertex} and {other} are both in the set, and at most two edges apart")]
+    TooNear {
+        /// A member.
+        vertex: usize,
+        /// The other member.
+        other: usize,
+    },
+    /// Two vertices with a colour at distance 2 are neighbours, or have a common neighbour.
+    #[error("{vertex} and {other} both have colour {color}, and are at most two edges apart")]
+    SameColorNear {
+        /// A vertex.
+        vertex: usize,
+        /// The other vertex.
+        other: usize,
+        /// Their colour.
+        color: u32,
+    },
     /// The answer's number of hops to a vertex is wrong.
     #[error("{vertex} is {}, the answer says {}", hops_away(*.hops), hops_away(*.answer))]
     Level {
@@ -92,6 +110,16 @@ pub enum Violation {
         /// What rounding allows.
         allowed: f64,
     },
+    /// The answer's betweenness of a vertex is wrong by more than rounding allows.
+    #[error("{vertex} has the betweenness {betweenness}, the answer says {answer}")]
+    Betweenness {
+        /// The vertex.
+        vertex: usize,
+        /// The answer's betweenness.
+        answer: f64,
+        /// The betweenness.
+        betweenness: f64,
+    },
     /// The answer's core number of a vertex is wrong.
     #[error("{vertex} has core number {core}, the answer says {answer}")]
     Core {
@@ -101,6 +129,34 @@ pub enum Violation {
         answer: u32,
         /// The core number.
         core: u32,
+    },
+    /// The answer's label of a vertex isn't that of label propagation.
+    #[error("{vertex} takes the label {label}, the answer says {answer}")]
+    Propagated {
+        /// The vertex.
+        vertex: usize,
+        /// The answer's label.
+        answer: usize,
+        /// The label.
+        label: usize,
+    },
+    /// The answer's label of a vertex isn't the least vertex of its community.
+    #[error("{vertex} is labelled {label}, the least vertex of its community is {least}")]
+    Community {
+        /// The vertex.
+        vertex: usize,
+        /// Its label.
+        label: usize,
+        /// The least vertex with that label.
+        least: usize,
+    },
+    /// The communities have another modularity.
+    #[error("the communities have the modularity {modularity}, the answer says {answer}")]
+    Modularity {
+        /// The answer's modularity.
+        answer: f64,
+        /// The modularity.
+        modularity: f64,
     },
     /// The answer's number of triangles at a vertex is wrong.
     #[error("{vertex} is a corner of {triangles} triangles, the answer says {answer}")]
@@ -225,7 +281,7 @@ impl Violation {
         let named = |vertex: usize| number(vertex) as usize;
         let mut same = self;
         match &mut same {
-            Self::Length { .. } | Self::NotMinimum { .. } => {}
+            Self::Length { .. } | Self::NotMinimum { .. } | Self::Modularity { .. } => {}
             Self::NotMaximal { vertex }
             | Self::Uncolored { vertex }
             | Self::Level { vertex, .. }
@@ -233,17 +289,25 @@ impl Violation {
             | Self::Ranks { vertex, .. }
             | Self::Core { vertex, .. }
             | Self::Triangles { vertex, .. }
+            | Self::Betweenness { vertex, .. }
             | Self::Clustering { vertex, .. } => *vertex = named(*vertex),
             Self::NotIndependent { vertex, neighbor: other }
             | Self::SameColor { vertex, neighbor: other, .. }
+            | Self::TooNear { vertex, other }
+            | Self::SameColorNear { vertex, other, .. }
             | Self::NoEdge { vertex, other }
             | Self::Truss { vertex, other, .. }
             | Self::Cycle { vertex, other }
             | Self::NotSpanning { vertex, other }
             | Self::Unmatched { vertex, other }
             | Self::NotDominated { vertex, other } => (*vertex, *other) = (named(*vertex), named(*other)),
-            Self::Label { vertex, label, least } | Self::StrongLabel { vertex, label, least } => {
+            Self::Label { vertex, label, least }
+            | Self::StrongLabel { vertex, label, least }
+            | Self::Community { vertex, label, least } => {
                 (*vertex, *label, *least) = (named(*vertex), named(*label), named(*least));
+            }
+            Self::Propagated { vertex, answer, label } => {
+                (*vertex, *answer, *label) = (named(*vertex), named(*answer), named(*label));
             }
             Self::Parent { vertex, answer, parent } => {
                 (*vertex, *answer, *parent) = (named(*vertex), answer.map(named), parent.map(named));

@@ -2,7 +2,7 @@
 
 use crate::command::report::{Report, Target};
 pub use crate::command::values::{Asked, Entries, Layout, Precision, WeightRange};
-use crate::command::values::{number, real, rounds, seconds, threads, truss};
+use crate::command::values::{distance, number, real, rounds, seconds, sources, threads, truss};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use std::ffi::OsString;
@@ -40,13 +40,16 @@ pub struct Arguments {
 pub enum Task {
     /// Finds a maximal independent set.
     Mis {
-        /// Order in which vertices are preferred: random, degree, resolve, sorted or sorted-id.
-        #[arg(long, value_name = "P", default_value = Priority::default().name())]
-        priority: Priority,
+        /// Order in which vertices are preferred: random, degree, resolve, sorted or sorted-id; default: resolve, or sorted at
+        /// distance 2.
+        #[arg(long, value_name = "P")]
+        priority: Option<Priority>,
         /// Products per round: decide (one) or count (two). resolve always takes count; the other priorities default to
         /// decide.
         #[arg(long, value_name = "F")]
         formulation: Option<Formulation>,
+        #[command(flatten)]
+        distance: Distance,
         #[command(flatten)]
         seed: Seed,
         #[command(flatten)]
@@ -54,12 +57,14 @@ pub enum Task {
     },
     /// Colours the vertices so that neighbours have different colours.
     Color {
-        /// Colouring algorithm: is, mis, jp, min-max, hash or neighbor-reduce.
-        #[arg(long, value_name = "M", default_value = Method::default().name())]
-        method: Method,
+        /// Colouring algorithm: is, mis, jp, min-max, hash or neighbor-reduce; default: jp, or mis at distance 2.
+        #[arg(long, value_name = "M")]
+        method: Option<Method>,
         /// Order of the vertices: random, largest-degree-first or smallest-degree-last.
         #[arg(long, value_name = "O", default_value = Order::default().name())]
         order: Order,
+        #[command(flatten)]
+        distance: Distance,
         #[command(flatten)]
         seed: Seed,
         #[command(flatten)]
@@ -108,6 +113,32 @@ pub enum Task {
     },
     /// Finds the core number of each vertex: the greatest k such that it is in a subgraph of degrees of at least k.
     Kcore {
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Finds the betweenness of each vertex: the share of shortest paths that lead through it, over all pairs of others.
+    Betweenness {
+        /// Estimate it by the shortest paths from so many vertices, which a hash chooses; default: from all.
+        #[arg(long, value_name = "K", value_parser = sources, allow_negative_numbers = true)]
+        sources: Option<u32>,
+        #[command(flatten)]
+        seed: Seed,
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Finds communities of great modularity, by Louvain's method in synchronous rounds.
+    Communities {
+        /// Go on while moves raise the modularity by more than this.
+        #[arg(long, value_name = "T", default_value_t = 1e-6, allow_negative_numbers = true)]
+        tolerance: f64,
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Finds communities by label propagation: each vertex takes the label of most of its neighbours.
+    Labels {
+        /// The most rounds.
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        rounds: u32,
         #[command(flatten)]
         run: Run,
     },
@@ -295,6 +326,9 @@ macro_rules! run_of {
             | Task::Components { run }
             | Task::Pagerank { run, .. }
             | Task::Kcore { run }
+            | Task::Labels { run, .. }
+            | Task::Communities { run, .. }
+            | Task::Betweenness { run, .. }
             | Task::Triangles { run }
             | Task::Ktruss { run, .. }
             | Task::Clustering { run }
@@ -315,7 +349,7 @@ macro_rules! run_of {
 
 impl Task {
     /// The names of the tasks that run an algorithm.
-    pub const ALGORITHMS: [&str; 13] = [
+    pub const ALGORITHMS: [&str; 16] = [
         "mis",
         "color",
         "bfs",
@@ -323,6 +357,9 @@ impl Task {
         "components",
         "pagerank",
         "kcore",
+        "labels",
+        "communities",
+        "betweenness",
         "triangles",
         "ktruss",
         "clustering",
@@ -353,6 +390,9 @@ impl Task {
             Self::Triangles { .. } => "triangles",
             Self::Ktruss { .. } => "ktruss",
             Self::Clustering { .. } => "clustering",
+            Self::Labels { .. } => "labels",
+            Self::Communities { .. } => "communities",
+            Self::Betweenness { .. } => "betweenness",
             Self::Info { .. } => "info",
             Self::Generate { .. } => "generate",
             _ => "an algorithm",
@@ -375,6 +415,14 @@ pub struct Seed {
     /// Seed of the hash that breaks ties.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = number, allow_negative_numbers = true)]
     pub seed: u64,
+}
+
+/// The distance within which vertices exclude each other.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Distance {
+    /// Distance within which vertices exclude each other: 1 for neighbours, 2 also for vertices with a common neighbour.
+    #[arg(long, value_name = "D", default_value_t = 1, value_parser = distance, allow_negative_numbers = true)]
+    pub distance: u32,
 }
 
 /// The weights of edges.

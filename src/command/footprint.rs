@@ -11,6 +11,8 @@ use vxm::semiring::Element;
 pub enum Algorithm {
     Mis(Priority, Formulation),
     Color(Method, Order),
+    DistantSet,
+    DistantColors,
     Bfs,
     Parents,
     Sssp,
@@ -18,6 +20,9 @@ pub enum Algorithm {
     /// With ranks of so many bytes.
     PageRank(usize),
     Kcore,
+    Betweenness,
+    Communities,
+    Labels,
     Triangles,
     Ktruss,
     Clustering,
@@ -31,13 +36,16 @@ impl Algorithm {
     /// The subcommand that runs it.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Mis(..) => "mis",
-            Self::Color(..) => "color",
+            Self::Mis(..) | Self::DistantSet => "mis",
+            Self::Color(..) | Self::DistantColors => "color",
             Self::Bfs | Self::Parents => "bfs",
             Self::Sssp => "sssp",
             Self::Components => "components",
             Self::PageRank(_) => "pagerank",
             Self::Kcore => "kcore",
+            Self::Betweenness => "betweenness",
+            Self::Communities => "communities",
+            Self::Labels => "labels",
             Self::Triangles => "triangles",
             Self::Ktruss => "ktruss",
             Self::Clustering => "clustering",
@@ -110,6 +118,8 @@ impl Graph {
             Algorithm::Color(Method::MinMax, _) => (40, 5),
             Algorithm::Color(_, Order::SmallestDegreeLast) => (62, 0),
             Algorithm::Color(..) => (50, 0),
+            Algorithm::DistantSet => (64, 0),
+            Algorithm::DistantColors => (80, 0),
             Algorithm::Bfs => (24, 0),
             Algorithm::Parents => (40, 0),
             // the queue of the certificate
@@ -117,6 +127,12 @@ impl Graph {
             Algorithm::Components => (20, 0),
             Algorithm::PageRank(bytes) => (34 + 2 * bytes as u128, 0),
             Algorithm::Kcore => (44, 0),
+            // paths, shares and sums of a source; and the certificate's
+            Algorithm::Betweenness => (88, 0),
+            // weights, and links to communities: what is expected of them, and what is gained
+            Algorithm::Communities => (220, 108),
+            // labels, modes twice, and the certificate's labels
+            Algorithm::Labels => (44, 0),
             // directed edges, their counts twice, and a transpose of them
             Algorithm::Triangles | Algorithm::Clustering => (68, 14),
             // counts, the edges that are left twice, and the certificate's counts
@@ -156,26 +172,6 @@ impl Graph {
     pub fn peak_on_device(self, algorithm: Algorithm) -> u128 {
         let weight = u128::from(self.taken_by(algorithm).weight);
         let (n, entries) = (u128::from(self.vertices), u128::from(self.entries));
-        // vectors that are alive at the same time: values, and presence bits
-        let vectors = match algorithm {
-            // sorts ranks
-            Algorithm::Mis(Priority::SortedId, _) => 38 * n,
-            Algorithm::Mis(Priority::Resolve, _) | Algorithm::Mis(_, Formulation::Decide) => 18 * n,
-            Algorithm::Mis(..) => 14 * n,
-            Algorithm::Color(Method::Hash, _) => 45 * n,
-            Algorithm::Color(..) => 38 * n,
-            Algorithm::Bfs => 20 * n,
-            Algorithm::Parents => 30 * n,
-            Algorithm::Sssp => (12 + 3 * weight) * n,
-            Algorithm::Components => 14 * n,
-            Algorithm::PageRank(bytes) => (12 + 6 * bytes as u128) * n,
-            Algorithm::Kcore => 38 * n,
-            Algorithm::Triangles | Algorithm::Clustering => 100 * n,
-            Algorithm::Ktruss => 4 * n,
-            Algorithm::Msf => 96 * n,
-            Algorithm::Scc => 60 * n,
-            Algorithm::Matching | Algorithm::Dominant => 60 * n,
-        };
         let (late, copied) =
             (u128::from(self.late), if self.longest > tuning().compact_row as u64 { 4 * (n + entries) } else { 0 });
         // edges directed from low to high vertices: a matrix, or a value for each entry
@@ -196,6 +192,8 @@ impl Graph {
             Algorithm::Scc => 3 * rows_on_device(n, entries) + 9 * entries,
             // directed edges, their transpose, and counts twice
             Algorithm::Triangles | Algorithm::Clustering => 4 * rows_on_device(n, entries / 2) + 8 * entries,
+            // weights and links three times, and what building a transpose takes
+            Algorithm::Communities => 4 * rows_on_device(n, entries) + 56 * entries,
             // counts, and the edges that are left
             Algorithm::Ktruss => 2 * rows_on_device(n, entries) + 4 * entries,
             // drawn weights, and a copy of the edges
@@ -214,7 +212,41 @@ impl Graph {
             | Algorithm::Scc => self.tiles_on_device(tiles.into()),
             _ => 0,
         });
-        rows_on_device(n, entries) + weight * entries + vectors + directed + transposed + tiles
+        rows_on_device(n, entries)
+            + weight * entries
+            + self.vectors_on_device(algorithm)
+            + directed
+            + transposed
+            + tiles
+    }
+
+    /// The bytes of the vectors that are alive at the same time on a device: values, and presence bits.
+    fn vectors_on_device(self, algorithm: Algorithm) -> u128 {
+        let (n, weight) = (u128::from(self.vertices), u128::from(self.taken_by(algorithm).weight));
+        match algorithm {
+            // sorts ranks
+            Algorithm::Mis(Priority::SortedId, _) => 38 * n,
+            Algorithm::Mis(Priority::Resolve, _) | Algorithm::Mis(_, Formulation::Decide) => 18 * n,
+            Algorithm::Mis(..) => 14 * n,
+            Algorithm::Color(Method::Hash, _) => 45 * n,
+            Algorithm::Color(..) => 38 * n,
+            Algorithm::DistantSet => 42 * n,
+            Algorithm::DistantColors => 54 * n,
+            Algorithm::Bfs => 20 * n,
+            Algorithm::Parents => 30 * n,
+            Algorithm::Sssp => (12 + 3 * weight) * n,
+            Algorithm::Components => 14 * n,
+            Algorithm::PageRank(bytes) => (12 + 6 * bytes as u128) * n,
+            Algorithm::Kcore => 38 * n,
+            Algorithm::Betweenness => 72 * n,
+            Algorithm::Communities => 200 * n,
+            Algorithm::Labels => 24 * n,
+            Algorithm::Triangles | Algorithm::Clustering => 100 * n,
+            Algorithm::Ktruss => 4 * n,
+            Algorithm::Msf => 96 * n,
+            Algorithm::Scc => 60 * n,
+            Algorithm::Matching | Algorithm::Dominant => 60 * n,
+        }
     }
 
     /// The peak bytes of building tiles on a device.
@@ -241,7 +273,7 @@ const PROCESS: u128 = 4 << 20;
 
 /// The variants of algorithms with different footprints. Each has a name: that of the option that selects it, or of the
 /// result.
-pub const TOLD: [(&str, Algorithm); 23] = [
+pub const TOLD: [(&str, Algorithm); 28] = [
     ("resolve", Algorithm::Mis(Priority::Resolve, Formulation::Count)),
     ("decide", Algorithm::Mis(Priority::Sorted, Formulation::Decide)),
     ("count", Algorithm::Mis(Priority::Sorted, Formulation::Count)),
@@ -251,6 +283,8 @@ pub const TOLD: [(&str, Algorithm); 23] = [
     ("is", Algorithm::Color(Method::Is, Order::LargestDegreeFirst)),
     ("min-max", Algorithm::Color(Method::MinMax, Order::LargestDegreeFirst)),
     ("neighbor-reduce", Algorithm::Color(Method::NeighborReduce, Order::LargestDegreeFirst)),
+    ("distance-2", Algorithm::DistantSet),
+    ("distance-2", Algorithm::DistantColors),
     ("hops", Algorithm::Bfs),
     ("parents", Algorithm::Parents),
     ("distances", Algorithm::Sssp),
@@ -258,6 +292,9 @@ pub const TOLD: [(&str, Algorithm); 23] = [
     ("f32", Algorithm::PageRank(4)),
     ("f64", Algorithm::PageRank(8)),
     ("cores", Algorithm::Kcore),
+    ("shares", Algorithm::Betweenness),
+    ("modularity", Algorithm::Communities),
+    ("propagated", Algorithm::Labels),
     ("counts", Algorithm::Triangles),
     ("edges", Algorithm::Ktruss),
     ("shares", Algorithm::Clustering),
@@ -271,10 +308,12 @@ pub const TOLD: [(&str, Algorithm); 23] = [
 mod tests {
     use super::*;
     use vxm::Result;
+    use vxm::algorithms::priority::largest_degree_first;
     use vxm::algorithms::{
-        ColoringOptions, MisOptions, PageRankOptions, bfs, bfs_parents, clustering, color, components, core_numbers,
-        dominant_matching, ktruss, maximal_matching, mis, pagerank, spanning_forest, sssp, strong_components,
-        triangles, weights,
+        ColoringOptions, MisOptions, PageRankOptions, betweenness, bfs, bfs_parents, clustering, color,
+        color_at_distance_2, communities, components, core_numbers, dominant_matching, ktruss, maximal_matching, mis,
+        mis_at_distance_2, pagerank, priorities, propagate_labels, spanning_forest, sssp, strong_components, triangles,
+        weights,
     };
     use vxm::backend::Device;
     use vxm::backend::plan::Format;
@@ -305,6 +344,8 @@ mod tests {
         match algorithm {
             Algorithm::Mis(priority, formulation) => mis(a, &MisOptions { priority, formulation, seed: 1 }).map(drop),
             Algorithm::Color(method, order) => color(a, &ColoringOptions { method, order, seed: 1 }).map(drop),
+            Algorithm::DistantSet => mis_at_distance_2(a, &priorities(a, Priority::Sorted, 1)?).map(drop),
+            Algorithm::DistantColors => color_at_distance_2(a, &largest_degree_first(a, 1)?).map(drop),
             Algorithm::Bfs => bfs(a, 0).map(drop),
             Algorithm::Parents => bfs_parents(a, 0).map(drop),
             Algorithm::Sssp => sssp(weighted, 0).map(drop),
@@ -312,6 +353,9 @@ mod tests {
             Algorithm::PageRank(4) => pagerank::<f32>(a, &PageRankOptions::default()).map(drop),
             Algorithm::PageRank(_) => pagerank::<f64>(a, &PageRankOptions::default()).map(drop),
             Algorithm::Kcore => core_numbers(a).map(drop),
+            Algorithm::Betweenness => betweenness(a, &[0, 1]).map(drop),
+            Algorithm::Communities => communities(a, 1e-6).map(drop),
+            Algorithm::Labels => propagate_labels(a, 20).map(drop),
             Algorithm::Triangles => triangles(a).map(drop),
             Algorithm::Ktruss => ktruss(a, 4).map(drop),
             Algorithm::Clustering => clustering(a).map(drop),
@@ -365,9 +409,12 @@ mod tests {
             let (size, count) = (Graph::of(&graph, None), Tiles::count(&graph) as u64);
             let a = Matrix::from_simple(graph);
             for (name, algorithm) in TOLD.into_iter().chain(others).chain(last) {
-                if gpu.is_dry_run() && matches!(algorithm, Algorithm::Color(Method::Hash, _) | Algorithm::Msf) {
+                let made_up =
+                    matches!(algorithm, Algorithm::Color(Method::Hash, _) | Algorithm::Msf | Algorithm::Communities);
+                if gpu.is_dry_run() && made_up {
                     // Hash scatters to distinct ranks, and in a dry run all ranks are zero. Msf goes on with a matrix of as many rows as a
-                    // vector has elements, and in a dry run the two numbers differ.
+                    // vector has elements, and in a dry run the two numbers differ. Communities makes a matrix of a
+                    // vector's elements, which a dry run makes up.
                     continue;
                 }
                 for (format, tiles) in [(Format::Csr, None), (Format::Tiles, Some(count))] {

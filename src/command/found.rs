@@ -2,6 +2,7 @@
 
 use crate::command::counted;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::Write;
 use vxm::Result;
@@ -15,6 +16,10 @@ use vxm::semiring::Element;
 pub enum Found {
     Set(Set),
     Colors(Vector<u32>, u32),
+    /// A set at distance 2.
+    DistantSet(Set),
+    /// A colouring at distance 2, and its number of colours.
+    DistantColors(Vector<u32>, u32),
     /// The source vertex, and the distance of each vertex from it in hops.
     Levels(u32, Vector<u32>),
     /// The source vertex, and the parent of each vertex in a search tree.
@@ -25,6 +30,12 @@ pub enum Found {
     /// The rank of each vertex.
     Ranks(Numbers),
     Cores(Vector<u32>),
+    /// The betweenness of each vertex.
+    Betweenness(Vector<f64>),
+    /// The community of each vertex, and the modularity.
+    Communities(Vector<u32>, f64),
+    /// The most rounds of label propagation, and the label of each vertex.
+    Labels(u32, Vector<u32>),
     /// The number of triangles at each vertex.
     Triangles(Vector<u64>),
     /// Which truss, and its edges as of a forest.
@@ -75,6 +86,11 @@ impl Numbers {
     }
 }
 
+/// The greatest number, and the least vertex that has it.
+fn greatest(found: &Vector<f64>) -> Option<(u32, f64)> {
+    found.iter().fold(None, |most, one| most.filter(|(_, number)| *number >= one.1).or(Some(one)))
+}
+
 impl Numbers {
     /// The whole numbers on rank 0; `None` on others.
     fn into_root(self) -> Result<Option<Self>> {
@@ -92,12 +108,19 @@ impl Found {
         Ok(match self {
             Self::Set(set) => set.to_root()?.map(Self::Set),
             Self::Colors(colors, count) => colors.to_root()?.map(|colors| Self::Colors(colors, count)),
+            Self::DistantSet(set) => set.to_root()?.map(Self::DistantSet),
+            Self::DistantColors(colors, count) => colors.to_root()?.map(|colors| Self::DistantColors(colors, count)),
             Self::Levels(source, levels) => levels.to_root()?.map(|levels| Self::Levels(source, levels)),
             Self::Parents(source, parents) => parents.to_root()?.map(|parents| Self::Parents(source, parents)),
             Self::Distances(distances) => distances.into_root()?.map(Self::Distances),
             Self::Components(labels) => labels.to_root()?.map(Self::Components),
             Self::Ranks(ranks) => ranks.into_root()?.map(Self::Ranks),
             Self::Cores(cores) => cores.to_root()?.map(Self::Cores),
+            Self::Betweenness(found) => found.to_root()?.map(Self::Betweenness),
+            Self::Communities(labels, modularity) => {
+                labels.to_root()?.map(|labels| Self::Communities(labels, modularity))
+            }
+            Self::Labels(rounds, labels) => labels.to_root()?.map(|labels| Self::Labels(rounds, labels)),
             Self::Triangles(counts) => counts.to_root()?.map(Self::Triangles),
             Self::Truss(k, edges) => edges.to_root()?.map(|edges| Self::Truss(k, edges)),
             Self::Clustering(found) => found.to_root()?.map(Self::Clustering),
@@ -109,13 +132,16 @@ impl Found {
 
     pub fn algorithm(&self) -> &'static str {
         match self {
-            Self::Set(_) => "mis",
-            Self::Colors(..) => "color",
+            Self::Set(_) | Self::DistantSet(_) => "mis",
+            Self::Colors(..) | Self::DistantColors(..) => "color",
             Self::Levels(..) | Self::Parents(..) => "bfs",
             Self::Distances(_) => "sssp",
             Self::Components(_) => "components",
             Self::Ranks(_) => "pagerank",
             Self::Cores(_) => "kcore",
+            Self::Betweenness(_) => "betweenness",
+            Self::Communities(..) => "communities",
+            Self::Labels(..) => "labels",
             Self::Triangles(_) => "triangles",
             Self::Truss(..) => "ktruss",
             Self::Clustering(_) => "clustering",
@@ -129,13 +155,15 @@ impl Found {
     pub fn measure(&self) -> (&'static str, usize) {
         let named = |labels: &Vector<u32>| labels.iter().filter(|(v, label)| v == label).count();
         match self {
-            Self::Set(set) => ("size", set.nvals()),
-            Self::Colors(_, count) => ("colors", *count as usize),
+            Self::Set(set) | Self::DistantSet(set) => ("size", set.nvals()),
+            Self::Colors(_, count) | Self::DistantColors(_, count) => ("colors", *count as usize),
             Self::Levels(_, found) | Self::Parents(_, found) => ("reached", found.nvals()),
             Self::Distances(found) => ("reached", found.count()),
             Self::Components(labels) | Self::Strong(labels) => ("components", named(labels)),
             Self::Ranks(ranks) => ("ranked", ranks.count()),
             Self::Cores(cores) => ("degeneracy", cores.iter().map(|(_, core)| core as usize).max().unwrap_or(0)),
+            Self::Betweenness(found) => ("between", found.iter().filter(|&(_, share)| share > 0.0).count()),
+            Self::Communities(labels, _) | Self::Labels(_, labels) => ("communities", sizes(labels).len()),
             Self::Triangles(counts) => ("triangles", (counts.iter().map(|(_, count)| count).sum::<u64>() / 3) as usize),
             Self::Clustering(found) => ("clustered", found.iter().filter(|&(_, share)| share > 0.0).count()),
             Self::Forest(edges, _) | Self::Truss(_, edges) => ("size", edges.nvals()),
@@ -153,6 +181,14 @@ impl Found {
                 Some((v, rank)) => vec![("top", numbering.number(v).into()), ("greatest", rank.into())],
                 None => Vec::new(),
             },
+            Self::Betweenness(found) => match greatest(found) {
+                Some((v, share)) => vec![("top", numbering.number(v).into()), ("greatest", json!(share))],
+                None => Vec::new(),
+            },
+            Self::Communities(labels, modularity) => {
+                vec![("largest", sizes(labels).into_values().max().into()), ("modularity", json!(modularity))]
+            }
+            Self::Labels(_, labels) => vec![("largest", sizes(labels).into_values().max().into())],
             Self::Triangles(counts) => match most(counts.iter()) {
                 Some((v, count)) => vec![("top", numbering.number(v).into()), ("greatest", count.into())],
                 None => Vec::new(),
@@ -170,7 +206,9 @@ impl Found {
         let of_weight = |weight: &Option<f64>| weight.map_or(String::new(), |weight| format!(" of weight {weight}"));
         match self {
             Self::Set(_) => format!("independent set of {}", vertices()),
+            Self::DistantSet(_) => format!("independent set at distance 2 of {}", vertices()),
             Self::Colors(..) => counted(measure, "colour"),
+            Self::DistantColors(..) => format!("{} at distance 2", counted(measure, "colour")),
             Self::Levels(_, levels) => {
                 let hops = levels.iter().map(|(_, level)| level).max().unwrap_or(0);
                 format!("{} within {}", vertices(), counted(hops as usize, "hop"))
@@ -185,6 +223,17 @@ impl Found {
                 None => "no ranks".to_owned(),
             },
             Self::Cores(_) => format!("degeneracy {measure}"),
+            Self::Betweenness(found) => match greatest(found) {
+                Some((v, share)) => format!("greatest betweenness {share:.3} at {}", numbering.number(v)),
+                None => "no betweenness".to_owned(),
+            },
+            Self::Communities(_, modularity) => {
+                format!("{} of modularity {modularity:.6}", counted(measure, "community"))
+            }
+            Self::Labels(_, labels) => {
+                let largest = sizes(labels).into_values().max().unwrap_or(0);
+                format!("{}, the largest of {}", counted(measure, "community"), counted(largest, "vertex"))
+            }
             Self::Triangles(_) => counted(measure, "triangle"),
             Self::Truss(k, _) => format!("{k}-truss of {}", counted(measure, "edge")),
             Self::Clustering(found) => format!("mean clustering coefficient {:.9}", mean(found)),
@@ -196,15 +245,18 @@ impl Found {
 
     pub fn digest(&self) -> u64 {
         match self {
-            Self::Set(set) => set.digest(),
+            Self::Set(set) | Self::DistantSet(set) => set.digest(),
             Self::Distances(found) | Self::Ranks(found) => found.digest(),
             Self::Forest(edges, _) | Self::Truss(_, edges) | Self::Triangles(edges) => edges.digest(),
-            Self::Clustering(found) => found.digest(),
+            Self::Clustering(found) | Self::Betweenness(found) => found.digest(),
             Self::Colors(found, _)
+            | Self::DistantColors(found, _)
             | Self::Levels(_, found)
             | Self::Parents(_, found)
             | Self::Components(found)
             | Self::Cores(found)
+            | Self::Labels(_, found)
+            | Self::Communities(found, _)
             | Self::Strong(found)
             | Self::Mates(found, _) => found.digest(),
         }
@@ -215,6 +267,10 @@ impl Found {
         match self {
             Self::Set(_) => "no two members are neighbours, and every other vertex is next to a member.",
             Self::Colors(..) => "every vertex has a colour, and no two neighbours have the same.",
+            Self::DistantSet(_) => {
+                "no two members are within two hops, and every other vertex is within two hops of a member."
+            }
+            Self::DistantColors(..) => "every vertex has a colour, and no two vertices within two hops have the same.",
             Self::Levels(..) => "each number of hops is the least one, and what isn't reached can't be.",
             Self::Parents(..) => {
                 "each parent is a neighbour one hop nearer to the source, and what isn't reached can't be."
@@ -225,6 +281,9 @@ impl Found {
             }
             Self::Ranks(_) => "the ranks are those of a sequential program, up to rounding.",
             Self::Cores(_) => "each number is that of a sequential program that removes vertices of least degree.",
+            Self::Betweenness(_) => "each number is that of a sequential program, up to rounding.",
+            Self::Communities(..) => "the modularity is that of the labels, counted anew.",
+            Self::Labels(..) => "each label is that of a sequential program.",
             Self::Triangles(_) => "each count is that of a sequential program.",
             Self::Truss(..) => "the edges are those of a sequential program that removes edges in too few triangles.",
             Self::Clustering(_) => "each coefficient is that of a sequential program.",
@@ -240,12 +299,12 @@ impl Found {
 
     /// Checks an answer that doesn't depend on weights.
     pub fn check<T: Element>(&self, graph: &Csr<T>) -> Result<(), Violation> {
-        let (offsets, columns, n) = (graph.offsets(), graph.columns(), graph.nrows());
+        let (offsets, columns) = (graph.offsets(), graph.columns());
         match self {
-            Self::Set(set) => {
-                let mut member = vec![false; n];
-                set.indices().for_each(|v| member[v as usize] = true);
-                certify::independent_set(offsets, columns, &member)
+            Self::Set(set) => certify::independent_set(offsets, columns, &members(set)),
+            Self::DistantSet(set) => certify::independent_set_at_distance_2(offsets, columns, &members(set)),
+            Self::DistantColors(colors, _) => {
+                certify::coloring_at_distance_2(offsets, columns, &colors.to_dense(0)).map(drop)
             }
             Self::Colors(colors, _) => certify::coloring(offsets, columns, &colors.to_dense(0)).map(drop),
             Self::Levels(source, levels) => {
@@ -256,13 +315,17 @@ impl Found {
             }
             Self::Components(labels) => certify::components(offsets, columns, &labels.to_dense(0)).map(drop),
             Self::Cores(cores) => certify::cores(offsets, columns, &cores.to_dense(0)).map(drop),
+            Self::Communities(labels, told) => {
+                certify::communities(offsets, columns, &labels.to_dense(0), *told, 1e-9).map(drop)
+            }
+            Self::Labels(rounds, labels) => certify::labels(offsets, columns, *rounds, &labels.to_dense(0)).map(drop),
             Self::Triangles(counts) => certify::triangles(offsets, columns, &counts.to_dense(0)).map(drop),
             Self::Truss(k, edges) => certify::truss(offsets, columns, *k, &ends(edges).collect::<Vec<_>>()).map(drop),
             Self::Clustering(found) => certify::clustering(offsets, columns, &found.to_dense(0.0)).map(drop),
             Self::Strong(labels) => certify::strong_components(offsets, columns, &labels.to_dense(0)).map(drop),
             Self::Mates(mate, _) => certify::maximal_matching(offsets, columns, &options(mate)).map(drop),
             // these are checked with what they depend on
-            Self::Distances(_) | Self::Ranks(_) | Self::Forest(..) => Ok(()),
+            Self::Distances(_) | Self::Ranks(_) | Self::Betweenness(_) | Self::Forest(..) => Ok(()),
         }
     }
 
@@ -285,14 +348,21 @@ impl Found {
     /// Writes the answer, a vertex or an edge a line.
     pub fn write(&self, text: &mut impl Write, numbering: &Numbering) -> std::io::Result<()> {
         match self {
-            Self::Set(set) => set.indices().try_for_each(|v| writeln!(text, "{}", numbering.number(v))),
-            Self::Colors(found, _) | Self::Levels(_, found) | Self::Cores(found) => {
+            Self::Set(set) | Self::DistantSet(set) => {
+                set.indices().try_for_each(|v| writeln!(text, "{}", numbering.number(v)))
+            }
+            Self::Colors(found, _) | Self::DistantColors(found, _) | Self::Levels(_, found) | Self::Cores(found) => {
                 lines(text, numbering, found.iter())
             }
             Self::Triangles(found) => lines(text, numbering, found.iter()),
-            Self::Clustering(found) => lines(text, numbering, found.iter()),
+            Self::Clustering(found) | Self::Betweenness(found) => lines(text, numbering, found.iter()),
             Self::Distances(found) | Self::Ranks(found) => each!(found, v => lines(text, numbering, v.iter())),
-            Self::Components(found) | Self::Strong(found) | Self::Parents(_, found) | Self::Mates(found, _) => {
+            Self::Components(found)
+            | Self::Strong(found)
+            | Self::Parents(_, found)
+            | Self::Labels(_, found)
+            | Self::Communities(found, _)
+            | Self::Mates(found, _) => {
                 lines(text, numbering, found.iter().map(|(v, other)| (v, numbering.number(other))))
             }
             Self::Forest(edges, _) | Self::Truss(_, edges) => {
@@ -305,6 +375,20 @@ impl Found {
 /// The ends of edges.
 fn ends(edges: &Vector<u64>) -> impl Iterator<Item = (u32, u32)> {
     edges.iter().map(|(_, ends)| ((ends >> 32) as u32, ends as u32))
+}
+
+/// Whether each vertex is a member of a set.
+fn members(set: &Set) -> Vec<bool> {
+    let mut member = vec![false; Vector::len(set)];
+    set.indices().for_each(|v| member[v as usize] = true);
+    member
+}
+
+/// How many vertices have each label.
+fn sizes(labels: &Vector<u32>) -> BTreeMap<u32, usize> {
+    let mut sizes = BTreeMap::new();
+    labels.iter().for_each(|(_, label)| *sizes.entry(label).or_insert(0) += 1);
+    sizes
 }
 
 /// The greatest count, and the least vertex that has it.

@@ -90,6 +90,16 @@ fn check(task: &Task, run: Option<&Run>) -> Result<()> {
     let Some(run) = run else {
         return Err(Error::invalid(format!("{}: runs as one process: expected no launcher", task.name())));
     };
+    if let Task::Betweenness { .. } = task {
+        return Err(Error::invalid("betweenness: isn't built for ranks: expected no launcher"));
+    }
+    if let Task::Communities { .. } = task {
+        let what = "products of two sparse matrices aren't built for ranks: expected no launcher";
+        return Err(Error::invalid(format!("communities: {what}")));
+    }
+    if let Task::Labels { .. } = task {
+        return Err(Error::invalid("labels: the mode of rows isn't built for ranks: expected no launcher"));
+    }
     if let Task::Triangles { .. } | Task::Ktruss { .. } | Task::Clustering { .. } = task {
         let what = "products of two sparse matrices aren't built for ranks: expected no launcher";
         return Err(Error::invalid(format!("{}: {what}", task.name())));

@@ -4,6 +4,7 @@ mod answer;
 mod arguments;
 mod bars;
 mod convert;
+mod distant;
 mod explain;
 mod footprint;
 mod found;
@@ -136,8 +137,18 @@ fn run(task: Task) -> Result<ExitCode> {
 /// Runs the task.
 fn dispatch(task: &Task) -> Result<ExitCode> {
     match task {
-        Task::Mis { priority, formulation, seed, run } => tasks::mis(*priority, *formulation, seed.seed, run),
-        Task::Color { method, order, seed, run } => tasks::color(*method, *order, seed.seed, run),
+        Task::Mis { priority, formulation, distance, seed, run } if distance.distance == 2 => {
+            distant::mis(*priority, *formulation, seed.seed, run)
+        }
+        Task::Mis { priority, formulation, seed, run, .. } => {
+            tasks::mis(priority.unwrap_or_default(), *formulation, seed.seed, run)
+        }
+        Task::Color { method, order, distance, seed, run } if distance.distance == 2 => {
+            distant::color(*method, *order, seed.seed, run)
+        }
+        Task::Color { method, order, seed, run, .. } => {
+            tasks::color(method.unwrap_or_default(), *order, seed.seed, run)
+        }
         Task::Bfs { source, parents, run } => tasks::bfs(*source, *parents, run),
         Task::Sssp { source, weights, run } => tasks::sssp(*source, weights.weights, weights.seed, run),
         Task::Components { run } => tasks::components(run),
@@ -147,6 +158,9 @@ fn dispatch(task: &Task) -> Result<ExitCode> {
             tasks::pagerank(options, sources, *precision, run)
         }
         Task::Kcore { run } => tasks::kcore(run),
+        Task::Betweenness { sources, seed, run } => tasks::betweenness(*sources, seed.seed, run),
+        Task::Communities { tolerance, run } => tasks::communities(*tolerance, run),
+        Task::Labels { rounds, run } => tasks::labels(*rounds, run),
         Task::Triangles { run } => tasks::triangles(run),
         Task::Ktruss { k, run } => tasks::ktruss(*k, run),
         Task::Clustering { run } => tasks::clustering(run),
@@ -200,6 +214,7 @@ fn counted(count: usize, what: &str) -> String {
     match (count, what) {
         (1, _) => format!("1 {what}"),
         (_, "vertex") => format!("{count} vertices"),
+        (_, "community") => format!("{count} communities"),
         _ => format!("{count} {what}s"),
     }
 }
@@ -299,9 +314,9 @@ fn refused_arguments(error: &clap::Error) -> Error {
 /// The error message for wrong arguments, in one line.
 fn usage(error: &clap::Error) -> String {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return "expected a command: mis, color, bfs, sssp, components, pagerank, kcore, triangles, ktruss, clustering, msf, \
-                scc, matching, convert, info, generate, profile, report, completions, man or doctor (vxm --help tells \\
-                more)"
+        return "expected a command: mis, color, bfs, sssp, components, pagerank, kcore, labels, communities, betweenness, \
+                triangles, ktruss, clustering, msf, scc, matching, convert, info, generate, profile, report, \
+                completions, man or doctor (vxm --help tells more)"
             .to_owned();
     }
     // a name that this crate rejected: its error lists the valid names

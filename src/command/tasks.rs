@@ -7,6 +7,7 @@ use crate::command::found::{Found, Numbers, options};
 use crate::command::subject::{Subject, Weights, check_lengths, directed, places, simple, weighted};
 use serde_json::Value;
 use std::process::ExitCode;
+use vxm::algorithms::priority::hashes;
 use vxm::algorithms::{
     self, ColoringOptions, Formulation, Method, MisOptions, Order, PageRank, PageRankOptions, Priority, Rank,
 };
@@ -17,7 +18,7 @@ use vxm::semiring::Element;
 use vxm::{Error, Result};
 
 /// Checks an answer that doesn't depend on weights.
-fn checked<T: Element>(found: &mut Found, graph: &Csr<T>) -> Result<Verdict> {
+pub fn checked<T: Element>(found: &mut Found, graph: &Csr<T>) -> Result<Verdict> {
     Ok(found.check(graph))
 }
 
@@ -169,6 +170,54 @@ pub fn kcore(run: &Run) -> Result<ExitCode> {
     let (out, graph) = (begin(run)?, simple(run)?);
     let find = |a: &Matrix| algorithms::core_numbers(a).map(|cores| (Found::Cores(cores), None));
     finish(run, out, Algorithm::Kcore, &[], graph, find, checked)
+}
+
+/// The difference of a betweenness from the certificate's that rounding may explain, in terms of one more than its value.
+const ROUNDED: f64 = 1e-9;
+
+/// `vxm betweenness`.
+pub fn betweenness(count: Option<u32>, seed: u64, run: &Run) -> Result<ExitCode> {
+    let (out, graph) = (begin(run)?, simple(run)?);
+    let n = graph.matrix.nrows() as u32;
+    let chosen = count.filter(|&count| count < n);
+    let sources = match chosen {
+        None => (0..n).collect(),
+        Some(count) => {
+            let hash = hashes(n as usize, seed)?.to_dense(0);
+            let mut all: Vec<u32> = (0..n).collect();
+            all.sort_unstable_by_key(|&v| (hash[v as usize], v));
+            all.truncate(count as usize);
+            all.sort_unstable();
+            all
+        }
+    };
+    let choices = chosen.map_or(Vec::new(), |count| vec![("sources", count.into()), ("seed", seed.into())]);
+    let find = |a: &Matrix| algorithms::betweenness(a, &sources).map(|found| (Found::Betweenness(found), None));
+    finish(run, out, Algorithm::Betweenness, &choices, graph, find, |found, graph| {
+        let Found::Betweenness(found) = found else { return Ok(Ok(())) };
+        let (offsets, columns, answer) = (graph.offsets(), graph.columns(), found.to_dense(f64::NAN));
+        Ok(certify::betweenness(offsets, columns, &sources, &answer, ROUNDED).map(drop))
+    })
+}
+
+/// `vxm communities`.
+pub fn communities(tolerance: f64, run: &Run) -> Result<ExitCode> {
+    let (out, graph) = (begin(run)?, simple(run)?);
+    let find = |a: &Matrix| {
+        let found = algorithms::communities(a, tolerance)?;
+        Ok((Found::Communities(found.labels, found.modularity), Some(found.rounds)))
+    };
+    finish(run, out, Algorithm::Communities, &[("tolerance", tolerance.into())], graph, find, checked)
+}
+
+/// `vxm labels`.
+pub fn labels(rounds: u32, run: &Run) -> Result<ExitCode> {
+    let (out, graph) = (begin(run)?, simple(run)?);
+    let find = |a: &Matrix| {
+        let found = algorithms::propagate_labels(a, rounds)?;
+        Ok((Found::Labels(rounds, found.labels), Some(found.rounds)))
+    };
+    finish(run, out, Algorithm::Labels, &[], graph, find, checked)
 }
 
 /// `vxm triangles`.

@@ -113,6 +113,17 @@ pub fn real(text: &str) -> Result<f64, String> {
     text.parse().map_err(|_| "expected a number, such as 0.85".to_owned())
 }
 
+/// How far apart members of a set, or vertices of a colour, are at least.
+pub fn distance(text: &str) -> Result<u32, String> {
+    text.parse().ok().filter(|distance| (1..=2).contains(distance)).ok_or_else(|| "expected 1 or 2".to_owned())
+}
+
+/// A number of sources.
+pub fn sources(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|&number| number >= 1);
+    number.ok_or_else(|| format!("expected a number from 1 to {}", u32::MAX))
+}
+
 /// Which truss.
 pub fn truss(text: &str) -> Result<u32, String> {
     let k = text.parse().ok().filter(|&k| k >= 3);

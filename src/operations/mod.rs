@@ -11,6 +11,7 @@ pub mod mask;
 pub mod matrix_mask;
 pub mod matrix_verbs;
 pub mod matrix_write;
+pub mod mode;
 pub mod mxm;
 pub mod oriented;
 pub mod pivot;

@@ -5,12 +5,16 @@
 mod common;
 
 mod bars;
+mod betweenness;
 mod check;
+mod communities;
 mod devices;
 mod directed;
+mod distance2;
 mod facts;
 mod generated;
 mod graphs;
+mod labels;
 mod other_devices;
 mod paths;
 mod shapes;

@@ -4,9 +4,11 @@
 use super::devices::{SCHEDULES, gpu};
 use super::graphs::oriented;
 use std::io::Write;
+use vxm::algorithms::priority::largest_degree_first;
 use vxm::algorithms::{
-    PageRankOptions, bfs_many, bfs_parents, clustering, core_numbers, dominant_matching, ktruss, maximal_matching,
-    pagerank, spanning_forest, sssp, strong_components, triangles, weights,
+    PageRankOptions, betweenness, bfs_many, bfs_parents, clustering, color_at_distance_2, communities, core_numbers,
+    dominant_matching, ktruss, maximal_matching, mis_at_distance_2, pagerank, propagate_labels, spanning_forest, sssp,
+    strong_components, triangles, weights,
 };
 use vxm::backend::cuda::Gpu;
 use vxm::backend::plan::force;
@@ -21,6 +23,16 @@ pub fn compare_others(name: &str, a: &Matrix, device: Device) {
     let one_way_there = one_way.to(device).unwrap();
     assert_eq!(weights(&there, 1, 100, 7).unwrap(), weighted, "{name}: drawn weights");
     assert_eq!(core_numbers(&there).unwrap(), core_numbers(a).unwrap(), "{name}: core numbers");
+    let sources: Vec<u32> = (0..a.nrows() as u32).take(3).collect();
+    assert_eq!(betweenness(&there, &sources).unwrap(), betweenness(a, &sources).unwrap(), "{name}: betweenness");
+    assert_eq!(communities(&there, 1e-6).unwrap(), communities(a, 1e-6).unwrap(), "{name}: communities");
+    let key = largest_degree_first(a, 7).unwrap();
+    let key_there = largest_degree_first(&there, 7).unwrap();
+    let (here, found) = (mis_at_distance_2(a, &key), mis_at_distance_2(&there, &key_there));
+    assert_eq!(found.unwrap(), here.unwrap(), "{name}: a set at distance 2");
+    let (here, found) = (color_at_distance_2(a, &key), color_at_distance_2(&there, &key_there));
+    assert_eq!(found.unwrap(), here.unwrap(), "{name}: a colouring at distance 2");
+    assert_eq!(propagate_labels(&there, 20).unwrap(), propagate_labels(a, 20).unwrap(), "{name}: labels");
     assert_eq!(triangles(&there).unwrap(), triangles(a).unwrap(), "{name}: triangles");
     assert_eq!(clustering(&there).unwrap(), clustering(a).unwrap(), "{name}: clustering");
     assert_eq!(ktruss(&there, 4).unwrap(), ktruss(a, 4).unwrap(), "{name}: truss");
@@ -73,6 +85,8 @@ fn kernels_of_the_other_algorithms_compile() {
         let options = PageRankOptions { tolerance: 1e-4, sources: Some(all), ..PageRankOptions::default() };
         weights(&a, 1, 100, 7).unwrap();
         core_numbers(&a).unwrap();
+        propagate_labels(&a, 3).unwrap();
+        betweenness(&a, &[0]).unwrap();
         clustering(&a).unwrap();
         ktruss(&a, 3).unwrap();
         maximal_matching(&a, 7).unwrap();

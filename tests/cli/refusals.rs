@@ -60,7 +60,7 @@ fn bad_arguments_are_refused_in_a_line() {
     for (arguments, told) in [
         (
             &[][..],
-            "expected a command: mis, color, bfs, sssp, components, pagerank, kcore, triangles, ktruss, clustering, msf, scc, matching, convert, info, generate, profile, report, completions, man or doctor",
+            "expected a command: mis, color, bfs, sssp, components, pagerank, kcore, labels, communities, betweenness, triangles, ktruss, clustering, msf, scc, matching, convert, info, generate, profile, report, completions, man or doctor",
         ),
         (&["mis"], "the following required arguments were not provided: <GRAPH>"),
         (&["mist", "grid:2x2"], "unrecognized subcommand 'mist'"),
@@ -80,6 +80,24 @@ fn bad_arguments_are_refused_in_a_line() {
         (
             &["mis", "grid:2x2", "--formulation", "decide"],
             "priority `resolve` requires formulation `count`, found `decide`",
+        ),
+        (
+            &["betweenness", "grid:2x2", "--sources", "0"],
+            "invalid value '0' for '--sources <K>': expected a number from 1 to 4294967295",
+        ),
+        (&["communities", "grid:2x2", "--tolerance", "-1"], "communities: tolerance -1: expected a number from 0 on"),
+        (&["mis", "grid:2x2", "--distance", "3"], "invalid value '3' for '--distance <D>': expected 1 or 2"),
+        (
+            &["mis", "grid:2x2", "--distance", "2", "--priority", "resolve"],
+            "priority `resolve` is for distance 1: expected random, degree, sorted or sorted-id",
+        ),
+        (
+            &["mis", "grid:2x2", "--distance", "2", "--formulation", "count"],
+            "formulation `count` is for distance 1: expected none at distance 2",
+        ),
+        (
+            &["color", "grid:2x2", "--distance", "2", "--method", "jp"],
+            "method `jp` is for distance 1: expected mis at distance 2",
         ),
         (
             &["color", "grid:2x2", "--method", "jpp"],

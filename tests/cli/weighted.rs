@@ -23,6 +23,11 @@ fn answers_are_equal_for_threads_and_formats() {
             (&["kcore"], true),
             (&["triangles"], true),
             (&["clustering"], true),
+            (&["labels"], true),
+            (&["communities"], true),
+            (&["betweenness", "--sources", "5"], true),
+            (&["mis", "--distance", "2"], true),
+            (&["color", "--distance", "2", "--order", "random"], true),
             (&["ktruss", "--k", "4"], true),
             (&["scc"], true),
             (&["msf", "--weights", "1..100"], false),
@@ -89,6 +94,19 @@ fn weights_and_directions_of_files_count() {
         let told = answer(folder, &["triangles", file, "--out", "corners"]);
         assert_eq!((&told["triangles"], &told["top"], &told["greatest"]), (&value!(1), &value!(a), &value!(1)));
         assert_eq!(numbers(&folder.join("corners")), [[a, 1], [b, 1], [c, 1], [d, 0]]);
+        // all paths from and to d lead through c
+        let told = answer(folder, &["betweenness", file, "--out", "between"]);
+        assert_eq!((&told["between"], &told["top"], &told["greatest"]), (&value!(1), &value!(c), &value!(2.0)));
+        assert_eq!(numbers(&folder.join("between")), [[a, 0], [b, 0], [c, 2], [d, 0]]);
+        // one community is as good as any
+        let told = answer(folder, &["communities", file, "--out", "parts"]);
+        let parts = numbers(&folder.join("parts"));
+        assert!((told["modularity"].as_f64().unwrap()) >= 0.0 && parts[0] == [a, a], "{told}");
+        assert_eq!((&told["tolerance"], &told["valid"]), (&value!(1e-6), &value!(true)));
+        // the label of most neighbours, in the first round the least one
+        let told = answer(folder, &["labels", file, "--rounds", "1", "--out", "labels"]);
+        assert_eq!((&told["communities"], &told["largest"], &told["rounds"]), (&value!(3), &value!(2), &value!(1)));
+        assert_eq!(numbers(&folder.join("labels")), [[a, b], [b, a], [c, a], [d, c]]);
         let told = answer(folder, &["ktruss", file, "--k", "3", "--out", "truss"]);
         assert_eq!((&told["size"], &told["k"], &told["rounds"]), (&value!(3), &value!(3), &value!(2)));
         assert_eq!(numbers(&folder.join("truss")), [[a, b], [a, c], [b, c]]);
@@ -143,6 +161,23 @@ fn people_are_told_in_words() {
         (&["triangles", "grid:4x4"], "0 triangles, valid\n0."),
         (&["triangles", "grid:0x0"], "0 triangles, valid\n0."),
         (&["ktruss", "grid:4x4", "--k", "3"], "3-truss of 0 edges, valid\nk 3: "),
+        (&["betweenness", "grid:1x4"], "greatest betweenness 2.000 at 1, valid\n0."),
+        (&["betweenness", "grid:0x0"], "no betweenness, valid\n0."),
+        (&["betweenness", "grid:4x4", "--sources", "3"], ", valid\nsources 3, seed 0: 0."),
+        (
+            &["mis", "grid:1x4", "--distance", "2"],
+            "independent set at distance 2 of 2 vertices (50.00 %), valid\npriority sorted, distance 2, seed 0: ",
+        ),
+        (
+            &["color", "grid:1x4", "--distance", "2"],
+            "3 colours at distance 2, valid\norder largest-degree-first, distance",
+        ),
+        (&["communities", "grid:1x2"], "1 community of modularity 0.000000, valid\ntolerance "),
+        (&["communities", "grid:1x1"], "1 community of modularity 0.000000, valid\ntolerance "),
+        (&["communities", "grid:0x0"], "0 communities of modularity 0.000000, valid\ntolerance "),
+        (&["labels", "grid:1x3"], "2 communities, the largest of 2 vertices, valid\n20 rounds, "),
+        (&["labels", "grid:1x1"], "1 community, the largest of 1 vertex, valid\n1 round, "),
+        (&["labels", "grid:0x0"], "0 communities, the largest of 0 vertices, valid\n0 rounds, "),
         (&["clustering", "grid:4x4"], "mean clustering coefficient 0.000000000, valid\n0."),
         (&["msf", "grid:4x4", "--weights", "1..1"], "forest of 15 edges of weight 15, valid\n"),
         (&["scc", "grid:4x4"], "grid:4x4: 16 vertices, 24 edges\n1 strongly connected component, valid\n"),

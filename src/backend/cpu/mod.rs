@@ -12,6 +12,7 @@ pub(crate) mod due;
 pub mod dyn_view;
 pub mod fold;
 pub mod gather;
+pub mod mode;
 pub mod mxm;
 pub mod parallel;
 pub mod prefetch;

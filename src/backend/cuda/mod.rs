@@ -12,6 +12,7 @@ pub mod dense;
 pub mod entries;
 pub mod layout;
 pub mod loops;
+pub mod mode;
 pub mod push;
 mod readout;
 pub mod sort;

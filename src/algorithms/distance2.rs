@@ -1,0 +1,92 @@
+//! Independent sets and colourings at distance 2: vertices with a common neighbour exclude each other, as neighbours do. See
+//! `docs/algorithms/distance2.md`.
+
+use crate::algorithms::coloring::Coloring;
+use crate::algorithms::mis::Mis;
+use crate::prelude::*;
+
+/// The sequential greedy set at distance 2 of an order of the vertices: no two members are neighbours or have a common neighbour, and no vertex could
+/// join.
+///
+/// `key` gives the order: the vertex with the highest key comes first, of equal ones that of the higher number. Vertices without a key can't
+/// join, and exclude nothing.
+///
+/// The rounds are Luby's, over the square of the graph, which isn't formed: each product with the square is two products. The method is that
+/// of Bell, Dalton and Olson ("Exposing fine-grained parallelism in algebraic multigrid methods"). A round takes time linear in the entries of
+/// the rows that its products read. There are O(log n) rounds with high probability if the order is random.
+///
+/// ```
+/// use vxm::algorithms::mis_at_distance_2;
+/// use vxm::prelude::*;
+///
+/// let path = Matrix::undirected(6, &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)])?;
+/// let found = mis_at_distance_2(&path, &Vector::from_dense(vec![9, 1, 2, 3, 4, 5]))?;
+/// assert_eq!(found.set, Set::from_indices(6, [0, 5])?);
+/// # Ok::<(), vxm::Error>(())
+/// ```
+///
+/// # Errors
+/// The matrix isn't square or symmetric. The vector's length isn't its side.
+pub fn mis_at_distance_2(a: &Matrix, key: &Vector<u32>) -> Result<Mis> {
+    greedy_set(&*a.to_graph()?, &key.rank()?)
+}
+
+/// The greedy set of an order with distinct keys.
+fn greedy_set(a: &Matrix, key: &Vector<u32>) -> Result<Mis> {
+    let (mut left, mut set, mut rounds) = (key.clone(), Set::new(a.nrows()), 0);
+    while left.nvals() > 0 {
+        rounds += 1;
+        let joined = leading(a, &left)?;
+        // set += joined; left<near> = {}, where near is what is at most two edges from a joined vertex
+        joined.accum(ANY).assign_to(&mut set)?;
+        let near = joined.ewise_add(joined.vxm(a, ANY_PAIR), ANY).eval()?;
+        let near = near.ewise_add(near.vxm(a, ANY_PAIR), ANY).eval()?;
+        left = left.mask(!&near).eval()?;
+    }
+    Ok(Mis { set, rounds })
+}
+
+/// The sequential greedy colouring at distance 2 of an order of the vertices: neighbours have different colours, and so have vertices with a
+/// common neighbour. Each vertex takes, in its turn, the least colour that no vertex before it has within two edges.
+///
+/// `key` gives the order, as for [`mis_at_distance_2`]. The set of each colour is the greedy set at distance 2 of the vertices without one, as
+/// in Algorithm 3 of "Graph Coloring on the GPU". A vertex of `d` neighbours needs `d + 1` colours around it, so there are at least as many
+/// colours as the longest row has entries, and at least as many rounds.
+///
+/// ```
+/// use vxm::algorithms::color_at_distance_2;
+/// use vxm::prelude::*;
+///
+/// let path = Matrix::undirected(5, &[(0, 1), (1, 2), (2, 3), (3, 4)])?;
+/// let found = color_at_distance_2(&path, &Vector::from_dense(vec![5, 4, 3, 2, 1]))?;
+/// assert_eq!(found.colors, Vector::from_dense(vec![1, 2, 3, 1, 2]));
+/// assert_eq!(found.count, 3);
+/// # Ok::<(), vxm::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`mis_at_distance_2`].
+pub fn color_at_distance_2(a: &Matrix, key: &Vector<u32>) -> Result<Coloring> {
+    let a = &*a.to_graph()?;
+    let n = a.nrows();
+    let (mut colors, mut uncolored) = (Vector::full(n, 0u32), key.rank()?);
+    let (mut count, mut rounds) = (0, 0);
+    while uncolored.nvals() > 0 {
+        count += 1;
+        // C<set> = count, where set is the greedy set of the vertices without a colour
+        let found = greedy_set(a, &uncolored)?;
+        rounds += found.rounds;
+        fill(count, n).mask(&found.set).assign_to(&mut colors)?;
+        uncolored = uncolored.mask(!&found.set).eval()?;
+    }
+    Ok(Coloring { colors, count, rounds })
+}
+
+/// The vertices with the greatest key among the vertices left that are at most two edges away, themselves included.
+fn leading(a: &Matrix, left: &Vector<u32>) -> Result<Set> {
+    // near = left max (left max.first A)
+    let near = left.ewise_add(left.vxm(a, MAX_FIRST), MAX).eval()?;
+    // best<left> = near max.first A; a vertex without neighbours has none
+    let best = near.vxm(a, MAX_FIRST).mask(left).eval()?;
+    left.ewise_add(&best, MAX).ewise_mult(left, EQ).select(IDENTITY).pattern().eval()
+}
