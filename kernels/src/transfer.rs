@@ -45,6 +45,14 @@ impl Buffer {
         if bytes.is_empty() {
             return Ok(());
         }
+        if self.is_on_host() {
+            // work that reads the memory comes first
+            self.gpu().synchronize()?;
+            if let Some(memory) = &mut self.on_host {
+                memory.write(first, bytes);
+            }
+            return Ok(());
+        }
         let stream = self.gpu().handles().stream;
         // SAFETY: the range was checked, and `bytes` is borrowed until the wait below is over
         self.gpu().call("cuMemcpyHtoDAsync", || unsafe { driver::memcpy_htod_async(at, bytes, stream) })?;
@@ -80,13 +88,14 @@ impl Buffer {
         self.gpu().call("cuMemcpyDtoDAsync", || unsafe { driver::memcpy_dtod_async(target, source, bytes, stream) })
     }
 
-    /// A new buffer with the same bytes.
+    /// A new buffer with the same bytes, on the same side of the bus.
     ///
     /// # Errors
     ///
     /// As for [`Gpu::alloc`].
     pub fn copy(&self) -> Result<Self> {
-        let mut copy = self.gpu().alloc(self.len())?;
+        let gpu = self.gpu();
+        let mut copy = if self.is_on_host() { gpu.alloc_on_host(self.len()) } else { gpu.alloc(self.len()) }?;
         copy.copy_from(self, self.len())?;
         Ok(copy)
     }

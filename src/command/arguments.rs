@@ -9,6 +9,7 @@ use vxm::algorithms::{Formulation, Method, Order, Priority};
 use vxm::backend::Device;
 use vxm::backend::plan::Format;
 use vxm::io::FileFormat;
+use vxm::memory::Size;
 use vxm::ranks::Shape;
 use vxm::{Error, Result};
 
@@ -249,11 +250,24 @@ pub struct Run {
     /// Give up after so many seconds without news from another rank; default: never.
     #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
     pub timeout: Option<u64>,
+    /// Memory that the graph and vectors may take on the device, such as 8GiB; default: VXM_MEMORY, or what is there. What
+    /// doesn't fit a GPU stays on the host; on the CPU, a .vxm file may be larger. Does not change the answer.
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<Size>,
     #[command(flatten)]
     pub threads: Threads,
 }
 
 impl Run {
+    /// The memory that the run may take on its device, if that is limited.
+    pub fn memory(&self) -> Result<Option<u64>> {
+        let Some(text) = std::env::var_os("VXM_MEMORY").filter(|text| self.memory.is_none() && !text.is_empty()) else {
+            return Ok(self.memory.map(|Size(bytes)| bytes));
+        };
+        let size = text.to_string_lossy().parse::<Size>();
+        size.map(|Size(bytes)| Some(bytes)).map_err(|error| Error::invalid(format!("VXM_MEMORY: {error}")))
+    }
+
     /// The device to run on.
     pub fn device(&self) -> Device {
         self.device.0.unwrap_or_else(Device::auto)

@@ -66,7 +66,11 @@ fn run(task: Task) -> Result<ExitCode> {
     // each thread allocates once, so that its allocator's address space is already counted when a limit on it is
     // checked
     pool.broadcast(|_| drop(black_box(vec![0u8; 64])));
-    pool.install(|| job::run(&task, || dispatch(&task)))
+    let limited = || {
+        let _limit = task.run().map(|run| job::agree(answer::limit(run))).transpose()?;
+        dispatch(&task)
+    };
+    pool.install(|| job::run(&task, limited))
 }
 
 /// Runs the task.

@@ -5,6 +5,7 @@
 mod common;
 
 mod bars;
+mod budget;
 mod check;
 mod devices;
 mod directed;

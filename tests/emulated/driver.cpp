@@ -143,10 +143,10 @@ CALLED int cuMemFreeAsync(u64 address, void*) {
 }
 CALLED int cuMemAlloc_v2(u64* address, size_t size) { return cuMemAllocFromPoolAsync(address, size, nullptr, nullptr); }
 CALLED int cuMemHostAlloc(void** at, size_t size, u32) {
-    const size_t page = 4096;
-    *at = aligned_alloc(page, (size + page - 1) / page * page);
-    if (!*at) return OUT_OF_MEMORY;
-    memset(*at, 0xa5, size);
+    return allocate((u64*)at, size, true) ? SUCCESS : OUT_OF_MEMORY;
+}
+CALLED int cuMemFreeHost(void* at) {
+    release((u64)at);
     return SUCCESS;
 }
 CALLED int cuMemHostGetDevicePointer_v2(u64* address, void* at, u32) {

@@ -5,7 +5,8 @@
 #include <string>
 namespace emulated {
 
-bool allocate(uint64_t* address, size_t size);
+// Memory of the device, or of the host for kernels to read.
+bool allocate(uint64_t* address, size_t size, bool on_host = false);
 void release(uint64_t address);
 size_t memory_used();
 size_t memory_peak();

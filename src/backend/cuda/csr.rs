@@ -1,6 +1,7 @@
 //! A sparse matrix on a device, in compressed rows.
 
 use crate::backend::cuda::Gpu;
+use crate::backend::cuda::budget::upload_entries;
 use crate::backend::cuda::layout::arrays::{Bins, HotColumns};
 use crate::backend::cuda::layout::row_classes::Classes;
 use crate::backend::cuda::vector::{from_bytes, to_bytes};
@@ -54,9 +55,9 @@ impl<A: Element> DeviceCsr<A> {
             ncols: csr.ncols(),
             nnz: csr.nnz(),
             offsets: Arc::new(gpu.upload_slice(csr.offsets())?),
-            columns: Arc::new(gpu.upload_slice(csr.columns())?),
-            values: gpu.upload(&to_bytes(csr.values()))?,
             classes: Arc::new(Classes::new(gpu, csr.offsets())?),
+            columns: Arc::new(upload_entries(gpu, csr.columns(), csr.nrows())?),
+            values: upload_entries(gpu, &to_bytes(csr.values()), csr.nrows())?,
             hot_columns: OnceLock::new(),
             bins: OnceLock::new(),
             scattered: OnceLock::new(),
