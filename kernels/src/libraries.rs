@@ -61,6 +61,8 @@ const DRIVER_CALLS: &[&str] = &[
     "cuMemHostAlloc",
     "cuMemHostGetDevicePointer_v2",
     "cuMemFreeHost",
+    "cuMemHostRegister_v2",
+    "cuMemHostUnregister",
     "cuModuleLoadData",
     "cuModuleUnload",
     "cuModuleGetFunction",

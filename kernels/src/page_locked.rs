@@ -1,9 +1,12 @@
 //! Buffers in the host's memory that kernels address: page-locked, so that the device reads them over the bus without the host's help.
 //!
-//! They hold what a budget keeps off the device. A kernel reads them as it reads device memory, at the speed of the bus.
+//! They hold what a budget keeps off the device. A kernel reads them as it reads device memory, at the speed of the bus. Memory that exists
+//! already, a mapped file's too, can be locked in place, which takes a tenth of the time of a copy.
 
+use std::any::Any;
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 
@@ -19,6 +22,8 @@ pub(crate) struct PageLocked {
     /// The memory as the host addresses it; null in a dry run.
     at: *mut c_void,
     len: usize,
+    /// What the memory belongs to, if it was locked in place. Then it is only read.
+    owner: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 // SAFETY: the memory belongs to one buffer, and the driver's functions may be called from any thread
@@ -59,7 +64,51 @@ impl Gpu {
             self.call("cuMemHostGetDevicePointer", find)?;
         }
         self.context().on_host.fetch_add(bytes as u64, Ordering::Relaxed);
-        Ok(self.buffer_on_host(address, bytes, PageLocked { at, len: bytes }))
+        Ok(self.buffer_on_host(address, bytes, PageLocked { at, len: bytes, owner: None }))
+    }
+
+    /// A buffer of the bytes that `part` finds in `owner`, locked where they are. Kernels may only read it. `None` if the system can't lock
+    /// them there; then [`alloc_on_host`](Self::alloc_on_host) and a copy do.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Lost`] or [`Error::Driver`].
+    pub fn lock_in_place<O>(&self, owner: Arc<O>, part: impl FnOnce(&O) -> &[u8]) -> Result<Option<Buffer>>
+    where
+        O: Send + Sync + 'static,
+    {
+        let bytes = part(&owner);
+        let (at, len) = (bytes.as_ptr().cast_mut().cast::<c_void>(), bytes.len());
+        if len == 0 || self.stand_in().is_some() {
+            return Ok(None);
+        }
+        let flags = sys::CU_MEMHOSTREGISTER_DEVICEMAP | sys::CU_MEMHOSTREGISTER_READ_ONLY;
+        // SAFETY: the memory stays where it is, and unchanged, as long as `owner` lives: it was reached through a shared reference
+        let lock = || match unsafe { sys::cuMemHostRegister_v2(at, len, flags) } {
+            CUresult::CUDA_SUCCESS => Ok(true),
+            // locked already, too much to lock, or a kind of memory or a system where it can't be locked
+            CUresult::CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+            | CUresult::CUDA_ERROR_OUT_OF_MEMORY
+            | CUresult::CUDA_ERROR_INVALID_VALUE
+            | CUresult::CUDA_ERROR_NOT_SUPPORTED
+            | CUresult::CUDA_ERROR_NOT_PERMITTED => Ok(false),
+            other => other.result().map(|()| true),
+        };
+        if !self.call("cuMemHostRegister", lock)? {
+            return Ok(None);
+        }
+        self.context().on_host.fetch_add(len as u64, Ordering::Relaxed);
+        let memory = PageLocked { at, len, owner: Some(owner) };
+        let mut address = 0;
+        // SAFETY: the memory was locked above, and mapped for kernels
+        let find = || unsafe { sys::cuMemHostGetDevicePointer_v2(&mut address, at, 0) }.result();
+        match self.call("cuMemHostGetDevicePointer", find) {
+            Ok(()) => Ok(Some(self.buffer_on_host(address, len, memory))),
+            Err(error) => {
+                memory.free(self);
+                Err(error)
+            }
+        }
     }
 
     /// The bytes that this process' page-locked buffers take on the host.
@@ -69,11 +118,16 @@ impl Gpu {
 }
 
 impl PageLocked {
-    /// Copies `bytes` to offset `first`, which must fit, by several threads. The device must have done all work that reads the memory.
-    pub(crate) fn write(&mut self, first: usize, bytes: &[u8]) {
+    /// Copies `bytes` to offset `first`, which must fit, by several threads. The device must have done all work that reads the memory. Fails
+    /// if the memory is only to be read.
+    pub(crate) fn write(&mut self, first: usize, bytes: &[u8]) -> Result<()> {
         debug_assert!(first + bytes.len() <= self.len, "the range was checked");
+        if self.owner.is_some() {
+            let what = "memory that was locked in place is only read".to_owned();
+            return Err(Error::Driver { call: "cuMemHostRegister", what });
+        }
         if self.at.is_null() {
-            return;
+            return Ok(());
         }
         // SAFETY: the range lies within the memory, which only this buffer uses
         let target = unsafe { std::slice::from_raw_parts_mut(self.at.cast::<u8>().add(first), bytes.len()) };
@@ -89,6 +143,7 @@ impl PageLocked {
                 target.copy_from_slice(bytes);
             }
         });
+        Ok(())
     }
 
     /// Frees the memory after all work submitted to the device so far.
@@ -97,8 +152,12 @@ impl PageLocked {
         if self.at.is_null() {
             return;
         }
-        // SAFETY: allocated by `cuMemHostAlloc`, and no work that reads it is left
-        let free = || gpu.call("cuMemFreeHost", || unsafe { sys::cuMemFreeHost(self.at) }.result());
+        let free = || match &self.owner {
+            // SAFETY: allocated by `cuMemHostAlloc`, and no work that reads it is left
+            None => gpu.call("cuMemFreeHost", || unsafe { sys::cuMemFreeHost(self.at) }.result()),
+            // SAFETY: locked by `cuMemHostRegister`, and no work that reads it is left
+            Some(_) => gpu.call("cuMemHostUnregister", || unsafe { sys::cuMemHostUnregister(self.at) }.result()),
+        };
         if let Err(error) = gpu.synchronize().and_then(|()| free()) {
             tracing::error!(%error, "page-locked memory is not freed");
         }

@@ -48,10 +48,7 @@ impl Buffer {
         if self.is_on_host() {
             // work that reads the memory comes first
             self.gpu().synchronize()?;
-            if let Some(memory) = &mut self.on_host {
-                memory.write(first, bytes);
-            }
-            return Ok(());
+            return self.on_host.as_mut().map_or(Ok(()), |memory| memory.write(first, bytes));
         }
         let stream = self.gpu().handles().stream;
         // SAFETY: the range was checked, and `bytes` is borrowed until the wait below is over

@@ -1,6 +1,6 @@
 //! Runs an algorithm, checks its answer, writes it and reports it.
 
-use crate::command::arguments::Run;
+use crate::command::arguments::{Run, Task};
 use crate::command::footprint::{Algorithm, Graph};
 use crate::command::found::Found;
 use crate::command::subject::Subject;
@@ -95,11 +95,16 @@ fn place<T: Element>(run: &Run, algorithm: Algorithm, choices: &Choices, subject
     a.to(run.device())
 }
 
-/// Limits the memory of the run's device until the guard is dropped, if the run asks for it.
-pub fn limit(run: &Run) -> Result<Option<MemoryLimit>> {
-    let Some(bytes) = run.memory()? else { return Ok(None) };
-    let device = if job::grid().is_some() { Device::Cpu } else { run.device() };
-    device.limit_memory(bytes).map(Some)
+/// Limits the memory of the task's device until the guard is dropped, if the task asks for it.
+pub fn limit(task: &Task) -> Result<Option<MemoryLimit>> {
+    let (memory, device) = match (task, task.run()) {
+        (_, Some(run)) if job::grid().is_none() => (&run.memory, run.device()),
+        (_, Some(run)) => (&run.memory, Device::Cpu),
+        (Task::Convert(options), _) => (&options.memory, Device::Cpu),
+        (Task::Info { memory, .. } | Task::Generate { memory, .. }, _) => (memory, Device::Cpu),
+        _ => return Ok(None),
+    };
+    memory.limit()?.map(|bytes| device.limit_memory(bytes)).transpose()
 }
 
 /// Checks that the device has the memory: what must lie there must fit, and the host must have room for the rest.
@@ -107,7 +112,7 @@ fn fits_device(run: &Run, algorithm: Algorithm, size: Graph, device: Device, pla
     let (all, least, available) =
         (size.peak_on_device(algorithm), size.least_on_device(algorithm), device.available()?);
     if least > u128::from(available) {
-        return Err(match run.memory()? {
+        return Err(match run.memory.limit()? {
             Some(budget) if least > u128::from(budget) => Error::Budget { place: place(), needed: least, budget },
             _ => Error::Memory { place: place(), needed: least, available },
         });
@@ -120,7 +125,7 @@ fn fits_device(run: &Run, algorithm: Algorithm, size: Graph, device: Device, pla
 
 /// Checks that the process stays within its budget, if it has one.
 fn fits_host(run: &Run, algorithm: Algorithm, size: Graph, mapped: bool, place: impl Fn() -> String) -> Result<()> {
-    let Some(budget) = run.memory()? else { return Ok(()) };
+    let Some(budget) = run.memory.limit()? else { return Ok(()) };
     let needed = if mapped { size.least_mapped(algorithm) } else { size.peak(algorithm, 0) };
     if needed <= u128::from(budget) {
         return Ok(());

@@ -166,6 +166,8 @@ pub enum Task {
         #[arg(long)]
         json: bool,
         #[command(flatten)]
+        memory: Memory,
+        #[command(flatten)]
         threads: Threads,
     },
     /// Shows which NVIDIA libraries and GPUs were found, and what to install.
@@ -180,6 +182,8 @@ pub enum Task {
         /// Format of the file: vxm, matrix-market, edges, metis or npz; default: by its name.
         #[arg(long, value_name = "F")]
         output: Option<FileFormat>,
+        #[command(flatten)]
+        memory: Memory,
         #[command(flatten)]
         threads: Threads,
     },
@@ -208,7 +212,30 @@ pub struct Convert {
     #[arg(long, value_name = "T")]
     pub matrix: Option<Entries>,
     #[command(flatten)]
+    pub memory: Memory,
+    #[command(flatten)]
     pub threads: Threads,
+}
+
+/// A limit on memory.
+#[derive(Debug, Args)]
+pub struct Memory {
+    /// Memory to take at most, such as 8GiB; default: VXM_MEMORY, or what is there. On a GPU it is that of the device: what
+    /// doesn't fit stays on the host. On the CPU, graphs that don't fit are built on disk, and a .vxm file may be larger. Does
+    /// not change the answer.
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<Size>,
+}
+
+impl Memory {
+    /// The limit in bytes, if there is one.
+    pub fn limit(&self) -> Result<Option<u64>> {
+        let Some(text) = std::env::var_os("VXM_MEMORY").filter(|text| self.memory.is_none() && !text.is_empty()) else {
+            return Ok(self.memory.map(|Size(bytes)| bytes));
+        };
+        let size = text.to_string_lossy().parse::<Size>();
+        size.map(|Size(bytes)| Some(bytes)).map_err(|error| Error::invalid(format!("VXM_MEMORY: {error}")))
+    }
 }
 
 /// The type of a matrix' entries.
@@ -250,24 +277,13 @@ pub struct Run {
     /// Give up after so many seconds without news from another rank; default: never.
     #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
     pub timeout: Option<u64>,
-    /// Memory that the graph and vectors may take on the device, such as 8GiB; default: VXM_MEMORY, or what is there. What
-    /// doesn't fit a GPU stays on the host; on the CPU, a .vxm file may be larger. Does not change the answer.
-    #[arg(long, value_name = "SIZE")]
-    pub memory: Option<Size>,
+    #[command(flatten)]
+    pub memory: Memory,
     #[command(flatten)]
     pub threads: Threads,
 }
 
 impl Run {
-    /// The memory that the run may take on its device, if that is limited.
-    pub fn memory(&self) -> Result<Option<u64>> {
-        let Some(text) = std::env::var_os("VXM_MEMORY").filter(|text| self.memory.is_none() && !text.is_empty()) else {
-            return Ok(self.memory.map(|Size(bytes)| bytes));
-        };
-        let size = text.to_string_lossy().parse::<Size>();
-        size.map(|Size(bytes)| Some(bytes)).map_err(|error| Error::invalid(format!("VXM_MEMORY: {error}")))
-    }
-
     /// The device to run on.
     pub fn device(&self) -> Device {
         self.device.0.unwrap_or_else(Device::auto)

@@ -67,7 +67,7 @@ fn run(task: Task) -> Result<ExitCode> {
     // checked
     pool.broadcast(|_| drop(black_box(vec![0u8; 64])));
     let limited = || {
-        let _limit = task.run().map(|run| job::agree(answer::limit(run))).transpose()?;
+        let _limit = job::agree(answer::limit(&task))?;
         dispatch(&task)
     };
     pool.install(|| job::run(&task, limited))

@@ -7,6 +7,8 @@ namespace emulated {
 
 // Memory of the device, or of the host for kernels to read.
 bool allocate(uint64_t* address, size_t size, bool on_host = false);
+// Lets kernels use memory that the program has already.
+void adopt(uint64_t address, size_t size);
 void release(uint64_t address);
 size_t memory_used();
 size_t memory_peak();

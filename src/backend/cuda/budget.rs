@@ -7,8 +7,11 @@
 use crate::backend::cuda::Gpu;
 use crate::backend::tuning::{ASK_FROM, tuning};
 use crate::error::{Error, Result};
+use crate::formats::Csr;
 use crate::memory;
+use std::sync::Arc;
 use vxm_kernels::{Buffer, Pod};
+use vxm_semiring::Element;
 
 /// Whether `bytes` bytes fit on the device beside the vectors of a matrix with `rows` rows.
 fn fits(gpu: &Gpu, bytes: usize, rows: usize) -> Result<bool> {
@@ -45,6 +48,24 @@ pub(super) fn alloc_entries(gpu: &Gpu, bytes: usize, rows: usize) -> Result<Buff
         }
         buffer => Ok(buffer?),
     }
+}
+
+/// A buffer of the columns of `csr`: a copy on the device, or if there is no room for it, the columns themselves where they are on the host. A
+/// mapped file's are read from there, too.
+///
+/// # Errors
+/// As for [`alloc_entries`].
+pub(super) fn place_columns<A: Element>(gpu: &Gpu, csr: &Arc<Csr<A>>) -> Result<Buffer> {
+    fn columns<A: Element>(csr: &Csr<A>) -> &[u8] {
+        vxm_kernels::bytes_of(csr.columns())
+    }
+    if !fits(gpu, columns(csr).len(), csr.nrows())?
+        && let Some(locked) = gpu.lock_in_place(Arc::clone(csr), columns)?
+    {
+        tracing::debug!(target: "vxm::plan", rows = csr.nrows(), bytes = locked.len(), why = "the device has no room", "columns are read on the host");
+        return Ok(locked);
+    }
+    upload_entries(gpu, csr.columns(), csr.nrows())
 }
 
 /// A buffer with a copy of `entries`, of a matrix with `rows` rows.
