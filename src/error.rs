@@ -79,6 +79,17 @@ pub enum Error {
         available: u64,
     },
 
+    /// A memory budget is too small; found before anything runs.
+    #[error("{place}: needs a memory budget of at least {}, found {}", size(*.needed), size(*.budget))]
+    Budget {
+        /// What needs it.
+        place: String,
+        /// The least bytes that would do.
+        needed: u128,
+        /// The budget in bytes.
+        budget: u64,
+    },
+
     /// Data given by the user violate an invariant.
     #[error("{what}")]
     Invalid {
@@ -180,7 +191,7 @@ pub fn printable(text: &[u8]) -> String {
 }
 
 /// A number of bytes with a binary unit.
-fn size(bytes: impl Into<u128>) -> String {
+pub(crate) fn size(bytes: impl Into<u128>) -> String {
     const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
     let bytes = bytes.into();
     let unit = (bytes.max(1).ilog2() / 10).min(4);

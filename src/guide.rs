@@ -40,3 +40,6 @@ pub mod python {}
 
 #[doc = include_str!("../docs/guide/10-ranks.md")]
 pub mod ranks {}
+
+#[doc = include_str!("../docs/guide/11-memory.md")]
+pub mod memory {}

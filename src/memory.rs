@@ -1,7 +1,14 @@
-//! Checks of available memory before large allocations.
+//! Checks of available memory before large allocations, and limits on what a process keeps in memory.
 //!
 //! A failed allocation aborts a Rust program without a useful message. So whatever grows with the input checks first: a
 //! reader before it keeps more entries, a generator before it draws edges, the command before an algorithm runs.
+
+mod resident;
+mod size;
+
+pub use resident::Resident;
+pub(crate) use resident::{limit, note};
+pub use size::Size;
 
 use crate::error::{Error, Result};
 use crate::formats::Directions;
@@ -28,13 +35,20 @@ pub fn require(bytes: u128, place: impl FnOnce() -> String) -> Result<()> {
 }
 
 /// The bytes that this process can still allocate: the least of what the system has left, what its control groups
-/// allow, and what its own limits (`ulimit -v`, `ulimit -d`) allow. `u64::MAX` if none of them is known.
+/// allow, what its own limits (`ulimit -v`, `ulimit -d`) allow, and what is left of a [`Resident`] limit. `u64::MAX` if none of them is known.
 pub fn available() -> u64 {
     let system = read_to_string("/proc/meminfo").ok().and_then(|text| kibibytes(&text, "MemAvailable:"));
     let groups = read_to_string("/proc/self/cgroup").ok().and_then(|text| groups(Path::new("/sys/fs/cgroup"), &text));
     let own = read_to_string("/proc/self/limits").ok().zip(read_to_string("/proc/self/status").ok());
     let own = own.and_then(|(limits, status)| own_limits(&limits, &status));
-    [system, groups, own].into_iter().flatten().min().unwrap_or(u64::MAX)
+    [system, groups, own, limit().map(left_of)].into_iter().flatten().min().unwrap_or(u64::MAX)
+}
+
+/// What is left of a limit on resident memory. Pages of mapped files don't count, since they can be given back.
+fn left_of(limit: u64) -> u64 {
+    let status = read_to_string("/proc/self/status").ok();
+    let taken = status.and_then(|status| kibibytes(&status, "RssAnon:")).unwrap_or(0);
+    limit.saturating_sub(taken)
 }
 
 /// The value in bytes of the line that starts with `name` and is given in kB.

@@ -37,6 +37,10 @@ pub(crate) struct Context {
     last_kernel: Mutex<Option<Arc<str>>>,
     /// The error that made the device unusable, once there is one.
     lost: OnceLock<Error>,
+    /// The most bytes that buffers may take; `u64::MAX` for no limit.
+    pub(crate) budget: AtomicU64,
+    /// The bytes of page-locked buffers.
+    pub(crate) on_host: AtomicU64,
     /// Freed device memory kept for reuse, and the count of bytes in use.
     pub(crate) block_cache: Mutex<BlockCache>,
     /// The address of the grid barrier's memory, once a kernel has needed it.
@@ -82,6 +86,8 @@ unsafe impl Sync for Handles {}
 pub(crate) trait StandIn: Send + Sync {
     /// A fresh address for `bytes` bytes, or `None` if all buffers together would then exceed `total` bytes.
     fn alloc(&self, bytes: u64, total: u64) -> Option<u64>;
+    /// A fresh address for `bytes` bytes that aren't the device's.
+    fn address(&self, bytes: u64) -> u64;
     /// Counts `bytes` as free again.
     fn free(&self, bytes: u64);
     /// The bytes that buffers take.
@@ -179,6 +185,8 @@ impl Gpu {
             readbacks: AtomicU64::new(0),
             last_kernel: Mutex::new(None),
             lost: OnceLock::new(),
+            budget: AtomicU64::new(u64::MAX),
+            on_host: AtomicU64::new(0),
             block_cache: Mutex::new(BlockCache::new()),
             grid_barrier: OnceLock::new(),
             attached: Mutex::new(Vec::new()),

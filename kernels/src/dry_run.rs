@@ -92,7 +92,11 @@ impl StandIn for DryRun {
         let more = |used: u64| used.checked_add(bytes).filter(|&used| used <= total);
         let before = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
         self.peak.fetch_max(before + bytes, Ordering::Relaxed);
-        Some(self.next.fetch_add((bytes + 1).next_multiple_of(256), Ordering::Relaxed))
+        Some(self.address(bytes))
+    }
+
+    fn address(&self, bytes: u64) -> u64 {
+        self.next.fetch_add((bytes + 1).next_multiple_of(256), Ordering::Relaxed)
     }
 
     fn free(&self, bytes: u64) {

@@ -31,8 +31,9 @@ pub enum Error {
 
     /// The device has too little memory left.
     #[error(
-        "out of device memory: {} asked for, {} free of {}; {} needed with the {} in use",
-        size(*.asked), size(*.free), size(*.total), size(.asked.saturating_add(*.used)), size(*.used)
+        "out of device memory: {} asked for, {} free of {}{}; {} needed with the {} in use",
+        size(*.asked), size(*.free), if *.budget { "a budget of " } else { "" }, size(*.total),
+        size(.asked.saturating_add(*.used)), size(*.used)
     )]
     DeviceMemory {
         /// Bytes asked for.
@@ -41,8 +42,19 @@ pub enum Error {
         used: u64,
         /// Bytes free, including what is kept for reuse.
         free: u64,
-        /// Bytes that the device has.
+        /// Bytes that the device has, or that the budget allows.
         total: u64,
+        /// Whether a budget limits what buffers may take.
+        budget: bool,
+    },
+
+    /// The host has too little memory that can be locked into place for a device to read.
+    #[error("out of page-locked memory on the host: {} asked for, with {} in use", size(*.asked), size(*.used))]
+    HostMemory {
+        /// Bytes asked for.
+        asked: u64,
+        /// Bytes that this process' page-locked buffers take already.
+        used: u64,
     },
 
     /// A kernel's source does not compile.
@@ -188,12 +200,15 @@ mod tests {
 
     #[test]
     fn each_is_one_line() {
-        let memory = Error::DeviceMemory { asked: 5 << 30, used: 3 << 30, free: 3 << 29, total: 141 << 30 };
+        let memory =
+            Error::DeviceMemory { asked: 5 << 30, used: 3 << 30, free: 3 << 29, total: 141 << 30, budget: false };
         assert_eq!(
             memory.to_string(),
             "out of device memory: 5.0 GiB asked for, 1.5 GiB free of 141.0 GiB; 8.0 GiB needed with the 3.0 GiB in use"
         );
-        let mistaken = Error::DeviceMemory { asked: u64::MAX, used: 1, free: 0, total: 1 };
+        let budget = Error::DeviceMemory { asked: 5 << 20, used: 3 << 20, free: 1 << 20, total: 4 << 20, budget: true };
+        assert!(budget.to_string().contains("1.0 MiB free of a budget of 4.0 MiB; 8.0 MiB needed"), "{budget}");
+        let mistaken = Error::DeviceMemory { asked: u64::MAX, used: 1, free: 0, total: 1, budget: false };
         assert!(mistaken.to_string().contains("16384.0 PiB needed"), "{mistaken}");
         let device = Error::NoSuchDevice { asked: 3, count: 2 };
         assert_eq!(device.to_string(), "no CUDA device 3: there are 2, numbered from 0");

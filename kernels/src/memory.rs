@@ -1,18 +1,23 @@
 //! Device memory: allocation, freeing, and how much there is.
 //!
 //! A buffer's memory comes from the block cache if a freed block of its size is there, and from the device's pool otherwise. When memory
-//! runs out, both give what they keep back to the system, and the call is made once more.
+//! runs out, both give what they keep back to the system, and the call is made once more. A budget limits what all buffers together take;
+//! [page-locked](crate::page_locked) buffers don't count.
+
+use std::sync::atomic::Ordering;
 
 use cudarc::driver::sys::{self, CUmemPool_attribute as PoolAttribute, CUresult};
 use cudarc::driver::{DriverError, result as driver};
 
 use crate::context::{Gpu, lock};
 use crate::error::{Error, Result};
+use crate::page_locked::PageLocked;
 
 /// Bytes of the grid barrier's memory.
 const GRID_BARRIER: usize = 64;
 
-/// Memory of a [`Gpu`]. It is freed on drop, after all work submitted to the device before.
+/// Memory of a [`Gpu`], or memory of the host that its kernels can address. It is freed on drop, after all work submitted to the device
+/// before.
 ///
 /// A buffer of length 0 has no memory, and the address 0.
 #[derive(Debug)]
@@ -20,6 +25,8 @@ pub struct Buffer {
     gpu: Gpu,
     address: sys::CUdeviceptr,
     len: usize,
+    /// The host's memory, if the buffer lies there.
+    pub(crate) on_host: Option<PageLocked>,
 }
 
 impl Gpu {
@@ -30,7 +37,24 @@ impl Gpu {
     /// [`Error::DeviceMemory`] if the device has too little memory left, after which smaller buffers may still fit; [`Error::Lost`].
     pub fn alloc(&self, bytes: usize) -> Result<Buffer> {
         let address = if bytes == 0 { 0 } else { self.alloc_or_trim(bytes)? };
-        Ok(Buffer { gpu: self.clone(), address, len: bytes })
+        Ok(Buffer { gpu: self.clone(), address, len: bytes, on_host: None })
+    }
+
+    /// Limits the bytes that this process' buffers take on the device; `None` lifts the limit. Returns the limit before. Buffers that exist
+    /// already stay, also if they take more.
+    pub fn set_budget(&self, bytes: Option<u64>) -> Option<u64> {
+        let before = self.context().budget.swap(bytes.unwrap_or(u64::MAX), Ordering::Relaxed);
+        (before < u64::MAX).then_some(before)
+    }
+
+    /// The most bytes that this process' buffers may take on the device, if that is limited.
+    pub fn budget(&self) -> Option<u64> {
+        Some(self.context().budget.load(Ordering::Relaxed)).filter(|&bytes| bytes < u64::MAX)
+    }
+
+    /// A buffer of memory at `address` that lies on the host.
+    pub(crate) fn buffer_on_host(&self, address: sys::CUdeviceptr, len: usize, memory: PageLocked) -> Buffer {
+        Buffer { gpu: self.clone(), address, len, on_host: Some(memory) }
     }
 
     /// A buffer of `bytes` zeros.
@@ -44,12 +68,22 @@ impl Gpu {
         Ok(buffer)
     }
 
-    /// The bytes of device memory, as (free, total). Memory that the block cache and the pool keep for reuse counts as free.
+    /// The bytes of device memory, as (free, total), within the budget if there is one. Memory that the block cache and the pool keep for
+    /// reuse counts as free.
     ///
     /// # Errors
     ///
     /// [`Error::Lost`] or [`Error::Driver`].
     pub fn memory(&self) -> Result<(u64, u64)> {
+        let (free, total) = self.whole_memory()?;
+        Ok(match self.budget() {
+            Some(budget) => (free.min(budget.saturating_sub(self.used())), total.min(budget)),
+            None => (free, total),
+        })
+    }
+
+    /// The bytes of device memory, as (free, total), whatever the budget is.
+    fn whole_memory(&self) -> Result<(u64, u64)> {
         if let Some(stand_in) = self.stand_in() {
             return Ok((self.total() - stand_in.used(), self.total()));
         }
@@ -117,6 +151,9 @@ impl Gpu {
 
     /// The address of `bytes` bytes, more than 0, from the block cache or else from the pool.
     fn alloc_or_trim(&self, bytes: usize) -> Result<sys::CUdeviceptr> {
+        if self.budget().is_some_and(|budget| self.used().saturating_add(bytes as u64) > budget) {
+            return Err(self.too_little(bytes));
+        }
         if let Some(stand_in) = self.stand_in() {
             return stand_in.alloc(bytes as u64, self.total()).ok_or_else(|| self.too_little(bytes));
         }
@@ -182,7 +219,10 @@ impl Gpu {
     /// The error for `bytes` bytes that the device cannot give.
     fn too_little(&self, bytes: usize) -> Error {
         match self.memory() {
-            Ok((free, total)) => Error::DeviceMemory { asked: bytes as u64, used: self.used(), free, total },
+            Ok((free, total)) => {
+                let (used, budget) = (self.used(), self.budget().is_some());
+                Error::DeviceMemory { asked: bytes as u64, used, free, total, budget }
+            }
             Err(lost) => lost,
         }
     }
@@ -213,7 +253,12 @@ impl Buffer {
         self.len == 0
     }
 
-    /// The device that the buffer is on.
+    /// Whether the memory is the host's. Kernels read it over the bus.
+    pub fn is_on_host(&self) -> bool {
+        self.on_host.is_some()
+    }
+
+    /// The device that the buffer is on, or that addresses it.
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
     }
@@ -265,6 +310,9 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         if self.is_empty() || self.gpu.is_lost() {
             return;
+        }
+        if let Some(memory) = self.on_host.take() {
+            return memory.free(&self.gpu);
         }
         if let Some(stand_in) = self.gpu.stand_in() {
             return stand_in.free(self.len as u64);

@@ -28,7 +28,7 @@ unsafe impl Pod for bool {
 }
 
 /// The bytes of `values`.
-pub(crate) fn bytes_of<T: Pod>(values: &[T]) -> &[u8] {
+pub fn bytes_of<T: Pod>(values: &[T]) -> &[u8] {
     // SAFETY: a `Pod` has no padding, so all its bytes are initialised; `u8` has alignment 1
     unsafe { core::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }

@@ -46,6 +46,11 @@ impl Buffer {
         if bytes.is_empty() {
             return Ok(());
         }
+        if self.is_on_host() {
+            // work that reads the memory comes first
+            self.gpu().synchronize()?;
+            return self.on_host.as_mut().map_or(Ok(()), |memory| memory.write(first, bytes));
+        }
         let stream = self.gpu().handles().stream;
         // SAFETY: the range was checked, and `bytes` is borrowed until the wait below is over
         let copy = || self.gpu().call("cuMemcpyHtoDAsync", || unsafe { driver::memcpy_htod_async(at, bytes, stream) });
@@ -85,13 +90,14 @@ impl Buffer {
         measured(self.gpu(), || format!("on device: {bytes} bytes"), copy)
     }
 
-    /// A new buffer with the same bytes.
+    /// A new buffer with the same bytes, on the same side of the bus.
     ///
     /// # Errors
     ///
     /// As for [`Gpu::alloc`].
     pub fn copy(&self) -> Result<Self> {
-        let mut copy = self.gpu().alloc(self.len())?;
+        let gpu = self.gpu();
+        let mut copy = if self.is_on_host() { gpu.alloc_on_host(self.len()) } else { gpu.alloc(self.len()) }?;
         copy.copy_from(self, self.len())?;
         Ok(copy)
     }

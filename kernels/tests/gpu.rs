@@ -216,7 +216,7 @@ fn a_dry_runs_memory_ends_too() {
     let held = gpu.alloc(half as usize).unwrap();
     assert_eq!((gpu.used(), gpu.memory().unwrap()), (half, (total - half, total)));
     for asked in [half + 1, u64::MAX] {
-        let expected = Error::DeviceMemory { asked, used: half, free: total - half, total };
+        let expected = Error::DeviceMemory { asked, used: half, free: total - half, total, budget: false };
         assert_eq!(gpu.alloc(asked as usize).unwrap_err(), expected);
     }
     drop((gpu.alloc(1000).unwrap(), held));
@@ -234,7 +234,7 @@ fn too_much_memory_is_an_error_and_no_more() {
     let beyond = (total - held.len() as u64 / 2) as usize;
     for asked in [beyond, total as usize, 1 << 50, usize::MAX] {
         let error = gpu.alloc(asked).unwrap_err();
-        let Error::DeviceMemory { asked: said, used, free, total: all } = error else { panic!("{asked}: {error}") };
+        let Error::DeviceMemory { asked: said, used, free, total: all, .. } = error else { panic!("{asked}: {error}") };
         println!("{error}");
         assert_eq!((said, all), (asked as u64, total));
         assert!(used >= held.len() as u64 && used <= total, "{error}");

@@ -2,6 +2,7 @@
 
 use crate::backend::cuda::Gpu;
 use crate::error::{Error, Result};
+use crate::memory::Resident;
 use crate::ranks::Grid;
 use std::cell::RefCell;
 use std::fmt;
@@ -24,6 +25,25 @@ pub enum Device {
     Cpu,
     /// The NVIDIA GPU with this number, counted from 0.
     Cuda(usize),
+}
+
+/// A limit on the memory of a device, which ends when this is dropped; see [`Device::limit_memory`].
+#[derive(Debug)]
+#[must_use = "the limit ends when this is dropped"]
+pub struct MemoryLimit(Limited);
+
+#[derive(Debug)]
+enum Limited {
+    Gpu { gpu: Gpu, before: Option<u64> },
+    Cpu { _watched: Resident },
+}
+
+impl Drop for MemoryLimit {
+    fn drop(&mut self) {
+        if let Limited::Gpu { gpu, before } = &self.0 {
+            gpu.set_budget(*before);
+        }
+    }
 }
 
 /// Where an expression runs, if not on this process' CPU alone.
@@ -53,6 +73,33 @@ impl Device {
     pub fn scope<R>(self, f: impl FnOnce() -> Result<R>) -> Result<R> {
         let _entered = Entered::new(self.gpu()?.map(Place::Gpu));
         f()
+    }
+
+    /// Limits the memory that this process takes on the device to `bytes`, until the guard that is returned is dropped.
+    ///
+    /// On a GPU these are the bytes of all buffers. Vectors and row offsets must fit; entries of matrices that don't fit stay on the host, in
+    /// page-locked memory that kernels read over the bus. Answers stay the same. On the CPU it is the resident memory of the process, as far as
+    /// [mapped files](crate::io::NativeFile) can give their pages back.
+    ///
+    /// The limit holds for all threads. The guard restores the limit before it.
+    ///
+    /// ```
+    /// use vxm::algorithms::{MisOptions, mis};
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::undirected(3, &[(0, 1), (1, 2)])?;
+    /// let _limit = Device::Cpu.limit_memory(1 << 30)?;
+    /// assert_eq!(mis(&a, &MisOptions::default())?.set.nvals(), 2);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There is no such device; or on the CPU, the system doesn't tell the memory of a process.
+    pub fn limit_memory(self, bytes: u64) -> Result<MemoryLimit> {
+        Ok(MemoryLimit(match self.gpu()? {
+            Some(gpu) => Limited::Gpu { before: gpu.set_budget(Some(bytes)), gpu },
+            None => Limited::Cpu { _watched: Resident::limit(bytes)? },
+        }))
     }
 
     /// Waits for all work that was queued on the device, and so finds out whether it failed.

@@ -26,6 +26,6 @@ macro_rules! internal {
 }
 internal! { cpu cuda view }
 
-pub use device::Device;
 pub use device::Place;
+pub use device::{Device, MemoryLimit};
 pub(crate) use device::{Entered, current, current_place};

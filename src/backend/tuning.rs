@@ -46,6 +46,10 @@ pub(crate) const RANKS_IN_A_COLUMN: usize = 16;
 /// fixed tree. The others classify long rows for loops that start the longest rows first. E001, E023
 pub(crate) const ROW_CLASSES: [usize; 6] = [8, 33, 96, 256, 2048, 8192];
 
+/// Bytes of an array from which the driver is asked whether they fit on a device, if no budget limits them. Asking takes longer than
+/// allocating a small array, which is tried instead. E050
+pub(crate) const ASK_FROM: usize = 64 << 20;
+
 /// The greatest value that an integer of the table may be set to. Products with numbers of rows or entries still fit 64 bits.
 const MOST: u64 = 1 << 28;
 
@@ -161,6 +165,11 @@ table! {
     long_tile_row: u64 = 1024;
     /// Blocks per multiprocessor for every other kernel: this leaves 64 registers per thread, enough for four loads in flight. E002
     blocks: u32 = 4;
+
+    // ---- memory of a GPU
+    /// Bytes a row that stay free on a device for vectors while arrays of entries are placed: a loop's state, its next state, its work
+    /// lists, and a few vectors more. E050
+    vector_room: u64 = 64;
 
     // ---- loops on a GPU
     /// Mean entries per uniform row up to which rows count as short. All of such a row is read at once, so neither a cheaper first round
@@ -279,13 +288,13 @@ table! {
     transpose_cost: u64 = 4;
 
     // ---- the mode of rows
-    /// Labels of a row up to which they are sorted: so few are sorted by insertion, without a table to clear. E049
+    /// Labels of a row up to which they are sorted: so few are sorted by insertion, without a table to clear. E050
     listed_labels: usize = 20;
     /// Slots that a table of labels begins with at most. It grows with the distinct labels, which are few in most long rows, so that it
-    /// stays in the first-level cache. E049
+    /// stays in the first-level cache. E050
     label_slots: usize = 1024;
     /// Bytes that the tables of labels of long rows may take on a GPU. Each block has one for the longest row; fewer blocks run if not all
-    /// fit. E049
+    /// fit. E050
     label_table_bytes: usize = 1 << 27;
 }
 

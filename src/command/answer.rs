@@ -1,6 +1,6 @@
 //! Runs an algorithm, checks its answer, writes it and reports it.
 
-use crate::command::arguments::Run;
+use crate::command::arguments::{Run, Task};
 use crate::command::bars::Spinner;
 use crate::command::footprint::{Algorithm, Graph};
 use crate::command::found::Found;
@@ -14,9 +14,9 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use vxm::backend::Device;
 use vxm::backend::plan::Format;
 use vxm::backend::profile::{Profile, collect};
+use vxm::backend::{Device, MemoryLimit};
 use vxm::certify::Violation;
 use vxm::containers::Matrix;
 use vxm::formats::{Csr, Directions, Tiles};
@@ -122,10 +122,11 @@ fn place<T: Element>(run: &Run, algorithm: Algorithm, choices: &Choices, subject
         _ => algorithm.name().to_owned(),
     };
     memory::require(size.share(algorithm), || format!("{name}: {what}"))?;
-    if job::grid().is_none() && run.device() != Device::Cpu {
-        let (needed, available) = (size.peak_on_device(algorithm), run.device().available()?);
-        if needed > u128::from(available) {
-            return Err(Error::Memory { place: format!("{name}: {what} on {}", run.device()), needed, available });
+    if job::grid().is_none() {
+        let place = || format!("{name}: {what} on {}", run.device());
+        match run.device() {
+            Device::Cpu => fits_host(run, algorithm, size, matrix.csr().is_mapped(), place)?,
+            device => fits_device(run, algorithm, size, device, place)?,
         }
     }
     let a = matrix.clone().with_format(run.format.0);
@@ -137,6 +138,45 @@ fn place<T: Element>(run: &Run, algorithm: Algorithm, choices: &Choices, subject
         a.tiles();
     }
     a.to(run.device())
+}
+
+/// Limits the memory of the task's device until the guard is dropped, if the task asks for it.
+pub fn limit(task: &Task) -> Result<Option<MemoryLimit>> {
+    let (memory, device) = match (task, task.run()) {
+        (_, Some(run)) if job::grid().is_none() => (&run.memory, run.device()),
+        (_, Some(run)) => (&run.memory, Device::Cpu),
+        (Task::Convert(options), _) => (&options.memory, Device::Cpu),
+        (Task::Info { memory, .. } | Task::Generate { memory, .. }, _) => (memory, Device::Cpu),
+        _ => return Ok(None),
+    };
+    memory.limit()?.map(|bytes| device.limit_memory(bytes)).transpose()
+}
+
+/// Checks that the device has the memory: what must lie there must fit, and the host must have room for the rest.
+fn fits_device(run: &Run, algorithm: Algorithm, size: Graph, device: Device, place: impl Fn() -> String) -> Result<()> {
+    let (all, least, available) =
+        (size.peak_on_device(algorithm), size.least_on_device(algorithm), device.available()?);
+    if least > u128::from(available) {
+        return Err(match run.memory.limit()? {
+            Some(budget) if least > u128::from(budget) => Error::Budget { place: place(), needed: least, budget },
+            _ => Error::Memory { place: place(), needed: least, available },
+        });
+    }
+    if all <= u128::from(available) {
+        return Ok(());
+    }
+    memory::require(all - least, || format!("{}, with entries on the host", place()))
+}
+
+/// Checks that the process stays within its budget, if it has one.
+fn fits_host(run: &Run, algorithm: Algorithm, size: Graph, mapped: bool, place: impl Fn() -> String) -> Result<()> {
+    let Some(budget) = run.memory.limit()? else { return Ok(()) };
+    let needed = if mapped { size.least_mapped(algorithm) } else { size.peak(algorithm, 0) };
+    if needed <= u128::from(budget) {
+        return Ok(());
+    }
+    let hint = if mapped || size.least_mapped(algorithm) > u128::from(budget) { "" } else { " (less for a .vxm file)" };
+    Err(Error::Budget { place: format!("{}{hint}", place()), needed, budget })
 }
 
 /// Runs the algorithm `find` on a graph, checks the answer with `check`, writes it and reports it.

@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::command::report::{Report, Target};
-pub use crate::command::values::{Asked, Entries, Layout, Precision, WeightRange};
+pub use crate::command::values::{Asked, Entries, Layout, Memory, Precision, WeightRange};
 use crate::command::values::{distance, number, real, rounds, seconds, sources, threads, truss};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
@@ -202,6 +202,8 @@ pub enum Task {
         #[arg(long)]
         json: bool,
         #[command(flatten)]
+        memory: Memory,
+        #[command(flatten)]
         threads: Threads,
     },
     /// Runs an algorithm with counters, and shows what its loops did: by round, thread and element.
@@ -238,6 +240,8 @@ pub enum Task {
         #[arg(long, value_name = "F")]
         output: Option<FileFormat>,
         #[command(flatten)]
+        memory: Memory,
+        #[command(flatten)]
         threads: Threads,
     },
 }
@@ -264,6 +268,8 @@ pub struct Convert {
     /// f64.
     #[arg(long, value_name = "T")]
     pub matrix: Option<Entries>,
+    #[command(flatten)]
+    pub memory: Memory,
     #[command(flatten)]
     pub threads: Threads,
 }
@@ -295,6 +301,8 @@ pub struct Run {
     /// Give up after so many seconds without news from another rank; default: never.
     #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
     pub timeout: Option<u64>,
+    #[command(flatten)]
+    pub memory: Memory,
     #[command(flatten)]
     pub threads: Threads,
     /// Also show the plan as a tree: each choice, its reason, and what was measured. Not with --json.

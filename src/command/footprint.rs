@@ -249,6 +249,20 @@ impl Graph {
         }
     }
 
+    /// The least bytes of device memory that do: those of [`peak_on_device`](Self::peak_on_device) that don't grow with the entries. All arrays
+    /// of entries can stay on the host.
+    pub fn least_on_device(self, algorithm: Algorithm) -> u128 {
+        PROCESS
+            + Self { entries: 0, late: 0, longest: 0, tiles: self.tiles.map(|_| 0), ..self }.peak_on_device(algorithm)
+    }
+
+    /// The least bytes of resident memory that do on the CPU, if the graph's arrays lie in a mapped file.
+    pub fn least_mapped(self, algorithm: Algorithm) -> u128 {
+        // pages of the file are given back before they exceed what is left
+        const PAGES: u128 = 64 << 20;
+        PROCESS + PAGES + self.share(algorithm)
+    }
+
     /// The peak bytes of building tiles on a device.
     fn tiles_on_device(self, tiles: u128) -> u128 {
         let n = u128::from(self.vertices);

@@ -128,7 +128,11 @@ fn run(task: Task) -> Result<ExitCode> {
     pool.broadcast(|_| drop(black_box(vec![0u8; 64])));
     drop(starting);
     pool.install(|| {
-        let status = job::run(&task, || dispatch(&task))?;
+        let limited = || {
+            let _limit = job::agree(answer::limit(&task))?;
+            dispatch(&task)
+        };
+        let status = job::run(&task, limited)?;
         profile::tell(&task)?;
         Ok(status)
     })

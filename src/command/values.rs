@@ -1,10 +1,33 @@
 //! The values of options: types with their names, and numbers within their bounds.
 
+use clap::Args;
 use core::fmt;
 use core::str::FromStr;
 use vxm::backend::Device;
 use vxm::backend::plan::Format;
+use vxm::memory::Size;
 use vxm::{Error, Result};
+
+/// A limit on memory.
+#[derive(Debug, Args)]
+pub struct Memory {
+    /// Memory to take at most, such as 8GiB; default: VXM_MEMORY, or what is there. On a GPU it is that of the device: what
+    /// doesn't fit stays on the host. On the CPU, graphs that don't fit are built on disk, and a .vxm file may be larger. Does
+    /// not change the answer.
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<Size>,
+}
+
+impl Memory {
+    /// The limit in bytes, if there is one.
+    pub fn limit(&self) -> Result<Option<u64>> {
+        let Some(text) = std::env::var_os("VXM_MEMORY").filter(|text| self.memory.is_none() && !text.is_empty()) else {
+            return Ok(self.memory.map(|Size(bytes)| bytes));
+        };
+        let size = text.to_string_lossy().parse::<Size>();
+        size.map(|Size(bytes)| Some(bytes)).map_err(|error| Error::invalid(format!("VXM_MEMORY: {error}")))
+    }
+}
 
 /// The type of a matrix' entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

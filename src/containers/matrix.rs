@@ -303,7 +303,7 @@ impl<T: Element> Matrix<T> {
             None if self.rows.get().is_none() && self.columns.get().is_some() => {
                 build::transpose(&*self.transposed_on(gpu)?)
             }
-            None => DeviceCsr::upload(gpu, &*self.host_rows()?),
+            None => DeviceCsr::upload(gpu, &self.host_rows()?),
         })
     }
 

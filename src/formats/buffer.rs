@@ -27,6 +27,11 @@ unsafe impl<T: Send + Sync> Send for Buffer<T> {}
 unsafe impl<T: Send + Sync> Sync for Buffer<T> {}
 
 impl<T> Buffer<T> {
+    /// Whether the array lies in a mapped file.
+    pub fn is_mapped(&self) -> bool {
+        matches!(self.owner, Owner::File(_))
+    }
+
     /// Copies the array, unless it is a vector.
     pub fn into_vec(self) -> Vec<T>
     where

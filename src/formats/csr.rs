@@ -242,6 +242,11 @@ impl<T: Element> Csr<T> {
         (nrows, ncols, offsets.into_vec(), columns.into_vec(), values.into_vec())
     }
 
+    /// Whether the columns lie in a mapped file, so that they take no memory that the system can't take back.
+    pub fn is_mapped(&self) -> bool {
+        self.columns.is_mapped()
+    }
+
     /// The size of the three arrays, in bytes, also where they lie in a mapped file.
     pub fn heap_bytes(&self) -> usize {
         size_of_val(&*self.offsets) + size_of_val(&*self.columns) + size_of_val(&*self.values)

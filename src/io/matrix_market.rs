@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::formats::{Coo, Csr, Directions, Duplicates, First, MAX_VERTICES, Refuse};
 use crate::io::listed::repeated;
 use crate::io::loaded::{Loaded, Numbering, Report};
+use crate::io::on_disk::OnDisk;
 use crate::io::source::Source;
 use crate::io::text::{self, Cursor, Fault, Lines};
 use crate::io::value::{Field, Value};
@@ -157,23 +158,35 @@ impl<V: Value> Lines for Entries<V> {
 
 /// Reads the entries and checks their number against the header.
 fn entries<V: Value>(source: Source<'_>, header: &Header) -> Result<Vec<Vec<(u32, u32, V)>>> {
-    let (line, column) = text::locate(source.head(), header.entries_at);
-    let file = source.name().to_owned();
+    let stated = Stated::of(&source, header);
     let lists = source.parse(header.body, &header.lines::<V>())?;
-    let found: u64 = lists.iter().map(|list| list.len() as u64).sum();
-    if found == header.entries {
-        return Ok(lists);
+    stated.check(header, lists.iter().map(|list| list.len() as u64).sum())?;
+    Ok(lists)
+}
+
+/// Where a file states its number of entries.
+struct Stated {
+    file: String,
+    line: u64,
+    column: u64,
+}
+
+impl Stated {
+    fn of(source: &Source<'_>, header: &Header) -> Self {
+        let (line, column) = text::locate(source.head(), header.entries_at);
+        Self { file: source.name().to_owned(), line: line + 1, column }
     }
-    Err(Error::Parse {
-        file,
-        line: line + 1,
-        column,
-        expected: match header.entries {
+
+    /// Checks that so many entries were found.
+    fn check(self, header: &Header, found: u64) -> Result<()> {
+        let Self { file, line, column } = self;
+        let expected = match header.entries {
+            entries if entries == found => return Ok(()),
             1 => "1 entry (as stated here)".to_owned(),
             entries => format!("{entries} entries (as stated here)"),
-        },
-        found: found.to_string(),
-    })
+        };
+        Err(Error::Parse { file, line, column, expected, found: found.to_string() })
+    }
 }
 
 /// Reads the header of a graph, and checks that the matrix is square and that its rows fit into memory.
@@ -239,13 +252,25 @@ pub(super) fn read_graph(source: Source<'_>) -> Result<Loaded> {
     graph(source, &header, directions)
 }
 
-/// Reads the pattern, and makes it symmetric.
+/// Reads the pattern, and makes it symmetric. It is built on disk if memory is limited and too small.
 fn graph(source: Source<'_>, header: &Header, directions: Directions) -> Result<Loaded> {
     let file = source.name().to_owned();
-    let lists = entries::<()>(source, header)?.into_iter();
-    // reuses the allocation: an entry without a value has the size of its row and column
-    let edges = lists.map(|list| list.into_iter().map(|(i, j, ())| (i, j)).collect());
-    let cleaned = build(&file, header.rows, edges.collect(), directions)?;
+    let needed = memory::for_reading(header.rows, header.entries, directions);
+    let pair = |list: Vec<(u32, u32, ())>| list.into_iter().map(|(i, j, ())| (i, j)).collect::<Vec<_>>();
+    let cleaned = match OnDisk::if_needed(&file, header.rows, header.entries, directions, needed)? {
+        Some(graph) => {
+            let progress = source.progress;
+            let stated = Stated::of(&source, header);
+            let found = source.parse_into(header.body, &header.lines::<()>(), &|list| graph.take(&pair(list)))?;
+            stated.check(header, found)?;
+            graph.finish(progress)?
+        }
+        None => {
+            // reuses the allocations: an entry without a value has the size of its row and column
+            let lists = entries::<()>(source, header)?.into_iter().map(pair);
+            build(&file, header.rows, lists.collect(), directions)?
+        }
+    };
     let weights = if header.field == Field::Pattern { 0 } else { header.entries };
     Ok(Loaded {
         report: Report { weights, ..Report::from(&cleaned) },

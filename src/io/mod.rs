@@ -20,6 +20,7 @@ mod matrix_market;
 mod metis;
 mod native;
 mod npz;
+mod on_disk;
 mod progress;
 mod snap;
 mod source;

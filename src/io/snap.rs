@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::formats::{Csr, Directions, First, MAX_VERTICES};
 use crate::io::loaded::{Loaded, Numbering, Report};
 use crate::io::metis::Shape;
+use crate::io::on_disk::OnDisk;
 use crate::io::source::Source;
 use crate::io::text::{self, Cursor, Fault, Lines};
 use crate::io::value::is_real;
@@ -21,6 +22,7 @@ use crate::memory;
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use rayon::prelude::*;
+use std::sync::{Mutex, PoisonError};
 
 /// The first line that is no comment.
 #[derive(Debug, Clone)]
@@ -72,13 +74,10 @@ impl FirstLine {
         let (Some(first), Some(second), Some(below)) = (self.number(0), self.number(1), lines.checked_sub(1)) else {
             return false;
         };
-        let metis = self.fits_metis(below, blank);
-        let counts = below > 0 && self.columns <= 4 && self.number(self.columns as usize - 1) == Some(below);
-        let square = below > 0 && first == second;
-        if self.columns > 2 && metis {
+        if self.columns > 2 && self.fits_metis(below, blank) {
             return true;
         }
-        if !(metis || counts || square) {
+        if !self.looks_like_a_header(lines, blank) {
             return false;
         }
         // edges must lie within what the header states; the first edge is this line
@@ -87,6 +86,15 @@ impl FirstLine {
             edges.iter().skip(usize::from(list == 0)).map(|&(from, to)| (from.into(), to.into()))
         });
         others.into_par_iter().all(|(from, to): (u64, u64)| from <= first && to <= bound)
+    }
+
+    /// Whether the line may be a header by the number of lines alone, the line itself included.
+    fn looks_like_a_header(&self, lines: u64, blank: u64) -> bool {
+        let (Some(first), Some(second), Some(below)) = (self.number(0), self.number(1), lines.checked_sub(1)) else {
+            return false;
+        };
+        let counts = below > 0 && self.columns <= 4 && self.number(self.columns as usize - 1) == Some(below);
+        self.fits_metis(below, blank) || counts || (below > 0 && first == second)
     }
 
     /// Whether the line fits as a METIS header over `below` lines of as many columns, and `blank` lines.
@@ -214,6 +222,13 @@ impl<I: TryFrom<u64> + Send> Lines for Edges<I> {
 /// Reads the graph, made symmetric. `asked` tells whether the caller asked for an edge list; otherwise what may be
 /// something else is refused.
 pub(super) fn read_graph(source: Source<'_>, asked: bool, progress: &dyn Progress) -> Result<Loaded> {
+    if memory::limit().is_some() && source.lasting {
+        let lines = lines_in(&source);
+        let needed = memory::for_reading(0, lines, Directions::Matter);
+        if needed > memory::available().into() {
+            return read_on_disk(source, asked, lines, progress);
+        }
+    }
     read_either(source, asked, progress, |file, vertices, edges| {
         let cleaned = build(file, vertices, edges, Directions::Matter)?;
         Ok((Report::from(&cleaned), cleaned.graph))
@@ -228,6 +243,64 @@ pub(super) fn read_digraph(source: Source<'_>, asked: bool, progress: &dyn Progr
         let (graph, report) = directed(file, (vertices, 0), &triples.collect(), |_| Ok(None), First)?;
         Ok((report, graph))
     })
+}
+
+/// About how many lines the file has, by the length of its first ones.
+fn lines_in(source: &Source<'_>) -> u64 {
+    const SAMPLE: usize = 1 << 16;
+    let head = &source.head()[..source.head().len().min(SAMPLE)];
+    let lines = head.iter().filter(|&&byte| byte == b'\n').count().max(1);
+    // text shrinks to a third or less when it is compressed
+    let bytes = source.raw().map_or(source.file_bytes * 4, |text| text.len() as u64);
+    bytes.saturating_mul(lines as u64) / head.len().max(1) as u64
+}
+
+/// Reads the graph, and builds it on disk. The file is read twice: for the numbers of its vertices, and for its edges. Without `asked`, a file
+/// whose first line fits as a header by the number of lines alone is refused.
+fn read_on_disk(source: Source<'_>, asked: bool, about: u64, progress: &dyn Progress) -> Result<Loaded> {
+    let (file, path) = (source.name().to_owned(), source.path().to_owned());
+    let first = FirstLine::of(&source)?;
+    let lines = Edges::<u64>::after(first.as_ref(), !asked);
+    let seen = Mutex::new(Vec::new());
+    let found = source.parse_into(0, &lines, &|edges: Vec<(u64, u64)>| mark(&seen, &edges, &file))?;
+    if let Some(first) =
+        first.as_ref().filter(|first| !asked && first.looks_like_a_header(found, lines.blank.load(Relaxed)))
+    {
+        return Err(first.unclear(&file));
+    }
+    let names = Names::close(seen.into_inner().unwrap_or_else(PoisonError::into_inner));
+    let vertices = names.few_enough(&file)?;
+    let graph = OnDisk::new(&file, vertices, found.max(about), Directions::Matter, memory::available())?;
+    let source = Source::open(&path, Some(FileFormat::Edges), progress)?;
+    let again = Edges::<u64>::after(first.as_ref(), !asked);
+    let numbered = |(from, to): (u64, u64)| (names.vertex(from), names.vertex(to));
+    source.parse_into(0, &again, &|edges: Vec<(u64, u64)>| {
+        graph.take(&edges.into_iter().map(numbered).collect::<Vec<_>>())
+    })?;
+    let cleaned = graph.finish(progress)?;
+    Ok(Loaded {
+        report: Report { weights: lines.count(found), ..Report::from(&cleaned) },
+        graph: cleaned.graph,
+        name: short_name(&file),
+        format: Some(FileFormat::Edges),
+        numbering: names.into_numbering(),
+    })
+}
+
+/// Sets the bits of the vertex numbers of `edges`.
+fn mark(seen: &Mutex<Vec<u64>>, edges: &[(u64, u64)], file: &str) -> Result<()> {
+    let most = edges.iter().map(|&(from, to)| from.max(to)).max();
+    let words = most.map_or(0, |most| (most / 64 + 1) as usize);
+    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    if seen.len() < words {
+        // the bits, and as much again for the numbers of bits before each word
+        memory::require(16 * words as u128, || format!("{file}: vertex numbers up to {}", most.unwrap_or(0)))?;
+        seen.resize(words, 0);
+    }
+    for number in edges.iter().flat_map(|&(from, to)| [from, to]) {
+        seen[number as usize / 64] |= 1 << (number % 64);
+    }
+    Ok(())
 }
 
 /// A function that builds a graph of a file's name, a number of vertices, and edges.
@@ -275,14 +348,7 @@ fn number<I: Copy + Ord + Into<u64> + Send + Sync>(
     build: &impl Build,
 ) -> Result<Loaded> {
     let names = Names::of(&edges, file)?;
-    let vertices = names.count();
-    if vertices > MAX_VERTICES as u64 {
-        return Err(Error::TooManyVertices {
-            place: file.to_owned(),
-            count: vertices.into(),
-            limit: MAX_VERTICES as u64,
-        });
-    }
+    let vertices = names.few_enough(file)?;
     let numbered = edges.into_par_iter().map(|list| {
         let edges = list.into_iter();
         edges.map(|(from, to)| (names.vertex(from.into()), names.vertex(to.into()))).collect()
@@ -323,14 +389,7 @@ impl Names {
                     word.fetch_or(bit, Relaxed);
                 }
             });
-            let used: Vec<u64> = used.into_iter().map(AtomicU64::into_inner).collect();
-            let mut sum = 0;
-            let before = used.iter().map(|word| {
-                let before = sum;
-                sum += u64::from(word.count_ones());
-                before
-            });
-            Ok(Self::Close { before: before.collect(), used })
+            Ok(Self::close(used.into_iter().map(AtomicU64::into_inner).collect()))
         } else {
             memory::require(16 * entries as u128, || file.to_owned())?;
             let mut numbers: Vec<u64> = ends().collect();
@@ -339,6 +398,26 @@ impl Names {
             numbers.shrink_to_fit();
             Ok(Self::Far(numbers))
         }
+    }
+
+    /// The numbers whose bits are set.
+    fn close(used: Vec<u64>) -> Self {
+        let mut sum = 0;
+        let before = used.iter().map(|word| {
+            let before = sum;
+            sum += u64::from(word.count_ones());
+            before
+        });
+        Self::Close { before: before.collect(), used }
+    }
+
+    /// The number of vertices, if they can be numbered.
+    fn few_enough(&self, file: &str) -> Result<u64> {
+        let (vertices, limit) = (self.count(), MAX_VERTICES as u64);
+        if vertices > limit {
+            return Err(Error::TooManyVertices { place: file.to_owned(), count: vertices.into(), limit });
+        }
+        Ok(vertices)
     }
 
     fn count(&self) -> u64 {

@@ -5,14 +5,20 @@ use crate::error::{Error, Result, printable};
 use crate::io::compressed::{Compression, Frames, Members, Trailing};
 use crate::io::text::{self, Fault, Lines, Stop};
 use crate::io::{FileFormat, Progress, Unit};
-use crate::memory::Kept;
+use crate::memory::{self, Kept};
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use memmap2::Mmap;
+use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The size of a batch of a stream, in bytes of text.
 const BATCH: usize = 4 << 20;
+
+/// Pieces of text whose entries are kept at a time, if a graph is built on disk.
+const GROUP: usize = 16;
 
 /// The most bytes of comments before the header of a stream.
 const MOST_COMMENTS: usize = 64 << 20;
@@ -33,12 +39,14 @@ pub(super) struct Source<'p> {
     /// Whether the file can be reopened and read again from its start; false for a pipe.
     pub lasting: bool,
     text: Text<'p>,
-    progress: &'p dyn Progress,
+    /// The size of the file; 0 for a pipe.
+    pub file_bytes: u64,
+    pub progress: &'p dyn Progress,
 }
 
 enum Text<'p> {
     /// A mapped file, and the byte at which its text starts.
-    Mapped(Mmap, usize),
+    Mapped(Arc<Mmap>, usize),
     Stream(Stream<'p>),
 }
 
@@ -55,7 +63,8 @@ impl<'p> Source<'p> {
         }
         progress.begin("read", Unit::Bytes, about.len());
         let lasting = about.is_file();
-        let source = |text| Self { path: path.to_owned(), name: name.clone(), lasting, text, progress };
+        let source =
+            |text| Self { path: path.to_owned(), name: name.clone(), lasting, text, file_bytes: about.len(), progress };
         let length = about.len();
         let stream = |file| {
             let stream = Stream::open(Counted { file, progress }, length).map_err(failed())?;
@@ -74,7 +83,8 @@ impl<'p> Source<'p> {
             drop(map);
             return stream(file);
         }
-        let start = marked(&map);
+        let (start, map) = (marked(&map), Arc::new(map));
+        memory::note(&map);
         Ok(source(Text::Mapped(map, start)))
     }
 
@@ -107,7 +117,7 @@ impl<'p> Source<'p> {
     ///
     /// # Errors
     /// Those of [`bytes`](Self::bytes).
-    pub fn into_map(self) -> Result<(String, Mmap)> {
+    pub fn into_map(self) -> Result<(String, Arc<Mmap>)> {
         self.bytes()?;
         match self.text {
             Text::Mapped(map, _) => Ok((self.name, map)),
@@ -192,6 +202,40 @@ impl<'p> Source<'p> {
     /// Parses all lines from byte `start` of the head on, and returns their entries in order, in several lists.
     pub fn parse<L: Lines>(self, start: usize, lines: &L) -> Result<Vec<Vec<L::Entry>>> {
         self.parse_with(start, |text, start, kept, done| text::parse(lines, text, start, kept, done))
+    }
+
+    /// Parses all lines from byte `start` of the head on, and passes lists of their entries to `take`, in any order. Some are kept at a time.
+    /// Returns how many there are.
+    pub fn parse_into<L: Lines>(
+        self,
+        start: usize,
+        lines: &L,
+        take: &(dyn Fn(Vec<L::Entry>) -> Result<()> + Sync),
+    ) -> Result<u64> {
+        let refused = Mutex::new(None);
+        let count = AtomicU64::new(0);
+        let parsed = self.parse_with(start, |text, start, _, done| {
+            // each group of pieces is taken before the next is parsed
+            for group in text::pieces(text, start).chunks(GROUP) {
+                let kept = Kept::default();
+                let work = |_: usize, piece: &[u8]| text::parse_piece(lines, piece, &kept);
+                let lists = text::parse_pieces(text, group, done, &work)?;
+                let taken = lists.into_par_iter().try_for_each(|list| {
+                    count.fetch_add(list.len() as u64, Relaxed);
+                    take(list)
+                });
+                if let Err(error) = taken {
+                    *refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                    // what stops the parser here is replaced by the error
+                    return Err(Stop::Fault(Fault { at: start, expected: String::new() }));
+                }
+            }
+            Ok(Vec::<Vec<()>>::new())
+        });
+        match refused.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error),
+            None => parsed.map(|_| count.into_inner()),
+        }
     }
 
     /// Like [`parse`](Self::parse), with a parser of texts: of the whole text, or of its batches in order. It is called

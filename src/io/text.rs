@@ -221,7 +221,7 @@ pub(super) trait Lines: Sync {
 }
 
 /// Parses the lines of a piece. `kept` accounts for the memory of the entries.
-fn parse_piece<L: Lines>(lines: &L, text: &[u8], kept: &Kept) -> Result<Vec<L::Entry>, Stop> {
+pub(super) fn parse_piece<L: Lines>(lines: &L, text: &[u8], kept: &Kept) -> Result<Vec<L::Entry>, Stop> {
     // counting the lines first is cheap; a list allocated once is never copied and has no unused half
     let most = text.iter().filter(|&&b| b == b'\n').count() + 1;
     let bytes = (most * size_of::<L::Entry>()) as u64;

@@ -35,7 +35,7 @@ const fn by(schedule: Schedule) -> Forced {
 }
 
 /// Compares sets and colourings of `a` on the CPU and on `device`.
-fn compare(name: &str, a: &Matrix, device: Device) {
+pub fn compare(name: &str, a: &Matrix, device: Device) {
     let there = a.to(device).unwrap();
     for &priority in Priority::ALL {
         for &formulation in Formulation::ALL {
@@ -87,7 +87,7 @@ fn weight(i: u32, j: u32, _edge: ()) -> u32 {
 }
 
 /// Compares levels, distances and components of `a` on the CPU and on `device`.
-fn compare_paths(name: &str, a: &Matrix, device: Device) {
+pub fn compare_paths(name: &str, a: &Matrix, device: Device) {
     let weighted = a.map_index(weight).unwrap();
     let (there, weighted_there) = (a.to(device).unwrap(), weighted.to(device).unwrap());
     for schedule in SCHEDULES {

@@ -6,6 +6,7 @@ mod common;
 
 mod bars;
 mod betweenness;
+mod budget;
 mod check;
 mod communities;
 mod devices;

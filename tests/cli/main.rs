@@ -5,6 +5,7 @@ mod devices;
 mod files;
 mod harness;
 mod inputs;
+mod memory;
 mod refusals;
 mod report;
 mod told;

@@ -189,7 +189,8 @@ fn gpu() -> Option<Gpu> {
 fn same_tiles<T: Sample>(gpu: &Gpu, shape: &Graph) -> crate::harness::Outcome {
     let a = matrix(&shape.grid::<T>(), false);
     let host = Tiles::from_csr(a.csr());
-    let device = ok(DeviceCsr::upload(gpu, a.csr()).and_then(|csr| DeviceTiles::from_csr(&csr)))?;
+    let device =
+        ok(DeviceCsr::upload(gpu, &std::sync::Arc::new(a.csr().clone())).and_then(|csr| DeviceTiles::from_csr(&csr)))?;
     same("how many", host.tiles(), device.tiles())?;
     let back = ok(device.download())?;
     same("shape", (host.nrows(), host.ncols(), host.nnz()), (back.nrows(), back.ncols(), back.nnz()))?;

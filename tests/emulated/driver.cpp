@@ -23,6 +23,7 @@ enum Result {
     INVALID_DEVICE = 101,
     INVALID_IMAGE = 200,
     NOT_FOUND = 500,
+    ALREADY_REGISTERED = 712,
     TOO_MANY_BLOCKS = 720
 };
 enum DeviceAttribute { MULTIPROCESSORS = 16, MAJOR = 75, MINOR = 76, SHARED_LIMIT = 97 };
@@ -143,10 +144,19 @@ CALLED int cuMemFreeAsync(u64 address, void*) {
 }
 CALLED int cuMemAlloc_v2(u64* address, size_t size) { return cuMemAllocFromPoolAsync(address, size, nullptr, nullptr); }
 CALLED int cuMemHostAlloc(void** at, size_t size, u32) {
-    const size_t page = 4096;
-    *at = aligned_alloc(page, (size + page - 1) / page * page);
-    if (!*at) return OUT_OF_MEMORY;
-    memset(*at, 0xa5, size);
+    return allocate((u64*)at, size, true) ? SUCCESS : OUT_OF_MEMORY;
+}
+CALLED int cuMemHostRegister_v2(void* at, size_t size, u32) {
+    if (in_a_buffer((u64)at, size)) return ALREADY_REGISTERED;
+    adopt((u64)at, size);
+    return SUCCESS;
+}
+CALLED int cuMemHostUnregister(void* at) {
+    release((u64)at);
+    return SUCCESS;
+}
+CALLED int cuMemFreeHost(void* at) {
+    release((u64)at);
     return SUCCESS;
 }
 CALLED int cuMemHostGetDevicePointer_v2(u64* address, void* at, u32) {

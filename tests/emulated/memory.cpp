@@ -18,16 +18,18 @@ struct Buffer {
     size_t size, rounded;
     char* pages; // where the buffer's own mapping begins; null if it has none
     size_t mapped;
+    bool adopted; // the program's own, without fences
+    bool on_host; // page-locked memory of the host, which takes none of the device's
 };
 // Never destroyed, since threads that outlive the exit of the process may still use them.
 static std::mutex& lock = *new std::mutex;
 static std::map<uint64_t, Buffer>& buffers = *new std::map<uint64_t, Buffer>;
 static size_t used = 0, peak = 0;
 
-bool allocate(uint64_t* address, size_t size) {
+bool allocate(uint64_t* address, size_t size, bool on_host) {
     const std::lock_guard<std::mutex> held(lock);
-    if (size > settings().memory || used + size > settings().memory) return false;
-    Buffer buffer = {size, (size + FENCE - 1) / FENCE * FENCE, nullptr, 0};
+    if (!on_host && (size > settings().memory || used + size > settings().memory)) return false;
+    Buffer buffer = {size, (size + FENCE - 1) / FENCE * FENCE, nullptr, 0, false, on_host};
     char* data;
     if (settings().guard) {
         // the buffer, rounded up, ends where an inaccessible page begins; a fence lies before it
@@ -49,9 +51,15 @@ bool allocate(uint64_t* address, size_t size) {
     memset(data, NEW, std::min(size, FILLED));
     *address = (uint64_t)data;
     buffers[*address] = buffer;
+    if (on_host) return true;
     used += size;
     peak = std::max(peak, used);
     return true;
+}
+
+void adopt(uint64_t address, size_t size) {
+    const std::lock_guard<std::mutex> held(lock);
+    buffers[address] = {size, size, nullptr, 0, true, true};
 }
 
 void release(uint64_t address) {
@@ -60,7 +68,8 @@ void release(uint64_t address) {
     if (found == buffers.end()) fail("%#llx is freed, where no buffer begins", (unsigned long long)address);
     const Buffer buffer = found->second;
     buffers.erase(found);
-    used -= buffer.size;
+    if (!buffer.on_host) used -= buffer.size;
+    if (buffer.adopted) return;
     if (buffer.pages) {
         munmap(buffer.pages, buffer.mapped);
     } else {
@@ -112,6 +121,7 @@ std::string whereabouts(uint64_t address) {
 std::string damage() {
     const std::lock_guard<std::mutex> held(lock);
     for (const auto& [begin, buffer] : buffers) {
+        if (buffer.adopted) continue;
         const unsigned char* data = (const unsigned char*)begin;
         const std::string of = " of a buffer of " + std::to_string(buffer.size) + " bytes";
         for (size_t k = 1; k <= FENCE; k++)

@@ -5,7 +5,10 @@
 #include <string>
 namespace emulated {
 
-bool allocate(uint64_t* address, size_t size);
+// Memory of the device, or of the host for kernels to read.
+bool allocate(uint64_t* address, size_t size, bool on_host = false);
+// Lets kernels use memory that the program has already.
+void adopt(uint64_t address, size_t size);
 void release(uint64_t address);
 size_t memory_used();
 size_t memory_peak();

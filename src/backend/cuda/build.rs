@@ -1,5 +1,6 @@
 //! Matrices built on a device: transposes, and matrices from triples.
 
+use crate::backend::cuda::budget::{alloc_entries, upload_entries};
 use crate::backend::cuda::codegen::builder::{DuplicateMerge, KernelBuilder};
 use crate::backend::cuda::compact::{builder, launch_over, launch_over_by};
 use crate::backend::cuda::sort::{Keyed, Width};
@@ -34,7 +35,7 @@ fn address(buffer: Option<&Arc<Buffer>>) -> u64 {
 /// The device has too little memory, or is lost.
 pub fn transpose<A: Element>(csr: &DeviceCsr<A>) -> Result<DeviceCsr<A>> {
     let (gpu, nrows, ncols, nnz) = (csr.gpu(), csr.nrows(), csr.ncols(), csr.nnz());
-    let rows = Arc::new(gpu.alloc(nnz * 4)?);
+    let rows = Arc::new(alloc_entries(gpu, nnz * 4, nrows.max(ncols))?);
     launch_over_by(
         &mut triples_builder(gpu),
         "vxm::RunOf",
@@ -46,7 +47,7 @@ pub fn transpose<A: Element>(csr: &DeviceCsr<A>) -> Result<DeviceCsr<A>> {
     let pattern = size_of::<A>() == 0;
     let (items, item) = if pattern { (Some(rows.clone()), Width::Four) } else { (None, Width::below(nnz)) };
     let keyed = Keyed { keys: csr.columns.clone(), items, count: nnz, key: Width::Four, item };
-    let sorted = keyed.sort(gpu, differing_bits(ncols))?;
+    let sorted = keyed.sort(gpu, differing_bits(ncols), nrows.max(ncols))?;
     let offsets = gpu.alloc((ncols + 1) * 8)?;
     let head = [sorted.keys.address(), nnz as u64, ncols as u64, offsets.address()];
     launch_over(&mut triples_builder(gpu), "vxm::StartsOf", &head, ncols + 1)?;
@@ -54,7 +55,8 @@ pub fn transpose<A: Element>(csr: &DeviceCsr<A>) -> Result<DeviceCsr<A>> {
     if pattern {
         return DeviceCsr::from_parts(gpu, shape, offsets, sorted.items.unwrap_or(rows), gpu.alloc(0)?);
     }
-    let (columns, values) = (gpu.alloc(nnz * 4)?, gpu.alloc(nnz * size_of::<A>())?);
+    let columns = alloc_entries(gpu, nnz * 4, ncols)?;
+    let values = alloc_entries(gpu, nnz * size_of::<A>(), ncols)?;
     let mut kernel = triples_builder(gpu);
     let a = kernel.element::<A>();
     let ty = kernel.ty("vxm::Reorder", [item.ty(), a]);
@@ -75,12 +77,12 @@ pub fn from_triples<A: Element, D: Duplicates<A>>(
     let mut kernel = triples_builder(gpu);
     let Some(merge) = kernel.duplicate_merge(duplicates) else { return Ok(None) };
     let (rows, columns, values) = coo.arrays();
-    let (rows, columns) = (gpu.upload_slice(rows)?, gpu.upload_slice(columns)?);
-    let keys = gpu.alloc(coo.len() * 8)?;
+    let (rows, columns) = (upload_entries(gpu, rows, coo.nrows())?, upload_entries(gpu, columns, coo.nrows())?);
+    let keys = alloc_entries(gpu, coo.len() * 8, coo.nrows())?;
     let head = [rows.address(), columns.address(), coo.len() as u64, keys.address()];
     launch_over(&mut triples_builder(gpu), "vxm::PlaceKeys", &head, coo.len())?;
     drop((rows, columns));
-    let values = gpu.upload(&to_bytes(values))?;
+    let values = upload_entries(gpu, &to_bytes(values), coo.nrows())?;
     merge_by_key(kernel, (coo.nrows(), coo.ncols()), keys, coo.len(), &values, &merge).map(Some)
 }
 
@@ -109,10 +111,11 @@ fn merge_by_key<A: Element>(
     let gpu = &kernel.gpu().clone();
     let item = Width::below(count);
     let keyed = Keyed { keys: Arc::new(keys), items: None, count, key: Width::Eight, item };
-    let sorted = keyed.sort(gpu, differing_bits(nrows) << 32 | differing_bits(ncols))?;
+    let sorted = keyed.sort(gpu, differing_bits(nrows) << 32 | differing_bits(ncols), nrows)?;
     let (keys, order) = (sorted.keys.address(), address(sorted.items.as_ref()));
     let words = count.div_ceil(32);
-    let (bits, sums, first_repeat) = (gpu.alloc(words * 4)?, gpu.alloc((words + 1) * 8)?, gpu.zeroed(8)?);
+    let bits = alloc_entries(gpu, words * 4, nrows)?;
+    let (sums, first_repeat) = (alloc_entries(gpu, (words + 1) * 8, nrows)?, gpu.zeroed(8)?);
     let head = [keys, count as u64, bits.address(), sums.address(), first_repeat.address()];
     launch_over(&mut triples_builder(gpu), "vxm::MarkFirsts", &head, words * 32)?;
     let call = match merge {
@@ -132,7 +135,8 @@ fn merge_by_key<A: Element>(
     let offsets = gpu.alloc((nrows + 1) * 8)?;
     let head = [&[keys, count as u64][..], &marks, &[nrows as u64, offsets.address()]].concat();
     launch_over(&mut triples_builder(gpu), "vxm::JoinedStarts", &head, nrows + 1)?;
-    let (columns, merged) = (gpu.alloc(nnz * 4)?, gpu.alloc(nnz * size_of::<A>())?);
+    let columns = alloc_entries(gpu, nnz * 4, nrows)?;
+    let merged = alloc_entries(gpu, nnz * size_of::<A>(), nrows)?;
     let a = kernel.element::<A>();
     let ty = kernel.ty("vxm::JoinEqual", [item.ty(), a, call]);
     let tail = [values.address(), columns.address(), merged.address()];

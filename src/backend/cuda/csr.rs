@@ -1,6 +1,7 @@
 //! A sparse matrix on a device, in compressed rows.
 
 use crate::backend::cuda::Gpu;
+use crate::backend::cuda::budget::{place_columns, upload_entries};
 use crate::backend::cuda::layout::arrays::{Bins, HotColumns};
 use crate::backend::cuda::layout::row_classes::Classes;
 use crate::backend::cuda::vector::{from_bytes, to_bytes};
@@ -41,11 +42,11 @@ pub struct DeviceCsr<A> {
 }
 
 impl<A: Element> DeviceCsr<A> {
-    /// Copies a matrix from the host.
+    /// Copies a matrix from the host. Columns that the device has no room for stay there.
     ///
     /// # Errors
     /// The device has too little memory, or is lost.
-    pub fn upload(gpu: &Gpu, csr: &Csr<A>) -> Result<Self> {
+    pub fn upload(gpu: &Gpu, csr: &Arc<Csr<A>>) -> Result<Self> {
         let short_offsets = offsets_in_32_bits(gpu, csr.offsets())?;
         Ok(Self {
             gpu: gpu.clone(),
@@ -54,9 +55,9 @@ impl<A: Element> DeviceCsr<A> {
             ncols: csr.ncols(),
             nnz: csr.nnz(),
             offsets: Arc::new(gpu.upload_slice(csr.offsets())?),
-            columns: Arc::new(gpu.upload_slice(csr.columns())?),
-            values: gpu.upload(&to_bytes(csr.values()))?,
             classes: Arc::new(Classes::new(gpu, csr.offsets())?),
+            columns: Arc::new(place_columns(gpu, csr)?),
+            values: upload_entries(gpu, &to_bytes(csr.values()), csr.nrows())?,
             hot_columns: OnceLock::new(),
             bins: OnceLock::new(),
             scattered: OnceLock::new(),

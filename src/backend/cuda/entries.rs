@@ -2,6 +2,7 @@
 
 use crate::backend::cuda::build::{RUN_PLACES, from_keys};
 use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder, Node};
+use crate::backend::cuda::budget::alloc_entries;
 use crate::backend::cuda::compact::{builder, launch_over, launch_over_by, list_with_sums};
 use crate::backend::cuda::terminals::{blocks, launch};
 use crate::backend::cuda::{DeviceCsr, DeviceVector, Gpu, terminals};
@@ -34,7 +35,7 @@ pub fn map<A: Element, F: UnaryOp<A>>(csr: &DeviceCsr<A>, op: F) -> Result<Devic
     let (a, t) = (kernel.element::<A>(), kernel.element::<F::Out>());
     let op = kernel.functor(op);
     let ty = kernel.ty("vxm::MapEntries", [op, a, t]);
-    let values = csr.gpu().alloc(csr.nnz() * size_of::<F::Out>())?;
+    let values = alloc_entries(csr.gpu(), csr.nnz() * size_of::<F::Out>(), csr.nrows())?;
     launch_over(&mut kernel, ty, &[csr.values.address(), csr.nnz() as u64, values.address()], csr.nnz())?;
     Ok(csr.with_values(values))
 }
@@ -48,7 +49,7 @@ pub fn map_index<A: Element, F: IndexOp<A>>(csr: &DeviceCsr<A>, op: F) -> Result
     let (a, t) = (kernel.element::<A>(), kernel.element::<F::Out>());
     let op = kernel.functor(op);
     let ty = kernel.ty("vxm::MapEntriesIndexed", [op, a, t]);
-    let values = csr.gpu().alloc(csr.nnz() * size_of::<F::Out>())?;
+    let values = alloc_entries(csr.gpu(), csr.nnz() * size_of::<F::Out>(), csr.nrows())?;
     let words = [&row_starts(csr)[..], &[csr.columns.address(), csr.values.address(), values.address()]].concat();
     launch_over_by(&mut kernel, ty, &words, csr.nnz(), RUN_PLACES)?;
     Ok(csr.with_values(values))
@@ -71,7 +72,8 @@ impl Marked {
         tail: &[u64],
     ) -> Result<Self> {
         let (gpu, words) = (csr.gpu(), csr.nnz().div_ceil(32));
-        let (bits, sums) = (gpu.alloc(words * 4)?, gpu.alloc((words + 1) * 8)?);
+        let bits = alloc_entries(gpu, words * 4, csr.nrows())?;
+        let sums = alloc_entries(gpu, (words + 1) * 8, csr.nrows())?;
         let head = [&row_starts(csr)[..], &[bits.address(), sums.address()], tail].concat();
         let ty = kernel.ty("vxm::Mark", [predicate]);
         launch_over_by(&mut kernel, ty, &head, csr.nnz(), RUN_PLACES)?;
@@ -141,7 +143,7 @@ where
     let parts = listed_lengths(gpu, list.address(), count, csr.offsets.address(), PART)?;
     // an upper bound of the number of parts, so that it needn't be read back
     let max_parts = csr.nnz() / PART + count;
-    let (sums, marked) = (gpu.zeroed((max_parts + 1) * 8)?, gpu.alloc((csr.nnz() / 32 + count + 1) * 4)?);
+    let (sums, marked) = (gpu.zeroed((max_parts + 1) * 8)?, alloc_entries(gpu, (csr.nnz() / 32 + count + 1) * 4, count)?);
     let mut kernel = entries_builder(gpu);
     let (t, op, a) = (kernel.element::<T>(), kernel.functor(op), kernel.element::<A>());
     let ty = kernel.ty("vxm::InducedSubmatrix", [t, op, a]);
@@ -160,8 +162,8 @@ where
     run("count", [0; 3])?;
     terminals::scan(gpu, &sums, max_parts)?;
     let nnz = sums.download_at::<u64>(max_parts, 1)?[0] as usize;
-    let (offsets, columns) = (gpu.alloc((count + 1) * 8)?, gpu.alloc(nnz * 4)?);
-    let values = gpu.alloc(nnz * size_of::<A>())?;
+    let offsets = gpu.alloc((count + 1) * 8)?;
+    let (columns, values) = (alloc_entries(gpu, nnz * 4, count)?, alloc_entries(gpu, nnz * size_of::<A>(), count)?);
     run("fill", [offsets.address(), columns.address(), values.address()])?;
     DeviceCsr::from_parts(gpu, (count, count, nnz), offsets, columns, values)
 }
@@ -183,7 +185,7 @@ where
     let (ends, t) = (kernel.stored(u), kernel.element::<F::Out>());
     let op = kernel.functor(op);
     let ty = kernel.ty("vxm::MapEnds", [ends.ty, op, t]);
-    let values = csr.gpu().alloc(csr.nnz() * size_of::<F::Out>())?;
+    let values = alloc_entries(csr.gpu(), csr.nnz() * size_of::<F::Out>(), csr.nrows())?;
     let words = [&row_starts(csr)[..], &[csr.columns.address(), values.address()]].concat();
     launch_over_by(&mut kernel, ty, &words, csr.nnz(), RUN_PLACES)?;
     Ok(csr.with_values(values))
@@ -194,7 +196,8 @@ fn keep_marked<A: Element>(csr: &DeviceCsr<A>, marked: &Marked) -> Result<Device
     let gpu = csr.gpu();
     let tail = [csr.columns.address(), csr.values.address()];
     let offsets = gpu.alloc((csr.nrows() + 1) * 8)?;
-    let (columns, values) = (gpu.alloc(marked.count * 4)?, gpu.alloc(marked.count * size_of::<A>())?);
+    let columns = alloc_entries(gpu, marked.count * 4, csr.nrows())?;
+    let values = alloc_entries(gpu, marked.count * size_of::<A>(), csr.nrows())?;
     let mut keeping = entries_builder(gpu);
     let a = keeping.element::<A>();
     let ty = keeping.ty("vxm::KeepMarked", [a]);
@@ -224,7 +227,7 @@ where
     let (mul, add) = (kernel.functor(ring.mul()), kernel.monoid::<S::Out, S::Add>(ring.add()));
     let predicate = kernel.ty("vxm::DotAtPlaces", [left, right, out, mul, add]);
     // a dot for each place of the mask; places without a product are dropped
-    let dots = a.gpu().alloc(mask.nnz() * size_of::<S::Out>())?;
+    let dots = alloc_entries(a.gpu(), mask.nnz() * size_of::<S::Out>(), mask.nrows())?;
     let tail = [&[mask.columns.address()][..], &search_members(a), &search_members(columns), &[dots.address()]].concat();
     let marked = Marked::new(mask, kernel, predicate, &tail)?;
     keep_marked(&mask.with_values::<S::Out>(dots), &marked)
@@ -246,7 +249,8 @@ where
     let predicate = kernel.ty("vxm::SelectByPattern", [b, true.into()]);
     let marked = Marked::new(x, kernel, predicate, &[&[x.columns.address()][..], &search_members(y)].concat())?;
     let offsets = gpu.alloc((x.nrows() + 1) * 8)?;
-    let (columns, values) = (gpu.alloc(marked.count * 4)?, gpu.alloc(marked.count * size_of::<F::Out>())?);
+    let columns = alloc_entries(gpu, marked.count * 4, x.nrows())?;
+    let values = alloc_entries(gpu, marked.count * size_of::<F::Out>(), x.nrows())?;
     let mut kernel = entries_builder(gpu);
     let (a, b, t) = (kernel.element::<A>(), kernel.element::<B>(), kernel.element::<F::Out>());
     let op = kernel.functor(op);
@@ -274,7 +278,8 @@ where
     let marked = Marked::new(y, kernel, predicate, &[&[y.columns.address()][..], &search_members(x)].concat())?;
     let nnz = x.nnz() + marked.count;
     let offsets = gpu.alloc((x.nrows() + 1) * 8)?;
-    let (columns, values) = (gpu.alloc(nnz * 4)?, gpu.alloc(nnz * size_of::<A>())?);
+    let columns = alloc_entries(gpu, nnz * 4, x.nrows())?;
+    let values = alloc_entries(gpu, nnz * size_of::<A>(), x.nrows())?;
     let mut kernel = entries_builder(gpu);
     let a = kernel.element::<A>();
     let op = kernel.functor(op);
@@ -329,12 +334,13 @@ pub fn extract<A: Element>(csr: &DeviceCsr<A>, rows: &[u32], columns: &[u32]) ->
     let (places, first) = (gpu.upload_slice(&places)?, gpu.upload_slice(&first)?);
     let listed = [list.address(), rows.len() as u64, lengths.address(), csr.offsets.address()];
     let from = [csr.columns.address(), first.address()];
-    let sums = gpu.alloc((count + 1) * 8)?;
+    let sums = alloc_entries(gpu, (count + 1) * 8, rows.len())?;
     let words = [&listed[..], &from, &[sums.address()]].concat();
     launch_over_by(&mut entries_builder(gpu), "vxm::CountExtracted", &words, count, RUN_PLACES)?;
     terminals::scan(gpu, &sums, count)?;
     let taken = sums.download_at::<u64>(count, 1)?[0] as usize;
-    let (keys, values) = (gpu.alloc(taken * 8)?, gpu.alloc(taken * size_of::<A>())?);
+    let keys = alloc_entries(gpu, taken * 8, rows.len())?;
+    let values = alloc_entries(gpu, taken * size_of::<A>(), rows.len())?;
     let mut kernel = entries_builder(gpu);
     let a = kernel.element::<A>();
     let ty = kernel.ty("vxm::TakeExtracted", [a]);
@@ -348,7 +354,7 @@ fn positions_in<A: Element>(csr: &DeviceCsr<A>, columns: &[u32]) -> Result<Optio
     let (gpu, entries, n) = (csr.gpu(), csr.nnz(), columns.len());
     let list = gpu.upload_slice(columns)?;
     // a column outside `columns` keeps u32::MAX, which is no position below n
-    let (mut ranks, numbers, there) = (gpu.alloc(csr.ncols() * 4)?, gpu.alloc(entries * 4)?, gpu.zeroed(8)?);
+    let (mut ranks, numbers, there) = (gpu.alloc(csr.ncols() * 4)?, alloc_entries(gpu, entries * 4, csr.nrows())?, gpu.zeroed(8)?);
     ranks.fill(u8::MAX)?;
     let mut tools = builder(gpu).with(sources::HOT_COLUMNS);
     launch_over(&mut tools, "vxm::Invert", &[list.address(), n as u64, ranks.address()], n)?;

@@ -4,6 +4,7 @@
 //! `vxm_kernels::sources`. A terminal is one kernel over such a type ([`terminals`]). So elementwise work before and after a product, the
 //! mask and the accumulator are fused into one kernel, as they are into one loop on the CPU.
 
+mod budget;
 pub mod build;
 pub mod codegen;
 mod compact;

@@ -1,5 +1,6 @@
 //! Sorting on a device: a stable radix sort, and the ranks of a vector's elements.
 
+use crate::backend::cuda::budget::alloc_entries;
 use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder};
 use crate::backend::cuda::compact::{indices, launch_over};
 use crate::backend::cuda::terminals::{launch, rows_builder, scan};
@@ -57,8 +58,9 @@ pub(super) struct Keyed {
 }
 
 impl Keyed {
-    /// Sorts stably by key. `differing` has at least the bits in which two keys differ: bytes without any are skipped.
-    pub(super) fn sort(mut self, gpu: &Gpu, differing: u64) -> Result<Self> {
+    /// Sorts stably by key. `differing` has at least the bits in which two keys differ: bytes without any are skipped. The keys are those of
+    /// entries of a matrix with `rows` rows, or of so many elements of a vector.
+    pub(super) fn sort(mut self, gpu: &Gpu, differing: u64, rows: usize) -> Result<Self> {
         let differing = if self.count > 1 { differing } else { 0 };
         let mut builder = builder(gpu);
         let ty = builder.ty("vxm::SortPass", [self.key.ty(), self.item.ty()]);
@@ -67,9 +69,9 @@ impl Keyed {
         let grid =
             u32::try_from(tiles).map_err(|_| Error::invalid(format!("{} items are too many to sort", self.count)))?;
         for shift in (0..u64::BITS).step_by(DIGIT as usize).filter(|&shift| differing >> shift & 0xff != 0) {
-            let starts = gpu.alloc(((tiles << DIGIT) + 1) * 8)?;
-            let keys = Arc::new(gpu.alloc(self.count * self.key.bytes())?);
-            let items = Arc::new(gpu.alloc(self.count * self.item.bytes())?);
+            let starts = alloc_entries(gpu, ((tiles << DIGIT) + 1) * 8, rows)?;
+            let keys = Arc::new(alloc_entries(gpu, self.count * self.key.bytes(), rows)?);
+            let items = Arc::new(alloc_entries(gpu, self.count * self.item.bytes(), rows)?);
             let parameter = builder.parameter(&[
                 self.keys.address(),
                 self.items.as_ref().map_or(0, |items| items.address()),
@@ -111,7 +113,7 @@ pub fn rank<T: Element>(vector: &DeviceVector<T>, order: &'static str) -> Result
     launch_over(&mut keying, ty, &head, count)?;
     let spread = spread.download::<u64>(2)?;
     let keyed = Keyed { keys: Arc::new(keys), items: list.map(Arc::new), count, key, item: Width::Four };
-    let sorted = keyed.sort(gpu, spread[0] ^ spread[1])?;
+    let sorted = keyed.sort(gpu, spread[0] ^ spread[1], 0)?;
     let ranks = gpu.alloc(vector.len() * 4)?;
     let order = sorted.items.as_ref().map_or(0, |items| items.address());
     launch_over(&mut builder(gpu), "vxm::Ranks", &[order, count as u64, ranks.address()], count)?;

@@ -1,5 +1,6 @@
 //! Tiles built from rows on their device, and products that count over them by tensor cores.
 
+use crate::backend::cuda::budget::alloc_entries;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::cuda::layout::row_classes::Classes;
 use crate::backend::cuda::terminals::{self, blocks, launch, rows_builder, scan};
@@ -51,8 +52,10 @@ impl<A: Element> DeviceTiles<A> {
         scan(gpu, &sums, all_parts)?;
         let count = sums.download_at::<u64>(all_parts, 1)?[0] as usize;
         let offsets = if parts == 1 { None } else { Some(gpu.zeroed((tile_rows + 1) * 8)?) };
-        let (columns, bits) = (gpu.alloc(count * 4)?, gpu.alloc(count * SIDE * 2)?);
-        let values = gpu.zeroed(count * SIDE * SIDE * size_of::<A>())?;
+        let columns = alloc_entries(gpu, count * 4, csr.nrows())?;
+        let bits = alloc_entries(gpu, count * SIDE * 2, csr.nrows())?;
+        let mut values = alloc_entries(gpu, count * SIDE * SIDE * size_of::<A>(), csr.nrows())?;
+        values.fill_zero()?;
         let tail = [offsets.as_ref().map_or(0, Buffer::address), columns.address(), bits.address(), values.address()];
         launch(&program, "fill", shape, &builder.parameter(&[&head[..], &tail].concat()))?;
         let offsets = offsets.unwrap_or(sums);

@@ -1,5 +1,6 @@
 //! Graphs with independently drawn edges: Erdos-Renyi, R-MAT and Graph500's Kronecker graphs.
 
+use crate::error::Result;
 use crate::io::Progress;
 use crate::io::generate::random::{Random, Shuffle};
 use rayon::prelude::*;
@@ -7,25 +8,31 @@ use rayon::prelude::*;
 /// The number of edges that a task draws.
 const LIST: u64 = 1 << 16;
 
-/// Calls `draw` for each edge number in `0..count`, in parallel, and returns the edges.
-fn draw(count: u64, progress: &dyn Progress, draw: impl Fn(u64) -> (u32, u32) + Sync) -> Vec<Vec<(u32, u32)>> {
+/// Calls `draw` for each edge number in `0..count`, in parallel, and passes lists of edges to `take`, in any order. Returns what that returns,
+/// in order.
+pub(super) fn draw<R: Send>(
+    count: u64,
+    progress: &dyn Progress,
+    draw: impl Fn(u64) -> (u32, u32) + Sync,
+    take: impl Fn(Vec<(u32, u32)>) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
     (0..count.div_ceil(LIST))
         .into_par_iter()
         .map(|list| {
             let edges = list * LIST..((list + 1) * LIST).min(count);
             progress.advance(edges.end - edges.start);
-            edges.map(&draw).collect()
+            take(edges.map(&draw).collect())
         })
         .collect()
 }
 
-/// Draws `count` edges with endpoints uniform over 2^`scale` vertices.
-pub(super) fn even(scale: u32, count: u64, seed: u64, progress: &dyn Progress) -> Vec<Vec<(u32, u32)>> {
+/// The edge of each number: endpoints uniform over 2^`scale` vertices.
+pub(super) fn even(scale: u32, seed: u64) -> impl Fn(u64) -> (u32, u32) + Sync {
     let random = Random::new(seed);
-    draw(count, progress, |edge| {
+    move |edge| {
         let end = |place| random.below(place, 1 << scale) as u32;
         (end(2 * edge), end(2 * edge + 1))
-    })
+    }
 }
 
 /// The probabilities that an edge falls into each quadrant of the adjacency matrix, applied again within that quadrant
@@ -52,19 +59,13 @@ impl Quadrants {
     }
 }
 
-/// Draws `count` edges between 2^`scale` vertices by descending through the quadrants.
-pub(super) fn quadrants(
-    scale: u32,
-    count: u64,
-    seed: u64,
-    quadrants: Quadrants,
-    progress: &dyn Progress,
-) -> Vec<Vec<(u32, u32)>> {
+/// The edge of each number: between 2^`scale` vertices, by descending through the quadrants.
+pub(super) fn quadrants(scale: u32, seed: u64, quadrants: Quadrants) -> impl Fn(u64) -> (u32, u32) + Sync {
     let random = Random::new(seed);
     let shuffle = Shuffle::new(Random::new(!seed), scale);
     let [left, upper, most] = quadrants.bounds;
     let words = u64::from(scale.div_ceil(2));
-    draw(count, progress, |edge| {
+    move |edge| {
         let (mut row, mut column) = (0, 0);
         for level in 0..scale {
             // a 64-bit random number serves two levels
@@ -76,5 +77,5 @@ pub(super) fn quadrants(
             column = 2 * column + u32::from(right);
         }
         if quadrants.shuffled { (shuffle.of(row), shuffle.of(column)) } else { (row, column) }
-    })
+    }
 }

@@ -11,6 +11,7 @@ mod spec;
 use crate::error::{Error, Result};
 use crate::formats::{Cleaned, Csr, Directions, undirected};
 use crate::io::loaded::{Loaded, Numbering, Report};
+use crate::io::on_disk::OnDisk;
 use crate::io::{Progress, Unit};
 use crate::memory;
 use draws::Quadrants;
@@ -67,14 +68,11 @@ pub(super) fn or_else(text: &str, besides: &str, progress: &dyn Progress) -> Res
             let factor = spec.count("an edge factor", 1 << 32)?;
             let seed = spec.seed()?;
             let count = factor << scale;
-            spec.require(memory::for_reading(1 << scale, count, Directions::Ignored))?;
-            progress.begin("generate", Unit::Items, count);
-            let edges = match family {
-                "er" => draws::even(scale, count, seed, progress),
-                "rmat" => draws::quadrants(scale, count, seed, Quadrants::RMAT, progress),
-                _ => draws::quadrants(scale, count, seed, Quadrants::GRAPH500, progress),
-            };
-            undirected(1 << scale, edges, Directions::Ignored)?
+            match family {
+                "er" => drawn(&spec, scale, count, progress, draws::even(scale, seed)),
+                "rmat" => drawn(&spec, scale, count, progress, draws::quadrants(scale, seed, Quadrants::RMAT)),
+                _ => drawn(&spec, scale, count, progress, draws::quadrants(scale, seed, Quadrants::GRAPH500)),
+            }?
         }
         "rgg" => {
             let scale = spec.scale()?;
@@ -107,6 +105,29 @@ pub(super) fn or_else(text: &str, besides: &str, progress: &dyn Progress) -> Res
         format: None,
         numbering: Numbering::From(0),
     })
+}
+
+/// The graph of `count` drawn edges between 2^`scale` vertices. It is built on disk if memory is limited and too small.
+fn drawn(
+    spec: &Spec<'_>,
+    scale: u32,
+    count: u64,
+    progress: &dyn Progress,
+    edge: impl Fn(u64) -> (u32, u32) + Sync,
+) -> Result<Cleaned> {
+    let needed = memory::for_reading(1 << scale, count, Directions::Ignored);
+    let on_disk = OnDisk::if_needed(spec.text, 1 << scale, count, Directions::Ignored, needed)?;
+    if on_disk.is_none() {
+        spec.require(needed)?;
+    }
+    progress.begin("generate", Unit::Items, count);
+    match on_disk {
+        Some(graph) => {
+            draws::draw(count, progress, edge, |edges| graph.take(&edges))?;
+            graph.finish(progress)
+        }
+        None => undirected(1 << scale, draws::draw(count, progress, edge, Ok)?, Directions::Ignored),
+    }
 }
 
 /// Wraps a graph that needed no cleaning.

@@ -6,7 +6,7 @@ use crate::io::generate::{SPECIFICATIONS, memory};
 
 /// A specification, parsed part by part. Parts are separated by colons.
 pub(super) struct Spec<'t> {
-    text: &'t str,
+    pub text: &'t str,
     family: &'t str,
     pieces: core::iter::Skip<core::str::Split<'t, char>>,
 }

@@ -94,7 +94,7 @@ impl NativeFile {
         let (name, map) = source.into_map()?;
         let layout = Layout::read(&name, &map)?;
         let compared = (0..layout.parts()).map(|_| AtomicBool::new(false)).collect();
-        Ok(Self { name, map: Arc::new(map), layout, compared, sound: AtomicBool::new(false) })
+        Ok(Self { name, map, layout, compared, sound: AtomicBool::new(false) })
     }
 
     fn facts(&self) -> &Facts {

@@ -1,5 +1,6 @@
 //! Operands of a kernel: vectors, and the matrix of a product.
 
+use crate::backend::cuda::budget::alloc_spare;
 use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder, Node};
 use crate::backend::cuda::{DeviceCsr, DeviceTiles, DeviceVector};
 use crate::error::{Error, Result};
@@ -69,7 +70,8 @@ impl KernelBuilder {
     /// # Errors
     /// The device has too little memory, or is lost.
     pub fn reserve_compaction(&mut self, entries: usize, rows: usize) -> Result<()> {
-        let (columns, mut live_counts) = (self.gpu.alloc(entries * 4)?, self.gpu.alloc(rows * 4)?);
+        let columns = alloc_spare(&self.gpu, entries * 4, rows)?;
+        let mut live_counts = self.gpu.alloc(rows * 4)?;
         live_counts.fill(u8::MAX)?;
         self.include(sources::ROW_COMPACTION);
         self.words.extend([columns.address(), live_counts.address()]);

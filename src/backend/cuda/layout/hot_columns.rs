@@ -1,6 +1,7 @@
 //! Hot columns: a matrix' columns renumbered by frequency. If few columns hold most entries, the vector elements that a product reads there
 //! fit into a cache once they are adjacent. The entries keep their order, so every fold does too.
 
+use crate::backend::cuda::budget::alloc_spare;
 use crate::backend::cuda::compact::{builder, launch_over};
 use crate::backend::cuda::layout::arrays::HotColumns;
 use crate::backend::cuda::{DeviceCsr, DeviceVector, sort};
@@ -43,7 +44,8 @@ impl<A: Element> DeviceCsr<A> {
             entries,
         )?;
         let ranks = sort::rank(&DeviceVector::<u32>::dense(gpu, counts, n), "vxm::Unsigned")?;
-        let (order, columns, hot_entries) = (gpu.alloc(n * 4)?, gpu.alloc(entries * 4)?, gpu.zeroed(8)?);
+        let columns = alloc_spare(gpu, entries * 4, n)?;
+        let (order, hot_entries) = (gpu.alloc(n * 4)?, gpu.zeroed(8)?);
         let words = [
             self.columns.address(),
             entries as u64,

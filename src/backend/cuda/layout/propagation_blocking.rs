@@ -6,6 +6,7 @@
 //! a row chunk at a time. So memory is read and written in runs. Each product is put back at its entry's position before the fold, so every
 //! fold keeps its order.
 
+use crate::backend::cuda::budget::alloc_spare;
 use crate::backend::cuda::codegen::builder::{Binned, CppType, KernelBuilder, PrimaryProduct};
 use crate::backend::cuda::compact::{self, launch_over, launch_over_by};
 use crate::backend::cuda::layout::arrays::Bins;
@@ -122,7 +123,7 @@ impl<A: Element> DeviceCsr<A> {
         let units = bin_begins.download_at::<u64>(bins, 1)?[0] as usize;
         let capacity = units * BIN_UNIT;
         let (local_columns, slots, places) =
-            (gpu.alloc(capacity * 2)?, gpu.alloc(units * 4)?, gpu.alloc(capacity * 2)?);
+            (alloc_spare(gpu, capacity * 2, nrows)?, gpu.alloc(units * 4)?, alloc_spare(gpu, capacity * 2, nrows)?);
         let weights = gpu.zeroed(capacity * size_of::<A>())?;
         run("deal", [local_columns.address(), weights.address(), slots.address(), places.address()])?;
         let multiplying_blocks = BIN_BLOCKS * gpu.multiprocessors();
@@ -189,8 +190,8 @@ impl Binned {
     ) -> Result<bool> {
         let Self { bins, multiply: (mut multiply, multiply_ty), widths } = self;
         let gpu = builder.gpu().clone();
-        let products = match gpu.alloc(bins.capacity * widths[1]) {
-            Err(vxm_kernels::Error::DeviceMemory { .. }) => {
+        let products = match alloc_spare(&gpu, bins.capacity * widths[1], n) {
+            Err(Error::Device(vxm_kernels::Error::DeviceMemory { .. })) => {
                 bins.refused.store(true, Ordering::Relaxed);
                 return Ok(false);
             }

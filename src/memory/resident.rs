@@ -1,0 +1,151 @@
+//! A limit on the resident memory of this process: pages of mapped files are given back before the process exceeds it.
+//!
+//! What the process allocates can't be given back, and neither can pages that it has written. A mapped file's pages can: they are read again
+//! from the system's cache, or from the disk. So a graph in a mapped file may be larger than the limit.
+
+use crate::error::{Error, Result};
+use memmap2::{Mmap, UncheckedAdvice};
+use std::fs::{File, read_to_string};
+use std::io::{Read, Seek};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// How often the resident memory is looked at. Meanwhile threads read some MiB of a mapped file at most.
+const EVERY: Duration = Duration::from_micros(500);
+/// Bytes below the limit at which pages are given back: what threads may read between two looks, and until the pages are gone.
+pub(crate) const SLACK: u64 = 32 << 20;
+
+/// The files that are mapped now.
+static MAPPED: Mutex<Vec<Weak<Mmap>>> = Mutex::new(Vec::new());
+
+/// The limit in force; `u64::MAX` if there is none.
+static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// The limit on the resident memory of this process, if there is one.
+pub(crate) fn limit() -> Option<u64> {
+    Some(LIMIT.load(Relaxed)).filter(|&limit| limit < u64::MAX)
+}
+
+/// Notes that a file is mapped, so that a limit can give its pages back.
+pub(crate) fn note(map: &Arc<Mmap>) {
+    let mut mapped = MAPPED.lock().unwrap_or_else(PoisonError::into_inner);
+    mapped.retain(|map| map.strong_count() > 0);
+    mapped.push(Arc::downgrade(map));
+}
+
+/// Keeps the resident memory of this process below a limit, as far as mapped files can give pages back. It ends when it is dropped.
+#[derive(Debug)]
+#[must_use = "the limit ends when this is dropped"]
+pub struct Resident {
+    /// The limit before.
+    before: u64,
+    ends: Arc<AtomicBool>,
+    given_back: Arc<AtomicU64>,
+    watcher: Option<JoinHandle<()>>,
+}
+
+impl Resident {
+    /// Starts to keep the resident memory below `limit` bytes.
+    ///
+    /// # Errors
+    /// [`Error::Io`]: the system doesn't tell the resident memory of a process, or starts no thread.
+    pub fn limit(limit: u64) -> Result<Self> {
+        const STATUS: &str = "/proc/self/statm";
+        let mut status = File::open(STATUS).map_err(Error::io(STATUS))?;
+        let page = pages(&mut status).and_then(page_size);
+        let page = page.ok_or_else(|| Error::invalid(format!("{STATUS}: expected numbers of pages")))?;
+        let (ends, given_back) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let (ended, count) = (Arc::clone(&ends), Arc::clone(&given_back));
+        let watch = move || {
+            while !ended.load(Relaxed) {
+                if pages(&mut status).is_some_and(|pages| pages * page + SLACK > limit) {
+                    give_back();
+                    count.fetch_add(1, Relaxed);
+                }
+                thread::sleep(EVERY);
+            }
+        };
+        let watcher = thread::Builder::new().name("vxm resident".to_owned()).spawn(watch);
+        let watcher = Some(watcher.map_err(Error::io("a thread that limits memory"))?);
+        Ok(Self { before: LIMIT.swap(limit, Relaxed), ends, given_back, watcher })
+    }
+
+    /// How often pages were given back so far.
+    pub fn given_back(&self) -> u64 {
+        self.given_back.load(Relaxed)
+    }
+}
+
+impl Drop for Resident {
+    fn drop(&mut self) {
+        LIMIT.store(self.before, Relaxed);
+        self.ends.store(true, Relaxed);
+        if let Some(watcher) = self.watcher.take() {
+            // a watcher that panicked limits nothing any more, and leaves nothing behind
+            let _ = watcher.join();
+        }
+    }
+}
+
+/// The pages of this process that are in memory.
+fn pages(status: &mut File) -> Option<u64> {
+    let mut text = String::new();
+    status.rewind().ok()?;
+    status.read_to_string(&mut text).ok()?;
+    text.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// The bytes of a page, if `pages` pages are in memory now. The system tells the same in kB too, but that takes it much longer.
+fn page_size(pages: u64) -> Option<u64> {
+    let status = read_to_string("/proc/self/status").ok()?;
+    let bytes = super::kibibytes(&status, "VmRSS:")?;
+    // the two numbers are read one after the other, so their ratio is nearly a power of 2
+    Some(1 << (bytes as f64 / pages.max(1) as f64).log2().round() as u32)
+}
+
+/// Gives the pages of all mapped files back to the system.
+fn give_back() {
+    let mapped = MAPPED.lock().unwrap_or_else(PoisonError::into_inner);
+    for map in mapped.iter().filter_map(Weak::upgrade) {
+        // SAFETY: the map is of a file and is never written to, so pages that are read again have the same bytes
+        if let Err(error) = unsafe { map.unchecked_advise(UncheckedAdvice::DontNeed) } {
+            tracing::warn!(%error, "pages of a mapped file stay in memory");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::time::Instant;
+
+    #[test]
+    fn a_mapped_file_may_be_larger_than_the_limit() {
+        let mut file = tempfile::tempfile().unwrap();
+        let block: Vec<u8> = (0..1 << 20).map(|i| (i % 251) as u8).collect();
+        (0..192).for_each(|_| file.write_all(&block).unwrap());
+        // SAFETY: the file has no name, and is not written to again
+        let map = Arc::new(unsafe { Mmap::map(&file) }.unwrap());
+        note(&map);
+        let mut status = File::open("/proc/self/statm").unwrap();
+        let page = page_size(pages(&mut status).unwrap()).unwrap();
+        assert!((4096..=1 << 16).contains(&page), "{page}");
+        let mut resident = || pages(&mut status).unwrap() * page;
+        let limit = resident() + SLACK + (64 << 20);
+        let kept = Resident::limit(limit).unwrap();
+        let (start, mut most) = (Instant::now(), 0);
+        let sum: u64 = map
+            .chunks(1 << 20)
+            .map(|part| {
+                most = most.max(resident());
+                thread::sleep(Duration::from_millis(1));
+                part.iter().map(|&byte| u64::from(byte)).sum::<u64>()
+            })
+            .sum();
+        assert_eq!(sum, 192 * block.iter().map(|&byte| u64::from(byte)).sum::<u64>());
+        assert!(most < limit && kept.given_back() > 0, "{most} of {limit}, {:?}", start.elapsed());
+    }
+}

@@ -1,0 +1,73 @@
+//! Runs under a limit on memory: graphs that are built on disk, and files larger than the limit.
+
+use crate::harness::{answer, refused, run, run_with, text};
+use std::fs;
+use std::path::Path;
+
+/// Runs the command under a limit. It must succeed. Returns what it logs.
+fn limited(folder: &Path, limit: &str, arguments: &str) -> String {
+    let arguments: Vec<&str> = arguments.split(' ').collect();
+    let environment = [("VXM_LOG", Path::new("vxm::io=debug")), ("VXM_MEMORY", Path::new(limit))];
+    let out = run_with(folder, &environment, &arguments);
+    assert_eq!(out.status.code(), Some(0), "{arguments:?}: {}", text(&out.stderr));
+    text(&out.stderr).to_owned()
+}
+
+#[test]
+fn what_is_built_on_disk_is_what_is_built_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let made = |arguments: &str| {
+        let out = run(folder, &arguments.split(' ').collect::<Vec<_>>());
+        assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    };
+    let same = |one: &str, two: &str| fs::read(folder.join(one)).unwrap() == fs::read(folder.join(two)).unwrap();
+    // by a generator
+    made("generate kron:16:32 -o all.vxm");
+    let told = limited(folder, "64MiB", "generate kron:16:32 -o some.vxm");
+    assert!(told.contains("built on disk") && same("all.vxm", "some.vxm"), "{told}");
+    // from Matrix Market and from edges, each as text and compressed
+    made("generate kron:16:32 -o graph.mtx");
+    made("generate kron:16:32 -o graph.mtx.gz");
+    made("convert all.vxm graph.el");
+    made("convert graph.el edges.vxm --undirected");
+    for (file, expected) in [("graph.mtx", "all.vxm"), ("graph.mtx.gz", "all.vxm"), ("graph.el", "edges.vxm")] {
+        let _ = fs::remove_file(folder.join("some.vxm"));
+        let told = limited(folder, "64MiB", &format!("convert {file} some.vxm --undirected"));
+        assert!(told.contains("built on disk"), "{file}: {told}");
+        // a matrix from Matrix Market is numbered from 1, which the file says
+        let digest = |file: &str| answer(folder, &["mis", file])["digest"].clone();
+        assert_eq!(digest("some.vxm"), digest(expected), "{file}");
+    }
+}
+
+#[test]
+fn a_run_within_a_limit_has_the_same_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    assert_eq!(run(folder, &["generate", "kron:16:32", "-o", "g.vxm"]).status.code(), Some(0));
+    for command in ["mis", "components", "bfs"] {
+        let digest = answer(folder, &[command, "g.vxm"])["digest"].clone();
+        assert_eq!(answer(folder, &[command, "g.vxm", "--memory", "128MiB"])["digest"], digest, "{command}");
+    }
+}
+
+#[test]
+fn limits_that_are_wrong_or_too_small_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let line = refused(folder, &["mis", "grid:3x3", "--memory", "lots"]);
+    assert!(line.contains("--memory") && line.contains("such as 8GiB or 512MiB"), "{line}");
+    let out = run_with(folder, &[("VXM_MEMORY", Path::new("-3"))], &["mis", "grid:3x3"]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(
+        text(&out.stderr).starts_with("vxm: VXM_MEMORY: expected a number of bytes such as "),
+        "{}",
+        text(&out.stderr)
+    );
+    let line = refused(folder, &["color", "grid:300x300", "--memory", "1MiB", "--device", "cpu"]);
+    assert!(line.contains("grid:300x300"), "{line}");
+    let line = refused(folder, &["generate", "kron:22:16", "-o", "g.vxm", "--memory", "40MiB"]);
+    assert!(line.starts_with("kron:22:16: building on disk: needs a memory budget of at least "), "{line}");
+    assert!(fs::read_dir(folder).unwrap().next().is_none(), "nothing is left behind");
+}
