@@ -191,7 +191,9 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, P: Steps<T>> Rounds<T, F, P> {
                 return Err(unsettled(left, rounds, round.changed, at));
             }
         }
-        probe.map(Probe::finish);
+        if let Some(probe) = probe {
+            probe.finish();
+        }
         Ok(Fixed { state: Vector::from_dense(state.into_values()), rounds })
     }
 
