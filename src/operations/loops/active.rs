@@ -222,7 +222,9 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
                 _ => visited.in_place(first, body),
             }?
         };
-        probe.map(Probe::finish);
+        if let Some(probe) = probe {
+            probe.finish();
+        }
         match left {
             0 => Ok(Fixed { state: Vector::from_dense(state.into_values()), rounds }),
             left => Err(unsettled(left, rounds, endless, at)),

@@ -161,7 +161,9 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
             };
             changes.run(in_place, || Ok((body.view(&env)?, !snapshot.get())))?
         };
-        probe.map(Probe::finish);
+        if let Some(probe) = probe {
+            probe.finish();
+        }
         if changed > 0 {
             return Err(did_not_converge(changed, rounds, at));
         }
