@@ -307,6 +307,10 @@ fn several(runs: &[Profile]) -> String {
 /// As of the paper's table 4: entries read at the start, and what hooking and jumping did.
 fn components(profile: &Profile) -> String {
     let start = profile.operations.iter().find(|operation| operation.counts.edges > 0);
+    // a GPU counts no joins and no jumps
+    if profile.loops.iter().any(|counted| counted.device_rounds.is_some()) {
+        return String::new();
+    }
     let mut total = Counts::default();
     profile.loops.iter().for_each(|counted| total += counted.total());
     let mut rows = Vec::new();
