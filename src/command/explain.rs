@@ -24,9 +24,10 @@ impl Choice {
         self.get("at").map_or(operation.to_owned(), |at| format!("{operation} at {at}"))
     }
 
-    /// Whether it is a choice about a loop.
-    fn is_of_loop(&self) -> bool {
-        self.get("operation") == Some("fixpoint")
+    /// Whether a loop begins with it.
+    fn begins_loop(&self) -> bool {
+        let says_how = self.get("schedule").or(self.get("fused")).or(self.get("steps"));
+        self.get("operation") == Some("fixpoint") && says_how.is_some()
     }
 
     /// The choices and sizes, without operation, place and reason.
@@ -51,7 +52,7 @@ struct Choices(Arc<Mutex<Vec<Choice>>>);
 
 impl Subscriber for Choices {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_event() && *metadata.level() <= Level::DEBUG && metadata.target().starts_with("vxm")
+        metadata.is_event() && *metadata.level() <= Level::TRACE && metadata.target().starts_with("vxm")
     }
     fn new_span(&self, _: &Attributes<'_>) -> Id {
         Id::from_u64(1)
@@ -61,7 +62,7 @@ impl Subscriber for Choices {
     fn event(&self, event: &Event<'_>) {
         let mut choice = Choice::default();
         event.record(&mut choice);
-        if choice.get("message") == Some("plan") {
+        if matches!(choice.get("message"), Some("plan" | "end")) {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).push(choice);
         }
     }
@@ -91,53 +92,70 @@ struct Node {
 }
 
 impl Node {
-    /// Adds a choice to a list of nodes. A choice that was made before is counted there.
-    fn add(nodes: &mut Vec<Node>, choice: &Choice) -> usize {
-        if let Some(k) = nodes.iter().position(|node| node.choice == *choice) {
+    /// Adds a choice to a list of nodes, and returns its number. A choice that was made before is counted there.
+    fn add(nodes: &mut Vec<Node>, choice: Choice) -> usize {
+        if let Some(k) = nodes.iter().position(|node| node.choice == choice) {
             nodes[k].times += 1;
             return k;
         }
-        nodes.push(Node { choice: choice.clone(), times: 1, inner: Vec::new() });
+        nodes.push(Node { choice, times: 1, inner: Vec::new() });
         nodes.len() - 1
+    }
+
+    /// The list of nodes that a path of numbers leads to.
+    fn list<'n>(mut nodes: &'n mut Vec<Node>, path: &[usize]) -> &'n mut Vec<Node> {
+        for &k in path {
+            nodes = &mut nodes[k].inner;
+        }
+        nodes
+    }
+
+    /// Writes a node and what is within it. `before` stands before its lines.
+    fn write(&self, text: &mut String, before: &str, is_last: bool, profile: &Profile) {
+        let (branch, bar) = if is_last { ("└─", "   ") } else { ("├─", "│  ") };
+        let times = if self.times > 1 { format!(", {} times", self.times) } else { String::new() };
+        *text += &format!("{before}{branch} {}{times}\n", self.choice.title());
+        let mut lines =
+            vec![self.choice.rest(), self.choice.get("why").map_or(String::new(), |why| format!("because: {why}"))];
+        if self.choice.begins_loop() {
+            lines.push(measured(&self.choice, &profile.loops));
+        }
+        let before = format!("{before}{bar}");
+        let edge = if self.inner.is_empty() { "  " } else { "│ " };
+        lines.iter().filter(|line| !line.is_empty()).for_each(|line| *text += &format!("{before}{edge}{line}\n"));
+        Self::write_all(&self.inner, text, &before, profile);
+    }
+
+    fn write_all(nodes: &[Node], text: &mut String, before: &str, profile: &Profile) {
+        nodes.iter().enumerate().for_each(|(k, node)| node.write(text, before, k + 1 == nodes.len(), profile));
     }
 }
 
 /// The plan of the last run as a tree, beside what `profile` measured. Choices of equal text are told once.
 pub fn tree(profile: &Profile) -> String {
     let choices = EXPLAINED.take();
-    let mut nodes: Vec<Node> = Vec::new();
-    let mut of_loop: Option<usize> = None;
+    let (mut nodes, mut path): (Vec<Node>, Vec<usize>) = (Vec::new(), Vec::new());
+    // the choices of a GPU's loops don't say where in the program the loop is: their profiles do
+    let mut on_gpu = profile.loops.iter().filter(|counted| counted.device_rounds.is_some());
     for choice in choices.iter() {
-        match of_loop {
-            // a loop's further choices have no place of their own
-            Some(k) if choice.is_of_loop() && choice.get("at").is_none() => _ = Node::add(&mut nodes[k].inner, choice),
-            _ => {
-                let k = Node::add(&mut nodes, choice);
-                of_loop = choice.is_of_loop().then_some(k);
-            }
+        if choice.get("message") == Some("end") {
+            path.pop();
+            continue;
+        }
+        let (mut choice, begins_loop) = (choice.clone(), choice.begins_loop());
+        if let (true, None) = (begins_loop, choice.get("at"))
+            && let Some(counted) = on_gpu.next()
+        {
+            choice.0.push(("at", counted.at.clone()));
+        }
+        let k = Node::add(Node::list(&mut nodes, &path), choice);
+        if begins_loop {
+            path.push(k);
         }
     }
     let mut text = "\nPlan\n".to_owned();
-    for (k, node) in nodes.iter().enumerate() {
-        let (branch, bar) = if k + 1 == nodes.len() { ("└─", "  ") } else { ("├─", "│ ") };
-        let times = if node.times > 1 { format!(", {} times", node.times) } else { String::new() };
-        text += &format!("{branch} {}{times}\n", node.choice.title());
-        let mut lines = reasons(&node.choice);
-        for inner in &node.inner {
-            let times = if inner.times > 1 { format!(", {} times", inner.times) } else { String::new() };
-            lines.extend(reasons(&inner.choice).into_iter().map(|line| format!("{line}{times}")));
-        }
-        if node.choice.is_of_loop() {
-            lines.push(measured(&node.choice, &profile.loops));
-        }
-        lines.into_iter().filter(|line| !line.is_empty()).for_each(|line| text += &format!("{bar}   {line}\n"));
-    }
+    Node::write_all(&nodes, &mut text, "", profile);
     text
-}
-
-/// A choice's sizes, and its reason.
-fn reasons(choice: &Choice) -> Vec<String> {
-    vec![choice.rest(), choice.get("why").map_or(String::new(), |why| format!("because: {why}"))]
 }
 
 /// What was measured of the loops from a choice's line.
@@ -148,7 +166,7 @@ fn measured(choice: &Choice, loops: &[LoopProfile]) -> String {
     match loops.first() {
         None => "measured: nothing".to_owned(),
         Some(first) => format!(
-            "measured on {}: {} of {} elements, {} visits, {} entries read of {}, {:.3} ms",
+            "measured on {}: {} of {} elements, {} visits, {} entries {} of {}, {:.3} ms",
             first.device,
             super::counted(
                 sum(|counted| counted.device_rounds.map_or(counted.rounds.len() as u64, u64::from)) as usize,
@@ -157,6 +175,8 @@ fn measured(choice: &Choice, loops: &[LoopProfile]) -> String {
             sum(|counted| counted.elements as u64),
             sum(|counted| counted.total().visits),
             sum(|counted| counted.total().edges),
+            // on a GPU all entries of the rows visited are counted
+            if first.device_rounds.is_some() { "in the rows visited" } else { "read" },
             sum(|counted| counted.entries),
             sum(|counted| counted.nanoseconds) as f64 / 1e6,
         ),

@@ -163,8 +163,11 @@ fn to_people(task: &Task, runs: &[Profile]) -> String {
     text + &operations(first)
 }
 
-/// A table with right-aligned columns, but the first.
+/// A table with right-aligned columns, but the first; nothing if it has no rows.
 fn table(title: &str, head: &[&str], rows: &[Vec<String>]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row.get(column).map_or(0, |cell| cell.chars().count()));
         cells.chain([head[column].chars().count()]).max().unwrap_or(0)
@@ -234,7 +237,8 @@ fn threads(loops: &[LoopProfile]) -> String {
             format!("{:.2}", edges.imbalance()),
         ]
     };
-    let rows: Vec<_> = lines(loops).into_iter().map(row).collect();
+    let on_cpu = |line: &Line<'_>| line.loops.iter().any(|counted| !counted.threads.is_empty());
+    let rows: Vec<_> = lines(loops).into_iter().filter(on_cpu).map(row).collect();
     table(
         "Per element and per thread (table 2): visits, elements assigned and finalised, imbalance of edges (max/mean)",
         &["loop", "runs", "visits", "max", "assigned", "visits/thread", "max", "finalised", "max", "imbalance"],
@@ -254,9 +258,6 @@ fn groups(loops: &[LoopProfile]) -> String {
     };
     let of_loop = |counted: &LoopProfile| counted.groups.iter().map(|load| row(counted, load)).collect::<Vec<_>>();
     let rows: Vec<_> = loops.iter().flat_map(of_loop).collect();
-    if rows.is_empty() {
-        return String::new();
-    }
     let head = [
         "loop",
         "groups",
@@ -306,6 +307,10 @@ fn several(runs: &[Profile]) -> String {
 /// As of the paper's table 4: entries read at the start, and what hooking and jumping did.
 fn components(profile: &Profile) -> String {
     let start = profile.operations.iter().find(|operation| operation.counts.edges > 0);
+    // a GPU counts no joins and no jumps
+    if profile.loops.iter().any(|counted| counted.device_rounds.is_some()) {
+        return String::new();
+    }
     let mut total = Counts::default();
     profile.loops.iter().for_each(|counted| total += counted.total());
     let mut rows = Vec::new();
@@ -400,14 +405,20 @@ fn rounds(number: usize, counted: &LoopProfile) -> String {
     let hidden = counted.rounds.len().saturating_sub(MOST_ROUNDS);
     let shown = |n: usize| hidden == 0 || n < MOST_ROUNDS / 2 || n >= counted.rounds.len() - MOST_ROUNDS / 2;
     let rows: Vec<_> = all.filter(|&(n, _)| shown(n)).map(|(n, round)| row(n + 1, round)).collect();
-    let kind = if counted.in_place { "passes in place" } else { "rounds" };
+    let count = counted.device_rounds.map_or(counted.rounds.len(), |rounds| rounds as usize);
+    let kind = match (counted.in_place, count) {
+        (true, 1) => "pass in place",
+        (true, _) => "passes in place",
+        (false, 1) => "round",
+        (false, _) => "rounds",
+    };
+    let together = counted.device_rounds.map_or("", |_| ", all in one line");
     let title = format!(
-        "Loop {number}, {} on {}: {} elements, {} entries, {} {kind}, {:.3} ms (figure 2){}",
+        "Loop {number}, {} on {}: {} elements, {} entries, {count} {kind}{together}, {:.3} ms (figure 2){}",
         name(counted),
         counted.device,
         counted.elements,
         counted.entries,
-        counted.rounds.len(),
         counted.nanoseconds as f64 / 1e6,
         if hidden > 0 { format!("; {hidden} in the middle are left out") } else { String::new() },
     );
@@ -443,9 +454,6 @@ fn operations(profile: &Profile) -> String {
         ]
     };
     let rows: Vec<_> = profile.operations.iter().enumerate().take(MOST_ROUNDS).map(row).collect();
-    if rows.is_empty() {
-        return String::new();
-    }
     let left = profile.operations.len() - rows.len();
     let more = if left > 0 { format!("; {left} more: --json tells all") } else { String::new() };
     table(

@@ -11,6 +11,7 @@ use std::time::Instant;
 use vxm::backend::Place;
 use vxm::backend::cuda::Gpu;
 use vxm::backend::cuda::codegen::builder::{KernelBuilder, Node};
+use vxm::backend::profile::Counts;
 use vxm::backend::reference::{self, Dense};
 use vxm::backend::view::{Dependency, Support};
 use vxm::operations::mask::{Complement, Mask, Test, Values};
@@ -240,6 +241,9 @@ impl<A: Test, B: Test, C: Test, D: Test> Test for AnyTest<A, B, C, D> {
     }
     fn dependency(&self, i: usize) -> Dependency {
         each!(Self, self, test => test.dependency(i))
+    }
+    fn count(&self, i: usize, counts: &mut Counts) {
+        each!(Self, self, test => test.count(i, counts));
     }
 }
 

@@ -40,7 +40,7 @@ impl<T: Element> VectorView for Counted<'_, T> {
     fn at(&self, i: usize) -> Option<T> {
         let mut counts = Counts { visits: 1, ..Counts::default() };
         self.inner.count(i, &mut counts);
-        self.probe.add(counts);
+        self.probe.add(&counts);
         self.probe.add_visit(i, self.inner.work().map_or(0, |work| work[i + 1] - work[i]));
         let (own, new) = (self.state.get(i), self.inner.at(i));
         if let Some(judge) = self.judge {
@@ -52,7 +52,7 @@ impl<T: Element> VectorView for Counted<'_, T> {
     fn selects(&self, i: usize) -> bool {
         let selects = self.inner.selects(i);
         if !selects {
-            self.probe.add(Counts { visits: 1, masked: 1, ..Counts::default() });
+            self.probe.add(&Counts { visits: 1, masked: 1, ..Counts::default() });
             self.probe.add_visit(i, 0);
         }
         selects

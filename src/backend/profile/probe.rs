@@ -1,6 +1,8 @@
 //! The counters of a loop while it runs: a slot for each thread, and a place for each element.
 
-use crate::backend::profile::{self, BLOCKS, Counts, ElementVisits, LoopKind, LoopProfile, Round, Spread};
+use crate::backend::profile::{
+    self, BLOCKS, Counts, ElementVisits, LoopKind, LoopProfile, Round, SharedCounts, Spread, bump,
+};
 use std::panic::Location;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,7 +14,7 @@ const LONG_ROW: u32 = 31;
 /// The counters of one thread, in cache lines of their own. Only that thread writes them.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Slot([AtomicU64; Counts::LEN]);
+struct Slot(SharedCounts);
 
 /// The counters of one element.
 #[derive(Debug, Default)]
@@ -86,11 +88,11 @@ impl Probe {
         let mut rounds = self.rounds();
         let Some(Open { active, since }) = rounds.open.take() else { return };
         let nanoseconds = since.elapsed().as_nanos() as u64;
-        let now: Vec<Counts> = self.slots.iter().map(Slot::counts).collect();
+        let now: Vec<Counts> = self.slots.iter().map(|slot| slot.0.load()).collect();
         let (mut counts, mut threads) = (Counts::default(), 0);
         for (slot, now) in now.iter().enumerate() {
             let before = rounds.before.get(slot).copied().unwrap_or_default();
-            let since = difference(now, &before);
+            let since = now.since(&before);
             threads += u32::from(since != Counts::default());
             counts += since;
         }
@@ -104,37 +106,48 @@ impl Probe {
         self.entries.fetch_max(entries, Ordering::Relaxed);
     }
 
-    /// Adds to this thread's counters.
-    pub(crate) fn add(&self, counts: Counts) {
+    /// This thread's counters.
+    fn slot(&self) -> Option<&SharedCounts> {
         let slot = rayon::current_thread_index().map_or(0, |thread| thread + 1);
-        let Some(slot) = self.slots.get(slot) else { return };
-        for (counter, (_, more)) in slot.0.iter().zip(counts.named()) {
-            if more > 0 {
-                // no other thread writes the slot, so nothing is lost between the two
-                counter.store(counter.load(Ordering::Relaxed) + more, Ordering::Relaxed);
-            }
+        self.slots.get(slot).map(|slot| &slot.0)
+    }
+
+    /// Adds to this thread's counters.
+    pub(crate) fn add(&self, counts: &Counts) {
+        if let Some(slot) = self.slot() {
+            slot.add(counts);
         }
     }
 
     /// Adds to this thread's count of values joined: whether the join changed the element, and the compare-and-swaps that failed.
     pub(crate) fn add_join(&self, changed: bool, failed_swaps: u64) {
-        self.add(Counts { atomics: 1, effective_atomics: changed.into(), failed_swaps, ..Counts::default() });
+        if let Some(slot) = self.slot() {
+            bump(&slot.atomics, 1);
+            bump(&slot.effective_atomics, changed.into());
+            bump(&slot.failed_swaps, failed_swaps);
+        }
     }
 
-    /// Adds a visit of element `i`, with so many entries in its row.
+    /// Adds a visit of element `i`, with so many entries in its row. No two threads visit an element at once.
     pub(crate) fn add_visit(&self, i: usize, row: u64) {
         let Some(place) = self.places.get(i) else { return };
-        place.visits.fetch_add(1, Ordering::Relaxed);
-        place.row.fetch_max(u32::try_from(row).unwrap_or(u32::MAX), Ordering::Relaxed);
+        increment(&place.visits);
+        let row = u32::try_from(row).unwrap_or(u32::MAX);
+        if row > place.row.load(Ordering::Relaxed) {
+            place.row.store(row, Ordering::Relaxed);
+        }
     }
 
     /// Adds what a visit of element `i` came to.
     pub(crate) fn add_outcome(&self, i: usize, changed: bool, finalised: bool) {
         let Some(place) = self.places.get(i) else { return };
-        self.add(Counts { changed: changed.into(), finalised: (changed && finalised).into(), ..Counts::default() });
+        if let Some(slot) = self.slot() {
+            bump(&slot.changed, changed.into());
+            bump(&slot.finalised, (changed && finalised).into());
+        }
         match (changed, finalised) {
-            (false, _) => _ = place.unchanged.fetch_add(1, Ordering::Relaxed),
-            (true, false) => _ = place.narrowed.fetch_add(1, Ordering::Relaxed),
+            (false, _) => increment(&place.unchanged),
+            (true, false) => increment(&place.narrowed),
             (true, true) => {}
         }
         if changed {
@@ -166,7 +179,12 @@ impl Probe {
             in_place: rounds.in_place,
             entries: self.entries.into_inner(),
             rounds: rounds.done,
-            threads: self.slots.iter().map(Slot::counts).filter(|&counts| counts != Counts::default()).collect(),
+            threads: self
+                .slots
+                .iter()
+                .map(|slot| slot.0.load())
+                .filter(|&counts| counts != Counts::default())
+                .collect(),
             visits,
             long_rows,
             nanoseconds,
@@ -175,14 +193,7 @@ impl Probe {
     }
 }
 
-impl Slot {
-    fn counts(&self) -> Counts {
-        Counts::of(std::array::from_fn(|k| self.0[k].load(Ordering::Relaxed)))
-    }
-}
-
-/// What was added since `before`.
-fn difference(now: &Counts, before: &Counts) -> Counts {
-    let (now, before) = (now.named(), before.named());
-    Counts::of(std::array::from_fn(|k| now[k].1 - before[k].1))
+/// Adds 1 to a counter of an element that no other thread visits meanwhile.
+fn increment(counter: &AtomicU32) {
+    counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
 }

@@ -58,6 +58,11 @@ pub(crate) fn ready<T: Element>(state: &Vector<T>, lengths: &[usize], at: &'stat
     Err(Error::Invalid { what: format!("{at}: fixpoint: the state has {held} of {n} elements: expected all") })
 }
 
+/// Logs that a loop has ended: the choices that were logged since it began are its own.
+pub(crate) fn log_end(at: &'static Location<'static>) {
+    tracing::trace!(operation = "fixpoint", at = %at, "end");
+}
+
 /// A complete loop, with its condition and body; see [`fixpoint`](crate::operations::loops::fixpoint).
 #[derive(Debug)]
 #[must_use = "a loop does nothing until it is evaluated"]
@@ -165,7 +170,12 @@ impl<T: Element, C: Condition<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, C, 
             return Err(error);
         }
         match self.state.place().or_else(|| device(&self.body, &env)) {
-            Some(Place::Gpu(gpu)) => return C::on_device(self, &gpu, then),
+            Some(Place::Gpu(gpu)) => {
+                let at = self.at;
+                let done = C::on_device(self, &gpu, then);
+                log_end(at);
+                return done;
+            }
             Some(Place::Ranks(grid)) => {
                 tracing::debug!(operation = "fixpoint", ranks = grid.size(), fused = "no", at = %self.at, "plan");
                 let Fixed { state, rounds } = C::on_ranks(self, &grid)?;
@@ -176,7 +186,9 @@ impl<T: Element, C: Condition<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, C, 
         }
         let (schedule, why) = plan::schedule(self.monotone, plan::forced());
         tracing::debug!(operation = "fixpoint", ?schedule, why, fused = "body and work list in one loop", at = %self.at, "plan");
+        let at = self.at;
         let Fixed { state, rounds } = C::on_threads(self, schedule)?;
+        log_end(at);
         let made = then(&state)?;
         Ok((state, made, rounds))
     }

@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::formats::Shared;
 use crate::operations::expr::{Env, Expr, StateRef};
 use crate::operations::loops::active::{Active, unsettled};
-use crate::operations::loops::core::{Differ, Fixed, Stepped, ready};
+use crate::operations::loops::core::{Differ, Fixed, Stepped, log_end, ready};
 use crate::operations::ranks;
 use crate::operations::terminal::{device, emitted};
 use crate::operations::verbs::Verbs;
@@ -154,7 +154,12 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, P: Steps<T>> Rounds<T, F, P> {
         let Look { lengths, place, .. } = look;
         ready(&self.state, &lengths, self.at)?;
         match self.state.place().or(place) {
-            Some(Place::Gpu(gpu)) => return self.on_device(&gpu, then),
+            Some(Place::Gpu(gpu)) => {
+                let at = self.at;
+                let done = self.on_device(&gpu, then);
+                log_end(at);
+                return done;
+            }
             Some(Place::Ranks(grid)) => {
                 tracing::debug!(operation = "fixpoint", ranks = grid.size(), fused = "no", at = %self.at, "plan");
                 let Fixed { state, rounds } = self.on_ranks(&grid)?;
@@ -165,7 +170,9 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, P: Steps<T>> Rounds<T, F, P> {
         }
         let (schedule, why) = plan::schedule(self.monotone, plan::forced());
         tracing::debug!(operation = "fixpoint", steps = lengths.len(), ?schedule, why, at = %self.at, "plan");
+        let at = self.at;
         let Fixed { state, rounds } = self.on_threads(schedule)?;
+        log_end(at);
         let made = then(&state)?;
         Ok((state, made, rounds))
     }
