@@ -288,13 +288,13 @@ table! {
     transpose_cost: u64 = 4;
 
     // ---- the mode of rows
-    /// Labels of a row up to which they are sorted: so few are sorted by insertion, without a table to clear. E050
+    /// Labels of a row up to which they are sorted: so few are sorted by insertion, without a table to clear. E049
     listed_labels: usize = 20;
     /// Slots that a table of labels begins with at most. It grows with the distinct labels, which are few in most long rows, so that it
-    /// stays in the first-level cache. E050
+    /// stays in the first-level cache. E049
     label_slots: usize = 1024;
     /// Bytes that the tables of labels of long rows may take on a GPU. Each block has one for the longest row; fewer blocks run if not all
-    /// fit. E050
+    /// fit. E049
     label_table_bytes: usize = 1 << 27;
 }
 
