@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn long_lists_pass_the_buffers() {
-        let edges: Vec<_> = (0..60_000u32).map(|k| (k * 7919 % 5000, k * 104_729 % 5000)).collect();
+        let edges: Vec<_> = (0..60_000u64).map(|k| ((k * 7919 % 5000) as u32, (k * 104_729 % 5000) as u32)).collect();
         let expected = undirected(5000, vec![edges.clone()], Directions::Ignored).unwrap();
         assert_eq!(built(5000, &[edges], Directions::Ignored, 20_000).unwrap(), expected);
         let none = built(7, &[], Directions::Matter, 100).unwrap();
