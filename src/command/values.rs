@@ -14,7 +14,7 @@ pub struct Memory {
     /// Memory to take at most, such as 8GiB; default: VXM_MEMORY, or what is there. On a GPU it is that of the device: what
     /// doesn't fit stays on the host. On the CPU, graphs that don't fit are built on disk, and a .vxm file may be larger. Does
     /// not change the answer.
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory: Option<Size>,
 }
 
@@ -27,6 +27,11 @@ impl Memory {
         let size = text.to_string_lossy().parse::<Size>();
         size.map(|Size(bytes)| Some(bytes)).map_err(|error| Error::invalid(format!("VXM_MEMORY: {error}")))
     }
+}
+
+/// Parses a size. The error is text, so that the message also names the option.
+fn size(text: &str) -> Result<Size, String> {
+    text.parse().map_err(|error: Error| error.to_string())
 }
 
 /// The type of a matrix' entries.
