@@ -1,7 +1,7 @@
 //! Certificates: checks of answers, by code that shares nothing with the engine.
 //!
 //! A graph is given as the bare arrays of a pattern in CSR: [`Csr::offsets`](crate::formats::Csr::offsets) and `columns`, and `values` if
-//! edges have weights. The pattern is symmetric. [`levels`], [`parents`], [`distances`], [`ranks`] and [`strong_components`] take
+//! edges have weights. The pattern is symmetric. [`levels`], [`parents`], [`distances`], [`ranks`], [`roots`] and [`strong_components`] take
 //! directed graphs too; there a row's columns are the heads of its vertex' edges.
 
 mod betweenness;
@@ -15,6 +15,7 @@ mod matching;
 mod modularity;
 mod ranks;
 mod reach;
+mod roots;
 mod strong;
 mod triangles;
 mod violation;
@@ -23,7 +24,7 @@ mod weight;
 pub use betweenness::{betweenness, brandes};
 pub use cores::{core_numbers, cores};
 pub use distance2::{coloring_at_distance_2, greedy_coloring_at_distance_2, independent_set_at_distance_2};
-pub use distances::{dijkstra, distances};
+pub use distances::{dijkstra, distances, shortest_parents};
 pub use forest::{kruskal, spanning_forest};
 pub use greedy::{greedy_coloring, greedy_set, largest_degree_first, smallest_degree_last};
 pub use labels::{labels, propagated_labels};
@@ -31,6 +32,7 @@ pub use matching::{dominant_matching, greedy_matching, maximal_matching};
 pub use modularity::{communities, modularity};
 pub use ranks::{Walk, page_ranks, ranks};
 pub use reach::{components, levels, parents};
+pub use roots::{followed, roots};
 pub use strong::{strong_components, tarjan};
 pub use triangles::{clustering, triangle_counts, triangles, truss, truss_edges};
 pub use violation::Violation;

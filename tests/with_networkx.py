@@ -28,11 +28,52 @@ def graph(seed):
     return nx.convert_node_labels_to_integers(kinds[seed % len(kinds)]())
 
 
-def write(g, path):
+def write(g, path, weighted=False):
     """Writes a graph as Matrix Market."""
+    kind = "integer" if weighted else "pattern"
     with open(path, "w") as file:
-        file.write(f"%%MatrixMarket matrix coordinate pattern symmetric\n{len(g)} {len(g)} {g.number_of_edges()}\n")
-        file.writelines(f"{max(u, v) + 1} {min(u, v) + 1}\n" for u, v in g.edges)
+        file.write(f"%%MatrixMarket matrix coordinate {kind} symmetric\n{len(g)} {len(g)} {g.number_of_edges()}\n")
+        weight = {(u, v): f" {g[u][v]['weight']}" if weighted else "" for u, v in g.edges}
+        file.writelines(f"{max(u, v) + 1} {min(u, v) + 1}{w}\n" for (u, v), w in weight.items())
+
+
+def forest(seed):
+    """A forest: the parent of each vertex that has one, in no order of numbers."""
+    draw = random.Random(seed)
+    names = draw.sample(range(60), draw.randint(1, 60))
+    near = draw.choice([1, 3, 60])
+    return {v: draw.choice(names[max(0, k - near) : k]) for k, v in enumerate(names) if k and draw.random() < 0.9}
+
+
+def check_forest(run, parents):
+    """Compares the roots with those of networkx: the vertex of each weak component without an edge to a parent."""
+    g = nx.DiGraph(list(parents.items()))
+    g.add_nodes_from(range(60))
+    _, rows = run("roots")
+    expected = {v: root for part in nx.weakly_connected_components(g) for root in part if root not in parents for v in part}
+    assert {int(v) - 1: int(root) - 1 for v, root in rows} == expected
+
+
+def check_paths(run, g, seed):
+    """Compares trees of hops and of weights from 0 to 2 with networkx' lengths: the least parent of those with the fewest edges."""
+    draw = random.Random(seed)
+    source = draw.randrange(len(g))
+    for u, v in g.edges:
+        g[u][v]["weight"] = draw.randint(0, 2)
+    write(g, run.path, weighted=True)
+    hops = nx.single_source_shortest_path_length(g, source)
+    _, rows = run("bfs", "--parents", "--source", str(source + 1))
+    expected = {v: min((u for u in g[v] if hops[u] + 1 == hops[v]), default=v) for v in hops}
+    assert {int(v) - 1: int(parent) - 1 for v, parent in rows} == expected
+    far = nx.single_source_dijkstra_path_length(g, source)
+    last = nx.DiGraph((u, v) for a, b in g.edges for u, v in ((a, b), (b, a)) if u in far and far[u] + g[u][v]["weight"] == far[v])
+    last.add_node(source)
+    edges = nx.single_source_shortest_path_length(last, source)
+    assert edges.keys() == far.keys()
+    _, rows = run("sssp", "--parents", "--source", str(source + 1))
+    expected = {v: min((u for u in last.predecessors(v) if edges[u] + 1 == edges[v]), default=v) for v in far}
+    expected[source] = source
+    assert {int(v) - 1: int(parent) - 1 for v, parent in rows} == expected
 
 
 def propagated(g, rounds):
@@ -84,7 +125,15 @@ def main(command, graphs=200):
             with open(out) as file:
                 return told, [line.split() for line in file]
 
+        run.path = path
         for seed in itertools.islice(itertools.count(), int(graphs)):
+            parents = forest(seed)
+            with open(path, "w") as file:
+                file.write(f"%%MatrixMarket matrix coordinate pattern general\n60 60 {len(parents)}\n")
+                file.writelines(f"{v + 1} {parent + 1}\n" for v, parent in parents.items())
+            check_forest(run, parents)
+            g = graph(seed)
+            check_paths(run, g, seed)
             g = graph(seed)
             write(g, path)
             try:

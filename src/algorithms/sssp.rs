@@ -1,6 +1,6 @@
-//! Single-source shortest paths: the Bellman-Ford method, over min.plus. See `docs/algorithms/paths.md`.
+//! Single-source shortest paths: the Bellman-Ford method, over min.plus; and a tree of parents. See `docs/algorithms/paths.md`.
 
-use crate::algorithms::bfs::at_source;
+use crate::algorithms::bfs::{at_source, bfs_parents};
 use crate::prelude::*;
 
 /// The type of weights and distances: `u32`, `u64`, `f32` or `f64`.
@@ -75,4 +75,36 @@ pub fn sssp<T: Distance>(a: &Matrix<T>, source: u32) -> Result<Vector<T>> {
         }
         Err(error) => Err(error),
     }
+}
+
+/// The parent of each vertex that `source` reaches, on a shortest path with the fewest edges; of several the least. The source is its own
+/// parent; a vertex that isn't reached has none. So it is a tree, also with weights of 0, and the same wherever it is computed.
+///
+/// It is [`sssp`], and [`bfs_parents`] over the edges that end a shortest path. Beside these it takes O(n + nnz) time.
+///
+/// ```
+/// use vxm::algorithms::sssp_parents;
+/// use vxm::prelude::*;
+///
+/// // 0 -> 1 -> 2 is as short as 0 -> 2, and has more edges; 3 is reached by way of 1 alone
+/// let a = Matrix::from_triples(4, 4, [(0, 2, 7u32), (0, 1, 4), (1, 2, 3), (1, 3, 2), (2, 3, 0)])?;
+/// assert_eq!(sssp_parents(&a, 0)?, Vector::from_pairs(4, [(0, 0), (1, 0), (2, 0), (3, 1)])?);
+/// # Ok::<(), vxm::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`sssp`]. With negative floats, whose sums are rounded: no path has the length that was found, because cycles lower it.
+pub fn sssp_parents<T: Distance>(a: &Matrix<T>, source: u32) -> Result<Vector<u32>> {
+    let a = &*a.to_digraph()?;
+    let distance = sssp(a, source)?;
+    // along[i, j] = distance[i] + a[i, j]
+    let along = a.map_ends(FIRST, &distance)?.ewise_mult(a, T::LONGER)?;
+    // last[i, j] where along[i, j] = distance[j]: the edges that end a shortest path
+    let last = along.ewise_mult(&a.map_ends(SECOND, &distance)?, EQ)?.select_values(IDENTITY)?.pattern();
+    let parent = bfs_parents(&last, source)?;
+    if parent.nvals() < distance.nvals() {
+        let what = "sssp_parents: rounded sums along cycles are shorter than every path: expected weights of which none is negative";
+        return Err(Error::invalid(what));
+    }
+    Ok(parent)
 }

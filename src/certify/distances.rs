@@ -1,6 +1,6 @@
 //! Distances by Dijkstra's method, with a binary heap.
 
-use crate::certify::{Violation, Weight, same_length};
+use crate::certify::{Violation, Weight, parents, same_length};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -63,4 +63,42 @@ pub fn distances<W: Weight>(
         }
         None => Ok(found.iter().flatten().count()),
     }
+}
+
+/// Checks that `answer` holds, for each vertex that `source` reaches, its parent on a shortest path with the fewest edges, the least of
+/// several; for the source itself the source, and `None` where no path leads. Returns the most edges of these paths. Otherwise as
+/// [`dijkstra`].
+///
+/// ```
+/// use vxm::certify::shortest_parents;
+/// // 0 -> 1 of weight 3, 0 -> 2 of weight 1, 2 -> 1 of weight 2
+/// let (offsets, columns) = ([0, 2, 2, 3], [1, 2, 1]);
+/// assert_eq!(shortest_parents(&offsets, &columns, &[3u32, 1, 2], 0, &[Some(0), Some(0), Some(0)]), Ok(1));
+/// let wrong = shortest_parents(&offsets, &columns, &[4u32, 1, 2], 0, &[Some(0), Some(0), Some(0)]).unwrap_err();
+/// assert_eq!(wrong.to_string(), "the parent of 1 is 2, the answer says 0");
+/// ```
+///
+/// # Errors
+/// The [`Violation`] at the least vertex that has one.
+pub fn shortest_parents<W: Weight>(
+    offsets: &[u64],
+    columns: &[u32],
+    weights: &[W],
+    source: usize,
+    answer: &[Option<u32>],
+) -> Result<u32, Violation> {
+    same_length(offsets, answer.len())?;
+    let found = dijkstra(offsets, columns, weights, source);
+    // the edges that end a shortest path: along these, the fewest hops
+    let (mut starts, mut ends) = (vec![0], Vec::new());
+    for (vertex, distance) in found.iter().enumerate() {
+        for edge in offsets[vertex] as usize..offsets[vertex + 1] as usize {
+            let longer = distance.and_then(|distance| distance.plus(weights[edge])).map(W::key);
+            if longer.is_some() && longer == found[columns[edge] as usize].map(W::key) {
+                ends.push(columns[edge]);
+            }
+        }
+        starts.push(ends.len() as u64);
+    }
+    parents(&starts, &ends, source, answer)
 }

@@ -235,6 +235,16 @@ pub enum Violation {
         /// The least vertex of its component.
         least: usize,
     },
+    /// The answer's root of a vertex is wrong.
+    #[error("the root of {vertex} is {}, the answer says {answer}", or_none(*.root))]
+    Root {
+        /// The vertex.
+        vertex: usize,
+        /// The answer's root.
+        answer: usize,
+        /// Where the edges from the vertex lead; `None` if to a cycle.
+        root: Option<usize>,
+    },
     /// A vertex' mate has another mate.
     #[error("{vertex} is matched to {mate}, whose mate is {}", or_none(*.back))]
     NotMutual {
@@ -311,6 +321,9 @@ impl Violation {
             }
             Self::Parent { vertex, answer, parent } => {
                 (*vertex, *answer, *parent) = (named(*vertex), answer.map(named), parent.map(named));
+            }
+            Self::Root { vertex, answer, root } => {
+                (*vertex, *answer, *root) = (named(*vertex), named(*answer), root.map(named));
             }
             Self::NotMutual { vertex, mate, back } => {
                 (*vertex, *mate, *back) = (named(*vertex), named(*mate), back.map(named));

@@ -86,6 +86,9 @@ pub enum Task {
         /// Source vertex, numbered as in the file; generated graphs are numbered from 0.
         #[arg(long, visible_alias = "from", value_name = "V", value_parser = number, allow_negative_numbers = true)]
         source: u64,
+        /// Find a tree instead: for each vertex, the one before it on a shortest path with the fewest edges.
+        #[arg(long)]
+        parents: bool,
         #[command(flatten)]
         weights: Weights,
         #[command(flatten)]
@@ -169,6 +172,11 @@ pub enum Task {
     },
     /// Finds the strongly connected components of a directed graph; each is named by its lowest vertex.
     Scc {
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Finds the root of each vertex of a forest, in which an edge leads from each vertex to its parent.
+    Roots {
         #[command(flatten)]
         run: Run,
     },
@@ -342,6 +350,7 @@ macro_rules! run_of {
             | Task::Clustering { run }
             | Task::Msf { run, .. }
             | Task::Scc { run }
+            | Task::Roots { run }
             | Task::Matching { run, .. } => Some(run),
             Task::Doctor
             | Task::Profile { .. }
@@ -357,7 +366,7 @@ macro_rules! run_of {
 
 impl Task {
     /// The names of the tasks that run an algorithm.
-    pub const ALGORITHMS: [&str; 16] = [
+    pub const ALGORITHMS: [&str; 17] = [
         "mis",
         "color",
         "bfs",
@@ -373,6 +382,7 @@ impl Task {
         "clustering",
         "msf",
         "scc",
+        "roots",
         "matching",
     ];
 

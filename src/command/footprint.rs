@@ -16,6 +16,8 @@ pub enum Algorithm {
     Bfs,
     Parents,
     Sssp,
+    /// Parents on shortest paths.
+    Tree,
     Components,
     /// With ranks of so many bytes.
     PageRank(usize),
@@ -28,6 +30,7 @@ pub enum Algorithm {
     Clustering,
     Msf,
     Scc,
+    Roots,
     Matching,
     Dominant,
 }
@@ -39,7 +42,7 @@ impl Algorithm {
             Self::Mis(..) | Self::DistantSet => "mis",
             Self::Color(..) | Self::DistantColors => "color",
             Self::Bfs | Self::Parents => "bfs",
-            Self::Sssp => "sssp",
+            Self::Sssp | Self::Tree => "sssp",
             Self::Components => "components",
             Self::PageRank(_) => "pagerank",
             Self::Kcore => "kcore",
@@ -51,6 +54,7 @@ impl Algorithm {
             Self::Clustering => "clustering",
             Self::Msf => "msf",
             Self::Scc => "scc",
+            Self::Roots => "roots",
             Self::Matching | Self::Dominant => "matching",
         }
     }
@@ -96,7 +100,8 @@ impl Graph {
 
     /// The graph as `algorithm` takes it: with drawn weights, if it needs weights and the graph has none.
     fn taken_by(self, algorithm: Algorithm) -> Self {
-        let drawn = matches!(algorithm, Algorithm::Sssp | Algorithm::Msf | Algorithm::Dominant) && self.weight == 0;
+        let drawn = matches!(algorithm, Algorithm::Sssp | Algorithm::Tree | Algorithm::Msf | Algorithm::Dominant)
+            && self.weight == 0;
         Self { weight: if drawn { 4 } else { self.weight }, ..self }
     }
 
@@ -124,6 +129,8 @@ impl Graph {
             Algorithm::Parents => (40, 0),
             // the queue of the certificate
             Algorithm::Sssp => (14 + 4 * u128::from(self.weight), 2),
+            // sums along edges, distances at their ends, whether they agree, and the edges that do
+            Algorithm::Tree => (80, 24 + 2 * u128::from(self.weight)),
             Algorithm::Components => (20, 0),
             Algorithm::PageRank(bytes) => (34 + 2 * bytes as u128, 0),
             Algorithm::Kcore => (44, 0),
@@ -141,11 +148,14 @@ impl Graph {
             Algorithm::Msf => (72, 25),
             // edges that are left, their transpose, and those of the next round
             Algorithm::Scc => (56, 16),
+            // parents, jumps before and after a round, and the certificate's roots
+            Algorithm::Roots => (40, 0),
             // drawn weights, and a copy of the edges
             Algorithm::Matching => (76, 25),
             Algorithm::Dominant => (72, 17),
         };
-        let transposed = if self.directed && algorithm != Algorithm::Scc { self.held() } else { 0 };
+        let transposed =
+            if self.directed && !matches!(algorithm, Algorithm::Scc | Algorithm::Roots) { self.held() } else { 0 };
         // tiles are assembled from tile-rows, which take the same size again, and 16 bytes per vertex
         let tiles = self.tiles.map_or(0, |tiles| {
             (2 * Tiles::<()>::TILE_BYTES as u128 + 4) * u128::from(tiles) + 16 * u128::from(self.vertices)
@@ -159,7 +169,10 @@ impl Graph {
         let taken = self.taken_by(algorithm);
         let drawing = if taken.weight > self.weight { self.drawing() } else { 0 };
         // a reader that keeps directions collects triples, and sorts them
-        let directed = matches!(algorithm, Algorithm::Sssp | Algorithm::PageRank(_) | Algorithm::Scc);
+        let directed = matches!(
+            algorithm,
+            Algorithm::Sssp | Algorithm::Tree | Algorithm::PageRank(_) | Algorithm::Scc | Algorithm::Roots
+        );
         let reading = if directed { reading + 20 * u128::from(self.entries) } else { reading };
         PROCESS + reading.max(drawing).max(taken.held() + taken.share(algorithm))
     }
@@ -184,6 +197,8 @@ impl Graph {
             Algorithm::Color(Method::Is, _) => copied,
             Algorithm::Color(Method::Hash, _) => rows_on_device(n, entries / 2),
             Algorithm::Color(Method::MinMax, _) => entries,
+            // sums along edges, distances at their ends, whether they agree, and the edges that do
+            Algorithm::Tree => 4 * rows_on_device(n, entries) + (2 * weight + 10) * entries,
             // edges that are left, before and after a round
             Algorithm::Msf => 2 * (rows_on_device(n, entries) + weight * entries),
             // a product that is used often has its entries in bins, with a product each
@@ -201,7 +216,11 @@ impl Graph {
             Algorithm::Dominant => rows_on_device(n, entries) + weight * entries,
             _ => 0,
         };
-        let transposed = if self.directed { rows_on_device(n, entries) + weight * entries } else { 0 };
+        let transposed = if self.directed && algorithm != Algorithm::Roots {
+            rows_on_device(n, entries) + weight * entries
+        } else {
+            0
+        };
         // only products that count are taken over tiles
         let tiles = self.tiles.map_or(0, |tiles| match algorithm {
             Algorithm::Mis(Priority::Resolve, _)
@@ -235,6 +254,7 @@ impl Graph {
             Algorithm::Bfs => 20 * n,
             Algorithm::Parents => 30 * n,
             Algorithm::Sssp => (12 + 3 * weight) * n,
+            Algorithm::Tree => (40 + 3 * weight) * n,
             Algorithm::Components => 14 * n,
             Algorithm::PageRank(bytes) => (12 + 6 * bytes as u128) * n,
             Algorithm::Kcore => 38 * n,
@@ -245,6 +265,7 @@ impl Graph {
             Algorithm::Ktruss => 4 * n,
             Algorithm::Msf => 96 * n,
             Algorithm::Scc => 60 * n,
+            Algorithm::Roots => 20 * n,
             Algorithm::Matching | Algorithm::Dominant => 60 * n,
         }
     }
@@ -287,7 +308,7 @@ const PROCESS: u128 = 4 << 20;
 
 /// The variants of algorithms with different footprints. Each has a name: that of the option that selects it, or of the
 /// result.
-pub const TOLD: [(&str, Algorithm); 28] = [
+pub const TOLD: [(&str, Algorithm); 30] = [
     ("resolve", Algorithm::Mis(Priority::Resolve, Formulation::Count)),
     ("decide", Algorithm::Mis(Priority::Sorted, Formulation::Decide)),
     ("count", Algorithm::Mis(Priority::Sorted, Formulation::Count)),
@@ -302,6 +323,7 @@ pub const TOLD: [(&str, Algorithm); 28] = [
     ("hops", Algorithm::Bfs),
     ("parents", Algorithm::Parents),
     ("distances", Algorithm::Sssp),
+    ("tree", Algorithm::Tree),
     ("labels", Algorithm::Components),
     ("f32", Algorithm::PageRank(4)),
     ("f64", Algorithm::PageRank(8)),
@@ -314,6 +336,7 @@ pub const TOLD: [(&str, Algorithm); 28] = [
     ("shares", Algorithm::Clustering),
     ("forest", Algorithm::Msf),
     ("labels", Algorithm::Scc),
+    ("roots", Algorithm::Roots),
     ("maximal", Algorithm::Matching),
     ("weighted", Algorithm::Dominant),
 ];
@@ -326,8 +349,8 @@ mod tests {
     use vxm::algorithms::{
         ColoringOptions, MisOptions, PageRankOptions, betweenness, bfs, bfs_parents, clustering, color,
         color_at_distance_2, communities, components, core_numbers, dominant_matching, ktruss, maximal_matching, mis,
-        mis_at_distance_2, pagerank, priorities, propagate_labels, spanning_forest, sssp, strong_components, triangles,
-        weights,
+        mis_at_distance_2, pagerank, parents_of, priorities, propagate_labels, roots, spanning_forest, sssp,
+        sssp_parents, strong_components, triangles, weights,
     };
     use vxm::backend::Device;
     use vxm::backend::plan::Format;
@@ -363,6 +386,7 @@ mod tests {
             Algorithm::Bfs => bfs(a, 0).map(drop),
             Algorithm::Parents => bfs_parents(a, 0).map(drop),
             Algorithm::Sssp => sssp(weighted, 0).map(drop),
+            Algorithm::Tree => sssp_parents(weighted, 0).map(drop),
             Algorithm::Components => components(a).map(drop),
             Algorithm::PageRank(4) => pagerank::<f32>(a, &PageRankOptions::default()).map(drop),
             Algorithm::PageRank(_) => pagerank::<f64>(a, &PageRankOptions::default()).map(drop),
@@ -375,6 +399,7 @@ mod tests {
             Algorithm::Clustering => clustering(a).map(drop),
             Algorithm::Msf => spanning_forest(weighted).map(drop),
             Algorithm::Scc => strong_components(a).map(drop),
+            Algorithm::Roots => roots(&parents_of(a)?).map(drop),
             Algorithm::Matching => maximal_matching(a, 1).map(drop),
             Algorithm::Dominant => dominant_matching(weighted, 1).map(drop),
         }
@@ -387,14 +412,16 @@ mod tests {
         let before = gpu.used();
         gpu.take_peak();
         if gpu.is_dry_run() {
-            // the dry run takes a few rounds
-            gpu.dry_run_ones(30);
+            // the dry run takes a few rounds; of a forest, counts are those of what is wrong with it
+            gpu.dry_run_ones(if algorithm == Algorithm::Roots { 0 } else { 30 });
             Device::dry_run(gpu, || run(algorithm, a, &weighted))?;
         } else {
             let device = Device::Cuda(gpu.ordinal());
             match algorithm {
                 // the other graph would count, too
-                Algorithm::Sssp | Algorithm::Msf | Algorithm::Dominant => run(algorithm, a, &weighted.to(device)?)?,
+                Algorithm::Sssp | Algorithm::Tree | Algorithm::Msf | Algorithm::Dominant => {
+                    run(algorithm, a, &weighted.to(device)?)?
+                }
                 _ => run(algorithm, &a.to(device)?, &weighted)?,
             }
         }
@@ -420,8 +447,10 @@ mod tests {
         let mut wrong: Vec<String> = Vec::new();
         for spec in specs {
             let graph = vxm::io::generate(spec, &()).unwrap().graph;
-            let (size, count) = (Graph::of(&graph, None), Tiles::count(&graph) as u64);
+            let n = graph.nrows();
             let a = Matrix::from_simple(graph);
+            // half of its number is each vertex' parent
+            let forest = Matrix::from_triples(n, n, (1..n as u32).map(|v| (v, v / 2, ()))).unwrap();
             for (name, algorithm) in TOLD.into_iter().chain(others).chain(last) {
                 let made_up =
                     matches!(algorithm, Algorithm::Color(Method::Hash, _) | Algorithm::Msf | Algorithm::Communities);
@@ -431,10 +460,17 @@ mod tests {
                     // vector's elements, which a dry run makes up.
                     continue;
                 }
+                let own = if algorithm == Algorithm::Roots { &forest } else { &a };
+                let (size, count) = (Graph::of(own.csr(), None), Tiles::count(own.csr()) as u64);
+                let size = Graph { directed: !own.is_symmetric(), ..size };
                 for (format, tiles) in [(Format::Csr, None), (Format::Tiles, Some(count))] {
                     let predicted = Graph { tiles, ..size }.peak_on_device(algorithm) as u64;
                     // a fresh copy, because tiles built by an earlier run would be reused
-                    let fresh = Matrix::from_simple(a.csr().clone()).with_format(Some(format));
+                    let fresh = match own.is_symmetric() {
+                        true => Matrix::from_simple(own.csr().clone()),
+                        false => Matrix::from_csr(own.csr().clone()),
+                    };
+                    let fresh = fresh.with_format(Some(format));
                     let took = took(&gpu, algorithm, &fresh).unwrap();
                     let ratio = predicted as f64 / took as f64;
                     let line = format!(

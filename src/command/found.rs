@@ -26,6 +26,8 @@ pub enum Found {
     Parents(u32, Vector<u32>),
     /// The distance of each vertex from a source.
     Distances(Numbers),
+    /// The parent of each vertex in a tree of shortest paths.
+    Tree(Vector<u32>),
     Components(Vector<u32>),
     /// The rank of each vertex.
     Ranks(Numbers),
@@ -45,6 +47,8 @@ pub enum Found {
     /// The edges, each as the lesser end in the high 32 bits and the greater one in the low, ascending; and their weight.
     Forest(Vector<u64>, Option<f64>),
     Strong(Vector<u32>),
+    /// The root of each vertex of a forest.
+    Roots(Vector<u32>),
     /// The mate of each vertex, and the weight of the edges, if they have any.
     Mates(Vector<u32>, Option<f64>),
 }
@@ -113,6 +117,7 @@ impl Found {
             Self::Levels(source, levels) => levels.to_root()?.map(|levels| Self::Levels(source, levels)),
             Self::Parents(source, parents) => parents.to_root()?.map(|parents| Self::Parents(source, parents)),
             Self::Distances(distances) => distances.into_root()?.map(Self::Distances),
+            Self::Tree(parents) => parents.to_root()?.map(Self::Tree),
             Self::Components(labels) => labels.to_root()?.map(Self::Components),
             Self::Ranks(ranks) => ranks.into_root()?.map(Self::Ranks),
             Self::Cores(cores) => cores.to_root()?.map(Self::Cores),
@@ -126,6 +131,7 @@ impl Found {
             Self::Clustering(found) => found.to_root()?.map(Self::Clustering),
             Self::Forest(edges, weight) => edges.to_root()?.map(|edges| Self::Forest(edges, weight)),
             Self::Strong(labels) => labels.to_root()?.map(Self::Strong),
+            Self::Roots(roots) => roots.to_root()?.map(Self::Roots),
             Self::Mates(mates, weight) => mates.to_root()?.map(|mates| Self::Mates(mates, weight)),
         })
     }
@@ -135,7 +141,7 @@ impl Found {
             Self::Set(_) | Self::DistantSet(_) => "mis",
             Self::Colors(..) | Self::DistantColors(..) => "color",
             Self::Levels(..) | Self::Parents(..) => "bfs",
-            Self::Distances(_) => "sssp",
+            Self::Distances(_) | Self::Tree(_) => "sssp",
             Self::Components(_) => "components",
             Self::Ranks(_) => "pagerank",
             Self::Cores(_) => "kcore",
@@ -147,6 +153,7 @@ impl Found {
             Self::Clustering(_) => "clustering",
             Self::Forest(..) => "msf",
             Self::Strong(_) => "scc",
+            Self::Roots(_) => "roots",
             Self::Mates(..) => "matching",
         }
     }
@@ -157,9 +164,10 @@ impl Found {
         match self {
             Self::Set(set) | Self::DistantSet(set) => ("size", set.nvals()),
             Self::Colors(_, count) | Self::DistantColors(_, count) => ("colors", *count as usize),
-            Self::Levels(_, found) | Self::Parents(_, found) => ("reached", found.nvals()),
+            Self::Levels(_, found) | Self::Parents(_, found) | Self::Tree(found) => ("reached", found.nvals()),
             Self::Distances(found) => ("reached", found.count()),
             Self::Components(labels) | Self::Strong(labels) => ("components", named(labels)),
+            Self::Roots(roots) => ("trees", named(roots)),
             Self::Ranks(ranks) => ("ranked", ranks.count()),
             Self::Cores(cores) => ("degeneracy", cores.iter().map(|(_, core)| core as usize).max().unwrap_or(0)),
             Self::Betweenness(found) => ("between", found.iter().filter(|&(_, share)| share > 0.0).count()),
@@ -188,7 +196,9 @@ impl Found {
             Self::Communities(labels, modularity) => {
                 vec![("largest", sizes(labels).into_values().max().into()), ("modularity", json!(modularity))]
             }
-            Self::Labels(_, labels) => vec![("largest", sizes(labels).into_values().max().into())],
+            Self::Labels(_, labels) | Self::Roots(labels) => {
+                vec![("largest", sizes(labels).into_values().max().into())]
+            }
             Self::Triangles(counts) => match most(counts.iter()) {
                 Some((v, count)) => vec![("top", numbering.number(v).into()), ("greatest", count.into())],
                 None => Vec::new(),
@@ -213,7 +223,7 @@ impl Found {
                 let hops = levels.iter().map(|(_, level)| level).max().unwrap_or(0);
                 format!("{} within {}", vertices(), counted(hops as usize, "hop"))
             }
-            Self::Parents(..) => format!("a tree of {}", vertices()),
+            Self::Parents(..) | Self::Tree(_) => format!("a tree of {}", vertices()),
             Self::Distances(found) => {
                 format!("{} within distance {}", vertices(), found.greatest().map_or(0.0, |(_, distance)| distance))
             }
@@ -239,6 +249,10 @@ impl Found {
             Self::Clustering(found) => format!("mean clustering coefficient {:.9}", mean(found)),
             Self::Forest(_, weight) => format!("forest of {}{}", counted(measure, "edge"), of_weight(weight)),
             Self::Strong(_) => counted(measure, "strongly connected component"),
+            Self::Roots(roots) => {
+                let largest = sizes(roots).into_values().max().unwrap_or(0);
+                format!("{}, the largest of {}", counted(measure, "tree"), counted(largest, "vertex"))
+            }
             Self::Mates(_, weight) => format!("matching of {}{}", counted(measure, "edge"), of_weight(weight)),
         }
     }
@@ -253,11 +267,13 @@ impl Found {
             | Self::DistantColors(found, _)
             | Self::Levels(_, found)
             | Self::Parents(_, found)
+            | Self::Tree(found)
             | Self::Components(found)
             | Self::Cores(found)
             | Self::Labels(_, found)
             | Self::Communities(found, _)
             | Self::Strong(found)
+            | Self::Roots(found)
             | Self::Mates(found, _) => found.digest(),
         }
     }
@@ -276,6 +292,7 @@ impl Found {
                 "each parent is a neighbour one hop nearer to the source, and what isn't reached can't be."
             }
             Self::Distances(_) => "each distance is the least one, and what isn't reached can't be.",
+            Self::Tree(_) => "each parent ends a shortest path with the fewest edges, and what isn't reached can't be.",
             Self::Components(_) => {
                 "vertices have the same label if and only if a path joins them, and it is the lowest of them."
             }
@@ -291,6 +308,7 @@ impl Found {
                 "the forest spans every component, and has the least weight: a sequential program's forest weighs as much."
             }
             Self::Strong(_) => "the labels are those of Tarjan's algorithm.",
+            Self::Roots(_) => "each root is where a sequential program comes to by following edges.",
             Self::Mates(..) => {
                 "no two edges share an end, and no edge can be added; of weights, a heavier neighbour forbids each edge left out."
             }
@@ -323,9 +341,10 @@ impl Found {
             Self::Truss(k, edges) => certify::truss(offsets, columns, *k, &ends(edges).collect::<Vec<_>>()).map(drop),
             Self::Clustering(found) => certify::clustering(offsets, columns, &found.to_dense(0.0)).map(drop),
             Self::Strong(labels) => certify::strong_components(offsets, columns, &labels.to_dense(0)).map(drop),
+            Self::Roots(roots) => certify::roots(offsets, columns, &roots.to_dense(0)).map(drop),
             Self::Mates(mate, _) => certify::maximal_matching(offsets, columns, &options(mate)).map(drop),
             // these are checked with what they depend on
-            Self::Distances(_) | Self::Ranks(_) | Self::Betweenness(_) | Self::Forest(..) => Ok(()),
+            Self::Distances(_) | Self::Tree(_) | Self::Ranks(_) | Self::Betweenness(_) | Self::Forest(..) => Ok(()),
         }
     }
 
@@ -359,7 +378,9 @@ impl Found {
             Self::Distances(found) | Self::Ranks(found) => each!(found, v => lines(text, numbering, v.iter())),
             Self::Components(found)
             | Self::Strong(found)
+            | Self::Roots(found)
             | Self::Parents(_, found)
+            | Self::Tree(found)
             | Self::Labels(_, found)
             | Self::Communities(found, _)
             | Self::Mates(found, _) => {

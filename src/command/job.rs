@@ -90,6 +90,9 @@ fn check(task: &Task, run: Option<&Run>) -> Result<()> {
     let Some(run) = run else {
         return Err(Error::invalid(format!("{}: runs as one process: expected no launcher", task.name())));
     };
+    if let Task::Sssp { parents: true, .. } = task {
+        return Err(Error::invalid("sssp --parents: isn't built for ranks: expected no launcher"));
+    }
     if let Task::Betweenness { .. } = task {
         return Err(Error::invalid("betweenness: isn't built for ranks: expected no launcher"));
     }

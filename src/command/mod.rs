@@ -154,7 +154,10 @@ fn dispatch(task: &Task) -> Result<ExitCode> {
             tasks::color(method.unwrap_or_default(), *order, seed.seed, run)
         }
         Task::Bfs { source, parents, run } => tasks::bfs(*source, *parents, run),
-        Task::Sssp { source, weights, run } => tasks::sssp(*source, weights.weights, weights.seed, run),
+        Task::Sssp { source, parents: true, weights, run } => {
+            tasks::shortest_tree(*source, weights.weights, weights.seed, run)
+        }
+        Task::Sssp { source, weights, run, .. } => tasks::sssp(*source, weights.weights, weights.seed, run),
         Task::Components { run } => tasks::components(run),
         Task::Pagerank { damping, rounds, tolerance, sources, precision, run } => {
             let rounds = rounds.unwrap_or(if *tolerance > 0.0 { 1000 } else { 20 });
@@ -170,6 +173,7 @@ fn dispatch(task: &Task) -> Result<ExitCode> {
         Task::Clustering { run } => tasks::clustering(run),
         Task::Msf { weights, run } => tasks::msf(weights.weights, weights.seed, run),
         Task::Scc { run } => tasks::scc(run),
+        Task::Roots { run } => tasks::roots(run),
         Task::Matching { weighted, weights, run } => tasks::matching(*weighted, weights.weights, weights.seed, run),
         Task::Convert(options) => convert::convert(options).map(|()| ExitCode::SUCCESS),
         Task::Info { graph, verify: true, .. } => convert::verify(graph).map(|()| ExitCode::SUCCESS),
@@ -319,7 +323,7 @@ fn refused_arguments(error: &clap::Error) -> Error {
 fn usage(error: &clap::Error) -> String {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return "expected a command: mis, color, bfs, sssp, components, pagerank, kcore, labels, communities, betweenness, \
-                triangles, ktruss, clustering, msf, scc, matching, convert, info, generate, profile, report, \
+                triangles, ktruss, clustering, msf, scc, roots, matching, convert, info, generate, profile, report, \
                 completions, man or doctor (vxm --help tells more)"
             .to_owned();
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::process::ExitCode;
 use vxm::algorithms::priority::hashes;
 use vxm::algorithms::{
-    self, ColoringOptions, Formulation, Method, MisOptions, Order, PageRank, PageRankOptions, Priority, Rank,
+    self, ColoringOptions, Distance, Formulation, Method, MisOptions, Order, PageRank, PageRankOptions, Priority, Rank,
 };
 use vxm::certify::{self, Walk, Weight};
 use vxm::containers::{Matrix, Set, Vector};
@@ -110,6 +110,43 @@ pub fn sssp(source: u64, range: Option<WeightRange>, seed: u64, run: &Run) -> Re
             })
         }
     }
+}
+
+/// `vxm sssp --parents`.
+pub fn shortest_tree(source: u64, range: Option<WeightRange>, seed: u64, run: &Run) -> Result<ExitCode> {
+    let out = begin(run)?;
+    let mut choices = vec![("source", Value::from(source))];
+    choices.extend(drawn(range, seed));
+    match weighted(run, range, seed, false)? {
+        Weights::Integer(graph) => tree_of(run, out, &choices, graph, source, beyond),
+        Weights::Real(graph) => {
+            check_lengths(&graph)?;
+            tree_of(run, out, &choices, graph, source, |_, _| None)
+        }
+    }
+}
+
+/// Finds a tree of shortest paths. `beyond` tells a vertex with a distance that doesn't fit the type.
+fn tree_of<W: Distance + Weight>(
+    run: &Run,
+    out: Outputs,
+    choices: &[(&'static str, Value)],
+    graph: Subject<W>,
+    source: u64,
+    beyond: fn(&Csr<W>, &Vector<u32>) -> Option<u32>,
+) -> Result<ExitCode> {
+    let vertex = graph.vertex("--source", source)?;
+    let (name, numbering) = (graph.name.clone(), graph.numbering.clone());
+    let find = |a: &Matrix<W>| algorithms::sssp_parents(a, vertex).map(|tree| (Found::Tree(tree), None));
+    finish(run, out, Algorithm::Tree, choices, graph, find, |found, graph| {
+        let Found::Tree(found) = found else { return Ok(Ok(())) };
+        if let Some(v) = beyond(graph, found) {
+            let v = numbering.number(v);
+            return Err(Error::invalid(format!("{name}: the distance of vertex {v} doesn't fit 32 bits")));
+        }
+        let (offsets, columns, weights) = (graph.offsets(), graph.columns(), graph.values());
+        Ok(certify::shortest_parents(offsets, columns, weights, vertex as usize, &options(found)).map(drop))
+    })
 }
 
 fn distances_hold<W: Element + Weight>(graph: &Csr<W>, source: u32, found: &Vector<W>) -> Verdict {
@@ -254,6 +291,28 @@ pub fn scc(run: &Run) -> Result<ExitCode> {
         Ok((Found::Strong(found.labels), Some(found.rounds)))
     };
     finish(run, out, Algorithm::Scc, &[], graph, find, checked)
+}
+
+/// `vxm roots`.
+pub fn roots(run: &Run) -> Result<ExitCode> {
+    let (out, graph) = (begin(run)?, directed(run)?);
+    let (name, numbering) = (graph.name.clone(), graph.numbering.clone());
+    let refused = |vertex: u32, what: &str| {
+        let expected = "expected a forest, at most one edge from each vertex, to its parent";
+        Error::invalid(format!("{name}: vertex {} {what}: {expected}", numbering.number(vertex)))
+    };
+    let edges = graph.matrix.csr();
+    if let Some(v) = (0..edges.nrows()).find(|&v| edges.degree(v) > 1) {
+        return Err(refused(v as u32, &format!("has {} out-edges", edges.degree(v))));
+    }
+    let find = |a: &Matrix| {
+        let parent = algorithms::parents_of(a)?;
+        match algorithms::roots(&parent) {
+            Ok(found) => Ok((Found::Roots(found.roots), Some(found.rounds))),
+            Err(error) => Err(algorithms::on_cycle(&parent)?.map_or(error, |v| refused(v, "lies on a cycle"))),
+        }
+    };
+    finish(run, out, Algorithm::Roots, &[], graph, find, checked)
 }
 
 /// A spanning forest as an answer.

@@ -18,6 +18,8 @@ mod graphs;
 mod labels;
 mod other_devices;
 mod paths;
+mod roots;
 mod shapes;
+mod shortest_trees;
 mod triangles;
 mod weighted;

@@ -7,8 +7,8 @@ use std::io::Write;
 use vxm::algorithms::priority::largest_degree_first;
 use vxm::algorithms::{
     PageRankOptions, betweenness, bfs_many, bfs_parents, clustering, color_at_distance_2, communities, core_numbers,
-    dominant_matching, ktruss, maximal_matching, mis_at_distance_2, pagerank, propagate_labels, spanning_forest, sssp,
-    strong_components, triangles, weights,
+    dominant_matching, ktruss, maximal_matching, mis_at_distance_2, pagerank, parents_of, propagate_labels, roots,
+    spanning_forest, sssp, sssp_parents, strong_components, triangles, weights,
 };
 use vxm::backend::cuda::Gpu;
 use vxm::backend::plan::force;
@@ -47,12 +47,19 @@ pub fn compare_others(name: &str, a: &Matrix, device: Device) {
         let (here, found) = (pagerank::<f64>(a, &options), pagerank::<f64>(&there, &options));
         assert_eq!(found.unwrap(), here.unwrap(), "{name}: ranks");
     }
+    let forest = halves(a.nrows());
+    let forest_there = forest.to(device).unwrap();
     for schedule in SCHEDULES {
         let (here, found) = (spanning_forest(&weighted), force(schedule, || spanning_forest(&weighted_there)));
         assert_eq!(found.unwrap(), here.unwrap(), "{name}: forest, {schedule:?}");
         let (here, found) = (strong_components(&one_way), force(schedule, || strong_components(&one_way_there)));
         assert_eq!(found.unwrap(), here.unwrap(), "{name}: strong components, {schedule:?}");
+        let found = force(schedule, || roots(&parents_of(&forest_there)?));
+        assert_eq!(found.unwrap(), roots(&parents_of(&forest).unwrap()).unwrap(), "{name}: roots, {schedule:?}");
         if a.nrows() > 0 {
+            let (here, found) =
+                (sssp_parents(&weighted, source), force(schedule, || sssp_parents(&weighted_there, source)));
+            assert_eq!(found.unwrap(), here.unwrap(), "{name}: shortest paths' parents, {schedule:?}");
             let (here, found) =
                 (bfs_parents(&one_way, source), force(schedule, || bfs_parents(&one_way_there, source)));
             assert_eq!(found.unwrap(), here.unwrap(), "{name}: parents, {schedule:?}");
@@ -67,6 +74,11 @@ pub fn compare_others(name: &str, a: &Matrix, device: Device) {
     }
 }
 
+/// A forest of `n` vertices: half of its number is each vertex' parent.
+fn halves(n: usize) -> Matrix {
+    Matrix::from_triples(n, n, (1..n as u32).map(|v| (v, v / 2, ()))).unwrap()
+}
+
 /// Compiles kernels of the algorithms that [`compare_others`] compares, where no GPU is needed for that: all but those of forests, which go
 /// on with a matrix of as many rows as a vector has elements. In a dry run the two numbers differ.
 #[test]
@@ -78,7 +90,7 @@ fn kernels_of_the_other_algorithms_compile() {
     let archs = std::env::var("VXM_TEST_ARCHS").unwrap_or_else(|_| "sm_90".to_owned());
     let gpu = Gpu::dry_run(&archs.split(',').collect::<Vec<_>>()).unwrap();
     let a = Matrix::from_simple(generate("rmat:10:8", &()).unwrap().graph);
-    let (weighted, one_way) = (weights(&a, 1, 100, 7).unwrap(), oriented(&a, 3));
+    let (weighted, one_way, forest) = (weights(&a, 1, 100, 7).unwrap(), oriented(&a, 3), halves(a.nrows()));
     gpu.dry_run_ones(30);
     Device::dry_run(&gpu, || {
         let all = Set::all(a.nrows());
@@ -94,8 +106,10 @@ fn kernels_of_the_other_algorithms_compile() {
         pagerank::<f32>(&one_way, &options).unwrap();
         pagerank::<f64>(&a, &options).unwrap();
         sssp(&weighted, 0).unwrap();
+        sssp_parents(&weighted, 0).unwrap();
         for schedule in SCHEDULES {
             force(schedule, || strong_components(&one_way)).unwrap();
+            force(schedule, || roots(&parents_of(&forest)?)).unwrap();
             force(schedule, || bfs_parents(&one_way, 0)).unwrap();
         }
     });

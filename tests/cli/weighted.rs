@@ -18,6 +18,7 @@ fn answers_are_equal_for_threads_and_formats() {
         for (algorithm, tiles) in [
             (&["bfs", "--parents", "--source", "7"][..], true),
             (&["sssp", "--from", "7", "--weights", "1..100"], false),
+            (&["sssp", "--parents", "--from", "7", "--weights", "0..3"], false),
             (&["pagerank"], true),
             (&["pagerank", "--precision", "f32", "--tolerance", "1e-3", "--sources", "3,5"], true),
             (&["kcore"], true),
@@ -69,6 +70,12 @@ fn weights_and_directions_of_files_count() {
     assert_eq!((&told["reached"], &told["farthest"], &told["directed"]), (&value!(3), &value!(7), &value!(true)));
     assert_eq!((&told["edges"], &told["weights"], &told["valid"]), (&value!(4), &Value::Null, &value!(true)));
     assert_eq!(numbers(&folder.join("d")), [[1, 0], [2, 4], [3, 7]]);
+    let told = answer(folder, &["sssp", "whole.mtx", "--source", "1", "--parents", "--out", "d"]);
+    assert_eq!((&told["reached"], &told["farthest"], &told["valid"]), (&value!(3), &Value::Null, &value!(true)));
+    assert_eq!(numbers(&folder.join("d")), [[1, 1], [2, 1], [3, 2]]);
+    let told = answer(folder, &["sssp", "real.mtx", "--source", "1", "--parents", "--out", "d"]);
+    assert_eq!(told["valid"], true);
+    assert_eq!(numbers(&folder.join("d")), [[1, 1], [2, 1], [3, 2]]);
     let told = answer(folder, &["sssp", "real.mtx", "--source", "1", "--out", "d"]);
     assert_eq!((&told["farthest"], &told["valid"]), (&value!(0.75), &value!(true)));
     assert_eq!(fs::read_to_string(folder.join("d")).unwrap(), "1 0\n2 0.25\n3 0.75\n");
@@ -146,6 +153,43 @@ fn forests_and_matchings_are_written_by_edges_and_mates() {
 }
 
 #[test]
+fn roots_of_forests_are_written_and_others_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // 3 -> 2 -> 1, 5 -> 4, 6 with a loop, and 7 alone
+    matrix(folder, "forest.mtx", "pattern general", 7, &["2 1", "3 2", "5 4", "6 6"]);
+    fs::write(folder.join("forest.txt"), "20 10\n30 20\n50 40\n").unwrap();
+    for threads in ["1", "2"] {
+        for format in ["csr", "tiles"] {
+            let more = ["--threads", threads, "--format", format, "--out", "roots"];
+            let told = answer(folder, &[&["roots", "forest.mtx"], &more[..]].concat());
+            assert_eq!((&told["trees"], &told["largest"], &told["rounds"]), (&value!(4), &value!(3), &value!(2)));
+            assert_eq!((&told["valid"], &told["algorithm"]), (&value!(true), &value!("roots")));
+            let expected = [[1, 1], [2, 1], [3, 1], [4, 4], [5, 4], [6, 6], [7, 7]];
+            assert_eq!(numbers(&folder.join("roots")), expected);
+        }
+    }
+    let told = answer(folder, &["roots", "forest.txt", "--out", "roots"]);
+    assert_eq!((&told["trees"], &told["edges"]), (&value!(2), &value!(3)));
+    assert_eq!(numbers(&folder.join("roots")), [[10, 10], [20, 10], [30, 10], [40, 40], [50, 40]]);
+
+    matrix(folder, "split.mtx", "pattern general", 4, &["1 2", "3 1", "3 2", "4 1", "4 2", "4 3"]);
+    // cycles of two and of three vertices, each with a tail
+    fs::write(folder.join("two.txt"), "5 60\n60 40\n40 60\n").unwrap();
+    fs::write(folder.join("three.txt"), "5 60\n60 40\n40 70\n70 60\n").unwrap();
+    let expected = "expected a forest, at most one edge from each vertex, to its parent";
+    for (file, told) in [
+        ("split.mtx", format!("split: vertex 3 has 2 out-edges: {expected}")),
+        ("two.txt", format!("two: vertex 40 lies on a cycle: {expected}")),
+        ("three.txt", format!("three: vertex 40 lies on a cycle: {expected}")),
+        ("grid:1x2", format!("grid:1x2: vertex 0 lies on a cycle: {expected}")),
+        ("grid:2x2", format!("grid:2x2: vertex 0 has 2 out-edges: {expected}")),
+    ] {
+        assert_eq!(refused(folder, &["roots", file]).trim_end(), told);
+    }
+}
+
+#[test]
 fn people_are_told_in_words() {
     let folder = tempfile::tempdir().unwrap();
     for (arguments, told) in [
@@ -155,6 +199,10 @@ fn people_are_told_in_words() {
             "16 vertices (100.00 %) within distance 12, valid\n",
         ),
         (&["sssp", "grid:4x4", "--from", "0", "--weights", "2..2"], "source 0, weights 2..2, seed 0: "),
+        (
+            &["sssp", "grid:4x4", "--from", "0", "--weights", "2..2", "--parents"],
+            "a tree of 16 vertices (100.00 %), valid\n",
+        ),
         (&["pagerank", "grid:1x2"], "greatest rank 0.500000000 at 0, valid\nprecision f64, damping 0.85, tolerance 0"),
         (&["pagerank", "grid:0x0"], "no ranks, valid\n"),
         (&["kcore", "grid:4x4"], "degeneracy 2, valid\n0."),
@@ -181,6 +229,8 @@ fn people_are_told_in_words() {
         (&["clustering", "grid:4x4"], "mean clustering coefficient 0.000000000, valid\n0."),
         (&["msf", "grid:4x4", "--weights", "1..1"], "forest of 15 edges of weight 15, valid\n"),
         (&["scc", "grid:4x4"], "grid:4x4: 16 vertices, 24 edges\n1 strongly connected component, valid\n"),
+        (&["roots", "grid:1x1"], "1 tree, the largest of 1 vertex, valid\n1 round, "),
+        (&["roots", "grid:0x0"], "0 trees, the largest of 0 vertices, valid\n"),
         (&["matching", "grid:1x2"], "matching of 1 edge, valid\nseed 0: 1 round, "),
         (
             &["matching", "grid:1x2", "--weights", "7..7"],
@@ -231,6 +281,14 @@ fn weights_that_make_no_sense_are_refused() {
         (
             &["sssp", "grid:1x3", "--source", "0", "--weights", "4294967290..4294967290"],
             "grid:1x3: the distance of vertex 2 doesn't fit 32 bits".into(),
+        ),
+        (
+            &["sssp", "long.mtx", "--source", "1", "--parents"],
+            "long: the distance of vertex 3 doesn't fit 32 bits".into(),
+        ),
+        (
+            &["sssp", "negative.mtx", "--source", "1", "--parents"],
+            "negative: the edge 2 -> 3 has weight -0.5: expected a finite number from 0 on".into(),
         ),
         (&["sssp", "plain.mtx", "--source", "1"], format!("plain: {no_weights}")),
         (&["sssp", "grid:2x2", "--source", "1"], format!("grid:2x2: {no_weights}")),

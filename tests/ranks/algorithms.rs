@@ -105,6 +105,28 @@ fn strong_components_of_directed_graphs() {
 }
 
 #[test]
+fn roots_of_forests() {
+    for n in [1, 2, 100, 400u32] {
+        let edges = (1..n).map(|v| (v, (v * 7 + n) % 31 % v, ()));
+        let a = Matrix::from_triples(n as usize, n as usize, edges).unwrap();
+        let found = roots(&parents_of(&a).unwrap()).unwrap().roots;
+        each_grid(&format!("roots of {n}"), &a, &found, |a| Ok(roots(&parents_of(a)?)?.roots));
+    }
+    // errors are the same on all ranks
+    let ring = Matrix::from_triples(9, 9, (0..9).map(|v| (v, (v + 1) % 9, ()))).unwrap();
+    let split = Matrix::from_triples(9, 9, [(4, 1, ()), (4, 2, ())]).unwrap();
+    for (a, told) in [
+        (&ring, "roots: vertex 0 lies on a cycle: expected parents without one"),
+        (&split, "roots: vertex 4 has 2 out-edges: expected at most one from each vertex, to its parent"),
+    ] {
+        for shape in GRIDS {
+            let found = on_grid(shape, Deal::Cyclic, |grid| Ok(roots(&parents_of(&a.to_grid(grid)?)?)?.rounds));
+            assert_eq!(found.unwrap_err().to_string(), told, "{shape:?}");
+        }
+    }
+}
+
+#[test]
 fn ranks_have_the_same_bits_in_a_column() {
     let graphs = [directed(500, 2), random_graph(3000, 9000, 4), directed(2, 1)];
     for a in &graphs {

@@ -64,10 +64,13 @@ fn write_graph(folder: &Path) {
         text += &format!("{} {} {}\n", i + 1, (j + k / 150 * 31) % 150 + 1, k % 17 + 1);
     }
     fs::write(folder.join("g.mtx"), text).unwrap();
+    let mut text = "%%MatrixMarket matrix coordinate pattern general\n150 150 140\n".to_owned();
+    (10..150u32).for_each(|v| text += &format!("{} {}\n", v + 1, v * v % 37 % v + 1));
+    fs::write(folder.join("f.mtx"), text).unwrap();
 }
 
 /// Every subcommand that runs on ranks, on a small graph.
-const TASKS: [&str; 14] = [
+const TASKS: [&str; 15] = [
     "mis kron:8:8",
     "mis kron:8:8 --priority sorted",
     "mis road:12 --priority degree --formulation count",
@@ -81,6 +84,7 @@ const TASKS: [&str; 14] = [
     "kcore kron:8:8",
     "msf rmat:8:8 --weights 1..50",
     "scc g.mtx",
+    "roots f.mtx",
     "matching kron:8:8",
 ];
 
