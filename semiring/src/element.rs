@@ -34,6 +34,18 @@ pub trait Element: Copy + Send + Sync + PartialEq + Debug + 'static {
     /// ```
     fn from_bits(bits: u64) -> Self;
 
+    /// The value as a number, which may be rounded; NaN if it is none. Loops sort work by it, so no answer depends on it.
+    ///
+    /// ```
+    /// use vxm_semiring::Element;
+    /// assert_eq!((-3i16).as_f64(), -3.0);
+    /// assert!(().as_f64().is_nan());
+    /// ```
+    #[inline(always)]
+    fn as_f64(self) -> f64 {
+        f64::NAN
+    }
+
     /// The value as a CUDA C++ expression of type [`CUDA`](Self::CUDA), for constants in a kernel's text.
     ///
     /// ```
@@ -107,6 +119,10 @@ macro_rules! integers {
             fn from_bits(bits: u64) -> Self {
                 bits as Self
             }
+            #[inline(always)]
+            fn as_f64(self) -> f64 {
+                self as f64
+            }
             fn literal(self) -> String {
                 // C++ has no negative literals: the least value would be parsed as the negation of a number that is out of range
                 let number = if self == <$t>::MIN && self != 0 {
@@ -141,6 +157,10 @@ macro_rules! floats {
             }
             fn from_bits(bits: u64) -> Self {
                 Self::from_bits(bits as _)
+            }
+            #[inline(always)]
+            fn as_f64(self) -> f64 {
+                self.into()
             }
             fn declare(text: &mut KernelText) {
                 if let Some(header) = $header {

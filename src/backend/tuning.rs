@@ -266,6 +266,12 @@ table! {
     /// If more than one in so many elements is due, a round goes through all marks in order instead of a list. Scanning the marks then
     /// costs little beside the visits, and visits in order read memory in order. E037
     sweep_fraction: usize = 8;
+    /// A loop that pushes looks for elements that are due from the others' side once these have one in so many of the edges not read yet.
+    /// A pull stops at the first such element, a push reads all. 15 in Beamer's work. E051
+    pull_edges: u64 = 15;
+    /// The width of a bucket in mean weights, times the mean number of a row's entries. Wider buckets hold more work for threads, and more
+    /// elements that change again before they are settled. E051
+    bucket_width: f64 = 0.25;
     /// Rows of a matrix that a task builds. E034
     build_rows: usize = 1024;
 

@@ -221,6 +221,11 @@ impl<T: Element> Matrix<T> {
         })
     }
 
+    /// The transpose, if it is at hand on the host: if the matrix is known to be symmetric, or it was made before.
+    pub(crate) fn known_transposed(&self) -> Option<&Csr<T>> {
+        if self.symmetric { Some(self.csr()) } else { self.columns.get().map(|columns| &**columns) }
+    }
+
     /// The device that the matrix is stored on.
     pub fn device(&self) -> Device {
         self.gpu.as_ref().map_or(Device::Cpu, |gpu| Device::Cuda(gpu.ordinal()))

@@ -122,18 +122,24 @@ impl<T: Element> Shared<T> {
     /// compare-and-swap.
     #[inline(always)]
     pub fn join(&self, i: usize, value: T, alone: bool, join: impl Fn(T, T) -> T) -> bool {
+        self.replace(i, value, alone, join).is_some()
+    }
+
+    /// As [`join`](Self::join), but returns the element that was replaced; `None` if its bits didn't change.
+    #[inline(always)]
+    pub fn replace(&self, i: usize, value: T, alone: bool, join: impl Fn(T, T) -> T) -> Option<T> {
         loop {
             let held = self.get(i);
             let joined = join(held, value);
             if joined.bits() == held.bits() {
-                return false;
+                return None;
             }
             if alone {
                 self.put(i, joined);
-                return true;
+                return Some(held);
             }
             if self.swap(i, held, joined) {
-                return true;
+                return Some(held);
             }
         }
     }

@@ -1,12 +1,14 @@
 //! Unions of two expressions. The right side is skipped where it can't change the left one.
 
 use crate::backend::Place;
+use crate::backend::cpu::relax::Relax;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::profile::Counts;
 use crate::backend::view::{Dependency, Support, VectorView};
 use crate::error::Result;
 use crate::operations::expr::{Env, Expr, fits};
 use crate::operations::loops::dependencies::Reads;
+use std::any::TypeId;
 use std::panic::Location;
 use vxm_semiring::{BinaryOp, Bind, EQ, Element};
 
@@ -64,6 +66,12 @@ impl<T: Element, X: Expr<T = T>, Y: Expr<T = T>, F: BinaryOp<T, T, Out = T>> Exp
     fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>) {
         self.left.reads(env, reads);
         self.right.reads(env, reads);
+    }
+    fn relaxation<'s>(&'s self, env: &Env<'_>) -> Option<Box<dyn Relax<T> + 's>> {
+        let join = TypeId::of::<F>();
+        let right = self.left.is_state(env).then(|| self.right.relaxed_edges(env, join));
+        let left = || self.right.is_state(env).then(|| self.left.relaxed_edges(env, join));
+        right.or_else(left)?
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         fits("ewise_add", self.left.len(env)?, self.right.len(env)?, self.at)?;

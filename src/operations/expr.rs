@@ -1,6 +1,7 @@
 //! The expression tree: what verbs build and terminals run.
 
 use crate::backend::Place;
+use crate::backend::cpu::relax::Relax;
 use crate::backend::cuda;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::view::{Dependency, StateView, Support, VectorView, fixed_is_self};
@@ -10,7 +11,7 @@ use crate::formats::{Shared, StoreView, check_vertices};
 use crate::operations::loops::dependencies::Reads;
 use crate::operations::ranks::OnRanks;
 use crate::ranks::Grid;
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -182,6 +183,21 @@ pub trait Expr: Copy + Sync {
         reads.everything();
     }
 
+    /// Whether the expression is the loop's state itself.
+    fn is_state(&self, _: &Env<'_>) -> bool {
+        false
+    }
+
+    /// The edges of a product of the loop's state, if the type of its monoid is `join` and edges may be relaxed one at a time.
+    fn relaxed_edges<'s>(&'s self, _: &Env<'_>, _join: TypeId) -> Option<Box<dyn Relax<Self::T> + 's>> {
+        None
+    }
+
+    /// The edges along which a loop with this body may relax: if it is `x ⊕ (x ⊕.⊗ A)` of the loop's state.
+    fn relaxation<'s>(&'s self, _: &Env<'_>) -> Option<Box<dyn Relax<Self::T> + 's>> {
+        None
+    }
+
     /// Emits the expression as a C++ type: checks shapes, and runs what can't be fused into the terminal's kernel.
     ///
     /// # Errors
@@ -261,6 +277,9 @@ impl<T: Element> Expr for StateRef<T> {
         if env.state.is_some_and(|(id, _)| id == self.id) {
             reads.own();
         }
+    }
+    fn is_state(&self, env: &Env<'_>) -> bool {
+        env.state.is_some_and(|(id, _)| id == self.id)
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         let state = env.state(*self)?;

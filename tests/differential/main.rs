@@ -23,6 +23,7 @@ mod matrices;
 mod nested;
 mod oracle;
 mod products;
+mod relaxed;
 mod scatter_reduce;
 mod shapes;
 mod sorts;

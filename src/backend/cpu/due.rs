@@ -74,6 +74,29 @@ impl Marks {
         }
     }
 
+    /// Clears the mark of element `i`, before it is visited. Returns whether it was marked. As [`clear`](Self::clear) otherwise.
+    #[inline(always)]
+    pub fn take_one(&self, i: usize, alone: bool) -> bool {
+        let (word, bit) = (&self.0[i / 64], 1 << (i % 64));
+        let held = word.load(Ordering::Relaxed);
+        if held & bit == 0 {
+            return false;
+        }
+        if alone {
+            word.store(held & !bit, Ordering::Relaxed);
+            return true;
+        }
+        let held = word.fetch_and(!bit, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        held & bit != 0
+    }
+
+    /// Whether element `i` is marked.
+    #[inline(always)]
+    pub fn is_set(&self, i: usize) -> bool {
+        self.0[i / 64].load(Ordering::Relaxed) >> (i % 64) & 1 == 1
+    }
+
     /// A copy of all words.
     pub fn words(&self) -> Vec<u64> {
         self.0.iter().map(|word| word.load(Ordering::Relaxed)).collect()

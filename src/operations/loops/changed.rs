@@ -2,6 +2,7 @@
 
 use crate::backend::cpu::changed::{Changes, Dependents, Outcome as Visited};
 use crate::backend::cpu::dyn_view::DynView;
+use crate::backend::cpu::relax::Relaxation;
 use crate::backend::cpu::scatter_reduce::NoScatter;
 use crate::backend::cuda::codegen::builder::KernelBuilder;
 use crate::backend::cuda::loops::active::why_unfusable;
@@ -152,6 +153,11 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
                 let rows = reads.matrices().iter().map(RowsRead::rows).collect();
                 Dependents { own: reads.is_own(), all: false, rows }
             };
+            let relaxation = if in_place && !H::SCATTERS { body.relaxation(&env) } else { None };
+            let relaxed = relaxation.and_then(|edges| {
+                let (edges, max_rounds, probe) = (&*edges, condition.max_rounds, probe.as_ref());
+                Relaxation { state: &state, edges, max_rounds, probe, at }.run()
+            });
             let changes = Changes {
                 state: &state,
                 scatter: condition.scatter,
@@ -159,7 +165,10 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
                 max_rounds: condition.max_rounds,
                 probe: probe.as_ref(),
             };
-            changes.run(in_place, || Ok((body.view(&env)?, !snapshot.get())))?
+            match relaxed {
+                Some(rounds) => Visited { rounds, changed: 0 },
+                None => changes.run(in_place, || Ok((body.view(&env)?, !snapshot.get())))?,
+            }
         };
         if let Some(probe) = probe {
             probe.finish();

@@ -7,11 +7,13 @@ pub mod edge_policy;
 mod flip;
 mod planning;
 mod ranks;
+mod relaxed;
 
 pub use flip::Flip;
 
 use crate::backend::Place;
 use crate::backend::cpu::fold::Rows;
+use crate::backend::cpu::relax::Relax;
 use crate::backend::cpu::{gather, scatter};
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::plan::{Direction, Format, Sizes};
@@ -25,6 +27,7 @@ use crate::operations::expr::{Env, Expr};
 use crate::operations::loops::dependencies::Reads;
 use crate::operations::product::cpu::{ProductView, presence};
 use crate::operations::product::edge_policy::{EdgePolicy, Judged, Prefiltered, Until, Whole};
+use std::any::TypeId;
 use std::panic::Location;
 use std::sync::Arc;
 use vxm_semiring::{BinaryOp, EdgeStatus, Element, Monoid, Semiring};
@@ -232,6 +235,10 @@ where
         if (H::EXITS_EARLY || H::FILTERS) && operand.is_own() {
             reads.own();
         }
+    }
+
+    fn relaxed_edges<'s>(&'s self, env: &Env<'_>, join: TypeId) -> Option<Box<dyn Relax<S::Out> + 's>> {
+        self.edges(env, join)
     }
 
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
