@@ -124,7 +124,7 @@ pub enum Error {
 
     /// A device is missing, out of memory, or lost.
     #[error(transparent)]
-    Device(#[from] vxm_kernels::Error),
+    Device(#[from] crate::kernels::Error),
 
     /// Ranks can't go on together.
     #[error(transparent)]

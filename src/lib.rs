@@ -16,6 +16,18 @@
 //! assert_eq!(best, Vector::from_dense(vec![3, 7, 3]));
 //! # Ok::<(), vxm::Error>(())
 //! ```
+//!
+//! # Features
+//!
+//! All but `trace` and `testing` are on by default. A program that runs on CPUs and reads its own files needs none of them.
+//!
+//! - `cuda`: NVIDIA GPUs. Their libraries are opened at run time, so a build needs none. Without it, a device `cuda` is an error.
+//! - `generators`: [generated graphs](io::generate()).
+//! - `laws`: checks of an operator's laws, [`semiring::laws`].
+//! - `sprs`: conversions to and from matrices of the crate `sprs`.
+//! - `cli`: the command `vxm`. It turns on `generators` and `trace`.
+//! - `trace`: spans of operations and loops, through the crate `tracing`.
+//! - `testing`: the backends' modules become public, for the tests of this repository.
 
 pub mod algorithms;
 pub mod backend;
@@ -25,12 +37,19 @@ pub mod error;
 pub mod formats;
 pub mod guide;
 pub mod io;
+#[cfg(not(feature = "cuda"))]
+#[doc(hidden)]
+#[path = "no_cuda.rs"]
+pub mod kernels;
 pub mod memory;
 pub mod operations;
 pub mod prelude;
 pub mod ranks;
 
 pub use error::{Error, Result};
+#[cfg(feature = "cuda")]
+#[doc(hidden)]
+pub use vxm_kernels as kernels;
 pub use vxm_semiring as semiring;
 
 /// Runs the code of the README as doc tests.

@@ -118,7 +118,7 @@ impl Device {
         let Self::Cuda(asked) = self else { return Ok(()) };
         match Gpu::count()? {
             count if asked < count => Ok(()),
-            count => Err(vxm_kernels::Error::NoSuchDevice { asked, count }.into()),
+            count => Err(crate::kernels::Error::NoSuchDevice { asked, count }.into()),
         }
     }
 

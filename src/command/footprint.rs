@@ -355,7 +355,7 @@ mod tests {
     use vxm::backend::Device;
     use vxm::backend::plan::Format;
     use vxm::containers::Matrix;
-    use vxm_kernels::Gpu;
+    use vxm::kernels::Gpu;
 
     #[test]
     fn predictions_cover_what_was_measured() {

@@ -82,14 +82,14 @@ fn traced(arguments: Arguments, begin: Instant) -> Result<ExitCode> {
         recorder::start(begin);
     }
     if file.is_some() {
-        vxm_kernels::trace::start();
+        vxm::kernels::trace::start();
     }
     let done = log().and_then(|()| vxm::backend::tuning::check()).and_then(|()| whole(task));
     // ranks share the file, so one of them writes it
     match (file, recorder::recorder()) {
         (Some(file), Some(recorder)) if job::speaks() => {
             // what a lost device did isn't known
-            recorder.add_devices(vxm_kernels::trace::finish().unwrap_or_default());
+            recorder.add_devices(vxm::kernels::trace::finish().unwrap_or_default());
             trace::write(file, recorder).and(done)
         }
         _ => done,
@@ -191,7 +191,7 @@ fn dispatch(task: &Task) -> Result<ExitCode> {
 
 /// Prints which libraries and devices were found. The status is 0 if kernels can be compiled and run.
 fn doctor() -> Result<ExitCode> {
-    let report = vxm_kernels::doctor();
+    let report = vxm::kernels::doctor();
     print(&format!("{report}\n"))?;
     Ok(if report.is_ready() { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
 }

@@ -12,7 +12,7 @@ use tracing::{Event, Subscriber};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::{Context, Layer};
 use tracing_subscriber::registry::LookupSpan;
-use vxm_kernels::trace::Work;
+use vxm::kernels::trace::Work;
 
 /// The target of spans that are phases of a command.
 pub const PHASE: &str = "vxm::phase";

@@ -4,14 +4,14 @@ use crate::backend::cuda::Gpu;
 use crate::backend::{Device, cpu, cuda, current};
 use crate::containers::{Matrix, Vector};
 use crate::error::{Error, Result};
+use crate::kernels::Buffer;
 use crate::memory;
 use core::ops::{Add, Mul};
 use std::sync::{Arc, OnceLock};
-use vxm_kernels::Buffer;
 use vxm_semiring::Scalar;
 
 /// The element types of a [`Dense`]: `f32` and `f64`.
-pub trait Real: Scalar + vxm_kernels::Real + Add<Output = Self> + Mul<Output = Self> {}
+pub trait Real: Scalar + crate::kernels::Real + Add<Output = Self> + Mul<Output = Self> {}
 
 impl Real for f32 {}
 impl Real for f64 {}

@@ -12,6 +12,7 @@ mod dimacs;
 mod ecl;
 mod format;
 mod gap;
+#[cfg_attr(not(feature = "generators"), path = "no_generators.rs")]
 mod generate;
 mod listed;
 mod loaded;
@@ -31,6 +32,7 @@ mod whole;
 mod write;
 
 pub use format::FileFormat;
+#[cfg(feature = "generators")]
 pub use generate::{SPECIFICATIONS, generate};
 pub use loaded::{Loaded, Numbering, Report};
 pub use native::{NativeFile, Verify, write_native, write_native_graph};

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::formats::Csr;
 use crate::memory;
 use std::sync::Arc;
-use vxm_kernels::{Buffer, Pod};
+use crate::kernels::{Buffer, Pod};
 use vxm_semiring::Element;
 
 /// Whether `bytes` bytes fit on the device beside the vectors of a matrix with `rows` rows.
@@ -42,7 +42,7 @@ pub(super) fn alloc_entries(gpu: &Gpu, bytes: usize, rows: usize) -> Result<Buff
         return Ok(gpu.alloc_on_host(bytes)?);
     }
     match gpu.alloc(bytes) {
-        Err(vxm_kernels::Error::DeviceMemory { .. }) if bytes > 0 => {
+        Err(crate::kernels::Error::DeviceMemory { .. }) if bytes > 0 => {
             memory::require(bytes as u128, || format!("page-locked memory for {rows} rows"))?;
             Ok(gpu.alloc_on_host(bytes)?)
         }
@@ -57,7 +57,7 @@ pub(super) fn alloc_entries(gpu: &Gpu, bytes: usize, rows: usize) -> Result<Buff
 /// As for [`alloc_entries`].
 pub(super) fn place_columns<A: Element>(gpu: &Gpu, csr: &Arc<Csr<A>>) -> Result<Buffer> {
     fn columns<A: Element>(csr: &Csr<A>) -> &[u8] {
-        vxm_kernels::bytes_of(csr.columns())
+        crate::kernels::bytes_of(csr.columns())
     }
     if !fits(gpu, columns(csr).len(), csr.nrows())?
         && let Some(locked) = gpu.lock_in_place(Arc::clone(csr), columns)?
@@ -73,7 +73,7 @@ pub(super) fn place_columns<A: Element>(gpu: &Gpu, csr: &Arc<Csr<A>>) -> Result<
 /// # Errors
 /// As for [`alloc_entries`].
 pub(super) fn upload_entries<T: Pod>(gpu: &Gpu, entries: &[T], rows: usize) -> Result<Buffer> {
-    let bytes = vxm_kernels::bytes_of(entries);
+    let bytes = crate::kernels::bytes_of(entries);
     let mut buffer = alloc_entries(gpu, bytes.len(), rows)?;
     buffer.upload_at(0, bytes)?;
     Ok(buffer)
@@ -82,13 +82,13 @@ pub(super) fn upload_entries<T: Pod>(gpu: &Gpu, entries: &[T], rows: usize) -> R
 /// A buffer on the device for `bytes` bytes that only make something faster. It leaves room for the vectors of a matrix with `rows` rows.
 ///
 /// # Errors
-/// [`DeviceMemory`](vxm_kernels::Error::DeviceMemory) if the device has no room; the device is lost.
+/// [`DeviceMemory`](crate::kernels::Error::DeviceMemory) if the device has no room; the device is lost.
 pub(super) fn alloc_spare(gpu: &Gpu, bytes: usize, rows: usize) -> Result<Buffer> {
     if let Some(total) = gpu.budget().filter(|_| bytes > 0)
         && !fits(gpu, bytes, rows)?
     {
         let (used, free) = (gpu.used(), gpu.memory()?.0);
-        let refused = vxm_kernels::Error::DeviceMemory { asked: bytes as u64, used, free, total, budget: true };
+        let refused = crate::kernels::Error::DeviceMemory { asked: bytes as u64, used, free, total, budget: true };
         return Err(Error::Device(refused));
     }
     Ok(gpu.alloc(bytes)?)

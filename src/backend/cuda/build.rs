@@ -9,7 +9,7 @@ use crate::backend::cuda::{DeviceCsr, Gpu};
 use crate::error::Result;
 use crate::formats::{Coo, Duplicates, repeated};
 use std::sync::Arc;
-use vxm_kernels::{Buffer, sources};
+use crate::kernels::{Buffer, sources};
 use vxm_semiring::{Element, FIRST};
 
 /// Entries that a block visits in kernels that find each entry's row: 8 words of 32 entries for each of 8 warps.

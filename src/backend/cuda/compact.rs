@@ -5,7 +5,7 @@ use crate::backend::cuda::terminals::{blocks, launch, rows_builder, scan};
 use crate::backend::cuda::{DeviceVector, Gpu};
 use crate::backend::tuning::THREADS;
 use crate::error::Result;
-use vxm_kernels::{Buffer, Launch, sources};
+use crate::kernels::{Buffer, Launch, sources};
 use vxm_semiring::Element;
 
 /// Launches the kernel of type `ty` with the members `words`. There is a thread for each of `items`, up to the limit of [`blocks`]; beyond

@@ -11,7 +11,7 @@ use crate::formats::Csr;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
-use vxm_kernels::Buffer;
+use crate::kernels::Buffer;
 use vxm_semiring::Element;
 
 /// A sparse matrix on a device, in the layout of [`Csr`].

@@ -5,7 +5,7 @@ use crate::backend::cuda::codegen::builder::KernelBuilder;
 use crate::backend::cuda::terminals::{blocks, launch};
 use crate::backend::tuning::THREADS;
 use crate::error::Result;
-use vxm_kernels::{Buffer, Launch, Real, sources};
+use crate::kernels::{Buffer, Launch, Real, sources};
 use vxm_semiring::Element;
 
 /// `csr` times a dense matrix of `width` columns, in row-major order. Each element sums its products in the order of the row's entries.

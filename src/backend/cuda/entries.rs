@@ -9,7 +9,7 @@ use crate::backend::cuda::{DeviceCsr, DeviceVector, Gpu, terminals};
 use crate::backend::tuning::THREADS;
 use crate::error::Result;
 use crate::formats::places_of;
-use vxm_kernels::{Buffer, Launch, sources};
+use crate::kernels::{Buffer, Launch, sources};
 use vxm_semiring::{BinaryOp, Element, IndexOp, Monoid, Pair, Semiring, TernaryOp, UnaryOp};
 
 fn entries_builder(gpu: &Gpu) -> KernelBuilder {

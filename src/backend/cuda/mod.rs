@@ -25,4 +25,4 @@ mod vector;
 pub use csr::DeviceCsr;
 pub use tiles::DeviceTiles;
 pub use vector::DeviceVector;
-pub use vxm_kernels::Gpu;
+pub use crate::kernels::Gpu;

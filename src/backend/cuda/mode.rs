@@ -6,7 +6,7 @@ use crate::backend::cuda::terminals::launch;
 use crate::backend::cuda::{DeviceCsr, DeviceVector};
 use crate::backend::tuning::{BLOCK_THREADS, THREADS, tuning};
 use crate::error::Result;
-use vxm_kernels::{Launch, sources};
+use crate::kernels::{Launch, sources};
 use vxm_semiring::Element;
 
 /// The most entries of a row that a warp visits. It must equal the kernel's `WARP_ROW`.

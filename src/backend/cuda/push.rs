@@ -9,7 +9,7 @@ use crate::backend::cuda::{DeviceCsr, DeviceVector, Gpu};
 use crate::error::Result;
 use crate::formats::bitmap::words;
 use std::sync::Arc;
-use vxm_kernels::{Buffer, sources};
+use crate::kernels::{Buffer, sources};
 use vxm_semiring::laws::Law;
 use vxm_semiring::{Element, Monoid, Semiring};
 

@@ -24,7 +24,7 @@ impl<T: Element> DeviceVector<T> {
                 let bits: Vec<u64> = bits.download(words(self.len))?;
                 // values of absent elements are uninitialized: replace them by zeros, on the host if the device has no memory for it
                 let held = match terminals::filled(self) {
-                    Err(Error::Device(vxm_kernels::Error::DeviceMemory { .. })) => {
+                    Err(Error::Device(crate::kernels::Error::DeviceMemory { .. })) => {
                         let present = |i: usize| bits[i / 64] >> (i % 64) & 1 == 1;
                         let all = values(self)?.into_iter().enumerate();
                         all.map(|(i, value)| if present(i) { value } else { T::ZERO }).collect()
@@ -59,7 +59,7 @@ impl<T: Element> DeviceVector<T> {
             None => self.len,
             Some(bits) => match terminals::count_bits(&self.gpu, bits, self.len) {
                 // without device memory for the counter, count on the host
-                Err(Error::Device(vxm_kernels::Error::DeviceMemory { .. })) => {
+                Err(Error::Device(crate::kernels::Error::DeviceMemory { .. })) => {
                     bits.download::<u64>(words(self.len))?.iter().map(|word| word.count_ones() as usize).sum()
                 }
                 counted => counted?,

@@ -8,7 +8,7 @@ use crate::backend::cuda::{DeviceVector, Gpu};
 use crate::backend::tuning::THREADS;
 use crate::error::{Error, Result};
 use std::sync::Arc;
-use vxm_kernels::{Buffer, Launch, sources};
+use crate::kernels::{Buffer, Launch, sources};
 use vxm_semiring::Element;
 
 /// Items of a tile, which one block sorts. It must equal the kernels' `SORT_TILE`.

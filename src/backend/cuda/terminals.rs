@@ -7,7 +7,7 @@ use crate::backend::tuning::{BLOCK_THREADS, STAGING_THREADS, THREADS, tuning};
 use crate::error::Result;
 use crate::formats::bitmap::words;
 use std::sync::Arc;
-use vxm_kernels::{Buffer, Launch, Program, sources};
+use crate::kernels::{Buffer, Launch, Program, sources};
 use vxm_semiring::{Element, Monoid};
 
 /// The number of blocks for `count` items, `each` per block, up to a limit. A kernel's loop covers the items beyond it.

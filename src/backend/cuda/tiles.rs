@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::formats::{SIDE, Tiles};
 use std::marker::PhantomData;
 use std::sync::Arc;
-use vxm_kernels::Buffer;
+use crate::kernels::Buffer;
 use vxm_semiring::Element;
 
 /// A matrix as 16 x 16 tiles of bits on a device, in the layout of [`Tiles`].

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::formats::{SIDE, bitmap};
 use std::marker::PhantomData;
 use std::sync::Arc;
-use vxm_kernels::{Buffer, Launch, sources};
+use crate::kernels::{Buffer, Launch, sources};
 use vxm_semiring::{Element, Monoid, PLUS};
 
 /// Entries of the longest row for each half-warp that builds the tiles of one tile-row.

@@ -6,7 +6,7 @@ use crate::formats::Store;
 use crate::formats::bitmap::words;
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
-use vxm_kernels::Buffer;
+use crate::kernels::Buffer;
 use vxm_semiring::Element;
 
 /// A vector on a device: values, and a presence bitmap unless every index holds an element. The layout is that of [`Bitmap`](crate::formats::Bitmap).

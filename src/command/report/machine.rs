@@ -30,7 +30,7 @@ pub fn facts(device: &str) -> Vec<(&'static str, String)> {
     }
     facts.push(("system", format!("{} {}", std::env::consts::OS, std::env::consts::ARCH)));
     if let Some(number) = device.strip_prefix("cuda:") {
-        let doctor = vxm_kernels::doctor().to_string();
+        let doctor = vxm::kernels::doctor().to_string();
         let found = doctor.lines().find_map(|line| line.strip_prefix(&format!("device {number}: ")));
         facts.push(("GPU", found.unwrap_or(device).to_owned()));
     }

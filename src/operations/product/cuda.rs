@@ -8,12 +8,12 @@ use crate::backend::cuda::{self, DeviceCsr, DeviceTiles, DeviceVector, Gpu};
 use crate::backend::plan::{Direction, Format, Strategy};
 use crate::backend::tuning::multiplies_bits;
 use crate::error::Result;
+use crate::kernels::sources;
 use crate::operations::expr::{Env, Expr, emit_operand};
 use crate::operations::loops::dependencies::Reads;
 use crate::operations::product::Product;
 use crate::operations::product::edge_policy::EdgePolicy;
 use std::sync::Arc;
-use vxm_kernels::sources;
 use vxm_semiring::{BinaryOp, Element, Monoid, Semiring};
 
 /// How the entries of a pulled matrix are arranged, if not as they are stored.

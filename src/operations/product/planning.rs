@@ -45,7 +45,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         let long = longest > tuning().compact_row;
         let room = match long.then(|| kernel.reserve_compaction(entries, rows)) {
             // without the copy the loop is only slower: too little memory is no reason to fail
-            Some(Err(Error::Device(vxm_kernels::Error::DeviceMemory { .. }))) | None => false,
+            Some(Err(Error::Device(crate::kernels::Error::DeviceMemory { .. }))) | None => false,
             Some(made) => made.map(|()| true)?,
         };
         let why = match (long, room) {

@@ -13,7 +13,7 @@ use crate::backend::tuning;
 use crate::formats::{Duplicates, Joining};
 use std::any::Any;
 use std::sync::Arc;
-use vxm_kernels::sources;
+use crate::kernels::sources;
 use vxm_semiring::{Element, KernelText, Monoid, Source};
 
 pub use crate::backend::cuda::codegen::program_key::CppType;

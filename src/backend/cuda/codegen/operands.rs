@@ -5,7 +5,7 @@ use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder, Node};
 use crate::backend::cuda::{DeviceCsr, DeviceTiles, DeviceVector};
 use crate::error::{Error, Result};
 use std::sync::Arc;
-use vxm_kernels::sources;
+use crate::kernels::sources;
 use vxm_semiring::Element;
 
 impl KernelBuilder {
@@ -94,7 +94,7 @@ impl KernelBuilder {
         if self.resident && !self.in_auxiliary && stats.uniform && stats.is_long() {
             self.scattered = match rows.scattered() {
                 // without the sample the loop is only slower: too little memory is no reason to fail
-                Err(Error::Device(vxm_kernels::Error::DeviceMemory { .. })) => false,
+                Err(Error::Device(crate::kernels::Error::DeviceMemory { .. })) => false,
                 found => found?,
             };
         }

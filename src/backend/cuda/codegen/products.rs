@@ -6,7 +6,7 @@ use crate::backend::tuning::{self, LoopConfig, LoopShape, RowStats};
 use crate::error::Result;
 use crate::formats::bitmap::words;
 use std::sync::Arc;
-use vxm_kernels::sources;
+use crate::kernels::sources;
 
 impl KernelBuilder {
     /// Counts a product.

@@ -7,7 +7,7 @@ use crate::error::Result;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
-use vxm_kernels::Program;
+use crate::kernels::Program;
 use vxm_semiring::KernelText;
 
 /// Programs by their keys.

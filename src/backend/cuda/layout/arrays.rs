@@ -1,7 +1,7 @@
 //! The arrays of the layouts that a device matrix may have beside its rows. Each layout's own file makes and reads them.
 
 use std::sync::atomic::AtomicBool;
-use vxm_kernels::Buffer;
+use crate::kernels::Buffer;
 
 /// A matrix' columns renumbered by frequency, the most frequent first.
 #[derive(Debug)]

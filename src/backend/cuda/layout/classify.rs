@@ -6,7 +6,7 @@ use crate::backend::cuda::layout::row_classes::{CLASSES, Classes};
 use crate::backend::tuning::ROW_CLASSES;
 use crate::error::Result;
 use std::sync::Arc;
-use vxm_kernels::{Buffer, sources};
+use crate::kernels::{Buffer, sources};
 
 impl Classes {
     /// Classifies `count` rows with `total` entries, given their offsets on the device. Also returns the offsets in 32 bits, if they fit.

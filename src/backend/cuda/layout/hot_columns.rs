@@ -7,7 +7,7 @@ use crate::backend::cuda::layout::arrays::HotColumns;
 use crate::backend::cuda::{DeviceCsr, DeviceVector, sort};
 use crate::backend::tuning::tuning;
 use crate::error::{Error, Result};
-use vxm_kernels::sources;
+use crate::kernels::sources;
 use vxm_semiring::Element;
 
 impl<A: Element> DeviceCsr<A> {
@@ -25,7 +25,7 @@ impl<A: Element> DeviceCsr<A> {
         }
         let found = match self.renumber_by_frequency() {
             // products work without it, only slower; the failure is remembered, because asking a full device again is slow
-            Err(Error::Device(vxm_kernels::Error::DeviceMemory { .. })) => None,
+            Err(Error::Device(crate::kernels::Error::DeviceMemory { .. })) => None,
             found => found?,
         };
         Ok(self.hot_columns.get_or_init(|| found).as_ref())

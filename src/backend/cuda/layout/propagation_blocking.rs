@@ -18,7 +18,7 @@ use crate::backend::tuning::{
 use crate::error::{Error, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use vxm_kernels::{Buffer, Launch, sources};
+use crate::kernels::{Buffer, Launch, sources};
 use vxm_semiring::Element;
 
 /// The number of sampled windows of adjacent entries.
@@ -57,7 +57,7 @@ impl<A: Element> DeviceCsr<A> {
         }
         let found = match self.build_bins(self.column_chunks()) {
             // products work without bins, only slower; the failure is remembered, because asking a full device again is slow
-            Err(Error::Device(vxm_kernels::Error::DeviceMemory { .. })) => None,
+            Err(Error::Device(crate::kernels::Error::DeviceMemory { .. })) => None,
             found => found?,
         };
         Ok(self.bins.get_or_init(|| found.map(Arc::new)).as_ref())
@@ -191,7 +191,7 @@ impl Binned {
         let Self { bins, multiply: (mut multiply, multiply_ty), widths } = self;
         let gpu = builder.gpu().clone();
         let products = match alloc_spare(&gpu, bins.capacity * widths[1], n) {
-            Err(Error::Device(vxm_kernels::Error::DeviceMemory { .. })) => {
+            Err(Error::Device(crate::kernels::Error::DeviceMemory { .. })) => {
                 bins.refused.store(true, Ordering::Relaxed);
                 return Ok(false);
             }

@@ -4,7 +4,7 @@ use crate::backend::cuda::Gpu;
 use crate::backend::tuning::{ROW_CLASSES, RowStats, tuning};
 use crate::error::Result;
 use std::ops::Range;
-use vxm_kernels::Buffer;
+use crate::kernels::Buffer;
 
 /// The number of classes.
 pub(super) const CLASSES: usize = ROW_CLASSES.len() + 1;

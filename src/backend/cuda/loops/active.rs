@@ -8,7 +8,7 @@ use crate::backend::plan::{self, Schedule};
 use crate::backend::tuning::{LoopConfig, THREADS, tuning};
 use crate::error::Result;
 use std::sync::Arc;
-use vxm_kernels::{Buffer, Launch, Program, Readback, sources};
+use crate::kernels::{Buffer, Launch, Program, Readback, sources};
 use vxm_semiring::{Element, UnaryOp};
 
 /// How a loop ended.

@@ -9,7 +9,7 @@ use crate::backend::tuning::THREADS;
 use crate::error::Result;
 use crate::formats::bitmap::words;
 use std::sync::Arc;
-use vxm_kernels::{Buffer, Launch, Program, Readback, sources};
+use crate::kernels::{Buffer, Launch, Program, Readback, sources};
 use vxm_semiring::Element;
 
 /// How a loop ended.

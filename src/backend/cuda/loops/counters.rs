@@ -8,7 +8,7 @@ use crate::backend::tuning::THREADS;
 use crate::error::Result;
 use std::panic::Location;
 use std::time::Instant;
-use vxm_kernels::{Buffer, sources};
+use crate::kernels::{Buffer, sources};
 
 /// The threads of a warp.
 const WARP: usize = 32;

@@ -8,7 +8,7 @@ use crate::backend::cuda::terminals::launch;
 use crate::backend::tuning::THREADS;
 use crate::error::Result;
 use std::sync::Arc;
-use vxm_kernels::{Buffer, Launch, Program, sources};
+use crate::kernels::{Buffer, Launch, Program, sources};
 use vxm_semiring::{Element, UnaryOp};
 
 /// The rows of each class as the kernel takes them: the address of their numbers (0: all rows), and their count. In order: short rows, a
