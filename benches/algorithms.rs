@@ -34,7 +34,7 @@ fn sets(c: &mut Criterion) {
                 {
                     continue;
                 }
-                let options = MisOptions { priority, formulation, seed: 0 };
+                let options = MisOptions::default().priority(priority).formulation(formulation).seed(0);
                 let id = BenchmarkId::new(format!("{} {}", priority.name(), formulation.name()), spec);
                 group.bench_function(id, |b| b.iter(|| black_box(mis(&a, &options))));
             }
@@ -63,7 +63,7 @@ fn colorings(c: &mut Criterion) {
                 continue;
             }
             let id = BenchmarkId::new(format!("{} {}", method.name(), order.name()), spec);
-            let options = ColoringOptions { method, order, seed: 0 };
+            let options = ColoringOptions::default().method(method).order(order).seed(0);
             group.bench_function(id, |b| b.iter(|| black_box(color(&a, &options))));
         }
         let Ok(key) = largest_degree_first(&a, 0) else { continue };

@@ -126,7 +126,7 @@ fn phases(graph: &str, a: &Matrix, device: Device) -> Result<()> {
         (Priority::Resolve, Formulation::Count),
     ];
     for (priority, formulation) in measured {
-        let options = MisOptions { priority, formulation, ..MisOptions::default() };
+        let options = MisOptions::default().priority(priority).formulation(formulation);
         for (name, way) in ways.into_iter().filter(|&(_, way)| formulation == Formulation::Count || way == csr) {
             let found = force(way, || mis(a, &options))?;
             let t = force(way, || seconds(device, || mis(a, &options).map(drop)))?;
@@ -190,7 +190,7 @@ fn peers(graph: &str, a: &Matrix, device: Device) -> Result<()> {
     named(graph, a, device)?;
     // in the random order of the peer program, the time for making keys included, as there
     for method in [Method::Is, Method::MinMax] {
-        let options = ColoringOptions { method, order: Order::Random, ..ColoringOptions::default() };
+        let options = ColoringOptions::default().method(method).order(Order::Random);
         let Coloring { count, rounds, .. } = color(a, &options)?;
         let t = seconds_of(device, 1, || color(a, &options).map(drop))?;
         println!("{graph} | {} in random order | {:.1} us | colours {count}, rounds {rounds}", method.name(), t * 1e6);
@@ -276,7 +276,7 @@ fn sets(graph: &str, a: &Matrix, device: Device) -> Result<()> {
         }
     }
     for &priority in &[Priority::Sorted, Priority::Degree, Priority::Random, Priority::Resolve] {
-        let options = MisOptions { priority, ..MisOptions::default() };
+        let options = MisOptions::default().priority(priority);
         for (name, schedule) in SCHEDULES {
             let forced = Forced { schedule, ..Forced::default() };
             let found = force(forced, || mis(a, &options))?;
@@ -297,7 +297,7 @@ fn colorings(graph: &str, a: &Matrix, device: Device) -> Result<()> {
         println!("{graph} | jp from keys, {name} | {:.1} us | colours {count}, rounds {rounds}", t * 1e6);
     }
     for method in [Method::Jp, Method::Is, Method::MinMax] {
-        let options = ColoringOptions { method, ..ColoringOptions::default() };
+        let options = ColoringOptions::default().method(method);
         for (name, schedule) in SCHEDULES {
             let forced = Forced { schedule, ..Forced::default() };
             let Coloring { count, rounds, .. } = force(forced, || color(a, &options))?;

@@ -30,7 +30,7 @@ const RUNS: [Run; 7] = [
 ];
 
 fn set(a: &Matrix, priority: Priority) -> Result<Digest> {
-    mis(a, &MisOptions { priority, ..MisOptions::default() }).map(|found| digest(found.set))
+    mis(a, &MisOptions::default().priority(priority)).map(|found| digest(found.set))
 }
 
 fn digest<T: vxm::semiring::Element>(found: Vector<T>) -> Digest {

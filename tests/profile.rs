@@ -56,14 +56,11 @@ fn answers_stay_when_loops_are_counted() {
         let a = graph(spec);
         let runs: [(&str, &(dyn Fn() -> u64 + Sync)); 6] = [
             ("mis by deciding", &|| {
-                mis(&a, &MisOptions { priority: vxm::algorithms::Priority::Degree, ..MisOptions::default() })
-                    .unwrap()
-                    .set
-                    .digest()
+                mis(&a, &MisOptions::default().priority(vxm::algorithms::Priority::Degree)).unwrap().set.digest()
             }),
             ("mis with conflict resolution", &|| {
                 let formulation = vxm::algorithms::Formulation::Count;
-                mis(&a, &MisOptions { formulation, ..MisOptions::default() }).unwrap().set.digest()
+                mis(&a, &MisOptions::default().formulation(formulation)).unwrap().set.digest()
             }),
             ("color", &|| color(&a, &ColoringOptions::default()).unwrap().colors.digest()),
             ("components", &|| components(&a).unwrap().digest()),
@@ -250,7 +247,7 @@ fn kernels_count() {
             ("mis", &|| mis(&a, &MisOptions::default()).unwrap().set.digest()),
             ("mis by counting", &|| {
                 let formulation = vxm::algorithms::Formulation::Count;
-                mis(&a, &MisOptions { formulation, ..MisOptions::default() }).unwrap().set.digest()
+                mis(&a, &MisOptions::default().formulation(formulation)).unwrap().set.digest()
             }),
             ("color", &|| color(&a, &ColoringOptions::default()).unwrap().colors.digest()),
             ("components", &|| components(&a).unwrap().digest()),

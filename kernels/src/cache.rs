@@ -66,6 +66,7 @@ pub struct Cache {
 
 /// What a cache's folder holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Usage {
     /// The number of entries.
     pub entries: usize,

@@ -135,6 +135,7 @@ pub enum Error {
 /// Why a kernel's source does not compile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a kernel does not compile for {arch}: {message}{}{}", within(.function), quoted(.line, .text))]
+#[non_exhaustive]
 pub struct CompileError {
     /// The architecture compiled for: `sm_90`.
     pub arch: String,

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 
 /// One of NVIDIA's libraries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Library {
     /// The driver, `libcuda`. Without it no device can be used.
     Driver,

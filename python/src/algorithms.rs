@@ -68,7 +68,7 @@ pub fn mis<'py>(
         let what = "priority `resolve` requires formulation `count`, found `decide`";
         return Err(Class::Input.error(py, what));
     }
-    let options = MisOptions { priority, seed, formulation: formulation.unwrap_or_default() };
+    let options = MisOptions::default().priority(priority).seed(seed).formulation(formulation.unwrap_or_default());
     let (members, rounds) = How::of(py, place)?.run(py, graph, move |a| {
         let found = algorithms::mis(a, &options)?;
         Ok((found.set.indices().collect::<Vec<u32>>(), found.rounds))
@@ -104,7 +104,7 @@ pub fn color<'py>(
 ) -> PyResult<(Bound<'py, PyArray1<u32>>, u32, u32)> {
     let method = method.parse().map_err(|error| raise(py, &error))?;
     let order = order.parse().map_err(|error| raise(py, &error))?;
-    let options = ColoringOptions { method, order, seed };
+    let options = ColoringOptions::default().method(method).order(order).seed(seed);
     let (colors, count, rounds) = How::of(py, place)?.run(py, graph, move |a| {
         let found = algorithms::color(a, &options)?;
         Ok((found.colors.to_dense(0), found.count, found.rounds))

@@ -4,6 +4,7 @@ use crate::prelude::*;
 
 /// Communities of a graph.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Communities {
     /// The community of each vertex: the least vertex in it.
     pub labels: Vector<u32>,

@@ -4,6 +4,7 @@ use crate::prelude::*;
 
 /// The labels of vertices.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Labels {
     /// The label of each vertex: the number of a vertex of its component.
     pub labels: Vector<u32>,

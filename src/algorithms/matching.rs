@@ -7,6 +7,7 @@ use crate::prelude::*;
 
 /// A matching: edges without common ends.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Matching {
     /// The other end of each matched vertex' edge; absent if the vertex isn't matched.
     pub mate: Vector<u32>,

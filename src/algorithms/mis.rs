@@ -9,6 +9,7 @@ use crate::prelude::*;
 
 /// A maximal independent set.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Mis {
     /// Its members.
     pub set: Set,

@@ -5,6 +5,7 @@ use crate::prelude::*;
 
 /// A minimum spanning forest.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct SpanningForest {
     /// Its edges, as the adjacency matrix of an undirected graph.
     pub forest: Matrix,

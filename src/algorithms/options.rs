@@ -2,6 +2,28 @@
 
 use crate::prelude::*;
 
+/// Declares structs of options, each with a setter. A struct may gain options: it is made from its default.
+macro_rules! options {
+    ($(#[$meta:meta])* $type:ident { $($(#[$doc:meta])* $name:ident: $of:ty,)* }) => {
+        $(#[$meta])*
+        #[non_exhaustive]
+        pub struct $type {
+            $($(#[$doc])* pub $name: $of,)*
+        }
+
+        impl $type {
+            $(
+                $(#[$doc])*
+                #[must_use]
+                pub fn $name(self, $name: $of) -> Self {
+                    Self { $name, ..self }
+                }
+            )*
+        }
+    };
+}
+pub(super) use options;
+
 /// Implements `ALL`, `name` and `FromStr` for an enum, from one list of variants and names.
 macro_rules! choices {
     ($what:literal, $type:ty, $($variant:ident: $name:literal),* $(,)?) => {
@@ -31,6 +53,7 @@ macro_rules! choices {
 
 /// The order in which vertices may join an independent set; see [`priority`](super::priority).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Priority {
     /// TC-MIS' H1: by a hash of (seed, vertex).
     Random,
@@ -52,6 +75,7 @@ choices! {
 
 /// How a round of an independent set is written as products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Formulation {
     /// cuMIS' Algorithm 2: one max.first product, then each vertex decides. For every priority but `Resolve`.
     #[default]
@@ -65,19 +89,29 @@ choices! {
     Decide: "decide", Count: "count",
 }
 
-/// The options of [`mis`](fn@super::mis).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct MisOptions {
-    /// The order of the vertices.
-    pub priority: Priority,
-    /// The seed of the hash.
-    pub seed: u64,
-    /// How a round is written. `Priority::Resolve` always runs as `Count`, whatever this says.
-    pub formulation: Formulation,
+options! {
+    /// The options of [`mis`](fn@super::mis).
+    ///
+    /// ```
+    /// use vxm::algorithms::{MisOptions, Priority};
+    ///
+    /// let options = MisOptions::default().priority(Priority::Degree).seed(7);
+    /// assert_eq!((options.priority, options.seed), (Priority::Degree, 7));
+    /// ```
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    MisOptions {
+        /// The order of the vertices.
+        priority: Priority,
+        /// The seed of the hash.
+        seed: u64,
+        /// How a round is written. `Priority::Resolve` always runs as `Count`, whatever this says.
+        formulation: Formulation,
+    }
 }
 
 /// A colouring method. Algorithm numbers are those of "Graph Coloring on the GPU" (Osama et al.).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Method {
     /// One independent set a colour, the vertices above all uncoloured neighbours (Algorithm 2).
     Is,
@@ -101,6 +135,7 @@ choices! {
 
 /// The order of the vertices in a colouring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Order {
     /// By a hash of (seed, vertex): the papers' random weights.
     Random,
@@ -116,13 +151,22 @@ choices! {
     Random: "random", LargestDegreeFirst: "largest-degree-first", SmallestDegreeLast: "smallest-degree-last",
 }
 
-/// The options of [`color`](super::color).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct ColoringOptions {
-    /// The method.
-    pub method: Method,
-    /// The order of the vertices, which gives every method its weights.
-    pub order: Order,
-    /// The seed of the hash.
-    pub seed: u64,
+options! {
+    /// The options of [`color`](super::color).
+    ///
+    /// ```
+    /// use vxm::algorithms::{ColoringOptions, Method};
+    ///
+    /// let options = ColoringOptions::default().method(Method::Is).seed(7);
+    /// assert_eq!((options.method, options.seed), (Method::Is, 7));
+    /// ```
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    ColoringOptions {
+        /// The method.
+        method: Method,
+        /// The order of the vertices, which gives every method its weights.
+        order: Order,
+        /// The seed of the hash.
+        seed: u64,
+    }
 }

@@ -1,5 +1,6 @@
 //! PageRank: the power method over plus.first, pulled. See `docs/algorithms/pagerank.md`.
 
+use crate::algorithms::options::options;
 use crate::prelude::*;
 
 /// The type of ranks: `f32` or `f64`.
@@ -33,17 +34,26 @@ ranks! {
     f64, count_f64;
 }
 
-/// The options of [`pagerank`].
-#[derive(Debug, Clone, PartialEq)]
-pub struct PageRankOptions {
-    /// The share of a rank that follows edges; the rest goes to the `sources`. At least 0, below 1.
-    pub damping: f64,
-    /// The most rounds.
-    pub rounds: u32,
-    /// The method ends once the absolute changes of a round sum up to less than this; 0 always takes `rounds`.
-    pub tolerance: f64,
-    /// The vertices that ranks are personalised for: a walk starts at one of them, and starts anew there. `None` takes all vertices.
-    pub sources: Option<Set>,
+options! {
+    /// The options of [`pagerank`].
+    ///
+    /// ```
+    /// use vxm::algorithms::PageRankOptions;
+    ///
+    /// let options = PageRankOptions::default().rounds(100).tolerance(1e-6);
+    /// assert_eq!((options.damping, options.rounds, options.tolerance), (0.85, 100, 1e-6));
+    /// ```
+    #[derive(Debug, Clone, PartialEq)]
+    PageRankOptions {
+        /// The share of a rank that follows edges; the rest goes to the `sources`. At least 0, below 1.
+        damping: f64,
+        /// The most rounds.
+        rounds: u32,
+        /// The method ends once the absolute changes of a round sum up to less than this; 0 always takes `rounds`.
+        tolerance: f64,
+        /// The vertices that ranks are personalised for: a walk starts at one of them, and starts anew there. `None` takes all vertices.
+        sources: Option<Set>,
+    }
 }
 
 impl Default for PageRankOptions {
@@ -55,6 +65,7 @@ impl Default for PageRankOptions {
 
 /// The ranks of vertices.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct PageRank<T: Element> {
     /// The rank of each vertex. Ranks sum up to 1, but for rounding.
     pub ranks: Vector<T>,

@@ -13,7 +13,7 @@
 //!
 //! `docs/algorithms/mis.md` has the bit layout of the keys.
 
-use crate::algorithms::options::Priority;
+use crate::algorithms::options::{Order, Priority};
 use crate::prelude::*;
 
 /// A bijection of `u32` for every seed: two rounds of multiply and xor-shift (the finaliser of MurmurHash3), keyed before each.
@@ -145,6 +145,18 @@ pub fn priorities(a: &Matrix, priority: Priority, seed: u64) -> Result<Vector<u3
         Priority::Resolve | Priority::Sorted => keys(layout, low_first, hash, n),
         // within a degree, the higher vertex number first
         Priority::SortedId => keys(Layout::EXACT, degree.map(RMINUS.bind(u32::MAX)), fill((), n).map_index(FIRST), n),
+    }
+}
+
+/// The keys of an order of colouring, the first vertex highest. They are distinct.
+///
+/// # Errors
+/// The matrix isn't square.
+pub fn order_keys(a: &Matrix, order: Order, seed: u64) -> Result<Vector<u32>> {
+    match order {
+        Order::Random => priorities(a, Priority::Random, seed),
+        Order::LargestDegreeFirst => largest_degree_first(a, seed),
+        Order::SmallestDegreeLast => smallest_degree_last(a, seed),
     }
 }
 

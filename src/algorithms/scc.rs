@@ -5,6 +5,7 @@ use crate::prelude::*;
 
 /// The strongly connected components of a directed graph.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct StrongComponents {
     /// The component of each vertex, as the least vertex in it.
     pub labels: Vector<u32>,

@@ -99,6 +99,7 @@ pub fn clustering(a: &Matrix) -> Result<Vector<f64>> {
 
 /// A truss of a graph.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Truss {
     /// Its edges, as the adjacency matrix of an undirected graph, each with the number of triangles of the truss that it is part of.
     pub support: Matrix<u32>,

@@ -19,6 +19,7 @@ use std::str::FromStr;
 /// # Ok::<(), vxm::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Device {
     /// The host's CPU.
     #[default]

@@ -7,7 +7,7 @@ use crate::command::found::Found;
 use crate::command::subject::simple;
 use crate::command::tasks::checked;
 use std::process::ExitCode;
-use vxm::algorithms::priority::{largest_degree_first, priorities, smallest_degree_last};
+use vxm::algorithms::priority::{order_keys, priorities};
 use vxm::algorithms::{Formulation, Method, Order, Priority, color_at_distance_2, mis_at_distance_2};
 use vxm::containers::Matrix;
 use vxm::{Error, Result};
@@ -41,12 +41,7 @@ pub fn color(method: Option<Method>, order: Order, seed: u64, run: &Run) -> Resu
     let choices = [("order", order.name().into()), ("distance", 2.into()), ("seed", seed.into())];
     let (out, graph) = (begin(run)?, simple(run)?);
     let find = |a: &Matrix| {
-        let key = match order {
-            Order::Random => priorities(a, Priority::Random, seed),
-            Order::LargestDegreeFirst => largest_degree_first(a, seed),
-            Order::SmallestDegreeLast => smallest_degree_last(a, seed),
-        }?;
-        let found = color_at_distance_2(a, &key)?;
+        let found = color_at_distance_2(a, &order_keys(a, order, seed)?)?;
         Ok((Found::DistantColors(found.colors, found.count), Some(found.rounds)))
     };
     finish(run, out, Algorithm::DistantColors, &choices, graph, find, checked)

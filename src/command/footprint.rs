@@ -114,7 +114,7 @@ impl Graph {
         let (vertex, entry) = match algorithm {
             Algorithm::Mis(Priority::Resolve, _) => (20, 0),
             Algorithm::Mis(_, Formulation::Decide) => (24, 0),
-            Algorithm::Mis(_, Formulation::Count) => (36, 0),
+            Algorithm::Mis(..) => (36, 0),
             // builds a matrix of half the entries
             Algorithm::Color(Method::Jp, _) => (74, 9),
             Algorithm::Color(Method::Hash, _) => (102, 8),
@@ -379,8 +379,12 @@ mod tests {
     /// Runs an algorithm on a graph, or on the same with weights.
     fn run(algorithm: Algorithm, a: &Matrix, weighted: &Matrix<u32>) -> Result<()> {
         match algorithm {
-            Algorithm::Mis(priority, formulation) => mis(a, &MisOptions { priority, formulation, seed: 1 }).map(drop),
-            Algorithm::Color(method, order) => color(a, &ColoringOptions { method, order, seed: 1 }).map(drop),
+            Algorithm::Mis(priority, formulation) => {
+                mis(a, &MisOptions::default().priority(priority).formulation(formulation).seed(1)).map(drop)
+            }
+            Algorithm::Color(method, order) => {
+                color(a, &ColoringOptions::default().method(method).order(order).seed(1)).map(drop)
+            }
             Algorithm::DistantSet => mis_at_distance_2(a, &priorities(a, Priority::Sorted, 1)?).map(drop),
             Algorithm::DistantColors => color_at_distance_2(a, &largest_degree_first(a, 1)?).map(drop),
             Algorithm::Bfs => bfs(a, 0).map(drop),

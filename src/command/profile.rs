@@ -250,7 +250,7 @@ fn threads(loops: &[LoopProfile]) -> String {
 fn groups(loops: &[LoopProfile]) -> String {
     let row = |counted: &LoopProfile, load: &GroupLoad| {
         let mut cells = vec![format!("{} by {}", name(counted), load.group), load.groups.to_string()];
-        for Spread { min, median, max, mean } in [load.visits, load.finalised, load.edges] {
+        for Spread { min, median, max, mean, .. } in [load.visits, load.finalised, load.edges] {
             cells.extend([min.to_string(), median.to_string(), max.to_string(), format!("{mean:.2}")]);
         }
         cells.push(format!("{:.2}", load.edges.imbalance()));

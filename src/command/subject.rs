@@ -29,7 +29,7 @@ impl<T: Element> Subject<T> {
     /// Marks a symmetric matrix as such, so that it needs no transpose.
     fn of(loaded: Loaded<T>) -> Result<Self> {
         let _phase = phase("prepare");
-        let Loaded { graph, name, numbering, format: input, report } = loaded;
+        let Loaded { graph, name, numbering, format: input, report, .. } = loaded;
         let matrix = if graph.is_symmetric() { Matrix::from_symmetric(graph)? } else { Matrix::from_csr(graph) };
         Ok(Self { matrix, name, numbering, input, report })
     }
@@ -57,7 +57,7 @@ pub enum Weights {
 
 /// The graph of a run, made symmetric.
 pub fn simple(run: &Run) -> Result<Subject> {
-    let Loaded { graph, name, numbering, format: input, report } = job::agree(load(&run.graph, run.input))?;
+    let Loaded { graph, name, numbering, format: input, report, .. } = job::agree(load(&run.graph, run.input))?;
     let _phase = phase("prepare");
     Ok(Subject { matrix: Matrix::from_simple(graph), name, numbering, input, report })
 }

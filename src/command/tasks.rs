@@ -32,7 +32,7 @@ pub fn mis(priority: Priority, formulation: Option<Formulation>, seed: u64, run:
         (Priority::Resolve, None) => Formulation::Count,
         (_, formulation) => formulation.unwrap_or_default(),
     };
-    let options = MisOptions { priority, seed, formulation };
+    let options = MisOptions::default().priority(priority).seed(seed).formulation(formulation);
     let choices =
         [("priority", priority.name().into()), ("formulation", formulation.name().into()), ("seed", seed.into())];
     let (out, graph) = (begin(run)?, simple(run)?);
@@ -42,7 +42,7 @@ pub fn mis(priority: Priority, formulation: Option<Formulation>, seed: u64, run:
 
 /// `vxm color`.
 pub fn color(method: Method, order: Order, seed: u64, run: &Run) -> Result<ExitCode> {
-    let options = ColoringOptions { method, order, seed };
+    let options = ColoringOptions::default().method(method).order(order).seed(seed);
     let choices = [("method", method.name().into()), ("order", order.name().into()), ("seed", seed.into())];
     let (out, graph) = (begin(run)?, simple(run)?);
     let find = |a: &Matrix| algorithms::color(a, &options).map(|c| (Found::Colors(c.colors, c.count), Some(c.rounds)));

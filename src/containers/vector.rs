@@ -60,6 +60,7 @@ pub type Set = Vector<()>;
 
 /// The storage format of a vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum VectorFormat {
     /// One slot per index; every element is present.
     Dense,

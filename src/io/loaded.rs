@@ -7,6 +7,7 @@ use vxm_semiring::Element;
 
 /// A graph that was read or generated, with edges of type `T`: `()` if they have no weights.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Loaded<T: Element = ()> {
     /// The graph: without self-loops; symmetric, unless its directions were asked for.
     pub graph: Csr<T>,
@@ -22,6 +23,7 @@ pub struct Loaded<T: Element = ()> {
 
 /// The numbers that a file uses for the vertices.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Numbering {
     /// Vertex `v` has this number plus `v`.
     From(u64),
@@ -66,6 +68,7 @@ impl Numbering {
 /// Counts of what was changed to clean a graph, and of what was ignored. Displays as a line of text, which is empty if there is nothing to
 /// report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Report {
     /// The number of input entries: lines of a file, or draws of a generator.
     pub entries: u64,

@@ -10,6 +10,7 @@ use zerocopy::IntoBytes;
 
 /// The field of a Matrix Market file: the kind of value that follows the row and column of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Field {
     Pattern,
     Integer,
@@ -18,6 +19,7 @@ pub enum Field {
 
 /// A number of a binary file.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum Number {
     Integer(i128),
     Real(f64),

@@ -15,7 +15,7 @@ fn grids_and_roads_take_tens_of_rounds() {
         let a = graph(spec);
         for &priority in Priority::ALL {
             if priority != Priority::SortedId {
-                let rounds = mis(&a, &MisOptions { priority, ..MisOptions::default() }).unwrap().rounds;
+                let rounds = mis(&a, &MisOptions::default().priority(priority)).unwrap().rounds;
                 assert!(rounds <= 30, "{spec}: {rounds} rounds by {priority:?}");
             }
         }
@@ -28,7 +28,7 @@ fn rmat_sets_are_large_and_colours_few() {
     for (priority, least) in
         [(Priority::Resolve, 61.5), (Priority::Sorted, 61.5), (Priority::Degree, 59.5), (Priority::Random, 57.0)]
     {
-        let found = mis(&a, &MisOptions { priority, ..MisOptions::default() }).unwrap();
+        let found = mis(&a, &MisOptions::default().priority(priority)).unwrap();
         let share = 100.0 * found.set.nvals() as f64 / a.nrows() as f64;
         assert!(share >= least, "{share} % by {priority:?}");
     }

@@ -39,7 +39,7 @@ pub fn compare(name: &str, a: &Matrix, device: Device) {
     let there = a.to(device).unwrap();
     for &priority in Priority::ALL {
         for &formulation in Formulation::ALL {
-            let options = MisOptions { priority, formulation, seed: 7 };
+            let options = MisOptions::default().priority(priority).formulation(formulation).seed(7);
             let (here, found) = (mis(a, &options).unwrap(), mis(&there, &options).unwrap());
             assert_eq!(here.set.digest(), found.set.digest(), "{name}: {priority:?}, {formulation:?}");
             // only `Decide` is a loop with a schedule that can be forced
@@ -55,7 +55,7 @@ pub fn compare(name: &str, a: &Matrix, device: Device) {
         }
     }
     for strategy in [Strategy::FoldRows, Strategy::CountTiles, Strategy::CountTilesTensor, Strategy::CountTilesBits] {
-        let options = MisOptions { priority: Priority::Resolve, formulation: Formulation::Count, seed: 7 };
+        let options = MisOptions::default().priority(Priority::Resolve).formulation(Formulation::Count).seed(7);
         let forced = Forced { strategy: Some(strategy), ..Forced::default() };
         let found = force(forced, || mis(&there, &options)).unwrap();
         assert_eq!(mis(a, &options).unwrap().set.digest(), found.set.digest(), "{name}: {strategy:?}");
@@ -67,7 +67,7 @@ pub fn compare(name: &str, a: &Matrix, device: Device) {
             if slow && order != Order::Random {
                 continue;
             }
-            let options = ColoringOptions { method, order, seed: 7 };
+            let options = ColoringOptions::default().method(method).order(order).seed(7);
             let (here, found) = (color(a, &options).unwrap(), color(&there, &options).unwrap());
             assert_eq!(here.colors.digest(), found.colors.digest(), "{name}: {method:?}, {order:?}");
             assert_eq!(here.count, found.count, "{name}: {method:?}, {order:?}");
@@ -143,7 +143,7 @@ fn an_independent_set_is_few_launches_and_nothing_is_read_before_its_end() {
         let tiles = a.clone().with_format(Some(Format::Tiles));
         let all = Priority::ALL.iter().flat_map(|&priority| Formulation::ALL.iter().map(move |&by| (priority, by)));
         for ((priority, formulation), a) in all.flat_map(|how| [(how, &a), (how, &tiles)]) {
-            let options = MisOptions { priority, formulation, ..MisOptions::default() };
+            let options = MisOptions::default().priority(priority).formulation(formulation);
             // sorted-id makes its keys by sorting, which takes launches of its own: they are made beforehand
             let by_number = priority == Priority::SortedId;
             if by_number && formulation == Formulation::Count {
@@ -174,7 +174,7 @@ fn a_hundred_runs_are_one() {
         let a = Matrix::from_simple(generate(graph, &()).unwrap().graph);
         let there = a.to(device).unwrap();
         let (options, jp) = (MisOptions::default(), ColoringOptions::default());
-        let is = ColoringOptions { method: Method::Is, ..jp };
+        let is = jp.method(Method::Is);
         let expected = (
             mis(&a, &options).unwrap().set.digest(),
             color(&a, &jp).unwrap().colors.digest(),

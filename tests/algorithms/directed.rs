@@ -119,7 +119,11 @@ fn ranks() {
         let some = (n > 0).then(|| Set::from_indices(n as usize, [0, n / 3, n - 1]).unwrap());
         for sources in [None, some] {
             for (damping, rounds, tolerance) in [(0.85, 20, 0.0), (0.5, 100, 1e-4), (0.0, 3, 0.0), (0.85, 0, 0.0)] {
-                let options = PageRankOptions { damping, rounds, tolerance, sources: sources.clone() };
+                let options = PageRankOptions::default()
+                    .damping(damping)
+                    .rounds(rounds)
+                    .tolerance(tolerance)
+                    .sources(sources.clone());
                 check_ranks::<f32>(&name, &a, &options, 1e-5, f64::from);
                 check_ranks::<f64>(&name, &a, &options, 1e-13, |rank| rank);
             }
@@ -131,7 +135,7 @@ fn ranks() {
 fn ranks_settle() {
     // 0 and 1 point to each other, 2 to both, and nothing to 2: by hand
     let a = Matrix::from_triples(3, 3, [(0, 1, ()), (1, 0, ()), (2, 0, ()), (2, 1, ())]).unwrap();
-    let options = PageRankOptions { rounds: 1000, tolerance: 1e-15, ..PageRankOptions::default() };
+    let options = PageRankOptions::default().rounds(1000).tolerance(1e-15);
     let found = pagerank::<f64>(&a, &options).unwrap();
     assert!(found.rounds < 1000 && found.change < 1e-15);
     let ranks = found.ranks.to_dense(0.0);
@@ -144,14 +148,14 @@ fn options_of_ranks_are_checked() {
     let told = |options: PageRankOptions| pagerank::<f32>(&a, &options).unwrap_err().to_string();
     let base = PageRankOptions::default();
     for damping in [1.0, -0.1, f64::NAN] {
-        let told = told(PageRankOptions { damping, ..base.clone() });
+        let told = told(base.clone().damping(damping));
         assert_eq!(told, format!("pagerank: damping {damping}: expected a number from 0 to 1, 1 excluded"));
     }
-    let told_tolerance = told(PageRankOptions { tolerance: f64::NAN, ..base.clone() });
+    let told_tolerance = told(base.clone().tolerance(f64::NAN));
     assert_eq!(told_tolerance, "pagerank: tolerance NaN: expected a number from 0 on");
-    let nobody = PageRankOptions { sources: Some(Set::new(3)), ..base.clone() };
+    let nobody = base.clone().sources(Some(Set::new(3)));
     assert_eq!(told(nobody), "pagerank: no sources: expected at least one vertex");
-    let longer = PageRankOptions { sources: Some(Set::all(4)), ..base };
+    let longer = base.sources(Some(Set::all(4)));
     assert!(told(longer).ends_with("pagerank: graph of 3 vertices does not fit 4 places"));
 }
 

@@ -41,7 +41,7 @@ pub fn compare_others(name: &str, a: &Matrix, device: Device) {
     assert_eq!(found.unwrap(), here.unwrap(), "{name}: dominant matching");
     let (some, source) = (Set::from_indices(a.nrows(), (0..a.nrows() as u32).take(3)).unwrap(), a.nrows() as u32 / 2);
     for sources in [None, Some(some).filter(|_| a.nrows() > 0)] {
-        let options = PageRankOptions { tolerance: 1e-4, sources, ..PageRankOptions::default() };
+        let options = PageRankOptions::default().tolerance(1e-4).sources(sources);
         let (here, found) = (pagerank::<f32>(&one_way, &options), pagerank::<f32>(&one_way_there, &options));
         assert_eq!(found.unwrap(), here.unwrap(), "{name}: ranks");
         let (here, found) = (pagerank::<f64>(a, &options), pagerank::<f64>(&there, &options));
@@ -94,7 +94,7 @@ fn kernels_of_the_other_algorithms_compile() {
     gpu.dry_run_ones(30);
     Device::dry_run(&gpu, || {
         let all = Set::all(a.nrows());
-        let options = PageRankOptions { tolerance: 1e-4, sources: Some(all), ..PageRankOptions::default() };
+        let options = PageRankOptions::default().tolerance(1e-4).sources(Some(all));
         weights(&a, 1, 100, 7).unwrap();
         core_numbers(&a).unwrap();
         propagate_labels(&a, 3).unwrap();

@@ -120,7 +120,7 @@ pub fn complete_on_paths() -> Matrix {
 fn few_have_most_colours() {
     let a = complete_on_paths();
     check("complete graphs on paths", &a, 3, Effort::Some);
-    let found = color(&a, &ColoringOptions { method: Method::Jp, ..ColoringOptions::default() }).unwrap();
+    let found = color(&a, &ColoringOptions::default().method(Method::Jp)).unwrap();
     assert!(found.count >= 110, "{}", found.count);
 }
 
@@ -142,7 +142,7 @@ fn self_loops_are_no_neighbours() {
     let (looped, simple) = (with_loops(&edges, &[0, 1, 2, 3], 5), graph(5, edges));
     check("self-loops too", &looped, 1, Effort::All);
     for &priority in Priority::ALL {
-        let options = MisOptions { priority, ..MisOptions::default() };
+        let options = MisOptions::default().priority(priority);
         assert_eq!(mis(&looped, &options).unwrap().set, mis(&simple, &options).unwrap().set);
     }
     // a symmetric matrix that wasn't declared symmetric

@@ -10,7 +10,7 @@ fn sets() {
     for (name, a) in graphs() {
         for &priority in Priority::ALL {
             for &formulation in Formulation::ALL {
-                let options = MisOptions { priority, seed: 5, formulation };
+                let options = MisOptions::default().priority(priority).seed(5).formulation(formulation);
                 let set = mis(&a, &options).unwrap().set;
                 let what = format!("mis of {name} by {}, {}", priority.name(), formulation.name());
                 each_grid(&what, &a, &set, |a| Ok(mis(a, &options)?.set));
@@ -41,7 +41,7 @@ fn levels_and_parents() {
 fn colours() {
     for (name, a) in graphs() {
         for &method in Method::ALL {
-            let options = ColoringOptions { method, order: Order::LargestDegreeFirst, seed: 1 };
+            let options = ColoringOptions::default().method(method).order(Order::LargestDegreeFirst).seed(1);
             let colors = color(&a, &options).unwrap().colors;
             each_grid(&format!("{} of {name}", method.name()), &a, &colors, |a| Ok(color(a, &options)?.colors));
         }
@@ -50,7 +50,7 @@ fn colours() {
     let edges: Vec<(u32, u32)> = (0..90).flat_map(|i| (0..i).map(move |j| (i, j))).collect();
     let complete = Matrix::undirected(100, &edges).unwrap();
     for &order in Order::ALL {
-        let options = ColoringOptions { order, ..ColoringOptions::default() };
+        let options = ColoringOptions::default().order(order);
         let colors = color(&complete, &options).unwrap().colors;
         each_grid(&format!("jp, {}", order.name()), &complete, &colors, |a| Ok(color(a, &options)?.colors));
     }
@@ -131,10 +131,9 @@ fn ranks_have_the_same_bits_in_a_column() {
     let graphs = [directed(500, 2), random_graph(3000, 9000, 4), directed(2, 1)];
     for a in &graphs {
         let sources = Set::from_indices(a.nrows(), [0, 1]).unwrap();
-        for options in [
-            PageRankOptions::default(),
-            PageRankOptions { tolerance: 1e-4, rounds: 30, sources: Some(sources), ..PageRankOptions::default() },
-        ] {
+        for options in
+            [PageRankOptions::default(), PageRankOptions::default().tolerance(1e-4).rounds(30).sources(Some(sources))]
+        {
             let (single, double) = (pagerank::<f32>(a, &options).unwrap(), pagerank::<f64>(a, &options).unwrap());
             for shape in GRIDS {
                 for deal in [Deal::Cyclic, Deal::Hashed] {

@@ -7,7 +7,7 @@ use vxm::ranks::{Communicator, Grid, Threads, Traffic};
 
 /// The bytes that all ranks of a grid send while they find a set, and their number of messages.
 fn sent(a: &Matrix, rows: usize, columns: usize) -> Traffic {
-    let options = MisOptions { priority: Priority::Sorted, ..MisOptions::default() };
+    let options = MisOptions::default().priority(Priority::Sorted);
     let all = Threads::run(rows * columns, |world: Arc<dyn Communicator>| {
         let grid = Grid::of(world, rows, columns)?;
         let a = a.to_grid(&grid)?;

@@ -40,6 +40,7 @@ pub use sample::Sample;
 
 /// A law that a monoid or semiring may keep. `+` is the monoid, `*` the multiplication, `0` the monoid's identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Law {
     /// `(a + b) + c == a + (b + c)`.
     Associativity,

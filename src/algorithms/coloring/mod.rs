@@ -8,12 +8,13 @@ mod maximal;
 mod min_max;
 mod neighbor_reduce;
 
-use crate::algorithms::options::{ColoringOptions, Method, Order, Priority};
-use crate::algorithms::priority::{largest_degree_first, priorities, smallest_degree_last};
+use crate::algorithms::options::{ColoringOptions, Method};
+use crate::algorithms::priority::order_keys;
 use crate::prelude::*;
 
 /// A proper colouring.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Coloring {
     /// The colour of each vertex, from 1.
     pub colors: Vector<u32>,
@@ -42,11 +43,7 @@ pub(crate) const NONE: u32 = 0;
 pub fn color(a: &Matrix, options: &ColoringOptions) -> Result<Coloring> {
     let a = &*a.to_graph()?;
     // key = the order of the vertices, the first vertex highest; keys are distinct
-    let key = match options.order {
-        Order::Random => priorities(a, Priority::Random, options.seed),
-        Order::LargestDegreeFirst => largest_degree_first(a, options.seed),
-        Order::SmallestDegreeLast => smallest_degree_last(a, options.seed),
-    }?;
+    let key = order_keys(a, options.order, options.seed)?;
     let (colors, rounds) = match options.method {
         Method::Jp => return color_in_order(a, &key),
         Method::Is => independent_set::color(a, &key),

@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What the loops within a scope did, in the order in which they ended.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Profile {
     /// The loops.
     pub loops: Vec<LoopProfile>,
@@ -27,6 +28,7 @@ pub struct Profile {
 
 /// What an evaluation outside of loops did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OperationProfile {
     /// The terminal: `eval`.
     pub name: &'static str,
@@ -40,6 +42,7 @@ pub struct OperationProfile {
 
 /// The condition of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LoopKind {
     /// [`while_active`](crate::operations::loops::Fixpoint::while_active), with one step.
     WhileActive,
@@ -62,6 +65,7 @@ impl LoopKind {
 
 /// What a loop did.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct LoopProfile {
     /// The loop's condition.
     pub kind: LoopKind,
@@ -94,6 +98,7 @@ pub struct LoopProfile {
 
 /// The load of a GPU's threads, warps or blocks, as groups that visit a row together.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct GroupLoad {
     /// The kind of group: `thread`, `warp` or `block`.
     pub group: &'static str,
@@ -138,6 +143,7 @@ impl LoopProfile {
 
 /// A round of a loop, or a pass of a loop in place.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Round {
     /// The elements that were due: active ones, or those with a changed operand.
     pub active: u64,
@@ -245,6 +251,7 @@ counts! {
 
 /// How often the elements of a loop were visited, over the elements that were visited at all.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct ElementVisits {
     /// The number of elements that were visited.
     pub elements: usize,

@@ -2,6 +2,7 @@
 
 /// The least, the median, the greatest and the mean of some numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Spread {
     /// The least.
     pub min: u64,

@@ -12,6 +12,7 @@ pub const LAUNCHERS: [(&str, Option<&str>); 4] = [
 
 /// A launcher, as far as its variables tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Launcher {
     /// The variable that gave it away.
     pub variable: &'static str,

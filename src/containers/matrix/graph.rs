@@ -13,6 +13,7 @@ use vxm_semiring::Element;
 
 /// How [`Matrix::graph_from`] makes sure that the matrix of a graph is symmetric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Symmetrize {
     /// The matrix must be symmetric; otherwise it is an error.
     #[default]

@@ -32,6 +32,7 @@ pub(super) use layout::{ELEMENTS, MAGIC};
 /// The invariants of CSR are always checked, in one pass over the file by all threads: code that indexes by a column must not meet one that
 /// the matrix doesn't have. Both checks of a part are made together, so a file larger than memory is read once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Verify {
     /// Checksums and invariants: every damaged byte is found. A part is compared with its checksum once for each [`NativeFile`].
     #[default]

@@ -19,6 +19,7 @@ use std::path::Path;
 /// What a file that was written doesn't say of a matrix, and whether that is symmetric. Displays as a line about what was dropped, which is
 /// empty if nothing was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Written {
     /// Whether the matrix equals its transpose.
     pub symmetric: bool,

@@ -111,6 +111,7 @@ pub trait Condition<T: Element>: Sized {
 
 /// The result of a loop.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Fixed<T: Element> {
     /// The settled state: no element is active, or a round changes none.
     pub state: Vector<T>,

@@ -8,6 +8,7 @@ use vxm_semiring::Element;
 
 /// What a product of two sparse matrices takes. Returned by [`MatrixProduct::predict`](super::MatrixProduct::predict).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Prediction {
     /// The number of products `A[i, k] ⊗ B[k, j]` without a mask. Under a mask, the number of those that the plan would at most look at.
     pub products: u64,
