@@ -21,7 +21,8 @@
 //!
 //! All but `trace` and `testing` are on by default. A program that runs on CPUs and reads its own files needs none of them.
 //!
-//! - `cuda`: NVIDIA GPUs. Their libraries are opened at run time, so a build needs none. Without it, a device `cuda` is an error.
+//! - `cuda`: NVIDIA GPUs, on Unix systems. Their libraries are opened at run time, so a build needs none. Without it, a device `cuda` is
+//!   an error.
 //! - `generators`: [generated graphs](io::generate()).
 //! - `laws`: checks of an operator's laws, [`semiring::laws`].
 //! - `sprs`: conversions to and from matrices of the crate `sprs`.
@@ -37,7 +38,7 @@ pub mod error;
 pub mod formats;
 pub mod guide;
 pub mod io;
-#[cfg(not(feature = "cuda"))]
+#[cfg(not(all(feature = "cuda", unix)))]
 #[doc(hidden)]
 #[path = "no_cuda.rs"]
 pub mod kernels;
@@ -47,7 +48,7 @@ pub mod prelude;
 pub mod ranks;
 
 pub use error::{Error, Result};
-#[cfg(feature = "cuda")]
+#[cfg(all(feature = "cuda", unix))]
 #[doc(hidden)]
 pub use vxm_kernels as kernels;
 pub use vxm_semiring as semiring;

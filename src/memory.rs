@@ -26,6 +26,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// [`Error::Memory`] at `place()` if they do not fit. `place` is called only then.
+#[doc(hidden)]
 pub fn require(bytes: u128, place: impl FnOnce() -> String) -> Result<()> {
     let available = available();
     if bytes <= u128::from(available) {
@@ -118,6 +119,7 @@ pub(crate) fn for_building(vertices: u64, entries: u64, directions: Directions) 
 }
 
 /// The peak bytes of reading a file with `entries` entries into a graph with `vertices` vertices.
+#[doc(hidden)]
 pub fn for_reading(vertices: u64, entries: u64, directions: Directions) -> u128 {
     for_building(vertices, entries, directions) + 8 * u128::from(entries)
 }

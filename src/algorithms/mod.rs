@@ -17,6 +17,7 @@ pub mod mis;
 pub mod msf;
 pub mod options;
 pub mod pagerank;
+#[doc(hidden)]
 pub mod pairs;
 pub mod priority;
 pub mod roots;

@@ -1,7 +1,7 @@
 //! Where operators run.
 //!
 //! - [`Device`]: where data lies and operations run.
-//! - [`plan`]: chooses direction, format and strategy, by the thresholds of [`tuning`].
+//! - [`plan`]: chooses direction, format and strategy, by the thresholds of `tuning`.
 //! - [`profile`]: counts what loops did.
 //! - [`mod@reference`]: defines what every operation means.
 //!
@@ -13,6 +13,7 @@ pub mod plan;
 pub mod profile;
 pub mod reference;
 pub(crate) mod spans;
+#[doc(hidden)]
 pub mod tuning;
 
 /// Declares modules that only the feature `testing` makes public.
@@ -26,6 +27,7 @@ macro_rules! internal {
 }
 internal! { cpu cuda view }
 
+#[doc(hidden)]
 pub use device::Place;
 pub use device::{Device, MemoryLimit};
 pub(crate) use device::{Entered, current, current_place};

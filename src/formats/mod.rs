@@ -23,8 +23,10 @@ pub(crate) use coo::repeated;
 pub use coo::{Combine, Coo, Duplicates, First, Joining, Last, Refuse};
 pub use csr::Csr;
 pub(crate) use csr::{Block, places_of};
+#[doc(hidden)]
 pub use shared::{Shared, SharedView};
 pub use sparse::Sparse;
+#[doc(hidden)]
 pub use store::{Store, StoreView};
 pub use tiles::{SIDE, Tiles};
 

@@ -39,7 +39,9 @@ pub use native::{NativeFile, Verify, write_native, write_native_graph};
 pub use progress::{Progress, Unit};
 pub use value::Value;
 pub use weighted::{Weighted, read_digraph, read_digraph_as, read_weighted, read_weighted_as};
-pub use whole::{WholeFile, abandon_unfinished};
+pub use whole::WholeFile;
+#[doc(hidden)]
+pub use whole::abandon_unfinished;
 pub use write::{Written, write_as, write_matrix_market, write_to};
 
 use crate::error::{Error, Result};

@@ -4,7 +4,9 @@
 //! from the system's cache, or from the disk. So a graph in a mapped file may be larger than the limit.
 
 use crate::error::{Error, Result};
-use memmap2::{Mmap, UncheckedAdvice};
+use memmap2::Mmap;
+#[cfg(unix)]
+use memmap2::UncheckedAdvice;
 use std::fs::{File, read_to_string};
 use std::io::{Read, Seek};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -105,7 +107,8 @@ fn page_size(pages: u64) -> Option<u64> {
     Some(1 << (bytes as f64 / pages.max(1) as f64).log2().round() as u32)
 }
 
-/// Gives the pages of all mapped files back to the system.
+/// Gives the pages of all mapped files back to the system, where it takes them.
+#[cfg(unix)]
 fn give_back() {
     let mapped = MAPPED.lock().unwrap_or_else(PoisonError::into_inner);
     for map in mapped.iter().filter_map(Weak::upgrade) {
@@ -115,6 +118,10 @@ fn give_back() {
         }
     }
 }
+
+/// Other systems take no pages back. They don't tell a process' pages either, so there is no limit.
+#[cfg(not(unix))]
+fn give_back() {}
 
 #[cfg(test)]
 mod tests {

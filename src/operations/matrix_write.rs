@@ -11,6 +11,7 @@ use vxm_semiring::{BinaryOp, Element};
 
 /// How a matrix is written into another one where the mask is true.
 #[derive(Debug, Clone, Copy)]
+#[doc(hidden)]
 pub enum Writing<F> {
     /// The new entries replace the old ones, absence included.
     Replace,

@@ -10,7 +10,7 @@ use vxm::algorithms::{Method, Order, Priority, mis_in_order, priorities};
 use vxm::certify;
 use vxm::io::generate;
 use vxm::prelude::*;
-use vxm::semiring::KernelText;
+use vxm::semiring::{KernelText, Source};
 
 #[test]
 fn every_generator() {

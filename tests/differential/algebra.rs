@@ -2,6 +2,7 @@
 
 use half::f16;
 use vxm::prelude::*;
+use vxm::semiring::{KernelText, Source};
 
 /// The mixing function of SplitMix64, a permutation of the 64-bit words.
 pub fn mix(x: u64) -> u64 {

@@ -4,6 +4,7 @@ use crate::algebra::{blend, blend3};
 use crate::harness::on_device;
 use vxm::backend::cuda::Gpu;
 use vxm::prelude::*;
+use vxm::semiring::{KernelText, Source};
 
 /// The file and line of the call on the line above.
 macro_rules! line_above {

@@ -6,6 +6,7 @@ use crate::harness::{agree, dry_run, ok, on_threads, same, suite};
 use proptest::prelude::*;
 use vxm::backend::plan::{Forced, Schedule, force};
 use vxm::prelude::*;
+use vxm::semiring::{KernelText, Source};
 
 /// An undirected graph. [`case`] generates random edges and a few hubs.
 #[derive(Debug, Clone)]

@@ -9,6 +9,7 @@ use proptest::sample::select;
 use vxm::backend::reference::Grid;
 use vxm::formats::Tiles;
 use vxm::prelude::*;
+use vxm::semiring::{KernelText, Source};
 
 /// Compares a matrix by bits: all entries, and the transpose.
 pub fn agree_matrix<T: Element>(what: &str, expected: &Grid<T>, found: &Matrix<T>) -> Outcome {

@@ -2,7 +2,7 @@
 
 use crate::launcher::Launcher;
 use crate::{Error, Result};
-use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW, Symbol};
+use libloading::{Library, Symbol};
 use std::env;
 use std::ffi::{c_char, c_int, c_void};
 
@@ -77,20 +77,40 @@ pub(crate) fn open(launcher: &Launcher) -> Result<Opened> {
 }
 
 fn opened(name: &str) -> Result<Opened, String> {
-    // SAFETY: MPI libraries may be loaded at any time; what their initialisers do is the same as in a program that is linked to them.
-    // RTLD_GLOBAL lets Open MPI's plugins find the library's symbols.
-    let library = unsafe { Library::open(Some(name), RTLD_NOW | RTLD_GLOBAL) }.map_err(|error| error.to_string())?;
+    // SAFETY: MPI libraries may be loaded at any time; what their initialisers do is the same as in a program that is linked to them
+    let library = unsafe { load(name) }.map_err(|error| error.to_string())?;
     let constants =
         constants(&library, name).ok_or("expected an MPI library of Open MPI, MPICH or the standard ABI")?;
     let functions = functions(&library)?;
     Ok(Opened { name: name.to_owned(), constants, functions, _library: library })
 }
 
+/// Loads a library. `RTLD_GLOBAL` lets Open MPI's plugins find its symbols.
+///
+/// # Safety
+/// The library's initialisers may run now.
+#[cfg(unix)]
+unsafe fn load(name: &str) -> Result<Library, libloading::Error> {
+    use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+    // SAFETY: the caller's promise
+    unsafe { Library::open(Some(name), RTLD_NOW | RTLD_GLOBAL) }.map(Into::into)
+}
+
+/// Loads a library.
+///
+/// # Safety
+/// The library's initialisers may run now.
+#[cfg(not(unix))]
+unsafe fn load(name: &str) -> Result<Library, libloading::Error> {
+    // SAFETY: the caller's promise
+    unsafe { Library::new(name) }
+}
+
 /// The address of a symbol; `None` if there is none.
 fn address(library: &Library, name: &str) -> Option<Handle> {
     // SAFETY: only the address is taken
     let symbol: Symbol<*const c_void> = unsafe { library.get(name.as_bytes()) }.ok()?;
-    Some(symbol.into_raw() as Handle)
+    Some(*symbol as Handle)
 }
 
 /// The constants of a library, known by its symbols. Those of the standard are in the MPI 5.0 standard, appendix A; those of MPICH in its

@@ -92,7 +92,6 @@ pub trait Communicator: fmt::Debug + Send + Sync {
 /// What a rank has sent to others. An exchange sends a message of 8 bytes and a short parcel to each of them; a parcel that isn't short
 /// follows in messages of its own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Traffic {
     /// The bytes of all messages.
     pub bytes: u64,

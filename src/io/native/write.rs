@@ -7,7 +7,6 @@ use crate::io::loaded::Numbering;
 use crate::io::value::Value;
 use crate::io::whole::WholeFile;
 use core::ops::Range;
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, Write};
@@ -141,6 +140,7 @@ impl Content<'_> {
     /// Writes a new file, several parts at once, the header last. Returns once the storage holds it.
     #[cfg(unix)]
     fn scatter(&self, file: &File) -> io::Result<()> {
+        use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
         use std::os::unix::fs::FileExt;
         file.set_len(self.layout.end() as u64)?;
         let sums: Vec<AtomicU32> = (0..self.layout.parts()).map(|_| AtomicU32::new(0)).collect();

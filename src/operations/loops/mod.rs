@@ -4,6 +4,7 @@
 pub mod active;
 pub mod changed;
 pub mod core;
+#[doc(hidden)]
 pub mod dependencies;
 pub mod scatter_reduce;
 pub mod steps;

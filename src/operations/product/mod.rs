@@ -1,6 +1,7 @@
 //! Vector-matrix products, planned when the terminal runs. A pulled product is folded inside the terminal's loop; a
 //! pushed one is evaluated before it.
 
+#[doc(hidden)]
 pub mod cpu;
 mod cuda;
 pub mod edge_policy;
