@@ -92,7 +92,8 @@ impl Report {
     ///
     /// ```
     /// use vxm::io::Report;
-    /// let report = Report { weights: 12, ..Report::default() };
+    /// let mut report = Report::default();
+    /// report.weights = 12;
     /// assert!(!report.is_clean() && Report::default().is_clean());
     /// assert_eq!(report.to_string(), "weights: 12 values ignored");
     /// ```
