@@ -36,7 +36,7 @@ fn run() -> Result<()> {
     // shared = Eᵀ plus.pair E, without its diagonal: how many students two exams share
     let shared = enrolled.transpose().mxm(&enrolled, PLUS_PAIR).eval()?.select(OFFDIAG)?;
     let conflicts = shared.pattern();
-    let options = ColoringOptions { order: Order::SmallestDegreeLast, ..ColoringOptions::default() };
+    let options = ColoringOptions::default().order(Order::SmallestDegreeLast);
     let timetable = color(&conflicts, &options)?;
     let slot = timetable.colors.to_dense(0);
     println!("{STUDENTS} students, {EXAMS} exams, {} conflicts: {} slots", conflicts.nnz() / 2, timetable.count);

@@ -52,7 +52,7 @@ fn run() -> Result<()> {
     let degree = a.degrees()?.to_dense(0);
     let everywhere: Vec<u32> = (0..a.nrows() as u32).collect();
 
-    let options = PageRankOptions { damping: DAMPING, rounds: 100, tolerance: 1e-10, sources: None };
+    let options = PageRankOptions::default().damping(DAMPING).rounds(100).tolerance(1e-10);
     let found = pagerank::<f64>(&a, &options)?;
     let leaders = top(&found.ranks, 5);
     for (v, rank) in &leaders {
@@ -65,8 +65,8 @@ fn run() -> Result<()> {
 
     // personalised: seen from the leader, what is near it counts more
     let (leader, rank) = leaders[0];
-    let sources = Some(Set::from_indices(a.nrows(), [leader])?);
-    let near = pagerank::<f64>(&a, &PageRankOptions { sources, ..options })?;
+    let source = Set::from_indices(a.nrows(), [leader])?;
+    let near = pagerank::<f64>(&a, &options.sources(Some(source)))?;
     let expected = by_loops(&a, &[leader], near.rounds);
     assert!(near.ranks.iter().all(|(v, rank)| (rank - expected[v as usize]).abs() < 1e-12));
     let own = near.ranks.get(leader).unwrap_or(0.0);

@@ -77,9 +77,11 @@ impl Element for () {
     const CUDA: &'static str = "vxm_unit";
     const NAME: &'static str = "()";
     const ZERO: Self = ();
+    #[inline(always)]
     fn bits(self) -> u64 {
         0
     }
+    #[inline(always)]
     fn from_bits(_: u64) {}
     fn literal(self) -> String {
         "vxm_unit{}".to_owned()
@@ -90,9 +92,11 @@ impl Element for bool {
     const CUDA: &'static str = "bool";
     const NAME: &'static str = "bool";
     const ZERO: Self = false;
+    #[inline(always)]
     fn bits(self) -> u64 {
         u64::from(self)
     }
+    #[inline(always)]
     fn from_bits(bits: u64) -> Self {
         bits & 1 == 1
     }
@@ -113,9 +117,11 @@ macro_rules! integers {
             const CUDA: &'static str = $cuda;
             const NAME: &'static str = stringify!($t);
             const ZERO: Self = 0;
+            #[inline(always)]
             fn bits(self) -> u64 {
                 u64::from(self as $unsigned)
             }
+            #[inline(always)]
             fn from_bits(bits: u64) -> Self {
                 bits as Self
             }
@@ -152,9 +158,11 @@ macro_rules! floats {
             const CUDA: &'static str = $cuda;
             const NAME: &'static str = stringify!($t);
             const ZERO: Self = $zero;
+            #[inline(always)]
             fn bits(self) -> u64 {
                 u64::from(if self.is_nan() { $nan } else { self.to_bits() })
             }
+            #[inline(always)]
             fn from_bits(bits: u64) -> Self {
                 Self::from_bits(bits as _)
             }
