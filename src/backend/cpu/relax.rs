@@ -42,9 +42,9 @@ pub trait Relax<T: Element>: Sync {
     fn can_pull(&self) -> bool;
     /// Joins the products of element `i` into the elements at the other ends. Adds those that change to `changed`, with what they were.
     fn push(&self, state: &Shared<T>, i: usize, alone: bool, changed: &mut Vec<(u32, T)>);
-    /// Joins `product` into each element of the words `range` that has an edge from one in the bitmap `due`. Adds those that change to
-    /// `changed`. Returns the number of edges read.
-    fn pull(&self, state: &Shared<T>, due: &[u64], product: T, range: Range<usize>, changed: &mut Vec<u32>) -> u64;
+    /// Joins `product` into each element of the words `range` that it would change and that has an edge from one in the bitmap `due`. Returns the
+    /// elements that change. A visit is an element that looks for such an edge.
+    fn pull(&self, state: &Shared<T>, due: &[u64], product: T, range: Range<usize>, probe: Option<&Probe>) -> Vec<u32>;
 }
 
 /// A loop that relaxes edges.
@@ -237,17 +237,11 @@ impl<T: Element> Relaxation<'_, T> {
             marks.take_one(i as usize, true);
             due[i as usize / 64] |= 1 << (i % 64);
         }
-        let visit = |range: Range<usize>| {
-            let mut changed = Vec::new();
-            let edges = self.edges.pull(self.state, &due, product, range.clone(), &mut changed);
-            if let Some(probe) = self.probe {
-                let visits = (range.end * 64).min(n) - range.start * 64;
-                probe.add(&Counts { visits: visits as u64, edges, ..Counts::default() });
-            }
-            changed
-        };
         let chunk = parallel::chunk_size(n).div_ceil(64);
-        let changed = parallel::collect(words(n).div_ceil(chunk), &|p| visit(p * chunk..((p + 1) * chunk).min(words(n))));
+        let changed = parallel::collect(words(n).div_ceil(chunk), &|p| {
+            let range = p * chunk..((p + 1) * chunk).min(words(n));
+            self.edges.pull(self.state, &due, product, range, self.probe)
+        });
         let (mut bins, bucket) = (buckets.own(), order.bucket(product));
         for &j in changed.iter().flatten() {
             if marks.set(j as usize, true) {

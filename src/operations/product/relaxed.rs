@@ -2,6 +2,7 @@
 
 use crate::backend::cpu::relax::Relax;
 use crate::backend::plan::{Direction, Format};
+use crate::backend::profile::{Counts, Probe};
 use crate::formats::{Csr, Shared};
 use crate::operations::expr::{Env, Expr};
 use crate::operations::product::Product;
@@ -105,10 +106,10 @@ impl<X: Element, A: Element, S: Semiring<X, A>> Relax<S::Out> for Edges<'_, X, A
         due: &[u64],
         product: S::Out,
         range: Range<usize>,
-        changed: &mut Vec<u32>,
-    ) -> u64 {
-        let Some(rows) = self.into else { return 0 };
-        let (view, add, mut edges) = (state.view(), self.ring.add(), 0);
+        probe: Option<&Probe>,
+    ) -> Vec<u32> {
+        let Some(rows) = self.into else { return Vec::new() };
+        let (view, add, mut changed) = (state.view(), self.ring.add(), Vec::new());
         for j in range.start * 64..(range.end * 64).min(rows.nrows()) {
             let held = view.get(j);
             let joined = add.call(held, product);
@@ -117,12 +118,17 @@ impl<X: Element, A: Element, S: Semiring<X, A>> Relax<S::Out> for Edges<'_, X, A
             }
             let (columns, _) = rows.row(j);
             let found = columns.iter().position(|&k| due[k as usize / 64] >> (k % 64) & 1 == 1);
-            edges += found.map_or(columns.len(), |k| k + 1) as u64;
+            if let Some(probe) = probe {
+                let edges = found.map_or(columns.len(), |k| k + 1) as u64;
+                probe.add(&Counts { visits: 1, edges, ..Counts::default() });
+                probe.add_visit(j, columns.len() as u64);
+                probe.add_outcome(j, found.is_some(), false);
+            }
             if found.is_some() {
                 state.put(j, joined);
                 changed.push(j as u32);
             }
         }
-        edges
+        changed
     }
 }
