@@ -98,6 +98,8 @@ template <class V> struct ModeOfRows {
             return warp_max(there ? ranked(label, __popc(same)) : 0);
         }
         const u32 slots = slots_for(length);
+        // the row before has been counted by all lanes
+        __syncwarp();
         for (u32 at = lane(); at < slots; at += 32) table[at] = 0;
         __syncwarp();
         for (u32 k = lane(); k < length; k += 32)
@@ -105,7 +107,6 @@ template <class V> struct ModeOfRows {
                 const u64 counted = count_in(table, slots, label);
                 if (counted > best) best = counted;
             }
-        // the table may be cleared for the next row only after the reduction, at which all lanes meet
         return warp_max(best);
     }
 };
