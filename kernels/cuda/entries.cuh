@@ -172,6 +172,68 @@ template <class V, class F, class T> struct MapEnds {
     }
 };
 
+// The most vectors of `MapEndsMany`.
+const u32 MANY_ENDS = 32;
+
+// Sixteen bytes of elements, which are loaded at once.
+template <class T> struct alignas(16) Pack {
+    enum { LEN = 16 / sizeof(T) };
+    T at[LEN];
+};
+
+// packed[i] = the elements i of several vectors, side by side. Bit k of held[i] says whether vector k holds one.
+template <class T> struct PackEnds {
+    u64 count, many, packs; // elements, vectors, and packs of an element
+    const T* values[MANY_ENDS];
+    const u32* bits[MANY_ENDS]; // null if the vector is full
+    Pack<T>* packed;
+    u32* held;
+    VXM_FN void run() const {
+        // a thread for each pack, so that a warp writes its packs side by side
+        each_thread(count * packs, [&](u64 place) {
+            const u64 i = place / packs, p = place % packs;
+            Pack<T> pack = {};
+            for (u32 l = 0; l < Pack<T>::LEN; l++) {
+                const u64 k = p * Pack<T>::LEN + l;
+                if (holds(k, i)) pack.at[l] = weight_at(values[k], i);
+            }
+            packed[place] = pack;
+        });
+        each_thread(count, [&](u64 i) {
+            u32 here = 0;
+            for (u32 k = 0; k < MANY_ENDS; k++) here |= (u32)holds(k, i) << k;
+            held[i] = here;
+        });
+    }
+    // Whether vector k holds element i.
+    VXM_FN bool holds(u64 k, u64 i) const { return k < many && (!bits[k] || (bits[k][i / 32] >> (i % 32) & 1)); }
+};
+
+// Bit k of mapped = op(u[row], u[column]) for vector k, for every entry, where the vector holds both elements.
+template <class T, class F> struct MapEndsMany {
+    const u64* starts;
+    u64 count;
+    const u32* columns;
+    u64 packs;
+    const Pack<T>* packed;
+    const u32* held;
+    u32* mapped;
+    VXM_FN void run() const {
+        each_place(starts, count, [&](u64 p, u64 i) {
+            const u64 j = columns[p];
+            const Pack<T>*own = packed + i * packs, *other = packed + j * packs;
+            u32 answers = 0;
+            for (u64 k = 0; k < packs; k++) {
+                const Pack<T> x = own[k], y = other[k];
+                for (u32 l = 0; l < Pack<T>::LEN; l++) {
+                    answers |= (u32)F::call(x.at[l], y.at[l]) << (k * Pack<T>::LEN + l);
+                }
+            }
+            mapped[p] = answers & held[i] & held[j];
+        });
+    }
+};
+
 // A matrix with rows that are searched by column.
 template <class A> struct SearchedRows {
     const u64* starts;

@@ -76,6 +76,24 @@ pub fn mis<'py>(
     Ok((members.into_pyarray(py), rounds))
 }
 
+/// Maximal independent sets by several seeds: the members of each, ascending, and its number of rounds.
+#[pyfunction]
+pub fn mis_many<'py>(
+    py: Python<'py>,
+    graph: &Graph,
+    priority: &str,
+    seeds: Vec<u64>,
+    place: Place,
+) -> PyResult<Vec<Rounds<'py, u32>>> {
+    let priority: Priority = priority.parse().map_err(|error| raise(py, &error))?;
+    let options = MisOptions::default().priority(priority);
+    let found = How::of(py, place)?.run(py, graph, move |a| {
+        let found = algorithms::mis_many(a, &options, &seeds)?;
+        Ok(found.iter().map(|found| (found.set.indices().collect::<Vec<u32>>(), found.rounds)).collect::<Vec<_>>())
+    })?;
+    Ok(found.into_iter().map(|(members, rounds)| (members.into_pyarray(py), rounds)).collect())
+}
+
 /// The sequential greedy set of an order: the vertex with the highest key comes first.
 #[pyfunction]
 pub fn mis_in_order<'py>(

@@ -19,6 +19,7 @@ fn _vxm(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<graph::Graph>()?;
     module.add_function(wrap_pyfunction!(algorithms::mis, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::mis_in_order, module)?)?;
+    module.add_function(wrap_pyfunction!(algorithms::mis_many, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::color, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::color_in_order, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::components, module)?)?;

@@ -23,6 +23,17 @@ def test_sets_are_maximal(graph: vxm.Graph, priority: str, formulation: str | No
     assert all(np.array_equal(found[0].members, other.members) for other in found)
 
 
+@pytest.mark.parametrize("priority", ["random", "degree", "resolve", "sorted", "sorted-id"])
+def test_sets_of_many_seeds_are_those_of_each(graph: vxm.Graph, priority: str) -> None:
+    seeds = [*range(17), 2**64 - 1]
+    found = graph.mis_many(seeds, priority=priority)
+    for seed, one in zip(seeds, found):
+        assert np.array_equal(one.members, graph.mis(priority=priority, seed=seed).members)
+    assert len(found) == len(seeds)
+    with pytest.raises(vxm.InputError, match="seed: expected 0 to 18446744073709551615, found -1"):
+        graph.mis_many([3, -1])
+
+
 @pytest.mark.parametrize("method", ["is", "mis", "jp", "min-max", "hash", "neighbor-reduce"])
 @pytest.mark.parametrize("order", ["random", "largest-degree-first", "smallest-degree-last"])
 def test_colorings_are_proper(graph: vxm.Graph, method: str, order: str) -> None:

@@ -132,16 +132,21 @@ pub fn hashes(n: usize, seed: u64) -> Result<Vector<u32>> {
 /// # Errors
 /// None today; a device may fail.
 pub fn priorities(a: &Matrix, priority: Priority, seed: u64) -> Result<Vector<u32>> {
-    let (n, degree) = (a.nrows(), a.degrees()?);
+    of_degrees(&a.degrees()?, a.nnz(), priority, seed)
+}
+
+/// The [`priorities`] of a graph with these degrees and so many entries.
+pub(super) fn of_degrees(degree: &Vector<u32>, entries: u64, priority: Priority, seed: u64) -> Result<Vector<u32>> {
+    let n = degree.len();
     let (layout, hash) = hashed(n, seed);
     // mean = the mean degree in sixteenths; at least 1, since it would be 0 in a graph without edges
-    let mean = (16 * a.nnz() / n.max(1) as u64).max(1);
+    let mean = (16 * entries / n.max(1) as u64).max(1);
     let scale = u64::from(layout.top.min(252)) << 48 | mean;
-    let low_first = class.map2(&degree, fill(layout.steps, n)).map(RMINUS.bind(layout.top));
+    let low_first = class.map2(degree, fill(layout.steps, n)).map(RMINUS.bind(layout.top));
     // p = (degree, hash), as the priority combines them
     match priority {
         Priority::Random => keys(layout, fill(0u32, n), hash, n),
-        Priority::Degree => keys(layout, degree_class.map3(&degree, hash, fill(scale, n)), hash, n),
+        Priority::Degree => keys(layout, degree_class.map3(degree, hash, fill(scale, n)), hash, n),
         Priority::Resolve | Priority::Sorted => keys(layout, low_first, hash, n),
         // within a degree, the higher vertex number first
         Priority::SortedId => keys(Layout::EXACT, degree.map(RMINUS.bind(u32::MAX)), fill((), n).map_index(FIRST), n),

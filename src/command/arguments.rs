@@ -2,7 +2,7 @@
 
 use crate::command::report::{Report, Target};
 pub use crate::command::values::{Asked, Entries, Layout, Memory, Precision, WeightRange};
-use crate::command::values::{distance, number, real, rounds, seconds, sources, threads, truss};
+use crate::command::values::{distance, number, real, rounds, runs, seconds, sources, threads, truss};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use std::ffi::OsString;
@@ -48,6 +48,9 @@ pub enum Task {
         /// decide.
         #[arg(long, value_name = "F")]
         formulation: Option<Formulation>,
+        /// Find sets by this many seeds at once, from --seed on, and keep the largest.
+        #[arg(long, value_name = "N", value_parser = runs, allow_negative_numbers = true)]
+        best_of: Option<u32>,
         #[command(flatten)]
         distance: Distance,
         #[command(flatten)]

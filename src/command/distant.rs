@@ -13,7 +13,16 @@ use vxm::containers::Matrix;
 use vxm::{Error, Result};
 
 /// `vxm mis --distance 2`.
-pub fn mis(priority: Option<Priority>, formulation: Option<Formulation>, seed: u64, run: &Run) -> Result<ExitCode> {
+pub fn mis(
+    priority: Option<Priority>,
+    formulation: Option<Formulation>,
+    best_of: Option<u32>,
+    seed: u64,
+    run: &Run,
+) -> Result<ExitCode> {
+    if best_of.is_some() {
+        return Err(Error::invalid("--best-of: for distance 1: expected none at distance 2"));
+    }
     let priority = priority.unwrap_or(Priority::Sorted);
     if priority == Priority::Resolve {
         let what = "priority `resolve` is for distance 1: expected random, degree, sorted or sorted-id";

@@ -10,6 +10,8 @@ use vxm::semiring::Element;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Algorithm {
     Mis(Priority, Formulation),
+    /// So many sets at once.
+    BestOf(Priority, u32),
     Color(Method, Order),
     DistantSet,
     DistantColors,
@@ -39,7 +41,7 @@ impl Algorithm {
     /// The subcommand that runs it.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Mis(..) | Self::DistantSet => "mis",
+            Self::Mis(..) | Self::BestOf(..) | Self::DistantSet => "mis",
             Self::Color(..) | Self::DistantColors => "color",
             Self::Bfs | Self::Parents => "bfs",
             Self::Sssp | Self::Tree => "sssp",
@@ -115,6 +117,11 @@ impl Graph {
             Algorithm::Mis(Priority::Resolve, _) => (20, 0),
             Algorithm::Mis(_, Formulation::Decide) => (24, 0),
             Algorithm::Mis(..) => (36, 0),
+            // keys twice, states and sets; and a value for each entry
+            Algorithm::BestOf(priority, runs) => {
+                let keys = keys_at_once(priority, runs);
+                (30 + 4 * keys + 32 * keys.div_ceil(8) + u128::from(runs / 8), 8)
+            }
             // builds a matrix of half the entries
             Algorithm::Color(Method::Jp, _) => (74, 9),
             Algorithm::Color(Method::Hash, _) => (102, 8),
@@ -197,6 +204,7 @@ impl Graph {
             Algorithm::Color(Method::Is, _) => copied,
             Algorithm::Color(Method::Hash, _) => rows_on_device(n, entries / 2),
             Algorithm::Color(Method::MinMax, _) => entries,
+            Algorithm::BestOf(..) => 4 * entries,
             // sums along edges, distances at their ends, whether they agree, and the edges that do
             Algorithm::Tree => 4 * rows_on_device(n, entries) + (2 * weight + 10) * entries,
             // edges that are left, before and after a round
@@ -247,6 +255,7 @@ impl Graph {
             Algorithm::Mis(Priority::SortedId, _) => 38 * n,
             Algorithm::Mis(Priority::Resolve, _) | Algorithm::Mis(_, Formulation::Decide) => 18 * n,
             Algorithm::Mis(..) => 14 * n,
+            Algorithm::BestOf(priority, runs) => (60 + 9 * keys_at_once(priority, runs) + u128::from(runs / 8)) * n,
             Algorithm::Color(Method::Hash, _) => 45 * n,
             Algorithm::Color(..) => 38 * n,
             Algorithm::DistantSet => 42 * n,
@@ -303,15 +312,21 @@ fn rows_on_device(n: u128, entries: u128) -> u128 {
     offset * (n + 1) + 4 * entries + 4 * n
 }
 
+/// The vectors of keys that are held for so many sets at once.
+fn keys_at_once(priority: Priority, runs: u32) -> u128 {
+    u128::from(if priority == Priority::Resolve { runs.min(16) + 1 } else { runs.min(32) })
+}
+
 /// The bytes that a run takes independently of the graph.
 const PROCESS: u128 = 4 << 20;
 
 /// The variants of algorithms with different footprints. Each has a name: that of the option that selects it, or of the
 /// result.
-pub const TOLD: [(&str, Algorithm); 30] = [
+pub const TOLD: [(&str, Algorithm); 31] = [
     ("resolve", Algorithm::Mis(Priority::Resolve, Formulation::Count)),
     ("decide", Algorithm::Mis(Priority::Sorted, Formulation::Decide)),
     ("count", Algorithm::Mis(Priority::Sorted, Formulation::Count)),
+    ("best-of 16", Algorithm::BestOf(Priority::Resolve, 16)),
     ("jp", Algorithm::Color(Method::Jp, Order::LargestDegreeFirst)),
     ("hash", Algorithm::Color(Method::Hash, Order::LargestDegreeFirst)),
     ("mis", Algorithm::Color(Method::Mis, Order::LargestDegreeFirst)),
@@ -349,7 +364,7 @@ mod tests {
     use vxm::algorithms::{
         ColoringOptions, MisOptions, PageRankOptions, betweenness, bfs, bfs_parents, clustering, color,
         color_at_distance_2, communities, components, core_numbers, dominant_matching, ktruss, maximal_matching, mis,
-        mis_at_distance_2, pagerank, parents_of, priorities, propagate_labels, roots, spanning_forest, sssp,
+        mis_at_distance_2, mis_many, pagerank, parents_of, priorities, propagate_labels, roots, spanning_forest, sssp,
         sssp_parents, strong_components, triangles, weights,
     };
     use vxm::backend::Device;
@@ -381,6 +396,10 @@ mod tests {
         match algorithm {
             Algorithm::Mis(priority, formulation) => {
                 mis(a, &MisOptions::default().priority(priority).formulation(formulation).seed(1)).map(drop)
+            }
+            Algorithm::BestOf(priority, runs) => {
+                let seeds: Vec<u64> = (0..runs.into()).collect();
+                mis_many(a, &MisOptions::default().priority(priority), &seeds).map(drop)
             }
             Algorithm::Color(method, order) => {
                 color(a, &ColoringOptions::default().method(method).order(order).seed(1)).map(drop)

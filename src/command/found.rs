@@ -15,6 +15,12 @@ use vxm::semiring::Element;
 /// The result of an algorithm.
 pub enum Found {
     Set(Set),
+    /// The largest of several sets, the seed that it was found by, and the size of the smallest.
+    BestSet {
+        set: Set,
+        seed: u64,
+        smallest: usize,
+    },
     Colors(Vector<u32>, u32),
     /// A set at distance 2.
     DistantSet(Set),
@@ -111,6 +117,7 @@ impl Found {
     pub fn into_root(self) -> Result<Option<Self>> {
         Ok(match self {
             Self::Set(set) => set.to_root()?.map(Self::Set),
+            Self::BestSet { set, seed, smallest } => set.to_root()?.map(|set| Self::BestSet { set, seed, smallest }),
             Self::Colors(colors, count) => colors.to_root()?.map(|colors| Self::Colors(colors, count)),
             Self::DistantSet(set) => set.to_root()?.map(Self::DistantSet),
             Self::DistantColors(colors, count) => colors.to_root()?.map(|colors| Self::DistantColors(colors, count)),
@@ -138,7 +145,7 @@ impl Found {
 
     pub fn algorithm(&self) -> &'static str {
         match self {
-            Self::Set(_) | Self::DistantSet(_) => "mis",
+            Self::Set(_) | Self::BestSet { .. } | Self::DistantSet(_) => "mis",
             Self::Colors(..) | Self::DistantColors(..) => "color",
             Self::Levels(..) | Self::Parents(..) => "bfs",
             Self::Distances(_) | Self::Tree(_) => "sssp",
@@ -162,7 +169,7 @@ impl Found {
     pub fn measure(&self) -> (&'static str, usize) {
         let named = |labels: &Vector<u32>| labels.iter().filter(|(v, label)| v == label).count();
         match self {
-            Self::Set(set) | Self::DistantSet(set) => ("size", set.nvals()),
+            Self::Set(set) | Self::BestSet { set, .. } | Self::DistantSet(set) => ("size", set.nvals()),
             Self::Colors(_, count) | Self::DistantColors(_, count) => ("colors", *count as usize),
             Self::Levels(_, found) | Self::Parents(_, found) | Self::Tree(found) => ("reached", found.nvals()),
             Self::Distances(found) => ("reached", found.count()),
@@ -182,6 +189,7 @@ impl Found {
     /// What else is told to programs.
     pub fn more(&self, numbering: &Numbering) -> Vec<(&'static str, Value)> {
         match self {
+            Self::BestSet { seed, smallest, .. } => vec![("best_seed", json!(seed)), ("smallest", json!(smallest))],
             Self::Distances(found) => {
                 vec![("farthest", found.greatest().map_or(Value::Null, |(_, distance)| number(found, distance)))]
             }
@@ -216,6 +224,9 @@ impl Found {
         let of_weight = |weight: &Option<f64>| weight.map_or(String::new(), |weight| format!(" of weight {weight}"));
         match self {
             Self::Set(_) => format!("independent set of {}", vertices()),
+            Self::BestSet { seed, smallest, .. } => {
+                format!("independent set of {}, by seed {seed}; the smallest has {smallest}", vertices())
+            }
             Self::DistantSet(_) => format!("independent set at distance 2 of {}", vertices()),
             Self::Colors(..) => counted(measure, "colour"),
             Self::DistantColors(..) => format!("{} at distance 2", counted(measure, "colour")),
@@ -259,7 +270,7 @@ impl Found {
 
     pub fn digest(&self) -> u64 {
         match self {
-            Self::Set(set) | Self::DistantSet(set) => set.digest(),
+            Self::Set(set) | Self::BestSet { set, .. } | Self::DistantSet(set) => set.digest(),
             Self::Distances(found) | Self::Ranks(found) => found.digest(),
             Self::Forest(edges, _) | Self::Truss(_, edges) | Self::Triangles(edges) => edges.digest(),
             Self::Clustering(found) | Self::Betweenness(found) => found.digest(),
@@ -281,7 +292,9 @@ impl Found {
     /// What a valid certificate says, in words.
     pub fn certified(&self) -> &'static str {
         match self {
-            Self::Set(_) => "no two members are neighbours, and every other vertex is next to a member.",
+            Self::Set(_) | Self::BestSet { .. } => {
+                "no two members are neighbours, and every other vertex is next to a member."
+            }
             Self::Colors(..) => "every vertex has a colour, and no two neighbours have the same.",
             Self::DistantSet(_) => {
                 "no two members are within two hops, and every other vertex is within two hops of a member."
@@ -319,7 +332,7 @@ impl Found {
     pub fn check<T: Element>(&self, graph: &Csr<T>) -> Result<(), Violation> {
         let (offsets, columns) = (graph.offsets(), graph.columns());
         match self {
-            Self::Set(set) => certify::independent_set(offsets, columns, &members(set)),
+            Self::Set(set) | Self::BestSet { set, .. } => certify::independent_set(offsets, columns, &members(set)),
             Self::DistantSet(set) => certify::independent_set_at_distance_2(offsets, columns, &members(set)),
             Self::DistantColors(colors, _) => {
                 certify::coloring_at_distance_2(offsets, columns, &colors.to_dense(0)).map(drop)
@@ -367,7 +380,7 @@ impl Found {
     /// Writes the answer, a vertex or an edge a line.
     pub fn write(&self, text: &mut impl Write, numbering: &Numbering) -> std::io::Result<()> {
         match self {
-            Self::Set(set) | Self::DistantSet(set) => {
+            Self::Set(set) | Self::BestSet { set, .. } | Self::DistantSet(set) => {
                 set.indices().try_for_each(|v| writeln!(text, "{}", numbering.number(v)))
             }
             Self::Colors(found, _) | Self::DistantColors(found, _) | Self::Levels(_, found) | Self::Cores(found) => {

@@ -93,6 +93,9 @@ fn check(task: &Task, run: Option<&Run>) -> Result<()> {
     if let Task::Sssp { parents: true, .. } = task {
         return Err(Error::invalid("sssp --parents: isn't built for ranks: expected no launcher"));
     }
+    if let Task::Mis { best_of: Some(_), .. } = task {
+        return Err(Error::invalid("mis --best-of: isn't built for ranks: expected no launcher"));
+    }
     if let Task::Betweenness { .. } = task {
         return Err(Error::invalid("betweenness: isn't built for ranks: expected no launcher"));
     }

@@ -141,8 +141,11 @@ fn run(task: Task) -> Result<ExitCode> {
 /// Runs the task.
 fn dispatch(task: &Task) -> Result<ExitCode> {
     match task {
-        Task::Mis { priority, formulation, distance, seed, run } if distance.distance == 2 => {
-            distant::mis(*priority, *formulation, seed.seed, run)
+        Task::Mis { priority, formulation, best_of, distance, seed, run } if distance.distance == 2 => {
+            distant::mis(*priority, *formulation, *best_of, seed.seed, run)
+        }
+        Task::Mis { priority, formulation, best_of: Some(runs), seed, run, .. } => {
+            tasks::best_of(priority.unwrap_or_default(), *formulation, *runs, seed.seed, run)
         }
         Task::Mis { priority, formulation, seed, run, .. } => {
             tasks::mis(priority.unwrap_or_default(), *formulation, seed.seed, run)

@@ -6,10 +6,12 @@ use crate::command::footprint::Algorithm;
 use crate::command::found::{Found, Numbers, options};
 use crate::command::subject::{Subject, Weights, check_lengths, directed, places, simple, weighted};
 use serde_json::Value;
+use std::cmp::Reverse;
 use std::process::ExitCode;
 use vxm::algorithms::priority::hashes;
 use vxm::algorithms::{
-    self, ColoringOptions, Distance, Formulation, Method, MisOptions, Order, PageRank, PageRankOptions, Priority, Rank,
+    self, ColoringOptions, Distance, Formulation, Method, Mis, MisOptions, Order, PageRank, PageRankOptions, Priority,
+    Rank,
 };
 use vxm::certify::{self, Walk, Weight};
 use vxm::containers::{Matrix, Set, Vector};
@@ -38,6 +40,33 @@ pub fn mis(priority: Priority, formulation: Option<Formulation>, seed: u64, run:
     let (out, graph) = (begin(run)?, simple(run)?);
     let find = |a: &Matrix| algorithms::mis(a, &options).map(|mis| (Found::Set(mis.set), Some(mis.rounds)));
     finish(run, out, Algorithm::Mis(priority, formulation), &choices, graph, find, checked)
+}
+
+/// `vxm mis --best-of`.
+pub fn best_of(
+    priority: Priority,
+    formulation: Option<Formulation>,
+    runs: u32,
+    seed: u64,
+    run: &Run,
+) -> Result<ExitCode> {
+    if let Some(formulation) = formulation {
+        let what = format!("formulation `{}` is for one set: expected none with --best-of", formulation.name());
+        return Err(Error::invalid(what));
+    }
+    let options = MisOptions::default().priority(priority);
+    let choices = [("priority", priority.name().into()), ("best_of", runs.into()), ("seed", seed.into())];
+    let seeds: Vec<u64> = (0..u64::from(runs)).map(|k| seed.wrapping_add(k)).collect();
+    let (out, graph) = (begin(run)?, simple(run)?);
+    let find = |a: &Matrix| {
+        let found = algorithms::mis_many(a, &options, &seeds)?;
+        let sizes = || found.iter().map(|found| found.set.nvals());
+        // of equal sizes, the first
+        let largest = sizes().enumerate().min_by_key(|&(_, size)| Reverse(size)).map_or(0, |(k, _)| k);
+        let (smallest, Mis { set, rounds, .. }) = (sizes().min().unwrap_or(0), &found[largest]);
+        Ok((Found::BestSet { set: set.clone(), seed: seeds[largest], smallest }, Some(*rounds)))
+    };
+    finish(run, out, Algorithm::BestOf(priority, runs), &choices, graph, find, checked)
 }
 
 /// `vxm color`.

@@ -146,6 +146,15 @@ pub fn distance(text: &str) -> Result<u32, String> {
     text.parse().ok().filter(|distance| (1..=2).contains(distance)).ok_or_else(|| "expected 1 or 2".to_owned())
 }
 
+/// The most runs at once.
+const RUNS: u32 = 1024;
+
+/// A number of runs.
+pub fn runs(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| (1..=RUNS).contains(number));
+    number.ok_or_else(|| format!("expected a number from 1 to {RUNS}"))
+}
+
 /// A number of sources.
 pub fn sources(text: &str) -> Result<u32, String> {
     let number = text.parse().ok().filter(|&number| number >= 1);

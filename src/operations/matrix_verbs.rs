@@ -4,11 +4,10 @@ use crate::backend::cpu::fold::fold_present;
 use crate::backend::cuda::Gpu;
 use crate::backend::cuda::tiling::VECTORS;
 use crate::backend::{cuda, current};
-use crate::containers::{Matrix, Set, Vector, VectorFormat};
+use crate::containers::{Matrix, Set, Vector};
 use crate::error::{Error, Result};
-use crate::formats::{Csr, places_of, row_blocks, split_rows};
+use crate::formats::{Csr, places_of};
 use crate::operations::entry_filter::{build, filtered};
-use crate::operations::oriented::check_square_with;
 use crate::operations::ranks;
 use crate::operations::verbs::Verbs;
 use rayon::prelude::*;
@@ -160,57 +159,6 @@ impl<A: Element> Matrix<A> {
     /// The device has too little memory, or is lost.
     pub fn select_values<F: UnaryOp<A, Out = bool>>(&self, op: F) -> Result<Matrix<A>> {
         Ok(self.select(OfValue(op))?.set_symmetric(self.is_symmetric()))
-    }
-
-    /// `op(u[i], u[j])` as the value of every entry `(i, j)`: the answer that [`oriented`](Self::oriented)
-    /// filters by, stored at each edge. An entry is dropped if `u` holds no element at one of its ends.
-    ///
-    /// The result isn't marked symmetric, whatever `op` is. O(n + nnz) time; a GPU needs another `log n` per entry.
-    /// There, if `u` is full, only the new values are stored.
-    ///
-    /// ```
-    /// use vxm::prelude::*;
-    ///
-    /// let a = Matrix::undirected(3, &[(0, 1), (1, 2)])?;
-    /// let u = Vector::from_dense(vec![5u32, 9, 2]);
-    /// // whether each neighbour is higher
-    /// let higher = a.map_ends(LT, &u)?;
-    /// let entries = [(0, 1, true), (1, 0, false), (1, 2, false), (2, 1, true)];
-    /// assert_eq!(higher.iter().collect::<Vec<_>>(), entries);
-    /// # Ok::<(), vxm::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The matrix isn't square, or `u` isn't as long as its side. The device has too little memory, or is lost.
-    #[track_caller]
-    pub fn map_ends<T: Element, F: BinaryOp<T, T>>(&self, op: F, u: &Vector<T>) -> Result<Matrix<F::Out>> {
-        check_square_with(self, "map_ends", u)?;
-        if let Some(grid) = self.grid() {
-            return ranks::matrices::by_ends(self, grid, u, |x, y, _| Some(op.call(x, y)));
-        }
-        if let Some(gpu) = self.place_with(u) {
-            let (rows, u) = (self.on(&gpu)?, u.on(&gpu)?);
-            return Ok(Matrix::on_device(cuda::entries::map_ends(&rows, op, &u)?, None));
-        }
-        let u = u.clone().with_format(VectorFormat::Bitmap);
-        let ends = u.view();
-        // an entry with an absent end is dropped
-        let both_present = |_, j: u32, _| ends.get(j as usize).is_some();
-        let dropped = (u.nvals() < u.len()).then(|| filtered(self.csr(), |i| ends.get(i), both_present));
-        let csr = dropped.as_ref().unwrap_or_else(|| self.csr());
-        let end = |i: usize| ends.get(i).unwrap_or(T::ZERO);
-        let mut values = vec![F::Out::ZERO; csr.nnz()];
-        let blocks = row_blocks(csr.offsets(), 4 * rayon::current_num_threads());
-        let parts = split_rows(&mut values, csr.offsets(), &blocks);
-        blocks.par_iter().zip(parts).for_each(|(rows, part)| {
-            let mut part = part.iter_mut();
-            for i in rows.clone() {
-                let own = end(i);
-                csr.row(i).0.iter().zip(&mut part).for_each(|(&j, value)| *value = op.call(own, end(j as usize)));
-            }
-        });
-        let (offsets, columns) = (csr.offsets().to_vec(), csr.columns().to_vec());
-        Ok(Matrix::from_csr(Csr::from_parts(csr.nrows(), csr.ncols(), offsets, columns, values)))
     }
 
     /// Folds each row's entries to one element (GraphBLAS: `GrB_reduce` to a vector). A row without entries holds none.

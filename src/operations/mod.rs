@@ -2,6 +2,7 @@
 
 pub mod assembly;
 pub mod elementwise;
+pub mod ends;
 pub(crate) mod entry_filter;
 pub mod ewise_add;
 pub mod expr;

@@ -16,6 +16,7 @@ mod facts;
 mod generated;
 mod graphs;
 mod labels;
+mod many_sets;
 mod other_devices;
 mod paths;
 mod roots;

@@ -6,9 +6,9 @@ use super::graphs::oriented;
 use std::io::Write;
 use vxm::algorithms::priority::largest_degree_first;
 use vxm::algorithms::{
-    PageRankOptions, betweenness, bfs_many, bfs_parents, clustering, color_at_distance_2, communities, core_numbers,
-    dominant_matching, ktruss, maximal_matching, mis_at_distance_2, pagerank, parents_of, propagate_labels, roots,
-    spanning_forest, sssp, sssp_parents, strong_components, triangles, weights,
+    Mis, MisOptions, PageRankOptions, Priority, betweenness, bfs_many, bfs_parents, clustering, color_at_distance_2,
+    communities, core_numbers, dominant_matching, ktruss, maximal_matching, mis_at_distance_2, mis_many, pagerank,
+    parents_of, propagate_labels, roots, spanning_forest, sssp, sssp_parents, strong_components, triangles, weights,
 };
 use vxm::backend::cuda::Gpu;
 use vxm::backend::plan::force;
@@ -46,6 +46,13 @@ pub fn compare_others(name: &str, a: &Matrix, device: Device) {
         assert_eq!(found.unwrap(), here.unwrap(), "{name}: ranks");
         let (here, found) = (pagerank::<f64>(a, &options), pagerank::<f64>(&there, &options));
         assert_eq!(found.unwrap(), here.unwrap(), "{name}: ranks");
+    }
+    for priority in [Priority::Resolve, Priority::Degree] {
+        let options = MisOptions::default().priority(priority);
+        let seeds: Vec<u64> = (0..19).collect();
+        let (here, found) = (mis_many(a, &options, &seeds).unwrap(), mis_many(&there, &options, &seeds).unwrap());
+        let sets = |found: &[Mis]| found.iter().map(|found| found.set.clone()).collect::<Vec<_>>();
+        assert_eq!(sets(&found), sets(&here), "{name}: many sets by {priority:?}");
     }
     let forest = halves(a.nrows());
     let forest_there = forest.to(device).unwrap();
@@ -99,6 +106,9 @@ fn kernels_of_the_other_algorithms_compile() {
         core_numbers(&a).unwrap();
         propagate_labels(&a, 3).unwrap();
         betweenness(&a, &[0]).unwrap();
+        for priority in [Priority::Resolve, Priority::Sorted] {
+            mis_many(&a, &MisOptions::default().priority(priority), &[1, 2, 3]).unwrap();
+        }
         clustering(&a).unwrap();
         ktruss(&a, 3).unwrap();
         maximal_matching(&a, 7).unwrap();

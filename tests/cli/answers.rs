@@ -38,6 +38,25 @@ fn answers_are_equal_for_threads_and_formats() {
 }
 
 #[test]
+fn the_best_of_several_sets_is_that_of_its_seed() {
+    let folder = tempfile::tempdir().unwrap();
+    for (graph, priority) in [("rmat:11:8", "resolve"), ("grid:37x41", "sorted"), ("road:40", "random")] {
+        let set = |more: &[&str]| answer(folder.path(), &[&["mis", graph, "--priority", priority], more].concat());
+        let single: Vec<_> = (7..25).map(|seed| set(&["--seed", &seed.to_string()])).collect();
+        let sizes = || single.iter().map(|told| told["size"].as_u64().unwrap());
+        let (largest, smallest) = (sizes().max().unwrap(), sizes().min().unwrap());
+        let best = sizes().position(|size| size == largest).unwrap();
+        let told = set(&["--best-of", "18", "--seed", "7"]);
+        assert_eq!(told["best_seed"], 7 + best, "{graph}");
+        assert_eq!((&told["size"], &told["digest"]), (&value!(largest), &single[best]["digest"]), "{graph}");
+        assert_eq!((&told["smallest"], &told["best_of"]), (&value!(smallest), &value!(18)), "{graph}");
+        assert_eq!(told["valid"], true);
+    }
+    let output = run(folder.path(), &["mis", "grid:3x3", "--best-of", "2"]);
+    assert!(text(&output.stdout).contains("independent set of 5 vertices (55.56 %), by seed "), "{output:?}");
+}
+
+#[test]
 fn answers_are_written_in_the_files_own_numbering() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -92,6 +92,22 @@ fn bad_arguments_are_refused_in_a_line() {
             "priority `resolve` is for distance 1: expected random, degree, sorted or sorted-id",
         ),
         (
+            &["mis", "grid:2x2", "--best-of", "0"],
+            "invalid value '0' for '--best-of <N>': expected a number from 1 to 1024",
+        ),
+        (
+            &["mis", "grid:2x2", "--best-of", "-1"],
+            "invalid value '-1' for '--best-of <N>': expected a number from 1 to 1024",
+        ),
+        (
+            &["mis", "grid:2x2", "--best-of", "2", "--formulation", "count"],
+            "formulation `count` is for one set: expected none with --best-of",
+        ),
+        (
+            &["mis", "grid:2x2", "--best-of", "2", "--distance", "2"],
+            "--best-of: for distance 1: expected none at distance 2",
+        ),
+        (
             &["mis", "grid:2x2", "--distance", "2", "--formulation", "count"],
             "formulation `count` is for distance 1: expected none at distance 2",
         ),

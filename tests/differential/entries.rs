@@ -89,6 +89,32 @@ fn check_ends<T: Sample>(name: &str) {
     });
 }
 
+/// Checks `map_ends_many`, over full and partial vectors, from none to as many as there can be.
+fn check_many_ends<T: Sample, F: BinaryOp<T, T, Out = bool>>(name: &str, op: F) {
+    let strategy = (triples(), proptest::collection::vec(filled(), 0..33));
+    suite(&format!("many ends of large matrices, of {name}"), 30, strategy, |(triples, filled)| {
+        let n = triples.nrows.max(triples.ncols);
+        let (entries, a) = made::<()>(&Triples { nrows: n, ncols: n, ..triples });
+        let dense: Vec<_> = filled.iter().map(|filled| filled.dense::<T>(n)).collect();
+        let answers = |&(i, j): &(u32, u32)| {
+            let holds = |u: &Vec<Option<T>>| u[i as usize].zip(u[j as usize]).is_some_and(|(x, y)| op.call(x, y));
+            ((i, j), (0..).zip(&dense).fold(0, |word, (k, u)| word | u32::from(holds(u)) << k))
+        };
+        let expected: Entries<u32> = entries.keys().map(answers).collect();
+        let us: Vec<_> = filled.iter().zip(&dense).map(|(filled, dense)| filled.vector(dense)).collect();
+        agree_entries("map_ends_many", &expected, &ok(a.map_ends_many(op, &us))?)
+    });
+}
+
+#[test]
+fn many_ends() {
+    check_many_ends::<(), _>("nothing", Pair::<bool>::new());
+    check_many_ends::<u8, _>("u8", LT);
+    check_many_ends::<f16, _>("f16", GE);
+    check_many_ends::<u32, _>("u32", LT);
+    check_many_ends::<f64, _>("f64", LE);
+}
+
 #[test]
 fn ends_of_every_size() {
     check_ends::<()>("nothing");

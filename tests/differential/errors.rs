@@ -128,6 +128,11 @@ fn verbs_of_matrices() {
     assert!(error.contains("induced_by: 1 of the 3 members have a key: expected all"), "{error}");
     let result = a.map_ends(LT, &Vector::full(4, 1u32));
     refused(result, &line_above!(), "map_ends: matrix of 3 x 4 does not fit vector of 4");
+    let result = a.map_ends_many(LT, &[Vector::full(4, 1u32)]);
+    refused(result, &line_above!(), "map_ends_many: matrix of 3 x 4 does not fit vector of 4");
+    let many = vec![Vector::full(4, 1u32); 33];
+    let error = a.map_ends_many(LT, &many).unwrap_err().to_string();
+    assert_eq!(error, "map_ends_many: 33 vectors: expected at most 32");
     let result = a.extract(&[0, 3], &[0]);
     refused(result, &line_above!(), "extract: matrix of 3 x 4 does not fit row 3");
     let result = a.extract(&[0], &[0, u32::MAX]);

@@ -152,6 +152,7 @@ fn grids_and_files() {
                 "a grid of 3x1: expected as many places as there are ranks, 2 ranks",
             ),
             (vec!["info", "grid:5x5"], "info: runs as one process: expected no launcher"),
+            (vec!["mis", "grid:5x5", "--best-of", "2"], "mis --best-of: isn't built for ranks: expected no launcher"),
             (vec!["mis", "grid:5x5", "--format", "tiles"], "--format tiles: not built for ranks: expected auto or csr"),
             (vec!["mis", "grid:5x5", "--device", "cuda:0"], "--device cuda:0: ranks run on CPUs: expected cpu"),
             (

@@ -13,6 +13,8 @@ from ._arrays import flat, integers, number, permutation, same_integers, weights
 from ._errors import InputError, ShapeError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["Coloring", "Graph", "IndependentSet"]
@@ -347,6 +349,28 @@ class Graph:
             return IndependentSet(*_vxm.mis(self._core, priority, formulation, _seed(seed), place))
         key = permutation(order, self.vertices)
         return IndependentSet(*_vxm.mis_in_order(self._core, key, place))
+
+    def mis_many(
+        self,
+        seeds: Iterable[int],
+        *,
+        priority: str = "resolve",
+        device: str = "cpu",
+        threads: Optional[int] = None,
+        format: str = "auto",
+    ) -> list[IndependentSet]:
+        """Maximal independent sets by several seeds at once: those that `mis` finds by each, in less time than one after another.
+
+        >>> import vxm
+        >>> path = vxm.Graph.from_coo(7, range(6), range(1, 7))
+        >>> max(path.mis_many(range(8)), key=lambda found: found.members.size).members
+        array([0, 2, 4, 6], dtype=uint32)
+
+        Raises `vxm.InputError` if the graph is directed and not symmetric, or an option is unknown.
+        """
+        place = (device, format, _threads(threads))
+        found = _vxm.mis_many(self._core, priority, [_seed(seed) for seed in seeds], place)
+        return [IndependentSet(*one) for one in found]
 
     def color(
         self,

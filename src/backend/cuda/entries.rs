@@ -191,6 +191,42 @@ where
     Ok(csr.with_values(values))
 }
 
+/// The most vectors of [`map_ends_many`]. It must equal the kernels' `MANY_ENDS`.
+pub const MANY_ENDS: usize = 32;
+
+/// Whether `op(u[i], u[j])` holds for every entry `(i, j)` and every vector `u`: bit k of its value for vector k, unset if that vector lacks one of
+/// the elements. There are at most [`MANY_ENDS`] vectors. The result shares the pattern.
+///
+/// # Errors
+/// The device has too little memory, or is lost.
+pub fn map_ends_many<A, T, F>(csr: &DeviceCsr<A>, op: F, us: &[DeviceVector<T>]) -> Result<DeviceCsr<u32>>
+where
+    A: Element,
+    T: Element,
+    F: BinaryOp<T, T, Out = bool>,
+{
+    // bytes that a thread reads at once; an element without bytes has one on a device
+    const PACK: usize = 16;
+    let (gpu, n) = (csr.gpu(), csr.nrows());
+    let packs = us.len().div_ceil(PACK / size_of::<T>().max(1));
+    let (packed, held) = (gpu.alloc(n * packs * PACK)?, gpu.alloc(n * 4)?);
+    let mut kernel = entries_builder(gpu);
+    let t = kernel.element::<T>();
+    let ty = kernel.ty("vxm::PackEnds", [t]);
+    let mut words = vec![n as u64, us.len() as u64, packs as u64];
+    words.extend((0..MANY_ENDS).map(|k| us.get(k).map_or(0, DeviceVector::values_address)));
+    words.extend((0..MANY_ENDS).map(|k| us.get(k).map_or(0, DeviceVector::bits_address)));
+    words.extend([packed.address(), held.address()]);
+    launch_over(&mut kernel, ty, &words, n * packs.max(1))?;
+    let mut kernel = entries_builder(gpu);
+    let (t, op) = (kernel.element::<T>(), kernel.functor(op));
+    let ty = kernel.ty("vxm::MapEndsMany", [t, op]);
+    let values = alloc_entries(gpu, csr.nnz() * 4, n)?;
+    let tail = [csr.columns.address(), packs as u64, packed.address(), held.address(), values.address()];
+    launch_over_by(&mut kernel, ty, &[&row_starts(csr)[..], &tail].concat(), csr.nnz(), RUN_PLACES)?;
+    Ok(csr.with_values(values))
+}
+
 /// The matrix of the marked entries.
 fn keep_marked<A: Element>(csr: &DeviceCsr<A>, marked: &Marked) -> Result<DeviceCsr<A>> {
     let gpu = csr.gpu();
