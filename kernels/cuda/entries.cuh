@@ -206,7 +206,7 @@ template <class T> struct PackEnds {
         });
     }
     // Whether vector k holds element i.
-    VXM_FN bool holds(u64 k, u64 i) const { return k < many && (!bits[k] || (bits[k][i / 32] >> (i % 32) & 1)); }
+    VXM_FN bool holds(u64 k, u64 i) const { return k < many && (!bits[k] || bit(bits[k], (u32)i)); }
 };
 
 // Bit k of mapped = op(u[row], u[column]) for vector k, for every entry, where the vector holds both elements.

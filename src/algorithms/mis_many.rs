@@ -131,7 +131,7 @@ fn cover(own: u64, members: u32) -> u64 {
 pub fn mis_many(a: &Matrix, options: &MisOptions, seeds: &[u64]) -> Result<Vec<Mis>> {
     let a = &*a.to_graph()?;
     let mut found = Vec::with_capacity(seeds.len());
-    for seeds in seeds.chunks(if options.priority == Priority::Resolve { RESOLVED } else { RUNS }) {
+    for seeds in seeds.chunks(at_once(options.priority)) {
         let Fixed { state, rounds } = match options.priority {
             Priority::Resolve => resolved(a, seeds)?,
             priority => ordered(a, priority, seeds)?,
@@ -143,6 +143,11 @@ pub fn mis_many(a: &Matrix, options: &MisOptions, seeds: &[u64]) -> Result<Vec<M
         }
     }
     Ok(found)
+}
+
+/// The most sets that one loop finds.
+pub fn at_once(priority: Priority) -> usize {
+    if priority == Priority::Resolve { RESOLVED } else { RUNS }
 }
 
 /// The state of a vertex at first: it has left the runs that there aren't.

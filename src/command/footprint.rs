@@ -1,6 +1,7 @@
 //! Predicts the memory of algorithms. On the host, a failed allocation would abort the process without a message; on a
 //! device, it would end a run that has already begun.
 
+use vxm::algorithms::mis_many::at_once;
 use vxm::algorithms::{Formulation, Method, Order, Priority};
 use vxm::backend::tuning::tuning;
 use vxm::formats::{Csr, Tiles};
@@ -314,7 +315,8 @@ fn rows_on_device(n: u128, entries: u128) -> u128 {
 
 /// The vectors of keys that are held for so many sets at once.
 fn keys_at_once(priority: Priority, runs: u32) -> u128 {
-    u128::from(if priority == Priority::Resolve { runs.min(16) + 1 } else { runs.min(32) })
+    // with conflict resolution, degrees stand beside the hashes
+    u128::from(runs).min(at_once(priority) as u128) + u128::from(priority == Priority::Resolve)
 }
 
 /// The bytes that a run takes independently of the graph.
@@ -357,155 +359,4 @@ pub const TOLD: [(&str, Algorithm); 31] = [
 ];
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use vxm::Result;
-    use vxm::algorithms::priority::largest_degree_first;
-    use vxm::algorithms::{
-        ColoringOptions, MisOptions, PageRankOptions, betweenness, bfs, bfs_parents, clustering, color,
-        color_at_distance_2, communities, components, core_numbers, dominant_matching, ktruss, maximal_matching, mis,
-        mis_at_distance_2, mis_many, pagerank, parents_of, priorities, propagate_labels, roots, spanning_forest, sssp,
-        sssp_parents, strong_components, triangles, weights,
-    };
-    use vxm::backend::Device;
-    use vxm::backend::plan::Format;
-    use vxm::containers::Matrix;
-    use vxm::kernels::Gpu;
-
-    #[test]
-    fn predictions_cover_what_was_measured() {
-        // vertices and entries of a graph; measured bytes of jp, of mis with `count`, and of min-max
-        for (vertices, entries, jp, count, min_max) in [
-            (262_144, 4_187_660, 51_097_600, 6_983_680, 30_228_480),
-            (262_144, 4_194_178, 54_099_968, 8_003_584, 30_928_896),
-            (1_048_576, 4_190_208, 97_603_584, 26_341_376, 55_463_936),
-            (1_048_576, 4_193_608, 109_953_024, 25_894_912, 53_604_352),
-        ] {
-            let graph = Graph { vertices, entries, longest: 0, late: 0, tiles: None, weight: 0, directed: false };
-            let share = |algorithm| graph.share(algorithm) as f64;
-            let jp = share(Algorithm::Color(Method::Jp, Order::Random)) / f64::from(jp);
-            let count = share(Algorithm::Mis(Priority::Sorted, Formulation::Count)) / f64::from(count);
-            assert!((1.0..1.25).contains(&jp) && (1.0..1.5).contains(&count), "{jp} {count}");
-            let min_max = share(Algorithm::Color(Method::MinMax, Order::Random)) / f64::from(min_max);
-            assert!((1.0..1.25).contains(&min_max), "{min_max}");
-        }
-    }
-
-    /// Runs an algorithm on a graph, or on the same with weights.
-    fn run(algorithm: Algorithm, a: &Matrix, weighted: &Matrix<u32>) -> Result<()> {
-        match algorithm {
-            Algorithm::Mis(priority, formulation) => {
-                mis(a, &MisOptions::default().priority(priority).formulation(formulation).seed(1)).map(drop)
-            }
-            Algorithm::BestOf(priority, runs) => {
-                let seeds: Vec<u64> = (0..runs.into()).collect();
-                mis_many(a, &MisOptions::default().priority(priority), &seeds).map(drop)
-            }
-            Algorithm::Color(method, order) => {
-                color(a, &ColoringOptions::default().method(method).order(order).seed(1)).map(drop)
-            }
-            Algorithm::DistantSet => mis_at_distance_2(a, &priorities(a, Priority::Sorted, 1)?).map(drop),
-            Algorithm::DistantColors => color_at_distance_2(a, &largest_degree_first(a, 1)?).map(drop),
-            Algorithm::Bfs => bfs(a, 0).map(drop),
-            Algorithm::Parents => bfs_parents(a, 0).map(drop),
-            Algorithm::Sssp => sssp(weighted, 0).map(drop),
-            Algorithm::Tree => sssp_parents(weighted, 0).map(drop),
-            Algorithm::Components => components(a).map(drop),
-            Algorithm::PageRank(4) => pagerank::<f32>(a, &PageRankOptions::default()).map(drop),
-            Algorithm::PageRank(_) => pagerank::<f64>(a, &PageRankOptions::default()).map(drop),
-            Algorithm::Kcore => core_numbers(a).map(drop),
-            Algorithm::Betweenness => betweenness(a, &[0, 1]).map(drop),
-            Algorithm::Communities => communities(a, 1e-6).map(drop),
-            Algorithm::Labels => propagate_labels(a, 20).map(drop),
-            Algorithm::Triangles => triangles(a).map(drop),
-            Algorithm::Ktruss => ktruss(a, 4).map(drop),
-            Algorithm::Clustering => clustering(a).map(drop),
-            Algorithm::Msf => spanning_forest(weighted).map(drop),
-            Algorithm::Scc => strong_components(a).map(drop),
-            Algorithm::Roots => roots(&parents_of(a)?).map(drop),
-            Algorithm::Matching => maximal_matching(a, 1).map(drop),
-            Algorithm::Dominant => dominant_matching(weighted, 1).map(drop),
-        }
-    }
-
-    /// The peak bytes of buffers while `algorithm` runs on `gpu`, which is a device or a dry run.
-    fn took(gpu: &Gpu, algorithm: Algorithm, a: &Matrix) -> Result<u64> {
-        let weighted = weights(a, 1, 100, 1)?;
-        gpu.synchronize()?;
-        let before = gpu.used();
-        gpu.take_peak();
-        if gpu.is_dry_run() {
-            // the dry run takes a few rounds; of a forest, counts are those of what is wrong with it
-            gpu.dry_run_ones(if algorithm == Algorithm::Roots { 0 } else { 30 });
-            Device::dry_run(gpu, || run(algorithm, a, &weighted))?;
-        } else {
-            let device = Device::Cuda(gpu.ordinal());
-            match algorithm {
-                // the other graph would count, too
-                Algorithm::Sssp | Algorithm::Tree | Algorithm::Msf | Algorithm::Dominant => {
-                    run(algorithm, a, &weighted.to(device)?)?
-                }
-                _ => run(algorithm, &a.to(device)?, &weighted)?,
-            }
-        }
-        Ok(gpu.take_peak() - before)
-    }
-
-    /// On a device, the prediction covers what buffers take and is at most twice that. In a dry run, where no entry is
-    /// ever selected, it only covers it.
-    #[test]
-    fn predictions_cover_what_a_device_takes() {
-        let gpu = match std::env::var("VXM_TEST_DEVICE").as_deref() {
-            Ok("dry-run") => Gpu::dry_run(&["sm_90"]).unwrap(),
-            Ok(device) if device.starts_with("cuda") => Gpu::open(0).unwrap(),
-            _ => return println!("skipped: VXM_TEST_DEVICE=cuda asks for a GPU, =dry-run for none"),
-        };
-        let specs = match gpu.is_dry_run() {
-            true => &["grid:200x300", "rmat:14:8"][..],
-            false => &["grid:1024x1024", "rmat:18:8", "er:18:8", "rmat:20:2"],
-        };
-        let last = [Method::Jp, Method::Is].map(|m| ("last", Algorithm::Color(m, Order::SmallestDegreeLast)));
-        let others = [Priority::Random, Priority::Degree, Priority::SortedId]
-            .map(|p| (p.name(), Algorithm::Mis(p, Formulation::Decide)));
-        let mut wrong: Vec<String> = Vec::new();
-        for spec in specs {
-            let graph = vxm::io::generate(spec, &()).unwrap().graph;
-            let n = graph.nrows();
-            let a = Matrix::from_simple(graph);
-            // half of its number is each vertex' parent
-            let forest = Matrix::from_triples(n, n, (1..n as u32).map(|v| (v, v / 2, ()))).unwrap();
-            for (name, algorithm) in TOLD.into_iter().chain(others).chain(last) {
-                let made_up =
-                    matches!(algorithm, Algorithm::Color(Method::Hash, _) | Algorithm::Msf | Algorithm::Communities);
-                if gpu.is_dry_run() && made_up {
-                    // Hash scatters to distinct ranks, and in a dry run all ranks are zero. Msf goes on with a matrix of as many rows as a
-                    // vector has elements, and in a dry run the two numbers differ. Communities makes a matrix of a
-                    // vector's elements, which a dry run makes up.
-                    continue;
-                }
-                let own = if algorithm == Algorithm::Roots { &forest } else { &a };
-                let (size, count) = (Graph::of(own.csr(), None), Tiles::count(own.csr()) as u64);
-                let size = Graph { directed: !own.is_symmetric(), ..size };
-                for (format, tiles) in [(Format::Csr, None), (Format::Tiles, Some(count))] {
-                    let predicted = Graph { tiles, ..size }.peak_on_device(algorithm) as u64;
-                    // a fresh copy, because tiles built by an earlier run would be reused
-                    let fresh = match own.is_symmetric() {
-                        true => Matrix::from_simple(own.csr().clone()),
-                        false => Matrix::from_csr(own.csr().clone()),
-                    };
-                    let fresh = fresh.with_format(Some(format));
-                    let took = took(&gpu, algorithm, &fresh).unwrap();
-                    let ratio = predicted as f64 / took as f64;
-                    let line = format!(
-                        "{spec} {name} {algorithm:?} {format:?}: took {took}, predicted {predicted}, {ratio:.2}"
-                    );
-                    println!("{line}");
-                    if took > predicted || (!gpu.is_dry_run() && predicted > 2 * took) {
-                        wrong.push(line);
-                    }
-                }
-            }
-        }
-        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    }
-}
+mod tests;

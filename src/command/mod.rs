@@ -164,8 +164,7 @@ fn dispatch(task: &Task) -> Result<ExitCode> {
         Task::Components { run } => tasks::components(run),
         Task::Pagerank { damping, rounds, tolerance, sources, precision, run } => {
             let rounds = rounds.unwrap_or(if *tolerance > 0.0 { 1000 } else { 20 });
-            let options =
-                PageRankOptions::default().damping(*damping).rounds(rounds).tolerance(*tolerance).sources(None);
+            let options = PageRankOptions::default().damping(*damping).rounds(rounds).tolerance(*tolerance);
             tasks::pagerank(options, sources, *precision, run)
         }
         Task::Kcore { run } => tasks::kcore(run),

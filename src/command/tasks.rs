@@ -60,10 +60,10 @@ pub fn best_of(
     let (out, graph) = (begin(run)?, simple(run)?);
     let find = |a: &Matrix| {
         let found = algorithms::mis_many(a, &options, &seeds)?;
-        let sizes = || found.iter().map(|found| found.set.nvals());
+        let sizes: Vec<usize> = found.iter().map(|found| found.set.nvals()).collect();
         // of equal sizes, the first
-        let largest = sizes().enumerate().min_by_key(|&(_, size)| Reverse(size)).map_or(0, |(k, _)| k);
-        let (smallest, Mis { set, rounds, .. }) = (sizes().min().unwrap_or(0), &found[largest]);
+        let largest = (0..sizes.len()).min_by_key(|&k| Reverse(sizes[k])).unwrap_or(0);
+        let (smallest, Mis { set, rounds, .. }) = (sizes.iter().copied().min().unwrap_or(0), &found[largest]);
         Ok((Found::BestSet { set: set.clone(), seed: seeds[largest], smallest }, Some(*rounds)))
     };
     finish(run, out, Algorithm::BestOf(priority, runs), &choices, graph, find, checked)
