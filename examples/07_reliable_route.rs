@@ -22,7 +22,7 @@ fn most_reliable(a: &Matrix<f64>, source: u32) -> Result<Vector<f64>> {
     Ok(reached)
 }
 
-/// The same by Dijkstra's method. Probabilities are compared by their bits, whose order is theirs.
+/// The same by Dijkstra's method. Probabilities are compared by their bits: the order is the same.
 fn dijkstra(a: &Matrix<f64>, source: u32) -> Vec<f64> {
     let mut best = vec![0f64; a.nrows()];
     best[source as usize] = 1.0;

@@ -5,7 +5,7 @@
 //!   the probability of the observation, and none underflows;
 //! - Viterbi, over max.plus of logarithms: `delta(j) = max over i of (delta(i) + ln T[i, j]) + ln E[j, o]`.
 //!
-//! `#[op]` has no `exp` and `ln`, whose last bits differ by device. So a log-sum-exp semiring can't be written; scaling takes its place.
+//! `#[op]` has no `exp` and `ln`, because their last bits differ by device. So a log-sum-exp semiring can't be written; scaling takes its place.
 //! Logarithms of the given probabilities are taken on the host.
 
 use vxm::prelude::*;
@@ -89,7 +89,7 @@ fn run() -> Result<()> {
         let path: Vec<usize> = path.into_iter().map(|state| state as usize).collect();
         assert!(near(together(&path, seen), best), "the path found has {best} too");
     }
-    // a long one, whose probability no float holds
+    // a long one: no float holds its probability
     let seen: Vec<usize> = (0..1500).map(|t| t / 3 % 3).collect();
     let (logarithm, (_, log_best)) = (forward(&steps, &seen)?, viterbi(&steps, &seen)?);
     println!("{} symbols: ln of the probability {logarithm:.3}, of the best path {log_best:.3}", seen.len());

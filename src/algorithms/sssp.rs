@@ -93,7 +93,7 @@ pub fn sssp<T: Distance>(a: &Matrix<T>, source: u32) -> Result<Vector<T>> {
 /// ```
 ///
 /// # Errors
-/// As [`sssp`]. With negative floats, whose sums are rounded: no path has the length that was found, because cycles lower it.
+/// As [`sssp`]. With negative floats: no path has the length that was found, because rounded sums along cycles lower it.
 pub fn sssp_parents<T: Distance>(a: &Matrix<T>, source: u32) -> Result<Vector<u32>> {
     let a = &*a.to_digraph()?;
     let distance = sssp(a, source)?;

@@ -12,7 +12,7 @@ use core::marker::PhantomData;
 use std::ops::Range;
 use vxm_semiring::{BinaryOp, Element, Monoid, Semiring};
 
-/// The edges of a product whose operand is a loop's state, of elements of type `X`.
+/// The edges of a product of a loop's state, which has elements of type `X`.
 struct Edges<'a, X, A, S> {
     /// Rows by the operand's index.
     out: &'a Csr<A>,
