@@ -90,25 +90,18 @@ fn check(task: &Task, run: Option<&Run>) -> Result<()> {
     let Some(run) = run else {
         return Err(Error::invalid(format!("{}: runs as one process: expected no launcher", task.name())));
     };
-    if let Task::Sssp { parents: true, .. } = task {
-        return Err(Error::invalid("sssp --parents: isn't built for ranks: expected no launcher"));
-    }
-    if let Task::Mis { best_of: Some(_), .. } = task {
-        return Err(Error::invalid("mis --best-of: isn't built for ranks: expected no launcher"));
-    }
-    if let Task::Betweenness { .. } = task {
-        return Err(Error::invalid("betweenness: isn't built for ranks: expected no launcher"));
-    }
-    if let Task::Communities { .. } = task {
-        let what = "products of two sparse matrices aren't built for ranks: expected no launcher";
-        return Err(Error::invalid(format!("communities: {what}")));
-    }
-    if let Task::Labels { .. } = task {
-        return Err(Error::invalid("labels: the mode of rows isn't built for ranks: expected no launcher"));
-    }
-    if let Task::Triangles { .. } | Task::Ktruss { .. } | Task::Clustering { .. } = task {
-        let what = "products of two sparse matrices aren't built for ranks: expected no launcher";
-        return Err(Error::invalid(format!("{}: {what}", task.name())));
+    let missing = match task {
+        Task::Sssp { parents: true, .. } => Some(("sssp --parents", "isn't")),
+        Task::Mis { best_of: Some(_), .. } => Some(("mis --best-of", "isn't")),
+        Task::Betweenness { .. } => Some((task.name(), "isn't")),
+        Task::Labels { .. } => Some((task.name(), "the mode of rows isn't")),
+        Task::Communities { .. } | Task::Triangles { .. } | Task::Ktruss { .. } | Task::Clustering { .. } => {
+            Some((task.name(), "products of two sparse matrices aren't"))
+        }
+        _ => None,
+    };
+    if let Some((name, what)) = missing {
+        return Err(Error::invalid(format!("{name}: {what} built for ranks: expected no launcher")));
     }
     if run.report.is_some() {
         return Err(Error::invalid("report: runs as one process: expected no launcher"));
