@@ -1,4 +1,4 @@
-//! The user's guide, in ten chapters. Their Rust code runs as documentation tests.
+//! The user's guide, in twelve chapters. Their Rust code runs as documentation tests.
 //!
 //! 1. [`containers`]: vectors, matrices and sets.
 //! 2. [`verbs`]: verbs, masks, accumulators, and the treatment of absent elements.
@@ -10,6 +10,8 @@
 //! 8. [`files`]: readers, generators and writers.
 //! 9. [`python`]: the Python package, and the backend of networkx.
 //! 10. [`ranks`]: many processes, under `mpirun`.
+//! 11. [`memory`]: graphs larger than memory, under a limit.
+//! 12. [`run_time`]: operators and expressions made at run time.
 
 #[doc = include_str!("../docs/guide/01-containers.md")]
 pub mod containers {}
@@ -43,3 +45,6 @@ pub mod ranks {}
 
 #[doc = include_str!("../docs/guide/11-memory.md")]
 pub mod memory {}
+
+#[doc = include_str!("../docs/guide/12-run-time.md")]
+pub mod run_time {}

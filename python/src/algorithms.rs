@@ -16,15 +16,15 @@ use vxm::{Error, Result};
 
 /// Where and how an algorithm runs: device, storage format, number of threads.
 #[derive(Clone, Copy)]
-struct How {
-    device: Device,
-    format: Option<Format>,
-    threads: Option<usize>,
+pub struct How {
+    pub device: Device,
+    pub format: Option<Format>,
+    pub threads: Option<usize>,
 }
 
 impl How {
     /// From the arguments `(device, format, threads)`.
-    fn of(py: Python<'_>, (on, format, threads): Place) -> PyResult<Self> {
+    pub fn of(py: Python<'_>, (on, format, threads): Place) -> PyResult<Self> {
         let format = match format.as_str() {
             "auto" => None,
             "csr" => Some(Format::Csr),
@@ -47,7 +47,7 @@ impl How {
 }
 
 /// `(device, format, threads)`.
-type Place = (String, String, Option<usize>);
+pub type Place = (String, String, Option<usize>);
 /// An array of integers, and a number of rounds.
 type Rounds<'py, T> = (Bound<'py, PyArray1<T>>, u32);
 

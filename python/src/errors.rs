@@ -60,7 +60,12 @@ pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
         Error::Stalled { .. } | Error::DidNotConverge { .. } => Class::Convergence,
         _ => Class::Error,
     };
-    let raised = class.error(py, error);
+    let mut text = error.to_string();
+    if let Error::Shape { at, .. } | Error::Stalled { at, .. } | Error::DidNotConverge { at, .. } = error {
+        // a place in Rust: the traceback shows the one in Python
+        text = text.strip_prefix(&format!("{at}: ")).unwrap_or(&text).to_owned();
+    }
+    let raised = class.error(py, text);
     if let Error::Io { source, .. } = error
         && let Err(failed) = raised.value(py).setattr("errno", source.raw_os_error())
     {

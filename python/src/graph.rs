@@ -35,7 +35,7 @@ pub struct Copies<T: vxm::semiring::Element> {
 type Made<T> = HashMap<(Device, Option<Format>), Arc<Matrix<T>>>;
 
 impl<T: vxm::semiring::Element> Copies<T> {
-    fn of(host: Matrix<T>) -> Arc<Self> {
+    pub fn of(host: Matrix<T>) -> Arc<Self> {
         Arc::new(Self { host: Arc::new(host), made: Mutex::default() })
     }
 
@@ -95,12 +95,30 @@ pub struct Graph {
     name: Option<String>,
     numbering: Numbering,
     report: Option<Report>,
+    /// The bits of weights of `f32`, and of `f64`: what operators made at run time read.
+    pub narrow: Once<u32>,
+    pub wide: Once<u64>,
+}
+
+/// Copies of a matrix that are made at the first use.
+pub struct Once<T: vxm::semiring::Element>(Mutex<Option<Arc<Copies<T>>>>);
+
+impl<T: vxm::semiring::Element> Once<T> {
+    /// The copies, which `make` makes at the first call.
+    pub fn get_or_try(&self, make: impl FnOnce() -> Result<Arc<Copies<T>>>) -> Result<Arc<Copies<T>>> {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(copies) = &*held {
+            return Ok(copies.clone());
+        }
+        Ok(held.insert(make()?).clone())
+    }
 }
 
 impl Graph {
     fn of(parts: Parts, directed: bool) -> Self {
         let Parts { pattern, weights, name, numbering, report } = parts;
-        Self { pattern: Copies::of(pattern), weights, directed, name, numbering, report }
+        let (narrow, wide) = (Once(Mutex::default()), Once(Mutex::default()));
+        Self { pattern: Copies::of(pattern), weights, directed, name, numbering, report, narrow, wide }
     }
 }
 

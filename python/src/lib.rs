@@ -7,8 +7,12 @@ mod algorithms;
 mod arrays;
 mod certificates;
 mod errors;
+mod evaluate;
+mod expressions;
 mod graph;
+mod programs;
 mod runtime;
+mod trees;
 
 use pyo3::prelude::*;
 
@@ -30,5 +34,13 @@ fn _vxm(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(certificates::check_components, module)?)?;
     module.add_function(wrap_pyfunction!(certificates::check_bfs, module)?)?;
     module.add_function(wrap_pyfunction!(runtime::devices, module)?)?;
+    module.add_class::<programs::Builder>()?;
+    module.add_class::<programs::Program>()?;
+    module.add_class::<programs::Monoid>()?;
+    module.add_class::<expressions::Expr>()?;
+    module.add_function(wrap_pyfunction!(evaluate::eval, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::reduce, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::run_loop, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::to_device, module)?)?;
     Ok(())
 }

@@ -10,6 +10,7 @@
 extern crate self as vxm_semiring;
 
 mod bound;
+pub mod dynamic;
 mod edge;
 mod element;
 pub mod laws;

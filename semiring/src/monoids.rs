@@ -91,7 +91,7 @@ impl<T: Element> Monoid<T> for Any {
     const IDENTITY: T = T::ZERO;
     const EXCEPTIONS: &'static [Law] = if size_of::<T>() > 0 { &[Law::Identity] } else { &[] };
     #[inline(always)]
-    fn is_terminal(_: T) -> bool {
+    fn is_terminal(self, _: T) -> bool {
         true
     }
     #[inline(always)]

@@ -38,6 +38,18 @@ template <> VXM_FN double bits<double>(unsigned long long b) {
     return u.value;
 }
 
+// The bits of a float. All NaNs have the same, as Element::bits says.
+VXM_FN unsigned int word(float a) {
+    union { float value; unsigned int bits; } u;
+    u.value = a;
+    return a != a ? 0x7fc00000u : u.bits;
+}
+VXM_FN unsigned long long word(double a) {
+    union { double value; unsigned long long bits; } u;
+    u.value = a;
+    return a != a ? 0x7ff8000000000000ULL : u.bits;
+}
+
 // Integers.
 template <class T> VXM_FN T add(T a, T b) { return (T)((wide<T>)a + (wide<T>)b); }
 template <class T> VXM_FN T sub(T a, T b) { return (T)((wide<T>)a - (wide<T>)b); }
@@ -197,6 +209,7 @@ template <> VXM_FN __half bits<__half>(unsigned long long b) {
     return __half(raw);
 }
 VXM_HALF(__half, __half2float, __float2half_rn)
+VXM_FN unsigned int word(__half a) { return is_nan(a) ? 0x7e00u : ((__half_raw)a).x; }
 #endif
 #ifdef __CUDA_BF16_TYPES_EXIST__
 template <> VXM_FN __nv_bfloat16 bits<__nv_bfloat16>(unsigned long long b) {
@@ -205,6 +218,7 @@ template <> VXM_FN __nv_bfloat16 bits<__nv_bfloat16>(unsigned long long b) {
     return __nv_bfloat16(raw);
 }
 VXM_HALF(__nv_bfloat16, __bfloat162float, __float2bfloat16_rn)
+VXM_FN unsigned int word(__nv_bfloat16 a) { return is_nan(a) ? 0x7fc0u : ((__nv_bfloat16_raw)a).x; }
 #endif
 
 // Casts: integers wrap; floats to integers saturate, and NaN becomes 0; casts to 16-bit floats go through float.

@@ -172,7 +172,7 @@ impl KernelText {
     }
 
     /// The text of the functions, without the prelude.
-    fn definitions(&self) -> String {
+    pub(crate) fn definitions(&self) -> String {
         self.functions.iter().flat_map(|function| [&*function.text, "\n"]).collect()
     }
 }

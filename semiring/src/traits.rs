@@ -68,13 +68,33 @@ pub trait Monoid<T: Element>: BinaryOp<T, T, Out = T> {
     /// checks that each of them fails.
     const EXCEPTIONS: &'static [Law] = &[];
 
-    /// Whether `value` is terminal. By default, whether it equals [`TERMINAL`](Self::TERMINAL).
+    /// The identity of this value of the type. By default [`IDENTITY`](Self::IDENTITY); an operator made at run time has its own.
     #[inline(always)]
-    fn is_terminal(value: T) -> bool {
-        match Self::TERMINAL {
-            Some(terminal) => terminal == value,
-            None => false,
-        }
+    fn identity(self) -> T {
+        Self::IDENTITY
+    }
+
+    /// The terminal value. By default [`TERMINAL`](Self::TERMINAL).
+    #[inline(always)]
+    fn terminal(self) -> Option<T> {
+        Self::TERMINAL
+    }
+
+    /// Whether it is commutative. By default [`COMMUTATIVE`](Self::COMMUTATIVE).
+    #[inline(always)]
+    fn is_commutative(self) -> bool {
+        Self::COMMUTATIVE
+    }
+
+    /// The laws that do not hold. By default [`EXCEPTIONS`](Self::EXCEPTIONS).
+    fn exceptions(self) -> &'static [Law] {
+        Self::EXCEPTIONS
+    }
+
+    /// Whether `value` is terminal. By default, whether it equals [`terminal`](Self::terminal).
+    #[inline(always)]
+    fn is_terminal(self, value: T) -> bool {
+        self.terminal() == Some(value)
     }
 
     /// `times` copies of `value` folded into one, for `times >= 1`. Counting products need it. The default takes a logarithmic number of

@@ -143,7 +143,7 @@ pub fn pattern<T: Element>(u: &[Option<T>]) -> Dense<()> {
 
 /// Folds all elements to one. Indices are the positions of the fold. Returns the identity if there are no elements.
 pub fn reduce<T: Element, M: Monoid<T>>(u: &[Option<T>], add: M) -> T {
-    fold(add, u).unwrap_or(M::IDENTITY)
+    fold(add, u).unwrap_or(add.identity())
 }
 
 /// `w[k] = u[indices[k]]`.

@@ -1,5 +1,6 @@
 //! The contract between expressions and the CPU backend: how a terminal or a loop reads an expression.
 
+use crate::backend::cpu::dyn_view::BoxedView;
 use crate::backend::profile::Counts;
 use crate::formats::bitmap::{bit, ones};
 use crate::formats::{SharedView, Store, StoreView};
@@ -172,6 +173,19 @@ pub trait VectorView: Sync + Clone {
         None
     }
 
+    /// Whether reading an element takes a virtual call, so that what reads elements many times had better evaluate the view first.
+    fn is_boxed(&self) -> bool {
+        false
+    }
+
+    /// The view as one type for all views of `T`, so that what reads it is compiled once.
+    fn boxed<'v>(self) -> BoxedView<'v, Self::T>
+    where
+        Self: 'v,
+    {
+        BoxedView::Other(Box::new(self))
+    }
+
     /// Prefix sums of costs in matrix entries: `at(i)` costs about `work[i + 1] - work[i]`. `None` if all indices cost the same.
     #[inline(always)]
     fn work(&self) -> Option<&[u64]> {
@@ -181,6 +195,12 @@ pub trait VectorView: Sync + Clone {
 
 impl<'a, T: Element> VectorView for StoreView<'a, T> {
     type T = T;
+    fn boxed<'v>(self) -> BoxedView<'v, T>
+    where
+        Self: 'v,
+    {
+        BoxedView::Leaf(StateView::ReadOnly(self))
+    }
     type Fixed<'v>
         = PlacedView<'a, T>
     where
@@ -270,6 +290,12 @@ pub enum StateView<'a, T> {
 
 impl<'a, T: Element> VectorView for StateView<'a, T> {
     type T = T;
+    fn boxed<'v>(self) -> BoxedView<'v, T>
+    where
+        Self: 'v,
+    {
+        BoxedView::Leaf(self)
+    }
     type Fixed<'v>
         = SharedView<'a, T>
     where

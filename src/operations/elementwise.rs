@@ -62,7 +62,9 @@ impl<E: Expr, K: Step<E::T>> Expr for Each<E, K> {
         = Each<E::View<'s>, K>
     where
         Self: 's;
-    const HEAVY: bool = E::HEAVY;
+    fn is_heavy(&self) -> bool {
+        self.inner.is_heavy()
+    }
     fn len(&self, env: &Env<'_>) -> Result<usize> {
         self.inner.len(env)
     }
@@ -264,7 +266,9 @@ impl<X: Expr, Y: Expr, F: BinaryOp<X::T, Y::T>> Expr for EwiseMult<X, Y, F> {
         = Both<X::View<'s>, Y::View<'s>, F>
     where
         Self: 's;
-    const HEAVY: bool = X::HEAVY || Y::HEAVY;
+    fn is_heavy(&self) -> bool {
+        self.left.is_heavy() || self.right.is_heavy()
+    }
     fn len(&self, env: &Env<'_>) -> Result<usize> {
         self.left.len(env)
     }
@@ -366,7 +370,9 @@ impl<X: Expr, Y: Expr, Z: Expr, F: TernaryOp<X::T, Y::T, Z::T>> Expr for Map3<X,
         = Three<X::View<'s>, Y::View<'s>, Z::View<'s>, F>
     where
         Self: 's;
-    const HEAVY: bool = X::HEAVY || Y::HEAVY || Z::HEAVY;
+    fn is_heavy(&self) -> bool {
+        self.first.is_heavy() || self.second.is_heavy() || self.third.is_heavy()
+    }
     fn len(&self, env: &Env<'_>) -> Result<usize> {
         self.first.len(env)
     }

@@ -36,8 +36,8 @@ pub struct Either<V, W, F> {
 impl<X: Expr, Y: Expr<T = X::T>, F: BinaryOp<X::T, X::T, Out = X::T>> EwiseAdd<X, Y, F> {
     /// The element of the left side that the right one doesn't change, if skipping the right side pays there: if it holds a product, its
     /// rows are then not read.
-    fn skipped_at() -> Option<X::T> {
-        F::ABSORBING.filter(|_| Y::HEAVY)
+    fn skipped_at(&self) -> Option<X::T> {
+        F::ABSORBING.filter(|_| self.right.is_heavy())
     }
 }
 
@@ -47,7 +47,9 @@ impl<T: Element, X: Expr<T = T>, Y: Expr<T = T>, F: BinaryOp<T, T, Out = T>> Exp
         = Either<X::View<'s>, Y::View<'s>, F>
     where
         Self: 's;
-    const HEAVY: bool = X::HEAVY || Y::HEAVY;
+    fn is_heavy(&self) -> bool {
+        self.left.is_heavy() || self.right.is_heavy()
+    }
     fn len(&self, env: &Env<'_>) -> Result<usize> {
         self.left.len(env)
     }
@@ -58,7 +60,7 @@ impl<T: Element, X: Expr<T = T>, Y: Expr<T = T>, F: BinaryOp<T, T, Out = T>> Exp
             (Support::List(x), Support::List(y)) => Some(merge(x, y)),
             _ => None,
         };
-        Ok(Either { left, right, op: self.op, union, skips: Self::skipped_at().is_some() })
+        Ok(Either { left, right, op: self.op, union, skips: self.skipped_at().is_some() })
     }
     fn place(&self, env: &Env<'_>) -> Option<Place> {
         self.left.place(env).or_else(|| self.right.place(env))
@@ -78,7 +80,7 @@ impl<T: Element, X: Expr<T = T>, Y: Expr<T = T>, F: BinaryOp<T, T, Out = T>> Exp
         let (left, right) = (self.left.emit(env, kernel)?, self.right.emit(env, kernel)?);
         let op = kernel.functor(self.op);
         let full = left.full || right.full;
-        let Some(absorbing) = Self::skipped_at() else {
+        let Some(absorbing) = self.skipped_at() else {
             return Ok(Node::new(kernel.ty("vxm::EWiseAdd", [left.ty, right.ty, op]), full));
         };
         kernel.note_skippable();

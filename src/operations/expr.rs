@@ -24,7 +24,7 @@ use vxm_semiring::Element;
 /// folded anew each time. And a product's rows are shared out to threads by row number, which an operand's reader
 /// doesn't follow.
 pub(crate) fn emit_operand<E: Expr>(expression: &E, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
-    if !E::HEAVY {
+    if !expression.is_heavy() {
         return expression.emit(env, kernel);
     }
     if kernel.is_resident() {
@@ -145,7 +145,9 @@ pub trait Expr: Copy + Sync {
     where
         Self: 's;
     /// Whether reading an element costs more than a few operations. A product is heavy: each read folds a row.
-    const HEAVY: bool = false;
+    fn is_heavy(&self) -> bool {
+        false
+    }
 
     /// The length of the vector that the expression stands for.
     ///

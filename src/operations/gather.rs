@@ -64,7 +64,9 @@ impl<E: Expr, I: Expr<T = u32>> Expr for Gather<E, I> {
         = Made<Gathered<E::View<'s>, I::View<'s>>>
     where
         Self: 's;
-    const HEAVY: bool = E::HEAVY || I::HEAVY;
+    fn is_heavy(&self) -> bool {
+        self.inner.is_heavy() || self.index.is_heavy()
+    }
     fn len(&self, env: &Env<'_>) -> Result<usize> {
         self.index.len(env)
     }
@@ -76,7 +78,7 @@ impl<E: Expr, I: Expr<T = u32>> Expr for Gather<E, I> {
             let found = fetch(grid, len, &inner, index.values())?;
             return Ok(Made::Stored(ranks::held(index.len(), index.indices(), &found)));
         }
-        let inner = Operand::of(self.inner.view(&env.for_operand())?, len, E::HEAVY, env);
+        let inner = Operand::of(self.inner.view(&env.for_operand())?, len, self.inner.is_heavy(), env);
         Ok(Made::View(Gathered { inner, len, index: self.index.view(env)? }))
     }
     fn place(&self, env: &Env<'_>) -> Option<Place> {
@@ -144,7 +146,9 @@ impl<E: Expr<T: Scalar>, F: UnaryOp<E::T, Out = u32>> Expr for PointerJump<E, F>
         = Made<Jumped<E::View<'s>, F>>
     where
         Self: 's;
-    const HEAVY: bool = E::HEAVY;
+    fn is_heavy(&self) -> bool {
+        self.inner.is_heavy()
+    }
     fn len(&self, env: &Env<'_>) -> Result<usize> {
         self.inner.len(env)
     }
@@ -154,7 +158,7 @@ impl<E: Expr<T: Scalar>, F: UnaryOp<E::T, Out = u32>> Expr for PointerJump<E, F>
             let piece = ranks::piece(&self.inner, &env.for_operand())?.into_bitmap();
             return Ok(Made::Stored(ranks::chain_ends(grid, len, piece, |x| self.op.call(x))?));
         }
-        let inner = Operand::of(self.inner.view(&env.for_operand())?, len, E::HEAVY, env);
+        let inner = Operand::of(self.inner.view(&env.for_operand())?, len, self.inner.is_heavy(), env);
         Ok(Made::View(Jumped { inner, len, op: self.op }))
     }
     fn place(&self, env: &Env<'_>) -> Option<Place> {

@@ -6,6 +6,7 @@ use crate::backend::profile::Counts;
 use crate::backend::view::{Dependency, Support, VectorView};
 use crate::containers::Vector;
 use crate::error::Result;
+use crate::operations::dyn_expr::DynExpr;
 use crate::operations::expr::{Env, Expr, fits, smaller_support};
 use crate::operations::loops::dependencies::Reads;
 use std::ops::Not;
@@ -19,8 +20,10 @@ pub trait Mask: Copy + Sync {
     type Test<'s>: Test
     where
         Self: 's;
-    /// Whether a test costs more than a few operations; see [`Expr::HEAVY`].
-    const HEAVY: bool = false;
+    /// Whether a test costs more than a few operations; see [`Expr::is_heavy`].
+    fn is_heavy(&self) -> bool {
+        false
+    }
     /// The mask's length.
     ///
     /// # Errors
@@ -91,7 +94,9 @@ impl<E: Expr> Mask for E {
         = Present<E::View<'s>>
     where
         E: 's;
-    const HEAVY: bool = E::HEAVY;
+    fn is_heavy(&self) -> bool {
+        Expr::is_heavy(self)
+    }
     fn len(&self, env: &Env<'_>) -> Result<usize> {
         Expr::len(self, env)
     }
@@ -150,7 +155,9 @@ impl<E: Expr> Mask for Values<E> {
         = NonZero<E::View<'s>>
     where
         E: 's;
-    const HEAVY: bool = E::HEAVY;
+    fn is_heavy(&self) -> bool {
+        Expr::is_heavy(&self.0)
+    }
     fn len(&self, env: &Env<'_>) -> Result<usize> {
         self.0.len(env)
     }
@@ -202,7 +209,9 @@ impl<M: Mask> Mask for Complement<M> {
         = Unset<M::Test<'s>>
     where
         M: 's;
-    const HEAVY: bool = M::HEAVY;
+    fn is_heavy(&self) -> bool {
+        self.0.is_heavy()
+    }
     fn len(&self, env: &Env<'_>) -> Result<usize> {
         self.0.len(env)
     }
@@ -229,6 +238,13 @@ impl<'a, T: Element> Not for &'a Vector<T> {
 }
 
 impl<T: Element> Not for crate::operations::expr::StateRef<T> {
+    type Output = Complement<Self>;
+    fn not(self) -> Self::Output {
+        Complement(self)
+    }
+}
+
+impl<'a, T: Element> Not for DynExpr<'a, T> {
     type Output = Complement<Self>;
     fn not(self) -> Self::Output {
         Complement(self)
@@ -263,7 +279,9 @@ impl<E: Expr, M: Mask> Expr for Masked<E, M> {
         = MaskedView<E::View<'s>, M::Test<'s>>
     where
         Self: 's;
-    const HEAVY: bool = E::HEAVY || M::HEAVY;
+    fn is_heavy(&self) -> bool {
+        Expr::is_heavy(&self.inner) || self.mask.is_heavy()
+    }
     fn len(&self, env: &Env<'_>) -> Result<usize> {
         self.inner.len(env)
     }

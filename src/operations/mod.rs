@@ -1,6 +1,7 @@
 //! The verbs and the expression tree that they build. See [`Verbs`](verbs::Verbs).
 
 pub mod assembly;
+pub mod dyn_expr;
 pub mod elementwise;
 pub mod ends;
 pub(crate) mod entry_filter;

@@ -27,7 +27,9 @@ impl<'a, E: Expr> Expr for Extract<'a, E> {
         = Made<Extract<'a, E::View<'s>>>
     where
         Self: 's;
-    const HEAVY: bool = E::HEAVY;
+    fn is_heavy(&self) -> bool {
+        self.inner.is_heavy()
+    }
     fn len(&self, _: &Env<'_>) -> Result<usize> {
         Ok(self.indices.len())
     }
@@ -119,7 +121,9 @@ impl<E: Expr> Expr for Scatter<'_, E> {
         = Region<'s, Made<E::View<'s>>>
     where
         Self: 's;
-    const HEAVY: bool = E::HEAVY;
+    fn is_heavy(&self) -> bool {
+        self.inner.is_heavy()
+    }
     fn len(&self, _: &Env<'_>) -> Result<usize> {
         Ok(self.len)
     }

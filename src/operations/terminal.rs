@@ -155,7 +155,7 @@ pub(crate) fn eval_and_fold<E: Expr, M: Monoid<E::T>>(expression: E, add: M) -> 
     let n = expression.len(&env)?;
     // one kernel does both, unless rows of products must be shared out, or the fold can stop before it reads all
     // elements
-    let at_once = !E::HEAVY && (!M::EXACT || M::COMMUTATIVE);
+    let at_once = !expression.is_heavy() && (!M::EXACT || add.is_commutative());
     if let Some(Place::Gpu(gpu)) = device(&expression, &env).filter(|_| at_once) {
         let mut kernel = KernelBuilder::new(&gpu);
         let node = expression.emit(&env, &mut kernel)?;

@@ -12,6 +12,7 @@ mod algebra;
 mod building;
 mod changed;
 mod dense;
+mod dynamic;
 mod elementwise;
 mod entries;
 mod errors;

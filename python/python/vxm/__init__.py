@@ -7,12 +7,14 @@
 >>> path.bfs(0)
 array([0, 1, 2, 3])
 
-`Graph` holds a graph and runs algorithms; `certify` checks answers. `vxm.nx` is a backend of networkx.
+`Graph` holds a graph and runs algorithms; `certify` checks answers. `op`, `semiring`, `Vector` and `fixpoint` are for algorithms of your
+own. `vxm.nx` is a backend of networkx.
 """
 
 from __future__ import annotations
 
 from . import certify
+from ._algebra import ANY, Monoid, Semiring, monoid, semiring
 from ._errors import (
     ConvergenceError,
     DeviceError,
@@ -24,21 +26,23 @@ from ._errors import (
     WrongAnswer,
 )
 from ._graph import Coloring, Graph, IndependentSet
+from ._loops import Fixed, fixpoint
+from ._operators import (
+    ABS, AINV, BAND, BNOT, BOR, BXOR, DIV, EQ, FIRST, GE, GT, IDENTITY, LAND, LE, LNOT, LOR, LT, LXOR, MAX, MIN, MINUS,
+    MINV, NE, ONE, Op, OperatorError, PAIR, PLUS, RDIV, RMINUS, SECOND, SQRT, TIMES, ceil, count_ones, div, f32, f64, floor,
+    i8, i16, i32, i64, is_finite, is_infinite, is_nan, leading_zeros, op, rem, rotate_left, rotate_right, saturating_add,
+    saturating_sub, select, sqrt, trailing_zeros, trunc, u8, u16, u32, u64,
+)  # fmt: skip
+from ._vectors import Expression, Vector, fill, map2, map3, mxv
 from ._vxm import __version__, devices
 
 __all__ = [
-    "Coloring",
-    "ConvergenceError",
-    "DeviceError",
-    "Error",
-    "FileError",
-    "Graph",
-    "IndependentSet",
-    "InputError",
-    "OutOfMemoryError",
-    "ShapeError",
-    "WrongAnswer",
-    "__version__",
-    "certify",
-    "devices",
-]
+    "ABS", "AINV", "ANY", "BAND", "BNOT", "BOR", "BXOR", "Coloring", "ConvergenceError", "DIV", "DeviceError", "EQ",
+    "Error", "Expression", "FIRST", "FileError", "Fixed", "GE", "GT", "Graph", "IDENTITY", "IndependentSet", "InputError",
+    "LAND", "LE", "LNOT", "LOR", "LT", "LXOR", "MAX", "MIN", "MINUS", "MINV", "Monoid", "NE", "ONE", "Op", "OperatorError",
+    "OutOfMemoryError", "PAIR", "PLUS", "RDIV", "RMINUS", "SECOND", "SQRT", "Semiring", "ShapeError", "TIMES", "Vector",
+    "WrongAnswer", "__version__", "ceil", "certify", "count_ones", "devices", "div", "f32", "f64", "fill", "fixpoint",
+    "floor", "i16", "i32", "i64", "i8", "is_finite", "is_infinite", "is_nan", "leading_zeros", "map2", "map3", "monoid",
+    "mxv", "op", "rem", "rotate_left", "rotate_right", "saturating_add", "saturating_sub", "select", "semiring", "sqrt",
+    "trailing_zeros", "trunc", "u16", "u32", "u64", "u8",
+]  # fmt: skip

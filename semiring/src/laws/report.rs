@@ -21,6 +21,11 @@ impl Violation {
     pub fn law(&self) -> Law {
         self.law
     }
+
+    /// The law as an equation, with the counterexample.
+    pub fn what(&self) -> &str {
+        &self.what
+    }
 }
 
 impl fmt::Debug for Violation {

@@ -1,11 +1,13 @@
-//! Views behind a virtual call.
+//! Views behind a virtual call, borrowed or owned.
 
 use crate::backend::profile::Counts;
-use crate::backend::view::{Dependency, Support, VectorView, fixed_is_self};
+use crate::backend::view::{Dependency, StateView, Support, VectorView, fixed_is_self};
+use crate::formats::Store;
 use vxm_semiring::Element;
 
-/// The part of [`VectorView`] that loops and terminals call, as a trait that can be a `dyn` type.
-trait LoopView<T>: Sync {
+/// The part of [`VectorView`] that loops and terminals call, as a trait that can be a `dyn` type. Its methods are described there.
+#[allow(missing_docs)]
+pub trait LoopView<T>: Sync {
     fn at(&self, i: usize) -> Option<T>;
     fn at_listed(&self, k: usize, i: usize) -> Option<T>;
     fn is_full(&self) -> bool;
@@ -18,6 +20,11 @@ trait LoopView<T>: Sync {
     fn prefetch(&self, i: usize);
     fn count(&self, i: usize, counts: &mut Counts);
     fn work(&self) -> Option<&[u64]>;
+    fn value(&self, i: usize) -> T;
+    fn take(&mut self) -> Option<Store<T>>;
+    fn clone_boxed<'v>(&self) -> Box<dyn LoopView<T> + 'v>
+    where
+        Self: 'v;
 }
 
 impl<V: VectorView> LoopView<V::T> for V {
@@ -56,6 +63,18 @@ impl<V: VectorView> LoopView<V::T> for V {
     }
     fn work(&self) -> Option<&[u64]> {
         VectorView::work(self)
+    }
+    fn value(&self, i: usize) -> V::T {
+        VectorView::value(self, i)
+    }
+    fn take(&mut self) -> Option<Store<V::T>> {
+        VectorView::take(self)
+    }
+    fn clone_boxed<'v>(&self) -> Box<dyn LoopView<V::T> + 'v>
+    where
+        Self: 'v,
+    {
+        Box::new(self.clone())
     }
 }
 
@@ -110,4 +129,153 @@ impl<T: Element> VectorView for DynView<'_, T> {
     fn work(&self) -> Option<&[u64]> {
         self.0.work()
     }
+}
+
+/// A view of any type, owned: what a view of type-erased expressions is made of. A vector, or a loop's state, is read without a virtual call.
+pub enum BoxedView<'v, T> {
+    /// A vector, or a loop's state.
+    Leaf(StateView<'v, T>),
+    /// Any other view.
+    Other(Box<dyn LoopView<T> + 'v>),
+}
+
+/// A borrowed [`BoxedView`], which is cheap to copy.
+#[derive(Clone, Copy)]
+pub enum BorrowedView<'v, T> {
+    /// A vector, or a loop's state.
+    Leaf(StateView<'v, T>),
+    /// Any other view.
+    Other(&'v dyn LoopView<T>),
+}
+
+impl<T: Element> Clone for BoxedView<'_, T> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Leaf(leaf) => Self::Leaf(*leaf),
+            Self::Other(view) => Self::Other(LoopView::clone_boxed(&**view)),
+        }
+    }
+}
+
+/// The methods of [`VectorView`] that ask the view itself.
+macro_rules! ask_view {
+    () => {
+        fn is_boxed(&self) -> bool {
+            matches!(self, Self::Other(_))
+        }
+        #[inline]
+        fn at(&self, i: usize) -> Option<T> {
+            match self {
+                Self::Leaf(leaf) => VectorView::at(leaf, i),
+                Self::Other(view) => LoopView::at(&**view, i),
+            }
+        }
+        #[inline]
+        fn value(&self, i: usize) -> T {
+            match self {
+                Self::Leaf(leaf) => VectorView::value(leaf, i),
+                Self::Other(view) => LoopView::value(&**view, i),
+            }
+        }
+        #[inline]
+        fn at_listed(&self, k: usize, i: usize) -> Option<T> {
+            match self {
+                Self::Leaf(leaf) => VectorView::at_listed(leaf, k, i),
+                Self::Other(view) => LoopView::at_listed(&**view, k, i),
+            }
+        }
+        fn is_full(&self) -> bool {
+            match self {
+                Self::Leaf(leaf) => VectorView::is_full(leaf),
+                Self::Other(view) => LoopView::is_full(&**view),
+            }
+        }
+        fn support(&self) -> Support<'_> {
+            match self {
+                Self::Leaf(leaf) => VectorView::support(leaf),
+                Self::Other(view) => LoopView::support(&**view),
+            }
+        }
+        fn selects(&self, i: usize) -> bool {
+            match self {
+                Self::Leaf(leaf) => VectorView::selects(leaf, i),
+                Self::Other(view) => LoopView::selects(&**view, i),
+            }
+        }
+        fn selected(&self) -> Support<'_> {
+            match self {
+                Self::Leaf(leaf) => VectorView::selected(leaf),
+                Self::Other(view) => LoopView::selected(&**view),
+            }
+        }
+        fn at_selected(&self, k: usize, i: usize) -> Option<Option<T>> {
+            match self {
+                Self::Leaf(leaf) => VectorView::at_selected(leaf, k, i),
+                Self::Other(view) => LoopView::at_selected(&**view, k, i),
+            }
+        }
+        fn dependency(&self, i: usize) -> Dependency {
+            match self {
+                Self::Leaf(leaf) => VectorView::dependency(leaf, i),
+                Self::Other(view) => LoopView::dependency(&**view, i),
+            }
+        }
+        fn rank(&self, i: usize) -> Option<u64> {
+            match self {
+                Self::Leaf(leaf) => VectorView::rank(leaf, i),
+                Self::Other(view) => LoopView::rank(&**view, i),
+            }
+        }
+        fn prefetch(&self, i: usize) {
+            match self {
+                Self::Leaf(leaf) => VectorView::prefetch(leaf, i),
+                Self::Other(view) => LoopView::prefetch(&**view, i),
+            }
+        }
+        fn count(&self, i: usize, counts: &mut Counts) {
+            match self {
+                Self::Leaf(leaf) => VectorView::count(leaf, i, counts),
+                Self::Other(view) => LoopView::count(&**view, i, counts),
+            }
+        }
+        fn work(&self) -> Option<&[u64]> {
+            match self {
+                Self::Leaf(leaf) => VectorView::work(leaf),
+                Self::Other(view) => LoopView::work(&**view),
+            }
+        }
+    };
+}
+
+impl<'b, T: Element> VectorView for BoxedView<'b, T> {
+    type T = T;
+    type Fixed<'v>
+        = BorrowedView<'v, T>
+    where
+        Self: 'v;
+    fn fixed(&self) -> Option<BorrowedView<'_, T>> {
+        Some(match self {
+            Self::Leaf(leaf) => BorrowedView::Leaf(*leaf),
+            Self::Other(view) => BorrowedView::Other(&**view),
+        })
+    }
+    fn boxed<'v>(self) -> BoxedView<'v, T>
+    where
+        Self: 'v,
+    {
+        self
+    }
+    fn take(&mut self) -> Option<Store<T>> {
+        match self {
+            Self::Leaf(leaf) => VectorView::take(leaf),
+            Self::Other(view) => LoopView::take(&mut **view),
+        }
+    }
+    ask_view!();
+}
+
+impl<T: Element> VectorView for BorrowedView<'_, T> {
+    type T = T;
+    fixed_is_self!();
+    ask_view!();
 }

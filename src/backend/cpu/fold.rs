@@ -356,7 +356,7 @@ where
         let (&k, &weight) = entries.next()?;
         let mut sum = mul.call(u.value(k as usize), weight);
         for (&k, &weight) in entries {
-            if S::Add::is_terminal(sum) || until(sum) {
+            if add.is_terminal(sum) || until(sum) {
                 break;
             }
             sum = add.call(sum, mul.call(u.value(k as usize), weight));
@@ -369,7 +369,7 @@ where
             let product = mul.call(x, weight);
             let joined = sum.map_or(product, |sum| add.call(sum, product));
             sum = Some(joined);
-            if S::Add::is_terminal(joined) || until(joined) {
+            if add.is_terminal(joined) || until(joined) {
                 break;
             }
         }
@@ -396,7 +396,7 @@ where
 {
     let (columns, weights) = csr.row(row);
     let (add, mul, u) = (ring.add(), ring.mul(), u.clone());
-    let (mut sum, mut some) = (S::Add::IDENTITY, false);
+    let (mut sum, mut some) = (add.identity(), false);
     for (&k, &weight) in columns.iter().zip(weights) {
         let x = u.value(k as usize);
         // No branch depends on the filter. It is often unpredictable, and a misprediction would discard the loads of the next elements.
@@ -404,7 +404,7 @@ where
         let joined = if some { add.call(sum, product) } else { product };
         sum = if takes { joined } else { sum };
         some |= takes;
-        if some && (S::Add::is_terminal(sum) || until(sum)) {
+        if some && (add.is_terminal(sum) || until(sum)) {
             break;
         }
     }
@@ -433,7 +433,7 @@ where
         let product = mul.call(x, weight);
         let joined = sum.map_or(product, |sum| add.call(sum, product));
         sum = Some(joined);
-        !S::Add::is_terminal(joined) && !until(joined)
+        !add.is_terminal(joined) && !until(joined)
     });
     sum
 }
@@ -452,7 +452,7 @@ pub fn count_row<A: Element, T: Element, M: Monoid<T>>(
     for (tile_column, bits) in tiles.row(row) {
         let slice = (present[tile_column / 4] >> (16 * (tile_column % 4))) as u16;
         count += u64::from((bits & slice).count_ones());
-        if count > 0 && M::is_terminal(constant) {
+        if count > 0 && add.is_terminal(constant) {
             break;
         }
     }

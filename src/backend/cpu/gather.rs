@@ -215,5 +215,5 @@ fn reduce_view<V: VectorView, M: Monoid<V::T>>(n: usize, view: &V, add: M) -> V:
         let parts = parallel::collect(n.div_ceil(SEGMENT), &|s| segment(s * SEGMENT));
         fold_segments(add, n, |s| parts[s])
     };
-    total.unwrap_or(M::IDENTITY)
+    total.unwrap_or(add.identity())
 }

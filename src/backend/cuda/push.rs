@@ -16,12 +16,12 @@ use vxm_semiring::{Element, Monoid, Semiring};
 /// Whether products of this monoid may be folded in any order on a device.
 ///
 /// Results of 8 bytes start as the identity. So `min` and `max` of `f64` are out: their identity isn't one for NaN.
-pub fn can_push<T: Element, M: Monoid<T>>() -> bool {
+pub fn can_push<T: Element, M: Monoid<T>>(add: M) -> bool {
     // a type without values has one element, so every fold gives the same
     if size_of::<T>() == 0 {
         return true;
     }
-    M::EXACT && M::COMMUTATIVE && (size_of::<T>() < 8 || !M::EXCEPTIONS.contains(&Law::Identity))
+    M::EXACT && add.is_commutative() && (size_of::<T>() < 8 || !add.exceptions().contains(&Law::Identity))
 }
 
 /// Pushes an emitted view of length `n` along the rows of `matrix`. Returns the result, of length `length`, as a leaf of `kernel`.
@@ -65,8 +65,9 @@ where
     operand.include(sources::RUNS);
     operand.include(sources::PUSH);
     let (t, a) = (operand.element::<S::Out>(), operand.element::<A>());
-    let (add, mul) = (operand.monoid::<S::Out, S::Add>(ring.add()), operand.functor(ring.mul()));
-    let target = PushTarget::<S::Out>::new::<S::Add>(gpu, length)?;
+    let sum = ring.add();
+    let (add, mul) = (operand.monoid::<S::Out, S::Add>(sum), operand.functor(ring.mul()));
+    let target = PushTarget::<S::Out>::new(gpu, sum, length)?;
     let target_ty = target.ty(&mut operand);
     let ring = operand.ty("vxm::Semiring", [t, mul, add]);
     let ty = operand.ty("vxm::Push", [view.ty, a, ring, target_ty]);
@@ -89,14 +90,14 @@ struct PushTarget<T> {
 
 impl<T: Element> PushTarget<T> {
     /// An empty result of `length` elements.
-    fn new<M: Monoid<T>>(gpu: &Gpu, length: usize) -> Result<Self> {
+    fn new(gpu: &Gpu, add: impl Monoid<T>, length: usize) -> Result<Self> {
         let bytes = match size_of::<T>() {
             0 => return Ok(Self { words: None, vector: Some(DeviceVector::fresh(gpu, length, true)?) }),
             1 | 2 => 4,
             4 => 8,
             _ => {
                 let mut filling = rows_builder(gpu);
-                filling.push(M::IDENTITY.bits());
+                filling.push(add.identity().bits());
                 let t = filling.element::<T>();
                 let node = Node::new(filling.ty("vxm::Fill", [t]), true);
                 let vector =

@@ -164,7 +164,7 @@ pub fn fold<T: Element, M: Monoid<T>>(mut builder: KernelBuilder, node: &Node, n
     const SEGMENT: usize = crate::backend::cpu::fold::SEGMENT;
     let parts = n.div_ceil(SEGMENT);
     if parts == 0 {
-        return Ok(M::IDENTITY);
+        return Ok(add.identity());
     }
     let gpu = builder.gpu().clone();
     let monoid = builder.monoid::<T, M>(add);
@@ -177,7 +177,7 @@ pub fn fold<T: Element, M: Monoid<T>>(mut builder: KernelBuilder, node: &Node, n
     let program = builder.program(ty, &[("reduce", "")])?;
     let head = [n as u64, values.address(), present.address(), gpu.grid_barrier()?, answer.address()];
     // each warp folds a segment; if any order is allowed, a block folds as many elements as a segment has
-    let each = if M::EXACT && M::COMMUTATIVE { 1 } else { 8 };
+    let each = if M::EXACT && add.is_commutative() { 1 } else { 8 };
     let shape = Launch::linear(blocks(&gpu, parts, each), THREADS).with_shared(builder.shared());
     launch(&program, "reduce", shape, &builder.parameter(&head))?;
     let (bits, present) = match answer.begin()?.wait::<u64>()?[..] {
@@ -185,7 +185,7 @@ pub fn fold<T: Element, M: Monoid<T>>(mut builder: KernelBuilder, node: &Node, n
         [bits, present] => (bits, present),
         ref other => unreachable!("the mailbox has one word or two, not {}", other.len()),
     };
-    Ok(if present == 0 { M::IDENTITY } else { T::from_bits(bits) })
+    Ok(if present == 0 { add.identity() } else { T::from_bits(bits) })
 }
 
 /// Evaluates a full emitted view of length `n` into a new vector and reduces its elements, in one kernel. The reduction must read all

@@ -53,7 +53,7 @@ impl<T: Element, F: UnaryOp<T, Out = u32>, M: Monoid<T>> Scattering<T> for Scatt
     fn refusal(self, monotone: bool) -> Option<Error> {
         // monoids don't state idempotence: a few elements are tried, which finds most that are not
         let not_idempotent = || (1..=64).map(T::from_bits).find(|&x| self.add.call(x, x).bits() != x.bits());
-        let why = match (monotone, M::EXACT, M::COMMUTATIVE) {
+        let why = match (monotone, M::EXACT, self.add.is_commutative()) {
             (false, ..) => "a loop that isn't said to be monotone: elements are joined in any order".to_owned(),
             (_, false, _) => "a monoid that isn't exact: elements are joined in any order".to_owned(),
             (.., false) => {

@@ -120,7 +120,7 @@ where
             sum = Some(sum.map_or(product, |sum| ring.add().call(sum, product)));
         }
         let stops =
-            |sum| S::Add::is_terminal(sum) || (H::EXITS_EARLY && own.is_some_and(|own| policy.may_stop(own, sum)));
+            |sum| ring.add().is_terminal(sum) || (H::EXITS_EARLY && own.is_some_and(|own| policy.may_stop(own, sum)));
         !(S::Add::EXACT && sum.is_some_and(stops))
     };
     let (read, length) = match rows {
@@ -166,7 +166,7 @@ where
     H: EdgePolicy<U::T, S::Out>,
 {
     let own = if H::FILTERS_BY_STATE || H::BLOCKS { u.at(row) } else { None };
-    let terminal = S::Add::TERMINAL.filter(|_| S::Add::EXACT && !H::BLOCKS);
+    let terminal = ring.add().terminal().filter(|_| S::Add::EXACT && !H::BLOCKS);
     if terminal.is_none() && !H::BLOCKS {
         return Dependency::Unknown;
     }

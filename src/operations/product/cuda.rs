@@ -30,11 +30,11 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         let (n, length) = self.check(env)?;
         let tensor = kernel.gpu().arch() >= (8, 0);
         let mut sizes = self.sizes(n, length, env.wanted(length), tensor);
-        sizes.lengths = Self::is_decided_by_one_product() && self.operand.known_count(env) == Some(n);
+        sizes.lengths = self.is_decided_by_one_product() && self.operand.known_count(env) == Some(n);
         sizes.bit_tensor = multiplies_bits(kernel.gpu().arch());
         // A loop's kernel counts only if it keeps the operand's bits. It can't push: a push runs before the kernel.
         sizes.counting &= !kernel.is_resident() || self.may_keep_presence(env, kernel);
-        sizes.pulls |= kernel.is_resident() || !can_push::<S::Out, S::Add>();
+        sizes.pulls |= kernel.is_resident() || !can_push(self.ring.add());
         let sizes = if sizes.pulls { sizes } else { self.pushed_sizes(env, sizes) };
         let plan = self.plan(&sizes);
         match (plan.direction, plan.strategy, S::Mul::CONSTANT) {
@@ -56,7 +56,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         let mut reads = Reads::default();
         self.operand.reads(env, &mut reads);
         let own_only = reads.is_own() && !reads.is_everything() && reads.matrices().is_empty();
-        kernel.may_keep_presence() && own_only && !E::HEAVY
+        kernel.may_keep_presence() && own_only && !self.operand.is_heavy()
     }
 
     /// Emits a loop's product that counts over tiles. The loop keeps the operand's presence bitmap. Returns nothing if tile-rows differ
@@ -173,7 +173,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
             return Ok(Node::new(ty, false));
         }
         // a loop may look at the entries of a row in any order, so the monoid must allow that
-        let tracks_blockers = H::BLOCKS && S::Add::EXACT && S::Add::COMMUTATIVE && !kernel.in_mask();
+        let tracks_blockers = H::BLOCKS && S::Add::EXACT && self.ring.add().is_commutative() && !kernel.in_mask();
         let is_primary = !kernel.has_primary();
         let rows = self.rows_on(&kernel.gpu().clone())?;
         let (entries, longest) = (rows.nnz(), rows.longest());
@@ -246,7 +246,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
     /// only for inexact monoids: others are folded without being staged.
     fn bins(&self, env: &Env<'_>, gpu: &Gpu) -> Result<Option<Binned>> {
         let (rows, widths) = (self.rows_on(gpu)?, [size_of::<E::T>(), size_of::<S::Out>()]);
-        let worth = !S::Add::EXACT && !E::HEAVY && !widths.contains(&0);
+        let worth = !S::Add::EXACT && !self.operand.is_heavy() && !widths.contains(&0);
         if !worth || !rows.may_bin(widths[0].max(widths[1])) {
             return Ok(None);
         }

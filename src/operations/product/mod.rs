@@ -162,6 +162,24 @@ impl<'a, E: Expr, A: Element, S, H> Product<'a, E, A, S, H> {
 }
 
 impl<'a, E, A: Element, S, H> Product<'a, E, A, S, H> {
+    /// The product with the matrix's transpose: `w[i] = ⊕ over j of u[j] ⊗ A[i, j]` for `u.vxm(&a, ring).transposed()`. It is `mxv` with the
+    /// operands of the multiplication in the order of `vxm`. No transpose is made.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::from_triples(2, 3, [(0, 1, 5u32), (1, 2, 7)])?;
+    /// let u = Vector::from_dense(vec![10u32, 20, 30]);
+    /// // w = A minus u, by rows
+    /// let ring = semiring(MAX, MINUS);
+    /// assert_eq!(u.vxm(&a, ring).transposed().eval()?, Vector::from_dense(vec![15, 23]));
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    #[must_use = "an expression does nothing until a terminal runs it"]
+    pub fn transposed(self) -> Self {
+        Self { transposed: !self.transposed, ..self }
+    }
+
     /// The same product under a new policy, which is made from the current one.
     pub(crate) fn with_policy<L>(self, policy: impl FnOnce(H) -> L) -> Product<'a, E, A, S, L> {
         let Self { operand, matrix, ring, policy: own, transposed, at } = self;
@@ -191,7 +209,9 @@ where
         = ProductView<'s, E::View<'s>, A, S, S::Out, H>
     where
         Self: 's;
-    const HEAVY: bool = true;
+    fn is_heavy(&self) -> bool {
+        true
+    }
 
     fn len(&self, _: &Env<'_>) -> Result<usize> {
         Ok(if self.transposed { self.matrix.nrows() } else { self.matrix.ncols() })
@@ -209,7 +229,7 @@ where
         let sizes = Sizes {
             elements: support.count(n),
             listed: matches!(support, Support::List(_)),
-            lengths: Self::is_decided_by_one_product() && operand.is_full(),
+            lengths: self.is_decided_by_one_product() && operand.is_full(),
             push_entries: Self::push_entries(support, n, by_operand),
             ..self.sizes(n, length, env.wanted(length), false)
         };
@@ -274,13 +294,14 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
             return ProductView::Prefiltered(operand, Arc::new(kept), self.ring, Prefiltered(policy));
         }
         let work = csr.offsets();
-        let reversible = S::Add::EXACT && S::Add::COMMUTATIVE && S::Add::TERMINAL.is_some() && !H::FILTERS;
+        let add = self.ring.add();
+        let reversible = S::Add::EXACT && add.is_commutative() && add.terminal().is_some() && !H::FILTERS;
         let rows = match format {
             Format::Tiles => Rows::Tiles(self.tiles()),
             _ if reversible && env.is_reversed() => Rows::Reversed(csr),
             _ => Rows::Csr(csr),
         };
-        if E::HEAVY || listed {
+        if self.operand.is_heavy() || operand.is_boxed() || listed {
             env.snapshot();
             // the fold reads a place many times: it must neither fold a product's row anew nor search a list each time
             let evaluated = Store::Bitmap(gather::gather(n, &operand).into_bitmap());
@@ -338,7 +359,7 @@ pub trait OrIdentity: Expr {
 
 impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> OrIdentity for Product<'_, E, A, S, H> {
     fn identity(&self) -> S::Out {
-        S::Add::IDENTITY
+        self.ring.add().identity()
     }
 }
 

@@ -108,7 +108,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
     /// elements; their rows are taken to have the mean length.
     pub(super) fn pushed_sizes(&self, env: &Env<'_>, sizes: Sizes) -> Sizes {
         match self.operand.known_count(env) {
-            Some(count) if can_push::<S::Out, S::Add>() && count < sizes.elements => {
+            Some(count) if can_push(self.ring.add()) && count < sizes.elements => {
                 let mean = self.matrix.nnz().div_ceil(sizes.elements as u64);
                 Sizes { elements: count, push_entries: Some(count as u64 * mean + tuning().device_push), ..sizes }
             }
@@ -117,13 +117,13 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
     }
 
     /// Whether a single product is the monoid's terminal value, and so decides an element.
-    pub(super) fn is_decided_by_one_product() -> bool {
-        S::Mul::CONSTANT.is_some_and(S::Add::is_terminal)
+    pub(super) fn is_decided_by_one_product(&self) -> bool {
+        S::Mul::CONSTANT.is_some_and(|product| self.ring.add().is_terminal(product))
     }
 
     /// The product's sizes for the plan, where the operand is taken to be full.
     pub(super) fn sizes(&self, n: usize, length: usize, wanted: usize, tensor: bool) -> Sizes {
-        let forced = self.forced();
+        let (forced, add) = (self.forced(), self.ring.add());
         let tileable = self.matrix.can_tile();
         let counts = forced.strategy.is_some_and(Strategy::counts);
         let fill = match forced.format {
@@ -140,7 +140,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
             listed: false,
             push_entries: None,
             exact: S::Add::EXACT,
-            terminal: H::EXITS_EARLY || S::Add::TERMINAL.is_some() || S::Add::is_terminal(S::Add::IDENTITY),
+            terminal: H::EXITS_EARLY || add.terminal().is_some() || add.is_terminal(add.identity()),
             counting: self.counts(),
             pulls: self.filters(),
             lengths: false,

@@ -57,7 +57,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
     fn check_grid(&self, grid: &Grid) -> Result<()> {
         let (rows, columns) = grid.shape();
         // equal products may be joined in any order
-        let any_order = S::Add::COMMUTATIVE || S::Mul::CONSTANT.is_some();
+        let any_order = self.ring.add().is_commutative() || S::Mul::CONSTANT.is_some();
         if columns == 1 || (S::Add::EXACT && any_order) {
             return Ok(());
         }

@@ -27,7 +27,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
     pub(super) fn edges<'s>(&'s self, env: &Env<'_>, join: TypeId) -> Option<Box<dyn Relax<S::Out> + 's>> {
         let forced = self.forced();
         let free = forced.format != Some(Format::Tiles) && forced.direction != Some(Direction::Pull);
-        let regroups = S::Add::EXACT && S::Add::COMMUTATIVE && size_of::<S::Add>() == 0;
+        let regroups = S::Add::EXACT && self.ring.add().is_commutative() && size_of::<S::Add>() == 0;
         let same = join == TypeId::of::<S::Add>() && TypeId::of::<E::T>() == TypeId::of::<S::Out>();
         if !(free && regroups && same && self.operand.is_state(env)) || H::EXITS_EARLY || H::FILTERS {
             return None;
@@ -49,7 +49,7 @@ impl<X: Element, A: Element, S: Semiring<X, A>> Edges<'_, X, A, S> {
 
 impl<X: Element, A: Element, S: Semiring<X, A>> Relax<S::Out> for Edges<'_, X, A, S> {
     fn identity(&self) -> S::Out {
-        S::Add::IDENTITY
+        self.ring.add().identity()
     }
 
     fn join(&self, held: S::Out, other: S::Out) -> S::Out {
@@ -61,7 +61,7 @@ impl<X: Element, A: Element, S: Semiring<X, A>> Relax<S::Out> for Edges<'_, X, A
     }
 
     fn is_annihilating(&self) -> bool {
-        let identity = S::Add::IDENTITY;
+        let identity = self.ring.add().identity();
         // a block at a time, without a branch for each entry
         let keeps = |block: &[A]| {
             block.iter().fold(true, |keeps, &a| keeps & (self.times(identity, a).bits() == identity.bits()))

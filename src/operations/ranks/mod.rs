@@ -76,12 +76,12 @@ pub(crate) fn visit<T: Element>(body: &DynView<'_, T>, due: &[u64], values: &mut
 
 /// Folds the elements of all ranks to one: the same bits as on one process.
 pub(crate) fn fold<T: Element, M: Monoid<T>>(grid: &Grid, n: usize, piece: &Store<T>, add: M) -> Result<T> {
-    if M::EXACT && M::COMMUTATIVE {
+    if M::EXACT && add.is_commutative() {
         let mine = gather::reduce(piece.len(), &piece.view(), add).bits().to_le_bytes().to_vec();
         let found = grid.exchange(vec![mine; grid.size()])?;
         let parts =
             found.iter().filter_map(|part| part.first_chunk()).map(|part| T::from_bits(u64::from_le_bytes(*part)));
-        return Ok(parts.reduce(|x, y| add.call(x, y)).unwrap_or(M::IDENTITY));
+        return Ok(parts.reduce(|x, y| add.call(x, y)).unwrap_or(add.identity()));
     }
     // the fixed tree, or an order: the segments are dealt out, folded, and joined by all
     let (owners, rank, ranks) = (grid.owners(n), grid.rank(), grid.size());
@@ -107,7 +107,7 @@ pub(crate) fn fold<T: Element, M: Monoid<T>>(grid: &Grid, n: usize, piece: &Stor
     for segment in 0..n.div_ceil(SEGMENT) as u32 {
         pairs.push(parts.next_if(|&(held, _)| held == segment).map(|(_, part)| part));
     }
-    Ok(pairs.finish().unwrap_or(M::IDENTITY))
+    Ok(pairs.finish().unwrap_or(add.identity()))
 }
 
 /// Numbers and elements as a parcel.

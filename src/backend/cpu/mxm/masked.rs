@@ -169,7 +169,7 @@ impl<A: Element, B: Element, S: Semiring<A, B>> Operands<'_, A, B, S> {
         let (add, mul) = (self.ring.add(), self.ring.mul());
         if let Some(product) = S::Mul::CONSTANT.filter(|_| S::Add::EXACT) {
             // all products are equal, so counting them is enough
-            if S::Add::is_terminal(product) {
+            if add.is_terminal(product) {
                 return ks.iter().any(|&k| marked.holds(k)).then_some(product);
             }
             let count: u64 = ks.iter().map(|&k| marked.bit(k)).sum();
@@ -181,7 +181,7 @@ impl<A: Element, B: Element, S: Semiring<A, B>> Operands<'_, A, B, S> {
                 let product = mul.call(marked.entry(k), value);
                 let joined = sum.map_or(product, |sum| add.call(sum, product));
                 sum = Some(joined);
-                if S::Add::EXACT && S::Add::is_terminal(joined) {
+                if S::Add::EXACT && add.is_terminal(joined) {
                     break;
                 }
             }
@@ -204,7 +204,7 @@ impl<A: Element, B: Element, S: Semiring<A, B>> Operands<'_, A, B, S> {
             let product = mul.call(entry, values[at]);
             let joined = sum.map_or(product, |sum| add.call(sum, product));
             sum = Some(joined);
-            if S::Add::EXACT && S::Add::is_terminal(joined) {
+            if S::Add::EXACT && add.is_terminal(joined) {
                 break;
             }
         }

@@ -286,9 +286,14 @@ impl KernelBuilder {
         // devices of compute capability 8.0 and above fold the integers of a warp by one instruction
         let at_once = self.gpu.arch() >= (8, 0) && M::EXACT;
         let source = self.program_key.operator(add);
+        // a type doesn't determine these, if the monoid was made at run time
+        let properties = u64::from(add.is_commutative()) << 1 | u64::from(add.terminal().is_some());
+        for number in [properties, add.identity().bits(), add.terminal().map_or(0, T::bits)] {
+            self.program_key.number(number);
+        }
         self.program_key.make::<T>(Kind::Monoid(at_once), move |text| {
             let name = source(text);
-            monoid_type::<T, M>(text, &name, at_once)
+            monoid_type(text, add, &name, at_once)
         })
     }
 }

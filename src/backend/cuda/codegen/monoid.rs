@@ -11,15 +11,16 @@ pub(super) fn functor_type(text: &mut KernelText, name: &str) -> String {
 
 /// Adds a C++ type for the monoid with the function `name`, and returns the type's name. If `at_once`, and the device has an instruction
 /// for the monoid, the type says that a warp may fold its elements by that instruction.
-pub(super) fn monoid_type<T: Element, M: Monoid<T>>(text: &mut KernelText, name: &str, at_once: bool) -> String {
-    let t = T::CUDA;
+pub(super) fn monoid_type<T: Element, M: Monoid<T>>(text: &mut KernelText, add: M, name: &str, at_once: bool) -> String {
+    let (t, terminal) = (T::CUDA, add.terminal());
     // every value of such a monoid is terminal
-    let always = M::TERMINAL.is_none() && M::is_terminal(M::IDENTITY);
-    let terminal = match M::TERMINAL {
+    let always = terminal.is_none() && add.is_terminal(add.identity());
+    let stops = always || terminal.is_some();
+    let terminal = match terminal {
         Some(terminal) if size_of::<T>() > 0 => format!("vxm::eq(a, {})", terminal.literal()),
         _ => always.to_string(),
     };
-    let (exact, commutative, stops) = (M::EXACT, M::COMMUTATIVE, always || M::TERMINAL.is_some());
+    let (exact, commutative) = (M::EXACT, add.is_commutative());
     let at_once = match (name, t) {
         _ if !at_once || !matches!(t, "bool" | "int" | "unsigned int" | "long long" | "unsigned long long") => None,
         ("vxm::bitor_", _) => Some("Ors"),
@@ -30,7 +31,7 @@ pub(super) fn monoid_type<T: Element, M: Monoid<T>>(text: &mut KernelText, name:
         _ => None,
     };
     let at_once = at_once.map_or("vxm::StepByStep".to_owned(), |how| {
-        format!("vxm::AtOnce<vxm::{how}, {t}, {:#x}ULL>", M::IDENTITY.bits())
+        format!("vxm::AtOnce<vxm::{how}, {t}, {:#x}ULL>", add.identity().bits())
     });
     let key = format!("{t} {name} {terminal} {exact} {commutative} {stops} {at_once}");
     text.define_keyed("monoid", &key, |this| {

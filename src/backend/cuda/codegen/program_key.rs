@@ -185,6 +185,11 @@ impl ProgramKey {
         self.arguments = text.arguments().to_vec();
     }
 
+    /// Adds a number that the operator which was added last, and what is generated for it, depend on.
+    pub(crate) fn number(&mut self, number: u64) {
+        self.parts.push(Part::Number(number));
+    }
+
     /// Adds the C++ type `name<arguments>`, or without a name the concatenation of the arguments.
     pub(crate) fn template<const N: usize>(&mut self, name: Option<&'static str>, arguments: [CppType; N]) -> CppType {
         self.parts.extend(arguments.iter().map(|&ty| Part::Argument(ty)));

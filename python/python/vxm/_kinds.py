@@ -1,0 +1,88 @@
+"""Kinds of values, and the types of NumPy that hold them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "FLOATS", "INTEGERS", "KINDS", "NOTHING", "NUMBERS", "SIGNED", "dtype_of", "f32", "f64", "fits", "i8", "i16", "i32", "i64", "kind_of",
+    "u8", "u16", "u32", "u64",
+]  # fmt: skip
+
+u8, u16, u32, u64 = np.uint8, np.uint16, np.uint32, np.uint64
+i8, i16, i32, i64 = np.int8, np.int16, np.int32, np.int64
+f32, f64 = np.float32, np.float64
+
+NOTHING = "()"
+"""The kind of a pattern's entry, which has no value."""
+
+_TYPES: dict[str, Any] = {
+    "bool": np.bool_,
+    **{"u8": u8, "u16": u16, "u32": u32, "u64": u64},
+    **{"i8": i8, "i16": i16, "i32": i32, "i64": i64},
+    **{"f32": f32, "f64": f64},
+}
+KINDS: dict[str, np.dtype[Any]] = {kind: np.dtype(held) for kind, held in _TYPES.items()}
+"""The type of NumPy for each kind."""
+
+SIGNED = frozenset(kind for kind in KINDS if kind[0] == "i")
+INTEGERS = SIGNED | frozenset(kind for kind in KINDS if kind[0] == "u")
+FLOATS = frozenset({"f32", "f64"})
+NUMBERS = INTEGERS | FLOATS
+
+_NAMES = {dtype.name: kind for kind, dtype in KINDS.items()}
+# several types of NumPy may have one name: `long` and `long long`, for one
+_HELD: dict[Any, str] = {np.dtype(code).type: _NAMES[np.dtype(code).name] for code in "?bBhHiIlLqQfd"}
+_HELD.update({bool: "bool", int: "i64", float: "f64"})
+
+
+def kind_of(dtype: Any) -> str:
+    """The kind of a type of NumPy or Python, or of its name.
+
+    A string is a kind or the full name of a type of NumPy: ``"i8"`` is a byte, as in Rust.
+
+    >>> import numpy as np
+    >>> kind_of(np.uint32), kind_of("float64"), kind_of("i8"), kind_of(int)
+    ('u32', 'f64', 'i8', 'i64')
+    >>> kind_of(complex)
+    Traceback (most recent call last):
+        ...
+    TypeError: expected bool, u8, u16, u32, u64, i8, i16, i32, i64, f32, f64 or a type of NumPy for one of these, found <class 'complex'>
+    """
+    kind = None
+    if isinstance(dtype, str):
+        kind = dtype if dtype in KINDS else _NAMES.get(dtype)
+    elif isinstance(dtype, np.dtype):
+        kind = _NAMES.get(dtype.name)
+    elif isinstance(dtype, type):
+        kind = _HELD.get(dtype)
+    if kind is None:
+        raise TypeError(f"expected {', '.join(KINDS)} or a type of NumPy for one of these, found {dtype!r}")
+    return kind
+
+
+def dtype_of(kind: str) -> np.dtype[Any]:
+    """The type of NumPy for a kind.
+
+    >>> dtype_of("u16")
+    dtype('uint16')
+    """
+    return KINDS[kind]
+
+
+def fits(kind: str, value: float) -> bool:
+    """Whether a kind of numbers can hold a number, rounded if the kind is a float.
+
+    >>> fits("u8", 255), fits("u8", -1), fits("f32", 1e300)
+    (True, False, False)
+    """
+    if kind in INTEGERS:
+        limits = np.iinfo(KINDS[kind])
+        return isinstance(value, int) and int(limits.min) <= value <= int(limits.max)
+    try:
+        rounded = float(value)
+    except OverflowError:
+        return False
+    return rounded in (np.inf, -np.inf) or not abs(rounded) > float(np.finfo(KINDS[kind]).max)

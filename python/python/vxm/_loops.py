@@ -1,0 +1,133 @@
+"""Loops: a body, which is an expression of a state, is evaluated until the state changes nowhere, or is settled."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Callable, Optional
+
+from . import _vxm
+from ._algebra import as_op
+from ._arrays import number
+from ._errors import InputError, ShapeError
+from ._vectors import Expression, Vector, _place, _test
+
+if TYPE_CHECKING:
+    from ._operators import Op
+    from ._vxm import Program
+
+__all__ = ["Fixed", "Fixpoint", "Loop", "fixpoint"]
+
+_MOST_ROUNDS = 2**32 - 1
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed:
+    """What a loop ends with."""
+
+    state: Vector
+    """The state."""
+    rounds: int
+    """How many rounds it took. It may depend on the schedule."""
+
+
+def fixpoint(state: Vector) -> Fixpoint:
+    """A loop that begins with a state, which holds an element at each place.
+
+    >>> import vxm
+    >>> path = vxm.Graph.from_coo(3, [0, 1], [1, 2])
+    >>> labels = vxm.Vector.from_numpy([0, 1, 2], dtype="u32")
+    >>> least = vxm.semiring(vxm.MIN, vxm.FIRST)
+    >>> found = vxm.fixpoint(labels).while_changed().step(lambda x: x.ewise_add(x.vxm(path, least), vxm.MIN)).eval()
+    >>> found.state.to_numpy()
+    array([0, 0, 0], dtype=uint32)
+    """
+    if not isinstance(state, Vector):
+        raise TypeError(f"fixpoint: expected a vector, found {type(state).__name__}")
+    if state.kind == "()":
+        raise TypeError("fixpoint: the elements of a set have no value")
+    if state.nvals != len(state):
+        found = len(state) - state.nvals
+        raise InputError(f"fixpoint: expected an element at each of {len(state)} places, found none at {found}")
+    return Fixpoint(state)
+
+
+class Fixpoint:
+    """A loop that doesn't say yet when it ends."""
+
+    def __init__(self, state: Vector) -> None:
+        self._state = state
+
+    def while_changed(self) -> Loop:
+        """Evaluates the body until a round changes nothing."""
+        return Loop(self._state, None)
+
+    def while_active(self, op: Op) -> Loop:
+        """Evaluates the body where ``op(x)`` is true, until it is so nowhere. A round that changes nothing is an error."""
+        return Loop(self._state, _test(as_op(op).program(self._state.kind), "while_active"))
+
+
+class Loop:
+    """A loop that says when it ends."""
+
+    def __init__(self, state: Vector, active: Optional[Program]) -> None:
+        self._state, self._active = state, active
+        self._monotone, self._at_most = False, None
+
+    def monotone(self) -> Loop:
+        """Claims that every fair schedule reaches the same state, also one that reads old elements. Such a loop is faster.
+
+        It holds if elements only ever move in one direction, as `vxm.MIN` with the element itself makes them.
+        """
+        made = Loop(self._state, self._active)
+        made._monotone, made._at_most = True, self._at_most
+        return made
+
+    def at_most(self, rounds: int) -> Loop:
+        """Ends with an error if it isn't done after so many rounds."""
+        made = Loop(self._state, self._active)
+        made._monotone = self._monotone
+        made._at_most = number(rounds, "rounds", _MOST_ROUNDS, f"0 to {_MOST_ROUNDS}")
+        return made
+
+    _at_most: Optional[int]
+
+    def step(self, body: Callable[[Expression], Expression]) -> Step:
+        """The loop of a body. ``body(state)`` is called once: it returns an expression of the next state."""
+        numbered = next(_numbers)
+        state = Expression._of(_vxm.Expr.state(numbered, self._state.kind, len(self._state)))
+        made = body(state)
+        if not isinstance(made, Expression):
+            raise TypeError(f"step: expected a body that returns an expression, found {type(made).__name__}")
+        if made.kind != self._state.kind:
+            raise TypeError(f"step: expected an expression of kind {self._state.kind}, found {made.kind}")
+        if len(made) != len(self._state):
+            raise ShapeError(f"step: an expression of {len(made)} does not fit a state of {len(self._state)}")
+        return Step(self, numbered, made)
+
+
+class Step:
+    """A loop that is ready to run."""
+
+    def __init__(self, loop: Loop, numbered: int, body: Expression) -> None:
+        self._loop, self._numbered, self._body = loop, numbered, body
+
+    def eval(self, *, device: str = "cpu", threads: Optional[int] = None) -> Fixed:
+        """Runs the loop. ``device`` and ``threads`` are as in `vxm.Graph`.
+
+        Raises `vxm.ConvergenceError` if it stalls or doesn't end.
+        """
+        loop = self._loop
+        core, rounds = _vxm.run_loop(
+            loop._state._core,
+            self._numbered,
+            self._body._core,
+            loop._active,
+            loop._monotone,
+            loop._at_most,
+            _place(device, threads),
+        )
+        state = Expression._of(core)
+        assert isinstance(state, Vector)
+        return Fixed(state, rounds)

@@ -1,0 +1,151 @@
+//! Terminals and loops over expressions.
+
+use crate::algorithms::{How, Place};
+use crate::expressions::{Expr, Stored, Typed};
+use crate::programs::{self, Monoid, Program};
+use crate::runtime::run;
+use crate::trees::{Any, Leaves, Trees, Word, expect, invalid};
+use bumpalo::Bump;
+use pyo3::prelude::*;
+use std::sync::Arc;
+use vxm::containers::Vector;
+use vxm::operations::dyn_expr::DynExpr;
+use vxm::prelude::{Verbs, fill, fixpoint};
+use vxm::semiring::dynamic::DynUnary;
+use vxm::{Error, Result};
+
+impl How {
+    /// Runs `work` on the expression's tree, with what it reads on the device.
+    fn with_tree<R>(self, typed: &Typed, work: impl FnOnce(Any<'_>) -> Result<R>) -> Result<R> {
+        let mut leaves = Leaves::default();
+        leaves.bring(typed, self.device)?;
+        let arena = Bump::new();
+        self.device.scope(|| work(Trees::new(&arena, &leaves, None).tree(typed)?))
+    }
+}
+
+/// The vector that an expression stands for.
+#[pyfunction]
+pub fn eval(py: Python<'_>, expression: &Expr, place: Place) -> PyResult<Expr> {
+    let (how, typed) = (How::of(py, place)?, expression.0.clone());
+    let kind = typed.kind;
+    let found = run(py, how.threads, how.device, move || {
+        how.with_tree(&typed, |tree| {
+            Ok(match tree {
+                Any::Set(tree) => Stored::Set(Arc::new(tree.eval()?)),
+                Any::Narrow(tree) => Stored::Narrow(Arc::new(tree.eval()?)),
+                Any::Wide(tree) => Stored::Wide(Arc::new(tree.eval()?)),
+            })
+        })
+    })?;
+    Ok(Expr::stored(found, kind))
+}
+
+/// All elements folded into one; the monoid's identity if there are none.
+#[pyfunction]
+pub fn reduce(py: Python<'_>, expression: &Expr, monoid: &Monoid, place: Place) -> PyResult<Py<PyAny>> {
+    fn fold<T: Word>(tree: Any<'_>, monoid: &Monoid) -> Result<u64> {
+        let tree = expect::<T>(tree)?;
+        let folded = match monoid.exact {
+            true => tree.reduce(monoid.of::<T, true>().map_err(invalid)?)?,
+            false => tree.reduce(monoid.of::<T, false>().map_err(invalid)?)?,
+        };
+        Ok(folded.bits())
+    }
+    let (how, typed, monoid) = (How::of(py, place)?, expression.0.clone(), *monoid);
+    let bits = run(py, how.threads, how.device, move || {
+        how.with_tree(&typed, |tree| match monoid.kind().size() {
+            8 => fold::<u64>(tree, &monoid),
+            _ => fold::<u32>(tree, &monoid),
+        })
+    })?;
+    programs::value(py, monoid.kind(), bits)
+}
+
+/// How a loop goes on, and what it claims.
+#[derive(Clone, Copy)]
+struct Loop {
+    how: How,
+    /// The number of the loop's state.
+    number: u64,
+    /// The operator of a `while_active` loop.
+    active: Option<vxm::semiring::dynamic::Program>,
+    monotone: bool,
+    at_most: Option<u32>,
+}
+
+impl Loop {
+    /// Runs the loop from a state that is full.
+    fn run<T: Word>(self, start: &Vector<T>, body: &Typed) -> Result<(Vector<T>, u32)> {
+        let mut leaves = Leaves::default();
+        leaves.bring(body, self.how.device)?;
+        let (arena, start) = (Bump::new(), start.to(self.how.device)?);
+        // a trial, so that making the loop's body can't fail
+        let any = fill(T::ZERO, start.len());
+        let trial = Trees::new(&arena, &leaves, Some((self.number, Word::any(DynExpr::of(&any)))));
+        expect::<T>(trial.tree(body)?)?;
+        let body = |state| {
+            let state = Trees::state_of::<T>(&arena, state);
+            let tree = Trees::new(&arena, &leaves, Some((self.number, state))).tree(body);
+            tree.and_then(expect::<T>).expect("the trial succeeded")
+        };
+        let found = self.how.device.scope(|| match self.active {
+            None => {
+                let looped = fixpoint(start).while_changed();
+                let looped = if self.monotone { looped.monotone() } else { looped };
+                let looped = if let Some(rounds) = self.at_most { looped.at_most(rounds) } else { looped };
+                looped.step(body).eval()
+            }
+            Some(active) => {
+                let active = DynUnary::<T, bool>::new(active).map_err(invalid)?;
+                let looped = fixpoint(start).while_active(active);
+                let looped = if self.monotone { looped.monotone() } else { looped };
+                let looped = if let Some(rounds) = self.at_most { looped.at_most(rounds) } else { looped };
+                looped.step(body).eval()
+            }
+        })?;
+        Ok((found.state, found.rounds))
+    }
+}
+
+/// The state that a loop ends with, and the number of rounds.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "the Python class `Loop` collects them")]
+pub fn run_loop(
+    py: Python<'_>,
+    start: &Expr,
+    number: u64,
+    body: &Expr,
+    active: Option<&Program>,
+    monotone: bool,
+    at_most: Option<u32>,
+    place: Place,
+) -> PyResult<(Expr, u32)> {
+    let how = How::of(py, place)?;
+    let looped = Loop { how, number, active: active.map(|op| op.0), monotone, at_most };
+    let (start, body) = (start.vector()?.clone(), body.0.clone());
+    let kind = body.kind;
+    let (found, rounds) = run(py, how.threads, how.device, move || {
+        Ok(match &start {
+            Stored::Set(_) => return Err(Error::invalid("a loop's state is a set: its elements have no value")),
+            Stored::Narrow(start) => {
+                let (state, rounds) = looped.run(start, &body)?;
+                (Stored::Narrow(Arc::new(state)), rounds)
+            }
+            Stored::Wide(start) => {
+                let (state, rounds) = looped.run(start, &body)?;
+                (Stored::Wide(Arc::new(state)), rounds)
+            }
+        })
+    })?;
+    Ok((Expr::stored(found, kind), rounds))
+}
+
+/// The vector on a device.
+#[pyfunction]
+pub fn to_device(py: Python<'_>, vector: &Expr, place: Place) -> PyResult<Expr> {
+    let (how, stored) = (How::of(py, place)?, vector.vector()?.clone());
+    let kind = vector.0.kind;
+    let moved = run(py, how.threads, how.device, move || stored.on(how.device))?;
+    Ok(Expr::stored(moved, kind))
+}

@@ -1,0 +1,271 @@
+//! Operators and monoids that Python code makes: programs, built one value at a time.
+
+use crate::errors::Class;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyTuple};
+use vxm::semiring::Element;
+use vxm::semiring::dynamic::{self, DynBinary, DynMonoid, Kind, Operand, ProgramError};
+use vxm::semiring::laws::{self, Law};
+
+/// The exception for an operator that can't be.
+pub fn refused(error: ProgramError) -> PyErr {
+    PyTypeError::new_err(error.to_string())
+}
+
+/// The kind of this name.
+pub fn kind(name: &str) -> PyResult<Kind> {
+    let known = || Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
+    Kind::named(name).ok_or_else(|| PyTypeError::new_err(format!("unknown kind `{name}`: expected one of {}", known())))
+}
+
+/// The bits of a Python number as a value of the kind. An integer becomes a float; a float never becomes an integer.
+pub fn bits(kind: Kind, value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let refuse = || PyTypeError::new_err(format!("expected a value of type {kind}, found {value:?}"));
+    let range = || PyOverflowError::new_err(format!("{value} is out of the range of {kind}"));
+    let number = |value: &Bound<'_, PyAny>| value.extract::<f64>().map_err(|_| refuse());
+    Ok(match kind {
+        Kind::Unit => return Err(refuse()),
+        Kind::Bool => value.extract::<bool>().map_err(|_| refuse())?.bits(),
+        Kind::F16 => half::f16::from_f64(number(value)?).bits(),
+        Kind::Bf16 => half::bf16::from_f64(number(value)?).bits(),
+        Kind::F32 => (number(value)? as f32).bits(),
+        Kind::F64 => number(value)?.bits(),
+        _ => {
+            let integer = value.extract::<i128>().map_err(|error| {
+                // an integer by `__index__`, as NumPy's are; a float is none
+                if error.is_instance_of::<PyOverflowError>(value.py()) { range() } else { refuse() }
+            })?;
+            let width = 8 * kind.size() as u32;
+            let signed = kind.name().starts_with('i');
+            let (least, most) = match signed {
+                true => (-(1i128 << (width - 1)), (1i128 << (width - 1)) - 1),
+                false => (0, (1i128 << width) - 1),
+            };
+            if !(least..=most).contains(&integer) {
+                return Err(range());
+            }
+            integer as u64 & (u64::MAX >> (64 - width))
+        }
+    })
+}
+
+/// The value of the kind that has these bits, as a Python object.
+pub fn value(py: Python<'_>, kind: Kind, bits: u64) -> PyResult<Py<PyAny>> {
+    Ok(match kind {
+        Kind::Unit => py.None(),
+        Kind::Bool => PyBool::new(py, bits & 1 == 1).to_owned().into_any().unbind(),
+        Kind::F16 => half::f16::from_bits(bits as u16).to_f64().into_pyobject(py)?.into_any().unbind(),
+        Kind::Bf16 => half::bf16::from_bits(bits as u16).to_f64().into_pyobject(py)?.into_any().unbind(),
+        Kind::F32 => f64::from(f32::from_bits(bits as u32)).into_pyobject(py)?.into_any().unbind(),
+        Kind::F64 => f64::from_bits(bits).into_pyobject(py)?.into_any().unbind(),
+        Kind::I8 => (bits as i8).into_pyobject(py)?.into_any().unbind(),
+        Kind::I16 => (bits as i16).into_pyobject(py)?.into_any().unbind(),
+        Kind::I32 => (bits as i32).into_pyobject(py)?.into_any().unbind(),
+        Kind::I64 => (bits as i64).into_pyobject(py)?.into_any().unbind(),
+        _ => bits.into_pyobject(py)?.into_any().unbind(),
+    })
+}
+
+/// Makes a program. `_operators.py` translates functions to it.
+#[pyclass(module = "vxm._vxm")]
+pub struct Builder {
+    /// `None` once it is finished.
+    code: Option<dynamic::Builder>,
+}
+
+impl Builder {
+    fn code(&mut self) -> PyResult<&mut dynamic::Builder> {
+        self.code.as_mut().ok_or_else(|| PyTypeError::new_err("this program is finished"))
+    }
+
+    fn operand(&mut self, number: usize) -> PyResult<Operand> {
+        self.code()?.operand(number).map_err(refused)
+    }
+}
+
+#[pymethods]
+impl Builder {
+    #[new]
+    fn new(name: &str, parameters: Vec<String>) -> PyResult<Self> {
+        let kinds = parameters.iter().map(|name| kind(name)).collect::<PyResult<Vec<_>>>()?;
+        // names of Python may have other letters
+        let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        Ok(Self { code: Some(dynamic::Builder::new(&name, &kinds).map_err(refused)?) })
+    }
+
+    fn parameter(&mut self, index: usize) -> PyResult<usize> {
+        Ok(self.code()?.parameter(index).map_err(refused)?.number())
+    }
+
+    fn constant(&mut self, kind: &str, value: &Bound<'_, PyAny>, captured: bool) -> PyResult<usize> {
+        let kind = self::kind(kind)?;
+        let bits = bits(kind, value)?;
+        Ok(self.code()?.constant(kind, bits, captured).map_err(refused)?.number())
+    }
+
+    fn call(&mut self, operation: &str, operands: Vec<usize>) -> PyResult<usize> {
+        let operands = operands.into_iter().map(|number| self.operand(number)).collect::<PyResult<Vec<_>>>()?;
+        Ok(self.code()?.call(operation, &operands).map_err(refused)?.number())
+    }
+
+    fn cast(&mut self, operand: usize, kind: &str) -> PyResult<usize> {
+        let (operand, kind) = (self.operand(operand)?, self::kind(kind)?);
+        Ok(self.code()?.cast(operand, kind).map_err(refused)?.number())
+    }
+
+    fn select(&mut self, condition: usize, yes: usize, no: usize) -> PyResult<usize> {
+        let (condition, yes, no) = (self.operand(condition)?, self.operand(yes)?, self.operand(no)?);
+        Ok(self.code()?.select(condition, yes, no).map_err(refused)?.number())
+    }
+
+    fn kind(&mut self, value: usize) -> PyResult<&'static str> {
+        let operand = self.operand(value)?;
+        Ok(self.code()?.kind(operand).map_err(refused)?.name())
+    }
+
+    fn finish(&mut self, value: usize) -> PyResult<Program> {
+        let operand = self.operand(value)?;
+        let code = self.code.take().ok_or_else(|| PyTypeError::new_err("this program is finished"))?;
+        Ok(Program(code.finish(operand).map_err(refused)?))
+    }
+}
+
+/// An operator's program for operands of certain kinds.
+#[pyclass(frozen, eq, hash, module = "vxm._vxm")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Program(pub dynamic::Program);
+
+#[pymethods]
+impl Program {
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    #[getter]
+    fn parameters(&self) -> Vec<&'static str> {
+        self.0.parameters().iter().map(|kind| kind.name()).collect()
+    }
+
+    #[getter]
+    fn result(&self) -> &'static str {
+        self.0.result().name()
+    }
+
+    /// The program that takes its two parameters in the other order.
+    fn flipped(&self) -> Self {
+        Self(self.0.flipped())
+    }
+
+    /// Whether the result may depend on a parameter.
+    fn reads(&self, index: usize) -> bool {
+        self.0.reads(index)
+    }
+
+    #[pyo3(signature = (*values))]
+    fn call(&self, py: Python<'_>, values: &Bound<'_, PyTuple>) -> PyResult<Py<PyAny>> {
+        let kinds = self.0.parameters();
+        if values.len() != kinds.len() {
+            let (name, takes, found) = (self.0.name(), kinds.len(), values.len());
+            return Err(PyTypeError::new_err(format!("`{name}` takes {takes} values, found {found}")));
+        }
+        let mut arguments = [0; 3];
+        for ((argument, kind), value) in arguments.iter_mut().zip(kinds).zip(values) {
+            *argument = if *kind == Kind::Unit { 0 } else { bits(*kind, &value)? };
+        }
+        value(py, self.0.result(), self.0.call_bits(arguments))
+    }
+
+    /// The CUDA C++ text.
+    fn cuda(&self) -> String {
+        self.0.cuda()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{:?}", self.0)
+    }
+}
+
+/// An associative operator and its identity, for elements of one kind.
+#[pyclass(frozen, module = "vxm._vxm")]
+#[derive(Clone, Copy)]
+pub struct Monoid {
+    pub op: dynamic::Program,
+    pub identity: u64,
+    pub terminal: Option<u64>,
+    pub commutative: bool,
+    pub exact: bool,
+    /// Whether the identity isn't one for each value, as the infinities for `min` and `max` of NaN.
+    pub but_identity: bool,
+}
+
+impl Monoid {
+    /// The kind of the elements.
+    pub fn kind(&self) -> Kind {
+        self.op.result()
+    }
+
+    /// The monoid over words or values.
+    pub fn of<T: Element, const EXACT: bool>(&self) -> Result<DynMonoid<T, EXACT>, ProgramError> {
+        let made = DynMonoid::new(DynBinary::new(self.op)?, T::from_bits(self.identity));
+        let made = self.terminal.map_or(made, |terminal| made.terminal(T::from_bits(terminal)));
+        let made = if self.commutative { made.commutative() } else { made };
+        Ok(if self.but_identity { made.except(&[Law::Identity]) } else { made })
+    }
+
+    fn check_over<T: laws::Sample>(&self) -> PyResult<()> {
+        let found = match self.exact {
+            true => laws::check_monoid::<T, _>(self.of::<T, true>().map_err(refused)?),
+            false => laws::check_monoid::<T, _>(self.of::<T, false>().map_err(refused)?),
+        };
+        found.map(drop).map_err(|broken| {
+            let what = format!("{} over {}: {:?}: {}", self.op.name(), self.kind(), broken.law(), broken.what());
+            Python::attach(|py| Class::Input.error(py, what))
+        })
+    }
+}
+
+#[pymethods]
+impl Monoid {
+    #[new]
+    fn new(
+        op: &Program,
+        identity: &Bound<'_, PyAny>,
+        terminal: Option<&Bound<'_, PyAny>>,
+        commutative: bool,
+        exact: bool,
+        but_identity: bool,
+    ) -> PyResult<Self> {
+        let (op, kind) = (op.0, op.0.result());
+        if op.parameters() != [kind, kind] {
+            let what = "expected an operator of two values and a result of one type";
+            return Err(PyTypeError::new_err(format!("{what}, found {op:?}")));
+        }
+        let terminal = terminal.map(|value| bits(kind, value)).transpose()?;
+        Ok(Self { op, identity: bits(kind, identity)?, terminal, commutative, exact, but_identity })
+    }
+
+    /// Checks the laws of a monoid on extreme and random values.
+    fn check(&self) -> PyResult<()> {
+        match self.kind() {
+            Kind::Bool => self.check_over::<bool>(),
+            Kind::I8 => self.check_over::<i8>(),
+            Kind::I16 => self.check_over::<i16>(),
+            Kind::I32 => self.check_over::<i32>(),
+            Kind::I64 => self.check_over::<i64>(),
+            Kind::U8 => self.check_over::<u8>(),
+            Kind::U16 => self.check_over::<u16>(),
+            Kind::U32 => self.check_over::<u32>(),
+            Kind::U64 => self.check_over::<u64>(),
+            Kind::F16 => self.check_over::<half::f16>(),
+            Kind::F32 => self.check_over::<f32>(),
+            Kind::F64 => self.check_over::<f64>(),
+            other => Err(PyTypeError::new_err(format!("no laws are checked on {other}"))),
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Monoid({:?})", self.op)
+    }
+}

@@ -1,0 +1,15 @@
+//! Operators that are made at run time, for programs that learn theirs from a user: a language binding, a query, a file.
+//!
+//! A [`Program`] is straight-line code over the operations of [`lowered`](crate::lowered). So it has the same bits on every device, and it
+//! has a text in CUDA C++, like an operator of `#[op]`. On a CPU it is interpreted: a call through a pointer for each operation.
+//! [`DynUnary`], [`DynBinary`], [`DynTernary`] and [`DynMonoid`] make operators and monoids of programs.
+
+mod cuda;
+mod kind;
+mod operation;
+mod operators;
+mod program;
+
+pub use kind::Kind;
+pub use operators::{DynBinary, DynMonoid, DynTernary, DynUnary};
+pub use program::{Builder, MOST_VALUES, Operand, Program, ProgramError};

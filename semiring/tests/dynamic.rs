@@ -1,0 +1,164 @@
+//! Operators made at run time: what a builder accepts, how programs are shared, and what messages say.
+
+use vxm_semiring::dynamic::{Builder, DynBinary, DynMonoid, DynTernary, DynUnary, Kind, MOST_VALUES};
+use vxm_semiring::laws::{self, Law};
+use vxm_semiring::{BinaryOp, Element, KernelText, Monoid, Source, TernaryOp, UnaryOp};
+
+/// The program of one operation on two parameters of a kind.
+fn two(name: &str, kind: Kind, operation: &str) -> vxm_semiring::dynamic::Program {
+    let mut code = Builder::new(name, &[kind, kind]).unwrap();
+    let result = code.call(operation, &[code.parameter(0).unwrap(), code.parameter(1).unwrap()]).unwrap();
+    code.finish(result).unwrap()
+}
+
+/// The text of the error.
+fn refused<T: std::fmt::Debug>(made: Result<T, impl std::fmt::Display>) -> String {
+    made.map_err(|e| e.to_string()).unwrap_err()
+}
+
+#[test]
+fn equal_programs_are_one() {
+    assert_eq!(two("least", Kind::U32, "min"), two("least", Kind::U32, "min"));
+    assert_ne!(two("least", Kind::U32, "min"), two("least", Kind::I32, "min"));
+    assert_ne!(two("least", Kind::U32, "min"), two("other", Kind::U32, "min"));
+}
+
+#[test]
+fn values_that_nothing_needs_are_left_out() {
+    let mut code = Builder::new("plain", &[Kind::U32, Kind::U32]).unwrap();
+    let (a, b) = (code.parameter(0).unwrap(), code.parameter(1).unwrap());
+    let unused = code.call("mul", &[a, b]).unwrap();
+    code.call("add", &[unused, a]).unwrap();
+    let least = code.call("min", &[a, b]).unwrap();
+    assert_eq!(code.finish(least).unwrap(), two("plain", Kind::U32, "min"));
+}
+
+#[test]
+fn what_is_read() {
+    let first = |kinds: [Kind; 2]| {
+        let code = Builder::new("first", &kinds).unwrap();
+        let a = code.parameter(0).unwrap();
+        code.finish(a).unwrap()
+    };
+    let program = first([Kind::F32, Kind::F32]);
+    assert!(program.reads(0) && !program.reads(1));
+    // what isn't read may be the entry of a pattern
+    let op = DynBinary::<u32, (), u32>::new(first([Kind::F32, Kind::Unit])).unwrap();
+    assert_eq!(op.call(7, ()), 7);
+    let code = Builder::new("second", &[Kind::F32, Kind::Unit]).unwrap();
+    assert!(refused(code.parameter(1)).contains("pattern's entry without a value"));
+}
+
+#[test]
+fn types_must_hold_the_kinds() {
+    let least = two("least", Kind::F32, "min");
+    assert!(DynBinary::<f32, f32, f32>::new(least).is_ok());
+    assert!(DynBinary::<u32, u32, u32>::new(least).is_ok());
+    assert_eq!(
+        refused(DynBinary::<u64, u32, u32>::new(least)),
+        "expected an operator (u64, u32) -> u32, found least(f32, f32) -> f32"
+    );
+    assert!(refused(DynUnary::<f32, f32>::new(least)).contains("found least(f32, f32) -> f32"));
+    assert!(DynBinary::<u32, u32, bool>::new(two("less", Kind::F32, "lt")).is_ok());
+    assert!(DynBinary::<u32, u32, u32>::new(two("less", Kind::F32, "lt")).is_ok());
+}
+
+#[test]
+fn builders_refuse_what_is_wrong() {
+    assert!(refused(Builder::new("a b", &[Kind::U32])).contains("expected a name of ASCII letters"));
+    assert!(refused(Builder::new("", &[Kind::U32])).contains("expected a name"));
+    assert!(refused(Builder::new("f", &[])).contains("0 parameters: expected one to three"));
+    assert!(refused(Builder::new("f", &[Kind::U32; 4])).contains("4 parameters"));
+    let mut code = Builder::new("f", &[Kind::U32, Kind::F32]).unwrap();
+    let (a, b) = (code.parameter(0).unwrap(), code.parameter(1).unwrap());
+    assert!(refused(code.parameter(2)).contains("has no parameter 2"));
+    assert!(refused(code.operand(2)).contains("has no value 2"));
+    assert!(refused(code.call("plus", &[a, b])).contains("calls `plus`, which is none of min, max"));
+    assert_eq!(refused(code.call("add", &[a, b])), "`f` calls add(u32, f32): expected (u32, u32)");
+    assert_eq!(refused(code.call("add", &[a])), "`f` calls add(u32), which takes two operands");
+    assert_eq!(refused(code.call("sqrt", &[a])), "`f` calls sqrt(u32), which takes floats");
+    assert_eq!(refused(code.call("pow", &[b, a])), "`f` calls pow(f32, u32), which takes integers");
+    assert!(refused(code.cast(a, Kind::Bool)).contains("casts u32 to bool: compare it with 0"));
+    assert!(refused(code.cast(a, Kind::Unit)).contains("casts u32 to ()"));
+    assert!(refused(code.select(a, b, b)).contains("condition of type u32: expected bool"));
+    let test = code.call("is_nan", &[b]).unwrap();
+    assert!(refused(code.select(test, a, b)).contains("chooses between u32 and f32"));
+    assert!(refused(code.constant(Kind::Unit, 0, false)).contains("constant `()`"));
+    let other = Builder::new("g", &[Kind::U32]).unwrap();
+    assert!(refused(other.finish(test)).contains("has no value"));
+    let mut sum = a;
+    let error = loop {
+        let one = code.constant(Kind::U32, sum.number() as u64, false);
+        match one.and_then(|one| code.call("add", &[sum, one])) {
+            Ok(next) => sum = next,
+            Err(e) => break e.to_string(),
+        }
+    };
+    assert!(error.contains(&format!("more than {MOST_VALUES} values")));
+}
+
+/// Long programs run in the interpreter's larger register files.
+#[test]
+fn long_programs() {
+    for length in [1, 5, 6, 7, 13, 14, 61, 62, 120] {
+        let mut code = Builder::new("sum", &[Kind::U64]).unwrap();
+        let mut sum = code.parameter(0).unwrap();
+        for k in 0..length {
+            let constant = code.constant(Kind::U64, k * k + 1, false).unwrap();
+            sum = code.call("add", &[sum, constant]).unwrap();
+        }
+        let op = DynUnary::<u64, u64>::new(code.finish(sum).unwrap()).unwrap();
+        assert_eq!(op.call(5), 5 + (0..length).map(|k| k * k + 1).sum::<u64>());
+    }
+}
+
+#[test]
+fn three_operands() {
+    let mut code = Builder::new("clamp", &[Kind::I32; 3]).unwrap();
+    let [x, low, high] = [0, 1, 2].map(|at| code.parameter(at).unwrap());
+    let raised = code.call("max", &[x, low]).unwrap();
+    let clamped = code.call("min", &[raised, high]).unwrap();
+    let op = DynTernary::<i32, i32, i32, i32>::new(code.finish(clamped).unwrap()).unwrap();
+    assert_eq!([op.call(-9, -2, 2), op.call(1, -2, 2), op.call(9, -2, 2)], [-2, 1, 2]);
+}
+
+/// A captured constant is a kernel's argument, so that the text doesn't depend on it. A literal is part of the text.
+#[test]
+fn captured_constants_are_arguments() {
+    let scaled = |by: f32, captured: bool| {
+        let mut code = Builder::new("scaled", &[Kind::F32]).unwrap();
+        let constant = code.constant(Kind::F32, by.bits(), captured).unwrap();
+        let result = code.call("mul", &[code.parameter(0).unwrap(), constant]).unwrap();
+        let mut text = KernelText::with_arguments();
+        let name = DynUnary::<f32, f32>::new(code.finish(result).unwrap()).unwrap().source(&mut text);
+        (name, text.arguments().to_vec(), text.text())
+    };
+    let (one, two) = (scaled(0.5, true), scaled(0.25, true));
+    assert_eq!((&one.0, &one.2), (&two.0, &two.2));
+    assert_eq!((one.1, two.1), (vec![0.5f32.bits()], vec![0.25f32.bits()]));
+    assert_ne!(scaled(0.5, false).2, scaled(0.25, false).2);
+}
+
+#[test]
+fn monoids_have_their_own_properties() {
+    let op = DynBinary::<u32, u32, u32>::new(two("least", Kind::F32, "min")).unwrap();
+    let least =
+        DynMonoid::<u32, true>::new(op, f32::INFINITY.to_bits()).commutative().terminal(f32::NEG_INFINITY.to_bits());
+    assert_eq!(least.identity(), f32::INFINITY.to_bits());
+    assert!(least.is_commutative() && least.is_terminal(f32::NEG_INFINITY.to_bits()) && !least.is_terminal(0));
+    assert_eq!(least.repeat(3.5f32.to_bits(), 9), 3.5f32.to_bits());
+}
+
+/// Laws are checked on operators made at run time, and the message names the operator's operands.
+#[test]
+fn laws_are_checked() {
+    let typed = DynBinary::<i32, i32, i32>::new(two("difference", Kind::I32, "sub")).unwrap();
+    let claimed = DynMonoid::<i32, true>::new(typed, 0);
+    let broken = refused(laws::check_monoid::<i32, _>(claimed));
+    assert!(broken.contains("(a + b) + c == a + (b + c)") || broken.to_lowercase().contains("associativ"), "{broken}");
+    let greatest = DynBinary::<f32, f32, f32>::new(two("greatest", Kind::F32, "max")).unwrap();
+    let greatest = DynMonoid::<f32, true>::new(greatest, f32::NEG_INFINITY).commutative();
+    // NaN: an infinity changes it
+    assert!(laws::check_monoid::<f32, _>(greatest).is_err());
+    laws::check_monoid::<f32, _>(greatest.except(&[Law::Identity])).unwrap();
+}

@@ -1,0 +1,351 @@
+//! Operators made at run time, over words that hold their values' bits, and expressions of one type: compared with the same operators of
+//! the library over the values themselves.
+
+use crate::algebra::{Sample, mix};
+use crate::fixpoint::{case, every_schedule};
+use crate::harness::{Outcome, agree, dry_run, ok, on_device, on_threads, same, suite};
+use crate::shapes::{FORMATS, Filled, filled, graph, matrix};
+use proptest::prelude::*;
+use proptest::sample::select;
+use vxm::backend::plan::{Direction, Forced, force};
+use vxm::backend::reference::{self, Dense, Grid};
+use vxm::operations::dyn_expr::DynExpr;
+use vxm::prelude::*;
+use vxm::semiring::dynamic::{Builder, DynBinary, DynMonoid, DynTernary, DynUnary, Kind, Operand, Program};
+
+/// The program that `make` makes of its parameters.
+fn program(
+    kinds: &[Kind],
+    make: impl FnOnce(&mut Builder, &[Operand]) -> Result<Operand, vxm::semiring::dynamic::ProgramError>,
+) -> Program {
+    let mut code = Builder::new("made", kinds).expect("a fine name");
+    let read = (0..kinds.len()).filter(|&at| kinds[at] != Kind::Unit);
+    let parameters: Vec<_> = read.map(|at| code.parameter(at).expect("within")).collect();
+    let result = make(&mut code, &parameters).expect("well typed");
+    code.finish(result).expect("its own value")
+}
+
+/// The program of one operation on two parameters of a kind.
+fn two(kind: Kind, operation: &str) -> Program {
+    program(&[kind; 2], |code, operands| code.call(operation, operands))
+}
+
+/// The elements as words.
+fn words<T: Element, W: Element>(dense: &[Option<T>]) -> Dense<W> {
+    dense.iter().map(|x| x.map(|x| W::from_bits(x.bits()))).collect()
+}
+
+fn word_grid<T: Element, W: Element>(grid: &Grid<T>) -> Grid<W> {
+    Grid { rows: grid.rows.iter().map(|row| words(row)).collect(), ncols: grid.ncols }
+}
+
+const DIRECTIONS: [Option<Direction>; 3] = [None, Some(Direction::Push), Some(Direction::Pull)];
+
+/// Checks `vxm` and `mxv` over a semiring of values of type `T`, with matrices of `A`, against the one made at run time.
+fn products<T, A, W, V, const EXACT: bool>(
+    name: &str,
+    cases: u32,
+    ring: impl Semiring<T, A, Out = T>,
+    dynamic: Ring<DynMonoid<W, EXACT>, DynBinary<W, V, W>>,
+) where
+    T: Sample,
+    A: Sample,
+    W: Element,
+    V: Element,
+{
+    let case = (graph(), filled(), filled(), select(vec![1, 2, 8]));
+    suite(&format!("run-time products of {name}"), cases, case, |(graph, u, mask, threads)| {
+        let grid: Grid<A> = graph.grid();
+        let (n, length) = (grid.rows.len(), grid.ncols);
+        let held = u.dense::<T>(n);
+        let t: Dense<W> = words(&reference::vxm(&held, &grid, ring));
+        let mask_values = mask.dense::<u32>(length);
+        let masked = reference::masked(&t, &reference::structural(&mask_values));
+        let a = matrix(&word_grid::<A, V>(&grid), graph.symmetric);
+        let (u, mask) = (u.vector(&words::<T, W>(&held)), mask.vector(&mask_values));
+        on_threads(threads, || {
+            for (format, direction) in FORMATS.into_iter().flat_map(|format| DIRECTIONS.map(|way| (format, way))) {
+                let way = Forced { format, direction, ..Forced::default() };
+                force(way, || {
+                    let leaf = &u;
+                    let product = DynExpr::of(&leaf).vxm(&a, dynamic);
+                    agree(way, &t, &ok(DynExpr::of(&product).eval())?)?;
+                    // an operand that isn't a vector
+                    let same = u.map(IDENTITY);
+                    let product = DynExpr::of(&same).vxm(&a, dynamic);
+                    agree(way, &t, &ok(DynExpr::of(&product).eval())?)?;
+                    let expression = DynExpr::of(&product).mask(&mask);
+                    agree(way, &masked, &ok(DynExpr::of(&expression).eval())?)
+                })?;
+            }
+            Ok(())
+        })
+    });
+}
+
+#[test]
+fn products_of_floats() {
+    let (plus, times) = (two(Kind::F32, "add"), two(Kind::F32, "mul"));
+    let add = DynMonoid::<u32, false>::new(DynBinary::new(plus).unwrap(), (-0.0f32).to_bits()).commutative();
+    products::<f32, f32, u32, u32, false>(
+        "PLUS_TIMES of f32",
+        200,
+        PLUS_TIMES,
+        semiring(add, DynBinary::new(times).unwrap()),
+    );
+    let (plus, times) = (two(Kind::F64, "add"), two(Kind::F64, "mul"));
+    let add = DynMonoid::<u64, false>::new(DynBinary::new(plus).unwrap(), (-0.0f64).to_bits()).commutative();
+    products::<f64, f64, u64, u64, false>(
+        "PLUS_TIMES of f64",
+        100,
+        PLUS_TIMES,
+        semiring(add, DynBinary::new(times).unwrap()),
+    );
+    let (max, plus) = (two(Kind::F32, "max"), two(Kind::F32, "add"));
+    let add = DynMonoid::<u32, true>::new(DynBinary::new(max).unwrap(), f32::NEG_INFINITY.to_bits());
+    let add = add.commutative().except(&[laws::Law::Identity]);
+    products::<f32, f32, u32, u32, true>(
+        "MAX_PLUS of f32",
+        200,
+        MAX_PLUS,
+        semiring(add, DynBinary::new(plus).unwrap()),
+    );
+}
+
+#[test]
+fn products_of_integers() {
+    let (min, plus) = (two(Kind::I64, "min"), two(Kind::I64, "add"));
+    let add = DynMonoid::<u64, true>::new(DynBinary::new(min).unwrap(), i64::MAX.bits());
+    let add = add.commutative().terminal(i64::MIN.bits());
+    products::<i64, i64, u64, u64, true>(
+        "MIN_PLUS of i64",
+        150,
+        MIN_PLUS,
+        semiring(add, DynBinary::new(plus).unwrap()),
+    );
+    let (max, first) = (two(Kind::U32, "max"), program(&[Kind::U32, Kind::Unit], |_, operands| Ok(operands[0])));
+    let add = DynMonoid::<u32, true>::new(DynBinary::new(max).unwrap(), 0).commutative().terminal(u32::MAX);
+    products::<u32, (), u32, (), true>(
+        "MAX_FIRST of u32",
+        200,
+        MAX_FIRST,
+        semiring(add, DynBinary::new(first).unwrap()),
+    );
+    // neither commutative nor with a terminal value: the first product
+    let any = DynMonoid::<u32, true>::new(
+        DynBinary::new(program(&[Kind::U32; 2], |_, operands| Ok(operands[0]))).unwrap(),
+        0,
+    );
+    products::<u32, u32, u32, u32, true>("ANY_SECOND of u32", 100, ANY_SECOND, {
+        semiring(any, DynBinary::new(program(&[Kind::U32; 2], |_, operands| Ok(operands[1]))).unwrap())
+    });
+}
+
+/// Two monoids with one operator and one type of Rust, but other terminal values, are two programs on a GPU.
+#[test]
+fn terminal_values_distinguish_programs() {
+    let max = DynBinary::<u32, u32, u32>::new(two(Kind::U32, "max")).unwrap();
+    let first =
+        DynBinary::<u32, (), u32>::new(program(&[Kind::U32, Kind::Unit], |_, operands| Ok(operands[0]))).unwrap();
+    let case = (graph(), filled());
+    suite("run-time monoids of other terminal values", 60, case, |(graph, u)| {
+        let grid: Grid<()> = graph.grid();
+        let small: Dense<u32> = u.dense::<u32>(grid.rows.len()).iter().map(|x| x.map(|x| x % 3)).collect();
+        let a = matrix(&grid, graph.symmetric);
+        for (terminal, most) in [(u32::MAX, 3), (2, 3), (1, 2)] {
+            let below: Dense<u32> = small.iter().map(|x| x.map(|x| x % most)).collect();
+            let add = DynMonoid::<u32, true>::new(max, 0).commutative().terminal(terminal);
+            let expected = reference::vxm(&below, &grid, MAX_FIRST);
+            let u = u.vector(&below);
+            agree(terminal, &expected, &ok(on_device(|| u.vxm(&a, semiring(add, first)).eval()))?)?;
+        }
+        Ok(())
+    });
+}
+
+/// Trees of elementwise verbs, each node of one type.
+fn trees(len: usize, x: &Filled, y: &Filled, threads: usize) -> Outcome {
+    let (xs, ys) = (x.dense::<f32>(len), y.dense::<f32>(len));
+    let (u, v) = (x.vector(&words::<f32, u32>(&xs)), y.vector(&words::<f32, u32>(&ys)));
+    let f32s = [Kind::F32; 2];
+    let halved = program(&f32s[..1], |code, x| {
+        let half = code.constant(Kind::F32, 0.5f32.bits(), true)?;
+        code.call("mul", &[x[0], half])
+    });
+    let halved = DynUnary::<u32, u32>::new(halved).unwrap();
+    let positive = program(&f32s[..1], |code, x| {
+        let zero = code.constant(Kind::F32, 0.0f32.bits(), false)?;
+        code.call("gt", &[x[0], zero])
+    });
+    let positive = DynUnary::<u32, bool>::new(positive).unwrap();
+    let minus = DynBinary::<u32, u32, u32>::new(two(Kind::F32, "sub")).unwrap();
+    let max = DynBinary::<u32, u32, u32>::new(two(Kind::F32, "max")).unwrap();
+    let odd = program(&[Kind::U32, Kind::F32], |code, x| {
+        let one = code.constant(Kind::U32, 1, false)?;
+        let low = code.call("bitand", &[x[0], one])?;
+        code.call("eq", &[low, one])
+    });
+    let odd = DynBinary::<u32, u32, bool>::new(odd).unwrap();
+    let weighted = program(&[Kind::F32; 3], |code, x| {
+        let product = code.call("mul", &[x[0], x[1]])?;
+        code.call("add", &[product, x[2]])
+    });
+    let weighted = DynTernary::<u32, u32, u32, u32>::new(weighted).unwrap();
+
+    on_threads(threads, || {
+        let (lu, lv) = (&u, &v);
+        let (u, v) = (DynExpr::of(&lu), DynExpr::of(&lv));
+        let half = u.map(halved);
+        let half = DynExpr::of(&half);
+        let expected_half = reference::map(&xs, TIMES.bind(0.5f32));
+        agree("map", &words::<_, u32>(&expected_half), &ok(half.eval())?)?;
+
+        let union = half.ewise_add(v, minus);
+        let union = DynExpr::of(&union);
+        let expected_union = reference::ewise_add(&expected_half, &ys, MINUS);
+        agree("union", &words::<_, u32>(&expected_union), &ok(union.eval())?)?;
+
+        let kept = union.select(positive);
+        let kept = DynExpr::of(&kept);
+        let expected_kept = reference::select(&expected_union, GT.bind(0.0f32));
+        agree("select", &words::<_, u32>(&expected_kept), &ok(kept.eval())?)?;
+
+        let both = u.ewise_mult(kept, max);
+        let both = DynExpr::of(&both);
+        let expected_both = reference::ewise_mult(&xs, &expected_kept, MAX);
+        agree("intersection", &words::<_, u32>(&expected_both), &ok(both.eval())?)?;
+
+        let mask = v.pattern();
+        let mask = DynExpr::of(&mask);
+        let left = half.select_index(odd);
+        let left = DynExpr::of(&left).mask(mask);
+        let expected_left: Dense<f32> = (0..len).map(|i| expected_half[i].filter(|_| i % 2 == 1)).collect();
+        let expected_left = reference::masked(&expected_left, &reference::structural(&ys));
+        agree("mask", &words::<_, u32>(&expected_left), &ok(DynExpr::of(&left).eval())?)?;
+
+        let full = u.or(7.5f32.to_bits());
+        let full = DynExpr::of(&full);
+        let three = weighted.map3(full, v, half);
+        let expected_full = reference::or(&xs, 7.5f32);
+        let product = reference::ewise_mult(&expected_full, &ys, TIMES);
+        let expected_three = reference::ewise_mult(&product, &expected_half, PLUS);
+        agree("map3", &words::<_, u32>(&expected_three), &ok(DynExpr::of(&three).eval())?)?;
+
+        let add = DynMonoid::<u32, false>::new(DynBinary::new(two(Kind::F32, "add")).unwrap(), (-0.0f32).to_bits());
+        let sum = ok(union.reduce(add.commutative()))?;
+        if dry_run().is_none() {
+            same("sum", reference::reduce(&expected_union, PLUS).bits(), u64::from(sum))?;
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn trees_of_verbs() {
+    let len = prop_oneof![1 => Just(0usize), 6 => 1..20usize, 4 => 20..140usize, 2 => 140..3000usize];
+    let case = (len, filled(), filled(), select(vec![1, 2, 8]));
+    suite("run-time trees of verbs", 150, case, |(len, x, y, threads)| trees(len, &x, &y, threads));
+}
+
+#[op]
+fn longer(distance: f32, weight: f32) -> f32 {
+    distance + weight
+}
+
+/// Loops with bodies of one type: shortest paths, and sets by keys.
+#[test]
+fn loops() {
+    let along = DynBinary::<u32, u32, u32>::new(two(Kind::F32, "add")).unwrap();
+    let min = DynBinary::<u32, u32, u32>::new(two(Kind::F32, "min")).unwrap();
+    let least = DynMonoid::<u32, true>::new(min, f32::INFINITY.to_bits()).commutative();
+    suite("run-time loops: shortest paths", 40, case(), |case| {
+        let typed = ok(case.matrix().map_index(Weigh(case.seed)))?;
+        let a = ok(typed.map(DynUnary::<f32, u32>::new(program(&[Kind::F32], |_, x| Ok(x[0]))).unwrap()))?;
+        let start: Vec<f32> = (0..case.n).map(|v| if v % 50 == 3 { v as f32 } else { f32::INFINITY }).collect();
+        let state = Vector::from_dense(start.clone());
+        let body = |x: StateRef<f32>| x.ewise_add(x.vxm(&typed, semiring(MIN, longer)), MIN);
+        let expected = ok(fixpoint(state).while_changed().monotone().step(body).eval())?.state;
+        let expected: Vec<u32> = expected.to_dense(0.0).iter().map(|x| x.to_bits()).collect();
+        let words: Vec<u32> = start.iter().map(|x| x.to_bits()).collect();
+        every_schedule(&expected, || {
+            fixpoint(Vector::from_dense(words.clone()))
+                .while_changed()
+                .monotone()
+                .step(|x| {
+                    let own = keep(x);
+                    let product = keep(own.vxm(&a, semiring(least, along)));
+                    keep(own.ewise_add(product, min))
+                })
+                .eval()
+        })
+    });
+}
+
+/// Greedy sets, with the operators of `mis` made at run time.
+#[test]
+fn loops_over_active_elements() {
+    // a key above 1 is undecided; 1 is out, and the top bit alone is in
+    let decide = program(&[Kind::U32; 2], |code, x| {
+        let (one, top) = (code.constant(Kind::U32, 1, false)?, code.constant(Kind::U32, u32::MAX.into(), false)?);
+        let (beaten, waits) = (code.call("eq", &[x[1], top])?, code.call("gt", &[x[1], x[0]])?);
+        let undecided = code.select(waits, x[0], top)?;
+        code.select(beaten, one, undecided)
+    });
+    let decide = DynBinary::<u32, u32, u32>::new(decide).unwrap();
+    let active = program(&[Kind::U32], |code, x| {
+        let (one, top) = (code.constant(Kind::U32, 1, false)?, code.constant(Kind::U32, u32::MAX.into(), false)?);
+        let (above, below) = (code.call("gt", &[x[0], one])?, code.call("lt", &[x[0], top])?);
+        code.call("bitand", &[above, below])
+    });
+    let active = DynUnary::<u32, bool>::new(active).unwrap();
+    let max = DynBinary::<u32, u32, u32>::new(two(Kind::U32, "max")).unwrap();
+    let best = DynMonoid::<u32, true>::new(max, 0).commutative().terminal(u32::MAX);
+    let first =
+        DynBinary::<u32, (), u32>::new(program(&[Kind::U32, Kind::Unit], |_, operands| Ok(operands[0]))).unwrap();
+    suite("run-time loops: greedy sets", 40, case(), |case| {
+        let a = case.matrix();
+        let mut keys: Vec<u32> = (0..case.n as u32).map(|v| v + 2).collect();
+        keys.sort_by_key(|&k| mix(case.seed ^ u64::from(k)));
+        let mut order: Vec<usize> = (0..case.n).collect();
+        order.sort_by_key(|&v| std::cmp::Reverse(keys[v]));
+        let mut expected = vec![0u32; case.n];
+        for v in order {
+            let beaten = a.csr().row(v).0.iter().any(|&u| expected[u as usize] == u32::MAX);
+            expected[v] = if beaten { 1 } else { u32::MAX };
+        }
+        every_schedule(&expected, || {
+            fixpoint(Vector::from_dense(keys.clone()))
+                .while_active(active)
+                .monotone()
+                .step(|x| {
+                    let own = keep(x);
+                    let product = own.vxm(&a, semiring(best, first));
+                    let product = keep(product.or(0));
+                    keep(decide.map2(own, product))
+                })
+                .eval()
+        })
+    });
+}
+
+/// Weights of edges, the same both ways.
+#[derive(Clone, Copy)]
+struct Weigh(u64);
+impl vxm::semiring::Source for Weigh {
+    fn source(self, text: &mut vxm::semiring::KernelText) -> String {
+        text.define_hashed("weigh", |name| {
+            format!("VXM_FN float {name}(unsigned int, unsigned int, vxm_unit) {{ return 0; }}")
+        })
+    }
+}
+impl TernaryOp<u32, u32, ()> for Weigh {
+    type Out = f32;
+    fn call(self, i: u32, j: u32, (): ()) -> f32 {
+        (mix(self.0 ^ u64::from(i.min(j)) << 32 ^ u64::from(i.max(j))) % 97) as f32
+    }
+}
+
+/// Keeps a node of an expression. It is never freed, which a test can afford.
+fn keep<'a, E: Expr + 'a>(node: E) -> DynExpr<'a, E::T> {
+    DynExpr::of(Box::leak(Box::new(node)))
+}
