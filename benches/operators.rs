@@ -135,8 +135,8 @@ fn on(spec: &str) -> Result<()> {
     let choice = program(&[Kind::U32; 2], |code, x| {
         let (one, top) = (code.constant(Kind::U32, 1, false)?, code.constant(Kind::U32, u32::MAX.into(), false)?);
         let (beaten, waits) = (code.call("eq", &[x[1], top])?, code.call("gt", &[x[1], x[0]])?);
-        let undecided = code.select(waits, x[0], top)?;
-        code.select(beaten, one, undecided)
+        let unbeaten = code.select(waits, x[0], top)?;
+        code.select(beaten, one, unbeaten)
     });
     let choice = DynBinary::<u32, u32, u32>::new(choice).expect("its kinds");
     let open = program(&[Kind::U32], |code, x| {

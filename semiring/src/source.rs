@@ -1,5 +1,6 @@
 //! The CUDA C++ text of operators, and how it gets into a kernel.
 
+use core::any::TypeId;
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
@@ -199,6 +200,18 @@ pub trait Source: Copy + Send + Sync + 'static {
     ///
     /// The arguments of a call must have exactly the types of the operands: C++ would convert others silently.
     fn source(self, text: &mut KernelText) -> String;
+
+    /// What identifies the operator among all: two of equal identity compute the same. `None` if it isn't known. By default it is the type of
+    /// an operator without fields. Loops that relax edges need it.
+    ///
+    /// ```
+    /// use vxm_semiring::{Bind, MIN, PLUS, Source};
+    /// assert!(MIN.known_as() == MIN.known_as() && MIN.known_as() != PLUS.known_as());
+    /// assert_eq!(MIN.bind(3u32).known_as(), None);
+    /// ```
+    fn known_as(self) -> Option<(TypeId, usize)> {
+        (size_of::<Self>() == 0).then(|| (TypeId::of::<Self>(), 0))
+    }
 
     /// Appends the bits of the operator's [constants](KernelText::constant), in the order in which [`source`](Self::source) makes arguments
     /// of them. Returns whether the operator's type, and the number of constants before its own, determine the rest of its text.

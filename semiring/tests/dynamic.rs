@@ -1,8 +1,8 @@
 //! Operators made at run time: what a builder accepts, how programs are shared, and what messages say.
 
-use vxm_semiring::dynamic::{Builder, DynBinary, DynMonoid, DynTernary, DynUnary, Kind, MOST_VALUES};
+use vxm_semiring::dynamic::{Builder, DynBinary, DynMonoid, DynTernary, DynUnary, Kind, MOST_VALUES, Program};
 use vxm_semiring::laws::{self, Law};
-use vxm_semiring::{BinaryOp, Element, KernelText, Monoid, Source, TernaryOp, UnaryOp};
+use vxm_semiring::{BinaryOp, Element, KernelText, Monoid, Source, TernaryOp, UnaryOp, op};
 
 /// The program of one operation on two parameters of a kind.
 fn two(name: &str, kind: Kind, operation: &str) -> vxm_semiring::dynamic::Program {
@@ -161,4 +161,175 @@ fn laws_are_checked() {
     // NaN: an infinity changes it
     assert!(laws::check_monoid::<f32, _>(greatest).is_err());
     laws::check_monoid::<f32, _>(greatest.except(&[Law::Identity])).unwrap();
+}
+
+/// A function of `#[op]`, and the program of its text.
+macro_rules! both {
+    ($(fn $name:ident($a:ident: $x:ident, $b:ident: $y:ident) -> $t:ident $body:block)*) => {$(
+        #[op]
+        fn $name($a: $x, $b: $y) -> $t $body
+
+        impl Twice for $name {
+            const TEXT: &'static str = stringify!(fn $name($a: $x, $b: $y) -> $t $body);
+        }
+    )*};
+}
+
+trait Twice {
+    const TEXT: &'static str;
+}
+
+both! {
+    fn small(a: u8, b: i16) -> i16 {
+        let mut s: u8 = a * a + 1;
+        if b < -300 && !(s > 200) || s == 7 {
+            s -= 9;
+            if s.count_ones() > 4 {
+                s <<= 9;
+            } else if a == 3 {
+                s ^= 0x55;
+            }
+        } else {
+            let t: u8 = s / a;
+            s = t % 7;
+        }
+        let s: i16 = {
+            let wide: i64 = s as i64 * b as i64;
+            wide as i16
+        };
+        if s < 0 { -s * -300 } else { s - i16::MIN }
+    }
+    fn weigh(a: f32, b: f32) -> f64 {
+        let a: f32 = if a < b {
+            let half: f32 = b * 0.5;
+            half - a
+        } else {
+            a.max(b).sqrt()
+        };
+        (a * 3.0).floor() as f64 / (a as f64 + 1e-3) - 0.1
+    }
+    fn levels(a: u32, b: u32) -> u32 {
+        a + b * 3 << 2 & 0xff | a ^ b >> 1 - 1 % 2
+    }
+    fn rotated(a: u64, b: u32) -> u64 {
+        a.rotate_left(b).wrapping_add(a.pow(b % 5)) ^ (b as u64).saturating_sub(a)
+    }
+    fn tests(a: f64, b: f64) -> bool {
+        a.is_nan() || (a >= b) != (b.is_finite() && !(a == 0.0)) || b > f64::MAX
+    }
+}
+
+/// The text of a function, read at run time, computes what `#[op]` does.
+#[test]
+fn texts_compute_what_op_does() {
+    fn check<A: laws::Sample, B: laws::Sample, F: Twice + BinaryOp<A, B>>(op: F) {
+        let program = Program::parse(F::TEXT).unwrap_or_else(|error| panic!("{}: {error}", F::TEXT));
+        let made = DynBinary::<A, B, F::Out>::new(program).unwrap();
+        let (firsts, seconds) = (A::extremes(), B::extremes());
+        let more = (0..400u64).map(|k| k.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let random = more.map(|k| (A::from_bits(k >> 7), B::from_bits(k.rotate_left(23))));
+        for (a, b) in firsts.iter().flat_map(|&a| seconds.iter().map(move |&b| (a, b))).chain(random) {
+            assert_eq!(made.call(a, b).bits(), op.call(a, b).bits(), "{program:?} of {a:?} and {b:?}");
+        }
+    }
+    check::<u8, i16, _>(small);
+    check::<f32, f32, _>(weigh);
+    check::<u32, u32, _>(levels);
+    check::<u64, u32, _>(rotated);
+    check::<f64, f64, _>(tests);
+}
+
+#[test]
+fn texts_may_leave_types_out() {
+    let text = "
+        // the number of steps, rounded up
+        fn steps(a: u64, b: u64) -> u64 {
+            let more = a % b > 0;
+            let mut n = a / b;
+            if more { n += 1; }
+            n
+        }";
+    let steps = DynBinary::<u64, u64, u64>::new(Program::parse(text).unwrap()).unwrap();
+    assert_eq!([steps.call(9, 3), steps.call(10, 3), steps.call(0, 3)], [3, 4, 0]);
+    let pattern = Program::parse("fn hop(level: u32, _edge: ()) -> u32 { level.saturating_add(1) }").unwrap();
+    assert_eq!(DynBinary::<u32, (), u32>::new(pattern).unwrap().call(u32::MAX, ()), u32::MAX);
+}
+
+#[test]
+fn wrong_texts_are_told_by_place() {
+    for (text, told) in [
+        ("", "line 1, column 1: expected `fn`, found the end"),
+        ("fn f(a: u32) -> u32 { a", "line 1, column 24: expected `;` or `}`, found the end"),
+        ("fn f(a: u33) -> u32 { a }", "line 1, column 9: expected a type, as `u32` or `f32`, found `u33`"),
+        ("fn f(a u32) -> u32 { a }", "line 1, column 8: expected `:`, found `u32`"),
+        ("fn f() -> u32 { 1 }", "`f` has 0 parameters: expected one to three"),
+        ("fn f(a: u32) -> u32 { b }", "line 1, column 23: `b` is no variable"),
+        (
+            "fn f(a: u32) -> u32 { a + 1.5 }",
+            "line 1, column 27: expected a number of type u32, found one with a fraction",
+        ),
+        (
+            "fn f(a: f32) -> f32 { a + 1 }",
+            "line 1, column 27: expected a value of type f32, found a whole number: write 1.0",
+        ),
+        ("fn f(a: u8) -> u8 { a + 256 }", "line 1, column 25: 256 is out of the range of u8"),
+        ("fn f(a: u8) -> u8 { a + -1 }", "line 1, column 25: -1 is out of the range of u8"),
+        ("fn f(a: u32, b: f32) -> u32 { a + b }", "line 1, column 31: `f` calls add(u32, f32): expected (u32, u32)"),
+        ("fn f(a: u32) -> f32 { a }", "line 1, column 21: expected a result of type f32, found u32"),
+        (
+            "fn f(a: u32) -> u32 { if a > 1 { a } }",
+            "line 1, column 23: expected an `else`: the value of this `if` is used",
+        ),
+        (
+            "fn f(a: u32) -> u32 { if a { 1 } else { 2 } }",
+            "line 1, column 23: `f` has a condition of type u32: expected bool",
+        ),
+        (
+            "fn f(a: u32) -> u32 {\n    return a;\n}",
+            "line 2, column 5: expected an expression, which has no such control flow, found `return`",
+        ),
+        (
+            "fn f(a: f32) -> f32 { a.exp() }",
+            "line 1, column 23: `exp` is no method of numbers that has the same bits on every device",
+        ),
+        ("fn f(a: u32) -> u32 { a.min() }", "line 1, column 23: `min` takes one argument, found 0"),
+        (
+            "fn f(a: f32) -> f32 { a.count_ones() }",
+            "line 1, column 23: `f` calls count_ones(f32), which takes integers",
+        ),
+        ("fn f(a: u32) -> u32 { a < 1 < 2 }", "line 1, column 29: expected `&&` between two comparisons, found `<`"),
+        ("fn f(a: u32) -> u32 { 1; a }", "line 1, column 23: expected a statement that does something"),
+        (
+            "fn f(a: u32) -> u32 { if a > 1 { 5u32 } a }",
+            "line 1, column 34: this value isn't used: end it with `;`, or begin a statement by `let`",
+        ),
+        ("fn f(a: u32) -> u32 { a } x", "line 1, column 27: expected the end, found `x`"),
+        ("fn f(a: u32, e: ()) -> u32 { a + e }", "line 1, column 34: `e` is a pattern's entry, which has no value"),
+        ("fn f(a: u32) -> u32 { c = 1; a }", "line 1, column 23: `c` is no variable"),
+        ("fn f(a: u32) -> u32 { a + 7u3 }", "line 1, column 27: `u3` is no type of a number"),
+        (
+            "fn f(a: u32) -> u32 { u32::EPSILON }",
+            "line 1, column 23: `u32::EPSILON` is not known: expected MIN, MAX, or of floats INFINITY, NEG_INFINITY or NAN",
+        ),
+        ("fn f(a: u32) -> u32 { \u{e9} }", "line 1, column 23: expected an expression, found `\u{e9}`"),
+        ("fn f(a: u32) -> u32 { 7 as f32 as u32 }", "line 1, column 23: state this number's type, as in `5u32`"),
+    ] {
+        assert_eq!(refused(Program::parse(text)), told, "{text}");
+    }
+    let deep = format!("fn f(a: u32) -> u32 {{ {}a{} }}", "(".repeat(5000), ")".repeat(5000));
+    assert!(refused(Program::parse(&deep)).contains("nested more than 64 deep"));
+    for chain in [" + a".repeat(5000), ".abs()".repeat(5000)] {
+        assert!(
+            refused(Program::parse(&format!("fn f(a: u32) -> u32 {{ a{chain} }}"))).contains("at most 512 expressions")
+        );
+    }
+    let chain = " else if a > 1 { a }".repeat(5000);
+    assert!(
+        refused(Program::parse(&format!("fn f(a: u32) -> u32 {{ if a > 1 {{ a }}{chain} else {{ a }} }}")))
+            .contains("at most 512")
+    );
+    let deep = format!("fn f(a: bool) -> bool {{ {}a }}", "!".repeat(5000));
+    assert!(refused(Program::parse(&deep)).contains("nested more than 64 deep"));
+    let deep = format!("fn f(a: u32) -> u32 {{ {} a {} }}", "if a > 1 { ".repeat(500), "} else { a }".repeat(500));
+    assert!(refused(Program::parse(&deep)).contains("nested more than 64 deep"));
 }

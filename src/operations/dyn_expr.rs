@@ -21,7 +21,7 @@ trait Erased<T: Element>: Sync {
     fn constant(&self) -> Result<Option<T>>;
     fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>);
     fn is_state(&self, env: &Env<'_>) -> bool;
-    fn relaxed_edges<'s>(&'s self, env: &Env<'_>, join: TypeId) -> Option<Box<dyn Relax<T> + 's>>;
+    fn relaxed_edges<'s>(&'s self, env: &Env<'_>, join: (TypeId, usize)) -> Option<Box<dyn Relax<T> + 's>>;
     fn relaxation<'s>(&'s self, env: &Env<'_>) -> Option<Box<dyn Relax<T> + 's>>;
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node>;
 }
@@ -51,7 +51,7 @@ impl<E: Expr> Erased<E::T> for E {
     fn is_state(&self, env: &Env<'_>) -> bool {
         Expr::is_state(self, env)
     }
-    fn relaxed_edges<'s>(&'s self, env: &Env<'_>, join: TypeId) -> Option<Box<dyn Relax<E::T> + 's>> {
+    fn relaxed_edges<'s>(&'s self, env: &Env<'_>, join: (TypeId, usize)) -> Option<Box<dyn Relax<E::T> + 's>> {
         Expr::relaxed_edges(self, env, join)
     }
     fn relaxation<'s>(&'s self, env: &Env<'_>) -> Option<Box<dyn Relax<E::T> + 's>> {
@@ -132,7 +132,7 @@ impl<'a, T: Element> Expr for DynExpr<'a, T> {
     fn is_state(&self, env: &Env<'_>) -> bool {
         self.0.is_state(env)
     }
-    fn relaxed_edges<'s>(&'s self, env: &Env<'_>, join: TypeId) -> Option<Box<dyn Relax<T> + 's>> {
+    fn relaxed_edges<'s>(&'s self, env: &Env<'_>, join: (TypeId, usize)) -> Option<Box<dyn Relax<T> + 's>> {
         self.0.relaxed_edges(env, join)
     }
     fn relaxation<'s>(&'s self, env: &Env<'_>) -> Option<Box<dyn Relax<T> + 's>> {

@@ -8,7 +8,6 @@ use crate::backend::view::{Dependency, Support, VectorView};
 use crate::error::Result;
 use crate::operations::expr::{Env, Expr, fits};
 use crate::operations::loops::dependencies::Reads;
-use std::any::TypeId;
 use std::panic::Location;
 use vxm_semiring::{BinaryOp, Bind, EQ, Element};
 
@@ -70,7 +69,7 @@ impl<T: Element, X: Expr<T = T>, Y: Expr<T = T>, F: BinaryOp<T, T, Out = T>> Exp
         self.right.reads(env, reads);
     }
     fn relaxation<'s>(&'s self, env: &Env<'_>) -> Option<Box<dyn Relax<T> + 's>> {
-        let join = TypeId::of::<F>();
+        let join = self.op.known_as()?;
         let right = self.left.is_state(env).then(|| self.right.relaxed_edges(env, join));
         let left = || self.right.is_state(env).then(|| self.left.relaxed_edges(env, join));
         right.or_else(left)?

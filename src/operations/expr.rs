@@ -190,8 +190,9 @@ pub trait Expr: Copy + Sync {
         false
     }
 
-    /// The edges of a product of the loop's state, if the type of its monoid is `join` and edges may be relaxed one at a time.
-    fn relaxed_edges<'s>(&'s self, _: &Env<'_>, _join: TypeId) -> Option<Box<dyn Relax<Self::T> + 's>> {
+    /// The edges of a product of the loop's state, if its monoid is [known as](vxm_semiring::Source::known_as) `join` and edges may be relaxed
+    /// one at a time.
+    fn relaxed_edges<'s>(&'s self, _: &Env<'_>, _join: (TypeId, usize)) -> Option<Box<dyn Relax<Self::T> + 's>> {
         None
     }
 

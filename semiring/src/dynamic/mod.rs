@@ -5,10 +5,13 @@
 //! [`DynUnary`], [`DynBinary`], [`DynTernary`] and [`DynMonoid`] make operators and monoids of programs.
 
 mod cuda;
+mod interpret;
 mod kind;
+mod lower;
 mod operation;
 mod operators;
 mod program;
+mod text;
 
 pub use kind::Kind;
 pub use operators::{DynBinary, DynMonoid, DynTernary, DynUnary};

@@ -1,5 +1,6 @@
 //! Operators and monoids that run programs.
 
+use core::any::TypeId;
 use core::fmt;
 use core::marker::PhantomData;
 
@@ -75,17 +76,17 @@ macro_rules! operators {
                 let parameters = [$(Held::of::<$t>(*kinds.next().expect("checked by new"))),*];
                 define(self.program, &parameters, Held::of::<O>(self.program.result()), text)
             }
+            fn known_as(self) -> Option<(TypeId, usize)> {
+                Some((TypeId::of::<Program>(), self.program.address()))
+            }
         }
 
         impl<$($t: Element,)* O: Element> $trait<$($t),*> for $name<$($t,)* O> {
             type Out = O;
             #[inline]
             fn call(self, $($arg: $t),*) -> O {
-                let mut arguments = [0; 3];
-                for (to, bits) in arguments.iter_mut().zip([$($arg.bits()),*]) {
-                    *to = bits;
-                }
-                O::from_bits(self.program.call_bits(arguments))
+                let mut arguments = [$($arg.bits(),)*].into_iter();
+                O::from_bits(self.program.call_bits([(); 3].map(|()| arguments.next().unwrap_or(0))))
             }
         }
     )*};
@@ -152,6 +153,9 @@ impl<T: Element, const EXACT: bool> DynMonoid<T, EXACT> {
 impl<T: Element, const EXACT: bool> Source for DynMonoid<T, EXACT> {
     fn source(self, text: &mut KernelText) -> String {
         self.op.source(text)
+    }
+    fn known_as(self) -> Option<(TypeId, usize)> {
+        self.op.known_as()
     }
 }
 

@@ -4,8 +4,9 @@ use core::fmt;
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use super::interpret::Ready;
 use super::kind::Kind;
-use super::operation::{Function, Operation, cast, select};
+use super::operation::{Operation, cast};
 
 /// The most values that a program may hold: parameters, constants, and results of operations.
 pub const MOST_VALUES: usize = 256;
@@ -37,25 +38,6 @@ pub(super) struct Text {
     pub(super) result: Id,
 }
 
-/// An operation on registers.
-#[derive(Debug, Clone, Copy)]
-struct Step {
-    function: Function,
-    operands: [Id; 3],
-    to: Id,
-}
-
-/// A program, ready to run.
-#[derive(Debug)]
-pub(super) struct Ready {
-    pub(super) text: Text,
-    /// The registers before the first step: constants, and zeros elsewhere.
-    registers: Box<[u64]>,
-    steps: Box<[Step]>,
-    /// The only step, if its operands are parameters.
-    single: Option<Step>,
-}
-
 /// A function of one to three typed parameters that was made at run time. A [`Builder`] makes one; [`DynUnary`](super::DynUnary),
 /// [`DynBinary`](super::DynBinary) and [`DynTernary`](super::DynTernary) are operators that run it.
 ///
@@ -72,7 +54,7 @@ impl Eq for Program {}
 
 impl core::hash::Hash for Program {
     fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
-        std::ptr::from_ref(self.0).hash(state);
+        self.address().hash(state);
     }
 }
 
@@ -128,6 +110,11 @@ impl Program {
         intern(text)
     }
 
+    /// A number that is unique to the program.
+    pub(super) fn address(self) -> usize {
+        std::ptr::from_ref(self.0) as usize
+    }
+
     /// Whether the result may depend on the parameter `index`.
     pub fn reads(self, index: usize) -> bool {
         let text = &self.0.text;
@@ -146,65 +133,7 @@ impl Program {
     /// It takes a call through a pointer for each operation.
     #[inline]
     pub fn call_bits(self, arguments: [u64; 3]) -> u64 {
-        let ready = self.0;
-        if let Some(Step { function, operands: [a, b, c], .. }) = ready.single {
-            let of = |id: Id| arguments[id as usize % 3];
-            return function(of(a), of(b), of(c));
-        }
-        match ready.registers.len() {
-            0..=8 => ready.run::<8>(arguments),
-            9..=16 => ready.run::<16>(arguments),
-            17..=64 => ready.run::<64>(arguments),
-            _ => ready.run::<MOST_VALUES>(arguments),
-        }
-    }
-}
-
-impl Ready {
-    fn new(text: Text) -> Self {
-        let registers = text.values.iter().map(|(value, _)| match value {
-            Value::Constant { bits, .. } => *bits,
-            _ => 0,
-        });
-        let steps: Vec<_> = (0..).zip(&text.values).filter_map(|(to, (value, _))| text.step(value, to)).collect();
-        let only = |step: &Step| {
-            let read = step.operands.iter().all(|&id| usize::from(id) < text.parameters.len());
-            (read && step.to == text.result).then_some(*step)
-        };
-        let identity = Step { function: |a, _, _| a, operands: [text.result; 3], to: text.result };
-        let single = match steps.as_slice() {
-            [] if usize::from(text.result) < text.parameters.len() => Some(identity),
-            [step] => only(step),
-            _ => None,
-        };
-        Self { registers: registers.collect(), steps: steps.into(), single, text }
-    }
-
-    /// Runs the steps over `N` registers, which are at least as many as values.
-    fn run<const N: usize>(&self, arguments: [u64; 3]) -> u64 {
-        let mut registers = [0; N];
-        registers[..self.registers.len()].copy_from_slice(&self.registers);
-        let parameters = self.text.parameters.len();
-        registers[..parameters].copy_from_slice(&arguments[..parameters]);
-        for Step { function, operands: [a, b, c], to } in &self.steps {
-            registers[*to as usize % N] =
-                function(registers[*a as usize % N], registers[*b as usize % N], registers[*c as usize % N]);
-        }
-        registers[self.text.result as usize % N]
-    }
-}
-
-impl Text {
-    /// How the value is computed, if it is the result of an operation.
-    fn step(&self, value: &Value, to: Id) -> Option<Step> {
-        let kind = |id: Id| self.values[id as usize].1;
-        let (function, operands) = match *value {
-            Value::Parameter(_) | Value::Constant { .. } => return None,
-            Value::Call(operation, [a, b]) => (operation.function(kind(a)), [a, b, a]),
-            Value::Cast(a) => (cast(kind(a), kind(to)).expect("the builder checked the cast"), [a; 3]),
-            Value::Select(operands) => (select as Function, operands),
-        };
-        Some(Step { function, operands, to })
+        self.0.call(arguments)
     }
 }
 

@@ -43,7 +43,9 @@ pub fn modes<A: Element>(
     }
     // as many slots as the longest row's table needs; none if it fits shared memory
     let slots = Some((2 * longest).next_power_of_two()).filter(|&slots| slots > NEAR).unwrap_or(0);
-    let fitting = tuning().label_table_bytes.checked_div(8 * slots).unwrap_or(usize::MAX);
+    // under a budget, at most half of what is left
+    let room = if gpu.budget().is_some() { usize::try_from(gpu.memory()?.0 / 2).unwrap_or(usize::MAX) } else { usize::MAX };
+    let fitting = tuning().label_table_bytes.min(room).checked_div(8 * slots).unwrap_or(usize::MAX);
     let blocks = most_long.min(fitting.max(1)).min(2 * gpu.multiprocessors() as usize);
     let tables = gpu.alloc(8 * slots * blocks)?;
     let mut kernel = KernelBuilder::new(gpu).with(sources::MODE);

@@ -258,7 +258,7 @@ where
         }
     }
 
-    fn relaxed_edges<'s>(&'s self, env: &Env<'_>, join: TypeId) -> Option<Box<dyn Relax<S::Out> + 's>> {
+    fn relaxed_edges<'s>(&'s self, env: &Env<'_>, join: (TypeId, usize)) -> Option<Box<dyn Relax<S::Out> + 's>> {
         self.edges(env, join)
     }
 

@@ -10,7 +10,7 @@ use crate::operations::product::edge_policy::EdgePolicy;
 use core::any::TypeId;
 use core::marker::PhantomData;
 use std::ops::Range;
-use vxm_semiring::{BinaryOp, Element, Monoid, Semiring};
+use vxm_semiring::{BinaryOp, Element, Monoid, Semiring, Source};
 
 /// The edges of a product of a loop's state, which has elements of type `X`.
 struct Edges<'a, X, A, S> {
@@ -23,12 +23,12 @@ struct Edges<'a, X, A, S> {
 }
 
 impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Product<'_, E, A, S, H> {
-    /// The edges along which a loop with the body `x ⊕ (x ⊕.⊗ A)` relaxes, if this is its product and `join` the type of its ⊕.
-    pub(super) fn edges<'s>(&'s self, env: &Env<'_>, join: TypeId) -> Option<Box<dyn Relax<S::Out> + 's>> {
+    /// The edges along which a loop with the body `x ⊕ (x ⊕.⊗ A)` relaxes, if this is its product and its ⊕ is known as `join`.
+    pub(super) fn edges<'s>(&'s self, env: &Env<'_>, join: (TypeId, usize)) -> Option<Box<dyn Relax<S::Out> + 's>> {
         let forced = self.forced();
         let free = forced.format != Some(Format::Tiles) && forced.direction != Some(Direction::Pull);
-        let regroups = S::Add::EXACT && self.ring.add().is_commutative() && size_of::<S::Add>() == 0;
-        let same = join == TypeId::of::<S::Add>() && TypeId::of::<E::T>() == TypeId::of::<S::Out>();
+        let regroups = S::Add::EXACT && self.ring.add().is_commutative();
+        let same = self.ring.add().known_as() == Some(join) && TypeId::of::<E::T>() == TypeId::of::<S::Out>();
         if !(free && regroups && same && self.operand.is_state(env)) || H::EXITS_EARLY || H::FILTERS {
             return None;
         }
