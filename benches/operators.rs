@@ -6,7 +6,7 @@ use std::time::Instant;
 use vxm::io;
 use vxm::operations::dyn_expr::DynExpr;
 use vxm::prelude::*;
-use vxm::semiring::dynamic::{Builder, DynBinary, DynMonoid, DynUnary, Kind, Operand, Program, ProgramError};
+use vxm::semiring::dynamic::{DynBinary, DynMonoid, DynUnary, Program};
 
 const GRAPHS: [&str; 3] = ["rmat:18:8", "grid:1024x1024", "er:16:16"];
 const RUNS: usize = 7;
@@ -33,27 +33,16 @@ fn undecided(key: u32) -> bool {
     key > 1u32 && key < u32::MAX
 }
 
-/// The program that `make` makes of its parameters.
-fn program(
-    kinds: &[Kind],
-    make: impl FnOnce(&mut Builder, &[Operand]) -> std::result::Result<Operand, ProgramError>,
-) -> Program {
-    let mut code = Builder::new("made", kinds).expect("a fine name");
-    let read = (0..kinds.len()).filter(|&at| kinds[at] != Kind::Unit);
-    let parameters: Vec<_> = read.map(|at| code.parameter(at).expect("within")).collect();
-    let result = make(&mut code, &parameters).expect("well typed");
-    code.finish(result).expect("its own value")
-}
-
-fn two(kind: Kind, operation: &str) -> Program {
-    program(&[kind; 2], |code, x| code.call(operation, x))
+/// The program of a text that is right.
+fn made(text: &str) -> Program {
+    Program::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 /// Prints the best times of both, and their ratio.
-fn compare(graph: &str, task: &str, mut fixed: impl FnMut() -> u64, mut made: impl FnMut() -> u64) {
+fn compare(graph: &str, task: &str, mut fixed: impl FnMut() -> u64, mut run_time: impl FnMut() -> u64) {
     let (mut best, mut digests) = ([f64::MAX; 2], [0; 2]);
     for _ in 0..RUNS {
-        for (k, run) in [&mut fixed as &mut dyn FnMut() -> u64, &mut made].into_iter().enumerate() {
+        for (k, run) in [&mut fixed as &mut dyn FnMut() -> u64, &mut run_time].into_iter().enumerate() {
             let start = Instant::now();
             digests[k] = run();
             best[k] = best[k].min(start.elapsed().as_secs_f64() * 1e3);
@@ -63,102 +52,118 @@ fn compare(graph: &str, task: &str, mut fixed: impl FnMut() -> u64, mut made: im
     println!("{graph:16} {task:28} {:9.2} {:9.2} {:6.2}", best[0], best[1], best[1] / best[0]);
 }
 
-fn on(spec: &str) -> Result<()> {
-    let pattern = Matrix::from_simple(io::read(spec, &())?.graph);
-    let n = pattern.nrows();
-    let a = pattern.map_index(weight)?;
-    let floats = a.map(ratio)?;
-    let bits = DynUnary::<f32, u32>::new(program(&[Kind::F32], |_, x| Ok(x[0]))).expect("its kinds");
-    let words = floats.map(bits)?;
+/// An operator of two words, by its text.
+fn binary(text: &str) -> DynBinary<u32, u32, u32> {
+    DynBinary::new(made(text)).expect("its kinds")
+}
 
+/// The digest of an expression's vector.
+fn digest(w: impl Expr) -> u64 {
+    w.eval().map_or(0, |w| w.digest())
+}
+
+/// The digest of a loop's last state.
+fn last(fixed: Result<Fixed<u32>>) -> u64 {
+    fixed.map_or(0, |fixed| fixed.state.digest())
+}
+
+/// Weights that only depend on an edge's ends.
+fn weighted(pattern: &Matrix) -> Result<Matrix<u32>> {
+    pattern.map_index(weight)
+}
+
+const MIN_TEXT: &str = "fn min(a: u32, b: u32) -> u32 { a.min(b) }";
+const LONGER_TEXT: &str = "fn longer(a: u32, b: u32) -> u32 { let sum = a + b; if sum < a { u32::MAX } else { sum } }";
+
+/// The monoid `min` of `u32`.
+fn least() -> DynMonoid<u32, true> {
+    DynMonoid::new(binary(MIN_TEXT), u32::MAX).commutative().terminal(0)
+}
+
+fn products_of_integers(spec: &str, pattern: &Matrix) -> Result<()> {
+    let (n, a) = (pattern.nrows(), weighted(pattern)?);
     let far = Vector::from_dense((0..n as u32).map(|v| v.wrapping_mul(40503) % 100_000).collect());
-    let min = DynBinary::<u32, u32, u32>::new(two(Kind::U32, "min")).expect("its kinds");
-    let least = DynMonoid::<u32, true>::new(min, u32::MAX).commutative().terminal(0);
-    let sum = program(&[Kind::U32; 2], |code, x| {
-        let sum = code.call("add", x)?;
-        let (less, most) = (code.call("lt", &[sum, x[0]])?, code.constant(Kind::U32, u32::MAX.into(), false)?);
-        code.select(less, most, sum)
-    });
-    let sum = DynBinary::<u32, u32, u32>::new(sum).expect("its kinds");
     let leaf = &far;
     let erased = DynExpr::of(&leaf);
-    let product = |ring| erased.vxm(&a, ring).eval().map_or(0, |w| w.digest());
-    compare(
-        spec,
-        "min.longer u32",
-        || far.vxm(&a, semiring(MIN, longer)).eval().map_or(0, |w| w.digest()),
-        || product(semiring(least, sum)),
-    );
-    let saturating = DynBinary::<u32, u32, u32>::new(two(Kind::U32, "saturating_add")).expect("its kinds");
-    compare(
-        spec,
-        "min.saturating_add u32",
-        || far.vxm(&a, semiring(MIN, longer)).eval().map_or(0, |w| w.digest()),
-        || product(semiring(least, saturating)),
-    );
+    let saturating = "fn saturating_add(a: u32, b: u32) -> u32 { a.saturating_add(b) }";
+    for (task, text) in [("min.longer u32", LONGER_TEXT), ("min.saturating_add u32", saturating)] {
+        let ring = semiring(least(), binary(text));
+        compare(spec, task, || digest(far.vxm(&a, semiring(MIN, longer))), || digest(erased.vxm(&a, ring)));
+    }
+    Ok(())
+}
 
-    let numbers: Vec<f32> = (0..n).map(|v| (v % 97) as f32 / 7.0).collect();
-    let u = Vector::from_dense(numbers.clone());
+fn products_of_floats(spec: &str, pattern: &Matrix) -> Result<()> {
+    let floats = weighted(pattern)?.map(ratio)?;
+    let bits = DynUnary::<f32, u32>::new(made("fn bits(a: f32) -> f32 { a }")).expect("its kinds");
+    let words = floats.map(bits)?;
+    let numbers: Vec<f32> = (0..pattern.nrows()).map(|v| (v % 97) as f32 / 7.0).collect();
     let w = Vector::from_dense(numbers.iter().map(|x| x.to_bits()).collect());
-    let plus = DynBinary::<u32, u32, u32>::new(two(Kind::F32, "add")).expect("its kinds");
+    let u = Vector::from_dense(numbers);
+    let plus = binary("fn add(a: f32, b: f32) -> f32 { a + b }");
     let plus = DynMonoid::<u32, false>::new(plus, (-0.0f32).to_bits()).commutative();
-    let times = DynBinary::<u32, u32, u32>::new(two(Kind::F32, "mul")).expect("its kinds");
+    let ring = semiring(plus, binary("fn mul(a: f32, b: f32) -> f32 { a * b }"));
     let leaf = &w;
     let erased = DynExpr::of(&leaf);
-    compare(
-        spec,
-        "plus.times f32",
-        || u.vxm(&floats, PLUS_TIMES).eval().map_or(0, |w| w.digest()),
-        || erased.vxm(&words, semiring(plus, times)).eval().map_or(0, |w| w.digest()),
-    );
+    compare(spec, "plus.times f32", || digest(u.vxm(&floats, PLUS_TIMES)), || digest(erased.vxm(&words, ring)));
+    Ok(())
+}
 
+fn shortest_paths(spec: &str, pattern: &Matrix) -> Result<()> {
+    let (n, a) = (pattern.nrows(), weighted(pattern)?);
     let mut start = Vector::full(n, u32::MAX);
     start.set(n as u32 / 2, 0)?;
-    let body = |x: StateRef<u32>| x.ewise_add(x.vxm(&a, semiring(MIN, longer)), MIN);
-    let fixed = || fixpoint(start.clone()).while_changed().monotone().step(body).eval().map_or(0, |f| f.state.digest());
-    let made = || {
+    let ring = semiring(least(), binary(LONGER_TEXT));
+    let fixed = || {
+        let body = |x: StateRef<u32>| x.ewise_add(x.vxm(&a, semiring(MIN, longer)), MIN);
+        last(fixpoint(start.clone()).while_changed().monotone().step(body).eval())
+    };
+    let by_programs = || {
         let body = |x| {
             let x = keep(x);
-            let product = keep(x.vxm(&a, semiring(least, sum)));
-            keep(x.ewise_add(product, min))
+            let product = keep(x.vxm(&a, ring));
+            keep(x.ewise_add(product, binary(MIN_TEXT)))
         };
-        fixpoint(start.clone()).while_changed().monotone().step(body).eval().map_or(0, |f| f.state.digest())
+        last(fixpoint(start.clone()).while_changed().monotone().step(body).eval())
     };
-    compare(spec, "shortest paths", fixed, made);
+    compare(spec, "shortest paths", fixed, by_programs);
+    Ok(())
+}
 
-    let keys: Vec<u32> = (0..n as u32).map(|v| (v ^ 0x2a5).wrapping_mul(2_654_435_761) >> 1 | 2).collect();
-    let keys = Vector::from_dense(keys);
-    let max = DynBinary::<u32, u32, u32>::new(two(Kind::U32, "max")).expect("its kinds");
+fn sets(spec: &str, pattern: &Matrix) {
+    let number = |v: u32| (v ^ 0x2a5).wrapping_mul(2_654_435_761) >> 1 | 2;
+    let keys = Vector::from_dense((0..pattern.nrows() as u32).map(number).collect());
+    let max = binary("fn max(a: u32, b: u32) -> u32 { a.max(b) }");
     let greatest = DynMonoid::<u32, true>::new(max, 0).commutative().terminal(u32::MAX);
-    let first = program(&[Kind::U32, Kind::Unit], |_, x| Ok(x[0]));
-    let first = DynBinary::<u32, (), u32>::new(first).expect("its kinds");
-    let choice = program(&[Kind::U32; 2], |code, x| {
-        let (one, top) = (code.constant(Kind::U32, 1, false)?, code.constant(Kind::U32, u32::MAX.into(), false)?);
-        let (beaten, waits) = (code.call("eq", &[x[1], top])?, code.call("gt", &[x[1], x[0]])?);
-        let unbeaten = code.select(waits, x[0], top)?;
-        code.select(beaten, one, unbeaten)
-    });
-    let choice = DynBinary::<u32, u32, u32>::new(choice).expect("its kinds");
-    let open = program(&[Kind::U32], |code, x| {
-        let (one, top) = (code.constant(Kind::U32, 1, false)?, code.constant(Kind::U32, u32::MAX.into(), false)?);
-        let (above, below) = (code.call("gt", &[x[0], one])?, code.call("lt", &[x[0], top])?);
-        code.call("bitand", &[above, below])
-    });
+    let first = DynBinary::<u32, (), u32>::new(made("fn first(a: u32, e: ()) -> u32 { a }")).expect("its kinds");
+    let choice = binary(
+        "fn decide(own: u32, best: u32) -> u32 {
+            if best == u32::MAX { 1 } else if best > own { own } else { u32::MAX }
+        }",
+    );
+    let open = made("fn undecided(key: u32) -> bool { key > 1 && key < u32::MAX }");
     let open = DynUnary::<u32, bool>::new(open).expect("its kinds");
     let fixed = || {
-        let body = |key: StateRef<u32>| decide.map2(key, key.vxm(&pattern, MAX_FIRST).or_identity());
-        fixpoint(keys.clone()).while_active(undecided).monotone().step(body).eval().map_or(0, |f| f.state.digest())
+        let body = |key: StateRef<u32>| decide.map2(key, key.vxm(pattern, MAX_FIRST).or_identity());
+        last(fixpoint(keys.clone()).while_active(undecided).monotone().step(body).eval())
     };
-    let made = || {
+    let by_programs = || {
         let body = |key| {
             let key = keep(key);
-            let best = keep(key.vxm(&pattern, semiring(greatest, first)));
-            let best = keep(best.or(0));
+            let best = keep(key.vxm(pattern, semiring(greatest, first)).or_identity());
             keep(choice.map2(key, best))
         };
-        fixpoint(keys.clone()).while_active(open).monotone().step(body).eval().map_or(0, |f| f.state.digest())
+        last(fixpoint(keys.clone()).while_active(open).monotone().step(body).eval())
     };
-    compare(spec, "sets", fixed, made);
+    compare(spec, "sets", fixed, by_programs);
+}
+
+fn on(spec: &str) -> Result<()> {
+    let pattern = Matrix::from_simple(io::read(spec, &())?.graph);
+    products_of_integers(spec, &pattern)?;
+    products_of_floats(spec, &pattern)?;
+    shortest_paths(spec, &pattern)?;
+    sets(spec, &pattern);
     Ok(())
 }
 

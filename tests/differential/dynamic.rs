@@ -11,23 +11,19 @@ use vxm::backend::plan::{Direction, Forced, force};
 use vxm::backend::reference::{self, Dense, Grid};
 use vxm::operations::dyn_expr::DynExpr;
 use vxm::prelude::*;
-use vxm::semiring::dynamic::{Builder, DynBinary, DynMonoid, DynTernary, DynUnary, Kind, Operand, Program};
+use vxm::semiring::dynamic::{Builder, DynBinary, DynMonoid, DynTernary, DynUnary, Kind, Program};
 
-/// The program that `make` makes of its parameters.
-fn program(
-    kinds: &[Kind],
-    make: impl FnOnce(&mut Builder, &[Operand]) -> Result<Operand, vxm::semiring::dynamic::ProgramError>,
-) -> Program {
-    let mut code = Builder::new("made", kinds).expect("a fine name");
-    let read = (0..kinds.len()).filter(|&at| kinds[at] != Kind::Unit);
-    let parameters: Vec<_> = read.map(|at| code.parameter(at).expect("within")).collect();
-    let result = make(&mut code, &parameters).expect("well typed");
-    code.finish(result).expect("its own value")
+/// The program of a text that is right.
+fn made(text: &str) -> Program {
+    Program::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// The program of one operation on two parameters of a kind.
-fn two(kind: Kind, operation: &str) -> Program {
-    program(&[kind; 2], |code, operands| code.call(operation, operands))
+/// `a * constant` for floats. The constant is an argument of kernels.
+fn scaled(constant: f32) -> Program {
+    let mut code = Builder::new("scaled", &[Kind::F32]).unwrap();
+    let factor = code.constant(Kind::F32, constant.bits(), true).unwrap();
+    let product = code.call("mul", &[code.parameter(0).unwrap(), factor]).unwrap();
+    code.finish(product).unwrap()
 }
 
 /// The elements as words.
@@ -85,7 +81,8 @@ fn products<T, A, W, V, const EXACT: bool>(
 
 #[test]
 fn products_of_floats() {
-    let (plus, times) = (two(Kind::F32, "add"), two(Kind::F32, "mul"));
+    let (plus, times) =
+        (made("fn add(a: f32, b: f32) -> f32 { a + b }"), made("fn mul(a: f32, b: f32) -> f32 { a * b }"));
     let add = DynMonoid::<u32, false>::new(DynBinary::new(plus).unwrap(), (-0.0f32).to_bits()).commutative();
     products::<f32, f32, u32, u32, false>(
         "PLUS_TIMES of f32",
@@ -93,7 +90,8 @@ fn products_of_floats() {
         PLUS_TIMES,
         semiring(add, DynBinary::new(times).unwrap()),
     );
-    let (plus, times) = (two(Kind::F64, "add"), two(Kind::F64, "mul"));
+    let (plus, times) =
+        (made("fn add(a: f64, b: f64) -> f64 { a + b }"), made("fn mul(a: f64, b: f64) -> f64 { a * b }"));
     let add = DynMonoid::<u64, false>::new(DynBinary::new(plus).unwrap(), (-0.0f64).to_bits()).commutative();
     products::<f64, f64, u64, u64, false>(
         "PLUS_TIMES of f64",
@@ -101,7 +99,8 @@ fn products_of_floats() {
         PLUS_TIMES,
         semiring(add, DynBinary::new(times).unwrap()),
     );
-    let (max, plus) = (two(Kind::F32, "max"), two(Kind::F32, "add"));
+    let (max, plus) =
+        (made("fn max(a: f32, b: f32) -> f32 { a.max(b) }"), made("fn add(a: f32, b: f32) -> f32 { a + b }"));
     let add = DynMonoid::<u32, true>::new(DynBinary::new(max).unwrap(), f32::NEG_INFINITY.to_bits());
     let add = add.commutative().except(&[laws::Law::Identity]);
     products::<f32, f32, u32, u32, true>(
@@ -114,7 +113,8 @@ fn products_of_floats() {
 
 #[test]
 fn products_of_integers() {
-    let (min, plus) = (two(Kind::I64, "min"), two(Kind::I64, "add"));
+    let (min, plus) =
+        (made("fn min(a: i64, b: i64) -> i64 { a.min(b) }"), made("fn add(a: i64, b: i64) -> i64 { a + b }"));
     let add = DynMonoid::<u64, true>::new(DynBinary::new(min).unwrap(), i64::MAX.bits());
     let add = add.commutative().terminal(i64::MIN.bits());
     products::<i64, i64, u64, u64, true>(
@@ -123,7 +123,8 @@ fn products_of_integers() {
         MIN_PLUS,
         semiring(add, DynBinary::new(plus).unwrap()),
     );
-    let (max, first) = (two(Kind::U32, "max"), program(&[Kind::U32, Kind::Unit], |_, operands| Ok(operands[0])));
+    let (max, first) =
+        (made("fn max(a: u32, b: u32) -> u32 { a.max(b) }"), made("fn first(a: u32, e: ()) -> u32 { a }"));
     let add = DynMonoid::<u32, true>::new(DynBinary::new(max).unwrap(), 0).commutative().terminal(u32::MAX);
     products::<u32, (), u32, (), true>(
         "MAX_FIRST of u32",
@@ -132,21 +133,17 @@ fn products_of_integers() {
         semiring(add, DynBinary::new(first).unwrap()),
     );
     // neither commutative nor with a terminal value: the first product
-    let any = DynMonoid::<u32, true>::new(
-        DynBinary::new(program(&[Kind::U32; 2], |_, operands| Ok(operands[0]))).unwrap(),
-        0,
-    );
+    let any = DynMonoid::<u32, true>::new(DynBinary::new(made("fn first(a: u32, b: u32) -> u32 { a }")).unwrap(), 0);
     products::<u32, u32, u32, u32, true>("ANY_SECOND of u32", 100, ANY_SECOND, {
-        semiring(any, DynBinary::new(program(&[Kind::U32; 2], |_, operands| Ok(operands[1]))).unwrap())
+        semiring(any, DynBinary::new(made("fn second(a: u32, b: u32) -> u32 { b }")).unwrap())
     });
 }
 
 /// Two monoids with one operator and one type of Rust, but other terminal values, are two programs on a GPU.
 #[test]
 fn terminal_values_distinguish_programs() {
-    let max = DynBinary::<u32, u32, u32>::new(two(Kind::U32, "max")).unwrap();
-    let first =
-        DynBinary::<u32, (), u32>::new(program(&[Kind::U32, Kind::Unit], |_, operands| Ok(operands[0]))).unwrap();
+    let max = DynBinary::<u32, u32, u32>::new(made("fn max(a: u32, b: u32) -> u32 { a.max(b) }")).unwrap();
+    let first = DynBinary::<u32, (), u32>::new(made("fn first(a: u32, e: ()) -> u32 { a }")).unwrap();
     let case = (graph(), filled());
     suite("run-time monoids of other terminal values", 60, case, |(graph, u)| {
         let grid: Grid<()> = graph.grid();
@@ -167,30 +164,14 @@ fn terminal_values_distinguish_programs() {
 fn trees(len: usize, x: &Filled, y: &Filled, threads: usize) -> Outcome {
     let (xs, ys) = (x.dense::<f32>(len), y.dense::<f32>(len));
     let (u, v) = (x.vector(&words::<f32, u32>(&xs)), y.vector(&words::<f32, u32>(&ys)));
-    let f32s = [Kind::F32; 2];
-    let halved = program(&f32s[..1], |code, x| {
-        let half = code.constant(Kind::F32, 0.5f32.bits(), true)?;
-        code.call("mul", &[x[0], half])
-    });
-    let halved = DynUnary::<u32, u32>::new(halved).unwrap();
-    let positive = program(&f32s[..1], |code, x| {
-        let zero = code.constant(Kind::F32, 0.0f32.bits(), false)?;
-        code.call("gt", &[x[0], zero])
-    });
-    let positive = DynUnary::<u32, bool>::new(positive).unwrap();
-    let minus = DynBinary::<u32, u32, u32>::new(two(Kind::F32, "sub")).unwrap();
-    let max = DynBinary::<u32, u32, u32>::new(two(Kind::F32, "max")).unwrap();
-    let odd = program(&[Kind::U32, Kind::F32], |code, x| {
-        let one = code.constant(Kind::U32, 1, false)?;
-        let low = code.call("bitand", &[x[0], one])?;
-        code.call("eq", &[low, one])
-    });
-    let odd = DynBinary::<u32, u32, bool>::new(odd).unwrap();
-    let weighted = program(&[Kind::F32; 3], |code, x| {
-        let product = code.call("mul", &[x[0], x[1]])?;
-        code.call("add", &[product, x[2]])
-    });
-    let weighted = DynTernary::<u32, u32, u32, u32>::new(weighted).unwrap();
+    let halved = DynUnary::<u32, u32>::new(scaled(0.5)).unwrap();
+    let positive = DynUnary::<u32, bool>::new(made("fn positive(a: f32) -> bool { a > 0.0 }")).unwrap();
+    let minus = DynBinary::<u32, u32, u32>::new(made("fn sub(a: f32, b: f32) -> f32 { a - b }")).unwrap();
+    let max = DynBinary::<u32, u32, u32>::new(made("fn max(a: f32, b: f32) -> f32 { a.max(b) }")).unwrap();
+    let odd = DynBinary::<u32, u32, bool>::new(made("fn odd(i: u32, x: f32) -> bool { i & 1 == 1 }")).unwrap();
+    let weighted =
+        DynTernary::<u32, u32, u32, u32>::new(made("fn weighted(a: f32, b: f32, c: f32) -> f32 { a * b + c }"))
+            .unwrap();
 
     on_threads(threads, || {
         let (lu, lv) = (&u, &v);
@@ -231,7 +212,10 @@ fn trees(len: usize, x: &Filled, y: &Filled, threads: usize) -> Outcome {
         let expected_three = reference::ewise_mult(&product, &expected_half, PLUS);
         agree("map3", &words::<_, u32>(&expected_three), &ok(DynExpr::of(&three).eval())?)?;
 
-        let add = DynMonoid::<u32, false>::new(DynBinary::new(two(Kind::F32, "add")).unwrap(), (-0.0f32).to_bits());
+        let add = DynMonoid::<u32, false>::new(
+            DynBinary::new(made("fn add(a: f32, b: f32) -> f32 { a + b }")).unwrap(),
+            (-0.0f32).to_bits(),
+        );
         let sum = ok(union.reduce(add.commutative()))?;
         if dry_run().is_none() {
             same("sum", reference::reduce(&expected_union, PLUS).bits(), u64::from(sum))?;
@@ -261,12 +245,12 @@ fn weigh(i: u32, j: u32, _entry: ()) -> f32 {
 /// Loops with bodies of one type: shortest paths.
 #[test]
 fn loops() {
-    let along = DynBinary::<u32, u32, u32>::new(two(Kind::F32, "add")).unwrap();
-    let min = DynBinary::<u32, u32, u32>::new(two(Kind::F32, "min")).unwrap();
+    let along = DynBinary::<u32, u32, u32>::new(made("fn add(a: f32, b: f32) -> f32 { a + b }")).unwrap();
+    let min = DynBinary::<u32, u32, u32>::new(made("fn min(a: f32, b: f32) -> f32 { a.min(b) }")).unwrap();
     let least = DynMonoid::<u32, true>::new(min, f32::INFINITY.to_bits()).commutative();
     suite("run-time loops: shortest paths", 40, case(), |case| {
         let typed = ok(case.matrix().map_index(weigh))?;
-        let a = ok(typed.map(DynUnary::<f32, u32>::new(program(&[Kind::F32], |_, x| Ok(x[0]))).unwrap()))?;
+        let a = ok(typed.map(DynUnary::<f32, u32>::new(made("fn bits(a: f32) -> f32 { a }")).unwrap()))?;
         // from a single vertex edges are relaxed, on a CPU
         for every in [50, usize::MAX] {
             let near = |v: usize| if v % every == 3 { v as f32 } else { f32::INFINITY };
@@ -292,23 +276,16 @@ fn loops() {
 #[test]
 fn loops_over_active_elements() {
     // a key above 1 is undecided; 1 is out, and the top bit alone is in
-    let decide = program(&[Kind::U32; 2], |code, x| {
-        let (one, top) = (code.constant(Kind::U32, 1, false)?, code.constant(Kind::U32, u32::MAX.into(), false)?);
-        let (beaten, waits) = (code.call("eq", &[x[1], top])?, code.call("gt", &[x[1], x[0]])?);
-        let undecided = code.select(waits, x[0], top)?;
-        code.select(beaten, one, undecided)
-    });
+    let decide = made(
+        "fn decide(own: u32, best: u32) -> u32 {
+            if best == u32::MAX { 1 } else if best > own { own } else { u32::MAX }
+        }",
+    );
     let decide = DynBinary::<u32, u32, u32>::new(decide).unwrap();
-    let active = program(&[Kind::U32], |code, x| {
-        let (one, top) = (code.constant(Kind::U32, 1, false)?, code.constant(Kind::U32, u32::MAX.into(), false)?);
-        let (above, below) = (code.call("gt", &[x[0], one])?, code.call("lt", &[x[0], top])?);
-        code.call("bitand", &[above, below])
-    });
-    let active = DynUnary::<u32, bool>::new(active).unwrap();
-    let max = DynBinary::<u32, u32, u32>::new(two(Kind::U32, "max")).unwrap();
+    let active = DynUnary::<u32, bool>::new(made("fn active(key: u32) -> bool { key > 1 && key < u32::MAX }")).unwrap();
+    let max = DynBinary::<u32, u32, u32>::new(made("fn max(a: u32, b: u32) -> u32 { a.max(b) }")).unwrap();
     let best = DynMonoid::<u32, true>::new(max, 0).commutative().terminal(u32::MAX);
-    let first =
-        DynBinary::<u32, (), u32>::new(program(&[Kind::U32, Kind::Unit], |_, operands| Ok(operands[0]))).unwrap();
+    let first = DynBinary::<u32, (), u32>::new(made("fn first(a: u32, e: ()) -> u32 { a }")).unwrap();
     suite("run-time loops: greedy sets", 40, case(), |case| {
         let a = case.matrix();
         let mut keys: Vec<u32> = (0..case.n as u32).map(|v| v + 2).collect();
