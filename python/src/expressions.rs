@@ -11,6 +11,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use std::sync::Arc;
 use vxm::containers::Vector;
+use vxm::memory;
 use vxm::semiring::dynamic::{self, Kind};
 
 /// A stored vector.
@@ -70,10 +71,14 @@ pub struct Typed {
     pub len: usize,
     /// The number of nodes, where one that is read twice counts twice.
     size: usize,
+    /// How many products are nested in it.
+    products: usize,
 }
 
 /// The most nodes of an expression. They are evaluated together, and each time that they are read.
 const MOST_NODES: usize = 1000;
+/// The most nested products. Each is evaluated within the one that reads it, which takes some of the stack.
+const MOST_PRODUCTS: usize = 100;
 
 impl Node {
     /// The operands.
@@ -101,13 +106,19 @@ impl Expr {
             let what = format!("an expression of more than {MOST_NODES} nodes: evaluate a part of it by eval()");
             return Err(Python::attach(|py| Class::Input.error(py, what)));
         }
-        Ok(Self(Arc::new(Typed { node, kind, len, size })))
+        let inner = node.operands().iter().map(|operand| operand.products).max().unwrap_or(0);
+        let products = inner + usize::from(matches!(node, Node::Product(_)));
+        if products > MOST_PRODUCTS {
+            let what = format!("more than {MOST_PRODUCTS} products of products: evaluate a part of them by eval()");
+            return Err(Python::attach(|py| Class::Input.error(py, what)));
+        }
+        Ok(Self(Arc::new(Typed { node, kind, len, size, products })))
     }
 
     /// The expression of a vector.
     pub fn stored(stored: Stored, kind: Kind) -> Self {
         let len = with_stored!(&stored, vector => vector.len());
-        Self(Arc::new(Typed { node: Node::Vector(stored), kind, len, size: 1 }))
+        Self(Arc::new(Typed { node: Node::Vector(stored), kind, len, size: 1, products: 0 }))
     }
 
     /// The vector, if the expression is one.
@@ -117,6 +128,11 @@ impl Expr {
             _ => Err(PyTypeError::new_err("expected a vector, found an expression: evaluate it by eval()")),
         }
     }
+}
+
+/// Fails if a vector of `len` places and these bytes doesn't fit into memory.
+fn room(py: Python<'_>, len: usize, bytes: usize) -> PyResult<()> {
+    memory::require(bytes as u128, || format!("a vector of {len} places")).map_err(|error| raise(py, &error))
 }
 
 #[pymethods]
@@ -131,6 +147,7 @@ impl Expr {
         words: PyReadonlyArray1<'_, u32>,
     ) -> PyResult<Self> {
         let words = words.as_slice()?;
+        room(py, len, size_of_val(words))?;
         let vector = match indices {
             None => Vector::from_dense(words.to_vec()),
             Some(indices) => Vector::from_pairs(len, indices.as_slice()?.iter().copied().zip(words.iter().copied()))
@@ -149,6 +166,7 @@ impl Expr {
         words: PyReadonlyArray1<'_, u64>,
     ) -> PyResult<Self> {
         let words = words.as_slice()?;
+        room(py, len, size_of_val(words))?;
         let vector = match indices {
             None => Vector::from_dense(words.to_vec()),
             Some(indices) => Vector::from_pairs(len, indices.as_slice()?.iter().copied().zip(words.iter().copied()))

@@ -4,9 +4,9 @@ use crate::errors::Class;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyTuple};
-use vxm::semiring::Element;
 use vxm::semiring::dynamic::{self, DynBinary, DynMonoid, Kind, Operand, ProgramError};
 use vxm::semiring::laws::{self, Law};
+use vxm::semiring::{BinaryOp, Element};
 
 /// The exception for an operator that can't be.
 pub fn refused(error: ProgramError) -> PyErr {
@@ -22,14 +22,20 @@ pub fn kind(name: &str) -> PyResult<Kind> {
 /// The bits of a Python number as a value of the kind. An integer becomes a float; a float never becomes an integer.
 pub fn bits(kind: Kind, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     let refuse = || PyTypeError::new_err(format!("expected a value of type {kind}, found {value:?}"));
-    let range = || PyOverflowError::new_err(format!("{value} is out of the range of {kind}"));
+    let range = || Class::Input.error(value.py(), format!("expected a value of type {kind}, found {value}"));
     let number = |value: &Bound<'_, PyAny>| value.extract::<f64>().map_err(|_| refuse());
     Ok(match kind {
         Kind::Unit => return Err(refuse()),
         Kind::Bool => value.extract::<bool>().map_err(|_| refuse())?.bits(),
         Kind::F16 => half::f16::from_f64(number(value)?).bits(),
         Kind::Bf16 => half::bf16::from_f64(number(value)?).bits(),
-        Kind::F32 => (number(value)? as f32).bits(),
+        Kind::F32 => {
+            let wide = number(value)?;
+            if wide.is_finite() && (wide as f32).is_infinite() {
+                return Err(range());
+            }
+            (wide as f32).bits()
+        }
         Kind::F64 => number(value)?.bits(),
         _ => {
             let integer = value.extract::<i128>().map_err(|error| {
@@ -214,15 +220,43 @@ impl Monoid {
         Ok(if self.but_identity { made.except(&[Law::Identity]) } else { made })
     }
 
-    fn check_over<T: laws::Sample>(&self) -> PyResult<()> {
+    /// This monoid, if it keeps the laws. Its identity may change what is no number; where the operator isn't exact, also the sign of a zero.
+    fn checked<T: laws::Sample>(&self) -> PyResult<Self> {
+        let op = DynBinary::<T, T, T>::new(self.op).map_err(refused)?;
+        let identity = T::from_bits(self.identity);
+        let same = |a: T, b: T| a.bits() == b.bits() || (!self.exact && a == b);
+        let keeps = |x: &T| same(op.call(identity, *x), *x) && same(op.call(*x, identity), *x);
+        let extremes = T::extremes();
+        let changed = extremes.iter().find(|x| x.as_f64().is_finite() && !keeps(x));
+        if let Some(x) = changed {
+            let what = format!("{identity:?} is no identity: with {x:?} it gives {:?}", op.call(identity, *x));
+            return Err(self.broken(what));
+        }
+        let strict = extremes
+            .iter()
+            .all(|x| op.call(identity, *x).bits() == x.bits() && op.call(*x, identity).bits() == x.bits());
+        let checked = Self { but_identity: self.but_identity || !strict, ..*self };
         let found = match self.exact {
-            true => laws::check_monoid::<T, _>(self.of::<T, true>().map_err(refused)?),
-            false => laws::check_monoid::<T, _>(self.of::<T, false>().map_err(refused)?),
+            true => laws::check_monoid::<T, _>(checked.of::<T, true>().map_err(refused)?),
+            false => laws::check_monoid::<T, _>(checked.of::<T, false>().map_err(refused)?),
         };
-        found.map(drop).map_err(|broken| {
-            let what = format!("{} over {}: {:?}: {}", self.op.name(), self.kind(), broken.law(), broken.what());
-            Python::attach(|py| Class::Input.error(py, what))
-        })
+        match found {
+            Ok(_) => Ok(checked),
+            // that it is associative on all samples after all is no error
+            Err(broken) if !self.exact && broken.law() == Law::Associativity => Ok(checked),
+            Err(broken) => {
+                let hint = match broken.law() {
+                    Law::Associativity => ": if it isn't associative bit for bit, say exact=False",
+                    Law::Commutativity => ": if it isn't commutative, say commutative=False",
+                    _ => "",
+                };
+                Err(self.broken(format!("{:?}: {}{hint}", broken.law(), broken.what())))
+            }
+        }
+    }
+
+    fn broken(&self, what: String) -> PyErr {
+        Python::attach(|py| Class::Input.error(py, format!("{} over {}: {what}", self.op.name(), self.kind())))
     }
 }
 
@@ -246,21 +280,21 @@ impl Monoid {
         Ok(Self { op, identity: bits(kind, identity)?, terminal, commutative, exact, but_identity })
     }
 
-    /// Checks the laws of a monoid on extreme and random values.
-    fn check(&self) -> PyResult<()> {
+    /// This monoid, if it keeps the laws on extreme and random values.
+    fn check(&self) -> PyResult<Self> {
         match self.kind() {
-            Kind::Bool => self.check_over::<bool>(),
-            Kind::I8 => self.check_over::<i8>(),
-            Kind::I16 => self.check_over::<i16>(),
-            Kind::I32 => self.check_over::<i32>(),
-            Kind::I64 => self.check_over::<i64>(),
-            Kind::U8 => self.check_over::<u8>(),
-            Kind::U16 => self.check_over::<u16>(),
-            Kind::U32 => self.check_over::<u32>(),
-            Kind::U64 => self.check_over::<u64>(),
-            Kind::F16 => self.check_over::<half::f16>(),
-            Kind::F32 => self.check_over::<f32>(),
-            Kind::F64 => self.check_over::<f64>(),
+            Kind::Bool => self.checked::<bool>(),
+            Kind::I8 => self.checked::<i8>(),
+            Kind::I16 => self.checked::<i16>(),
+            Kind::I32 => self.checked::<i32>(),
+            Kind::I64 => self.checked::<i64>(),
+            Kind::U8 => self.checked::<u8>(),
+            Kind::U16 => self.checked::<u16>(),
+            Kind::U32 => self.checked::<u32>(),
+            Kind::U64 => self.checked::<u64>(),
+            Kind::F16 => self.checked::<half::f16>(),
+            Kind::F32 => self.checked::<f32>(),
+            Kind::F64 => self.checked::<f64>(),
             other => Err(PyTypeError::new_err(format!("no laws are checked on {other}"))),
         }
     }

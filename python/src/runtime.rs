@@ -125,7 +125,13 @@ pub fn run<R: Send + 'static>(
                 let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
                 return Err(Class::Error.error(py, format!("internal error: {text}")));
             }
-            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Timeout) => {
+                if let Err(raised) = py.check_signals() {
+                    // its threads may never be free again
+                    with_pools(py, |pools| pools.made.retain(|_, made| !Arc::ptr_eq(made, &pool)));
+                    return Err(raised);
+                }
+            }
             Err(RecvTimeoutError::Disconnected) => return Err(Class::Error.error(py, "internal error: no result")),
         }
     }

@@ -12,9 +12,9 @@ use vxm::operations::dyn_expr::DynExpr;
 use vxm::prelude::{Apply, Expr, StateRef, Verbs, fill};
 use vxm::semiring::dynamic::{DynBinary, DynTernary, DynUnary, Kind, Program, ProgramError};
 use vxm::semiring::{Element, semiring};
-use vxm::{Error, Result};
+use vxm::{Error, Result, memory};
 
-/// A matrix whose entries are words, if it has any.
+/// A matrix of words, or without values.
 pub enum Entries {
     Pattern(Arc<Matrix>),
     Narrow(Arc<Matrix<u32>>),
@@ -50,9 +50,28 @@ impl Stored {
     }
 }
 
+/// The most bytes that one of the vectors takes which the expression fills: those with an element at each place, or with room for it.
+fn filled(typed: &Typed) -> u128 {
+    let bytes = |of: &Typed| of.len as u128 * if of.kind.size() == 8 { 8 } else { 4 };
+    let own = match &typed.node {
+        Node::Fill(_) | Node::Or(..) => bytes(typed),
+        Node::Gather(source, _) => bytes(source),
+        _ => 0,
+    };
+    typed.node.operands().into_iter().map(|operand| filled(operand)).fold(own, u128::max)
+}
+
 impl Leaves {
-    /// Brings what the expression reads to the device.
+    /// Brings what the expression reads to the device, if there is room for the vectors that it fills.
     pub fn bring(&mut self, typed: &Typed, device: Device) -> Result<()> {
+        let words = filled(typed);
+        if words > 0 && device == Device::Cpu {
+            memory::require(words, || format!("an expression of {} places", typed.len))?;
+        }
+        self.visit(typed, device)
+    }
+
+    fn visit(&mut self, typed: &Typed, device: Device) -> Result<()> {
         let key = address(typed);
         match &typed.node {
             Node::Vector(stored) if !self.vectors.contains_key(&key) => {
@@ -63,11 +82,11 @@ impl Leaves {
             }
             _ => {}
         }
-        typed.node.operands().into_iter().try_for_each(|operand| self.bring(operand, device))
+        typed.node.operands().into_iter().try_for_each(|operand| self.visit(operand, device))
     }
 }
 
-/// The matrix whose entries are the bits of another's.
+/// The matrix of the bits of another one's entries.
 fn as_words<A: Element, W: Element>(copies: &Copies<A>, kind: Kind) -> Result<Arc<Copies<W>>> {
     let code = vxm::semiring::dynamic::Builder::new("bits", &[kind]).map_err(invalid)?;
     let entry = code.parameter(0).map_err(invalid)?;
@@ -188,7 +207,11 @@ impl<'a> Trees<'a> {
             },
             Node::State(number) => match self.state {
                 Some((own, state)) if own == *number => state,
-                _ => return Err(Error::invalid("a loop's state is used outside of the loop's body")),
+                _ => {
+                    return Err(Error::invalid(
+                        "a loop's state is evaluated, or used outside of the loop: a body only builds expressions of it",
+                    ));
+                }
             },
             Node::Fill(bits) if wide => self.keep(fill(*bits, typed.len)),
             Node::Fill(bits) => self.keep(fill(*bits as u32, typed.len)),

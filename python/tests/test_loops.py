@@ -122,10 +122,26 @@ def test_bodies_are_checked_before_they_run() -> None:
         vxm.fixpoint([1])  # type: ignore[arg-type]
     kept = []
     loop.step(lambda x: kept.append(x) or x)  # type: ignore[func-returns-value]
-    with pytest.raises(vxm.InputError, match="a loop's state is used outside of the loop's body"):
+    with pytest.raises(vxm.InputError, match="a body only builds expressions of it"):
         kept[0].eval()
-    with pytest.raises(vxm.InputError, match="outside of the loop's body"):
+    with pytest.raises(vxm.InputError, match="used outside of the loop"):
         loop.step(lambda x: x.ewise_add(kept[0], vxm.MIN)).eval()
+
+
+def test_a_place_without_a_product_keeps_its_element() -> None:
+    graph = vxm.Graph.from_coo(4, [0, 1], [1, 2])
+    labels = vxm.Vector.from_numpy([1, 2, 3, 4])
+    least = vxm.semiring(vxm.MIN, vxm.FIRST)
+    found = vxm.fixpoint(labels).while_changed().at_most(9).step(lambda x: vxm.fill(1, 4).mask(x.vxm(graph, least))).eval()
+    assert found.state.to_numpy().tolist() == [1, 1, 1, 4]
+
+
+def test_what_is_forgotten_is_told() -> None:
+    begun = vxm.fixpoint(vxm.Vector.from_numpy([1]))
+    with pytest.raises(AttributeError, match="'step': say when it ends, by while_changed"):
+        begun.step(lambda x: x)  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match="'state': eval\\(\\) runs it"):
+        begun.while_changed().step(lambda x: x).state  # type: ignore[attr-defined]
 
 
 def test_a_loop_runs_again() -> None:

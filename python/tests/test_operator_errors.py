@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import linecache
+import os
 import re
 import textwrap
 from pathlib import Path
@@ -341,3 +344,49 @@ def test_the_source_must_be_found() -> None:
 
 def test_operator_errors_are_type_errors() -> None:
     assert issubclass(vxm.OperatorError, TypeError) and vxm.OperatorError.__module__ == "vxm"
+
+
+def test_a_source_that_was_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "changing.py"
+    file.write_text("def f(a):\n    return a + 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("changing")
+    assert vxm.op(module.f)(np.uint8(1)) == 2
+    file.write_text("def f(a):\n    return a + 2\n")
+    os.utime(file, (1, 1))
+    with pytest.raises(vxm.OperatorError, match="the source isn't that of the function any more; import or define it again"):
+        vxm.op(module.f)
+
+
+def test_operators_that_are_too_long_or_too_deep() -> None:
+    with pytest.raises(vxm.OperatorError, match="nested too deep; write it in several statements"):
+        made("return " + "-" * 900 + "a")(1)
+    with pytest.raises(vxm.OperatorError, match="more than 256 values; write several operators"):
+        made("\n    ".join([f"a = a * 3 + {k}" for k in range(300)] + ["return a"]))(1)
+    with pytest.raises(vxm.OperatorError, match="more than 256 values; write several operators"):
+        made("\n    ".join([f"if a > {k}: a = {k}" for k in range(300)] + ["return a"]))(1)
+
+
+def test_operators_of_operators_are_translated_once() -> None:
+    doubled = vxm.op(lambda a: a + a)
+    for _ in range(40):
+        doubled = twice(doubled)
+    assert int(doubled(np.uint64(1))) == 2**41
+
+
+def twice(inner):  # type: ignore[no-untyped-def]
+    @vxm.op
+    def outer(a):  # type: ignore[no-untyped-def]
+        return inner(a) + inner(a)
+
+    return outer
+
+
+def made(body: str) -> vxm.Op:
+    """An operator of one parameter with this body. Its source is where Python looks for a notebook's."""
+    text = f"def written(a):\n    {body}\n"
+    name = f"<written {len(text)} {abs(hash(text))}>"
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    scope: dict[str, object] = {}
+    exec(compile(text, name, "exec"), scope)
+    return vxm.op(scope["written"])  # type: ignore[arg-type]

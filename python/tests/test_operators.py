@@ -280,7 +280,7 @@ def test_the_entry_of_a_pattern_has_no_value() -> None:
     assert vxm.PAIR.program("()", "f64").result == "u32"
     hops = vxm.op(lambda length, edge: vxm.PLUS(length, edge))
     assert hops.program("u32", "()").parameters == ["u32", "()"] and hops(vxm.u32(4), None) == 5
-    with pytest.raises(vxm.OperatorError, match="^MIN: found an operand that has no value; the matrix is a pattern"):
+    with pytest.raises(vxm.OperatorError, match="^MIN: found an operand that has no value; a set's elements and the edges of a graph"):
         vxm.MIN.program("u32", "()")
     with pytest.raises(vxm.OperatorError, match="found an operand that has no value"):
         vxm.op(quotient).program("u32", "()")

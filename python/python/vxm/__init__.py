@@ -22,11 +22,12 @@ from ._errors import (
     FileError,
     InputError,
     OutOfMemoryError,
+    PlaceError,
     ShapeError,
     WrongAnswer,
 )
 from ._graph import Coloring, Graph, IndependentSet
-from ._loops import Fixed, fixpoint
+from ._loops import Fixed, Fixpoint, Loop, Step, fixpoint
 from ._operators import (
     ABS, AINV, BAND, BNOT, BOR, BXOR, DIV, EQ, FIRST, GE, GT, IDENTITY, LAND, LE, LNOT, LOR, LT, LXOR, MAX, MIN, MINUS,
     MINV, NE, ONE, Op, OperatorError, PAIR, PLUS, RDIV, RMINUS, SECOND, SQRT, TIMES, ceil, count_ones, div, f32, f64, floor,
@@ -38,9 +39,9 @@ from ._vxm import __version__, devices
 
 __all__ = [
     "ABS", "AINV", "ANY", "BAND", "BNOT", "BOR", "BXOR", "Coloring", "ConvergenceError", "DIV", "DeviceError", "EQ",
-    "Error", "Expression", "FIRST", "FileError", "Fixed", "GE", "GT", "Graph", "IDENTITY", "IndependentSet", "InputError",
-    "LAND", "LE", "LNOT", "LOR", "LT", "LXOR", "MAX", "MIN", "MINUS", "MINV", "Monoid", "NE", "ONE", "Op", "OperatorError",
-    "OutOfMemoryError", "PAIR", "PLUS", "RDIV", "RMINUS", "SECOND", "SQRT", "Semiring", "ShapeError", "TIMES", "Vector",
+    "Error", "Expression", "FIRST", "FileError", "Fixed", "Fixpoint", "GE", "GT", "Graph", "IDENTITY", "IndependentSet", "InputError",
+    "LAND", "LE", "LNOT", "LOR", "LT", "Loop", "LXOR", "MAX", "MIN", "MINUS", "MINV", "Monoid", "NE", "ONE", "Op", "OperatorError",
+    "OutOfMemoryError", "PAIR", "PLUS", "PlaceError", "RDIV", "RMINUS", "SECOND", "SQRT", "Semiring", "ShapeError", "Step", "TIMES", "Vector",
     "WrongAnswer", "__version__", "ceil", "certify", "count_ones", "devices", "div", "f32", "f64", "fill", "fixpoint",
     "floor", "i16", "i32", "i64", "i8", "is_finite", "is_infinite", "is_nan", "leading_zeros", "map2", "map3", "monoid",
     "mxv", "op", "rem", "rotate_left", "rotate_right", "saturating_add", "saturating_sub", "select", "semiring", "sqrt",

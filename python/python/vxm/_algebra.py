@@ -45,7 +45,7 @@ class Monoid:
             raise TypeError(f"{self.op.name}: expected a result of type {kind}, as a monoid has, found {program.result}")
         made = _vxm.Monoid(program, self._identity(kind), self._terminal(kind), *self._properties(kind))
         if self._check:
-            made.check()
+            made = made.check()
         self._made[program] = made
         return made
 
@@ -60,16 +60,16 @@ def monoid(
     terminal: Optional[_Value] = None,
     commutative: bool = True,
     exact: Optional[bool] = None,
-    except_nan: bool = False,
     check: bool = True,
 ) -> Monoid:
     """A monoid: an associative operator and the value that changes no other one.
 
     ``terminal`` is a value that no other changes: a fold may stop there. ``exact`` says whether the operator is associative, bit for
     bit; without it, integers and bools are, and floats are not. An exact and commutative monoid is folded in any order, which is
-    faster. ``except_nan`` says that the identity changes NaN, as infinity does in `vxm.MIN`.
+    faster. Say ``exact=True`` of an operator on floats that only chooses one of its operands.
 
-    At the first use with a kind, the laws are tried on extreme and on random values.
+    At the first use with a kind, the laws are tried on extreme and on random values, unless ``check`` is false. The identity may change NaN,
+    as infinity does in `vxm.MIN`.
 
     >>> import vxm
     >>> farther = vxm.monoid(vxm.op(lambda a, b: a if a > b else b), 0)
@@ -79,7 +79,7 @@ def monoid(
     >>> vxm.Vector.from_numpy([1, 2, 3]).reduce(wrong)
     Traceback (most recent call last):
         ...
-    vxm.InputError: MINUS over i64: Associativity: (a + b) + c == a + (b + c) fails with a = 0, b = 0, c = 1: -1 is not 1
+    vxm.InputError: MINUS over i64: 0 is no identity: with 1 it gives -1
 
     Raises `TypeError` here, and `vxm.InputError` at the first use if a law is broken.
     """
@@ -88,7 +88,7 @@ def monoid(
         raise TypeError(f"{op.name}: expected an operator of two operands, found one of {len(op.parameters)}")
 
     def properties(kind: str) -> tuple[bool, bool, bool]:
-        return commutative, kind not in FLOATS if exact is None else exact, except_nan and kind in FLOATS
+        return commutative, kind not in FLOATS if exact is None else exact, False
 
     return Monoid(op, lambda _: identity, lambda _: terminal, properties, check)
 
@@ -111,7 +111,8 @@ class Semiring:
 def semiring(add: Union[Monoid, Op], mul: Union[Monoid, Op]) -> Semiring:
     """A semiring of a monoid and a multiplication.
 
-    In ``x.vxm(graph, ring)`` the multiplication takes the vector's element first, and the edge's weight second.
+    In ``x.vxm(graph, ring)`` the multiplication takes the vector's element first, and the edge's weight second. In ``mxv(graph, x, ring)`` it
+    takes the weight first: so `vxm.FIRST` is the element in the one and the weight in the other.
 
     >>> import vxm
     >>> @vxm.op

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 import numpy as np
 
 from . import _vxm
+from ._errors import Error
 from ._kinds import FLOATS, INTEGERS, KINDS, NOTHING, NUMBERS, SIGNED, fits, kind_of
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["ARITY", "Choice", "Emitter", "Emitting", "Literal", "Operand", "OperatorError", "Refusal", "Untyped", "Value", "Void"]
 
 
-class OperatorError(TypeError):
+class OperatorError(Error, TypeError):
     """A function can't be an operator. The message names the line and the column, and shows them."""
 
 
@@ -154,6 +155,8 @@ class Emitter:
         """What was read from outside of the functions."""
         self.stack: list[Emitting] = []
         """The operators that are being translated, each called by the one before."""
+        self.calls: dict[Hashable, Operand] = {}
+        """The results of operators on values."""
 
     def _parameter(self, index: int, kind: str) -> Operand:
         return Void() if kind == NOTHING else Value(self._builder.parameter(index), kind)
@@ -185,7 +188,7 @@ class Emitter:
     def value(self, operand: Operand, kind: Optional[str] = None) -> Value:
         """The operand as a value: of this kind, if it is given and the operand has none."""
         if isinstance(operand, Void):
-            raise Refusal("an operand that has no value", "the matrix is a pattern: leave this operand out")
+            raise Refusal("an operand that has no value", "a set's elements and the edges of a graph without weights have none: leave this operand out")
         if isinstance(operand, Value):
             return operand
         if kind is None:
@@ -294,6 +297,8 @@ class Emitter:
         try:
             made = self._builder.call(operation, [value.id for value in values])
         except TypeError as error:
+            if "more than" in str(error):
+                raise
             raise Refusal(str(error), "cast an operand") from error
         return Value(made, self._builder.kind(made))
 

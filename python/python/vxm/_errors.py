@@ -9,17 +9,22 @@ __all__ = [
     "FileError",
     "InputError",
     "OutOfMemoryError",
+    "PlaceError",
     "ShapeError",
     "WrongAnswer",
 ]
 
 
 class Error(Exception):
-    """The base of all exceptions of this package. Each displays as one line."""
+    """The base of all exceptions of this package. Each displays as one line, but `OperatorError` shows the place, too."""
 
 
 class InputError(Error, ValueError):
     """A value, a name, an array or the text of a file isn't what was expected."""
+
+
+class PlaceError(InputError, IndexError):
+    """An index lies outside of a vector."""
 
 
 class ShapeError(InputError):
@@ -46,6 +51,6 @@ class WrongAnswer(Error):
     """A certificate refused an answer."""
 
 
-for _class in (Error, InputError, ShapeError, FileError, OutOfMemoryError, DeviceError, ConvergenceError, WrongAnswer):
+for _class in (Error, InputError, PlaceError, ShapeError, FileError, OutOfMemoryError, DeviceError, ConvergenceError, WrongAnswer):
     _class.__module__ = "vxm"
 del _class

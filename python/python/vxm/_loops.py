@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Callable, Optional
+from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from . import _vxm
 from ._algebra import as_op
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ._operators import Op
     from ._vxm import Program
 
-__all__ = ["Fixed", "Fixpoint", "Loop", "fixpoint"]
+__all__ = ["Fixed", "Fixpoint", "Loop", "Step", "fixpoint"]
 
 _MOST_ROUNDS = 2**32 - 1
 _numbers = itertools.count(1)
@@ -60,8 +60,12 @@ class Fixpoint:
         self._state = state
 
     def while_changed(self) -> Loop:
-        """Evaluates the body until a round changes nothing."""
+        """Evaluates the body until a round changes nothing. A place where the body has no element keeps the one that it holds."""
         return Loop(self._state, None)
+
+    def __getattr__(self, name: str) -> Any:
+        hint = ": say when it ends, by while_changed() or while_active(op)" if name in dir(Loop) else ""
+        raise AttributeError(f"a loop's beginning has no attribute {name!r}{hint}")
 
     def while_active(self, op: Op) -> Loop:
         """Evaluates the body where ``op(x)`` is true, until it is so nowhere. A round that changes nothing is an error."""
@@ -85,7 +89,7 @@ class Loop:
         return made
 
     def at_most(self, rounds: int) -> Loop:
-        """Ends with an error if it isn't done after so many rounds."""
+        """Ends with an error if it isn't done after so many rounds. Without it, a loop may take as many as there are places, at least 65,536."""
         made = Loop(self._state, self._active)
         made._monotone = self._monotone
         made._at_most = number(rounds, "rounds", _MOST_ROUNDS, f"0 to {_MOST_ROUNDS}")
@@ -112,6 +116,10 @@ class Step:
 
     def __init__(self, loop: Loop, numbered: int, body: Expression) -> None:
         self._loop, self._numbered, self._body = loop, numbered, body
+
+    def __getattr__(self, name: str) -> Any:
+        hint = ": eval() runs it" if name in ("state", "rounds") else ""
+        raise AttributeError(f"a loop has no attribute {name!r}{hint}")
 
     def eval(self, *, device: str = "cpu", threads: Optional[int] = None) -> Fixed:
         """Runs the loop. ``device`` and ``threads`` are as in `vxm.Graph`.

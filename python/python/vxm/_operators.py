@@ -100,6 +100,13 @@ class Op(Emitting):
             program = emitter.finish(self.emit(emitter, emitter.parameters))
         except Refusal as refusal:
             raise OperatorError(f"{self.name}: {refusal}") from None
+        except TypeError as error:
+            if isinstance(error, OperatorError) or "more than" not in str(error):
+                raise
+            hint = "write several operators that are applied one after another"
+            raise OperatorError(f"{self.name}: found more than 256 values; {hint}") from None
+        except RecursionError:
+            raise OperatorError(f"{self.name}: found an expression that is nested too deep; write it in several statements") from None
         programs = shapes.setdefault(tuple(emitter.captures), {})
         while len(programs) >= _MOST_PROGRAMS:
             programs.pop(next(iter(programs)), None)
@@ -167,11 +174,18 @@ class _Written(Op):
                 continue
             found = operand.kind if isinstance(operand, Value) else "an operand without a value"
             raise Refusal(f"{found} for `{name}` of {self.name}, which is annotated {kind}", f"cast it, as in {kind}(x)")
+        # the same call again has the same result
+        call = (self, *settled) if all(isinstance(operand, (Value, Void)) for operand in settled) else None
+        if call in emitter.calls:
+            return emitter.calls[call]
         emitter.stack.append(self)
         try:
-            return Translator(emitter, self._source, settled, self._result).run()
+            made = Translator(emitter, self._source, settled, self._result).run()
         finally:
             emitter.stack.pop()
+        if call is not None:
+            emitter.calls[call] = made
+        return made
 
 
 class _Basic(Op):

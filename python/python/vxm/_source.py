@@ -6,7 +6,7 @@ import ast
 import functools
 import inspect
 import math
-from types import FunctionType, MappingProxyType
+from types import CodeType, FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
@@ -160,14 +160,19 @@ class Source:
         """The lines of the file, and the function in its tree."""
         try:
             lines, _ = inspect.findsource(self.function.__code__)
-            tree = _tree("".join(lines))
+            text = "".join(lines)
+            functions, codes = _functions(text)
         except (OSError, SyntaxError, IndexError):
-            text = "write it in a file or a notebook: an operator is compiled from its source"
-            raise OperatorError(f"{self.name}, in {self.file}: found no source; {text}") from None
-        found = [node for node in _functions(tree) if self._matches(node)]
-        if len(found) == 1:
-            return lines, found[0]
+            hint = "write it in a file or a notebook: an operator is compiled from its source"
+            raise OperatorError(f"{self.name}, in {self.file}: found no source; {hint}") from None
+        found = [node for node in functions if self._matches(node)]
         place = f"{self.name}, line {self.function.__code__.co_firstlineno} of {self.file}"
+        if len(found) == 1:
+            # test runners rewrite functions that assert, which no operator does
+            asserts = any(isinstance(node, ast.Assert) for node in ast.walk(found[0]))
+            if not asserts and _facts(self.function.__code__) not in codes:
+                raise OperatorError(f"{place}: the source isn't that of the function any more; import or define it again")
+            return lines, found[0]
         if found:
             raise OperatorError(f"{place}: found {len(found)} functions like it in this line; write one in a line")
         raise OperatorError(f"{place}: found no such function in the source; write it with def, in a file that doesn't change")
@@ -207,14 +212,21 @@ def _is_kind(name: str) -> bool:
 
 
 @functools.lru_cache(maxsize=16)
-def _tree(text: str) -> ast.Module:
-    return ast.parse(text)
+def _functions(text: str) -> tuple[list[Union[ast.FunctionDef, ast.Lambda]], frozenset[Hashable]]:
+    """The functions of a file's text, and the facts of their code."""
+    found = [node for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.FunctionDef, ast.Lambda))]
+    codes, facts = [compile(text, "<source>", "exec", dont_inherit=True)], []
+    while codes:
+        code = codes.pop()
+        facts.append(_facts(code))
+        codes.extend(constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return found, frozenset(facts)
 
 
-def _functions(tree: ast.Module) -> Iterator[Union[ast.FunctionDef, ast.Lambda]]:
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.Lambda)):
-            yield node
+def _facts(code: CodeType) -> Hashable:
+    """What tells the code of a function from another's: where it stands, and what it does."""
+    constants = tuple(repr(constant) for constant in code.co_consts if not isinstance(constant, CodeType))
+    return code.co_name, code.co_firstlineno, code.co_code, code.co_names, code.co_varnames, constants
 
 
 def _arguments(node: Union[ast.FunctionDef, ast.Lambda]) -> list[ast.arg]:

@@ -10,9 +10,10 @@ from . import _operators as ops
 from . import _vxm
 from ._algebra import Monoid, Semiring, as_monoid, as_op
 from ._arrays import flat, integers, number
-from ._errors import InputError, ShapeError
+from ._errors import InputError, PlaceError, ShapeError
 from ._graph import Graph
-from ._kinds import KINDS, NOTHING, kind_of
+from ._kinds import FLOATS, KINDS, NOTHING, kind_of
+from ._operators import OperatorError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -113,7 +114,11 @@ class Expression:
             return made.flipped() if transposed else made
 
         dtype = graph.dtype
-        mul = program(NOTHING if dtype is None else kind_of(dtype))
+        try:
+            mul = program(NOTHING if dtype is None else kind_of(dtype))
+        except OperatorError as error:
+            weights = "the graph has no weights" if dtype is None else f"the graph's weights {kind_of(dtype)}"
+            raise OperatorError(f"{verb}: the vector holds {self.kind}, {weights}: {error}") from None
         weighted = dtype is not None
         if weighted and not mul.reads(1):
             # then the weights needn't be brought
@@ -159,6 +164,8 @@ class Expression:
 
     def or_(self, value: Any) -> Expression:
         """The elements, and ``value`` at every place that holds none."""
+        if self.kind == NOTHING:
+            raise TypeError("or_: the elements of a set have no value: all of its places are Vector.members(n, range(n))")
         return Expression._of(self._core.or_(_plain(value)))
 
     def or_identity(self) -> Expression:
@@ -178,7 +185,7 @@ class Expression:
     def gather(self, index: Expression) -> Expression:
         """``w[k] = self[index[k]]``, for an index of kind u32. It is absent where either is."""
         if _expression(index, "gather").kind != "u32":
-            raise TypeError(f"gather: expected an index of kind u32, found {index.kind}")
+            raise TypeError(f"gather: expected an index of kind u32, found {index.kind}: make it with dtype=\"u32\"")
         return Expression._of(self._core.gather(index._core))
 
     def mask(self, mask: Union[Expression, Complement]) -> Expression:
@@ -187,6 +194,11 @@ class Expression:
         _same_length("mask", len(self), len(inner))
         held = inner if inner.kind == NOTHING else inner.pattern()
         return Expression._of(self._core.mask(held._core, isinstance(mask, Complement)))
+
+    def __getattr__(self, name: str) -> Any:
+        # of an expression: a vector has all of these
+        hint = ": eval() makes a vector of it" if name in dir(Vector) else ""
+        raise AttributeError(f"an expression has no attribute {name!r}{hint}")
 
     def __invert__(self) -> Complement:
         return Complement(self)
@@ -241,7 +253,7 @@ class Vector(Expression):
 
     @classmethod
     def from_pairs(cls, n: int, indices: ArrayLike, values: ArrayLike, dtype: Any = None) -> Vector:
-        """A vector of ``n`` places with ``values[k]`` at ``indices[k]``. Of several at one place the last counts.
+        """A vector of ``n`` places with ``values[k]`` at ``indices[k]``. No index may occur twice.
 
         >>> import vxm
         >>> u = vxm.Vector.from_pairs(4, [2, 0], [7.0, 5.0])
@@ -260,7 +272,11 @@ class Vector(Expression):
     def full(cls, n: int, value: Any, dtype: Any = None) -> Vector:
         """A vector of ``n`` places that all hold ``value``."""
         count = number(n, "n", _MOST, f"0 to {_MOST} places")
-        return cls.from_numpy(np.full(count, value, None if dtype is None else KINDS[kind_of(dtype)]))
+        single = np.asarray(value).reshape(1) if np.ndim(value) == 0 else np.asarray(value)
+        checked = single if dtype is None else _cast(single, dtype)
+        if checked.size != 1:
+            raise InputError(f"value: expected a single value, found {checked.size}")
+        return cls.from_numpy(np.full(count, checked[0], checked.dtype))
 
     @classmethod
     def members(cls, n: int, indices: ArrayLike) -> Vector:
@@ -328,9 +344,17 @@ class Vector(Expression):
             return self.values
         if missing is None:
             raise InputError(f"{len(self) - self.nvals} of {len(self)} places hold no element: say a value by missing=")
-        array = np.full(len(self), missing, KINDS[self.kind])
+        array = np.full(len(self), _cast(np.asarray(missing).reshape(-1), self.kind)[0], KINDS[self.kind])
         array[self.indices] = self.values
         return array
+
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> NDArray[Any]:
+        array = self.to_numpy()
+        return array if dtype is None else array.astype(dtype)
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        values = None if self.kind == NOTHING else self.values
+        return _rebuilt, (len(self), self.indices, values)
 
     def to(self, device: str) -> Vector:
         """The vector on a device. `eval` with that device needs no copy then."""
@@ -339,8 +363,11 @@ class Vector(Expression):
         return made
 
     def __getitem__(self, index: int) -> Any:
-        """The element at a place, or None; of a set, whether it is a member."""
-        found = self._core.get(number(index, "index", _MOST, f"an index below {len(self)}"))
+        """The element at a place, or None; of a set, whether it is a member. Raises `vxm.PlaceError` outside of the vector."""
+        place = number(index, "index", _MOST, f"an index below {len(self)}")
+        if place >= len(self):
+            raise PlaceError(f"index: expected an index below {len(self)}, found {place}")
+        found = self._core.get(place)
         return found if found is None or self.kind == NOTHING else KINDS[self.kind].type(found)
 
     def __eq__(self, other: object) -> bool:
@@ -352,12 +379,23 @@ class Vector(Expression):
     __hash__ = None  # type: ignore[assignment]
 
 
+def _rebuilt(n: int, indices: NDArray[np.uint32], values: Optional[NDArray[Any]]) -> Vector:
+    """A vector of what was pickled."""
+    return Vector.members(n, indices) if values is None else Vector.from_pairs(n, indices, values)
+
+
 def _cast(values: ArrayLike, dtype: Any) -> NDArray[Any]:
     """The values as another type, which must hold each of them."""
     array, kind = np.asarray(values), kind_of(dtype)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"values: expected numbers or bools, found {array.dtype}")
     with np.errstate(invalid="ignore", over="ignore"):
         made = array.astype(KINDS[kind])
-        wrong = made != array if array.dtype.kind in "biuf" and KINDS[kind].kind in "iu" else np.zeros(array.shape, bool)
+        if kind in FLOATS:
+            # rounded, but not beyond the greatest number
+            wrong = np.isinf(made) & ~np.isinf(array.astype(np.longdouble))
+        else:
+            wrong = made != array
     if wrong.any():
         raise InputError(f"values: expected values of type {kind}, found {array[wrong].flat[0]}")
     return made
@@ -373,7 +411,8 @@ def _places(indices: ArrayLike, n: int) -> NDArray[np.uint32]:
 
 def _expression(value: Any, verb: str) -> Expression:
     if not isinstance(value, Expression):
-        raise TypeError(f"{verb}: expected a vector or an expression, found {type(value).__name__}")
+        hint = ": make a vector by vxm.Vector.from_numpy(array)" if isinstance(value, np.ndarray) else ""
+        raise TypeError(f"{verb}: expected a vector or an expression, found {type(value).__name__}{hint}")
     return value
 
 
@@ -388,7 +427,10 @@ def _plain(value: Any) -> Any:
 
 
 def _place(device: str, threads: Optional[int]) -> _Place:
-    return device, "auto", threads
+    if not isinstance(device, str):
+        raise TypeError(f"device: expected a name, as \"cpu\" or \"cuda\", found {type(device).__name__}")
+    count = None if threads is None else number(threads, "threads", 1024, "a number from 1 to 1024")
+    return device, "auto", count
 
 
 def fill(value: Any, n: int, dtype: Any = None) -> Expression:
@@ -412,6 +454,8 @@ def map3(op: Op, x: Expression, y: Expression, z: Expression) -> Expression:
     """``op(x, y, z)`` at each place where all three hold an element."""
     for other in (x, y, z):
         _same_length("map3", len(_expression(x, "map3")), len(_expression(other, "map3")))
+    if NOTHING in (x.kind, y.kind, z.kind):
+        raise TypeError("map3: the elements of a set have no value")
     return Expression._of(x._core.map3(y._core, z._core, as_op(op).program(x.kind, y.kind, z.kind)))
 
 
