@@ -101,6 +101,28 @@ os._exit(0)
     assert second == "[0, 0]"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+def test_a_loop_that_was_left_does_not_hold_later_calls_up() -> None:
+    # a million rounds
+    program = """
+import os, signal, threading, time, numpy as np, vxm
+start = vxm.Vector.from_numpy(np.arange(1_000_000))
+loop = vxm.fixpoint(start).while_changed().step(lambda x: x.map(vxm.AINV))
+for threads in (1, 2):
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    try:
+        loop.eval(threads=threads)
+        print("ended")
+    except KeyboardInterrupt:
+        print("left")
+    before = time.perf_counter()
+    vxm.Vector.from_numpy([1, 2]).map(vxm.AINV).eval(threads=threads)
+    print(time.perf_counter() - before < 10, flush=True)
+os._exit(0)
+"""
+    assert in_child(program).split() == ["left", "True"] * 2
+
+
 def test_spawned_processes_take_graphs() -> None:
     import multiprocessing
 
