@@ -367,6 +367,15 @@ def test_operators_that_are_too_long_or_too_deep() -> None:
         made("\n    ".join([f"if a > {k}: a = {k}" for k in range(300)] + ["return a"]))(1)
 
 
+def test_long_integers_are_told_by_their_length() -> None:
+    large = 10**5000
+    with pytest.raises(vxm.OperatorError, match="the number an integer of 16610 bits, which doesn't fit u8|an integer of 16610 bits"):
+        vxm.op(lambda a: a + large)(np.uint8(1))
+    assert repr(vxm.MIN.bind(large)) == "<vxm.Op MIN(first, an integer of 16610 bits)>"
+    with pytest.raises(OverflowError, match="found an integer of 16610 bits"):
+        vxm.MIN(large, 1)
+
+
 def test_operators_of_operators_are_translated_once() -> None:
     doubled = vxm.op(lambda a: a + a)
     for _ in range(40):

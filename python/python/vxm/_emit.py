@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _vxm
 from ._errors import Error
-from ._kinds import FLOATS, INTEGERS, KINDS, NOTHING, NUMBERS, SIGNED, fits, kind_of
+from ._kinds import FLOATS, INTEGERS, KINDS, NOTHING, NUMBERS, SIGNED, fits, kind_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -197,11 +197,11 @@ class Emitter:
             return self._select(operand.condition, self.value(operand.yes, kind), self.value(operand.no, kind))
         number = operand.value
         if kind == "bool":
-            raise Refusal(f"the number {number} where bool is expected", "write True or False, or compare, as in x != 0")
+            raise Refusal(f"the number {shown(number)} where bool is expected", "write True or False, or compare, as in x != 0")
         if kind in INTEGERS and isinstance(number, float):
-            raise Refusal(f"the number {number} where {kind} is expected", "write an integer, or cast, as in f64(x)")
+            raise Refusal(f"the number {shown(number)} where {kind} is expected", "write an integer, or cast, as in f64(x)")
         if not fits(kind, number):
-            raise Refusal(f"the number {number}, which doesn't fit {kind}", "write one that fits, or cast, as in i64(x)")
+            raise Refusal(f"the number {shown(number)}, which doesn't fit {kind}", "write one that fits, or cast, as in i64(x)")
         return self.constant(kind, number if kind in INTEGERS else float(number), operand.captured)
 
     def condition(self, operand: Operand) -> Value:

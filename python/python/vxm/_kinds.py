@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "FLOATS", "INTEGERS", "KINDS", "NOTHING", "NUMBERS", "SIGNED", "dtype_of", "f32", "f64", "fits", "i8", "i16", "i32", "i64", "kind_of",
+    "FLOATS", "INTEGERS", "KINDS", "NOTHING", "NUMBERS", "SIGNED", "dtype_of", "shown", "f32", "f64", "fits", "i8", "i16", "i32", "i64", "kind_of",
     "u8", "u16", "u32", "u64",
 ]  # fmt: skip
 
@@ -86,3 +86,14 @@ def fits(kind: str, value: float) -> bool:
     except OverflowError:
         return False
     return rounded in (np.inf, -np.inf) or not abs(rounded) > float(np.finfo(KINDS[kind]).max)
+
+
+def shown(value: object) -> str:
+    """A number for a message. Python refuses to write long integers.
+
+    >>> shown(7), shown(1 << 5000)
+    ('7', 'an integer of 5001 bits')
+    """
+    if isinstance(value, int) and value.bit_length() > 256:
+        return f"an integer of {value.bit_length()} bits"
+    return str(value)

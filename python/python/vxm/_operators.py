@@ -9,7 +9,7 @@ import numpy as np
 
 from ._emit import ARITY, Emitter, Emitting, Literal, OperatorError, Refusal, Value, Void
 from ._kinds import (
-    FLOATS, INTEGERS, KINDS, NOTHING, NUMBERS, dtype_of, f32, f64, fits, i8, i16, i32, i64, kind_of, u8, u16, u32, u64,
+    FLOATS, INTEGERS, KINDS, NOTHING, NUMBERS, dtype_of, f32, f64, fits, i8, i16, i32, i64, kind_of, shown, u8, u16, u32, u64,
 )  # fmt: skip
 from ._source import Source
 from ._translate import Translator
@@ -221,9 +221,9 @@ class _Bound(Op):
         return self._inner.emit(emitter, emitter.settle(both, self._inner._annotations))
 
     def __repr__(self) -> str:
-        held = str(self._held)
-        shown = [self.parameters[0], held] if self._index else [held, self.parameters[0]]
-        return f"<vxm.Op {self._inner.name}({', '.join(shown)})>"
+        held = shown(self._held)
+        listed = [self.parameters[0], held] if self._index else [held, self.parameters[0]]
+        return f"<vxm.Op {self._inner.name}({', '.join(listed)})>"
 
 
 def op(function: Callable[..., Any]) -> Op:
@@ -284,7 +284,7 @@ def _number(value: Any, kind: Optional[str], what: str) -> Any:
     if not suits:
         raise TypeError(f"{what}: expected {kind}, found {type(value).__name__}")
     if kind in NUMBERS and not fits(kind, value):
-        raise OverflowError(f"{what}: expected a number that fits {kind}, found {value}")
+        raise OverflowError(f"{what}: expected a number that fits {kind}, found {shown(value)}")
     return dtype_of(kind).type(value)
 
 

@@ -68,7 +68,9 @@ class Reading:
 
 def key_of(value: Any) -> Hashable:
     """Something that is equal for equal values, and for no others: nan is equal to nan, and 1 isn't equal to True."""
-    if isinstance(value, (bool, int, float, np.generic)):
+    if isinstance(value, (bool, int)):
+        return type(value), value
+    if isinstance(value, (float, np.generic)):
         return type(value), repr(value)
     # an object stands for itself, and is kept so that no other gets its number
     return _Same(value)
