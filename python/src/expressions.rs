@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 use vxm::containers::Vector;
 use vxm::memory;
+use vxm::semiring::Element;
 use vxm::semiring::dynamic::{self, Kind};
 
 /// A stored vector.
@@ -130,9 +131,23 @@ impl Expr {
     }
 }
 
-/// Fails if a vector of `len` places and these bytes doesn't fit into memory.
-fn room(py: Python<'_>, len: usize, bytes: usize) -> PyResult<()> {
-    memory::require(bytes as u128, || format!("a vector of {len} places")).map_err(|error| raise(py, &error))
+/// A vector of `len` places: `words[k]` at `indices[k]`, or at each place in order.
+fn vector<T: Element + numpy::Element>(
+    py: Python<'_>,
+    len: usize,
+    indices: Option<PyReadonlyArray1<'_, u32>>,
+    words: &PyReadonlyArray1<'_, T>,
+) -> PyResult<Arc<Vector<T>>> {
+    let words = words.as_slice()?;
+    let indices = indices.as_ref().map(|indices| indices.as_slice()).transpose()?;
+    let made =
+        memory::require(size_of_val(words) as u128, || format!("a vector of {len} places")).and_then(
+            |()| match indices {
+                None => Ok(Vector::from_dense(words.to_vec())),
+                Some(indices) => Vector::from_pairs(len, indices.iter().copied().zip(words.iter().copied())),
+            },
+        );
+    made.map(Arc::new).map_err(|error| raise(py, &error))
 }
 
 #[pymethods]
@@ -146,14 +161,7 @@ impl Expr {
         indices: Option<PyReadonlyArray1<'_, u32>>,
         words: PyReadonlyArray1<'_, u32>,
     ) -> PyResult<Self> {
-        let words = words.as_slice()?;
-        room(py, len, size_of_val(words))?;
-        let vector = match indices {
-            None => Vector::from_dense(words.to_vec()),
-            Some(indices) => Vector::from_pairs(len, indices.as_slice()?.iter().copied().zip(words.iter().copied()))
-                .map_err(|error| raise(py, &error))?,
-        };
-        Ok(Self::stored(Stored::Narrow(Arc::new(vector)), programs::kind(kind)?))
+        Ok(Self::stored(Stored::Narrow(vector(py, len, indices, &words)?), programs::kind(kind)?))
     }
 
     /// A vector of words of `u64`.
@@ -165,14 +173,7 @@ impl Expr {
         indices: Option<PyReadonlyArray1<'_, u32>>,
         words: PyReadonlyArray1<'_, u64>,
     ) -> PyResult<Self> {
-        let words = words.as_slice()?;
-        room(py, len, size_of_val(words))?;
-        let vector = match indices {
-            None => Vector::from_dense(words.to_vec()),
-            Some(indices) => Vector::from_pairs(len, indices.as_slice()?.iter().copied().zip(words.iter().copied()))
-                .map_err(|error| raise(py, &error))?,
-        };
-        Ok(Self::stored(Stored::Wide(Arc::new(vector)), programs::kind(kind)?))
+        Ok(Self::stored(Stored::Wide(vector(py, len, indices, &words)?), programs::kind(kind)?))
     }
 
     /// A set.
