@@ -349,9 +349,8 @@ impl Text {
     /// The same program without values that the result doesn't need. Parameters stay.
     fn trimmed(mut self) -> Self {
         let parameters = self.parameters.len();
-        let mut needed = vec![false; self.values.len()];
+        let mut needed: Vec<bool> = (0..self.values.len()).map(|id| id < parameters).collect();
         needed[self.result as usize] = true;
-        needed[..parameters].fill(true);
         for id in (0..self.values.len()).rev().filter(|&id| id >= parameters) {
             if !needed[id] {
                 continue;

@@ -253,6 +253,7 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
                 now.iter().for_each(|&i| due[i] = false);
             }
             let mut changed = 0;
+            let mut all = false;
             for i in now {
                 let (own, scatter) = (state[i], condition.scatter);
                 let mut new = (if view.selects(i) { view.at(i) } else { None }).unwrap_or(own);
@@ -260,21 +261,20 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
                     new = scatter.join(own, new);
                     state[i] = new;
                     changed += usize::from(Self::join_target(&mut state, scatter, own, new));
-                    if changed > 0 {
-                        due.fill(true);
-                    }
+                    all |= changed > 0;
                 }
                 if new.bits() == own.bits() {
                     continue;
                 }
                 (state[i], changed) = (new, changed + 1);
-                if reads.is_everything() {
-                    due.fill(true);
-                }
+                all |= reads.is_everything();
                 due[i] |= reads.is_own();
                 for (offsets, columns) in reads.matrices().iter().map(RowsRead::rows) {
                     columns[offsets[i] as usize..offsets[i + 1] as usize].iter().for_each(|&j| due[j as usize] = true);
                 }
+            }
+            if all {
+                due.fill(true);
             }
             if changed > 0 && rounds >= max_rounds {
                 return Err(did_not_converge(changed, rounds, at));
