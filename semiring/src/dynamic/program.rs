@@ -25,6 +25,28 @@ pub(super) enum Value {
     Select([Id; 3]),
 }
 
+impl Value {
+    /// The values that it is computed from. An operation of one operand names it twice.
+    fn operands(&self) -> &[Id] {
+        match self {
+            Self::Parameter(_) | Self::Constant { .. } => &[],
+            Self::Call(_, operands) => operands,
+            Self::Cast(operand) => std::slice::from_ref(operand),
+            Self::Select(operands) => operands,
+        }
+    }
+
+    /// The same value, where operands have other numbers.
+    fn renumbered(self, number: impl Fn(Id) -> Id) -> Self {
+        match self {
+            Self::Parameter(_) | Self::Constant { .. } => self,
+            Self::Call(operation, operands) => Self::Call(operation, operands.map(number)),
+            Self::Cast(operand) => Self::Cast(number(operand)),
+            Self::Select(operands) => Self::Select(operands.map(number)),
+        }
+    }
+}
+
 /// A value's number in its program. Operands have lower numbers than results.
 pub(super) type Id = u16;
 
@@ -98,12 +120,7 @@ impl Program {
         text.parameters = vec![second, first];
         let moved = |id: Id| if id < 2 { 1 - id } else { id };
         for (value, _) in &mut text.values {
-            match value {
-                Value::Parameter(_) | Value::Constant { .. } => {}
-                Value::Call(_, operands) => *operands = operands.map(moved),
-                Value::Cast(operand) => *operand = moved(*operand),
-                Value::Select(operands) => *operands = operands.map(moved),
-            }
+            *value = value.renumbered(moved);
         }
         (text.values[0].1, text.values[1].1) = (second, first);
         text.result = moved(text.result);
@@ -119,13 +136,7 @@ impl Program {
     pub fn reads(self, index: usize) -> bool {
         let text = &self.0.text;
         let read = |id: &Id| *id as usize == index;
-        text.result as usize == index
-            || text.values.iter().any(|(value, _)| match value {
-                Value::Parameter(_) | Value::Constant { .. } => false,
-                Value::Call(operation, operands) => operands[..operation.arity()].iter().any(read),
-                Value::Cast(operand) => read(operand),
-                Value::Select(operands) => operands.iter().any(read),
-            })
+        read(&text.result) || text.values.iter().any(|(value, _)| value.operands().iter().any(read))
     }
 
     /// The bits of the result for these [bits](crate::Element::bits) of the arguments. Missing arguments are 0.
@@ -355,23 +366,12 @@ impl Text {
             if !needed[id] {
                 continue;
             }
-            match self.values[id].0 {
-                Value::Parameter(_) | Value::Constant { .. } => {}
-                Value::Call(_, operands) => operands.iter().for_each(|&id| needed[id as usize] = true),
-                Value::Cast(operand) => needed[operand as usize] = true,
-                Value::Select(operands) => operands.iter().for_each(|&id| needed[id as usize] = true),
-            }
+            self.values[id].0.operands().iter().for_each(|&id| needed[id as usize] = true);
         }
         let mut to = vec![0; self.values.len()];
         let mut kept = Vec::new();
         for (id, (value, kind)) in self.values.iter().enumerate().filter(|&(id, _)| needed[id]) {
-            let moved = |id: Id| to[id as usize];
-            let value = match *value {
-                Value::Call(operation, operands) => Value::Call(operation, operands.map(moved)),
-                Value::Cast(operand) => Value::Cast(moved(operand)),
-                Value::Select(operands) => Value::Select(operands.map(moved)),
-                other => other,
-            };
+            let value = value.renumbered(|id| to[id as usize]);
             kept.push((value, *kind));
             to[id] = (kept.len() - 1) as Id;
         }
