@@ -60,6 +60,8 @@ pub(crate) struct Facts {
     pub(crate) shared_limit: u32,
     /// Bytes of device memory.
     pub(crate) total: u64,
+    /// Where the device is on this machine's buses: domain, bus, slot.
+    pub(crate) bus: [u32; 3],
 }
 
 /// What answers the calls.
@@ -147,6 +149,11 @@ impl Gpu {
         self.context.facts.shared_limit
     }
 
+    /// Where the device is on this machine's buses: domain, bus and slot. Processes that number devices differently see the same.
+    pub fn bus(&self) -> [u32; 3] {
+        self.context.facts.bus
+    }
+
     /// Waits for all work submitted to the device so far.
     ///
     /// # Errors
@@ -168,6 +175,7 @@ impl Gpu {
             multiprocessors: attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
             shared_limit: attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
             total: total_memory(device)?,
+            bus: bus(device)?,
         };
         Ok(Self::new(facts, Device::Driver(Handles::open(ordinal, device)?)))
     }
@@ -341,6 +349,15 @@ fn capability(device: sys::CUdevice) -> Result<(u32, u32)> {
     let major = attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
     let minor = attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
     Ok((major, minor))
+}
+
+/// Where a device is on this machine's buses.
+fn bus(device: sys::CUdevice) -> Result<[u32; 3]> {
+    Ok([
+        attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID)?,
+        attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)?,
+        attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID)?,
+    ])
 }
 
 /// The bytes of memory that a device has.

@@ -55,6 +55,7 @@ impl Gpu {
             multiprocessors: MULTIPROCESSORS,
             shared_limit: SHARED_LIMIT,
             total: MEMORY,
+            bus: [0; 3],
         };
         let archs = archs.iter().map(|&arch| (arch.to_owned(), AtomicU64::new(0))).collect();
         let dry_run = DryRun {

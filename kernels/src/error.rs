@@ -70,6 +70,15 @@ pub enum Error {
         what: String,
     },
 
+    /// NCCL failed.
+    #[error("NCCL: {call}: {what}")]
+    Nccl {
+        /// The function that failed.
+        call: &'static str,
+        /// What NCCL said.
+        what: String,
+    },
+
     /// The program has no kernel of that name.
     #[error("the compiled program has no kernel `{name}`: is it declared extern \"C\" __global__?")]
     NoKernel {

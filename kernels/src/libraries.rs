@@ -100,6 +100,20 @@ const CUBLAS_CALLS: &[&str] = &[
     "cublasDgemm_v2_64",
 ];
 
+/// The NCCL functions that this crate calls.
+const NCCL_CALLS: &[&str] = &[
+    "ncclGetVersion",
+    "ncclGetErrorString",
+    "ncclGetUniqueId",
+    "ncclCommInitRank",
+    "ncclCommDestroy",
+    "ncclCommAbort",
+    "ncclGroupStart",
+    "ncclGroupEnd",
+    "ncclSend",
+    "ncclRecv",
+];
+
 impl Library {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Driver, Self::Nvrtc, Self::Cublas, Self::Nccl];
@@ -165,7 +179,7 @@ impl Library {
             Self::Driver => DRIVER_CALLS,
             Self::Nvrtc => NVRTC_CALLS,
             Self::Cublas => CUBLAS_CALLS,
-            Self::Nccl => &["ncclGetVersion"],
+            Self::Nccl => NCCL_CALLS,
         }
     }
 

@@ -77,3 +77,5 @@ pub const MXM: &str = include_str!("../cuda/mxm.cuh");
 pub const MODE: &str = include_str!("../cuda/mode.cuh");
 /// Push products: values sent along rows and combined at their targets. After [`RUNS`].
 pub const PUSH: &str = include_str!("../cuda/product/push.cuh");
+/// What ranks tell each other of vectors. After [`COMPACT`].
+pub const RANKS: &str = include_str!("../cuda/ranks.cuh");

@@ -171,8 +171,12 @@ impl<T: Element> Vector<T> {
 
     /// The vector on `gpu`: its own storage, or a copy. The copy of a vector on the host is cached.
     pub(crate) fn on(&self, gpu: &Gpu) -> Result<DeviceVector<T>> {
+        if self.spread.is_some() { Err(self.stays()) } else { self.held_on(gpu) }
+    }
+
+    /// What this process holds of the vector, on `gpu`: of a vector that is spread over ranks, its piece.
+    pub(crate) fn held_on(&self, gpu: &Gpu) -> Result<DeviceVector<T>> {
         match &self.home {
-            _ if self.spread.is_some() => Err(self.stays()),
             Home::Device(vector, _) if vector.gpu() == gpu => Ok(vector.clone()),
             Home::Device(vector, _) => DeviceVector::upload(gpu, &vector.download()?),
             Home::Host(store, copy) => {
@@ -188,8 +192,8 @@ impl<T: Element> Vector<T> {
 
     /// Moves the vector to `gpu` and returns it for writing. Cached copies are dropped.
     pub(crate) fn on_mut(&mut self, gpu: &Gpu) -> Result<&mut DeviceVector<T>> {
-        let vector = self.on(gpu)?;
-        self.other = OnceLock::new();
+        let vector = self.held_on(gpu)?;
+        self.forget_copies();
         self.home = Home::Device(vector, OnceLock::new());
         match &mut self.home {
             Home::Device(vector, _) => Ok(vector),
@@ -221,10 +225,7 @@ impl<T: Element> Vector<T> {
 
     /// Moves the vector to the host and returns its storage for writing. Cached copies are dropped.
     fn store_mut(&mut self) -> &mut Store<T> {
-        self.other = OnceLock::new();
-        if let Some(spread) = &mut self.spread {
-            spread.count = OnceLock::new();
-        }
+        self.forget_copies();
         if let Home::Device(..) = self.home {
             self.home = Home::Host(self.store().clone(), OnceLock::new());
         }
@@ -234,6 +235,14 @@ impl<T: Element> Vector<T> {
         match &mut self.home {
             Home::Host(store, _) => store,
             Home::Device(..) => unreachable!("it was moved"),
+        }
+    }
+
+    /// Forgets copies in other forms, and the number of elements on all ranks: the vector is about to change.
+    fn forget_copies(&mut self) {
+        self.other = OnceLock::new();
+        if let Some(spread) = &mut self.spread {
+            spread.count = OnceLock::new();
         }
     }
 
@@ -320,7 +329,7 @@ impl<T: Element> Vector<T> {
     /// to the host.
     pub fn indices(&self) -> impl Iterator<Item = u32> + '_ {
         let listed = match &self.home {
-            Home::Device(vector, copy) if copy.get().is_none() => {
+            Home::Device(vector, copy) if copy.get().is_none() && self.spread.is_none() => {
                 let all = self.len() / 8 + self.len() * size_of::<T>();
                 let few = vector.known_count().is_some_and(|count| 4 * count < all);
                 few.then(|| vector.indices().ok()).flatten()

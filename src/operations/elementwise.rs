@@ -29,6 +29,17 @@ impl Numbering {
             Some((owners, rank)) => owners.vertex(rank, place as u32),
         }
     }
+
+    /// Pushes the words that a kernel needs to number a rank's places. Returns `own` for those, and `same` for the same numbers.
+    fn emit(self, kernel: &mut KernelBuilder, same: &'static str, own: &'static str) -> &'static str {
+        match self.0 {
+            None => same,
+            Some((owners, rank)) => {
+                owners.words(rank).into_iter().for_each(|word| kernel.push(word));
+                own
+            }
+        }
+    }
 }
 
 /// A function of one place: of its index and its element, which may be absent.
@@ -56,6 +67,16 @@ pub struct Each<E, K> {
     pub(crate) step: K,
 }
 
+impl<E: Expr, K: Step<E::T>> Each<E, K> {
+    /// The step for the places that are visited here.
+    fn step_for(&self, env: &Env<'_>) -> Result<K> {
+        match env.grid() {
+            None => Ok(self.step),
+            Some(grid) => Ok(self.step.numbered(Numbering::of(grid, self.inner.len(env)?))),
+        }
+    }
+}
+
 impl<E: Expr, K: Step<E::T>> Expr for Each<E, K> {
     type T = K::Out;
     type View<'s>
@@ -69,11 +90,7 @@ impl<E: Expr, K: Step<E::T>> Expr for Each<E, K> {
         self.inner.len(env)
     }
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
-        let step = match env.grid() {
-            None => self.step,
-            Some(grid) => self.step.numbered(Numbering::of(grid, self.inner.len(env)?)),
-        };
-        Ok(Each { inner: self.inner.view(env)?, step })
+        Ok(Each { inner: self.inner.view(env)?, step: self.step_for(env)? })
     }
     fn place(&self, env: &Env<'_>) -> Option<Place> {
         self.inner.place(env)
@@ -85,9 +102,10 @@ impl<E: Expr, K: Step<E::T>> Expr for Each<E, K> {
         self.inner.reads(env, reads);
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
+        let step = self.step_for(env)?;
         let inner = self.inner.emit(env, kernel)?;
         let full = K::FILLS || (!K::DROPS && inner.full);
-        Ok(Node::new(self.step.emit(inner.ty, kernel), full))
+        Ok(Node::new(step.emit(inner.ty, kernel), full))
     }
 }
 
@@ -168,8 +186,9 @@ impl<T: Element, F: BinaryOp<u32, T>> Step<T> for MapIndex<F> {
         x.map(|x| self.0.call(self.1.index(i), x))
     }
     fn emit(self, inner: CppType, kernel: &mut KernelBuilder) -> CppType {
+        let template = self.1.emit(kernel, "vxm::MapIndex", "vxm::MapOwnIndex");
         let arguments = [inner, kernel.functor(self.0), kernel.element::<F::Out>()];
-        kernel.ty("vxm::MapIndex", arguments)
+        kernel.ty(template, arguments)
     }
 }
 
@@ -205,8 +224,9 @@ impl<T: Element, F: BinaryOp<u32, T, Out = bool>> Step<T> for SelectIndex<F> {
         x.filter(|&x| self.0.call(self.1.index(i), x))
     }
     fn emit(self, inner: CppType, kernel: &mut KernelBuilder) -> CppType {
+        let template = self.1.emit(kernel, "vxm::SelectIndex", "vxm::SelectOwnIndex");
         let op = kernel.functor(self.0);
-        kernel.ty("vxm::SelectIndex", [inner, op])
+        kernel.ty(template, [inner, op])
     }
 }
 

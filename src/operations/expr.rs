@@ -24,7 +24,8 @@ use vxm_semiring::Element;
 /// folded anew each time. And a product's rows are shared out to threads by row number, which an operand's reader
 /// doesn't follow.
 pub(crate) fn emit_operand<E: Expr>(expression: &E, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
-    if !expression.is_heavy() {
+    // on ranks a product is evaluated when it is emitted
+    if !expression.is_heavy() || env.grid().is_some() {
         return expression.emit(env, kernel);
     }
     if kernel.is_resident() {
@@ -115,7 +116,7 @@ impl<'s> Env<'s> {
 
     /// This environment for an operand. All of the operand's elements may be read.
     pub(crate) fn for_operand(self) -> Self {
-        let ranks = self.ranks.map(|ranks| OnRanks { rows: None, ..ranks });
+        let ranks = self.ranks.map(|ranks| OnRanks { rows: None, due: None, ..ranks });
         Self { wanted: None, ranks, ..self }
     }
 
@@ -230,8 +231,12 @@ impl<'a, T: Element> Expr for &'a Vector<T> {
         Vector::known_count(self)
     }
     fn reads<'s>(&'s self, _: &Env<'_>, _: &mut Reads<'s>) {}
-    fn emit(&self, _: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
-        let vector = self.on(&kernel.gpu().clone())?;
+    fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
+        let gpu = kernel.gpu().clone();
+        let vector = match env.grid() {
+            None => self.on(&gpu)?,
+            Some(grid) => self.piece_on(grid)?.held_on(&gpu)?,
+        };
         Ok(kernel.stored(&vector))
     }
 }

@@ -10,7 +10,7 @@ use crate::formats::Store;
 use crate::operations::expr::{Env, Expr, emit_operand};
 use crate::operations::loops::dependencies::Reads;
 use crate::operations::ranks;
-use crate::ranks::fetch;
+use crate::ranks::{Grid, fetch};
 use vxm_semiring::{Element, LT, Scalar, UnaryOp};
 
 /// `w[k] = x[index[k]]`, where both hold an element.
@@ -71,13 +71,10 @@ impl<E: Expr, I: Expr<T = u32>> Expr for Gather<E, I> {
         self.index.len(env)
     }
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
-        let len = self.inner.len(env)?;
         if let Some(grid) = env.grid() {
-            let inner = ranks::piece(&self.inner, &env.for_operand())?.into_bitmap();
-            let index = ranks::piece(&self.index, env)?.into_sparse();
-            let found = fetch(grid, len, &inner, index.values())?;
-            return Ok(Made::Stored(ranks::held(index.len(), index.indices(), &found)));
+            return Ok(Made::Stored(self.on_ranks(grid, env)?));
         }
+        let len = self.inner.len(env)?;
         let inner = Operand::of(self.inner.view(&env.for_operand())?, len, self.inner.is_heavy(), env);
         Ok(Made::View(Gathered { inner, len, index: self.index.view(env)? }))
     }
@@ -94,11 +91,25 @@ impl<E: Expr, I: Expr<T = u32>> Expr for Gather<E, I> {
         self.index.reads(env, reads);
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
+        if let Some(grid) = env.grid() {
+            return ranks::on_gpu::stored(kernel, &self.on_ranks(grid, env)?);
+        }
         let len = self.inner.len(env)?;
         let inner = emit_operand(&self.inner, &env.for_operand(), kernel)?;
         let index = self.index.emit(env, kernel)?;
         kernel.push(len as u64);
         Ok(Node::new(kernel.ty("vxm::Gather", [inner.ty, index.ty]), false))
+    }
+}
+
+impl<E: Expr, I: Expr<T = u32>> Gather<E, I> {
+    /// This rank's piece: elements are asked of their owners. All ranks call this.
+    fn on_ranks(&self, grid: &Grid, env: &Env<'_>) -> Result<Store<E::T>> {
+        let len = self.inner.len(env)?;
+        let inner = ranks::piece(&self.inner, &env.for_operand())?.into_bitmap();
+        let index = ranks::piece(&self.index, env)?.into_sparse();
+        let found = fetch(grid, len, &inner, index.values())?;
+        Ok(ranks::held(index.len(), index.indices(), &found))
     }
 }
 
@@ -153,11 +164,10 @@ impl<E: Expr<T: Scalar>, F: UnaryOp<E::T, Out = u32>> Expr for PointerJump<E, F>
         self.inner.len(env)
     }
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
-        let len = self.inner.len(env)?;
         if let Some(grid) = env.grid() {
-            let piece = ranks::piece(&self.inner, &env.for_operand())?.into_bitmap();
-            return Ok(Made::Stored(ranks::chain_ends(grid, len, piece, |x| self.op.call(x))?));
+            return Ok(Made::Stored(self.on_ranks(grid, env)?));
         }
+        let len = self.inner.len(env)?;
         let inner = Operand::of(self.inner.view(&env.for_operand())?, len, self.inner.is_heavy(), env);
         Ok(Made::View(Jumped { inner, len, op: self.op }))
     }
@@ -173,12 +183,23 @@ impl<E: Expr<T: Scalar>, F: UnaryOp<E::T, Out = u32>> Expr for PointerJump<E, F>
         reads.anywhere(&inner);
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
+        if let Some(grid) = env.grid() {
+            return ranks::on_gpu::stored(kernel, &self.on_ranks(grid, env)?);
+        }
         let len = self.inner.len(env)?;
         let inner = emit_operand(&self.inner, &env.for_operand(), kernel)?;
         let (op, lower) = (kernel.functor(self.op), kernel.functor(LT));
         kernel.push(len as u64);
         kernel.push(E::T::LEAST.bits());
         Ok(Node::new(kernel.ty("vxm::PointerJump", [inner.ty, op, lower]), inner.full))
+    }
+}
+
+impl<E: Expr<T: Scalar>, F: UnaryOp<E::T, Out = u32>> PointerJump<E, F> {
+    /// This rank's piece: the next elements are asked of their owners. All ranks call this.
+    fn on_ranks(&self, grid: &Grid, env: &Env<'_>) -> Result<Store<E::T>> {
+        let (len, piece) = (self.inner.len(env)?, ranks::piece(&self.inner, &env.for_operand())?);
+        ranks::chain_ends(grid, len, piece.into_bitmap(), |x| self.op.call(x))
     }
 }
 

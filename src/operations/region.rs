@@ -6,6 +6,7 @@ use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::profile::Counts;
 use crate::backend::view::{Made, Support, VectorView, fixed_is_self};
 use crate::error::Result;
+use crate::formats::Store;
 use crate::operations::expr::{Env, Expr, emit_operand, fits_as};
 use crate::operations::loops::dependencies::Reads;
 use crate::operations::ranks;
@@ -37,12 +38,7 @@ impl<'a, E: Expr> Expr for Extract<'a, E> {
         let n = self.inner.len(env)?;
         within("extract", self.indices, n, self.at)?;
         if let Some(grid) = env.grid() {
-            let inner = ranks::piece(&self.inner, &env.for_operand())?.into_bitmap();
-            let (owners, rank) = (grid.owners(self.indices.len()), grid.rank());
-            let places: Vec<u32> = (0..owners.count(rank) as u32).collect();
-            let index = |&place: &u32| self.indices[owners.vertex(rank, place) as usize];
-            let found = fetch(grid, n, &inner, &places.iter().map(index).collect::<Vec<_>>())?;
-            return Ok(Made::Stored(ranks::held(places.len(), &places, &found)));
+            return Ok(Made::Stored(self.on_ranks(grid, env)?));
         }
         Ok(Made::View(Extract { inner: self.inner.view(&env.for_operand())?, indices: self.indices, at: self.at }))
     }
@@ -56,11 +52,26 @@ impl<'a, E: Expr> Expr for Extract<'a, E> {
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         within("extract", self.indices, self.inner.len(env)?, self.at)?;
+        if let Some(grid) = env.grid() {
+            return ranks::on_gpu::stored(kernel, &self.on_ranks(grid, env)?);
+        }
         let inner = emit_operand(&self.inner, &env.for_operand(), kernel)?;
         let indices = kernel.gpu().upload_slice(self.indices)?;
         kernel.push(indices.address());
         kernel.keep_alive(indices);
         Ok(Node::new(kernel.ty("vxm::Extract", [inner.ty]), inner.full))
+    }
+}
+
+impl<E: Expr> Extract<'_, E> {
+    /// This rank's piece: elements are asked of their owners. All ranks call this.
+    fn on_ranks(&self, grid: &Grid, env: &Env<'_>) -> Result<Store<E::T>> {
+        let (n, inner) = (self.inner.len(env)?, ranks::piece(&self.inner, &env.for_operand())?.into_bitmap());
+        let (owners, rank) = (grid.owners(self.indices.len()), grid.rank());
+        let places: Vec<u32> = (0..owners.count(rank) as u32).collect();
+        let index = |&place: &u32| self.indices[owners.vertex(rank, place) as usize];
+        let found = fetch(grid, n, &inner, &places.iter().map(index).collect::<Vec<_>>())?;
+        Ok(ranks::held(places.len(), &places, &found))
     }
 }
 
@@ -130,7 +141,8 @@ impl<E: Expr> Expr for Scatter<'_, E> {
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
         self.check(env)?;
         if let Some(grid) = env.grid() {
-            return self.view_on_ranks(grid, env);
+            let (places, held) = self.on_ranks(grid, env)?;
+            return Ok(Region { inner: Made::Stored(held), places: places.into(), positions: None });
         }
         let inner = Made::View(self.inner.view(&env.for_operand())?);
         if self.indices.windows(2).all(|w| w[0] < w[1]) {
@@ -158,6 +170,13 @@ impl<E: Expr> Expr for Scatter<'_, E> {
             self.distinct(&places)?;
         }
         let mut scattering = KernelBuilder::new(kernel.gpu());
+        if let Some(grid) = env.grid() {
+            let (places, held) = self.on_ranks(grid, env)?;
+            let inner = ranks::on_gpu::stored(&mut scattering, &held)?;
+            let count = grid.count(self.len);
+            let scattered = cuda::terminals::scatter::<E::T>(scattering, &inner, &places, count)?;
+            return Ok(cuda::terminals::region(kernel, scattered));
+        }
         let inner = self.inner.emit(&env.for_operand(), &mut scattering)?;
         let scattered = cuda::terminals::scatter::<E::T>(scattering, &inner, self.indices, self.len)?;
         Ok(cuda::terminals::region(kernel, scattered))
@@ -166,7 +185,7 @@ impl<E: Expr> Expr for Scatter<'_, E> {
 
 impl<E: Expr> Scatter<'_, E> {
     /// The places of the region that this rank owns, and their elements, wherever those are.
-    fn view_on_ranks<'s>(&'s self, grid: &Grid, env: &Env<'s>) -> Result<Region<'s, Made<E::View<'s>>>> {
+    fn on_ranks(&self, grid: &Grid, env: &Env<'_>) -> Result<(Vec<u32>, Store<E::T>)> {
         let mut sorted = self.indices.to_vec();
         sorted.sort_unstable();
         self.distinct(&sorted)?;
@@ -178,8 +197,8 @@ impl<E: Expr> Scatter<'_, E> {
         let (places, positions): (Vec<u32>, Vec<u32>) = own.into_iter().unzip();
         let found = fetch(grid, self.indices.len(), &inner, &positions)?;
         let all: Vec<u32> = (0..places.len() as u32).collect();
-        let inner = Made::Stored(ranks::held(places.len(), &all, &found));
-        Ok(Region { inner, places: places.into(), positions: None })
+        let held = ranks::held(places.len(), &all, &found);
+        Ok((places, held))
     }
 
     fn check(&self, env: &Env<'_>) -> Result<()> {

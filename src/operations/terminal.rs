@@ -98,8 +98,7 @@ pub(crate) fn eval<E: Expr>(expression: E) -> Result<Vector<E::T>> {
             return Ok(Vector::on_device(cuda::terminals::eval(kernel, &node, n)?));
         }
         Some(Place::Ranks(grid)) => {
-            let piece = ranks::piece(&expression, &env.on_ranks(OnRanks::of(&grid)))?;
-            return Ok(Vector::of_piece(piece, &grid, n));
+            return ranks::evaluated(&expression, &env, &grid);
         }
         None => {}
     }
@@ -139,8 +138,7 @@ pub(crate) fn fold<E: Expr, M: Monoid<E::T>>(expression: E, add: M) -> Result<E:
             return cuda::terminals::fold(kernel, &node, n, add);
         }
         Some(Place::Ranks(grid)) => {
-            let piece = ranks::piece(&expression, &env.on_ranks(OnRanks::of(&grid)))?;
-            return ranks::fold(&grid, n, &piece, add);
+            return ranks::fold(&expression, &env, &grid, add);
         }
         None => {}
     }
@@ -206,6 +204,11 @@ pub(crate) fn write<T: Element, E: Expr<T = T>, G: Merge<T, T>>(
         Some(Place::Ranks(grid)) => {
             *w = std::mem::take(w).spread_on(&grid)?;
             let env = env.on_ranks(OnRanks::of(&grid));
+            if let Some(gpu) = grid.gpu() {
+                let (mut kernel, node) = emitted(expression, &env, gpu)?;
+                let merging = merge.emit(&mut kernel);
+                return cuda::terminals::write(kernel, &node, &merging, w.on_mut(gpu)?);
+            }
             write_view(&DynView::of(&expression.view(&env)?), w, merge);
             return Ok(());
         }
@@ -370,15 +373,16 @@ impl<T: Element> Vector<T> {
         }
         let change = {
             let env = Env::with_state(key, self);
-            if let Some(Place::Gpu(gpu)) = &place {
+            let (env, gpu) = match &place {
+                Some(Place::Ranks(grid)) => (env.on_ranks(OnRanks::of(grid)), grid.gpu()),
+                Some(Place::Gpu(gpu)) => (env, Some(gpu)),
+                None => (env, None),
+            };
+            if let Some(gpu) = gpu {
                 // the kernel keeps the state that it reads, so the write gets storage of its own
                 let (kernel, node) = emitted(&expression, &env, gpu)?;
                 return cuda::terminals::write(kernel, &node, &Merging::Replace, self.on_mut(gpu)?);
             }
-            let env = match &place {
-                Some(Place::Ranks(grid)) => env.on_ranks(OnRanks::of(grid)),
-                _ => env,
-            };
             // the state is read only, so no part of the view is known better
             change(&DynView::of(&expression.view(&env)?), self, Replace)
         };

@@ -1,6 +1,8 @@
 //! Grids of ranks.
 
+use crate::backend::cuda::Gpu;
 use crate::error::{Error, Result};
+use crate::ranks::devices::OnGpus;
 use crate::ranks::owners::{Deal, Owners};
 use core::str::FromStr;
 use std::fmt;
@@ -57,6 +59,8 @@ pub struct Grid {
     lines: Arc<Lines>,
     /// How blocks of indices are dealt out; `None` lets each matrix choose by its entries.
     deal: Option<Deal>,
+    /// This rank's GPU; `None` if ranks run on CPUs.
+    gpus: Option<Arc<OnGpus>>,
 }
 
 /// The communicators of a rank.
@@ -85,12 +89,12 @@ impl Grid {
         let (i, j) = (rank / columns, rank % columns);
         let row = world.split(i as u32, j as u32)?;
         let column = world.split(j as u32, i as u32)?;
-        Ok(Self { lines: Arc::new(Lines { world, row, column, rows, columns }), deal: None })
+        Ok(Self { lines: Arc::new(Lines { world, row, column, rows, columns }), deal: None, gpus: None })
     }
 
     /// This grid, where blocks of indices are dealt out in the given way. Otherwise each matrix chooses by its entries.
     pub fn with_deal(&self, deal: Deal) -> Self {
-        Self { lines: self.lines.clone(), deal: Some(deal) }
+        Self { deal: Some(deal), ..self.clone() }
     }
 
     /// How blocks of indices are dealt out, if that is set.
@@ -116,6 +120,21 @@ impl Grid {
     /// The ranks of the whole grid.
     pub fn world(&self) -> &dyn Communicator {
         &*self.lines.world
+    }
+
+    /// This grid with ranks on GPUs.
+    pub(super) fn with_gpus(&self, gpus: OnGpus) -> Self {
+        Self { gpus: Some(Arc::new(gpus)), ..self.clone() }
+    }
+
+    /// What ranks on GPUs know; `None` if they run on CPUs.
+    pub(crate) fn gpus(&self) -> Option<&OnGpus> {
+        self.gpus.as_deref()
+    }
+
+    /// This rank's GPU; `None` if ranks run on CPUs.
+    pub(crate) fn gpu(&self) -> Option<&Gpu> {
+        self.gpus().map(|gpus| &gpus.gpu)
     }
 
     pub(crate) fn row(&self) -> &Arc<dyn Communicator> {
@@ -192,7 +211,7 @@ impl Grid {
 }
 
 impl PartialEq for Grid {
-    /// Whether both are the same ranks, which own the same indices.
+    /// Whether both are the same ranks, which own the same indices. They may run on other devices.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.lines, &other.lines) && self.deal.unwrap_or_default() == other.deal.unwrap_or_default()
     }

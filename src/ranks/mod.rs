@@ -4,18 +4,22 @@
 //! [`Matrix::to_grid`](crate::containers::Matrix::to_grid) and [`Grid::read`]; expressions over them run on all ranks at once. See the
 //! [guide](crate::guide::ranks).
 
+mod devices;
 mod fetch;
 mod grid;
 mod owners;
 mod parcel;
 mod replicas;
 mod share;
+mod share_on_gpu;
 
 pub(crate) use fetch::{collect, deliver, fetch, to_first};
 pub use grid::{Grid, Shape};
+pub use devices::Link;
 pub use owners::{BLOCK, Deal, Owners};
 pub(crate) use replicas::{Partials, Replicas, nothing};
 #[doc(hidden)]
 pub use share::Share;
 pub(crate) use share::assemble;
+pub(crate) use share_on_gpu::ShareOnGpu;
 pub use vxm_communicator::{Alone, Communicator, Launcher, Mpi, Threads, Traffic};

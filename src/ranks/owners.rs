@@ -106,6 +106,12 @@ impl Owners {
         self.dealt(position as u32, true) * BLOCK as u32 + place % BLOCK as u32
     }
 
+    /// What a kernel needs to compute [`vertex`](Self::vertex) for a rank: the number of ranks, the rank, the number of full blocks, and the
+    /// bits of a number of one.
+    pub(crate) fn words(self, rank: usize) -> [u64; 4] {
+        [self.ranks as u64, rank as u64, (self.len / BLOCK) as u64, u64::from(self.bits)]
+    }
+
     /// The number of indices that a rank owns.
     pub fn count(self, rank: usize) -> usize {
         let (full, rest) = (self.len / BLOCK, self.len % BLOCK);

@@ -26,7 +26,7 @@ enum Result {
     ALREADY_REGISTERED = 712,
     TOO_MANY_BLOCKS = 720
 };
-enum DeviceAttribute { MULTIPROCESSORS = 16, MAJOR = 75, MINOR = 76, SHARED_LIMIT = 97 };
+enum DeviceAttribute { MULTIPROCESSORS = 16, BUS = 33, SLOT = 34, BUS_DOMAIN = 50, MAJOR = 75, MINOR = 76, SHARED_LIMIT = 97 };
 enum FunctionAttribute { MAX_THREADS = 0, SHARED = 1, LOCAL = 3, REGISTERS = 4 };
 enum PoolAttribute { RESERVED_NOW = 5, RESERVED_MOST = 6, USED_NOW = 7, USED_MOST = 8 };
 
@@ -76,6 +76,7 @@ CALLED int cuDeviceGetName(char* name, int size, int) {
 CALLED int cuDeviceGetAttribute(int* value, int attribute, int) {
     switch (attribute) {
     case MULTIPROCESSORS: *value = (int)settings().multiprocessors; break;
+    case BUS_DOMAIN: case BUS: case SLOT: *value = 0; break;
     case MAJOR: *value = 9; break;
     case MINOR: *value = 0; break;
     case SHARED_LIMIT: *value = 227 << 10; break;

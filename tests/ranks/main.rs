@@ -10,7 +10,7 @@ mod verbs;
 
 use std::sync::Arc;
 use vxm::containers::{Matrix, Vector};
-use vxm::ranks::{Communicator, Deal, Grid, Threads};
+use vxm::ranks::{Communicator, Deal, Grid, Link, Threads};
 use vxm::semiring::Element;
 use vxm::{Error, Result};
 
@@ -23,9 +23,17 @@ fn on_grid<R: Send>(
     deal: Deal,
     program: impl Fn(&Grid) -> Result<R> + Sync,
 ) -> Result<R> {
-    let run = |world: Arc<dyn Communicator>| program(&Grid::of(world, rows, columns)?.with_deal(deal));
+    let run = |world: Arc<dyn Communicator>| program(&placed(Grid::of(world, rows, columns)?.with_deal(deal))?);
     let results: Result<Vec<R>> = Threads::run(rows * columns, run).into_iter().collect();
     results.and_then(|results| results.into_iter().next().ok_or_else(|| Error::invalid("no ranks")))
+}
+
+/// The grid with its ranks on this host's GPUs, if `VXM_TEST_DEVICE=cuda`. `VXM_TEST_LINK` says what carries their parcels.
+fn placed(grid: Grid) -> Result<Grid> {
+    match std::env::var("VXM_TEST_DEVICE").as_deref() {
+        Ok("cuda") => grid.on_gpus(std::env::var("VXM_TEST_LINK").map_or(Ok(Link::Auto), |link| link.parse())?),
+        _ => Ok(grid),
+    }
 }
 
 /// The whole vector that `program` makes of a spread matrix, on each grid and with each kind of owners.

@@ -89,6 +89,46 @@ template <class V, class F> struct SelectIndex {
     template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const { return inner.at(g, i, x) && F::call(i, x); }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };
+// The indices of a rank's places: blocks of 64 indices were dealt out to ranks, and shuffled before that unless `bits` is 0. `full` is the
+// number of full blocks. It equals `Owners::vertex` in src/ranks/owners.rs.
+struct OwnIndices {
+    u64 ranks, rank, full, bits;
+    VXM_FN u32 unshuffled(u32 number) const {
+        const u32 mask = ~0u >> (32 - bits), half = ((u32)bits + 1) / 2;
+        number = (number ^ number >> half) * 0xa5cb9243u & mask;
+        return (number ^ number >> half) * 0x0e8b2f51u & mask;
+    }
+    VXM_FN u32 at(u32 place) const {
+        u32 block = (u32)(place / 64 * ranks + rank);
+        if (bits && block < full) {
+            do block = unshuffled(block);
+            while (block >= full);
+        }
+        return block * 64 + place % 64;
+    }
+};
+// `MapIndex` and `SelectIndex` over a rank's places.
+template <class V, class F, class T> struct MapOwnIndex {
+    typedef T Elem;
+    static const bool full = V::full;
+    V inner;
+    OwnIndices indices;
+    template <class G> VXM_FN bool at(G g, u32 i, T& y) const {
+        typename V::Elem x;
+        if (!inner.at(g, i, x)) return false;
+        y = F::call(indices.at(i), x);
+        return true;
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+template <class V, class F> struct SelectOwnIndex {
+    typedef typename V::Elem Elem;
+    static const bool full = false;
+    V inner;
+    OwnIndices indices;
+    template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const { return inner.at(g, i, x) && F::call(indices.at(i), x); }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
 template <class V> struct Or {
     typedef typename V::Elem Elem;
     static const bool full = true;

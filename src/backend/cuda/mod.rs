@@ -15,6 +15,7 @@ pub mod layout;
 pub mod loops;
 pub mod mode;
 pub mod push;
+pub mod ranks;
 mod readout;
 pub mod sort;
 pub mod terminals;

@@ -93,7 +93,7 @@ impl<T: Element> Matrix<T> {
 
     /// Where the matrix is stored, if not on this process' host alone.
     pub(crate) fn home(&self) -> Option<Place> {
-        self.gpu().cloned().map(Place::Gpu).or_else(|| self.grid().cloned().map(Place::Ranks))
+        self.grid().cloned().map(Place::Ranks).or_else(|| self.gpu().cloned().map(Place::Gpu))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Vectors that are spread over ranks.
 
+use crate::backend::cuda::DeviceVector;
 use crate::backend::{Place, current_place};
 use crate::containers::Vector;
 use crate::error::{Error, Result};
@@ -42,6 +43,13 @@ impl<T: Element> Vector<T> {
         Self { spread: Some(Box::new(spread)), ..Self::of(piece) }
     }
 
+    /// The same, from this rank's piece on its GPU.
+    pub(crate) fn of_device_piece(piece: DeviceVector<T>, grid: &Grid, len: usize) -> Self {
+        debug_assert_eq!(piece.len(), grid.count(len));
+        let spread = Spread { grid: grid.clone(), len, count: OnceLock::new() };
+        Self { spread: Some(Box::new(spread)), ..Self::on_device(piece) }
+    }
+
     /// The ranks that the vector is spread over; `None` if it isn't.
     pub fn grid(&self) -> Option<&Grid> {
         self.spread.as_ref().map(|spread| &spread.grid)
@@ -49,7 +57,7 @@ impl<T: Element> Vector<T> {
 
     /// Where the vector is stored, if not on this process' host alone.
     pub(crate) fn place(&self) -> Option<Place> {
-        self.gpu().cloned().map(Place::Gpu).or_else(|| self.grid().cloned().map(Place::Ranks))
+        self.grid().cloned().map(Place::Ranks).or_else(|| self.gpu().cloned().map(Place::Gpu))
     }
 
     /// Where this rank holds the element at `i`; `None` if another rank does.

@@ -1,7 +1,6 @@
 //! Loops over active elements: an element is visited for as long as an operator holds of it.
 
 use crate::backend::cpu::active::{Loop, Outcome, RowReading};
-use crate::backend::cpu::dyn_view::DynView;
 use crate::backend::cuda::codegen::builder::KernelBuilder;
 use crate::backend::cuda::loops::active::why_unfusable;
 use crate::backend::cuda::loops::counters::{Counters, counted};
@@ -15,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::formats::Shared;
 use crate::operations::expr::{Env, Expr, StateRef};
 use crate::operations::loops::core::{Condition, Differ, Fixed, Stepped, rounds_for};
-use crate::operations::ranks::{self, Kept, OnRanks};
+use crate::operations::ranks::{Kept, Visited};
 use crate::operations::terminal::emitted;
 use crate::operations::verbs::Verbs;
 use crate::ranks::Grid;
@@ -234,27 +233,21 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
     /// Runs the loop in rounds on all ranks of a grid. Each rank visits its active elements.
     fn run_on_ranks(self, grid: &Grid) -> Result<Fixed<T>> {
         let Self { state, condition: Active { active, max_rounds }, monotone, state_ref, body, first, at } = self;
-        let n = state.len();
-        let mut values = state.spread_on(grid)?.into_full();
+        let mut visited = Visited::new(state, grid, state_ref, active)?;
         let (kept, mut rounds) = (Kept::default(), 0);
         // a cheaper first round reads rows' own elements, which several columns of ranks would have to send
         let mut first = first.filter(|_| monotone && grid.shape().1 == 1);
         let began_cheaper = first.is_some();
-        let mut due = ranks::bits(&values, |x| active.call(x));
-        let mut left = grid.sum(&[due.iter().map(|word| u64::from(word.count_ones())).sum()])?[0];
+        let mut left = grid.sum(&[visited.left])?[0];
         while left > 0 {
             rounds += 1;
             kept.restart(rounds == 2 && began_cheaper);
-            let before = ranks::full(&values, grid, n);
-            let env = Env::with_state(state_ref, &before);
-            let env = env.on_ranks(OnRanks { grid, kept: Some(&kept), rows: Some(&due) });
-            let changed = match first.take() {
-                Some(first) => ranks::visit(&DynView::of(&first.view(&env)?), &due, &mut values),
-                None => ranks::visit(&DynView::of(&body.view(&env)?), &due, &mut values),
-            };
-            due = ranks::bits(&values, |x| active.call(x));
-            let mine = due.iter().map(|word| u64::from(word.count_ones())).sum();
-            let sums = grid.sum(&[changed, mine])?;
+            visited.changed = 0;
+            match first.take() {
+                Some(first) => visited.visit(&first, Some(&kept))?,
+                None => visited.visit(&body, Some(&kept))?,
+            }
+            let sums = grid.sum(&[visited.changed, visited.left])?;
             if sums[0] == 0 {
                 return Err(unsettled(left as usize, rounds, false, at));
             }
@@ -263,7 +256,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
                 return Err(unsettled(left as usize, rounds, true, at));
             }
         }
-        Ok(Fixed { state: ranks::full(&values, grid, n), rounds })
+        Ok(Fixed { state: visited.into_state(), rounds })
     }
 
     /// Tests the claim of `monotone` on the CPU: each round visits a random half of the active elements. They read

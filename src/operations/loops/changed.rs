@@ -9,13 +9,13 @@ use crate::backend::cuda::loops::active::why_unfusable;
 use crate::backend::cuda::loops::changed::{Outcome, Readers, changing};
 use crate::backend::cuda::loops::counters::{Counters, counted};
 use crate::backend::cuda::terminals::Merging;
-use crate::backend::cuda::{self, Gpu};
+use crate::backend::cuda::{self, DeviceVector, Gpu};
 use crate::backend::plan::Schedule;
 use crate::backend::profile::{LoopKind, Probe};
 use crate::backend::view::VectorView;
 use crate::containers::Vector;
 use crate::error::{Error, Result};
-use crate::formats::Shared;
+use crate::formats::{Bitmap, Shared, Store};
 use crate::operations::expr::{Env, Expr, StateRef};
 use crate::operations::loops::core::Scattering;
 use crate::operations::loops::core::{Condition, Differ, Fixed, Stepped, rounds_for};
@@ -137,6 +137,39 @@ fn did_not_converge(changed: usize, rounds: u32, at: &'static Location<'static>)
     Error::DidNotConverge { changed: format!("{changed} {elements}"), rounds, at }
 }
 
+/// Scatters elements into others, on the ranks that own those.
+struct OnOwners<'g, T, H> {
+    scatter: H,
+    grid: &'g Grid,
+    n: usize,
+    /// The elements last sent to others: joining one of them again changes nothing.
+    told: Vec<Option<(u32, T)>>,
+}
+
+impl<'g, T: Element, H: Scattering<T>> OnOwners<'g, T, H> {
+    fn new(scatter: H, grid: &'g Grid, n: usize) -> Self {
+        Self { scatter, grid, n, told: vec![None; if H::SCATTERS { grid.count(n) } else { 0 }] }
+    }
+
+    /// Joins what a round has made of this rank's elements into them, and into those that they name. All ranks call this.
+    fn round(&mut self, before: &[T], values: &mut [T]) -> Result<()> {
+        let (scatter, mut sent) = (self.scatter, Vec::new());
+        for ((x, new), told) in before.iter().zip(&mut *values).zip(&mut self.told) {
+            *new = scatter.join(*x, *new);
+            let element = (scatter.target(*x), *new);
+            if told.is_none_or(|(to, y)| (to, y.bits()) != (element.0, element.1.bits())) {
+                *told = Some(element);
+                sent.push(element);
+            }
+        }
+        for (place, x) in deliver(self.grid, self.n, sent.into_iter())? {
+            let held = &mut values[place as usize];
+            *held = scatter.join(*held, x);
+        }
+        Ok(())
+    }
+}
+
 impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Changed<H>, E, B> {
     /// Runs the loop on the CPU, in rounds or in place.
     fn run_on_cpu(self, in_place: bool) -> Result<Fixed<T>> {
@@ -182,39 +215,41 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
     /// Runs the loop in rounds on all ranks of a grid. Products fold only rows that read something that changed.
     fn run_on_ranks(self, grid: &Grid) -> Result<Fixed<T>> {
         let Self { state, condition, state_ref, body, at, .. } = self;
-        let (n, scatter) = (state.len(), condition.scatter);
-        let mut values = state.spread_on(grid)?.into_full();
-        let (kept, mut rounds, all) = (Kept::default(), 0, ranks::bits(&values, |_| true));
-        // the elements last sent to others: joining one of them again changes nothing
-        let mut told: Vec<Option<(u32, T)>> = vec![None; if H::SCATTERS { values.len() } else { 0 }];
+        let (n, mut state) = (state.len(), state.spread_on(grid)?);
+        let (kept, mut rounds, mut scatter) = (Kept::default(), 0, OnOwners::new(condition.scatter, grid, n));
         loop {
             rounds += 1;
             kept.restart(false);
-            let before = values.clone();
-            {
-                let state = ranks::full(&values, grid, n);
-                let env =
-                    Env::with_state(state_ref, &state).on_ranks(OnRanks { kept: Some(&kept), ..OnRanks::of(grid) });
-                ranks::visit(&DynView::of(&body.view(&env)?), &all, &mut values);
-            }
-            if H::SCATTERS {
-                let mut sent = Vec::new();
-                for ((x, new), told) in before.iter().zip(&mut values).zip(&mut told) {
-                    *new = scatter.join(*x, *new);
-                    let element = (scatter.target(*x), *new);
-                    if told.is_none_or(|(to, y)| (to, y.bits()) != (element.0, element.1.bits())) {
-                        *told = Some(element);
-                        sent.push(element);
+            let before = state.clone();
+            let env = Env::with_state(state_ref, &before).on_ranks(OnRanks { kept: Some(&kept), ..OnRanks::of(grid) });
+            let changed = match grid.gpu() {
+                Some(gpu) => {
+                    let mut piece = state.held_on(gpu)?;
+                    ranks::on_gpu::visit(&body, &env, None, &mut piece)?;
+                    if H::SCATTERS {
+                        let mut values = piece.download()?.into_bitmap().into_values();
+                        scatter.round(before.piece_bitmap().values(), &mut values)?;
+                        piece = DeviceVector::upload(gpu, &Store::Bitmap(Bitmap::dense(values)))?;
                     }
+                    let (changed, _) = ranks::on_gpu::tally(&before.held_on(gpu)?, &piece, ranks::on_gpu::Never)?;
+                    state = Vector::of_device_piece(piece, grid, n);
+                    changed
                 }
-                for (place, x) in deliver(grid, n, sent.into_iter())? {
-                    let held = &mut values[place as usize];
-                    *held = scatter.join(*held, x);
+                None => {
+                    let old = before.piece_bitmap().into_values();
+                    let mut values = old.clone();
+                    let all = ranks::bits(&values, |_| true);
+                    let mut changed = ranks::visit(&DynView::of(&body.view(&env)?), &all, &mut values);
+                    if H::SCATTERS {
+                        scatter.round(&old, &mut values)?;
+                        changed = old.iter().zip(&values).filter(|(x, y)| x.bits() != y.bits()).count() as u64;
+                    }
+                    state = ranks::full(&values, grid, n);
+                    changed
                 }
-            }
-            let changed = before.iter().zip(&values).filter(|(x, y)| x.bits() != y.bits()).count();
-            match grid.sum(&[changed as u64])?[0] {
-                0 => return Ok(Fixed { state: ranks::full(&values, grid, n), rounds }),
+            };
+            match grid.sum(&[changed])?[0] {
+                0 => return Ok(Fixed { state, rounds }),
                 changed if rounds >= condition.max_rounds => {
                     return Err(did_not_converge(changed as usize, rounds, at));
                 }

@@ -19,7 +19,7 @@ use crate::formats::Shared;
 use crate::operations::expr::{Env, Expr, StateRef};
 use crate::operations::loops::active::{Active, unsettled};
 use crate::operations::loops::core::{Differ, Fixed, Stepped, log_end, ready};
-use crate::operations::ranks;
+use crate::operations::ranks::Visited;
 use crate::operations::terminal::{device, emitted};
 use crate::operations::verbs::Verbs;
 use crate::ranks::Grid;
@@ -207,23 +207,19 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, P: Steps<T>> Rounds<T, F, P> {
     /// Runs the loop on all ranks of a grid, a step at a time: each rank visits its own elements.
     fn on_ranks(self, grid: &Grid) -> Result<Fixed<T>> {
         let Self { state, condition: Active { active, max_rounds }, state_ref, steps, at, .. } = self;
-        let n = state.len();
-        let values = state.spread_on(grid)?.into_full();
-        let due = ranks::bits(&values, |x| active.call(x));
-        let mut left = grid.sum(&[ranks::count(&due)])?[0];
-        let mut round = OnRanks { grid, n, state_ref, active, values, due, changed: 0 };
-        let mut rounds = 0;
+        let mut visited = Visited::new(state, grid, state_ref, active)?;
+        let (mut left, mut rounds) = (grid.sum(&[visited.left])?[0], 0);
         while left > 0 {
             rounds += 1;
-            round.changed = 0;
-            steps.each(&mut round)?;
-            let sums = grid.sum(&[round.changed, ranks::count(&round.due)])?;
+            visited.changed = 0;
+            steps.each(&mut visited)?;
+            let sums = grid.sum(&[visited.changed, visited.left])?;
             if sums[0] == 0 || (sums[1] > 0 && rounds >= max_rounds) {
                 return Err(unsettled(if sums[0] == 0 { left } else { sums[1] } as usize, rounds, sums[0] > 0, at));
             }
             left = sums[1];
         }
-        Ok(Fixed { state: ranks::full(&round.values, grid, n), rounds })
+        Ok(Fixed { state: visited.into_state(), rounds })
     }
 
     /// Runs the loop on a GPU: as one kernel if all steps can be fused, and otherwise operation by operation.
@@ -350,29 +346,9 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> StepVisitor<T> for OnThreads<'_, T, 
     }
 }
 
-/// Runs the steps of a round on this rank's elements.
-struct OnRanks<'a, T, F> {
-    grid: &'a Grid,
-    /// The length of the state on all ranks.
-    n: usize,
-    state_ref: StateRef<T>,
-    active: F,
-    /// This rank's elements.
-    values: Vec<T>,
-    /// A bit for each of them, set if it is active.
-    due: Vec<u64>,
-    /// How often an element has changed in this round.
-    changed: u64,
-}
-
-impl<T: Element, F: UnaryOp<T, Out = bool>> StepVisitor<T> for OnRanks<'_, T, F> {
+impl<T: Element, F: UnaryOp<T, Out = bool>> StepVisitor<T> for Visited<'_, T, F> {
     fn step<E: Expr<T = T>>(&mut self, body: &E) -> Result<()> {
-        let before = ranks::full(&self.values, self.grid, self.n);
-        let env = Env::with_state(self.state_ref, &before);
-        let env = env.on_ranks(ranks::OnRanks { grid: self.grid, kept: None, rows: Some(&self.due) });
-        self.changed += ranks::visit(&DynView::of(&body.view(&env)?), &self.due, &mut self.values);
-        self.due = ranks::bits(&self.values, |x| self.active.call(x));
-        Ok(())
+        self.visit(body, None)
     }
 }
 

@@ -1,6 +1,6 @@
 //! A product on a GPU: pushed before the kernel, counted over tiles, or emitted as a C++ type that pulls its rows.
 
-use crate::backend::cuda::codegen::builder::{Binned, KernelBuilder, Node};
+use crate::backend::cuda::codegen::builder::{Binned, CppType, KernelBuilder, Node};
 use crate::backend::cuda::layout::propagation_blocking;
 use crate::backend::cuda::push::can_push;
 use crate::backend::cuda::tiling::{counts_view, presence as presence_on};
@@ -151,7 +151,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         format: Format,
         (n, length): (usize, usize),
     ) -> Result<Node> {
-        let out = kernel.element::<S::Out>();
+        kernel.element::<S::Out>();
         let at = kernel.position();
         let Arrangement { bins, hot_columns } = self.arrangement(env, kernel, format, (n, length))?;
         let operand = match &hot_columns {
@@ -159,16 +159,13 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
             None => emit_operand(&self.operand, &env.for_operand(), kernel)?,
         };
         let (policy, operand) = self.policy.emit(kernel, operand.ty)?;
-        let add = kernel.monoid::<S::Out, S::Add>(self.ring.add());
-        let mul = kernel.functor(self.ring.mul());
-        let a = kernel.element::<A>();
-        let ring = kernel.ty("vxm::Semiring", [out, mul, add]);
         kernel.count_product();
         if format == Format::Tiles {
             let tiles = self.tiles_on(&kernel.gpu().clone())?;
             let values = tiles.values_address();
             kernel.tiles(tiles);
             kernel.push(values);
+            let (ring, a) = (self.ring_type(kernel), kernel.element::<A>());
             let ty = kernel.ty("vxm::PullTiles", [operand, a, ring, policy]);
             return Ok(Node::new(ty, false));
         }
@@ -181,12 +178,11 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
             kernel.note_locality(&rows)?;
         }
         let offset = kernel.rows(rows, hot_columns.is_some());
-        let matrix = kernel.ty("vxm::MatrixTypes", [offset, a]);
-        let arguments = [operand, matrix, ring, policy, is_primary.into()];
         let in_loop = kernel.is_resident() && !kernel.in_auxiliary() && env.filterable_rows().is_some();
         let compactable = in_loop && tracks_blockers && self.filters() && !H::EXITS_EARLY && size_of::<A>() == 0;
         let compacts = compactable && self.compacts_rows(kernel, longest, (entries, length))?;
-        let ty = kernel.ty(if compacts { "vxm::CompactingPull" } else { "vxm::Pull" }, arguments);
+        let template = if compacts { "vxm::CompactingPull" } else { "vxm::Pull" };
+        let ty = self.pull_type(kernel, template, (operand, policy), offset, is_primary);
         if tracks_blockers {
             kernel.track_blockers(ty, at, self.policy.filters_by_key() && !H::EXITS_EARLY);
         }
@@ -199,6 +195,28 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
             }
         }
         Ok(Node::new(ty, false))
+    }
+
+    /// The C++ type of the semiring.
+    fn ring_type(&self, kernel: &mut KernelBuilder) -> CppType {
+        let out = kernel.element::<S::Out>();
+        let add = kernel.monoid::<S::Out, S::Add>(self.ring.add());
+        let mul = kernel.functor(self.ring.mul());
+        kernel.ty("vxm::Semiring", [out, mul, add])
+    }
+
+    /// The C++ type of rows that are folded inside the kernel, given the types of the operand, of the edge policy, and of the row offsets.
+    pub(super) fn pull_type(
+        &self,
+        kernel: &mut KernelBuilder,
+        template: &'static str,
+        (operand, policy): (CppType, CppType),
+        offset: CppType,
+        is_primary: bool,
+    ) -> CppType {
+        let a = kernel.element::<A>();
+        let (ring, matrix) = (self.ring_type(kernel), kernel.ty("vxm::MatrixTypes", [offset, a]));
+        kernel.ty(template, [operand, matrix, ring, policy, is_primary.into()])
     }
 
     /// The arrangement of a pulled matrix's entries, if one pays: bins, or else renumbered columns, for which it returns the operand

@@ -2,12 +2,14 @@
 //! row.
 
 use crate::backend::Place;
+use crate::backend::cuda::{self, DeviceCsr};
 use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder};
 use crate::backend::view::{Dependency, VectorView, fixed_is_self};
 use crate::containers::Vector;
 use crate::error::Result;
 use crate::formats::StoreView;
 use crate::operations::ranks::matrices::ends;
+use crate::operations::ranks::on_gpu::HeldShare;
 use crate::ranks::{Grid, Share};
 use vxm_semiring::{BinaryOp, EdgeStatus, Element};
 
@@ -59,6 +61,10 @@ pub trait EdgePolicy<X: Element, T: Element>: Copy + Send + Sync {
     fn on_host(self) -> Self {
         self
     }
+    /// This policy over entries that its keys were applied to before.
+    fn after_keys(self) -> Self {
+        self
+    }
     /// The key vector's length and number of elements, if they differ from `n` each.
     fn keys_misfit(self, n: usize) -> Option<(usize, usize)> {
         let _ = n;
@@ -75,6 +81,14 @@ pub trait EdgePolicy<X: Element, T: Element>: Copy + Send + Sync {
     fn filter_share<A: Element>(self, grid: &Grid, share: &Share<A>, keeps: &mut [bool]) -> Result<()> {
         let _ = (grid, share, keeps);
         Ok(())
+    }
+    /// The entries of a rank's share on its GPU that keys leave in; `None` if they leave all. All ranks call this.
+    ///
+    /// # Errors
+    /// Another rank has failed. The device has too little memory, or is lost.
+    fn filtered_on_gpu<A: Element>(self, share: &HeldShare<'_, A>) -> Result<Option<DeviceCsr<A>>> {
+        let _ = share;
+        Ok(None)
     }
     /// Returns the policy's C++ type, and the operand's: wrapped with the key vector if there is one.
     ///
@@ -136,8 +150,14 @@ macro_rules! forward {
         fn on_host(self) -> Self {
             Self { $inner: self.$inner.on_host(), ..self }
         }
+        fn after_keys(self) -> Self {
+            Self { $inner: self.$inner.after_keys(), ..self }
+        }
         fn filter_share<A: Element>(self, grid: &Grid, share: &Share<A>, keeps: &mut [bool]) -> Result<()> {
             self.$inner.filter_share(grid, share, keeps)
+        }
+        fn filtered_on_gpu<A: Element>(self, share: &HeldShare<'_, A>) -> Result<Option<DeviceCsr<A>>> {
+            self.$inner.filtered_on_gpu(share)
         }
         fn keys_misfit(self, n: usize) -> Option<(usize, usize)> {
             self.$inner.keys_misfit(n)
@@ -282,6 +302,17 @@ where
             }
         }
         self.inner.filter_share(grid, share, keeps)
+    }
+    fn filtered_on_gpu<A: Element>(self, share: &HeldShare<'_, A>) -> Result<Option<DeviceCsr<A>>> {
+        let inner = self.inner.filtered_on_gpu(share)?;
+        if self.known {
+            return Ok(inner);
+        }
+        let ends = share.ends(self.vector)?;
+        cuda::entries::select_ends(inner.as_ref().unwrap_or(share.entries()), self.op, &ends).map(Some)
+    }
+    fn after_keys(self) -> Self {
+        Self { known: true, inner: self.inner.after_keys(), ..self }
     }
     fn on_host(self) -> Self {
         // a full vector's elements stand in order in every format

@@ -263,6 +263,9 @@ where
     }
 
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
+        if let Some(ranks) = env.ranks() {
+            return self.emit_on_ranks(ranks, env, kernel);
+        }
         self.emit_on_device(env, kernel)
     }
 }

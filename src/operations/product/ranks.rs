@@ -2,6 +2,8 @@
 
 use crate::backend::cpu::dyn_view::DynView;
 use crate::backend::cpu::fold::Rows;
+use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
+use crate::backend::cuda::{DeviceCsr, DeviceVector};
 use crate::backend::view::VectorView;
 use crate::error::{Error, Result};
 use crate::formats::{Store, StoreView};
@@ -9,8 +11,10 @@ use crate::operations::expr::{Env, Expr};
 use crate::operations::product::Product;
 use crate::operations::product::cpu::ProductView;
 use crate::operations::product::edge_policy::{EdgePolicy, Unkeyed};
+use crate::operations::ranks::on_gpu::{self, HeldShare, PullOnGpu};
 use crate::operations::ranks::{self, OnRanks, Pull, Sources, fold_rows};
 use crate::ranks::Grid;
+use std::sync::Arc;
 use vxm_semiring::{BinaryOp, Element, Monoid, Semiring};
 
 impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Product<'_, E, A, S, H> {
@@ -51,6 +55,63 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
             kept.put(number, pull);
         }
         Ok(Store::Bitmap(result))
+    }
+
+    /// Emits this rank's piece of the product, which is made at once, as a stored vector. All ranks call this.
+    pub(super) fn emit_on_ranks(&self, on: OnRanks<'_>, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
+        let (grid, gpu, (n, _)) = (on.grid, &kernel.gpu().clone(), self.check(env)?);
+        self.check_grid(grid)?;
+        let share = self.matrix.share(grid, !self.transposed, self.operation())?;
+        let Some(gpus) = grid.gpus() else { return Err(Error::invalid("ranks on CPUs have no kernels")) };
+        let on_gpu = share.on_gpu(gpus)?;
+        let held = HeldShare { grid, gpu, share: &share, on_gpu: &on_gpu };
+        let operand = on_gpu::piece(&self.operand, &env.for_operand(), grid, gpu)?;
+        let own = H::EXITS_EARLY || H::FILTERS_BY_STATE;
+        let (number, kept) = on.kept.map_or((0, None), |kept| kept.take::<PullOnGpu<E::T, A, S::Out>>());
+        let mut pull = match kept.filter(|kept| kept.is_of(&share)) {
+            Some(kept) => kept,
+            None => PullOnGpu::new(&held, own)?,
+        };
+        if on.kept.is_some_and(|kept| kept.is_anew()) {
+            pull.begin_anew()?;
+        }
+        if self.policy.filters_by_key()
+            && !pull.has_entries()
+            && let Some(entries) = self.policy.filtered_on_gpu(&held)?
+        {
+            pull.choose(Arc::new(entries));
+        }
+        let sources = Sources { own, rows: on.rows, count: grid.count(n) };
+        let rows = pull.refresh(&on_gpu, operand, sources, on.due)?;
+        let mut fold = KernelBuilder::for_row_classes(gpu);
+        let node = on_gpu::masked(&mut fold, &rows, |fold| self.emit_share(fold, pull.entries(&on_gpu), pull.operand()))?;
+        pull.store(fold, &node)?;
+        let result = pull.result(&on_gpu, sources.count, self.ring.add())?;
+        if let Some(kept) = on.kept {
+            kept.put(number, pull);
+        }
+        Ok(kernel.stored(&result))
+    }
+
+    /// Emits the fold of the rows of a share.
+    fn emit_share(
+        &self,
+        kernel: &mut KernelBuilder,
+        rows: Arc<DeviceCsr<A>>,
+        operand: &DeviceVector<E::T>,
+    ) -> Result<Node> {
+        kernel.element::<S::Out>();
+        let at = kernel.position();
+        let operand = kernel.stored(operand);
+        let (policy, operand) = self.policy.after_keys().emit(kernel, operand.ty)?;
+        kernel.count_product();
+        let is_primary = !kernel.has_primary();
+        let offset = kernel.rows(rows, false);
+        let ty = self.pull_type(kernel, "vxm::Pull", (operand, policy), offset, is_primary);
+        if is_primary && !S::Add::EXACT && !H::FILTERS {
+            kernel.set_primary(ty, at);
+        }
+        Ok(Node::new(ty, false))
     }
 
     /// Fails if rows would be folded in parts that the monoid can't join.

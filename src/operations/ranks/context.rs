@@ -1,5 +1,6 @@
 //! What evaluations on ranks know, beside the expression.
 
+use crate::backend::cuda::DeviceVector;
 use crate::ranks::Grid;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -12,12 +13,14 @@ pub(crate) struct OnRanks<'s> {
     pub kept: Option<&'s Kept>,
     /// A bit for each place of this rank at which the result is read; `None` if it is read everywhere.
     pub rows: Option<&'s [u64]>,
+    /// The same on this rank's GPU.
+    pub due: Option<&'s DeviceVector<()>>,
 }
 
 impl<'s> OnRanks<'s> {
     /// An evaluation outside of loops.
     pub fn of(grid: &'s Grid) -> Self {
-        Self { grid, kept: None, rows: None }
+        Self { grid, kept: None, rows: None, due: None }
     }
 }
 

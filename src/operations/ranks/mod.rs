@@ -5,14 +5,19 @@
 
 mod context;
 pub(crate) mod matrices;
+pub(crate) mod on_gpu;
 mod pull;
+mod visited;
 
 pub(crate) use context::{Kept, OnRanks};
 pub(crate) use pull::{Pull, Sources, fold_rows};
+pub(crate) use visited::Visited;
 
 use crate::backend::cpu::dyn_view::DynView;
 use crate::backend::cpu::fold::{Pairs, SEGMENT, Tree};
 use crate::backend::cpu::{gather, parallel};
+use crate::backend::cuda::codegen::builder::KernelBuilder;
+use crate::backend::cuda::terminals;
 use crate::backend::view::VectorView;
 use crate::containers::Vector;
 use crate::error::Result;
@@ -22,13 +27,25 @@ use crate::operations::expr::{Env, Expr};
 use crate::ranks::{Grid, fetch};
 use vxm_semiring::{Element, Monoid, Scalar};
 
-/// This rank's piece of an expression.
+/// This rank's piece of an expression, on the host.
 pub(crate) fn piece<E: Expr>(expression: &E, env: &Env<'_>) -> Result<Store<E::T>> {
+    if let Some((grid, gpu)) = env.grid().and_then(|grid| Some((grid, grid.gpu()?))) {
+        return on_gpu::piece(expression, env, grid, gpu)?.download();
+    }
     let n = expression.len(env)?;
     let places = env.grid().map_or(n, |grid| grid.count(n));
     let mut view = expression.view(env)?;
     let evaluated = view.take();
     Ok(evaluated.unwrap_or_else(|| gather::gather(places, &DynView::of(&view))))
+}
+
+/// The vector that an expression makes on all ranks.
+pub(crate) fn evaluated<E: Expr>(expression: &E, env: &Env<'_>, grid: &Grid) -> Result<Vector<E::T>> {
+    let (n, env) = (expression.len(env)?, env.on_ranks(OnRanks::of(grid)));
+    match grid.gpu() {
+        Some(gpu) => Ok(Vector::of_device_piece(on_gpu::piece(expression, &env, grid, gpu)?, grid, n)),
+        None => Ok(Vector::of_piece(piece(expression, &env)?, grid, n)),
+    }
 }
 
 /// A vector of `len` places that holds `found[k]` at `places[k]`. Places ascend.
@@ -74,15 +91,31 @@ pub(crate) fn visit<T: Element>(body: &DynView<'_, T>, due: &[u64], values: &mut
     changed.into_inner()
 }
 
-/// Folds the elements of all ranks to one: the same bits as on one process.
-pub(crate) fn fold<T: Element, M: Monoid<T>>(grid: &Grid, n: usize, piece: &Store<T>, add: M) -> Result<T> {
-    if M::EXACT && add.is_commutative() {
-        let mine = gather::reduce(piece.len(), &piece.view(), add).bits().to_le_bytes().to_vec();
-        let found = grid.exchange(vec![mine; grid.size()])?;
-        let parts =
-            found.iter().filter_map(|part| part.first_chunk()).map(|part| T::from_bits(u64::from_le_bytes(*part)));
-        return Ok(parts.reduce(|x, y| add.call(x, y)).unwrap_or(add.identity()));
+/// Folds the elements of an expression on all ranks to one: the same bits as on one process.
+pub(crate) fn fold<E: Expr, M: Monoid<E::T>>(expression: &E, env: &Env<'_>, grid: &Grid, add: M) -> Result<E::T> {
+    let (n, env) = (expression.len(env)?, env.on_ranks(OnRanks::of(grid)));
+    if !(M::EXACT && add.is_commutative()) {
+        return fold_in_order(grid, n, &piece(expression, &env)?, add);
     }
+    let mine = match grid.gpu() {
+        Some(gpu) => {
+            let mut kernel = KernelBuilder::new(gpu);
+            let node = expression.emit(&env, &mut kernel)?;
+            terminals::fold(kernel, &node, grid.count(n), add)?
+        }
+        None => {
+            let piece = piece(expression, &env)?;
+            gather::reduce(piece.len(), &piece.view(), add)
+        }
+    };
+    let found = grid.exchange(vec![mine.bits().to_le_bytes().to_vec(); grid.size()])?;
+    let parts =
+        found.iter().filter_map(|part| part.first_chunk()).map(|part| E::T::from_bits(u64::from_le_bytes(*part)));
+    Ok(parts.reduce(|x, y| add.call(x, y)).unwrap_or(add.identity()))
+}
+
+/// Folds the elements of all ranks in the order of their indices, by the fixed tree.
+fn fold_in_order<T: Element, M: Monoid<T>>(grid: &Grid, n: usize, piece: &Store<T>, add: M) -> Result<T> {
     // the fixed tree, or an order: the segments are dealt out, folded, and joined by all
     let (owners, rank, ranks) = (grid.owners(n), grid.rank(), grid.size());
     let mut out = vec![Vec::new(); ranks];

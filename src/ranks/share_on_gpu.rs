@@ -1,0 +1,65 @@
+//! A rank's share of a matrix on its GPU, and how elements come there.
+
+use crate::backend::cuda::ranks::Channel;
+use crate::backend::cuda::{DeviceCsr, Gpu, build};
+use crate::error::Result;
+use crate::ranks::devices::OnGpus;
+use crate::ranks::share::{Line, Share};
+use std::sync::{Arc, OnceLock};
+use vxm_semiring::Element;
+
+/// A [`Share`] on a GPU.
+#[derive(Debug)]
+pub(crate) struct ShareOnGpu<A: Element> {
+    pub csr: Arc<DeviceCsr<A>>,
+    /// How operands come here: along the column of ranks.
+    pub column: Channel,
+    /// How rows' own elements come here, and partial results go: along the row of ranks, if it has several.
+    pub row: Option<RowOfRanks>,
+    /// The rows that read each slot.
+    readers: OnceLock<Arc<DeviceCsr<()>>>,
+}
+
+/// The channels along a row of ranks.
+#[derive(Debug)]
+pub(crate) struct RowOfRanks {
+    /// Brings elements of the rows' owners.
+    pub own: Channel,
+    /// Brings partial results to the rows' owners. They are stored at the positions of `own`.
+    pub partials: Channel,
+}
+
+impl RowOfRanks {
+    fn new(gpu: &Gpu, line: &Line, gpus: &OnGpus) -> Result<Self> {
+        let link = (&line.ranks, &gpus.row);
+        let own = Channel::new(gpu, link, &line.gives, &line.takes)?;
+        let rows: Vec<Vec<u32>> = line.takes.iter().map(|rows| (rows.start as u32..rows.end as u32).collect()).collect();
+        let partials = Channel::new(gpu, link, &rows, own.positions())?;
+        Ok(Self { own, partials })
+    }
+}
+
+impl<A: Element> ShareOnGpu<A> {
+    /// Copies a share to a GPU.
+    pub fn new(share: &Share<A>, gpus: &OnGpus) -> Result<Self> {
+        let (gpu, line) = (&gpus.gpu, &share.column);
+        Ok(Self {
+            csr: Arc::new(DeviceCsr::upload(gpu, &share.csr)?),
+            column: Channel::new(gpu, (&line.ranks, &gpus.column), &line.gives, &line.takes)?,
+            row: share.row.as_ref().map(|line| RowOfRanks::new(gpu, line, gpus)).transpose()?,
+            readers: OnceLock::new(),
+        })
+    }
+
+    /// The rows that read each slot: the transposed pattern.
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn readers(&self) -> Result<Arc<DeviceCsr<()>>> {
+        if let Some(held) = self.readers.get() {
+            return Ok(held.clone());
+        }
+        let made = Arc::new(build::transpose(&self.csr.pattern()?)?);
+        Ok(self.readers.get_or_init(|| made).clone())
+    }
+}
