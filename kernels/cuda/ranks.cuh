@@ -30,68 +30,68 @@ template <u32 width> VXM_FN bool differs(u64 known, const Cells<width>& before, 
     return had != has || (has && !before.equal(i, now, i));
 }
 
-// Marks the positions at which something changed, and counts the marks of each word: a prefix sum over `sums` follows. A position reads the
-// place that `places` tells; none if that is all ones. The number of positions is a multiple of 32.
-template <u32 width> struct MarkChanges {
+// The members of a group: positions belong to members word by word, and each member's are counted from `first`.
+struct Members {
+    const u32* of_word;
+    const u32* first;
+    const u32* count;
+};
+
+// How many elements a list may have: with more of them, all elements take fewer bytes. It equals `most_listed` in
+// src/backend/cuda/ranks/channel.rs.
+template <u32 width> VXM_FN u64 most_listed(u64 positions) { return positions * (8 * width + 1) / (8 * width + 33); }
+
+// Lists what changed at each member's positions, in any order: the elements, and their positions. A position reads the place that `places`
+// tells; none if that is all ones. `counts` are the numbers of changes, also of those that a list has no room for. The number of positions is a
+// multiple of 32.
+template <u32 width> struct ListChanges {
     u64 known;
     Cells<width> before, now;
     const u32* places;
+    Members members;
     u64 positions;
-    u32* marks;
-    u64* sums;
+    unsigned long long* counts;
+    Cells<width> out;
+    u32* out_positions;
     VXM_FN void run() const {
         each_thread(positions, [&](u64 p) {
             const u32 place = places[p];
-            const u32 word = __ballot_sync(~0u, place != ~0u && differs(known, before, now, place));
-            if (lane() == 0) {
-                marks[p / 32] = word;
-                sums[p / 32 + 1] = __popc(word);
-            }
+            const bool changed = place != ~0u && differs(known, before, now, place);
+            const u32 word = __ballot_sync(~0u, changed);
+            if (!word) return;
+            const u32 member = members.of_word[p / 32];
+            u64 k = 0;
+            if (lane() == 0) k = atomicAdd(counts + member, (unsigned long long)__popc(word));
+            k = __shfl_sync(~0u, k, 0) + __popc(word & ((1u << lane()) - 1));
+            const u32 first = members.first[member];
+            if (!changed || k >= most_listed<width>(members.count[member])) return;
+            const bool has = now.has(place);
+            if (has) out.copy(first + k, now, place);
+            if (out.bits && has) atomicOr(out.bits + (first + k) / 32, 1u << (first + k) % 32);
+            out_positions[first + k] = (u32)p - first;
         });
     }
 };
 
-// Writes the marks before each of `count` words to `out`, and the word `extra` after them.
-struct MarksBefore {
-    const u64* sums;
-    const u32* words;
-    u64 count;
-    const u64* extra;
-    u64* out;
-    VXM_FN void run() const {
-        each_thread(count, [&](u64 k) { out[k] = sums[words[k]]; });
-        if (blockIdx.x == 0 && threadIdx.x == 0) out[count] = *extra;
-    }
-};
-
-// Writes a parcel: the elements at the marked positions of `words` words from word `first`, in order. Each of the other arrays may be null:
-// a bit for each element that says whether it is present, its position, and the words of marks themselves.
-template <u32 width> struct PackParcel {
+// Writes the elements at `count` positions from `first` on, in order. `count` is a multiple of 32.
+template <u32 width> struct PackAll {
     Cells<width> now;
     const u32* places;
-    const u32* marks;
-    const u64* sums;
-    u64 first, words;
+    u64 first, count;
     Cells<width> out;
-    u32* positions;
-    u32* marked;
     VXM_FN void run() const {
-        each_thread(words * 32, [&](u64 p) {
-            const u64 w = first + p / 32;
-            const u32 word = marks[w];
-            if (marked && lane() == 0) marked[p / 32] = word;
-            if (!(word >> p % 32 & 1)) return;
-            const u64 k = sums[w] - sums[first] + __popc(word & ((1u << p % 32) - 1));
-            const u32 place = places[w * 32 + p % 32];
-            const bool has = now.has(place);
-            if (has) out.copy(k, now, place);
-            if (out.bits && has) atomicOr(out.bits + k / 32, 1u << k % 32);
-            if (positions) positions[k] = (u32)p;
+        each_thread(count, [&](u64 k) {
+            const u64 p = first + k;
+            const u32 place = places[p];
+            const bool has = place != ~0u && now.has(place);
+            if (has) out.copy(p, now, place);
+            const u32 word = __ballot_sync(~0u, has);
+            if (out.bits && lane() == 0) out.bits[p / 32] = word;
         });
     }
 };
 
-// Stores a parcel's elements from slot `first` on: at their positions, or one after the other if `positions` is null. Marks the slots in
+// Stores a parcel's elements from slot `first` on: at their positions, or one after the other if `positions` is null. Lists the slots in
 // `changed`, unless that is null.
 template <u32 width> struct UnpackParcel {
     Cells<width> parcel;
@@ -105,25 +105,32 @@ template <u32 width> struct UnpackParcel {
             const bool has = parcel.has(k);
             if (has) slots.copy(slot, parcel, k);
             if (slots.bits) put_bit(slots.bits, (u32)slot, has);
-            if (changed) atomicOr(changed + slot / 32, 1u << slot % 32);
+            if (changed) changed[k] = (u32)slot;
         });
     }
 };
 
-// Copies what changed of a rank's own elements to the first slots, marks those in `changed`, and adds their number to `total`.
+// Copies what changed of a rank's own elements to the first slots, and lists these in `changed`, in any order, as far as there is room for
+// `most`. Adds their number to `total`. `places` is `count`, rounded up to a multiple of 32.
 template <u32 width> struct TakeOwn {
     Cells<width> own, slots;
-    u64 count;
+    u64 count, places;
     u32* changed;
-    u64* total;
+    u64 most;
+    unsigned long long* total;
     VXM_FN void run() const {
-        each_thread(count, [&](u64 i) {
-            if (!differs(1, slots, own, i)) return;
+        each_thread(places, [&](u64 i) {
+            const bool differ = i < count && differs(1, slots, own, i);
+            const u32 word = __ballot_sync(~0u, differ);
+            if (!word) return;
+            u64 k = 0;
+            if (lane() == 0) k = atomicAdd(total, (unsigned long long)__popc(word));
+            k = __shfl_sync(~0u, k, 0) + __popc(word & ((1u << lane()) - 1));
+            if (!differ) return;
             const bool has = own.has(i);
             if (has) slots.copy(i, own, i);
             if (slots.bits) put_bit(slots.bits, (u32)i, has);
-            atomicOr(changed + i / 32, 1u << i % 32);
-            atomicAdd(total, 1ull);
+            if (k < most) changed[k] = (u32)i;
         });
     }
 };

@@ -76,34 +76,37 @@ impl Nccl {
         Ok(Self { gpu: gpu.clone(), size, handle })
     }
 
-    /// Sends to each member `k` the bytes `out[k]` of `from`, and receives from each the bytes `into[k]` of `to`. Members agree on the
-    /// numbers of bytes. All of it happens after the work that was submitted to the device before. Does not wait.
+    /// Sends pieces: to a member, certain bytes of a buffer. Receives pieces into `to`: from a member, to certain bytes. What one member sends
+    /// to another, it receives in this order, piece by piece. All of it happens after the work that was submitted to the device before. Does not
+    /// wait.
     ///
     /// # Errors
     /// [`Error::Range`] if a range doesn't lie in its buffer; [`Error::Nccl`]; [`Error::Lost`].
     pub fn exchange(
         &self,
-        (from, out): (&Buffer, &[Range<usize>]),
-        (to, into): (&mut Buffer, &[Range<usize>]),
+        out: &[(usize, &Buffer, Range<usize>)],
+        to: &mut Buffer,
+        into: &[(usize, Range<usize>)],
     ) -> Result<()> {
-        let places = |buffer: &Buffer, ranges: &[Range<usize>]| -> Result<Vec<(u64, usize)>> {
-            let place = |range: &Range<usize>| Ok((buffer.range(range.start, range.len())?, range.len()));
-            ranges.iter().map(place).collect()
+        type Piece = (i32, u64, usize);
+        let piece = |member: usize, buffer: &Buffer, bytes: &Range<usize>| -> Result<Piece> {
+            Ok((member as i32, buffer.range(bytes.start, bytes.len())?, bytes.len()))
         };
-        let (out, into) = (places(from, out)?, places(to, into)?);
+        let out: Vec<Piece> = out.iter().map(|(k, from, bytes)| piece(*k, from, bytes)).collect::<Result<_>>()?;
+        let into: Vec<Piece> = into.iter().map(|(k, bytes)| piece(*k, to, bytes)).collect::<Result<_>>()?;
         self.gpu.make_current()?;
         let (stream, handle) = (self.gpu.stream().cast(), lock(&self.handle));
         // SAFETY: NCCL is open
         check("ncclGroupStart", unsafe { sys::ncclGroupStart() })?;
         let mut failed = Ok(());
-        for (k, &(address, bytes)) in out.iter().enumerate().filter(|(_, (_, bytes))| *bytes > 0) {
+        for (k, address, bytes) in out {
             // SAFETY: the range lies in a buffer of this device; a buffer is freed in the order of the stream, so after this
-            let status = unsafe { sys::ncclSend(address as *const _, bytes, ncclUint8, k as i32, handle.0, stream) };
+            let status = unsafe { sys::ncclSend(address as *const _, bytes, ncclUint8, k, handle.0, stream) };
             failed = failed.and(check("ncclSend", status));
         }
-        for (k, &(address, bytes)) in into.iter().enumerate().filter(|(_, (_, bytes))| *bytes > 0) {
+        for (k, address, bytes) in into {
             // SAFETY: as above, and the buffer is borrowed for writing
-            let status = unsafe { sys::ncclRecv(address as *mut _, bytes, ncclUint8, k as i32, handle.0, stream) };
+            let status = unsafe { sys::ncclRecv(address as *mut _, bytes, ncclUint8, k, handle.0, stream) };
             failed = failed.and(check("ncclRecv", status));
         }
         // SAFETY: NCCL is open

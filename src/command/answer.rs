@@ -332,9 +332,9 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
     found(one).is_some_and(|one| found(other) == Some(one))
 }
 
-/// The device of a run. Ranks run on CPUs.
+/// The device of a run; of ranks, that of the first.
 fn device(run: &Run) -> Device {
-    if job::grid().is_some() { Device::Cpu } else { run.device() }
+    job::grid().map_or_else(|| run.device(), |grid| grid.device())
 }
 
 /// The report as a line of JSON.
@@ -382,6 +382,9 @@ fn object(answer: &Answer, choices: &Choices, run: &Run) -> Value {
     if let Some((rows, columns)) = job::grid().map(|grid| grid.shape()) {
         object["ranks"] = (rows * columns).into();
         object["grid"] = format!("{rows}x{columns}").into();
+        if let Some(link) = job::grid().and_then(|grid| grid.link()) {
+            object["link"] = link.to_string().into();
+        }
     }
     object
 }
@@ -403,7 +406,8 @@ fn told_to_people(answer: &Answer, choices: &Choices, run: &Run) -> String {
     let (device, threads) = (device(run), rayon::current_num_threads());
     let ranks = job::grid().map_or(String::new(), |grid| {
         let (rows, columns) = grid.shape();
-        format!(", ranks {rows}x{columns}")
+        let link = grid.link().map_or(String::new(), |link| format!(" by {link}"));
+        format!(", ranks {rows}x{columns}{link}")
     });
     format!(
         "{name}: {n}, {edges}\n{found}, {checked}\n{chosen}{rounds}{seconds:.3} s on \

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use vxm::algorithms::{Formulation, Method, Order, Priority};
 use vxm::backend::Device;
 use vxm::io::FileFormat;
-use vxm::ranks::Shape;
+use vxm::ranks::{Link, Shape};
 
 /// Sparse linear algebra on graphs: masked vector-matrix products over semirings.
 ///
@@ -309,6 +309,9 @@ pub struct Run {
     /// change the answer.
     #[arg(long, value_name = "G", default_value = "auto")]
     pub grid: Shape,
+    /// What carries bytes between ranks on GPUs: auto, host or nccl.
+    #[arg(long, value_name = "L", default_value = "auto")]
+    pub link: Link,
     /// Give up after so many seconds without news from another rank; default: never.
     #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
     pub timeout: Option<u64>,
@@ -330,7 +333,7 @@ pub struct Run {
 impl Run {
     /// The device to run on.
     pub fn device(&self) -> Device {
-        self.device.0.unwrap_or_else(Device::auto)
+        self.device.device()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The command as one of several ranks: a launcher such as `mpirun` starts each as a process. Rank 0 prints and writes.
 
 use crate::command::REFUSED;
-use crate::command::arguments::{Run, Task};
+use crate::command::arguments::{Asked, Run, Task};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,7 +54,7 @@ pub fn run<R>(task: &Task, program: impl FnOnce() -> Result<R>) -> Result<R> {
     let floats = matches!(task, Task::Pagerank { .. });
     let joined = join(run, if floats && shape == Shape::Auto { Shape::Column } else { shape })?;
     GRID.set(Some(joined));
-    let done = agree(check(task, run)).and_then(|()| program());
+    let done = agree(check(task, run)).and_then(|()| place(run)).and_then(|()| program());
     if let (Err(error), Some(grid)) = (&done, grid()) {
         if !is_agreed(error) {
             // others wait for this rank
@@ -78,6 +78,20 @@ fn join(run: Option<&Run>, shape: Shape) -> Result<Grid> {
     };
     SILENT.store(world.rank() > 0, Ordering::Relaxed);
     Grid::arranged(world, shape)
+}
+
+/// Moves the ranks to the devices that are asked for.
+fn place(run: Option<&Run>) -> Result<()> {
+    let (Some(grid), Some(run)) = (grid(), run) else { return Ok(()) };
+    let with_gpu = u64::from(Device::auto() != Device::Cpu);
+    let placed = match run.device {
+        Asked::Gpu => grid.on_gpus(run.link)?,
+        Asked::Auto if grid.sum(&[with_gpu])?[0] == grid.size() as u64 => grid.on_gpus(run.link)?,
+        Asked::Named(device) => grid.on_device(device, run.link)?,
+        Asked::Auto => grid,
+    };
+    GRID.set(Some(placed));
+    Ok(())
 }
 
 /// Whether all ranks have this error, because it follows from what all know.
@@ -108,9 +122,6 @@ fn check(task: &Task, run: Option<&Run>) -> Result<()> {
     }
     if run.format.0 == Some(Format::Tiles) {
         return Err(Error::invalid("--format tiles: not built for ranks: expected auto or csr"));
-    }
-    if let Some(device @ Device::Cuda(_)) = run.device.0 {
-        return Err(Error::invalid(format!("--device {device}: ranks run on CPUs: expected cpu")));
     }
     let (_, columns) = grid().map_or((1, 1), |grid| grid.shape());
     if let (Task::Pagerank { .. }, true) = (task, columns > 1) {

@@ -46,14 +46,36 @@ impl FromStr for Entries {
     }
 }
 
-/// The device that is asked for; `None` takes a GPU if there is one.
+/// The device that is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked(pub Option<Device>);
+pub enum Asked {
+    /// A GPU if there is one.
+    Auto,
+    /// A GPU: of one process the first, of ranks the host's in turn.
+    Gpu,
+    /// This one.
+    Named(Device),
+}
+
+impl Asked {
+    /// The device of one process.
+    pub fn device(self) -> Device {
+        match self {
+            Self::Auto => Device::auto(),
+            Self::Gpu => Device::Cuda(0),
+            Self::Named(device) => device,
+        }
+    }
+}
 
 impl FromStr for Asked {
     type Err = Error;
     fn from_str(name: &str) -> Result<Self> {
-        if name == "auto" { Ok(Self(None)) } else { name.parse().map(|device| Self(Some(device))) }
+        match name {
+            "auto" => Ok(Self::Auto),
+            "cuda" => Ok(Self::Gpu),
+            _ => name.parse().map(Self::Named),
+        }
     }
 }
 

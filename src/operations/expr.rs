@@ -2,8 +2,8 @@
 
 use crate::backend::Place;
 use crate::backend::cpu::relax::Relax;
-use crate::backend::cuda;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
+use crate::backend::cuda::{self, DeviceVector};
 use crate::backend::view::{Dependency, StateView, Support, VectorView, fixed_is_self};
 use crate::containers::Vector;
 use crate::error::{Error, Result};
@@ -202,6 +202,11 @@ pub trait Expr: Copy + Sync {
         None
     }
 
+    /// This rank's piece on its GPU, if the expression is a vector that lies there.
+    fn piece_on_gpu(&self, _: &Env<'_>) -> Option<DeviceVector<Self::T>> {
+        None
+    }
+
     /// Emits the expression as a C++ type: checks shapes, and runs what can't be fused into the terminal's kernel.
     ///
     /// # Errors
@@ -231,6 +236,10 @@ impl<'a, T: Element> Expr for &'a Vector<T> {
         Vector::known_count(self)
     }
     fn reads<'s>(&'s self, _: &Env<'_>, _: &mut Reads<'s>) {}
+    fn piece_on_gpu(&self, env: &Env<'_>) -> Option<DeviceVector<T>> {
+        let grid = env.grid()?;
+        self.piece_on(grid).ok()?.held_on(grid.gpu()?).ok()
+    }
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         let gpu = kernel.gpu().clone();
         let vector = match env.grid() {
@@ -288,6 +297,9 @@ impl<T: Element> Expr for StateRef<T> {
     }
     fn is_state(&self, env: &Env<'_>) -> bool {
         env.state.is_some_and(|(id, _)| id == self.id)
+    }
+    fn piece_on_gpu(&self, env: &Env<'_>) -> Option<DeviceVector<T>> {
+        Expr::piece_on_gpu(&env.state(*self).ok()?, env)
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         let state = env.state(*self)?;

@@ -1,7 +1,7 @@
 //! Grids of ranks.
 
-use crate::backend::cuda::Gpu;
 use crate::error::{Error, Result};
+use crate::kernels::Gpu;
 use crate::ranks::devices::OnGpus;
 use crate::ranks::owners::{Deal, Owners};
 use core::str::FromStr;
@@ -123,7 +123,7 @@ impl Grid {
     }
 
     /// This grid with ranks on GPUs.
-    pub(super) fn with_gpus(&self, gpus: OnGpus) -> Self {
+    pub(crate) fn with_gpus(&self, gpus: OnGpus) -> Self {
         Self { gpus: Some(Arc::new(gpus)), ..self.clone() }
     }
 

@@ -11,15 +11,14 @@ mod owners;
 mod parcel;
 mod replicas;
 mod share;
-mod share_on_gpu;
 
+pub use devices::Link;
+pub(crate) use devices::{Carrier, OnGpus};
 pub(crate) use fetch::{collect, deliver, fetch, to_first};
 pub use grid::{Grid, Shape};
-pub use devices::Link;
 pub use owners::{BLOCK, Deal, Owners};
 pub(crate) use replicas::{Partials, Replicas, nothing};
 #[doc(hidden)]
 pub use share::Share;
-pub(crate) use share::assemble;
-pub(crate) use share_on_gpu::ShareOnGpu;
+pub(crate) use share::{Line, assemble};
 pub use vxm_communicator::{Alone, Communicator, Launcher, Mpi, Threads, Traffic};

@@ -2,9 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::formats::Csr;
-use crate::ranks::devices::OnGpus;
 use crate::ranks::grid::Grid;
-use crate::ranks::share_on_gpu::ShareOnGpu;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -61,8 +59,6 @@ pub struct Share<T: Element> {
     pub(crate) row: Option<Line>,
     /// The rows that read each slot.
     readers: OnceLock<(Vec<u64>, Vec<u32>)>,
-    /// The share on this rank's GPU.
-    on_gpu: OnceLock<Arc<ShareOnGpu<T>>>,
 }
 
 impl<T: Element> Share<T> {
@@ -115,8 +111,7 @@ impl<T: Element> Share<T> {
         let csr = Csr::of_slots(row_slots, slot as usize, offsets, local, values);
         let column = Line::new(grid.column(), &columns, row_slots)?;
         let row = if width == 1 { None } else { Some(Line::new(grid.row(), &rows, 0)?) };
-        let (readers, on_gpu) = (OnceLock::new(), OnceLock::new());
-        Ok(Self { id: fresh_id(), csr: Arc::new(csr), index, column, row, readers, on_gpu })
+        Ok(Self { id: fresh_id(), csr: Arc::new(csr), index, column, row, readers: OnceLock::new() })
     }
 
     /// This share with other entries in the same rows and slots.
@@ -124,8 +119,8 @@ impl<T: Element> Share<T> {
         let line =
             |line: &Line| Line { ranks: line.ranks.clone(), gives: line.gives.clone(), takes: line.takes.clone() };
         let (column, row) = (line(&self.column), self.row.as_ref().map(line));
-        let (readers, on_gpu) = (OnceLock::new(), OnceLock::new());
-        Share { id: fresh_id(), csr: Arc::new(csr), index: self.index.clone(), column, row, readers, on_gpu }
+        let (csr, readers) = (Arc::new(csr), OnceLock::new());
+        Share { id: fresh_id(), csr, index: self.index.clone(), column, row, readers }
     }
 
     /// The entries, by the matrix' rows and columns.
@@ -153,18 +148,6 @@ impl<T: Element> Share<T> {
             (offsets, rows)
         });
         (offsets, rows)
-    }
-
-    /// The share on this rank's GPU. The first call copies it there.
-    ///
-    /// # Errors
-    /// The device has too little memory, or is lost.
-    pub(crate) fn on_gpu(&self, gpus: &OnGpus) -> Result<Arc<ShareOnGpu<T>>> {
-        if let Some(held) = self.on_gpu.get() {
-            return Ok(held.clone());
-        }
-        let made = Arc::new(ShareOnGpu::new(self, gpus)?);
-        Ok(self.on_gpu.get_or_init(|| made).clone())
     }
 
     /// The number of slots.

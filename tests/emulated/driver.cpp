@@ -62,21 +62,22 @@ CALLED int cuGetErrorName(int error, const char** name) {
 }
 CALLED int cuGetErrorString(int error, const char** text) { return cuGetErrorName(error, text); }
 CALLED int cuDeviceGetCount(int* count) {
-    *count = 1;
+    *count = (int)settings().devices;
     return SUCCESS;
 }
 CALLED int cuDeviceGet(int* device, int ordinal) {
     *device = ordinal;
-    return ordinal == 0 ? SUCCESS : INVALID_DEVICE;
+    return ordinal >= 0 && ordinal < (int)settings().devices ? SUCCESS : INVALID_DEVICE;
 }
 CALLED int cuDeviceGetName(char* name, int size, int) {
     snprintf(name, (size_t)size, "emulated GPU");
     return SUCCESS;
 }
-CALLED int cuDeviceGetAttribute(int* value, int attribute, int) {
+CALLED int cuDeviceGetAttribute(int* value, int attribute, int device) {
     switch (attribute) {
     case MULTIPROCESSORS: *value = (int)settings().multiprocessors; break;
-    case BUS_DOMAIN: case BUS: case SLOT: *value = 0; break;
+    case BUS_DOMAIN: case BUS: *value = 0; break;
+    case SLOT: *value = device; break;
     case MAJOR: *value = 9; break;
     case MINOR: *value = 0; break;
     case SHARED_LIMIT: *value = 227 << 10; break;

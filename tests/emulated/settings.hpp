@@ -38,6 +38,7 @@ struct Settings {
     long noise = number_setting("VXM_EMULATED_NOISE", 8);
     // seconds without progress after which a block that waits for another block's write counts as deadlocked
     long patience = number_setting("VXM_EMULATED_PATIENCE", 120);
+    long devices = number_setting("VXM_EMULATED_DEVICES", 1);
     long multiprocessors = number_setting("VXM_EMULATED_MULTIPROCESSORS", 2);
     long occupancy = number_setting("VXM_EMULATED_OCCUPANCY", 2);
     unsigned long memory = (unsigned long)number_setting("VXM_EMULATED_MEMORY", 4096) << 20;

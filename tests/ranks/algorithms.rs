@@ -1,6 +1,6 @@
 //! Every algorithm on every grid.
 
-use crate::{GRIDS, each_grid, graphs, on_grid, random_graph};
+use crate::{each_grid, graphs, grids, on_grid, random_graph, shapes};
 use vxm::algorithms::*;
 use vxm::containers::{Matrix, Set, Vector};
 use vxm::ranks::Deal;
@@ -74,7 +74,7 @@ fn forests_and_paths() {
             Vector::from_dense(ends.collect::<Vec<_>>())
         };
         let forest = ends(spanning_forest(&weighted).unwrap());
-        for shape in GRIDS {
+        for shape in shapes() {
             let found = on_grid(shape, Deal::Hashed, |grid| Ok(ends(spanning_forest(&weighted.to_grid(grid)?)?)));
             assert_eq!(found.unwrap(), forest, "forest of {name} on {shape:?}");
         }
@@ -119,7 +119,7 @@ fn roots_of_forests() {
         (&ring, "roots: vertex 0 lies on a cycle: expected parents without one"),
         (&split, "roots: vertex 4 has 2 out-edges: expected at most one from each vertex, to its parent"),
     ] {
-        for shape in GRIDS {
+        for shape in shapes() {
             let found = on_grid(shape, Deal::Cyclic, |grid| Ok(roots(&parents_of(&a.to_grid(grid)?)?)?.rounds));
             assert_eq!(found.unwrap_err().to_string(), told, "{shape:?}");
         }
@@ -135,29 +135,27 @@ fn ranks_have_the_same_bits_in_a_column() {
             [PageRankOptions::default(), PageRankOptions::default().tolerance(1e-4).rounds(30).sources(Some(sources))]
         {
             let (single, double) = (pagerank::<f32>(a, &options).unwrap(), pagerank::<f64>(a, &options).unwrap());
-            for shape in GRIDS {
-                for deal in [Deal::Cyclic, Deal::Hashed] {
-                    let found = on_grid(shape, deal, |grid| {
-                        let a = a.to_grid(grid)?;
-                        let (single, double) = (pagerank::<f32>(&a, &options)?, pagerank::<f64>(&a, &options)?);
-                        assert!(single.change == f32::INFINITY || single.change > 0.0);
-                        Ok((single.ranks.to_root()?, double.ranks.to_root()?, double.rounds, double.change))
-                    });
-                    if shape.1 > 1 {
-                        let told = found.unwrap_err().to_string();
-                        let (rows, columns) = shape;
-                        let expected = format!(
-                            "vxm: a monoid that isn't exact, on a grid of {rows}x{columns}: expected one column of ranks, {}x1",
-                            rows * columns
-                        );
-                        assert!(told.ends_with(&expected), "{told}");
-                        continue;
-                    }
-                    let found = found.unwrap();
-                    assert_eq!(found.0.as_ref(), Some(&single.ranks), "{shape:?}, {deal:?}");
-                    assert_eq!(found.1.as_ref(), Some(&double.ranks), "{shape:?}, {deal:?}");
-                    assert_eq!((found.2, found.3.to_bits()), (double.rounds, double.change.to_bits()));
+            for (shape, deal) in grids() {
+                let found = on_grid(shape, deal, |grid| {
+                    let a = a.to_grid(grid)?;
+                    let (single, double) = (pagerank::<f32>(&a, &options)?, pagerank::<f64>(&a, &options)?);
+                    assert!(single.change == f32::INFINITY || single.change > 0.0);
+                    Ok((single.ranks.to_root()?, double.ranks.to_root()?, double.rounds, double.change))
+                });
+                if shape.1 > 1 {
+                    let told = found.unwrap_err().to_string();
+                    let (rows, columns) = shape;
+                    let expected = format!(
+                        "vxm: a monoid that isn't exact, on a grid of {rows}x{columns}: expected one column of ranks, {}x1",
+                        rows * columns
+                    );
+                    assert!(told.ends_with(&expected), "{told}");
+                    continue;
                 }
+                let found = found.unwrap();
+                assert_eq!(found.0.as_ref(), Some(&single.ranks), "{shape:?}, {deal:?}");
+                assert_eq!(found.1.as_ref(), Some(&double.ranks), "{shape:?}, {deal:?}");
+                assert_eq!((found.2, found.3.to_bits()), (double.rounds, double.change.to_bits()));
             }
         }
     }

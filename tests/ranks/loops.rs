@@ -1,6 +1,6 @@
 //! Loops on ranks: states, rounds and errors.
 
-use crate::{GRIDS, on_grid, random_graph};
+use crate::{on_grid, random_graph, shapes};
 use vxm::prelude::*;
 use vxm::ranks::Deal;
 
@@ -8,7 +8,7 @@ use vxm::ranks::Deal;
 fn rounds_are_those_of_synchronous_loops() {
     // label = label min (label min.first A): as many rounds as the greatest distance from the least label, and one
     let path = Matrix::undirected(40, &(0..39).map(|v| (v, v + 1)).collect::<Vec<_>>()).unwrap();
-    for shape in GRIDS {
+    for shape in shapes() {
         let rounds = on_grid(shape, Deal::Hashed, |grid| {
             let a = path.to_grid(grid)?;
             let labels = Vector::from_dense((0..40u32).collect()).to_grid(grid)?;
@@ -23,7 +23,7 @@ fn rounds_are_those_of_synchronous_loops() {
 #[test]
 fn loops_that_do_not_settle_fail_on_all_ranks() {
     let a = random_graph(200, 500, 2);
-    for shape in GRIDS {
+    for shape in shapes() {
         let told = on_grid(shape, Deal::Cyclic, |grid| {
             let x = Vector::full(200, 5u32).to_grid(grid)?;
             let stalled = fixpoint(x.clone()).while_active(GT.bind(1)).step(|x| x).eval().unwrap_err();
@@ -69,7 +69,7 @@ fn a_first_round_leaves_no_results_behind() {
     // vertices outside of the giant component are settled from the start
     let x = fill(199, 200).mask(!&giant).or(0).eval().unwrap().ewise_add(&x, MAX).eval().unwrap();
     let expected = run(&a, x.clone()).unwrap();
-    for shape in GRIDS {
+    for shape in shapes() {
         let found = on_grid(shape, Deal::Cyclic, |grid| run(&a.to_grid(grid)?, x.to_grid(grid)?)?.to_root());
         let found = found.unwrap().unwrap();
         // which greater element a vertex has once it is settled depends on the schedule; that all are settled doesn't
@@ -84,7 +84,7 @@ fn a_loop_may_begin_with_a_whole_state_and_read_whole_vectors() {
     let key = Vector::from_dense((1..=300u32).map(|v| v * 7919 % 311 + 1).collect::<Vec<_>>());
     let rank = key.rank().unwrap().map(PLUS.bind(1)).eval().unwrap();
     let alone = vxm::algorithms::mis_in_order(&a, rank.clone()).unwrap().set;
-    for shape in GRIDS {
+    for shape in shapes() {
         let set = on_grid(shape, Deal::Hashed, |grid| {
             vxm::algorithms::mis_in_order(&a.to_grid(grid)?, rank.clone())?.set.to_root()
         });

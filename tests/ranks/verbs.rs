@@ -1,6 +1,6 @@
 //! Verbs on pieces, against the same verbs on whole vectors.
 
-use crate::{GRIDS, on_grid, random_graph};
+use crate::{on_grid, random_graph, shapes};
 use vxm::prelude::*;
 use vxm::ranks::Deal;
 
@@ -10,7 +10,7 @@ fn same<T: Element>(what: &str, n: u32, program: impl Fn(&Matrix, [&Vector<u32>;
     let full = Vector::from_dense((0..n).map(|v| v.wrapping_mul(2_654_435_761) % 1000).collect());
     let some = Vector::from_pairs(n as usize, (0..n).filter(|v| v % 3 == 1).map(|v| (v, v * 5 % n))).unwrap();
     let expected = program(&a, [&full, &some]).unwrap();
-    for shape in GRIDS {
+    for shape in shapes() {
         for deal in [Deal::Cyclic, Deal::Hashed] {
             let found = on_grid(shape, deal, |grid| {
                 let (a, full, some) = (a.to_grid(grid)?, full.to_grid(grid)?, some.to_grid(grid)?);
@@ -168,7 +168,7 @@ fn folds_have_the_same_bits() {
             Ok([sum, x.reduce(PLUS)?, least, most, x.reduce(ANY)?].map(f32::to_bits))
         };
         let expected = folds(&x).unwrap();
-        for shape in GRIDS {
+        for shape in shapes() {
             for deal in [Deal::Cyclic, Deal::Hashed] {
                 let found = on_grid(shape, deal, |grid| folds(&x.to_grid(grid)?));
                 assert_eq!(found.unwrap(), expected, "{n} on {shape:?}, {deal:?}");

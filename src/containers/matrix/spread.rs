@@ -1,6 +1,7 @@
 //! Matrices that are spread over ranks, and grids that are joined and read onto.
 
 use super::Matrix;
+use crate::backend::cuda::ranks::ShareOnGpu;
 use crate::backend::tuning;
 use crate::error::{Error, Result};
 use crate::formats::Csr;
@@ -17,15 +18,25 @@ pub(super) struct Shares<T: Element> {
     grid: Grid,
     rows: OnceLock<Arc<Share<T>>>,
     columns: OnceLock<Arc<Share<T>>>,
+    /// The same on this rank's GPU.
+    rows_on_gpu: OnceLock<Arc<ShareOnGpu<T>>>,
+    columns_on_gpu: OnceLock<Arc<ShareOnGpu<T>>>,
 }
 
 impl<T: Element> Shares<T> {
     fn of(grid: &Grid, rows: Share<T>) -> Self {
-        Self { grid: grid.clone(), rows: OnceLock::from(Arc::new(rows)), columns: OnceLock::new() }
+        Self::held(grid, OnceLock::from(Arc::new(rows)), OnceLock::new())
+    }
+
+    fn held(grid: &Grid, rows: OnceLock<Arc<Share<T>>>, columns: OnceLock<Arc<Share<T>>>) -> Self {
+        let (rows_on_gpu, columns_on_gpu) = (OnceLock::new(), OnceLock::new());
+        Self { grid: grid.clone(), rows, columns, rows_on_gpu, columns_on_gpu }
     }
 
     pub(super) fn transposed(&self) -> Self {
-        Self { grid: self.grid.clone(), rows: self.columns.clone(), columns: self.rows.clone() }
+        let (rows_on_gpu, columns_on_gpu) = (self.columns_on_gpu.clone(), self.rows_on_gpu.clone());
+        let turned = Self::held(&self.grid, self.columns.clone(), self.rows.clone());
+        Self { rows_on_gpu, columns_on_gpu, ..turned }
     }
 
     pub(super) fn pattern(&self) -> Shares<()> {
@@ -37,7 +48,7 @@ impl<T: Element> Shares<T> {
         };
         let made =
             |held: &OnceLock<Arc<Share<T>>>| held.get().map_or_else(OnceLock::new, |s| OnceLock::from(without(s)));
-        Shares { grid: self.grid.clone(), rows: made(&self.rows), columns: made(&self.columns) }
+        Shares::held(&self.grid, made(&self.rows), made(&self.columns))
     }
 }
 
@@ -85,7 +96,7 @@ impl<T: Element> Matrix<T> {
             return Err(Error::invalid(format!("to_grid: a {n} x {columns} matrix: expected a square one")));
         }
         if grid.size() == 1 {
-            return Ok(self.clone());
+            return if grid.gpu().is_some() { self.to(grid.device()) } else { Ok(self.clone()) };
         }
         let csr = self.to(crate::backend::Device::Cpu)?.host_rows()?;
         let (symmetric, simple) = match (self.simple.get(), self.symmetric) {
@@ -128,6 +139,30 @@ impl<T: Element> Matrix<T> {
         let turned = other.entries().map(|(row, column, value)| (column, row, value));
         let made = Arc::new(crate::ranks::assemble(grid, self.nrows(), turned)?);
         Ok(held.get_or_init(|| made).clone())
+    }
+
+    /// The share that [`share`](Self::share) returns, and the same on this rank's GPU, where the first call copies it. All ranks call this.
+    ///
+    /// # Errors
+    /// As [`share`](Self::share). Ranks run on CPUs. The device has too little memory, or is lost.
+    pub(crate) fn share_on_gpu(
+        &self,
+        grid: &Grid,
+        transposed: bool,
+        verb: &'static str,
+    ) -> Result<(Arc<Share<T>>, Arc<ShareOnGpu<T>>)> {
+        let share = self.share(grid, transposed, verb)?;
+        let (Some(shares), Some(gpus)) = (&self.shares, grid.gpus()) else {
+            return Err(Error::invalid(format!("{verb}: ranks on CPUs: expected ranks on GPUs")));
+        };
+        let by_columns = transposed && !self.symmetric;
+        let held = if by_columns { &shares.columns_on_gpu } else { &shares.rows_on_gpu };
+        if held.get().is_none() {
+            let made = Arc::new(ShareOnGpu::new(&share, gpus)?);
+            held.get_or_init(|| made);
+        }
+        let found = held.get().cloned().ok_or_else(|| Error::invalid("a share that was just copied"))?;
+        Ok((share, found))
     }
 
     /// Fails if the matrix is spread over ranks: `verb` isn't built there.

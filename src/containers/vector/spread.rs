@@ -99,7 +99,7 @@ impl<T: Element> Vector<T> {
             return self.piece_on(grid).cloned();
         }
         if grid.size() == 1 {
-            return Ok(self.clone());
+            return if grid.gpu().is_some() { self.to(grid.device()) } else { Ok(self.clone()) };
         }
         let here = self.to(crate::backend::Device::Cpu)?;
         let (owners, rank, store) = (grid.owners(self.len()), grid.rank(), here.into_store());

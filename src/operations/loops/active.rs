@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::formats::Shared;
 use crate::operations::expr::{Env, Expr, StateRef};
 use crate::operations::loops::core::{Condition, Differ, Fixed, Stepped, rounds_for};
-use crate::operations::ranks::{Kept, Visited};
+use crate::operations::ranks::Visited;
 use crate::operations::terminal::emitted;
 use crate::operations::verbs::Verbs;
 use crate::ranks::Grid;
@@ -234,18 +234,17 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
     fn run_on_ranks(self, grid: &Grid) -> Result<Fixed<T>> {
         let Self { state, condition: Active { active, max_rounds }, monotone, state_ref, body, first, at } = self;
         let mut visited = Visited::new(state, grid, state_ref, active)?;
-        let (kept, mut rounds) = (Kept::default(), 0);
+        let mut rounds = 0;
         // a cheaper first round reads rows' own elements, which several columns of ranks would have to send
         let mut first = first.filter(|_| monotone && grid.shape().1 == 1);
         let began_cheaper = first.is_some();
         let mut left = grid.sum(&[visited.left])?[0];
         while left > 0 {
             rounds += 1;
-            kept.restart(rounds == 2 && began_cheaper);
-            visited.changed = 0;
+            visited.begin_round(rounds == 2 && began_cheaper);
             match first.take() {
-                Some(first) => visited.visit(&first, Some(&kept))?,
-                None => visited.visit(&body, Some(&kept))?,
+                Some(first) => visited.visit(&first)?,
+                None => visited.visit(&body)?,
             }
             let sums = grid.sum(&[visited.changed, visited.left])?;
             if sums[0] == 0 {

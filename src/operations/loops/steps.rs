@@ -211,7 +211,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, P: Steps<T>> Rounds<T, F, P> {
         let (mut left, mut rounds) = (grid.sum(&[visited.left])?[0], 0);
         while left > 0 {
             rounds += 1;
-            visited.changed = 0;
+            visited.begin_round(false);
             steps.each(&mut visited)?;
             let sums = grid.sum(&[visited.changed, visited.left])?;
             if sums[0] == 0 || (sums[1] > 0 && rounds >= max_rounds) {
@@ -348,7 +348,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> StepVisitor<T> for OnThreads<'_, T, 
 
 impl<T: Element, F: UnaryOp<T, Out = bool>> StepVisitor<T> for Visited<'_, T, F> {
     fn step<E: Expr<T = T>>(&mut self, body: &E) -> Result<()> {
-        self.visit(body, None)
+        self.visit(body)
     }
 }
 

@@ -2,8 +2,8 @@
 //! row.
 
 use crate::backend::Place;
-use crate::backend::cuda::{self, DeviceCsr};
 use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder};
+use crate::backend::cuda::{self, DeviceCsr};
 use crate::backend::view::{Dependency, VectorView, fixed_is_self};
 use crate::containers::Vector;
 use crate::error::Result;

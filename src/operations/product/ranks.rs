@@ -61,9 +61,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
     pub(super) fn emit_on_ranks(&self, on: OnRanks<'_>, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         let (grid, gpu, (n, _)) = (on.grid, &kernel.gpu().clone(), self.check(env)?);
         self.check_grid(grid)?;
-        let share = self.matrix.share(grid, !self.transposed, self.operation())?;
-        let Some(gpus) = grid.gpus() else { return Err(Error::invalid("ranks on CPUs have no kernels")) };
-        let on_gpu = share.on_gpu(gpus)?;
+        let (share, on_gpu) = self.matrix.share_on_gpu(grid, !self.transposed, self.operation())?;
         let held = HeldShare { grid, gpu, share: &share, on_gpu: &on_gpu };
         let operand = on_gpu::piece(&self.operand, &env.for_operand(), grid, gpu)?;
         let own = H::EXITS_EARLY || H::FILTERS_BY_STATE;
@@ -84,7 +82,8 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         let sources = Sources { own, rows: on.rows, count: grid.count(n) };
         let rows = pull.refresh(&on_gpu, operand, sources, on.due)?;
         let mut fold = KernelBuilder::for_row_classes(gpu);
-        let node = on_gpu::masked(&mut fold, &rows, |fold| self.emit_share(fold, pull.entries(&on_gpu), pull.operand()))?;
+        let node =
+            on_gpu::masked(&mut fold, &rows, |fold| self.emit_share(fold, pull.entries(&on_gpu), pull.operand()))?;
         pull.store(fold, &node)?;
         let result = pull.result(&on_gpu, sources.count, self.ring.add())?;
         if let Some(kept) = on.kept {

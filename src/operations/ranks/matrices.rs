@@ -1,10 +1,11 @@
 //! Verbs of matrices that are spread over ranks.
 
+use crate::backend::cuda;
 use crate::containers::{Matrix, Vector};
 use crate::error::{Error, Result};
 use crate::formats::{Bitmap, Csr, Store, places_of};
 use crate::ranks::{Grid, Partials, Replicas, Share, assemble};
-use vxm_semiring::{BinaryOp, Element};
+use vxm_semiring::{BinaryOp, Element, PLUS};
 
 /// The elements of a vector at the rows and slots of a share. All ranks call this.
 pub(crate) fn ends<A: Element, K: Element>(grid: &Grid, share: &Share<A>, u: &Vector<K>) -> Result<Bitmap<K>> {
@@ -58,6 +59,15 @@ pub(crate) fn by_ends<A: Element, K: Element, U: Element>(
 
 /// The number of entries of each row. All ranks call this.
 pub(crate) fn degrees<A: Element>(a: &Matrix<A>, grid: &Grid) -> Result<Vector<u32>> {
+    if grid.gpu().is_some() {
+        let (_, share) = a.share_on_gpu(grid, false, "degrees")?;
+        let (counts, count) = (cuda::terminals::degrees(&*share.csr)?, grid.count(a.nrows()));
+        let counts = match &share.row {
+            None => counts,
+            Some(row) => cuda::terminals::filled(&row.joined(&counts, count, PLUS)?)?,
+        };
+        return Ok(Vector::of_device_piece(counts, grid, a.nrows()));
+    }
     let share = a.share(grid, false, "degrees")?;
     let counts = (0..share.csr.nrows()).map(|row| share.csr.degree(row) as u32).collect();
     let (mut counts, count) = (Bitmap::dense(counts), grid.count(a.nrows()));

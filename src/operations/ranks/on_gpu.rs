@@ -1,7 +1,7 @@
 //! Expressions and products on ranks with GPUs: each rank runs kernels over its pieces, between which changed elements travel.
 
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
-use crate::backend::cuda::ranks::{StaleRows, join, nothing, take_own};
+use crate::backend::cuda::ranks::{ChangedSlots, ShareOnGpu, StaleRows, join, nothing, take_own};
 use crate::backend::cuda::terminals::{self, Merging};
 use crate::backend::cuda::{DeviceCsr, DeviceVector, Gpu};
 use crate::backend::tuning;
@@ -11,12 +11,15 @@ use crate::formats::Store;
 use crate::operations::expr::{Env, Expr};
 use crate::operations::ranks::Sources;
 use crate::operations::terminal::emitted;
-use crate::ranks::{Grid, Share, ShareOnGpu};
+use crate::ranks::{Grid, Share};
 use std::sync::Arc;
 use vxm_semiring::{BinaryOp, Element, KernelText, Monoid, PLUS, SECOND, Source, UnaryOp};
 
 /// This rank's piece of an expression, on its GPU.
 pub(crate) fn piece<E: Expr>(expression: &E, env: &Env<'_>, grid: &Grid, gpu: &Gpu) -> Result<DeviceVector<E::T>> {
+    if let Some(held) = expression.piece_on_gpu(env) {
+        return Ok(held);
+    }
     let places = grid.count(expression.len(env)?);
     let (kernel, node) = emitted(expression, env, gpu)?;
     terminals::eval(kernel, &node, places)
@@ -35,12 +38,6 @@ pub(crate) struct Replicas<T: Element> {
     told: Option<DeviceVector<T>>,
     told_rows: Option<DeviceVector<T>>,
     slots: DeviceVector<T>,
-}
-
-/// The slots that changed: a bit for each, and their number.
-pub(crate) struct ChangedSlots {
-    bits: crate::kernels::Buffer,
-    count: usize,
 }
 
 impl<T: Element> Replicas<T> {
@@ -70,24 +67,25 @@ impl<T: Element> Replicas<T> {
         piece: DeviceVector<T>,
         own: bool,
     ) -> Result<ChangedSlots> {
-        let (gpu, len) = (piece.gpu().clone(), self.slots.len());
-        let bits = gpu.zeroed(len.div_ceil(64) * 8)?;
-        let counter = gpu.zeroed(8)?;
+        let gpu = piece.gpu().clone();
+        let mut changed = ChangedSlots::new(&gpu, self.slots.len() / tuning::RANKS_MOST_READ)?;
+        let counts = share.column.counts(&gpu)?;
         if share.row.is_none() {
-            take_own(&piece, &mut self.slots, &bits, &counter)?;
+            take_own(&piece, &mut self.slots, &changed, share.column.counter(&counts))?;
         }
-        let heard = share.column.tell(self.told.as_ref(), &piece, &mut self.slots, Some(&bits), &counter)?;
-        let (mut count, mut full) = (heard.changed + heard.counted, heard.full && piece.known_count() == Some(piece.len()));
+        let told = self.told.as_ref();
+        let mut full = share.column.tell(told, &piece, &mut self.slots, Some(&mut changed), &counts)?;
+        full &= piece.known_count() == Some(piece.len());
         if let Some(row) = share.row.as_ref().filter(|_| own) {
-            let heard = row.own.tell(self.told_rows.as_ref(), &piece, &mut self.slots, Some(&bits), &counter)?;
-            (count, full) = (count + heard.changed, full && heard.full);
+            let (told, counts) = (self.told_rows.as_ref(), row.own.counts(&gpu)?);
+            full &= row.own.tell(told, &piece, &mut self.slots, Some(&mut changed), &counts)?;
             self.told_rows = Some(piece.clone());
         }
         if full {
             self.slots.note_full();
         }
         self.told = Some(piece);
-        Ok(ChangedSlots { bits, count })
+        Ok(changed)
     }
 }
 
@@ -166,20 +164,19 @@ impl<X: Element, A: Element, T: Element> PullOnGpu<X, A, T> {
         sources: Sources<'_>,
         due: Option<&DeviceVector<()>>,
     ) -> Result<DeviceVector<()>> {
-        let slots = self.operand().len();
         let gpu = piece.gpu().clone();
         let changed = self.replicas.refresh(share, piece, sources.own)?;
-        if changed.count > slots / tuning::RANKS_MOST_READ {
+        if !changed.are_listed() {
             self.stale.mark_all()?;
-        } else if changed.count > 0 {
-            self.stale.mark_readers(&*share.readers()?, &changed.bits, changed.count, sources.own)?;
+        } else if !changed.is_empty() {
+            self.stale.mark_readers(&*share.readers()?, &changed, sources.own)?;
         }
         match (due, &share.row) {
             (None, _) => self.stale.take(None),
             (Some(due), None) => self.stale.take(Some(due)),
             (Some(due), Some(row)) => {
                 let told = self.told_wanted.as_ref();
-                row.own.tell(told, due, &mut self.wanted, None, &gpu.zeroed(8)?)?;
+                row.own.tell(told, due, &mut self.wanted, None, &row.own.counts(&gpu)?)?;
                 self.told_wanted = Some(due.clone());
                 self.stale.take(Some(&self.wanted))
             }
@@ -194,8 +191,8 @@ impl<X: Element, A: Element, T: Element> PullOnGpu<X, A, T> {
     /// The result at this rank's `count` places. At places where it isn't read it may be old. All ranks call this.
     pub fn result<M: Monoid<T>>(&mut self, share: &ShareOnGpu<A>, count: usize, add: M) -> Result<DeviceVector<T>> {
         let Some(row) = &share.row else { return Ok(self.partial.clone()) };
-        let counter = self.partial.gpu().zeroed(8)?;
-        row.partials.tell(self.told.as_ref(), &self.partial, &mut self.heard, None, &counter)?;
+        let counts = row.partials.counts(self.partial.gpu())?;
+        row.partials.tell(self.told.as_ref(), &self.partial, &mut self.heard, None, &counts)?;
         self.told = Some(self.partial.clone());
         join(&row.own, &self.heard, count, add)
     }

@@ -20,8 +20,11 @@ pub(crate) struct Visited<'g, T: Element, F> {
     held: Held<T>,
     /// How many of this rank's elements are active.
     pub left: u64,
-    /// How often one of them changed.
+    /// How often one of them changed in this round.
     pub changed: u64,
+    /// What the products of each step keep from round to round, and the number of the next step.
+    kept: Vec<Kept>,
+    next: usize,
 }
 
 /// The elements, and the active ones of them.
@@ -48,13 +51,23 @@ impl<'g, T: Element, F: UnaryOp<T, Out = bool>> Visited<'g, T, F> {
                 (Held::Host(values, due), left)
             }
         };
-        Ok(Self { grid, n, state_ref, active, held, left, changed: 0 })
+        Ok(Self { grid, n, state_ref, active, held, left, changed: 0, kept: Vec::new(), next: 0 })
     }
 
-    /// Writes `body` to the active elements. All ranks call this.
-    pub fn visit<E: Expr<T = T>>(&mut self, body: &E, kept: Option<&Kept>) -> Result<()> {
+    /// Begins a round. `anew` says that its steps are others than those of the round before.
+    pub fn begin_round(&mut self, anew: bool) {
+        (self.next, self.changed) = (0, 0);
+        self.kept.iter().for_each(|kept| kept.restart(anew));
+    }
+
+    /// Writes `body`, the round's next step, to the active elements. All ranks call this.
+    pub fn visit<E: Expr<T = T>>(&mut self, body: &E) -> Result<()> {
         let (grid, n, active) = (self.grid, self.n, self.active);
-        let on = OnRanks { kept, ..OnRanks::of(grid) };
+        if self.kept.len() == self.next {
+            self.kept.push(Kept::default());
+        }
+        let on = OnRanks { kept: Some(&self.kept[self.next]), ..OnRanks::of(grid) };
+        self.next += 1;
         match &mut self.held {
             Held::Host(values, due) => {
                 let before = ranks::full(values, grid, n);

@@ -1,12 +1,11 @@
 //! A rank's share of a matrix on its GPU, and how elements come there.
 
-use crate::backend::cuda::ranks::Channel;
-use crate::backend::cuda::{DeviceCsr, Gpu, build};
+use crate::backend::cuda::ranks::{Channel, join, nothing};
+use crate::backend::cuda::{DeviceCsr, DeviceVector, Gpu, build};
 use crate::error::Result;
-use crate::ranks::devices::OnGpus;
-use crate::ranks::share::{Line, Share};
+use crate::ranks::{Line, OnGpus, Share};
 use std::sync::{Arc, OnceLock};
-use vxm_semiring::Element;
+use vxm_semiring::{Element, Monoid};
 
 /// A [`Share`] on a GPU.
 #[derive(Debug)]
@@ -33,9 +32,26 @@ impl RowOfRanks {
     fn new(gpu: &Gpu, line: &Line, gpus: &OnGpus) -> Result<Self> {
         let link = (&line.ranks, &gpus.row);
         let own = Channel::new(gpu, link, &line.gives, &line.takes)?;
-        let rows: Vec<Vec<u32>> = line.takes.iter().map(|rows| (rows.start as u32..rows.end as u32).collect()).collect();
+        let rows: Vec<Vec<u32>> =
+            line.takes.iter().map(|rows| (rows.start as u32..rows.end as u32).collect()).collect();
         let partials = Channel::new(gpu, link, &rows, own.positions())?;
         Ok(Self { own, partials })
+    }
+
+    /// Joins all ranks' results of rows by a monoid. Returns those of the `count` rows that this rank owns. All ranks call this.
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost. Another rank has failed.
+    pub fn joined<T: Element, M: Monoid<T>>(
+        &self,
+        partial: &DeviceVector<T>,
+        count: usize,
+        add: M,
+    ) -> Result<DeviceVector<T>> {
+        let gpu = partial.gpu();
+        let mut heard = nothing(gpu, self.own.len())?;
+        self.partials.tell(None, partial, &mut heard, None, &self.partials.counts(gpu)?)?;
+        join(&self.own, &heard, count, add)
     }
 }
 

@@ -1,0 +1,10 @@
+//! Ranks on GPUs: what they tell each other, and which rows they fold.
+
+mod channel;
+mod joining;
+mod rows;
+mod share;
+
+pub use channel::{ChangedSlots, Channel, nothing, take_own};
+pub use rows::{StaleRows, join};
+pub(crate) use share::ShareOnGpu;
