@@ -5,6 +5,7 @@
 use core::convert::Infallible;
 use core::fmt;
 use half::{bf16, f16};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The result of what needs a device.
@@ -56,7 +57,7 @@ macro_rules! empty {
         }
     )*};
 }
-empty! { Gpu Buffer Program Kernel Mailbox Readback }
+empty! { Gpu Buffer Program Kernel Mailbox Nccl Readback }
 
 /// Declares methods that can't be called, because `self` has no values.
 macro_rules! uncallable {
@@ -85,6 +86,7 @@ uncallable! { Gpu {
     synchronize() -> Result<()>;
     ordinal() -> usize;
     arch() -> (u32, u32);
+    bus() -> [u32; 3];
     multiprocessors() -> u32;
     shared_limit() -> u32;
     is_dry_run() -> bool;
@@ -218,6 +220,45 @@ pub fn bytes_of<T: Pod>(_: &[T]) -> &[u8] {
     &[]
 }
 
+/// The bytes of a number that a group of GPUs would share.
+pub const ID_BYTES: usize = 0;
+
+/// One of NVIDIA's libraries.
+#[derive(Debug, Clone, Copy)]
+pub enum Library {
+    /// What would carry bytes between GPUs.
+    Nccl,
+}
+
+impl Library {
+    /// # Errors
+    /// [`Error::NotBuilt`].
+    pub fn require(self) -> Result<()> {
+        Err(Error::NotBuilt)
+    }
+}
+
+impl Nccl {
+    /// # Errors
+    /// [`Error::NotBuilt`].
+    pub fn id() -> Result<[u8; ID_BYTES]> {
+        Err(Error::NotBuilt)
+    }
+
+    pub fn join(gpu: &Gpu, _: [u8; ID_BYTES], _: usize, _: usize) -> Result<Self> {
+        match gpu.0 {}
+    }
+
+    pub fn exchange(
+        &self,
+        _: &[(usize, &Buffer, Range<usize>)],
+        _: &mut Buffer,
+        _: &[(usize, Range<usize>)],
+    ) -> Result<()> {
+        match self.0 {}
+    }
+}
+
 /// The CUDA C++ of kernels, none of which is built in.
 pub mod sources {
     macro_rules! none {
@@ -225,7 +266,7 @@ pub mod sources {
     }
     none! {
         ACTIVE BIT_TENSOR CACHED CHANGED COMPACT DENSE DIRECT ENTRIES GROUP HOT_COLUMNS MODE MXM PROFILED PROPAGATION_BLOCKING
-        PROPAGATION_BLOCKING_BUILD PUSH REDUCE_ROW ROWS ROW_CLASSES ROW_COMPACTION RUNS SORT STAGED STATE STEPS TENSOR TERMINAL
+        PROPAGATION_BLOCKING_BUILD PUSH RANKS REDUCE_ROW ROWS ROW_CLASSES ROW_COMPACTION RUNS SORT STAGED STATE STEPS TENSOR TERMINAL
         TERMINATION TILES TILING TRIPLES VIEW
     }
 }

@@ -37,8 +37,8 @@ pub(crate) const BIN_SAMPLE: usize = 1024;
 /// Blocks of indices are hashed, instead of dealt out to ranks in turn, if the fullest rank would hold more than this times the mean number
 /// of entries. The time of a round is that of the fullest rank; hashing makes boundaries of meshes longer. E047
 pub(crate) const RANKS_UNEVEN: f64 = 1.3;
-/// On a GPU all rows are folded anew if more than one slot in this many changed: nearly all rows of most graphs read one of them, and finding
-/// out which costs as much as a fold. Not measured yet; a CPU's ranks have the same number in `operations/ranks/pull.rs`.
+/// All rows of a share are folded anew if more than one slot in this many changed: nearly all rows of most graphs read one of them, and
+/// finding out which costs as much as a fold. A neighbourhood of eight is usual. E054, no figure
 pub(crate) const RANKS_MOST_READ: usize = 8;
 /// Up to this many ranks stand in one column, where rows are whole. More stand in a grid that is nearly square, where a rank exchanges with
 /// its row and column only. cuMIS found both alike on up to 16 GPUs (section 7.2). E047

@@ -56,6 +56,59 @@ fn answer(stdout: &[u8]) -> Value {
     told
 }
 
+#[test]
+fn ranks_on_gpus() {
+    if env::var("VXM_TEST_DEVICE").is_ok_and(|device| device == "cuda") {
+        let folder = tempfile::tempdir().unwrap();
+        let run = |launcher: Option<&str>, task: &[&str]| {
+            let file = file();
+            let program = [&[&file[..]], task, &["rmat:8:8", "--json", "--threads", "1"]].concat();
+            match launcher {
+                Some(launcher) => launched(folder.path(), launcher, 2, &program),
+                None => Command::new(&file).args(&program[1..]).output().unwrap(),
+            }
+        };
+        let without_link = |stdout: &[u8]| {
+            let mut told = answer(stdout);
+            let link = told.as_object_mut().unwrap().remove("link");
+            (told, link)
+        };
+        for launcher in launchers() {
+            for task in [
+                &["mis"][..],
+                &["mis", "--priority", "resolve"],
+                &["color"],
+                &["components"],
+                &["bfs", "--source", "3"],
+                &["kcore"],
+            ] {
+                let alone = run(None, &[task, &["--device", "cuda"]].concat());
+                assert!(alone.status.success(), "{task:?}: {}", text(&alone.stderr));
+                let (expected, _) = without_link(&alone.stdout);
+                for grid in ["2x1", "1x2"] {
+                    let told = run(Some(launcher), &[task, &["--device", "cuda", "--grid", grid]].concat());
+                    assert!(told.status.success(), "{launcher} {task:?} {grid}: {}", text(&told.stderr));
+                    let (found, link) = without_link(&told.stdout);
+                    assert_eq!(found, expected, "{launcher} {task:?} {grid}");
+                    assert!(link.is_some(), "{launcher} {task:?} {grid}");
+                }
+            }
+            let refused = run(Some(launcher), &["mis", "--device", "cuda:99"]);
+            assert_eq!(refused.status.code(), Some(2));
+            assert!(
+                lines(&refused).iter().any(|line| line.starts_with("vxm: rank 0: no CUDA device 99")),
+                "{refused:?}"
+            );
+            let shared = run(Some(launcher), &["mis", "--device", "cuda:0", "--link", "nccl"]);
+            let told =
+                "vxm: rank 0: link nccl: ranks 0 and 1 have the same GPU: expected a GPU for each rank, or link host";
+            assert!(lines(&shared).iter().any(|line| line == told), "{shared:?}");
+        }
+    } else {
+        eprintln!("skipped: ranks on GPUs: VXM_TEST_DEVICE isn't cuda");
+    }
+}
+
 /// Writes a directed graph with weights.
 fn write_graph(folder: &Path) {
     let mut text = "%%MatrixMarket matrix coordinate integer general\n150 150 600\n".to_owned();
@@ -154,7 +207,6 @@ fn grids_and_files() {
             (vec!["info", "grid:5x5"], "info: runs as one process: expected no launcher"),
             (vec!["mis", "grid:5x5", "--best-of", "2"], "mis --best-of: isn't built for ranks: expected no launcher"),
             (vec!["mis", "grid:5x5", "--format", "tiles"], "--format tiles: not built for ranks: expected auto or csr"),
-            (vec!["mis", "grid:5x5", "--device", "cuda:0"], "--device cuda:0: ranks run on CPUs: expected cpu"),
             (
                 vec!["pagerank", "grid:5x5", "--grid", "1x2"],
                 "--grid 1x2: pagerank adds floats, in rows that are whole: expected one column of ranks, 2x1",

@@ -1,7 +1,7 @@
 //! Matrices that are spread over ranks, and grids that are joined and read onto.
 
 use super::Matrix;
-use crate::backend::cuda::ranks::ShareOnGpu;
+use crate::backend::cuda::ranks::{OnBoth, ShareOnGpu};
 use crate::backend::tuning;
 use crate::error::{Error, Result};
 use crate::formats::Csr;
@@ -110,7 +110,11 @@ impl<T: Element> Matrix<T> {
         };
         let share = Share::new(grid, n, entries_here(grid, &csr))?;
         let spread = Self { shares: Some(Shares::of(grid, share)), symmetric, ..Self::shaped(self.shape) };
-        Ok(Self { simple: OnceLock::from(simple), ..spread })
+        let spread = Self { simple: OnceLock::from(simple), ..spread };
+        if grid.gpu().is_some() {
+            grid.agree(spread.share_on_gpu(grid, false, "to_grid").map(drop))?;
+        }
+        Ok(spread)
     }
 
     /// A matrix of `n` rows that is spread over `grid`, from this rank's share by rows. All ranks call this.
@@ -145,12 +149,7 @@ impl<T: Element> Matrix<T> {
     ///
     /// # Errors
     /// As [`share`](Self::share). Ranks run on CPUs. The device has too little memory, or is lost.
-    pub(crate) fn share_on_gpu(
-        &self,
-        grid: &Grid,
-        transposed: bool,
-        verb: &'static str,
-    ) -> Result<(Arc<Share<T>>, Arc<ShareOnGpu<T>>)> {
+    pub(crate) fn share_on_gpu(&self, grid: &Grid, transposed: bool, verb: &'static str) -> Result<OnBoth<T>> {
         let share = self.share(grid, transposed, verb)?;
         let (Some(shares), Some(gpus)) = (&self.shares, grid.gpus()) else {
             return Err(Error::invalid(format!("{verb}: ranks on CPUs: expected ranks on GPUs")));

@@ -6,6 +6,7 @@
 mod context;
 pub(crate) mod matrices;
 pub(crate) mod on_gpu;
+mod ordered;
 mod pull;
 mod visited;
 
@@ -14,7 +15,6 @@ pub(crate) use pull::{Pull, Sources, fold_rows};
 pub(crate) use visited::Visited;
 
 use crate::backend::cpu::dyn_view::DynView;
-use crate::backend::cpu::fold::{Pairs, SEGMENT, Tree};
 use crate::backend::cpu::{gather, parallel};
 use crate::backend::cuda::codegen::builder::KernelBuilder;
 use crate::backend::cuda::terminals;
@@ -95,7 +95,7 @@ pub(crate) fn visit<T: Element>(body: &DynView<'_, T>, due: &[u64], values: &mut
 pub(crate) fn fold<E: Expr, M: Monoid<E::T>>(expression: &E, env: &Env<'_>, grid: &Grid, add: M) -> Result<E::T> {
     let (n, env) = (expression.len(env)?, env.on_ranks(OnRanks::of(grid)));
     if !(M::EXACT && add.is_commutative()) {
-        return fold_in_order(grid, n, &piece(expression, &env)?, add);
+        return ordered::fold(grid, n, piece(expression, &env)?, add);
     }
     let mine = match grid.gpu() {
         Some(gpu) => {
@@ -112,47 +112,6 @@ pub(crate) fn fold<E: Expr, M: Monoid<E::T>>(expression: &E, env: &Env<'_>, grid
     let parts =
         found.iter().filter_map(|part| part.first_chunk()).map(|part| E::T::from_bits(u64::from_le_bytes(*part)));
     Ok(parts.reduce(|x, y| add.call(x, y)).unwrap_or(add.identity()))
-}
-
-/// Folds the elements of all ranks in the order of their indices, by the fixed tree.
-fn fold_in_order<T: Element, M: Monoid<T>>(grid: &Grid, n: usize, piece: &Store<T>, add: M) -> Result<T> {
-    // the fixed tree, or an order: the segments are dealt out, folded, and joined by all
-    let (owners, rank, ranks) = (grid.owners(n), grid.rank(), grid.size());
-    let mut out = vec![Vec::new(); ranks];
-    let held = piece.clone().into_sparse();
-    for (&place, x) in held.indices().iter().zip(held.values()) {
-        let index = owners.vertex(rank, place);
-        out[index as usize / SEGMENT % ranks].push((index, *x));
-    }
-    let mut here: Vec<(u32, T)> = unpaired(&grid.exchange(out.iter().map(|pairs| paired(pairs)).collect())?);
-    here.sort_unstable_by_key(|&(index, _)| index);
-    let mut parts = Vec::new();
-    for segment in here.chunk_by(|x, y| x.0 as usize / SEGMENT == y.0 as usize / SEGMENT) {
-        let number = segment[0].0 as usize / SEGMENT;
-        let first = number * SEGMENT;
-        let mut tree = Tree::new(add, SEGMENT.min(n - first));
-        segment.iter().for_each(|&(index, x)| tree.push(index as usize - first, x));
-        parts.extend(tree.finish().map(|part| (number as u32, part)));
-    }
-    let mut parts: Vec<(u32, T)> = unpaired(&grid.exchange(vec![paired(&parts); ranks])?);
-    parts.sort_unstable_by_key(|&(segment, _)| segment);
-    let (mut pairs, mut parts) = (Pairs::new(add), parts.into_iter().peekable());
-    for segment in 0..n.div_ceil(SEGMENT) as u32 {
-        pairs.push(parts.next_if(|&(held, _)| held == segment).map(|(_, part)| part));
-    }
-    Ok(pairs.finish().unwrap_or(add.identity()))
-}
-
-/// Numbers and elements as a parcel.
-fn paired<T: Element>(pairs: &[(u32, T)]) -> Vec<u8> {
-    let bytes = |&(number, x): &(u32, T)| [u64::from(number).to_le_bytes(), x.bits().to_le_bytes()].concat();
-    pairs.iter().flat_map(bytes).collect()
-}
-
-fn unpaired<T: Element>(parcels: &[Vec<u8>]) -> Vec<(u32, T)> {
-    let word = |bytes: &[u8]| bytes.first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
-    let pair = |bytes: &[u8]| (word(bytes) as u32, T::from_bits(word(&bytes[8..])));
-    parcels.iter().flat_map(|parcel| parcel.chunks_exact(16).map(pair)).collect()
 }
 
 /// The ends of chains of pointers over all ranks; see [`Verbs::pointer_jump`](crate::operations::verbs::Verbs::pointer_jump). A step asks

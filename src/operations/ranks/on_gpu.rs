@@ -110,7 +110,7 @@ impl<X: Element, A: Element, T: Element> PullOnGpu<X, A, T> {
     pub fn new(held: &HeldShare<'_, A>, own: bool) -> Result<Self> {
         let HeldShare { gpu, share, on_gpu, .. } = *held;
         let rows = share.csr.nrows();
-        let heard = on_gpu.row.as_ref().map_or(0, |row| row.own.len());
+        let heard = on_gpu.row.as_ref().map_or(0, |row| row.own.padded());
         Ok(Self {
             share: share.id,
             replicas: Replicas::new(share, gpu, own)?,

@@ -1,6 +1,7 @@
 //! Products on ranks: a rank folds the rows of its share over copies of the operand's elements, and owners join partial results.
 
 use crate::backend::cpu::parallel;
+use crate::backend::tuning;
 use crate::backend::view::VectorView;
 use crate::error::Result;
 use crate::formats::bitmap::{bit, full_words, ones};
@@ -120,7 +121,7 @@ impl<X: Element, A: Element, T: Element> Pull<X, A, T> {
     /// Marks the rows that read changed slots.
     fn mark(&mut self, share: &Share<A>, changed: &[u32], own: bool) {
         let rows = share.csr.nrows();
-        if changed.len() > share.slots() / 8 {
+        if changed.len() > share.slots() / tuning::RANKS_MOST_READ {
             // most rows read one of them
             self.stale = full_words(rows);
             return;

@@ -148,7 +148,7 @@ impl Channel {
     ///
     /// # Errors
     /// The device has too little memory, or is lost.
-    pub fn new<P: AsRef<[u32]>>(
+    pub(crate) fn new<P: AsRef<[u32]>>(
         gpu: &Gpu,
         (ranks, carrier): (&Arc<dyn Communicator>, &Carrier),
         places: &[P],
@@ -177,7 +177,7 @@ impl Channel {
     }
 
     /// The number of positions, those included that fill words.
-    pub fn len(&self) -> usize {
+    pub fn padded(&self) -> usize {
         self.len
     }
 

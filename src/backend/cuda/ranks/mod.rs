@@ -7,4 +7,4 @@ mod share;
 
 pub use channel::{ChangedSlots, Channel, nothing, take_own};
 pub use rows::{StaleRows, join};
-pub(crate) use share::ShareOnGpu;
+pub(crate) use share::{OnBoth, ShareOnGpu};

@@ -19,6 +19,9 @@ pub(crate) struct ShareOnGpu<A: Element> {
     readers: OnceLock<Arc<DeviceCsr<()>>>,
 }
 
+/// A share on a rank's host, and the same on its GPU.
+pub(crate) type OnBoth<A> = (Arc<Share<A>>, Arc<ShareOnGpu<A>>);
+
 /// The channels along a row of ranks.
 #[derive(Debug)]
 pub(crate) struct RowOfRanks {
@@ -49,7 +52,7 @@ impl RowOfRanks {
         add: M,
     ) -> Result<DeviceVector<T>> {
         let gpu = partial.gpu();
-        let mut heard = nothing(gpu, self.own.len())?;
+        let mut heard = nothing(gpu, self.own.padded())?;
         self.partials.tell(None, partial, &mut heard, None, &self.partials.counts(gpu)?)?;
         join(&self.own, &heard, count, add)
     }
