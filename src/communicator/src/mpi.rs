@@ -15,6 +15,9 @@ use std::time::Duration;
 const HEADS: c_int = 1;
 const PARTS: c_int = 2;
 
+/// How long a rank that ends all waits before it does. Launchers took a few milliseconds to pass a line on.
+const TOLD: Duration = Duration::from_millis(200);
+
 /// Space for an `MPI_Status` of any library: 20 to 32 bytes.
 type Status = [u64; 16];
 
@@ -257,6 +260,8 @@ impl Job {
 
     /// Ends all ranks.
     fn abort(&self, status: i32) -> ! {
+        // a launcher passes on what a rank has printed, unless it is told to end all ranks first
+        thread::sleep(TOLD);
         // SAFETY: MPI was started and has not ended, since the job lives
         unsafe { (self.opened.functions.abort)(self.opened.constants.world, status) };
         std::process::exit(status)

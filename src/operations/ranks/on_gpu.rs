@@ -45,11 +45,7 @@ impl<T: Element> Replicas<T> {
     fn new<A: Element>(share: &Share<A>, gpu: &Gpu, own: bool) -> Result<Self> {
         let slots = match share.row.is_some() && !own {
             // never read, but present, so that the slots of columns alone decide whether all are
-            true => {
-                let mut slots = crate::ranks::nothing(share.slots());
-                (0..share.csr.nrows()).for_each(|row| slots.put(row, Some(T::ZERO)));
-                DeviceVector::upload(gpu, &Store::Bitmap(slots))?
-            }
+            true => DeviceVector::zeros_first(gpu, share.slots(), share.csr.nrows())?,
             false => nothing(gpu, share.slots())?,
         };
         Ok(Self { told: None, told_rows: None, slots })

@@ -15,6 +15,20 @@ impl<T: Element> DeviceVector<T> {
         self.count = std::sync::OnceLock::from(self.len);
     }
 
+    /// A vector of `len` places with zeros at the first `count`, and nothing elsewhere.
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub(crate) fn zeros_first(gpu: &Gpu, len: usize, count: usize) -> Result<Self> {
+        let (mut values, mut bits) = (gpu.alloc(len * size_of::<T>())?, gpu.zeroed(words(len) * 8)?);
+        values.fill(0)?;
+        bits.fill_at(0, count / 8, u8::MAX)?;
+        if !count.is_multiple_of(8) {
+            bits.upload_at(count / 8, &[(1 << (count % 8)) - 1])?;
+        }
+        Ok(Self::dense(gpu, values, len).with_presence(bits))
+    }
+
     /// A set of `len` places with the bits in `bits`.
     fn of_bits(gpu: &Gpu, len: usize, bits: Buffer) -> Result<DeviceVector<()>> {
         Ok(DeviceVector::<()>::uninitialized(gpu, len, false)?.with_presence(bits))
