@@ -64,7 +64,10 @@ pub(crate) fn degrees<A: Element>(a: &Matrix<A>, grid: &Grid) -> Result<Vector<u
         let (counts, count) = (cuda::terminals::degrees(&*share.csr)?, grid.count(a.nrows()));
         let counts = match &share.row {
             None => counts,
-            Some(row) => cuda::terminals::filled(&row.joined(&counts, count, PLUS)?)?,
+            Some(row) => {
+                let mut heard = row.nothing_heard(counts.gpu())?;
+                cuda::terminals::filled(&row.joined(None, &counts, &mut heard, count, PLUS)?)?
+            }
         };
         return Ok(Vector::of_device_piece(counts, grid, a.nrows()));
     }

@@ -1,7 +1,7 @@
 //! Expressions and products on ranks with GPUs: each rank runs kernels over its pieces, between which changed elements travel.
 
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
-use crate::backend::cuda::ranks::{ChangedSlots, ShareOnGpu, StaleRows, join, nothing, take_own};
+use crate::backend::cuda::ranks::{ChangedSlots, ShareOnGpu, StaleRows, nothing, take_own};
 use crate::backend::cuda::terminals::{self, Merging};
 use crate::backend::cuda::{DeviceCsr, DeviceVector, Gpu};
 use crate::backend::tuning;
@@ -106,7 +106,7 @@ impl<X: Element, A: Element, T: Element> PullOnGpu<X, A, T> {
     pub fn new(held: &HeldShare<'_, A>, own: bool) -> Result<Self> {
         let HeldShare { gpu, share, on_gpu, .. } = *held;
         let rows = share.csr.nrows();
-        let heard = on_gpu.row.as_ref().map_or(0, |row| row.own.padded());
+        let heard = on_gpu.row.as_ref().map_or_else(|| nothing(gpu, 0), |row| row.nothing_heard(gpu))?;
         Ok(Self {
             share: share.id,
             replicas: Replicas::new(share, gpu, own)?,
@@ -114,7 +114,7 @@ impl<X: Element, A: Element, T: Element> PullOnGpu<X, A, T> {
             stale: StaleRows::all(gpu, rows)?,
             partial: nothing(gpu, rows)?,
             told: None,
-            heard: nothing(gpu, heard)?,
+            heard,
             told_wanted: None,
             wanted: nothing(gpu, if on_gpu.row.is_some() { rows } else { 0 })?,
         })
@@ -187,10 +187,9 @@ impl<X: Element, A: Element, T: Element> PullOnGpu<X, A, T> {
     /// The result at this rank's `count` places. At places where it isn't read it may be old. All ranks call this.
     pub fn result<M: Monoid<T>>(&mut self, share: &ShareOnGpu<A>, count: usize, add: M) -> Result<DeviceVector<T>> {
         let Some(row) = &share.row else { return Ok(self.partial.clone()) };
-        let counts = row.partials.counts(self.partial.gpu())?;
-        row.partials.tell(self.told.as_ref(), &self.partial, &mut self.heard, None, &counts)?;
+        let joined = row.joined(self.told.as_ref(), &self.partial, &mut self.heard, count, add)?;
         self.told = Some(self.partial.clone());
-        join(&row.own, &self.heard, count, add)
+        Ok(joined)
     }
 }
 

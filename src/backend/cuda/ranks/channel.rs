@@ -255,8 +255,7 @@ impl Channel {
         if let Carrier::Host = self.carrier {
             staged[1] = Some(received);
         }
-        let full = into.iter().all(|head| !head.partial);
-        Ok(full)
+        Ok(into.iter().all(|head| !head.partial))
     }
 
     /// Lists the changes for all members.

@@ -6,5 +6,6 @@ mod rows;
 mod share;
 
 pub use channel::{ChangedSlots, Channel, nothing, take_own};
-pub use rows::{StaleRows, join};
+pub use rows::StaleRows;
+use rows::join;
 pub(crate) use share::{OnBoth, ShareOnGpu};

@@ -41,20 +41,29 @@ impl RowOfRanks {
         Ok(Self { own, partials })
     }
 
-    /// Joins all ranks' results of rows by a monoid. Returns those of the `count` rows that this rank owns. All ranks call this.
+    /// No partial results of this rank's rows, as others send them.
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn nothing_heard<T: Element>(&self, gpu: &Gpu) -> Result<DeviceVector<T>> {
+        nothing(gpu, self.own.padded())
+    }
+
+    /// Joins all ranks' results of rows by a monoid. Of `partial` only what changed since `told` is sent, and `heard` keeps what others sent.
+    /// Returns the results of the `count` rows that this rank owns. All ranks call this.
     ///
     /// # Errors
     /// The device has too little memory, or is lost. Another rank has failed.
     pub fn joined<T: Element, M: Monoid<T>>(
         &self,
+        told: Option<&DeviceVector<T>>,
         partial: &DeviceVector<T>,
+        heard: &mut DeviceVector<T>,
         count: usize,
         add: M,
     ) -> Result<DeviceVector<T>> {
-        let gpu = partial.gpu();
-        let mut heard = nothing(gpu, self.own.padded())?;
-        self.partials.tell(None, partial, &mut heard, None, &self.partials.counts(gpu)?)?;
-        join(&self.own, &heard, count, add)
+        self.partials.tell(told, partial, heard, None, &self.partials.counts(partial.gpu())?)?;
+        join(&self.own, heard, count, add)
     }
 }
 
