@@ -7,12 +7,14 @@
 //!   16-bit floats compute in `f32` and round back;
 //! - `min` and `max` prefer a number to a NaN, and order `-0.0` below `+0.0`: they commute bit for bit;
 //! - casts do what `as` does: integers wrap, floats saturate, NaN becomes 0; casts to 16-bit floats go through `f32`;
+//! - exponentials, logarithms, powers and angles are computed in `f64` by the same steps everywhere: see [`elementary`](crate::elementary);
 //! - the sign and payload of a NaN are unspecified: no operation reads them, and [`Element::bits`] hides them.
 //!
 //! `#[op]` generates calls of these functions. [`PRELUDE`] defines the same operations in CUDA C++.
 
 use half::{bf16, f16};
 
+use crate::elementary::of as elementary;
 use crate::{Element, Scalar};
 
 /// The operations in CUDA C++, in `namespace vxm`. [`KernelText::prelude`](crate::KernelText::prelude) adds this text.
@@ -47,6 +49,7 @@ macro_rules! operations {
 
 operations! {
     /// The lesser and the greater of two, for every scalar.
+    #[diagnostic::on_unimplemented(message = "`{Self}` is no scalar")]
     Ordered: MaybeNan {
         /// The lesser of two; a number rather than NaN, `-0.0` rather than `+0.0`.
         min(a, b) -> Self;
@@ -54,6 +57,7 @@ operations! {
         max(a, b) -> Self;
     }
     /// Arithmetic, for every scalar but `bool`.
+    #[diagnostic::on_unimplemented(message = "`{Self}` is no number")]
     Number: Numeric {
         /// `a + b`.
         add(a, b) -> Self;
@@ -69,8 +73,11 @@ operations! {
         neg(a) -> Self;
         /// The absolute value; of the least signed integer, that integer itself.
         abs(a) -> Self;
+        /// 1 or -1 with the sign of `a`; of integers, 0 if `a` is 0; NaN if `a` is NaN.
+        signum(a) -> Self;
     }
     /// Bit operations, for integers and `bool`.
+    #[diagnostic::on_unimplemented(message = "`{Self}` is no integer or `bool`")]
     Bits: Scalar {
         /// `a & b`.
         bitand(a, b) -> Self;
@@ -82,17 +89,22 @@ operations! {
         not(a) -> Self;
     }
     /// Operations of integers only.
+    #[diagnostic::on_unimplemented(message = "`{Self}` is no integer")]
     Integer: IntegerNumber {
         /// `a + b`, clamped to the type's range.
         saturating_add(a, b) -> Self;
         /// `a - b`, clamped to the type's range.
         saturating_sub(a, b) -> Self;
+        /// `a * b`, clamped to the type's range.
+        saturating_mul(a, b) -> Self;
         /// `a` to the power of `n`, wrapping.
         pow(a; n: u32) -> Self;
         /// `a` with its bits rotated towards the high end, the count modulo the width.
         rotate_left(a; by: u32) -> Self;
         /// `a` with its bits rotated towards the low end, the count modulo the width.
         rotate_right(a; by: u32) -> Self;
+        /// `a` with its bits in the opposite order.
+        reverse_bits(a) -> Self;
         /// The number of bits that are 1.
         count_ones(a) -> u32;
         /// The number of bits that are 0.
@@ -107,7 +119,8 @@ operations! {
         trailing_ones(a) -> u32;
     }
     /// Operations of floats only.
-    Float: Number {
+    #[diagnostic::on_unimplemented(message = "`{Self}` is no float")]
+    Float: FloatNumber {
         /// The square root, correctly rounded.
         sqrt(a) -> Self;
         /// The greatest whole number that is not above `a`.
@@ -116,6 +129,34 @@ operations! {
         ceil(a) -> Self;
         /// `a` without its fraction, rounded towards 0.
         trunc(a) -> Self;
+        /// The whole number nearest to `a`, away from 0 where two are.
+        round(a) -> Self;
+        /// `a` with the sign of `b`; without a sign where `b` is NaN.
+        copysign(a, b) -> Self;
+        /// `a * b + c`, rounded once; 16-bit floats are rounded to `f32` before.
+        mul_add(a, b, c) -> Self;
+        /// `e` to the power of `a`.
+        exp(a) -> Self;
+        /// 2 to the power of `a`.
+        exp2(a) -> Self;
+        /// `exp(a) - 1`, precise near 0.
+        exp_m1(a) -> Self;
+        /// The natural logarithm.
+        ln(a) -> Self;
+        /// `ln(1 + a)`, precise near 0.
+        ln_1p(a) -> Self;
+        /// The logarithm to base 2.
+        log2(a) -> Self;
+        /// The logarithm to base 10.
+        log10(a) -> Self;
+        /// `a` to the power of `b`.
+        powf(a, b) -> Self;
+        /// The hyperbolic tangent.
+        tanh(a) -> Self;
+        /// The sine of an angle in radians.
+        sin(a) -> Self;
+        /// The cosine of an angle in radians.
+        cos(a) -> Self;
         /// Whether `a` is NaN.
         is_nan(a) -> bool;
         /// Whether `a` is neither infinite nor NaN.
@@ -154,6 +195,58 @@ pub trait IntegerNumber: Number + Bits {
     fn shr(a: Self, by: u32) -> Self;
 }
 
+/// The distance of two integers, which may be out of their own type's range.
+pub trait Distance: Integer {
+    /// The unsigned type of the same width.
+    type Unsigned: Element;
+    /// `|a - b|`.
+    fn abs_diff(a: Self, b: Self) -> Self::Unsigned;
+}
+
+/// The bits of a float type.
+pub trait FloatNumber: Number {
+    /// The unsigned type of the same width.
+    type Word: Element;
+    /// The bits of `a`. All NaNs have the same, as [`Element::bits`] says.
+    fn word(a: Self) -> Self::Word;
+    /// The float that has these bits.
+    fn of_word(word: Self::Word) -> Self;
+}
+
+/// `|a - b|`, in the unsigned type of the same width.
+///
+/// ```
+/// use vxm_semiring::lowered::abs_diff;
+/// assert_eq!(abs_diff(-100i8, 100), 200u8);
+/// ```
+#[inline(always)]
+pub fn abs_diff<T: Distance>(a: T, b: T) -> T::Unsigned {
+    T::abs_diff(a, b)
+}
+
+/// The bits of a float, in the unsigned type of the same width. All NaNs have the same.
+#[inline(always)]
+pub fn to_bits<T: FloatNumber>(a: T) -> T::Word {
+    T::word(a)
+}
+
+/// The float that has these bits.
+#[inline(always)]
+pub fn from_bits<T: FloatNumber>(word: T::Word) -> T {
+    T::of_word(word)
+}
+
+/// The lesser of `most` and the greater of `a` and `least`.
+///
+/// ```
+/// use vxm_semiring::lowered::clamp;
+/// assert_eq!((clamp(7, 0, 5), clamp(-1, 0, 5), clamp(f32::NAN, 0.0, 1.0)), (5, 0, 0.0));
+/// ```
+#[inline(always)]
+pub fn clamp<T: Ordered>(a: T, least: T, most: T) -> T {
+    min(max(a, least), most)
+}
+
 /// The cast `a as To`. See [`cast`].
 pub trait CastTo<To>: Scalar {
     /// Returns `self as To`.
@@ -184,27 +277,27 @@ pub fn shr<T: Integer, By: Integer + CastTo<u32>>(a: T, by: By) -> T {
 }
 
 macro_rules! comparisons {
-    ($($(#[$doc:meta])* $name:ident $op:tt;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident $bound:ident $op:tt;)*) => {$(
         $(#[$doc])*
         #[inline(always)]
-        pub fn $name<T: Scalar>(a: T, b: T) -> bool {
+        pub fn $name<T: $bound>(a: T, b: T) -> bool {
             a $op b
         }
     )*};
 }
 comparisons! {
     /// `a == b`.
-    eq ==;
+    eq Element ==;
     /// `a != b`.
-    ne !=;
+    ne Element !=;
     /// `a < b`.
-    lt <;
+    lt Scalar <;
     /// `a <= b`.
-    le <=;
+    le Scalar <=;
     /// `a > b`.
-    gt >;
+    gt Scalar >;
     /// `a >= b`.
-    ge >=;
+    ge Scalar >=;
 }
 
 /// Writes associated functions with operands of type `$t`.
@@ -241,7 +334,7 @@ macro_rules! ordered {
 ordered!(bool i8 i16 i32 i64 u8 u16 u32 u64);
 
 macro_rules! integers {
-    ($($abs:ident: $($t:ty)*;)*) => {$($(
+    ($($abs:ident: $($t:ident $unsigned:ident),*;)*) => {$($(
         impl Numeric for $t {
             const EXACT: bool = true;
             const NOTHING: Self = 0;
@@ -260,6 +353,7 @@ macro_rules! integers {
                 rem(a, b) -> $t = if b == 0 { a } else { a.wrapping_rem(b) };
                 neg(a) -> $t = a.wrapping_neg();
                 abs(a) -> $t = integers!(@$abs a);
+                signum(a) -> $t = integers!(@$abs a, signum);
             }
         }
         impl IntegerNumber for $t {
@@ -273,9 +367,11 @@ macro_rules! integers {
             define! { $t:
                 saturating_add(a, b) -> $t = a.saturating_add(b);
                 saturating_sub(a, b) -> $t = a.saturating_sub(b);
+                saturating_mul(a, b) -> $t = a.saturating_mul(b);
                 pow(a; n) -> $t = a.wrapping_pow(n);
                 rotate_left(a; by) -> $t = a.rotate_left(by);
                 rotate_right(a; by) -> $t = a.rotate_right(by);
+                reverse_bits(a) -> $t = a.reverse_bits();
                 count_ones(a) -> u32 = a.count_ones();
                 count_zeros(a) -> u32 = a.count_zeros();
                 leading_zeros(a) -> u32 = a.leading_zeros();
@@ -284,14 +380,26 @@ macro_rules! integers {
                 trailing_ones(a) -> u32 = a.trailing_ones();
             }
         }
+        impl Distance for $t {
+            type Unsigned = $unsigned;
+            #[inline(always)]
+            fn abs_diff(a: $t, b: $t) -> $unsigned {
+                a.abs_diff(b)
+            }
+        }
     )*)*};
     (@signed $a:ident) => { $a.wrapping_abs() };
     (@unsigned $a:ident) => { $a };
+    (@signed $a:ident, signum) => { $a.signum() };
+    (@unsigned $a:ident, signum) => { $a.min(1) };
 }
-integers! { signed: i8 i16 i32 i64; unsigned: u8 u16 u32 u64; }
+integers! {
+    signed: i8 u8, i16 u16, i32 u32, i64 u64;
+    unsigned: u8 u8, u16 u16, u32 u32, u64 u64;
+}
 
 macro_rules! floats {
-    ($($t:ty, $minus_zero:expr, $up:ident, $down:expr;)*) => {$(
+    ($($t:ty, $word:ty, $minus_zero:expr, $up:ident, $down:expr;)*) => {$(
         impl Ordered for $t {
             define! { $t:
                 min(a, b) -> $t =
@@ -321,6 +429,18 @@ macro_rules! floats {
                 rem(a, b) -> $t = a % b;
                 neg(a) -> $t = -a;
                 abs(a) -> $t = $down($up::from(a).abs());
+                signum(a) -> $t = $down($up::from(a).signum());
+            }
+        }
+        impl FloatNumber for $t {
+            type Word = $word;
+            #[inline(always)]
+            fn word(a: $t) -> $word {
+                a.bits() as $word
+            }
+            #[inline(always)]
+            fn of_word(word: $word) -> $t {
+                <$t>::from_bits(word)
             }
         }
         impl Float for $t {
@@ -329,6 +449,21 @@ macro_rules! floats {
                 floor(a) -> $t = $down($up::from(a).floor());
                 ceil(a) -> $t = $down($up::from(a).ceil());
                 trunc(a) -> $t = $down($up::from(a).trunc());
+                round(a) -> $t = $down($up::from(a).round());
+                copysign(a, b) -> $t =
+                    if b.is_nan() { Self::abs(a) } else { $down($up::from(a).copysign($up::from(b))) };
+                mul_add(a, b, c) -> $t = $down($up::from(a).mul_add($up::from(b), $up::from(c)));
+                exp(a) -> $t = $down(elementary::exp(f64::from(a)) as $up);
+                exp2(a) -> $t = $down(elementary::exp2(f64::from(a)) as $up);
+                exp_m1(a) -> $t = $down(elementary::exp_m1(f64::from(a)) as $up);
+                ln(a) -> $t = $down(elementary::ln(f64::from(a)) as $up);
+                ln_1p(a) -> $t = $down(elementary::ln_1p(f64::from(a)) as $up);
+                log2(a) -> $t = $down(elementary::log2(f64::from(a)) as $up);
+                log10(a) -> $t = $down(elementary::log10(f64::from(a)) as $up);
+                tanh(a) -> $t = $down(elementary::tanh(f64::from(a)) as $up);
+                sin(a) -> $t = $down(elementary::sin(f64::from(a)) as $up);
+                cos(a) -> $t = $down(elementary::cos(f64::from(a)) as $up);
+                powf(a, b) -> $t = $down(elementary::powf(f64::from(a), f64::from(b)) as $up);
                 is_nan(a) -> bool = a.is_nan();
                 is_finite(a) -> bool = a.is_finite();
                 is_infinite(a) -> bool = a.is_infinite();
@@ -337,10 +472,10 @@ macro_rules! floats {
     )*};
 }
 floats! {
-    f16, f16::NEG_ZERO, f32, f16::from_f32;
-    bf16, bf16::NEG_ZERO, f32, bf16::from_f32;
-    f32, -0.0, f32, core::convert::identity;
-    f64, -0.0, f64, core::convert::identity;
+    f16, u16, f16::NEG_ZERO, f32, f16::from_f32;
+    bf16, u16, bf16::NEG_ZERO, f32, bf16::from_f32;
+    f32, u32, -0.0, f32, core::convert::identity;
+    f64, u64, -0.0, f64, core::convert::identity;
 }
 
 macro_rules! casts {

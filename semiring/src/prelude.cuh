@@ -50,6 +50,14 @@ VXM_FN unsigned long long word(double a) {
     return a != a ? 0x7ff8000000000000ULL : u.bits;
 }
 
+// Tuples, which exist within an operator only.
+template <class A, class B> struct Tuple2 { A _0; B _1; };
+template <class A, class B, class C> struct Tuple3 { A _0; B _1; C _2; };
+template <class A, class B, class C, class D> struct Tuple4 { A _0; B _1; C _2; D _3; };
+template <class A, class B> VXM_FN Tuple2<A, B> tuple2(A a, B b) { return {a, b}; }
+template <class A, class B, class C> VXM_FN Tuple3<A, B, C> tuple3(A a, B b, C c) { return {a, b, c}; }
+template <class A, class B, class C, class D> VXM_FN Tuple4<A, B, C, D> tuple4(A a, B b, C c, D d) { return {a, b, c, d}; }
+
 // Integers.
 template <class T> VXM_FN T add(T a, T b) { return (T)((wide<T>)a + (wide<T>)b); }
 template <class T> VXM_FN T sub(T a, T b) { return (T)((wide<T>)a - (wide<T>)b); }
@@ -75,6 +83,23 @@ template <class T> VXM_FN T saturating_add(T a, T b) {
 template <class T> VXM_FN T saturating_sub(T a, T b) {
     if (!minus(b)) return a < add(least<T>(), b) ? least<T>() : sub(a, b);
     return a > add(greatest<T>(), b) ? greatest<T>() : sub(a, b);
+}
+template <class T> VXM_FN T saturating_mul(T a, T b) {
+    const T product = mul(a, b);
+    const bool opposite = limits<T>::sign && minus(a) != minus(b);
+    const bool least_negated =
+        limits<T>::sign && ((b == (T)-1 && a == least<T>()) || (a == (T)-1 && b == least<T>()));
+    if (a == (T)0 || (!least_negated && div(product, a) == b)) return product;
+    return opposite ? least<T>() : greatest<T>();
+}
+template <class T> VXM_FN T signum(T a) { return minus(a) ? (T)-1 : (T)(a != (T)0); }
+template <class T> struct unsigned_of { typedef T type; };
+template <> struct unsigned_of<signed char> { typedef unsigned char type; };
+template <> struct unsigned_of<short> { typedef unsigned short type; };
+template <> struct unsigned_of<int> { typedef unsigned int type; };
+template <> struct unsigned_of<long long> { typedef unsigned long long type; };
+template <class T> VXM_FN typename unsigned_of<T>::type abs_diff(T a, T b) {
+    return (typename unsigned_of<T>::type)(a > b ? (wide<T>)a - (wide<T>)b : (wide<T>)b - (wide<T>)a);
 }
 template <class T> VXM_FN T pow(T a, unsigned int n) {
     T r = (T)1;
@@ -123,6 +148,11 @@ template <class T> VXM_FN unsigned int trailing_zeros(T a) {
     return (unsigned int)(at ? at - 1 : limits<T>::bits);
 }
 template <class T> VXM_FN unsigned int trailing_ones(T a) { return trailing_zeros(not_(a)); }
+template <class T> VXM_FN T reverse_bits(T a) {
+    wide<T> from = plain(a), to = 0;
+    for (int bit = 0; bit < limits<T>::bits; bit++, from >>= 1) to = to << 1 | (from & 1);
+    return (T)to;
+}
 
 // Comparisons, for every type. Overloads for the 16-bit floats are below.
 template <class T> VXM_FN bool eq(T a, T b) { return a == b; }
@@ -155,6 +185,10 @@ VXM_FN bool minus(double a) {
     VXM_FN T floor(T a) { return ::call(floor)(a); }                                                                   \
     VXM_FN T ceil(T a) { return ::call(ceil)(a); }                                                                     \
     VXM_FN T trunc(T a) { return ::call(trunc)(a); }                                                                   \
+    VXM_FN T round(T a) { return ::call(round)(a); }                                                                   \
+    VXM_FN T copysign(T a, T b) { return b != b ? abs(a) : ::call(copysign)(a, b); }                                   \
+    VXM_FN T signum(T a) { return a != a ? a : ::call(copysign)((T)1, a); }                                            \
+    VXM_FN T mul_add(T a, T b, T c) { return ::call(fma)(a, b, c); }                                                   \
     VXM_FN bool is_nan(T a) { return a != a; }                                                                         \
     VXM_FN bool is_finite(T a) { return a - a == (T)0; }                                                               \
     VXM_FN bool is_infinite(T a) { return a == a && a - a != (T)0; }
@@ -193,6 +227,10 @@ template <class T> VXM_FN T widen(T a) { return a; }
     VXM_FN T floor(T a) { return down(floor(up(a))); }                                                                 \
     VXM_FN T ceil(T a) { return down(ceil(up(a))); }                                                                   \
     VXM_FN T trunc(T a) { return down(trunc(up(a))); }                                                                 \
+    VXM_FN T round(T a) { return down(round(up(a))); }                                                                 \
+    VXM_FN T copysign(T a, T b) { return down(copysign(up(a), up(b))); }                                               \
+    VXM_FN T signum(T a) { return down(signum(up(a))); }                                                               \
+    VXM_FN T mul_add(T a, T b, T c) { return down(mul_add(up(a), up(b), up(c))); }                                     \
     VXM_FN bool is_nan(T a) { return is_nan(up(a)); }                                                                  \
     VXM_FN bool is_finite(T a) { return is_finite(up(a)); }                                                            \
     VXM_FN bool is_infinite(T a) { return is_infinite(up(a)); }                                                        \
@@ -252,6 +290,41 @@ template <> struct narrow<__nv_bfloat16> {
 };
 #endif
 template <class T, class From> VXM_FN T cast(From a) { return narrow<T>::from(widen(a)); }
+
+template <class T> VXM_FN T clamp(T a, T least, T most) { return min(max(a, least), most); }
+
+// The bits of a float, and the float of such bits.
+VXM_FN unsigned int to_bits(float a) { return word(a); }
+VXM_FN unsigned long long to_bits(double a) { return word(a); }
+template <class T, class Word> VXM_FN T from_bits(Word word) { return bits<T>(word); }
+
+// A literal of the type of an expression.
+template <class T> struct value_of { typedef T type; };
+template <class T> struct value_of<T&> { typedef typename value_of<T>::type type; };
+template <class T> struct value_of<const T> { typedef T type; };
+template <class T> VXM_FN typename value_of<T>::type like(unsigned long long x) { return (typename value_of<T>::type)x; }
+template <class T> VXM_FN typename value_of<T>::type like(long long x) { return (typename value_of<T>::type)x; }
+template <class T> VXM_FN typename value_of<T>::type like(float narrow, double wide) {
+    return sizeof(T) > 4 ? (typename value_of<T>::type)wide : (typename value_of<T>::type)narrow;
+}
+
+// The constants of a scalar type.
+template <class T> VXM_FN T zero() { return cast<T>(0); }
+template <class T> VXM_FN T one() { return cast<T>(1); }
+template <> VXM_FN float least<float>() { return bits<float>(0xff800000); }
+template <> VXM_FN float greatest<float>() { return bits<float>(0x7f800000); }
+template <> VXM_FN double least<double>() { return bits<double>(0xfff0000000000000ULL); }
+template <> VXM_FN double greatest<double>() { return bits<double>(0x7ff0000000000000ULL); }
+#ifdef __CUDA_FP16_TYPES_EXIST__
+VXM_FN unsigned short to_bits(__half a) { return (unsigned short)word(a); }
+template <> VXM_FN __half least<__half>() { return bits<__half>(0xfc00); }
+template <> VXM_FN __half greatest<__half>() { return bits<__half>(0x7c00); }
+#endif
+#ifdef __CUDA_BF16_TYPES_EXIST__
+VXM_FN unsigned short to_bits(__nv_bfloat16 a) { return (unsigned short)word(a); }
+template <> VXM_FN __nv_bfloat16 least<__nv_bfloat16>() { return bits<__nv_bfloat16>(0xff80); }
+template <> VXM_FN __nv_bfloat16 greatest<__nv_bfloat16>() { return bits<__nv_bfloat16>(0x7f80); }
+#endif
 
 // Functions of the built-in operators. A vxm_unit is the entry of a pattern, and stands for one.
 template <class A> VXM_FN A one(A) { return cast<A>(1); }

@@ -2,7 +2,7 @@
 
 use vxm_semiring::dynamic::{Builder, DynBinary, DynMonoid, DynTernary, DynUnary, Kind, MOST_VALUES, Program};
 use vxm_semiring::laws::{self, Law};
-use vxm_semiring::{BinaryOp, Element, KernelText, Monoid, Source, TernaryOp, UnaryOp, op};
+use vxm_semiring::{BinaryOp, Element, KernelText, Monoid, Source, TernaryOp, UnaryOp, lowered, op};
 
 /// The program of one operation on two parameters of a kind.
 fn two(name: &str, kind: Kind, operation: &str) -> vxm_semiring::dynamic::Program {
@@ -289,8 +289,8 @@ fn wrong_texts_are_told_by_place() {
             "line 2, column 5: expected an expression, which has no such control flow, found `return`",
         ),
         (
-            "fn f(a: f32) -> f32 { a.exp() }",
-            "line 1, column 23: `exp` is no method of numbers that has the same bits on every device",
+            "fn f(a: f32) -> f32 { a.tan() }",
+            "line 1, column 23: `tan` is no method of numbers that has the same bits on every device",
         ),
         ("fn f(a: u32) -> u32 { a.min() }", "line 1, column 23: `min` takes one argument, found 0"),
         (
@@ -332,4 +332,35 @@ fn wrong_texts_are_told_by_place() {
     assert!(refused(Program::parse(&deep)).contains("nested more than 64 deep"));
     let deep = format!("fn f(a: u32) -> u32 {{ {} a {} }}", "if a > 1 { ".repeat(500), "} else { a }".repeat(500));
     assert!(refused(Program::parse(&deep)).contains("nested more than 64 deep"));
+}
+
+/// The operations with three operands, with another result's type, and the elementary functions: the same as through `lowered`.
+#[test]
+fn all_methods_of_texts() {
+    let call = |text: &str, a: f32, b: f32| {
+        let program = Program::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        DynBinary::<f32, f32, f32>::new(program).unwrap().call(a, b)
+    };
+    let (a, b) = (0.75f32, 2.5f32);
+    let text = |body: &str| call(&format!("fn f(a: f32, b: f32) -> f32 {{ {body} }}"), a, b);
+    assert_eq!(text("a.clamp(1.0, b)"), 1.0);
+    assert_eq!(text("a.mul_add(b, -b)"), a.mul_add(b, -b));
+    assert_eq!(text("f32::from_bits(a.to_bits() ^ b.to_bits())"), f32::from_bits(a.to_bits() ^ b.to_bits()));
+    assert_eq!(text("(a.to_bits() as i32).abs_diff(b.to_bits() as i32) as f32"), (b.to_bits() - a.to_bits()) as f32);
+    assert_eq!(text("a.exp().ln_1p() + b.powf(a).sin()"), {
+        lowered::ln_1p(lowered::exp(a)) + lowered::sin(lowered::powf(b, a))
+    });
+    assert_eq!(text("b.copysign(-a).round().signum()"), -1.0);
+
+    let mut code = Builder::new("f", &[Kind::U32, Kind::F32]).unwrap();
+    let (bits, float) = (code.parameter(0).unwrap(), code.parameter(1).unwrap());
+    let message =
+        |made| refused::<vxm_semiring::dynamic::Operand>(made as Result<_, vxm_semiring::dynamic::ProgramError>);
+    assert_eq!(message(code.of_bits(bits, Kind::F64)), "`f` makes f64 of the bits of u32: expected u64");
+    assert_eq!(message(code.of_bits(bits, Kind::I32)), "`f` makes i32 of bits: expected a float");
+    assert_eq!(message(code.call("clamp", &[float, float])), "`f` calls clamp(f32, f32), which takes three operands");
+    assert_eq!(
+        message(code.call("mul_add", &[float, float, bits])),
+        "`f` calls mul_add(f32, f32, u32): expected (f32, f32, f32)"
+    );
 }

@@ -140,7 +140,9 @@ fn integers() {
             leading_zeros/"leading_zeros"(a); leading_ones/"leading_ones"(a);
             trailing_zeros/"trailing_zeros"(a); trailing_ones/"trailing_ones"(a);
             lt/"lt"(a, b); le/"le"(a, b); gt/"gt"(a, b); ge/"ge"(a, b); eq/"eq"(a, b); ne/"ne"(a, b);
+            signum/"signum"(a); saturating_mul/"saturating_mul"(a, b); reverse_bits/"reverse_bits"(a); abs_diff/"abs_diff"(a, b);
         }
+        p.check::<T, T, T>("clamp", "vxm::clamp(a, (decltype(a))3, b)", |a, b| lowered::clamp(a, 3, b));
         p.check::<T, u32, _>("pow", "vxm::pow(a, b)", lowered::pow);
         p.check::<T, u32, _>("rotate_left", "vxm::rotate_left(a, b)", lowered::rotate_left);
         p.check::<T, u32, _>("rotate_right", "vxm::rotate_right(a, b)", lowered::rotate_right);
@@ -156,9 +158,38 @@ fn floats() {
             add/"add"(a, b); sub/"sub"(a, b); mul/"mul"(a, b); div/"div"(a, b); rem/"rem"(a, b); neg/"neg"(a); abs/"abs"(a);
             min/"min"(a, b); max/"max"(a, b); sqrt/"sqrt"(a); floor/"floor"(a); ceil/"ceil"(a); trunc/"trunc"(a);
             is_nan/"is_nan"(a); is_finite/"is_finite"(a); is_infinite/"is_infinite"(a);
+            round/"round"(a); copysign/"copysign"(a, b); signum/"signum"(a); to_bits/"to_bits"(a);
             lt/"lt"(a, b); le/"le"(a, b); gt/"gt"(a, b); ge/"ge"(a, b); eq/"eq"(a, b); ne/"ne"(a, b);
         }
     });
+    program.check::<f32, f32, _>("mul_add", "vxm::mul_add(a, b, a)", |a: f32, b| lowered::mul_add(a, b, a));
+    program.check::<f64, f64, _>("mul_add", "vxm::mul_add(a, b, a)", |a: f64, b| lowered::mul_add(a, b, a));
+    program.check::<u32, (), _>("from_bits", "vxm::from_bits<float>(a)", |a, ()| lowered::from_bits::<f32>(a));
+    program.check::<u64, (), _>("from_bits", "vxm::from_bits<double>(a)", |a, ()| lowered::from_bits::<f64>(a));
+    program.run();
+}
+
+/// Elementary functions on their whole range: extreme operands, whole and half numbers, and many between.
+#[test]
+fn elementary_functions() {
+    let mut program = Program::default();
+    let near = (-400..400).map(|k| f64::from(k) * 0.25);
+    let spread = (0..2000u64).map(|k| f64::from_bits(k.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+    let operands: Vec<f64> = near.chain(spread).chain(f64::extremes()).collect();
+    macro_rules! check {
+        ($t:ty: $($name:ident($($arg:ident),*);)*) => {$({
+            let call = format!("{}({})", elementary::define(stringify!($name), &mut program.text), stringify!($($arg),*));
+            let values: Vec<$t> = operands.iter().map(|x| *x as $t).collect();
+            let pairs = values.iter().zip(values.iter().skip(7).chain(&values));
+            let row = |(_a, _b): (&$t, &$t)| [_a.bits(), _b.bits(), lowered::$name($(check!(@arg $arg _a _b)),*).bits()];
+            let rows: Vec<_> = pairs.map(row).collect();
+            program.check_rows(concat!(stringify!($name), " of ", stringify!($t)), &call, [<$t>::CUDA; 3], &rows);
+        })*};
+        (@arg a $a:ident $b:ident) => { *$a };
+        (@arg b $a:ident $b:ident) => { *$b };
+    }
+    check! { f64: exp(a); exp2(a); exp_m1(a); ln(a); ln_1p(a); log2(a); log10(a); powf(a, b); tanh(a); sin(a); cos(a); }
+    check! { f32: exp(a); exp2(a); exp_m1(a); ln(a); ln_1p(a); log2(a); log10(a); powf(a, b); tanh(a); sin(a); cos(a); }
     program.run();
 }
 
@@ -268,6 +299,143 @@ fn operators_of_statements() {
     program.run();
 }
 
+/// A step of a route: what it cost so far, and the vertex that it comes from.
+#[scalar]
+struct Hop {
+    cost: u32,
+    parent: u32,
+}
+
+/// Fields of several sizes.
+#[scalar]
+struct Mixed {
+    wide: f32,
+    narrow: i16,
+    byte: u8,
+    flag: bool,
+}
+
+const FAR: u32 = 1 << 20;
+
+/// Structs: fields, construction in another order, patterns, an update, comparison.
+#[op]
+fn nearer(a: Hop, b: Hop) -> Hop {
+    if a == b {
+        return Hop { parent: a.parent / 2, ..a };
+    }
+    match a {
+        Hop { cost: 0, .. } => Hop { parent: b.parent, cost: 1u32 },
+        Hop { cost: FAR.., parent } if parent > 7 => Hop { cost: FAR, parent: parent - 7 },
+        Hop { cost, parent: 1 | 2 } => Hop { cost: cost + b.cost, parent: 3u32 },
+        _ if a.cost < b.cost || a.cost == b.cost && a.parent <= b.parent => a,
+        _ => b,
+    }
+}
+
+/// Fields that are assigned to, of types that C++ would promote.
+#[op]
+fn mixed(mut a: Mixed, b: Mixed) -> Mixed {
+    a.wide = a.wide.max(b.wide);
+    if a.flag {
+        a.narrow -= b.narrow * 3;
+    } else {
+        a.byte = a.byte + b.byte;
+    }
+    let Mixed { byte, flag: other, .. } = b;
+    let sum = byte + a.byte;
+    a.flag = !other && sum > 7;
+    a
+}
+
+/// `match` on an integer: constants, ranges, alternatives, names, guards; and `return` within.
+#[op]
+fn judge(kind: i16, x: i32) -> i32 {
+    let scale = match kind {
+        -3 => -1,
+        STEP => 7,
+        0 | 1 => 2,
+        2..=9 => 3i32,
+        n @ 10..20 if x > n as i32 => n as i32 - x,
+        i16::MIN..=-100 => return x,
+        n => {
+            let twice = n * 2;
+            twice as i32
+        }
+    };
+    if scale == 7 {
+        return 0;
+    }
+    let y = match x & 3 {
+        0 => x / 2,
+        1 => {
+            let z = x - 1;
+            z * scale
+        }
+        _ => -x,
+    };
+    y + scale
+}
+
+/// Tuples, of `if`s and of functions' results; literals that take the type of a call; an unknown type of a variable.
+#[op]
+fn sorted(a: u8, b: u8) -> u8 {
+    let (low, high) = if a < b { (a, b) } else { (b, a) };
+    let pair = (high - low, judge(a as i16, 3i32) as u8);
+    let (mut rest, (third, _)): (u8, (bool, u8)) = (pair.1, (pair.0 > 3, 1));
+    rest += match (third, low) {
+        (true, 0..=9) => 1,
+        (false, x) | (true, x) if x > 200 => 3,
+        (_, 100) => 0,
+        (_, other) => other,
+    };
+    let doubled = thrice.call(rest) + 1;
+    if doubled > 9 { doubled - low } else { 2 + thrice.call(doubled) }
+}
+
+/// One text for all numbers.
+#[op]
+fn thrice<T: Number>(a: T) -> T {
+    let two = 2u8 as T;
+    if a == T::GREATEST || a < T::ZERO {
+        return T::LEAST + T::ONE;
+    }
+    T::max(a * two + a, a)
+}
+
+/// The logarithm of a sum of exponentials.
+#[op]
+fn log_sum<T: Float>(a: T, b: T) -> T {
+    let (high, low) = (a.max(b), a.min(b));
+    if low == T::LEAST {
+        return high;
+    }
+    high + (low - high).exp().ln_1p()
+}
+
+/// Methods that are new in this file.
+#[op]
+fn methods(a: f32, b: f32) -> f64 {
+    let bits = a.to_bits() ^ b.to_bits().rotate_left(3);
+    let near = f32::from_bits(bits).clamp(-1000.0, 1000.0);
+    let product = a.mul_add(b, near).round();
+    let far = (bits as i32).abs_diff(17);
+    product.copysign(b) as f64 + far as f64 * near.signum().to_f64() + a.abs().powf(0.5).sin() as f64
+}
+
+#[test]
+fn operators_that_grew() {
+    let mut program = Program::default();
+    program.binary::<Hop, Hop, _>(nearer);
+    program.binary::<Mixed, Mixed, _>(mixed);
+    program.binary::<i16, i32, _>(judge);
+    program.binary::<u8, u8, _>(sorted);
+    for_each!(&mut program; i8 i64 u16 u32 f32 f64 => |p, T| { p.unary::<T, _>(thrice); });
+    program.binary::<f32, f32, _>(log_sum);
+    program.binary::<f64, f64, _>(log_sum);
+    program.binary::<f32, f32, _>(methods);
+    program.run();
+}
+
 /// The kinds that the tests of programs use: those of standard C++.
 const KINDS: [Kind; 11] = [
     Kind::Bool,
@@ -305,7 +473,7 @@ fn samples(kind: Kind) -> Vec<u64> {
 
 /// A random program of two parameters: operations that the builder accepts, on any values so far.
 fn random_program(draw: &mut impl FnMut(usize) -> usize, number: usize) -> vxm_semiring::dynamic::Program {
-    const OPERATIONS: [&str; 39] = [
+    const OPERATIONS: [&str; 59] = [
         "min",
         "max",
         "eq",
@@ -345,6 +513,26 @@ fn random_program(draw: &mut impl FnMut(usize) -> usize, number: usize) -> vxm_s
         "is_nan",
         "is_finite",
         "is_infinite",
+        "signum",
+        "clamp",
+        "saturating_mul",
+        "abs_diff",
+        "reverse_bits",
+        "round",
+        "copysign",
+        "mul_add",
+        "to_bits",
+        "exp",
+        "exp2",
+        "exp_m1",
+        "ln",
+        "ln_1p",
+        "log2",
+        "log10",
+        "powf",
+        "tanh",
+        "sin",
+        "cos",
     ];
     let kinds = [KINDS[draw(KINDS.len())], KINDS[draw(KINDS.len())]];
     let mut code = Builder::new(&format!("random_{number}"), &kinds).unwrap();
@@ -360,11 +548,13 @@ fn random_program(draw: &mut impl FnMut(usize) -> usize, number: usize) -> vxm_s
                 let known = samples(kind);
                 code.constant(kind, known[draw(known.len())], false)
             }
+            1 if draw(2) == 0 => code.of_bits(any[0], KINDS[draw(KINDS.len())]),
             1 => code.cast(any[0], KINDS[draw(KINDS.len())]),
             2 => code.select(any[0], any[1], any[2]),
             _ => {
                 let operation = OPERATIONS[draw(OPERATIONS.len())];
-                code.call(operation, &any[..1]).or_else(|_| code.call(operation, &any[..2]))
+                let made = code.call(operation, &any[..1]).or_else(|_| code.call(operation, &any[..2]));
+                made.or_else(|_| code.call(operation, &any))
             }
         };
         values.extend(made);

@@ -32,11 +32,16 @@ impl Cuda {
 
     /// The call `name(arguments)`.
     pub fn call(name: impl Into<Cuda>, arguments: Vec<Cuda>) -> Self {
-        let mut call = name.into().then("(");
-        for (i, argument) in arguments.into_iter().enumerate() {
-            call = call.then(if i > 0 { ", " } else { "" }).then(argument);
+        Self::list(name.into().then("("), arguments, ")")
+    }
+
+    /// `parts` with commas between them, after `open` and before `close`.
+    pub fn list(open: impl Into<Cuda>, parts: Vec<Cuda>, close: &str) -> Self {
+        let mut list = open.into();
+        for (i, part) in parts.into_iter().enumerate() {
+            list = list.then(if i > 0 { ", " } else { "" }).then(part);
         }
-        call.then(")")
+        list.then(close)
     }
 
     /// Rust code for the text: the statements that compute the splices, and an expression of type `String` that uses them.

@@ -4,70 +4,19 @@ use proc_macro2::Span;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{BinOp, Error, Expr, ExprBinary, ExprCall, ExprLit, ExprPath, ExprUnary, Lit, Path, Result, Token, UnOp};
+use syn::{
+    BinOp, Error, Expr, ExprBinary, ExprCall, ExprLit, ExprPath, ExprStruct, ExprTuple, ExprUnary, Ident, Lit, Member,
+    Path, Result, Token, UnOp,
+};
 
-use crate::body::{Lowered, Lowering, refuse};
+use crate::body::{Lowered, Lowering, plain_name, refuse};
 use crate::cuda::Cuda;
-use crate::types::Ty;
-
-/// The types of a method's operands and result.
-#[derive(Clone, Copy, PartialEq)]
-enum Shape {
-    /// `(T) -> T`
-    Unary,
-    /// `(T, T) -> T`
-    Binary,
-    /// `(T, u32) -> T`
-    Counted,
-    /// `(T) -> u32`
-    Count,
-    /// `(T) -> bool`
-    Test,
-}
-
-/// The methods that an operator may call: name, function of `lowered`, shape.
-const METHODS: &[(&str, &str, Shape)] = &[
-    ("abs", "abs", Shape::Unary),
-    ("ceil", "ceil", Shape::Unary),
-    ("count_ones", "count_ones", Shape::Count),
-    ("count_zeros", "count_zeros", Shape::Count),
-    ("floor", "floor", Shape::Unary),
-    ("is_finite", "is_finite", Shape::Test),
-    ("is_infinite", "is_infinite", Shape::Test),
-    ("is_nan", "is_nan", Shape::Test),
-    ("leading_ones", "leading_ones", Shape::Count),
-    ("leading_zeros", "leading_zeros", Shape::Count),
-    ("max", "max", Shape::Binary),
-    ("min", "min", Shape::Binary),
-    ("pow", "pow", Shape::Counted),
-    ("rotate_left", "rotate_left", Shape::Counted),
-    ("rotate_right", "rotate_right", Shape::Counted),
-    ("saturating_add", "saturating_add", Shape::Binary),
-    ("saturating_sub", "saturating_sub", Shape::Binary),
-    ("sqrt", "sqrt", Shape::Unary),
-    ("trailing_ones", "trailing_ones", Shape::Count),
-    ("trailing_zeros", "trailing_zeros", Shape::Count),
-    ("trunc", "trunc", Shape::Unary),
-    ("wrapping_abs", "abs", Shape::Unary),
-    ("wrapping_add", "add", Shape::Binary),
-    ("wrapping_mul", "mul", Shape::Binary),
-    ("wrapping_neg", "neg", Shape::Unary),
-    ("wrapping_pow", "pow", Shape::Counted),
-    ("wrapping_shl", "shl", Shape::Counted),
-    ("wrapping_shr", "shr", Shape::Counted),
-    ("wrapping_sub", "sub", Shape::Binary),
-];
-
-/// Methods that are casts, with the type they cast to: `x.to_f32()`.
-const CASTS: &[(&str, &str)] = &[("to_f32", "f32"), ("to_f64", "f64")];
-
-fn method(name: &str) -> Option<(&'static str, Shape)> {
-    let found = METHODS.iter().find(|(known, ..)| *known == name)?;
-    Some((found.1, found.2))
-}
+use crate::infer::unsigned;
+use crate::methods::{CASTS, is_elementary, method, unknown};
+use crate::types::{Ty, owner_path};
 
 /// The function of `lowered` for a binary operator, and whether it is a comparison.
-fn binary(op: &BinOp) -> Option<(&'static str, bool)> {
+pub fn binary(op: &BinOp) -> Option<(&'static str, bool)> {
     Some(match op {
         BinOp::Add(_) => ("add", false),
         BinOp::Sub(_) => ("sub", false),
@@ -88,62 +37,6 @@ fn binary(op: &BinOp) -> Option<(&'static str, bool)> {
 }
 
 impl Lowering {
-    /// The type of an expression, if it follows from types that its text states.
-    pub fn type_of(&self, expr: &Expr) -> Option<Ty> {
-        let boolean = Some(Ty::named("bool"));
-        match expr {
-            Expr::Paren(inner) => self.type_of(&inner.expr),
-            Expr::Group(inner) => self.type_of(&inner.expr),
-            Expr::Path(path) => match path.path.get_ident().and_then(|name| self.variable(name)) {
-                Some(variable) => Some(variable.ty.clone()),
-                None => {
-                    let last = path.path.segments.last()?.ident.to_string();
-                    // an associated constant of a scalar has that scalar's type, except for a few counts
-                    let count = ["BITS", "DIGITS", "MANTISSA_DIGITS", "RADIX"].contains(&last.as_str())
-                        || last.ends_with("_EXP");
-                    Ty::owner(&path.path).filter(|_| !count)
-                }
-            },
-            Expr::Lit(literal) => match &literal.lit {
-                Lit::Int(int) if !int.suffix().is_empty() => Some(Ty::named(int.suffix())),
-                Lit::Float(float) if !float.suffix().is_empty() => Some(Ty::named(float.suffix())),
-                Lit::Bool(_) => boolean,
-                _ => None,
-            },
-            Expr::Unary(unary) => self.type_of(&unary.expr),
-            Expr::Cast(cast) => Ty::scalar(&cast.ty).ok(),
-            Expr::Binary(e) => match e.op {
-                BinOp::And(_) | BinOp::Or(_) => boolean,
-                BinOp::Shl(_) | BinOp::Shr(_) => self.type_of(&e.left),
-                op if binary(&op).is_some_and(|(_, compares)| compares) => boolean,
-                _ => self.type_of(&e.left).or_else(|| self.type_of(&e.right)),
-            },
-            Expr::If(branch) => match branch.then_branch.stmts.as_slice() {
-                [syn::Stmt::Expr(tail, None)] => {
-                    self.type_of(tail).or_else(|| self.type_of(&branch.else_branch.as_ref()?.1))
-                }
-                _ => self.type_of(&branch.else_branch.as_ref()?.1),
-            },
-            Expr::Block(block) => match block.block.stmts.as_slice() {
-                [syn::Stmt::Expr(tail, None)] => self.type_of(tail),
-                _ => None,
-            },
-            Expr::MethodCall(call) => {
-                let name = call.method.to_string();
-                if let Some((_, to)) = CASTS.iter().find(|(known, _)| *known == name) {
-                    return Some(Ty::named(to));
-                }
-                match method(&name)?.1 {
-                    Shape::Count => Some(Ty::named("u32")),
-                    Shape::Test => boolean,
-                    Shape::Binary => self.type_of(&call.receiver).or_else(|| self.type_of(call.args.first()?)),
-                    _ => self.type_of(&call.receiver),
-                }
-            }
-            _ => None,
-        }
-    }
-
     /// Lowers an expression. `expected` is its type, if the context determines one.
     pub fn expression(&mut self, expr: &Expr, expected: Option<&Ty>) -> Result<Lowered> {
         match expr {
@@ -154,37 +47,96 @@ impl Lowering {
             Expr::Unary(unary) => self.unary(unary, expected),
             Expr::Binary(e) => self.binary(e, expected),
             Expr::Cast(cast) => {
-                let to = Ty::scalar(&cast.ty)?;
-                let value = self.expression(&cast.expr, None)?;
-                Ok(self.cast(value, &to, cast.as_token.span))
+                let to = Ty::value(&cast.ty, &self.parameters)?;
+                self.cast_of(&cast.expr, &to, cast.as_token.span)
             }
             Expr::If(branch) => {
                 let ty = expected.cloned().or_else(|| self.type_of(expr));
                 self.choice(branch, ty.as_ref())
             }
             Expr::Block(block) if block.label.is_none() => self.block(&block.block, expected),
+            Expr::Match(choice) => self.chosen(choice, expected),
+            Expr::Tuple(tuple) if (2..=4).contains(&tuple.elems.len()) => self.tuple(tuple, expected),
+            Expr::Tuple(tuple) => {
+                refuse(tuple, "tuples of other lengths than two to four", "split it, or name a struct")
+            }
+            Expr::Struct(made) => self.structure(made),
+            Expr::Field(field) => {
+                let value = self.expression(&field.base, None)?;
+                let (base, name) = (value.rust, &field.member);
+                Ok(Lowered { rust: quote!(#base.#name), cuda: value.cuda.then(format!(".{}", member(name))) })
+            }
             Expr::MethodCall(call) => {
                 if let Some(turbofish) = &call.turbofish {
-                    return refuse(turbofish, "generic methods");
+                    return refuse(turbofish, "generic methods", "use `as` to state a type");
+                }
+                if let (true, Expr::Path(callee)) = (call.method == "call", &*call.receiver) {
+                    return self.operator(&callee.path, &call.args);
                 }
                 let operands = [&*call.receiver].into_iter().chain(&call.args).collect();
                 self.method(&call.method, operands, expected)
             }
             Expr::Call(call) => self.call(call, expected),
-            Expr::Macro(e) => refuse(&e.mac.path, "macros"),
-            Expr::Match(e) => refuse(e.match_token, "`match`"),
-            Expr::ForLoop(e) => refuse(e.for_token, "loops"),
-            Expr::While(e) => refuse(e.while_token, "loops"),
-            Expr::Loop(e) => refuse(e.loop_token, "loops"),
-            Expr::Reference(e) => refuse(e.and_token, "references"),
-            Expr::Closure(e) => refuse(e, "closures"),
-            Expr::Return(e) => refuse(e.return_token, "`return`, as the last expression is the result"),
-            Expr::Let(e) => refuse(e, "`if let`"),
-            Expr::Assign(e) => refuse(e, "assignments as values"),
-            other => refuse(other, "such expressions"),
+            Expr::Macro(e) => refuse(&e.mac.path, "macros", "write the expression out"),
+            Expr::ForLoop(e) => refuse(e.for_token, "loops", NO_LOOPS),
+            Expr::While(e) => refuse(e.while_token, "loops", NO_LOOPS),
+            Expr::Loop(e) => refuse(e.loop_token, "loops", NO_LOOPS),
+            Expr::Reference(e) => refuse(e.and_token, "references", "write the value: all values are copied"),
+            Expr::Closure(e) => refuse(e, "closures", "write another `#[op]` and call it"),
+            Expr::Return(e) => {
+                let instead = "begin a statement with it, or with the `let` whose value it leaves";
+                refuse(e.return_token, "`return` within an operand", instead)
+            }
+            Expr::Let(e) => refuse(e, "`if let`", "write a `match`"),
+            Expr::Assign(e) => refuse(e, "assignments as values", "write it as a statement"),
+            Expr::Range(e) => refuse(e, "ranges as values", "compare with both ends, or write a `match`"),
+            Expr::Array(e) => refuse(e, "arrays", "write a `match` on the index"),
+            Expr::Index(e) => refuse(e, "arrays", "write a `match` on the index"),
+            Expr::Try(e) => refuse(e.question_token, "`?`", "a result that means none, as `u32::MAX`"),
+            other => refuse(other, "such expressions", "write arithmetic, `if`, `match`, and calls of other `#[op]`s"),
         }
     }
 
+    fn tuple(&mut self, tuple: &ExprTuple, expected: Option<&Ty>) -> Result<Lowered> {
+        let (mut rust, mut cuda) = (Vec::new(), Vec::new());
+        for (at, part) in tuple.elems.iter().enumerate() {
+            let ty = expected.and_then(|ty| ty.component(at)).or_else(|| self.type_of(part));
+            let value = self.expression(part, ty.as_ref())?;
+            rust.push(value.rust);
+            cuda.push(value.cuda);
+        }
+        Ok(Lowered { rust: quote!((#(#rust),*)), cuda: Cuda::call(format!("vxm::tuple{}", cuda.len()), cuda) })
+    }
+
+    /// `Hop { cost: a, parent }`, or with `..other`. In C++ each field is set: their order is known only where the struct is declared.
+    fn structure(&mut self, made: &ExprStruct) -> Result<Lowered> {
+        let ty = Ty::Struct(made.path.clone());
+        self.uses(&ty);
+        let (mut rust, mut sets) = (Vec::new(), Cuda::default());
+        for field in &made.fields {
+            let Member::Named(name) = &field.member else {
+                return refuse(&field.member, "structs without names of fields", "name the fields");
+            };
+            let ty = self.type_of(&field.expr);
+            let value = self.expression(&field.expr, ty.as_ref())?;
+            let inner = value.rust;
+            rust.push(quote!(#name: #inner));
+            sets = sets.then(Cuda::call(format!(".set_{}", plain_name(name)), vec![value.cuda]));
+        }
+        let (path, mut rest) = (&made.path, None);
+        let base = match &made.rest {
+            Some(other) => {
+                let value = self.expression(other, Some(&ty))?;
+                rest = Some(value.rust);
+                value.cuda
+            }
+            None => self.cuda(&ty).then("{}"),
+        };
+        let rest = rest.map(|rest| quote!(..#rest));
+        Ok(Lowered { rust: quote!(#path { #(#rust,)* #rest }), cuda: base.then(sets) })
+    }
+
+    /// Lowers a literal; `minus` is the sign before it.
     fn literal(&mut self, literal: &ExprLit, minus: Option<Span>, expected: Option<&Ty>) -> Result<Lowered> {
         let (digits, suffix, is_float) = match &literal.lit {
             Lit::Bool(value) => {
@@ -193,15 +145,27 @@ impl Lowering {
             }
             Lit::Int(int) => (int.base10_digits(), int.suffix(), matches!(int.suffix(), "f32" | "f64")),
             Lit::Float(float) => (float.base10_digits(), float.suffix(), true),
-            other => return refuse(other, "literals other than numbers and `bool`"),
+            other => return refuse(other, "literals other than numbers and `bool`", "write a number"),
+        };
+        // a pattern's literal has its sign in the token
+        let (digits, minus) = match digits.strip_prefix('-') {
+            Some(digits) => (digits, minus.or(Some(literal.span()))),
+            None => (digits, minus),
         };
         let name = match (suffix, expected) {
-            ("", None) => {
+            ("", Some(ty @ Ty::Scalar(..))) => ty.name(),
+            ("", Some(Ty::Parameter(name))) => {
+                let example = if is_float { "0.5f32" } else { "5u32" };
+                let message = format!(
+                    "a literal has no type `{name}`: write `{name}::ONE` or `{name}::ZERO`, or cast: `{example} as {name}`"
+                );
+                return Err(Error::new_spanned(literal, message));
+            }
+            ("", _) => {
                 let example = if is_float { "0.5f32" } else { "5u32" };
                 let message = format!("state this literal's type, as in `{example}`: the CUDA text needs it");
                 return Err(Error::new_spanned(literal, message));
             }
-            ("", Some(ty)) => ty.name(),
             (suffix, _) => suffix,
         };
         if matches!(name, "f16" | "bf16") {
@@ -238,16 +202,37 @@ impl Lowering {
 
     fn path(&mut self, path: &ExprPath) -> Result<Lowered> {
         plain(&path.path, path.qself.is_some())?;
-        let Some(variable) = path.path.get_ident().and_then(|name| self.variable(name)) else {
-            return Ok(self.constant(path.path.to_token_stream()));
+        let Some(variable) = path.path.get_ident().and_then(|name| self.read(name)) else {
+            let owner = owner_path(&path.path);
+            let parameter = owner.as_ref().and_then(Path::get_ident).filter(|name| self.parameters.contains(name));
+            return match (parameter, path.path.segments.last()) {
+                (Some(parameter), Some(last)) => self.constant_of(parameter, &last.ident),
+                _ => Ok(self.constant(path.path.to_token_stream())),
+            };
         };
         if variable.ty.is_unit() {
             let message = "a pattern's entry `()` has no value to use: name it `_`";
             return Err(Error::new_spanned(path, message));
         }
-        let local = format_ident!("{}", variable.local, span = path.span());
-        let (rust, cuda) = (local.to_token_stream(), Cuda::text(local.to_string()));
-        Ok(Lowered { rust, cuda })
+        let local = format_ident!("{}", variable.rust, span = path.span());
+        Ok(Lowered { rust: local.to_token_stream(), cuda: Cuda::text(variable.cuda) })
+    }
+
+    /// `T::ONE` of a type parameter.
+    fn constant_of(&self, parameter: &Ident, name: &Ident) -> Result<Lowered> {
+        let function = match name.to_string().as_str() {
+            "ONE" => "one",
+            "ZERO" => "zero",
+            "LEAST" => "least",
+            "GREATEST" => "greatest",
+            _ => {
+                let message = format!("`{parameter}` has the constants `ZERO`, `ONE`, `LEAST` and `GREATEST`");
+                return Err(Error::new_spanned(name, message));
+            }
+        };
+        let (root, home) = (&self.root, if function == "zero" { quote!(Element) } else { quote!(Scalar) });
+        let rust = quote_spanned!(name.span()=> <#parameter as #root::#home>::#name);
+        Ok(Lowered { rust, cuda: Cuda::text(format!("vxm::{function}<{parameter}>()")) })
     }
 
     fn unary(&mut self, unary: &ExprUnary, expected: Option<&Ty>) -> Result<Lowered> {
@@ -256,8 +241,10 @@ impl Lowering {
             (UnOp::Neg(minus), Expr::Lit(literal)) => return self.literal(literal, Some(minus.span), expected),
             (UnOp::Neg(_), _) => "neg",
             (UnOp::Not(_), _) => "not",
-            (UnOp::Deref(star), _) => return refuse(star, "dereferences"),
-            (other, _) => return refuse(other, "such expressions"),
+            (UnOp::Deref(star), _) => {
+                return refuse(star, "dereferences", "write the value: operands are no references");
+            }
+            (other, _) => return refuse(other, "such expressions", "write `-` or `!`"),
         };
         let ty = self.type_of(&unary.expr).or(expected.cloned());
         let value = self.expression(&unary.expr, ty.as_ref())?;
@@ -281,12 +268,31 @@ impl Lowering {
             return Ok(self.lowered(name, operands, e.op.span()));
         }
         let Some((name, compares)) = binary(&e.op) else {
-            return refuse(e.op, "assignments as values");
+            return refuse(e.op, "assignments as values", "write it as a statement");
         };
         let around = expected.cloned().filter(|_| !compares);
         let ty = self.type_of(&e.left).or_else(|| self.type_of(&e.right)).or(around);
-        let operands = vec![self.expression(&e.left, ty.as_ref())?, self.expression(&e.right, ty.as_ref())?];
+        let operands = self.uniform(&[&e.left, &e.right], ty.as_ref())?;
         Ok(self.lowered(name, operands, e.op.span()))
+    }
+
+    /// Lowers operands of one type. If the macro doesn't know it, literals take it from another operand: by inference in Rust, by `decltype`
+    /// in C++.
+    fn uniform(&mut self, operands: &[&Expr], ty: Option<&Ty>) -> Result<Vec<Lowered>> {
+        let reference = operands.iter().position(|operand| bare(operand).is_none());
+        let (None, Some(reference)) = (ty, reference) else {
+            return operands.iter().map(|operand| self.expression(operand, ty)).collect();
+        };
+        let like = self.expression(operands[reference], None)?;
+        let mut lowered = Vec::new();
+        for (at, operand) in operands.iter().enumerate() {
+            lowered.push(match bare(operand) {
+                _ if at == reference => Lowered { rust: like.rust.clone(), cuda: like.cuda.clone() },
+                Some((literal, minus)) => literal_like(literal, minus, &like.cuda),
+                None => self.expression(operand, None)?,
+            });
+        }
+        Ok(lowered)
     }
 
     /// A call of the function `name` of `lowered` and of its C++ counterpart.
@@ -295,45 +301,57 @@ impl Lowering {
         let (rust, cuda): (Vec<_>, Vec<_>) = operands.into_iter().map(|o| (o.rust, o.cuda)).unzip();
         // these names are operators in C++, so the prelude's functions have a `_` appended
         let escape = if matches!(name, "bitand" | "bitor" | "bitxor" | "not") { "_" } else { "" };
-        Lowered {
-            rust: quote_spanned!(span=> #root::lowered::#function(#(#rust),*)),
-            cuda: Cuda::call(format!("vxm::{name}{escape}"), cuda),
+        let callee = match is_elementary(name) {
+            true => Cuda::splice(quote!(#root::elementary::define(#name, __vxm_text))),
+            false => Cuda::text(format!("vxm::{name}{escape}")),
+        };
+        Lowered { rust: quote_spanned!(span=> #root::lowered::#function(#(#rust),*)), cuda: Cuda::call(callee, cuda) }
+    }
+
+    /// `value as to`.
+    fn cast_of(&mut self, value: &Expr, to: &Ty, span: Span) -> Result<Lowered> {
+        let from = self.type_of(value);
+        let lowered = self.expression(value, from.as_ref())?;
+        let is_parameter = |ty: &Ty| matches!(ty, Ty::Parameter(_));
+        if is_parameter(to) || from.as_ref().is_some_and(is_parameter) {
+            let Some(from) = from else {
+                return Err(Error::new_spanned(value, "state the type of what is cast, in a `let` before"));
+            };
+            let (root, from, to) = (&self.root, from.rust(), to.rust());
+            self.casts.insert(quote!(#from #to).to_string(), quote!(#from: #root::lowered::CastTo<#to>));
         }
+        Ok(self.cast(lowered, to, span))
     }
 
     fn cast(&mut self, value: Lowered, to: &Ty, span: Span) -> Lowered {
         self.uses(to);
         let (root, target, rust) = (&self.root, to.rust(), value.rust);
-        let name = Cuda::text("vxm::cast<").then(to.cuda()).then(">");
+        let name = Cuda::text("vxm::cast<").then(self.cuda(to)).then(">");
         Lowered {
             rust: quote_spanned!(span=> #root::lowered::cast::<#target, _>(#rust)),
             cuda: Cuda::call(name, vec![value.cuda]),
         }
     }
 
-    fn method(&mut self, name: &syn::Ident, operands: Vec<&Expr>, expected: Option<&Ty>) -> Result<Lowered> {
+    fn method(&mut self, name: &Ident, operands: Vec<&Expr>, expected: Option<&Ty>) -> Result<Lowered> {
         let called = name.to_string();
         if let (Some((_, to)), [value]) = (CASTS.iter().find(|(known, _)| *known == called), operands.as_slice()) {
-            let value = self.expression(value, None)?;
-            return Ok(self.cast(value, &Ty::named(to), name.span()));
+            return self.cast_of(value, &Ty::named(to), name.span());
         }
         let Some((lowered, shape)) = method(&called) else {
-            let known: Vec<_> = METHODS.iter().map(|(name, ..)| *name).collect();
-            let message =
-                format!("`{called}` has not the same bits on every device; `#[op]` knows {}", known.join(", "));
-            return Err(Error::new_spanned(name, message));
+            return Err(Error::new_spanned(name, unknown(&called)));
         };
-        let takes = 1 + usize::from(matches!(shape, Shape::Binary | Shape::Counted));
-        if operands.len() != takes {
-            return Err(Error::new_spanned(name, format!("`{called}` takes {} arguments", takes - 1)));
+        if operands.len() != shape.operands() {
+            let takes = shape.operands() - 1;
+            let noun = if takes == 1 { "argument" } else { "arguments" };
+            return Err(Error::new_spanned(name, format!("`{called}` takes {takes} {noun}")));
         }
-        let around = expected.cloned().filter(|_| !matches!(shape, Shape::Count | Shape::Test));
-        let other = operands.get(1).filter(|_| shape == Shape::Binary).and_then(|e| self.type_of(e));
-        let ty = self.type_of(operands[0]).or(other).or(around);
-        let mut values = vec![self.expression(operands[0], ty.as_ref())?];
-        if let Some(second) = operands.get(1) {
-            let ty = if shape == Shape::Counted { Some(Ty::named("u32")) } else { ty };
-            values.push(self.expression(second, ty.as_ref())?);
+        let uniform = if shape.is_uniform() { operands.len() } else { 1 };
+        let around = expected.cloned().filter(|_| shape.returns_operand());
+        let ty = operands[..uniform].iter().find_map(|operand| self.type_of(operand)).or(around);
+        let mut values = self.uniform(&operands[..uniform], ty.as_ref())?;
+        for operand in &operands[uniform..] {
+            values.push(self.expression(operand, Some(&Ty::named("u32")))?);
         }
         Ok(self.lowered(lowered, values, name.span()))
     }
@@ -341,24 +359,43 @@ impl Lowering {
     /// Lowers a call: `other(a, b)` of an `#[op]` or a built-in operator, `f32::min(a, b)` or `f16::from_f32(a)`.
     fn call(&mut self, call: &ExprCall, expected: Option<&Ty>) -> Result<Lowered> {
         let Expr::Path(callee) = &*call.func else {
-            return refuse(&call.func, "calls of anything but a name");
+            return refuse(&call.func, "calls of anything but a name", "write another `#[op]` and call it");
         };
         plain(&callee.path, callee.qself.is_some())?;
-        if let (Some(owner), Some(last)) = (Ty::owner(&callee.path), callee.path.segments.last()) {
-            if let ("from_f32" | "from_f64", 1) = (last.ident.to_string().as_str(), call.args.len()) {
-                let from = Ty::named(&last.ident.to_string()["from_".len()..]);
-                let value = self.expression(&call.args[0], Some(&from))?;
-                return Ok(self.cast(value, &owner, last.ident.span()));
+        let parameter = owner_path(&callee.path).and_then(|owner| owner.get_ident().cloned());
+        let parameter = parameter.filter(|name| self.parameters.contains(name)).map(Ty::Parameter);
+        if let (Some(owner), Some(last)) = (Ty::owner(&callee.path).or(parameter), callee.path.segments.last()) {
+            match (last.ident.to_string().as_str(), call.args.len()) {
+                (name @ ("from_f32" | "from_f64"), 1) => {
+                    let from = Ty::named(&name["from_".len()..]);
+                    let value = self.expression(&call.args[0], Some(&from))?;
+                    return Ok(self.cast(value, &owner, last.ident.span()));
+                }
+                ("from_bits", 1) => return self.float_of(&call.args[0], &owner, last.ident.span()),
+                _ => {}
             }
             return self.method(&last.ident, call.args.iter().collect(), expected.or(Some(&owner)));
-        }
-        if callee.path.is_ident(&self.name) {
-            return refuse(callee, "recursion");
         }
         self.operator(&callee.path, &call.args)
     }
 
+    /// `f32::from_bits(value)`.
+    fn float_of(&mut self, value: &Expr, owner: &Ty, span: Span) -> Result<Lowered> {
+        let ty = unsigned(owner);
+        let value = self.expression(value, ty.as_ref())?;
+        self.uses(owner);
+        let (root, target, rust) = (&self.root, owner.rust(), value.rust);
+        let name = Cuda::text("vxm::from_bits<").then(self.cuda(owner)).then(">");
+        Ok(Lowered {
+            rust: quote_spanned!(span=> #root::lowered::from_bits::<#target>(#rust)),
+            cuda: Cuda::call(name, vec![value.cuda]),
+        })
+    }
+
     fn operator(&mut self, path: &Path, arguments: &Punctuated<Expr, Token![,]>) -> Result<Lowered> {
+        if path.is_ident(&self.name) {
+            return refuse(path, "recursion", "a loop of the engine (`fixpoint`) repeats a step");
+        }
         let kind = match arguments.len() {
             1 => "UnaryOp",
             2 => "BinaryOp",
@@ -379,11 +416,54 @@ impl Lowering {
     }
 }
 
+/// A number without a suffix, and whether a minus precedes it.
+fn bare(expr: &Expr) -> Option<(&Lit, bool)> {
+    match expr {
+        Expr::Paren(inner) => bare(&inner.expr),
+        Expr::Unary(ExprUnary { op: UnOp::Neg(_), expr, .. }) => bare(expr).map(|(literal, minus)| (literal, !minus)),
+        Expr::Lit(literal) => match &literal.lit {
+            found @ Lit::Int(int) if int.suffix().is_empty() => Some((found, false)),
+            found @ Lit::Float(float) if float.suffix().is_empty() => Some((found, false)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A literal of the type of `like`, which is an expression in C++.
+pub fn literal_like(literal: &Lit, minus: bool, like: &Cuda) -> Lowered {
+    let sign = if minus { "-" } else { "" };
+    let number = match literal {
+        // a pattern's literal has its sign in the token
+        Lit::Int(int) if minus || int.base10_digits().starts_with('-') => format!("{sign}{}LL", int.base10_digits()),
+        Lit::Int(int) => format!("{}ULL", int.base10_digits()),
+        Lit::Float(float) => {
+            let digits = float.base10_digits();
+            let point = if digits.contains(['.', 'e', 'E']) { "" } else { ".0" };
+            format!("{sign}{digits}{point}f, {sign}{digits}{point}")
+        }
+        _ => String::new(),
+    };
+    let cuda = Cuda::text("vxm::like<decltype(").then(like.clone()).then(format!(")>({number})"));
+    let rust = if minus { quote!(-#literal) } else { quote!(#literal) };
+    Lowered { rust, cuda }
+}
+
+/// A field in C++: `cost_` of `cost`, `_0` of `0`.
+pub fn member(member: &Member) -> String {
+    match member {
+        Member::Named(name) => plain_name(name),
+        Member::Unnamed(index) => format!("_{}", index.index),
+    }
+}
+
+const NO_LOOPS: &str = "write the steps out, or let a loop of the engine (`fixpoint`) repeat them";
+
 /// Returns an error if a path has generic arguments or is qualified, as `<T as Trait>::f`.
 fn plain(path: &Path, qualified: bool) -> Result<()> {
     match path.segments.iter().find(|s| !s.arguments.is_none()) {
-        Some(segment) => refuse(&segment.arguments, "generic paths"),
-        None if qualified => refuse(path, "qualified paths"),
+        Some(segment) => refuse(&segment.arguments, "generic paths", "state a type by `as`"),
+        None if qualified => refuse(path, "qualified paths", "call a method, or another `#[op]`"),
         None => Ok(()),
     }
 }

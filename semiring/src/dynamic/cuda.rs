@@ -43,7 +43,10 @@ impl Program {
 }
 
 /// The name of an operation in the prelude, where names of C++ operators have a `_` appended.
-fn function(operation: Operation) -> String {
+fn function(operation: Operation, text: &mut KernelText) -> String {
+    if operation.is_elementary() {
+        return crate::elementary::define(operation.name(), text);
+    }
     let escape = match operation {
         Operation::BitAnd | Operation::BitOr | Operation::BitXor | Operation::Not => "_",
         _ => "",
@@ -85,7 +88,7 @@ pub(super) fn define(program: Program, parameters: &[Held], result: Held, text: 
         (held.declare)(text);
     }
     code.values.iter().for_each(|(_, kind)| declare(*kind, text));
-    plain(program, parameters, result).unwrap_or_else(|| function_of(program, parameters, result, text))
+    plain(program, parameters, result, text).unwrap_or_else(|| function_of(program, parameters, result, text))
 }
 
 /// Adds a function with the program's values as its body, and returns the function's name.
@@ -102,9 +105,10 @@ fn function_of(program: Program, parameters: &[Held], result: Held, text: &mut K
             Value::Constant { bits, captured: true } => captured(*kind, bits, text),
             Value::Call(operation, operands) => {
                 let operands = operands[..operation.arity()].iter().map(|&id| of(id)).collect::<Vec<_>>();
-                format!("{}({})", function(operation), operands.join(", "))
+                format!("{}({})", function(operation, text), operands.join(", "))
             }
             Value::Cast(operand) => format!("vxm::cast<{}>({})", kind.cuda(), of(operand)),
+            Value::OfBits(operand) => format!("vxm::from_bits<{}>({})", kind.cuda(), of(operand)),
             Value::Select([test, yes, no]) => format!("{} ? {} : {}", of(test), of(yes), of(no)),
         };
         let _ = write!(body, "const {} v{id} = {made}; ", kind.cuda());
@@ -118,13 +122,14 @@ fn function_of(program: Program, parameters: &[Held], result: Held, text: &mut K
 }
 
 /// The prelude's function that does all that the program does.
-fn plain(program: Program, parameters: &[Held], result: Held) -> Option<String> {
+fn plain(program: Program, parameters: &[Held], result: Held, text: &mut KernelText) -> Option<String> {
     let code = &program.0.text;
     let is_integer = |kind: Kind| kind.is_integer() && kind.size() >= 4;
     let same = |held: &Held, kind: Kind| !held.is_word && is_integer(kind);
     let typed = parameters.iter().zip(&code.parameters).all(|(held, kind)| same(held, *kind));
-    let [.., (Value::Call(operation, [0, 1]), kind)] = code.values.as_slice() else { return None };
-    (code.values.len() == 3 && typed && same(&result, *kind)).then(|| function(*operation))
+    let [.., (Value::Call(operation, [0, 1, _]), kind)] = code.values.as_slice() else { return None };
+    let is_plain = code.values.len() == 3 && operation.arity() == 2 && typed && same(&result, *kind);
+    is_plain.then(|| function(*operation, text))
 }
 
 /// A captured constant: an argument of the kernel.

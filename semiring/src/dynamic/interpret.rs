@@ -1,6 +1,6 @@
 //! How a CPU runs programs: a call through a pointer for each operation, on registers.
 
-use super::operation::{Function, cast, select};
+use super::operation::{Function, cast, of_bits, select};
 use super::program::{Id, Text, Value};
 
 /// The registers of a program with few values, and with more.
@@ -99,7 +99,8 @@ impl Text {
         let kind = |id: Id| self.values[id as usize].1;
         let (function, operands) = match *value {
             Value::Parameter(_) | Value::Constant { .. } => return None,
-            Value::Call(operation, [a, b]) => (operation.function(kind(a)), [a, b, a]),
+            Value::Call(operation, operands) => (operation.function(kind(operands[0])), operands),
+            Value::OfBits(a) => (of_bits(kind(id)).expect("the builder checked the kind"), [a; 3]),
             Value::Cast(a) => (cast(kind(a), kind(id)).expect("the builder checked the cast"), [a; 3]),
             Value::Select(operands) => (select as Function, operands),
         };
@@ -109,8 +110,10 @@ impl Text {
     /// Whether the last value is an operation on the first parameters in order.
     fn takes_parameters_in_order(&self) -> bool {
         match self.values.last() {
-            Some((Value::Call(operation, operands), _)) => operands[..operation.arity()] == [0, 1][..operation.arity()],
-            Some((Value::Cast(operand), _)) => *operand == 0,
+            Some((Value::Call(operation, operands), _)) => {
+                operands[..operation.arity()] == [0, 1, 2][..operation.arity()]
+            }
+            Some((Value::Cast(operand) | Value::OfBits(operand), _)) => *operand == 0,
             Some((Value::Select(operands), _)) => *operands == [0, 1, 2],
             _ => false,
         }

@@ -113,6 +113,16 @@ impl Kind {
         matches!(self, Self::F16 | Self::Bf16 | Self::F32 | Self::F64)
     }
 
+    /// The unsigned integer type of the same width.
+    pub(super) fn unsigned(self) -> Self {
+        match self.size() {
+            1 => Self::U8,
+            2 => Self::U16,
+            4 => Self::U32,
+            _ => Self::U64,
+        }
+    }
+
     /// Whether values of the kind are held as elements of type `T`: of the type itself, or as their bits in a word. The bits of a kind of up
     /// to 32 bits lie in a `u32`, those of a wider one in a `u64`.
     pub fn fits<T: Element>(self) -> bool {

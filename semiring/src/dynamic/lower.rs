@@ -88,10 +88,11 @@ impl Lowering<'_> {
             // variables of a block aren't known yet
             Node::If(_, yes, no) => [Some(yes), no.as_ref()].into_iter().flatten().find_map(|block| self.tail(block)),
             Node::Block(block) => self.tail(block),
+            Node::FromBits(kind, _) => Some(*kind),
             Node::Method(name, operands) => match method(name) {
                 Method::Cast(kind) => Some(kind),
-                Method::Call(operation) if operation.shape() == Shape::Binary => {
-                    operands.iter().find_map(|x| self.stated(x))
+                Method::Call(operation) if is_uniform(operation) => {
+                    operands.iter().find_map(|x| self.stated(x)).map(|kind| operation.result(kind))
                 }
                 Method::Call(operation) => self.stated(operands.first()?).map(|kind| operation.result(kind)),
                 Method::Unknown => None,
@@ -251,6 +252,10 @@ impl Lowering<'_> {
             }
             Node::Block(block) => return self.block(block, expected, at),
             Node::Method(name, operands) => return self.method(name, operands, expected, at),
+            Node::FromBits(kind, word) => {
+                let value = self.value(word, Some(kind.unsigned()))?;
+                self.code.of_bits(value, *kind)
+            }
         };
         self.placed(at, made)
     }
@@ -307,18 +312,16 @@ impl Lowering<'_> {
             }
         };
         if operands.len() != operation.arity() {
-            let takes = if operation.arity() == 1 { "no argument" } else { "one argument" };
+            let takes = ["no argument", "one argument", "two arguments"][operation.arity() - 1];
             return self.wrong(at, format!("`{name}` takes {takes}, found {}", operands.len() - 1));
         }
-        let stated =
-            operands.iter().find_map(|operand| self.stated(operand)).filter(|_| operation.shape() == Shape::Binary);
+        let stated = operands.iter().find_map(|operand| self.stated(operand)).filter(|_| is_uniform(operation));
         let around = expected.filter(|_| operation.result(Kind::I8) == Kind::I8);
         let kind = stated.or_else(|| self.stated(&operands[0])).or(around);
         let mut values = vec![self.value(&operands[0], kind)?];
-        match (operation.shape(), operands.get(1)) {
-            (Shape::Counted, Some(count)) => values.push(self.counter(count)?),
-            (_, Some(other)) => values.push(self.value(other, kind)?),
-            _ => {}
+        for other in &operands[1..] {
+            let counted = operation.shape() == Shape::Counted;
+            values.push(if counted { self.counter(other)? } else { self.value(other, kind)? });
         }
         let made = self.code.call(operation.name(), &values);
         self.placed(at, made)
@@ -357,6 +360,11 @@ impl Lowering<'_> {
         let made = self.code.constant(kind.unwrap_or(Kind::F64), bits, false);
         self.placed(at, made)
     }
+}
+
+/// Whether all operands have one kind, which any of them may state.
+fn is_uniform(operation: Operation) -> bool {
+    matches!(operation.shape(), Shape::Binary | Shape::Ternary | Shape::Distance)
 }
 
 /// What a method's name stands for.

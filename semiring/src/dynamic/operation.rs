@@ -1,7 +1,7 @@
 //! The operations of programs: exactly those of [`lowered`](crate::lowered), by name.
 
 use super::kind::{Kind, each_scalar};
-use crate::lowered::{self, Bits, CastTo, Float, Integer, IntegerNumber, Number, Ordered};
+use crate::lowered::{self, Bits, CastTo, Distance, Float, IntegerNumber, Number, Ordered};
 use crate::{Element, Scalar};
 use half::{bf16, f16};
 
@@ -56,6 +56,23 @@ pub(super) enum Shape {
     Count,
     /// An operand, and a `u32`; the result has the first one's kind.
     Counted,
+    /// Three operands of one kind, which is the result's.
+    Ternary,
+    /// Two operands of one kind; the result is unsigned, of the same width.
+    Distance,
+    /// One operand; the result is unsigned, of the same width.
+    Word,
+}
+
+impl Shape {
+    /// The number of operands.
+    pub(super) fn arity(self) -> usize {
+        match self {
+            Self::Unary | Self::Test | Self::Count | Self::Word => 1,
+            Self::Binary | Self::Compare | Self::Counted | Self::Distance => 2,
+            Self::Ternary => 3,
+        }
+    }
 }
 
 macro_rules! operations {
@@ -106,12 +123,17 @@ operations! {
     Rem "rem" Numbers Binary;
     Neg "neg" Numbers Unary;
     Abs "abs" Numbers Unary;
+    Signum "signum" Numbers Unary;
+    Clamp "clamp" Scalars Ternary;
     BitAnd "bitand" BitSets Binary;
     BitOr "bitor" BitSets Binary;
     BitXor "bitxor" BitSets Binary;
     Not "not" BitSets Unary;
     SaturatingAdd "saturating_add" Integers Binary;
     SaturatingSub "saturating_sub" Integers Binary;
+    SaturatingMul "saturating_mul" Integers Binary;
+    AbsDiff "abs_diff" Integers Distance;
+    ReverseBits "reverse_bits" Integers Unary;
     Pow "pow" Integers Counted;
     Shl "shl" Integers Counted;
     Shr "shr" Integers Counted;
@@ -127,6 +149,21 @@ operations! {
     Floor "floor" Floats Unary;
     Ceil "ceil" Floats Unary;
     Trunc "trunc" Floats Unary;
+    Round "round" Floats Unary;
+    Copysign "copysign" Floats Binary;
+    MulAdd "mul_add" Floats Ternary;
+    ToBits "to_bits" Floats Word;
+    Exp "exp" Floats Unary;
+    Exp2 "exp2" Floats Unary;
+    ExpM1 "exp_m1" Floats Unary;
+    Ln "ln" Floats Unary;
+    Ln1p "ln_1p" Floats Unary;
+    Log2 "log2" Floats Unary;
+    Log10 "log10" Floats Unary;
+    Powf "powf" Floats Binary;
+    Tanh "tanh" Floats Unary;
+    Sin "sin" Floats Unary;
+    Cos "cos" Floats Unary;
     IsNan "is_nan" Floats Test;
     IsFinite "is_finite" Floats Test;
     IsInfinite "is_infinite" Floats Test;
@@ -139,16 +176,20 @@ impl Operation {
 
     /// The number of operands.
     pub(super) fn arity(self) -> usize {
-        match self.shape() {
-            Shape::Unary | Shape::Test | Shape::Count => 1,
-            Shape::Binary | Shape::Compare | Shape::Counted => 2,
-        }
+        self.shape().arity()
+    }
+
+    /// Whether kernels have the operation's text only where it is called.
+    pub(super) fn is_elementary(self) -> bool {
+        use Operation::{Cos, Exp, Exp2, ExpM1, Ln, Ln1p, Log2, Log10, Powf, Sin, Tanh};
+        matches!(self, Exp | Exp2 | ExpM1 | Ln | Ln1p | Log2 | Log10 | Powf | Tanh | Sin | Cos)
     }
 
     /// The kind of the result for a first operand of kind `kind`.
     pub(super) fn result(self, kind: Kind) -> Kind {
         match self.shape() {
-            Shape::Unary | Shape::Binary | Shape::Counted => kind,
+            Shape::Unary | Shape::Binary | Shape::Counted | Shape::Ternary => kind,
+            Shape::Distance | Shape::Word => kind.unsigned(),
             Shape::Compare | Shape::Test => Kind::Bool,
             Shape::Count => Kind::U32,
         }
@@ -186,6 +227,7 @@ fn scalar<T: Ordered>(operation: Operation) -> Option<Function> {
     Some(match operation {
         Operation::Min => |a, b, _| lowered::min::<T>(of(a), of(b)).bits(),
         Operation::Max => |a, b, _| lowered::max::<T>(of(a), of(b)).bits(),
+        Operation::Clamp => |a, b, c| lowered::clamp::<T>(of(a), of(b), of(c)).bits(),
         Operation::Eq => |a, b, _| lowered::eq::<T>(of(a), of(b)).bits(),
         Operation::Ne => |a, b, _| lowered::ne::<T>(of(a), of(b)).bits(),
         Operation::Lt => |a, b, _| lowered::lt::<T>(of(a), of(b)).bits(),
@@ -215,14 +257,18 @@ fn number<T: Number>(operation: Operation) -> Option<Function> {
         Operation::Rem => |a, b, _| lowered::rem::<T>(of(a), of(b)).bits(),
         Operation::Neg => |a, _, _| lowered::neg::<T>(of(a)).bits(),
         Operation::Abs => |a, _, _| lowered::abs::<T>(of(a)).bits(),
+        Operation::Signum => |a, _, _| lowered::signum::<T>(of(a)).bits(),
         _ => return scalar::<T>(operation),
     })
 }
 
-fn integer<T: Integer>(operation: Operation) -> Option<Function> {
+fn integer<T: Distance>(operation: Operation) -> Option<Function> {
     Some(match operation {
         Operation::SaturatingAdd => |a, b, _| lowered::saturating_add::<T>(of(a), of(b)).bits(),
         Operation::SaturatingSub => |a, b, _| lowered::saturating_sub::<T>(of(a), of(b)).bits(),
+        Operation::SaturatingMul => |a, b, _| lowered::saturating_mul::<T>(of(a), of(b)).bits(),
+        Operation::AbsDiff => |a, b, _| lowered::abs_diff::<T>(of(a), of(b)).bits(),
+        Operation::ReverseBits => |a, _, _| lowered::reverse_bits::<T>(of(a)).bits(),
         Operation::Pow => |a, n, _| lowered::pow::<T>(of(a), of(n)).bits(),
         Operation::Shl => |a, by, _| <T as IntegerNumber>::shl(of(a), of(by)).bits(),
         Operation::Shr => |a, by, _| <T as IntegerNumber>::shr(of(a), of(by)).bits(),
@@ -244,10 +290,36 @@ fn float<T: Float>(operation: Operation) -> Option<Function> {
         Operation::Floor => |a, _, _| lowered::floor::<T>(of(a)).bits(),
         Operation::Ceil => |a, _, _| lowered::ceil::<T>(of(a)).bits(),
         Operation::Trunc => |a, _, _| lowered::trunc::<T>(of(a)).bits(),
+        Operation::Round => |a, _, _| lowered::round::<T>(of(a)).bits(),
+        Operation::ToBits => |a, _, _| lowered::to_bits::<T>(of(a)).bits(),
+        Operation::Exp => |a, _, _| lowered::exp::<T>(of(a)).bits(),
+        Operation::Exp2 => |a, _, _| lowered::exp2::<T>(of(a)).bits(),
+        Operation::ExpM1 => |a, _, _| lowered::exp_m1::<T>(of(a)).bits(),
+        Operation::Ln => |a, _, _| lowered::ln::<T>(of(a)).bits(),
+        Operation::Ln1p => |a, _, _| lowered::ln_1p::<T>(of(a)).bits(),
+        Operation::Log2 => |a, _, _| lowered::log2::<T>(of(a)).bits(),
+        Operation::Log10 => |a, _, _| lowered::log10::<T>(of(a)).bits(),
+        Operation::Tanh => |a, _, _| lowered::tanh::<T>(of(a)).bits(),
+        Operation::Sin => |a, _, _| lowered::sin::<T>(of(a)).bits(),
+        Operation::Cos => |a, _, _| lowered::cos::<T>(of(a)).bits(),
+        Operation::Copysign => |a, b, _| lowered::copysign::<T>(of(a), of(b)).bits(),
+        Operation::Powf => |a, b, _| lowered::powf::<T>(of(a), of(b)).bits(),
+        Operation::MulAdd => |a, b, c| lowered::mul_add::<T>(of(a), of(b), of(c)).bits(),
         Operation::IsNan => |a, _, _| lowered::is_nan::<T>(of(a)).bits(),
         Operation::IsFinite => |a, _, _| lowered::is_finite::<T>(of(a)).bits(),
         Operation::IsInfinite => |a, _, _| lowered::is_infinite::<T>(of(a)).bits(),
         _ => return number::<T>(operation),
+    })
+}
+
+/// The float of kind `to` that has the bits of an unsigned integer of the same width: all NaNs are one.
+pub(super) fn of_bits(to: Kind) -> Option<Function> {
+    Some(match to {
+        Kind::F16 => |a, _, _| of::<f16>(a).bits(),
+        Kind::Bf16 => |a, _, _| of::<bf16>(a).bits(),
+        Kind::F32 => |a, _, _| of::<f32>(a).bits(),
+        Kind::F64 => |a, _, _| of::<f64>(a).bits(),
+        _ => return None,
     })
 }
 

@@ -20,18 +20,21 @@ pub(super) enum Value {
         bits: u64,
         captured: bool,
     },
-    Call(Operation, [Id; 2]),
+    /// An operation with fewer operands names the last one again.
+    Call(Operation, [Id; 3]),
     Cast(Id),
+    /// The float that has the bits of an integer.
+    OfBits(Id),
     Select([Id; 3]),
 }
 
 impl Value {
-    /// The values that it is computed from. An operation of one operand names it twice.
+    /// The values that it is computed from.
     fn operands(&self) -> &[Id] {
         match self {
             Self::Parameter(_) | Self::Constant { .. } => &[],
             Self::Call(_, operands) => operands,
-            Self::Cast(operand) => std::slice::from_ref(operand),
+            Self::Cast(operand) | Self::OfBits(operand) => std::slice::from_ref(operand),
             Self::Select(operands) => operands,
         }
     }
@@ -42,6 +45,7 @@ impl Value {
             Self::Parameter(_) | Self::Constant { .. } => self,
             Self::Call(operation, operands) => Self::Call(operation, operands.map(number)),
             Self::Cast(operand) => Self::Cast(number(operand)),
+            Self::OfBits(operand) => Self::OfBits(number(operand)),
             Self::Select(operands) => Self::Select(operands.map(number)),
         }
     }
@@ -259,19 +263,34 @@ impl Builder {
         let (takes, shape) = (found.arity(), found.shape());
         let names = || kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
         if kinds.len() != takes {
-            let what = if takes == 1 { "one operand" } else { "two operands" };
+            let what = ["one operand", "two operands", "three operands"][takes - 1];
             return Err(self.refuse(format!("calls {operation}({}), which takes {what}", names())));
         }
         if !found.class().has(kinds[0]) {
             return Err(self.refuse(format!("calls {operation}({}), which takes {}", names(), found.class().name())));
         }
-        let second = if shape == super::operation::Shape::Counted { Kind::U32 } else { kinds[0] };
-        if takes == 2 && kinds[1] != second {
-            let expected = format!("{}, {second}", kinds[0]);
-            return Err(self.refuse(format!("calls {operation}({}): expected ({expected})", names())));
+        let others = if shape == super::operation::Shape::Counted { Kind::U32 } else { kinds[0] };
+        if kinds[1..].iter().any(|kind| *kind != others) {
+            let expected: Vec<_> = [kinds[0], others, others].iter().take(takes).map(|kind| kind.name()).collect();
+            return Err(self.refuse(format!("calls {operation}({}): expected ({})", names(), expected.join(", "))));
         }
-        let [first, last] = [operands[0].0, operands[takes - 1].0];
-        self.add(Value::Call(found, [first, last]), found.result(kinds[0]))
+        let all = [0, 1, 2].map(|at: usize| operands[at.min(takes - 1)].0);
+        self.add(Value::Call(found, all), found.result(kinds[0]))
+    }
+
+    /// The float of kind `kind` that has the bits of `operand`, an unsigned integer of the same width.
+    ///
+    /// # Errors
+    /// The kind is no float, or the operand no such integer.
+    pub fn of_bits(&mut self, operand: Operand, kind: Kind) -> Result<Operand, ProgramError> {
+        let from = self.kind(operand)?;
+        if !kind.is_float() {
+            return Err(self.refuse(format!("makes {kind} of bits: expected a float")));
+        }
+        if from != kind.unsigned() {
+            return Err(self.refuse(format!("makes {kind} of the bits of {from}: expected {}", kind.unsigned())));
+        }
+        self.add(Value::OfBits(operand.0), kind)
     }
 
     /// The cast `operand as kind`, as in Rust: integers wrap, floats saturate, NaN becomes 0.

@@ -26,6 +26,8 @@ pub(super) enum Node {
     Cast(Box<Expr>, Kind),
     If(Box<Expr>, Block, Option<Block>),
     Block(Block),
+    /// `f32::from_bits(a)`.
+    FromBits(Kind, Box<Expr>),
     /// `a.name(b)`: the receiver comes first.
     Method(String, Vec<Expr>),
 }
@@ -350,7 +352,15 @@ impl<'t> Reader<'t> {
             _ if Kind::named(token).is_some() => {
                 let kind = self.kind()?;
                 self.expect("::")?;
-                Node::Constant(kind, self.name()?)
+                let name = self.name()?;
+                if name == "from_bits" {
+                    self.expect("(")?;
+                    let word = self.expression()?;
+                    self.expect(")")?;
+                    Node::FromBits(kind, Box::new(word))
+                } else {
+                    Node::Constant(kind, name)
+                }
             }
             "return" | "match" | "for" | "while" | "loop" => {
                 return self.expected("an expression, which has no such control flow");

@@ -34,9 +34,23 @@ mod search;
 #[cfg(feature = "laws")]
 pub use check::{check, check_except, check_monoid};
 #[cfg(feature = "laws")]
+#[doc(hidden)]
+pub use proptest::strategy::{BoxedStrategy, Strategy};
+#[cfg(feature = "laws")]
 pub use report::{Report, Violation};
 #[cfg(feature = "laws")]
 pub use sample::Sample;
+#[cfg(feature = "laws")]
+#[doc(hidden)]
+pub use sample::extremes_of_field;
+
+/// Without the feature `laws` there is nothing to check.
+#[cfg(not(feature = "laws"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __sample {
+    ($($tokens:tt)*) => {};
+}
 
 /// A law that a monoid or semiring may keep. `+` is the monoid, `*` the multiplication, `0` the monoid's identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -76,3 +76,41 @@ floats! {
     f32, core::convert::identity::<f32>, proptest::num::f32::ANY;
     f64, f64::from, proptest::num::f64::ANY;
 }
+
+/// About as many values as one struct has in [`Sample::extremes`]: laws try all triples of them.
+const STRUCTS: f64 = 30.0;
+
+/// Extreme values of a field, evenly spaced among all of them, for a struct of `fields` fields.
+#[doc(hidden)]
+pub fn extremes_of_field<T: Sample>(fields: usize) -> Vec<T> {
+    let all = T::extremes();
+    let count = (STRUCTS.powf(1.0 / fields as f64) as usize).clamp(2, all.len());
+    (0..count).map(|at| all[at * (all.len() - 1) / (count - 1)]).collect()
+}
+
+/// Implements [`Sample`] for a struct that `#[scalar]` makes an element.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __sample {
+    ($name:ident { $($field:ident $local:ident $t:ty),* }) => {
+        impl $crate::laws::Sample for $name {
+            fn extremes() -> ::std::vec::Vec<Self> {
+                let fields = [$(stringify!($field)),*].len();
+                let mut all = ::std::vec![<Self as $crate::Element>::ZERO];
+                $(
+                    let extremes = $crate::laws::extremes_of_field::<$t>(fields);
+                    all = all
+                        .iter()
+                        .flat_map(|so_far| extremes.iter().map(move |$local| { let mut next = *so_far; next.$field = *$local; next }))
+                        .collect();
+                )*
+                all
+            }
+            fn strategy() -> $crate::laws::BoxedStrategy<Self> {
+                let fields = ($(<$t as $crate::laws::Sample>::strategy(),)*);
+                let made = |($($local,)*)| $name { $($field: $local),* };
+                $crate::laws::Strategy::boxed($crate::laws::Strategy::prop_map(fields, made))
+            }
+        }
+    };
+}

@@ -1,15 +1,16 @@
 use vxm_semiring::op;
 
-const IN: u32 = 7;
-
 #[op]
 fn next(a: u32) -> bool {
-    IN + 1 == a
+    1 + 1 == 2
 }
 
 #[op]
 fn following(a: u32) -> bool {
-    a > 3 && IN > 1
+    a > 3 && {
+        let three = 3;
+        three > a
+    }
 }
 
 fn main() {}
