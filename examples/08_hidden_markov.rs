@@ -1,12 +1,8 @@
 //! A hidden Markov chain: how probable an observation is, and the path of hidden states that explains it best.
 //!
 //! With `T[i, j]` the probability of a step and `E[j, o]` that state `j` shows `o`:
-//! - forward, over plus.times: `alpha(j) = (sum over i of alpha(i) T[i, j]) E[j, o]`; scaled to sum 1 at each step, the scales multiply up to
-//!   the probability of the observation, and none underflows;
-//! - Viterbi, over max.plus of logarithms: `delta(j) = max over i of (delta(i) + ln T[i, j]) + ln E[j, o]`.
-//!
-//! `#[op]` has no `exp` and `ln`, because their last bits differ by device. So a log-sum-exp semiring can't be written; scaling takes its place.
-//! Logarithms of the given probabilities are taken on the host.
+//! - forward, over log-sum-exp.plus: `alpha(j) = ln (sum over i of exp(alpha(i) + ln T[i, j])) + ln E[j, o]`; as logarithms none underflows;
+//! - Viterbi, over max.plus: `delta(j) = max over i of (delta(i) + ln T[i, j]) + ln E[j, o]`.
 
 use vxm::prelude::*;
 
@@ -22,32 +18,52 @@ fn shows(symbol: usize) -> Vector<f64> {
     Vector::from_dense(SHOWS.iter().map(|row| row[symbol]).collect())
 }
 
+/// `ln(exp(a) + exp(b))`: the sum of two numbers that are given by their logarithms.
+#[op]
+fn log_sum(a: f64, b: f64) -> f64 {
+    let (high, low) = if a > b { (a, b) } else { (b, a) };
+    if low == f64::NEG_INFINITY {
+        return high;
+    }
+    high + (low - high).exp().ln_1p()
+}
+impl Monoid<f64> for log_sum {
+    const IDENTITY: f64 = f64::NEG_INFINITY;
+    // rounding depends on the grouping
+    const EXACT: bool = false;
+}
+
+/// The logarithms of all elements.
+fn logarithms(of: Vector<f64>) -> Result<Vector<f64>> {
+    of.map(LN).eval()
+}
+
+#[op(LN)]
+fn logarithm(x: f64) -> f64 {
+    x.ln()
+}
+
 /// The logarithm of the probability of the observation.
 fn forward(steps: &Matrix<f64>, seen: &[usize]) -> Result<f64> {
-    let mut alpha = Vector::from_dense(START.to_vec()).ewise_mult(&shows(seen[0]), TIMES).eval()?;
-    let mut logarithm = 0.0;
-    for t in 1..=seen.len() {
-        // alpha /= its sum
-        let sum = alpha.reduce(PLUS)?;
-        logarithm += sum.ln();
-        alpha = alpha.map(DIV.bind(sum)).eval()?;
-        if let Some(&symbol) = seen.get(t) {
-            // alpha = (alpha plus.times T) * E[:, symbol]
-            alpha = alpha.vxm(steps, PLUS_TIMES).ewise_mult(&shows(symbol), TIMES).eval()?;
-        }
+    let log_steps = steps.map(LN)?;
+    let mut alpha = logarithms(Vector::from_dense(START.to_vec()).ewise_mult(&shows(seen[0]), TIMES).eval()?)?;
+    for &symbol in &seen[1..] {
+        // alpha = (alpha log_sum.plus ln T) + ln E[:, symbol]
+        let shown = logarithms(shows(symbol))?;
+        alpha = alpha.vxm(&log_steps, semiring(log_sum, PLUS)).ewise_mult(&shown, PLUS).eval()?;
     }
-    Ok(logarithm)
+    alpha.reduce(log_sum)
 }
 
 /// The most probable path of states, and the logarithm of its probability together with the observation.
 fn viterbi(steps: &Matrix<f64>, seen: &[usize]) -> Result<(Vec<u32>, f64)> {
-    let logs = |v: Vec<f64>| Vector::from_dense(v.into_iter().map(f64::ln).collect());
-    let log_steps = Matrix::from_triples(STATES, STATES, steps.iter().map(|(i, j, p)| (i, j, p.ln())))?;
-    let mut delta = vec![logs(START.to_vec()).ewise_mult(&logs(shows(seen[0]).to_dense(0.0)), PLUS).eval()?];
+    let log_steps = steps.map(LN)?;
+    let start = Vector::from_dense(START.to_vec());
+    let mut delta = vec![logarithms(start)?.ewise_mult(&logarithms(shows(seen[0]))?, PLUS).eval()?];
     for &symbol in &seen[1..] {
         // delta' = (delta max.plus ln T) + ln E[:, symbol]
         let before = &delta[delta.len() - 1];
-        delta.push(before.vxm(&log_steps, MAX_PLUS).ewise_mult(&logs(shows(symbol).to_dense(0.0)), PLUS).eval()?);
+        delta.push(before.vxm(&log_steps, MAX_PLUS).ewise_mult(&logarithms(shows(symbol))?, PLUS).eval()?);
     }
     let (last, logarithm) = delta[delta.len() - 1].argmax().expect("a state");
     let mut path = vec![last];

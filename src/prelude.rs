@@ -21,5 +21,5 @@ pub use vxm_semiring::operators::{
 pub use vxm_semiring::semirings::*;
 pub use vxm_semiring::{
     BinaryOp, Bind, Edge, EdgeStatus, Element, IndexOp, Monoid, Ring, Scalar, Semiring, TernaryOp, UnaryOp, laws,
-    lowered, op, semiring,
+    lowered, op, scalar, semiring,
 };

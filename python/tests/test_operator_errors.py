@@ -211,7 +211,7 @@ REFUSED: list[tuple[Callable[..., Any], str, str]] = [
     (lambda a, b: a / b, "u32 u32", "found / of u32; write // for integers, or cast, as in f64(x)"),
     (lambda a, b: a // b, "f32 f32", "found // of f32; write floor(a / b) for floats"),
     (lambda a, b: a % b, "f32 f32", "found % of f32; write rem(a, b) for floats"),
-    (lambda a, b: a**2, "f32 f32", "found ** of f32; multiply instead, as in x * x"),
+    (lambda a, b: a**b, "f32 u32", "found f32 ** u32; cast one of them, as in f32(x)"),
     (lambda a, b: a**b, "u32 i32", "found an exponent of kind i32; cast it, as in u32(n)"),
     (lambda a, b: a**-1, "u32 u32", "found the number -1, which doesn't fit u32; write one that fits"),
     (lambda a, b: a << b, "u32 f32", "found a number of bits of kind f32; cast it, as in u32(n)"),

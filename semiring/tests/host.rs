@@ -316,6 +316,10 @@ struct Mixed {
 }
 
 const FAR: u32 = 1 << 20;
+const NOWHERE: Hop = Hop { cost: u32::MAX, parent: 7 };
+
+const START: Mixed = Mixed { wide: -1.5, narrow: -7, byte: 200, flag: true };
+const LOW: Mixed = Mixed { wide: 0.0, narrow: 0, byte: 0, flag: false };
 
 /// Structs: fields, construction in another order, patterns, an update, comparison.
 #[op]
@@ -327,6 +331,7 @@ fn nearer(a: Hop, b: Hop) -> Hop {
         Hop { cost: 0, .. } => Hop { parent: b.parent, cost: 1u32 },
         Hop { cost: FAR.., parent } if parent > 7 => Hop { cost: FAR, parent: parent - 7 },
         Hop { cost, parent: 1 | 2 } => Hop { cost: cost + b.cost, parent: 3u32 },
+        Hop { cost: 9, .. } => NOWHERE,
         _ if a.cost < b.cost || a.cost == b.cost && a.parent <= b.parent => a,
         _ => b,
     }
@@ -341,7 +346,7 @@ fn mixed(mut a: Mixed, b: Mixed) -> Mixed {
     } else {
         a.byte = a.byte + b.byte;
     }
-    let Mixed { byte, flag: other, .. } = b;
+    let Mixed { byte, flag: other, .. } = if b == LOW { START } else { b };
     let sum = byte + a.byte;
     a.flag = !other && sum > 7;
     a

@@ -81,11 +81,12 @@ _ALLOWED: dict[str, frozenset[str]] = {
     **dict.fromkeys(("count_ones", "leading_zeros", "trailing_zeros"), INTEGERS),
     **dict.fromkeys(("pow", "rotate_left", "rotate_right", "shl", "shr"), INTEGERS),
     **dict.fromkeys(("true_div", "sqrt", "floor", "ceil", "trunc", "is_nan", "is_finite", "is_infinite"), FLOATS),
+    **dict.fromkeys(("exp", "exp2", "exp_m1", "ln", "ln_1p", "log2", "log10", "tanh", "sin", "cos", "powf", "copysign"), FLOATS),
     **dict.fromkeys(("and", "or", "xor", "logical_not"), frozenset({"bool"})),
 }
 _UNARY = {
     "neg", "abs", "not", "logical_not", "sqrt", "floor", "ceil", "trunc", "is_nan", "is_finite", "is_infinite", "count_ones",
-    "leading_zeros", "trailing_zeros",
+    "leading_zeros", "trailing_zeros", "exp", "exp2", "exp_m1", "ln", "ln_1p", "log2", "log10", "tanh", "sin", "cos",
 }  # fmt: skip
 ARITY = {**{name: 1 if name in _UNARY else 2 for name in _ALLOWED}, "select": 3}
 """The number of operands of each operation."""
@@ -94,7 +95,7 @@ _COUNTED = {"pow", "rotate_left", "rotate_right", "shl", "shr"}
 # the engine's name, if it has another
 _ENGINE = {"and": "bitand", "or": "bitor", "xor": "bitxor", "logical_not": "not", "true_div": "div"}
 _SYMBOLS = {
-    **{"add": "+", "sub": "-", "mul": "*", "true_div": "/", "floor_div": "//", "floor_mod": "%", "pow": "**"},
+    **{"add": "+", "sub": "-", "mul": "*", "true_div": "/", "floor_div": "//", "floor_mod": "%", "pow": "**", "powf": "**"},
     **{"shl": "<<", "shr": ">>", "bitand": "&", "bitor": "|", "bitxor": "^", "eq": "==", "ne": "!="},
     **{"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "neg": "-", "not": "~", "logical_not": "not"},
 }
@@ -127,11 +128,15 @@ _ADVICE = {
     "true_div": "write // for integers, or cast, as in f64(x)",
     "floor_div": "write floor(a / b) for floats",
     "floor_mod": "write rem(a, b) for floats",
-    "pow": "multiply instead, as in x * x",
     "logical_not": "compare instead, as in x == 0",
     "and": "compare instead, as in x != 0",
     "or": "compare instead, as in x != 0",
 }
+
+
+def _is_float(operand: Operand) -> bool:
+    """Whether an operand is a float, or a number with a fraction."""
+    return operand.kind in FLOATS if isinstance(operand, Value) else isinstance(operand, (Literal, Choice)) and _floats(operand)
 
 
 class Emitting:
@@ -257,6 +262,8 @@ class Emitter:
             leaves = [_leaves(operand) for operand in untyped]
             if leaves[0] * leaves[-1] <= _MOST_LEAVES:
                 return self._fold(operation, untyped)
+        if operation == "pow" and any(_is_float(operand) for operand in operands):
+            operation = "powf"
         if operation in _COUNTED:
             return self._counted(operation, operands[0], operands[1])
         default = "f64" if _ALLOWED[operation] == FLOATS else None

@@ -24,6 +24,10 @@ KNOWN = MappingProxyType(
         **{min: "min", max: "max", abs: "abs", np.minimum: "min", np.maximum: "max", np.abs: "abs"},
         **{math.sqrt: "sqrt", math.floor: "floor", math.ceil: "ceil", math.trunc: "trunc"},
         **{math.isnan: "is_nan", math.isfinite: "is_finite", math.isinf: "is_infinite"},
+        **{math.exp: "exp", math.expm1: "exp_m1", math.log: "ln", math.log1p: "ln_1p", math.log2: "log2", math.log10: "log10"},
+        **{math.tanh: "tanh", math.sin: "sin", math.cos: "cos", math.pow: "powf", math.copysign: "copysign"},
+        **{np.exp: "exp", np.exp2: "exp2", np.expm1: "exp_m1", np.log: "ln", np.log1p: "ln_1p", np.log2: "log2"},
+        **{np.log10: "log10", np.tanh: "tanh", np.sin: "sin", np.cos: "cos", np.copysign: "copysign"},
         **{np.sqrt: "sqrt", np.floor: "floor", np.ceil: "ceil", np.trunc: "trunc"},
         **{np.isnan: "is_nan", np.isfinite: "is_finite", np.isinf: "is_infinite"},
     }

@@ -97,6 +97,7 @@ pub fn scalar(item: &ItemStruct) -> Result<TokenStream> {
     let derives: Vec<_> = derives.map(|name| format_ident!("{name}")).collect();
     let (key, text) = declaration(name, &fields, bytes, &root);
     let names: Vec<_> = fields.iter().map(|field| field.name).collect();
+    let first = names[0];
     let types: Vec<_> = fields.iter().map(|field| field.ty.rust()).collect();
     let shifts: Vec<_> = fields.iter().map(|field| field.shift as u32).collect();
     let masks: Vec<_> = fields.iter().map(|field| u64::MAX >> (64 - 8 * field.size)).collect();
@@ -126,6 +127,10 @@ pub fn scalar(item: &ItemStruct) -> Result<TokenStream> {
                 fn from_bits(bits: u64) -> Self {
                     #name { #(#names: <#types as #root::Element>::from_bits(bits >> #shifts & #masks)),* }
                 }
+                #[inline(always)]
+                fn as_f64(self) -> f64 {
+                    #root::Element::as_f64(self.#first)
+                }
                 fn declare(__vxm_text: &mut #root::KernelText) {
                     #(<#types as #root::Element>::declare(__vxm_text);)*
                     #splices
@@ -142,10 +147,17 @@ pub fn scalar(item: &ItemStruct) -> Result<TokenStream> {
 /// What identifies the struct among those of its name, and its text in C++ with a placeholder for its name.
 fn declaration(name: &Ident, fields: &[Field<'_>], bytes: usize, root: &TokenStream) -> (String, Cuda) {
     let mut key = name.to_string();
-    let (mut members, mut equal) = (Cuda::default(), String::new());
+    let (mut members, mut equal, mut made) = (Cuda::default(), String::new(), Cuda::default());
     for (at, field) in fields.iter().enumerate() {
         let (cuda, local) = (field.ty.cuda(root), plain_name(field.name));
         key += &format!(" {local}: {}", field.ty.name());
+        let word = format!("b >> {}", field.shift);
+        made = made.then(format!("    r.{local} = ")).then(match field.ty.name() {
+            "bool" => Cuda::text(format!("({word} & 1) != 0")),
+            _ if field.ty.is_float() => Cuda::text("vxm::bits<").then(cuda.clone()).then(format!(">({word})")),
+            _ => Cuda::text("(").then(cuda.clone()).then(format!(")({word})")),
+        });
+        made = made.then(";\n");
         members = members.then("    ").then(cuda.clone()).then(format!(" {local};\n    VXM_FN \u{1} set_{local}("));
         members = members.then(cuda).then(format!(" x) const {{ \u{1} r = *this; r.{local} = x; return r; }}\n"));
         equal += &format!("{}vxm::eq({local}, b.{local})", if at > 0 { " && " } else { "" });
@@ -153,8 +165,10 @@ fn declaration(name: &Ident, fields: &[Field<'_>], bytes: usize, root: &TokenStr
     let text = Cuda::text("struct \u{1} {\n").then(members).then(format!(
         "    VXM_FN bool operator==(const \u{1}& b) const {{ return {equal}; }}\n    \
          VXM_FN bool operator!=(const \u{1}& b) const {{ return !(*this == b); }}\n}};\n\
-         static_assert(sizeof(\u{1}) == {bytes}, \"the layout of the host\");\n"
+         static_assert(sizeof(\u{1}) == {bytes}, \"the layout of the host\");\n\
+         namespace vxm {{\ntemplate <> VXM_FN \u{1} bits<\u{1}>(unsigned long long b) {{\n    \u{1} r;\n"
     ));
+    let text = text.then(made).then("    return r;\n}\n} // namespace vxm");
     (key, text)
 }
 

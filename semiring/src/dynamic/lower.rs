@@ -10,8 +10,8 @@ use half::{bf16, f16};
 type Result<T> = core::result::Result<T, ProgramError>;
 
 impl Program {
-    /// The program of a function's text, in the part of Rust that [`#[op]`](crate::op) takes: `let`, assignments, `if` and `else`, arithmetic,
-    /// comparisons, `as`, associated constants such as `u32::MAX`, and the methods of [`lowered`](crate::lowered).
+    /// The program of a function's text, in a part of Rust: `let`, assignments, `if` and `else`, arithmetic, comparisons, `as`, associated
+    /// constants such as `u32::MAX`, and the methods of [`lowered`](crate::lowered). There is no `match`, `return`, tuple or struct.
     ///
     /// A number without a suffix has the type of what it meets, or of what is expected. `let` needs no type.
     ///

@@ -1,4 +1,4 @@
-//! The text of programs: functions in the part of Rust that `#[op]` takes, read at run time.
+//! The text of programs: functions in a part of Rust, read at run time.
 
 use super::kind::Kind;
 use super::program::ProgramError;

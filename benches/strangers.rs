@@ -1,0 +1,270 @@
+//! Algorithms that are in no file of the library, as a user would write them, beside loops written by hand.
+//!
+//! `cargo bench --bench strangers -- [GRAPH...]` prints milliseconds on one CPU thread, the best of seven runs in turn. Answers must be equal.
+//! `--device cuda` times ours alone.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+use vxm::algorithms::{sssp, weights};
+use vxm::io;
+use vxm::prelude::*;
+
+const GRAPHS: [&str; 3] = ["rmat:18:8", "grid:700x700", "road:500"];
+const RUNS: usize = 7;
+
+/// A path: its length, and the vertex before its end.
+#[scalar]
+struct Hop {
+    length: u32,
+    parent: u32,
+}
+const NONE: Hop = Hop { length: u32::MAX, parent: u32::MAX };
+
+#[op]
+fn nearer(a: Hop, b: Hop) -> Hop {
+    if a.length < b.length || a.length == b.length && a.parent <= b.parent { a } else { b }
+}
+impl Monoid<Hop> for nearer {
+    const IDENTITY: Hop = NONE;
+    const COMMUTATIVE: bool = true;
+}
+#[op(EDGE)]
+fn edge(i: u32, _j: u32, weight: u32) -> Hop {
+    Hop { length: weight, parent: i }
+}
+#[op]
+fn onwards(path: Hop, edge: Hop) -> Hop {
+    let length = path.length.saturating_add(edge.length);
+    if length == u32::MAX { NONE } else { Hop { length, ..edge } }
+}
+
+/// Shortest paths with parents, by a loop over structs.
+fn paths(edges: &Matrix<Hop>) -> Result<Vector<Hop>> {
+    let n = edges.nrows();
+    let start = Vector::from_dense((0..n).map(|v| if v == 0 { Hop { length: 0, parent: 0 } } else { NONE }).collect());
+    // path = path nearer (path nearer.onwards edges), until no element changes
+    let body = fixpoint(start).while_changed().monotone();
+    Ok(body.step(|path| path.ewise_add(path.vxm(edges, semiring(nearer, onwards)), nearer)).eval()?.state)
+}
+
+/// A route as good as its narrowest edge; of equally wide ones the one with fewer edges.
+#[scalar]
+struct Route {
+    width: u32,
+    edges: u32,
+}
+const NO_ROUTE: Route = Route { width: 0, edges: u32::MAX };
+
+#[op]
+fn better(a: Route, b: Route) -> Route {
+    match (a, b) {
+        (Route { width: x, .. }, Route { width: y, .. }) if x != y => {
+            if x > y {
+                a
+            } else {
+                b
+            }
+        }
+        _ if a.edges <= b.edges => a,
+        _ => b,
+    }
+}
+impl Monoid<Route> for better {
+    const IDENTITY: Route = NO_ROUTE;
+    const COMMUTATIVE: bool = true;
+}
+#[op]
+fn through(route: Route, width: u32) -> Route {
+    if route == NO_ROUTE {
+        return NO_ROUTE;
+    }
+    Route { width: route.width.min(width), edges: route.edges + 1 }
+}
+
+/// The widest routes from vertex 0.
+fn widest(a: &Matrix<u32>) -> Result<Vector<Route>> {
+    let source = Route { width: u32::MAX, edges: 0 };
+    let start = Vector::from_dense((0..a.nrows()).map(|v| if v == 0 { source } else { NO_ROUTE }).collect());
+    // route = route better (route better.through A), until no element changes
+    let body = fixpoint(start).while_changed().monotone();
+    Ok(body.step(|route| route.ewise_add(route.vxm(a, semiring(better, through)), better)).eval()?.state)
+}
+
+/// The same by a queue of vertices whose route changed.
+fn widest_by_queue(a: &Matrix<u32>) -> Vec<Route> {
+    let (csr, mut route) = (a.csr(), vec![NO_ROUTE; a.nrows()]);
+    let (mut queue, mut queued) = (VecDeque::from([0u32]), vec![false; a.nrows()]);
+    route[0] = Route { width: u32::MAX, edges: 0 };
+    while let Some(v) = queue.pop_front() {
+        queued[v as usize] = false;
+        let range = csr.offsets()[v as usize] as usize..csr.offsets()[v as usize + 1] as usize;
+        for (&w, &width) in csr.columns()[range.clone()].iter().zip(&csr.values()[range]) {
+            let next = better.call(route[w as usize], through.call(route[v as usize], width));
+            if next != route[w as usize] {
+                route[w as usize] = next;
+                if !std::mem::replace(&mut queued[w as usize], true) {
+                    queue.push_back(w);
+                }
+            }
+        }
+    }
+    route
+}
+
+/// Whom a person listens to: most to all neighbours, some to themselves, some to nobody.
+#[op]
+fn adopt(kind: u32, own: f32, heard: f32) -> f32 {
+    let openness = match kind & 15 {
+        0 => return own,
+        1 | 2 => 0.125,
+        n @ 3..8 => n as f32 * 0.1,
+        _ => 0.9f32,
+    };
+    openness.mul_add(heard - own, own)
+}
+
+const ROUNDS: usize = 20;
+
+/// Opinions after rounds in which everyone hears the mean of their neighbours.
+fn opinions(a: &Matrix, kind: &Vector<u32>, degree: &Vector<f32>, first: &Vector<f32>) -> Result<Vector<f32>> {
+    let mut x = first.clone();
+    for _ in 0..ROUNDS {
+        // x = adopt(kind, x, (A plus.first x) / degree)
+        x = adopt.map3(kind, &x, a.mxv(&x, semiring(PLUS, SECOND)).or_identity().ewise_mult(degree, DIV)).eval()?;
+    }
+    Ok(x)
+}
+
+/// The same by a loop over rows. Sums are folded over the engine's tree, so that the bits are the same.
+fn opinions_by_loop(a: &Matrix, kind: &[u32], degree: &[f32], first: &[f32]) -> Vec<f32> {
+    let (csr, mut x) = (a.csr(), first.to_vec());
+    let mut next = x.clone();
+    for _ in 0..ROUNDS {
+        for v in 0..x.len() {
+            let row = &csr.columns()[csr.offsets()[v] as usize..csr.offsets()[v + 1] as usize];
+            let sum: f32 = row.iter().map(|&w| x[w as usize]).sum();
+            next[v] = adopt.call(kind[v], x[v], sum / degree[v]);
+        }
+        std::mem::swap(&mut x, &mut next);
+    }
+    x
+}
+
+/// `ln(exp(a) + exp(b))`.
+#[op]
+fn log_sum(a: f64, b: f64) -> f64 {
+    let (high, low) = if a > b { (a, b) } else { (b, a) };
+    if low == f64::NEG_INFINITY {
+        return high;
+    }
+    high + (low - high).exp().ln_1p()
+}
+impl Monoid<f64> for log_sum {
+    const IDENTITY: f64 = f64::NEG_INFINITY;
+    const EXACT: bool = false;
+}
+
+/// The same with the standard library's functions.
+fn log_sums_by_loop(a: &Matrix<f64>, x: &[f64]) -> Vec<f64> {
+    let csr = a.csr();
+    let row = |v: usize| {
+        let range = csr.offsets()[v] as usize..csr.offsets()[v + 1] as usize;
+        let terms = csr.columns()[range.clone()].iter().zip(&csr.values()[range]).map(|(&w, &p)| x[w as usize] + p);
+        terms.fold(f64::NEG_INFINITY, |a, b| {
+            let (high, low) = if a > b { (a, b) } else { (b, a) };
+            if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
+        })
+    };
+    (0..a.nrows()).map(row).collect()
+}
+
+/// The best times of both, in milliseconds, in turn.
+fn best<A, B>(mut ours: impl FnMut() -> A, mut other: impl FnMut() -> B) -> ([f64; 2], A, B) {
+    let mut times = [f64::MAX; 2];
+    let mut answers = None;
+    for _ in 0..RUNS {
+        let start = Instant::now();
+        let a = ours();
+        times[0] = times[0].min(start.elapsed().as_secs_f64() * 1e3);
+        let start = Instant::now();
+        let b = other();
+        times[1] = times[1].min(start.elapsed().as_secs_f64() * 1e3);
+        answers = Some((a, b));
+    }
+    let (a, b) = answers.expect("there were runs");
+    (times, a, b)
+}
+
+fn row(graph: &str, task: &str, [ours, other]: [f64; 2]) {
+    println!("{graph:16} {task:44} {ours:9.2} {other:9.2} {:6.2}", ours / other);
+}
+
+fn near(a: f64, b: f64) -> bool {
+    a == b || (a - b).abs() <= 1e-4 * a.abs().max(1.0)
+}
+
+/// Waits for a vector that lies on a GPU.
+fn done<T: Element>(vector: Result<Vector<T>>) -> Result<u64> {
+    Ok(vector?.digest())
+}
+
+fn bench(spec: &str, on_gpu: bool) -> Result<()> {
+    let graph = Matrix::from_simple(io::generate(spec, &())?.graph);
+    let weighted = weights(&graph, 1, 100, 7)?;
+    let edges = weighted.map_index(EDGE)?;
+    let (times, hops, lengths) = best(|| paths(&edges), || sssp(&weighted, 0));
+    let (hops, lengths) = (hops?, lengths?);
+    assert!(lengths.iter().all(|(v, length)| hops.get(v).is_some_and(|hop| hop.length == length)), "{spec}: paths");
+    row(spec, "paths with parents, and lengths alone", times);
+
+    let n = graph.nrows();
+    let kinds: Vec<u32> = (0..n as u32).map(|v| v.wrapping_mul(2_654_435_761) >> 20).collect();
+    let first: Vec<f32> = kinds.iter().map(|kind| (kind & 255) as f32 / 256.0).collect();
+    let degrees: Vec<f32> =
+        (0..n).map(|v| (graph.csr().offsets()[v + 1] - graph.csr().offsets()[v]).max(1) as f32).collect();
+    let logs = weighted.map(TO_LOG)?;
+    let start: Vec<f64> = first.iter().map(|x| -f64::from(*x)).collect();
+    let (kind, degree, x) =
+        (Vector::from_dense(kinds.clone()), Vector::from_dense(degrees.clone()), Vector::from_dense(first.clone()));
+    let logarithms = Vector::from_dense(start.clone());
+    let log_sums = || logarithms.vxm(&logs, semiring(log_sum, PLUS)).eval();
+    if on_gpu {
+        let (times, _, _) = best(|| done(widest(&weighted)), || done(opinions(&graph, &kind, &degree, &x)));
+        println!("{spec:16} widest routes {:9.3}, opinions {:9.3}", times[0], times[1]);
+        let (times, _, _) = best(|| done(log_sums()), || done(logarithms.vxm(&logs, MAX_PLUS).eval()));
+        row(spec, "a log-sum-exp product, and max.plus", times);
+        return Ok(());
+    }
+    let (times, ours, other) = best(|| widest(&weighted), || widest_by_queue(&weighted));
+    assert!(ours?.to_dense(NO_ROUTE) == other, "{spec}: routes");
+    row(spec, "widest routes, and a queue", times);
+    let (times, ours, other) =
+        best(|| opinions(&graph, &kind, &degree, &x), || opinions_by_loop(&graph, &kinds, &degrees, &first));
+    assert!(ours?.to_dense(0.0).iter().zip(&other).all(|(a, b)| near((*a).into(), (*b).into())), "{spec}: opinions");
+    row(spec, "opinions of 20 rounds, and a loop", times);
+    let (times, ours, other) = best(log_sums, || log_sums_by_loop(&logs, &start));
+    let expected =
+        |v: usize| if graph.csr().offsets()[v] == graph.csr().offsets()[v + 1] { f64::NEG_INFINITY } else { other[v] };
+    let ours = ours?.to_dense(f64::NEG_INFINITY);
+    assert!((0..n).all(|v| near(ours[v], expected(v))), "{spec}: log-sum-exp");
+    row(spec, "a log-sum-exp product, and a loop over exp", times);
+    Ok(())
+}
+
+#[op(TO_LOG)]
+fn to_log(weight: u32) -> f64 {
+    -(weight as f64).ln()
+}
+
+fn main() -> Result<()> {
+    let mut arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let device =
+        arguments.iter().position(|argument| argument == "--device").map(|at| arguments.drain(at..at + 2).nth(1));
+    let device: Device = device.flatten().unwrap_or_else(|| "cpu".to_owned()).parse()?;
+    let graphs = if arguments.is_empty() { GRAPHS.map(String::from).to_vec() } else { arguments };
+    println!("{:16} {:44} {:>9} {:>9} {:>6}", "graph", "task", "ours", "other", "ratio");
+    let on_gpu = !matches!(device, Device::Cpu);
+    let pool =
+        rayon::ThreadPoolBuilder::new().num_threads(1).build().map_err(|error| Error::invalid(error.to_string()))?;
+    pool.install(|| device.scope(|| graphs.iter().try_for_each(|spec| bench(spec, on_gpu))))
+}
