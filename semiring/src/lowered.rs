@@ -173,7 +173,7 @@ pub trait MaybeNan: Scalar {
 }
 
 /// Properties and constants of a number type.
-pub trait Numeric: Ordered + num_traits::Zero + num_traits::One {
+pub trait Numeric: Ordered + num_traits::Zero + num_traits::One + ToNumbers {
     /// Whether sums and products are associative, bit for bit: `true` for integers, `false` for floats.
     const EXACT: bool;
     /// The identity of addition: `0` for integers, `-0.0` for floats, because `0.0 + -0.0` is `0.0`.
@@ -246,6 +246,28 @@ pub fn from_bits<T: FloatNumber>(word: T::Word) -> T {
 pub fn clamp<T: Ordered>(a: T, least: T, most: T) -> T {
     min(max(a, least), most)
 }
+
+/// A type that is cast to every number type.
+pub trait ToNumbers:
+    CastTo<i8>
+    + CastTo<i16>
+    + CastTo<i32>
+    + CastTo<i64>
+    + CastTo<u8>
+    + CastTo<u16>
+    + CastTo<u32>
+    + CastTo<u64>
+    + CastTo<f16>
+    + CastTo<bf16>
+    + CastTo<f32>
+    + CastTo<f64>
+{
+}
+
+macro_rules! to_numbers {
+    ($($t:ty)*) => { $(impl ToNumbers for $t {})* };
+}
+to_numbers!(bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64);
 
 /// The cast `a as To`. See [`cast`].
 pub trait CastTo<To>: Scalar {

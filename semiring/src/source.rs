@@ -1,6 +1,7 @@
 //! The CUDA C++ text of operators, and how it gets into a kernel.
 
 use core::any::TypeId;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
@@ -108,7 +109,27 @@ impl KernelText {
     }
 
     /// Adds what `make` adds to an empty text, and returns what `make` returns. `make` runs only once: `made` keeps its result.
+    ///
+    /// If `make` leads back to the same `made`, operators call each other in a circle. Then the text has an `#error`, and no kernel compiles.
     pub fn once(&mut self, made: &'static Made, make: fn(&mut Self) -> String) -> String {
+        thread_local! {
+            /// The addresses of what this thread is making.
+            static MAKING: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+        }
+        /// Forgets the last address, also if `make` panics.
+        struct Leave;
+        impl Drop for Leave {
+            fn drop(&mut self) {
+                MAKING.with_borrow_mut(Vec::pop);
+            }
+        }
+        let address = core::ptr::from_ref(made) as usize;
+        if MAKING.with_borrow(|making| making.contains(&address)) {
+            self.define("vxm_circle", "#error an #[op] calls itself by way of others: a kernel has no recursion");
+            return "vxm_circle".to_owned();
+        }
+        MAKING.with_borrow_mut(|making| making.push(address));
+        let _leave = Leave;
         let (name, added) = made.0.get_or_init(|| {
             let mut text = Self::new();
             let name = make(&mut text);

@@ -275,6 +275,20 @@ fn caller(a: u32, b: u32) -> u32 {
     callee(a) * callee(b)
 }
 
+/// Literals beside calls, which take their type from them.
+#[op]
+fn chained(a: u32) -> u32 {
+    1 + callee(2 * callee(3 + callee(4 + callee(5 * callee(6 + callee(7 + callee(8 * callee(9 + callee(10 + callee(a))))))))))
+}
+
+/// Each operand stands in the text once, however deep literals lie.
+#[test]
+fn a_chain_of_literals_is_as_long_as_its_source() {
+    assert_eq!(chained(0), (0..10).fold(0u32, |x, k| if [8, 5, 2].contains(&(10 - k)) { (10 - k) * (x + 1) } else { 10 - k + x + 1 }));
+    let length = text(chained).len();
+    assert!(length < 2500, "{length} bytes: {}", text(chained));
+}
+
 /// An operator's text is made once and cached. Every kernel still gets all of it, callees first, each function once.
 #[test]
 fn what_is_made_once_is_there_every_time() {

@@ -9,11 +9,18 @@ fn of_both(a: u32, b: u32) -> u32 {
     mix(a + b, ((a ^ b) as u64) << 32u32 | ((a * b) as u64))
 }
 
-/// A hash as a number of a range. The high 32 bits of `range` are its least number, the low ones its greatest less the least.
+/// A range of numbers: its least one, and how far the greatest lies above.
+#[scalar]
+struct Range {
+    least: u32,
+    width: u32,
+}
+
+/// A hash as a number of a range.
 #[op]
-fn within(hash: u32, range: u64) -> u32 {
-    let numbers: u64 = (range & 0xffff_ffffu64) + 1u64;
-    ((range >> 32u32) as u32) + (((hash as u64) * numbers) >> 32u32) as u32
+fn within(hash: u32, range: Range) -> u32 {
+    let numbers = range.width as u64 + 1;
+    range.least + (hash as u64 * numbers >> 32) as u32
 }
 
 /// A weight from `least` to `greatest`, both included, for each entry: a hash of the seed and of both vertices. Entries `(i, j)` and
@@ -39,6 +46,6 @@ pub fn weights(a: &Matrix, least: u32, greatest: u32, seed: u64) -> Result<Matri
     };
     // hash[i] = mix(i, seed); W[i, j] = within(of_both(hash[i], hash[j]), least..=greatest)
     let drawn = a.map_ends(of_both, &hashes(a.nrows(), seed)?)?;
-    let drawn = drawn.map(within.bind(u64::from(least) << 32 | u64::from(width)))?;
+    let drawn = drawn.map(within.bind(Range { least, width }))?;
     Ok(drawn.set_symmetric(a.is_symmetric()))
 }

@@ -139,11 +139,13 @@ pub struct Forced {
     pub schedule: Option<Schedule>,
     /// How rows of products of two sparse matrices are computed, where the product allows it.
     pub row_path: Option<RowPath>,
+    /// The most products of a group of rows in a product of two sparse matrices on a GPU.
+    pub products_at_once: Option<u64>,
 }
 
 thread_local! {
     static FORCED: Cell<Forced> = const {
-        Cell::new(Forced { direction: None, format: None, strategy: None, schedule: None, row_path: None })
+        Cell::new(Forced { direction: None, format: None, strategy: None, schedule: None, row_path: None, products_at_once: None })
     };
 }
 

@@ -1,7 +1,7 @@
 //! Masks of matrices: structural, by value, and the complement of either.
 
 use crate::backend::cpu::mxm::Places;
-use crate::backend::cuda::{DeviceCsr, Gpu};
+use crate::backend::cuda::{self, DeviceCsr, Gpu};
 use crate::containers::Matrix;
 use crate::error::{Error, Result};
 use crate::formats::Csr;
@@ -104,7 +104,17 @@ impl<'a> MatrixMask<'a> {
 
     /// The places on a GPU; `None` if the mask is by value or a complement.
     pub(crate) fn structure_on(&self, gpu: &Gpu) -> Option<Result<DeviceCsr<()>>> {
-        (!self.by_value && !self.complement).then(|| self.matrix.pattern_on(gpu))
+        self.places_on(gpu).filter(|_| !self.complement)
+    }
+
+    /// The places on a GPU that the mask or its complement consists of; `None` if the mask is by value.
+    pub(crate) fn places_on(&self, gpu: &Gpu) -> Option<Result<DeviceCsr<()>>> {
+        (!self.by_value).then(|| self.matrix.pattern_on(gpu))
+    }
+
+    /// Whether the mask is by value.
+    pub(crate) fn is_by_value(&self) -> bool {
+        self.by_value
     }
 
     /// The places, on the host.
@@ -161,8 +171,8 @@ impl<T: Element> Matrix<T> {
         MatrixMask { matrix: self, by_value: true, complement: false }
     }
 
-    /// The entries at the places where a mask is true. O(n + entries of both) time. It runs on the host; the result lies where the matrix
-    /// does. See [`MatrixMask`] for an example.
+    /// The entries at the places where a mask is true. O(n + entries of both) time; on a GPU, O(entries * log of a row's length). A mask by
+    /// value is read on the host. The result lies where the matrix does. See [`MatrixMask`] for an example.
     ///
     /// # Errors
     /// The shapes differ. The device has too little memory, or is lost.
@@ -172,6 +182,12 @@ impl<T: Element> Matrix<T> {
         let mask = mask.into();
         mask.check((self.nrows(), self.ncols()), Location::caller())?;
         let gpu = self.gpu().or(mask.gpu()).cloned().or_else(crate::backend::current);
+        if let Some(gpu) = &gpu
+            && let Some(places) = mask.places_on(gpu).transpose()?
+        {
+            let kept = cuda::entries::select_places(&self.on(gpu)?, &places, !mask.is_complement())?;
+            return Ok(Matrix::on_device(kept, None));
+        }
         let places = mask.places();
         let (places, complement) = (places.get(), mask.is_complement());
         let within = |row: &[u32], j: u32| row.binary_search(&j).is_ok() != complement;

@@ -61,6 +61,8 @@ struct Case {
     mode: Mode,
     sides: Sides,
     path: Option<RowPath>,
+    /// The products of a group of rows on a GPU.
+    at_once: Option<u64>,
     threads: usize,
 }
 
@@ -71,14 +73,15 @@ fn case() -> impl Strategy<Value = Case> {
     // products of very long and very wide matrices would make the reference slow
     let width = prop_oneof![1 => Just(0), 6 => 1..30usize, 2 => 60..140usize];
     let shape = (graph(), graph(), graph(), width);
-    (shape, select(Mode::ALL.to_vec()), sides, path, select(vec![1, 2, 8])).prop_map(
-        |((a, b, mask, width), mode, sides, path, threads)| {
+    let at_once = select(vec![None, Some(0), Some(7), Some(100)]);
+    (shape, select(Mode::ALL.to_vec()), sides, (path, at_once), select(vec![1, 2, 8])).prop_map(
+        |((a, b, mask, width), mode, sides, (path, at_once), threads)| {
             let width = if a.nrows * a.ncols > 20_000 { width.min(4) } else { width };
             let squared = a.nrows == a.ncols && width % 2 == 1;
             let ncols = if squared { a.ncols } else { width };
             let b = Graph { nrows: a.ncols, ncols, symmetric: b.symmetric && a.ncols == ncols, ..b };
             let mask = Graph { nrows: a.nrows, ncols, symmetric: mask.symmetric && a.nrows == ncols, ..mask };
-            Case { a, b, mask, mode, sides, path, threads }
+            Case { a, b, mask, mode, sides, path, at_once, threads }
         },
     )
 }
@@ -121,7 +124,7 @@ where
         let (a, b, m) = (case.a.grid::<A>(), case.b.grid::<B>(), case.mask.grid::<u8>());
         let (left, mask) = (matrix(&a, case.a.symmetric), matrix(&m, case.mask.symmetric));
         let right = case.sides.of(&b, case.b.symmetric);
-        let forced = Forced { row_path: case.path, ..Forced::default() };
+        let forced = Forced { row_path: case.path, products_at_once: case.at_once, ..Forced::default() };
         let (values, complement) = parts(case.mode);
         let allowed = match case.mode {
             Mode::None => vec![vec![true; m.ncols]; m.rows.len()],

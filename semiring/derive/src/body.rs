@@ -8,6 +8,7 @@ use syn::spanned::Spanned;
 use syn::{BinOp, Block, Error, Expr, ExprIf, Ident, Local, Pat, Result, Stmt};
 
 use crate::cuda::Cuda;
+use crate::expr::{bare, literal_like};
 use crate::types::Ty;
 
 /// Returns an error at `token`: `#[op]` does not support `what`, and what to write instead.
@@ -52,8 +53,8 @@ pub enum Target {
 pub struct Lowering {
     /// The path of the crate `vxm-semiring` in generated code.
     pub root: TokenStream,
-    /// The operator's name.
-    pub name: Ident,
+    /// The names of the function and of the operator, which it must not call.
+    pub names: Vec<Ident>,
     /// The operator's type parameters.
     pub parameters: Vec<Ident>,
     /// The operator's result.
@@ -70,18 +71,18 @@ pub struct Lowering {
     unread: HashSet<usize>,
     /// The types that the text names.
     used: BTreeMap<String, TokenStream>,
-    /// In how many C++ lambdas the text is. A `return` there would leave the lambda only.
-    pub lambdas: usize,
+    /// Where the scopes of C++ lambdas begin that the text is in. A `return` there would leave the lambda only.
+    lambdas: Vec<usize>,
     /// How many temporary values there are.
     temporaries: usize,
 }
 
 impl Lowering {
     /// `unread` holds the numbers of variables that nothing reads.
-    pub fn new(root: TokenStream, name: Ident, parameters: Vec<Ident>, result: Ty, unread: HashSet<usize>) -> Self {
+    pub fn new(root: TokenStream, names: Vec<Ident>, parameters: Vec<Ident>, result: Ty, unread: HashSet<usize>) -> Self {
         Lowering {
             root,
-            name,
+            names,
             parameters,
             result,
             casts: BTreeMap::new(),
@@ -90,7 +91,7 @@ impl Lowering {
             all: Vec::new(),
             unread,
             used: BTreeMap::new(),
-            lambdas: 0,
+            lambdas: Vec::new(),
             temporaries: 0,
         }
     }
@@ -140,9 +141,11 @@ impl Lowering {
     /// Brings a variable into scope, which is `cuda` in the CUDA text, and returns its name in Rust.
     pub fn bind(&mut self, ident: &Ident, local: &Ident, cuda: String, ty: Ty, mutable: bool) -> Ident {
         let number = self.all.len();
-        // the name's warning comes from `warnings`, which names it as the user did
-        let rust =
-            if self.unread.contains(&number) { format_ident!("_{local}", span = local.span()) } else { local.clone() };
+        // rustc's warning of it names it as the user did: see `emit`
+        let rust = match self.unread.contains(&number) {
+            true => format_ident!("__vxm_unread_{number}", span = local.span()),
+            false => local.clone(),
+        };
         self.all.push((ident.clone(), false));
         let variable = Variable { rust: rust.clone(), cuda, ty, mutable, number };
         if let Some(scope) = self.scopes.last_mut() {
@@ -176,6 +179,14 @@ impl Lowering {
         Some(variable)
     }
 
+    /// Returns an error if the innermost scope has a variable of that name already.
+    pub fn check_new(&self, ident: &Ident) -> Result<()> {
+        match self.innermost(ident) {
+            Some(_) => Err(Error::new_spanned(ident, format!("`{ident}` is bound more than once here"))),
+            None => Ok(()),
+        }
+    }
+
     /// Runs `body` in a new scope.
     pub fn scoped<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.scopes.push(HashMap::new());
@@ -196,6 +207,9 @@ impl Lowering {
         match block.stmts.split_last() {
             Some((Stmt::Expr(Expr::Return(_), Some(_)), _)) => Ok((&block.stmts, None)),
             Some((Stmt::Expr(tail, None), statements)) => Ok((statements, Some(tail))),
+            Some((Stmt::Expr(last @ (Expr::If(_) | Expr::Match(_) | Expr::Block(_)), Some(_)), _)) if has_return(last) => {
+                Ok((&block.stmts, None))
+            }
             _ => {
                 let message = "this block needs a value: end it with an expression, without `;`";
                 Err(Error::new(block.brace_token.span.close(), message))
@@ -230,7 +244,7 @@ impl Lowering {
                 let Some(value) = &leave.expr else {
                     return Err(Error::new_spanned(leave, "state the operator's result: `return value`"));
                 };
-                if self.lambdas > 0 {
+                if !self.lambdas.is_empty() {
                     let instead = "begin a statement with it, or with the `let` whose value it leaves";
                     return refuse(leave, "`return` within an operand", instead);
                 }
@@ -238,13 +252,13 @@ impl Lowering {
                 let (rust, cuda) = self.place(value, Some(&result), &Target::Return, indent)?;
                 return Ok((quote!(return #rust), cuda));
             }
-            Expr::If(branch) if nothing || has_return(expr) || is_long(branch) => {
+            Expr::If(branch) if nothing || has_effects(expr) || is_long(branch) => {
                 return self.branch(branch, ty, target, indent);
             }
-            Expr::Match(choice) if nothing || has_return(expr) || matches!(target, Target::Return) => {
+            Expr::Match(choice) if nothing || has_effects(expr) || matches!(target, Target::Return) => {
                 return self.matching(choice, ty, target, indent);
             }
-            Expr::Block(block) if block.label.is_none() && (nothing || has_return(expr)) => {
+            Expr::Block(block) if block.label.is_none() && (nothing || has_effects(expr)) => {
                 let (rust, cuda) = self.block_into(&block.block, ty, target, &format!("{indent}    "))?;
                 return Ok((
                     quote!({ #rust }),
@@ -260,7 +274,11 @@ impl Lowering {
             }
             _ => {}
         }
-        let value = self.expression(expr, ty)?;
+        let value = match (target, bare(expr)) {
+            // a literal of the type of what it is assigned to
+            (Target::Store(name), Some((literal, minus))) if ty.is_none() => literal_like(literal, minus, name.as_str()),
+            _ => self.expression(expr, ty)?,
+        };
         let cuda = match target {
             Target::Return => Cuda::text(format!("{indent}return ")),
             Target::Store(name) => Cuda::text(format!("{indent}{name} = ")),
@@ -294,9 +312,9 @@ impl Lowering {
 
     /// Runs `body` within a C++ lambda that is called at once, and returns the text of both.
     pub fn lambda(&mut self, body: impl FnOnce(&mut Self) -> Result<Lines>) -> Result<Lowered> {
-        self.lambdas += 1;
+        self.lambdas.push(self.scopes.len());
         let made = body(self);
-        self.lambdas -= 1;
+        self.lambdas.pop();
         let (rust, cuda) = made?;
         Ok(Lowered { rust, cuda: Cuda::text("[&] {\n").then(cuda).then("    }()") })
     }
@@ -386,7 +404,8 @@ impl Lowering {
     /// A C++ variable `name` with the value of `expr`: the value in Rust, and the C++ statements.
     fn initial(&mut self, expr: &Expr, ty: &Ty, name: &str, indent: &str) -> Result<Lines> {
         let known = ty.clone().known();
-        if !has_return(expr) {
+        let is_structured = matches!(expr, Expr::If(_) | Expr::Match(_) | Expr::Block(_) | Expr::Paren(_) | Expr::Group(_));
+        if !is_structured || !has_effects(expr) {
             let value = self.expression(expr, known.as_ref())?;
             let cuda_ty = if ty.is_known() { self.cuda(ty) } else { Cuda::text("auto") };
             return Ok((
@@ -395,7 +414,7 @@ impl Lowering {
             ));
         }
         if !ty.is_known() {
-            let message = "state the variable's type, as in `let x: u32 = ...`: its value has a `return`";
+            let message = "state the variable's type, as in `let x: u32 = ...`: its value has a `return` or an assignment";
             return Err(Error::new_spanned(expr, message));
         }
         let (rust, lines) = self.place(expr, Some(ty), &Target::Store(name.to_owned()), indent)?;
@@ -442,6 +461,9 @@ impl Lowering {
 
     /// Lowers an assignment to a variable, or to a field of one.
     fn assign(&mut self, target: &Expr, value: &Expr, indent: &str) -> Result<Lines> {
+        if let Expr::Tuple(tuple) = target {
+            return refuse(tuple, "assignments to several variables", "assign one after the other");
+        }
         let (root, path) = place_path(target);
         let found = root.and_then(|name| self.variable(name).cloned());
         let variable = match found {
@@ -449,6 +471,12 @@ impl Lowering {
             Some(_) => return Err(Error::new_spanned(target, "declare it `mut` to assign to it")),
             None => return Err(Error::new_spanned(target, "only a local variable can be assigned to")),
         };
+        // C++ leaves the order open in which operands are computed
+        let declared = root.and_then(|name| self.scopes.iter().rposition(|scope| scope.contains_key(&name.to_string())));
+        if self.lambdas.last().is_some_and(|lambda| declared.is_some_and(|scope| scope < *lambda)) {
+            let instead = "begin a statement with it, or with the `let` whose value it belongs to";
+            return refuse(target, "assignments within an operand", instead);
+        }
         let ty = if path.is_empty() { variable.ty.clone().known() } else { self.type_of(target) };
         let (name, mut rust) = (&variable.rust, variable.rust.to_token_stream());
         let mut cuda = variable.cuda.clone();
@@ -496,8 +524,35 @@ fn is_long(branch: &ExprIf) -> bool {
     }
 }
 
+/// Whether an expression leaves the operator, or assigns to a variable. Then it becomes C++ statements: operands have no order there.
+pub fn has_effects(expr: &Expr) -> bool {
+    fn block(block: &Block) -> bool {
+        block.stmts.iter().any(|statement| match statement {
+            Stmt::Local(local) => local.init.as_ref().is_some_and(|init| assigns(&init.expr)),
+            Stmt::Expr(expr, _) => assigns(expr),
+            _ => false,
+        })
+    }
+    fn assigns(expr: &Expr) -> bool {
+        match expr {
+            Expr::Assign(_) => true,
+            Expr::Binary(binary) => compound(&binary.op).is_some() || assigns(&binary.left) || assigns(&binary.right),
+            Expr::Paren(inner) => assigns(&inner.expr),
+            Expr::Group(inner) => assigns(&inner.expr),
+            Expr::Block(inner) => block(&inner.block),
+            Expr::If(branch) => {
+                let otherwise = branch.else_branch.as_ref().map(|(_, otherwise)| &**otherwise);
+                block(&branch.then_branch) || otherwise.is_some_and(assigns)
+            }
+            Expr::Match(choice) => choice.arms.iter().any(|arm| assigns(&arm.body)),
+            _ => false,
+        }
+    }
+    has_return(expr) || assigns(expr)
+}
+
 /// Whether there is a `return` in an expression.
-pub fn has_return(expr: &Expr) -> bool {
+fn has_return(expr: &Expr) -> bool {
     fn within(tokens: TokenStream) -> bool {
         tokens.into_iter().any(|token| match token {
             TokenTree::Ident(name) => name == "return",

@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 
 use proc_macro_crate::{FoundCrate, crate_name};
-use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote};
 use syn::{Ident, ItemFn, Result};
 
-use crate::body::Lowering;
+use crate::body::{Lowering, refuse};
 use crate::cuda::Cuda;
 use crate::signature::{self, Signature};
+use crate::types;
 
 /// The path of `vxm-semiring` in the crate that uses the macro: the crate itself, or its re-export by `vxm`.
 pub fn root() -> TokenStream {
@@ -24,6 +25,20 @@ pub fn root() -> TokenStream {
     }
 }
 
+/// Returns an error at an attribute within a function's body.
+fn refuse_attributes(body: TokenStream) -> Result<()> {
+    for token in body {
+        match token {
+            TokenTree::Punct(hash) if hash.as_char() == '#' => {
+                return refuse(hash, "attributes within its body", "write them on the function");
+            }
+            TokenTree::Group(group) => refuse_attributes(group.stream())?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// A function in both languages.
 struct Function {
     /// Parameters and body in Rust.
@@ -35,10 +50,15 @@ struct Function {
 
 impl Function {
     /// Lowers a function. `unread` holds the numbers of variables that nothing reads.
-    fn lower(function: &ItemFn, signature: &Signature, root: &TokenStream, unread: HashSet<usize>) -> Result<Self> {
+    fn lower(
+        (function, names): (&ItemFn, &[Ident]),
+        signature: &Signature,
+        root: &TokenStream,
+        unread: HashSet<usize>,
+    ) -> Result<Self> {
         let generics: Vec<Ident> = signature.generics.iter().map(|generic| generic.name.clone()).collect();
-        let (name, result) = (function.sig.ident.clone(), signature.result.clone());
-        let mut lowering = Lowering::new(root.clone(), name, generics.clone(), result.clone(), unread);
+        let result = signature.result.clone();
+        let mut lowering = Lowering::new(root.clone(), names.to_vec(), generics.clone(), result.clone(), unread);
         let (mut rust, mut cuda) = (Vec::new(), Vec::new());
         for parameter in &signature.parameters {
             let (ty, mutable) = (parameter.ty.rust(), parameter.mutable.then(|| quote!(mut)));
@@ -46,6 +66,7 @@ impl Function {
             let cuda_ty = lowering.cuda(&parameter.ty);
             match &parameter.name {
                 Some(ident) => {
+                    lowering.check_new(ident)?;
                     let (local, text) = lowering.declare(ident, parameter.ty.clone(), parameter.mutable);
                     rust.push(quote!(#mutable #local: #ty));
                     cuda.push(cuda_ty.then(format!(" {text}")));
@@ -58,7 +79,7 @@ impl Function {
         }
         lowering.uses(&result);
         let (body, text) = lowering.function(&function.block)?;
-        let template: Vec<_> = generics.iter().map(|name| format!("class {name}")).collect();
+        let template: Vec<_> = generics.iter().map(|name| format!("class {}", types::parameter(name))).collect();
         let template = if template.is_empty() { String::new() } else { format!("template <{}> ", template.join(", ")) };
         // \u{1} is a placeholder for the function's name, which contains a hash of the rest of the text
         let cuda = Cuda::text(format!("{template}VXM_FN "))
@@ -76,14 +97,17 @@ pub fn operator(function: &ItemFn, alias: Option<Ident>) -> Result<TokenStream> 
     let root = root();
     let signature = signature::read(function, &root)?;
     let [item_attributes, every, body_attributes] = signature::attributes(function)?;
+    refuse_attributes(function.block.to_token_stream())?;
     let (vis, stem) = (&function.vis, function.sig.ident.to_string().trim_start_matches("r#").to_owned());
     let name = alias.as_ref().unwrap_or(&function.sig.ident);
     // the first lowering finds out which variables nothing reads
-    let first = Function::lower(function, &signature, &root, HashSet::new())?.lowering;
+    let names: Vec<Ident> = alias.iter().chain([&function.sig.ident]).cloned().collect();
+    let lower = |unread| Function::lower((function, &names), &signature, &root, unread);
+    let first = lower(HashSet::new())?.lowering;
     let unread = first.unread().map(|(number, _)| number).collect();
     let warned: Vec<_> =
         first.unread().map(|(_, name)| name).filter(|name| !name.to_string().starts_with('_')).collect();
-    let Function { rust: (parameters, body), cuda, lowering } = Function::lower(function, &signature, &root, unread)?;
+    let Function { rust: (parameters, body), cuda, lowering } = lower(unread)?;
     let warnings = (!warned.is_empty()).then(|| {
         quote! {
             // rustc's own warning of variables that nothing reads, under their own names
@@ -145,8 +169,10 @@ pub fn operator(function: &ItemFn, alias: Option<Ident>) -> Result<TokenStream> 
         #kept
 
         #(#every)*
+        #[allow(non_camel_case_types)]
         const _: () = {
             #(#body_attributes)*
+            #[allow(non_snake_case)]
             #[inline(always)]
             fn __vxm_body #generic(#(#parameters),*) -> #out #clause #body
 

@@ -117,11 +117,17 @@ impl Lowering {
             let Member::Named(name) = &field.member else {
                 return refuse(&field.member, "structs without names of fields", "name the fields");
             };
-            let ty = self.type_of(&field.expr);
-            let value = self.expression(&field.expr, ty.as_ref())?;
+            let within = plain_name(name);
+            let value = match bare(&field.expr) {
+                Some((literal, minus)) => literal_like(literal, minus, self.cuda(&ty).then(format!("::{within}"))),
+                None => {
+                    let ty = self.type_of(&field.expr);
+                    self.expression(&field.expr, ty.as_ref())?
+                }
+            };
             let inner = value.rust;
             rust.push(quote!(#name: #inner));
-            sets = sets.then(Cuda::call(format!(".set_{}", plain_name(name)), vec![value.cuda]));
+            sets = sets.then(Cuda::call(format!(".{within}set"), vec![value.cuda]));
         }
         let (path, mut rest) = (&made.path, None);
         let base = match &made.rest {
@@ -133,7 +139,8 @@ impl Lowering {
             None => self.cuda(&ty).then("{}"),
         };
         let rest = rest.map(|rest| quote!(..#rest));
-        Ok(Lowered { rust: quote!(#path { #(#rust,)* #rest }), cuda: base.then(sets) })
+        // in parentheses, as a condition and a `match` need it
+        Ok(Lowered { rust: quote!((#path { #(#rust,)* #rest })), cuda: base.then(sets) })
     }
 
     /// Lowers a literal; `minus` is the sign before it.
@@ -143,17 +150,23 @@ impl Lowering {
                 let (rust, cuda) = (value.to_token_stream(), Cuda::text(value.value.to_string()));
                 return Ok(Lowered { rust, cuda });
             }
-            Lit::Int(int) => (int.base10_digits(), int.suffix(), matches!(int.suffix(), "f32" | "f64")),
-            Lit::Float(float) => (float.base10_digits(), float.suffix(), true),
+            Lit::Int(int) => (int.base10_digits().to_owned(), int.suffix(), matches!(int.suffix(), "f32" | "f64")),
+            Lit::Float(float) => (float.base10_digits().to_owned(), float.suffix(), true),
+            Lit::Byte(byte) => (byte.value().to_string(), "u8", false),
             other => return refuse(other, "literals other than numbers and `bool`", "write a number"),
         };
         // a pattern's literal has its sign in the token
-        let (digits, minus) = match digits.strip_prefix('-') {
-            Some(digits) => (digits, minus.or(Some(literal.span()))),
+        let (mut digits, minus) = match digits.strip_prefix('-') {
+            Some(digits) => (digits.to_owned(), minus.or(Some(literal.span()))),
             None => (digits, minus),
         };
+        if digits.ends_with('.') {
+            digits.push('0');
+        }
         let name = match (suffix, expected) {
             ("", Some(ty @ Ty::Scalar(..))) => ty.name(),
+            // another name of a scalar, or an error that rustc finds
+            ("", Some(ty @ Ty::Struct(_))) => return Ok(literal_of(&literal.lit, minus.is_some(), self.cuda(ty))),
             ("", Some(Ty::Parameter(name))) => {
                 let example = if is_float { "0.5f32" } else { "5u32" };
                 let message = format!(
@@ -232,7 +245,7 @@ impl Lowering {
         };
         let (root, home) = (&self.root, if function == "zero" { quote!(Element) } else { quote!(Scalar) });
         let rust = quote_spanned!(name.span()=> <#parameter as #root::#home>::#name);
-        Ok(Lowered { rust, cuda: Cuda::text(format!("vxm::{function}<{parameter}>()")) })
+        Ok(Lowered { rust, cuda: Cuda::text(format!("vxm::{function}<{}>()", crate::types::parameter(parameter))) })
     }
 
     fn unary(&mut self, unary: &ExprUnary, expected: Option<&Ty>) -> Result<Lowered> {
@@ -263,36 +276,50 @@ impl Lowering {
         if let BinOp::Shl(_) | BinOp::Shr(_) = e.op {
             let name = if matches!(e.op, BinOp::Shl(_)) { "shl" } else { "shr" };
             let ty = self.type_of(&e.left).or(expected.cloned());
-            let by = self.type_of(&e.right).unwrap_or_else(|| Ty::named("u32"));
-            let operands = vec![self.expression(&e.left, ty.as_ref())?, self.expression(&e.right, Some(&by))?];
+            let by = self.type_of(&e.right).or_else(|| bare(&e.right).map(|_| Ty::named("u32")));
+            let operands = vec![self.expression(&e.left, ty.as_ref())?, self.expression(&e.right, by.as_ref())?];
             return Ok(self.lowered(name, operands, e.op.span()));
         }
         let Some((name, compares)) = binary(&e.op) else {
             return refuse(e.op, "assignments as values", "write it as a statement");
         };
+        if let Some(Ty::Tuple(_)) = self.type_of(&e.left).or_else(|| self.type_of(&e.right)) {
+            return refuse(e.op, "operators on tuples", "compute with their parts");
+        }
         let around = expected.cloned().filter(|_| !compares);
         let ty = self.type_of(&e.left).or_else(|| self.type_of(&e.right)).or(around);
-        let operands = self.uniform(&[&e.left, &e.right], ty.as_ref())?;
-        Ok(self.lowered(name, operands, e.op.span()))
+        self.uniform(name, &[&e.left, &e.right], ty.as_ref(), Vec::new(), e.op.span())
     }
 
-    /// Lowers operands of one type. If the macro doesn't know it, literals take it from another operand: by inference in Rust, by `decltype`
-    /// in C++.
-    fn uniform(&mut self, operands: &[&Expr], ty: Option<&Ty>) -> Result<Vec<Lowered>> {
+    /// Lowers a call of `name` on operands of one type, and `others`. If the macro doesn't know the type, literals take it from another operand:
+    /// by inference in Rust; in C++ that operand is the parameter of a lambda, whose type they have.
+    fn uniform(
+        &mut self,
+        name: &str,
+        operands: &[&Expr],
+        ty: Option<&Ty>,
+        others: Vec<Lowered>,
+        span: Span,
+    ) -> Result<Lowered> {
         let reference = operands.iter().position(|operand| bare(operand).is_none());
-        let (None, Some(reference)) = (ty, reference) else {
-            return operands.iter().map(|operand| self.expression(operand, ty)).collect();
+        let is_typed = ty.is_some() || operands.iter().all(|operand| bare(operand).is_none());
+        let (false, Some(reference)) = (is_typed, reference) else {
+            let lowered = operands.iter().map(|operand| self.expression(operand, ty)).collect::<Result<Vec<_>>>()?;
+            return Ok(self.lowered(name, lowered.into_iter().chain(others).collect(), span));
         };
         let like = self.expression(operands[reference], None)?;
+        let parameter = self.temporary();
         let mut lowered = Vec::new();
         for (at, operand) in operands.iter().enumerate() {
             lowered.push(match bare(operand) {
-                _ if at == reference => Lowered { rust: like.rust.clone(), cuda: like.cuda.clone() },
-                Some((literal, minus)) => literal_like(literal, minus, &like.cuda),
+                _ if at == reference => Lowered { rust: like.rust.clone(), cuda: Cuda::text(parameter.as_str()) },
+                Some((literal, minus)) => literal_like(literal, minus, parameter.as_str()),
                 None => self.expression(operand, None)?,
             });
         }
-        Ok(lowered)
+        let call = self.lowered(name, lowered.into_iter().chain(others).collect(), span);
+        let cuda = Cuda::text(format!("[&](auto {parameter}) {{ return ")).then(call.cuda).then("; }(").then(like.cuda).then(")");
+        Ok(Lowered { rust: call.rust, cuda })
     }
 
     /// A call of the function `name` of `lowered` and of its C++ counterpart.
@@ -349,11 +376,9 @@ impl Lowering {
         let uniform = if shape.is_uniform() { operands.len() } else { 1 };
         let around = expected.cloned().filter(|_| shape.returns_operand());
         let ty = operands[..uniform].iter().find_map(|operand| self.type_of(operand)).or(around);
-        let mut values = self.uniform(&operands[..uniform], ty.as_ref())?;
-        for operand in &operands[uniform..] {
-            values.push(self.expression(operand, Some(&Ty::named("u32")))?);
-        }
-        Ok(self.lowered(lowered, values, name.span()))
+        let count = Some(Ty::named("u32"));
+        let others = operands[uniform..].iter().map(|operand| self.expression(operand, count.as_ref())).collect::<Result<_>>()?;
+        self.uniform(lowered, &operands[..uniform], ty.as_ref(), others, name.span())
     }
 
     /// Lowers a call: `other(a, b)` of an `#[op]` or a built-in operator, `f32::min(a, b)` or `f16::from_f32(a)`.
@@ -393,7 +418,9 @@ impl Lowering {
     }
 
     fn operator(&mut self, path: &Path, arguments: &Punctuated<Expr, Token![,]>) -> Result<Lowered> {
-        if path.is_ident(&self.name) {
+        let segments: Vec<_> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        let plain: Vec<_> = segments.iter().map(String::as_str).filter(|segment| *segment != "self").collect();
+        if plain.len() == 1 && self.names.iter().any(|name| name == plain[0]) {
             return refuse(path, "recursion", "a loop of the engine (`fixpoint`) repeats a step");
         }
         let kind = match arguments.len() {
@@ -417,7 +444,7 @@ impl Lowering {
 }
 
 /// A number without a suffix, and whether a minus precedes it.
-fn bare(expr: &Expr) -> Option<(&Lit, bool)> {
+pub fn bare(expr: &Expr) -> Option<(&Lit, bool)> {
     match expr {
         Expr::Paren(inner) => bare(&inner.expr),
         Expr::Unary(ExprUnary { op: UnOp::Neg(_), expr, .. }) => bare(expr).map(|(literal, minus)| (literal, !minus)),
@@ -430,23 +457,34 @@ fn bare(expr: &Expr) -> Option<(&Lit, bool)> {
     }
 }
 
-/// A literal of the type of `like`, which is an expression in C++.
-pub fn literal_like(literal: &Lit, minus: bool, like: &Cuda) -> Lowered {
-    let sign = if minus { "-" } else { "" };
+/// A literal of the type of `like`, which is a variable in C++, or a part of one.
+pub fn literal_like(literal: &Lit, minus: bool, like: impl Into<Cuda>) -> Lowered {
+    literal_of(literal, minus, Cuda::text("decltype(").then(like).then(")"))
+}
+
+/// A literal of a type in C++ that the macro doesn't know.
+fn literal_of(literal: &Lit, minus: bool, ty: Cuda) -> Lowered {
     let number = match literal {
-        // a pattern's literal has its sign in the token
-        Lit::Int(int) if minus || int.base10_digits().starts_with('-') => format!("{sign}{}LL", int.base10_digits()),
-        Lit::Int(int) => format!("{}ULL", int.base10_digits()),
+        Lit::Int(int) => {
+            // a pattern's literal has its sign in the token
+            let digits = int.base10_digits();
+            let (digits, minus) = digits.strip_prefix('-').map_or((digits, minus), |digits| (digits, true));
+            match minus {
+                // C++ has no negative literals
+                true if digits == "9223372036854775808" => "-9223372036854775807LL - 1".to_owned(),
+                true => format!("-{digits}LL"),
+                false => format!("{digits}ULL"),
+            }
+        }
         Lit::Float(float) => {
-            let digits = float.base10_digits();
+            let (digits, sign) = (float.base10_digits(), if minus { "-" } else { "" });
             let point = if digits.contains(['.', 'e', 'E']) { "" } else { ".0" };
             format!("{sign}{digits}{point}f, {sign}{digits}{point}")
         }
         _ => String::new(),
     };
-    let cuda = Cuda::text("vxm::like<decltype(").then(like.clone()).then(format!(")>({number})"));
-    let rust = if minus { quote!(-#literal) } else { quote!(#literal) };
-    Lowered { rust, cuda }
+    let cuda = Cuda::text("vxm::like<").then(ty).then(format!(">({number})"));
+    Lowered { rust: if minus { quote!(-#literal) } else { quote!(#literal) }, cuda }
 }
 
 /// A field in C++: `cost_` of `cost`, `_0` of `0`.

@@ -1,10 +1,13 @@
 //! The types of expressions, as far as their text states them.
 
-use syn::{BinOp, Expr, Lit, Member, Stmt, UnOp};
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::{BinOp, Expr, Lit, Member, Pat, Stmt, UnOp};
 
 use crate::body::Lowering;
 use crate::expr::binary;
 use crate::methods::{CASTS, Shape, method};
+use crate::pattern::is_constant;
 use crate::types::{Ty, owner_path};
 
 impl Lowering {
@@ -37,7 +40,10 @@ impl Lowering {
                 self.type_of_block(&branch.then_branch.stmts).or_else(|| self.type_of(otherwise?))
             }
             Expr::Block(block) => self.type_of_block(&block.block.stmts),
-            Expr::Match(choice) => choice.arms.iter().find_map(|arm| self.type_of(&arm.body)),
+            // names that an arm binds aren't known yet
+            Expr::Match(choice) => {
+                choice.arms.iter().filter(|arm| !binds(&arm.pat)).find_map(|arm| self.type_of(&arm.body))
+            }
             Expr::Tuple(tuple) if tuple.elems.len() > 1 => {
                 Some(Ty::Tuple(tuple.elems.iter().map(|part| self.type_of(part).unwrap_or(Ty::Unknown)).collect()))
             }
@@ -98,6 +104,18 @@ impl Lowering {
             _ => operand(),
         }
     }
+}
+
+/// Whether a pattern may bind a name.
+fn binds(pat: &Pat) -> bool {
+    fn within(tokens: TokenStream) -> bool {
+        tokens.into_iter().any(|token| match token {
+            TokenTree::Ident(name) => !["true", "false", "_"].contains(&name.to_string().as_str()) && !is_constant(&name.to_string()),
+            TokenTree::Group(group) => within(group.stream()),
+            _ => false,
+        })
+    }
+    within(pat.to_token_stream())
 }
 
 /// The unsigned type of the same width as a number's.

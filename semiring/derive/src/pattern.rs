@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{Error, Expr, ExprLit, ExprMatch, Lit, Pat, RangeLimits, Result};
 
-use crate::body::{Lines, Lowered, Lowering, Target, has_return, plain_name, refuse};
+use crate::body::{Lines, Lowered, Lowering, Target, has_effects, plain_name, refuse};
 use crate::cuda::Cuda;
 use crate::expr::literal_like;
 use crate::types::Ty;
@@ -37,7 +37,7 @@ impl Lowering {
         let value = self.temporary();
         let of = self.type_of(&choice.expr).unwrap_or(Ty::Unknown);
         let ty = ty.cloned().or_else(|| self.type_of(&Expr::Match(choice.clone())));
-        let (mut arms, deeper) = (Vec::new(), format!("{indent}        "));
+        let (mut arms, mut is_open, deeper) = (Vec::new(), true, format!("{indent}        "));
         let mut cuda =
             Cuda::text(format!("{indent}{{\n{indent}    const auto {value} = ")).then(scrutinee.cuda).then(";\n");
         cuda = cuda.then(format!("{indent}    "));
@@ -49,12 +49,17 @@ impl Lowering {
                 Ok((quote!(#rust => { #body }), test, lines))
             })?;
             arms.push(rust);
+            // arms behind one that always matches are never reached
+            if !std::mem::replace(&mut is_open, !is_last && test.is_some()) {
+                is_open = false;
+                continue;
+            }
             let head = match test {
                 Some(test) if !is_last => Cuda::text("if (").then(test).then(") {\n"),
                 _ => Cuda::text("{\n"),
             };
             cuda = cuda.then(head).then(lines).then(format!("{indent}    }}"));
-            cuda = cuda.then(if is_last { "\n" } else { " else " });
+            cuda = cuda.then(if is_open { " else " } else { "\n" });
         }
         let (token, test) = (choice.match_token, scrutinee.rust);
         Ok((quote!(#token #test { #(#arms)* }), cuda.then(format!("{indent}}}\n"))))
@@ -169,6 +174,7 @@ impl Lowering {
                         );
                     }
                     None => {
+                        self.check_new(&name.ident)?;
                         let local = self.reserve(&name.ident);
                         self.bind(&name.ident, &local, value.to_owned(), ty.clone(), false)
                     }
@@ -203,6 +209,7 @@ impl Lowering {
                 let (path, rest) = (&found.path, found.rest.as_ref().map(|rest| rest.dot2_token));
                 Ok(Matched { rust: quote!(#path { #(#rust,)* #rest }), test })
             }
+            Pat::Rest(rest) => refuse(rest, "`..` in a tuple", "write `_` for each part"),
             other => refuse(other, "such patterns", "write numbers, ranges, constants, names, tuples or structs"),
         }
     }
@@ -216,7 +223,7 @@ impl Lowering {
             Expr::Lit(ExprLit { lit: literal @ Lit::Int(int), .. })
                 if int.suffix().is_empty() && matches!(ty, Ty::Unknown) =>
             {
-                return Ok(literal_like(literal, false, &Cuda::text(value)));
+                return Ok(literal_like(literal, false, value));
             }
             _ => {}
         }
@@ -244,14 +251,14 @@ fn equal(value: &str, other: Cuda) -> Cuda {
 }
 
 /// Whether a name in a pattern is a constant's, by the first letter's case: a macro can't look it up.
-fn is_constant(name: &str) -> bool {
+pub fn is_constant(name: &str) -> bool {
     name.starts_with(|c: char| c.is_uppercase())
 }
 
 /// Whether an arm is a single expression without statements.
 fn is_plain(body: &Expr) -> bool {
     match body {
-        _ if has_return(body) => false,
+        _ if has_effects(body) => false,
         Expr::Block(block) => matches!(block.block.stmts.as_slice(), [syn::Stmt::Expr(tail, None)] if is_plain(tail)),
         Expr::Match(_) => false,
         _ => true,

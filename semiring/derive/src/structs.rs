@@ -8,7 +8,7 @@ use syn::{Error, Fields, Ident, ItemStruct, Path, Result, Token};
 use crate::body::plain_name;
 use crate::cuda::Cuda;
 use crate::emit::root;
-use crate::types::Ty;
+use crate::types::{SCALARS, Ty};
 
 /// A field of the struct.
 struct Field<'a> {
@@ -84,6 +84,10 @@ pub fn scalar(item: &ItemStruct) -> Result<TokenStream> {
     if let Some(repr) = item.attrs.iter().find(|attribute| attribute.path().is_ident("repr")) {
         return Err(Error::new_spanned(repr, "`#[scalar]` fixes the layout"));
     }
+    if SCALARS.iter().chain(&["Edge"]).any(|known| item.ident == known) {
+        let message = format!("choose another name: in an `#[op]`, `{}` is a type of vxm's own", item.ident);
+        return Err(Error::new_spanned(&item.ident, message));
+    }
     let (fields, bytes) = fields(item)?;
     let (root, name) = (root(), &item.ident);
     // a derive that is repeated would clash
@@ -158,7 +162,7 @@ fn declaration(name: &Ident, fields: &[Field<'_>], bytes: usize, root: &TokenStr
             _ => Cuda::text("(").then(cuda.clone()).then(format!(")({word})")),
         });
         made = made.then(";\n");
-        members = members.then("    ").then(cuda.clone()).then(format!(" {local};\n    VXM_FN \u{1} set_{local}("));
+        members = members.then("    ").then(cuda.clone()).then(format!(" {local};\n    VXM_FN \u{1} {local}set("));
         members = members.then(cuda).then(format!(" x) const {{ \u{1} r = *this; r.{local} = x; return r; }}\n"));
         equal += &format!("{}vxm::eq({local}, b.{local})", if at > 0 { " && " } else { "" });
     }

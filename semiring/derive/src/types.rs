@@ -164,7 +164,7 @@ impl Ty {
         match self {
             Ty::Scalar(name, _) => Cuda::text(scalar(name)),
             Ty::Unit(_) => Cuda::text("vxm_unit"),
-            Ty::Parameter(name) => Cuda::text(name.to_string()),
+            Ty::Parameter(name) => Cuda::text(parameter(name)),
             Ty::Struct(path) => Cuda::splice(quote!(<#path as #root::Element>::CUDA.to_owned())),
             Ty::Tuple(parts) => {
                 let parts = parts.iter().map(|part| part.cuda(root)).collect();
@@ -173,6 +173,11 @@ impl Ty {
             Ty::Unknown => Cuda::text("auto"),
         }
     }
+}
+
+/// A type parameter in C++, where its own name may be a keyword or a macro.
+pub fn parameter(name: &Ident) -> String {
+    format!("Vxm{name}")
 }
 
 /// The number of a tuple's components.

@@ -1,7 +1,7 @@
 //! The operations of programs: exactly those of [`lowered`](crate::lowered), by name.
 
 use super::kind::{Kind, each_scalar};
-use crate::lowered::{self, Bits, CastTo, Distance, Float, IntegerNumber, Number, Ordered};
+use crate::lowered::{self, Bits, Distance, Float, IntegerNumber, Number, Ordered, ToNumbers};
 use crate::{Element, Scalar};
 use half::{bf16, f16};
 
@@ -342,29 +342,7 @@ macro_rules! casts {
 }
 each_scalar! { casts! {} }
 
-/// A scalar that casts to every number type.
-trait ToNumbers:
-    Scalar
-    + CastTo<i8>
-    + CastTo<i16>
-    + CastTo<i32>
-    + CastTo<i64>
-    + CastTo<u8>
-    + CastTo<u16>
-    + CastTo<u32>
-    + CastTo<u64>
-    + CastTo<f16>
-    + CastTo<bf16>
-    + CastTo<f32>
-    + CastTo<f64>
-{
-}
-macro_rules! to_numbers {
-    ([$($kind:ident $t:ty),*]) => { $(impl ToNumbers for $t {})* };
-}
-each_scalar! { to_numbers! {} }
-
-fn cast_of<T: ToNumbers>(to: Kind) -> Option<Function> {
+fn cast_of<T: Scalar + ToNumbers>(to: Kind) -> Option<Function> {
     Some(match to {
         Kind::Unit | Kind::Bool => return None,
         Kind::I8 => |a, _, _| lowered::cast::<i8, T>(of(a)).bits(),

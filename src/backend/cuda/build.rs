@@ -15,7 +15,7 @@ use vxm_semiring::{Element, FIRST};
 /// Entries that a block visits in kernels that find each entry's row: 8 words of 32 entries for each of 8 warps.
 pub(super) const RUN_PLACES: usize = 8 * 8 * 32;
 
-fn triples_builder(gpu: &Gpu) -> KernelBuilder {
+pub(super) fn triples_builder(gpu: &Gpu) -> KernelBuilder {
     builder(gpu).with(sources::RUNS).with(sources::TRIPLES)
 }
 
@@ -100,7 +100,7 @@ pub(super) fn from_keys<A: Element>(
 }
 
 /// The matrix of `count` entries: sorts them stably by key, then merges those with equal keys.
-fn merge_by_key<A: Element>(
+pub(super) fn merge_by_key<A: Element>(
     mut kernel: KernelBuilder,
     (nrows, ncols): (usize, usize),
     keys: Buffer,

@@ -269,6 +269,18 @@ where
     keep_marked(&mask.with_values::<S::Out>(dots), &marked)
 }
 
+/// The entries at the places of `places`, or (not `inside`) at all others.
+///
+/// # Errors
+/// The device has too little memory, or is lost.
+pub fn select_places<A: Element>(csr: &DeviceCsr<A>, places: &DeviceCsr<()>, inside: bool) -> Result<DeviceCsr<A>> {
+    let mut kernel = entries_builder(csr.gpu());
+    let entry = kernel.element::<()>();
+    let predicate = kernel.ty("vxm::SelectByPattern", [entry, inside.into()]);
+    let tail = [&[csr.columns.address()][..], &search_members(places)].concat();
+    keep_marked(csr, &Marked::new(csr, kernel, predicate, &tail)?)
+}
+
 /// `op(a, b)` where both matrices hold an entry.
 ///
 /// # Errors

@@ -14,6 +14,7 @@ pub mod entries;
 pub mod layout;
 pub mod loops;
 pub mod mode;
+pub mod mxm;
 pub mod push;
 pub mod ranks;
 mod readout;

@@ -89,8 +89,8 @@ impl<'a, A: Element, B: Element, S: Semiring<A, B>> MatrixProduct<'a, A, B, S> {
     /// Computes the product as a new matrix, which holds nothing where a mask is false.
     ///
     /// The result lies on the GPU of the first operand that lies on one, or else on that of the scope. There, a product under a structural
-    /// mask is computed by dot products on the GPU. All others are computed by the host's threads: operands that lie on a GPU are read
-    /// back, and the result is put there.
+    /// mask is computed by dot products. Without a mask, or under a complement, all products are written, sorted and folded; if they don't fit
+    /// together, groups of rows follow one another. A product under a mask by values is computed by the host's threads.
     ///
     /// # Errors
     /// The shapes don't fit. [`Error::Memory`]: the product takes more memory than there is; it is found before it begins. The device has
@@ -103,6 +103,14 @@ impl<'a, A: Element, B: Element, S: Semiring<A, B>> MatrixProduct<'a, A, B, S> {
         {
             let (a, columns) = (self.a.on(gpu)?, self.b.transposed_on(gpu)?);
             return Ok(Matrix::on_device(cuda::entries::dots_at_places(&a, &columns, &mask, self.ring)?, None));
+        }
+        if let Some(gpu) = gpu.as_ref().filter(|_| !self.mask.is_some_and(|mask| mask.is_by_value())) {
+            let product = cuda::mxm::product(&self.a.on(gpu)?, &self.b.on(gpu)?, self.ring)?;
+            let product = Matrix::on_device(product, None);
+            return match self.mask {
+                Some(mask) => product.masked(mask),
+                None => Ok(product),
+            };
         }
         let places = self.mask.map(|mask| (mask.places(), mask.is_complement()));
         let places = places.as_ref().map(|(places, complement)| (places.get(), *complement));
