@@ -1,4 +1,5 @@
-//! Products of two sparse matrices on the CPU, beside plain loops. `cargo bench --bench mxm -- [GRAPH ...]`.
+//! Products of two sparse matrices on the CPU, beside plain loops. `cargo bench --bench mxm -- [GRAPH ...]`. With `cuda` among the graphs, on a
+//! GPU.
 //!
 //! Each line is a graph, what was computed, on how many threads, and the least of several runs: milliseconds, and CPU milliseconds of all
 //! threads.
@@ -119,8 +120,26 @@ fn weight(i: u32, j: u32, _a: ()) -> f64 {
     ((i ^ j) & 7) as f64 + 0.5
 }
 
+/// The same products on a GPU, where the operands lie.
+fn bench_on_gpu(spec: &str) -> Result<()> {
+    let a = Matrix::from_simple(generate(spec, &())?.graph);
+    let weighted = a.map_index(weight)?;
+    let product = weighted.mxm(&weighted, PLUS_TIMES);
+    println!("{spec}, A * A on a GPU, {}", least(|| product.eval().map_or(0, |c| c.nnz())));
+    println!("{spec}, A * A under A on a GPU, {}", least(|| product.mask(&weighted).eval().map_or(0, |c| c.nnz())));
+    println!(
+        "{spec}, A * A but under A on a GPU, {}",
+        least(|| product.mask(!&weighted).eval().map_or(0, |c| c.nnz()))
+    );
+    Ok(())
+}
+
 fn main() -> Result<()> {
-    let asked: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    let mut asked: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    let on_gpu = asked.iter().position(|argument| argument == "cuda").map(|at| asked.remove(at)).is_some();
     let graphs: Vec<&str> = if asked.is_empty() { GRAPHS.to_vec() } else { asked.iter().map(String::as_str).collect() };
+    if on_gpu {
+        return Device::Cuda(0).scope(|| graphs.into_iter().try_for_each(bench_on_gpu));
+    }
     graphs.into_iter().try_for_each(|spec| bench(spec, &[1, 2]))
 }

@@ -278,15 +278,39 @@ fn caller(a: u32, b: u32) -> u32 {
 /// Literals beside calls, which take their type from them.
 #[op]
 fn chained(a: u32) -> u32 {
-    1 + callee(2 * callee(3 + callee(4 + callee(5 * callee(6 + callee(7 + callee(8 * callee(9 + callee(10 + callee(a))))))))))
+    1 + callee(
+        2 * callee(3 + callee(4 + callee(5 * callee(6 + callee(7 + callee(8 * callee(9 + callee(10 + callee(a))))))))),
+    )
 }
 
 /// Each operand stands in the text once, however deep literals lie.
 #[test]
 fn a_chain_of_literals_is_as_long_as_its_source() {
-    assert_eq!(chained(0), (0..10).fold(0u32, |x, k| if [8, 5, 2].contains(&(10 - k)) { (10 - k) * (x + 1) } else { 10 - k + x + 1 }));
+    assert_eq!(
+        chained(0),
+        (0..10).fold(0u32, |x, k| if [8, 5, 2].contains(&(10 - k)) { (10 - k) * (x + 1) } else { 10 - k + x + 1 })
+    );
     let length = text(chained).len();
     assert!(length < 2500, "{length} bytes: {}", text(chained));
+}
+
+#[op]
+fn ping(a: u32) -> u32 {
+    if a == 0 { 0 } else { pong(a - 1) }
+}
+#[op]
+fn pong(a: u32) -> u32 {
+    ping(a)
+}
+
+/// Operators that call each other in a circle have a text that no compiler takes, and says why. On a CPU they run.
+#[test]
+fn a_circle_of_operators_is_told() {
+    assert_eq!(ping(9), 0);
+    for _ in 0..2 {
+        assert!(text(pong).contains("#error an #[op] calls itself by way of others"));
+        assert!(text(ping).contains("#error"));
+    }
 }
 
 /// An operator's text is made once and cached. Every kernel still gets all of it, callees first, each function once.

@@ -185,7 +185,8 @@ impl<T: Element> Matrix<T> {
         if let Some(gpu) = &gpu
             && let Some(places) = mask.places_on(gpu).transpose()?
         {
-            let kept = cuda::entries::select_places(&self.on(gpu)?, &places, !mask.is_complement())?;
+            let entries = self.on(gpu)?;
+            let kept = cuda::entries::select_places(&entries, &places, !mask.is_complement())?;
             return Ok(Matrix::on_device(kept, None));
         }
         let places = mask.places();

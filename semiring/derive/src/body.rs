@@ -79,7 +79,13 @@ pub struct Lowering {
 
 impl Lowering {
     /// `unread` holds the numbers of variables that nothing reads.
-    pub fn new(root: TokenStream, names: Vec<Ident>, parameters: Vec<Ident>, result: Ty, unread: HashSet<usize>) -> Self {
+    pub fn new(
+        root: TokenStream,
+        names: Vec<Ident>,
+        parameters: Vec<Ident>,
+        result: Ty,
+        unread: HashSet<usize>,
+    ) -> Self {
         Lowering {
             root,
             names,
@@ -207,7 +213,9 @@ impl Lowering {
         match block.stmts.split_last() {
             Some((Stmt::Expr(Expr::Return(_), Some(_)), _)) => Ok((&block.stmts, None)),
             Some((Stmt::Expr(tail, None), statements)) => Ok((statements, Some(tail))),
-            Some((Stmt::Expr(last @ (Expr::If(_) | Expr::Match(_) | Expr::Block(_)), Some(_)), _)) if has_return(last) => {
+            Some((Stmt::Expr(last @ (Expr::If(_) | Expr::Match(_) | Expr::Block(_)), Some(_)), _))
+                if has_return(last) =>
+            {
                 Ok((&block.stmts, None))
             }
             _ => {
@@ -276,7 +284,9 @@ impl Lowering {
         }
         let value = match (target, bare(expr)) {
             // a literal of the type of what it is assigned to
-            (Target::Store(name), Some((literal, minus))) if ty.is_none() => literal_like(literal, minus, name.as_str()),
+            (Target::Store(name), Some((literal, minus))) if ty.is_none() => {
+                literal_like(literal, minus, name.as_str())
+            }
             _ => self.expression(expr, ty)?,
         };
         let cuda = match target {
@@ -404,7 +414,8 @@ impl Lowering {
     /// A C++ variable `name` with the value of `expr`: the value in Rust, and the C++ statements.
     fn initial(&mut self, expr: &Expr, ty: &Ty, name: &str, indent: &str) -> Result<Lines> {
         let known = ty.clone().known();
-        let is_structured = matches!(expr, Expr::If(_) | Expr::Match(_) | Expr::Block(_) | Expr::Paren(_) | Expr::Group(_));
+        let is_structured =
+            matches!(expr, Expr::If(_) | Expr::Match(_) | Expr::Block(_) | Expr::Paren(_) | Expr::Group(_));
         if !is_structured || !has_effects(expr) {
             let value = self.expression(expr, known.as_ref())?;
             let cuda_ty = if ty.is_known() { self.cuda(ty) } else { Cuda::text("auto") };
@@ -414,7 +425,8 @@ impl Lowering {
             ));
         }
         if !ty.is_known() {
-            let message = "state the variable's type, as in `let x: u32 = ...`: its value has a `return` or an assignment";
+            let message =
+                "state the variable's type, as in `let x: u32 = ...`: its value has a `return` or an assignment";
             return Err(Error::new_spanned(expr, message));
         }
         let (rust, lines) = self.place(expr, Some(ty), &Target::Store(name.to_owned()), indent)?;
@@ -472,7 +484,8 @@ impl Lowering {
             None => return Err(Error::new_spanned(target, "only a local variable can be assigned to")),
         };
         // C++ leaves the order open in which operands are computed
-        let declared = root.and_then(|name| self.scopes.iter().rposition(|scope| scope.contains_key(&name.to_string())));
+        let declared =
+            root.and_then(|name| self.scopes.iter().rposition(|scope| scope.contains_key(&name.to_string())));
         if self.lambdas.last().is_some_and(|lambda| declared.is_some_and(|scope| scope < *lambda)) {
             let instead = "begin a statement with it, or with the `let` whose value it belongs to";
             return refuse(target, "assignments within an operand", instead);

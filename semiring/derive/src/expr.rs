@@ -318,7 +318,11 @@ impl Lowering {
             });
         }
         let call = self.lowered(name, lowered.into_iter().chain(others).collect(), span);
-        let cuda = Cuda::text(format!("[&](auto {parameter}) {{ return ")).then(call.cuda).then("; }(").then(like.cuda).then(")");
+        let cuda = Cuda::text(format!("[&](auto {parameter}) {{ return "))
+            .then(call.cuda)
+            .then("; }(")
+            .then(like.cuda)
+            .then(")");
         Ok(Lowered { rust: call.rust, cuda })
     }
 
@@ -377,7 +381,10 @@ impl Lowering {
         let around = expected.cloned().filter(|_| shape.returns_operand());
         let ty = operands[..uniform].iter().find_map(|operand| self.type_of(operand)).or(around);
         let count = Some(Ty::named("u32"));
-        let others = operands[uniform..].iter().map(|operand| self.expression(operand, count.as_ref())).collect::<Result<_>>()?;
+        let others = operands[uniform..]
+            .iter()
+            .map(|operand| self.expression(operand, count.as_ref()))
+            .collect::<Result<_>>()?;
         self.uniform(lowered, &operands[..uniform], ty.as_ref(), others, name.span())
     }
 

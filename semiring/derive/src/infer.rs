@@ -110,7 +110,9 @@ impl Lowering {
 fn binds(pat: &Pat) -> bool {
     fn within(tokens: TokenStream) -> bool {
         tokens.into_iter().any(|token| match token {
-            TokenTree::Ident(name) => !["true", "false", "_"].contains(&name.to_string().as_str()) && !is_constant(&name.to_string()),
+            TokenTree::Ident(name) => {
+                !["true", "false", "_"].contains(&name.to_string().as_str()) && !is_constant(&name.to_string())
+            }
             TokenTree::Group(group) => within(group.stream()),
             _ => false,
         })

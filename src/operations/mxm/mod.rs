@@ -105,8 +105,8 @@ impl<'a, A: Element, B: Element, S: Semiring<A, B>> MatrixProduct<'a, A, B, S> {
             return Ok(Matrix::on_device(cuda::entries::dots_at_places(&a, &columns, &mask, self.ring)?, None));
         }
         if let Some(gpu) = gpu.as_ref().filter(|_| !self.mask.is_some_and(|mask| mask.is_by_value())) {
-            let product = cuda::mxm::product(&self.a.on(gpu)?, &self.b.on(gpu)?, self.ring)?;
-            let product = Matrix::on_device(product, None);
+            let (a, b) = (self.a.on(gpu)?, self.b.on(gpu)?);
+            let product = Matrix::on_device(cuda::mxm::product(&a, &b, self.ring)?, None);
             return match self.mask {
                 Some(mask) => product.masked(mask),
                 None => Ok(product),
