@@ -13,14 +13,22 @@ struct CountProducts {
     }
 };
 
-// The number of products before each row.
-struct ProductsBefore {
+// The number of products before each row, and the most of an entry of the row: the row of the product has at least so many entries.
+struct CountByRow {
     const u64* starts; // of the left matrix
     u64 rows;
     const u64* sums;
     u64* before;
+    u64* longest;
     VXM_FN void run() const {
-        each_thread(rows + 1, [&](u64 i) { before[i] = sums[starts[i]]; });
+        each_thread(rows + 1, [&](u64 i) {
+            before[i] = sums[starts[i]];
+            u64 most = 0;
+            for (u64 p = starts[i]; i < rows && p < starts[i + 1]; p++) {
+                if (sums[p + 1] - sums[p] > most) most = sums[p + 1] - sums[p];
+            }
+            longest[i] = most;
+        });
     }
 };
 

@@ -122,7 +122,8 @@ fn gaussian(distance: f32, width: f32) -> f32 {
 #[op]
 fn euclid(a: i32, b: i32) -> u32 {
     match (a.abs_diff(0), b.abs_diff(0)) {
-        (0, n) | (n, 0) => n,
+        (0, n) => n,
+        (n, 0) => n,
         (x, y) if x >= y => x % y,
         (x, y) => y % x,
     }

@@ -12,12 +12,18 @@ double floor(double) noexcept;
 double ceil(double) noexcept;
 double trunc(double) noexcept;
 double fmod(double, double) noexcept;
+double round(double) noexcept;
+double copysign(double, double) noexcept;
+double fma(double, double, double) noexcept;
 float fabsf(float) noexcept;
 float sqrtf(float) noexcept;
 float floorf(float) noexcept;
 float ceilf(float) noexcept;
 float truncf(float) noexcept;
 float fmodf(float, float) noexcept;
+float roundf(float) noexcept;
+float copysignf(float, float) noexcept;
+float fmaf(float, float, float) noexcept;
 // implemented by the runtime, in fibers.cpp
 unsigned long long emulated_warp(int meeting, unsigned mask, unsigned long long value, unsigned argument);
 int emulated_block(int meeting, int value);

@@ -19,37 +19,87 @@ fn mxm_builder(gpu: &Gpu) -> KernelBuilder {
     triples_builder(gpu).with(sources::ENTRIES).with(sources::MXM)
 }
 
-/// The product by rows: `C[i, j]` is the fold of `A[i, k] ⊗ B[k, j]` over ascending `k`, from left to right. O(products) time and memory; if all
-/// products don't fit on the device together, groups of rows are computed one after the other.
+/// The work of a product, counted before it is done.
+#[derive(Debug)]
+pub struct Counted<'a, A: Element, B: Element> {
+    a: &'a DeviceCsr<A>,
+    b: &'a DeviceCsr<B>,
+    /// The number of products before each entry of `a`.
+    sums: Buffer,
+    /// The number of products before each row.
+    before: Vec<u64>,
+    /// A lower bound on the entries of the result.
+    pub least_entries: u64,
+}
+
+/// Counts the products of `a` and `b`.
 ///
 /// # Errors
 /// The device has too little memory, or is lost.
-pub fn product<A, B, S>(a: &DeviceCsr<A>, b: &DeviceCsr<B>, ring: S) -> Result<DeviceCsr<S::Out>>
-where
-    A: Element,
-    B: Element,
-    S: Semiring<A, B>,
-{
-    let (gpu, entries) = (a.gpu(), a.nnz());
-    let mut sums = alloc_entries(gpu, (entries + 1) * 8, a.nrows())?;
+pub fn count<'a, A: Element, B: Element>(a: &'a DeviceCsr<A>, b: &'a DeviceCsr<B>) -> Result<Counted<'a, A, B>> {
+    let (gpu, entries, nrows) = (a.gpu(), a.nnz(), a.nrows());
+    let mut sums = alloc_entries(gpu, (entries + 1) * 8, nrows)?;
     sums.fill_at(0, 8, 0)?;
-    let counted = [a.columns.address(), entries as u64, b.offsets.address(), sums.address()];
-    launch_over(&mut mxm_builder(gpu), "vxm::CountProducts", &counted, entries)?;
+    let words = [a.columns.address(), entries as u64, b.offsets.address(), sums.address()];
+    launch_over(&mut mxm_builder(gpu), "vxm::CountProducts", &words, entries)?;
     terminals::scan(gpu, &sums, entries)?;
-    let rows = alloc_entries(gpu, entries * 4, a.nrows())?;
-    let starts = [a.offsets.address(), a.nrows() as u64];
-    launch_over_by(&mut triples_builder(gpu), "vxm::RunOf", &[&starts[..], &[rows.address()]].concat(), entries, RUN_PLACES)?;
-    let before = gpu.alloc((a.nrows() + 1) * 8)?;
-    let head = [&starts[..], &[sums.address(), before.address()]].concat();
-    launch_over(&mut mxm_builder(gpu), "vxm::ProductsBefore", &head, a.nrows() + 1)?;
-    let before = before.download::<u64>(a.nrows() + 1)?;
-    let each = SORTED_BYTES + 4 + 2 * size_of::<S::Out>();
-    let room = plan::forced().products_at_once.unwrap_or(gpu.memory()?.0 / 2 / each as u64);
-    let groups = groups(&before, room);
-    tracing::debug!(products = before[a.nrows()], groups = groups.len(), "mxm by sorting products");
-    let expand = Expand { a, b, ring, sums: &sums, rows: &rows };
-    let pieces = groups.into_iter().map(|group| expand.group(group, &before)).collect::<Result<Vec<_>>>()?;
-    stacked(gpu, (a.nrows(), b.ncols()), pieces)
+    let (before, longest) = (gpu.alloc((nrows + 1) * 8)?, gpu.alloc((nrows + 1) * 8)?);
+    let words = [a.offsets.address(), nrows as u64, sums.address(), before.address(), longest.address()];
+    launch_over(&mut mxm_builder(gpu), "vxm::CountByRow", &words, nrows + 1)?;
+    let (before, longest) = (before.download::<u64>(nrows + 1)?, longest.download::<u64>(nrows)?);
+    Ok(Counted { a, b, sums, before, least_entries: longest.iter().fold(0, |sum, one| sum.saturating_add(*one)) })
+}
+
+impl<A: Element, B: Element> Counted<'_, A, B> {
+    /// The product by rows: `C[i, j]` is the fold of `A[i, k] ⊗ B[k, j]` over ascending `k`, from left to right. O(products) time and memory; if
+    /// all products don't fit on the device together, groups of rows are computed one after the other.
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn multiply<S: Semiring<A, B>>(&self, ring: S) -> Result<DeviceCsr<S::Out>> {
+        let (gpu, nrows, entries) = (self.a.gpu(), self.a.nrows(), self.a.nnz());
+        let rows = alloc_entries(gpu, entries * 4, nrows)?;
+        let words = [self.a.offsets.address(), nrows as u64, rows.address()];
+        launch_over_by(&mut triples_builder(gpu), "vxm::RunOf", &words, entries, RUN_PLACES)?;
+        let each = SORTED_BYTES + 4 + 2 * size_of::<S::Out>();
+        let room = plan::forced().products_at_once.unwrap_or(gpu.memory()?.0 / 2 / each as u64);
+        let groups = groups(&self.before, room);
+        tracing::debug!(products = self.before[nrows], groups = groups.len(), "mxm by sorting products");
+        let pieces = groups.into_iter().map(|group| self.group(group, &rows, ring)).collect::<Result<Vec<_>>>()?;
+        stacked(gpu, (nrows, self.b.ncols()), pieces)
+    }
+
+    /// The rows of a group, as a matrix of their own. `rows` has the row of each entry of `a`.
+    fn group<S: Semiring<A, B>>(&self, group: Range<usize>, rows: &Buffer, ring: S) -> Result<DeviceCsr<S::Out>> {
+        let (gpu, nrows) = (self.a.gpu(), group.len());
+        let (first, end) = (self.before[group.start], self.before[group.end]);
+        let count = (end - first) as usize;
+        let keys = alloc_entries(gpu, count * 8, nrows)?;
+        let products = alloc_entries(gpu, count * size_of::<S::Out>(), nrows)?;
+        let mut kernel = mxm_builder(gpu);
+        let (a, b, out) = (kernel.element::<A>(), kernel.element::<B>(), kernel.element::<S::Out>());
+        let mul = kernel.functor(ring.mul());
+        let ty = kernel.ty("vxm::Products", [a, b, out, mul]);
+        let words = [
+            self.sums.address(),
+            self.a.nnz() as u64,
+            first,
+            count as u64,
+            rows.address(),
+            group.start as u64,
+            self.a.columns.address(),
+            self.a.values.address(),
+            self.b.offsets.address(),
+            self.b.columns.address(),
+            self.b.values.address(),
+            keys.address(),
+            products.address(),
+        ];
+        launch_over_by(&mut kernel, ty, &words, count, RUN_PLACES)?;
+        let mut kernel = triples_builder(gpu);
+        let add = DuplicateMerge::Call(kernel.functor(ring.add()));
+        merge_by_key(kernel, (nrows, self.b.ncols()), keys, count, &products, &add)
+    }
 }
 
 /// Groups of rows of at most `room` products, or of a single row. `before` holds the number of products before each row.
@@ -62,50 +112,6 @@ fn groups(before: &[u64], room: u64) -> Vec<Range<usize>> {
         first = end;
     }
     groups
-}
-
-/// What all groups of rows read.
-struct Expand<'a, A: Element, B: Element, S> {
-    a: &'a DeviceCsr<A>,
-    b: &'a DeviceCsr<B>,
-    ring: S,
-    /// The number of products before each entry of `a`.
-    sums: &'a Buffer,
-    /// The row of each entry of `a`.
-    rows: &'a Buffer,
-}
-
-impl<A: Element, B: Element, S: Semiring<A, B>> Expand<'_, A, B, S> {
-    /// The rows of a group, as a matrix of their own.
-    fn group(&self, group: Range<usize>, before: &[u64]) -> Result<DeviceCsr<S::Out>> {
-        let (gpu, nrows) = (self.a.gpu(), group.len());
-        let (first, count) = (before[group.start], (before[group.end] - before[group.start]) as usize);
-        let keys = alloc_entries(gpu, count * 8, nrows)?;
-        let products = alloc_entries(gpu, count * size_of::<S::Out>(), nrows)?;
-        let mut kernel = mxm_builder(gpu);
-        let (a, b, out) = (kernel.element::<A>(), kernel.element::<B>(), kernel.element::<S::Out>());
-        let mul = kernel.functor(self.ring.mul());
-        let ty = kernel.ty("vxm::Products", [a, b, out, mul]);
-        let words = [
-            self.sums.address(),
-            self.a.nnz() as u64,
-            first,
-            count as u64,
-            self.rows.address(),
-            group.start as u64,
-            self.a.columns.address(),
-            self.a.values.address(),
-            self.b.offsets.address(),
-            self.b.columns.address(),
-            self.b.values.address(),
-            keys.address(),
-            products.address(),
-        ];
-        launch_over_by(&mut kernel, ty, &words, count, RUN_PLACES)?;
-        let mut kernel = triples_builder(gpu);
-        let add = DuplicateMerge::Call(kernel.functor(self.ring.add()));
-        merge_by_key(kernel, (nrows, self.b.ncols()), keys, count, &products, &add)
-    }
 }
 
 /// The matrix of pieces, one below the other.

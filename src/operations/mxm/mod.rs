@@ -106,7 +106,13 @@ impl<'a, A: Element, B: Element, S: Semiring<A, B>> MatrixProduct<'a, A, B, S> {
         }
         if let Some(gpu) = gpu.as_ref().filter(|_| !self.mask.is_some_and(|mask| mask.is_by_value())) {
             let (a, b) = (self.a.on(gpu)?, self.b.on(gpu)?);
-            let product = Matrix::on_device(cuda::mxm::product(&a, &b, self.ring)?, None);
+            let counted = cuda::mxm::count(&a, &b)?;
+            // entries that the device has no room for lie on the host
+            let least = u128::from(counted.least_entries) * (4 + size_of::<S::Out>()) as u128;
+            if least > u128::from(gpu.memory()?.0) {
+                memory::require(least, || self.name())?;
+            }
+            let product = Matrix::on_device(counted.multiply(self.ring)?, None);
             return match self.mask {
                 Some(mask) => product.masked(mask),
                 None => Ok(product),
