@@ -13,7 +13,8 @@ struct CountProducts {
     }
 };
 
-// The number of products before each row, and the most of an entry of the row: the row of the product has at least so many entries.
+// The number of products before each row, and at `longest[i + 1]` the most of an entry of row i: the row of the product has at least so many
+// entries.
 struct CountByRow {
     const u64* starts; // of the left matrix
     u64 rows;
@@ -27,7 +28,7 @@ struct CountByRow {
             for (u64 p = starts[i]; i < rows && p < starts[i + 1]; p++) {
                 if (sums[p + 1] - sums[p] > most) most = sums[p + 1] - sums[p];
             }
-            longest[i] = most;
+            if (i < rows) longest[i + 1] = most;
         });
     }
 };

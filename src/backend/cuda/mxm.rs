@@ -27,7 +27,8 @@ pub struct Counted<'a, A: Element, B: Element> {
     /// The number of products before each entry of `a`.
     sums: Buffer,
     /// The number of products before each row.
-    before: Vec<u64>,
+    before: Buffer,
+    products: u64,
     /// A lower bound on the entries of the result.
     pub least_entries: u64,
 }
@@ -43,11 +44,14 @@ pub fn count<'a, A: Element, B: Element>(a: &'a DeviceCsr<A>, b: &'a DeviceCsr<B
     let words = [a.columns.address(), entries as u64, b.offsets.address(), sums.address()];
     launch_over(&mut mxm_builder(gpu), "vxm::CountProducts", &words, entries)?;
     terminals::scan(gpu, &sums, entries)?;
-    let (before, longest) = (gpu.alloc((nrows + 1) * 8)?, gpu.alloc((nrows + 1) * 8)?);
+    let (before, mut longest) = (gpu.alloc((nrows + 1) * 8)?, gpu.alloc((nrows + 1) * 8)?);
+    longest.fill_at(0, 8, 0)?;
     let words = [a.offsets.address(), nrows as u64, sums.address(), before.address(), longest.address()];
     launch_over(&mut mxm_builder(gpu), "vxm::CountByRow", &words, nrows + 1)?;
-    let (before, longest) = (before.download::<u64>(nrows + 1)?, longest.download::<u64>(nrows)?);
-    Ok(Counted { a, b, sums, before, least_entries: longest.iter().fold(0, |sum, one| sum.saturating_add(*one)) })
+    terminals::scan(gpu, &longest, nrows)?;
+    let last = |sums: &Buffer, at| -> Result<u64> { Ok(sums.download_at::<u64>(at, 1)?[0]) };
+    let (products, least_entries) = (last(&sums, entries)?, last(&longest, nrows)?);
+    Ok(Counted { a, b, sums, before, products, least_entries })
 }
 
 impl<A: Element, B: Element> Counted<'_, A, B> {
@@ -63,17 +67,28 @@ impl<A: Element, B: Element> Counted<'_, A, B> {
         launch_over_by(&mut triples_builder(gpu), "vxm::RunOf", &words, entries, RUN_PLACES)?;
         let each = SORTED_BYTES + 4 + 2 * size_of::<S::Out>();
         let room = plan::forced().products_at_once.unwrap_or(gpu.memory()?.0 / 2 / each as u64);
-        let groups = groups(&self.before, room);
-        tracing::debug!(products = self.before[nrows], groups = groups.len(), "mxm by sorting products");
+        // rows are told apart on the host only if there are several groups
+        let groups = match self.products <= room {
+            true => vec![(0..nrows, 0..self.products)],
+            false => {
+                let before = self.before.download::<u64>(nrows + 1)?;
+                groups(&before, room).into_iter().map(|rows| (rows.clone(), before[rows.start]..before[rows.end])).collect()
+            }
+        };
+        tracing::debug!(products = self.products, groups = groups.len(), "mxm by sorting products");
         let pieces = groups.into_iter().map(|group| self.group(group, &rows, ring)).collect::<Result<Vec<_>>>()?;
         stacked(gpu, (nrows, self.b.ncols()), pieces)
     }
 
-    /// The rows of a group, as a matrix of their own. `rows` has the row of each entry of `a`.
-    fn group<S: Semiring<A, B>>(&self, group: Range<usize>, rows: &Buffer, ring: S) -> Result<DeviceCsr<S::Out>> {
+    /// The rows of a group, which have these products, as a matrix of their own. `rows` has the row of each entry of `a`.
+    fn group<S: Semiring<A, B>>(
+        &self,
+        (group, products): (Range<usize>, Range<u64>),
+        rows: &Buffer,
+        ring: S,
+    ) -> Result<DeviceCsr<S::Out>> {
         let (gpu, nrows) = (self.a.gpu(), group.len());
-        let (first, end) = (self.before[group.start], self.before[group.end]);
-        let count = (end - first) as usize;
+        let (first, count) = (products.start, (products.end - products.start) as usize);
         let keys = alloc_entries(gpu, count * 8, nrows)?;
         let products = alloc_entries(gpu, count * size_of::<S::Out>(), nrows)?;
         let mut kernel = mxm_builder(gpu);
