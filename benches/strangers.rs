@@ -199,9 +199,9 @@ fn near(a: f64, b: f64) -> bool {
     a == b || (a - b).abs() <= 1e-4 * a.abs().max(1.0)
 }
 
-/// A vector that differs at vertex 0.
-fn from_vertex_0<T: Element>(n: usize, first: T, others: T) -> Vector<T> {
-    Vector::from_dense((0..n).map(|v| if v == 0 { first } else { others }).collect())
+/// A vector that differs at vertex 0, on the device.
+fn from_vertex_0<T: Element>(n: usize, first: T, others: T, device: Device) -> Result<Vector<T>> {
+    Vector::from_dense((0..n).map(|v| if v == 0 { first } else { others }).collect()).to(device)
 }
 
 /// Waits until a vector is there; it stays where it is.
@@ -209,12 +209,12 @@ fn waited<T: Element>(vector: Result<Vector<T>>) -> Result<Option<T>> {
     Ok(vector?.extract(&[0]).eval()?.get(0))
 }
 
-fn bench(spec: &str, on_gpu: bool) -> Result<()> {
+fn bench(spec: &str, device: Device) -> Result<()> {
     let graph = Matrix::from_simple(io::generate(spec, &())?.graph);
     let weighted = weights(&graph, 1, 100, 7)?;
     let edges = weighted.map_index(EDGE)?;
-    let first_hop = from_vertex_0(graph.nrows(), Hop { length: 0, parent: 0 }, NONE);
-    let first_route = from_vertex_0(graph.nrows(), Route { width: u32::MAX, edges: 0 }, NO_ROUTE);
+    let first_hop = from_vertex_0(graph.nrows(), Hop { length: 0, parent: 0 }, NONE, device)?;
+    let first_route = from_vertex_0(graph.nrows(), Route { width: u32::MAX, edges: 0 }, NO_ROUTE, device)?;
     let (hops, lengths) = (paths(&edges, &first_hop)?, sssp(&weighted, 0)?);
     assert!(lengths.iter().all(|(v, length)| hops.get(v).is_some_and(|hop| hop.length == length)), "{spec}: paths");
     let (times, _, _) = best(|| waited(paths(&edges, &first_hop)), || waited(sssp(&weighted, 0)));
@@ -227,11 +227,12 @@ fn bench(spec: &str, on_gpu: bool) -> Result<()> {
         (0..n).map(|v| (graph.csr().offsets()[v + 1] - graph.csr().offsets()[v]).max(1) as f32).collect();
     let logs = weighted.map(TO_LOG)?;
     let start: Vec<f64> = first.iter().map(|x| -f64::from(*x)).collect();
-    let (kind, degree, x) =
-        (Vector::from_dense(kinds.clone()), Vector::from_dense(degrees.clone()), Vector::from_dense(first.clone()));
-    let logarithms = Vector::from_dense(start.clone());
+    let (kind, degree) =
+        (Vector::from_dense(kinds.clone()).to(device)?, Vector::from_dense(degrees.clone()).to(device)?);
+    let x = Vector::from_dense(first.clone()).to(device)?;
+    let logarithms = Vector::from_dense(start.clone()).to(device)?;
     let log_sums = || logarithms.vxm(&logs, semiring(log_sum, PLUS)).eval();
-    if on_gpu {
+    if !matches!(device, Device::Cpu) {
         let (times, _, _) =
             best(|| waited(widest(&weighted, &first_route)), || waited(opinions(&graph, &kind, &degree, &x)));
         println!("{spec:16} widest routes {:9.3}, opinions {:9.3}", times[0], times[1]);
@@ -267,8 +268,7 @@ fn main() -> Result<()> {
     let device: Device = device.flatten().unwrap_or_else(|| "cpu".to_owned()).parse()?;
     let graphs = if arguments.is_empty() { GRAPHS.map(String::from).to_vec() } else { arguments };
     println!("{:16} {:44} {:>9} {:>9} {:>6}", "graph", "task", "ours", "other", "ratio");
-    let on_gpu = !matches!(device, Device::Cpu);
     let pool =
         rayon::ThreadPoolBuilder::new().num_threads(1).build().map_err(|error| Error::invalid(error.to_string()))?;
-    pool.install(|| device.scope(|| graphs.iter().try_for_each(|spec| bench(spec, on_gpu))))
+    pool.install(|| device.scope(|| graphs.iter().try_for_each(|spec| bench(spec, device))))
 }

@@ -31,7 +31,14 @@ pub fn gpu() -> Option<Device> {
 pub const SCHEDULES: [Forced; 2] = [by(Schedule::Rounds), by(Schedule::Asynchronous)];
 
 const fn by(schedule: Schedule) -> Forced {
-    Forced { schedule: Some(schedule), direction: None, format: None, strategy: None, row_path: None }
+    Forced {
+        schedule: Some(schedule),
+        direction: None,
+        format: None,
+        strategy: None,
+        row_path: None,
+        products_at_once: None,
+    }
 }
 
 /// Compares sets and colourings of `a` on the CPU and on `device`.

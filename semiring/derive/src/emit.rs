@@ -152,7 +152,7 @@ pub fn operator(function: &ItemFn, alias: Option<Ident>) -> Result<TokenStream> 
         quote! {
             #(#every)*
             #(#item_attributes)*
-            #[allow(dead_code)]
+            #[allow(dead_code, clippy::multiple_bound_locations)]
             #[inline]
             #vis fn #function #generic(#(#operands: #types),*) -> #out #clause {
                 #root::#operator::call(#name, #(#operands),*)
@@ -169,7 +169,7 @@ pub fn operator(function: &ItemFn, alias: Option<Ident>) -> Result<TokenStream> 
         #kept
 
         #(#every)*
-        #[allow(non_camel_case_types)]
+        #[allow(non_camel_case_types, clippy::multiple_bound_locations)]
         const _: () = {
             #(#body_attributes)*
             #[allow(non_snake_case)]

@@ -276,7 +276,7 @@ impl Lowering {
         if let BinOp::Shl(_) | BinOp::Shr(_) = e.op {
             let name = if matches!(e.op, BinOp::Shl(_)) { "shl" } else { "shr" };
             let ty = self.type_of(&e.left).or(expected.cloned());
-            let by = self.type_of(&e.right).or_else(|| bare(&e.right).map(|_| Ty::named("u32")));
+            let by = self.type_of(&e.right).or_else(|| is_number(&e.right).then(|| Ty::named("u32")));
             let operands = vec![self.expression(&e.left, ty.as_ref())?, self.expression(&e.right, by.as_ref())?];
             return Ok(self.lowered(name, operands, e.op.span()));
         }
@@ -447,6 +447,15 @@ impl Lowering {
         let span = path.span();
         let name = Cuda::splice(quote_spanned!(span=> #root::Source::source(#path, __vxm_text)));
         Ok(Lowered { rust: quote_spanned!(span=> #root::#kind::call(#path, #(#rust),*)), cuda: Cuda::call(name, cuda) })
+    }
+}
+
+/// Whether an expression is made of numbers without a suffix alone.
+fn is_number(expr: &Expr) -> bool {
+    match expr {
+        Expr::Paren(inner) => is_number(&inner.expr),
+        Expr::Binary(both) => is_number(&both.left) && is_number(&both.right),
+        other => bare(other).is_some(),
     }
 }
 
