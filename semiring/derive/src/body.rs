@@ -1,32 +1,18 @@
-//! Lowers blocks and statements to both languages.
-
-use std::collections::{BTreeMap, HashMap, HashSet};
+//! Lowers blocks, and where their values go, to both languages.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
-use quote::{ToTokens, format_ident, quote};
+use quote::{ToTokens, quote};
 use syn::spanned::Spanned;
-use syn::{BinOp, Block, Error, Expr, ExprIf, Ident, Local, Pat, Result, Stmt};
+use syn::{BinOp, Block, Error, Expr, ExprIf, Ident, Result, Stmt};
 
 use crate::cuda::Cuda;
-use crate::expr::{bare, literal_like};
+use crate::literals::{bare, literal_like};
+use crate::scopes::Lowering;
 use crate::types::Ty;
 
 /// Returns an error at `token`: `#[op]` does not support `what`, and what to write instead.
 pub fn refuse<T>(token: impl ToTokens, what: &str, instead: &str) -> Result<T> {
     Err(Error::new_spanned(token, format!("`#[op]` does not support {what}: {instead}")))
-}
-
-/// A variable in scope.
-#[derive(Clone)]
-pub struct Variable {
-    /// The variable's name in the generated Rust.
-    pub rust: Ident,
-    /// The variable in the CUDA text: a name, or a part of a value.
-    pub cuda: String,
-    pub ty: Ty,
-    pub mutable: bool,
-    /// Its number among all that were declared.
-    number: usize,
 }
 
 /// A lowered expression in both languages.
@@ -49,158 +35,7 @@ pub enum Target {
     Nothing,
 }
 
-/// The state of lowering one operator.
-pub struct Lowering {
-    /// The path of the crate `vxm-semiring` in generated code.
-    pub root: TokenStream,
-    /// The names of the function and of the operator, which it must not call.
-    pub names: Vec<Ident>,
-    /// The operator's type parameters.
-    pub parameters: Vec<Ident>,
-    /// The operator's result.
-    pub result: Ty,
-    /// The casts between types of which one is a parameter.
-    pub casts: BTreeMap<String, TokenStream>,
-    /// The variables of each enclosing block, outermost first.
-    scopes: Vec<HashMap<String, Variable>>,
-    /// How many variables of each name have been declared.
-    declared: HashMap<String, usize>,
-    /// All variables in order of declaration, and whether each was read.
-    all: Vec<(Ident, bool)>,
-    /// The numbers of variables that nothing reads, as an earlier lowering of the same operator found.
-    unread: HashSet<usize>,
-    /// The types that the text names.
-    used: BTreeMap<String, TokenStream>,
-    /// Where the scopes of C++ lambdas begin that the text is in. A `return` there would leave the lambda only.
-    lambdas: Vec<usize>,
-    /// How many temporary values there are.
-    temporaries: usize,
-}
-
 impl Lowering {
-    /// `unread` holds the numbers of variables that nothing reads.
-    pub fn new(
-        root: TokenStream,
-        names: Vec<Ident>,
-        parameters: Vec<Ident>,
-        result: Ty,
-        unread: HashSet<usize>,
-    ) -> Self {
-        Lowering {
-            root,
-            names,
-            parameters,
-            result,
-            casts: BTreeMap::new(),
-            scopes: vec![HashMap::new()],
-            declared: HashMap::new(),
-            all: Vec::new(),
-            unread,
-            used: BTreeMap::new(),
-            lambdas: Vec::new(),
-            temporaries: 0,
-        }
-    }
-
-    /// The numbers and names of variables that nothing reads.
-    pub fn unread(&self) -> impl Iterator<Item = (usize, &Ident)> {
-        let unread = self.all.iter().enumerate().filter(|(_, (_, read))| !read);
-        unread.map(|(number, (name, _))| (number, name))
-    }
-
-    /// Records that the text names `ty`, so that the generated `source` declares it.
-    pub fn uses(&mut self, ty: &Ty) {
-        for part in ty.parts() {
-            let rust = part.rust();
-            self.used.insert(rust.to_string(), rust);
-        }
-    }
-
-    /// All types the text names.
-    pub fn used_types(&self) -> impl Iterator<Item = &TokenStream> {
-        self.used.values()
-    }
-
-    /// The type in CUDA C++.
-    pub fn cuda(&self, ty: &Ty) -> Cuda {
-        ty.cuda(&self.root)
-    }
-
-    /// A name in the CUDA text that no variable has.
-    pub fn temporary(&mut self) -> String {
-        self.temporaries += 1;
-        format!("vxm_t{}", self.temporaries)
-    }
-
-    /// A variable's lowered name: the name with `_` appended, or `_1`, `_2`... if it was declared before. Such a name is no keyword of C++
-    /// and clashes with no item in Rust.
-    pub fn reserve(&mut self, ident: &Ident) -> Ident {
-        let name = ident.to_string().trim_start_matches("r#").to_owned();
-        let times = self.declared.entry(name.clone()).or_default();
-        *times += 1;
-        match *times - 1 {
-            0 => format_ident!("{name}_", span = ident.span()),
-            n => format_ident!("{name}_{n}", span = ident.span()),
-        }
-    }
-
-    /// Brings a variable into scope, which is `cuda` in the CUDA text, and returns its name in Rust.
-    pub fn bind(&mut self, ident: &Ident, local: &Ident, cuda: String, ty: Ty, mutable: bool) -> Ident {
-        let number = self.all.len();
-        // rustc's warning of it names it as the user did: see `emit`
-        let rust = match self.unread.contains(&number) {
-            true => format_ident!("__vxm_unread_{number}", span = local.span()),
-            false => local.clone(),
-        };
-        self.all.push((ident.clone(), false));
-        let variable = Variable { rust: rust.clone(), cuda, ty, mutable, number };
-        if let Some(scope) = self.scopes.last_mut() {
-            scope.insert(ident.to_string(), variable);
-        }
-        rust
-    }
-
-    /// Brings a variable of the same name in both languages into scope; returns its name in Rust, and in the CUDA text.
-    pub fn declare(&mut self, ident: &Ident, ty: Ty, mutable: bool) -> (Ident, String) {
-        let local = self.reserve(ident);
-        let cuda = local.to_string();
-        (self.bind(ident, &local, cuda.clone(), ty, mutable), cuda)
-    }
-
-    /// The innermost variable of that name.
-    pub fn variable(&self, name: &Ident) -> Option<&Variable> {
-        let name = name.to_string();
-        self.scopes.iter().rev().find_map(|scope| scope.get(&name))
-    }
-
-    /// The variable of that name in the innermost scope.
-    pub fn innermost(&self, name: &Ident) -> Option<&Variable> {
-        self.scopes.last()?.get(&name.to_string())
-    }
-
-    /// The innermost variable of that name, which is read.
-    pub fn read(&mut self, name: &Ident) -> Option<Variable> {
-        let variable = self.variable(name)?.clone();
-        self.all[variable.number].1 = true;
-        Some(variable)
-    }
-
-    /// Returns an error if the innermost scope has a variable of that name already.
-    pub fn check_new(&self, ident: &Ident) -> Result<()> {
-        match self.innermost(ident) {
-            Some(_) => Err(Error::new_spanned(ident, format!("`{ident}` is bound more than once here"))),
-            None => Ok(()),
-        }
-    }
-
-    /// Runs `body` in a new scope.
-    pub fn scoped<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        self.scopes.push(HashMap::new());
-        let result = body(self);
-        self.scopes.pop();
-        result
-    }
-
     /// Lowers the function's body: the Rust with braces, the C++ without.
     pub fn function(&mut self, block: &Block) -> Result<Lines> {
         let result = self.result.clone();
@@ -322,7 +157,7 @@ impl Lowering {
 
     /// Runs `body` within a C++ lambda that is called at once, and returns the text of both.
     pub fn lambda(&mut self, body: impl FnOnce(&mut Self) -> Result<Lines>) -> Result<Lowered> {
-        self.lambdas.push(self.scopes.len());
+        self.lambdas.push(self.depth());
         let made = body(self);
         self.lambdas.pop();
         let (rust, cuda) = made?;
@@ -356,167 +191,6 @@ impl Lowering {
         let cuda = Cuda::text("(").then(condition.cuda).then(" ? ").then(then.cuda);
         let cuda = cuda.then(" : ").then(other.cuda).then(")");
         Ok(Lowered { rust: quote!(if #test #yes else #no), cuda })
-    }
-
-    fn statements(&mut self, statements: &[Stmt], indent: &str) -> Result<Lines> {
-        let (mut rust, mut cuda) = (TokenStream::new(), Cuda::default());
-        for statement in statements {
-            let (r, c) = match statement {
-                Stmt::Local(local) => self.local(local, indent)?,
-                Stmt::Item(item) => return refuse(item, "items within", "write them outside of the function"),
-                Stmt::Macro(call) => return refuse(call, "macros", "write the expression out"),
-                Stmt::Expr(expr, _) => {
-                    let (rust, cuda) = self.place(expr, None, &Target::Nothing, indent)?;
-                    let is_block = matches!(expr, Expr::If(_) | Expr::Match(_) | Expr::Block(_));
-                    let end = if is_block { TokenStream::new() } else { quote!(;) };
-                    (quote!(#rust #end), cuda)
-                }
-            };
-            rust.extend(r);
-            cuda = cuda.then(c);
-        }
-        Ok((rust, cuda))
-    }
-
-    fn local(&mut self, local: &Local, indent: &str) -> Result<Lines> {
-        let (pat, stated) = match &local.pat {
-            Pat::Type(typed) => (&*typed.pat, Ty::variable(&typed.ty, &self.parameters)?.known()),
-            pat => (pat, None),
-        };
-        let Some(init) = &local.init else {
-            return Err(Error::new_spanned(local, "give the variable its value here"));
-        };
-        if let Some((_, diverge)) = &init.diverge {
-            return refuse(diverge, "`let ... else`", "write an `if` or a `match`");
-        }
-        let ty = stated.or_else(|| self.type_of(&init.expr)).unwrap_or(Ty::Unknown);
-        self.uses(&ty);
-        // lowered before the name is declared: the initializer sees an earlier variable of that name
-        let name = match pat {
-            Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => self.reserve(&name.ident).to_string(),
-            _ => self.temporary(),
-        };
-        let (value, cuda) = self.initial(&init.expr, &ty, &name, indent)?;
-        let annotated = if ty.is_known() && !matches!(ty, Ty::Unknown) { ty.rust() } else { quote!(_) };
-        if let Pat::Ident(found) = pat
-            && found.by_ref.is_none()
-            && found.subpat.is_none()
-        {
-            let local = format_ident!("{name}", span = found.ident.span());
-            let rust = self.bind(&found.ident, &local, name, ty, found.mutability.is_some());
-            let mutable = &found.mutability;
-            return Ok((quote!(let #mutable #rust: #annotated = #value;), cuda));
-        }
-        let (rust, parts) = self.unpack(pat, &ty, &name, indent)?;
-        Ok((quote!(let #rust: #annotated = #value;), cuda.then(parts)))
-    }
-
-    /// A C++ variable `name` with the value of `expr`: the value in Rust, and the C++ statements.
-    fn initial(&mut self, expr: &Expr, ty: &Ty, name: &str, indent: &str) -> Result<Lines> {
-        let known = ty.clone().known();
-        let is_structured =
-            matches!(expr, Expr::If(_) | Expr::Match(_) | Expr::Block(_) | Expr::Paren(_) | Expr::Group(_));
-        if !is_structured || !has_effects(expr) {
-            let value = self.expression(expr, known.as_ref())?;
-            let cuda_ty = if ty.is_known() { self.cuda(ty) } else { Cuda::text("auto") };
-            return Ok((
-                value.rust,
-                Cuda::text(indent).then(cuda_ty).then(format!(" {name} = ")).then(value.cuda).then(";\n"),
-            ));
-        }
-        if !ty.is_known() {
-            let message =
-                "state the variable's type, as in `let x: u32 = ...`: its value has a `return` or an assignment";
-            return Err(Error::new_spanned(expr, message));
-        }
-        let (rust, lines) = self.place(expr, Some(ty), &Target::Store(name.to_owned()), indent)?;
-        Ok((rust, Cuda::text(indent).then(self.cuda(ty)).then(format!(" {name};\n")).then(lines)))
-    }
-
-    /// Declares the variables of a pattern that always matches: the pattern in Rust, and the C++ statements. `from` is the value in C++.
-    fn unpack(&mut self, pat: &Pat, ty: &Ty, from: &str, indent: &str) -> Result<Lines> {
-        match pat {
-            Pat::Wild(_) => Ok((quote!(_), Cuda::default())),
-            Pat::Paren(inner) => self.unpack(&inner.pat, ty, from, indent),
-            Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => {
-                let (rust, cuda) = self.declare(&name.ident, ty.clone(), name.mutability.is_some());
-                let mutable = &name.mutability;
-                Ok((quote!(#mutable #rust), Cuda::text(format!("{indent}auto {cuda} = {from};\n"))))
-            }
-            Pat::Tuple(tuple) => {
-                let (mut parts, mut lines) = (Vec::new(), Cuda::default());
-                for (at, pat) in tuple.elems.iter().enumerate() {
-                    let part = ty.component(at).unwrap_or(Ty::Unknown);
-                    let (rust, cuda) = self.unpack(pat, &part, &format!("{from}._{at}"), indent)?;
-                    parts.push(rust);
-                    lines = lines.then(cuda);
-                }
-                Ok((quote!((#(#parts,)*)), lines))
-            }
-            Pat::Struct(found) => {
-                let (mut parts, mut lines) = (Vec::new(), Cuda::default());
-                for field in &found.fields {
-                    let syn::Member::Named(name) = &field.member else {
-                        return refuse(&field.member, "structs without names of fields", "name the fields");
-                    };
-                    let (rust, cuda) =
-                        self.unpack(&field.pat, &Ty::Unknown, &format!("{from}.{}", plain_name(name)), indent)?;
-                    parts.push(quote!(#name: #rust));
-                    lines = lines.then(cuda);
-                }
-                let (path, rest) = (&found.path, found.rest.as_ref().map(|rest| rest.dot2_token));
-                Ok((quote!(#path { #(#parts,)* #rest }), lines))
-            }
-            other => refuse(other, "such patterns in a `let`", "write a name, a tuple or a struct of names"),
-        }
-    }
-
-    /// Lowers an assignment to a variable, or to a field of one.
-    fn assign(&mut self, target: &Expr, value: &Expr, indent: &str) -> Result<Lines> {
-        if let Expr::Tuple(tuple) = target {
-            return refuse(tuple, "assignments to several variables", "assign one after the other");
-        }
-        let (root, path) = place_path(target);
-        let found = root.and_then(|name| self.variable(name).cloned());
-        let variable = match found {
-            Some(variable) if variable.mutable => variable,
-            Some(_) => return Err(Error::new_spanned(target, "declare it `mut` to assign to it")),
-            None => return Err(Error::new_spanned(target, "only a local variable can be assigned to")),
-        };
-        // C++ leaves the order open in which operands are computed
-        let declared =
-            root.and_then(|name| self.scopes.iter().rposition(|scope| scope.contains_key(&name.to_string())));
-        if self.lambdas.last().is_some_and(|lambda| declared.is_some_and(|scope| scope < *lambda)) {
-            let instead = "begin a statement with it, or with the `let` whose value it belongs to";
-            return refuse(target, "assignments within an operand", instead);
-        }
-        let ty = if path.is_empty() { variable.ty.clone().known() } else { self.type_of(target) };
-        let (name, mut rust) = (&variable.rust, variable.rust.to_token_stream());
-        let mut cuda = variable.cuda.clone();
-        for member in &path {
-            rust = quote!(#rust.#member);
-            cuda = format!("{cuda}.{}", crate::expr::member(member));
-        }
-        if !path.is_empty() {
-            // a part of it changes, so the rest is kept
-            self.read(root.unwrap_or(name));
-        }
-        let (value, lines) = self.place(value, ty.as_ref(), &Target::Store(cuda), indent)?;
-        Ok((quote!(#rust = #value), lines))
-    }
-}
-
-/// A variable, and the fields that lead from it to the place that is assigned to.
-fn place_path(target: &Expr) -> (Option<&Ident>, Vec<syn::Member>) {
-    match target {
-        Expr::Path(path) => (path.path.get_ident(), Vec::new()),
-        Expr::Paren(inner) => place_path(&inner.expr),
-        Expr::Field(field) => {
-            let (root, mut path) = place_path(&field.base);
-            path.push(field.member.clone());
-            (root, path)
-        }
-        _ => (None, Vec::new()),
     }
 }
 

@@ -7,8 +7,9 @@ use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use syn::{Ident, ItemFn, Result};
 
-use crate::body::{Lowering, refuse};
+use crate::body::refuse;
 use crate::cuda::Cuda;
+use crate::scopes::Lowering;
 use crate::signature::{self, Signature};
 use crate::types;
 

@@ -4,10 +4,10 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{BinOp, Expr, Lit, Member, Pat, Stmt, UnOp};
 
-use crate::body::Lowering;
 use crate::expr::binary;
 use crate::methods::{CASTS, Shape, method};
 use crate::pattern::is_constant;
+use crate::scopes::Lowering;
 use crate::types::{Ty, owner_path};
 
 impl Lowering {

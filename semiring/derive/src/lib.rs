@@ -6,9 +6,12 @@ mod cuda;
 mod emit;
 mod expr;
 mod infer;
+mod literals;
 mod methods;
 mod pattern;
+mod scopes;
 mod signature;
+mod statements;
 mod structs;
 mod types;
 

@@ -4,9 +4,10 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{Error, Expr, ExprLit, ExprMatch, Lit, Pat, RangeLimits, Result};
 
-use crate::body::{Lines, Lowered, Lowering, Target, has_effects, plain_name, refuse};
+use crate::body::{Lines, Lowered, Target, has_effects, plain_name, refuse};
 use crate::cuda::Cuda;
-use crate::expr::literal_like;
+use crate::literals::literal_like;
+use crate::scopes::Lowering;
 use crate::types::Ty;
 
 /// A pattern in Rust, and the C++ test of whether a value matches it; none if every value does.
