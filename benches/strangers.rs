@@ -86,7 +86,7 @@ fn widest(a: &Matrix<u32>, start: &Vector<Route>) -> Result<Vector<Route>> {
     Ok(body.step(|route| route.ewise_add(route.vxm(a, semiring(better, through)), better)).eval()?.state)
 }
 
-/// The same by a queue of vertices whose route changed.
+/// The same by a queue of vertices with a new route.
 fn widest_by_queue(a: &Matrix<u32>) -> Vec<Route> {
     let (csr, mut route) = (a.csr(), vec![NO_ROUTE; a.nrows()]);
     let (mut queue, mut queued) = (VecDeque::from([0u32]), vec![false; a.nrows()]);
@@ -107,7 +107,7 @@ fn widest_by_queue(a: &Matrix<u32>) -> Vec<Route> {
     route
 }
 
-/// Whom a person listens to: most to all neighbours, some to themselves, some to nobody.
+/// An opinion after a round, by kind: some are fixed, others move towards what was heard.
 #[op]
 fn adopt(kind: u32, own: f32, heard: f32) -> f32 {
     let openness = match kind & 15 {

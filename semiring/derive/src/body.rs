@@ -60,7 +60,7 @@ impl Lowering {
         }
     }
 
-    /// Lowers a block, whose value goes to `target`.
+    /// Lowers a block. Its value goes to `target`.
     fn block_into(&mut self, block: &Block, ty: Option<&Ty>, target: &Target, indent: &str) -> Result<Lines> {
         self.scoped(|this| {
             if let Target::Nothing = target {
@@ -77,7 +77,7 @@ impl Lowering {
         })
     }
 
-    /// Lowers an expression, whose value goes to `target`. An `if`, `match` or block that has statements becomes C++ statements.
+    /// Lowers an expression. Its value goes to `target`. An `if`, `match` or block that has statements becomes C++ statements.
     pub fn place(&mut self, expr: &Expr, ty: Option<&Ty>, target: &Target, indent: &str) -> Result<Lines> {
         let nothing = matches!(target, Target::Nothing);
         match expr {
@@ -88,7 +88,7 @@ impl Lowering {
                     return Err(Error::new_spanned(leave, "state the operator's result: `return value`"));
                 };
                 if !self.lambdas.is_empty() {
-                    let instead = "begin a statement with it, or with the `let` whose value it leaves";
+                    let instead = "begin a statement with it, or with the `let` that would take its value";
                     return refuse(leave, "`return` within an operand", instead);
                 }
                 let result = self.result.clone();

@@ -86,7 +86,7 @@ impl Lowering {
             Expr::Reference(e) => refuse(e.and_token, "references", "write the value: all values are copied"),
             Expr::Closure(e) => refuse(e, "closures", "write another `#[op]` and call it"),
             Expr::Return(e) => {
-                let instead = "begin a statement with it, or with the `let` whose value it leaves";
+                let instead = "begin a statement with it, or with the `let` that would take its value";
                 refuse(e.return_token, "`return` within an operand", instead)
             }
             Expr::Let(e) => refuse(e, "`if let`", "write a `match`"),
@@ -231,7 +231,7 @@ impl Lowering {
     }
 
     /// Lowers a call of `name` on operands of one type, and `others`. If the macro doesn't know the type, literals take it from another operand:
-    /// by inference in Rust; in C++ that operand is the parameter of a lambda, whose type they have.
+    /// by inference in Rust; in C++ that operand is the parameter of a lambda, and they have its type.
     fn uniform(
         &mut self,
         name: &str,

@@ -95,7 +95,7 @@ const METHODS: &[(&str, &str, Shape)] = &[
     ("wrapping_sub", "sub", Shape::Binary),
 ];
 
-/// Functions of floats whose text a kernel has only if an operator calls them.
+/// Functions of floats. A kernel has their text only if an operator calls them.
 const ELEMENTARY: [&str; 11] = ["cos", "exp", "exp2", "exp_m1", "ln", "ln_1p", "log10", "log2", "powf", "sin", "tanh"];
 
 /// Methods that are casts, with the type they cast to: `x.to_f32()`.

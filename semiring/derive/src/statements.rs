@@ -139,7 +139,7 @@ impl Lowering {
         // C++ leaves the order open in which operands are computed
         let declared = root.and_then(|name| self.scope_of(name));
         if self.lambdas.last().is_some_and(|lambda| declared.is_some_and(|scope| scope < *lambda)) {
-            let instead = "begin a statement with it, or with the `let` whose value it belongs to";
+            let instead = "begin a statement with it, or with the `let` that takes its value";
             return refuse(target, "assignments within an operand", instead);
         }
         let ty = if path.is_empty() { variable.ty.clone().known() } else { self.type_of(target) };

@@ -19,7 +19,7 @@ pub enum Ty {
     Struct(Path),
     /// A tuple. It exists within an operator only.
     Tuple(Vec<Ty>),
-    /// A component of a tuple whose type isn't known.
+    /// A component of a tuple. Its type isn't known.
     Unknown,
 }
 

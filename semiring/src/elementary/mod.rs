@@ -38,7 +38,7 @@ macro_rules! functions {
             )*
         }
 
-        /// The name of a function in CUDA C++, whose overloads for all floats are added to `text`.
+        /// The name of a function in CUDA C++. Its overloads for all floats are added to `text`.
         #[doc(hidden)]
         pub fn define(name: &str, text: &mut KernelText) -> String {
             text.prelude();
