@@ -272,10 +272,17 @@ fn a_product_that_no_memory_holds_is_refused() {
     let row = column.transpose();
     let product = column.mxm(&row, PLUS_TIMES);
     assert_eq!((product.predict().unwrap().least_entries, product.predict().unwrap().products), (1 << 42, 1 << 42));
-    let error = on_device(|| product.eval()).unwrap_err();
-    assert!(matches!(error, Error::Memory { .. }), "{error}");
-    let told = error.to_string();
-    assert!(told.contains("mxm: the product of matrices of 2097152 x 1 and 1 x 2097152: needs 32.0 TiB of"), "{told}");
+    let refused = on_device(|| product.eval());
+    // in a dry run nothing is counted
+    if dry_run().is_none() {
+        let error = refused.unwrap_err();
+        assert!(matches!(error, Error::Memory { .. }), "{error}");
+        let told = error.to_string();
+        assert!(
+            told.contains("mxm: the product of matrices of 2097152 x 1 and 1 x 2097152: needs 32.0 TiB of"),
+            "{told}"
+        );
+    }
     let corner = Matrix::from_triples(n, n, [(5, 7, ()), (9, 9, ())]).unwrap();
     let found = on_device(|| product.mask(&corner).eval()).unwrap();
     assert!(dry_run().is_some() || found.iter().eq([(5, 7, 1), (9, 9, 1)]));
