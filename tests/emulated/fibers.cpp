@@ -473,21 +473,24 @@ void Runner::make_fibers(u32 many) {
 
 // The address of this OS thread's copy of a module's shared variables, which are compiled as thread-local ones.
 static char* shared_of(const Module& module) {
-    // the first use allocates them
     void* (*touch)() = (void* (*)())dlsym(module.handle, "emulated_touch");
-    touch();
     struct Search {
         const char* base;
         char* found;
     } search = {module.base, nullptr};
-    dl_iterate_phdr(
-        [](dl_phdr_info* info, size_t, void* data) {
-            Search& search = *(Search*)data;
-            if ((const char*)info->dlpi_addr != search.base) return 0;
-            search.found = (char*)info->dlpi_tls_data;
-            return 1;
-        },
-        &search);
+    // the first use allocates them; while other threads load modules, the C library may not tell where they are
+    for (int tries = 0; tries < 1000 && !search.found; tries++) {
+        touch();
+        dl_iterate_phdr(
+            [](dl_phdr_info* info, size_t, void* data) {
+                Search& search = *(Search*)data;
+                if ((const char*)info->dlpi_addr != search.base) return 0;
+                search.found = (char*)info->dlpi_tls_data;
+                return 1;
+            },
+            &search);
+        if (!search.found) sched_yield();
+    }
     if (!search.found) fail("the shared variables of %s are nowhere", module.path.c_str());
     return search.found;
 }
