@@ -138,7 +138,7 @@ impl Lowering {
         let has_value = !matches!(target, Target::Nothing);
         let condition = self.condition(branch)?;
         let deeper = format!("{indent}    ");
-        let ty = ty.cloned().or_else(|| self.type_of(&Expr::If(branch.clone())));
+        let ty = ty.cloned().or_else(|| self.type_of_if(branch));
         let (then_rust, then_cuda) = self.block_into(&branch.then_branch, ty.as_ref(), target, &deeper)?;
         let test = condition.rust;
         let mut rust = quote!(if #test { #then_rust });

@@ -104,11 +104,12 @@ pub fn operator(function: &ItemFn, alias: Option<Ident>) -> Result<TokenStream> 
     // the first lowering finds out which variables nothing reads
     let names: Vec<Ident> = alias.iter().chain([&function.sig.ident]).cloned().collect();
     let lower = |unread| Function::lower((function, &names), &signature, &root, unread);
-    let first = lower(HashSet::new())?.lowering;
-    let unread = first.unread().map(|(number, _)| number).collect();
-    let warned: Vec<_> =
-        first.unread().map(|(_, name)| name).filter(|name| !name.to_string().starts_with('_')).collect();
-    let Function { rust: (parameters, body), cuda, lowering } = lower(unread)?;
+    let first = lower(HashSet::new())?;
+    let unread: HashSet<usize> = first.lowering.unread().map(|(number, _)| number).collect();
+    let warned = first.lowering.unread().map(|(_, name)| name).filter(|name| !name.to_string().starts_with('_'));
+    let warned: Vec<Ident> = warned.cloned().collect();
+    let lowered = if unread.is_empty() { first } else { lower(unread)? };
+    let Function { rust: (parameters, body), cuda, lowering } = lowered;
     let warnings = (!warned.is_empty()).then(|| {
         quote! {
             // rustc's own warning of variables that nothing reads, under their own names

@@ -2,7 +2,7 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{BinOp, Expr, Lit, Member, Pat, Stmt, UnOp};
+use syn::{BinOp, Expr, ExprIf, ExprMatch, Lit, Member, Pat, Stmt, UnOp};
 
 use crate::expr::binary;
 use crate::methods::{CASTS, Shape, method};
@@ -35,15 +35,9 @@ impl Lowering {
                 op if binary(&op).is_some_and(|(_, compares)| compares) => boolean,
                 _ => self.type_of(&e.left).or_else(|| self.type_of(&e.right)),
             },
-            Expr::If(branch) => {
-                let otherwise = branch.else_branch.as_ref().map(|(_, otherwise)| &**otherwise);
-                self.type_of_block(&branch.then_branch.stmts).or_else(|| self.type_of(otherwise?))
-            }
+            Expr::If(branch) => self.type_of_if(branch),
             Expr::Block(block) => self.type_of_block(&block.block.stmts),
-            // names that an arm binds aren't known yet
-            Expr::Match(choice) => {
-                choice.arms.iter().filter(|arm| !binds(&arm.pat)).find_map(|arm| self.type_of(&arm.body))
-            }
+            Expr::Match(choice) => self.type_of_match(choice),
             Expr::Tuple(tuple) if tuple.elems.len() > 1 => {
                 Some(Ty::Tuple(tuple.elems.iter().map(|part| self.type_of(part).unwrap_or(Ty::Unknown)).collect()))
             }
@@ -67,6 +61,17 @@ impl Lowering {
             }
             _ => None,
         }
+    }
+
+    /// The type of an `if`.
+    pub fn type_of_if(&self, branch: &ExprIf) -> Option<Ty> {
+        let otherwise = branch.else_branch.as_ref().map(|(_, otherwise)| &**otherwise);
+        self.type_of_block(&branch.then_branch.stmts).or_else(|| self.type_of(otherwise?))
+    }
+
+    /// The type of a `match`, by arms that bind no names: those aren't known yet.
+    pub fn type_of_match(&self, choice: &ExprMatch) -> Option<Ty> {
+        choice.arms.iter().filter(|arm| !binds(&arm.pat)).find_map(|arm| self.type_of(&arm.body))
     }
 
     /// The type of a block that is a single expression: variables of other blocks aren't known yet.

@@ -37,7 +37,7 @@ impl Lowering {
         let scrutinee = self.scrutinee(choice)?;
         let value = self.temporary();
         let of = self.type_of(&choice.expr).unwrap_or(Ty::Unknown);
-        let ty = ty.cloned().or_else(|| self.type_of(&Expr::Match(choice.clone())));
+        let ty = ty.cloned().or_else(|| self.type_of_match(choice));
         let (mut arms, mut is_open, deeper) = (Vec::new(), true, format!("{indent}        "));
         let mut cuda =
             Cuda::text(format!("{indent}{{\n{indent}    const auto {value} = ")).then(scrutinee.cuda).then(";\n");
@@ -68,28 +68,26 @@ impl Lowering {
 
     /// Lowers a `match` as an expression.
     pub fn chosen(&mut self, choice: &ExprMatch, ty: Option<&Ty>) -> Result<Lowered> {
-        if let Expr::Path(path) = &*choice.expr
-            && path.path.get_ident().is_some_and(|name| self.variable(name).is_some())
-            && choice.arms.iter().all(|arm| is_plain(&arm.body))
-        {
-            return self.chain(choice, ty);
+        let named = match &*choice.expr {
+            Expr::Path(path) => path.path.get_ident().and_then(|name| self.variable(name)),
+            _ => None,
+        };
+        match named.map(|variable| variable.cuda.clone()) {
+            Some(name) if choice.arms.iter().all(|arm| is_plain(&arm.body)) => self.chain(choice, &name, ty),
+            _ => self.lambda(|this| this.matching(choice, ty, &Target::Return, "        ")),
         }
-        self.lambda(|this| this.matching(choice, ty, &Target::Return, "        "))
     }
 
-    /// Lowers a `match` on a variable to a chain of `?:` in C++.
-    fn chain(&mut self, choice: &ExprMatch, ty: Option<&Ty>) -> Result<Lowered> {
+    /// Lowers a `match` on a variable, which is `name` in the CUDA text, to a chain of `?:` in C++.
+    fn chain(&mut self, choice: &ExprMatch, name: &str, ty: Option<&Ty>) -> Result<Lowered> {
         let scrutinee = self.scrutinee(choice)?;
-        let Expr::Path(path) = &*choice.expr else { return refuse(&choice.expr, "such values", "name a variable") };
-        let name = path.path.get_ident().and_then(|name| self.variable(name)).map(|variable| variable.cuda.clone());
-        let name = name.unwrap_or_default();
         let of = self.type_of(&choice.expr).unwrap_or(Ty::Unknown);
-        let ty = ty.cloned().or_else(|| self.type_of(&Expr::Match(choice.clone())));
+        let ty = ty.cloned().or_else(|| self.type_of_match(choice));
         let (mut arms, mut cuda) = (Vec::new(), Cuda::text("("));
         for (at, arm) in choice.arms.iter().enumerate() {
             let is_last = at + 1 == choice.arms.len();
             let (rust, test, value) = self.scoped(|this| {
-                let (rust, test) = this.arm(arm, &of, &name)?;
+                let (rust, test) = this.arm(arm, &of, name)?;
                 let value = this.expression(&arm.body, ty.as_ref())?;
                 let body = value.rust;
                 Ok((quote!(#rust => { #body }), test, value.cuda))
@@ -132,14 +130,8 @@ impl Lowering {
         match pat {
             Pat::Wild(_) => Ok(Matched::always(quote!(_))),
             Pat::Paren(inner) => self.pattern(&inner.pat, ty, value, alternative),
-            Pat::Lit(literal) => {
-                let found = self.end(&Expr::Lit(literal.clone()), ty, value)?;
-                Ok(Matched { rust: found.rust, test: Some(equal(value, found.cuda)) })
-            }
-            Pat::Path(path) => {
-                let found = self.end(&Expr::Path(path.clone()), ty, value)?;
-                Ok(Matched { rust: found.rust, test: Some(equal(value, found.cuda)) })
-            }
+            Pat::Lit(literal) => self.equal(&Expr::Lit(literal.clone()), ty, value),
+            Pat::Path(path) => self.equal(&Expr::Path(path.clone()), ty, value),
             Pat::Range(range) => self.range(range, ty, value),
             Pat::Or(or) => {
                 let (mut rust, mut test, mut every) = (Vec::new(), Cuda::text("("), false);
@@ -159,8 +151,7 @@ impl Lowering {
             }
             Pat::Ident(name) if name.subpat.is_none() && is_constant(&name.ident.to_string()) => {
                 let path = syn::ExprPath { attrs: Vec::new(), qself: None, path: name.ident.clone().into() };
-                let found = self.end(&Expr::Path(path), ty, value)?;
-                Ok(Matched { rust: found.rust, test: Some(equal(value, found.cuda)) })
+                self.equal(&Expr::Path(path), ty, value)
             }
             Pat::Ident(name) => {
                 let earlier = if alternative { self.innermost(&name.ident) } else { None };
@@ -215,6 +206,13 @@ impl Lowering {
         }
     }
 
+    /// A literal or a constant as a pattern: `value` is equal to it.
+    fn equal(&mut self, expr: &Expr, ty: &Ty, value: &str) -> Result<Matched> {
+        let found = self.end(expr, ty, value)?;
+        let test = Cuda::call("vxm::eq", vec![Cuda::text(value), found.cuda]);
+        Ok(Matched { rust: found.rust, test: Some(test) })
+    }
+
     /// A literal or a constant of a pattern for `value`.
     fn end(&mut self, expr: &Expr, ty: &Ty, value: &str) -> Result<Lowered> {
         match expr {
@@ -244,11 +242,6 @@ impl Lowering {
         let [start, end] = ends;
         Ok(Matched { rust: quote!(#start #limits #end), test })
     }
-}
-
-/// The C++ test of whether `value` is `other`.
-fn equal(value: &str, other: Cuda) -> Cuda {
-    Cuda::call("vxm::eq", vec![Cuda::text(value), other])
 }
 
 /// Whether a name in a pattern is a constant's, by the first letter's case: a macro can't look it up.

@@ -181,8 +181,7 @@ impl Operation {
 
     /// Whether kernels have the operation's text only where it is called.
     pub(super) fn is_elementary(self) -> bool {
-        use Operation::{Cos, Exp, Exp2, ExpM1, Ln, Ln1p, Log2, Log10, Powf, Sin, Tanh};
-        matches!(self, Exp | Exp2 | ExpM1 | Ln | Ln1p | Log2 | Log10 | Powf | Tanh | Sin | Cos)
+        crate::elementary::NAMES.contains(&self.name())
     }
 
     /// The kind of the result for a first operand of kind `kind`.

@@ -38,6 +38,9 @@ macro_rules! functions {
             )*
         }
 
+        /// The names of the functions.
+        pub(crate) const NAMES: &[&str] = &[$(stringify!($name)),*];
+
         /// The name of a function in CUDA C++. Its overloads for all floats are added to `text`.
         #[doc(hidden)]
         pub fn define(name: &str, text: &mut KernelText) -> String {
