@@ -4,10 +4,13 @@
 //! edges have weights. The pattern is symmetric. [`levels`], [`parents`], [`distances`], [`ranks`], [`roots`] and [`strong_components`] take
 //! directed graphs too; there a row's columns are the heads of its vertex' edges.
 
+mod aggregates;
 mod betweenness;
 mod cores;
+mod derivatives;
 mod distance2;
 mod distances;
+mod extension;
 mod forest;
 mod greedy;
 mod labels;
@@ -21,10 +24,13 @@ mod triangles;
 mod violation;
 mod weight;
 
+pub use aggregates::aggregates;
 pub use betweenness::{betweenness, brandes};
 pub use cores::{core_numbers, cores};
+pub use derivatives::{column_coloring, greedy_column_coloring, greedy_star_coloring, star_coloring};
 pub use distance2::{coloring_at_distance_2, greedy_coloring_at_distance_2, independent_set_at_distance_2};
 pub use distances::{dijkstra, distances, shortest_parents};
+pub use extension::extension;
 pub use forest::{kruskal, spanning_forest};
 pub use greedy::{greedy_coloring, greedy_set, largest_degree_first, smallest_degree_last};
 pub use labels::{labels, propagated_labels};

@@ -2,6 +2,7 @@
 //! `docs/algorithms/distance2.md`.
 
 use crate::algorithms::coloring::Coloring;
+use crate::algorithms::derivatives::{closed, of_columns};
 use crate::algorithms::mis::Mis;
 use crate::prelude::*;
 
@@ -31,6 +32,48 @@ pub fn mis_at_distance_2(a: &Matrix, key: &Vector<u32>) -> Result<Mis> {
     greedy_set(&*a.to_graph()?, &key.rank()?)
 }
 
+/// A partition of a graph into parts around roots.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Aggregates {
+    /// The number of each vertex' aggregate, from 0.
+    pub aggregate: Vector<u32>,
+    /// The roots, ascending: that of aggregate 0, of aggregate 1, and so on.
+    pub roots: Set,
+    /// How many rounds it took to find the roots.
+    pub rounds: u32,
+}
+
+/// Divides a graph into aggregates, as algebraic multigrid does with the unknowns of an equation.
+///
+/// The roots are the set of [`mis_at_distance_2`] for `key`, so no two aggregates want the same neighbour of a root. A vertex that is next to no
+/// root joins the least aggregate next to it: a member is at most two edges from its root (Bell, Dalton and Olson, section 5). For a matrix
+/// of weights, pass the pattern of its strong connections.
+///
+/// ```
+/// use vxm::algorithms::aggregates;
+/// use vxm::prelude::*;
+///
+/// let path = Matrix::undirected(6, &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)])?;
+/// let found = aggregates(&path, &Vector::from_dense(vec![1, 9, 2, 3, 8, 4]))?;
+/// assert_eq!(found.roots, Set::from_indices(6, [1, 4])?);
+/// assert_eq!(found.aggregate, Vector::from_dense(vec![0, 0, 0, 1, 1, 1]));
+/// # Ok::<(), vxm::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`mis_at_distance_2`].
+pub fn aggregates(a: &Matrix, key: &Vector<u32>) -> Result<Aggregates> {
+    let a = &*a.to_graph()?;
+    let Mis { set: roots, rounds } = greedy_set(a, &key.rank()?)?;
+    // g[roots] = 0, 1, 2, ..
+    let own = roots.map_index(FIRST).eval()?.rank()?;
+    // twice: a vertex without an aggregate takes the least of its neighbours
+    let near = own.ewise_add(own.vxm(a, MIN_FIRST), FIRST).eval()?;
+    let aggregate = near.ewise_add(near.vxm(a, MIN_FIRST), FIRST).eval()?;
+    Ok(Aggregates { aggregate, roots, rounds })
+}
+
 /// The greedy set of an order with distinct keys.
 fn greedy_set(a: &Matrix, key: &Vector<u32>) -> Result<Mis> {
     let (mut left, mut set, mut rounds) = (key.clone(), Set::new(a.nrows()), 0);
@@ -49,9 +92,8 @@ fn greedy_set(a: &Matrix, key: &Vector<u32>) -> Result<Mis> {
 /// The sequential greedy colouring at distance 2 of an order of the vertices: neighbours have different colours, and so have vertices with a
 /// common neighbour. Each vertex takes, in its turn, the least colour that no vertex before it has within two edges.
 ///
-/// `key` gives the order, as for [`mis_at_distance_2`]. The set of each colour is the greedy set at distance 2 of the vertices without one, as
-/// in Algorithm 3 of "Graph Coloring on the GPU". A vertex of `d` neighbours needs `d + 1` colours around it, so there are at least as many
-/// colours as the longest row has entries, and at least as many rounds.
+/// `key` gives the order, as for [`mis_at_distance_2`]. It is [`color_columns`](super::color_columns) of the matrix with a full diagonal. A
+/// vertex of `d` neighbours needs `d + 1` colours around it, so there are at least as many colours as that.
 ///
 /// ```
 /// use vxm::algorithms::color_at_distance_2;
@@ -67,19 +109,8 @@ fn greedy_set(a: &Matrix, key: &Vector<u32>) -> Result<Mis> {
 /// # Errors
 /// As [`mis_at_distance_2`].
 pub fn color_at_distance_2(a: &Matrix, key: &Vector<u32>) -> Result<Coloring> {
-    let a = &*a.to_graph()?;
-    let n = a.nrows();
-    let (mut colors, mut uncolored) = (Vector::full(n, 0u32), key.rank()?);
-    let (mut count, mut rounds) = (0, 0);
-    while uncolored.nvals() > 0 {
-        count += 1;
-        // C<set> = count, where set is the greedy set of the vertices without a colour
-        let found = greedy_set(a, &uncolored)?;
-        rounds += found.rounds;
-        fill(count, n).mask(&found.set).assign_to(&mut colors)?;
-        uncolored = uncolored.mask(!&found.set).eval()?;
-    }
-    Ok(Coloring { colors, count, rounds })
+    // rows of A + I with a common column are at most two edges apart
+    of_columns(&closed(&*a.to_graph()?)?, key)
 }
 
 /// The vertices with the greatest key among the vertices left that are at most two edges away, themselves included.

@@ -9,6 +9,7 @@ pub mod bfs_many;
 pub mod coloring;
 pub mod communities;
 pub mod components;
+pub mod derivatives;
 pub mod distance2;
 pub mod kcore;
 pub mod labels;
@@ -30,10 +31,13 @@ pub mod weights;
 pub use betweenness::betweenness;
 pub use bfs::{bfs, bfs_parents};
 pub use bfs_many::{Searches, bfs_many};
-pub use coloring::{Coloring, color, color_in_order};
+pub use coloring::{Coloring, Extension, color, color_in_order, extend_coloring};
 pub use communities::{Communities, communities};
 pub use components::components;
-pub use distance2::{color_at_distance_2, mis_at_distance_2};
+pub use derivatives::{
+    color_classes, color_columns, color_rows, decompress, decompress_rows, decompress_symmetric, star_coloring,
+};
+pub use distance2::{Aggregates, aggregates, color_at_distance_2, mis_at_distance_2};
 pub use kcore::core_numbers;
 pub use labels::{Labels, propagate_labels};
 pub use matching::{Matching, dominant_matching, maximal_matching};

@@ -60,6 +60,62 @@ pub enum Violation {
         /// Their colour.
         color: u32,
     },
+    /// Two columns with an entry in the same row have the same colour.
+    #[error("columns {column} and {other} both have colour {color}, and an entry in row {row}")]
+    SameColorInRow {
+        /// The row.
+        row: usize,
+        /// A column.
+        column: usize,
+        /// The other column.
+        other: usize,
+        /// Their colour.
+        color: u32,
+    },
+    /// Two neighbours of a vertex have the same colour, and it is less than the vertex' own.
+    #[error(
+        "{vertex} and {other} both have colour {color}, and so their neighbour {middle} may not have a greater one"
+    )]
+    SameColorAround {
+        /// A vertex.
+        vertex: usize,
+        /// The other vertex.
+        other: usize,
+        /// Their common neighbour.
+        middle: usize,
+        /// Their colour.
+        color: u32,
+    },
+    /// A vertex hasn't the colour that it was given, or a colour that is too great.
+    #[error("{vertex} has colour {color}: expected at most {most}{}", given_color(*.given))]
+    Given {
+        /// The vertex.
+        vertex: usize,
+        /// Its colour.
+        color: u32,
+        /// The colour that it was given; 0 if none.
+        given: u32,
+        /// The greatest colour.
+        most: u32,
+    },
+    /// A vertex without a colour could take one.
+    #[error("{vertex} has no colour, and no neighbour of it has colour {color}")]
+    CouldTake {
+        /// The vertex.
+        vertex: usize,
+        /// The colour.
+        color: u32,
+    },
+    /// A vertex lies in a wrong aggregate: not in that of a neighbouring root, or not next to a member that is next to its root.
+    #[error(
+        "{vertex} lies in aggregate {answer}: expected that of a root next to it, or of a neighbour that is next to a root"
+    )]
+    Aggregate {
+        /// The vertex.
+        vertex: usize,
+        /// Its aggregate.
+        answer: u32,
+    },
     /// The answer's number of hops to a vertex is wrong.
     #[error("{vertex} is {}, the answer says {}", hops_away(*.hops), hops_away(*.answer))]
     Level {
@@ -277,6 +333,10 @@ fn or_none(vertex: Option<usize>) -> String {
     vertex.map_or("none".to_owned(), |vertex| vertex.to_string())
 }
 
+fn given_color(given: u32) -> String {
+    if given == 0 { String::new() } else { format!(", and {given}, which was given") }
+}
+
 fn hops_away(hops: Option<u32>) -> String {
     match hops {
         None => "out of reach".to_owned(),
@@ -294,6 +354,9 @@ impl Violation {
             Self::Length { .. } | Self::NotMinimum { .. } | Self::Modularity { .. } => {}
             Self::NotMaximal { vertex }
             | Self::Uncolored { vertex }
+            | Self::Given { vertex, .. }
+            | Self::CouldTake { vertex, .. }
+            | Self::Aggregate { vertex, .. }
             | Self::Level { vertex, .. }
             | Self::Distance { vertex, .. }
             | Self::Ranks { vertex, .. }
@@ -318,6 +381,10 @@ impl Violation {
             }
             Self::Propagated { vertex, answer, label } => {
                 (*vertex, *answer, *label) = (named(*vertex), named(*answer), named(*label));
+            }
+            Self::SameColorInRow { row: middle, column: vertex, other, .. }
+            | Self::SameColorAround { vertex, other, middle, .. } => {
+                (*vertex, *other, *middle) = (named(*vertex), named(*other), named(*middle));
             }
             Self::Parent { vertex, answer, parent } => {
                 (*vertex, *answer, *parent) = (named(*vertex), answer.map(named), parent.map(named));

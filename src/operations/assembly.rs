@@ -10,6 +10,7 @@ use crate::formats::{Csr, check_vertices};
 use crate::memory;
 use crate::operations::entry_filter::build;
 use crate::operations::matrix_verbs::merge;
+use crate::operations::ranks;
 use std::ops::Range;
 use std::panic::Location;
 use vxm_semiring::{BinaryOp, Element, Monoid, SECOND, TRIL, TRIU};
@@ -40,6 +41,9 @@ impl<A: Element> Matrix<A> {
     /// # Errors
     /// The device has too little memory, or is lost.
     pub fn from_diagonal(v: &Vector<A>) -> Result<Self> {
+        if let Some(grid) = v.grid() {
+            return ranks::matrices::from_diagonal(v, grid);
+        }
         let gpu = v.gpu().cloned().or_else(current);
         let (mut offsets, mut columns, mut values) = (vec![0u64; v.len() + 1], Vec::new(), Vec::new());
         for (i, value) in v.iter() {
@@ -229,6 +233,91 @@ impl<A: Element> Matrix<A> {
                 columns.extend(js.iter().map(|&j| before + j));
                 values.extend_from_slice(entries);
                 before += tile.ncols() as u32;
+            }
+        });
+        Matrix::from_csr(made).placed(gpu)
+    }
+
+    /// The bipartite graph of the rows and columns: `[0, A; A', 0]`. Vertex `i` is row `i`, vertex `nrows() + j` is column `j`, and the edge
+    /// between them is entry `(i, j)`. O(n + nnz) time.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::from_triples(1, 2, [(0, 0, 5u32), (0, 1, 7)])?;
+    /// let b = a.bipartite()?;
+    /// assert_eq!(b.iter().collect::<Vec<_>>(), [(0, 1, 5), (0, 2, 7), (1, 0, 5), (2, 0, 7)]);
+    /// assert!(b.is_symmetric());
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::TooManyVertices`], or [`Error::Memory`]: the result is too large. The device has too little memory, or is lost.
+    pub fn bipartite(&self) -> Result<Self> {
+        let side = self.nrows().saturating_add(self.ncols());
+        check_vertices("bipartite", side)?;
+        if let Some(grid) = self.grid() {
+            return ranks::matrices::bipartite(self, grid);
+        }
+        let bytes = 2 * u128::from(self.nnz()) * (4 + size_of::<A>() as u128) + 16 * side as u128;
+        memory::require(bytes, || format!("bipartite: {} entries", 2 * u128::from(self.nnz())))?;
+        let (rows, columns, m, gpu) =
+            (self.csr(), self.csr_transposed(), self.nrows(), self.gpu().cloned().or_else(current));
+        let made = build(side, side, |i, js, values| {
+            let ((others, entries), before) = if i < m { (rows.row(i), m as u32) } else { (columns.row(i - m), 0) };
+            js.extend(others.iter().map(|&j| before + j));
+            values.extend_from_slice(entries);
+        });
+        Matrix::from_csr(made).set_symmetric(true).placed(gpu)
+    }
+
+    /// The matrix with these vectors as its columns; places without an element hold no entry. O(rows + columns + entries) time.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let (u, v) = (Vector::from_dense(vec![5u32, 7]), Vector::from_pairs(2, [(1, 9)])?);
+    /// let a = Matrix::from_columns(&[&u, &v])?;
+    /// assert_eq!(a.iter().collect::<Vec<_>>(), [(0, 0, 5), (1, 0, 7), (1, 1, 9)]);
+    /// assert_eq!(Matrix::from_rows(&[&u, &v])?, a.transpose());
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There are no vectors, or they differ in length. [`Error::TooManyVertices`]. The device has too little memory, or is lost.
+    #[track_caller]
+    pub fn from_columns(columns: &[&Vector<A>]) -> Result<Self> {
+        Ok(Self::of_vectors("from_columns", columns)?.transpose())
+    }
+
+    /// The matrix with these vectors as its rows; places without an element hold no entry. See [`from_columns`](Self::from_columns). O(rows +
+    /// columns + entries) time.
+    ///
+    /// # Errors
+    /// As [`from_columns`](Self::from_columns).
+    #[track_caller]
+    pub fn from_rows(rows: &[&Vector<A>]) -> Result<Self> {
+        Self::of_vectors("from_rows", rows)
+    }
+
+    /// The matrix with these vectors as its rows. `what` names the verb.
+    #[track_caller]
+    fn of_vectors(what: &'static str, vectors: &[&Vector<A>]) -> Result<Self> {
+        let Some(first) = vectors.first() else {
+            return Err(Error::invalid(format!("{what}: no vectors: expected at least one")));
+        };
+        check_vertices(what, vectors.len())?;
+        if vectors.iter().any(|v| v.grid().is_some()) {
+            return Err(Error::invalid(format!("{what}: not built for a vector that is spread over ranks")));
+        }
+        if let Some(other) = vectors.iter().find(|v| v.len() != first.len()) {
+            return Err(Error::shape(what, format!("vector of {}", other.len()), format!("vector of {}", first.len())));
+        }
+        let gpu = vectors.iter().find_map(|v| v.gpu()).cloned().or_else(current);
+        let made = build(vectors.len(), first.len(), |i, columns, values| {
+            for (j, value) in vectors[i].iter() {
+                columns.push(j);
+                values.push(value);
             }
         });
         Matrix::from_csr(made).placed(gpu)

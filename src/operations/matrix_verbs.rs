@@ -285,7 +285,9 @@ impl<A: Element> Matrix<A> {
     #[track_caller]
     pub fn ewise_add<F: BinaryOp<A, A, Out = A>>(&self, other: &Matrix<A>, op: F) -> Result<Matrix<A>> {
         self.check_same_shape("ewise_add", other)?;
-        self.check_whole("ewise_add").and_then(|()| other.check_whole("ewise_add"))?;
+        if let Some(grid) = self.grid().or(other.grid()) {
+            return ranks::matrices::ewise_add(self, other, grid, op);
+        }
         if let Some(gpu) = self.gpu().or(other.gpu()).cloned().or_else(current) {
             let either = cuda::entries::ewise_add(&*self.on(&gpu)?, &*other.on(&gpu)?, op)?;
             return Ok(Matrix::on_device(either, None));

@@ -18,7 +18,7 @@ use crate::prelude::*;
 /// The bit of all colours above the window together: a vertex that settles on it gets its colour in a later window.
 const LATER: u32 = 1 << 31;
 /// The number of colours of a window.
-const WINDOW: u32 = 31;
+pub(super) const WINDOW: u32 = 31;
 
 /// Whether several bits are left for a vertex. A vertex without any, which has its colour from an earlier window, is settled too.
 #[op]
@@ -72,24 +72,24 @@ fn none_free(own: u32, seen: u64) -> bool {
 
 /// The number of a settled vertex' colour in the window, from 1; `WINDOW + 1` for [`LATER`], 0 for an empty set.
 #[op]
-fn number(vertex: u32) -> u32 {
+pub(super) fn number(vertex: u32) -> u32 {
     if vertex == 0u32 { 0u32 } else { vertex.trailing_zeros() + 1u32 }
 }
 
 /// A vertex' colour among all windows: `color`, unless this window, which follows `before` colours, gives it one (`later`).
 #[op]
-fn color_in(color: u32, later: u32, before: u32) -> u32 {
+pub(super) fn color_in(color: u32, later: u32, before: u32) -> u32 {
     if later == 0u32 { color } else { before + later }
 }
 
 /// A vertex at the start of a window, given its number in the last one: all colours if it has none yet, no colours if it has one.
 #[op]
-fn reopen(number: u32) -> u32 {
+pub(super) fn reopen(number: u32) -> u32 {
     if number > WINDOW { u32::MAX } else { 0u32 }
 }
 
 /// The edges that lead to vertices with keys that aren't lower.
-type Upwards<'a> = Oriented<'a, (), AtMost, u32>;
+pub(super) type Upwards<'a> = Oriented<'a, (), AtMost, u32>;
 
 /// Colours, their number, and the number of rounds.
 pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32, u32)> {
@@ -130,7 +130,11 @@ fn in_windows(edges: &Upwards) -> Result<(Vector<u32>, u32, u32)> {
 }
 
 /// Settles all vertices of a window, from the colours that they may get. Returns what `then` makes of them, and the number of rounds.
-fn window<R>(edges: &Upwards, vertices: Vector<u32>, then: impl FnOnce(&Vector<u32>) -> Result<R>) -> Result<(R, u32)> {
+pub(super) fn window<R>(
+    edges: &Upwards,
+    vertices: Vector<u32>,
+    then: impl FnOnce(&Vector<u32>) -> Result<R>,
+) -> Result<(R, u32)> {
     let higher = |v| edges.mxv(v, semiring(BOR, seen)).edge_status(status);
     // V<unsettled> = narrow(V, A' bor.seen V) over the edges that are not Irrelevant, until all are settled
     fixpoint(vertices)

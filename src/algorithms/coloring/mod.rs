@@ -1,12 +1,15 @@
 //! Graph colouring by matrix products: the methods of "Graph Coloring on the GPU" (Osama, Truong, Yang, Buluç and Owens), and
 //! Jones-Plassmann with shortcuts. See `docs/algorithms/coloring.md`.
 
+mod extension;
 mod hash;
 mod independent_set;
 mod jones_plassmann;
 mod maximal;
 mod min_max;
 mod neighbor_reduce;
+
+pub use extension::{Extension, extend_coloring};
 
 use crate::algorithms::options::{ColoringOptions, Method};
 use crate::algorithms::priority::order_keys;
@@ -83,10 +86,7 @@ pub fn color(a: &Matrix, options: &ColoringOptions) -> Result<Coloring> {
 #[track_caller]
 pub fn color_in_order(a: &Matrix, key: &Vector<u32>) -> Result<Coloring> {
     let a = &*a.to_graph()?;
-    if (key.len(), key.nvals()) != (a.nrows(), a.nrows()) {
-        let keys = format!("{} keys at {} places", key.nvals(), key.len());
-        return Err(Error::shape("color_in_order", format!("graph of {} vertices", a.nrows()), keys));
-    }
+    check_keys("color_in_order", a.nrows(), key)?;
     let (colors, count, rounds) = jones_plassmann::color(a, key).map_err(|error| match error {
         Error::Stalled { left, .. } => {
             Error::invalid(format!("color_in_order: {left}: neighbours have equal keys: expected distinct ones"))
@@ -94,6 +94,15 @@ pub fn color_in_order(a: &Matrix, key: &Vector<u32>) -> Result<Coloring> {
         other => other,
     })?;
     Ok(Coloring { colors, count, rounds })
+}
+
+/// Checks that there is a key for each of `n` vertices.
+#[track_caller]
+fn check_keys(what: &'static str, n: usize, key: &Vector<u32>) -> Result<()> {
+    if (key.len(), key.nvals()) == (n, n) {
+        return Ok(());
+    }
+    Err(Error::shape(what, format!("graph of {n} vertices"), format!("{} keys at {} places", key.nvals(), key.len())))
 }
 
 /// The colours renumbered as 1 to `count`, in the same order, and `count`.

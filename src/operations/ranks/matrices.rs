@@ -148,3 +148,39 @@ pub(crate) fn extract<A: Element>(a: &Matrix<A>, grid: &Grid, rows: &[u32], colu
     });
     Matrix::of_share(grid, n, assemble(grid, n, entries)?, false)
 }
+
+/// The square matrix with a vector as its diagonal. All ranks call this.
+pub(crate) fn from_diagonal<A: Element>(v: &Vector<A>, grid: &Grid) -> Result<Matrix<A>> {
+    let (piece, owners) = (v.piece_bitmap(), grid.owners(v.len()));
+    let entries = (0..piece.len()).filter_map(|place| {
+        let i = owners.vertex(grid.rank(), place as u32);
+        piece.get(place).map(|value| (i, i, value))
+    });
+    Ok(Matrix::of_share(grid, v.len(), assemble(grid, v.len(), entries)?, false)?.set_symmetric(true))
+}
+
+/// The bipartite graph of the rows and columns of a square matrix. All ranks call this.
+pub(crate) fn bipartite<A: Element>(a: &Matrix<A>, grid: &Grid) -> Result<Matrix<A>> {
+    let (share, n) = (a.share(grid, false, "bipartite")?, a.nrows());
+    let both = share.entries().flat_map(|(i, j, a)| [(i, n as u32 + j, a), (n as u32 + j, i, a)]);
+    Matrix::of_share(grid, 2 * n, assemble(grid, 2 * n, both)?, true)
+}
+
+/// `op(a, b)` where both matrices hold an entry, and the only entry where one does. All ranks call this.
+pub(crate) fn ewise_add<A: Element, F>(a: &Matrix<A>, b: &Matrix<A>, grid: &Grid, op: F) -> Result<Matrix<A>>
+where
+    F: BinaryOp<A, A, Out = A>,
+{
+    let (left, right) = (a.share(grid, false, "ewise_add")?, b.share(grid, false, "ewise_add")?);
+    // entries of one place lie on the same rank; the sort is stable, so those of `a` come first
+    let mut all: Vec<(u32, u32, A)> = left.entries().chain(right.entries()).collect();
+    all.sort_by_key(|&(i, j, _)| (i, j));
+    let mut joined: Vec<(u32, u32, A)> = Vec::with_capacity(all.len());
+    for (i, j, value) in all {
+        match joined.last_mut() {
+            Some(last) if (last.0, last.1) == (i, j) => last.2 = op.call(last.2, value),
+            _ => joined.push((i, j, value)),
+        }
+    }
+    Matrix::of_share(grid, a.nrows(), Share::new(grid, a.nrows(), joined)?, false)
+}
