@@ -35,7 +35,7 @@ impl How {
     }
 
     /// Runs `work` on the graph's pattern.
-    fn run<R: Send + 'static>(
+    pub fn run<R: Send + 'static>(
         self,
         py: Python<'_>,
         graph: &Graph,

@@ -203,6 +203,7 @@ macro_rules! with_integers {
         }
     };
 }
+pub(crate) use with_integers;
 
 /// Calls `$run` with a slice of weights of any type.
 macro_rules! with_weights {

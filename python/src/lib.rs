@@ -6,6 +6,7 @@
 mod algorithms;
 mod arrays;
 mod certificates;
+mod colorings;
 mod errors;
 mod evaluate;
 mod expressions;
@@ -26,6 +27,11 @@ fn _vxm(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(algorithms::mis_many, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::color, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::color_in_order, module)?)?;
+    module.add_function(wrap_pyfunction!(colorings::color_by, module)?)?;
+    module.add_function(wrap_pyfunction!(colorings::extend_coloring, module)?)?;
+    module.add_function(wrap_pyfunction!(colorings::aggregates, module)?)?;
+    module.add_function(wrap_pyfunction!(colorings::color_columns, module)?)?;
+    module.add_function(wrap_pyfunction!(colorings::check_column_coloring, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::components, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::bfs, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::sssp, module)?)?;

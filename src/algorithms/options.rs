@@ -144,11 +144,15 @@ pub enum Order {
     LargestDegreeFirst,
     /// The reverse of the order in which vertices of least degree are removed, round by round; the hash within a round.
     SmallestDegreeLast,
+    /// By number, vertex 0 first. Keeps what the numbering has of the graph's shape. Methods with a colour for each round may take as many
+    /// colours as a path of rising numbers has vertices.
+    Natural,
 }
 
 choices! {
     "order", Order,
     Random: "random", LargestDegreeFirst: "largest-degree-first", SmallestDegreeLast: "smallest-degree-last",
+    Natural: "natural",
 }
 
 options! {

@@ -162,7 +162,55 @@ pub fn order_keys(a: &Matrix, order: Order, seed: u64) -> Result<Vector<u32>> {
         Order::Random => priorities(a, Priority::Random, seed),
         Order::LargestDegreeFirst => largest_degree_first(a, seed),
         Order::SmallestDegreeLast => smallest_degree_last(a, seed),
+        Order::Natural => natural(a.nrows()),
     }
+}
+
+/// Keys by number, of `n` vertices: vertex 0 has the highest.
+fn natural(n: usize) -> Result<Vector<u32>> {
+    // key[v] = n - v
+    fill((), n).map_index(FIRST).map(RMINUS.bind(n as u32)).eval()
+}
+
+/// The keys of an order of a matrix' columns, for [`color_columns`](super::color_columns), the first column highest. They are distinct.
+///
+/// The degree of a column is the sum of the lengths of its rows: how many columns share a row with it, those with several common rows counted
+/// as often.
+///
+/// ```
+/// use vxm::algorithms::Order;
+/// use vxm::algorithms::priority::column_keys;
+/// use vxm::prelude::*;
+///
+/// // row 0 has columns 0 and 1, row 1 has columns 1 and 2
+/// let a = Matrix::from_triples(2, 3, [(0, 0, ()), (0, 1, ()), (1, 1, ()), (1, 2, ())])?;
+/// let key = column_keys(&a, Order::LargestDegreeFirst, 0)?;
+/// assert!(key.get(1) > key.get(0) && key.get(1) > key.get(2));
+/// # Ok::<(), vxm::Error>(())
+/// ```
+///
+/// # Errors
+/// None today; a device may fail.
+pub fn column_keys(a: &Matrix, order: Order, seed: u64) -> Result<Vector<u32>> {
+    let n = a.ncols();
+    // degree = (A plus.pair 1) plus.first A
+    let sharing = |left: &Set| left_in_rows(a, left)?.vxm(a, PLUS_FIRST).or_identity().eval();
+    match order {
+        Order::Natural => natural(n),
+        Order::Random => hashes(n, seed)?.rank()?.map(PLUS.bind(1)).eval(),
+        Order::LargestDegreeFirst => {
+            let degree = sharing(&Set::all(n))?;
+            keys(Layout::EXACT, &degree, fill(seed, n).map_index(mix), n)
+        }
+        Order::SmallestDegreeLast => {
+            peeled(sharing(&Set::all(n))?, seed, |leaves| left_in_rows(a, leaves)?.vxm(a, PLUS_FIRST).eval())
+        }
+    }
+}
+
+/// How many of the columns of a set each row has; absent where there are none.
+fn left_in_rows(a: &Matrix, columns: &Set) -> Result<Vector<u32>> {
+    a.mxv(columns, PLUS_PAIR).eval()
 }
 
 /// Keys by descending degree, the hash within a degree: the order of largest-degree-first colouring. Degrees are exact as far as in
@@ -198,8 +246,15 @@ fn keyed(seed: u64, layout: Layout) -> u64 {
 /// # Errors
 /// None today; a device may fail.
 pub fn smallest_degree_last(a: &Matrix, seed: u64) -> Result<Vector<u32>> {
-    let n = a.nrows();
-    let (mut degree, mut left, mut round) = (a.degrees()?, Set::all(n), Vector::full(n, 0u32));
+    // lost = leaves plus.pair A
+    peeled(a.degrees()?, seed, |leaves| leaves.vxm(a, PLUS_PAIR).eval())
+}
+
+/// Keys by the round in which vertices are removed, the last highest, and by the hash within a round. `lost` counts for each vertex how much
+/// of its degree is lost with a set of vertices.
+fn peeled(mut degree: Vector<u32>, seed: u64, lost: impl Fn(&Set) -> Result<Vector<u32>>) -> Result<Vector<u32>> {
+    let n = degree.len();
+    let (mut left, mut round) = (Set::all(n), Vector::full(n, 0u32));
     let (nothing, mut k, mut rounds) = (Set::new(n), 0, 0);
     while left.nvals() > 0 {
         // k = the least degree of the vertices left, or k if that is greater
@@ -212,8 +267,8 @@ pub fn smallest_degree_last(a: &Matrix, seed: u64) -> Result<Vector<u32>> {
             fill(rounds, n).mask(&leaves).assign_to(&mut round)?;
             // left<leaves> = {}
             nothing.mask(&leaves).assign_to(&mut left)?;
-            // lost<left> = leaves plus.pair A
-            let lost = leaves.vxm(a, PLUS_PAIR).mask(&left).eval()?;
+            // lost<left> = what the vertices left lose with the leaves
+            let lost = lost(&leaves)?.mask(&left).eval()?;
             // degree<lost> -= lost
             lost.accum(MINUS).assign_to(&mut degree)?;
             // leaves<lost> = {v : degree[v] <= k}

@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::command::coloring::Color;
 use crate::command::report::{Report, Target};
 pub use crate::command::values::{Asked, Entries, Layout, Memory, Precision, WeightRange};
 use crate::command::values::{distance, number, real, rounds, runs, seconds, sources, threads, truss};
@@ -7,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use vxm::algorithms::{Formulation, Method, Order, Priority};
+use vxm::algorithms::{Formulation, Priority};
 use vxm::backend::Device;
 use vxm::io::FileFormat;
 use vxm::ranks::{Link, Shape};
@@ -58,16 +59,13 @@ pub enum Task {
         #[command(flatten)]
         run: Run,
     },
-    /// Colours the vertices so that neighbours have different colours.
-    Color {
-        /// Colouring algorithm: is, mis, jp, min-max, hash or neighbor-reduce; default: jp, or mis at distance 2.
-        #[arg(long, value_name = "M")]
-        method: Option<Method>,
-        /// Order of the vertices: random, largest-degree-first or smallest-degree-last.
-        #[arg(long, value_name = "O", default_value = Order::default().name())]
-        order: Order,
-        #[command(flatten)]
-        distance: Distance,
+    /// Colours the vertices so that neighbours have different colours; or the columns or rows of a matrix.
+    Color(Color),
+    /// Divides the vertices into aggregates around the members of a set at distance 2, as algebraic multigrid does.
+    Aggregates {
+        /// Order in which vertices become roots: random, degree, sorted or sorted-id.
+        #[arg(long, value_name = "P", default_value = Priority::Random.name())]
+        priority: Priority,
         #[command(flatten)]
         seed: Seed,
         #[command(flatten)]
@@ -342,7 +340,8 @@ macro_rules! run_of {
     ($task:expr) => {
         match $task {
             Task::Mis { run, .. }
-            | Task::Color { run, .. }
+            | Task::Color(Color { run, .. })
+            | Task::Aggregates { run, .. }
             | Task::Bfs { run, .. }
             | Task::Sssp { run, .. }
             | Task::Components { run }
@@ -372,9 +371,10 @@ macro_rules! run_of {
 
 impl Task {
     /// The names of the tasks that run an algorithm.
-    pub const ALGORITHMS: [&str; 17] = [
+    pub const ALGORITHMS: [&str; 18] = [
         "mis",
         "color",
+        "aggregates",
         "bfs",
         "sssp",
         "components",

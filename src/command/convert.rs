@@ -1,7 +1,7 @@
 //! `vxm convert`, `vxm generate` and `vxm info --verify`: files in other formats.
 
 use crate::command::answer::is_same_file;
-use crate::command::arguments::{Convert, Entries};
+use crate::command::arguments::{Convert, Entries, Input};
 use crate::command::bars::Bars;
 use crate::command::phases::phase;
 use crate::command::{counted, load, note, prepare, print, remark};
@@ -136,15 +136,15 @@ fn copy_matrix<T: Value>(options: &Convert, target: Target<'_>) -> Result<()> {
             None => io::read_matrix::<T>(&options.graph, &bars)?,
         }
     };
-    target.write(&matrix, &numbering(options)?, false)
+    target.write(&matrix, &numbering(&options.graph, options.input)?, false)
 }
 
 /// What a matrix' file calls its rows.
-fn numbering(options: &Convert) -> Result<Numbering> {
-    let format = options.input.input.map_or_else(|| FileFormat::of_file(&options.graph), Ok)?;
+pub fn numbering(graph: &OsStr, input: Input) -> Result<Numbering> {
+    let format = input.input.map_or_else(|| FileFormat::of_file(graph), Ok)?;
     Ok(match format {
         FileFormat::MatrixMarket | FileFormat::ShortestPath | FileFormat::Metis => Numbering::From(1),
-        FileFormat::Native => NativeFile::open(&options.graph)?.numbering()?,
+        FileFormat::Native => NativeFile::open(graph)?.numbering()?,
         _ => Numbering::From(0),
     })
 }

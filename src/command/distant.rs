@@ -1,4 +1,4 @@
-//! `vxm mis --distance 2` and `vxm color --distance 2`.
+//! `vxm mis --distance 2` and `vxm aggregates`.
 
 use crate::command::answer::{begin, finish};
 use crate::command::arguments::Run;
@@ -7,8 +7,8 @@ use crate::command::found::Found;
 use crate::command::subject::simple;
 use crate::command::tasks::checked;
 use std::process::ExitCode;
-use vxm::algorithms::priority::{order_keys, priorities};
-use vxm::algorithms::{Formulation, Method, Order, Priority, color_at_distance_2, mis_at_distance_2};
+use vxm::algorithms::priority::priorities;
+use vxm::algorithms::{self, Formulation, Priority, mis_at_distance_2};
 use vxm::containers::Matrix;
 use vxm::{Error, Result};
 
@@ -41,17 +41,16 @@ pub fn mis(
     finish(run, out, Algorithm::DistantSet, &choices, graph, find, checked)
 }
 
-/// `vxm color --distance 2`.
-pub fn color(method: Option<Method>, order: Order, seed: u64, run: &Run) -> Result<ExitCode> {
-    if let Some(method) = method.filter(|&method| method != Method::Mis) {
-        let what = format!("method `{}` is for distance 1: expected mis at distance 2", method.name());
-        return Err(Error::invalid(what));
+/// `vxm aggregates`.
+pub fn aggregates(priority: Priority, seed: u64, run: &Run) -> Result<ExitCode> {
+    if priority == Priority::Resolve {
+        return Err(Error::invalid("priority `resolve` gives no order: expected random, degree, sorted or sorted-id"));
     }
-    let choices = [("order", order.name().into()), ("distance", 2.into()), ("seed", seed.into())];
+    let choices = [("priority", priority.name().into()), ("seed", seed.into())];
     let (out, graph) = (begin(run)?, simple(run)?);
     let find = |a: &Matrix| {
-        let found = color_at_distance_2(a, &order_keys(a, order, seed)?)?;
-        Ok((Found::DistantColors(found.colors, found.count), Some(found.rounds)))
+        let found = algorithms::aggregates(a, &priorities(a, priority, seed)?)?;
+        Ok((Found::Aggregates(found.aggregate, found.roots), Some(found.rounds)))
     };
-    finish(run, out, Algorithm::DistantColors, &choices, graph, find, checked)
+    finish(run, out, Algorithm::DistantSet, &choices, graph, find, checked)
 }

@@ -1,6 +1,7 @@
 //! Predicts the memory of algorithms. On the host, a failed allocation would abort the process without a message; on a
 //! device, it would end a run that has already begun.
 
+use crate::command::found::Rule;
 use vxm::algorithms::mis_many::at_once;
 use vxm::algorithms::{Formulation, Method, Order, Priority};
 use vxm::backend::tuning::tuning;
@@ -15,7 +16,8 @@ pub enum Algorithm {
     BestOf(Priority, u32),
     Color(Method, Order),
     DistantSet,
-    DistantColors,
+    ColorsBy(Rule),
+    Extended(Order),
     Bfs,
     Parents,
     Sssp,
@@ -43,7 +45,7 @@ impl Algorithm {
     pub fn name(self) -> &'static str {
         match self {
             Self::Mis(..) | Self::BestOf(..) | Self::DistantSet => "mis",
-            Self::Color(..) | Self::DistantColors => "color",
+            Self::Color(..) | Self::ColorsBy(_) | Self::Extended(_) => "color",
             Self::Bfs | Self::Parents => "bfs",
             Self::Sssp | Self::Tree => "sssp",
             Self::Components => "components",
@@ -87,7 +89,8 @@ impl Graph {
     pub fn of<T: Element>(graph: &Csr<T>, tiles: Option<u64>) -> Self {
         let degrees = || (0..graph.nrows()).map(|v| graph.degree(v) as u64);
         let (longest, late) = (degrees().max().unwrap_or(0), degrees().filter(|&degree| degree > 30).sum());
-        let (vertices, entries, weight) = (graph.nrows() as u64, graph.nnz() as u64, size_of::<T>() as u64);
+        let (vertices, entries, weight) =
+            (graph.nrows().max(graph.ncols()) as u64, graph.nnz() as u64, size_of::<T>() as u64);
         Self { vertices, entries, longest, late, tiles, weight, directed: false }
     }
 
@@ -132,7 +135,11 @@ impl Graph {
             Algorithm::Color(_, Order::SmallestDegreeLast) => (62, 0),
             Algorithm::Color(..) => (50, 0),
             Algorithm::DistantSet => (64, 0),
-            Algorithm::DistantColors => (80, 0),
+            // the graph with a diagonal, and the bipartite graph of twice its entries; of a star colouring with a value each
+            Algorithm::ColorsBy(Rule::Star) => (160, 20),
+            Algorithm::ColorsBy(_) => (160, 16),
+            // as jp; and what was given
+            Algorithm::Extended(_) => (90, 9),
             Algorithm::Bfs => (24, 0),
             Algorithm::Parents => (40, 0),
             // the queue of the certificate
@@ -203,6 +210,12 @@ impl Graph {
                 copied.max(if self.late > 0 { 16 * n + entries / 2 + 4 * late } else { 0 })
             }
             Algorithm::Color(Method::Is, _) => copied,
+            Algorithm::Extended(_) => copied,
+            // the graph with a diagonal, and the bipartite graph with its copy of columns
+            Algorithm::ColorsBy(rule) => {
+                let values = if rule == Rule::Star { 2 * entries } else { 0 };
+                rows_on_device(n, entries + n) + rows_on_device(2 * n, 2 * (entries + n)) + 2 * copied + values
+            }
             Algorithm::Color(Method::Hash, _) => rows_on_device(n, entries / 2),
             Algorithm::Color(Method::MinMax, _) => entries,
             Algorithm::BestOf(..) => 4 * entries,
@@ -260,7 +273,8 @@ impl Graph {
             Algorithm::Color(Method::Hash, _) => 45 * n,
             Algorithm::Color(..) => 38 * n,
             Algorithm::DistantSet => 42 * n,
-            Algorithm::DistantColors => 54 * n,
+            Algorithm::ColorsBy(_) => 120 * n,
+            Algorithm::Extended(_) => 60 * n,
             Algorithm::Bfs => 20 * n,
             Algorithm::Parents => 30 * n,
             Algorithm::Sssp => (12 + 3 * weight) * n,
@@ -324,7 +338,7 @@ const PROCESS: u128 = 4 << 20;
 
 /// The variants of algorithms with different footprints. Each has a name: that of the option that selects it, or of the
 /// result.
-pub const TOLD: [(&str, Algorithm); 31] = [
+pub const TOLD: [(&str, Algorithm); 34] = [
     ("resolve", Algorithm::Mis(Priority::Resolve, Formulation::Count)),
     ("decide", Algorithm::Mis(Priority::Sorted, Formulation::Decide)),
     ("count", Algorithm::Mis(Priority::Sorted, Formulation::Count)),
@@ -336,7 +350,10 @@ pub const TOLD: [(&str, Algorithm); 31] = [
     ("min-max", Algorithm::Color(Method::MinMax, Order::LargestDegreeFirst)),
     ("neighbor-reduce", Algorithm::Color(Method::NeighborReduce, Order::LargestDegreeFirst)),
     ("distance-2", Algorithm::DistantSet),
-    ("distance-2", Algorithm::DistantColors),
+    ("distance-2", Algorithm::ColorsBy(Rule::Distance2)),
+    ("star", Algorithm::ColorsBy(Rule::Star)),
+    ("columns", Algorithm::ColorsBy(Rule::Columns)),
+    ("most", Algorithm::Extended(Order::LargestDegreeFirst)),
     ("hops", Algorithm::Bfs),
     ("parents", Algorithm::Parents),
     ("distances", Algorithm::Sssp),

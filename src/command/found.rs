@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::Write;
 use vxm::Result;
-use vxm::certify::{self, Violation, Weight};
+use vxm::certify::Weight;
 use vxm::containers::{Set, Vector};
-use vxm::formats::Csr;
 use vxm::io::Numbering;
 use vxm::semiring::Element;
 
@@ -24,8 +23,12 @@ pub enum Found {
     Colors(Vector<u32>, u32),
     /// A set at distance 2.
     DistantSet(Set),
-    /// A colouring at distance 2, and its number of colours.
-    DistantColors(Vector<u32>, u32),
+    /// A colouring by another rule, and its number of colours.
+    ColorsBy(Rule, Vector<u32>, u32),
+    /// The colours of an extension, the colours that were given, and the greatest one allowed.
+    Extended(Vector<u32>, Vec<u32>, u32),
+    /// The number of each vertex' aggregate, and the roots.
+    Aggregates(Vector<u32>, Set),
     /// The source vertex, and the distance of each vertex from it in hops.
     Levels(u32, Vector<u32>),
     /// The source vertex, and the parent of each vertex in a search tree.
@@ -57,6 +60,19 @@ pub enum Found {
     Roots(Vector<u32>),
     /// The mate of each vertex, and the weight of the edges, if they have any.
     Mates(Vector<u32>, Option<f64>),
+}
+
+/// Which vertices have to differ in a colouring, if not neighbours alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// Those within two edges.
+    Distance2,
+    /// Neighbours, and those with a common neighbour of a greater colour.
+    Star,
+    /// Columns with an entry in the same row; the vertices are the columns.
+    Columns,
+    /// Rows with an entry in the same column; the vertices are the rows.
+    Rows,
 }
 
 /// Numbers of one of the types that answers have.
@@ -120,7 +136,12 @@ impl Found {
             Self::BestSet { set, seed, smallest } => set.to_root()?.map(|set| Self::BestSet { set, seed, smallest }),
             Self::Colors(colors, count) => colors.to_root()?.map(|colors| Self::Colors(colors, count)),
             Self::DistantSet(set) => set.to_root()?.map(Self::DistantSet),
-            Self::DistantColors(colors, count) => colors.to_root()?.map(|colors| Self::DistantColors(colors, count)),
+            Self::ColorsBy(rule, colors, count) => colors.to_root()?.map(|colors| Self::ColorsBy(rule, colors, count)),
+            Self::Extended(colors, given, most) => colors.to_root()?.map(|colors| Self::Extended(colors, given, most)),
+            Self::Aggregates(numbers, roots) => {
+                let (numbers, roots) = (numbers.to_root()?, roots.to_root()?);
+                numbers.zip(roots).map(|(numbers, roots)| Self::Aggregates(numbers, roots))
+            }
             Self::Levels(source, levels) => levels.to_root()?.map(|levels| Self::Levels(source, levels)),
             Self::Parents(source, parents) => parents.to_root()?.map(|parents| Self::Parents(source, parents)),
             Self::Distances(distances) => distances.into_root()?.map(Self::Distances),
@@ -146,7 +167,8 @@ impl Found {
     pub fn algorithm(&self) -> &'static str {
         match self {
             Self::Set(_) | Self::BestSet { .. } | Self::DistantSet(_) => "mis",
-            Self::Colors(..) | Self::DistantColors(..) => "color",
+            Self::Colors(..) | Self::ColorsBy(..) | Self::Extended(..) => "color",
+            Self::Aggregates(..) => "aggregates",
             Self::Levels(..) | Self::Parents(..) => "bfs",
             Self::Distances(_) | Self::Tree(_) => "sssp",
             Self::Components(_) => "components",
@@ -170,7 +192,9 @@ impl Found {
         let named = |labels: &Vector<u32>| labels.iter().filter(|(v, label)| v == label).count();
         match self {
             Self::Set(set) | Self::BestSet { set, .. } | Self::DistantSet(set) => ("size", set.nvals()),
-            Self::Colors(_, count) | Self::DistantColors(_, count) => ("colors", *count as usize),
+            Self::Colors(_, count) | Self::ColorsBy(_, _, count) => ("colors", *count as usize),
+            Self::Extended(colors, ..) => ("colored", colors.iter().filter(|&(_, color)| color > 0).count()),
+            Self::Aggregates(_, roots) => ("aggregates", roots.nvals()),
             Self::Levels(_, found) | Self::Parents(_, found) | Self::Tree(found) => ("reached", found.nvals()),
             Self::Distances(found) => ("reached", found.count()),
             Self::Components(labels) | Self::Strong(labels) => ("components", named(labels)),
@@ -212,6 +236,9 @@ impl Found {
                 None => Vec::new(),
             },
             Self::Clustering(found) => vec![("mean", json!(mean(found)))],
+            Self::Extended(colors, ..) => {
+                vec![("without", colors.iter().filter(|&(_, color)| color == 0).count().into())]
+            }
             Self::Forest(_, Some(weight)) | Self::Mates(_, Some(weight)) => vec![("weight", json!(weight))],
             _ => Vec::new(),
         }
@@ -229,7 +256,17 @@ impl Found {
             }
             Self::DistantSet(_) => format!("independent set at distance 2 of {}", vertices()),
             Self::Colors(..) => counted(measure, "colour"),
-            Self::DistantColors(..) => format!("{} at distance 2", counted(measure, "colour")),
+            Self::ColorsBy(rule, ..) => {
+                let colors = counted(measure, "colour");
+                match rule {
+                    Rule::Distance2 => format!("{colors} at distance 2"),
+                    Rule::Star => format!("{colors} of stars"),
+                    Rule::Columns => format!("{colors} of columns"),
+                    Rule::Rows => format!("{colors} of rows"),
+                }
+            }
+            Self::Extended(_, _, most) => format!("colours up to {most} for {}", vertices()),
+            Self::Aggregates(..) => counted(measure, "aggregate"),
             Self::Levels(_, levels) => {
                 let hops = levels.iter().map(|(_, level)| level).max().unwrap_or(0);
                 format!("{} within {}", vertices(), counted(hops as usize, "hop"))
@@ -275,7 +312,9 @@ impl Found {
             Self::Forest(edges, _) | Self::Truss(_, edges) | Self::Triangles(edges) => edges.digest(),
             Self::Clustering(found) | Self::Betweenness(found) => found.digest(),
             Self::Colors(found, _)
-            | Self::DistantColors(found, _)
+            | Self::ColorsBy(_, found, _)
+            | Self::Extended(found, ..)
+            | Self::Aggregates(found, _)
             | Self::Levels(_, found)
             | Self::Parents(_, found)
             | Self::Tree(found)
@@ -289,103 +328,18 @@ impl Found {
         }
     }
 
-    /// What a valid certificate says, in words.
-    pub fn certified(&self) -> &'static str {
-        match self {
-            Self::Set(_) | Self::BestSet { .. } => {
-                "no two members are neighbours, and every other vertex is next to a member."
-            }
-            Self::Colors(..) => "every vertex has a colour, and no two neighbours have the same.",
-            Self::DistantSet(_) => {
-                "no two members are within two hops, and every other vertex is within two hops of a member."
-            }
-            Self::DistantColors(..) => "every vertex has a colour, and no two vertices within two hops have the same.",
-            Self::Levels(..) => "each number of hops is the least one, and what isn't reached can't be.",
-            Self::Parents(..) => {
-                "each parent is a neighbour one hop nearer to the source, and what isn't reached can't be."
-            }
-            Self::Distances(_) => "each distance is the least one, and what isn't reached can't be.",
-            Self::Tree(_) => "each parent ends a shortest path with the fewest edges, and what isn't reached can't be.",
-            Self::Components(_) => {
-                "vertices have the same label if and only if a path joins them, and it is the lowest of them."
-            }
-            Self::Ranks(_) => "the ranks are those of a sequential program, up to rounding.",
-            Self::Cores(_) => "each number is that of a sequential program that removes vertices of least degree.",
-            Self::Betweenness(_) => "each number is that of a sequential program, up to rounding.",
-            Self::Communities(..) => "the modularity is that of the labels, counted anew.",
-            Self::Labels(..) => "each label is that of a sequential program.",
-            Self::Triangles(_) => "each count is that of a sequential program.",
-            Self::Truss(..) => "the edges are those of a sequential program that removes edges in too few triangles.",
-            Self::Clustering(_) => "each coefficient is that of a sequential program.",
-            Self::Forest(..) => {
-                "the forest spans every component, and has the least weight: a sequential program's forest weighs as much."
-            }
-            Self::Strong(_) => "the labels are those of Tarjan's algorithm.",
-            Self::Roots(_) => "each root is where a sequential program comes to by following edges.",
-            Self::Mates(..) => {
-                "no two edges share an end, and no edge can be added; of weights, a heavier neighbour forbids each edge left out."
-            }
-        }
-    }
-
-    /// Checks an answer that doesn't depend on weights.
-    pub fn check<T: Element>(&self, graph: &Csr<T>) -> Result<(), Violation> {
-        let (offsets, columns) = (graph.offsets(), graph.columns());
-        match self {
-            Self::Set(set) | Self::BestSet { set, .. } => certify::independent_set(offsets, columns, &members(set)),
-            Self::DistantSet(set) => certify::independent_set_at_distance_2(offsets, columns, &members(set)),
-            Self::DistantColors(colors, _) => {
-                certify::coloring_at_distance_2(offsets, columns, &colors.to_dense(0)).map(drop)
-            }
-            Self::Colors(colors, _) => certify::coloring(offsets, columns, &colors.to_dense(0)).map(drop),
-            Self::Levels(source, levels) => {
-                certify::levels(offsets, columns, *source as usize, &options(levels)).map(drop)
-            }
-            Self::Parents(source, parents) => {
-                certify::parents(offsets, columns, *source as usize, &options(parents)).map(drop)
-            }
-            Self::Components(labels) => certify::components(offsets, columns, &labels.to_dense(0)).map(drop),
-            Self::Cores(cores) => certify::cores(offsets, columns, &cores.to_dense(0)).map(drop),
-            Self::Communities(labels, told) => {
-                certify::communities(offsets, columns, &labels.to_dense(0), *told, 1e-9).map(drop)
-            }
-            Self::Labels(rounds, labels) => certify::labels(offsets, columns, *rounds, &labels.to_dense(0)).map(drop),
-            Self::Triangles(counts) => certify::triangles(offsets, columns, &counts.to_dense(0)).map(drop),
-            Self::Truss(k, edges) => certify::truss(offsets, columns, *k, &ends(edges).collect::<Vec<_>>()).map(drop),
-            Self::Clustering(found) => certify::clustering(offsets, columns, &found.to_dense(0.0)).map(drop),
-            Self::Strong(labels) => certify::strong_components(offsets, columns, &labels.to_dense(0)).map(drop),
-            Self::Roots(roots) => certify::roots(offsets, columns, &roots.to_dense(0)).map(drop),
-            Self::Mates(mate, _) => certify::maximal_matching(offsets, columns, &options(mate)).map(drop),
-            // these are checked with what they depend on
-            Self::Distances(_) | Self::Tree(_) | Self::Ranks(_) | Self::Betweenness(_) | Self::Forest(..) => Ok(()),
-        }
-    }
-
-    /// Checks a forest or a matching of a graph with these weights, and keeps its weight.
-    pub fn check_weighted<W: Element + Weight>(&mut self, graph: &Csr<W>) -> Result<(), Violation> {
-        let (offsets, columns, weights) = (graph.offsets(), graph.columns(), graph.values());
-        match self {
-            Self::Forest(edges, weight) => {
-                let ends: Vec<(u32, u32)> = ends(edges).collect();
-                *weight = Some(certify::spanning_forest(offsets, columns, weights, &ends)?);
-            }
-            Self::Mates(mate, weight) => {
-                *weight = Some(certify::dominant_matching(offsets, columns, weights, &options(mate))?);
-            }
-            _ => return self.check(graph),
-        }
-        Ok(())
-    }
-
     /// Writes the answer, a vertex or an edge a line.
     pub fn write(&self, text: &mut impl Write, numbering: &Numbering) -> std::io::Result<()> {
         match self {
             Self::Set(set) | Self::BestSet { set, .. } | Self::DistantSet(set) => {
                 set.indices().try_for_each(|v| writeln!(text, "{}", numbering.number(v)))
             }
-            Self::Colors(found, _) | Self::DistantColors(found, _) | Self::Levels(_, found) | Self::Cores(found) => {
-                lines(text, numbering, found.iter())
-            }
+            Self::Colors(found, _)
+            | Self::ColorsBy(_, found, _)
+            | Self::Extended(found, ..)
+            | Self::Aggregates(found, _)
+            | Self::Levels(_, found)
+            | Self::Cores(found) => lines(text, numbering, found.iter()),
             Self::Triangles(found) => lines(text, numbering, found.iter()),
             Self::Clustering(found) | Self::Betweenness(found) => lines(text, numbering, found.iter()),
             Self::Distances(found) | Self::Ranks(found) => each!(found, v => lines(text, numbering, v.iter())),
@@ -407,15 +361,8 @@ impl Found {
 }
 
 /// The ends of edges.
-fn ends(edges: &Vector<u64>) -> impl Iterator<Item = (u32, u32)> {
+pub fn ends(edges: &Vector<u64>) -> impl Iterator<Item = (u32, u32)> {
     edges.iter().map(|(_, ends)| ((ends >> 32) as u32, ends as u32))
-}
-
-/// Whether each vertex is a member of a set.
-fn members(set: &Set) -> Vec<bool> {
-    let mut member = vec![false; Vector::len(set)];
-    set.indices().for_each(|v| member[v as usize] = true);
-    member
 }
 
 /// How many vertices have each label.

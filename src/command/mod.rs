@@ -3,6 +3,8 @@
 mod answer;
 mod arguments;
 mod bars;
+mod checked;
+mod coloring;
 mod convert;
 mod distant;
 mod explain;
@@ -150,12 +152,8 @@ fn dispatch(task: &Task) -> Result<ExitCode> {
         Task::Mis { priority, formulation, seed, run, .. } => {
             tasks::mis(priority.unwrap_or_default(), *formulation, seed.seed, run)
         }
-        Task::Color { method, order, distance, seed, run } if distance.distance == 2 => {
-            distant::color(*method, *order, seed.seed, run)
-        }
-        Task::Color { method, order, seed, run, .. } => {
-            tasks::color(method.unwrap_or_default(), *order, seed.seed, run)
-        }
+        Task::Color(options) => coloring::color(options),
+        Task::Aggregates { priority, seed, run } => distant::aggregates(*priority, seed.seed, run),
         Task::Bfs { source, parents, run } => tasks::bfs(*source, *parents, run),
         Task::Sssp { source, parents: true, weights, run } => {
             tasks::shortest_tree(*source, weights.weights, weights.seed, run)

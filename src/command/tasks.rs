@@ -9,10 +9,7 @@ use serde_json::Value;
 use std::cmp::Reverse;
 use std::process::ExitCode;
 use vxm::algorithms::priority::hashes;
-use vxm::algorithms::{
-    self, ColoringOptions, Distance, Formulation, Method, Mis, MisOptions, Order, PageRank, PageRankOptions, Priority,
-    Rank,
-};
+use vxm::algorithms::{self, Distance, Formulation, Mis, MisOptions, PageRank, PageRankOptions, Priority, Rank};
 use vxm::certify::{self, Walk, Weight};
 use vxm::containers::{Matrix, Set, Vector};
 use vxm::formats::Csr;
@@ -67,15 +64,6 @@ pub fn best_of(
         Ok((Found::BestSet { set: set.clone(), seed: seeds[largest], smallest }, Some(*rounds)))
     };
     finish(run, out, Algorithm::BestOf(priority, runs), &choices, graph, find, checked)
-}
-
-/// `vxm color`.
-pub fn color(method: Method, order: Order, seed: u64, run: &Run) -> Result<ExitCode> {
-    let options = ColoringOptions::default().method(method).order(order).seed(seed);
-    let choices = [("method", method.name().into()), ("order", order.name().into()), ("seed", seed.into())];
-    let (out, graph) = (begin(run)?, simple(run)?);
-    let find = |a: &Matrix| algorithms::color(a, &options).map(|c| (Found::Colors(c.colors, c.count), Some(c.rounds)));
-    finish(run, out, Algorithm::Color(method, order), &choices, graph, find, checked)
 }
 
 /// `vxm bfs`.

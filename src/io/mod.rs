@@ -172,7 +172,11 @@ fn build(file: &str, vertices: u64, entries: Vec<Vec<(u32, u32)>>, directions: D
 }
 
 /// The name of a file without its folder and without the extensions of the known formats.
-fn short_name(file: &str) -> String {
+///
+/// ```
+/// assert_eq!(vxm::io::short_name("graphs/links.mtx.gz"), "links");
+/// ```
+pub fn short_name(file: &str) -> String {
     let name = Path::new(file).file_name().map_or_else(|| file.into(), |n| n.to_string_lossy());
     let name = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
     let known =

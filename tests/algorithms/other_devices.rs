@@ -4,16 +4,59 @@
 use super::devices::{SCHEDULES, gpu};
 use super::graphs::oriented;
 use std::io::Write;
-use vxm::algorithms::priority::largest_degree_first;
+use vxm::algorithms::priority::{column_keys, largest_degree_first};
 use vxm::algorithms::{
-    Mis, MisOptions, PageRankOptions, Priority, betweenness, bfs_many, bfs_parents, clustering, color_at_distance_2,
-    communities, core_numbers, dominant_matching, ktruss, maximal_matching, mis_at_distance_2, mis_many, pagerank,
-    parents_of, propagate_labels, roots, spanning_forest, sssp, sssp_parents, strong_components, triangles, weights,
+    Coloring, Mis, MisOptions, Order, PageRankOptions, Priority, aggregates, betweenness, bfs_many, bfs_parents,
+    clustering, color_at_distance_2, color_classes, color_columns, communities, core_numbers, decompress,
+    decompress_symmetric, dominant_matching, extend_coloring, ktruss, maximal_matching, mis_at_distance_2, mis_many,
+    pagerank, parents_of, propagate_labels, roots, spanning_forest, sssp, sssp_parents, star_coloring,
+    strong_components, triangles, weights,
 };
 use vxm::backend::cuda::Gpu;
 use vxm::backend::plan::force;
 use vxm::io::generate;
 use vxm::prelude::*;
+
+/// Compares colourings of columns, of stars and of which a part is given, what comes back from them, and aggregates.
+fn compare_colorings(name: &str, a: &Matrix, there: &Matrix) {
+    let (key, key_there) = (largest_degree_first(a, 5).unwrap(), largest_degree_first(there, 5).unwrap());
+    let same = |here: Result<Coloring>, found: Result<Coloring>, what: &str| {
+        let (here, found) = (here.unwrap(), found.unwrap());
+        assert_eq!((&found.colors, found.count), (&here.colors, here.count), "{name}: {what}");
+        (here.colors, found.colors)
+    };
+    same(color_at_distance_2(a, &key), color_at_distance_2(there, &key_there), "distance 2");
+    let (stars, stars_there) = same(star_coloring(a, &key), star_coloring(there, &key_there), "stars");
+    let column_key = |a: &Matrix| column_keys(a, Order::SmallestDegreeLast, 5);
+    let (here, found) = (color_columns(a, &column_key(a).unwrap()), color_columns(there, &column_key(there).unwrap()));
+    let (colors, colors_there) = same(here, found, "columns");
+    // the compressed matrices have integers
+    let values = |a: &Matrix| a.map_index(PLUS_ENDS).unwrap();
+    let compressed = |a: &Matrix, colors: &Vector<u32>| {
+        values(a).mxm(&color_classes(colors).unwrap().transpose(), PLUS_FIRST).eval().unwrap()
+    };
+    let back = decompress(there, &colors_there, &compressed(there, &colors_there)).unwrap();
+    assert_eq!(back, values(a), "{name}: columns");
+    assert_eq!(back, decompress(a, &colors, &compressed(a, &colors)).unwrap(), "{name}: columns");
+    let back = decompress_symmetric(there, &stars_there, &compressed(there, &stars_there)).unwrap();
+    assert_eq!(back, decompress_symmetric(a, &stars, &compressed(a, &stars)).unwrap(), "{name}: stars");
+    assert_eq!(back, values(a), "{name}: stars");
+    for (color, most) in [(2, 2), (33, 33), (40, u32::MAX)] {
+        let first = (0..a.nrows() as u32).take(1).map(|v| (v, color));
+        let given = Vector::from_pairs(a.nrows(), first).unwrap();
+        let here = extend_coloring(a, &key, &given, most).unwrap();
+        let found = extend_coloring(there, &key_there, &given.to(there.device()).unwrap(), most).unwrap();
+        assert_eq!((found.colors, found.left), (here.colors, here.left), "{name}: at most {most}");
+    }
+    let (here, found) = (aggregates(a, &key).unwrap(), aggregates(there, &key_there).unwrap());
+    assert_eq!((found.aggregate, found.roots), (here.aggregate, here.roots), "{name}: aggregates");
+}
+
+/// The sum of an entry's row and column, which is the same for both directions of an edge.
+#[op(PLUS_ENDS)]
+fn plus_ends(i: u32, j: u32, _edge: ()) -> i64 {
+    i as i64 + j as i64 + 1
+}
 
 /// Compares search trees, ranks, core numbers, forests, strong components and matchings of `a` on the CPU and on `device`. Directed
 /// answers are of `a` with some of its edges in one direction only.
@@ -30,8 +73,7 @@ pub fn compare_others(name: &str, a: &Matrix, device: Device) {
     let key_there = largest_degree_first(&there, 7).unwrap();
     let (here, found) = (mis_at_distance_2(a, &key), mis_at_distance_2(&there, &key_there));
     assert_eq!(found.unwrap(), here.unwrap(), "{name}: a set at distance 2");
-    let (here, found) = (color_at_distance_2(a, &key), color_at_distance_2(&there, &key_there));
-    assert_eq!(found.unwrap(), here.unwrap(), "{name}: a colouring at distance 2");
+    compare_colorings(name, a, &there);
     assert_eq!(propagate_labels(&there, 20).unwrap(), propagate_labels(a, 20).unwrap(), "{name}: labels");
     assert_eq!(triangles(&there).unwrap(), triangles(a).unwrap(), "{name}: triangles");
     assert_eq!(clustering(&there).unwrap(), clustering(a).unwrap(), "{name}: clustering");

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from . import certify
 from ._algebra import ANY, Monoid, Semiring, monoid, semiring
+from ._colorings import Aggregates, Coloring, Extension, color_columns, color_rows, decompress
 from ._errors import (
     ConvergenceError,
     DeviceError,
@@ -26,7 +27,7 @@ from ._errors import (
     ShapeError,
     WrongAnswer,
 )
-from ._graph import Coloring, Graph, IndependentSet
+from ._graph import Graph, IndependentSet
 from ._loops import Fixed, Fixpoint, Loop, Step, fixpoint
 from ._operators import (
     ABS, AINV, BAND, BNOT, BOR, BXOR, DIV, EQ, FIRST, GE, GT, IDENTITY, LAND, LE, LNOT, LOR, LT, LXOR, MAX, MIN, MINUS,
@@ -38,11 +39,11 @@ from ._vectors import Expression, Vector, fill, map2, map3, mxv
 from ._vxm import __version__, devices
 
 __all__ = [
-    "ABS", "AINV", "ANY", "BAND", "BNOT", "BOR", "BXOR", "Coloring", "ConvergenceError", "DIV", "DeviceError", "EQ",
-    "Error", "Expression", "FIRST", "FileError", "Fixed", "Fixpoint", "GE", "GT", "Graph", "IDENTITY", "IndependentSet", "InputError",
+    "ABS", "AINV", "ANY", "Aggregates", "BAND", "BNOT", "BOR", "BXOR", "Coloring", "ConvergenceError", "DIV", "DeviceError", "EQ",
+    "Error", "Expression", "Extension", "FIRST", "FileError", "Fixed", "Fixpoint", "GE", "GT", "Graph", "IDENTITY", "IndependentSet", "InputError",
     "LAND", "LE", "LNOT", "LOR", "LT", "Loop", "LXOR", "MAX", "MIN", "MINUS", "MINV", "Monoid", "NE", "ONE", "Op", "OperatorError",
     "OutOfMemoryError", "PAIR", "PLUS", "PlaceError", "RDIV", "RMINUS", "SECOND", "SQRT", "Semiring", "ShapeError", "Step", "TIMES", "Vector",
-    "WrongAnswer", "__version__", "ceil", "certify", "count_ones", "devices", "div", "f32", "f64", "fill", "fixpoint",
+    "WrongAnswer", "__version__", "ceil", "certify", "color_columns", "color_rows", "count_ones", "decompress", "devices", "div", "f32", "f64", "fill", "fixpoint",
     "floor", "i16", "i32", "i64", "i8", "is_finite", "is_infinite", "is_nan", "leading_zeros", "map2", "map3", "monoid",
     "mxv", "op", "rem", "rotate_left", "rotate_right", "saturating_add", "saturating_sub", "select", "semiring", "sqrt",
     "trailing_zeros", "trunc", "u16", "u32", "u64", "u8",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 
 from ._errors import InputError, ShapeError
 
-__all__ = ["flat", "integers", "number", "permutation", "same_integers", "weights"]
+__all__ = ["flat", "integers", "number", "permutation", "same_integers", "seed_of", "threads_of", "unsigned", "weights"]
 
 
 def flat(values: Any, what: str) -> np.ndarray:
@@ -72,16 +72,39 @@ def number(value: Any, what: str, limit: int, expected: str) -> int:
     return found
 
 
-def permutation(order: Any, n: int) -> np.ndarray:
-    """Keys for an order of all vertices: the first vertex gets ``n``, the last one 1."""
+def permutation(order: Any, n: int, what: str = "vertices") -> np.ndarray:
+    """Keys for an order of all vertices, or of others (``what``): the first gets ``n``, the last one 1."""
     array = integers(order, "order")
     if array.size != n:
-        raise ShapeError(f"order: expected each of {n} vertices once, found {array.size}")
+        raise ShapeError(f"order: expected each of {n} {what} once, found {array.size}")
     key = np.zeros(n, np.uint32)
     inside = (array >= 0) & (array < n)
     if not inside.all():
-        raise InputError(f"order: expected vertices below {n}, found {array[~inside][0]}")
+        raise InputError(f"order: expected {what} below {n}, found {array[~inside][0]}")
     key[array] = np.arange(n, 0, -1, dtype=np.uint32)
     if not key.all():
-        raise InputError(f"order: expected each of {n} vertices once, found none of {int(np.argmin(key))}")
+        raise InputError(f"order: expected each of {n} {what} once, found none of {int(np.argmin(key))}")
     return key
+
+
+def unsigned(values: Any, what: str) -> np.ndarray:
+    """The values as ``uint32``."""
+    array = np.ascontiguousarray(values)
+    if array.dtype == np.uint32 and array.ndim == 1:
+        return array
+    array = integers(array, what)
+    limit = 2**32 - 1
+    outside = (array < 0) | (array > limit)
+    if outside.any():
+        raise InputError(f"{what}: expected integers from 0 to {limit}, found {array[outside][0]}")
+    return array.astype(np.uint32)
+
+
+def seed_of(seed: int) -> int:
+    """A seed of hashes."""
+    return number(seed, "seed", 2**64 - 1, f"0 to {2**64 - 1}")
+
+
+def threads_of(threads: Optional[int]) -> Optional[int]:
+    """A number of threads, if there is one."""
+    return None if threads is None else number(threads, "threads", 1024, "1 to 1024")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 import numpy as np
 
 from . import _vxm
-from ._arrays import flat, integers, number, permutation, same_integers, weights
+from ._arrays import flat, integers, number, permutation, same_integers, seed_of, threads_of, weights
+from ._colorings import Colorings
 from ._errors import InputError, ShapeError
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Coloring", "Graph", "IndependentSet"]
+__all__ = ["Graph", "IndependentSet"]
 
 _MOST_VERTICES = 2**32 - 1
 
@@ -32,19 +33,7 @@ class IndependentSet:
     """How many rounds it took. It may depend on the schedule."""
 
 
-@dataclass(frozen=True, eq=False)
-class Coloring:
-    """A proper colouring."""
-
-    colors: NDArray[np.uint32]
-    """The colour of each vertex, from 1."""
-    count: int
-    """The number of colours: 1 to ``count``, each used."""
-    rounds: int
-    """How many rounds it took. It may depend on the schedule."""
-
-
-class Graph:
+class Graph(Colorings):
     """A graph with vertices 0 to n - 1, undirected or directed, with or without weights. It doesn't change.
 
     Make one with `from_coo`, `from_scipy`, `from_csr`, `from_networkx` or `from_file`. An undirected graph has no self-loops. Arrays are
@@ -344,9 +333,9 @@ class Graph:
 
         Raises `vxm.InputError` if the graph is directed and not symmetric, or an option is unknown.
         """
-        place = (device, format, _threads(threads))
+        place = (device, format, threads_of(threads))
         if order is None:
-            return IndependentSet(*_vxm.mis(self._core, priority, formulation, _seed(seed), place))
+            return IndependentSet(*_vxm.mis(self._core, priority, formulation, seed_of(seed), place))
         key = permutation(order, self.vertices)
         return IndependentSet(*_vxm.mis_in_order(self._core, key, place))
 
@@ -368,42 +357,9 @@ class Graph:
 
         Raises `vxm.InputError` if the graph is directed and not symmetric, or an option is unknown.
         """
-        place = (device, format, _threads(threads))
-        found = _vxm.mis_many(self._core, priority, [_seed(seed) for seed in seeds], place)
+        place = (device, format, threads_of(threads))
+        found = _vxm.mis_many(self._core, priority, [seed_of(seed) for seed in seeds], place)
         return [IndependentSet(*one) for one in found]
-
-    def color(
-        self,
-        *,
-        method: str = "jp",
-        order: Union[str, ArrayLike] = "largest-degree-first",
-        seed: int = 0,
-        device: str = "cpu",
-        threads: Optional[int] = None,
-        format: str = "auto",
-    ) -> Coloring:
-        """A colouring in which neighbours have different colours.
-
-        ``method`` is ``is``, ``mis``, ``jp``, ``min-max``, ``hash`` or ``neighbor-reduce``. ``order`` is ``random``,
-        ``largest-degree-first`` or ``smallest-degree-last``. It may also be an array of all vertices; then the method is ``jp``, and the
-        result is the sequential greedy colouring of that order.
-
-        >>> import vxm
-        >>> triangle = vxm.Graph.from_coo(3, [0, 1, 2], [1, 2, 0])
-        >>> triangle.color().count
-        3
-        >>> triangle.color(order=[2, 0, 1]).colors
-        array([2, 3, 1], dtype=uint32)
-
-        Raises `vxm.InputError` if the graph is directed and not symmetric, or an option is unknown.
-        """
-        place = (device, format, _threads(threads))
-        if isinstance(order, str):
-            return Coloring(*_vxm.color(self._core, method, order, _seed(seed), place))
-        if method != "jp":
-            raise InputError(f"method: expected `jp` for an order of one's own, found `{method}`")
-        key = permutation(order, self.vertices)
-        return Coloring(*_vxm.color_in_order(self._core, key, place))
 
     def components(
         self, *, device: str = "cpu", threads: Optional[int] = None, format: str = "auto"
@@ -416,7 +372,7 @@ class Graph:
 
         Raises `vxm.InputError` if the graph is directed and not symmetric.
         """
-        return _vxm.components(self._core, (device, format, _threads(threads)))
+        return _vxm.components(self._core, (device, format, threads_of(threads)))
 
     def bfs(
         self, source: int, *, device: str = "cpu", threads: Optional[int] = None, format: str = "auto"
@@ -427,7 +383,7 @@ class Graph:
         >>> vxm.Graph.from_coo(3, [0, 2], [1, 0], directed=True).bfs(0)
         array([ 0,  1, -1])
         """
-        return _vxm.bfs(self._core, self._source(source), (device, format, _threads(threads)))
+        return _vxm.bfs(self._core, self._source(source), (device, format, threads_of(threads)))
 
     def sssp(self, source: int, *, device: str = "cpu", threads: Optional[int] = None) -> NDArray[Any]:
         """The length of a shortest path from ``source`` to each vertex.
@@ -442,7 +398,7 @@ class Graph:
 
         Raises `vxm.InputError`: the graph has no weights, or the source reaches a cycle of negative length.
         """
-        return _vxm.sssp(self._core, self._source(source), (device, "auto", _threads(threads)))
+        return _vxm.sssp(self._core, self._source(source), (device, "auto", threads_of(threads)))
 
     def _arrays(self) -> tuple[NDArray[np.int64], NDArray[np.uint32], Optional[NDArray[Any]]]:
         """Row offsets, columns, and values of the matrix with weights; of the pattern, if there are none."""
@@ -451,14 +407,6 @@ class Graph:
 
     def _source(self, source: int) -> int:
         return number(source, "source", self.vertices - 1, f"one of {self.vertices} vertices")
-
-
-def _seed(seed: int) -> int:
-    return number(seed, "seed", 2**64 - 1, f"0 to {2**64 - 1}")
-
-
-def _threads(threads: Optional[int]) -> Optional[int]:
-    return None if threads is None else number(threads, "threads", 1024, "1 to 1024")
 
 
 def _rebuilt(indptr: Any, indices: Any, data: Any, directed: bool) -> Graph:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _vxm
-from ._arrays import integers
+from ._arrays import integers, unsigned
+from ._colorings import arrays_of
 from ._errors import InputError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from ._graph import Graph
 
-__all__ = ["coloring", "components", "independent_set", "levels"]
+__all__ = ["coloring", "column_coloring", "components", "independent_set", "levels"]
 
 
 def independent_set(graph: Graph, members: ArrayLike) -> None:
@@ -49,7 +50,18 @@ def coloring(graph: Graph, colors: ArrayLike) -> int:
     >>> vxm.certify.coloring(vxm.Graph.from_coo(3, [0, 1], [1, 2]), [1, 2, 1])
     2
     """
-    return _vxm.check_coloring(_core(graph), _unsigned(colors, "colors"))
+    return _vxm.check_coloring(_core(graph), unsigned(colors, "colors"))
+
+
+def column_coloring(matrix: Any, colors: ArrayLike) -> int:
+    """Checks that each column of a sparse matrix of SciPy has a colour above 0, and that two with an entry in the same row differ. Returns the
+    number of colours.
+
+    >>> import scipy.sparse, vxm
+    >>> vxm.certify.column_coloring(scipy.sparse.csr_array([[1, 1, 0], [0, 1, 1]]), [1, 2, 1])
+    2
+    """
+    return _vxm.check_column_coloring(*arrays_of(matrix), unsigned(colors, "colors"))
 
 
 def components(graph: Graph, labels: ArrayLike) -> int:
@@ -59,7 +71,7 @@ def components(graph: Graph, labels: ArrayLike) -> int:
     >>> vxm.certify.components(vxm.Graph.from_coo(3, [0], [1]), [0, 0, 2])
     2
     """
-    return _vxm.check_components(_core(graph), _unsigned(labels, "labels"))
+    return _vxm.check_components(_core(graph), unsigned(labels, "labels"))
 
 
 def levels(graph: Graph, source: int, hops: ArrayLike) -> int:
@@ -83,15 +95,3 @@ def _vertices(graph: Graph, values: Any, what: str) -> np.ndarray:
     if outside.any():
         raise InputError(f"{what}: expected vertices below {graph.vertices}, found {array[outside][0]}")
     return array
-
-
-def _unsigned(values: Any, what: str) -> np.ndarray:
-    array = np.ascontiguousarray(values)
-    if array.dtype == np.uint32 and array.ndim == 1:
-        return array
-    array = integers(array, what)
-    limit = 2**32 - 1
-    outside = (array < 0) | (array > limit)
-    if outside.any():
-        raise InputError(f"{what}: expected integers from 0 to {limit}, found {array[outside][0]}")
-    return array.astype(np.uint32)

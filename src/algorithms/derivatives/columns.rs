@@ -1,7 +1,7 @@
 //! Colourings of a matrix' columns, or rows: the structurally orthogonal groups of a Jacobian.
 
 use crate::algorithms::coloring::Coloring;
-use crate::algorithms::derivatives::greedy::{self, COLORS, MIDDLE, State, choose, reopen};
+use crate::algorithms::derivatives::greedy::{self, COLORS, MIDDLE, State, choose};
 use crate::prelude::*;
 
 /// What is seen along an edge: a key and colours, without marks.
@@ -71,8 +71,8 @@ pub fn color_rows<A: Element>(a: &Matrix<A>, key: &Vector<u32>) -> Result<Colori
 /// The colouring of the columns of a pattern.
 pub(in crate::algorithms) fn of_columns(a: &Matrix, key: &Vector<u32>) -> Result<Coloring> {
     // B = {0, A; A', 0}: the rows come first
-    let b = a.bipartite()?;
-    let (colors, count, rounds) = greedy::color(&*b.to_digraph()?, a.nrows(), &key.rank()?, seen, next, reopen)?;
+    let none = |b: &Matrix, _: &Vector<u32>| fill(0, b.nrows()).eval();
+    let (colors, count, rounds) = greedy::color(a.bipartite()?, a.nrows(), &key.rank()?, (seen, next), none)?;
     Ok(Coloring { colors, count, rounds })
 }
 

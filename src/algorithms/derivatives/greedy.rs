@@ -4,18 +4,17 @@
 //! among its open vertices (those without a colour), and the colours that it forbids to the next one. A vertex may choose its colour
 //! once it is the highest open one of all its middles. At that time the middles know all colours before it and none after.
 //!
-//! A word holds a window of 28 colours. A vertex that finds all of them forbidden ends as [`LATER`], and the next window starts from those.
+//! A word holds a window of 29 colours. A vertex that finds all of them forbidden ends as [`LATER`]. The next window runs over those vertices
+//! and their middles alone.
 
 use crate::prelude::*;
 
 /// The number of colours of a window.
-const WINDOW: u32 = 28;
+const WINDOW: u32 = 29;
 /// The bit of all colours above the window together.
 pub(super) const LATER: u32 = 1 << WINDOW;
 /// The bits of the colours of the window.
 pub(super) const COLORS: u32 = LATER - 1;
-/// Marks a vertex that has a colour of an earlier window.
-pub(super) const EARLIER: u32 = 1 << 29;
 /// Marks a middle that is a vertex to colour as well, and has its colour.
 pub(super) const COLORED: u32 = 1 << 30;
 /// Marks a middle.
@@ -40,9 +39,9 @@ impl Monoid<State> for join {
     const COMMUTATIVE: bool = true;
 }
 
-/// A state at the start, given the key of a vertex, or `u32::MAX` for a middle.
+/// A state at the start of a window, given the key of a vertex, or `u32::MAX` for a middle.
 #[op]
-pub(super) fn at_start(key: u32) -> State {
+fn at_start(key: u32) -> State {
     State { key, colors: if key == u32::MAX { MIDDLE } else { 0u32 } }
 }
 
@@ -74,64 +73,75 @@ pub(super) fn choose(own: State, seen: State) -> State {
     if seen.key > own.key { own } else { State { key: 0u32, colors: free & (0u32 - free) } }
 }
 
-/// The number of a vertex' colour in the window, from 1; `WINDOW + 1` for [`LATER`], 0 for a middle and for a vertex with an earlier colour.
+/// The number of a vertex' colour in the window, from 1; `WINDOW + 1` for [`LATER`], 0 for a middle and for a vertex without a key.
 #[op]
 fn number(own: State) -> u32 {
-    let is_middle: bool = own.colors & MIDDLE != 0;
-    if is_middle || own.colors & (COLORS | LATER) == 0 { 0u32 } else { own.colors.trailing_zeros() + 1u32 }
+    if own.colors & MIDDLE != 0 || own.colors == 0 { 0u32 } else { own.colors.trailing_zeros() + 1u32 }
 }
 
-/// A vertex' colour among all windows: `color`, unless this window, which follows `before` colours, gives it one (`later`).
+/// The key of a vertex that has got its colour, or else 0.
 #[op]
-fn color_in(color: u32, later: u32, before: u32) -> u32 {
-    if later == 0 { color } else { before + later }
+fn done(number: u32, key: u32) -> u32 {
+    if number == 0 || number > WINDOW { 0u32 } else { key }
 }
 
-/// A state at the start of the next window, in which vertices with colours take no part. `key` is as at the start.
+/// An end of an edge between windows: a vertex' key; or 0 and, in the low word, the key of the vertex that a middle is as well, if that
+/// has its colour.
 #[op]
-pub(super) fn reopen(own: State, key: u32) -> State {
-    if own.colors & (MIDDLE | LATER) != 0 { at_start(key) } else { State { key: 0u32, colors: 0u32 } }
+fn end(key: u32, own: u32) -> u64 {
+    if key == u32::MAX { own as u64 } else { (key as u64) << 32u32 }
+}
+
+/// Whether a vertex comes before the one that is its middle: to those after it, a middle with an earlier colour forbids nothing more.
+#[op]
+fn is_before(one: u64, other: u64) -> bool {
+    (one | other) >> 32u32 > (one | other) & 0xffff_ffffu64
 }
 
 /// The greedy colours of the vertices that come after `middles` middles in the bipartite graph `b`, their number, and the number of rounds.
 ///
 /// `rank` orders the vertices, the highest first; one without a rank gets no colour (0). `next(own, seen)` is the next state, where `seen`
-/// joins what `see` makes of each neighbour's state, and `again(own, key)` a state at the start of the next window.
-pub(super) fn color<A, See, Next, Reopen>(
-    b: &Matrix<A>,
+/// joins what `see` makes of each neighbour's state. `own(b, x)` is `x` of the vertex that a middle is as well, or 0.
+pub(super) fn color<A, See, Next>(
+    mut b: Matrix<A>,
     middles: usize,
     rank: &Vector<u32>,
-    see: See,
-    next: Next,
-    again: Reopen,
+    (see, next): (See, Next),
+    own: impl Fn(&Matrix<A>, &Vector<u32>) -> Result<Vector<u32>>,
 ) -> Result<(Vector<u32>, u32, u32)>
 where
     A: Element,
     See: BinaryOp<A, State, Out = State>,
     Next: BinaryOp<State, State, Out = State>,
-    Reopen: BinaryOp<State, u32, Out = State>,
 {
-    let places: Vec<u32> = (middles as u32..b.nrows() as u32).collect();
-    // key = {rank + 1 of vertices, 0 without a rank, MAX of middles}; S = at_start(key)
-    let key = rank.map(PLUS.bind(1)).or(0).scatter(&places, b.nrows()).or(u32::MAX).eval()?;
-    let mut states = key.map(at_start).eval()?;
-    let (mut colors, mut before, mut rounds) = (fill(0, b.nrows()).eval()?, 0, 0);
+    let n = b.nrows();
+    let (mut places, vertices): (Vec<u32>, Vec<u32>) = ((0..n as u32).collect(), (middles as u32..n as u32).collect());
+    // key = {rank + 1 of vertices, 0 without a rank, MAX of middles}
+    let mut key = rank.map(PLUS.bind(1)).or(0).scatter(&vertices, n).or(u32::MAX).eval()?;
+    let (mut colors, mut before, mut rounds) = (fill(0, n).eval()?, 0, 0);
     loop {
-        // S<is_open> = next(S, B join.see S), until none is open
-        let ((all, reopened, most), of_window) = fixpoint(states)
+        let a = &*b.to_digraph()?;
+        // S = at_start(key); S<is_open> = next(S, B join.see S), until none is open
+        let (numbers, of_window) = fixpoint(key.map(at_start).eval()?)
             .while_active(is_open)
             .monotone()
-            .step(|s| next.map2(s, b.mxv(s, semiring(join, see)).edge_status(status).or_identity()))
-            .eval_then(|s| {
-                // C = color_in(C, number(S)); S = again(S, key)
-                let later = s.map(number);
-                let all = color_in.map3(&colors, later, fill(before, b.nrows())).eval()?;
-                Ok((all, again.map2(s, &key).eval()?, later.reduce(MAX)?))
-            })?;
-        (colors, states, rounds) = (all, reopened, rounds + of_window);
-        if most <= WINDOW {
-            return Ok((colors.extract(&places).eval()?, before + most, rounds));
+            .step(|s| next.map2(s, a.mxv(s, semiring(join, see)).edge_status(status).or_identity()))
+            .eval_then(|s| s.map(number).eval())?;
+        rounds += of_window;
+        // C[places] = before + number, for those that have one
+        let found = numbers.select(GT.bind(0)).map(PLUS.bind(before)).eval()?;
+        found.scatter(&places, n).accum(SECOND).assign_to(&mut colors)?;
+        let later = numbers.select(GT.bind(WINDOW)).pattern().eval()?;
+        if later.nvals() == 0 {
+            return Ok((colors.extract(&vertices).eval()?, before + numbers.reduce(MAX)?, rounds));
         }
+        // ends = what an edge's ends tell of the windows before; the rest is what later vertices and their middles induce
+        let ends = end.map2(&key, &own(a, &done.map2(&numbers, &key).eval()?)?).eval()?;
+        let kept = later.ewise_add(later.vxm(a, ANY_PAIR), ANY).eval()?;
+        let rest = a.oriented(is_before, &ends).induced_by(&kept)?;
+        places = rest.members().iter().map(|&v| places[v as usize]).collect();
+        key = key.extract(rest.members()).eval()?;
+        b = rest.into_matrix()?;
         before += WINDOW;
     }
 }

@@ -2,49 +2,41 @@
 
 use crate::algorithms::coloring::Coloring;
 use crate::algorithms::derivatives::columns::closed;
-use crate::algorithms::derivatives::greedy::{self, COLORED, COLORS, EARLIER, LATER, MIDDLE, State, at_start, choose};
+use crate::algorithms::derivatives::greedy::{self, COLORED, COLORS, MIDDLE, State, choose};
 use crate::prelude::*;
 
 /// What is seen along an edge: a key and colours, and whether the edge leads from a middle to the same vertex, which has a colour.
 #[op]
 fn seen(is_own: bool, other: State) -> State {
     let colors: u32 = other.colors & COLORS;
-    let is_colored: bool = other.key == 0 && other.colors & (COLORS | EARLIER) != 0;
-    State { key: other.key, colors: if is_own && is_colored { colors | COLORED } else { colors } }
+    State { key: other.key, colors: if is_own && colors != 0 { colors | COLORED } else { colors } }
 }
 
 /// The next state of a vertex, or of a middle. A middle forbids all colours of its neighbours until it has one itself; then it
-/// forbids its own, and those of its neighbours that are less. A vertex with an earlier colour waits for its turn as well, because a middle
-/// counts as one without a colour to the vertices before it.
+/// forbids its own, and those of its neighbours that are less.
 #[op]
 fn next(own: State, seen: State) -> State {
     if own.colors & MIDDLE == 0 {
-        return if own.colors & EARLIER != 0 && seen.key <= own.key {
-            State { key: 0u32, colors: EARLIER }
-        } else {
-            choose(own, seen)
-        };
+        return choose(own, seen);
     }
     let before: u32 = own.colors & COLORS;
     let colors: u32 = seen.colors & COLORS;
     if own.colors & COLORED != 0 {
-        // the greatest colour is the middle's own; none means that it is of an earlier window
-        let less: u32 = if before == 0 { 0u32 } else { (u32::MAX >> before.leading_zeros()) >> 1 };
-        State { key: seen.key, colors: own.colors | (colors & less) }
+        // the greatest colour is the middle's own
+        State { key: seen.key, colors: own.colors | (colors & ((u32::MAX >> before.leading_zeros()) >> 1)) }
     } else if seen.colors & COLORED != 0 {
         // no neighbour had the colour, so it is the only new one
         let fresh: u32 = colors & !before;
-        let less: u32 = if fresh == 0 { 0u32 } else { before & (fresh - 1) };
-        State { key: seen.key, colors: MIDDLE | COLORED | fresh | less }
+        State { key: seen.key, colors: MIDDLE | COLORED | fresh | (before & (fresh - 1)) }
     } else {
         State { key: seen.key, colors: own.colors | colors }
     }
 }
 
-/// A state at the start of the next window, in which vertices with colours only wait for their turn.
+/// What a middle reads of the vertex that it is as well.
 #[op]
-fn reopen(own: State, key: u32) -> State {
-    if own.colors & (MIDDLE | LATER) != 0 || key == 0 { at_start(key) } else { State { key, colors: EARLIER } }
+fn of_own(is_own: bool, x: u32) -> u32 {
+    if is_own { x } else { 0u32 }
 }
 
 /// Whether an entry lies on the diagonal.
@@ -89,6 +81,8 @@ pub fn star_coloring(a: &Matrix, key: &Vector<u32>) -> Result<Coloring> {
     }
     // B = {0, M; M, 0} with M = A + I; an entry tells whether it is of the diagonal
     let b = closed(a)?.map_index(is_diagonal)?.bipartite()?;
-    let (colors, count, rounds) = greedy::color(&*b.to_digraph()?, a.nrows(), &key.rank()?, seen, next, reopen)?;
+    // own = B max.of_own x
+    let own = |b: &Matrix<bool>, x: &Vector<u32>| b.mxv(x, semiring(MAX, of_own)).or_identity().eval();
+    let (colors, count, rounds) = greedy::color(b, a.nrows(), &key.rank()?, (seen, next), own)?;
     Ok(Coloring { colors, count, rounds })
 }

@@ -2,16 +2,16 @@
 
 use super::*;
 use vxm::Result;
-use vxm::algorithms::priority::largest_degree_first;
+use vxm::algorithms::priority::{column_keys, largest_degree_first, order_keys};
 use vxm::algorithms::{
     ColoringOptions, MisOptions, PageRankOptions, betweenness, bfs, bfs_parents, clustering, color,
-    color_at_distance_2, communities, components, core_numbers, dominant_matching, ktruss, maximal_matching, mis,
-    mis_at_distance_2, mis_many, pagerank, parents_of, priorities, propagate_labels, roots, spanning_forest, sssp,
-    sssp_parents, strong_components, triangles, weights,
+    color_at_distance_2, color_rows, communities, components, core_numbers, dominant_matching, extend_coloring, ktruss,
+    maximal_matching, mis, mis_at_distance_2, mis_many, pagerank, parents_of, priorities, propagate_labels, roots,
+    spanning_forest, sssp, sssp_parents, star_coloring, strong_components, triangles, weights,
 };
 use vxm::backend::Device;
 use vxm::backend::plan::Format;
-use vxm::containers::Matrix;
+use vxm::containers::{Matrix, Vector};
 use vxm::kernels::Gpu;
 
 #[test]
@@ -47,7 +47,12 @@ fn run(algorithm: Algorithm, a: &Matrix, weighted: &Matrix<u32>) -> Result<()> {
             color(a, &ColoringOptions::default().method(method).order(order).seed(1)).map(drop)
         }
         Algorithm::DistantSet => mis_at_distance_2(a, &priorities(a, Priority::Sorted, 1)?).map(drop),
-        Algorithm::DistantColors => color_at_distance_2(a, &largest_degree_first(a, 1)?).map(drop),
+        Algorithm::ColorsBy(Rule::Distance2) => color_at_distance_2(a, &largest_degree_first(a, 1)?).map(drop),
+        Algorithm::ColorsBy(Rule::Star) => star_coloring(a, &largest_degree_first(a, 1)?).map(drop),
+        Algorithm::ColorsBy(_) => color_rows(a, &column_keys(a, Order::LargestDegreeFirst, 1)?).map(drop),
+        Algorithm::Extended(order) => {
+            extend_coloring(a, &order_keys(a, order, 1)?, &Vector::new(a.nrows()), u32::MAX).map(drop)
+        }
         Algorithm::Bfs => bfs(a, 0).map(drop),
         Algorithm::Parents => bfs_parents(a, 0).map(drop),
         Algorithm::Sssp => sssp(weighted, 0).map(drop),

@@ -169,11 +169,18 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
                 if waiting == 0 {
                     return Ok(Outcome { rounds, left: due, endless: false });
                 }
-                // A blocker that changes but stays active wakes no waiter, so a waiter's own row may now allow a change.
-                // All waiters are revisited, and none is enqueued again: the loop then ends only if a whole pass changes nothing.
-                let all: Waiters = waiters.take().unwrap_or_default();
-                (0..all.head.len()).for_each(|k| all.wake(k, &mut found.left));
-                (waiting, may_enqueue) = (0, false);
+                // A blocker that changes but stays active has woken no waiter, so a waiter's own row may now allow a change. All are
+                // revisited, and from now on changes wake. If a whole pass still changes nothing, none is enqueued again: the loop then
+                // ends.
+                match waiters.as_mut().filter(|all: &&mut Waiters| !all.are_woken_by_changes()) {
+                    Some(all) => all.wake_all(&mut found.left),
+                    None => {
+                        let mut all: Waiters = waiters.take().unwrap_or_default();
+                        all.wake_all(&mut found.left);
+                        may_enqueue = false;
+                    }
+                }
+                waiting = 0;
             }
             if rounds >= self.max_rounds && found.changed {
                 return Ok(Outcome { rounds, left: due + waiting, endless: true });

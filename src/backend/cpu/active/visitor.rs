@@ -42,6 +42,10 @@ pub(super) struct Visitor<'a, T, F> {
     job: &'a Loop<'a, T, F>,
     /// The lists of waiting elements, if the loop tracks blockers.
     waiters: Option<&'a Waiters>,
+    /// Whether a change wakes an element's waiters, even if it doesn't settle the element.
+    wakes_at_change: bool,
+    /// Whether other threads may visit elements too.
+    shared: bool,
     /// The result so far.
     pub(super) found: PassResult,
     /// How many woken elements may still be revisited at once. Others are left to the next pass, which shares them out among the threads.
@@ -59,6 +63,8 @@ impl<'a, T: Element, F: UnaryOp<T, Out = bool>> Visitor<'a, T, F> {
         Self {
             job,
             waiters,
+            shared: rayon::current_num_threads() > 1,
+            wakes_at_change: waiters.is_some_and(Waiters::are_woken_by_changes),
             found,
             revisit_budget,
             max_wait: Duration::from_millis(tuning().max_wait_ms),
@@ -83,7 +89,14 @@ impl<'a, T: Element, F: UnaryOp<T, Out = bool>> Visitor<'a, T, F> {
         state.put(i as usize, new);
         self.found.changed = true;
         if active.call(new) {
-            // Its waiters aren't woken by a change that leaves it active: each would just look up a blocker again, every time.
+            // Mostly its waiters aren't woken by a change that leaves it active: each would just look up a blocker again, every time.
+            if let Some(waiters) = self.waiters.filter(|_| self.wakes_at_change) {
+                self.fence();
+                waiters.wake(i as usize, &mut self.found.woken);
+                if self.enqueued_at_blocker(body, i) {
+                    return;
+                }
+            }
             self.found.left.push(i);
             return;
         }
@@ -92,7 +105,7 @@ impl<'a, T: Element, F: UnaryOp<T, Out = bool>> Visitor<'a, T, F> {
             // Pairs with the fence in `enqueue`. This thread writes the state, then reads the waiters list; a waiter's thread writes the
             // list, then reads the state. Sequentially consistent fences between each write and read rule out that both reads miss
             // the other's write. So either the waiter is found below, or its own thread sees the new state and wakes it.
-            fence(Ordering::SeqCst);
+            self.fence();
             waiters.wake(i as usize, &mut self.found.woken);
         }
     }
@@ -166,7 +179,7 @@ impl<'a, T: Element, F: UnaryOp<T, Out = bool>> Visitor<'a, T, F> {
     /// Visits a woken element, or enqueues it again if it has another blocker: several entries may block a row.
     pub(super) fn revisit<V: VectorView<T = T>>(&mut self, body: &V, i: u32) {
         match (self.waiters, self.job.blocker_of(body, i)) {
-            (Some(waiters), Some(k)) => self.enqueue(waiters, i, k),
+            (Some(waiters), Some(k)) => self.enqueue(body, waiters, i, k),
             _ => self.visit(body, i),
         }
     }
@@ -181,6 +194,14 @@ impl<'a, T: Element, F: UnaryOp<T, Out = bool>> Visitor<'a, T, F> {
         }
     }
 
+    /// Orders this thread's write before its next read, for the threads that may visit elements too.
+    #[inline(always)]
+    fn fence(&self) {
+        if self.shared {
+            fence(Ordering::SeqCst);
+        }
+    }
+
     /// Adds an element that stayed as it is to its blocker's waiters. Returns whether it did: there may be no known blocker. If lookups
     /// rarely find one, no more are made.
     fn enqueued_at_blocker<V: VectorView<T = T>>(&mut self, body: &V, i: u32) -> bool {
@@ -191,19 +212,28 @@ impl<'a, T: Element, F: UnaryOp<T, Out = bool>> Visitor<'a, T, F> {
         self.lookups += 1;
         let Some(k) = self.job.blocker_of(body, i) else { return false };
         self.blockers_found += 1;
-        self.enqueue(waiters, i, k);
+        self.enqueue(body, waiters, i, k);
         true
     }
 
-    /// Adds element `i` to the waiters of element `k`. If `k` settles concurrently, `i` is woken by exactly one of the two threads.
-    fn enqueue(&mut self, waiters: &Waiters, i: u32, k: u32) {
+    /// Adds element `i` to the waiters of element `k`. If `k` settles concurrently, or changes where changes wake, `i` is woken by exactly one of
+    /// the two threads.
+    fn enqueue<V: VectorView<T = T>>(&mut self, body: &V, waiters: &Waiters, i: u32, k: u32) {
         self.found.enqueued += 1;
         waiters.enqueue(i, k as usize);
+        if !self.shared {
+            return;
+        }
         // Pairs with the fence in `visit`: either the read below sees that `k` has settled, or the thread that settles `k` finds `i` in the
         // list. An element never becomes active again, so a later value of `k` is as good.
-        fence(Ordering::SeqCst);
+        self.fence();
         let Loop { state, active, .. } = self.job;
-        if !active.call(state.get(k as usize)) {
+        let is_free = match self.wakes_at_change {
+            false => !active.call(state.get(k as usize)),
+            // `k` may have changed since it was looked up, and blocks no more
+            true => self.job.blocker_of(body, i) != Some(k),
+        };
+        if is_free {
             // The thread that settled `k` may have emptied the list before `i` joined it. If both threads empty the list now, each element
             // goes to one of them, since `wake` takes the whole list by one swap.
             waiters.wake(k as usize, &mut self.found.woken);

@@ -1,4 +1,4 @@
-//! Waiters: for each element, a list of the elements that wait until it settles.
+//! Waiters: for each element, a list of the elements that wait until it settles, or changes.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -16,13 +16,26 @@ pub(super) struct Waiters {
     pub(super) head: Vec<AtomicU32>,
     /// For each waiting element, the element below it in the same stack, or `NONE`.
     next: Vec<AtomicU32>,
+    /// Whether a change wakes the waiters of an element that stays active.
+    by_changes: bool,
 }
 
 impl Waiters {
     /// Empty lists for `n` elements.
     pub(super) fn new(n: usize) -> Self {
         let none = || (0..n).map(|_| AtomicU32::new(NONE)).collect();
-        Self { head: none(), next: none() }
+        Self { head: none(), next: none(), by_changes: false }
+    }
+
+    /// Empties all lists into `left`. From now on changes wake.
+    pub(super) fn wake_all(&mut self, left: &mut Vec<u32>) {
+        self.by_changes = true;
+        (0..self.head.len()).for_each(|k| self.wake(k, left));
+    }
+
+    /// Whether a change wakes the waiters of an element that stays active.
+    pub(super) fn are_woken_by_changes(&self) -> bool {
+        self.by_changes
     }
 
     /// Adds element `i`, which is in no list, to the waiters of `k`. The caller must then check that `k` hasn't settled meanwhile, after a

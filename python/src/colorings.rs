@@ -1,0 +1,159 @@
+//! Colourings by other rules than that neighbours differ, colourings of a matrix' columns, and aggregates.
+
+use crate::algorithms::{How, Place};
+use crate::arrays::Integers;
+use crate::errors::{Class, raise};
+use crate::graph::{Graph, with_integers};
+use crate::runtime::{run, run_through};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use vxm::algorithms::priority::{column_keys, order_keys, priorities};
+use vxm::algorithms::{self, Order, Priority};
+use vxm::backend::Device;
+use vxm::certify;
+use vxm::containers::{Matrix, Vector};
+use vxm::formats::Csr;
+use vxm::{Error, Result};
+
+/// An order: a name and a seed, or keys of which the highest comes first.
+pub type Asked<'py> = (String, u64, Option<PyReadonlyArray1<'py, u32>>);
+/// The colour of each vertex, and two numbers.
+type Colors<'py> = (Bound<'py, PyArray1<u32>>, u32, u32);
+
+/// An order that doesn't hold on to Python.
+enum Keys {
+    Named(Order, u64),
+    Own(Vec<u32>),
+}
+
+impl Keys {
+    fn of(py: Python<'_>, (name, seed, keys): Asked<'_>) -> PyResult<Self> {
+        match keys {
+            Some(keys) => Ok(Self::Own(keys.as_slice()?.to_vec())),
+            None => Ok(Self::Named(name.parse().map_err(|error| raise(py, &error))?, seed)),
+        }
+    }
+
+    /// The keys, on the device of the graph.
+    fn of_vertices(self, a: &Matrix) -> Result<Vector<u32>> {
+        match self {
+            Self::Named(order, seed) => order_keys(a, order, seed),
+            Self::Own(keys) => Vector::from_dense(keys).to(a.device()),
+        }
+    }
+}
+
+/// A colouring at distance 2 (`distance-2`) or a star colouring (`star`): colours, their number, and rounds.
+#[pyfunction]
+pub fn color_by<'py>(
+    py: Python<'py>,
+    graph: &Graph,
+    rule: &str,
+    order: Asked<'py>,
+    place: Place,
+) -> PyResult<Colors<'py>> {
+    let star = match rule {
+        "star" => true,
+        "distance-2" => false,
+        _ => return Err(raise(py, &Error::unknown("rule", rule, &["neighbors", "distance-2", "star"]))),
+    };
+    let keys = Keys::of(py, order)?;
+    let (colors, count, rounds) = How::of(py, place)?.run(py, graph, move |a| {
+        let key = keys.of_vertices(a)?;
+        let found =
+            if star { algorithms::star_coloring(a, &key)? } else { algorithms::color_at_distance_2(a, &key)? };
+        Ok((found.colors.to_dense(0), found.count, found.rounds))
+    })?;
+    Ok((colors.into_pyarray(py), count, rounds))
+}
+
+/// Extends a colouring, 0 where there is none, with the colours up to `most`: colours, how many vertices have none, and rounds.
+#[pyfunction]
+pub fn extend_coloring<'py>(
+    py: Python<'py>,
+    graph: &Graph,
+    given: PyReadonlyArray1<'py, u32>,
+    most: u32,
+    order: Asked<'py>,
+    place: Place,
+) -> PyResult<Colors<'py>> {
+    let (keys, given) = (Keys::of(py, order)?, given.as_slice()?.to_vec());
+    let (colors, left, rounds) = How::of(py, place)?.run(py, graph, move |a| {
+        let key = keys.of_vertices(a)?;
+        let held = (0..).zip(given.iter().copied()).filter(|&(_, color)| color > 0);
+        let held = Vector::from_pairs(given.len(), held)?.to(a.device())?;
+        let found = algorithms::extend_coloring(a, &key, &held, most)?;
+        Ok((found.colors.to_dense(0), found.left.nvals() as u32, found.rounds))
+    })?;
+    Ok((colors.into_pyarray(py), left, rounds))
+}
+
+/// Aggregates: the number of each vertex', the roots, and rounds.
+#[pyfunction]
+pub fn aggregates<'py>(
+    py: Python<'py>,
+    graph: &Graph,
+    (priority, seed, keys): Asked<'py>,
+    place: Place,
+) -> PyResult<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>, u32)> {
+    let keys = keys.map(|keys| Ok::<_, PyErr>(keys.as_slice()?.to_vec())).transpose()?;
+    let priority: Priority = priority.parse().map_err(|error| raise(py, &error))?;
+    let (parts, roots, rounds) = How::of(py, place)?.run(py, graph, move |a| {
+        let key = match keys {
+            Some(keys) => Vector::from_dense(keys).to(a.device())?,
+            None => priorities(a, priority, seed)?,
+        };
+        let found = algorithms::aggregates(a, &key)?;
+        Ok((found.aggregate.to_dense(u32::MAX), found.roots.indices().collect::<Vec<u32>>(), found.rounds))
+    })?;
+    Ok((parts.into_pyarray(py), roots.into_pyarray(py), rounds))
+}
+
+/// Colours the columns of a matrix in CSR: colours, their number, and rounds.
+#[pyfunction]
+pub fn color_columns<'py>(
+    py: Python<'py>,
+    (m, n): (usize, usize),
+    starts: Integers<'py>,
+    columns: Integers<'py>,
+    order: Asked<'py>,
+    place: Place,
+) -> PyResult<Colors<'py>> {
+    let (keys, how) = (Keys::of(py, order)?, How::of(py, place)?);
+    let rows = with_integers!(py, starts, columns, |r, c| run_through(py, how.threads, || {
+        Csr::from_arrays(m, n, r, c, vec![(); c.len()])
+    })?);
+    let (colors, count, rounds) = run(py, how.threads, how.device, move || {
+        let a = Matrix::from_csr(rows);
+        let key = match keys {
+            Keys::Named(order, seed) => column_keys(&a, order, seed)?,
+            Keys::Own(keys) => Vector::from_dense(keys),
+        };
+        let found = algorithms::color_columns(&a.to(how.device)?, &key.to(how.device)?)?;
+        Ok((found.colors.to_dense(0), found.count, found.rounds))
+    })?;
+    Ok((colors.into_pyarray(py), count, rounds))
+}
+
+/// Checks that columns with an entry in the same row differ. Returns the number of colours.
+#[pyfunction]
+pub fn check_column_coloring<'py>(
+    py: Python<'py>,
+    (m, n): (usize, usize),
+    starts: Integers<'py>,
+    columns: Integers<'py>,
+    colors: PyReadonlyArray1<'py, u32>,
+) -> PyResult<u32> {
+    let colors = colors.as_slice()?.to_vec();
+    if colors.len() != n {
+        let what = format!("colors: expected one for each of {n} columns, found {}", colors.len());
+        return Err(Class::Shape.error(py, what));
+    }
+    let rows = with_integers!(py, starts, columns, |r, c| run_through(py, None, || {
+        Csr::from_arrays(m, n, r, c, vec![(); c.len()])
+    })?);
+    let checked = run(py, None, Device::Cpu, move || {
+        Ok(certify::column_coloring(rows.offsets(), rows.columns(), &colors))
+    })?;
+    checked.map_err(|violation| Class::WrongAnswer.error(py, format!("wrong answer: {violation}")))
+}
