@@ -82,6 +82,7 @@ uncallable! { Gpu {
     memory() -> Result<(u64, u64)>;
     set_budget(Option<u64>) -> Option<u64>;
     budget() -> Option<u64>;
+    most_rows(u64) -> u64;
     used() -> u64;
     synchronize() -> Result<()>;
     ordinal() -> usize;

@@ -14,6 +14,30 @@ struct StartsOf {
     }
 };
 
+// The rows of [0, A; A', 0], from those of A, `above`, and of its transpose, `below`, with m and n rows and `nnz` entries each.
+template <class A> struct Bipartite {
+    const u64 *above, *below;
+    u64 m, n, nnz;
+    const u32 *above_columns, *below_columns;
+    const A *above_values, *below_values;
+    u64* offsets;
+    u32* columns;
+    A* values;
+    VXM_FN void run() const {
+        const u64 starts = m + n + 1;
+        each_thread(starts > 2 * nnz ? starts : 2 * nnz, [&](u64 k) {
+            if (k < starts) offsets[k] = k <= m ? above[k] : nnz + below[k - m];
+            if (k < nnz) {
+                columns[k] = (u32)m + above_columns[k];
+                put_entry(values, k, weight_at(above_values, k));
+            } else if (k < 2 * nnz) {
+                columns[k] = below_columns[k - nnz];
+                put_entry(values, k, weight_at(below_values, k - nnz));
+            }
+        });
+    }
+};
+
 // Entries permuted by `order`. The entry's value in `rows` becomes its column, as a transpose needs. A null `order` is the identity.
 template <class P, class A> struct Reorder {
     const P* order;

@@ -39,6 +39,8 @@ pub(crate) struct Context {
     lost: OnceLock<Error>,
     /// The most bytes that buffers may take; `u64::MAX` for no limit.
     pub(crate) budget: AtomicU64,
+    /// The most rows of a matrix since the budget was set.
+    pub(crate) most_rows: AtomicU64,
     /// The bytes of page-locked buffers.
     pub(crate) on_host: AtomicU64,
     /// Freed device memory kept for reuse, and the count of bytes in use.
@@ -194,6 +196,7 @@ impl Gpu {
             last_kernel: Mutex::new(None),
             lost: OnceLock::new(),
             budget: AtomicU64::new(u64::MAX),
+            most_rows: AtomicU64::new(0),
             on_host: AtomicU64::new(0),
             block_cache: Mutex::new(BlockCache::new()),
             grid_barrier: OnceLock::new(),

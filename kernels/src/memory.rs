@@ -44,6 +44,7 @@ impl Gpu {
     /// already stay, also if they take more.
     pub fn set_budget(&self, bytes: Option<u64>) -> Option<u64> {
         let before = self.context().budget.swap(bytes.unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.context().most_rows.store(0, Ordering::Relaxed);
         (before < u64::MAX).then_some(before)
     }
 
@@ -66,6 +67,11 @@ impl Gpu {
         let mut buffer = self.alloc(bytes)?;
         buffer.fill(0)?;
         Ok(buffer)
+    }
+
+    /// The most rows of a matrix, `rows` included, that this was called with since the budget was set. Vectors may have as many elements.
+    pub fn most_rows(&self, rows: u64) -> u64 {
+        self.context().most_rows.fetch_max(rows, Ordering::Relaxed).max(rows)
     }
 
     /// The bytes of device memory, as (free, total), within the budget if there is one. Memory that the block cache and the pool keep for

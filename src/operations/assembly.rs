@@ -1,8 +1,8 @@
 //! Verbs that put matrices together and take them apart: diagonals, ranges, tiles, Kronecker products, and assignment to a region.
 //!
-//! They run on the host, also for matrices that lie on a GPU: those are read back, and the result is put there.
+//! All but `bipartite` run on the host, also for matrices that lie on a GPU: those are read back, and the result is put there.
 
-use crate::backend::cuda::Gpu;
+use crate::backend::cuda::{self, Gpu};
 use crate::backend::current;
 use crate::containers::{Matrix, Vector};
 use crate::error::{Error, Result};
@@ -259,16 +259,19 @@ impl<A: Element> Matrix<A> {
         if let Some(grid) = self.grid() {
             return ranks::matrices::bipartite(self, grid);
         }
+        if let Some(gpu) = self.gpu().cloned().or_else(current) {
+            let made = cuda::build::bipartite(&*self.on(&gpu)?, &*self.transposed_on(&gpu)?)?;
+            return Ok(Matrix::on_device(made, None).set_symmetric(true));
+        }
         let bytes = 2 * u128::from(self.nnz()) * (4 + size_of::<A>() as u128) + 16 * side as u128;
         memory::require(bytes, || format!("bipartite: {} entries", 2 * u128::from(self.nnz())))?;
-        let (rows, columns, m, gpu) =
-            (self.csr(), self.csr_transposed(), self.nrows(), self.gpu().cloned().or_else(current));
+        let (rows, columns, m) = (self.csr(), self.csr_transposed(), self.nrows());
         let made = build(side, side, |i, js, values| {
             let ((others, entries), before) = if i < m { (rows.row(i), m as u32) } else { (columns.row(i - m), 0) };
             js.extend(others.iter().map(|&j| before + j));
             values.extend_from_slice(entries);
         });
-        Matrix::from_csr(made).set_symmetric(true).placed(gpu)
+        Ok(Matrix::from_csr(made).set_symmetric(true))
     }
 
     /// The matrix with these vectors as its columns; places without an element hold no entry. O(rows + columns + entries) time.

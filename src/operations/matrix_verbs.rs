@@ -262,19 +262,21 @@ impl<A: Element> Matrix<A> {
     pub fn ewise_mult<B: Element, F: BinaryOp<A, B>>(&self, other: &Matrix<B>, op: F) -> Result<Matrix<F::Out>> {
         self.check_same_shape("ewise_mult", other)?;
         self.check_whole("ewise_mult").and_then(|()| other.check_whole("ewise_mult"))?;
+        let symmetric = self.is_symmetric() && other.is_symmetric();
         if let Some(gpu) = self.gpu().or(other.gpu()).cloned().or_else(current) {
             let both = cuda::entries::ewise_mult(&*self.on(&gpu)?, &*other.on(&gpu)?, op)?;
-            return Ok(Matrix::on_device(both, None));
+            return Ok(Matrix::on_device(both, None).set_symmetric(symmetric));
         }
         let (x, y) = (self.csr(), other.csr());
-        Ok(Matrix::from_csr(build(x.nrows(), x.ncols(), |i, columns, values| {
+        let made = Matrix::from_csr(build(x.nrows(), x.ncols(), |i, columns, values| {
             merge(x.row(i), y.row(i), |j, a, b| {
                 if let (Some(a), Some(b)) = (a, b) {
                     columns.push(j);
                     values.push(op.call(a, b));
                 }
             });
-        })))
+        }));
+        Ok(made.set_symmetric(symmetric))
     }
 
     /// The union of both matrices (GraphBLAS: `GrB_eWiseAdd`): `op(a, b)` where both hold an entry, and the only entry
@@ -286,14 +288,16 @@ impl<A: Element> Matrix<A> {
     pub fn ewise_add<F: BinaryOp<A, A, Out = A>>(&self, other: &Matrix<A>, op: F) -> Result<Matrix<A>> {
         self.check_same_shape("ewise_add", other)?;
         if let Some(grid) = self.grid().or(other.grid()) {
-            return ranks::matrices::ewise_add(self, other, grid, op);
+            let joined = ranks::matrices::ewise_add(self, other, grid, op)?;
+            return Ok(joined.set_symmetric(self.is_symmetric() && other.is_symmetric()));
         }
+        let symmetric = self.is_symmetric() && other.is_symmetric();
         if let Some(gpu) = self.gpu().or(other.gpu()).cloned().or_else(current) {
             let either = cuda::entries::ewise_add(&*self.on(&gpu)?, &*other.on(&gpu)?, op)?;
-            return Ok(Matrix::on_device(either, None));
+            return Ok(Matrix::on_device(either, None).set_symmetric(symmetric));
         }
         let (x, y) = (self.csr(), other.csr());
-        Ok(Matrix::from_csr(build(x.nrows(), x.ncols(), |i, columns, values| {
+        let made = Matrix::from_csr(build(x.nrows(), x.ncols(), |i, columns, values| {
             merge(x.row(i), y.row(i), |j, a, b| {
                 let joined = match (a, b) {
                     (Some(a), Some(b)) => Some(op.call(a, b)),
@@ -302,7 +306,8 @@ impl<A: Element> Matrix<A> {
                 columns.extend(joined.map(|_| j));
                 values.extend(joined);
             });
-        })))
+        }));
+        Ok(made.set_symmetric(symmetric))
     }
 
     #[track_caller]

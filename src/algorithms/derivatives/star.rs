@@ -80,7 +80,7 @@ pub fn star_coloring(a: &Matrix, key: &Vector<u32>) -> Result<Coloring> {
         ));
     }
     // B = {0, M; M, 0} with M = A + I; an entry tells whether it is of the diagonal
-    let b = closed(a)?.map_index(is_diagonal)?.bipartite()?;
+    let b = closed(a)?.map_index(is_diagonal)?.set_symmetric(true).bipartite()?;
     // own = B max.of_own x
     let own = |b: &Matrix<bool>, x: &Vector<u32>| b.mxv(x, semiring(MAX, of_own)).or_identity().eval();
     let (colors, count, rounds) = greedy::color(b, a.nrows(), &key.rank()?, (seen, next), own)?;

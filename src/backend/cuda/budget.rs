@@ -13,13 +13,15 @@ use std::sync::Arc;
 use crate::kernels::{Buffer, Pod};
 use vxm_semiring::Element;
 
-/// Whether `bytes` bytes fit on the device beside the vectors of a matrix with `rows` rows.
+/// Whether `bytes` bytes fit on the device beside vectors. These may be those of a matrix with `rows` rows, or of a greater one that this
+/// one was taken from.
 fn fits(gpu: &Gpu, bytes: usize, rows: usize) -> Result<bool> {
     // the driver needs some time to tell what is free
     if gpu.budget().is_none() && bytes < ASK_FROM {
         return Ok(true);
     }
-    let vectors = tuning().vector_room.saturating_mul(rows as u64);
+    let rows = if gpu.budget().is_some() { gpu.most_rows(rows as u64) } else { rows as u64 };
+    let vectors = tuning().vector_room.saturating_mul(rows);
     Ok((bytes as u64).saturating_add(vectors) <= gpu.memory()?.0)
 }
 

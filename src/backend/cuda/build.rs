@@ -65,6 +65,27 @@ pub fn transpose<A: Element>(csr: &DeviceCsr<A>) -> Result<DeviceCsr<A>> {
     DeviceCsr::from_parts(gpu, shape, offsets, columns, values)
 }
 
+/// `[0, A; A', 0]`, from the rows of `A` and those of its transpose. O(rows + entries) time.
+///
+/// # Errors
+/// The device has too little memory, or is lost.
+pub fn bipartite<A: Element>(above: &DeviceCsr<A>, below: &DeviceCsr<A>) -> Result<DeviceCsr<A>> {
+    let (gpu, m, n, nnz) = (above.gpu(), above.nrows(), below.nrows(), above.nnz());
+    let offsets = gpu.alloc((m + n + 1) * 8)?;
+    let columns = alloc_entries(gpu, 2 * nnz * 4, m + n)?;
+    let values = alloc_entries(gpu, 2 * nnz * size_of::<A>(), m + n)?;
+    let mut kernel = triples_builder(gpu);
+    let a = kernel.element::<A>();
+    let ty = kernel.ty("vxm::Bipartite", [a]);
+    let from = [above.offsets.address(), below.offsets.address(), m as u64, n as u64, nnz as u64];
+    let entries =
+        [above.columns.address(), below.columns.address(), above.values.address(), below.values.address()];
+    let to = [offsets.address(), columns.address(), values.address()];
+    let words = [&from[..], &entries, &to].concat();
+    launch_over(&mut kernel, ty, &words, (2 * nnz).max(m + n + 1))?;
+    DeviceCsr::from_parts(gpu, (m + n, m + n, 2 * nnz), offsets, columns, values)
+}
+
 /// The matrix of `coo`, with duplicate entries merged as `duplicates` says. `None` if only the host can merge them so.
 ///
 /// # Errors
