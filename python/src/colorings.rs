@@ -60,8 +60,7 @@ pub fn color_by<'py>(
     let keys = Keys::of(py, order)?;
     let (colors, count, rounds) = How::of(py, place)?.run(py, graph, move |a| {
         let key = keys.of_vertices(a)?;
-        let found =
-            if star { algorithms::star_coloring(a, &key)? } else { algorithms::color_at_distance_2(a, &key)? };
+        let found = if star { algorithms::star_coloring(a, &key)? } else { algorithms::color_at_distance_2(a, &key)? };
         Ok((found.colors.to_dense(0), found.count, found.rounds))
     })?;
     Ok((colors.into_pyarray(py), count, rounds))
@@ -152,8 +151,7 @@ pub fn check_column_coloring<'py>(
     let rows = with_integers!(py, starts, columns, |r, c| run_through(py, None, || {
         Csr::from_arrays(m, n, r, c, vec![(); c.len()])
     })?);
-    let checked = run(py, None, Device::Cpu, move || {
-        Ok(certify::column_coloring(rows.offsets(), rows.columns(), &colors))
-    })?;
+    let checked =
+        run(py, None, Device::Cpu, move || Ok(certify::column_coloring(rows.offsets(), rows.columns(), &colors)))?;
     checked.map_err(|violation| Class::WrongAnswer.error(py, format!("wrong answer: {violation}")))
 }

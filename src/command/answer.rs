@@ -51,6 +51,8 @@ struct Answer {
     edges: usize,
     /// Whether each entry of the graph is an edge; otherwise two are.
     directed: bool,
+    /// Rows and columns, if the answer is of a matrix.
+    shape: Option<(usize, usize)>,
     peaks: Peaks,
 }
 
@@ -270,9 +272,24 @@ impl Answer {
         peaks: Peaks,
     ) -> Self {
         let Subject { name, numbering, input, report, .. } = subject;
-        let (vertices, directed) = (a.nrows(), !a.is_symmetric());
+        let shape = found.shape(a.nrows(), a.ncols());
+        let (vertices, directed) = (a.nrows(), shape.is_some() || !a.is_symmetric());
         let edges = a.nnz() as usize / if directed { 1 } else { 2 };
-        Self { found, rounds, took, certificate, name, input, report, numbering, vertices, edges, directed, peaks }
+        Self {
+            found,
+            rounds,
+            took,
+            certificate,
+            name,
+            input,
+            report,
+            numbering,
+            vertices,
+            edges,
+            directed,
+            shape,
+            peaks,
+        }
     }
 
     /// Writes the page about the run.
@@ -370,6 +387,9 @@ fn object(answer: &Answer, choices: &Choices, run: &Run) -> Value {
     if answer.directed {
         object["directed"] = true.into();
     }
+    if let Some((rows, columns)) = answer.shape {
+        (object["rows"], object["columns"]) = (rows.into(), columns.into());
+    }
     if let Some(rounds) = answer.rounds {
         object["rounds"] = rounds.into();
     }
@@ -402,6 +422,10 @@ fn told_to_people(answer: &Answer, choices: &Choices, run: &Run) -> String {
     let rounds = answer.rounds.map_or(String::new(), |rounds| counted(rounds as usize, "round") + ", ");
     let n = counted(answer.vertices, "vertex");
     let edges = counted(answer.edges, if answer.directed { "directed edge" } else { "edge" });
+    let size = match answer.shape {
+        Some((rows, columns)) => format!("{rows} x {columns}, {} entries", answer.edges),
+        None => format!("{n}, {edges}"),
+    };
     let seconds = answer.took.as_secs_f64();
     let (device, threads) = (device(run), rayon::current_num_threads());
     let ranks = job::grid().map_or(String::new(), |grid| {
@@ -410,7 +434,7 @@ fn told_to_people(answer: &Answer, choices: &Choices, run: &Run) -> String {
         format!(", ranks {rows}x{columns}{link}")
     });
     format!(
-        "{name}: {n}, {edges}\n{found}, {checked}\n{chosen}{rounds}{seconds:.3} s on \
+        "{name}: {size}\n{found}, {checked}\n{chosen}{rounds}{seconds:.3} s on \
          {device}, threads {threads}{ranks}\ndigest {:016x}\n",
         answer.found.digest(),
     )

@@ -210,6 +210,16 @@ impl Found {
         }
     }
 
+    /// The rows and columns of the matrix that it is an answer of, if it isn't one of a graph. What is coloured are the rows of the `nrows` x
+    /// `ncols` matrix of the run.
+    pub fn shape(&self, nrows: usize, ncols: usize) -> Option<(usize, usize)> {
+        match self {
+            Self::ColorsBy(Rule::Columns, ..) => Some((ncols, nrows)),
+            Self::ColorsBy(Rule::Rows, ..) => Some((nrows, ncols)),
+            _ => None,
+        }
+    }
+
     /// What else is told to programs.
     pub fn more(&self, numbering: &Numbering) -> Vec<(&'static str, Value)> {
         match self {
@@ -260,12 +270,12 @@ impl Found {
                 let colors = counted(measure, "colour");
                 match rule {
                     Rule::Distance2 => format!("{colors} at distance 2"),
-                    Rule::Star => format!("{colors} of stars"),
-                    Rule::Columns => format!("{colors} of columns"),
-                    Rule::Rows => format!("{colors} of rows"),
+                    Rule::Star => format!("star colouring of {colors}"),
+                    Rule::Columns => format!("{colors} for the columns"),
+                    Rule::Rows => format!("{colors} for the rows"),
                 }
             }
-            Self::Extended(_, _, most) => format!("colours up to {most} for {}", vertices()),
+            Self::Extended(..) => format!("colours for {}", vertices()),
             Self::Aggregates(..) => counted(measure, "aggregate"),
             Self::Levels(_, levels) => {
                 let hops = levels.iter().map(|(_, level)| level).max().unwrap_or(0);

@@ -1,6 +1,7 @@
 //! Tests of the command as a process: what it prints, refuses and writes.
 
 mod answers;
+mod colorings;
 mod devices;
 mod files;
 mod harness;

@@ -111,9 +111,19 @@ fn bad_arguments_are_refused_in_a_line() {
             &["mis", "grid:2x2", "--distance", "2", "--formulation", "count"],
             "formulation `count` is for distance 1: expected none at distance 2",
         ),
+        (&["color", "grid:2x2", "--star", "--columns"], "the argument '--star' cannot be used with '--columns'"),
+        (
+            &["color", "grid:2x2", "--rows", "--method", "jp"],
+            "the argument '--rows' cannot be used with '--method <M>'",
+        ),
+        (&["color", "grid:2x2", "--most", "-1"], "unexpected argument '-1'"),
+        (
+            &["aggregates", "grid:2x2", "--priority", "resolve"],
+            "priority `resolve` gives no order: expected random, degree, sorted or sorted-id",
+        ),
         (
             &["color", "grid:2x2", "--distance", "2", "--method", "jp"],
-            "method `jp` is for distance 1: expected mis at distance 2",
+            "method `jp` is for distance 1: expected none at distance 2",
         ),
         (
             &["color", "grid:2x2", "--method", "jpp"],
