@@ -2,10 +2,10 @@
 //!
 //! A variable is live from its definition to its last use. `L[variable, point]` says where. Two variables interfere if they share a point:
 //! the entries of `L lor.land Lᵀ`. Live ranges are intervals, so a greedy colouring in the order of definitions is optimal: a variable
-//! that takes register `k` finds `k - 1` others live.
+//! that takes register `k` finds `k - 1` others live. With fewer registers than variables live at once, some variables stay in memory.
 
-use vxm::algorithms::color_in_order;
 use vxm::algorithms::priority::mix;
+use vxm::algorithms::{color_in_order, extend_coloring};
 use vxm::prelude::*;
 
 /// `target = left op right`, where operands are variables. Instruction `i` defines variable `i`.
@@ -74,6 +74,22 @@ fn run() -> Result<()> {
     let apart: Vec<usize> = (0..n).collect();
     for input in [0, 1, 77, u64::MAX] {
         assert_eq!(execute(&program, &register, input), execute(&program, &apart, input));
+    }
+
+    // with a register less, the variables that are used least stay in memory
+    let given = Vector::from_pairs(n, [(0, 1)])?;
+    let uses = |v: usize| program.iter().skip(1).filter(|step| step.left == v || step.right == v).count() as u32;
+    // distinct keys: by uses, then by definition
+    let cost = Vector::from_dense((0..n).map(|v| (uses(v) << 16) + (n - v) as u32).collect());
+    let fewer = extend_coloring(&interference, &cost, &given, pressure - 1)?;
+    println!("{} registers: {} variables stay in memory", pressure - 1, fewer.left.nvals());
+    assert_eq!(fewer.colors.get(0), Some(1), "the input comes in register 1");
+    assert!((1..n / 2).contains(&fewer.left.nvals()));
+    // a variable in memory has a place of its own
+    let memory = |(v, color): (u32, u32)| if color == 0 { pressure as usize + v as usize } else { color as usize - 1 };
+    let place: Vec<usize> = fewer.colors.iter().map(memory).collect();
+    for input in [0, 1, 77, u64::MAX] {
+        assert_eq!(execute(&program, &place, input), execute(&program, &apart, input));
     }
     Ok(())
 }

@@ -1,11 +1,11 @@
-//! Jacobian compression: a sparse Jacobian from a few directional differences, by a colouring at distance 2.
+//! Jacobian compression: a sparse Jacobian from a few directional differences, by a colouring of its columns.
 //!
-//! If two columns of `J` have no row in common, one difference along the sum of their unit vectors yields both. On a structurally symmetric
-//! `J` two columns share a row where their vertices have a common neighbour or are neighbours. So a colour class at distance 2 is one
-//! seed vector, and a 5-point stencil on any grid needs a handful of seeds rather than one for each unknown (Gebremedhin, Manne, Pothen,
-//! "What color is your Jacobian?").
+//! If two columns of `J` have no row in common, one difference along the sum of their unit vectors yields both. So the columns of one colour
+//! are one seed vector, and a 5-point stencil on any grid needs a handful of seeds rather than one for each unknown (Gebremedhin, Manne,
+//! Pothen, "What color is your Jacobian?").
 
-use vxm::algorithms::{Priority, color_at_distance_2, priorities};
+use vxm::algorithms::priority::column_keys;
+use vxm::algorithms::{Order, color_columns, decompress};
 use vxm::prelude::*;
 
 const ROWS: u32 = 20;
@@ -41,21 +41,20 @@ fn run() -> Result<()> {
     let n = a.nrows();
     let u = Vector::from_dense((0..n as i64).map(|i| i * i * 7 % 50).collect());
 
-    let found = color_at_distance_2(&a, &priorities(&a, Priority::Random, 0)?)?;
+    // the pattern of J: each cell depends on itself and its neighbours
+    let pattern = a.ewise_add(&Matrix::from_diagonal(&Vector::full(n, ()))?, ANY)?;
+    let found = color_columns(&pattern, &column_keys(&pattern, Order::Random, 0)?)?;
     // column k: (F(u + s) - F(u - s)) / 2, where s is 1 on colour k + 1
     let mut compressed = Vec::new();
     for color in 1..=found.count {
         let seed = found.colors.map(EQ.bind(color)).map(is_one).eval()?;
         let above = right_side(&a, &u.ewise_mult(&seed, PLUS).eval()?)?;
         let below = right_side(&a, &u.ewise_mult(&seed, MINUS).eval()?)?;
-        compressed.push(above.ewise_mult(&below, MINUS).map(DIV.bind(2)).eval()?.to_dense(0));
+        compressed.push(above.ewise_mult(&below, MINUS).map(DIV.bind(2)).eval()?);
     }
     // J[i, j] stands in row i of the column of j's colour
-    let color = found.colors.to_dense(0);
-    let diagonal = Matrix::from_diagonal(&Vector::full(n, ()))?;
-    let pattern = a.ewise_add(&diagonal, ANY)?;
-    let entry = |(i, j, ()): (u32, u32, ())| (i, j, compressed[color[j as usize] as usize - 1][i as usize]);
-    let jacobian = Matrix::from_triples(n, n, pattern.iter().map(entry))?;
+    let compressed = Matrix::from_columns(&compressed.iter().collect::<Vec<_>>())?;
+    let jacobian = decompress(&pattern, &found.colors, &compressed)?;
     println!(
         "{n} unknowns, {} entries of the Jacobian: {} seeds, {} evaluations instead of {}",
         jacobian.nnz(),
@@ -73,7 +72,7 @@ fn run() -> Result<()> {
         assert!(apart <= 1);
         assert_eq!(value, expected, "J[{i}, {j}]");
     }
-    // an inner cell and its four neighbours need five colours; a vertex has at most 12 within two edges
+    // an inner cell and its four neighbours need five colours; a cell has at most 12 others within two edges
     assert!((5..=13).contains(&found.count));
     Ok(())
 }

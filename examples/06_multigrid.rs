@@ -5,7 +5,7 @@
 //! from one. `T[i, k] = 1` if `i` lies in aggregate `k`, a step of Jacobi's method makes `P = T - 2/3 D⁻¹ A T` of it, and the coarse matrix
 //! is `Pᵀ A P` (Bell, Dalton, Olson, "Exposing fine-grained parallelism in algebraic multigrid methods").
 
-use vxm::algorithms::{Priority, mis_at_distance_2, priorities};
+use vxm::algorithms::{Priority, aggregates, priorities};
 use vxm::prelude::*;
 
 const SIDE: usize = 24;
@@ -33,18 +33,6 @@ fn smooth(a: &Matrix<f64>, u: &Vector<f64>, f: &Vector<f64>) -> Result<Vector<f6
     smoothed.map2(u, &r).eval()
 }
 
-/// The aggregate of each vertex, as its number among the roots.
-fn aggregates(graph: &Matrix) -> Result<(Vector<u32>, usize)> {
-    let roots = mis_at_distance_2(graph, &priorities(graph, Priority::Random, 0)?)?.set;
-    let members: Vec<u32> = roots.indices().collect();
-    // aggregate[roots] = 0, 1, 2, ..
-    let numbers = Vector::from_dense((0..members.len() as u32).collect());
-    let own = numbers.scatter(&members, graph.nrows()).eval()?;
-    // twice: a vertex without an aggregate takes the least of its neighbours
-    let near = own.ewise_add(own.vxm(graph, MIN_FIRST), FIRST).eval()?;
-    Ok((near.ewise_add(near.vxm(graph, MIN_FIRST), FIRST).eval()?, members.len()))
-}
-
 /// Solves a small dense system by Gaussian elimination; the matrix is positive definite, so no pivots are sought.
 fn solved(mut m: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
     let n = b.len();
@@ -66,7 +54,8 @@ fn run() -> Result<()> {
     let graph = Matrix::from_simple(vxm::io::generate(&format!("grid:{SIDE}x{SIDE}"), &())?.graph);
     let n = graph.nrows();
     let a = graph.ewise_add(&Matrix::from_diagonal(&Vector::full(n, ()))?, ANY)?.map_index(laplace)?;
-    let (aggregate, count) = aggregates(&graph)?;
+    let found = aggregates(&graph, &priorities(&graph, Priority::Random, 0)?)?;
+    let (aggregate, count) = (found.aggregate, found.roots.nvals());
 
     // every vertex lies in an aggregate, and each aggregate has some
     assert_eq!(aggregate.nvals(), n);

@@ -92,9 +92,10 @@ pub fn extend_coloring<'py>(
 pub fn aggregates<'py>(
     py: Python<'py>,
     graph: &Graph,
-    (priority, seed, keys): Asked<'py>,
+    order: Asked<'py>,
     place: Place,
 ) -> PyResult<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>, u32)> {
+    let (priority, seed, keys) = order;
     let keys = keys.map(|keys| Ok::<_, PyErr>(keys.as_slice()?.to_vec())).transpose()?;
     let priority: Priority = priority.parse().map_err(|error| raise(py, &error))?;
     let (parts, roots, rounds) = How::of(py, place)?.run(py, graph, move |a| {
@@ -112,13 +113,13 @@ pub fn aggregates<'py>(
 #[pyfunction]
 pub fn color_columns<'py>(
     py: Python<'py>,
-    (m, n): (usize, usize),
+    shape: (usize, usize),
     starts: Integers<'py>,
     columns: Integers<'py>,
     order: Asked<'py>,
     place: Place,
 ) -> PyResult<Colors<'py>> {
-    let (keys, how) = (Keys::of(py, order)?, How::of(py, place)?);
+    let ((m, n), keys, how) = (shape, Keys::of(py, order)?, How::of(py, place)?);
     let rows = with_integers!(py, starts, columns, |r, c| run_through(py, how.threads, || {
         Csr::from_arrays(m, n, r, c, vec![(); c.len()])
     })?);
@@ -138,12 +139,12 @@ pub fn color_columns<'py>(
 #[pyfunction]
 pub fn check_column_coloring<'py>(
     py: Python<'py>,
-    (m, n): (usize, usize),
+    shape: (usize, usize),
     starts: Integers<'py>,
     columns: Integers<'py>,
     colors: PyReadonlyArray1<'py, u32>,
 ) -> PyResult<u32> {
-    let colors = colors.as_slice()?.to_vec();
+    let ((m, n), colors) = (shape, colors.as_slice()?.to_vec());
     if colors.len() != n {
         let what = format!("colors: expected one for each of {n} columns, found {}", colors.len());
         return Err(Class::Shape.error(py, what));

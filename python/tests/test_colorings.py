@@ -94,7 +94,7 @@ def test_wrong_arguments_are_refused() -> None:
     path = vxm.Graph.from_coo(4, [0, 1, 2], [1, 2, 3])
     matrix = scipy.sparse.csr_array([[1, 1, 0], [0, 1, 1]])
     cases = [
-        (lambda: path.color(rule="stars"), vxm.InputError, "expected neighbors, distance-2 or star, found `stars`"),
+        (lambda: path.color(rule="stars"), vxm.InputError, "unknown rule `stars`: expected neighbors, distance-2, star"),
         (lambda: path.color(rule="star", method="mis"), vxm.InputError, "expected none with the rule `star`, found `mis`"),
         (lambda: path.color(rule="star", order="up"), vxm.InputError, "found `up`"),
         (lambda: path.color(rule="star", order=[0, 1]), vxm.ShapeError, "expected each of 4 vertices once, found 2"),
