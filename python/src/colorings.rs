@@ -7,7 +7,7 @@ use crate::graph::{Graph, with_integers};
 use crate::runtime::{run, run_through};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use vxm::algorithms::priority::{column_keys, order_keys, priorities};
+use vxm::algorithms::priority::{column_keys, keys_at_distance_2, order_keys, priorities};
 use vxm::algorithms::{self, Order, Priority};
 use vxm::backend::Device;
 use vxm::certify;
@@ -34,10 +34,14 @@ impl Keys {
         }
     }
 
-    /// The keys, on the device of the graph.
-    fn of_vertices(self, a: &Matrix) -> Result<Vector<u32>> {
+    /// The keys, on the device of the graph; `named` gives those of a name.
+    fn of_vertices(
+        self,
+        a: &Matrix,
+        named: impl Fn(&Matrix, Order, u64) -> Result<Vector<u32>>,
+    ) -> Result<Vector<u32>> {
         match self {
-            Self::Named(order, seed) => order_keys(a, order, seed),
+            Self::Named(order, seed) => named(a, order, seed),
             Self::Own(keys) => Vector::from_dense(keys).to(a.device()),
         }
     }
@@ -59,7 +63,7 @@ pub fn color_by<'py>(
     };
     let keys = Keys::of(py, order)?;
     let (colors, count, rounds) = How::of(py, place)?.run(py, graph, move |a| {
-        let key = keys.of_vertices(a)?;
+        let key = keys.of_vertices(a, keys_at_distance_2)?;
         let found = if star { algorithms::star_coloring(a, &key)? } else { algorithms::color_at_distance_2(a, &key)? };
         Ok((found.colors.to_dense(0), found.count, found.rounds))
     })?;
@@ -78,7 +82,7 @@ pub fn extend_coloring<'py>(
 ) -> PyResult<Colors<'py>> {
     let (keys, given) = (Keys::of(py, order)?, given.as_slice()?.to_vec());
     let (colors, left, rounds) = How::of(py, place)?.run(py, graph, move |a| {
-        let key = keys.of_vertices(a)?;
+        let key = keys.of_vertices(a, order_keys)?;
         let held = (0..).zip(given.iter().copied()).filter(|&(_, color)| color > 0);
         let held = Vector::from_pairs(given.len(), held)?.to(a.device())?;
         let found = algorithms::extend_coloring(a, &key, &held, most)?;

@@ -34,6 +34,17 @@ def test_matrices_come_back(shape: tuple[int, int], order: str) -> None:
     assert np.array_equal(vxm.color_columns(matrix, order=order, seed=7, threads=1).colors, found.colors)
 
 
+def test_a_result_shares_nothing_with_the_pattern() -> None:
+    pattern = scipy.sparse.csr_array([[1.0, 1, 0], [0, 1, 1], [1, 0, 1]])
+    found = vxm.color_columns(pattern)
+    values = pattern.copy()
+    values.data = np.arange(6.0)
+    back = vxm.decompress(pattern, found.colors, scipy.sparse.csr_array(values @ found.seeds()))
+    assert (back != values).nnz == 0
+    back.eliminate_zeros()
+    assert pattern.nnz == 6 and pattern.indices.tolist() == [0, 1, 1, 2, 0, 2]
+
+
 def test_an_order_gives_the_greedy_colouring() -> None:
     matrix = rectangular(80, 120, 400, 5)
     order = np.random.default_rng(1).permutation(120)
@@ -104,6 +115,8 @@ def test_wrong_arguments_are_refused() -> None:
         (lambda: path.extend_coloring([-1, 0, 0, 0]), vxm.InputError, "expected integers from 0 to 4294967295, found -1"),
         (lambda: path.extend_coloring([0] * 4, most=-1), vxm.InputError, "most: expected 0 to 4294967295, found -1"),
         (lambda: path.aggregates(order="resolve"), vxm.InputError, "expected random, degree, sorted or sorted-id"),
+        (lambda: vxm.color_rows(matrix, order=[0, 1, 1]), vxm.ShapeError, "expected each of 2 rows once, found 3"),
+        (lambda: vxm.color_columns(scipy.sparse.coo_array([1.0, 0, 2])), vxm.ShapeError, "found an array with 1 axis"),
         (lambda: vxm.color_columns([[1, 2]]), TypeError, "expected a sparse matrix of SciPy, found list"),
         (lambda: vxm.color_columns(matrix, order=[0, 1, 1]), vxm.InputError, "expected each of 3 columns once, found none of 2"),
         (lambda: vxm.color_columns(matrix, order="up"), vxm.InputError, "found `up`"),

@@ -170,6 +170,14 @@ fn fits_device(run: &Run, algorithm: Algorithm, size: Graph, device: Device, pla
     memory::require(all - least, || format!("{}, with entries on the host", place()))
 }
 
+/// Checks that the host has the memory for an algorithm on a matrix as it was read, before another form of the matrix is made.
+pub fn fits(run: &Run, algorithm: Algorithm, subject: &Subject) -> Result<()> {
+    let (csr, size) = (subject.matrix.csr(), Graph::of(subject.matrix.csr(), None));
+    let place = || format!("{}: {} on {}", subject.name, algorithm.name(), run.device());
+    memory::require(size.share(algorithm), place)?;
+    fits_host(run, algorithm, size, csr.is_mapped(), place)
+}
+
 /// Checks that the process stays within its budget, if it has one.
 fn fits_host(run: &Run, algorithm: Algorithm, size: Graph, mapped: bool, place: impl Fn() -> String) -> Result<()> {
     let Some(budget) = run.memory.limit()? else { return Ok(()) };

@@ -1,19 +1,19 @@
 //! `vxm color`: colourings of graphs, and of the columns or rows of a matrix.
 
-use crate::command::answer::{begin, finish};
+use crate::command::answer::{begin, finish, fits, is_same_file};
 use crate::command::arguments::{Distance, Run, Seed};
 use crate::command::bars::Bars;
 use crate::command::convert::numbering;
 use crate::command::footprint::Algorithm;
 use crate::command::found::{Found, Rule};
-use crate::command::job;
 use crate::command::phases::phase;
 use crate::command::subject::{Subject, simple};
 use crate::command::tasks::checked;
+use crate::command::{counted, job};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use vxm::algorithms::priority::{column_keys, order_keys};
+use vxm::algorithms::priority::{column_keys, keys_at_distance_2, order_keys};
 use vxm::algorithms::{self, Coloring, ColoringOptions, Method, Order};
 use vxm::containers::{Matrix, Vector};
 use vxm::error::printable;
@@ -41,7 +41,7 @@ pub struct Color {
     /// Colour so that a vertex with two neighbours of the same colour has a lesser one: for symmetric matrices.
     #[arg(long, conflicts_with_all = ["distance", "given", "most"])]
     star: bool,
-    /// Keep the colours of this file, with a vertex and its colour on each line, and colour the other vertices.
+    /// Keep the colours of this file, with a vertex and its colour on each line (0 for none), and colour the other vertices.
     #[arg(long, value_name = "FILE", conflicts_with = "distance")]
     given: Option<PathBuf>,
     /// Use at most so many colours; vertices that find none free are left without.
@@ -95,7 +95,7 @@ fn by_rule(
     let choices = [("order", order.name().into()), choice, ("seed", seed.into())];
     let (out, graph) = (begin(run)?, simple(run)?);
     let find = |a: &Matrix| {
-        let key = order_keys(a, order, seed)?;
+        let key = keys_at_distance_2(a, order, seed)?;
         let Coloring { colors, count, rounds, .. } = match rule {
             Rule::Star => algorithms::star_coloring(a, &key)?,
             _ => algorithms::color_at_distance_2(a, &key)?,
@@ -110,6 +110,7 @@ fn matrix(rule: Rule, order: Order, seed: u64, run: &Run) -> Result<ExitCode> {
     let what = if rule == Rule::Columns { "columns" } else { "rows" };
     let choices = [("order", order.name().into()), ("of", what.into()), ("seed", seed.into())];
     let (out, matrix) = (begin(run)?, job::agree(whole(run))?);
+    job::agree(fits(run, Algorithm::ColorsBy(rule), &matrix))?;
     // what is coloured are the subject's rows
     let turned = if rule == Rule::Columns { matrix.matrix.transpose() } else { matrix.matrix.clone() };
     let find = |a: &Matrix| {
@@ -143,6 +144,11 @@ fn extended(given: Option<&Path>, most: u32, order: Order, seed: u64, run: &Run)
     if most != u32::MAX {
         choices.push(("most", most.into()));
     }
+    if let (Some(out), Some(given)) = (&run.out, given)
+        && is_same_file(out, given)
+    {
+        return Err(Error::invalid(format!("--out {}: expected another file than that of --given", out.display())));
+    }
     let (out, graph) = (begin(run)?, simple(run)?);
     let held = job::agree(match given {
         None => Ok(vec![0; graph.matrix.nrows()]),
@@ -167,17 +173,18 @@ fn given_colors(file: &Path, graph: &Subject, most: u32) -> Result<Vec<u32>> {
     let text = std::fs::read_to_string(file).map_err(|source| Error::Io { file: format!("--given {name}"), source })?;
     let n = graph.matrix.nrows();
     let (mut colors, mut lines) = (vec![0u32; n], vec![0usize; n]);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'))
     {
         let wrong = |what: String| Error::invalid(format!("--given {name}:{number}: {what}"));
         let words: Vec<&str> = line.split_whitespace().collect();
         let [vertex, color] = words[..] else {
-            return Err(wrong(format!("{} words: expected a vertex and its colour", words.len())));
+            return Err(wrong(format!("{}: expected a vertex and its colour", counted(words.len(), "word"))));
         };
         let found = vertex.parse().ok().and_then(|vertex| graph.numbering.vertex(vertex, n));
         let found = found.ok_or_else(|| wrong(format!("`{vertex}`: expected the number of one of {n} vertices")))?;
-        let color = color.parse().ok().filter(|color| (1..=most).contains(color));
-        let color = color.ok_or_else(|| wrong(format!("`{}`: expected a colour from 1 to {most}", words[1])))?;
+        let color = color.parse().ok().filter(|&color| color <= most);
+        let color = color.ok_or_else(|| wrong(format!("`{}`: expected a colour from 1 to {most}, or 0", words[1])))?;
         let (held, line) = (&mut colors[found as usize], &mut lines[found as usize]);
         if *line != 0 {
             return Err(wrong(format!("vertex {vertex} is given a colour in line {line} as well: expected each once")));

@@ -52,5 +52,5 @@ pub fn aggregates(priority: Priority, seed: u64, run: &Run) -> Result<ExitCode> 
         let found = algorithms::aggregates(a, &priorities(a, priority, seed)?)?;
         Ok((Found::Aggregates(found.aggregate, found.roots), Some(found.rounds)))
     };
-    finish(run, out, Algorithm::DistantSet, &choices, graph, find, checked)
+    finish(run, out, Algorithm::Aggregates, &choices, graph, find, checked)
 }

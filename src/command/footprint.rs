@@ -16,6 +16,7 @@ pub enum Algorithm {
     BestOf(Priority, u32),
     Color(Method, Order),
     DistantSet,
+    Aggregates,
     ColorsBy(Rule),
     Extended(Order),
     Bfs,
@@ -45,6 +46,7 @@ impl Algorithm {
     pub fn name(self) -> &'static str {
         match self {
             Self::Mis(..) | Self::BestOf(..) | Self::DistantSet => "mis",
+            Self::Aggregates => "aggregates",
             Self::Color(..) | Self::ColorsBy(_) | Self::Extended(_) => "color",
             Self::Bfs | Self::Parents => "bfs",
             Self::Sssp | Self::Tree => "sssp",
@@ -134,12 +136,10 @@ impl Graph {
             Algorithm::Color(Method::MinMax, _) => (40, 5),
             Algorithm::Color(_, Order::SmallestDegreeLast) => (62, 0),
             Algorithm::Color(..) => (50, 0),
-            Algorithm::DistantSet => (64, 0),
-            // the graph with a diagonal, and the bipartite graph of twice its entries; of a star colouring with a value each
-            Algorithm::ColorsBy(Rule::Star) => (160, 20),
-            Algorithm::ColorsBy(_) => (160, 16),
-            // as jp; and what was given
-            Algorithm::Extended(_) => (90, 9),
+            Algorithm::DistantSet | Algorithm::Aggregates => (64, 0),
+            // the graph with a diagonal, the bipartite graph of twice its entries, and what is left of that for a later window
+            Algorithm::ColorsBy(_) => (64, 38),
+            Algorithm::Extended(_) => (60, 1),
             Algorithm::Bfs => (24, 0),
             Algorithm::Parents => (40, 0),
             // the queue of the certificate
@@ -272,7 +272,7 @@ impl Graph {
             Algorithm::BestOf(priority, runs) => (60 + 9 * keys_at_once(priority, runs) + u128::from(runs / 8)) * n,
             Algorithm::Color(Method::Hash, _) => 45 * n,
             Algorithm::Color(..) => 38 * n,
-            Algorithm::DistantSet => 42 * n,
+            Algorithm::DistantSet | Algorithm::Aggregates => 42 * n,
             Algorithm::ColorsBy(_) => 120 * n,
             Algorithm::Extended(_) => 60 * n,
             Algorithm::Bfs => 20 * n,
@@ -338,7 +338,7 @@ const PROCESS: u128 = 4 << 20;
 
 /// The variants of algorithms with different footprints. Each has a name: that of the option that selects it, or of the
 /// result.
-pub const TOLD: [(&str, Algorithm); 34] = [
+pub const TOLD: [(&str, Algorithm); 35] = [
     ("resolve", Algorithm::Mis(Priority::Resolve, Formulation::Count)),
     ("decide", Algorithm::Mis(Priority::Sorted, Formulation::Decide)),
     ("count", Algorithm::Mis(Priority::Sorted, Formulation::Count)),
@@ -353,6 +353,7 @@ pub const TOLD: [(&str, Algorithm); 34] = [
     ("distance-2", Algorithm::ColorsBy(Rule::Distance2)),
     ("star", Algorithm::ColorsBy(Rule::Star)),
     ("columns", Algorithm::ColorsBy(Rule::Columns)),
+    ("roots", Algorithm::Aggregates),
     ("most", Algorithm::Extended(Order::LargestDegreeFirst)),
     ("hops", Algorithm::Bfs),
     ("parents", Algorithm::Parents),

@@ -247,7 +247,8 @@ impl Found {
             },
             Self::Clustering(found) => vec![("mean", json!(mean(found)))],
             Self::Extended(colors, ..) => {
-                vec![("without", colors.iter().filter(|&(_, color)| color == 0).count().into())]
+                let without = colors.iter().filter(|&(_, color)| color == 0).count();
+                vec![("colors", distinct(colors).into()), ("without", without.into())]
             }
             Self::Forest(_, Some(weight)) | Self::Mates(_, Some(weight)) => vec![("weight", json!(weight))],
             _ => Vec::new(),
@@ -275,7 +276,7 @@ impl Found {
                     Rule::Rows => format!("{colors} for the rows"),
                 }
             }
-            Self::Extended(..) => format!("colours for {}", vertices()),
+            Self::Extended(colors, ..) => format!("{} for {}", counted(distinct(colors), "colour"), vertices()),
             Self::Aggregates(..) => counted(measure, "aggregate"),
             Self::Levels(_, levels) => {
                 let hops = levels.iter().map(|(_, level)| level).max().unwrap_or(0);
@@ -373,6 +374,11 @@ impl Found {
 /// The ends of edges.
 pub fn ends(edges: &Vector<u64>) -> impl Iterator<Item = (u32, u32)> {
     edges.iter().map(|(_, ends)| ((ends >> 32) as u32, ends as u32))
+}
+
+/// How many colours above 0 there are.
+fn distinct(colors: &Vector<u32>) -> usize {
+    sizes(colors).into_keys().filter(|&color| color > 0).count()
 }
 
 /// How many vertices have each label.

@@ -3,7 +3,10 @@
 use super::devices::{compare, compare_paths, gpu};
 use super::other_devices::compare_others;
 use std::process::Command;
-use vxm::algorithms::{ColoringOptions, MisOptions, bfs, color, components, mis, spanning_forest, triangles, weights};
+use vxm::algorithms::priority::hashes;
+use vxm::algorithms::{
+    ColoringOptions, MisOptions, bfs, color, components, mis, spanning_forest, star_coloring, triangles, weights,
+};
 use vxm::backend::cuda::Gpu;
 use vxm::error::Error;
 use vxm::io::generate;
@@ -71,6 +74,9 @@ fn a_matrix_larger_than_the_budget_stays_on_the_host() {
     assert_eq!(bfs(&there, 3).unwrap(), bfs(&a, 3).unwrap());
     assert_eq!(components(&there).unwrap(), components(&a).unwrap());
     assert_eq!(triangles(&there).unwrap(), triangles(&a).unwrap());
+    let key = hashes(a.nrows(), 3).unwrap();
+    let stars = star_coloring(&there, &key.to(device).unwrap()).unwrap();
+    assert_eq!(stars.colors, star_coloring(&a, &key).unwrap().colors);
     let weighted = weights(&a, 1, 100, 7).unwrap();
     let found = spanning_forest(&weighted.to(device).unwrap()).unwrap();
     assert_eq!(found, spanning_forest(&weighted).unwrap());

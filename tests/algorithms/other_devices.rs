@@ -73,7 +73,10 @@ pub fn compare_others(name: &str, a: &Matrix, device: Device) {
     let key_there = largest_degree_first(&there, 7).unwrap();
     let (here, found) = (mis_at_distance_2(a, &key), mis_at_distance_2(&there, &key_there));
     assert_eq!(found.unwrap(), here.unwrap(), "{name}: a set at distance 2");
-    compare_colorings(name, a, &there);
+    // a row of d entries is read d times: dense graphs take as long as their rows squared
+    if (0..a.nrows()).map(|v| a.csr().degree(v).pow(2)).sum::<usize>() < 20_000_000 {
+        compare_colorings(name, a, &there);
+    }
     assert_eq!(propagate_labels(&there, 20).unwrap(), propagate_labels(a, 20).unwrap(), "{name}: labels");
     assert_eq!(triangles(&there).unwrap(), triangles(a).unwrap(), "{name}: triangles");
     assert_eq!(clustering(&there).unwrap(), clustering(a).unwrap(), "{name}: clustering");

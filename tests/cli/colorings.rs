@@ -35,6 +35,11 @@ fn columns_and_rows_of_a_rectangular_matrix() {
     assert_eq!(answer(folder, &["color", "full.mtx", "--distance", "2"])["colors"], 3);
     assert_eq!(answer(folder, &["color", "grid:1x3", "--columns"])["colors"], 2);
     assert_eq!(answer(folder, &["color", "grid:0x0", "--columns"])["colors"], 0);
+    // refused before a transpose of 400 million rows is made
+    fs::write(folder.join("wide.mtx"), "%%MatrixMarket matrix coordinate pattern general\n1 400000000 1\n1 1\n")
+        .unwrap();
+    let line = refused(folder, &["color", "wide.mtx", "--columns", "--memory", "1GiB", "--device", "cpu"]);
+    assert!(line.starts_with("wide: color") && line.contains("GiB"), "{line}");
 }
 
 #[test]
@@ -50,11 +55,11 @@ fn given_colours_are_kept_and_checked() {
     let counts = (&told["colored"], &told["without"], &told["given"], &told["most"], &told["valid"]);
     assert_eq!(counts, (&value!(3), &value!(1), &value!(1), &value!(2), &value!(true)));
     assert_eq!(numbers(&folder.join("colors")), [[1, 2], [2, 1], [3, 0], [4, 1]]);
-    // the answer can be given again, without the vertices that have no colour
-    let held = fs::read_to_string(folder.join("colors")).unwrap().replace("3 0\n", "");
-    fs::write(folder.join("again"), held).unwrap();
-    let again = answer(folder, &["color", "a.mtx", "--given", "again"]);
-    assert_eq!((&again["colored"], &again["most"]), (&value!(4), &value!(null)));
+    // the answer can be given again; 0 is no colour
+    let again = answer(folder, &["color", "a.mtx", "--given", "colors"]);
+    assert_eq!((&again["colored"], &again["most"], &again["colors"]), (&value!(4), &value!(null), &value!(3)));
+    let line = refused(folder, &["color", "a.mtx", "--given", "colors", "--out", "colors"]);
+    assert_eq!(line, "--out colors: expected another file than that of --given");
     for (lines, expected) in [
         (
             "1 3\n2 3\n",
@@ -63,8 +68,8 @@ fn given_colours_are_kept_and_checked() {
         ("1 3\n9 3\n", "--given bad:2: `9`: expected the number of one of 4 vertices"),
         ("1 3\n0 3\n", "--given bad:2: `0`: expected the number of one of 4 vertices"),
         ("1 3 3\n", "--given bad:1: 3 words: expected a vertex and its colour"),
-        ("1 9\n", "--given bad:1: `9`: expected a colour from 1 to 5"),
-        ("1 0\n", "--given bad:1: `0`: expected a colour from 1 to 5"),
+        ("1 9\n", "--given bad:1: `9`: expected a colour from 1 to 5, or 0"),
+        ("1\n", "--given bad:1: 1 word: expected a vertex and its colour"),
         ("1 1\n1 2\n", "--given bad:2: vertex 1 is given a colour in line 1 as well: expected each once"),
     ] {
         fs::write(folder.join("bad"), lines).unwrap();

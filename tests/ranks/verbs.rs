@@ -178,6 +178,41 @@ fn folds_have_the_same_bits() {
 }
 
 #[test]
+fn matrices_that_are_put_together() {
+    let (a, b) = (random_graph(150, 500, 1), random_graph(150, 300, 2));
+    // what a matrix is, as a vector: sums of a column's values, which depend on the row
+    let marked = |m: &Matrix<u64>| fill(1u64, m.nrows()).map_index(PLACE).vxm(m, PLUS_TIMES).eval();
+    let numbered = |m: &Matrix, by: u64| m.map(VALUE.bind(by));
+    let made = |a: &Matrix, b: &Matrix| -> Result<[Vector<u64>; 2]> {
+        let (x, y) = (numbered(a, 3)?, numbered(b, 5)?);
+        let diagonal = Matrix::from_diagonal(&fill(7u64, a.nrows()).eval()?)?;
+        let sum = x.ewise_add(&y, MINUS)?.ewise_add(&diagonal, FIRST)?;
+        Ok([marked(&sum)?, marked(&sum.bipartite()?)?])
+    };
+    let expected = made(&a, &b).unwrap();
+    for shape in shapes() {
+        for deal in [Deal::Cyclic, Deal::Hashed] {
+            let found = on_grid(shape, deal, |grid| {
+                let (a, b) = (a.to_grid(grid)?, b.to_grid(grid)?);
+                let a = a.to_digraph()?;
+                let [sum, both] = made(&a, &b)?;
+                Ok([sum.to_all()?, both.to_all()?])
+            });
+            assert_eq!(found.unwrap(), expected, "{shape:?}, {deal:?}");
+        }
+    }
+}
+
+#[op(PLACE)]
+fn place(i: u32, _one: u64) -> u64 {
+    (i as u64) * (i as u64) + 1
+}
+#[op(VALUE)]
+fn value(_edge: (), by: u64) -> u64 {
+    by
+}
+
+#[test]
 fn what_is_refused() {
     let a = random_graph(100, 300, 1);
     let refused = |program: &(dyn Fn(&Matrix) -> Result<()> + Sync)| {
@@ -185,7 +220,9 @@ fn what_is_refused() {
         told.unwrap_err().to_string()
     };
     let built = "not built for a matrix that is spread over ranks";
-    assert_eq!(refused(&|a| a.ewise_add(a, FIRST).map(drop)), format!("ewise_add: {built}"));
+    let apart = random_graph(100, 30, 2);
+    let told = refused(&|a| a.ewise_add(&apart, FIRST).map(drop));
+    assert!(told.starts_with("ewise_add: the vector is spread over ranks, the matrix isn't"), "{told}");
     assert_eq!(refused(&|a| a.ewise_mult(a, FIRST).map(drop)), format!("ewise_mult: {built}"));
     assert_eq!(refused(&|a| a.reduce_rows(ANY).map(drop)), format!("reduce_rows: {built}"));
     let told = refused(&|a| {

@@ -99,7 +99,7 @@ class Colorings:
         """A colouring in which neighbours have different colours, or vertices by another rule.
 
         ``rule`` is ``neighbors``; ``distance-2``, where vertices with a common neighbour differ too; or ``star``, where they may have the same
-        colour only if that of the neighbour is less. ``method`` is for ``neighbors`` alone:  ``is``, ``mis``, ``jp``, ``min-max``, ``hash`` or ``neighbor-reduce``. ``order`` is ``random``,
+        colour only if that of the neighbour is less. ``method`` is for ``neighbors`` alone: ``is``, ``mis``, ``jp``, ``min-max``, ``hash`` or ``neighbor-reduce``. ``order`` is ``random``,
         ``largest-degree-first``, ``smallest-degree-last`` or ``natural``. It may also be an array of all vertices; then the method is ``jp``,
         and the result is the sequential greedy colouring of that order.
 
@@ -172,8 +172,8 @@ class Colorings:
         """Divides the graph into aggregates, as algebraic multigrid does with the unknowns of an equation.
 
         The roots are a maximal independent set at distance 2. An aggregate has one root and all its neighbours; every other member is next to one
-        of those. ``order`` is ``random``, ``degree``, ``sorted`` or ``sorted-id``, or an array of all vertices. For a matrix of weights,
-        pass the graph of its strong connections.
+        of those. ``order`` is ``random``, ``degree``, ``sorted`` or ``sorted-id``, or an array of all vertices: names of priorities, as `Graph.mis`
+        has them. For a matrix of weights, pass the graph of its strong connections.
 
         >>> import vxm
         >>> path = vxm.Graph.from_coo(6, [0, 1, 2, 3, 4], [1, 2, 3, 4, 5])
@@ -233,14 +233,17 @@ def color_rows(
     >>> vxm.color_rows(scipy.sparse.csr_array([[1, 0], [1, 0], [0, 1]]), order=[0, 1, 2]).colors
     array([1, 2, 1], dtype=uint32)
     """
-    return color_columns(_csr(matrix).T, order=order, seed=seed, device=device, threads=threads)
+    shape, starts, columns = arrays_of(_csr(matrix).T)
+    asked = _asked(order, seed, shape[1], "rows")
+    return Coloring(*_vxm.color_columns(shape, starts, columns, asked, (device, "auto", threads_of(threads))))
 
 
 def decompress(pattern: Any, colors: ArrayLike, compressed: ArrayLike, *, by: str = "columns") -> Any:
     """The entries of a sparse matrix, from its products with the seeds of a colouring.
 
-    ``pattern`` is a sparse matrix of SciPy with the entries to find; its values don't matter. ``compressed`` is an array: the products with `Coloring.seeds`,
-    a column for each colour. ``by`` tells what was coloured: ``columns``; ``rows``, where row ``c - 1`` of ``compressed`` is the sum of the
+    ``pattern`` is a sparse matrix of SciPy with the entries to find; its values don't matter. ``compressed`` holds the products with
+    `Coloring.seeds`, a column for each colour. The colours must be those of a colouring of this pattern by this rule: others give
+    wrong numbers, and `certify.column_coloring` tells. ``by`` tells what was coloured: ``columns``; ``rows``, where row ``c - 1`` of ``compressed`` is the sum of the
     rows of colour ``c``; or ``star``, for a symmetric matrix whose graph has a star colouring (``Graph.color(rule="star")``). Returns a CSR array.
 
     >>> import scipy.sparse, vxm
@@ -258,7 +261,8 @@ def decompress(pattern: Any, colors: ArrayLike, compressed: ArrayLike, *, by: st
     import scipy.sparse
 
     csr = _csr(pattern)
-    color, values = unsigned(colors, "colors").astype(np.intp), np.asarray(compressed)
+    values = np.asarray(compressed.toarray() if hasattr(compressed, "toarray") else compressed)
+    color = unsigned(colors, "colors").astype(np.intp)
     m, n = csr.shape
     if by not in ("columns", "rows", "star"):
         raise InputError(f"by: expected columns, rows or star, found `{by}`")
@@ -278,7 +282,7 @@ def decompress(pattern: Any, colors: ArrayLike, compressed: ArrayLike, *, by: st
         swapped = color[column] > color[row]
         row, column = np.where(swapped, column, row), np.where(swapped, row, column)
     data = values[color[row] - 1, column] if by == "rows" else values[row, color[column] - 1]
-    return scipy.sparse.csr_array((data, csr.indices, csr.indptr), shape=csr.shape)
+    return scipy.sparse.csr_array((data, csr.indices.copy(), csr.indptr.copy()), shape=csr.shape)
 
 
 def arrays_of(matrix: Any) -> tuple[tuple[int, int], NDArray[Any], NDArray[Any]]:
@@ -293,6 +297,8 @@ def _csr(matrix: Any) -> Any:
         csr = matrix.tocsr()
     except AttributeError:
         raise TypeError(f"expected a sparse matrix of SciPy, found {type(matrix).__name__}") from None
+    if csr.ndim != 2:
+        raise ShapeError(f"expected a sparse matrix, found an array with {csr.ndim} axis")
     if not csr.has_canonical_format:
         csr = csr.copy() if csr is matrix else csr
         csr.sum_duplicates()

@@ -70,6 +70,7 @@ pub fn color_rows<A: Element>(a: &Matrix<A>, key: &Vector<u32>) -> Result<Colori
 
 /// The colouring of the columns of a pattern.
 pub(in crate::algorithms) fn of_columns(a: &Matrix, key: &Vector<u32>) -> Result<Coloring> {
+    let a = &*a.to_bipartite();
     // B = {0, A; A', 0}: the rows come first
     let none = |b: &Matrix, _: &Vector<u32>| fill(0, b.nrows()).eval();
     let (colors, count, rounds) = greedy::color(a.bipartite()?, a.nrows(), &key.rank()?, (seen, next), none)?;

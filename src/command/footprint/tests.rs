@@ -4,7 +4,7 @@ use super::*;
 use vxm::Result;
 use vxm::algorithms::priority::{column_keys, largest_degree_first, order_keys};
 use vxm::algorithms::{
-    ColoringOptions, MisOptions, PageRankOptions, betweenness, bfs, bfs_parents, clustering, color,
+    ColoringOptions, MisOptions, PageRankOptions, aggregates, betweenness, bfs, bfs_parents, clustering, color,
     color_at_distance_2, color_rows, communities, components, core_numbers, dominant_matching, extend_coloring, ktruss,
     maximal_matching, mis, mis_at_distance_2, mis_many, pagerank, parents_of, priorities, propagate_labels, roots,
     spanning_forest, sssp, sssp_parents, star_coloring, strong_components, triangles, weights,
@@ -47,6 +47,7 @@ fn run(algorithm: Algorithm, a: &Matrix, weighted: &Matrix<u32>) -> Result<()> {
             color(a, &ColoringOptions::default().method(method).order(order).seed(1)).map(drop)
         }
         Algorithm::DistantSet => mis_at_distance_2(a, &priorities(a, Priority::Sorted, 1)?).map(drop),
+        Algorithm::Aggregates => aggregates(a, &priorities(a, Priority::Sorted, 1)?).map(drop),
         Algorithm::ColorsBy(Rule::Distance2) => color_at_distance_2(a, &largest_degree_first(a, 1)?).map(drop),
         Algorithm::ColorsBy(Rule::Star) => star_coloring(a, &largest_degree_first(a, 1)?).map(drop),
         Algorithm::ColorsBy(_) => color_rows(a, &column_keys(a, Order::LargestDegreeFirst, 1)?).map(drop),

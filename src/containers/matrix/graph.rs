@@ -54,6 +54,15 @@ impl<T: Element> Matrix<T> {
         Ok(Digraph { _entered: self.entered(), matrix: self })
     }
 
+    /// Views the matrix as the edges between two kinds of vertices, its rows and its columns: entry `(i, j)` is the edge between row `i` and
+    /// column `j`. The matrix may be rectangular.
+    ///
+    /// While the returned graph lives, expressions of this thread run on the device of the matrix, even those that read
+    /// none of its vectors.
+    pub fn to_bipartite(&self) -> Digraph<'_, T> {
+        Digraph { _entered: self.entered(), matrix: self }
+    }
+
     /// Views the matrix as the adjacency matrix of an undirected graph with weights: entry `(i, j)` is the weight of the
     /// edge between `i` and `j`, and equals entry `(j, i)`. Self-loops stay.
     ///
@@ -221,7 +230,8 @@ impl Deref for Graph<'_> {
     }
 }
 
-/// The adjacency matrix of a directed graph, returned by [`Matrix::to_digraph`].
+/// The adjacency matrix of a directed or bipartite graph, returned by [`Matrix::to_digraph`], [`Matrix::to_weighted_graph`] and
+/// [`Matrix::to_bipartite`].
 #[derive(Debug)]
 pub struct Digraph<'a, T: Element> {
     matrix: &'a Matrix<T>,
