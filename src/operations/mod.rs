@@ -11,6 +11,7 @@ pub mod gather;
 pub mod loops;
 pub mod mask;
 pub mod matrix_mask;
+mod matrix_of_vectors;
 pub mod matrix_verbs;
 pub mod matrix_write;
 pub mod mode;

@@ -1,0 +1,110 @@
+//! Matrices made of vectors: as a diagonal, as columns or as rows.
+//!
+//! They are made on the host. The result lies where the vectors do.
+
+use crate::backend::current;
+use crate::containers::{Matrix, Vector};
+use crate::error::{Error, Result};
+use crate::formats::{Csr, check_vertices};
+use crate::operations::entry_filter::build;
+use crate::operations::ranks;
+use vxm_semiring::Element;
+
+impl<A: Element> Matrix<A> {
+    /// The square matrix with a vector as its diagonal; places without an element hold no entry (GraphBLAS: `GrB_Matrix_diag`). O(n) time.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let v = Vector::from_pairs(3, [(0, 5u32), (2, 7)])?;
+    /// let d = Matrix::from_diagonal(&v)?;
+    /// assert_eq!(d.iter().collect::<Vec<_>>(), [(0, 0, 5), (2, 2, 7)]);
+    /// assert_eq!(d.diagonal()?, v);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn from_diagonal(v: &Vector<A>) -> Result<Self> {
+        if let Some(grid) = v.grid() {
+            return ranks::matrices::from_diagonal(v, grid);
+        }
+        let gpu = v.gpu().cloned().or_else(current);
+        let (mut offsets, mut columns, mut values) = (vec![0u64; v.len() + 1], Vec::new(), Vec::new());
+        for (i, value) in v.iter() {
+            offsets[i as usize + 1] = 1;
+            columns.push(i);
+            values.push(value);
+        }
+        (0..v.len()).for_each(|i| offsets[i + 1] += offsets[i]);
+        let csr = Csr::from_parts(v.len(), v.len(), offsets, columns, values);
+        Matrix::from_csr(csr).set_symmetric(true).placed(gpu)
+    }
+
+    /// The entries of the main diagonal, as a vector of `min(nrows, ncols)` places (GraphBLAS: `GxB_Vector_diag`). O(n log(row)) time.
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn diagonal(&self) -> Result<Vector<A>> {
+        self.check_whole("diagonal")?;
+        let n = self.nrows().min(self.ncols());
+        let held: Vec<Option<A>> = (0..n).map(|i| self.csr().get(i, i)).collect();
+        let found = Vector::from_options(&held);
+        match self.gpu().cloned().or_else(current) {
+            Some(_) => found.to(self.device()),
+            None => Ok(found),
+        }
+    }
+
+    /// The matrix with these vectors as its columns; places without an element hold no entry. O(rows + columns + entries) time.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let (u, v) = (Vector::from_dense(vec![5u32, 7]), Vector::from_pairs(2, [(1, 9)])?);
+    /// let a = Matrix::from_columns(&[&u, &v])?;
+    /// assert_eq!(a.iter().collect::<Vec<_>>(), [(0, 0, 5), (1, 0, 7), (1, 1, 9)]);
+    /// assert_eq!(Matrix::from_rows(&[&u, &v])?, a.transpose());
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There are no vectors, or they differ in length. [`Error::TooManyVertices`]. The device has too little memory, or is lost.
+    #[track_caller]
+    pub fn from_columns(columns: &[&Vector<A>]) -> Result<Self> {
+        Ok(Self::of_vectors("from_columns", columns)?.transpose())
+    }
+
+    /// The matrix with these vectors as its rows; places without an element hold no entry. See [`from_columns`](Self::from_columns). O(rows +
+    /// columns + entries) time.
+    ///
+    /// # Errors
+    /// As [`from_columns`](Self::from_columns).
+    #[track_caller]
+    pub fn from_rows(rows: &[&Vector<A>]) -> Result<Self> {
+        Self::of_vectors("from_rows", rows)
+    }
+
+    /// The matrix with these vectors as its rows. `what` names the verb.
+    #[track_caller]
+    fn of_vectors(what: &'static str, vectors: &[&Vector<A>]) -> Result<Self> {
+        let Some(first) = vectors.first() else {
+            return Err(Error::invalid(format!("{what}: no vectors: expected at least one")));
+        };
+        check_vertices(what, vectors.len())?;
+        if vectors.iter().any(|v| v.grid().is_some()) {
+            return Err(Error::invalid(format!("{what}: not built for a vector that is spread over ranks")));
+        }
+        if let Some(other) = vectors.iter().find(|v| v.len() != first.len()) {
+            return Err(Error::shape(what, format!("vector of {}", other.len()), format!("vector of {}", first.len())));
+        }
+        let gpu = vectors.iter().find_map(|v| v.gpu()).cloned().or_else(current);
+        let made = build(vectors.len(), first.len(), |i, columns, values| {
+            for (j, value) in vectors[i].iter() {
+                columns.push(j);
+                values.push(value);
+            }
+        });
+        Matrix::from_csr(made).placed(gpu)
+    }
+}
