@@ -110,6 +110,11 @@ fn matrix(rule: Rule, order: Order, seed: u64, run: &Run) -> Result<ExitCode> {
     let what = if rule == Rule::Columns { "columns" } else { "rows" };
     let choices = [("order", order.name().into()), ("of", what.into()), ("seed", seed.into())];
     let (out, matrix) = (begin(run)?, job::agree(whole(run))?);
+    let (rows, columns) = (matrix.matrix.nrows(), matrix.matrix.ncols());
+    if job::grid().is_some() && rows != columns {
+        let name = &matrix.name;
+        return Err(Error::invalid(format!("{name}: a {rows} x {columns} matrix: expected a square one on ranks")));
+    }
     job::agree(fits(run, Algorithm::ColorsBy(rule), &matrix))?;
     // what is coloured are the subject's rows
     let turned = if rule == Rule::Columns { matrix.matrix.transpose() } else { matrix.matrix.clone() };

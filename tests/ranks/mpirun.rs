@@ -129,12 +129,17 @@ fn write_graph(folder: &Path) {
 }
 
 /// Every subcommand that runs on ranks, on a small graph.
-const TASKS: [&str; 15] = [
+const TASKS: [&str; 20] = [
     "mis kron:8:8",
     "mis kron:8:8 --priority sorted",
     "mis road:12 --priority degree --formulation count",
     "color rmat:8:8",
     "color grid:9x13 --method hash",
+    "color grid:9x13 --distance 2",
+    "color road:12 --star --order natural",
+    "color g.mtx --columns --order smallest-degree-last",
+    "color rmat:8:8 --most 4",
+    "aggregates road:12",
     "bfs kron:8:8 --source 3",
     "bfs grid:9x13 --source 3 --parents",
     "sssp grid:9x13 --source 0 --weights 1..30",
