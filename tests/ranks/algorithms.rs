@@ -58,17 +58,21 @@ fn colours() {
 
 #[test]
 fn colours_by_other_rules_and_aggregates() {
-    for (name, a) in graphs() {
+    for (k, (name, a)) in graphs().into_iter().enumerate() {
         let key = |a: &Matrix| priority::order_keys(a, Order::LargestDegreeFirst, 3);
+        // half of them for each graph: the emulated GPU takes its time
+        if k % 2 == 0 {
+            let stars = star_coloring(&a, &key(&a).unwrap()).unwrap().colors;
+            each_grid(&format!("stars of {name}"), &a, &stars, |a| Ok(star_coloring(a, &key(a)?)?.colors));
+            let parts = aggregates(&a, &key(&a).unwrap()).unwrap().aggregate;
+            each_grid(&format!("aggregates of {name}"), &a, &parts, |a| Ok(aggregates(a, &key(a)?)?.aggregate));
+            continue;
+        }
         let near = color_at_distance_2(&a, &key(&a).unwrap()).unwrap().colors;
         each_grid(&format!("distance 2 of {name}"), &a, &near, |a| Ok(color_at_distance_2(a, &key(a)?)?.colors));
-        let stars = star_coloring(&a, &key(&a).unwrap()).unwrap().colors;
-        each_grid(&format!("stars of {name}"), &a, &stars, |a| Ok(star_coloring(a, &key(a)?)?.colors));
         let columns =
             |a: &Matrix| Ok(color_columns(a, &priority::column_keys(a, Order::SmallestDegreeLast, 3)?)?.colors);
         each_grid(&format!("columns of {name}"), &a, &columns(&a).unwrap(), columns);
-        let parts = aggregates(&a, &key(&a).unwrap()).unwrap();
-        each_grid(&format!("aggregates of {name}"), &a, &parts.aggregate, |a| Ok(aggregates(a, &key(a)?)?.aggregate));
         let given = Vector::from_pairs(a.nrows(), (0..a.nrows() as u32).take(1).map(|v| (v, 2))).unwrap();
         let extended = extend_coloring(&a, &key(&a).unwrap(), &given, 4).unwrap().colors;
         each_grid(&format!("extension of {name}"), &a, &extended, |a| {

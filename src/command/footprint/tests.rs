@@ -83,8 +83,10 @@ fn took(gpu: &Gpu, algorithm: Algorithm, a: &Matrix) -> Result<u64> {
     let before = gpu.used();
     gpu.take_peak();
     if gpu.is_dry_run() {
-        // the dry run takes a few rounds; of a forest, counts are those of what is wrong with it
-        gpu.dry_run_ones(if algorithm == Algorithm::Roots { 0 } else { 30 });
+        // the dry run takes a few rounds; of a forest, counts are those of what is wrong with it, and of these colourings those of vertices
+        // that another window takes, over a matrix that a dry run doesn't have
+        let counts_nothing = matches!(algorithm, Algorithm::Roots | Algorithm::ColorsBy(_));
+        gpu.dry_run_ones(if counts_nothing { 0 } else { 30 });
         Device::dry_run(gpu, || run(algorithm, a, &weighted))?;
     } else {
         let device = Device::Cuda(gpu.ordinal());
@@ -129,6 +131,10 @@ fn predictions_cover_what_a_device_takes() {
                 // Hash scatters to distinct ranks, and in a dry run all ranks are zero. Msf goes on with a matrix of as many rows as a
                 // vector has elements, and in a dry run the two numbers differ. Communities makes a matrix of a
                 // vector's elements, which a dry run makes up.
+                continue;
+            }
+            if algorithm == Algorithm::Betweenness && spec.starts_with("grid") && !gpu.is_dry_run() {
+                // more shortest paths than can be counted
                 continue;
             }
             let own = if algorithm == Algorithm::Roots { &forest } else { &a };
