@@ -83,9 +83,9 @@ fn took(gpu: &Gpu, algorithm: Algorithm, a: &Matrix) -> Result<u64> {
     let before = gpu.used();
     gpu.take_peak();
     if gpu.is_dry_run() {
-        // the dry run takes a few rounds; of a forest, counts are those of what is wrong with it, and of these colourings those of vertices
-        // that another window takes, over a matrix that a dry run doesn't have
-        let counts_nothing = matches!(algorithm, Algorithm::Roots | Algorithm::ColorsBy(_));
+        // the dry run takes a few rounds; of a forest, counts are those of what is wrong with it, of an extension those of given colours that
+        // clash, and of other colourings those of vertices that another window takes, over a matrix that a dry run doesn't have
+        let counts_nothing = matches!(algorithm, Algorithm::Roots | Algorithm::ColorsBy(_) | Algorithm::Extended(_));
         gpu.dry_run_ones(if counts_nothing { 0 } else { 30 });
         Device::dry_run(gpu, || run(algorithm, a, &weighted))?;
     } else {
