@@ -20,6 +20,9 @@ pub type Asked<'py> = (String, u64, Option<PyReadonlyArray1<'py, u32>>);
 /// The colour of each vertex, and two numbers.
 type Colors<'py> = (Bound<'py, PyArray1<u32>>, u32, u32);
 
+/// The number of each vertex' aggregate, the roots, and the number of rounds.
+type Parts<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>, u32);
+
 /// An order that doesn't hold on to Python.
 enum Keys {
     Named(Order, u64),
@@ -98,7 +101,7 @@ pub fn aggregates<'py>(
     graph: &Graph,
     order: Asked<'py>,
     place: Place,
-) -> PyResult<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>, u32)> {
+) -> PyResult<Parts<'py>> {
     let (priority, seed, keys) = order;
     let keys = keys.map(|keys| Ok::<_, PyErr>(keys.as_slice()?.to_vec())).transpose()?;
     let priority: Priority = priority.parse().map_err(|error| raise(py, &error))?;
