@@ -96,12 +96,7 @@ pub fn extend_coloring<'py>(
 
 /// Aggregates: the number of each vertex', the roots, and rounds.
 #[pyfunction]
-pub fn aggregates<'py>(
-    py: Python<'py>,
-    graph: &Graph,
-    order: Asked<'py>,
-    place: Place,
-) -> PyResult<Parts<'py>> {
+pub fn aggregates<'py>(py: Python<'py>, graph: &Graph, order: Asked<'py>, place: Place) -> PyResult<Parts<'py>> {
     let (priority, seed, keys) = order;
     let keys = keys.map(|keys| Ok::<_, PyErr>(keys.as_slice()?.to_vec())).transpose()?;
     let priority: Priority = priority.parse().map_err(|error| raise(py, &error))?;
