@@ -107,7 +107,7 @@ def test_wrong_arguments_are_refused() -> None:
     cases = [
         (lambda: path.color(rule="stars"), vxm.InputError, "unknown rule `stars`: expected neighbors, distance-2, star"),
         (lambda: path.color(rule="star", method="mis"), vxm.InputError, "expected none with the rule `star`, found `mis`"),
-        (lambda: path.color(rule="star", order="up"), vxm.InputError, "found `up`"),
+        (lambda: path.color(rule="star", order="up"), vxm.InputError, "unknown order `up`"),
         (lambda: path.color(rule="star", order=[0, 1]), vxm.ShapeError, "expected each of 4 vertices once, found 2"),
         (lambda: path.extend_coloring([1, 1, 0, 0]), vxm.InputError, "vertex 0 and a neighbour of it are given the same"),
         (lambda: path.extend_coloring([9, 0, 0, 0], most=3), vxm.InputError, "colour 9 is given: expected 1 to 3"),
@@ -119,7 +119,7 @@ def test_wrong_arguments_are_refused() -> None:
         (lambda: vxm.color_columns(scipy.sparse.coo_array([1.0, 0, 2])), vxm.ShapeError, "found an array with 1 axis"),
         (lambda: vxm.color_columns([[1, 2]]), TypeError, "expected a sparse matrix of SciPy, found list"),
         (lambda: vxm.color_columns(matrix, order=[0, 1, 1]), vxm.InputError, "expected each of 3 columns once, found none of 2"),
-        (lambda: vxm.color_columns(matrix, order="up"), vxm.InputError, "found `up`"),
+        (lambda: vxm.color_columns(matrix, order="up"), vxm.InputError, "unknown order `up`"),
         (lambda: vxm.decompress(matrix, [1, 2, 1], np.ones((2, 3))), vxm.ShapeError, "an array of 2 x 2, found \\(2, 3\\)"),
         (lambda: vxm.decompress(matrix, [1, 2], np.ones((2, 2))), vxm.ShapeError, "expected one for each of 3, found 2"),
         (lambda: vxm.decompress(matrix, [1, 0, 2], np.ones((2, 2))), vxm.InputError, "expected colours from 1, found none at 1"),
