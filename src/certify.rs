@@ -19,6 +19,7 @@ mod modularity;
 mod ranks;
 mod reach;
 mod roots;
+mod seen;
 mod strong;
 mod triangles;
 mod violation;

@@ -1,14 +1,7 @@
 //! Colourings of columns and star colourings, checked through the rows, or the vertices, in the middle; and the sequential greedy ones.
 
+use crate::certify::seen::{Seen, least_free};
 use crate::certify::{Violation, neighbors, same_length};
-
-/// The places of distinct colours, so that a table of them is no longer than the answer.
-fn distinct(colors: &[u32]) -> Vec<u32> {
-    let mut used = colors.to_vec();
-    used.sort_unstable();
-    used.dedup();
-    used
-}
 
 /// Checks that `colors` gives every column of a matrix a colour (0 is none), and that no two columns with an entry in the same row have the same.
 /// Returns the number of colours. The arrays are the matrix' rows; it may be rectangular. O(rows + columns + entries) time.
@@ -31,21 +24,16 @@ pub fn column_coloring(offsets: &[u64], columns: &[u32], colors: &[u32]) -> Resu
     if let Some(vertex) = colors.iter().position(|&color| color == 0) {
         return Err(Violation::Uncolored { vertex });
     }
-    let used = distinct(colors);
-    // for each colour, the last row that had a column of it, and that column
-    let mut seen = vec![(usize::MAX, 0); used.len()];
+    let mut seen = Seen::new(colors);
     for row in 0..offsets.len().saturating_sub(1) {
         for &column in neighbors(offsets, columns, row) {
-            let color = colors[column as usize];
-            let place = used.binary_search(&color).unwrap_or_default();
-            let (last, first) = seen[place];
-            if last == row {
-                return Err(Violation::SameColorInRow { row, column: first, other: column as usize, color });
+            let (other, color) = (column as usize, colors[column as usize]);
+            if let Some(column) = seen.before(row, other, color) {
+                return Err(Violation::SameColorInRow { row, column, other, color });
             }
-            seen[place] = (row, column as usize);
         }
     }
-    Ok(used.len() as u32)
+    Ok(seen.colors())
 }
 
 /// The greedy colouring of a matrix' columns in an order, from colour 1: a column gets, in its turn, the least colour that no column has which
@@ -109,27 +97,24 @@ pub fn star_coloring(offsets: &[u64], columns: &[u32], colors: &[u32]) -> Result
     if let Some(vertex) = colors.iter().position(|&color| color == 0) {
         return Err(Violation::Uncolored { vertex });
     }
-    let used = distinct(colors);
-    let mut seen = vec![(usize::MAX, 0); used.len()];
+    let mut seen = Seen::new(colors);
     for middle in 0..colors.len() {
         for &neighbor in neighbors(offsets, columns, middle) {
             let (neighbor, color) = (neighbor as usize, colors[neighbor as usize]);
             if color == colors[middle] {
                 return Err(Violation::SameColor { vertex: middle, neighbor, color });
             }
-            let place = used.binary_search(&color).unwrap_or_default();
-            let (last, first) = seen[place];
-            if last == middle && color < colors[middle] {
-                return Err(Violation::SameColorAround { vertex: first, other: neighbor, middle, color });
+            let before = seen.before(middle, neighbor, color);
+            if let Some(vertex) = before.filter(|_| color < colors[middle]) {
+                return Err(Violation::SameColorAround { vertex, other: neighbor, middle, color });
             }
-            seen[place] = (middle, neighbor);
         }
     }
-    Ok(used.len() as u32)
+    Ok(seen.colors())
 }
 
 /// The greedy restricted star colouring of an order, from colour 1: a vertex gets, in its turn, the least colour that no neighbour has, and
-/// that no neighbour of a neighbour has whose own colour is greater or which has none yet. Vertices that aren't in `order` get 0.
+/// that isn't taken around a neighbour with a greater colour, or with none yet. Vertices that aren't in `order` get 0.
 ///
 /// ```
 /// // the path 0 - 1 - 2 - 3
@@ -156,13 +141,4 @@ pub fn greedy_star_coloring(offsets: &[u64], columns: &[u32], order: impl IntoIt
         colors[vertex as usize] = least_free(&mut seen, vertex + 1);
     }
     colors
-}
-
-/// The least colour from 1 that isn't marked; a new one is added to the table.
-fn least_free(seen: &mut Vec<u32>, mark: u32) -> u32 {
-    let color = (1..seen.len()).find(|&color| seen[color] != mark).unwrap_or(seen.len());
-    if color == seen.len() {
-        seen.push(0);
-    }
-    color as u32
 }

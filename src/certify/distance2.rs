@@ -1,6 +1,7 @@
 //! Sets and colourings at distance 2, checked through the vertices in the middle: two vertices are at most two edges apart if some vertex has both
 //! in its closed neighbourhood, which is itself and its neighbours.
 
+use crate::certify::seen::{Seen, least_free};
 use crate::certify::{Violation, neighbors, same_length};
 
 /// A vertex and its neighbours.
@@ -59,23 +60,16 @@ pub fn coloring_at_distance_2(offsets: &[u64], columns: &[u32], colors: &[u32]) 
     if let Some(vertex) = colors.iter().position(|&color| color == 0) {
         return Err(Violation::Uncolored { vertex });
     }
-    let mut used = colors.to_vec();
-    used.sort_unstable();
-    used.dedup();
-    // for each colour in use, the last middle that had a vertex of it, and that vertex
-    let mut seen = vec![(usize::MAX, 0); used.len()];
+    let mut seen = Seen::new(colors);
     for middle in 0..colors.len() {
         for vertex in closed(offsets, columns, middle) {
-            let place = used.binary_search(&colors[vertex]).unwrap_or_default();
-            let (last, other) = seen[place];
-            if last == middle {
-                let (vertex, other) = (vertex.min(other), vertex.max(other));
-                return Err(Violation::SameColorNear { vertex, other, color: colors[vertex] });
+            let color = colors[vertex];
+            if let Some(other) = seen.before(middle, vertex, color) {
+                return Err(Violation::SameColorNear { vertex: vertex.min(other), other: vertex.max(other), color });
             }
-            seen[place] = (middle, vertex);
         }
     }
-    Ok(used.len() as u32)
+    Ok(seen.colors())
 }
 
 /// The greedy colouring at distance 2 of an order, from colour 1: a vertex gets, in its turn, the least colour that no vertex at most two edges
@@ -101,11 +95,7 @@ pub fn greedy_coloring_at_distance_2(
         for middle in closed(offsets, columns, vertex as usize) {
             closed(offsets, columns, middle).for_each(|other| seen[colors[other] as usize] = vertex + 1);
         }
-        let color = (1..seen.len()).find(|&color| seen[color] != vertex + 1).unwrap_or(seen.len());
-        if color == seen.len() {
-            seen.push(0);
-        }
-        colors[vertex as usize] = color as u32;
+        colors[vertex as usize] = least_free(&mut seen, vertex + 1);
     }
     colors
 }

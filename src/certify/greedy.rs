@@ -36,12 +36,7 @@ pub fn greedy_coloring(offsets: &[u64], columns: &[u32], order: impl IntoIterato
         for &other in neighbors {
             seen[colors[other as usize] as usize] = vertex + 1;
         }
-        let free = (1..seen.len()).find(|&color| seen[color] != vertex + 1);
-        let color = free.unwrap_or(seen.len());
-        if color == seen.len() {
-            seen.push(0);
-        }
-        colors[vertex as usize] = color as u32;
+        colors[vertex as usize] = super::seen::least_free(&mut seen, vertex + 1);
     }
     colors
 }
