@@ -1,17 +1,15 @@
 //! The command line.
 
-use crate::command::coloring::Color;
-use crate::command::report::{Report, Target};
+pub use crate::command::options::{Color, Convert, Distance, Input, Run, Seed, Threads, Weights};
+use crate::command::report::Report;
 pub use crate::command::values::{Asked, Entries, Layout, Memory, Precision, WeightRange};
-use crate::command::values::{distance, number, real, rounds, runs, seconds, sources, threads, truss};
-use clap::{Args, Parser, Subcommand};
+use crate::command::values::{number, real, rounds, runs, sources, truss};
+use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use vxm::algorithms::{Formulation, Priority};
-use vxm::backend::Device;
 use vxm::io::FileFormat;
-use vxm::ranks::{Link, Shape};
 
 /// Sparse linear algebra on graphs: masked vector-matrix products over semirings.
 ///
@@ -255,86 +253,6 @@ pub enum Task {
     },
 }
 
-/// The arguments of `vxm convert`.
-#[derive(Debug, Args)]
-pub struct Convert {
-    /// Graph file, or the specification of a generated graph.
-    pub graph: OsString,
-    /// File to write; text is gzipped if its name ends in .gz.
-    pub out: PathBuf,
-    #[command(flatten)]
-    pub input: Input,
-    /// Format of the file to write: vxm, matrix-market, edges, metis or npz; default: by its name.
-    #[arg(long, value_name = "F")]
-    pub output: Option<FileFormat>,
-    /// Make the graph undirected: symmetric, without weights, as mis and other algorithms read it.
-    #[arg(long, conflicts_with_all = ["pattern", "matrix"])]
-    pub undirected: bool,
-    /// Drop the weights, and keep the directions.
-    #[arg(long, conflicts_with = "matrix")]
-    pub pattern: bool,
-    /// Keep the matrix unchanged, be it rectangular or have a diagonal, with entries of type T: pattern, bool, i8 to i64, u8 to u64, f32 or
-    /// f64.
-    #[arg(long, value_name = "T")]
-    pub matrix: Option<Entries>,
-    #[command(flatten)]
-    pub memory: Memory,
-    #[command(flatten)]
-    pub threads: Threads,
-}
-
-/// The arguments of every algorithm.
-#[derive(Debug, Args)]
-pub struct Run {
-    /// Graph file, or the specification of a generated graph.
-    pub graph: OsString,
-    #[command(flatten)]
-    pub input: Input,
-    /// Device to run on: auto, cpu, cuda or cuda:N.
-    #[arg(long, value_name = "D", default_value = "auto")]
-    pub device: Asked,
-    /// Storage format of the graph: auto, csr or tiles. Does not change the answer.
-    #[arg(long, value_name = "F", default_value = "auto")]
-    pub format: Layout,
-    /// File for the answer: one line per vertex, with vertices numbered as in the graph file. mis lists the members, msf
-    /// and ktruss the edges; the others add what was found of the vertex.
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
-    /// Print one JSON object.
-    #[arg(long)]
-    pub json: bool,
-    /// Rows and columns of ranks, if a launcher such as mpirun starts the command: auto, column or ROWSxCOLUMNS. Does not
-    /// change the answer.
-    #[arg(long, value_name = "G", default_value = "auto")]
-    pub grid: Shape,
-    /// What carries bytes between ranks on GPUs: auto, host or nccl.
-    #[arg(long, value_name = "L", default_value = "auto")]
-    pub link: Link,
-    /// Give up after so many seconds without news from another rank; default: never.
-    #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
-    pub timeout: Option<u64>,
-    #[command(flatten)]
-    pub memory: Memory,
-    #[command(flatten)]
-    pub threads: Threads,
-    /// Also show the plan as a tree: each choice, its reason, and what was measured. Not with --json.
-    #[arg(long, conflicts_with = "json")]
-    pub explain: bool,
-    /// How many times `vxm profile` runs the algorithm; 0 without it.
-    #[arg(skip)]
-    pub profiled_runs: u32,
-    /// The page that `vxm report` asks for.
-    #[arg(skip)]
-    pub report: Option<Target>,
-}
-
-impl Run {
-    /// The device to run on.
-    pub fn device(&self) -> Device {
-        self.device.device()
-    }
-}
-
 /// The arguments of an algorithm, if a task runs one.
 macro_rules! run_of {
     ($task:expr) => {
@@ -422,50 +340,6 @@ impl Task {
             _ => "an algorithm",
         }
     }
-}
-
-/// The format of the graph file.
-#[derive(Debug, Clone, Copy, Args)]
-pub struct Input {
-    /// Format of the graph file, if its content and name do not tell it: edges, matrix-market, dimacs, gr, metis, npz, egr,
-    /// sg or vxm.
-    #[arg(long, value_name = "F")]
-    pub input: Option<FileFormat>,
-}
-
-/// The seed of hashes.
-#[derive(Debug, Clone, Copy, Args)]
-pub struct Seed {
-    /// Seed of the hash that breaks ties.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = number, allow_negative_numbers = true)]
-    pub seed: u64,
-}
-
-/// The distance within which vertices exclude each other.
-#[derive(Debug, Clone, Copy, Args)]
-pub struct Distance {
-    /// Distance within which vertices exclude each other: 1 for neighbours, 2 also for vertices with a common neighbour.
-    #[arg(long, value_name = "D", default_value_t = 1, value_parser = distance, allow_negative_numbers = true)]
-    pub distance: u32,
-}
-
-/// The weights of edges.
-#[derive(Debug, Clone, Copy, Args)]
-pub struct Weights {
-    /// Draw integer weights from this range, both ends included, in place of the file's.
-    #[arg(long, value_name = "LEAST..GREATEST")]
-    pub weights: Option<WeightRange>,
-    /// Seed of the hashes that weights are drawn by and that break ties.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = number, allow_negative_numbers = true)]
-    pub seed: u64,
-}
-
-/// The number of threads.
-#[derive(Debug, Clone, Copy, Args)]
-pub struct Threads {
-    /// Number of threads, at most 1024; default: all cores. Does not change the answer.
-    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
-    pub threads: Option<u16>,
 }
 
 #[cfg(test)]

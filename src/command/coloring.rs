@@ -1,58 +1,23 @@
 //! `vxm color`: colourings of graphs, and of the columns or rows of a matrix.
 
 use crate::command::answer::{begin, finish, fits, is_same_file};
-use crate::command::arguments::{Distance, Run, Seed};
 use crate::command::bars::Bars;
 use crate::command::convert::numbering;
 use crate::command::footprint::Algorithm;
 use crate::command::found::{Found, Rule};
+use crate::command::options::{Color, Run};
 use crate::command::phases::phase;
 use crate::command::subject::{Subject, simple};
 use crate::command::tasks::checked;
 use crate::command::{counted, job};
-use clap::Args;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
-use vxm::algorithms::priority::{column_keys, keys_at_distance_2, order_keys};
-use vxm::algorithms::{self, Coloring, ColoringOptions, Method, Order};
+use vxm::algorithms::priority::{column_keys, order_keys};
+use vxm::algorithms::{self, Coloring, ColoringOptions, Order};
 use vxm::containers::{Matrix, Vector};
 use vxm::error::printable;
 use vxm::io::{FileFormat, Report, read_matrix, read_matrix_as, short_name};
 use vxm::{Error, Result};
-
-/// The arguments of `vxm color`.
-#[derive(Debug, Args)]
-pub struct Color {
-    /// Colouring algorithm: is, mis, jp, min-max, hash or neighbor-reduce; default: jp. Not with another rule than that
-    /// neighbours differ.
-    #[arg(long, value_name = "M", conflicts_with_all = ["columns", "rows", "star", "given", "most"])]
-    method: Option<Method>,
-    /// Order of the vertices, columns or rows: natural, random, largest-degree-first or smallest-degree-last.
-    #[arg(long, value_name = "O", default_value = Order::default().name())]
-    order: Order,
-    #[command(flatten)]
-    distance: Distance,
-    /// Colour the columns of a matrix, which may be rectangular, so that those with an entry in the same row differ.
-    #[arg(long, conflicts_with_all = ["rows", "star", "distance", "given", "most"])]
-    columns: bool,
-    /// Colour the rows of a matrix, which may be rectangular, so that those with an entry in the same column differ.
-    #[arg(long, conflicts_with_all = ["star", "distance", "given", "most"])]
-    rows: bool,
-    /// Colour so that a vertex with two neighbours of the same colour has a lesser one: for symmetric matrices.
-    #[arg(long, conflicts_with_all = ["distance", "given", "most"])]
-    star: bool,
-    /// Keep the colours of this file, with a vertex and its colour on each line (0 for none), and colour the other vertices.
-    #[arg(long, value_name = "FILE", conflicts_with = "distance")]
-    given: Option<PathBuf>,
-    /// Use at most so many colours; vertices that find none free are left without.
-    #[arg(long, value_name = "K", conflicts_with = "distance")]
-    most: Option<u32>,
-    #[command(flatten)]
-    seed: Seed,
-    /// The arguments of every algorithm.
-    #[command(flatten)]
-    pub run: Run,
-}
 
 /// `vxm color`.
 pub fn color(options: &Color) -> Result<ExitCode> {
@@ -95,7 +60,7 @@ fn by_rule(
     let choices = [("order", order.name().into()), choice, ("seed", seed.into())];
     let (out, graph) = (begin(run)?, simple(run)?);
     let find = |a: &Matrix| {
-        let key = keys_at_distance_2(a, order, seed)?;
+        let key = algorithms::keys_at_distance_2(a, order, seed)?;
         let Coloring { colors, count, rounds, .. } = match rule {
             Rule::Star => algorithms::star_coloring(a, &key)?,
             _ => algorithms::color_at_distance_2(a, &key)?,

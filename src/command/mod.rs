@@ -12,6 +12,7 @@ mod footprint;
 mod found;
 mod info;
 mod job;
+mod options;
 mod phases;
 mod profile;
 mod recorder;

@@ -1,0 +1,170 @@
+//! The options that several subcommands have, and those of `color` and `convert`.
+
+use crate::command::report::Target;
+use crate::command::values::{Asked, Entries, Layout, Memory, WeightRange};
+use crate::command::values::{distance, number, seconds, threads};
+use clap::Args;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use vxm::algorithms::{Method, Order};
+use vxm::backend::Device;
+use vxm::io::FileFormat;
+use vxm::ranks::{Link, Shape};
+
+/// The arguments of `vxm color`.
+#[derive(Debug, Args)]
+pub struct Color {
+    /// Colouring algorithm: is, mis, jp, min-max, hash or neighbor-reduce; default: jp. Not with another rule than that
+    /// neighbours differ.
+    #[arg(long, value_name = "M", conflicts_with_all = ["columns", "rows", "star", "given", "most"])]
+    pub method: Option<Method>,
+    /// Order of the vertices, columns or rows: natural, random, largest-degree-first or smallest-degree-last.
+    #[arg(long, value_name = "O", default_value = Order::default().name())]
+    pub order: Order,
+    #[command(flatten)]
+    pub distance: Distance,
+    /// Colour the columns of a matrix, which may be rectangular, so that those with an entry in the same row differ.
+    #[arg(long, conflicts_with_all = ["rows", "star", "distance", "given", "most"])]
+    pub columns: bool,
+    /// Colour the rows of a matrix, which may be rectangular, so that those with an entry in the same column differ.
+    #[arg(long, conflicts_with_all = ["star", "distance", "given", "most"])]
+    pub rows: bool,
+    /// Colour so that a vertex with two neighbours of the same colour has a lesser one: for symmetric matrices.
+    #[arg(long, conflicts_with_all = ["distance", "given", "most"])]
+    pub star: bool,
+    /// Keep the colours of this file, with a vertex and its colour on each line (0 for none), and colour the other vertices.
+    #[arg(long, value_name = "FILE", conflicts_with = "distance")]
+    pub given: Option<PathBuf>,
+    /// Use at most so many colours; vertices that find none free are left without.
+    #[arg(long, value_name = "K", conflicts_with = "distance")]
+    pub most: Option<u32>,
+    #[command(flatten)]
+    pub seed: Seed,
+    /// The arguments of every algorithm.
+    #[command(flatten)]
+    pub run: Run,
+}
+
+/// The arguments of `vxm convert`.
+#[derive(Debug, Args)]
+pub struct Convert {
+    /// Graph file, or the specification of a generated graph.
+    pub graph: OsString,
+    /// File to write; text is gzipped if its name ends in .gz.
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub input: Input,
+    /// Format of the file to write: vxm, matrix-market, edges, metis or npz; default: by its name.
+    #[arg(long, value_name = "F")]
+    pub output: Option<FileFormat>,
+    /// Make the graph undirected: symmetric, without weights, as mis and other algorithms read it.
+    #[arg(long, conflicts_with_all = ["pattern", "matrix"])]
+    pub undirected: bool,
+    /// Drop the weights, and keep the directions.
+    #[arg(long, conflicts_with = "matrix")]
+    pub pattern: bool,
+    /// Keep the matrix unchanged, be it rectangular or have a diagonal, with entries of type T: pattern, bool, i8 to i64, u8 to u64, f32 or
+    /// f64.
+    #[arg(long, value_name = "T")]
+    pub matrix: Option<Entries>,
+    #[command(flatten)]
+    pub memory: Memory,
+    #[command(flatten)]
+    pub threads: Threads,
+}
+
+/// The arguments of every algorithm.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// Graph file, or the specification of a generated graph.
+    pub graph: OsString,
+    #[command(flatten)]
+    pub input: Input,
+    /// Device to run on: auto, cpu, cuda or cuda:N.
+    #[arg(long, value_name = "D", default_value = "auto")]
+    pub device: Asked,
+    /// Storage format of the graph: auto, csr or tiles. Does not change the answer.
+    #[arg(long, value_name = "F", default_value = "auto")]
+    pub format: Layout,
+    /// File for the answer: one line per vertex, with vertices numbered as in the graph file. mis lists the members, msf
+    /// and ktruss the edges; the others add what was found of the vertex.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
+    /// Rows and columns of ranks, if a launcher such as mpirun starts the command: auto, column or ROWSxCOLUMNS. Does not
+    /// change the answer.
+    #[arg(long, value_name = "G", default_value = "auto")]
+    pub grid: Shape,
+    /// What carries bytes between ranks on GPUs: auto, host or nccl.
+    #[arg(long, value_name = "L", default_value = "auto")]
+    pub link: Link,
+    /// Give up after so many seconds without news from another rank; default: never.
+    #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
+    pub timeout: Option<u64>,
+    #[command(flatten)]
+    pub memory: Memory,
+    #[command(flatten)]
+    pub threads: Threads,
+    /// Also show the plan as a tree: each choice, its reason, and what was measured. Not with --json.
+    #[arg(long, conflicts_with = "json")]
+    pub explain: bool,
+    /// How many times `vxm profile` runs the algorithm; 0 without it.
+    #[arg(skip)]
+    pub profiled_runs: u32,
+    /// The page that `vxm report` asks for.
+    #[arg(skip)]
+    pub report: Option<Target>,
+}
+
+impl Run {
+    /// The device to run on.
+    pub fn device(&self) -> Device {
+        self.device.device()
+    }
+}
+
+/// The format of the graph file.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Input {
+    /// Format of the graph file, if its content and name do not tell it: edges, matrix-market, dimacs, gr, metis, npz, egr,
+    /// sg or vxm.
+    #[arg(long, value_name = "F")]
+    pub input: Option<FileFormat>,
+}
+
+/// The seed of hashes.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Seed {
+    /// Seed of the hash that breaks ties.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = number, allow_negative_numbers = true)]
+    pub seed: u64,
+}
+
+/// The distance within which vertices exclude each other.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Distance {
+    /// Distance within which vertices exclude each other: 1 for neighbours, 2 also for vertices with a common neighbour.
+    #[arg(long, value_name = "D", default_value_t = 1, value_parser = distance, allow_negative_numbers = true)]
+    pub distance: u32,
+}
+
+/// The weights of edges.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Weights {
+    /// Draw integer weights from this range, both ends included, in place of the file's.
+    #[arg(long, value_name = "LEAST..GREATEST")]
+    pub weights: Option<WeightRange>,
+    /// Seed of the hashes that weights are drawn by and that break ties.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = number, allow_negative_numbers = true)]
+    pub seed: u64,
+}
+
+/// The number of threads.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Threads {
+    /// Number of threads, at most 1024; default: all cores. Does not change the answer.
+    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
+    pub threads: Option<u16>,
+}
