@@ -2,7 +2,7 @@
 //! `docs/algorithms/distance2.md`.
 
 use crate::algorithms::coloring::Coloring;
-use crate::algorithms::derivatives::{closed, of_columns};
+use crate::algorithms::derivatives::{check_keys, closed, of_columns};
 use crate::algorithms::mis::Mis;
 use crate::prelude::*;
 
@@ -108,9 +108,12 @@ fn greedy_set(a: &Matrix, key: &Vector<u32>) -> Result<Mis> {
 ///
 /// # Errors
 /// As [`mis_at_distance_2`].
+#[track_caller]
 pub fn color_at_distance_2(a: &Matrix, key: &Vector<u32>) -> Result<Coloring> {
-    // rows of A + I with a common column are at most two edges apart
-    of_columns(&closed(&*a.to_graph()?)?, key)
+    let a = &*a.to_graph()?;
+    check_keys("color_at_distance_2", format!("graph of {} vertices", a.nrows()), key, a.nrows())?;
+    // columns of A + I with a common row are at most two edges apart
+    of_columns(&closed(a)?, key)
 }
 
 /// The vertices with the greatest key among the vertices left that are at most two edges away, themselves included.

@@ -35,7 +35,8 @@ pub use coloring::{Coloring, Extension, color, color_in_order, extend_coloring};
 pub use communities::{Communities, communities};
 pub use components::components;
 pub use derivatives::{
-    color_classes, color_columns, color_rows, decompress, decompress_rows, decompress_symmetric, star_coloring,
+    color_classes, color_columns, color_rows, decompress, decompress_rows, decompress_symmetric, keys_at_distance_2,
+    star_coloring,
 };
 pub use distance2::{Aggregates, aggregates, color_at_distance_2, mis_at_distance_2};
 pub use kcore::core_numbers;

@@ -13,7 +13,6 @@
 //!
 //! `docs/algorithms/mis.md` has the bit layout of the keys.
 
-use crate::algorithms::derivatives::closed;
 use crate::algorithms::options::{Order, Priority};
 use crate::prelude::*;
 
@@ -209,15 +208,6 @@ pub fn column_keys(a: &Matrix, order: Order, seed: u64) -> Result<Vector<u32>> {
             peeled(sharing(&Set::all(n))?, seed, |leaves| left_in_rows(a, leaves)?.vxm(a, PLUS_FIRST).eval())
         }
     }
-}
-
-/// The keys of an order of a graph's vertices for colourings in which vertices two edges apart matter: those of the columns of `A + I`. They are
-/// distinct.
-///
-/// # Errors
-/// The matrix isn't square or symmetric.
-pub fn keys_at_distance_2(a: &Matrix, order: Order, seed: u64) -> Result<Vector<u32>> {
-    column_keys(&closed(&*a.to_graph()?)?, order, seed)
 }
 
 /// How many of the columns of a set each row has; absent where there are none.

@@ -2,6 +2,8 @@
 
 use crate::algorithms::coloring::Coloring;
 use crate::algorithms::derivatives::greedy::{self, COLORS, MIDDLE, State, choose};
+use crate::algorithms::options::Order;
+use crate::algorithms::priority::column_keys;
 use crate::prelude::*;
 
 /// What is seen along an edge: a key and colours, without marks.
@@ -44,7 +46,7 @@ fn next(own: State, seen: State) -> State {
 /// `key` isn't a vector of `ncols()`. The rows and columns together are more than 2^32 - 1. The device has too little memory, or is lost.
 #[track_caller]
 pub fn color_columns<A: Element>(a: &Matrix<A>, key: &Vector<u32>) -> Result<Coloring> {
-    check_keys("color_columns", a.nrows(), a.ncols(), key, a.ncols())?;
+    check_keys("color_columns", table(a), key, a.ncols())?;
     of_columns(&a.pattern(), key)
 }
 
@@ -64,7 +66,7 @@ pub fn color_columns<A: Element>(a: &Matrix<A>, key: &Vector<u32>) -> Result<Col
 /// As [`color_columns`], with `key` a vector of `nrows()`.
 #[track_caller]
 pub fn color_rows<A: Element>(a: &Matrix<A>, key: &Vector<u32>) -> Result<Coloring> {
-    check_keys("color_rows", a.nrows(), a.ncols(), key, a.nrows())?;
+    check_keys("color_rows", table(a), key, a.nrows())?;
     of_columns(&a.pattern().transpose(), key)
 }
 
@@ -77,16 +79,27 @@ pub(in crate::algorithms) fn of_columns(a: &Matrix, key: &Vector<u32>) -> Result
     Ok(Coloring { colors, count, rounds })
 }
 
+/// The keys of an order of a graph's vertices for colourings in which vertices two edges apart matter: those of the columns of `A + I`. They are
+/// distinct.
+///
+/// # Errors
+/// The matrix isn't square or symmetric.
+pub fn keys_at_distance_2(a: &Matrix, order: Order, seed: u64) -> Result<Vector<u32>> {
+    column_keys(&closed(&*a.to_graph()?)?, order, seed)
+}
+
 /// `A + I`: row `v` holds the vertex `v` and its neighbours.
 pub(in crate::algorithms) fn closed(a: &Matrix) -> Result<Matrix> {
     a.ewise_add(&Matrix::from_diagonal(&fill((), a.nrows()).eval()?)?, ANY)
 }
 
-/// Checks that there is a key for each of `n` columns or rows of a matrix.
+/// A matrix for messages.
+fn table<A: Element>(a: &Matrix<A>) -> String {
+    format!("matrix of {} x {}", a.nrows(), a.ncols())
+}
+
+/// Checks that `key` has `n` places. `of` is what the keys are for.
 #[track_caller]
-fn check_keys(what: &'static str, nrows: usize, ncols: usize, key: &Vector<u32>, n: usize) -> Result<()> {
-    if key.len() == n {
-        return Ok(());
-    }
-    Err(Error::shape(what, format!("matrix of {nrows} x {ncols}"), format!("keys of {}", key.len())))
+pub(in crate::algorithms) fn check_keys(what: &'static str, of: String, key: &Vector<u32>, n: usize) -> Result<()> {
+    if key.len() == n { Ok(()) } else { Err(Error::shape(what, of, format!("keys of {}", key.len()))) }
 }

@@ -5,8 +5,8 @@ use crate::prelude::*;
 /// The classes of a colouring, as a matrix: row `c - 1` holds an entry in the column of each vertex of colour `c`. A vertex of colour 0 is in
 /// none. There are as many rows as the greatest colour. O(n) time.
 ///
-/// The arrays of its [`csr`](Matrix::csr) are the classes one after another. `a.mxm(&classes.transpose(), PLUS_FIRST)` compresses a matrix whose
-/// columns are coloured.
+/// The arrays of its [`csr`](Matrix::csr) are the classes one after another. `a.mxm(&classes.transpose(), PLUS_FIRST)` compresses a matrix with
+/// coloured columns.
 ///
 /// ```
 /// use vxm::algorithms::color_classes;
@@ -21,18 +21,18 @@ use crate::prelude::*;
 /// # Errors
 /// The device has too little memory, or is lost.
 pub fn color_classes(colors: &Vector<u32>) -> Result<Matrix> {
-    let count = colors.clone().reduce(MAX)? as usize;
+    let count = colors.reduce(MAX)? as usize;
     // S[c - 1, v] exists where C[v] = c
     let members = colors.iter().filter(|&(_, color)| color > 0).map(|(v, color)| (color - 1, v, ()));
     Matrix::from_triples(count, colors.len(), members)?.to(colors.device())
 }
 
-/// The entries of a matrix whose columns were coloured by [`color_columns`](super::color_columns), from its products with the classes:
+/// The entries of a matrix with columns coloured by [`color_columns`](super::color_columns), from its products with the classes:
 /// `J[i, j] = B[i, C[j] - 1]` for each entry `(i, j)` of `pattern`.
 ///
 /// Column `c - 1` of `compressed` is the product of `J` and the vector that is 1 on colour `c` and 0 elsewhere, or the difference of a function
-/// along it; [`Matrix::from_columns`] makes the matrix of such vectors. An entry of the pattern whose place in `compressed` holds none is
-/// left out. O(entries of both * log(colours)) time.
+/// along it; [`Matrix::from_columns`] makes the matrix of such vectors. An entry of the pattern without one in its
+/// place of `compressed` is left out. O(entries of both * log(colours)) time.
 ///
 /// ```
 /// use vxm::algorithms::{color_classes, color_columns, decompress};
@@ -56,7 +56,7 @@ pub fn decompress<T: Element>(pattern: &Matrix, colors: &Vector<u32>, compressed
     compressed.mxm(&classes, ANY_FIRST).mask(pattern).eval()
 }
 
-/// The entries of a matrix whose rows were coloured by [`color_rows`](super::color_rows), from its products with the classes:
+/// The entries of a matrix with rows coloured by [`color_rows`](super::color_rows), from its products with the classes:
 /// `J[i, j] = B[C[i] - 1, j]` for each entry `(i, j)` of `pattern`. Row `c - 1` of `compressed` is the sum of the rows of colour `c`.
 ///
 /// # Errors
@@ -72,7 +72,7 @@ pub fn decompress_rows<T: Element>(
     classes.transpose().mxm(compressed, ANY_SECOND).mask(pattern).eval()
 }
 
-/// The entries of a symmetric matrix whose graph was coloured by [`star_coloring`](super::star_coloring), from its products with the classes.
+/// The entries of a symmetric matrix with a graph coloured by [`star_coloring`](super::star_coloring), from its products with the classes.
 ///
 /// `pattern` is that of the matrix, with or without its diagonal. Column `c - 1` of `compressed` is the product of the matrix and the vector that
 /// is 1 on colour `c`, as for [`decompress`]. Of the entries `(i, j)` and `(j, i)`, the one in the column of the lesser colour is read: no other

@@ -1,7 +1,7 @@
 //! Star colourings of an undirected graph, by which a symmetric matrix is found from few products.
 
 use crate::algorithms::coloring::Coloring;
-use crate::algorithms::derivatives::columns::closed;
+use crate::algorithms::derivatives::columns::{check_keys, closed};
 use crate::algorithms::derivatives::greedy::{self, COLORED, COLORS, MIDDLE, State, choose};
 use crate::prelude::*;
 
@@ -72,13 +72,7 @@ fn is_diagonal(i: u32, j: u32, _edge: ()) -> bool {
 #[track_caller]
 pub fn star_coloring(a: &Matrix, key: &Vector<u32>) -> Result<Coloring> {
     let a = &*a.to_graph()?;
-    if key.len() != a.nrows() {
-        return Err(Error::shape(
-            "star_coloring",
-            format!("graph of {} vertices", a.nrows()),
-            format!("keys of {}", key.len()),
-        ));
-    }
+    check_keys("star_coloring", format!("graph of {} vertices", a.nrows()), key, a.nrows())?;
     // B = {0, M; M, 0} with M = A + I; an entry tells whether it is of the diagonal
     let b = closed(a)?.map_index(is_diagonal)?.set_symmetric(true).bipartite()?;
     // own = B max.of_own x
