@@ -148,7 +148,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         body: impl Fn(RowReading) -> Result<Body<V>>,
     ) -> Result<Outcome> {
         let (mut view, mut live) = body(RowReading::AsStored)?;
-        let (mut rounds, mut waiters, mut waiting, mut may_enqueue) = (1, None, 0, true);
+        let (mut rounds, mut waiters, mut waiting, mut may_enqueue) = (1, None::<Waiters>, 0, true);
         // if the body holds a snapshot, it can't see neighbours settle within the pass: what stops the first body then gives no order
         let order = self.order(&view, first.as_ref().filter(|_| live));
         let why = match order {
@@ -172,13 +172,10 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
                 // A blocker that changes but stays active has woken no waiter, so a waiter's own row may now allow a change. All are
                 // revisited, and from now on changes wake. If a whole pass still changes nothing, none is enqueued again: the loop then
                 // ends.
-                match waiters.as_mut().filter(|all: &&mut Waiters| !all.are_woken_by_changes()) {
-                    Some(all) => all.wake_all(&mut found.left),
-                    None => {
-                        let mut all: Waiters = waiters.take().unwrap_or_default();
-                        all.wake_all(&mut found.left);
-                        may_enqueue = false;
-                    }
+                if let Some(mut all) = waiters.take() {
+                    let is_first = !all.are_woken_by_changes();
+                    all.wake_all(&mut found.left);
+                    (may_enqueue, waiters) = (is_first, is_first.then_some(all));
                 }
                 waiting = 0;
             }

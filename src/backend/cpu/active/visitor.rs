@@ -228,10 +228,11 @@ impl<'a, T: Element, F: UnaryOp<T, Out = bool>> Visitor<'a, T, F> {
         // list. An element never becomes active again, so a later value of `k` is as good.
         self.fence();
         let Loop { state, active, .. } = self.job;
-        let is_free = match self.wakes_at_change {
-            false => !active.call(state.get(k as usize)),
+        let is_free = if self.wakes_at_change {
             // `k` may have changed since it was looked up, and blocks no more
-            true => self.job.blocker_of(body, i) != Some(k),
+            self.job.blocker_of(body, i) != Some(k)
+        } else {
+            !active.call(state.get(k as usize))
         };
         if is_free {
             // The thread that settled `k` may have emptied the list before `i` joined it. If both threads empty the list now, each element
