@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 use std::sync::Arc;
 use vxm::algorithms::sssp::Distance;
-use vxm::algorithms::{self, ColoringOptions, Formulation, MisOptions, Priority};
+use vxm::algorithms::{self, Coloring, ColoringOptions, Formulation, MisOptions, Priority};
 use vxm::backend::Device;
 use vxm::backend::plan::Format;
 use vxm::containers::{Matrix, Vector};
@@ -110,6 +110,23 @@ pub fn mis_in_order<'py>(
     Ok((members.into_pyarray(py), rounds))
 }
 
+/// The colour of each vertex, and two numbers.
+pub type Colors<'py> = (Bound<'py, PyArray1<u32>>, u32, u32);
+
+/// The colours of what `work` finds, their number, and the number of rounds.
+pub fn colored<'py>(
+    py: Python<'py>,
+    graph: &Graph,
+    place: Place,
+    work: impl FnOnce(&Matrix) -> Result<Coloring> + Send + 'static,
+) -> PyResult<Colors<'py>> {
+    let (colors, count, rounds) = How::of(py, place)?.run(py, graph, move |a| {
+        let found = work(a)?;
+        Ok((found.colors.to_dense(0), found.count, found.rounds))
+    })?;
+    Ok((colors.into_pyarray(py), count, rounds))
+}
+
 /// A colouring: the colour of each vertex, from 1; the number of colours; the number of rounds.
 #[pyfunction]
 pub fn color<'py>(
@@ -119,15 +136,11 @@ pub fn color<'py>(
     order: &str,
     seed: u64,
     place: Place,
-) -> PyResult<(Bound<'py, PyArray1<u32>>, u32, u32)> {
+) -> PyResult<Colors<'py>> {
     let method = method.parse().map_err(|error| raise(py, &error))?;
     let order = order.parse().map_err(|error| raise(py, &error))?;
     let options = ColoringOptions::default().method(method).order(order).seed(seed);
-    let (colors, count, rounds) = How::of(py, place)?.run(py, graph, move |a| {
-        let found = algorithms::color(a, &options)?;
-        Ok((found.colors.to_dense(0), found.count, found.rounds))
-    })?;
-    Ok((colors.into_pyarray(py), count, rounds))
+    colored(py, graph, place, move |a| algorithms::color(a, &options))
 }
 
 /// The sequential greedy colouring of an order: the vertex with the highest key comes first.
@@ -137,13 +150,9 @@ pub fn color_in_order<'py>(
     graph: &Graph,
     key: PyReadonlyArray1<'py, u32>,
     place: Place,
-) -> PyResult<(Bound<'py, PyArray1<u32>>, u32, u32)> {
+) -> PyResult<Colors<'py>> {
     let key = key.as_slice()?.to_vec();
-    let (colors, count, rounds) = How::of(py, place)?.run(py, graph, move |a| {
-        let found = algorithms::color_in_order(a, &Vector::from_dense(key))?;
-        Ok((found.colors.to_dense(0), found.count, found.rounds))
-    })?;
-    Ok((colors.into_pyarray(py), count, rounds))
+    colored(py, graph, place, move |a| algorithms::color_in_order(a, &Vector::from_dense(key)))
 }
 
 /// The least vertex of each vertex' component.

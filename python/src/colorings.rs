@@ -1,35 +1,32 @@
 //! Colourings by other rules than that neighbours differ, colourings of a matrix' columns, and aggregates.
 
-use crate::algorithms::{How, Place};
+use crate::algorithms::{Colors, How, Place, colored};
 use crate::arrays::Integers;
 use crate::errors::{Class, raise};
-use crate::graph::{Graph, with_integers};
-use crate::runtime::{run, run_through};
+use crate::graph::{Graph, pattern};
+use crate::runtime::run;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use vxm::algorithms::priority::{column_keys, keys_at_distance_2, order_keys, priorities};
+use std::str::FromStr;
+use vxm::algorithms::priority::{column_keys, order_keys, priorities};
 use vxm::algorithms::{self, Order, Priority};
 use vxm::backend::Device;
 use vxm::certify;
 use vxm::containers::{Matrix, Vector};
-use vxm::formats::Csr;
 use vxm::{Error, Result};
 
 /// An order: a name and a seed, or keys of which the highest comes first.
 pub type Asked<'py> = (String, u64, Option<PyReadonlyArray1<'py, u32>>);
-/// The colour of each vertex, and two numbers.
-type Colors<'py> = (Bound<'py, PyArray1<u32>>, u32, u32);
-
 /// The number of each vertex' aggregate, the roots, and the number of rounds.
 type Parts<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>, u32);
 
-/// An order that doesn't hold on to Python.
-enum Keys {
-    Named(Order, u64),
+/// An order that doesn't hold on to Python: a name and a seed, or keys.
+enum Keys<N> {
+    Named(N, u64),
     Own(Vec<u32>),
 }
 
-impl Keys {
+impl<N: FromStr<Err = Error>> Keys<N> {
     fn of(py: Python<'_>, (name, seed, keys): Asked<'_>) -> PyResult<Self> {
         match keys {
             Some(keys) => Ok(Self::Own(keys.as_slice()?.to_vec())),
@@ -37,14 +34,10 @@ impl Keys {
         }
     }
 
-    /// The keys, on the device of the graph; `named` gives those of a name.
-    fn of_vertices(
-        self,
-        a: &Matrix,
-        named: impl Fn(&Matrix, Order, u64) -> Result<Vector<u32>>,
-    ) -> Result<Vector<u32>> {
+    /// The keys, on the device of the matrix; `named` gives those of a name.
+    fn on(self, a: &Matrix, named: impl Fn(&Matrix, N, u64) -> Result<Vector<u32>>) -> Result<Vector<u32>> {
         match self {
-            Self::Named(order, seed) => named(a, order, seed),
+            Self::Named(name, seed) => named(a, name, seed),
             Self::Own(keys) => Vector::from_dense(keys).to(a.device()),
         }
     }
@@ -64,13 +57,11 @@ pub fn color_by<'py>(
         "distance-2" => false,
         _ => return Err(raise(py, &Error::unknown("rule", rule, &["neighbors", "distance-2", "star"]))),
     };
-    let keys = Keys::of(py, order)?;
-    let (colors, count, rounds) = How::of(py, place)?.run(py, graph, move |a| {
-        let key = keys.of_vertices(a, keys_at_distance_2)?;
-        let found = if star { algorithms::star_coloring(a, &key)? } else { algorithms::color_at_distance_2(a, &key)? };
-        Ok((found.colors.to_dense(0), found.count, found.rounds))
-    })?;
-    Ok((colors.into_pyarray(py), count, rounds))
+    let keys: Keys<Order> = Keys::of(py, order)?;
+    colored(py, graph, place, move |a| {
+        let key = keys.on(a, algorithms::keys_at_distance_2)?;
+        if star { algorithms::star_coloring(a, &key) } else { algorithms::color_at_distance_2(a, &key) }
+    })
 }
 
 /// Extends a colouring, 0 where there is none, with the colours up to `most`: colours, how many vertices have none, and rounds.
@@ -85,7 +76,7 @@ pub fn extend_coloring<'py>(
 ) -> PyResult<Colors<'py>> {
     let (keys, given) = (Keys::of(py, order)?, given.as_slice()?.to_vec());
     let (colors, left, rounds) = How::of(py, place)?.run(py, graph, move |a| {
-        let key = keys.of_vertices(a, order_keys)?;
+        let key = keys.on(a, order_keys)?;
         let held = (0..).zip(given.iter().copied()).filter(|&(_, color)| color > 0);
         let held = Vector::from_pairs(given.len(), held)?.to(a.device())?;
         let found = algorithms::extend_coloring(a, &key, &held, most)?;
@@ -97,14 +88,9 @@ pub fn extend_coloring<'py>(
 /// Aggregates: the number of each vertex', the roots, and rounds.
 #[pyfunction]
 pub fn aggregates<'py>(py: Python<'py>, graph: &Graph, order: Asked<'py>, place: Place) -> PyResult<Parts<'py>> {
-    let (priority, seed, keys) = order;
-    let keys = keys.map(|keys| Ok::<_, PyErr>(keys.as_slice()?.to_vec())).transpose()?;
-    let priority: Priority = priority.parse().map_err(|error| raise(py, &error))?;
+    let keys: Keys<Priority> = Keys::of(py, order)?;
     let (parts, roots, rounds) = How::of(py, place)?.run(py, graph, move |a| {
-        let key = match keys {
-            Some(keys) => Vector::from_dense(keys).to(a.device())?,
-            None => priorities(a, priority, seed)?,
-        };
+        let key = keys.on(a, priorities)?;
         let found = algorithms::aggregates(a, &key)?;
         Ok((found.aggregate.to_dense(u32::MAX), found.roots.indices().collect::<Vec<u32>>(), found.rounds))
     })?;
@@ -121,17 +107,12 @@ pub fn color_columns<'py>(
     order: Asked<'py>,
     place: Place,
 ) -> PyResult<Colors<'py>> {
-    let ((m, n), keys, how) = (shape, Keys::of(py, order)?, How::of(py, place)?);
-    let rows = with_integers!(py, starts, columns, |r, c| run_through(py, how.threads, || {
-        Csr::from_arrays(m, n, r, c, vec![(); c.len()])
-    })?);
+    let (keys, how): (Keys<Order>, _) = (Keys::of(py, order)?, How::of(py, place)?);
+    let rows = pattern(py, how.threads, shape, &starts, &columns)?;
     let (colors, count, rounds) = run(py, how.threads, how.device, move || {
         let a = Matrix::from_csr(rows);
-        let key = match keys {
-            Keys::Named(order, seed) => column_keys(&a, order, seed)?,
-            Keys::Own(keys) => Vector::from_dense(keys),
-        };
-        let found = algorithms::color_columns(&a.to(how.device)?, &key.to(how.device)?)?;
+        let key = keys.on(&a, column_keys)?.to(how.device)?;
+        let found = algorithms::color_columns(&a.to(how.device)?, &key)?;
         Ok((found.colors.to_dense(0), found.count, found.rounds))
     })?;
     Ok((colors.into_pyarray(py), count, rounds))
@@ -146,14 +127,12 @@ pub fn check_column_coloring<'py>(
     columns: Integers<'py>,
     colors: PyReadonlyArray1<'py, u32>,
 ) -> PyResult<u32> {
-    let ((m, n), colors) = (shape, colors.as_slice()?.to_vec());
+    let ((_, n), colors) = (shape, colors.as_slice()?.to_vec());
     if colors.len() != n {
         let what = format!("colors: expected one for each of {n} columns, found {}", colors.len());
         return Err(Class::Shape.error(py, what));
     }
-    let rows = with_integers!(py, starts, columns, |r, c| run_through(py, None, || {
-        Csr::from_arrays(m, n, r, c, vec![(); c.len()])
-    })?);
+    let rows = pattern(py, None, shape, &starts, &columns)?;
     let checked =
         run(py, None, Device::Cpu, move || Ok(certify::column_coloring(rows.offsets(), rows.columns(), &colors)))?;
     checked.map_err(|violation| Class::WrongAnswer.error(py, format!("wrong answer: {violation}")))

@@ -203,7 +203,19 @@ macro_rules! with_integers {
         }
     };
 }
-pub(crate) use with_integers;
+
+/// The pattern of a matrix in CSR.
+pub fn pattern(
+    py: Python<'_>,
+    threads: Option<usize>,
+    (m, n): (usize, usize),
+    starts: &Integers<'_>,
+    columns: &Integers<'_>,
+) -> PyResult<Csr<()>> {
+    Ok(with_integers!(py, starts, columns, |r, c| run_through(py, threads, || {
+        Csr::from_arrays(m, n, r, c, vec![(); c.len()])
+    })?))
+}
 
 /// Calls `$run` with a slice of weights of any type.
 macro_rules! with_weights {
@@ -246,9 +258,7 @@ impl Graph {
         let (m, n) = shape;
         let parts = match data {
             None => {
-                let rows = with_integers!(py, indptr, indices, |r, c| run_through(py, None, || {
-                    Csr::from_arrays(m, n, r, c, vec![(); c.len()])
-                })?);
+                let rows = pattern(py, None, shape, &indptr, &indices)?;
                 run(py, None, Device::Cpu, move || unweighted(rows, directed, how))?
             }
             Some(data) => with_weights!(data, |w| {

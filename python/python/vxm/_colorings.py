@@ -184,7 +184,7 @@ class Colorings:
         """
         if isinstance(order, str) and order == "resolve":
             raise InputError("order `resolve`: expected random, degree, sorted or sorted-id")
-        asked = _asked(order, seed, self._core.vertices, own="random")
+        asked = _asked(order, seed, self._core.vertices)
         return Aggregates(*_vxm.aggregates(self._core, asked, (device, format, threads_of(threads))))
 
 
@@ -214,9 +214,7 @@ def color_columns(
 
     Raises `vxm.InputError`.
     """
-    shape, starts, columns = arrays_of(matrix)
-    asked = _asked(order, seed, shape[1], "columns")
-    return Coloring(*_vxm.color_columns(shape, starts, columns, asked, (device, "auto", threads_of(threads))))
+    return _columns_colored(matrix, "columns", order, seed, (device, "auto", threads_of(threads)))
 
 
 def color_rows(
@@ -233,9 +231,7 @@ def color_rows(
     >>> vxm.color_rows(scipy.sparse.csr_array([[1, 0], [1, 0], [0, 1]]), order=[0, 1, 2]).colors
     array([1, 2, 1], dtype=uint32)
     """
-    shape, starts, columns = arrays_of(_csr(matrix).T)
-    asked = _asked(order, seed, shape[1], "rows")
-    return Coloring(*_vxm.color_columns(shape, starts, columns, asked, (device, "auto", threads_of(threads))))
+    return _columns_colored(_csr(matrix).T, "rows", order, seed, (device, "auto", threads_of(threads)))
 
 
 def decompress(pattern: Any, colors: ArrayLike, compressed: ArrayLike, *, by: str = "columns") -> Any:
@@ -285,6 +281,12 @@ def decompress(pattern: Any, colors: ArrayLike, compressed: ArrayLike, *, by: st
     return scipy.sparse.csr_array((data, csr.indices.copy(), csr.indptr.copy()), shape=csr.shape)
 
 
+def _columns_colored(matrix: Any, what: str, order: Union[str, ArrayLike], seed: int, place: _vxm.Place) -> Coloring:
+    """The colouring of a matrix' columns, which messages call ``what``."""
+    shape, starts, columns = arrays_of(matrix)
+    return Coloring(*_vxm.color_columns(shape, starts, columns, _asked(order, seed, shape[1], what), place))
+
+
 def arrays_of(matrix: Any) -> tuple[tuple[int, int], NDArray[Any], NDArray[Any]]:
     """The shape, row offsets and columns of a sparse matrix of SciPy."""
     csr = _csr(matrix)
@@ -306,9 +308,9 @@ def _csr(matrix: Any) -> Any:
 
 
 def _asked(
-    order: Union[str, ArrayLike], seed: int, n: int, what: str = "vertices", own: str = "natural"
+    order: Union[str, ArrayLike], seed: int, n: int, what: str = "vertices"
 ) -> tuple[str, int, Optional[NDArray[np.uint32]]]:
-    """An order as the compiled part takes it: a name and a seed, or keys. ``own`` is a name that stands beside keys."""
+    """An order as the compiled part takes it: a name and a seed, or keys."""
     if isinstance(order, str):
         return order, seed_of(seed), None
-    return own, seed_of(seed), permutation(order, n, what)
+    return "", seed_of(seed), permutation(order, n, what)
