@@ -40,6 +40,9 @@ pub struct Csr<T = ()> {
     values: Buffer<T>,
 }
 
+/// The least rows that a thread scans: to wake another for fewer takes longer than the scan.
+const LEAST_ROWS: usize = 4096;
+
 /// The most tasks that a transpose is split into. Each task walks all rows, so with more tasks the walking costs more
 /// than it saves.
 pub(super) const MAX_COLUMN_TASKS: usize = 32;
@@ -223,7 +226,7 @@ impl<T: Element> Csr<T> {
     /// The index of the first row of maximal length; 0 if there are no rows. O(nrows) time.
     pub fn longest(&self) -> usize {
         let longer = |i: usize, j: usize| if (self.degree(j), i) > (self.degree(i), j) { j } else { i };
-        (0..self.nrows).into_par_iter().reduce_with(longer).unwrap_or(0)
+        (0..self.nrows).into_par_iter().with_min_len(LEAST_ROWS).reduce_with(longer).unwrap_or(0)
     }
 
     /// The value at `row`, `column`; `None` if there is no entry. O(log degree) time.

@@ -1,6 +1,7 @@
 //! Verbs of matrices. They run at once: each returns a fresh matrix or vector.
 
 use crate::backend::cpu::fold::fold_present;
+use crate::backend::cpu::parallel;
 use crate::backend::cuda::Gpu;
 use crate::backend::cuda::tiling::VECTORS;
 use crate::backend::{cuda, current};
@@ -180,7 +181,7 @@ impl<A: Element> Matrix<A> {
             return Ok(Vector::on_device(cuda::entries::reduce_rows(self.on(&gpu)?, monoid)?));
         }
         let csr = self.csr();
-        let rows: Vec<Option<A>> = (0..csr.nrows()).into_par_iter().map(|i| fold(monoid, csr.row(i).1)).collect();
+        let rows: Vec<Option<A>> = parallel::rows(csr.nrows()).map(|i| fold(monoid, csr.row(i).1)).collect();
         Ok(Vector::from_options(&rows))
     }
 
@@ -206,7 +207,7 @@ impl<A: Element> Matrix<A> {
             return Ok(Vector::on_device(cuda::terminals::degrees(&*self.on(&gpu)?)?));
         }
         let csr = self.csr();
-        Ok(Vector::from_dense((0..csr.nrows()).into_par_iter().map(|i| csr.degree(i) as u32).collect()))
+        Ok(Vector::from_dense(parallel::rows(csr.nrows()).map(|i| csr.degree(i) as u32).collect()))
     }
 
     /// The submatrix `b[k, l] = self[rows[k], columns[l]]` (GraphBLAS: `GrB_extract`). Indices may repeat and come in

@@ -73,7 +73,18 @@ impl<T: Element, H: Scatter<T>> Changes<'_, T, H> {
     /// # Errors
     /// If `body` fails to make the view.
     pub fn run<V: VectorView<T = T>>(&self, in_place: bool, body: impl Fn() -> Result<Body<V>>) -> Result<Outcome> {
-        let (mut view, live) = body()?;
+        let (view, live) = body()?;
+        parallel::alone_if(self.is_small(&view), || self.run_over(view, live, in_place, body))
+    }
+
+    /// Runs the loop, given its body.
+    fn run_over<V: VectorView<T = T>>(
+        &self,
+        mut view: V,
+        live: bool,
+        in_place: bool,
+        body: impl Fn() -> Result<Body<V>>,
+    ) -> Result<Outcome> {
         // a snapshot doesn't show the changes of its own round, so an in-place round could miss them
         let in_place = in_place && live;
         let (marks, mut rounds, mut new) = (Marks::new(self.state.len()), 0, Vec::new());
@@ -171,7 +182,7 @@ impl<T: Element, H: Scatter<T>> Changes<'_, T, H> {
     fn is_small<V: VectorView>(&self, body: &V) -> bool {
         let n = self.state.len();
         let work = body.work().map_or(0, |work| work[n]);
-        rayon::current_num_threads() == 1 || (n < tuning().sequential && work < 4 * tuning().sequential as u64)
+        parallel::threads() == 1 || parallel::is_little(n, work)
     }
 
     /// Whether only few elements of a sample would change.
@@ -404,7 +415,7 @@ fn in_chunks<V: VectorView>(
     list: &[u32],
     run: &(dyn Fn(usize, usize, bool) -> (usize, Vec<u32>) + Sync),
 ) -> (usize, Option<Vec<u32>>) {
-    if rayon::current_num_threads() == 1 || is_small(body, list) {
+    if parallel::threads() == 1 || is_small(body, list) {
         let (changed, found) = run(0, list.len(), true);
         return (changed, Some(found));
     }

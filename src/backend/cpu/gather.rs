@@ -65,7 +65,7 @@ fn gather_list<V: VectorView>(n: usize, view: &V, list: &[u32], is_support: bool
 
 /// Whether the work at the indices of `list` is too little to share out among threads.
 pub fn is_small<V: VectorView>(view: &V, list: &[u32]) -> bool {
-    if list.len() >= tuning().sequential || rayon::current_num_threads() == 1 {
+    if list.len() >= tuning().sequential || parallel::threads() == 1 {
         return list.len() < tuning().sequential;
     }
     let cost = |work: &[u64], i: usize| (work[i + 1] - work[i]) as usize;
@@ -129,7 +129,7 @@ fn gather_bitmap<V: VectorView>(n: usize, view: &V, bits: Option<&[u64]>) -> Sto
 /// that chunks begin at multiples of 64 indices. `work` is [`VectorView::work`].
 pub(super) fn chunk_bounds(n: usize, work: Option<&[u64]>) -> Vec<usize> {
     let total_words = words(n);
-    let count = (rayon::current_num_threads() * 16).min(total_words).max(1);
+    let count = (parallel::threads() * 16).min(total_words).max(1);
     // an index costs its work, and a constant for the index itself
     let cost = |word: usize| {
         let i = (word * 64).min(n);

@@ -74,6 +74,12 @@ impl<T: Element> Relaxation<'_, T> {
     /// Runs the loop. Returns the number of rounds; `None` if relaxing doesn't pay, or took all the rounds that are allowed. The state is
     /// then on its way, and a loop that visits all elements once more reaches the same answer.
     pub fn run(&self) -> Option<u32> {
+        let entries = self.edges.columns().len() as u64;
+        parallel::alone_if(parallel::is_little(self.state.len(), entries), || self.run_by_buckets())
+    }
+
+    /// Runs the loop, a bucket at a time.
+    fn run_by_buckets(&self) -> Option<u32> {
         let first = self.first()?;
         let order = self.order(&first);
         let (marks, mut buckets) = (Marks::new(self.state.len()), Buckets::new());
@@ -161,11 +167,11 @@ impl<T: Element> Relaxation<'_, T> {
                 done.pulls += 1;
                 self.pull(list, product, marks, buckets, order);
             }
-            None if edges < 4 * tuning().sequential as u64 || rayon::current_num_threads() == 1 => {
+            None if edges < 4 * tuning().sequential as u64 || parallel::threads() == 1 => {
                 self.push(list, marks, buckets, &mut buckets.own(), order, true);
             }
             None => {
-                let chunk = parallel::chunk_size(list.len()).min(list.len().div_ceil(2 * rayon::current_num_threads()));
+                let chunk = parallel::chunk_size(list.len()).min(list.len().div_ceil(2 * parallel::threads()));
                 parallel::each(list.chunks(chunk).collect(), &|list| {
                     self.push(list, marks, buckets, &mut buckets.own(), order, false);
                 });

@@ -39,7 +39,7 @@ where
         .collect();
     let work: u64 = sources.iter().map(|&(i, _)| rows.degree(i as usize) as u64).sum();
     let n = rows.ncols();
-    let threads = rayon::current_num_threads();
+    let threads = parallel::threads();
     let (touched, values) = with_workspace(n, |places: &mut [S::Out], seen: &mut [u64]| {
         if work < 4 * tuning().sequential as u64 || threads == 1 {
             let mut columns = Columns::new(0, places, seen, ring.add(), work as usize);

@@ -39,7 +39,10 @@ pub fn bucket<T: Copy + Default + Send>(
     item: &(impl Fn(usize) -> T + Sync),
     out: &mut Vec<T>,
 ) {
-    let threads = rayon::current_num_threads();
+    let threads = parallel::threads();
+    if threads == 1 {
+        return bucket_alone(n, digit, item, out);
+    }
     let part = |t: usize| t * n / threads..(t + 1) * n / threads;
     let counts: Vec<Vec<usize>> = parallel::collect(threads, &|t| {
         let mut counts = vec![0; 1 << DIGIT_BITS];
@@ -64,4 +67,26 @@ pub fn bucket<T: Copy + Default + Send>(
             }
         }
     });
+}
+
+/// [`bucket`] by one thread: each item has a place, so no slices are handed out.
+fn bucket_alone<T: Copy + Default>(
+    n: usize,
+    digit: &impl Fn(usize) -> Option<usize>,
+    item: &impl Fn(usize) -> T,
+    out: &mut Vec<T>,
+) {
+    // the place of the next item of each digit
+    let mut places = [0; (1 << DIGIT_BITS) + 1];
+    (0..n).filter_map(digit).for_each(|digit| places[digit + 1] += 1);
+    for d in 1..places.len() {
+        places[d] += places[d - 1];
+    }
+    out.resize(places[1 << DIGIT_BITS], T::default());
+    for k in 0..n {
+        if let Some(digit) = digit(k) {
+            out[places[digit]] = item(k);
+            places[digit] += 1;
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::backend::cpu::mxm::accumulator::most_bytes;
 use crate::backend::cpu::mxm::{masked, running_sums};
+use crate::backend::cpu::parallel;
 use crate::formats::Csr;
 use rayon::prelude::*;
 use vxm_semiring::Element;
@@ -46,7 +47,7 @@ impl Prediction {
             let least = a.row(i).0.iter().map(|&k| b.degree(k as usize) as u64).max().unwrap_or(0);
             (products.min(ncols), least, products)
         };
-        let sums = (0..a.nrows()).into_par_iter().map(bounds);
+        let sums = parallel::rows(a.nrows()).map(bounds);
         let joined =
             |x: (u64, u64, u64), y: (u64, u64, u64)| (x.0.saturating_add(y.0), x.1.saturating_add(y.1), x.2.max(y.2));
         let (most_entries, least_entries, longest) = sums.reduce(|| (0, 0, 0), joined);
@@ -71,7 +72,7 @@ impl Prediction {
             };
             (products, places as u64, places)
         };
-        let sums = (0..a.nrows()).into_par_iter().map(bounds);
+        let sums = parallel::rows(a.nrows()).map(bounds);
         let (products, most_entries, longest) = sums.reduce(|| (0, 0, 0), |x, y| (x.0 + y.0, x.1 + y.1, x.2.max(y.2)));
         let scratch = u128::from(masked::scratch_bytes(inner, entry, ncols, longest, size));
         let threads = rayon::current_num_threads() as u128;

@@ -21,6 +21,7 @@ use crate::backend::spans::told_round;
 use crate::backend::tuning::tuning;
 use crate::backend::view::{Dependency, VectorView};
 use crate::error::Result;
+use std::ops::Range;
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
 use vxm_semiring::{Element, UnaryOp};
 
@@ -94,10 +95,11 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         let n = self.state.len();
         let is_active = |&i: &u32| self.active.call(self.state.get(i as usize));
         let chunk = parallel::chunk_size(n);
-        let lists = parallel::collect(n.div_ceil(chunk), &|p| {
-            (p * chunk..((p + 1) * chunk).min(n)).map(|i| i as u32).filter(is_active).collect::<Vec<u32>>()
-        });
-        lists.concat()
+        let of = |range: Range<usize>| range.map(|i| i as u32).filter(is_active).collect::<Vec<u32>>();
+        if parallel::is_little(n, 0) {
+            return of(0..n);
+        }
+        parallel::collect(n.div_ceil(chunk), &|p| of(p * chunk..((p + 1) * chunk).min(n))).concat()
     }
 
     /// Runs one round over `list`, and returns whether it changed an element. Afterwards `list` holds the elements that are still active.
@@ -147,7 +149,20 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         first: Option<W>,
         body: impl Fn(RowReading) -> Result<Body<V>>,
     ) -> Result<Outcome> {
-        let (mut view, mut live) = body(RowReading::AsStored)?;
+        let (view, live) = body(RowReading::AsStored)?;
+        let n = self.state.len();
+        let little = parallel::is_little(n, view.work().map_or(0, |work| work[n]));
+        parallel::alone_if(little, || self.passes(view, live, first, body))
+    }
+
+    /// Runs the loop in place, given its body as stored.
+    fn passes<V: VectorView<T = T>, W: VectorView<T = T>>(
+        &self,
+        mut view: V,
+        mut live: bool,
+        first: Option<W>,
+        body: impl Fn(RowReading) -> Result<Body<V>>,
+    ) -> Result<Outcome> {
         let (mut rounds, mut waiters, mut waiting, mut may_enqueue) = (1, None::<Waiters>, 0, true);
         // if the body holds a snapshot, it can't see neighbours settle within the pass: what stops the first body then gives no order
         let order = self.order(&view, first.as_ref().filter(|_| live));
@@ -256,14 +271,15 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         let (next, busy) = (AtomicUsize::new(0), AtomicIsize::new(0));
         // An element should have a neighbour in another thread's run in at most one case of 16. The expected number is
         // (work / n) neighbours * (other threads * run) / n. If rows are long, `loop_sample` bounds the run from below and it may be more.
-        let others = rayon::current_num_threads().saturating_sub(1).max(1);
+        let others = parallel::threads().saturating_sub(1).max(1);
         let (n, work) = (self.state.len(), body.work().map_or(0, |work| work[self.state.len()] as usize));
         let longest_run = (n * (n / 16) / work.max(1) / others).min(tuning().longest_run).max(tuning().loop_sample);
+        let shared = parallel::threads() > 1;
         let run = |_| {
             // If an operator runs parallel code, its thread may steal a second task of this pass. That task would wait for the visit
             // that it interrupts, so it ends at once; the other tasks take its share.
             let Some(_busy) = Busy::enter(&busy) else { return PassResult::default() };
-            let mut visitor = Visitor::new(self, None, 0);
+            let mut visitor = Visitor::new(self, None, shared, 0);
             let (mut deferred, mut run_length, mut since_retry) = (Vec::new(), 1, 0);
             loop {
                 let from = next.fetch_add(run_length, Ordering::Relaxed).min(order.len());
@@ -287,7 +303,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
                 }
             }
         };
-        merged(parallel::collect(rayon::current_num_threads(), &run))
+        merged(parallel::collect(parallel::threads(), &run))
     }
 
     /// Calls `visit` for each element of a list. Their rows lie far apart in memory, so rows' bounds are prefetched some places ahead, and
@@ -334,8 +350,9 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
     /// one.
     fn pass_in_chunks<V: VectorView<T = T>, W: VectorView<T = T>>(&self, first: Option<&W>, body: &V) -> PassResult {
         let n = self.state.len();
+        let shared = parallel::threads() > 1;
         let run = |from: usize, to: usize| {
-            let mut visitor = Visitor::new(self, None, 0);
+            let mut visitor = Visitor::new(self, None, shared, 0);
             for i in from..to {
                 let own = self.state.get(i);
                 if self.active.call(own) {
@@ -356,7 +373,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
             visitor.found
         };
         let work = body.work().map_or(0, |work| work[n]);
-        if n < tuning().sequential && work < 4 * tuning().sequential as u64 {
+        if parallel::is_little(n, work) {
             return run(0, n);
         }
         let chunk = parallel::chunk_size(n).min(tuning().cache_chunk);
@@ -370,8 +387,9 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         PassResult { left, woken, .. }: PassResult,
         waiters: Option<&Waiters>,
     ) -> PassResult {
+        let shared = parallel::threads() > 1;
         if is_small(body, &left) && is_small(body, &woken) && woken.len() < tuning().parallel_woken {
-            let mut visitor = Visitor::new(self, waiters, 0);
+            let mut visitor = Visitor::new(self, waiters, shared, 0);
             left.iter().for_each(|&i| visitor.visit(body, i));
             woken.iter().for_each(|&i| visitor.revisit(body, i));
             // follow chains of woken elements, until they are many enough to share out
@@ -386,7 +404,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         }
         // a thread revisits some of the elements that it wakes at once, while what they read is in its cache
         let run = |left: &[u32], woken: &[u32]| {
-            let mut visitor = Visitor::new(self, waiters, 2 * (left.len() + woken.len()));
+            let mut visitor = Visitor::new(self, waiters, shared, 2 * (left.len() + woken.len()));
             self.for_each_prefetched(body, left, |i| {
                 visitor.visit(body, i);
                 visitor.revisit_woken(body);

@@ -28,14 +28,11 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
     ) -> Option<Order> {
         let n = self.state.len();
         let work = body.work()?[n];
-        if work < tuning().sequential as u64 {
-            return None;
-        }
         let rank = |i: u32| body.rank(i as usize).unwrap_or_else(|| self.state.get(i as usize).bits());
         let is_active = |i: &u32| self.active.call(self.state.get(*i as usize));
         // pairs of an element and the one that it depends on
         let sampled = |dependency: &dyn Fn(u32) -> Option<u32>| -> Vec<(u32, u32)> {
-            let sample = (0..n).step_by(n.div_ceil(16 * tuning().loop_sample)).map(|i| i as u32).filter(is_active);
+            let sample = (0..n).step_by(n.div_ceil(16 * tuning().loop_sample).max(4)).map(|i| i as u32).filter(is_active);
             sample.filter_map(|i| Some((i, dependency(i)?))).collect()
         };
         let blocked = sampled(&|i| self.blocker_of(body, i));

@@ -58,12 +58,17 @@ pub(super) struct Visitor<'a, T, F> {
 }
 
 impl<'a, T: Element, F: UnaryOp<T, Out = bool>> Visitor<'a, T, F> {
-    pub(super) fn new(job: &'a Loop<'a, T, F>, waiters: Option<&'a Waiters>, revisit_budget: usize) -> Self {
+    pub(super) fn new(
+        job: &'a Loop<'a, T, F>,
+        waiters: Option<&'a Waiters>,
+        shared: bool,
+        revisit_budget: usize,
+    ) -> Self {
         let found = PassResult::default();
         Self {
             job,
             waiters,
-            shared: rayon::current_num_threads() > 1,
+            shared,
             wakes_at_change: waiters.is_some_and(Waiters::are_woken_by_changes),
             found,
             revisit_budget,

@@ -6,6 +6,7 @@
 
 use super::accumulator::first_slot;
 use super::{Places, Pool, blocks, cost_of_either, prefetch_rows, search_pays, seek};
+use crate::backend::cpu::parallel;
 use crate::backend::plan::RowPath;
 use crate::backend::tuning::tuning;
 use crate::formats::{Csr, split_rows};
@@ -52,7 +53,7 @@ pub fn cost_by_rows(ks: &[u32], places: usize, length: impl Fn(u32) -> usize) ->
 
 /// The sum of the cost of all rows.
 pub fn total(nrows: usize, cost: &(dyn Fn(usize) -> u64 + Sync)) -> u64 {
-    (0..nrows).into_par_iter().map(cost).reduce(|| 0, u64::saturating_add)
+    parallel::rows(nrows).map(cost).reduce(|| 0, u64::saturating_add)
 }
 
 /// The number of entries in each column.
@@ -82,7 +83,7 @@ impl<A: Element, B: Element, S: Semiring<A, B>> Operands<'_, A, B, S> {
 
     /// The running sums of the cost of the rows, and whether each row is computed by dot products.
     fn plan(&self) -> (Vec<u64>, Vec<bool>) {
-        let chosen: Vec<(bool, u64)> = (0..self.a.nrows()).into_par_iter().map(|i| self.cheaper(i)).collect();
+        let chosen: Vec<(bool, u64)> = parallel::rows(self.a.nrows()).map(|i| self.cheaper(i)).collect();
         (super::running_sums(chosen.len(), |i| chosen[i].1), chosen.iter().map(|&(dots, _)| dots).collect())
     }
 

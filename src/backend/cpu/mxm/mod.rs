@@ -62,14 +62,14 @@ impl<S> Pool<S> {
 /// Consecutive blocks of rows of about equal work. `ends[i + 1]` is the work of the rows up to `i`.
 fn blocks(ends: &[u64]) -> Vec<Range<usize>> {
     let total = ends.last().copied().unwrap_or(0) + ends.len() as u64;
-    let small = total < tuning().sequential as u64;
-    row_blocks(ends, if small { 1 } else { rayon::current_num_threads() * tuning().chunks_a_thread })
+    let small = parallel::is_little(0, total);
+    row_blocks(ends, if small { 1 } else { parallel::threads() * tuning().chunks_a_thread })
 }
 
 /// The running sums of the work of rows, beginning with 0.
 pub fn running_sums(nrows: usize, work: impl Fn(usize) -> u64 + Sync) -> Vec<u64> {
     let mut ends = vec![0u64; nrows + 1];
-    let share = parallel::chunk_size(nrows);
+    let share = parallel::chunk_size(nrows).max(tuning().sequential);
     ends[1..].par_chunks_mut(share).enumerate().for_each(|(chunk, ends)| {
         ends.iter_mut().enumerate().for_each(|(at, end)| *end = work(chunk * share + at));
     });
