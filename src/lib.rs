@@ -30,6 +30,8 @@
 //! - `trace`: spans of operations and loops, through the crate `tracing`.
 //! - `testing`: the backends' modules become public, for the tests of this repository.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod algorithms;
 pub mod backend;
 pub mod certify;

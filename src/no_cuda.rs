@@ -11,12 +11,16 @@ use std::sync::Arc;
 /// The result of what needs a device.
 pub type Result<T, E = Error> = core::result::Result<T, E>;
 
+/// Why no build for this system, or not this one, has GPUs.
+const WHY: &str =
+    if cfg!(unix) { "vxm was built without the feature cuda" } else { "vxm uses NVIDIA GPUs on Unix systems only" };
+
 /// Why there is no device. Displays as one line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// This build can't use GPUs.
-    #[error("no CUDA device: vxm was built without the feature cuda")]
+    #[error("no CUDA device: {WHY}")]
     NotBuilt,
 
     /// There is no device with that number. Never made here.
@@ -322,7 +326,8 @@ mod tests {
     #[test]
     fn a_gpu_is_refused_and_says_why() {
         let refused = Device::Cuda(0).scope(|| Ok(())).unwrap_err().to_string();
-        assert_eq!(refused, "no CUDA device: vxm was built without the feature cuda");
+        let why = if cfg!(unix) { "built without the feature cuda" } else { "on Unix systems only" };
+        assert!(refused.starts_with("no CUDA device: ") && refused.ends_with(why), "{refused}");
         assert_eq!(Device::Cuda(1).check().unwrap_err().to_string(), refused);
         assert_eq!(Device::auto(), Device::Cpu);
     }

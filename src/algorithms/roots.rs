@@ -4,6 +4,7 @@ use crate::prelude::*;
 
 /// The roots of a forest.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Roots {
     /// The root of each vertex. A root is its own.
     pub roots: Vector<u32>,

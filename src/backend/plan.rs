@@ -8,6 +8,7 @@ use std::cell::Cell;
 
 /// The direction of a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Direction {
     /// Each element of the vector is multiplied along its row of the matrix, and products are folded into the elements of the result.
     Push,
@@ -17,6 +18,7 @@ pub enum Direction {
 
 /// The format in which a product reads its matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Format {
     /// Compressed sparse rows.
     Csr,
@@ -26,6 +28,7 @@ pub enum Format {
 
 /// How a product runs in its direction and format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Strategy {
     /// Folds each wanted row, and stops at a terminal value.
     FoldRows,
@@ -94,6 +97,7 @@ pub struct Plan {
 
 /// The order in which a loop visits elements that may still change. Answers don't depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Schedule {
     /// Each round visits all remaining elements once.
     Rounds,
@@ -115,6 +119,7 @@ pub fn schedule(monotone: bool, forced: Forced) -> (Schedule, &'static str) {
 
 /// How a row of a product of two sparse matrices is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RowPath {
     /// All products are listed, sorted by column, and folded. Not under a mask.
     List,

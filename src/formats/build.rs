@@ -14,6 +14,7 @@ use rayon::prelude::*;
 
 /// How an edge that is listed in both directions counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Directions {
     /// `(i, j)` and `(j, i)` are one edge; the second is a duplicate.
     Ignored,
@@ -23,6 +24,7 @@ pub enum Directions {
 
 /// A cleaned graph, with counts of what was removed.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Cleaned {
     /// The graph: symmetric, without self-loops.
     pub graph: Csr,

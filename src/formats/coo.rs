@@ -18,6 +18,7 @@ pub trait Duplicates<T>: Sync {
 
 /// The device form of a [`Duplicates`] rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Joining {
     /// Two entries with the same row and column are an error.
     Refuse,

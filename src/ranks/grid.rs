@@ -11,6 +11,7 @@ use vxm_communicator::{Communicator, Report, Traffic};
 
 /// The shape of a grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Shape {
     /// A column of ranks if they are few, and otherwise a grid that is nearly square.
     #[default]

@@ -5,6 +5,7 @@ pub const BLOCK: usize = 64;
 
 /// How blocks are dealt out to ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Deal {
     /// In turn. Neighbouring blocks of a mesh go to different ranks, but the order of a self-similar graph, such as R-MAT, shows through.
     #[default]

@@ -1,22 +1,4 @@
-//! Ranks that exchange bytes. This crate knows no graphs.
-//!
-//! A [`Communicator`] is a group of ranks. [`Alone`] is a group of one. [`Threads`] are threads of this process, for tests and examples.
-//! [`Mpi`] are the processes of an MPI job; its library is opened at run time, so one binary runs under Open MPI, MPICH and the standard
-//! binary interface of MPI 5, and where no MPI is installed.
-//!
-//! ```
-//! use vxm_communicator::Threads;
-//!
-//! // each of three ranks sends its number to every rank
-//! let heard = Threads::run(3, |ranks| {
-//!     let mine = vec![vec![ranks.rank() as u8]; ranks.size()];
-//!     ranks.exchange(mine).map(|all| all.concat())
-//! });
-//! for all in heard {
-//!     assert_eq!(all?, [0, 1, 2]);
-//! }
-//! # Ok::<(), vxm_communicator::Error>(())
-//! ```
+#![doc = include_str!("../README.md")]
 
 mod abi;
 mod alone;
