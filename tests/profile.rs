@@ -277,6 +277,7 @@ fn kernels_count() {
 /// A kernel that isn't counted is compiled from the same text, whether or not others are counted: its program is found again, and the files
 /// that it is made of name no counters.
 #[test]
+#[cfg(all(feature = "cuda", unix))]
 fn kernels_that_are_not_counted_stay_as_they_are() {
     let loops = [
         include_str!("../kernels/cuda/loops/active.cuh"),

@@ -376,5 +376,5 @@ pub const TOLD: [(&str, Algorithm); 35] = [
     ("weighted", Algorithm::Dominant),
 ];
 
-#[cfg(test)]
+#[cfg(all(test, feature = "cuda", unix))]
 mod tests;

@@ -6,10 +6,12 @@ mod common;
 
 mod bars;
 mod betweenness;
+#[cfg(all(feature = "cuda", unix))]
 mod budget;
 mod check;
 mod communities;
 mod derivatives;
+#[cfg(all(feature = "cuda", unix))]
 mod devices;
 mod directed;
 mod distance2;
@@ -19,6 +21,7 @@ mod generated;
 mod graphs;
 mod labels;
 mod many_sets;
+#[cfg(all(feature = "cuda", unix))]
 mod other_devices;
 mod paths;
 mod roots;
