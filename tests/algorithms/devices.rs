@@ -142,6 +142,13 @@ const TIMED: &str = "VXM_TEST_TIMED";
 /// Set for a test that runs in a process of its own.
 const ALONE: &str = "VXM_TEST_ALONE";
 
+/// A command that runs one test of this program, with `variable` set so that the test knows where it is.
+fn in_its_own_process(test: &str, variable: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture", "--test-threads=1"]).env(variable, "1");
+    command
+}
+
 /// From the priorities to the set there are at most six launches, and one readback: how the loop ended.
 #[test]
 fn an_independent_set_is_few_launches_and_nothing_is_read_before_its_end() {
@@ -149,8 +156,7 @@ fn an_independent_set_is_few_launches_and_nothing_is_read_before_its_end() {
     // launches and reads are counted for the whole process, and the tests beside this one have some too
     if std::env::var_os(ALONE).is_none() {
         let name = "devices::an_independent_set_is_few_launches_and_nothing_is_read_before_its_end";
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        let out = command.args(["--exact", name, "--nocapture"]).env(ALONE, "1").output().unwrap();
+        let out = in_its_own_process(name, ALONE).output().unwrap();
         let told = String::from_utf8_lossy(&out.stdout);
         assert!(out.status.success() && told.contains("1 passed"), "{told}{}", String::from_utf8_lossy(&out.stderr));
         return;
@@ -221,9 +227,8 @@ fn programs_are_there_in_time() {
     }
     let cache = tempfile::tempdir().unwrap();
     let timed = || {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "devices::programs_are_there_in_time", "--nocapture", "--test-threads=1"]);
-        let out = command.env(TIMED, "1").env("VXM_CACHE_DIR", cache.path().join("cache")).output().unwrap();
+        let mut command = in_its_own_process("devices::programs_are_there_in_time", TIMED);
+        let out = command.env("VXM_CACHE_DIR", cache.path().join("cache")).output().unwrap();
         let told = String::from_utf8_lossy(&out.stdout);
         assert!(out.status.success(), "{told}{}", String::from_utf8_lossy(&out.stderr));
         let times = told.lines().filter_map(|line| line.strip_prefix("took ")?.parse().ok());

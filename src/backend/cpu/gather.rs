@@ -68,10 +68,10 @@ pub fn is_small<V: VectorView>(view: &V, list: &[u32]) -> bool {
     if list.len() >= tuning().sequential || parallel::threads() == 1 {
         return list.len() < tuning().sequential;
     }
-    let cost = |work: &[u64], i: usize| (work[i + 1] - work[i]) as usize;
+    let cost = |work: &[u64], i: usize| work[i + 1] - work[i];
     match view.work() {
         None => true,
-        Some(work) => list.iter().map(|&i| cost(work, i as usize)).sum::<usize>() < 4 * tuning().sequential,
+        Some(work) => parallel::is_little(0, list.iter().map(|&i| cost(work, i as usize)).sum()),
     }
 }
 
@@ -103,7 +103,7 @@ fn gather_bitmap<V: VectorView>(n: usize, view: &V, bits: Option<&[u64]>) -> Sto
             }
         }
     };
-    if n < tuning().sequential && view.work().is_none_or(|work| work[n] < 4 * tuning().sequential as u64) {
+    if parallel::is_little(n, view.work().map_or(0, |work| work[n])) {
         fill(0, &mut values, &mut present);
     } else {
         let cuts = chunk_bounds(n, view.work());

@@ -167,7 +167,7 @@ impl<T: Element> Relaxation<'_, T> {
                 done.pulls += 1;
                 self.pull(list, product, marks, buckets, order);
             }
-            None if edges < 4 * tuning().sequential as u64 || parallel::threads() == 1 => {
+            None if parallel::is_little(0, edges) || parallel::threads() == 1 => {
                 self.push(list, marks, buckets, &mut buckets.own(), order, true);
             }
             None => {

@@ -2,7 +2,6 @@
 
 use crate::backend::cpu::parallel;
 use crate::backend::plan;
-use crate::backend::tuning::tuning;
 use crate::backend::view::{Support, VectorView};
 use crate::formats::bitmap::words;
 use crate::formats::{Csr, Sparse, Store};
@@ -41,7 +40,7 @@ where
     let n = rows.ncols();
     let threads = parallel::threads();
     let (touched, values) = with_workspace(n, |places: &mut [S::Out], seen: &mut [u64]| {
-        if work < 4 * tuning().sequential as u64 || threads == 1 {
+        if parallel::is_little(0, work) || threads == 1 {
             let mut columns = Columns::new(0, places, seen, ring.add(), work as usize);
             products(&sources, rows, ring, |j, product| columns.accumulate(j, product));
             return columns.finish();
