@@ -58,7 +58,7 @@ fn colorings(c: &mut Criterion) {
         let by_order = Order::ALL.iter().map(|&order| (Method::Jp, order));
         for (method, order) in by_method.chain(by_order.skip(1)) {
             // these methods use one or two colours a round, and hundreds of colours on rmat
-            let slow = matches!(method, Method::Is | Method::MinMax | Method::NeighborReduce);
+            let slow = matches!(method, Method::Is | Method::MaxTimes | Method::MinMax | Method::NeighborReduce);
             if slow && spec.starts_with("rmat") {
                 continue;
             }

@@ -6,6 +6,7 @@
 
 mod aggregates;
 mod betweenness;
+mod clique;
 mod cores;
 mod derivatives;
 mod distance2;
@@ -27,6 +28,7 @@ mod weight;
 
 pub use aggregates::aggregates;
 pub use betweenness::{betweenness, brandes};
+pub use clique::{maximal_clique, vertex_cover};
 pub use cores::{core_numbers, cores};
 pub use derivatives::{column_coloring, greedy_column_coloring, greedy_star_coloring, star_coloring};
 pub use distance2::{coloring_at_distance_2, greedy_coloring_at_distance_2, independent_set_at_distance_2};

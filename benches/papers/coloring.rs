@@ -64,14 +64,13 @@ pub fn tables(setting: &Setting, report: &mut Report) -> Result<()> {
         &rows,
     );
 
-    let methods = [Method::Jp, Method::Is, Method::Mis, Method::MinMax, Method::Hash, Method::NeighborReduce];
     let mut rows = Vec::new();
     let generated = graphs(setting).into_iter();
     for (theirs, ours) in generated.chain(setting.of_files().map(|file| ("", file))) {
         let graph = setting.graph(&ours)?;
         let (host, count) = greedy(&graph)?;
         rows.push(row![theirs, graph.name, "greedy, on the host", time(host), count, "1.00"]);
-        for method in methods {
+        for &method in Method::ALL {
             let (ms, count) = by(setting, &graph, method, Order::Random)?;
             rows.push(row![theirs, graph.name, method.name(), time(ms), count, number(host / ms)]);
         }

@@ -6,6 +6,7 @@
 pub mod betweenness;
 pub mod bfs;
 pub mod bfs_many;
+pub mod clique;
 pub mod coloring;
 pub mod communities;
 pub mod components;
@@ -26,11 +27,13 @@ pub mod roots;
 pub mod scc;
 pub mod sssp;
 pub mod triangles;
+pub mod vertex_cover;
 pub mod weights;
 
 pub use betweenness::betweenness;
 pub use bfs::{bfs, bfs_parents};
 pub use bfs_many::{Searches, bfs_many};
+pub use clique::{Clique, maximal_clique};
 pub use coloring::{Coloring, Extension, color, color_in_order, extend_coloring};
 pub use communities::{Communities, communities};
 pub use components::components;
@@ -52,4 +55,5 @@ pub use roots::{Roots, on_cycle, parents_of, roots};
 pub use scc::{StrongComponents, strong_components};
 pub use sssp::{Distance, sssp, sssp_parents};
 pub use triangles::{Truss, clustering, count_triangles, ktruss, triangles};
+pub use vertex_cover::{VertexCover, vertex_cover};
 pub use weights::weights;

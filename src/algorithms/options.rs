@@ -115,6 +115,8 @@ options! {
 pub enum Method {
     /// One independent set a colour, the vertices above all uncoloured neighbours (Algorithm 2).
     Is,
+    /// The same colours, round by round (Algorithm 2 as written).
+    MaxTimes,
     /// One maximal independent set a colour (Algorithm 3).
     Mis,
     /// Jones-Plassmann: the sequential greedy colouring of the order, where each vertex takes the least colour that is free.
@@ -126,11 +128,14 @@ pub enum Method {
     Hash,
     /// One independent set a colour, by a reduction over the neighbours of a frontier (Algorithm 7).
     NeighborReduce,
+    /// All vertices try their least colours at once; of neighbours that try the same, the first in the order gets it (Gebremedhin, Manne).
+    Speculative,
 }
 
 choices! {
     "method", Method,
-    Is: "is", Mis: "mis", Jp: "jp", MinMax: "min-max", Hash: "hash", NeighborReduce: "neighbor-reduce",
+    Is: "is", MaxTimes: "max-times", Mis: "mis", Jp: "jp", MinMax: "min-max", Hash: "hash",
+    NeighborReduce: "neighbor-reduce", Speculative: "speculative",
 }
 
 /// The order of the vertices in a colouring.

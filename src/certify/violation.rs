@@ -26,6 +26,28 @@ pub enum Violation {
         /// The vertex.
         vertex: usize,
     },
+    /// Two members of a clique are no neighbours.
+    #[error("{vertex} and {other} are both in the clique, and are no neighbours")]
+    NotJoined {
+        /// A member.
+        vertex: usize,
+        /// The other member.
+        other: usize,
+    },
+    /// A vertex could still join the clique.
+    #[error("{vertex} isn't in the clique, and is a neighbour of all members")]
+    CouldJoin {
+        /// The vertex.
+        vertex: usize,
+    },
+    /// An edge has no end in the cover.
+    #[error("neither {vertex} nor its neighbour {neighbor} is in the cover")]
+    NotCovered {
+        /// An end.
+        vertex: usize,
+        /// The other end.
+        neighbor: usize,
+    },
     /// A vertex has no colour.
     #[error("{vertex} has no colour")]
     Uncolored {
@@ -353,6 +375,7 @@ impl Violation {
         match &mut same {
             Self::Length { .. } | Self::NotMinimum { .. } | Self::Modularity { .. } => {}
             Self::NotMaximal { vertex }
+            | Self::CouldJoin { vertex }
             | Self::Uncolored { vertex }
             | Self::Given { vertex, .. }
             | Self::CouldTake { vertex, .. }
@@ -373,6 +396,8 @@ impl Violation {
             | Self::Cycle { vertex, other }
             | Self::NotSpanning { vertex, other }
             | Self::Unmatched { vertex, other }
+            | Self::NotJoined { vertex, other }
+            | Self::NotCovered { vertex, neighbor: other }
             | Self::NotDominated { vertex, other } => (*vertex, *other) = (named(*vertex), named(*other)),
             Self::Label { vertex, label, least }
             | Self::StrongLabel { vertex, label, least }

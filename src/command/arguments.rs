@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use vxm::algorithms::{Formulation, Priority};
+use vxm::algorithms::{Formulation, Order, Priority};
 use vxm::io::FileFormat;
 
 /// Sparse linear algebra on graphs: masked vector-matrix products over semirings.
@@ -64,6 +64,26 @@ pub enum Task {
         /// Order in which vertices become roots: random, degree, sorted or sorted-id.
         #[arg(long, value_name = "P", default_value = Priority::Random.name())]
         priority: Priority,
+        #[command(flatten)]
+        seed: Seed,
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Finds a small vertex cover: a set with an end of each edge.
+    Cover {
+        /// Order of the independent set that a cover leaves out: random, degree, resolve, sorted or sorted-id.
+        #[arg(long, value_name = "P", default_value = Priority::default().name())]
+        priority: Priority,
+        #[command(flatten)]
+        seed: Seed,
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Finds a large maximal clique: vertices that are all neighbours of each other.
+    Clique {
+        /// Order in which vertices are added: natural, random, largest-degree-first or smallest-degree-last.
+        #[arg(long, value_name = "O", default_value = Order::SmallestDegreeLast.name())]
+        order: Order,
         #[command(flatten)]
         seed: Seed,
         #[command(flatten)]
@@ -260,6 +280,8 @@ macro_rules! run_of {
             Task::Mis { run, .. }
             | Task::Color(Color { run, .. })
             | Task::Aggregates { run, .. }
+            | Task::Cover { run, .. }
+            | Task::Clique { run, .. }
             | Task::Bfs { run, .. }
             | Task::Sssp { run, .. }
             | Task::Components { run }
@@ -289,10 +311,12 @@ macro_rules! run_of {
 
 impl Task {
     /// The names of the tasks that run an algorithm.
-    pub const ALGORITHMS: [&str; 18] = [
+    pub const ALGORITHMS: [&str; 20] = [
         "mis",
         "color",
         "aggregates",
+        "cover",
+        "clique",
         "bfs",
         "sssp",
         "components",

@@ -31,6 +31,10 @@ impl Found {
             Self::Aggregates(..) => {
                 "an aggregate has one root and all its neighbours; every other member is next to one of those."
             }
+            Self::Cover(..) => {
+                "each edge has an end in the cover; the edges of a matching, without common ends, bound every cover."
+            }
+            Self::Clique(_) => "all members are neighbours, and no other vertex is a neighbour of all.",
             Self::Levels(..) => "each number of hops is the least one, and what isn't reached can't be.",
             Self::Parents(..) => {
                 "each parent is a neighbour one hop nearer to the source, and what isn't reached can't be."
@@ -85,6 +89,8 @@ impl Found {
                 let roots: Vec<u32> = roots.indices().collect();
                 certify::aggregates(offsets, columns, &roots, &numbers.to_dense(u32::MAX))
             }
+            Self::Cover(set, mate) => certify::vertex_cover(offsets, columns, &members(set), &options(mate)).map(drop),
+            Self::Clique(set) => certify::maximal_clique(offsets, columns, &members(set)).map(drop),
             Self::Colors(colors, _) => certify::coloring(offsets, columns, &colors.to_dense(0)).map(drop),
             Self::Levels(source, levels) => {
                 certify::levels(offsets, columns, *source as usize, &options(levels)).map(drop)

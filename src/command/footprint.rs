@@ -17,6 +17,8 @@ pub enum Algorithm {
     Color(Method, Order),
     DistantSet,
     Aggregates,
+    Cover(Priority),
+    Clique,
     ColorsBy(Rule),
     Extended(Order),
     Bfs,
@@ -47,6 +49,8 @@ impl Algorithm {
         match self {
             Self::Mis(..) | Self::BestOf(..) | Self::DistantSet => "mis",
             Self::Aggregates => "aggregates",
+            Self::Cover(_) => "cover",
+            Self::Clique => "clique",
             Self::Color(..) | Self::ColorsBy(_) | Self::Extended(_) => "color",
             Self::Bfs | Self::Parents => "bfs",
             Self::Sssp | Self::Tree => "sssp",
@@ -130,13 +134,16 @@ impl Graph {
             }
             // builds a matrix of half the entries
             Algorithm::Color(Method::Jp, _) => (74, 9),
-            Algorithm::Color(Method::Hash, _) => (102, 8),
             // its matrix has a value per entry
-            Algorithm::Color(Method::MinMax, Order::SmallestDegreeLast) => (80, 5),
-            Algorithm::Color(Method::MinMax, _) => (40, 5),
+            Algorithm::Color(Method::MinMax | Method::Speculative, Order::SmallestDegreeLast) => (80, 5),
+            Algorithm::Color(Method::MinMax | Method::Speculative, _) => (40, 5),
             Algorithm::Color(_, Order::SmallestDegreeLast) => (62, 0),
             Algorithm::Color(..) => (50, 0),
             Algorithm::DistantSet | Algorithm::Aggregates => (64, 0),
+            // a matching, drawn weights and a copy of the edges
+            Algorithm::Cover(_) => (84, 31),
+            // candidates before and after a round, picks, and what finding them takes
+            Algorithm::Clique => (66, 7),
             // the graph with a diagonal, the bipartite graph of twice its entries, and what is left of that for a later window
             Algorithm::ColorsBy(_) => (64, 38),
             Algorithm::Extended(_) => (60, 1),
@@ -166,7 +173,7 @@ impl Graph {
             // parents, jumps before and after a round, and the certificate's roots
             Algorithm::Roots => (40, 0),
             // drawn weights, and a copy of the edges
-            Algorithm::Matching => (76, 25),
+            Algorithm::Matching => (76, 31),
             Algorithm::Dominant => (72, 17),
         };
         let transposed =
@@ -209,15 +216,15 @@ impl Graph {
             Algorithm::Color(Method::Jp, _) => {
                 copied.max(if self.late > 0 { 16 * n + entries / 2 + 4 * late } else { 0 })
             }
-            Algorithm::Color(Method::Is, _) => copied,
+            Algorithm::Color(Method::Is | Method::Mis, _) => copied,
             Algorithm::Extended(_) => copied,
             // the graph with a diagonal, and the bipartite graph with its copy of columns
             Algorithm::ColorsBy(rule) => {
                 let values = if rule == Rule::Star { 2 * entries } else { 0 };
                 rows_on_device(n, entries + n) + rows_on_device(2 * n, 2 * (entries + n)) + 2 * copied + values
             }
-            Algorithm::Color(Method::Hash, _) => rows_on_device(n, entries / 2),
-            Algorithm::Color(Method::MinMax, _) => entries,
+            Algorithm::Color(Method::Hash, _) => copied,
+            Algorithm::Color(Method::MinMax | Method::Speculative, _) => entries,
             Algorithm::BestOf(..) => 4 * entries,
             // sums along edges, distances at their ends, whether they agree, and the edges that do
             Algorithm::Tree => 4 * rows_on_device(n, entries) + (2 * weight + 10) * entries,
@@ -233,8 +240,10 @@ impl Graph {
             Algorithm::Communities => 4 * rows_on_device(n, entries) + 56 * entries,
             // counts, and the edges that are left
             Algorithm::Ktruss => 2 * rows_on_device(n, entries) + 4 * entries,
+            // candidates before and after a round, and picks
+            Algorithm::Clique => 2 * rows_on_device(n, entries) + 9 * entries,
             // drawn weights, and a copy of the edges
-            Algorithm::Matching => rows_on_device(n, entries) + 12 * entries,
+            Algorithm::Matching | Algorithm::Cover(_) => rows_on_device(n, entries) + 12 * entries,
             Algorithm::Dominant => rows_on_device(n, entries) + weight * entries,
             _ => 0,
         };
@@ -247,7 +256,8 @@ impl Graph {
         let tiles = self.tiles.map_or(0, |tiles| match algorithm {
             Algorithm::Mis(Priority::Resolve, _)
             | Algorithm::Mis(_, Formulation::Count)
-            | Algorithm::Color(Method::Mis | Method::NeighborReduce, _)
+            | Algorithm::Cover(Priority::Resolve)
+            | Algorithm::Color(Method::NeighborReduce, _)
             | Algorithm::Color(_, Order::SmallestDegreeLast)
             | Algorithm::Kcore
             | Algorithm::Scc => self.tiles_on_device(tiles.into()),
@@ -270,9 +280,10 @@ impl Graph {
             Algorithm::Mis(Priority::Resolve, _) | Algorithm::Mis(_, Formulation::Decide) => 18 * n,
             Algorithm::Mis(..) => 14 * n,
             Algorithm::BestOf(priority, runs) => (60 + 9 * keys_at_once(priority, runs) + u128::from(runs / 8)) * n,
-            Algorithm::Color(Method::Hash, _) => 45 * n,
             Algorithm::Color(..) => 38 * n,
             Algorithm::DistantSet | Algorithm::Aggregates => 42 * n,
+            Algorithm::Cover(_) => 60 * n,
+            Algorithm::Clique => 60 * n,
             Algorithm::ColorsBy(_) => 120 * n,
             Algorithm::Extended(_) => 60 * n,
             Algorithm::Bfs => 20 * n,
@@ -338,7 +349,7 @@ const PROCESS: u128 = 4 << 20;
 
 /// The variants of algorithms with different footprints. Each has a name: that of the option that selects it, or of the
 /// result.
-pub const TOLD: [(&str, Algorithm); 35] = [
+pub const TOLD: [(&str, Algorithm); 38] = [
     ("resolve", Algorithm::Mis(Priority::Resolve, Formulation::Count)),
     ("decide", Algorithm::Mis(Priority::Sorted, Formulation::Decide)),
     ("count", Algorithm::Mis(Priority::Sorted, Formulation::Count)),
@@ -349,11 +360,14 @@ pub const TOLD: [(&str, Algorithm); 35] = [
     ("is", Algorithm::Color(Method::Is, Order::LargestDegreeFirst)),
     ("min-max", Algorithm::Color(Method::MinMax, Order::LargestDegreeFirst)),
     ("neighbor-reduce", Algorithm::Color(Method::NeighborReduce, Order::LargestDegreeFirst)),
+    ("speculative", Algorithm::Color(Method::Speculative, Order::LargestDegreeFirst)),
     ("distance-2", Algorithm::DistantSet),
     ("distance-2", Algorithm::ColorsBy(Rule::Distance2)),
     ("star", Algorithm::ColorsBy(Rule::Star)),
     ("columns", Algorithm::ColorsBy(Rule::Columns)),
     ("roots", Algorithm::Aggregates),
+    ("cover", Algorithm::Cover(Priority::Resolve)),
+    ("clique", Algorithm::Clique),
     ("most", Algorithm::Extended(Order::LargestDegreeFirst)),
     ("hops", Algorithm::Bfs),
     ("parents", Algorithm::Parents),

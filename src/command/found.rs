@@ -29,6 +29,10 @@ pub enum Found {
     Extended(Vector<u32>, Vec<u32>, u32),
     /// The number of each vertex' aggregate, and the roots.
     Aggregates(Vector<u32>, Set),
+    /// A vertex cover, and the mates of a matching, of which each edge needs a member of its own.
+    Cover(Set, Vector<u32>),
+    /// A maximal clique.
+    Clique(Set),
     /// The source vertex, and the distance of each vertex from it in hops.
     Levels(u32, Vector<u32>),
     /// The source vertex, and the parent of each vertex in a search tree.
@@ -142,6 +146,8 @@ impl Found {
                 let (numbers, roots) = (numbers.to_root()?, roots.to_root()?);
                 numbers.zip(roots).map(|(numbers, roots)| Self::Aggregates(numbers, roots))
             }
+            Self::Cover(set, mate) => set.to_root()?.zip(mate.to_root()?).map(|(set, mate)| Self::Cover(set, mate)),
+            Self::Clique(set) => set.to_root()?.map(Self::Clique),
             Self::Levels(source, levels) => levels.to_root()?.map(|levels| Self::Levels(source, levels)),
             Self::Parents(source, parents) => parents.to_root()?.map(|parents| Self::Parents(source, parents)),
             Self::Distances(distances) => distances.into_root()?.map(Self::Distances),
@@ -169,6 +175,8 @@ impl Found {
             Self::Set(_) | Self::BestSet { .. } | Self::DistantSet(_) => "mis",
             Self::Colors(..) | Self::ColorsBy(..) | Self::Extended(..) => "color",
             Self::Aggregates(..) => "aggregates",
+            Self::Cover(..) => "cover",
+            Self::Clique(_) => "clique",
             Self::Levels(..) | Self::Parents(..) => "bfs",
             Self::Distances(_) | Self::Tree(_) => "sssp",
             Self::Components(_) => "components",
@@ -191,7 +199,11 @@ impl Found {
     pub fn measure(&self) -> (&'static str, usize) {
         let named = |labels: &Vector<u32>| labels.iter().filter(|(v, label)| v == label).count();
         match self {
-            Self::Set(set) | Self::BestSet { set, .. } | Self::DistantSet(set) => ("size", set.nvals()),
+            Self::Set(set)
+            | Self::BestSet { set, .. }
+            | Self::DistantSet(set)
+            | Self::Cover(set, _)
+            | Self::Clique(set) => ("size", set.nvals()),
             Self::Colors(_, count) | Self::ColorsBy(_, _, count) => ("colors", *count as usize),
             Self::Extended(colors, ..) => ("colored", colors.iter().filter(|&(_, color)| color > 0).count()),
             Self::Aggregates(_, roots) => ("aggregates", roots.nvals()),
@@ -224,6 +236,7 @@ impl Found {
     pub fn more(&self, numbering: &Numbering) -> Vec<(&'static str, Value)> {
         match self {
             Self::BestSet { seed, smallest, .. } => vec![("best_seed", json!(seed)), ("smallest", json!(smallest))],
+            Self::Cover(_, mate) => vec![("least", (mate.nvals() / 2).into())],
             Self::Distances(found) => {
                 vec![("farthest", found.greatest().map_or(Value::Null, |(_, distance)| number(found, distance)))]
             }
@@ -278,6 +291,8 @@ impl Found {
             }
             Self::Extended(colors, ..) => format!("{} for {}", counted(distinct(colors), "colour"), vertices()),
             Self::Aggregates(..) => counted(measure, "aggregate"),
+            Self::Cover(_, mate) => format!("vertex cover of {}; none has fewer than {}", vertices(), mate.nvals() / 2),
+            Self::Clique(_) => format!("clique of {}", counted(measure, "vertex")),
             Self::Levels(_, levels) => {
                 let hops = levels.iter().map(|(_, level)| level).max().unwrap_or(0);
                 format!("{} within {}", vertices(), counted(hops as usize, "hop"))
@@ -318,7 +333,11 @@ impl Found {
 
     pub fn digest(&self) -> u64 {
         match self {
-            Self::Set(set) | Self::BestSet { set, .. } | Self::DistantSet(set) => set.digest(),
+            Self::Set(set)
+            | Self::BestSet { set, .. }
+            | Self::DistantSet(set)
+            | Self::Cover(set, _)
+            | Self::Clique(set) => set.digest(),
             Self::Distances(found) | Self::Ranks(found) => found.digest(),
             Self::Forest(edges, _) | Self::Truss(_, edges) | Self::Triangles(edges) => edges.digest(),
             Self::Clustering(found) | Self::Betweenness(found) => found.digest(),
@@ -342,9 +361,11 @@ impl Found {
     /// Writes the answer, a vertex or an edge a line.
     pub fn write(&self, text: &mut impl Write, numbering: &Numbering) -> std::io::Result<()> {
         match self {
-            Self::Set(set) | Self::BestSet { set, .. } | Self::DistantSet(set) => {
-                set.indices().try_for_each(|v| writeln!(text, "{}", numbering.number(v)))
-            }
+            Self::Set(set)
+            | Self::BestSet { set, .. }
+            | Self::DistantSet(set)
+            | Self::Cover(set, _)
+            | Self::Clique(set) => set.indices().try_for_each(|v| writeln!(text, "{}", numbering.number(v))),
             Self::Colors(found, _)
             | Self::ColorsBy(_, found, _)
             | Self::Extended(found, ..)

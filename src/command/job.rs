@@ -109,9 +109,11 @@ fn check(task: &Task, run: Option<&Run>) -> Result<()> {
         Task::Mis { best_of: Some(_), .. } => Some(("mis --best-of", "isn't")),
         Task::Betweenness { .. } => Some((task.name(), "isn't")),
         Task::Labels { .. } => Some((task.name(), "the mode of rows isn't")),
-        Task::Communities { .. } | Task::Triangles { .. } | Task::Ktruss { .. } | Task::Clustering { .. } => {
-            Some((task.name(), "products of two sparse matrices aren't"))
-        }
+        Task::Communities { .. }
+        | Task::Triangles { .. }
+        | Task::Ktruss { .. }
+        | Task::Clustering { .. }
+        | Task::Clique { .. } => Some((task.name(), "products of two sparse matrices aren't")),
         _ => None,
     };
     if let Some((name, what)) = missing {

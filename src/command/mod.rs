@@ -6,6 +6,7 @@ mod bars;
 mod checked;
 mod coloring;
 mod convert;
+mod dense;
 mod distant;
 mod explain;
 mod footprint;
@@ -155,6 +156,8 @@ fn dispatch(task: &Task) -> Result<ExitCode> {
         }
         Task::Color(options) => coloring::color(options),
         Task::Aggregates { priority, seed, run } => distant::aggregates(*priority, seed.seed, run),
+        Task::Cover { priority, seed, run } => dense::cover(*priority, seed.seed, run),
+        Task::Clique { order, seed, run } => dense::clique(*order, seed.seed, run),
         Task::Bfs { source, parents, run } => tasks::bfs(*source, *parents, run),
         Task::Sssp { source, parents: true, weights, run } => {
             tasks::shortest_tree(*source, weights.weights, weights.seed, run)
@@ -166,13 +169,13 @@ fn dispatch(task: &Task) -> Result<ExitCode> {
             let options = PageRankOptions::default().damping(*damping).rounds(rounds).tolerance(*tolerance);
             tasks::pagerank(options, sources, *precision, run)
         }
-        Task::Kcore { run } => tasks::kcore(run),
+        Task::Kcore { run } => dense::kcore(run),
         Task::Betweenness { sources, seed, run } => tasks::betweenness(*sources, seed.seed, run),
         Task::Communities { tolerance, run } => tasks::communities(*tolerance, run),
         Task::Labels { rounds, run } => tasks::labels(*rounds, run),
-        Task::Triangles { run } => tasks::triangles(run),
-        Task::Ktruss { k, run } => tasks::ktruss(*k, run),
-        Task::Clustering { run } => tasks::clustering(run),
+        Task::Triangles { run } => dense::triangles(run),
+        Task::Ktruss { k, run } => dense::ktruss(*k, run),
+        Task::Clustering { run } => dense::clustering(run),
         Task::Msf { weights, run } => tasks::msf(weights.weights, weights.seed, run),
         Task::Scc { run } => tasks::scc(run),
         Task::Roots { run } => tasks::roots(run),
@@ -324,7 +327,7 @@ fn refused_arguments(error: &clap::Error) -> Error {
 /// The error message for wrong arguments, in one line.
 fn usage(error: &clap::Error) -> String {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return "expected a command: mis, color, bfs, sssp, components, pagerank, kcore, labels, communities, betweenness, \
+        return "expected a command: mis, color, cover, clique, bfs, sssp, components, pagerank, kcore, labels, communities, betweenness, \
                 triangles, ktruss, clustering, msf, scc, roots, matching, convert, info, generate, profile, report, \
                 completions, man or doctor (vxm --help tells more)"
             .to_owned();

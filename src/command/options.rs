@@ -14,8 +14,8 @@ use vxm::ranks::{Link, Shape};
 /// The arguments of `vxm color`.
 #[derive(Debug, Args)]
 pub struct Color {
-    /// Colouring algorithm: is, mis, jp, min-max, hash or neighbor-reduce; default: jp. Not with another rule than that
-    /// neighbours differ.
+    /// Colouring algorithm: is, max-times, mis, jp, min-max, hash, neighbor-reduce or speculative; default: jp. Not with another
+    /// rule than that neighbours differ.
     #[arg(long, value_name = "M", conflicts_with_all = ["columns", "rows", "star", "given", "most"])]
     pub method: Option<Method>,
     /// Order of the vertices, columns or rows: natural, random, largest-degree-first or smallest-degree-last.

@@ -219,13 +219,6 @@ fn ranked<T: Rank + Weight>(
     })
 }
 
-/// `vxm kcore`.
-pub fn kcore(run: &Run) -> Result<ExitCode> {
-    let (out, graph) = (begin(run)?, simple(run)?);
-    let find = |a: &Matrix| algorithms::core_numbers(a).map(|cores| (Found::Cores(cores), None));
-    finish(run, out, Algorithm::Kcore, &[], graph, find, checked)
-}
-
 /// The difference of a betweenness from the certificate's that rounding may explain, in terms of one more than its value.
 const ROUNDED: f64 = 1e-9;
 
@@ -272,32 +265,6 @@ pub fn labels(rounds: u32, run: &Run) -> Result<ExitCode> {
         Ok((Found::Labels(rounds, found.labels), Some(found.rounds)))
     };
     finish(run, out, Algorithm::Labels, &[], graph, find, checked)
-}
-
-/// `vxm triangles`.
-pub fn triangles(run: &Run) -> Result<ExitCode> {
-    let (out, graph) = (begin(run)?, simple(run)?);
-    let find = |a: &Matrix| algorithms::triangles(a).map(|counts| (Found::Triangles(counts), None));
-    finish(run, out, Algorithm::Triangles, &[], graph, find, checked)
-}
-
-/// `vxm ktruss`.
-pub fn ktruss(k: u32, run: &Run) -> Result<ExitCode> {
-    let (out, graph) = (begin(run)?, simple(run)?);
-    let find = |a: &Matrix| {
-        let truss = algorithms::ktruss(a, k)?;
-        let edges = truss.support.iter().filter(|&(i, j, _)| i < j);
-        let edges = edges.map(|(i, j, _)| u64::from(i) << 32 | u64::from(j)).collect();
-        Ok((Found::Truss(k, Vector::from_dense(edges)), Some(truss.rounds)))
-    };
-    finish(run, out, Algorithm::Ktruss, &[("k", k.into())], graph, find, checked)
-}
-
-/// `vxm clustering`.
-pub fn clustering(run: &Run) -> Result<ExitCode> {
-    let (out, graph) = (begin(run)?, simple(run)?);
-    let find = |a: &Matrix| algorithms::clustering(a).map(|found| (Found::Clustering(found), None));
-    finish(run, out, Algorithm::Clustering, &[], graph, find, checked)
 }
 
 /// `vxm scc`.

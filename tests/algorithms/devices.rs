@@ -1,17 +1,16 @@
 //! On a GPU every algorithm gives the same bits as on the CPU, on the graphs of the data folder and of the generators.
 
 use super::common::facts;
+use super::launches::in_its_own_process;
 use super::other_devices::compare_others;
 use super::shapes::complete_on_paths;
 use std::io::Write;
-use std::process::Command;
 use std::time::{Duration, Instant};
 use vxm::algorithms::{
-    ColoringOptions, Formulation, Method, MisOptions, Order, Priority, bfs, color, components, mis, mis_in_order,
-    priorities, sssp,
+    ColoringOptions, Formulation, Method, MisOptions, Order, Priority, bfs, color, components, mis, sssp,
 };
 use vxm::backend::cuda::Gpu;
-use vxm::backend::plan::{Direction, Forced, Format, Schedule, Strategy, force};
+use vxm::backend::plan::{Direction, Forced, Schedule, Strategy, force};
 use vxm::formats::{Combine, Coo};
 use vxm::io::{generate, read};
 use vxm::prelude::*;
@@ -70,7 +69,7 @@ pub fn compare(name: &str, a: &Matrix, device: Device) {
     for &method in Method::ALL {
         for &order in Order::ALL {
             // hundreds of rounds in every order: one order is enough
-            let slow = matches!(method, Method::Is | Method::MinMax | Method::NeighborReduce | Method::Mis);
+            let slow = !matches!(method, Method::Jp | Method::Hash);
             if slow && order != Order::Random {
                 continue;
             }
@@ -138,59 +137,6 @@ fn generators() {
 
 /// The environment variable that makes a process time the first use of two programs.
 const TIMED: &str = "VXM_TEST_TIMED";
-
-/// Set for a test that runs in a process of its own.
-const ALONE: &str = "VXM_TEST_ALONE";
-
-/// A command that runs one test of this program, with `variable` set so that the test knows where it is.
-fn in_its_own_process(test: &str, variable: &str) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", test, "--nocapture", "--test-threads=1"]).env(variable, "1");
-    command
-}
-
-/// From the priorities to the set there are at most six launches, and one readback: how the loop ended.
-#[test]
-fn an_independent_set_is_few_launches_and_nothing_is_read_before_its_end() {
-    let Some(device) = gpu() else { return };
-    // launches and reads are counted for the whole process, and the tests beside this one have some too
-    if std::env::var_os(ALONE).is_none() {
-        let name = "devices::an_independent_set_is_few_launches_and_nothing_is_read_before_its_end";
-        let out = in_its_own_process(name, ALONE).output().unwrap();
-        let told = String::from_utf8_lossy(&out.stdout);
-        assert!(out.status.success() && told.contains("1 passed"), "{told}{}", String::from_utf8_lossy(&out.stderr));
-        return;
-    }
-    let Device::Cuda(ordinal) = device else { return };
-    let gpu = Gpu::open(ordinal).unwrap();
-    for graph in ["grid:300x300", "rmat:14:16", "delaunay:12"] {
-        let a = Matrix::from_simple(generate(graph, &()).unwrap().graph).to(device).unwrap();
-        let tiles = a.clone().with_format(Some(Format::Tiles));
-        let all = Priority::ALL.iter().flat_map(|&priority| Formulation::ALL.iter().map(move |&by| (priority, by)));
-        for ((priority, formulation), a) in all.flat_map(|how| [(how, &a), (how, &tiles)]) {
-            let options = MisOptions::default().priority(priority).formulation(formulation);
-            // sorted-id makes its keys by sorting, which takes launches of its own: they are made beforehand
-            let by_number = priority == Priority::SortedId;
-            if by_number && formulation == Formulation::Count {
-                continue;
-            }
-            let keys = by_number.then(|| priorities(a, priority, options.seed).unwrap());
-            let run = || match &keys {
-                Some(keys) => mis_in_order(a, keys.clone()).unwrap(),
-                None => mis(a, &options).unwrap(),
-            };
-            // the first run makes the degrees, the row classes and the programs, which are kept
-            let first = run();
-            let (launches, read) = (gpu.launches(), gpu.readbacks());
-            let found = run();
-            let (launches, read) = (gpu.launches() - launches, gpu.readbacks() - read);
-            // the readback is the loop's outcome, which its kernel writes to page-locked host memory
-            let what = format!("{graph}, {priority:?}, {formulation:?}");
-            assert!(launches <= 6 && read == 1, "{what}: {launches} launches, {read} reads");
-            assert_eq!(first.set.digest(), found.set.digest());
-        }
-    }
-}
 
 #[test]
 fn a_hundred_runs_are_one() {

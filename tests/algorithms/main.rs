@@ -9,6 +9,7 @@ mod betweenness;
 #[cfg(all(feature = "cuda", unix))]
 mod budget;
 mod check;
+mod cliques;
 mod communities;
 mod derivatives;
 #[cfg(all(feature = "cuda", unix))]
@@ -20,6 +21,8 @@ mod facts;
 mod generated;
 mod graphs;
 mod labels;
+#[cfg(all(feature = "cuda", unix))]
+mod launches;
 mod many_sets;
 #[cfg(all(feature = "cuda", unix))]
 mod other_devices;

@@ -4,13 +4,13 @@
 use super::devices::{SCHEDULES, gpu};
 use super::graphs::oriented;
 use std::io::Write;
-use vxm::algorithms::priority::{column_keys, largest_degree_first};
+use vxm::algorithms::priority::{column_keys, largest_degree_first, smallest_degree_last};
 use vxm::algorithms::{
     Coloring, Mis, MisOptions, Order, PageRankOptions, Priority, aggregates, betweenness, bfs_many, bfs_parents,
     clustering, color_at_distance_2, color_classes, color_columns, communities, core_numbers, decompress,
-    decompress_symmetric, dominant_matching, extend_coloring, ktruss, maximal_matching, mis_at_distance_2, mis_many,
-    pagerank, parents_of, propagate_labels, roots, spanning_forest, sssp, sssp_parents, star_coloring,
-    strong_components, triangles, weights,
+    decompress_symmetric, dominant_matching, extend_coloring, ktruss, maximal_clique, maximal_matching,
+    mis_at_distance_2, mis_many, pagerank, parents_of, propagate_labels, roots, spanning_forest, sssp, sssp_parents,
+    star_coloring, strong_components, triangles, vertex_cover, weights,
 };
 use vxm::backend::cuda::Gpu;
 use vxm::backend::plan::force;
@@ -69,6 +69,12 @@ pub fn compare_others(name: &str, a: &Matrix, device: Device) {
     let sources: Vec<u32> = (0..a.nrows() as u32).take(3).collect();
     assert_eq!(betweenness(&there, &sources).unwrap(), betweenness(a, &sources).unwrap(), "{name}: betweenness");
     assert_eq!(communities(&there, 1e-6).unwrap(), communities(a, 1e-6).unwrap(), "{name}: communities");
+    let last = smallest_degree_last(a, 7).unwrap();
+    let (here, found) = (maximal_clique(a, &last), maximal_clique(&there, &smallest_degree_last(&there, 7).unwrap()));
+    assert_eq!(found.unwrap(), here.unwrap(), "{name}: clique");
+    let options = MisOptions::default().seed(7);
+    let (here, found) = (vertex_cover(a, &options), vertex_cover(&there, &options));
+    assert_eq!(found.unwrap(), here.unwrap(), "{name}: cover");
     let key = largest_degree_first(a, 7).unwrap();
     let key_there = largest_degree_first(&there, 7).unwrap();
     let (here, found) = (mis_at_distance_2(a, &key), mis_at_distance_2(&there, &key_there));
@@ -149,6 +155,8 @@ fn kernels_of_the_other_algorithms_compile() {
         let options = PageRankOptions::default().tolerance(1e-4).sources(Some(all));
         weights(&a, 1, 100, 7).unwrap();
         core_numbers(&a).unwrap();
+        maximal_clique(&a, &largest_degree_first(&a, 7).unwrap()).unwrap();
+        vertex_cover(&a, &MisOptions::default()).unwrap();
         propagate_labels(&a, 3).unwrap();
         betweenness(&a, &[0]).unwrap();
         for priority in [Priority::Resolve, Priority::Sorted] {

@@ -60,7 +60,7 @@ fn bad_arguments_are_refused_in_a_line() {
     for (arguments, told) in [
         (
             &[][..],
-            "expected a command: mis, color, bfs, sssp, components, pagerank, kcore, labels, communities, betweenness, triangles, ktruss, clustering, msf, scc, roots, matching, convert, info, generate, profile, report, completions, man or doctor",
+            "expected a command: mis, color, cover, clique, bfs, sssp, components, pagerank, kcore, labels, communities, betweenness, triangles, ktruss, clustering, msf, scc, roots, matching, convert, info, generate, profile, report, completions, man or doctor",
         ),
         (&["mis"], "the following required arguments were not provided: <GRAPH>"),
         (&["mist", "grid:2x2"], "unrecognized subcommand 'mist'"),
@@ -127,7 +127,7 @@ fn bad_arguments_are_refused_in_a_line() {
         ),
         (
             &["color", "grid:2x2", "--method", "jpp"],
-            "unknown method `jpp`: expected is, mis, jp, min-max, hash, neighbor-reduce",
+            "unknown method `jpp`: expected is, max-times, mis, jp, min-max, hash, neighbor-reduce, speculative",
         ),
         (
             &["color", "grid:2x2", "--order", "up"],

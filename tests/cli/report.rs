@@ -115,6 +115,8 @@ fn every_algorithm_has_a_page() {
         ("triangles", &[]),
         ("ktruss", &["--k", "3"]),
         ("clustering", &[]),
+        ("clique", &[]),
+        ("cover", &["--priority", "sorted"]),
         ("msf", &["--weights", "1..9"]),
         ("scc", &[]),
         ("matching", &[]),

@@ -24,6 +24,10 @@ fn answers_are_equal_for_threads_and_formats() {
             (&["kcore"], true),
             (&["triangles"], true),
             (&["clustering"], true),
+            (&["clique"], true),
+            (&["clique", "--order", "random"], true),
+            (&["cover"], true),
+            (&["cover", "--priority", "degree"], true),
             (&["labels"], true),
             (&["communities"], true),
             (&["betweenness", "--sources", "5"], true),
@@ -238,6 +242,11 @@ fn people_are_told_in_words() {
         ),
         (&["matching", "grid:1x1"], "matching of 0 edges, valid\n"),
         (&["kcore", "grid:0x0"], "degeneracy 0, valid\n"),
+        (&["clique", "grid:4x4"], "clique of 2 vertices, valid\norder smallest-degree-last, seed 0: 0."),
+        (&["clique", "grid:0x0"], "clique of 0 vertices, valid\n"),
+        (&["clique", "er:3:0"], "clique of 1 vertex, valid\n"),
+        (&["cover", "grid:1x4"], "vertex cover of 2 vertices (50.00 %); none has fewer than "),
+        (&["cover", "grid:0x0"], "vertex cover of 0 vertices (0.00 %); none has fewer than 0, valid\n"),
         (&["scc", "grid:0x0"], "0 strongly connected components, valid\n"),
     ] {
         let out = run(folder.path(), &[arguments, &["--device", "cpu"]].concat());

@@ -57,7 +57,9 @@ fn answers_are_those_of_the_source() {
     for source in &sources {
         for options in [&["--undirected"][..], &[]] {
             told(folder.path(), &[&["convert", source, "g.vxm"], options].concat());
-            for algorithm in [&["mis"][..], &["color"], &["components"], &["kcore"], &["scc"], &["matching"]] {
+            for algorithm in
+                [&["mis"][..], &["color"], &["components"], &["kcore"], &["scc"], &["matching"], &["clique"]]
+            {
                 let of = |file: &str| answer(folder.path(), &[algorithm, &[file]].concat());
                 let (one, other) = (of(source), of("g.vxm"));
                 assert_eq!(one["digest"], other["digest"], "{source} {algorithm:?}");

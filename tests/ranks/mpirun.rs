@@ -129,12 +129,16 @@ fn write_graph(folder: &Path) {
 }
 
 /// Every subcommand that runs on ranks, on a small graph.
-const TASKS: [&str; 20] = [
+const TASKS: [&str; 24] = [
     "mis kron:8:8",
     "mis kron:8:8 --priority sorted",
     "mis road:12 --priority degree --formulation count",
     "color rmat:8:8",
     "color grid:9x13 --method hash",
+    "color rmat:8:8 --method mis",
+    "color rmat:8:8 --method speculative --order random",
+    "color road:12 --method neighbor-reduce",
+    "cover rmat:8:8",
     "color grid:9x13 --distance 2",
     "color road:12 --star --order natural",
     "color g.mtx --columns --order smallest-degree-last",

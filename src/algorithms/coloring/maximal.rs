@@ -1,32 +1,47 @@
 //! One maximal independent set a colour: Algorithm 3 of "Graph Coloring on the GPU".
+//!
+//! In the paper all vertices take part in the set of one colour until it is maximal, and then those that are left in the set of the next.
+//! Here a vertex goes on to the next set by itself, as soon as it has a neighbour in this one. A set grows as Algorithm 3 says: a vertex
+//! joins once it is above all neighbours that may still join. So no vertex waits for a set to be maximal, and the sets are the same.
 
-use crate::algorithms::coloring::NONE;
 use crate::prelude::*;
 
-/// Colours, and the number of rounds over all colours.
-pub(super) fn color(a: &Matrix, rank: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
-    let n = a.nrows();
-    let (mut colors, mut uncolored) = (Vector::full(n, NONE), Set::all(n));
-    // weight = rank + 1
-    let weight = rank.map(PLUS.bind(1)).eval()?;
-    let (mut color, mut rounds) = (0, 0);
-    while uncolored.nvals() > 0 {
-        color += 1;
-        let mut candidates = uncolored.clone();
-        while candidates.nvals() > 0 {
-            rounds += 1;
-            // max<candidates> = weight<candidates> max.times A
-            let max = weight.mask(&candidates).vxm(a, MAX_TIMES).until(LT).or_identity();
-            // frontier<candidates> = weight > max
-            let frontier = weight.ewise_mult(max, GT).mask(&candidates).select(IDENTITY).pattern().eval()?;
-            // C<frontier> = color
-            fill(color, n).mask(&frontier).assign_to(&mut colors)?;
-            // near<candidates> = frontier any.pair A
-            let near = frontier.vxm(a, ANY_PAIR).mask(&candidates).eval()?;
-            // candidates<!frontier, !near> = candidates; uncolored<!frontier> = uncolored
-            candidates = candidates.mask(!&frontier).mask(!&near).eval()?;
-            uncolored = uncolored.mask(!&frontier).eval()?;
-        }
+/// The bit of a vertex that isn't coloured yet. Its other bits are the colour that it may get.
+pub(super) const OPEN: u32 = 1 << 31;
+
+/// The colour that a vertex has, or may get.
+#[op]
+pub(super) fn color_of(vertex: u32) -> u32 {
+    vertex & (OPEN - 1u32)
+}
+
+/// Whether a higher neighbour is in the set of `own`, or may still join it.
+#[op]
+fn matters(own: u32, other: u32) -> bool {
+    color_of(other) == color_of(own) || other >= OPEN && color_of(other) < color_of(own)
+}
+
+/// A vertex' next state, given the least state of the neighbours that matter. If one has the colour, the vertex goes on to the next. If one
+/// may still get it, the vertex waits. If there is none, it gets the colour.
+#[op]
+pub(super) fn decide(own: u32, least: u32) -> u32 {
+    if least < OPEN {
+        own + 1u32
+    } else if least == u32::MAX {
+        color_of(own)
+    } else {
+        own
     }
-    Ok((colors, rounds))
+}
+
+/// Colours, and the number of rounds.
+pub(super) fn color(a: &Matrix, weight: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
+    // A'[i, j] = A[i, j] where weight[i] < weight[j]
+    let higher = a.oriented(LT, weight);
+    // C = OPEN + 1; C<C >= OPEN> = decide(C, A' min.second C) over the edges that matter, until all C < OPEN
+    let settled = fixpoint(Vector::full(a.nrows(), OPEN + 1))
+        .while_active(GE.bind(OPEN))
+        .step(|c| decide.map2(c, higher.mxv(c, MIN_SECOND).edge_status(matters).or_identity()))
+        .eval()?;
+    Ok((settled.state, settled.rounds))
 }

@@ -5,9 +5,11 @@ mod extension;
 mod hash;
 mod independent_set;
 mod jones_plassmann;
+mod max_times;
 mod maximal;
 mod min_max;
 mod neighbor_reduce;
+mod speculative;
 
 pub use extension::{Extension, extend_coloring};
 
@@ -50,17 +52,20 @@ pub fn color(a: &Matrix, options: &ColoringOptions) -> Result<Coloring> {
     let (colors, rounds) = match options.method {
         Method::Jp => return color_in_order(a, &key),
         Method::Is => independent_set::color(a, &key),
-        Method::Mis => maximal::color(a, &key.rank()?),
+        Method::MaxTimes => max_times::color(a, &key),
+        Method::Mis => maximal::color(a, &key),
         Method::MinMax => min_max::color(a, &key),
-        Method::Hash => hash::color(a, &key.rank()?),
-        Method::NeighborReduce => neighbor_reduce::color(a, &key.rank()?),
+        Method::Hash => hash::color(a, &key),
+        Method::NeighborReduce => neighbor_reduce::color(a, &key),
+        Method::Speculative => speculative::color(a, &key),
     }?;
     let (colors, count) = match options.method {
-        // All colours up to the greatest are used already. is: a vertex of colour c > 1 has a neighbour of colour c - 1. mis: a maximal set
-        // isn't empty. min-max: a round that leaves a vertex open colours both a local maximum and a local minimum, and the last round
-        // colours a local maximum.
-        Method::Is | Method::Mis | Method::MinMax => (colors.clone(), colors.reduce(MAX)?),
-        _ => compact(&colors)?,
+        // new colours may be left unused, if all their vertices clash
+        Method::Hash => compact(&colors)?,
+        // All colours up to the greatest are used. is, max-times, neighbor-reduce: a vertex of colour c > 1 has a neighbour of colour c - 1.
+        // mis, speculative: a vertex goes past a colour only if a neighbour has it. min-max: a round that leaves a vertex open colours both a
+        // local maximum and a local minimum, and the last round colours a local maximum.
+        _ => (colors.clone(), colors.reduce(MAX)?),
     };
     Ok(Coloring { colors, count, rounds })
 }
@@ -109,16 +114,14 @@ fn check_keys(what: &'static str, n: usize, key: &Vector<u32>) -> Result<()> {
 fn compact(colors: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
     let most = colors.reduce(MAX)?;
     // used = the set of colours in use
-    let used = Set::from_indices(most as usize + 1, colors.iter().map(|(_, color)| color))?;
+    let used = colors.scatter_by(colors, most as usize + 1, ANY)?.pattern().eval()?;
     let count = used.nvals() as u32;
     if count == most {
         return Ok((colors.clone(), count));
     }
-    let places: Vec<u32> = used.indices().collect();
     // number[used] = 1, 2, ..., count
-    let mut number = Vector::full(most as usize + 1, NONE);
-    Vector::from_dense((1..=count).collect()).scatter(&places, number.len()).assign_to(&mut number)?;
+    let places: Vec<u32> = used.indices().collect();
+    let number = Vector::from_dense((1..=count).collect()).scatter(&places, used.len()).eval()?;
     // colors = number[colors]
-    let old = colors.to_dense(NONE);
-    Ok((number.extract(&old).eval()?, count))
+    Ok((number.gather(colors).eval()?, count))
 }

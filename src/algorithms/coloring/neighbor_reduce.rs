@@ -5,28 +5,63 @@
 //! is enough: a vertex outside the frontier has an uncoloured neighbour of greater weight, and can't become the greatest before that one
 //! goes.
 
-use crate::algorithms::coloring::NONE;
 use crate::prelude::*;
 
-/// Colours, and the number of rounds, one for each colour.
-pub(super) fn color(a: &Matrix, rank: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
-    let n = a.nrows();
-    let (mut colors, mut frontier) = (Vector::full(n, NONE), Set::all(n));
-    // weight = rank + 1, of uncoloured vertices only
-    let mut weight = rank.map(PLUS.bind(1)).eval()?;
-    let mut rounds = 0;
-    while frontier.nvals() > 0 {
-        rounds += 1;
-        // reduced<frontier> = weight max.first A
-        let reduced = weight.vxm(a, MAX_FIRST).until(LT).or_identity();
-        // removed<frontier> = weight > reduced
-        let removed = weight.ewise_mult(reduced, GT).mask(&frontier).select(IDENTITY).pattern().eval()?;
-        // C<removed> = rounds
-        fill(rounds, n).mask(&removed).assign_to(&mut colors)?;
-        // weight<!removed> = weight
-        weight = weight.mask(!&removed).eval()?;
-        // frontier<weight> = removed any.pair A: the uncoloured vertices with a neighbour in removed
-        frontier = removed.vxm(a, ANY_PAIR).mask(&weight).eval()?;
+/// The bit of a vertex that isn't coloured yet. Its low bits count the rounds; a coloured vertex' are its colour.
+const OPEN: u32 = 1 << 31;
+/// The bit of an open vertex in the frontier.
+const FRONTIER: u32 = 1 << 30;
+/// The bit of a vertex that is removed in this round.
+const REMOVED: u32 = 1 << 29;
+
+/// Whether a vertex isn't coloured yet.
+#[op]
+fn is_open(vertex: u32) -> bool {
+    vertex >= OPEN
+}
+
+/// Whether an open vertex is in the frontier.
+#[op]
+fn in_frontier(vertex: u32) -> bool {
+    vertex & FRONTIER != 0u32
+}
+
+/// Whether a vertex is removed in this round.
+#[op]
+fn is_removed(vertex: u32) -> bool {
+    vertex & REMOVED != 0u32
+}
+
+/// Removes a vertex of greater weight than its open neighbours.
+#[op]
+fn remove(vertex: u32, weight: u32, reduced: u32) -> u32 {
+    if weight > reduced { vertex | REMOVED } else { vertex }
+}
+
+/// Ends a round: a removed vertex gets the round's colour; the vertices near it are the next frontier.
+#[op]
+fn advance(vertex: u32, is_near: bool) -> u32 {
+    let next: u32 = (vertex & (REMOVED - 1u32)) + 1u32;
+    if is_removed(vertex) {
+        next
+    } else if is_near {
+        OPEN | FRONTIER | next
+    } else {
+        OPEN | next
     }
-    Ok((colors, rounds))
+}
+
+/// Colours, and the number of rounds, one for each colour.
+pub(super) fn color(a: &Matrix, weight: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
+    let settled = fixpoint(Vector::full(a.nrows(), OPEN | FRONTIER))
+        .while_active(is_open)
+        // reduced<frontier> = weight<open> max.first A; removed<frontier> = weight > reduced
+        .step(|v| {
+            let reduced = weight.mask(v.select(is_open).pattern()).vxm(a, MAX_FIRST).until(LT).or_identity();
+            remove.map3(v, weight, reduced).mask(v.select(in_frontier))
+        })
+        // C<removed> = round; frontier<open> = removed lor.pair A
+        .then(|v| advance.map2(v, v.select(is_removed).vxm(a, LOR_PAIR).or_identity()))
+        .eval()?;
+    Ok((settled.state, settled.rounds))
 }

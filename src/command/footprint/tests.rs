@@ -2,12 +2,13 @@
 
 use super::*;
 use vxm::Result;
-use vxm::algorithms::priority::{column_keys, largest_degree_first, order_keys};
+use vxm::algorithms::priority::{column_keys, largest_degree_first, order_keys, smallest_degree_last};
 use vxm::algorithms::{
     ColoringOptions, MisOptions, PageRankOptions, aggregates, betweenness, bfs, bfs_parents, clustering, color,
     color_at_distance_2, color_rows, communities, components, core_numbers, dominant_matching, extend_coloring, ktruss,
-    maximal_matching, mis, mis_at_distance_2, mis_many, pagerank, parents_of, priorities, propagate_labels, roots,
-    spanning_forest, sssp, sssp_parents, star_coloring, strong_components, triangles, weights,
+    maximal_clique, maximal_matching, mis, mis_at_distance_2, mis_many, pagerank, parents_of, priorities,
+    propagate_labels, roots, spanning_forest, sssp, sssp_parents, star_coloring, strong_components, triangles,
+    vertex_cover, weights,
 };
 use vxm::backend::Device;
 use vxm::backend::plan::Format;
@@ -48,6 +49,8 @@ fn run(algorithm: Algorithm, a: &Matrix, weighted: &Matrix<u32>) -> Result<()> {
         }
         Algorithm::DistantSet => mis_at_distance_2(a, &priorities(a, Priority::Sorted, 1)?).map(drop),
         Algorithm::Aggregates => aggregates(a, &priorities(a, Priority::Sorted, 1)?).map(drop),
+        Algorithm::Cover(priority) => vertex_cover(a, &MisOptions::default().priority(priority).seed(1)).map(drop),
+        Algorithm::Clique => maximal_clique(a, &smallest_degree_last(a, 1)?).map(drop),
         Algorithm::ColorsBy(Rule::Distance2) => color_at_distance_2(a, &largest_degree_first(a, 1)?).map(drop),
         Algorithm::ColorsBy(Rule::Star) => star_coloring(a, &largest_degree_first(a, 1)?).map(drop),
         Algorithm::ColorsBy(_) => color_rows(a, &column_keys(a, Order::LargestDegreeFirst, 1)?).map(drop),
@@ -125,12 +128,10 @@ fn predictions_cover_what_a_device_takes() {
         // half of its number is each vertex' parent
         let forest = Matrix::from_triples(n, n, (1..n as u32).map(|v| (v, v / 2, ()))).unwrap();
         for (name, algorithm) in TOLD.into_iter().chain(others).chain(last) {
-            let made_up =
-                matches!(algorithm, Algorithm::Color(Method::Hash, _) | Algorithm::Msf | Algorithm::Communities);
+            let made_up = matches!(algorithm, Algorithm::Msf | Algorithm::Communities);
             if gpu.is_dry_run() && made_up {
-                // Hash scatters to distinct ranks, and in a dry run all ranks are zero. Msf goes on with a matrix of as many rows as a
-                // vector has elements, and in a dry run the two numbers differ. Communities makes a matrix of a
-                // vector's elements, which a dry run makes up.
+                // Msf goes on with a matrix of as many rows as a vector has elements, and in a dry run the two numbers differ. Communities
+                // makes a matrix of a vector's elements, which a dry run makes up.
                 continue;
             }
             if algorithm == Algorithm::Betweenness && spec.starts_with("grid") && !gpu.is_dry_run() {
