@@ -10,7 +10,7 @@ use vxm::backend::Device;
 use vxm::certify::{self, Violation};
 
 /// Runs a check over the offsets and columns of a graph.
-fn check<R: Send + 'static>(
+pub fn check<R: Send + 'static>(
     py: Python<'_>,
     graph: &Graph,
     work: impl FnOnce(&[u64], &[u32]) -> Result<R, Violation> + Send + 'static,

@@ -21,13 +21,13 @@ pub type Asked<'py> = (String, u64, Option<PyReadonlyArray1<'py, u32>>);
 type Parts<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>, u32);
 
 /// An order that doesn't hold on to Python: a name and a seed, or keys.
-enum Keys<N> {
+pub enum Keys<N> {
     Named(N, u64),
     Own(Vec<u32>),
 }
 
 impl<N: FromStr<Err = Error>> Keys<N> {
-    fn of(py: Python<'_>, (name, seed, keys): Asked<'_>) -> PyResult<Self> {
+    pub fn of(py: Python<'_>, (name, seed, keys): Asked<'_>) -> PyResult<Self> {
         match keys {
             Some(keys) => Ok(Self::Own(keys.as_slice()?.to_vec())),
             None => Ok(Self::Named(name.parse().map_err(|error| raise(py, &error))?, seed)),
@@ -35,7 +35,7 @@ impl<N: FromStr<Err = Error>> Keys<N> {
     }
 
     /// The keys, on the device of the matrix; `named` gives those of a name.
-    fn on(self, a: &Matrix, named: impl Fn(&Matrix, N, u64) -> Result<Vector<u32>>) -> Result<Vector<u32>> {
+    pub fn on(self, a: &Matrix, named: impl Fn(&Matrix, N, u64) -> Result<Vector<u32>>) -> Result<Vector<u32>> {
         match self {
             Self::Named(name, seed) => named(a, name, seed),
             Self::Own(keys) => Vector::from_dense(keys).to(a.device()),

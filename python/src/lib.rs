@@ -4,6 +4,7 @@
 //! taken here.
 
 mod algorithms;
+mod analytics;
 mod arrays;
 mod certificates;
 mod colorings;
@@ -35,10 +36,36 @@ fn _vxm(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(algorithms::components, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::bfs, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::sssp, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::bfs_parents, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::bfs_many, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::sssp_parents, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::pagerank, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::core_numbers, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::triangles, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::clustering, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::ktruss, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::strong_components, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::spanning_forest, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::matching, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::betweenness, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::drawn, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::communities, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::labels, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::roots, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::mis_at_distance_2, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::clique, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::vertex_cover, module)?)?;
     module.add_function(wrap_pyfunction!(certificates::check_mis, module)?)?;
     module.add_function(wrap_pyfunction!(certificates::check_coloring, module)?)?;
     module.add_function(wrap_pyfunction!(certificates::check_components, module)?)?;
     module.add_function(wrap_pyfunction!(certificates::check_bfs, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::checks::check_cores, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::checks::check_triangles, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::checks::check_strong_components, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::checks::check_matching, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::checks::check_parents, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::checks::check_clique, module)?)?;
+    module.add_function(wrap_pyfunction!(analytics::checks::check_cover, module)?)?;
     module.add_function(wrap_pyfunction!(runtime::devices, module)?)?;
     module.add_class::<programs::Builder>()?;
     module.add_class::<programs::Program>()?;

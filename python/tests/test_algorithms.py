@@ -34,7 +34,7 @@ def test_sets_of_many_seeds_are_those_of_each(graph: vxm.Graph, priority: str) -
         graph.mis_many([3, -1])
 
 
-@pytest.mark.parametrize("method", ["is", "mis", "jp", "min-max", "hash", "neighbor-reduce"])
+@pytest.mark.parametrize("method", ["is", "max-times", "mis", "jp", "min-max", "hash", "neighbor-reduce", "speculative"])
 @pytest.mark.parametrize("order", ["random", "largest-degree-first", "smallest-degree-last"])
 def test_colorings_are_proper(graph: vxm.Graph, method: str, order: str) -> None:
     found = graph.color(method=method, order=order, seed=5)

@@ -218,3 +218,166 @@ def test_importing_networkx_does_not_import_this_package() -> None:
     program = "import sys, networkx; print(networkx.config.backends.vxm.device, 'vxm' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "cpu False"
+
+
+def simple(name: str) -> nx.Graph:
+    """A graph without parallel edges and self-loops, with attributes and weights."""
+    graph = nx.Graph(GRAPHS[name])
+    graph.remove_edges_from(list(nx.selfloop_edges(graph)))
+    graph.graph["title"] = name
+    for place, node in enumerate(graph):
+        graph.nodes[node]["place"] = place
+    for place, (*_, data) in enumerate(graph.edges(data=True)):
+        data["weight"] = place * 7 % 5 + (0.5 if place % 3 == 0 else 0)
+        data["label"] = str(place)
+    return graph
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_dense_parts(name: str) -> None:
+    graph = simple(name)
+    nodes = [*list(graph)[:3], "nobody"]
+    assert nx.core_number(graph, backend="vxm") == nx.core_number(graph)
+    for chosen in (None, nodes, nodes[0]):
+        assert nx.triangles(graph, chosen, backend="vxm") == nx.triangles(graph, chosen)
+        assert nx.clustering(graph, chosen, backend="vxm") == nx.clustering(graph, chosen)
+    for arguments in ({}, {"count_zeros": False}, {"nodes": nodes}):
+        found = []
+        for backend_name in ("vxm", "networkx"):
+            try:
+                found.append(nx.average_clustering(graph, backend=backend_name, **arguments))
+            except ZeroDivisionError:
+                found.append(None)
+        assert found[0] == found[1]
+    assert nx.transitivity(graph, backend="vxm") == nx.transitivity(graph)
+    for k in (2, 3, 4):
+        found, expected = nx.k_truss(graph, k, backend="vxm"), nx.k_truss(graph, k)
+        assert nx.utils.graphs_equal(found, expected) and list(found.edges) == list(expected.edges)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_trees_are_those_of_networkx(name: str) -> None:
+    graph = simple(name)
+    for weight in ("weight", "missing"):
+        for function in (nx.minimum_spanning_tree, nx.maximum_spanning_tree):
+            found, expected = function(graph, weight, backend="vxm"), function(graph, weight)
+            assert nx.utils.graphs_equal(found, expected) and list(found.edges) == list(expected.edges)
+        for function in (nx.minimum_spanning_edges, nx.maximum_spanning_edges):
+            for data in (True, False):
+                found = list(function(graph, weight=weight, data=data, backend="vxm"))
+                assert found == list(function(graph, weight=weight, data=data))
+    if graph.size():
+        u, v = next(iter(graph.edges))
+        graph[u][v]["weight"] = float("nan")
+        nx.config.warnings_to_ignore.add("cache")
+        for ignored in (True, False):
+            found = []
+            for backend_name in ("vxm", "networkx"):
+                try:
+                    edges = nx.minimum_spanning_edges(graph, ignore_nan=ignored, data=False, backend=backend_name)
+                    found.append(list(edges))
+                except ValueError as error:
+                    found.append(str(error))
+            assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_betweenness(name: str) -> None:
+    graph = simple(name)
+    for normalized in (True, False):
+        for k in (None, 1, 3, len(graph)):
+            found = nx.betweenness_centrality(graph, k, normalized, seed=3, backend="vxm")
+            expected = nx.betweenness_centrality(graph, k, normalized, seed=3)
+            assert list(found) == list(expected)
+            assert list(found.values()) == pytest.approx(list(expected.values()), rel=1e-12, abs=1e-15, nan_ok=True)
+
+
+def test_strong_and_weak_components() -> None:
+    for graph in DIRECTED.values():
+        for function in (nx.strongly_connected_components, nx.weakly_connected_components):
+            found, expected = list(function(graph, backend="vxm")), list(function(graph))
+            assert set(map(frozenset, found)) == set(map(frozenset, expected)) and len(found) == len(expected)
+        for function in (nx.number_strongly_connected_components, nx.number_weakly_connected_components,
+                         nx.is_strongly_connected, nx.is_weakly_connected):  # fmt: skip
+            assert function(graph, backend="vxm") == function(graph)
+    for function in (nx.is_strongly_connected, nx.is_weakly_connected):
+        with pytest.raises(nx.NetworkXPointlessConcept):
+            function(nx.DiGraph(), backend="vxm")
+        assert function(nx.cycle_graph(4, create_using=nx.DiGraph), backend="vxm")
+
+
+def test_ranks() -> None:
+    for graph in (DIRECTED["numbers"], simple("numbers"), simple("names")):
+        graph = graph.__class__(graph)
+        nx.set_edge_attributes(graph, 1, "weight")
+        nodes = list(graph)
+        for personal in (None, {nodes[0]: 3}, {nodes[1]: 1, nodes[4]: 1.0, nodes[5]: 0}):
+            found = nx.pagerank(graph, personalization=personal, tol=1e-10, max_iter=500, backend="vxm")
+            expected = nx.pagerank(graph, personalization=personal, tol=1e-10, max_iter=500)
+            assert found == pytest.approx(expected, abs=1e-7)
+        assert nx.pagerank(graph, weight=None, backend="vxm") == pytest.approx(nx.pagerank(graph, weight=None), abs=1e-5)
+        with pytest.raises(nx.PowerIterationFailedConvergence):
+            nx.pagerank(graph, max_iter=2, tol=1e-12, backend="vxm")
+        with pytest.raises(ZeroDivisionError):
+            nx.pagerank(graph, personalization={nodes[0]: 0}, backend="vxm")
+        u, v = next(iter(graph.edges))
+        nx.set_edge_attributes(graph, {(u, v): 3}, "weight")
+        with pytest.raises(NotImplementedError, match="pagerank"):
+            nx.pagerank(graph, backend="vxm")
+    assert nx.pagerank(nx.DiGraph(), backend="vxm") == {}
+
+
+def test_matchings_and_covers() -> None:
+    for name in GRAPHS:
+        graph = simple(name)
+        found = nx.maximal_matching(graph, backend="vxm")
+        assert nx.is_maximal_matching(graph, found)
+        cover = nx.algorithms.approximation.min_weighted_vertex_cover(graph, backend="vxm")
+        assert all(u in cover or v in cover for u, v in graph.edges)
+        assert len(cover) <= 2 * len(found) or not found
+
+
+def test_what_differs_is_left_to_networkx() -> None:
+    graph, arrows, parallel = simple("names"), DIRECTED["numbers"], GRAPHS["parallel"]
+    for name, arguments in [
+        ("core_number", (arrows,)), ("triangles", (parallel,)), ("clustering", (graph, None, "weight")),
+        ("average_clustering", (arrows,)), ("transitivity", (arrows,)), ("k_truss", (parallel, 3)),
+        ("k_truss", (graph, 2.5)), ("betweenness_centrality", (arrows,)),
+        ("betweenness_centrality", (graph, None, True, "weight")), ("betweenness_centrality", (graph, None, True, None, True)),
+        ("betweenness_centrality", (graph, 0)), ("pagerank", (parallel,)), ("pagerank", (graph, 1.0)),
+        ("pagerank", (graph, 0.85, None, 100, 0)), ("pagerank", (graph, 0.85, None, 100, 1e-6, {1: 1})),
+        ("minimum_spanning_tree", (graph, "weight", "prim")), ("minimum_spanning_edges", (graph, "boruvka")),
+        ("maximum_spanning_tree", (parallel,)), ("maximal_matching", (arrows,)),
+        ("min_weighted_vertex_cover", (graph, "weight")),
+        ("minimum_spanning_tree", (BackendGraph.from_networkx(graph),)),
+    ]:  # fmt: skip
+        assert isinstance(backend.can_run(name, arguments, {}), str), (name, arguments)
+    for name, arguments in [("core_number", (graph,)), ("pagerank", (arrows,)), ("minimum_spanning_tree", (graph,)),
+                            ("betweenness_centrality", (graph, 3)), ("k_truss", (graph, 3))]:  # fmt: skip
+        assert backend.can_run(name, arguments, {}) is True
+    loops = GRAPHS["loops"]
+    for function in (nx.core_number, lambda graph, backend: nx.k_truss(graph, 3, backend=backend)):
+        for name in ("vxm", "networkx"):
+            with pytest.raises(nx.NetworkXNotImplemented, match="self loops"):
+                function(loops, backend=name)
+
+
+def test_a_conversion_with_attributes_serves_all_functions() -> None:
+    graph = simple("numbers")
+    expected = nx.single_source_dijkstra_path_length(graph, 0)
+    tree = nx.minimum_spanning_tree(graph, backend="vxm")
+    held = graph.__networkx_cache__["backends"]["vxm"]
+    assert len(held) == 1 and next(iter(held.values())).original is graph
+    assert nx.single_source_dijkstra_path_length(graph, 0, backend="vxm") == expected
+    assert nx.is_connected(graph, backend="vxm") == nx.is_connected(tree)
+    with pytest.raises(NotImplementedError, match="pagerank"):
+        nx.pagerank(graph, backend="vxm")
+    # a change drops the conversion
+    graph.add_edge(0, 199, weight=0)
+    assert nx.minimum_spanning_tree(graph, backend="vxm").has_edge(0, 199)
+
+
+def test_views_of_parallel_edges_are_converted() -> None:
+    graph = nx.MultiGraph([(0, 1), (0, 1), (1, 2), (2, 3), (3, 0)])
+    view = graph.edge_subgraph([(0, 1, 1), (2, 3, 0)])
+    assert nx.number_connected_components(view, backend="vxm") == 2

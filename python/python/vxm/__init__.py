@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from . import certify
 from ._algebra import ANY, Monoid, Semiring, monoid, semiring
+from ._analytics import Clique, Communities, Forest, Matching, PageRank, Truss, VertexCover
 from ._colorings import Aggregates, Coloring, Extension, color_columns, color_rows, decompress
 from ._errors import (
     ConvergenceError,
@@ -39,11 +40,11 @@ from ._vectors import Expression, Vector, fill, map2, map3, mxv
 from ._vxm import __version__, devices
 
 __all__ = [
-    "ABS", "AINV", "ANY", "Aggregates", "BAND", "BNOT", "BOR", "BXOR", "Coloring", "ConvergenceError", "DIV", "DeviceError", "EQ",
-    "Error", "Expression", "Extension", "FIRST", "FileError", "Fixed", "Fixpoint", "GE", "GT", "Graph", "IDENTITY", "IndependentSet", "InputError",
-    "LAND", "LE", "LNOT", "LOR", "LT", "Loop", "LXOR", "MAX", "MIN", "MINUS", "MINV", "Monoid", "NE", "ONE", "Op", "OperatorError",
-    "OutOfMemoryError", "PAIR", "PLUS", "PlaceError", "RDIV", "RMINUS", "SECOND", "SQRT", "Semiring", "ShapeError", "Step", "TIMES", "Vector",
-    "WrongAnswer", "__version__", "ceil", "certify", "color_columns", "color_rows", "count_ones", "decompress", "devices", "div", "f32", "f64", "fill", "fixpoint",
+    "ABS", "AINV", "ANY", "Aggregates", "BAND", "BNOT", "BOR", "BXOR", "Clique", "Coloring", "Communities", "ConvergenceError", "DIV", "DeviceError", "EQ",
+    "Error", "Expression", "Extension", "FIRST", "FileError", "Fixed", "Fixpoint", "Forest", "GE", "GT", "Graph", "IDENTITY", "IndependentSet", "InputError",
+    "LAND", "LE", "LNOT", "LOR", "LT", "Loop", "LXOR", "MAX", "MIN", "MINUS", "MINV", "Matching", "Monoid", "NE", "ONE", "Op", "OperatorError",
+    "OutOfMemoryError", "PAIR", "PLUS", "PageRank", "PlaceError", "RDIV", "RMINUS", "SECOND", "SQRT", "Semiring", "ShapeError", "Step", "TIMES", "Truss", "Vector",
+    "VertexCover", "WrongAnswer", "__version__", "ceil", "certify", "color_columns", "color_rows", "count_ones", "decompress", "devices", "div", "f32", "f64", "fill", "fixpoint",
     "floor", "i16", "i32", "i64", "i8", "is_finite", "is_infinite", "is_nan", "leading_zeros", "map2", "map3", "monoid",
     "mxv", "op", "rem", "rotate_left", "rotate_right", "saturating_add", "saturating_sub", "select", "semiring", "sqrt",
     "trailing_zeros", "trunc", "u16", "u32", "u64", "u8",

@@ -14,7 +14,7 @@ from ._errors import InputError, ShapeError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Aggregates", "Coloring", "Colorings", "Extension", "arrays_of", "color_columns", "color_rows", "decompress"]
+__all__ = ["Aggregates", "Coloring", "Colorings", "Extension", "arrays_of", "asked_order", "color_columns", "color_rows", "decompress"]
 
 _MOST_COLORS = 2**32 - 1
 
@@ -99,8 +99,8 @@ class Colorings:
         """A colouring in which neighbours have different colours, or vertices by another rule.
 
         ``rule`` is ``neighbors``; ``distance-2``, where vertices with a common neighbour differ too; or ``star``, where they may have the same
-        colour only if that of the neighbour is less. ``method`` is for ``neighbors`` alone: ``is``, ``mis``, ``jp``, ``min-max``, ``hash`` or ``neighbor-reduce``. ``order`` is ``random``,
-        ``largest-degree-first``, ``smallest-degree-last`` or ``natural``. It may also be an array of all vertices; then the method is ``jp``,
+        colour only if that of the neighbour is less. ``method`` is for ``neighbors`` alone: ``is``, ``max-times``, ``mis``,
+        ``jp``, ``min-max``, ``hash``, ``neighbor-reduce`` or ``speculative``. ``order`` is ``random``, ``largest-degree-first``, ``smallest-degree-last`` or ``natural``. It may also be an array of all vertices; then the method is ``jp``,
         and the result is the sequential greedy colouring of that order.
 
         >>> import vxm
@@ -119,7 +119,7 @@ class Colorings:
         if rule != "neighbors":
             if method != "jp":
                 raise InputError(f"method: expected none with the rule `{rule}`, found `{method}`")
-            return Coloring(*_vxm.color_by(self._core, rule, _asked(order, seed, self._core.vertices), place))
+            return Coloring(*_vxm.color_by(self._core, rule, asked_order(order, seed, self._core.vertices), place))
         if isinstance(order, str):
             return Coloring(*_vxm.color(self._core, method, order, seed_of(seed), place))
         if method != "jp":
@@ -158,7 +158,7 @@ class Colorings:
             raise ShapeError(f"given: expected a colour for each of {n} vertices, found {colors.size}")
         most = number(most, "most", _MOST_COLORS, f"0 to {_MOST_COLORS}")
         place = (device, format, threads_of(threads))
-        return Extension(*_vxm.extend_coloring(self._core, colors, most, _asked(order, seed, n), place))
+        return Extension(*_vxm.extend_coloring(self._core, colors, most, asked_order(order, seed, n), place))
 
     def aggregates(
         self,
@@ -184,7 +184,7 @@ class Colorings:
         """
         if isinstance(order, str) and order == "resolve":
             raise InputError("order `resolve`: expected random, degree, sorted or sorted-id")
-        asked = _asked(order, seed, self._core.vertices)
+        asked = asked_order(order, seed, self._core.vertices)
         return Aggregates(*_vxm.aggregates(self._core, asked, (device, format, threads_of(threads))))
 
 
@@ -284,7 +284,7 @@ def decompress(pattern: Any, colors: ArrayLike, compressed: ArrayLike, *, by: st
 def _columns_colored(matrix: Any, what: str, order: Union[str, ArrayLike], seed: int, place: _vxm.Place) -> Coloring:
     """The colouring of a matrix' columns, which messages call ``what``."""
     shape, starts, columns = arrays_of(matrix)
-    return Coloring(*_vxm.color_columns(shape, starts, columns, _asked(order, seed, shape[1], what), place))
+    return Coloring(*_vxm.color_columns(shape, starts, columns, asked_order(order, seed, shape[1], what), place))
 
 
 def arrays_of(matrix: Any) -> tuple[tuple[int, int], NDArray[Any], NDArray[Any]]:
@@ -307,7 +307,7 @@ def _csr(matrix: Any) -> Any:
     return csr
 
 
-def _asked(
+def asked_order(
     order: Union[str, ArrayLike], seed: int, n: int, what: str = "vertices"
 ) -> tuple[str, int, Optional[NDArray[np.uint32]]]:
     """An order as the compiled part takes it: a name and a seed, or keys."""

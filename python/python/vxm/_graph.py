@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 import numpy as np
 
 from . import _vxm
+from ._analytics import Analytics
 from ._arrays import flat, integers, number, permutation, same_integers, seed_of, threads_of, weights
-from ._colorings import Colorings
+from ._colorings import Colorings, asked_order
 from ._errors import InputError, ShapeError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class IndependentSet:
     """How many rounds it took. It may depend on the schedule."""
 
 
-class Graph(Colorings):
+class Graph(Colorings, Analytics):
     """A graph with vertices 0 to n - 1, undirected or directed, with or without weights. It doesn't change.
 
     Make one with `from_coo`, `from_scipy`, `from_csr`, `from_networkx` or `from_file`. An undirected graph has no self-loops. Arrays are
@@ -310,8 +311,9 @@ class Graph(Colorings):
     def mis(
         self,
         *,
-        priority: str = "resolve",
+        priority: Optional[str] = None,
         formulation: Optional[str] = None,
+        distance: int = 1,
         seed: int = 0,
         order: Optional[ArrayLike] = None,
         device: str = "cpu",
@@ -320,8 +322,9 @@ class Graph(Colorings):
     ) -> IndependentSet:
         """A maximal independent set: no two members are neighbours, and each other vertex has a neighbour in the set.
 
-        ``priority`` is the order in which vertices may join: ``random``, ``degree``, ``resolve``, ``sorted`` or ``sorted-id``.
-        ``formulation`` is how a round is written as products: ``decide`` or ``count``. With ``order``, an array of all vertices, the
+        ``priority`` is the order in which vertices may join: ``random``, ``degree``, ``resolve`` (the default), ``sorted`` or ``sorted-id``.
+        With a ``distance`` of 2 no two members have a common neighbour either, each other vertex is within two edges of a member, and the
+        default is ``sorted``; there is no ``resolve``. ``formulation`` is how a round is written as products: ``decide`` or ``count``. With ``order``, an array of all vertices, the
         result is the sequential greedy set of that order. ``format`` is the storage: ``auto``, ``csr`` or ``tiles``.
 
         >>> import vxm
@@ -334,8 +337,16 @@ class Graph(Colorings):
         Raises `vxm.InputError` if the graph is directed and not symmetric, or an option is unknown.
         """
         place = (device, format, threads_of(threads))
+        if distance == 2:
+            if formulation is not None or priority == "resolve":
+                what = f"formulation `{formulation}`" if formulation is not None else "priority `resolve`"
+                raise InputError(f"{what} is for distance 1: expected another at distance 2")
+            asked = asked_order((priority or "sorted") if order is None else order, seed, self.vertices)
+            return IndependentSet(*_vxm.mis_at_distance_2(self._core, asked, place))
+        if distance != 1:
+            raise InputError(f"distance: expected 1 or 2, found {distance}")
         if order is None:
-            return IndependentSet(*_vxm.mis(self._core, priority, formulation, seed_of(seed), place))
+            return IndependentSet(*_vxm.mis(self._core, priority or "resolve", formulation, seed_of(seed), place))
         key = permutation(order, self.vertices)
         return IndependentSet(*_vxm.mis_in_order(self._core, key, place))
 

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
     from ._graph import Graph
 
-__all__ = ["coloring", "column_coloring", "components", "independent_set", "levels"]
+__all__ = [
+    "clique", "coloring", "column_coloring", "components", "core_numbers", "independent_set", "levels", "matching", "parents",
+    "strong_components", "triangles", "vertex_cover",
+]  # fmt: skip
 
 
 def independent_set(graph: Graph, members: ArrayLike) -> None:
@@ -35,12 +38,7 @@ def independent_set(graph: Graph, members: ArrayLike) -> None:
 
     ``members`` are vertices, or one bool for each vertex. Raises `vxm.WrongAnswer`; `vxm.InputError` if a member is no vertex.
     """
-    array = np.asarray(members)
-    if array.dtype != bool:
-        listed = _vertices(graph, array, "members")
-        array = np.zeros(graph.vertices, bool)
-        array[listed] = True
-    _vxm.check_mis(_core(graph), np.ascontiguousarray(array))
+    _vxm.check_mis(_core(graph), _members(graph, members))
 
 
 def coloring(graph: Graph, colors: ArrayLike) -> int:
@@ -83,6 +81,93 @@ def levels(graph: Graph, source: int, hops: ArrayLike) -> int:
     """
     array = integers(hops, "hops").astype(np.int64, copy=False)
     return _vxm.check_bfs(_core(graph), graph._source(source), array)
+
+
+def parents(graph: Graph, source: int, tree: ArrayLike) -> int:
+    """Checks that ``tree`` holds each vertex' least in-neighbour that is one hop nearer to ``source``; the source for itself, and -1 where no
+    path leads. Returns the most hops.
+
+    >>> import vxm
+    >>> vxm.certify.parents(vxm.Graph.from_coo(3, [0], [1]), 0, [0, 0, -1])
+    1
+    """
+    array = integers(tree, "tree").astype(np.int64, copy=False)
+    return _vxm.check_parents(_core(graph), graph._source(source), array)
+
+
+def core_numbers(graph: Graph, cores: ArrayLike) -> int:
+    """Checks each vertex' core number against a sequential program. Returns the greatest.
+
+    >>> import vxm
+    >>> vxm.certify.core_numbers(vxm.Graph.from_coo(3, [0], [1]), [1, 1, 0])
+    1
+    """
+    return _vxm.check_cores(_core(graph), unsigned(cores, "cores"))
+
+
+def triangles(graph: Graph, counts: ArrayLike) -> int:
+    """Checks each vertex' number of triangles against a sequential program. Returns the number of triangles.
+
+    >>> import vxm
+    >>> vxm.certify.triangles(vxm.Graph.from_coo(3, [0, 1, 2], [1, 2, 0]), [1, 1, 1])
+    1
+    """
+    array = integers(counts, "counts")
+    if (array < 0).any():
+        raise InputError(f"counts: expected integers from 0 on, found {array.min()}")
+    return _vxm.check_triangles(_core(graph), array.astype(np.uint64))
+
+
+def strong_components(graph: Graph, labels: ArrayLike) -> int:
+    """Checks that each vertex' label is the least vertex of its strongly connected component. Returns the number of components.
+
+    >>> import vxm
+    >>> vxm.certify.strong_components(vxm.Graph.from_coo(2, [0], [1], directed=True), [0, 1])
+    2
+    """
+    return _vxm.check_strong_components(_core(graph), unsigned(labels, "labels"))
+
+
+def matching(graph: Graph, mate: ArrayLike) -> int:
+    """Checks that mates are neighbours, and each other's mates, and that no edge has two ends without (-1). Returns the number of edges.
+
+    >>> import vxm
+    >>> vxm.certify.matching(vxm.Graph.from_coo(3, [0, 1], [1, 2]), [1, 0, -1])
+    1
+    """
+    return _vxm.check_matching(_core(graph), integers(mate, "mate").astype(np.int64, copy=False))
+
+
+def clique(graph: Graph, members: ArrayLike) -> int:
+    """Checks that all ``members`` are neighbours of each other, and that no other vertex is a neighbour of all. Returns their number.
+
+    >>> import vxm
+    >>> vxm.certify.clique(vxm.Graph.from_coo(3, [0, 1], [1, 2]), [0, 1])
+    2
+    """
+    return _vxm.check_clique(_core(graph), _members(graph, members))
+
+
+def vertex_cover(graph: Graph, members: ArrayLike, mate: ArrayLike) -> int:
+    """Checks that each edge has an end among ``members``, and that ``mate`` is a maximal `matching`. Returns the number of its edges: no cover has
+    fewer members.
+
+    >>> import vxm
+    >>> vxm.certify.vertex_cover(vxm.Graph.from_coo(3, [0, 1], [1, 2]), [1], [1, 0, -1])
+    1
+    """
+    mates = integers(mate, "mate").astype(np.int64, copy=False)
+    return _vxm.check_cover(_core(graph), _members(graph, members), mates)
+
+
+def _members(graph: Graph, members: ArrayLike) -> np.ndarray:
+    """One bool for each vertex, of vertices or of bools."""
+    array = np.asarray(members)
+    if array.dtype != bool:
+        listed = _vertices(graph, array, "members")
+        array = np.zeros(graph.vertices, bool)
+        array[listed] = True
+    return np.ascontiguousarray(array)
 
 
 def _core(graph: Graph) -> _vxm.Graph:

@@ -14,11 +14,13 @@ networkx keeps the converted graph with the original, so that only the first cal
 
 from __future__ import annotations
 
-from typing import Any, Union
+from typing import Any, Optional, Union
 
 import networkx as nx
 
 from . import _functions
+from ._analytics import READS_ORIGINAL
+from ._analytics import unsupported as unsupported_analytics
 from ._functions import unsupported_coloring
 from ._graph import BackendGraph
 
@@ -29,15 +31,21 @@ class _Backend:
     """What networkx calls."""
 
     @staticmethod
-    def convert_from_nx(graph: Any, *, edge_attrs: Any = None, **_: Any) -> BackendGraph:
+    def convert_from_nx(
+        graph: Any,
+        *,
+        edge_attrs: Any = None,
+        name: Optional[str] = None,
+        **_: Any,
+    ) -> BackendGraph:
         if isinstance(graph, BackendGraph):
             return graph
-        if not edge_attrs:
-            return BackendGraph.from_networkx(graph)
+        if not edge_attrs or name in READS_ORIGINAL:
+            return BackendGraph.from_networkx(graph, refer=True)
         if len(edge_attrs) > 1:
             raise NotImplementedError("more than one attribute of edges")
         ((weight, default),) = edge_attrs.items()
-        return BackendGraph.from_networkx(graph, weight, 1 if default is None else default)
+        return BackendGraph.from_networkx(graph, weight, 1 if default is None else default, refer=True)
 
     @staticmethod
     def convert_to_nx(result: Any, **_: Any) -> Any:
@@ -61,9 +69,11 @@ class _Backend:
         if name == "single_source_dijkstra_path_length":
             if not isinstance(argument(3, "weight", "weight"), str):
                 return "weights that aren't the name of an attribute"
-            if isinstance(graph, BackendGraph) and not graph.vxm.weighted:
+            if isinstance(graph, BackendGraph) and not graph.vxm.weighted and graph.original is None:
                 return "a graph that was converted without weights"
-        return True
+            return True
+        reason = unsupported_analytics(name, graph, argument)
+        return True if reason is None else reason
 
     @staticmethod
     def on_start_tests(items: Any) -> None:
@@ -74,6 +84,9 @@ class _Backend:
             if item.nodeid.endswith("test_mis.py::test_random_seed"):
                 reason = "expects the members in the order in which networkx draws them for one seed"
                 item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
+            if item.nodeid.endswith("::test_condensation_mapping_and_members"):
+                reason = "expects strong components in the order in which networkx' search ends"
+                item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
 
     @staticmethod
     def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Union[bool, str]:
@@ -82,7 +95,7 @@ class _Backend:
         if isinstance(graph, BackendGraph):
             return True
         config = nx.config.backends.vxm
-        is_paid = name in ("greedy_color", "maximal_independent_set") or _is_kept(graph, name)
+        is_paid = name in _SLOW or _is_kept(graph, name)
         least = config.min_size if is_paid else config.min_first_size
         size = graph.number_of_nodes() + graph.number_of_edges()
         return True if size >= least else f"a graph of {size} nodes and edges: fewer than {least}"
@@ -93,6 +106,24 @@ def _is_kept(graph: Any, name: str) -> bool:
     kept = (getattr(graph, "__networkx_cache__", None) or {}).get("backends", {}).get("vxm", {}).values()
     weighted = name == "single_source_dijkstra_path_length"
     return any(isinstance(held, BackendGraph) and (held.vxm.weighted or not weighted) for held in kept)
+
+
+_SLOW = {
+    "average_clustering",
+    "betweenness_centrality",
+    "clustering",
+    "core_number",
+    "greedy_color",
+    "k_truss",
+    "maximal_independent_set",
+    "maximum_spanning_edges",
+    "maximum_spanning_tree",
+    "minimum_spanning_edges",
+    "minimum_spanning_tree",
+    "transitivity",
+    "triangles",
+}
+"""Functions that take networkx much longer than a conversion."""
 
 
 for _name in _functions.__all__:

@@ -24,7 +24,8 @@ def adjacency(graph: Any) -> tuple[list[Any], Optional[dict[Any, int]], np.ndarr
     n = len(nodes)
     plain = all(type(node) is int for node in nodes) and nodes == list(range(n))
     ids = None if plain else dict(zip(nodes, range(n)))
-    rows = list(graph._adj.values())
+    # a view of some of the parallel edges has rows that are longer than what they list
+    rows = list(map(list, graph._adj.values()) if graph.is_multigraph() else graph._adj.values())
     degrees = np.fromiter(map(len, rows), np.int64, n)
     heads = chain.from_iterable(rows)
     columns = np.fromiter(heads if ids is None else map(ids.__getitem__, heads), np.int64, int(degrees.sum()))

@@ -8,8 +8,11 @@ from typing import Any, Iterator, Optional
 import networkx as nx
 import numpy as np
 
-from .._graph import Graph
+from ._analytics import *  # noqa: F403
+from ._analytics import __all__ as _analytics
+from ._analytics import parts_of
 from ._graph import BackendGraph
+from ._place import place_of as _place
 
 __all__ = [
     "all_pairs_shortest_path_length",
@@ -23,24 +26,14 @@ __all__ = [
     "single_source_dijkstra_path_length",
     "single_source_shortest_path_length",
     "single_target_shortest_path_length",
+    *_analytics,
 ]
-
-
-def _place(device: Optional[str], threads: Optional[int]) -> dict[str, Any]:
-    """Where to run: what the caller says, else what the configuration says."""
-    config = nx.config.backends.vxm
-    return {"device": config.device if device is None else device, "threads": config.threads if threads is None else threads}
 
 
 def connected_components(
     G: BackendGraph, *, device: Optional[str] = None, threads: Optional[int] = None
 ) -> Iterator[set[Any]]:
-    labels = G.vxm.components(**_place(device, threads))
-    # the components by their first nodes
-    order = np.argsort(labels, kind="stable")
-    ends = np.flatnonzero(np.diff(labels[order])) + 1
-    parts = np.split(order, ends) if order.size else []
-    return (set(G.named(part)) for part in parts)
+    return parts_of(G, G.vxm.components(**_place(device, threads)))
 
 
 def number_connected_components(
@@ -177,8 +170,7 @@ def single_source_dijkstra_path_length(
     threads: Optional[int] = None,
 ) -> dict[Any, Any]:
     vertex = _source(G, source, f"Node {source} not found in graph")
-    graph: Graph = G.vxm
-    lengths = graph.sssp(vertex, **_place(device, threads))
+    lengths = G.weighted(weight).sssp(vertex, **_place(device, threads))
     reached = lengths >= 0 if lengths.dtype == np.int64 else lengths < np.inf
     if cutoff is not None:
         reached &= lengths <= cutoff

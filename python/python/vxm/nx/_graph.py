@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import weakref
 from functools import cached_property
 from typing import Any, Iterator, Optional
 
@@ -35,6 +36,7 @@ class BackendGraph:
         loops: np.ndarray,
         multigraph: bool,
         attributes: dict[str, Any],
+        original: Optional[weakref.ref[Any]] = None,
     ) -> None:
         self.__networkx_cache__: dict[str, Any] = {}
         self.vxm = graph
@@ -46,10 +48,17 @@ class BackendGraph:
         """The vertices with a self-loop."""
         self._multigraph = multigraph
         self.graph = attributes
+        self._original = original
+        self._weighted: dict[str, Graph] = {}
 
     @classmethod
-    def from_networkx(cls, graph: Any, weight: Optional[str] = None, default: Any = 1) -> BackendGraph:
-        """Converts a graph of networkx. O(nodes + edges) time. Raises `NotImplementedError` for weights that aren't taken."""
+    def from_networkx(
+        cls, graph: Any, weight: Optional[str] = None, default: Any = 1, *, refer: bool = False
+    ) -> BackendGraph:
+        """Converts a graph of networkx. O(nodes + edges) time. Raises `NotImplementedError` for weights that aren't taken.
+
+        With ``refer`` it refers to that graph, which may not change then. Functions that return graphs with all attributes need it.
+        """
         nodes, ids, rows, columns = adjacency(graph)
         values = None if weight is None else weights_of(graph, weight, default)
         core = Graph.from_coo(len(nodes), rows, columns, values, directed=graph.is_directed())
@@ -59,7 +68,8 @@ class BackendGraph:
             degrees = np.fromiter((degree for _, degree in graph.degree()), np.int64, len(nodes))
         else:
             degrees[loops] += 1
-        return cls(core, nodes, ids, degrees, loops, graph.is_multigraph(), dict(graph.graph))
+        original = weakref.ref(graph) if refer else None
+        return cls(core, nodes, ids, degrees, loops, graph.is_multigraph(), dict(graph.graph), original)
 
     def is_directed(self) -> bool:
         """Whether edges have a direction."""
@@ -114,6 +124,11 @@ class BackendGraph:
         listed = vertices.tolist()
         return listed if self._ids is None else list(map(self.nodes_.__getitem__, listed))
 
+    @property
+    def original(self) -> Any:
+        """The graph of networkx that this one was made of; None if it is gone, or wasn't to be referred to."""
+        return None if self._original is None else self._original()
+
     @cached_property
     def reversed(self) -> Graph:
         """The graph with its edges turned round."""
@@ -122,6 +137,27 @@ class BackendGraph:
         indptr, indices = self.vxm._core.csr()
         tails = np.repeat(np.arange(len(self)), np.diff(indptr))
         return Graph.from_coo(len(self), indices.astype(np.int64), tails, directed=True)
+
+    @cached_property
+    def undirected(self) -> Graph:
+        """The graph without its edges' directions."""
+        if not self.is_directed():
+            return self.vxm
+        indptr, indices = self.vxm._core.csr()
+        tails = np.repeat(np.arange(len(self)), np.diff(indptr))
+        return Graph.from_coo(len(self), tails, indices.astype(np.int64))
+
+    def weighted(self, name: str) -> Graph:
+        """The graph with the weights ``name``. Raises `NotImplementedError` if it was converted without."""
+        if self.vxm.weighted:
+            return self.vxm
+        if self.original is None:
+            raise NotImplementedError("a graph that was converted without weights")
+        if name not in self._weighted:
+            _, _, rows, columns = adjacency(self.original)
+            values = weights_of(self.original, name)
+            self._weighted[name] = Graph.from_coo(len(self), rows, columns, values, directed=self.is_directed())
+        return self._weighted[name]
 
     def to_networkx(self) -> Any:
         """The graph of networkx, without attributes of nodes and edges. Raises `NotImplementedError` for a multigraph."""
