@@ -31,8 +31,8 @@ fn picks(own: u64, other: u64) -> bool {
 /// greatest clique of a graph is NP-hard.
 ///
 /// `key` gives the order, for example that of [`priority::smallest_degree_last`](crate::algorithms::priority::smallest_degree_last), which
-/// prefers dense parts. Keys are distinct and above 0. There are as many rounds as the largest clique has members. A round takes a
-/// product of a vertex' pick with its candidates: at most O(nnz log n) time, and mostly far less than the round before.
+/// prefers dense parts. Keys are distinct and above 0. There is a round fewer than the largest clique found has members. A round takes a
+/// product of each vertex' pick with its candidates: at most O(nnz log n) time, and mostly far less than the round before.
 ///
 /// ```
 /// use vxm::algorithms::{maximal_clique, priority::smallest_degree_last};
@@ -54,7 +54,7 @@ pub fn maximal_clique(a: &Matrix, key: &Vector<u32>) -> Result<Clique> {
     let n = a.nrows();
     check_keys(n, key)?;
     // C[v, u]: u is a candidate of v
-    let (mut candidates, mut sizes) = (a.clone(), Vector::full(n, 1));
+    let (mut candidates, mut sizes) = (a.clone(), fill(1, n).eval()?);
     while candidates.nnz() > 0 {
         // highest = C max.second key; P[v, u] = C[v, u] where highest[v] = key[u]
         let highest = candidates.mxv(key, MAX_SECOND).or_identity().eval()?;

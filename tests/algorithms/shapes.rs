@@ -55,6 +55,23 @@ fn complete_graphs() {
     check("the complete graph of 70", &complete(70), 1, Effort::All);
 }
 
+/// A vertex waits for higher ones at lesser colours, so rounds are fewer than vertices and colours together. A path by number is the worst case.
+#[test]
+fn rounds_are_fewer_than_vertices_and_colors() {
+    for (n, a) in [(500, path(500)), (40, complete(40)), (71, graph(71, (1..71).map(|leaf| (0, leaf))))] {
+        for method in [Method::Mis, Method::Speculative] {
+            for &order in Order::ALL {
+                let options = ColoringOptions::default().method(method).order(order).seed(3);
+                let found = color(&a, &options).unwrap();
+                assert!(found.rounds < n + found.count, "{n} vertices: {method:?}, {order:?}: {} rounds", found.rounds);
+                if n == 500 && order == Order::Natural {
+                    assert_eq!(found.rounds, n + 1);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn stars() {
     for leaves in [2, 40, 5000] {

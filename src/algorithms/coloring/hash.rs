@@ -106,7 +106,7 @@ fn resolve(vertex: u64, table: u64) -> u64 {
 pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
     // up[i, j] = A[i, j] where key[i] < key[j]
     let up = a.oriented(LT, key);
-    fixpoint(Vector::full(a.nrows(), OPEN))
+    fixpoint(fill(OPEN, a.nrows()).eval()?)
         .while_active(is_open)
         // highest<open> = key max (key<open> max.first A); proposed as highest: v where key[v] = min(highest of v, highest min.first A)
         .step(|v| see_highest.map3(v, key, key.mask(v.select(is_open).pattern()).vxm(a, MAX_FIRST).or_identity()))

@@ -16,7 +16,7 @@ fn elect(vertex: u32, weight: u32, max: u32) -> u32 {
 /// Colours, and the number of rounds, one for each colour.
 pub(super) fn color(a: &Matrix, weight: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
     // max<open> = weight<open> max.times A; frontier<open> = weight > max; C<frontier> = round
-    let settled = fixpoint(Vector::full(a.nrows(), OPEN))
+    let settled = fixpoint(fill(OPEN, a.nrows()).eval()?)
         .while_active(GE.bind(OPEN))
         .step(|c| {
             let max = weight.mask(c.select(GE.bind(OPEN)).pattern()).vxm(a, MAX_TIMES).until(LT).or_identity();

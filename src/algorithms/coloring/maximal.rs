@@ -34,13 +34,19 @@ pub(super) fn decide(own: u32, least: u32) -> u32 {
     }
 }
 
+/// The most rounds that `n` vertices take: fewer than there are vertices and colours together (`docs/algorithms/coloring.md`).
+pub(super) fn most_rounds(n: usize) -> u32 {
+    u32::try_from(2 * n).unwrap_or(u32::MAX)
+}
+
 /// Colours, and the number of rounds.
 pub(super) fn color(a: &Matrix, weight: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
     // A'[i, j] = A[i, j] where weight[i] < weight[j]
     let higher = a.oriented(LT, weight);
     // C = OPEN + 1; C<C >= OPEN> = decide(C, A' min.second C) over the edges that matter, until all C < OPEN
-    let settled = fixpoint(Vector::full(a.nrows(), OPEN + 1))
+    let settled = fixpoint(fill(OPEN + 1, a.nrows()).eval()?)
         .while_active(GE.bind(OPEN))
+        .at_most(most_rounds(a.nrows()))
         .step(|c| decide.map2(c, higher.mxv(c, MIN_SECOND).edge_status(matters).or_identity()))
         .eval()?;
     Ok((settled.state, settled.rounds))

@@ -110,18 +110,28 @@ fn check_keys(what: &'static str, n: usize, key: &Vector<u32>) -> Result<()> {
     Err(Error::shape(what, format!("graph of {n} vertices"), format!("{} keys at {} places", key.nvals(), key.len())))
 }
 
+/// The bit of a colour in a word of 64 colours, of which the first is number 1 of word 0; no bit if it is in another word.
+#[op]
+fn bit_in_word(color: u32, word: u32) -> u64 {
+    if (color - 1u32) / 64u32 == word { 1u64 << ((color - 1u32) % 64u32) } else { 0u64 }
+}
+
 /// The colours renumbered as 1 to `count`, in the same order, and `count`.
 fn compact(colors: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
     let most = colors.reduce(MAX)?;
-    // used = the set of colours in use
-    let used = colors.scatter_by(colors, most as usize + 1, ANY)?.pattern().eval()?;
-    let count = used.nvals() as u32;
+    // number[color] = how many colours up to this one are used
+    let (mut number, mut count) = (vec![NONE], 0);
+    for word in 0..most.div_ceil(64) {
+        // used = the colours of the word that are used, as bits
+        let used = colors.map(bit_in_word.bind(word)).reduce(BOR)?;
+        for place in 0..64 {
+            count += (used >> place & 1) as u32;
+            number.push(count);
+        }
+    }
     if count == most {
         return Ok((colors.clone(), count));
     }
-    // number[used] = 1, 2, ..., count
-    let places: Vec<u32> = used.indices().collect();
-    let number = Vector::from_dense((1..=count).collect()).scatter(&places, used.len()).eval()?;
     // colors = number[colors]
-    Ok((number.gather(colors).eval()?, count))
+    Ok((Vector::from_dense(number).gather(colors).eval()?, count))
 }

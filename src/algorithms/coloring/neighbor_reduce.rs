@@ -53,7 +53,7 @@ fn advance(vertex: u32, is_near: bool) -> u32 {
 
 /// Colours, and the number of rounds, one for each colour.
 pub(super) fn color(a: &Matrix, weight: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
-    let settled = fixpoint(Vector::full(a.nrows(), OPEN | FRONTIER))
+    let settled = fixpoint(fill(OPEN | FRONTIER, a.nrows()).eval()?)
         .while_active(is_open)
         // reduced<frontier> = weight<open> max.first A; removed<frontier> = weight > reduced
         .step(|v| {

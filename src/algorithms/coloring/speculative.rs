@@ -3,10 +3,9 @@
 //! In each round every uncoloured vertex tries the least colour that it hasn't been refused yet. Of neighbours that try the same colour the
 //! highest gets it: the paper's conflict detection and resolution. A vertex with a neighbour that has the colour goes on to the next.
 //!
-//! Vertices try without waiting for higher neighbours that try other colours. So the colouring isn't the greedy one of the order, and the
-//! number of rounds doesn't depend on long descending chains.
+//! Vertices try without waiting for higher neighbours that try lesser colours. So the colouring isn't the greedy one of the order.
 
-use crate::algorithms::coloring::maximal::{OPEN, color_of, decide};
+use crate::algorithms::coloring::maximal::{OPEN, color_of, decide, most_rounds};
 use crate::prelude::*;
 
 /// Whether a neighbour has, or tries, the colour that `own` tries.
@@ -26,8 +25,9 @@ pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32)>
     // H[i, j] = (key[i] < key[j]) where A[i, j] exists
     let higher = a.map_ends(LT, key)?;
     // C = OPEN + 1; C<C >= OPEN> = decide(C, H' min.claim C), H'[i, j] = H[i, j] where C[i] and C[j] have one colour, until all C < OPEN
-    let settled = fixpoint(Vector::full(a.nrows(), OPEN + 1))
+    let settled = fixpoint(fill(OPEN + 1, a.nrows()).eval()?)
         .while_active(GE.bind(OPEN))
+        .at_most(most_rounds(a.nrows()))
         .step(|c| decide.map2(c, higher.mxv(c, semiring(MIN, claim)).edge_status(same_color).or_identity()))
         .eval()?;
     Ok((settled.state, settled.rounds))

@@ -36,10 +36,10 @@ pub struct Active<F> {
 #[derive(Debug)]
 #[must_use = "a loop does nothing until it is evaluated"]
 pub struct WhileActive<T: Element, F> {
-    state: Vector<T>,
-    active: F,
-    monotone: bool,
-    max_rounds: u32,
+    pub(super) state: Vector<T>,
+    pub(super) active: F,
+    pub(super) monotone: bool,
+    pub(super) max_rounds: u32,
 }
 
 impl<T: Element, F: UnaryOp<T, Out = bool>> WhileActive<T, F> {

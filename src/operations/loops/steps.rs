@@ -17,7 +17,7 @@ use crate::containers::{Set, Vector};
 use crate::error::Result;
 use crate::formats::Shared;
 use crate::operations::expr::{Env, Expr, StateRef};
-use crate::operations::loops::active::{Active, unsettled};
+use crate::operations::loops::active::{Active, WhileActive, unsettled};
 use crate::operations::loops::core::{Differ, Fixed, Stepped, log_end, ready};
 use crate::operations::ranks::Visited;
 use crate::operations::terminal::{device, emitted};
@@ -28,7 +28,7 @@ use std::panic::Location;
 use vxm_semiring::{Element, LOR, SECOND, UnaryOp};
 
 /// The steps of a round, in order: a list of bodies of different types.
-pub trait Steps<T: Element>: Copy + Sync {
+pub trait Steps<T: Element>: Sync {
     /// Gives each body to `visitor`, until it returns an error.
     ///
     /// # Errors
@@ -52,6 +52,16 @@ pub struct First<E>(E);
 /// Steps, and one more behind them.
 #[derive(Debug, Clone, Copy)]
 pub struct Then<P, E>(P, E);
+
+/// The steps of a round, in order, as a list of bodies of one type.
+#[derive(Debug, Clone)]
+pub struct Listed<E>(Vec<E>);
+
+impl<T: Element, E: Expr<T = T>> Steps<T> for Listed<E> {
+    fn each(&self, visitor: &mut impl StepVisitor<T>) -> Result<()> {
+        self.0.iter().try_for_each(|body| visitor.step(body))
+    }
+}
 
 impl<T: Element, E: Expr<T = T>> Steps<T> for First<E> {
     fn each(&self, visitor: &mut impl StepVisitor<T>) -> Result<()> {
@@ -117,6 +127,29 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>> Stepped<T, Active<F>
     pub fn then<G: Expr<T = T>>(self, body: impl FnOnce(StateRef<T>) -> G) -> Rounds<T, F, Then<First<E>, G>> {
         let Self { state, condition, monotone, state_ref, body: first, at, .. } = self;
         Rounds { state, condition, monotone, state_ref, steps: Then(First(first), body(state_ref)), at }
+    }
+}
+
+impl<T: Element, F: UnaryOp<T, Out = bool>> WhileActive<T, F> {
+    /// Sets the bodies of several steps a round, of one type: see [`Stepped::then`]. It is meant for [`DynExpr`](crate::operations::dyn_expr),
+    /// where the number of steps is known at run time only.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let settled = fixpoint(Vector::from_dense(vec![9u32, 3]))
+    ///     .while_active(GT.bind(1))
+    ///     .steps(|x| vec![x.map(MINUS.bind(1)), x.map(MINUS.bind(2))])
+    ///     .eval()?;
+    /// assert_eq!((settled.state, settled.rounds), (Vector::from_dense(vec![0, 0]), 3));
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn steps<E: Expr<T = T>>(self, bodies: impl FnOnce(StateRef<T>) -> Vec<E>) -> Rounds<T, F, Listed<E>> {
+        let Self { state, active, max_rounds, monotone } = self;
+        let (state_ref, at) = (StateRef::new(), Location::caller());
+        let condition = Active { active, max_rounds };
+        Rounds { state, condition, monotone, state_ref, steps: Listed(bodies(state_ref)), at }
     }
 }
 
