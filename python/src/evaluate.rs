@@ -1,6 +1,7 @@
 //! Terminals and loops over expressions.
 
 use crate::algorithms::{How, Place};
+use crate::errors::Class;
 use crate::expressions::{Expr, Stored, Typed};
 use crate::programs::{self, Monoid, Program};
 use crate::runtime::run;
@@ -76,19 +77,20 @@ struct Loop {
 
 impl Loop {
     /// Runs the loop from a state that is full.
-    fn run<T: Word>(self, start: &Vector<T>, body: &Typed) -> Result<(Vector<T>, u32)> {
+    fn run<T: Word>(self, start: &Vector<T>, bodies: &[Arc<Typed>]) -> Result<(Vector<T>, u32)> {
         let mut leaves = Leaves::default();
-        leaves.bring(body, self.how.device)?;
+        bodies.iter().try_for_each(|body| leaves.bring(body, self.how.device))?;
         let (arena, start) = (Bump::new(), start.to(self.how.device)?);
-        // a trial, so that making the loop's body can't fail
+        // a trial, so that making the loop's bodies can't fail
         let any = fill(T::ZERO, start.len());
         let trial = Trees::new(&arena, &leaves, Some((self.number, Word::any(DynExpr::of(&any)))));
-        expect::<T>(trial.tree(body)?)?;
-        let body = |state| {
-            let state = Trees::state_of::<T>(&arena, state);
-            let tree = Trees::new(&arena, &leaves, Some((self.number, state))).tree(body);
-            tree.and_then(expect::<T>).expect("the trial succeeded")
+        bodies.iter().try_for_each(|body| trial.tree(body).and_then(expect::<T>).map(drop))?;
+        let trees = |state| {
+            let trees = Trees::new(&arena, &leaves, Some((self.number, Trees::state_of::<T>(&arena, state))));
+            let found: Result<Vec<_>> = bodies.iter().map(|body| trees.tree(body).and_then(expect::<T>)).collect();
+            found.expect("the trial succeeded")
         };
+        let body = |state| trees(state)[0];
         let found = self.how.device.scope(|| match self.active {
             None => {
                 let looped = fixpoint(start).while_changed();
@@ -101,7 +103,7 @@ impl Loop {
                 let looped = fixpoint(start).while_active(active);
                 let looped = if self.monotone { looped.monotone() } else { looped };
                 let looped = if let Some(rounds) = self.at_most { looped.at_most(rounds) } else { looped };
-                looped.step(body).eval()
+                if bodies.len() > 1 { looped.steps(trees).eval() } else { looped.step(body).eval() }
             }
         })?;
         Ok((found.state, found.rounds))
@@ -115,7 +117,7 @@ pub fn run_loop(
     py: Python<'_>,
     start: &Expr,
     number: u64,
-    body: &Expr,
+    bodies: Vec<PyRef<'_, Expr>>,
     active: Option<&Program>,
     monotone: bool,
     at_most: Option<u32>,
@@ -123,17 +125,20 @@ pub fn run_loop(
 ) -> PyResult<(Expr, u32)> {
     let how = How::of(py, place)?;
     let looped = Loop { how, number, active: active.map(|op| op.0), monotone, at_most };
-    let (start, body) = (start.vector()?.clone(), body.0.clone());
-    let kind = body.kind;
+    let start = start.vector()?.clone();
+    let bodies: Vec<Arc<Typed>> = bodies.iter().map(|body| body.0.clone()).collect();
+    let Some(kind) = bodies.first().map(|body| body.kind) else {
+        return Err(Class::Input.error(py, "a loop without a body"));
+    };
     let (found, rounds) = run(py, how.threads, how.device, move || {
         Ok(match &start {
             Stored::Set(_) => return Err(Error::invalid("a loop's state is a set: its elements have no value")),
             Stored::Narrow(start) => {
-                let (state, rounds) = looped.run(start, &body)?;
+                let (state, rounds) = looped.run(start, &bodies)?;
                 (Stored::Narrow(Arc::new(state)), rounds)
             }
             Stored::Wide(start) => {
-                let (state, rounds) = looped.run(start, &body)?;
+                let (state, rounds) = looped.run(start, &bodies)?;
                 (Stored::Wide(Arc::new(state)), rounds)
             }
         })

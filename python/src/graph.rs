@@ -301,12 +301,14 @@ impl Graph {
                 let (name, report) = (Some(loaded.name), Some(loaded.report));
                 return Ok(Parts { name, numbering: loaded.numbering, report, ..parts });
             }
+            if !weights {
+                let loaded = vxm::io::read_digraph(&path, &())?;
+                let (name, report) = (Some(loaded.name), Some(loaded.report));
+                let parts = Parts::of(Matrix::from_csr(loaded.graph), None);
+                return Ok(Parts { name, numbering: loaded.numbering, report, ..parts });
+            }
             let rows = vxm::io::read_matrix::<f64>(&path, &())?;
-            let parts = if weights {
-                weighted(rows, directed, how)?
-            } else {
-                unweighted(Matrix::from_csr(rows).pattern().csr().clone(), directed, how)?
-            };
+            let parts = weighted(rows, directed, how)?;
             let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
             Ok(Parts { name, numbering: Numbering::From(1), ..parts })
         })?;

@@ -150,3 +150,63 @@ def test_a_loop_runs_again() -> None:
     start = vxm.Vector.from_pairs(graph.vertices, [0], [9], dtype="u32").or_(0).eval()
     loop = vxm.fixpoint(start).while_changed().step(lambda w: w.ewise_add(w.vxm(graph, ring), vxm.MAX))
     assert loop.eval().state == loop.eval(threads=2).state
+
+
+HIGH = 1 << 31
+
+
+@vxm.op
+def elect(key, best):  # type: ignore[no-untyped-def]
+    """A vertex above its neighbours becomes a candidate."""
+    return key | vxm.u32(HIGH) if key > best else key
+
+
+@vxm.op
+def is_candidate(key):  # type: ignore[no-untyped-def]
+    """Whether a vertex is a candidate, or has joined."""
+    return key >= vxm.u32(HIGH)
+
+
+@vxm.op
+def settle(key, near):  # type: ignore[no-untyped-def]
+    """A candidate joins the set; a neighbour of one leaves."""
+    joined = vxm.u32(2**32 - 1) if key >= vxm.u32(HIGH) else key
+    return vxm.u32(0) if near else joined
+
+
+@vxm.op
+def is_open(key):  # type: ignore[no-untyped-def]
+    """Whether a vertex has neither joined nor left."""
+    return key != vxm.u32(0) and key != vxm.u32(2**32 - 1)
+
+
+@pytest.mark.parametrize("spec", ["grid:30x40", "rmat:10:8", "road:20"])
+@pytest.mark.parametrize("monotone", [False, True])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_round_of_two_steps(spec: str, monotone: bool, threads: int) -> None:
+    graph = vxm.Graph.from_file(spec)
+    order = np.random.default_rng(3).permutation(graph.vertices)
+    keys = np.empty(graph.vertices, np.uint32)
+    keys[order] = np.arange(graph.vertices, 0, -1)
+    highest = vxm.semiring(vxm.MAX, vxm.FIRST)
+    loop = vxm.fixpoint(vxm.Vector.from_numpy(keys, dtype="u32")).while_active(is_open)
+    loop = loop.monotone() if monotone else loop
+    found = (
+        loop.step(lambda key: vxm.map2(elect, key, key.select(is_open).vxm(graph, highest).or_(0)))
+        .then(lambda key: vxm.map2(settle, key, key.map(is_candidate).vxm(graph, vxm.semiring(vxm.LOR, vxm.FIRST)).or_(False)))
+        .eval(threads=threads)
+    )
+    members = np.flatnonzero(found.state.to_numpy() == 2**32 - 1)
+    np.testing.assert_array_equal(members, graph.mis(order=order).members)
+
+
+def test_steps_that_are_refused() -> None:
+    start = vxm.Vector.from_numpy([1, 2], dtype="u32")
+    changed = vxm.fixpoint(start).while_changed().step(lambda x: x.map(vxm.IDENTITY))
+    with pytest.raises(TypeError, match="then: a loop while_changed has one step"):
+        changed.then(lambda x: x.map(vxm.IDENTITY))
+    active = vxm.fixpoint(start).while_active(vxm.GT.bind(0)).step(lambda x: x.map(vxm.MINUS.bind(1)))
+    with pytest.raises(TypeError, match="then: expected a body that returns an expression, found int"):
+        active.then(lambda x: 3)  # type: ignore[arg-type, return-value]
+    with pytest.raises(vxm.ShapeError, match="then: an expression of 3 does not fit a state of 2"):
+        active.then(lambda x: vxm.fill(1, 3, dtype="u32"))

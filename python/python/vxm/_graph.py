@@ -169,10 +169,10 @@ class Graph(Colorings, Analytics):
         directed: bool = False,
         symmetrize: str = "union",
     ) -> Graph:
-        """The graph of a file: Matrix Market, DIMACS ``.col`` or SNAP edge list, gzipped or not. Or a generated one: ``rmat:20:8``.
+        """The graph of a file, in any of the formats of the command ``vxm``, gzipped or not. Or a generated one: ``rmat:20:8``.
 
-        With ``weights`` or ``directed`` the file must be Matrix Market; weights are ``float64``. Vertices are numbered from 0; `numbers`
-        tells their numbers in the file.
+        With ``weights``, which are ``float64``, the file must be one of a matrix: Matrix Market, ``.gr``, METIS, ``.npz``, ECL's, GAP's or ``.vxm``.
+        Vertices are numbered from 0; `numbers` tells their numbers in the file. Self-loops are dropped without weights.
 
         >>> import vxm
         >>> vxm.Graph.from_file("grid:3x4")

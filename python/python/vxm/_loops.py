@@ -100,22 +100,54 @@ class Loop:
     def step(self, body: Callable[[Expression], Expression]) -> Step:
         """The loop of a body. ``body(state)`` is called once: it returns an expression of the next state."""
         numbered = next(_numbers)
+        return Step(self, numbered, [self._body(numbered, body, "step")])
+
+    def _body(self, numbered: int, body: Callable[[Expression], Expression], what: str) -> Expression:
+        """The expression that a body returns."""
         state = Expression._of(_vxm.Expr.state(numbered, self._state.kind, len(self._state)))
         made = body(state)
         if not isinstance(made, Expression):
-            raise TypeError(f"step: expected a body that returns an expression, found {type(made).__name__}")
+            raise TypeError(f"{what}: expected a body that returns an expression, found {type(made).__name__}")
         if made.kind != self._state.kind:
-            raise TypeError(f"step: expected an expression of kind {self._state.kind}, found {made.kind}")
+            raise TypeError(f"{what}: expected an expression of kind {self._state.kind}, found {made.kind}")
         if len(made) != len(self._state):
-            raise ShapeError(f"step: an expression of {len(made)} does not fit a state of {len(self._state)}")
-        return Step(self, numbered, made)
+            raise ShapeError(f"{what}: an expression of {len(made)} does not fit a state of {len(self._state)}")
+        return made
 
 
 class Step:
     """A loop that is ready to run."""
 
-    def __init__(self, loop: Loop, numbered: int, body: Expression) -> None:
-        self._loop, self._numbered, self._body = loop, numbered, body
+    def __init__(self, loop: Loop, numbered: int, bodies: list[Expression]) -> None:
+        self._loop, self._numbered, self._bodies = loop, numbered, bodies
+
+    def then(self, body: Callable[[Expression], Expression]) -> Step:
+        """Adds a step to each round of a loop ``while_active``. It visits what is active then, and reads the state that the step before has left.
+
+        With several steps, `Loop.monotone` claims less: that a step has the same result whether or not a visit sees what others of the same
+        step have written.
+
+        >>> import vxm
+        >>> highest = vxm.semiring(vxm.MAX, vxm.FIRST)
+        >>> path = vxm.Graph.from_coo(4, [0, 1, 2], [1, 2, 3])
+        >>> @vxm.op
+        ... def elect(key, best):
+        ...     return key | vxm.u32(1 << 31) if key > best else key
+        >>> @vxm.op
+        ... def leave(key, best):
+        ...     return vxm.u32(0) if (key | best) >= vxm.u32(1 << 31) else key
+        >>> keys = vxm.Vector.from_numpy([5, 9, 7, 2], dtype="u32")
+        >>> loop = vxm.fixpoint(keys).while_active(vxm.GT.bind(0))
+        >>> loop = loop.step(lambda key: vxm.map2(elect, key, key.vxm(path, highest).or_(0)))
+        >>> loop.then(lambda key: vxm.map2(leave, key, key.vxm(path, highest).or_(0))).eval().rounds
+        2
+
+        Raises `TypeError` for a loop ``while_changed``.
+        """
+        if self._loop._active is None:
+            raise TypeError("then: a loop while_changed has one step: expected while_active(op)")
+        made = self._loop._body(self._numbered, body, "then")
+        return Step(self._loop, self._numbered, [*self._bodies, made])
 
     def __getattr__(self, name: str) -> Any:
         hint = ": eval() runs it" if name in ("state", "rounds") else ""
@@ -130,7 +162,7 @@ class Step:
         core, rounds = _vxm.run_loop(
             loop._state._core,
             self._numbered,
-            self._body._core,
+            [body._core for body in self._bodies],
             loop._active,
             loop._monotone,
             loop._at_most,

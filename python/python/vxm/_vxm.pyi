@@ -200,7 +200,7 @@ def reduce(expression: Expr, monoid: Monoid, place: Place) -> object: ...
 def run_loop(
     start: Expr,
     number: int,
-    body: Expr,
+    bodies: list[Expr],
     active: Optional[Program],
     monotone: bool,
     at_most: Optional[int],
