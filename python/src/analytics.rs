@@ -312,6 +312,8 @@ pub fn clique<'py>(
 ) -> PyResult<(Array<'py, u32>, Array<'py, u32>)> {
     let keys: Keys<Order> = Keys::of(py, order)?;
     let (members, sizes) = How::of(py, place)?.run(py, graph, move |a| {
+        // degrees count no self-loops
+        let a = &*a.to_graph()?;
         let found = algorithms::maximal_clique(a, &keys.on(a, order_keys)?)?;
         Ok((found.members.indices().collect::<Vec<u32>>(), found.sizes.to_dense(0)))
     })?;
@@ -346,7 +348,7 @@ pub mod checks {
     //! Certificates of these answers.
 
     use super::optional;
-    use crate::certificates::check;
+    use crate::certificates::{check, check_undirected};
     use crate::graph::Graph;
     use numpy::PyReadonlyArray1;
     use pyo3::prelude::*;
@@ -356,14 +358,14 @@ pub mod checks {
     #[pyfunction]
     pub fn check_cores(py: Python<'_>, graph: &Graph, cores: PyReadonlyArray1<'_, u32>) -> PyResult<u32> {
         let cores = cores.as_slice()?.to_vec();
-        check(py, graph, move |offsets, columns| certify::cores(offsets, columns, &cores))
+        check_undirected(py, graph, move |offsets, columns| certify::cores(offsets, columns, &cores))
     }
 
     /// Checks counts of triangles. Returns the number of triangles.
     #[pyfunction]
     pub fn check_triangles(py: Python<'_>, graph: &Graph, counts: PyReadonlyArray1<'_, u64>) -> PyResult<u64> {
         let counts = counts.as_slice()?.to_vec();
-        check(py, graph, move |offsets, columns| certify::triangles(offsets, columns, &counts))
+        check_undirected(py, graph, move |offsets, columns| certify::triangles(offsets, columns, &counts))
     }
 
     /// Checks labels of strongly connected components. Returns the number of components.
@@ -381,7 +383,7 @@ pub mod checks {
     #[pyfunction]
     pub fn check_matching(py: Python<'_>, graph: &Graph, mate: PyReadonlyArray1<'_, i64>) -> PyResult<usize> {
         let mate = optional(&mate)?;
-        check(py, graph, move |offsets, columns| certify::maximal_matching(offsets, columns, &mate))
+        check_undirected(py, graph, move |offsets, columns| certify::maximal_matching(offsets, columns, &mate))
     }
 
     /// Checks a tree of parents from a source. Returns the most hops.
@@ -400,7 +402,7 @@ pub mod checks {
     #[pyfunction]
     pub fn check_clique(py: Python<'_>, graph: &Graph, member: PyReadonlyArray1<'_, bool>) -> PyResult<usize> {
         let member = member.as_slice()?.to_vec();
-        check(py, graph, move |offsets, columns| certify::maximal_clique(offsets, columns, &member))
+        check_undirected(py, graph, move |offsets, columns| certify::maximal_clique(offsets, columns, &member))
     }
 
     /// Checks that the members cover all edges, and a matching. Returns the number of its edges, a lower bound.
@@ -412,6 +414,6 @@ pub mod checks {
         mate: PyReadonlyArray1<'_, i64>,
     ) -> PyResult<usize> {
         let (member, mate) = (member.as_slice()?.to_vec(), optional(&mate)?);
-        check(py, graph, move |offsets, columns| certify::vertex_cover(offsets, columns, &member, &mate))
+        check_undirected(py, graph, move |offsets, columns| certify::vertex_cover(offsets, columns, &member, &mate))
     }
 }

@@ -23,25 +23,39 @@ pub fn check<R: Send + 'static>(
     answer.map_err(|violation| Class::WrongAnswer.error(py, format!("wrong answer: {violation}")))
 }
 
+/// Runs a check over the offsets and columns of an undirected graph, without self-loops. A directed graph must be symmetric.
+pub fn check_undirected<R: Send + 'static>(
+    py: Python<'_>,
+    graph: &Graph,
+    work: impl FnOnce(&[u64], &[u32]) -> Result<R, Violation> + Send + 'static,
+) -> PyResult<R> {
+    let pattern: Arc<Copies<()>> = graph.pattern.clone();
+    let answer = run(py, None, Device::Cpu, move || {
+        let simple = pattern.host.to_graph()?;
+        Ok(work(simple.csr().offsets(), simple.csr().columns()))
+    })?;
+    answer.map_err(|violation| Class::WrongAnswer.error(py, format!("wrong answer: {violation}")))
+}
+
 /// Checks that the members are a maximal independent set.
 #[pyfunction]
 pub fn check_mis(py: Python<'_>, graph: &Graph, member: PyReadonlyArray1<'_, bool>) -> PyResult<()> {
     let member = member.as_slice()?.to_vec();
-    check(py, graph, move |offsets, columns| certify::independent_set(offsets, columns, &member))
+    check_undirected(py, graph, move |offsets, columns| certify::independent_set(offsets, columns, &member))
 }
 
 /// Checks that neighbours have different colours. Returns the number of colours.
 #[pyfunction]
 pub fn check_coloring(py: Python<'_>, graph: &Graph, colors: PyReadonlyArray1<'_, u32>) -> PyResult<u32> {
     let colors = colors.as_slice()?.to_vec();
-    check(py, graph, move |offsets, columns| certify::coloring(offsets, columns, &colors))
+    check_undirected(py, graph, move |offsets, columns| certify::coloring(offsets, columns, &colors))
 }
 
 /// Checks that each label is the least vertex of the component. Returns the number of components.
 #[pyfunction]
 pub fn check_components(py: Python<'_>, graph: &Graph, labels: PyReadonlyArray1<'_, u32>) -> PyResult<usize> {
     let labels = labels.as_slice()?.to_vec();
-    check(py, graph, move |offsets, columns| certify::components(offsets, columns, &labels))
+    check_undirected(py, graph, move |offsets, columns| certify::components(offsets, columns, &labels))
 }
 
 /// Checks the hops from a source; a negative number means that no path leads there. Returns how many vertices are reached.

@@ -159,7 +159,7 @@ def test_betweenness_is_that_of_networkx() -> None:
         assert np.array_equal(drawn, graph.betweenness(10, seed=4)) and not np.array_equal(drawn, graph.betweenness(10))
         assert np.array_equal(graph.betweenness(graph.vertices + 5), graph.betweenness())
         assert np.array_equal(graph.betweenness(np.arange(graph.vertices)), graph.betweenness())
-    for wrong in (0, -1, [graph.vertices], [-1]):
+    for wrong in (0, -1, [graph.vertices], [-1], []):
         with pytest.raises(vxm.InputError, match="sources"):
             graph.betweenness(wrong)
 
@@ -246,3 +246,35 @@ def test_graphs_without_edges(n: int) -> None:
     assert graph.clique().members.tolist() == [0][:n] and graph.vertex_cover().members.size == 0
     assert np.allclose(graph.pagerank().ranks, [1 / n] * n if n else [])
     assert graph.communities().count == n and graph.mis(distance=2).members.size == n
+
+
+def test_certificates_refuse_what_is_no_answer() -> None:
+    one = vxm.Graph.from_coo(2, [], [])
+    for check in (lambda: vxm.certify.matching(one, [-2, -1]), lambda: vxm.certify.parents(one, 0, [0, -9]),
+                  lambda: vxm.certify.vertex_cover(one, [], [-1, -5]), lambda: vxm.certify.levels(one, 0, [0, -3])):  # fmt: skip
+        with pytest.raises(vxm.InputError, match="or -1 for none, found -"):
+            check()
+    with pytest.raises(TypeError, match="expected a vxm.Graph, found int"):
+        vxm.certify.clique(5, [0])  # type: ignore[arg-type]
+    arrows = vxm.Graph.from_coo(3, [0, 1], [1, 2], directed=True)
+    for check in (lambda: vxm.certify.clique(arrows, [0, 1]), lambda: vxm.certify.triangles(arrows, [0, 0, 0])):
+        with pytest.raises(vxm.InputError, match="undirected|symmetric"):
+            check()
+
+
+def test_self_loops_of_directed_graphs_are_no_edges() -> None:
+    loops = vxm.Graph.from_coo(4, [0, 0, 1, 3, 1, 2], [0, 1, 0, 3, 2, 1], directed=True)
+    plain = vxm.Graph.from_coo(4, [0, 1], [1, 2])
+    assert vxm.certify.core_numbers(loops, loops.core_numbers()) == 1
+    for order in ("largest-degree-first", "smallest-degree-last"):
+        assert np.array_equal(loops.clique(order=order).members, plain.clique(order=order).members)
+
+
+def test_directed_files(tmp_path) -> None:
+    file = tmp_path / "edges.txt"
+    file.write_text("10 200\n200 31\n31 10\n7 10\n")
+    graph = vxm.Graph.from_file(file, directed=True)
+    assert graph.directed and graph.edges == 4
+    labels = graph.strong_components()
+    numbers = graph.numbers().tolist()
+    assert {number for number, label in zip(numbers, labels) if label == labels[numbers.index(10)]} == {10, 200, 31}

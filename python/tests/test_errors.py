@@ -39,7 +39,7 @@ REFUSED = [
     (lambda: PATH.mis(device="tpu"), "unknown device `tpu`: expected auto, cpu, cuda, cuda:N"),
     (lambda: PATH.mis(order=[0, 0, 1]), "order: expected each of 3 vertices once, found none of 2"),
     (lambda: PATH.mis(order=[0, 1]), "order: expected each of 3 vertices once, found 2"),
-    (lambda: PATH.color(method="dsatur"), "unknown method `dsatur`: expected is, mis, jp"),
+    (lambda: PATH.color(method="dsatur"), "unknown method `dsatur`: expected is, max-times, mis, jp"),
     (lambda: PATH.color(method="is", order=[0, 1, 2]), "method: expected `jp` for an order of one's own, found `is`"),
     (lambda: PATH.bfs(3), "source: expected one of 3 vertices, found 3"),
     (lambda: PATH.sssp(0), "sssp: expected a graph with weights, found one without"),

@@ -381,3 +381,31 @@ def test_views_of_parallel_edges_are_converted() -> None:
     graph = nx.MultiGraph([(0, 1), (0, 1), (1, 2), (2, 3), (3, 0)])
     view = graph.edge_subgraph([(0, 1, 1), (2, 3, 0)])
     assert nx.number_connected_components(view, backend="vxm") == 2
+
+
+def test_a_view_follows_its_graph() -> None:
+    graph = nx.complete_graph(5)
+    view = graph.subgraph([0, 1, 2, 3])
+    assert set(nx.core_number(view, backend="vxm").values()) == {3}
+    graph.remove_edge(0, 1)
+    assert set(nx.core_number(view, backend="vxm").values()) == {2}
+
+
+def test_edges_of_a_forest_outlive_the_graph() -> None:
+    assert len(list(nx.minimum_spanning_edges(nx.complete_graph(5), backend="vxm"))) == 4
+    graph = nx.path_graph(4)
+    edges = nx.minimum_spanning_edges(graph, data=False, backend="vxm")
+    graph.remove_node(0)
+    assert list(edges) == [(0, 1), (1, 2), (2, 3)]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "x", None])
+def test_walks_from_what_is_no_number_are_left_to_networkx(value) -> None:
+    with pytest.raises(NotImplementedError):
+        nx.pagerank(nx.path_graph(3), personalization={0: value}, backend="vxm")
+
+
+def test_numbers_that_do_not_fit_are_left_to_networkx() -> None:
+    assert len(nx.k_truss(nx.complete_graph(5), 2**33, backend="vxm")) == 0
+    for rounds in (0, -1, 2**33):
+        assert isinstance(backend.can_run("pagerank", (nx.path_graph(3),), {"max_iter": rounds}), str)

@@ -240,8 +240,8 @@ impl Graph {
             Algorithm::Communities => 4 * rows_on_device(n, entries) + 56 * entries,
             // counts, and the edges that are left
             Algorithm::Ktruss => 2 * rows_on_device(n, entries) + 4 * entries,
-            // candidates before and after a round, and picks
-            Algorithm::Clique => 2 * rows_on_device(n, entries) + 9 * entries,
+            // the candidates that a round leaves, and what finding them takes; dense graphs may have more of both
+            Algorithm::Clique => rows_on_device(n, entries) + 5 * entries,
             // drawn weights, and a copy of the edges
             Algorithm::Matching | Algorithm::Cover(_) => rows_on_device(n, entries) + 12 * entries,
             Algorithm::Dominant => rows_on_device(n, entries) + weight * entries,
@@ -257,6 +257,7 @@ impl Graph {
             Algorithm::Mis(Priority::Resolve, _)
             | Algorithm::Mis(_, Formulation::Count)
             | Algorithm::Cover(Priority::Resolve)
+            | Algorithm::Clique
             | Algorithm::Color(Method::NeighborReduce, _)
             | Algorithm::Color(_, Order::SmallestDegreeLast)
             | Algorithm::Kcore
@@ -283,7 +284,7 @@ impl Graph {
             Algorithm::Color(..) => 38 * n,
             Algorithm::DistantSet | Algorithm::Aggregates => 42 * n,
             Algorithm::Cover(_) => 60 * n,
-            Algorithm::Clique => 60 * n,
+            Algorithm::Clique => 38 * n,
             Algorithm::ColorsBy(_) => 120 * n,
             Algorithm::Extended(_) => 60 * n,
             Algorithm::Bfs => 20 * n,

@@ -86,7 +86,7 @@ pub struct Run {
     /// Storage format of the graph: auto, csr or tiles. Does not change the answer.
     #[arg(long, value_name = "F", default_value = "auto")]
     pub format: Layout,
-    /// File for the answer: one line per vertex, with vertices numbered as in the graph file. mis lists the members, msf
+    /// File for the answer: one line per vertex, with vertices numbered as in the graph file. mis, clique and cover list the members, msf
     /// and ktruss the edges; the others add what was found of the vertex.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,

@@ -149,7 +149,7 @@ class Analytics:
         array([[0, 1, 2],
                [2, 1, 0]])
         """
-        listed = [self._vertex(source, "sources") for source in sources]
+        listed = self._listed(sources, "sources")
         return _vxm.bfs_many(self._core, listed, (device, format, threads_of(threads)))
 
     def sssp_parents(self, source: int, *, device: str = "cpu", threads: Optional[int] = None) -> NDArray[np.int64]:
@@ -188,9 +188,9 @@ class Analytics:
         >>> int(found.ranks.argmax()), round(float(found.ranks.sum()), 9)
         (2, 1.0)
 
-        Raises `vxm.InputError`: the damping isn't from 0 to 1, or the tolerance is negative; there are no sources.
+        Raises `vxm.InputError`: the damping isn't from 0 to below 1, or the tolerance is negative; there are no sources.
         """
-        listed = None if sources is None else [self._vertex(source, "sources") for source in sources]
+        listed = None if sources is None else self._listed(sources, "sources")
         rounds = number(rounds, "rounds", _MOST_ROUNDS, f"0 to {_MOST_ROUNDS}")
         walk = (float(damping), rounds, float(tolerance))
         return PageRank(*_vxm.pagerank(self._core, walk, listed, np.dtype(dtype).name, (device, format, threads_of(threads))))
@@ -245,7 +245,7 @@ class Analytics:
 
         Raises `vxm.InputError`: the graph is directed and not symmetric, or k is less than 3.
         """
-        k = number(k, "k", 2**32 - 1, "an integer from 3 on")
+        k = number(k, "k", 2**32 - 1, "an integer from 3 to 2^32 - 1")
         (tails, heads, support), rounds = _vxm.ktruss(self._core, k, (device, format, threads_of(threads)))
         return Truss(np.stack([tails, heads], axis=1), support, rounds)
 
@@ -327,7 +327,9 @@ class Analytics:
                 raise InputError("sources: expected a number of sources from 1 on, found 0")
             listed = None if count >= n else _vxm.drawn(self._core, count, seed_of(seed)).tolist()
         else:
-            listed = [self._vertex(source, "sources") for source in integers(sources, "sources").tolist()]
+            listed = self._listed(integers(sources, "sources").tolist(), "sources")
+            if not listed:
+                raise InputError("betweenness: no sources: expected at least one vertex")
         return _vxm.betweenness(self._core, listed, (device, format, threads_of(threads)))
 
     def communities(
@@ -422,6 +424,13 @@ class Analytics:
         """
         place = (device, format, threads_of(threads))
         return VertexCover(*_vxm.vertex_cover(self._core, priority, seed_of(seed), place))
+
+    def _listed(self, vertices: Iterable[int], what: str) -> list[int]:
+        try:
+            listed = list(vertices)
+        except TypeError:
+            raise TypeError(f"{what}: expected a list of vertices, found {type(vertices).__name__}") from None
+        return [self._vertex(vertex, what) for vertex in listed]
 
     def _vertex(self, vertex: int, what: str) -> int:
         n = self._core.vertices

@@ -92,7 +92,9 @@ class Loop:
         """Ends with an error if it isn't done after so many rounds. Without it, a loop may take as many as there are places, at least 65,536."""
         made = Loop(self._state, self._active)
         made._monotone = self._monotone
-        made._at_most = number(rounds, "rounds", _MOST_ROUNDS, f"0 to {_MOST_ROUNDS}")
+        made._at_most = number(rounds, "rounds", _MOST_ROUNDS, f"1 to {_MOST_ROUNDS}")
+        if made._at_most == 0:
+            raise InputError(f"rounds: expected 1 to {_MOST_ROUNDS}, found 0")
         return made
 
     _at_most: Optional[int]
@@ -104,6 +106,8 @@ class Loop:
 
     def _body(self, numbered: int, body: Callable[[Expression], Expression], what: str) -> Expression:
         """The expression that a body returns."""
+        if not callable(body):
+            raise TypeError(f"{what}: expected a function of the state, found {type(body).__name__}")
         state = Expression._of(_vxm.Expr.state(numbered, self._state.kind, len(self._state)))
         made = body(state)
         if not isinstance(made, Expression):

@@ -79,8 +79,7 @@ def levels(graph: Graph, source: int, hops: ArrayLike) -> int:
     >>> vxm.certify.levels(vxm.Graph.from_coo(3, [0], [1]), 0, [0, 1, -1])
     2
     """
-    array = integers(hops, "hops").astype(np.int64, copy=False)
-    return _vxm.check_bfs(_core(graph), graph._source(source), array)
+    return _vxm.check_bfs(_core(graph), graph._source(source), _optional(hops, "hops"))
 
 
 def parents(graph: Graph, source: int, tree: ArrayLike) -> int:
@@ -91,8 +90,7 @@ def parents(graph: Graph, source: int, tree: ArrayLike) -> int:
     >>> vxm.certify.parents(vxm.Graph.from_coo(3, [0], [1]), 0, [0, 0, -1])
     1
     """
-    array = integers(tree, "tree").astype(np.int64, copy=False)
-    return _vxm.check_parents(_core(graph), graph._source(source), array)
+    return _vxm.check_parents(_core(graph), graph._source(source), _optional(tree, "tree"))
 
 
 def core_numbers(graph: Graph, cores: ArrayLike) -> int:
@@ -135,7 +133,7 @@ def matching(graph: Graph, mate: ArrayLike) -> int:
     >>> vxm.certify.matching(vxm.Graph.from_coo(3, [0, 1], [1, 2]), [1, 0, -1])
     1
     """
-    return _vxm.check_matching(_core(graph), integers(mate, "mate").astype(np.int64, copy=False))
+    return _vxm.check_matching(_core(graph), _optional(mate, "mate"))
 
 
 def clique(graph: Graph, members: ArrayLike) -> int:
@@ -156,8 +154,15 @@ def vertex_cover(graph: Graph, members: ArrayLike, mate: ArrayLike) -> int:
     >>> vxm.certify.vertex_cover(vxm.Graph.from_coo(3, [0, 1], [1, 2]), [1], [1, 0, -1])
     1
     """
-    mates = integers(mate, "mate").astype(np.int64, copy=False)
-    return _vxm.check_cover(_core(graph), _members(graph, members), mates)
+    return _vxm.check_cover(_core(graph), _members(graph, members), _optional(mate, "mate"))
+
+
+def _optional(values: ArrayLike, what: str) -> np.ndarray:
+    """Numbers from 0 on, or -1 for none."""
+    array = integers(values, what).astype(np.int64, copy=False)
+    if (array < -1).any():
+        raise InputError(f"{what}: expected numbers from 0 on, or -1 for none, found {array.min()}")
+    return array
 
 
 def _members(graph: Graph, members: ArrayLike) -> np.ndarray:
@@ -171,6 +176,8 @@ def _members(graph: Graph, members: ArrayLike) -> np.ndarray:
 
 
 def _core(graph: Graph) -> _vxm.Graph:
+    if not isinstance(getattr(graph, "_core", None), _vxm.Graph):
+        raise TypeError(f"expected a vxm.Graph, found {type(graph).__name__}")
     return graph._core
 
 

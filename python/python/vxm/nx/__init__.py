@@ -59,6 +59,9 @@ class _Backend:
             return args[place] if len(args) > place else kwargs.get(key, default)
 
         graph = argument(0, "G")
+        if hasattr(graph, "_graph"):
+            # a view changes with its graph, and networkx doesn't drop its conversion then
+            (getattr(graph, "__networkx_cache__", None) or {}).get("backends", {}).pop("vxm", None)
         if name == "maximal_independent_set" and len(graph) == 0:
             return "a set of a graph without nodes"
         if name == "greedy_color":

@@ -77,6 +77,8 @@ def unsupported(name: str, graph: Any, argument: Callable[..., Any]) -> Optional
         alpha = argument(1, "alpha", 0.85)
         if not (isinstance(alpha, (int, float)) and 0 <= alpha < 1 and argument(4, "tol", 1e-6) > 0):
             return "a damping outside of 0 to 1, or no tolerance"
+        if not (isinstance(argument(3, "max_iter", 100), int) and 0 < argument(3, "max_iter", 100) < 2**31):
+            return "a number of rounds that doesn't fit"
         if not isinstance(argument(6, "weight", "weight"), (str, type(None))):
             return "weights that aren't the name of an attribute"
     if name.endswith(("spanning_edges", "spanning_tree")):
@@ -300,6 +302,8 @@ def _all_ones(G: BackendGraph, weight: str) -> bool:
 def _sources(G: BackendGraph, personalization: dict[Any, Any]) -> Optional[list[int]]:
     """The vertices where walks start, each with the same probability."""
     chosen = {vertex: value for node, value in personalization.items() if (vertex := G.find(node)) is not None}
+    if not all(isinstance(value, (int, float)) and math.isfinite(value) for value in chosen.values()):
+        raise NotImplementedError("personalization by values that aren't finite numbers")
     kept = {vertex: value for vertex, value in chosen.items() if value != 0}
     if not kept:
         raise ZeroDivisionError
@@ -332,7 +336,7 @@ def k_truss(
         raise NotImplementedError("a graph of which the original isn't known")
     H = G.original.copy()
     if k > 2:
-        edges = G.vxm.ktruss(k, **place_of(device, threads)).edges
+        edges = G.vxm.ktruss(min(k, 2**32 - 1), **place_of(device, threads)).edges
         n = np.int64(len(G))
         kept = edges[:, 0] * n + edges[:, 1]
         _, _, rows, columns = adjacency(G.original)
@@ -367,9 +371,20 @@ def _spanning_edges(G: BackendGraph, weight: str, ignore_nan: bool, least: bool,
 def _spanning(
     G: BackendGraph, weight: str, data: bool, ignore_nan: bool, least: bool, place: dict[str, Any]
 ) -> Iterator[tuple[Any, ...]]:
-    edges = _spanning_edges(G, weight, ignore_nan, least, place)
-    for u, v in zip(G.named(edges[:, 0]), G.named(edges[:, 1])):
-        yield (u, v, G.original._adj[u][v]) if data else (u, v)
+    try:
+        edges = _spanning_edges(G, weight, ignore_nan, least, place)
+    except ValueError as error:
+        # networkx finds it when the edges are listed
+        return _failing(error)
+    # all at once: the graph may change, or be gone, before the edges are listed
+    rows = G.original._adj
+    pairs = zip(G.named(edges[:, 0]), G.named(edges[:, 1]))
+    return iter([(u, v, rows[u][v]) if data else (u, v) for u, v in pairs])
+
+
+def _failing(error: ValueError) -> Iterator[tuple[Any, ...]]:
+    raise error
+    yield
 
 
 def minimum_spanning_edges(
