@@ -356,6 +356,7 @@ impl Task {
             Self::Triangles { .. } => "triangles",
             Self::Ktruss { .. } => "ktruss",
             Self::Clustering { .. } => "clustering",
+            Self::Clique { .. } => "clique",
             Self::Labels { .. } => "labels",
             Self::Communities { .. } => "communities",
             Self::Betweenness { .. } => "betweenness",

@@ -116,22 +116,28 @@ fn bit_in_word(color: u32, word: u32) -> u64 {
     if (color - 1u32) / 64u32 == word { 1u64 << ((color - 1u32) % 64u32) } else { 0u64 }
 }
 
+/// A colour of a word, renumbered: how many are used up to it, `before` of them in the words before. `word` has the word's number in its high
+/// half, and `before` in its low half.
+#[op]
+fn renumber(color: u32, used: u64, word: u64) -> u32 {
+    let up_to: u64 = u64::MAX >> (63u32 - (color - 1u32) % 64u32);
+    let number: u32 = (word as u32) + (used & up_to).count_ones();
+    if (color - 1u32) / 64u32 == (word >> 32u32) as u32 { number } else { color }
+}
+
 /// The colours renumbered as 1 to `count`, in the same order, and `count`.
 fn compact(colors: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
-    let most = colors.reduce(MAX)?;
-    // number[color] = how many colours up to this one are used
-    let (mut number, mut count) = (vec![NONE], 0);
+    let (n, most) = (colors.len(), colors.reduce(MAX)?);
+    let (mut colors, mut count) = (colors.clone(), 0);
     for word in 0..most.div_ceil(64) {
         // used = the colours of the word that are used, as bits
         let used = colors.map(bit_in_word.bind(word)).reduce(BOR)?;
-        for place in 0..64 {
-            count += (used >> place & 1) as u32;
-            number.push(count);
+        if count < 64 * word || used & used.wrapping_add(1) != 0 {
+            // C = renumber(C, used, word, count): a number is never greater, so it isn't in a later word
+            let place = u64::from(word) << 32 | u64::from(count);
+            colors = renumber.map3(&colors, fill(used, n), fill(place, n)).eval()?;
         }
+        count += used.count_ones();
     }
-    if count == most {
-        return Ok((colors.clone(), count));
-    }
-    // colors = number[colors]
-    Ok((Vector::from_dense(number).gather(colors).eval()?, count))
+    Ok((colors, count))
 }
