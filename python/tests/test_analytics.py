@@ -224,7 +224,9 @@ def test_sets_at_distance_2(graph: vxm.Graph) -> None:
         chosen[members] = 1
         assert (near @ chosen)[members].max() == 0
         assert ((near @ chosen) + chosen > 0).all()
-    for arguments in ({"distance": 3}, {"distance": 2, "priority": "resolve"}, {"distance": 2, "formulation": "count"}):
+    everything = range(graph.vertices)
+    for arguments in ({"distance": 3}, {"distance": 2, "priority": "resolve"}, {"distance": 2, "formulation": "count"},
+                      {"order": everything, "priority": "sorted"}, {"order": "random"}, {"distance": 2, "order": "random"}):  # fmt: skip
         with pytest.raises(vxm.InputError):
             graph.mis(**arguments)
 

@@ -337,6 +337,10 @@ class Graph(Colorings, Analytics):
         Raises `vxm.InputError` if the graph is directed and not symmetric, or an option is unknown.
         """
         place = (device, format, threads_of(threads))
+        if isinstance(order, str):
+            raise InputError(f"order: expected an array of all vertices, found `{order}`: a name is a priority")
+        if order is not None and priority is not None:
+            raise InputError(f"priority: expected none with an order of one's own, found `{priority}`")
         if distance == 2:
             if formulation is not None or priority == "resolve":
                 what = f"formulation `{formulation}`" if formulation is not None else "priority `resolve`"
