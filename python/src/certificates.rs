@@ -9,6 +9,11 @@ use std::sync::Arc;
 use vxm::backend::Device;
 use vxm::certify::{self, Violation};
 
+/// The exception for an answer that is wrong.
+pub fn raised<R>(py: Python<'_>, answer: Result<R, Violation>) -> PyResult<R> {
+    answer.map_err(|violation| Class::WrongAnswer.error(py, format!("wrong answer: {violation}")))
+}
+
 /// Runs a check over the offsets and columns of a graph.
 pub fn check<R: Send + 'static>(
     py: Python<'_>,
@@ -20,7 +25,7 @@ pub fn check<R: Send + 'static>(
         let csr = pattern.host.csr();
         Ok(work(csr.offsets(), csr.columns()))
     })?;
-    answer.map_err(|violation| Class::WrongAnswer.error(py, format!("wrong answer: {violation}")))
+    raised(py, answer)
 }
 
 /// Runs a check over the offsets and columns of an undirected graph, without self-loops. A directed graph must be symmetric.
@@ -34,7 +39,7 @@ pub fn check_undirected<R: Send + 'static>(
         let simple = pattern.host.to_graph()?;
         Ok(work(simple.csr().offsets(), simple.csr().columns()))
     })?;
-    answer.map_err(|violation| Class::WrongAnswer.error(py, format!("wrong answer: {violation}")))
+    raised(py, answer)
 }
 
 /// Checks that the members are a maximal independent set.

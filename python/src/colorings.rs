@@ -2,6 +2,7 @@
 
 use crate::algorithms::{Colors, How, Place, colored};
 use crate::arrays::Integers;
+use crate::certificates::raised;
 use crate::errors::{Class, raise};
 use crate::graph::{Graph, pattern};
 use crate::runtime::run;
@@ -135,5 +136,5 @@ pub fn check_column_coloring<'py>(
     let rows = pattern(py, None, shape, &starts, &columns)?;
     let checked =
         run(py, None, Device::Cpu, move || Ok(certify::column_coloring(rows.offsets(), rows.columns(), &colors)))?;
-    checked.map_err(|violation| Class::WrongAnswer.error(py, format!("wrong answer: {violation}")))
+    raised(py, checked)
 }
