@@ -398,7 +398,7 @@ class Graph(Colorings, Analytics):
         >>> vxm.Graph.from_coo(3, [0, 2], [1, 0], directed=True).bfs(0)
         array([ 0,  1, -1])
         """
-        return _vxm.bfs(self._core, self._source(source), (device, format, threads_of(threads)))
+        return _vxm.bfs(self._core, self._vertex(source, "source"), (device, format, threads_of(threads)))
 
     def sssp(self, source: int, *, device: str = "cpu", threads: Optional[int] = None) -> NDArray[Any]:
         """The length of a shortest path from ``source`` to each vertex.
@@ -413,15 +413,12 @@ class Graph(Colorings, Analytics):
 
         Raises `vxm.InputError`: the graph has no weights, or the source reaches a cycle of negative length.
         """
-        return _vxm.sssp(self._core, self._source(source), (device, "auto", threads_of(threads)))
+        return _vxm.sssp(self._core, self._vertex(source, "source"), (device, "auto", threads_of(threads)))
 
     def _arrays(self) -> tuple[NDArray[np.int64], NDArray[np.uint32], Optional[NDArray[Any]]]:
         """Row offsets, columns, and values of the matrix with weights; of the pattern, if there are none."""
         held = self._core.weighted_csr()
         return (*self._core.csr(), None) if held is None else held
-
-    def _source(self, source: int) -> int:
-        return number(source, "source", self.vertices - 1, f"one of {self.vertices} vertices")
 
 
 def _rebuilt(indptr: Any, indices: Any, data: Any, directed: bool) -> Graph:

@@ -79,7 +79,7 @@ def levels(graph: Graph, source: int, hops: ArrayLike) -> int:
     >>> vxm.certify.levels(vxm.Graph.from_coo(3, [0], [1]), 0, [0, 1, -1])
     2
     """
-    return _vxm.check_bfs(_core(graph), graph._source(source), _optional(hops, "hops"))
+    return _vxm.check_bfs(_core(graph), graph._vertex(source, "source"), _optional(hops, "hops"))
 
 
 def parents(graph: Graph, source: int, tree: ArrayLike) -> int:
@@ -90,7 +90,7 @@ def parents(graph: Graph, source: int, tree: ArrayLike) -> int:
     >>> vxm.certify.parents(vxm.Graph.from_coo(3, [0], [1]), 0, [0, 0, -1])
     1
     """
-    return _vxm.check_parents(_core(graph), graph._source(source), _optional(tree, "tree"))
+    return _vxm.check_parents(_core(graph), graph._vertex(source, "source"), _optional(tree, "tree"))
 
 
 def core_numbers(graph: Graph, cores: ArrayLike) -> int:

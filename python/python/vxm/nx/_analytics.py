@@ -12,6 +12,7 @@ from .._errors import InputError
 from .._graph import Graph
 from ._convert import adjacency
 from ._graph import BackendGraph
+from ._labels import count_of, is_one, parts_of
 from ._place import place_of
 
 __all__ = [
@@ -99,14 +100,6 @@ READS_ORIGINAL = {name for name in __all__ if "spanning" in name} | {"k_truss"}
 _LOOPS = "Input graph has self loops which is not permitted; Consider using G.remove_edges_from(nx.selfloop_edges(G))."
 
 
-def parts_of(G: BackendGraph, labels: np.ndarray) -> Iterator[set[Any]]:
-    """The nodes of each label, by their first nodes."""
-    order = np.argsort(labels, kind="stable")
-    ends = np.flatnonzero(np.diff(labels[order])) + 1
-    parts = np.split(order, ends) if order.size else []
-    return (set(G.named(part)) for part in parts)
-
-
 def strongly_connected_components(
     G: BackendGraph, *, device: Optional[str] = None, threads: Optional[int] = None
 ) -> Iterator[set[Any]]:
@@ -116,16 +109,13 @@ def strongly_connected_components(
 def number_strongly_connected_components(
     G: BackendGraph, *, device: Optional[str] = None, threads: Optional[int] = None
 ) -> int:
-    labels = G.vxm.strong_components(**place_of(device, threads))
-    return int((labels == np.arange(labels.size)).sum())
+    return count_of(G.vxm.strong_components(**place_of(device, threads)))
 
 
 def is_strongly_connected(
     G: BackendGraph, *, device: Optional[str] = None, threads: Optional[int] = None
 ) -> bool:
-    if len(G) == 0:
-        raise nx.NetworkXPointlessConcept("Connectivity is undefined for the null graph.")
-    return not G.vxm.strong_components(**place_of(device, threads)).any()
+    return is_one(G.vxm.strong_components(**place_of(device, threads)))
 
 
 def weakly_connected_components(
@@ -137,14 +127,11 @@ def weakly_connected_components(
 def number_weakly_connected_components(
     G: BackendGraph, *, device: Optional[str] = None, threads: Optional[int] = None
 ) -> int:
-    labels = G.undirected.components(**place_of(device, threads))
-    return int((labels == np.arange(labels.size)).sum())
+    return count_of(G.undirected.components(**place_of(device, threads)))
 
 
 def is_weakly_connected(G: BackendGraph, *, device: Optional[str] = None, threads: Optional[int] = None) -> bool:
-    if len(G) == 0:
-        raise nx.NetworkXPointlessConcept("Connectivity is undefined for the null graph.")
-    return not G.undirected.components(**place_of(device, threads)).any()
+    return is_one(G.undirected.components(**place_of(device, threads)))
 
 
 def core_number(
@@ -417,8 +404,6 @@ def maximum_spanning_edges(
 
 def _tree(G: BackendGraph, edges: Iterator[tuple[Any, ...]]) -> Any:
     """A graph of networkx with these edges, and the attributes of the original."""
-    if G.original is None:
-        raise NotImplementedError("a graph of which the original isn't known")
     T = G.original.__class__()
     T.graph.update(G.original.graph)
     T.add_nodes_from(G.original.nodes.items())

@@ -10,8 +10,8 @@ import numpy as np
 
 from ._analytics import *  # noqa: F403
 from ._analytics import __all__ as _analytics
-from ._analytics import parts_of
 from ._graph import BackendGraph
+from ._labels import count_of, is_one, parts_of
 from ._place import place_of as _place
 
 __all__ = [
@@ -39,14 +39,11 @@ def connected_components(
 def number_connected_components(
     G: BackendGraph, *, device: Optional[str] = None, threads: Optional[int] = None
 ) -> int:
-    labels = G.vxm.components(**_place(device, threads))
-    return int((labels == np.arange(labels.size)).sum())
+    return count_of(G.vxm.components(**_place(device, threads)))
 
 
 def is_connected(G: BackendGraph, *, device: Optional[str] = None, threads: Optional[int] = None) -> bool:
-    if len(G) == 0:
-        raise nx.NetworkXPointlessConcept("Connectivity is undefined for the null graph.")
-    return not G.vxm.components(**_place(device, threads)).any()
+    return is_one(G.vxm.components(**_place(device, threads)))
 
 
 def node_connected_component(

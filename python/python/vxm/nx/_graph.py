@@ -129,23 +129,25 @@ class BackendGraph:
         """The graph of networkx that this one was made of; None if it is gone, or wasn't to be referred to."""
         return None if self._original is None else self._original()
 
+    def _entries(self) -> tuple[np.ndarray, np.ndarray]:
+        """The ends of each entry of the adjacency matrix."""
+        indptr, indices = self.vxm._core.csr()
+        return np.repeat(np.arange(len(self)), np.diff(indptr)), indices.astype(np.int64)
+
     @cached_property
     def reversed(self) -> Graph:
         """The graph with its edges turned round."""
         if not self.is_directed():
             return self.vxm
-        indptr, indices = self.vxm._core.csr()
-        tails = np.repeat(np.arange(len(self)), np.diff(indptr))
-        return Graph.from_coo(len(self), indices.astype(np.int64), tails, directed=True)
+        tails, heads = self._entries()
+        return Graph.from_coo(len(self), heads, tails, directed=True)
 
     @cached_property
     def undirected(self) -> Graph:
         """The graph without its edges' directions."""
         if not self.is_directed():
             return self.vxm
-        indptr, indices = self.vxm._core.csr()
-        tails = np.repeat(np.arange(len(self)), np.diff(indptr))
-        return Graph.from_coo(len(self), tails, indices.astype(np.int64))
+        return Graph.from_coo(len(self), *self._entries())
 
     def weighted(self, name: str) -> Graph:
         """The graph with the weights ``name``. Raises `NotImplementedError` if it was converted without."""
@@ -166,10 +168,9 @@ class BackendGraph:
         graph = nx.DiGraph() if self.is_directed() else nx.Graph()
         graph.graph.update(self.graph)
         graph.add_nodes_from(self.nodes_)
-        indptr, indices = self.vxm._core.csr()
-        tails = np.repeat(np.arange(len(self)), np.diff(indptr))
-        kept = slice(None) if self.is_directed() else tails <= indices
-        graph.add_edges_from(zip(self.named(tails[kept]), self.named(indices[kept])))
+        tails, heads = self._entries()
+        kept = slice(None) if self.is_directed() else tails <= heads
+        graph.add_edges_from(zip(self.named(tails[kept]), self.named(heads[kept])))
         if not self.is_directed():
             graph.add_edges_from((node, node) for node in self.named(self.loops))
         return graph
