@@ -111,6 +111,10 @@ pub fn begin(run: &Run) -> Result<Outputs> {
 fn place<T: Element>(run: &Run, algorithm: Algorithm, choices: &Choices, subject: &Subject<T>) -> Result<Matrix<T>> {
     let _phase = phase("prepare");
     let (matrix, name) = (&subject.matrix, &subject.name);
+    if matrix.grid().is_some() {
+        // reading has checked the memory for this rank's share
+        return Ok(matrix.clone());
+    }
     let tiled = run.format.0 == Some(Format::Tiles);
     if tiled && !matrix.can_tile() {
         return Err(Error::invalid("--format tiles: expected a graph without weights"));
@@ -241,7 +245,8 @@ fn timed<T: Element>(
     Ok((found, rounds, start.elapsed()))
 }
 
-/// The same on all ranks of a grid. Each rank keeps its share of the graph, and rank 0 the whole, to check the answer with.
+/// The same on all ranks of a grid, each of which has its share of the graph. Rank 0 checks the answer with the whole graph, which it has kept,
+/// or reads again.
 fn on_ranks<T: Element>(
     run: &Run,
     out: Option<WholeFile>,
@@ -251,21 +256,29 @@ fn on_ranks<T: Element>(
     find: impl Fn(&Matrix<T>) -> Outcome,
     check: impl FnOnce(&mut Found, &Csr<T>) -> Result<Verdict>,
 ) -> Result<ExitCode> {
-    let a = whole.to_grid(grid)?;
-    let (subject, whole) = if job::speaks() { (subject, Some(whole)) } else { (subject.with(a.clone()), None) };
+    let again = subject.again;
+    let a = if again.is_some() { whole.clone() } else { whole.to_grid(grid)? };
+    let subject = subject.with(a.clone());
+    let whole = Some(whole).filter(|_| job::speaks() && again.is_none());
     let start = Instant::now();
     let (found, rounds) = find(&a)?;
     let found = found.into_root()?;
     let took = start.elapsed();
+    // the share makes room for the whole graph
     drop(a);
-    let told = match (found, whole) {
+    let subject = subject.with(Matrix::from_triples(0, 0, [])?);
+    let whole = match again.filter(|_| job::speaks()) {
+        Some(again) => again(run).map(Some),
+        None => Ok(whole),
+    };
+    let told = whole.and_then(|whole| match (found, whole) {
         (Some(mut found), Some(whole)) => check(&mut found, whole.csr()).and_then(|certificate| {
             let peaks = Peaks { predicted: None, taken: report::peak_taken(), device: None };
             let answer = Answer::of(&whole, subject, (found, rounds), took, certificate, peaks);
             tell_answer(run, out, choices, &answer).map(|status| u64::from(status != ExitCode::SUCCESS))
         }),
         _ => Ok(0),
-    };
+    });
     let wrong = grid.sum(&[grid.agree(told)?])?;
     Ok(if wrong == [0] { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
 }

@@ -7,7 +7,7 @@ use crate::command::footprint::Algorithm;
 use crate::command::found::{Found, Rule};
 use crate::command::options::{Color, Run};
 use crate::command::phases::phase;
-use crate::command::subject::{Subject, simple};
+use crate::command::subject::{self, Subject, simple};
 use crate::command::tasks::checked;
 use crate::command::{counted, job};
 use std::path::Path;
@@ -94,7 +94,7 @@ fn matrix(rule: Rule, order: Order, seed: u64, run: &Run) -> Result<ExitCode> {
 /// The pattern of the matrix of a run, unchanged; of a generated graph, its adjacency matrix.
 fn whole(run: &Run) -> Result<Subject> {
     if !Path::new(&run.graph).exists() {
-        return simple(run);
+        return subject::whole(run);
     }
     let (bars, _phase) = (Bars::new(), phase("read"));
     let (csr, format) = match run.input.input {
@@ -105,7 +105,7 @@ fn whole(run: &Run) -> Result<Subject> {
     let mut report = Report::default();
     report.entries = csr.nnz() as u64;
     let name = short_name(&run.graph.to_string_lossy());
-    Ok(Subject { matrix: Matrix::from_csr(csr), name, numbering, input: Some(format), report })
+    Ok(Subject { matrix: Matrix::from_csr(csr), again: None, name, numbering, input: Some(format), report })
 }
 
 /// `vxm color --given` and `--most`.
@@ -119,7 +119,7 @@ fn extended(given: Option<&Path>, most: u32, order: Order, seed: u64, run: &Run)
     {
         return Err(Error::invalid(format!("--out {}: expected another file than that of --given", out.display())));
     }
-    let (out, graph) = (begin(run)?, simple(run)?);
+    let (out, graph) = (begin(run)?, subject::whole(run)?);
     let held = job::agree(match given {
         None => Ok(vec![0; graph.matrix.nrows()]),
         Some(file) => given_colors(file, &graph, most),

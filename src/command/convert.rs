@@ -39,7 +39,7 @@ impl<'a> Target<'a> {
 
     /// Writes a graph and says what it is.
     fn put<T: Value>(self, loaded: &Loaded<T>) -> Result<()> {
-        note(loaded);
+        note(&loaded.name, &loaded.report);
         self.write(&loaded.graph, &loaded.numbering, true)
     }
 
@@ -101,7 +101,7 @@ pub fn convert(options: &Convert) -> Result<()> {
     match read {
         // no weights, and no need to find out whether it is symmetric
         Weighted::None(loaded) if loaded.report.symmetric => {
-            note(&loaded);
+            note(&loaded.name, &loaded.report);
             target.put_graph(&loaded)
         }
         Weighted::None(loaded) => target.put(&loaded),
@@ -156,7 +156,7 @@ pub fn generate(spec: &str, out: &Path, output: Option<FileFormat>) -> Result<()
         let (bars, _phase) = (Bars::new(), phase("read"));
         io::generate(spec, &bars)?
     };
-    note(&loaded);
+    note(&loaded.name, &loaded.report);
     target.put_graph(&loaded)
 }
 

@@ -47,7 +47,6 @@ use tracing_subscriber::{EnvFilter, Layer};
 use vxm::algorithms::PageRankOptions;
 use vxm::error::printable;
 use vxm::io::{Loaded, Report, WholeFile, read, read_as};
-use vxm::semiring::Element;
 use vxm::{Error, Result};
 
 /// Exit status: an answer failed its check, or `doctor` found no usable GPU.
@@ -233,16 +232,19 @@ fn counted(count: usize, what: &str) -> String {
 }
 
 /// Reads or generates a graph, and reports what cleaning changed and ignored.
-fn load(graph: &OsStr, Input { input }: Input) -> Result<Loaded> {
-    let loaded = {
-        let (bars, _phase) = (Bars::new(), phase("read"));
-        match input {
-            Some(format) => read_as(graph, format, &bars)?,
-            None => read(graph, &bars)?,
-        }
-    };
-    note(&loaded);
+fn load(graph: &OsStr, input: Input) -> Result<Loaded> {
+    let loaded = load_quietly(graph, input)?;
+    note(&loaded.name, &loaded.report);
     Ok(loaded)
+}
+
+/// The same, without a report.
+fn load_quietly(graph: &OsStr, Input { input }: Input) -> Result<Loaded> {
+    let (bars, _phase) = (Bars::new(), phase("read"));
+    match input {
+        Some(format) => read_as(graph, format, &bars),
+        None => read(graph, &bars),
+    }
 }
 
 /// The report of what was ignored, for JSON objects.
@@ -251,9 +253,9 @@ fn ignored(report: &Report) -> serde_json::Value {
 }
 
 /// Reports what cleaning changed and ignored, on standard error.
-fn note<T: Element>(loaded: &Loaded<T>) {
-    if !loaded.report.is_clean() {
-        remark(format!("{}: {}", loaded.name, loaded.report));
+fn note(name: &str, report: &Report) {
+    if !report.is_clean() {
+        remark(format!("{name}: {report}"));
     }
 }
 

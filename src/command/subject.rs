@@ -4,20 +4,28 @@ use crate::command::arguments::{Run, WeightRange};
 use crate::command::bars::Bars;
 use crate::command::footprint::Graph;
 use crate::command::phases::phase;
-use crate::command::{job, load, note};
+use crate::command::{job, load, load_quietly, note};
+use std::path::Path;
 use vxm::algorithms;
-use vxm::containers::Matrix;
+use vxm::containers::{Matrix, Read, SpreadGraph};
 use vxm::formats::Csr;
 use vxm::io::{
-    FileFormat, Loaded, Numbering, Report, Weighted, read_digraph, read_digraph_as, read_weighted, read_weighted_as,
+    FileFormat, Loaded, Numbering, Progress, Report, Weighted, read_digraph, read_digraph_as, read_weighted,
+    read_weighted_as,
 };
 use vxm::memory;
+use vxm::ranks::Grid;
 use vxm::semiring::Element;
 use vxm::{Error, Result};
+
+/// Reads the graph of a run.
+pub type Again<T> = fn(&Run) -> Result<Matrix<T>>;
 
 /// A graph, with what its file calls it and its vertices.
 pub struct Subject<T: Element = ()> {
     pub matrix: Matrix<T>,
+    /// Reads the whole graph again, if ranks have read their shares of it: what checks an answer needs all.
+    pub again: Option<Again<T>>,
     pub name: String,
     pub numbering: Numbering,
     /// The format of the file, if it is a file, and what reading it changed and ignored.
@@ -31,13 +39,13 @@ impl<T: Element> Subject<T> {
         let _phase = phase("prepare");
         let Loaded { graph, name, numbering, format: input, report, .. } = loaded;
         let matrix = if graph.is_symmetric() { Matrix::from_symmetric(graph)? } else { Matrix::from_csr(graph) };
-        Ok(Self { matrix, name, numbering, input, report })
+        Ok(Self { matrix, again: None, name, numbering, input, report })
     }
 
     /// The subject with another matrix.
     pub fn with<U: Element>(self, matrix: Matrix<U>) -> Subject<U> {
         let Self { name, numbering, input, report, .. } = self;
-        Subject { matrix, name, numbering, input, report }
+        Subject { matrix, again: None, name, numbering, input, report }
     }
 
     /// The vertex that the file calls `number`; `option` names what asks for it.
@@ -55,31 +63,77 @@ pub enum Weights {
     Real(Subject<f64>),
 }
 
-/// The graph of a run, made symmetric.
+/// The graph of a run, made symmetric. Ranks read it together, where the input has parts, and the matrix is spread over them.
 pub fn simple(run: &Run) -> Result<Subject> {
-    let Loaded { graph, name, numbering, format: input, report, .. } = job::agree(load(&run.graph, run.input))?;
-    let _phase = phase("prepare");
-    Ok(Subject { matrix: Matrix::from_simple(graph), name, numbering, input, report })
+    let again = |run: &Run| load_quietly(&run.graph, run.input).map(|loaded| Matrix::from_simple(loaded.graph));
+    together(run, Grid::try_read_graph, again, |loaded| Ok(undirected(loaded))).unwrap_or_else(|| whole(run))
 }
 
-/// The graph of a run, with the directions of its file.
+/// The same, where each rank holds the whole graph.
+pub fn whole(run: &Run) -> Result<Subject> {
+    Ok(undirected(job::agree(load(&run.graph, run.input))?))
+}
+
+fn undirected(loaded: Loaded) -> Subject {
+    let _phase = phase("prepare");
+    let Loaded { graph, name, numbering, format: input, report, .. } = loaded;
+    Subject { matrix: Matrix::from_simple(graph), again: None, name, numbering, input, report }
+}
+
+/// The graph of a run, with the directions of its file. Ranks read it together, as by [`simple`].
 pub fn directed(run: &Run) -> Result<Subject> {
-    let loaded = job::agree({
-        let (bars, _phase) = (Bars::new(), phase("read"));
-        match run.input.input {
-            Some(format) => read_digraph_as(&run.graph, format, &bars),
-            None => read_digraph(&run.graph, &bars),
-        }
-    })?;
-    note(&loaded);
+    let again = |run: &Run| load_directed(run).and_then(Subject::of).map(|subject| subject.matrix);
+    together(run, Grid::try_read_digraph, again, Subject::of).unwrap_or_else(|| whole_directed(run))
+}
+
+/// The same, where each rank holds the whole graph.
+pub fn whole_directed(run: &Run) -> Result<Subject> {
+    let loaded = job::agree(load_directed(run))?;
+    note(&loaded.name, &loaded.report);
     Subject::of(loaded)
+}
+
+fn load_directed(run: &Run) -> Result<Loaded> {
+    let (bars, _phase) = (Bars::new(), phase("read"));
+    match run.input.input {
+        Some(format) => read_digraph_as(&run.graph, format, &bars),
+        None => read_digraph(&run.graph, &bars),
+    }
+}
+
+/// Reads a graph on ranks.
+type ReadTogether = fn(&Grid, &Path, Option<FileFormat>, &dyn Progress) -> Result<Read>;
+
+/// The graph that several ranks read together by `read`; `None` if there is one process. `again` reads it as a whole, and `of` takes it as
+/// such, if each rank has done that.
+fn together(
+    run: &Run,
+    read: ReadTogether,
+    again: Again<()>,
+    of: impl FnOnce(Loaded) -> Result<Subject>,
+) -> Option<Result<Subject>> {
+    let grid = job::grid().filter(|grid| grid.size() > 1)?;
+    let found = {
+        let (bars, _phase) = (Bars::new(), phase("read"));
+        read(&grid, run.graph.as_ref(), run.input.input, &bars)
+    };
+    Some(found.and_then(|found| match found {
+        Ok(SpreadGraph { matrix, name, format: input, numbering, report, .. }) => {
+            note(&name, &report);
+            Ok(Subject { matrix, again: Some(again), name, numbering, input, report })
+        }
+        Err(loaded) => {
+            note(&loaded.name, &loaded.report);
+            of(loaded)
+        }
+    }))
 }
 
 /// The graph of a run with weights: drawn from a range by a seed, or else those of the file. `undirected` says that drawn weights are those
 /// of the graph made symmetric.
 pub fn weighted(run: &Run, range: Option<WeightRange>, seed: u64, undirected: bool) -> Result<Weights> {
     if let Some(WeightRange { least, greatest }) = range {
-        let subject = if undirected { simple(run) } else { directed(run) }?;
+        let subject = if undirected { whole(run) } else { whole_directed(run) }?;
         let needed = Graph::of(subject.matrix.csr(), None).drawing();
         job::agree(memory::require(needed, || format!("{}: --weights {least}..{greatest}", subject.name)))?;
         let _phase = phase("prepare");
@@ -100,11 +154,11 @@ pub fn weighted(run: &Run, range: Option<WeightRange>, seed: u64, undirected: bo
             loaded.name
         ))),
         Weighted::Integer(loaded) => {
-            note(&loaded);
+            note(&loaded.name, &loaded.report);
             Subject::of(loaded).map(Weights::Integer)
         }
         Weighted::Real(loaded) => {
-            note(&loaded);
+            note(&loaded.name, &loaded.report);
             refuse(&loaded.graph, &loaded.name, &loaded.numbering, f64::is_nan, "a number")?;
             Subject::of(loaded).map(Weights::Real)
         }

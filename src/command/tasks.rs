@@ -4,7 +4,7 @@ use crate::command::answer::{Outputs, Verdict, begin, finish};
 use crate::command::arguments::{Precision, Run, WeightRange};
 use crate::command::footprint::Algorithm;
 use crate::command::found::{Found, Numbers, options};
-use crate::command::subject::{Subject, Weights, check_lengths, directed, places, simple, weighted};
+use crate::command::subject::{Subject, Weights, check_lengths, directed, places, simple, weighted, whole_directed};
 use serde_json::Value;
 use std::cmp::Reverse;
 use std::process::ExitCode;
@@ -279,7 +279,7 @@ pub fn scc(run: &Run) -> Result<ExitCode> {
 
 /// `vxm roots`.
 pub fn roots(run: &Run) -> Result<ExitCode> {
-    let (out, graph) = (begin(run)?, directed(run)?);
+    let (out, graph) = (begin(run)?, whole_directed(run)?);
     let (name, numbering) = (graph.name.clone(), graph.numbering.clone());
     let refused = |vertex: u32, what: &str| {
         let expected = "expected a forest, at most one edge from each vertex, to its parent";

@@ -11,9 +11,13 @@ use std::sync::{Arc, OnceLock};
 use vxm_semiring::Element;
 
 mod graph;
+mod reading;
 mod spread;
 
 pub use graph::{Digraph, Graph, Symmetrize};
+#[doc(hidden)]
+pub use reading::Read;
+pub use reading::SpreadGraph;
 use spread::Shares;
 
 /// Checks that there is memory for building row offsets: 16 bytes per row. A failed allocation would abort the process.

@@ -5,5 +5,7 @@ pub mod matrix;
 pub mod vector;
 
 pub use dense::Dense;
-pub use matrix::{Matrix, Symmetrize};
+#[doc(hidden)]
+pub use matrix::Read;
+pub use matrix::{Matrix, SpreadGraph, Symmetrize};
 pub use vector::{Set, Vector, VectorFormat};

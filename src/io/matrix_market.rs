@@ -9,6 +9,7 @@ use crate::formats::{Coo, Csr, Directions, Duplicates, First, MAX_VERTICES, Refu
 use crate::io::listed::repeated;
 use crate::io::loaded::{Loaded, Numbering, Report};
 use crate::io::on_disk::OnDisk;
+use crate::io::portions::{About, Portions};
 use crate::io::source::Source;
 use crate::io::text::{self, Cursor, Fault, Lines};
 use crate::io::value::{Field, Value};
@@ -178,14 +179,15 @@ impl Stated {
     }
 
     /// Checks that so many entries were found.
-    fn check(self, header: &Header, found: u64) -> Result<()> {
+    fn check(&self, header: &Header, found: u64) -> Result<()> {
         let Self { file, line, column } = self;
         let expected = match header.entries {
             entries if entries == found => return Ok(()),
             1 => "1 entry (as stated here)".to_owned(),
             entries => format!("{entries} entries (as stated here)"),
         };
-        Err(Error::Parse { file, line, column, expected, found: found.to_string() })
+        let (line, column) = (*line, *column);
+        Err(Error::Parse { file: file.clone(), line, column, expected, found: found.to_string() })
     }
 }
 
@@ -256,7 +258,6 @@ pub(super) fn read_graph(source: Source<'_>) -> Result<Loaded> {
 fn graph(source: Source<'_>, header: &Header, directions: Directions) -> Result<Loaded> {
     let file = source.name().to_owned();
     let needed = memory::for_reading(header.rows, header.entries, directions);
-    let pair = |list: Vec<(u32, u32, ())>| list.into_iter().map(|(i, j, ())| (i, j)).collect::<Vec<_>>();
     let cleaned = match OnDisk::if_needed(&file, header.rows, header.entries, directions, needed)? {
         Some(graph) => {
             let progress = source.progress;
@@ -266,7 +267,6 @@ fn graph(source: Source<'_>, header: &Header, directions: Directions) -> Result<
             graph.finish(progress)?
         }
         None => {
-            // reuses the allocations: an entry without a value has the size of its row and column
             let lists = entries::<()>(source, header)?.into_iter().map(pair);
             build(&file, header.rows, lists.collect(), directions)?
         }
@@ -279,6 +279,31 @@ fn graph(source: Source<'_>, header: &Header, directions: Directions) -> Result<
         format: Some(FileFormat::MatrixMarket),
         numbering: Numbering::From(1),
     })
+}
+
+/// The edges of a graph in a mapped file, of which part number `part.0` of `part.1` is read.
+pub(super) fn portions(source: Source<'_>, part: (usize, usize)) -> Result<Portions<'_>> {
+    let (header, directions) = graph_header(&source)?;
+    let groups = source.part(header.body, part);
+    let about = About {
+        name: short_name(source.name()),
+        format: Some(FileFormat::MatrixMarket),
+        numbering: Numbering::From(1),
+        weights: if header.field == Field::Pattern { 0 } else { header.entries },
+    };
+    let (stated, stating) = (Stated::of(&source, &header), header.lines::<()>());
+    let (vertices, count) = (header.rows as usize, groups.len() as u64);
+    let edges = move |portion: u64| {
+        let lists = source.parse_pieces(&groups[portion as usize], &stating)?;
+        Ok(lists.into_iter().map(pair).collect())
+    };
+    let stated = Box::new(move |found| stated.check(&header, found));
+    Ok(Portions { vertices, directions, count, edges: Box::new(edges), stated, about })
+}
+
+/// Entries without values as edges. Reuses the allocation: an entry without a value has the size of its row and column.
+fn pair(list: Vec<(u32, u32, ())>) -> Vec<(u32, u32)> {
+    list.into_iter().map(|(i, j, ())| (i, j)).collect()
 }
 
 /// Reads the matrix unchanged.

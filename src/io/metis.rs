@@ -94,7 +94,7 @@ impl Lines {
         kept: &Kept,
         done: &(dyn Fn(u64) + Sync),
     ) -> Result<Lists<V>, Stop> {
-        let pieces = text::pieces(text, start);
+        let pieces = text::pieces(text, start..text.len());
         let lines: Vec<u64> = pieces.par_iter().map(|piece| vertex_lines(&text[piece.clone()])).collect();
         let firsts: Vec<u64> = lines
             .iter()

@@ -19,9 +19,11 @@ mod loaded;
 mod magic;
 mod matrix_market;
 mod metis;
+mod names;
 mod native;
 mod npz;
 mod on_disk;
+mod portions;
 mod progress;
 mod snap;
 mod source;
@@ -36,6 +38,7 @@ pub use format::FileFormat;
 pub use generate::{SPECIFICATIONS, generate};
 pub use loaded::{Loaded, Numbering, Report};
 pub use native::{NativeFile, Verify, write_native, write_native_graph};
+pub(crate) use portions::{About, Kind, Portions, Way, open};
 pub use progress::{Progress, Unit};
 pub use value::Value;
 pub use weighted::{Weighted, read_digraph, read_digraph_as, read_weighted, read_weighted_as};
@@ -96,7 +99,18 @@ pub fn read_as(file: impl AsRef<Path>, format: FileFormat, progress: &dyn Progre
 /// Reads a file in the format `asked`, or in that which is detected.
 fn load(path: &Path, asked: Option<FileFormat>, progress: &dyn Progress) -> Result<Loaded> {
     let source = Source::open(path, asked, progress)?;
-    match asked.map_or_else(|| FileFormat::detect(&source), Ok)? {
+    let format = asked.map_or_else(|| FileFormat::detect(&source), Ok)?;
+    load_from(source, asked, format, progress)
+}
+
+/// Reads an open file of the format `format`.
+fn load_from(
+    source: Source<'_>,
+    asked: Option<FileFormat>,
+    format: FileFormat,
+    progress: &dyn Progress,
+) -> Result<Loaded> {
+    match format {
         FileFormat::Edges => snap::read_graph(source, asked.is_some(), progress),
         FileFormat::MatrixMarket => matrix_market::read_graph(source),
         FileFormat::Dimacs => dimacs::read_graph(source),

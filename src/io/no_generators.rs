@@ -3,11 +3,22 @@
 use crate::error::{Error, Result};
 use crate::io::Progress;
 use crate::io::loaded::Loaded;
+use crate::io::portions::Portions;
 
 /// Whether `text` looks like a specification: a word followed by a colon, which is rare in names of files.
 pub(super) fn looks_like_one(text: &str) -> bool {
     let family = text.split_once(':').map(|(family, _)| family);
     family.is_some_and(|family| !family.is_empty() && family.bytes().all(|b| b.is_ascii_alphanumeric()))
+}
+
+/// No family is drawn in portions; [`or_else`] says why.
+pub(super) fn portions<'p>(
+    _text: &str,
+    _besides: &str,
+    _part: (usize, usize),
+    _progress: &'p dyn Progress,
+) -> Result<Option<Portions<'p>>> {
+    Ok(None)
 }
 
 /// # Errors

@@ -9,20 +9,23 @@
 //! lines must have the same number of columns, and [`FirstLine::may_be_a_header`] must not hold.
 
 use crate::error::{Error, Result};
-use crate::formats::{Csr, Directions, First, MAX_VERTICES};
-use crate::io::loaded::{Loaded, Numbering, Report};
+use crate::formats::{Csr, Directions, First};
+use crate::io::loaded::{Loaded, Report};
 use crate::io::metis::Shape;
+use crate::io::names::{Names, Reach, Survey};
 use crate::io::on_disk::OnDisk;
+use crate::io::portions::{About, Portions};
 use crate::io::source::Source;
 use crate::io::text::{self, Cursor, Fault, Lines};
 use crate::io::value::is_real;
 use crate::io::weighted::directed;
-use crate::io::{FileFormat, Progress, build, short_name};
+use crate::io::{FileFormat, Progress, Unit, build, short_name};
 use crate::memory;
+use crate::ranks::Grid;
 use core::marker::PhantomData;
+use core::ops::Range;
 use core::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use rayon::prelude::*;
-use std::sync::{Mutex, PoisonError};
 
 /// The first line that is no comment.
 #[derive(Debug, Clone)]
@@ -63,38 +66,32 @@ impl FirstLine {
         core::str::from_utf8(self.words.get(place)?).ok()?.parse().ok()
     }
 
-    /// Whether the line may be a header rather than an edge, seen the whole file: `edges`, which begin with this line,
-    /// and the number of `blank` lines. All lines have the same number of columns. It may be
+    /// Whether the line may be a header rather than an edge, seen the whole file, with so many `blank` lines. All lines have the
+    /// same number of columns. It may be
     ///
     /// - a METIS header: `n m [fmt [ncon]]`, which tells the number of lines and what they hold;
     /// - a header of sizes: `n m` or `rows columns entries`, where the last number is that of the lines below;
     /// - the sizes of a square matrix: `n n`, while no other line has a number above n.
-    fn may_be_a_header<I: Copy + Into<u64> + Send + Sync>(&self, edges: &[Vec<(I, I)>], blank: u64) -> bool {
-        let lines: u64 = edges.iter().map(|list| list.len() as u64).sum();
-        let (Some(first), Some(second), Some(below)) = (self.number(0), self.number(1), lines.checked_sub(1)) else {
-            return false;
-        };
-        if self.columns > 2 && self.fits_metis(below, blank) {
+    ///
+    /// `lines` are the edges, this line included; `reach` tells how far those of the other lines reach.
+    fn may_be_a_header(&self, lines: u64, blank: u64, reach: impl FnOnce() -> Reach) -> bool {
+        let (Some((first, second)), Some(below)) = (self.pair(), lines.checked_sub(1)) else { return false };
+        let metis = self.fits_metis(below, blank);
+        if self.columns > 2 && metis {
             return true;
         }
-        if !self.looks_like_a_header(lines, blank) {
+        let counts = below > 0 && self.columns <= 4 && self.number(self.columns as usize - 1) == Some(below);
+        if !(metis || counts || (below > 0 && first == second)) {
             return false;
         }
-        // edges must lie within what the header states; the first edge is this line
-        let bound = if self.columns > 2 { second } else { first };
-        let others = edges.par_iter().enumerate().flat_map_iter(|(list, edges)| {
-            edges.iter().skip(usize::from(list == 0)).map(|&(from, to)| (from.into(), to.into()))
-        });
-        others.into_par_iter().all(|(from, to): (u64, u64)| from <= first && to <= bound)
+        // edges must lie within what the header states
+        let (reach, bound) = (reach(), if self.columns > 2 { second } else { first });
+        reach.from <= first && reach.to <= bound
     }
 
-    /// Whether the line may be a header by the number of lines alone, the line itself included.
-    fn looks_like_a_header(&self, lines: u64, blank: u64) -> bool {
-        let (Some(first), Some(second), Some(below)) = (self.number(0), self.number(1), lines.checked_sub(1)) else {
-            return false;
-        };
-        let counts = below > 0 && self.columns <= 4 && self.number(self.columns as usize - 1) == Some(below);
-        self.fits_metis(below, blank) || counts || (below > 0 && first == second)
+    /// The first two numbers.
+    fn pair(&self) -> Option<(u64, u64)> {
+        self.number(0).zip(self.number(1))
     }
 
     /// Whether the line fits as a METIS header over `below` lines of as many columns, and `blank` lines.
@@ -255,20 +252,16 @@ fn lines_in(source: &Source<'_>) -> u64 {
     bytes.saturating_mul(lines as u64) / head.len().max(1) as u64
 }
 
-/// Reads the graph, and builds it on disk. The file is read twice: for the numbers of its vertices, and for its edges. Without `asked`, a file
-/// whose first line fits as a header by the number of lines alone is refused.
+/// Reads the graph, and builds it on disk. The file is read twice: for the numbers of its vertices, and for its edges.
 fn read_on_disk(source: Source<'_>, asked: bool, about: u64, progress: &dyn Progress) -> Result<Loaded> {
     let (file, path) = (source.name().to_owned(), source.path().to_owned());
     let first = FirstLine::of(&source)?;
     let lines = Edges::<u64>::after(first.as_ref(), !asked);
-    let seen = Mutex::new(Vec::new());
-    let found = source.parse_into(0, &lines, &|edges: Vec<(u64, u64)>| mark(&seen, &edges, &file))?;
-    if let Some(first) =
-        first.as_ref().filter(|first| !asked && first.looks_like_a_header(found, lines.blank.load(Relaxed)))
-    {
-        return Err(first.unclear(&file));
-    }
-    let names = Names::close(seen.into_inner().unwrap_or_else(PoisonError::into_inner));
+    // a bit for every number: a list of numbers would take the memory that there isn't
+    let seen = Survey::new(&file, first.as_ref().and_then(FirstLine::pair), u64::MAX);
+    let found = source.parse_into(0, &lines, &|edges: Vec<(u64, u64)>| seen.take(&edges))?;
+    let (names, reach) = seen.finish();
+    check_first(first.as_ref(), asked, &file, (found, lines.blank.load(Relaxed)), reach)?;
     let vertices = names.few_enough(&file)?;
     let graph = OnDisk::new(&file, vertices, found.max(about), Directions::Matter, memory::available())?;
     let source = Source::open(&path, Some(FileFormat::Edges), progress)?;
@@ -287,20 +280,56 @@ fn read_on_disk(source: Source<'_>, asked: bool, about: u64, progress: &dyn Prog
     })
 }
 
-/// Sets the bits of the vertex numbers of `edges`.
-fn mark(seen: &Mutex<Vec<u64>>, edges: &[(u64, u64)], file: &str) -> Result<()> {
-    let most = edges.iter().map(|&(from, to)| from.max(to)).max();
-    let words = most.map_or(0, |most| (most / 64 + 1) as usize);
-    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-    if seen.len() < words {
-        // the bits, and as much again for the numbers of bits before each word
-        memory::require(16 * words as u128, || format!("{file}: vertex numbers up to {}", most.unwrap_or(0)))?;
-        seen.resize(words, 0);
+/// Refuses a file that wasn't asked for as an edge list, and has a first line that may be a header. `lines` and `blank` are numbers of
+/// lines.
+fn check_first(
+    first: Option<&FirstLine>,
+    asked: bool,
+    file: &str,
+    (lines, blank): (u64, u64),
+    reach: Reach,
+) -> Result<()> {
+    match first.filter(|first| !asked && first.may_be_a_header(lines, blank, || reach)) {
+        Some(first) => Err(first.unclear(file)),
+        None => Ok(()),
     }
-    for number in edges.iter().flat_map(|&(from, to)| [from, to]) {
-        seen[number as usize / 64] |= 1 << (number % 64);
-    }
-    Ok(())
+}
+
+/// The edges of a mapped file, of which each rank of a grid reads a part. The file is read twice, as if it were built on disk. All ranks
+/// call this.
+pub(super) fn portions<'p>(source: Source<'p>, asked: bool, grid: &Grid) -> Result<Portions<'p>> {
+    let groups = source.part(0, (grid.rank(), grid.size()));
+    let file = source.name().to_owned();
+    let first = grid.agree(FirstLine::of(&source))?;
+    let lines = Edges::<u64>::after(first.as_ref(), !asked);
+    // numbers that are further apart than text of this length can tell are listed
+    let seen = Survey::new(&file, first.as_ref().and_then(FirstLine::pair), 2 * source.file_bytes + 4096);
+    let count = |group: &Vec<Range<usize>>| -> Result<u64> {
+        let lists = source.parse_pieces(group, &lines)?;
+        lists.par_iter().try_for_each(|edges| seen.take(edges))?;
+        Ok(lists.iter().map(|edges| edges.len() as u64).sum())
+    };
+    let found: u64 = grid.agree(groups.iter().map(count).sum())?;
+    let sums = grid.sum(&[found, lines.blank.load(Relaxed), lines.count(found)])?;
+    let (names, reach) = seen.finish_together(grid)?;
+    check_first(first.as_ref(), asked, &file, (sums[0], sums[1]), reach)?;
+    let vertices = names.few_enough(&file)? as usize;
+    let (numbering, portions) = (names.numbering(), groups.len() as u64);
+    source.progress.begin("share", Unit::Bytes, groups.iter().flatten().map(|piece| piece.len() as u64).sum());
+    let edges = move |portion: u64| {
+        let again = Edges::<u64>::after(first.as_ref(), !asked);
+        let lists = source.parse_pieces(&groups[portion as usize], &again)?;
+        let numbered = |(from, to): (u64, u64)| (names.vertex(from), names.vertex(to));
+        Ok(lists.into_par_iter().map(|list| list.into_iter().map(numbered).collect()).collect())
+    };
+    Ok(Portions {
+        vertices,
+        directions: Directions::Matter,
+        count: portions,
+        edges: Box::new(edges),
+        stated: Box::new(|_| Ok(())),
+        about: About { name: short_name(&file), format: Some(FileFormat::Edges), numbering, weights: sums[2] },
+    })
 }
 
 /// A function that builds a graph of a file's name, a number of vertices, and edges.
@@ -332,13 +361,24 @@ fn read<I: TryFrom<u64> + Copy + Ord + Into<u64> + Send + Sync>(
     let first = FirstLine::of(&source)?;
     let lines = Edges::<I>::after(first.as_ref(), !asked);
     let edges = source.parse(0, &lines)?;
-    let blank = lines.blank.load(Relaxed);
-    if let Some(first) = first.filter(|first| !asked && first.may_be_a_header(&edges, blank)) {
+    let found = edges.iter().map(|list| list.len() as u64).sum();
+    let may_be =
+        |first: &FirstLine| !asked && first.may_be_a_header(found, lines.blank.load(Relaxed), || reach(&edges));
+    if let Some(first) = first.filter(may_be) {
         return Err(first.unclear(&file));
     }
     let mut loaded = number(&file, edges, build)?;
     loaded.report.weights = lines.count(loaded.report.entries);
     Ok(loaded)
+}
+
+/// How far the numbers of all edges but the first reach.
+fn reach<I: Copy + Into<u64> + Send + Sync>(edges: &[Vec<(I, I)>]) -> Reach {
+    let list = |(list, edges): (usize, &Vec<(I, I)>)| {
+        let others = edges.iter().skip(usize::from(list == 0));
+        others.fold(Reach::default(), |reach, &(from, to)| reach.and(from.into(), to.into()))
+    };
+    edges.par_iter().enumerate().map(list).reduce(Reach::default, |x, y| x.and(y.from, y.to))
 }
 
 /// Renumbers the vertices in ascending order of their numbers in the file, and builds the graph.
@@ -361,99 +401,4 @@ fn number<I: Copy + Ord + Into<u64> + Send + Sync>(
         format: Some(FileFormat::Edges),
         numbering: names.into_numbering(),
     })
-}
-
-/// The vertex numbers that occur in a file, in ascending order.
-enum Names {
-    /// For dense numbers: a bit for every number up to the largest, and for each word the number of bits set before it.
-    Close { used: Vec<u64>, before: Vec<u64> },
-    /// For scattered numbers: the sorted list of them.
-    Far(Vec<u64>),
-}
-
-impl Names {
-    /// Collects the vertex numbers of `edges`.
-    fn of<I: Copy + Into<u64> + Send + Sync>(edges: &[Vec<(I, I)>], file: &str) -> Result<Self> {
-        let entries: usize = edges.iter().map(Vec::len).sum();
-        let ends = || edges.par_iter().flat_map_iter(|list| list.iter().flat_map(|e| [e.0.into(), e.1.into()]));
-        let most = ends().max();
-        // the bitmap is chosen only if it takes no more memory than the edges, give or take a constant
-        if most.is_none_or(|most| most / 64 < entries as u64 / 2 + 64) {
-            let words = most.map_or(0, |most| most as usize / 64 + 1);
-            memory::require(16 * words as u128, || file.to_owned())?;
-            let used: Vec<AtomicU64> = (0..words).map(|_| AtomicU64::new(0)).collect();
-            ends().for_each(|end| {
-                let (word, bit) = (&used[end as usize / 64], 1 << (end % 64));
-                // most numbers have been seen before, and a load is cheaper than an atomic write
-                if word.load(Relaxed) & bit == 0 {
-                    word.fetch_or(bit, Relaxed);
-                }
-            });
-            Ok(Self::close(used.into_iter().map(AtomicU64::into_inner).collect()))
-        } else {
-            memory::require(16 * entries as u128, || file.to_owned())?;
-            let mut numbers: Vec<u64> = ends().collect();
-            numbers.par_sort_unstable();
-            numbers.dedup();
-            numbers.shrink_to_fit();
-            Ok(Self::Far(numbers))
-        }
-    }
-
-    /// The numbers whose bits are set.
-    fn close(used: Vec<u64>) -> Self {
-        let mut sum = 0;
-        let before = used.iter().map(|word| {
-            let before = sum;
-            sum += u64::from(word.count_ones());
-            before
-        });
-        Self::Close { before: before.collect(), used }
-    }
-
-    /// The number of vertices, if they can be numbered.
-    fn few_enough(&self, file: &str) -> Result<u64> {
-        let (vertices, limit) = (self.count(), MAX_VERTICES as u64);
-        if vertices > limit {
-            return Err(Error::TooManyVertices { place: file.to_owned(), count: vertices.into(), limit });
-        }
-        Ok(vertices)
-    }
-
-    fn count(&self) -> u64 {
-        match self {
-            Self::Close { used, before } => {
-                let last = used.last().map_or(0, |word| u64::from(word.count_ones()));
-                before.last().copied().unwrap_or(0) + last
-            }
-            Self::Far(numbers) => numbers.len() as u64,
-        }
-    }
-
-    /// The index of the vertex that the file calls `name`, which must occur.
-    #[inline]
-    fn vertex(&self, name: u64) -> u32 {
-        match self {
-            Self::Close { used, before } => {
-                let word = name as usize / 64;
-                let below = used[word] & ((1 << (name % 64)) - 1);
-                (before[word] + u64::from(below.count_ones())) as u32
-            }
-            Self::Far(numbers) => numbers.partition_point(|&n| n < name) as u32,
-        }
-    }
-
-    fn into_numbering(self) -> Numbering {
-        let numbers: Vec<u64> = match self {
-            Self::Close { used, .. } => {
-                (0..used.len() as u64 * 64).filter(|&name| used[name as usize / 64] >> (name % 64) & 1 == 1).collect()
-            }
-            Self::Far(numbers) => numbers,
-        };
-        match (numbers.first(), numbers.last()) {
-            (None, _) => Numbering::From(0),
-            (Some(&first), Some(&last)) if last - first == numbers.len() as u64 - 1 => Numbering::From(first),
-            _ => Numbering::Listed(numbers),
-        }
-    }
 }

@@ -6,6 +6,7 @@ use crate::io::compressed::{Compression, Frames, Members, Trailing};
 use crate::io::text::{self, Fault, Lines, Stop};
 use crate::io::{FileFormat, Progress, Unit};
 use crate::memory::{self, Kept};
+use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use memmap2::Mmap;
 use rayon::prelude::*;
@@ -216,7 +217,7 @@ impl<'p> Source<'p> {
         let count = AtomicU64::new(0);
         let parsed = self.parse_with(start, |text, start, _, done| {
             // each group of pieces is taken before the next is parsed
-            for group in text::pieces(text, start).chunks(GROUP) {
+            for group in text::pieces(text, start..text.len()).chunks(GROUP) {
                 let kept = Kept::default();
                 let work = |_: usize, piece: &[u8]| text::parse_piece(lines, piece, &kept);
                 let lists = text::parse_pieces(text, group, done, &work)?;
@@ -236,6 +237,20 @@ impl<'p> Source<'p> {
             Some(error) => Err(error),
             None => parsed.map(|_| count.into_inner()),
         }
+    }
+
+    /// The part of a mapped file from byte `start` on that is the `number`-th of `of` parts, in groups of pieces.
+    pub fn part(&self, start: usize, (number, of): (usize, usize)) -> Vec<Vec<Range<usize>>> {
+        let part = text::part(self.head(), start, (number, of));
+        text::pieces(self.head(), part).chunks(GROUP).map(<[_]>::to_vec).collect()
+    }
+
+    /// Parses some pieces of a mapped file, and returns their entries in order, one list per piece.
+    pub fn parse_pieces<L: Lines>(&self, pieces: &[Range<usize>], lines: &L) -> Result<Vec<Vec<L::Entry>>> {
+        let (text, kept) = (self.head(), Kept::default());
+        let work = |_: usize, piece: &[u8]| text::parse_piece(lines, piece, &kept);
+        let parsed = text::parse_pieces(text, pieces, &|bytes| self.progress.advance(bytes), &work);
+        parsed.map_err(|stop| self.stopped_in(text, 0, stop))
     }
 
     /// Like [`parse`](Self::parse), with a parser of texts: of the whole text, or of its batches in order. It is called

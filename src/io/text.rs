@@ -261,20 +261,38 @@ pub(super) fn parse<L: Lines>(
     done: &(dyn Fn(u64) + Sync),
 ) -> Result<Vec<Vec<L::Entry>>, Stop> {
     let work = |_: usize, piece: &[u8]| parse_piece(lines, piece, kept);
-    parse_pieces(text, &pieces(text, start), done, &work)
+    parse_pieces(text, &pieces(text, start..text.len()), done, &work)
 }
 
-/// Cuts `text` from byte `start` on into pieces that end at line ends.
-pub(super) fn pieces(text: &[u8], mut start: usize) -> Vec<Range<usize>> {
-    let mut pieces = Vec::with_capacity(text.len() / PIECE + 1);
-    while start < text.len() {
-        let mut cursor = Cursor::new(text, (start + PIECE).min(text.len()));
+/// Cuts a range of `text`, which begins and ends at line ends, into pieces that do so too.
+pub(super) fn pieces(text: &[u8], Range { mut start, end }: Range<usize>) -> Vec<Range<usize>> {
+    let mut pieces = Vec::with_capacity((end.saturating_sub(start)) / PIECE + 1);
+    while start < end {
+        // the last line of a range ends with its last byte
+        let mut cursor = Cursor::new(text, (start + PIECE).min(end - 1));
         cursor.skip_line();
-        let end = (cursor.at() + 1).min(text.len());
-        pieces.push(start..end);
-        start = end;
+        let stop = (cursor.at() + 1).min(end);
+        pieces.push(start..stop);
+        start = stop;
     }
     pieces
+}
+
+/// The part of `text` from byte `start` on that is the `number`-th of `of` parts, which begin and end at line ends. Parts have about the same
+/// length; one may be empty.
+pub(super) fn part(text: &[u8], start: usize, (number, of): (usize, usize)) -> Range<usize> {
+    let length = (text.len() - start) as u128;
+    let cut = |k: usize| {
+        let at = start + (length * k as u128 / of as u128) as usize;
+        if at == start || k == of {
+            return at;
+        }
+        // a line that begins here is not cut
+        let mut cursor = Cursor::new(text, at - 1);
+        cursor.skip_line();
+        (cursor.at() + 1).min(text.len())
+    };
+    cut(number)..cut(number + 1)
 }
 
 /// Parses the `pieces` of `text` in parallel by `work`, which takes a piece's number and text. Returns the entries in
@@ -352,6 +370,25 @@ mod tests {
         let text = b"\n 1 \r\n\n# a b\n18446744073709551615\n\t3";
         let parsed = parse(&Numbers, text, 0, &Kept::default(), &|_| ()).unwrap();
         assert_eq!(parsed.concat(), [1, u64::MAX, 3]);
+    }
+
+    #[test]
+    fn parts_are_the_whole_text() {
+        for text in [&b"1\n22\n\n333\n4"[..], b"1\n", b"7", b"", b"\n\n\n", b"123456789\n1\n"] {
+            for start in 0..=text.len() {
+                for of in 1..9 {
+                    let parts: Vec<_> = (0..of).map(|number| part(text, start, (number, of))).collect();
+                    assert_eq!((parts[0].start, parts[of - 1].end), (start, text.len()));
+                    for pair in parts.windows(2) {
+                        assert_eq!(pair[0].end, pair[1].start);
+                        assert!(pair[0].end == start || pair[0].end == text.len() || text[pair[0].end - 1] == b'\n');
+                    }
+                    let cut = parts.iter().flat_map(|part| pieces(text, part.clone())).collect::<Vec<_>>();
+                    let joined: Vec<u8> = cut.iter().flat_map(|piece| text[piece.clone()].to_vec()).collect();
+                    assert_eq!(joined, text[start..]);
+                }
+            }
+        }
     }
 
     #[test]

@@ -108,7 +108,18 @@ pub(super) fn specification(path: &Path) -> Option<&str> {
 /// Reads a file in the format `asked`, or in that which is detected.
 fn load_digraph(path: &Path, asked: Option<FileFormat>, progress: &dyn Progress) -> Result<Loaded> {
     let source = Source::open(path, asked, progress)?;
-    match asked.map_or_else(|| FileFormat::detect(&source), Ok)? {
+    let format = asked.map_or_else(|| FileFormat::detect(&source), Ok)?;
+    load_digraph_from(source, asked, format, progress)
+}
+
+/// Reads an open file of the format `format`.
+pub(super) fn load_digraph_from(
+    source: Source<'_>,
+    asked: Option<FileFormat>,
+    format: FileFormat,
+    progress: &dyn Progress,
+) -> Result<Loaded> {
+    match format {
         FileFormat::Edges => snap::read_digraph(source, asked.is_some(), progress),
         FileFormat::MatrixMarket => matrix_market::read_digraph(source),
         FileFormat::Dimacs => dimacs::read_graph(source),

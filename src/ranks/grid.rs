@@ -205,6 +205,14 @@ impl Grid {
         }
     }
 
+    /// What all ranks tell, in the order of ranks. Each tells as many words.
+    pub(crate) fn told(&self, words: &[u64]) -> Result<Vec<Vec<u64>>> {
+        let mine: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let found = self.exchange(vec![mine; self.size()])?;
+        let word = |bytes: &[u8]| bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        Ok(found.iter().map(|parcel| parcel.chunks_exact(8).map(word).collect()).collect())
+    }
+
     /// Sends a parcel to each rank.
     pub(crate) fn exchange(&self, out: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
         Ok(self.lines.world.exchange(out)?)

@@ -20,5 +20,5 @@ pub use owners::{BLOCK, Deal, Owners};
 pub(crate) use replicas::{Partials, Replicas, nothing};
 #[doc(hidden)]
 pub use share::Share;
-pub(crate) use share::{Line, assemble};
+pub(crate) use share::{Line, RowNumbers, assemble};
 pub use vxm_communicator::{Alone, Communicator, Launcher, Mpi, Threads, Traffic};

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::formats::Csr;
 use crate::ranks::grid::Grid;
+use crate::ranks::owners::Owners;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -64,29 +65,33 @@ pub struct Share<T: Element> {
 impl<T: Element> Share<T> {
     /// Builds the share of a matrix of `n` rows. `entries` are those in rows of this row of ranks and columns of this column of ranks, each
     /// once, in any order. All ranks call this.
-    pub(crate) fn new(grid: &Grid, n: usize, entries: Vec<(u32, u32, T)>) -> Result<Self> {
+    pub(crate) fn new(grid: &Grid, n: usize, mut entries: Vec<(u32, u32, T)>) -> Result<Self> {
+        let numbers = RowNumbers::new(grid, n);
+        entries.par_iter_mut().for_each(|entry| entry.0 = numbers.of(entry.0));
+        entries.par_sort_unstable_by_key(|&(row, column, _)| (row, column));
+        Self::of_sorted(grid, n, entries)
+    }
+
+    /// The same of entries that are sorted by the numbers of their rows, see [`RowNumbers`], and then by their columns.
+    pub(crate) fn of_sorted(grid: &Grid, n: usize, entries: Vec<(u32, u32, T)>) -> Result<Self> {
         let ((height, width), owners) = (grid.shape(), grid.owners(n));
         let (i, j) = (grid.rank() / width, grid.rank() % width);
-        // entries by (the row's owner in this row of ranks, its place there, column)
-        let row_key = |row: u32| {
-            let (rank, place) = owners.owner(row);
-            debug_assert_eq!(rank / width, i);
-            ((rank % width) as u64) << 32 | u64::from(place)
-        };
-        let mut keyed: Vec<(u64, u32, T)> = entries.into_par_iter().map(|(r, c, x)| (row_key(r), c, x)).collect();
-        keyed.par_sort_unstable_by_key(|&(key, column, _)| (key, column));
-
         let mut rows: Vec<Vec<u32>> = vec![Vec::new(); width];
         if width == 1 {
             rows[0] = (0..grid.count(n) as u32).collect();
         } else {
-            let keys = keyed.chunk_by(|x, y| x.0 == y.0).map(|row| row[0].0);
-            keys.for_each(|key| rows[(key >> 32) as usize].push(key as u32));
+            let (numbers, mut k) = (RowNumbers::new(grid, n), 0);
+            for row in entries.chunk_by(|x, y| x.0 == y.0).map(|row| row[0].0) {
+                while row >= numbers.starts[k + 1] {
+                    k += 1;
+                }
+                rows[k].push(row - numbers.starts[k]);
+            }
         }
         let row_slots: usize = rows.iter().map(Vec::len).sum();
 
         let mut slots: Vec<Vec<u32>> = (0..height).map(|k| vec![u32::MAX; owners.count(k * width + j)]).collect();
-        for &(_, column, _) in &keyed {
+        for &(_, column, _) in &entries {
             let (rank, place) = owners.owner(column);
             debug_assert_eq!(rank % width, j);
             slots[rank / width][place as usize] = 0;
@@ -104,10 +109,10 @@ impl<T: Element> Share<T> {
             let (rank, place) = owners.owner(column);
             slots[rank / width][place as usize]
         };
-        let local: Vec<u32> = keyed.par_iter().map(|&(_, column, _)| slot_of(column)).collect();
-        let offsets = row_offsets(&keyed, width, row_slots);
-        let values = keyed.iter().map(|&(.., x)| x).collect();
-        drop(keyed);
+        let local: Vec<u32> = entries.par_iter().map(|&(_, column, _)| slot_of(column)).collect();
+        let offsets = row_offsets(&entries, width, row_slots);
+        let values = entries.iter().map(|&(.., x)| x).collect();
+        drop(entries);
         let csr = Csr::of_slots(row_slots, slot as usize, offsets, local, values);
         let column = Line::new(grid.column(), &columns, row_slots)?;
         let row = if width == 1 { None } else { Some(Line::new(grid.row(), &rows, 0)?) };
@@ -156,6 +161,31 @@ impl<T: Element> Share<T> {
     }
 }
 
+/// The numbers of the rows that this row of ranks owns: by owner, and then by place there.
+pub(crate) struct RowNumbers {
+    owners: Owners,
+    width: usize,
+    /// The first number of each owner's rows, and the end.
+    starts: Vec<u32>,
+}
+
+impl RowNumbers {
+    /// The numbers of a matrix of `n` rows.
+    pub(crate) fn new(grid: &Grid, n: usize) -> Self {
+        let ((_, width), owners) = (grid.shape(), grid.owners(n));
+        let first = grid.rank() / width * width;
+        let mut starts = vec![0u32; width + 1];
+        (0..width).for_each(|k| starts[k + 1] = starts[k] + owners.count(first + k) as u32);
+        Self { owners, width, starts }
+    }
+
+    /// The number of a row.
+    pub(crate) fn of(&self, row: u32) -> u32 {
+        let (rank, place) = self.owners.owner(row);
+        self.starts[rank % self.width] + place
+    }
+}
+
 /// Numbers the slots of columns from `first`: for each owner in this column of ranks, by place. `slots` hold 0 at the places of columns with
 /// an entry here. Those of `rows`, if rows are places, are the places themselves. Returns the other owners' places that have slots, and the
 /// number of all slots.
@@ -176,9 +206,9 @@ fn number_slots(slots: &mut [Vec<u32>], first: u32, rows: Option<usize>) -> (Vec
 }
 
 /// The offsets of rows, given their entries in order.
-fn row_offsets<T>(keyed: &[(u64, u32, T)], width: usize, rows: usize) -> Vec<u64> {
+fn row_offsets<T>(entries: &[(u32, u32, T)], width: usize, rows: usize) -> Vec<u64> {
     let mut offsets = vec![0u64; rows + 1];
-    for (k, row) in keyed.chunk_by(|x, y| x.0 == y.0).enumerate() {
+    for (k, row) in entries.chunk_by(|x, y| x.0 == y.0).enumerate() {
         // of one column of ranks, a row is a place; else rows are those that have entries
         let row_number = if width == 1 { row[0].0 as usize } else { k };
         offsets[row_number + 1] = row.len() as u64;

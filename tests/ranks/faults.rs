@@ -9,16 +9,32 @@ use vxm::ranks::{Deal, Grid, Shape, Threads};
 fn ranks_read_the_same_graph_or_fail_alike() {
     let folder = tempfile::tempdir().unwrap();
     let path = |rank: usize| folder.path().join(format!("{rank}.txt"));
-    std::fs::write(path(0), "0 1\n1 2\n").unwrap();
-    std::fs::write(path(1), "0 1\n1 x\n").unwrap();
+    for (rank, text) in ["0 1\n1 2\n", "0 1\n1 x\n", "0 1\n0 2\n"].into_iter().enumerate() {
+        std::fs::write(path(rank), text).unwrap();
+    }
     let nnz = on_grid((2, 1), Deal::Cyclic, |grid| Ok(grid.read(path(0), &())?.nnz()));
     assert_eq!(nnz.unwrap(), 4);
-    let told = Threads::run(2, |world| {
-        let grid = Grid::of(world, 1, 2).unwrap();
-        grid.read(path(grid.rank()), &()).unwrap_err().to_string()
+    let told = |files: [usize; 2]| {
+        let told = Threads::run(2, |world| {
+            let grid = Grid::of(world, 1, 2).unwrap();
+            grid.read(path(files[grid.rank()]), &()).unwrap_err().to_string()
+        });
+        assert_eq!(told[0], told[1]);
+        told[0].clone()
+    };
+    let wrong = told([1, 1]);
+    assert!(wrong.starts_with("rank 1: ") && wrong.contains("1.txt:2:3: expected"), "{wrong}");
+    for other in [1, 2] {
+        let wrong = told([0, other]);
+        let expected = format!("{other}.txt: another input than that of rank 0: expected the same");
+        assert!(wrong.starts_with("rank 1: ") && wrong.ends_with(&expected), "{wrong}");
+    }
+    // graphs that are drawn
+    let drawn = Threads::run(3, |world| {
+        let name = format!("rmat:5:{}", 1 + world.rank() / 2);
+        Grid::of(world, 3, 1).unwrap().read(name, &()).unwrap_err().to_string()
     });
-    assert_eq!(told[0], told[1]);
-    assert!(told[0].starts_with("rank 1: ") && told[0].contains("1.txt:2:3: expected"), "{}", told[0]);
+    assert_eq!(drawn, ["rank 2: rmat:5:2: another input than that of rank 0: expected the same"; 3]);
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod faults;
 mod loops;
 #[cfg(unix)]
 mod mpirun;
+mod reading;
 mod sent;
 mod verbs;
 
@@ -34,12 +35,20 @@ fn grids() -> impl Iterator<Item = ((usize, usize), Deal)> {
 }
 
 /// Runs `program` on the ranks of a grid, and returns the result of rank 0, if no rank fails.
-fn on_grid<R: Send>(
+fn on_grid<R: Send>(shape: (usize, usize), deal: Deal, program: impl Fn(&Grid) -> Result<R> + Sync) -> Result<R> {
+    on_ranks(shape, Some(deal), program)
+}
+
+/// The same on a grid where each matrix chooses how blocks are dealt out, if `deal` doesn't say it.
+fn on_ranks<R: Send>(
     (rows, columns): (usize, usize),
-    deal: Deal,
+    deal: Option<Deal>,
     program: impl Fn(&Grid) -> Result<R> + Sync,
 ) -> Result<R> {
-    let run = |world: Arc<dyn Communicator>| program(&placed(Grid::of(world, rows, columns)?.with_deal(deal))?);
+    let run = |world: Arc<dyn Communicator>| {
+        let grid = Grid::of(world, rows, columns)?;
+        program(&placed(deal.map_or(grid.clone(), |deal| grid.with_deal(deal)))?)
+    };
     let results: Result<Vec<R>> = Threads::run(rows * columns, run).into_iter().collect();
     results.and_then(|results| results.into_iter().next().ok_or_else(|| Error::invalid("no ranks")))
 }

@@ -254,7 +254,11 @@ fn faults_end_all_ranks() {
     // what rank 1 does, and a line that the command prints on some rank
     let faults = [
         ("bad line", "exec $VXM components bad.txt", "vxm: rank 1: bad.txt:2:3: expected"),
-        ("another graph", "exec $VXM components other.txt", "vxm: rank 1: another matrix than that of rank 0"),
+        (
+            "another graph",
+            "exec $VXM components other.txt",
+            "vxm: rank 1: other.txt: another input than that of rank 0",
+        ),
         // Open MPI only: MPICH waits in MPI_Init for a process that never begins
         ("exit", "exit 3", ""),
         ("killed", "(sleep 1; kill -9 $$) & exec $VXM components pipe --input edges", ""),
@@ -272,8 +276,9 @@ fn faults_end_all_ranks() {
             let pipe = folder.join("pipe");
             let _ = fs::remove_file(&pipe);
             assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+            let file = if fault == "bad line" { "bad.txt" } else { "good.txt" };
             let script = format!(
-                "if [ \"${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}\" = 1 ]; then {script}; else exec $VXM components good.txt --timeout 2; fi"
+                "if [ \"${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}\" = 1 ]; then {script}; else exec $VXM components {file} --timeout 2; fi"
             );
             // one rank must not end by its own limit before another one is killed
             let script = if fault == "killed" { script.replace("--timeout 2", "--timeout 30") } else { script };

@@ -5,9 +5,7 @@ use crate::backend::cuda::ranks::{OnBoth, ShareOnGpu};
 use crate::backend::tuning;
 use crate::error::{Error, Result};
 use crate::formats::Csr;
-use crate::io::{self, Progress};
 use crate::ranks::{Alone, BLOCK, Deal, Grid, Launcher, Mpi, Shape, Share};
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use vxm_semiring::Element;
@@ -104,13 +102,28 @@ impl<T: Element> Matrix<T> {
             _ => csr.symmetry().map_or((false, false), |loops| (true, !loops)),
         };
         check_same(grid, &csr)?;
+        Self::of_rows(grid, &csr, symmetric, simple)
+    }
+
+    /// Spreads a square matrix that all ranks hold. All ranks call this.
+    pub(super) fn of_rows(grid: &Grid, csr: &Csr<T>, symmetric: bool, simple: bool) -> Result<Self> {
+        let n = csr.nrows();
         let grid = &match grid.deal() {
             Some(_) => grid.clone(),
-            None => grid.with_deal(chosen_deal(grid, &csr)),
+            None => {
+                let (first, end) = (n * grid.rank() / grid.size(), n * (grid.rank() + 1) / grid.size());
+                let mut load = Load::of(grid, n);
+                (first..end).for_each(|row| load.add_row(row as u32, csr.row(row).0));
+                grid.with_deal(load.deal()?)
+            }
         };
-        let share = Share::new(grid, n, entries_here(grid, &csr))?;
-        let spread = Self { shares: Some(Shares::of(grid, share)), symmetric, ..Self::shaped(self.shape) };
-        let spread = Self { simple: OnceLock::from(simple), ..spread };
+        let share = grid.agree(entries_here(grid, csr)).and_then(|entries| Share::new(grid, n, entries))?;
+        Self::of_share(grid, n, share, symmetric)?.on_ranks(grid, simple)
+    }
+
+    /// This matrix, which is spread over `grid`, on the rank's GPU if ranks run on GPUs. `simple` tells whether it is a simple graph's.
+    pub(super) fn on_ranks(self, grid: &Grid, simple: bool) -> Result<Self> {
+        let spread = Self { simple: OnceLock::from(simple), ..self };
         if grid.gpu().is_some() {
             grid.agree(spread.share_on_gpu(grid, false, "to_grid").map(drop))?;
         }
@@ -178,7 +191,7 @@ fn check_same<T: Element>(grid: &Grid, csr: &Csr<T>) -> Result<()> {
     let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
     let rows = csr.offsets().iter().fold(csr.ncols() as u64, |hash, &offset| mix(hash, offset));
     let mine = csr.columns().iter().fold(rows, |hash, &column| mix(hash, u64::from(column)));
-    let found = grid.exchange(vec![mine.to_le_bytes().to_vec(); grid.size()])?;
+    let found = grid.told(&[mine])?;
     match found.iter().position(|other| *other != found[0]) {
         Some(rank) => Err(Error::invalid(format!(
             "rank {rank}: another matrix than that of rank 0: expected the same on all ranks"
@@ -188,41 +201,95 @@ fn check_same<T: Element>(grid: &Grid, csr: &Csr<T>) -> Result<()> {
 }
 
 /// The entries that this rank holds of a whole matrix.
-fn entries_here<T: Element>(grid: &Grid, csr: &Csr<T>) -> Vec<(u32, u32, T)> {
-    let ((_, width), owners, rank) = (grid.shape(), grid.owners(csr.nrows()), grid.rank());
-    let of_block = owners_of_blocks(grid, csr.nrows());
+///
+/// # Errors
+/// [`Error::Invalid`]: a column that the matrix doesn't have, in a file that isn't the one that other ranks have checked.
+fn entries_here<T: Element>(grid: &Grid, csr: &Csr<T>) -> Result<Vec<(u32, u32, T)>> {
+    let ((_, width), rank) = (grid.shape(), grid.rank());
+    let holders = Holders::of(grid, csr.nrows());
     let mut here = Vec::new();
-    for row in (0..csr.nrows()).filter(|row| of_block[row / BLOCK] / width == rank / width) {
+    for row in (0..csr.nrows()).filter(|&row| holders.row(row as u32) == rank / width * width) {
         let (columns, values) = csr.row(row);
-        let own = |&(&column, _): &(&u32, &T)| of_block[column as usize / BLOCK] % width == rank % width;
+        if let Some(&column) = columns.last().filter(|&&column| column as usize >= csr.ncols()) {
+            return Err(Error::invalid(format!("row {row}, column {column}: expected columns below {}", csr.ncols())));
+        }
+        let own = |&(&column, _): &(&u32, &T)| holders.column(column) == rank % width;
         here.extend(columns.iter().zip(values).filter(own).map(|(&column, &value)| (row as u32, column, value)));
     }
-    debug_assert_eq!(owners.len(), csr.ncols());
-    here
+    Ok(here)
 }
 
-/// The owner of each block of `n` indices.
-fn owners_of_blocks(grid: &Grid, n: usize) -> Vec<usize> {
-    let owners = grid.owners(n);
-    (0..n.div_ceil(BLOCK)).map(|block| owners.owner((block * BLOCK) as u32).0).collect()
+/// The ranks that hold the entries of a matrix.
+pub(super) struct Holders {
+    /// The first rank of the row of ranks, and the column of ranks, of each block of indices.
+    blocks: Vec<(u32, u32)>,
 }
 
-/// How blocks are dealt out: in turn, unless the fullest rank would hold much more than the mean.
-fn chosen_deal<T: Element>(grid: &Grid, csr: &Csr<T>) -> Deal {
-    let ((_, width), mut entries) = (grid.shape(), vec![0usize; grid.size()]);
-    let of_block = owners_of_blocks(&grid.with_deal(Deal::Cyclic), csr.nrows());
-    for row in 0..csr.nrows() {
-        let first = of_block[row / BLOCK] / width * width;
-        match width {
-            1 => entries[first] += csr.degree(row),
-            _ => csr.row(row).0.iter().for_each(|&j| entries[first + of_block[j as usize / BLOCK] % width] += 1),
+impl Holders {
+    /// Of a square matrix of `n` rows.
+    pub(super) fn of(grid: &Grid, n: usize) -> Self {
+        let (owners, (_, width)) = (grid.owners(n), grid.shape());
+        let block = |block: usize| {
+            let rank = owners.owner((block * BLOCK) as u32).0;
+            ((rank / width * width) as u32, (rank % width) as u32)
+        };
+        Self { blocks: (0..n.div_ceil(BLOCK)).map(block).collect() }
+    }
+
+    /// The first of the ranks that hold entries of `row`.
+    fn row(&self, row: u32) -> usize {
+        self.blocks[row as usize / BLOCK].0 as usize
+    }
+
+    /// The column of the ranks that hold entries of `column`.
+    fn column(&self, column: u32) -> usize {
+        self.blocks[column as usize / BLOCK].1 as usize
+    }
+
+    /// The rank that holds an entry.
+    pub(super) fn entry(&self, row: u32, column: u32) -> usize {
+        self.row(row) + self.column(column)
+    }
+}
+
+/// Counts of the entries that ranks would hold if blocks were dealt out in turn.
+pub(super) struct Load {
+    grid: Grid,
+    holders: Holders,
+    entries: Vec<u64>,
+}
+
+impl Load {
+    /// No entries yet, of a square matrix of `n` rows.
+    pub(super) fn of(grid: &Grid, n: usize) -> Self {
+        let cyclic = grid.with_deal(Deal::Cyclic);
+        Self { grid: grid.clone(), holders: Holders::of(&cyclic, n), entries: vec![0; grid.size()] }
+    }
+
+    /// Counts an entry.
+    pub(super) fn add(&mut self, row: u32, column: u32) {
+        self.entries[self.holders.entry(row, column)] += 1;
+    }
+
+    /// Counts the entries of a row.
+    fn add_row(&mut self, row: u32, columns: &[u32]) {
+        let first = self.holders.row(row);
+        match self.grid.shape() {
+            (_, 1) => self.entries[first] += columns.len() as u64,
+            _ => columns.iter().for_each(|&column| self.entries[first + self.holders.column(column)] += 1),
         }
     }
-    let most = entries.iter().copied().max().unwrap_or(0);
-    let uneven = (most * grid.size()) as f64 > tuning::RANKS_UNEVEN * csr.nnz() as f64;
-    let deal = if uneven { Deal::Hashed } else { Deal::Cyclic };
-    tracing::debug!(operation = "to_grid", ?deal, most, entries = csr.nnz(), ranks = grid.size(), "plan");
-    deal
+
+    /// How blocks are dealt out: in turn, unless the fullest rank would hold much more than the mean of what all ranks have counted. All
+    /// ranks call this.
+    pub(super) fn deal(&self) -> Result<Deal> {
+        let sums = self.grid.sum(&self.entries)?;
+        let (most, all, ranks) = (sums.iter().copied().max().unwrap_or(0), sums.iter().sum::<u64>(), self.grid.size());
+        let uneven = most as f64 * ranks as f64 > tuning::RANKS_UNEVEN * all as f64;
+        let deal = if uneven { Deal::Hashed } else { Deal::Cyclic };
+        tracing::debug!(operation = "to_grid", ?deal, most, counted = all, ranks, "plan");
+        Ok(deal)
+    }
 }
 
 impl Grid {
@@ -266,15 +333,5 @@ impl Grid {
             Shape::Auto => tuning::grid_of(world.size()),
         };
         Self::of(world, rows, columns)
-    }
-
-    /// Reads, or generates, an undirected graph, as [`io::read`], and keeps this rank's share. Every rank reads the whole file for now, so
-    /// it needs the memory of the whole graph for a moment.
-    ///
-    /// # Errors
-    /// As [`io::read`], on any rank: all return the error of the lowest rank that has one.
-    pub fn read(&self, name: impl AsRef<Path>, progress: &dyn Progress) -> Result<Matrix> {
-        let loaded = self.agree(io::read(name, progress))?;
-        Matrix::from_simple(loaded.graph).to_grid(self)
     }
 }

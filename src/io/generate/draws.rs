@@ -3,25 +3,26 @@
 use crate::error::Result;
 use crate::io::Progress;
 use crate::io::generate::random::{Random, Shuffle};
+use core::ops::Range;
 use rayon::prelude::*;
 
-/// The number of edges that a task draws.
+/// The numbers by which a task draws edges.
 const LIST: u64 = 1 << 16;
 
-/// Calls `draw` for each edge number in `0..count`, in parallel, and passes lists of edges to `take`, in any order. Returns what that returns,
-/// in order.
+/// Calls `draw` for the given numbers, in parallel, and passes lists of edges to `take`, in any order. Returns what that returns, in order.
 pub(super) fn draw<R: Send>(
-    count: u64,
+    numbers: Range<u64>,
     progress: &dyn Progress,
-    draw: impl Fn(u64) -> (u32, u32) + Sync,
+    draw: &(dyn Fn(Range<u64>) -> Vec<(u32, u32)> + Send + Sync),
     take: impl Fn(Vec<(u32, u32)>) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
-    (0..count.div_ceil(LIST))
+    (0..(numbers.end - numbers.start).div_ceil(LIST))
         .into_par_iter()
         .map(|list| {
-            let edges = list * LIST..((list + 1) * LIST).min(count);
-            progress.advance(edges.end - edges.start);
-            take(edges.map(&draw).collect())
+            let start = numbers.start + list * LIST;
+            let some = start..(start + LIST).min(numbers.end);
+            progress.advance(some.end - some.start);
+            take(draw(some))
         })
         .collect()
 }

@@ -12,8 +12,10 @@ use crate::error::{Error, Result};
 use crate::formats::{Cleaned, Csr, Directions, undirected};
 use crate::io::loaded::{Loaded, Numbering, Report};
 use crate::io::on_disk::OnDisk;
+use crate::io::portions::{About, Portions};
 use crate::io::{Progress, Unit};
 use crate::memory;
+use core::ops::Range;
 use draws::Quadrants;
 use rayon::prelude::*;
 use spec::Spec;
@@ -57,22 +59,11 @@ pub(super) fn looks_like_one(text: &str) -> bool {
 pub(super) fn or_else(text: &str, besides: &str, progress: &dyn Progress) -> Result<Loaded, Error> {
     let mut spec = Spec::new(text);
     let cleaned = match spec.family() {
+        // rows in order take less than drawn edges
         "grid" => {
-            let (rows, columns) = spec.sides()?;
-            spec.seed()?;
+            let (rows, columns) = sides(&mut spec)?;
             spec.require(24 * u128::from(rows) * u128::from(columns))?;
-            whole(grid::grid(rows as u32, columns as u32))
-        }
-        family @ ("er" | "rmat" | "kron") => {
-            let scale = spec.scale()?;
-            let factor = spec.count("an edge factor", 1 << 32)?;
-            let seed = spec.seed()?;
-            let count = factor << scale;
-            match family {
-                "er" => drawn(&spec, scale, count, progress, draws::even(scale, seed)),
-                "rmat" => drawn(&spec, scale, count, progress, draws::quadrants(scale, seed, Quadrants::RMAT)),
-                _ => drawn(&spec, scale, count, progress, draws::quadrants(scale, seed, Quadrants::GRAPH500)),
-            }?
+            whole(grid::grid(rows, columns))
         }
         "rgg" => {
             let scale = spec.scale()?;
@@ -82,21 +73,13 @@ pub(super) fn or_else(text: &str, besides: &str, progress: &dyn Progress) -> Res
             progress.begin("generate", Unit::Items, 1 << scale);
             whole(geometric::near(1 << scale, seed, progress))
         }
-        "road" => {
-            let side = spec.count("a side", u64::from(u32::MAX))?;
-            let seed = spec.seed()?;
-            let vertices = (u128::from(side) * u128::from(side) * 17) >> 3;
-            spec.vertices(vertices)?;
-            spec.require(60 * vertices)?;
-            road::road(side as u32, seed)?
-        }
         "delaunay" => {
             let scale = spec.scale()?;
             let seed = spec.seed()?;
             spec.require(300u128 << scale)?;
             delaunay::delaunay(1 << scale, seed)?
         }
-        _ => return Err(spec.unknown(besides)),
+        _ => built(text, &Drawn::of(&mut spec, besides)?, progress)?,
     };
     Ok(Loaded {
         report: Report::from(&cleaned),
@@ -107,28 +90,121 @@ pub(super) fn or_else(text: &str, besides: &str, progress: &dyn Progress) -> Res
     })
 }
 
-/// The graph of `count` drawn edges between 2^`scale` vertices. It is built on disk if memory is limited and too small.
-fn drawn(
-    spec: &Spec<'_>,
-    scale: u32,
+/// The sides of a grid.
+fn sides(spec: &mut Spec<'_>) -> Result<(u32, u32)> {
+    let (rows, columns) = spec.sides()?;
+    spec.seed()?;
+    Ok((rows as u32, columns as u32))
+}
+
+/// A graph of edges that can be drawn in any order.
+struct Drawn {
+    vertices: u64,
+    /// Edges are drawn by numbers below this.
+    numbers: u64,
+    /// About how many edges there are.
     count: u64,
-    progress: &dyn Progress,
-    edge: impl Fn(u64) -> (u32, u32) + Sync,
-) -> Result<Cleaned> {
-    let needed = memory::for_reading(1 << scale, count, Directions::Ignored);
-    let on_disk = OnDisk::if_needed(spec.text, 1 << scale, count, Directions::Ignored, needed)?;
-    if on_disk.is_none() {
-        spec.require(needed)?;
-    }
-    progress.begin("generate", Unit::Items, count);
-    match on_disk {
-        Some(graph) => {
-            draws::draw(count, progress, edge, |edges| graph.take(&edges))?;
-            graph.finish(progress)
+    edges: DrawnEdges,
+}
+
+/// Draws the edges of a range of numbers.
+type DrawnEdges = Box<dyn Fn(Range<u64>) -> Vec<(u32, u32)> + Send + Sync>;
+
+impl Drawn {
+    /// The graph of a specification, unless its family draws points.
+    fn of(spec: &mut Spec<'_>, besides: &str) -> Result<Self> {
+        match spec.family() {
+            family @ ("er" | "rmat" | "kron") => {
+                let scale = spec.scale()?;
+                let factor = spec.count("an edge factor", 1 << 32)?;
+                let seed = spec.seed()?;
+                let count = factor << scale;
+                let edges: DrawnEdges = match family {
+                    "er" => each(draws::even(scale, seed)),
+                    "rmat" => each(draws::quadrants(scale, seed, Quadrants::RMAT)),
+                    _ => each(draws::quadrants(scale, seed, Quadrants::GRAPH500)),
+                };
+                Ok(Self { vertices: 1 << scale, numbers: count, count, edges })
+            }
+            "road" => {
+                let side = spec.count("a side", u64::from(u32::MAX))?;
+                let seed = spec.seed()?;
+                let vertices = (u128::from(side) * u128::from(side) * 17) >> 3;
+                spec.vertices(vertices)?;
+                // the number of each crossing, twice while they are added up
+                spec.require(8 * u128::from(side) * u128::from(side))?;
+                let (vertices, edges) = road::road(side as u32, seed);
+                let count = vertices * 5 / 4;
+                Ok(Self { vertices, numbers: side * side, count, edges: Box::new(edges) })
+            }
+            "grid" => {
+                let (rows, columns) = sides(spec)?;
+                let vertices = u64::from(rows) * u64::from(columns);
+                let edges = Box::new(move |some| grid::edges(rows, columns, some));
+                Ok(Self { vertices, numbers: vertices, count: 2 * vertices, edges })
+            }
+            _ => Err(spec.unknown(besides)),
         }
-        None => undirected(1 << scale, draws::draw(count, progress, edge, Ok)?, Directions::Ignored),
     }
 }
+
+/// Draws an edge for each number of a range.
+fn each(edge: impl Fn(u64) -> (u32, u32) + Send + Sync + 'static) -> DrawnEdges {
+    Box::new(move |numbers| numbers.map(&edge).collect())
+}
+
+/// The graph of drawn edges. It is built on disk if memory is limited and too small.
+fn built(text: &str, drawn: &Drawn, progress: &dyn Progress) -> Result<Cleaned> {
+    let Drawn { vertices, numbers, count, ref edges } = *drawn;
+    let needed = memory::for_reading(vertices, count, Directions::Ignored);
+    let on_disk = OnDisk::if_needed(text, vertices, count, Directions::Ignored, needed)?;
+    if on_disk.is_none() {
+        memory::require(needed, || text.to_owned())?;
+    }
+    progress.begin("generate", Unit::Items, numbers);
+    match on_disk {
+        Some(graph) => {
+            draws::draw(0..numbers, progress, edges, |edges| graph.take(&edges))?;
+            graph.finish(progress)
+        }
+        None => {
+            let edges = draws::draw(0..numbers, progress, edges, Ok)?;
+            undirected(vertices as usize, edges, Directions::Ignored)
+        }
+    }
+}
+
+/// The edges of which part number `part.0` of `part.1` is drawn; `None` of a family that draws points.
+pub(super) fn portions<'p>(
+    text: &str,
+    besides: &str,
+    part: (usize, usize),
+    progress: &'p dyn Progress,
+) -> Result<Option<Portions<'p>>> {
+    let mut spec = Spec::new(text);
+    if ["rgg", "delaunay"].contains(&spec.family()) {
+        return Ok(None);
+    }
+    let Drawn { vertices, numbers, edges, .. } = Drawn::of(&mut spec, besides)?;
+    // a part is a run of portions
+    let all = numbers.div_ceil(PORTION);
+    let cut = |k: usize| (u128::from(all) * k as u128 / part.1 as u128) as u64;
+    let (first, end) = (cut(part.0), cut(part.0 + 1));
+    let of = move |portion: u64| (first + portion) * PORTION..((first + portion + 1) * PORTION).min(numbers);
+    progress.begin("generate", Unit::Items, (end * PORTION).min(numbers).saturating_sub(first * PORTION));
+    let about = About { name: text.to_owned(), format: None, numbering: Numbering::From(0), weights: 0 };
+    Ok(Some(Portions {
+        vertices: vertices as usize,
+        directions: Directions::Ignored,
+        count: end - first,
+        edges: Box::new(move |portion| draws::draw(of(portion), progress, &edges, Ok)),
+        stated: Box::new(|_| Ok(())),
+        about,
+    }))
+}
+
+/// The numbers by which a rank draws edges before it sends them: enough to keep all threads busy.
+const PORTION: u64 = 1 << 20;
 
 /// Wraps a graph that needed no cleaning.
 fn whole(graph: Csr) -> Cleaned {

@@ -25,6 +25,11 @@ impl<'f> Checker<'f> {
     /// Each part is compared with its checksum and then checked, so that a file larger than memory is read once. Of several faults of
     /// sections that are checked at once the first in the file is returned.
     pub fn check(&self) -> Result<()> {
+        self.check_part((0, 1))
+    }
+
+    /// The same, of part number `number` of `of` of the columns: of offsets and numbers of vertices all is checked.
+    pub fn check_part(&self, (number, of): (usize, usize)) -> Result<()> {
         let parts = self.layout.parts();
         // what is said of columns relies on the offsets, so these are first
         let columns_from = (self.layout.columns.start - self.layout.sums.end) / PART;
@@ -40,7 +45,8 @@ impl<'f> Checker<'f> {
             Ok(())
         };
         // collected, so that the first fault is told whatever the threads did
-        let checked: Vec<Result<()>> = (columns_from..parts).into_par_iter().map(check).collect();
+        let cut = |k: usize| columns_from + (parts.saturating_sub(columns_from)) * k / of;
+        let checked: Vec<Result<()>> = (cut(number)..cut(number + 1)).into_par_iter().map(check).collect();
         checked.into_iter().collect::<Result<()>>()?;
         self.check_labels()
     }

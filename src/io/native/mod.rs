@@ -146,16 +146,39 @@ impl NativeFile {
         if self.sound.load(Relaxed) && (verify == Verify::Invariants || all_compared()) {
             return Ok(());
         }
-        let checker = Checker {
-            file: &self.name,
-            bytes: &self.map,
-            layout: &self.layout,
-            compared: (verify == Verify::All).then_some(&self.compared[..]),
-            done: &|bytes| progress.advance(bytes),
-        };
-        checker.check()?;
+        self.checker(verify, &|bytes| progress.advance(bytes)).check()?;
         self.sound.store(true, Relaxed);
         Ok(())
+    }
+
+    fn checker<'f>(&'f self, verify: Verify, done: &'f (dyn Fn(u64) + Sync)) -> Checker<'f> {
+        let compared = (verify == Verify::All).then_some(&self.compared[..]);
+        Checker { file: &self.name, bytes: &self.map, layout: &self.layout, compared, done }
+    }
+
+    /// Checks part number `part.0` of `part.1` of the columns, and all offsets and numbers of vertices, by all threads: ranks that check a part
+    /// each check the whole file.
+    ///
+    /// # Errors
+    /// Those of [`verify`](Self::verify).
+    pub(crate) fn verify_part(&self, part: (usize, usize), progress: &dyn Progress) -> Result<()> {
+        self.checker(Verify::All, &|bytes| progress.advance(bytes)).check_part(part)
+    }
+
+    /// A checksum of the checksums of all parts.
+    pub(crate) fn sums(&self) -> u64 {
+        crc32fast::hash(&self.map[self.layout.sums.clone()]).into()
+    }
+
+    /// The pattern in the mapped file, of which only a part was checked here.
+    pub(crate) fn pattern_in_part(&self) -> Result<Csr> {
+        self.arrays()
+    }
+
+    /// What is told of the graph beside its entries.
+    pub(crate) fn about(&self) -> (String, Numbering, Report) {
+        let report = Report { entries: self.nnz() as u64, symmetric: self.is_symmetric(), ..Report::default() };
+        (short_name(&self.name), self.numbers(), Report { weights: self.weights(), ..report })
     }
 
     /// The matrix. Its arrays are those of the mapped file where the file holds entries of type `T`; of another type they are converted.
@@ -269,14 +292,11 @@ impl NativeFile {
 
     /// The mapped graph, without changes.
     fn unchanged<T: Value>(&self, graph: Csr<T>) -> Loaded<T> {
-        let weights = if size_of::<T>() > 0 { 0 } else { self.weights() };
-        Loaded {
-            report: Report { entries: self.nnz() as u64, symmetric: self.is_symmetric(), weights, ..Report::default() },
-            graph,
-            name: short_name(&self.name),
-            format: Some(FileFormat::Native),
-            numbering: self.numbers(),
+        let (name, numbering, mut report) = self.about();
+        if size_of::<T>() > 0 {
+            report.weights = 0;
         }
+        Loaded { report, graph, name, format: Some(FileFormat::Native), numbering }
     }
 
     /// A directed graph: mapped if it has no self-loops, or else without them.
@@ -306,7 +326,11 @@ impl NativeFile {
 
 /// Reads the file as an undirected graph. A symmetric one without self-loops stays in the file.
 pub(super) fn read_graph(source: Source<'_>, progress: &dyn Progress) -> Result<Loaded> {
-    let file = NativeFile::of(source)?;
+    read_graph_of(&NativeFile::of(source)?, progress)
+}
+
+/// The same of an open file.
+pub(super) fn read_graph_of(file: &NativeFile, progress: &dyn Progress) -> Result<Loaded> {
     if file.is_symmetric() && file.is_loopless() {
         return file.digraph(progress);
     }
@@ -316,7 +340,12 @@ pub(super) fn read_graph(source: Source<'_>, progress: &dyn Progress) -> Result<
 
 /// Reads the file with the directions of its edges.
 pub(super) fn read_digraph(source: Source<'_>, progress: &dyn Progress) -> Result<Loaded> {
-    NativeFile::of(source)?.digraph(progress)
+    read_digraph_of(&NativeFile::of(source)?, progress)
+}
+
+/// The same of an open file.
+pub(super) fn read_digraph_of(file: &NativeFile, progress: &dyn Progress) -> Result<Loaded> {
+    file.digraph(progress)
 }
 
 /// Reads the file with the directions of its edges, and with their weights if it has any.
