@@ -7,6 +7,7 @@ pub use crate::containers::{Dense, Matrix, Set, Vector};
 pub use crate::error::{Error, Result};
 pub use crate::formats::{Combine, Coo};
 pub use crate::operations::expr::{Expr, StateRef, fill};
+pub use crate::operations::index_list::Indices;
 pub use crate::operations::loops::{Fixed, fixpoint};
 pub use crate::operations::matrix_mask::MatrixMask;
 pub use crate::operations::oriented::Oriented;

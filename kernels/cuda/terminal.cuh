@@ -233,7 +233,7 @@ template <class V, class M> struct Reduce {
     }
 };
 
-// out[indices[k]] = view[k]. No index occurs twice. `region` marks all the indices, also those of absent elements.
+// out[indices[k]] = view[k]. No index occurs twice; without a list, index k is k. `region` marks all the indices, also those of absent elements.
 template <class V> struct Scatter {
     typedef typename V::Elem T;
     const u32* indices;
@@ -243,7 +243,7 @@ template <class V> struct Scatter {
     V view;
     VXM_FN void run() const {
         each_thread(count, [&](u64 k) {
-            const u32 i = indices[k];
+            const u32 i = indices ? indices[k] : (u32)k;
             T x;
             atomicOr(region + (i >> 5), 1u << (i & 31));
             if (!view.at(Thread(), (u32)k, x)) return;

@@ -68,17 +68,17 @@ pub fn spanning_forest(a: &Matrix<u32>) -> Result<SpanningForest> {
         let parent = next_parent.map3(&number, &root, other).eval()?;
         // of two roots that are each other's parent, the lesser becomes its own parent
         let parent = break_tie.map3(&number, &parent, parent.gather(&parent)).eval()?;
-        // hooked = {v : root[v] = v, parent[v] != v}; edges += (vertex[from], vertex[to])<hooked>
+        // hooked = {v : root[v] = v, parent[v] != v}; edges += (vertex[from], vertex[to])[hooked]
         let was_root = root.map_index(EQ).select(IDENTITY);
         let hooked = parent.map_index(NE).select(IDENTITY).mask(was_root).pattern().eval()?;
-        let ends = pair.map2(vertex.gather(&from), vertex.gather(&to)).mask(&hooked).eval()?;
-        edges.extend(ends.iter().map(|(_, ends)| (high(ends), low(ends))));
+        let end = |of: &Vector<u32>| vertex.gather(of.extract(&hooked)).eval();
+        edges.push((end(&from)?, end(&to)?));
         // root = root[root], until no element changes
         root = fixpoint(parent).while_changed().monotone().step(|root| root.gather(root)).eval()?.state;
         // left[i, j] = left[i, j] where root[i] != root[j]
         left = left.oriented(NE, &root).into_matrix()?;
     }
-    Ok(SpanningForest { forest: Matrix::undirected(n, &edges)?, rounds })
+    Ok(SpanningForest { forest: Matrix::undirected_from(n, &edges)?, rounds })
 }
 
 /// The edges left, the roots and the vertices' numbers, restricted to vertices with an edge left and renumbered in the same order. The root
@@ -89,12 +89,11 @@ fn without_isolated(
     vertex: &Vector<u32>,
 ) -> Result<(Matrix<u32>, Vector<u32>, Vector<u32>)> {
     // kept = {v : left has an entry in row v}; place[kept[k]] = k
-    let some = left.degrees()?.select(NE.bind(0)).pattern().eval()?;
-    let kept: Vec<u32> = some.indices().collect();
-    let place = fill((), kept.len()).map_index(FIRST).scatter(&kept, left.nrows()).eval()?;
+    let kept = left.degrees()?.select(NE.bind(0)).pattern().eval()?;
+    let place = fill((), kept.nvals()).map_index(FIRST).scatter(&kept, left.nrows()).eval()?;
     // root = the least place of a tree
     let root = least(&place, root)?;
-    Ok((left.extract(&kept, &kept)?, root.extract(&kept).eval()?, vertex.extract(&kept).eval()?))
+    Ok((left.induced_by(&kept)?, root.extract(&kept).eval()?, vertex.extract(&kept).eval()?))
 }
 
 /// The next parent of a vertex: of a root the root at the other end of its lightest edge, if there is one; of another vertex its root.

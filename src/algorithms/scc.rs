@@ -48,14 +48,14 @@ pub fn strong_components(a: &Matrix) -> Result<StrongComponents> {
     loop {
         // kept = {v : E has an entry in row v and in column v}; another vertex is a component of its own
         let heads = Set::all(edges.nrows()).vxm(&edges, ANY_PAIR).eval()?;
-        let kept: Vec<u32> = edges.degrees()?.select(NE.bind(0)).mask(&heads).pattern().eval()?.indices().collect();
+        let kept = edges.degrees()?.select(NE.bind(0)).mask(&heads).pattern().eval()?;
         // E = E[kept, kept]; vertex = vertex[kept]
-        (edges, vertex) = (edges.extract(&kept, &kept)?, vertex.extract(&kept).eval()?);
+        (edges, vertex) = (edges.induced_by(&kept)?, vertex.extract(&kept).eval()?);
         if edges.nnz() == 0 {
             return Ok(StrongComponents { labels, rounds });
         }
         rounds += 1;
-        let number = fill((), kept.len()).map_index(FIRST).eval()?;
+        let number = fill((), vertex.len()).map_index(FIRST).eval()?;
         // from = from min (from min.first E), until no element changes
         let from = fixpoint(number.clone()).while_changed().monotone();
         let from = from.step(|from| from.ewise_add(from.vxm(&edges, MIN_FIRST), MIN)).eval()?.state;
@@ -65,7 +65,7 @@ pub fn strong_components(a: &Matrix) -> Result<StrongComponents> {
         // found = {v : from[v] = to[v]}; labels[vertex[found]] = vertex[from]
         let found = from.ewise_mult(&to, EQ).select(IDENTITY).pattern().eval()?;
         let names = vertex.gather(from.mask(&found));
-        names.scatter(&vertex.to_dense(0), n).accum(SECOND).assign_to(&mut labels)?;
+        names.scatter(&vertex, n).accum(SECOND).assign_to(&mut labels)?;
         // E[i, j] = E[i, j] where (from, to)[i] = (from, to)[j] and from[i] != to[i]
         edges = edges.oriented(may_be_inside, &pair.map2(&from, &to).eval()?).into_matrix()?;
     }

@@ -8,6 +8,7 @@ pub(crate) mod entry_filter;
 pub mod ewise_add;
 pub mod expr;
 pub mod gather;
+pub mod index_list;
 pub mod loops;
 pub mod mask;
 pub mod matrix_mask;

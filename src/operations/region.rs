@@ -8,6 +8,7 @@ use crate::backend::view::{Made, Support, VectorView, fixed_is_self};
 use crate::error::Result;
 use crate::formats::Store;
 use crate::operations::expr::{Env, Expr, emit_operand, fits_as};
+use crate::operations::index_list::Listed;
 use crate::operations::loops::dependencies::Reads;
 use crate::operations::ranks;
 use crate::ranks::{Grid, fetch};
@@ -18,14 +19,21 @@ use std::panic::Location;
 #[derive(Debug, Clone, Copy)]
 pub struct Extract<'a, E> {
     pub(crate) inner: E,
-    pub(crate) indices: &'a [u32],
+    pub(crate) indices: Listed<'a>,
     pub(crate) at: &'static Location<'static>,
+}
+
+/// The view of [`Extract`].
+#[derive(Debug, Clone)]
+pub struct Extracted<'a, V> {
+    inner: V,
+    indices: Cow<'a, [u32]>,
 }
 
 impl<'a, E: Expr> Expr for Extract<'a, E> {
     type T = E::T;
     type View<'s>
-        = Made<Extract<'a, E::View<'s>>>
+        = Made<Extracted<'a, E::View<'s>>>
     where
         Self: 's;
     fn is_heavy(&self) -> bool {
@@ -36,11 +44,11 @@ impl<'a, E: Expr> Expr for Extract<'a, E> {
     }
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<Self::View<'s>> {
         let n = self.inner.len(env)?;
-        within("extract", self.indices, n, self.at)?;
+        self.indices.within("extract", n, self.at)?;
         if let Some(grid) = env.grid() {
             return Ok(Made::Stored(self.on_ranks(grid, env)?));
         }
-        Ok(Made::View(Extract { inner: self.inner.view(&env.for_operand())?, indices: self.indices, at: self.at }))
+        Ok(Made::View(Extracted { inner: self.inner.view(&env.for_operand())?, indices: self.indices.host()? }))
     }
     fn place(&self, env: &Env<'_>) -> Option<Place> {
         self.inner.place(env)
@@ -51,13 +59,13 @@ impl<'a, E: Expr> Expr for Extract<'a, E> {
         reads.anywhere(&inner);
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
-        within("extract", self.indices, self.inner.len(env)?, self.at)?;
+        self.indices.within("extract", self.inner.len(env)?, self.at)?;
         if let Some(grid) = env.grid() {
             return ranks::on_gpu::stored(kernel, &self.on_ranks(grid, env)?);
         }
         let inner = emit_operand(&self.inner, &env.for_operand(), kernel)?;
-        let indices = kernel.gpu().upload_slice(self.indices)?;
-        kernel.push(indices.address());
+        let (address, indices) = self.indices.on(kernel.gpu())?;
+        kernel.push(address);
         kernel.keep_alive(indices);
         Ok(Node::new(kernel.ty("vxm::Extract", [inner.ty]), inner.full))
     }
@@ -67,15 +75,16 @@ impl<E: Expr> Extract<'_, E> {
     /// This rank's piece: elements are asked of their owners. All ranks call this.
     fn on_ranks(&self, grid: &Grid, env: &Env<'_>) -> Result<Store<E::T>> {
         let (n, inner) = (self.inner.len(env)?, ranks::piece(&self.inner, &env.for_operand())?.into_bitmap());
-        let (owners, rank) = (grid.owners(self.indices.len()), grid.rank());
+        let list = self.indices.host()?;
+        let (owners, rank) = (grid.owners(list.len()), grid.rank());
         let places: Vec<u32> = (0..owners.count(rank) as u32).collect();
-        let index = |&place: &u32| self.indices[owners.vertex(rank, place) as usize];
+        let index = |&place: &u32| list[owners.vertex(rank, place) as usize];
         let found = fetch(grid, n, &inner, &places.iter().map(index).collect::<Vec<_>>())?;
         Ok(ranks::held(places.len(), &places, &found))
     }
 }
 
-impl<V: VectorView> VectorView for Extract<'_, V> {
+impl<V: VectorView> VectorView for Extracted<'_, V> {
     type T = V::T;
     fixed_is_self!();
     #[inline(always)]
@@ -94,24 +103,11 @@ impl<V: VectorView> VectorView for Extract<'_, V> {
     }
 }
 
-/// Fails if an index lies outside a vector of `n` places.
-fn within(operation: &'static str, indices: &[u32], n: usize, at: &'static Location<'static>) -> Result<()> {
-    match indices.iter().position(|&i| i as usize >= n) {
-        None => Ok(()),
-        Some(k) => Err(crate::error::Error::Shape {
-            operation,
-            left: format!("{n} places"),
-            right: format!("index {} at position {k}", indices[k]),
-            at,
-        }),
-    }
-}
-
 /// `w[indices[k]] = u[k]`: an assignment to a region. A terminal leaves places outside the region as they are.
 #[derive(Debug, Clone, Copy)]
 pub struct Scatter<'a, E> {
     pub(crate) inner: E,
-    pub(crate) indices: &'a [u32],
+    pub(crate) indices: Listed<'a>,
     pub(crate) len: usize,
     pub(crate) at: &'static Location<'static>,
 }
@@ -145,12 +141,13 @@ impl<E: Expr> Expr for Scatter<'_, E> {
             return Ok(Region { inner: Made::Stored(held), places: places.into(), positions: None });
         }
         let inner = Made::View(self.inner.view(&env.for_operand())?);
-        if self.indices.windows(2).all(|w| w[0] < w[1]) {
-            return Ok(Region { inner, places: self.indices.into(), positions: None });
+        let list = self.indices.host()?;
+        if self.indices.ascends() || list.windows(2).all(|w| w[0] < w[1]) {
+            return Ok(Region { inner, places: list, positions: None });
         }
-        let mut positions: Vec<u32> = (0..self.indices.len() as u32).collect();
-        positions.sort_unstable_by_key(|&k| self.indices[k as usize]);
-        let places: Vec<u32> = positions.iter().map(|&k| self.indices[k as usize]).collect();
+        let mut positions: Vec<u32> = (0..list.len() as u32).collect();
+        positions.sort_unstable_by_key(|&k| list[k as usize]);
+        let places: Vec<u32> = positions.iter().map(|&k| list[k as usize]).collect();
         self.distinct(&places)?;
         Ok(Region { inner, places: places.into(), positions: Some(positions) })
     }
@@ -164,8 +161,10 @@ impl<E: Expr> Expr for Scatter<'_, E> {
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         self.check(env)?;
-        if !self.indices.windows(2).all(|w| w[0] < w[1]) {
-            let mut places = self.indices.to_vec();
+        if let Listed::Array(list) = self.indices
+            && !list.windows(2).all(|w| w[0] < w[1])
+        {
+            let mut places = list.to_vec();
             places.sort_unstable();
             self.distinct(&places)?;
         }
@@ -174,11 +173,21 @@ impl<E: Expr> Expr for Scatter<'_, E> {
             let (places, held) = self.on_ranks(grid, env)?;
             let inner = ranks::on_gpu::stored(&mut scattering, &held)?;
             let count = grid.count(self.len);
-            let scattered = cuda::terminals::scatter::<E::T>(scattering, &inner, &places, count)?;
+            let list = kernel.gpu().upload_slice(&places)?;
+            let listed = (list.address(), places.len());
+            let scattered = cuda::terminals::scatter::<E::T>(scattering, &inner, listed, count)?;
             return Ok(cuda::terminals::region(kernel, scattered));
         }
         let inner = self.inner.emit(&env.for_operand(), &mut scattering)?;
-        let scattered = cuda::terminals::scatter::<E::T>(scattering, &inner, self.indices, self.len)?;
+        let ((address, _list), count) = (self.indices.on(kernel.gpu())?, self.indices.len());
+        let scattered = cuda::terminals::scatter::<E::T>(scattering, &inner, (address, count), self.len)?;
+        if let Listed::Elements(_) = self.indices
+            && cuda::terminals::count_bits(kernel.gpu(), &scattered.1, self.len)? < count
+        {
+            let mut places = self.indices.host()?.into_owned();
+            places.sort_unstable();
+            self.distinct(&places)?;
+        }
         Ok(cuda::terminals::region(kernel, scattered))
     }
 }
@@ -186,16 +195,17 @@ impl<E: Expr> Expr for Scatter<'_, E> {
 impl<E: Expr> Scatter<'_, E> {
     /// The places of the region that this rank owns, and their elements, wherever those are.
     fn on_ranks(&self, grid: &Grid, env: &Env<'_>) -> Result<(Vec<u32>, Store<E::T>)> {
-        let mut sorted = self.indices.to_vec();
+        let list = self.indices.host()?;
+        let mut sorted = list.to_vec();
         sorted.sort_unstable();
         self.distinct(&sorted)?;
         let (owners, inner) = (grid.owners(self.len), ranks::piece(&self.inner, &env.for_operand())?.into_bitmap());
-        let own = (0u32..).zip(self.indices).map(|(k, &index)| (owners.owner(index), k));
+        let own = (0u32..).zip(list.iter()).map(|(k, &index)| (owners.owner(index), k));
         let mut own: Vec<(u32, u32)> =
             own.filter(|((rank, _), _)| *rank == grid.rank()).map(|((_, place), k)| (place, k)).collect();
         own.sort_unstable();
         let (places, positions): (Vec<u32>, Vec<u32>) = own.into_iter().unzip();
-        let found = fetch(grid, self.indices.len(), &inner, &positions)?;
+        let found = fetch(grid, list.len(), &inner, &positions)?;
         let all: Vec<u32> = (0..places.len() as u32).collect();
         let held = ranks::held(places.len(), &all, &found);
         Ok((places, held))
@@ -205,7 +215,7 @@ impl<E: Expr> Scatter<'_, E> {
         let named = |vector, indices| (format!("vector of {vector}"), format!("{indices} indices"));
         fits_as("scatter", (self.inner.len(env)?, self.indices.len()), named, self.at)?;
         crate::formats::check_vertices("scatter", self.len)?;
-        within("scatter", self.indices, self.len, self.at)
+        self.indices.within("scatter", self.len, self.at)
     }
 
     /// Fails if an index occurs twice in the ascending `places`.

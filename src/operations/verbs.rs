@@ -8,6 +8,7 @@ use crate::operations::elementwise::{
 use crate::operations::ewise_add::EwiseAdd;
 use crate::operations::expr::{Env, Expr};
 use crate::operations::gather::{Gather, PointerJump};
+use crate::operations::index_list::Indices;
 use crate::operations::mask::{Mask, Masked, Values};
 use crate::operations::oriented::Multiplicand;
 use crate::operations::product::{OrIdentity, Product};
@@ -192,8 +193,8 @@ pub trait Verbs: Expr {
         Values(self)
     }
 
-    /// `w[k] = self[indices[k]]` (GraphBLAS: `GrB_extract`). The result's length is `indices.len()`. Indices may repeat
-    /// and come in any order; one outside the vector is a shape error.
+    /// `w[k] = self[indices[k]]` (GraphBLAS: `GrB_extract`). The result is as long as the list. Indices may repeat and come in any order; one
+    /// outside the vector is a shape error. A set lists its members, and must be as long as the vector.
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -204,8 +205,8 @@ pub trait Verbs: Expr {
     /// ```
     #[track_caller]
     #[must_use = "an expression does nothing until a terminal runs it"]
-    fn extract(self, indices: &[u32]) -> Extract<'_, Self> {
-        Extract { inner: self, indices, at: Location::caller() }
+    fn extract<I: Indices + ?Sized>(self, indices: &I) -> Extract<'_, Self> {
+        Extract { inner: self, indices: indices.listed(), at: Location::caller() }
     }
 
     /// `w[k] = self[index[k]]`, where `index` is an expression of `u32` elements. The result's length is `index`'s.
@@ -256,7 +257,8 @@ pub trait Verbs: Expr {
 
     /// `w[indices[k]] = self[k]`, in a vector of `len` places (GraphBLAS: `GrB_assign` to a list of indices).
     ///
-    /// There must be as many indices as the expression has places. They may come in any order, but each only once.
+    /// There must be as many indices as the expression has places. They may come in any order, but each only once. A set lists its members, and
+    /// must have `len` places.
     /// `assign_to` leaves places outside the region as they are.
     ///
     /// ```
@@ -271,8 +273,8 @@ pub trait Verbs: Expr {
     /// ```
     #[track_caller]
     #[must_use = "an expression does nothing until a terminal runs it"]
-    fn scatter(self, indices: &[u32], len: usize) -> Scatter<'_, Self> {
-        Scatter { inner: self, indices, len, at: Location::caller() }
+    fn scatter<I: Indices + ?Sized>(self, indices: &I, len: usize) -> Scatter<'_, Self> {
+        Scatter { inner: self, indices: indices.listed(), len, at: Location::caller() }
     }
 
     /// Restricts the result to a mask: `&v` (where it holds an element), `!&v`, `v.values()`, `!v.values()`, or an

@@ -231,6 +231,20 @@ fn extract_and_regions() {
             let to = places(case.seed, from.len(), len);
             let (t, region) = (reference::scatter(&picked, &to, len), reference::region(&to, len));
             target.check_region("scatter of extract", &t, &region, u.extract(&from).scatter(&to, len))?;
+            // lists that may lie on a device: the elements of a vector, and the members of a set, or of all
+            let (from, to) = (Vector::from_dense(from.clone()), Vector::from_dense(to));
+            let target_of_list = Target::<u32>::new(&case.end, from.len());
+            target_of_list.check("extract by a vector", &picked, u.extract(&from))?;
+            target.check_region("scatter by a vector", &t, &region, u.extract(&from).scatter(&to, len))?;
+            let some = from.iter().map(|(_, i)| i).collect::<std::collections::BTreeSet<_>>();
+            for set in [Set::from_indices(n, some).expect("within"), Set::all(n)] {
+                let members: Vec<u32> = set.indices().collect();
+                let picked = reference::extract(&x, &members);
+                let target_of_list = Target::<u32>::new(&case.end, members.len());
+                target_of_list.check("extract by a set", &picked, u.extract(&set))?;
+                let (t, region) = (reference::scatter(&picked, &members, n), reference::region(&members, n));
+                target_of_all.check_region("scatter by a set", &t, &region, u.extract(&set).scatter(&set, n))?;
+            }
             let part = reference::masked(&t, &reference::by_value(&other));
             target.check_region(
                 "a masked region",

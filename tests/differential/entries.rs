@@ -59,7 +59,25 @@ fn check<T: Sample>(name: &str) {
             let entry = |(l, &j): (u32, &u32)| entries.get(&(i, j)).map(|&x| ((k, l), x));
             picked.extend((0..).zip(&columns).filter_map(entry));
         }
-        agree_entries("extract", &picked, &ok(a.extract(&rows, &columns))?)
+        agree_entries("extract", &picked, &ok(a.extract(&rows, &columns))?)?;
+        let n = a.nrows().max(a.ncols());
+        let square = by_rows(n, n, &entries);
+        for set in [Set::from_indices(n, rows.iter().copied()), Ok(Set::all(n))] {
+            let set = ok(set)?;
+            let members: Vec<u32> = set.indices().collect();
+            let number = |v: u32| members.binary_search(&v).ok().map(|k| k as u32);
+            let inside = entries.iter().filter_map(|(&(i, j), &x)| Some(((number(i)?, number(j)?), x)));
+            agree_entries("induced_by", &inside.collect(), &ok(square.induced_by(&set))?)?;
+        }
+        let ends: Vec<(Vector<u32>, Vector<u32>)> = [0, 3, triples.count]
+            .into_iter()
+            .map(|skipped| entries.keys().skip(skipped).take(1 + skipped * 50).copied().unzip())
+            .map(|(from, to): (Vec<u32>, Vec<u32>)| (Vector::from_dense(from), Vector::from_dense(to)))
+            .collect();
+        let edges = ends.iter().flat_map(|(from, to)| from.iter().map(|(k, i)| (i, to.get(k).unwrap_or(i))));
+        let expected = ok(Matrix::undirected(n, &edges.collect::<Vec<_>>()))?;
+        let found = ok(Matrix::undirected_from(n, &ends))?;
+        agree_entries("undirected_from", &expected.iter().map(|(i, j, ())| ((i, j), ())).collect(), &found)
     });
 }
 

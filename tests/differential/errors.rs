@@ -97,6 +97,14 @@ fn indices_outside_and_repeated() {
     let picked = x.extract(&[0, 2, 3]);
     refused(picked.eval(), &line_above!(), "extract: 3 places does not fit index 3 at position 2");
     refused(x.extract(&[u32::MAX]).eval(), file!(), "extract: 3 places does not fit index 4294967295 at position 0");
+    let far = Vector::from_dense(vec![0u32, 7]);
+    refused(x.extract(&far).eval(), file!(), "extract: 3 places does not fit index 7 at position 1");
+    let holes = Vector::from_pairs(2, [(0, 1u32)]).unwrap();
+    refused(x.extract(&holes).eval(), file!(), "extract: vector of 2 indices does not fit 1 elements");
+    refused(x.extract(&Set::all(4)).eval(), file!(), "extract: 3 places does not fit set of 4");
+    let twice = Vector::from_dense(vec![1u32, 1, 0]);
+    let told = x.scatter(&twice, 5).eval().unwrap_err().to_string();
+    assert!(told.starts_with("scatter at ") && told.ends_with("index 1 occurs twice"), "{told}");
     let put = x.scatter(&[0, 1], 9);
     refused(put.eval(), &line_above!(), "scatter: vector of 3 does not fit 2 indices");
     let put = x.scatter(&[0, 1, 9], 9);

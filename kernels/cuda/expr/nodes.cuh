@@ -220,12 +220,15 @@ template <class V, class W, class F, class IsAbsorbing> struct ShortCircuitEWise
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };
 template <class V, class W, class F, class Z> struct CompressesPaths<ShortCircuitEWiseAdd<V, W, F, Z>, F> : CompressesPaths<V, F> {};
+// The elements of `inner` at listed indices; without a list, index k is k.
 template <class V> struct Extract {
     typedef typename V::Elem Elem;
     static const bool full = V::full;
     V inner;
     const u32* indices;
-    template <class G> VXM_FN bool at(G g, u32 k, Elem& x) const { return inner.at(without_row(g), indices[k], x); }
+    template <class G> VXM_FN bool at(G g, u32 k, Elem& x) const {
+        return inner.at(without_row(g), indices ? indices[k] : k, x);
+    }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };
 // The elements of `inner` at the indices that `index` gives. An index out of range gives an absent element.

@@ -5,7 +5,7 @@ use crate::backend::cuda::codegen::builder::{DuplicateMerge, KernelBuilder};
 use crate::backend::cuda::compact::{builder, launch_over, launch_over_by};
 use crate::backend::cuda::sort::{Keyed, Width};
 use crate::backend::cuda::vector::to_bytes;
-use crate::backend::cuda::{DeviceCsr, Gpu};
+use crate::backend::cuda::{DeviceCsr, DeviceVector, Gpu};
 use crate::error::Result;
 use crate::formats::{Coo, Duplicates, repeated};
 use std::sync::Arc;
@@ -105,6 +105,24 @@ pub fn from_triples<A: Element, D: Duplicates<A>>(
     drop((rows, columns));
     let values = upload_entries(gpu, &to_bytes(values), coo.nrows())?;
     merge_by_key(kernel, (coo.nrows(), coo.ncols()), keys, coo.len(), &values, &merge).map(Some)
+}
+
+/// The pattern with an entry in each direction for each pair of ends, which lie below `n`. Equal entries are joined.
+///
+/// # Errors
+/// The device has too little memory, or is lost.
+pub fn undirected(gpu: &Gpu, n: usize, ends: &[(DeviceVector<u32>, DeviceVector<u32>)]) -> Result<DeviceCsr<()>> {
+    let count = 2 * ends.iter().map(|(from, _)| from.len()).sum::<usize>();
+    let keys = alloc_entries(gpu, count * 8, n)?;
+    let mut at = keys.address();
+    for (from, to) in ends {
+        for [row, column] in [[from, to], [to, from]] {
+            let head = [row.values_address(), column.values_address(), row.len() as u64, at];
+            launch_over(&mut triples_builder(gpu), "vxm::PlaceKeys", &head, row.len())?;
+            at += 8 * row.len() as u64;
+        }
+    }
+    from_keys(gpu, (n, n), keys, count, &gpu.alloc(0)?)
 }
 
 /// The matrix of `count` entries with distinct positions. A key is `row << 32 | column`.

@@ -80,7 +80,7 @@ fn write_list(gpu: &Gpu, bits: u64, sums: &Buffer, words: usize, list: u64) -> R
 }
 
 /// The indices of a vector's elements, in ascending order, or `None` if the vector is full; and the number of elements.
-pub(super) fn indices<T: Element>(vector: &DeviceVector<T>) -> Result<(Option<Buffer>, usize)> {
+pub(crate) fn indices<T: Element>(vector: &DeviceVector<T>) -> Result<(Option<Buffer>, usize)> {
     if vector.bits_address() == 0 {
         return Ok((None, vector.len()));
     }

@@ -7,7 +7,7 @@
 mod budget;
 pub mod build;
 pub mod codegen;
-mod compact;
+pub(crate) mod compact;
 mod csr;
 pub mod dense;
 pub mod entries;

@@ -203,24 +203,23 @@ pub fn eval_and_fold<T: Element, M: Monoid<T>>(
     Ok((out, folded))
 }
 
-/// `w[indices[k]] = u[k]`: scatters the emitted view `u`, of length `indices.len()`, into a new vector of length `len`. Also returns a
-/// bitmap of the indices.
+/// `w[indices[k]] = u[k]`: scatters the emitted view `u`, of `count` places, into a new vector of length `len`. Also returns a bitmap of the
+/// indices, which lie below `len`. The address 0 stands for all numbers in order.
 pub fn scatter<T: Element>(
     mut builder: KernelBuilder,
     node: &Node,
-    indices: &[u32],
+    (indices, count): (u64, usize),
     len: usize,
 ) -> Result<(DeviceVector<T>, Buffer)> {
     let gpu = builder.gpu().clone();
     let out = DeviceVector::<T>::fresh(&gpu, len, true)?;
     let region = gpu.zeroed(words(len) * 8)?;
-    let places = gpu.upload_slice(indices)?;
     builder.element::<T>();
     let ty = builder.ty("vxm::Scatter", [node.ty]);
     let program = builder.program(ty, &[("scatter", "")])?;
-    let head = [places.address(), indices.len() as u64, out.values_address(), out.bits_address(), region.address()];
+    let head = [indices, count as u64, out.values_address(), out.bits_address(), region.address()];
     let parameter = builder.parameter(&head);
-    let shape = Launch::linear(blocks(&gpu, indices.len(), 256), THREADS).with_shared(builder.shared());
+    let shape = Launch::linear(blocks(&gpu, count, 256), THREADS).with_shared(builder.shared());
     launch(&program, "scatter", shape, &parameter)?;
     Ok((out, region))
 }

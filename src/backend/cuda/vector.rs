@@ -114,7 +114,7 @@ impl<T: Element> DeviceVector<T> {
         }
     }
 
-    pub(super) fn values_address(&self) -> u64 {
+    pub(crate) fn values_address(&self) -> u64 {
         self.values.address()
     }
 
