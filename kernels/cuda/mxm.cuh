@@ -72,7 +72,10 @@ struct ShiftStarts {
 };
 
 // The predicate "row i of the left matrix and column j of the right one have an index in common", for `Mark`. The products of common
-// indices are folded from left to right, whatever the monoid, and the fold of position p is written to `dots[p]`.
+// indices are folded, and the fold of position p is written to `dots[p]`.
+//
+// A lane walks along both lists and folds from left to right, whatever the monoid. If the order doesn't matter and the lists are long, the
+// warp takes the position together: each lane looks some indices of the shorter list up in the longer one.
 template <class A, class B, class T, class Mul, class Add> struct DotAtPlaces {
     const u32* columns; // of the mask
     SearchedRows<A> left;
@@ -81,8 +84,45 @@ template <class A, class B, class T, class Mul, class Add> struct DotAtPlaces {
     typedef u64 Row;
     // A list that is more than this many times as long as the other one is searched instead of read.
     static const u32 SEARCHED = 32;
+    // Indices that a lane walks along alone: about what a search by the warp costs its lanes together.
+    static const u32 ALONE = 128;
+    static const bool together = Add::exact && Add::commutative;
     VXM_FN Row row(u64 i) const { return i; }
-    VXM_FN bool marks(u64 p, Row i, u32 j) const {
+    VXM_FN bool marks(bool inside, u64 p, Row i, u32 j) const {
+        bool some = false, waits = false;
+        if (inside) {
+            const u64 x = left.starts[i + 1] - left.starts[i], y = right.starts[j + 1] - right.starts[j];
+            waits = together && x > 0 && y > 0 && x + y > ALONE;
+            if (!waits) some = dot(p, i, j);
+        }
+        for (u32 waiting = __ballot_sync(~0u, waits); waiting; waiting &= waiting - 1) {
+            const u32 from = __ffs(waiting) - 1;
+            const Maybe<T> sum = dot_of_warp((u32)__shfl_sync(~0u, (u32)i, from), __shfl_sync(~0u, j, from));
+            if (lane() == from && sum.present) {
+                put_entry(dots, p, sum.value);
+                some = true;
+            }
+        }
+        return some;
+    }
+    VXM_FN Maybe<T> dot_of_warp(u32 i, u32 j) const {
+        const u64 x = left.starts[i], x_end = left.starts[i + 1], y = right.starts[j], y_end = right.starts[j + 1];
+        const bool by_left = x_end - x <= y_end - y;
+        const u32* const longer = by_left ? right.columns : left.columns;
+        const u32* const shorter = by_left ? left.columns : right.columns;
+        const u64 end = by_left ? x_end : y_end, high = by_left ? y_end : x_end;
+        u64 low = by_left ? y : x;
+        Maybe<T> sum = {T(), false};
+        for (u64 k = (by_left ? x : y) + lane(); k < end && low < high; k += 32) {
+            low = lower_bound(longer, low, high, shorter[k]);
+            if (low == high || longer[low] != shorter[k]) continue;
+            const u64 l = by_left ? k : low, r = by_left ? low : k;
+            const T product = Mul::call(weight_at(left.values, l), weight_at(right.values, r));
+            sum = {sum.present ? Add::call(sum.value, product) : product, true};
+        }
+        return join_lanes<Warp, Add>(sum);
+    }
+    VXM_FN bool dot(u64 p, u64 i, u32 j) const {
         u64 x = left.starts[i], y = right.starts[j];
         const u64 x_end = left.starts[i + 1], y_end = right.starts[j + 1];
         const bool search_x = (x_end - x) / SEARCHED > y_end - y, search_y = (y_end - y) / SEARCHED > x_end - x;
@@ -104,6 +144,9 @@ template <class A, class B, class T, class Mul, class Add> struct DotAtPlaces {
         if (some) put_entry(dots, p, sum);
         return some;
     }
+};
+template <class A, class B, class T, class Mul, class Add> struct AsksTogether<DotAtPlaces<A, B, T, Mul, Add>> {
+    static const bool value = true;
 };
 
 } // namespace vxm

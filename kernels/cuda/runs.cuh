@@ -56,6 +56,11 @@ template <class Use> VXM_FN void each_place(const u64* starts, u64 count, const 
     }
 }
 
+// Whether a predicate is asked by all lanes of a warp at once, as `marks(inside, position, row, column)`, so that they can help each other.
+template <class Predicate> struct AsksTogether {
+    static const bool value = false;
+};
+
 // Makes a bitmap of the positions for which `predicate.marks(position, row, column)` holds, and writes the number of marks of word w to
 // `sums[w + 1]`.
 // `predicate.columns` has the column of each position. `predicate.row(run)` is loaded once a run and handed to `marks`.
@@ -87,7 +92,10 @@ template <class Predicate> struct Mark {
                     run = cursor.run;
                     row = predicate.row(run);
                 }
-                const u32 word = __ballot_sync(~0u, p < total && predicate.marks(p, row, columns[k]));
+                bool marked;
+                if constexpr (AsksTogether<Predicate>::value) marked = predicate.marks(p < total, p, row, columns[k]);
+                else marked = p < total && predicate.marks(p, row, columns[k]);
+                const u32 word = __ballot_sync(~0u, marked);
                 if (lane() > 0) continue;
                 bits[w] = word;
                 sums[w + 1] = __popc(word);
