@@ -256,7 +256,7 @@ fn on_ranks<T: Element>(
     find: impl Fn(&Matrix<T>) -> Outcome,
     check: impl FnOnce(&mut Found, &Csr<T>) -> Result<Verdict>,
 ) -> Result<ExitCode> {
-    let again = subject.again;
+    let (again, size) = (subject.again, (whole.nrows(), whole.nnz()));
     let a = if again.is_some() { whole.clone() } else { whole.to_grid(grid)? };
     let subject = subject.with(a.clone());
     let whole = Some(whole).filter(|_| job::speaks() && again.is_none());
@@ -268,7 +268,10 @@ fn on_ranks<T: Element>(
     drop(a);
     let subject = subject.with(Matrix::from_triples(0, 0, [])?);
     let whole = match again.filter(|_| job::speaks()) {
-        Some(again) => again(run).map(Some),
+        Some(again) => again(run).and_then(|whole| match (whole.nrows(), whole.nnz()) == size {
+            true => Ok(Some(whole)),
+            false => Err(Error::invalid(format!("{}: changed, or ranks see different files", subject.name))),
+        }),
         None => Ok(whole),
     };
     let told = whole.and_then(|whole| match (found, whole) {

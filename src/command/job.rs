@@ -16,6 +16,9 @@ thread_local! {
     static GRID: RefCell<Option<Grid>> = const { RefCell::new(None) };
 }
 
+/// The names of standard input.
+const STDIN: [&str; 3] = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
+
 /// Whether another rank prints.
 static SILENT: AtomicBool = AtomicBool::new(false);
 
@@ -121,6 +124,10 @@ fn check(task: &Task, run: Option<&Run>) -> Result<()> {
     }
     if run.report.is_some() {
         return Err(Error::invalid("report: runs as one process: expected no launcher"));
+    }
+    if grid().is_some_and(|grid| grid.size() > 1) && STDIN.iter().any(|name| run.graph == *name) {
+        let name = run.graph.to_string_lossy();
+        return Err(Error::invalid(format!("{name}: a launcher gives its input to one rank only: expected a file")));
     }
     if run.format.0 == Some(Format::Tiles) {
         return Err(Error::invalid("--format tiles: not built for ranks: expected auto or csr"));

@@ -50,10 +50,10 @@ impl<T: Element> Subject<T> {
 
     /// The vertex that the file calls `number`; `option` names what asks for it.
     pub fn vertex(&self, option: &str, number: u64) -> Result<u32> {
-        self.numbering.vertex(number, self.matrix.nrows()).ok_or_else(|| {
+        job::agree(self.numbering.vertex(number, self.matrix.nrows()).ok_or_else(|| {
             let (name, vertices) = (&self.name, self.matrix.nrows());
             Error::invalid(format!("{name}: {option} {number}: expected the number of one of its {vertices} vertices"))
-        })
+        }))
     }
 }
 

@@ -169,8 +169,8 @@ impl Grid {
         Ok(self.lines.world.agree(Report { counters: counters.to_vec(), error: None })?.counters)
     }
 
-    /// Returns `mine` if no rank has an error, and otherwise the same error on all ranks: that of the lowest rank that has one, with its
-    /// number. All ranks call this.
+    /// Returns `mine` if no rank has an error, and otherwise the same error on all ranks: that of the lowest rank that has one. Its number is
+    /// told, unless all have that error. All ranks call this.
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -197,9 +197,14 @@ impl Grid {
             Ok(mine) => (Some(mine), None),
             Err(error) => (None, Some(error.to_string())),
         };
-        let agreed = self.lines.world.agree(Report { counters: Vec::new(), error })?;
+        // how many ranks have an error, and the sum of checksums, which tells whether it is the same one
+        let counters = error.as_ref().map_or(vec![0, 0], |what| vec![1, sum_of(what)]);
+        let agreed = self.lines.world.agree(Report { counters, error })?;
         match (agreed.error, mine) {
             (None, Some(mine)) => Ok(mine),
+            (Some((_, what)), _) if agreed.counters == [self.size() as u64, self.size() as u64 * sum_of(&what)] => {
+                Err(Error::invalid(what))
+            }
             (Some((rank, what)), _) => Err(Error::invalid(format!("rank {rank}: {what}"))),
             (None, None) => Err(Error::invalid("an error that ranks don't agree on")),
         }
@@ -217,6 +222,11 @@ impl Grid {
     pub(crate) fn exchange(&self, out: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
         Ok(self.lines.world.exchange(out)?)
     }
+}
+
+/// A checksum of an error's text.
+fn sum_of(what: &str) -> u64 {
+    crc32fast::hash(what.as_bytes()).into()
 }
 
 impl PartialEq for Grid {

@@ -160,6 +160,10 @@ fn spread(grid: &Grid, kind: Kind, portions: Portions<'_>) -> Result<SpreadGraph
         (Kind::Undirected, true) => Goes::BothWaysApart,
         (Kind::Directed, true) => Goes::OneWay,
     };
+    let (rows, columns) = grid.shape();
+    // row offsets, and a slot for each column
+    let needed = (8 * n / rows + 4 * n / columns) as u128;
+    grid.agree(memory::require(needed, || portions.about.name.clone()))?;
     let mut sampled = BTreeMap::new();
     let grid = &match grid.deal() {
         Some(_) => grid.clone(),
