@@ -101,13 +101,9 @@ fn ranks_on_gpus() {
             }
             let refused = run(Some(launcher), &["mis", "--device", "cuda:99"]);
             assert_eq!(refused.status.code(), Some(2));
-            assert!(
-                lines(&refused).iter().any(|line| line.starts_with("vxm: no CUDA device 99")),
-                "{refused:?}"
-            );
+            assert!(lines(&refused).iter().any(|line| line.starts_with("vxm: no CUDA device 99")), "{refused:?}");
             let shared = run(Some(launcher), &["mis", "--device", "cuda:0", "--link", "nccl"]);
-            let told =
-                "vxm: link nccl: ranks 0 and 1 have the same GPU: expected a GPU for each rank, or link host";
+            let told = "vxm: link nccl: ranks 0 and 1 have the same GPU: expected a GPU for each rank, or link host";
             assert!(lines(&shared).iter().any(|line| line == told), "{shared:?}");
         }
     } else {
@@ -235,9 +231,7 @@ fn grids_and_files() {
             let out = launched(folder, launcher, 2, &program);
             assert_eq!(out.status.code(), Some(2), "{launcher} {words:?}: {}", text(&out.stderr));
             let found = lines(&out);
-            let ends = |told: &String| {
-                told.strip_prefix("vxm: ") == Some(line)
-            };
+            let ends = |told: &String| told.strip_prefix("vxm: ") == Some(line);
             assert!(found.len() == 1 && found.iter().all(ends), "{launcher} {words:?}: {found:?}");
             assert!(out.stdout.is_empty());
         }
