@@ -37,8 +37,8 @@ pub(crate) const BIN_SAMPLE: usize = 1024;
 /// Blocks of indices are hashed, instead of dealt out to ranks in turn, if the fullest rank would hold more than this times the mean number
 /// of entries. The time of a round is that of the fullest rank; hashing makes boundaries of meshes longer. E047
 pub(crate) const RANKS_UNEVEN: f64 = 1.3;
-/// Portions of a rank's part of the input that are counted before blocks are dealt out: they are kept until they are sent, a MiB of edges each,
-/// and a few places of a file tell whether hubs stand together
+/// Portions of a rank's part of the input that are counted before blocks are dealt out. A few places of a file tell whether hubs stand together;
+/// the portions are kept until they are sent, each 8 to 16 MiB. E061
 pub(crate) const RANKS_SAMPLE: u64 = 4;
 /// All rows of a share are folded anew if more than one slot in this many changed: nearly all rows of most graphs read one of them, and
 /// finding out which costs as much as a fold. A neighbourhood of eight is usual. E054, no figure

@@ -260,6 +260,8 @@ fn on_ranks<T: Element>(
     let a = if again.is_some() { whole.clone() } else { whole.to_grid(grid)? };
     let subject = subject.with(a.clone());
     let whole = Some(whole).filter(|_| job::speaks() && again.is_none());
+    let room = if again.is_some() && job::speaks() { room_to_check(run, &subject, &a, grid) } else { Ok(()) };
+    grid.agree(room)?;
     let start = Instant::now();
     let (found, rounds) = find(&a)?;
     let found = found.into_root()?;
@@ -284,6 +286,18 @@ fn on_ranks<T: Element>(
     });
     let wrong = grid.sum(&[grid.agree(told)?])?;
     Ok(if wrong == [0] { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
+}
+
+/// Checks that rank 0 will have room to read the whole graph, to check the answer with, when it holds no share any more. A native file stays on
+/// disk, and so does what is read under a limit.
+fn room_to_check<T: Element>(run: &Run, subject: &Subject<T>, a: &Matrix<T>, grid: &Grid) -> Result<()> {
+    if subject.input == Some(FileFormat::Native) || run.memory.limit()?.is_some() {
+        return Ok(());
+    }
+    let directions = if subject.report.one_way.is_some() { Directions::Matter } else { Directions::Ignored };
+    let needed = memory::for_reading(a.nrows() as u64, subject.report.entries, directions);
+    let share = u128::from(4 * a.nnz() / grid.size() as u64);
+    memory::require(needed.saturating_sub(share), || format!("{}: checking the answer on rank 0", subject.name))
 }
 
 impl Answer {

@@ -193,6 +193,13 @@ impl Stated {
 
 /// Reads the header of a graph, and checks that the matrix is square and that its rows fit into memory.
 fn graph_header(source: &Source<'_>) -> Result<(Header, Directions)> {
+    let (header, directions) = square_header(source)?;
+    memory::require(memory::for_building(header.rows, 0, directions), || source.place(header.shape_at))?;
+    Ok((header, directions))
+}
+
+/// Reads the header of a graph, and checks that the matrix is square.
+fn square_header(source: &Source<'_>) -> Result<(Header, Directions)> {
     let header = Header::read(source)?;
     if header.rows != header.columns {
         return Err(source.error(&Fault {
@@ -204,7 +211,6 @@ fn graph_header(source: &Source<'_>) -> Result<(Header, Directions)> {
         Symmetry::General => Directions::Matter,
         Symmetry::Symmetric | Symmetry::Skew => Directions::Ignored,
     };
-    memory::require(memory::for_building(header.rows, 0, directions), || source.place(header.shape_at))?;
     Ok((header, directions))
 }
 
@@ -283,7 +289,7 @@ fn graph(source: Source<'_>, header: &Header, directions: Directions) -> Result<
 
 /// The edges of a graph in a mapped file, of which part number `part.0` of `part.1` is read.
 pub(super) fn portions(source: Source<'_>, part: (usize, usize)) -> Result<Portions<'_>> {
-    let (header, directions) = graph_header(&source)?;
+    let (header, directions) = square_header(&source)?;
     let groups = source.part(header.body, part);
     let about = About {
         name: short_name(source.name()),

@@ -231,11 +231,7 @@ impl<'f> Survey<'f> {
         far.extend(bits_of(&used));
         far.sort_unstable();
         far.dedup();
-        let found = grid.exchange(vec![far.as_bytes().to_vec(); grid.size()])?;
-        far = found.iter().flat_map(|parcel| numbers(parcel)).collect();
-        far.par_sort_unstable();
-        far.dedup();
-        Ok((Names::Far(far), reach))
+        Ok((Names::Far(union_of_lists(grid, far)?), reach))
     }
 }
 
@@ -255,6 +251,31 @@ fn bits_of(used: &[u64]) -> impl Iterator<Item = u64> + '_ {
 /// The numbers of 64 bits in a parcel.
 fn numbers(parcel: &[u8]) -> impl Iterator<Item = u64> + '_ {
     parcel.chunks_exact(8).filter_map(|word| word.first_chunk()).map(|word| u64::from_le_bytes(*word))
+}
+
+/// The union of all ranks' ascending lists of numbers: each rank joins a range of them, and tells the others. Ranges are cut where samples of
+/// the lists say.
+fn union_of_lists(grid: &Grid, list: Vec<u64>) -> Result<Vec<u64>> {
+    const SAMPLES: usize = 64;
+    let size = grid.size();
+    let sample = |k: usize| list.get(list.len() * k / SAMPLES).copied().unwrap_or(u64::MAX);
+    let mut told = grid.told(&(0..SAMPLES).map(sample).collect::<Vec<_>>())?.concat();
+    told.sort_unstable();
+    let cuts: Vec<usize> = (0..=size)
+        .map(|rank| match rank {
+            0 => 0,
+            rank if rank == size => list.len(),
+            rank => list.partition_point(|&number| number < told[SAMPLES * rank]),
+        })
+        .collect();
+    let parts = cuts.windows(2).map(|cut| list[cut[0]..cut[1]].as_bytes().to_vec());
+    let found = grid.exchange(parts.collect())?;
+    drop(list);
+    let mut joined: Vec<u64> = found.iter().flat_map(|parcel| numbers(parcel)).collect();
+    joined.par_sort_unstable();
+    joined.dedup();
+    let found = grid.exchange(vec![joined.as_bytes().to_vec(); size])?;
+    Ok(found.iter().flat_map(|parcel| numbers(parcel)).collect())
 }
 
 /// The union of all ranks' sets of bits, of `words` words: each rank joins a part of it, and tells the others.

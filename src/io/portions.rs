@@ -69,7 +69,9 @@ pub(crate) fn open<'p>(
     progress: &'p dyn Progress,
 ) -> Result<Way<'p>> {
     let part = (grid.rank(), grid.size());
-    if let Some(text) = weighted::specification(path).filter(|_| asked.is_none()) {
+    let specification = weighted::specification(path).filter(|_| asked.is_none());
+    check_same(grid, &path.display().to_string(), &[u64::from(specification.is_some())])?;
+    if let Some(text) = specification {
         check_same(grid, text, &[crc32fast::hash(text.as_bytes()).into()])?;
         let portions = grid.agree(generate::portions(text, "a file or ", part, progress))?;
         return match portions {

@@ -374,8 +374,10 @@ fn read<I: TryFrom<u64> + Copy + Ord + Into<u64> + Send + Sync>(
 
 /// How far the numbers of all edges but the first reach.
 fn reach<I: Copy + Into<u64> + Send + Sync>(edges: &[Vec<(I, I)>]) -> Reach {
+    // pieces of comments have no edges
+    let first = edges.iter().position(|list| !list.is_empty());
     let list = |(list, edges): (usize, &Vec<(I, I)>)| {
-        let others = edges.iter().skip(usize::from(list == 0));
+        let others = edges.iter().skip(usize::from(Some(list) == first));
         others.fold(Reach::default(), |reach, &(from, to)| reach.and(from.into(), to.into()))
     };
     edges.par_iter().enumerate().map(list).reduce(Reach::default, |x, y| x.and(y.from, y.to))

@@ -10,9 +10,9 @@ use std::borrow::Cow;
 use std::panic::Location;
 use vxm_semiring::MAX;
 
-/// A list of indices: an array, the members of a set in ascending order, or the elements of a vector that holds one at each place.
+/// A list of indices. It is an array, the members of a set in ascending order, or the elements of a vector that holds one at each place.
 ///
-/// A set and a vector may lie on a device: their indices aren't copied to the host then.
+/// A set or a vector may lie on a device: their indices stay there. Those that are spread over ranks are collected on each rank.
 ///
 /// ```
 /// use vxm::prelude::*;

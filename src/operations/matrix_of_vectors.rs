@@ -1,6 +1,6 @@
 //! Matrices made of vectors: as a diagonal, as columns or as rows.
 //!
-//! They are made on the host. The result lies where the vectors do.
+//! Graphs of ends are made where the vectors lie, the others on the host. The result lies where the vectors do.
 
 use crate::backend::{cuda, current};
 use crate::containers::{Matrix, Vector};
@@ -15,7 +15,7 @@ use vxm_semiring::{Element, OFFDIAG};
 impl Matrix {
     /// The adjacency matrix of an undirected graph of `n` vertices, from vectors of the ends of edges: `ends[k].0` and `ends[k].1` hold those of
     /// some edges each, at the same places. Self-loops and duplicates are dropped. O(n + m log m) time for m edges; on a device, a sort of 2m
-    /// keys.
+    /// keys. Of vectors that are spread over ranks each rank gets the whole graph; all ranks call this.
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -39,7 +39,7 @@ impl Matrix {
             from.listed().within("undirected_from", n, at)?;
             to.listed().within("undirected_from", n, at)?;
         }
-        let gpu = ends.iter().find_map(|(from, _)| from.gpu().cloned()).or_else(current);
+        let gpu = ends.iter().find_map(|(from, to)| from.gpu().or(to.gpu()).cloned()).or_else(current);
         if let Some(gpu) = gpu.filter(|_| ends.iter().all(|(from, to)| from.grid().is_none() && to.grid().is_none())) {
             let there = ends.iter().map(|(from, to)| Ok((from.on(&gpu)?, to.on(&gpu)?))).collect::<Result<Vec<_>>>()?;
             let made = Matrix::on_device(cuda::build::undirected(&gpu, n, &there)?, None);

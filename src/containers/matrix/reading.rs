@@ -31,10 +31,10 @@ pub struct SpreadGraph {
 impl Grid {
     /// Reads, or generates, an undirected graph, as [`io::read`] does in one process, and keeps this rank's share. All ranks call this.
     ///
-    /// Ranks read together, where the input has parts: each draws some of a generated graph's edges (`grid`, `er`, `rmat`, `kron`, `road`),
-    /// parses a part of an edge list or a Matrix Market file, or takes its rows of a native file; edges are sent to the ranks that hold them.
-    /// So a rank needs memory for its share, and not for the graph. Of other formats, and of compressed files, each rank reads all and
-    /// keeps its share.
+    /// Ranks read together, where the input has parts. Of a generated graph (`grid`, `er`, `rmat`, `kron`, `road`) each draws some edges. Of an
+    /// edge list or a Matrix Market file each parses a part. Edges are sent to the ranks that hold them. Of a symmetric native file without
+    /// self-loops each takes its rows. So a rank needs memory for its share, and for the numbers of an edge list's vertices. Of other
+    /// formats, and of compressed files, each rank reads all and keeps its share.
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -184,6 +184,9 @@ fn spread(grid: &Grid, kind: Kind, portions: Portions<'_>) -> Result<SpreadGraph
         let lists = grid.agree(entries.room(&portions.about.name).and(lists))?;
         entries.exchange(grid, n, goes, lists)?;
     }
+    // as many entries in one list, and then the columns of the share
+    let held = entries.held();
+    grid.agree(memory::require(12 * held as u128, || format!("{}: a rank's share", portions.about.name)))?;
     let [edges, loops] = [entries.edges, entries.loops];
     let (distinct, local) = entries.cleaned();
     let pairs = local.len() as u64;
@@ -268,6 +271,11 @@ struct Entries {
 }
 
 impl Entries {
+    /// The number of entries, equal ones included.
+    fn held(&self) -> usize {
+        self.forward.iter().chain(&self.backward).map(Vec::len).sum()
+    }
+
     /// Checks that there is memory for as many entries more as came with a portion before.
     fn room(&self, name: &str) -> Result<()> {
         let last = [&self.forward, &self.backward].into_iter().filter_map(|chunks| chunks.last());

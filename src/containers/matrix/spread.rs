@@ -5,6 +5,7 @@ use crate::backend::cuda::ranks::{OnBoth, ShareOnGpu};
 use crate::backend::tuning;
 use crate::error::{Error, Result};
 use crate::formats::Csr;
+use crate::memory;
 use crate::ranks::{Alone, BLOCK, Deal, Grid, Launcher, Mpi, Shape, Share};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -207,13 +208,21 @@ fn check_same<T: Element>(grid: &Grid, csr: &Csr<T>) -> Result<()> {
 fn entries_here<T: Element>(grid: &Grid, csr: &Csr<T>) -> Result<Vec<(u32, u32, T)>> {
     let ((_, width), rank) = (grid.shape(), grid.rank());
     let holders = Holders::of(grid, csr.nrows());
-    let mut here = Vec::new();
-    for row in (0..csr.nrows()).filter(|&row| holders.row(row as u32) == rank / width * width) {
+    let rows = || (0..csr.nrows()).filter(|&row| holders.row(row as u32) == rank / width * width);
+    let is_own = |column: u32| holders.column(column) == rank % width;
+    let count: usize = match width {
+        1 => rows().map(|row| csr.degree(row)).sum(),
+        _ => rows().map(|row| csr.row(row).0.iter().filter(|&&column| is_own(column)).count()).sum(),
+    };
+    // these, and the columns and values of the share
+    memory::require((12 + 2 * size_of::<T>()) as u128 * count as u128, || "a rank's share of a matrix".to_owned())?;
+    let mut here = Vec::with_capacity(count);
+    for row in rows() {
         let (columns, values) = csr.row(row);
         if let Some(&column) = columns.last().filter(|&&column| column as usize >= csr.ncols()) {
             return Err(Error::invalid(format!("row {row}, column {column}: expected columns below {}", csr.ncols())));
         }
-        let own = |&(&column, _): &(&u32, &T)| holders.column(column) == rank % width;
+        let own = |&(&column, _): &(&u32, &T)| is_own(column);
         here.extend(columns.iter().zip(values).filter(own).map(|(&column, &value)| (row as u32, column, value)));
     }
     Ok(here)
@@ -243,7 +252,8 @@ impl Holders {
 
     /// The column of the ranks that hold entries of `column`.
     fn column(&self, column: u32) -> usize {
-        self.blocks[column as usize / BLOCK].1 as usize
+        // a file that isn't what other ranks have checked may hold any column
+        self.blocks.get(column as usize / BLOCK).map_or(0, |block| block.1 as usize)
     }
 
     /// The rank that holds an entry.

@@ -26,8 +26,8 @@ impl<A: Element> Matrix<A> {
     /// It returns a description. [`eval`](MatrixProduct::eval) computes it, [`mask`](MatrixProduct::mask) restricts it, and
     /// [`predict`](MatrixProduct::predict) says what it will take. In `ring`, `FIRST` is the entry of `self` and `SECOND` that of `b`.
     ///
-    /// Products are folded from left to right in ascending `k`, whether the monoid is exact or not. So the bits are the same on every path,
-    /// under any mask and on any number of threads. A float sum may differ in its last bits from that of
+    /// An entry has the bits of a fold from left to right in ascending `k`, whether the monoid is exact or not. So the bits are the same on
+    /// every path, under any mask and on any number of threads. A float sum may differ in its last bits from that of
     /// [`mxv`](crate::operations::verbs), which folds over the fixed tree.
     ///
     /// Without a mask, and under a complement, rows are computed by Gustavson's algorithm in O(products + entries log(row)) time. Under a
