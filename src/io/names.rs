@@ -47,7 +47,7 @@ impl Names {
         }
     }
 
-    /// The numbers whose bits are set.
+    /// The numbers of the set bits.
     fn close(used: Vec<u64>) -> Self {
         let mut sum = 0;
         let before = used.iter().map(|word| {
@@ -243,7 +243,7 @@ fn reach_of(others: Reach, header: Option<(u64, u64)>, headers: u64) -> Reach {
     }
 }
 
-/// The numbers whose bits are set, ascending.
+/// The numbers of the set bits, ascending.
 fn bits_of(used: &[u64]) -> impl Iterator<Item = u64> + '_ {
     (0..used.len() as u64 * 64).filter(|&number| used[number as usize / 64] >> (number % 64) & 1 == 1)
 }
