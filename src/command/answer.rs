@@ -2,7 +2,7 @@
 
 use crate::command::arguments::{Run, Task};
 use crate::command::bars::Spinner;
-use crate::command::footprint::{Algorithm, Graph};
+use crate::command::footprint::{Algorithm, Graph, reading};
 use crate::command::found::Found;
 use crate::command::phases::{self, phase};
 use crate::command::profile;
@@ -19,7 +19,7 @@ use vxm::backend::profile::{Profile, collect};
 use vxm::backend::{Device, MemoryLimit};
 use vxm::certify::Violation;
 use vxm::containers::Matrix;
-use vxm::formats::{Csr, Directions, Tiles};
+use vxm::formats::{Csr, Tiles};
 use vxm::io::{FileFormat, Numbering, Report, WholeFile};
 use vxm::memory;
 use vxm::ranks::Grid;
@@ -73,8 +73,7 @@ impl Peaks {
         let size = Graph::of(a.csr(), tiled.then(|| Tiles::count(a.csr()) as u64));
         let size = Graph { directed: !a.is_symmetric(), ..size };
         let drawn = choices.iter().any(|(what, _)| *what == "weights");
-        let directions = if report.one_way.is_some() { Directions::Matter } else { Directions::Ignored };
-        let reading = memory::for_reading(a.nrows() as u64, report.entries, directions);
+        let reading = reading(a.nrows(), report);
         let as_read = if drawn { Graph { weight: 0, ..size } } else { size };
         Self {
             predicted: Some(as_read.peak(algorithm, reading)),
@@ -294,8 +293,7 @@ fn room_to_check<T: Element>(run: &Run, subject: &Subject<T>, a: &Matrix<T>, gri
     if subject.input == Some(FileFormat::Native) || run.memory.limit()?.is_some() {
         return Ok(());
     }
-    let directions = if subject.report.one_way.is_some() { Directions::Matter } else { Directions::Ignored };
-    let needed = memory::for_reading(a.nrows() as u64, subject.report.entries, directions);
+    let needed = reading(a.nrows(), &subject.report);
     let share = u128::from(4 * a.nnz() / grid.size() as u64);
     memory::require(needed.saturating_sub(share), || format!("{}: checking the answer on rank 0", subject.name))
 }

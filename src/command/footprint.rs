@@ -5,8 +5,16 @@ use crate::command::found::Rule;
 use vxm::algorithms::mis_many::at_once;
 use vxm::algorithms::{Formulation, Method, Order, Priority};
 use vxm::backend::tuning::tuning;
-use vxm::formats::{Csr, Tiles};
+use vxm::formats::{Csr, Directions, Tiles};
+use vxm::io::Report;
+use vxm::memory;
 use vxm::semiring::Element;
+
+/// The peak bytes of reading a graph of so many vertices, of which reading has told `report`.
+pub fn reading(vertices: usize, report: &Report) -> u128 {
+    let directions = if report.one_way.is_some() { Directions::Matter } else { Directions::Ignored };
+    memory::for_reading(vertices as u64, report.entries, directions)
+}
 
 /// An algorithm with the options that affect its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

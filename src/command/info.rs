@@ -1,14 +1,13 @@
 //! `vxm info`: the size of a graph, its degrees, and the memory that algorithms need.
 
 use crate::command::arguments::Input;
-use crate::command::footprint::{Algorithm, Graph, TOLD};
+use crate::command::footprint::{Algorithm, Graph, TOLD, reading};
 use crate::command::{counted, ignored, load, print};
 use serde_json::json;
 use std::ffi::OsStr;
 use vxm::Result;
-use vxm::formats::{Directions, Tiles};
+use vxm::formats::Tiles;
 use vxm::io::FileFormat;
-use vxm::memory::for_reading;
 
 /// Prints facts about a graph, as text or as a JSON object.
 pub fn info(graph: &OsStr, input: Input, as_json: bool) -> Result<()> {
@@ -22,8 +21,7 @@ pub fn info(graph: &OsStr, input: Input, as_json: bool) -> Result<()> {
     let tile_bytes = tiles * Tiles::<()>::TILE_BYTES;
     let fill = graph.nnz() as f64 / tiles.max(1) as f64;
     let size = Graph::of(graph, None);
-    let directions = if loaded.report.one_way.is_some() { Directions::Matter } else { Directions::Ignored };
-    let reading = for_reading(vertices as u64, loaded.report.entries, directions);
+    let reading = reading(vertices, &loaded.report);
     // host and device, each with both formats, and the sizes that determine the footprint there
     let tiled = Graph { tiles: Some(tiles as u64), ..size };
     let places = [("host", "csr", size), ("host", "tiles", tiled), ("device", "csr", size), ("device", "tiles", tiled)];

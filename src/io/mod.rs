@@ -96,10 +96,16 @@ pub fn read_as(file: impl AsRef<Path>, format: FileFormat, progress: &dyn Progre
     load(file.as_ref(), Some(format), progress)
 }
 
-/// Reads a file in the format `asked`, or in that which is detected.
-fn load(path: &Path, asked: Option<FileFormat>, progress: &dyn Progress) -> Result<Loaded> {
+/// Opens a file, and tells its format: the one that is asked for, or else the one that is detected.
+fn opened<'p>(path: &Path, asked: Option<FileFormat>, progress: &'p dyn Progress) -> Result<(Source<'p>, FileFormat)> {
     let source = Source::open(path, asked, progress)?;
     let format = asked.map_or_else(|| FileFormat::detect(&source), Ok)?;
+    Ok((source, format))
+}
+
+/// Reads a file in the format `asked`, or in that which is detected.
+fn load(path: &Path, asked: Option<FileFormat>, progress: &dyn Progress) -> Result<Loaded> {
+    let (source, format) = opened(path, asked, progress)?;
     load_from(source, asked, format, progress)
 }
 
@@ -161,8 +167,8 @@ pub fn read_matrix_as<T: Value>(
 
 /// Reads a matrix in the format `asked`, or in that which is detected.
 fn load_matrix<T: Value>(path: &Path, asked: Option<FileFormat>, progress: &dyn Progress) -> Result<Csr<T>> {
-    let source = Source::open(path, asked, progress)?;
-    match asked.map_or_else(|| FileFormat::detect(&source), Ok)? {
+    let (source, format) = opened(path, asked, progress)?;
+    match format {
         format @ (FileFormat::Edges | FileFormat::Dimacs) => {
             let file = source.name();
             let expected = "expected a matrix: matrix-market, gr, metis, npz, egr, sg or vxm";

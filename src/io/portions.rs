@@ -4,8 +4,7 @@ use crate::error::{Error, Result};
 use crate::formats::Directions;
 use crate::io::loaded::{Loaded, Numbering};
 use crate::io::native::NativeFile;
-use crate::io::source::Source;
-use crate::io::{FileFormat, Progress, generate, load_from, matrix_market, native, snap, weighted};
+use crate::io::{FileFormat, Progress, generate, load_from, matrix_market, native, opened, snap, weighted};
 use crate::ranks::Grid;
 use std::path::Path;
 
@@ -79,11 +78,7 @@ pub(crate) fn open<'p>(
             None => grid.agree(generate::or_else(text, "a file or ", progress)).map(Way::Whole),
         };
     }
-    let opened = Source::open(path, asked, progress).and_then(|source| {
-        let format = asked.map_or_else(|| FileFormat::detect(&source), Ok)?;
-        Ok((source, format))
-    });
-    let (source, format) = grid.agree(opened)?;
+    let (source, format) = grid.agree(opened(path, asked, progress))?;
     let code = FileFormat::ALL.iter().position(|other| *other == format).unwrap_or(0) as u64;
     let all = |source| {
         let loaded = match kind {

@@ -6,7 +6,9 @@ use crate::io::listed::{Lists, repeated};
 use crate::io::loaded::{Loaded, Report};
 use crate::io::source::Source;
 use crate::io::value::Value;
-use crate::io::{FileFormat, Progress, by_name, dimacs, ecl, gap, generate, matrix_market, metis, native, npz, snap};
+use crate::io::{
+    FileFormat, Progress, by_name, dimacs, ecl, gap, generate, matrix_market, metis, native, npz, opened, snap,
+};
 use crate::memory;
 use std::path::Path;
 
@@ -107,8 +109,7 @@ pub(super) fn specification(path: &Path) -> Option<&str> {
 
 /// Reads a file in the format `asked`, or in that which is detected.
 fn load_digraph(path: &Path, asked: Option<FileFormat>, progress: &dyn Progress) -> Result<Loaded> {
-    let source = Source::open(path, asked, progress)?;
-    let format = asked.map_or_else(|| FileFormat::detect(&source), Ok)?;
+    let (source, format) = opened(path, asked, progress)?;
     load_digraph_from(source, asked, format, progress)
 }
 
@@ -134,8 +135,8 @@ pub(super) fn load_digraph_from(
 
 /// Reads a file with its weights in the format `asked`, or in that which is detected.
 fn load_weighted(path: &Path, asked: Option<FileFormat>, progress: &dyn Progress) -> Result<Weighted> {
-    let source = Source::open(path, asked, progress)?;
-    match asked.map_or_else(|| FileFormat::detect(&source), Ok)? {
+    let (source, format) = opened(path, asked, progress)?;
+    match format {
         FileFormat::Edges => snap::read_digraph(source, asked.is_some(), progress).map(Weighted::None),
         FileFormat::MatrixMarket => matrix_market::read_weighted(source),
         FileFormat::Dimacs => dimacs::read_graph(source).map(Weighted::None),

@@ -4,7 +4,7 @@ use super::Matrix;
 use super::spread::{Holders, Load};
 use crate::backend::tuning;
 use crate::error::{Error, Result};
-use crate::formats::Directions;
+use crate::formats::{Csr, Directions};
 use crate::io::{self, FileFormat, Kind, Loaded, Numbering, Portions, Progress, Report, Way};
 use crate::memory;
 use crate::ranks::{Grid, RowNumbers, Share};
@@ -58,13 +58,7 @@ impl Grid {
         format: Option<FileFormat>,
         progress: &dyn Progress,
     ) -> Result<SpreadGraph> {
-        match self.try_read_graph(name.as_ref(), format, progress)? {
-            Ok(spread) => Ok(spread),
-            Err(Loaded { graph, name, format, numbering, report }) => {
-                let matrix = Matrix::from_simple(graph).to_grid(self)?;
-                Ok(SpreadGraph { matrix, name, format, numbering, report })
-            }
-        }
+        self.spread(self.try_read_graph(name.as_ref(), format, progress)?, Matrix::from_simple)
     }
 
     /// Reads a graph with the directions of its file, as [`io::read_digraph`] does in one process; see [`read_graph`](Self::read_graph). Whether
@@ -91,13 +85,7 @@ impl Grid {
         format: Option<FileFormat>,
         progress: &dyn Progress,
     ) -> Result<SpreadGraph> {
-        match self.try_read_digraph(name.as_ref(), format, progress)? {
-            Ok(spread) => Ok(spread),
-            Err(Loaded { graph, name, format, numbering, report }) => {
-                let matrix = Matrix::from_csr(graph).to_grid(self)?;
-                Ok(SpreadGraph { matrix, name, format, numbering, report })
-            }
-        }
+        self.spread(self.try_read_digraph(name.as_ref(), format, progress)?, Matrix::from_csr)
     }
 
     /// The matrix that [`read_graph`](Self::read_graph) reads from a file of any format, or generates.
@@ -132,6 +120,15 @@ impl Grid {
             return format.map_or_else(|| io::read_digraph(path, progress), read).map(Err);
         }
         self.read_kind(path, Kind::Directed, format, progress)
+    }
+
+    /// The graph that was read, spread over the ranks. `matrix` makes the matrix of one that each rank holds.
+    fn spread(&self, read: Read, matrix: fn(Csr) -> Matrix) -> Result<SpreadGraph> {
+        let Loaded { graph, name, format, numbering, report } = match read {
+            Ok(spread) => return Ok(spread),
+            Err(whole) => whole,
+        };
+        Ok(SpreadGraph { matrix: matrix(graph).to_grid(self)?, name, format, numbering, report })
     }
 
     /// Reads a graph on several ranks.
@@ -173,7 +170,7 @@ fn spread(grid: &Grid, kind: Kind, portions: Portions<'_>) -> Result<SpreadGraph
             grid.with_deal(load.deal()?)
         }
     };
-    let mut entries = Entries::default();
+    let (mut entries, holders, numbers) = (Entries::default(), Holders::of(grid, n), RowNumbers::new(grid, n));
     let rounds = grid.told(&[portions.count])?.iter().map(|told| told[0]).max().unwrap_or(0);
     for portion in 0..rounds {
         let lists = match sampled.remove(&portion) {
@@ -182,7 +179,7 @@ fn spread(grid: &Grid, kind: Kind, portions: Portions<'_>) -> Result<SpreadGraph
             None => Ok(Vec::new()),
         };
         let lists = grid.agree(entries.room(&portions.about.name).and(lists))?;
-        entries.exchange(grid, n, goes, lists)?;
+        entries.exchange(grid, (&holders, &numbers), goes, lists)?;
     }
     // as many entries in one list, and then the columns of the share
     let held = entries.held();
@@ -284,11 +281,16 @@ impl Entries {
     }
 
     /// Sends this rank's edges to the ranks that hold them, and takes what others send. All ranks call this.
-    fn exchange(&mut self, grid: &Grid, n: usize, goes: Goes, lists: Vec<Vec<(u32, u32)>>) -> Result<()> {
-        let (holders, numbers) = (Holders::of(grid, n), RowNumbers::new(grid, n));
+    fn exchange(
+        &mut self,
+        grid: &Grid,
+        (holders, numbers): (&Holders, &RowNumbers),
+        goes: Goes,
+        lists: Chunks,
+    ) -> Result<()> {
         self.edges += lists.iter().map(|list| list.len() as u64).sum::<u64>();
         let dealt: Vec<Dealt> =
-            lists.into_par_iter().map(|list| Dealt::of(&holders, grid.size(), goes, &list)).collect();
+            lists.into_par_iter().map(|list| Dealt::of(holders, grid.size(), goes, &list)).collect();
         self.loops += dealt.iter().map(|dealt| dealt.loops).sum::<u64>();
         let parcels = (0..grid.size()).map(|rank| {
             let forward: usize = dealt.iter().map(|dealt| dealt.forward[rank].len()).sum();
