@@ -46,6 +46,7 @@ pub mod io;
 pub mod kernels;
 pub mod memory;
 pub mod operations;
+pub(crate) mod parallel;
 pub mod prelude;
 pub mod ranks;
 

@@ -2,7 +2,7 @@
 
 use crate::backend::cpu::dyn_view::BoxedView;
 use crate::backend::profile::Counts;
-use crate::formats::bitmap::{bit, ones};
+use crate::formats::bitmap::{bit, places};
 use crate::formats::{SharedView, Store, StoreView};
 use vxm_semiring::Element;
 
@@ -31,7 +31,7 @@ impl Support<'_> {
     pub fn list(&self, n: usize) -> std::borrow::Cow<'_, [u32]> {
         match self {
             Self::All => (0..n as u32).collect::<Vec<_>>().into(),
-            Self::Bits(words) => ones(words, 0).map(|i| i as u32).collect::<Vec<_>>().into(),
+            Self::Bits(words) => places(words).into(),
             Self::List(indices) => (*indices).into(),
         }
     }

@@ -6,7 +6,7 @@ use crate::backend::{Device, current};
 use crate::error::{Error, Result};
 use crate::formats::{Coo, Csr, Duplicates, Refuse, Tiles};
 use crate::memory;
-use rayon::prelude::*;
+use crate::parallel;
 use std::sync::{Arc, OnceLock};
 use vxm_semiring::Element;
 
@@ -64,6 +64,7 @@ pub struct Matrix<T: Element = ()> {
 
 impl<T: Element> Matrix<T> {
     /// Wraps a matrix in CSR format.
+    #[inline(never)]
     pub fn from_csr(rows: Csr<T>) -> Self {
         Self {
             shape: (rows.nrows(), rows.ncols(), rows.nnz()),
@@ -135,6 +136,7 @@ impl<T: Element> Matrix<T> {
     /// [`Error::Invalid`]: `duplicates` refuses to merge two entries; the first such place is named. [`Error::Memory`]:
     /// too little memory on the host for so many rows. [`Error::Device`]: too little memory on the device, or the
     /// device is lost.
+    #[inline(never)]
     pub fn from_coo(coo: &Coo<T>, duplicates: impl Duplicates<T>) -> Result<Self> {
         if let Some(gpu) = current()
             && let Some(rows) = build::from_triples(&gpu, coo, &duplicates)?
@@ -195,6 +197,7 @@ impl<T: Element> Matrix<T> {
     }
 
     /// The rows on the host: cached, transposed from the columns, or copied from a device.
+    #[inline(never)]
     fn host_rows(&self) -> Result<Arc<Csr<T>>> {
         self.check_whole("reading rows")?;
         if let Some(rows) = self.rows.get() {
@@ -271,6 +274,7 @@ impl<T: Element> Matrix<T> {
     }
 
     /// Wraps rows that were built on a device, and the transpose if it was built too.
+    #[inline(never)]
     pub(crate) fn on_device(rows: DeviceCsr<T>, columns: Option<DeviceCsr<T>>) -> Self {
         Self {
             gpu: Some(rows.gpu().clone()),
@@ -368,6 +372,7 @@ impl<T: Element> Matrix<T> {
     /// assert_eq!(a.transpose(), Matrix::from_triples(3, 2, [(2, 0, 5), (0, 1, 7)])?);
     /// # Ok::<(), vxm::Error>(())
     /// ```
+    #[inline(never)]
     pub fn transpose(&self) -> Self {
         if self.symmetric {
             return self.clone();
@@ -474,6 +479,7 @@ impl<T: Element> PartialEq for Matrix<T> {
         (a.nrows(), a.ncols()) == (b.nrows(), b.ncols())
             && a.offsets() == b.offsets()
             && a.columns() == b.columns()
-            && a.values().par_iter().zip(b.values()).all(|(x, y)| x.bits() == y.bits())
+            && parallel::first(a.nnz(), &|mut entries| entries.find(|&k| a.values()[k].bits() != b.values()[k].bits()))
+                .is_none()
     }
 }

@@ -87,6 +87,7 @@ impl<T: Element> Vector<T> {
     }
 
     /// Returns a dense vector of `values`.
+    #[inline(never)]
     pub fn from_dense(values: Vec<T>) -> Self {
         Self::held(Store::Bitmap(Bitmap::dense(values)))
     }
@@ -175,6 +176,7 @@ impl<T: Element> Vector<T> {
     }
 
     /// What this process holds of the vector, on `gpu`: of a vector that is spread over ranks, its piece.
+    #[inline(never)]
     pub(crate) fn held_on(&self, gpu: &Gpu) -> Result<DeviceVector<T>> {
         match &self.home {
             Home::Device(vector, _) if vector.gpu() == gpu => Ok(vector.clone()),
@@ -191,6 +193,7 @@ impl<T: Element> Vector<T> {
     }
 
     /// Moves the vector to `gpu` and returns it for writing. Cached copies are dropped.
+    #[inline(never)]
     pub(crate) fn on_mut(&mut self, gpu: &Gpu) -> Result<&mut DeviceVector<T>> {
         let vector = self.held_on(gpu)?;
         self.forget_copies();

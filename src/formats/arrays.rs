@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::formats::{Csr, MAX_VERTICES};
-use rayon::prelude::*;
+use crate::parallel::{self, FEW};
 use vxm_semiring::Element;
 
 /// An integer type of offsets and columns in other libraries' arrays: `u32`, `u64`, `i32` or `i64`.
@@ -53,16 +53,22 @@ impl<T: Element> Csr<T> {
     ) -> Result<Self> {
         let broken = |what: String| Error::invalid(format!("Csr: {what}"));
         let negative = |row: usize| broken(format!("offset {row} is {}: expected 0 or more", offsets[row]));
-        let copied: Vec<u64> = offsets.par_iter().map(|&offset| offset.get().unwrap_or(u64::MAX)).collect();
-        if let Some(row) = offsets.par_iter().position_first(|offset| offset.get().is_none()) {
+        let mut copied = vec![0u64; offsets.len()];
+        parallel::fill(&mut copied, FEW, &|first, part| {
+            part.iter_mut().zip(&offsets[first..]).for_each(|(to, from)| *to = from.get().unwrap_or(u64::MAX));
+        });
+        if let Some(row) = parallel::first(offsets.len(), &|mut rows| rows.find(|&row| offsets[row].get().is_none())) {
             return Err(negative(row));
         }
         // a column that no matrix has stands for those that don't fit
         const NONE: u32 = MAX_VERTICES as u32;
         let fitting = |column: C| column.get().and_then(|column| u32::try_from(column).ok()).unwrap_or(NONE);
-        let columns_copied: Vec<u32> = columns.par_iter().map(|&column| fitting(column)).collect();
+        let mut columns_copied = vec![0u32; columns.len()];
+        parallel::fill(&mut columns_copied, FEW, &|first, part| {
+            part.iter_mut().zip(&columns[first..]).for_each(|(to, &from)| *to = fitting(from));
+        });
         Self::try_new(nrows, ncols, copied, columns_copied, values).map_err(|error| {
-            let wrong = columns.par_iter().position_first(|&column| fitting(column) == NONE);
+            let wrong = parallel::first(columns.len(), &|mut entries| entries.find(|&k| fitting(columns[k]) == NONE));
             match wrong.filter(|_| !matches!(error, Error::TooManyVertices { .. })) {
                 Some(entry) => broken(format!("entry {entry}: column {}, of {ncols} columns", columns[entry])),
                 None => error,

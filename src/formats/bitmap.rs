@@ -42,6 +42,11 @@ pub(crate) fn ones(words: &[u64], first: usize) -> impl Iterator<Item = usize> +
     })
 }
 
+/// The indices of the set bits, ascending.
+pub(crate) fn places(bits: &[u64]) -> Vec<u32> {
+    ones(bits, 0).map(|i| i as u32).collect()
+}
+
 /// Returns fresh words in which the low `len` bits are 1 and the others 0.
 pub(crate) fn full_words(len: usize) -> Vec<u64> {
     let mut bits = vec![u64::MAX; words(len)];
@@ -61,6 +66,7 @@ impl<T: Element> Bitmap<T> {
     }
 
     /// Builds the storage from one value and one presence bit per index. A full bitmap becomes dense. O(len / 64) time.
+    #[inline(never)]
     pub fn new(values: Vec<T>, bits: Vec<u64>) -> Self {
         debug_assert_eq!(bits.len(), words(values.len()));
         let count = bits.iter().map(|w| w.count_ones() as usize).sum();

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::formats::blocks::prefix_sum;
 use crate::formats::{Block, Csr, check_vertices, row_blocks, split_rows};
-use rayon::prelude::*;
+use crate::parallel;
 use vxm_semiring::{BinaryOp, Element, FIRST, KernelText, SECOND, Source};
 
 /// How entries with the same row and column are merged: [`Refuse`], [`First`], [`Last`] or [`Combine`].
@@ -181,6 +181,7 @@ impl<T: Element> Coo<T> {
     ///
     /// # Errors
     /// [`Error::Invalid`] if `duplicates` refuses to merge entries. It names their row and column, the first in row order.
+    #[inline(never)]
     pub fn to_csr(&self, duplicates: impl Duplicates<T>) -> Result<Csr<T>> {
         let mut starts = vec![0u64; self.nrows + 1];
         for &row in &self.rows {
@@ -196,16 +197,14 @@ impl<T: Element> Coo<T> {
         }
         drop(next);
 
-        let blocks = row_blocks(&starts, 4 * rayon::current_num_threads());
+        let blocks = row_blocks(&starts, 4 * parallel::threads());
         let parts = split_rows(&mut entries, &starts, &blocks);
-        let merged: Result<Vec<Block<T>>> = blocks
-            .par_iter()
-            .zip(parts)
-            .map(|(rows, part)| merge_rows(rows.start, &starts[rows.start..=rows.end], part, &duplicates))
-            .collect::<Vec<_>>()
-            .into_iter()
-            // collected in row order, so that the first refused merge is the one reported
-            .collect();
+        let parts = blocks.into_iter().zip(parts).collect();
+        let merged = parallel::map(parts, &|(rows, part)| {
+            merge_rows(rows.start, &starts[rows.start..=rows.end], part, &duplicates)
+        });
+        // collected in row order, so that the first refused merge is the one reported
+        let merged: Result<Vec<Block<T>>> = merged.into_iter().collect();
         Ok(Csr::from_blocks(self.nrows, self.ncols, merged?))
     }
 }

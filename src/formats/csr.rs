@@ -4,8 +4,8 @@ use crate::error::{Error, Result};
 use crate::formats::blocks::prefix_sum;
 use crate::formats::buffer::Buffer;
 use crate::formats::{check_vertices, row_blocks, split_rows};
+use crate::parallel::{self, FEW, PIECES};
 use core::ops::Range;
-use rayon::prelude::*;
 use vxm_semiring::Element;
 
 /// A sparse matrix in CSR format. With `T = ()` it is a pattern, and its values take no memory. Its arrays are vectors, or parts of a mapped
@@ -40,9 +40,6 @@ pub struct Csr<T = ()> {
     values: Buffer<T>,
 }
 
-/// The least rows that a thread scans: to wake another for fewer takes longer than the scan.
-const LEAST_ROWS: usize = 4096;
-
 /// The most tasks that a transpose is split into. Each task walks all rows, so with more tasks the walking costs more
 /// than it saves.
 pub(super) const MAX_COLUMN_TASKS: usize = 32;
@@ -52,6 +49,7 @@ pub(crate) type Block<T> = (Vec<u64>, Vec<u32>, Vec<T>);
 
 impl<T: Element> Csr<T> {
     /// Concatenates blocks of rows. Together they hold `nrows` rows.
+    #[inline(never)]
     pub(crate) fn from_blocks(nrows: usize, ncols: usize, blocks: Vec<Block<T>>) -> Self {
         let entries = blocks.iter().map(|(_, columns, _)| columns.len()).sum();
         let mut offsets = vec![0; nrows + 1];
@@ -69,7 +67,8 @@ impl<T: Element> Csr<T> {
             rest = (offsets.1, columns.1, values.1);
             base += block.1.len() as u64;
         }
-        blocks.into_par_iter().zip(places).for_each(|(block, (base, offsets, columns, values))| {
+        let parts = blocks.into_iter().zip(places).collect();
+        parallel::each(parts, &|(block, (base, offsets, columns, values))| {
             offsets.iter_mut().zip(&block.0).for_each(|(offset, end)| *offset = base + end);
             columns.copy_from_slice(&block.1);
             values.copy_from_slice(&block.2);
@@ -149,7 +148,7 @@ impl<T: Element> Csr<T> {
         if offsets[0] != 0 {
             return broken(format!("row 0 starts at {}: expected 0", offsets[0]));
         }
-        if let Some(row) = offsets.par_windows(2).position_first(|w| w[0] > w[1]) {
+        if let Some(row) = parallel::first(rows, &|mut rows| rows.find(|&row| offsets[row] > offsets[row + 1])) {
             let (start, end) = (offsets[row], offsets[row + 1]);
             return broken(format!("row {row} starts at {start} but ends at {end}"));
         }
@@ -157,8 +156,15 @@ impl<T: Element> Csr<T> {
             let end = offsets[rows];
             return broken(format!("the rows end at {end} but there are {nnz} entries"));
         }
-        let fault = (0..rows).into_par_iter().find_map_first(|row| self.row_fault(row));
-        fault.map_or(Ok(()), broken)
+        let faulty = self.first_row(&|row| self.row_fault(row).is_some());
+        faulty.and_then(|row| self.row_fault(row)).map_or(Ok(()), broken)
+    }
+
+    /// The first row for which `holds` is true. Rows are shared out by their entries.
+    pub(super) fn first_row(&self, holds: &(dyn Fn(usize) -> bool + Sync)) -> Option<usize> {
+        let pieces = if self.nnz() < FEW { 1 } else { PIECES * parallel::threads() };
+        let blocks = row_blocks(&self.offsets, pieces);
+        parallel::collect(blocks.len(), &|k| blocks[k].clone().find(|&row| holds(row))).into_iter().flatten().next()
     }
 
     fn row_fault(&self, row: usize) -> Option<String> {
@@ -226,7 +232,8 @@ impl<T: Element> Csr<T> {
     /// The index of the first row of maximal length; 0 if there are no rows. O(nrows) time.
     pub fn longest(&self) -> usize {
         let longer = |i: usize, j: usize| if (self.degree(j), i) > (self.degree(i), j) { j } else { i };
-        (0..self.nrows).into_par_iter().with_min_len(LEAST_ROWS).reduce_with(longer).unwrap_or(0)
+        let found = parallel::ranges(self.nrows, FEW, &|rows| rows.reduce(longer));
+        found.into_iter().flatten().reduce(longer).unwrap_or(0)
     }
 
     /// The value at `row`, `column`; `None` if there is no entry. O(log degree) time.
@@ -258,15 +265,16 @@ impl<T: Element> Csr<T> {
     /// Returns the transpose. Each task owns a range of columns and walks all rows in order, so entries come out
     /// ascending without locks or sorting.
     #[must_use]
+    #[inline(never)]
     pub fn transpose(&self) -> Self {
-        let pieces = rayon::current_num_threads().min(MAX_COLUMN_TASKS);
+        let pieces = parallel::threads().min(MAX_COLUMN_TASKS);
         let offsets = self.column_offsets(pieces);
         let blocks = row_blocks(&offsets, pieces);
         let (mut rows, mut values) = (vec![0u32; self.nnz()], vec![T::ZERO; self.nnz()]);
         let row_parts = split_rows(&mut rows, &offsets, &blocks);
         let value_parts = split_rows(&mut values, &offsets, &blocks);
-        let parts = row_parts.into_par_iter().zip(value_parts);
-        blocks.par_iter().zip(parts).for_each(|(block, part)| {
+        let parts = blocks.iter().zip(row_parts.into_iter().zip(value_parts)).collect();
+        parallel::each(parts, &|(block, part)| {
             let start = offsets[block.start];
             let mut next: Vec<u64> = offsets[block.clone()].iter().map(|o| o - start).collect();
             self.walk(block, |row, column, place| {
@@ -283,8 +291,7 @@ impl<T: Element> Csr<T> {
     pub(super) fn column_offsets(&self, pieces: usize) -> Vec<u64> {
         let mut offsets = vec![0u64; self.ncols + 1];
         let share = self.ncols.div_ceil(pieces).max(1);
-        let parts = offsets[1..].par_chunks_mut(share).enumerate();
-        parts.for_each(|(piece, counts)| {
+        parallel::each(offsets[1..].chunks_mut(share).enumerate().collect(), &|(piece, counts)| {
             let start = piece * share;
             let columns = start..start + counts.len();
             self.walk(&columns, |_, column, _| counts[column - start] += 1);

@@ -66,6 +66,7 @@ impl<T: Element> Shared<T> {
     }
 
     /// Converts back to a vector with the current elements.
+    #[inline(never)]
     pub fn into_values(self) -> Vec<T> {
         match self.words {
             Words::One(words) => words.into_iter().map(|x| T::from_bits(x.into_inner().into())).collect(),

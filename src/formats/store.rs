@@ -1,7 +1,7 @@
 //! Storage of a vector: one slot per index, or a sorted list. The container chooses by the fraction of elements
 //! present.
 
-use crate::formats::bitmap::{Bitmap, bit, ones, words};
+use crate::formats::bitmap::{Bitmap, bit, places, words};
 use crate::formats::sparse::Sparse;
 use vxm_semiring::Element;
 
@@ -76,6 +76,7 @@ impl<T: Element> Store<T> {
     }
 
     /// Converts to one slot per index.
+    #[inline(never)]
     pub fn into_bitmap(self) -> Bitmap<T> {
         match self {
             Self::Bitmap(b) => b,
@@ -92,6 +93,7 @@ impl<T: Element> Store<T> {
     }
 
     /// Converts to sorted indices and values.
+    #[inline(never)]
     pub fn into_sparse(self) -> Sparse<T> {
         match self {
             Self::Sparse(s) => s,
@@ -99,7 +101,7 @@ impl<T: Element> Store<T> {
                 let n = b.len();
                 let indices: Vec<u32> = match b.bits() {
                     None => (0..n as u32).collect(),
-                    Some(bits) => ones(bits, 0).map(|i| i as u32).collect(),
+                    Some(bits) => places(bits),
                 };
                 let values = indices.iter().map(|&i| b.values()[i as usize]).collect();
                 Sparse::new(n, indices, values)

@@ -2,8 +2,8 @@
 
 use crate::formats::csr::MAX_COLUMN_TASKS;
 use crate::formats::{Csr, row_blocks};
+use crate::parallel;
 use core::ops::Range;
-use rayon::prelude::*;
 use vxm_semiring::Element;
 
 impl<T: Element> Csr<T> {
@@ -29,8 +29,9 @@ impl<T: Element> Csr<T> {
         if self.nrows() != self.ncols() {
             return None;
         }
-        let blocks = row_blocks(self.offsets(), rayon::current_num_threads().min(MAX_COLUMN_TASKS));
-        blocks.par_iter().map(|block| self.mirrored_into(block)).try_reduce(|| false, |one, other| Some(one || other))
+        let blocks = row_blocks(self.offsets(), parallel::threads().min(MAX_COLUMN_TASKS));
+        let mirrored = parallel::collect(blocks.len(), &|k| self.mirrored_into(&blocks[k]));
+        mirrored.into_iter().try_fold(false, |one, other| Some(other? || one))
     }
 
     /// The row and column of the first entry without an equal mirror image; `None` if the matrix equals its transpose. The matrix is
@@ -46,14 +47,16 @@ impl<T: Element> Csr<T> {
         if self.is_symmetric() {
             return None;
         }
-        (0..self.nrows()).into_par_iter().find_map_first(|row| {
+        let unmirrored = |row: usize| {
             let (columns, values) = self.row(row);
             let is_mirrored = |column: usize, value: &T| {
                 column < self.nrows() && self.get(column, row).is_some_and(|other| other.bits() == value.bits())
             };
             let mut entries = columns.iter().map(|&column| column as usize).zip(values);
-            entries.find(|&(column, value)| !is_mirrored(column, value)).map(|(column, _)| (row, column))
-        })
+            entries.find(|&(column, value)| !is_mirrored(column, value)).map(|(column, _)| column)
+        };
+        let row = self.first_row(&|row| unmirrored(row).is_some())?;
+        Some((row, unmirrored(row)?))
     }
 
     /// Compares the entries above the diagonal in the columns `block` with those below it in the rows `block`. `None` if they differ;

@@ -1,8 +1,8 @@
 //! A block-sparse matrix of 16 x 16 bitmaps, the format that tensor cores count with.
 
 use crate::formats::csr::Csr;
+use crate::parallel;
 use core::ops::Range;
-use rayon::prelude::*;
 use vxm_semiring::Element;
 
 /// The number of rows and of columns of a tile.
@@ -29,8 +29,11 @@ pub struct Tiles<T = ()> {
     values: Vec<T>,
 }
 
-/// The columns, bits and values of one tile-row.
-type TileRow<T> = (Vec<u32>, Vec<[u16; SIDE]>, Vec<T>);
+/// Consecutive tile-rows: where each ends, and the columns, bits and values of their tiles.
+type TileRows<T> = (Vec<u64>, Vec<u32>, Vec<[u16; SIDE]>, Vec<T>);
+
+/// Tile-rows that a task visits at least.
+const LEAST_TILE_ROWS: usize = 64;
 
 /// The tile columns in which rows `rows` have entries, ascending.
 fn tile_columns<T: Element>(csr: &Csr<T>, rows: Range<usize>) -> Vec<u32> {
@@ -47,24 +50,28 @@ impl<T: Element> Tiles<T> {
     /// The number of tiles that `csr` would take. Builds none.
     pub fn count(csr: &Csr<T>) -> usize {
         let rows = |tile_row| tile_row * SIDE..csr.nrows().min((tile_row + 1) * SIDE);
-        (0..csr.nrows().div_ceil(SIDE)).into_par_iter().map(|t| tile_columns(csr, rows(t)).len()).sum()
+        let tiles = |tile_rows: Range<usize>| tile_rows.map(|t| tile_columns(csr, rows(t)).len()).sum::<usize>();
+        parallel::ranges(csr.nrows().div_ceil(SIDE), LEAST_TILE_ROWS, &tiles).into_iter().sum()
     }
 
     /// Converts from CSR, tile-rows in parallel. Each tile-row sorts the tile columns of its entries.
+    #[inline(never)]
     pub fn from_csr(csr: &Csr<T>) -> Self {
         let (nrows, ncols) = (csr.nrows(), csr.ncols());
         let tile_rows = nrows.div_ceil(SIDE);
         let weighted = size_of::<T>() > 0;
-        let built: Vec<TileRow<T>> = (0..tile_rows)
-            .into_par_iter()
-            .map(|tile_row| {
+        let built: Vec<TileRows<T>> = parallel::ranges(tile_rows, LEAST_TILE_ROWS, &|tile_rows| {
+            let (mut ends, mut columns) = (Vec::with_capacity(tile_rows.len()), Vec::new());
+            let (mut bits, mut values) = (Vec::new(), Vec::new());
+            for tile_row in tile_rows {
                 let rows = tile_row * SIDE..nrows.min((tile_row + 1) * SIDE);
-                let columns = tile_columns(csr, rows.clone());
-                let mut bits = vec![[0u16; SIDE]; columns.len()];
-                let mut values = vec![T::ZERO; if weighted { columns.len() * SIDE * SIDE } else { 0 }];
+                let first = columns.len();
+                columns.extend(tile_columns(csr, rows.clone()));
+                bits.resize(columns.len(), [0u16; SIDE]);
+                values.resize(if weighted { columns.len() * SIDE * SIDE } else { 0 }, T::ZERO);
                 for i in rows {
                     let (entries, weights) = csr.row(i);
-                    let mut t = 0;
+                    let mut t = first;
                     for (&c, &weight) in entries.iter().zip(weights) {
                         // columns ascend within a row, and so do the tiles that they fall into
                         while columns[t] < c / SIDE as u32 {
@@ -77,20 +84,22 @@ impl<T: Element> Tiles<T> {
                         }
                     }
                 }
-                (columns, bits, values)
-            })
-            .collect();
-        let tiles: usize = built.iter().map(|(columns, ..)| columns.len()).sum();
+                ends.push(columns.len() as u64);
+            }
+            (ends, columns, bits, values)
+        });
+        let tiles: usize = built.iter().map(|(_, columns, ..)| columns.len()).sum();
         let mut offsets = Vec::with_capacity(tile_rows + 1);
         let mut columns = Vec::with_capacity(tiles);
         let mut bits = Vec::with_capacity(tiles);
         let mut values = Vec::with_capacity(if weighted { tiles * SIDE * SIDE } else { 0 });
         offsets.push(0);
-        for (c, b, v) in built {
+        for (ends, c, b, v) in built {
+            let first = columns.len() as u64;
+            offsets.extend(ends.into_iter().map(|end| first + end));
             columns.extend(c);
             bits.extend(b);
             values.extend(v);
-            offsets.push(columns.len() as u64);
         }
         Self { nrows, ncols, nnz: csr.nnz(), offsets, columns, bits, values }
     }

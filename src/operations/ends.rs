@@ -10,7 +10,7 @@ use crate::formats::{Csr, row_blocks, split_rows};
 use crate::operations::entry_filter::filtered;
 use crate::operations::oriented::check_square_with;
 use crate::operations::ranks;
-use rayon::prelude::*;
+use crate::parallel::{self, FEW};
 use vxm_semiring::{BinaryOp, Element};
 
 impl<A: Element> Matrix<A> {
@@ -52,9 +52,9 @@ impl<A: Element> Matrix<A> {
         let csr = dropped.as_ref().unwrap_or_else(|| self.csr());
         let end = |i: usize| ends.get(i).unwrap_or(T::ZERO);
         let mut values = vec![F::Out::ZERO; csr.nnz()];
-        let blocks = row_blocks(csr.offsets(), 4 * rayon::current_num_threads());
+        let blocks = row_blocks(csr.offsets(), 4 * parallel::threads());
         let parts = split_rows(&mut values, csr.offsets(), &blocks);
-        blocks.par_iter().zip(parts).for_each(|(rows, part)| {
+        parallel::each(blocks.iter().zip(parts).collect(), &|(rows, part)| {
             let mut part = part.iter_mut();
             for i in rows.clone() {
                 let own = end(i);
@@ -105,9 +105,9 @@ impl<A: Element> Matrix<A> {
         }
         let (csr, ends) = (self.csr(), Ends::of(us, self.nrows()));
         let mut values = vec![0u32; csr.nnz()];
-        let blocks = row_blocks(csr.offsets(), 4 * rayon::current_num_threads());
+        let blocks = row_blocks(csr.offsets(), 4 * parallel::threads());
         let parts = split_rows(&mut values, csr.offsets(), &blocks);
-        blocks.par_iter().zip(parts).for_each(|(rows, part)| {
+        parallel::each(blocks.iter().zip(parts).collect(), &|(rows, part)| {
             let mut rest = part;
             for i in rows.clone() {
                 let columns = csr.row(i).0;
@@ -143,12 +143,14 @@ impl<T: Element> Ends<T> {
         let views: Vec<_> = us.iter().map(Vector::view).collect();
         let packs = us.len().div_ceil(PACK);
         let (mut packed, mut held) = (vec![Pack([T::ZERO; PACK]); n * packs], vec![0; n]);
-        let places = packed.par_chunks_mut(packs.max(1)).zip(&mut held).enumerate();
-        places.for_each(|(i, (packed, held))| {
-            let places = packed.iter_mut().flat_map(|pack| &mut pack.0);
-            for (k, (place, view)) in places.zip(&views).enumerate() {
-                if let Some(x) = view.get(i) {
-                    (*place, *held) = (x, *held | 1 << k);
+        let rows = packed.chunks_mut(FEW * packs.max(1)).zip(held.chunks_mut(FEW)).enumerate().collect();
+        parallel::each(rows, &|(block, (packed, held))| {
+            for (k, (packed, held)) in packed.chunks_mut(packs.max(1)).zip(held).enumerate() {
+                let places = packed.iter_mut().flat_map(|pack| &mut pack.0);
+                for (run, (place, view)) in places.zip(&views).enumerate() {
+                    if let Some(x) = view.get(block * FEW + k) {
+                        (*place, *held) = (x, *held | 1 << run);
+                    }
                 }
             }
         });

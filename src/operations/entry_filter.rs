@@ -2,7 +2,7 @@
 
 use crate::backend::tuning::tuning;
 use crate::formats::Csr;
-use rayon::prelude::*;
+use crate::parallel;
 use vxm_semiring::Element;
 
 /// Builds a matrix of `nrows` by `ncols`, rows in parallel. `row(i, &mut columns, &mut values)` appends the entries of
@@ -13,17 +13,14 @@ pub(crate) fn build<T: Element>(
     row: impl Fn(usize, &mut Vec<u32>, &mut Vec<T>) + Sync,
 ) -> Csr<T> {
     let rows = tuning().build_rows;
-    let blocks = (0..nrows.div_ceil(rows))
-        .into_par_iter()
-        .map(|block| {
-            let (mut ends, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
-            for i in block * rows..((block + 1) * rows).min(nrows) {
-                row(i, &mut columns, &mut values);
-                ends.push(columns.len() as u64);
-            }
-            (ends, columns, values)
-        })
-        .collect();
+    let blocks = parallel::collect(nrows.div_ceil(rows), &|block| {
+        let (mut ends, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        for i in block * rows..((block + 1) * rows).min(nrows) {
+            row(i, &mut columns, &mut values);
+            ends.push(columns.len() as u64);
+        }
+        (ends, columns, values)
+    });
     Csr::from_blocks(nrows, ncols, blocks)
 }
 

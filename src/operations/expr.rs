@@ -23,6 +23,7 @@ use vxm_semiring::Element;
 /// There are two reasons to evaluate it first. An operand may be read many times per place, and a product must not be
 /// folded anew each time. And a product's rows are shared out to threads by row number, which an operand's reader
 /// doesn't follow.
+#[inline(never)]
 pub(crate) fn emit_operand<E: Expr>(expression: &E, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
     // on ranks a product is evaluated when it is emitted
     if !expression.is_heavy() || env.grid().is_some() {

@@ -1,7 +1,6 @@
 //! Verbs of matrices. They run at once: each returns a fresh matrix or vector.
 
 use crate::backend::cpu::fold::fold_present;
-use crate::backend::cpu::parallel;
 use crate::backend::cuda::Gpu;
 use crate::backend::cuda::tiling::VECTORS;
 use crate::backend::{cuda, current};
@@ -11,7 +10,7 @@ use crate::formats::{Csr, places_of};
 use crate::operations::entry_filter::{build, filtered};
 use crate::operations::ranks;
 use crate::operations::verbs::Verbs;
-use rayon::prelude::*;
+use crate::parallel;
 use vxm_semiring::{BinaryOp, Element, IndexOp, KernelText, Monoid, PLUS_PAIR, Source, TernaryOp, UnaryOp};
 
 impl<A: Element> Matrix<A> {
@@ -47,7 +46,7 @@ impl<A: Element> Matrix<A> {
             return Ok(Matrix::on_device(mapped, None).set_symmetric(self.is_symmetric()));
         }
         let csr = self.csr();
-        let values = csr.values().par_iter().map(|&a| op.call(a)).collect();
+        let values = parallel::table(csr.nnz(), F::Out::ZERO, |k| op.call(csr.values()[k]));
         let rows = Csr::from_parts(csr.nrows(), csr.ncols(), csr.offsets().to_vec(), csr.columns().to_vec(), values);
         Ok(Matrix::from_csr(rows).set_symmetric(self.is_symmetric()))
     }
@@ -181,7 +180,7 @@ impl<A: Element> Matrix<A> {
             return Ok(Vector::on_device(cuda::entries::reduce_rows(self.on(&gpu)?, monoid)?));
         }
         let csr = self.csr();
-        let rows: Vec<Option<A>> = parallel::rows(csr.nrows()).map(|i| fold(monoid, csr.row(i).1)).collect();
+        let rows = parallel::table(csr.nrows(), None, |i| fold(monoid, csr.row(i).1));
         Ok(Vector::from_options(&rows))
     }
 
@@ -190,6 +189,7 @@ impl<A: Element> Matrix<A> {
     ///
     /// # Errors
     /// The device has too little memory, or is lost.
+    #[inline(never)]
     pub fn reduce<M: Monoid<A>>(&self, monoid: M) -> Result<A> {
         use crate::operations::verbs::Verbs;
         Verbs::reduce(&self.reduce_rows(monoid)?, monoid)
@@ -199,6 +199,7 @@ impl<A: Element> Matrix<A> {
     ///
     /// # Errors
     /// The device has too little memory, or is lost.
+    #[inline(never)]
     pub fn degrees(&self) -> Result<Vector<u32>> {
         if let Some(grid) = self.grid() {
             return ranks::matrices::degrees(self, grid);
@@ -207,7 +208,7 @@ impl<A: Element> Matrix<A> {
             return Ok(Vector::on_device(cuda::terminals::degrees(&*self.on(&gpu)?)?));
         }
         let csr = self.csr();
-        Ok(Vector::from_dense(parallel::rows(csr.nrows()).map(|i| csr.degree(i) as u32).collect()))
+        Ok(Vector::from_dense(parallel::table(csr.nrows(), 0, |i| csr.degree(i) as u32)))
     }
 
     /// The submatrix `b[k, l] = self[rows[k], columns[l]]` (GraphBLAS: `GrB_extract`). Indices may repeat and come in

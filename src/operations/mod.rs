@@ -1,19 +1,21 @@
 //! The verbs and the expression tree that they build. See [`Verbs`](verbs::Verbs).
 
-pub mod assembly;
+mod assembly;
 pub mod dyn_expr;
+#[doc(hidden)]
 pub mod elementwise;
-pub mod ends;
+mod ends;
 pub(crate) mod entry_filter;
 pub mod ewise_add;
 pub mod expr;
+#[doc(hidden)]
 pub mod gather;
 pub mod index_list;
 pub mod loops;
 pub mod mask;
 pub mod matrix_mask;
 mod matrix_of_vectors;
-pub mod matrix_verbs;
+mod matrix_verbs;
 pub mod matrix_write;
 pub mod mode;
 pub mod mxm;
@@ -21,6 +23,7 @@ pub mod oriented;
 pub mod pivot;
 pub mod product;
 pub(crate) mod ranks;
+#[doc(hidden)]
 pub mod region;
 pub mod selection;
 pub mod sort;

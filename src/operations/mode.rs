@@ -64,6 +64,7 @@ impl<'a, A: Element> Mode<'a, A> {
     ///
     /// # Errors
     /// The shapes don't fit. The matrix is spread over ranks. The device has too little memory, or is lost.
+    #[inline(never)]
     pub fn eval(self) -> Result<Vector<u32>> {
         let Self { a, u, rows, at } = self;
         let matrix = || format!("matrix of {} x {}", a.nrows(), a.ncols());

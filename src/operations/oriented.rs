@@ -109,6 +109,7 @@ impl<'a, A: Element, F: BinaryOp<K, K, Out = bool>, K: Element> Oriented<'a, A, 
     /// # Errors
     /// As [`materialize`](Self::materialize).
     #[track_caller]
+    #[inline(never)]
     pub fn into_matrix(self) -> Result<Matrix<A>> {
         Ok(self.materialize()?.matrix.into_owned())
     }

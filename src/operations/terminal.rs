@@ -83,6 +83,7 @@ impl<T: Element, E: Expr<T = T>, F: BinaryOp<T, T, Out = T>> Accum<E, F> {
 }
 
 /// Evaluates `expression` into a fresh vector.
+#[inline(never)]
 pub(crate) fn eval<E: Expr>(expression: E) -> Result<Vector<E::T>> {
     let _span = span!("eval");
     let env = Env::default();
@@ -125,6 +126,7 @@ fn counted<V: VectorView>(n: usize, view: &V, evaluated: Option<Store<V::T>>, st
 }
 
 /// Folds `expression` to one element.
+#[inline(never)]
 pub(crate) fn fold<E: Expr, M: Monoid<E::T>>(expression: E, add: M) -> Result<E::T> {
     let _span = span!("reduce");
     let env = Env::default();
@@ -173,6 +175,7 @@ pub(super) fn device<E: Expr>(expression: &E, env: &Env<'_>) -> Option<Place> {
 }
 
 /// The expression as a kernel's view, for a fresh vector or a write.
+#[inline(never)]
 pub(super) fn emitted<E: Expr>(expression: &E, env: &Env<'_>, gpu: &Gpu) -> Result<(KernelBuilder, Node)> {
     let mut kernel = KernelBuilder::for_row_classes(gpu);
     let node = expression.emit(env, &mut kernel)?;
@@ -186,6 +189,7 @@ enum Change<T: Element> {
 }
 
 /// Writes `expression` to `w` where its mask is true.
+#[inline(never)]
 pub(crate) fn write<T: Element, E: Expr<T = T>, G: Merge<T, T>>(
     expression: &E,
     env: &Env<'_>,
@@ -270,6 +274,7 @@ fn apply<T: Element>(w: &mut Vector<T>, change: Change<T>) {
     }
 }
 
+#[inline(never)]
 fn change<T: Element, V: VectorView<T = T>, G: Merge<T, T>>(view: &V, w: &Vector<T>, merge: G) -> Change<T> {
     let n = w.places();
     // an accumulator changes only places with a new element; a plain write also removes elements

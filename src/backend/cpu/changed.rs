@@ -119,6 +119,7 @@ impl<T: Element, H: Scatter<T>> Changes<'_, T, H> {
     }
 
     /// Visits the due elements. Returns how many changed, and the elements that are due next, if it collects them.
+    #[inline(never)]
     fn take_round<V: VectorView<T = T>>(
         &self,
         view: &V,
@@ -410,6 +411,7 @@ impl<T: Element, H: Scatter<T>> Changes<'_, T, H> {
 
 /// Runs `run(number, size, alone)` for each chunk of a list, on as many threads as are worth it. `run` returns how many elements changed
 /// and which are due next; the results are combined. `alone` says that there is only one chunk.
+#[inline(never)]
 fn in_chunks<V: VectorView>(
     body: &V,
     list: &[u32],

@@ -1,12 +1,14 @@
 //! Products with dense matrices.
 
 use crate::formats::Csr;
+use crate::parallel;
 use core::ops::{Add, Mul};
-use rayon::prelude::*;
 use vxm_semiring::Element;
 
 /// Rows of the right factor's blocks. A block of `DEPTH` x `WIDTH` values stays in a core's cache while all of a thread's rows use it.
 const DEPTH: usize = 256;
+/// Rows of a sparse factor that a thread multiplies at least.
+const LEAST_ROWS: usize = 64;
 /// Columns of the right factor's blocks.
 const WIDTH: usize = 256;
 
@@ -22,8 +24,8 @@ pub fn multiply<T: Copy + Send + Sync + Add<Output = T> + Mul<Output = T>>(
         return;
     }
     // a few chunks per thread, to even out their work; many rows per chunk, to reuse each block of `b`
-    let rows = m.div_ceil(4 * rayon::current_num_threads()).clamp(1, 64);
-    c.par_chunks_mut(rows * n).zip(a.par_chunks(rows * k)).for_each(|(c, a)| {
+    let rows = m.div_ceil(4 * parallel::threads()).clamp(1, 64);
+    parallel::each(c.chunks_mut(rows * n).zip(a.chunks(rows * k)).collect(), &|(c, a)| {
         for left in (0..n).step_by(WIDTH) {
             let columns = left..n.min(left + WIDTH);
             for top in (0..k).step_by(DEPTH) {
@@ -43,11 +45,13 @@ pub fn multiply_sparse<T: Element + Add<Output = T> + Mul<Output = T>>(a: &Csr<T
     if n == 0 {
         return;
     }
-    c.par_chunks_mut(n).enumerate().with_min_len(64).for_each(|(i, c)| {
-        let (columns, values) = a.row(i);
-        for (&j, &x) in columns.iter().zip(values) {
-            let row = &b[j as usize * n..][..n];
-            c.iter_mut().zip(row).for_each(|(c, &b)| *c = *c + x * b);
+    parallel::each(c.chunks_mut(LEAST_ROWS * n).enumerate().collect(), &|(chunk, c)| {
+        for (k, c) in c.chunks_exact_mut(n).enumerate() {
+            let (columns, values) = a.row(chunk * LEAST_ROWS + k);
+            for (&j, &x) in columns.iter().zip(values) {
+                let row = &b[j as usize * n..][..n];
+                c.iter_mut().zip(row).for_each(|(c, &b)| *c = *c + x * b);
+            }
         }
     });
 }

@@ -1,6 +1,6 @@
 //! The elements that are due in a round of a `while_changed` loop, and their marks.
 
-use crate::formats::bitmap::{ones, words};
+use crate::formats::bitmap::{places, words};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// The elements that a round visits.
@@ -115,6 +115,6 @@ impl Marks {
 
     /// The marked elements, ascending.
     pub fn list(&self) -> Vec<u32> {
-        ones(&self.words(), 0).map(|i| i as u32).collect()
+        places(&self.words())
     }
 }

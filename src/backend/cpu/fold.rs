@@ -137,7 +137,7 @@ pub enum Rows<'a, A: Element> {
 
 impl<A: Element> Rows<'_, A> {
     /// The number of entries in `row`.
-    fn len(self, row: usize) -> usize {
+    pub fn len(self, row: usize) -> usize {
         match self {
             Self::Csr(csr) | Self::Reversed(csr) => csr.degree(row),
             Self::Tiles(tiles) => tiles.row_len(row),

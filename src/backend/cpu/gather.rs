@@ -6,11 +6,12 @@ use crate::backend::cpu::parallel;
 use crate::backend::plan;
 use crate::backend::tuning::tuning;
 use crate::backend::view::{Support, VectorView};
-use crate::formats::bitmap::{Bitmap, ones, words};
+use crate::formats::bitmap::{Bitmap, places, words};
 use crate::formats::{Sparse, Store};
 use vxm_semiring::{Element, Monoid};
 
 /// Evaluates `view`, a vector of length `n`. Takes time for the work at the indices of its support, and O(n) unless that is a list.
+#[inline(never)]
 pub fn gather<V: VectorView>(n: usize, view: &V) -> Store<V::T> {
     match view.fixed() {
         Some(fixed) => gather_view(n, &fixed),
@@ -19,14 +20,14 @@ pub fn gather<V: VectorView>(n: usize, view: &V) -> Store<V::T> {
 }
 
 /// The same, without a look for a better form of the view.
+#[inline(never)]
 fn gather_view<V: VectorView>(n: usize, view: &V) -> Store<V::T> {
     match view.support() {
         Support::List(list) => Store::Sparse(gather_list(n, view, list, true)),
         Support::Bits(bits) => {
             let count = Support::Bits(bits).count(n);
             if plan::is_sparse(count, n) {
-                let list: Vec<u32> = ones(bits, 0).map(|i| i as u32).collect();
-                Store::Sparse(gather_list(n, view, &list, false))
+                Store::Sparse(gather_list(n, view, &places(bits), false))
             } else {
                 gather_bitmap(n, view, Some(bits))
             }
@@ -37,17 +38,29 @@ fn gather_view<V: VectorView>(n: usize, view: &V) -> Store<V::T> {
 
 /// Evaluates the elements at the indices of `list`. `is_support` says that the list is the view's own support.
 fn gather_list<V: VectorView>(n: usize, view: &V, list: &[u32], is_support: bool) -> Sparse<V::T> {
-    let run = |first: usize, list: &[u32]| -> (Vec<u32>, Vec<V::T>) {
-        let (mut indices, mut values) = (Vec::with_capacity(list.len()), Vec::with_capacity(list.len()));
-        for (k, &i) in (first..).zip(list) {
-            if let Some(value) = if is_support { view.at_listed(k, i as usize) } else { view.at(i as usize) } {
-                indices.push(i);
+    gather_parts(n, list, is_small(view, list), &|first, list, indices, values| {
+        for (k, &i) in list.iter().enumerate() {
+            let i = i as usize;
+            if let Some(value) = if is_support { view.at_listed(first + k, i) } else { view.at(i) } {
+                indices.push(i as u32);
                 values.push(value);
             }
         }
+    })
+}
+
+/// Appends the indices and elements of a part of a list that begins at a place of it.
+type GatherPart<'g, T> = &'g (dyn Fn(usize, &[u32], &mut Vec<u32>, &mut Vec<T>) + Sync);
+
+/// Gathers parts of a list in parallel, or all at once if it is small. Compiled once for all views of a type of elements.
+#[inline(never)]
+fn gather_parts<T: Element>(n: usize, list: &[u32], small: bool, part: GatherPart<'_, T>) -> Sparse<T> {
+    let run = |first: usize, list: &[u32]| {
+        let (mut indices, mut values) = (Vec::with_capacity(list.len()), Vec::with_capacity(list.len()));
+        part(first, list, &mut indices, &mut values);
         (indices, values)
     };
-    if is_small(view, list) {
+    if small {
         let (indices, values) = run(0, list);
         return Sparse::new(n, indices, values);
     }
@@ -57,35 +70,38 @@ fn gather_list<V: VectorView>(n: usize, view: &V, list: &[u32], is_support: bool
     });
     let (mut indices, mut values) = (Vec::with_capacity(list.len()), Vec::with_capacity(list.len()));
     for (some_indices, some_values) in runs {
-        indices.extend(some_indices);
-        values.extend(some_values);
+        indices.extend_from_slice(&some_indices);
+        values.extend_from_slice(&some_values);
     }
     Sparse::new(n, indices, values)
 }
 
 /// Whether the work at the indices of `list` is too little to share out among threads.
+#[inline(never)]
 pub fn is_small<V: VectorView>(view: &V, list: &[u32]) -> bool {
     if list.len() >= tuning().sequential || parallel::threads() == 1 {
         return list.len() < tuning().sequential;
     }
-    let cost = |work: &[u64], i: usize| work[i + 1] - work[i];
-    match view.work() {
-        None => true,
-        Some(work) => parallel::is_little(0, list.iter().map(|&i| cost(work, i as usize)).sum()),
-    }
+    view.work().is_none_or(|work| is_little_work(work, list))
+}
+
+/// Whether the work of the rows of `list` is too little to share out.
+fn is_little_work(work: &[u64], list: &[u32]) -> bool {
+    parallel::is_little(0, list.iter().map(|&i| work[i as usize + 1] - work[i as usize]).sum())
 }
 
 /// Evaluates the elements at the indices of set bits, or at all indices, into a bitmap. The result is a list if few are present.
 fn gather_bitmap<V: VectorView>(n: usize, view: &V, bits: Option<&[u64]>) -> Store<V::T> {
-    let mut values = vec![V::T::ZERO; n];
-    let mut present = vec![0u64; words(n)];
-    let fill = |first: usize, values: &mut [V::T], present: &mut [u64]| {
+    fill_words(n, view.work(), &|first, values, present| {
         for (w, word) in present.iter_mut().enumerate() {
             let base = (first + w) * 64;
             let places = &mut values[w * 64..((w + 1) * 64).min(n - first * 64)];
             match bits {
                 Some(bits) => {
-                    for i in ones(&bits[first + w..=first + w], 0) {
+                    let mut rest = bits[first + w];
+                    while rest != 0 {
+                        let i = rest.trailing_zeros() as usize;
+                        rest &= rest - 1;
                         if let Some(value) = view.at(base + i) {
                             places[i] = value;
                             *word |= 1 << i;
@@ -102,11 +118,21 @@ fn gather_bitmap<V: VectorView>(n: usize, view: &V, bits: Option<&[u64]>) -> Sto
                 }
             }
         }
-    };
-    if parallel::is_little(n, view.work().map_or(0, |work| work[n])) {
+    })
+}
+
+/// Writes the elements and presence bits from a word on.
+type FillWords<'f, T> = &'f (dyn Fn(usize, &mut [T], &mut [u64]) + Sync);
+
+/// Fills a bitmap in chunks of about equal work, in parallel. Compiled once for all views of a type of elements.
+#[inline(never)]
+fn fill_words<T: Element>(n: usize, work: Option<&[u64]>, fill: FillWords<'_, T>) -> Store<T> {
+    let mut values = vec![T::ZERO; n];
+    let mut present = vec![0u64; words(n)];
+    if parallel::is_little(n, work.map_or(0, |work| work[n])) {
         fill(0, &mut values, &mut present);
     } else {
-        let cuts = chunk_bounds(n, view.work());
+        let cuts = chunk_bounds(n, work);
         let (mut rest_values, mut rest_present) = (&mut values[..], &mut present[..]);
         let mut chunks = Vec::with_capacity(cuts.len());
         for cut in cuts.windows(2) {
@@ -155,17 +181,10 @@ pub(super) fn chunk_bounds(n: usize, work: Option<&[u64]>) -> Vec<usize> {
     cuts
 }
 
-/// Folds the results of all segments of `n` positions in pairs, as the fixed tree does. An exact monoid is associative, so pairs are as
-/// good as left to right.
-fn fold_segments<T: Element, M: Monoid<T>>(add: M, n: usize, mut part: impl FnMut(usize) -> Option<T>) -> Option<T> {
-    let mut pairs = Pairs::new(add);
-    (0..n.div_ceil(SEGMENT)).for_each(|s| pairs.push(part(s)));
-    pairs.finish()
-}
-
 /// Folds all elements of `view`, a vector of length `n`. Returns the identity if there are none.
 ///
 /// Segments of the fixed tree run in parallel, so the answer has the same bits for any number of threads.
+#[inline(never)]
 pub fn reduce<V: VectorView, M: Monoid<V::T>>(n: usize, view: &V, add: M) -> V::T {
     match view.fixed() {
         Some(fixed) => reduce_view(n, &fixed, add),
@@ -174,6 +193,7 @@ pub fn reduce<V: VectorView, M: Monoid<V::T>>(n: usize, view: &V, add: M) -> V::
 }
 
 /// The same, without a look for a better form of the view.
+#[inline(never)]
 fn reduce_view<V: VectorView, M: Monoid<V::T>>(n: usize, view: &V, add: M) -> V::T {
     // folds the elements at the positions of one segment
     let segment = |first: usize| {
@@ -185,35 +205,66 @@ fn reduce_view<V: VectorView, M: Monoid<V::T>>(n: usize, view: &V, add: M) -> V:
             }
         };
         match view.support() {
-            Support::All => (first..end).for_each(|i| push(i, view.at(i))),
+            Support::All => {
+                for i in first..end {
+                    push(i, view.at(i));
+                }
+            }
             Support::Bits(bits) => {
-                ones(&bits[first / 64..words(end)], first / 64).for_each(|i| push(i, view.at(i)));
+                for (w, &word) in bits.iter().enumerate().take(words(end)).skip(first / 64) {
+                    let mut rest = word;
+                    while rest != 0 {
+                        let i = w * 64 + rest.trailing_zeros() as usize;
+                        rest &= rest - 1;
+                        push(i, view.at(i));
+                    }
+                }
             }
             Support::List(list) => {
                 let from = list.partition_point(|&i| (i as usize) < first);
-                for (k, &i) in list.iter().enumerate().skip(from).take_while(|&(_, &i)| (i as usize) < end) {
+                for (k, &i) in list.iter().enumerate().skip(from) {
+                    if i as usize >= end {
+                        break;
+                    }
                     push(i as usize, view.at_listed(k, i as usize));
                 }
             }
         }
         tree.finish()
     };
-    let total = if let Support::List(list) = view.support() {
-        // only the segments that hold an element are visited
-        let mut held: Vec<usize> = list.iter().map(|&i| i as usize / SEGMENT).collect();
-        held.dedup();
-        let parts: Vec<_> = if is_small(view, list) {
-            held.iter().map(|&s| segment(s * SEGMENT)).collect()
-        } else {
-            parallel::collect(held.len(), &|k| segment(held[k] * SEGMENT))
-        };
-        let mut parts = held.into_iter().zip(parts).peekable();
-        fold_segments(add, n, |s| parts.next_if(|&(held, _)| held == s).and_then(|(_, part)| part))
-    } else if n <= SEGMENT {
-        segment(0)
-    } else {
-        let parts = parallel::collect(n.div_ceil(SEGMENT), &|s| segment(s * SEGMENT));
-        fold_segments(add, n, |s| parts[s])
+    let support = view.support();
+    let small = matches!(support, Support::List(list) if is_small(view, list));
+    let mut pairs = Pairs::new(add);
+    segments(n, support, small, &segment, &mut |part| pairs.push(part));
+    pairs.finish().unwrap_or(add.identity())
+}
+
+/// Calls `push` for each segment of `n` positions, in order, with what `segment(first)` makes of it. Segments are folded in parallel, or by
+/// this thread if they are `small`; those of a list that hold no element aren't visited. Pairs join as the fixed tree does. An exact monoid is
+/// associative, so pairs are as good as left to right. Compiled once for all views of a type of elements.
+#[inline(never)]
+fn segments<T: Element>(
+    n: usize,
+    support: Support<'_>,
+    small: bool,
+    segment: &(dyn Fn(usize) -> Option<T> + Sync),
+    push: &mut dyn FnMut(Option<T>),
+) {
+    let count = n.div_ceil(SEGMENT);
+    let Support::List(list) = support else {
+        if count <= 1 {
+            return (0..count).for_each(|_| push(segment(0)));
+        }
+        return parallel::collect(count, &|s| segment(s * SEGMENT)).into_iter().for_each(push);
     };
-    total.unwrap_or(add.identity())
+    let mut held: Vec<usize> = list.iter().map(|&i| i as usize / SEGMENT).collect();
+    held.dedup();
+    let parts = parallel::alone_if(small, || parallel::collect(held.len(), &|k| segment(held[k] * SEGMENT)));
+    let mut next = 0;
+    for (&s, part) in held.iter().zip(parts) {
+        (next..s).for_each(|_| push(None));
+        push(part);
+        next = s + 1;
+    }
+    (next..count).for_each(|_| push(None));
 }

@@ -2,7 +2,7 @@
 
 use crate::backend::tuning::tuning;
 use crate::formats::{Csr, StoreView, row_blocks};
-use rayon::prelude::*;
+use crate::backend::cpu::parallel;
 use vxm_semiring::Element;
 
 /// The mode of each row of `csr` for which `wanted` is true: the label that occurs most often among `labels[j]` over the row's columns `j`,
@@ -13,7 +13,7 @@ pub fn modes<A: Element>(
     wanted: impl Fn(usize) -> bool + Sync,
 ) -> Vec<Option<u32>> {
     let mut modes = vec![None; csr.nrows()];
-    let blocks = row_blocks(csr.offsets(), tuning().chunks_a_thread * rayon::current_num_threads());
+    let blocks = row_blocks(csr.offsets(), tuning().chunks_a_thread * parallel::threads());
     let mut rest = &mut modes[..];
     let mut parts = Vec::with_capacity(blocks.len());
     for rows in blocks {
@@ -21,7 +21,8 @@ pub fn modes<A: Element>(
         parts.push((rows, part));
         rest = behind;
     }
-    parts.into_par_iter().for_each_init(Tally::default, |tally, (rows, part)| {
+    parallel::each(parts, &|(rows, part)| {
+        let mut tally = Tally::default();
         for (i, mode) in rows.zip(part).filter(|(i, _)| wanted(*i)) {
             let columns = csr.row(i).0;
             *mode = match labels {

@@ -79,6 +79,7 @@ impl<T: Element> Relaxation<'_, T> {
     }
 
     /// Runs the loop, a bucket at a time.
+    #[inline(never)]
     fn run_by_buckets(&self) -> Option<u32> {
         let first = self.first()?;
         let order = self.order(&first);

@@ -4,7 +4,7 @@ use super::Matrix;
 use crate::backend::{Entered, Place};
 use crate::error::{Error, Result};
 use crate::formats::{Coo, Csr, First};
-use rayon::prelude::*;
+use crate::parallel;
 use std::borrow::Cow;
 use std::ops::Deref;
 use std::str::FromStr;
@@ -44,6 +44,7 @@ impl<T: Element> Matrix<T> {
     ///
     /// # Errors
     /// [`Error::Invalid`]: the matrix is not square.
+    #[inline(never)]
     pub fn to_digraph(&self) -> Result<Digraph<'_, T>> {
         if self.nrows() != self.ncols() {
             let (rows, columns) = (self.nrows(), self.ncols());
@@ -80,6 +81,7 @@ impl<T: Element> Matrix<T> {
     ///
     /// # Errors
     /// [`Error::Invalid`]: the matrix is not square or does not equal its transpose.
+    #[inline(never)]
     pub fn to_weighted_graph(&self) -> Result<Digraph<'_, T>> {
         if self.nrows() == self.ncols() && self.equals_transpose() {
             return self.to_digraph();
@@ -181,7 +183,8 @@ impl Matrix<()> {
                 // it is simple only if that is known
                 return false;
             }
-            let has_loops = || (0..self.nrows()).into_par_iter().any(|i| self.csr().get(i, i).is_some());
+            let has_loops =
+                || parallel::first(self.nrows(), &|mut rows| rows.find(|&i| self.csr().get(i, i).is_some())).is_some();
             if self.symmetric { !has_loops() } else { self.csr().symmetry() == Some(false) }
         });
         if simple {

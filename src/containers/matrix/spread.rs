@@ -142,6 +142,7 @@ impl<T: Element> Matrix<T> {
     ///
     /// # Errors
     /// [`Error::Invalid`]: the matrix isn't spread over `grid`; `verb` needs that. [`Error::Ranks`]: another rank has failed.
+    #[inline(never)]
     pub(crate) fn share(&self, grid: &Grid, transposed: bool, verb: &'static str) -> Result<Arc<Share<T>>> {
         let Some(shares) = self.shares.as_ref().filter(|shares| shares.grid == *grid) else {
             return Err(Error::invalid(format!(
@@ -163,6 +164,7 @@ impl<T: Element> Matrix<T> {
     ///
     /// # Errors
     /// As [`share`](Self::share). Ranks run on CPUs. The device has too little memory, or is lost.
+    #[inline(never)]
     pub(crate) fn share_on_gpu(&self, grid: &Grid, transposed: bool, verb: &'static str) -> Result<OnBoth<T>> {
         let share = self.share(grid, transposed, verb)?;
         let (Some(shares), Some(gpus)) = (&self.shares, grid.gpus()) else {

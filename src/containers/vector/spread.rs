@@ -37,6 +37,7 @@ impl Spread {
 
 impl<T: Element> Vector<T> {
     /// A vector of `len` places that is spread over `grid`, from this rank's piece.
+    #[inline(never)]
     pub(crate) fn of_piece(piece: Store<T>, grid: &Grid, len: usize) -> Self {
         debug_assert_eq!(piece.len(), grid.count(len));
         let spread = Spread { grid: grid.clone(), len, count: OnceLock::new() };
@@ -44,6 +45,7 @@ impl<T: Element> Vector<T> {
     }
 
     /// The same, from this rank's piece on its GPU.
+    #[inline(never)]
     pub(crate) fn of_device_piece(piece: DeviceVector<T>, grid: &Grid, len: usize) -> Self {
         debug_assert_eq!(piece.len(), grid.count(len));
         let spread = Spread { grid: grid.clone(), len, count: OnceLock::new() };
@@ -94,6 +96,7 @@ impl<T: Element> Vector<T> {
     ///
     /// # Errors
     /// [`Error::Invalid`]: it is spread over another grid. [`Error::Device`]: it is on a device that is lost.
+    #[inline(never)]
     pub fn to_grid(&self, grid: &Grid) -> Result<Self> {
         if self.spread.is_some() {
             return self.piece_on(grid).cloned();
@@ -125,6 +128,7 @@ impl<T: Element> Vector<T> {
     }
 
     /// The vector as it is read over `grid`: itself, or its piece, which is cached.
+    #[inline(never)]
     pub(crate) fn piece_on(&self, grid: &Grid) -> Result<&Self> {
         if let Some(held) = self.grid() {
             let other = "a vector spread over another grid, or with other owners: expected one grid in an expression";
@@ -152,6 +156,7 @@ impl<T: Element> Vector<T> {
     }
 
     /// Spreads the vector over `grid`, unless it is.
+    #[inline(never)]
     pub(crate) fn spread_on(self, grid: &Grid) -> Result<Self> {
         if self.grid() == Some(grid) { Ok(self) } else { self.to_grid(grid) }
     }
@@ -182,6 +187,7 @@ impl<T: Element> Vector<T> {
     ///
     /// # Errors
     /// [`Error::Ranks`]: another rank has failed.
+    #[inline(never)]
     pub fn to_all(&self) -> Result<Self> {
         let Some(Spread { grid, len, .. }) = self.spread.as_deref() else { return Ok(self.clone()) };
         Ok(Self::of(Store::Bitmap(collect(grid, *len, &self.piece_bitmap())?)))

@@ -48,6 +48,7 @@ pub(crate) fn rounds_for(len: usize) -> u32 {
 ///
 /// # Errors
 /// A length isn't the state's, or the state lacks elements.
+#[inline(never)]
 pub(crate) fn ready<T: Element>(state: &Vector<T>, lengths: &[usize], at: &'static Location<'static>) -> Result<()> {
     let (held, n) = (state.nvals(), state.len());
     let named = |state, body| (format!("state of {state}"), format!("body of {body}"));
@@ -128,6 +129,7 @@ impl<T: Element, C: Condition<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, C, 
     /// # Errors
     /// Shapes don't fit. The state isn't full. A round changes none of the active elements. Elements still change in
     /// the last round that is allowed. The device has too little memory, or is lost.
+    #[inline(never)]
     pub fn eval(self) -> Result<Fixed<T>> {
         let (state, (), rounds) = self.run(|_| Ok(()))?;
         Ok(Fixed { state, rounds })

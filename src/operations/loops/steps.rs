@@ -165,6 +165,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, P: Steps<T>> Rounds<T, F, P> {
     ///
     /// # Errors
     /// Those of [`Stepped::eval`].
+    #[inline(never)]
     pub fn eval(self) -> Result<Fixed<T>> {
         let (state, (), rounds) = self.run(|_| Ok(()))?;
         Ok(Fixed { state, rounds })

@@ -95,6 +95,7 @@ impl<'a, A: Element, B: Element, S: Semiring<A, B>> MatrixProduct<'a, A, B, S> {
     /// # Errors
     /// The shapes don't fit. [`Error::Memory`]: the product takes more memory than there is; it is found before it begins. The device has
     /// too little memory, or is lost.
+    #[inline(never)]
     pub fn eval(&self) -> Result<Matrix<S::Out>> {
         self.check_shapes()?;
         let gpu = self.place();

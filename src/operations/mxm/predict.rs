@@ -2,9 +2,8 @@
 
 use crate::backend::cpu::mxm::accumulator::most_bytes;
 use crate::backend::cpu::mxm::{masked, running_sums};
-use crate::backend::cpu::parallel;
 use crate::formats::Csr;
-use rayon::prelude::*;
+use crate::parallel::{self, FEW};
 use vxm_semiring::Element;
 
 /// What a product of two sparse matrices takes. Returned by [`MatrixProduct::predict`](super::MatrixProduct::predict).
@@ -47,11 +46,11 @@ impl Prediction {
             let least = a.row(i).0.iter().map(|&k| b.degree(k as usize) as u64).max().unwrap_or(0);
             (products.min(ncols), least, products)
         };
-        let sums = parallel::rows(a.nrows()).map(bounds);
         let joined =
             |x: (u64, u64, u64), y: (u64, u64, u64)| (x.0.saturating_add(y.0), x.1.saturating_add(y.1), x.2.max(y.2));
-        let (most_entries, least_entries, longest) = sums.reduce(|| (0, 0, 0), joined);
-        let threads = rayon::current_num_threads() as u128 * u128::from(most_bytes(longest, b.ncols(), size));
+        let sums = parallel::ranges(a.nrows(), FEW, &|rows| rows.map(bounds).fold((0, 0, 0), joined));
+        let (most_entries, least_entries, longest) = sums.into_iter().fold((0, 0, 0), joined);
+        let threads = parallel::threads() as u128 * u128::from(most_bytes(longest, b.ncols(), size));
         let bytes = entry_bytes(most_entries, size) + row_bytes(a.nrows()) + threads;
         Self { products: ends.last().copied().unwrap_or(0), most_entries, least_entries, bytes }
     }
@@ -72,10 +71,11 @@ impl Prediction {
             };
             (products, places as u64, places)
         };
-        let sums = parallel::rows(a.nrows()).map(bounds);
-        let (products, most_entries, longest) = sums.reduce(|| (0, 0, 0), |x, y| (x.0 + y.0, x.1 + y.1, x.2.max(y.2)));
+        let joined = |x: (u64, u64, usize), y: (u64, u64, usize)| (x.0 + y.0, x.1 + y.1, x.2.max(y.2));
+        let sums = parallel::ranges(a.nrows(), FEW, &|rows| rows.map(bounds).fold((0, 0, 0), joined));
+        let (products, most_entries, longest) = sums.into_iter().fold((0, 0, 0), joined);
         let scratch = u128::from(masked::scratch_bytes(inner, entry, ncols, longest, size));
-        let threads = rayon::current_num_threads() as u128;
+        let threads = parallel::threads() as u128;
         let bytes = entry_bytes(most_entries, size) + row_bytes(a.nrows()) + threads * scratch;
         Self { products, most_entries, least_entries: 0, bytes }
     }

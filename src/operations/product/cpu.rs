@@ -31,6 +31,7 @@ pub enum ProductView<'s, V: VectorView, A: Element, S, T: Element, H> {
 }
 
 /// The presence bits of a view of length `n`.
+#[inline(never)]
 pub(crate) fn presence<V: VectorView>(n: usize, view: &V) -> Vec<u64> {
     let evaluated = gather::gather(n, &Each { inner: ByRef(view), step: Pattern }).into_bitmap();
     evaluated.bits().map_or_else(|| full_words(n), <[u64]>::to_vec)
@@ -106,43 +107,51 @@ where
     if H::FILTERS_BY_STATE && own.is_none() {
         return;
     }
-    let key = policy.key(i);
+    let (key, may_stop, own) = (policy.key(i), H::EXITS_EARLY && own.is_some(), own.unwrap_or(U::T::ZERO));
     let mut sum: Option<S::Out> = None;
     // returns whether the fold goes on
-    let mut visit = |k: u32, weight: A| {
-        counts.edges += 1;
-        let passes = |x: &U::T| {
-            (!H::FILTERS || policy.passes_key(key, k as usize))
-                && (!H::FILTERS_BY_STATE || own.is_some_and(|own| policy.passes_state(own, *x)))
-        };
-        if let Some(x) = u.at(k as usize).filter(passes) {
+    count_entries(rows, i, counts, &mut |k, weight| {
+        if let Some(x) = u.at(k as usize)
+            && (!H::FILTERS || policy.passes_key(key, k as usize))
+            && (!H::FILTERS_BY_STATE || policy.passes_state(own, x))
+        {
             let product = ring.mul().call(x, weight);
-            sum = Some(sum.map_or(product, |sum| ring.add().call(sum, product)));
+            sum = Some(match sum {
+                Some(sum) => ring.add().call(sum, product),
+                None => product,
+            });
         }
-        let stops =
-            |sum| ring.add().is_terminal(sum) || (H::EXITS_EARLY && own.is_some_and(|own| policy.may_stop(own, sum)));
-        !(S::Add::EXACT && sum.is_some_and(stops))
+        match sum {
+            Some(sum) if S::Add::EXACT => !(ring.add().is_terminal(sum) || (may_stop && policy.may_stop(own, sum))),
+            _ => true,
+        }
+    });
+}
+
+/// Counts the entries of row `i` that are read, up to the first that `visit` returns false for. Compiled once for a type of entries.
+#[inline(never)]
+fn count_entries<A: Element>(rows: Rows<'_, A>, i: usize, counts: &mut Counts, visit: &mut dyn FnMut(u32, A) -> bool) {
+    let (mut read, length) = (0, rows.len(i));
+    let mut goes_on = |k: u32, weight: A| {
+        counts.edges += 1;
+        let goes_on = visit(k, weight);
+        read += usize::from(goes_on);
+        goes_on
     };
-    let (read, length) = match rows {
+    match rows {
         Rows::Csr(csr) => {
             let (columns, weights) = csr.row(i);
-            (columns.iter().zip(weights).take_while(|&(&k, &w)| visit(k, w)).count(), columns.len())
+            let _ = (0..length).all(|at| goes_on(columns[at], weights[at]));
         }
         Rows::Reversed(csr) => {
             let (columns, weights) = csr.row(i);
-            (columns.iter().zip(weights).rev().take_while(|&(&k, &w)| visit(k, w)).count(), columns.len())
+            let _ = (0..length).rev().all(|at| goes_on(columns[at], weights[at]));
         }
         Rows::Tiles(tiles) => {
-            let mut read = 0;
-            tiles.for_each(i, |_, k, weight| {
-                let goes_on = visit(k, weight);
-                read += usize::from(goes_on);
-                goes_on
-            });
+            tiles.for_each(i, |_, k, weight| goes_on(k, weight));
             count_tiles(tiles, i, counts);
-            (read, tiles.row_len(i))
         }
-    };
+    }
     // the entry that ends the fold is read, but doesn't go on
     counts.early_exits += u64::from(read + 1 < length);
 }
@@ -171,22 +180,33 @@ where
         return Dependency::Unknown;
     }
     let ((columns, weights), key) = (csr.row(row), policy.key(row));
-    let determines = |(&k, &weight): (&u32, &A)| {
-        let Some(x) = u.at(k as usize).filter(|_| policy.passes_key(key, k as usize)) else { return false };
-        if H::FILTERS_BY_STATE && !own.is_some_and(|own| policy.passes_state(own, x)) {
-            return false;
-        }
-        match terminal {
-            Some(terminal) => ring.mul().call(x, weight).bits() == terminal.bits(),
-            None => own.is_some_and(|own| policy.blocks(own, x)),
-        }
-    };
     // Search from the end. Where low numbers are hubs, hubs often settle first, so the last blocking entry is likely to
     // settle last.
-    match columns.iter().zip(weights).rev().find(|&entry| determines(entry)) {
-        Some((&k, _)) if u.dependency(k as usize) == Dependency::OwnElement => Dependency::BlockedBy(k),
-        _ => Dependency::Unknown,
+    for at in (0..columns.len()).rev() {
+        let k = columns[at] as usize;
+        let Some(x) = u.at(k) else { continue };
+        if !policy.passes_key(key, k) {
+            continue;
+        }
+        let own = match own {
+            None if H::FILTERS_BY_STATE || H::BLOCKS => continue,
+            own => own.unwrap_or(U::T::ZERO),
+        };
+        if H::FILTERS_BY_STATE && !policy.passes_state(own, x) {
+            continue;
+        }
+        let determines = match terminal {
+            Some(terminal) => ring.mul().call(x, weights[at]).bits() == terminal.bits(),
+            None => policy.blocks(own, x),
+        };
+        if determines {
+            return match u.dependency(k) {
+                Dependency::OwnElement => Dependency::BlockedBy(columns[at]),
+                _ => Dependency::Unknown,
+            };
+        }
     }
+    Dependency::Unknown
 }
 
 /// Finds one entry that alone is enough for the row's fold to stop early, by its product.
@@ -199,14 +219,20 @@ where
 {
     let Some(own) = u.at(row) else { return Dependency::Unknown };
     let ((columns, weights), key) = (csr.row(row), policy.key(row));
-    let stops_fold = |(&k, &weight): (&u32, &A)| {
-        let may_stop = |x| policy.passes_state(own, x) && policy.may_stop(own, ring.mul().call(x, weight));
-        policy.passes_key(key, k as usize) && u.at(k as usize).is_some_and(may_stop)
-    };
-    match columns.iter().zip(weights).find(|&entry| stops_fold(entry)) {
-        Some((&k, _)) if u.dependency(k as usize) == Dependency::OwnElement => Dependency::StoppedBy(k),
-        _ => Dependency::Unknown,
+    for (&column, &weight) in columns.iter().zip(weights) {
+        let k = column as usize;
+        let Some(x) = u.at(k) else { continue };
+        let stops = policy.passes_key(key, k)
+            && policy.passes_state(own, x)
+            && policy.may_stop(own, ring.mul().call(x, weight));
+        if stops {
+            return match u.dependency(k) {
+                Dependency::OwnElement => Dependency::StoppedBy(column),
+                _ => Dependency::Unknown,
+            };
+        }
     }
+    Dependency::Unknown
 }
 
 /// What the fold of a CSR row depends on, as far as it is known.

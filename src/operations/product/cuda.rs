@@ -262,6 +262,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
 
     /// The matrix's entries in bins (propagation blocking), if that pays, and the kernel that multiplies them with the operand. It pays
     /// only for inexact monoids: others are folded without being staged.
+    #[inline(never)]
     fn bins(&self, env: &Env<'_>, gpu: &Gpu) -> Result<Option<Binned>> {
         let (rows, widths) = (self.rows_on(gpu)?, [size_of::<E::T>(), size_of::<S::Out>()]);
         let worth = !S::Add::EXACT && !self.operand.is_heavy() && !widths.contains(&0);
@@ -278,6 +279,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
     }
 
     /// The operand in the order of the matrix's renumbered columns (hot columns first), if renumbering pays.
+    #[inline(never)]
     fn hot_columns(&self, env: &Env<'_>, gpu: &Gpu, n: usize) -> Result<Option<DeviceVector<E::T>>> {
         let rows = self.rows_on(gpu)?;
         if rows.hot_columns()?.is_none() {

@@ -7,6 +7,7 @@ use crate::backend::tuning::tuning;
 use crate::backend::view::Support;
 use crate::error::{Error, Result};
 use crate::formats::Csr;
+use crate::formats::bitmap::places;
 use crate::operations::expr::{Env, Expr};
 use crate::operations::product::Product;
 use crate::operations::product::edge_policy::EdgePolicy;
@@ -90,18 +91,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
 
     /// The number of entries in the rows of the operand's elements, if counting them is cheap.
     pub(super) fn push_entries<'s>(support: Support<'_>, n: usize, by_operand: impl Fn() -> &'s Csr<A>) -> Option<u64> {
-        let degrees = |list: &mut dyn Iterator<Item = usize>| {
-            let rows = by_operand();
-            list.map(|i| rows.degree(i) as u64).sum()
-        };
-        match support {
-            _ if !S::Add::EXACT => None,
-            Support::List(list) => Some(degrees(&mut list.iter().map(|&i| i as usize))),
-            Support::Bits(bits) if support.count(n) < n / 8 => {
-                Some(degrees(&mut crate::formats::bitmap::ones(bits, 0)))
-            }
-            _ => None,
-        }
+        if S::Add::EXACT { entries_at(support, n, &|| by_operand().offsets()) } else { None }
     }
 
     /// Adds to `sizes` what a push would cost on a GPU. The GPU knows at most an upper bound of the operand's number of
@@ -149,4 +139,19 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
             bit_tensor: false,
         }
     }
+}
+
+/// The number of entries in the rows of a support, if counting them is cheap. `offsets` makes the rows' offsets.
+fn entries_at<'s>(support: Support<'_>, n: usize, offsets: &dyn Fn() -> &'s [u64]) -> Option<u64> {
+    let held;
+    let held = match support {
+        Support::List(list) => list,
+        Support::Bits(bits) if support.count(n) < n / 8 => {
+            held = places(bits);
+            &held
+        }
+        _ => return None,
+    };
+    let offsets = offsets();
+    Some(held.iter().map(|&i| offsets[i as usize + 1] - offsets[i as usize]).sum())
 }

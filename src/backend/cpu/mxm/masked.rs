@@ -10,7 +10,6 @@ use crate::backend::cpu::parallel;
 use crate::backend::plan::RowPath;
 use crate::backend::tuning::tuning;
 use crate::formats::{Csr, split_rows};
-use rayon::prelude::*;
 use std::ops::Range;
 use vxm_semiring::{BinaryOp, Element, Monoid, Semiring};
 
@@ -53,7 +52,8 @@ pub fn cost_by_rows(ks: &[u32], places: usize, length: impl Fn(u32) -> usize) ->
 
 /// The sum of the cost of all rows.
 pub fn total(nrows: usize, cost: &(dyn Fn(usize) -> u64 + Sync)) -> u64 {
-    parallel::rows(nrows).map(cost).reduce(|| 0, u64::saturating_add)
+    let costs = parallel::ranges(nrows, tuning().sequential, &|rows| rows.map(cost).fold(0, u64::saturating_add));
+    costs.into_iter().fold(0, u64::saturating_add)
 }
 
 /// The number of entries in each column.
@@ -83,7 +83,7 @@ impl<A: Element, B: Element, S: Semiring<A, B>> Operands<'_, A, B, S> {
 
     /// The running sums of the cost of the rows, and whether each row is computed by dot products.
     fn plan(&self) -> (Vec<u64>, Vec<bool>) {
-        let chosen: Vec<(bool, u64)> = parallel::rows(self.a.nrows()).map(|i| self.cheaper(i)).collect();
+        let chosen = parallel::table(self.a.nrows(), (false, 0u64), |i| self.cheaper(i));
         (super::running_sums(chosen.len(), |i| chosen[i].1), chosen.iter().map(|&(dots, _)| dots).collect())
     }
 
@@ -96,12 +96,10 @@ impl<A: Element, B: Element, S: Semiring<A, B>> Operands<'_, A, B, S> {
         let column_parts = split_rows(&mut columns, self.mask.offsets, &blocks);
         let value_parts = split_rows(&mut values, self.mask.offsets, &blocks);
         let pool = Pool::new();
-        let parts = blocks.par_iter().zip(column_parts.into_par_iter().zip(value_parts));
-        let ends: Vec<Vec<u64>> = parts
-            .map(|(rows, (columns, values))| {
-                pool.with(Scratch::new, |scratch| self.block((rows.clone(), &dots), scratch, columns, values))
-            })
-            .collect();
+        let parts = blocks.iter().zip(column_parts.into_iter().zip(value_parts)).collect();
+        let ends = parallel::map(parts, &|(rows, (columns, values))| {
+            pool.with(Scratch::new, |scratch| self.block((rows.clone(), &dots), scratch, columns, values))
+        });
         let offsets = compacted(nrows, self.mask.offsets, &blocks, &ends, &mut columns, &mut values);
         Csr::from_parts(nrows, ncols, offsets, columns, values)
     }
@@ -191,7 +189,6 @@ impl<A: Element, B: Element, S: Semiring<A, B>> Operands<'_, A, B, S> {
     }
 
     /// The dot product of a short row and a long column, which is searched.
-    #[inline(never)]
     fn dot_by_search(&self, (ks, entries): (&[u32], &[A]), (js, values): (&[u32], &[B])) -> Option<S::Out> {
         let (add, mul) = (self.ring.add(), self.ring.mul());
         let (mut sum, mut at) = (None, 0);

@@ -14,7 +14,6 @@ use crate::backend::cpu::parallel;
 use crate::backend::cpu::prefetch::prefetch;
 use crate::backend::tuning::tuning;
 use crate::formats::{Csr, row_blocks};
-use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use vxm_semiring::Element;
@@ -69,9 +68,8 @@ fn blocks(ends: &[u64]) -> Vec<Range<usize>> {
 /// The running sums of the work of rows, beginning with 0.
 pub fn running_sums(nrows: usize, work: impl Fn(usize) -> u64 + Sync) -> Vec<u64> {
     let mut ends = vec![0u64; nrows + 1];
-    let share = parallel::chunk_size(nrows).max(tuning().sequential);
-    ends[1..].par_chunks_mut(share).enumerate().for_each(|(chunk, ends)| {
-        ends.iter_mut().enumerate().for_each(|(at, end)| *end = work(chunk * share + at));
+    parallel::fill(&mut ends[1..], tuning().sequential, &|first, ends| {
+        ends.iter_mut().enumerate().for_each(|(at, end)| *end = work(first + at));
     });
     let mut sum = 0u64;
     for end in &mut ends {

@@ -5,7 +5,7 @@ use super::{Places, Pool, blocks, prefetch_rows, seek};
 use crate::backend::plan::RowPath;
 use crate::backend::tuning::tuning;
 use crate::formats::{Csr, split_rows};
-use rayon::prelude::*;
+use crate::backend::cpu::parallel;
 use vxm_semiring::{BinaryOp, Element, Semiring};
 
 /// The accumulators of a thread.
@@ -99,8 +99,8 @@ where
         split_rows(&mut values, &offsets, &blocks),
     );
     let pool = Pool::new();
-    let parts = blocks.par_iter().zip(column_parts.into_par_iter().zip(value_parts));
-    parts.for_each(|(rows, (columns, values))| {
+    let parts = blocks.iter().zip(column_parts.into_iter().zip(value_parts)).collect();
+    parallel::each(parts, &|(rows, (columns, values))| {
         pool.with(Scratch::new, |scratch| {
             let mut filled = 0;
             for i in rows.clone() {
@@ -178,7 +178,7 @@ pub fn offsets<A: Element, B: Element>(
         parts.push(part);
         rest = others;
     }
-    blocks.par_iter().zip(parts).for_each(|(rows, counts)| {
+    parallel::each(blocks.iter().zip(parts).collect(), &|(rows, counts)| {
         pool.with(
             || (vec![0u64; b.ncols().div_ceil(64)], Vec::new()),
             |scratch| {
