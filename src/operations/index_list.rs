@@ -102,7 +102,7 @@ impl<'a> Listed<'a> {
                 let list = gpu.upload_slice(list)?;
                 (list.address(), Box::new(list))
             }
-            Self::Members(set) => match compact::indices(&set.on(gpu)?)?.0 {
+            Self::Members(set) => match compact::indices(&*set.on(gpu)?)?.0 {
                 Some(list) => (list.address(), Box::new(list)),
                 None => (0, Box::new(())),
             },

@@ -8,11 +8,6 @@ use crate::ranks::replicas::nothing;
 use crate::ranks::share::words;
 use vxm_semiring::Element;
 
-/// An element as an item of a parcel to a rank that holds nothing yet.
-fn item<T>(x: Option<T>) -> Item<T> {
-    x.map_or(Item::Same, Item::Value)
-}
-
 /// The elements at `indices` of a vector of `len` places, of which this rank owns `piece`. An index outside the vector has none. Each rank
 /// asks for what it needs; all ranks call this.
 pub(crate) fn fetch<T: Element>(grid: &Grid, len: usize, piece: &Bitmap<T>, indices: &[u32]) -> Result<Vec<Option<T>>> {
@@ -28,7 +23,8 @@ pub(crate) fn fetch<T: Element>(grid: &Grid, len: usize, piece: &Bitmap<T>, indi
     }
     let questions = asked.iter().map(|places| places.iter().flat_map(|place| place.to_le_bytes()).collect());
     let answers = grid.exchange(questions.collect())?.into_iter().map(|question| {
-        pack(&words(&question).iter().map(|&place| item(piece.get(place as usize))).collect::<Vec<_>>())
+        let items: Vec<Item> = words(&question).iter().map(|&place| Item::of(piece.get(place as usize))).collect();
+        pack(&items, size_of::<T>())
     });
     let found = grid.exchange(answers.collect())?;
     let mut held = Vec::with_capacity(grid.size());
@@ -46,6 +42,7 @@ pub(crate) fn fetch<T: Element>(grid: &Grid, len: usize, piece: &Bitmap<T>, indi
 
 /// Sends elements to the owners of their indices, in a vector of `len` places. Returns those that came here, by place, in the order of
 /// ranks. Indices outside the vector are dropped. All ranks call this.
+#[inline(never)]
 pub(crate) fn deliver<T: Element>(
     grid: &Grid,
     len: usize,
@@ -71,6 +68,7 @@ pub(crate) fn deliver<T: Element>(
 }
 
 /// The elements of all ranks, if their parcels came here.
+#[inline(never)]
 fn joined<T: Element>(grid: &Grid, len: usize, parcels: &[Vec<u8>]) -> Result<Bitmap<T>> {
     let (owners, mut whole) = (grid.owners(len), nothing(len));
     for (rank, parcel) in parcels.iter().enumerate() {
@@ -80,7 +78,8 @@ fn joined<T: Element>(grid: &Grid, len: usize, parcels: &[Vec<u8>]) -> Result<Bi
 }
 
 fn packed<T: Element>(piece: &Bitmap<T>) -> Vec<u8> {
-    pack(&(0..piece.len()).map(|place| item(piece.get(place))).collect::<Vec<_>>())
+    let items: Vec<Item> = (0..piece.len()).map(|place| Item::of(piece.get(place))).collect();
+    pack(&items, size_of::<T>())
 }
 
 /// The whole vector, on every rank. All ranks call this.

@@ -3,15 +3,15 @@
 use crate::error::{Error, Result};
 use vxm_semiring::Element;
 
-/// What is told of one place.
+/// What is told of one place. Elements are told as their bits, so that parcels are packed by the same code for all types.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Item<T> {
+pub(crate) enum Item {
     /// It is as it was told before.
     Same,
     /// It holds no element now.
     Absent,
-    /// It holds this element now.
-    Value(T),
+    /// It holds the element with these bits now.
+    Value(u64),
 }
 
 /// The forms of a parcel, by its first byte. A parcel without bytes says that nothing has changed.
@@ -25,12 +25,19 @@ const LIST: u8 = 4;
 /// Two bits for each place, and the values.
 const MIXED: u8 = 5;
 
-impl<T: Element> Item<T> {
-    fn same_as(self, other: Self) -> bool {
-        match (self, other) {
-            (Self::Value(x), Self::Value(y)) => x.bits() == y.bits(),
-            (Self::Same, Self::Same) | (Self::Absent, Self::Absent) => true,
-            _ => false,
+impl Item {
+    /// An element that is told to a rank that holds nothing yet.
+    pub fn of<T: Element>(x: Option<T>) -> Self {
+        x.map_or(Self::Same, |x| Self::Value(x.bits()))
+    }
+
+    /// What has changed at a place.
+    pub fn change<T: Element>(before: Option<T>, now: Option<T>) -> Self {
+        match (before, now) {
+            (None, None) => Self::Same,
+            (Some(_), None) => Self::Absent,
+            (Some(x), Some(y)) if x.bits() == y.bits() => Self::Same,
+            (_, Some(y)) => Self::Value(y.bits()),
         }
     }
 
@@ -42,7 +49,7 @@ impl<T: Element> Item<T> {
         }
     }
 
-    fn value(self) -> Option<T> {
+    fn value(self) -> Option<u64> {
         match self {
             Self::Value(x) => Some(x),
             _ => None,
@@ -51,21 +58,21 @@ impl<T: Element> Item<T> {
 }
 
 /// Counts of items, from which the sizes of all forms follow.
-struct Counts<T> {
+struct Counts {
     same: usize,
     values: usize,
     /// The different items, if there are at most four.
-    different: Option<Vec<Item<T>>>,
+    different: Option<Vec<Item>>,
     /// An item that more than half of the places have, if there is one.
-    frequent: Item<T>,
+    frequent: Item,
     frequent_count: usize,
     /// The bytes of the distances of changed places.
     distances: usize,
 }
 
-impl<T: Element> Counts<T> {
-    fn of(items: &[Item<T>]) -> Self {
-        let (mut different, mut many) = (Vec::<Item<T>>::new(), false);
+impl Counts {
+    fn of(items: &[Item]) -> Self {
+        let (mut different, mut many) = (Vec::<Item>::new(), false);
         // Boyer and Moore's majority vote
         let (mut frequent, mut votes) = (Item::Same, 0usize);
         let (mut tags, mut distances, mut last) = ([0; 3], 0, 0);
@@ -75,18 +82,18 @@ impl<T: Element> Counts<T> {
                 distances += varint_len(k - last);
                 last = k;
             }
-            if !many && !different.iter().any(|&other| other.same_as(item)) {
+            if !many && !different.contains(&item) {
                 many = different.len() == 4;
                 different.push(item);
             }
             match votes {
                 0 => (frequent, votes) = (item, 1),
-                _ if frequent.same_as(item) => votes += 1,
+                _ if frequent == item => votes += 1,
                 _ => votes -= 1,
             }
         }
         let [same, _, values] = tags;
-        let frequent_count = items.iter().filter(|item| item.same_as(frequent)).count();
+        let frequent_count = items.iter().filter(|&&item| item == frequent).count();
         let different = (!many).then_some(different);
         Self { same, values, different, frequent, frequent_count, distances }
     }
@@ -109,14 +116,14 @@ fn put_varint(bytes: &mut Vec<u8>, mut number: usize) {
     bytes.push(number as u8);
 }
 
-fn put_value<T: Element>(bytes: &mut Vec<u8>, value: T) {
-    bytes.extend(&value.bits().to_le_bytes()[..size_of::<T>()]);
+fn put_value(bytes: &mut Vec<u8>, size: usize, value: u64) {
+    bytes.extend_from_slice(&value.to_le_bytes()[..size]);
 }
 
-fn put_item<T: Element>(bytes: &mut Vec<u8>, item: Item<T>) {
+fn put_item(bytes: &mut Vec<u8>, size: usize, item: Item) {
     bytes.push(item.tag());
     if let Item::Value(value) = item {
-        put_value(bytes, value);
+        put_value(bytes, size, value);
     }
 }
 
@@ -139,9 +146,9 @@ fn put_codes(bytes: &mut Vec<u8>, width: usize, codes: impl Iterator<Item = u8>)
     }
 }
 
-/// Packs items into the smallest parcel.
-pub(crate) fn pack<T: Element>(items: &[Item<T>]) -> Vec<u8> {
-    let (n, size, counts) = (items.len(), size_of::<T>(), Counts::of(items));
+/// Packs items into the smallest parcel. Elements have `size` bytes.
+pub(crate) fn pack(items: &[Item], size: usize) -> Vec<u8> {
+    let (n, counts) = (items.len(), Counts::of(items));
     let (changed, values) = (n - counts.same, counts.values);
     if changed == 0 {
         return Vec::new();
@@ -162,22 +169,22 @@ pub(crate) fn pack<T: Element>(items: &[Item<T>]) -> Vec<u8> {
     let mixed = 1 + n.div_ceil(4) + values * size;
     let least = all.min(few).min(mostly).min(list).min(mixed);
     let mut bytes = Vec::with_capacity(least);
-    let rest: &mut dyn Iterator<Item = T> = match &counts.different {
+    let rest: &mut dyn Iterator<Item = u64> = match &counts.different {
         _ if least == all => {
             bytes.push(ALL);
             &mut items.iter().filter_map(|item| item.value())
         }
         Some(different) if least == few => {
             bytes.extend([FEW, different.len() as u8]);
-            different.iter().for_each(|&item| put_item(&mut bytes, item));
-            let code = |item: &Item<T>| different.iter().position(|other| other.same_as(*item)).unwrap_or(0) as u8;
+            different.iter().for_each(|&item| put_item(&mut bytes, size, item));
+            let code = |item: &Item| different.iter().position(|other| other == item).unwrap_or(0) as u8;
             put_codes(&mut bytes, width(different.len()), items.iter().map(code));
             &mut std::iter::empty()
         }
         _ if least == mostly => {
             bytes.push(MOSTLY);
-            put_item(&mut bytes, counts.frequent);
-            let other = |item: &Item<T>| !item.same_as(counts.frequent);
+            put_item(&mut bytes, size, counts.frequent);
+            let other = |item: &Item| *item != counts.frequent;
             put_codes(&mut bytes, 1, items.iter().map(|item| u8::from(other(item))));
             &mut items.iter().filter(move |item| other(item)).filter_map(|item| item.value())
         }
@@ -199,7 +206,7 @@ pub(crate) fn pack<T: Element>(items: &[Item<T>]) -> Vec<u8> {
             &mut items.iter().filter_map(|item| item.value())
         }
     };
-    rest.for_each(|value| put_value(&mut bytes, value));
+    rest.for_each(|value| put_value(&mut bytes, size, value));
     bytes
 }
 
@@ -220,19 +227,23 @@ impl Codes<'_> {
 }
 
 /// A parcel that is read from its beginning.
-struct Reader<'a>(&'a [u8]);
+struct Reader<'a> {
+    rest: &'a [u8],
+    /// The bytes of an element.
+    size: usize,
+}
 
 impl<'a> Reader<'a> {
     /// Numbers of `width` bits for `n` places.
     fn codes(&mut self, width: usize, n: usize) -> Option<Codes<'a>> {
-        let (bytes, rest) = self.0.split_at_checked(n.checked_mul(width)?.div_ceil(8))?;
-        self.0 = rest;
+        let (bytes, rest) = self.rest.split_at_checked(n.checked_mul(width)?.div_ceil(8))?;
+        self.rest = rest;
         Some(Codes { bytes, width })
     }
 
     fn byte(&mut self) -> Option<u8> {
-        let (&byte, rest) = self.0.split_first()?;
-        self.0 = rest;
+        let (&byte, rest) = self.rest.split_first()?;
+        self.rest = rest;
         Some(byte)
     }
 
@@ -248,15 +259,15 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn value<T: Element>(&mut self) -> Option<T> {
-        let (value, rest) = self.0.split_at_checked(size_of::<T>())?;
-        self.0 = rest;
+    fn value(&mut self) -> Option<u64> {
+        let (value, rest) = self.rest.split_at_checked(self.size)?;
+        self.rest = rest;
         let mut bits = [0; 8];
         bits[..value.len()].copy_from_slice(value);
-        Some(T::from_bits(u64::from_le_bytes(bits)))
+        Some(u64::from_le_bytes(bits))
     }
 
-    fn item<T: Element>(&mut self) -> Option<Item<T>> {
+    fn item(&mut self) -> Option<Item> {
         Some(match self.byte()? {
             0 => Item::Same,
             1 => Item::Absent,
@@ -269,8 +280,13 @@ impl<'a> Reader<'a> {
 ///
 /// # Errors
 /// The parcel isn't one about `n` places.
-pub(crate) fn unpack<T: Element>(parcel: &[u8], n: usize, put: impl FnMut(usize, Option<T>)) -> Result<()> {
-    unpacked(parcel, n, put).ok_or_else(|| {
+pub(crate) fn unpack<T: Element>(parcel: &[u8], n: usize, mut put: impl FnMut(usize, Option<T>)) -> Result<()> {
+    unpack_bits(parcel, n, size_of::<T>(), &mut |k, bits| put(k, bits.map(T::from_bits)))
+}
+
+/// The same for elements of `size` bytes: `put` gets their bits.
+fn unpack_bits(parcel: &[u8], n: usize, size: usize, put: &mut dyn FnMut(usize, Option<u64>)) -> Result<()> {
+    unpacked(parcel, n, size, put).ok_or_else(|| {
         let bytes = parcel.len();
         Error::invalid(format!(
             "a parcel of {bytes} bytes about {n} places: expected all ranks to run the same program on the same graph"
@@ -278,10 +294,10 @@ pub(crate) fn unpack<T: Element>(parcel: &[u8], n: usize, put: impl FnMut(usize,
     })
 }
 
-fn unpacked<T: Element>(parcel: &[u8], n: usize, mut put: impl FnMut(usize, Option<T>)) -> Option<()> {
-    let mut reader = Reader(parcel);
+fn unpacked(parcel: &[u8], n: usize, size: usize, put: &mut dyn FnMut(usize, Option<u64>)) -> Option<()> {
+    let mut reader = Reader { rest: parcel, size };
     let Some(form) = reader.byte() else { return Some(()) };
-    let tell = &mut |k: usize, item: Item<T>| match item {
+    let tell = &mut |k: usize, item: Item| match item {
         Item::Same => {}
         Item::Absent => put(k, None),
         Item::Value(x) => put(k, Some(x)),
@@ -312,13 +328,13 @@ fn unpacked<T: Element>(parcel: &[u8], n: usize, mut put: impl FnMut(usize, Opti
         }
         _ => return None,
     }
-    reader.0.is_empty().then_some(())
+    reader.rest.is_empty().then_some(())
 }
 
 /// Reads up to four items, and for each place which of them it is.
-fn read_few<T: Element>(reader: &mut Reader<'_>, n: usize, tell: &mut dyn FnMut(usize, Item<T>)) -> Option<()> {
+fn read_few(reader: &mut Reader<'_>, n: usize, tell: &mut dyn FnMut(usize, Item)) -> Option<()> {
     let count = usize::from(reader.byte()?);
-    let items: Vec<Item<T>> = (0..count).map(|_| reader.item()).collect::<Option<_>>()?;
+    let items: Vec<Item> = (0..count).map(|_| reader.item()).collect::<Option<_>>()?;
     let codes = reader.codes(*WIDTHS.get(count)?, n)?;
     for k in 0..n {
         tell(k, *items.get(usize::from(codes.at(k)))?);
@@ -327,7 +343,7 @@ fn read_few<T: Element>(reader: &mut Reader<'_>, n: usize, tell: &mut dyn FnMut(
 }
 
 /// Reads the changed places, and what they hold.
-fn read_list<T: Element>(reader: &mut Reader<'_>, n: usize, tell: &mut dyn FnMut(usize, Item<T>)) -> Option<()> {
+fn read_list(reader: &mut Reader<'_>, n: usize, tell: &mut dyn FnMut(usize, Item)) -> Option<()> {
     let count = reader.varint()?;
     let (mut places, mut last) = (Vec::with_capacity(count.min(n)), 0usize);
     for _ in 0..count {
@@ -349,11 +365,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn survives<T: Element>(items: &[Item<T>]) -> usize {
-        let parcel = pack(items);
+    fn survives<T: Element>(items: &[Item]) -> usize {
+        let parcel = pack(items, size_of::<T>());
         let mut found = vec![Item::Same; items.len()];
-        unpack(&parcel, items.len(), |k, x| found[k] = x.map_or(Item::Absent, Item::Value)).unwrap();
-        assert!(items.iter().zip(&found).all(|(x, y)| x.same_as(*y)), "{items:?} came out as {found:?}");
+        unpack(&parcel, items.len(), |k, x: Option<T>| found[k] = x.map_or(Item::Absent, |x| Item::Value(x.bits())))
+            .unwrap();
+        assert_eq!(items, found);
         if !parcel.is_empty() {
             // another number of places, or a cut parcel, is found or harmless, and never panics
             let _ = unpack::<T>(&parcel, items.len() + 9, |_, _| {});
@@ -367,39 +384,45 @@ mod tests {
         fn items_survive(
             tags in prop::collection::vec((0u8..12, any::<u32>()), 0..300), same in 0u8..12, few: bool
         ) {
-            let value = |x: u32| if few { x % 3 } else { x };
+            let value = |x: u32| u64::from(if few { x % 3 } else { x });
             let item = |&(tag, x): &(u8, u32)| match tag {
                 0 => Item::Absent,
                 tag if tag <= same => Item::Same,
                 _ => Item::Value(value(x)),
             };
-            let items: Vec<Item<u32>> = tags.iter().map(item).collect();
-            survives(&items);
-            let wide: Vec<Item<u64>> = items.iter().map(|item| item.value().map_or(Item::Same, |x| Item::Value(u64::from(x) << 20))).collect();
-            survives(&wide);
-            let sets: Vec<Item<()>> = items.iter().map(|item| item.value().map_or(Item::Absent, |_| Item::Value(()))).collect();
-            survives(&sets);
+            let items: Vec<Item> = tags.iter().map(item).collect();
+            survives::<u32>(&items);
+            let wide: Vec<Item> = items.iter().map(|item| item.value().map_or(Item::Same, |x| Item::Value(x << 20))).collect();
+            survives::<u64>(&wide);
+            let sets: Vec<Item> = items.iter().map(|item| item.value().map_or(Item::Absent, |_| Item::Value(0))).collect();
+            survives::<()>(&sets);
         }
     }
 
     #[test]
     fn each_form_is_chosen_where_it_is_small() {
         let n = 1000;
-        let values = |f: &dyn Fn(u32) -> Item<u32>| (0..n).map(f).collect::<Vec<_>>();
+        let values = |f: &dyn Fn(u64) -> Item| (0..n).map(f).collect::<Vec<_>>();
         // all: a byte more than the values
-        assert_eq!(survives(&values(&|k| Item::Value(k * k))), 1 + 4000);
-        assert_eq!(survives(&values(&|_| Item::Same)), 0);
+        assert_eq!(survives::<u32>(&values(&|k| Item::Value(k * k))), 1 + 4000);
+        assert_eq!(survives::<u32>(&values(&|_| Item::Same)), 0);
         // one value everywhere takes no bit a place
-        assert_eq!(survives(&values(&|_| Item::Value(7))), 2 + 1 + 4);
+        assert_eq!(survives::<u32>(&values(&|_| Item::Value(7))), 2 + 1 + 4);
         // three items: two bits a place
-        assert_eq!(survives(&values(&|k| [Item::Same, Item::Absent, Item::Value(9)][k as usize % 3])), 2 + 3 + 4 + 250);
+        assert_eq!(
+            survives::<u32>(&values(&|k| [Item::Same, Item::Absent, Item::Value(9)][k as usize % 3])),
+            2 + 3 + 4 + 250
+        );
         // few changed places: a list
-        assert_eq!(survives(&values(&|k| if k % 100 == 5 { Item::Value(k) } else { Item::Same })), 1 + 1 + 10 + 2 + 40);
+        assert_eq!(
+            survives::<u32>(&values(&|k| if k % 100 == 5 { Item::Value(k) } else { Item::Same })),
+            1 + 1 + 10 + 2 + 40
+        );
         // a frequent value: a bit a place
-        assert_eq!(survives(&values(&|k| Item::Value(if k % 4 == 0 { k } else { 1 }))), 1 + 5 + 125 + 250 * 4);
+        assert_eq!(survives::<u32>(&values(&|k| Item::Value(if k % 4 == 0 { k } else { 1 }))), 1 + 5 + 125 + 250 * 4);
         // anything else: two bits a place
         let mixed = values(&|k| [Item::Same, Item::Absent, Item::Value(k)][k as usize % 3]);
-        assert_eq!(survives(&mixed), 1 + 250 + 333 * 4);
+        assert_eq!(survives::<u32>(&mixed), 1 + 250 + 333 * 4);
         let told = unpack::<u32>(&[9, 9], 4, |_, _| {}).unwrap_err().to_string();
         assert!(told.starts_with("a parcel of 2 bytes about 4 places: expected"), "{told}");
     }

@@ -3,23 +3,13 @@
 use crate::error::Result;
 use crate::formats::Bitmap;
 use crate::formats::bitmap::{full_words, words};
-use crate::ranks::parcel::{Item, pack, unpack};
+use crate::ranks::parcel::{Item, unpack};
 use crate::ranks::share::{Line, Share};
 use vxm_semiring::Element;
 
 /// A vector of `len` places without elements.
 pub(crate) fn nothing<T: Element>(len: usize) -> Bitmap<T> {
     Bitmap::new(vec![T::ZERO; len], vec![0; words(len)])
-}
-
-/// What has changed at a place.
-fn change<T: Element>(before: Option<T>, now: Option<T>) -> Item<T> {
-    match (before, now) {
-        (None, None) => Item::Same,
-        (Some(_), None) => Item::Absent,
-        (Some(x), Some(y)) if x.bits() == y.bits() => Item::Same,
-        (_, Some(y)) => Item::Value(y),
-    }
 }
 
 /// Copies of a vector's elements at the slots of a share.
@@ -34,6 +24,7 @@ pub(crate) struct Replicas<T> {
 
 impl<T: Element> Replicas<T> {
     /// No copies yet, of a vector of which this rank owns `count` elements. `own` says that rows' own elements are read.
+    #[inline(never)]
     pub fn new<A: Element>(share: &Share<A>, count: usize, own: bool) -> Self {
         let mut slots = nothing(share.slots());
         if share.row.is_some() && !own {
@@ -49,12 +40,13 @@ impl<T: Element> Replicas<T> {
     }
 
     /// Brings the slots up to date with the vector, of which this rank owns `piece`. Returns the slots that changed. All ranks call this.
+    #[inline(never)]
     pub fn refresh<A: Element>(&mut self, share: &Share<A>, piece: &Bitmap<T>, own: bool) -> Result<Vec<u32>> {
         let mut changed = Vec::new();
         let Self { told, slots, told_rows } = self;
         if share.row.is_none() {
             for place in 0..piece.len() {
-                if change(slots.get(place), piece.get(place)) != Item::Same {
+                if Item::change(slots.get(place), piece.get(place)) != Item::Same {
                     slots.put(place, piece.get(place));
                     changed.push(place as u32);
                 }
@@ -72,6 +64,7 @@ impl<T: Element> Replicas<T> {
     }
 
     /// Sends what changed to the members of a line, and stores what they sent.
+    #[inline(never)]
     pub(crate) fn tell(
         line: &Line,
         told: &mut Bitmap<T>,
@@ -79,9 +72,7 @@ impl<T: Element> Replicas<T> {
         piece: &Bitmap<T>,
         changed: &mut Vec<u32>,
     ) -> Result<()> {
-        let item = |&place: &u32| change(told.get(place as usize), piece.get(place as usize));
-        let parcels = line.gives.iter().map(|places| pack(&places.iter().map(item).collect::<Vec<_>>()));
-        let found = line.ranks.exchange(parcels.collect())?;
+        let found = line.give(size_of::<T>(), &|place| Item::change(told.get(place), piece.get(place)))?;
         for (parcel, takes) in found.iter().zip(&line.takes) {
             unpack(parcel, takes.len(), |k, x| {
                 slots.put(takes.start + k, x);
@@ -104,6 +95,7 @@ pub(crate) struct Partials<T> {
 
 impl<T: Element> Partials<T> {
     /// No partial results yet.
+    #[inline(never)]
     pub fn new(rows: usize, line: &Line) -> Self {
         Self { told: nothing(rows), heard: line.gives.iter().map(|places| nothing(places.len())).collect() }
     }
@@ -115,12 +107,10 @@ impl<T: Element> Partials<T> {
         line: &Line,
         partial: &Bitmap<T>,
         count: usize,
-        add: impl Fn(T, T) -> T,
+        add: &dyn Fn(T, T) -> T,
     ) -> Result<Bitmap<T>> {
         let Self { told, heard } = self;
-        let item = |row: usize| change(told.get(row), partial.get(row));
-        let parcels = line.takes.iter().map(|rows| pack(&rows.clone().map(item).collect::<Vec<_>>()));
-        let found = line.ranks.exchange(parcels.collect())?;
+        let found = line.give_back(size_of::<T>(), &|row| Item::change(told.get(row), partial.get(row)))?;
         for (parcel, heard) in found.iter().zip(heard.iter_mut()) {
             unpack(parcel, heard.len(), |k, x| heard.put(k, x))?;
         }

@@ -2,8 +2,10 @@
 
 use crate::error::{Error, Result};
 use crate::formats::Csr;
+use crate::parallel::{self, FEW};
 use crate::ranks::grid::Grid;
 use crate::ranks::owners::Owners;
+use crate::ranks::parcel::{Item, pack};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,6 +24,21 @@ pub(crate) struct Line {
 }
 
 impl Line {
+    /// Sends to each member the items at the places that it has copies of. Elements have `size` bytes. Returns the members' parcels.
+    pub fn give(&self, size: usize, item: &dyn Fn(usize) -> Item) -> Result<Vec<Vec<u8>>> {
+        let packed = |places: &Vec<u32>| {
+            let items: Vec<Item> = places.iter().map(|&place| item(place as usize)).collect();
+            pack(&items, size)
+        };
+        Ok(self.ranks.exchange(self.gives.iter().map(packed).collect())?)
+    }
+
+    /// Sends to each member the items at the slots for its elements. Returns the members' parcels.
+    pub fn give_back(&self, size: usize, item: &dyn Fn(usize) -> Item) -> Result<Vec<Vec<u8>>> {
+        let packed = |slots: &Range<usize>| pack(&slots.clone().map(item).collect::<Vec<Item>>(), size);
+        Ok(self.ranks.exchange(self.takes.iter().map(packed).collect())?)
+    }
+
     /// Tells each member the places that this rank has copies of. Slots count from `first`, member by member.
     fn new(ranks: &Arc<dyn Communicator>, wanted: &[Vec<u32>], first: usize) -> Result<Self> {
         let parcels = wanted.iter().map(|places| places.iter().flat_map(|place| place.to_le_bytes()).collect());
@@ -65,9 +82,10 @@ pub struct Share<T: Element> {
 impl<T: Element> Share<T> {
     /// Builds the share of a matrix of `n` rows. `entries` are those in rows of this row of ranks and columns of this column of ranks, each
     /// once, in any order. All ranks call this.
+    #[inline(never)]
     pub(crate) fn new(grid: &Grid, n: usize, mut entries: Vec<(u32, u32, T)>) -> Result<Self> {
         let numbers = RowNumbers::new(grid, n);
-        entries.par_iter_mut().for_each(|entry| entry.0 = numbers.of(entry.0));
+        parallel::fill(&mut entries, FEW, &|_, part| part.iter_mut().for_each(|entry| entry.0 = numbers.of(entry.0)));
         entries.par_sort_unstable_by_key(|&(row, column, _)| (row, column));
         Self::of_sorted(grid, n, entries)
     }
@@ -109,7 +127,7 @@ impl<T: Element> Share<T> {
             let (rank, place) = owners.owner(column);
             slots[rank / width][place as usize]
         };
-        let local: Vec<u32> = entries.par_iter().map(|&(_, column, _)| slot_of(column)).collect();
+        let local = parallel::table(entries.len(), 0, |k| slot_of(entries[k].1));
         let offsets = row_offsets(&entries, width, row_slots);
         let values = entries.iter().map(|&(.., x)| x).collect();
         drop(entries);

@@ -74,6 +74,7 @@ pub(super) fn place_columns<A: Element>(gpu: &Gpu, csr: &Arc<Csr<A>>) -> Result<
 ///
 /// # Errors
 /// As for [`alloc_entries`].
+#[inline(never)]
 pub(super) fn upload_entries<T: Pod>(gpu: &Gpu, entries: &[T], rows: usize) -> Result<Buffer> {
     let bytes = crate::kernels::bytes_of(entries);
     let mut buffer = alloc_entries(gpu, bytes.len(), rows)?;

@@ -33,6 +33,7 @@ fn address(buffer: Option<&Arc<Buffer>>) -> u64 {
 ///
 /// # Errors
 /// The device has too little memory, or is lost.
+#[inline(never)]
 pub fn transpose<A: Element>(csr: &DeviceCsr<A>) -> Result<DeviceCsr<A>> {
     let (gpu, nrows, ncols, nnz) = (csr.gpu(), csr.nrows(), csr.ncols(), csr.nnz());
     let rows = Arc::new(alloc_entries(gpu, nnz * 4, nrows.max(ncols))?);
@@ -139,6 +140,7 @@ pub(super) fn from_keys<A: Element>(
 }
 
 /// The matrix of `count` entries: sorts them stably by key, then merges those with equal keys.
+#[inline(never)]
 pub(super) fn merge_by_key<A: Element>(
     mut kernel: KernelBuilder,
     (nrows, ncols): (usize, usize),

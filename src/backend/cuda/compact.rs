@@ -2,11 +2,11 @@
 
 use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder};
 use crate::backend::cuda::terminals::{blocks, launch, rows_builder, scan};
-use crate::backend::cuda::{DeviceVector, Gpu};
+use crate::backend::cuda::Gpu;
+use crate::backend::cuda::vector::Cells;
 use crate::backend::tuning::THREADS;
 use crate::error::Result;
 use crate::kernels::{Buffer, Launch, sources};
-use vxm_semiring::Element;
 
 /// Launches the kernel of type `ty` with the members `words`. There is a thread for each of `items`, up to the limit of [`blocks`]; beyond
 /// it each thread visits several items.
@@ -80,12 +80,12 @@ fn write_list(gpu: &Gpu, bits: u64, sums: &Buffer, words: usize, list: u64) -> R
 }
 
 /// The indices of a vector's elements, in ascending order, or `None` if the vector is full; and the number of elements.
-pub(crate) fn indices<T: Element>(vector: &DeviceVector<T>) -> Result<(Option<Buffer>, usize)> {
+pub(crate) fn indices(vector: &Cells) -> Result<(Option<Buffer>, usize)> {
     if vector.bits_address() == 0 {
-        return Ok((None, vector.len()));
+        return Ok((None, vector.len));
     }
     let known = vector.count.get().copied();
-    let (list, count) = list(vector.gpu(), vector.bits_address(), vector.len(), known)?;
+    let (list, count) = list(&vector.gpu, vector.bits_address(), vector.len, known)?;
     vector.count.get_or_init(|| count);
     Ok((Some(list), count))
 }

@@ -46,6 +46,7 @@ impl<A: Element> DeviceCsr<A> {
     ///
     /// # Errors
     /// The device has too little memory, or is lost.
+    #[inline(never)]
     pub fn upload(gpu: &Gpu, csr: &Arc<Csr<A>>) -> Result<Self> {
         let short_offsets = offsets_in_32_bits(gpu, csr.offsets())?;
         Ok(Self {

@@ -65,6 +65,7 @@ struct Marked {
 
 impl Marked {
     /// Marks the entries of `csr` for which the C++ type `predicate` holds. `tail` are the members of that type.
+    #[inline(never)]
     fn new<A: Element>(
         csr: &DeviceCsr<A>,
         mut kernel: KernelBuilder,
@@ -214,8 +215,8 @@ where
     let t = kernel.element::<T>();
     let ty = kernel.ty("vxm::PackEnds", [t]);
     let mut words = vec![n as u64, us.len() as u64, packs as u64];
-    words.extend((0..MANY_ENDS).map(|k| us.get(k).map_or(0, DeviceVector::values_address)));
-    words.extend((0..MANY_ENDS).map(|k| us.get(k).map_or(0, DeviceVector::bits_address)));
+    words.extend((0..MANY_ENDS).map(|k| us.get(k).map_or(0, |u| u.values_address())));
+    words.extend((0..MANY_ENDS).map(|k| us.get(k).map_or(0, |u| u.bits_address())));
     words.extend([packed.address(), held.address()]);
     launch_over(&mut kernel, ty, &words, n * packs.max(1))?;
     let mut kernel = entries_builder(gpu);

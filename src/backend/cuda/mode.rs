@@ -29,7 +29,7 @@ pub fn modes<A: Element>(
     // every long row has more entries than WARP_ROW
     let most_long = if longest > WARP_ROW { n.min(csr.nnz() / WARP_ROW) } else { 0 };
     let (longer, found) = (gpu.alloc(most_long * 4)?, gpu.zeroed(8)?);
-    let wanted = wanted.map_or(0, DeviceVector::bits_address);
+    let wanted = wanted.map_or(0, |u| u.bits_address());
     let (starts, columns) = (csr.offsets.address(), csr.columns.address());
     let (modes, present) = (out.values_address(), out.bits_address());
 

@@ -90,6 +90,7 @@ struct PushTarget<T> {
 
 impl<T: Element> PushTarget<T> {
     /// An empty result of `length` elements.
+    #[inline(never)]
     fn new(gpu: &Gpu, add: impl Monoid<T>, length: usize) -> Result<Self> {
         let bytes = match size_of::<T>() {
             0 => return Ok(Self { words: None, vector: Some(DeviceVector::fresh(gpu, length, true)?) }),
@@ -131,6 +132,7 @@ impl<T: Element> PushTarget<T> {
     }
 
     /// The result as a leaf of `kernel`.
+    #[inline(never)]
     fn leaf(self, kernel: &mut KernelBuilder) -> Node {
         if let Some(vector) = &self.vector {
             return kernel.stored(vector);

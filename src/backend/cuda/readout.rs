@@ -1,9 +1,9 @@
 //! A device vector read on the host: its elements, its indices, their number.
 
-use crate::backend::cuda::vector::from_bytes;
+use crate::backend::cuda::vector::{Cells, from_bytes};
 use crate::backend::cuda::{DeviceVector, compact, terminals};
 use crate::error::{Error, Result};
-use crate::formats::bitmap::words;
+use crate::formats::bitmap::{bit, words};
 use crate::formats::{Bitmap, Store};
 use vxm_semiring::Element;
 
@@ -12,28 +12,38 @@ impl<T: Element> DeviceVector<T> {
     ///
     /// # Errors
     /// The device is lost.
+    #[inline(never)]
     pub fn download(&self) -> Result<Store<T>> {
-        let values = |from: &Self| -> Result<Vec<T>> {
-            let mut bytes = vec![0; self.len * size_of::<T>()];
-            from.values.download_into(&mut bytes)?;
-            Ok(from_bytes(&bytes, self.len))
+        let (bytes, bits) = match &self.bits {
+            None => return Ok(Store::Bitmap(Bitmap::dense(from_bytes(&self.value_bytes()?, self.len)))),
+            // values of absent elements are uninitialized: replace them by zeros, on the host if the device has no memory for it
+            Some(bits) => match terminals::filled(self) {
+                Err(Error::Device(crate::kernels::Error::DeviceMemory { .. })) => {
+                    let (mut bytes, bits) = (self.value_bytes()?, bits.download::<u64>(words(self.len))?);
+                    self.zero_absent(&mut bytes, &bits);
+                    (bytes, bits)
+                }
+                filled => (filled?.value_bytes()?, bits.download::<u64>(words(self.len))?),
+            },
         };
-        Ok(Store::Bitmap(match &self.bits {
-            None => Bitmap::dense(values(self)?),
-            Some(bits) => {
-                let bits: Vec<u64> = bits.download(words(self.len))?;
-                // values of absent elements are uninitialized: replace them by zeros, on the host if the device has no memory for it
-                let held = match terminals::filled(self) {
-                    Err(Error::Device(crate::kernels::Error::DeviceMemory { .. })) => {
-                        let present = |i: usize| bits[i / 64] >> (i % 64) & 1 == 1;
-                        let all = values(self)?.into_iter().enumerate();
-                        all.map(|(i, value)| if present(i) { value } else { T::ZERO }).collect()
-                    }
-                    filled => values(&filled?)?,
-                };
-                Bitmap::new(held, bits)
-            }
-        }))
+        Ok(Store::Bitmap(Bitmap::new(from_bytes(&bytes, self.len), bits)))
+    }
+}
+
+impl Cells {
+    /// The bytes of the values, on the host.
+    fn value_bytes(&self) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; self.len * self.size];
+        self.values.download_into(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Replaces the bytes of absent elements by zeros.
+    fn zero_absent(&self, bytes: &mut [u8], bits: &[u64]) {
+        if self.size > 0 {
+            let absent = bytes.chunks_exact_mut(self.size).enumerate().filter(|&(i, _)| !bit(bits, i));
+            absent.for_each(|(_, value)| value.fill(0));
+        }
     }
 
     /// The indices of the elements, in ascending order.

@@ -111,6 +111,7 @@ impl RowLaunch {
 }
 
 /// Evaluates an emitted view of length `n` into a new vector.
+#[inline(never)]
 pub fn eval<T: Element>(mut builder: KernelBuilder, node: &Node, n: usize) -> Result<DeviceVector<T>> {
     // a kernel over all indices writes every word of the bitmap; a kernel over a list sets single bits, so they must start as zeros
     let new = if builder.first_visits_all() { DeviceVector::<T>::uninitialized } else { DeviceVector::<T>::fresh };
@@ -122,6 +123,7 @@ pub fn eval<T: Element>(mut builder: KernelBuilder, node: &Node, n: usize) -> Re
 }
 
 /// A full vector: the elements of `vector`, and zeros elsewhere.
+#[inline(never)]
 pub(crate) fn filled<T: Element>(vector: &DeviceVector<T>) -> Result<DeviceVector<T>> {
     let mut builder = KernelBuilder::new(vector.gpu());
     let stored = builder.stored(vector);
@@ -140,6 +142,7 @@ pub enum Merging {
 }
 
 /// Writes an emitted view through its mask into `w`, in place.
+#[inline(never)]
 pub fn write<T: Element>(
     mut builder: KernelBuilder,
     node: &Node,
@@ -160,6 +163,7 @@ pub fn write<T: Element>(
 }
 
 /// Reduces an emitted view of length `n` to one element: the identity if nothing is present.
+#[inline(never)]
 pub fn fold<T: Element, M: Monoid<T>>(mut builder: KernelBuilder, node: &Node, n: usize, add: M) -> Result<T> {
     const SEGMENT: usize = crate::backend::cpu::fold::SEGMENT;
     let parts = n.div_ceil(SEGMENT);
@@ -236,6 +240,7 @@ pub(crate) fn count_bits(gpu: &Gpu, bits: &Buffer, n: usize) -> Result<usize> {
 }
 
 /// The number of entries of each row.
+#[inline(never)]
 pub fn degrees<A: Element>(csr: &DeviceCsr<A>) -> Result<DeviceVector<u32>> {
     let gpu = csr.gpu();
     let out = DeviceVector::<u32>::fresh(gpu, csr.nrows(), false)?;

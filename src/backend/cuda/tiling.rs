@@ -27,6 +27,7 @@ impl<A: Element> DeviceTiles<A> {
     ///
     /// # Errors
     /// The device has too little memory, or is lost.
+    #[inline(never)]
     pub fn from_csr(csr: &DeviceCsr<A>) -> Result<Self> {
         let gpu = csr.gpu();
         let mut builder = rows_builder(gpu).with(sources::TILING);
@@ -138,7 +139,7 @@ impl<A: Element> DeviceTiles<A> {
         let mut builder = tensor_builder(gpu);
         let program = builder.program("vxm::PackVectors", &[("pack", "")])?;
         let mut words = vec![tile_columns as u64, sets.len() as u64];
-        words.extend((0..VECTORS).map(|s| sets.get(s).map_or(0, DeviceVector::bits_address)));
+        words.extend((0..VECTORS).map(|s| sets.get(s).map_or(0, |u| u.bits_address())));
         words.push(packed.address());
         let shape = Launch::linear(blocks(gpu, tile_columns * VECTORS, THREADS as usize), THREADS);
         launch(&program, "pack", shape, &builder.parameter(&words))?;
@@ -162,8 +163,8 @@ impl<A: Element> DeviceTiles<A> {
         let fresh = |_| DeviceVector::<u32>::uninitialized(&self.gpu, rows, true);
         let found = (0..sets).map(fresh).collect::<Result<Vec<_>>>()?;
         let mut words = vec![packed.address(), sets as u64, rows as u64, bitmap::words(rows) as u64 * 4];
-        words.extend((0..VECTORS).map(|s| found.get(s).map_or(0, DeviceVector::values_address)));
-        words.extend((0..VECTORS).map(|s| found.get(s).map_or(0, DeviceVector::bits_address)));
+        words.extend((0..VECTORS).map(|s| found.get(s).map_or(0, |u| u.values_address())));
+        words.extend((0..VECTORS).map(|s| found.get(s).map_or(0, |u| u.bits_address())));
         let mut builder = tensor_builder(&self.gpu);
         let ty = builder.ty("vxm::MultiplyTileRows", ["vxm::ManyResults".into()]);
         let program = builder.program(ty, &[("count_tiles", "")])?;
@@ -180,6 +181,7 @@ fn tensor_builder(gpu: &Gpu) -> KernelBuilder {
 
 /// A view of `counts`, from number `first` on. Each element is `constant` folded by `add` as often as the count says; a count of 0 is no
 /// element.
+#[inline(never)]
 pub(crate) fn counts_view<T: Element, M: Monoid<T>>(
     builder: &mut KernelBuilder,
     counts: &Arc<Buffer>,

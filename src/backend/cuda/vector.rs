@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::formats::Store;
 use crate::formats::bitmap::words;
 use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, OnceLock};
 use crate::kernels::Buffer;
 use vxm_semiring::Element;
@@ -14,66 +15,72 @@ use vxm_semiring::Element;
 /// Cloning shares the storage. A write copies shared storage first.
 #[derive(Debug, Clone)]
 pub struct DeviceVector<T> {
+    cells: Cells,
+    marker: PhantomData<fn() -> T>,
+}
+
+/// The storage of a [`DeviceVector`], whatever the type of its elements. What needs no more than their size is compiled once.
+#[derive(Debug, Clone)]
+pub struct Cells {
     pub(super) gpu: Gpu,
     pub(super) len: usize,
+    /// The bytes of an element.
+    pub(super) size: usize,
     pub(super) values: Arc<Buffer>,
     pub(super) bits: Option<Arc<Buffer>>,
     pub(super) count: OnceLock<usize>,
-    pub(super) marker: PhantomData<fn() -> T>,
+}
+
+impl<T> Deref for DeviceVector<T> {
+    type Target = Cells;
+    #[inline]
+    fn deref(&self) -> &Cells {
+        &self.cells
+    }
+}
+
+impl<T> DerefMut for DeviceVector<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Cells {
+        &mut self.cells
+    }
 }
 
 impl<T: Element> DeviceVector<T> {
     /// A vector of length `len` with uninitialized values. If `partial`, it has a presence bitmap of zeros; otherwise it is full.
     pub(super) fn fresh(gpu: &Gpu, len: usize, partial: bool) -> Result<Self> {
-        Self::with_bitmap(gpu, len, partial.then(|| gpu.zeroed(words(len) * 8)).transpose()?)
+        Ok(Self::of(Cells::fresh(gpu, len, size_of::<T>(), partial)?))
     }
 
     /// A vector of length `len` with uninitialized values. If `partial`, it has an uninitialized presence bitmap, and the caller's kernel
     /// must write every word of it.
     pub(super) fn uninitialized(gpu: &Gpu, len: usize, partial: bool) -> Result<Self> {
-        Self::with_bitmap(gpu, len, partial.then(|| gpu.alloc(words(len) * 8)).transpose()?)
+        Ok(Self::of(Cells::uninitialized(gpu, len, size_of::<T>(), partial)?))
     }
 
     /// A full vector over `values`, which holds `len` elements.
     pub(super) fn dense(gpu: &Gpu, values: Buffer, len: usize) -> Self {
-        let values = Arc::new(values);
-        Self { gpu: gpu.clone(), len, values, bits: None, count: OnceLock::from(len), marker: PhantomData }
+        Self::of(Cells::new(gpu, (len, size_of::<T>()), values, None, OnceLock::from(len)))
     }
 
-    fn with_bitmap(gpu: &Gpu, len: usize, bits: Option<Buffer>) -> Result<Self> {
-        let values = Arc::new(gpu.alloc(len * size_of::<T>())?);
-        let bits = bits.map(Arc::new);
-        Ok(Self { gpu: gpu.clone(), len, values, bits, count: OnceLock::new(), marker: PhantomData })
+    /// A vector over storage for elements of this size.
+    fn of(cells: Cells) -> Self {
+        debug_assert_eq!(cells.size, size_of::<T>());
+        Self { cells, marker: PhantomData }
     }
 
     /// Copies a vector from the host.
     ///
     /// # Errors
     /// The device has too little memory, or is lost.
+    #[inline(never)]
     pub fn upload(gpu: &Gpu, store: &Store<T>) -> Result<Self> {
         let bitmap = match store {
             Store::Bitmap(bitmap) => bitmap,
             Store::Sparse(_) => &store.clone().into_bitmap(),
         };
-        let values = Arc::new(gpu.upload(&to_bytes(bitmap.values()))?);
-        let bits = bitmap.bits().map(|bits| gpu.upload_slice(bits)).transpose()?.map(Arc::new);
-        let count = OnceLock::from(bitmap.nvals());
-        Ok(Self { gpu: gpu.clone(), len: bitmap.len(), values, bits, count, marker: PhantomData })
-    }
-
-    /// The device.
-    pub fn gpu(&self) -> &Gpu {
-        &self.gpu
-    }
-
-    /// The vector's length.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether the vector has length 0.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
+        let shape = (bitmap.len(), size_of::<T>());
+        Ok(Self::of(Cells::upload(gpu, shape, &to_bytes(bitmap.values()), bitmap.bits(), bitmap.nvals())?))
     }
 
     /// A full vector of `value`, or `None` if the bytes of `value` differ. The driver's `memset` writes equal bytes, which costs the host
@@ -82,36 +89,78 @@ impl<T: Element> DeviceVector<T> {
     /// # Errors
     /// The device has too little memory, or is lost.
     pub fn filled(gpu: &Gpu, len: usize, value: T) -> Result<Option<Self>> {
-        let bytes = &to_bytes(&[value])[..];
+        Ok(Cells::filled(gpu, len, &value.bits().to_le_bytes()[..size_of::<T>()])?.map(Self::of))
+    }
+
+    /// The vector with `bits` as its presence bitmap.
+    pub(super) fn with_presence(mut self, bits: Buffer) -> Self {
+        (self.bits, self.count) = (Some(Arc::new(bits)), OnceLock::new());
+        self
+    }
+
+    /// A vector of `values` with the same presence bitmap, which has `count` set bits.
+    pub(super) fn with_values<U: Element>(&self, values: Buffer, count: usize) -> DeviceVector<U> {
+        let mut cells =
+            Cells::new(&self.gpu, (self.len, size_of::<U>()), values, None, OnceLock::from(count));
+        cells.bits = self.bits.clone();
+        DeviceVector::of(cells)
+    }
+
+    /// The device.
+    pub fn gpu(&self) -> &Gpu {
+        &self.cells.gpu
+    }
+
+    /// The vector's length.
+    pub fn len(&self) -> usize {
+        self.cells.len
+    }
+
+    /// Whether the vector has length 0.
+    pub fn is_empty(&self) -> bool {
+        self.cells.len == 0
+    }
+}
+
+impl Cells {
+    fn new(
+        gpu: &Gpu,
+        (len, size): (usize, usize),
+        values: Buffer,
+        bits: Option<Buffer>,
+        count: OnceLock<usize>,
+    ) -> Self {
+        Self { gpu: gpu.clone(), len, size, values: Arc::new(values), bits: bits.map(Arc::new), count }
+    }
+
+    fn fresh(gpu: &Gpu, len: usize, size: usize, partial: bool) -> Result<Self> {
+        let bits = if partial { Some(gpu.zeroed(words(len) * 8)?) } else { None };
+        Ok(Self::new(gpu, (len, size), gpu.alloc(len * size)?, bits, OnceLock::new()))
+    }
+
+    fn uninitialized(gpu: &Gpu, len: usize, size: usize, partial: bool) -> Result<Self> {
+        let bits = if partial { Some(gpu.alloc(words(len) * 8)?) } else { None };
+        Ok(Self::new(gpu, (len, size), gpu.alloc(len * size)?, bits, OnceLock::new()))
+    }
+
+    fn upload(gpu: &Gpu, shape: (usize, usize), values: &[u8], bits: Option<&[u64]>, count: usize) -> Result<Self> {
+        let values = gpu.upload(values)?;
+        let bits = bits.map(|bits| gpu.upload_slice(bits)).transpose()?;
+        Ok(Self::new(gpu, shape, values, bits, OnceLock::from(count)))
+    }
+
+    fn filled(gpu: &Gpu, len: usize, bytes: &[u8]) -> Result<Option<Self>> {
         if bytes.is_empty() || bytes.iter().any(|&byte| byte != bytes[0]) {
             return Ok(None);
         }
-        let mut values = gpu.alloc(len * size_of::<T>())?;
+        let mut values = gpu.alloc(len * bytes.len())?;
         values.fill(bytes[0])?;
-        Ok(Some(Self::dense(gpu, values, len)))
+        Ok(Some(Self::new(gpu, (len, bytes.len()), values, None, OnceLock::from(len))))
     }
 
     /// The number of elements, if it is known without a readback.
     pub(crate) fn known_count(&self) -> Option<usize> {
         if self.bits.is_none() { Some(self.len) } else { self.count.get().copied() }
-    }
-
-    /// The vector with `bits` as its presence bitmap.
-    pub(super) fn with_presence(self, bits: Buffer) -> Self {
-        Self { bits: Some(Arc::new(bits)), count: OnceLock::new(), ..self }
-    }
-
-    /// A vector of `values` with the same presence bitmap, which has `count` set bits.
-    pub(super) fn with_values<U: Element>(&self, values: Buffer, count: usize) -> DeviceVector<U> {
-        let (gpu, bits) = (self.gpu.clone(), self.bits.clone());
-        DeviceVector {
-            gpu,
-            len: self.len,
-            values: Arc::new(values),
-            bits,
-            count: OnceLock::from(count),
-            marker: PhantomData,
-        }
     }
 
     pub(crate) fn values_address(&self) -> u64 {
@@ -174,6 +223,7 @@ impl<T: Element> DeviceVector<T> {
 }
 
 /// The bytes of `values`, little-endian, `size_of::<T>()` each.
+#[inline(never)]
 pub(super) fn to_bytes<T: Element>(values: &[T]) -> Vec<u8> {
     let size = size_of::<T>();
     let mut bytes = vec![0; size_of_val(values)];

@@ -50,7 +50,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         };
         pull.store(&rows, made);
         let add = self.ring.add();
-        let result = pull.result(&share, sources.count, |x, y| add.call(x, y))?;
+        let result = pull.result(&share, sources.count, &|x, y| add.call(x, y))?;
         if let Some(kept) = on.kept {
             kept.put(number, pull);
         }

@@ -48,16 +48,27 @@ impl Kept {
 
     /// Takes the next product's state, if there is one of this type.
     pub fn take<S: 'static>(&self) -> (usize, Option<S>) {
+        let (number, held) = self.take_any();
+        match held.map(|state| state.downcast()) {
+            Some(Ok(state)) => (number, Some(*state)),
+            _ => (number, None),
+        }
+    }
+
+    fn take_any(&self) -> (usize, Option<Box<dyn Any>>) {
         let number = self.next.replace(self.next.get() + 1);
-        let held = self.states.borrow_mut().get_mut(number).and_then(Option::take);
-        (number, held.and_then(|state| state.downcast().ok()).map(|state| *state))
+        (number, self.states.borrow_mut().get_mut(number).and_then(Option::take))
     }
 
     pub fn put<S: 'static>(&self, number: usize, state: S) {
+        self.put_any(number, Box::new(state));
+    }
+
+    fn put_any(&self, number: usize, state: Box<dyn Any>) {
         let mut states = self.states.borrow_mut();
         if states.len() <= number {
             states.resize_with(number + 1, || None);
         }
-        states[number] = Some(Box::new(state));
+        states[number] = Some(state);
     }
 }

@@ -58,6 +58,7 @@ pub(crate) fn by_ends<A: Element, K: Element, U: Element>(
 }
 
 /// The number of entries of each row. All ranks call this.
+#[inline(never)]
 pub(crate) fn degrees<A: Element>(a: &Matrix<A>, grid: &Grid) -> Result<Vector<u32>> {
     if grid.gpu().is_some() {
         let (_, share) = a.share_on_gpu(grid, false, "degrees")?;
@@ -75,7 +76,7 @@ pub(crate) fn degrees<A: Element>(a: &Matrix<A>, grid: &Grid) -> Result<Vector<u
     let counts = (0..share.csr.nrows()).map(|row| share.csr.degree(row) as u32).collect();
     let (mut counts, count) = (Bitmap::dense(counts), grid.count(a.nrows()));
     if let Some(line) = &share.row {
-        let joined = Partials::new(counts.len(), line).join(line, &counts, count, |x, y| x + y)?;
+        let joined = Partials::new(counts.len(), line).join(line, &counts, count, &|x, y| x + y)?;
         counts = Bitmap::dense((0..count).map(|place| joined.get(place).unwrap_or(0)).collect());
     }
     Ok(Vector::of_piece(Store::Bitmap(counts), grid, a.nrows()))

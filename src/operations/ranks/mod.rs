@@ -28,6 +28,7 @@ use crate::ranks::{Grid, fetch};
 use vxm_semiring::{Element, Monoid, Scalar};
 
 /// This rank's piece of an expression, on the host.
+#[inline(never)]
 pub(crate) fn piece<E: Expr>(expression: &E, env: &Env<'_>) -> Result<Store<E::T>> {
     if let Some((grid, gpu)) = env.grid().and_then(|grid| Some((grid, grid.gpu()?))) {
         return on_gpu::piece(expression, env, grid, gpu)?.download();
@@ -72,6 +73,7 @@ pub(crate) fn count(bits: &[u64]) -> u64 {
 }
 
 /// Writes a loop's body to the due elements. Returns how many changed.
+#[inline(never)]
 pub(crate) fn visit<T: Element>(body: &DynView<'_, T>, due: &[u64], values: &mut [T]) -> u64 {
     let chunk = parallel::chunk_size(values.len()).next_multiple_of(64);
     let changed = std::sync::atomic::AtomicU64::new(0);
@@ -92,6 +94,7 @@ pub(crate) fn visit<T: Element>(body: &DynView<'_, T>, due: &[u64], values: &mut
 }
 
 /// Folds the elements of an expression on all ranks to one: the same bits as on one process.
+#[inline(never)]
 pub(crate) fn fold<E: Expr, M: Monoid<E::T>>(expression: &E, env: &Env<'_>, grid: &Grid, add: M) -> Result<E::T> {
     let (n, env) = (expression.len(env)?, env.on_ranks(OnRanks::of(grid)));
     if !(M::EXACT && add.is_commutative()) {

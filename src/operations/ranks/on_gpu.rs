@@ -16,6 +16,7 @@ use std::sync::Arc;
 use vxm_semiring::{BinaryOp, Element, KernelText, Monoid, PLUS, SECOND, Source, UnaryOp};
 
 /// This rank's piece of an expression, on its GPU.
+#[inline(never)]
 pub(crate) fn piece<E: Expr>(expression: &E, env: &Env<'_>, grid: &Grid, gpu: &Gpu) -> Result<DeviceVector<E::T>> {
     if let Some(held) = expression.piece_on_gpu(env) {
         return Ok(held);
@@ -42,6 +43,7 @@ pub(crate) struct Replicas<T: Element> {
 
 impl<T: Element> Replicas<T> {
     /// No copies yet. `own` says that rows' own elements are read.
+    #[inline(never)]
     fn new<A: Element>(share: &Share<A>, gpu: &Gpu, own: bool) -> Result<Self> {
         let slots = match share.row.is_some() && !own {
             // never read, but present, so that the slots of columns alone decide whether all are
@@ -57,6 +59,7 @@ impl<T: Element> Replicas<T> {
     }
 
     /// Brings the slots up to date with the vector, of which this rank owns `piece`. All ranks call this.
+    #[inline(never)]
     pub fn refresh<A: Element>(
         &mut self,
         share: &ShareOnGpu<A>,
@@ -69,11 +72,11 @@ impl<T: Element> Replicas<T> {
         if share.row.is_none() {
             take_own(&piece, &mut self.slots, &changed, share.column.counter(&counts))?;
         }
-        let told = self.told.as_ref();
+        let told = self.told.as_deref();
         let mut full = share.column.tell(told, &piece, &mut self.slots, Some(&mut changed), &counts)?;
         full &= piece.known_count() == Some(piece.len());
         if let Some(row) = share.row.as_ref().filter(|_| own) {
-            let (told, counts) = (self.told_rows.as_ref(), row.own.counts(&gpu)?);
+            let (told, counts) = (self.told_rows.as_deref(), row.own.counts(&gpu)?);
             full &= row.own.tell(told, &piece, &mut self.slots, Some(&mut changed), &counts)?;
             self.told_rows = Some(piece.clone());
         }
@@ -103,6 +106,7 @@ pub(crate) struct PullOnGpu<X: Element, A: Element, T: Element> {
 
 impl<X: Element, A: Element, T: Element> PullOnGpu<X, A, T> {
     /// A product that has made nothing yet.
+    #[inline(never)]
     pub fn new(held: &HeldShare<'_, A>, own: bool) -> Result<Self> {
         let HeldShare { gpu, share, on_gpu, .. } = *held;
         let rows = share.csr.nrows();
@@ -153,6 +157,7 @@ impl<X: Element, A: Element, T: Element> PullOnGpu<X, A, T> {
 
     /// Brings the copies up to date with this rank's piece of the operand. Returns the rows to fold. `due` are the places at which the result
     /// is read. All ranks call this.
+    #[inline(never)]
     pub fn refresh(
         &mut self,
         share: &ShareOnGpu<A>,
@@ -171,7 +176,7 @@ impl<X: Element, A: Element, T: Element> PullOnGpu<X, A, T> {
             (None, _) => self.stale.take(None),
             (Some(due), None) => self.stale.take(Some(due)),
             (Some(due), Some(row)) => {
-                let told = self.told_wanted.as_ref();
+                let told = self.told_wanted.as_deref();
                 row.own.tell(told, due, &mut self.wanted, None, &row.own.counts(&gpu)?)?;
                 self.told_wanted = Some(due.clone());
                 self.stale.take(Some(&self.wanted))
@@ -185,9 +190,10 @@ impl<X: Element, A: Element, T: Element> PullOnGpu<X, A, T> {
     }
 
     /// The result at this rank's `count` places. At places where it isn't read it may be old. All ranks call this.
+    #[inline(never)]
     pub fn result<M: Monoid<T>>(&mut self, share: &ShareOnGpu<A>, count: usize, add: M) -> Result<DeviceVector<T>> {
         let Some(row) = &share.row else { return Ok(self.partial.clone()) };
-        let joined = row.joined(self.told.as_ref(), &self.partial, &mut self.heard, count, add)?;
+        let joined = row.joined(self.told.as_deref(), &self.partial, &mut self.heard, count, add)?;
         self.told = Some(self.partial.clone());
         Ok(joined)
     }
@@ -263,6 +269,7 @@ impl<T: Element> UnaryOp<T> for Never {
 }
 
 /// Of this rank's elements, how many changed from `before` to `now`, and how many are active.
+#[inline(never)]
 pub(crate) fn tally<T: Element, F: UnaryOp<T, Out = bool>>(
     before: &DeviceVector<T>,
     now: &DeviceVector<T>,
@@ -277,6 +284,7 @@ pub(crate) fn tally<T: Element, F: UnaryOp<T, Out = bool>>(
 }
 
 /// Writes a loop's body to the elements in `due`, or to all, where it holds one.
+#[inline(never)]
 pub(crate) fn visit<T: Element, E: Expr<T = T>>(
     body: &E,
     env: &Env<'_>,

@@ -3,8 +3,8 @@
 use crate::backend::cpu::fold::{Pairs, SEGMENT, Tree};
 use crate::error::{Error, Result};
 use crate::formats::Store;
+use crate::parallel;
 use crate::ranks::{BLOCK, Grid, Owners};
-use rayon::prelude::*;
 use vxm_semiring::{Element, Monoid};
 
 /// The blocks of indices in a segment of the tree.
@@ -51,6 +51,7 @@ fn blocks(owners: Owners, segment: usize) -> impl Iterator<Item = (usize, usize,
 
 /// Folds the elements of all ranks in the order of their indices. Segments of the tree are dealt out to ranks, folded there, and joined by all.
 /// All ranks call this.
+#[inline(never)]
 pub(super) fn fold<T: Element, M: Monoid<T>>(grid: &Grid, n: usize, piece: Store<T>, add: M) -> Result<T> {
     let (owners, rank, ranks, size) = (grid.owners(n), grid.rank(), grid.size(), size_of::<T>());
     let segments = n.div_ceil(SEGMENT);
@@ -70,7 +71,7 @@ pub(super) fn fold<T: Element, M: Monoid<T>>(grid: &Grid, n: usize, piece: Store
         }
         parcel
     };
-    let found = grid.exchange((0..ranks).into_par_iter().map(packed).collect())?;
+    let found = grid.exchange(parallel::collect(ranks, &packed))?;
     let mut parcels: Vec<Parcel<'_>> = found.iter().map(|parcel| Parcel::new(parcel)).collect();
     // the folds of this rank's segments: for each a byte that says whether there is one, and its bits
     let mut mine = Vec::new();

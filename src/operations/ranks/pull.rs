@@ -4,7 +4,7 @@ use crate::backend::cpu::parallel;
 use crate::backend::tuning;
 use crate::backend::view::VectorView;
 use crate::error::Result;
-use crate::formats::bitmap::{bit, full_words, ones};
+use crate::formats::bitmap::{bit, full_words, places};
 use crate::formats::{Bitmap, Csr, StoreView};
 use crate::ranks::{Partials, Replicas, Share, nothing};
 use vxm_semiring::Element;
@@ -100,22 +100,24 @@ impl<X: Element, A: Element, T: Element> Pull<X, A, T> {
     }
 
     /// Brings the copies up to date with this rank's piece of the operand. Returns the rows to fold. All ranks call this.
+    #[inline(never)]
     pub fn refresh(&mut self, share: &Share<A>, piece: &Bitmap<X>, sources: Sources<'_>) -> Result<Vec<u32>> {
         let changed = self.replicas.refresh(share, piece, sources.own)?;
         self.mark(share, &changed, sources.own);
-        let rows = match (sources.rows, &share.row) {
-            (None, _) => ones(&self.stale, 0).collect::<Vec<_>>(),
-            (Some(rows), None) => ones(&self.stale, 0).filter(|&row| bit(rows, row)).collect(),
-            (Some(rows), Some(line)) => {
-                let piece = Bitmap::new(vec![(); sources.count], rows.to_vec());
+        let mut rows = places(&self.stale);
+        match (sources.rows, &share.row) {
+            (None, _) => {}
+            (Some(due), None) => rows.retain(|&row| bit(due, row as usize)),
+            (Some(due), Some(line)) => {
+                let piece = Bitmap::new(vec![(); sources.count], due.to_vec());
                 Replicas::tell(line, &mut self.told_wanted, &mut self.wanted, &piece, &mut Vec::new())?;
-                ones(&self.stale, 0).filter(|&row| self.wanted.get(row).is_some()).collect()
+                rows.retain(|&row| self.wanted.get(row as usize).is_some());
             }
-        };
-        for &row in &rows {
-            self.stale[row / 64] &= !(1 << (row % 64));
         }
-        Ok(rows.into_iter().map(|row| row as u32).collect())
+        for &row in &rows {
+            self.stale[row as usize / 64] &= !(1 << (row % 64));
+        }
+        Ok(rows)
     }
 
     /// Marks the rows that read changed slots.
@@ -145,7 +147,7 @@ impl<X: Element, A: Element, T: Element> Pull<X, A, T> {
     }
 
     /// The result at this rank's places. At places where it isn't read it may be old. All ranks call this.
-    pub fn result(&mut self, share: &Share<A>, count: usize, add: impl Fn(T, T) -> T) -> Result<Bitmap<T>> {
+    pub fn result(&mut self, share: &Share<A>, count: usize, add: &dyn Fn(T, T) -> T) -> Result<Bitmap<T>> {
         match (&mut self.partials, &share.row) {
             (Some(partials), Some(line)) => partials.join(line, &self.partial, count, add),
             _ => Ok(self.partial.clone()),
@@ -154,6 +156,7 @@ impl<X: Element, A: Element, T: Element> Pull<X, A, T> {
 }
 
 /// The elements of a view at `rows`.
+#[inline(never)]
 pub(crate) fn fold_rows<V: VectorView>(rows: &[u32], view: &V) -> Vec<Option<V::T>> {
     let chunk = parallel::chunk_size(rows.len());
     let fold = |c: usize| -> Vec<Option<V::T>> {

@@ -11,6 +11,7 @@ pub(super) fn functor_type(text: &mut KernelText, name: &str) -> String {
 
 /// Adds a C++ type for the monoid with the function `name`, and returns the type's name. If `at_once`, and the device has an instruction
 /// for the monoid, the type says that a warp may fold its elements by that instruction.
+#[inline(never)]
 pub(super) fn monoid_type<T: Element, M: Monoid<T>>(text: &mut KernelText, add: M, name: &str, at_once: bool) -> String {
     let (t, terminal) = (T::CUDA, add.terminal());
     // every value of such a monoid is terminal

@@ -10,6 +10,7 @@ use vxm_semiring::Element;
 
 impl KernelBuilder {
     /// A stored vector.
+    #[inline(never)]
     pub fn stored<T: Element>(&mut self, vector: &DeviceVector<T>) -> Node {
         let full = vector.bits_address() == 0;
         let t = self.element::<T>();
@@ -29,6 +30,7 @@ impl KernelBuilder {
 
     /// Adds the words of a product's matrix, and returns the C++ type of its offsets. If `hot_columns`, these are the renumbered columns.
     /// The first product's row classes decide how the terminal distributes rows to groups of threads.
+    #[inline(never)]
     pub fn rows<A: Element>(&mut self, rows: Arc<DeviceCsr<A>>, hot_columns: bool) -> CppType {
         let (offsets, ty) = match &rows.short_offsets {
             Some(short) => (short.address(), "vxm::u32"),
@@ -49,6 +51,7 @@ impl KernelBuilder {
     }
 
     /// Adds the words of a product's tiles without their weights. Otherwise as [`rows`](Self::rows).
+    #[inline(never)]
     pub fn tiles<A: Element>(&mut self, tiles: Arc<DeviceTiles<A>>) {
         self.include(sources::TILES);
         self.words.extend([tiles.offsets.address(), tiles.columns.address(), tiles.bits.address()]);
@@ -57,6 +60,7 @@ impl KernelBuilder {
     }
 
     /// A full view's elements in the order of the renumbered columns of `rows`; none if the view isn't full or no columns are renumbered.
+    #[inline(never)]
     pub fn gather_hot<A: Element>(&mut self, node: &Node, rows: &Arc<DeviceCsr<A>>) -> Option<Node> {
         let hot_columns = rows.hot_columns.get()?.as_ref().filter(|_| node.full)?;
         self.push(hot_columns.order.address());
@@ -89,6 +93,7 @@ impl KernelBuilder {
     ///
     /// # Errors
     /// The device is lost.
+    #[inline(never)]
     pub fn note_locality<A: Element>(&mut self, rows: &DeviceCsr<A>) -> Result<()> {
         let stats = rows.classes.stats();
         if self.resident && !self.in_auxiliary && stats.uniform && stats.is_long() {

@@ -20,6 +20,7 @@ impl KernelBuilder {
     ///
     /// # Errors
     /// The program doesn't compile, or the device is lost.
+    #[inline(never)]
     pub(crate) fn program<G: Into<CppType> + Copy>(
         &mut self,
         ty: impl Into<CppType>,

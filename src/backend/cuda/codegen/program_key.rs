@@ -164,6 +164,7 @@ impl ProgramKey {
 
     /// Adds an operator to the key, and its constants to the arguments. Returns a function that adds the operator's C++ functions to a
     /// text, and returns the operator's C++ name.
+    #[inline(never)]
     pub(crate) fn operator<O: Source>(&mut self, op: O) -> impl Fn(&mut KernelText) -> String + Send + Sync + use<O> {
         self.parts.push(Part::Operator(TypeId::of::<O>()));
         let before = self.arguments.len();
@@ -191,6 +192,7 @@ impl ProgramKey {
     }
 
     /// Adds the C++ type `name<arguments>`, or without a name the concatenation of the arguments.
+    #[inline(never)]
     pub(crate) fn template<const N: usize>(&mut self, name: Option<&'static str>, arguments: [CppType; N]) -> CppType {
         self.parts.extend(arguments.iter().map(|&ty| Part::Argument(ty)));
         self.parts.push(Part::Template(name.map(Name)));

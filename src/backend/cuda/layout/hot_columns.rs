@@ -15,6 +15,7 @@ impl<A: Element> DeviceCsr<A> {
     ///
     /// # Errors
     /// The device is lost.
+    #[inline(never)]
     pub fn hot_columns(&self) -> Result<Option<&HotColumns>> {
         // matrices with uniform rows, and vectors that fit into the cache anyway, gain nothing
         if !self.is_skewed() || (self.ncols() as u64) < 4 * tuning().hot_columns {

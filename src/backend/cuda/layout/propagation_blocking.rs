@@ -51,6 +51,7 @@ impl<A: Element> DeviceCsr<A> {
     ///
     /// # Errors
     /// The device is lost.
+    #[inline(never)]
     pub fn bins(&self) -> Result<Option<&Arc<Bins>>> {
         if let Some(known) = self.bins.get() {
             return Ok(known.as_ref());

@@ -121,6 +121,7 @@ impl WorkLists {
 ///
 /// # Errors
 /// The device has too little memory, or is lost.
+#[inline(never)]
 pub fn changing<T: Element>(
     mut builder: KernelBuilder,
     node: &Node,

@@ -1,6 +1,7 @@
 //! Channels: how elements of vectors on GPUs go from rank to rank. Kernels list what changed, and store what was heard.
 
 use crate::backend::cuda::compact::{builder, launch_over};
+use crate::backend::cuda::vector::Cells;
 use crate::backend::cuda::{DeviceVector, Gpu};
 use crate::error::{Error, Result};
 use crate::formats::bitmap::words;
@@ -115,16 +116,17 @@ impl ChangedSlots {
 }
 
 /// The addresses of a vector's values and bits.
-pub(super) fn cells<T: Element>(vector: &DeviceVector<T>) -> [u64; 2] {
+pub(super) fn addresses(vector: &Cells) -> [u64; 2] {
     [vector.values_address(), vector.bits_address()]
 }
 
-fn launch_wide<T: Element>(gpu: &Gpu, template: &'static str, words: &[u64], items: usize) -> Result<()> {
+/// Launches a kernel over elements of `size` bytes.
+fn launch_wide(gpu: &Gpu, size: usize, template: &'static str, words: &[u64], items: usize) -> Result<()> {
     if items == 0 {
         return Ok(());
     }
     let mut kernel = builder(gpu).with(sources::RANKS);
-    let ty = kernel.ty(template, [size_of::<T>().into()]);
+    let ty = kernel.ty(template, [size.into()]);
     launch_over(&mut kernel, ty, words, items)
 }
 
@@ -148,16 +150,16 @@ impl Channel {
     ///
     /// # Errors
     /// The device has too little memory, or is lost.
-    pub(crate) fn new<P: AsRef<[u32]>>(
+    pub(crate) fn new(
         gpu: &Gpu,
         (ranks, carrier): (&Arc<dyn Communicator>, &Carrier),
-        places: &[P],
+        places: &[Vec<u32>],
         takes: &[Range<usize>],
     ) -> Result<Self> {
         let (mut all, mut positions, mut of_word) = (Vec::new(), Vec::new(), Vec::new());
         for (member, places) in (0u32..).zip(places) {
             let first = all.len();
-            all.extend_from_slice(places.as_ref());
+            all.extend_from_slice(places);
             positions.push(first..all.len());
             all.resize(all.len().next_multiple_of(64), NO_PLACE);
             of_word.resize(all.len() / 32, member);
@@ -210,15 +212,15 @@ impl Channel {
     ///
     /// # Errors
     /// The device has too little memory, or is lost. Another rank has failed.
-    pub fn tell<T: Element>(
+    pub fn tell(
         &self,
-        told: Option<&DeviceVector<T>>,
-        now: &DeviceVector<T>,
-        slots: &mut DeviceVector<T>,
+        told: Option<&Cells>,
+        now: &Cells,
+        slots: &mut Cells,
         mut changed: Option<&mut ChangedSlots>,
         counts: &Buffer,
     ) -> Result<bool> {
-        let (size, members, partial) = (size_of::<T>(), self.positions.len(), now.bits.is_some());
+        let (size, members, partial) = (now.size, self.positions.len(), now.bits.is_some());
         let leaving = self.list_changes(told, now, counts)?;
         let counts: Vec<u64> = counts.download(members + 1)?;
         let head = |(positions, &count): (&Range<usize>, &u64)| Head::new(count as usize, size, positions.len(), partial);
@@ -240,9 +242,9 @@ impl Channel {
         // page-locked memory stays for the next exchange
         let mut staged = self.staged.lock().unwrap_or_else(PoisonError::into_inner);
         let received = match &self.carrier {
-            Carrier::Host => self.through_host(now.gpu(), &pieces, &arrived, &mut staged)?,
+            Carrier::Host => self.through_host(&now.gpu, &pieces, &arrived, &mut staged)?,
             Carrier::Nccl(nccl) => {
-                let mut received = now.gpu().alloc(arrived.bytes)?;
+                let mut received = now.gpu.alloc(arrived.bytes)?;
                 let into: Vec<_> = arrived.pieces().collect();
                 nccl.exchange(&pieces, &mut received, &into)?;
                 received
@@ -259,17 +261,12 @@ impl Channel {
     }
 
     /// Lists the changes for all members.
-    fn list_changes<T: Element>(
-        &self,
-        told: Option<&DeviceVector<T>>,
-        now: &DeviceVector<T>,
-        counts: &Buffer,
-    ) -> Result<Leaving> {
-        let (gpu, size, partial) = (now.gpu(), size_of::<T>(), now.bits.is_some());
+    fn list_changes(&self, told: Option<&Cells>, now: &Cells, counts: &Buffer) -> Result<Leaving> {
+        let (gpu, size, partial) = (&now.gpu, now.size, now.bits.is_some());
         let bits = if partial { gpu.zeroed(self.len / 8)? } else { gpu.alloc(0)? };
         let leaving =
             Leaving { arrays: [gpu.alloc(self.len * size)?, gpu.alloc(self.len * 4)?, bits], widths: [size, 4, 0] };
-        let ([told_values, told_bits], [values, bits]) = (told.map_or([0, 0], cells), cells(now));
+        let ([told_values, told_bits], [values, bits]) = (told.map_or([0, 0], addresses), addresses(now));
         let [of_word, firsts, lens] = &self.members;
         let words = [
             u64::from(told.is_some()),
@@ -287,18 +284,18 @@ impl Channel {
             if partial { leaving.arrays[2].address() } else { 0 },
             leaving.arrays[1].address(),
         ];
-        launch_wide::<T>(gpu, "vxm::ListChanges", &words, self.len)?;
+        launch_wide(gpu, size, "vxm::ListChanges", &words, self.len)?;
         Ok(leaving)
     }
 
     /// Writes the elements at all positions of a member.
-    fn pack_all<T: Element>(&self, now: &DeviceVector<T>, positions: &Range<usize>, leaving: &Leaving) -> Result<()> {
-        let ([values, bits], count) = (cells(now), positions.len().next_multiple_of(64));
+    fn pack_all(&self, now: &Cells, positions: &Range<usize>, leaving: &Leaving) -> Result<()> {
+        let ([values, bits], count) = (addresses(now), positions.len().next_multiple_of(64));
         let [out, _, out_bits] = &leaving.arrays;
         let out_bits = if bits == 0 { 0 } else { out_bits.address() };
         let words =
             [values, bits, self.places.address(), positions.start as u64, count as u64, out.address(), out_bits];
-        launch_wide::<T>(now.gpu(), "vxm::PackAll", &words, count)
+        launch_wide(&now.gpu, now.size, "vxm::PackAll", &words, count)
     }
 
     /// Brings pieces to other members, and theirs here, through memory of the host.
@@ -338,15 +335,15 @@ impl Channel {
     }
 
     /// Stores the elements of received parcels.
-    fn unpack<T: Element>(
+    fn unpack(
         &self,
         heads: &[Head],
         arrived: &Arrived,
         received: &Buffer,
-        slots: &mut DeviceVector<T>,
+        slots: &mut Cells,
         mut changed: Option<&mut ChangedSlots>,
     ) -> Result<()> {
-        let gpu = slots.gpu().clone();
+        let gpu = slots.gpu.clone();
         slots.own(heads.iter().any(|head| head.changed > 0 && head.partial))?;
         for ((head, arrays), takes) in heads.iter().zip(&arrived.arrays).zip(&self.takes) {
             if head.changed == 0 {
@@ -363,9 +360,9 @@ impl Channel {
                 if changed.are_listed() { changed.list.address() + 4 * at as u64 } else { 0 }
             });
             let [values, positions, bits] = arrays.each_ref().map(address);
-            let [slot_values, slot_bits] = cells(slots);
+            let [slot_values, slot_bits] = addresses(slots);
             let words = [values, bits, positions, count as u64, takes.start as u64, slot_values, slot_bits, list];
-            launch_wide::<T>(&gpu, "vxm::UnpackParcel", &words, count)?;
+            launch_wide(&gpu, slots.size, "vxm::UnpackParcel", &words, count)?;
         }
         Ok(())
     }
@@ -412,19 +409,14 @@ fn staged_buffer(gpu: &Gpu, held: Option<Buffer>, bytes: usize) -> Result<Buffer
 ///
 /// # Errors
 /// The device has too little memory, or is lost.
-pub fn take_own<T: Element>(
-    own: &DeviceVector<T>,
-    slots: &mut DeviceVector<T>,
-    changed: &ChangedSlots,
-    counter: u64,
-) -> Result<()> {
-    let (gpu, count) = (own.gpu(), own.len());
+pub fn take_own(own: &Cells, slots: &mut Cells, changed: &ChangedSlots, counter: u64) -> Result<()> {
+    let (gpu, count) = (&own.gpu, own.len);
     let places = count.next_multiple_of(32);
     slots.own(own.bits.is_some())?;
-    let ([values, bits], [slot_values, slot_bits]) = (cells(own), cells(slots));
+    let ([values, bits], [slot_values, slot_bits]) = (addresses(own), addresses(slots));
     let head = [values, bits, slot_values, slot_bits, count as u64, places as u64];
     let tail = [changed.list.address(), changed.most as u64, counter];
-    launch_wide::<T>(gpu, "vxm::TakeOwn", &[&head[..], &tail].concat(), places)
+    launch_wide(gpu, own.size, "vxm::TakeOwn", &[&head[..], &tail].concat(), places)
 }
 
 /// A vector of `len` places without elements.

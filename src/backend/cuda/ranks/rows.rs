@@ -1,20 +1,23 @@
 //! The rows of a rank's share that a product folds anew, and the results that owners join.
 
 use crate::backend::cuda::compact::{builder, launch_over};
-use crate::backend::cuda::ranks::channel::{ChangedSlots, Channel, cells, nothing};
+use crate::backend::cuda::ranks::channel::{ChangedSlots, Channel, addresses, nothing};
+use crate::backend::cuda::vector::Cells;
 use crate::backend::cuda::{DeviceCsr, DeviceVector, Gpu};
 use crate::error::Result;
 use crate::formats::bitmap::words;
 use crate::kernels::{Buffer, sources};
 use vxm_semiring::{Element, Monoid};
 
-impl<T: Element> DeviceVector<T> {
+impl Cells {
     /// Forgets which elements are present: all are.
     pub fn note_full(&mut self) {
         self.bits = None;
         self.count = std::sync::OnceLock::from(self.len);
     }
+}
 
+impl<T: Element> DeviceVector<T> {
     /// A vector of `len` places with zeros at the first `count`, and nothing elsewhere.
     ///
     /// # Errors
@@ -67,6 +70,7 @@ impl StaleRows {
     ///
     /// # Errors
     /// The device has too little memory, or is lost.
+    #[inline(never)]
     pub fn mark_readers<A: Element>(
         &mut self,
         readers: &DeviceCsr<A>,
@@ -87,7 +91,7 @@ impl StaleRows {
     pub fn take(&mut self, wanted: Option<&DeviceVector<()>>) -> Result<DeviceVector<()>> {
         let gpu = self.bits.gpu().clone();
         let taken = gpu.alloc(words(self.rows) * 8)?;
-        let wanted = wanted.map_or(0, DeviceVector::bits_address);
+        let wanted = wanted.map_or(0, |wanted| wanted.bits_address());
         let count = words(self.rows) * 2;
         let words = [wanted, self.bits.address(), taken.address(), count as u64];
         if count > 0 {
@@ -115,7 +119,7 @@ pub fn join<T: Element, M: Monoid<T>>(
         let t = kernel.element::<T>();
         let add = kernel.monoid::<T, M>(add);
         let ty = kernel.ty("vxm::JoinPartials", [add, t]);
-        let ([values, bits], [out_values, out_bits]) = (cells(heard), cells(&out));
+        let ([values, bits], [out_values, out_bits]) = (addresses(heard), addresses(&out));
         let (first, len) = (positions.start as u64, positions.len() as u64);
         let words = [values, bits, channel.places_address(), first, len, out_values, out_bits];
         launch_over(&mut kernel, ty, &words, positions.len())?;

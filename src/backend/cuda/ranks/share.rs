@@ -1,6 +1,7 @@
 //! A rank's share of a matrix on its GPU, and how elements come there.
 
 use crate::backend::cuda::ranks::{Channel, join, nothing};
+use crate::backend::cuda::vector::Cells;
 use crate::backend::cuda::{DeviceCsr, DeviceVector, Gpu, build};
 use crate::error::Result;
 use crate::ranks::{Line, OnGpus, Share};
@@ -54,9 +55,10 @@ impl RowOfRanks {
     ///
     /// # Errors
     /// The device has too little memory, or is lost. Another rank has failed.
+    #[inline(never)]
     pub fn joined<T: Element, M: Monoid<T>>(
         &self,
-        told: Option<&DeviceVector<T>>,
+        told: Option<&Cells>,
         partial: &DeviceVector<T>,
         heard: &mut DeviceVector<T>,
         count: usize,
@@ -69,6 +71,7 @@ impl RowOfRanks {
 
 impl<A: Element> ShareOnGpu<A> {
     /// Copies a share to a GPU.
+    #[inline(never)]
     pub fn new(share: &Share<A>, gpus: &OnGpus) -> Result<Self> {
         let (gpu, line) = (&gpus.gpu, &share.column);
         Ok(Self {
@@ -83,6 +86,7 @@ impl<A: Element> ShareOnGpu<A> {
     ///
     /// # Errors
     /// The device has too little memory, or is lost.
+    #[inline(never)]
     pub fn readers(&self) -> Result<Arc<DeviceCsr<()>>> {
         if let Some(held) = self.readers.get() {
             return Ok(held.clone());
