@@ -61,7 +61,8 @@ fn main() -> Result<()> {
         let lines = Graph { spec: graph, only: only.as_deref() };
         let a = Matrix::from_simple(io::generate(graph, &())?.graph);
         let csr = a.csr();
-        let key = priority::hashes(a.nrows(), 0)?;
+        // hashes in another form: keys of sets are above 0
+        let key = priority::hashes(a.nrows(), 0)?.rank()?.map(PLUS.bind(1)).eval()?;
         let mut order: Vec<(u32, u32)> = key.iter().map(|(v, key)| (key, v)).collect();
         order.sort_unstable_by_key(|&(key, _)| std::cmp::Reverse(key));
         let order = || order.iter().map(|&(_, v)| v);
