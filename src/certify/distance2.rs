@@ -24,7 +24,7 @@ fn closed<'a>(offsets: &[u64], columns: &'a [u32], vertex: usize) -> impl Iterat
 /// ```
 ///
 /// # Errors
-/// The [`Violation`] of the first vertex in whose closed neighbourhood there is one, or else of the least vertex that could join.
+/// The [`Violation`] of the first vertex with one in its closed neighbourhood, or else of the least vertex that could join.
 pub fn independent_set_at_distance_2(offsets: &[u64], columns: &[u32], member: &[bool]) -> Result<(), Violation> {
     same_length(offsets, member.len())?;
     // whether a vertex or a neighbour of it is a member
@@ -54,7 +54,7 @@ pub fn independent_set_at_distance_2(offsets: &[u64], columns: &[u32], member: &
 /// ```
 ///
 /// # Errors
-/// The [`Violation`] of the first vertex in whose closed neighbourhood there is one.
+/// The [`Violation`] of the first vertex with one in its closed neighbourhood.
 pub fn coloring_at_distance_2(offsets: &[u64], columns: &[u32], colors: &[u32]) -> Result<u32, Violation> {
     same_length(offsets, colors.len())?;
     if let Some(vertex) = colors.iter().position(|&color| color == 0) {

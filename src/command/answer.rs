@@ -67,7 +67,7 @@ struct Peaks {
 }
 
 impl Peaks {
-    /// The peaks of a run whose answer is checked.
+    /// The peaks of a run and of the check of its answer.
     fn of<T: Element>(run: &Run, algorithm: Algorithm, choices: &Choices, a: &Matrix<T>, report: &Report) -> Self {
         let tiled = run.format.0 == Some(Format::Tiles);
         let size = Graph::of(a.csr(), tiled.then(|| Tiles::count(a.csr()) as u64));

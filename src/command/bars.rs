@@ -86,7 +86,7 @@ impl Drop for Bars {
     }
 }
 
-/// The line of a task whose end isn't known, such as a run; loops add their rounds.
+/// The line of a task without a known end, such as a run; loops add their rounds.
 pub struct Spinner(());
 
 impl Spinner {

@@ -130,8 +130,19 @@ impl Graph {
     /// The coefficients were measured: the largest rise of VmHWM between loading and the end of the certificate over
     /// several generated graphs (R-MAT, Erdos-Renyi, grid), rounded up by a tenth or less.
     pub fn share(self, algorithm: Algorithm) -> u128 {
-        // bytes per vertex, and per entry
-        let (vertex, entry) = match algorithm {
+        let (vertex, entry) = self.rates(algorithm);
+        let transposed =
+            if self.directed && !matches!(algorithm, Algorithm::Scc | Algorithm::Roots) { self.held() } else { 0 };
+        // tiles are assembled from tile-rows, which take the same size again, and 16 bytes per vertex
+        let tiles = self.tiles.map_or(0, |tiles| {
+            (2 * Tiles::<()>::TILE_BYTES as u128 + 4) * u128::from(tiles) + 16 * u128::from(self.vertices)
+        });
+        vertex * u128::from(self.vertices) + entry * u128::from(self.entries) + tiles + transposed
+    }
+
+    /// The bytes that an algorithm takes beside the graph on the host: for each vertex, and for each entry.
+    fn rates(self, algorithm: Algorithm) -> (u128, u128) {
+        match algorithm {
             Algorithm::Mis(Priority::Resolve, _) => (20, 0),
             Algorithm::Mis(_, Formulation::Decide) => (24, 0),
             Algorithm::Mis(..) => (36, 0),
@@ -183,14 +194,7 @@ impl Graph {
             // drawn weights, and a copy of the edges
             Algorithm::Matching => (76, 31),
             Algorithm::Dominant => (72, 17),
-        };
-        let transposed =
-            if self.directed && !matches!(algorithm, Algorithm::Scc | Algorithm::Roots) { self.held() } else { 0 };
-        // tiles are assembled from tile-rows, which take the same size again, and 16 bytes per vertex
-        let tiles = self.tiles.map_or(0, |tiles| {
-            (2 * Tiles::<()>::TILE_BYTES as u128 + 4) * u128::from(tiles) + 16 * u128::from(self.vertices)
-        });
-        vertex * u128::from(self.vertices) + entry * u128::from(self.entries) + tiles + transposed
+        }
     }
 
     /// The peak bytes of the whole process, if reading the graph takes `reading` bytes. Pages of mapped files do not
@@ -215,10 +219,38 @@ impl Graph {
     pub fn peak_on_device(self, algorithm: Algorithm) -> u128 {
         let weight = u128::from(self.taken_by(algorithm).weight);
         let (n, entries) = (u128::from(self.vertices), u128::from(self.entries));
+        let transposed = if self.directed && algorithm != Algorithm::Roots {
+            rows_on_device(n, entries) + weight * entries
+        } else {
+            0
+        };
+        // only products that count are taken over tiles
+        let tiles = self.tiles.map_or(0, |tiles| match algorithm {
+            Algorithm::Mis(Priority::Resolve, _)
+            | Algorithm::Mis(_, Formulation::Count)
+            | Algorithm::Cover(Priority::Resolve)
+            | Algorithm::Clique
+            | Algorithm::Color(Method::NeighborReduce, _)
+            | Algorithm::Color(_, Order::SmallestDegreeLast)
+            | Algorithm::Kcore
+            | Algorithm::Scc => self.tiles_on_device(tiles.into()),
+            _ => 0,
+        });
+        rows_on_device(n, entries)
+            + weight * entries
+            + self.vectors_on_device(algorithm)
+            + self.matrices_on_device(algorithm)
+            + transposed
+            + tiles
+    }
+
+    /// The bytes of the matrices, and of the values of entries, that an algorithm makes on a device beside the graph.
+    fn matrices_on_device(self, algorithm: Algorithm) -> u128 {
+        let weight = u128::from(self.taken_by(algorithm).weight);
+        let (n, entries) = (u128::from(self.vertices), u128::from(self.entries));
         let (late, copied) =
             (u128::from(self.late), if self.longest > tuning().compact_row as u64 { 4 * (n + entries) } else { 0 });
-        // edges directed from low to high vertices: a matrix, or a value for each entry
-        let directed = match algorithm {
+        match algorithm {
             // if a row is long, the columns are copied; if colours of a later window are possible, the entries are
             // marked and counted later, and half of those between such vertices become a matrix
             Algorithm::Color(Method::Jp, _) => {
@@ -254,30 +286,7 @@ impl Graph {
             Algorithm::Matching | Algorithm::Cover(_) => rows_on_device(n, entries) + 12 * entries,
             Algorithm::Dominant => rows_on_device(n, entries) + weight * entries,
             _ => 0,
-        };
-        let transposed = if self.directed && algorithm != Algorithm::Roots {
-            rows_on_device(n, entries) + weight * entries
-        } else {
-            0
-        };
-        // only products that count are taken over tiles
-        let tiles = self.tiles.map_or(0, |tiles| match algorithm {
-            Algorithm::Mis(Priority::Resolve, _)
-            | Algorithm::Mis(_, Formulation::Count)
-            | Algorithm::Cover(Priority::Resolve)
-            | Algorithm::Clique
-            | Algorithm::Color(Method::NeighborReduce, _)
-            | Algorithm::Color(_, Order::SmallestDegreeLast)
-            | Algorithm::Kcore
-            | Algorithm::Scc => self.tiles_on_device(tiles.into()),
-            _ => 0,
-        });
-        rows_on_device(n, entries)
-            + weight * entries
-            + self.vectors_on_device(algorithm)
-            + directed
-            + transposed
-            + tiles
+        }
     }
 
     /// The bytes of the vectors that are alive at the same time on a device: values, and presence bits.

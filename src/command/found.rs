@@ -280,15 +280,7 @@ impl Found {
             }
             Self::DistantSet(_) => format!("independent set at distance 2 of {}", vertices()),
             Self::Colors(..) => counted(measure, "colour"),
-            Self::ColorsBy(rule, ..) => {
-                let colors = counted(measure, "colour");
-                match rule {
-                    Rule::Distance2 => format!("{colors} at distance 2"),
-                    Rule::Star => format!("star colouring of {colors}"),
-                    Rule::Columns => format!("{colors} for the columns"),
-                    Rule::Rows => format!("{colors} for the rows"),
-                }
-            }
+            Self::ColorsBy(rule, ..) => of_rule(*rule, &counted(measure, "colour")),
             Self::Extended(colors, ..) => format!("{} for {}", counted(distinct(colors), "colour"), vertices()),
             Self::Aggregates(..) => counted(measure, "aggregate"),
             Self::Cover(_, mate) => format!("vertex cover of {}; none has fewer than {}", vertices(), mate.nvals() / 2),
@@ -438,4 +430,14 @@ pub fn options<T: Element>(v: &Vector<T>) -> Vec<Option<T>> {
     let mut found = vec![None; v.len()];
     v.iter().for_each(|(i, x)| found[i as usize] = Some(x));
     found
+}
+
+/// So many colours, under a rule.
+fn of_rule(rule: Rule, colors: &str) -> String {
+    match rule {
+        Rule::Distance2 => format!("{colors} at distance 2"),
+        Rule::Star => format!("star colouring of {colors}"),
+        Rule::Columns => format!("{colors} for the columns"),
+        Rule::Rows => format!("{colors} for the rows"),
+    }
 }

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The size of a batch of a stream, in bytes of text.
 const BATCH: usize = 4 << 20;
 
-/// Pieces of text whose entries are kept at a time, if a graph is built on disk.
+/// Pieces of text that are parsed, and kept, at a time, if a graph is built on disk.
 const GROUP: usize = 16;
 
 /// The most bytes of comments before the header of a stream.

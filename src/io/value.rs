@@ -61,7 +61,7 @@ pub(super) mod sealed {
     }
 }
 
-/// Implements [`sealed::Sealed`] for types whose values are their bytes.
+/// Implements [`sealed::Sealed`] for types with values that are their bytes.
 macro_rules! stored {
     ($($t:ty: $code:literal, $value:ident => $shown:expr;)*) => {$(
         impl sealed::Sealed for $t {

@@ -40,7 +40,7 @@ impl<T: Element> Vector<T> {
     }
 
     /// `w[i] = ⊕ over k with index[k] = i of self[k]`: as [`scatter_with`](Self::scatter_with), by the elements of a vector
-    /// (GraphBLAS: `GxB_Vector_assign_Vector`). An element whose place in `index` holds nothing goes nowhere.
+    /// (GraphBLAS: `GxB_Vector_assign_Vector`). An element goes nowhere if `index` holds nothing at its place.
     ///
     /// ```
     /// use vxm::prelude::*;

@@ -98,6 +98,24 @@ impl Counts {
         Self { same, values, different, frequent, frequent_count, distances }
     }
 
+    /// The bytes of the forms of a parcel about `n` places, with elements of `size` bytes, in the order of their numbers. A form that can't tell
+    /// these items has the most.
+    fn sizes(&self, n: usize, size: usize) -> [usize; 5] {
+        let (changed, values, never) = (n - self.same, self.values, usize::MAX);
+        let all = if values == n { 1 + n * size } else { never };
+        let few = self.different.as_ref().map_or(never, |items| {
+            2 + items.len()
+                + items.iter().filter(|item| item.tag() == 2).count() * size
+                + (n * WIDTHS[items.len()]).div_ceil(8)
+        });
+        let mostly = match self.others_are_values(n) {
+            true => 2 + size + n.div_ceil(8) + (n - self.frequent_count) * size,
+            false => never,
+        };
+        let list = 1 + varint_len(changed) + self.distances + changed.div_ceil(8) + values * size;
+        [all, few, mostly, list, 1 + n.div_ceil(4) + values * size]
+    }
+
     /// Whether all places but the frequent ones hold values.
     fn others_are_values(&self, n: usize) -> bool {
         n - self.frequent_count == self.values - if self.frequent.tag() == 2 { self.frequent_count } else { 0 }
@@ -149,24 +167,11 @@ fn put_codes(bytes: &mut Vec<u8>, width: usize, codes: impl Iterator<Item = u8>)
 /// Packs items into the smallest parcel. Elements have `size` bytes.
 pub(crate) fn pack(items: &[Item], size: usize) -> Vec<u8> {
     let (n, counts) = (items.len(), Counts::of(items));
-    let (changed, values) = (n - counts.same, counts.values);
+    let changed = n - counts.same;
     if changed == 0 {
         return Vec::new();
     }
-    let width = |count: usize| WIDTHS[count];
-    let never = usize::MAX;
-    let all = if values == n { 1 + n * size } else { never };
-    let few = counts.different.as_ref().map_or(never, |items| {
-        2 + items.len()
-            + items.iter().filter(|item| item.tag() == 2).count() * size
-            + (n * width(items.len())).div_ceil(8)
-    });
-    let mostly = match counts.others_are_values(n) {
-        true => 2 + size + n.div_ceil(8) + (n - counts.frequent_count) * size,
-        false => never,
-    };
-    let list = 1 + varint_len(changed) + counts.distances + changed.div_ceil(8) + values * size;
-    let mixed = 1 + n.div_ceil(4) + values * size;
+    let [all, few, mostly, list, mixed] = counts.sizes(n, size);
     let least = all.min(few).min(mostly).min(list).min(mixed);
     let mut bytes = Vec::with_capacity(least);
     let rest: &mut dyn Iterator<Item = u64> = match &counts.different {
@@ -178,7 +183,7 @@ pub(crate) fn pack(items: &[Item], size: usize) -> Vec<u8> {
             bytes.extend([FEW, different.len() as u8]);
             different.iter().for_each(|&item| put_item(&mut bytes, size, item));
             let code = |item: &Item| different.iter().position(|other| other == item).unwrap_or(0) as u8;
-            put_codes(&mut bytes, width(different.len()), items.iter().map(code));
+            put_codes(&mut bytes, WIDTHS[different.len()], items.iter().map(code));
             &mut std::iter::empty()
         }
         _ if least == mostly => {

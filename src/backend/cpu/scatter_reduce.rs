@@ -13,9 +13,9 @@ pub trait Scatter<T: Element>: Copy + Sync {
     fn target(self, own: T) -> u32;
     /// The reduction: the new value of an element `held` that `other` is joined into.
     fn join(self, held: T, other: T) -> T;
-    /// The same, whose joins are counted.
+    /// The same; it counts its joins.
     type Counted<'p>: Scatter<T>;
-    /// The same, whose joins are counted.
+    /// The same; it counts its joins.
     fn counted(self, probe: &Probe) -> Self::Counted<'_>;
     /// Joins `new` into element `i` of a state. Returns whether the element changed.
     #[inline(always)]
@@ -29,7 +29,7 @@ pub trait Scatter<T: Element>: Copy + Sync {
     }
 }
 
-/// A scatter-reduce whose joins are counted.
+/// A scatter-reduce that counts its joins.
 #[derive(Debug, Clone, Copy)]
 pub struct CountedScatter<'p, S> {
     scatter: S,

@@ -1,4 +1,4 @@
-//! Counters: what loops did, round by round and thread by thread, for those who ask.
+//! Counters: what loops did, round by round and thread by thread. Nothing is counted unless it is asked for.
 //!
 //! [`collect`] switches counting on for the loops that a function runs. Without it a loop branches once a pass and counts nothing. The
 //! counters are those of "Code-Specific Profiling of GPU Graph Analytics" (sections 3.1 and 3.2): iterations, idle and active threads,

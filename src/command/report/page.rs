@@ -214,7 +214,7 @@ pub fn document(title: &str, body: &Markup, object: &Value) -> String {
     page.into_string()
 }
 
-/// A cell with bars whose lengths are shares of `most`.
+/// A cell with bars; their lengths are shares of `most`.
 pub fn bar(values: &[f64], most: f64) -> Markup {
     let share = |value: f64| if most > 0.0 { 100.0 * value / most } else { 0.0 };
     html! { td.bar { @for value in values { i style=(format!("width:{:.2}%", share(*value))) {} } } }

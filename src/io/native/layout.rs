@@ -104,7 +104,7 @@ impl Layout {
             Some((from..end, end.checked_next_multiple_of(PAGE)?))
         };
         let labels = if facts.listed { facts.rows } else { 0 };
-        // behind the table, whose size follows from theirs
+        // behind the table; its size follows from theirs
         let (offsets, next) = section(0, facts.rows.checked_add(1)?, 8)?;
         let (columns, next) = section(next, facts.entries, 4)?;
         let (values, next) = section(next, facts.entries, facts.value_bytes())?;
