@@ -3,12 +3,14 @@
 //! - [`Device`]: where data lies and operations run.
 //! - [`plan`]: chooses direction, format and strategy, by the thresholds of `tuning`.
 //! - [`profile`]: counts what loops did.
+//! - [`explain`]: tells how expressions and loops were planned.
 //! - [`mod@reference`]: defines what every operation means.
 //!
 //! The rest is private: `view`, the contract between expressions and the CPU backend, and the backends `cpu` and `cuda`. The feature
 //! `testing` makes it public, for the tests of this repository. It may change at any time.
 
 mod device;
+pub mod explain;
 pub mod plan;
 pub mod profile;
 pub mod reference;

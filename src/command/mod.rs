@@ -8,7 +8,6 @@ mod coloring;
 mod convert;
 mod dense;
 mod distant;
-mod explain;
 mod footprint;
 mod found;
 mod info;

@@ -3,12 +3,12 @@
 
 use crate::command::answer::Outcome;
 use crate::command::arguments::{Arguments, Run, Task};
-use crate::command::explain::{explained, tree};
 use crate::command::print;
 use clap::Parser;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::ffi::OsString;
+use vxm::backend::explain::{Choices, choices};
 use vxm::backend::profile::{
     Counts, ElementVisits, GroupLoad, LoopProfile, OperationProfile, Profile, Round, Spread, collect,
 };
@@ -22,6 +22,8 @@ const MOST_ROUNDS: usize = 16;
 thread_local! {
     /// The profiles of the runs so far.
     static RUNS: RefCell<Vec<Profile>> = const { RefCell::new(Vec::new()) };
+    /// The choices of the last run that was to be explained.
+    static CHOICES: RefCell<Choices> = RefCell::default();
 }
 
 /// The task of an algorithm that is to be profiled, given its arguments: `mis GRAPH --seed 3`.
@@ -47,7 +49,11 @@ pub fn observed(run: &Run, find: impl Fn() -> Outcome) -> Outcome {
     match (run.explain, run.profiled_runs) {
         (false, 0) => find(),
         (false, _) => counted(&find),
-        (true, _) => explained(|| counted(&find)),
+        (true, _) => {
+            let (outcome, made) = choices(|| counted(&find));
+            CHOICES.set(made);
+            outcome
+        }
     }
 }
 
@@ -65,7 +71,7 @@ pub fn tell(task: &Task) -> Result<()> {
     if run.json {
         return print(&format!("{}\n", to_programs(&runs)));
     }
-    let plan = if run.explain { tree(last) } else { String::new() };
+    let plan = if run.explain { format!("\n{}", CHOICES.take().tree(last)) } else { String::new() };
     let tables = if run.profiled_runs > 0 { to_people(task, &runs) } else { String::new() };
     print(&(plan + &tables))
 }

@@ -1,5 +1,6 @@
 //! The verbs: methods of every vector expression, and operators as methods.
 
+use crate::backend::explain::{Explanation, explain};
 use crate::containers::{Matrix, Vector};
 use crate::error::Result;
 use crate::operations::elementwise::{
@@ -312,6 +313,29 @@ pub trait Verbs: Expr {
     /// ```
     fn accum<F: BinaryOp<Self::T, Self::T, Out = Self::T>>(self, op: F) -> Accum<Self, F> {
         Accum { inner: self, op }
+    }
+
+    /// Runs the expression as [`eval`](Self::eval) does, and tells how: each choice of the plan with its reason, the sizes that it was based on,
+    /// and what was measured. The result is dropped; [`explain`](crate::backend::explain::explain()) keeps it.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::undirected(3, &[(0, 1), (1, 2)])?;
+    /// let key = Vector::from_dense(vec![7u32, 3, 5]);
+    /// let plan = key.vxm(&a, MAX_FIRST).explain()?.to_string();
+    /// // the direction, the format and the strategy of the product, and why
+    /// assert!(plan.contains("direction Pull, format Csr"), "{plan}");
+    /// assert!(plan.contains("because: "), "{plan}");
+    /// assert!(plan.contains("measured: eval of 3 elements, 4 entries read"), "{plan}");
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`eval`](Self::eval).
+    fn explain(self) -> Result<Explanation> {
+        let (made, explanation) = explain(|| self.eval());
+        made.map(|_| explanation)
     }
 
     /// Runs the expression into a fresh vector, which holds nothing where the mask is false.

@@ -4,6 +4,7 @@ use crate::backend::Place;
 use crate::backend::cpu::scatter_reduce::Scatter;
 use crate::backend::cuda::Gpu;
 use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder};
+use crate::backend::explain::{Explanation, explain};
 use crate::backend::plan::{self, Schedule};
 use crate::backend::spans::span;
 use crate::containers::Vector;
@@ -161,6 +162,30 @@ impl<T: Element, C: Condition<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, C, 
     pub fn eval_then<R>(self, then: impl FnOnce(&Vector<T>) -> Result<R>) -> Result<(R, u32)> {
         let (_, made, rounds) = self.run(then)?;
         Ok((made, rounds))
+    }
+
+    /// Runs the loop, and tells how: its schedule, the choices within its body with their reasons, and what was measured. The result is
+    /// dropped; [`explain`](crate::backend::explain::explain()) keeps it.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// let a = Matrix::undirected(4, &[(0, 1), (1, 2), (2, 3)])?;
+    /// let labels = fixpoint(Vector::from_dense(vec![0u32, 1, 2, 3]))
+    ///     .while_changed()
+    ///     .monotone()
+    ///     .step(|label| label.ewise_add(label.vxm(&a, MIN_FIRST), MIN));
+    /// let plan = labels.explain()?.to_string();
+    /// assert!(plan.contains("schedule "), "{plan}");
+    /// assert!(plan.contains("measured on cpu"), "{plan}");
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`eval`](Self::eval).
+    pub fn explain(self) -> Result<Explanation> {
+        let (made, explanation) = explain(|| self.eval());
+        made.map(|_| explanation)
     }
 
     /// Runs the loop. Returns the settled state, what `then` makes of it, and the number of rounds.

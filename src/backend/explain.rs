@@ -1,13 +1,81 @@
-//! `--explain`: the plan of a run as a tree, with the reason of each choice, what it was based on, and what was measured.
+//! EXPLAIN: the plan of what ran, as a tree. Each choice stands with its reason, the sizes that it was based on, and what was measured.
 
+use crate::backend::profile::{LoopProfile, OperationProfile, Profile, collect};
 use core::fmt;
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
-use vxm::backend::profile::{LoopProfile, Profile};
+
+/// How something ran. It is shown as a tree of choices; a loop's choices stand within the loop, and choices of equal text are told once.
+///
+/// [`Verbs::explain`](crate::operations::verbs::Verbs::explain) and [`Stepped::explain`](crate::operations::loops::Stepped::explain) make one of an
+/// expression or a loop, [`explain`] of any calls.
+#[derive(Debug, Clone)]
+pub struct Explanation {
+    choices: Choices,
+    profile: Profile,
+    elapsed: Duration,
+}
+
+impl Explanation {
+    /// What was counted meanwhile.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// How long it took, counting included.
+    pub fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.choices.tree(&self.profile))?;
+        for OperationProfile { name, elements, counts, nanoseconds } in &self.profile.operations {
+            let (edges, milliseconds) = (counts.edges, *nanoseconds as f64 / 1e6);
+            writeln!(f, "measured: {name} of {elements} elements, {edges} entries read, {milliseconds:.3} ms")?;
+        }
+        writeln!(f, "{:.3} ms in all, counting included", self.elapsed.as_secs_f64() * 1e3)
+    }
+}
+
+/// Runs `f`, and tells how the expressions, loops and products in it were planned, and what they read. Choices are those of this thread.
+///
+/// Meanwhile loops count what they do, and choices aren't logged. So it takes longer than `f` alone; answers are the same.
+///
+/// ```
+/// use vxm::backend::explain::explain;
+/// use vxm::prelude::*;
+///
+/// let a = Matrix::undirected(4, &[(0, 1), (1, 2), (2, 3)])?;
+/// let (levels, plan) = explain(|| vxm::algorithms::bfs(&a, 0));
+/// assert_eq!(levels?, Vector::from_dense(vec![0, 1, 2, 3]));
+/// assert!(plan.to_string().contains("fixpoint at"));
+/// assert_eq!(plan.profile().loops.len(), 1);
+/// # Ok::<(), vxm::Error>(())
+/// ```
+pub fn explain<R>(f: impl FnOnce() -> R) -> (R, Explanation) {
+    let start = Instant::now();
+    let ((result, profile), choices) = choices(|| collect(f));
+    (result, Explanation { choices, profile, elapsed: start.elapsed() })
+}
+
+/// Runs `f`, and keeps the choices that its plans make meanwhile. They aren't logged.
+#[doc(hidden)]
+pub fn choices<R>(f: impl FnOnce() -> R) -> (R, Choices) {
+    let kept = Kept::default();
+    let result = tracing::subscriber::with_default(kept.clone(), f);
+    let choices = std::mem::take(&mut *kept.0.lock().unwrap_or_else(PoisonError::into_inner));
+    (result, Choices(choices))
+}
+
+/// The choices of plans, in the order in which they were made.
+#[doc(hidden)]
+#[derive(Debug, Clone, Default)]
+pub struct Choices(Vec<Choice>);
 
 /// A choice: the fields of its log line, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -48,9 +116,9 @@ impl Visit for Choice {
 
 /// Keeps the choices that this thread's plans log.
 #[derive(Clone, Default)]
-struct Choices(Arc<Mutex<Vec<Choice>>>);
+struct Kept(Arc<Mutex<Vec<Choice>>>);
 
-impl Subscriber for Choices {
+impl Subscriber for Kept {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.is_event() && *metadata.level() <= Level::TRACE && metadata.target().starts_with("vxm")
     }
@@ -68,20 +136,6 @@ impl Subscriber for Choices {
     }
     fn enter(&self, _: &Id) {}
     fn exit(&self, _: &Id) {}
-}
-
-thread_local! {
-    /// The choices of the last run that was to be explained.
-    static EXPLAINED: RefCell<Rc<Vec<Choice>>> = RefCell::default();
-}
-
-/// Runs `f`, and keeps the choices that its plans make meanwhile. They aren't logged.
-pub fn explained<R>(f: impl FnOnce() -> R) -> R {
-    let choices = Choices::default();
-    let result = tracing::subscriber::with_default(choices.clone(), f);
-    let choices = std::mem::take(&mut *choices.0.lock().unwrap_or_else(PoisonError::into_inner));
-    EXPLAINED.set(Rc::new(choices));
-    result
 }
 
 /// A node of the tree: a choice, how often it was made, and the choices within its loop.
@@ -131,31 +185,33 @@ impl Node {
     }
 }
 
-/// The plan of the last run as a tree, beside what `profile` measured. Choices of equal text are told once.
-pub fn tree(profile: &Profile) -> String {
-    let choices = EXPLAINED.take();
-    let (mut nodes, mut path): (Vec<Node>, Vec<usize>) = (Vec::new(), Vec::new());
-    // the choices of a GPU's loops don't say where in the program the loop is: their profiles do
-    let mut on_gpu = profile.loops.iter().filter(|counted| counted.device_rounds.is_some());
-    for choice in choices.iter() {
-        if choice.get("message") == Some("end") {
-            path.pop();
-            continue;
+impl Choices {
+    /// The tree of the choices, beside what `profile` measured.
+    #[doc(hidden)]
+    pub fn tree(&self, profile: &Profile) -> String {
+        let (mut nodes, mut path): (Vec<Node>, Vec<usize>) = (Vec::new(), Vec::new());
+        // the choices of a GPU's loops don't say where in the program the loop is: their profiles do
+        let mut on_gpu = profile.loops.iter().filter(|counted| counted.device_rounds.is_some());
+        for choice in &self.0 {
+            if choice.get("message") == Some("end") {
+                path.pop();
+                continue;
+            }
+            let (mut choice, begins_loop) = (choice.clone(), choice.begins_loop());
+            if let (true, None) = (begins_loop, choice.get("at"))
+                && let Some(counted) = on_gpu.next()
+            {
+                choice.0.push(("at", counted.at.clone()));
+            }
+            let k = Node::add(Node::list(&mut nodes, &path), choice);
+            if begins_loop {
+                path.push(k);
+            }
         }
-        let (mut choice, begins_loop) = (choice.clone(), choice.begins_loop());
-        if let (true, None) = (begins_loop, choice.get("at"))
-            && let Some(counted) = on_gpu.next()
-        {
-            choice.0.push(("at", counted.at.clone()));
-        }
-        let k = Node::add(Node::list(&mut nodes, &path), choice);
-        if begins_loop {
-            path.push(k);
-        }
+        let mut text = "Plan\n".to_owned();
+        Node::write_all(&nodes, &mut text, "", profile);
+        text
     }
-    let mut text = "\nPlan\n".to_owned();
-    Node::write_all(&nodes, &mut text, "", profile);
-    text
 }
 
 /// What was measured of the loops from a choice's line.
@@ -168,10 +224,10 @@ fn measured(choice: &Choice, loops: &[LoopProfile]) -> String {
         Some(first) => format!(
             "measured on {}: {} of {} elements, {} visits, {} entries {} of {}, {:.3} ms",
             first.device,
-            super::counted(
-                sum(|counted| counted.device_rounds.map_or(counted.rounds.len() as u64, u64::from)) as usize,
-                "round"
-            ),
+            match sum(|counted| counted.device_rounds.map_or(counted.rounds.len() as u64, u64::from)) {
+                1 => "1 round".to_owned(),
+                rounds => format!("{rounds} rounds"),
+            },
             sum(|counted| counted.elements as u64),
             sum(|counted| counted.total().visits),
             sum(|counted| counted.total().edges),
