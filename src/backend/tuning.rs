@@ -129,9 +129,10 @@ table! {
     device_push: u64 = 1 << 23;
     /// A fold with a terminal value reads about one in so many entries of a row. E007
     early_exit: u64 = 4;
-    /// Entries per tile from which counting over tiles reads fewer bytes than CSR: a tile takes 36 bytes, an entry 4. E006
+    /// Entries per tile from which counting over tiles reads fewer bytes than CSR: a tile takes 36 bytes, an entry 4. It decides only where
+    /// tiles exist and no format is forced: after `Matrix::tiles`, not with `--format tiles`. E006
     tile_fill: f64 = 9.0;
-    /// The same threshold on a GPU, where a tile is one wide load. E006
+    /// The same threshold on a GPU of sm_80 or later, where a tile is one wide load. E006
     device_tile_fill: f64 = 8.0;
 
     // ---- rows on a GPU
