@@ -54,6 +54,8 @@ struct Answer {
     /// Rows and columns, if the answer is of a matrix.
     shape: Option<(usize, usize)>,
     peaks: Peaks,
+    /// The bytes that ranks sent along rows, along columns and to any, and the number of messages.
+    sent: Option<[u64; 4]>,
 }
 
 /// Bytes of memory at the peak.
@@ -261,10 +263,15 @@ fn on_ranks<T: Element>(
     let whole = Some(whole).filter(|_| job::speaks() && again.is_none());
     let room = if again.is_some() && job::speaks() { room_to_check(run, &subject, &a, grid) } else { Ok(()) };
     grid.agree(room)?;
+    let before = sent(grid);
+    grid.begin_recording();
     let start = Instant::now();
     let (found, rounds) = find(&a)?;
+    grid.end_recording();
+    let sent: Vec<u64> = sent(grid).iter().zip(before).map(|(now, before)| now - before).collect();
     let found = found.into_root()?;
     let took = start.elapsed();
+    let sent = grid.sum(&sent)?.first_chunk().copied();
     // the share makes room for the whole graph
     drop(a);
     let subject = subject.with(Matrix::from_triples(0, 0, [])?);
@@ -278,13 +285,20 @@ fn on_ranks<T: Element>(
     let told = whole.and_then(|whole| match (found, whole) {
         (Some(mut found), Some(whole)) => check(&mut found, whole.csr()).and_then(|certificate| {
             let peaks = Peaks { predicted: None, taken: report::peak_taken(), device: None };
-            let answer = Answer::of(&whole, subject, (found, rounds), took, certificate, peaks);
+            let answer = Answer { sent, ..Answer::of(&whole, subject, (found, rounds), took, certificate, peaks) };
             tell_answer(run, out, choices, &answer).map(|status| u64::from(status != ExitCode::SUCCESS))
         }),
         _ => Ok(0),
     });
     let wrong = grid.sum(&[grid.agree(told)?])?;
     Ok(if wrong == [0] { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
+}
+
+/// The bytes that this rank has sent along its row, along its column and to any, and the number of messages.
+fn sent(grid: &Grid) -> [u64; 4] {
+    let sent = grid.sent();
+    let [row, column, all] = sent.map(|traffic| traffic.bytes);
+    [row, column, all, sent.iter().map(|traffic| traffic.messages).sum()]
 }
 
 /// Checks that rank 0 will have room to read the whole graph, to check the answer with, when it holds no share any more. A native file stays on
@@ -325,6 +339,7 @@ impl Answer {
             directed,
             shape,
             peaks,
+            sent: None,
         }
     }
 
@@ -438,6 +453,9 @@ fn object(answer: &Answer, choices: &Choices, run: &Run) -> Value {
     if let Some((rows, columns)) = job::grid().map(|grid| grid.shape()) {
         object["ranks"] = (rows * columns).into();
         object["grid"] = format!("{rows}x{columns}").into();
+        if let Some([rows, columns, all, messages]) = answer.sent {
+            object["sent"] = json!({"rows": rows, "columns": columns, "all": all, "messages": messages});
+        }
         if let Some(link) = job::grid().and_then(|grid| grid.link()) {
             object["link"] = link.to_string().into();
         }

@@ -1,6 +1,8 @@
 //! The command line.
 
-pub use crate::command::options::{Color, Convert, Distance, Input, Run, Seed, Threads, Weights};
+pub use crate::command::options::{
+    Color, Convert, Distance, Doctor, Input, Ranks, Run, Seed, Simulate, Threads, Weights,
+};
 use crate::command::report::Report;
 pub use crate::command::values::{Asked, Entries, Layout, Memory, Precision, WeightRange};
 use crate::command::values::{number, real, rounds, runs, sources, truss};
@@ -254,8 +256,10 @@ pub enum Task {
         /// The command, such as mis; default: all of vxm.
         command: Option<String>,
     },
-    /// Shows which NVIDIA libraries and GPUs were found, and what to install.
-    Doctor,
+    /// Runs an algorithm as many ranks in this process, counts what they do and send, and tells how long a machine would take.
+    Simulate(Simulate),
+    /// Shows which NVIDIA libraries and GPUs were found, and what to install; or how fast ranks are.
+    Doctor(Doctor),
     /// Writes a generated graph as a file: Matrix Market, or the format that the file's name tells.
     Generate {
         /// Specification of the graph, such as rmat:20:8.
@@ -297,7 +301,8 @@ macro_rules! run_of {
             | Task::Scc { run }
             | Task::Roots { run }
             | Task::Matching { run, .. } => Some(run),
-            Task::Doctor
+            Task::Doctor(_)
+            | Task::Simulate(_)
             | Task::Profile { .. }
             | Task::Convert(_)
             | Task::Info { .. }
@@ -344,10 +349,27 @@ impl Task {
         run_of!(self)
     }
 
+    /// Where ranks stand, if the task can run on ranks.
+    pub fn ranks(&self) -> Option<&Ranks> {
+        match self {
+            Self::Doctor(doctor) => Some(&doctor.placed),
+            task => task.run().map(|run| &run.ranks),
+        }
+    }
+
+    /// The device that is asked for, if the task can run on ranks.
+    pub fn device(&self) -> Option<Asked> {
+        match self {
+            Self::Doctor(doctor) => Some(doctor.device),
+            task => task.run().map(|run| run.device),
+        }
+    }
+
     /// The name of a task that runs in one process alone.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Doctor => "doctor",
+            Self::Doctor(_) => "doctor",
+            Self::Simulate(_) => "simulate",
             Self::Profile { .. } => "profile",
             Self::Convert(_) => "convert",
             Self::Report(_) => "report",

@@ -1,6 +1,7 @@
 //! Progress on standard error, if it is a terminal: one line, which goes when its task ends.
 
 use crate::command::is_quiet;
+use crate::command::job::speaks;
 use core::fmt;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
@@ -54,7 +55,7 @@ pub struct Bars(Option<RwLock<ProgressBar>>);
 impl Bars {
     /// Bars that are hidden until the first task begins.
     pub fn new() -> Self {
-        Self(are_shown().then(|| RwLock::new(ProgressBar::hidden())))
+        Self((are_shown() && speaks()).then(|| RwLock::new(ProgressBar::hidden())))
     }
 }
 
@@ -92,7 +93,7 @@ pub struct Spinner(());
 impl Spinner {
     /// Shows the line until this is dropped, if progress is shown.
     pub fn new(task: &'static str) -> Option<Self> {
-        are_shown().then(|| {
+        (are_shown() && speaks()).then(|| {
             let style = style("{msg} {spinner} {elapsed}");
             show(ProgressBar::new_spinner().with_style(style).with_message(task));
             Self(())

@@ -1,8 +1,8 @@
 //! The command as one of several ranks: a launcher such as `mpirun` starts each as a process. Rank 0 prints and writes.
 
 use crate::command::REFUSED;
-use crate::command::arguments::{Asked, Run, Task};
-use std::cell::RefCell;
+use crate::command::arguments::{Asked, Ranks, Run, Task};
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,6 +14,8 @@ use vxm::{Error, Result};
 thread_local! {
     /// The ranks of this job, on the thread that joined them; `None` if it is a process of its own.
     static GRID: RefCell<Option<Grid>> = const { RefCell::new(None) };
+    /// Whether another thread prints: in a simulation, that of rank 0.
+    static HUSHED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The names of standard input.
@@ -27,9 +29,9 @@ pub fn grid() -> Option<Grid> {
     GRID.with_borrow(Clone::clone)
 }
 
-/// Whether this process prints and writes.
+/// Whether this thread prints and writes.
 pub fn speaks() -> bool {
-    !SILENT.load(Ordering::Relaxed)
+    !SILENT.load(Ordering::Relaxed) && !HUSHED.get()
 }
 
 /// Returns `mine` if no rank has an error, and otherwise the same error on all ranks.
@@ -50,14 +52,15 @@ pub fn default_threads() -> usize {
 /// Runs `task` as a rank, if a launcher has started this process or a grid is asked for; otherwise as a process of its own.
 pub fn run<R>(task: &Task, program: impl FnOnce() -> Result<R>) -> Result<R> {
     let run = task.run();
-    let shape = run.map_or(Shape::Auto, |run| run.grid);
+    let ranks = task.ranks();
+    let shape = ranks.map_or(Shape::Auto, |ranks| ranks.grid);
     if Launcher::seen().is_none() && shape == Shape::Auto {
         return program();
     }
     let floats = matches!(task, Task::Pagerank { .. });
-    let joined = join(run, if floats && shape == Shape::Auto { Shape::Column } else { shape })?;
+    let joined = join(ranks, if floats && shape == Shape::Auto { Shape::Column } else { shape })?;
     GRID.set(Some(joined));
-    let done = agree(check(task, run)).and_then(|()| place(run)).and_then(|()| program());
+    let done = agree(check(task, run)).and_then(|()| place(task)).and_then(|()| program());
     if let (Err(error), Some(grid)) = (&done, grid()) {
         if !is_agreed(error) {
             // others wait for this rank
@@ -73,8 +76,17 @@ pub fn run<R>(task: &Task, program: impl FnOnce() -> Result<R>) -> Result<R> {
     done
 }
 
-fn join(run: Option<&Run>, shape: Shape) -> Result<Grid> {
-    let limit = run.and_then(|run| run.timeout).map(Duration::from_secs);
+/// Runs `task` as a rank of a simulated grid, on this thread.
+pub fn run_simulated<R>(task: &Task, grid: &Grid, program: impl FnOnce() -> Result<R>) -> Result<R> {
+    HUSHED.set(grid.rank() > 0);
+    GRID.set(Some(grid.clone()));
+    let done = agree(check(task, task.run())).and_then(|()| program());
+    GRID.take();
+    done
+}
+
+fn join(ranks: Option<&Ranks>, shape: Shape) -> Result<Grid> {
+    let limit = ranks.and_then(|ranks| ranks.timeout).map(Duration::from_secs);
     let world: Arc<dyn Communicator> = match Launcher::seen() {
         Some(launcher) => Arc::new(Mpi::join(&launcher, limit)?),
         None => Arc::new(Alone),
@@ -84,13 +96,13 @@ fn join(run: Option<&Run>, shape: Shape) -> Result<Grid> {
 }
 
 /// Moves the ranks to the devices that are asked for.
-fn place(run: Option<&Run>) -> Result<()> {
-    let (Some(grid), Some(run)) = (grid(), run) else { return Ok(()) };
+fn place(task: &Task) -> Result<()> {
+    let (Some(grid), Some(ranks), Some(device)) = (grid(), task.ranks(), task.device()) else { return Ok(()) };
     let with_gpu = u64::from(Device::auto() != Device::Cpu);
-    let placed = match run.device {
-        Asked::Gpu => grid.on_gpus(run.link)?,
-        Asked::Auto if grid.sum(&[with_gpu])?[0] == grid.size() as u64 => grid.on_gpus(run.link)?,
-        Asked::Named(device) => grid.on_device(device, run.link)?,
+    let placed = match device {
+        Asked::Gpu => grid.on_gpus(ranks.link)?,
+        Asked::Auto if grid.sum(&[with_gpu])?[0] == grid.size() as u64 => grid.on_gpus(ranks.link)?,
+        Asked::Named(device) => grid.on_device(device, ranks.link)?,
         Asked::Auto => grid,
     };
     GRID.set(Some(placed));
@@ -104,6 +116,11 @@ fn is_agreed(error: &Error) -> bool {
 
 /// Refuses what isn't built for ranks.
 fn check(task: &Task, run: Option<&Run>) -> Result<()> {
+    if let Task::Doctor(doctor) = task
+        && doctor.ranks
+    {
+        return Ok(());
+    }
     let Some(run) = run else {
         return Err(Error::invalid(format!("{}: runs as one process: expected no launcher", task.name())));
     };
@@ -120,7 +137,7 @@ fn check(task: &Task, run: Option<&Run>) -> Result<()> {
         _ => None,
     };
     if let Some((name, what)) = missing {
-        return Err(Error::invalid(format!("{name}: {what} built for ranks: expected no launcher")));
+        return Err(Error::invalid(format!("{name}: {what} built for ranks: expected one process")));
     }
     if run.report.is_some() {
         return Err(Error::invalid("report: runs as one process: expected no launcher"));
@@ -134,7 +151,7 @@ fn check(task: &Task, run: Option<&Run>) -> Result<()> {
     }
     let (_, columns) = grid().map_or((1, 1), |grid| grid.shape());
     if let (Task::Pagerank { .. }, true) = (task, columns > 1) {
-        let (grid, ranks) = (run.grid, grid().map_or(1, |grid| grid.size()));
+        let (grid, ranks) = (run.ranks.grid, grid().map_or(1, |grid| grid.size()));
         return Err(Error::invalid(format!(
             "--grid {grid}: pagerank adds floats, in rows that are whole: expected one column of ranks, {ranks}x1"
         )));

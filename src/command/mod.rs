@@ -8,6 +8,7 @@ mod coloring;
 mod convert;
 mod dense;
 mod distant;
+mod doctor;
 mod footprint;
 mod found;
 mod info;
@@ -20,6 +21,7 @@ mod report;
 mod shells;
 #[cfg(unix)]
 mod signals;
+mod simulate;
 mod subject;
 mod tasks;
 mod trace;
@@ -182,7 +184,8 @@ fn dispatch(task: &Task) -> Result<ExitCode> {
         Task::Info { graph, verify: true, .. } => convert::verify(graph).map(|()| ExitCode::SUCCESS),
         Task::Info { graph, input, json, .. } => info::info(graph, *input, *json).map(|()| ExitCode::SUCCESS),
         Task::Generate { spec, out, output, .. } => convert::generate(spec, out, *output).map(|()| ExitCode::SUCCESS),
-        Task::Doctor => doctor(),
+        Task::Simulate(options) => simulate::simulate(options),
+        Task::Doctor(options) => doctor::doctor(options),
         // its algorithm was dispatched in its place
         Task::Profile { .. } => Ok(ExitCode::SUCCESS),
         Task::Completions { shell } => shells::completions(*shell).map(|()| ExitCode::SUCCESS),
@@ -190,13 +193,6 @@ fn dispatch(task: &Task) -> Result<ExitCode> {
         // it has become a run
         Task::Report(_) => Err(Error::invalid("report: expected no report within a report")),
     }
-}
-
-/// Prints which libraries and devices were found. The status is 0 if kernels can be compiled and run.
-fn doctor() -> Result<ExitCode> {
-    let report = vxm::kernels::doctor();
-    print(&format!("{report}\n"))?;
-    Ok(if report.is_ready() { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
 }
 
 /// Prepares an output file: checked before the run, and complete or absent after it.
@@ -330,7 +326,7 @@ fn usage(error: &clap::Error) -> String {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return "expected a command: mis, color, cover, clique, bfs, sssp, components, pagerank, kcore, labels, communities, betweenness, \
                 triangles, ktruss, clustering, msf, scc, roots, matching, convert, info, generate, profile, report, \
-                completions, man or doctor (vxm --help tells more)"
+                simulate, completions, man or doctor (vxm --help tells more)"
             .to_owned();
     }
     // a name that this crate rejected: its error lists the valid names

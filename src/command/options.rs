@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use vxm::algorithms::{Method, Order};
 use vxm::backend::Device;
 use vxm::io::FileFormat;
-use vxm::ranks::{Link, Shape};
+use vxm::ranks::{Link, Model, Shape};
 
 /// The arguments of `vxm color`.
 #[derive(Debug, Args)]
@@ -93,16 +93,8 @@ pub struct Run {
     /// Print one JSON object.
     #[arg(long)]
     pub json: bool,
-    /// Rows and columns of ranks, if a launcher such as mpirun starts the command: auto, column or ROWSxCOLUMNS. Does not
-    /// change the answer.
-    #[arg(long, value_name = "G", default_value = "auto")]
-    pub grid: Shape,
-    /// What carries bytes between ranks on GPUs: auto, host or nccl.
-    #[arg(long, value_name = "L", default_value = "auto")]
-    pub link: Link,
-    /// Give up after so many seconds without news from another rank; default: never.
-    #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
-    pub timeout: Option<u64>,
+    #[command(flatten)]
+    pub ranks: Ranks,
     #[command(flatten)]
     pub memory: Memory,
     #[command(flatten)]
@@ -116,6 +108,51 @@ pub struct Run {
     /// The page that `vxm report` asks for.
     #[arg(skip)]
     pub report: Option<Target>,
+}
+
+/// Where ranks stand, and what carries bytes between them.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Ranks {
+    /// Rows and columns of ranks, if a launcher such as mpirun starts the command: auto, column or ROWSxCOLUMNS. Does not
+    /// change the answer.
+    #[arg(long, value_name = "G", default_value = "auto")]
+    pub grid: Shape,
+    /// What carries bytes between ranks on GPUs: auto, host or nccl.
+    #[arg(long, value_name = "L", default_value = "auto")]
+    pub link: Link,
+    /// Give up after so many seconds without news from another rank; default: never.
+    #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
+    pub timeout: Option<u64>,
+}
+
+/// The arguments of `vxm simulate`.
+#[derive(Debug, Args)]
+pub struct Simulate {
+    /// Rates of the machine: cpu or h100, or rates that replace its own, such as h100,alpha=3us,beta=25GB/s.
+    #[arg(long, value_name = "M", default_value = "cpu")]
+    pub model: Model,
+    /// How many ranks share a host.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub host: u32,
+    /// Tell the time of a graph with so many times the vertices and edges.
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    pub times: u64,
+    /// The algorithm and its arguments, with a grid: mis GRAPH --grid 8x8.
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "ALGORITHM")]
+    pub arguments: Vec<OsString>,
+}
+
+/// The arguments of `vxm doctor`.
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// Measure the ranks that a launcher such as mpirun has started, and fit a model of their time.
+    #[arg(long)]
+    pub ranks: bool,
+    /// Device of the ranks: auto, cpu, cuda or cuda:N.
+    #[arg(long, value_name = "D", default_value = "auto", requires = "ranks")]
+    pub device: Asked,
+    #[command(flatten)]
+    pub placed: Ranks,
 }
 
 impl Run {

@@ -28,17 +28,22 @@ thread_local! {
 
 /// The task of an algorithm that is to be profiled, given its arguments: `mis GRAPH --seed 3`.
 pub fn task(runs: u32, arguments: &[OsString]) -> Result<Task> {
-    let words = [OsString::from("vxm")].into_iter().chain(arguments.iter().cloned());
-    let parsed = Arguments::try_parse_from(words).map_err(|error| Error::invalid(super::usage(&error)))?;
-    let mut task = parsed.task;
-    let name = arguments.first().map_or(String::new(), |name| name.to_string_lossy().into_owned());
-    match task.run_mut() {
-        Some(run) => run.profiled_runs = runs,
-        None => {
-            return Err(Error::invalid(format!("profile {name}: expected an algorithm, such as mis or components")));
-        }
+    let mut task = algorithm("profile", arguments)?;
+    if let Some(run) = task.run_mut() {
+        run.profiled_runs = runs;
     }
     Ok(task)
+}
+
+/// The task of an algorithm, given its arguments. `command` asks for it.
+pub fn algorithm(command: &str, arguments: &[OsString]) -> Result<Task> {
+    let words = [OsString::from("vxm")].into_iter().chain(arguments.iter().cloned());
+    let parsed = Arguments::try_parse_from(words).map_err(|error| Error::invalid(super::usage(&error)))?;
+    if parsed.task.run().is_none() {
+        let name = arguments.first().map_or(String::new(), |name| name.to_string_lossy().into_owned());
+        return Err(Error::invalid(format!("{command} {name}: expected an algorithm, such as mis or components")));
+    }
+    Ok(parsed.task)
 }
 
 /// Runs an algorithm: once, or as often as it is to be profiled. Returns the outcome of the last run.

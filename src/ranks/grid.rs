@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::kernels::Gpu;
 use crate::ranks::devices::OnGpus;
+use crate::ranks::ledger::{Ledger, Recorded};
 use crate::ranks::owners::{Deal, Owners};
 use core::str::FromStr;
 use std::fmt;
@@ -47,6 +48,17 @@ impl fmt::Display for Shape {
     }
 }
 
+/// The ranks that take part in an exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Axis {
+    /// Those of a row of the grid.
+    Row,
+    /// Those of a column.
+    Column,
+    /// All.
+    All,
+}
+
 /// Ranks in rows and columns, over which matrices and vectors are spread. Cloning shares it.
 ///
 /// All ranks run the same program. They call the same functions in the same order, with the same arguments; what they share of the results
@@ -72,6 +84,8 @@ struct Lines {
     column: Arc<dyn Communicator>,
     rows: usize,
     columns: usize,
+    /// What this rank does, if that is recorded.
+    ledger: Option<Arc<Ledger>>,
 }
 
 impl Grid {
@@ -90,7 +104,61 @@ impl Grid {
         let (i, j) = (rank / columns, rank % columns);
         let row = world.split(i as u32, j as u32)?;
         let column = world.split(j as u32, i as u32)?;
-        Ok(Self { lines: Arc::new(Lines { world, row, column, rows, columns }), deal: None, gpus: None })
+        let lines = Lines { world, row, column, rows, columns, ledger: None };
+        Ok(Self { lines: Arc::new(lines), deal: None, gpus: None })
+    }
+
+    /// The same ranks as a grid of its own, of which `ledger` records what this rank does.
+    pub(super) fn recorded(&self, ledger: &Arc<Ledger>) -> Self {
+        let Lines { world, row, column, rows, columns, .. } = &*self.lines;
+        let (rows, columns) = (*rows, *columns);
+        let (i, j) = (self.rank() / columns, self.rank() % columns);
+        let recorded = |inner: &Arc<dyn Communicator>, axis, members: Vec<usize>| {
+            Arc::new(Recorded::new(inner.clone(), axis, &members, ledger)) as Arc<dyn Communicator>
+        };
+        let lines = Lines {
+            world: recorded(world, Axis::All, (0..self.size()).collect()),
+            row: recorded(row, Axis::Row, (0..columns).map(|k| i * columns + k).collect()),
+            column: recorded(column, Axis::Column, (0..rows).map(|k| k * columns + j).collect()),
+            rows,
+            columns,
+            ledger: Some(ledger.clone()),
+        };
+        Self { lines: Arc::new(lines), deal: self.deal, gpus: self.gpus.clone() }
+    }
+
+    /// What records this rank's work, if anything does.
+    pub(crate) fn ledger(&self) -> Option<&Ledger> {
+        self.lines.ledger.as_deref()
+    }
+
+    /// Adds to this rank's work: matrix entries that were folded, and elements that were read or written.
+    pub(crate) fn work(&self, entries: usize, elements: usize) {
+        if let Some(ledger) = self.ledger() {
+            ledger.work(entries as u64, elements as u64);
+        }
+    }
+
+    /// Begins a round of a loop.
+    pub(crate) fn begin_round(&self) {
+        if let Some(ledger) = self.ledger() {
+            ledger.begin_round();
+        }
+    }
+
+    /// In a [simulation](crate::ranks::simulate), forgets what was recorded so far, so that what follows alone is told. Otherwise nothing
+    /// happens.
+    pub fn begin_recording(&self) {
+        if let Some(ledger) = self.ledger() {
+            ledger.open();
+        }
+    }
+
+    /// In a [simulation](crate::ranks::simulate), records no more. Otherwise nothing happens.
+    pub fn end_recording(&self) {
+        if let Some(ledger) = self.ledger() {
+            ledger.close();
+        }
     }
 
     /// This grid, where blocks of indices are dealt out in the given way. Otherwise each matrix chooses by its entries.

@@ -7,18 +7,24 @@
 mod devices;
 mod fetch;
 mod grid;
+mod ledger;
+mod model;
 mod owners;
 mod parcel;
 mod replicas;
 mod share;
+mod simulation;
 
 pub use devices::Link;
 pub(crate) use devices::{Carrier, OnGpus};
 pub(crate) use fetch::{collect, deliver, fetch, to_first};
-pub use grid::{Grid, Shape};
+pub use grid::{Axis, Grid, Shape};
+pub(crate) use model::Named;
+pub use model::{LinkModel, Model, Time};
 pub use owners::{BLOCK, Deal, Owners};
 pub(crate) use replicas::{Partials, Replicas, nothing};
 #[doc(hidden)]
 pub use share::Share;
 pub(crate) use share::{Line, RowNumbers, assemble};
+pub use simulation::{Amount, Simulation, Step, Sums, simulate};
 pub use vxm_communicator::{Alone, Communicator, Launcher, Mpi, Threads, Traffic};

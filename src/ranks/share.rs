@@ -134,7 +134,28 @@ impl<T: Element> Share<T> {
         let csr = Csr::of_slots(row_slots, slot as usize, offsets, local, values);
         let column = Line::new(grid.column(), &columns, row_slots)?;
         let row = if width == 1 { None } else { Some(Line::new(grid.row(), &rows, 0)?) };
-        Ok(Self { id: fresh_id(), csr: Arc::new(csr), index, column, row, readers: OnceLock::new() })
+        let share = Self { id: fresh_id(), csr: Arc::new(csr), index, column, row, readers: OnceLock::new() };
+        if let Some(ledger) = grid.ledger() {
+            ledger.hold(share.bytes(), n);
+        }
+        Ok(share)
+    }
+
+    /// The bytes of the share: entries, slots, the places that others have copies of, and the readers of slots, which a loop makes.
+    fn bytes(&self) -> u64 {
+        let lists = |line: &Line| line.gives.iter().map(Vec::len).sum::<usize>();
+        let (rows, slots, entries) = (self.csr.nrows(), self.slots(), self.csr.nnz());
+        let lists = lists(&self.column) + self.row.as_ref().map_or(0, lists);
+        let csr = 8 * (rows + 1) + (4 + size_of::<T>()) * entries;
+        (csr + 4 * (slots + lists) + 8 * (slots + 1) + 4 * entries) as u64
+    }
+
+    /// The numbers of elements that an exchange along the column of ranks, and one along the row, packs and unpacks at most.
+    pub(crate) fn exchanged(&self) -> (usize, usize) {
+        let of = |line: &Line| {
+            line.gives.iter().map(Vec::len).sum::<usize>() + line.takes.iter().map(Range::len).sum::<usize>()
+        };
+        (of(&self.column), self.row.as_ref().map_or(0, of))
     }
 
     /// This share with other entries in the same rows and slots.

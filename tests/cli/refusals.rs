@@ -60,8 +60,39 @@ fn bad_arguments_are_refused_in_a_line() {
     for (arguments, told) in [
         (
             &[][..],
-            "expected a command: mis, color, cover, clique, bfs, sssp, components, pagerank, kcore, labels, communities, betweenness, triangles, ktruss, clustering, msf, scc, roots, matching, convert, info, generate, profile, report, completions, man or doctor",
+            "expected a command: mis, color, cover, clique, bfs, sssp, components, pagerank, kcore, labels, communities, betweenness, triangles, ktruss, clustering, msf, scc, roots, matching, convert, info, generate, profile, report, simulate, completions, man or doctor",
         ),
+        (&["simulate", "mis", "grid:2x2"], "simulate: --grid auto: expected ROWSxCOLUMNS, such as --grid 8x8"),
+        (&["simulate", "mis", "grid:2x2", "--grid", "1x1"], "simulate: --grid 1x1: expected from 2 to 4096 ranks"),
+        (&["simulate", "mis", "grid:2x2", "--grid", "99x99"], "simulate: --grid 99x99: expected from 2 to 4096 ranks"),
+        (
+            &["simulate", "mis", "grid:2x2", "--grid", "2x2", "--device", "cuda"],
+            "simulate: ranks are threads of a CPU: expected --device auto or cpu",
+        ),
+        (
+            &["simulate", "mis", "grid:2x2", "--grid", "2x2", "--explain"],
+            "simulate: plans of ranks aren't explained: expected no --explain",
+        ),
+        (
+            &["simulate", "--model", "gpu", "mis", "grid:2x2", "--grid", "2x2"],
+            "unknown model `gpu`: expected cpu, h100, step, entries, elements, alpha, beta, near-alpha, near-beta",
+        ),
+        (
+            &["simulate", "--model", "h100,alpha=5", "mis", "grid:2x2", "--grid", "2x2"],
+            "model: alpha=5: expected a number above 0 with a unit: ns, us, ms, s",
+        ),
+        (&["simulate", "--host", "0", "mis", "grid:2x2", "--grid", "2x2"], "invalid value '0' for '--host <N>'"),
+        (&["simulate", "info", "grid:2x2"], "simulate info: expected an algorithm, such as mis or components"),
+        (
+            &["simulate", "triangles", "grid:2x2", "--grid", "2x2"],
+            "triangles: products of two sparse matrices aren't built for ranks: expected one process",
+        ),
+        (
+            &["simulate", "pagerank", "grid:2x2", "--grid", "2x2"],
+            "--grid 2x2: pagerank adds floats, in rows that are whole: expected one column of ranks, 4x1",
+        ),
+        (&["simulate", "mis", "nothing.mtx", "--grid", "2x1"], "nothing.mtx: No such file or directory"),
+        (&["doctor", "--ranks"], "doctor --ranks: expected several ranks, such as by mpirun -n 4"),
         (&["mis"], "the following required arguments were not provided: <GRAPH>"),
         (&["mist", "grid:2x2"], "unrecognized subcommand 'mist'"),
         (&["mis", "grid:2x2", "more"], "unexpected argument 'more' found"),

@@ -7,6 +7,7 @@ mod loops;
 mod mpirun;
 mod reading;
 mod sent;
+mod simulated;
 mod verbs;
 
 use std::sync::Arc;

@@ -56,7 +56,7 @@ fn lines(out: &Output) -> Vec<String> {
 fn answer(stdout: &[u8]) -> Value {
     let mut told: Value = serde_json::from_str(&text(stdout)).unwrap_or_else(|_| panic!("{}", text(stdout)));
     let object = told.as_object_mut().unwrap();
-    for differs in ["seconds", "phases", "peak_bytes", "threads", "rounds", "ranks", "grid"] {
+    for differs in ["seconds", "phases", "peak_bytes", "threads", "rounds", "ranks", "grid", "sent"] {
         object.remove(differs);
     }
     told
@@ -179,6 +179,56 @@ fn every_subcommand_has_the_answer_of_one_process() {
 }
 
 #[test]
+fn a_simulation_counts_what_ranks_send() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_graph(folder);
+    let vxm = file();
+    let launchers = launchers();
+    let Some(launcher) = launchers.first() else { return eprintln!("skipped: simulations beside ranks: no launcher") };
+    for (k, task) in TASKS.iter().enumerate() {
+        // sums of floats need whole rows
+        let grid = if k % 2 == 0 || task.starts_with("pagerank") { "4x1" } else { "2x2" };
+        let words: Vec<&str> = task.split(' ').chain(["--json", "--grid", grid, "--device", "cpu"]).collect();
+        let simulated = Command::new(&vxm).arg("simulate").args(&words).current_dir(folder).output().unwrap();
+        assert!(simulated.status.success(), "{task}: {}", text(&simulated.stderr));
+        let told = text(&simulated.stdout);
+        let [found, counted]: [Value; 2] = told
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect::<Vec<_>>()
+            .try_into()
+            .unwrap_or_else(|_| panic!("{told}"));
+        let real = launched(folder, launcher, 4, &[&[&vxm[..]], &words[..]].concat());
+        assert!(real.status.success(), "{task}: {}", text(&real.stderr));
+        let real: Value = serde_json::from_str(&text(&real.stdout)).unwrap();
+        assert_eq!(counted["simulation"]["total"]["sent"], real["sent"], "{task} on {grid}");
+        assert!(real["sent"]["all"].as_u64() > Some(0), "{task} on {grid}");
+        for same in ["digest", "sent", "grid", "rounds", "valid"] {
+            assert_eq!(found[same], real[same], "{same}: {task} on {grid}");
+        }
+    }
+}
+
+#[test]
+fn ranks_are_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let (vxm, launchers) = (file(), launchers());
+    let Some(launcher) = launchers.last() else { return eprintln!("skipped: measuring ranks: no launcher") };
+    let out = launched(folder.path(), launcher, 2, &[&vxm, "doctor", "--ranks", "--device", "cpu"]);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let told = text(&out.stdout);
+    let runs = told.lines().filter(|line| line.starts_with("mis ") || line.starts_with("bfs ")).count();
+    assert_eq!(runs, 6, "{told}");
+    // the last line holds options that `simulate` takes
+    let options = told.lines().last().unwrap().split(' ');
+    let simulated =
+        Command::new(&vxm).arg("simulate").args(options).args(["mis", "grid:20x20", "--grid", "2x1"]).output().unwrap();
+    assert!(simulated.status.success(), "{told}: {}", text(&simulated.stderr));
+    assert!(text(&simulated.stdout).contains("\nmodelled: "), "{}", text(&simulated.stdout));
+}
+
+#[test]
 fn grids_and_files() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -216,7 +266,7 @@ fn grids_and_files() {
                 "a grid of 3x1: expected as many places as there are ranks, 2 ranks",
             ),
             (vec!["info", "grid:5x5"], "info: runs as one process: expected no launcher"),
-            (vec!["mis", "grid:5x5", "--best-of", "2"], "mis --best-of: isn't built for ranks: expected no launcher"),
+            (vec!["mis", "grid:5x5", "--best-of", "2"], "mis --best-of: isn't built for ranks: expected one process"),
             (vec!["mis", "grid:5x5", "--format", "tiles"], "--format tiles: not built for ranks: expected auto or csr"),
             (
                 vec!["pagerank", "grid:5x5", "--grid", "1x2"],

@@ -9,6 +9,7 @@ mod plan;
 mod rounds;
 mod spy;
 
+pub use charts::short;
 pub use machine::peak_taken;
 pub use plan::{Decision, decisions};
 

@@ -84,6 +84,15 @@ pub enum Error {
         size: usize,
     },
 
+    /// There is no such member.
+    #[error("rank {member} of a group of {size}: expected a number below {size}")]
+    Member {
+        /// The number that was given.
+        member: usize,
+        /// The number of members.
+        size: usize,
+    },
+
     /// A message isn't what the receiver expects: ranks run different programs, or on different input.
     #[error("a message that doesn't fit: {what}: expected all ranks to run the same program on the same input")]
     Misfit {

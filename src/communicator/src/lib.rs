@@ -5,6 +5,7 @@ mod alone;
 mod error;
 mod launcher;
 mod mpi;
+mod passing;
 mod progress;
 mod report;
 mod threads;
@@ -13,6 +14,7 @@ pub use alone::Alone;
 pub use error::{Error, Result};
 pub use launcher::{LAUNCHERS, Launcher};
 pub use mpi::Mpi;
+pub use passing::{TOGETHER, agree};
 pub use report::{Agreed, Report};
 pub use threads::Threads;
 
@@ -42,6 +44,25 @@ pub trait Communicator: fmt::Debug + Send + Sync {
     /// Another rank has failed, or hasn't come here within the time allowed. `out` hasn't a parcel for each member.
     fn exchange(&self, out: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>>;
 
+    /// Sends a parcel to member `to`, and returns what member `from` sends here by the same call. All members call this, and each is sent one
+    /// parcel.
+    ///
+    /// ```
+    /// use vxm_communicator::Threads;
+    ///
+    /// // each of three ranks passes its number to the next one
+    /// let heard = Threads::run(3, |ranks| {
+    ///     let rank = ranks.rank();
+    ///     ranks.pass((rank + 1) % 3, (rank + 2) % 3, vec![rank as u8])
+    /// });
+    /// assert_eq!(heard.into_iter().collect::<vxm_communicator::Result<Vec<_>>>()?, [[2], [0], [1]]);
+    /// # Ok::<(), vxm_communicator::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`exchange`](Self::exchange). There is no such member.
+    fn pass(&self, to: usize, from: usize, parcel: Vec<u8>) -> Result<Vec<u8>>;
+
     /// What this rank has sent to other members of this group so far.
     fn sent(&self) -> Traffic;
 
@@ -63,11 +84,12 @@ pub trait Communicator: fmt::Debug + Send + Sync {
     /// # Ok::<(), vxm_communicator::Error>(())
     /// ```
     ///
+    /// Up to [`TOGETHER`] members tell each other at once. More pass reports on in `log2(size)` steps.
+    ///
     /// # Errors
     /// As [`exchange`](Self::exchange). Members give different numbers of counters.
     fn agree(&self, mine: Report) -> Result<Agreed> {
-        let parcel = mine.encode();
-        Report::join(&self.exchange(vec![parcel; self.size()])?)
+        agree(self, mine)
     }
 }
 
@@ -87,10 +109,28 @@ pub(crate) const SHORT: usize = 56;
 /// The longest message. Lengths are `int` in MPI; a longer parcel is sent in parts.
 pub(crate) const PART: usize = 1 << 30;
 
-/// What sending a parcel of `bytes` to another rank takes.
-pub(crate) fn traffic_of(bytes: usize) -> Traffic {
-    let parts = if bytes > SHORT { bytes.div_ceil(PART) as u64 } else { 0 };
-    Traffic { bytes: 8 + bytes as u64, messages: 1 + parts }
+impl Traffic {
+    /// What sending a parcel of `bytes` to another rank takes.
+    ///
+    /// ```
+    /// use vxm_communicator::Traffic;
+    ///
+    /// // a short parcel travels with its length
+    /// assert_eq!(Traffic::of(8), Traffic { bytes: 16, messages: 1 });
+    /// assert_eq!(Traffic::of(1000), Traffic { bytes: 1008, messages: 2 });
+    /// ```
+    pub fn of(bytes: usize) -> Self {
+        let parts = if bytes > SHORT { bytes.div_ceil(PART) as u64 } else { 0 };
+        Self { bytes: 8 + bytes as u64, messages: 1 + parts }
+    }
+}
+
+/// Fails unless a group of `size` has these members.
+pub(crate) fn check_members(members: [usize; 2], size: usize) -> Result<()> {
+    match members.into_iter().find(|&member| member >= size) {
+        Some(member) => Err(Error::Member { member, size }),
+        None => Ok(()),
+    }
 }
 
 /// Fails unless there is a parcel for each of `size` members.

@@ -3,7 +3,7 @@
 use crate::abi::{Handle, Opened, open};
 use crate::launcher::Launcher;
 use crate::progress::{Limit, Wait};
-use crate::{Communicator, Error, PART, Result, SHORT, Traffic, check_parcels, traffic_of};
+use crate::{Communicator, Error, PART, Result, SHORT, Traffic, check_members, check_parcels};
 use std::ffi::{c_char, c_int, c_void};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -146,35 +146,53 @@ impl Mpi {
         }
     }
 
-    /// Sends and receives parcels of other members than this one. If it fails, requests may still be under way.
-    fn exchange_others(&self, buffers: &mut Buffers) -> Result<()> {
-        let Buffers { out, heads, told, found } = buffers;
-        let others = || (0..self.size).filter(|&member| member != self.rank);
+    /// Sends parcels to other members, and returns one of each member of `from`, in order.
+    fn move_parcels(&self, out: Vec<(usize, Vec<u8>)>, from: Vec<usize>) -> Result<Vec<Vec<u8>>> {
+        for (_, parcel) in out.iter().filter(|(member, _)| *member != self.rank) {
+            let Traffic { bytes, messages } = Traffic::of(parcel.len());
+            self.bytes.fetch_add(bytes, Ordering::Relaxed);
+            self.messages.fetch_add(messages, Ordering::Relaxed);
+        }
+        let (heads, found) = (vec![[0u8; 8 + SHORT]; from.len()], Vec::with_capacity(from.len()));
+        let mut buffers = Buffers { told: vec![Vec::new(); out.len()], out, from, heads, found };
+        match self.move_buffers(&mut buffers) {
+            Ok(()) => Ok(buffers.found),
+            Err(error) => {
+                BROKEN.store(true, Ordering::Relaxed);
+                // requests may still read and write them
+                std::mem::forget(buffers);
+                Err(error)
+            }
+        }
+    }
+
+    /// Sends and receives parcels. If it fails, requests may still be under way.
+    fn move_buffers(&self, buffers: &mut Buffers) -> Result<()> {
+        let Buffers { out, from, told, heads, found } = buffers;
         let mut requests = Vec::new();
-        for member in others() {
-            requests.push((member, self.receive(&mut heads[member], member, HEADS)?));
+        for (&member, head) in from.iter().zip(&mut *heads) {
+            requests.push((member, self.receive(head, member, HEADS)?));
         }
         // parcels are on their way while lengths are awaited; they are waited for below
         let mut sending = Vec::new();
-        for member in others() {
-            let parcel = &out[member];
-            told[member] = (parcel.len() as u64).to_le_bytes().to_vec();
+        for ((member, parcel), told) in out.iter().zip(told) {
+            *told = (parcel.len() as u64).to_le_bytes().to_vec();
             let long = parcel.len() > SHORT;
-            told[member].extend(if long { &[][..] } else { &parcel[..] });
-            sending.push((member, self.send(&told[member], member, HEADS)?));
+            told.extend(if long { &[][..] } else { &parcel[..] });
+            sending.push((*member, self.send(told, *member, HEADS)?));
             for part in parcel.chunks(PART).filter(|_| long) {
-                sending.push((member, self.send(part, member, PARTS)?));
+                sending.push((*member, self.send(part, *member, PARTS)?));
             }
         }
         self.wait(&mut requests)?;
-        for (member, head) in heads.iter().enumerate() {
-            let (length, short) = head.split_first_chunk::<8>().map_or((0, &[][..]), |(length, short)| {
-                (if member == self.rank { 0 } else { u64::from_le_bytes(*length) as usize }, short)
-            });
+        for head in heads {
+            let (length, short) = head
+                .split_first_chunk::<8>()
+                .map_or((0, &[][..]), |(length, short)| (u64::from_le_bytes(*length) as usize, short));
             found.push(if length > SHORT { vec![0; length] } else { short[..length].to_vec() });
         }
-        for member in others().filter(|&member| found[member].len() > SHORT).collect::<Vec<_>>() {
-            for part in found[member].chunks_mut(PART) {
+        for (&member, parcel) in from.iter().zip(found).filter(|(_, parcel)| parcel.len() > SHORT) {
+            for part in parcel.chunks_mut(PART) {
                 requests.push((member, self.receive(part, member, PARTS)?));
             }
         }
@@ -183,14 +201,16 @@ impl Mpi {
     }
 }
 
-/// What requests of an exchange read and write, for each member.
+/// What requests read and write.
 struct Buffers {
-    /// The parcels to send.
-    out: Vec<Vec<u8>>,
-    /// The lengths that arrive, with short parcels.
-    heads: Vec<[u8; 8 + SHORT]>,
+    /// The parcels to send, and to whom.
+    out: Vec<(usize, Vec<u8>)>,
+    /// The members of which parcels arrive.
+    from: Vec<usize>,
     /// The lengths that are sent, with short parcels.
     told: Vec<Vec<u8>>,
+    /// The lengths that arrive, with short parcels.
+    heads: Vec<[u8; 8 + SHORT]>,
     /// The parcels that arrived.
     found: Vec<Vec<u8>>,
 }
@@ -311,24 +331,20 @@ impl Communicator for Mpi {
     fn exchange(&self, out: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
         check_parcels(out.len(), self.size)?;
         self.check_thread()?;
-        let (heads, told) = (vec![[0u8; 8 + SHORT]; self.size], vec![Vec::new(); self.size]);
-        let mut buffers = Buffers { out, heads, told, found: Vec::with_capacity(self.size) };
-        if let Err(error) = self.exchange_others(&mut buffers) {
-            BROKEN.store(true, Ordering::Relaxed);
-            // requests may still read and write them
-            std::mem::forget(buffers);
-            return Err(error);
-        }
-        let Buffers { mut out, mut found, .. } = buffers;
-        for (member, parcel) in out.iter().enumerate() {
-            if member != self.rank {
-                let Traffic { bytes, messages } = traffic_of(parcel.len());
-                self.bytes.fetch_add(bytes, Ordering::Relaxed);
-                self.messages.fetch_add(messages, Ordering::Relaxed);
-            }
-        }
-        found[self.rank] = std::mem::take(&mut out[self.rank]);
+        let others = (0..self.size).filter(|&member| member != self.rank).collect();
+        let mut out: Vec<_> = out.into_iter().enumerate().collect();
+        // what a rank sends to itself is handed over
+        let (_, own) = out.remove(self.rank);
+        let mut found = self.move_parcels(out, others)?;
+        found.insert(self.rank, own);
         Ok(found)
+    }
+
+    fn pass(&self, to: usize, from: usize, parcel: Vec<u8>) -> Result<Vec<u8>> {
+        check_members([to, from], self.size)?;
+        self.check_thread()?;
+        let found = self.move_parcels(vec![(to, parcel)], vec![from])?;
+        Ok(found.into_iter().next().unwrap_or_default())
     }
 
     fn sent(&self) -> Traffic {

@@ -1,7 +1,7 @@
 //! Ranks as threads of one process.
 
 use crate::progress::Limit;
-use crate::{Communicator, Error, Result, Traffic, check_parcels, traffic_of};
+use crate::{Communicator, Error, Result, Traffic, check_members, check_parcels};
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 
 /// How often a waiting rank looks whether another one has failed.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// The first rank of the whole job that failed, and why.
+type Failed = Arc<OnceLock<(usize, String)>>;
 
 /// A rank that is a thread of this process; see [`run`](Self::run).
 #[derive(Debug)]
@@ -27,14 +30,19 @@ pub struct Threads {
 struct Group {
     /// The members' ranks in the whole job.
     members: Vec<usize>,
-    /// The parcels on their way: of each sender, of each receiver, in order.
-    boxes: Mutex<Vec<VecDeque<Vec<u8>>>>,
-    arrived: Condvar,
+    /// For each member, the parcels on their way to it.
+    inboxes: Vec<Inbox>,
     /// The groups that came of splits, by the number of the split and the color.
     parts: Mutex<HashMap<(u32, u32), Arc<Group>>>,
-    /// The first rank of the whole job that failed, and why.
-    failed: Arc<OnceLock<(usize, String)>>,
+    failed: Failed,
     limit: Limit,
+}
+
+/// The parcels on their way to a member: of each sender, in order.
+#[derive(Debug)]
+struct Inbox {
+    parcels: Mutex<Vec<VecDeque<Vec<u8>>>>,
+    arrived: Condvar,
 }
 
 /// Locks what no thread leaves half changed.
@@ -43,9 +51,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Group {
-    fn new(members: Vec<usize>, failed: Arc<OnceLock<(usize, String)>>, limit: Limit) -> Arc<Self> {
-        let boxes = Mutex::new(vec![VecDeque::new(); members.len() * members.len()]);
-        Arc::new(Self { members, boxes, arrived: Condvar::new(), parts: Mutex::default(), failed, limit })
+    fn new(members: Vec<usize>, failed: Failed, limit: Limit) -> Arc<Self> {
+        let inbox = || Inbox { parcels: Mutex::new(vec![VecDeque::new(); members.len()]), arrived: Condvar::new() };
+        let inboxes = members.iter().map(|_| inbox()).collect();
+        Arc::new(Self { members, inboxes, parts: Mutex::default(), failed, limit })
     }
 }
 
@@ -62,10 +71,60 @@ impl Threads {
         limit: Option<Duration>,
         program: impl Fn(Arc<dyn Communicator>) -> R + Sync,
     ) -> Vec<R> {
-        let failed = Arc::new(OnceLock::new());
+        Self::run_until(size, limit, &Arc::default(), |_, world| program(world))
+    }
+
+    /// The same of a program that may fail. If a rank returns an error, the others fail where they wait for it, and the error of the rank that
+    /// failed first is returned.
+    ///
+    /// ```
+    /// use vxm_communicator::Threads;
+    ///
+    /// let made = Threads::try_run(3, |ranks| match ranks.rank() {
+    ///     1 => Err("line 7 is bad".to_owned()),
+    ///     // waits for rank 1
+    ///     _ => ranks.exchange(vec![vec![]; 3]).map_err(|error| error.to_string()),
+    /// });
+    /// assert_eq!(made.unwrap_err(), "line 7 is bad");
+    /// ```
+    ///
+    /// # Errors
+    /// That of the rank that failed first.
+    pub fn try_run<R: Send, E: Send>(
+        size: usize,
+        program: impl Fn(Arc<dyn Communicator>) -> Result<R, E> + Sync,
+    ) -> Result<Vec<R>, E> {
+        let failed = Failed::default();
+        let made = Self::run_until(size, None, &failed, |rank, world| {
+            let made = program(world);
+            if made.is_err() {
+                let _ = failed.set((rank, "it failed".to_owned()));
+            }
+            made
+        });
+        let first = failed.get().map(|(rank, _)| *rank);
+        let (mut results, mut errors) = (Vec::new(), Vec::new());
+        for (rank, made) in made.into_iter().enumerate() {
+            match made {
+                Ok(result) => results.push(result),
+                Err(error) => errors.push((Some(rank) != first, error)),
+            }
+        }
+        match errors.into_iter().min_by_key(|(is_later, _)| *is_later) {
+            Some((_, error)) => Err(error),
+            None => Ok(results),
+        }
+    }
+
+    fn run_until<R: Send>(
+        size: usize,
+        limit: Limit,
+        failed: &Failed,
+        program: impl Fn(usize, Arc<dyn Communicator>) -> R + Sync,
+    ) -> Vec<R> {
         let group = Group::new((0..size).collect(), failed.clone(), limit);
         let run = |rank: usize| {
-            let made = catch_unwind(AssertUnwindSafe(|| program(Arc::new(Self::of(rank, group.clone())))));
+            let made = catch_unwind(AssertUnwindSafe(|| program(rank, Arc::new(Self::of(rank, group.clone())))));
             if made.is_err() {
                 // a rank that fails because another did isn't the first
                 let _ = failed.set((rank, "it panicked".to_owned()));
@@ -83,13 +142,25 @@ impl Threads {
         Self { rank, group, splits: AtomicU32::new(0), bytes: AtomicU64::new(0), messages: AtomicU64::new(0) }
     }
 
+    /// Sends a parcel to a member, which may be this one.
+    fn send(&self, to: usize, parcel: Vec<u8>) {
+        if to != self.rank {
+            let Traffic { bytes, messages } = Traffic::of(parcel.len());
+            self.bytes.fetch_add(bytes, Ordering::Relaxed);
+            self.messages.fetch_add(messages, Ordering::Relaxed);
+        }
+        let Inbox { parcels, arrived } = &self.group.inboxes[to];
+        lock(parcels)[self.rank].push_back(parcel);
+        arrived.notify_one();
+    }
+
     /// Waits for the next parcel of member `from`.
     fn receive(&self, from: usize) -> Result<Vec<u8>> {
-        let Group { members, boxes, arrived, failed, limit, .. } = &*self.group;
-        let began = Instant::now();
-        let mut held = lock(boxes);
+        let Group { inboxes, failed, limit, .. } = &*self.group;
+        let (Inbox { parcels, arrived }, began) = (&inboxes[self.rank], Instant::now());
+        let mut held = lock(parcels);
         loop {
-            if let Some(parcel) = held[from * members.len() + self.rank].pop_front() {
+            if let Some(parcel) = held[from].pop_front() {
                 return Ok(parcel);
             }
             if let Some((rank, why)) = failed.get() {
@@ -133,19 +204,14 @@ impl Communicator for Threads {
 
     fn exchange(&self, out: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
         check_parcels(out.len(), self.size())?;
-        {
-            let mut boxes = lock(&self.group.boxes);
-            for (to, parcel) in out.into_iter().enumerate() {
-                if to != self.rank {
-                    let Traffic { bytes, messages } = traffic_of(parcel.len());
-                    self.bytes.fetch_add(bytes, Ordering::Relaxed);
-                    self.messages.fetch_add(messages, Ordering::Relaxed);
-                }
-                boxes[self.rank * self.group.members.len() + to].push_back(parcel);
-            }
-            self.group.arrived.notify_all();
-        }
+        out.into_iter().enumerate().for_each(|(to, parcel)| self.send(to, parcel));
         (0..self.size()).map(|from| self.receive(from)).collect()
+    }
+
+    fn pass(&self, to: usize, from: usize, parcel: Vec<u8>) -> Result<Vec<u8>> {
+        check_members([to, from], self.size())?;
+        self.send(to, parcel);
+        self.receive(from)
     }
 
     fn sent(&self) -> Traffic {

@@ -34,6 +34,13 @@ fn exercise(world: &Arc<dyn Communicator>) {
     let wrong = world.exchange(vec![Vec::new(); size + 1]).unwrap_err();
     assert_eq!(wrong, Error::Parcels { found: size + 1, size });
 
+    // on to the next but one, parcels short and long
+    for longest in [0, 56, 300_000] {
+        let (to, from) = ((rank + 2) % size, (rank + size - 2 % size) % size);
+        assert_eq!(world.pass(to, from, parcel(rank, to, longest)).unwrap(), parcel(from, rank, longest));
+    }
+    assert_eq!(world.pass(size, 0, vec![]).unwrap_err(), Error::Member { member: size, size });
+
     // two groups, numbered backwards
     let half = world.split((rank % 2) as u32, (size - rank) as u32).unwrap();
     let members: Vec<usize> = (0..size).rev().filter(|member| member % 2 == rank % 2).collect();
@@ -63,6 +70,26 @@ fn one_rank_talks_to_itself() {
 fn threads_exchange() {
     for size in [1, 2, 3, 4, 7] {
         Threads::run(size, |world| exercise(&world));
+    }
+}
+
+#[test]
+fn many_ranks_agree_in_few_messages() {
+    for size in [16, 17, 21, 32, 33, 64] {
+        let told = Threads::run(size, |world| {
+            let rank = world.rank() as u64;
+            let error = (rank % 5 == 3).then(|| format!("{rank} has no room"));
+            let agreed = world.agree(Report { counters: vec![1, rank, rank * rank], error }).unwrap();
+            (agreed, world.sent().messages)
+        });
+        let sum = |of: fn(u64) -> u64| (0..size as u64).map(of).sum::<u64>();
+        for (agreed, messages) in told {
+            assert_eq!(agreed.counters, [size as u64, sum(|rank| rank), sum(|rank| rank * rank)]);
+            assert_eq!(agreed.error, Some((3, "3 has no room".to_owned())));
+            // a step takes a parcel, and another message if it is long
+            let most = if size <= 16 { 15 } else { 2 * u64::from(size.next_power_of_two().ilog2()) };
+            assert!(messages <= most, "{size}: {messages}");
+        }
     }
 }
 

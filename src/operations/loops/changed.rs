@@ -220,6 +220,7 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
         loop {
             rounds += 1;
             kept.restart(false);
+            grid.begin_round();
             let before = state.clone();
             let env = Env::with_state(state_ref, &before).on_ranks(OnRanks { kept: Some(&kept), ..OnRanks::of(grid) });
             let changed = match grid.gpu() {
@@ -239,6 +240,7 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
                     let old = before.piece_bitmap().into_values();
                     let mut values = old.clone();
                     let all = ranks::bits(&values, |_| true);
+                    grid.work(0, values.len());
                     let mut changed = ranks::visit(&DynView::of(&body.view(&env)?), &all, &mut values);
                     if H::SCATTERS {
                         scatter.round(&old, &mut values)?;

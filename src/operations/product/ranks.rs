@@ -6,14 +6,14 @@ use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::cuda::{DeviceCsr, DeviceVector};
 use crate::backend::view::VectorView;
 use crate::error::{Error, Result};
-use crate::formats::{Store, StoreView};
+use crate::formats::{Csr, Store, StoreView};
 use crate::operations::expr::{Env, Expr};
 use crate::operations::product::Product;
 use crate::operations::product::cpu::ProductView;
 use crate::operations::product::edge_policy::{EdgePolicy, Unkeyed};
 use crate::operations::ranks::on_gpu::{self, HeldShare, PullOnGpu};
 use crate::operations::ranks::{self, OnRanks, Pull, Sources, fold_rows};
-use crate::ranks::Grid;
+use crate::ranks::{Grid, Share};
 use std::sync::Arc;
 use vxm_semiring::{BinaryOp, Element, Monoid, Semiring};
 
@@ -40,6 +40,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         let rows = pull.refresh(&share, &operand, sources)?;
         let made = {
             let csr = pull.entries(&share);
+            count_work(grid, &share, csr, &rows, sources);
             let policy = Unkeyed(self.policy);
             let view: ProductView<'_, StoreView<'_, E::T>, A, S, S::Out, Unkeyed<H>> =
                 ProductView::Lazy(pull.operand(), Rows::Csr(csr), csr.offsets(), self.ring, policy);
@@ -127,4 +128,16 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
             grid.size()
         )))
     }
+}
+
+/// Counts the work of a product, if it is recorded. Entries are those of all rows that are folded, though some folds end early.
+fn count_work<A: Element>(grid: &Grid, share: &Share<A>, csr: &Csr<A>, rows: &[u32], sources: Sources<'_>) {
+    if grid.ledger().is_none() {
+        return;
+    }
+    let (along_column, along_row) = share.exchanged();
+    // partial results always travel along the row; rows' own elements and the rows that are read only at times
+    let along_row = along_row * (1 + usize::from(sources.own) + usize::from(sources.rows.is_some()));
+    let entries = rows.iter().map(|&row| csr.degree(row as usize)).sum();
+    grid.work(entries, sources.count + rows.len() + along_column + along_row);
 }

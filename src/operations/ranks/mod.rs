@@ -35,6 +35,9 @@ pub(crate) fn piece<E: Expr>(expression: &E, env: &Env<'_>) -> Result<Store<E::T
     }
     let n = expression.len(env)?;
     let places = env.grid().map_or(n, |grid| grid.count(n));
+    if let Some(grid) = env.grid() {
+        grid.work(0, places);
+    }
     let mut view = expression.view(env)?;
     let evaluated = view.take();
     Ok(evaluated.unwrap_or_else(|| gather::gather(places, &DynView::of(&view))))
@@ -108,6 +111,7 @@ pub(crate) fn fold<E: Expr, M: Monoid<E::T>>(expression: &E, env: &Env<'_>, grid
         }
         None => {
             let piece = piece(expression, &env)?;
+            grid.work(0, piece.len());
             gather::reduce(piece.len(), &piece.view(), add)
         }
     };
@@ -130,6 +134,7 @@ pub(crate) fn chain_ends<T: Scalar>(
         (0..piece.len() as u32).filter(|&k| piece.get(k as usize).is_some_and(|y| T::LEAST < y)).collect();
     while grid.sum(&[open.len() as u64])?[0] > 0 {
         let held = |&k: &u32| ends.get(k as usize).map_or(u32::MAX, &op);
+        grid.work(0, open.len());
         let found = fetch(grid, len, &piece, &open.iter().map(held).collect::<Vec<_>>())?;
         let mut still = Vec::new();
         for (&k, next) in open.iter().zip(found) {

@@ -57,6 +57,7 @@ impl<'g, T: Element, F: UnaryOp<T, Out = bool>> Visited<'g, T, F> {
     /// Begins a round. `anew` says that its steps are others than those of the round before.
     pub fn begin_round(&mut self, anew: bool) {
         (self.next, self.changed) = (0, 0);
+        self.grid.begin_round();
         self.kept.iter().for_each(|kept| kept.restart(anew));
     }
 
@@ -72,6 +73,7 @@ impl<'g, T: Element, F: UnaryOp<T, Out = bool>> Visited<'g, T, F> {
             Held::Host(values, due) => {
                 let before = ranks::full(values, grid, n);
                 let env = Env::with_state(self.state_ref, &before).on_ranks(OnRanks { rows: Some(due), ..on });
+                grid.work(0, values.len());
                 self.changed += ranks::visit(&DynView::of(&body.view(&env)?), due, values);
                 *due = ranks::bits(values, |x| active.call(x));
                 self.left = ranks::count(due);

@@ -1,0 +1,303 @@
+//! A model of the time that ranks take, from counts of what they do and send.
+
+use crate::backend::tuning;
+use crate::error::{Error, Result};
+use crate::ranks::simulation::{Simulation, Sums};
+use core::fmt;
+use core::str::FromStr;
+
+/// What a link between ranks takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LinkModel {
+    /// Seconds for each message.
+    pub alpha: f64,
+    /// Bytes a second that a rank sends, while it receives as many.
+    pub beta: f64,
+}
+
+/// The rates of a machine's ranks. The time of a step is a sum:
+///
+/// `step + entries / rate + elements / rate + messages * alpha + bytes / beta`
+///
+/// Each count is that of the rank that has most. Work and messages don't overlap.
+///
+/// As text it is a machine's name, or rates, or both: `h100,alpha=3us,beta=25GB/s`. See [`from_str`](Self::from_str).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Model {
+    /// Seconds for each step, whatever it does.
+    pub step: f64,
+    /// Matrix entries that a rank folds in a second.
+    pub entries: f64,
+    /// Elements of vectors that a rank reads or writes in a second.
+    pub elements: f64,
+    /// The link to ranks of the same host.
+    pub near: LinkModel,
+    /// The link to other ranks.
+    pub far: LinkModel,
+}
+
+/// A machine's name, with its rates: seconds a step, entries and elements a second, and alpha and beta of both links.
+pub(crate) type Named = (&'static str, [f64; 7]);
+
+impl Model {
+    fn of([step, entries, elements, alpha, beta, far_alpha, far_beta]: [f64; 7]) -> Self {
+        let (near, far) = (LinkModel { alpha, beta }, LinkModel { alpha: far_alpha, beta: far_beta });
+        Self { step, entries, elements, near, far }
+    }
+
+    /// A rank on a core of a CPU, with MPI between cores of a host.
+    pub fn cpu() -> Self {
+        Self::of(tuning::MODEL_CPU.1)
+    }
+
+    /// A rank on an NVIDIA H100, with NVLink within a host, and 400 Gbit/s a GPU between hosts.
+    pub fn h100() -> Self {
+        Self::of(tuning::MODEL_H100.1)
+    }
+
+    /// The seconds that a step's terms take, with `times` the counts of elements and bytes.
+    fn terms(&self, sums: &Sums, times: f64) -> Time {
+        let link = |k: usize, link: LinkModel| {
+            (sums.messages[k].most as f64 * link.alpha, sums.bytes[k].most as f64 * times / link.beta)
+        };
+        let ((near, near_bytes), (far, far_bytes)) = (link(0, self.near), link(1, self.far));
+        Time {
+            steps: sums.steps as f64 * self.step,
+            entries: sums.entries.most as f64 * times / self.entries,
+            elements: sums.elements.most as f64 * times / self.elements,
+            messages: near + far,
+            bytes: near_bytes + far_bytes,
+        }
+    }
+
+    /// The rates of work that fit measured times best, given the links of `self`: for each run its sums, and its seconds. Errors count in
+    /// relation to the time. With few or similar runs some rates may be unlimited.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`]: no runs, or a time that isn't above 0.
+    pub fn fitted(&self, runs: &[(Sums, f64)]) -> Result<Self> {
+        if runs.is_empty() || runs.iter().any(|&(_, seconds)| seconds.is_nan() || seconds <= 0.0) {
+            return Err(Error::invalid("no run to fit a model to: expected runs that took time"));
+        }
+        let rows: Vec<([f64; 3], f64)> = runs
+            .iter()
+            .map(|(sums, seconds)| {
+                let Time { messages, bytes, .. } = self.terms(sums, 1.0);
+                let counts = [sums.steps, sums.entries.most, sums.elements.most];
+                (counts.map(|count| count as f64 / seconds), 1.0 - ((messages + bytes) / seconds).min(1.0))
+            })
+            .collect();
+        let [step, entry, element] = least_squares(&rows);
+        Ok(Self { step, entries: 1.0 / entry, elements: 1.0 / element, ..*self })
+    }
+}
+
+/// The numbers, none negative, whose products with each row come nearest to the row's value. Coordinates are set in turn to what is best for them
+/// alone, until none moves.
+fn least_squares<const K: usize>(rows: &[([f64; K], f64)]) -> [f64; K] {
+    let mut x = [0.0; K];
+    for _ in 0..tuning::MODEL_PASSES {
+        for k in 0..K {
+            let rest =
+                |row: &[f64; K]| (0..K).filter(|&other| other != k).map(|other| row[other] * x[other]).sum::<f64>();
+            let (mut above, mut below) = (0.0, 0.0);
+            for (row, value) in rows {
+                above += row[k] * (value - rest(row));
+                below += row[k] * row[k];
+            }
+            x[k] = if below > 0.0 { (above / below).max(0.0) } else { 0.0 };
+        }
+    }
+    x
+}
+
+/// The seconds that a model gives to a run, by what takes them.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Time {
+    /// What steps take, whatever they do.
+    pub steps: f64,
+    /// Folding matrix entries.
+    pub entries: f64,
+    /// Reading and writing elements.
+    pub elements: f64,
+    /// Messages, whatever they carry.
+    pub messages: f64,
+    /// What messages carry.
+    pub bytes: f64,
+}
+
+impl Time {
+    /// The sum.
+    pub fn seconds(&self) -> f64 {
+        self.steps + self.entries + self.elements + self.messages + self.bytes
+    }
+
+    /// The names and seconds of all terms.
+    pub fn named(&self) -> [(&'static str, f64); 5] {
+        let Self { steps, entries, elements, messages, bytes } = *self;
+        [("steps", steps), ("entries", entries), ("elements", elements), ("messages", messages), ("bytes", bytes)]
+    }
+}
+
+impl Sums {
+    /// The time of the steps by a model, as if the graph had `times` as many vertices and entries.
+    pub fn time(&self, model: &Model, times: u64) -> Time {
+        model.terms(self, times as f64)
+    }
+}
+
+impl Simulation {
+    /// The time of all steps by a model, as if the graph had `times` as many vertices and entries: rounds and messages stay, and entries,
+    /// elements and bytes grow with the graph.
+    pub fn time(&self, model: &Model, times: u64) -> Time {
+        self.total().time(model, times)
+    }
+}
+
+/// The units of times and rates, with their factors.
+const SECONDS: [(&str, f64); 4] = [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
+const BYTES: [(&str, f64); 4] = [("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3), ("B/s", 1.0)];
+const COUNTS: [(&str, f64); 4] = [("G/s", 1e9), ("M/s", 1e6), ("k/s", 1e3), ("/s", 1.0)];
+
+/// A number above 0 with one of these units, such as `2.5us`.
+fn quantity(name: &str, text: &str, units: &[(&str, f64)]) -> Result<f64> {
+    let parsed = units.iter().find_map(|(unit, factor)| {
+        let number: f64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
+        Some(number * factor).filter(|number| number.is_finite() && *number > 0.0)
+    });
+    parsed.ok_or_else(|| {
+        let units: Vec<&str> = units.iter().map(|(unit, _)| *unit).collect();
+        Error::invalid(format!("model: {name}={text}: expected a number above 0 with a unit: {}", units.join(", ")))
+    })
+}
+
+impl FromStr for Model {
+    type Err = Error;
+
+    /// Parses words with commas between them: `cpu` or `h100`, and rates that replace its own.
+    ///
+    /// `step` and `alpha` are times, `beta` is a rate of bytes, `entries` and `elements` are rates. `near-alpha` and `near-beta` belong to ranks of one
+    /// host alone; `alpha` and `beta` to all links that aren't given by these.
+    ///
+    /// ```
+    /// use vxm::ranks::Model;
+    ///
+    /// let model: Model = "h100,alpha=3us,near-beta=200GB/s".parse()?;
+    /// assert_eq!((model.far.alpha, model.near.alpha, model.near.beta), (3e-6, 3e-6, 2e11));
+    /// assert_eq!(model.entries, Model::h100().entries);
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    fn from_str(text: &str) -> Result<Self> {
+        let (mut model, mut near) = (Self::cpu(), (None, None));
+        for (k, word) in text.split(',').map(str::trim).enumerate() {
+            let Some((name, value)) = word.split_once('=') else {
+                let known = [tuning::MODEL_CPU, tuning::MODEL_H100];
+                let found = known.iter().find(|(name, _)| k == 0 && *name == word);
+                let choices =
+                    ["cpu", "h100", "step", "entries", "elements", "alpha", "beta", "near-alpha", "near-beta"];
+                model = Self::of(found.ok_or_else(|| Error::unknown("model", word, &choices))?.1);
+                continue;
+            };
+            match name {
+                "step" => model.step = quantity(name, value, &SECONDS)?,
+                "entries" => model.entries = quantity(name, value, &COUNTS)?,
+                "elements" => model.elements = quantity(name, value, &COUNTS)?,
+                "alpha" => model.far.alpha = quantity(name, value, &SECONDS)?,
+                "beta" => model.far.beta = quantity(name, value, &BYTES)?,
+                "near-alpha" => near.0 = Some(quantity(name, value, &SECONDS)?),
+                "near-beta" => near.1 = Some(quantity(name, value, &BYTES)?),
+                _ => {
+                    let choices = ["step", "entries", "elements", "alpha", "beta", "near-alpha", "near-beta"];
+                    return Err(Error::unknown("rate of a model", name, &choices));
+                }
+            }
+            match name {
+                "alpha" => model.near.alpha = model.far.alpha,
+                "beta" => model.near.beta = model.far.beta,
+                _ => {}
+            }
+        }
+        model.near.alpha = near.0.unwrap_or(model.near.alpha);
+        model.near.beta = near.1.unwrap_or(model.near.beta);
+        Ok(model)
+    }
+}
+
+/// A number of three digits with a unit; a rate without limit as the greatest number that can be read again.
+fn with_unit(number: f64, units: &[(&str, f64)]) -> String {
+    let number = number.clamp(1e-12, 1e15);
+    let by_factor = |x: &&(&str, f64), y: &&(&str, f64)| x.1.total_cmp(&y.1);
+    let fits = units.iter().filter(|(_, factor)| number >= *factor).max_by(by_factor);
+    let (unit, factor) = fits.or_else(|| units.iter().min_by(by_factor)).copied().unwrap_or(("", 1.0));
+    let scaled = number / factor;
+    let digits = if scaled >= 100.0 {
+        0
+    } else if scaled >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{scaled:.digits$}{unit}")
+}
+
+impl fmt::Display for Model {
+    /// Rates that can be parsed again.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { step, entries, elements, near, far } = self;
+        let (step, entries, elements) =
+            (with_unit(*step, &SECONDS), with_unit(*entries, &COUNTS), with_unit(*elements, &COUNTS));
+        let (alpha, beta) = (with_unit(far.alpha, &SECONDS), with_unit(far.beta, &BYTES));
+        write!(f, "step={step},entries={entries},elements={elements},alpha={alpha},beta={beta}")?;
+        if near != far {
+            let (alpha, beta) = (with_unit(near.alpha, &SECONDS), with_unit(near.beta, &BYTES));
+            write!(f, ",near-alpha={alpha},near-beta={beta}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ranks::Amount;
+
+    fn sums(steps: u64, entries: u64, elements: u64) -> Sums {
+        let amount = |most| Amount { most, all: most };
+        Sums { steps, entries: amount(entries), elements: amount(elements), ..Sums::default() }
+    }
+
+    #[test]
+    fn a_fit_finds_the_rates_that_made_the_times() {
+        let made = Model { step: 3e-6, entries: 2e8, elements: 7e8, ..Model::cpu() };
+        let runs = [(10, 5_000_000, 40_000), (200, 90_000, 800_000), (33, 1_000_000, 9_000_000), (900, 400, 70)];
+        let runs = runs.map(|(steps, entries, elements)| sums(steps, entries, elements));
+        let runs = runs.map(|sums| (sums, sums.time(&made, 1).seconds()));
+        let found = Model::cpu().fitted(&runs).unwrap();
+        for (found, made) in [(found.step, made.step), (found.entries, made.entries), (found.elements, made.elements)] {
+            assert!((found / made - 1.0).abs() < 1e-3, "{found} {made}");
+        }
+        assert!(Model::cpu().fitted(&[]).is_err());
+        assert!(Model::cpu().fitted(&[(sums(1, 1, 1), 0.0)]).is_err());
+    }
+
+    #[test]
+    fn text_is_read_again_and_bad_text_is_refused() {
+        for model in [Model::cpu(), Model::h100()] {
+            let again: Model = model.to_string().parse().unwrap();
+            assert!((again.far.beta / model.far.beta - 1.0).abs() < 0.01, "{model}");
+            assert!((again.near.alpha / model.near.alpha - 1.0).abs() < 0.01, "{model}");
+            assert!((again.step / model.step - 1.0).abs() < 0.01, "{model}");
+        }
+        let unlimited = Model { elements: f64::INFINITY, step: 0.0, ..Model::cpu() };
+        assert!(unlimited.to_string().parse::<Model>().is_ok(), "{unlimited}");
+        let refused = |text: &str| text.parse::<Model>().unwrap_err().to_string();
+        assert_eq!(refused("alpha=5"), "model: alpha=5: expected a number above 0 with a unit: ns, us, ms, s");
+        assert!(refused("beta=-1GB/s").contains("above 0"));
+        assert!(refused("beta=nanGB/s").contains("above 0"));
+        assert!(refused("gpu").contains("cpu, h100"));
+        assert!(refused("alpha=1us,cpu").contains("cpu"));
+        assert!(refused("gamma=1us").contains("near-beta"));
+        assert!(refused("").contains("h100"));
+    }
+}
