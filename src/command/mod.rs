@@ -120,6 +120,7 @@ fn run(task: Task) -> Result<ExitCode> {
     let Threads { threads } = match (&task, task.run()) {
         (_, Some(run)) => run.threads,
         (Task::Convert(options), _) => options.threads,
+        (Task::Doctor(options), _) => options.threads,
         (Task::Info { threads, .. } | Task::Generate { threads, .. }, _) => *threads,
         _ => Threads { threads: None },
     };

@@ -153,6 +153,8 @@ pub struct Doctor {
     pub device: Asked,
     #[command(flatten)]
     pub placed: Ranks,
+    #[command(flatten)]
+    pub threads: Threads,
 }
 
 impl Run {

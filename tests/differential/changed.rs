@@ -218,7 +218,7 @@ fn what_only_rounds_reach() {
 
 #[test]
 fn what_is_read_through_masks_limits_and_places() {
-    suite("while_changed: masks, limits, places", 40, case(), |case| {
+    suite("while_changed: masks, limits, places", 20, case(), |case| {
         let (a, n, near) = (case.matrix(), case.n, case.neighbors());
         let start: Vec<u32> = case.keys().iter().map(|&key| key as u32).collect();
         let fresh = || Vector::from_dense(start.clone());

@@ -31,7 +31,7 @@ macro_rules! sizes {
         }
         #[test]
         fn $labels() {
-            suite(concat!("scatter_reduce: labels of ", stringify!($t)), 40, case(), |mut case| {
+            suite(concat!("scatter_reduce: labels of ", stringify!($t)), 16, case(), |mut case| {
                 if case.n > $t::MAX as usize {
                     case.n = $t::MAX as usize;
                     case.edges.retain(|&(_, j)| (j as usize) < case.n);
@@ -61,7 +61,7 @@ macro_rules! sizes {
         }
         #[test]
         fn $classes() {
-            suite(concat!("scatter_reduce: classes of ", stringify!($t)), 40, case(), |case| {
+            suite(concat!("scatter_reduce: classes of ", stringify!($t)), 16, case(), |case| {
                 let draw = |v: usize| crate::algebra::mix(case.seed ^ v as u64) % 250;
                 let start: Vec<$t> = (0..case.n).map(|v| if v < 4 { v as $t } else { draw(v) as $t }).collect();
                 let raised = |x: $t| if x < 200 { 200 + x % 5 } else { x };

@@ -215,7 +215,7 @@ fn ranks_are_measured() {
     let folder = tempfile::tempdir().unwrap();
     let (vxm, launchers) = (file(), launchers());
     let Some(launcher) = launchers.last() else { return eprintln!("skipped: measuring ranks: no launcher") };
-    let out = launched(folder.path(), launcher, 2, &[&vxm, "doctor", "--ranks", "--device", "cpu"]);
+    let out = launched(folder.path(), launcher, 2, &[&vxm, "doctor", "--ranks", "--device", "cpu", "--threads", "1"]);
     assert!(out.status.success(), "{}", text(&out.stderr));
     let told = text(&out.stdout);
     let runs = told.lines().filter(|line| line.starts_with("mis ") || line.starts_with("bfs ")).count();

@@ -3,8 +3,8 @@
 use vxm::algorithms::{ColoringOptions, MisOptions, Priority, bfs, color, components, mis};
 use vxm::containers::{Matrix, Vector};
 use vxm::operations::verbs::Verbs;
-use vxm::ranks::{Axis, Grid, Model, Simulation, Sums, simulate};
 use vxm::prelude::{MAX_FIRST, MIN_FIRST};
+use vxm::ranks::{Axis, Grid, Model, Simulation, Sums, simulate};
 use vxm::{Error, Result};
 
 type Program = fn(&Matrix) -> Result<()>;

@@ -84,7 +84,7 @@ pub trait Communicator: fmt::Debug + Send + Sync {
     /// # Ok::<(), vxm_communicator::Error>(())
     /// ```
     ///
-    /// Up to [`TOGETHER`] members tell each other at once. More pass reports on in `log2(size)` steps.
+    /// Up to [`TOGETHER`] members tell each other at once. More pass sums on in `log2(size)` steps.
     ///
     /// # Errors
     /// As [`exchange`](Self::exchange). Members give different numbers of counters.

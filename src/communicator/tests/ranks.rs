@@ -75,18 +75,22 @@ fn threads_exchange() {
 
 #[test]
 fn many_ranks_agree_in_few_messages() {
-    for size in [16, 17, 21, 32, 33, 64] {
+    for size in [16, 17, 21, 31, 32, 33, 64, 100] {
         let told = Threads::run(size, |world| {
             let rank = world.rank() as u64;
             let error = (rank % 5 == 3).then(|| format!("{rank} has no room"));
             let agreed = world.agree(Report { counters: vec![1, rank, rank * rank], error }).unwrap();
-            (agreed, world.sent().messages)
+            let messages = world.sent().messages;
+            // different numbers of counters are an error of all
+            let misfit = world.agree(Report { counters: vec![0; usize::from(rank == 5)], error: None });
+            assert!(misfit.unwrap_err().to_string().starts_with("a message that doesn't fit: "));
+            (agreed, messages)
         });
         let sum = |of: fn(u64) -> u64| (0..size as u64).map(of).sum::<u64>();
         for (agreed, messages) in told {
             assert_eq!(agreed.counters, [size as u64, sum(|rank| rank), sum(|rank| rank * rank)]);
             assert_eq!(agreed.error, Some((3, "3 has no room".to_owned())));
-            // a step takes a parcel, and another message if it is long
+            // a step takes a parcel, and another message if it is long: with three counters two sums are
             let most = if size <= 16 { 15 } else { 2 * u64::from(size.next_power_of_two().ilog2()) };
             assert!(messages <= most, "{size}: {messages}");
         }
