@@ -128,16 +128,17 @@ pub struct Ranks {
 /// The arguments of `vxm simulate`.
 #[derive(Debug, Args)]
 pub struct Simulate {
-    /// Rates of the machine: cpu or h100, or rates that replace its own, such as h100,alpha=3us,beta=25GB/s.
+    /// Rates of the machine: cpu or h100, or rates that replace its own, such as h100,alpha=3us,beta=25GB/s. The rates are step and
+    /// alpha (times), entries and elements (such as 2G/s), and beta; near-alpha and near-beta within a host.
     #[arg(long, value_name = "M", default_value = "cpu")]
     pub model: Model,
     /// How many ranks share a host.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub host: u32,
-    /// Tell the time of a graph with so many times the vertices and edges.
+    /// Tell the time of a graph with so many times the vertices and edges, in as many rounds and messages.
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     pub times: u64,
-    /// The algorithm and its arguments, with a grid: mis GRAPH --grid 8x8.
+    /// The algorithm and its arguments, with the rows and columns of ranks: mis GRAPH --grid 8x8.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "ALGORITHM")]
     pub arguments: Vec<OsString>,
 }

@@ -28,15 +28,22 @@ thread_local! {
 
 /// The task of an algorithm that is to be profiled, given its arguments: `mis GRAPH --seed 3`.
 pub fn task(runs: u32, arguments: &[OsString]) -> Result<Task> {
-    let mut task = algorithm("profile", arguments)?;
+    let mut task = algorithm("profile", &["--runs"], arguments)?;
     if let Some(run) = task.run_mut() {
         run.profiled_runs = runs;
     }
     Ok(task)
 }
 
-/// The task of an algorithm, given its arguments. `command` asks for it.
-pub fn algorithm(command: &str, arguments: &[OsString]) -> Result<Task> {
+/// The task of an algorithm, given its arguments. `command` asks for it, and has the options `own` beside those that all commands have.
+pub fn algorithm(command: &str, own: &[&str], arguments: &[OsString]) -> Result<Task> {
+    let before = [&["--trace", "--quiet", "-q"], own].concat();
+    for argument in arguments.iter().map(|argument| argument.to_string_lossy()) {
+        let name = argument.split('=').next().unwrap_or_default();
+        if before.contains(&name) {
+            return Err(Error::invalid(format!("{command}: {name}: expected before the algorithm")));
+        }
+    }
     let words = [OsString::from("vxm")].into_iter().chain(arguments.iter().cloned());
     let parsed = Arguments::try_parse_from(words).map_err(|error| Error::invalid(super::usage(&error)))?;
     if parsed.task.run().is_none() {

@@ -12,12 +12,12 @@ use vxm::{Error, Result};
 
 /// The most rounds that are told one by one.
 const MOST_ROUNDS: usize = 16;
-/// The most ranks. Each is a thread.
-const MOST_RANKS: usize = 4096;
+/// The most ranks. Each is a thread, and an exchange of all takes the square of their number.
+const MOST_RANKS: usize = 1024;
 
 /// Runs an algorithm on the ranks of a grid, and prints its answer and what the ranks did and sent.
 pub fn simulate(options: &Simulate) -> Result<ExitCode> {
-    let task = profile::algorithm("simulate", &options.arguments)?;
+    let task = profile::algorithm("simulate", &["--model", "--host", "--times"], &options.arguments)?;
     let shape = checked(&task)?;
     let _limit = answer::limit(&task)?;
     let (statuses, simulated) =

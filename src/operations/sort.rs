@@ -69,7 +69,9 @@ impl<T: Ordered> Vector<T> {
     pub fn rank(&self) -> Result<Vector<u32>> {
         if let Some(grid) = self.grid() {
             // every rank ranks the whole vector: 16 bytes a vertex there, for a moment
-            return self.to_all()?.ranked()?.to_grid(grid);
+            let (whole, n) = (self.to_all()?, self.len());
+            grid.work(0, n * n.max(1).ilog2() as usize);
+            return whole.ranked()?.to_grid(grid);
         }
         self.ranked()
     }

@@ -11,6 +11,8 @@ use vxm_semiring::Element;
 /// The elements at `indices` of a vector of `len` places, of which this rank owns `piece`. An index outside the vector has none. Each rank
 /// asks for what it needs; all ranks call this.
 pub(crate) fn fetch<T: Element>(grid: &Grid, len: usize, piece: &Bitmap<T>, indices: &[u32]) -> Result<Vec<Option<T>>> {
+    // indices are sorted, and each is looked up
+    grid.work(0, 2 * indices.len() * (1 + indices.len().max(1).ilog2() as usize));
     let owners = grid.owners(len);
     let mut asked: Vec<Vec<u32>> = vec![Vec::new(); grid.size()];
     for &index in indices.iter().filter(|&&index| (index as usize) < len) {
@@ -56,6 +58,7 @@ pub(crate) fn deliver<T: Element>(
         out[rank].extend(&value.bits().to_le_bytes()[..size]);
     }
     let mut here = Vec::new();
+    grid.work(0, out.iter().map(Vec::len).sum::<usize>() / (4 + size));
     for parcel in grid.exchange(out)? {
         for element in parcel.chunks_exact(4 + size) {
             let mut bytes = [0; 16];
@@ -85,6 +88,7 @@ fn packed<T: Element>(piece: &Bitmap<T>) -> Vec<u8> {
 /// The whole vector, on every rank. All ranks call this.
 pub(crate) fn collect<T: Element>(grid: &Grid, len: usize, piece: &Bitmap<T>) -> Result<Bitmap<T>> {
     let found = grid.exchange(vec![packed(piece); grid.size()])?;
+    grid.work(0, len);
     joined(grid, len, &found)
 }
 

@@ -11,7 +11,7 @@ pub(super) struct Entry {
     pub axis: Axis,
     /// The round of a loop, counted over all loops; 0 before the first.
     pub round: u32,
-    /// Matrix entries that were folded.
+    /// Matrix entries that folding read.
     pub entries: u64,
     /// Elements of vectors that were read, written, packed or unpacked.
     pub elements: u64,

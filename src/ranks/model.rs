@@ -155,20 +155,29 @@ impl Simulation {
     }
 }
 
-/// The units of times and rates, with their factors.
-const SECONDS: [(&str, f64); 4] = [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
-const BYTES: [(&str, f64); 4] = [("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3), ("B/s", 1.0)];
-const COUNTS: [(&str, f64); 4] = [("G/s", 1e9), ("M/s", 1e6), ("k/s", 1e3), ("/s", 1.0)];
+/// A kind of number: its units with their factors, and its bounds.
+struct Kind {
+    units: [(&'static str, f64); 4],
+    bounds: (f64, f64),
+}
 
-/// A number above 0 with one of these units, such as `2.5us`.
-fn quantity(name: &str, text: &str, units: &[(&str, f64)]) -> Result<f64> {
-    let parsed = units.iter().find_map(|(unit, factor)| {
+const SECONDS: Kind = Kind { units: [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0)], bounds: (1e-12, 1e3) };
+const BYTES: Kind = Kind { units: [("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3), ("B/s", 1.0)], bounds: (1.0, 1e15) };
+const COUNTS: Kind = Kind { units: [("G/s", 1e9), ("M/s", 1e6), ("k/s", 1e3), ("/s", 1.0)], bounds: (1.0, 1e15) };
+
+/// A number with a unit, such as `2.5us`.
+fn quantity(name: &str, text: &str, kind: &Kind) -> Result<f64> {
+    let (least, most) = kind.bounds;
+    let parsed = kind.units.iter().find_map(|(unit, factor)| {
         let number: f64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
-        Some(number * factor).filter(|number| number.is_finite() && *number > 0.0)
+        Some(number * factor).filter(|number| (least..=most).contains(number))
     });
     parsed.ok_or_else(|| {
-        let units: Vec<&str> = units.iter().map(|(unit, _)| *unit).collect();
-        Error::invalid(format!("model: {name}={text}: expected a number above 0 with a unit: {}", units.join(", ")))
+        let units = kind.units.map(|(unit, _)| unit).join(", ");
+        let last = kind.units[3].0;
+        Error::invalid(format!(
+            "model: {name}={text}: expected a number with a unit ({units}), from {least:e}{last} to {most:e}{last}"
+        ))
     })
 }
 
@@ -177,19 +186,19 @@ impl FromStr for Model {
 
     /// Parses words with commas between them: `cpu` or `h100`, and rates that replace its own.
     ///
-    /// `step` and `alpha` are times, `beta` is a rate of bytes, `entries` and `elements` are rates. `near-alpha` and `near-beta` belong to ranks of one
-    /// host alone; `alpha` and `beta` to all links that aren't given by these.
+    /// `step` and `alpha` are times, `beta` is a rate of bytes, `entries` and `elements` are rates. `near-alpha` and `near-beta` are those of ranks that
+    /// share a host, `alpha` and `beta` those of others.
     ///
     /// ```
     /// use vxm::ranks::Model;
     ///
     /// let model: Model = "h100,alpha=3us,near-beta=200GB/s".parse()?;
-    /// assert_eq!((model.far.alpha, model.near.alpha, model.near.beta), (3e-6, 3e-6, 2e11));
+    /// assert_eq!((model.far.alpha, model.near.alpha, model.near.beta), (3e-6, Model::h100().near.alpha, 2e11));
     /// assert_eq!(model.entries, Model::h100().entries);
     /// # Ok::<(), vxm::Error>(())
     /// ```
     fn from_str(text: &str) -> Result<Self> {
-        let (mut model, mut near) = (Self::cpu(), (None, None));
+        let mut model = Self::cpu();
         for (k, word) in text.split(',').map(str::trim).enumerate() {
             let Some((name, value)) = word.split_once('=') else {
                 let known = [tuning::MODEL_CPU, tuning::MODEL_H100];
@@ -205,39 +214,26 @@ impl FromStr for Model {
                 "elements" => model.elements = quantity(name, value, &COUNTS)?,
                 "alpha" => model.far.alpha = quantity(name, value, &SECONDS)?,
                 "beta" => model.far.beta = quantity(name, value, &BYTES)?,
-                "near-alpha" => near.0 = Some(quantity(name, value, &SECONDS)?),
-                "near-beta" => near.1 = Some(quantity(name, value, &BYTES)?),
+                "near-alpha" => model.near.alpha = quantity(name, value, &SECONDS)?,
+                "near-beta" => model.near.beta = quantity(name, value, &BYTES)?,
                 _ => {
                     let choices = ["step", "entries", "elements", "alpha", "beta", "near-alpha", "near-beta"];
                     return Err(Error::unknown("rate of a model", name, &choices));
                 }
             }
-            match name {
-                "alpha" => model.near.alpha = model.far.alpha,
-                "beta" => model.near.beta = model.far.beta,
-                _ => {}
-            }
         }
-        model.near.alpha = near.0.unwrap_or(model.near.alpha);
-        model.near.beta = near.1.unwrap_or(model.near.beta);
         Ok(model)
     }
 }
 
-/// A number of three digits with a unit; a rate without limit as the greatest number that can be read again.
-fn with_unit(number: f64, units: &[(&str, f64)]) -> String {
-    let number = number.clamp(1e-12, 1e15);
+/// A number of three digits with a unit; within its bounds, so that it can be read again.
+fn with_unit(number: f64, Kind { units, bounds }: &Kind) -> String {
+    let number = number.clamp(bounds.0, bounds.1);
     let by_factor = |x: &&(&str, f64), y: &&(&str, f64)| x.1.total_cmp(&y.1);
     let fits = units.iter().filter(|(_, factor)| number >= *factor).max_by(by_factor);
     let (unit, factor) = fits.or_else(|| units.iter().min_by(by_factor)).copied().unwrap_or(("", 1.0));
     let scaled = number / factor;
-    let digits = if scaled >= 100.0 {
-        0
-    } else if scaled >= 10.0 {
-        1
-    } else {
-        2
-    };
+    let digits = (2.0 - scaled.log10().floor()).clamp(0.0, 9.0) as usize;
     format!("{scaled:.digits$}{unit}")
 }
 
@@ -249,11 +245,8 @@ impl fmt::Display for Model {
             (with_unit(*step, &SECONDS), with_unit(*entries, &COUNTS), with_unit(*elements, &COUNTS));
         let (alpha, beta) = (with_unit(far.alpha, &SECONDS), with_unit(far.beta, &BYTES));
         write!(f, "step={step},entries={entries},elements={elements},alpha={alpha},beta={beta}")?;
-        if near != far {
-            let (alpha, beta) = (with_unit(near.alpha, &SECONDS), with_unit(near.beta, &BYTES));
-            write!(f, ",near-alpha={alpha},near-beta={beta}")?;
-        }
-        Ok(())
+        let (alpha, beta) = (with_unit(near.alpha, &SECONDS), with_unit(near.beta, &BYTES));
+        write!(f, ",near-alpha={alpha},near-beta={beta}")
     }
 }
 
@@ -290,11 +283,16 @@ mod tests {
             assert!((again.step / model.step - 1.0).abs() < 0.01, "{model}");
         }
         let unlimited = Model { elements: f64::INFINITY, step: 0.0, ..Model::cpu() };
-        assert!(unlimited.to_string().parse::<Model>().is_ok(), "{unlimited}");
+        let again: Model = unlimited.to_string().parse().unwrap();
+        assert_eq!((again.step, again.elements), (1e-12, 1e15), "{unlimited}");
         let refused = |text: &str| text.parse::<Model>().unwrap_err().to_string();
-        assert_eq!(refused("alpha=5"), "model: alpha=5: expected a number above 0 with a unit: ns, us, ms, s");
-        assert!(refused("beta=-1GB/s").contains("above 0"));
-        assert!(refused("beta=nanGB/s").contains("above 0"));
+        assert_eq!(
+            refused("alpha=5"),
+            "model: alpha=5: expected a number with a unit (ns, us, ms, s), from 1e-12s to 1e3s"
+        );
+        assert!(refused("beta=-1GB/s").contains("from 1e0B/s"));
+        assert!(refused("beta=nanGB/s").contains("from 1e0B/s"));
+        assert!(refused("step=1e308s").contains("to 1e3s"));
         assert!(refused("gpu").contains("cpu, h100"));
         assert!(refused("alpha=1us,cpu").contains("cpu"));
         assert!(refused("gamma=1us").contains("near-beta"));

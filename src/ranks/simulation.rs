@@ -47,7 +47,7 @@ pub struct Step {
     pub axis: Axis,
     /// The round of a loop, counted over all loops of the program; 0 before the first.
     pub round: u32,
-    /// Matrix entries in the rows that were folded. A fold may end early.
+    /// Matrix entries that folding read.
     pub entries: Amount,
     /// Elements of vectors that were read, written, packed or unpacked.
     pub elements: Amount,

@@ -63,8 +63,8 @@ fn bad_arguments_are_refused_in_a_line() {
             "expected a command: mis, color, cover, clique, bfs, sssp, components, pagerank, kcore, labels, communities, betweenness, triangles, ktruss, clustering, msf, scc, roots, matching, convert, info, generate, profile, report, simulate, completions, man or doctor",
         ),
         (&["simulate", "mis", "grid:2x2"], "simulate: --grid auto: expected ROWSxCOLUMNS, such as --grid 8x8"),
-        (&["simulate", "mis", "grid:2x2", "--grid", "1x1"], "simulate: --grid 1x1: expected from 2 to 4096 ranks"),
-        (&["simulate", "mis", "grid:2x2", "--grid", "99x99"], "simulate: --grid 99x99: expected from 2 to 4096 ranks"),
+        (&["simulate", "mis", "grid:2x2", "--grid", "1x1"], "simulate: --grid 1x1: expected from 2 to 1024 ranks"),
+        (&["simulate", "mis", "grid:2x2", "--grid", "99x99"], "simulate: --grid 99x99: expected from 2 to 1024 ranks"),
         (
             &["simulate", "mis", "grid:2x2", "--grid", "2x2", "--device", "cuda"],
             "simulate: ranks are threads of a CPU: expected --device auto or cpu",
@@ -79,9 +79,18 @@ fn bad_arguments_are_refused_in_a_line() {
         ),
         (
             &["simulate", "--model", "h100,alpha=5", "mis", "grid:2x2", "--grid", "2x2"],
-            "model: alpha=5: expected a number above 0 with a unit: ns, us, ms, s",
+            "model: alpha=5: expected a number with a unit (ns, us, ms, s), from 1e-12s to 1e3s",
         ),
         (&["simulate", "--host", "0", "mis", "grid:2x2", "--grid", "2x2"], "invalid value '0' for '--host <N>'"),
+        (
+            &["simulate", "mis", "grid:2x2", "--grid", "2x2", "--times=2"],
+            "simulate: --times: expected before the algorithm",
+        ),
+        (
+            &["simulate", "mis", "grid:2x2", "--grid", "2x2", "--trace", "t"],
+            "simulate: --trace: expected before the algorithm",
+        ),
+        (&["profile", "mis", "grid:2x2", "--quiet"], "profile: --quiet: expected before the algorithm"),
         (&["simulate", "info", "grid:2x2"], "simulate info: expected an algorithm, such as mis or components"),
         (
             &["simulate", "triangles", "grid:2x2", "--grid", "2x2"],

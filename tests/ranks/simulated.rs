@@ -91,7 +91,7 @@ fn messages_within_a_host_are_told_apart() {
     // ranks 0 and 1 are a row and share a host; columns lie across hosts
     assert!(pairs.bytes[0].all >= pairs.bytes_by_axis[0] && pairs.bytes[1].all >= pairs.bytes_by_axis[1]);
     // a slow link between hosts costs more
-    let model: Model = "cpu,alpha=1ms,near-alpha=1us".parse().unwrap();
+    let model: Model = "cpu,alpha=1ms,near-alpha=1us,near-beta=12GB/s".parse().unwrap();
     assert!(apart.time(&model, 1).messages > 100.0 * together.time(&model, 1).messages);
 }
 

@@ -102,6 +102,25 @@ fn reads_elsewhere() {
             }
             parent.map_index(half).pointer_jump(IDENTITY).eval()
         });
+        // a chain through all places, values that lead anywhere, and places without one
+        same("pointer_jump along a path", n, |_, [x, _]| {
+            #[op]
+            fn before(v: u32) -> u32 {
+                if v == 0u32 { 0u32 } else { v - 1u32 }
+            }
+            fill((), x.len()).map_index(FIRST).map(before).pointer_jump(IDENTITY).eval()
+        });
+        same("pointer_jump anywhere", n, |_, [x, _]| {
+            #[op]
+            fn elsewhere(x: u32) -> u32 {
+                (x * 7u32 + 3u32) % 500u32
+            }
+            x.pointer_jump(elsewhere).eval()
+        });
+        same("pointer_jump with gaps", n, |_, [x, y]| {
+            let few = x.select(LT.bind(100)).eval()?;
+            x.ewise_add(y, MIN).mask(!&few).pointer_jump(IDENTITY).eval()
+        });
         same("rank", n, |_, [x, y]| x.rank()?.ewise_add(&y.rank()?, PLUS).eval());
     }
 }

@@ -84,6 +84,19 @@ pub enum Error {
         size: usize,
     },
 
+    /// A rank that is a thread can't be started.
+    #[error(
+        "rank {rank} of {size}: no thread for it: {why}: expected fewer ranks, or more memory and threads for this process"
+    )]
+    Thread {
+        /// The rank.
+        rank: usize,
+        /// The number of ranks.
+        size: usize,
+        /// The error of the operating system.
+        why: String,
+    },
+
     /// There is no such member.
     #[error("rank {member} of a group of {size}: expected a number below {size}")]
     Member {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
-/// How often a waiting rank looks whether another one has failed.
+/// How often a waiting rank of few looks whether another one has failed. The looks of many ranks take no more of the machine.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The first rank of the whole job that failed, and why.
@@ -38,11 +38,19 @@ struct Group {
     limit: Limit,
 }
 
-/// The parcels on their way to a member: of each sender, in order.
+/// What is on its way to a member.
 #[derive(Debug)]
 struct Inbox {
-    parcels: Mutex<Vec<VecDeque<Vec<u8>>>>,
+    held: Mutex<Parcels>,
     arrived: Condvar,
+}
+
+#[derive(Debug)]
+struct Parcels {
+    /// The parcels of each sender, in order.
+    of: Vec<VecDeque<Vec<u8>>>,
+    /// The sender that the member waits for: others don't wake it.
+    awaited: Option<usize>,
 }
 
 /// Locks what no thread leaves half changed.
@@ -52,7 +60,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Group {
     fn new(members: Vec<usize>, failed: Failed, limit: Limit) -> Arc<Self> {
-        let inbox = || Inbox { parcels: Mutex::new(vec![VecDeque::new(); members.len()]), arrived: Condvar::new() };
+        let none = || Parcels { of: vec![VecDeque::new(); members.len()], awaited: None };
+        let inbox = || Inbox { held: Mutex::new(none()), arrived: Condvar::new() };
         let inboxes = members.iter().map(|_| inbox()).collect();
         Arc::new(Self { members, inboxes, parts: Mutex::default(), failed, limit })
     }
@@ -72,25 +81,27 @@ impl Threads {
         program: impl Fn(Arc<dyn Communicator>) -> R + Sync,
     ) -> Vec<R> {
         Self::run_until(size, limit, &Arc::default(), |_, world| program(world))
+            .unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// The same of a program that may fail. If a rank returns an error, the others fail where they wait for it, and the error of the rank that
     /// failed first is returned.
     ///
     /// ```
+    /// use std::error::Error;
     /// use vxm_communicator::Threads;
     ///
     /// let made = Threads::try_run(3, |ranks| match ranks.rank() {
-    ///     1 => Err("line 7 is bad".to_owned()),
+    ///     1 => Err(Box::<dyn Error + Send + Sync>::from("line 7 is bad")),
     ///     // waits for rank 1
-    ///     _ => ranks.exchange(vec![vec![]; 3]).map_err(|error| error.to_string()),
+    ///     _ => Ok(ranks.exchange(vec![vec![]; 3])?),
     /// });
-    /// assert_eq!(made.unwrap_err(), "line 7 is bad");
+    /// assert_eq!(made.unwrap_err().to_string(), "line 7 is bad");
     /// ```
     ///
     /// # Errors
-    /// That of the rank that failed first.
-    pub fn try_run<R: Send, E: Send>(
+    /// That of the rank that failed first. A thread can't be started.
+    pub fn try_run<R: Send, E: Send + From<Error>>(
         size: usize,
         program: impl Fn(Arc<dyn Communicator>) -> Result<R, E> + Sync,
     ) -> Result<Vec<R>, E> {
@@ -101,7 +112,7 @@ impl Threads {
                 let _ = failed.set((rank, "it failed".to_owned()));
             }
             made
-        });
+        })?;
         let first = failed.get().map(|(rank, _)| *rank);
         let (mut results, mut errors) = (Vec::new(), Vec::new());
         for (rank, made) in made.into_iter().enumerate() {
@@ -121,7 +132,7 @@ impl Threads {
         limit: Limit,
         failed: &Failed,
         program: impl Fn(usize, Arc<dyn Communicator>) -> R + Sync,
-    ) -> Vec<R> {
+    ) -> crate::Result<Vec<R>> {
         let group = Group::new((0..size).collect(), failed.clone(), limit);
         let run = |rank: usize| {
             let made = catch_unwind(AssertUnwindSafe(|| program(rank, Arc::new(Self::of(rank, group.clone())))));
@@ -132,9 +143,24 @@ impl Threads {
             made
         };
         std::thread::scope(|scope| {
-            let ranks: Vec<_> = (0..size).map(|rank| scope.spawn(move || run(rank))).collect();
+            let (mut ranks, mut refused) = (Vec::new(), None);
+            for rank in 0..size {
+                match std::thread::Builder::new().spawn_scoped(scope, move || run(rank)) {
+                    Ok(thread) => ranks.push(thread),
+                    Err(error) => {
+                        let why = error.to_string();
+                        // the others end where they wait for it
+                        let _ = failed.set((rank, why.clone()));
+                        refused = Some(Error::Thread { rank, size, why });
+                        break;
+                    }
+                }
+            }
             let made: Vec<_> = ranks.into_iter().map(|rank| rank.join().and_then(|made| made)).collect();
-            made.into_iter().map(|made| made.unwrap_or_else(|panic| resume_unwind(panic))).collect()
+            match refused {
+                Some(error) => Err(error),
+                None => Ok(made.into_iter().map(|made| made.unwrap_or_else(|panic| resume_unwind(panic))).collect()),
+            }
         })
     }
 
@@ -149,27 +175,33 @@ impl Threads {
             self.bytes.fetch_add(bytes, Ordering::Relaxed);
             self.messages.fetch_add(messages, Ordering::Relaxed);
         }
-        let Inbox { parcels, arrived } = &self.group.inboxes[to];
-        lock(parcels)[self.rank].push_back(parcel);
-        arrived.notify_one();
+        let Inbox { held, arrived } = &self.group.inboxes[to];
+        let mut held = lock(held);
+        held.of[self.rank].push_back(parcel);
+        if held.awaited == Some(self.rank) {
+            arrived.notify_one();
+        }
     }
 
     /// Waits for the next parcel of member `from`.
     fn receive(&self, from: usize) -> Result<Vec<u8>> {
         let Group { inboxes, failed, limit, .. } = &*self.group;
-        let (Inbox { parcels, arrived }, began) = (&inboxes[self.rank], Instant::now());
-        let mut held = lock(parcels);
+        let (Inbox { held, arrived }, began) = (&inboxes[self.rank], Instant::now());
+        let look = LOOK * (1 + inboxes.len() as u32 / 16);
+        let mut held = lock(held);
         loop {
-            if let Some(parcel) = held[from].pop_front() {
+            if let Some(parcel) = held.of[from].pop_front() {
+                held.awaited = None;
                 return Ok(parcel);
             }
+            held.awaited = Some(from);
             if let Some((rank, why)) = failed.get() {
                 return Err(Error::Failed { rank: *rank, why: why.clone() });
             }
             if limit.is_some_and(|limit| began.elapsed() >= limit) {
                 return Err(Error::Timeout { rank: self.rank, missing: from, seconds: began.elapsed().as_secs() });
             }
-            held = arrived.wait_timeout(held, LOOK).map_or_else(|poisoned| poisoned.into_inner().0, |(held, _)| held);
+            held = arrived.wait_timeout(held, look).map_or_else(|poisoned| poisoned.into_inner().0, |(held, _)| held);
         }
     }
 }

@@ -4,9 +4,10 @@ use crate::backend::cpu::dyn_view::DynView;
 use crate::backend::cpu::fold::Rows;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::cuda::{DeviceCsr, DeviceVector};
+use crate::backend::profile::Counts;
 use crate::backend::view::VectorView;
 use crate::error::{Error, Result};
-use crate::formats::{Csr, Store, StoreView};
+use crate::formats::{Store, StoreView};
 use crate::operations::expr::{Env, Expr};
 use crate::operations::product::Product;
 use crate::operations::product::cpu::ProductView;
@@ -40,10 +41,10 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         let rows = pull.refresh(&share, &operand, sources)?;
         let made = {
             let csr = pull.entries(&share);
-            count_work(grid, &share, csr, &rows, sources);
             let policy = Unkeyed(self.policy);
             let view: ProductView<'_, StoreView<'_, E::T>, A, S, S::Out, Unkeyed<H>> =
                 ProductView::Lazy(pull.operand(), Rows::Csr(csr), csr.offsets(), self.ring, policy);
+            count_work(grid, &share, &DynView::of(&view), &rows, sources);
             match view.fixed() {
                 Some(fixed) => fold_rows(&rows, &fixed),
                 None => fold_rows(&rows, &DynView::of(&view)),
@@ -130,14 +131,21 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
     }
 }
 
-/// Counts the work of a product, if it is recorded. Entries are those of all rows that are folded, though some folds end early.
-fn count_work<A: Element>(grid: &Grid, share: &Share<A>, csr: &Csr<A>, rows: &[u32], sources: Sources<'_>) {
+/// Counts the work of a product, if it is recorded: the entries that folding reads, and the elements that exchanges pack and unpack.
+fn count_work<A: Element, T: Element>(
+    grid: &Grid,
+    share: &Share<A>,
+    view: &DynView<'_, T>,
+    rows: &[u32],
+    sources: Sources<'_>,
+) {
     if grid.ledger().is_none() {
         return;
     }
+    let mut counts = Counts::default();
+    rows.iter().for_each(|&row| view.count(row as usize, &mut counts));
     let (along_column, along_row) = share.exchanged();
     // partial results always travel along the row; rows' own elements and the rows that are read only at times
     let along_row = along_row * (1 + usize::from(sources.own) + usize::from(sources.rows.is_some()));
-    let entries = rows.iter().map(|&row| csr.degree(row as usize)).sum();
-    grid.work(entries, sources.count + rows.len() + along_column + along_row);
+    grid.work(counts.edges as usize, sources.count + rows.len() + along_column + along_row);
 }

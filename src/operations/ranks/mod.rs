@@ -121,8 +121,10 @@ pub(crate) fn fold<E: Expr, M: Monoid<E::T>>(expression: &E, env: &Env<'_>, grid
     Ok(parts.reduce(|x, y| add.call(x, y)).unwrap_or(add.identity()))
 }
 
-/// The ends of chains of pointers over all ranks; see [`Verbs::pointer_jump`](crate::operations::verbs::Verbs::pointer_jump). A step asks
-/// the owners of the next elements, so chains of `k` steps take `k` exchanges.
+/// The ends of chains of pointers over all ranks; see [`Verbs::pointer_jump`](crate::operations::verbs::Verbs::pointer_jump).
+///
+/// An element's chain goes on as that of the place it points to, so in each step an element takes over how far that place has come. Chains of `k`
+/// values take `log2(k)` steps, each of up to five exchanges.
 pub(crate) fn chain_ends<T: Scalar>(
     grid: &Grid,
     len: usize,
@@ -132,21 +134,28 @@ pub(crate) fn chain_ends<T: Scalar>(
     let mut ends = piece.clone();
     let mut open: Vec<u32> =
         (0..piece.len() as u32).filter(|&k| piece.get(k as usize).is_some_and(|y| T::LEAST < y)).collect();
+    let mut is_first = true;
     while grid.sum(&[open.len() as u64])?[0] > 0 {
-        let held = |&k: &u32| ends.get(k as usize).map_or(u32::MAX, &op);
-        grid.work(0, open.len());
-        let found = fetch(grid, len, &piece, &open.iter().map(held).collect::<Vec<_>>())?;
-        let mut still = Vec::new();
-        for (&k, next) in open.iter().zip(found) {
-            let (Some(z), Some(y)) = (next, ends.get(k as usize)) else { continue };
-            if z < y {
-                ends.put(k as usize, Some(z));
-                if T::LEAST < z {
-                    still.push(k);
-                }
+        let pointed: Vec<u32> = open.iter().map(|&k| ends.get(k as usize).map_or(u32::MAX, &op)).collect();
+        let next = fetch(grid, len, &piece, &pointed)?;
+        let goes_on =
+            |k: u32, next: Option<T>| Some((k, next?)).filter(|&(_, z)| ends.get(k as usize).is_some_and(|y| z < y));
+        let moving: Vec<_> =
+            open.iter().zip(next).zip(pointed).filter_map(|((&k, z), to)| Some((goes_on(k, z)?, to))).collect();
+        // no place has come further than its first value at first
+        let far = if std::mem::take(&mut is_first) {
+            moving.iter().map(|((_, z), _)| Some(*z)).collect()
+        } else {
+            fetch(grid, len, &ends, &moving.iter().map(|&(_, to)| to).collect::<Vec<_>>())?
+        };
+        open.clear();
+        for (((k, z), _), far) in moving.into_iter().zip(far) {
+            let far = far.unwrap_or(z);
+            ends.put(k as usize, Some(far));
+            if T::LEAST < far {
+                open.push(k);
             }
         }
-        open = still;
     }
     Ok(Store::Bitmap(ends))
 }
