@@ -48,9 +48,10 @@ pub(crate) const RANKS_MOST_READ: usize = 8;
 /// its row and column only. cuMIS found both alike on up to 16 GPUs (section 7.2). E047
 pub(crate) const RANKS_IN_A_COLUMN: usize = 16;
 /// The rates of machines, for the model of ranks: seconds a step, entries and elements a second, and seconds a message and bytes a second,
-/// within a host and between hosts. Rates of work are fitted to measured runs. E064
-pub(crate) const MODEL_CPU: Named = ("cpu", [5e-6, 1e8, 1e9, 1e-6, 5e9, 2e-6, 1.2e10]);
-pub(crate) const MODEL_H100: Named = ("h100", [2e-5, 5e9, 2e10, 3e-6, 3e11, 4e-6, 5e10]);
+/// within a host and between hosts. Those of work, and within a host, are fitted to measured runs, but for NVLink; it and links between hosts are
+/// as their makers tell. A rank on a CPU packs and copies what it sends, so a faster link between hosts gains nothing. E064
+pub(crate) const MODEL_CPU: Named = ("cpu", [2e-4, 1.8e8, 4.5e8, 1e-6, 8e8, 2e-6, 8e8]);
+pub(crate) const MODEL_H100: Named = ("h100", [4.5e-5, 8e10, 1e11, 1.2e-6, 3e11, 4e-6, 5e10]);
 /// How often a fit goes through its unknowns. Each pass takes microseconds, and made-up rates were found to a thousandth in a tenth of it.
 pub(crate) const MODEL_PASSES: usize = 10_000;
 

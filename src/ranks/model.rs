@@ -71,24 +71,26 @@ impl Model {
     }
 
     /// The rates of work that fit measured times best, given the links of `self`: for each run its sums, and its seconds. Errors count in
-    /// relation to the time. With few or similar runs some rates may be unlimited.
+    /// relation to the time. With few or similar runs some rates may be unlimited. `beta` says that the rate of bytes is fitted, too: all links
+    /// then have the same.
     ///
     /// # Errors
     /// [`Error::Invalid`]: no runs, or a time that isn't above 0.
-    pub fn fitted(&self, runs: &[(Sums, f64)]) -> Result<Self> {
+    pub fn fitted(&self, runs: &[(Sums, f64)], beta: bool) -> Result<Self> {
         if runs.is_empty() || runs.iter().any(|&(_, seconds)| seconds.is_nan() || seconds <= 0.0) {
             return Err(Error::invalid("no run to fit a model to: expected runs that took time"));
         }
-        let rows: Vec<([f64; 3], f64)> = runs
-            .iter()
-            .map(|(sums, seconds)| {
-                let Time { messages, bytes, .. } = self.terms(sums, 1.0);
-                let counts = [sums.steps, sums.entries.most, sums.elements.most];
-                (counts.map(|count| count as f64 / seconds), 1.0 - ((messages + bytes) / seconds).min(1.0))
-            })
-            .collect();
-        let [step, entry, element] = least_squares(&rows);
-        Ok(Self { step, entries: 1.0 / entry, elements: 1.0 / element, ..*self })
+        let row = |(sums, seconds): &(Sums, f64)| {
+            let Time { messages, bytes, .. } = self.terms(sums, 1.0);
+            let sent = if beta { sums.bytes[0].most + sums.bytes[1].most } else { 0 };
+            let counts = [sums.steps, sums.entries.most, sums.elements.most, sent];
+            let known = messages + if beta { 0.0 } else { bytes };
+            (counts.map(|count| count as f64 / seconds), 1.0 - (known / seconds).min(1.0))
+        };
+        let [step, entry, element, byte] = least_squares(&runs.iter().map(row).collect::<Vec<_>>());
+        let with = |link: LinkModel| if beta { LinkModel { beta: 1.0 / byte, ..link } } else { link };
+        let (near, far) = (with(self.near), with(self.far));
+        Ok(Self { step, entries: 1.0 / entry, elements: 1.0 / element, near, far })
     }
 }
 
@@ -266,12 +268,28 @@ mod tests {
         let runs = [(10, 5_000_000, 40_000), (200, 90_000, 800_000), (33, 1_000_000, 9_000_000), (900, 400, 70)];
         let runs = runs.map(|(steps, entries, elements)| sums(steps, entries, elements));
         let runs = runs.map(|sums| (sums, sums.time(&made, 1).seconds()));
-        let found = Model::cpu().fitted(&runs).unwrap();
+        let found = Model::cpu().fitted(&runs, false).unwrap();
         for (found, made) in [(found.step, made.step), (found.entries, made.entries), (found.elements, made.elements)] {
             assert!((found / made - 1.0).abs() < 1e-3, "{found} {made}");
         }
-        assert!(Model::cpu().fitted(&[]).is_err());
-        assert!(Model::cpu().fitted(&[(sums(1, 1, 1), 0.0)]).is_err());
+        assert_eq!(found.near, Model::cpu().near);
+        // and the rate of bytes
+        let made =
+            Model { near: LinkModel { beta: 3e9, ..made.near }, far: LinkModel { beta: 3e9, ..made.far }, ..made };
+        let sent = [90_000, 7_000_000, 300, 2_000_000];
+        let runs: Vec<_> = runs
+            .iter()
+            .zip(sent)
+            .map(|((sums, _), most)| {
+                let bytes = Amount { most, all: most };
+                let sums = Sums { bytes: [bytes, Amount::default()], ..*sums };
+                (sums, sums.time(&made, 1).seconds())
+            })
+            .collect();
+        let found = Model::cpu().fitted(&runs, true).unwrap();
+        assert!((found.near.beta / 3e9 - 1.0).abs() < 1e-2 && found.far.beta == found.near.beta, "{found}");
+        assert!(Model::cpu().fitted(&[], false).is_err());
+        assert!(Model::cpu().fitted(&[(sums(1, 1, 1), 0.0)], false).is_err());
     }
 
     #[test]
