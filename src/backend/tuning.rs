@@ -13,7 +13,6 @@ mod rules;
 pub use rules::*;
 
 use crate::error::{Error, Result};
-use crate::ranks::Named;
 use std::sync::OnceLock;
 
 /// Threads of a block, unless a kernel says otherwise.
@@ -47,13 +46,6 @@ pub(crate) const RANKS_MOST_READ: usize = 8;
 /// Up to this many ranks stand in one column, where rows are whole. More stand in a grid that is nearly square, where a rank exchanges with
 /// its row and column only. cuMIS found both alike on up to 16 GPUs (section 7.2). E047
 pub(crate) const RANKS_IN_A_COLUMN: usize = 16;
-/// The rates of machines, for the model of ranks: seconds a step, entries and elements a second, and seconds a message and bytes a second,
-/// within a host and between hosts. Those of work, and within a host, are fitted to measured runs, but for NVLink; it and links between hosts are
-/// as their makers tell. A rank on a CPU packs and copies what it sends, so a faster link between hosts gains nothing. E064
-pub(crate) const MODEL_CPU: Named = ("cpu", [2e-4, 1.8e8, 4.5e8, 1e-6, 8e8, 2e-6, 8e8]);
-pub(crate) const MODEL_H100: Named = ("h100", [4.5e-5, 8e10, 1e11, 1.2e-6, 3e11, 4e-6, 5e10]);
-/// How often a fit goes through its unknowns. Each pass takes microseconds, and made-up rates were found to a thousandth in a tenth of it.
-pub(crate) const MODEL_PASSES: usize = 10_000;
 
 /// The least row lengths of the row classes after the first. A wider group of threads takes over at three of them. Four threads reduce a
 /// row from 8 entries, a warp from 33 (cuMIS, section 3.2), and a block from 8192, where each warp has a segment of 1024 entries of the

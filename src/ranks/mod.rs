@@ -19,7 +19,6 @@ pub use devices::Link;
 pub(crate) use devices::{Carrier, OnGpus};
 pub(crate) use fetch::{collect, deliver, fetch, to_first};
 pub use grid::{Axis, Grid, Shape};
-pub(crate) use model::Named;
 pub use model::{LinkModel, Model, Time};
 pub use owners::{BLOCK, Deal, Owners};
 pub(crate) use replicas::{Partials, Replicas, nothing};

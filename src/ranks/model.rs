@@ -1,6 +1,5 @@
 //! A model of the time that ranks take, from counts of what they do and send.
 
-use crate::backend::tuning;
 use crate::error::{Error, Result};
 use crate::ranks::simulation::{Simulation, Sums};
 use core::fmt;
@@ -36,8 +35,16 @@ pub struct Model {
     pub far: LinkModel,
 }
 
-/// A machine's name, with its rates: seconds a step, entries and elements a second, and alpha and beta of both links.
-pub(crate) type Named = (&'static str, [f64; 7]);
+/// A machine's name, and its rates.
+type Named = (&'static str, [f64; 7]);
+
+/// The rates of machines: seconds a step, entries and elements a second, and seconds a message and bytes a second, within a host and between
+/// hosts. Rates of work, and of MPI within a host, are those of measured runs. NVLink's and those between hosts are assumed, by what makers
+/// tell. A rank on a CPU packs and copies what it sends, which bounds its rate of bytes. E064
+const CPU: Named = ("cpu", [2e-4, 1.8e8, 4.5e8, 1e-6, 8e8, 2e-6, 8e8]);
+const H100: Named = ("h100", [4.5e-5, 8e10, 1e11, 1.2e-6, 3e11, 4e-6, 5e10]);
+/// How often a fit goes through its unknowns. Each pass takes microseconds; no other number was tried.
+const PASSES: usize = 10_000;
 
 impl Model {
     fn of([step, entries, elements, alpha, beta, far_alpha, far_beta]: [f64; 7]) -> Self {
@@ -47,12 +54,12 @@ impl Model {
 
     /// A rank on a core of a CPU, with MPI between cores of a host.
     pub fn cpu() -> Self {
-        Self::of(tuning::MODEL_CPU.1)
+        Self::of(CPU.1)
     }
 
     /// A rank on an NVIDIA H100, with NVLink within a host, and 400 Gbit/s a GPU between hosts.
     pub fn h100() -> Self {
-        Self::of(tuning::MODEL_H100.1)
+        Self::of(H100.1)
     }
 
     /// The seconds that a step's terms take, with `times` the counts of elements and bytes.
@@ -94,11 +101,10 @@ impl Model {
     }
 }
 
-/// The numbers, none negative, whose products with each row come nearest to the row's value. Coordinates are set in turn to what is best for them
-/// alone, until none moves.
+/// The numbers from 0 on of which the products with each row come nearest to the row's value. Each in turn is set to what is best for it alone.
 fn least_squares<const K: usize>(rows: &[([f64; K], f64)]) -> [f64; K] {
     let mut x = [0.0; K];
-    for _ in 0..tuning::MODEL_PASSES {
+    for _ in 0..PASSES {
         for k in 0..K {
             let rest =
                 |row: &[f64; K]| (0..K).filter(|&other| other != k).map(|other| row[other] * x[other]).sum::<f64>();
@@ -188,8 +194,8 @@ impl FromStr for Model {
 
     /// Parses words with commas between them: `cpu` or `h100`, and rates that replace its own.
     ///
-    /// `step` and `alpha` are times, `beta` is a rate of bytes, `entries` and `elements` are rates. `near-alpha` and `near-beta` are those of ranks that
-    /// share a host, `alpha` and `beta` those of others.
+    /// `step` and `alpha` are times, `beta` is a rate of bytes, `entries` and `elements` are rates. `near-alpha` and `near-beta` are those of ranks
+    /// that share a host, `alpha` and `beta` those of others.
     ///
     /// ```
     /// use vxm::ranks::Model;
@@ -203,7 +209,7 @@ impl FromStr for Model {
         let mut model = Self::cpu();
         for (k, word) in text.split(',').map(str::trim).enumerate() {
             let Some((name, value)) = word.split_once('=') else {
-                let known = [tuning::MODEL_CPU, tuning::MODEL_H100];
+                let known = [CPU, H100];
                 let found = known.iter().find(|(name, _)| k == 0 && *name == word);
                 let choices =
                     ["cpu", "h100", "step", "entries", "elements", "alpha", "beta", "near-alpha", "near-beta"];
