@@ -42,7 +42,7 @@ type Named = (&'static str, [f64; 7]);
 /// hosts. Rates of work, and of MPI within a host, are those of measured runs. NVLink's and those between hosts are assumed, by what makers
 /// tell. A rank on a CPU packs and copies what it sends, which bounds its rate of bytes. E064
 const CPU: Named = ("cpu", [2e-4, 1.8e8, 4.5e8, 1e-6, 8e8, 2e-6, 8e8]);
-const H100: Named = ("h100", [4.5e-5, 8e10, 1e11, 1.2e-6, 3e11, 4e-6, 5e10]);
+const H100: Named = ("h100", [5e-5, 1.3e11, 4e10, 1e-6, 3e11, 4e-6, 5e10]);
 /// How often a fit goes through its unknowns. Each pass takes microseconds; no other number was tried.
 const PASSES: usize = 10_000;
 
