@@ -163,6 +163,9 @@ impl Simulation {
     }
 }
 
+/// The names of rates, as text has them.
+const RATES: [&str; 7] = ["step", "entries", "elements", "alpha", "beta", "near-alpha", "near-beta"];
+
 /// A kind of number: its units with their factors, and its bounds.
 struct Kind {
     units: [(&'static str, f64); 4],
@@ -211,9 +214,8 @@ impl FromStr for Model {
             let Some((name, value)) = word.split_once('=') else {
                 let known = [CPU, H100];
                 let found = known.iter().find(|(name, _)| k == 0 && *name == word);
-                let choices =
-                    ["cpu", "h100", "step", "entries", "elements", "alpha", "beta", "near-alpha", "near-beta"];
-                model = Self::of(found.ok_or_else(|| Error::unknown("model", word, &choices))?.1);
+                let choices = || [&known.map(|(name, _)| name)[..], &RATES].concat();
+                model = Self::of(found.ok_or_else(|| Error::unknown("model", word, &choices()))?.1);
                 continue;
             };
             match name {
@@ -224,10 +226,7 @@ impl FromStr for Model {
                 "beta" => model.far.beta = quantity(name, value, &BYTES)?,
                 "near-alpha" => model.near.alpha = quantity(name, value, &SECONDS)?,
                 "near-beta" => model.near.beta = quantity(name, value, &BYTES)?,
-                _ => {
-                    let choices = ["step", "entries", "elements", "alpha", "beta", "near-alpha", "near-beta"];
-                    return Err(Error::unknown("rate of a model", name, &choices));
-                }
+                _ => return Err(Error::unknown("rate of a model", name, &RATES)),
             }
         }
         Ok(model)

@@ -203,7 +203,7 @@ impl Mpi {
 
 /// What requests read and write.
 struct Buffers {
-    /// The parcels to send, and to whom.
+    /// The parcels to send, each after the member that it goes to.
     out: Vec<(usize, Vec<u8>)>,
     /// The members of which parcels arrive.
     from: Vec<usize>,
