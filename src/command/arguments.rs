@@ -404,7 +404,7 @@ mod tests {
         // an option that each run has, and nothing else
         let command = Arguments::command();
         let runs =
-            command.get_subcommands().filter(|task| task.get_arguments().any(|option| option.get_id() == "grid"));
+            command.get_subcommands().filter(|task| task.get_arguments().any(|option| option.get_id() == "explain"));
         let mut names: Vec<&str> = runs.map(clap::Command::get_name).collect();
         let mut known = Task::ALGORITHMS.to_vec();
         names.sort_unstable();
