@@ -71,7 +71,7 @@ pub fn communities(a: &Matrix, tolerance: f64) -> Result<Communities> {
             break;
         }
         // G = S' G S, where S[v, settled[v]] = 1: communities become vertices
-        let s = membership(&settled.home)?;
+        let s = Matrix::membership(&settled.home, n)?;
         graph = s.transpose().mxm(&graph.mxm(&s, PLUS_FIRST).eval()?, PLUS_SECOND).eval()?;
     }
     // least[c] = the least vertex of c; labels = least[home]
@@ -107,7 +107,7 @@ fn settle(graph: &Matrix<f64>, own: &Vector<u32>, tolerance: f64) -> Result<Sett
 
 /// The communities after a round: each vertex moves to the community of the greatest gain, the least among equals, if it is on the side `up`.
 fn moved(links: &Matrix<f64>, degree: &Vector<f64>, home: &Vector<u32>, total: f64, up: bool) -> Result<Vector<u32>> {
-    let s = membership(home)?;
+    let s = Matrix::membership(home, home.len())?;
     // W = links plus.first S: the weight of the links between each vertex and each community
     let to = links.mxm(&s, PLUS_FIRST).eval()?;
     // volume[c] = the sum of the degrees in c
@@ -131,15 +131,9 @@ fn moved(links: &Matrix<f64>, degree: &Vector<f64>, home: &Vector<u32>, total: f
 
 /// The modularity of communities: the sum over all of `inside / total - (volume / total)^2`. 0 without edges.
 fn modularity(graph: &Matrix<f64>, degree: &Vector<f64>, home: &Vector<u32>, total: f64) -> Result<f64> {
-    let s = membership(home)?;
+    let s = Matrix::membership(home, home.len())?;
     // W<S> = G plus.first S
     let inside = graph.mxm(&s, PLUS_FIRST).mask(&s).eval()?.reduce(PLUS)?;
     let volume = degree.scatter_by(home, degree.len(), PLUS)?.map(DIV.bind(total)).eval()?;
     Ok(if total > 0.0 { inside / total - volume.ewise_mult(&volume, TIMES).reduce(PLUS)? } else { 0.0 })
-}
-
-/// The matrix S with an entry at each vertex' community.
-fn membership(home: &Vector<u32>) -> Result<Matrix> {
-    let n = home.len();
-    Matrix::from_triples(n, n, home.iter().map(|(v, c)| (v, c, ())))
 }

@@ -10,7 +10,7 @@ use crate::formats::{Csr, check_vertices};
 use crate::memory;
 use crate::operations::entry_filter::build;
 use crate::operations::matrix_verbs::merge;
-use crate::operations::ranks;
+use crate::operations::ranks::{self, local};
 use std::ops::Range;
 use std::panic::Location;
 use vxm_semiring::{BinaryOp, Element, Monoid, SECOND, TRIL, TRIU};
@@ -56,8 +56,7 @@ impl<A: Element> Matrix<A> {
     /// # Errors
     /// The device has too little memory, or is lost.
     pub fn reduce_columns<M: Monoid<A>>(&self, monoid: M) -> Result<Vector<A>> {
-        self.check_whole("reduce_columns")?;
-        if self.gpu().is_none() && current().is_none() {
+        if self.grid().is_none() && self.gpu().is_none() && current().is_none() {
             // builds the transpose once, where later calls find it
             self.csr_transposed();
         }
@@ -392,9 +391,11 @@ impl<A: Element> Matrix<A> {
         B: Element,
         F: BinaryOp<A, B>,
     {
-        self.check_whole("ewise_union")?;
-        other.check_whole("ewise_union")?;
         self.check_same_shape("ewise_union", other)?;
+        if let Some(grid) = self.grid().or(other.grid()) {
+            let (x, y) = (local::rows(self, grid, "ewise_union")?, local::rows(other, grid, "ewise_union")?);
+            return local::joined(grid, self.nrows(), x.ewise_union(alpha, &y, beta, op));
+        }
         let (x, y, gpu) = (self.csr(), other.csr(), self.place_beside(other));
         let made = build(x.nrows(), x.ncols(), |i, columns, values| {
             merge(x.row(i), y.row(i), |j, a, b| {

@@ -6,6 +6,8 @@ use crate::containers::Matrix;
 use crate::error::{Error, Result};
 use crate::formats::Csr;
 use crate::operations::entry_filter::{build, filtered};
+use crate::operations::ranks::local;
+use crate::ranks::Grid;
 use std::fmt;
 use std::ops::Not;
 use std::panic::Location;
@@ -44,8 +46,10 @@ trait Structure: Sync {
     fn pattern_on(&self, gpu: &Gpu) -> Result<DeviceCsr<()>>;
     /// The entries that aren't zero.
     fn nonzero(&self) -> Csr<()>;
-    /// Fails if the matrix is spread over ranks.
-    fn whole(&self) -> Result<()>;
+    /// The ranks that the matrix is spread over.
+    fn grid(&self) -> Option<&Grid>;
+    /// The places in this rank's rows; see [`local::entries`].
+    fn places_on_ranks(&self, grid: &Grid, by_value: bool) -> Result<Csr<()>>;
 }
 
 impl<T: Element> Structure for Matrix<T> {
@@ -61,18 +65,25 @@ impl<T: Element> Structure for Matrix<T> {
     fn pattern_on(&self, gpu: &Gpu) -> Result<DeviceCsr<()>> {
         self.on(gpu)?.pattern()
     }
-    fn whole(&self) -> Result<()> {
-        self.check_whole("mask")
-    }
     fn nonzero(&self) -> Csr<()> {
-        let csr = self.csr();
-        build(csr.nrows(), csr.ncols(), |i, columns, units| {
-            let (js, values) = csr.row(i);
-            let kept = js.iter().zip(values).filter(|&(_, &value)| size_of::<T>() == 0 || value != T::ZERO);
-            columns.extend(kept.map(|(&j, _)| j));
-            units.resize(columns.len(), ());
-        })
+        places(self.csr(), true)
     }
+    fn grid(&self) -> Option<&Grid> {
+        Matrix::grid(self)
+    }
+    fn places_on_ranks(&self, grid: &Grid, by_value: bool) -> Result<Csr<()>> {
+        Ok(places(&local::entries(self, grid, "mask")?, by_value))
+    }
+}
+
+/// The entries, or by value those that aren't zero.
+fn places<T: Element>(csr: &Csr<T>, by_value: bool) -> Csr<()> {
+    build(csr.nrows(), csr.ncols(), |i, columns, units| {
+        let (js, values) = csr.row(i);
+        let counts = |value: T| !by_value || size_of::<T>() == 0 || value != T::ZERO;
+        columns.extend(js.iter().zip(values).filter(|&(_, &value)| counts(value)).map(|(&j, _)| j));
+        units.resize(columns.len(), ());
+    })
 }
 
 /// The places of a mask before its complement is taken.
@@ -88,6 +99,20 @@ impl MaskPlaces<'_> {
             Self::Structure(places) => *places,
             Self::Nonzero(csr) => Places::of(csr),
         }
+    }
+}
+
+/// A mask in a rank's rows.
+pub(crate) struct RowsOfMask {
+    /// The places before a complement is taken.
+    pub places: Matrix,
+    pub complement: bool,
+}
+
+impl RowsOfMask {
+    /// The mask.
+    pub fn mask(&self) -> MatrixMask<'_> {
+        MatrixMask { matrix: &self.places, by_value: false, complement: self.complement }
     }
 }
 
@@ -125,9 +150,19 @@ impl<'a> MatrixMask<'a> {
         }
     }
 
+    /// The ranks that the mask's matrix is spread over.
+    pub(crate) fn grid(&self) -> Option<&'a Grid> {
+        self.matrix.grid()
+    }
+
+    /// The mask in this rank's rows. All ranks call this.
+    pub(crate) fn on_ranks(&self, grid: &Grid) -> Result<RowsOfMask> {
+        let places = self.matrix.places_on_ranks(grid, self.by_value)?;
+        Ok(RowsOfMask { places: Matrix::from_csr(places), complement: self.complement })
+    }
+
     /// Checks that the mask has the shape of a result.
     pub(crate) fn check(&self, (nrows, ncols): (usize, usize), at: &'static Location<'static>) -> Result<()> {
-        self.matrix.whole()?;
         let (rows, columns) = self.matrix.shape();
         if (rows, columns) == (nrows, ncols) {
             return Ok(());
@@ -178,9 +213,13 @@ impl<T: Element> Matrix<T> {
     /// The shapes differ. The device has too little memory, or is lost.
     #[track_caller]
     pub fn masked<'a>(&self, mask: impl Into<MatrixMask<'a>>) -> Result<Matrix<T>> {
-        self.check_whole("masked")?;
         let mask = mask.into();
         mask.check((self.nrows(), self.ncols()), Location::caller())?;
+        if let Some(grid) = self.grid().or(mask.grid()) {
+            let (rows, mask) = (local::rows(self, grid, "masked")?, mask.on_ranks(grid)?);
+            let made = rows.masked(mask.mask());
+            return local::joined(grid, self.nrows(), made);
+        }
         let gpu = self.gpu().or(mask.gpu()).cloned().or_else(crate::backend::current);
         if let Some(gpu) = &gpu
             && let Some(places) = mask.places_on(gpu).transpose()?

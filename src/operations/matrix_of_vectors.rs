@@ -54,6 +54,64 @@ impl Matrix {
     }
 }
 
+impl Matrix {
+    /// The matrix of `ncols` columns with an entry at `(k, index[k])` for each index: which group each vertex is a member of. Products with it
+    /// sum over groups. A place of `index` without an element gives an empty row. O(n) time.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    ///
+    /// // vertices 0 and 2 in group 1, vertex 1 in group 0
+    /// let s = Matrix::membership(&Vector::from_dense(vec![1u32, 0, 1]), 2)?;
+    /// let sizes = fill(1u32, 3).vxm(&s, PLUS_FIRST).eval()?;
+    /// assert_eq!(sizes, Vector::from_dense(vec![1, 2]));
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An index is `ncols` or more. The vector is spread over ranks and isn't as long as there are columns. The device has too little memory,
+    /// or is lost.
+    #[track_caller]
+    pub fn membership(index: &Vector<u32>, ncols: usize) -> Result<Self> {
+        Self::of_members(index, ncols, ("membership", Location::caller()))
+    }
+
+    /// The same for the verb `operation` at `at`.
+    pub(crate) fn of_members(
+        index: &Vector<u32>,
+        ncols: usize,
+        (operation, at): (&'static str, &'static Location<'static>),
+    ) -> Result<Self> {
+        check_vertices(operation, ncols)?;
+        if let Some(grid) = index.grid() {
+            return ranks::matrices::membership(index, grid, ncols, (operation, at));
+        }
+        let (mut offsets, mut columns) = (vec![0u64; index.len() + 1], Vec::with_capacity(index.nvals()));
+        for (k, i) in index.iter() {
+            if i as usize >= ncols {
+                return Err(outside(k, i, ncols, (operation, at)));
+            }
+            offsets[k as usize + 1] = 1;
+            columns.push(i);
+        }
+        (0..index.len()).for_each(|k| offsets[k + 1] += offsets[k]);
+        let units = vec![(); columns.len()];
+        let made = Self::from_csr(Csr::from_parts(index.len(), ncols, offsets, columns, units));
+        made.placed(index.gpu().cloned().or_else(current))
+    }
+}
+
+/// The error of an index that no column has.
+pub(crate) fn outside(
+    position: u32,
+    index: u32,
+    ncols: usize,
+    (operation, at): (&'static str, &'static Location<'static>),
+) -> Error {
+    let (left, right) = (format!("{ncols} places"), format!("index {index} at position {position}"));
+    Error::Shape { operation, left, right, at }
+}
+
 impl<A: Element> Matrix<A> {
     /// The square matrix with a vector as its diagonal; places without an element hold no entry (GraphBLAS: `GrB_Matrix_diag`). O(n) time.
     ///
@@ -90,7 +148,9 @@ impl<A: Element> Matrix<A> {
     /// # Errors
     /// The device has too little memory, or is lost.
     pub fn diagonal(&self) -> Result<Vector<A>> {
-        self.check_whole("diagonal")?;
+        if let Some(grid) = self.grid() {
+            return ranks::matrices::diagonal(self, grid);
+        }
         let n = self.nrows().min(self.ncols());
         let held: Vec<Option<A>> = (0..n).map(|i| self.csr().get(i, i)).collect();
         let found = Vector::from_options(&held);

@@ -8,7 +8,7 @@ use crate::containers::{Matrix, Set, Vector};
 use crate::error::{Error, Result};
 use crate::formats::{Csr, places_of};
 use crate::operations::entry_filter::{build, filtered};
-use crate::operations::ranks;
+use crate::operations::ranks::{self, local};
 use crate::operations::verbs::Verbs;
 use crate::parallel;
 use vxm_semiring::{BinaryOp, Element, IndexOp, KernelText, Monoid, PLUS_PAIR, Source, TernaryOp, UnaryOp};
@@ -175,7 +175,9 @@ impl<A: Element> Matrix<A> {
     /// # Errors
     /// The device has too little memory, or is lost.
     pub fn reduce_rows<M: Monoid<A>>(&self, monoid: M) -> Result<Vector<A>> {
-        self.check_whole("reduce_rows")?;
+        if let Some(grid) = self.grid() {
+            return ranks::matrices::reduced(self, grid, monoid);
+        }
         if let Some(gpu) = self.place() {
             return Ok(Vector::on_device(cuda::entries::reduce_rows(self.on(&gpu)?, monoid)?));
         }
@@ -263,8 +265,11 @@ impl<A: Element> Matrix<A> {
     #[track_caller]
     pub fn ewise_mult<B: Element, F: BinaryOp<A, B>>(&self, other: &Matrix<B>, op: F) -> Result<Matrix<F::Out>> {
         self.check_same_shape("ewise_mult", other)?;
-        self.check_whole("ewise_mult").and_then(|()| other.check_whole("ewise_mult"))?;
         let symmetric = self.is_symmetric() && other.is_symmetric();
+        if let Some(grid) = self.grid().or(other.grid()) {
+            let (x, y) = (local::rows(self, grid, "ewise_mult")?, local::rows(other, grid, "ewise_mult")?);
+            return Ok(local::joined(grid, self.nrows(), x.ewise_mult(&y, op))?.set_symmetric(symmetric));
+        }
         if let Some(gpu) = self.gpu().or(other.gpu()).cloned().or_else(current) {
             let both = cuda::entries::ewise_mult(&*self.on(&gpu)?, &*other.on(&gpu)?, op)?;
             return Ok(Matrix::on_device(both, None).set_symmetric(symmetric));
@@ -289,11 +294,11 @@ impl<A: Element> Matrix<A> {
     #[track_caller]
     pub fn ewise_add<F: BinaryOp<A, A, Out = A>>(&self, other: &Matrix<A>, op: F) -> Result<Matrix<A>> {
         self.check_same_shape("ewise_add", other)?;
-        if let Some(grid) = self.grid().or(other.grid()) {
-            let joined = ranks::matrices::ewise_add(self, other, grid, op)?;
-            return Ok(joined.set_symmetric(self.is_symmetric() && other.is_symmetric()));
-        }
         let symmetric = self.is_symmetric() && other.is_symmetric();
+        if let Some(grid) = self.grid().or(other.grid()) {
+            let (x, y) = (local::rows(self, grid, "ewise_add")?, local::rows(other, grid, "ewise_add")?);
+            return Ok(local::joined(grid, self.nrows(), x.ewise_add(&y, op))?.set_symmetric(symmetric));
+        }
         if let Some(gpu) = self.gpu().or(other.gpu()).cloned().or_else(current) {
             let either = cuda::entries::ewise_add(&*self.on(&gpu)?, &*other.on(&gpu)?, op)?;
             return Ok(Matrix::on_device(either, None).set_symmetric(symmetric));
@@ -348,7 +353,7 @@ impl<A: Element, F: UnaryOp<A>> TernaryOp<u32, u32, A> for OfValue<F> {
 }
 
 /// The entries of a row, folded to one. An exact monoid folds them in order, an inexact one over the fixed tree.
-fn fold<A: Element, M: Monoid<A>>(monoid: M, entries: &[A]) -> Option<A> {
+pub(crate) fn fold<A: Element, M: Monoid<A>>(monoid: M, entries: &[A]) -> Option<A> {
     if M::EXACT {
         return entries.iter().copied().reduce(|x, y| monoid.call(x, y));
     }

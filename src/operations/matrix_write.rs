@@ -4,8 +4,9 @@ use crate::backend::current;
 use crate::containers::Matrix;
 use crate::error::Result;
 use crate::operations::entry_filter::build;
-use crate::operations::matrix_mask::MatrixMask;
+use crate::operations::matrix_mask::{MatrixMask, RowsOfMask};
 use crate::operations::matrix_verbs::merge;
+use crate::operations::ranks::local;
 use std::panic::Location;
 use vxm_semiring::{BinaryOp, Element};
 
@@ -27,8 +28,12 @@ pub(crate) fn written<T: Element, F: BinaryOp<T, T, Out = T>>(
     mask: Option<MatrixMask<'_>>,
     writing: Writing<F>,
 ) -> Result<Matrix<T>> {
-    c.check_whole("assign_to")?;
-    t.check_whole("assign_to")?;
+    if let Some(grid) = c.grid().or(t.grid()).or(mask.and_then(|mask| mask.grid())) {
+        let (old, new) = (local::rows(c, grid, "assign_to")?, local::rows(t, grid, "assign_to")?);
+        let mask = mask.map(|mask| mask.on_ranks(grid)).transpose()?;
+        let made = written(&old, &new, mask.as_ref().map(RowsOfMask::mask), writing);
+        return local::joined(grid, c.nrows(), made);
+    }
     let gpu = c.gpu().or(t.gpu()).cloned().or_else(current);
     let places = mask.map(|mask| (mask.places(), mask.is_complement()));
     let places = places.as_ref().map(|(places, complement)| (places.get(), *complement));

@@ -3,6 +3,7 @@
 use crate::backend::{cpu, cuda, current};
 use crate::containers::{Matrix, Set, Vector, VectorFormat};
 use crate::error::{Error, Result};
+use crate::operations::ranks::mode::modes_on_ranks;
 use std::panic::Location;
 use vxm_semiring::Element;
 
@@ -63,7 +64,7 @@ impl<'a, A: Element> Mode<'a, A> {
     /// Computes the modes as a new vector. It lies on the GPU of the first operand that lies on one, or else on that of the scope.
     ///
     /// # Errors
-    /// The shapes don't fit. The matrix is spread over ranks. The device has too little memory, or is lost.
+    /// The shapes don't fit. The device has too little memory, or is lost.
     #[inline(never)]
     pub fn eval(self) -> Result<Vector<u32>> {
         let Self { a, u, rows, at } = self;
@@ -75,7 +76,9 @@ impl<'a, A: Element> Mode<'a, A> {
         if let Some(rows) = rows.filter(|rows| Vector::len(rows) != a.nrows()) {
             return Err(fault(format!("mask of {}", Vector::len(rows))));
         }
-        a.check_whole("mode")?;
+        if let Some(grid) = a.grid() {
+            return modes_on_ranks(a, grid, u, rows);
+        }
         let held = || a.gpu().or_else(|| u.gpu()).or_else(|| rows.and_then(|rows| rows.gpu()));
         if let Some(gpu) = held().cloned().or_else(current) {
             let rows = rows.map(|rows| rows.on(&gpu)).transpose()?;

@@ -2,7 +2,7 @@
 
 use crate::containers::{Matrix, Vector};
 use crate::error::{Error, Result};
-use crate::formats::{Csr, check_vertices};
+use crate::operations::ranks::matrices;
 use crate::operations::verbs::Verbs;
 use std::panic::Location;
 use vxm_semiring::{Element, First, Monoid, Ring, Scalar, op, semiring};
@@ -71,19 +71,8 @@ impl<T: Element> Vector<T> {
         monoid: M,
         (operation, at): (&'static str, &'static Location<'static>),
     ) -> Result<Self> {
-        check_vertices(operation, len)?;
-        let (mut offsets, mut columns) = (vec![0u64; index.len() + 1], Vec::with_capacity(index.nvals()));
-        for (k, i) in index.iter() {
-            if i as usize >= len {
-                let (left, right) = (format!("{len} places"), format!("index {i} at position {k}"));
-                return Err(Error::Shape { operation, left, right, at });
-            }
-            offsets[k as usize + 1] = 1;
-            columns.push(i);
-        }
-        (0..index.len()).for_each(|k| offsets[k + 1] += offsets[k]);
-        let units = vec![(); columns.len()];
-        let sends = Matrix::from_csr(Csr::from_parts(index.len(), len, offsets, columns, units));
+        let index = self.grid().map_or(Ok(index), |grid| index.piece_on(grid))?;
+        let sends = Matrix::of_members(index, len, (operation, at))?;
         let ring: Ring<M, First> = semiring(monoid, vxm_semiring::FIRST);
         self.vxm(&sends, ring).eval()
     }
@@ -113,7 +102,7 @@ impl<T: Scalar> Vector<T> {
 
 impl<A: Scalar> Matrix<A> {
     /// The column of each row's least entry; the least column among equals. NaN counts as greater than any number. A row without entries
-    /// holds none. The result lies on the host. O(n + nnz) time.
+    /// holds none. The result lies on the host, or over the ranks of the matrix. O(n + nnz) time.
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -125,10 +114,9 @@ impl<A: Scalar> Matrix<A> {
     /// ```
     ///
     /// # Errors
-    /// The matrix is spread over ranks.
+    /// Another rank has failed.
     pub fn argmin_rows(&self) -> Result<Vector<u32>> {
-        self.check_whole("argmin_rows")?;
-        Ok(self.best_columns(precedes))
+        self.best_columns(precedes)
     }
 
     /// The column of each row's greatest entry; the least column among equals. As [`argmin_rows`](Self::argmin_rows); NaN counts as less
@@ -137,18 +125,20 @@ impl<A: Scalar> Matrix<A> {
     /// # Errors
     /// As [`argmin_rows`](Self::argmin_rows).
     pub fn argmax_rows(&self) -> Result<Vector<u32>> {
-        self.check_whole("argmax_rows")?;
-        Ok(self.best_columns(follows))
+        self.best_columns(follows)
     }
 
-    fn best_columns(&self, better: impl Fn(A, A) -> bool) -> Vector<u32> {
+    fn best_columns(&self, better: fn(A, A) -> bool) -> Result<Vector<u32>> {
+        if let Some(grid) = self.grid() {
+            return matrices::best_columns(self, grid, &better);
+        }
         let csr = self.csr();
         let best = |i: usize| {
             let (columns, values) = csr.row(i);
             let entries = columns.iter().zip(values);
             entries.reduce(|best, next| if better(*next.1, *best.1) { next } else { best }).map(|(&j, _)| j)
         };
-        Vector::from_options(&(0..csr.nrows()).map(best).collect::<Vec<_>>())
+        Ok(Vector::from_options(&(0..csr.nrows()).map(best).collect::<Vec<_>>()))
     }
 }
 

@@ -12,6 +12,7 @@ mod model;
 mod owners;
 mod parcel;
 mod replicas;
+mod rows;
 mod share;
 mod simulation;
 
@@ -22,8 +23,9 @@ pub use grid::{Axis, Grid, Shape};
 pub use model::{LinkModel, Model, Time};
 pub use owners::{BLOCK, Deal, Owners};
 pub(crate) use replicas::{Partials, Replicas, nothing};
+pub(crate) use rows::{Reads, whole_rows, within};
 #[doc(hidden)]
 pub use share::Share;
-pub(crate) use share::{Line, RowNumbers, assemble};
+pub(crate) use share::{Line, RowNumbers, assemble, words};
 pub use simulation::{Amount, Simulation, Step, Sums, simulate};
 pub use vxm_communicator::{Alone, Communicator, Launcher, Mpi, Threads, Traffic};

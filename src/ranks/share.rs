@@ -211,11 +211,21 @@ pub(crate) struct RowNumbers {
 impl RowNumbers {
     /// The numbers of a matrix of `n` rows.
     pub(crate) fn new(grid: &Grid, n: usize) -> Self {
+        Self::of_line(grid, n, grid.rank() / grid.shape().1)
+    }
+
+    /// The same for another row of ranks.
+    pub(crate) fn of_line(grid: &Grid, n: usize, line: usize) -> Self {
         let ((_, width), owners) = (grid.shape(), grid.owners(n));
-        let first = grid.rank() / width * width;
+        let first = line * width;
         let mut starts = vec![0u32; width + 1];
         (0..width).for_each(|k| starts[k + 1] = starts[k] + owners.count(first + k) as u32);
         Self { owners, width, starts }
+    }
+
+    /// How many rows there are.
+    pub(crate) fn count(&self) -> usize {
+        self.starts[self.width] as usize
     }
 
     /// The number of a row.

@@ -2,7 +2,7 @@
 
 use crate::{each_grid, graphs, grids, on_grid, random_graph, shapes};
 use vxm::algorithms::*;
-use vxm::containers::{Matrix, Set, Vector};
+use vxm::prelude::{Matrix, PLUS, Set, Vector};
 use vxm::ranks::Deal;
 
 #[test]
@@ -183,6 +183,60 @@ fn ranks_have_the_same_bits_in_a_column() {
                 assert_eq!(found.1.as_ref(), Some(&double.ranks), "{shape:?}, {deal:?}");
                 assert_eq!((found.2, found.3.to_bits()), (double.rounds, double.change.to_bits()));
             }
+        }
+    }
+}
+
+#[test]
+fn triangles_and_cliques() {
+    for (name, a) in graphs() {
+        each_grid(&format!("triangles of {name}"), &a, &triangles(&a).unwrap(), triangles);
+        let count = count_triangles(&a).unwrap();
+        each_grid(&format!("the number of {name}"), &a, &Vector::full(a.nrows(), count), |a| {
+            Ok(Vector::full(a.nrows(), count_triangles(a)?))
+        });
+        each_grid(&format!("clustering of {name}"), &a, &clustering(&a).unwrap(), clustering);
+        let support = |a: &Matrix| ktruss(a, 4)?.support.reduce_rows(PLUS);
+        each_grid(&format!("truss of {name}"), &a, &support(&a).unwrap(), support);
+        let clique = |a: &Matrix| {
+            let found = maximal_clique(a, &priority::smallest_degree_last(a, 0)?)?;
+            Ok::<_, vxm::Error>((found.members, found.sizes))
+        };
+        let (members, sizes) = clique(&a).unwrap();
+        each_grid(&format!("clique of {name}"), &a, &members, |a| Ok(clique(a)?.0));
+        each_grid(&format!("cliques of {name}"), &a, &sizes, |a| Ok(clique(a)?.1));
+    }
+}
+
+#[test]
+fn communities_by_labels() {
+    for (name, a) in graphs() {
+        for rounds in [1, 20] {
+            let labels = propagate_labels(&a, rounds).unwrap();
+            each_grid(&format!("labels of {name}"), &a, &labels.labels, |a| {
+                let found = propagate_labels(a, rounds)?;
+                assert_eq!(found.rounds, labels.rounds);
+                Ok(found.labels)
+            });
+        }
+    }
+}
+
+#[test]
+fn sums_of_floats_have_the_same_bits_in_a_column() {
+    for (name, a) in graphs() {
+        let sources: Vec<u32> = (0..a.nrows() as u32).step_by(a.nrows() / 5 + 1).collect();
+        let (share, found) = (betweenness(&a, &sources).unwrap(), communities(&a, 1e-6).unwrap());
+        for (shape, deal) in grids().filter(|(shape, _)| shape.1 == 1) {
+            let (ours, parts) = on_grid(shape, deal, |grid| {
+                let a = a.to_grid(grid)?;
+                let parts = communities(&a, 1e-6)?;
+                Ok((betweenness(&a, &sources)?.to_root()?, (parts.labels.to_root()?, parts.modularity, parts.rounds)))
+            })
+            .unwrap_or_else(|error| panic!("{name} on {shape:?}, {deal:?}: {error}"));
+            assert_eq!(ours.as_ref(), Some(&share), "betweenness of {name} on {shape:?}, {deal:?}");
+            let expected = (Some(found.labels.clone()), found.modularity, found.rounds);
+            assert_eq!(parts, expected, "communities of {name} on {shape:?}, {deal:?}");
         }
     }
 }

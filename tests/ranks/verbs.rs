@@ -222,6 +222,106 @@ fn matrices_that_are_put_together() {
     }
 }
 
+/// Values that depend on both ends, in an order that no sum keeps.
+#[op(SPREAD)]
+fn spread(i: u32, j: u32, _edge: ()) -> f32 {
+    1.0 / ((i * 7u32 + j * 13u32) % 31u32 + 1u32) as f32
+}
+#[op(ROUNDED)]
+fn rounded(x: u64) -> f32 {
+    x as f32
+}
+
+#[test]
+fn products_of_two_matrices() {
+    let kept = |m: &Matrix<f32>| -> Result<Vector<u32>> {
+        // every entry counts, with its place and all of its bits
+        #[op]
+        fn told(i: u32, j: u32, x: f32) -> u32 {
+            (x.to_bits() ^ (i * 2654435761u32)) + j * 40503u32
+        }
+        let bits = m.map_index(told)?;
+        fill(1u32, m.nrows()).vxm(&bits, semiring(PLUS, SECOND)).eval()
+    };
+    for n in [1, 70, 400] {
+        let b = random_graph(n, n as usize * 2, 5);
+        let b = move |a: &Matrix| -> Result<Matrix<f32>> {
+            let b = match a.grid() {
+                Some(grid) => b.to_grid(grid)?,
+                None => b.clone(),
+            };
+            b.to_digraph()?.select(TRIL)?.map_index(SPREAD)
+        };
+        let a_of = |a: &Matrix| a.to_digraph()?.map_index(SPREAD);
+        same("mxm", n, |a, _| kept(&a_of(a)?.mxm(&b(a)?, PLUS_TIMES).eval()?));
+        same("mxm of a transpose", n, |a, _| kept(&b(a)?.mxm(&b(a)?.transpose(), PLUS_TIMES).eval()?));
+        same("mxm under a mask", n, |a, _| kept(&a_of(a)?.mxm(&a_of(a)?, PLUS_TIMES).mask(&b(a)?).eval()?));
+        same("mxm outside of a mask", n, |a, _| kept(&a_of(a)?.mxm(&a_of(a)?, PLUS_TIMES).mask(!&b(a)?).eval()?));
+        same("mxm by values", n, |a, _| {
+            let half = b(a)?.map(MINUS.bind(0.5))?;
+            kept(&a_of(a)?.mxm(&a_of(a)?, PLUS_TIMES).mask(half.values()).eval()?)
+        });
+        same("mxm with an accumulator", n, |a, _| {
+            let mut c = b(a)?;
+            a_of(a)?.mxm(&a_of(a)?, PLUS_TIMES).mask(a).accum(MIN).assign_to(&mut c)?;
+            kept(&c)
+        });
+        same("any.first", n, |a, _| kept(&a_of(a)?.mxm(&b(a)?, semiring(ANY, FIRST)).eval()?));
+        same("the first product", n, |a, _| kept(&b(a)?.mxm(a, semiring(PLUS, FIRST)).mask(a).eval()?));
+        same("with a whole matrix", n, |a, _| {
+            let m = a.nrows();
+            let turned = Matrix::from_triples(m, m, (0..m as u32).map(|i| (i, m as u32 - 1 - i, 0.5f32)))?;
+            kept(&a_of(a)?.mxm(&turned, PLUS_TIMES).eval()?)
+        });
+        same("masked", n, |a, _| kept(&a_of(a)?.masked(&b(a)?)?.ewise_add(&b(a)?.masked(!a)?, MAX)?));
+        same("ewise_mult", n, |a, _| kept(&a_of(a)?.ewise_mult(&b(a)?, MINUS)?));
+        same("ewise_union", n, |a, _| kept(&a_of(a)?.ewise_union(3.0, &b(a)?, 0.25, MINUS)?));
+        same("mask and assign", n, |a, _| {
+            let mut c = b(a)?;
+            a_of(a)?.map(PLUS.bind(1.0))?.mask(!&b(a)?).assign_to(&mut c)?;
+            kept(&c)
+        });
+    }
+}
+
+#[test]
+fn reductions_of_rows() {
+    for n in [1, 70, 400] {
+        let values = |a: &Matrix| a.to_digraph()?.map_index(SPREAD);
+        same("reduce_rows", n, move |a, _| values(a)?.reduce_rows(MAX));
+        same("reduce_columns", n, move |a, _| values(a)?.select(TRIL)?.reduce_columns(MIN));
+        same("reduce", n, move |a, [x, _]| fill(a.map_index(COLINDEX)?.reduce(PLUS)?, x.len()).eval());
+        same("argmin_rows", n, move |a, _| values(a)?.argmin_rows());
+        same("argmax_rows", n, move |a, _| values(a)?.select(TRIU)?.argmax_rows());
+        same("diagonal", n, move |a, [x, _]| {
+            let diagonal = Matrix::from_diagonal(x)?;
+            diagonal.ewise_add(&a.to_digraph()?.map_index(COLINDEX)?, FIRST)?.diagonal()
+        });
+        same("mode", n, |a, [x, _]| a.mode(&x.map(RDIV.bind(250)).eval()?).eval());
+        same("mode of some", n, |a, [_, y]| a.mode(y).eval());
+        same("mode of some rows", n, |a, [x, y]| a.mode(x).mask(&y.pattern().eval()?).eval());
+    }
+}
+
+#[test]
+fn float_sums_of_rows_have_the_same_bits_in_a_column() {
+    let a = random_graph(400, 3000, 3);
+    let sums = |a: &Matrix| -> Result<(Vector<f32>, u32)> {
+        let values = a.to_digraph()?.map_index(SPREAD)?;
+        Ok((values.reduce_rows(PLUS)?, values.reduce(PLUS)?.to_bits()))
+    };
+    let expected = sums(&a).unwrap();
+    for shape in shapes().filter(|shape| shape.1 == 1) {
+        for deal in [Deal::Cyclic, Deal::Hashed] {
+            let found = on_grid(shape, deal, |grid| {
+                let (rows, sum) = sums(&a.to_grid(grid)?)?;
+                Ok((rows.to_all()?, sum))
+            });
+            assert_eq!(found.unwrap(), expected, "{shape:?}, {deal:?}");
+        }
+    }
+}
+
 #[op(PLACE)]
 fn place(i: u32, _one: u64) -> u64 {
     (i as u64) * (i as u64) + 1
@@ -239,11 +339,26 @@ fn what_is_refused() {
         told.unwrap_err().to_string()
     };
     let built = "not built for a matrix that is spread over ranks";
-    let apart = random_graph(100, 30, 2);
-    let told = refused(&|a| a.ewise_add(&apart, FIRST).map(drop));
-    assert!(told.starts_with("ewise_add: the vector is spread over ranks, the matrix isn't"), "{told}");
-    assert_eq!(refused(&|a| a.ewise_mult(a, FIRST).map(drop)), format!("ewise_mult: {built}"));
-    assert_eq!(refused(&|a| a.reduce_rows(ANY).map(drop)), format!("reduce_rows: {built}"));
+    assert_eq!(refused(&|a| a.kronecker(a, FIRST).map(drop)), format!("kronecker: {built}"));
+    assert_eq!(refused(&|a| a.mxm(a, PLUS_PAIR).predict().map(drop)), format!("predict: {built}"));
+    let wide = Matrix::from_triples(100, 3, [(0, 0, ())]).unwrap();
+    let told = refused(&|a| a.mxm(&wide, PLUS_PAIR).eval().map(drop));
+    assert_eq!(told, "to_grid: a 100 x 3 matrix: expected a square one");
+    let small = random_graph(99, 300, 1);
+    let told = refused(&|a| a.mxm(&small, PLUS_PAIR).eval().map(drop));
+    assert!(told.ends_with("mxm: matrix of 100 x 100 does not fit matrix of 99 x 99"), "{told}");
+    let told = refused(&|a| a.mxm(a, PLUS_PAIR).mask(&small).eval().map(drop));
+    assert!(told.ends_with("mask: matrix of 100 x 100 does not fit mask of 99 x 99"), "{told}");
+    // parts of a row can't be joined
+    for (monoid, name) in [(0, "exact"), (1, "commutative")] {
+        let told = on_grid((1, 2), Deal::Cyclic, |grid| {
+            let x = a.to_grid(grid)?.map(VALUE.bind(3))?.map(ROUNDED)?;
+            if monoid == 0 { x.reduce_rows(PLUS).map(drop) } else { x.reduce_rows(ANY).map(drop) }
+        });
+        let expected =
+            format!("reduce_rows: a monoid that isn't {name}, on a grid of 1x2: expected one column of ranks, 2x1");
+        assert_eq!(told.unwrap_err().to_string(), expected);
+    }
     let told = refused(&|a| {
         Set::all(100).to_grid(a.grid().unwrap())?.vxm(&random_graph(100, 30, 2), PLUS_PAIR).eval().map(drop)
     });

@@ -12,9 +12,36 @@ pub fn modes<A: Element>(
     labels: StoreView<'_, u32>,
     wanted: impl Fn(usize) -> bool + Sync,
 ) -> Vec<Option<u32>> {
-    let mut modes = vec![None; csr.nrows()];
+    of_rows(csr, labels, wanted, |tally| tally.mode())
+}
+
+/// The labels of each such row, ascending, with how often each occurs.
+pub fn counts<A: Element>(
+    csr: &Csr<A>,
+    labels: StoreView<'_, u32>,
+    wanted: impl Fn(usize) -> bool + Sync,
+) -> Vec<Vec<(u32, u32)>> {
+    of_rows(csr, labels, wanted, |tally| {
+        tally.labels.sort_unstable();
+        tally.labels.chunk_by(|one, other| one == other).map(|run| (run[0], run.len() as u32)).collect()
+    })
+}
+
+/// The label of the highest count, the least among equals; `None` if there are none.
+pub fn most(counted: impl Iterator<Item = (u32, u64)>) -> Option<u32> {
+    counted.map(|(label, count)| ranked(label, count)).max().map(label_of)
+}
+
+/// What `found` makes of the labels of each row of `csr` for which `wanted` is true.
+fn of_rows<A: Element, R: Clone + Default + Send>(
+    csr: &Csr<A>,
+    labels: StoreView<'_, u32>,
+    wanted: impl Fn(usize) -> bool + Sync,
+    found: impl Fn(&mut Tally) -> R + Sync,
+) -> Vec<R> {
+    let mut made = vec![R::default(); csr.nrows()];
     let blocks = row_blocks(csr.offsets(), tuning().chunks_a_thread * parallel::threads());
-    let mut rest = &mut modes[..];
+    let mut rest = &mut made[..];
     let mut parts = Vec::with_capacity(blocks.len());
     for rows in blocks {
         let (part, behind) = rest.split_at_mut(rows.len());
@@ -23,15 +50,17 @@ pub fn modes<A: Element>(
     }
     parallel::each(parts, &|(rows, part)| {
         let mut tally = Tally::default();
-        for (i, mode) in rows.zip(part).filter(|(i, _)| wanted(*i)) {
+        for (i, made) in rows.zip(part).filter(|(i, _)| wanted(*i)) {
             let columns = csr.row(i).0;
-            *mode = match labels {
-                StoreView::Dense(labels) => tally.mode(columns.iter().map(|&j| labels[j as usize])),
-                _ => tally.mode(columns.iter().filter_map(|&j| labels.get(j as usize))),
-            };
+            tally.labels.clear();
+            match labels {
+                StoreView::Dense(labels) => tally.labels.extend(columns.iter().map(|&j| labels[j as usize])),
+                _ => tally.labels.extend(columns.iter().filter_map(|&j| labels.get(j as usize))),
+            }
+            *made = found(&mut tally);
         }
     });
-    modes
+    made
 }
 
 /// Counts labels. It is kept from row to row for its memory.
@@ -45,10 +74,8 @@ struct Tally {
 }
 
 impl Tally {
-    /// The mode of some labels; `None` if there are none.
-    fn mode(&mut self, labels: impl Iterator<Item = u32>) -> Option<u32> {
-        self.labels.clear();
-        self.labels.extend(labels);
+    /// The mode of the labels; `None` if there are none.
+    fn mode(&mut self) -> Option<u32> {
         let (&first, rest) = self.labels.split_first()?;
         if rest.len() <= 1 || rest.iter().all(|&label| label == first) {
             return self.labels.iter().copied().min();
@@ -56,7 +83,7 @@ impl Tally {
         if self.labels.len() <= tuning().listed_labels {
             self.labels.sort_unstable();
             let runs = self.labels.chunk_by(|one, other| one == other);
-            return runs.map(|run| ranked(run[0], run.len() as u64)).max().map(label_of);
+            return most(runs.map(|run| (run[0], run.len() as u64)));
         }
         Some(self.by_table())
     }
@@ -134,8 +161,10 @@ mod tests {
             labels.iter().for_each(|&label| *counts.entry(label).or_insert(0usize) += 1);
             // of equal counts the first, so the least label
             let mode = counts.into_iter().rev().max_by_key(|&(_, count)| count).map(|(label, _)| label);
-            assert_eq!(tally.mode(labels.into_iter()), mode, "{length} of {distinct}");
+            tally.labels = labels;
+            assert_eq!(tally.mode(), mode, "{length} of {distinct}");
         }
-        assert_eq!(tally.mode(core::iter::empty()), None);
+        tally.labels.clear();
+        assert_eq!(tally.mode(), None);
     }
 }

@@ -1,6 +1,7 @@
 //! The product of two sparse matrices (GraphBLAS: `GrB_mxm`).
 
 mod predict;
+mod ranks;
 
 pub use predict::Prediction;
 
@@ -98,6 +99,9 @@ impl<'a, A: Element, B: Element, S: Semiring<A, B>> MatrixProduct<'a, A, B, S> {
     #[inline(never)]
     pub fn eval(&self) -> Result<Matrix<S::Out>> {
         self.check_shapes()?;
+        if let Some(grid) = self.a.grid().or(self.b.grid()).or(self.mask.and_then(|mask| mask.grid())) {
+            return self.on_ranks(grid);
+        }
         let gpu = self.place();
         if let Some(gpu) = &gpu
             && let Some(mask) = self.mask.and_then(|mask| mask.structure_on(gpu)).transpose()?
@@ -226,6 +230,7 @@ impl<'a, A: Element, B: Element, S: Semiring<A, B>> MatrixProduct<'a, A, B, S> {
     /// The shapes don't fit.
     pub fn predict(&self) -> Result<Prediction> {
         self.check_shapes()?;
+        self.a.check_whole("predict").and_then(|()| self.b.check_whole("predict"))?;
         match self.mask.filter(|mask| !mask.is_complement()) {
             Some(mask) => Ok(self.predict_under(mask.places().get())),
             None => {
@@ -255,8 +260,6 @@ impl<'a, A: Element, B: Element, S: Semiring<A, B>> MatrixProduct<'a, A, B, S> {
     }
 
     fn check_shapes(&self) -> Result<()> {
-        self.a.check_whole("mxm")?;
-        self.b.check_whole("mxm")?;
         let shape = |rows: usize, columns: usize| format!("matrix of {rows} x {columns}");
         if self.a.ncols() != self.b.nrows() {
             let (left, right) = (shape(self.a.nrows(), self.a.ncols()), shape(self.b.nrows(), self.b.ncols()));

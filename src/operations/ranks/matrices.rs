@@ -4,8 +4,12 @@ use crate::backend::cuda;
 use crate::containers::{Matrix, Vector};
 use crate::error::{Error, Result};
 use crate::formats::{Bitmap, Csr, Store, places_of};
-use crate::ranks::{Grid, Partials, Replicas, Share, assemble};
-use vxm_semiring::{BinaryOp, Element, PLUS};
+use crate::operations::matrix_of_vectors::outside;
+use crate::operations::matrix_verbs::fold;
+use crate::parallel;
+use crate::ranks::{Grid, Partials, Replicas, Share, assemble, nothing};
+use std::panic::Location;
+use vxm_semiring::{BinaryOp, Element, Monoid, PLUS, Scalar};
 
 /// The elements of a vector at the rows and slots of a share. All ranks call this.
 pub(crate) fn ends<A: Element, K: Element>(grid: &Grid, share: &Share<A>, u: &Vector<K>) -> Result<Bitmap<K>> {
@@ -160,6 +164,25 @@ pub(crate) fn from_diagonal<A: Element>(v: &Vector<A>, grid: &Grid) -> Result<Ma
     Ok(Matrix::of_share(grid, v.len(), assemble(grid, v.len(), entries)?, false)?.set_symmetric(true))
 }
 
+/// The square matrix with an entry at each place and its index. All ranks call this.
+pub(crate) fn membership(
+    index: &Vector<u32>,
+    grid: &Grid,
+    n: usize,
+    (operation, at): (&'static str, &'static Location<'static>),
+) -> Result<Matrix> {
+    if index.len() != n {
+        let (places, verb) = (index.len(), operation);
+        return Err(Error::invalid(format!("{verb}: {places} indices into {n} places on ranks: expected as many")));
+    }
+    let (piece, owners) = (index.piece_bitmap(), grid.owners(n));
+    let place = |place: usize| Some((owners.vertex(grid.rank(), place as u32), piece.get(place)?));
+    let entries: Vec<(u32, u32)> = (0..piece.len()).filter_map(place).collect();
+    let bad = entries.iter().filter(|entry| entry.1 as usize >= n).min();
+    grid.agree(bad.map_or(Ok(()), |&(k, i)| Err(outside(k, i, n, (operation, at)))))?;
+    Matrix::of_share(grid, n, assemble(grid, n, entries.into_iter().map(|(k, i)| (k, i, ())))?, false)
+}
+
 /// The bipartite graph of the rows and columns of a square matrix. All ranks call this.
 pub(crate) fn bipartite<A: Element>(a: &Matrix<A>, grid: &Grid) -> Result<Matrix<A>> {
     let (share, n) = (a.share(grid, false, "bipartite")?, a.nrows());
@@ -167,21 +190,75 @@ pub(crate) fn bipartite<A: Element>(a: &Matrix<A>, grid: &Grid) -> Result<Matrix
     Matrix::of_share(grid, 2 * n, assemble(grid, 2 * n, both)?, true)
 }
 
-/// `op(a, b)` where both matrices hold an entry, and the only entry where one does. All ranks call this.
-pub(crate) fn ewise_add<A: Element, F>(a: &Matrix<A>, b: &Matrix<A>, grid: &Grid, op: F) -> Result<Matrix<A>>
-where
-    F: BinaryOp<A, A, Out = A>,
-{
-    let (left, right) = (a.share(grid, false, "ewise_add")?, b.share(grid, false, "ewise_add")?);
-    // entries of one place lie on the same rank; the sort is stable, so those of `a` come first
-    let mut all: Vec<(u32, u32, A)> = left.entries().chain(right.entries()).collect();
-    all.sort_by_key(|&(i, j, _)| (i, j));
-    let mut joined: Vec<(u32, u32, A)> = Vec::with_capacity(all.len());
-    for (i, j, value) in all {
-        match joined.last_mut() {
-            Some(last) if (last.0, last.1) == (i, j) => last.2 = op.call(last.2, value),
-            _ => joined.push((i, j, value)),
-        }
+/// Folds each row's entries to one element. All ranks call this.
+pub(crate) fn reduced<A: Element, M: Monoid<A>>(a: &Matrix<A>, grid: &Grid, monoid: M) -> Result<Vector<A>> {
+    let (rows, columns) = grid.shape();
+    if columns > 1 && !(M::EXACT && monoid.is_commutative()) {
+        let why = if M::EXACT { "commutative" } else { "exact" };
+        let ranks = grid.size();
+        return Err(Error::invalid(format!(
+            "reduce_rows: a monoid that isn't {why}, on a grid of {rows}x{columns}: expected one column of ranks, {ranks}x1"
+        )));
     }
-    Matrix::of_share(grid, a.nrows(), Share::new(grid, a.nrows(), joined)?, false)
+    let (share, count) = (a.share(grid, false, "reduce_rows")?, grid.count(a.nrows()));
+    let folded = parallel::table(share.csr.nrows(), None, |row| fold(monoid, share.csr.row(row).1));
+    grid.work(share.csr.nnz(), share.csr.nrows());
+    let folded = owned(&share, folded, count, &|x, y| monoid.call(x, y))?;
+    Ok(Vector::of_piece(Store::Bitmap(folded), grid, a.nrows()))
+}
+
+/// The elements of this rank's `count` places, of those made for the rows of its share: joined over the ranks that hold parts of a row. All
+/// ranks call this.
+fn owned<A: Element, T: Element>(
+    share: &Share<A>,
+    made: Vec<Option<T>>,
+    count: usize,
+    add: &dyn Fn(T, T) -> T,
+) -> Result<Bitmap<T>> {
+    let mut rows = nothing(made.len());
+    made.into_iter().enumerate().for_each(|(row, x)| rows.put(row, x));
+    match &share.row {
+        Some(line) => Partials::new(rows.len(), line).join(line, &rows, count, add),
+        None => Ok(rows),
+    }
+}
+
+/// The column of each row's best entry, the least among equals. `better` says whether an entry is better than another one. All ranks call this.
+pub(crate) fn best_columns<A: Scalar>(
+    a: &Matrix<A>,
+    grid: &Grid,
+    better: &(dyn Fn(A, A) -> bool + Sync),
+) -> Result<Vector<u32>> {
+    let (share, count) = (a.share(grid, false, "argmin_rows")?, grid.count(a.nrows()));
+    let best = |row: usize| {
+        let values = share.csr.row(row).1.iter().copied();
+        values.reduce(|best, next| if better(next, best) { next } else { best })
+    };
+    let mut bests = parallel::table(share.csr.nrows(), None, best);
+    if share.row.is_some() {
+        // what is best of the other parts of a row, too
+        let joined = owned(&share, bests.clone(), count, &|x, y| if better(y, x) { y } else { x })?;
+        let all = ends(grid, &share, &Vector::of_piece(Store::Bitmap(joined), grid, a.nrows()))?;
+        bests = (0..share.csr.nrows()).map(|row| all.get(row)).collect();
+    }
+    let first = |row: usize| {
+        let ((slots, values), best) = (share.csr.row(row), bests[row]?);
+        let is_best = |&(_, &value): &(&u32, &A)| !better(best, value);
+        slots.iter().zip(values).find(is_best).map(|(&slot, _)| share.index[slot as usize])
+    };
+    let columns = owned(&share, parallel::table(share.csr.nrows(), None, first), count, &|x, y| x.min(y))?;
+    grid.work(2 * share.csr.nnz(), 2 * share.csr.nrows());
+    Ok(Vector::of_piece(Store::Bitmap(columns), grid, a.nrows()))
+}
+
+/// The elements of the diagonal. All ranks call this.
+pub(crate) fn diagonal<A: Element>(a: &Matrix<A>, grid: &Grid) -> Result<Vector<A>> {
+    let (share, count) = (a.share(grid, false, "diagonal")?, grid.count(a.nrows()));
+    let own = |row: usize| {
+        let (slots, values) = share.csr.row(row);
+        let index = share.index[row];
+        slots.iter().zip(values).find(|&(&slot, _)| share.index[slot as usize] == index).map(|(_, &value)| value)
+    };
+    let held = owned(&share, parallel::table(share.csr.nrows(), None, own), count, &|x, _| x)?;
+    Ok(Vector::of_piece(Store::Bitmap(held), grid, a.nrows()))
 }

@@ -4,7 +4,9 @@
 //! the same order. The rest of an expression is a view over pieces, as on one process.
 
 mod context;
+pub(crate) mod local;
 pub(crate) mod matrices;
+pub(crate) mod mode;
 pub(crate) mod on_gpu;
 mod ordered;
 mod pull;

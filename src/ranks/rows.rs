@@ -1,0 +1,207 @@
+//! Rows of matrices that travel between ranks: those of a row of ranks, made whole, and those that a product reads of other ranks.
+
+use crate::error::{Error, Result};
+use crate::formats::Csr;
+use crate::ranks::grid::Grid;
+use crate::ranks::share::{RowNumbers, Share, words};
+use std::ops::Range;
+use vxm_semiring::Element;
+
+impl<T: Element> Share<T> {
+    /// The entries as a matrix of as many columns as the whole one, `n`, with the rows that this row of ranks owns; see [`RowNumbers`].
+    pub(crate) fn to_rows(&self, grid: &Grid, n: usize) -> Csr<T> {
+        let numbers = RowNumbers::new(grid, n);
+        let mut offsets = vec![0u64; numbers.count() + 1];
+        for row in 0..self.csr.nrows() {
+            offsets[numbers.of(self.index[row]) as usize + 1] = self.csr.degree(row) as u64;
+        }
+        running_sums(&mut offsets);
+        // rows of a share stand in the order of their numbers, and entries in that of the matrix' columns
+        let columns = self.csr.columns().iter().map(|&slot| self.index[slot as usize]).collect();
+        Csr::from_parts(numbers.count(), n, offsets, columns, self.csr.values().to_vec())
+    }
+
+    /// The share with the entries of such a matrix. All ranks call this.
+    pub(crate) fn of_rows(grid: &Grid, n: usize, rows: &Csr<T>) -> Result<Self> {
+        let entries = (0..rows.nrows()).flat_map(|row| {
+            let (columns, values) = rows.row(row);
+            columns.iter().zip(values).map(move |(&column, &value)| (row as u32, column, value))
+        });
+        Self::of_sorted(grid, n, entries.collect())
+    }
+}
+
+fn running_sums(offsets: &mut [u64]) {
+    for k in 1..offsets.len() {
+        offsets[k] += offsets[k - 1];
+    }
+}
+
+/// Appends entries to a parcel: their columns, and then their values.
+fn pack<T: Element>(columns: &[u32], values: &[T], out: &mut Vec<u8>) {
+    out.extend(columns.iter().flat_map(|column| column.to_le_bytes()));
+    for value in values {
+        out.extend_from_slice(&value.bits().to_le_bytes()[..size_of::<T>()]);
+    }
+}
+
+/// Reads rows of a parcel from `at` on.
+struct Unpacked<'p> {
+    parcel: &'p [u8],
+    at: usize,
+}
+
+impl<'p> Unpacked<'p> {
+    /// The next bytes.
+    fn next(&mut self, bytes: usize) -> Result<&'p [u8]> {
+        let rest = self.parcel.get(self.at..).unwrap_or_default();
+        let found = rest.get(..bytes).ok_or_else(|| Error::invalid("rows of another rank: expected more bytes"))?;
+        self.at += bytes;
+        Ok(found)
+    }
+
+    /// The next `columns.len()` entries.
+    fn entries<T: Element>(&mut self, columns: &mut [u32], values: &mut [T]) -> Result<()> {
+        for (column, found) in columns.iter_mut().zip(words(self.next(4 * values.len())?)) {
+            *column = found;
+        }
+        let size = size_of::<T>();
+        let bytes = self.next(size_of_val(values))?;
+        for (k, value) in values.iter_mut().enumerate() {
+            let mut bits = [0; 8];
+            bits[..size].copy_from_slice(&bytes[k * size..(k + 1) * size]);
+            *value = T::from_bits(u64::from_le_bytes(bits));
+        }
+        Ok(())
+    }
+}
+
+/// The rows that this row of ranks owns, whole: `rows` are the parts that this rank holds. All ranks call this.
+#[inline(never)]
+pub(crate) fn whole_rows<T: Element>(grid: &Grid, rows: Csr<T>) -> Result<Csr<T>> {
+    if grid.shape().1 == 1 {
+        return Ok(rows);
+    }
+    let mut mine = Vec::new();
+    let lengths = (0..rows.nrows()).map(|row| rows.degree(row) as u32);
+    mine.extend(lengths.flat_map(u32::to_le_bytes));
+    pack(rows.columns(), rows.values(), &mut mine);
+    let found = grid.row().exchange(vec![mine; grid.shape().1])?;
+    let mut parts: Vec<Unpacked<'_>> = found.iter().map(|parcel| Unpacked { parcel, at: 0 }).collect();
+    let lengths = parts.iter_mut().map(|part| Ok(words(part.next(4 * rows.nrows())?))).collect::<Result<Vec<_>>>()?;
+
+    let mut offsets = vec![0u64; rows.nrows() + 1];
+    for part in &lengths {
+        part.iter().enumerate().for_each(|(row, &length)| offsets[row + 1] += u64::from(length));
+    }
+    running_sums(&mut offsets);
+    let entries = *offsets.last().unwrap_or(&0) as usize;
+    let (mut columns, mut values) = (vec![0u32; entries], vec![T::ZERO; entries]);
+    let mut at: Vec<u64> = offsets[..rows.nrows()].to_vec();
+    for (part, lengths) in parts.iter_mut().zip(&lengths) {
+        let held: usize = lengths.iter().map(|&length| length as usize).sum();
+        let (mut js, mut xs) = (vec![0u32; held], vec![T::ZERO; held]);
+        part.entries(&mut js, &mut xs)?;
+        let mut from = 0;
+        for (at, &length) in at.iter_mut().zip(lengths) {
+            let (to, length) = (*at as usize, length as usize);
+            columns[to..to + length].copy_from_slice(&js[from..from + length]);
+            values[to..to + length].copy_from_slice(&xs[from..from + length]);
+            (*at, from) = (*at + length as u64, from + length);
+        }
+    }
+    for row in 0..rows.nrows() {
+        let place = offsets[row] as usize..offsets[row + 1] as usize;
+        let mut row: Vec<(u32, T)> =
+            columns[place.clone()].iter().copied().zip(values[place.clone()].to_vec()).collect();
+        row.sort_unstable_by_key(|&(column, _)| column);
+        for (k, (column, value)) in place.zip(row) {
+            (columns[k], values[k]) = (column, value);
+        }
+    }
+    grid.work(0, rows.nnz() * grid.shape().1 + entries);
+    Ok(Csr::from_parts(rows.nrows(), rows.ncols(), offsets, columns, values))
+}
+
+/// Rows of a matrix that a rank reads, of those that this column of ranks holds.
+pub(crate) struct Reads {
+    /// The number of rows that this rank reads.
+    wanted: usize,
+    /// For each rank of the column, the positions among the rows that this rank reads.
+    asked: Vec<Vec<u32>>,
+    /// For each rank of the column, the numbers of the rows here that it reads.
+    given: Vec<Vec<u32>>,
+}
+
+impl Reads {
+    /// Tells the other ranks which rows of a matrix of `n` rows this rank reads. They ascend. All ranks call this.
+    pub fn new(grid: &Grid, n: usize, rows: &[u32]) -> Result<Self> {
+        let ((height, width), owners) = (grid.shape(), grid.owners(n));
+        let numbers: Vec<RowNumbers> = (0..height).map(|i| RowNumbers::of_line(grid, n, i)).collect();
+        let (mut asked, mut parcels) = (vec![Vec::new(); height], vec![Vec::new(); height]);
+        for (position, &row) in (0u32..).zip(rows) {
+            let i = owners.owner(row).0 / width;
+            asked[i].push(position);
+            parcels[i].extend(numbers[i].of(row).to_le_bytes());
+        }
+        grid.work(0, 2 * rows.len());
+        let given = grid.column().exchange(parcels)?.iter().map(|parcel| words(parcel)).collect();
+        Ok(Self { wanted: rows.len(), asked, given })
+    }
+
+    /// The number of entries in each of `parts.len()` ranges of columns that all ranks read, of the matrix of which this rank holds `rows`.
+    /// Entries that several ranks read count once for each.
+    pub fn count<T: Element>(&self, rows: &Csr<T>, parts: &[Range<u32>]) -> Vec<u64> {
+        let mut counts = vec![0u64; parts.len()];
+        for &row in self.given.iter().flatten() {
+            let columns = rows.row(row as usize).0;
+            for (count, part) in counts.iter_mut().zip(parts) {
+                *count += within(columns, part).len() as u64;
+            }
+        }
+        counts
+    }
+
+    /// The entries with columns in `part` of the rows that this rank reads: a row for each, and a column for each of `part`. This rank holds
+    /// `rows`. All ranks call this.
+    #[inline(never)]
+    pub fn fetch<T: Element>(&self, grid: &Grid, rows: &Csr<T>, part: &Range<u32>) -> Result<Csr<T>> {
+        let answer = |numbers: &Vec<u32>| {
+            let places: Vec<Range<usize>> = numbers.iter().map(|&row| within(rows.row(row as usize).0, part)).collect();
+            let mut parcel: Vec<u8> = places.iter().flat_map(|place| (place.len() as u32).to_le_bytes()).collect();
+            for (place, &row) in places.into_iter().zip(numbers) {
+                let (columns, values) = rows.row(row as usize);
+                pack(&columns[place.clone()], &values[place], &mut parcel);
+            }
+            parcel
+        };
+        let answers: Vec<Vec<u8>> = self.given.iter().map(answer).collect();
+        let sent = answers.iter().map(Vec::len).sum::<usize>() / (4 + size_of::<T>());
+        let found = grid.column().exchange(answers)?;
+        let mut parts: Vec<Unpacked<'_>> = found.iter().map(|parcel| Unpacked { parcel, at: 0 }).collect();
+        let mut offsets = vec![0u64; self.wanted + 1];
+        for (asked, part) in self.asked.iter().zip(&mut parts) {
+            for (&position, length) in asked.iter().zip(words(part.next(4 * asked.len())?)) {
+                offsets[position as usize + 1] = length.into();
+            }
+        }
+        running_sums(&mut offsets);
+        let entries = *offsets.last().unwrap_or(&0) as usize;
+        let (mut columns, mut values) = (vec![0u32; entries], vec![T::ZERO; entries]);
+        for (asked, found) in self.asked.iter().zip(&mut parts) {
+            for &position in asked {
+                let place = offsets[position as usize] as usize..offsets[position as usize + 1] as usize;
+                found.entries(&mut columns[place.clone()], &mut values[place])?;
+            }
+        }
+        columns.iter_mut().for_each(|column| *column -= part.start);
+        grid.work(0, sent + entries);
+        Ok(Csr::from_parts(self.wanted, part.len(), offsets, columns, values))
+    }
+}
+
+/// The places of the columns in `part` among ascending columns.
+pub(crate) fn within(columns: &[u32], part: &Range<u32>) -> Range<usize> {
+    let first = columns.partition_point(|&column| column < part.start);
+    first..first + columns[first..].partition_point(|&column| column < part.end)
+}
