@@ -365,7 +365,7 @@ impl Task {
         }
     }
 
-    /// The name of a task that runs in one process alone.
+    /// The name of a task that runs in one process or in one column of ranks alone.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Doctor(_) => "doctor",
@@ -375,11 +375,7 @@ impl Task {
             Self::Report(_) => "report",
             Self::Completions { .. } => "completions",
             Self::Man { .. } => "man",
-            Self::Triangles { .. } => "triangles",
-            Self::Ktruss { .. } => "ktruss",
-            Self::Clustering { .. } => "clustering",
-            Self::Clique { .. } => "clique",
-            Self::Labels { .. } => "labels",
+            Self::Pagerank { .. } => "pagerank",
             Self::Communities { .. } => "communities",
             Self::Betweenness { .. } => "betweenness",
             Self::Info { .. } => "info",

@@ -31,7 +31,9 @@ pub fn ktruss(k: u32, run: &Run) -> Result<ExitCode> {
     let (out, graph) = (begin(run)?, simple(run)?);
     let find = |a: &Matrix| {
         let truss = algorithms::ktruss(a, k)?;
-        let edges = truss.support.iter().filter(|&(i, j, _)| i < j);
+        // of ranks, the first one tells the edges
+        let support = truss.support.to_root()?;
+        let edges = support.iter().flat_map(Matrix::iter).filter(|&(i, j, _)| i < j);
         let edges = edges.map(|(i, j, _)| u64::from(i) << 32 | u64::from(j)).collect();
         Ok((Found::Truss(k, Vector::from_dense(edges)), Some(truss.rounds)))
     };

@@ -57,8 +57,7 @@ pub fn run<R>(task: &Task, program: impl FnOnce() -> Result<R>) -> Result<R> {
     if Launcher::seen().is_none() && shape == Shape::Auto {
         return program();
     }
-    let floats = matches!(task, Task::Pagerank { .. });
-    let joined = join(ranks, if floats && shape == Shape::Auto { Shape::Column } else { shape })?;
+    let joined = join(ranks, if adds_floats(task) && shape == Shape::Auto { Shape::Column } else { shape })?;
     GRID.set(Some(joined));
     let done = agree(check(task, run)).and_then(|()| place(task)).and_then(|()| program());
     if let (Err(error), Some(grid)) = (&done, grid()) {
@@ -114,6 +113,11 @@ fn is_agreed(error: &Error) -> bool {
     !matches!(error, Error::Ranks(_) | Error::Device(_) | Error::Memory { .. } | Error::Io { .. })
 }
 
+/// Whether an algorithm adds floats along rows, which have to be whole.
+fn adds_floats(task: &Task) -> bool {
+    matches!(task, Task::Pagerank { .. } | Task::Betweenness { .. } | Task::Communities { .. })
+}
+
 /// Refuses what isn't built for ranks.
 fn check(task: &Task, run: Option<&Run>) -> Result<()> {
     if let Task::Doctor(doctor) = task
@@ -124,21 +128,6 @@ fn check(task: &Task, run: Option<&Run>) -> Result<()> {
     let Some(run) = run else {
         return Err(Error::invalid(format!("{}: runs as one process: expected no launcher", task.name())));
     };
-    let missing = match task {
-        Task::Sssp { parents: true, .. } => Some(("sssp --parents", "isn't")),
-        Task::Mis { best_of: Some(_), .. } => Some(("mis --best-of", "isn't")),
-        Task::Betweenness { .. } => Some((task.name(), "isn't")),
-        Task::Labels { .. } => Some((task.name(), "the mode of rows isn't")),
-        Task::Communities { .. }
-        | Task::Triangles { .. }
-        | Task::Ktruss { .. }
-        | Task::Clustering { .. }
-        | Task::Clique { .. } => Some((task.name(), "products of two sparse matrices aren't")),
-        _ => None,
-    };
-    if let Some((name, what)) = missing {
-        return Err(Error::invalid(format!("{name}: {what} built for ranks: expected one process")));
-    }
     if run.report.is_some() {
         return Err(Error::invalid("report: runs as one process: expected no launcher"));
     }
@@ -150,10 +139,11 @@ fn check(task: &Task, run: Option<&Run>) -> Result<()> {
         return Err(Error::invalid("--format tiles: not built for ranks: expected auto or csr"));
     }
     let (_, columns) = grid().map_or((1, 1), |grid| grid.shape());
-    if let (Task::Pagerank { .. }, true) = (task, columns > 1) {
-        let (grid, ranks) = (run.ranks.grid, grid().map_or(1, |grid| grid.size()));
+    if adds_floats(task) && columns > 1 {
+        let (grid, name) = (run.ranks.grid, task.name());
+        let ranks = self::grid().map_or(1, |grid| grid.size());
         return Err(Error::invalid(format!(
-            "--grid {grid}: pagerank adds floats, in rows that are whole: expected one column of ranks, {ranks}x1"
+            "--grid {grid}: {name} adds floats, in rows that are whole: expected one column of ranks, {ranks}x1"
         )));
     }
     Ok(())

@@ -84,8 +84,8 @@ impl<A: Element> Matrix<A> {
     /// ```
     ///
     /// # Errors
-    /// The matrix isn't square, or a vector isn't as long as its side. There are more than 32 vectors. The matrix is spread over ranks. The device
-    /// has too little memory, or is lost.
+    /// The matrix isn't square, or a vector isn't as long as its side. There are more than 32 vectors. The device has too little memory, or is
+    /// lost.
     #[track_caller]
     pub fn map_ends_many<T, F>(&self, op: F, us: &[Vector<T>]) -> Result<Matrix<u32>>
     where
@@ -98,7 +98,9 @@ impl<A: Element> Matrix<A> {
         for u in us {
             check_square_with(self, "map_ends_many", u)?;
         }
-        self.check_whole("map_ends_many")?;
+        if let Some(grid) = self.grid() {
+            return ranks::matrices::by_many_ends(self, grid, us, op);
+        }
         if let Some(gpu) = us.iter().find_map(|u| self.place_with(u)) {
             let us = us.iter().map(|u| u.on(&gpu)).collect::<Result<Vec<_>>>()?;
             return Ok(Matrix::on_device(cuda::entries::map_ends_many(&*self.on(&gpu)?, op, &us)?, None));

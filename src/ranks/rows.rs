@@ -123,6 +123,32 @@ pub(crate) fn whole_rows<T: Element>(grid: &Grid, rows: Csr<T>) -> Result<Csr<T>
     Ok(Csr::from_parts(rows.nrows(), rows.ncols(), offsets, columns, values))
 }
 
+/// All entries of a matrix, on rank 0. All ranks call this.
+pub(crate) fn entries_to_first<T: Element>(grid: &Grid, share: &Share<T>) -> Result<Option<Vec<(u32, u32, T)>>> {
+    let mut mine = Vec::new();
+    mine.extend((share.csr.nnz() as u32).to_le_bytes());
+    let entries: Vec<(u32, u32, T)> = share.entries().collect();
+    mine.extend(entries.iter().flat_map(|entry| entry.0.to_le_bytes()));
+    let (columns, values): (Vec<u32>, Vec<T>) = entries.into_iter().map(|(_, column, value)| (column, value)).unzip();
+    pack(&columns, &values, &mut mine);
+    let mut out = vec![Vec::new(); grid.size()];
+    out[0] = mine;
+    let found = grid.exchange(out)?;
+    if grid.rank() > 0 {
+        return Ok(None);
+    }
+    let mut all = Vec::new();
+    for parcel in &found {
+        let mut parcel = Unpacked { parcel, at: 0 };
+        let held = words(parcel.next(4)?).first().map_or(0, |&held| held as usize);
+        let rows = words(parcel.next(4 * held)?);
+        let (mut columns, mut values) = (vec![0u32; held], vec![T::ZERO; held]);
+        parcel.entries(&mut columns, &mut values)?;
+        all.extend(rows.into_iter().zip(columns).zip(values).map(|((row, column), value)| (row, column, value)));
+    }
+    Ok(Some(all))
+}
+
 /// Rows of a matrix that a rank reads, of those that this column of ranks holds.
 pub(crate) struct Reads {
     /// The number of rows that this rank reads.

@@ -93,8 +93,8 @@ fn bad_arguments_are_refused_in_a_line() {
         (&["profile", "mis", "grid:2x2", "--quiet"], "profile: --quiet: expected before the algorithm"),
         (&["simulate", "info", "grid:2x2"], "simulate info: expected an algorithm, such as mis or components"),
         (
-            &["simulate", "triangles", "grid:2x2", "--grid", "2x2"],
-            "triangles: products of two sparse matrices aren't built for ranks: expected one process",
+            &["simulate", "communities", "grid:2x2", "--grid", "2x2"],
+            "--grid 2x2: communities adds floats, in rows that are whole: expected one column of ranks, 4x1",
         ),
         (
             &["simulate", "pagerank", "grid:2x2", "--grid", "2x2"],

@@ -6,7 +6,7 @@ use crate::backend::tuning;
 use crate::error::{Error, Result};
 use crate::formats::Csr;
 use crate::memory;
-use crate::ranks::{Alone, BLOCK, Deal, Grid, Launcher, Mpi, Shape, Share};
+use crate::ranks::{Alone, BLOCK, Deal, Grid, Launcher, Mpi, Shape, Share, entries_to_first};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use vxm_semiring::Element;
@@ -104,6 +104,33 @@ impl<T: Element> Matrix<T> {
         };
         check_same(grid, &csr)?;
         Self::of_rows(grid, &csr, symmetric, simple)
+    }
+
+    /// The whole matrix on rank 0; `None` on other ranks. A matrix that isn't spread is returned as it is. All ranks call this.
+    ///
+    /// ```
+    /// use vxm::prelude::*;
+    /// use vxm::ranks::{Grid, Threads};
+    ///
+    /// let path = Matrix::undirected(300, &(0..299).map(|v| (v, v + 1)).collect::<Vec<_>>())?;
+    /// let found = Threads::run(4, |world| {
+    ///     let a = path.to_grid(&Grid::of(world, 2, 2)?)?;
+    ///     a.mxm(&a, PLUS_PAIR).eval()?.to_root()
+    /// });
+    /// let paths = path.mxm(&path, PLUS_PAIR).eval()?;
+    /// for (rank, found) in found.into_iter().enumerate() {
+    ///     assert_eq!(found?, (rank == 0).then(|| paths.clone()));
+    /// }
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Ranks`]: another rank has failed.
+    pub fn to_root(&self) -> Result<Option<Self>> {
+        let Some(grid) = self.grid() else { return Ok(Some(self.clone())) };
+        let entries = entries_to_first(grid, &*self.share(grid, false, "to_root")?)?;
+        let whole = entries.map(|entries| Self::from_triples(self.nrows(), self.ncols(), entries)).transpose()?;
+        Ok(whole.map(|whole| whole.set_symmetric(self.symmetric)))
     }
 
     /// Spreads a square matrix that all ranks hold. All ranks call this.

@@ -61,6 +61,32 @@ pub(crate) fn by_ends<A: Element, K: Element, U: Element>(
     Matrix::of_share(grid, a.nrows(), made, false)
 }
 
+/// The answers of `op` to the elements of up to 32 vectors at both ends, as bits of one value. All ranks call this.
+pub(crate) fn by_many_ends<A, K, F>(a: &Matrix<A>, grid: &Grid, us: &[Vector<K>], op: F) -> Result<Matrix<u32>>
+where
+    A: Element,
+    K: Element,
+    F: BinaryOp<K, K, Out = bool>,
+{
+    let share = a.share(grid, false, "map_ends_many")?;
+    let mut answers = vec![0u32; share.csr.nnz()];
+    for (k, u) in us.iter().enumerate() {
+        let ends = ends(grid, &share, u)?;
+        for row in (0..share.csr.nrows()).filter(|&row| ends.get(row).is_some()) {
+            let first = share.csr.offsets()[row] as usize;
+            for (answer, &slot) in answers[first..].iter_mut().zip(share.csr.row(row).0) {
+                let holds = ends.get(row).zip(ends.get(slot as usize)).is_some_and(|(x, y)| op.call(x, y));
+                *answer |= u32::from(holds) << k;
+            }
+        }
+        grid.work(share.csr.nnz(), share.slots());
+    }
+    let csr = &share.csr;
+    let (offsets, columns) = (csr.offsets().to_vec(), csr.columns().to_vec());
+    let made = share.with_entries(Csr::of_slots(csr.nrows(), csr.ncols(), offsets, columns, answers));
+    Matrix::of_share(grid, a.nrows(), made, false)
+}
+
 /// The number of entries of each row. All ranks call this.
 #[inline(never)]
 pub(crate) fn degrees<A: Element>(a: &Matrix<A>, grid: &Grid) -> Result<Vector<u32>> {
