@@ -52,7 +52,7 @@ fn moves(gains: bool, home: u32, target: u32) -> bool {
 /// ```
 ///
 /// # Errors
-/// The matrix isn't square or symmetric, or is spread over ranks. The tolerance is negative or NaN. A product doesn't fit into memory.
+/// The matrix isn't square or symmetric. The tolerance is negative or NaN. A product doesn't fit into memory.
 pub fn communities(a: &Matrix, tolerance: f64) -> Result<Communities> {
     if !(0.0..).contains(&tolerance) {
         return Err(Error::invalid(format!("communities: tolerance {tolerance}: expected a number from 0 on")));

@@ -34,7 +34,7 @@ pub struct Labels {
 /// ```
 ///
 /// # Errors
-/// The matrix isn't square or symmetric, or is spread over ranks.
+/// The matrix isn't square or symmetric.
 pub fn propagate_labels(a: &Matrix, rounds: u32) -> Result<Labels> {
     let a = &*a.to_graph()?;
     let n = a.nrows();

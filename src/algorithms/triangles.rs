@@ -133,9 +133,12 @@ pub fn ktruss(a: &Matrix, k: u32) -> Result<Truss> {
     let (mut left, mut rounds) = (a.clone(), 0);
     loop {
         rounds += 1;
-        // C<A> = A plus.pair A; A = the entries of C that are at least k - 2
-        let support = left.mxm(&left, PLUS_PAIR).mask(&left).eval()?;
+        // C<U> = A plus.pair A, where U is the upper triangle of A: each edge is counted once
+        let up = left.select(TRIU)?;
+        let support = left.mxm(&left, PLUS_PAIR).mask(&up).eval()?;
+        // A = the entries of C that are at least k - 2, and their transpose
         let kept = support.select_values(GE.bind(k - 2))?;
+        let kept = kept.ewise_add(&kept.transpose(), PLUS)?;
         if kept.nnz() == left.nnz() {
             return Ok(Truss { support: kept, rounds });
         }

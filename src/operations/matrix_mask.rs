@@ -7,10 +7,11 @@ use crate::error::{Error, Result};
 use crate::formats::Csr;
 use crate::operations::entry_filter::{build, filtered};
 use crate::operations::ranks::local;
-use crate::ranks::Grid;
+use crate::ranks::{Grid, Share};
 use std::fmt;
 use std::ops::Not;
 use std::panic::Location;
+use std::sync::Arc;
 use vxm_semiring::Element;
 
 /// A mask of a matrix: the places where a result may be written.
@@ -48,8 +49,10 @@ trait Structure: Sync {
     fn nonzero(&self) -> Csr<()>;
     /// The ranks that the matrix is spread over.
     fn grid(&self) -> Option<&Grid>;
-    /// The places in this rank's rows; see [`local::entries`].
-    fn places_on_ranks(&self, grid: &Grid, by_value: bool) -> Result<Csr<()>>;
+    /// The pattern of this rank's share.
+    fn pattern_on_ranks(&self, grid: &Grid) -> Result<Arc<Share<()>>>;
+    /// The places of entries that aren't zero, in this rank's rows; see [`local::matrix`].
+    fn nonzero_on_ranks(&self, grid: &Grid) -> Result<Csr<()>>;
 }
 
 impl<T: Element> Structure for Matrix<T> {
@@ -66,22 +69,25 @@ impl<T: Element> Structure for Matrix<T> {
         self.on(gpu)?.pattern()
     }
     fn nonzero(&self) -> Csr<()> {
-        places(self.csr(), true)
+        nonzero(self.csr())
     }
     fn grid(&self) -> Option<&Grid> {
         Matrix::grid(self)
     }
-    fn places_on_ranks(&self, grid: &Grid, by_value: bool) -> Result<Csr<()>> {
-        Ok(places(&local::entries(self, grid, "mask")?, by_value))
+    fn pattern_on_ranks(&self, grid: &Grid) -> Result<Arc<Share<()>>> {
+        local::spread(self, grid)?.pattern().share(grid, false, "mask")
+    }
+    fn nonzero_on_ranks(&self, grid: &Grid) -> Result<Csr<()>> {
+        Ok(nonzero(&local::share(self, grid, "mask")?.to_rows(grid, self.nrows())))
     }
 }
 
-/// The entries, or by value those that aren't zero.
-fn places<T: Element>(csr: &Csr<T>, by_value: bool) -> Csr<()> {
+/// The entries that aren't zero.
+fn nonzero<T: Element>(csr: &Csr<T>) -> Csr<()> {
     build(csr.nrows(), csr.ncols(), |i, columns, units| {
         let (js, values) = csr.row(i);
-        let counts = |value: T| !by_value || size_of::<T>() == 0 || value != T::ZERO;
-        columns.extend(js.iter().zip(values).filter(|&(_, &value)| counts(value)).map(|(&j, _)| j));
+        let kept = js.iter().zip(values).filter(|&(_, &value)| size_of::<T>() == 0 || value != T::ZERO);
+        columns.extend(kept.map(|(&j, _)| j));
         units.resize(columns.len(), ());
     })
 }
@@ -104,6 +110,8 @@ impl MaskPlaces<'_> {
 
 /// A mask in a rank's rows.
 pub(crate) struct RowsOfMask {
+    /// The pattern of the mask's matrix.
+    pub pattern: Arc<Share<()>>,
     /// The places before a complement is taken.
     pub places: Matrix,
     pub complement: bool,
@@ -157,8 +165,12 @@ impl<'a> MatrixMask<'a> {
 
     /// The mask in this rank's rows. All ranks call this.
     pub(crate) fn on_ranks(&self, grid: &Grid) -> Result<RowsOfMask> {
-        let places = self.matrix.places_on_ranks(grid, self.by_value)?;
-        Ok(RowsOfMask { places: Matrix::from_csr(places), complement: self.complement })
+        let pattern = self.matrix.pattern_on_ranks(grid)?;
+        let places = match self.by_value {
+            true => self.matrix.nonzero_on_ranks(grid)?,
+            false => pattern.to_rows(grid, self.matrix.shape().0),
+        };
+        Ok(RowsOfMask { pattern, places: Matrix::from_csr(places), complement: self.complement })
     }
 
     /// Checks that the mask has the shape of a result.
@@ -216,9 +228,9 @@ impl<T: Element> Matrix<T> {
         let mask = mask.into();
         mask.check((self.nrows(), self.ncols()), Location::caller())?;
         if let Some(grid) = self.grid().or(mask.grid()) {
-            let (rows, mask) = (local::rows(self, grid, "masked")?, mask.on_ranks(grid)?);
-            let made = rows.masked(mask.mask());
-            return local::joined(grid, self.nrows(), made);
+            let (share, mask) = (local::share(self, grid, "masked")?, mask.on_ranks(grid)?);
+            let made = local::matrix(&share, grid, self.nrows()).and_then(|rows| rows.masked(mask.mask()));
+            return local::joined_within(grid, self.nrows(), &share, made);
         }
         let gpu = self.gpu().or(mask.gpu()).cloned().or_else(crate::backend::current);
         if let Some(gpu) = &gpu

@@ -267,8 +267,10 @@ impl<A: Element> Matrix<A> {
         self.check_same_shape("ewise_mult", other)?;
         let symmetric = self.is_symmetric() && other.is_symmetric();
         if let Some(grid) = self.grid().or(other.grid()) {
-            let (x, y) = (local::rows(self, grid, "ewise_mult")?, local::rows(other, grid, "ewise_mult")?);
-            return Ok(local::joined(grid, self.nrows(), x.ewise_mult(&y, op))?.set_symmetric(symmetric));
+            let (share, y) = (local::share(self, grid, "ewise_mult")?, local::rows(other, grid, "ewise_mult")?);
+            let made = local::matrix(&share, grid, self.nrows()).and_then(|x| x.ewise_mult(&y, op));
+            let both = local::joined_within(grid, self.nrows(), &share, made)?;
+            return Ok(both.set_symmetric(symmetric));
         }
         if let Some(gpu) = self.gpu().or(other.gpu()).cloned().or_else(current) {
             let both = cuda::entries::ewise_mult(&*self.on(&gpu)?, &*other.on(&gpu)?, op)?;

@@ -21,6 +21,27 @@ impl<T: Element> Share<T> {
         Csr::from_parts(numbers.count(), n, offsets, columns, self.csr.values().to_vec())
     }
 
+    /// A share with the entries of such a matrix, each at a place where this share holds one: it has the rows and slots of this share.
+    pub(crate) fn within<U: Element>(&self, grid: &Grid, n: usize, rows: &Csr<U>) -> Share<U> {
+        let numbers = RowNumbers::new(grid, n);
+        let (mut offsets, mut slots, mut values) =
+            (vec![0u64], Vec::with_capacity(rows.nnz()), Vec::with_capacity(rows.nnz()));
+        for row in 0..self.csr.nrows() {
+            let (columns, entries) = rows.row(numbers.of(self.index[row]) as usize);
+            let mut made = columns.iter().zip(entries).peekable();
+            for &slot in self.csr.row(row).0 {
+                let column = self.index[slot as usize];
+                if let Some((_, &value)) = made.next_if(|&(&held, _)| held == column) {
+                    slots.push(slot);
+                    values.push(value);
+                }
+            }
+            debug_assert!(made.next().is_none(), "an entry where the share holds none");
+            offsets.push(slots.len() as u64);
+        }
+        self.with_entries(Csr::of_slots(self.csr.nrows(), self.csr.ncols(), offsets, slots, values))
+    }
+
     /// The share with the entries of such a matrix. All ranks call this.
     pub(crate) fn of_rows(grid: &Grid, n: usize, rows: &Csr<T>) -> Result<Self> {
         let entries = (0..rows.nrows()).flat_map(|row| {
@@ -126,7 +147,7 @@ pub(crate) fn whole_rows<T: Element>(grid: &Grid, rows: Csr<T>) -> Result<Csr<T>
 /// All entries of a matrix, on rank 0. All ranks call this.
 pub(crate) fn entries_to_first<T: Element>(grid: &Grid, share: &Share<T>) -> Result<Option<Vec<(u32, u32, T)>>> {
     let mut mine = Vec::new();
-    mine.extend((share.csr.nnz() as u32).to_le_bytes());
+    mine.extend((share.csr.nnz() as u64).to_le_bytes());
     let entries: Vec<(u32, u32, T)> = share.entries().collect();
     mine.extend(entries.iter().flat_map(|entry| entry.0.to_le_bytes()));
     let (columns, values): (Vec<u32>, Vec<T>) = entries.into_iter().map(|(_, column, value)| (column, value)).unzip();
@@ -140,7 +161,7 @@ pub(crate) fn entries_to_first<T: Element>(grid: &Grid, share: &Share<T>) -> Res
     let mut all = Vec::new();
     for parcel in &found {
         let mut parcel = Unpacked { parcel, at: 0 };
-        let held = words(parcel.next(4)?).first().map_or(0, |&held| held as usize);
+        let held = parcel.next(8)?.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)) as usize;
         let rows = words(parcel.next(4 * held)?);
         let (mut columns, mut values) = (vec![0u32; held], vec![T::ZERO; held]);
         parcel.entries(&mut columns, &mut values)?;
@@ -175,14 +196,21 @@ impl Reads {
         Ok(Self { wanted: rows.len(), asked, given })
     }
 
-    /// The number of entries in each of `parts.len()` ranges of columns that all ranks read, of the matrix of which this rank holds `rows`.
-    /// Entries that several ranks read count once for each.
-    pub fn count<T: Element>(&self, rows: &Csr<T>, parts: &[Range<u32>]) -> Vec<u64> {
+    /// The number of entries that all ranks read of `rows`, which this rank holds. Those that several ranks read count once for each.
+    pub fn count<T: Element>(&self, rows: &Csr<T>) -> u64 {
+        self.given.iter().flatten().map(|&row| rows.degree(row as usize) as u64).sum()
+    }
+
+    /// The same for each of `parts.len()` ranges of columns, which cover all.
+    pub fn count_in<T: Element>(&self, rows: &Csr<T>, parts: &[Range<u32>]) -> Vec<u64> {
         let mut counts = vec![0u64; parts.len()];
         for &row in self.given.iter().flatten() {
-            let columns = rows.row(row as usize).0;
-            for (count, part) in counts.iter_mut().zip(parts) {
-                *count += within(columns, part).len() as u64;
+            let mut part = 0;
+            for &column in rows.row(row as usize).0 {
+                while column >= parts[part].end {
+                    part += 1;
+                }
+                counts[part] += 1;
             }
         }
         counts

@@ -1,7 +1,7 @@
 //! What a product of two sparse matrices takes, before it runs.
 
 use crate::backend::cpu::mxm::accumulator::most_bytes;
-use crate::backend::cpu::mxm::{masked, running_sums};
+use crate::backend::cpu::mxm::{Places, masked, running_sums};
 use crate::formats::Csr;
 use crate::parallel::{self, FEW};
 use vxm_semiring::Element;
@@ -24,6 +24,17 @@ pub struct Prediction {
 /// The running sums of the products of each row.
 pub(super) fn products<A: Element, B: Element>(a: &Csr<A>, b: &Csr<B>) -> Vec<u64> {
     running_sums(a.nrows(), |i| a.row(i).0.iter().map(|&k| b.degree(k as usize) as u64).sum())
+}
+
+/// The entries that a product looks at: all products, or under a mask those of the cheaper way for each row.
+pub(super) fn work<A: Element, B: Element>(a: &Csr<A>, b: &Csr<B>, mask: Option<Places<'_>>) -> u64 {
+    let Some(mask) = mask else { return products(a, b).last().copied().unwrap_or(0) };
+    let lengths = masked::column_lengths(b);
+    masked::total(a.nrows(), &|i| {
+        let (ks, places) = (a.row(i).0, mask.row(i));
+        let dots = masked::cost_by_dots(ks.len(), places, |j| lengths[j as usize] as usize);
+        dots.min(masked::cost_by_rows(ks, places.len(), |k| b.degree(k as usize)))
+    })
 }
 
 /// The bytes of arrays with an element a row: offsets, and the work with its running sums.

@@ -4,9 +4,9 @@
 
 use crate::containers::Matrix;
 use crate::error::Result;
-use crate::formats::Csr;
 use crate::ranks::{Grid, Share};
 use std::borrow::Cow;
+use std::sync::Arc;
 use vxm_semiring::Element;
 
 /// A matrix over the ranks of a grid: itself, or its shares if all ranks hold the whole. All ranks call this.
@@ -14,14 +14,34 @@ pub(crate) fn spread<'a, T: Element>(a: &'a Matrix<T>, grid: &Grid) -> Result<Co
     Ok(if a.grid().is_some() { Cow::Borrowed(a) } else { Cow::Owned(a.to_grid(grid)?) })
 }
 
-/// The entries that this rank holds, by the numbers of rows and the columns of the matrix. All ranks call this.
-pub(crate) fn entries<T: Element>(a: &Matrix<T>, grid: &Grid, verb: &'static str) -> Result<Csr<T>> {
-    Ok(spread(a, grid)?.share(grid, false, verb)?.to_rows(grid, a.nrows()))
+/// This rank's share of a matrix by rows. All ranks call this.
+pub(crate) fn share<T: Element>(a: &Matrix<T>, grid: &Grid, verb: &'static str) -> Result<Arc<Share<T>>> {
+    spread(a, grid)?.share(grid, false, verb)
 }
 
-/// The same as a matrix of this rank, on its GPU if ranks run on GPUs. All ranks call this.
+/// A share as a matrix of this rank, with the numbers of rows and the columns of the whole one, which has `n` of them. It lies on the rank's GPU if
+/// ranks run on GPUs.
+pub(crate) fn matrix<T: Element>(share: &Share<T>, grid: &Grid, n: usize) -> Result<Matrix<T>> {
+    Matrix::from_csr(share.to_rows(grid, n)).placed(grid.gpu().cloned())
+}
+
+/// The same of a whole matrix or one over ranks. All ranks call this.
 pub(crate) fn rows<T: Element>(a: &Matrix<T>, grid: &Grid, verb: &'static str) -> Result<Matrix<T>> {
-    Matrix::from_csr(entries(a, grid, verb)?).placed(grid.gpu().cloned())
+    matrix(&*share(a, grid, verb)?, grid, a.nrows())
+}
+
+/// The matrix of `n` rows of which `made` are this rank's, with entries only where `pattern` holds one: it has the rows and slots of
+/// `pattern`. It fails if it failed on any rank. All ranks call this.
+#[inline(never)]
+pub(crate) fn joined_within<A: Element, T: Element>(
+    grid: &Grid,
+    n: usize,
+    pattern: &Share<A>,
+    made: Result<Matrix<T>>,
+) -> Result<Matrix<T>> {
+    let made = grid.agree(made)?;
+    grid.work(pattern.csr.nnz(), 0);
+    Matrix::of_share(grid, n, pattern.within(grid, n, made.csr()), false)
 }
 
 /// The matrix of `n` rows of which `made` are this rank's. It fails if it failed on any rank. All ranks call this.

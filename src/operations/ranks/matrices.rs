@@ -13,10 +13,28 @@ use vxm_semiring::{BinaryOp, Element, Monoid, PLUS, Scalar};
 
 /// The elements of a vector at the rows and slots of a share. All ranks call this.
 pub(crate) fn ends<A: Element, K: Element>(grid: &Grid, share: &Share<A>, u: &Vector<K>) -> Result<Bitmap<K>> {
+    copies(grid, share, u, true)
+}
+
+/// The elements of a vector at the columns of a share, by slot. All ranks call this.
+pub(crate) fn at_columns<A: Element, K: Element>(grid: &Grid, share: &Share<A>, u: &Vector<K>) -> Result<Bitmap<K>> {
+    copies(grid, share, u, false)
+}
+
+fn copies<A: Element, K: Element>(grid: &Grid, share: &Share<A>, u: &Vector<K>, own: bool) -> Result<Bitmap<K>> {
     let piece = u.piece_on(grid)?.piece_bitmap();
-    let mut replicas = Replicas::new(share, piece.len(), true);
-    replicas.refresh(share, &piece, true)?;
+    let mut replicas = Replicas::new(share, piece.len(), own);
+    replicas.refresh(share, &piece, own)?;
     Ok(replicas.slots().clone())
+}
+
+/// The elements of a vector at the rows of a share. All ranks call this.
+pub(crate) fn at_rows<A: Element, K: Element>(grid: &Grid, share: &Share<A>, u: &Vector<K>) -> Result<Bitmap<K>> {
+    let piece = u.piece_on(grid)?.piece_bitmap();
+    let Some(line) = &share.row else { return Ok(piece) };
+    let mut rows = nothing(share.csr.nrows());
+    Replicas::tell(line, &mut nothing(piece.len()), &mut rows, &piece, &mut Vec::new())?;
+    Ok(rows)
 }
 
 /// The entries of a share that `keep` maps to a value, by row and slot.
@@ -264,7 +282,7 @@ pub(crate) fn best_columns<A: Scalar>(
     if share.row.is_some() {
         // what is best of the other parts of a row, too
         let joined = owned(&share, bests.clone(), count, &|x, y| if better(y, x) { y } else { x })?;
-        let all = ends(grid, &share, &Vector::of_piece(Store::Bitmap(joined), grid, a.nrows()))?;
+        let all = at_rows(grid, &share, &Vector::of_piece(Store::Bitmap(joined), grid, a.nrows()))?;
         bests = (0..share.csr.nrows()).map(|row| all.get(row)).collect();
     }
     let first = |row: usize| {

@@ -7,7 +7,7 @@ use crate::backend::cpu::mode::{counts, modes, most};
 use crate::containers::{Matrix, Set, Vector};
 use crate::error::{Error, Result};
 use crate::formats::{Bitmap, Store, StoreView};
-use crate::operations::ranks::matrices::ends;
+use crate::operations::ranks::matrices::{at_columns, at_rows};
 use crate::ranks::{Grid, Line, nothing, words};
 use vxm_semiring::Element;
 
@@ -19,12 +19,12 @@ pub(crate) fn modes_on_ranks<A: Element>(
     rows: Option<&Set>,
 ) -> Result<Vector<u32>> {
     let (share, count) = (a.share(grid, false, "mode")?, grid.count(a.nrows()));
-    let labels = ends(grid, &share, u)?;
+    let labels = at_columns(grid, &share, u)?;
     let labels = match labels.bits() {
         None => StoreView::Dense(labels.values()),
         Some(bits) => StoreView::Bitmap(labels.values(), bits),
     };
-    let wanted: Option<Bitmap<()>> = rows.map(|rows| ends(grid, &share, rows)).transpose()?;
+    let wanted: Option<Bitmap<()>> = rows.map(|rows| at_rows(grid, &share, rows)).transpose()?;
     let is_wanted = |row: usize| wanted.as_ref().is_none_or(|wanted| wanted.get(row).is_some());
     let read: usize = (0..share.csr.nrows()).filter(|&row| is_wanted(row)).map(|row| share.csr.degree(row)).sum();
     let (column, row) = share.exchanged();
