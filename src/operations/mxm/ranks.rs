@@ -56,7 +56,7 @@ impl<A: Element, B: Element, S: Semiring<A, B>> MatrixProduct<'_, A, B, S> {
                 let places = Matrix::from_csr(places).placed(gpu.clone())?;
                 if complement { product.mask(!&places).eval() } else { product.mask(&places).eval() }
             })();
-            made.push(grid.agree(product)?);
+            made.push(local::agreed(grid, product)?);
         }
         let made = Ok(Matrix::from_csr(beside(n, &parts, &made)));
         match &mask {
@@ -133,7 +133,7 @@ fn beside<T: Element>(n: usize, parts: &[Range<u32>], made: &[Matrix<T>]) -> Csr
 mod tests {
     use super::*;
     use crate::operations::matrix_mask::MatrixMask;
-    use crate::ranks::Threads;
+    use crate::ranks::{Deal, Threads};
     use vxm_semiring::{PLUS, TIMES, semiring};
 
     /// However few entries are brought at a time, the product is that of one process.
@@ -150,10 +150,10 @@ mod tests {
             for (height, width) in [(3, 1), (2, 2)] {
                 for most in [1, 100, 1000, u64::MAX] {
                     let same = Threads::run(height * width, |world| {
-                        let grid = Grid::of(world, height, width)?;
+                        let grid = Grid::of(world, height, width)?.with_deal(Deal::Hashed);
                         let spread = a.to_grid(&grid)?;
                         let product = MatrixProduct { mask, ..spread.mxm(&spread, ring) };
-                        let found = product.in_parts(spread.grid().unwrap_or(&grid), most)?;
+                        let found = product.in_parts(&grid, most)?;
                         let (mine, all) =
                             (local::share(&found, &grid, "test")?.to_rows(&grid, 300), whole.to_grid(&grid)?);
                         Ok::<_, Error>(mine == local::share(&all, &grid, "test")?.to_rows(&grid, 300))

@@ -2,6 +2,7 @@
 //!
 //! Entries of one place lie on the same rank, whatever the matrix. So a verb that goes place by place is applied to a rank's rows as it is.
 
+use crate::backend::Device;
 use crate::containers::Matrix;
 use crate::error::Result;
 use crate::ranks::{Grid, Share};
@@ -30,6 +31,11 @@ pub(crate) fn rows<T: Element>(a: &Matrix<T>, grid: &Grid, verb: &'static str) -
     matrix(&*share(a, grid, verb)?, grid, a.nrows())
 }
 
+/// A rank's matrix on its host. It fails if it failed on any rank. All ranks call this.
+pub(crate) fn agreed<T: Element>(grid: &Grid, made: Result<Matrix<T>>) -> Result<Matrix<T>> {
+    grid.agree(made.and_then(|made| made.to(Device::Cpu)))
+}
+
 /// The matrix of `n` rows of which `made` are this rank's, with entries only where `pattern` holds one: it has the rows and slots of
 /// `pattern`. It fails if it failed on any rank. All ranks call this.
 #[inline(never)]
@@ -39,7 +45,7 @@ pub(crate) fn joined_within<A: Element, T: Element>(
     pattern: &Share<A>,
     made: Result<Matrix<T>>,
 ) -> Result<Matrix<T>> {
-    let made = grid.agree(made)?;
+    let made = agreed(grid, made)?;
     grid.work(pattern.csr.nnz(), 0);
     Matrix::of_share(grid, n, pattern.within(grid, n, made.csr()), false)
 }
@@ -47,7 +53,7 @@ pub(crate) fn joined_within<A: Element, T: Element>(
 /// The matrix of `n` rows of which `made` are this rank's. It fails if it failed on any rank. All ranks call this.
 #[inline(never)]
 pub(crate) fn joined<T: Element>(grid: &Grid, n: usize, made: Result<Matrix<T>>) -> Result<Matrix<T>> {
-    let made = grid.agree(made)?;
+    let made = agreed(grid, made)?;
     grid.work(made.nnz() as usize, 0);
     Matrix::of_share(grid, n, Share::of_rows(grid, n, made.csr())?, false)
 }
