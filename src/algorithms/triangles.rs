@@ -133,15 +133,19 @@ pub fn ktruss(a: &Matrix, k: u32) -> Result<Truss> {
     let (mut left, mut rounds) = (a.clone(), 0);
     loop {
         rounds += 1;
-        // C<U> = A plus.pair A, where U is the upper triangle of A: each edge is counted once
-        let up = left.select(TRIU)?;
-        let support = left.mxm(&left, PLUS_PAIR).mask(&up).eval()?;
-        // A = the entries of C that are at least k - 2, and their transpose
-        let kept = support.select_values(GE.bind(k - 2))?;
-        let kept = kept.ewise_add(&kept.transpose(), PLUS)?;
+        let kept = supported(&left, k - 2)?;
         if kept.nnz() == left.nnz() {
             return Ok(Truss { support: kept, rounds });
         }
         left = kept.pattern();
     }
+}
+
+/// The edges in at least `least` triangles, each with their number.
+fn supported(a: &Matrix, least: u32) -> Result<Matrix<u32>> {
+    // C<U> = A plus.pair A, where U is the upper triangle of A: each edge is counted once
+    let up = a.select(TRIU)?;
+    let once = a.mxm(a, PLUS_PAIR).mask(&up).eval()?.select_values(GE.bind(least))?;
+    // C + C'
+    once.ewise_add(&once.transpose(), PLUS)
 }

@@ -183,8 +183,8 @@ impl Graph {
             Algorithm::Labels => (44, 0),
             // directed edges, their counts twice, and a transpose of them
             Algorithm::Triangles | Algorithm::Clustering => (68, 14),
-            // counts, the edges that are left twice, and the certificate's counts
-            Algorithm::Ktruss => (44, 20),
+            // counts in one direction and in both, a transpose, the edges that are left, and the certificate's counts
+            Algorithm::Ktruss => (44, 31),
             // edges that are left, before and after a round; and sorted edges of the certificate
             Algorithm::Msf => (72, 25),
             // edges that are left, their transpose, and those of the next round
@@ -278,8 +278,8 @@ impl Graph {
             Algorithm::Triangles | Algorithm::Clustering => 4 * rows_on_device(n, entries / 2) + 8 * entries,
             // weights and links three times, and what building a transpose takes
             Algorithm::Communities => 4 * rows_on_device(n, entries) + 56 * entries,
-            // counts, and the edges that are left
-            Algorithm::Ktruss => 2 * rows_on_device(n, entries) + 4 * entries,
+            // counts in one direction, their transpose and their union, and the edges that are left
+            Algorithm::Ktruss => 3 * rows_on_device(n, entries) + 8 * entries,
             // the candidates that a round leaves, and what finding them takes; dense graphs may have more of both
             Algorithm::Clique => rows_on_device(n, entries) + 5 * entries,
             // drawn weights, and a copy of the edges
