@@ -21,8 +21,10 @@ mod ranks;
 mod reach;
 mod roots;
 mod seen;
+mod sets;
 mod strong;
 mod triangles;
+pub mod vertex;
 mod violation;
 mod weight;
 
@@ -42,6 +44,7 @@ pub use modularity::{communities, modularity};
 pub use ranks::{Walk, page_ranks, ranks};
 pub use reach::{components, levels, parents};
 pub use roots::{followed, roots};
+pub use sets::DisjointSets;
 pub use strong::{strong_components, tarjan};
 pub use triangles::{clustering, triangle_counts, triangles, truss, truss_edges};
 pub use violation::Violation;
@@ -76,14 +79,9 @@ fn same_length(offsets: &[u64], answer: usize) -> Result<(), Violation> {
 /// The [`Violation`] at the least vertex that has one.
 pub fn independent_set(offsets: &[u64], columns: &[u32], member: &[bool]) -> Result<(), Violation> {
     same_length(offsets, member.len())?;
-    let violation = (0..member.len()).into_par_iter().find_map_first(|vertex| {
-        let mut neighbors = neighbors(offsets, columns, vertex).iter();
-        let taken = neighbors.find(|&&other| other as usize != vertex && member[other as usize]);
-        match (member[vertex], taken) {
-            (true, Some(&neighbor)) => Some(Violation::NotIndependent { vertex, neighbor: neighbor as usize }),
-            (false, None) => Some(Violation::NotMaximal { vertex }),
-            _ => None,
-        }
+    let violation = (0..member.len()).into_par_iter().find_map_first(|v| {
+        let neighbors = neighbors(offsets, columns, v).iter().map(|&other| (other, member[other as usize]));
+        vertex::set(v as u32, member[v], neighbors)
     });
     violation.map_or(Ok(()), Err)
 }
@@ -103,14 +101,9 @@ pub fn independent_set(offsets: &[u64], columns: &[u32], member: &[bool]) -> Res
 /// The [`Violation`] at the least vertex that has one.
 pub fn coloring(offsets: &[u64], columns: &[u32], colors: &[u32]) -> Result<u32, Violation> {
     same_length(offsets, colors.len())?;
-    let violation = (0..colors.len()).into_par_iter().find_map_first(|vertex| {
-        let color = colors[vertex];
-        if color == 0 {
-            return Some(Violation::Uncolored { vertex });
-        }
-        let mut neighbors = neighbors(offsets, columns, vertex).iter();
-        let same = neighbors.find(|&&other| other as usize != vertex && colors[other as usize] == color);
-        same.map(|&neighbor| Violation::SameColor { vertex, neighbor: neighbor as usize, color })
+    let violation = (0..colors.len()).into_par_iter().find_map_first(|v| {
+        let neighbors = neighbors(offsets, columns, v).iter().map(|&other| (other, colors[other as usize]));
+        vertex::color(v as u32, colors[v], neighbors)
     });
     if let Some(violation) = violation {
         return Err(violation);

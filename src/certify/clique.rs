@@ -1,6 +1,6 @@
 //! Maximal cliques, and vertex covers.
 
-use crate::certify::{Violation, maximal_matching, neighbors, same_length};
+use crate::certify::{Violation, maximal_matching, neighbors, same_length, vertex};
 
 /// Checks that `member` is a clique of an undirected graph, to which no vertex can be added. Self-loops count as no edges. Returns the number
 /// of members, which is 0 only in a graph without vertices.
@@ -67,10 +67,10 @@ pub fn vertex_cover(
     mate: &[Option<u32>],
 ) -> Result<usize, Violation> {
     same_length(offsets, member.len())?;
-    for vertex in (0..member.len()).filter(|&v| !member[v]) {
-        let mut row = neighbors(offsets, columns, vertex).iter().map(|&other| other as usize);
-        if let Some(neighbor) = row.find(|&other| other != vertex && !member[other]) {
-            return Err(Violation::NotCovered { vertex, neighbor });
+    for (v, &held) in member.iter().enumerate() {
+        let neighbors = neighbors(offsets, columns, v).iter().map(|&other| (other, member[other as usize]));
+        if let Some(violation) = vertex::cover(v as u32, held, neighbors) {
+            return Err(violation);
         }
     }
     maximal_matching(offsets, columns, mate)

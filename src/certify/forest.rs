@@ -1,32 +1,7 @@
 //! Minimum spanning forests by Kruskal's method.
 
-use crate::certify::{Violation, Weight, neighbors};
+use crate::certify::{DisjointSets, Violation, Weight, neighbors};
 use core::cmp::Ordering;
-
-/// Trees of vertices: union-find with path halving.
-struct Trees(Vec<u32>);
-
-impl Trees {
-    fn of(n: usize) -> Self {
-        Self((0..n as u32).collect())
-    }
-
-    fn root(&mut self, vertex: u32) -> u32 {
-        let mut vertex = vertex as usize;
-        while self.0[vertex] as usize != vertex {
-            self.0[vertex] = self.0[self.0[vertex] as usize];
-            vertex = self.0[vertex] as usize;
-        }
-        vertex as u32
-    }
-
-    /// Joins the trees of two vertices; `false` if they are one already.
-    fn join(&mut self, (one, other): (u32, u32)) -> bool {
-        let (x, y) = (self.root(one), self.root(other));
-        self.0[x.max(y) as usize] = x.min(y);
-        x != y
-    }
-}
 
 /// The edges of the minimum spanning forest of an undirected graph, the lesser end first, in the order (weight, lesser end, greater end).
 /// Edges are taken in this order, so the forest is unique. Self-loops count as no edges. Weights must not be NaN. O(nnz log nnz) time.
@@ -47,8 +22,8 @@ pub fn kruskal<W: Weight>(offsets: &[u64], columns: &[u32], weights: &[W]) -> Ve
         }
     }
     edges.sort_unstable_by(|x, y| x.0.partial_cmp(&y.0).unwrap_or(Ordering::Equal).then((x.1, x.2).cmp(&(y.1, y.2))));
-    let mut trees = Trees::of(n);
-    edges.retain(|&(_, one, other)| trees.join((one, other)));
+    let mut trees = DisjointSets::new(n);
+    edges.retain(|&(_, one, other)| trees.join(one, other));
     edges
 }
 
@@ -72,19 +47,19 @@ pub fn spanning_forest<W: Weight>(
     edges: &[(u32, u32)],
 ) -> Result<f64, Violation> {
     let n = offsets.len().saturating_sub(1);
-    let (mut trees, mut taken) = (Trees::of(n), Vec::with_capacity(edges.len()));
+    let (mut trees, mut taken) = (DisjointSets::new(n), Vec::with_capacity(edges.len()));
     for &(one, other) in edges {
         let (vertex, there) = (one as usize, other as usize);
         let row = if vertex < n { neighbors(offsets, columns, vertex) } else { &[] };
         let Ok(place) = row.binary_search(&other) else { return Err(Violation::NoEdge { vertex, other: there }) };
-        if !trees.join((one, other)) {
+        if !trees.join(one, other) {
             return Err(Violation::Cycle { vertex, other: there });
         }
         taken.push(weights[offsets[vertex] as usize + place]);
     }
     for vertex in 0..n {
-        let root = trees.root(vertex as u32);
-        if let Some(&other) = neighbors(offsets, columns, vertex).iter().find(|&&other| trees.root(other) != root) {
+        let root = trees.least(vertex as u32);
+        if let Some(&other) = neighbors(offsets, columns, vertex).iter().find(|&&other| trees.least(other) != root) {
             return Err(Violation::NotSpanning { vertex, other: other as usize });
         }
     }

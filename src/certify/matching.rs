@@ -1,6 +1,6 @@
 //! Matchings: maximal ones, and locally dominant ones.
 
-use crate::certify::{Violation, Weight, neighbors, same_length};
+use crate::certify::{Violation, Weight, neighbors, same_length, vertex};
 
 /// The matching that takes edges in the given order, each if both ends are free: the mate of each of `n` vertices.
 ///
@@ -37,20 +37,10 @@ pub fn greedy_matching(n: usize, edges: impl IntoIterator<Item = (u32, u32)>) ->
 /// The [`Violation`] at the least vertex that has one.
 pub fn maximal_matching(offsets: &[u64], columns: &[u32], mate: &[Option<u32>]) -> Result<usize, Violation> {
     same_length(offsets, mate.len())?;
-    for (vertex, &held) in mate.iter().enumerate() {
-        let row = neighbors(offsets, columns, vertex);
-        let Some(other) = held else {
-            match row.iter().find(|&&other| other as usize != vertex && mate[other as usize].is_none()) {
-                Some(&other) => return Err(Violation::Unmatched { vertex, other: other as usize }),
-                None => continue,
-            }
-        };
-        if other as usize == vertex || row.binary_search(&other).is_err() {
-            return Err(Violation::NoEdge { vertex, other: other as usize });
-        }
-        let back = mate[other as usize].map(|back| back as usize);
-        if back != Some(vertex) {
-            return Err(Violation::NotMutual { vertex, mate: other as usize, back });
+    for (v, &held) in mate.iter().enumerate() {
+        let neighbors = neighbors(offsets, columns, v).iter().map(|&other| (other, mate[other as usize]));
+        if let Some(violation) = vertex::mate(v as u32, held, neighbors) {
+            return Err(violation);
         }
     }
     Ok(mate.iter().flatten().count() / 2)

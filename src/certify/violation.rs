@@ -148,6 +148,16 @@ pub enum Violation {
         /// The fewest hops from the source; `None` if no path leads there.
         hops: Option<u32>,
     },
+    /// The answer's number of hops to a vertex contradicts those to its neighbours.
+    #[error("the answer says that {vertex} is {}, and its nearest neighbour {}", hops_away(*.answer), hops_away(*.nearest))]
+    Hops {
+        /// The vertex.
+        vertex: usize,
+        /// The answer's hops; `None` if it says that no path leads there.
+        answer: Option<u32>,
+        /// The fewest hops to a neighbour; `None` if no neighbour is reached, or there is none.
+        nearest: Option<u32>,
+    },
     /// The answer's label of a vertex isn't the least vertex of its component.
     #[error("{vertex} is labelled {label}, the least vertex of its component is {least}")]
     Label {
@@ -367,7 +377,51 @@ fn hops_away(hops: Option<u32>) -> String {
     }
 }
 
+/// What stands for no number in [`Violation::words`].
+const NONE: u64 = u64::MAX;
+
 impl Violation {
+    /// A violation that [`vertex`](super::vertex) finds, as words that ranks exchange: the vertex first. `None` for others.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn words(self) -> Option<[u64; 4]> {
+        let word = |number: Option<u64>| number.unwrap_or(NONE);
+        Some(match self {
+            Self::NotIndependent { vertex, neighbor } => [vertex as u64, 0, neighbor as u64, 0],
+            Self::NotMaximal { vertex } => [vertex as u64, 1, 0, 0],
+            Self::Uncolored { vertex } => [vertex as u64, 2, 0, 0],
+            Self::SameColor { vertex, neighbor, color } => [vertex as u64, 3, neighbor as u64, color.into()],
+            Self::NotCovered { vertex, neighbor } => [vertex as u64, 4, neighbor as u64, 0],
+            Self::Unmatched { vertex, other } => [vertex as u64, 5, other as u64, 0],
+            Self::NoEdge { vertex, other } => [vertex as u64, 6, other as u64, 0],
+            Self::NotMutual { vertex, mate, back } => [vertex as u64, 7, mate as u64, word(back.map(|v| v as u64))],
+            Self::Hops { vertex, answer, nearest } => {
+                [vertex as u64, 8, word(answer.map(u64::from)), word(nearest.map(u64::from))]
+            }
+            _ => return None,
+        })
+    }
+
+    /// The violation with these [`words`](Self::words).
+    #[doc(hidden)]
+    #[must_use]
+    pub fn of_words([vertex, kind, x, y]: [u64; 4]) -> Option<Self> {
+        let (vertex, other) = (vertex as usize, x as usize);
+        let hops = |word: u64| u32::try_from(word).ok();
+        Some(match kind {
+            0 => Self::NotIndependent { vertex, neighbor: other },
+            1 => Self::NotMaximal { vertex },
+            2 => Self::Uncolored { vertex },
+            3 => Self::SameColor { vertex, neighbor: other, color: y as u32 },
+            4 => Self::NotCovered { vertex, neighbor: other },
+            5 => Self::Unmatched { vertex, other },
+            6 => Self::NoEdge { vertex, other },
+            7 => Self::NotMutual { vertex, mate: other, back: (y != NONE).then_some(y as usize) },
+            8 => Self::Hops { vertex, answer: hops(x), nearest: hops(y) },
+            _ => return None,
+        })
+    }
+
     /// The same violation, with each vertex replaced by its number in the file.
     pub fn renumbered(self, number: impl Fn(usize) -> u64) -> Self {
         let named = |vertex: usize| number(vertex) as usize;
@@ -381,6 +435,7 @@ impl Violation {
             | Self::CouldTake { vertex, .. }
             | Self::Aggregate { vertex, .. }
             | Self::Level { vertex, .. }
+            | Self::Hops { vertex, .. }
             | Self::Distance { vertex, .. }
             | Self::Ranks { vertex, .. }
             | Self::Core { vertex, .. }

@@ -8,6 +8,7 @@ use crate::command::phases::{self, phase};
 use crate::command::profile;
 use crate::command::report;
 use crate::command::subject::Subject;
+use crate::command::together::is_checked_together;
 use crate::command::{WRONG, counted, ignored, job, prepare, print, tell};
 use serde_json::{Map, Value, json};
 use std::io::{BufWriter, Write};
@@ -206,7 +207,7 @@ pub fn finish<T: Element>(
 ) -> Result<ExitCode> {
     let a = job::agree(place(run, algorithm, choices, &subject))?;
     if let Some(grid) = job::grid() {
-        return on_ranks(run, out.answer, choices, (subject, a), &grid, find, check);
+        return on_ranks(run, (out.answer, algorithm), choices, (subject, a), &grid, find, check);
     }
     if run.device() != Device::Cpu {
         // a first run compiles the kernels before the clock starts
@@ -246,48 +247,55 @@ fn timed<T: Element>(
     Ok((found, rounds, start.elapsed()))
 }
 
-/// The same on all ranks of a grid, each of which has its share of the graph. Rank 0 checks the answer with the whole graph, which it has kept,
-/// or reads again.
+/// The same on all ranks of a grid, each of which has its share of the graph. The ranks check the answer together where each can look at its own
+/// vertices. Otherwise rank 0 checks it with the whole graph, which it has kept, or reads again.
 fn on_ranks<T: Element>(
     run: &Run,
-    out: Option<WholeFile>,
+    (out, algorithm): (Option<WholeFile>, Algorithm),
     choices: &Choices,
     (subject, whole): (Subject<T>, Matrix<T>),
     grid: &Grid,
     find: impl Fn(&Matrix<T>) -> Outcome,
     check: impl FnOnce(&mut Found, &Csr<T>) -> Result<Verdict>,
 ) -> Result<ExitCode> {
-    let (again, size) = (subject.again, (whole.nrows(), whole.nnz()));
+    let (mut again, size) = (subject.again, (whole.nrows(), whole.nnz()));
+    let together = again.is_some() && is_checked_together(algorithm);
     let a = if again.is_some() { whole.clone() } else { whole.to_grid(grid)? };
     let subject = subject.with(a.clone());
     let whole = Some(whole).filter(|_| job::speaks() && again.is_none());
-    let room = if again.is_some() && job::speaks() { room_to_check(run, &subject, &a, grid) } else { Ok(()) };
-    grid.agree(room)?;
+    let must_fit = again.is_some() && !together && job::speaks();
+    grid.agree(if must_fit { room_to_check(run, &subject, &a, grid) } else { Ok(()) })?;
     let before = sent(grid);
     grid.begin_recording();
     let start = Instant::now();
     let (found, rounds) = find(&a)?;
     grid.end_recording();
     let sent: Vec<u64> = sent(grid).iter().zip(before).map(|(now, before)| now - before).collect();
-    let found = found.into_root()?;
+    let whole_answer = found.to_root()?;
     let took = start.elapsed();
     let sent = grid.sum(&sent)?.first_chunk().copied();
+    let verdict = if together { found.check_together(whole_answer.as_ref(), &a, grid)? } else { None };
+    let certified = (verdict.is_some() && job::speaks()).then(|| a.clone());
+    if verdict.is_some() {
+        again = None;
+    }
     // the share makes room for the whole graph
-    drop(a);
+    drop((a, found));
     let subject = subject.with(Matrix::from_triples(0, 0, [])?);
     let whole = match again.filter(|_| job::speaks()) {
         Some(again) => again(run).and_then(|whole| match (whole.nrows(), whole.nnz()) == size {
             true => Ok(Some(whole)),
             false => Err(Error::invalid(format!("{}: changed, or ranks see different files", subject.name))),
         }),
-        None => Ok(whole),
+        None => Ok(whole.or(certified)),
     };
-    let told = whole.and_then(|whole| match (found, whole) {
-        (Some(mut found), Some(whole)) => check(&mut found, whole.csr()).and_then(|certificate| {
+    let told = whole.and_then(|whole| match (whole_answer, whole) {
+        (Some(mut found), Some(whole)) => {
+            let certificate = verdict.map_or_else(|| check(&mut found, whole.csr()), Ok)?;
             let peaks = Peaks { predicted: None, taken: report::peak_taken(), device: None };
             let answer = Answer { sent, ..Answer::of(&whole, subject, (found, rounds), took, certificate, peaks) };
             tell_answer(run, out, choices, &answer).map(|status| u64::from(status != ExitCode::SUCCESS))
-        }),
+        }
         _ => Ok(0),
     });
     let wrong = grid.sum(&[grid.agree(told)?])?;

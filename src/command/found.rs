@@ -123,7 +123,7 @@ fn greatest(found: &Vector<f64>) -> Option<(u32, f64)> {
 
 impl Numbers {
     /// The whole numbers on rank 0; `None` on others.
-    fn into_root(self) -> Result<Option<Self>> {
+    fn to_root(&self) -> Result<Option<Self>> {
         Ok(match self {
             Self::Whole(v) => v.to_root()?.map(Self::Whole),
             Self::Single(v) => v.to_root()?.map(Self::Single),
@@ -134,39 +134,45 @@ impl Numbers {
 
 impl Found {
     /// The whole answer on rank 0; `None` on others. All ranks call this.
-    pub fn into_root(self) -> Result<Option<Self>> {
+    pub fn to_root(&self) -> Result<Option<Self>> {
         Ok(match self {
             Self::Set(set) => set.to_root()?.map(Self::Set),
-            Self::BestSet { set, seed, smallest } => set.to_root()?.map(|set| Self::BestSet { set, seed, smallest }),
-            Self::Colors(colors, count) => colors.to_root()?.map(|colors| Self::Colors(colors, count)),
+            Self::BestSet { set, seed, smallest } => {
+                set.to_root()?.map(|set| Self::BestSet { set, seed: *seed, smallest: *smallest })
+            }
+            Self::Colors(colors, count) => colors.to_root()?.map(|colors| Self::Colors(colors, *count)),
             Self::DistantSet(set) => set.to_root()?.map(Self::DistantSet),
-            Self::ColorsBy(rule, colors, count) => colors.to_root()?.map(|colors| Self::ColorsBy(rule, colors, count)),
-            Self::Extended(colors, given, most) => colors.to_root()?.map(|colors| Self::Extended(colors, given, most)),
+            Self::ColorsBy(rule, colors, count) => {
+                colors.to_root()?.map(|colors| Self::ColorsBy(*rule, colors, *count))
+            }
+            Self::Extended(colors, given, most) => {
+                colors.to_root()?.map(|colors| Self::Extended(colors, given.clone(), *most))
+            }
             Self::Aggregates(numbers, roots) => {
                 let (numbers, roots) = (numbers.to_root()?, roots.to_root()?);
                 numbers.zip(roots).map(|(numbers, roots)| Self::Aggregates(numbers, roots))
             }
             Self::Cover(set, mate) => set.to_root()?.zip(mate.to_root()?).map(|(set, mate)| Self::Cover(set, mate)),
             Self::Clique(set) => set.to_root()?.map(Self::Clique),
-            Self::Levels(source, levels) => levels.to_root()?.map(|levels| Self::Levels(source, levels)),
-            Self::Parents(source, parents) => parents.to_root()?.map(|parents| Self::Parents(source, parents)),
-            Self::Distances(distances) => distances.into_root()?.map(Self::Distances),
+            Self::Levels(source, levels) => levels.to_root()?.map(|levels| Self::Levels(*source, levels)),
+            Self::Parents(source, parents) => parents.to_root()?.map(|parents| Self::Parents(*source, parents)),
+            Self::Distances(distances) => distances.to_root()?.map(Self::Distances),
             Self::Tree(parents) => parents.to_root()?.map(Self::Tree),
             Self::Components(labels) => labels.to_root()?.map(Self::Components),
-            Self::Ranks(ranks) => ranks.into_root()?.map(Self::Ranks),
+            Self::Ranks(ranks) => ranks.to_root()?.map(Self::Ranks),
             Self::Cores(cores) => cores.to_root()?.map(Self::Cores),
             Self::Betweenness(found) => found.to_root()?.map(Self::Betweenness),
             Self::Communities(labels, modularity) => {
-                labels.to_root()?.map(|labels| Self::Communities(labels, modularity))
+                labels.to_root()?.map(|labels| Self::Communities(labels, *modularity))
             }
-            Self::Labels(rounds, labels) => labels.to_root()?.map(|labels| Self::Labels(rounds, labels)),
+            Self::Labels(rounds, labels) => labels.to_root()?.map(|labels| Self::Labels(*rounds, labels)),
             Self::Triangles(counts) => counts.to_root()?.map(Self::Triangles),
-            Self::Truss(k, edges) => edges.to_root()?.map(|edges| Self::Truss(k, edges)),
+            Self::Truss(k, edges) => edges.to_root()?.map(|edges| Self::Truss(*k, edges)),
             Self::Clustering(found) => found.to_root()?.map(Self::Clustering),
-            Self::Forest(edges, weight) => edges.to_root()?.map(|edges| Self::Forest(edges, weight)),
+            Self::Forest(edges, weight) => edges.to_root()?.map(|edges| Self::Forest(edges, *weight)),
             Self::Strong(labels) => labels.to_root()?.map(Self::Strong),
             Self::Roots(roots) => roots.to_root()?.map(Self::Roots),
-            Self::Mates(mates, weight) => mates.to_root()?.map(|mates| Self::Mates(mates, weight)),
+            Self::Mates(mates, weight) => mates.to_root()?.map(|mates| Self::Mates(mates, *weight)),
         })
     }
 

@@ -24,6 +24,7 @@ mod signals;
 mod simulate;
 mod subject;
 mod tasks;
+mod together;
 mod trace;
 mod values;
 

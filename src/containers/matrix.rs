@@ -10,6 +10,7 @@ use crate::parallel;
 use std::sync::{Arc, OnceLock};
 use vxm_semiring::Element;
 
+mod around;
 mod graph;
 mod reading;
 mod spread;

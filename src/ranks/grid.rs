@@ -278,12 +278,45 @@ impl Grid {
         }
     }
 
+    /// Why a monoid can't fold rows on this grid: it has several columns, and the parts that ranks hold of a row can't be joined. `None` if it can.
+    pub(crate) fn why_rows_are_whole(&self, exact: bool, any_order: bool) -> Option<String> {
+        let (rows, columns) = self.shape();
+        let lacks = if exact { "commutative" } else { "exact" };
+        (columns > 1 && !(exact && any_order)).then(|| {
+            let ranks = self.size();
+            format!(
+                "a monoid that isn't {lacks}, on a grid of {rows}x{columns}: expected one column of ranks, {ranks}x1"
+            )
+        })
+    }
+
     /// What all ranks tell, in the order of ranks. Each tells as many words.
     pub(crate) fn told(&self, words: &[u64]) -> Result<Vec<Vec<u64>>> {
         let mine: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let found = self.exchange(vec![mine; self.size()])?;
         let word = |bytes: &[u8]| bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
         Ok(found.iter().map(|parcel| parcel.chunks_exact(8).map(word).collect()).collect())
+    }
+
+    /// The least of what ranks tell, by its first word; of equal ones, that of the lowest rank. All ranks call this.
+    ///
+    /// ```
+    /// use vxm::ranks::{Grid, Threads};
+    /// let found = Threads::run(3, |world| {
+    ///     let grid = Grid::of(world, 3, 1)?;
+    ///     grid.least((grid.rank() > 0).then_some([7 - grid.rank() as u64, 0]))
+    /// });
+    /// for least in found {
+    ///     assert_eq!(least?, Some([5, 0]));
+    /// }
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Ranks`]: another rank has failed.
+    pub fn least<const N: usize>(&self, mine: Option<[u64; N]>) -> Result<Option<[u64; N]>> {
+        let found = self.told(mine.as_ref().map_or(&[], |words| words))?;
+        Ok(found.iter().filter_map(|words| words.first_chunk().copied()).min_by_key(|words| words[0]))
     }
 
     /// Sends a parcel to each rank.

@@ -23,7 +23,7 @@ pub use grid::{Axis, Grid, Shape};
 pub use model::{LinkModel, Model, Time};
 pub use owners::{BLOCK, Deal, Owners};
 pub(crate) use replicas::{Partials, Replicas, nothing};
-pub(crate) use rows::{Reads, entries_to_first, whole_rows, within};
+pub(crate) use rows::{OwnRows, Reads, entries_to_first, whole_rows, within};
 #[doc(hidden)]
 pub use share::Share;
 pub(crate) use share::{Line, RowNumbers, assemble, words};

@@ -144,6 +144,99 @@ pub(crate) fn whole_rows<T: Element>(grid: &Grid, rows: Csr<T>) -> Result<Csr<T>
     Ok(Csr::from_parts(rows.nrows(), rows.ncols(), offsets, columns, values))
 }
 
+/// The columns of some of the rows that a rank owns.
+pub(crate) struct OwnRows {
+    /// The place of the first row.
+    pub first: usize,
+    offsets: Vec<u64>,
+    columns: Vec<u32>,
+}
+
+impl OwnRows {
+    /// One of `portions` portions of the rows that this rank owns, of a matrix of `n` rows. All ranks call this.
+    #[inline(never)]
+    pub fn new<T: Element>(grid: &Grid, n: usize, share: &Share<T>, portion: usize, portions: usize) -> Result<Self> {
+        let owners = grid.owners(n);
+        let places = |rank: usize| {
+            let count = owners.count(rank);
+            count * portion / portions..count * (portion + 1) / portions
+        };
+        let own = places(grid.rank());
+        let columns_of = |rows: Range<usize>| {
+            let offsets = share.csr.offsets();
+            let slots = &share.csr.columns()[offsets[rows.start] as usize..offsets[rows.end] as usize];
+            slots.iter().map(|&slot| share.index[slot as usize])
+        };
+        let Some(line) = &share.row else {
+            // rows are places, and whole
+            let offsets = &share.csr.offsets()[own.start..=own.end];
+            let offsets = offsets.iter().map(|&offset| offset - offsets[0]).collect();
+            return Ok(Self { first: own.start, offsets, columns: columns_of(own).collect() });
+        };
+        let parcel = |(rank, rows): (usize, &Range<usize>)| {
+            // the rows of an owner ascend by place
+            let before = |bound: usize| {
+                let rows_before = |&row: &u32| (owners.owner(row).1 as usize) < bound;
+                rows.start + share.index[rows.clone()].partition_point(rows_before)
+            };
+            let asked = places(rank);
+            let rows = before(asked.start)..before(asked.end);
+            let mut parcel = (rows.len() as u32).to_le_bytes().to_vec();
+            for row in rows.clone() {
+                parcel.extend((owners.owner(share.index[row]).1 - asked.start as u32).to_le_bytes());
+                parcel.extend((share.csr.degree(row) as u32).to_le_bytes());
+            }
+            parcel.extend(columns_of(rows).flat_map(u32::to_le_bytes));
+            parcel
+        };
+        let first = grid.rank() / line.takes.len() * line.takes.len();
+        let found = line.ranks.exchange((first..).zip(&line.takes).map(parcel).collect())?;
+        Self::joined(own, &found)
+    }
+
+    /// The rows at `places`, of which each parcel holds parts.
+    fn joined(places: Range<usize>, parcels: &[Vec<u8>]) -> Result<Self> {
+        let mut parts: Vec<Unpacked<'_>> = parcels.iter().map(|parcel| Unpacked { parcel, at: 0 }).collect();
+        let (mut offsets, mut lengths) = (vec![0u64; places.len() + 1], Vec::with_capacity(parts.len()));
+        for part in &mut parts {
+            let rows = words(part.next(4)?).first().map_or(0, |&rows| rows as usize);
+            let pairs = words(part.next(8 * rows)?);
+            for pair in pairs.chunks_exact(2) {
+                let length = offsets.get_mut(pair[0] as usize + 1);
+                *length.ok_or_else(|| Error::invalid("rows of another rank: expected other rows"))? +=
+                    u64::from(pair[1]);
+            }
+            lengths.push(pairs);
+        }
+        running_sums(&mut offsets);
+        let (mut at, mut columns) = (offsets.clone(), vec![0u32; *offsets.last().unwrap_or(&0) as usize]);
+        for (part, pairs) in parts.iter_mut().zip(&lengths) {
+            for pair in pairs.chunks_exact(2) {
+                let (at, length) = (&mut at[pair[0] as usize], pair[1] as usize);
+                columns[*at as usize..*at as usize + length].copy_from_slice(&words(part.next(4 * length)?));
+                *at += length as u64;
+            }
+        }
+        offsets.windows(2).for_each(|row| columns[row[0] as usize..row[1] as usize].sort_unstable());
+        Ok(Self { first: places.start, offsets, columns })
+    }
+
+    /// The number of rows.
+    pub fn count(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// The columns of all rows.
+    pub fn columns(&self) -> &[u32] {
+        &self.columns
+    }
+
+    /// The columns of a row, ascending.
+    pub fn row(&self, row: usize) -> &[u32] {
+        &self.columns[self.offsets[row] as usize..self.offsets[row + 1] as usize]
+    }
+}
+
 /// All entries of a matrix, on rank 0. All ranks call this.
 pub(crate) fn entries_to_first<T: Element>(grid: &Grid, share: &Share<T>) -> Result<Option<Vec<(u32, u32, T)>>> {
     let mut mine = Vec::new();

@@ -117,17 +117,10 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
 
     /// Fails if rows would be folded in parts that the monoid can't join.
     fn check_grid(&self, grid: &Grid) -> Result<()> {
-        let (rows, columns) = grid.shape();
         // equal products may be joined in any order
         let any_order = self.ring.add().is_commutative() || S::Mul::CONSTANT.is_some();
-        if columns == 1 || (S::Add::EXACT && any_order) {
-            return Ok(());
-        }
-        let (at, verb, why) = (self.at, self.operation(), if S::Add::EXACT { "commutative" } else { "exact" });
-        Err(Error::invalid(format!(
-            "{at}: {verb}: a monoid that isn't {why}, on a grid of {rows}x{columns}: expected one column of ranks, {}x1",
-            grid.size()
-        )))
+        let why = grid.why_rows_are_whole(S::Add::EXACT, any_order);
+        why.map_or(Ok(()), |why| Err(Error::invalid(format!("{}: {}: {why}", self.at, self.operation()))))
     }
 }
 

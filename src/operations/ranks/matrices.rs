@@ -236,13 +236,8 @@ pub(crate) fn bipartite<A: Element>(a: &Matrix<A>, grid: &Grid) -> Result<Matrix
 
 /// Folds each row's entries to one element. All ranks call this.
 pub(crate) fn reduced<A: Element, M: Monoid<A>>(a: &Matrix<A>, grid: &Grid, monoid: M) -> Result<Vector<A>> {
-    let (rows, columns) = grid.shape();
-    if columns > 1 && !(M::EXACT && monoid.is_commutative()) {
-        let why = if M::EXACT { "commutative" } else { "exact" };
-        let ranks = grid.size();
-        return Err(Error::invalid(format!(
-            "reduce_rows: a monoid that isn't {why}, on a grid of {rows}x{columns}: expected one column of ranks, {ranks}x1"
-        )));
+    if let Some(why) = grid.why_rows_are_whole(M::EXACT, monoid.is_commutative()) {
+        return Err(Error::invalid(format!("reduce_rows: {why}")));
     }
     let (share, count) = (a.share(grid, false, "reduce_rows")?, grid.count(a.nrows()));
     let folded = parallel::table(share.csr.nrows(), None, |row| fold(monoid, share.csr.row(row).1));

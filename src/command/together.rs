@@ -1,0 +1,98 @@
+//! Answers that ranks check together, without the whole graph on any.
+
+use crate::command::answer::Verdict;
+use crate::command::footprint::Algorithm;
+use crate::command::found::Found;
+use vxm::Result;
+use vxm::certify::{DisjointSets, Violation, vertex};
+use vxm::containers::{Matrix, Vector};
+use vxm::ranks::Grid;
+use vxm::semiring::Element;
+
+/// Whether ranks check the answer of an algorithm together.
+pub fn is_checked_together(algorithm: Algorithm) -> bool {
+    use Algorithm::{BestOf, Bfs, Color, Components, Cover, Matching, Mis};
+    matches!(algorithm, Mis(..) | BestOf(..) | Color(..) | Cover(_) | Bfs | Components | Matching)
+}
+
+impl Found {
+    /// Checks an answer over ranks. `whole` is the same answer on rank 0. Returns what rank 0 tells, or `None` if a check takes the whole graph. All
+    /// ranks call this.
+    pub fn check_together<T: Element>(
+        &self,
+        whole: Option<&Self>,
+        graph: &Matrix<T>,
+        grid: &Grid,
+    ) -> Result<Option<Verdict>> {
+        let found = match self {
+            Self::Set(set) | Self::BestSet { set, .. } => {
+                graph.find_vertex(set, |v, own, around| vertex::set(v, own.is_some(), present(around)))?
+            }
+            Self::Colors(colors, _) => graph.find_vertex(colors, |v, own, around| {
+                let around = around.iter().map(|&(other, color)| (other, color.unwrap_or(0)));
+                vertex::color(v, own.unwrap_or(0), around)
+            })?,
+            Self::Cover(set, mate) => {
+                let free = graph.find_vertex(set, |v, own, around| vertex::cover(v, own.is_some(), present(around)))?;
+                // the edges that show how small a cover can be, once all are covered
+                if grid.sum(&[free.is_some().into()])? == [0] { mated(graph, mate)? } else { free }
+            }
+            Self::Levels(source, levels) => {
+                graph.find_vertex(levels, |v, own, around| vertex::hops(v, *source, own, around.iter().copied()))?
+            }
+            Self::Mates(mate, _) => mated(graph, mate)?,
+            Self::Components(_) => {
+                let labels =
+                    whole.and_then(|whole| if let Self::Components(labels) = whole { Some(labels) } else { None });
+                return components(graph, labels, grid).map(Some);
+            }
+            _ => return Ok(None),
+        };
+        let least = grid.least(found.and_then(|(_, violation)| violation.words()))?;
+        Ok(Some(least.and_then(Violation::of_words).map_or(Ok(()), Err)))
+    }
+}
+
+/// Which neighbours are members of a set.
+fn present(around: &[(u32, Option<()>)]) -> impl Iterator<Item = (u32, bool)> {
+    around.iter().map(|&(other, member)| (other, member.is_some()))
+}
+
+fn mated<T: Element>(graph: &Matrix<T>, mate: &Vector<u32>) -> Result<Option<(u32, Violation)>> {
+    graph.find_vertex(mate, |v, own, around| vertex::mate(v, own, around.iter().copied()))
+}
+
+/// Checks labels of components, which rank 0 has. Each rank reduces its entries to the edges that join what weren't joined, fewer than there are vertices, and
+/// ranks pass them on until rank 0 has joined all.
+fn components<T: Element>(graph: &Matrix<T>, labels: Option<&Vector<u32>>, grid: &Grid) -> Result<Verdict> {
+    let mut sets = DisjointSets::new(graph.nrows());
+    let mut forest = Vec::new();
+    let join = |sets: &mut DisjointSets, one: u32, other: u32, forest: &mut Vec<u8>| {
+        if sets.join(one, other) {
+            forest.extend([one, other].into_iter().flat_map(u32::to_le_bytes));
+        }
+    };
+    graph.for_each_here(|one, other, _| join(&mut sets, one, other, &mut forest))?;
+    let mut step = 1;
+    while step < grid.size() {
+        let mut out = vec![Vec::new(); grid.size()];
+        if grid.rank() % (2 * step) == step {
+            out[grid.rank() - step] = std::mem::take(&mut forest);
+        }
+        for parcel in grid.world().exchange(out)? {
+            for edge in parcel.chunks_exact(8) {
+                let end = |bytes: &[u8]| bytes.first_chunk().map_or(0, |end| u32::from_le_bytes(*end));
+                join(&mut sets, end(edge), end(&edge[4..]), &mut forest);
+            }
+        }
+        step *= 2;
+    }
+    let labels = labels.map_or(Vec::new(), |labels| labels.to_dense(0));
+    let wrong = (0u32..).zip(labels).find(|&(v, label)| label != sets.least(v));
+    Ok(match wrong {
+        Some((v, label)) => {
+            Err(Violation::Label { vertex: v as usize, label: label as usize, least: sets.least(v) as usize })
+        }
+        None => Ok(()),
+    })
+}
