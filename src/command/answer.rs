@@ -1,29 +1,25 @@
 //! Runs an algorithm, checks its answer, writes it and reports it.
 
 use crate::command::arguments::{Run, Task};
-use crate::command::bars::Spinner;
 use crate::command::footprint::{Algorithm, Graph, reading};
 use crate::command::found::Found;
 use crate::command::phases::{self, phase};
-use crate::command::profile;
 use crate::command::report;
 use crate::command::subject::Subject;
-use crate::command::together::is_checked_together;
 use crate::command::{WRONG, counted, ignored, job, prepare, print, tell};
 use serde_json::{Map, Value, json};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use vxm::backend::plan::Format;
-use vxm::backend::profile::{Profile, collect};
+use vxm::backend::profile::Profile;
 use vxm::backend::{Device, MemoryLimit};
 use vxm::certify::Violation;
 use vxm::containers::Matrix;
 use vxm::formats::{Csr, Tiles};
 use vxm::io::{FileFormat, Numbering, Report, WholeFile};
 use vxm::memory;
-use vxm::ranks::Grid;
 use vxm::semiring::Element;
 use vxm::{Error, Result};
 
@@ -37,7 +33,7 @@ pub type Outcome = Result<(Found, Option<u32>)>;
 pub type Verdict = core::result::Result<(), Violation>;
 
 /// An answer, with everything that is reported about it.
-struct Answer {
+pub struct Answer {
     found: Found,
     /// The number of rounds, if the algorithm reports it.
     rounds: Option<u32>,
@@ -56,11 +52,11 @@ struct Answer {
     shape: Option<(usize, usize)>,
     peaks: Peaks,
     /// The bytes that ranks sent along rows, along columns and to any, and the number of messages.
-    sent: Option<[u64; 4]>,
+    pub sent: Option<[u64; 4]>,
 }
 
 /// Bytes of memory at the peak.
-struct Peaks {
+pub struct Peaks {
     /// What was predicted, of host memory; not of ranks, which share a host.
     predicted: Option<u128>,
     /// What the process took until its answer was checked, if the system tells.
@@ -70,8 +66,13 @@ struct Peaks {
 }
 
 impl Peaks {
+    /// Those of a rank, of which none are predicted.
+    pub fn of_rank() -> Self {
+        Self { predicted: None, taken: report::peak_taken(), device: None }
+    }
+
     /// The peaks of a run and of the check of its answer.
-    fn of<T: Element>(run: &Run, algorithm: Algorithm, choices: &Choices, a: &Matrix<T>, report: &Report) -> Self {
+    pub fn of<T: Element>(run: &Run, algorithm: Algorithm, choices: &Choices, a: &Matrix<T>, report: &Report) -> Self {
         let tiled = run.format.0 == Some(Format::Tiles);
         let size = Graph::of(a.csr(), tiled.then(|| Tiles::count(a.csr()) as u64));
         let size = Graph { directed: !a.is_symmetric(), ..size };
@@ -89,9 +90,9 @@ impl Peaks {
 /// The files that a run writes.
 pub struct Outputs {
     /// The answer.
-    answer: Option<WholeFile>,
+    pub answer: Option<WholeFile>,
     /// The page about the run.
-    page: Option<WholeFile>,
+    pub page: Option<WholeFile>,
 }
 
 /// Checks the options that don't depend on the graph: the files to write, which it prepares, and the device.
@@ -110,7 +111,12 @@ pub fn begin(run: &Run) -> Result<Outputs> {
 }
 
 /// Checks that the memory suffices for the graph as it is stored, and returns the graph in the asked format on the asked device.
-fn place<T: Element>(run: &Run, algorithm: Algorithm, choices: &Choices, subject: &Subject<T>) -> Result<Matrix<T>> {
+pub fn place<T: Element>(
+    run: &Run,
+    algorithm: Algorithm,
+    choices: &Choices,
+    subject: &Subject<T>,
+) -> Result<Matrix<T>> {
     let _phase = phase("prepare");
     let (matrix, name) = (&subject.matrix, &subject.name);
     if matrix.grid().is_some() {
@@ -195,133 +201,8 @@ fn fits_host(run: &Run, algorithm: Algorithm, size: Graph, mapped: bool, place: 
     Err(Error::Budget { place: format!("{}{hint}", place()), needed, budget })
 }
 
-/// Runs the algorithm `find` on a graph, checks the answer with `check`, writes it and reports it.
-pub fn finish<T: Element>(
-    run: &Run,
-    out: Outputs,
-    algorithm: Algorithm,
-    choices: &Choices,
-    subject: Subject<T>,
-    find: impl Fn(&Matrix<T>) -> Outcome,
-    check: impl FnOnce(&mut Found, &Csr<T>) -> Result<Verdict>,
-) -> Result<ExitCode> {
-    let a = job::agree(place(run, algorithm, choices, &subject))?;
-    if let Some(grid) = job::grid() {
-        return on_ranks(run, (out.answer, algorithm), choices, (subject, a), &grid, find, check);
-    }
-    if run.device() != Device::Cpu {
-        // a first run compiles the kernels before the clock starts
-        let _phase = phase("compile");
-        find(&a)?;
-    }
-    let (mut found, rounds, took) = timed(run, &find, &a)?;
-    let certificate = {
-        let (_phase, _spinner) = (phase("check"), Spinner::new("checking"));
-        check(&mut found, a.csr())?
-    };
-    let peaks = Peaks::of(run, algorithm, choices, &a, &subject.report);
-    let answer = Answer::of(&a, subject, (found, rounds), took, certificate, peaks);
-    let told = tell_answer(run, out.answer, choices, &answer)?;
-    if let Some(page) = out.page {
-        // before loops are counted, or all would be planned twice
-        let plan = report::decisions();
-        let counted = {
-            let (_phase, _spinner) = (phase("count"), Spinner::new("counting"));
-            // on this thread, so that the loops are those of the scope
-            let (found, profile) = collect(|| find(&a));
-            found.map(|_| profile)?
-        };
-        answer.report(run, page, choices, a.csr(), (plan, counted))?;
-    }
-    Ok(told)
-}
-
-/// What an algorithm finds, its rounds, and how long it took. Its loops are counted if they are to be profiled.
-fn timed<T: Element>(
-    run: &Run,
-    find: impl Fn(&Matrix<T>) -> Outcome,
-    a: &Matrix<T>,
-) -> Result<(Found, Option<u32>, Duration)> {
-    let (_phase, _spinner, start) = (phase("run"), Spinner::new("running"), Instant::now());
-    let (found, rounds) = profile::observed(run, || find(a))?;
-    Ok((found, rounds, start.elapsed()))
-}
-
-/// The same on all ranks of a grid, each of which has its share of the graph. The ranks check the answer together where each can look at its own
-/// vertices. Otherwise rank 0 checks it with the whole graph, which it has kept, or reads again.
-fn on_ranks<T: Element>(
-    run: &Run,
-    (out, algorithm): (Option<WholeFile>, Algorithm),
-    choices: &Choices,
-    (subject, whole): (Subject<T>, Matrix<T>),
-    grid: &Grid,
-    find: impl Fn(&Matrix<T>) -> Outcome,
-    check: impl FnOnce(&mut Found, &Csr<T>) -> Result<Verdict>,
-) -> Result<ExitCode> {
-    let (mut again, size) = (subject.again, (whole.nrows(), whole.nnz()));
-    let together = again.is_some() && is_checked_together(algorithm);
-    let a = if again.is_some() { whole.clone() } else { whole.to_grid(grid)? };
-    let subject = subject.with(a.clone());
-    let whole = Some(whole).filter(|_| job::speaks() && again.is_none());
-    let must_fit = again.is_some() && !together && job::speaks();
-    grid.agree(if must_fit { room_to_check(run, &subject, &a, grid) } else { Ok(()) })?;
-    let before = sent(grid);
-    grid.begin_recording();
-    let start = Instant::now();
-    let (found, rounds) = find(&a)?;
-    grid.end_recording();
-    let sent: Vec<u64> = sent(grid).iter().zip(before).map(|(now, before)| now - before).collect();
-    let whole_answer = found.to_root()?;
-    let took = start.elapsed();
-    let sent = grid.sum(&sent)?.first_chunk().copied();
-    let verdict = if together { found.check_together(whole_answer.as_ref(), &a, grid)? } else { None };
-    let certified = (verdict.is_some() && job::speaks()).then(|| a.clone());
-    if verdict.is_some() {
-        again = None;
-    }
-    // the share makes room for the whole graph
-    drop((a, found));
-    let subject = subject.with(Matrix::from_triples(0, 0, [])?);
-    let whole = match again.filter(|_| job::speaks()) {
-        Some(again) => again(run).and_then(|whole| match (whole.nrows(), whole.nnz()) == size {
-            true => Ok(Some(whole)),
-            false => Err(Error::invalid(format!("{}: changed, or ranks see different files", subject.name))),
-        }),
-        None => Ok(whole.or(certified)),
-    };
-    let told = whole.and_then(|whole| match (whole_answer, whole) {
-        (Some(mut found), Some(whole)) => {
-            let certificate = verdict.map_or_else(|| check(&mut found, whole.csr()), Ok)?;
-            let peaks = Peaks { predicted: None, taken: report::peak_taken(), device: None };
-            let answer = Answer { sent, ..Answer::of(&whole, subject, (found, rounds), took, certificate, peaks) };
-            tell_answer(run, out, choices, &answer).map(|status| u64::from(status != ExitCode::SUCCESS))
-        }
-        _ => Ok(0),
-    });
-    let wrong = grid.sum(&[grid.agree(told)?])?;
-    Ok(if wrong == [0] { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
-}
-
-/// The bytes that this rank has sent along its row, along its column and to any, and the number of messages.
-fn sent(grid: &Grid) -> [u64; 4] {
-    let sent = grid.sent();
-    let [row, column, all] = sent.map(|traffic| traffic.bytes);
-    [row, column, all, sent.iter().map(|traffic| traffic.messages).sum()]
-}
-
-/// Checks that rank 0 will have room to read the whole graph, to check the answer with, when it holds no share any more. A native file stays on
-/// disk, and so does what is read under a limit.
-fn room_to_check<T: Element>(run: &Run, subject: &Subject<T>, a: &Matrix<T>, grid: &Grid) -> Result<()> {
-    if subject.input == Some(FileFormat::Native) || run.memory.limit()?.is_some() {
-        return Ok(());
-    }
-    let needed = reading(a.nrows(), &subject.report);
-    let share = u128::from(4 * a.nnz() / grid.size() as u64);
-    memory::require(needed.saturating_sub(share), || format!("{}: checking the answer on rank 0", subject.name))
-}
-
 impl Answer {
-    fn of<T: Element>(
+    pub fn of<T: Element>(
         a: &Matrix<T>,
         subject: Subject<T>,
         (found, rounds): (Found, Option<u32>),
@@ -352,7 +233,7 @@ impl Answer {
     }
 
     /// Writes the page about the run.
-    fn report<T: Element>(
+    pub fn report<T: Element>(
         &self,
         run: &Run,
         page: WholeFile,
@@ -376,7 +257,7 @@ impl Answer {
 }
 
 /// Writes an answer and reports it.
-fn tell_answer(run: &Run, out: Option<WholeFile>, choices: &Choices, answer: &Answer) -> Result<ExitCode> {
+pub fn tell_answer(run: &Run, out: Option<WholeFile>, choices: &Choices, answer: &Answer) -> Result<ExitCode> {
     if let (Some(out), Ok(())) = (out, answer.certificate) {
         let _phase = phase("write");
         out.write(|file| {

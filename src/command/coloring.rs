@@ -1,8 +1,9 @@
 //! `vxm color`: colourings of graphs, and of the columns or rows of a matrix.
 
-use crate::command::answer::{begin, finish, fits, is_same_file};
+use crate::command::answer::{begin, fits, is_same_file};
 use crate::command::bars::Bars;
 use crate::command::convert::numbering;
+use crate::command::finish::finish;
 use crate::command::footprint::Algorithm;
 use crate::command::found::{Found, Rule};
 use crate::command::options::{Color, Run};

@@ -1,7 +1,8 @@
 //! `vxm kcore`, `triangles`, `ktruss`, `clustering`, `clique` and `cover`: dense parts of a graph, and what covers its edges.
 
-use crate::command::answer::{begin, finish};
+use crate::command::answer::begin;
 use crate::command::arguments::Run;
+use crate::command::finish::finish;
 use crate::command::footprint::Algorithm;
 use crate::command::found::Found;
 use crate::command::subject::simple;

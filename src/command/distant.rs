@@ -1,7 +1,8 @@
 //! `vxm mis --distance 2` and `vxm aggregates`.
 
-use crate::command::answer::{begin, finish};
+use crate::command::answer::begin;
 use crate::command::arguments::Run;
+use crate::command::finish::finish;
 use crate::command::footprint::Algorithm;
 use crate::command::found::Found;
 use crate::command::subject::simple;

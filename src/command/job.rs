@@ -133,6 +133,12 @@ fn check(task: &Task, run: Option<&Run>) -> Result<()> {
     if run.report.is_some() {
         return Err(Error::invalid("report: runs as one process: expected no launcher"));
     }
+    if run.profiled_runs > 0 {
+        return Err(Error::invalid("profile: runs as one process: expected no launcher"));
+    }
+    if run.explain {
+        return Err(Error::invalid("--explain: plans of ranks aren't told: expected no launcher"));
+    }
     if grid().is_some_and(|grid| grid.size() > 1) && STDIN.iter().any(|name| run.graph == *name) {
         let name = run.graph.to_string_lossy();
         return Err(Error::invalid(format!("{name}: a launcher gives its input to one rank only: expected a file")));

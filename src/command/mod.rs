@@ -9,6 +9,7 @@ mod convert;
 mod dense;
 mod distant;
 mod doctor;
+mod finish;
 mod footprint;
 mod found;
 mod info;

@@ -1,7 +1,8 @@
 //! The algorithms of the command: their options, the graph that each takes, and the certificate of its answer.
 
-use crate::command::answer::{Outputs, Verdict, begin, finish};
+use crate::command::answer::{Outputs, Verdict, begin};
 use crate::command::arguments::{Precision, Run, WeightRange};
+use crate::command::finish::finish;
 use crate::command::footprint::Algorithm;
 use crate::command::found::{Found, Numbers, options};
 use crate::command::subject::{Subject, Weights, check_lengths, directed, places, simple, weighted, whole_directed};

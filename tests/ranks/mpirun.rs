@@ -279,6 +279,8 @@ fn grids_and_files() {
                 "a grid of 3x1: expected as many places as there are ranks, 2 ranks",
             ),
             (vec!["info", "grid:5x5"], "info: runs as one process: expected no launcher"),
+            (vec!["profile", "mis", "grid:5x5"], "profile: runs as one process: expected no launcher"),
+            (vec!["mis", "grid:5x5", "--explain"], "--explain: plans of ranks aren't told: expected no launcher"),
             (vec!["mis", "grid:5x5", "--format", "tiles"], "--format tiles: not built for ranks: expected auto or csr"),
             (
                 vec!["pagerank", "grid:5x5", "--grid", "1x2"],

@@ -134,8 +134,9 @@ fn predictions_cover_what_a_device_takes() {
                 // Communities makes a matrix of a vector's elements, which a dry run makes up.
                 continue;
             }
-            if algorithm == Algorithm::Betweenness && spec.starts_with("grid") && !gpu.is_dry_run() {
-                // more shortest paths than can be counted
+            let few_rounds = !matches!(algorithm, Algorithm::Betweenness | Algorithm::Communities);
+            if !few_rounds && spec.starts_with("grid") && !gpu.is_dry_run() {
+                // more shortest paths than can be counted, and minutes until communities stay as they are
                 continue;
             }
             let own = if algorithm == Algorithm::Roots { &forest } else { &a };
