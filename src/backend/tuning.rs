@@ -45,6 +45,7 @@ pub(crate) const RANKS_SAMPLE: u64 = 4;
 pub(crate) const RANKS_MOST_READ: usize = 8;
 /// A product of two sparse matrices brings the right one in ranges of columns, each with at most as many entries for a rank as it holds itself;
 /// or this many, if that is more: 16 to 48 MiB, which is little beside a process. E065, no other value timed
+/// A check of an answer brings rows in portions of as many entries of a rank. E066
 pub(crate) const RANKS_READ_ENTRIES: u64 = 1 << 22;
 /// Ranges of columns of which the entries are counted before. Hubs may stand together, so they are narrower than what is brought at once; the
 /// counts travel in one message of 2 KiB. E065, no other value timed

@@ -3,11 +3,11 @@
 use crate::command::answer::Verdict;
 use crate::command::footprint::Algorithm;
 use crate::command::found::Found;
-use vxm::Result;
 use vxm::certify::{DisjointSets, Violation, vertex};
 use vxm::containers::{Matrix, Vector};
 use vxm::ranks::Grid;
 use vxm::semiring::Element;
+use vxm::{Error, Result};
 
 /// Whether ranks check the answer of an algorithm together.
 pub fn is_checked_together(algorithm: Algorithm) -> bool {
@@ -48,8 +48,13 @@ impl Found {
             }
             _ => return Ok(None),
         };
-        let least = grid.least(found.and_then(|(_, violation)| violation.words()))?;
-        Ok(Some(least.and_then(Violation::of_words).map_or(Ok(()), Err)))
+        // all ranks fail alike on a violation that has no words
+        let words = found.map(|(v, violation)| violation.words().unwrap_or([v.into(), u64::MAX, 0, 0]));
+        let unknown = || Error::invalid("a violation that ranks can't tell each other");
+        Ok(Some(match grid.least(words)? {
+            Some(words) => Err(Violation::of_words(words).ok_or_else(unknown)?),
+            None => Ok(()),
+        }))
     }
 }
 
@@ -68,7 +73,8 @@ fn components<T: Element>(graph: &Matrix<T>, labels: Option<&Vector<u32>>, grid:
     let mut sets = DisjointSets::new(graph.nrows());
     let mut forest = Vec::new();
     let join = |sets: &mut DisjointSets, one: u32, other: u32, forest: &mut Vec<u8>| {
-        if sets.join(one, other) {
+        // rank 0 sends none
+        if sets.join(one, other) && grid.rank() > 0 {
             forest.extend([one, other].into_iter().flat_map(u32::to_le_bytes));
         }
     };

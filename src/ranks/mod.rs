@@ -22,6 +22,7 @@ pub(crate) use fetch::{collect, deliver, fetch, to_first};
 pub use grid::{Axis, Grid, Shape};
 pub use model::{LinkModel, Model, Time};
 pub use owners::{BLOCK, Deal, Owners};
+pub(crate) use parcel::unexpected;
 pub(crate) use replicas::{Partials, Replicas, nothing};
 pub(crate) use rows::{OwnRows, Reads, entries_to_first, whole_rows, within};
 #[doc(hidden)]

@@ -281,6 +281,11 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The error of a parcel that another rank can't have made of the same program. It ends the job, because other ranks don't have it.
+pub(crate) fn unexpected(what: impl Into<String>) -> Error {
+    Error::Ranks(vxm_communicator::Error::Message { what: what.into() })
+}
+
 /// Reads a parcel about `n` places: calls `put` for each place that has changed, ascending.
 ///
 /// # Errors
@@ -293,9 +298,7 @@ pub(crate) fn unpack<T: Element>(parcel: &[u8], n: usize, mut put: impl FnMut(us
 fn unpack_bits(parcel: &[u8], n: usize, size: usize, put: &mut dyn FnMut(usize, Option<u64>)) -> Result<()> {
     unpacked(parcel, n, size, put).ok_or_else(|| {
         let bytes = parcel.len();
-        Error::invalid(format!(
-            "a parcel of {bytes} bytes about {n} places: expected all ranks to run the same program on the same graph"
-        ))
+        unexpected(format!("a parcel of {bytes} bytes about {n} places"))
     })
 }
 

@@ -1,8 +1,9 @@
 //! Rows of matrices that travel between ranks: those of a row of ranks, made whole, and those that a product reads of other ranks.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::formats::Csr;
 use crate::ranks::grid::Grid;
+use crate::ranks::parcel::unexpected;
 use crate::ranks::share::{RowNumbers, Share, words};
 use std::ops::Range;
 use vxm_semiring::Element;
@@ -76,7 +77,7 @@ impl<'p> Unpacked<'p> {
     /// The next bytes.
     fn next(&mut self, bytes: usize) -> Result<&'p [u8]> {
         let rest = self.parcel.get(self.at..).unwrap_or_default();
-        let found = rest.get(..bytes).ok_or_else(|| Error::invalid("rows of another rank: expected more bytes"))?;
+        let found = rest.get(..bytes).ok_or_else(|| unexpected("rows that end too early"))?;
         self.at += bytes;
         Ok(found)
     }
@@ -203,8 +204,7 @@ impl OwnRows {
             let pairs = words(part.next(8 * rows)?);
             for pair in pairs.chunks_exact(2) {
                 let length = offsets.get_mut(pair[0] as usize + 1);
-                *length.ok_or_else(|| Error::invalid("rows of another rank: expected other rows"))? +=
-                    u64::from(pair[1]);
+                *length.ok_or_else(|| unexpected("rows of other places"))? += u64::from(pair[1]);
             }
             lengths.push(pairs);
         }

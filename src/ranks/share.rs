@@ -1,11 +1,11 @@
 //! A rank's share of a square matrix, and what it needs of others to multiply with it.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::formats::Csr;
 use crate::parallel::{self, FEW};
 use crate::ranks::grid::Grid;
 use crate::ranks::owners::Owners;
-use crate::ranks::parcel::{Item, pack};
+use crate::ranks::parcel::{Item, pack, unexpected};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -290,10 +290,7 @@ pub(crate) fn assemble<T: Element>(
     for parcel in grid.exchange(out)? {
         for entry in parcel.chunks(size) {
             let mut bytes = [0; 16];
-            bytes
-                .get_mut(..entry.len())
-                .ok_or_else(|| Error::invalid("entries that don't fit"))?
-                .copy_from_slice(entry);
+            bytes.get_mut(..entry.len()).ok_or_else(|| unexpected("entries of another size"))?.copy_from_slice(entry);
             let bits = u128::from_le_bytes(bytes);
             here.push((bits as u32, (bits >> 32) as u32, T::from_bits((bits >> 64) as u64)));
         }

@@ -132,5 +132,14 @@ fn vectors_that_do_not_fit_are_refused() {
         });
         let told = refused.unwrap_err().to_string();
         assert!(told.contains(&format!("a vector of 1 elements: expected {}", a.nrows())), "{name}: {told}");
+        let refused = on_grid(shape, deal, |grid| {
+            let x = Vector::full(a.nrows(), 1u32).to_grid(grid)?;
+            a.find_vertex(&x, |_, own, _| own).map(|_| x.grid().is_none())
+        });
+        // on one rank nothing is spread
+        match refused {
+            Ok(alone) => assert!(alone, "{shape:?}"),
+            Err(error) => assert!(error.to_string().contains("expected to_grid() of the matrix"), "{error}"),
+        }
     }
 }

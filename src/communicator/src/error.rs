@@ -84,6 +84,13 @@ pub enum Error {
         size: usize,
     },
 
+    /// What another rank has sent isn't what this one expects.
+    #[error("{what}: expected all ranks to run the same program on the same graph")]
+    Message {
+        /// What came.
+        what: String,
+    },
+
     /// A rank that is a thread can't be started.
     #[error(
         "rank {rank} of {size}: no thread for it: {why}: expected fewer ranks, or more memory and threads for this process"

@@ -42,6 +42,11 @@ impl<T: Element> Matrix<T> {
         if let Some(grid) = self.grid() {
             return self.find_on_ranks(grid, x.piece_on(grid)?, tuning::RANKS_READ_ENTRIES, &find);
         }
+        if x.grid().is_some() {
+            let what =
+                "find_vertex: the vector is spread over ranks, the matrix isn't: expected to_grid() of the matrix";
+            return Err(Error::invalid(what));
+        }
         let (rows, held) = (self.host_rows()?, x.piece_bitmap());
         let element = |v: u32| held.get(v as usize);
         let found = (0..n).into_par_iter().map_init(Vec::new, |around, row| {

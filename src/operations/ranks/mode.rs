@@ -5,10 +5,10 @@
 
 use crate::backend::cpu::mode::{counts, modes, most};
 use crate::containers::{Matrix, Set, Vector};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::formats::{Bitmap, Store, StoreView};
 use crate::operations::ranks::matrices::{at_columns, at_rows};
-use crate::ranks::{Grid, Line, nothing, words};
+use crate::ranks::{Grid, Line, nothing, unexpected, words};
 use vxm_semiring::Element;
 
 /// The modes of the labels `u` over the rows of a matrix. All ranks call this.
@@ -62,7 +62,7 @@ fn told(line: &Line, parts: &[Vec<(u32, u32)>]) -> Result<Vec<[u32; 3]>> {
     let mut heard = Vec::new();
     for (parcel, places) in found.iter().zip(&line.gives) {
         let words = words(parcel);
-        let short = || Error::invalid("labels of another rank: expected more words");
+        let short = || unexpected("labels that end too early");
         let (lengths, pairs) = words.split_at_checked(places.len()).ok_or_else(short)?;
         let mut pairs = pairs.chunks_exact(2);
         for (&place, &length) in places.iter().zip(lengths) {

@@ -1,10 +1,10 @@
 //! Folds of all ranks' elements in the order of their indices, by the fixed tree: the same bits as on one process.
 
 use crate::backend::cpu::fold::{Pairs, SEGMENT, Tree};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::formats::Store;
 use crate::parallel;
-use crate::ranks::{BLOCK, Grid, Owners};
+use crate::ranks::{BLOCK, Grid, Owners, unexpected};
 use vxm_semiring::{Element, Monoid};
 
 /// The blocks of indices in a segment of the tree.
@@ -24,7 +24,7 @@ impl<'p> Parcel<'p> {
     }
 
     fn take(&mut self, bytes: usize) -> Result<&'p [u8]> {
-        let cut = || Error::invalid("a parcel of another rank is cut off");
+        let cut = || unexpected("sums that end too early");
         let (taken, rest) = self.rest.split_at_checked(bytes).ok_or_else(cut)?;
         self.rest = rest;
         Ok(taken)
@@ -94,7 +94,7 @@ pub(super) fn fold<T: Element, M: Monoid<T>>(grid: &Grid, n: usize, piece: Store
     for segment in 0..segments {
         let at = segment / ranks * 9;
         let part = found[segment % ranks].get(at..at + 9).and_then(|part| part.split_first());
-        let (held, bits) = part.ok_or_else(|| Error::invalid("a parcel of another rank is cut off"))?;
+        let (held, bits) = part.ok_or_else(|| unexpected("sums that end too early"))?;
         let bits = bits.first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
         pairs.push((*held == 1).then(|| T::from_bits(bits)));
     }

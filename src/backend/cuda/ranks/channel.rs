@@ -3,10 +3,10 @@
 use crate::backend::cuda::compact::{builder, launch_over};
 use crate::backend::cuda::vector::Cells;
 use crate::backend::cuda::{DeviceVector, Gpu};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::formats::bitmap::words;
 use crate::kernels::{Buffer, sources};
-use crate::ranks::Carrier;
+use crate::ranks::{Carrier, unexpected};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use vxm_communicator::Communicator;
@@ -68,7 +68,7 @@ impl Head {
 
     fn decode(bytes: &[u8]) -> Result<Self> {
         let word = bytes.first_chunk().map(|word| u64::from_le_bytes(*word));
-        let word = word.ok_or_else(|| Error::invalid("a parcel of another rank has no head"))?;
+        let word = word.ok_or_else(|| unexpected("a parcel without a head"))?;
         Ok(Self { changed: (word >> 2) as usize, listed: word & 2 != 0, partial: word & 1 != 0 })
     }
 
@@ -327,7 +327,7 @@ impl Channel {
         for (member, range) in arrived.pieces() {
             let piece = found[member].get(read[member]..read[member] + range.len());
             read[member] += range.len();
-            bytes[range].copy_from_slice(piece.ok_or_else(|| Error::invalid("a parcel of another rank is cut off"))?);
+            bytes[range].copy_from_slice(piece.ok_or_else(|| unexpected("a parcel that ends too early"))?);
         }
         let mut received = staged_buffer(gpu, staged[1].take(), arrived.bytes)?;
         received.upload_at(0, &bytes)?;
