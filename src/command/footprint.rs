@@ -16,6 +16,9 @@ pub fn reading(vertices: usize, report: &Report) -> u128 {
     memory::for_reading(vertices as u64, report.entries, directions)
 }
 
+/// The colours of a window of a colouring. A vertex with as many neighbours may have a colour of a later one.
+const WINDOW: u64 = 31;
+
 /// An algorithm with the options that affect its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Algorithm {
@@ -102,7 +105,7 @@ impl Graph {
     /// The sizes of `graph`. `tiles` is the number of tiles, if they are built.
     pub fn of<T: Element>(graph: &Csr<T>, tiles: Option<u64>) -> Self {
         let degrees = || (0..graph.nrows()).map(|v| graph.degree(v) as u64);
-        let (longest, late) = (degrees().max().unwrap_or(0), degrees().filter(|&degree| degree > 30).sum());
+        let (longest, late) = (degrees().max().unwrap_or(0), degrees().filter(|&degree| degree >= WINDOW).sum());
         let (vertices, entries, weight) =
             (graph.nrows().max(graph.ncols()) as u64, graph.nnz() as u64, size_of::<T>() as u64);
         Self { vertices, entries, longest, late, tiles, weight, directed: false }
@@ -232,7 +235,12 @@ impl Graph {
             | Algorithm::Clique
             | Algorithm::Color(Method::NeighborReduce, _)
             | Algorithm::Color(_, Order::SmallestDegreeLast)
+            | Algorithm::DistantSet
+            | Algorithm::Aggregates
+            | Algorithm::ColorsBy(Rule::Columns | Rule::Rows)
             | Algorithm::Kcore
+            | Algorithm::Betweenness
+            | Algorithm::Labels
             | Algorithm::Scc => self.tiles_on_device(tiles.into()),
             _ => 0,
         });
@@ -253,15 +261,23 @@ impl Graph {
         match algorithm {
             // if a row is long, the columns are copied; if colours of a later window are possible, the entries are
             // marked and counted later, and half of those between such vertices become a matrix
-            Algorithm::Color(Method::Jp, _) => {
-                copied.max(if self.late > 0 { 16 * n + entries / 2 + 4 * late } else { 0 })
+            Algorithm::Color(Method::Jp, order) => {
+                // finding the order copies the columns too
+                let order = if order == Order::SmallestDegreeLast { copied } else { 0 };
+                order + copied.max(if self.late > 0 { 16 * n + entries / 2 + 4 * late } else { 0 })
             }
-            Algorithm::Color(Method::Is | Method::Mis, _) => copied,
-            Algorithm::Extended(_) => copied,
-            // the graph with a diagonal, and the bipartite graph with its copy of columns
+            Algorithm::Color(Method::Is, Order::SmallestDegreeLast) => 2 * copied,
+            Algorithm::Color(Method::Is, _) | Algorithm::Color(Method::Mis, Order::SmallestDegreeLast) => copied,
+            Algorithm::DistantSet | Algorithm::Aggregates | Algorithm::Extended(_) => copied,
+            // two products over the same rows
+            Algorithm::Labels => 2 * copied,
+            // the graph with a diagonal, and the bipartite graph with its copy of columns; where enough vertices are within two edges, the
+            // bipartite graph's edges between vertices of a later window, with copies of their own
             Algorithm::ColorsBy(rule) => {
                 let values = if rule == Rule::Star { 2 * entries } else { 0 };
-                rows_on_device(n, entries + n) + rows_on_device(2 * n, 2 * (entries + n)) + 2 * copied + values
+                let later =
+                    if self.longest.saturating_pow(2) >= WINDOW { 32 * n + 9 * (entries + n) + 3 * copied } else { 0 };
+                rows_on_device(n, entries + n) + rows_on_device(2 * n, 2 * (entries + n)) + 2 * copied + values + later
             }
             Algorithm::Color(Method::Hash, _) => copied,
             Algorithm::Color(Method::MinMax | Method::Speculative, _) => entries,

@@ -34,6 +34,40 @@ fn predictions_cover_what_was_measured() {
     }
 }
 
+/// The most bytes that buffers took on an H100 (2026-11-27): of rmat:18:8 as CSR and as tiles, and of er:18:8.
+const TAKEN: [(Algorithm, [u64; 4]); 13] = [
+    (Algorithm::DistantSet, [44_152_832, 162_519_552, 25_430_528, 176_334_336]),
+    (Algorithm::Aggregates, [44_152_832, 162_519_552, 25_430_528, 176_334_336]),
+    (Algorithm::ColorsBy(Rule::Distance2), [239_568_896, 239_568_896, 158_321_152, 158_321_152]),
+    (Algorithm::ColorsBy(Rule::Star), [215_616_512, 215_616_512, 108_999_680, 108_999_680]),
+    (Algorithm::ColorsBy(Rule::Columns), [214_331_392, 350_497_792, 125_507_072, 276_510_720]),
+    (Algorithm::Betweenness, [31_792_640, 167_959_040, 30_770_176, 181_773_824]),
+    (Algorithm::Labels, [58_309_120, 176_675_840, 22_184_960, 173_188_608]),
+    (Algorithm::Color(Method::Jp, Order::SmallestDegreeLast), [58_642_944, 177_009_664, 30_771_712, 181_775_360]),
+    (Algorithm::Color(Method::Is, Order::SmallestDegreeLast), [59_691_520, 178_058_240, 30_771_712, 181_775_360]),
+    (Algorithm::Kcore, [24_288_768, 160_455_168, 23_266_304, 174_269_952]),
+    (Algorithm::Triangles, [81_933_824, 81_933_824, 78_657_024, 78_657_024]),
+    (Algorithm::Msf, [122_210_304, 122_210_304, 120_467_968, 120_467_968]),
+    (Algorithm::Communities, [371_495_936, 371_495_936, 365_662_208, 365_662_208]),
+];
+
+#[test]
+fn predictions_cover_what_a_device_took() {
+    let sizes: Vec<Graph> = ["rmat:18:8", "er:18:8"]
+        .into_iter()
+        .flat_map(|spec| {
+            let graph = vxm::io::generate(spec, &()).unwrap().graph;
+            [None, Some(Tiles::count(&graph) as u64)].map(|tiles| Graph::of(&graph, tiles))
+        })
+        .collect();
+    for (algorithm, taken) in TAKEN {
+        for (size, taken) in sizes.iter().zip(taken) {
+            let ratio = size.peak_on_device(algorithm) as f64 / taken as f64;
+            assert!((1.0..2.0).contains(&ratio), "{algorithm:?} {size:?}: {ratio:.2}");
+        }
+    }
+}
+
 /// Runs an algorithm on a graph, or on the same with weights.
 fn run(algorithm: Algorithm, a: &Matrix, weighted: &Matrix<u32>) -> Result<()> {
     match algorithm {
@@ -104,7 +138,7 @@ fn took(gpu: &Gpu, algorithm: Algorithm, a: &Matrix) -> Result<u64> {
     Ok(gpu.take_peak() - before)
 }
 
-/// On a device, the prediction covers what buffers take and is at most twice that. In a dry run, where no entry is
+/// On a device, the prediction covers what buffers take and is at most twice that, or three times. In a dry run, where no entry is
 /// ever selected, it only covers it.
 #[test]
 fn predictions_cover_what_a_device_takes() {
@@ -155,7 +189,10 @@ fn predictions_cover_what_a_device_takes() {
                 let line =
                     format!("{spec} {name} {algorithm:?} {format:?}: took {took}, predicted {predicted}, {ratio:.2}");
                 println!("{line}");
-                if took > predicted || (!gpu.is_dry_run() && predicted > 2 * took) {
+                // what these leave for a next round depends on the graph: here little
+                let leaves = matches!(algorithm, Algorithm::Scc | Algorithm::Ktruss | Algorithm::Clique);
+                let most = if leaves { 3 } else { 2 };
+                if took > predicted || (!gpu.is_dry_run() && predicted > most * took) {
                     wrong.push(line);
                 }
             }
