@@ -76,8 +76,9 @@ pub struct Typed {
     products: usize,
 }
 
-/// The most nodes of an expression. They are evaluated together, and each time that they are read.
-const MOST_NODES: usize = 1000;
+/// The most nodes of an expression. They are evaluated together, and each time that they are read. Each takes some of the stack: 8 KiB
+/// where the compiler optimises little, and a thread has 8 MiB.
+const MOST_NODES: usize = 500;
 /// The most nested products. Each is evaluated within the one that reads it, which takes some of the stack.
 const MOST_PRODUCTS: usize = 100;
 

@@ -356,6 +356,23 @@ fn faults_end_all_ranks() {
     }
 }
 
+/// Ranks that search from a vertex each find levels that are those of no source: the check refuses them.
+#[test]
+fn a_wrong_answer_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let path: String = (0..200).map(|v| format!("{v} {}\n", v + 1)).collect();
+    fs::write(folder.join("path.txt"), path).unwrap();
+    let script = "exec $VXM bfs path.txt --grid 2x1 --device cpu --source $((${OMPI_COMM_WORLD_RANK:-$PMI_RANK} * 70))";
+    for launcher in launchers() {
+        let out = launched(folder, launcher, 2, &["sh", "-c", script]);
+        let told = lines(&out);
+        let wrong =
+            "vxm: path.txt: wrong answer: the answer says that 70 is 0 hops away, and its nearest neighbour 1 hop away";
+        assert!(!out.status.success() && told.iter().any(|told| told == wrong), "{launcher}: {}", text(&out.stderr));
+    }
+}
+
 #[test]
 fn a_launcher_without_its_library_is_an_error() {
     let told = |variables: &[(&str, &str)]| {
