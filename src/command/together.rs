@@ -38,7 +38,10 @@ impl Found {
                 if grid.sum(&[free.is_some().into()])? == [0] { mated(graph, mate)? } else { free }
             }
             Self::Levels(source, levels) => {
-                graph.find_vertex(levels, |v, own, around| vertex::hops(v, *source, own, around.iter().copied()))?
+                // what rank 0 tells, if ranks were asked for different ones
+                let asked = grid.least((grid.rank() == 0).then_some([u64::from(*source)]))?;
+                let source = asked.map_or(*source, |[source]| source as u32);
+                graph.find_vertex(levels, |v, own, around| vertex::hops(v, source, own, around.iter().copied()))?
             }
             Self::Mates(mate, _) => mated(graph, mate)?,
             Self::Components(_) => {

@@ -368,7 +368,7 @@ fn a_wrong_answer_is_told() {
         let out = launched(folder, launcher, 2, &["sh", "-c", script]);
         let told = lines(&out);
         let wrong =
-            "vxm: path.txt: wrong answer: the answer says that 70 is 0 hops away, and its nearest neighbour 1 hop away";
+            "vxm: path: wrong answer: the answer says that 70 is 0 hops away, and its nearest neighbour 1 hop away";
         assert!(!out.status.success() && told.iter().any(|told| told == wrong), "{launcher}: {}", text(&out.stderr));
     }
 }
