@@ -74,7 +74,7 @@ fn timed<T: Element>(
 
 /// Runs the algorithm `find` on all ranks of a grid, each of which has its share of the graph. The ranks check the answer together where each can look at its own
 /// vertices. Otherwise rank 0 checks it with the whole graph, which it has kept, or reads again.
-pub fn on_ranks<T: Element>(
+fn on_ranks<T: Element>(
     run: &Run,
     (out, algorithm): (Option<WholeFile>, Algorithm),
     choices: &Choices,
@@ -83,7 +83,7 @@ pub fn on_ranks<T: Element>(
     find: impl Fn(&Matrix<T>) -> Outcome,
     check: impl FnOnce(&mut Found, &Csr<T>) -> Result<Verdict>,
 ) -> Result<ExitCode> {
-    let (mut again, size) = (subject.again, (whole.nrows(), whole.nnz()));
+    let (again, size) = (subject.again, (whole.nrows(), whole.nnz()));
     let together = again.is_some() && is_checked_together(algorithm);
     let a = if again.is_some() { whole.clone() } else { whole.to_grid(grid)? };
     let subject = subject.with(a.clone());
@@ -110,13 +110,10 @@ pub fn on_ranks<T: Element>(
         None
     };
     let certified = (verdict.is_some() && job::speaks()).then(|| a.clone());
-    if verdict.is_some() {
-        again = None;
-    }
     // the share makes room for the whole graph
     drop((a, found));
     let subject = subject.with(Matrix::from_triples(0, 0, [])?);
-    let whole = match again.filter(|_| job::speaks()) {
+    let whole = match again.filter(|_| job::speaks() && verdict.is_none()) {
         Some(again) => again(run).and_then(|whole| match (whole.nrows(), whole.nnz()) == size {
             true => Ok(Some(whole)),
             false => Err(Error::invalid(format!("{}: changed, or ranks see different files", subject.name))),

@@ -65,8 +65,8 @@ fn sets_and_covers() {
 
             // what isn't in a maximal set covers all edges
             let rest: Vec<bool> = member.iter().map(|member| !member).collect();
-            let nobody = vec![None; rest.len()];
-            let uncovered = certify::vertex_cover(offsets, columns, &rest, &nobody).err();
+            let no_mates = vec![None; rest.len()];
+            let uncovered = certify::vertex_cover(offsets, columns, &rest, &no_mates).err();
             let uncovered = uncovered.filter(|violation| matches!(violation, Violation::NotCovered { .. }));
             let found_here = found(&a, &x, |v, own, around| {
                 let rest: Vec<_> = present(around).into_iter().map(|(v, member)| (v, !member)).collect();
