@@ -12,6 +12,7 @@ pub use crate::operations::loops::{Fixed, fixpoint};
 pub use crate::operations::matrix_mask::MatrixMask;
 pub use crate::operations::oriented::Oriented;
 pub use crate::operations::pivot::pivot;
+pub use crate::operations::renumbering::{Renumbering, Reorder};
 pub use crate::operations::selection::{ARGMAX, ARGMIN, INDEX_OF, VALUE_OF, WITH_INDEX};
 pub use crate::operations::verbs::{Apply, Verbs};
 pub use vxm_semiring::operators::{

@@ -4,7 +4,7 @@
 //! `docs/algorithms/mis.md`.
 
 use crate::algorithms::options::{Formulation, MisOptions, Priority};
-use crate::algorithms::priority::{hashes, priorities};
+use crate::algorithms::priority::{hashes_of, priorities};
 use crate::prelude::*;
 
 /// A maximal independent set.
@@ -180,7 +180,7 @@ fn cover(state: u64, counted: bool) -> u64 {
 /// TC-MIS with H3 (section 3.3): a vertex is pending if no alive neighbour has a lower degree in the whole graph, and a candidate if no
 /// pending neighbour has a higher hash.
 fn resolve(a: &Matrix, seed: u64) -> Result<Mis> {
-    let start = alive.map2(&a.degrees()?, &hashes(a.nrows(), seed)?).eval()?;
+    let start = alive.map2(&a.degrees()?, &hashes_of(a, seed)?).eval()?;
     let (set, rounds) = fixpoint(start)
         .while_active(is_alive)
         .monotone()

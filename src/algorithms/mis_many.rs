@@ -5,7 +5,7 @@
 
 use crate::algorithms::mis::Mis;
 use crate::algorithms::options::{MisOptions, Priority};
-use crate::algorithms::priority::{hashes, of_degrees};
+use crate::algorithms::priority::{hashes_of, of_degrees};
 use crate::prelude::*;
 
 /// The most runs of one loop: a state has a bit for members and a bit for those that left.
@@ -158,7 +158,7 @@ fn start(runs: usize) -> u64 {
 /// The sequential greedy sets of orders, as [`mis_in_order`](super::mis_in_order) finds each.
 fn ordered(a: &Matrix, priority: Priority, seeds: &[u64]) -> Result<Fixed<u64>> {
     let degree = a.degrees()?;
-    let keys = seeds.iter().map(|&seed| of_degrees(&degree, a.nnz(), priority, seed)).collect::<Result<Vec<_>>>()?;
+    let keys = seeds.iter().map(|&seed| of_degrees(&degree, a, priority, seed)).collect::<Result<Vec<_>>>()?;
     // first[i, j] = the runs k with key[k][i] < key[k][j]
     let first = a.map_ends_many(LT, &keys)?;
     drop(keys);
@@ -175,7 +175,7 @@ fn ordered(a: &Matrix, priority: Priority, seeds: &[u64]) -> Result<Fixed<u64>> 
 /// TC-MIS with H3, for many seeds.
 fn resolved(a: &Matrix, seeds: &[u64]) -> Result<Fixed<u64>> {
     let low = a.degrees()?.map(RMINUS.bind(u32::MAX)).eval()?;
-    let hashes = seeds.iter().map(|&seed| hashes(a.nrows(), seed));
+    let hashes = seeds.iter().map(|&seed| hashes_of(a, seed));
     let keys = std::iter::once(Ok(low)).chain(hashes).collect::<Result<Vec<_>>>()?;
     let edge = a.map_ends_many(LT, &keys)?;
     drop(keys);

@@ -124,6 +124,20 @@ pub fn hashes(n: usize, seed: u64) -> Result<Vector<u32>> {
     fill(seed, n).map_index(mix).eval()
 }
 
+/// A hash for each vertex of a graph, made of its number, or of the one that it had before the graph was renumbered.
+pub(super) fn hashes_of(a: &Matrix, seed: u64) -> Result<Vector<u32>> {
+    match a.names() {
+        // hash = mix(names, seed)
+        Some(names) => names.map(mix.bind(seed)).eval(),
+        None => hashes(a.nrows(), seed),
+    }
+}
+
+/// The numbers of `n` vertices: 0, 1, 2 and so on.
+fn numbers(n: usize) -> impl Expr<T = u32> {
+    fill((), n).map_index(FIRST)
+}
+
 /// A distinct key for each vertex, above 0 and below `u32::MAX`: a total order of the vertices, the first vertex highest.
 ///
 /// Degrees are exact as far as 32 bits allow. With 2^20 vertices, degrees below 512 are exact, and each power of two above has 256 classes.
@@ -132,13 +146,27 @@ pub fn hashes(n: usize, seed: u64) -> Result<Vector<u32>> {
 /// # Errors
 /// None today; a device may fail.
 pub fn priorities(a: &Matrix, priority: Priority, seed: u64) -> Result<Vector<u32>> {
-    of_degrees(&a.degrees()?, a.nnz(), priority, seed)
+    of_degrees(&a.degrees()?, a, priority, seed)
 }
 
-/// The [`priorities`] of a graph with these degrees and so many entries.
-pub(super) fn of_degrees(degree: &Vector<u32>, entries: u64, priority: Priority, seed: u64) -> Result<Vector<u32>> {
+/// The [`priorities`] of a graph with these degrees.
+pub(super) fn of_degrees(degree: &Vector<u32>, a: &Matrix, priority: Priority, seed: u64) -> Result<Vector<u32>> {
+    match a.names() {
+        Some(names) => of_named(degree, a.nnz(), names, priority, seed),
+        None => of_named(degree, a.nnz(), numbers(degree.len()), priority, seed),
+    }
+}
+
+/// The [`priorities`] of a graph with these degrees, so many entries, and vertices of these numbers.
+fn of_named(
+    degree: &Vector<u32>,
+    entries: u64,
+    number: impl Expr<T = u32>,
+    priority: Priority,
+    seed: u64,
+) -> Result<Vector<u32>> {
     let n = degree.len();
-    let (layout, hash) = hashed(n, seed);
+    let (layout, hash) = hashed(number, n, seed);
     // mean = the mean degree in sixteenths; at least 1, since it would be 0 in a graph without edges
     let mean = (16 * entries / n.max(1) as u64).max(1);
     let scale = u64::from(layout.top.min(252)) << 48 | mean;
@@ -149,7 +177,7 @@ pub(super) fn of_degrees(degree: &Vector<u32>, entries: u64, priority: Priority,
         Priority::Degree => keys(layout, degree_class.map3(degree, hash, fill(scale, n)), hash, n),
         Priority::Resolve | Priority::Sorted => keys(layout, low_first, hash, n),
         // within a degree, the higher vertex number first
-        Priority::SortedId => keys(Layout::EXACT, degree.map(RMINUS.bind(u32::MAX)), fill((), n).map_index(FIRST), n),
+        Priority::SortedId => keys(Layout::EXACT, degree.map(RMINUS.bind(u32::MAX)), number, n),
     }
 }
 
@@ -162,14 +190,17 @@ pub fn order_keys(a: &Matrix, order: Order, seed: u64) -> Result<Vector<u32>> {
         Order::Random => priorities(a, Priority::Random, seed),
         Order::LargestDegreeFirst => largest_degree_first(a, seed),
         Order::SmallestDegreeLast => smallest_degree_last(a, seed),
-        Order::Natural => natural(a.nrows()),
+        Order::Natural => match a.names() {
+            Some(names) => natural(names, a.nrows()),
+            None => natural(numbers(a.nrows()), a.nrows()),
+        },
     }
 }
 
 /// Keys by number, of `n` vertices: vertex 0 has the highest.
-fn natural(n: usize) -> Result<Vector<u32>> {
+fn natural(number: impl Expr<T = u32>, n: usize) -> Result<Vector<u32>> {
     // key[v] = n - v
-    fill((), n).map_index(FIRST).map(RMINUS.bind(n as u32)).eval()
+    number.map(RMINUS.bind(n as u32)).eval()
 }
 
 /// The keys of an order of a matrix' columns, for [`color_columns`](super::color_columns), the first column highest. They are distinct.
@@ -198,15 +229,15 @@ pub fn column_keys(a: &Matrix, order: Order, seed: u64) -> Result<Vector<u32>> {
     // degree = (A plus.pair 1) plus.first A
     let sharing = |left: &Set| left_in_rows(a, left)?.vxm(a, PLUS_FIRST).or_identity().eval();
     match order {
-        Order::Natural => natural(n),
+        Order::Natural => natural(numbers(n), n),
         Order::Random => hashes(n, seed)?.rank()?.map(PLUS.bind(1)).eval(),
         Order::LargestDegreeFirst => {
             let degree = sharing(&Set::all(n))?;
-            keys(Layout::EXACT, &degree, &natural(n)?, n)
+            keys(Layout::EXACT, &degree, &natural(numbers(n), n)?, n)
         }
-        Order::SmallestDegreeLast => {
-            peeled(sharing(&Set::all(n))?, seed, |leaves| left_in_rows(a, leaves)?.vxm(a, PLUS_FIRST).eval())
-        }
+        Order::SmallestDegreeLast => peeled(sharing(&Set::all(n))?, numbers(n), seed, |leaves| {
+            left_in_rows(a, leaves)?.vxm(a, PLUS_FIRST).eval()
+        }),
     }
 }
 
@@ -221,16 +252,22 @@ fn left_in_rows(a: &Matrix, columns: &Set) -> Result<Vector<u32>> {
 /// # Errors
 /// None today; a device may fail.
 pub fn largest_degree_first(a: &Matrix, seed: u64) -> Result<Vector<u32>> {
-    let n = a.nrows();
-    let (layout, hash) = hashed(n, seed);
-    // key = (class(degree), hash)
-    keys(layout, class.map2(&a.degrees()?, fill(layout.steps, n)), hash, n)
+    fn keyed_by(degree: Vector<u32>, number: impl Expr<T = u32>, seed: u64) -> Result<Vector<u32>> {
+        let n = degree.len();
+        let (layout, hash) = hashed(number, n, seed);
+        // key = (class(degree), hash)
+        keys(layout, class.map2(&degree, fill(layout.steps, n)), hash, n)
+    }
+    match a.names() {
+        Some(names) => keyed_by(a.degrees()?, names, seed),
+        None => keyed_by(a.degrees()?, numbers(a.nrows()), seed),
+    }
 }
 
-/// The layout of keys for `n` vertices, and a hash for each vertex, of as many bits as the layout says.
-fn hashed(n: usize, seed: u64) -> (Layout, impl Expr<T = u32>) {
+/// The layout of keys for `n` vertices of these numbers, and a hash for each vertex, of as many bits as the layout says.
+fn hashed(number: impl Expr<T = u32>, n: usize, seed: u64) -> (Layout, impl Expr<T = u32>) {
     let layout = Layout::new(n).unwrap_or(Layout::EXACT);
-    (layout, fill(keyed(seed, layout), n).map_index(scramble))
+    (layout, number.map(scramble.bind(keyed(seed, layout))))
 }
 
 /// The second argument of [`scramble`]: the bits of the layout, and the seed, mixed.
@@ -249,12 +286,21 @@ fn keyed(seed: u64, layout: Layout) -> u64 {
 /// None today; a device may fail.
 pub fn smallest_degree_last(a: &Matrix, seed: u64) -> Result<Vector<u32>> {
     // lost = leaves plus.pair A
-    peeled(a.degrees()?, seed, |leaves| leaves.vxm(a, PLUS_PAIR).eval())
+    let lost = |leaves: &Set| leaves.vxm(a, PLUS_PAIR).eval();
+    match a.names() {
+        Some(names) => peeled(a.degrees()?, names, seed, lost),
+        None => peeled(a.degrees()?, numbers(a.nrows()), seed, lost),
+    }
 }
 
 /// Keys by the round in which vertices are removed, the last highest, and by the hash within a round. `lost` counts for each vertex how much
 /// of its degree is lost with a set of vertices.
-fn peeled(mut degree: Vector<u32>, seed: u64, lost: impl Fn(&Set) -> Result<Vector<u32>>) -> Result<Vector<u32>> {
+fn peeled(
+    mut degree: Vector<u32>,
+    number: impl Expr<T = u32>,
+    seed: u64,
+    lost: impl Fn(&Set) -> Result<Vector<u32>>,
+) -> Result<Vector<u32>> {
     let n = degree.len();
     let (mut left, mut round) = (Set::all(n), Vector::full(n, 0u32));
     let (nothing, mut k, mut rounds) = (Set::new(n), 0, 0);
@@ -278,7 +324,7 @@ fn peeled(mut degree: Vector<u32>, seed: u64, lost: impl Fn(&Set) -> Result<Vect
         }
     }
     // key = (round, hash); each vertex was removed in some round
-    keys(Layout::EXACT, (&round).or(0), fill(seed, n).map_index(mix), n)
+    keys(Layout::EXACT, (&round).or(0), number.map(mix.bind(seed)), n)
 }
 
 #[cfg(test)]

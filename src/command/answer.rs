@@ -75,7 +75,7 @@ impl Peaks {
     pub fn of<T: Element>(run: &Run, algorithm: Algorithm, choices: &Choices, a: &Matrix<T>, report: &Report) -> Self {
         let tiled = run.format.0 == Some(Format::Tiles);
         let size = Graph::of(a.csr(), tiled.then(|| Tiles::count(a.csr()) as u64));
-        let size = Graph { directed: !a.is_symmetric(), ..size };
+        let size = Graph { directed: !a.is_symmetric(), renumbered: run.reorder.0.is_some(), ..size };
         let drawn = choices.iter().any(|(what, _)| *what == "weights");
         let reading = reading(a.nrows(), report);
         let as_read = if drawn { Graph { weight: 0, ..size } } else { size };
@@ -128,7 +128,7 @@ pub fn place<T: Element>(
         return Err(Error::invalid("--format tiles: expected a graph without weights"));
     }
     let size = Graph::of(matrix.csr(), tiled.then(|| Tiles::count(matrix.csr()) as u64));
-    let size = Graph { directed: !matrix.is_symmetric(), ..size };
+    let size = Graph { directed: !matrix.is_symmetric(), renumbered: run.reorder.0.is_some(), ..size };
     let what = match (algorithm, choices.first()) {
         (Algorithm::Mis(..) | Algorithm::Color(..), Some((_, Value::String(which)))) => {
             format!("{} by {which}", algorithm.name())
@@ -139,7 +139,7 @@ pub fn place<T: Element>(
     if job::grid().is_none() {
         let place = || format!("{name}: {what} on {}", run.device());
         match run.device() {
-            Device::Cpu => fits_host(run, algorithm, size, matrix.csr().is_mapped(), place)?,
+            Device::Cpu => fits_host(run, algorithm, size, subject.is_mapped(), place)?,
             device => fits_device(run, algorithm, size, device, place)?,
         }
     }

@@ -45,7 +45,7 @@ pub fn color(options: &Color) -> Result<ExitCode> {
     let method = options.method.unwrap_or_default();
     let choices = [("method", method.name().into()), ("order", order.name().into()), ("seed", seed.into())];
     let options = ColoringOptions::default().method(method).order(*order).seed(seed);
-    let (out, graph) = (begin(run)?, simple(run)?);
+    let (out, graph) = (begin(run)?, simple(run)?.renumbered(run)?);
     let find = |a: &Matrix| algorithms::color(a, &options).map(|c| (Found::Colors(c.colors, c.count), Some(c.rounds)));
     finish(run, out, Algorithm::Color(method, *order), &choices, graph, find, checked)
 }
@@ -106,7 +106,15 @@ fn whole(run: &Run) -> Result<Subject> {
     let mut report = Report::default();
     report.entries = csr.nnz() as u64;
     let name = short_name(&run.graph.to_string_lossy());
-    Ok(Subject { matrix: Matrix::from_csr(csr), again: None, name, numbering, input: Some(format), report })
+    Ok(Subject {
+        matrix: Matrix::from_csr(csr),
+        again: None,
+        renumbered: None,
+        name,
+        numbering,
+        input: Some(format),
+        report,
+    })
 }
 
 /// `vxm color --given` and `--most`.

@@ -15,14 +15,14 @@ use vxm::containers::{Matrix, Vector};
 
 /// `vxm kcore`.
 pub fn kcore(run: &Run) -> Result<ExitCode> {
-    let (out, graph) = (begin(run)?, simple(run)?);
+    let (out, graph) = (begin(run)?, simple(run)?.renumbered(run)?);
     let find = |a: &Matrix| algorithms::core_numbers(a).map(|cores| (Found::Cores(cores), None));
     finish(run, out, Algorithm::Kcore, &[], graph, find, checked)
 }
 
 /// `vxm triangles`.
 pub fn triangles(run: &Run) -> Result<ExitCode> {
-    let (out, graph) = (begin(run)?, simple(run)?);
+    let (out, graph) = (begin(run)?, simple(run)?.renumbered(run)?);
     let find = |a: &Matrix| algorithms::triangles(a).map(|counts| (Found::Triangles(counts), None));
     finish(run, out, Algorithm::Triangles, &[], graph, find, checked)
 }
@@ -43,7 +43,7 @@ pub fn ktruss(k: u32, run: &Run) -> Result<ExitCode> {
 
 /// `vxm clustering`.
 pub fn clustering(run: &Run) -> Result<ExitCode> {
-    let (out, graph) = (begin(run)?, simple(run)?);
+    let (out, graph) = (begin(run)?, simple(run)?.renumbered(run)?);
     let find = |a: &Matrix| algorithms::clustering(a).map(|found| (Found::Clustering(found), None));
     finish(run, out, Algorithm::Clustering, &[], graph, find, checked)
 }

@@ -30,6 +30,9 @@ pub fn finish<T: Element>(
     find: impl Fn(&Matrix<T>) -> Outcome,
     check: impl FnOnce(&mut Found, &Csr<T>) -> Result<Verdict>,
 ) -> Result<ExitCode> {
+    let mut choices = choices.to_vec();
+    choices.extend(run.reorder.0.map(|order| ("reorder", order.name().into())));
+    let choices = &choices[..];
     let a = job::agree(place(run, algorithm, choices, &subject))?;
     if let Some(grid) = job::grid() {
         return on_ranks(run, (out.answer, algorithm), choices, (subject, a), &grid, find, check);
@@ -39,10 +42,15 @@ pub fn finish<T: Element>(
         let _phase = phase("compile");
         find(&a)?;
     }
-    let (mut found, rounds, took) = timed(run, &find, &a)?;
+    let (found, rounds, took) = timed(run, &find, &a)?;
+    // told and checked in the numbers of the file
+    let (mut found, file) = match &subject.renumbered {
+        Some(renumbered) => (found.undo(&renumbered.order)?, renumbered.matrix.clone()),
+        None => (found, a.clone()),
+    };
     let certificate = {
         let (_phase, _spinner) = (phase("check"), Spinner::new("checking"));
-        check(&mut found, a.csr())?
+        check(&mut found, file.csr())?
     };
     let peaks = Peaks::of(run, algorithm, choices, &a, &subject.report);
     let answer = Answer::of(&a, subject, (found, rounds), took, certificate, peaks);
@@ -56,7 +64,7 @@ pub fn finish<T: Element>(
             let (found, profile) = collect(|| find(&a));
             found.map(|_| profile)?
         };
-        answer.report(run, page, choices, a.csr(), (plan, counted))?;
+        answer.report(run, page, choices, file.csr(), (plan, counted))?;
     }
     Ok(told)
 }

@@ -99,6 +99,8 @@ pub struct Graph {
     pub weight: u64,
     /// Whether the matrix differs from its transpose, which products then need besides.
     pub directed: bool,
+    /// Whether it is a copy of the file's graph, with other numbers.
+    pub renumbered: bool,
 }
 
 impl Graph {
@@ -108,12 +110,25 @@ impl Graph {
         let (longest, late) = (degrees().max().unwrap_or(0), degrees().filter(|&degree| degree >= WINDOW).sum());
         let (vertices, entries, weight) =
             (graph.nrows().max(graph.ncols()) as u64, graph.nnz() as u64, size_of::<T>() as u64);
-        Self { vertices, entries, longest, late, tiles, weight, directed: false }
+        Self { vertices, entries, longest, late, tiles, weight, directed: false, renumbered: false }
     }
 
     /// The bytes of the graph as CSR.
     fn held(self) -> u128 {
         8 * (u128::from(self.vertices) + 1) + u128::from(4 + self.weight) * u128::from(self.entries)
+    }
+
+    /// The peak bytes of renumbering, the graph as it is read not included: its copy, numbers in both directions, and what finding an order
+    /// takes. What is alive later are the copy and the numbers.
+    pub fn renumbering(self) -> u128 {
+        // a directed graph is turned, and joined with what it was
+        let both_ways = if self.directed { 4 * Self { weight: 0, ..self }.held() } else { 0 };
+        self.held().max(both_ways) + 40 * u128::from(self.vertices)
+    }
+
+    /// The bytes of the graph's copy, if it is one.
+    fn copy(self) -> u128 {
+        if self.renumbered { self.renumbering() } else { 0 }
     }
 
     /// The peak bytes of drawing weights, the graph without them included: two matrices with values, and hashes.
@@ -211,7 +226,7 @@ impl Graph {
             Algorithm::Sssp | Algorithm::Tree | Algorithm::PageRank(_) | Algorithm::Scc | Algorithm::Roots
         );
         let reading = if directed { reading + 20 * u128::from(self.entries) } else { reading };
-        PROCESS + reading.max(drawing).max(taken.held() + taken.share(algorithm))
+        PROCESS + reading.max(drawing).max(taken.held() + taken.copy() + taken.share(algorithm))
     }
 
     /// The peak bytes of device memory, the graph included. Without the driver's own memory, the code of kernels, and
@@ -244,8 +259,11 @@ impl Graph {
             | Algorithm::Scc => self.tiles_on_device(tiles.into()),
             _ => 0,
         });
+        // names, which keys are made of
+        let names = if self.renumbered { 4 * n } else { 0 };
         rows_on_device(n, entries)
             + weight * entries
+            + names
             + self.vectors_on_device(algorithm)
             + self.matrices_on_device(algorithm)
             + transposed
@@ -350,7 +368,7 @@ impl Graph {
     pub fn least_mapped(self, algorithm: Algorithm) -> u128 {
         // pages of the file are given back before they exceed what is left
         const PAGES: u128 = 64 << 20;
-        PROCESS + PAGES + self.share(algorithm)
+        PROCESS + PAGES + self.copy() + self.share(algorithm)
     }
 
     /// The peak bytes of building tiles on a device.

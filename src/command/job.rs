@@ -143,6 +143,9 @@ fn check(task: &Task, run: Option<&Run>) -> Result<()> {
         let name = run.graph.to_string_lossy();
         return Err(Error::invalid(format!("{name}: a launcher gives its input to one rank only: expected a file")));
     }
+    if let Some(order) = run.reorder.0 {
+        return Err(Error::invalid(format!("--reorder {}: not built for ranks: expected none", order.name())));
+    }
     if run.format.0 == Some(Format::Tiles) {
         return Err(Error::invalid("--format tiles: not built for ranks: expected auto or csr"));
     }

@@ -18,6 +18,7 @@ mod options;
 mod phases;
 mod profile;
 mod recorder;
+mod renumbered;
 mod report;
 mod shells;
 #[cfg(unix)]
@@ -136,6 +137,7 @@ fn run(task: Task) -> Result<ExitCode> {
     drop(starting);
     pool.install(|| {
         let limited = || {
+            job::agree(renumbered::check(&task))?;
             let _limit = job::agree(answer::limit(&task))?;
             dispatch(&task)
         };

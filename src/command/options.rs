@@ -1,7 +1,7 @@
 //! The options that several subcommands have, and those of `color` and `convert`.
 
 use crate::command::report::Target;
-use crate::command::values::{Asked, Entries, Layout, Memory, WeightRange};
+use crate::command::values::{Asked, Entries, Layout, Memory, Renumber, WeightRange};
 use crate::command::values::{distance, number, seconds, threads};
 use clap::Args;
 use std::ffi::OsString;
@@ -86,6 +86,10 @@ pub struct Run {
     /// Storage format of the graph: auto, csr or tiles. Does not change the answer.
     #[arg(long, value_name = "F", default_value = "auto")]
     pub format: Layout,
+    /// Order in which vertices are numbered anew for the run: none, rcm (reverse Cuthill-McKee) or degree. Does not change the
+    /// answer.
+    #[arg(long, value_name = "O", default_value = "none")]
+    pub reorder: Renumber,
     /// File for the answer: one line per vertex, with vertices numbered as in the graph file. mis, clique and cover list the members, msf
     /// and ktruss the edges; the others add what was found of the vertex.
     #[arg(long, value_name = "FILE")]

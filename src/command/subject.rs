@@ -4,6 +4,7 @@ use crate::command::arguments::{Run, WeightRange};
 use crate::command::bars::Bars;
 use crate::command::footprint::Graph;
 use crate::command::phases::phase;
+use crate::command::renumbered::Renumbered;
 use crate::command::{job, load, load_quietly, note};
 use std::path::Path;
 use vxm::algorithms;
@@ -23,7 +24,10 @@ pub type Again<T> = fn(&Run) -> Result<Matrix<T>>;
 
 /// A graph, with what its file calls it and its vertices.
 pub struct Subject<T: Element = ()> {
+    /// What the run takes.
     pub matrix: Matrix<T>,
+    /// The graph as its file numbers it, if the run has other numbers.
+    pub renumbered: Option<Renumbered<T>>,
     /// Reads the whole graph again, if ranks have read their shares of it: what checks an answer needs all.
     pub again: Option<Again<T>>,
     pub name: String,
@@ -39,13 +43,13 @@ impl<T: Element> Subject<T> {
         let _phase = phase("prepare");
         let Loaded { graph, name, numbering, format: input, report, .. } = loaded;
         let matrix = if graph.is_symmetric() { Matrix::from_symmetric(graph)? } else { Matrix::from_csr(graph) };
-        Ok(Self { matrix, again: None, name, numbering, input, report })
+        Ok(Self { matrix, again: None, renumbered: None, name, numbering, input, report })
     }
 
     /// The subject with another matrix.
     pub fn with<U: Element>(self, matrix: Matrix<U>) -> Subject<U> {
         let Self { name, numbering, input, report, .. } = self;
-        Subject { matrix, again: None, name, numbering, input, report }
+        Subject { matrix, again: None, renumbered: None, name, numbering, input, report }
     }
 
     /// The vertex that the file calls `number`; `option` names what asks for it.
@@ -77,7 +81,7 @@ pub fn whole(run: &Run) -> Result<Subject> {
 fn undirected(loaded: Loaded) -> Subject {
     let _phase = phase("prepare");
     let Loaded { graph, name, numbering, format: input, report, .. } = loaded;
-    Subject { matrix: Matrix::from_simple(graph), again: None, name, numbering, input, report }
+    Subject { matrix: Matrix::from_simple(graph), again: None, renumbered: None, name, numbering, input, report }
 }
 
 /// The graph of a run, with the directions of its file. Ranks read it together, as by [`simple`].
@@ -120,7 +124,7 @@ fn together(
     Some(found.and_then(|found| match found {
         Ok(SpreadGraph { matrix, name, format: input, numbering, report, .. }) => {
             note(&name, &report);
-            Ok(Subject { matrix, again: Some(again), name, numbering, input, report })
+            Ok(Subject { matrix, again: Some(again), renumbered: None, name, numbering, input, report })
         }
         Err(loaded) => {
             note(&loaded.name, &loaded.report);

@@ -35,7 +35,7 @@ pub fn mis(priority: Priority, formulation: Option<Formulation>, seed: u64, run:
     let options = MisOptions::default().priority(priority).seed(seed).formulation(formulation);
     let choices =
         [("priority", priority.name().into()), ("formulation", formulation.name().into()), ("seed", seed.into())];
-    let (out, graph) = (begin(run)?, simple(run)?);
+    let (out, graph) = (begin(run)?, simple(run)?.renumbered(run)?);
     let find = |a: &Matrix| algorithms::mis(a, &options).map(|mis| (Found::Set(mis.set), Some(mis.rounds)));
     finish(run, out, Algorithm::Mis(priority, formulation), &choices, graph, find, checked)
 }
@@ -55,7 +55,7 @@ pub fn best_of(
     let options = MisOptions::default().priority(priority);
     let choices = [("priority", priority.name().into()), ("best_of", runs.into()), ("seed", seed.into())];
     let seeds: Vec<u64> = (0..u64::from(runs)).map(|k| seed.wrapping_add(k)).collect();
-    let (out, graph) = (begin(run)?, simple(run)?);
+    let (out, graph) = (begin(run)?, simple(run)?.renumbered(run)?);
     let find = |a: &Matrix| {
         let found = algorithms::mis_many(a, &options, &seeds)?;
         let sizes: Vec<usize> = found.iter().map(|found| found.set.nvals()).collect();
@@ -69,19 +69,20 @@ pub fn best_of(
 
 /// `vxm bfs`.
 pub fn bfs(source: u64, parents: bool, run: &Run) -> Result<ExitCode> {
-    let (out, graph) = (begin(run)?, simple(run)?);
+    let (out, graph) = (begin(run)?, simple(run)?.renumbered(run)?);
     let (choices, vertex) = ([("source", source.into())], graph.vertex("--source", source)?);
+    let place = graph.place(vertex);
     if parents {
         let find = |a: &Matrix| algorithms::bfs_parents(a, vertex).map(|tree| (Found::Parents(vertex, tree), None));
         return finish(run, out, Algorithm::Parents, &choices, graph, find, checked);
     }
-    let find = |a: &Matrix| algorithms::bfs(a, vertex).map(|levels| (Found::Levels(vertex, levels), None));
+    let find = |a: &Matrix| algorithms::bfs(a, place).map(|levels| (Found::Levels(vertex, levels), None));
     finish(run, out, Algorithm::Bfs, &choices, graph, find, checked)
 }
 
 /// `vxm components`.
 pub fn components(run: &Run) -> Result<ExitCode> {
-    let (out, graph) = (begin(run)?, simple(run)?);
+    let (out, graph) = (begin(run)?, simple(run)?.renumbered(run)?);
     let find = |a: &Matrix| algorithms::components(a).map(|labels| (Found::Components(labels), None));
     finish(run, out, Algorithm::Components, &[], graph, find, checked)
 }
@@ -98,10 +99,12 @@ pub fn sssp(source: u64, range: Option<WeightRange>, seed: u64, run: &Run) -> Re
     choices.extend(drawn(range, seed));
     match weighted(run, range, seed, false)? {
         Weights::Integer(graph) => {
+            let graph = graph.renumbered(run)?;
             let vertex = graph.vertex("--source", source)?;
+            let place = graph.place(vertex);
             let (name, numbering) = (graph.name.clone(), graph.numbering.clone());
             let find = |a: &Matrix<u32>| {
-                let found = algorithms::sssp(a, vertex)?;
+                let found = algorithms::sssp(a, place)?;
                 Ok((Found::Distances(Numbers::Whole(found)), None))
             };
             finish(run, out, Algorithm::Sssp, &choices, graph, find, |found, graph| {
@@ -117,9 +120,11 @@ pub fn sssp(source: u64, range: Option<WeightRange>, seed: u64, run: &Run) -> Re
         }
         Weights::Real(graph) => {
             check_lengths(&graph)?;
+            let graph = graph.renumbered(run)?;
             let vertex = graph.vertex("--source", source)?;
+            let place = graph.place(vertex);
             let find = |a: &Matrix<f64>| {
-                let found = algorithms::sssp(a, vertex)?;
+                let found = algorithms::sssp(a, place)?;
                 Ok((Found::Distances(Numbers::Double(found)), None))
             };
             finish(run, out, Algorithm::Sssp, &choices, graph, find, |found, graph| match found {

@@ -6,6 +6,7 @@ use core::str::FromStr;
 use vxm::backend::Device;
 use vxm::backend::plan::Format;
 use vxm::memory::Size;
+use vxm::operations::renumbering::Reorder;
 use vxm::{Error, Result};
 
 /// A limit on memory.
@@ -145,6 +146,17 @@ impl FromStr for Layout {
             "tiles" => Ok(Self(Some(Format::Tiles))),
             _ => Err(Error::unknown("format", name, &["auto", "csr", "tiles"])),
         }
+    }
+}
+
+/// The order in which vertices are numbered anew; `None` for that of the file.
+#[derive(Debug, Clone, Copy)]
+pub struct Renumber(pub Option<Reorder>);
+
+impl FromStr for Renumber {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        if name == "none" { Ok(Self(None)) } else { name.parse().map(|order| Self(Some(order))) }
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::backend::cuda::{DeviceCsr, DeviceTiles, Gpu, build};
 use crate::backend::plan::Format;
 use crate::backend::{Device, current};
+use crate::containers::Vector;
 use crate::error::{Error, Result};
 use crate::formats::{Coo, Csr, Duplicates, Refuse, Tiles};
 use crate::memory;
@@ -59,6 +60,8 @@ pub struct Matrix<T: Element = ()> {
     column_tiles: OnceLock<Arc<Tiles<T>>>,
     device_row_tiles: OnceLock<Arc<DeviceTiles<T>>>,
     device_column_tiles: OnceLock<Arc<DeviceTiles<T>>>,
+    /// The numbers that vertices had before the matrix was renumbered, if it was.
+    names: Option<Arc<Vector<u32>>>,
     /// Of a matrix that is spread over ranks, this rank's shares; nothing else is stored then.
     shares: Option<Shares<T>>,
 }
@@ -90,6 +93,7 @@ impl<T: Element> Matrix<T> {
             column_tiles: OnceLock::new(),
             device_row_tiles: OnceLock::new(),
             device_column_tiles: OnceLock::new(),
+            names: None,
             shares: None,
         }
     }

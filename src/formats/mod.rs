@@ -7,6 +7,8 @@ pub(crate) mod buffer;
 mod build;
 mod coo;
 mod csr;
+pub(crate) mod order;
+
 mod shared;
 mod sparse;
 #[cfg(feature = "sprs")]

@@ -25,6 +25,7 @@ pub mod product;
 pub(crate) mod ranks;
 #[doc(hidden)]
 pub mod region;
+pub mod renumbering;
 pub mod selection;
 pub mod sort;
 pub mod terminal;

@@ -27,6 +27,7 @@ mod many_sets;
 #[cfg(all(feature = "cuda", unix))]
 mod other_devices;
 mod paths;
+mod renumbered;
 mod roots;
 mod shapes;
 mod shortest_trees;

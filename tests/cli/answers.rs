@@ -38,6 +38,55 @@ fn answers_are_equal_for_threads_and_formats() {
 }
 
 #[test]
+fn other_numbers_change_no_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // vertices with large scattered numbers, in no order
+    let edges =
+        (0u64..60).map(|k| format!("{} {}\n", (k * 37 % 61) * 1_000_003 + 5, ((k + 1) * 37 % 61) * 1_000_003 + 5));
+    fs::write(folder.join("path.txt"), edges.collect::<String>()).unwrap();
+    fs::write(folder.join("lone.mtx"), format!("{HEADER}7 7 2\n3 1\n7 4\n")).unwrap();
+    for graph in ["rmat:10:8", "grid:31x27", "path.txt", "lone.mtx"] {
+        let source = if graph == "path.txt" { "5" } else { "3" };
+        for algorithm in [
+            &["mis"][..],
+            &["mis", "--priority", "sorted-id"],
+            &["mis", "--best-of", "9", "--seed", "4"],
+            &["color"],
+            &["color", "--method", "min-max", "--order", "natural"],
+            &["bfs", "--source", source],
+            &["sssp", "--source", source, "--weights", "1..50"],
+            &["components"],
+            &["kcore"],
+            &["triangles"],
+            &["clustering"],
+        ] {
+            let told = |order: &str| {
+                let more = [
+                    graph,
+                    "--reorder",
+                    order,
+                    "--format",
+                    if order == "rcm" { "tiles" } else { "auto" },
+                    "--out",
+                    order,
+                ];
+                // weights are drawn for a graph that then has them, and tiles have none
+                let more = if algorithm[0] == "sssp" { [&more[..3], &more[5..]].concat() } else { more.to_vec() };
+                let told = answer(folder, &[algorithm, &more].concat());
+                assert_eq!(told["valid"], true, "{graph} {algorithm:?} {order}");
+                assert_eq!(told.get("reorder"), Some(&value!(order)).filter(|_| order != "none"));
+                (told["digest"].clone(), fs::read_to_string(folder.join(order)).unwrap())
+            };
+            let expected = told("none");
+            for order in ["rcm", "degree"] {
+                assert!(told(order) == expected, "{graph} {algorithm:?} {order}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_best_of_several_sets_is_that_of_its_seed() {
     let folder = tempfile::tempdir().unwrap();
     for (graph, priority) in [("rmat:11:8", "resolve"), ("grid:37x41", "sorted"), ("road:40", "random")] {

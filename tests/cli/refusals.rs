@@ -176,6 +176,31 @@ fn bad_arguments_are_refused_in_a_line() {
         (&["mis", "grid:2x2", "--device", "cuda:99"], no_gpu),
         (&["mis", "grid:2x2", "--device", "tpu"], "unknown device `tpu`: expected auto, cpu, cuda, cuda:N"),
         (&["mis", "grid:2x2", "--format", "coo"], "unknown format `coo`: expected auto, csr, tiles"),
+        (&["mis", "grid:2x2", "--reorder", "rmc"], "unknown order `rmc`: expected none, rcm, degree"),
+        (
+            &["labels", "grid:2x2", "--reorder", "rcm"],
+            "--reorder rcm: this answer depends on the numbers of vertices: expected none; orders are for mis, color, bfs",
+        ),
+        (
+            &["bfs", "grid:2x2", "--source", "0", "--parents", "--reorder", "rcm"],
+            "--reorder rcm: this answer depends on the numbers of vertices: expected none; orders are for mis, color, bfs",
+        ),
+        (
+            &["mis", "grid:2x2", "--distance", "2", "--reorder", "rcm"],
+            "--reorder rcm: this answer depends on the numbers of vertices: expected none; orders are for mis, color, bfs",
+        ),
+        (
+            &["color", "grid:2x2", "--star", "--reorder", "rcm"],
+            "--reorder rcm: this answer depends on the numbers of vertices: expected none; orders are for mis, color, bfs",
+        ),
+        (
+            &["pagerank", "grid:2x2", "--reorder", "rcm"],
+            "--reorder rcm: this answer depends on the numbers of vertices: expected none; orders are for mis, color, bfs",
+        ),
+        (
+            &["simulate", "mis", "grid:2x2", "--grid", "2x1", "--reorder", "degree"],
+            "--reorder degree: not built for ranks: expected none",
+        ),
         (
             &["mis", "grid:2x2", "--threads", "0"],
             "invalid value '0' for '--threads <N>': expected a number from 1 to 1024",

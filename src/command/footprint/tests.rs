@@ -24,7 +24,16 @@ fn predictions_cover_what_was_measured() {
         (1_048_576, 4_190_208, 97_603_584, 26_341_376, 55_463_936),
         (1_048_576, 4_193_608, 109_953_024, 25_894_912, 53_604_352),
     ] {
-        let graph = Graph { vertices, entries, longest: 0, late: 0, tiles: None, weight: 0, directed: false };
+        let graph = Graph {
+            vertices,
+            entries,
+            longest: 0,
+            late: 0,
+            tiles: None,
+            weight: 0,
+            directed: false,
+            renumbered: false,
+        };
         let share = |algorithm| graph.share(algorithm) as f64;
         let jp = share(Algorithm::Color(Method::Jp, Order::Random)) / f64::from(jp);
         let count = share(Algorithm::Mis(Priority::Sorted, Formulation::Count)) / f64::from(count);

@@ -2,13 +2,14 @@
 
 use super::Matrix;
 use crate::backend::{Entered, Place};
+use crate::containers::Vector;
 use crate::error::{Error, Result};
 use crate::formats::{Coo, Csr, First};
 use crate::parallel;
 use std::borrow::Cow;
 use std::ops::Deref;
 use std::str::FromStr;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use vxm_semiring::Element;
 
 /// How [`Matrix::graph_from`] makes sure that the matrix of a graph is symmetric.
@@ -90,6 +91,23 @@ impl<T: Element> Matrix<T> {
         Err(Error::invalid(format!(
             "expected an undirected graph (a symmetric matrix), found a {shape} matrix that isn't"
         )))
+    }
+
+    /// The numbers that vertices had before [`Renumbering::matrix`](crate::operations::renumbering::Renumbering::matrix) gave them new ones;
+    /// `None` if it didn't. Hashes are made of these numbers, so that they are the same.
+    pub fn names(&self) -> Option<&Vector<u32>> {
+        self.names.as_deref()
+    }
+
+    /// The square matrix `renumbered`, which has the entries of this one in another order, with what is known of this one.
+    pub(crate) fn known_as(&self, renumbered: Self, names: Vector<u32>) -> Self {
+        Self {
+            symmetric: self.symmetric,
+            simple: self.simple.clone(),
+            format: self.format,
+            names: Some(Arc::new(names)),
+            ..renumbered
+        }
     }
 
     /// Whether the matrix equals its transpose. Of a matrix that is spread over ranks, whether it is known to.
@@ -195,7 +213,9 @@ impl Matrix<()> {
             let what = format!("expected an undirected graph (a symmetric matrix), found a {shape} matrix that isn't");
             return Err(Error::Invalid { what });
         }
-        let loopless = Self { symmetric: true, simple: OnceLock::from(true), ..self.select(vxm_semiring::OFFDIAG)? };
+        let names = self.names.clone();
+        let loopless =
+            Self { symmetric: true, simple: OnceLock::from(true), names, ..self.select(vxm_semiring::OFFDIAG)? };
         Ok(Cow::Owned(loopless.with_format(self.format)))
     }
 
