@@ -92,6 +92,50 @@ template <class C> VXM_FN void put(u32* counts, C x, C y, bool shared) {
     }
 }
 
+// Counts the set bits of tiles with one vector, a warp a tile-row. The lane has rows 2g and 2g + 1 of every fourth tile, where g is its number
+// by eight. If `split` is above 1, as many warps count a tile-row, and add to its counts.
+template <class Vector> struct CountTileBits {
+    const u32* list;
+    u64 count;
+    u64 split;
+    u64 longest;
+    const u64* offsets;
+    const u32* columns;
+    const u32* bits; // 8 words a tile, each with two rows
+    Vector vector;
+    VXM_FN void run() const {
+        const u32 batch = 4;
+        for (u64 k = first_of(Warp()); k < count * split; k += step_of(Warp())) {
+            const u64 tile_row = list ? list[k / split] : k / split;
+            const u64 begin = offsets[tile_row], end = offsets[tile_row + 1];
+            if (begin == end || (!list && end - begin > longest)) continue;
+            u32 low = 0, high = 0;
+            for (u64 t = begin + k % split * 4 * batch; t < end; t += split * 4 * batch) {
+                u32 slice[batch], word[batch];
+#pragma unroll
+                for (u32 j = 0; j < batch; j++) {
+                    const u64 tile = t + 4 * j + lane() / 8;
+                    slice[j] = tile < end ? vector.slice(columns[tile]) : 0;
+                }
+                // a tile with an empty slice isn't read
+#pragma unroll
+                for (u32 j = 0; j < batch; j++) word[j] = slice[j] ? bits[(t + 4 * j) * 8 + lane()] : 0;
+#pragma unroll
+                for (u32 j = 0; j < batch; j++) {
+                    low += __popc(word[j] & slice[j]);
+                    high += __popc(word[j] >> 16 & slice[j]);
+                }
+            }
+#pragma unroll
+            for (u32 step = 8; step < 32; step *= 2) {
+                low += __shfl_xor_sync(~0u, low, step);
+                high += __shfl_xor_sync(~0u, high, step);
+            }
+            if (lane() < 8) put(vector.counts + tile_row * 16 + 2 * lane(), low, high, split > 1);
+        }
+    }
+};
+
 // One vector. Its slice is repeated in all eight columns of b, so all columns of c are equal. Two accumulators let multiplications overlap.
 struct OneVector {
     const unsigned short* present; // a slice for each tile column; null if all elements are present

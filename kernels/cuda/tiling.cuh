@@ -1,6 +1,8 @@
 // Makes 16 x 16 tiles from compressed rows. Half a warp merges the 16 rows of a tile-row, one lane a row. The least tile column in which
 // some row has entries left is the next tile, and each lane gathers its row's 16-bit word of it. So tiles come out in order, and each word
 // is written once.
+//
+// Tiles with fewer than `least` entries aren't made: their entries are written as compressed rows.
 namespace vxm {
 
 template <class A> struct MakeTiles {
@@ -16,6 +18,10 @@ template <class A> struct MakeTiles {
     u32* tile_column;
     unsigned short* bits;
     A* tile_weights; // 256 for each tile, zero before
+    u64 least;
+    u64* rest_sums;    // of each part of each row, the number of entries that are in no tile, as `sums`
+    u64* rest_offsets; // null if `parts` is 1: then `rest_sums` already are the offsets
+    u32* rest_columns;
     static const u32 none = ~0u;
 
     // The position of a row's first entry at tile column `from` or after.
@@ -40,30 +46,43 @@ template <class A> struct MakeTiles {
                 p = find(row, part * part_width);
                 end = find(row, (part + 1) * part_width);
             }
-            u64 made = 0;
+            u64 made = 0, left = 0;
             for (;;) {
-                u32 least = p < end ? columns[p] / 16 : none;
+                u32 next = p < end ? columns[p] / 16 : none;
                 for (u32 step = 8; step > 0; step /= 2) {
-                    const u32 other = __shfl_xor_sync(~0u, least, step);
-                    least = other < least ? other : least;
+                    const u32 other = __shfl_xor_sync(~0u, next, step);
+                    next = other < next ? other : next;
                 }
-                if (__all_sync(~0u, least == none)) break;
+                if (__all_sync(~0u, next == none)) break;
                 u32 word = 0;
-                for (; p < end && columns[p] / 16 == least; p++) {
+                for (; p < end && columns[p] / 16 == next; p++) {
                     word |= 1u << columns[p] % 16;
-                    use.entry(*this, k, made, r * 16 + columns[p] % 16, p);
+                    // weights are written at once, so they can't be those of a tile that isn't made
+                    if (least <= 1) use.entry(*this, k, made, r * 16 + columns[p] % 16, p);
                 }
-                if (least == none) continue;
-                use.tile(*this, k, made, r, least, word);
+                if (least > 1) {
+                    u32 fill = __popc(word);
+                    for (u32 step = 8; step > 0; step /= 2) fill += __shfl_xor_sync(~0u, fill, step);
+                    if (fill < least) {
+                        if (next != none) use.rest(*this, row * parts + part, left, next, word);
+                        left += __popc(word);
+                        continue;
+                    }
+                }
+                if (next == none) continue;
+                use.tile(*this, k, made, r, next, word);
                 made++;
             }
             if (r == 0 && k < tile_rows * parts) use.part(*this, k, made);
+            if (least > 1 && k < tile_rows * parts && row < rows) use.rest_part(*this, row, part, left);
         }
     }
     struct Count {
         VXM_FN void entry(const MakeTiles&, u64, u64, u32, u64) const {}
         VXM_FN void tile(const MakeTiles&, u64, u64, u32, u32, u32) const {}
         VXM_FN void part(const MakeTiles& m, u64 k, u64 made) const { m.sums[k + 1] = made; }
+        VXM_FN void rest(const MakeTiles&, u64, u64, u32, u32) const {}
+        VXM_FN void rest_part(const MakeTiles& m, u64 row, u64 part, u64 left) const { m.rest_sums[row * m.parts + part + 1] = left; }
     };
     struct Fill {
         VXM_FN void entry(const MakeTiles& m, u64 k, u64 made, u32 place, u64 p) const {
@@ -78,6 +97,14 @@ template <class A> struct MakeTiles {
             if (!m.tile_offsets) return;
             if (k % m.parts == 0) m.tile_offsets[k / m.parts] = m.sums[k];
             if (k + 1 == m.tile_rows * m.parts) m.tile_offsets[m.tile_rows] = m.sums[k + 1];
+        }
+        VXM_FN void rest(const MakeTiles& m, u64 k, u64 left, u32 column, u32 word) const {
+            for (u64 p = m.rest_sums[k] + left; word; word &= word - 1) m.rest_columns[p++] = column * 16 + __ffs(word) - 1;
+        }
+        VXM_FN void rest_part(const MakeTiles& m, u64 row, u64 part, u64) const {
+            if (!m.rest_offsets) return;
+            if (part == 0) m.rest_offsets[row] = m.rest_sums[row * m.parts];
+            if (row + 1 == m.rows && part + 1 == m.parts) m.rest_offsets[m.rows] = m.rest_sums[m.rows * m.parts];
         }
     };
     VXM_FN void run(Counting) const { each_part(Count()); }

@@ -27,9 +27,7 @@ impl How {
     pub fn of(py: Python<'_>, (on, format, threads): Place) -> PyResult<Self> {
         let format = match format.as_str() {
             "auto" => None,
-            "csr" => Some(Format::Csr),
-            "tiles" => Some(Format::Tiles),
-            _ => return Err(raise(py, &Error::unknown("format", &format, &["auto", "csr", "tiles"]))),
+            name => Some(name.parse::<Format>().map_err(|error| raise(py, &error))?),
         };
         Ok(Self { device: device(py, &on)?, format, threads })
     }

@@ -83,7 +83,7 @@ def test_lengths_are_those_of_scipy(dtype: type, directed: bool) -> None:
 
 def test_formats_and_devices_give_the_same(graph: vxm.Graph) -> None:
     for device in vxm.devices():
-        for format in ("auto", "csr", "tiles"):
+        for format in ("auto", "csr", "tiles", "hybrid"):
             place = {"device": device, "format": format}
             assert np.array_equal(graph.mis(**place).members, graph.mis().members)
             assert np.array_equal(graph.color(**place).colors, graph.color().colors)

@@ -4,6 +4,8 @@
 //! reason beside it.
 
 use crate::backend::tuning::tuning;
+use crate::error::{Error, Result};
+use core::str::FromStr;
 use std::cell::Cell;
 
 /// The direction of a product.
@@ -24,6 +26,28 @@ pub enum Format {
     Csr,
     /// 16 x 16 tiles of bits.
     Tiles,
+    /// Tiles with many entries, and compressed rows of the other entries. For products of patterns that count; others read rows.
+    Hybrid,
+}
+
+impl Format {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Csr => "csr",
+            Self::Tiles => "tiles",
+            Self::Hybrid => "hybrid",
+        }
+    }
+}
+
+impl FromStr for Format {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        let all = [Self::Csr, Self::Tiles, Self::Hybrid];
+        let unknown = || Error::unknown("format", name, &["auto", "csr", "tiles", "hybrid"]);
+        all.into_iter().find(|format| format.name() == name).ok_or_else(unknown)
+    }
 }
 
 /// How a product runs in its direction and format.
@@ -32,6 +56,8 @@ pub enum Format {
 pub enum Strategy {
     /// Folds each wanted row, and stops at a terminal value.
     FoldRows,
+    /// Counts the entries of a row in columns that the vector's presence bitmap has. On a CPU.
+    CountRows,
     /// Counts the bits that a tile-row and the vector's presence bitmap have in common, 16 at a time.
     CountTiles,
     /// Counts them by tensor cores that multiply `f16`, a tile at a time (TC-MIS, section 3.2).
@@ -43,8 +69,13 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// Whether it counts over tiles.
+    /// Whether it counts.
     pub fn counts(self) -> bool {
+        self == Self::CountRows || self.counts_tiles()
+    }
+
+    /// Whether it counts over tiles.
+    pub fn counts_tiles(self) -> bool {
         matches!(self, Self::CountTiles | Self::CountTilesTensor | Self::CountTilesBits)
     }
 }
@@ -76,6 +107,12 @@ pub struct Sizes {
     pub lengths: bool,
     /// The mean number of entries of a stored tile, if there are tiles and they can hold the matrix' values.
     pub fill: Option<f64>,
+    /// Whether full tiles and rows of the rest can be read together: the matrix is a pattern, and the product isn't in a loop's kernel.
+    pub splits: bool,
+    /// Whether a count over rows reads no more of a row than a fold would: no single product decides, and it's on a CPU, outside of loops.
+    pub by_bits: bool,
+    /// The format that was chosen for products that count, after a few of them, and the reason.
+    pub chosen: Option<(Format, &'static str)>,
     /// Whether the device has tensor cores.
     pub tensor: bool,
     /// Whether they multiply bits without emulation.
@@ -190,23 +227,37 @@ pub fn product(sizes: &Sizes, forced: Forced) -> Plan {
     if direction == Direction::Push {
         return Plan { direction, format: Format::Csr, strategy: Strategy::Scatter, why };
     }
-    let counts = forced.strategy.is_some_and(Strategy::counts);
+    let counts = forced.strategy.is_some_and(Strategy::counts_tiles);
     let format = forced.format.or((counts && sizes.counting).then_some(Format::Tiles));
     let folds = forced.strategy == Some(Strategy::FoldRows);
     // only devices have tensor cores
     let crossover = if sizes.tensor { tuning().device_tile_fill } else { tuning().tile_fill };
-    let tiles = match (format, sizes.fill) {
-        (Some(Format::Csr), _) | (_, None) => false,
-        (Some(Format::Tiles), Some(_)) => true,
-        (None, Some(fill)) => sizes.counting && !sizes.lengths && !folds && fill >= crossover,
+    let may_count = sizes.counting && !sizes.lengths && !folds;
+    let planned = match (format, sizes.fill) {
+        (Some(Format::Hybrid), _) if sizes.splits && sizes.counting && !folds => Format::Hybrid,
+        (Some(Format::Tiles), Some(_)) => Format::Tiles,
+        (None, Some(fill)) if may_count && fill >= crossover => Format::Tiles,
+        (None, _) if may_count => sizes.chosen.map_or(Format::Csr, |(format, _)| format),
+        _ => Format::Csr,
     };
-    if !tiles {
-        let why = match format {
-            Some(Format::Tiles) => "tiles hold patterns and f16 weights only",
+    if planned == Format::Csr {
+        let why = match (format, sizes.chosen) {
+            (Some(Format::Tiles), _) => "tiles hold patterns and f16 weights only",
+            (Some(Format::Hybrid), _) => "full tiles are for patterns, and products that count outside of loops",
             _ if counts && !sizes.counting => "only products that are all alike are counted",
+            (None, Some((Format::Csr, why))) if may_count => why,
             _ => why,
         };
-        return Plan { direction, format: Format::Csr, strategy: Strategy::FoldRows, why };
+        // the bitmap takes a pass over the vector
+        let read = u128::from(sizes.entries) * sizes.wanted as u128 / sizes.length.max(1) as u128;
+        let by_bits = sizes.by_bits && may_count && read >= sizes.length as u128;
+        let strategy = if by_bits { Strategy::CountRows } else { Strategy::FoldRows };
+        return Plan { direction, format: Format::Csr, strategy, why };
+    }
+    if planned == Format::Hybrid {
+        let what = "set bits of full tiles are counted, and rows of the rest";
+        let why = sizes.chosen.filter(|_| format.is_none()).map_or(what, |(_, why)| why);
+        return Plan { direction, format: Format::Hybrid, strategy: Strategy::CountTiles, why };
     }
     let (strategy, why) = match forced.strategy {
         _ if !sizes.counting => (Strategy::FoldRows, "tiles were forced"),
@@ -221,7 +272,7 @@ pub fn product(sizes: &Sizes, forced: Forced) -> Plan {
             (Strategy::CountTiles, "there are no 1-bit matrix units here: set bits are counted")
         }
         _ if forced.format.is_some() => (Strategy::CountTiles, "tiles were forced"),
-        _ => (Strategy::CountTiles, "full tiles: fewer bytes than CSR"),
+        _ => (Strategy::CountTiles, sizes.chosen.map_or("full tiles: fewer bytes than CSR", |(_, why)| why)),
     };
     Plan { direction, format: Format::Tiles, strategy, why }
 }
@@ -257,6 +308,54 @@ fn direction(sizes: &Sizes, forced: Option<Direction>) -> (Direction, &'static s
     }
 }
 
+/// The tiles of a matrix, as they are counted before any is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TileSizes {
+    /// The number of rows.
+    pub rows: usize,
+    /// The number of entries.
+    pub entries: usize,
+    /// The number of tiles.
+    pub tiles: usize,
+    /// The number of full tiles: those with at least [`least_entries`].
+    pub full: usize,
+    /// The number of entries in other tiles.
+    pub rest: usize,
+    /// Whether rows have about the same length. Otherwise entries in full tiles are those that CSR reads fast, on a GPU. E067
+    pub even: bool,
+}
+
+/// The least entries of a full tile, if counting with a tile costs as much as `tile_cost` entries.
+pub fn least_entries(tile_cost: f64) -> usize {
+    tile_cost.max(1.0).ceil() as usize + 1
+}
+
+/// The format for products that count, and the reason. A tile costs as much as `tile_cost` entries. Where full tiles and rows are both read, a
+/// row costs `row_cost` entries besides its own. `fits` says whether there is memory for tiles.
+pub fn tile_format(
+    sizes: &TileSizes,
+    tile_cost: f64,
+    row_cost: f64,
+    fits: impl FnOnce() -> bool,
+) -> (Format, &'static str) {
+    let most = sizes.entries as f64 * (1.0 - tuning().tile_gain);
+    if !sizes.even {
+        return (Format::Csr, "rows differ much in length");
+    }
+    let tiles = tile_cost * sizes.tiles as f64;
+    let split = tile_cost * sizes.full as f64 + sizes.rest as f64 + row_cost * sizes.rows as f64;
+    if tiles.min(split) > most {
+        return (Format::Csr, "too few entries are in full tiles");
+    }
+    if !fits() {
+        return (Format::Csr, "there is no memory for tiles");
+    }
+    match tiles <= split {
+        true => (Format::Tiles, "tiles are full, and products that count are many"),
+        false => (Format::Hybrid, "most entries are in full tiles, and products that count are many"),
+    }
+}
+
 /// Whether a vector of length `n` with `nvals` elements is kept as a sorted list.
 pub fn is_sparse(nvals: usize, n: usize) -> bool {
     nvals < n / tuning().sparse_vector
@@ -284,6 +383,9 @@ mod tests {
         counting: false,
         lengths: false,
         fill: None,
+        splits: false,
+        by_bits: false,
+        chosen: None,
         tensor: false,
         bit_tensor: false,
     };
@@ -325,7 +427,7 @@ mod tests {
 
     #[test]
     fn tiles_are_counted_where_they_are_full_and_the_product_counts() {
-        let mut sizes = Sizes { push_entries: None, counting: true, fill: Some(16.0), ..SIZES };
+        let mut sizes = Sizes { push_entries: None, counting: true, fill: Some(24.0), ..SIZES };
         assert_eq!(product(&sizes, Forced::default()).strategy, Strategy::CountTiles);
         sizes.fill = Some(1.1);
         assert_eq!(product(&sizes, Forced::default()).format, Format::Csr);
@@ -335,6 +437,63 @@ mod tests {
         assert_eq!(product(&sizes, tiles).strategy, Strategy::FoldRows);
         sizes.fill = None;
         assert_eq!(product(&sizes, tiles).format, Format::Csr);
+    }
+
+    #[test]
+    fn full_tiles_and_rows_are_for_products_of_patterns_that_count() {
+        let counting = Sizes { push_entries: None, counting: true, splits: true, ..SIZES };
+        let hybrid = Forced { format: Some(Format::Hybrid), ..Forced::default() };
+        let planned = |sizes: &Sizes, forced| {
+            let plan = product(sizes, forced);
+            (plan.format, plan.strategy)
+        };
+        assert_eq!(planned(&counting, hybrid), (Format::Hybrid, Strategy::CountTiles));
+        // tensor cores don't count them faster
+        let cores = Sizes { tensor: true, bit_tensor: true, ..counting };
+        assert_eq!(planned(&cores, hybrid), (Format::Hybrid, Strategy::CountTiles));
+        for other in [Sizes { splits: false, ..counting }, Sizes { counting: false, ..counting }] {
+            assert_eq!(planned(&other, hybrid), (Format::Csr, Strategy::FoldRows));
+        }
+        // what was chosen after a few products
+        let chosen = Sizes { chosen: Some((Format::Hybrid, "chosen")), ..counting };
+        let plan = product(&chosen, Forced::default());
+        assert_eq!((plan.format, plan.why), (Format::Hybrid, "chosen"));
+        let csr = Forced { format: Some(Format::Csr), ..Forced::default() };
+        assert_eq!(planned(&chosen, csr), (Format::Csr, Strategy::FoldRows));
+        assert_eq!(planned(&Sizes { lengths: true, ..chosen }, Forced::default()), (Format::Csr, Strategy::FoldRows));
+    }
+
+    #[test]
+    fn rows_are_counted_by_bits_where_no_product_decides() {
+        let counting = Sizes { push_entries: None, counting: true, by_bits: true, ..SIZES };
+        let strategy =
+            |sizes: &Sizes, forced| product(sizes, Forced { strategy: forced, ..Forced::default() }).strategy;
+        assert_eq!(strategy(&counting, None), Strategy::CountRows);
+        assert_eq!(strategy(&counting, Some(Strategy::FoldRows)), Strategy::FoldRows);
+        for other in [
+            Sizes { by_bits: false, ..counting },
+            Sizes { counting: false, ..counting },
+            Sizes { lengths: true, ..counting },
+            // few rows are wanted: fewer entries than the vector has elements
+            Sizes { wanted: 10, ..counting },
+        ] {
+            assert_eq!(strategy(&other, None), Strategy::FoldRows);
+        }
+    }
+
+    #[test]
+    fn tiles_are_made_where_they_save_enough() {
+        let sizes = TileSizes { rows: 1000, entries: 16_000, tiles: 800, full: 700, rest: 500, even: true };
+        let chosen = |sizes: &TileSizes, fits| tile_format(sizes, 8.0, 2.0, || fits).0;
+        assert_eq!(chosen(&sizes, true), Format::Tiles);
+        assert_eq!(chosen(&sizes, false), Format::Csr);
+        assert_eq!(chosen(&TileSizes { even: false, ..sizes }, true), Format::Csr);
+        // half of the entries are in full tiles, the other half one by one
+        let half = TileSizes { tiles: 8400, full: 400, rest: 8000, ..sizes };
+        assert_eq!(chosen(&half, true), Format::Csr);
+        let more = TileSizes { entries: 100_000, tiles: 41_000, full: 1000, rest: 40_000, ..half };
+        assert_eq!(chosen(&more, true), Format::Hybrid);
+        assert_eq!(least_entries(8.0), 9);
     }
 
     #[test]

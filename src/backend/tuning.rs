@@ -136,11 +136,19 @@ table! {
     device_push: u64 = 1 << 23;
     /// A fold with a terminal value reads about one in so many entries of a row. E007
     early_exit: u64 = 4;
-    /// Entries per tile from which counting over tiles reads fewer bytes than CSR: a tile takes 36 bytes, an entry 4. It decides only where
-    /// tiles exist and no format is forced: after `Matrix::tiles`, not with `--format tiles`. E006
-    tile_fill: f64 = 9.0;
-    /// The same threshold on a GPU of sm_80 or later, where a tile is one wide load. E006
+    /// What counting with a tile costs, in entries of CSR: full tiles have more. All 16 rows look at a tile, entries or not. E067
+    tile_fill: f64 = 20.0;
+    /// The same on a GPU of sm_80 or later, where a tile is 36 bytes of wide loads, and an entry 4 bytes. E006
     device_tile_fill: f64 = 8.0;
+    /// What a row of the rest costs beside its entries where a GPU counts over full tiles and rows, in entries: its offsets are
+    /// read before them. E067
+    device_rest_row: f64 = 5.0;
+    /// The part of the cost over CSR that tiles must save to be made. E067
+    tile_gain: f64 = 0.25;
+    /// Products that count over CSR before tiles are counted, and made if they pay: making them takes as long as so many products save. E067
+    tile_after: u32 = 16;
+    /// The same on a GPU. E067
+    device_tile_after: u32 = 64;
 
     // ---- rows on a GPU
     /// Rows are uniform if all have fewer entries than this, and few are long. Then lists of rows by length would only separate neighbours

@@ -12,8 +12,9 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
-use vxm::backend::plan::Format;
+use vxm::backend::plan::{Format, least_entries};
 use vxm::backend::profile::Profile;
+use vxm::backend::tuning::tuning;
 use vxm::backend::{Device, MemoryLimit};
 use vxm::certify::Violation;
 use vxm::containers::Matrix;
@@ -73,8 +74,7 @@ impl Peaks {
 
     /// The peaks of a run and of the check of its answer.
     pub fn of<T: Element>(run: &Run, algorithm: Algorithm, choices: &Choices, a: &Matrix<T>, report: &Report) -> Self {
-        let tiled = run.format.0 == Some(Format::Tiles);
-        let size = Graph::of(a.csr(), tiled.then(|| Tiles::count(a.csr()) as u64));
+        let size = Graph::of(a.csr(), tiles_for(run, a.csr()));
         let size = Graph { directed: !a.is_symmetric(), renumbered: run.reorder.0.is_some(), ..size };
         let drawn = choices.iter().any(|(what, _)| *what == "weights");
         let reading = reading(a.nrows(), report);
@@ -123,11 +123,11 @@ pub fn place<T: Element>(
         // reading has checked the memory for this rank's share
         return Ok(matrix.clone());
     }
-    let tiled = run.format.0 == Some(Format::Tiles);
-    if tiled && !matrix.can_tile() {
-        return Err(Error::invalid("--format tiles: expected a graph without weights"));
+    let forced = run.format.0.filter(|&format| format != Format::Csr);
+    if let (Some(format), true) = (forced, size_of::<T>() > 0) {
+        return Err(Error::invalid(format!("--format {}: expected a graph without weights", format.name())));
     }
-    let size = Graph::of(matrix.csr(), tiled.then(|| Tiles::count(matrix.csr()) as u64));
+    let size = Graph::of(matrix.csr(), tiles_for(run, matrix.csr()));
     let size = Graph { directed: !matrix.is_symmetric(), renumbered: run.reorder.0.is_some(), ..size };
     let what = match (algorithm, choices.first()) {
         (Algorithm::Mis(..) | Algorithm::Color(..), Some((_, Value::String(which)))) => {
@@ -147,11 +147,26 @@ pub fn place<T: Element>(
     if job::grid().is_some() {
         return Ok(a);
     }
-    if tiled {
+    let a = a.to(run.device())?;
+    if let Some(format) = forced {
         // convert before the clock starts
-        a.tiles();
+        a.make_tiles(format)?;
     }
-    a.to(run.device())
+    Ok(a)
+}
+
+/// The number of tiles that the run asks for, with the bytes of the rest counted as tiles; `None` for none.
+fn tiles_for<T: Element>(run: &Run, graph: &Csr<T>) -> Option<u64> {
+    match run.format.0? {
+        Format::Tiles => Some(Tiles::count(graph) as u64),
+        Format::Hybrid => {
+            // what a device calls a full tile has fewer entries than what the host does
+            let (full, inside) = Tiles::count_full(graph, least_entries(tuning().device_tile_fill));
+            let rest = 4 * (graph.nnz() - inside) + 20 * graph.nrows();
+            Some((full + rest.div_ceil(Tiles::<()>::TILE_BYTES)) as u64)
+        }
+        _ => None,
+    }
 }
 
 /// Limits the memory of the task's device until the guard is dropped, if the task asks for it.

@@ -146,8 +146,8 @@ fn check(task: &Task, run: Option<&Run>) -> Result<()> {
     if let Some(order) = run.reorder.0 {
         return Err(Error::invalid(format!("--reorder {}: not built for ranks: expected none", order.name())));
     }
-    if run.format.0 == Some(Format::Tiles) {
-        return Err(Error::invalid("--format tiles: not built for ranks: expected auto or csr"));
+    if let Some(format @ (Format::Tiles | Format::Hybrid)) = run.format.0 {
+        return Err(Error::invalid(format!("--format {}: not built for ranks: expected auto or csr", format.name())));
     }
     let (_, columns) = grid().map_or((1, 1), |grid| grid.shape());
     if adds_floats(task) && columns > 1 {

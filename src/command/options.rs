@@ -83,7 +83,8 @@ pub struct Run {
     /// Device to run on: auto, cpu, cuda or cuda:N.
     #[arg(long, value_name = "D", default_value = "auto")]
     pub device: Asked,
-    /// Storage format of the graph: auto, csr or tiles. Does not change the answer.
+    /// Storage format of the graph: auto, csr, tiles or hybrid (full tiles, and rows of what is in no full tile). Does not change the
+    /// answer.
     #[arg(long, value_name = "F", default_value = "auto")]
     pub format: Layout,
     /// Order in which vertices are numbered anew for the run: none, rcm (reverse Cuthill-McKee) or degree. Does not change the

@@ -140,12 +140,7 @@ pub struct Layout(pub Option<Format>);
 impl FromStr for Layout {
     type Err = Error;
     fn from_str(name: &str) -> Result<Self> {
-        match name {
-            "auto" => Ok(Self(None)),
-            "csr" => Ok(Self(Some(Format::Csr))),
-            "tiles" => Ok(Self(Some(Format::Tiles))),
-            _ => Err(Error::unknown("format", name, &["auto", "csr", "tiles"])),
-        }
+        if name == "auto" { Ok(Self(None)) } else { name.parse().map(|format| Self(Some(format))) }
     }
 }
 

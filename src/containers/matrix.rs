@@ -1,11 +1,11 @@
 //! Sparse matrices, and graphs as their adjacency matrices.
 
-use crate::backend::cuda::{DeviceCsr, DeviceTiles, Gpu, build};
+use crate::backend::cuda::{DeviceCsr, Gpu, build};
 use crate::backend::plan::Format;
 use crate::backend::{Device, current};
 use crate::containers::Vector;
 use crate::error::{Error, Result};
-use crate::formats::{Coo, Csr, Duplicates, Refuse, Tiles};
+use crate::formats::{Coo, Csr, Duplicates, Refuse};
 use crate::memory;
 use crate::parallel;
 use std::sync::{Arc, OnceLock};
@@ -15,12 +15,14 @@ mod around;
 mod graph;
 mod reading;
 mod spread;
+mod tiled;
 
 pub use graph::{Digraph, Graph, Symmetrize};
 #[doc(hidden)]
 pub use reading::Read;
 pub use reading::SpreadGraph;
 use spread::Shares;
+use tiled::Tiled;
 
 /// Checks that there is memory for building row offsets: 16 bytes per row. A failed allocation would abort the process.
 fn room_for_rows(nrows: usize) -> Result<()> {
@@ -56,10 +58,8 @@ pub struct Matrix<T: Element = ()> {
     symmetric: bool,
     simple: OnceLock<bool>,
     format: Option<Format>,
-    row_tiles: OnceLock<Arc<Tiles<T>>>,
-    column_tiles: OnceLock<Arc<Tiles<T>>>,
-    device_row_tiles: OnceLock<Arc<DeviceTiles<T>>>,
-    device_column_tiles: OnceLock<Arc<DeviceTiles<T>>>,
+    row_tiles: Arc<Tiled<T>>,
+    column_tiles: Arc<Tiled<T>>,
     /// The numbers that vertices had before the matrix was renumbered, if it was.
     names: Option<Arc<Vector<u32>>>,
     /// Of a matrix that is spread over ranks, this rank's shares; nothing else is stored then.
@@ -89,10 +89,8 @@ impl<T: Element> Matrix<T> {
             symmetric: false,
             simple: OnceLock::new(),
             format: None,
-            row_tiles: OnceLock::new(),
-            column_tiles: OnceLock::new(),
-            device_row_tiles: OnceLock::new(),
-            device_column_tiles: OnceLock::new(),
+            row_tiles: Arc::default(),
+            column_tiles: Arc::default(),
             names: None,
             shares: None,
         }
@@ -264,8 +262,8 @@ impl<T: Element> Matrix<T> {
                     rows: OnceLock::from(self.host_rows()?),
                     device_rows: OnceLock::new(),
                     device_columns: OnceLock::new(),
-                    device_row_tiles: OnceLock::new(),
-                    device_column_tiles: OnceLock::new(),
+                    row_tiles: Arc::new(moved.row_tiles.on_host()),
+                    column_tiles: Arc::new(moved.column_tiles.on_host()),
                     ..moved
                 });
             }
@@ -338,20 +336,6 @@ impl<T: Element> Matrix<T> {
         })
     }
 
-    /// The matrix as tiles on `gpu`; built there at the first call.
-    pub(crate) fn tiles_on(&self, gpu: &Gpu) -> Result<Arc<DeviceTiles<T>>> {
-        Self::kept(&self.device_row_tiles, gpu, DeviceTiles::gpu, || DeviceTiles::from_csr(&*self.on(gpu)?))
-    }
-
-    /// The transpose as tiles on `gpu`; built there at the first call.
-    pub(crate) fn tiles_transposed_on(&self, gpu: &Gpu) -> Result<Arc<DeviceTiles<T>>> {
-        if self.symmetric {
-            return self.tiles_on(gpu);
-        }
-        let made = || DeviceTiles::from_csr(&*self.transposed_on(gpu)?);
-        Self::kept(&self.device_column_tiles, gpu, DeviceTiles::gpu, made)
-    }
-
     /// Returns the cached value in `place` if it is on `gpu`, or builds one. The result is cached unless `place` holds
     /// a value of another GPU.
     fn kept<D>(
@@ -392,59 +376,9 @@ impl<T: Element> Matrix<T> {
             format: self.format,
             row_tiles: self.column_tiles.clone(),
             column_tiles: self.row_tiles.clone(),
-            device_row_tiles: self.device_column_tiles.clone(),
-            device_column_tiles: self.device_row_tiles.clone(),
             shares: self.shares.as_ref().map(Shares::transposed),
             ..Self::shaped((ncols, nrows, nnz))
         }
-    }
-
-    /// Whether this type of matrix can be stored as tiles: a pattern, or `f16` weights.
-    pub fn can_tile(&self) -> bool {
-        matches!(T::NAME, "()" | "f16")
-    }
-
-    /// Returns the matrix with a format that every plan must use for it. With `None` the plan chooses.
-    pub fn with_format(mut self, format: Option<Format>) -> Self {
-        self.format = format;
-        self
-    }
-
-    /// The format set by [`with_format`](Self::with_format).
-    pub fn format(&self) -> Option<Format> {
-        self.format
-    }
-
-    /// The matrix as tiles on the host; built at the first call.
-    pub fn tiles(&self) -> &Tiles<T> {
-        self.row_tiles.get_or_init(|| Arc::new(Tiles::from_csr(self.csr())))
-    }
-
-    /// The transpose as tiles on the host; built at the first call.
-    pub fn tiles_transposed(&self) -> &Tiles<T> {
-        if self.symmetric {
-            return self.tiles();
-        }
-        self.column_tiles.get_or_init(|| Arc::new(Tiles::from_csr(self.csr_transposed())))
-    }
-
-    /// The average number of entries per stored tile of the matrix, or of its transpose if `transposed`; `None` if no
-    /// tiles have been built.
-    pub(crate) fn known_fill(&self, transposed: bool) -> Option<f64> {
-        let (held, on_device) = match transposed && !self.symmetric {
-            true => (&self.column_tiles, &self.device_column_tiles),
-            false => (&self.row_tiles, &self.device_row_tiles),
-        };
-        held.get().map(|tiles| tiles.fill()).or_else(|| on_device.get().map(|tiles| tiles.fill()))
-    }
-
-    /// The bytes held on the host's heap, in all formats built so far. Clones that share storage count it each.
-    pub fn heap_bytes(&self) -> usize {
-        let tiles = |held: &OnceLock<Arc<Tiles<T>>>| held.get().map_or(0, |t| t.heap_bytes());
-        self.rows.get().map_or(0, |c| c.heap_bytes())
-            + self.columns.get().map_or(0, |c| c.heap_bytes())
-            + tiles(&self.row_tiles)
-            + tiles(&self.column_tiles)
     }
 
     /// The pattern of the matrix: the same entries without values.

@@ -29,18 +29,77 @@ pub struct Tiles<T = ()> {
     values: Vec<T>,
 }
 
-/// Consecutive tile-rows: where each ends, and the columns, bits and values of their tiles.
-type TileRows<T> = (Vec<u64>, Vec<u32>, Vec<[u16; SIDE]>, Vec<T>);
+/// Consecutive tile-rows, and what is left of their rows.
+struct TileRows<T> {
+    /// Where each tile-row ends.
+    ends: Vec<u64>,
+    columns: Vec<u32>,
+    bits: Vec<[u16; SIDE]>,
+    values: Vec<T>,
+    rest: Rest<T>,
+}
+
+/// Entries that are in no tile: where each row ends, columns and values. No row ends if each entry is in a tile.
+struct Rest<T> {
+    ends: Vec<u64>,
+    columns: Vec<u32>,
+    values: Vec<T>,
+}
 
 /// Tile-rows that a task visits at least.
 const LEAST_TILE_ROWS: usize = 64;
 
-/// The tile columns in which rows `rows` have entries, ascending.
+/// The tile columns of the entries of rows `rows`, ascending: one for each entry.
 fn tile_columns<T: Element>(csr: &Csr<T>, rows: Range<usize>) -> Vec<u32> {
     let mut columns: Vec<u32> = rows.flat_map(|i| csr.row(i).0).map(|&c| c / SIDE as u32).collect();
     columns.sort_unstable();
-    columns.dedup();
     columns
+}
+
+impl<T: Element> TileRows<T> {
+    /// Adds the tile-row of some rows: its tiles with at least `least` entries, and the other entries.
+    fn add(&mut self, csr: &Csr<T>, rows: Range<usize>, least: usize) {
+        let weighted = size_of::<T>() > 0;
+        let all = tile_columns(csr, rows.clone());
+        // the place of each tile; none if it has too few entries
+        let (mut at, mut places) = (Vec::new(), Vec::new());
+        for tile in all.chunk_by(|a, b| a == b) {
+            at.push(tile[0]);
+            places.push((tile.len() >= least).then_some(self.columns.len()));
+            if tile.len() >= least {
+                self.columns.push(tile[0]);
+            }
+        }
+        self.bits.resize(self.columns.len(), [0u16; SIDE]);
+        self.values.resize(if weighted { self.columns.len() * SIDE * SIDE } else { 0 }, T::ZERO);
+        for i in rows {
+            let (entries, weights) = csr.row(i);
+            let mut t = 0;
+            for (&column, &weight) in entries.iter().zip(weights) {
+                // columns ascend within a row, and so do the tiles that they fall into
+                while at[t] < column / SIDE as u32 {
+                    t += 1;
+                }
+                let (r, c) = (i % SIDE, column as usize % SIDE);
+                match places[t] {
+                    Some(place) => {
+                        self.bits[place][r] |= 1 << c;
+                        if weighted {
+                            self.values[(place * SIDE + r) * SIDE + c] = weight;
+                        }
+                    }
+                    None => {
+                        self.rest.columns.push(column);
+                        self.rest.values.push(weight);
+                    }
+                }
+            }
+            if least > 1 {
+                self.rest.ends.push(self.rest.columns.len() as u64);
+            }
+        }
+        self.ends.push(self.columns.len() as u64);
+    }
 }
 
 impl<T: Element> Tiles<T> {
@@ -49,59 +108,96 @@ impl<T: Element> Tiles<T> {
 
     /// The number of tiles that `csr` would take. Builds none.
     pub fn count(csr: &Csr<T>) -> usize {
+        Self::count_full(csr, 1).0
+    }
+
+    /// The number of tiles with at least `least` entries that `csr` has, and the number of their entries. Builds none.
+    ///
+    /// ```
+    /// use vxm::formats::{Csr, Tiles};
+    ///
+    /// // one row of 20 entries: 16 lie in one tile, 4 in the next
+    /// let csr = Csr::try_new(1, 32, vec![0, 20], (0..20).collect(), vec![(); 20])?;
+    /// assert_eq!((Tiles::count_full(&csr, 1), Tiles::count_full(&csr, 5)), ((2, 20), (1, 16)));
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    pub fn count_full(csr: &Csr<T>, least: usize) -> (usize, usize) {
         let rows = |tile_row| tile_row * SIDE..csr.nrows().min((tile_row + 1) * SIDE);
-        let tiles = |tile_rows: Range<usize>| tile_rows.map(|t| tile_columns(csr, rows(t)).len()).sum::<usize>();
-        parallel::ranges(csr.nrows().div_ceil(SIDE), LEAST_TILE_ROWS, &tiles).into_iter().sum()
+        let full = |tile_row| {
+            let columns = tile_columns(csr, rows(tile_row));
+            let fills = columns.chunk_by(|a, b| a == b).map(<[u32]>::len).filter(|&fill| fill >= least);
+            fills.fold((0, 0), |(tiles, entries), fill| (tiles + 1, entries + fill))
+        };
+        let add = |x: (usize, usize), y: (usize, usize)| (x.0 + y.0, x.1 + y.1);
+        let counted = |tile_rows: Range<usize>| tile_rows.map(full).fold((0, 0), add);
+        parallel::ranges(csr.nrows().div_ceil(SIDE), LEAST_TILE_ROWS, &counted).into_iter().fold((0, 0), add)
     }
 
     /// Converts from CSR, tile-rows in parallel. Each tile-row sorts the tile columns of its entries.
-    #[inline(never)]
     pub fn from_csr(csr: &Csr<T>) -> Self {
+        Self::build(csr, 1).0
+    }
+
+    /// Splits a matrix: tiles with at least `least` entries, and the other entries as CSR. The matrix is the union of both.
+    ///
+    /// ```
+    /// use vxm::formats::{Csr, Tiles};
+    ///
+    /// // one row of 20 entries: 16 lie in one tile, 4 in the next
+    /// let csr = Csr::try_new(1, 32, vec![0, 20], (0..20).collect(), vec![(); 20])?;
+    /// let (tiles, rest) = Tiles::split(&csr, 5);
+    /// assert_eq!((tiles.tiles(), tiles.nnz(), rest.columns()), (1, 16, &[16, 17, 18, 19][..]));
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    pub fn split(csr: &Csr<T>, least: usize) -> (Self, Csr<T>) {
+        let (tiles, Rest { ends, columns, values }) = Self::build(csr, least);
+        let mut offsets = vec![0];
+        offsets.extend(ends);
+        offsets.resize(csr.nrows() + 1, 0);
+        (tiles, Csr::from_parts(csr.nrows(), csr.ncols(), offsets, columns, values))
+    }
+
+    /// Tiles with at least `least` entries, and the other entries. With `least` at most 1 there are none.
+    #[inline(never)]
+    fn build(csr: &Csr<T>, least: usize) -> (Self, Rest<T>) {
         let (nrows, ncols) = (csr.nrows(), csr.ncols());
-        let tile_rows = nrows.div_ceil(SIDE);
-        let weighted = size_of::<T>() > 0;
-        let built: Vec<TileRows<T>> = parallel::ranges(tile_rows, LEAST_TILE_ROWS, &|tile_rows| {
-            let (mut ends, mut columns) = (Vec::with_capacity(tile_rows.len()), Vec::new());
-            let (mut bits, mut values) = (Vec::new(), Vec::new());
+        let built = parallel::ranges(nrows.div_ceil(SIDE), LEAST_TILE_ROWS, &|tile_rows| {
+            let mut built = TileRows {
+                ends: Vec::with_capacity(tile_rows.len()),
+                columns: Vec::new(),
+                bits: Vec::new(),
+                values: Vec::new(),
+                rest: Rest { ends: Vec::new(), columns: Vec::new(), values: Vec::new() },
+            };
             for tile_row in tile_rows {
-                let rows = tile_row * SIDE..nrows.min((tile_row + 1) * SIDE);
-                let first = columns.len();
-                columns.extend(tile_columns(csr, rows.clone()));
-                bits.resize(columns.len(), [0u16; SIDE]);
-                values.resize(if weighted { columns.len() * SIDE * SIDE } else { 0 }, T::ZERO);
-                for i in rows {
-                    let (entries, weights) = csr.row(i);
-                    let mut t = first;
-                    for (&c, &weight) in entries.iter().zip(weights) {
-                        // columns ascend within a row, and so do the tiles that they fall into
-                        while columns[t] < c / SIDE as u32 {
-                            t += 1;
-                        }
-                        let (r, c) = (i % SIDE, c as usize % SIDE);
-                        bits[t][r] |= 1 << c;
-                        if weighted {
-                            values[(t * SIDE + r) * SIDE + c] = weight;
-                        }
-                    }
-                }
-                ends.push(columns.len() as u64);
+                built.add(csr, tile_row * SIDE..nrows.min((tile_row + 1) * SIDE), least);
             }
-            (ends, columns, bits, values)
+            built
         });
-        let tiles: usize = built.iter().map(|(_, columns, ..)| columns.len()).sum();
-        let mut offsets = Vec::with_capacity(tile_rows + 1);
+        let tiles: usize = built.iter().map(|rows| rows.columns.len()).sum();
+        let left: usize = built.iter().map(|rows| rows.rest.columns.len()).sum();
+        let mut offsets = Vec::with_capacity(nrows.div_ceil(SIDE) + 1);
         let mut columns = Vec::with_capacity(tiles);
         let mut bits = Vec::with_capacity(tiles);
-        let mut values = Vec::with_capacity(if weighted { tiles * SIDE * SIDE } else { 0 });
+        let mut values = Vec::with_capacity(if size_of::<T>() > 0 { tiles * SIDE * SIDE } else { 0 });
+        let mut rest = Rest {
+            ends: Vec::with_capacity(if least > 1 { nrows } else { 0 }),
+            columns: Vec::with_capacity(left),
+            values: Vec::with_capacity(left),
+        };
         offsets.push(0);
-        for (ends, c, b, v) in built {
-            let first = columns.len() as u64;
-            offsets.extend(ends.into_iter().map(|end| first + end));
-            columns.extend(c);
-            bits.extend(b);
-            values.extend(v);
+        for rows in built {
+            let (first, first_left) = (columns.len() as u64, rest.columns.len() as u64);
+            offsets.extend(rows.ends.into_iter().map(|end| first + end));
+            columns.extend(rows.columns);
+            bits.extend(rows.bits);
+            values.extend(rows.values);
+            rest.ends.extend(rows.rest.ends.into_iter().map(|end| first_left + end));
+            rest.columns.extend(rows.rest.columns);
+            rest.values.extend(rows.rest.values);
         }
-        Self { nrows, ncols, nnz: csr.nnz(), offsets, columns, bits, values }
+        let made = Self { nrows, ncols, nnz: csr.nnz() - left, offsets, columns, bits, values };
+        (made, rest)
     }
 
     /// Builds tiles from arrays that hold the invariants. `shape` is (rows, columns, entries).

@@ -103,6 +103,11 @@ impl<'s> Env<'s> {
         self.reversed
     }
 
+    /// Whether the expression is the body of a loop.
+    pub(crate) fn is_in_loop(&self) -> bool {
+        self.state.is_some()
+    }
+
     /// Records that a view evaluated an operand once, so that later changes of the state don't reach it.
     pub(crate) fn snapshot(&self) {
         if let Some(snapshot) = self.snapshot {

@@ -109,7 +109,7 @@ impl<A: Element> Matrix<A> {
         let Some(gpu) = gpu.filter(|gpu| self.can_tile() && gpu.arch() >= (8, 0)) else {
             return sets.iter().map(|set| set.vxm(self, PLUS_PAIR).eval()).collect();
         };
-        let tiles = self.tiles_transposed_on(&gpu)?;
+        let tiles = self.tiles_on(&gpu, true)?;
         let mut counts = Vec::with_capacity(sets.len());
         for sets in sets.chunks(VECTORS) {
             let sets = sets.iter().map(|set| set.on(&gpu)).collect::<Result<Vec<_>>>()?;

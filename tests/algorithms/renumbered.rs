@@ -123,7 +123,7 @@ fn many_components_take_no_longer() {
 #[test]
 fn directed_graphs_have_orders() {
     for (spec, a) in super::graphs::directed() {
-        let weighted = super::graphs::weighted(&a, 20, 3);
+        let weighted = weights(&a, 1, 20, 3).unwrap();
         for &by in Reorder::ALL {
             let order = Renumbering::of(&weighted, by).unwrap();
             let place = order.new_numbers().get(0);

@@ -20,7 +20,7 @@ fn answers_are_equal_for_threads_and_formats() {
         ] {
             let mut digests = HashMap::<String, Vec<String>>::new();
             for threads in ["1", "2"] {
-                for format in ["auto", "csr", "tiles"] {
+                for format in ["auto", "csr", "tiles", "hybrid"] {
                     let more = [graph, "--threads", threads, "--format", format];
                     let told = answer(folder.path(), &[algorithm, &more].concat());
                     assert_eq!(told["valid"], true);

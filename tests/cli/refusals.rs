@@ -175,7 +175,7 @@ fn bad_arguments_are_refused_in_a_line() {
         ),
         (&["mis", "grid:2x2", "--device", "cuda:99"], no_gpu),
         (&["mis", "grid:2x2", "--device", "tpu"], "unknown device `tpu`: expected auto, cpu, cuda, cuda:N"),
-        (&["mis", "grid:2x2", "--format", "coo"], "unknown format `coo`: expected auto, csr, tiles"),
+        (&["mis", "grid:2x2", "--format", "coo"], "unknown format `coo`: expected auto, csr, tiles, hybrid"),
         (&["mis", "grid:2x2", "--reorder", "rmc"], "unknown order `rmc`: expected none, rcm, degree"),
         (
             &["labels", "grid:2x2", "--reorder", "rcm"],

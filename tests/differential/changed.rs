@@ -90,7 +90,7 @@ fn further(distance: f32, weight: u32) -> f32 {
 
 #[test]
 fn distances_along_directed_edges() {
-    suite("while_changed: distances", 40, case(), |case| {
+    suite("while_changed: distances", 24, case(), |case| {
         let (n, edges) = (case.n, upwards(&case));
         let a = ok(Matrix::from_triples(n, n, edges.iter().copied()))?;
         let sources = into(n, &edges);
@@ -218,7 +218,7 @@ fn what_only_rounds_reach() {
 
 #[test]
 fn what_is_read_through_masks_limits_and_places() {
-    suite("while_changed: masks, limits, places", 20, case(), |case| {
+    suite("while_changed: masks, limits, places", 10, case(), |case| {
         let (a, n, near) = (case.matrix(), case.n, case.neighbors());
         let start: Vec<u32> = case.keys().iter().map(|&key| key as u32).collect();
         let fresh = || Vector::from_dense(start.clone());

@@ -266,7 +266,7 @@ fn fall(own: u32, best: u32) -> u32 {
 
 #[test]
 fn a_product_of_a_product_a_mask_and_no_product() {
-    suite("fixpoint: bodies of many kinds", 30, case(), |case| {
+    suite("fixpoint: bodies of many kinds", 16, case(), |case| {
         let (a, n) = (case.matrix(), case.n);
         let near = case.neighbors();
         let start: Vec<u32> = case.keys().iter().map(|&key| key as u32 % 7).collect();

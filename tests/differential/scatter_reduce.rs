@@ -31,7 +31,7 @@ macro_rules! sizes {
         }
         #[test]
         fn $labels() {
-            suite(concat!("scatter_reduce: labels of ", stringify!($t)), 16, case(), |mut case| {
+            suite(concat!("scatter_reduce: labels of ", stringify!($t)), 10, case(), |mut case| {
                 if case.n > $t::MAX as usize {
                     case.n = $t::MAX as usize;
                     case.edges.retain(|&(_, j)| (j as usize) < case.n);
@@ -61,7 +61,7 @@ macro_rules! sizes {
         }
         #[test]
         fn $classes() {
-            suite(concat!("scatter_reduce: classes of ", stringify!($t)), 16, case(), |case| {
+            suite(concat!("scatter_reduce: classes of ", stringify!($t)), 10, case(), |case| {
                 let draw = |v: usize| crate::algebra::mix(case.seed ^ v as u64) % 250;
                 let start: Vec<$t> = (0..case.n).map(|v| if v < 4 { v as $t } else { draw(v) as $t }).collect();
                 let raised = |x: $t| if x < 200 { 200 + x % 5 } else { x };
@@ -181,8 +181,8 @@ fn place_i64(label: i64) -> u32 {
 
 #[test]
 fn labels_of_floats_and_below_zero() {
-    suite("scatter_reduce: labels of f32", 20, case(), |case| labels(&case, |v| v as f32, place_f32));
-    suite("scatter_reduce: labels of i64", 20, case(), |case| labels(&case, |v| i64::from(v) - 7, place_i64));
+    suite("scatter_reduce: labels of f32", 10, case(), |case| labels(&case, |v| v as f32, place_f32));
+    suite("scatter_reduce: labels of i64", 10, case(), |case| labels(&case, |v| i64::from(v) - 7, place_i64));
 }
 
 #[test]

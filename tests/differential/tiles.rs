@@ -6,7 +6,7 @@ use crate::products::check_ways;
 use crate::shapes::{Filled, Graph, Kind, filled, graph, matrix};
 use half::f16;
 use vxm::backend::cuda::{DeviceCsr, DeviceTiles, Gpu};
-use vxm::backend::plan::{Forced, Format, Strategy as Way, force};
+use vxm::backend::plan::{Direction, Forced, Format, Strategy as Way, force};
 use vxm::backend::reference;
 use vxm::containers::VectorFormat;
 use vxm::formats::Tiles;
@@ -17,7 +17,7 @@ const STRATEGIES: [Option<Way>; 5] =
 
 /// All combinations of format and strategy.
 fn ways() -> Vec<Forced> {
-    let formats = [None, Some(Format::Csr), Some(Format::Tiles)];
+    let formats = [None, Some(Format::Csr), Some(Format::Tiles), Some(Format::Hybrid)];
     let ways = formats.map(|format| STRATEGIES.map(|strategy| Forced { format, strategy, ..Forced::default() }));
     ways.into_iter().flatten().collect()
 }
@@ -211,6 +211,83 @@ fn made_on_a_device_as_on_the_host() {
     for shape in long() {
         same_tiles::<()>(&gpu, &shape).unwrap();
         same_tiles::<f16>(&gpu, &shape).unwrap();
+    }
+}
+
+/// Checks that full tiles and the rest make up the matrix, and that those made on a device are the same.
+fn splits(gpu: Option<&Gpu>, shape: &Graph) -> crate::harness::Outcome {
+    let a = matrix(&shape.grid::<()>(), false);
+    for least in [2, 3, 9, 40] {
+        let (tiles, rest) = Tiles::split(a.csr(), least);
+        let all = Tiles::from_csr(a.csr());
+        let full = all.bits().iter().map(|bits| bits.iter().map(|word| word.count_ones() as usize).sum::<usize>());
+        let full: Vec<usize> = full.filter(|&entries| entries >= least).collect();
+        same("full tiles", (full.len(), full.iter().sum::<usize>()), (tiles.tiles(), tiles.nnz()))?;
+        same("counted", Tiles::count_full(a.csr(), least), (tiles.tiles(), tiles.nnz()))?;
+        let both = ok(Matrix::from_csr(tiles.to_csr()).ewise_add(&Matrix::from_csr(rest.clone()), FIRST))?;
+        same("all entries", (rest.nnz() + tiles.nnz(), &both), (a.csr().nnz(), &a))?;
+        let Some(gpu) = gpu else { continue };
+        let csr = ok(DeviceCsr::upload(gpu, &std::sync::Arc::new(a.csr().clone())))?;
+        let (there, left) = ok(DeviceTiles::split(&csr, least as u64))?;
+        let (there, left) = (ok(there.download())?, ok(left.download())?);
+        same("offsets", tiles.offsets(), there.offsets())?;
+        same("columns", tiles.columns(), there.columns())?;
+        same("bits", tiles.bits(), there.bits())?;
+        same("offsets of the rest", rest.offsets(), left.offsets())?;
+        same("columns of the rest", rest.columns(), left.columns())?;
+    }
+    let weighted = matrix(&shape.grid::<f16>(), false);
+    let (tiles, rest) = Tiles::split(weighted.csr(), 4);
+    let both = ok(Matrix::from_csr(tiles.to_csr()).ewise_add(&Matrix::from_csr(rest), FIRST))?;
+    same("weights", &both, &weighted)
+}
+
+#[test]
+fn full_tiles_and_the_rest_are_the_matrix() {
+    // tiles are made on a device where one is asked for
+    let gpu = if std::env::var_os("VXM_TEST_DEVICE").is_some() { gpu() } else { None };
+    suite("tiles: split", 300, graph(), |shape| splits(gpu.as_ref(), &shape));
+    for shape in long() {
+        splits(gpu.as_ref(), &shape).unwrap();
+    }
+}
+
+#[test]
+fn tiles_are_chosen_after_a_few_products() {
+    // entries by the diagonal, a clique in a sparse graph, and no tile with more than a few entries
+    let band = Graph { nrows: 4000, ncols: 4000, kind: Kind::Band(12), symmetric: true, seed: 2 };
+    let sparse = Graph { nrows: 900, ncols: 900, kind: Kind::Scattered(6), symmetric: true, seed: 3 };
+    let clique = (0..400).flat_map(|i| (0..i).map(move |j| (i, j)));
+    let scattered = (0..4000u32).map(|v| (v, (v * 7919 + 13) % 4000));
+    let edges: Vec<_> = clique.chain(scattered).collect();
+    let graphs = [
+        (matrix(&band.grid::<()>(), true), &[Format::Tiles, Format::Hybrid][..]),
+        (Matrix::undirected(4000, &edges).unwrap(), &[Format::Hybrid, Format::Csr]),
+        (matrix(&sparse.grid::<()>(), true), &[Format::Csr]),
+    ];
+    for (a, expected) in graphs {
+        let n = a.nrows();
+        let half = Set::from_indices(n, (0..n as u32).filter(|v| v % 7 < 3)).unwrap();
+        let run = |a: &Matrix, direction| {
+            let pull = Forced { direction: Some(direction), ..Forced::default() };
+            on_device(|| force(pull, || half.vxm(a, PLUS_PAIR).eval())).unwrap()
+        };
+        let rows = run(&a.clone().with_format(Some(Format::Csr)), Direction::Pull);
+        for _ in 0..80 {
+            assert_eq!(run(&a, Direction::Pull), rows);
+        }
+        let chosen: Vec<Format> = a.chosen_formats().into_iter().flatten().collect();
+        // a dry run doesn't count
+        let dry = std::env::var("VXM_TEST_DEVICE").is_ok_and(|device| device.starts_with("dry"));
+        assert!(
+            chosen.len() == 1 && (dry || expected.contains(&chosen[0])),
+            "{chosen:?}, expected one of {expected:?}"
+        );
+        // others read rows as before
+        assert_eq!(a.chosen_formats(), a.clone().chosen_formats());
+        let key = Vector::from_dense((0..n as u32).collect());
+        let reads = |a: &Matrix| on_device(|| key.vxm(a, MAX_FIRST).eval()).unwrap();
+        assert_eq!(reads(&a), reads(&a.clone().with_format(Some(Format::Csr))));
     }
 }
 

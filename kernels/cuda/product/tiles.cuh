@@ -143,15 +143,34 @@ template <class T, class Add, bool is_primary> struct CountProduct {
         seen[2] |= word.z & both;
         seen[3] |= word.w & both;
     }
+    // The hits of row i, which may have been counted before.
+    template <class G> VXM_FN u32 hits_of(G g, u32 i) const {
+        if constexpr (is_primary && KnowsCount<G>::value) return g.count;
+        else return count(unstaged(g), offsets[i / SIDE], offsets[i / SIDE + 1], i % SIDE, decides());
+    }
     template <class G> VXM_FN bool at(G g, u32 i, T& y) const {
-        const T value = element<T>(constant);
-        u32 hits;
-        if constexpr (is_primary && KnowsCount<G>::value) hits = g.count;
-        else hits = count(unstaged(g), offsets[i / SIDE], offsets[i / SIDE + 1], i % SIDE, decides());
-        if (hits) y = repeat<Add>(value, hits);
+        const u32 hits = hits_of(g, i);
+        if (hits) y = repeat<Add>(element<T>(constant), hits);
         return hits;
     }
     template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+
+// The same over tiles with many entries, and over rows of the other entries, which are few.
+template <class T, class Add, bool is_primary, class Offset> struct CountHybrid : CountProduct<T, Add, is_primary> {
+    const Offset* rest_offsets;
+    const u32* rest_columns;
+    template <class G> VXM_FN bool at(G g, u32 i, T& y) const {
+        u32 hits = this->hits_of(g, i);
+        const u16* present = this->present;
+        if (!(hits && this->decides()))
+            for (Offset p = rest_offsets[i]; p < rest_offsets[i + 1]; p++) {
+                const u32 column = rest_columns[p];
+                hits += present ? present[column / SIDE] >> column % SIDE & 1 : 1;
+            }
+        if (hits) y = repeat<Add>(element<T>(this->constant), hits);
+        return hits;
+    }
 };
 
 // The group of a kernel that counts the rows of the primary product by tile-rows. Two lanes share a tile-row, so that tiles are read by

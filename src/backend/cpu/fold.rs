@@ -438,23 +438,39 @@ where
     sum
 }
 
-/// A counting product over one row of tiles: `constant`, the value of every product, folded once per entry in a column where the operand
+/// The entries of a matrix that are counted: those of tiles, and those of rows.
+#[derive(Debug, Clone, Copy)]
+pub struct Counted<'s, A: Element> {
+    /// Entries in tiles.
+    pub tiles: Option<&'s Tiles<A>>,
+    /// Entries that are in no tile.
+    pub rows: Option<&'s Csr<A>>,
+}
+
+/// A counting product over one row: `constant`, the value of every product, folded once per entry in a column where the operand
 /// holds an element. `present` is the operand's presence bitmap. If `constant` is terminal, one such entry is enough.
 #[inline(always)]
 pub fn count_row<A: Element, T: Element, M: Monoid<T>>(
     present: &[u64],
-    tiles: &Tiles<A>,
+    counted: &Counted<'_, A>,
     row: usize,
     add: M,
     constant: T,
 ) -> Option<T> {
-    let mut count = 0u64;
-    for (tile_column, bits) in tiles.row(row) {
+    let (mut count, one_decides) = (0u64, add.is_terminal(constant));
+    for (tile_column, bits) in counted.tiles.into_iter().flat_map(|tiles| tiles.row(row)) {
         let slice = (present[tile_column / 4] >> (16 * (tile_column % 4))) as u16;
         count += u64::from((bits & slice).count_ones());
-        if count > 0 && add.is_terminal(constant) {
-            break;
+        if one_decides && count > 0 {
+            return Some(constant);
         }
     }
+    let columns = counted.rows.map_or(&[][..], |rows| rows.row(row).0);
+    let bit = |column: u32| present[column as usize / 64] >> (column % 64) & 1;
+    if one_decides {
+        return columns.iter().any(|&column| bit(column) > 0).then_some(constant);
+    }
+    // without a branch, since whether an element is present can't be foretold
+    count += columns.iter().map(|&column| bit(column)).sum::<u64>();
     (count > 0).then(|| add.repeat(constant, count))
 }

@@ -139,8 +139,16 @@ impl<A: Element> DeviceCsr<A> {
         Ok(Csr::from_parts(self.nrows, self.ncols, offsets, columns, from_bytes(&values, self.nnz)))
     }
 
+    /// The address of the offsets, in 32 bits if they fit, and their C++ type.
+    pub(super) fn device_offsets(&self) -> (u64, &'static str) {
+        match &self.short_offsets {
+            Some(short) => (short.address(), "vxm::u32"),
+            None => (self.offsets.address(), "vxm::u64"),
+        }
+    }
+
     /// Whether the rows are skewed: they differ much in length.
-    pub(super) fn is_skewed(&self) -> bool {
+    pub(crate) fn is_skewed(&self) -> bool {
         self.classes.uniform_class.is_none()
     }
 

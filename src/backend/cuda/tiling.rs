@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::formats::{SIDE, bitmap};
 use std::marker::PhantomData;
 use std::sync::Arc;
-use crate::kernels::{Buffer, Launch, sources};
+use crate::kernels::{Buffer, Launch, Program, sources};
 use vxm_semiring::{Element, Monoid, PLUS};
 
 /// Entries of the longest row for each half-warp that builds the tiles of one tile-row.
@@ -22,13 +22,35 @@ pub const EXACT_COUNT: usize = 1 << 24;
 /// How many vectors tensor cores count with at once.
 pub const VECTORS: usize = 16;
 
-impl<A: Element> DeviceTiles<A> {
-    /// Builds tiles from rows, on their device.
-    ///
-    /// # Errors
-    /// The device has too little memory, or is lost.
-    #[inline(never)]
-    pub fn from_csr(csr: &DeviceCsr<A>) -> Result<Self> {
+/// How many tiles a matrix has, and how many of them have enough entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TileCounts {
+    /// All tiles.
+    pub all: usize,
+    /// Those with enough entries.
+    pub full: usize,
+    /// The entries in other tiles.
+    pub rest: usize,
+}
+
+/// The first pass of making tiles from rows: how many there will be, for each part of each tile-row.
+struct Counted {
+    program: Arc<Program>,
+    builder: KernelBuilder,
+    shape: Launch,
+    parts: usize,
+    /// The words of the kernel up to its counts, and those counts, which are running sums.
+    head: [u64; 8],
+    sums: Buffer,
+    tiles: usize,
+    /// Of the entries in no tile, the running sums for each part of each row, and the number.
+    rest_sums: Buffer,
+    rest: usize,
+}
+
+impl Counted {
+    /// Counts the tiles of a matrix with at least `least` entries. The others are counted only if `least` is above 1.
+    fn of<A: Element>(csr: &DeviceCsr<A>, least: u64) -> Result<Self> {
         let gpu = csr.gpu();
         let mut builder = rows_builder(gpu).with(sources::TILING);
         let a = builder.element::<A>();
@@ -38,6 +60,8 @@ impl<A: Element> DeviceTiles<A> {
         let parts = (csr.classes.longest / LONG_ROW).next_power_of_two().min(64);
         let all_parts = tile_rows * parts;
         let sums = gpu.alloc((all_parts + 1) * 8)?;
+        let rest_parts = if least > 1 { csr.nrows() * parts } else { 0 };
+        let rest_sums = gpu.zeroed((rest_parts + 1) * 8)?;
         let head = [
             csr.offsets.address(),
             csr.columns.address(),
@@ -49,24 +73,106 @@ impl<A: Element> DeviceTiles<A> {
             sums.address(),
         ];
         let shape = Launch::linear(blocks(gpu, all_parts, THREADS as usize / SIDE), THREADS);
-        launch(&program, "count", shape, &builder.parameter(&[&head[..], &[0; 4]].concat()))?;
+        let tail = [0, 0, 0, 0, least, rest_sums.address(), 0, 0];
+        launch(&program, "count", shape, &builder.parameter(&[&head[..], &tail].concat()))?;
         scan(gpu, &sums, all_parts)?;
-        let count = sums.download_at::<u64>(all_parts, 1)?[0] as usize;
+        let tiles = sums.download_at::<u64>(all_parts, 1)?[0] as usize;
+        let mut rest = 0;
+        if least > 1 {
+            scan(gpu, &rest_sums, rest_parts)?;
+            rest = rest_sums.download_at::<u64>(rest_parts, 1)?[0] as usize;
+        }
+        Ok(Self { program, builder, shape, parts, head, sums, tiles, rest_sums, rest })
+    }
+}
+
+impl<A: Element> DeviceTiles<A> {
+    /// Builds tiles from rows, on their device.
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn from_csr(csr: &DeviceCsr<A>) -> Result<Self> {
+        Self::build(csr, 1).map(|(tiles, ..)| tiles)
+    }
+
+    /// The number of tiles of a matrix, and of those with at least `least` entries. Builds none.
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    #[inline(never)]
+    pub(crate) fn count_full(csr: &DeviceCsr<A>, least: u64) -> Result<TileCounts> {
+        let (all, full) = (Counted::of(csr, 1)?, Counted::of(csr, least.max(2))?);
+        Ok(TileCounts { all: all.tiles, full: full.tiles, rest: full.rest })
+    }
+
+    /// Splits a pattern on its device: tiles with at least `least` entries, at least 2, and the other entries as rows.
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn split(csr: &DeviceCsr<A>, least: u64) -> Result<(Self, DeviceCsr<A>)> {
+        debug_assert!(size_of::<A>() == 0 && least > 1);
+        let (tiles, offsets, columns) = Self::build(csr, least)?;
+        let (gpu, rest) = (csr.gpu(), csr.nnz() - tiles.shape.2);
+        let offsets = offsets.map_or_else(|| gpu.zeroed((csr.nrows() + 1) * 8), Ok)?;
+        let rest = DeviceCsr::from_parts(gpu, (csr.nrows(), csr.ncols(), rest), offsets, columns, gpu.alloc(0)?)?;
+        Ok((tiles, rest))
+    }
+
+    /// For each row, the number of its entries in columns that the presence bitmap at address `present` holds, as by
+    /// [`count_present`](Self::count_present), but by set bits. Long tile-rows are shared by several warps.
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub(crate) fn count_bits(&self, present: u64) -> Result<Buffer> {
+        // zeroed, because the warps that share a long tile-row add to its counts
+        let counts = self.gpu.zeroed(self.tile_rows() * SIDE * 4)?;
+        self.count("vxm::CountTileBits", "vxm::OneVector", &[present, counts.address()])?;
+        Ok(counts)
+    }
+
+    /// Builds tiles with at least `least` entries from rows, on their device. Returns the offsets and columns of the rest, too; no offsets if
+    /// `least` is at most 1.
+    #[inline(never)]
+    fn build(csr: &DeviceCsr<A>, least: u64) -> Result<(Self, Option<Buffer>, Buffer)> {
+        let gpu = csr.gpu();
+        let Counted { program, builder, shape, parts, head, sums, tiles: count, rest_sums, rest } =
+            Counted::of(csr, least)?;
+        let tile_rows = csr.nrows().div_ceil(SIDE);
         let offsets = if parts == 1 { None } else { Some(gpu.zeroed((tile_rows + 1) * 8)?) };
         let columns = alloc_entries(gpu, count * 4, csr.nrows())?;
         let bits = alloc_entries(gpu, count * SIDE * 2, csr.nrows())?;
         let mut values = alloc_entries(gpu, count * SIDE * SIDE * size_of::<A>(), csr.nrows())?;
         values.fill_zero()?;
-        let tail = [offsets.as_ref().map_or(0, Buffer::address), columns.address(), bits.address(), values.address()];
+        let rest_offsets =
+            if parts == 1 || least <= 1 { None } else { Some(gpu.zeroed((csr.nrows() + 1) * 8)?) };
+        let rest_columns = alloc_entries(gpu, rest * 4, csr.nrows())?;
+        let address = |buffer: &Option<Buffer>| buffer.as_ref().map_or(0, Buffer::address);
+        let tail = [
+            address(&offsets),
+            columns.address(),
+            bits.address(),
+            values.address(),
+            least,
+            rest_sums.address(),
+            address(&rest_offsets),
+            rest_columns.address(),
+        ];
         launch(&program, "fill", shape, &builder.parameter(&[&head[..], &tail].concat()))?;
         let offsets = offsets.unwrap_or(sums);
-        let starts = offsets.download::<u64>(tile_rows + 1)?;
-        let tiles_of = |tile_row: usize| starts[tile_row + 1] - starts[tile_row];
-        let classes = Classes::from_lengths(gpu, (0..csr.nrows()).map(|i| tiles_of(i / SIDE) as usize))?;
-        let long: Vec<u32> = (0..tile_rows as u32).filter(|&t| tiles_of(t as usize) > tuning().long_tile_row).collect();
-        Ok(Self {
+        let (by_tile_rows, _) = Classes::from_device(gpu, &offsets, tile_rows, count)?;
+        let (classes, long) = match by_tile_rows.repeated(gpu, SIDE)? {
+            Some(classes) => (classes, Vec::new()),
+            None => {
+                let starts = offsets.download::<u64>(tile_rows + 1)?;
+                let tiles_of = |tile_row: usize| starts[tile_row + 1] - starts[tile_row];
+                let classes = Classes::from_lengths(gpu, (0..csr.nrows()).map(|i| tiles_of(i / SIDE) as usize))?;
+                let is_long = |&t: &u32| tiles_of(t as usize) > tuning().long_tile_row;
+                (classes, (0..tile_rows as u32).filter(is_long).collect::<Vec<_>>())
+            }
+        };
+        let tiles = Self {
             gpu: gpu.clone(),
-            shape: (csr.nrows(), csr.ncols(), csr.nnz()),
+            shape: (csr.nrows(), csr.ncols(), csr.nnz() - rest),
             count,
             longest: csr.classes.longest,
             offsets,
@@ -76,7 +182,8 @@ impl<A: Element> DeviceTiles<A> {
             classes: Arc::new(classes),
             long: (gpu.upload_slice(&long)?, long.len()),
             marker: PhantomData,
-        })
+        };
+        Ok((tiles, (least > 1).then(|| rest_offsets.unwrap_or(rest_sums)), rest_columns))
     }
 
     /// An error unless a sum in `f32` counts the longest row exactly.

@@ -1,6 +1,6 @@
 //! A planned product on the CPU: rows that are folded as the terminal reads them, or a result that was computed before.
 
-use crate::backend::cpu::fold::{Rows, count_row, fold_filtered, fold_row};
+use crate::backend::cpu::fold::{Counted, Rows, count_row, fold_filtered, fold_row};
 use crate::backend::cpu::gather;
 use crate::backend::cpu::prefetch::prefetch;
 use crate::backend::profile::Counts;
@@ -24,8 +24,8 @@ pub enum ProductView<'s, V: VectorView, A: Element, S, T: Element, H> {
     Evaluated(Store<V::T>, Rows<'s, A>, &'s [u64], S, H),
     /// Pull over a matrix of the entries that take part, made before the loop.
     Prefiltered(V, Arc<Csr<A>>, S, Prefiltered<H>),
-    /// Pull that only counts: the operand's presence bits, over tiles.
-    Count(Vec<u64>, &'s Tiles<A>, S, T),
+    /// Pull that only counts: the operand's presence bits, over tiles and rows.
+    Count(Vec<u64>, Counted<'s, A>, S, T),
     /// Already evaluated: pushed, or made by ranks.
     Pushed(Store<T>),
 }
@@ -361,7 +361,7 @@ where
             Self::Lazy(operand, rows, _, ring, policy) => pull(operand, *rows, i, *ring, *policy),
             Self::Evaluated(store, rows, _, ring, policy) => pull(&store.view(), *rows, i, *ring, *policy),
             Self::Prefiltered(operand, csr, ring, policy) => pull(operand, Rows::Csr(csr), i, *ring, *policy),
-            Self::Count(present, tiles, ring, constant) => count_row(present, tiles, i, ring.add(), *constant),
+            Self::Count(present, counted, ring, constant) => count_row(present, counted, i, ring.add(), *constant),
             Self::Pushed(store) => store.get(i),
         }
     }
@@ -388,7 +388,12 @@ where
             Self::Prefiltered(operand, csr, ring, policy) => {
                 count_pull(operand, Rows::Csr(csr), i, *ring, *policy, counts);
             }
-            Self::Count(_, tiles, ..) => count_tiles(tiles, i, counts),
+            Self::Count(_, counted, ..) => {
+                if let Some(tiles) = counted.tiles {
+                    count_tiles(tiles, i, counts);
+                }
+                counts.edges += counted.rows.map_or(0, |rows| rows.degree(i) as u64);
+            }
             Self::Pushed(_) => {}
         }
     }
@@ -402,6 +407,7 @@ where
         match self {
             Self::Lazy(_, _, work, ..) | Self::Evaluated(_, _, work, ..) => Some(work),
             Self::Prefiltered(_, csr, ..) => Some(csr.offsets()),
+            Self::Count(_, Counted { tiles: None, rows: Some(rows) }, ..) => Some(rows.offsets()),
             _ => None,
         }
     }
@@ -413,7 +419,7 @@ impl<V: VectorView, A: Element, S, T: Element, H> core::fmt::Debug for ProductVi
             Self::Lazy(..) => "pull",
             Self::Evaluated(..) => "pull over an evaluated operand",
             Self::Prefiltered(..) => "pull over chosen entries",
-            Self::Count(..) => "count tiles",
+            Self::Count(..) => "count",
             Self::Pushed(_) => "pushed",
         };
         f.write_str(name)

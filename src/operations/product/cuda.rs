@@ -34,9 +34,10 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         sizes.bit_tensor = multiplies_bits(kernel.gpu().arch());
         // A loop's kernel counts only if it keeps the operand's bits. It can't push: a push runs before the kernel.
         sizes.counting &= !kernel.is_resident() || self.may_keep_presence(env, kernel);
+        sizes.splits &= !kernel.is_resident() && !env.is_in_loop();
         sizes.pulls |= kernel.is_resident() || !can_push(self.ring.add());
         let sizes = if sizes.pulls { sizes } else { self.pushed_sizes(env, sizes) };
-        let plan = self.plan(&sizes);
+        let plan = self.plan(&sizes, Some(&kernel.gpu().clone()));
         match (plan.direction, plan.strategy, S::Mul::CONSTANT) {
             (Direction::Push, ..) => self.emit_pushed(env, kernel, (n, length)),
             (_, strategy, Some(constant)) if strategy.counts() && kernel.is_resident() => {
@@ -45,6 +46,9 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
                     Some(node) => Ok(node),
                     None => self.emit_pulled(env, kernel, Format::Csr, (n, length)),
                 }
+            }
+            (_, _, Some(constant)) if plan.format == Format::Hybrid => {
+                self.emit_hybrid(env, kernel, (n, length), constant)
             }
             (_, strategy, Some(constant)) if strategy.counts() => self.emit_counted(env, kernel, n, constant, strategy),
             _ => self.emit_pulled(env, kernel, plan.format, (n, length)),
@@ -139,6 +143,43 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         let ty = kernel.ty(template, [out, add, is_primary.into()]);
         if is_primary {
             kernel.set_primary_over_tiles(ty, at, bits);
+        }
+        Ok(Node::new(ty, false))
+    }
+
+    /// Emits a product that counts over full tiles and over rows of the rest, in one kernel. If either are skewed, tiles are counted before
+    /// the kernel, and the rows of the rest are pulled as others are.
+    fn emit_hybrid(
+        &self,
+        env: &Env<'_>,
+        kernel: &mut KernelBuilder,
+        (n, length): (usize, usize),
+        constant: S::Out,
+    ) -> Result<Node> {
+        let gpu = kernel.gpu().clone();
+        let held = self.matrix.hybrid_on(&gpu, !self.transposed)?;
+        let mut first = KernelBuilder::new(&gpu);
+        let operand = self.operand.emit(&env.for_operand(), &mut first)?;
+        let present = presence_on(kernel, first, &operand, n)?;
+        if !held.is_even() {
+            let counts = Arc::new(held.tiles.count_bits(present)?);
+            let counted = counts_view(kernel, &counts, 0, constant, self.ring.add());
+            // the rows of the rest are by the result's index
+            let rest = Product { matrix: &held.rest, transposed: true, ..*self };
+            let folded = rest.emit_pulled(env, kernel, Format::Csr, (n, length))?;
+            let add = kernel.functor(self.ring.add());
+            return Ok(Node::new(kernel.ty("vxm::EWiseAdd", [counted.ty, folded.ty, add]), false));
+        }
+        let out = kernel.element::<S::Out>();
+        let (at, is_primary) = (kernel.position(), !kernel.has_primary());
+        kernel.push(present);
+        kernel.tiles(held.tiles.clone());
+        kernel.push(constant.bits());
+        let offset = kernel.rest(held.rest.on(&gpu)?);
+        let add = kernel.monoid::<S::Out, S::Add>(self.ring.add());
+        let ty = kernel.ty("vxm::CountHybrid", [out, add, is_primary.into(), offset]);
+        if is_primary {
+            kernel.set_primary_over_tiles(ty, at, false);
         }
         Ok(Node::new(ty, false))
     }
@@ -257,7 +298,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
 
     /// The matrix's tiles by the result's index, on a GPU.
     fn tiles_on(&self, gpu: &Gpu) -> Result<Arc<DeviceTiles<A>>> {
-        if self.transposed { self.matrix.tiles_on(gpu) } else { self.matrix.tiles_transposed_on(gpu) }
+        self.matrix.tiles_on(gpu, !self.transposed)
     }
 
     /// The matrix's entries in bins (propagation blocking), if that pays, and the kernel that multiplies them with the operand. It pays

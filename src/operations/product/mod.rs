@@ -13,7 +13,7 @@ mod relaxed;
 pub use flip::Flip;
 
 use crate::backend::Place;
-use crate::backend::cpu::fold::Rows;
+use crate::backend::cpu::fold::{Counted, Rows};
 use crate::backend::cpu::relax::Relax;
 use crate::backend::cpu::{gather, scatter};
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
@@ -22,7 +22,7 @@ use crate::backend::tuning::tuning;
 use crate::backend::view::{Support, VectorView};
 use crate::containers::Matrix;
 use crate::error::{Error, Result};
-use crate::formats::{Store, Tiles};
+use crate::formats::{Csr, Store, Tiles};
 use crate::operations::entry_filter::filtered;
 use crate::operations::expr::{Env, Expr};
 use crate::operations::loops::dependencies::Reads;
@@ -231,16 +231,26 @@ where
             listed: matches!(support, Support::List(_)),
             lengths: self.is_decided_by_one_product() && operand.is_full(),
             push_entries: Self::push_entries(support, n, by_operand),
+            splits: size_of::<A>() == 0 && !env.is_in_loop(),
+            by_bits: !env.is_in_loop() && !self.is_decided_by_one_product(),
             ..self.sizes(n, length, env.wanted(length), false)
         };
-        let plan = self.plan(&sizes);
+        let plan = self.plan(&sizes, None);
         if plan.direction == Direction::Push {
             env.snapshot();
             return Ok(ProductView::Pushed(scatter::scatter(&operand, by_operand(), self.ring)));
         }
         if let (true, Some(constant)) = (plan.strategy.counts(), S::Mul::CONSTANT) {
             env.snapshot();
-            return Ok(ProductView::Count(presence(n, &operand), self.tiles(), self.ring, constant));
+            let counted = match plan.format {
+                Format::Csr => Counted { tiles: None, rows: Some(self.rows()) },
+                Format::Tiles => Counted { tiles: Some(self.tiles()), rows: None },
+                Format::Hybrid => {
+                    let (tiles, rest) = self.matrix.hybrid(!self.transposed);
+                    Counted { tiles: Some(tiles), rows: Some(rest) }
+                }
+            };
+            return Ok(ProductView::Count(presence(n, &operand), counted, self.ring, constant));
         }
         Ok(self.view_pulled(env, operand, plan.format, sizes.listed, (n, length)))
     }
@@ -281,8 +291,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         listed: bool,
         (n, length): (usize, usize),
     ) -> ProductView<'s, E::View<'s>, A, S, S::Out, H> {
-        let csr = if self.transposed { self.matrix.csr() } else { self.matrix.csr_transposed() };
-        let policy = self.policy.on_host();
+        let (csr, policy) = (self.rows(), self.policy.on_host());
         // a fold that may stop early reads little of a row, so filtering rows in advance wouldn't pay
         if let (true, Some(active)) = (self.filters() && !H::EXITS_EARLY, env.filterable_rows())
             && self.filters_before_loop((0..length).any(|i| csr.degree(i) > tuning().prefilter_row))
@@ -311,6 +320,11 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
             return ProductView::Evaluated(evaluated, rows, work, self.ring, policy);
         }
         ProductView::Lazy(operand, rows, work, self.ring, policy)
+    }
+
+    /// The matrix's rows by the result's index.
+    fn rows(&self) -> &Csr<A> {
+        if self.transposed { self.matrix.csr() } else { self.matrix.csr_transposed() }
     }
 
     /// The matrix's tiles by the result's index.

@@ -1,8 +1,9 @@
 //! What the plan is told about a product, and what it answers: sizes, forced choices, and a log of each choice.
 
+use crate::backend::cuda::Gpu;
 use crate::backend::cuda::codegen::builder::KernelBuilder;
 use crate::backend::cuda::push::can_push;
-use crate::backend::plan::{self, Format, Plan, Sizes, Strategy};
+use crate::backend::plan::{self, Direction, Format, Plan, Sizes, Strategy};
 use crate::backend::tuning::tuning;
 use crate::backend::view::Support;
 use crate::error::{Error, Result};
@@ -62,7 +63,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
     pub(super) fn forced(&self) -> plan::Forced {
         let forced = plan::forced();
         // a matrix that prefers tiles has them for products that count: others read fewer bytes from rows
-        let own = self.matrix.format().filter(|&format| format != Format::Tiles || self.counts());
+        let own = self.matrix.format().filter(|&format| format == Format::Csr || self.counts());
         plan::Forced { format: forced.format.or(own), ..forced }
     }
 
@@ -71,9 +72,21 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         S::Mul::CONSTANT.is_some() && S::Add::EXACT && !(H::EXITS_EARLY || self.filters())
     }
 
-    /// Plans the product, and logs the plan.
-    pub(super) fn plan(&self, sizes: &Sizes) -> Plan {
-        let plan = plan::product(sizes, self.forced());
+    /// Plans the product, and logs the plan. If it counts over rows that are pulled on `gpu` or the host, outside of a loop, the matrix counts it:
+    /// after a few such products, the format is chosen by counting tiles.
+    pub(super) fn plan(&self, sizes: &Sizes, gpu: Option<&Gpu>) -> Plan {
+        let (mut plan, forced) = (plan::product(sizes, self.forced()), self.forced());
+        let free = forced.format.is_none() && forced.strategy.is_none();
+        if free
+            && sizes.splits
+            && sizes.counting
+            && !sizes.lengths
+            && plan.format == Format::Csr
+            && plan.direction == Direction::Pull
+        {
+            let chosen = self.matrix.choose_format(gpu, !self.transposed);
+            plan = plan::product(&Sizes { chosen, ..*sizes }, forced);
+        }
         tracing::debug!(
             operation = self.operation(),
             direction = ?plan.direction,
@@ -115,7 +128,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
     pub(super) fn sizes(&self, n: usize, length: usize, wanted: usize, tensor: bool) -> Sizes {
         let (forced, add) = (self.forced(), self.ring.add());
         let tileable = self.matrix.can_tile();
-        let counts = forced.strategy.is_some_and(Strategy::counts);
+        let counts = forced.strategy.is_some_and(Strategy::counts_tiles);
         let fill = match forced.format {
             // the tiles will be made
             Some(Format::Tiles) if tileable => Some(f64::INFINITY),
@@ -135,6 +148,9 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
             pulls: self.filters(),
             lengths: false,
             fill: fill.filter(|_| tileable),
+            splits: tileable && size_of::<A>() == 0,
+            by_bits: false,
+            chosen: None,
             tensor,
             bit_tensor: false,
         }

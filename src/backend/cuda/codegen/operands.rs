@@ -32,15 +32,20 @@ impl KernelBuilder {
     /// The first product's row classes decide how the terminal distributes rows to groups of threads.
     #[inline(never)]
     pub fn rows<A: Element>(&mut self, rows: Arc<DeviceCsr<A>>, hot_columns: bool) -> CppType {
-        let (offsets, ty) = match &rows.short_offsets {
-            Some(short) => (short.address(), "vxm::u32"),
-            None => (rows.offsets.address(), "vxm::u64"),
-        };
+        let (offsets, ty) = rows.device_offsets();
         let renumbered = rows.hot_columns.get().and_then(Option::as_ref).filter(|_| hot_columns);
         let columns = renumbered.map_or(&*rows.columns, |hot_columns| &hot_columns.columns);
         self.words.extend([offsets, columns.address(), rows.values.address()]);
         self.classes.get_or_insert_with(|| rows.classes.clone());
         self.row_offsets.get_or_insert((offsets, ty.into(), rows.nnz() as u64));
+        self.kept_alive.push(rows);
+        ty.into()
+    }
+
+    /// Adds the words of rows of the entries that are in no tile, a few a row, and returns the C++ type of their offsets.
+    pub(crate) fn rest<A: Element>(&mut self, rows: Arc<DeviceCsr<A>>) -> CppType {
+        let (offsets, ty) = rows.device_offsets();
+        self.words.extend([offsets, rows.columns.address()]);
         self.kept_alive.push(rows);
         ty.into()
     }

@@ -81,6 +81,21 @@ impl Classes {
         })
     }
 
+    /// The classes of rows of which `times` adjacent ones are as long as each of these rows; none if the rows are skewed.
+    pub(crate) fn repeated(&self, gpu: &Gpu, times: usize) -> Result<Option<Self>> {
+        let Some(uniform_class) = self.uniform_class else { return Ok(None) };
+        Ok(Some(Self {
+            rows: gpu.alloc(0)?,
+            counts: [0; CLASSES],
+            uniform_class: Some(uniform_class),
+            longest: self.longest,
+            longest_row: self.longest_row * times as u32,
+            first_length: self.first_length,
+            count: self.count * times,
+            entries: self.entries * times,
+        }))
+    }
+
     /// The class that takes all rows, if the rows are uniform; and the first class that needs a list.
     pub(super) fn choose_lists(counts: &[usize; CLASSES], longest: usize, total: usize) -> (Option<usize>, usize) {
         // neighbouring rows share memory sectors at their ends, so rows of about the same length stay in order, without lists
