@@ -83,8 +83,8 @@ pub fn check(task: &Task) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "--reorder {}: this answer depends on the numbers of vertices: expected none; orders are for mis, color, bfs, sssp, components, \
-         kcore, triangles and clustering",
+        "--reorder {}: this answer depends on the numbers of vertices: expected none; orders are for mis and color at distance 1, \
+         bfs and sssp without --parents, components, kcore, triangles and clustering",
         order.name()
     )))
 }

@@ -11,7 +11,7 @@ use vxm_semiring::{Element, FIRST};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reorder {
-    /// Reverse Cuthill-McKee: neighbours get near numbers. For meshes, road networks and the like, whose numbers say little of their shape.
+    /// Reverse Cuthill-McKee: neighbours get near numbers. For meshes and road networks that are numbered in no order.
     ReverseCuthillMcKee,
     /// By descending degree: hubs get low numbers. For graphs of skewed degrees, where most entries join hubs.
     Degree,
@@ -75,8 +75,8 @@ pub struct Renumbering {
 }
 
 impl Renumbering {
-    /// Numbers the vertices of a graph in an order. O(n log n + nnz log(degree)) time on one thread of the host. Of a matrix that isn't known
-    /// to be symmetric, reverse Cuthill-McKee order takes edges in both directions, and a degree is the length of a row.
+    /// Numbers the vertices of a graph in an order. O(n log n + nnz log(degree)) time on one thread of the host. A degree is the
+    /// length of a row. For a matrix that isn't known to be symmetric, reverse Cuthill-McKee order takes edges in both directions.
     ///
     /// # Errors
     /// [`Error::Invalid`]: the matrix isn't square, or it is spread over ranks. A device is lost.
@@ -94,7 +94,7 @@ impl Renumbering {
         Self::from_old(old)
     }
 
-    /// The renumbering whose new vertex `k` is the old vertex `old[k]`.
+    /// The renumbering in which the new vertex `k` is the old vertex `old[k]`.
     ///
     /// ```
     /// use vxm::prelude::*;

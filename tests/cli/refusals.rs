@@ -179,23 +179,23 @@ fn bad_arguments_are_refused_in_a_line() {
         (&["mis", "grid:2x2", "--reorder", "rmc"], "unknown order `rmc`: expected none, rcm, degree"),
         (
             &["labels", "grid:2x2", "--reorder", "rcm"],
-            "--reorder rcm: this answer depends on the numbers of vertices: expected none; orders are for mis, color, bfs",
+            "--reorder rcm: this answer depends on the numbers of vertices: expected none; orders are for mis and color at distance 1, bfs",
         ),
         (
             &["bfs", "grid:2x2", "--source", "0", "--parents", "--reorder", "rcm"],
-            "--reorder rcm: this answer depends on the numbers of vertices: expected none; orders are for mis, color, bfs",
+            "--reorder rcm: this answer depends on the numbers of vertices: expected none; orders are for mis and color at distance 1, bfs",
         ),
         (
             &["mis", "grid:2x2", "--distance", "2", "--reorder", "rcm"],
-            "--reorder rcm: this answer depends on the numbers of vertices: expected none; orders are for mis, color, bfs",
+            "--reorder rcm: this answer depends on the numbers of vertices: expected none; orders are for mis and color at distance 1, bfs",
         ),
         (
             &["color", "grid:2x2", "--star", "--reorder", "rcm"],
-            "--reorder rcm: this answer depends on the numbers of vertices: expected none; orders are for mis, color, bfs",
+            "--reorder rcm: this answer depends on the numbers of vertices: expected none; orders are for mis and color at distance 1, bfs",
         ),
         (
             &["pagerank", "grid:2x2", "--reorder", "rcm"],
-            "--reorder rcm: this answer depends on the numbers of vertices: expected none; orders are for mis, color, bfs",
+            "--reorder rcm: this answer depends on the numbers of vertices: expected none; orders are for mis and color at distance 1, bfs",
         ),
         (
             &["simulate", "mis", "grid:2x2", "--grid", "2x1", "--reorder", "degree"],

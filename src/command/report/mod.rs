@@ -50,7 +50,7 @@ pub struct Report {
     /// Device to run on: auto, cpu, cuda or cuda:N.
     #[arg(long, value_name = "D", default_value = "auto")]
     pub device: OsString,
-    /// Storage format of the graph: auto, csr or tiles.
+    /// Storage format of the graph: auto, csr, tiles or hybrid.
     #[arg(long, value_name = "F", default_value = "auto")]
     pub format: Layout,
     #[command(flatten)]

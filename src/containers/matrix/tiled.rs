@@ -155,7 +155,7 @@ impl<T: Element> Matrix<T> {
         Self::kept(&self.tiled(transposed).hybrid_there, gpu, |held| held.tiles.gpu(), made)
     }
 
-    /// The formats that a plan has chosen for products that count over the transpose, as `vxm` does: on the host, and on a GPU.
+    /// The formats that a plan has chosen for products that count over the transpose, as the verb `vxm` does: on the host, and on a GPU.
     #[doc(hidden)]
     pub fn chosen_formats(&self) -> [Option<Format>; 2] {
         let Tiled { choice_here, choice_there, .. } = self.tiled(true);
@@ -189,8 +189,8 @@ impl<T: Element> Matrix<T> {
         here.get().map(|tiles| tiles.fill()).or_else(|| there.get().map(|tiles| tiles.fill()))
     }
 
-    /// Counts a product that counts over the matrix, or over its transpose, for which no format is forced. After a few, tiles are counted:
-    /// returns the format for this product and later ones, and the reason. It is CSR if there is too little memory for tiles.
+    /// Counts a product that counts over the matrix, or over its transpose, for which no format is forced. After `tile_after` of them, on a GPU
+    /// `device_tile_after`, tiles are counted. Returns the format for this product and later ones, and the reason. It is CSR if there is too little memory for tiles.
     #[inline(never)]
     pub(crate) fn choose_format(&self, gpu: Option<&Gpu>, transposed: bool) -> Option<(Format, &'static str)> {
         let tiled = self.tiled(transposed);
