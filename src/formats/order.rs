@@ -10,8 +10,8 @@ const SEARCHES: usize = 8;
 
 /// The vertices in reverse Cuthill-McKee order: neighbours come near each other, so entries stand near the diagonal.
 ///
-/// The order is that of a breadth-first search from a vertex that is far from others, in which the vertices that one discovers come by
-/// ascending degree, reversed (George and Liu, "Computer Solution of Large Sparse Positive Definite Systems", chapter 4). Ties go to the
+/// It is a breadth-first order from a vertex that is far from others, reversed. What a vertex discovers comes by ascending degree (George and
+/// Liu, "Computer Solution of Large Sparse Positive Definite Systems", chapter 4). Ties go to the
 /// lesser number, so the order is the same everywhere. Components come one after the other, the one of the least vertex last.
 ///
 /// `graph` is symmetric. O(n + nnz log(degree)) time on one thread, and 12 bytes per vertex.
