@@ -60,9 +60,9 @@ pub enum Priority {
     /// TC-MIS' H2: low degrees first, in ECL-MIS' classes; the hash within a class.
     Degree,
     /// TC-MIS' H3: low degrees first; conflicts between pending neighbours are resolved by the hash, anew in each round.
-    #[default]
     Resolve,
     /// cuMIS' order with random ties: low degrees first, the hash within a degree.
+    #[default]
     Sorted,
     /// cuMIS' order as written: low degrees first, within a degree the higher vertex number first.
     SortedId,

@@ -41,8 +41,7 @@ pub struct Arguments {
 pub enum Task {
     /// Finds a maximal independent set.
     Mis {
-        /// Order in which vertices are preferred: random, degree, resolve, sorted or sorted-id; default: resolve, or sorted at
-        /// distance 2.
+        /// Order in which vertices are preferred: random, degree, resolve, sorted or sorted-id; default: sorted.
         #[arg(long, value_name = "P")]
         priority: Option<Priority>,
         /// Products per round: decide (one) or count (two). resolve always takes count; the other priorities default to

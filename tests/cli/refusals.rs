@@ -118,7 +118,7 @@ fn bad_arguments_are_refused_in_a_line() {
         (&["mis", "grid:2x2", "--input", "edges"], "grid:2x2: No such file or directory"),
         (&["mis", "grid:2x2", "--formulation", "three"], "unknown formulation `three`: expected decide, count"),
         (
-            &["mis", "grid:2x2", "--formulation", "decide"],
+            &["mis", "grid:2x2", "--priority", "resolve", "--formulation", "decide"],
             "priority `resolve` requires formulation `count`, found `decide`",
         ),
         (
@@ -305,7 +305,11 @@ fn memory_that_is_not_there_is_refused() {
     for (limit, command, told) in [
         (400_000, "mis rmat:23:8 --device cpu", "vxm: rmat:23:8: needs "),
         // the graph fits, but what the algorithm takes beside it does not
-        (400_000, "mis rmat:18:8 --format tiles --device cpu", "vxm: rmat:18:8: mis by resolve: needs "),
+        (
+            400_000,
+            "mis rmat:18:8 --priority resolve --format tiles --device cpu",
+            "vxm: rmat:18:8: mis by resolve: needs ",
+        ),
         (600_000, "info long.gz", "vxm: long.gz:"),
         (600_000, "info /dev/stdin", "vxm: /dev/stdin:"),
     ] {

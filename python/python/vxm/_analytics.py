@@ -405,7 +405,7 @@ class Analytics:
     def vertex_cover(
         self,
         *,
-        priority: str = "resolve",
+        priority: str = "sorted",
         seed: int = 0,
         device: str = "cpu",
         threads: Optional[int] = None,

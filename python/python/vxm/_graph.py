@@ -322,9 +322,9 @@ class Graph(Colorings, Analytics):
     ) -> IndependentSet:
         """A maximal independent set: no two members are neighbours, and each other vertex has a neighbour in the set.
 
-        ``priority`` is the order in which vertices may join: ``random``, ``degree``, ``resolve`` (the default), ``sorted`` or ``sorted-id``.
-        With a ``distance`` of 2 no two members have a common neighbour either, each other vertex is within two edges of a member, and the
-        default is ``sorted``; there is no ``resolve``. ``formulation`` is how a round is written as products: ``decide`` or ``count``. With ``order``, an array of all vertices, the
+        ``priority`` is the order in which vertices may join: ``random``, ``degree``, ``resolve``, ``sorted`` (the default) or ``sorted-id``.
+        With a ``distance`` of 2 no two members have a common neighbour either, and each other vertex is within two edges of a member; there is no
+        ``resolve``. ``formulation`` is how a round is written as products: ``decide`` or ``count``. With ``order``, an array of all vertices, the
         result is the sequential greedy set of that order. ``format`` is the storage: ``auto``, ``csr`` or ``tiles``.
 
         >>> import vxm
@@ -350,7 +350,7 @@ class Graph(Colorings, Analytics):
         if distance != 1:
             raise InputError(f"distance: expected 1 or 2, found {distance}")
         if order is None:
-            return IndependentSet(*_vxm.mis(self._core, priority or "resolve", formulation, seed_of(seed), place))
+            return IndependentSet(*_vxm.mis(self._core, priority or "sorted", formulation, seed_of(seed), place))
         key = permutation(order, self.vertices)
         return IndependentSet(*_vxm.mis_in_order(self._core, key, place))
 
@@ -358,7 +358,7 @@ class Graph(Colorings, Analytics):
         self,
         seeds: Iterable[int],
         *,
-        priority: str = "resolve",
+        priority: str = "sorted",
         device: str = "cpu",
         threads: Optional[int] = None,
         format: str = "auto",
