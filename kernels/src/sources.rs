@@ -35,6 +35,12 @@ pub const STEPS: &str = include_str!("../cuda/loops/steps.cuh");
 pub const ROW_COMPACTION: &str = include_str!("../cuda/loops/row_compaction.cuh");
 /// A loop over changed elements that stays on the device. After [`STATE`].
 pub const CHANGED: &str = include_str!("../cuda/loops/changed.cuh");
+/// A loop that relaxes edges and stays on the device. After [`STATE`].
+pub const RELAXED: &str = concat!(
+    include_str!("../cuda/loops/staged_list.cuh"),
+    include_str!("../cuda/loops/waiting.cuh"),
+    include_str!("../cuda/loops/relaxed.cuh"),
+);
 /// Counters of a loop's visits, for loops that are counted. After [`VIEW`].
 pub const PROFILED: &str = include_str!("../cuda/loops/profiled.cuh");
 /// Makes a loop read states past the first-level cache. An asynchronous loop has no barrier that would empty that cache.

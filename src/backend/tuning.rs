@@ -249,6 +249,22 @@ table! {
     /// A row at least so many times as long as the mean is taken for a hub of the giant component. E031
     giant_hub: u64 = 16;
 
+    /// A loop relaxes edges if at most one in so many elements differs from the identity at first. Otherwise rounds that visit all elements in
+    /// order are cheaper. E068
+    relaxed_first: usize = 64;
+    /// Edges of a row above which several warps push them, each so many. E068
+    relaxed_row: u32 = 256;
+    /// A loop that pushes looks for changed elements from the others' side once these have one in so many of the edges not read yet. E068
+    relaxed_pull: u32 = 15;
+    /// Blocks of 1024 threads per multiprocessor that relax edges: more of them take longer to wait for each other. E068
+    relaxed_blocks: usize = 1;
+    /// Elements that such a block lists in shared memory before it lists them in global memory. Two such lists stay below 48 KiB, which every
+    /// device has. E068
+    relaxed_staged: u32 = 4096;
+    /// How much worse than the best a value may be to be relaxed at once, in mean losses along an edge, over the mean number of a row's
+    /// entries. With less there are more rounds, with more there are elements that change again. E068
+    relaxed_width: f64 = 128.0;
+
     // ---- the CPU
     /// Work below this many elements runs on the calling thread: waking another thread costs more. Work is also small if it is below four
     /// times as many matrix entries, since an entry costs less than an element. E034
@@ -384,6 +400,9 @@ pub(crate) fn kernel_config() -> &'static str {
             ("begin_rows", t.begin_rows),
             ("begin_batches", t.begin_batches),
             ("look_rows", t.look_rows),
+            ("relaxed_row", t.relaxed_row),
+            ("relaxed_pull", t.relaxed_pull),
+            ("relaxed_staged", t.relaxed_staged),
             ("staging_warps", STAGING_THREADS / 32),
             ("bin_chunk", BIN_CHUNK as u32),
             ("bin_unit", BIN_UNIT as u32),

@@ -326,6 +326,7 @@ impl Graph {
     /// The bytes of the vectors that are alive at the same time on a device: values, and presence bits.
     fn vectors_on_device(self, algorithm: Algorithm) -> u128 {
         let (n, weight) = (u128::from(self.vertices), u128::from(self.taken_by(algorithm).weight));
+        let parts = u128::from(self.entries) / 8;
         match algorithm {
             // sorts ranks
             Algorithm::Mis(Priority::SortedId, _) => 38 * n,
@@ -338,10 +339,11 @@ impl Graph {
             Algorithm::Clique => 38 * n,
             Algorithm::ColorsBy(_) => 120 * n,
             Algorithm::Extended(_) => 60 * n,
-            Algorithm::Bfs => 20 * n,
-            Algorithm::Parents => 30 * n,
-            Algorithm::Sssp => (12 + 3 * weight) * n,
-            Algorithm::Tree => (40 + 3 * weight) * n,
+            // lists of the parts of long rows
+            Algorithm::Bfs => 20 * n + parts,
+            Algorithm::Parents => 30 * n + parts,
+            Algorithm::Sssp => (12 + 3 * weight) * n + parts,
+            Algorithm::Tree => (40 + 3 * weight) * n + parts,
             Algorithm::Components => 14 * n,
             Algorithm::PageRank(bytes) => (12 + 6 * bytes as u128) * n,
             Algorithm::Kcore => 38 * n,

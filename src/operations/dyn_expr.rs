@@ -2,12 +2,12 @@
 
 use crate::backend::Place;
 use crate::backend::cpu::dyn_view::BoxedView;
-use crate::backend::cpu::relax::Relax;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::view::VectorView;
 use crate::error::Result;
 use crate::operations::expr::{Env, Expr};
 use crate::operations::loops::dependencies::Reads;
+use crate::operations::loops::relaxed::RelaxedEdges;
 use std::any::TypeId;
 use vxm_semiring::Element;
 
@@ -21,8 +21,8 @@ trait Erased<T: Element>: Sync {
     fn constant(&self) -> Result<Option<T>>;
     fn reads<'s>(&'s self, env: &Env<'_>, reads: &mut Reads<'s>);
     fn is_state(&self, env: &Env<'_>) -> bool;
-    fn relaxed_edges<'s>(&'s self, env: &Env<'_>, join: (TypeId, usize)) -> Option<Box<dyn Relax<T> + 's>>;
-    fn relaxation<'s>(&'s self, env: &Env<'_>) -> Option<Box<dyn Relax<T> + 's>>;
+    fn relaxed_edges<'s>(&'s self, env: &Env<'_>, join: (TypeId, usize)) -> Option<Box<dyn RelaxedEdges<T> + 's>>;
+    fn relaxation<'s>(&'s self, env: &Env<'_>) -> Option<Box<dyn RelaxedEdges<T> + 's>>;
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node>;
 }
 
@@ -51,10 +51,10 @@ impl<E: Expr> Erased<E::T> for E {
     fn is_state(&self, env: &Env<'_>) -> bool {
         Expr::is_state(self, env)
     }
-    fn relaxed_edges<'s>(&'s self, env: &Env<'_>, join: (TypeId, usize)) -> Option<Box<dyn Relax<E::T> + 's>> {
+    fn relaxed_edges<'s>(&'s self, env: &Env<'_>, join: (TypeId, usize)) -> Option<Box<dyn RelaxedEdges<E::T> + 's>> {
         Expr::relaxed_edges(self, env, join)
     }
-    fn relaxation<'s>(&'s self, env: &Env<'_>) -> Option<Box<dyn Relax<E::T> + 's>> {
+    fn relaxation<'s>(&'s self, env: &Env<'_>) -> Option<Box<dyn RelaxedEdges<E::T> + 's>> {
         Expr::relaxation(self, env)
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
@@ -132,10 +132,10 @@ impl<'a, T: Element> Expr for DynExpr<'a, T> {
     fn is_state(&self, env: &Env<'_>) -> bool {
         self.0.is_state(env)
     }
-    fn relaxed_edges<'s>(&'s self, env: &Env<'_>, join: (TypeId, usize)) -> Option<Box<dyn Relax<T> + 's>> {
+    fn relaxed_edges<'s>(&'s self, env: &Env<'_>, join: (TypeId, usize)) -> Option<Box<dyn RelaxedEdges<T> + 's>> {
         self.0.relaxed_edges(env, join)
     }
-    fn relaxation<'s>(&'s self, env: &Env<'_>) -> Option<Box<dyn Relax<T> + 's>> {
+    fn relaxation<'s>(&'s self, env: &Env<'_>) -> Option<Box<dyn RelaxedEdges<T> + 's>> {
         self.0.relaxation(env)
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {

@@ -1,13 +1,13 @@
 //! Unions of two expressions. The right side is skipped where it can't change the left one.
 
 use crate::backend::Place;
-use crate::backend::cpu::relax::Relax;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::profile::Counts;
 use crate::backend::view::{Dependency, Support, VectorView};
 use crate::error::Result;
 use crate::operations::expr::{Env, Expr, fits};
 use crate::operations::loops::dependencies::Reads;
+use crate::operations::loops::relaxed::RelaxedEdges;
 use std::panic::Location;
 use vxm_semiring::{BinaryOp, Bind, EQ, Element};
 
@@ -68,7 +68,7 @@ impl<T: Element, X: Expr<T = T>, Y: Expr<T = T>, F: BinaryOp<T, T, Out = T>> Exp
         self.left.reads(env, reads);
         self.right.reads(env, reads);
     }
-    fn relaxation<'s>(&'s self, env: &Env<'_>) -> Option<Box<dyn Relax<T> + 's>> {
+    fn relaxation<'s>(&'s self, env: &Env<'_>) -> Option<Box<dyn RelaxedEdges<T> + 's>> {
         let join = self.op.known_as()?;
         let right = self.left.is_state(env).then(|| self.right.relaxed_edges(env, join));
         let left = || self.right.is_state(env).then(|| self.left.relaxed_edges(env, join));

@@ -1,7 +1,6 @@
 //! The expression tree: what verbs build and terminals run.
 
 use crate::backend::Place;
-use crate::backend::cpu::relax::Relax;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::cuda::{self, DeviceVector};
 use crate::backend::view::{Dependency, StateView, Support, VectorView, fixed_is_self};
@@ -9,6 +8,7 @@ use crate::containers::Vector;
 use crate::error::{Error, Result};
 use crate::formats::{Shared, StoreView, check_vertices};
 use crate::operations::loops::dependencies::Reads;
+use crate::operations::loops::relaxed::RelaxedEdges;
 use crate::operations::ranks::OnRanks;
 use crate::ranks::Grid;
 use std::any::{Any, TypeId};
@@ -199,12 +199,12 @@ pub trait Expr: Copy + Sync {
 
     /// The edges of a product of the loop's state, if its monoid is [known as](vxm_semiring::Source::known_as) `join` and edges may be relaxed
     /// one at a time.
-    fn relaxed_edges<'s>(&'s self, _: &Env<'_>, _join: (TypeId, usize)) -> Option<Box<dyn Relax<Self::T> + 's>> {
+    fn relaxed_edges<'s>(&'s self, _: &Env<'_>, _join: (TypeId, usize)) -> Option<Box<dyn RelaxedEdges<Self::T> + 's>> {
         None
     }
 
     /// The edges along which a loop with this body may relax: if it is `x ⊕ (x ⊕.⊗ A)` of the loop's state.
-    fn relaxation<'s>(&'s self, _: &Env<'_>) -> Option<Box<dyn Relax<Self::T> + 's>> {
+    fn relaxation<'s>(&'s self, _: &Env<'_>) -> Option<Box<dyn RelaxedEdges<Self::T> + 's>> {
         None
     }
 

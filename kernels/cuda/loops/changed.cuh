@@ -20,13 +20,6 @@ struct ChangedControl {
     u32 arrived, phase, departed, changed[3], short_counts[3], long_counts[3];
 };
 
-// Sets bit `i`. Returns whether it was clear.
-VXM_FN bool set_bit(u32* bits, u32 i) {
-    u32* word = bits + (i >> 5);
-    const u32 one = 1u << (i & 31);
-    // a plain read first: where many threads set the same bit, most find it set
-    return !(*(volatile u32*)word & one) && !(atomicOr(word, one) & one);
-}
 // Appends `i` to a list if `is_listed`. The active lanes reserve their places by one atomic addition.
 VXM_FN void append(bool is_listed, u32* list, u32* length, u32 i) {
     const u32 all = __activemask(), here = __ballot_sync(all, is_listed);
@@ -38,41 +31,19 @@ VXM_FN void append(bool is_listed, u32* list, u32* length, u32 i) {
     if (is_listed) list[at] = i;
 }
 
-// Scatter-reduce: an element's new value is also combined into another element, its target. `F` of the element's state gives the target,
-// `M` is the monoid and `Op` its operator. `order` is -1 or 1 if that is the minimum or the maximum, else 0. `NoScatter` stands for a loop
-// without it.
+// Scatter-reduce: an element's new value is also combined into another element, its target. `F` of the element's state gives the target.
+// `Join` combines values, and `Op` is its operator. `NoScatter` stands for a loop without it.
 struct NoScatter {
     typedef void Operator;
     static const bool scatters = false;
     template <class T> static constexpr VXM_FN bool is_atomic_min() { return false; }
 };
-template <class T> constexpr VXM_FN bool is_integer() {
-    return is_same<T, int>::value || is_same<T, u32>::value || is_same<T, long long>::value || is_same<T, u64>::value;
-}
-template <class F, class M, class Op, int order> struct ScatterReduce {
+template <class F, class Join, class Op> struct ScatterReduce : Join {
     typedef Op Operator;
     static const bool scatters = true;
     // Whether the combination is one hardware instruction that keeps the minimum.
-    template <class T> static constexpr VXM_FN bool is_atomic_min() { return order < 0 && is_integer<T>(); }
+    template <class T> static constexpr VXM_FN bool is_atomic_min() { return Join::order < 0 && is_integer<T>(); }
     template <class T> static VXM_FN u32 target_of(T own) { return F::call(own); }
-    template <class T> static VXM_FN T call(T held, T x) { return M::call(held, x); }
-    // Combines `x` into the state at `p`. `held` is an earlier value of it, and becomes the value found. Returns whether that changed the
-    // state.
-    template <class T> static VXM_FN bool join(T* p, T& held, T x) {
-        if (same_bits(call(held, x), held)) return false;
-        if constexpr (is_integer<T>() && order != 0) {
-            held = order < 0 ? atomicMin(p, x) : atomicMax(p, x);
-            return !same_bits(call(held, x), held);
-        } else {
-            for (;;) {
-                const T joined = call(held, x);
-                if (same_bits(joined, held)) return false;
-                const T found = compare_and_swap(p, held, joined);
-                if (same_bits(found, held)) return true;
-                held = found;
-            }
-        }
-    }
 };
 
 // What a loop over changed elements is compiled for.

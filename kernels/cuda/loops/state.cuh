@@ -60,6 +60,52 @@ template <class T> VXM_FN T compare_and_swap(T* p, T held, T next) {
 }
 template <class T> VXM_FN bool same_bits(T a, T b) { return word_of(a) == word_of(b); }
 
+// Joins values into states by a monoid. `atomic_order` is -1 or 1 if it is the minimum or the maximum, else 0.
+template <class T> constexpr VXM_FN bool is_integer() {
+    return is_same<T, int>::value || is_same<T, u32>::value || is_same<T, long long>::value || is_same<T, u64>::value;
+}
+template <class M, int atomic_order> struct Joins {
+    static const int order = atomic_order;
+    template <class T> static VXM_FN T call(T held, T x) { return M::call(held, x); }
+    // Combines `x` into the state at `p`. `held` is an earlier value of it, and becomes the value found. Returns whether that changed the
+    // state.
+    template <class T> static VXM_FN bool join(T* p, T& held, T x) {
+        if (same_bits(call(held, x), held)) return false;
+        if constexpr (is_integer<T>() && order != 0) {
+            held = order < 0 ? atomicMin(p, x) : atomicMax(p, x);
+            return !same_bits(call(held, x), held);
+        } else if constexpr (is_same<T, float>::value && order != 0) {
+            // bits of numbers from 0 up are ordered as they are, and those of negative ones are negative integers
+            const int bits = (int)word_of(x);
+            if (!(x >= 0) || bits < 0) return exchange(p, held, x);
+            held = element<T>((u32)(order < 0 ? atomicMin((int*)p, bits) : atomicMax((int*)p, bits)));
+            // what isn't a number is joined as the monoid says
+            T now = x;
+            if (held != held) exchange(p, now, held);
+            return !same_bits(call(held, x), held);
+        } else {
+            return exchange(p, held, x);
+        }
+    }
+    template <class T> static VXM_FN bool exchange(T* p, T& held, T x) {
+        for (;;) {
+            const T joined = call(held, x);
+            if (same_bits(joined, held)) return false;
+            const T found = compare_and_swap(p, held, joined);
+            if (same_bits(found, held)) return true;
+            held = found;
+        }
+    }
+};
+
+// Sets bit `i`. Returns whether it was clear.
+VXM_FN bool set_bit(u32* bits, u32 i) {
+    u32* word = bits + (i >> 5);
+    const u32 one = 1u << (i & 31);
+    // a plain read first: where many threads set the same bit, most find it set
+    return !(*(volatile u32*)word & one) && !(atomicOr(word, one) & one);
+}
+
 // The loop state, as the body reads it.
 template <class T> struct State {
     typedef T Elem;
@@ -84,15 +130,14 @@ VXM_FN u32 load_acquire(const u32* p) {
 // The grid barrier: waits until all blocks of a cooperative launch have called it. `control->arrived` and `control->phase` are its
 // counters.
 // 1. `__syncthreads` orders the block's writes before thread 0, and the fence makes them visible to the device before the arrival.
-// 2. Thread 0 reads the phase before it arrives, so it cannot miss the change of phase.
+// 2. Thread 0 knows the phase before it arrives, so it cannot miss the change of phase.
 // 3. The last block to arrive resets `arrived` and then, after a fence, increments `phase`. So no block can arrive for the next barrier
 //    before the reset.
 // 4. The others wait for the new phase by acquire loads. The closing fence orders all later reads after it, and empties the first-level
 //    cache.
-template <class B> VXM_FN void grid_barrier_wait(B* control) {
+template <class B> VXM_FN void grid_barrier_wait(B* control, u32 phase) {
     __syncthreads();
     if (threadIdx.x == 0) {
-        const u32 phase = load_acquire(&control->phase);
         __threadfence();
         if (atomicAdd(&control->arrived, 1) == gridDim.x - 1) {
             atomicExch(&control->arrived, 0);
@@ -105,6 +150,8 @@ template <class B> VXM_FN void grid_barrier_wait(B* control) {
     }
     __syncthreads();
 }
+
+template <class B> VXM_FN void grid_barrier_wait(B* control) { grid_barrier_wait(control, threadIdx.x == 0 ? load_acquire(&control->phase) : 0); }
 
 // Writes two words to the host in one store. The host polls the second word, which must not be all ones.
 VXM_FN void post_to_host(u64* result, u32 first, u32 second) { *(volatile u64*)result = (u64)second << 32 | first; }

@@ -180,10 +180,10 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Condition<T> for Active<F> {
             state,
             before,
         )?;
-        let (made, blocks) = (then(&stepped.state), launched.blocks);
+        let (made, threads) = (then(&stepped.state), launched.threads);
         let cuda::loops::active::Outcome { rounds, stuck, endless } = launched.outcome()?;
         if let Some(counters) = counters {
-            counters.finish(LoopKind::WhileActive, stepped.at, stepped.state.len(), (blocks, rounds))?;
+            counters.finish(LoopKind::WhileActive, stepped.at, stepped.state.len(), (threads, rounds))?;
         }
         if stuck {
             let left = stepped.state.select(stepped.condition.active).pattern().eval()?.nvals();

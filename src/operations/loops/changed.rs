@@ -8,9 +8,10 @@ use crate::backend::cuda::codegen::builder::KernelBuilder;
 use crate::backend::cuda::loops::active::why_unfusable;
 use crate::backend::cuda::loops::changed::{Outcome, Readers, changing};
 use crate::backend::cuda::loops::counters::{Counters, counted};
+use crate::backend::cuda::loops::relaxed::{Outcome as Relaxed, relax};
 use crate::backend::cuda::terminals::Merging;
 use crate::backend::cuda::{self, DeviceVector, Gpu};
-use crate::backend::plan::Schedule;
+use crate::backend::plan::{self, Schedule};
 use crate::backend::profile::{LoopKind, Probe};
 use crate::backend::view::VectorView;
 use crate::containers::Vector;
@@ -188,7 +189,7 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
             };
             let relaxation = if in_place && !H::SCATTERS { body.relaxation(&env) } else { None };
             let relaxed = relaxation.and_then(|edges| {
-                let (edges, max_rounds, probe) = (&*edges, condition.max_rounds, probe.as_ref());
+                let (edges, max_rounds, probe) = (&*edges.on_host(), condition.max_rounds, probe.as_ref());
                 Relaxation { state: &state, edges, max_rounds, probe, at }.run()
             });
             let changes = Changes {
@@ -343,6 +344,10 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
     ) -> Result<(Vector<T>, R, u32)> {
         // the kernel's parameters hold the state's address, so this vector must own its storage
         self.state.on_mut(gpu)?.own_values()?;
+        if let Some(rounds) = self.relaxed_on_device(gpu)? {
+            let made = then(&self.state)?;
+            return Ok((self.state, made, rounds));
+        }
         let mut kernel = KernelBuilder::resident(gpu);
         let mut counters = Counters::start(gpu)?;
         let (node, readers) = {
@@ -370,15 +375,42 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
         }
         let state = self.state.on_mut(gpu)?;
         let launched = changing(kernel, &node, &readers, scatter, self.monotone, self.condition.max_rounds, state)?;
-        let (made, blocks) = (then(&self.state), launched.blocks);
+        let (made, threads) = (then(&self.state), launched.threads);
         let Outcome { rounds, changed } = launched.outcome()?;
         if let Some(counters) = counters {
-            counters.finish(LoopKind::WhileChanged, self.at, self.state.len(), (blocks, rounds))?;
+            counters.finish(LoopKind::WhileChanged, self.at, self.state.len(), (threads, rounds))?;
         }
         match changed {
             0 => Ok((self.state, made?, rounds)),
             changed => Err(did_not_converge(changed as usize, rounds, self.at)),
         }
+    }
+
+    /// Runs the loop on a GPU by relaxing edges, if its body allows that. Returns the number of rounds; `None` if that isn't right or doesn't
+    /// pay. The state may then be on its way, and a loop that visits all elements reaches the same answer.
+    #[inline(never)]
+    fn relaxed_on_device(&mut self, gpu: &Gpu) -> Result<Option<u32>> {
+        let in_place = plan::schedule(self.monotone, plan::forced()).0 != Schedule::Rounds;
+        if !in_place || H::SCATTERS || size_of::<T>() == 0 {
+            return Ok(None);
+        }
+        let mut kernel = KernelBuilder::resident(gpu);
+        let edges = {
+            let env = Env::with_state(self.state_ref, &self.state);
+            match self.body.relaxation(&env) {
+                Some(edges) => edges.emit(&mut kernel)?,
+                None => None,
+            }
+        };
+        let Some(edges) = edges else { return Ok(None) };
+        let (mut counters, n) = (Counters::start(gpu)?, self.state.len());
+        let state = self.state.on_mut(gpu)?;
+        let Relaxed { rounds, settled, threads } =
+            relax(kernel, &edges, self.condition.max_rounds, state, counters.as_mut())?;
+        if let Some(counters) = counters.filter(|_| settled) {
+            counters.finish(LoopKind::WhileChanged, self.at, n, (threads, rounds))?;
+        }
+        Ok(settled.then_some(rounds))
     }
 
     /// Runs the loop on a GPU, operation by operation, over all elements.

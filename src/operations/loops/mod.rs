@@ -6,6 +6,8 @@ pub mod changed;
 pub mod core;
 #[doc(hidden)]
 pub mod dependencies;
+#[doc(hidden)]
+pub mod relaxed;
 pub mod scatter_reduce;
 pub mod steps;
 

@@ -9,9 +9,8 @@ use crate::operations::expr::Expr;
 use crate::operations::loops::changed::Changed;
 use crate::operations::loops::core::{Scattering, Stepped};
 use crate::operations::verbs::Verbs;
-use std::any::TypeId;
 use std::panic::Location;
-use vxm_semiring::{Element, FIRST, Max, Min, Monoid, UnaryOp, semiring};
+use vxm_semiring::{Element, FIRST, Monoid, UnaryOp, semiring};
 
 /// Joins each element, by a monoid, into the one that `root` names.
 #[derive(Debug, Clone, Copy)]
@@ -71,14 +70,8 @@ impl<T: Element, F: UnaryOp<T, Out = u32>, M: Monoid<T>> Scattering<T> for Scatt
         Some(Error::invalid(format!("{}: scatter_reduce: {why}", self.at)))
     }
     fn emit(self, kernel: &mut KernelBuilder) -> CppType {
-        // `MIN` and `MAX` have hardware atomics for some types
-        let order = match TypeId::of::<M>() {
-            id if id == TypeId::of::<Min>() => "-1",
-            id if id == TypeId::of::<Max>() => "1",
-            _ => "0",
-        };
-        let (root, add, op) = (kernel.functor(self.root), kernel.monoid::<T, M>(self.add), kernel.functor(self.add));
-        kernel.ty("vxm::ScatterReduce", [root, add, op, order.into()])
+        let (root, join, op) = (kernel.functor(self.root), kernel.joins::<T, M>(self.add), kernel.functor(self.add));
+        kernel.ty("vxm::ScatterReduce", [root, join, op])
     }
     fn scatter_round(self, before: &Vector<T>, state: Vector<T>) -> Result<Vector<T>> {
         // new = before + state; new[root(before)] += new

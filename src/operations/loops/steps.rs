@@ -280,10 +280,10 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, P: Steps<T>> Rounds<T, F, P> {
         }
         let Active { active, max_rounds } = self.condition;
         let launched = rounds(kernel, &nodes, active, (self.monotone, max_rounds), self.state.on_mut(gpu)?, before)?;
-        let (made, blocks) = (then(&self.state), launched.blocks);
+        let (made, threads) = (then(&self.state), launched.threads);
         let Outcome { rounds, stuck, endless } = launched.outcome()?;
         if let Some(counters) = counters {
-            counters.finish(LoopKind::Steps, self.at, self.state.len(), (blocks, rounds))?;
+            counters.finish(LoopKind::Steps, self.at, self.state.len(), (threads, rounds))?;
         }
         if stuck {
             let left = self.state.select(active).pattern().eval()?.nvals();

@@ -14,7 +14,6 @@ pub use flip::Flip;
 
 use crate::backend::Place;
 use crate::backend::cpu::fold::{Counted, Rows};
-use crate::backend::cpu::relax::Relax;
 use crate::backend::cpu::{gather, scatter};
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::plan::{Direction, Format, Sizes};
@@ -26,6 +25,7 @@ use crate::formats::{Csr, Store, Tiles};
 use crate::operations::entry_filter::filtered;
 use crate::operations::expr::{Env, Expr};
 use crate::operations::loops::dependencies::Reads;
+use crate::operations::loops::relaxed::RelaxedEdges;
 use crate::operations::product::cpu::{ProductView, presence};
 use crate::operations::product::edge_policy::{EdgePolicy, Judged, Prefiltered, Until, Whole};
 use std::any::TypeId;
@@ -268,7 +268,7 @@ where
         }
     }
 
-    fn relaxed_edges<'s>(&'s self, env: &Env<'_>, join: (TypeId, usize)) -> Option<Box<dyn Relax<S::Out> + 's>> {
+    fn relaxed_edges<'s>(&'s self, env: &Env<'_>, join: (TypeId, usize)) -> Option<Box<dyn RelaxedEdges<S::Out> + 's>> {
         self.edges(env, join)
     }
 

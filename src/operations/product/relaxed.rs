@@ -1,10 +1,14 @@
 //! The edges of a product, for loops that relax them.
 
 use crate::backend::cpu::relax::Relax;
+use crate::backend::cuda::codegen::builder::KernelBuilder;
+use crate::backend::cuda::loops::relaxed::{EdgesOnGpu, emit_edges};
 use crate::backend::plan::{Direction, Format};
 use crate::backend::profile::{Counts, Probe};
+use crate::error::Result;
 use crate::formats::{Csr, Shared};
 use crate::operations::expr::{Env, Expr};
+use crate::operations::loops::relaxed::RelaxedEdges;
 use crate::operations::product::Product;
 use crate::operations::product::edge_policy::EdgePolicy;
 use core::any::TypeId;
@@ -24,7 +28,11 @@ struct Edges<'a, X, A, S> {
 
 impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Product<'_, E, A, S, H> {
     /// The edges along which a loop with the body `x ⊕ (x ⊕.⊗ A)` relaxes, if this is its product and its ⊕ is known as `join`.
-    pub(super) fn edges<'s>(&'s self, env: &Env<'_>, join: (TypeId, usize)) -> Option<Box<dyn Relax<S::Out> + 's>> {
+    pub(super) fn edges<'s>(
+        &'s self,
+        env: &Env<'_>,
+        join: (TypeId, usize),
+    ) -> Option<Box<dyn RelaxedEdges<S::Out> + 's>> {
         let forced = self.forced();
         let free = forced.format != Some(Format::Tiles) && forced.direction != Some(Direction::Pull);
         let regroups = S::Add::EXACT && self.ring.add().is_commutative();
@@ -32,10 +40,26 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         if !(free && regroups && same && self.operand.is_state(env)) || H::EXITS_EARLY || H::FILTERS {
             return None;
         }
+        Some(Box::new(self))
+    }
+}
+
+impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> RelaxedEdges<S::Out>
+    for &Product<'_, E, A, S, H>
+{
+    fn on_host(&self) -> Box<dyn Relax<S::Out> + '_> {
         let matrix = self.matrix;
         let out = if self.transposed { matrix.csr_transposed() } else { matrix.csr() };
         let into = if self.transposed { Some(matrix.csr()) } else { matrix.known_transposed() };
-        Some(Box::new(Edges::<E::T, A, S> { out, into, ring: self.ring, of: PhantomData }))
+        Box::new(Edges::<E::T, A, S> { out, into, ring: self.ring, of: PhantomData })
+    }
+
+    fn emit(&self, kernel: &mut KernelBuilder) -> Result<Option<EdgesOnGpu>> {
+        let (matrix, gpu) = (self.matrix, kernel.gpu().clone());
+        let rows = |by_column: bool| if by_column { matrix.transposed_on(&gpu) } else { matrix.on(&gpu) };
+        // edges are followed from their ends only if entries have no weights
+        let into = if size_of::<A>() == 0 { Some(rows(!self.transposed)?) } else { None };
+        Ok(emit_edges::<E::T, A, S>(kernel, rows(self.transposed)?, into, self.ring))
     }
 }
 

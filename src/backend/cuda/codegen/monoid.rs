@@ -1,6 +1,22 @@
 //! The C++ text of functors and monoids.
 
-use vxm_semiring::{Element, KernelText, Monoid};
+use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder};
+use std::any::TypeId;
+use vxm_semiring::{Element, KernelText, Max, Min, Monoid};
+
+impl KernelBuilder {
+    /// A C++ type that joins values into a loop's states by a monoid.
+    pub(crate) fn joins<T: Element, M: Monoid<T>>(&mut self, add: M) -> CppType {
+        // `MIN` and `MAX` have hardware atomics for some types
+        let order = match TypeId::of::<M>() {
+            id if id == TypeId::of::<Min>() => "-1",
+            id if id == TypeId::of::<Max>() => "1",
+            _ => "0",
+        };
+        let add = self.monoid::<T, M>(add);
+        self.ty("vxm::Joins", [add, order.into()])
+    }
+}
 
 /// Adds a C++ type with a static `call` for the function `name`, and returns the type's name.
 pub(super) fn functor_type(text: &mut KernelText, name: &str) -> String {

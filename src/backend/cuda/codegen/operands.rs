@@ -42,7 +42,15 @@ impl KernelBuilder {
         ty.into()
     }
 
-    /// Adds the words of rows of the entries that are in no tile, a few a row, and returns the C++ type of their offsets.
+    /// Adds the words of rows with their weights, which no terminal folds, and returns the C++ type of their offsets.
+    pub(crate) fn edges<A: Element>(&mut self, rows: Arc<DeviceCsr<A>>) -> CppType {
+        let weights = rows.values.address();
+        let ty = self.rest(rows);
+        self.push(weights);
+        ty
+    }
+
+    /// Adds the words of rows without weights, which no terminal folds, and returns the C++ type of their offsets.
     pub(crate) fn rest<A: Element>(&mut self, rows: Arc<DeviceCsr<A>>) -> CppType {
         let (offsets, ty) = rows.device_offsets();
         self.words.extend([offsets, rows.columns.address()]);

@@ -30,8 +30,8 @@ pub fn why_unfusable<T: Element>(builder: &KernelBuilder) -> Option<&'static str
 /// The outcome of a loop that was launched.
 pub struct PendingOutcome {
     pub(super) readback: Readback,
-    /// The number of blocks launched.
-    pub blocks: usize,
+    /// The number of threads launched.
+    pub threads: usize,
 }
 
 impl PendingOutcome {
@@ -313,5 +313,5 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     ]);
     let shape = Launch::linear(grid.blocks as u32, THREADS).with_shared(grid.shared).cooperative();
     launch(&program, "fixpoint", shape, &builder.parameter(&head))?;
-    Ok(PendingOutcome { readback: outcome.begin()?, blocks: grid.blocks })
+    Ok(PendingOutcome { readback: outcome.begin()?, threads: grid.blocks * THREADS as usize })
 }

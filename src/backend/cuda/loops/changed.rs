@@ -24,8 +24,8 @@ pub struct Outcome {
 /// The outcome of a loop that was launched.
 pub struct PendingOutcome {
     readback: Readback,
-    /// The number of blocks launched.
-    pub blocks: usize,
+    /// The number of threads launched.
+    pub threads: usize,
 }
 
 /// The number of 32-bit words that the kernel posts: rounds, and changed elements.
@@ -166,5 +166,5 @@ pub fn changing<T: Element>(
     head.extend(rows.iter().flat_map(|&(offsets, columns)| [offsets, columns]));
     let shape = Launch::linear(blocks as u32, THREADS).with_shared(builder.shared()).cooperative();
     launch(&program, "changing", shape, &builder.parameter(&head))?;
-    Ok(PendingOutcome { readback: outcome.begin()?, blocks })
+    Ok(PendingOutcome { readback: outcome.begin()?, threads: blocks * THREADS as usize })
 }

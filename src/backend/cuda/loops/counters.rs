@@ -66,7 +66,13 @@ impl Counters {
         Node { ty: builder.ty("vxm::Profiled", [node.ty, active, offset]), ..node }
     }
 
-    /// Reads the counters of a kernel of so many blocks and rounds, and adds them to the scope.
+    /// The words of the counters for a kernel that isn't a view, and goes over rows of so many `entries`.
+    pub(super) fn words(&mut self, entries: u64) -> [u64; 2] {
+        self.entries = self.entries.max(entries);
+        [self.buffer.address(), self.threads as u64]
+    }
+
+    /// Reads the counters of a kernel of so many threads and rounds, and adds them to the scope.
     ///
     /// # Errors
     /// The device is lost.
@@ -75,11 +81,10 @@ impl Counters {
         kind: LoopKind,
         at: &'static Location<'static>,
         elements: usize,
-        (blocks, rounds): (usize, u32),
+        (launched, rounds): (usize, u32),
     ) -> Result<()> {
         let nanoseconds = self.start.elapsed().as_nanos() as u64;
         let counters = self.buffer.download::<u64>(GROUPS.len() * EVENTS * self.threads)?;
-        let launched = blocks * THREADS as usize;
         let row = |group: usize, event: usize| {
             let from = (group * EVENTS + event) * self.threads;
             &counters[from..from + launched]
