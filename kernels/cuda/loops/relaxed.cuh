@@ -227,13 +227,36 @@ template <class E, class Counts> struct RelaxedLoop : Counts {
         tell(round, found);
     }
 
-    // The lane whose edges hold number `k`, where a lane's edges end at `ends`.
+    // The lane that has edge number `k`, where a lane's edges end at `ends`.
     static VXM_FN u32 lane_of(u32 ends, u32 k) {
         u32 at = 0;
 #pragma unroll
         for (u32 step = 16; step; step /= 2)
             if (__shfl_sync(~0u, ends, at + step - 1) <= k) at += step;
         return at;
+    }
+    // An edge's place among the entries, and the value of the element that it begins at.
+    struct End {
+        u64 entry;
+        T value;
+    };
+    // Pushes `total` edges by a warp. `end_of` tells of an edge by its number; all lanes call it, also for numbers that are too high.
+    template <bool once, class F> VXM_FN void push_edges(u32 round, u32 total, Found& found, const F& end_of) const {
+        if (lane() == 0) Counts::add(4, total);
+        for (u32 first = 0; first < total; first += 32 * depth) {
+            bool has[depth];
+            u32 to[depth];
+            T products[depth];
+#pragma unroll
+            for (u32 k = 0; k < depth; k++) {
+                const u32 edge = first + k * 32 + lane();
+                const End end = end_of(edge);
+                has[k] = edge < total;
+                to[k] = has[k] ? edges.columns[end.entry] : 0;
+                if (has[k]) products[k] = edges.product(end.value, end.entry);
+            }
+            relax<once>(round, has, to, products, found);
+        }
     }
     // Pushes the listed elements. With `once`, all had this value when they were listed. One that has changed since is listed for the next round,
     // too, so it is pushed as it was.
@@ -249,22 +272,10 @@ template <class E, class Counts> struct RelaxedLoop : Counts {
             visit<once>(round, mine, i, x, value, found);
             const u32 ends = running_sum(degree), total = __shfl_sync(~0u, ends, 31);
             const u64 base = begin + degree - ends;
-            if (lane() == 0) Counts::add(4, total);
-            for (u32 first = 0; first < total; first += 32 * depth) {
-                bool has[depth];
-                u32 to[depth];
-                T products[depth];
-#pragma unroll
-                for (u32 k = 0; k < depth; k++) {
-                    const u32 number = first + k * 32 + lane(), from = lane_of(ends, number);
-                    const u64 p = __shfl_sync(~0u, base, from) + number;
-                    const T of = once ? value : from_lane<Warp>(x, from);
-                    has[k] = number < total;
-                    to[k] = has[k] ? edges.columns[p] : 0;
-                    if (has[k]) products[k] = edges.product(of, p);
-                }
-                relax<once>(round, has, to, products, found);
-            }
+            push_edges<once>(round, total, found, [&](u32 edge) {
+                const u32 from = lane_of(ends, edge);
+                return End{__shfl_sync(~0u, base, from) + edge, once ? value : from_lane<Warp>(x, from)};
+            });
         }
     }
     // Pushes the parts of long rows, a warp each.
@@ -276,20 +287,7 @@ template <class E, class Counts> struct RelaxedLoop : Counts {
             const u32 total = rest < Config::relaxed_row ? (u32)rest : Config::relaxed_row;
             const T x = once ? value : load_state(state + part.row);
             visit<once>(round, lane() == 0 && part.part == 0, part.row, x, value, found);
-            if (lane() == 0) Counts::add(4, total);
-            for (u32 first = 0; first < total; first += 32 * depth) {
-                bool has[depth];
-                u32 to[depth];
-                T products[depth];
-#pragma unroll
-                for (u32 k = 0; k < depth; k++) {
-                    const u32 number = first + k * 32 + lane();
-                    has[k] = number < total;
-                    to[k] = has[k] ? edges.columns[begin + number] : 0;
-                    if (has[k]) products[k] = edges.product(x, begin + number);
-                }
-                relax<once>(round, has, to, products, found);
-            }
+            push_edges<once>(round, total, found, [&](u32 edge) { return End{begin + edge, x}; });
         }
     }
     // Begins the visit of a lane's element: clears its mark, and compares its value.
@@ -432,11 +430,12 @@ template <class E, class Counts> struct RelaxedLoop : Counts {
         for (u32 step = 0;; step++) {
             Found found = {block, now.edges <= Config::relaxed_staged, limit, waits_in, 0, 0, 0, 0};
             bool split = false;
+            if (flags & unfit) return leave_grid(control, [&] { post_to_host(result, rounds, 1); });
             if (!now.edges) {
                 if constexpr (E::ordered) split = waiting.length_of(waits_in) > 0;
                 if (!split) return leave_grid(control, [&] { post_to_host(result, rounds, 0); });
             }
-            if (flags & unfit || rounds >= max_rounds) return leave_grid(control, [&] { post_to_host(result, rounds, 1); });
+            if (rounds >= max_rounds) return leave_grid(control, [&] { post_to_host(result, rounds, 1); });
             if constexpr (E::ordered) {
                 if (split) {
                     const u32 from = waits_in;
