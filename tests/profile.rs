@@ -267,11 +267,75 @@ fn kernels_count() {
                     "{name} of {spec}: {total:?}"
                 );
                 assert!(total.finalised <= total.changed, "{name} of {spec}: {total:?}");
+                assert!(total.effective_atomics <= total.atomics, "{name} of {spec}: {total:?}");
+                let read = total.edges + total.tiles + total.skipped_rows;
+                assert!(read > 0, "{name} of {spec}: rows are read, or skipped: {total:?}");
+                for round in &counted.rounds {
+                    let changes: u64 = round.changes_by_block.iter().map(|&changes| u64::from(changes)).sum();
+                    assert_eq!(changes, round.counts.changed, "{name} of {spec}: changes are counted by block, too");
+                    assert!(round.threads > 0 || round.counts.visits == 0, "{name} of {spec}");
+                    assert!(round.active >= round.counts.finalised, "{name} of {spec}");
+                }
+                // a loop that relaxes edges doesn't count by element
+                if let Some(visits) = counted.visits {
+                    let sum =
+                        |spread: vxm::backend::profile::Spread| (spread.mean * visits.elements as f64).round() as u64;
+                    assert_eq!(
+                        sum(visits.visits),
+                        total.visits,
+                        "{name} of {spec}: visits are counted by element, too"
+                    );
+                    let rest = sum(visits.unchanged) + sum(visits.narrowed) + total.finalised + total.masked;
+                    assert_eq!(rest, total.visits, "{name} of {spec}: {total:?}");
+                }
                 let sum: f64 = counted.groups.iter().map(|load| load.visits.mean * load.groups as f64).sum();
                 assert_eq!(sum.round() as u64, total.visits, "{name} of {spec}: groups make up the sum");
             }
         }
     }
+}
+
+/// The rounds that the text's loop by rounds takes on any device: what each changes.
+fn changes_by_round(a: &Matrix) -> Vec<u64> {
+    let rounds = Forced { schedule: Some(Schedule::Rounds), ..Forced::default() };
+    let (_, profile) = force(rounds, || {
+        collect(|| {
+            fixpoint(Vector::from_dense((0..a.nrows() as u32).collect()))
+                .while_changed()
+                .step(|label| label.ewise_add(label.vxm(a, MIN_FIRST), MIN))
+                .eval()
+                .unwrap()
+        })
+    });
+    profile.loops[0].rounds.iter().map(|round| round.counts.changed).collect()
+}
+
+#[test]
+fn rounds_of_a_kernel_are_those_of_the_cpu() {
+    let Some(device) = gpu() else { return };
+    for spec in ["rmat:7:8", "grid:10x13", "grid:1x90"] {
+        let (here, there) = (graph(spec), graph(spec).to(device).unwrap());
+        let mut expected = changes_by_round(&here);
+        // the last round only finds that nothing changes; a kernel's rounds end with the last one in which something was counted
+        let mut found = changes_by_round(&there);
+        expected.retain(|&changes| changes > 0);
+        found.retain(|&changes| changes > 0);
+        assert_eq!(found, expected, "{spec}");
+    }
+}
+
+#[test]
+fn kernels_count_joins_and_jumps() {
+    let Some(device) = gpu() else { return };
+    let a = graph("grid:1x300").to(device).unwrap();
+    let (labels, profile) = collect(|| components(&a).unwrap());
+    assert_eq!(labels.digest(), Vector::from_dense(vec![0u32; 300]).digest());
+    let total = profile.loops[0].total();
+    assert!(total.atomics > 0 && total.effective_atomics > 0 && total.jumps > 0, "{total:?}");
+    let start =
+        profile.operations.iter().find(|operation| operation.counts.edges > 0).expect("the start reads neighbours");
+    // a vertex of a path has two neighbours at most, and needs one of them
+    assert!((299..=598).contains(&start.counts.edges) && start.elements == 300, "{start:?}");
 }
 
 /// A kernel that isn't counted is compiled from the same text, whether or not others are counted: its program is found again, and the files

@@ -194,7 +194,7 @@ pub fn tables(setting: &Setting, report: &mut Report) -> Result<()> {
     );
     report.table(
         "Table 4: the start of components",
-        "Vertices initialised, and neighbours read for that. Ours reads on in the loop. Both are counted on a CPU alone.",
+        "Vertices initialised, and neighbours read for that; a GPU's thread reads four at once. Ours reads on in the loop.",
         &[
             name("graph"),
             quoted("initialised"),
@@ -210,7 +210,7 @@ pub fn tables(setting: &Setting, report: &mut Report) -> Result<()> {
     report.table(
         "Table 5: colouring",
         "For each vertex: how often its best colour changed, and how often it was visited without effect. The paper counts vertices with more \
-         than 31 neighbours: the last four columns. Counted on a CPU alone.",
+         than 31 neighbours: the last four columns.",
         &[
             name("graph"),
             quoted("changed"),
@@ -298,7 +298,7 @@ fn series(setting: &Setting, report: &mut Report) -> Result<()> {
         "Figure 1: rounds of strong components",
         &format!(
             "The first four loops on {spec}, directed, round by round. Parts are 64 equal parts of the vertices. As in the paper, the last rounds \
-             change few vertices while most parts are idle. A GPU tells the sum of a loop's rounds."
+             change few vertices while most parts are idle."
         ),
         &[
             name("loop"),

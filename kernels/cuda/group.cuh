@@ -1,5 +1,12 @@
 // Groups of threads that work on a row together: one thread, a warp, a block. Every member of a group gets the same result of a reduction.
 // So all members compute whatever follows the reduction of a row (a mask, an operator, a merge), and the first member writes.
+//
+// Counts an event, and ends a round of what was counted, in a kernel that is counted (tallies.cuh). Other kernels contain neither.
+#ifndef VXM_TALLY
+#define VXM_TALLY(event, amount)
+#define VXM_TALLY_READ(Items, amount)
+#define VXM_END_ROUND(round)
+#endif
 namespace vxm {
 
 typedef unsigned int u32;

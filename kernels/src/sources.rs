@@ -41,7 +41,9 @@ pub const RELAXED: &str = concat!(
     include_str!("../cuda/loops/waiting.cuh"),
     include_str!("../cuda/loops/relaxed.cuh"),
 );
-/// Counters of a loop's visits, for loops that are counted. After [`VIEW`].
+/// What a kernel counts of its rounds, for kernels that are counted. Before all others.
+pub const TALLIES: &str = include_str!("../cuda/loops/tallies.cuh");
+/// Counters of a loop's visits, for loops that are counted. After [`TALLIES`] and [`VIEW`].
 pub const PROFILED: &str = include_str!("../cuda/loops/profiled.cuh");
 /// Makes a loop read states past the first-level cache. An asynchronous loop has no barrier that would empty that cache.
 pub const DIRECT: &str = "namespace vxm { const bool bypass_l1 = true; }\n";

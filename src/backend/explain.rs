@@ -222,7 +222,7 @@ fn measured(choice: &Choice, loops: &[LoopProfile]) -> String {
     match loops.first() {
         None => "measured: nothing".to_owned(),
         Some(first) => format!(
-            "measured on {}: {} of {} elements, {} visits, {} entries {} of {}, {:.3} ms",
+            "measured on {}: {} of {} elements, {} visits, {} entries read of {}, {:.3} ms",
             first.device,
             match sum(|counted| counted.device_rounds.map_or(counted.rounds.len() as u64, u64::from)) {
                 1 => "1 round".to_owned(),
@@ -231,8 +231,6 @@ fn measured(choice: &Choice, loops: &[LoopProfile]) -> String {
             sum(|counted| counted.elements as u64),
             sum(|counted| counted.total().visits),
             sum(|counted| counted.total().edges),
-            // on a GPU all entries of the rows visited are counted
-            if first.device_rounds.is_some() { "in the rows visited" } else { "read" },
             sum(|counted| counted.entries),
             sum(|counted| counted.nanoseconds) as f64 / 1e6,
         ),

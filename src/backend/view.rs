@@ -163,9 +163,10 @@ pub trait VectorView: Sync + Clone {
         let _ = i;
     }
 
-    /// Adds what [`at`](Self::at) reads for `i`, beside elements of vectors: entries, tiles, and steps along pointers.
-    fn count(&self, i: usize, counts: &mut Counts) {
-        let _ = (i, counts);
+    /// As [`at`](Self::at). Adds what it reads, beside elements of vectors: entries, tiles, and steps along pointers.
+    fn counted(&self, i: usize, counts: &mut Counts) -> Option<Self::T> {
+        let _ = counts;
+        self.at(i)
     }
 
     /// Takes the whole vector out of the view, if it was evaluated already. The view must not be read afterwards.
@@ -427,9 +428,10 @@ impl<V: VectorView> VectorView for Made<V> {
             Self::Stored(_) => Dependency::OwnElement,
         }
     }
-    fn count(&self, i: usize, counts: &mut Counts) {
-        if let Self::View(view) = self {
-            view.count(i, counts);
+    fn counted(&self, i: usize, counts: &mut Counts) -> Option<V::T> {
+        match self {
+            Self::View(view) => view.counted(i, counts),
+            Self::Stored(store) => store.get(i),
         }
     }
     fn take(&mut self) -> Option<Store<V::T>> {

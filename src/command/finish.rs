@@ -20,6 +20,10 @@ use vxm::ranks::Grid;
 use vxm::semiring::Element;
 use vxm::{Error, Result, memory};
 
+/// An algorithm, and what checks its answer. All algorithms share the code around them, which is compiled once for a type of elements.
+type Find<'f, T> = &'f dyn Fn(&Matrix<T>) -> Outcome;
+type Check<'f, T> = Box<dyn FnOnce(&mut Found, &Csr<T>) -> Result<Verdict> + 'f>;
+
 /// Runs the algorithm `find` on a graph, checks the answer with `check`, writes it and reports it.
 pub fn finish<T: Element>(
     run: &Run,
@@ -30,6 +34,18 @@ pub fn finish<T: Element>(
     find: impl Fn(&Matrix<T>) -> Outcome,
     check: impl FnOnce(&mut Found, &Csr<T>) -> Result<Verdict>,
 ) -> Result<ExitCode> {
+    finished(run, out, algorithm, choices, subject, &find, Box::new(check))
+}
+
+fn finished<T: Element>(
+    run: &Run,
+    out: Outputs,
+    algorithm: Algorithm,
+    choices: &Choices,
+    subject: Subject<T>,
+    find: Find<'_, T>,
+    check: Check<'_, T>,
+) -> Result<ExitCode> {
     let mut choices = choices.to_vec();
     choices.extend(run.reorder.0.map(|order| ("reorder", order.name().into())));
     let choices = &choices[..];
@@ -38,11 +54,15 @@ pub fn finish<T: Element>(
         return on_ranks(run, (out.answer, algorithm), choices, (subject, a), &grid, find, check);
     }
     if run.device() != Device::Cpu {
-        // a first run compiles the kernels before the clock starts
+        // a first run compiles the kernels before the clock starts, those that count if they are to run
         let _phase = phase("compile");
-        find(&a)?;
+        if run.explain || run.profiled_runs > 0 {
+            collect(|| find(&a)).0?;
+        } else {
+            find(&a)?;
+        }
     }
-    let (found, rounds, took) = timed(run, &find, &a)?;
+    let (found, rounds, took) = timed(run, find, &a)?;
     // told and checked in the numbers of the file
     let (mut found, file) = match &subject.renumbered {
         Some(renumbered) => (found.undo(&renumbered.order)?, renumbered.matrix.clone()),
@@ -70,11 +90,7 @@ pub fn finish<T: Element>(
 }
 
 /// What an algorithm finds, its rounds, and how long it took. Its loops are counted if they are to be profiled.
-fn timed<T: Element>(
-    run: &Run,
-    find: impl Fn(&Matrix<T>) -> Outcome,
-    a: &Matrix<T>,
-) -> Result<(Found, Option<u32>, Duration)> {
+fn timed<T: Element>(run: &Run, find: Find<'_, T>, a: &Matrix<T>) -> Result<(Found, Option<u32>, Duration)> {
     let (_phase, _spinner, start) = (phase("run"), Spinner::new("running"), Instant::now());
     let (found, rounds) = profile::observed(run, || find(a))?;
     Ok((found, rounds, start.elapsed()))
@@ -88,8 +104,8 @@ fn on_ranks<T: Element>(
     choices: &Choices,
     (subject, whole): (Subject<T>, Matrix<T>),
     grid: &Grid,
-    find: impl Fn(&Matrix<T>) -> Outcome,
-    check: impl FnOnce(&mut Found, &Csr<T>) -> Result<Verdict>,
+    find: Find<'_, T>,
+    check: Check<'_, T>,
 ) -> Result<ExitCode> {
     let (again, size) = (subject.again, (whole.nrows(), whole.nnz()));
     let together = again.is_some() && is_checked_together(algorithm);

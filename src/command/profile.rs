@@ -325,10 +325,6 @@ fn several(runs: &[Profile]) -> String {
 /// As of the paper's table 4: entries read at the start, and what hooking and jumping did.
 fn components(profile: &Profile) -> String {
     let start = profile.operations.iter().find(|operation| operation.counts.edges > 0);
-    // a GPU counts no joins and no jumps
-    if profile.loops.iter().any(|counted| counted.device_rounds.is_some()) {
-        return String::new();
-    }
     let mut total = Counts::default();
     profile.loops.iter().for_each(|counted| total += counted.total());
     let mut rows = Vec::new();
@@ -407,7 +403,8 @@ fn rounds(number: usize, counted: &LoopProfile) -> String {
             round.active.to_string(),
             percent(round.active, counted.elements as u64),
             visits.to_string(),
-            percent(changed, visits),
+            // a visit that pushes may change many elements
+            if changed > visits { "-".to_owned() } else { percent(changed, visits) },
             finalised.to_string(),
             edges.to_string(),
             early_exits.to_string(),
@@ -430,9 +427,8 @@ fn rounds(number: usize, counted: &LoopProfile) -> String {
         (false, 1) => "round",
         (false, _) => "rounds",
     };
-    let together = counted.device_rounds.map_or("", |_| ", all in one line");
     let title = format!(
-        "Loop {number}, {} on {}: {} elements, {} entries, {count} {kind}{together}, {:.3} ms (figure 2){}",
+        "Loop {number}, {} on {}: {} elements, {} entries, {count} {kind}, {:.3} ms (figure 2){}",
         name(counted),
         counted.device,
         counted.elements,

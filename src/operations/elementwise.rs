@@ -151,8 +151,8 @@ impl<V: VectorView, K: Step<V::T>> VectorView for Each<V, K> {
     fn prefetch(&self, i: usize) {
         self.inner.prefetch(i);
     }
-    fn count(&self, i: usize, counts: &mut Counts) {
-        self.inner.count(i, counts);
+    fn counted(&self, i: usize, counts: &mut Counts) -> Option<K::Out> {
+        self.step.step(i, self.inner.counted(i, counts))
     }
 }
 
@@ -354,9 +354,9 @@ impl<V: VectorView, W: VectorView, F: BinaryOp<V::T, W::T>> VectorView for Both<
     fn rank(&self, i: usize) -> Option<u64> {
         self.left.rank(i).or_else(|| self.right.rank(i))
     }
-    fn count(&self, i: usize, counts: &mut Counts) {
-        self.left.count(i, counts);
-        self.right.count(i, counts);
+    fn counted(&self, i: usize, counts: &mut Counts) -> Option<F::Out> {
+        let x = self.left.counted(i, counts)?;
+        Some(self.op.call(x, self.right.counted(i, counts)?))
     }
     #[inline(always)]
     fn prefetch(&self, i: usize) {
@@ -458,10 +458,10 @@ impl<U: VectorView, V: VectorView, W: VectorView, F: TernaryOp<U::T, V::T, W::T>
     fn rank(&self, i: usize) -> Option<u64> {
         self.first.rank(i).or_else(|| self.second.rank(i).or_else(|| self.third.rank(i)))
     }
-    fn count(&self, i: usize, counts: &mut Counts) {
-        self.first.count(i, counts);
-        self.second.count(i, counts);
-        self.third.count(i, counts);
+    fn counted(&self, i: usize, counts: &mut Counts) -> Option<F::Out> {
+        let x = self.first.counted(i, counts)?;
+        let y = self.second.counted(i, counts)?;
+        Some(self.op.call(x, y, self.third.counted(i, counts)?))
     }
     #[inline(always)]
     fn prefetch(&self, i: usize) {

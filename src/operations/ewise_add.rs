@@ -140,12 +140,15 @@ impl<V: VectorView, W: VectorView<T = V::T>, F: BinaryOp<V::T, V::T, Out = V::T>
     fn rank(&self, i: usize) -> Option<u64> {
         self.left.rank(i).or_else(|| self.right.rank(i))
     }
-    fn count(&self, i: usize, counts: &mut Counts) {
-        self.left.count(i, counts);
-        if F::ABSORBING.is_some() && self.skips && self.left.at(i) == F::ABSORBING {
+    fn counted(&self, i: usize, counts: &mut Counts) -> Option<V::T> {
+        let left = self.left.counted(i, counts);
+        if F::ABSORBING.is_some() && self.skips && left == F::ABSORBING {
             counts.skipped_rows += 1;
-        } else {
-            self.right.count(i, counts);
+            return left;
+        }
+        match (left, self.right.counted(i, counts)) {
+            (Some(x), Some(y)) => Some(self.op.call(x, y)),
+            (x, y) => x.or(y),
         }
     }
     #[inline(always)]

@@ -127,9 +127,10 @@ impl<V: VectorView, W: VectorView<T = u32>> VectorView for Gathered<V, W> {
     fn support(&self) -> Support<'_> {
         self.index.support()
     }
-    fn count(&self, k: usize, counts: &mut Counts) {
-        self.index.count(k, counts);
-        counts.jumps += u64::from(self.index.at(k).is_some());
+    fn counted(&self, k: usize, counts: &mut Counts) -> Option<V::T> {
+        let index = self.index.counted(k, counts)?;
+        counts.jumps += 1;
+        self.inner.read(index as usize, self.len)
     }
     fn work(&self) -> Option<&[u64]> {
         self.index.work()
@@ -228,8 +229,8 @@ impl<V: VectorView<T: Scalar>, F: UnaryOp<V::T, Out = u32>> VectorView for Jumpe
     fn is_full(&self) -> bool {
         matches!(&self.inner, Operand::Direct(view) if view.is_full())
     }
-    fn count(&self, i: usize, counts: &mut Counts) {
-        let Some(mut y) = self.inner.read(i, self.len) else { return };
+    fn counted(&self, i: usize, counts: &mut Counts) -> Option<V::T> {
+        let mut y = self.inner.read(i, self.len)?;
         while V::T::LEAST < y {
             counts.jumps += 1;
             match self.inner.read(self.op.call(y) as usize, self.len) {
@@ -237,5 +238,6 @@ impl<V: VectorView<T: Scalar>, F: UnaryOp<V::T, Out = u32>> VectorView for Jumpe
                 _ => break,
             }
         }
+        Some(y)
     }
 }

@@ -61,8 +61,8 @@ pub trait Test: Sync + Clone {
     fn support(&self) -> Support<'_>;
     /// What the answer at `i` depends on; as of `VectorView::dependency`.
     fn dependency(&self, i: usize) -> Dependency;
-    /// Adds what a test of `i` reads; as of `VectorView::count`.
-    fn count(&self, i: usize, counts: &mut Counts);
+    /// As [`test`](Self::test). Adds what it reads; as of `VectorView::counted`.
+    fn counted(&self, i: usize, counts: &mut Counts) -> bool;
 }
 
 /// A structural test: whether a view holds an element.
@@ -84,8 +84,8 @@ impl<V: VectorView> Test for Present<V> {
     fn dependency(&self, i: usize) -> Dependency {
         self.0.dependency(i)
     }
-    fn count(&self, i: usize, counts: &mut Counts) {
-        self.0.count(i, counts);
+    fn counted(&self, i: usize, counts: &mut Counts) -> bool {
+        self.0.counted(i, counts).is_some()
     }
 }
 
@@ -145,8 +145,8 @@ impl<V: VectorView> Test for NonZero<V> {
     fn dependency(&self, i: usize) -> Dependency {
         self.0.dependency(i)
     }
-    fn count(&self, i: usize, counts: &mut Counts) {
-        self.0.count(i, counts);
+    fn counted(&self, i: usize, counts: &mut Counts) -> bool {
+        is_nonzero(self.0.counted(i, counts))
     }
 }
 
@@ -199,8 +199,8 @@ impl<V: Test> Test for Unset<V> {
     fn dependency(&self, i: usize) -> Dependency {
         self.0.dependency(i)
     }
-    fn count(&self, i: usize, counts: &mut Counts) {
-        self.0.count(i, counts);
+    fn counted(&self, i: usize, counts: &mut Counts) -> bool {
+        !self.0.counted(i, counts)
     }
 }
 
@@ -386,10 +386,7 @@ impl<V: VectorView, M: Test> VectorView for MaskedView<V, M> {
     fn prefetch(&self, i: usize) {
         self.inner.prefetch(i);
     }
-    fn count(&self, i: usize, counts: &mut Counts) {
-        self.mask.count(i, counts);
-        if self.mask.test(i) {
-            self.inner.count(i, counts);
-        }
+    fn counted(&self, i: usize, counts: &mut Counts) -> Option<V::T> {
+        if self.mask.counted(i, counts) { self.inner.counted(i, counts) } else { None }
     }
 }

@@ -98,8 +98,8 @@ impl<V: VectorView> VectorView for Extracted<'_, V> {
     fn is_full(&self) -> bool {
         self.inner.is_full()
     }
-    fn count(&self, k: usize, counts: &mut Counts) {
-        self.inner.count(self.indices[k] as usize, counts);
+    fn counted(&self, k: usize, counts: &mut Counts) -> Option<V::T> {
+        self.inner.counted(self.indices[k] as usize, counts)
     }
 }
 

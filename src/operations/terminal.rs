@@ -4,6 +4,7 @@ use crate::backend::cpu::dyn_view::DynView;
 use crate::backend::cpu::gather::{gather, is_small, reduce};
 use crate::backend::cpu::parallel;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
+use crate::backend::cuda::loops::counters::Series;
 use crate::backend::cuda::terminals::Merging;
 use crate::backend::cuda::{self, Gpu};
 use crate::backend::plan;
@@ -16,6 +17,7 @@ use crate::error::Result;
 use crate::formats::{Store, StoreView};
 use crate::operations::expr::{Env, Expr, StateRef, emit_operand, fits};
 use crate::operations::ranks::{self, OnRanks};
+use crate::parallel as shares;
 use std::panic::Location;
 use std::time::Instant;
 use vxm_semiring::{BinaryOp, Element, Monoid};
@@ -95,8 +97,19 @@ pub(crate) fn eval<E: Expr>(expression: E) -> Result<Vector<E::T>> {
             {
                 return Ok(Vector::on_device(full));
             }
-            let (kernel, node) = emitted(&expression, &env, &gpu)?;
-            return Ok(Vector::on_device(cuda::terminals::eval(kernel, &node, n)?));
+            let start = Instant::now();
+            let (mut kernel, node) = emitted(&expression, &env, &gpu)?;
+            let series = Series::start(&gpu)?;
+            if let Some(series) = &series {
+                series.count(&mut kernel);
+            }
+            let made = Vector::on_device(cuda::terminals::eval(kernel, &node, n)?);
+            if let Some(series) = series {
+                let counts = Counts { visits: n as u64, ..series.total()? };
+                let nanoseconds = start.elapsed().as_nanos() as u64;
+                profile::add_operation(OperationProfile { name: "eval", elements: n, counts, nanoseconds });
+            }
+            return Ok(made);
         }
         Some(Place::Ranks(grid)) => {
             return ranks::evaluated(&expression, &env, &grid);
@@ -119,10 +132,25 @@ fn counted<V: VectorView>(n: usize, view: &V, evaluated: Option<Store<V::T>>, st
     let nanoseconds = start.elapsed().as_nanos() as u64;
     let mut counts = Counts { visits: n as u64, ..Counts::default() };
     if !was_evaluated {
-        (0..n).filter(|&i| view.selects(i)).for_each(|i| view.count(i, &mut counts));
+        counts += counts_of(n, &DynView::of(view));
     }
     profile::add_operation(OperationProfile { name: "eval", elements: n, counts, nanoseconds });
     store
+}
+
+/// What the evaluation of a view of length `n` reads.
+fn counts_of<T: Element>(n: usize, view: &DynView<'_, T>) -> Counts {
+    let parts = shares::ranges(n, shares::FEW, &|range| {
+        let mut counts = Counts::default();
+        for i in range.filter(|&i| view.selects(i)) {
+            let _ = view.counted(i, &mut counts);
+        }
+        counts
+    });
+    parts.into_iter().fold(Counts::default(), |mut sum, part| {
+        sum += part;
+        sum
+    })
 }
 
 /// Folds `expression` to one element.

@@ -242,8 +242,8 @@ impl<A: Test, B: Test, C: Test, D: Test> Test for AnyTest<A, B, C, D> {
     fn dependency(&self, i: usize) -> Dependency {
         each!(Self, self, test => test.dependency(i))
     }
-    fn count(&self, i: usize, counts: &mut Counts) {
-        each!(Self, self, test => test.count(i, counts));
+    fn counted(&self, i: usize, counts: &mut Counts) -> bool {
+        each!(Self, self, test => test.counted(i, counts))
     }
 }
 

@@ -29,6 +29,7 @@ unsigned long long emulated_warp(int meeting, unsigned mask, unsigned long long 
 int emulated_block(int meeting, int value);
 void emulated_pause();
 void emulated_noise();
+unsigned long long emulated_nanoseconds();
 }
 #pragma GCC visibility pop
 

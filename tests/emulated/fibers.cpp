@@ -624,3 +624,8 @@ CALLED void emulated_noise() {
     if (r.random.below(64) == 0) sched_yield();
     if (r.ready.count) r.give_way();
 }
+CALLED unsigned long long emulated_nanoseconds() {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (unsigned long long)now.tv_sec * 1000000000 + (unsigned long long)now.tv_nsec;
+}

@@ -86,6 +86,7 @@ static std::string lowered(const std::string& statement) {
     }
     if (std::regex_match(a.instruction, m, store) && a.operands.size() == 2)
         return "emulated::store<" + word_of(m[3]) + ">((void*)(" + a.operands[0] + "), " + a.operands[1] + ");";
+    if (a.instruction == "mov.u64 %0, %%globaltimer;" && a.operands.size() == 1) return a.operands[0] + " = emulated_nanoseconds();";
     const bool bits = std::regex_match(a.instruction, multiply_bits);
     if ((bits || std::regex_match(a.instruction, multiply)) && a.operands.size() == 10) {
         std::string call = std::string(bits ? "emulated::multiply_bits(" : "emulated::multiply(") + a.operands[0];

@@ -211,7 +211,10 @@ template <class V, class W, class F, class IsAbsorbing> struct ShortCircuitEWise
         // members may have read different states, but must take the same branch
         y = from_first(g, y);
         x = y.value;
-        if (y.present && IsAbsorbing::call(x)) return true;
+        if (y.present && IsAbsorbing::call(x)) {
+            VXM_TALLY(skipped_rows, g.first());
+            return true;
+        }
         Elem z;
         const bool found = right.at(without_publishing(g), i, z);
         if (found) x = y.present ? F::call(x, z) : z;
@@ -265,6 +268,7 @@ template <class V, class F, class L> struct PointerJump {
             Elem z;
             if (k >= length || !inner.at(Thread(), k, z) || !L::call(z, y.value)) break;
             y.value = z;
+            VXM_TALLY(jumps, g.first());
             // publish after 1, 2, 4, ... hops: others that arrive at this row then start from there
             if constexpr (G::publishes)
                 if ((hops & (hops - 1)) == 0) g.publish(z);

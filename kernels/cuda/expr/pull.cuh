@@ -89,7 +89,7 @@ template <class V, class Matrix, class Ring, class Policy, bool is_primary> stru
     };
     // A row's products as the items of a reduction. `streams` says that adjacent threads read adjacent entries and no entry is read again.
     template <bool streams, class L, u32 depth = 4> struct RowItems {
-        static const bool full = V::full && !L::filters;
+        static const bool full = V::full && !L::filters, are_entries = true;
         // where a partial result may end the row, few entries are loaded at once
         static const u32 unroll = L::stops ? 4 : depth;
         const V& operand;
@@ -158,6 +158,7 @@ template <class V, class Matrix, class Ring, class Policy, bool is_primary> stru
             for (u32 from = 0; from < len; from += 32) {
                 u32 todo = from == 0 ? g.context->live : ~0u;
                 if (len - from < 32) todo &= (1u << (len - from)) - 1;
+                VXM_TALLY(edges, __popc(todo));
                 while (todo) {
                     ListedPositions<unroll> some;
 #pragma unroll
@@ -181,9 +182,11 @@ template <class V, class Matrix, class Ring, class Policy, bool is_primary> stru
         // a thread reads adjacent entries; the members of a wider group interleave theirs
         const u32 step = g.members();
         for (u32 p = g.rank(); p - g.rank() < len; p += unroll * step) {
+            VXM_TALLY(edges, g.first() ? min(unroll * step, len - p) : 0);
             fold_at(StridedPositions<unroll>{p, step, len}, policy, visit);
             if (!Add::stops && !Policy::stops) continue;
             const int found = first_member_where(g, visit.sum.present && (Add::terminal(visit.sum.value) || policy(visit.sum.value)));
+            VXM_TALLY(early_exits, found >= 0 && g.first() && p + unroll * step < len);
             if (found >= 0) return found;
         }
         return -1;
@@ -239,6 +242,7 @@ template <class V, class Matrix, class Ring, class Policy, bool is_primary> stru
         const Policy policy(g, operand, i);
         RowContext context;
         context.live = 0, context.begin = (u32)begin;
+        VXM_TALLY(edges, len);
         for (u32 p = 0; p < len; p += unroll) {
             u32 column[unroll];
             typename Policy::FarKey far_key[unroll];
@@ -276,6 +280,7 @@ template <class V, class Matrix, class Ring, class Policy, bool is_primary> stru
         visit.has_own = operand.at(g, i, visit.own);
         visit.sum = empty<Add, T>();
         const u32 unroll = G::unroll;
+        VXM_TALLY(edges, __popc(g.context->live & ~LIVE_TAIL));
         for (u32 todo = g.context->live & ~LIVE_TAIL; todo;) {
             u32 bit[unroll], column[unroll];
             typename V::Elem x[unroll];
@@ -305,6 +310,7 @@ template <class V, class Matrix, class Ring, class Policy, bool is_primary> stru
         const Policy policy(g, operand, i);
         const O begin = offsets[i];
         const u32 len = (u32)(offsets[i + 1] - begin);
+        VXM_TALLY(edges, len - 31);
 #pragma unroll 1
         for (u32 p = 31; p < len; p++) {
             const u32 column = columns[begin + p];

@@ -312,6 +312,7 @@ template <class V, class Start, class Active, class Blocking, class LoopConfig> 
                 grid_barrier_wait(termination.control);
                 changed = pass<StoreNext>(remaining, false);
             }
+            VXM_END_ROUND(round);
             // a first round that only filters entries, or that has its own body, may change nothing; the next round may
             if (round == 0 && (prefilters || !is_same<Start, Absent>::value)) changed = true;
             const bool some_left = __syncthreads_or(remaining.any()), some_changed = __syncthreads_or(changed);
@@ -357,6 +358,7 @@ template <class V, class Start, class Active, class Blocking, class LoopConfig> 
             const bool all = !skewed || !tracks_blockers || (remaining.longs.count == 0 && remaining.all_started) ||
                              p.passes % Config::short_rows_every == (ranks_long_rows ? Config::short_rows_every - 1 : 0);
             bool changed = pass<Update>(remaining, p.passes == 0, all), any = remaining.any();
+            VXM_END_ROUND(p.passes);
             if (shares_hubs) {
                 any = __syncthreads_or(any);
                 changed = __syncthreads_or(changed);
@@ -367,6 +369,7 @@ template <class V, class Start, class Active, class Blocking, class LoopConfig> 
             HeldRow last = hold_last_rows(remaining.shorts);
             while (more) {
                 const bool changed = __any_sync(~0u, visit(last));
+                VXM_END_ROUND(p.passes);
                 more = termination.continues(p, changed, __any_sync(~0u, last.still_active), shares_hubs);
             }
         }

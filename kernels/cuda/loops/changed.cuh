@@ -301,6 +301,7 @@ template <class V, class Scatter, class Config> struct ChangedLoop {
                 grid_barrier_wait(control);
                 changes = pass<StoreNext>(round, all);
             }
+            VXM_END_ROUND(round);
             if (lane() == 0 && changes) atomicAdd(control->changed + round % 3, changes);
             grid_barrier_wait(control);
             const u32 now = load_acquire(control->changed + round % 3);

@@ -1,45 +1,88 @@
-// Counters of a loop's visits. This file is part of a kernel only if its loop is counted, so other kernels stay as they are.
+// Counters of a loop's visits, by thread and by element. This file is part of a kernel only if its loop is counted, so other kernels stay as they
+// are. After tallies.cuh.
 namespace vxm {
 
 // Stands for a test of active states where a loop has none.
 struct AlwaysActive {
     template <class T> static VXM_FN bool call(T) { return true; }
 };
-// A loop's body that counts its visits: a row of counters for each kind of group and each event, with a column for each thread of the
+// The visits of an element: all, those that changed nothing, those that changed it and left it active, and the entries of its longest row.
+struct Place {
+    u32 visits, unchanged, narrowed, row;
+};
+// A loop's body that counts its visits: a row of counters for each kind of group and each column, with a place for each thread of the
 // launch. A group's first member counts for the group. `Active` tells active states. `offsets` are those of the rows that a visit may read;
-// null if there are none.
+// null if there are none. `places` has one for each of `elements`.
 template <class V, class Active, class Offset> struct Profiled {
     typedef typename V::Elem Elem;
     static const bool full = V::full;
-    enum Event { visits, masked, changed, finalised, edges, events };
+    enum Column { visits, finalised, entries, columns };
     V view;
     const Offset* offsets;
     u64* counters;
     u64 threads;
-    template <class G> VXM_FN void add(G g, u32 event, u64 amount) const {
-        if (!g.first()) return;
+    Place* places;
+    u64 elements;
+    template <class G> VXM_FN void add(G g, u32 column, u64 amount) const {
         const u32 kind = g.members() == 1 ? 0 : g.members() <= 32 ? 1 : 2;
-        // no other thread has this column
-        counters[(kind * events + event) * threads + (u64)blockIdx.x * blockDim.x + threadIdx.x] += amount;
+        // no other thread has this place, but nothing waits for an atomic addition
+        atomicAdd(counters + (kind * columns + column) * threads + (u64)blockIdx.x * blockDim.x + threadIdx.x, amount);
+    }
+    template <class G> VXM_FN void begin_visit(G g, u32 i) const {
+        if (!g.first()) return;
+        tally_thread();
+        tally(Event::visits, 1);
+        add(g, visits, 1);
+        atomicAdd(&places[i].visits, 1);
     }
     template <class G> VXM_FN bool selects(G g, u32 i) const {
         const bool selected = view.selects(g, i);
-        if (!selected) {
-            add(g, visits, 1);
-            add(g, masked, 1);
-        }
-        return selected;
+        if (selected) return true;
+        begin_visit(g, i);
+        if (g.first()) tally(Event::masked, 1);
+        return false;
     }
     template <class G> VXM_FN bool at(G g, u32 i, Elem& next) const {
-        add(g, visits, 1);
-        if (offsets) add(g, edges, offsets[i + 1] - offsets[i]);
+        begin_visit(g, i);
+        if (offsets && g.first()) {
+            const u64 row = offsets[i + 1] - offsets[i];
+            add(g, entries, row);
+            atomicMax(&places[i].row, (u32)row);
+        }
         const bool found = view.at(g, i, next);
-        if (found && word_of(next) != g.own) {
-            add(g, changed, 1);
-            if (!Active::call(next)) add(g, finalised, 1);
+        if (!g.first()) return found;
+        if (!found || word_of(next) == g.own) {
+            atomicAdd(&places[i].unchanged, 1);
+            return found;
+        }
+        tally_change(i, elements);
+        if (Active::call(next)) {
+            atomicAdd(&places[i].narrowed, 1);
+        } else {
+            tally(Event::finalised, 1);
+            add(g, finalised, 1);
         }
         return found;
     }
+};
+// What a loop that relaxes edges counts. It counts visits by warp, in the columns of `Profiled`.
+struct CountedByWarps {
+    u64* counters;
+    u64 threads;
+    VXM_FN void add(u32 column, u64 amount) const {
+        atomicAdd(counters + (3 + column) * threads + (u64)blockIdx.x * blockDim.x + threadIdx.x, amount);
+    }
+    VXM_FN void visit(u32 elements) const {
+        if (elements == 0) return;
+        tallies().active[warp()] = ~0u;
+        tally(Event::visits, elements);
+        add(0, elements);
+    }
+    VXM_FN void read(u64 edges) const {
+        tally(Event::edges, (u32)edges);
+        add(2, edges);
+    }
+    static VXM_FN void change(u32 i, u64 count) { tally_change(i, count); }
 };
 template <class V, class A, class O, class Op> struct CompressesPaths<Profiled<V, A, O>, Op> : CompressesPaths<V, Op> {};
 

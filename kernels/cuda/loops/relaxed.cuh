@@ -41,17 +41,12 @@ struct RelaxedControl {
     RoundSize sizes[3];
 };
 
-// Counts nothing.
+// Counts nothing. `visit` and `read` are called by a warp's first lane: so many elements were visited, or so many of their edges were read. `change`
+// says that element `i` of `count` changed.
 struct Uncounted {
-    static VXM_FN void add(u32, u64) {}
-};
-// The counters of `Profiled`, of which each warp's first lane counts.
-struct CountedByWarps {
-    u64* counters;
-    u64 threads;
-    VXM_FN void add(u32 event, u64 amount) const {
-        if (amount) counters[(5 + event) * threads + (u64)blockIdx.x * blockDim.x + threadIdx.x] += amount;
-    }
+    static VXM_FN void visit(u32) {}
+    static VXM_FN void read(u64) {}
+    static VXM_FN void change(u32, u64) {}
 };
 
 template <class E, class Counts> struct RelaxedLoop : Counts {
@@ -89,7 +84,7 @@ template <class E, class Counts> struct RelaxedLoop : Counts {
         double limit;
         u32 list;
         u64 edges, best;
-        u32 changed, flags;
+        u32 flags;
     };
     static VXM_FN void empty(Staging& block) {
         block.due.clear();
@@ -145,10 +140,8 @@ template <class E, class Counts> struct RelaxedLoop : Counts {
     VXM_FN void tell(u32 round, const Found& found) const {
         Staging& block = found.block;
         const u64 edges_found = sum_of_lanes(found.edges);
-        const u32 changed = sum_of_lanes(found.changed);
         const u32 flags = __any_sync(~0u, found.flags & unfit) * unfit | __any_sync(~0u, found.flags & mixed) * mixed;
         RoundSize& size = control->sizes[round % 3];
-        if (lane() == 0) Counts::add(2, changed);
         if (found.directly) {
             if (E::ordered && found.best) atomicMax(waiting.control->best + found.list, found.best);
             if (lane() == 0 && edges_found) atomicAdd(&size.edges, edges_found);
@@ -195,7 +188,7 @@ template <class E, class Counts> struct RelaxedLoop : Counts {
         for (u32 k = 0; k < depth; k++) {
             changed[k] = has[k] && Join::join(state + to[k], held[k], products[k]);
             if (!E::has_weights && changed[k] && !same_bits(Join::call(held[k], products[k]), products[k])) found.flags |= mixed;
-            found.changed += changed[k];
+            if (changed[k]) Counts::change(to[k], count);
         }
         if constexpr (E::ordered) {
             const List waits = waits_list(round + 1, found.list);
@@ -242,7 +235,7 @@ template <class E, class Counts> struct RelaxedLoop : Counts {
     };
     // Pushes `total` edges by a warp. `end_of` tells of an edge by its number; all lanes call it, also for numbers that are too high.
     template <bool once, class F> VXM_FN void push_edges(u32 round, u32 total, Found& found, const F& end_of) const {
-        if (lane() == 0) Counts::add(4, total);
+        if (lane() == 0) Counts::read(total);
         for (u32 first = 0; first < total; first += 32 * depth) {
             bool has[depth];
             u32 to[depth];
@@ -296,7 +289,7 @@ template <class E, class Counts> struct RelaxedLoop : Counts {
         if ((!once || round <= 1) && mine) marks[round & 1][i >> 5] = 0;
         if (!E::has_weights && !once && mine && !same_bits(x, value)) found.flags |= mixed;
         const u32 visits = __popc(__ballot_sync(~0u, mine));
-        if (lane() == 0) Counts::add(0, visits);
+        if (lane() == 0) Counts::visit(visits);
     }
 
     // Whether one of the marked elements is among the columns from `p` to `end`. The whole group looks.
@@ -342,16 +335,17 @@ template <class E, class Counts> struct RelaxedLoop : Counts {
                 store_state(state + i, joined);
                 if (!same_bits(joined, product)) found.flags |= mixed;
                 found.edges += edges.offsets[i + 1] - edges.offsets[i];
-                found.changed++;
+                Counts::change(i, count);
             }
+            VXM_TALLY(early_exits, here && read < end - begin);
             const u32 mask = __ballot_sync(~0u, here), visits = __popc(__ballot_sync(~0u, looks));
             if (lane() == 0) {
                 marks[round + 1 & 1][w] = mask;
-                Counts::add(0, visits);
+                Counts::visit(visits);
             }
             if constexpr (!is_same<Counts, Uncounted>::value) {
                 const u64 all = sum_of_lanes(read);
-                if (lane() == 0) Counts::add(4, all);
+                if (lane() == 0) Counts::read(all);
             }
         }
     }
@@ -366,7 +360,7 @@ template <class E, class Counts> struct RelaxedLoop : Counts {
     }
     // Lists the marked elements, before a round that pushes.
     VXM_FN void list_marked(u32 round, Staging& block) const {
-        Found found = {block, false, 0, 0, 0, 0, 0, 0};
+        Found found = {block, false, 0, 0, 0, 0, 0};
         for (u64 w = number(); w < (count + 31) / 32; w += warps()) {
             const u32 word = marks[round & 1][w];
             __syncwarp();
@@ -384,7 +378,7 @@ template <class E, class Counts> struct RelaxedLoop : Counts {
     // identity's products must be the identity.
     VXM_FN void begin(Staging& block) const {
         const T none = element<T>(identity);
-        Found found = {block, false, 0, 0, 0, 0, 0, 0};
+        Found found = {block, false, 0, 0, 0, 0, 0};
         const u64 tried = E::has_weights || edges.entries == 0 ? edges.entries : 1;
         each_thread(tried, [&](u64 p) {
             if (!same_bits(edges.product(none, p), none)) found.flags |= unfit;
@@ -428,7 +422,7 @@ template <class E, class Counts> struct RelaxedLoop : Counts {
         // a step is a round, or, if no element is due, a split of those that wait
         u32 rounds = 0;
         for (u32 step = 0;; step++) {
-            Found found = {block, now.edges <= Config::relaxed_staged, limit, waits_in, 0, 0, 0, 0};
+            Found found = {block, now.edges <= Config::relaxed_staged, limit, waits_in, 0, 0, 0};
             bool split = false;
             if (flags & unfit) return leave_grid(control, [&] { post_to_host(result, rounds, 1); });
             if (!now.edges) {
@@ -471,6 +465,8 @@ template <class E, class Counts> struct RelaxedLoop : Counts {
                 value = product;
                 tell(step + 1, found);
             }
+            // a split belongs to the round before
+            VXM_END_ROUND(rounds - 1);
             grid_barrier_wait(control, phase++);
             now = size_of(step + 1, flags);
             // all blocks have read this step's size, and none writes it again before the next barrier

@@ -40,6 +40,7 @@ struct CompactingPull : Pull<V, Matrix, Ring, Policy, is_primary> {
             return context;
         }
         const Policy policy(g, this->operand, i);
+        VXM_TALLY(edges, g.first() ? len : 0);
         u32 count = 0;
         for (u32 p = g.rank(); p - g.rank() < len; p += unroll * width) {
             u32 column[unroll];
@@ -71,6 +72,7 @@ struct CompactingPull : Pull<V, Matrix, Ring, Policy, is_primary> {
         const u32 unroll = Warp::unroll;
         const u64 row = this->offsets[i];
         const Policy policy(Warp(), this->operand, i);
+        VXM_TALLY(edges, lane() == 0 ? end - begin : 0);
         for (u32 p = begin; p < end; p += unroll * 32) {
             u32 column[unroll];
             typename V::Elem x[unroll];
@@ -131,8 +133,10 @@ struct CompactingPull : Pull<V, Matrix, Ring, Policy, is_primary> {
             if (unroll == 4) fold_some<4>(g, p, policy, v);
             else if (unroll == 2) fold_some<2>(g, p, policy, v);
             else fold_some<1>(g, p, policy, v);
+            VXM_TALLY(edges, g.first() ? min(remaining, unroll * width) : 0);
             p += unroll * width;
             if (Add::stops && first_member_where(g, v.sum.present && Add::terminal(v.sum.value)) >= 0) {
+                VXM_TALLY(early_exits, g.first() && unroll * width < remaining);
                 // The entries behind were not read, so the row is not compacted: a later visit starts from the matrix again.
                 if (g.first()) live_counts[i] = NONE;
                 g.context->blocker = g.context->second_blocker = NONE;

@@ -70,6 +70,12 @@ template <class M, int atomic_order> struct Joins {
     // Combines `x` into the state at `p`. `held` is an earlier value of it, and becomes the value found. Returns whether that changed the
     // state.
     template <class T> static VXM_FN bool join(T* p, T& held, T x) {
+        const bool changed = join_at_once(p, held, x);
+        VXM_TALLY(atomics, 1);
+        VXM_TALLY(effective_atomics, changed);
+        return changed;
+    }
+    template <class T> static VXM_FN bool join_at_once(T* p, T& held, T x) {
         if (same_bits(call(held, x), held)) return false;
         if constexpr (is_integer<T>() && order != 0) {
             held = order < 0 ? atomicMin(p, x) : atomicMax(p, x);
@@ -93,6 +99,7 @@ template <class M, int atomic_order> struct Joins {
             if (same_bits(joined, held)) return false;
             const T found = compare_and_swap(p, held, joined);
             if (same_bits(found, held)) return true;
+            VXM_TALLY(failed_swaps, 1);
             held = found;
         }
     }

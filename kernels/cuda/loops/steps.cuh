@@ -210,8 +210,8 @@ template <class Active, bool in_place, class List> struct SteppedLoop {
     }
     template <class V> static VXM_FN const V& view_of(const V& step) { return step; }
     template <class V, class P, u32 word> static VXM_FN const V& view_of(const CountedStep<V, P, word>& step) { return step.view; }
-    // Takes a step, and those behind it.
-    template <class Rest> VXM_FN void take(const Rest& rest, Remaining& remaining, bool first, bool& changed) const {
+    // Takes step number `number`, counted over all rounds, and those behind it. Returns the number of the step after them.
+    template <class Rest> VXM_FN u32 take(const Rest& rest, u32 number, Remaining& remaining, bool first, bool& changed) const {
         const bool keeps = Rest::is_last;
         const auto& view = view_of(rest.view);
         typedef typename Plain<decltype(view)>::Type V;
@@ -222,10 +222,12 @@ template <class Active, bool in_place, class List> struct SteppedLoop {
             grid_barrier_wait(control);
             pass(NoStep(), remaining, first, keeps, StoreNext(), changed);
         }
+        VXM_END_ROUND(number);
         if constexpr (!Rest::is_last) {
             grid_barrier_wait(control);
-            take(rest.rest, remaining, first, changed);
+            return take(rest.rest, number + 1, remaining, first, changed);
         }
+        return number + 1;
     }
 
     VXM_FN void copy_initial_state() const {
@@ -253,9 +255,10 @@ template <class Active, bool in_place, class List> struct SteppedLoop {
         copy_initial_state();
         begin_presence();
         Remaining remaining = {0, 0, 0};
+        [[maybe_unused]] u32 steps_taken = 0;
         for (u32 round = 0;; round++) {
             bool changed = false;
-            take(steps, remaining, round == 0, changed);
+            steps_taken = take(steps, steps_taken, remaining, round == 0, changed);
             const bool some_left = __syncthreads_or(remaining.any()), some_changed = __syncthreads_or(changed);
             u32* flags = control->round_flags + round % 3;
             if (threadIdx.x == 0) atomicOr(flags, some_left | some_changed << 1);

@@ -155,6 +155,7 @@ template <class T, class Add, bool is_primary> struct BitTensorProduct : CountPr
                 const u32 row = rows_of[warp()][mine];
                 begin = this->offsets[row], end = this->offsets[row + 1];
             }
+            VXM_TALLY(tiles, lane() % 4 == 0 ? (u32)(end - begin) : 0);
             const SegmentCounts counts = count_segments(begin, end);
             const bool counted = waits && segment < SEGMENTS;
             const u32 found = counts.of(i % SIDE, segment % SEGMENTS);

@@ -1,14 +1,15 @@
 // Folds over positions 0 .. len, each of which may hold a value. `items.load(p)` loads what lies at p, `items.reach(loaded)` loads what
 // that refers to, and `items.make(loaded, reached)` computes the value, a Maybe<T>.
 // Several positions are loaded before the first is used, so that latencies overlap; a single thread loads `Items::unroll` at once.
-// `Items::full` says that no value is absent.
+// `Items::full` says that no value is absent. `Items::are_entries` says that items are entries of a row, which are counted as edges; others are
+// counted as tiles.
 // There is one strategy for each kind of group. All give the same bits as the reference: exact monoids fold in order (regrouped, and
 // reordered if they commute), inexact ones over the fixed tree. `stop(partial)` may end an exact fold early.
 namespace vxm {
 
 // Items computed from their positions by `f`.
 template <class F> struct Computed {
-    static const bool full = false;
+    static const bool full = false, are_entries = false;
     static const u32 unroll = 4;
     const F& f;
     u64 base;
@@ -256,7 +257,7 @@ template <class M, class T, bool full> VXM_FN Maybe<T> fold_staged(Staged g) {
 
 // Staged products as items of a fold; all are present.
 template <class T> struct StagedItems {
-    static const bool full = true;
+    static const bool full = true, are_entries = true;
     static const u32 unroll = 4;
     const T* x;
     VXM_FN StagedItems from(u64 p) const { return {x + p}; }
@@ -320,6 +321,7 @@ VXM_FN Maybe<T> fold(Thread g, N len, const Items& items, Stop stop) {
         Maybe<T> sum = empty<M, T>();
         const u32 unroll = Items::unroll;
         for (N p = 0; p < len; p += unroll) {
+            VXM_TALLY_READ(Items, len - p < unroll ? (u32)(len - p) : unroll);
             decltype(items.load(0)) loaded[unroll];
             decltype(items.reach(loaded[0])) reached[unroll];
             const Items rest = items.from(p);
@@ -334,10 +336,14 @@ VXM_FN Maybe<T> fold(Thread g, N len, const Items& items, Stop stop) {
                 const Maybe<T> x = rest.make(loaded[k], reached[k]);
                 add<M>(sum, (p + k < len) & x.present, x.value);
             }
-            if (sum.present && (M::terminal(sum.value) || stop(sum.value))) break;
+            if (sum.present && (M::terminal(sum.value) || stop(sum.value))) {
+                VXM_TALLY(early_exits, p + unroll < len);
+                break;
+            }
         }
         return sum;
     } else {
+        VXM_TALLY_READ(Items, (u32)len);
         return tree<M, T>(g, len, items);
     }
 }
@@ -345,7 +351,8 @@ VXM_FN Maybe<T> fold(Thread g, N len, const Items& items, Stop stop) {
 template <class M, class T, u32 most, class N, class Items, class Stop>
 VXM_FN Maybe<T> fold(BoundedRowThread<most>, N len, const Items& items, Stop stop) {
     if constexpr (M::exact) return fold<M, T>(Thread(), len, items, stop);
-    else return short_tree<M, T, most>(len, items);
+    VXM_TALLY_READ(Items, (u32)len);
+    return short_tree<M, T, most>(len, items);
 }
 
 // An exact fold by the lanes of a group.
@@ -358,8 +365,10 @@ VXM_FN Maybe<T> fold_by_lanes(u64 len, const Items& items, Stop stop) {
         if (stops) {
             // one position a lane first, because that may already be enough to stop
             if (L::rank() < len) sum = item(items, L::rank());
+            VXM_TALLY_READ(Items, L::rank() < len);
             const u32 held = __ballot_sync(L::mask(), sum.present && (M::terminal(sum.value) || stop(sum.value)));
             // A single lane's partial result that satisfies `stop` is returned alone: joined to the others' it might no longer do so.
+            VXM_TALLY(early_exits, held && L::rank() == 0 && L::size < len);
             if (held) return from_lane<L>(sum, __ffs(held) - 1 & L::size - 1);
             p = L::size;
         }
@@ -368,8 +377,10 @@ VXM_FN Maybe<T> fold_by_lanes(u64 len, const Items& items, Stop stop) {
             fetch<L::size>(items.from(p), L::rank(), (u32)(len - p < 4 * L::size ? len - p : 4 * L::size), x);
 #pragma unroll
             for (u32 k = 0; k < 4; k++) sum = join<M>(sum, x[k]);
+            VXM_TALLY_READ(Items, L::rank() > 0 ? 0 : len - p < 4 * L::size ? (u32)(len - p) : 4 * L::size);
             if (stops) {
                 const u32 held = __ballot_sync(L::mask(), sum.present && (M::terminal(sum.value) || stop(sum.value)));
+                VXM_TALLY(early_exits, held && L::rank() == 0 && p + 4 * L::size < len);
                 if (held) return from_lane<L>(sum, __ffs(held) - 1 & L::size - 1);
             }
         }
@@ -379,8 +390,12 @@ VXM_FN Maybe<T> fold_by_lanes(u64 len, const Items& items, Stop stop) {
             const Items rest = items.from(p);
             Maybe<T> chunk = nothing<T>();
             if (p + L::rank() < len) chunk = item(rest, L::rank());
+            VXM_TALLY_READ(Items, p + L::rank() < len);
             sum = join<M>(sum, join_lanes<L, M>(chunk));
-            if (sum.present && (M::terminal(sum.value) || stop(sum.value))) break;
+            if (sum.present && (M::terminal(sum.value) || stop(sum.value))) {
+                VXM_TALLY(early_exits, L::rank() == 0 && p + L::size < len);
+                break;
+            }
         }
         return sum;
     }
@@ -389,11 +404,12 @@ VXM_FN Maybe<T> fold_by_lanes(u64 len, const Items& items, Stop stop) {
 template <class M, class T, u32 width, class Items, class Stop>
 VXM_FN Maybe<T> fold(Lanes<width> g, u64 len, const Items& items, Stop stop) {
     if constexpr (M::exact) return fold_by_lanes<Lanes<width>, M, T>(len, items, stop);
-    else return tree<M, T>(g, len, items);
+    VXM_TALLY_READ(Items, g.first() ? (u32)len : 0);
+    return tree<M, T>(g, len, items);
 }
 
 // By the warps of a block: each folds a contiguous range (exact monoids), or one segment at a time (inexact ones).
-template <class M, class T, class Items, class Stop> VXM_FN Maybe<T> fold(Block, u64 len, const Items& items, Stop stop) {
+template <class M, class T, class Items, class Stop> VXM_FN Maybe<T> fold(Block g, u64 len, const Items& items, Stop stop) {
     if constexpr (M::exact) {
         const u32 warps = blockDim.x / 32;
         const u64 share = ((len + warps - 1) / warps + 31) / 32 * 32, from = warp() * share;
@@ -401,6 +417,7 @@ template <class M, class T, class Items, class Stop> VXM_FN Maybe<T> fold(Block,
         if (from < len) part = fold_by_lanes<Warp, M, T>(len - from < share ? len - from : share, items.from(from), stop);
         return join_warps<M>(part, stop);
     } else {
+        VXM_TALLY_READ(Items, g.first() ? (u32)len : 0);
         Pairs<M, T> pairs;
         // One segment a warp at a time. The number of warps is a power of two, so the pairs are those of the fixed tree.
         for (u64 p = 0; p < len; p += blockDim.x / 32 * SEGMENT) {

@@ -37,6 +37,7 @@ template <class Primary> struct Stage {
     // Stages 32 rows that are all short. Their entries are contiguous and begin at `first`.
     VXM_FN void fill(u64 first, u32 total) const {
         const u32 count = 4;
+        VXM_TALLY(edges, lane() == 0 ? total : 0);
         const auto rows = primary.template rows<true>().from(first);
         for (u32 e = lane(); e - lane() < total; e += count * 32) {
             decltype(rows.load(0)) entries[count];
@@ -50,6 +51,7 @@ template <class Primary> struct Stage {
     // bit for each position at which a nonempty row begins, and `shifts` those rows' shifts, in order.
     VXM_FN void fill_gathered(u32 len, u32 start, u64 shift, u32 total, u32* heads, u64* shifts) const {
         const u32 count = 4;
+        VXM_TALLY(edges, lane() == 0 ? total : 0);
         const auto rows = primary.template rows<true>();
         const u32 nonempty = __ballot_sync(~0u, len > 0);
         heads[lane()] = 0;

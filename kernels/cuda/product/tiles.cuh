@@ -46,6 +46,8 @@ template <class T, class Add, bool is_primary> struct CountProduct {
     // Hits in tile t of row r. If the vector's slice is empty, the tile isn't read. Used for long rows.
     VXM_FN u32 hits_in(u64 t, u32 r) const {
         const u32 s = slice(t);
+        VXM_TALLY(tiles, 1);
+        VXM_TALLY(useful_tiles, bits[t * SIDE + r] != 0);
         return s ? __popc(s & bits[t * SIDE + r]) : 0;
     }
     // Counts the hits of row r in tiles t .. end. `one_decides` says that one hit is enough.
@@ -57,12 +59,16 @@ template <class T, class Add, bool is_primary> struct CountProduct {
             for (u32 k = 0; k < 4; k++) s[k] = slice(t + k);
             for (u32 k = 0; k < 4; k++) word[k] = bits[(t + k) * SIDE + r];
             for (u32 k = 0; k < 4; k++) count += __popc(s[k] & word[k]);
+            VXM_TALLY(tiles, 4);
+            VXM_TALLY(useful_tiles, (word[0] != 0) + (word[1] != 0) + (word[2] != 0) + (word[3] != 0));
             if (one_decides && count) return count;
         }
         u32 s[3], word[3];
         for (u32 k = 0; k < 3; k++) s[k] = t + k < end ? slice(t + k) : 0;
         for (u32 k = 0; k < 3; k++) word[k] = t + k < end ? bits[(t + k) * SIDE + r] : 0;
         for (u32 k = 0; k < 3; k++) count += __popc(s[k] & word[k]);
+        VXM_TALLY(tiles, t < end ? (u32)(end - t) : 0);
+        VXM_TALLY(useful_tiles, (word[0] != 0) + (word[1] != 0) + (word[2] != 0));
         return count;
     }
     template <class L> VXM_FN u32 count_by_lanes(u64 begin, u64 end, u64 step, u32 r, bool one_decides) const {
@@ -91,6 +97,7 @@ template <class T, class Add, bool is_primary> struct CountProduct {
     VXM_FN void count_tile_row(u64 tile_row, u32 half, bool one_decides, u32 (&hits)[8]) const {
         u64 t = offsets[tile_row];
         const u64 end = offsets[tile_row + 1];
+        VXM_TALLY(tiles, half ? 0 : (u32)(end - t));
         const uint4* words = (const uint4*)bits + half;
         u32 seen[4] = {0, 0, 0, 0};
         if (one_decides && !present) {

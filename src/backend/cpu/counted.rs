@@ -39,21 +39,15 @@ impl<T: Element> VectorView for Counted<'_, T> {
     fixed_is_self!();
     fn at(&self, i: usize) -> Option<T> {
         let mut counts = Counts { visits: 1, ..Counts::default() };
-        self.inner.count(i, &mut counts);
-        self.probe.add(&counts);
-        self.probe.add_visit(i, self.inner.work().map_or(0, |work| work[i + 1] - work[i]));
-        let (own, new) = (self.state.get(i), self.inner.at(i));
-        if let Some(judge) = self.judge {
-            let (changed, settled) = judge(own, new.unwrap_or(own));
-            self.probe.add_outcome(i, changed, settled);
-        }
+        let (own, new) = (self.state.get(i), self.inner.counted(i, &mut counts));
+        let outcome = self.judge.map(|judge| judge(own, new.unwrap_or(own)));
+        self.probe.add_visit(i, self.inner.work().map_or(0, |work| work[i + 1] - work[i]), &counts, outcome);
         new
     }
     fn selects(&self, i: usize) -> bool {
         let selects = self.inner.selects(i);
         if !selects {
-            self.probe.add(&Counts { visits: 1, masked: 1, ..Counts::default() });
-            self.probe.add_visit(i, 0);
+            self.probe.add_visit(i, 0, &Counts { visits: 1, masked: 1, ..Counts::default() }, None);
         }
         selects
     }

@@ -18,7 +18,7 @@ pub trait LoopView<T>: Sync {
     fn dependency(&self, i: usize) -> Dependency;
     fn rank(&self, i: usize) -> Option<u64>;
     fn prefetch(&self, i: usize);
-    fn count(&self, i: usize, counts: &mut Counts);
+    fn counted(&self, i: usize, counts: &mut Counts) -> Option<T>;
     fn work(&self) -> Option<&[u64]>;
     fn value(&self, i: usize) -> T;
     fn take(&mut self) -> Option<Store<T>>;
@@ -58,8 +58,8 @@ impl<V: VectorView> LoopView<V::T> for V {
     fn prefetch(&self, i: usize) {
         VectorView::prefetch(self, i);
     }
-    fn count(&self, i: usize, counts: &mut Counts) {
-        VectorView::count(self, i, counts);
+    fn counted(&self, i: usize, counts: &mut Counts) -> Option<V::T> {
+        VectorView::counted(self, i, counts)
     }
     fn work(&self) -> Option<&[u64]> {
         VectorView::work(self)
@@ -123,8 +123,8 @@ impl<T: Element> VectorView for DynView<'_, T> {
     fn prefetch(&self, i: usize) {
         self.0.prefetch(i);
     }
-    fn count(&self, i: usize, counts: &mut Counts) {
-        self.0.count(i, counts);
+    fn counted(&self, i: usize, counts: &mut Counts) -> Option<T> {
+        self.0.counted(i, counts)
     }
     fn work(&self) -> Option<&[u64]> {
         self.0.work()
@@ -232,10 +232,10 @@ macro_rules! ask_view {
                 Self::Other(view) => LoopView::prefetch(&**view, i),
             }
         }
-        fn count(&self, i: usize, counts: &mut Counts) {
+        fn counted(&self, i: usize, counts: &mut Counts) -> Option<T> {
             match self {
-                Self::Leaf(leaf) => VectorView::count(leaf, i, counts),
-                Self::Other(view) => LoopView::count(&**view, i, counts),
+                Self::Leaf(leaf) => VectorView::counted(leaf, i, counts),
+                Self::Other(view) => LoopView::counted(&**view, i, counts),
             }
         }
         fn work(&self) -> Option<&[u64]> {

@@ -214,9 +214,8 @@ impl<T: Element> Relaxation<'_, T> {
             self.edges.push(self.state, i as usize, alone, &mut changed);
             if let Some(probe) = self.probe {
                 let row = self.edges.offsets()[i as usize + 1] - self.edges.offsets()[i as usize];
-                probe.add(&Counts { visits: 1, edges: row, ..Counts::default() });
-                probe.add_visit(i as usize, row);
-                probe.add_outcome(i as usize, !changed.is_empty(), false);
+                let counts = Counts { visits: 1, edges: row, ..Counts::default() };
+                probe.add_visit(i as usize, row, &counts, Some((!changed.is_empty(), false)));
             }
             if !alone && !changed.is_empty() {
                 // pairs with the fence in `Marks::take_one`: either the visit of a changed element sees the change, or its mark is found

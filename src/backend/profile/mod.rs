@@ -11,8 +11,10 @@ mod spread;
 pub use probe::Probe;
 pub use spread::Spread;
 
+use crate::parallel;
+use spread::Tally;
 use std::cell::RefCell;
-use std::ops::AddAssign;
+use std::ops::{AddAssign, Range};
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -22,7 +24,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Profile {
     /// The loops.
     pub loops: Vec<LoopProfile>,
-    /// The vectors that `eval` made on a CPU outside of loops.
+    /// The vectors that `eval` made outside of loops.
     pub operations: Vec<OperationProfile>,
 }
 
@@ -80,7 +82,8 @@ pub struct LoopProfile {
     pub elements: usize,
     /// The number of entries in the rows of the body's first product; 0 without one.
     pub entries: u64,
-    /// The rounds, or the passes of a loop in place. Of a loop on a GPU there is one entry, with the sums of all rounds.
+    /// The rounds, or the passes of a loop in place. Of an asynchronous loop on a GPU round k holds the k-th passes of all warps. A GPU
+    /// tells 4096 rounds one by one; the last entry holds all later ones, too.
     pub rounds: Vec<Round>,
     /// How many rounds a loop on a GPU took; of an asynchronous loop, the most passes that a warp made.
     pub device_rounds: Option<u32>,
@@ -145,7 +148,8 @@ impl LoopProfile {
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Round {
-    /// The elements that were due: active ones, or those with a changed operand.
+    /// The elements that were due: active ones, or those with a changed operand. On a GPU an element that stays active to the end isn't
+    /// counted.
     pub active: u64,
     /// The sums over all threads.
     pub counts: Counts,
@@ -178,6 +182,12 @@ macro_rules! counts {
             /// The names and values of all counters.
             pub fn named(&self) -> [(&'static str, u64); Self::LEN] {
                 [$((stringify!($name), self.$name)),*]
+            }
+
+            /// The counters with these values, in their order.
+            pub(crate) fn of(values: &[u64]) -> Self {
+                let mut values = values.iter().copied();
+                Self { $($name: values.next().unwrap_or(0)),* }
             }
 
             /// What was added since `before`.
@@ -263,6 +273,50 @@ pub struct ElementVisits {
     pub narrowed: Spread,
 }
 
+/// The entries of a row that counts as long: more than a warp has threads.
+pub(crate) const LONG_ROW: u32 = 31;
+
+/// What was counted of an element: visits; those that changed nothing; those that changed it and left it active; and the entries of the
+/// longest row that a visit read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PlaceCounts {
+    pub visits: u32,
+    pub unchanged: u32,
+    pub narrowed: u32,
+    pub row: u32,
+}
+
+impl ElementVisits {
+    /// The visits of all elements, and of those with a long row; `None` where none was visited. `place` tells of an element below `count`.
+    pub(crate) fn of(count: usize, place: impl Fn(usize) -> PlaceCounts + Sync) -> [Option<Self>; 2] {
+        // of visits, of those without effect, and of those that narrowed
+        type Tallies = [Tally; 3];
+        let join = |mut x: [Tallies; 2], y: [Tallies; 2]| {
+            x.iter_mut().flatten().zip(y.into_iter().flatten()).for_each(|(x, y)| x.join(y));
+            x
+        };
+        let part = |range: Range<usize>| {
+            let mut all = <[Tallies; 2]>::default();
+            for place in range.map(&place).filter(|place| place.visits > 0) {
+                let kinds = if place.row > LONG_ROW { 2 } else { 1 };
+                for tallies in &mut all[..kinds] {
+                    let counts = [place.visits, place.unchanged, place.narrowed];
+                    tallies.iter_mut().zip(counts).for_each(|(tally, count)| tally.add(count.into()));
+                }
+            }
+            all
+        };
+        let all = parallel::ranges(count, parallel::FEW, &part).into_iter().fold(Default::default(), join);
+        all.map(|[visits, unchanged, narrowed]| {
+            let elements = visits.count();
+            (elements > 0).then(|| {
+                let [visits, unchanged, narrowed] = [visits, unchanged, narrowed].map(Tally::spread);
+                Self { elements, visits, unchanged, narrowed }
+            })
+        })
+    }
+}
+
 thread_local! {
     /// What the innermost scope of this thread has collected; `None` outside of scopes.
     static CURRENT: RefCell<Option<Profile>> = const { RefCell::new(None) };
@@ -273,7 +327,7 @@ thread_local! {
 /// A scope belongs to its thread: loops that other threads start aren't counted, nor are loops of a scope within this one. Loops on
 /// ranks and loops that test the claim of `monotone` aren't counted either.
 ///
-/// Each visit reads its row twice, once to count. A loop mostly takes two to four times as long.
+/// A loop takes up to three times as long.
 ///
 /// ```
 /// use vxm::backend::profile::collect;

@@ -1,20 +1,27 @@
 //! The counters of a loop while it runs: a slot for each thread, and a place for each element.
 
 use crate::backend::profile::{
-    self, BLOCKS, Counts, ElementVisits, LoopKind, LoopProfile, Round, SharedCounts, Spread, bump,
+    self, BLOCKS, Counts, ElementVisits, LoopKind, LoopProfile, PlaceCounts, Round, SharedCounts, bump,
 };
 use std::panic::Location;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// The entries of a row that counts as long: more than a warp has threads.
-const LONG_ROW: u32 = 31;
-
 /// The counters of one thread, in cache lines of their own. Only that thread writes them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[repr(align(128))]
-struct Slot(SharedCounts);
+struct Slot {
+    counts: SharedCounts,
+    /// Changes in each of equal parts of the state, since the last round.
+    changes: [AtomicU64; BLOCKS],
+}
+
+impl Slot {
+    fn new() -> Self {
+        Self { counts: SharedCounts::default(), changes: std::array::from_fn(|_| AtomicU64::new(0)) }
+    }
+}
 
 /// The counters of one element.
 #[derive(Debug, Default)]
@@ -24,6 +31,14 @@ struct Place {
     narrowed: AtomicU32,
     /// The entries of the longest row that a visit read.
     row: AtomicU32,
+}
+
+impl Place {
+    fn counts(&self) -> PlaceCounts {
+        let [visits, unchanged, narrowed, row] =
+            [&self.visits, &self.unchanged, &self.narrowed, &self.row].map(|counter| counter.load(Ordering::Relaxed));
+        PlaceCounts { visits, unchanged, narrowed, row }
+    }
 }
 
 /// A round that isn't over yet.
@@ -50,7 +65,8 @@ pub struct Probe {
     at: &'static Location<'static>,
     slots: Vec<Slot>,
     places: Vec<Place>,
-    blocks: Vec<AtomicU32>,
+    /// `BLOCKS` over the number of elements, as a fraction of 2^32: a product takes less time than a division.
+    parts: u64,
     entries: AtomicU64,
     rounds: Mutex<Rounds>,
     start: Instant,
@@ -63,9 +79,9 @@ impl Probe {
             kind,
             at,
             // the first is for a thread that belongs to no pool
-            slots: (0..=rayon::current_num_threads()).map(|_| Slot::default()).collect(),
+            slots: (0..=rayon::current_num_threads()).map(|_| Slot::new()).collect(),
             places: (0..elements).map(|_| Place::default()).collect(),
-            blocks: (0..BLOCKS).map(|_| AtomicU32::new(0)).collect(),
+            parts: ((BLOCKS as u64) << 32) / elements.max(1) as u64,
             entries: AtomicU64::new(0),
             rounds: Mutex::default(),
             start: Instant::now(),
@@ -88,7 +104,7 @@ impl Probe {
         let mut rounds = self.rounds();
         let Some(Open { active, since }) = rounds.open.take() else { return };
         let nanoseconds = since.elapsed().as_nanos() as u64;
-        let now: Vec<Counts> = self.slots.iter().map(|slot| slot.0.load()).collect();
+        let now: Vec<Counts> = self.slots.iter().map(|slot| slot.counts.load()).collect();
         let (mut counts, mut threads) = (Counts::default(), 0);
         for (slot, now) in now.iter().enumerate() {
             let before = rounds.before.get(slot).copied().unwrap_or_default();
@@ -96,7 +112,11 @@ impl Probe {
             threads += u32::from(since != Counts::default());
             counts += since;
         }
-        let changes_by_block = self.blocks.iter().map(|block| block.swap(0, Ordering::Relaxed)).collect();
+        let changes = |part: usize| {
+            let of = |slot: &Slot| slot.changes[part].swap(0, Ordering::Relaxed);
+            u32::try_from(self.slots.iter().map(of).sum::<u64>()).unwrap_or(u32::MAX)
+        };
+        let changes_by_block = (0..BLOCKS).map(changes).collect();
         rounds.before = now;
         rounds.done.push(Round { active, counts, threads, waiters: waiters as u64, changes_by_block, nanoseconds });
     }
@@ -107,73 +127,63 @@ impl Probe {
     }
 
     /// This thread's counters.
-    fn slot(&self) -> Option<&SharedCounts> {
-        let slot = rayon::current_thread_index().map_or(0, |thread| thread + 1);
-        self.slots.get(slot).map(|slot| &slot.0)
-    }
-
-    /// Adds to this thread's counters.
-    pub(crate) fn add(&self, counts: &Counts) {
-        if let Some(slot) = self.slot() {
-            slot.add(counts);
-        }
+    fn slot(&self) -> Option<&Slot> {
+        self.slots.get(rayon::current_thread_index().map_or(0, |thread| thread + 1))
     }
 
     /// Adds to this thread's count of values joined: whether the join changed the element, and the compare-and-swaps that failed.
     pub(crate) fn add_join(&self, changed: bool, failed_swaps: u64) {
         if let Some(slot) = self.slot() {
-            bump(&slot.atomics, 1);
-            bump(&slot.effective_atomics, changed.into());
-            bump(&slot.failed_swaps, failed_swaps);
+            bump(&slot.counts.atomics, 1);
+            bump(&slot.counts.effective_atomics, changed.into());
+            bump(&slot.counts.failed_swaps, failed_swaps);
         }
     }
 
-    /// Adds a visit of element `i`, with so many entries in its row. No two threads visit an element at once.
-    pub(crate) fn add_visit(&self, i: usize, row: u64) {
-        let Some(place) = self.places.get(i) else { return };
+    /// Adds a visit of element `i`, with so many entries in its row, and what it read. `outcome` says whether it changed the element, and
+    /// whether the element is settled since, if that is known. No two threads visit an element at once.
+    pub(crate) fn add_visit(&self, i: usize, row: u64, counts: &Counts, outcome: Option<(bool, bool)>) {
+        let (Some(place), Some(slot)) = (self.places.get(i), self.slot()) else { return };
+        slot.counts.add(counts);
         increment(&place.visits);
         let row = u32::try_from(row).unwrap_or(u32::MAX);
         if row > place.row.load(Ordering::Relaxed) {
             place.row.store(row, Ordering::Relaxed);
         }
+        if let Some(outcome) = outcome {
+            self.note(slot, place, i, outcome);
+        }
     }
 
     /// Adds what a visit of element `i` came to.
     pub(crate) fn add_outcome(&self, i: usize, changed: bool, finalised: bool) {
-        let Some(place) = self.places.get(i) else { return };
-        if let Some(slot) = self.slot() {
-            bump(&slot.changed, changed.into());
-            bump(&slot.finalised, (changed && finalised).into());
+        if let (Some(place), Some(slot)) = (self.places.get(i), self.slot()) {
+            self.note(slot, place, i, (changed, finalised));
         }
-        match (changed, finalised) {
-            (false, _) => increment(&place.unchanged),
-            (true, false) => increment(&place.narrowed),
-            (true, true) => {}
+    }
+
+    /// The part of the state with element `i`.
+    fn part(&self, i: usize) -> usize {
+        ((i as u64 * self.parts) >> 32) as usize
+    }
+
+    fn note(&self, slot: &Slot, place: &Place, i: usize, (changed, finalised): (bool, bool)) {
+        if !changed {
+            return increment(&place.unchanged);
         }
-        if changed {
-            self.blocks[i * BLOCKS / self.places.len()].fetch_add(1, Ordering::Relaxed);
+        bump(&slot.counts.changed, 1);
+        bump(&slot.changes[self.part(i)], 1);
+        if finalised {
+            bump(&slot.counts.finalised, 1);
+        } else {
+            increment(&place.narrowed);
         }
     }
 
     /// Ends the loop, and adds what was counted to the scope.
     pub(crate) fn finish(self) {
         let nanoseconds = self.start.elapsed().as_nanos() as u64;
-        let visits = |least: u32| {
-            let some =
-                |place: &&Place| place.visits.load(Ordering::Relaxed) > 0 && place.row.load(Ordering::Relaxed) >= least;
-            let spread = |counter: fn(&Place) -> &AtomicU32| {
-                let of = |place| u64::from(counter(place).load(Ordering::Relaxed));
-                Spread::of(self.places.iter().filter(some).map(of).collect())
-            };
-            let elements = self.places.iter().filter(some).count();
-            (elements > 0).then(|| ElementVisits {
-                elements,
-                visits: spread(|place| &place.visits),
-                unchanged: spread(|place| &place.unchanged),
-                narrowed: spread(|place| &place.narrowed),
-            })
-        };
-        let (visits, long_rows) = (visits(0), visits(LONG_ROW + 1));
+        let [visits, long_rows] = ElementVisits::of(self.places.len(), |i| self.places[i].counts());
         let rounds = self.rounds.into_inner().unwrap_or_else(PoisonError::into_inner);
         profile::add(LoopProfile {
             in_place: rounds.in_place,
@@ -182,7 +192,7 @@ impl Probe {
             threads: self
                 .slots
                 .iter()
-                .map(|slot| slot.0.load())
+                .map(|slot| slot.counts.load())
                 .filter(|&counts| counts != Counts::default())
                 .collect(),
             visits,

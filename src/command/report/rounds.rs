@@ -24,7 +24,7 @@ pub fn section(loops: &[LoopProfile]) -> Result<Markup> {
     Ok(html! {
         h3 { "Loops" }
         @if loops.is_empty() {
-            p #loops data-loops="0" { "No loop was counted: the run had none, or it ran on a device, where loops aren't counted." }
+            p #loops data-loops="0" { "No loop was counted: the run had none, or a GPU ran it operation by operation." }
         } @else {
             p.soft #loops data-loops=(loops.len()) { "Counted in a second run, as counting takes time." @if more > 0 {
                 " The " (DRAWN) " loops that took longest; " (more) " are left out." } }

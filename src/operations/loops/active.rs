@@ -144,18 +144,18 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Condition<T> for Active<F> {
     ) -> Result<(Vector<T>, R, u32)> {
         // the kernel's parameters hold the state's address, so this vector must own its storage
         let before = stepped.state.on_mut(gpu)?.renew()?;
-        let mut counters = Counters::start(gpu)?;
+        let mut counters = Counters::start(gpu, stepped.state.len())?;
         let (kernel, node, start) = {
             let env = Env::with_state(stepped.state_ref, &stepped.state);
             let env = if stepped.monotone { env.with_filterable_rows(&|_| true) } else { env };
             let mut kernel = KernelBuilder::resident(gpu);
             let active = |kernel: &mut KernelBuilder| Some(kernel.functor(stepped.condition.active));
             let node = stepped.body.emit(&env, &mut kernel)?;
-            let node = counted(&mut counters, &mut kernel, node, active);
+            let node = counted(&mut counters, &mut kernel, node, active)?;
             let start = match stepped.first.as_ref().filter(|_| stepped.monotone && kernel.loop_config().first_round) {
                 Some(first) => {
                     let start = kernel.emit_auxiliary(|kernel| first.emit(&env, kernel))?;
-                    Some(counted(&mut counters, &mut kernel, start, active))
+                    Some(counted(&mut counters, &mut kernel, start, active)?)
                 }
                 None => None,
             };
@@ -180,10 +180,10 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Condition<T> for Active<F> {
             state,
             before,
         )?;
-        let (made, threads) = (then(&stepped.state), launched.threads);
+        let (made, threads, asynchronous) = (then(&stepped.state), launched.threads, launched.asynchronous);
         let cuda::loops::active::Outcome { rounds, stuck, endless } = launched.outcome()?;
         if let Some(counters) = counters {
-            counters.finish(LoopKind::WhileActive, stepped.at, stepped.state.len(), (threads, rounds))?;
+            counters.finish(LoopKind::WhileActive, stepped.at, (threads, rounds, asynchronous))?;
         }
         if stuck {
             let left = stepped.state.select(stepped.condition.active).pattern().eval()?.nvals();

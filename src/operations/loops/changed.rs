@@ -349,7 +349,7 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
             return Ok((self.state, made, rounds));
         }
         let mut kernel = KernelBuilder::resident(gpu);
-        let mut counters = Counters::start(gpu)?;
+        let mut counters = Counters::start(gpu, self.state.len())?;
         let (node, readers) = {
             let env = Env::with_state(self.state_ref, &self.state);
             let mut reads = Reads::default();
@@ -364,7 +364,7 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
                 }
             }
             let node = self.body.emit(&env, &mut kernel)?;
-            (counted(&mut counters, &mut kernel, node, |_| None), readers)
+            (counted(&mut counters, &mut kernel, node, |_| None)?, readers)
         };
         let scatter = H::SCATTERS.then(|| self.condition.scatter.emit(&mut kernel));
         if let Some(why) = why_unfusable::<T>(&kernel) {
@@ -378,7 +378,7 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
         let (made, threads) = (then(&self.state), launched.threads);
         let Outcome { rounds, changed } = launched.outcome()?;
         if let Some(counters) = counters {
-            counters.finish(LoopKind::WhileChanged, self.at, self.state.len(), (threads, rounds))?;
+            counters.finish(LoopKind::WhileChanged, self.at, (threads, rounds, false))?;
         }
         match changed {
             0 => Ok((self.state, made?, rounds)),
@@ -403,12 +403,12 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
             }
         };
         let Some(edges) = edges else { return Ok(None) };
-        let (mut counters, n) = (Counters::start(gpu)?, self.state.len());
+        let mut counters = Counters::start(gpu, self.state.len())?;
         let state = self.state.on_mut(gpu)?;
         let Relaxed { rounds, settled, threads } =
             relax(kernel, &edges, self.condition.max_rounds, state, counters.as_mut())?;
         if let Some(counters) = counters.filter(|_| settled) {
-            counters.finish(LoopKind::WhileChanged, self.at, n, (threads, rounds))?;
+            counters.finish(LoopKind::WhileChanged, self.at, (threads, rounds, false))?;
         }
         Ok(settled.then_some(rounds))
     }

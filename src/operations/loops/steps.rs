@@ -260,7 +260,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, P: Steps<T>> Rounds<T, F, P> {
     fn on_device<R>(mut self, gpu: &Gpu, then: impl FnOnce(&Vector<T>) -> Result<R>) -> Result<(Vector<T>, R, u32)> {
         // the kernel's parameters hold the state's address, so this vector must own its storage
         let before = self.state.on_mut(gpu)?.renew()?;
-        let mut counters = Counters::start(gpu)?;
+        let mut counters = Counters::start(gpu, self.state.len())?;
         let (kernel, nodes) = {
             let env = Env::with_state(self.state_ref, &self.state);
             let active = self.condition.active;
@@ -283,7 +283,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, P: Steps<T>> Rounds<T, F, P> {
         let (made, threads) = (then(&self.state), launched.threads);
         let Outcome { rounds, stuck, endless } = launched.outcome()?;
         if let Some(counters) = counters {
-            counters.finish(LoopKind::Steps, self.at, self.state.len(), (threads, rounds))?;
+            counters.finish(LoopKind::Steps, self.at, (threads, rounds, false))?;
         }
         if stuck {
             let left = self.state.select(active).pattern().eval()?.nvals();
@@ -400,7 +400,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> StepVisitor<T> for Emit<'_, '_, F> {
     fn step<E: Expr<T = T>>(&mut self, body: &E) -> Result<()> {
         let node = body.emit(&self.env, &mut self.kernel)?;
         let active = self.active;
-        let node = counted(self.counters, &mut self.kernel, node, |kernel| Some(kernel.functor(active)));
+        let node = counted(self.counters, &mut self.kernel, node, |kernel| Some(kernel.functor(active)))?;
         self.nodes.push(Node { ty: self.kernel.step_type(node.ty), ..node });
         Ok(())
     }

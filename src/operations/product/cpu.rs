@@ -95,8 +95,15 @@ where
     fold_row(u, rows, i, ring, may_stop)
 }
 
-/// Counts what [`pull`] reads of row `i`.
-fn count_pull<U, A, S, H>(u: &U, rows: Rows<'_, A>, i: usize, ring: S, policy: H, counts: &mut Counts)
+/// As [`pull`]. Counts what that reads of row `i`.
+fn counted_pull<U, A, S, H>(
+    u: &U,
+    rows: Rows<'_, A>,
+    i: usize,
+    ring: S,
+    policy: H,
+    counts: &mut Counts,
+) -> Option<S::Out>
 where
     U: VectorView,
     A: Element,
@@ -105,7 +112,7 @@ where
 {
     let own = if H::EXITS_EARLY || H::FILTERS_BY_STATE { u.at(i) } else { None };
     if H::FILTERS_BY_STATE && own.is_none() {
-        return;
+        return None;
     }
     let (key, may_stop, own) = (policy.key(i), H::EXITS_EARLY && own.is_some(), own.unwrap_or(U::T::ZERO));
     let mut sum: Option<S::Out> = None;
@@ -126,6 +133,8 @@ where
             _ => true,
         }
     });
+    // sums aren't folded in order, and all entries of tiles are counted, behind the last one that was needed too
+    if S::Add::EXACT && !matches!(rows, Rows::Tiles(_)) { sum } else { pull(u, rows, i, ring, policy) }
 }
 
 /// Counts the entries of row `i` that are read, up to the first that `visit` returns false for. Compiled once for a type of entries.
@@ -379,14 +388,16 @@ where
             _ => Support::All,
         }
     }
-    fn count(&self, i: usize, counts: &mut Counts) {
+    fn counted(&self, i: usize, counts: &mut Counts) -> Option<S::Out> {
         match self {
-            Self::Lazy(operand, rows, _, ring, policy) => count_pull(operand, *rows, i, *ring, *policy, counts),
+            Self::Lazy(operand, rows, _, ring, policy) => {
+                return counted_pull(operand, *rows, i, *ring, *policy, counts);
+            }
             Self::Evaluated(store, rows, _, ring, policy) => {
-                count_pull(&store.view(), *rows, i, *ring, *policy, counts);
+                return counted_pull(&store.view(), *rows, i, *ring, *policy, counts);
             }
             Self::Prefiltered(operand, csr, ring, policy) => {
-                count_pull(operand, Rows::Csr(csr), i, *ring, *policy, counts);
+                return counted_pull(operand, Rows::Csr(csr), i, *ring, *policy, counts);
             }
             Self::Count(_, counted, ..) => {
                 if let Some(tiles) = counted.tiles {
@@ -396,6 +407,7 @@ where
             }
             Self::Pushed(_) => {}
         }
+        self.at(i)
     }
     fn take(&mut self) -> Option<Store<S::Out>> {
         match self {

@@ -136,7 +136,9 @@ fn count_work<A: Element, T: Element>(
         return;
     }
     let mut counts = Counts::default();
-    rows.iter().for_each(|&row| view.count(row as usize, &mut counts));
+    for &row in rows {
+        let _ = view.counted(row as usize, &mut counts);
+    }
     let (along_column, along_row) = share.exchanged();
     // partial results always travel along the row; rows' own elements and the rows that are read only at times
     let along_row = along_row * (1 + usize::from(sources.own) + usize::from(sources.rows.is_some()));

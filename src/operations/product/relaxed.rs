@@ -144,9 +144,8 @@ impl<X: Element, A: Element, S: Semiring<X, A>> Relax<S::Out> for Edges<'_, X, A
             let found = columns.iter().position(|&k| due[k as usize / 64] >> (k % 64) & 1 == 1);
             if let Some(probe) = probe {
                 let edges = found.map_or(columns.len(), |k| k + 1) as u64;
-                probe.add(&Counts { visits: 1, edges, ..Counts::default() });
-                probe.add_visit(j, columns.len() as u64);
-                probe.add_outcome(j, found.is_some(), false);
+                let counts = Counts { visits: 1, edges, ..Counts::default() };
+                probe.add_visit(j, columns.len() as u64, &counts, Some((found.is_some(), false)));
             }
             if found.is_some() {
                 state.put(j, joined);

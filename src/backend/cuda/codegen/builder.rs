@@ -83,6 +83,8 @@ pub struct KernelBuilder {
     pub(super) in_auxiliary: bool,
     /// Why the expression can't be evaluated by one kernel, if it can't.
     pub(super) unfusable: Option<&'static str>,
+    /// The address of the counters of rounds, if the kernel counts what it does.
+    pub(super) series: Option<u64>,
 }
 
 /// What is known about the products of a kernel, except those of a loop's first-round body.
@@ -161,6 +163,14 @@ impl KernelBuilder {
             in_mask: false,
             in_auxiliary: false,
             unfusable: None,
+            series: None,
+        }
+    }
+
+    /// Makes the kernel count what it does, in the counters of rounds at this address.
+    pub(crate) fn count_in(&mut self, series: u64) {
+        if self.series.replace(series).is_none() {
+            self.library.insert(0, sources::TALLIES);
         }
     }
 

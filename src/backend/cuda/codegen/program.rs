@@ -64,13 +64,19 @@ impl KernelBuilder {
                  __syncthreads();\n"
             );
         }
+        let mut end = "";
+        if self.series.is_some() {
+            member = format!(" vxm::Series* series;{member}");
+            load.push_str("    vxm::begin_tallies(p.series);\n");
+            end = "    vxm::end_round(0);\n";
+        }
         let mut source = text.text_over(&library);
         source.push_str(&format!("struct Parameter {{ {ty} kernel;{member} }};\n"));
         for (name, group) in entries {
             let bounds = tuning::launch_bounds(self.kernel_kind(group));
             source.push_str(&format!(
                 "extern \"C\" __global__ void __launch_bounds__({}, {}) {name}(const __grid_constant__ Parameter p) {{\n{load}    \
-                 p.kernel.run({group});\n}}\n",
+                 p.kernel.run({group});\n{end}}}\n",
                 bounds.threads, bounds.blocks
             ));
         }
@@ -105,7 +111,7 @@ impl KernelBuilder {
 
     /// The bytes of the parameter: the words of `head`, those of the view, and operators' constants.
     pub(crate) fn parameter(&self, head: &[u64]) -> Vec<u8> {
-        let words = [head, &self.words, self.program_key.arguments()];
+        let words = [head, &self.words, self.series.as_slice(), self.program_key.arguments()];
         let mut bytes = Vec::with_capacity(8 * words.iter().map(|words| words.len()).sum::<usize>());
         words.iter().for_each(|words| words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes())));
         bytes

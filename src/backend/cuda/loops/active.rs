@@ -32,6 +32,8 @@ pub struct PendingOutcome {
     pub(super) readback: Readback,
     /// The number of threads launched.
     pub threads: usize,
+    /// Whether no warp waited for another, so that there were no rounds.
+    pub asynchronous: bool,
 }
 
 impl PendingOutcome {
@@ -313,5 +315,6 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     ]);
     let shape = Launch::linear(grid.blocks as u32, THREADS).with_shared(grid.shared).cooperative();
     launch(&program, "fixpoint", shape, &builder.parameter(&head))?;
-    Ok(PendingOutcome { readback: outcome.begin()?, threads: grid.blocks * THREADS as usize })
+    let asynchronous = configuration.schedule == Schedule::Asynchronous;
+    Ok(PendingOutcome { readback: outcome.begin()?, threads: grid.blocks * THREADS as usize, asynchronous })
 }

@@ -90,7 +90,7 @@ pub fn relax<T: Element>(
 ) -> Result<Outcome> {
     let (gpu, n) = (builder.gpu().clone(), state.len());
     let (counts, mut head) = match counters {
-        Some(counters) => ("vxm::CountedByWarps", counters.words(edges.entries as u64).to_vec()),
+        Some(counters) => ("vxm::CountedByWarps", counters.words(&mut builder, edges.entries as u64).to_vec()),
         None => ("vxm::Uncounted", Vec::new()),
     };
     let ty = builder.ty("vxm::RelaxedLoop", [edges.ty, counts.into()]);

@@ -93,5 +93,5 @@ pub fn rounds<T: Element, F: UnaryOp<T, Out = bool>>(
     ]);
     let shape = Launch::linear(blocks as u32, THREADS).with_shared(builder.shared()).cooperative();
     launch(&program, "rounds", shape, &builder.parameter(&head))?;
-    Ok(PendingOutcome { readback: outcome.begin()?, threads: blocks * THREADS as usize })
+    Ok(PendingOutcome { readback: outcome.begin()?, threads: blocks * THREADS as usize, asynchronous: false })
 }
