@@ -7,7 +7,7 @@ struct AlwaysActive {
     template <class T> static VXM_FN bool call(T) { return true; }
 };
 // The visits of an element: all, those that changed nothing, those that changed it and left it active, and the entries of its longest row.
-struct Place {
+struct alignas(16) Place {
     u32 visits, unchanged, narrowed, row;
 };
 // A loop's body that counts its visits: a row of counters for each kind of group and each column, with a place for each thread of the
@@ -25,40 +25,41 @@ template <class V, class Active, class Offset> struct Profiled {
     u64 elements;
     template <class G> VXM_FN void add(G g, u32 column, u64 amount) const {
         const u32 kind = g.members() == 1 ? 0 : g.members() <= 32 ? 1 : 2;
-        // no other thread has this place, but nothing waits for an atomic addition
-        atomicAdd(counters + (kind * columns + column) * threads + (u64)blockIdx.x * blockDim.x + threadIdx.x, amount);
+        // no other thread has this place; atomic additions, for which no thread waits, take longer (E070)
+        counters[(kind * columns + column) * threads + (u64)blockIdx.x * blockDim.x + threadIdx.x] += amount;
     }
-    template <class G> VXM_FN void begin_visit(G g, u32 i) const {
-        if (!g.first()) return;
+    template <class G> VXM_FN void begin_visit(G g) const {
         tally_thread();
         tally(Event::visits, 1);
         add(g, visits, 1);
-        atomicAdd(&places[i].visits, 1);
     }
     template <class G> VXM_FN bool selects(G g, u32 i) const {
         const bool selected = view.selects(g, i);
-        if (selected) return true;
-        begin_visit(g, i);
-        if (g.first()) tally(Event::masked, 1);
+        if (selected || !g.first()) return selected;
+        begin_visit(g);
+        tally(Event::masked, 1);
+        places[i].visits++;
         return false;
     }
     template <class G> VXM_FN bool at(G g, u32 i, Elem& next) const {
-        begin_visit(g, i);
-        if (offsets && g.first()) {
-            const u64 row = offsets[i + 1] - offsets[i];
-            add(g, entries, row);
-            atomicMax(&places[i].row, (u32)row);
+        Place place;
+        if (g.first()) {
+            place = places[i];
+            begin_visit(g);
+            place.visits++;
+            if (offsets) {
+                const u64 row = offsets[i + 1] - offsets[i];
+                add(g, entries, row);
+                place.row = max(place.row, (u32)row);
+            }
         }
         const bool found = view.at(g, i, next);
         if (!g.first()) return found;
-        if (!found || word_of(next) == g.own) {
-            atomicAdd(&places[i].unchanged, 1);
-            return found;
-        }
-        tally_change(i, elements);
-        if (Active::call(next)) {
-            atomicAdd(&places[i].narrowed, 1);
-        } else {
+        const bool changes = found && word_of(next) != g.own, ends = changes && !Active::call(next);
+        place.unchanged += !changes, place.narrowed += changes && !ends;
+        places[i] = place;
+        if (changes) tally_change(i, elements);
+        if (ends) {
             tally(Event::finalised, 1);
             add(g, finalised, 1);
         }
@@ -70,7 +71,7 @@ struct CountedByWarps {
     u64* counters;
     u64 threads;
     VXM_FN void add(u32 column, u64 amount) const {
-        atomicAdd(counters + (3 + column) * threads + (u64)blockIdx.x * blockDim.x + threadIdx.x, amount);
+        counters[(3 + column) * threads + (u64)blockIdx.x * blockDim.x + threadIdx.x] += amount;
     }
     VXM_FN void visit(u32 elements) const {
         if (elements == 0) return;
