@@ -119,6 +119,9 @@ fn rounds_are_those_of_a_plain_loop() {
     let [counted] = &profile.loops[..] else { panic!("one loop") };
     assert_eq!((counted.kind, counted.in_place, counted.elements), (LoopKind::WhileChanged, false, n));
     assert_eq!(counted.entries, csr.nnz() as u64);
+    let (total, entries) = (counted.total(), csr.nnz() as u64);
+    assert_eq!(counted.bytes_of_a_pass(), 4 * entries + 8 * n as u64);
+    assert_eq!(counted.bytes_moved(), 8 * total.edges + 4 * (total.visits + total.changed));
     assert!(counted.at.contains("tests/profile.rs"), "{}", counted.at);
     let found: Vec<_> = counted.rounds.iter().map(|r| (r.active, r.counts.changed, r.counts.edges)).collect();
     assert_eq!(found, expected);
@@ -230,6 +233,22 @@ fn the_command_refuses_what_it_cannot_profile() {
         assert_eq!((status, told.as_str()), (2, ""), "{arguments}: {error}");
         assert!(error.contains(expected) && error.lines().count() == 1, "{arguments}: {error}");
     }
+    // what is asked for isn't refused
+    for (arguments, expected) in
+        [("profile mis --help", "Usage: vxm mis"), ("profile help mis", "Usage: vxm mis"), ("profile --help", "--runs")]
+    {
+        let (status, told, error) = vxm(arguments);
+        assert_eq!((status, error.as_str()), (0, ""), "{arguments}");
+        assert!(told.contains(expected), "{arguments}: {told}");
+    }
+}
+
+#[test]
+fn steps_are_told_as_steps() {
+    let (status, told, error) = vxm("profile mis --formulation count rmat:6:4 --device cpu");
+    assert_eq!(status, 0, "{error}");
+    assert!(told.contains("steps mis.rs") && told.contains(" steps, "), "{told}");
+    assert!(told.contains("MB moved, one pass is"), "{told}");
 }
 
 /// The GPU that `VXM_TEST_DEVICE` names, if it names one.

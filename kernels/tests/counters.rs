@@ -10,7 +10,7 @@ use vxm_kernels::{compile, sources};
 const PRELUDE: &str = include_str!("../../semiring/src/prelude.cuh");
 const CONFIG: &str = "namespace vxm { struct Config {
     static const unsigned short_rows_every = 8, idle_passes = 64, lane_row = 8, lane_rows = 4, eight_lane_row = 64, begin_rows = 4,
-        begin_batches = 2, look_rows = 8, relaxed_row = 256, relaxed_pull = 15, relaxed_staged = 4096, relaxed_alone = 2048, staging_warps = 4;
+        begin_batches = 2, look_rows = 8, relaxed_row = 256, relaxed_pull = 15, relaxed_staged = 4096, staging_warps = 4;
 }; }\n";
 const OPERATORS: &str = "
 struct First { template <class T, class A> static VXM_FN T call(T x, A) { return x; } };

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use vxm::backend::explain::{Choices, choices};
 use vxm::backend::profile::{
-    Counts, ElementVisits, GroupLoad, LoopProfile, OperationProfile, Profile, Round, Spread, collect,
+    Counts, ElementVisits, GroupLoad, LoopKind, LoopProfile, OperationProfile, Profile, Round, Spread, collect,
 };
 use vxm::{Error, Result};
 
@@ -45,7 +45,11 @@ pub fn algorithm(command: &str, own: &[&str], arguments: &[OsString]) -> Result<
         }
     }
     let words = [OsString::from("vxm")].into_iter().chain(arguments.iter().cloned());
-    let parsed = Arguments::try_parse_from(words).map_err(|error| Error::invalid(super::usage(&error)))?;
+    let parsed = match Arguments::try_parse_from(words) {
+        // help and the version go to standard output
+        Err(asked) if !asked.use_stderr() => asked.exit(),
+        parsed => parsed.map_err(|error| Error::invalid(super::usage(&error)))?,
+    };
     if parsed.task.run().is_none() {
         let name = arguments.first().map_or(String::new(), |name| name.to_string_lossy().into_owned());
         return Err(Error::invalid(format!("{command} {name}: expected an algorithm, such as mis or components")));
@@ -104,6 +108,7 @@ fn to_programs(runs: &[Profile]) -> Value {
         json!({
             "kind": counted.kind.name(), "at": counted.at, "device": counted.device, "in_place": counted.in_place,
             "elements": counted.elements, "entries": counted.entries, "nanoseconds": counted.nanoseconds,
+            "bytes_moved": counted.bytes_moved(), "bytes_of_a_pass": counted.bytes_of_a_pass(),
             "rounds": counted.rounds.iter().map(round).collect::<Vec<_>>(),
             "threads": counted.threads.iter().map(|&thread| counts(thread).0).collect::<Vec<_>>(),
             "total": counts(counted.total()).0,
@@ -403,8 +408,8 @@ fn rounds(number: usize, counted: &LoopProfile) -> String {
             round.active.to_string(),
             percent(round.active, counted.elements as u64),
             visits.to_string(),
-            // a visit that pushes may change many elements
-            if changed > visits { "-".to_owned() } else { percent(changed, visits) },
+            // where visits aren't counted by element, they push, and may change many elements
+            if counted.visits.is_some() { percent(changed, visits) } else { "-".to_owned() },
             finalised.to_string(),
             edges.to_string(),
             early_exits.to_string(),
@@ -420,20 +425,30 @@ fn rounds(number: usize, counted: &LoopProfile) -> String {
     let hidden = counted.rounds.len().saturating_sub(MOST_ROUNDS);
     let shown = |n: usize| hidden == 0 || n < MOST_ROUNDS / 2 || n >= counted.rounds.len() - MOST_ROUNDS / 2;
     let rows: Vec<_> = all.filter(|&(n, _)| shown(n)).map(|(n, round)| row(n + 1, round)).collect();
-    let count = counted.device_rounds.map_or(counted.rounds.len(), |rounds| rounds as usize);
+    let rounds = counted.device_rounds.filter(|_| counted.kind != LoopKind::Steps);
+    let count = rounds.map_or(counted.rounds.len(), |rounds| rounds as usize);
     let kind = match (counted.in_place, count) {
+        (_, count) if counted.kind == LoopKind::Steps => {
+            if count == 1 {
+                "step"
+            } else {
+                "steps"
+            }
+        }
         (true, 1) => "pass in place",
         (true, _) => "passes in place",
         (false, 1) => "round",
         (false, _) => "rounds",
     };
     let title = format!(
-        "Loop {number}, {} on {}: {} elements, {} entries, {count} {kind}, {:.3} ms (figure 2){}",
+        "Loop {number}, {} on {}: {} elements, {} entries, {count} {kind}, {:.3} ms, {:.1} MB moved, one pass is {:.1} MB (figure 2){}",
         name(counted),
         counted.device,
         counted.elements,
         counted.entries,
         counted.nanoseconds as f64 / 1e6,
+        counted.bytes_moved() as f64 / 1e6,
+        counted.bytes_of_a_pass() as f64 / 1e6,
         if hidden > 0 { format!("; {hidden} in the middle are left out") } else { String::new() },
     );
     let head = [

@@ -80,6 +80,8 @@ pub struct LoopProfile {
     pub in_place: bool,
     /// The length of the state.
     pub elements: usize,
+    /// The size in bytes of an element of the state.
+    pub element_bytes: usize,
     /// The number of entries in the rows of the body's first product; 0 without one.
     pub entries: u64,
     /// The rounds, or the passes of a loop in place. Of an asynchronous loop on a GPU round k holds the k-th passes of all warps. A GPU
@@ -117,13 +119,18 @@ pub struct GroupLoad {
 
 impl LoopProfile {
     /// A loop of which nothing was counted yet.
-    pub(crate) fn new(kind: LoopKind, at: &'static Location<'static>, elements: usize) -> Self {
+    pub(crate) fn new(
+        kind: LoopKind,
+        at: &'static Location<'static>,
+        (elements, element_bytes): (usize, usize),
+    ) -> Self {
         Self {
             kind,
             at: at.to_string(),
             device: "cpu".to_owned(),
             in_place: false,
             elements,
+            element_bytes,
             entries: 0,
             rounds: Vec::new(),
             device_rounds: None,
@@ -133,6 +140,20 @@ impl LoopProfile {
             long_rows: None,
             nanoseconds: 0,
         }
+    }
+
+    /// The bytes that the loop moved, by its counters: a column number and a state for each entry read, a state for each visit, change and
+    /// step along a pointer, two for each value joined, and 32 bytes for each tile. Values of entries aren't counted.
+    pub fn bytes_moved(&self) -> u64 {
+        let (total, state) = (self.total(), self.element_bytes as u64);
+        let states = total.edges + total.visits + total.changed + total.jumps + 2 * total.atomics;
+        states * state + total.edges * COLUMN_BYTES + total.tiles * TILE_BYTES
+    }
+
+    /// The bytes of one pass: each column number once, and each state read and written once. A loop that moves many times as much may gain by
+    /// fewer visits. It may move less, if rows aren't read to their end.
+    pub fn bytes_of_a_pass(&self) -> u64 {
+        self.entries * COLUMN_BYTES + 2 * (self.elements * self.element_bytes) as u64
     }
 
     /// The sums over all rounds.
@@ -162,6 +183,10 @@ pub struct Round {
     /// The time in nanoseconds.
     pub nanoseconds: u64,
 }
+
+/// The bytes of a column number, and of a tile's bits.
+const COLUMN_BYTES: u64 = 4;
+const TILE_BYTES: u64 = 32;
 
 /// The number of parts of a state that changes are counted in.
 pub const BLOCKS: usize = 64;

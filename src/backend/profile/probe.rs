@@ -68,13 +68,15 @@ pub struct Probe {
     /// `BLOCKS` over the number of elements, as a fraction of 2^32: a product takes less time than a division.
     parts: u64,
     entries: AtomicU64,
+    /// The size in bytes of an element.
+    element_bytes: usize,
     rounds: Mutex<Rounds>,
     start: Instant,
 }
 
 impl Probe {
-    /// Counters for a loop over `elements` elements, if this thread is in a [scope](profile::collect).
-    pub(crate) fn start(kind: LoopKind, elements: usize, at: &'static Location<'static>) -> Option<Self> {
+    /// Counters for a loop over `elements` elements of type `T`, if this thread is in a [scope](profile::collect).
+    pub(crate) fn start<T>(kind: LoopKind, elements: usize, at: &'static Location<'static>) -> Option<Self> {
         profile::is_collecting().then(|| Self {
             kind,
             at,
@@ -83,6 +85,7 @@ impl Probe {
             places: (0..elements).map(|_| Place::default()).collect(),
             parts: ((BLOCKS as u64) << 32) / elements.max(1) as u64,
             entries: AtomicU64::new(0),
+            element_bytes: size_of::<T>(),
             rounds: Mutex::default(),
             start: Instant::now(),
         })
@@ -198,7 +201,7 @@ impl Probe {
             visits,
             long_rows,
             nanoseconds,
-            ..LoopProfile::new(self.kind, self.at, self.places.len())
+            ..LoopProfile::new(self.kind, self.at, (self.places.len(), self.element_bytes))
         });
     }
 }

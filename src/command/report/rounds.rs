@@ -33,6 +33,10 @@ pub fn section(loops: &[LoopProfile]) -> Result<Markup> {
     })
 }
 
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1}", bytes as f64 / 1e6)
+}
+
 /// A loop: its chart, and what it did in all.
 fn figure(number: usize, counted: &LoopProfile) -> Result<Markup> {
     let total = counted.total();
@@ -54,7 +58,8 @@ fn figure(number: usize, counted: &LoopProfile) -> Result<Markup> {
             figcaption {
                 b { (counted.kind.name()) } " at " code { (counted.at) } ": " (passes) @if counted.in_place { " in place" } ", "
                 (grouped(total.visits)) " visits of " (grouped(counted.elements as u64)) " elements, "
-                (grouped(total.edges)) " of " (grouped(counted.entries)) " entries read, "
+                (grouped(total.edges)) " entries read; there are " (grouped(counted.entries)) ". "
+                (megabytes(counted.bytes_moved())) " MB moved, where one pass takes " (megabytes(counted.bytes_of_a_pass())) "; "
                 (seconds(counted.nanoseconds as f64 / 1e9)) "."
                 details {
                     summary { "Each " (round) }

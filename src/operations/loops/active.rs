@@ -144,7 +144,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Condition<T> for Active<F> {
     ) -> Result<(Vector<T>, R, u32)> {
         // the kernel's parameters hold the state's address, so this vector must own its storage
         let before = stepped.state.on_mut(gpu)?.renew()?;
-        let mut counters = Counters::start(gpu, stepped.state.len())?;
+        let mut counters = Counters::start::<T>(gpu, stepped.state.len())?;
         let (kernel, node, start) = {
             let env = Env::with_state(stepped.state_ref, &stepped.state);
             let env = if stepped.monotone { env.with_filterable_rows(&|_| true) } else { env };
@@ -198,7 +198,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
     fn run_on_cpu(self, schedule: Schedule) -> Result<Fixed<T>> {
         let Self { state, condition: Active { active, max_rounds }, monotone, state_ref, body, first, at } = self;
         let (state, snapshot) = (Shared::new(state.into_full()), Cell::new(false));
-        let probe = Probe::start(LoopKind::WhileActive, state.len(), at);
+        let probe = Probe::start::<T>(LoopKind::WhileActive, state.len(), at);
         let Outcome { rounds, left, endless } = {
             let is_active = |i| active.call(state.get(i));
             let env = Env::with_shared(state_ref, &state, &snapshot);

@@ -176,7 +176,7 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
     fn run_on_cpu(self, in_place: bool) -> Result<Fixed<T>> {
         let Self { state, condition, state_ref, body, at, .. } = self;
         let (state, snapshot) = (Shared::new(state.into_full()), Cell::new(false));
-        let probe = Probe::start(LoopKind::WhileChanged, state.len(), at);
+        let probe = Probe::start::<T>(LoopKind::WhileChanged, state.len(), at);
         let Visited { rounds, changed } = {
             let env = Env::with_shared(state_ref, &state, &snapshot);
             let mut reads = Reads::default();
@@ -349,7 +349,7 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
             return Ok((self.state, made, rounds));
         }
         let mut kernel = KernelBuilder::resident(gpu);
-        let mut counters = Counters::start(gpu, self.state.len())?;
+        let mut counters = Counters::start::<T>(gpu, self.state.len())?;
         let (node, readers) = {
             let env = Env::with_state(self.state_ref, &self.state);
             let mut reads = Reads::default();
@@ -403,7 +403,7 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
             }
         };
         let Some(edges) = edges else { return Ok(None) };
-        let mut counters = Counters::start(gpu, self.state.len())?;
+        let mut counters = Counters::start::<T>(gpu, self.state.len())?;
         let state = self.state.on_mut(gpu)?;
         let Relaxed { rounds, settled, threads } =
             relax(kernel, &edges, self.condition.max_rounds, state, counters.as_mut())?;

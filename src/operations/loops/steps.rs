@@ -216,7 +216,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, P: Steps<T>> Rounds<T, F, P> {
     fn on_threads(self, schedule: Schedule) -> Result<Fixed<T>> {
         let Self { state, condition: Active { active, max_rounds }, state_ref, steps, at, .. } = self;
         let state = Shared::new(state.into_full());
-        let probe = Probe::start(LoopKind::Steps, state.len(), at);
+        let probe = Probe::start::<T>(LoopKind::Steps, state.len(), at);
         let visited = Loop { state: &state, active, max_rounds, probe: probe.as_ref() };
         let seed = if let Schedule::Stale(seed) = schedule { Some(seed) } else { None };
         let list = visited.active_elements();
@@ -260,7 +260,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, P: Steps<T>> Rounds<T, F, P> {
     fn on_device<R>(mut self, gpu: &Gpu, then: impl FnOnce(&Vector<T>) -> Result<R>) -> Result<(Vector<T>, R, u32)> {
         // the kernel's parameters hold the state's address, so this vector must own its storage
         let before = self.state.on_mut(gpu)?.renew()?;
-        let mut counters = Counters::start(gpu, self.state.len())?;
+        let mut counters = Counters::start::<T>(gpu, self.state.len())?;
         let (kernel, nodes) = {
             let env = Env::with_state(self.state_ref, &self.state);
             let active = self.condition.active;

@@ -87,6 +87,8 @@ pub struct Counters {
     /// What was counted of each element, if the loop's body counts: see `vxm::Place`.
     places: Option<Buffer>,
     elements: usize,
+    /// The size in bytes of an element.
+    element_bytes: usize,
     /// The entries of the rows that the body reads.
     entries: u64,
     start: Instant,
@@ -109,15 +111,16 @@ pub fn counted(
 }
 
 impl Counters {
-    /// Counters for a loop over `elements` elements on `gpu`, if this thread is in a [scope](profile::collect).
+    /// Counters for a loop over `elements` elements of type `T` on `gpu`, if this thread is in a [scope](profile::collect).
     ///
     /// # Errors
     /// The device has too little memory, or is lost.
-    pub fn start(gpu: &Gpu, elements: usize) -> Result<Option<Self>> {
+    pub fn start<T>(gpu: &Gpu, elements: usize) -> Result<Option<Self>> {
         let Some(series) = Series::start(gpu)? else { return Ok(None) };
         let threads = gpu.multiprocessors() as usize * THREADS_A_MULTIPROCESSOR;
         let columns = gpu.zeroed(GROUPS.len() * COLUMNS * threads * 8)?;
-        Ok(Some(Self { series, columns, threads, places: None, elements, entries: 0, start: Instant::now() }))
+        let (element_bytes, start) = (size_of::<T>(), Instant::now());
+        Ok(Some(Self { series, columns, threads, places: None, elements, element_bytes, entries: 0, start }))
     }
 
     /// The body that counts its visits. It must be wrapped before other words are added. `active` tells active states, if there is a test.
@@ -168,7 +171,7 @@ impl Counters {
             visits,
             long_rows,
             nanoseconds,
-            ..LoopProfile::new(kind, at, self.elements)
+            ..LoopProfile::new(kind, at, (self.elements, self.element_bytes))
         });
         Ok(())
     }
