@@ -19,6 +19,8 @@ use std::sync::OnceLock;
 pub(crate) const THREADS: u32 = 256;
 /// Threads of a block that reduces one row together.
 pub(crate) const BLOCK_THREADS: u32 = 1024;
+/// Threads of a block of a loop over changed elements. Each of its rounds ends at a grid barrier, at which fewer blocks arrive sooner. E070
+pub(crate) const CHANGED_THREADS: u32 = 512;
 /// Threads of a block that stages short rows in shared memory: four warps, so that few warps wait for a slow one.
 pub(crate) const STAGING_THREADS: u32 = 128;
 /// Threads of a block that multiplies the entries of bins: two such blocks take all registers of a multiprocessor.

@@ -136,6 +136,13 @@ pub struct LaunchBounds {
     pub blocks: u32,
 }
 
+impl LaunchBounds {
+    /// The same number of threads a multiprocessor, in blocks of so many.
+    pub(crate) fn in_blocks_of(self, threads: u32) -> Self {
+        Self { threads, blocks: (self.blocks * self.threads / threads).max(1) }
+    }
+}
+
 /// The launch bounds of a kernel. They leave each thread registers for a few loads in flight, and still fit many warps.
 pub fn launch_bounds(kind: KernelKind) -> LaunchBounds {
     let t = tuning();

@@ -75,6 +75,8 @@ pub struct KernelBuilder {
     pub(super) launches_row_classes: bool,
     /// The number of blocks per multiprocessor that a loop's kernel is compiled for, if not the default.
     pub(super) blocks: Option<u32>,
+    /// The threads of a block of a loop's kernel, if not the default.
+    pub(super) block_threads: Option<u32>,
     /// Whether neighbouring entries of a loop's rows are known to read elements that lie far apart.
     pub(super) scattered: bool,
     /// Whether a mask is being emitted.
@@ -159,6 +161,7 @@ impl KernelBuilder {
             resident: false,
             launches_row_classes: false,
             blocks: None,
+            block_threads: None,
             scattered: false,
             in_mask: false,
             in_auxiliary: false,

@@ -157,6 +157,11 @@ impl KernelBuilder {
         self.blocks = blocks;
     }
 
+    /// Sets the number of threads of a block that a loop's kernel is compiled for.
+    pub(crate) fn set_block_threads(&mut self, threads: u32) {
+        self.block_threads = Some(threads);
+    }
+
     /// Whether a product has already decided how rows are distributed to threads.
     pub fn has_primary(&self) -> bool {
         self.classes.is_some()

@@ -31,7 +31,8 @@ impl KernelBuilder {
         let ty = ty.into();
         let bounds = u64::from(self.staged_are_few())
             | u64::from(self.is_tiny_loop()) << 1
-            | u64::from(self.blocks.unwrap_or(0)) << 2;
+            | u64::from(self.blocks.unwrap_or(0)) << 2
+            | u64::from(self.block_threads.unwrap_or(0)) << 32;
         let device = [Part::Number(self.gpu.ordinal() as u64), Part::Number(bounds), Part::Argument(ty)];
         let files = self.library.iter().map(|file| Part::Name(Name(file)));
         let entries = || entries.iter().map(|&(name, group)| (name, group.into()));
@@ -74,6 +75,7 @@ impl KernelBuilder {
         source.push_str(&format!("struct Parameter {{ {ty} kernel;{member} }};\n"));
         for (name, group) in entries {
             let bounds = tuning::launch_bounds(self.kernel_kind(group));
+            let bounds = self.block_threads.map_or(bounds, |threads| bounds.in_blocks_of(threads));
             source.push_str(&format!(
                 "extern \"C\" __global__ void __launch_bounds__({}, {}) {name}(const __grid_constant__ Parameter p) {{\n{load}    \
                  p.kernel.run({group});\n{end}}}\n",

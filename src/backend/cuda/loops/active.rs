@@ -3,6 +3,7 @@
 use crate::backend::cuda::DeviceVector;
 use crate::backend::cuda::codegen::builder::{BlockingProduct, KernelBuilder, Node};
 use crate::backend::cuda::layout::row_classes::{Classes, HUB, LARGE, LONG, RANKED, SHORT};
+use crate::backend::cuda::loops::counters::Threads;
 use crate::backend::cuda::terminals::launch;
 use crate::backend::plan::{self, Schedule};
 use crate::backend::tuning::{LoopConfig, THREADS, tuning};
@@ -30,8 +31,8 @@ pub fn why_unfusable<T: Element>(builder: &KernelBuilder) -> Option<&'static str
 /// The outcome of a loop that was launched.
 pub struct PendingOutcome {
     pub(super) readback: Readback,
-    /// The number of threads launched.
-    pub threads: usize,
+    /// The threads launched.
+    pub threads: Threads,
     /// Whether no warp waited for another, so that there were no rounds.
     pub asynchronous: bool,
 }
@@ -316,5 +317,5 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     let shape = Launch::linear(grid.blocks as u32, THREADS).with_shared(grid.shared).cooperative();
     launch(&program, "fixpoint", shape, &builder.parameter(&head))?;
     let asynchronous = configuration.schedule == Schedule::Asynchronous;
-    Ok(PendingOutcome { readback: outcome.begin()?, threads: grid.blocks * THREADS as usize, asynchronous })
+    Ok(PendingOutcome { readback: outcome.begin()?, threads: Threads::in_blocks(grid.blocks), asynchronous })
 }

@@ -2,10 +2,11 @@
 
 use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder, Node};
 use crate::backend::cuda::layout::row_classes::{HUB, LONG};
+use crate::backend::cuda::loops::counters::Threads;
 use crate::backend::cuda::terminals::launch;
 use crate::backend::cuda::{DeviceVector, Gpu};
 use crate::backend::plan::{self, Schedule};
-use crate::backend::tuning::THREADS;
+use crate::backend::tuning::CHANGED_THREADS;
 use crate::error::Result;
 use crate::formats::bitmap::words;
 use std::sync::Arc;
@@ -24,8 +25,8 @@ pub struct Outcome {
 /// The outcome of a loop that was launched.
 pub struct PendingOutcome {
     readback: Readback,
-    /// The number of threads launched.
-    pub threads: usize,
+    /// The threads launched.
+    pub threads: Threads,
 }
 
 /// The number of 32-bit words that the kernel posts: rounds, and changed elements.
@@ -136,10 +137,11 @@ pub fn changing<T: Element>(
     let (schedule, why) = plan::schedule(monotone, plan::forced());
     let in_place = schedule != Schedule::Rounds;
     let (skewed, scatters) = (classes.is_some(), scatter.is_some());
+    builder.set_block_threads(CHANGED_THREADS);
     let program = compile::<T>(&mut builder, node, readers, scatter, (in_place, skewed))?;
-    let resident = program.kernel("changing")?.resident(THREADS, builder.shared())? as usize;
+    let resident = program.kernel("changing")?.resident(CHANGED_THREADS, builder.shared())? as usize;
     let [longs, hubs] = classes.as_deref().map_or([(0, 0); 2], |classes| [classes.rows(LONG), classes.rows(HUB)]);
-    let blocks = n.div_ceil(THREADS as usize).clamp(1, resident.max(1));
+    let blocks = n.div_ceil(CHANGED_THREADS as usize).clamp(1, resident.max(1));
     tracing::debug!(
         operation = "fixpoint",
         ?schedule,
@@ -164,7 +166,8 @@ pub fn changing<T: Element>(
     let none = [(0, 0)];
     let rows = if readers.rows.is_empty() { &none[..] } else { &readers.rows };
     head.extend(rows.iter().flat_map(|&(offsets, columns)| [offsets, columns]));
-    let shape = Launch::linear(blocks as u32, THREADS).with_shared(builder.shared()).cooperative();
+    let shape = Launch::linear(blocks as u32, CHANGED_THREADS).with_shared(builder.shared()).cooperative();
     launch(&program, "changing", shape, &builder.parameter(&head))?;
-    Ok(PendingOutcome { readback: outcome.begin()?, threads: blocks * THREADS as usize })
+    let threads = Threads { all: blocks * CHANGED_THREADS as usize, block: CHANGED_THREADS };
+    Ok(PendingOutcome { readback: outcome.begin()?, threads })
 }

@@ -16,7 +16,7 @@ const WARP: usize = 32;
 /// The most threads that a multiprocessor holds at once, on any architecture so far.
 const THREADS_A_MULTIPROCESSOR: usize = 2048;
 /// The kinds of groups, in the order of the kernel's counters.
-const GROUPS: [(&str, usize); 3] = [("thread", 1), ("warp", WARP), ("block", THREADS as usize)];
+const GROUPS: [&str; 3] = ["thread", "warp", "block"];
 /// The columns of `vxm::Profiled`: visits, elements finalised, entries of the rows visited.
 const COLUMNS: usize = 3;
 /// The words of `vxm::Place`.
@@ -25,6 +25,22 @@ const PLACE_WORDS: usize = 4;
 const ROUND_WORDS: usize = Counts::LEN + 2 + BLOCKS;
 /// The rounds that are told one by one, as in `vxm::RoundCounts`: few loops have more, and these take 2.6 MB. Later ones share the last place.
 const ROUNDS: usize = 4096;
+
+/// The threads that a loop's kernel was launched with, and how many make a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Threads {
+    /// All threads.
+    pub all: usize,
+    /// The threads of a block.
+    pub block: u32,
+}
+
+impl Threads {
+    /// The threads of so many blocks of the usual size.
+    pub fn in_blocks(blocks: usize) -> Self {
+        Self { all: blocks * THREADS as usize, block: THREADS }
+    }
+}
 
 /// What a kernel counts of its rounds; zero at first.
 pub struct Series(Buffer);
@@ -145,7 +161,7 @@ impl Counters {
         [self.columns.address(), self.threads as u64]
     }
 
-    /// Reads the counters of a kernel of so many threads and rounds, and adds them to the scope. Rounds of an asynchronous loop are passes.
+    /// Reads the counters of a kernel of these threads and so many rounds, and adds them to the scope. Rounds of an asynchronous loop are passes.
     ///
     /// # Errors
     /// The device is lost.
@@ -153,7 +169,7 @@ impl Counters {
         self,
         kind: LoopKind,
         at: &'static Location<'static>,
-        (launched, rounds, asynchronous): (usize, u32, bool),
+        (launched, rounds, asynchronous): (Threads, u32, bool),
     ) -> Result<()> {
         let nanoseconds = self.start.elapsed().as_nanos() as u64;
         // a step is a round of the series, and a pass that only filters entries isn't one of the loop
@@ -186,19 +202,19 @@ impl Counters {
         }))
     }
 
-    /// The load of each kind of group, of so many threads launched.
-    fn groups(&self, launched: usize) -> Result<Vec<GroupLoad>> {
+    /// The load of each kind of group, of the threads launched.
+    fn groups(&self, launched: Threads) -> Result<Vec<GroupLoad>> {
         let mut groups = Vec::new();
-        for (group, (name, members)) in GROUPS.into_iter().enumerate() {
+        for (group, (name, members)) in GROUPS.into_iter().zip([1, WARP, launched.block as usize]).enumerate() {
             // a group's first member counts for it, unless parts of a warp visit rows
             let spread = |column: usize| -> Result<Spread> {
-                let counters = self.columns.download_at::<u64>((group * COLUMNS + column) * self.threads, launched)?;
+                let counters = self.columns.download_at::<u64>((group * COLUMNS + column) * self.threads, launched.all)?;
                 Ok(Spread::of(counters.chunks(members).map(|group| group.iter().sum()).collect()))
             };
             let visits = spread(0)?;
             if visits.max > 0 {
                 let (finalised, edges) = (spread(1)?, spread(2)?);
-                groups.push(GroupLoad { group: name, groups: launched / members, visits, finalised, edges });
+                groups.push(GroupLoad { group: name, groups: launched.all / members, visits, finalised, edges });
             }
         }
         Ok(groups)

@@ -1,7 +1,7 @@
 //! The loop that relaxes edges as one cooperative launch, whatever the number of rounds.
 
 use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder};
-use crate::backend::cuda::loops::counters::Counters;
+use crate::backend::cuda::loops::counters::{Counters, Threads};
 use crate::backend::cuda::terminals::launch;
 use crate::backend::cuda::{DeviceCsr, DeviceVector};
 use crate::backend::tuning::{BLOCK_THREADS, tuning};
@@ -72,8 +72,8 @@ pub struct Outcome {
     /// Whether no element changes any more. Otherwise relaxing isn't right here or doesn't pay, or took all rounds that are allowed. A loop
     /// that visits all elements reaches the same answer from the state as it is now.
     pub settled: bool,
-    /// The number of threads launched.
-    pub threads: usize,
+    /// The threads launched.
+    pub threads: Threads,
 }
 
 /// Launches the loop over `state`, for `most` rounds at most, and waits for it. Its visits are counted if there are counters.
@@ -127,5 +127,6 @@ pub fn relax<T: Element>(
     let shape = Launch::linear(blocks as u32, BLOCK_THREADS).with_shared(builder.shared()).cooperative();
     launch(&program, "relaxing", shape, &builder.parameter(&head))?;
     let ends = outcome.begin()?.wait::<u32>()?;
-    Ok(Outcome { rounds: ends[0], settled: ends[1] == 0, threads: blocks * BLOCK_THREADS as usize })
+    let threads = Threads { all: blocks * BLOCK_THREADS as usize, block: BLOCK_THREADS };
+    Ok(Outcome { rounds: ends[0], settled: ends[1] == 0, threads })
 }

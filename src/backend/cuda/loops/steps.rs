@@ -4,6 +4,7 @@ use crate::backend::cuda::DeviceVector;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::cuda::layout::row_classes::{Classes, HUB, LONG, SHORT};
 use crate::backend::cuda::loops::active::{OUTCOME_WORDS, PendingOutcome, WARPS_PER_BLOCK};
+use crate::backend::cuda::loops::counters::Threads;
 use crate::backend::cuda::terminals::launch;
 use crate::backend::tuning::THREADS;
 use crate::error::Result;
@@ -93,5 +94,5 @@ pub fn rounds<T: Element, F: UnaryOp<T, Out = bool>>(
     ]);
     let shape = Launch::linear(blocks as u32, THREADS).with_shared(builder.shared()).cooperative();
     launch(&program, "rounds", shape, &builder.parameter(&head))?;
-    Ok(PendingOutcome { readback: outcome.begin()?, threads: blocks * THREADS as usize, asynchronous: false })
+    Ok(PendingOutcome { readback: outcome.begin()?, threads: Threads::in_blocks(blocks), asynchronous: false })
 }
