@@ -32,7 +32,7 @@ struct Sum : vxm::StepByStep {
 const PULL: &str = "vxm::Pull<vxm::State<unsigned>, vxm::MatrixTypes<unsigned, vxm_unit>, vxm::Semiring<unsigned, First, Least>, vxm::AllEdges, true>";
 const BODY: &str = "vxm::ShortCircuitEWiseAdd<vxm::State<unsigned>, PULL, Least, Zero>";
 const JUMPING: &str =
-    "vxm::ShortCircuitEWiseAdd<vxm::PointerJump<vxm::State<unsigned>, Same, Less, Least>, PULL, Least, Zero>";
+    "vxm::ShortCircuitEWiseAdd<vxm::PointerJump<vxm::State<unsigned>, Same, Less>, PULL, Least, Zero>";
 
 /// Kernels of each kind: a name, the loop's files, its type, and the tag that it runs by.
 fn kernels() -> Vec<(&'static str, Vec<&'static str>, String, &'static str)> {
