@@ -34,7 +34,7 @@ fn check_folder(folder: &str, holds: impl Fn(&Value, u64, u64)) {
         let edges = a.nnz() / 2;
         let tried = |&(method, order): &(Method, Order)| {
             let is_fast = matches!(method, Method::Jp | Method::Hash);
-            edges <= 10_000 || order == Order::LargestDegreeFirst || edges <= 100_000 && is_fast
+            edges <= 3_000 || order == Order::LargestDegreeFirst || edges <= 30_000 && is_fast
         };
         let all = Method::ALL.iter().flat_map(|&method| Order::ALL.iter().map(move |&order| (method, order)));
         let least = all.filter(tried);

@@ -146,7 +146,7 @@ fn every_way<T: Element>(expected: &[T], run: impl Fn() -> Result<Fixed<T>> + Sy
 
 #[test]
 fn two_steps() {
-    suite("rounds: two steps", 16, case(), |case| {
+    suite("rounds: two steps", 8, case(), |case| {
         let (a, keys) = (case.matrix(), case.keys());
         let key = Vector::from_dense(keys.clone());
         let member = members(&case, &keys);
@@ -213,7 +213,7 @@ fn add_best(s: u64, best: u64) -> u64 {
 /// counts of small neighbours.
 #[test]
 fn four_steps_in_lockstep() {
-    suite("rounds: four steps", 10, case(), |case| {
+    suite("rounds: four steps", 5, case(), |case| {
         let (a, near) = (case.matrix(), case.neighbors());
         let start: Vec<u64> = (0..case.n as u64).map(|v| algebra::mix(case.seed ^ v) % 2 * SEEN + FRESH).collect();
         let mut state = start.clone();
@@ -251,7 +251,7 @@ fn four_steps_in_lockstep() {
 #[test]
 fn steps_that_are_not_fused() {
     // the operand of a product is a product, so the loop runs operation by operation
-    suite("rounds: not fused", 8, case(), |mut case| {
+    suite("rounds: not fused", 5, case(), |mut case| {
         case.edges.retain(|&(i, j)| i < 600 && j < 600);
         case.n = case.n.min(600);
         let (a, near) = (case.matrix(), case.neighbors());
