@@ -142,8 +142,8 @@ impl LoopProfile {
         }
     }
 
-    /// The bytes that the loop moved, by its counters: a column number and a state for each entry read, a state for each visit, change and
-    /// step along a pointer, two for each value joined, and 32 bytes for each tile. Values of entries aren't counted.
+    /// The bytes that the loop moved, by its counters. An entry read is a column number and a state. A visit, a change and a step along a
+    /// pointer are a state each, a value joined is two, and a tile is 32 bytes. Values of entries aren't counted.
     pub fn bytes_moved(&self) -> u64 {
         let (total, state) = (self.total(), self.element_bytes as u64);
         let states = total.edges + total.visits + total.changed + total.jumps + 2 * total.atomics;
