@@ -330,8 +330,7 @@ fn several(runs: &[Profile]) -> String {
 /// As of the paper's table 4: entries read at the start, and what hooking and jumping did.
 fn components(profile: &Profile) -> String {
     let start = profile.operations.iter().find(|operation| operation.counts.edges > 0);
-    let mut total = Counts::default();
-    profile.loops.iter().for_each(|counted| total += counted.total());
+    let total: Counts = profile.loops.iter().map(LoopProfile::total).sum();
     let mut rows = Vec::new();
     if let Some(start) = start {
         rows.push(vec!["vertices initialised".to_owned(), start.elements.to_string()]);

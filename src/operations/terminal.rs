@@ -147,10 +147,7 @@ fn counts_of<T: Element>(n: usize, view: &DynView<'_, T>) -> Counts {
         }
         counts
     });
-    parts.into_iter().fold(Counts::default(), |mut sum, part| {
-        sum += part;
-        sum
-    })
+    parts.into_iter().sum()
 }
 
 /// Folds `expression` to one element.

@@ -14,6 +14,7 @@ pub use spread::Spread;
 use crate::parallel;
 use spread::Tally;
 use std::cell::RefCell;
+use std::iter::Sum;
 use std::ops::{AddAssign, Range};
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -158,10 +159,7 @@ impl LoopProfile {
 
     /// The sums over all rounds.
     pub fn total(&self) -> Counts {
-        self.rounds.iter().fold(Counts::default(), |mut total, round| {
-            total += round.counts;
-            total
-        })
+        self.rounds.iter().map(|round| round.counts).sum()
     }
 }
 
@@ -245,6 +243,15 @@ macro_rules! counts {
             }
         }
     };
+}
+
+impl Sum for Counts {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |mut sum, counts| {
+            sum += counts;
+            sum
+        })
+    }
 }
 
 /// Adds to a counter that no other thread writes, so that nothing is lost between load and store.
