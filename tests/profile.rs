@@ -346,7 +346,10 @@ fn rounds_of_a_kernel_are_those_of_the_cpu() {
 #[test]
 fn kernels_count_joins_and_jumps() {
     let Some(device) = gpu() else { return };
-    let a = graph("grid:1x300").to(device).unwrap();
+    // a path of two halves, whose numbers rise from either end. Parents alone lead to 0 or to 150: a join across the middle is needed
+    let at = |place: u32| if place < 150 { place } else { 449 - place };
+    let edges: Vec<_> = (1..300).map(|place| (at(place - 1), at(place))).collect();
+    let a = Matrix::undirected(300, &edges).unwrap().to(device).unwrap();
     let (labels, profile) = collect(|| components(&a).unwrap());
     assert_eq!(labels.digest(), Vector::from_dense(vec![0u32; 300]).digest());
     let total = profile.loops[0].total();
