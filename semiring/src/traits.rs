@@ -1,5 +1,6 @@
 //! The algebraic traits: operators, monoids and semirings.
 
+use crate::dynamic::Program;
 use crate::laws::Law;
 use crate::{Element, Source};
 
@@ -28,8 +29,15 @@ pub trait BinaryOp<A: Element, B: Element>: Source {
     /// The first operand that no second one changes: `f(z, b)` is `z` for every `b`. `None` if there is none, or if it isn't known.
     /// Where a union's left side holds it, the engine need not compute the right side.
     const ABSORBING: Option<Self::Out> = None;
+    /// Whether [`as_program`](Self::as_program) returns a program.
+    const IS_PROGRAM: bool = false;
     /// Applies the operator.
     fn call(self, a: A, b: B) -> Self::Out;
+    /// The program that the operator runs, if it was made at run time: [`jit`](crate::dynamic::jit) compiles it.
+    #[inline(always)]
+    fn as_program(self) -> Option<Program> {
+        None
+    }
 }
 
 /// `f(a, b, c)`: elementwise over three operands.

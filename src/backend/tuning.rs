@@ -312,6 +312,9 @@ table! {
     /// The width of a bucket in mean weights, times the mean number of a row's entries. Wider buckets hold more work for threads, and more
     /// elements that change again before they are settled. E051
     bucket_width: f64 = 0.25;
+    /// From this many entries up, a product over programs asks for machine code of its rows, and a loop that relaxes edges too. Making it takes
+    /// as long as interpreting about so many. E071
+    compiled_entries: usize = 1 << 15;
     /// Rows of a matrix that a task builds. E034
     build_rows: usize = 1024;
 

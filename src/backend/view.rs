@@ -174,6 +174,12 @@ pub trait VectorView: Sync + Clone {
         None
     }
 
+    /// The elements in memory, if one is present at every index and they lie one after the other. Other threads may write them, atomically.
+    #[inline(always)]
+    fn elements(&self) -> Option<*const [Self::T]> {
+        None
+    }
+
     /// Whether reading an element takes a virtual call, so that what reads elements many times had better evaluate the view first.
     fn is_boxed(&self) -> bool {
         false
@@ -236,6 +242,13 @@ impl<'a, T: Element> VectorView for StoreView<'a, T> {
     fn is_full(&self) -> bool {
         matches!(self, Self::Dense(_))
     }
+    #[inline(always)]
+    fn elements(&self) -> Option<*const [T]> {
+        match *self {
+            Self::Dense(values) => Some(values),
+            _ => None,
+        }
+    }
     fn dependency(&self, _: usize) -> Dependency {
         Dependency::OwnElement
     }
@@ -270,6 +283,10 @@ impl<T: Element> VectorView for PlacedView<'_, T> {
     #[inline(always)]
     fn is_full(&self) -> bool {
         self.bits.is_none()
+    }
+    #[inline(always)]
+    fn elements(&self) -> Option<*const [T]> {
+        self.is_full().then_some(self.values as *const [T])
     }
     fn dependency(&self, _: usize) -> Dependency {
         Dependency::OwnElement
@@ -335,6 +352,13 @@ impl<'a, T: Element> VectorView for StateView<'a, T> {
             Self::Shared(_) => true,
         }
     }
+    #[inline(always)]
+    fn elements(&self) -> Option<*const [T]> {
+        match self {
+            Self::ReadOnly(view) => view.elements(),
+            Self::Shared(shared) => VectorView::elements(shared),
+        }
+    }
     fn dependency(&self, _: usize) -> Dependency {
         Dependency::OwnElement
     }
@@ -361,6 +385,10 @@ impl<T: Element> VectorView for SharedView<'_, T> {
     #[inline(always)]
     fn is_full(&self) -> bool {
         true
+    }
+    #[inline(always)]
+    fn elements(&self) -> Option<*const [T]> {
+        SharedView::elements(*self)
     }
     fn dependency(&self, _: usize) -> Dependency {
         Dependency::OwnElement

@@ -206,6 +206,18 @@ impl<T: Element> SharedView<'_, T> {
             _ => unreachable!("words are of the elements' size"),
         })
     }
+
+    /// Where the elements lie, if their words are of their size. Other threads may write them, atomically.
+    #[inline(always)]
+    pub fn elements(self) -> Option<*const [T]> {
+        let (first, len, size) = match self {
+            Self::One(words, _) => (words.as_ptr().cast(), words.len(), 1),
+            Self::Two(words, _) => (words.as_ptr().cast(), words.len(), 2),
+            Self::Four(words, _) => (words.as_ptr().cast(), words.len(), 4),
+            Self::Eight(words, _) => (words.as_ptr().cast(), words.len(), 8),
+        };
+        (size_of::<T>() == size).then(|| std::ptr::slice_from_raw_parts(first, len))
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! the library over the values themselves.
 
 use crate::algebra::{Sample, mix};
-use crate::fixpoint::{case, every_schedule};
+use crate::fixpoint::{Case, case, every_schedule};
 use crate::harness::{Outcome, agree, dry_run, ok, on_device, on_threads, same, suite};
 use crate::shapes::{FORMATS, Filled, filled, graph, matrix};
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ use vxm::backend::plan::{Direction, Forced, force};
 use vxm::backend::reference::{self, Dense, Grid};
 use vxm::operations::dyn_expr::DynExpr;
 use vxm::prelude::*;
-use vxm::semiring::dynamic::{Builder, DynBinary, DynMonoid, DynTernary, DynUnary, Kind, Program};
+use vxm::semiring::dynamic::{Builder, DynBinary, DynMonoid, DynTernary, DynUnary, Kind, Program, jit};
 
 /// The program of a text that is right.
 fn made(text: &str) -> Program {
@@ -38,7 +38,34 @@ fn word_grid<T: Element, W: Element>(grid: &Grid<T>) -> Grid<W> {
 const DIRECTIONS: [Option<Direction>; 3] = [None, Some(Direction::Push), Some(Direction::Pull)];
 
 /// Checks `vxm` and `mxv` over a semiring of values of type `T`, with matrices of `A`, against the one made at run time.
+///
+/// The first half of the cases is interpreted; for the others machine code is made before.
 fn products<T, A, W, V, const EXACT: bool>(
+    name: &str,
+    cases: u32,
+    ring: impl Semiring<T, A, Out = T>,
+    dynamic: Ring<DynMonoid<W, EXACT>, DynBinary<W, V, W>>,
+) where
+    T: Sample,
+    A: Sample,
+    W: Element,
+    V: Element,
+{
+    products_of(name, cases.div_ceil(2), ring, dynamic);
+    prepare::<W, V, _>(dynamic);
+    products_of(&format!("{name}, compiled"), cases.div_ceil(2), ring, dynamic);
+}
+
+/// Makes machine code of a semiring's programs, and of its rows.
+fn prepare<X: Element, A: Element, S: Semiring<X, A>>(ring: S) {
+    ring.add().as_program().into_iter().chain(ring.mul().as_program()).for_each(Program::compile);
+    jit::prepare(ring, false);
+    jit::prepare(ring, true);
+    jit::prepare_push(ring);
+    assert!(jit::RowFold::of(ring, false).is_some(), "there is code for this processor");
+}
+
+fn products_of<T, A, W, V, const EXACT: bool>(
     name: &str,
     cases: u32,
     ring: impl Semiring<T, A, Out = T>,
@@ -248,7 +275,7 @@ fn loops() {
     let along = DynBinary::<u32, u32, u32>::new(made("fn add(a: f32, b: f32) -> f32 { a + b }")).unwrap();
     let min = DynBinary::<u32, u32, u32>::new(made("fn min(a: f32, b: f32) -> f32 { a.min(b) }")).unwrap();
     let least = DynMonoid::<u32, true>::new(min, f32::INFINITY.to_bits()).commutative();
-    suite("run-time loops: shortest paths", 40, case(), |case| {
+    let paths = |case: Case| -> Outcome {
         let typed = ok(case.matrix().map_index(weigh))?;
         let a = ok(typed.map(DynUnary::<f32, u32>::new(made("fn bits(a: f32) -> f32 { a }")).unwrap()))?;
         // from a single vertex edges are relaxed, on a CPU
@@ -269,7 +296,10 @@ fn loops() {
             })?;
         }
         Ok(())
-    });
+    };
+    suite("run-time loops: shortest paths", 20, case(), paths);
+    prepare::<u32, u32, _>(semiring(least, along));
+    suite("run-time loops: shortest paths, compiled", 20, case(), paths);
 }
 
 /// Greedy sets, with the operators of `mis` made at run time.
@@ -286,7 +316,7 @@ fn loops_over_active_elements() {
     let max = DynBinary::<u32, u32, u32>::new(made("fn max(a: u32, b: u32) -> u32 { a.max(b) }")).unwrap();
     let best = DynMonoid::<u32, true>::new(max, 0).commutative().terminal(u32::MAX);
     let first = DynBinary::<u32, (), u32>::new(made("fn first(a: u32, e: ()) -> u32 { a }")).unwrap();
-    suite("run-time loops: greedy sets", 40, case(), |case| {
+    let sets = |case: Case| -> Outcome {
         let a = case.matrix();
         let mut keys: Vec<u32> = (0..case.n as u32).map(|v| v + 2).collect();
         keys.sort_by_key(|&k| mix(case.seed ^ u64::from(k)));
@@ -309,7 +339,11 @@ fn loops_over_active_elements() {
                 })
                 .eval()
         })
-    });
+    };
+    suite("run-time loops: greedy sets", 20, case(), sets);
+    prepare::<u32, (), _>(semiring(best, first));
+    decide.program().compile();
+    suite("run-time loops: greedy sets, compiled", 20, case(), sets);
 }
 
 /// Keeps a node of an expression. It is never freed, which a test can afford.

@@ -1,7 +1,9 @@
 //! How a CPU runs programs: a call through a pointer for each operation, on registers.
 
+use super::jit::Machine;
 use super::operation::{Function, cast, of_bits, select};
-use super::program::{Id, Text, Value};
+use super::program::{Id, Program, Text, Value};
+use std::sync::OnceLock;
 
 /// The registers of a program with few values, and with more.
 const FEW: usize = 8;
@@ -36,6 +38,10 @@ pub(super) struct Ready {
     steps: Box<[Step]>,
     /// The result's register.
     result: u16,
+    /// The program with its two parameters in the other order, once something asked for it.
+    pub(super) flipped: OnceLock<Program>,
+    /// What was compiled of the program.
+    pub(super) machine: Machine,
 }
 
 impl Ready {
@@ -59,12 +65,22 @@ impl Ready {
             (_, _, others) if others + 3 <= SOME => Code::Some(filled(constants())),
             _ => Code::Most(Box::new(filled(constants()))),
         };
-        Self { code, steps, result: register(text.result), text }
+        Self { code, steps, result: register(text.result), text, flipped: OnceLock::new(), machine: Machine::default() }
     }
 
     /// The bits of the result for the bits of the arguments.
     #[inline]
     pub(super) fn call(&self, [a, b, c]: [u64; 3]) -> u64 {
+        match &self.code {
+            Code::First => a,
+            Code::Second => b,
+            Code::Single(function) => function(a, b, c),
+            _ => self.machine.call(self, [a, b, c]).unwrap_or_else(|| self.interpret([a, b, c])),
+        }
+    }
+
+    /// As [`call`](Self::call), without machine code.
+    pub(super) fn interpret(&self, [a, b, c]: [u64; 3]) -> u64 {
         match &self.code {
             Code::First => a,
             Code::Second => b,
@@ -79,7 +95,8 @@ impl Ready {
     fn run<const N: usize>(&self, mut registers: [u64; N], arguments: [u64; 3]) -> u64 {
         [registers[0], registers[1], registers[2]] = arguments;
         for &Step { function, operands: [a, b, c], to } in &self.steps {
-            let [a, b, c] = [a, b, c].map(|at| registers[usize::from(at) % N]);
+            let (a, b, c) =
+                (registers[usize::from(a) % N], registers[usize::from(b) % N], registers[usize::from(c) % N]);
             registers[usize::from(to) % N] = function(a, b, c);
         }
         registers[usize::from(self.result) % N]

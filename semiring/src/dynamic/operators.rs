@@ -25,7 +25,7 @@ fn check(program: Program, types: &[(&str, Fits)], (result, fits): (&str, Fits))
 }
 
 macro_rules! operators {
-    ($($(#[$doc:meta])* $name:ident($($t:ident $arg:ident),*) $trait:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident($($t:ident $arg:ident),*) $trait:ident { $($more:tt)* })*) => {$(
         $(#[$doc])*
         pub struct $name<$($t,)* O> {
             program: Program,
@@ -80,21 +80,29 @@ macro_rules! operators {
 
         impl<$($t: Element,)* O: Element> $trait<$($t),*> for $name<$($t,)* O> {
             type Out = O;
+            $($more)*
             #[inline]
             fn call(self, $($arg: $t),*) -> O {
-                let mut arguments = [$($arg.bits(),)*].into_iter();
-                O::from_bits(self.program.call_bits([(); 3].map(|()| arguments.next().unwrap_or(0))))
+                // missing arguments are 0
+                let [a, b, c, ..] = [$($arg.bits(),)* 0, 0];
+                O::from_bits(self.program.call_bits([a, b, c]))
             }
         }
     )*};
 }
 operators! {
     /// A [`UnaryOp`] that runs a [`Program`].
-    DynUnary(A a) UnaryOp;
+    DynUnary(A a) UnaryOp {}
     /// A [`BinaryOp`] that runs a [`Program`].
-    DynBinary(A a, B b) BinaryOp;
+    DynBinary(A a, B b) BinaryOp {
+        const IS_PROGRAM: bool = true;
+        #[inline(always)]
+        fn as_program(self) -> Option<Program> {
+            Some(self.program)
+        }
+    }
     /// A [`TernaryOp`] that runs a [`Program`].
-    DynTernary(A a, B b, C c) TernaryOp;
+    DynTernary(A a, B b, C c) TernaryOp {}
 }
 
 /// A [`Monoid`] that runs a [`Program`]. `EXACT` is [`Monoid::EXACT`]: whether it is associative, bit for bit.
@@ -158,6 +166,11 @@ impl<T: Element, const EXACT: bool> Source for DynMonoid<T, EXACT> {
 
 impl<T: Element, const EXACT: bool> BinaryOp<T, T> for DynMonoid<T, EXACT> {
     type Out = T;
+    const IS_PROGRAM: bool = true;
+    #[inline(always)]
+    fn as_program(self) -> Option<Program> {
+        Some(self.op.program)
+    }
     #[inline]
     fn call(self, a: T, b: T) -> T {
         self.op.call(a, b)

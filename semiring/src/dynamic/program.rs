@@ -119,6 +119,10 @@ impl Program {
     /// # Ok::<(), vxm_semiring::dynamic::ProgramError>(())
     /// ```
     pub fn flipped(self) -> Self {
+        *self.0.flipped.get_or_init(|| self.with_parameters_flipped())
+    }
+
+    fn with_parameters_flipped(self) -> Self {
         let mut text = self.0.text.clone();
         let [first, second] = *text.parameters else { return self };
         text.parameters = vec![second, first];
@@ -145,7 +149,7 @@ impl Program {
 
     /// The bits of the result for these [bits](crate::Element::bits) of the arguments. Missing arguments are 0.
     ///
-    /// It takes a call through a pointer for each operation.
+    /// It takes a call through a pointer for each operation, or one in all once the program is [compiled](super::jit).
     #[inline]
     pub fn call_bits(self, arguments: [u64; 3]) -> u64 {
         self.0.call(arguments)

@@ -190,6 +190,13 @@ macro_rules! ask_view {
                 Self::Other(view) => LoopView::is_full(&**view),
             }
         }
+        #[inline]
+        fn elements(&self) -> Option<*const [T]> {
+            match self {
+                Self::Leaf(leaf) => VectorView::elements(leaf),
+                Self::Other(_) => None,
+            }
+        }
         fn support(&self) -> Support<'_> {
             match self {
                 Self::Leaf(leaf) => VectorView::support(leaf),

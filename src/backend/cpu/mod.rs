@@ -8,6 +8,7 @@
 pub mod active;
 pub(crate) mod buckets;
 pub mod changed;
+pub(crate) mod compiled;
 pub(crate) mod counted;
 pub mod dense;
 pub(crate) mod due;

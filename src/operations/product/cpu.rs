@@ -1,5 +1,6 @@
 //! A planned product on the CPU: rows that are folded as the terminal reads them, or a result that was computed before.
 
+use crate::backend::cpu::compiled;
 use crate::backend::cpu::fold::{Counted, Rows, count_row, fold_filtered, fold_row};
 use crate::backend::cpu::gather;
 use crate::backend::cpu::prefetch::prefetch;
@@ -70,6 +71,12 @@ where
     S: Semiring<U::T, A>,
     H: EdgePolicy<U::T, S::Out>,
 {
+    if S::Mul::IS_PROGRAM
+        && !(H::EXITS_EARLY || H::FILTERS)
+        && let Some(folded) = compiled::fold_row(u, rows, i, ring)
+    {
+        return folded;
+    }
     // a row without an own element never stops early
     let own = if H::EXITS_EARLY || H::FILTERS_BY_STATE { u.at(i) } else { None };
     let may_stop = |partial| H::EXITS_EARLY && own.is_some_and(|own| policy.may_stop(own, partial));

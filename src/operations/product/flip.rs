@@ -1,5 +1,6 @@
 //! Operators and semirings with swapped operands.
 
+use vxm_semiring::dynamic::Program;
 use vxm_semiring::{BinaryOp, Element, KernelText, Semiring, Source};
 
 /// An operator that takes its operands in the other order, or a semiring with such a multiplication. `mxv` is `vxm` over the
@@ -22,6 +23,10 @@ impl<O: Source> Source for Flip<O> {
 impl<X: Element, A: Element, O: BinaryOp<A, X>> BinaryOp<X, A> for Flip<O> {
     type Out = O::Out;
     const CONSTANT: Option<O::Out> = O::CONSTANT;
+    const IS_PROGRAM: bool = O::IS_PROGRAM;
+    fn as_program(self) -> Option<Program> {
+        self.0.as_program().map(Program::flipped)
+    }
     #[inline(always)]
     fn call(self, x: X, a: A) -> O::Out {
         self.0.call(a, x)

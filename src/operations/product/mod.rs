@@ -14,7 +14,7 @@ pub use flip::Flip;
 
 use crate::backend::Place;
 use crate::backend::cpu::fold::{Counted, Rows};
-use crate::backend::cpu::{gather, scatter};
+use crate::backend::cpu::{compiled, gather, scatter};
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::plan::{Direction, Format, Sizes};
 use crate::backend::tuning::tuning;
@@ -313,6 +313,9 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
             _ if reversible && env.is_reversed() => Rows::Reversed(csr),
             _ => Rows::Csr(csr),
         };
+        if !(H::EXITS_EARLY || H::FILTERS || matches!(rows, Rows::Tiles(_))) {
+            compiled::prepare::<E::T, A, S>(self.ring, csr.columns().len(), matches!(rows, Rows::Reversed(_)));
+        }
         if self.operand.is_heavy() || operand.is_boxed() || listed {
             env.snapshot();
             // the fold reads a place many times: it must neither fold a product's row anew nor search a list each time

@@ -1,5 +1,6 @@
 //! The edges of a product, for loops that relax them.
 
+use crate::backend::cpu::compiled;
 use crate::backend::cpu::relax::Relax;
 use crate::backend::cuda::codegen::builder::KernelBuilder;
 use crate::backend::cuda::loops::relaxed::{EdgesOnGpu, emit_edges};
@@ -51,6 +52,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Rel
         let matrix = self.matrix;
         let out = if self.transposed { matrix.csr_transposed() } else { matrix.csr() };
         let into = if self.transposed { Some(matrix.csr()) } else { matrix.known_transposed() };
+        compiled::prepare_push::<E::T, A, S>(self.ring, out.columns().len());
         Box::new(Edges::<E::T, A, S> { out, into, ring: self.ring, of: PhantomData })
     }
 
@@ -112,6 +114,10 @@ impl<X: Element, A: Element, S: Semiring<X, A>> Relax<S::Out> for Edges<'_, X, A
 
     fn push(&self, state: &Shared<S::Out>, i: usize, alone: bool, changed: &mut Vec<(u32, S::Out)>) {
         let (x, view, add) = (state.get(i), state.view(), self.ring.add());
+        let own = X::from_bits(x.bits());
+        if S::Mul::IS_PROGRAM && compiled::push(self.ring, own, (self.out, i), (state, alone), changed) {
+            return;
+        }
         let (columns, values) = self.out.row(i);
         for (&j, &a) in columns.iter().zip(values) {
             let (held, product) = (view.get(j as usize), self.times(x, a));

@@ -1,0 +1,271 @@
+//! Machine code of programs, made while a process runs (the feature `jit`).
+//!
+//! Single operators are compiled once they were called often. A product that folds many entries, and a loop that relaxes edges, ask for the
+//! code of a whole row: [`prepare`]. Where a processor isn't known, or no memory may be executed, programs are interpreted as before.
+
+mod code;
+mod floats;
+mod integers;
+mod rows;
+mod values;
+
+use core::marker::PhantomData;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use super::interpret::Ready;
+use super::program::{Program, Text};
+use crate::{BinaryOp, Element, Monoid, Semiring};
+
+/// The lanes of a segment of the tree that folds what isn't exact.
+pub const LANES: usize = 32;
+/// The most entries of a segment of that tree.
+pub const SEGMENT: usize = 1024;
+/// After so many calls a program is compiled. Compiling takes about as long as that many calls of a few operations by the interpreter. So
+/// calls never take more than twice the time of the better way. E071
+const CALLS: u32 = 16_384;
+
+/// What is compiled of two programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Task {
+    /// A row's fold with a full vector.
+    Fold { exact: bool, reversed: bool },
+    /// Joins of a row's products into a state's elements. `alone`: no other thread writes them meanwhile.
+    Push { alone: bool },
+}
+
+/// Code for the rows of a semiring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Shape {
+    add: Program,
+    mul: Program,
+    /// The bits of the monoid's terminal value.
+    terminal: Option<u64>,
+    /// Bytes of the vector's, the matrix's and the result's elements.
+    sizes: [u8; 3],
+    /// Whether results are of the program's own type, not words of its bits.
+    is_typed: bool,
+    task: Task,
+}
+
+impl Shape {
+    #[inline(always)]
+    fn of<X: Element, A: Element, S: Semiring<X, A>>(ring: S, task: Task) -> Option<Self> {
+        let (add, mul) = (ring.add().as_program()?, ring.mul().as_program()?);
+        Some(Self {
+            add,
+            mul,
+            terminal: ring.add().terminal().map(Element::bits),
+            sizes: [size_of::<X>() as u8, size_of::<A>() as u8, size_of::<S::Out>() as u8],
+            is_typed: S::Out::NAME == add.result().name(),
+            task,
+        })
+    }
+
+    /// The member of the multiplication's list for this shape; otherwise the end of the list.
+    #[inline(always)]
+    fn find(&self) -> Result<&'static Node, &'static OnceLock<&'static Node>> {
+        let mut next = &self.mul.0.machine.rows;
+        while let Some(node) = next.get() {
+            if node.shape == *self {
+                return Ok(node);
+            }
+            next = &node.next;
+        }
+        Err(next)
+    }
+
+    /// Makes the code, unless that was tried before.
+    fn make(self) {
+        static MAKING: Mutex<()> = Mutex::new(());
+        if self.find().is_ok() {
+            return;
+        }
+        let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(end) = self.find() {
+            let node = Node { shape: self, code: rows::compiled(&self), next: OnceLock::new() };
+            let added = end.set(Box::leak(Box::new(node)));
+            debug_assert!(added.is_ok(), "nodes are added one at a time");
+        }
+    }
+}
+
+/// The code of a program: the bits of its arguments to the bits of its result.
+type Call = extern "C" fn(u64, u64, u64) -> u64;
+/// Columns, weights, their number, and the vector's elements, to the bits of the row's fold.
+type Fold = unsafe extern "C" fn(*const u32, *const u8, usize, *const u8) -> u64;
+/// Columns, weights, their number, an element's bits, the state's elements, and room for places and former elements, to their number.
+type Push = unsafe extern "C" fn(*const u32, *const u8, usize, u64, *mut u8, *mut u32, *mut u8) -> u64;
+
+/// Code that stays until the process ends.
+#[derive(Debug, Clone, Copy)]
+enum Code {
+    Fold(Fold),
+    Push(Push),
+}
+
+/// A member of the list of what was compiled of a multiplication. Programs are never freed, so neither are these.
+#[derive(Debug)]
+struct Node {
+    shape: Shape,
+    code: Option<Code>,
+    next: OnceLock<&'static Node>,
+}
+
+/// What is compiled of a program.
+#[derive(Debug, Default)]
+pub(super) struct Machine {
+    /// The code of the program itself, once it is compiled.
+    call: OnceLock<Call>,
+    /// The number of calls so far, or a few less: threads overwrite each other's.
+    calls: AtomicU32,
+    /// Code of rows, of which the program is the multiplication.
+    rows: OnceLock<&'static Node>,
+}
+
+impl Machine {
+    /// The result by compiled code. Counts the call otherwise.
+    #[inline(always)]
+    pub(super) fn call(&self, ready: &Ready, [a, b, c]: [u64; 3]) -> Option<u64> {
+        match self.call.get() {
+            Some(code) => Some(code(a, b, c)),
+            None => {
+                self.count(ready);
+                None
+            }
+        }
+    }
+
+    fn count(&self, ready: &Ready) {
+        let calls = self.calls.load(Ordering::Relaxed);
+        if calls < CALLS {
+            self.calls.store(calls + 1, Ordering::Relaxed);
+        } else if calls == CALLS && self.calls.swap(u32::MAX, Ordering::Relaxed) != u32::MAX {
+            self.compile(&ready.text);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn compile(&self, text: &Text) {
+        if let Some(code) = values::compiled(text) {
+            // another thread's is as good
+            let _ = self.call.set(code);
+        }
+    }
+}
+
+impl Program {
+    /// Compiles the program now, instead of after many calls.
+    pub fn compile(self) {
+        self.0.machine.calls.store(u32::MAX, Ordering::Relaxed);
+        self.0.machine.compile(&self.0.text);
+    }
+
+    /// Whether calls run machine code.
+    pub fn is_compiled(self) -> bool {
+        self.0.machine.call.get().is_some()
+    }
+}
+
+/// Makes machine code for the rows of products over this semiring, if it is made of programs: for folds, from the last entry if `reversed`.
+pub fn prepare<X: Element, A: Element, S: Semiring<X, A>>(ring: S, reversed: bool) {
+    let exact = <S::Add as Monoid<S::Out>>::EXACT;
+    if let Some(shape) = Shape::of::<X, A, S>(ring, Task::Fold { exact, reversed }) {
+        shape.make();
+    }
+}
+
+/// Makes machine code for pushes along the rows of a matrix, if the semiring is made of programs.
+pub fn prepare_push<X: Element, A: Element, S: Semiring<X, A>>(ring: S) {
+    for alone in [false, true] {
+        if let Some(shape) = Shape::of::<X, A, S>(ring, Task::Push { alone }) {
+            shape.make();
+        }
+    }
+}
+
+/// Machine code that folds the entries of a row.
+#[derive(Debug, Clone, Copy)]
+pub struct RowFold<X, A, T> {
+    code: Fold,
+    of: PhantomData<fn(X, A) -> T>,
+}
+
+impl<X: Element, A: Element, T: Element> RowFold<X, A, T> {
+    /// The code, if [`prepare`] made it.
+    #[inline(always)]
+    pub fn of<S: Semiring<X, A, Out = T>>(ring: S, reversed: bool) -> Option<Self> {
+        let exact = <S::Add as Monoid<T>>::EXACT;
+        match Shape::of::<X, A, S>(ring, Task::Fold { exact, reversed })?.find().ok()? {
+            Node { code: Some(Code::Fold(code)), .. } => Some(Self { code: *code, of: PhantomData }),
+            _ => None,
+        }
+    }
+
+    /// `⊕ over k of vector[columns[k]] ⊗ weights[k]`, from the first entry to the last if the monoid is exact, otherwise over the lanes of
+    /// one segment: there are at most [`SEGMENT`] entries then. `None` if there are none.
+    ///
+    /// # Safety
+    /// `vector` points to elements, and each column is below their number. Other threads write them at most atomically.
+    ///
+    /// # Panics
+    /// Columns and weights differ in number.
+    #[inline(always)]
+    pub unsafe fn fold(self, columns: &[u32], weights: &[A], vector: *const X) -> Option<T> {
+        assert_eq!(columns.len(), weights.len(), "each entry has a column and a weight");
+        if columns.is_empty() {
+            return None;
+        }
+        let (columns, weights, entries) = (columns.as_ptr(), weights.as_ptr().cast(), columns.len());
+        // SAFETY: the code was compiled for elements of these types; the caller guarantees what it reads
+        Some(T::from_bits(unsafe { (self.code)(columns, weights, entries, vector.cast()) }))
+    }
+}
+
+/// Machine code that joins the products of a row into elements of a state.
+#[derive(Debug, Clone, Copy)]
+pub struct RowPush<X, A, T> {
+    code: Push,
+    of: PhantomData<fn(X, A) -> T>,
+}
+
+impl<X: Element, A: Element, T: Element> RowPush<X, A, T> {
+    /// The code, if [`prepare_push`] made it. `alone` promises that no other thread writes the state's elements meanwhile.
+    #[inline(always)]
+    pub fn of<S: Semiring<X, A, Out = T>>(ring: S, alone: bool) -> Option<Self> {
+        match Shape::of::<X, A, S>(ring, Task::Push { alone })?.find().ok()? {
+            Node { code: Some(Code::Push(code)), .. } => Some(Self { code: *code, of: PhantomData }),
+            _ => None,
+        }
+    }
+
+    /// Replaces `state[columns[k]]` by `state[columns[k]] ⊕ (x ⊗ weights[k])` for each place `k` of the row where that is something else.
+    /// Those places are written to `found`, and the elements that were replaced to `before`; their number is returned.
+    ///
+    /// # Safety
+    /// `state` points to elements, and each column is below their number. Other threads read them only atomically. They write them only
+    /// atomically, and not at all if the code is for a thread alone.
+    ///
+    /// # Panics
+    /// Columns and weights differ in number, or `found` or `before` is shorter.
+    #[inline(always)]
+    pub unsafe fn push(
+        self,
+        columns: &[u32],
+        weights: &[A],
+        x: X,
+        state: *mut T,
+        (found, before): (&mut [u32], &mut [T]),
+    ) -> usize {
+        let entries = columns.len();
+        let fits = weights.len() == entries && found.len() >= entries && before.len() >= entries;
+        assert!(fits, "each entry has a weight, and room for what it may change");
+        let (columns, weights) = (columns.as_ptr(), weights.as_ptr().cast());
+        let (found, before) = (found.as_mut_ptr(), before.as_mut_ptr().cast());
+        // SAFETY: the code was compiled for elements of these types, and writes at most as many places as there are columns; the caller
+        // guarantees what it reads and writes of the state
+        let number = unsafe { (self.code)(columns, weights, entries, x.bits(), state.cast(), found, before) };
+        number as usize
+    }
+}
