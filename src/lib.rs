@@ -19,11 +19,12 @@
 //!
 //! # Features
 //!
-//! All but `trace` and `testing` are on by default. A program that runs on CPUs and reads its own files needs none of them.
+//! All but `jit`, `trace` and `testing` are on by default. A program that runs on CPUs and reads its own files needs none of them.
 //!
 //! - `cuda`: NVIDIA GPUs, on Unix systems. Their libraries are opened at run time, so a build needs none. Without it, a device `cuda` is
 //!   an error.
 //! - `generators`: [generated graphs](io::generate()).
+//! - `jit`: machine code of [operators made at run time](semiring::dynamic), on CPUs. Otherwise they are interpreted.
 //! - `laws`: checks of an operator's laws, [`semiring::laws`].
 //! - `sprs`: conversions to and from matrices of the crate `sprs`.
 //! - `cli`: the command `vxm`. It turns on `generators` and `trace`.

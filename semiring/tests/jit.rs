@@ -418,3 +418,37 @@ fn threads_push_at_once() {
     let found: Vec<u32> = state.iter().map(|x| x.load(Ordering::Relaxed)).collect();
     assert_eq!(found, [20_000, 1 + 160_000, 2 + 160_000, 3 + 80_000]);
 }
+
+/// Programs that differ in captured constants share their code.
+#[test]
+fn captured_constants_share_code() {
+    let scaled = |by: f32| {
+        let mut code = Builder::new("scaled", &[Kind::F32, Kind::F32]).unwrap();
+        let constant = code.constant(Kind::F32, by.bits(), true).unwrap();
+        let product = code.call("mul", &[code.parameter(0).unwrap(), code.parameter(1).unwrap()]).unwrap();
+        let result = code.call("mul", &[product, constant]).unwrap();
+        code.finish(result).unwrap()
+    };
+    let plus = |but: f32| {
+        let mut code = Builder::new("plus_but", &[Kind::F32, Kind::F32]).unwrap();
+        let constant = code.constant(Kind::F32, but.bits(), true).unwrap();
+        let sum = code.call("add", &[code.parameter(0).unwrap(), code.parameter(1).unwrap()]).unwrap();
+        let result = code.call("min", &[sum, constant]).unwrap();
+        DynMonoid::<f32, false>::new(DynBinary::new(code.finish(result).unwrap()).unwrap(), 0.0)
+    };
+    assert!(!scaled(2.0).is_compiled());
+    scaled(3.0).compile();
+    assert!(scaled(2.0).is_compiled(), "it differs in a captured constant only");
+    for by in [2.0f32, 3.0, -0.5] {
+        let product = scaled(by).call_bits([1.5f32.bits(), 4.0f32.bits(), 0]);
+        assert_eq!(product, (1.5 * 4.0 * by).bits());
+    }
+    let ring = |by: f32, most: f32| semiring(plus(most), DynBinary::<f32, f32, f32>::new(scaled(by)).unwrap());
+    jit::prepare(ring(2.0, 100.0), false);
+    let vector = [1.0f32, 2.0, 3.0];
+    for (by, most, expected) in [(2.0, 100.0, 28.0f32), (10.0, 1000.0, 140.0), (10.0, 90.0, 90.0)] {
+        let code = RowFold::<f32, f32, f32>::of(ring(by, most), false).expect("it was made for other constants");
+        // SAFETY: columns are below 3
+        assert_eq!(unsafe { code.fold(&[0, 1, 2], &[1.0, 2.0, 3.0], vector.as_ptr()) }, Some(expected));
+    }
+}

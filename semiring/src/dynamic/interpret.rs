@@ -65,7 +65,7 @@ impl Ready {
             (_, _, others) if others + 3 <= SOME => Code::Some(filled(constants())),
             _ => Code::Most(Box::new(filled(constants()))),
         };
-        Self { code, steps, result: register(text.result), text, flipped: OnceLock::new(), machine: Machine::default() }
+        Self { code, steps, result: register(text.result), flipped: OnceLock::new(), machine: Machine::of(&text), text }
     }
 
     /// The bits of the result for the bits of the arguments.

@@ -3,19 +3,23 @@
 use core::marker::PhantomData;
 
 use super::interpret::Ready;
-use super::program::Program;
+use super::program::{Program, Text};
 use crate::{Element, Semiring};
 
-/// The lanes of a segment of the tree that folds what isn't exact.
+/// The lanes of a segment of the fixed tree, which folds float sums and other monoids that aren't exact.
 pub const LANES: usize = 32;
 /// The most entries of a segment of that tree.
 pub const SEGMENT: usize = 1024;
 
 /// What is compiled of a program: nothing.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Machine {}
 
 impl Machine {
+    pub(super) fn of(_: &Text) -> Self {
+        Self {}
+    }
+
     #[inline(always)]
     pub(super) fn call(&self, _: &Ready, _: [u64; 3]) -> Option<u64> {
         None
@@ -23,7 +27,7 @@ impl Machine {
 }
 
 impl Program {
-    /// Compiles the program, if the feature `jit` is on.
+    /// Compiles the program, with the feature `jit`. Without it, as here, this does nothing.
     pub fn compile(self) {}
 
     /// Whether calls run machine code: never without the feature `jit`.
@@ -46,16 +50,16 @@ pub struct RowFold<X, A, T> {
 }
 
 impl<X: Element, A: Element, T: Element> RowFold<X, A, T> {
-    /// None.
+    /// `None`: there is no code.
     #[inline(always)]
     pub fn of<S: Semiring<X, A, Out = T>>(_: S, _: bool) -> Option<Self> {
         None
     }
 
-    /// Is never called.
+    /// The fold of a row. There is no value to call it on.
     ///
     /// # Safety
-    /// There is no such value.
+    /// Nothing is asked of the caller.
     pub unsafe fn fold(self, _: &[u32], _: &[A], _: *const X) -> Option<T> {
         match self.never {}
     }
@@ -69,16 +73,16 @@ pub struct RowPush<X, A, T> {
 }
 
 impl<X: Element, A: Element, T: Element> RowPush<X, A, T> {
-    /// None.
+    /// `None`: there is no code.
     #[inline(always)]
     pub fn of<S: Semiring<X, A, Out = T>>(_: S, _: bool) -> Option<Self> {
         None
     }
 
-    /// Is never called.
+    /// The push of a row. There is no value to call it on.
     ///
     /// # Safety
-    /// There is no such value.
+    /// Nothing is asked of the caller.
     pub unsafe fn push(self, _: &[u32], _: &[A], _: X, _: *mut T, _: (&mut [u32], &mut [T])) -> usize {
         match self.never {}
     }

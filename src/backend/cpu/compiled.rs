@@ -16,6 +16,7 @@ const JOINED: usize = 32;
 pub fn prepare<X: Element, A: Element, S: Semiring<X, A>>(ring: S, entries: usize, reversed: bool) {
     if S::Mul::IS_PROGRAM && entries >= tuning().compiled_entries {
         jit::prepare(ring, reversed);
+        told("fold", RowFold::of(ring, reversed).is_some());
     }
 }
 
@@ -23,7 +24,13 @@ pub fn prepare<X: Element, A: Element, S: Semiring<X, A>>(ring: S, entries: usiz
 pub fn prepare_push<X: Element, A: Element, S: Semiring<X, A>>(ring: S, entries: usize) {
     if S::Mul::IS_PROGRAM && entries >= tuning().compiled_entries {
         jit::prepare_push(ring);
+        told("push", RowPush::of(ring, true).is_some());
     }
+}
+
+/// Tells the log whether rows run machine code.
+fn told(rows: &str, compiled: bool) {
+    tracing::debug!(rows, compiled, "programs");
 }
 
 /// The fold of a row, if there is code for it and the vector's elements lie in memory.

@@ -1,7 +1,9 @@
 //! Machine code of programs, made while a process runs (the feature `jit`).
 //!
-//! Single operators are compiled once they were called often. A product that folds many entries, and a loop that relaxes edges, ask for the
-//! code of a whole row: [`prepare`]. Where a processor isn't known, or no memory may be executed, programs are interpreted as before.
+//! A single operator is compiled once it was called often. The engine asks for code of whole rows, by [`prepare`] and [`prepare_push`], for
+//! products that fold many entries and loops that relax edges. Programs that differ in captured constants only share their code.
+//!
+//! Where Cranelift doesn't know the processor, or no memory may be executed, programs are interpreted as without the feature.
 
 mod code;
 mod floats;
@@ -10,14 +12,15 @@ mod rows;
 mod values;
 
 use core::marker::PhantomData;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::interpret::Ready;
-use super::program::{Program, Text};
+use super::program::{Program, Text, Value};
 use crate::{BinaryOp, Element, Monoid, Semiring};
 
-/// The lanes of a segment of the tree that folds what isn't exact.
+/// The lanes of a segment of the fixed tree, which folds float sums and other monoids that aren't exact.
 pub const LANES: usize = 32;
 /// The most entries of a segment of that tree.
 pub const SEGMENT: usize = 1024;
@@ -35,7 +38,7 @@ enum Task {
 }
 
 /// Code for the rows of a semiring.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 struct Shape {
     add: Program,
     mul: Program,
@@ -62,12 +65,20 @@ impl Shape {
         })
     }
 
+    /// Whether the code for another shape of the same multiplication is the code for this one: captured constants may differ.
+    #[inline(always)]
+    fn is_as(&self, other: &Self) -> bool {
+        std::ptr::eq(self.add.0.machine.shared, other.add.0.machine.shared)
+            && (self.terminal, self.sizes, self.is_typed, self.task)
+                == (other.terminal, other.sizes, other.is_typed, other.task)
+    }
+
     /// The member of the multiplication's list for this shape; otherwise the end of the list.
     #[inline(always)]
     fn find(&self) -> Result<&'static Node, &'static OnceLock<&'static Node>> {
-        let mut next = &self.mul.0.machine.rows;
+        let mut next = &self.mul.0.machine.shared.rows;
         while let Some(node) = next.get() {
-            if node.shape == *self {
+            if node.shape.is_as(self) {
                 return Ok(node);
             }
             next = &node.next;
@@ -90,12 +101,16 @@ impl Shape {
     }
 }
 
-/// The code of a program: the bits of its arguments to the bits of its result.
-type Call = extern "C" fn(u64, u64, u64) -> u64;
-/// Columns, weights, their number, and the vector's elements, to the bits of the row's fold.
-type Fold = unsafe extern "C" fn(*const u32, *const u8, usize, *const u8) -> u64;
-/// Columns, weights, their number, an element's bits, the state's elements, and room for places and former elements, to their number.
-type Push = unsafe extern "C" fn(*const u32, *const u8, usize, u64, *mut u8, *mut u32, *mut u8) -> u64;
+/// The code of a program: the bits of its arguments, and those of its captured constants, to the bits of its result.
+type Call = unsafe extern "C" fn(u64, u64, u64, *const u64) -> u64;
+/// The captured constants of the monoid's and the multiplication's program.
+type Constants = [*const u64; 2];
+/// Captured constants, columns, weights, their number, and the vector's elements, to the bits of the row's fold.
+type Fold = unsafe extern "C" fn(*const u64, *const u64, *const u32, *const u8, usize, *const u8) -> u64;
+/// Captured constants, columns, weights, their number, an element's bits, the state's elements, and room for places and former elements, to
+/// their number.
+type Push =
+    unsafe extern "C" fn(*const u64, *const u64, *const u32, *const u8, usize, u64, *mut u8, *mut u32, *mut u8) -> u64;
 
 /// Code that stays until the process ends.
 #[derive(Debug, Clone, Copy)]
@@ -113,8 +128,16 @@ struct Node {
 }
 
 /// What is compiled of a program.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Machine {
+    /// The bits of the program's captured constants, in order.
+    constants: Box<[u64]>,
+    shared: &'static Shared,
+}
+
+/// What is compiled of programs that are the same but for captured constants. It lives until the process ends, as programs do.
+#[derive(Debug, Default)]
+struct Shared {
     /// The code of the program itself, once it is compiled.
     call: OnceLock<Call>,
     /// The number of calls so far, or a few less: threads overwrite each other's.
@@ -124,11 +147,26 @@ pub(super) struct Machine {
 }
 
 impl Machine {
+    /// What was compiled of the program, which may be something already: of one with other captured constants.
+    pub(super) fn of(text: &Text) -> Self {
+        static SHARED: OnceLock<Mutex<HashMap<Text, &'static Shared>>> = OnceLock::new();
+        let (mut plain, mut constants) = (text.clone(), Vec::new());
+        for (value, _) in &mut plain.values {
+            if let Value::Constant { bits, captured: true } = value {
+                constants.push(std::mem::take(bits));
+            }
+        }
+        let mut shared = SHARED.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+        let shared = *shared.entry(plain).or_insert_with(|| Box::leak(Box::default()));
+        Self { constants: constants.into(), shared }
+    }
+
     /// The result by compiled code. Counts the call otherwise.
     #[inline(always)]
     pub(super) fn call(&self, ready: &Ready, [a, b, c]: [u64; 3]) -> Option<u64> {
-        match self.call.get() {
-            Some(code) => Some(code(a, b, c)),
+        match self.shared.call.get() {
+            // SAFETY: the code was compiled for a program with as many captured constants of the same kinds
+            Some(code) => Some(unsafe { code(a, b, c, self.constants.as_ptr()) }),
             None => {
                 self.count(ready);
                 None
@@ -137,10 +175,10 @@ impl Machine {
     }
 
     fn count(&self, ready: &Ready) {
-        let calls = self.calls.load(Ordering::Relaxed);
+        let calls = self.shared.calls.load(Ordering::Relaxed);
         if calls < CALLS {
-            self.calls.store(calls + 1, Ordering::Relaxed);
-        } else if calls == CALLS && self.calls.swap(u32::MAX, Ordering::Relaxed) != u32::MAX {
+            self.shared.calls.store(calls + 1, Ordering::Relaxed);
+        } else if calls == CALLS && self.shared.calls.swap(u32::MAX, Ordering::Relaxed) != u32::MAX {
             self.compile(&ready.text);
         }
     }
@@ -150,7 +188,7 @@ impl Machine {
     fn compile(&self, text: &Text) {
         if let Some(code) = values::compiled(text) {
             // another thread's is as good
-            let _ = self.call.set(code);
+            let _ = self.shared.call.set(code);
         }
     }
 }
@@ -158,13 +196,13 @@ impl Machine {
 impl Program {
     /// Compiles the program now, instead of after many calls.
     pub fn compile(self) {
-        self.0.machine.calls.store(u32::MAX, Ordering::Relaxed);
+        self.0.machine.shared.calls.store(u32::MAX, Ordering::Relaxed);
         self.0.machine.compile(&self.0.text);
     }
 
     /// Whether calls run machine code.
     pub fn is_compiled(self) -> bool {
-        self.0.machine.call.get().is_some()
+        self.0.machine.shared.call.get().is_some()
     }
 }
 
@@ -185,10 +223,22 @@ pub fn prepare_push<X: Element, A: Element, S: Semiring<X, A>>(ring: S) {
     }
 }
 
+/// The monoid's and the multiplication's program, if the semiring is made of programs.
+#[inline(always)]
+fn programs<X: Element, A: Element, S: Semiring<X, A>>(ring: S) -> Option<[Program; 2]> {
+    Some([ring.add().as_program()?, ring.mul().as_program()?])
+}
+
+#[inline(always)]
+fn constants(programs: [Program; 2]) -> Constants {
+    programs.map(|program| program.0.machine.constants.as_ptr())
+}
+
 /// Machine code that folds the entries of a row.
 #[derive(Debug, Clone, Copy)]
 pub struct RowFold<X, A, T> {
     code: Fold,
+    programs: [Program; 2],
     of: PhantomData<fn(X, A) -> T>,
 }
 
@@ -198,7 +248,9 @@ impl<X: Element, A: Element, T: Element> RowFold<X, A, T> {
     pub fn of<S: Semiring<X, A, Out = T>>(ring: S, reversed: bool) -> Option<Self> {
         let exact = <S::Add as Monoid<T>>::EXACT;
         match Shape::of::<X, A, S>(ring, Task::Fold { exact, reversed })?.find().ok()? {
-            Node { code: Some(Code::Fold(code)), .. } => Some(Self { code: *code, of: PhantomData }),
+            Node { code: Some(Code::Fold(code)), .. } => {
+                Some(Self { code: *code, programs: programs::<X, A, S>(ring)?, of: PhantomData })
+            }
             _ => None,
         }
     }
@@ -218,8 +270,9 @@ impl<X: Element, A: Element, T: Element> RowFold<X, A, T> {
             return None;
         }
         let (columns, weights, entries) = (columns.as_ptr(), weights.as_ptr().cast(), columns.len());
+        let [add, mul] = constants(self.programs);
         // SAFETY: the code was compiled for elements of these types; the caller guarantees what it reads
-        Some(T::from_bits(unsafe { (self.code)(columns, weights, entries, vector.cast()) }))
+        Some(T::from_bits(unsafe { (self.code)(add, mul, columns, weights, entries, vector.cast()) }))
     }
 }
 
@@ -227,6 +280,7 @@ impl<X: Element, A: Element, T: Element> RowFold<X, A, T> {
 #[derive(Debug, Clone, Copy)]
 pub struct RowPush<X, A, T> {
     code: Push,
+    programs: [Program; 2],
     of: PhantomData<fn(X, A) -> T>,
 }
 
@@ -235,7 +289,9 @@ impl<X: Element, A: Element, T: Element> RowPush<X, A, T> {
     #[inline(always)]
     pub fn of<S: Semiring<X, A, Out = T>>(ring: S, alone: bool) -> Option<Self> {
         match Shape::of::<X, A, S>(ring, Task::Push { alone })?.find().ok()? {
-            Node { code: Some(Code::Push(code)), .. } => Some(Self { code: *code, of: PhantomData }),
+            Node { code: Some(Code::Push(code)), .. } => {
+                Some(Self { code: *code, programs: programs::<X, A, S>(ring)?, of: PhantomData })
+            }
             _ => None,
         }
     }
@@ -263,9 +319,10 @@ impl<X: Element, A: Element, T: Element> RowPush<X, A, T> {
         assert!(fits, "each entry has a weight, and room for what it may change");
         let (columns, weights) = (columns.as_ptr(), weights.as_ptr().cast());
         let (found, before) = (found.as_mut_ptr(), before.as_mut_ptr().cast());
+        let [add, mul] = constants(self.programs);
         // SAFETY: the code was compiled for elements of these types, and writes at most as many places as there are columns; the caller
         // guarantees what it reads and writes of the state
-        let number = unsafe { (self.code)(columns, weights, entries, x.bits(), state.cast(), found, before) };
+        let number = unsafe { (self.code)(add, mul, columns, weights, entries, x.bits(), state.cast(), found, before) };
         number as usize
     }
 }

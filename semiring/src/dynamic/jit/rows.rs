@@ -17,12 +17,13 @@ const COLUMN: i64 = 4;
 /// Compiles what a shape asks for.
 pub(super) fn compiled(shape: &Shape) -> Option<Code> {
     let address = address()?;
-    let fold = [address; 4];
+    let fold = [address; 6];
     let code = match shape.task {
         Task::Fold { exact: true, reversed } => compile(&fold, |to| left_to_right(shape, reversed, address, to))?,
         Task::Fold { exact: false, .. } => compile(&fold, |to| by_lanes(shape, address, to))?,
         Task::Push { alone } => {
-            let push = [address, address, address, types::I64, address, address, address];
+            let mut push = [address; 9];
+            push[5] = types::I64;
             let code = compile(&push, |to| pushed(shape, alone, address, to))?;
             // SAFETY: it was compiled with the parameters and the result of this type
             return Some(Code::Push(unsafe { std::mem::transmute::<*const u8, super::Push>(code) }));
@@ -78,26 +79,35 @@ fn place(w: &mut Writer<'_, '_>, address: Type, of: Held, size: u8, index: Held)
     w.to.ins().iadd(of, offset)
 }
 
-/// `u[column] ⊗ weight`, for the entry whose column and weight lie at these addresses, `at` entries on.
-fn product(
-    w: &mut Writer<'_, '_>,
-    shape: &Shape,
+/// The programs of a function that is written, and where it finds their captured constants.
+struct Row<'s> {
+    shape: &'s Shape,
     address: Type,
-    vector: Held,
-    (column, weight): (Held, Held),
-    at: i32,
-) -> Held {
-    let mul = &shape.mul.0.text;
-    let [x_size, a_size, _] = shape.sizes;
-    let column = w.to.ins().load(types::I32, MemFlags::trusted(), column, at * COLUMN as i32);
-    let x = place(w, address, vector, x_size, column);
-    let x = load(w, mul.parameters[0], x_size, x, 0);
-    let a = load(w, mul.parameters[1], a_size, weight, at * i32::from(a_size));
-    w.program(mul, [x, a, None])
+    of_add: Held,
+    of_mul: Held,
 }
 
-fn add(w: &mut Writer<'_, '_>, shape: &Shape, a: Held, b: Held) -> Held {
-    w.program(&shape.add.0.text, [Some(a), Some(b), None])
+impl Row<'_> {
+    /// `u[column] ⊗ weight`, for the entry whose column and weight lie at these addresses, `at` entries on.
+    fn product(&self, w: &mut Writer<'_, '_>, vector: Held, (column, weight): (Held, Held), at: i32) -> Held {
+        let kinds = self.shape.mul.parameters();
+        let [x_size, a_size, _] = self.shape.sizes;
+        let column = w.to.ins().load(types::I32, MemFlags::trusted(), column, at * COLUMN as i32);
+        let x = place(w, self.address, vector, x_size, column);
+        let x = load(w, kinds[0], x_size, x, 0);
+        let a = load(w, kinds[1], a_size, weight, at * i32::from(a_size));
+        self.times(w, x, a)
+    }
+
+    /// `x ⊗ a`.
+    fn times(&self, w: &mut Writer<'_, '_>, x: Option<Held>, a: Option<Held>) -> Held {
+        w.program(&self.shape.mul.0.text, self.of_mul, [x, a, None])
+    }
+
+    /// `a ⊕ b`.
+    fn add(&self, w: &mut Writer<'_, '_>, a: Held, b: Held) -> Held {
+        w.program(&self.shape.add.0.text, self.of_add, [Some(a), Some(b), None])
+    }
 }
 
 /// Whether a value is the terminal one.
@@ -117,7 +127,8 @@ fn is_terminal(w: &mut Writer<'_, '_>, shape: &Shape, bits: u64, value: Held) ->
 /// A fold from the first entry to the last, or from the last to the first, that ends at a terminal value.
 fn left_to_right(shape: &Shape, reversed: bool, address: Type, to: &mut FunctionBuilder<'_>) {
     let entry = begin(to);
-    let [columns, weights, length, vector] = parameters(to, entry);
+    let [of_add, of_mul, columns, weights, length, vector] = parameters(to, entry);
+    let row = &Row { shape, address, of_add, of_mul };
     let (head, next, body, done) = (to.create_block(), to.create_block(), to.create_block(), to.create_block());
     let result = type_of(shape.add.result());
     for of in [address, address, result] {
@@ -137,7 +148,7 @@ fn left_to_right(shape: &Shape, reversed: bool, address: Type, to: &mut Function
         }
     };
     let way = if reversed { -1 } else { 1 };
-    let sum = product(w, shape, address, vector, first, 0);
+    let sum = row.product(w, vector, first, 0);
     w.to.ins().jump(head, &args(&[first.0, first.1, sum]));
 
     w.to.switch_to_block(head);
@@ -158,8 +169,8 @@ fn left_to_right(shape: &Shape, reversed: bool, address: Type, to: &mut Function
     w.to.ins().brif(ends, done, &args(&[sum]), body, &[]);
 
     w.to.switch_to_block(body);
-    let other = product(w, shape, address, vector, at, 0);
-    let sum = add(w, shape, sum, other);
+    let other = row.product(w, vector, at, 0);
+    let sum = row.add(w, sum, other);
     w.to.ins().jump(head, &args(&[at.0, at.1, sum]));
 
     w.to.switch_to_block(done);
@@ -170,7 +181,8 @@ fn left_to_right(shape: &Shape, reversed: bool, address: Type, to: &mut Function
 /// A fold of one segment's entries: position `p` belongs to lane `p % LANES`, and lanes are joined by halves. Short rows take straight code.
 fn by_lanes(shape: &Shape, address: Type, to: &mut FunctionBuilder<'_>) {
     let entry = begin(to);
-    let [columns, weights, length, vector] = parameters(to, entry);
+    let [of_add, of_mul, columns, weights, length, vector] = parameters(to, entry);
+    let row = &Row { shape, address, of_add, of_mul };
     let result = type_of(shape.add.result());
     let done = to.create_block();
     to.append_block_param(done, result);
@@ -183,18 +195,17 @@ fn by_lanes(shape: &Shape, address: Type, to: &mut FunctionBuilder<'_>) {
         let matches = w.to.ins().icmp_imm(IntCC::Equal, length, few);
         w.to.ins().brif(matches, straight, &[], more, &[]);
         w.to.switch_to_block(straight);
-        let products: Vec<_> =
-            (0..few as i32).map(|at| product(w, shape, address, vector, (columns, weights), at)).collect();
+        let products: Vec<_> = (0..few as i32).map(|at| row.product(w, vector, (columns, weights), at)).collect();
         let sum = match *products {
             [a] => a,
-            [a, b] => add(w, shape, a, b),
+            [a, b] => row.add(w, a, b),
             [a, b, c] => {
-                let sum = add(w, shape, a, c);
-                add(w, shape, sum, b)
+                let sum = row.add(w, a, c);
+                row.add(w, sum, b)
             }
             [a, b, c, d] => {
-                let (one, other) = (add(w, shape, a, c), add(w, shape, b, d));
-                add(w, shape, one, other)
+                let (one, other) = (row.add(w, a, c), row.add(w, b, d));
+                row.add(w, one, other)
             }
             _ => unreachable!("one to four"),
         };
@@ -218,17 +229,17 @@ fn by_lanes(shape: &Shape, address: Type, to: &mut FunctionBuilder<'_>) {
     };
     count(w, address, zero, used, |w, at| {
         let entry = entry_at(w, at);
-        let value = product(w, shape, address, vector, entry, 0);
+        let value = row.product(w, vector, entry, 0);
         let to = lane(w, at);
         w.to.ins().store(MemFlags::trusted(), value, to, 0);
     });
     count(w, address, most, length, |w, at| {
         let entry = entry_at(w, at);
-        let value = product(w, shape, address, vector, entry, 0);
+        let value = row.product(w, vector, entry, 0);
         let own = w.to.ins().band_imm(at, LANES as i64 - 1);
         let to = lane(w, own);
         let held = w.to.ins().load(result, MemFlags::trusted(), to, 0);
-        let sum = add(w, shape, held, value);
+        let sum = row.add(w, held, value);
         w.to.ins().store(MemFlags::trusted(), sum, to, 0);
     });
 
@@ -252,7 +263,7 @@ fn by_lanes(shape: &Shape, address: Type, to: &mut FunctionBuilder<'_>) {
         let high = lane(w, high);
         let held = w.to.ins().load(result, MemFlags::trusted(), low, 0);
         let other = w.to.ins().load(result, MemFlags::trusted(), high, 0);
-        let sum = add(w, shape, held, other);
+        let sum = row.add(w, held, other);
         w.to.ins().store(MemFlags::trusted(), sum, low, 0);
     });
     let next = w.to.ins().ushr_imm(half, 1);
@@ -269,7 +280,8 @@ fn by_lanes(shape: &Shape, address: Type, to: &mut FunctionBuilder<'_>) {
 /// Joins the products of a row's entries into elements of a state. Writes the places of those that change in the row, and what they were.
 fn pushed(shape: &Shape, alone: bool, address: Type, to: &mut FunctionBuilder<'_>) {
     let entry = begin(to);
-    let [columns, weights, length, own, state, found, before] = parameters(to, entry);
+    let [of_add, of_mul, columns, weights, length, own, state, found, before] = parameters(to, entry);
+    let row = &Row { shape, address, of_add, of_mul };
     let (head, body, tried) = (to.create_block(), to.create_block(), to.create_block());
     let (changes, written, next, done) = (to.create_block(), to.create_block(), to.create_block(), to.create_block());
     let [_, a_size, size] = shape.sizes;
@@ -279,10 +291,10 @@ fn pushed(shape: &Shape, alone: bool, address: Type, to: &mut FunctionBuilder<'_
     to.append_block_param(tried, word);
     to.append_block_param(next, address);
     let w = &mut Writer::new(to, address);
-    let (mul, kind) = (&shape.mul.0.text, shape.add.result());
-    let own = w.unpack(mul.parameters[0], own);
+    let (kinds, kind) = (shape.mul.parameters(), shape.add.result());
+    let own = w.unpack(kinds[0], own);
     // the same for all entries of a pattern
-    let same = (a_size == 0).then(|| w.program(mul, [Some(own), None, None]));
+    let same = (a_size == 0).then(|| row.times(w, Some(own), None));
     let zero = w.to.ins().iconst(address, 0);
     w.to.ins().jump(head, &args(&[zero, zero]));
 
@@ -301,8 +313,8 @@ fn pushed(shape: &Shape, alone: bool, address: Type, to: &mut FunctionBuilder<'_
         None => {
             let offset = w.to.ins().imul_imm(at, i64::from(a_size));
             let weight = w.to.ins().iadd(weights, offset);
-            let weight = load(w, mul.parameters[1], a_size, weight, 0);
-            w.program(mul, [Some(own), weight, None])
+            let weight = load(w, kinds[1], a_size, weight, 0);
+            row.times(w, Some(own), weight)
         }
     };
     let held = w.to.ins().load(word, MemFlags::trusted(), element, 0);
@@ -311,7 +323,7 @@ fn pushed(shape: &Shape, alone: bool, address: Type, to: &mut FunctionBuilder<'_
     w.to.switch_to_block(tried);
     let [held] = parameters(w.to, tried);
     let typed = of_word(w, kind, held);
-    let joined = add(w, shape, typed, product);
+    let joined = row.add(w, typed, product);
     let (old, new) =
         (if shape.is_typed { to_word(w, kind, word, typed) } else { held }, to_word(w, kind, word, joined));
     let differs = w.to.ins().icmp(IntCC::NotEqual, old, new);

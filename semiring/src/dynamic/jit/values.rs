@@ -24,17 +24,18 @@ unsafe extern "C" fn apply(function: *const (), a: u64, b: u64, c: u64) -> u64 {
 /// The code of a program.
 pub(super) fn compiled(text: &Text) -> Option<super::Call> {
     let address = address()?;
-    let code = compile(&[types::I64; 3], |to| {
+    let code = compile(&[types::I64, types::I64, types::I64, address], |to| {
         let entry = to.create_block();
         to.append_block_params_for_function_params(entry);
         to.switch_to_block(entry);
         let words = [0, 1, 2].map(|at| to.block_params(entry)[at]);
+        let constants = to.block_params(entry)[3];
         let w = &mut Writer::new(to, address);
         let mut arguments = [None; 3];
         for ((argument, kind), word) in arguments.iter_mut().zip(&text.parameters).zip(words) {
             *argument = (kind.size() > 0).then(|| w.unpack(*kind, word));
         }
-        let result = w.program(text, arguments);
+        let result = w.program(text, constants, arguments);
         let bits = w.pack(text.values[usize::from(text.result)].1, result);
         w.to.ins().return_(&[bits]);
     })?;
@@ -125,13 +126,22 @@ impl<'f, 'b> Writer<'f, 'b> {
     }
 
     /// The result of a program for arguments of its parameters' kinds; `None` for the entry of a pattern, which it doesn't read.
-    pub(super) fn program(&mut self, text: &Text, arguments: [Option<Held>; 3]) -> Held {
+    /// Captured constants are read from memory at `constants`.
+    pub(super) fn program(&mut self, text: &Text, constants: Held, arguments: [Option<Held>; 3]) -> Held {
         let mut values: Vec<Option<Held>> = Vec::with_capacity(text.values.len());
+        let mut captured = 0;
         for (value, kind) in &text.values {
             let of = |id: u16| (values[usize::from(id)].expect("operands have values"), text.values[usize::from(id)].1);
             let made = match *value {
                 Value::Parameter(at) => arguments[usize::from(at)],
-                Value::Constant { bits, .. } => Some(self.constant(*kind, bits)),
+                Value::Constant { bits, captured: false } => Some(self.constant(*kind, bits)),
+                Value::Constant { .. } => {
+                    // nothing writes them, so a loop reads them once
+                    let flags = MemFlags::trusted().with_readonly();
+                    let word = self.to.ins().load(types::I64, flags, constants, captured * 8);
+                    captured += 1;
+                    Some(self.unpack(*kind, word))
+                }
                 Value::Call(operation, operands) => {
                     let kinds = operands.map(|id| of(id).1);
                     Some(self.call(operation, kinds, operands.map(|id| of(id).0)))
