@@ -33,6 +33,19 @@ fn values_that_nothing_needs_are_left_out() {
     assert_eq!(code.finish(least).unwrap(), two("plain", Kind::U32, "min"));
 }
 
+/// Found by `tests/fuzz`: a `bool` of other bits than 1 was returned with these.
+#[test]
+fn constants_have_the_bits_of_their_value() {
+    let constant = |kind, bits| {
+        let mut code = Builder::new("constant", &[Kind::U32]).unwrap();
+        let result = code.constant(kind, bits, false).unwrap();
+        code.finish(result).unwrap().call_bits([0; 3])
+    };
+    assert_eq!((constant(Kind::Bool, 32), constant(Kind::Bool, 33)), (0, 1));
+    assert_eq!((constant(Kind::U8, 0x1ff), constant(Kind::I16, u64::MAX)), (0xff, 0xffff));
+    assert_eq!(constant(Kind::F32, 0xffc0_1234), f32::NAN.bits());
+}
+
 #[test]
 fn what_is_read() {
     let first = |kinds: [Kind; 2]| {

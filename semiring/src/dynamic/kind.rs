@@ -79,6 +79,14 @@ macro_rules! facts {
                 }
             }
 
+            /// The bits of the value that these bits stand for: without those above its width, and of all NaNs the same.
+            pub(super) fn plain(self, bits: u64) -> u64 {
+                match self {
+                    Self::Unit => 0,
+                    $(Self::$kind => <$t as Element>::from_bits(bits).bits(),)*
+                }
+            }
+
             /// The literal of a value in CUDA C++, from its [bits](Element::bits).
             pub(super) fn literal(self, bits: u64) -> String {
                 match self {

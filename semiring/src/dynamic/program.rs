@@ -250,8 +250,7 @@ impl Builder {
         if kind == Kind::Unit {
             return Err(self.refuse("has a constant `()`: there is none"));
         }
-        let bits = if kind.size() < 8 { bits & ((1 << (8 * kind.size())) - 1) } else { bits };
-        self.add(Value::Constant { bits, captured }, kind)
+        self.add(Value::Constant { bits: kind.plain(bits), captured }, kind)
     }
 
     /// The operation of this name: see [`lowered`](crate::lowered). A shift's or a power's count is a `u32`. Operands have one kind otherwise.
