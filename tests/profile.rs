@@ -346,7 +346,7 @@ fn rounds_of_a_kernel_are_those_of_the_cpu() {
 #[test]
 fn kernels_count_joins_and_jumps() {
     let Some(device) = gpu() else { return };
-    // a path of two halves, whose numbers rise from either end. Parents alone lead to 0 or to 150: a join across the middle is needed
+    // a path of two halves: numbers rise from either end. Parents alone lead to 0 or to 150: a join across the middle is needed
     let at = |place: u32| if place < 150 { place } else { 449 - place };
     let edges: Vec<_> = (1..300).map(|place| (at(place - 1), at(place))).collect();
     let a = Matrix::undirected(300, &edges).unwrap().to(device).unwrap();

@@ -71,16 +71,15 @@ impl Ready {
     /// The bits of the result for the bits of the arguments.
     #[inline]
     pub(super) fn call(&self, [a, b, c]: [u64; 3]) -> u64 {
-        match &self.code {
-            Code::First => a,
-            Code::Second => b,
-            Code::Single(function) => function(a, b, c),
+        match self.code {
+            Code::First | Code::Second | Code::Single(_) => self.interpret([a, b, c]),
             _ => self.machine.call(self, [a, b, c]).unwrap_or_else(|| self.interpret([a, b, c])),
         }
     }
 
     /// As [`call`](Self::call), without machine code.
-    pub(super) fn interpret(&self, [a, b, c]: [u64; 3]) -> u64 {
+    #[inline]
+    fn interpret(&self, [a, b, c]: [u64; 3]) -> u64 {
         match &self.code {
             Code::First => a,
             Code::Second => b,

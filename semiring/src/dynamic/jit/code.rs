@@ -45,7 +45,7 @@ pub(super) fn compile(parameters: &[Type], body: impl FnOnce(&mut FunctionBuilde
     module.define_function(id, &mut context).ok()?;
     module.finalize_definitions().ok()?;
     let code = module.get_finalized_function(id);
-    // the code stays in memory: operators are `Copy`, so nobody knows when the last one is gone
+    // the code stays in memory: operators are `Copy`, so nothing tells when the last one is gone
     std::mem::forget(module);
     Some(code)
 }

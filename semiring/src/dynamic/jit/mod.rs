@@ -86,6 +86,12 @@ impl Shape {
         Err(next)
     }
 
+    /// The code, if it was made.
+    #[inline(always)]
+    fn code(&self) -> Option<Code> {
+        self.find().ok()?.code
+    }
+
     /// Makes the code, unless that was tried before.
     fn make(self) {
         static MAKING: Mutex<()> = Mutex::new(());
@@ -223,12 +229,6 @@ pub fn prepare_push<X: Element, A: Element, S: Semiring<X, A>>(ring: S) {
     }
 }
 
-/// The monoid's and the multiplication's program, if the semiring is made of programs.
-#[inline(always)]
-fn programs<X: Element, A: Element, S: Semiring<X, A>>(ring: S) -> Option<[Program; 2]> {
-    Some([ring.add().as_program()?, ring.mul().as_program()?])
-}
-
 #[inline(always)]
 fn constants(programs: [Program; 2]) -> Constants {
     programs.map(|program| program.0.machine.constants.as_ptr())
@@ -247,12 +247,9 @@ impl<X: Element, A: Element, T: Element> RowFold<X, A, T> {
     #[inline(always)]
     pub fn of<S: Semiring<X, A, Out = T>>(ring: S, reversed: bool) -> Option<Self> {
         let exact = <S::Add as Monoid<T>>::EXACT;
-        match Shape::of::<X, A, S>(ring, Task::Fold { exact, reversed })?.find().ok()? {
-            Node { code: Some(Code::Fold(code)), .. } => {
-                Some(Self { code: *code, programs: programs::<X, A, S>(ring)?, of: PhantomData })
-            }
-            _ => None,
-        }
+        let shape = Shape::of::<X, A, S>(ring, Task::Fold { exact, reversed })?;
+        let Code::Fold(code) = shape.code()? else { return None };
+        Some(Self { code, programs: [shape.add, shape.mul], of: PhantomData })
     }
 
     /// `⊕ over k of vector[columns[k]] ⊗ weights[k]`, from the first entry to the last if the monoid is exact, otherwise over the lanes of
@@ -288,12 +285,9 @@ impl<X: Element, A: Element, T: Element> RowPush<X, A, T> {
     /// The code, if [`prepare_push`] made it. `alone` promises that no other thread writes the state's elements meanwhile.
     #[inline(always)]
     pub fn of<S: Semiring<X, A, Out = T>>(ring: S, alone: bool) -> Option<Self> {
-        match Shape::of::<X, A, S>(ring, Task::Push { alone })?.find().ok()? {
-            Node { code: Some(Code::Push(code)), .. } => {
-                Some(Self { code: *code, programs: programs::<X, A, S>(ring)?, of: PhantomData })
-            }
-            _ => None,
-        }
+        let shape = Shape::of::<X, A, S>(ring, Task::Push { alone })?;
+        let Code::Push(code) = shape.code()? else { return None };
+        Some(Self { code, programs: [shape.add, shape.mul], of: PhantomData })
     }
 
     /// Replaces `state[columns[k]]` by `state[columns[k]] ⊕ (x ⊗ weights[k])` for each place `k` of the row where that is something else.

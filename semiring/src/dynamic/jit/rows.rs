@@ -53,23 +53,13 @@ fn load(w: &mut Writer<'_, '_>, kind: Kind, size: u8, from: Held, offset: i32) -
         return Some(w.to.ins().load(of, MemFlags::trusted(), from, offset));
     }
     let held = w.to.ins().load(word_of(size), MemFlags::trusted(), from, offset);
-    Some(of_word(w, kind, held))
-}
-
-/// A value of the kind from a word that holds its bits.
-fn of_word(w: &mut Writer<'_, '_>, kind: Kind, word: Held) -> Held {
-    let of = type_of(kind);
-    if of.is_float() {
-        return w.to.ins().bitcast(of, MemFlags::new(), word);
-    }
-    let held = if w.to.func.dfg.value_type(word) == of { word } else { w.to.ins().ireduce(of, word) };
-    if kind == Kind::Bool { w.to.ins().band_imm(held, 1) } else { held }
+    Some(w.unpack(kind, held))
 }
 
 /// The bits of a value in a word of this type.
 fn to_word(w: &mut Writer<'_, '_>, kind: Kind, word: Type, value: Held) -> Held {
     let bits = w.pack(kind, value);
-    if word == types::I64 { bits } else { w.to.ins().ireduce(word, bits) }
+    w.narrowed(word, bits)
 }
 
 /// The address of the element at `index`, which has 32 bits.
@@ -88,7 +78,7 @@ struct Row<'s> {
 }
 
 impl Row<'_> {
-    /// `u[column] ⊗ weight`, for the entry whose column and weight lie at these addresses, `at` entries on.
+    /// `u[column] ⊗ weight`, for the entry with its column and weight at these addresses, `at` entries on.
     fn product(&self, w: &mut Writer<'_, '_>, vector: Held, (column, weight): (Held, Held), at: i32) -> Held {
         let kinds = self.shape.mul.parameters();
         let [x_size, a_size, _] = self.shape.sizes;
@@ -322,7 +312,7 @@ fn pushed(shape: &Shape, alone: bool, address: Type, to: &mut FunctionBuilder<'_
 
     w.to.switch_to_block(tried);
     let [held] = parameters(w.to, tried);
-    let typed = of_word(w, kind, held);
+    let typed = w.unpack(kind, held);
     let joined = row.add(w, typed, product);
     let (old, new) =
         (if shape.is_typed { to_word(w, kind, word, typed) } else { held }, to_word(w, kind, word, joined));
@@ -345,7 +335,7 @@ fn pushed(shape: &Shape, alone: bool, address: Type, to: &mut FunctionBuilder<'_
     w.to.switch_to_block(written);
     let offset = w.to.ins().imul_imm(number, COLUMN);
     let to = w.to.ins().iadd(found, offset);
-    let at_32 = if address == types::I32 { at } else { w.to.ins().ireduce(types::I32, at) };
+    let at_32 = w.narrowed(types::I32, at);
     w.to.ins().store(MemFlags::trusted(), at_32, to, 0);
     let offset = w.to.ins().imul_imm(number, i64::from(size));
     let to = w.to.ins().iadd(before, offset);

@@ -77,20 +77,15 @@ impl<'f, 'b> Writer<'f, 'b> {
         Self { to, address, apply: None }
     }
 
-    /// A value of the kind from a word of 64 bits that holds its bits.
+    /// A value of the kind from a word that holds its bits, and may be wider.
     pub(super) fn unpack(&mut self, kind: Kind, word: Held) -> Held {
-        match type_of(kind) {
-            types::F64 => self.to.ins().bitcast(types::F64, MemFlags::new(), word),
-            types::F32 => {
-                let low = self.to.ins().ireduce(types::I32, word);
-                self.to.ins().bitcast(types::F32, MemFlags::new(), low)
-            }
-            narrow if narrow != types::I64 => {
-                let low = self.to.ins().ireduce(narrow, word);
-                if kind == Kind::Bool { self.to.ins().band_imm(low, 1) } else { low }
-            }
-            _ => word,
+        let of = type_of(kind);
+        if of.is_float() {
+            let bits = self.narrowed(of.as_int(), word);
+            return self.to.ins().bitcast(of, MemFlags::new(), bits);
         }
+        let held = self.narrowed(of, word);
+        if kind == Kind::Bool { self.to.ins().band_imm(held, 1) } else { held }
     }
 
     /// The bits of a value of the kind, in a word of 64 bits. All NaNs have the same, as [`Element::bits`](crate::Element::bits) says.
