@@ -35,6 +35,8 @@ pub(crate) const BIN_CHUNK: usize = 24576;
 pub(crate) const BIN_UNIT: usize = 8;
 /// Adjacent entries of a window, when a sample estimates whether a matrix' entries are scattered. E005
 pub(crate) const BIN_SAMPLE: usize = 1024;
+/// Entries of a row that machine code pushes together. Room for what they change is cleared at each visit, and most rows are short. E071
+pub(crate) const PUSHED_ENTRIES: usize = 32;
 
 /// Blocks of indices are hashed, instead of dealt out to ranks in turn, if the fullest rank would hold more than this times the mean number
 /// of entries. The time of a round is that of the fullest rank; hashing makes boundaries of meshes longer. E047

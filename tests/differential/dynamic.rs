@@ -51,9 +51,39 @@ fn products<T, A, W, V, const EXACT: bool>(
     W: Element,
     V: Element,
 {
-    products_of(name, cases.div_ceil(2), ring, dynamic);
-    prepare::<W, V, _>(dynamic);
-    products_of(&format!("{name}, compiled"), cases.div_ceil(2), ring, dynamic);
+    for form in ["", ", compiled"] {
+        if !form.is_empty() {
+            prepare::<W, V, _>(dynamic);
+        }
+        let case = (graph(), filled(), filled(), select(vec![1, 2, 8]));
+        suite(&format!("run-time products of {name}{form}"), cases.div_ceil(2), case, |(graph, u, mask, threads)| {
+            let grid: Grid<A> = graph.grid();
+            let (n, length) = (grid.rows.len(), grid.ncols);
+            let held = u.dense::<T>(n);
+            let t: Dense<W> = words(&reference::vxm(&held, &grid, ring));
+            let mask_values = mask.dense::<u32>(length);
+            let masked = reference::masked(&t, &reference::structural(&mask_values));
+            let a = matrix(&word_grid::<A, V>(&grid), graph.symmetric);
+            let (u, mask) = (u.vector(&words::<T, W>(&held)), mask.vector(&mask_values));
+            on_threads(threads, || {
+                for (format, direction) in FORMATS.into_iter().flat_map(|format| DIRECTIONS.map(|way| (format, way))) {
+                    let way = Forced { format, direction, ..Forced::default() };
+                    force(way, || {
+                        let leaf = &u;
+                        let product = DynExpr::of(&leaf).vxm(&a, dynamic);
+                        agree(way, &t, &ok(DynExpr::of(&product).eval())?)?;
+                        // an operand that isn't a vector
+                        let same = u.map(IDENTITY);
+                        let product = DynExpr::of(&same).vxm(&a, dynamic);
+                        agree(way, &t, &ok(DynExpr::of(&product).eval())?)?;
+                        let expression = DynExpr::of(&product).mask(&mask);
+                        agree(way, &masked, &ok(DynExpr::of(&expression).eval())?)
+                    })?;
+                }
+                Ok(())
+            })
+        });
+    }
 }
 
 /// Makes machine code of a semiring's programs, and of its rows.
@@ -63,47 +93,6 @@ fn prepare<X: Element, A: Element, S: Semiring<X, A>>(ring: S) {
     jit::prepare(ring, true);
     jit::prepare_push(ring);
     assert!(jit::RowFold::of(ring, false).is_some(), "there is code for this processor");
-}
-
-fn products_of<T, A, W, V, const EXACT: bool>(
-    name: &str,
-    cases: u32,
-    ring: impl Semiring<T, A, Out = T>,
-    dynamic: Ring<DynMonoid<W, EXACT>, DynBinary<W, V, W>>,
-) where
-    T: Sample,
-    A: Sample,
-    W: Element,
-    V: Element,
-{
-    let case = (graph(), filled(), filled(), select(vec![1, 2, 8]));
-    suite(&format!("run-time products of {name}"), cases, case, |(graph, u, mask, threads)| {
-        let grid: Grid<A> = graph.grid();
-        let (n, length) = (grid.rows.len(), grid.ncols);
-        let held = u.dense::<T>(n);
-        let t: Dense<W> = words(&reference::vxm(&held, &grid, ring));
-        let mask_values = mask.dense::<u32>(length);
-        let masked = reference::masked(&t, &reference::structural(&mask_values));
-        let a = matrix(&word_grid::<A, V>(&grid), graph.symmetric);
-        let (u, mask) = (u.vector(&words::<T, W>(&held)), mask.vector(&mask_values));
-        on_threads(threads, || {
-            for (format, direction) in FORMATS.into_iter().flat_map(|format| DIRECTIONS.map(|way| (format, way))) {
-                let way = Forced { format, direction, ..Forced::default() };
-                force(way, || {
-                    let leaf = &u;
-                    let product = DynExpr::of(&leaf).vxm(&a, dynamic);
-                    agree(way, &t, &ok(DynExpr::of(&product).eval())?)?;
-                    // an operand that isn't a vector
-                    let same = u.map(IDENTITY);
-                    let product = DynExpr::of(&same).vxm(&a, dynamic);
-                    agree(way, &t, &ok(DynExpr::of(&product).eval())?)?;
-                    let expression = DynExpr::of(&product).mask(&mask);
-                    agree(way, &masked, &ok(DynExpr::of(&expression).eval())?)
-                })?;
-            }
-            Ok(())
-        })
-    });
 }
 
 #[test]

@@ -1,16 +1,13 @@
 //! Rows by machine code, for semirings that were made at run time.
 
 use crate::backend::cpu::fold::{LANES, Pairs, Rows, SEGMENT};
-use crate::backend::tuning::tuning;
+use crate::backend::tuning::{PUSHED_ENTRIES, tuning};
 use crate::backend::view::VectorView;
 use crate::formats::{Csr, Shared};
 use vxm_semiring::dynamic::jit::{self, RowFold, RowPush};
 use vxm_semiring::{BinaryOp, Element, Monoid, Semiring};
 
 const _: () = assert!(LANES == jit::LANES && SEGMENT == jit::SEGMENT, "one tree for interpreted and compiled programs");
-
-/// Entries of a row that are pushed together. Room for what they change is cleared at each visit, and most rows are short.
-const JOINED: usize = 32;
 
 /// Makes code for the rows of a product that folds so many entries, if that pays. `reversed` says that rows are read from their ends.
 pub fn prepare<X: Element, A: Element, S: Semiring<X, A>>(ring: S, entries: usize, reversed: bool) {
@@ -79,10 +76,10 @@ pub fn push<X: Element, A: Element, S: Semiring<X, A>>(
         return false;
     }
     let (columns, weights) = rows.row(row);
-    let (mut found, mut before) = ([0; JOINED], [S::Out::ZERO; JOINED]);
+    let (mut found, mut before) = ([0; PUSHED_ENTRIES], [S::Out::ZERO; PUSHED_ENTRIES]);
     let mut first = 0;
     while first < columns.len() {
-        let part = first..(first + JOINED).min(columns.len());
+        let part = first..(first + PUSHED_ENTRIES).min(columns.len());
         let (columns, weights) = (&columns[part.clone()], &weights[part]);
         // SAFETY: columns of a matrix are below their number, and there are as many elements. They are atomic words, so threads may write
         // them through a shared reference; `alone` is the caller's promise
@@ -90,7 +87,7 @@ pub fn push<X: Element, A: Element, S: Semiring<X, A>>(
         for at in 0..number {
             changed.push((columns[found[at] as usize], before[at]));
         }
-        first += JOINED;
+        first += PUSHED_ENTRIES;
     }
     true
 }

@@ -10,20 +10,7 @@ use vxm::backend::plan::{Direction, Forced, Format, force};
 use vxm::backend::reference::{self, Dense, Grid};
 use vxm::operations::dyn_expr::DynExpr;
 use vxm::prelude::*;
-
-struct Bytes<'a>(&'a [u8]);
-
-impl Bytes<'_> {
-    fn next(&mut self) -> u8 {
-        let Some((&first, rest)) = self.0.split_first() else { return 0 };
-        self.0 = rest;
-        first
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        usize::from(self.next()) % end
-    }
-}
+use vxm_fuzz::Bytes;
 
 /// A type of elements, with operators that the reference has too.
 trait Number: Scalar + Default {

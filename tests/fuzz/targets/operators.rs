@@ -8,25 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use std::sync::OnceLock;
 use vxm::semiring::dynamic::{Builder, Kind, Operand, Program};
 use vxm::semiring::{Element, KernelText, Source, dynamic};
-
-/// Reads numbers off the input; zeros behind its end.
-struct Bytes<'a>(&'a [u8]);
-
-impl Bytes<'_> {
-    fn next(&mut self) -> u8 {
-        let Some((&first, rest)) = self.0.split_first() else { return 0 };
-        self.0 = rest;
-        first
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        usize::from(self.next()) % end
-    }
-
-    fn word(&mut self) -> u64 {
-        (0..8).fold(0, |word, _| word << 8 | u64::from(self.next()))
-    }
-}
+use vxm_fuzz::Bytes;
 
 /// The names of all operations: a builder lists them where it knows none.
 fn operations() -> &'static [String] {
