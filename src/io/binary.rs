@@ -1,14 +1,12 @@
 //! Arrays of numbers inside binary files, and the compressed rows that they make. All numbers are little-endian.
 
 use crate::error::{Error, Result};
-use crate::io::listed::Lists;
+use crate::io::Progress;
+use crate::io::entries::Entries;
+use crate::io::target::Outline;
 use crate::io::value::{Number, Value};
-use crate::memory;
 use core::ops::Range;
 use rayon::prelude::*;
-
-/// The number of entries that a task converts at once.
-const CHUNK: usize = 1 << 16;
 
 /// The type of an array's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,20 +152,14 @@ impl Rows<'_> {
         wrong.map_or(Ok(()), |i| Err(offsets.wrong(i, &expected(i, entries))))
     }
 
-    /// Converts the entries, after checking everything. They are listed by rows.
-    pub fn entries<V: Value>(&self) -> Result<Lists<V>> {
+    /// Converts the entries for what `outline` says, after checking everything. They are listed by rows.
+    pub fn entries<'p, V: Value>(&self, outline: Outline, progress: &'p dyn Progress) -> Result<Entries<'p, V>> {
         self.check()?;
-        let count = self.columns.len();
-        memory::require(count as u128 * size_of::<(u32, u32, V)>() as u128, || self.columns.place.to_owned())?;
-        let chunks: Vec<Result<Vec<_>>> = (0..count.div_ceil(CHUNK))
-            .into_par_iter()
-            .map(|chunk| self.chunk(chunk * CHUNK..count.min((chunk + 1) * CHUNK)))
-            .collect();
-        chunks.into_iter().collect()
+        Entries::convert(self.columns.place, outline, progress, |range| self.range(range))
     }
 
     /// Converts a range of the entries.
-    fn chunk<V: Value>(&self, range: Range<usize>) -> Result<Vec<(u32, u32, V)>> {
+    pub fn range<V: Value>(&self, range: Range<usize>) -> Result<Vec<(u32, u32, V)>> {
         let end_of = |row: usize| self.offsets.index(row + 1).unwrap_or(0);
         // the row of the first entry is the first that ends behind it
         let (mut low, mut high) = (0, self.offsets.len() - 1);

@@ -7,13 +7,15 @@
 
 use crate::error::{Error, Result};
 use crate::formats::{Csr, Directions, First, MAX_VERTICES};
-use crate::io::listed::{Least, Listed, Lists};
+use crate::io::entries::Entries;
+use crate::io::listed::{Least, Listed};
 use crate::io::loaded::{Loaded, Numbering, Report};
 use crate::io::source::Source;
+use crate::io::target::{Mirror, Outline, Target};
 use crate::io::text::{self, Cursor, Fault, Lines};
 use crate::io::value::{Field, Value, is_real};
 use crate::io::weighted::Weighted;
-use crate::io::{FileFormat, build, short_name};
+use crate::io::{FileFormat, short_name};
 use crate::memory;
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -100,16 +102,16 @@ struct Edges {
 }
 
 impl Lines for Edges {
-    type Entry = (u32, u32);
+    type Entry = (u32, u32, ());
 
     #[inline]
-    fn line(&self, line: &mut Cursor<'_>) -> Result<Option<(u32, u32)>, Fault> {
+    fn line(&self, line: &mut Cursor<'_>) -> Result<Option<Self::Entry>, Fault> {
         let at = line.at();
         match line.word() {
             b"e" => {
                 let from = line.number_in("a vertex", 1..=self.vertices)?;
                 let to = line.number_in("a vertex", 1..=self.vertices)?;
-                Ok(Some(((from - 1) as u32, (to - 1) as u32)))
+                Ok(Some(((from - 1) as u32, (to - 1) as u32, ())))
             }
             b"c" => Ok(None),
             b"n" => {
@@ -135,8 +137,8 @@ pub(super) fn read_graph(source: Source<'_>) -> Result<Loaded> {
     let file = source.name().to_owned();
     let (line, column) = text::locate(source.head(), header.edges_at);
     let lines = Edges { vertices: header.vertices, weights: AtomicU64::new(0) };
-    let edges = source.parse(header.body, &lines)?;
-    let cleaned = build(&file, header.vertices, edges, Directions::Ignored)?;
+    let outline = Outline::graph(header.vertices, header.edges, Target::Graph(Directions::Ignored));
+    let cleaned = Entries::parse(source, header.body, &lines, outline)?.graph(&file, outline)?;
     let (entries, distinct) = (cleaned.entries, cleaned.graph.nnz() as u64 / 2);
     if ![entries, entries / 2, 2 * entries, distinct].contains(&header.edges) {
         return Err(Error::Parse {
@@ -189,16 +191,17 @@ impl<V: Value> Lines for Arcs<V> {
     }
 }
 
-/// Reads the arcs of a shortest path instance.
-fn arcs<V: Value>(source: Source<'_>) -> Result<Listed<V>> {
+/// Reads the arcs of a shortest path instance for `target`.
+fn arcs<V: Value>(source: Source<'_>, target: Target) -> Result<Listed<'_, V>> {
     let header = Header::read(&source, PATHS)?;
     let least = memory::for_building(header.vertices, 0, Directions::Matter);
     memory::require(least, || source.place(header.vertices_at))?;
     let file = source.name().to_owned();
     let (line, column) = text::locate(source.head(), header.edges_at);
     let lines = Arcs { vertices: header.vertices, value: PhantomData };
-    let entries: Lists<V> = source.parse(header.body, &lines)?;
-    let count: u64 = entries.iter().map(|list| list.len() as u64).sum();
+    let outline = Outline::graph(header.vertices, header.edges, target);
+    let entries = Entries::parse(source, header.body, &lines, outline)?;
+    let count = entries.count();
     if count != header.edges {
         return Err(Error::Parse {
             file,
@@ -208,34 +211,25 @@ fn arcs<V: Value>(source: Source<'_>) -> Result<Listed<V>> {
             found: count.to_string(),
         });
     }
-    Ok(Listed {
-        file,
-        format: FileFormat::ShortestPath,
-        rows: header.vertices,
-        columns: header.vertices,
-        entries,
-        first: 1,
-        weights: count,
-        vertex_weights: 0,
-    })
+    Ok(Listed { file, format: FileFormat::ShortestPath, outline, entries, first: 1, weights: count, vertex_weights: 0 })
 }
 
 /// Reads the graph of a shortest path instance.
 pub(super) fn read_paths_graph(source: Source<'_>) -> Result<Loaded> {
-    arcs(source)?.graph()
+    arcs(source, Target::Graph(Directions::Matter))?.graph()
 }
 
 /// Reads the arcs of a shortest path instance as a directed graph.
 pub(super) fn read_paths_digraph(source: Source<'_>) -> Result<Loaded> {
-    arcs::<()>(source)?.digraph(First)
+    arcs::<()>(source, Target::Digraph(Mirror::None))?.digraph(First)
 }
 
 /// Reads the arcs of a shortest path instance with their weights. Of parallel arcs the least is kept.
 pub(super) fn read_paths_weighted(source: Source<'_>) -> Result<Weighted> {
-    arcs(source)?.digraph(Least).map(Weighted::Integer)
+    arcs(source, Target::Digraph(Mirror::None))?.digraph(Least).map(Weighted::Integer)
 }
 
 /// Reads the weights of a shortest path instance. Of parallel arcs, which road networks have, the least is kept.
 pub(super) fn read_paths_matrix<V: Value>(source: Source<'_>) -> Result<Csr<V>> {
-    arcs(source)?.least_matrix()
+    arcs(source, Target::Matrix(Mirror::None))?.matrix(Least)
 }

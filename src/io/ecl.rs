@@ -4,12 +4,13 @@
 //! whether there are weights.
 
 use crate::error::{Error, Result};
-use crate::formats::{Csr, First, MAX_VERTICES, Refuse};
+use crate::formats::{Csr, Directions, First, MAX_VERTICES, Refuse};
 use crate::io::FileFormat;
 use crate::io::binary::{Array, Kind, Rows, broken};
 use crate::io::listed::Listed;
 use crate::io::loaded::Loaded;
 use crate::io::source::Source;
+use crate::io::target::{Mirror, Outline, Target};
 use crate::io::value::Value;
 use crate::io::weighted::Weighted;
 
@@ -57,8 +58,8 @@ fn layout(file: &str, bytes: &[u8]) -> Result<Layout> {
     Ok(layout)
 }
 
-/// Reads the entries.
-fn read<V: Value>(source: &Source<'_>) -> Result<Listed<V>> {
+/// Reads the entries for `target`.
+fn read<'p, V: Value>(source: &Source<'p>, target: Target) -> Result<Listed<'p, V>> {
     let (file, bytes) = (source.name(), source.bytes()?);
     let Layout { nodes, edges, wide, weighted } = layout(file, bytes)?;
     let start = 2 * wide;
@@ -70,12 +71,12 @@ fn read<V: Value>(source: &Source<'_>) -> Result<Listed<V>> {
         values: weighted.then(|| Array::within(file, bytes, weights..bytes.len(), Kind::Signed(4))),
         width: nodes,
     };
+    let outline = Outline::graph(nodes, edges, target);
     Ok(Listed {
-        entries: rows.entries()?,
+        entries: rows.entries(outline, source.progress)?,
         file: file.to_owned(),
         format: FileFormat::Ecl,
-        rows: nodes,
-        columns: nodes,
+        outline,
         first: 0,
         weights: if weighted { edges } else { 0 },
         vertex_weights: 0,
@@ -84,23 +85,23 @@ fn read<V: Value>(source: &Source<'_>) -> Result<Listed<V>> {
 
 /// Reads the graph.
 pub(super) fn read_graph(source: &Source<'_>) -> Result<Loaded> {
-    read(source)?.graph()
+    read(source, Target::Graph(Directions::Matter))?.graph()
 }
 
 /// Reads the graph with the directions of its edges.
 pub(super) fn read_digraph(source: &Source<'_>) -> Result<Loaded> {
-    read::<()>(source)?.digraph(First)
+    read::<()>(source, Target::Digraph(Mirror::None))?.digraph(First)
 }
 
 /// Reads the graph with the directions of its edges, and with their weights if the file has any.
 pub(super) fn read_weighted(source: &Source<'_>) -> Result<Weighted> {
     if layout(source.name(), source.bytes()?)?.weighted {
-        return read(source)?.digraph(Refuse).map(Weighted::Integer);
+        return read(source, Target::Digraph(Mirror::None))?.digraph(Refuse).map(Weighted::Integer);
     }
     read_digraph(source).map(Weighted::None)
 }
 
 /// Reads the matrix of the weights, which are 1 if the file has none.
 pub(super) fn read_matrix<V: Value>(source: &Source<'_>) -> Result<Csr<V>> {
-    read(source)?.matrix()
+    read(source, Target::Matrix(Mirror::None))?.matrix(Refuse)
 }

@@ -4,12 +4,13 @@
 //! weights 32-bit integers; a weight follows its neighbour. The size of the file tells whether there are weights.
 
 use crate::error::{Error, Result};
-use crate::formats::{Csr, First, MAX_VERTICES, Refuse};
+use crate::formats::{Csr, Directions, First, MAX_VERTICES, Refuse};
 use crate::io::FileFormat;
 use crate::io::binary::{Array, Kind, Rows, broken};
 use crate::io::listed::Listed;
 use crate::io::loaded::Loaded;
 use crate::io::source::Source;
+use crate::io::target::{Mirror, Outline, Target};
 use crate::io::value::Value;
 use crate::io::weighted::Weighted;
 use crate::memory;
@@ -80,12 +81,13 @@ fn check_reversed(edges: &Rows<'_>, reversed: &Rows<'_>) -> Result<()> {
     })
 }
 
-/// Reads the entries.
-fn read<V: Value>(source: &Source<'_>) -> Result<Listed<V>> {
+/// Reads the entries for `target`.
+fn read<'p, V: Value>(source: &Source<'p>, target: Target) -> Result<Listed<'p, V>> {
     let (file, bytes) = (source.name(), source.bytes()?);
     let layout = layout(file, bytes)?;
     let (edges, end) = rows(file, bytes, &layout, HEADER);
-    let entries = edges.entries()?;
+    let outline = Outline::graph(layout.nodes, layout.edges, target);
+    let entries = edges.entries(outline, source.progress)?;
     if layout.directed {
         check_reversed(&edges, &rows(file, bytes, &layout, end).0)?;
     }
@@ -93,8 +95,7 @@ fn read<V: Value>(source: &Source<'_>) -> Result<Listed<V>> {
         entries,
         file: file.to_owned(),
         format: FileFormat::Gap,
-        rows: layout.nodes,
-        columns: layout.nodes,
+        outline,
         first: 0,
         weights: if layout.weighted { layout.edges } else { 0 },
         vertex_weights: 0,
@@ -103,23 +104,23 @@ fn read<V: Value>(source: &Source<'_>) -> Result<Listed<V>> {
 
 /// Reads the graph.
 pub(super) fn read_graph(source: &Source<'_>) -> Result<Loaded> {
-    read(source)?.graph()
+    read(source, Target::Graph(Directions::Matter))?.graph()
 }
 
 /// Reads the graph with the directions of its edges.
 pub(super) fn read_digraph(source: &Source<'_>) -> Result<Loaded> {
-    read::<()>(source)?.digraph(First)
+    read::<()>(source, Target::Digraph(Mirror::None))?.digraph(First)
 }
 
 /// Reads the graph with the directions of its edges, and with their weights if the file has any.
 pub(super) fn read_weighted(source: &Source<'_>) -> Result<Weighted> {
     if layout(source.name(), source.bytes()?)?.weighted {
-        return read(source)?.digraph(Refuse).map(Weighted::Integer);
+        return read(source, Target::Digraph(Mirror::None))?.digraph(Refuse).map(Weighted::Integer);
     }
     read_digraph(source).map(Weighted::None)
 }
 
 /// Reads the matrix of the weights, which are 1 if the file has none.
 pub(super) fn read_matrix<V: Value>(source: &Source<'_>) -> Result<Csr<V>> {
-    read(source)?.matrix()
+    read(source, Target::Matrix(Mirror::None))?.matrix(Refuse)
 }

@@ -1,25 +1,23 @@
-//! The entries of a file as it lists them, from which a graph or a matrix is built.
+//! Builds a graph or a matrix of the entries of a file.
 
 use crate::error::{Error, Result};
-use crate::formats::{Coo, Csr, Directions, Duplicates, Refuse};
+use crate::formats::{Cleaned, Coo, Csr, Duplicates};
+use crate::io::entries::{Entries, Lists};
 use crate::io::loaded::{Loaded, Numbering, Report};
+use crate::io::target::Outline;
 use crate::io::value::Value;
-use crate::io::weighted::directed;
 use crate::io::{FileFormat, build, short_name};
 use crate::memory;
 use std::collections::HashMap;
 
-/// Entries `(row, column, value)`, in the order of the file and in several lists.
-pub(super) type Lists<V> = Vec<Vec<(u32, u32, V)>>;
-
 /// What a file holds.
-pub(super) struct Listed<V> {
+pub(super) struct Listed<'p, V: Value> {
     /// The name of the file.
     pub file: String,
     pub format: FileFormat,
-    pub rows: u64,
-    pub columns: u64,
-    pub entries: Lists<V>,
+    /// What the entries are read for.
+    pub outline: Outline,
+    pub entries: Entries<'p, V>,
     /// The number of the first row and column in the file.
     pub first: u64,
     /// The numbers of values of edges and of vertices that a graph ignores.
@@ -27,12 +25,24 @@ pub(super) struct Listed<V> {
     pub vertex_weights: u64,
 }
 
-impl Listed<()> {
-    /// Builds the graph. An edge is listed in both directions, or was listed in one only.
+impl Entries<'_, ()> {
+    /// Builds an undirected graph.
+    pub fn graph(self, file: &str, outline: Outline) -> Result<Cleaned> {
+        match self {
+            Self::OnDisk(on_disk) => on_disk.finish_graph(),
+            Self::Listed(lists) => {
+                // reuses the allocation: an entry without a value has the size of its row and column
+                let edges = lists.into_iter().map(|list| list.into_iter().map(|(i, j, ())| (i, j)).collect());
+                build(file, outline.rows, edges.collect(), outline.target.directions())
+            }
+        }
+    }
+}
+
+impl Listed<'_, ()> {
+    /// Builds the undirected graph that the entries were read for.
     pub fn graph(self) -> Result<Loaded> {
-        // reuses the allocation: an entry without a value has the size of its row and column
-        let edges = self.entries.into_iter().map(|list| list.into_iter().map(|(i, j, ())| (i, j)).collect());
-        let cleaned = build(&self.file, self.rows, edges.collect(), Directions::Matter)?;
+        let cleaned = self.entries.graph(&self.file, self.outline)?;
         let report = Report { weights: self.weights, vertex_weights: self.vertex_weights, ..Report::from(&cleaned) };
         Ok(Loaded {
             report,
@@ -44,11 +54,14 @@ impl Listed<()> {
     }
 }
 
-impl<V: Value> Listed<V> {
-    /// Builds the directed graph of the entries off the diagonal. Values that `V` holds are not ignored.
+impl<V: Value> Listed<'_, V> {
+    /// Builds the directed graph that the entries were read for. Values that `V` holds are not ignored. Of entries with the same row and column
+    /// any may come first, so `duplicates` must be commutative.
     pub fn digraph(self, duplicates: impl Duplicates<V>) -> Result<Loaded<V>> {
-        let vertices = (self.rows, self.first);
-        let (graph, report) = directed(&self.file, vertices, &self.entries, |_| Ok(None), duplicates)?;
+        let (graph, report) = match self.entries {
+            Entries::Listed(lists) => directed(&self.file, (self.outline, self.first), &lists, duplicates)?,
+            Entries::OnDisk(on_disk) => on_disk.finish(duplicates, self.first)?,
+        };
         let weights = if size_of::<V>() > 0 { 0 } else { self.weights };
         Ok(Loaded {
             graph,
@@ -59,27 +72,51 @@ impl<V: Value> Listed<V> {
         })
     }
 
-    /// Builds the matrix. Two entries with the same row and column are an error.
-    pub fn matrix(self) -> Result<Csr<V>> {
-        let refused = |error| repeated(&self.file, self.first, &self.entries, error);
-        self.to_csr(Refuse)?.map_err(refused)
+    /// Builds the matrix that the entries were read for. Two entries with the same row and column are an error, or merged if `duplicates` does
+    /// so.
+    pub fn matrix(self, duplicates: impl Duplicates<V>) -> Result<Csr<V>> {
+        let Self { file, first, outline, .. } = self;
+        match self.entries {
+            Entries::OnDisk(on_disk) => on_disk.finish(duplicates, first).map(|(matrix, _)| matrix),
+            Entries::Listed(lists) => {
+                memory::require(outline.needed::<V>(), || file.clone())?;
+                let mut triples = Coo::new(outline.rows as usize, outline.columns as usize)?;
+                for &entry in lists.iter().flatten() {
+                    triples.push(entry.0, entry.1, entry.2)?;
+                    if let Some((row, column, value)) = outline.target.mirrored(&file, entry)? {
+                        triples.push(row, column, value)?;
+                    }
+                }
+                triples.to_csr(duplicates).map_err(|error| repeated(&file, first, &lists, error))
+            }
+        }
     }
+}
 
-    /// Builds the matrix. Of entries with the same row and column the least is kept, as shortest paths need it.
-    pub fn least_matrix(self) -> Result<Csr<V>> {
-        self.to_csr(Least)?
+/// Builds the directed graph of the entries off the diagonal of `file`, after checking that the memory suffices. `first` is the number of
+/// the first vertex in the file.
+pub(super) fn directed<T: Value>(
+    file: &str,
+    (outline, first): (Outline, u64),
+    lists: &Lists<T>,
+    duplicates: impl Duplicates<T>,
+) -> Result<(Csr<T>, Report)> {
+    let entries = lists.iter().map(|list| list.len() as u64).sum();
+    memory::require(Outline { entries, ..outline }.needed::<T>(), || file.to_owned())?;
+    let (mut loops, mut triples) = (0, Coo::new(outline.rows as usize, outline.columns as usize)?);
+    for &entry in lists.iter().flatten() {
+        if entry.0 == entry.1 {
+            loops += 1;
+            continue;
+        }
+        triples.push(entry.0, entry.1, entry.2)?;
+        if let Some((row, column, value)) = outline.target.mirrored(file, entry)? {
+            triples.push(row, column, value)?;
+        }
     }
-
-    /// The outer result is about memory, the inner one about duplicates.
-    fn to_csr(&self, duplicates: impl Duplicates<V>) -> Result<Result<Csr<V>>> {
-        let count: u128 = self.entries.iter().map(|list| list.len() as u128).sum();
-        // the triples, the entries sorted to their rows, and the finished arrays; two arrays of offsets
-        let each = (3 * (8 + size_of::<V>())) as u128;
-        memory::require(each * count + 16 * (u128::from(self.rows) + 1), || self.file.clone())?;
-        let triples = self.entries.iter().flatten().copied();
-        let triples = Coo::from_triples(self.rows as usize, self.columns as usize, triples)?;
-        Ok(triples.to_csr(duplicates))
-    }
+    let graph = triples.to_csr(duplicates).map_err(|error| repeated(file, first, lists, error))?;
+    let duplicates = triples.len() as u64 - graph.nnz() as u64;
+    Ok((graph, Report { entries, loops, duplicates, ..Report::default() }))
 }
 
 /// Keeps the least of entries with the same row and column.
@@ -93,7 +130,7 @@ impl<V: Value> Duplicates<V> for Least {
 
 /// Returns the error for the first two entries, in file order, with the same row and column. `error` found such a pair
 /// in row order. `first` is the number of the first row and column in the file.
-pub(super) fn repeated<T: Value>(file: &str, first: u64, lists: &Lists<T>, error: Error) -> Error {
+fn repeated<T: Value>(file: &str, first: u64, lists: &Lists<T>, error: Error) -> Error {
     let mut seen = HashMap::new();
     for (entry, &(row, column, _)) in (1u64..).zip(lists.iter().flatten()) {
         if let Some(earlier) = seen.insert((row, column), entry) {

@@ -5,16 +5,17 @@
 //! its values are checked and dropped, and explicit zeros are edges. The array format and complex values are refused.
 
 use crate::error::{Error, Result};
-use crate::formats::{Coo, Csr, Directions, Duplicates, First, MAX_VERTICES, Refuse};
-use crate::io::listed::repeated;
-use crate::io::loaded::{Loaded, Numbering, Report};
-use crate::io::on_disk::OnDisk;
+use crate::formats::{Csr, Directions, First, MAX_VERTICES, Refuse};
+use crate::io::entries::Entries;
+use crate::io::listed::Listed;
+use crate::io::loaded::{Loaded, Numbering};
 use crate::io::portions::{About, Portions};
 use crate::io::source::Source;
+use crate::io::target::{Mirror, Outline, Target};
 use crate::io::text::{self, Cursor, Fault, Lines};
 use crate::io::value::{Field, Value};
-use crate::io::weighted::{Weighted, directed};
-use crate::io::{FileFormat, build, short_name};
+use crate::io::weighted::Weighted;
+use crate::io::{FileFormat, short_name};
 use crate::memory;
 use core::marker::PhantomData;
 
@@ -92,23 +93,17 @@ impl Header {
         Ok(Self { field, symmetry, rows, columns, entries, shape_at, entries_at: entries_at.at(), body: cursor.at() })
     }
 
-    /// The entry that `entry` implies in a symmetric or skew-symmetric file; `None` if it implies none.
-    fn mirrored<T: Value>(&self, file: &str, entry: (u32, u32, T)) -> Result<Option<(u32, u32, T)>> {
-        let (row, column, value) = entry;
-        let other = match self.symmetry {
-            _ if row == column => return Ok(None),
-            Symmetry::General => return Ok(None),
-            Symmetry::Symmetric => Some(value),
-            Symmetry::Skew => value.negate(),
-        };
-        let other = other.ok_or_else(|| {
-            Error::invalid(format!("{file}: {} cannot hold the negative of {value:?} (skew-symmetric)", T::NAME))
-        })?;
-        Ok(Some((column, row, other)))
+    /// The entry that another one implies.
+    fn mirror(&self) -> Mirror {
+        match self.symmetry {
+            Symmetry::General => Mirror::None,
+            Symmetry::Symmetric => Mirror::Same,
+            Symmetry::Skew => Mirror::Negated,
+        }
     }
 
-    fn lines<V>(&self) -> Entries<V> {
-        Entries { field: self.field, rows: self.rows, columns: self.columns, value: PhantomData }
+    fn lines<V>(&self) -> EntryLines<V> {
+        EntryLines { field: self.field, rows: self.rows, columns: self.columns, value: PhantomData }
     }
 }
 
@@ -125,14 +120,14 @@ fn choose<T: Copy>(cursor: &mut Cursor<'_>, choices: &[(&str, T)]) -> Result<T, 
 }
 
 /// Lines `ROW COLUMN VALUE`.
-struct Entries<V> {
+struct EntryLines<V> {
     field: Field,
     rows: u64,
     columns: u64,
     value: PhantomData<fn() -> V>,
 }
 
-impl<V: Value> Lines for Entries<V> {
+impl<V: Value> Lines for EntryLines<V> {
     type Entry = (u32, u32, V);
 
     #[inline]
@@ -157,12 +152,14 @@ impl<V: Value> Lines for Entries<V> {
     }
 }
 
-/// Reads the entries and checks their number against the header.
-fn entries<V: Value>(source: Source<'_>, header: &Header) -> Result<Vec<Vec<(u32, u32, V)>>> {
-    let stated = Stated::of(&source, header);
-    let lists = source.parse(header.body, &header.lines::<V>())?;
-    stated.check(header, lists.iter().map(|list| list.len() as u64).sum())?;
-    Ok(lists)
+/// Reads the entries for `target`, and checks their number against the header.
+fn read<'p, V: Value>(source: Source<'p>, header: &Header, target: Target) -> Result<Listed<'p, V>> {
+    let (stated, file) = (Stated::of(&source, header), source.name().to_owned());
+    let outline = Outline { rows: header.rows, columns: header.columns, entries: header.entries, target };
+    let entries = Entries::parse(source, header.body, &header.lines(), outline)?;
+    stated.check(header, entries.count())?;
+    let weights = if header.field == Field::Pattern { 0 } else { header.entries };
+    Ok(Listed { file, format: FileFormat::MatrixMarket, outline, entries, first: 1, weights, vertex_weights: 0 })
 }
 
 /// Where a file states its number of entries.
@@ -217,10 +214,11 @@ fn square_header(source: &Source<'_>) -> Result<(Header, Directions)> {
 /// Reads a square matrix as a directed graph with the weights that it has. Self-loops are dropped.
 pub(super) fn read_weighted(source: Source<'_>) -> Result<Weighted> {
     let (header, directions) = graph_header(&source)?;
+    let target = Target::Digraph(header.mirror());
     match header.field {
         Field::Pattern => pattern(source, &header, directions).map(Weighted::None),
-        Field::Integer => digraph(source, &header, Refuse).map(Weighted::Integer),
-        Field::Real => digraph(source, &header, Refuse).map(Weighted::Real),
+        Field::Integer => read(source, &header, target)?.digraph(Refuse).map(Weighted::Integer),
+        Field::Real => read(source, &header, target)?.digraph(Refuse).map(Weighted::Real),
     }
 }
 
@@ -233,58 +231,15 @@ pub(super) fn read_digraph(source: Source<'_>) -> Result<Loaded> {
 /// Reads the pattern of a square matrix as a directed graph. One with symmetry is undirected.
 fn pattern(source: Source<'_>, header: &Header, directions: Directions) -> Result<Loaded> {
     match directions {
-        Directions::Ignored => graph(source, header, directions),
-        Directions::Matter => digraph(source, header, First),
+        Directions::Ignored => read(source, header, Target::Graph(directions))?.graph(),
+        Directions::Matter => read::<()>(source, header, Target::Digraph(header.mirror()))?.digraph(First),
     }
-}
-
-/// Reads the entries off the diagonal; those of a symmetric or skew-symmetric file count for both directions.
-fn digraph<T: Value>(source: Source<'_>, header: &Header, duplicates: impl Duplicates<T>) -> Result<Loaded<T>> {
-    let file = source.name().to_owned();
-    let lists = entries::<T>(source, header)?;
-    let (graph, report) = directed(&file, (header.rows, 1), &lists, |entry| header.mirrored(&file, entry), duplicates)?;
-    // a graph of type `()` has no place for values
-    let weights = if header.field == Field::Pattern || size_of::<T>() > 0 { 0 } else { header.entries };
-    Ok(Loaded {
-        graph,
-        report: Report { weights, ..report },
-        name: short_name(&file),
-        format: Some(FileFormat::MatrixMarket),
-        numbering: Numbering::From(1),
-    })
 }
 
 /// Reads the pattern of a square matrix as a graph.
 pub(super) fn read_graph(source: Source<'_>) -> Result<Loaded> {
     let (header, directions) = graph_header(&source)?;
-    graph(source, &header, directions)
-}
-
-/// Reads the pattern, and makes it symmetric. It is built on disk if memory is limited and too small.
-fn graph(source: Source<'_>, header: &Header, directions: Directions) -> Result<Loaded> {
-    let file = source.name().to_owned();
-    let needed = memory::for_reading(header.rows, header.entries, directions);
-    let cleaned = match OnDisk::if_needed(&file, header.rows, header.entries, directions, needed)? {
-        Some(graph) => {
-            let progress = source.progress;
-            let stated = Stated::of(&source, header);
-            let found = source.parse_into(header.body, &header.lines::<()>(), &|list| graph.take(&pair(list)))?;
-            stated.check(header, found)?;
-            graph.finish(progress)?
-        }
-        None => {
-            let lists = entries::<()>(source, header)?.into_iter().map(pair);
-            build(&file, header.rows, lists.collect(), directions)?
-        }
-    };
-    let weights = if header.field == Field::Pattern { 0 } else { header.entries };
-    Ok(Loaded {
-        report: Report { weights, ..Report::from(&cleaned) },
-        graph: cleaned.graph,
-        name: short_name(&file),
-        format: Some(FileFormat::MatrixMarket),
-        numbering: Numbering::From(1),
-    })
+    read(source, &header, Target::Graph(directions))?.graph()
 }
 
 /// The edges of a graph in a mapped file, of which part number `part.0` of `part.1` is read.
@@ -317,14 +272,5 @@ pub(super) fn read_matrix<T: Value>(source: Source<'_>) -> Result<Csr<T>> {
     let header = Header::read(&source)?;
     // two arrays of offsets are needed while the rows are assembled
     memory::require(16 * (u128::from(header.rows) + 1), || source.place(header.shape_at))?;
-    let name = source.name().to_owned();
-    let lists = entries::<T>(source, &header)?;
-    let mut triples = Coo::new(header.rows as usize, header.columns as usize)?;
-    for entry in lists.iter().flatten() {
-        triples.push(entry.0, entry.1, entry.2)?;
-        if let Some((row, column, value)) = header.mirrored(&name, *entry)? {
-            triples.push(row, column, value)?;
-        }
-    }
-    triples.to_csr(Refuse).map_err(|error| repeated(&name, 1, &lists, error))
+    read::<T>(source, &header, Target::Matrix(header.mirror()))?.matrix(Refuse)
 }

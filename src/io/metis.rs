@@ -7,17 +7,21 @@
 //! both its ends.
 
 use crate::error::{Error, Result};
-use crate::formats::{Csr, MAX_VERTICES, Refuse};
-use crate::io::listed::{Listed, Lists};
+use crate::formats::{Csr, Directions, First, MAX_VERTICES, Refuse};
+use crate::io::entries::{Entries, Lists};
+use crate::io::listed::Listed;
 use crate::io::loaded::Loaded;
 use crate::io::source::Source;
+use crate::io::target::{Mirror, Outline, Target};
 use crate::io::text::{self, Cursor, Fault, Stop};
 use crate::io::value::{Field, Value, is_integer};
 use crate::io::weighted::Weighted;
 use crate::io::{FileFormat, Progress};
 use crate::memory::Kept;
+use core::ops::Range;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use rayon::prelude::*;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The shape of the lines, by FMT and NCON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,19 +86,20 @@ impl Header {
 struct Lines {
     vertices: u64,
     shape: Shape,
+    /// The number of self-loops.
+    loops: AtomicU64,
 }
 
 impl Lines {
-    /// Parses `text` from byte `start` on. Its first line is that of vertex `next`, counted from 0. Advances `next`.
+    /// Parses some pieces of a text. Their first line is that of vertex `next`, counted from 0. Advances `next`.
     fn parse<V: Value>(
         &self,
         next: &mut u64,
         text: &[u8],
-        start: usize,
+        pieces: &[Range<usize>],
         kept: &Kept,
         done: &(dyn Fn(u64) + Sync),
     ) -> Result<Lists<V>, Stop> {
-        let pieces = text::pieces(text, start..text.len());
         let lines: Vec<u64> = pieces.par_iter().map(|piece| vertex_lines(&text[piece.clone()])).collect();
         let firsts: Vec<u64> = lines
             .iter()
@@ -104,7 +109,7 @@ impl Lines {
                 first
             })
             .collect();
-        text::parse_pieces(text, &pieces, done, &|number, piece| self.piece(firsts[number], piece, kept))
+        text::parse_pieces(text, pieces, done, &|number, piece| self.piece(firsts[number], piece, kept))
     }
 
     /// Parses a piece. Its first line is that of vertex `first`.
@@ -127,6 +132,7 @@ impl Lines {
             line.skip_line();
             line.skip_line_end();
         }
+        self.loops.fetch_add(entries.iter().filter(|entry| entry.0 == entry.1).count() as u64, Relaxed);
         Ok(entries)
     }
 
@@ -184,8 +190,8 @@ fn vertex_lines(text: &[u8]) -> u64 {
     count
 }
 
-/// Reads the lines and checks them against the header.
-fn read<V: Value>(source: Source<'_>) -> Result<Listed<V>> {
+/// Reads the lines for `target`, and checks them against the header.
+fn read<V: Value>(source: Source<'_>, target: Target) -> Result<Listed<'_, V>> {
     let header = Header::parse(source.head()).map_err(|fault| source.error(&fault))?;
     if header.vertices > MAX_VERTICES as u64 {
         return Err(Error::TooManyVertices {
@@ -203,16 +209,18 @@ fn read<V: Value>(source: Source<'_>) -> Result<Listed<V>> {
         expected,
         found: found.to_string(),
     };
-    let lines = Lines { vertices: header.vertices, shape: header.shape };
+    let lines = Lines { vertices: header.vertices, shape: header.shape, loops: AtomicU64::new(0) };
     let mut next = 0;
-    let entries: Lists<V> =
-        source.parse_with(header.body, |text, start, kept, done| lines.parse(&mut next, text, start, kept, done))?;
+    let outline = Outline::graph(header.vertices, header.edges.saturating_mul(2), target);
+    let parser = |text: &[u8], pieces: &[Range<usize>], kept: &Kept, done: &(dyn Fn(u64) + Sync)| {
+        lines.parse(&mut next, text, pieces, kept, done)
+    };
+    let entries = Entries::parse_with(source, header.body, outline, parser)?;
     if next < header.vertices {
         let expected = format!("the lines of {} vertices (as stated here)", header.vertices);
         return Err(wrong(vertices_at, expected, next));
     }
-    let count: u64 = entries.iter().map(|list| list.len() as u64).sum();
-    let loops: u64 = entries.par_iter().map(|list| list.iter().filter(|entry| entry.0 == entry.1).count() as u64).sum();
+    let (count, loops) = (entries.count(), lines.loops.into_inner());
     // a self-loop, which METIS forbids and others write, may be listed once
     let twice = u128::from(header.edges) * 2;
     if twice != u128::from(count) && twice != u128::from(count) + u128::from(loops) {
@@ -222,8 +230,7 @@ fn read<V: Value>(source: Source<'_>) -> Result<Listed<V>> {
     Ok(Listed {
         file,
         format: FileFormat::Metis,
-        rows: header.vertices,
-        columns: header.vertices,
+        outline,
         entries,
         first: 1,
         weights: if header.shape.weighted { count } else { 0 },
@@ -234,36 +241,30 @@ fn read<V: Value>(source: Source<'_>) -> Result<Listed<V>> {
 /// Reads the graph.
 pub(super) fn read_graph(source: Source<'_>, progress: &dyn Progress) -> Result<Loaded> {
     let (path, lasting): (PathBuf, bool) = (source.path().to_owned(), source.lasting);
-    let listed = read::<()>(source)?;
+    let listed = read::<()>(source, Target::Graph(Directions::Matter))?;
     let file = listed.file.clone();
     let loaded = listed.graph()?;
     match loaded.report.one_way {
         None | Some(0) => Ok(loaded),
-        Some(_) if lasting => Err(one_way(&path, progress)?),
+        Some(_) if lasting => {
+            let source = Source::open(&path, Some(FileFormat::Metis), progress)?;
+            check_symmetry(&file, &read::<()>(source, DIGRAPH)?.digraph(First)?.graph)?;
+            Ok(loaded)
+        }
         Some(count) => Err(Error::invalid(format!(
             "{file}: expected every edge in the lines of both its ends, found {count} in one line only"
         ))),
     }
 }
 
-/// The error that names the first edge that stands in the line of one end only.
-fn one_way(path: &Path, progress: &dyn Progress) -> Result<Error> {
-    let listed = read::<()>(Source::open(path, Some(FileFormat::Metis), progress)?)?;
-    let mut entries: Vec<(u32, u32)> = listed.entries.into_iter().flatten().map(|(i, j, ())| (i, j)).collect();
-    entries.par_sort_unstable();
-    let alone = entries.iter().find(|&&(i, j)| entries.binary_search(&(j, i)).is_err());
-    let (from, to) = alone.map_or((0, 0), |&(i, j)| (u64::from(i) + 1, u64::from(j) + 1));
-    let file = listed.file;
-    Ok(Error::invalid(format!(
-        "{file}: the line of vertex {from} lists {to}: expected {from} in the line of vertex {to}, too"
-    )))
-}
+/// Entries that are edges from the line's vertex.
+const DIGRAPH: Target = Target::Digraph(Mirror::None);
 
 /// Reads the matrix of the edges' weights, which are 1 if the file has none.
 pub(super) fn read_matrix<V: Value>(source: Source<'_>) -> Result<Csr<V>> {
-    let listed = read::<V>(source)?;
+    let listed = read::<V>(source, Target::Matrix(Mirror::None))?;
     let file = listed.file.clone();
-    let matrix = listed.matrix()?;
+    let matrix = listed.matrix(Refuse)?;
     check_symmetry(&file, &matrix)?;
     Ok(matrix)
 }
@@ -274,7 +275,7 @@ pub(super) fn read_weighted(source: Source<'_>, progress: &dyn Progress) -> Resu
     if !header.shape.weighted {
         return read_graph(source, progress).map(Weighted::None);
     }
-    let listed = read::<u32>(source)?;
+    let listed = read::<u32>(source, DIGRAPH)?;
     let file = listed.file.clone();
     let loaded = listed.digraph(Refuse)?;
     check_symmetry(&file, &loaded.graph)?;
@@ -283,13 +284,11 @@ pub(super) fn read_weighted(source: Source<'_>, progress: &dyn Progress) -> Resu
 
 /// Checks that both ends of every edge list it, with the same weight.
 fn check_symmetry<V: Value>(file: &str, matrix: &Csr<V>) -> Result<()> {
-    if matrix.is_symmetric() {
-        return Ok(());
-    }
-    let transposed = matrix.transpose();
-    let differs = (0..matrix.nrows()).find(|&row| matrix.row(row) != transposed.row(row)).unwrap_or(0) + 1;
+    let Some((row, column)) = matrix.asymmetry() else { return Ok(()) };
+    let (from, to) = (row + 1, column + 1);
+    let weight = if size_of::<V>() > 0 { " and with the same weight" } else { "" };
     Err(Error::invalid(format!(
-        "{file}: the line of vertex {differs}: expected every edge, with its weight, in the line of its other end, too"
+        "{file}: the line of vertex {from} lists {to}: expected {from} in the line of vertex {to}, too{weight}"
     )))
 }
 

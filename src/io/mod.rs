@@ -10,6 +10,7 @@ mod binary;
 mod compressed;
 mod dimacs;
 mod ecl;
+mod entries;
 mod format;
 mod gap;
 #[cfg_attr(not(feature = "generators"), path = "no_generators.rs")]
@@ -27,6 +28,8 @@ mod portions;
 mod progress;
 mod snap;
 mod source;
+mod target;
+mod temporary;
 mod text;
 mod value;
 mod weighted;

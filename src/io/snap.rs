@@ -10,15 +10,16 @@
 
 use crate::error::{Error, Result};
 use crate::formats::{Csr, Directions, First};
+use crate::io::listed::directed;
 use crate::io::loaded::{Loaded, Report};
 use crate::io::metis::Shape;
 use crate::io::names::{Names, Reach, Survey};
 use crate::io::on_disk::OnDisk;
 use crate::io::portions::{About, Portions};
 use crate::io::source::Source;
+use crate::io::target::{Mirror, Outline, Target};
 use crate::io::text::{self, Cursor, Fault, Lines};
 use crate::io::value::is_real;
-use crate::io::weighted::directed;
 use crate::io::{FileFormat, Progress, Unit, build, short_name};
 use crate::memory;
 use crate::ranks::Grid;
@@ -219,12 +220,12 @@ impl<I: TryFrom<u64> + Send> Lines for Edges<I> {
 /// Reads the graph, made symmetric. `asked` tells whether the caller asked for an edge list; otherwise what may be
 /// something else is refused.
 pub(super) fn read_graph(source: Source<'_>, asked: bool, progress: &dyn Progress) -> Result<Loaded> {
-    if memory::limit().is_some() && source.lasting {
-        let lines = lines_in(&source);
-        let needed = memory::for_reading(0, lines, Directions::Matter);
-        if needed > memory::available().into() {
-            return read_on_disk(source, asked, lines, progress);
-        }
+    let target = Target::Graph(Directions::Matter);
+    if let Some(lines) = too_many(&source, target) {
+        return read_on_disk(source, asked, (lines, target), progress, |graph| {
+            let cleaned = graph.finish_graph()?;
+            Ok((Report::from(&cleaned), cleaned.graph))
+        });
     }
     read_either(source, asked, progress, |file, vertices, edges| {
         let cleaned = build(file, vertices, edges, Directions::Matter)?;
@@ -234,12 +235,28 @@ pub(super) fn read_graph(source: Source<'_>, asked: bool, progress: &dyn Progres
 
 /// Reads the graph with the directions of its lines; see [`read_graph`].
 pub(super) fn read_digraph(source: Source<'_>, asked: bool, progress: &dyn Progress) -> Result<Loaded> {
+    let target = Target::Digraph(Mirror::None);
+    if let Some(lines) = too_many(&source, target) {
+        return read_on_disk(source, asked, (lines, target), progress, |graph| {
+            let (graph, report) = graph.finish(First, 0)?;
+            Ok((report, graph))
+        });
+    }
     read_either(source, asked, progress, |file, vertices, edges| {
         // an entry without a value has the size of its row and column, so the allocations are reused
         let triples = edges.into_iter().map(|list| list.into_iter().map(|(from, to)| (from, to, ())).collect());
-        let (graph, report) = directed(file, (vertices, 0), &triples.collect(), |_| Ok(None), First)?;
+        let outline = Outline::graph(vertices, 0, target);
+        let (graph, report) = directed(file, (outline, 0), &triples.collect(), First)?;
         Ok((report, graph))
     })
+}
+
+/// About how many lines the file has, if memory is limited and they are too many for it; otherwise `None`.
+fn too_many(source: &Source<'_>, target: Target) -> Option<u64> {
+    memory::limit().filter(|_| source.lasting)?;
+    let lines = lines_in(source);
+    let needed = Outline::graph(0, lines, target).needed::<()>() + 8 * u128::from(lines);
+    (needed > memory::available().into()).then_some(lines)
 }
 
 /// About how many lines the file has, by the length of its first ones.
@@ -253,7 +270,13 @@ fn lines_in(source: &Source<'_>) -> u64 {
 }
 
 /// Reads the graph, and builds it on disk. The file is read twice: for the numbers of its vertices, and for its edges.
-fn read_on_disk(source: Source<'_>, asked: bool, about: u64, progress: &dyn Progress) -> Result<Loaded> {
+fn read_on_disk<'p>(
+    source: Source<'p>,
+    asked: bool,
+    (about, target): (u64, Target),
+    progress: &'p dyn Progress,
+    finish: impl Fn(OnDisk<'p>) -> Result<(Report, Csr)>,
+) -> Result<Loaded> {
     let (file, path) = (source.name().to_owned(), source.path().to_owned());
     let first = FirstLine::of(&source)?;
     let lines = Edges::<u64>::after(first.as_ref(), !asked);
@@ -263,17 +286,17 @@ fn read_on_disk(source: Source<'_>, asked: bool, about: u64, progress: &dyn Prog
     let (names, reach) = seen.finish();
     check_first(first.as_ref(), asked, &file, (found, lines.blank.load(Relaxed)), reach)?;
     let vertices = names.few_enough(&file)?;
-    let graph = OnDisk::new(&file, vertices, found.max(about), Directions::Matter, memory::available())?;
+    let outline = Outline::graph(vertices, found.max(about), target);
+    let graph = OnDisk::new(&file, outline, memory::available(), progress)?;
     let source = Source::open(&path, Some(FileFormat::Edges), progress)?;
     let again = Edges::<u64>::after(first.as_ref(), !asked);
     let numbered = |(from, to): (u64, u64)| (names.vertex(from), names.vertex(to));
-    source.parse_into(0, &again, &|edges: Vec<(u64, u64)>| {
-        graph.take(&edges.into_iter().map(numbered).collect::<Vec<_>>())
-    })?;
-    let cleaned = graph.finish(progress)?;
+    source
+        .parse_into(0, &again, &|edges: Vec<(u64, u64)>| graph.take_edges(edges.into_iter().map(numbered).collect()))?;
+    let (report, graph) = finish(graph)?;
     Ok(Loaded {
-        report: Report { weights: lines.count(found), ..Report::from(&cleaned) },
-        graph: cleaned.graph,
+        report: Report { weights: lines.count(found), ..report },
+        graph,
         name: short_name(&file),
         format: Some(FileFormat::Edges),
         numbering: names.into_numbering(),

@@ -213,14 +213,25 @@ impl<'p> Source<'p> {
         lines: &L,
         take: &(dyn Fn(Vec<L::Entry>) -> Result<()> + Sync),
     ) -> Result<u64> {
+        let parser = |text: &[u8], pieces: &[Range<usize>], kept: &Kept, done: &(dyn Fn(u64) + Sync)| {
+            text::parse_pieces(text, pieces, done, &|_, piece| text::parse_piece(lines, piece, kept))
+        };
+        self.parse_groups(start, parser, take)
+    }
+
+    /// Like [`parse_into`](Self::parse_into), with a parser of pieces, which are given to it in order.
+    pub fn parse_groups<E: Send>(
+        self,
+        start: usize,
+        mut parser: impl FnMut(&[u8], &[Range<usize>], &Kept, &(dyn Fn(u64) + Sync)) -> Result<Vec<Vec<E>>, Stop> + Send,
+        take: &(dyn Fn(Vec<E>) -> Result<()> + Sync),
+    ) -> Result<u64> {
         let refused = Mutex::new(None);
         let count = AtomicU64::new(0);
         let parsed = self.parse_with(start, |text, start, _, done| {
             // each group of pieces is taken before the next is parsed
             for group in text::pieces(text, start..text.len()).chunks(GROUP) {
-                let kept = Kept::default();
-                let work = |_: usize, piece: &[u8]| text::parse_piece(lines, piece, &kept);
-                let lists = text::parse_pieces(text, group, done, &work)?;
+                let lists = parser(text, group, &Kept::default(), done)?;
                 let taken = lists.into_par_iter().try_for_each(|list| {
                     count.fetch_add(list.len() as u64, Relaxed);
                     take(list)

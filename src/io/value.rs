@@ -42,6 +42,7 @@ pub(super) mod sealed {
     use crate::formats::buffer::Buffer;
     use crate::io::binary::Kind;
     use crate::io::native::ELEMENTS;
+    use crate::io::on_disk::Record;
     use core::ops::Range;
     use memmap2::Mmap;
     use std::sync::Arc;
@@ -54,6 +55,8 @@ pub(super) mod sealed {
         fn mapped(map: &Arc<Mmap>, range: Range<usize>, entries: usize) -> Option<Buffer<Self>>;
         /// The kind of number; `None` for a pattern.
         const KIND: Option<Kind> = ELEMENTS[Self::CODE].1;
+        /// An entry with such a value, as it is sorted on disk.
+        type Record: Record;
         /// The bytes of values.
         fn bytes(values: &[Self]) -> &[u8];
         /// Appends the value as text that reads back as the same value.
@@ -66,6 +69,7 @@ macro_rules! stored {
     ($($t:ty: $code:literal, $value:ident => $shown:expr;)*) => {$(
         impl sealed::Sealed for $t {
             const CODE: usize = $code;
+            type Record = [u64; 2];
             fn mapped(map: &Arc<Mmap>, range: Range<usize>, _: usize) -> Option<Buffer<Self>> {
                 Buffer::mapped(map, range)
             }
@@ -96,6 +100,7 @@ stored! {
 
 impl sealed::Sealed for () {
     const CODE: usize = 0;
+    type Record = u64;
     fn mapped(_: &Arc<Mmap>, _: Range<usize>, entries: usize) -> Option<Buffer<Self>> {
         Some(vec![(); entries].into())
     }

@@ -1,15 +1,11 @@
 //! Graphs with the directions and the weights of their files.
 
 use crate::error::Result;
-use crate::formats::{Coo, Csr, Directions, Duplicates};
-use crate::io::listed::{Lists, repeated};
-use crate::io::loaded::{Loaded, Report};
+use crate::io::loaded::Loaded;
 use crate::io::source::Source;
-use crate::io::value::Value;
 use crate::io::{
     FileFormat, Progress, by_name, dimacs, ecl, gap, generate, matrix_market, metis, native, npz, opened, snap,
 };
-use crate::memory;
 use std::path::Path;
 
 /// A directed graph with the weights that its file has.
@@ -147,35 +143,4 @@ fn load_weighted(path: &Path, asked: Option<FileFormat>, progress: &dyn Progress
         FileFormat::Gap => gap::read_weighted(&source),
         FileFormat::Native => native::read_weighted(source, progress),
     }
-}
-
-/// Builds the directed graph of the entries off the diagonal of `file`, after checking that the memory suffices. `first` is the number of
-/// the first vertex in the file. `mirrored` gives the entry that another one implies.
-pub(super) fn directed<T: Value>(
-    file: &str,
-    (vertices, first): (u64, u64),
-    lists: &Lists<T>,
-    mirrored: impl Fn((u32, u32, T)) -> Result<Option<(u32, u32, T)>>,
-    duplicates: impl Duplicates<T>,
-) -> Result<(Csr<T>, Report)> {
-    let entries: u64 = lists.iter().map(|list| list.len() as u64).sum();
-    // in both directions: triples, the same by rows, and these merged, in parts and as a whole
-    let size = size_of::<T>() as u128;
-    let each = 2 * (8 + size + 3 * (4 + size));
-    let needed = memory::for_building(vertices, 0, Directions::Matter) + each * u128::from(entries);
-    memory::require(needed, || file.to_owned())?;
-    let (mut loops, mut triples) = (0, Coo::new(vertices as usize, vertices as usize)?);
-    for &entry in lists.iter().flatten() {
-        if entry.0 == entry.1 {
-            loops += 1;
-            continue;
-        }
-        triples.push(entry.0, entry.1, entry.2)?;
-        if let Some((row, column, value)) = mirrored(entry)? {
-            triples.push(row, column, value)?;
-        }
-    }
-    let graph = triples.to_csr(duplicates).map_err(|error| repeated(file, first, lists, error))?;
-    let duplicates = triples.len() as u64 - graph.nnz() as u64;
-    Ok((graph, Report { entries, loops, duplicates, ..Report::default() }))
 }

@@ -119,7 +119,9 @@ fn contradictions_are_told_with_their_place() {
     let path = put(folder, "w.graph", "2 1 1\n2 5\n1 6\n");
     let line = read_matrix_as::<u8>(&path, FileFormat::Metis, &()).unwrap_err().to_string();
     assert!(
-        line.ends_with("the line of vertex 1: expected every edge, with its weight, in the line of its other end, too")
+        line.ends_with(
+            "the line of vertex 1 lists 2: expected 1 in the line of vertex 2, too and with the same weight"
+        )
     );
     for (text, expected) in [
         ("p sp 2 2\na 1 2 3\n", "f:1:8: expected 2 arcs (as stated here), found 1"),

@@ -180,12 +180,12 @@ fn weights_that_do_not_fit_are_refused() {
         (
             "u.graph",
             b"2 1 1\n2 3\n1 4\n".to_vec(),
-            "u.graph: the line of vertex 1: expected every edge, with its weight, in the line of its other end, too",
+            "u.graph: the line of vertex 1 lists 2: expected 1 in the line of vertex 2, too and with the same weight",
         ),
         (
             "o.graph",
             b"3 2 1\n2 3\n1 3 3 5\n1 4\n".to_vec(),
-            "o.graph: the line of vertex 1: expected every edge, with its weight, in the line of its other end, too",
+            "o.graph: the line of vertex 2 lists 3: expected 2 in the line of vertex 3, too and with the same weight",
         ),
         ("m.egr", minus.ecl(4, true), "m.egr: byte 24: expected a value of type u32, found -3"),
         ("m.wsg", minus.gap(true, true), "m.wsg: byte 45: expected a value of type u32, found -3"),

@@ -2,6 +2,7 @@
 
 mod damage;
 mod directed;
+mod on_disk;
 mod readers;
 mod unclear;
 mod writers;

@@ -92,11 +92,12 @@ impl Sample {
         let digit = |place: usize| fmt.len() > place && fmt.as_bytes()[fmt.len() - 1 - place] == b'1';
         let (arcs, stated) = (self.arcs(), if ncon == 1 { String::new() } else { format!(" {ncon}") });
         let mut text = format!("% a comment\n{} {} {fmt}{stated}\n", self.vertices, self.edges.len());
-        for row in 0..self.vertices {
+        let offsets = self.offsets(&arcs);
+        for row in 0..self.vertices as usize {
             let mut words: Vec<String> = Vec::new();
             words.extend(digit(2).then(|| "7".to_owned()));
             words.extend((0..if digit(1) { ncon } else { 0 }).map(|weight| (weight + 2).to_string()));
-            for (_, column, weight) in arcs.iter().filter(|arc| arc.0 == row) {
+            for (_, column, weight) in &arcs[offsets[row] as usize..offsets[row + 1] as usize] {
                 words.push((column + 1).to_string());
                 words.extend(digit(0).then(|| weight.to_string()));
             }

@@ -13,6 +13,7 @@ use crate::formats::{Cleaned, Csr, Directions, undirected};
 use crate::io::loaded::{Loaded, Numbering, Report};
 use crate::io::on_disk::OnDisk;
 use crate::io::portions::{About, Portions};
+use crate::io::target::{Outline, Target};
 use crate::io::{Progress, Unit};
 use crate::memory;
 use core::ops::Range;
@@ -157,15 +158,16 @@ fn each(edge: impl Fn(u64) -> (u32, u32) + Send + Sync + 'static) -> DrawnEdges 
 fn built(text: &str, drawn: &Drawn, progress: &dyn Progress) -> Result<Cleaned> {
     let Drawn { vertices, numbers, count, ref edges } = *drawn;
     let needed = memory::for_reading(vertices, count, Directions::Ignored);
-    let on_disk = OnDisk::if_needed(text, vertices, count, Directions::Ignored, needed)?;
+    let outline = Outline::graph(vertices, count, Target::Graph(Directions::Ignored));
+    let on_disk = OnDisk::if_needed(text, outline, progress)?;
     if on_disk.is_none() {
         memory::require(needed, || text.to_owned())?;
     }
     progress.begin("generate", Unit::Items, numbers);
     match on_disk {
         Some(graph) => {
-            draws::draw(0..numbers, progress, edges, |edges| graph.take(&edges))?;
-            graph.finish(progress)
+            draws::draw(0..numbers, progress, edges, |edges| graph.take_edges(edges))?;
+            graph.finish_graph()
         }
         None => {
             let edges = draws::draw(0..numbers, progress, edges, Ok)?;

@@ -10,11 +10,12 @@ pub use write::{write_native, write_native_graph};
 
 use crate::error::{Error, Result};
 use crate::formats::buffer::Buffer;
-use crate::formats::{Csr, First, Refuse};
+use crate::formats::{Csr, Directions, Refuse};
 use crate::io::binary::{Array, Rows};
 use crate::io::listed::Listed;
 use crate::io::loaded::{Loaded, Numbering, Report};
 use crate::io::source::Source;
+use crate::io::target::{Mirror, Outline, Target};
 use crate::io::value::Value;
 use crate::io::weighted::Weighted;
 use crate::io::{FileFormat, Progress, short_name};
@@ -190,7 +191,7 @@ impl NativeFile {
         self.verify(verify, progress)?;
         match self.mapped() {
             Some(matrix) => matrix,
-            None => self.listed::<T>()?.matrix(),
+            None => self.listed::<T>(Target::Matrix(Mirror::None), progress)?.matrix(Refuse),
         }
     }
 
@@ -263,8 +264,8 @@ impl NativeFile {
         super::binary::broken(&self.name, at, "a truth value, 0 or 1", &self.map[at].to_string())
     }
 
-    /// The entries, with their values converted.
-    fn listed<T: Value>(&self) -> Result<Listed<T>> {
+    /// The entries for `target`, with their values converted.
+    fn listed<'p, T: Value>(&self, target: Target, progress: &'p dyn Progress) -> Result<Listed<'p, T>> {
         let Layout { offsets, columns, values, facts, .. } = &self.layout;
         let kind = ELEMENTS[facts.element].1;
         let rows = Rows {
@@ -273,12 +274,13 @@ impl NativeFile {
             values: kind.map(|kind| Array::within(&self.name, &self.map, values.clone(), kind)),
             width: facts.columns as u64,
         };
+        let (rows_of, columns, count) = (facts.rows as u64, facts.columns as u64, facts.entries as u64);
+        let outline = Outline { rows: rows_of, columns, entries: count, target };
         Ok(Listed {
-            entries: rows.entries()?,
+            entries: rows.entries(outline, progress)?,
             file: self.name.clone(),
             format: FileFormat::Native,
-            rows: facts.rows as u64,
-            columns: facts.columns as u64,
+            outline,
             first: facts.first,
             weights: self.weights(),
             vertex_weights: 0,
@@ -304,8 +306,11 @@ impl NativeFile {
         self.check_graph(progress)?;
         match self.mapped().filter(|_| self.is_loopless()) {
             Some(graph) => Ok(self.unchanged(graph?)),
-            None if size_of::<T>() == 0 => self.numbered(self.listed::<T>()?.digraph(First)?),
-            None => self.numbered(self.listed::<T>()?.digraph(Refuse)?),
+            None => {
+                let listed = self.listed::<T>(Target::Digraph(Mirror::None), progress)?;
+                // entries of a file are distinct
+                self.numbered(listed.digraph(Refuse)?)
+            }
         }
     }
 
@@ -335,7 +340,7 @@ pub(super) fn read_graph_of(file: &NativeFile, progress: &dyn Progress) -> Resul
         return file.digraph(progress);
     }
     file.check_graph(progress)?;
-    file.numbered(file.listed::<()>()?.graph()?)
+    file.numbered(file.listed::<()>(Target::Graph(Directions::Matter), progress)?.graph()?)
 }
 
 /// Reads the file with the directions of its edges.

@@ -6,21 +6,18 @@ mod npy;
 mod zip;
 
 use crate::error::{Error, Result, printable};
-use crate::formats::{Csr, First, MAX_VERTICES, Refuse};
+use crate::formats::{Csr, Directions, First, MAX_VERTICES, Refuse};
 use crate::io::FileFormat;
 use crate::io::binary::{Array, Kind, Rows, broken, value};
-use crate::io::listed::{Listed, Lists};
+use crate::io::entries::Entries;
+use crate::io::listed::Listed;
 use crate::io::loaded::Loaded;
 use crate::io::source::Source;
+use crate::io::target::{Mirror, Outline, Target};
 use crate::io::value::Value;
 use crate::io::weighted::Weighted;
-use crate::memory;
 use npy::Npy;
-use rayon::prelude::*;
 use zip::{Archive, Member};
-
-/// The number of entries that a task converts at once.
-const CHUNK: usize = 1 << 16;
 
 /// The member called `name`, which must be there.
 fn member<'b>(archive: &Archive<'b>, file: &str, name: &str) -> Result<Member<'b>> {
@@ -57,21 +54,6 @@ fn list<'b>(member: &'b Member<'_>, length: Option<u64>) -> Result<Array<'b>> {
     }
 }
 
-/// Converts the entries of a matrix in coordinate form.
-fn pairs<V: Value>(rows: &Array<'_>, columns: &Array<'_>, values: &Array<'_>, shape: (u64, u64)) -> Result<Lists<V>> {
-    rows.check_below(shape.0, "row")?;
-    columns.check_below(shape.1, "column")?;
-    let count = rows.len();
-    memory::require(count as u128 * size_of::<(u32, u32, V)>() as u128, || rows.place.to_owned())?;
-    let index = |array: &Array<'_>, i| array.index(i).unwrap_or(0) as u32;
-    let convert = |chunk: usize| {
-        let range = chunk * CHUNK..count.min((chunk + 1) * CHUNK);
-        range.map(|i| Ok((index(rows, i), index(columns, i), value(Some(values), i)?))).collect()
-    };
-    let chunks: Vec<Result<Vec<_>>> = (0..count.div_ceil(CHUNK)).into_par_iter().map(convert).collect();
-    chunks.into_iter().collect()
-}
-
 /// What tells how the entries are stored, and the values.
 struct Head<'b> {
     format: String,
@@ -89,77 +71,92 @@ impl<'b> Head<'b> {
     }
 }
 
-/// Reads the entries.
-fn read<V: Value>(source: &Source<'_>) -> Result<Listed<V>> {
+/// Reads the entries for `target`.
+fn read<'p, V: Value>(source: &Source<'p>, target: Target) -> Result<Listed<'p, V>> {
     let archive = Archive::open(source.name(), source.bytes()?)?;
     let head = Head::of(&archive, source.name())?;
-    entries(&archive, source.name(), head)
+    entries(&archive, source, head, target)
 }
 
-/// Converts the entries.
-fn entries<V: Value>(archive: &Archive<'_>, file: &str, head: Head<'_>) -> Result<Listed<V>> {
+/// Converts the entries. The matrix of a graph must be square.
+fn entries<'p, V: Value>(
+    archive: &Archive<'_>,
+    source: &Source<'p>,
+    head: Head<'_>,
+    target: Target,
+) -> Result<Listed<'p, V>> {
+    let (file, progress) = (source.name(), source.progress);
     let get = |name| member(archive, file, name);
     let Head { format, rows, columns, data } = head;
-    let entries: Lists<V> = match format.as_str() {
+    if !matches!(target, Target::Matrix(_)) && rows != columns {
+        let expected = format!("as many rows as columns ({columns}) of a graph");
+        return Err(Error::invalid(format!("{file}: expected {expected}, found {rows}")));
+    }
+    let outline = |count: usize| Outline { rows, columns, entries: count as u64, target };
+    let (entries, outline) = match format.as_str() {
         "csr" | "csc" => {
             let (major, minor) = if format == "csr" { (rows, columns) } else { (columns, rows) };
             let (indptr, indices) = (get("indptr.npy")?, get("indices.npy")?);
             let columns = list(&indices, None)?;
             let values = Some(list(&data, Some(columns.len() as u64))?);
-            Rows { offsets: list(&indptr, Some(major + 1))?, columns, values, width: minor }.entries()?
+            let outline = outline(columns.len());
+            let rows = Rows { offsets: list(&indptr, Some(major + 1))?, columns, values, width: minor };
+            rows.check()?;
+            let turn = format == "csc";
+            let listed = |range| -> Result<Vec<(u32, u32, V)>> {
+                let entries = rows.range(range)?;
+                Ok(if turn { entries.into_iter().map(|(i, j, value)| (j, i, value)).collect() } else { entries })
+            };
+            (Entries::convert(rows.columns.place, outline, progress, listed)?, outline)
         }
         "coo" => {
             let (row, column) = (get("row.npy")?, get("col.npy")?);
             let row = list(&row, None)?;
             let length = Some(row.len() as u64);
-            pairs(&row, &list(&column, length)?, &list(&data, length)?, (rows, columns))?
+            let (column, data) = (list(&column, length)?, list(&data, length)?);
+            row.check_below(rows, "row")?;
+            column.check_below(columns, "column")?;
+            let index = |array: &Array<'_>, i| array.index(i).unwrap_or(0) as u32;
+            let entry = |i| Ok((index(&row, i), index(&column, i), value(Some(&data), i)?));
+            let outline = outline(row.len());
+            (Entries::convert(row.place, outline, progress, |range| range.map(entry).collect())?, outline)
         }
         other => {
             let found = printable(other.as_bytes());
             return Err(Error::invalid(format!("{file}: expected a matrix in csr, csc or coo, found `{found}`")));
         }
     };
-    let weights = entries.iter().map(|list| list.len() as u64).sum();
-    let turned = |list: Vec<_>| list.into_iter().map(|(column, row, value)| (row, column, value)).collect();
-    let entries = if format == "csc" { entries.into_iter().map(turned).collect() } else { entries };
-    let (file, format) = (file.to_owned(), FileFormat::Npz);
-    Ok(Listed { file, format, rows, columns, entries, first: 0, weights, vertex_weights: 0 })
+    let (file, format, weights) = (file.to_owned(), FileFormat::Npz, outline.entries);
+    Ok(Listed { file, format, outline, entries, first: 0, weights, vertex_weights: 0 })
 }
 
-/// Checks that the matrix is square, as that of a graph is.
-fn square<V>(listed: Listed<V>) -> Result<Listed<V>> {
-    if listed.rows == listed.columns {
-        return Ok(listed);
-    }
-    let (file, rows, columns) = (&listed.file, listed.rows, listed.columns);
-    Err(Error::invalid(format!("{file}: expected as many rows as columns ({columns}) of a graph, found {rows}")))
-}
+/// Entries that are edges from their row to their column.
+const DIGRAPH: Target = Target::Digraph(Mirror::None);
 
 /// Reads the pattern of a square matrix as a graph.
 pub(super) fn read_graph(source: &Source<'_>) -> Result<Loaded> {
-    square(read::<()>(source)?)?.graph()
+    read::<()>(source, Target::Graph(Directions::Matter))?.graph()
 }
 
 /// Reads the pattern of a square matrix as a directed graph.
 pub(super) fn read_digraph(source: &Source<'_>) -> Result<Loaded> {
-    square(read::<()>(source)?)?.digraph(First)
+    read::<()>(source, DIGRAPH)?.digraph(First)
 }
 
 /// Reads a square matrix as a directed graph with its values, unless these are truth values.
 pub(super) fn read_weighted(source: &Source<'_>) -> Result<Weighted> {
-    let file = source.name();
-    let archive = Archive::open(file, source.bytes()?)?;
-    let head = Head::of(&archive, file)?;
+    let archive = Archive::open(source.name(), source.bytes()?)?;
+    let head = Head::of(&archive, source.name())?;
     match Npy::parse(&head.data.place, &head.data.bytes)?.numbers()?.kind {
-        Kind::Bool => square(entries::<()>(&archive, file, head)?)?.digraph(First).map(Weighted::None),
+        Kind::Bool => entries::<()>(&archive, source, head, DIGRAPH)?.digraph(First).map(Weighted::None),
         Kind::Signed(_) | Kind::Unsigned(_) => {
-            square(entries(&archive, file, head)?)?.digraph(Refuse).map(Weighted::Integer)
+            entries(&archive, source, head, DIGRAPH)?.digraph(Refuse).map(Weighted::Integer)
         }
-        Kind::Float(_) => square(entries(&archive, file, head)?)?.digraph(Refuse).map(Weighted::Real),
+        Kind::Float(_) => entries(&archive, source, head, DIGRAPH)?.digraph(Refuse).map(Weighted::Real),
     }
 }
 
 /// Reads the matrix unchanged.
 pub(super) fn read_matrix<V: Value>(source: &Source<'_>) -> Result<Csr<V>> {
-    read(source)?.matrix()
+    read(source, Target::Matrix(Mirror::None))?.matrix(Refuse)
 }

@@ -3,11 +3,14 @@
 
 use crate::error::{Error, Result};
 use crate::io::binary::broken;
+use crate::io::temporary;
 use crate::memory;
+use core::ops::Deref;
 use flate2::Crc;
 use flate2::bufread::DeflateDecoder;
-use std::borrow::Cow;
-use std::io::Read;
+use memmap2::Mmap;
+use std::io::{self, Read, Write};
+use std::sync::Arc;
 
 /// The records that are read, by the bytes that they begin with: their name, and the size of their fixed part.
 const LOCAL: (&[u8], &str, usize) = (b"PK\x03\x04", "a member's header", 30);
@@ -15,6 +18,9 @@ const CENTRAL: (&[u8], &str, usize) = (b"PK\x01\x02", "a member in the directory
 const END: (&[u8], &str, usize) = (b"PK\x05\x06", "the end of the directory", 22);
 const END_64: (&[u8], &str, usize) = (b"PK\x06\x06", "the 64-bit end of the directory", 56);
 const LOCATOR_64: (&[u8], &str, usize) = (b"PK\x06\x07", "the place of the 64-bit directory", 20);
+
+/// Bytes that are inflated at a time, on their way to a file.
+const BLOCK: usize = 1 << 20;
 
 /// The longest comment at the end of an archive.
 const LONGEST_COMMENT: usize = 0xffff;
@@ -45,7 +51,25 @@ struct Entry<'b> {
 pub(super) struct Member<'b> {
     /// The archive and the member, as messages show it.
     pub place: String,
-    pub bytes: Cow<'b, [u8]>,
+    pub bytes: Bytes<'b>,
+}
+
+/// The bytes of a member: those of the archive, or inflated ones, in memory or in a file.
+pub(super) enum Bytes<'b> {
+    Stored(&'b [u8]),
+    Inflated(Vec<u8>),
+    InFile(Arc<Mmap>),
+}
+
+impl Deref for Bytes<'_> {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Stored(bytes) => bytes,
+            Self::Inflated(bytes) => bytes,
+            Self::InFile(map) => map,
+        }
+    }
 }
 
 impl<'b> Archive<'b> {
@@ -144,7 +168,7 @@ impl<'b> Archive<'b> {
     }
 
     /// Unpacks a member and checks its size and sum.
-    fn unpack(&self, place: &str, entry: &Entry<'b>) -> Result<Cow<'b, [u8]>> {
+    fn unpack(&self, place: &str, entry: &Entry<'b>) -> Result<Bytes<'b>> {
         let header = self.record(entry.header, LOCAL)?;
         let start = header + LOCAL.2 + (self.number(header + 26, 2)? + self.number(header + 28, 2)?) as usize;
         let end = usize::try_from(entry.packed).ok().and_then(|packed| start.checked_add(packed));
@@ -153,8 +177,8 @@ impl<'b> Archive<'b> {
             return Err(broken(self.file, header, "a member that is not encrypted", "an encrypted one"));
         }
         let bytes = match entry.method {
-            0 => Cow::Borrowed(packed),
-            8 => Cow::Owned(inflate(place, start, packed, entry.size)?),
+            0 => Bytes::Stored(packed),
+            8 => inflate(place, start, packed, entry.size)?,
             method => {
                 return Err(broken(self.file, header, "a stored or deflated member", &format!("method {method}")));
             }
@@ -176,12 +200,27 @@ impl<'b> Archive<'b> {
 }
 
 /// Inflates `packed`, which stands at byte `at`, into at most one byte more than `size`. Memory grows with what is
-/// inflated, not with what the directory states.
-fn inflate(place: &str, at: usize, packed: &[u8], size: u64) -> Result<Vec<u8>> {
+/// inflated, not with what the directory states. If memory is limited, what takes much of it goes to a file.
+fn inflate(place: &str, at: usize, packed: &[u8], size: u64) -> Result<Bytes<'static>> {
+    let unsound = |error: io::Error| broken(place, at, "a sound deflate stream", &error.to_string());
+    let mut stream = DeflateDecoder::new(packed).take(size.saturating_add(1));
     // deflate makes at most 1032 bytes of one
-    memory::require(u128::from(size).min(1032 * packed.len() as u128), || place.to_owned())?;
+    let most = u128::from(size).min(1032 * packed.len() as u128);
+    if memory::limit().is_some() && most > u128::from(memory::available() / 8) {
+        let mut file = temporary::file()?;
+        let (mut some, mut empty) = (vec![0; BLOCK], true);
+        loop {
+            let read = match stream.read(&mut some).map_err(unsound)? {
+                0 if empty => return Ok(Bytes::Inflated(Vec::new())),
+                0 => return temporary::mapped(file).map(Bytes::InFile),
+                read => read,
+            };
+            file.write_all(&some[..read]).map_err(Error::io(temporary::place()))?;
+            empty = false;
+        }
+    }
+    memory::require(most, || place.to_owned())?;
     let mut bytes = Vec::new();
-    let inflated = DeflateDecoder::new(packed).take(size.saturating_add(1)).read_to_end(&mut bytes);
-    inflated.map_err(|error| broken(place, at, "a sound deflate stream", &error.to_string()))?;
-    Ok(bytes)
+    stream.read_to_end(&mut bytes).map_err(unsound)?;
+    Ok(Bytes::Inflated(bytes))
 }

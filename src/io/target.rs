@@ -1,0 +1,95 @@
+//! What the entries of a file are read for.
+
+use crate::error::{Error, Result};
+use crate::formats::Directions;
+use crate::io::value::Value;
+use crate::memory;
+
+/// What is made of the entries of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Target {
+    /// An undirected graph without self-loops.
+    Graph(Directions),
+    /// A directed graph without self-loops.
+    Digraph(Mirror),
+    /// A matrix with all entries.
+    Matrix(Mirror),
+}
+
+/// The entry that one off the diagonal implies: none, one with the same value, or one with the negative value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mirror {
+    None,
+    Same,
+    Negated,
+}
+
+/// What is to be built.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Outline {
+    pub rows: u64,
+    pub columns: u64,
+    /// The number of entries that the file lists; about that if it doesn't tell.
+    pub entries: u64,
+    pub target: Target,
+}
+
+impl Outline {
+    /// A graph.
+    pub fn graph(vertices: u64, entries: u64, target: Target) -> Self {
+        Self { rows: vertices, columns: vertices, entries, target }
+    }
+
+    /// The peak bytes of building it in memory from lists of entries, without the lists themselves.
+    pub fn needed<V>(self) -> u128 {
+        let (size, count) = (size_of::<V>() as u128, u128::from(self.entries));
+        match self.target {
+            Target::Graph(directions) => memory::for_building(self.rows, self.entries, directions),
+            // in both directions: triples, the same by rows, and these merged, in parts and as a whole
+            Target::Digraph(_) => {
+                memory::for_building(self.rows, 0, Directions::Matter) + 2 * (8 + size + 3 * (4 + size)) * count
+            }
+            // the triples, the entries sorted to their rows, and the finished arrays; two arrays of offsets
+            Target::Matrix(_) => 3 * (8 + size) * count + 16 * (u128::from(self.rows) + 1),
+        }
+    }
+}
+
+impl Target {
+    /// How an edge of an undirected graph counts that is listed in both directions.
+    pub fn directions(self) -> Directions {
+        match self {
+            Self::Graph(directions) => directions,
+            Self::Digraph(_) | Self::Matrix(_) => Directions::Matter,
+        }
+    }
+
+    /// The entry that `entry` implies besides; `None` if it implies none.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`]: `V` can't hold the negative value.
+    pub fn mirrored<V: Value>(self, file: &str, entry: (u32, u32, V)) -> Result<Option<(u32, u32, V)>> {
+        let (row, column, value) = entry;
+        let (Self::Digraph(mirror) | Self::Matrix(mirror)) = self else { return Ok(None) };
+        if row == column {
+            return Ok(None);
+        }
+        let other = match mirror {
+            Mirror::None => return Ok(None),
+            Mirror::Same => Some(value),
+            Mirror::Negated => value.negate(),
+        };
+        let other = other.ok_or_else(|| {
+            Error::invalid(format!("{file}: {} cannot hold the negative of {value:?} (skew-symmetric)", V::NAME))
+        })?;
+        Ok(Some((column, row, other)))
+    }
+
+    /// The most records that an entry is sorted as.
+    pub fn records(self) -> u64 {
+        match self {
+            Self::Digraph(Mirror::None) | Self::Matrix(Mirror::None) => 1,
+            _ => 2,
+        }
+    }
+}
