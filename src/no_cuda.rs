@@ -87,6 +87,8 @@ uncallable! { Gpu {
     set_budget(Option<u64>) -> Option<u64>;
     budget() -> Option<u64>;
     most_rows(u64) -> u64;
+    set_vector_room(u64) -> ();
+    vector_room() -> u64;
     used() -> u64;
     synchronize() -> Result<()>;
     ordinal() -> usize;

@@ -41,6 +41,8 @@ pub(crate) struct Context {
     pub(crate) budget: AtomicU64,
     /// The most rows of a matrix since the budget was set.
     pub(crate) most_rows: AtomicU64,
+    /// The bytes a row that a caller needs for vectors.
+    pub(crate) vector_room: AtomicU64,
     /// The bytes of page-locked buffers.
     pub(crate) on_host: AtomicU64,
     /// Freed device memory kept for reuse, and the count of bytes in use.
@@ -197,6 +199,7 @@ impl Gpu {
             lost: OnceLock::new(),
             budget: AtomicU64::new(u64::MAX),
             most_rows: AtomicU64::new(0),
+            vector_room: AtomicU64::new(0),
             on_host: AtomicU64::new(0),
             block_cache: Mutex::new(BlockCache::new()),
             grid_barrier: OnceLock::new(),

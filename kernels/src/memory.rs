@@ -45,6 +45,7 @@ impl Gpu {
     pub fn set_budget(&self, bytes: Option<u64>) -> Option<u64> {
         let before = self.context().budget.swap(bytes.unwrap_or(u64::MAX), Ordering::Relaxed);
         self.context().most_rows.store(0, Ordering::Relaxed);
+        self.context().vector_room.store(0, Ordering::Relaxed);
         (before < u64::MAX).then_some(before)
     }
 
@@ -67,6 +68,16 @@ impl Gpu {
         let mut buffer = self.alloc(bytes)?;
         buffer.fill(0)?;
         Ok(buffer)
+    }
+
+    /// Tells how many bytes a row a caller needs for vectors, until a budget is set or lifted.
+    pub fn set_vector_room(&self, bytes: u64) {
+        self.context().vector_room.store(bytes, Ordering::Relaxed);
+    }
+
+    /// The bytes a row that a caller needs for vectors; 0 if that isn't known.
+    pub fn vector_room(&self) -> u64 {
+        self.context().vector_room.load(Ordering::Relaxed)
     }
 
     /// The most rows of a matrix, `rows` included, that this was called with since the budget was set. Vectors may have as many elements.

@@ -103,6 +103,19 @@ impl Device {
         }))
     }
 
+    /// Tells how many bytes a row are needed for vectors while entries of matrices are placed on the device. Without, it is an estimate that
+    /// suits loops. It holds until a limit is set or ends.
+    ///
+    /// # Errors
+    /// There is no such device.
+    #[doc(hidden)]
+    pub fn leave_for_vectors(self, bytes: u64) -> Result<()> {
+        if let Some(gpu) = self.gpu()? {
+            gpu.set_vector_room(bytes);
+        }
+        Ok(())
+    }
+
     /// Waits for all work that was queued on the device, and so finds out whether it failed.
     ///
     /// # Errors

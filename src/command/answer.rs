@@ -147,6 +147,7 @@ pub fn place<T: Element>(
     if job::grid().is_some() {
         return Ok(a);
     }
+    run.device().leave_for_vectors(size.vectors_a_row(algorithm))?;
     let a = a.to(run.device())?;
     if let Some(format) = forced {
         // convert before the clock starts

@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::command::info::Rate;
 pub use crate::command::options::{
     Color, Convert, Distance, Doctor, Input, Ranks, Run, Seed, Simulate, Threads, Weights,
 };
@@ -226,6 +227,12 @@ pub enum Task {
         /// Only check a .vxm file: each byte of it, and what it says of the matrix.
         #[arg(long, conflicts_with = "json")]
         verify: bool,
+        /// Instead of what runs take, tell the least --memory that does for each algorithm, and what a GPU then reads over the bus.
+        #[arg(long, conflicts_with = "verify")]
+        limits: bool,
+        /// The speed of the bus to a GPU, in bytes a second.
+        #[arg(long, value_name = "RATE", default_value = "50GB/s", conflicts_with = "verify")]
+        bus: Rate,
         /// Print one JSON object.
         #[arg(long)]
         json: bool,

@@ -1,6 +1,8 @@
 //! Predicts the memory of algorithms. On the host, a failed allocation would abort the process without a message; on a
 //! device, it would end a run that has already begun.
 
+pub mod over_bus;
+
 use crate::command::found::Rule;
 use vxm::algorithms::mis_many::at_once;
 use vxm::algorithms::{Formulation, Method, Order, Priority};
@@ -362,8 +364,22 @@ impl Graph {
     /// The least bytes of device memory that do: those of [`peak_on_device`](Self::peak_on_device) that don't grow with the entries. All arrays
     /// of entries can stay on the host.
     pub fn least_on_device(self, algorithm: Algorithm) -> u128 {
-        PROCESS
-            + Self { entries: 0, late: 0, longest: 0, tiles: self.tiles.map(|_| 0), ..self }.peak_on_device(algorithm)
+        let n = u128::from(self.vertices);
+        // lists of the parts of long rows grow with the entries, and yet must be there; the rest was measured (E072)
+        let besides = match algorithm {
+            Algorithm::Bfs | Algorithm::Parents | Algorithm::Sssp | Algorithm::Tree => u128::from(self.entries) / 8,
+            Algorithm::Triangles | Algorithm::Clustering | Algorithm::Ktruss => 60 * n,
+            Algorithm::ColorsBy(_) => 48 * n,
+            Algorithm::Mis(Priority::Resolve, _) => 4 * n,
+            _ => 0,
+        };
+        let bare = Self { entries: 0, late: 0, longest: 0, tiles: self.tiles.map(|_| 0), ..self };
+        PROCESS + bare.peak_on_device(algorithm) + besides
+    }
+
+    /// The bytes a vertex of what must lie on a device.
+    pub fn vectors_a_row(self, algorithm: Algorithm) -> u64 {
+        ((self.least_on_device(algorithm) - PROCESS) / u128::from(self.vertices.max(1))) as u64
     }
 
     /// The least bytes of resident memory that do on the CPU, if the graph's arrays lie in a mapped file.

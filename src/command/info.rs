@@ -1,16 +1,18 @@
 //! `vxm info`: the size of a graph, its degrees, and the memory that algorithms need.
 
 use crate::command::arguments::Input;
-use crate::command::footprint::{Algorithm, Graph, TOLD, reading};
+use crate::command::footprint::{Algorithm, Graph, TOLD, over_bus, reading};
 use crate::command::{counted, ignored, load, print};
+use core::str::FromStr;
 use serde_json::json;
 use std::ffi::OsStr;
-use vxm::Result;
 use vxm::formats::Tiles;
 use vxm::io::FileFormat;
+use vxm::memory::Size;
+use vxm::{Error, Result};
 
-/// Prints facts about a graph, as text or as a JSON object.
-pub fn info(graph: &OsStr, input: Input, as_json: bool) -> Result<()> {
+/// Prints facts about a graph, as text or as a JSON object. `limits` asks for the least limits of memory instead of what runs take.
+pub fn info(graph: &OsStr, input: Input, as_json: bool, (limits, bus): (bool, Rate)) -> Result<()> {
     let loaded = load(graph, input)?;
     let graph = &loaded.graph;
     let (vertices, edges) = (graph.nrows(), graph.nnz() / 2);
@@ -36,6 +38,14 @@ pub fn info(graph: &OsStr, input: Input, as_json: bool) -> Result<()> {
                 peaks[place][format][algorithm.name()][which] = json!(peak(place, size, algorithm) as u64);
             }
         }
+        let mut least = json!({ "bus_bytes_per_second": bus.0 });
+        for (which, algorithm) in TOLD {
+            let read = over_bus::bytes(&size, algorithm);
+            least[algorithm.name()][which] = json!({
+                "host": size.least_mapped(algorithm) as u64, "device": size.least_on_device(algorithm) as u64,
+                "bus_bytes": read, "bus_seconds": read.map(|bytes| bus.seconds(bytes)),
+            });
+        }
         let object = json!({
             "graph": loaded.name, "vertices": vertices, "edges": edges,
             "input": loaded.format.map(FileFormat::name), "ignored": ignored(&loaded.report),
@@ -44,18 +54,27 @@ pub fn info(graph: &OsStr, input: Input, as_json: bool) -> Result<()> {
             "bytes": graph.heap_bytes(), "tiles": tiles, "tile_bytes": tile_bytes, "tile_fill": fill,
             // the predicted peak bytes of a run: in host memory, and in device memory if it runs there
             "peak_bytes": peaks,
+            // the least limit of memory that does, and what a GPU reads over the bus if the entries stay on the host
+            "limits": least,
             // the number of vertices of degree 0, 1, 2 to 3, 4 to 7, ...
             "degrees": degrees.histogram,
         });
         return print(&format!("{object}\n"));
     }
-    let table = table(&places, peak);
+    let (heading, table) = if limits {
+        (
+            "the least --memory that does, and what a GPU then reads over the bus, in bytes and seconds",
+            limited(size, bus),
+        )
+    } else {
+        ("predicted bytes at the peak", table(&places, peak))
+    };
     let input = loaded.format.map_or(String::new(), |format| format!("read as {format}\n"));
     print(&format!(
         "{}: {}, {}\n{input}\
          degrees: {} at least, {mean:.2} on average, {} at most; {} isolated\n\
          as CSR: {} bytes; as 16 x 16 tiles: {tile_bytes} bytes, {tiles} tiles of {fill:.2} entries on average\n\
-         predicted bytes at the peak:\n{table}\n\
+         {heading}:\n{table}\n\
          vertices by their degree:\n{}",
         loaded.name,
         counted(vertices, "vertex"),
@@ -77,6 +96,40 @@ fn table(places: &[(&str, &str, Graph)], peak: impl Fn(&str, Graph, Algorithm) -
         places.iter().for_each(|(place, _, size)| table += &format!(" {:>15}", peak(place, *size, algorithm)));
     }
     table
+}
+
+/// The table of least limits: a line for each algorithm.
+fn limited(size: Graph, bus: Rate) -> String {
+    let mut table =
+        format!("{:>21} {:>15} {:>15} {:>18} {:>10}", "", "host, of .vxm", "device", "over the bus", "seconds");
+    for (which, algorithm) in TOLD {
+        let (host, device) = (size.least_mapped(algorithm), size.least_on_device(algorithm));
+        table += &format!("\n{:>21} {host:>15} {device:>15}", format!("{} {which}", algorithm.name()));
+        table += &match over_bus::bytes(&size, algorithm) {
+            Some(bytes) => format!(" {bytes:>18} {:>10.4}", bus.seconds(bytes)),
+            None => format!(" {:>18} {:>10}", "-", "-"),
+        };
+    }
+    table
+}
+
+/// Bytes a second, read from text such as `50GB/s`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate(u64);
+
+impl Rate {
+    fn seconds(self, bytes: u64) -> f64 {
+        bytes as f64 / self.0 as f64
+    }
+}
+
+impl FromStr for Rate {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        let size = text.strip_suffix("/s").and_then(|size| size.parse::<Size>().ok()).filter(|size| size.0 > 0);
+        let wrong = || Error::invalid(format!("expected bytes a second such as 50GB/s, found {text:?}"));
+        size.map(|Size(bytes)| Self(bytes)).ok_or_else(wrong)
+    }
 }
 
 /// Statistics of degrees.

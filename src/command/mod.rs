@@ -187,7 +187,9 @@ fn dispatch(task: &Task) -> Result<ExitCode> {
         Task::Matching { weighted, weights, run } => tasks::matching(*weighted, weights.weights, weights.seed, run),
         Task::Convert(options) => convert::convert(options).map(|()| ExitCode::SUCCESS),
         Task::Info { graph, verify: true, .. } => convert::verify(graph).map(|()| ExitCode::SUCCESS),
-        Task::Info { graph, input, json, .. } => info::info(graph, *input, *json).map(|()| ExitCode::SUCCESS),
+        Task::Info { graph, input, json, limits, bus, .. } => {
+            info::info(graph, *input, *json, (*limits, *bus)).map(|()| ExitCode::SUCCESS)
+        }
         Task::Generate { spec, out, output, .. } => convert::generate(spec, out, *output).map(|()| ExitCode::SUCCESS),
         Task::Simulate(options) => simulate::simulate(options),
         Task::Doctor(options) => doctor::doctor(options),

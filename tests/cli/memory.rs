@@ -1,6 +1,6 @@
 //! Runs under a limit on memory: graphs that are built on disk, and files larger than the limit.
 
-use crate::harness::{answer, refused, run, run_with, text};
+use crate::harness::{answer, json, refused, run, run_with, text};
 use std::fs;
 use std::path::Path;
 
@@ -54,6 +54,44 @@ fn a_run_within_a_limit_has_the_same_answer() {
         let digest = answer(folder, &words)["digest"].clone();
         let limited = answer(folder, &[&words[..], &["--memory", "128MiB"]].concat());
         assert_eq!(limited["digest"], digest, "{command}");
+    }
+}
+
+#[test]
+fn the_least_limits_that_are_told_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    assert_eq!(run(folder, &["generate", "kron:16:16", "-o", "g.vxm"]).status.code(), Some(0));
+    let limits = json(folder, &["info", "g.vxm", "--bus", "25GB/s"])["limits"].clone();
+    assert_eq!(limits["bus_bytes_per_second"], 25_000_000_000u64);
+    for (command, algorithm, which) in [
+        ("mis g.vxm --device cpu", "mis", "decide"),
+        ("color g.vxm --device cpu", "color", "jp"),
+        ("components g.vxm --device cpu", "components", "labels"),
+        ("kcore g.vxm --device cpu", "kcore", "cores"),
+        ("bfs --source 0 g.vxm --device cpu", "bfs", "hops"),
+    ] {
+        let told = &limits[algorithm][which];
+        let least = told["host"].as_u64().unwrap();
+        let words: Vec<&str> = command.split(' ').collect();
+        let digest = answer(folder, &words)["digest"].clone();
+        let memory = least.to_string();
+        assert_eq!(answer(folder, &[&words[..], &["--memory", &memory]].concat())["digest"], digest, "{command}");
+        let less = (least - 1).to_string();
+        let line = refused(folder, &[&words[..], &["--memory", &less]].concat());
+        assert!(line.contains("needs a memory budget of at least "), "{line}");
+        // what is read over the bus takes as long as its rate says
+        let (bytes, seconds) = (told["bus_bytes"].as_u64().unwrap(), told["bus_seconds"].as_f64().unwrap());
+        assert!((bytes as f64 / 25e9 - seconds).abs() < 1e-9 && bytes > 0, "{told}");
+    }
+    let out = run(folder, &["info", "g.vxm", "--limits"]);
+    let table = text(&out.stdout);
+    assert!(table.contains("the least --memory that does") && !table.contains("at the peak"), "{table}");
+    for (rate, told) in
+        [("50", "bytes a second such as 50GB/s"), ("0GB/s", "such as 50GB/s"), ("fast/s", "such as 50GB/s")]
+    {
+        let line = refused(folder, &["info", "g.vxm", "--bus", rate]);
+        assert!(line.contains(told), "{line}");
     }
 }
 

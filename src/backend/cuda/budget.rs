@@ -21,7 +21,7 @@ fn fits(gpu: &Gpu, bytes: usize, rows: usize) -> Result<bool> {
         return Ok(true);
     }
     let rows = if gpu.budget().is_some() { gpu.most_rows(rows as u64) } else { rows as u64 };
-    let vectors = tuning().vector_room.saturating_mul(rows);
+    let vectors = tuning().vector_room.max(gpu.vector_room()).saturating_mul(rows);
     Ok((bytes as u64).saturating_add(vectors) <= gpu.memory()?.0)
 }
 

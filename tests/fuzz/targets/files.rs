@@ -1,6 +1,7 @@
 //! Files: each is read, or refused in a line that names it. What is read is written in another format, and read again.
 //!
-//! The first byte says what is read and in which format, the second the file's name. The rest is the file.
+//! The first byte says what is read and in which format, the second the file's name. The rest is the file. `VXM_FUZZ_FORMAT=metis` reads all files
+//! as METIS.
 
 #![no_main]
 
@@ -30,6 +31,15 @@ fn folder() -> &'static Path {
         let folder = place.join(format!("vxm-fuzz-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder for files");
         folder
+    })
+}
+
+/// The format that all files are read in, if the environment names one.
+fn only() -> Option<FileFormat> {
+    static ONLY: OnceLock<Option<FileFormat>> = OnceLock::new();
+    *ONLY.get_or_init(|| {
+        let name = std::env::var("VXM_FUZZ_FORMAT").ok()?;
+        Some(name.parse().unwrap_or_else(|error| panic!("VXM_FUZZ_FORMAT: {error}")))
     })
 }
 
@@ -120,6 +130,7 @@ fuzz_target!(|data: &[u8]| -> Corpus {
         at if at <= FileFormat::ALL.len() => Some(FileFormat::ALL[at - 1]),
         _ => return Corpus::Reject,
     };
+    let format = only().or(format);
     let path = folder().join(name);
     std::fs::write(&path, file).expect("the folder can be written to");
     let found = match what / 16 {
