@@ -124,6 +124,9 @@ pub fn for_reading(vertices: u64, entries: u64, directions: Directions) -> u128 
     for_building(vertices, entries, directions) + 8 * u128::from(entries)
 }
 
+/// Bytes that must be free while text is read, beside what entries take.
+pub(crate) const READING: u128 = 24 << 20;
+
 /// Accounts for the entries that a reader keeps, so that it fails with an error before they exceed the memory.
 #[derive(Default)]
 pub(crate) struct Kept {

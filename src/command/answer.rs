@@ -135,7 +135,7 @@ pub fn place<T: Element>(
         }
         _ => algorithm.name().to_owned(),
     };
-    memory::require(size.share(algorithm), || format!("{name}: {what}"))?;
+    // a limit is told first, by the least one that does
     if job::grid().is_none() {
         let place = || format!("{name}: {what} on {}", run.device());
         match run.device() {
@@ -143,6 +143,7 @@ pub fn place<T: Element>(
             device => fits_device(run, algorithm, size, device, place)?,
         }
     }
+    memory::require(size.share(algorithm), || format!("{name}: {what}"))?;
     let a = matrix.clone().with_format(run.format.0);
     if job::grid().is_some() {
         return Ok(a);
@@ -202,8 +203,8 @@ fn fits_device(run: &Run, algorithm: Algorithm, size: Graph, device: Device, pla
 pub fn fits(run: &Run, algorithm: Algorithm, subject: &Subject) -> Result<()> {
     let (csr, size) = (subject.matrix.csr(), Graph::of(subject.matrix.csr(), None));
     let place = || format!("{}: {} on {}", subject.name, algorithm.name(), run.device());
-    memory::require(size.share(algorithm), place)?;
-    fits_host(run, algorithm, size, csr.is_mapped(), place)
+    fits_host(run, algorithm, size, csr.is_mapped(), place)?;
+    memory::require(size.share(algorithm), place)
 }
 
 /// Checks that the process stays within its budget, if it has one.

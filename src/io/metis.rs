@@ -246,14 +246,17 @@ pub(super) fn read_graph(source: Source<'_>, progress: &dyn Progress) -> Result<
     let loaded = listed.graph()?;
     match loaded.report.one_way {
         None | Some(0) => Ok(loaded),
-        Some(_) if lasting => {
-            let source = Source::open(&path, Some(FileFormat::Metis), progress)?;
-            check_symmetry(&file, &read::<()>(source, DIGRAPH)?.digraph(First)?.graph)?;
-            Ok(loaded)
+        Some(count) => {
+            if lasting {
+                // the graph's memory is needed to find the edge
+                drop(loaded);
+                let source = Source::open(&path, Some(FileFormat::Metis), progress)?;
+                check_symmetry(&file, &read::<()>(source, DIGRAPH)?.digraph(First)?.graph)?;
+            }
+            Err(Error::invalid(format!(
+                "{file}: expected every edge in the lines of both its ends, found {count} in one line only"
+            )))
         }
-        Some(count) => Err(Error::invalid(format!(
-            "{file}: expected every edge in the lines of both its ends, found {count} in one line only"
-        ))),
     }
 }
 

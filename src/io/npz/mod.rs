@@ -107,7 +107,7 @@ fn entries<'p, V: Value>(
                 let entries = rows.range(range)?;
                 Ok(if turn { entries.into_iter().map(|(i, j, value)| (j, i, value)).collect() } else { entries })
             };
-            (Entries::convert(rows.columns.place, outline, progress, listed)?, outline)
+            (Entries::convert(file, outline, progress, listed)?, outline)
         }
         "coo" => {
             let (row, column) = (get("row.npy")?, get("col.npy")?);
@@ -119,7 +119,7 @@ fn entries<'p, V: Value>(
             let index = |array: &Array<'_>, i| array.index(i).unwrap_or(0) as u32;
             let entry = |i| Ok((index(&row, i), index(&column, i), value(Some(&data), i)?));
             let outline = outline(row.len());
-            (Entries::convert(row.place, outline, progress, |range| range.map(entry).collect())?, outline)
+            (Entries::convert(file, outline, progress, |range| range.map(entry).collect())?, outline)
         }
         other => {
             let found = printable(other.as_bytes());

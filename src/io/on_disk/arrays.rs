@@ -20,7 +20,7 @@ pub(super) const SPARE: u64 = 32 << 20;
 pub(super) fn ranges<R: Record>(
     part: &mut Part<R>,
     rows: usize,
-    room: usize,
+    (room, (limit, taken)): (usize, (u64, u64)),
     name: &str,
 ) -> Result<Vec<(Range<usize>, usize)>> {
     if part.written as usize <= room {
@@ -34,9 +34,9 @@ pub(super) fn ranges<R: Record>(
         let count = count as usize;
         if count > room {
             let place = format!("{name}: building on disk a row of {count} entries");
-            let each = 2 * size_of::<R>() as u64;
-            let needed = u128::from(each) * count as u128 + u128::from(SPARE);
-            return Err(Error::Budget { place, needed, budget: each * room as u64 });
+            // at least three quarters of what isn't taken are for records
+            let records = (8 * size_of::<R>() * count).div_ceil(3) as u64;
+            return Err(Error::Budget { place, needed: (taken + records).into(), budget: limit });
         }
         if held + count > room {
             ranges.push((start..row, held));

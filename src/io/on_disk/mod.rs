@@ -18,7 +18,7 @@ use crate::memory;
 use arrays::{Arrays, SPARE, ranges};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub(super) use part::Record;
-use part::{BUFFERED, Part, READ};
+use part::{BUFFERED, LEAST_BUFFERED, Part, READ};
 use std::sync::{Mutex, PoisonError};
 
 /// The most files that entries are dealt out to: a process may have some hundred files open.
@@ -36,6 +36,8 @@ pub(super) struct OnDisk<'p, V: Value = ()> {
     parts: Vec<Mutex<Part<V::Record>>>,
     /// The most records that are sorted at a time.
     room: usize,
+    /// The limit, and what of it is taken by other things than records that are sorted.
+    limit: (u64, u64),
     entries: AtomicU64,
     loops: AtomicU64,
     progress: &'p dyn Progress,
@@ -49,6 +51,11 @@ impl<'p, V: Value> OnDisk<'p, V> {
     pub fn new(name: &str, outline: Outline, limit: u64, progress: &'p dyn Progress) -> Result<Self> {
         let Outline { rows, columns, entries, target } = outline;
         let (left, size) = (memory::available().min(limit), size_of::<V::Record>() as u64);
+        // in terms of the limit, of which some is taken
+        let short = |needed: u64, place: String| {
+            let needed = needed.saturating_add(limit.saturating_sub(left)).into();
+            Err(Error::Budget { place, needed, budget: limit })
+        };
         let records = u128::from(target.records()) * u128::from(entries.max(1));
         let fixed = 8 * (rows + 1) + SPARE;
         // an eighth of what is left: parts differ in size, and a small one is sorted in one go
@@ -57,17 +64,20 @@ impl<'p, V: Value> OnDisk<'p, V> {
         // a row within a part takes at most 31 bits of a record
         let bits = (rows.div_ceil(wanted).max(1).next_power_of_two().trailing_zeros()).min(31);
         let count = rows.div_ceil(1 << bits);
-        let buffers = count * BUFFERED as u64 * size;
+        // buffers take a quarter, if that isn't too little
+        let buffered = left.saturating_sub(fixed) / (4 * size * count.max(1));
+        let buffered = (buffered as usize).clamp(LEAST_BUFFERED, BUFFERED);
+        let buffers = count * buffered as u64 * size;
         let room = left.saturating_sub(fixed + buffers) / (2 * size);
         if room < READ as u64 {
-            let (needed, place) = (fixed + buffers + 2 * size * READ as u64, format!("{name}: building on disk"));
-            return Err(Error::Budget { place, needed: needed.into(), budget: left });
+            return short(fixed + 3 * size * READ as u64, format!("{name}: building on disk"));
         }
         tracing::debug!(name, rows, entries, files = count, room, "built on disk");
-        let parts = (0..count).map(|_| Part::new().map(Mutex::new)).collect::<Result<_>>()?;
+        let parts = (0..count).map(|_| Part::new(buffered).map(Mutex::new)).collect::<Result<_>>()?;
         let (entries, loops) = (AtomicU64::new(0), AtomicU64::new(0));
+        let taken = limit.saturating_sub(left) + fixed;
         let (name, rows, columns, room) = (name.to_owned(), rows as usize, columns as usize, room as usize);
-        Ok(Self { name, rows, columns, target, bits, parts, room, entries, loops, progress })
+        Ok(Self { name, rows, columns, target, bits, parts, room, limit: (limit, taken), entries, loops, progress })
     }
 
     /// The same if the process' memory is limited, and what building in memory takes exceeds what is left; otherwise `None`.
@@ -77,7 +87,7 @@ impl<'p, V: Value> OnDisk<'p, V> {
     pub fn if_needed(name: &str, outline: Outline, progress: &'p dyn Progress) -> Result<Option<Self>> {
         let lists = size_of::<(u32, u32, V)>() as u128 * u128::from(outline.entries);
         let needed = || outline.needed::<V>() + lists;
-        match memory::limit().filter(|_| needed() > memory::available().into()) {
+        match memory::limit().filter(|_| needed() + memory::READING > memory::available().into()) {
             Some(limit) => Self::new(name, outline, limit, progress).map(Some),
             None => Ok(None),
         }
@@ -166,7 +176,7 @@ impl<'p, V: Value> OnDisk<'p, V> {
     }
 
     fn sorted(self, duplicates: impl Duplicates<V>, first: u64) -> Result<Sorted<V>> {
-        let Self { name, rows: all, columns, bits, parts, room, progress, target, .. } = self;
+        let Self { name, rows: all, columns, bits, parts, room, limit, progress, target, .. } = self;
         let (entries, loops) = (self.entries.into_inner(), self.loops.into_inner());
         let loops = if matches!(target, Target::Matrix(_)) { 0 } else { loops };
         progress.begin("sort", Unit::Items, target.records() * (entries - loops));
@@ -175,7 +185,7 @@ impl<'p, V: Value> OnDisk<'p, V> {
             let mut part = part.into_inner().unwrap_or_else(PoisonError::into_inner);
             part.end().map_err(Error::io(place()))?;
             let base = number << bits;
-            for range in ranges(&mut part, (all - base).min(1 << bits), room, &name)? {
+            for range in ranges(&mut part, (all - base).min(1 << bits), (room, limit), &name)? {
                 let repeated = |row: usize, column: u64| {
                     let (row, column) = ((base + row) as u64 + first, column + first);
                     Error::invalid(format!("{name}: two entries at row {row}, column {column}"))

@@ -6,8 +6,9 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// Records that a file's buffer holds before they are written.
+/// Records that a file's buffer holds before they are written, and how many at least if memory is short.
 pub(super) const BUFFERED: usize = 1 << 13;
+pub(super) const LEAST_BUFFERED: usize = 1 << 9;
 /// Records that are read at a time.
 pub(super) const READ: usize = 1 << 17;
 
@@ -52,19 +53,21 @@ pub(super) fn row_of(key: u64) -> usize {
 pub(super) struct Part<R> {
     file: File,
     buffer: Vec<R>,
+    buffered: usize,
     pub written: u64,
 }
 
 impl<R: Record> Part<R> {
-    pub fn new() -> Result<Self> {
-        Ok(Self { file: temporary::file()?, buffer: Vec::with_capacity(BUFFERED), written: 0 })
+    /// A file with a buffer of so many records.
+    pub fn new(buffered: usize) -> Result<Self> {
+        Ok(Self { file: temporary::file()?, buffer: Vec::with_capacity(buffered), buffered, written: 0 })
     }
 
     pub fn push(&mut self, records: &[R]) -> io::Result<()> {
-        if self.buffer.len() + records.len() > BUFFERED {
+        if self.buffer.len() + records.len() > self.buffered {
             self.flush()?;
         }
-        if records.len() > BUFFERED {
+        if records.len() > self.buffered {
             self.written += records.len() as u64;
             return self.file.write_all(records.as_bytes());
         }
