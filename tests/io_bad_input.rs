@@ -30,7 +30,7 @@ fn told(path: &Path) -> String {
 #[test]
 fn faults_are_told_where_they_stand() {
     let folder = tempfile::tempdir().unwrap();
-    let kinds = "a graph: Matrix Market, DIMACS, METIS, an edge list, SciPy's .npz, .egr, .sg or .vxm";
+    let kinds = "a graph: Matrix Market, DIMACS, METIS, GraphML, an edge list, SciPy's .npz, .egr, .sg or .vxm";
     for (name, text, message) in [
         // empty files
         ("e.mtx", String::new(), format!("e.mtx:1:1: expected {kinds}, found the end of the file")),
@@ -150,7 +150,7 @@ fn faults_are_told_where_they_stand() {
         (
             "e.txt",
             "5000000000 1\nx\n".into(),
-            "e.txt:2:1: expected a vertex number from 0 to 2^64 - 1, found `x`".into(),
+            "e.txt:2:1: expected a vertex number from 0 to 2^64 - 1 (--input names reads names), found `x`".into(),
         ),
         // invisible characters are escaped
         (

@@ -12,7 +12,7 @@ use vxm::backend::Device;
 use vxm::backend::plan::Format;
 use vxm::containers::{Matrix, Symmetrize};
 use vxm::formats::{Combine, Coo, Csr, Directions, First, Index};
-use vxm::io::{Numbering, Report};
+use vxm::io::{FileFormat, Numbering, Report};
 use vxm::semiring::MIN;
 use vxm::{Error, Result, memory};
 
@@ -292,22 +292,37 @@ impl Graph {
 
     /// The graph of a file, or a generated one.
     #[staticmethod]
-    fn from_file(py: Python<'_>, path: PathBuf, weights: bool, directed: bool, symmetrize: &str) -> PyResult<Self> {
+    fn from_file(
+        py: Python<'_>,
+        path: PathBuf,
+        weights: bool,
+        directed: bool,
+        symmetrize: &str,
+        input: Option<&str>,
+    ) -> PyResult<Self> {
         let how: Symmetrize = symmetrize.parse().map_err(|error| raise(py, &error))?;
+        let asked: Option<FileFormat> = input.map(str::parse).transpose().map_err(|error: Error| raise(py, &error))?;
         let parts = run(py, None, Device::Cpu, move || {
             if !weights && !directed {
-                let loaded = vxm::io::read(&path, &())?;
+                let loaded =
+                    asked.map_or_else(|| vxm::io::read(&path, &()), |format| vxm::io::read_as(&path, format, &()))?;
                 let parts = Parts::of(Matrix::from_simple(loaded.graph), None);
                 let (name, report) = (Some(loaded.name), Some(loaded.report));
                 return Ok(Parts { name, numbering: loaded.numbering, report, ..parts });
             }
             if !weights {
-                let loaded = vxm::io::read_digraph(&path, &())?;
+                let loaded = match asked {
+                    Some(format) => vxm::io::read_digraph_as(&path, format, &())?,
+                    None => vxm::io::read_digraph(&path, &())?,
+                };
                 let (name, report) = (Some(loaded.name), Some(loaded.report));
                 let parts = Parts::of(Matrix::from_csr(loaded.graph), None);
                 return Ok(Parts { name, numbering: loaded.numbering, report, ..parts });
             }
-            let rows = vxm::io::read_matrix::<f64>(&path, &())?;
+            let rows = match asked {
+                Some(format) => vxm::io::read_matrix_as::<f64>(&path, format, &())?,
+                None => vxm::io::read_matrix::<f64>(&path, &())?,
+            };
             let parts = weighted(rows, directed, how)?;
             let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
             Ok(Parts { name, numbering: Numbering::From(1), ..parts })
@@ -378,9 +393,20 @@ impl Graph {
         Ok(numbers.map_err(|error| raise(py, &error))?.into_pyarray(py))
     }
 
-    /// The vertex with this number in the file.
-    fn vertex(&self, number: u64) -> Option<u32> {
-        self.numbering.vertex(number, self.pattern.host.nrows())
+    /// What the file calls each of `vertices`: its name, or its number as text.
+    fn names(&self, py: Python<'_>, vertices: PyReadonlyArray1<'_, i64>) -> PyResult<Vec<String>> {
+        let n = self.pattern.host.nrows();
+        let name = |&vertex: &i64| {
+            let found = u32::try_from(vertex).ok().filter(|&vertex| (vertex as usize) < n);
+            let what = || Error::invalid(format!("the vertex {vertex} lies outside a graph of {n} vertices"));
+            found.map(|vertex| self.numbering.label(vertex).to_string()).ok_or_else(what)
+        };
+        vertices.as_slice()?.iter().map(name).collect::<Result<_>>().map_err(|error| raise(py, &error))
+    }
+
+    /// The vertex that the file calls so.
+    fn vertex(&self, name: &str) -> Option<u32> {
+        self.numbering.find(name, self.pattern.host.nrows())
     }
 
     /// Row offsets and columns of the pattern.

@@ -117,13 +117,36 @@ def test_files_keep_their_numbers(tmp_path) -> None:
     graph = vxm.Graph.from_file(path)
     assert graph.numbers().tolist() == [7, 12, 9000]
     assert graph.vertex(12) == 1 and graph.name == "snap"
-    with pytest.raises(vxm.InputError, match="expected the number of one of 3 vertices, found 8"):
+    with pytest.raises(vxm.InputError, match="expected the number or name of one of 3 vertices, found 8"):
         graph.vertex(8)
     path = tmp_path / "weighted.mtx"
     path.write_text("%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 2.5\n2 3 1\n")
     graph = vxm.Graph.from_file(path, weights=True, directed=True)
     assert graph.sssp(0).tolist() == [0, 2.5, 3.5] and graph.numbers([0]).tolist() == [1]
     assert vxm.Graph.from_file(path, weights=True).sssp(2).tolist() == [3.5, 1, 0]
+
+
+def test_files_keep_their_names(tmp_path) -> None:
+    path = tmp_path / "people.txt"
+    path.write_text("Zoé\tAnn Lee\nAnn Lee\tBob\n", encoding="utf-8")
+    graph = vxm.Graph.from_file(path, input="names")
+    assert graph.names() == ["Ann Lee", "Bob", "Zoé"] and graph.names([2]) == ["Zoé"]
+    assert graph.vertex("Bob") == 1 and graph.bfs(graph.vertex("Zoé")).tolist() == [1, 2, 0]
+    assert vxm.Graph.from_file(path, input="names", directed=True).edges == 2
+    assert vxm.Graph.from_file("grid:2x2").names([3]) == ["3"]
+    with pytest.raises(vxm.InputError, match="found Eve"):
+        graph.vertex("Eve")
+    with pytest.raises(vxm.InputError, match="lies outside"):
+        graph.names([3])
+    with pytest.raises(vxm.InputError, match="--input names reads names"):
+        vxm.Graph.from_file(path)
+    with pytest.raises(vxm.InputError, match="unknown input format `csv`"):
+        vxm.Graph.from_file(path, input="csv")
+    networkx = pytest.importorskip("networkx")
+    path = tmp_path / "people.graphml"
+    networkx.write_graphml(networkx.Graph([("Zoé", "Ann & Lee"), ("Ann & Lee", "Bob")]), path)
+    graph = vxm.Graph.from_file(path)
+    assert graph.names() == ["Ann & Lee", "Bob", "Zoé"] and graph.edges == 2
 
 
 def test_empty_graphs_work() -> None:

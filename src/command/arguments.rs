@@ -6,7 +6,7 @@ pub use crate::command::options::{
 };
 use crate::command::report::Report;
 pub use crate::command::values::{Asked, Entries, Layout, Memory, Precision, WeightRange};
-use crate::command::values::{number, real, rounds, runs, sources, truss};
+use crate::command::values::{real, rounds, runs, sources, truss};
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 use std::ffi::OsString;
@@ -93,9 +93,9 @@ pub enum Task {
     },
     /// Finds the distance of each vertex from a source, in hops.
     Bfs {
-        /// Source vertex, numbered as in the file; generated graphs are numbered from 0.
-        #[arg(long, visible_alias = "from", value_name = "V", value_parser = number, allow_negative_numbers = true)]
-        source: u64,
+        /// Source vertex, by its number or name in the file; generated graphs are numbered from 0.
+        #[arg(long, visible_alias = "from", value_name = "V", allow_hyphen_values = true)]
+        source: String,
         /// Find a tree instead: for each vertex, its least neighbour that is one hop nearer to the source.
         #[arg(long)]
         parents: bool,
@@ -104,9 +104,9 @@ pub enum Task {
     },
     /// Finds the length of a shortest path from a source to each vertex.
     Sssp {
-        /// Source vertex, numbered as in the file; generated graphs are numbered from 0.
-        #[arg(long, visible_alias = "from", value_name = "V", value_parser = number, allow_negative_numbers = true)]
-        source: u64,
+        /// Source vertex, by its number or name in the file; generated graphs are numbered from 0.
+        #[arg(long, visible_alias = "from", value_name = "V", allow_hyphen_values = true)]
+        source: String,
         /// Find a tree instead: for each vertex, the one before it on a shortest path with the fewest edges.
         #[arg(long)]
         parents: bool,
@@ -126,9 +126,9 @@ pub enum Task {
         /// End once a round changes the ranks by less than this in all.
         #[arg(long, value_name = "T", default_value_t = 0.0, value_parser = real, allow_negative_numbers = true)]
         tolerance: f64,
-        /// Vertices where walks start, separated by commas, numbered as in the file; default: all.
-        #[arg(long, value_name = "V,V", value_delimiter = ',', value_parser = number)]
-        sources: Vec<u64>,
+        /// Vertices where walks start, separated by commas, by their numbers or names in the file; default: all.
+        #[arg(long, value_name = "V,V", value_delimiter = ',')]
+        sources: Vec<String>,
         /// Type of the ranks: f32 or f64.
         #[arg(long, value_name = "P", default_value = "f64")]
         precision: Precision,
@@ -230,8 +230,14 @@ pub enum Task {
         /// Instead of what runs take, tell the least --memory that does for each algorithm, and what a GPU then reads over the bus.
         #[arg(long, conflicts_with = "verify")]
         limits: bool,
-        /// The speed of the bus to a GPU, in bytes a second.
-        #[arg(long, value_name = "RATE", default_value = "50GB/s", conflicts_with = "verify")]
+        /// The speed of the bus to a GPU in bytes a second, for --limits and --json.
+        #[arg(
+            long,
+            value_name = "RATE",
+            default_value = "50GB/s",
+            conflicts_with = "verify",
+            allow_hyphen_values = true
+        )]
         bus: Rate,
         /// Print one JSON object.
         #[arg(long)]

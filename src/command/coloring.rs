@@ -156,12 +156,17 @@ fn given_colors(file: &Path, graph: &Subject, most: u32) -> Result<Vec<u32>> {
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'))
     {
         let wrong = |what: String| Error::invalid(format!("--given {name}:{number}: {what}"));
-        let words: Vec<&str> = line.split_whitespace().collect();
+        // names may hold blanks
+        let words: Vec<&str> = match line.contains('\t') {
+            true => line.split('\t').map(str::trim).filter(|word| !word.is_empty()).collect(),
+            false => line.split_whitespace().collect(),
+        };
         let [vertex, color] = words[..] else {
             return Err(wrong(format!("{}: expected a vertex and its colour", counted(words.len(), "word"))));
         };
-        let found = vertex.parse().ok().and_then(|vertex| graph.numbering.vertex(vertex, n));
-        let found = found.ok_or_else(|| wrong(format!("`{vertex}`: expected the number of one of {n} vertices")))?;
+        let found = graph.numbering.find(vertex, n);
+        let what = if matches!(graph.numbering, vxm::io::Numbering::Named(_)) { "name" } else { "number" };
+        let found = found.ok_or_else(|| wrong(format!("`{vertex}`: expected the {what} of one of {n} vertices")))?;
         let color = color.parse().ok().filter(|&color| color <= most);
         let color = color.ok_or_else(|| wrong(format!("`{}`: expected a colour from 1 to {most}, or 0", words[1])))?;
         let (held, line) = (&mut colors[found as usize], &mut lines[found as usize]);
@@ -172,7 +177,7 @@ fn given_colors(file: &Path, graph: &Subject, most: u32) -> Result<Vec<u32>> {
     }
     for (i, j, ()) in graph.matrix.iter().filter(|&(i, j, ())| i < j && colors[i as usize] != 0) {
         if colors[i as usize] == colors[j as usize] {
-            let (one, other) = (graph.numbering.number(i), graph.numbering.number(j));
+            let (one, other) = (graph.numbering.label(i), graph.numbering.label(j));
             let (number, first) = (lines[i as usize].max(lines[j as usize]), lines[i as usize].min(lines[j as usize]));
             return Err(Error::invalid(format!(
                 "--given {name}:{number}: the neighbours {one} and {other} are both given colour {} (line {first}): expected \

@@ -8,7 +8,7 @@ use std::io::Write;
 use vxm::Result;
 use vxm::certify::Weight;
 use vxm::containers::{Set, Vector};
-use vxm::io::Numbering;
+use vxm::io::{Label, Numbering};
 use vxm::semiring::Element;
 
 /// The result of an algorithm.
@@ -247,11 +247,11 @@ impl Found {
                 vec![("farthest", found.greatest().map_or(Value::Null, |(_, distance)| number(found, distance)))]
             }
             Self::Ranks(ranks) => match ranks.greatest() {
-                Some((v, rank)) => vec![("top", numbering.number(v).into()), ("greatest", rank.into())],
+                Some((v, rank)) => vec![("top", as_value(numbering.label(v))), ("greatest", rank.into())],
                 None => Vec::new(),
             },
             Self::Betweenness(found) => match greatest(found) {
-                Some((v, share)) => vec![("top", numbering.number(v).into()), ("greatest", json!(share))],
+                Some((v, share)) => vec![("top", as_value(numbering.label(v))), ("greatest", json!(share))],
                 None => Vec::new(),
             },
             Self::Communities(labels, modularity) => {
@@ -261,7 +261,7 @@ impl Found {
                 vec![("largest", sizes(labels).into_values().max().into())]
             }
             Self::Triangles(counts) => match most(counts.iter()) {
-                Some((v, count)) => vec![("top", numbering.number(v).into()), ("greatest", count.into())],
+                Some((v, count)) => vec![("top", as_value(numbering.label(v))), ("greatest", count.into())],
                 None => Vec::new(),
             },
             Self::Clustering(found) => vec![("mean", json!(mean(found)))],
@@ -301,12 +301,12 @@ impl Found {
             }
             Self::Components(_) => counted(measure, "component"),
             Self::Ranks(ranks) => match ranks.greatest() {
-                Some((v, rank)) => format!("greatest rank {rank:.9} at {}", numbering.number(v)),
+                Some((v, rank)) => format!("greatest rank {rank:.9} at {}", numbering.label(v)),
                 None => "no ranks".to_owned(),
             },
             Self::Cores(_) => format!("degeneracy {measure}"),
             Self::Betweenness(found) => match greatest(found) {
-                Some((v, share)) => format!("greatest betweenness {share:.3} at {}", numbering.number(v)),
+                Some((v, share)) => format!("greatest betweenness {share:.3} at {}", numbering.label(v)),
                 None => "no betweenness".to_owned(),
             },
             Self::Communities(_, modularity) => {
@@ -363,7 +363,7 @@ impl Found {
             | Self::BestSet { set, .. }
             | Self::DistantSet(set)
             | Self::Cover(set, _)
-            | Self::Clique(set) => set.indices().try_for_each(|v| writeln!(text, "{}", numbering.number(v))),
+            | Self::Clique(set) => set.indices().try_for_each(|v| writeln!(text, "{}", numbering.label(v))),
             Self::Colors(found, _)
             | Self::ColorsBy(_, found, _)
             | Self::Extended(found, ..)
@@ -381,10 +381,10 @@ impl Found {
             | Self::Labels(_, found)
             | Self::Communities(found, _)
             | Self::Mates(found, _) => {
-                lines(text, numbering, found.iter().map(|(v, other)| (v, numbering.number(other))))
+                lines(text, numbering, found.iter().map(|(v, other)| (v, numbering.label(other))))
             }
             Self::Forest(edges, _) | Self::Truss(_, edges) => {
-                lines(text, numbering, ends(edges).map(|(one, other)| (one, numbering.number(other))))
+                lines(text, numbering, ends(edges).map(|(one, other)| (one, numbering.label(other))))
             }
         }
     }
@@ -417,13 +417,24 @@ fn mean(found: &Vector<f64>) -> f64 {
     found.iter().map(|(_, share)| share).sum::<f64>() / found.nvals().max(1) as f64
 }
 
-/// Writes a line for each vertex and what belongs to it.
+/// A vertex as JSON.
+fn as_value(label: Label<'_>) -> Value {
+    match label {
+        Label::Number(number) => number.into(),
+        Label::Name(name) => name.into(),
+    }
+}
+
+/// Writes a line for each vertex and what belongs to it. Names may hold blanks, so tabs separate them.
 fn lines<T: Display>(
     text: &mut impl Write,
     numbering: &Numbering,
     mut found: impl Iterator<Item = (u32, T)>,
 ) -> std::io::Result<()> {
-    found.try_for_each(|(v, value)| writeln!(text, "{} {value}", numbering.number(v)))
+    found.try_for_each(|(v, value)| match numbering.label(v) {
+        Label::Number(number) => writeln!(text, "{number} {value}"),
+        Label::Name(name) => writeln!(text, "{name}\t{value}"),
+    })
 }
 
 /// A number as JSON: an integer if the numbers are.

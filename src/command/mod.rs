@@ -163,11 +163,11 @@ fn dispatch(task: &Task) -> Result<ExitCode> {
         Task::Aggregates { priority, seed, run } => distant::aggregates(*priority, seed.seed, run),
         Task::Cover { priority, seed, run } => dense::cover(*priority, seed.seed, run),
         Task::Clique { order, seed, run } => dense::clique(*order, seed.seed, run),
-        Task::Bfs { source, parents, run } => tasks::bfs(*source, *parents, run),
+        Task::Bfs { source, parents, run } => tasks::bfs(source, *parents, run),
         Task::Sssp { source, parents: true, weights, run } => {
-            tasks::shortest_tree(*source, weights.weights, weights.seed, run)
+            tasks::shortest_tree(source, weights.weights, weights.seed, run)
         }
-        Task::Sssp { source, weights, run, .. } => tasks::sssp(*source, weights.weights, weights.seed, run),
+        Task::Sssp { source, weights, run, .. } => tasks::sssp(source, weights.weights, weights.seed, run),
         Task::Components { run } => tasks::components(run),
         Task::Pagerank { damping, rounds, tolerance, sources, precision, run } => {
             let rounds = rounds.unwrap_or(if *tolerance > 0.0 { 1000 } else { 20 });

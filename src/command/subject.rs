@@ -9,6 +9,7 @@ use crate::command::{job, load, load_quietly, note};
 use std::path::Path;
 use vxm::algorithms;
 use vxm::containers::{Matrix, Read, SpreadGraph};
+use vxm::error::printable;
 use vxm::formats::Csr;
 use vxm::io::{
     FileFormat, Loaded, Numbering, Progress, Report, Weighted, read_digraph, read_digraph_as, read_weighted,
@@ -52,11 +53,12 @@ impl<T: Element> Subject<T> {
         Subject { matrix, again: None, renumbered: None, name, numbering, input, report }
     }
 
-    /// The vertex that the file calls `number`; `option` names what asks for it.
-    pub fn vertex(&self, option: &str, number: u64) -> Result<u32> {
-        job::agree(self.numbering.vertex(number, self.matrix.nrows()).ok_or_else(|| {
-            let (name, vertices) = (&self.name, self.matrix.nrows());
-            Error::invalid(format!("{name}: {option} {number}: expected the number of one of its {vertices} vertices"))
+    /// The vertex that the file calls so; `option` names what asks for it.
+    pub fn vertex(&self, option: &str, label: &str) -> Result<u32> {
+        job::agree(self.numbering.find(label, self.matrix.nrows()).ok_or_else(|| {
+            let (name, vertices, shown) = (&self.name, self.matrix.nrows(), printable(label.as_bytes()));
+            let what = if matches!(self.numbering, Numbering::Named(_)) { "name" } else { "number" };
+            Error::invalid(format!("{name}: {option} {shown}: expected the {what} of one of its {vertices} vertices"))
         }))
     }
 }
@@ -186,7 +188,7 @@ fn refuse(
     for row in 0..graph.nrows() {
         let (columns, weights) = graph.row(row);
         if let Some(place) = weights.iter().position(|&weight| bad(weight)) {
-            let (from, to) = (numbering.number(row as u32), numbering.number(columns[place]));
+            let (from, to) = (numbering.label(row as u32), numbering.label(columns[place]));
             let weight = weights[place];
             return Err(Error::invalid(format!(
                 "{name}: the edge {from} -> {to} has weight {weight}: expected {expected}"

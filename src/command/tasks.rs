@@ -68,9 +68,9 @@ pub fn best_of(
 }
 
 /// `vxm bfs`.
-pub fn bfs(source: u64, parents: bool, run: &Run) -> Result<ExitCode> {
+pub fn bfs(source: &str, parents: bool, run: &Run) -> Result<ExitCode> {
     let (out, graph) = (begin(run)?, simple(run)?.renumbered(run)?);
-    let (choices, vertex) = ([("source", source.into())], graph.vertex("--source", source)?);
+    let (choices, vertex) = ([("source", as_number(source))], graph.vertex("--source", source)?);
     let place = graph.place(vertex);
     if parents {
         let find = |a: &Matrix| algorithms::bfs_parents(a, vertex).map(|tree| (Found::Parents(vertex, tree), None));
@@ -92,10 +92,15 @@ fn drawn(range: Option<WeightRange>, seed: u64) -> Vec<(&'static str, Value)> {
     range.map_or(Vec::new(), |range| vec![("weights", range.to_string().into()), ("seed", seed.into())])
 }
 
+/// What a user calls a vertex: a number if it reads as one.
+fn as_number(vertex: &str) -> Value {
+    vertex.parse::<u64>().map_or_else(|_| vertex.into(), Value::from)
+}
+
 /// `vxm sssp`.
-pub fn sssp(source: u64, range: Option<WeightRange>, seed: u64, run: &Run) -> Result<ExitCode> {
+pub fn sssp(source: &str, range: Option<WeightRange>, seed: u64, run: &Run) -> Result<ExitCode> {
     let out = begin(run)?;
-    let mut choices = vec![("source", Value::from(source))];
+    let mut choices = vec![("source", as_number(source))];
     choices.extend(drawn(range, seed));
     match weighted(run, range, seed, false)? {
         Weights::Integer(graph) => {
@@ -111,7 +116,7 @@ pub fn sssp(source: u64, range: Option<WeightRange>, seed: u64, run: &Run) -> Re
                 let Found::Distances(Numbers::Whole(found)) = found else { return Ok(Ok(())) };
                 match beyond(graph, found) {
                     Some(v) => {
-                        let v = numbering.number(v);
+                        let v = numbering.label(v);
                         Err(Error::invalid(format!("{name}: the distance of vertex {v} doesn't fit 32 bits")))
                     }
                     None => Ok(distances_hold(graph, vertex, found)),
@@ -136,9 +141,9 @@ pub fn sssp(source: u64, range: Option<WeightRange>, seed: u64, run: &Run) -> Re
 }
 
 /// `vxm sssp --parents`.
-pub fn shortest_tree(source: u64, range: Option<WeightRange>, seed: u64, run: &Run) -> Result<ExitCode> {
+pub fn shortest_tree(source: &str, range: Option<WeightRange>, seed: u64, run: &Run) -> Result<ExitCode> {
     let out = begin(run)?;
-    let mut choices = vec![("source", Value::from(source))];
+    let mut choices = vec![("source", as_number(source))];
     choices.extend(drawn(range, seed));
     match weighted(run, range, seed, false)? {
         Weights::Integer(graph) => tree_of(run, out, &choices, graph, source, beyond),
@@ -155,7 +160,7 @@ fn tree_of<W: Distance + Weight>(
     out: Outputs,
     choices: &[(&'static str, Value)],
     graph: Subject<W>,
-    source: u64,
+    source: &str,
     beyond: fn(&Csr<W>, &Vector<u32>) -> Option<u32>,
 ) -> Result<ExitCode> {
     let vertex = graph.vertex("--source", source)?;
@@ -164,7 +169,7 @@ fn tree_of<W: Distance + Weight>(
     finish(run, out, Algorithm::Tree, choices, graph, find, |found, graph| {
         let Found::Tree(found) = found else { return Ok(Ok(())) };
         if let Some(v) = beyond(graph, found) {
-            let v = numbering.number(v);
+            let v = numbering.label(v);
             return Err(Error::invalid(format!("{name}: the distance of vertex {v} doesn't fit 32 bits")));
         }
         let (offsets, columns, weights) = (graph.offsets(), graph.columns(), graph.values());
@@ -181,15 +186,15 @@ fn distances_hold<W: Element + Weight>(graph: &Csr<W>, source: u32, found: &Vect
 const ROUNDING: f64 = 4096.0;
 
 /// `vxm pagerank`.
-pub fn pagerank(options: PageRankOptions, sources: &[u64], precision: Precision, run: &Run) -> Result<ExitCode> {
+pub fn pagerank(options: PageRankOptions, sources: &[String], precision: Precision, run: &Run) -> Result<ExitCode> {
     let (out, graph) = (begin(run)?, directed(run)?);
     let mut choices = vec![("precision", Value::from(precision.name())), ("damping", options.damping.into())];
     choices.push(("tolerance", options.tolerance.into()));
-    let chosen: Vec<u32> = sources.iter().map(|&v| graph.vertex("--sources", v)).collect::<Result<_>>()?;
+    let chosen: Vec<u32> = sources.iter().map(|v| graph.vertex("--sources", v)).collect::<Result<_>>()?;
     let mut options = options;
     if !chosen.is_empty() {
         options.sources = Some(Set::from_indices(graph.matrix.nrows(), chosen)?);
-        choices.push(("sources", sources.into()));
+        choices.push(("sources", sources.iter().map(|v| as_number(v)).collect()));
     }
     match precision {
         Precision::F32 => {
@@ -289,7 +294,7 @@ pub fn roots(run: &Run) -> Result<ExitCode> {
     let (name, numbering) = (graph.name.clone(), graph.numbering.clone());
     let refused = |vertex: u32, what: &str| {
         let expected = "expected a forest, at most one edge from each vertex, to its parent";
-        Error::invalid(format!("{name}: vertex {} {what}: {expected}", numbering.number(vertex)))
+        Error::invalid(format!("{name}: vertex {} {what}: {expected}", numbering.label(vertex)))
     };
     let edges = graph.matrix.csr();
     if let Some(v) = (0..edges.nrows()).find(|&v| edges.degree(v) > 1) {

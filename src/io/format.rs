@@ -15,7 +15,7 @@ use std::path::Path;
 /// assert_eq!("metis".parse::<FileFormat>()?, FileFormat::Metis);
 /// assert_eq!(FileFormat::Metis.to_string(), "metis");
 /// let unknown = "csv".parse::<FileFormat>().unwrap_err().to_string();
-/// assert!(unknown.starts_with("unknown input format `csv`: expected edges, matrix-market, "));
+/// assert!(unknown.starts_with("unknown input format `csv`: expected edges, names, matrix-market, "));
 /// # Ok::<(), vxm::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,6 +23,8 @@ use std::path::Path;
 pub enum FileFormat {
     /// A list of edges: a line has two vertex numbers, and perhaps values. SNAP's files, KONECT's, GAP's `.el`.
     Edges,
+    /// A list of edges with names instead of numbers. It is read if it is asked for.
+    Names,
     /// Matrix Market's coordinate format.
     MatrixMarket,
     /// A DIMACS colouring instance, `.col`.
@@ -31,6 +33,8 @@ pub enum FileFormat {
     ShortestPath,
     /// A METIS or Chaco graph: a header, then a line with the neighbours of each vertex.
     Metis,
+    /// A graph in XML, `.graphml`, with the feature `graphml`. Vertices have names.
+    GraphMl,
     /// A SciPy sparse matrix as `scipy.sparse.save_npz` writes it.
     Npz,
     /// An ECL graph, `.egr`: compressed rows in binary.
@@ -43,12 +47,14 @@ pub enum FileFormat {
 
 impl FileFormat {
     /// All formats.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Edges,
+        Self::Names,
         Self::MatrixMarket,
         Self::Dimacs,
         Self::ShortestPath,
         Self::Metis,
+        Self::GraphMl,
         Self::Npz,
         Self::Ecl,
         Self::Gap,
@@ -67,10 +73,12 @@ impl FileFormat {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Edges => "edges",
+            Self::Names => "names",
             Self::MatrixMarket => "matrix-market",
             Self::Dimacs => "dimacs",
             Self::ShortestPath => "gr",
             Self::Metis => "metis",
+            Self::GraphMl => "graphml",
             Self::Npz => "npz",
             Self::Ecl => "egr",
             Self::Gap => "sg",
@@ -119,6 +127,9 @@ impl FileFormat {
         }
         let at = cursor.at();
         let first = cursor.word();
+        if magic::is_graphml(text) {
+            return Ok(Self::GraphMl);
+        }
         if let Some(found) = magic::foreign_text(first) {
             return refuse(at, found);
         }
@@ -139,7 +150,7 @@ impl FileFormat {
 
 /// What a file may be, for messages.
 fn expected() -> String {
-    "a graph: Matrix Market, DIMACS, METIS, an edge list, SciPy's .npz, .egr, .sg or .vxm".to_owned()
+    "a graph: Matrix Market, DIMACS, METIS, GraphML, an edge list, SciPy's .npz, .egr, .sg or .vxm".to_owned()
 }
 
 /// Whether the first word is that of Matrix Market's banner.

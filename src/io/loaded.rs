@@ -1,7 +1,7 @@
 //! The result of reading or generating a graph: the graph, its numbering, and a report of the cleaning.
 
 use crate::formats::{Cleaned, Csr};
-use crate::io::FileFormat;
+use crate::io::{FileFormat, Label, VertexNames};
 use core::fmt;
 use vxm_semiring::Element;
 
@@ -29,10 +29,43 @@ pub enum Numbering {
     From(u64),
     /// Vertex `v` has the `v`-th of these ascending numbers.
     Listed(Vec<u64>),
+    /// Vertex `v` has the `v`-th of these names.
+    Named(VertexNames),
 }
 
 impl Numbering {
-    /// The number of `vertex` in the file.
+    /// What the file calls `vertex`: its number, or its name.
+    ///
+    /// # Panics
+    /// May panic if the graph has no such vertex.
+    ///
+    /// ```
+    /// use vxm::io::{Numbering, VertexNames};
+    /// let names = Numbering::Named(VertexNames::of(["Ann", "Bob"]).unwrap());
+    /// assert_eq!((names.label(1).to_string(), Numbering::From(1).label(1).to_string()), ("Bob".into(), "2".into()));
+    /// ```
+    pub fn label(&self, vertex: u32) -> Label<'_> {
+        match self {
+            Self::Named(names) => Label::Name(names.name(vertex)),
+            _ => Label::Number(self.number(vertex)),
+        }
+    }
+
+    /// The vertex that the file calls so, of a graph of `n` vertices; `None` if there is none.
+    ///
+    /// ```
+    /// use vxm::io::{Numbering, VertexNames};
+    /// let names = Numbering::Named(VertexNames::of(["Ann", "Bob"]).unwrap());
+    /// assert_eq!((names.find("Bob", 2), Numbering::From(1).find("2", 2), Numbering::From(1).find("x", 2)), (Some(1), Some(1), None));
+    /// ```
+    pub fn find(&self, label: &str, n: usize) -> Option<u32> {
+        match self {
+            Self::Named(names) => names.vertex(label).filter(|&vertex| (vertex as usize) < n),
+            _ => self.vertex(label.parse().ok()?, n),
+        }
+    }
+
+    /// The number of `vertex` in the file. Named vertices are numbered from 0.
     ///
     /// # Panics
     /// May panic if the graph has no such vertex.
@@ -46,6 +79,7 @@ impl Numbering {
         match self {
             Self::From(first) => first + u64::from(vertex),
             Self::Listed(numbers) => numbers[vertex as usize],
+            Self::Named(_) => vertex.into(),
         }
     }
 
@@ -60,6 +94,7 @@ impl Numbering {
         let vertex = match self {
             Self::From(first) => usize::try_from(number.checked_sub(*first)?).ok()?,
             Self::Listed(numbers) => numbers.binary_search(&number).ok()?,
+            Self::Named(_) => usize::try_from(number).ok()?,
         };
         (vertex < n).then_some(vertex as u32)
     }

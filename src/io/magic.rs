@@ -78,10 +78,16 @@ pub(super) fn is_npz(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK\x03\x04") && name().is_some_and(|name| name.ends_with(b".npy"))
 }
 
+/// Whether `head` begins as GraphML does: as XML, with an element `graphml` soon.
+pub(super) fn is_graphml(head: &[u8]) -> bool {
+    let head = head[..head.len().min(LOOKED_AT)].trim_ascii_start();
+    head.starts_with(b"<") && head.windows(8).any(|word| word == b"<graphml")
+}
+
 /// What a text file of another kind is called, by its first word.
 pub(super) fn foreign_text(first: &[u8]) -> Option<&'static str> {
     match first {
-        [b'<', ..] => Some("XML or HTML (GraphML is not read)"),
+        [b'<', ..] => Some("XML or HTML"),
         [b'{', ..] | [b'[', ..] => Some("JSON"),
         _ => WORDS.iter().find(|(word, _)| word.as_bytes() == first).map(|&(_, name)| name),
     }
@@ -100,7 +106,10 @@ mod tests {
             assert_eq!(binary(text), None);
         }
         assert_eq!(binary(b"1 2\n\0"), Some("binary data"));
-        assert_eq!(foreign_text(b"<?xml"), Some("XML or HTML (GraphML is not read)"));
+        assert_eq!(foreign_text(b"<?xml"), Some("XML or HTML"));
+        assert!(
+            is_graphml(b"\n<?xml version='1.0'?>\n<graphml>") && !is_graphml(b"<html>") && !is_graphml(b"1 2 <graphml")
+        );
         assert_eq!(foreign_text(b"12"), None);
     }
 }

@@ -15,11 +15,14 @@ mod format;
 mod gap;
 #[cfg_attr(not(feature = "generators"), path = "no_generators.rs")]
 mod generate;
+#[cfg_attr(not(feature = "graphml"), path = "no_graphml.rs")]
+mod graphml;
 mod listed;
 mod loaded;
 mod magic;
 mod matrix_market;
 mod metis;
+mod named;
 mod names;
 mod native;
 mod npz;
@@ -32,6 +35,7 @@ mod target;
 mod temporary;
 mod text;
 mod value;
+mod vertex_names;
 mod weighted;
 mod whole;
 mod write;
@@ -44,6 +48,7 @@ pub use native::{NativeFile, Verify, write_native, write_native_graph};
 pub(crate) use portions::{About, Kind, Portions, Way, open};
 pub use progress::{Progress, Unit};
 pub use value::Value;
+pub use vertex_names::{Label, VertexNames};
 pub use weighted::{Weighted, read_digraph, read_digraph_as, read_weighted, read_weighted_as};
 pub use whole::WholeFile;
 #[doc(hidden)]
@@ -121,6 +126,8 @@ fn load_from(
 ) -> Result<Loaded> {
     match format {
         FileFormat::Edges => snap::read_graph(source, asked.is_some(), progress),
+        FileFormat::Names => named::read_graph(source),
+        FileFormat::GraphMl => graphml::read_graph(&source),
         FileFormat::MatrixMarket => matrix_market::read_graph(source),
         FileFormat::Dimacs => dimacs::read_graph(source),
         FileFormat::ShortestPath => dimacs::read_paths_graph(source),
@@ -172,7 +179,7 @@ pub fn read_matrix_as<T: Value>(
 fn load_matrix<T: Value>(path: &Path, asked: Option<FileFormat>, progress: &dyn Progress) -> Result<Csr<T>> {
     let (source, format) = opened(path, asked, progress)?;
     match format {
-        format @ (FileFormat::Edges | FileFormat::Dimacs) => {
+        format @ (FileFormat::Edges | FileFormat::Names | FileFormat::Dimacs | FileFormat::GraphMl) => {
             let file = source.name();
             let expected = "expected a matrix: matrix-market, gr, metis, npz, egr, sg or vxm";
             Err(Error::invalid(format!("{file}: {expected}, found {format}")))
@@ -202,8 +209,10 @@ fn build(file: &str, vertices: u64, entries: Vec<Vec<(u32, u32)>>, directions: D
 pub fn short_name(file: &str) -> String {
     let name = Path::new(file).file_name().map_or_else(|| file.into(), |n| n.to_string_lossy());
     let name = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
-    let known =
-        [".mtx", ".col", ".gr", ".graph", ".metis", ".txt", ".el", ".edges", ".npz", ".egr", ".sg", ".wsg", ".vxm"];
+    let known = [
+        ".mtx", ".col", ".gr", ".graph", ".metis", ".txt", ".el", ".edges", ".graphml", ".npz", ".egr", ".sg", ".wsg",
+        ".vxm",
+    ];
     let stripped = known.iter().find_map(|end| name.strip_suffix(end));
     stripped.unwrap_or(name).to_owned()
 }

@@ -156,8 +156,11 @@ impl<I: TryFrom<u64> + Send> Edges<I> {
     fn vertex(line: &mut Cursor<'_>) -> Result<I, Fault> {
         line.blanks();
         let at = line.at();
-        let number =
-            line.number().ok_or_else(|| Fault { at, expected: "a vertex number from 0 to 2^64 - 1".into() })?;
+        let number = line.number().ok_or_else(|| {
+            let is_name = line.peek().is_some_and(|byte| byte.is_ascii_alphabetic());
+            let hint = if is_name { " (--input names reads names)" } else { "" };
+            Fault { at, expected: format!("a vertex number from 0 to 2^64 - 1{hint}") }
+        })?;
         I::try_from(number).map_err(|_| Fault { at, expected: NARROW.into() })
     }
 
@@ -256,7 +259,7 @@ fn too_many(source: &Source<'_>, target: Target) -> Option<u64> {
     memory::limit().filter(|_| source.lasting)?;
     let lines = lines_in(source);
     let needed = Outline::graph(0, lines, target).needed::<()>() + 8 * u128::from(lines);
-    (needed > memory::available().into()).then_some(lines)
+    (needed + memory::READING > memory::available().into()).then_some(lines)
 }
 
 /// About how many lines the file has, by the length of its first ones.
@@ -287,7 +290,7 @@ fn read_on_disk<'p>(
     check_first(first.as_ref(), asked, &file, (found, lines.blank.load(Relaxed)), reach)?;
     let vertices = names.few_enough(&file)?;
     let outline = Outline::graph(vertices, found.max(about), target);
-    let graph = OnDisk::new(&file, outline, memory::available(), progress)?;
+    let graph = OnDisk::new(&file, outline, memory::limit().unwrap_or(u64::MAX), progress)?;
     let source = Source::open(&path, Some(FileFormat::Edges), progress)?;
     let again = Edges::<u64>::after(first.as_ref(), !asked);
     let numbered = |(from, to): (u64, u64)| (names.vertex(from), names.vertex(to));

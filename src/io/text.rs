@@ -114,6 +114,22 @@ impl<'t> Cursor<'t> {
         &self.text[start..self.at]
     }
 
+    /// Skips blanks that don't separate columns: a tab may do so.
+    pub fn blanks_before(&mut self, separator: Option<u8>) {
+        while self.peek().is_some_and(|byte| matches!(byte, b' ' | b'\t' | b'\r') && Some(byte) != separator) {
+            self.at += 1;
+        }
+    }
+
+    /// Takes what stands before the next `separator` of the line, or before the line's end, without blanks around it. Moves behind the
+    /// separator.
+    pub fn field(&mut self, separator: u8) -> &'t [u8] {
+        let rest = &self.text[self.at..];
+        let end = rest.iter().position(|&byte| byte == separator || byte == b'\n').unwrap_or(rest.len());
+        self.at += end + usize::from(rest.get(end) == Some(&separator));
+        rest[..end].trim_ascii()
+    }
+
     /// Reads a word of digits that fits a `u64`. Otherwise returns `None`, and the cursor stays at the word.
     #[inline]
     pub fn number(&mut self) -> Option<u64> {

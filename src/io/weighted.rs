@@ -4,7 +4,8 @@ use crate::error::Result;
 use crate::io::loaded::Loaded;
 use crate::io::source::Source;
 use crate::io::{
-    FileFormat, Progress, by_name, dimacs, ecl, gap, generate, matrix_market, metis, native, npz, opened, snap,
+    FileFormat, Progress, by_name, dimacs, ecl, gap, generate, graphml, matrix_market, metis, named, native, npz,
+    opened, snap,
 };
 use std::path::Path;
 
@@ -118,6 +119,8 @@ pub(super) fn load_digraph_from(
 ) -> Result<Loaded> {
     match format {
         FileFormat::Edges => snap::read_digraph(source, asked.is_some(), progress),
+        FileFormat::Names => named::read_digraph(source),
+        FileFormat::GraphMl => graphml::read_digraph(&source),
         FileFormat::MatrixMarket => matrix_market::read_digraph(source),
         FileFormat::Dimacs => dimacs::read_graph(source),
         FileFormat::ShortestPath => dimacs::read_paths_digraph(source),
@@ -134,6 +137,8 @@ fn load_weighted(path: &Path, asked: Option<FileFormat>, progress: &dyn Progress
     let (source, format) = opened(path, asked, progress)?;
     match format {
         FileFormat::Edges => snap::read_digraph(source, asked.is_some(), progress).map(Weighted::None),
+        FileFormat::Names => named::read_digraph(source).map(Weighted::None),
+        FileFormat::GraphMl => graphml::read_weighted(&source),
         FileFormat::MatrixMarket => matrix_market::read_weighted(source),
         FileFormat::Dimacs => dimacs::read_graph(source).map(Weighted::None),
         FileFormat::ShortestPath => dimacs::read_paths_weighted(source),

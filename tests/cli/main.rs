@@ -7,6 +7,7 @@ mod files;
 mod harness;
 mod inputs;
 mod memory;
+mod names;
 mod refusals;
 mod report;
 mod told;

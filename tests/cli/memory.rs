@@ -65,11 +65,11 @@ fn the_least_limits_that_are_told_do() {
     let limits = json(folder, &["info", "g.vxm", "--bus", "25GB/s"])["limits"].clone();
     assert_eq!(limits["bus_bytes_per_second"], 25_000_000_000u64);
     for (command, algorithm, which) in [
-        ("mis g.vxm --device cpu", "mis", "decide"),
-        ("color g.vxm --device cpu", "color", "jp"),
-        ("components g.vxm --device cpu", "components", "labels"),
-        ("kcore g.vxm --device cpu", "kcore", "cores"),
-        ("bfs --source 0 g.vxm --device cpu", "bfs", "hops"),
+        ("mis g.vxm", "mis", "decide"),
+        ("color g.vxm", "color", "jp"),
+        ("components g.vxm", "components", "labels"),
+        ("kcore g.vxm", "kcore", "cores"),
+        ("bfs --source 0 g.vxm", "bfs", "hops"),
     ] {
         let told = &limits[algorithm][which];
         let least = told["host"].as_u64().unwrap();

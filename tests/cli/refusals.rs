@@ -112,7 +112,7 @@ fn bad_arguments_are_refused_in_a_line() {
         ),
         (
             &["mis", "grid:2x2", "--input", "csv"],
-            "unknown input format `csv`: expected edges, matrix-market, dimacs, gr, metis, npz, egr, sg",
+            "unknown input format `csv`: expected edges, names, matrix-market, dimacs, gr, metis, graphml, npz, egr, sg",
         ),
         // a format is that of a file
         (&["mis", "grid:2x2", "--input", "edges"], "grid:2x2: No such file or directory"),
@@ -220,7 +220,7 @@ fn bad_arguments_are_refused_in_a_line() {
         ),
         (&["mis", "grid:2x2", "--seed", "x"], "invalid value 'x' for '--seed <N>'"),
         (&["bfs", "grid:2x2"], "the following required arguments were not provided: --source <V>"),
-        (&["bfs", "grid:2x2", "--source", "-1"], "invalid value '-1' for '--source <V>': expected a number from 0 to"),
+        (&["bfs", "grid:2x2", "--source", "-1"], "grid:2x2: --source -1: expected the number of one of its 4 vertices"),
         (&["bfs", "grid:2x2", "--source", "4"], "grid:2x2: --source 4: expected the number of one of its 4 vertices"),
         (&["components", "grid:2x2", "--seed", "1"], "unexpected argument '--seed' found"),
         (&["mis", "gird:2x2"], "gird:2x2: expected a file or one of grid:ROWSxCOLUMNS"),

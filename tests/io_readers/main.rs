@@ -2,6 +2,9 @@
 
 mod damage;
 mod directed;
+#[cfg(feature = "graphml")]
+mod graphml;
+mod names;
 mod on_disk;
 mod readers;
 mod unclear;

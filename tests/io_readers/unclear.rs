@@ -92,7 +92,7 @@ fn headers_of_other_kinds_are_no_edges() {
         ("4 3\n1 2 5\n2 3 5\n3 4 5\n", "2 columns, as on line 1 (--input metis reads METIS), found `5`"),
         ("3 3 2\n1 2\n2 3\n", "3 columns, as on line 1 (--input metis reads METIS), found the end of the line"),
         ("4\n1 2\n", "expected a vertex number from 0 to 2^64 - 1, found the end of the line"),
-        ("from to\n1 2\n", "expected a vertex number from 0 to 2^64 - 1, found `from`"),
+        ("from to\n1 2\n", "expected a vertex number from 0 to 2^64 - 1 (--input names reads names), found `from`"),
     ] {
         let line = told(folder.path(), "h.txt", text);
         assert!(line.ends_with(expected), "{text}: {line}");
@@ -195,7 +195,7 @@ fn zipped() -> Vec<u8> {
 fn files_of_other_kinds_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let kinds = "expected a graph: Matrix Market, DIMACS, METIS, an edge list, SciPy's .npz, .egr, .sg or .vxm, found ";
+    let kinds = "expected a graph: Matrix Market, DIMACS, METIS, GraphML, an edge list, SciPy's .npz, .egr, .sg or .vxm, found ";
     for (bytes, expected) in [
         (&b"\x7fELF\x02\x01\x01\0"[..], "an ELF program"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image"),
@@ -210,7 +210,7 @@ fn files_of_other_kinds_are_named() {
         (b"\xff\xfe1\x00 \x002\x00", "UTF-16 text"),
         (b"1 2\n3 \x004\n", "binary data"),
         (b"\x01\x1b[31m\x07", "binary data"),
-        (b"<?xml version=\"1.0\"?>\n<graphml/>", "XML or HTML (GraphML is not read)"),
+        (b"<?xml version=\"1.0\"?>\n<html/>", "XML or HTML"),
         (b"{\"nodes\": []}", "JSON"),
         (b"AdjacencyGraph\n3\n2\n", "a Ligra adjacency graph"),
         (b"graph G { a -- b }", "a DOT or GML graph"),

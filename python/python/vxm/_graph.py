@@ -168,11 +168,13 @@ class Graph(Colorings, Analytics):
         weights: bool = False,
         directed: bool = False,
         symmetrize: str = "union",
+        input: Optional[str] = None,
     ) -> Graph:
         """The graph of a file, in any of the formats of the command ``vxm``, gzipped or not. Or a generated one: ``rmat:20:8``.
 
+        ``input`` tells the format, such as ``"metis"``; else content and name do. ``"names"`` reads a list of edges between names.
         With ``weights``, which are ``float64``, the file must be one of a matrix: Matrix Market, ``.gr``, METIS, ``.npz``, ECL's, GAP's or ``.vxm``.
-        Vertices are numbered from 0; `numbers` tells their numbers in the file. Self-loops are dropped without weights.
+        Vertices are numbered from 0; `numbers` tells their numbers in the file, and `names` their names. Self-loops are dropped without weights.
 
         >>> import vxm
         >>> vxm.Graph.from_file("grid:3x4")
@@ -180,7 +182,7 @@ class Graph(Colorings, Analytics):
 
         Raises `vxm.FileError` if it can't be read, and `vxm.InputError`, which names file, line and column, if its text is wrong.
         """
-        return cls._of(_vxm.Graph.from_file(os.fspath(path), bool(weights), bool(directed), symmetrize))
+        return cls._of(_vxm.Graph.from_file(os.fspath(path), bool(weights), bool(directed), symmetrize, input))
 
     @classmethod
     def from_networkx(cls, graph: Any, *, weight: Optional[str] = None) -> Graph:
@@ -286,11 +288,16 @@ class Graph(Colorings, Analytics):
         listed = np.arange(self.vertices) if vertices is None else integers(vertices, "vertices")
         return self._core.numbers(listed.astype(np.int64, copy=False))
 
-    def vertex(self, number: int) -> int:
-        """The vertex with this number in the file. Raises `vxm.InputError` if there is none."""
-        found = self._core.vertex(int(number)) if number >= 0 else None
+    def names(self, vertices: Optional[ArrayLike] = None) -> list[str]:
+        """What the file that the graph was read from calls ``vertices`` (without it, all): names, or numbers as text."""
+        listed = np.arange(self.vertices) if vertices is None else integers(vertices, "vertices")
+        return self._core.names(listed.astype(np.int64, copy=False))
+
+    def vertex(self, name: Union[int, str]) -> int:
+        """The vertex with this number or name in the file. Raises `vxm.InputError` if there is none."""
+        found = self._core.vertex(name if isinstance(name, str) else str(int(name)))
         if found is None:
-            raise InputError(f"expected the number of one of {self.vertices} vertices, found {number}")
+            raise InputError(f"expected the number or name of one of {self.vertices} vertices, found {name}")
         return found
 
     def to_scipy(self) -> Any:

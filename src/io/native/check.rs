@@ -3,6 +3,7 @@
 use super::layout::{Layout, PART};
 use crate::error::Result;
 use crate::io::binary::{Array, Kind, Rows, broken};
+use crate::io::vertex_names::VertexNames;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use rayon::prelude::*;
@@ -132,8 +133,18 @@ impl<'f> Checker<'f> {
         broken(self.file, at, &expected, &columns[place].to_string())
     }
 
+    /// The names of vertices, which are checked: they strictly ascend.
+    pub fn names(&self) -> Result<VertexNames> {
+        let labels = self.layout.labels.clone();
+        let found = VertexNames::from_bytes(&self.bytes[labels.clone()], self.layout.facts.rows);
+        found.map_err(|(at, expected)| broken(self.file, labels.start + at, &expected, "something else"))
+    }
+
     /// Checks that the numbers of vertices strictly ascend.
     fn check_labels(&self) -> Result<()> {
+        if self.layout.facts.named.is_some() {
+            return self.names().map(drop);
+        }
         let labels: &[u64] = self.numbers(&self.layout.labels)?;
         match labels.par_windows(2).position_first(|pair| pair[0] >= pair[1]) {
             None => Ok(()),

@@ -11,8 +11,8 @@ pub const MAGIC: [u8; 8] = *b"\x89VXM\r\n\x1a\n";
 /// The number that tells the order of bytes.
 const ORDER: u32 = 0x0102_0304;
 
-/// The version of the layout that this release writes, and the greatest that it reads.
-const VERSION: u32 = 1;
+/// The greatest version of the layout that this release reads. Files with names have version 2, all others have version 1.
+const VERSION: u32 = 2;
 
 /// The size of the header, and the alignment of sections, in bytes.
 pub const PAGE: usize = 4096;
@@ -25,6 +25,7 @@ const SYMMETRIC: u32 = 1;
 const LOOPLESS: u32 = 2;
 const SORTED: u32 = 4;
 const LISTED: u32 = 8;
+const NAMED: u32 = 16;
 
 /// The places of the header's fields that messages name.
 const VERSION_AT: usize = 12;
@@ -65,10 +66,12 @@ pub struct Facts {
     pub loopless: bool,
     /// Whether the vertices' numbers are listed.
     pub listed: bool,
+    /// The bytes of all names, if vertices have names.
+    pub named: Option<usize>,
     pub rows: usize,
     pub columns: usize,
     pub entries: usize,
-    /// The number of the first vertex, where numbers aren't listed.
+    /// The number of the first vertex, where vertices have no names and numbers aren't listed.
     pub first: u64,
 }
 
@@ -80,7 +83,8 @@ impl Facts {
 
     fn flags(&self) -> u32 {
         let flag = |set: bool, bit: u32| if set { bit } else { 0 };
-        flag(self.symmetric, SYMMETRIC) | flag(self.loopless, LOOPLESS) | SORTED | flag(self.listed, LISTED)
+        let labels = flag(self.listed, LISTED) | flag(self.named.is_some(), NAMED);
+        flag(self.symmetric, SYMMETRIC) | flag(self.loopless, LOOPLESS) | SORTED | labels
     }
 }
 
@@ -103,12 +107,16 @@ impl Layout {
             let end = from.checked_add(count.checked_mul(bytes)?)?;
             Some((from..end, end.checked_next_multiple_of(PAGE)?))
         };
-        let labels = if facts.listed { facts.rows } else { 0 };
+        let labels = match facts.named {
+            Some(bytes) => facts.rows.checked_add(1)?.checked_mul(8)?.checked_add(bytes)?,
+            None if facts.listed => facts.rows.checked_mul(8)?,
+            None => 0,
+        };
         // behind the table; its size follows from theirs
         let (offsets, next) = section(0, facts.rows.checked_add(1)?, 8)?;
         let (columns, next) = section(next, facts.entries, 4)?;
         let (values, next) = section(next, facts.entries, facts.value_bytes())?;
-        let (labels, end) = section(next, labels, 8)?;
+        let (labels, end) = section(next, labels, 1)?;
         let (sums, data) = section(PAGE, end.div_ceil(PART), 4)?;
         isize::try_from(data.checked_add(end)?).ok()?;
         let behind = |range: Range<usize>| range.start + data..range.end + data;
@@ -153,12 +161,14 @@ impl Layout {
     pub fn header(&self, sums: &[u8]) -> Vec<u8> {
         let facts = &self.facts;
         let mut header = MAGIC.to_vec();
-        for number in [ORDER, VERSION, facts.element as u32, facts.flags()] {
+        let version = if facts.named.is_some() { 2 } else { 1 };
+        for number in [ORDER, version, facts.element as u32, facts.flags()] {
             header.extend(number.to_le_bytes());
         }
         let sizes = [facts.rows, facts.columns, facts.entries].map(|size| size as u64);
         let sections = self.sections().map(|(_, section)| section.start as u64);
-        let sizes = sizes.into_iter().chain([facts.first, PART as u64]).chain(sections).chain([self.end() as u64]);
+        let first = facts.named.map_or(facts.first, |bytes| bytes as u64);
+        let sizes = sizes.into_iter().chain([first, PART as u64]).chain(sections).chain([self.end() as u64]);
         sizes.for_each(|number| header.extend(number.to_le_bytes()));
         header.resize(TABLE_SUM_AT, 0);
         header.extend(crc32fast::hash(sums).to_le_bytes());
@@ -249,7 +259,12 @@ fn header<'b>(file: &str, bytes: &'b [u8]) -> Result<&'b [u8; PAGE]> {
     let version = word(header, VERSION_AT);
     if !(1..=VERSION).contains(&version) {
         let newer = if version > VERSION { " (a newer release of vxm wrote it)" } else { "" };
-        return Err(broken(file, VERSION_AT, &format!("version {VERSION}"), &format!("version {version}{newer}")));
+        return Err(broken(
+            file,
+            VERSION_AT,
+            &format!("a version up to {VERSION}"),
+            &format!("version {version}{newer}"),
+        ));
     }
     let (found, stated) = (crc32fast::hash(&header[..HEADER_SUM_AT]), word(header, HEADER_SUM_AT));
     if found != stated {
@@ -271,8 +286,9 @@ fn facts(file: &str, header: &[u8; PAGE]) -> Result<Facts> {
         return Err(broken(file, ELEMENT_AT, &known, &element.to_string()));
     }
     let flags = word(header, FLAGS_AT);
-    let known = SYMMETRIC | LOOPLESS | SORTED | LISTED;
-    if flags & !known != 0 || flags & SORTED == 0 {
+    let names = if word(header, VERSION_AT) >= 2 { NAMED } else { 0 };
+    let known = SYMMETRIC | LOOPLESS | SORTED | LISTED | names;
+    if flags & !known != 0 || flags & SORTED == 0 || flags & (LISTED | NAMED) == LISTED | NAMED {
         let expected = format!("flags of {known:#x}, with {SORTED:#x} set");
         return Err(broken(file, FLAGS_AT, &expected, &format!("{flags:#x}")));
     }
@@ -294,7 +310,11 @@ fn facts(file: &str, header: &[u8; PAGE]) -> Result<Facts> {
         let expected = format!("{rows} columns of a symmetric matrix");
         return Err(broken(file, ROWS_AT + 8, &expected, &columns.to_string()));
     }
+    let named = flags & NAMED != 0;
     let first = long(header, FIRST_AT);
+    if named && usize::try_from(first).is_err() {
+        return Err(broken(file, FIRST_AT, "bytes of names that this machine can address", &first.to_string()));
+    }
     if first.checked_add(count).is_none() {
         return Err(broken(file, FIRST_AT, "a first number that leaves room for all vertices", &first.to_string()));
     }
@@ -305,9 +325,10 @@ fn facts(file: &str, header: &[u8; PAGE]) -> Result<Facts> {
         symmetric,
         loopless: flags & LOOPLESS != 0,
         listed: flags & LISTED != 0,
+        named: named.then_some(first as usize),
         rows: rows as usize,
         columns: columns as usize,
         entries: usize::try_from(entries).map_err(|_| too_many())?,
-        first,
+        first: if named { 0 } else { first },
     })
 }

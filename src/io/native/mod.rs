@@ -236,6 +236,11 @@ impl NativeFile {
 
     /// What the file calls each vertex, after its section of numbers was checked.
     fn numbers(&self) -> Numbering {
+        if self.facts().named.is_some()
+            && let Ok(names) = self.checker(Verify::Invariants, &|_| ()).names()
+        {
+            return Numbering::Named(names);
+        }
         match Buffer::mapped(&self.map, self.layout.labels.clone()) {
             Some(labels) if self.facts().listed => Numbering::Listed(labels.into_vec()),
             _ => Numbering::From(self.facts().first),

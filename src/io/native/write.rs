@@ -19,7 +19,7 @@ use zerocopy::IntoBytes;
 /// on the number of threads.
 ///
 /// # Errors
-/// [`Error::Io`]; [`Error::Invalid`] if `numbering` doesn't list as many ascending numbers as there are rows.
+/// [`Error::Io`]; [`Error::Invalid`] if `numbering` doesn't list as many ascending numbers, or names, as there are rows.
 pub fn write_native<T: Value>(whole: WholeFile, matrix: &Csr<T>, numbering: &Numbering) -> Result<()> {
     write_native_checked(whole, matrix, numbering).map(drop)
 }
@@ -54,10 +54,12 @@ fn write<T: Value>(
     (symmetric, loopless): (bool, bool),
 ) -> Result<()> {
     let name = whole.path().display().to_string();
-    let (first, labels): (u64, &[u64]) = match numbering {
-        Numbering::From(first) => (*first, &[]),
-        Numbering::Listed(labels) => (0, labels),
-    };
+    let (mut first, mut labels, mut named, mut names): (u64, &[u64], _, _) = (0, &[], None, Vec::new());
+    match numbering {
+        Numbering::From(number) => first = *number,
+        Numbering::Listed(numbers) => labels = numbers,
+        Numbering::Named(found) => (named, names) = (Some(found.text_len()), found.bytes()),
+    }
     let listed = matches!(numbering, Numbering::Listed(_));
     let rows = matrix.nrows();
     if listed && (labels.len() != rows || !labels.is_sorted_by(|one, next| one < next)) {
@@ -66,6 +68,11 @@ fn write<T: Value>(
             "{name}: expected {rows} ascending vertex numbers, found a list of {found}"
         )));
     }
+    if let Numbering::Named(found) = numbering
+        && found.len() != rows
+    {
+        return Err(Error::invalid(format!("{name}: expected {rows} names, found {}", found.len())));
+    }
     if first.checked_add(rows.max(matrix.ncols()) as u64).is_none() {
         return Err(Error::invalid(format!("{name}: expected a first number that leaves room, found {first}")));
     }
@@ -73,10 +80,10 @@ fn write<T: Value>(
         return Err(Error::invalid(format!("{name}: expected a machine that stores the low byte first")));
     }
     let (columns, entries, element) = (matrix.ncols(), matrix.nnz(), T::CODE);
-    let facts = Facts { element, symmetric, loopless, listed, rows, columns, entries, first };
+    let facts = Facts { element, symmetric, loopless, listed, named, rows, columns, entries, first };
     let layout = Layout::of(facts).ok_or_else(|| Error::invalid(format!("{name}: the file would be too large")))?;
-    let sections =
-        [matrix.offsets().as_bytes(), matrix.columns().as_bytes(), T::bytes(matrix.values()), labels.as_bytes()];
+    let labels = if named.is_some() { &names } else { labels.as_bytes() };
+    let sections = [matrix.offsets().as_bytes(), matrix.columns().as_bytes(), T::bytes(matrix.values()), labels];
     let content = Content { layout, sections };
     let whole_anew = whole.is_new();
     whole.write(|file| if whole_anew { content.scatter(&file) } else { content.pour(file) })

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::formats::Csr;
+use crate::io::Label;
 use crate::io::binary::Kind;
 use crate::io::loaded::Numbering;
 use crate::io::value::Value;
@@ -63,8 +64,15 @@ pub(super) fn write_edges<T: Value>(
         writeln!(out, "# {} {}", if symmetric { "undirected edges" } else { "directed edges" }, value_name::<T>())?;
         by_rows(out, rows, |row, text| {
             for (column, value) in above(matrix, row, symmetric) {
-                push_number(text, numbering.number(row as u32), b' ');
-                push_number(text, numbering.number(column), b' ');
+                match numbering.label(row as u32) {
+                    Label::Number(number) => {
+                        push_number(text, number, b' ');
+                        push_number(text, numbering.number(column), b' ');
+                    }
+                    Label::Name(name) => {
+                        text.extend([name, "\t", &numbering.label(column).to_string(), "\t"].concat().into_bytes());
+                    }
+                }
                 push_value(text, value);
             }
         })

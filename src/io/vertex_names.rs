@@ -1,0 +1,131 @@
+//! Names of vertices, where a file has names instead of numbers.
+
+use core::fmt;
+use std::sync::Arc;
+
+/// The names of a graph's vertices, ascending by their bytes. Clones share them.
+#[derive(Clone, PartialEq, Eq)]
+pub struct VertexNames(Arc<Text>);
+
+#[derive(PartialEq, Eq)]
+struct Text {
+    /// All names, one behind the other.
+    text: String,
+    /// Where each name begins, and where the last one ends.
+    starts: Vec<u64>,
+}
+
+impl VertexNames {
+    /// The names of vertices in ascending order.
+    ///
+    /// ```
+    /// use vxm::io::VertexNames;
+    /// let names = VertexNames::of(["Ann", "Bob"]).unwrap();
+    /// assert_eq!((names.name(1), names.vertex("Bob"), names.vertex("Eve"), names.len()), ("Bob", Some(1), None, 2));
+    /// assert!(VertexNames::of(["Bob", "Ann"]).is_none());
+    /// ```
+    ///
+    /// `None` if they don't strictly ascend.
+    pub fn of<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<Self> {
+        let (mut text, mut starts) = (String::new(), vec![0]);
+        for name in names {
+            text.push_str(name);
+            starts.push(text.len() as u64);
+        }
+        let names = Self(Arc::new(Text { text, starts }));
+        let ascend = (1..names.len()).all(|v| names.name(v as u32 - 1) < names.name(v as u32));
+        ascend.then_some(names)
+    }
+
+    /// The names that [`bytes`](Self::bytes) stand for, of `count` vertices. The error is the place of the first byte that is wrong, and what
+    /// was expected there.
+    pub(super) fn from_bytes(bytes: &[u8], count: usize) -> Result<Self, (usize, String)> {
+        let (table, text) = bytes.split_at(8 * (count + 1));
+        let number = |place: usize| table[8 * place..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
+        let starts: Vec<u64> = (0..=count).map(number).collect();
+        if starts[0] != 0 {
+            return Err((0, "0, the place of the first name".to_owned()));
+        }
+        if let Some(place) = starts.windows(2).position(|pair| pair[0] >= pair[1]) {
+            return Err((8 * (place + 1), format!("a place above {}", starts[place])));
+        }
+        if starts[count] != text.len() as u64 {
+            return Err((8 * count, format!("{}, the bytes of all names", text.len())));
+        }
+        let text =
+            core::str::from_utf8(text).map_err(|error| (table.len() + error.valid_up_to(), "UTF-8".to_owned()))?;
+        let cut = (0..count).find(|&place| !text.is_char_boundary(starts[place] as usize));
+        if let Some(place) = cut {
+            return Err((8 * place, "a place where a character begins".to_owned()));
+        }
+        let names = Self(Arc::new(Text { text: text.to_owned(), starts }));
+        match (1..count).find(|&v| names.name(v as u32 - 1) >= names.name(v as u32)) {
+            Some(v) => Err((table.len() + names.0.starts[v] as usize, "a greater name than the one before".to_owned())),
+            None => Ok(names),
+        }
+    }
+
+    /// Where each name begins and the last one ends, as numbers of 8 bytes, and the names behind them.
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        let starts = self.0.starts.iter().flat_map(|start| start.to_le_bytes());
+        starts.chain(self.0.text.bytes()).collect()
+    }
+
+    /// The bytes of all names.
+    pub(super) fn text_len(&self) -> usize {
+        self.0.text.len()
+    }
+
+    /// The number of vertices.
+    pub fn len(&self) -> usize {
+        self.0.starts.len() - 1
+    }
+
+    /// Whether there are no vertices.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The name of a vertex.
+    ///
+    /// # Panics
+    /// If there is no such vertex.
+    pub fn name(&self, vertex: u32) -> &str {
+        let place = vertex as usize;
+        &self.0.text[self.0.starts[place] as usize..self.0.starts[place + 1] as usize]
+    }
+
+    /// The vertex of this name; `None` if there is none. O(log n) time.
+    pub fn vertex(&self, name: &str) -> Option<u32> {
+        let (mut low, mut high) = (0, self.len() as u32);
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.name(middle) < name { low = middle + 1 } else { high = middle }
+        }
+        ((low as usize) < self.len() && self.name(low) == name).then_some(low)
+    }
+}
+
+impl fmt::Debug for VertexNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries((0..self.len() as u32).map(|vertex| self.name(vertex))).finish()
+    }
+}
+
+/// What a file calls a vertex.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Label<'n> {
+    /// A number.
+    Number(u64),
+    /// A name, in a file that has names instead of numbers.
+    Name(&'n str),
+}
+
+impl fmt::Display for Label<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Name(name) => name.fmt(f),
+        }
+    }
+}
