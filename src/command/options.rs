@@ -173,7 +173,7 @@ impl Run {
 /// The format of the graph file.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Input {
-    /// Format of the graph file, if its content and name do not tell it: edges, matrix-market, dimacs, gr, metis, npz, egr,
+    /// Format of the graph file, if its content and name do not tell it: edges, names, matrix-market, dimacs, gr, metis, graphml, npz, egr,
     /// sg or vxm.
     #[arg(long, value_name = "F")]
     pub input: Option<FileFormat>,

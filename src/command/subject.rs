@@ -155,7 +155,7 @@ pub fn weighted(run: &Run, range: Option<WeightRange>, seed: u64, undirected: bo
     })?;
     match read {
         Weighted::None(loaded) => Err(Error::invalid(format!(
-            "{}: no weights: expected a matrix-market, gr, metis, npz, egr, sg or vxm file with weights, or --weights \
+            "{}: no weights: expected a matrix-market, gr, metis, graphml, npz, egr, sg or vxm file with weights, or --weights \
              LEAST..GREATEST",
             loaded.name
         ))),

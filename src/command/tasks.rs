@@ -14,6 +14,7 @@ use vxm::algorithms::{self, Distance, Formulation, Mis, MisOptions, PageRank, Pa
 use vxm::certify::{self, Walk, Weight};
 use vxm::containers::{Matrix, Set, Vector};
 use vxm::formats::Csr;
+use vxm::io::Numbering;
 use vxm::semiring::Element;
 use vxm::{Error, Result};
 
@@ -70,7 +71,7 @@ pub fn best_of(
 /// `vxm bfs`.
 pub fn bfs(source: &str, parents: bool, run: &Run) -> Result<ExitCode> {
     let (out, graph) = (begin(run)?, simple(run)?.renumbered(run)?);
-    let (choices, vertex) = ([("source", as_number(source))], graph.vertex("--source", source)?);
+    let (choices, vertex) = ([("source", called(&graph.numbering, source))], graph.vertex("--source", source)?);
     let place = graph.place(vertex);
     if parents {
         let find = |a: &Matrix| algorithms::bfs_parents(a, vertex).map(|tree| (Found::Parents(vertex, tree), None));
@@ -92,16 +93,21 @@ fn drawn(range: Option<WeightRange>, seed: u64) -> Vec<(&'static str, Value)> {
     range.map_or(Vec::new(), |range| vec![("weights", range.to_string().into()), ("seed", seed.into())])
 }
 
-/// What a user calls a vertex: a number if it reads as one.
-fn as_number(vertex: &str) -> Value {
-    vertex.parse::<u64>().map_or_else(|_| vertex.into(), Value::from)
+/// What a user calls a vertex, as JSON: a number, unless vertices have names.
+fn called(numbering: &Numbering, vertex: &str) -> Value {
+    match (numbering, vertex.parse::<u64>()) {
+        (Numbering::Named(_), _) | (_, Err(_)) => vertex.into(),
+        (_, Ok(number)) => number.into(),
+    }
 }
 
 /// `vxm sssp`.
 pub fn sssp(source: &str, range: Option<WeightRange>, seed: u64, run: &Run) -> Result<ExitCode> {
     let out = begin(run)?;
-    let mut choices = vec![("source", as_number(source))];
-    choices.extend(drawn(range, seed));
+    let choices = |numbering: &Numbering| {
+        let source = [("source", called(numbering, source))];
+        source.into_iter().chain(drawn(range, seed)).collect::<Vec<_>>()
+    };
     match weighted(run, range, seed, false)? {
         Weights::Integer(graph) => {
             let graph = graph.renumbered(run)?;
@@ -112,6 +118,7 @@ pub fn sssp(source: &str, range: Option<WeightRange>, seed: u64, run: &Run) -> R
                 let found = algorithms::sssp(a, place)?;
                 Ok((Found::Distances(Numbers::Whole(found)), None))
             };
+            let choices = choices(&graph.numbering);
             finish(run, out, Algorithm::Sssp, &choices, graph, find, |found, graph| {
                 let Found::Distances(Numbers::Whole(found)) = found else { return Ok(Ok(())) };
                 match beyond(graph, found) {
@@ -132,6 +139,7 @@ pub fn sssp(source: &str, range: Option<WeightRange>, seed: u64, run: &Run) -> R
                 let found = algorithms::sssp(a, place)?;
                 Ok((Found::Distances(Numbers::Double(found)), None))
             };
+            let choices = choices(&graph.numbering);
             finish(run, out, Algorithm::Sssp, &choices, graph, find, |found, graph| match found {
                 Found::Distances(Numbers::Double(found)) => Ok(distances_hold(graph, vertex, found)),
                 _ => Ok(Ok(())),
@@ -143,13 +151,15 @@ pub fn sssp(source: &str, range: Option<WeightRange>, seed: u64, run: &Run) -> R
 /// `vxm sssp --parents`.
 pub fn shortest_tree(source: &str, range: Option<WeightRange>, seed: u64, run: &Run) -> Result<ExitCode> {
     let out = begin(run)?;
-    let mut choices = vec![("source", as_number(source))];
-    choices.extend(drawn(range, seed));
+    let choices = |numbering: &Numbering| {
+        let source = [("source", called(numbering, source))];
+        source.into_iter().chain(drawn(range, seed)).collect::<Vec<_>>()
+    };
     match weighted(run, range, seed, false)? {
-        Weights::Integer(graph) => tree_of(run, out, &choices, graph, source, beyond),
+        Weights::Integer(graph) => tree_of(run, out, &choices(&graph.numbering), graph, source, beyond),
         Weights::Real(graph) => {
             check_lengths(&graph)?;
-            tree_of(run, out, &choices, graph, source, |_, _| None)
+            tree_of(run, out, &choices(&graph.numbering), graph, source, |_, _| None)
         }
     }
 }
@@ -194,7 +204,7 @@ pub fn pagerank(options: PageRankOptions, sources: &[String], precision: Precisi
     let mut options = options;
     if !chosen.is_empty() {
         options.sources = Some(Set::from_indices(graph.matrix.nrows(), chosen)?);
-        choices.push(("sources", sources.iter().map(|v| as_number(v)).collect()));
+        choices.push(("sources", sources.iter().map(|v| called(&graph.numbering, v)).collect()));
     }
     match precision {
         Precision::F32 => {

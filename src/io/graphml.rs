@@ -13,7 +13,7 @@ use crate::io::source::Source;
 use crate::io::target::{Mirror, Outline, Target};
 use crate::io::text::Fault;
 use crate::io::value::{Number, Value};
-use crate::io::vertex_names::VertexNames;
+use crate::io::vertex_names::{VertexNames, is_name, shortened};
 use crate::io::weighted::Weighted;
 use crate::memory;
 use quick_xml::XmlVersion;
@@ -34,7 +34,7 @@ struct Edge {
     weight: Option<f64>,
 }
 
-/// The key of weights.
+/// A key of weights.
 struct Key {
     id: String,
     real: bool,
@@ -46,15 +46,15 @@ struct Key {
 struct Found {
     nodes: HashMap<Box<str>, Node>,
     edges: Vec<Edge>,
-    weights: Option<Key>,
+    weights: Vec<Key>,
 }
 
 /// What the text that comes is.
 #[derive(Clone, Copy, PartialEq)]
 enum Expected {
     Nothing,
-    /// The weight of the last edge.
-    Weight,
+    /// The weight of the last edge, by a key of this number.
+    Weight(usize),
     /// The weight of edges that tell none.
     Default,
 }
@@ -85,7 +85,7 @@ impl Found {
         let mut reader = Reader::from_str(text);
         let (mut expected, mut words, mut is_graph, mut in_edge) = (Expected::Nothing, String::new(), false, false);
         // whether edges of the graphs that are open have directions
-        let (mut key, mut open_tags, mut graphs) = (None, 0usize, Vec::new());
+        let (mut key, mut open_tags, mut graphs, mut root) = (None, 0usize, Vec::new(), None);
         loop {
             let at = reader.buffer_position() as usize;
             let event = match reader.read_event() {
@@ -97,9 +97,17 @@ impl Found {
                 Event::Start(ref tag) | Event::Empty(ref tag) => {
                     let open = matches!(event, Event::Start(_));
                     open_tags += usize::from(open);
+                    let prefix = tag.name().prefix().map(|prefix| prefix.into_inner().to_owned());
+                    if tag.local_name().as_ref() == "graphml" && root.is_none() {
+                        root = Some(prefix.clone());
+                    }
+                    // elements of other namespaces, as yEd has them
+                    if root.as_ref() != Some(&prefix) {
+                        continue;
+                    }
                     match tag.local_name().as_ref() {
                         "key" if open => key = Self::key(tag, at)?,
-                        "key" => found.weights = found.weights.take().or(Self::key(tag, at)?),
+                        "key" => found.weights.extend(Self::key(tag, at)?),
                         "default" if key.is_some() && open => expected = Expected::Default,
                         "graph" if is_graph && graphs.is_empty() => return fault(at, "one graph"),
                         "graph" => {
@@ -134,8 +142,8 @@ impl Found {
                         "hyperedge" => return fault(at, "edges between two nodes"),
                         "data" if in_edge && open => {
                             let asked = attribute(tag, "key", at)?;
-                            let weighs = found.weights.as_ref().is_some_and(|key| Some(&key.id) == asked.as_ref());
-                            expected = if weighs { Expected::Weight } else { Expected::Nothing };
+                            let weighs = found.weights.iter().position(|key| Some(&key.id) == asked.as_ref());
+                            expected = weighs.map_or(Expected::Nothing, Expected::Weight);
                         }
                         _ => {}
                     }
@@ -147,8 +155,10 @@ impl Found {
                 Event::End(tag) => {
                     open_tags = open_tags.saturating_sub(1);
                     if expected != Expected::Nothing {
-                        let of = if expected == Expected::Default { &key } else { &found.weights };
-                        let real = of.as_ref().is_some_and(|key| key.real);
+                        let real = match expected {
+                            Expected::Weight(place) => found.weights[place].real,
+                            _ => key.as_ref().is_some_and(|key| key.real),
+                        };
                         let number = Self::number(words.trim(), real, at)?;
                         match (expected, &mut key, found.edges.last_mut()) {
                             (Expected::Default, Some(key), _) => key.default = Some(number),
@@ -160,7 +170,7 @@ impl Found {
                     match tag.local_name().as_ref() {
                         "edge" => in_edge = false,
                         "graph" => drop(graphs.pop()),
-                        "key" => found.weights = found.weights.take().or(key.take()),
+                        "key" => found.weights.extend(key.take()),
                         _ => {}
                     }
                 }
@@ -171,7 +181,9 @@ impl Found {
         match undeclared {
             _ if open_tags > 0 => fault(text.len(), "the ends of all elements"),
             _ if !is_graph => fault(text.len(), "a <graph>"),
-            Some((at, id)) => fault(at, format!("edges between nodes of the graph, which has no node `{id}`")),
+            Some((at, id)) => {
+                fault(at, format!("edges between nodes of the graph, which has no node `{}`", shortened(id)))
+            }
             None => Ok(found),
         }
     }
@@ -196,13 +208,16 @@ impl Found {
     fn number(text: &str, real: bool, at: usize) -> Result<f64, Fault> {
         let found = if real { text.parse().ok() } else { text.parse::<u32>().ok().map(f64::from) };
         let what = if real { "a weight, a number" } else { "a weight, an integer from 0 to 4294967295" };
-        found.map_or_else(|| fault(at, format!("{what}, before this, not `{text}`")), Ok)
+        found.map_or_else(|| fault(at, format!("{what}, before this, not `{}`", shortened(text))), Ok)
     }
 
     /// The number of a node, which is met at byte `at`.
     fn node(&mut self, id: &str, at: usize) -> Result<u32, Fault> {
         if let Some(node) = self.nodes.get(id) {
             return Ok(node.number);
+        }
+        if !is_name(id) {
+            return fault(at, "an id of a node that isn't empty and has no control characters");
         }
         let number = self.nodes.len();
         if number >= MAX_VERTICES {
@@ -215,7 +230,7 @@ impl Found {
     fn declare(&mut self, id: &str, at: usize) -> Result<(), Fault> {
         match self.nodes.get_mut(id).and_then(|node| node.undeclared.take()) {
             Some(_) => Ok(()),
-            None => fault(at, format!("nodes with different ids, not another `{id}`")),
+            None => fault(at, format!("nodes with different ids, not another `{}`", shortened(id))),
         }
     }
 
@@ -247,7 +262,7 @@ fn listed<'p, V: Value>(source: &Source<'p>, found: Found, target: Target) -> Re
     let file = source.name().to_owned();
     let names = VertexNames::of(ids.iter().map(|(id, _)| &**id));
     let names = names.ok_or_else(|| Error::invalid(format!("{file}: expected nodes with different ids")))?;
-    let (edges, default) = (found.edges.len() as u64, found.weights.and_then(|key| key.default));
+    let (edges, default) = (found.edges.len() as u64, found.weights.iter().find_map(|key| key.default));
     let weights = found.edges.iter().filter(|edge| edge.weight.or(default).is_some()).count() as u64;
     let mut entries = Vec::with_capacity(found.edges.len());
     let mirrors = !matches!(target, Target::Graph(Directions::Ignored));
@@ -258,7 +273,9 @@ fn listed<'p, V: Value>(source: &Source<'p>, found: Found, target: Target) -> Re
             None if size_of::<V>() == 0 => V::from_number(Number::Integer(1)),
             None => None,
         };
-        let wrong = || Error::invalid(format!("{file}: edge {number}: expected a weight, as others have, found none"));
+        let wrong = || {
+            Error::invalid(format!("{file}: edge {number}: expected a weight by a key before the graph, found none"))
+        };
         let value = value.ok_or_else(wrong)?;
         entries.push((from, to, value));
         if mirrors && !edge.directed && from != to {
@@ -276,6 +293,25 @@ fn named<V: Value>(loaded: Loaded<V>, numbering: Numbering, edges: u64) -> Loade
     let mut report = loaded.report;
     report.entries = edges;
     Loaded { numbering, report, ..loaded }
+}
+
+/// Builds the graph of edges with weights. Two weights between the same nodes are refused.
+fn weighed<V: Value>(listed: Listed<'_, V>, numbering: Numbering, edges: u64) -> Result<Loaded<V>> {
+    let mut places: Vec<(u32, u32)> = match &listed.entries {
+        Entries::Listed(lists) => lists.iter().flatten().map(|entry| (entry.0, entry.1)).collect(),
+        Entries::OnDisk(_) => Vec::new(),
+    };
+    places.sort_unstable();
+    // a self-loop is dropped
+    let repeated = places.windows(2).find(|pair| pair[0] == pair[1] && pair[0].0 != pair[0].1);
+    if let Some(&[(from, to), _]) = repeated {
+        let label = |vertex| shortened(&numbering.label(vertex).to_string());
+        let (file, from, to) = (listed.file, label(from), label(to));
+        return Err(Error::invalid(format!(
+            "{file}: expected one edge from `{from}` to `{to}`, found weights of several"
+        )));
+    }
+    Ok(named(listed.digraph(Refuse)?, numbering, edges))
 }
 
 /// Reads the graph, made symmetric.
@@ -304,15 +340,15 @@ pub(super) fn read_digraph(source: &Source<'_>) -> Result<Loaded> {
 /// Reads the graph with the directions of its edges, and with their weights if the file has any.
 pub(super) fn read_weighted(source: &Source<'_>) -> Result<Weighted> {
     let found = parsed(source)?;
-    match &found.weights {
-        None => read_digraph(source).map(Weighted::None),
-        Some(key) if key.real => {
+    match &found.weights[..] {
+        [] => read_digraph(source).map(Weighted::None),
+        keys if keys.iter().any(|key| key.real) => {
             let (listed, numbering, edges) = listed::<f64>(source, found, DIGRAPH)?;
-            Ok(Weighted::Real(named(listed.digraph(Refuse)?, numbering, edges)))
+            Ok(Weighted::Real(weighed(listed, numbering, edges)?))
         }
-        Some(_) => {
+        _ => {
             let (listed, numbering, edges) = listed::<u32>(source, found, DIGRAPH)?;
-            Ok(Weighted::Integer(named(listed.digraph(Refuse)?, numbering, edges)))
+            Ok(Weighted::Integer(weighed(listed, numbering, edges)?))
         }
     }
 }

@@ -81,7 +81,7 @@ pub(super) fn is_npz(bytes: &[u8]) -> bool {
 /// Whether `head` begins as GraphML does: as XML, with an element `graphml` soon.
 pub(super) fn is_graphml(head: &[u8]) -> bool {
     let head = head[..head.len().min(LOOKED_AT)].trim_ascii_start();
-    head.starts_with(b"<") && head.windows(8).any(|word| word == b"<graphml")
+    head.starts_with(b"<") && head.windows(8).any(|word| word == b"<graphml" || word == b":graphml")
 }
 
 /// What a text file of another kind is called, by its first word.

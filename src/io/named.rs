@@ -12,10 +12,10 @@ use crate::io::source::Source;
 use crate::io::target::{Mirror, Outline, Target};
 use crate::io::text::{Cursor, Fault, Lines};
 use crate::io::value::is_real;
-use crate::io::vertex_names::VertexNames;
+use crate::io::vertex_names::{VertexNames, is_name};
 use crate::io::{FileFormat, build, short_name};
 use crate::memory;
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, PoisonError};
@@ -31,12 +31,14 @@ struct Met {
     tables: Vec<Mutex<HashMap<Box<str>, u32>>>,
     hasher: RandomState,
     count: AtomicU64,
+    /// Whether names stopped because memory ran short.
+    short: AtomicBool,
 }
 
 impl Met {
     fn new() -> Self {
         let tables = (0..TABLES).map(|_| Mutex::default()).collect();
-        Self { tables, hasher: RandomState::new(), count: AtomicU64::new(0) }
+        Self { tables, hasher: RandomState::new(), count: AtomicU64::new(0), short: AtomicBool::new(false) }
     }
 
     /// The number of a name; the error is what was expected instead of one more.
@@ -51,7 +53,8 @@ impl Met {
             return Err(format!("at most {MAX_VERTICES} names"));
         }
         if number % LOOK == LOOK - 1 && memory::available() < FREE {
-            return Err(format!("memory for more than {number} names"));
+            self.short.store(true, Relaxed);
+            return Err(String::new());
         }
         table.insert(name.into(), number as u32);
         Ok(number as u32)
@@ -89,10 +92,11 @@ impl Named {
         let at = line.at();
         let name = self.field(line);
         let fault = |expected: String| Fault { at, expected };
-        if name.is_empty() {
-            return Err(fault("a name".to_owned()));
-        }
         let text = core::str::from_utf8(name).map_err(|_| fault("a name in UTF-8".to_owned()))?;
+        if !is_name(text) {
+            let what = if name.is_empty() { "a name" } else { "a name without control characters" };
+            return Err(fault(what.to_owned()));
+        }
         if self.separator == Some(b',') && text.starts_with('"') {
             return Err(fault("a name without quotes".to_owned()));
         }
@@ -155,7 +159,15 @@ fn read(
 ) -> Result<Loaded> {
     let file = source.name().to_owned();
     let lines = Named { separator: separator(source.head()), met: Met::new(), values: AtomicU64::new(0) };
-    let edges = source.parse(0, &lines)?;
+    let edges = source.parse(0, &lines).map_err(|error| match lines.met.short.load(Relaxed) {
+        // what is free now must hold the names that are met until the next look, and the graph
+        true => Error::Memory {
+            place: format!("{file}: more than {} names", lines.met.count.load(Relaxed)),
+            needed: 2 * u128::from(FREE),
+            available: memory::available(),
+        },
+        false => error,
+    })?;
     let (names, vertices) = lines.met.finish();
     let names = names.ok_or_else(|| Error::invalid(format!("{file}: expected names that differ")))?;
     let named = |(from, to): (u32, u32)| (vertices[from as usize], vertices[to as usize]);

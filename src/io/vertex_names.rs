@@ -1,5 +1,6 @@
 //! Names of vertices, where a file has names instead of numbers.
 
+use crate::error::printable;
 use core::fmt;
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ impl VertexNames {
     /// assert!(VertexNames::of(["Bob", "Ann"]).is_none());
     /// ```
     ///
-    /// `None` if they don't strictly ascend.
+    /// `None` if they don't strictly ascend, or if one is no name: it is empty or has control characters, such as tabs.
     pub fn of<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<Self> {
         let (mut text, mut starts) = (String::new(), vec![0]);
         for name in names {
@@ -33,8 +34,7 @@ impl VertexNames {
             starts.push(text.len() as u64);
         }
         let names = Self(Arc::new(Text { text, starts }));
-        let ascend = (1..names.len()).all(|v| names.name(v as u32 - 1) < names.name(v as u32));
-        ascend.then_some(names)
+        names.first_wrong().is_none().then_some(names)
     }
 
     /// The names that [`bytes`](Self::bytes) stand for, of `count` vertices. The error is the place of the first byte that is wrong, and what
@@ -59,10 +59,16 @@ impl VertexNames {
             return Err((8 * place, "a place where a character begins".to_owned()));
         }
         let names = Self(Arc::new(Text { text: text.to_owned(), starts }));
-        match (1..count).find(|&v| names.name(v as u32 - 1) >= names.name(v as u32)) {
-            Some(v) => Err((table.len() + names.0.starts[v] as usize, "a greater name than the one before".to_owned())),
+        match names.first_wrong() {
+            Some(v) => Err((table.len() + names.0.starts[v] as usize, "a name greater than the one before".to_owned())),
             None => Ok(names),
         }
+    }
+
+    /// The first name that is none, or not greater than the one before.
+    fn first_wrong(&self) -> Option<usize> {
+        let name = |v: usize| self.name(v as u32);
+        (0..self.len()).find(|&v| !is_name(name(v)) || (v > 0 && name(v - 1) >= name(v)))
     }
 
     /// Where each name begins and the last one ends, as numbers of 8 bytes, and the names behind them.
@@ -110,6 +116,19 @@ impl fmt::Debug for VertexNames {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries((0..self.len() as u32).map(|vertex| self.name(vertex))).finish()
     }
+}
+
+/// Whether a text may be a name: tabs and line ends separate names from what else stands in a file.
+pub(super) fn is_name(text: &str) -> bool {
+    !text.is_empty() && !text.chars().any(char::is_control)
+}
+
+/// A text for a message: its first characters.
+pub(super) fn shortened(text: &str) -> String {
+    const MOST: usize = 40;
+    let shown: String = text.chars().take(MOST).collect();
+    let more = if shown.len() < text.len() { "..." } else { "" };
+    format!("{}{more}", printable(shown.as_bytes()))
 }
 
 /// What a file calls a vertex.

@@ -82,6 +82,11 @@ fn what_is_wrong_is_told_with_its_place() {
         (told("<graph>"), "f:2:1: expected a graph with edgedefault="),
         (told("<graph edgedefault=\"both\"/>"), "f:2:1: expected a graph with edgedefault="),
         (graph("</graph><graph edgedefault=\"directed\">"), "f:3:9: expected one graph, found `<graph`"),
+        (
+            graph("<node id=\"a&#9;b\"/>"),
+            "f:3:1: expected an id of a node that isn't empty and has no control characters",
+        ),
+        (graph("<node id=\"\"/>"), "f:3:1: expected an id of a node that isn't empty"),
         (graph("<node/>"), "f:3:1: expected a node with an id, found `<node/>"),
         (graph("<node id=\"a\"/>\n<node id=\"a\"/>"), "f:4:1: expected nodes with different ids, not another `a`"),
         (graph("<edge source=\"a\"/>"), "f:3:1: expected an edge with a target"),
@@ -109,10 +114,26 @@ fn what_is_wrong_is_told_with_its_place() {
     };
     assert!(weighted("<data key=\"w\">-1</data>").contains("an integer from 0 to 4294967295, before this, not `-1`"));
     assert!(weighted("<data key=\"w\">1&amp;</data>").contains("expected a number"));
-    assert!(weighted("").ends_with("f: edge 1: expected a weight, as others have, found none"), "{}", weighted(""));
+    assert!(
+        weighted("").ends_with("f: edge 1: expected a weight by a key before the graph, found none"),
+        "{}",
+        weighted("")
+    );
     let bytes = [&b"<graphml>"[..], &[0xff]].concat();
     let error = read(put(folder.path(), "f", bytes), &()).unwrap_err().to_string();
     assert!(error.contains("f:1:10: expected UTF-8"), "{error}");
+    // parallel edges, and keys of two types, as networkx writes them; elements of other namespaces
+    let several = weighted("<data key=\"w\">1</data></edge><edge source=\"a\" target=\"b\"><data key=\"w\">2</data>");
+    assert!(several.ends_with("f: expected one edge from `a` to `b`, found weights of several"), "{several}");
+    let text = "<g:graphml xmlns:g=\"u\" xmlns:y=\"v\"><g:key id=\"i\" for=\"edge\" attr.name=\"weight\" attr.type=\"int\"/>\
+        <g:key id=\"r\" for=\"edge\" attr.name=\"weight\" attr.type=\"double\"/><g:graph edgedefault=\"undirected\">\
+        <g:node id=\"a\"><y:node id=\"a\"/></g:node><g:node id=\"b\"/><g:node id=\"c\"/>\
+        <g:edge source=\"a\" target=\"b\"><g:data key=\"i\">1</g:data></g:edge>\
+        <g:edge source=\"b\" target=\"c\"><g:data key=\"r\">2.5</g:data></g:edge></g:graph></g:graphml>";
+    let Weighted::Real(mixed) = read_weighted(put(folder.path(), "f", text), &()).unwrap() else {
+        panic!("no numbers")
+    };
+    assert_eq!(mixed.graph.values(), [1.0, 1.0, 2.5, 2.5]);
     // a file that ends anywhere is an error, or has all of the graph
     let whole = PEOPLE.trim_end();
     for end in (10..whole.len()).filter(|&end| whole.is_char_boundary(end)) {

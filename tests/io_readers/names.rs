@@ -92,6 +92,18 @@ fn names_are_kept_in_native_files_and_edge_lists() {
             assert!(error.contains("labels") || error.contains(": expected "), "{error}");
         }
     }
+    // what an edge list can't keep, and what is no name
+    for name in ["# a", "%", "\"q", " a", "a\u{a0}"] {
+        let names = Numbering::Named(VertexNames::of([name, "zz", "zzz", "zzzz"]).unwrap());
+        let written = write_as(WholeFile::prepare(&list).unwrap(), FileFormat::Edges, &loaded.graph, &names);
+        match name {
+            "a\u{a0}" => assert!(written.is_ok()),
+            _ => assert!(written.unwrap_err().to_string().contains(&format!("for an edge list, found `{name}`"))),
+        }
+    }
+    assert!(["", "a\tb", "a\nb", "\0"].iter().all(|name| VertexNames::of([*name]).is_none()));
+    let error = read_as(put(folder, "f", "a\u{1}b c\n"), FileFormat::Names, &()).unwrap_err().to_string();
+    assert!(error.contains("f:1:1: expected a name without control characters"), "{error}");
     // as many names as rows
     let few = Numbering::Named(VertexNames::of(["a"]).unwrap());
     let whole = WholeFile::prepare(folder.join("few.vxm")).unwrap();

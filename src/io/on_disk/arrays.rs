@@ -34,8 +34,7 @@ pub(super) fn ranges<R: Record>(
         let count = count as usize;
         if count > room {
             let place = format!("{name}: building on disk a row of {count} entries");
-            // at least three quarters of what isn't taken are for records
-            let records = (8 * size_of::<R>() * count).div_ceil(3) as u64;
+            let records = (2 * size_of::<R>() * count) as u64;
             return Err(Error::Budget { place, needed: (taken + records).into(), budget: limit });
         }
         if held + count > room {

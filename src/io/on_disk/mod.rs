@@ -75,7 +75,8 @@ impl<'p, V: Value> OnDisk<'p, V> {
         tracing::debug!(name, rows, entries, files = count, room, "built on disk");
         let parts = (0..count).map(|_| Part::new(buffered).map(Mutex::new)).collect::<Result<_>>()?;
         let (entries, loops) = (AtomicU64::new(0), AtomicU64::new(0));
-        let taken = limit.saturating_sub(left) + fixed;
+        // a greater limit has no more files, with no larger buffers than these
+        let taken = limit.saturating_sub(left) + fixed + count * BUFFERED as u64 * size;
         let (name, rows, columns, room) = (name.to_owned(), rows as usize, columns as usize, room as usize);
         Ok(Self { name, rows, columns, target, bits, parts, room, limit: (limit, taken), entries, loops, progress })
     }

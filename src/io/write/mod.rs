@@ -10,6 +10,7 @@ use crate::formats::Csr;
 use crate::io::loaded::Numbering;
 use crate::io::native::write_native_checked;
 use crate::io::value::Value;
+use crate::io::vertex_names::shortened;
 use crate::io::whole::WholeFile;
 use crate::io::{FileFormat, binary};
 use core::fmt;
@@ -122,6 +123,7 @@ pub fn write_as<T: Value>(
         }
         FileFormat::Edges => {
             square(&name, matrix, "an edge list")?;
+            check_names(&name, numbering)?;
             let symmetric = matrix.is_symmetric();
             let isolated = text::write_edges(whole, matrix, numbering, symmetric)?;
             Ok(Written { symmetric, isolated, renumbered: None })
@@ -145,6 +147,20 @@ fn square<T: Value>(name: &str, matrix: &Csr<T>, format: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid(format!("{name}: expected a square matrix for {format}, found {rows} x {columns}")))
+}
+
+/// Checks that the names of vertices are read again from an edge list as they are.
+fn check_names(file: &str, numbering: &Numbering) -> Result<()> {
+    let Numbering::Named(names) = numbering else { return Ok(()) };
+    let is_kept = |name: &str| !name.starts_with(['#', '%', '"']) && name.trim_ascii() == name;
+    match (0..names.len() as u32).map(|vertex| names.name(vertex)).find(|name| !is_kept(name)) {
+        None => Ok(()),
+        Some(name) => {
+            let (name, expected) =
+                (shortened(name), "names without blanks around them and without #, % or \" in front");
+            Err(Error::invalid(format!("{file}: expected {expected} for an edge list, found `{name}`")))
+        }
+    }
 }
 
 /// Checks that METIS' format can hold a graph.
