@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use vxm::error::Error;
 use vxm::formats::Csr;
-use vxm::io::{self, FileFormat, Loaded, Value, Weighted, WholeFile};
+use vxm::io::{self, FileFormat, Loaded, Numbering, Value, Weighted, WholeFile};
 use vxm::memory::Resident;
 use vxm::semiring::Element;
 
@@ -87,6 +87,9 @@ fn written<T: Value>(loaded: &Loaded<T>, read: impl Fn(&Path, FileFormat) -> Res
             // an edge list has no vertices without edges, and so none of an empty graph
             Ok(done) if done.isolated > 0 || loaded.graph.nnz() == 0 => {}
             Ok(_) => {
+                // an edge list has the names, if there are some
+                let named = matches!(loaded.numbering, Numbering::Named(_)) && format == FileFormat::Edges;
+                let format = if named { FileFormat::Names } else { format };
                 let again = read(&path, format).unwrap_or_else(|error| panic!("{format}: {error}"));
                 assert!(again == loaded.graph, "{format}: read {again:?}, wrote {:?}", loaded.graph);
             }
