@@ -3,7 +3,7 @@
 use crate::harness::{answer, refused, run, text};
 use std::fs;
 
-/// A path of five people, and one who knows two of them; the fields are separated by tabs.
+/// A path of five vertices, and a sixth with edges to two of them. Tabs separate the columns.
 const PEOPLE: &str = "# who knows whom\nAnn Lee\tBob\nBob\tCem\nCem\tDora\nDora\tÉva\nFred\tAnn Lee\nFred\tBob\n";
 
 #[test]
