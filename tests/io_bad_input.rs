@@ -30,7 +30,8 @@ fn told(path: &Path) -> String {
 #[test]
 fn faults_are_told_where_they_stand() {
     let folder = tempfile::tempdir().unwrap();
-    let kinds = "a graph: Matrix Market, DIMACS, METIS, GraphML, an edge list, SciPy's .npz, .egr, .sg or .vxm";
+    let kinds =
+        "a graph: Matrix Market, DIMACS, METIS, GraphML, an edge list, Parquet, Arrow, SciPy's .npz, .egr, .sg or .vxm";
     for (name, text, message) in [
         // empty files
         ("e.mtx", String::new(), format!("e.mtx:1:1: expected {kinds}, found the end of the file")),

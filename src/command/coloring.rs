@@ -17,7 +17,7 @@ use vxm::algorithms::priority::{column_keys, order_keys};
 use vxm::algorithms::{self, Coloring, ColoringOptions, Order};
 use vxm::containers::{Matrix, Vector};
 use vxm::error::printable;
-use vxm::io::{FileFormat, Report, read_matrix, read_matrix_as, short_name};
+use vxm::io::{FileFormat, Report, read_matrix_as, short_name};
 use vxm::{Error, Result};
 
 /// `vxm color`.
@@ -98,11 +98,9 @@ fn whole(run: &Run) -> Result<Subject> {
         return subject::whole(run);
     }
     let (bars, _phase) = (Bars::new(), phase("read"));
-    let (csr, format) = match run.input.input {
-        Some(format) => (read_matrix_as(&run.graph, format, &bars)?, format),
-        None => (read_matrix(&run.graph, &bars)?, FileFormat::of_file(&run.graph)?),
-    };
-    let numbering = numbering(&run.graph, run.input)?;
+    let csr = read_matrix_as(&run.graph, run.input.read_as(), &bars)?;
+    let format = run.input.input.map_or_else(|| FileFormat::of_file(&run.graph), Ok)?;
+    let numbering = numbering(&run.graph, Some(format))?;
     let mut report = Report::default();
     report.entries = csr.nnz() as u64;
     let name = short_name(&run.graph.to_string_lossy());

@@ -1,7 +1,7 @@
 //! `vxm convert`, `vxm generate` and `vxm info --verify`: files in other formats.
 
 use crate::command::answer::is_same_file;
-use crate::command::arguments::{Convert, Entries, Input};
+use crate::command::arguments::{Convert, Entries};
 use crate::command::bars::Bars;
 use crate::command::phases::phase;
 use crate::command::{counted, load, note, prepare, print, remark};
@@ -10,8 +10,8 @@ use std::path::Path;
 use vxm::error::printable;
 use vxm::formats::Csr;
 use vxm::io::{
-    self, FileFormat, Loaded, NativeFile, Numbering, Value, Verify, Weighted, WholeFile, read_digraph, read_digraph_as,
-    read_weighted, read_weighted_as,
+    self, FileFormat, Loaded, NativeFile, Numbering, Value, Verify, Weighted, WholeFile, read_digraph_as,
+    read_weighted_as,
 };
 use vxm::semiring::Element;
 use vxm::{Error, Result};
@@ -86,16 +86,14 @@ pub fn convert(options: &Convert) -> Result<()> {
     let target = Target::new(out, options.output, None)?;
     match options.matrix {
         Some(Entries(element)) => return convert_matrix(options, target, element),
-        None if options.undirected => return target.put_graph(&load(&options.graph, options.input)?),
+        None if options.undirected => return target.put_graph(&load(&options.graph, &options.input)?),
         None => {}
     }
-    let (graph, asked) = (&options.graph, options.input.input);
+    let (graph, input) = (&options.graph, options.input.read_as());
     let (bars, reading) = (Bars::new(), phase("read"));
-    let read = match (options.pattern, asked) {
-        (true, Some(format)) => Weighted::None(read_digraph_as(graph, format, &bars)?),
-        (true, None) => Weighted::None(read_digraph(graph, &bars)?),
-        (false, Some(format)) => read_weighted_as(graph, format, &bars)?,
-        (false, None) => read_weighted(graph, &bars)?,
+    let read = match options.pattern {
+        true => Weighted::None(read_digraph_as(graph, input, &bars)?),
+        false => read_weighted_as(graph, input, &bars)?,
     };
     drop((bars, reading));
     match read {
@@ -131,17 +129,14 @@ fn convert_matrix(options: &Convert, target: Target<'_>, element: &str) -> Resul
 fn copy_matrix<T: Value>(options: &Convert, target: Target<'_>) -> Result<()> {
     let matrix = {
         let (bars, _phase) = (Bars::new(), phase("read"));
-        match options.input.input {
-            Some(format) => io::read_matrix_as::<T>(&options.graph, format, &bars)?,
-            None => io::read_matrix::<T>(&options.graph, &bars)?,
-        }
+        io::read_matrix_as::<T>(&options.graph, options.input.read_as(), &bars)?
     };
-    target.write(&matrix, &numbering(&options.graph, options.input)?, false)
+    target.write(&matrix, &numbering(&options.graph, options.input.input)?, false)
 }
 
 /// What a matrix' file calls its rows.
-pub fn numbering(graph: &OsStr, input: Input) -> Result<Numbering> {
-    let format = input.input.map_or_else(|| FileFormat::of_file(graph), Ok)?;
+pub fn numbering(graph: &OsStr, input: Option<FileFormat>) -> Result<Numbering> {
+    let format = input.map_or_else(|| FileFormat::of_file(graph), Ok)?;
     Ok(match format {
         FileFormat::MatrixMarket | FileFormat::ShortestPath | FileFormat::Metis => Numbering::From(1),
         FileFormat::Native => NativeFile::open(graph)?.numbering()?,

@@ -12,7 +12,7 @@ use vxm::memory::Size;
 use vxm::{Error, Result};
 
 /// Prints facts about a graph, as text or as a JSON object. `limits` asks for the least limits of memory instead of what runs take.
-pub fn info(graph: &OsStr, input: Input, as_json: bool, (limits, bus): (bool, Rate)) -> Result<()> {
+pub fn info(graph: &OsStr, input: &Input, as_json: bool, (limits, bus): (bool, Rate)) -> Result<()> {
     let loaded = load(graph, input)?;
     let graph = &loaded.graph;
     let (vertices, edges) = (graph.nrows(), graph.nnz() / 2);

@@ -50,7 +50,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 use vxm::algorithms::PageRankOptions;
 use vxm::error::printable;
-use vxm::io::{Loaded, Report, WholeFile, read, read_as};
+use vxm::io::{Loaded, Report, WholeFile, read_as};
 use vxm::{Error, Result};
 
 /// Exit status: an answer failed its check, or `doctor` found no usable GPU.
@@ -188,7 +188,7 @@ fn dispatch(task: &Task) -> Result<ExitCode> {
         Task::Convert(options) => convert::convert(options).map(|()| ExitCode::SUCCESS),
         Task::Info { graph, verify: true, .. } => convert::verify(graph).map(|()| ExitCode::SUCCESS),
         Task::Info { graph, input, json, limits, bus, .. } => {
-            info::info(graph, *input, *json, (*limits, *bus)).map(|()| ExitCode::SUCCESS)
+            info::info(graph, input, *json, (*limits, *bus)).map(|()| ExitCode::SUCCESS)
         }
         Task::Generate { spec, out, output, .. } => convert::generate(spec, out, *output).map(|()| ExitCode::SUCCESS),
         Task::Simulate(options) => simulate::simulate(options),
@@ -234,19 +234,16 @@ fn counted(count: usize, what: &str) -> String {
 }
 
 /// Reads or generates a graph, and reports what cleaning changed and ignored.
-fn load(graph: &OsStr, input: Input) -> Result<Loaded> {
+fn load(graph: &OsStr, input: &Input) -> Result<Loaded> {
     let loaded = load_quietly(graph, input)?;
     note(&loaded.name, &loaded.report);
     Ok(loaded)
 }
 
 /// The same, without a report.
-fn load_quietly(graph: &OsStr, Input { input }: Input) -> Result<Loaded> {
+fn load_quietly(graph: &OsStr, input: &Input) -> Result<Loaded> {
     let (bars, _phase) = (Bars::new(), phase("read"));
-    match input {
-        Some(format) => read_as(graph, format, &bars),
-        None => read(graph, &bars),
-    }
+    read_as(graph, input.read_as(), &bars)
 }
 
 /// The report of what was ignored, for JSON objects.

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use vxm::algorithms::{Method, Order};
 use vxm::backend::Device;
-use vxm::io::FileFormat;
+use vxm::io::{Columns, FileFormat, ReadAs};
 use vxm::ranks::{Link, Model, Shape};
 
 /// The arguments of `vxm color`.
@@ -170,13 +170,24 @@ impl Run {
     }
 }
 
-/// The format of the graph file.
-#[derive(Debug, Clone, Copy, Args)]
+/// What the graph file is read as.
+#[derive(Debug, Clone, Args)]
 pub struct Input {
-    /// Format of the graph file, if its content and name do not tell it: edges, names, matrix-market, dimacs, gr, metis, graphml, npz, egr,
-    /// sg or vxm.
+    /// Format of the graph file, if its content and name do not tell it: edges, names, matrix-market, dimacs, gr, metis, graphml, parquet,
+    /// arrow, npz, egr, sg or vxm.
     #[arg(long, value_name = "F")]
     pub input: Option<FileFormat>,
+    /// Columns of a Parquet or Arrow file: those of the ends of edges, and perhaps that of weights. Without it their names tell them.
+    #[arg(long, value_name = "FROM,TO[,WEIGHT]")]
+    pub edge_columns: Option<Columns>,
+}
+
+impl Input {
+    /// The same for the library.
+    pub fn read_as(&self) -> ReadAs<'_> {
+        let read_as = ReadAs::from(self.input);
+        self.edge_columns.as_ref().map_or(read_as, |columns| read_as.columns(columns))
+    }
 }
 
 /// The seed of hashes.

@@ -11,10 +11,7 @@ use vxm::algorithms;
 use vxm::containers::{Matrix, Read, SpreadGraph};
 use vxm::error::printable;
 use vxm::formats::Csr;
-use vxm::io::{
-    FileFormat, Loaded, Numbering, Progress, Report, Weighted, read_digraph, read_digraph_as, read_weighted,
-    read_weighted_as,
-};
+use vxm::io::{FileFormat, Loaded, Numbering, Progress, ReadAs, Report, Weighted, read_digraph_as, read_weighted_as};
 use vxm::memory;
 use vxm::ranks::Grid;
 use vxm::semiring::Element;
@@ -71,13 +68,13 @@ pub enum Weights {
 
 /// The graph of a run, made symmetric. Ranks read it together, where the input has parts, and the matrix is spread over them.
 pub fn simple(run: &Run) -> Result<Subject> {
-    let again = |run: &Run| load_quietly(&run.graph, run.input).map(|loaded| Matrix::from_simple(loaded.graph));
+    let again = |run: &Run| load_quietly(&run.graph, &run.input).map(|loaded| Matrix::from_simple(loaded.graph));
     together(run, Grid::try_read_graph, again, |loaded| Ok(undirected(loaded))).unwrap_or_else(|| whole(run))
 }
 
 /// The same, where each rank holds the whole graph.
 pub fn whole(run: &Run) -> Result<Subject> {
-    Ok(undirected(job::agree(load(&run.graph, run.input))?))
+    Ok(undirected(job::agree(load(&run.graph, &run.input))?))
 }
 
 fn undirected(loaded: Loaded) -> Subject {
@@ -101,14 +98,11 @@ pub fn whole_directed(run: &Run) -> Result<Subject> {
 
 fn load_directed(run: &Run) -> Result<Loaded> {
     let (bars, _phase) = (Bars::new(), phase("read"));
-    match run.input.input {
-        Some(format) => read_digraph_as(&run.graph, format, &bars),
-        None => read_digraph(&run.graph, &bars),
-    }
+    read_digraph_as(&run.graph, run.input.read_as(), &bars)
 }
 
 /// Reads a graph on ranks.
-type ReadTogether = fn(&Grid, &Path, Option<FileFormat>, &dyn Progress) -> Result<Read>;
+type ReadTogether = fn(&Grid, &Path, ReadAs<'_>, &dyn Progress) -> Result<Read>;
 
 /// The graph that several ranks read together by `read`; `None` if there is one process. `again` reads it as a whole, and `of` takes it as
 /// such, if each rank has done that.
@@ -121,7 +115,7 @@ fn together(
     let grid = job::grid().filter(|grid| grid.size() > 1)?;
     let found = {
         let (bars, _phase) = (Bars::new(), phase("read"));
-        read(&grid, run.graph.as_ref(), run.input.input, &bars)
+        read(&grid, run.graph.as_ref(), run.input.read_as(), &bars)
     };
     Some(found.and_then(|found| match found {
         Ok(SpreadGraph { matrix, name, format: input, numbering, report, .. }) => {
@@ -148,15 +142,12 @@ pub fn weighted(run: &Run, range: Option<WeightRange>, seed: u64, undirected: bo
     }
     let read = job::agree({
         let (bars, _phase) = (Bars::new(), phase("read"));
-        match run.input.input {
-            Some(format) => read_weighted_as(&run.graph, format, &bars),
-            None => read_weighted(&run.graph, &bars),
-        }
+        read_weighted_as(&run.graph, run.input.read_as(), &bars)
     })?;
     match read {
         Weighted::None(loaded) => Err(Error::invalid(format!(
-            "{}: no weights: expected a matrix-market, gr, metis, graphml, npz, egr, sg or vxm file with weights, or --weights \
-             LEAST..GREATEST",
+            "{}: no weights: expected a matrix-market, gr, metis, graphml, parquet, arrow, npz, egr, sg or vxm file with weights, or \
+             --weights LEAST..GREATEST",
             loaded.name
         ))),
         Weighted::Integer(loaded) => {

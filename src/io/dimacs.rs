@@ -11,7 +11,7 @@ use crate::io::entries::Entries;
 use crate::io::listed::{Least, Listed};
 use crate::io::loaded::{Loaded, Numbering, Report};
 use crate::io::source::Source;
-use crate::io::target::{Mirror, Outline, Target};
+use crate::io::target::{Outline, Target};
 use crate::io::text::{self, Cursor, Fault, Lines};
 use crate::io::value::{Field, Value, is_real};
 use crate::io::weighted::Weighted;
@@ -211,25 +211,33 @@ fn arcs<V: Value>(source: Source<'_>, target: Target) -> Result<Listed<'_, V>> {
             found: count.to_string(),
         });
     }
-    Ok(Listed { file, format: FileFormat::ShortestPath, outline, entries, first: 1, weights: count, vertex_weights: 0 })
+    Ok(Listed {
+        file,
+        format: FileFormat::ShortestPath,
+        outline,
+        entries,
+        numbering: Numbering::From(1),
+        weights: count,
+        vertex_weights: 0,
+    })
 }
 
 /// Reads the graph of a shortest path instance.
 pub(super) fn read_paths_graph(source: Source<'_>) -> Result<Loaded> {
-    arcs(source, Target::Graph(Directions::Matter))?.graph()
+    arcs(source, Target::GRAPH)?.graph()
 }
 
 /// Reads the arcs of a shortest path instance as a directed graph.
 pub(super) fn read_paths_digraph(source: Source<'_>) -> Result<Loaded> {
-    arcs::<()>(source, Target::Digraph(Mirror::None))?.digraph(First)
+    arcs::<()>(source, Target::DIGRAPH)?.digraph(First)
 }
 
 /// Reads the arcs of a shortest path instance with their weights. Of parallel arcs the least is kept.
 pub(super) fn read_paths_weighted(source: Source<'_>) -> Result<Weighted> {
-    arcs(source, Target::Digraph(Mirror::None))?.digraph(Least).map(Weighted::Integer)
+    arcs(source, Target::DIGRAPH)?.digraph(Least).map(Weighted::Integer)
 }
 
 /// Reads the weights of a shortest path instance. Of parallel arcs, which road networks have, the least is kept.
 pub(super) fn read_paths_matrix<V: Value>(source: Source<'_>) -> Result<Csr<V>> {
-    arcs(source, Target::Matrix(Mirror::None))?.matrix(Least)
+    arcs(source, Target::MATRIX)?.matrix(Least)
 }

@@ -35,6 +35,10 @@ pub enum FileFormat {
     Metis,
     /// A graph in XML, `.graphml`, with the feature `graphml`. Vertices have names.
     GraphMl,
+    /// A table of edges in columns, `.parquet`, with the feature `parquet`.
+    Parquet,
+    /// A table of edges in columns, `.arrow` or `.feather`, with the feature `parquet`.
+    Arrow,
     /// A SciPy sparse matrix as `scipy.sparse.save_npz` writes it.
     Npz,
     /// An ECL graph, `.egr`: compressed rows in binary.
@@ -47,7 +51,7 @@ pub enum FileFormat {
 
 impl FileFormat {
     /// All formats.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Edges,
         Self::Names,
         Self::MatrixMarket,
@@ -55,6 +59,8 @@ impl FileFormat {
         Self::ShortestPath,
         Self::Metis,
         Self::GraphMl,
+        Self::Parquet,
+        Self::Arrow,
         Self::Npz,
         Self::Ecl,
         Self::Gap,
@@ -79,6 +85,8 @@ impl FileFormat {
             Self::ShortestPath => "gr",
             Self::Metis => "metis",
             Self::GraphMl => "graphml",
+            Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
             Self::Npz => "npz",
             Self::Ecl => "egr",
             Self::Gap => "sg",
@@ -88,7 +96,7 @@ impl FileFormat {
 
     /// Whether files of the format are binary, and must be mapped as they are.
     pub(super) const fn is_binary(self) -> bool {
-        matches!(self, Self::Npz | Self::Ecl | Self::Gap | Self::Native)
+        matches!(self, Self::Parquet | Self::Arrow | Self::Npz | Self::Ecl | Self::Gap | Self::Native)
     }
 
     /// The binary format that a file's name alone tells. Such files have no mark in their content, or must have it.
@@ -115,6 +123,12 @@ impl FileFormat {
         let name = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
         if source.raw().is_some_and(magic::is_npz) {
             return Ok(Self::Npz);
+        }
+        if source.raw().is_some_and(|bytes| bytes.starts_with(magic::PARQUET)) {
+            return Ok(Self::Parquet);
+        }
+        if source.raw().is_some_and(|bytes| bytes.starts_with(magic::ARROW)) {
+            return Ok(Self::Arrow);
         }
         let text = source.head();
         let refuse = |at, found| Err(source.refused(at, expected(), found));
@@ -150,7 +164,8 @@ impl FileFormat {
 
 /// What a file may be, for messages.
 fn expected() -> String {
-    "a graph: Matrix Market, DIMACS, METIS, GraphML, an edge list, SciPy's .npz, .egr, .sg or .vxm".to_owned()
+    "a graph: Matrix Market, DIMACS, METIS, GraphML, an edge list, Parquet, Arrow, SciPy's .npz, .egr, .sg or .vxm"
+        .to_owned()
 }
 
 /// Whether the first word is that of Matrix Market's banner.

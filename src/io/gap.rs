@@ -4,13 +4,13 @@
 //! weights 32-bit integers; a weight follows its neighbour. The size of the file tells whether there are weights.
 
 use crate::error::{Error, Result};
-use crate::formats::{Csr, Directions, First, MAX_VERTICES, Refuse};
+use crate::formats::{Csr, First, MAX_VERTICES, Refuse};
 use crate::io::FileFormat;
 use crate::io::binary::{Array, Kind, Rows, broken};
 use crate::io::listed::Listed;
-use crate::io::loaded::Loaded;
+use crate::io::loaded::{Loaded, Numbering};
 use crate::io::source::Source;
-use crate::io::target::{Mirror, Outline, Target};
+use crate::io::target::{Outline, Target};
 use crate::io::value::Value;
 use crate::io::weighted::Weighted;
 use crate::memory;
@@ -96,7 +96,7 @@ fn read<'p, V: Value>(source: &Source<'p>, target: Target) -> Result<Listed<'p, 
         file: file.to_owned(),
         format: FileFormat::Gap,
         outline,
-        first: 0,
+        numbering: Numbering::From(0),
         weights: if layout.weighted { layout.edges } else { 0 },
         vertex_weights: 0,
     })
@@ -104,23 +104,23 @@ fn read<'p, V: Value>(source: &Source<'p>, target: Target) -> Result<Listed<'p, 
 
 /// Reads the graph.
 pub(super) fn read_graph(source: &Source<'_>) -> Result<Loaded> {
-    read(source, Target::Graph(Directions::Matter))?.graph()
+    read(source, Target::GRAPH)?.graph()
 }
 
 /// Reads the graph with the directions of its edges.
 pub(super) fn read_digraph(source: &Source<'_>) -> Result<Loaded> {
-    read::<()>(source, Target::Digraph(Mirror::None))?.digraph(First)
+    read::<()>(source, Target::DIGRAPH)?.digraph(First)
 }
 
 /// Reads the graph with the directions of its edges, and with their weights if the file has any.
 pub(super) fn read_weighted(source: &Source<'_>) -> Result<Weighted> {
     if layout(source.name(), source.bytes()?)?.weighted {
-        return read(source, Target::Digraph(Mirror::None))?.digraph(Refuse).map(Weighted::Integer);
+        return read(source, Target::DIGRAPH)?.digraph(Refuse).map(Weighted::Integer);
     }
     read_digraph(source).map(Weighted::None)
 }
 
 /// Reads the matrix of the weights, which are 1 if the file has none.
 pub(super) fn read_matrix<V: Value>(source: &Source<'_>) -> Result<Csr<V>> {
-    read(source, Target::Matrix(Mirror::None))?.matrix(Refuse)
+    read(source, Target::MATRIX)?.matrix(Refuse)
 }

@@ -4,13 +4,13 @@
 //! All other data is passed over. Nodes inside of nodes count as nodes; hyperedges are refused.
 
 use crate::error::{Error, Result};
-use crate::formats::{Directions, First, MAX_VERTICES, Refuse};
+use crate::formats::{Directions, MAX_VERTICES, Refuse};
 use crate::io::FileFormat;
 use crate::io::entries::Entries;
 use crate::io::listed::Listed;
-use crate::io::loaded::{Loaded, Numbering};
+use crate::io::loaded::{Loaded, Numbering, Report};
 use crate::io::source::Source;
-use crate::io::target::{Mirror, Outline, Target};
+use crate::io::target::{Outline, Target};
 use crate::io::text::Fault;
 use crate::io::value::{Number, Value};
 use crate::io::vertex_names::{VertexNames, is_name, shortened};
@@ -50,8 +50,9 @@ struct Found {
 }
 
 /// What the text that comes is.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Default)]
 enum Expected {
+    #[default]
     Nothing,
     /// The weight of the last edge, by a key of this number.
     Weight(usize),
@@ -78,113 +79,150 @@ fn attribute(tag: &BytesStart<'_>, name: &str, at: usize) -> Result<Option<Strin
     Ok(None)
 }
 
+/// A file that is being read: what was found, and which elements are open.
+#[derive(Default)]
+struct Parser {
+    found: Found,
+    expected: Expected,
+    /// The text since an element began that text is expected in.
+    words: String,
+    /// The prefix of the namespace that the root has; `None` before it.
+    root: Option<Option<String>>,
+    open_tags: usize,
+    /// Whether edges of the graphs that are open have directions.
+    graphs: Vec<bool>,
+    is_graph: bool,
+    in_edge: bool,
+    key: Option<Key>,
+}
+
+impl Parser {
+    /// Takes the beginning of an element at byte `at`, with its attributes. `open` tells whether an end follows.
+    fn start(&mut self, tag: &BytesStart<'_>, open: bool, at: usize) -> Result<(), Fault> {
+        self.open_tags += usize::from(open);
+        let prefix = tag.name().prefix().map(|prefix| prefix.into_inner().to_owned());
+        if tag.local_name().as_ref() == "graphml" && self.root.is_none() {
+            self.root = Some(prefix.clone());
+        }
+        // elements of other namespaces, as yEd has them
+        if self.root.as_ref() != Some(&prefix) {
+            return Ok(());
+        }
+        match tag.local_name().as_ref() {
+            "key" if open => self.key = Found::key(tag, at)?,
+            "key" => self.found.weights.extend(Found::key(tag, at)?),
+            "default" if self.key.is_some() && open => self.expected = Expected::Default,
+            "graph" => self.graph(tag, open, at)?,
+            "node" => {
+                let Some(id) = attribute(tag, "id", at)? else { return fault(at, "a node with an id") };
+                self.found.node(&id, at)?;
+                self.found.declare(&id, at)?;
+            }
+            "edge" => self.edge(tag, open, at)?,
+            "hyperedge" => return fault(at, "edges between two nodes"),
+            "data" if self.in_edge && open => {
+                let asked = attribute(tag, "key", at)?;
+                let weighs = self.found.weights.iter().position(|key| Some(&key.id) == asked.as_ref());
+                self.expected = weighs.map_or(Expected::Nothing, Expected::Weight);
+            }
+            _ => {}
+        }
+        self.words.clear();
+        Ok(())
+    }
+
+    fn graph(&mut self, tag: &BytesStart<'_>, open: bool, at: usize) -> Result<(), Fault> {
+        if self.is_graph && self.graphs.is_empty() {
+            return fault(at, "one graph");
+        }
+        let directed = match attribute(tag, "edgedefault", at)?.as_deref() {
+            Some("directed") => true,
+            Some("undirected") => false,
+            _ => return fault(at, "a graph with edgedefault=\"directed\" or \"undirected\""),
+        };
+        self.graphs.extend(open.then_some(directed));
+        self.is_graph = true;
+        Ok(())
+    }
+
+    fn edge(&mut self, tag: &BytesStart<'_>, open: bool, at: usize) -> Result<(), Fault> {
+        let end = |name: &str| {
+            let found = attribute(tag, name, at)?;
+            found.map_or_else(|| fault(at, format!("an edge with a {name}")), Ok)
+        };
+        let (from, to) = (self.found.node(&end("source")?, at)?, self.found.node(&end("target")?, at)?);
+        let directed = match attribute(tag, "directed", at)?.as_deref() {
+            None => self.graphs.last().copied().unwrap_or(true),
+            Some("true") => true,
+            Some("false") => false,
+            Some(_) => return fault(at, "an edge with directed=\"true\" or \"false\""),
+        };
+        self.found.edges.push(Edge { from, to, directed, weight: None });
+        self.in_edge = open;
+        Ok(())
+    }
+
+    /// Takes the end of the element `name`.
+    fn end(&mut self, name: &str, at: usize) -> Result<(), Fault> {
+        self.open_tags = self.open_tags.saturating_sub(1);
+        if self.expected != Expected::Nothing {
+            let real = match self.expected {
+                Expected::Weight(place) => self.found.weights[place].real,
+                _ => self.key.as_ref().is_some_and(|key| key.real),
+            };
+            let number = Found::number(self.words.trim(), real, at)?;
+            match (self.expected, &mut self.key, self.found.edges.last_mut()) {
+                (Expected::Default, Some(key), _) => key.default = Some(number),
+                (_, _, Some(edge)) => edge.weight = Some(number),
+                _ => {}
+            }
+            self.expected = Expected::Nothing;
+        }
+        match name {
+            "edge" => self.in_edge = false,
+            "graph" => drop(self.graphs.pop()),
+            "key" => self.found.weights.extend(self.key.take()),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What was found in a text of `length` bytes that has ended.
+    fn finish(self, length: usize) -> Result<Found, Fault> {
+        let nodes = self.found.nodes.iter();
+        let undeclared = nodes.filter_map(|(id, node)| Some((node.undeclared?, id))).min();
+        match undeclared {
+            _ if self.open_tags > 0 => fault(length, "the ends of all elements"),
+            _ if !self.is_graph => fault(length, "a <graph>"),
+            Some((at, id)) => {
+                fault(at, format!("edges between nodes of the graph, which has no node `{}`", shortened(id)))
+            }
+            None => Ok(self.found),
+        }
+    }
+}
+
 impl Found {
     /// Reads a file's text.
     fn of(text: &str) -> Result<Self, Fault> {
-        let mut found = Self::default();
-        let mut reader = Reader::from_str(text);
-        let (mut expected, mut words, mut is_graph, mut in_edge) = (Expected::Nothing, String::new(), false, false);
-        // whether edges of the graphs that are open have directions
-        let (mut key, mut open_tags, mut graphs, mut root) = (None, 0usize, Vec::new(), None);
+        let (mut parser, mut reader) = (Parser::default(), Reader::from_str(text));
         loop {
             let at = reader.buffer_position() as usize;
             let event = match reader.read_event() {
                 Ok(event) => event,
                 Err(error) => return fault(reader.error_position() as usize, format!("sound XML ({error})")),
             };
+            let reads = parser.expected != Expected::Nothing;
             match event {
-                Event::Eof => break,
-                Event::Start(ref tag) | Event::Empty(ref tag) => {
-                    let open = matches!(event, Event::Start(_));
-                    open_tags += usize::from(open);
-                    let prefix = tag.name().prefix().map(|prefix| prefix.into_inner().to_owned());
-                    if tag.local_name().as_ref() == "graphml" && root.is_none() {
-                        root = Some(prefix.clone());
-                    }
-                    // elements of other namespaces, as yEd has them
-                    if root.as_ref() != Some(&prefix) {
-                        continue;
-                    }
-                    match tag.local_name().as_ref() {
-                        "key" if open => key = Self::key(tag, at)?,
-                        "key" => found.weights.extend(Self::key(tag, at)?),
-                        "default" if key.is_some() && open => expected = Expected::Default,
-                        "graph" if is_graph && graphs.is_empty() => return fault(at, "one graph"),
-                        "graph" => {
-                            let directed = match attribute(tag, "edgedefault", at)?.as_deref() {
-                                Some("directed") => true,
-                                Some("undirected") => false,
-                                _ => return fault(at, "a graph with edgedefault=\"directed\" or \"undirected\""),
-                            };
-                            graphs.extend(open.then_some(directed));
-                            is_graph = true;
-                        }
-                        "node" => {
-                            let Some(id) = attribute(tag, "id", at)? else { return fault(at, "a node with an id") };
-                            found.node(&id, at)?;
-                            found.declare(&id, at)?;
-                        }
-                        "edge" => {
-                            let end = |name: &str| {
-                                let found = attribute(tag, name, at)?;
-                                found.map_or_else(|| fault(at, format!("an edge with a {name}")), Ok)
-                            };
-                            let (from, to) = (found.node(&end("source")?, at)?, found.node(&end("target")?, at)?);
-                            let directed = match attribute(tag, "directed", at)?.as_deref() {
-                                None => graphs.last().copied().unwrap_or(true),
-                                Some("true") => true,
-                                Some("false") => false,
-                                Some(_) => return fault(at, "an edge with directed=\"true\" or \"false\""),
-                            };
-                            found.edges.push(Edge { from, to, directed, weight: None });
-                            in_edge = open;
-                        }
-                        "hyperedge" => return fault(at, "edges between two nodes"),
-                        "data" if in_edge && open => {
-                            let asked = attribute(tag, "key", at)?;
-                            let weighs = found.weights.iter().position(|key| Some(&key.id) == asked.as_ref());
-                            expected = weighs.map_or(Expected::Nothing, Expected::Weight);
-                        }
-                        _ => {}
-                    }
-                    words.clear();
-                }
-                Event::Text(some) if expected != Expected::Nothing => words.push_str(&some.xml10_content()),
-                Event::CData(some) if expected != Expected::Nothing => words.push_str(&some.xml10_content()),
-                Event::GeneralRef(_) if expected != Expected::Nothing => return fault(at, "a number"),
-                Event::End(tag) => {
-                    open_tags = open_tags.saturating_sub(1);
-                    if expected != Expected::Nothing {
-                        let real = match expected {
-                            Expected::Weight(place) => found.weights[place].real,
-                            _ => key.as_ref().is_some_and(|key| key.real),
-                        };
-                        let number = Self::number(words.trim(), real, at)?;
-                        match (expected, &mut key, found.edges.last_mut()) {
-                            (Expected::Default, Some(key), _) => key.default = Some(number),
-                            (_, _, Some(edge)) => edge.weight = Some(number),
-                            _ => {}
-                        }
-                        expected = Expected::Nothing;
-                    }
-                    match tag.local_name().as_ref() {
-                        "edge" => in_edge = false,
-                        "graph" => drop(graphs.pop()),
-                        "key" => found.weights.extend(key.take()),
-                        _ => {}
-                    }
-                }
+                Event::Eof => return parser.finish(text.len()),
+                Event::Start(tag) => parser.start(&tag, true, at)?,
+                Event::Empty(tag) => parser.start(&tag, false, at)?,
+                Event::Text(some) if reads => parser.words.push_str(&some.xml10_content()),
+                Event::CData(some) if reads => parser.words.push_str(&some.xml10_content()),
+                Event::GeneralRef(_) if reads => return fault(at, "a number"),
+                Event::End(tag) => parser.end(tag.local_name().as_ref(), at)?,
                 _ => {}
             }
-        }
-        let undeclared = found.nodes.iter().filter_map(|(id, node)| Some((node.undeclared?, id))).min();
-        match undeclared {
-            _ if open_tags > 0 => fault(text.len(), "the ends of all elements"),
-            _ if !is_graph => fault(text.len(), "a <graph>"),
-            Some((at, id)) => {
-                fault(at, format!("edges between nodes of the graph, which has no node `{}`", shortened(id)))
-            }
-            None => Ok(found),
         }
     }
 
@@ -254,13 +292,9 @@ fn parsed(source: &Source<'_>) -> Result<Found> {
 }
 
 /// The entries for `target`: an edge of both directions is two of them.
-fn listed<'p, V: Value>(source: &Source<'p>, found: Found, target: Target) -> Result<(Listed<'p, V>, Numbering, u64)> {
-    let mut ids: Vec<(Box<str>, u32)> = found.nodes.into_iter().map(|(id, node)| (id, node.number)).collect();
-    ids.sort_unstable();
-    let mut vertices = vec![0; ids.len()];
-    ids.iter().zip(0..).for_each(|((_, number), vertex)| vertices[*number as usize] = vertex);
+fn listed<'p, V: Value>(source: &Source<'p>, found: Found, target: Target) -> Result<(Listed<'p, V>, u64)> {
     let file = source.name().to_owned();
-    let names = VertexNames::of(ids.iter().map(|(id, _)| &**id));
+    let (names, vertices) = VertexNames::numbered(found.nodes.into_iter().map(|(id, node)| (id, node.number)));
     let names = names.ok_or_else(|| Error::invalid(format!("{file}: expected nodes with different ids")))?;
     let (edges, default) = (found.edges.len() as u64, found.weights.iter().find_map(|key| key.default));
     let weights = found.edges.iter().filter(|edge| edge.weight.or(default).is_some()).count() as u64;
@@ -284,19 +318,17 @@ fn listed<'p, V: Value>(source: &Source<'p>, found: Found, target: Target) -> Re
     }
     let outline = Outline::graph(vertices.len() as u64, entries.len() as u64, target);
     let (format, entries) = (FileFormat::GraphMl, Entries::Listed(vec![entries]));
-    let listed = Listed { file, format, outline, entries, first: 0, weights, vertex_weights: 0 };
-    Ok((listed, Numbering::Named(names), edges))
+    let numbering = Numbering::Named(names);
+    Ok((Listed { file, format, outline, entries, numbering, weights, vertex_weights: 0 }, edges))
 }
 
-/// Names the vertices of a graph, and counts its edges as the file lists them.
-fn named<V: Value>(loaded: Loaded<V>, numbering: Numbering, edges: u64) -> Loaded<V> {
-    let mut report = loaded.report;
-    report.entries = edges;
-    Loaded { numbering, report, ..loaded }
+/// Counts the edges of a graph as the file lists them.
+fn counted<V: Value>(loaded: Loaded<V>, edges: u64) -> Loaded<V> {
+    Loaded { report: Report { entries: edges, ..loaded.report }, ..loaded }
 }
 
 /// Builds the graph of edges with weights. Two weights between the same nodes are refused.
-fn weighed<V: Value>(listed: Listed<'_, V>, numbering: Numbering, edges: u64) -> Result<Loaded<V>> {
+fn weighed<V: Value>((listed, edges): (Listed<'_, V>, u64)) -> Result<Loaded<V>> {
     let mut places: Vec<(u32, u32)> = match &listed.entries {
         Entries::Listed(lists) => lists.iter().flatten().map(|entry| (entry.0, entry.1)).collect(),
         Entries::OnDisk(_) => Vec::new(),
@@ -305,34 +337,37 @@ fn weighed<V: Value>(listed: Listed<'_, V>, numbering: Numbering, edges: u64) ->
     // a self-loop is dropped
     let repeated = places.windows(2).find(|pair| pair[0] == pair[1] && pair[0].0 != pair[0].1);
     if let Some(&[(from, to), _]) = repeated {
-        let label = |vertex| shortened(&numbering.label(vertex).to_string());
-        let (file, from, to) = (listed.file, label(from), label(to));
+        let label = |vertex| shortened(&listed.numbering.label(vertex).to_string());
+        let (file, from, to) = (&listed.file, label(from), label(to));
         return Err(Error::invalid(format!(
             "{file}: expected one edge from `{from}` to `{to}`, found weights of several"
         )));
     }
-    Ok(named(listed.digraph(Refuse)?, numbering, edges))
+    Ok(counted(listed.digraph(Refuse)?, edges))
 }
 
 /// Reads the graph, made symmetric.
 pub(super) fn read_graph(source: &Source<'_>) -> Result<Loaded> {
-    let found = parsed(source)?;
-    let target = Target::Graph(found.directions());
-    let (listed, numbering, edges) = listed::<()>(source, found, target)?;
-    Ok(named(listed.graph()?, numbering, edges))
+    undirected(source, parsed(source)?)
 }
 
-/// Edges in the directions that the file gives them.
-const DIGRAPH: Target = Target::Digraph(Mirror::None);
+fn undirected(source: &Source<'_>, found: Found) -> Result<Loaded> {
+    let target = Target::Graph(found.directions());
+    let (listed, edges) = listed(source, found, target)?;
+    Ok(counted(listed.simple()?, edges))
+}
 
 /// Reads the graph with the directions of its edges.
 pub(super) fn read_digraph(source: &Source<'_>) -> Result<Loaded> {
-    let found = parsed(source)?;
+    directed(source, parsed(source)?)
+}
+
+fn directed(source: &Source<'_>, found: Found) -> Result<Loaded> {
     match found.directions() {
-        Directions::Ignored => read_graph(source),
+        Directions::Ignored => undirected(source, found),
         Directions::Matter => {
-            let (listed, numbering, edges) = listed::<()>(source, found, DIGRAPH)?;
-            Ok(named(listed.digraph(First)?, numbering, edges))
+            let (listed, edges) = listed(source, found, Target::DIGRAPH)?;
+            Ok(counted(listed.simple()?, edges))
         }
     }
 }
@@ -341,14 +376,8 @@ pub(super) fn read_digraph(source: &Source<'_>) -> Result<Loaded> {
 pub(super) fn read_weighted(source: &Source<'_>) -> Result<Weighted> {
     let found = parsed(source)?;
     match &found.weights[..] {
-        [] => read_digraph(source).map(Weighted::None),
-        keys if keys.iter().any(|key| key.real) => {
-            let (listed, numbering, edges) = listed::<f64>(source, found, DIGRAPH)?;
-            Ok(Weighted::Real(weighed(listed, numbering, edges)?))
-        }
-        _ => {
-            let (listed, numbering, edges) = listed::<u32>(source, found, DIGRAPH)?;
-            Ok(Weighted::Integer(weighed(listed, numbering, edges)?))
-        }
+        [] => directed(source, found).map(Weighted::None),
+        keys if keys.iter().any(|key| key.real) => weighed(listed(source, found, Target::DIGRAPH)?).map(Weighted::Real),
+        _ => weighed(listed(source, found, Target::DIGRAPH)?).map(Weighted::Integer),
     }
 }

@@ -1,13 +1,15 @@
 //! Builds a graph or a matrix of the entries of a file.
 
 use crate::error::{Error, Result};
-use crate::formats::{Cleaned, Coo, Csr, Duplicates};
+use crate::formats::{Cleaned, Coo, Csr, Duplicates, First};
 use crate::io::entries::{Entries, Lists};
 use crate::io::loaded::{Loaded, Numbering, Report};
-use crate::io::target::Outline;
+use crate::io::names::Names;
+use crate::io::target::{Outline, Target};
 use crate::io::value::Value;
 use crate::io::{FileFormat, build, short_name};
 use crate::memory;
+use rayon::prelude::*;
 use std::collections::HashMap;
 
 /// What a file holds.
@@ -18,8 +20,8 @@ pub(super) struct Listed<'p, V: Value> {
     /// What the entries are read for.
     pub outline: Outline,
     pub entries: Entries<'p, V>,
-    /// The number of the first row and column in the file.
-    pub first: u64,
+    /// What the file calls rows and columns.
+    pub numbering: Numbering,
     /// The numbers of values of edges and of vertices that a graph ignores.
     pub weights: u64,
     pub vertex_weights: u64,
@@ -40,6 +42,14 @@ impl Entries<'_, ()> {
 }
 
 impl Listed<'_, ()> {
+    /// Builds the undirected or directed graph that the entries were read for.
+    pub fn simple(self) -> Result<Loaded> {
+        match self.outline.target {
+            Target::Graph(_) => self.graph(),
+            Target::Digraph(_) | Target::Matrix(_) => self.digraph(First),
+        }
+    }
+
     /// Builds the undirected graph that the entries were read for.
     pub fn graph(self) -> Result<Loaded> {
         let cleaned = self.entries.graph(&self.file, self.outline)?;
@@ -49,9 +59,21 @@ impl Listed<'_, ()> {
             graph: cleaned.graph,
             name: short_name(&self.file),
             format: Some(self.format),
-            numbering: Numbering::From(self.first),
+            numbering: self.numbering,
         })
     }
+}
+
+/// Renumbers vertices in ascending order of their numbers in the file. Returns the entries, how many vertices there are, and their numbers.
+pub(super) fn renumbered<I: Copy + Into<u64> + Send + Sync, V: Value>(
+    file: &str,
+    edges: Vec<Vec<(I, I, V)>>,
+) -> Result<(Lists<V>, u64, Numbering)> {
+    let names = Names::of(&edges, file)?;
+    let vertices = names.few_enough(file)?;
+    let numbered = |(from, to, value): (I, I, V)| (names.vertex(from.into()), names.vertex(to.into()), value);
+    let entries = edges.into_par_iter().map(|list| list.into_iter().map(numbered).collect()).collect();
+    Ok((entries, vertices, names.into_numbering()))
 }
 
 impl<V: Value> Listed<'_, V> {
@@ -59,8 +81,8 @@ impl<V: Value> Listed<'_, V> {
     /// any may come first, so `duplicates` must be commutative.
     pub fn digraph(self, duplicates: impl Duplicates<V>) -> Result<Loaded<V>> {
         let (graph, report) = match self.entries {
-            Entries::Listed(lists) => directed(&self.file, (self.outline, self.first), &lists, duplicates)?,
-            Entries::OnDisk(on_disk) => on_disk.finish(duplicates, self.first)?,
+            Entries::Listed(lists) => directed(&self.file, (self.outline, &self.numbering), &lists, duplicates)?,
+            Entries::OnDisk(on_disk) => on_disk.finish(duplicates, &self.numbering)?,
         };
         let weights = if size_of::<V>() > 0 { 0 } else { self.weights };
         Ok(Loaded {
@@ -68,16 +90,16 @@ impl<V: Value> Listed<'_, V> {
             report: Report { weights, vertex_weights: self.vertex_weights, ..report },
             name: short_name(&self.file),
             format: Some(self.format),
-            numbering: Numbering::From(self.first),
+            numbering: self.numbering,
         })
     }
 
     /// Builds the matrix that the entries were read for. Two entries with the same row and column are an error, or merged if `duplicates` does
     /// so.
     pub fn matrix(self, duplicates: impl Duplicates<V>) -> Result<Csr<V>> {
-        let Self { file, first, outline, .. } = self;
+        let Self { file, numbering, outline, .. } = self;
         match self.entries {
-            Entries::OnDisk(on_disk) => on_disk.finish(duplicates, first).map(|(matrix, _)| matrix),
+            Entries::OnDisk(on_disk) => on_disk.finish(duplicates, &numbering).map(|(matrix, _)| matrix),
             Entries::Listed(lists) => {
                 memory::require(outline.needed::<V>(), || file.clone())?;
                 let mut triples = Coo::new(outline.rows as usize, outline.columns as usize)?;
@@ -87,17 +109,17 @@ impl<V: Value> Listed<'_, V> {
                         triples.push(row, column, value)?;
                     }
                 }
-                triples.to_csr(duplicates).map_err(|error| repeated(&file, first, &lists, error))
+                triples.to_csr(duplicates).map_err(|error| repeated(&file, &numbering, &lists, error))
             }
         }
     }
 }
 
-/// Builds the directed graph of the entries off the diagonal of `file`, after checking that the memory suffices. `first` is the number of
-/// the first vertex in the file.
-pub(super) fn directed<T: Value>(
+/// Builds the directed graph of the entries off the diagonal of `file`, after checking that the memory suffices. `numbering` says what the file
+/// calls vertices.
+fn directed<T: Value>(
     file: &str,
-    (outline, first): (Outline, u64),
+    (outline, numbering): (Outline, &Numbering),
     lists: &Lists<T>,
     duplicates: impl Duplicates<T>,
 ) -> Result<(Csr<T>, Report)> {
@@ -114,7 +136,7 @@ pub(super) fn directed<T: Value>(
             triples.push(row, column, value)?;
         }
     }
-    let graph = triples.to_csr(duplicates).map_err(|error| repeated(file, first, lists, error))?;
+    let graph = triples.to_csr(duplicates).map_err(|error| repeated(file, numbering, lists, error))?;
     let duplicates = triples.len() as u64 - graph.nnz() as u64;
     Ok((graph, Report { entries, loops, duplicates, ..Report::default() }))
 }
@@ -129,12 +151,12 @@ impl<V: Value> Duplicates<V> for Least {
 }
 
 /// Returns the error for the first two entries, in file order, with the same row and column. `error` found such a pair
-/// in row order. `first` is the number of the first row and column in the file.
-fn repeated<T: Value>(file: &str, first: u64, lists: &Lists<T>, error: Error) -> Error {
+/// in row order. `numbering` says what the file calls rows and columns.
+fn repeated<T: Value>(file: &str, numbering: &Numbering, lists: &Lists<T>, error: Error) -> Error {
     let mut seen = HashMap::new();
     for (entry, &(row, column, _)) in (1u64..).zip(lists.iter().flatten()) {
         if let Some(earlier) = seen.insert((row, column), entry) {
-            let (row, column) = (u64::from(row) + first, u64::from(column) + first);
+            let (row, column) = (numbering.label(row), numbering.label(column));
             return Error::invalid(format!(
                 "{file}: entry {entry} repeats row {row}, column {column} of entry {earlier}"
             ));

@@ -1,7 +1,11 @@
 //! Files that are no graphs, named by what they begin with.
 
+/// What files of Parquet and of Arrow begin with.
+pub(super) const PARQUET: &[u8] = b"PAR1";
+pub(super) const ARROW: &[u8] = b"ARROW1\0\0";
+
 /// The first bytes of binary formats, and what such a file is called.
-const MARKS: [(&[u8], &str); 33] = [
+const MARKS: [(&[u8], &str); 34] = [
     (b"\x7fELF", "an ELF program"),
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -18,8 +22,9 @@ const MARKS: [(&[u8], &str); 33] = [
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
     (b"Rar!\x1a\x07", "a RAR archive"),
     (b"\x1f\x9d", "a compress (.Z) stream"),
-    (b"PAR1", "a Parquet file"),
-    (b"ARROW1", "an Arrow file"),
+    (PARQUET, "a Parquet file"),
+    (ARROW, "an Arrow file"),
+    (b"FEA1", "a Feather file of version 1"),
     (b"Obj\x01", "an Avro file"),
     (b"ORC", "an ORC file"),
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),

@@ -159,7 +159,15 @@ fn read<'p, V: Value>(source: Source<'p>, header: &Header, target: Target) -> Re
     let entries = Entries::parse(source, header.body, &header.lines(), outline)?;
     stated.check(header, entries.count())?;
     let weights = if header.field == Field::Pattern { 0 } else { header.entries };
-    Ok(Listed { file, format: FileFormat::MatrixMarket, outline, entries, first: 1, weights, vertex_weights: 0 })
+    Ok(Listed {
+        file,
+        format: FileFormat::MatrixMarket,
+        outline,
+        entries,
+        numbering: Numbering::From(1),
+        weights,
+        vertex_weights: 0,
+    })
 }
 
 /// Where a file states its number of entries.

@@ -7,12 +7,12 @@
 //! both its ends.
 
 use crate::error::{Error, Result};
-use crate::formats::{Csr, Directions, First, MAX_VERTICES, Refuse};
+use crate::formats::{Csr, First, MAX_VERTICES, Refuse};
 use crate::io::entries::{Entries, Lists};
 use crate::io::listed::Listed;
-use crate::io::loaded::Loaded;
+use crate::io::loaded::{Loaded, Numbering};
 use crate::io::source::Source;
-use crate::io::target::{Mirror, Outline, Target};
+use crate::io::target::{Outline, Target};
 use crate::io::text::{self, Cursor, Fault, Stop};
 use crate::io::value::{Field, Value, is_integer};
 use crate::io::weighted::Weighted;
@@ -232,7 +232,7 @@ fn read<V: Value>(source: Source<'_>, target: Target) -> Result<Listed<'_, V>> {
         format: FileFormat::Metis,
         outline,
         entries,
-        first: 1,
+        numbering: Numbering::From(1),
         weights: if header.shape.weighted { count } else { 0 },
         vertex_weights: header.vertices * header.shape.before,
     })
@@ -241,7 +241,7 @@ fn read<V: Value>(source: Source<'_>, target: Target) -> Result<Listed<'_, V>> {
 /// Reads the graph.
 pub(super) fn read_graph(source: Source<'_>, progress: &dyn Progress) -> Result<Loaded> {
     let (path, lasting): (PathBuf, bool) = (source.path().to_owned(), source.lasting);
-    let listed = read::<()>(source, Target::Graph(Directions::Matter))?;
+    let listed = read::<()>(source, Target::GRAPH)?;
     let file = listed.file.clone();
     let loaded = listed.graph()?;
     match loaded.report.one_way {
@@ -251,7 +251,7 @@ pub(super) fn read_graph(source: Source<'_>, progress: &dyn Progress) -> Result<
                 // the graph's memory is needed to find the edge
                 drop(loaded);
                 let source = Source::open(&path, Some(FileFormat::Metis), progress)?;
-                check_symmetry(&file, &read::<()>(source, DIGRAPH)?.digraph(First)?.graph)?;
+                check_symmetry(&file, &read::<()>(source, Target::DIGRAPH)?.digraph(First)?.graph)?;
             }
             Err(Error::invalid(format!(
                 "{file}: expected every edge in the lines of both its ends, found {count} in one line only"
@@ -260,12 +260,9 @@ pub(super) fn read_graph(source: Source<'_>, progress: &dyn Progress) -> Result<
     }
 }
 
-/// Entries that are edges from the line's vertex.
-const DIGRAPH: Target = Target::Digraph(Mirror::None);
-
 /// Reads the matrix of the edges' weights, which are 1 if the file has none.
 pub(super) fn read_matrix<V: Value>(source: Source<'_>) -> Result<Csr<V>> {
-    let listed = read::<V>(source, Target::Matrix(Mirror::None))?;
+    let listed = read::<V>(source, Target::MATRIX)?;
     let file = listed.file.clone();
     let matrix = listed.matrix(Refuse)?;
     check_symmetry(&file, &matrix)?;
@@ -278,7 +275,7 @@ pub(super) fn read_weighted(source: Source<'_>, progress: &dyn Progress) -> Resu
     if !header.shape.weighted {
         return read_graph(source, progress).map(Weighted::None);
     }
-    let listed = read::<u32>(source, DIGRAPH)?;
+    let listed = read::<u32>(source, Target::DIGRAPH)?;
     let file = listed.file.clone();
     let loaded = listed.digraph(Refuse)?;
     check_symmetry(&file, &loaded.graph)?;

@@ -21,6 +21,7 @@ mod listed;
 mod loaded;
 mod magic;
 mod matrix_market;
+mod met;
 mod metis;
 mod named;
 mod names;
@@ -29,8 +30,11 @@ mod npz;
 mod on_disk;
 mod portions;
 mod progress;
+mod read_as;
 mod snap;
 mod source;
+#[cfg_attr(not(feature = "parquet"), path = "no_tables.rs")]
+mod table;
 mod target;
 mod temporary;
 mod text;
@@ -47,6 +51,7 @@ pub use loaded::{Loaded, Numbering, Report};
 pub use native::{NativeFile, Verify, write_native, write_native_graph};
 pub(crate) use portions::{About, Kind, Portions, Way, open};
 pub use progress::{Progress, Unit};
+pub use read_as::{Columns, ReadAs};
 pub use value::Value;
 pub use vertex_names::{Label, VertexNames};
 pub use weighted::{Weighted, read_digraph, read_digraph_as, read_weighted, read_weighted_as};
@@ -78,14 +83,10 @@ use std::path::Path;
 /// with the byte in a binary file; [`Error::Io`]; [`Error::Spec`]. [`Error::TooManyVertices`] and [`Error::Memory`] are
 /// found before memory is allocated that is not available.
 pub fn read(name: impl AsRef<Path>, progress: &dyn Progress) -> Result<Loaded, Error> {
-    let path = name.as_ref();
-    if let Some(text) = weighted::specification(path) {
-        return generate::or_else(text, "a file or ", progress);
-    }
-    load(path, None, progress)
+    read_as(name, ReadAs::default(), progress)
 }
 
-/// Reads the file `file`, which has this format.
+/// Reads the file `file` as one of this format, or with these columns.
 ///
 /// ```
 /// use vxm::io::{FileFormat, read, read_as};
@@ -100,21 +101,27 @@ pub fn read(name: impl AsRef<Path>, progress: &dyn Progress) -> Result<Loaded, E
 ///
 /// # Errors
 /// Those of [`read()`].
-pub fn read_as(file: impl AsRef<Path>, format: FileFormat, progress: &dyn Progress) -> Result<Loaded> {
-    load(file.as_ref(), Some(format), progress)
+pub fn read_as<'c>(file: impl AsRef<Path>, input: impl Into<ReadAs<'c>>, progress: &dyn Progress) -> Result<Loaded> {
+    let (path, input) = (file.as_ref(), input.into());
+    if let Some(text) = weighted::specification(path, input) {
+        return generate::or_else(text, "a file or ", progress);
+    }
+    let (source, format) = opened(path, input, progress)?;
+    load_from(source, input.format, format, progress)
 }
 
 /// Opens a file, and tells its format: the one that is asked for, or else the one that is detected.
-fn opened<'p>(path: &Path, asked: Option<FileFormat>, progress: &'p dyn Progress) -> Result<(Source<'p>, FileFormat)> {
-    let source = Source::open(path, asked, progress)?;
-    let format = asked.map_or_else(|| FileFormat::detect(&source), Ok)?;
+fn opened<'p>(path: &Path, input: ReadAs<'_>, progress: &'p dyn Progress) -> Result<(Source<'p>, FileFormat)> {
+    let mut source = Source::open(path, input.format, progress)?;
+    let format = input.format.map_or_else(|| FileFormat::detect(&source), Ok)?;
+    if input.columns.is_some() && !matches!(format, FileFormat::Parquet | FileFormat::Arrow) {
+        let file = source.name();
+        return Err(Error::invalid(format!(
+            "{file}: expected a table, parquet or arrow, of which columns are asked for, found {format}"
+        )));
+    }
+    source.columns = input.columns.cloned();
     Ok((source, format))
-}
-
-/// Reads a file in the format `asked`, or in that which is detected.
-fn load(path: &Path, asked: Option<FileFormat>, progress: &dyn Progress) -> Result<Loaded> {
-    let (source, format) = opened(path, asked, progress)?;
-    load_from(source, asked, format, progress)
 }
 
 /// Reads an open file of the format `format`.
@@ -128,6 +135,7 @@ fn load_from(
         FileFormat::Edges => snap::read_graph(source, asked.is_some(), progress),
         FileFormat::Names => named::read_graph(source),
         FileFormat::GraphMl => graphml::read_graph(&source),
+        FileFormat::Parquet | FileFormat::Arrow => table::read_graph(source, format),
         FileFormat::MatrixMarket => matrix_market::read_graph(source),
         FileFormat::Dimacs => dimacs::read_graph(source),
         FileFormat::ShortestPath => dimacs::read_paths_graph(source),
@@ -160,33 +168,34 @@ fn by_name(asked: Option<FileFormat>, error: Error) -> Error {
 /// Those of [`read()`]. A value that `T` cannot hold is [`Error::Parse`] or, in a binary file, [`Error::Invalid`]. So are
 /// two entries with the same row and column.
 pub fn read_matrix<T: Value>(file: impl AsRef<Path>, progress: &dyn Progress) -> Result<Csr<T>, Error> {
-    load_matrix(file.as_ref(), None, progress)
+    read_matrix_as(file, ReadAs::default(), progress)
 }
 
-/// Reads a matrix of this format; see [`read_matrix`].
+/// Reads a matrix as one of this format; see [`read_matrix`].
 ///
 /// # Errors
 /// Those of [`read_matrix`].
-pub fn read_matrix_as<T: Value>(
+pub fn read_matrix_as<'c, T: Value>(
     file: impl AsRef<Path>,
-    format: FileFormat,
+    input: impl Into<ReadAs<'c>>,
     progress: &dyn Progress,
 ) -> Result<Csr<T>, Error> {
-    load_matrix(file.as_ref(), Some(format), progress)
-}
-
-/// Reads a matrix in the format `asked`, or in that which is detected.
-fn load_matrix<T: Value>(path: &Path, asked: Option<FileFormat>, progress: &dyn Progress) -> Result<Csr<T>> {
-    let (source, format) = opened(path, asked, progress)?;
+    let input = input.into();
+    let (source, format) = opened(file.as_ref(), input, progress)?;
     match format {
-        format @ (FileFormat::Edges | FileFormat::Names | FileFormat::Dimacs | FileFormat::GraphMl) => {
+        FileFormat::Edges
+        | FileFormat::Names
+        | FileFormat::Dimacs
+        | FileFormat::GraphMl
+        | FileFormat::Parquet
+        | FileFormat::Arrow => {
             let file = source.name();
             let expected = "expected a matrix: matrix-market, gr, metis, npz, egr, sg or vxm";
             Err(Error::invalid(format!("{file}: {expected}, found {format}")))
         }
         FileFormat::MatrixMarket => matrix_market::read_matrix(source),
         FileFormat::ShortestPath => dimacs::read_paths_matrix(source),
-        FileFormat::Metis => metis::read_matrix(source).map_err(|error| by_name(asked, error)),
+        FileFormat::Metis => metis::read_matrix(source).map_err(|error| by_name(input.format, error)),
         FileFormat::Npz => npz::read_matrix(&source),
         FileFormat::Ecl => ecl::read_matrix(&source),
         FileFormat::Gap => gap::read_matrix(&source),
@@ -210,8 +219,8 @@ pub fn short_name(file: &str) -> String {
     let name = Path::new(file).file_name().map_or_else(|| file.into(), |n| n.to_string_lossy());
     let name = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
     let known = [
-        ".mtx", ".col", ".gr", ".graph", ".metis", ".txt", ".el", ".edges", ".graphml", ".npz", ".egr", ".sg", ".wsg",
-        ".vxm",
+        ".mtx", ".col", ".gr", ".graph", ".metis", ".txt", ".el", ".edges", ".graphml", ".parquet", ".arrow",
+        ".feather", ".npz", ".egr", ".sg", ".wsg", ".vxm",
     ];
     let stripped = known.iter().find_map(|end| name.strip_suffix(end));
     stripped.unwrap_or(name).to_owned()

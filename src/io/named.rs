@@ -4,72 +4,18 @@
 //! blanks. Names are any text in UTF-8 without the separator, and without blanks at their ends. Vertices are numbered by their names in
 //! ascending order of bytes. A line that starts with `#` or `%` is a comment.
 
-use crate::error::{Error, Result};
-use crate::formats::{Csr, Directions, First, MAX_VERTICES};
-use crate::io::listed::directed;
-use crate::io::loaded::{Loaded, Numbering, Report};
+use crate::error::Result;
+use crate::io::FileFormat;
+use crate::io::entries::Entries;
+use crate::io::listed::Listed;
+use crate::io::loaded::{Loaded, Numbering};
+use crate::io::met::Met;
 use crate::io::source::Source;
-use crate::io::target::{Mirror, Outline, Target};
+use crate::io::target::{Outline, Target};
 use crate::io::text::{Cursor, Fault, Lines};
 use crate::io::value::is_real;
-use crate::io::vertex_names::{VertexNames, is_name};
-use crate::io::{FileFormat, build, short_name};
-use crate::memory;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
-use std::sync::{Mutex, PoisonError};
-
-/// Tables of names: threads seldom wait for one.
-const TABLES: usize = 64;
-/// Names between two looks at the memory, and bytes that must be free then.
-const LOOK: u64 = 1 << 16;
-const FREE: u64 = 64 << 20;
-
-/// The names that were met, numbered as they come.
-struct Met {
-    tables: Vec<Mutex<HashMap<Box<str>, u32>>>,
-    hasher: RandomState,
-    count: AtomicU64,
-    /// Whether names stopped because memory ran short.
-    short: AtomicBool,
-}
-
-impl Met {
-    fn new() -> Self {
-        let tables = (0..TABLES).map(|_| Mutex::default()).collect();
-        Self { tables, hasher: RandomState::new(), count: AtomicU64::new(0), short: AtomicBool::new(false) }
-    }
-
-    /// The number of a name; the error is what was expected instead of one more.
-    fn number(&self, name: &str) -> Result<u32, String> {
-        let table = &self.tables[self.hasher.hash_one(name) as usize % TABLES];
-        let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(&number) = table.get(name) {
-            return Ok(number);
-        }
-        let number = self.count.fetch_add(1, Relaxed);
-        if number >= MAX_VERTICES as u64 {
-            return Err(format!("at most {MAX_VERTICES} names"));
-        }
-        if number % LOOK == LOOK - 1 && memory::available() < FREE {
-            self.short.store(true, Relaxed);
-            return Err(String::new());
-        }
-        table.insert(name.into(), number as u32);
-        Ok(number as u32)
-    }
-
-    /// The names in ascending order, and the vertex that each number stands for.
-    fn finish(self) -> (Option<VertexNames>, Vec<u32>) {
-        let tables = self.tables.into_iter().map(|table| table.into_inner().unwrap_or_else(PoisonError::into_inner));
-        let mut names: Vec<(Box<str>, u32)> = tables.flatten().collect();
-        names.sort_unstable();
-        let mut vertices = vec![0; names.len()];
-        names.iter().zip(0..).for_each(|((_, number), vertex)| vertices[*number as usize] = vertex);
-        (VertexNames::of(names.iter().map(|(name, _)| &**name)), vertices)
-    }
-}
+use crate::io::vertex_names::is_name;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The lines of a file.
 struct Named {
@@ -137,49 +83,25 @@ fn separator(text: &[u8]) -> Option<u8> {
 
 /// Reads the graph, made symmetric.
 pub(super) fn read_graph(source: Source<'_>) -> Result<Loaded> {
-    read(source, |file, vertices, edges| {
-        let cleaned = build(file, vertices, edges, Directions::Matter)?;
-        Ok((Report::from(&cleaned), cleaned.graph))
-    })
+    read(source, Target::GRAPH)
 }
 
 /// Reads the graph with the directions of its lines.
 pub(super) fn read_digraph(source: Source<'_>) -> Result<Loaded> {
-    read(source, |file, vertices, edges| {
-        let triples = edges.into_iter().map(|list| list.into_iter().map(|(from, to)| (from, to, ())).collect());
-        let outline = Outline::graph(vertices, 0, Target::Digraph(Mirror::None));
-        let (graph, report) = directed(file, (outline, 0), &triples.collect(), First)?;
-        Ok((report, graph))
-    })
+    read(source, Target::DIGRAPH)
 }
 
-fn read(
-    source: Source<'_>,
-    build: impl Fn(&str, u64, Vec<Vec<(u32, u32)>>) -> Result<(Report, Csr)>,
-) -> Result<Loaded> {
+fn read(source: Source<'_>, target: Target) -> Result<Loaded> {
     let file = source.name().to_owned();
     let lines = Named { separator: separator(source.head()), met: Met::new(), values: AtomicU64::new(0) };
-    let edges = source.parse(0, &lines).map_err(|error| match lines.met.short.load(Relaxed) {
-        // what is free now must hold the names that are met until the next look, and the graph
-        true => Error::Memory {
-            place: format!("{file}: more than {} names", lines.met.count.load(Relaxed)),
-            needed: 2 * u128::from(FREE),
-            available: memory::available(),
-        },
-        false => error,
-    })?;
-    let (names, vertices) = lines.met.finish();
-    let names = names.ok_or_else(|| Error::invalid(format!("{file}: expected names that differ")))?;
-    let named = |(from, to): (u32, u32)| (vertices[from as usize], vertices[to as usize]);
-    let edges = edges.into_iter().map(|list| list.into_iter().map(named).collect()).collect();
-    let (report, graph) = build(&file, vertices.len() as u64, edges)?;
-    Ok(Loaded {
-        report: Report { weights: lines.values.into_inner(), ..report },
-        graph,
-        name: short_name(&file),
-        format: Some(FileFormat::Names),
-        numbering: Numbering::Named(names),
-    })
+    let edges = source.parse(0, &lines).map_err(|error| lines.met.explained(&file, error))?;
+    let (names, vertices) = lines.met.finish(&file)?;
+    let named = |(from, to): (u32, u32)| (vertices[from as usize], vertices[to as usize], ());
+    let entries: Vec<Vec<_>> = edges.into_iter().map(|list| list.into_iter().map(named).collect()).collect();
+    let outline = Outline::graph(vertices.len() as u64, entries.iter().map(|list| list.len() as u64).sum(), target);
+    let (entries, numbering) = (Entries::Listed(entries), Numbering::Named(names));
+    let weights = lines.values.into_inner();
+    Listed { file, format: FileFormat::Names, outline, entries, numbering, weights, vertex_weights: 0 }.simple()
 }
 
 #[cfg(test)]

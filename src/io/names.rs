@@ -19,8 +19,8 @@ pub(super) enum Names {
 }
 
 impl Names {
-    /// Collects the vertex numbers of `edges`.
-    pub fn of<I: Copy + Into<u64> + Send + Sync>(edges: &[Vec<(I, I)>], file: &str) -> Result<Self> {
+    /// Collects the vertex numbers of edges, with their values.
+    pub fn of<I: Copy + Into<u64> + Sync, V: Sync>(edges: &[Vec<(I, I, V)>], file: &str) -> Result<Self> {
         let entries: usize = edges.iter().map(Vec::len).sum();
         let ends = || edges.par_iter().flat_map_iter(|list| list.iter().flat_map(|e| [e.0.into(), e.1.into()]));
         let most = ends().max();

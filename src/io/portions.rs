@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::formats::Directions;
 use crate::io::loaded::{Loaded, Numbering};
 use crate::io::native::NativeFile;
-use crate::io::{FileFormat, Progress, generate, load_from, matrix_market, native, opened, snap, weighted};
+use crate::io::{FileFormat, Progress, ReadAs, generate, load_from, matrix_market, native, opened, snap, weighted};
 use crate::ranks::Grid;
 use std::path::Path;
 
@@ -55,20 +55,20 @@ pub(crate) enum Way<'p> {
     Whole(Loaded),
 }
 
-/// Opens a graph for the ranks of a grid, as the functions that [`Kind`] names do for a process, or those with `_as` if a format is asked for.
-/// All ranks call this, and return the same way.
+/// Opens a graph for the ranks of a grid, as the functions that [`Kind`] names do for a process, or those with `_as` if something is said of the
+/// file. All ranks call this, and return the same way.
 ///
 /// # Errors
 /// Those of [`read`](super::read()). Ranks see different files.
 pub(crate) fn open<'p>(
     path: &Path,
     kind: Kind,
-    asked: Option<FileFormat>,
+    input: ReadAs<'_>,
     grid: &Grid,
     progress: &'p dyn Progress,
 ) -> Result<Way<'p>> {
     let part = (grid.rank(), grid.size());
-    let specification = weighted::specification(path).filter(|_| asked.is_none());
+    let specification = weighted::specification(path, input);
     check_same(grid, &path.display().to_string(), &[u64::from(specification.is_some())])?;
     if let Some(text) = specification {
         check_same(grid, text, &[crc32fast::hash(text.as_bytes()).into()])?;
@@ -78,7 +78,8 @@ pub(crate) fn open<'p>(
             None => grid.agree(generate::or_else(text, "a file or ", progress)).map(Way::Whole),
         };
     }
-    let (source, format) = grid.agree(opened(path, asked, progress))?;
+    let (source, format) = grid.agree(opened(path, input, progress))?;
+    let asked = input.format;
     let code = FileFormat::ALL.iter().position(|other| *other == format).unwrap_or(0) as u64;
     let all = |source| {
         let loaded = match kind {

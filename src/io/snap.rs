@@ -9,18 +9,19 @@
 //! lines must have the same number of columns, and [`FirstLine::may_be_a_header`] must not hold.
 
 use crate::error::{Error, Result};
-use crate::formats::{Csr, Directions, First};
-use crate::io::listed::directed;
-use crate::io::loaded::{Loaded, Report};
+use crate::formats::Directions;
+use crate::io::entries::Entries;
+use crate::io::listed::{Listed, renumbered};
+use crate::io::loaded::{Loaded, Numbering};
 use crate::io::metis::Shape;
-use crate::io::names::{Names, Reach, Survey};
+use crate::io::names::{Reach, Survey};
 use crate::io::on_disk::OnDisk;
 use crate::io::portions::{About, Portions};
 use crate::io::source::Source;
-use crate::io::target::{Mirror, Outline, Target};
+use crate::io::target::{Outline, Target};
 use crate::io::text::{self, Cursor, Fault, Lines};
 use crate::io::value::is_real;
-use crate::io::{FileFormat, Progress, Unit, build, short_name};
+use crate::io::{FileFormat, Progress, Unit, short_name};
 use crate::memory;
 use crate::ranks::Grid;
 use core::marker::PhantomData;
@@ -223,43 +224,27 @@ impl<I: TryFrom<u64> + Send> Lines for Edges<I> {
 /// Reads the graph, made symmetric. `asked` tells whether the caller asked for an edge list; otherwise what may be
 /// something else is refused.
 pub(super) fn read_graph(source: Source<'_>, asked: bool, progress: &dyn Progress) -> Result<Loaded> {
-    let target = Target::Graph(Directions::Matter);
-    if let Some(lines) = too_many(&source, target) {
-        return read_on_disk(source, asked, (lines, target), progress, |graph| {
-            let cleaned = graph.finish_graph()?;
-            Ok((Report::from(&cleaned), cleaned.graph))
-        });
-    }
-    read_either(source, asked, progress, |file, vertices, edges| {
-        let cleaned = build(file, vertices, edges, Directions::Matter)?;
-        Ok((Report::from(&cleaned), cleaned.graph))
-    })
+    listed(source, asked, Target::GRAPH, progress)?.simple()
 }
 
 /// Reads the graph with the directions of its lines; see [`read_graph`].
 pub(super) fn read_digraph(source: Source<'_>, asked: bool, progress: &dyn Progress) -> Result<Loaded> {
-    let target = Target::Digraph(Mirror::None);
-    if let Some(lines) = too_many(&source, target) {
-        return read_on_disk(source, asked, (lines, target), progress, |graph| {
-            let (graph, report) = graph.finish(First, 0)?;
-            Ok((report, graph))
-        });
+    listed(source, asked, Target::DIGRAPH, progress)?.simple()
+}
+
+/// Reads the edges for `target`.
+fn listed<'p>(source: Source<'p>, asked: bool, target: Target, progress: &'p dyn Progress) -> Result<Listed<'p, ()>> {
+    match too_many(&source, target) {
+        Some(lines) => read_on_disk(source, asked, (lines, target), progress),
+        None => read_either(source, asked, target, progress),
     }
-    read_either(source, asked, progress, |file, vertices, edges| {
-        // an entry without a value has the size of its row and column, so the allocations are reused
-        let triples = edges.into_iter().map(|list| list.into_iter().map(|(from, to)| (from, to, ())).collect());
-        let outline = Outline::graph(vertices, 0, target);
-        let (graph, report) = directed(file, (outline, 0), &triples.collect(), First)?;
-        Ok((report, graph))
-    })
 }
 
 /// About how many lines the file has, if memory is limited and they are too many for it; otherwise `None`.
 fn too_many(source: &Source<'_>, target: Target) -> Option<u64> {
     memory::limit().filter(|_| source.lasting)?;
     let lines = lines_in(source);
-    let needed = Outline::graph(0, lines, target).needed::<()>() + 8 * u128::from(lines);
-    (needed + memory::READING > memory::available().into()).then_some(lines)
+    Outline::graph(0, lines, target).exceeded::<()>(size_of::<(u32, u32)>()).map(|_| lines)
 }
 
 /// About how many lines the file has, by the length of its first ones.
@@ -272,14 +257,13 @@ fn lines_in(source: &Source<'_>) -> u64 {
     bytes.saturating_mul(lines as u64) / head.len().max(1) as u64
 }
 
-/// Reads the graph, and builds it on disk. The file is read twice: for the numbers of its vertices, and for its edges.
+/// Reads the edges to build a graph on disk. The file is read twice: for the numbers of its vertices, and for its edges.
 fn read_on_disk<'p>(
     source: Source<'p>,
     asked: bool,
     (about, target): (u64, Target),
     progress: &'p dyn Progress,
-    finish: impl Fn(OnDisk<'p>) -> Result<(Report, Csr)>,
-) -> Result<Loaded> {
+) -> Result<Listed<'p, ()>> {
     let (file, path) = (source.name().to_owned(), source.path().to_owned());
     let first = FirstLine::of(&source)?;
     let lines = Edges::<u64>::after(first.as_ref(), !asked);
@@ -296,14 +280,19 @@ fn read_on_disk<'p>(
     let numbered = |(from, to): (u64, u64)| (names.vertex(from), names.vertex(to));
     source
         .parse_into(0, &again, &|edges: Vec<(u64, u64)>| graph.take_edges(edges.into_iter().map(numbered).collect()))?;
-    let (report, graph) = finish(graph)?;
-    Ok(Loaded {
-        report: Report { weights: lines.count(found), ..report },
-        graph,
-        name: short_name(&file),
-        format: Some(FileFormat::Edges),
-        numbering: names.into_numbering(),
-    })
+    let weights = lines.count(found);
+    Ok(of_edges(file, outline, Entries::OnDisk(graph), names.into_numbering(), weights))
+}
+
+/// The entries of an edge list.
+fn of_edges(
+    file: String,
+    outline: Outline,
+    entries: Entries<'_, ()>,
+    numbering: Numbering,
+    weights: u64,
+) -> Listed<'_, ()> {
+    Listed { file, format: FileFormat::Edges, outline, entries, numbering, weights, vertex_weights: 0 }
 }
 
 /// Refuses a file that wasn't asked for as an edge list, and has a first line that may be a header. `lines` and `blank` are numbers of
@@ -358,75 +347,60 @@ pub(super) fn portions<'p>(source: Source<'p>, asked: bool, grid: &Grid) -> Resu
     })
 }
 
-/// A function that builds a graph of a file's name, a number of vertices, and edges.
-trait Build: Fn(&str, u64, Vec<Vec<(u32, u32)>>) -> Result<(Report, Csr)> {}
-impl<F: Fn(&str, u64, Vec<Vec<(u32, u32)>>) -> Result<(Report, Csr)>> Build for F {}
-
-/// Reads the edges and builds the graph of them. Uses 32-bit vertex numbers first, unless the file cannot be read twice.
-fn read_either(source: Source<'_>, asked: bool, progress: &dyn Progress, build: impl Build) -> Result<Loaded> {
+/// Reads the edges. Uses 32-bit vertex numbers first, unless the file cannot be read twice.
+fn read_either<'p>(
+    source: Source<'p>,
+    asked: bool,
+    target: Target,
+    progress: &'p dyn Progress,
+) -> Result<Listed<'p, ()>> {
     let (path, lasting) = (source.path().to_owned(), source.lasting);
     if !lasting {
-        return read::<u64>(source, asked, &build);
+        return read::<u64>(source, asked, target);
     }
-    match read::<u32>(source, asked, &build) {
+    match read::<u32>(source, asked, target) {
         // numbers of 2^32 and more are rare; only files that contain them are read twice, with wide edges
         Err(Error::Parse { expected, .. }) if expected == NARROW => {
-            read::<u64>(Source::open(&path, Some(FileFormat::Edges), progress)?, asked, &build)
+            read::<u64>(Source::open(&path, Some(FileFormat::Edges), progress)?, asked, target)
         }
-        loaded => loaded,
+        listed => listed,
     }
 }
 
-/// Reads the graph with vertex numbers of type `I`.
-fn read<I: TryFrom<u64> + Copy + Ord + Into<u64> + Send + Sync>(
+/// Reads the edges with vertex numbers of type `I`.
+fn read<I: TryFrom<u64> + Copy + Into<u64> + Send + Sync>(
     source: Source<'_>,
     asked: bool,
-    build: &impl Build,
-) -> Result<Loaded> {
+    target: Target,
+) -> Result<Listed<'_, ()>> {
     let file = source.name().to_owned();
     let first = FirstLine::of(&source)?;
     let lines = Edges::<I>::after(first.as_ref(), !asked);
-    let edges = source.parse(0, &lines)?;
+    // reuses the allocations: an entry without a value has the size of its row and column
+    let edges: Vec<Vec<(I, I, ())>> = source.parse(0, &lines)?.into_iter().map(with_nothing).collect();
     let found = edges.iter().map(|list| list.len() as u64).sum();
     let may_be =
         |first: &FirstLine| !asked && first.may_be_a_header(found, lines.blank.load(Relaxed), || reach(&edges));
     if let Some(first) = first.filter(may_be) {
         return Err(first.unclear(&file));
     }
-    let mut loaded = number(&file, edges, build)?;
-    loaded.report.weights = lines.count(loaded.report.entries);
-    Ok(loaded)
+    let (entries, vertices, numbering) = renumbered(&file, edges)?;
+    let outline = Outline::graph(vertices, found, target);
+    Ok(of_edges(file, outline, Entries::Listed(entries), numbering, lines.count(found)))
+}
+
+/// Edges as entries without values.
+fn with_nothing<I>(edges: Vec<(I, I)>) -> Vec<(I, I, ())> {
+    edges.into_iter().map(|(from, to)| (from, to, ())).collect()
 }
 
 /// How far the numbers of all edges but the first reach.
-fn reach<I: Copy + Into<u64> + Send + Sync>(edges: &[Vec<(I, I)>]) -> Reach {
+fn reach<I: Copy + Into<u64> + Sync>(edges: &[Vec<(I, I, ())>]) -> Reach {
     // pieces of comments have no edges
     let first = edges.iter().position(|list| !list.is_empty());
-    let list = |(list, edges): (usize, &Vec<(I, I)>)| {
+    let list = |(list, edges): (usize, &Vec<(I, I, ())>)| {
         let others = edges.iter().skip(usize::from(Some(list) == first));
-        others.fold(Reach::default(), |reach, &(from, to)| reach.and(from.into(), to.into()))
+        others.fold(Reach::default(), |reach, &(from, to, ())| reach.and(from.into(), to.into()))
     };
     edges.par_iter().enumerate().map(list).reduce(Reach::default, |x, y| x.and(y.from, y.to))
-}
-
-/// Renumbers the vertices in ascending order of their numbers in the file, and builds the graph.
-fn number<I: Copy + Ord + Into<u64> + Send + Sync>(
-    file: &str,
-    edges: Vec<Vec<(I, I)>>,
-    build: &impl Build,
-) -> Result<Loaded> {
-    let names = Names::of(&edges, file)?;
-    let vertices = names.few_enough(file)?;
-    let numbered = edges.into_par_iter().map(|list| {
-        let edges = list.into_iter();
-        edges.map(|(from, to)| (names.vertex(from.into()), names.vertex(to.into()))).collect()
-    });
-    let (report, graph) = build(file, vertices, numbered.collect())?;
-    Ok(Loaded {
-        report,
-        graph,
-        name: short_name(file),
-        format: Some(FileFormat::Edges),
-        numbering: names.into_numbering(),
-    })
 }

@@ -4,7 +4,7 @@
 use crate::error::{Error, Result, printable};
 use crate::io::compressed::{Compression, Frames, Members, Trailing};
 use crate::io::text::{self, Fault, Lines, Stop};
-use crate::io::{FileFormat, Progress, Unit};
+use crate::io::{Columns, FileFormat, Progress, Unit};
 use crate::memory::{self, Kept};
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -43,6 +43,8 @@ pub(super) struct Source<'p> {
     /// The size of the file; 0 for a pipe.
     pub file_bytes: u64,
     pub progress: &'p dyn Progress,
+    /// The columns of a table that are asked for.
+    pub columns: Option<Columns>,
 }
 
 enum Text<'p> {
@@ -64,8 +66,15 @@ impl<'p> Source<'p> {
         }
         progress.begin("read", Unit::Bytes, about.len());
         let lasting = about.is_file();
-        let source =
-            |text| Self { path: path.to_owned(), name: name.clone(), lasting, text, file_bytes: about.len(), progress };
+        let source = |text| Self {
+            path: path.to_owned(),
+            name: name.clone(),
+            lasting,
+            text,
+            file_bytes: about.len(),
+            progress,
+            columns: None,
+        };
         let length = about.len();
         let stream = |file| {
             let stream = Stream::open(Counted { file, progress }, length).map_err(failed())?;

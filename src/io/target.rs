@@ -35,6 +35,16 @@ pub(super) struct Outline {
 }
 
 impl Outline {
+    /// The limit on the process' memory, if building in memory takes more than is left of it, or reading, which lists each
+    /// entry in `listed` bytes.
+    pub fn exceeded<V>(self, listed: usize) -> Option<u64> {
+        let limit = memory::limit()?;
+        let (numbered, listed) = (size_of::<(u32, u32, V)>() as u128, listed as u128);
+        let count = u128::from(self.entries);
+        let needed = (self.needed::<V>() + numbered * count).max(listed * count) + memory::READING;
+        (needed > memory::available().into()).then_some(limit)
+    }
+
     /// A graph.
     pub fn graph(vertices: u64, entries: u64, target: Target) -> Self {
         Self { rows: vertices, columns: vertices, entries, target }
@@ -56,6 +66,15 @@ impl Outline {
 }
 
 impl Target {
+    /// A directed graph of the entries as they are.
+    pub const DIGRAPH: Self = Self::Digraph(Mirror::None);
+
+    /// A matrix of the entries as they are.
+    pub const MATRIX: Self = Self::Matrix(Mirror::None);
+
+    /// An undirected graph of edges that have directions in the file.
+    pub const GRAPH: Self = Self::Graph(Directions::Matter);
+
     /// How an edge of an undirected graph counts that is listed in both directions.
     pub fn directions(self) -> Directions {
         match self {

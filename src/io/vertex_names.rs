@@ -37,6 +37,16 @@ impl VertexNames {
         names.first_wrong().is_none().then_some(names)
     }
 
+    /// The names of `numbered`, which come in any order with a number each, and the vertex that each number stands for. The numbers are those
+    /// from 0 on. `None` for names as [`of`](Self::of) says.
+    pub(super) fn numbered(numbered: impl Iterator<Item = (Box<str>, u32)>) -> (Option<Self>, Vec<u32>) {
+        let mut names: Vec<(Box<str>, u32)> = numbered.collect();
+        names.sort_unstable();
+        let mut vertices = vec![0; names.len()];
+        names.iter().zip(0..).for_each(|((_, number), vertex)| vertices[*number as usize] = vertex);
+        (Self::of(names.iter().map(|(name, _)| &**name)), vertices)
+    }
+
     /// The names that [`bytes`](Self::bytes) stand for, of `count` vertices. The error is the place of the first byte that is wrong, and what
     /// was expected there.
     pub(super) fn from_bytes(bytes: &[u8], count: usize) -> Result<Self, (usize, String)> {

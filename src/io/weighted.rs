@@ -4,8 +4,8 @@ use crate::error::Result;
 use crate::io::loaded::Loaded;
 use crate::io::source::Source;
 use crate::io::{
-    FileFormat, Progress, by_name, dimacs, ecl, gap, generate, graphml, matrix_market, metis, named, native, npz,
-    opened, snap,
+    FileFormat, Progress, ReadAs, by_name, dimacs, ecl, gap, generate, graphml, matrix_market, metis, named, native,
+    npz, opened, snap, table,
 };
 use std::path::Path;
 
@@ -34,14 +34,10 @@ pub enum Weighted {
 /// # Errors
 /// Those of [`read()`](super::read()).
 pub fn read_digraph(name: impl AsRef<Path>, progress: &dyn Progress) -> Result<Loaded> {
-    let path = name.as_ref();
-    match specification(path) {
-        Some(text) => generate::or_else(text, "a file or ", progress),
-        None => load_digraph(path, None, progress),
-    }
+    read_digraph_as(name, ReadAs::default(), progress)
 }
 
-/// Reads the file `file`, which has this format, as [`read_digraph`] does.
+/// Reads the file `file` as one of this format, or with these columns, as [`read_digraph`] does.
 ///
 /// ```
 /// use vxm::io::{FileFormat, read_digraph_as};
@@ -55,14 +51,23 @@ pub fn read_digraph(name: impl AsRef<Path>, progress: &dyn Progress) -> Result<L
 ///
 /// # Errors
 /// Those of [`read()`](super::read()).
-pub fn read_digraph_as(file: impl AsRef<Path>, format: FileFormat, progress: &dyn Progress) -> Result<Loaded> {
-    load_digraph(file.as_ref(), Some(format), progress)
+pub fn read_digraph_as<'c>(
+    file: impl AsRef<Path>,
+    input: impl Into<ReadAs<'c>>,
+    progress: &dyn Progress,
+) -> Result<Loaded> {
+    let (path, input) = (file.as_ref(), input.into());
+    if let Some(text) = specification(path, input) {
+        return generate::or_else(text, "a file or ", progress);
+    }
+    let (source, format) = opened(path, input, progress)?;
+    load_digraph_from(source, input.format, format, progress)
 }
 
 /// Reads a graph as [`read_digraph`] does, with the weights of its edges. Integers are those from 0 to 2^32 - 1. Self-loops are dropped.
 ///
-/// Matrix Market files and SciPy matrices have integers or real numbers, all other formats integers. The least weight of parallel arcs of
-/// a shortest path instance is kept; elsewhere two weights of one edge are refused.
+/// Matrix Market files, GraphML, tables and SciPy matrices have integers or real numbers, all other formats integers. The least weight of
+/// parallel arcs of a shortest path instance is kept; elsewhere two weights of one edge are refused.
 ///
 /// ```
 /// use vxm::io::{Weighted, read_weighted};
@@ -74,14 +79,10 @@ pub fn read_digraph_as(file: impl AsRef<Path>, format: FileFormat, progress: &dy
 /// Those of [`read()`](super::read()). An integer that `u32` cannot hold is an [`Error::Parse`](crate::Error::Parse), or an
 /// [`Error::Invalid`](crate::Error::Invalid) in a binary file. Two weights of one edge are an [`Error::Invalid`](crate::Error::Invalid).
 pub fn read_weighted(name: impl AsRef<Path>, progress: &dyn Progress) -> Result<Weighted> {
-    let path = name.as_ref();
-    match specification(path) {
-        Some(text) => generate::or_else(text, "a file or ", progress).map(Weighted::None),
-        None => load_weighted(path, None, progress),
-    }
+    read_weighted_as(name, ReadAs::default(), progress)
 }
 
-/// Reads the file `file`, which has this format, as [`read_weighted`] does.
+/// Reads the file `file` as one of this format, or with these columns, as [`read_weighted`] does.
 ///
 /// ```
 /// use vxm::io::{FileFormat, Weighted, read_weighted_as};
@@ -95,19 +96,37 @@ pub fn read_weighted(name: impl AsRef<Path>, progress: &dyn Progress) -> Result<
 ///
 /// # Errors
 /// Those of [`read_weighted`].
-pub fn read_weighted_as(file: impl AsRef<Path>, format: FileFormat, progress: &dyn Progress) -> Result<Weighted> {
-    load_weighted(file.as_ref(), Some(format), progress)
+pub fn read_weighted_as<'c>(
+    file: impl AsRef<Path>,
+    input: impl Into<ReadAs<'c>>,
+    progress: &dyn Progress,
+) -> Result<Weighted> {
+    let (path, input) = (file.as_ref(), input.into());
+    if let Some(text) = specification(path, input) {
+        return generate::or_else(text, "a file or ", progress).map(Weighted::None);
+    }
+    let (source, format) = opened(path, input, progress)?;
+    let asked = input.format;
+    match format {
+        FileFormat::Edges => snap::read_digraph(source, asked.is_some(), progress).map(Weighted::None),
+        FileFormat::Names => named::read_digraph(source).map(Weighted::None),
+        FileFormat::GraphMl => graphml::read_weighted(&source),
+        FileFormat::Parquet | FileFormat::Arrow => table::read_weighted(source, format),
+        FileFormat::MatrixMarket => matrix_market::read_weighted(source),
+        FileFormat::Dimacs => dimacs::read_graph(source).map(Weighted::None),
+        FileFormat::ShortestPath => dimacs::read_paths_weighted(source),
+        FileFormat::Metis => metis::read_weighted(source, progress).map_err(|error| by_name(asked, error)),
+        FileFormat::Npz => npz::read_weighted(&source),
+        FileFormat::Ecl => ecl::read_weighted(&source),
+        FileFormat::Gap => gap::read_weighted(&source),
+        FileFormat::Native => native::read_weighted(source, progress),
+    }
 }
 
-/// The name as the specification of a generated graph, if it looks like one and isn't a file.
-pub(super) fn specification(path: &Path) -> Option<&str> {
-    path.to_str().filter(|text| generate::looks_like_one(text) && !path.exists())
-}
-
-/// Reads a file in the format `asked`, or in that which is detected.
-fn load_digraph(path: &Path, asked: Option<FileFormat>, progress: &dyn Progress) -> Result<Loaded> {
-    let (source, format) = opened(path, asked, progress)?;
-    load_digraph_from(source, asked, format, progress)
+/// The name as the specification of a generated graph, if it looks like one and isn't a file, and nothing is said of a file.
+pub(super) fn specification<'p>(path: &'p Path, input: ReadAs<'_>) -> Option<&'p str> {
+    let text = path.to_str().filter(|_| input == ReadAs::default())?;
+    (generate::looks_like_one(text) && !path.exists()).then_some(text)
 }
 
 /// Reads an open file of the format `format`.
@@ -121,6 +140,7 @@ pub(super) fn load_digraph_from(
         FileFormat::Edges => snap::read_digraph(source, asked.is_some(), progress),
         FileFormat::Names => named::read_digraph(source),
         FileFormat::GraphMl => graphml::read_digraph(&source),
+        FileFormat::Parquet | FileFormat::Arrow => table::read_digraph(source, format),
         FileFormat::MatrixMarket => matrix_market::read_digraph(source),
         FileFormat::Dimacs => dimacs::read_graph(source),
         FileFormat::ShortestPath => dimacs::read_paths_digraph(source),
@@ -129,23 +149,5 @@ pub(super) fn load_digraph_from(
         FileFormat::Ecl => ecl::read_digraph(&source),
         FileFormat::Gap => gap::read_digraph(&source),
         FileFormat::Native => native::read_digraph(source, progress),
-    }
-}
-
-/// Reads a file with its weights in the format `asked`, or in that which is detected.
-fn load_weighted(path: &Path, asked: Option<FileFormat>, progress: &dyn Progress) -> Result<Weighted> {
-    let (source, format) = opened(path, asked, progress)?;
-    match format {
-        FileFormat::Edges => snap::read_digraph(source, asked.is_some(), progress).map(Weighted::None),
-        FileFormat::Names => named::read_digraph(source).map(Weighted::None),
-        FileFormat::GraphMl => graphml::read_weighted(&source),
-        FileFormat::MatrixMarket => matrix_market::read_weighted(source),
-        FileFormat::Dimacs => dimacs::read_graph(source).map(Weighted::None),
-        FileFormat::ShortestPath => dimacs::read_paths_weighted(source),
-        FileFormat::Metis => metis::read_weighted(source, progress).map_err(|error| by_name(asked, error)),
-        FileFormat::Npz => npz::read_weighted(&source),
-        FileFormat::Ecl => ecl::read_weighted(&source),
-        FileFormat::Gap => gap::read_weighted(&source),
-        FileFormat::Native => native::read_weighted(source, progress),
     }
 }

@@ -10,6 +10,7 @@ mod memory;
 mod names;
 mod refusals;
 mod report;
+mod tables;
 mod told;
 mod trace;
 mod weighted;

@@ -112,7 +112,7 @@ fn bad_arguments_are_refused_in_a_line() {
         ),
         (
             &["mis", "grid:2x2", "--input", "csv"],
-            "unknown input format `csv`: expected edges, names, matrix-market, dimacs, gr, metis, graphml, npz, egr, sg",
+            "unknown input format `csv`: expected edges, names, matrix-market, dimacs, gr, metis, graphml, parquet, arrow, npz, egr, sg",
         ),
         // a format is that of a file
         (&["mis", "grid:2x2", "--input", "edges"], "grid:2x2: No such file or directory"),

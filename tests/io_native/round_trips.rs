@@ -243,6 +243,6 @@ fn what_a_format_can_not_hold_is_refused() {
     assert_eq!(told(FileFormat::Edges, &wide), "expected a square matrix for an edge list, found 1 x 2");
     assert_eq!(
         told(FileFormat::Gap, &directed),
-        "expected a format that is written: vxm, matrix-market, edges, metis, npz, found sg"
+        "expected a format that is written: vxm, matrix-market, edges, metis, parquet, arrow, npz, found sg"
     );
 }

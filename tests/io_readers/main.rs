@@ -7,6 +7,7 @@ mod graphml;
 mod names;
 mod on_disk;
 mod readers;
+mod tables;
 mod unclear;
 mod writers;
 mod zstd;

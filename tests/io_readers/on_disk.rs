@@ -2,6 +2,7 @@
 //!
 //! A limit holds for a process, so each list of files is read in a process of its own.
 
+use crate::tables::{arrow, parquet};
 use crate::writers::{Npz, Sample, put};
 use std::fmt::Debug;
 use std::fs::{read_dir, read_to_string};
@@ -109,6 +110,8 @@ fn undirected_graphs_are_the_same_under_a_limit() {
     put(folder, "a.graph", sample.metis("0", 1));
     put(folder, "a.el", sample.edge_list(true));
     put(folder, "a.sg", sample.gap(false, false));
+    put(folder, "a.parquet", parquet(&sample.columns(), 50_000, parquet::basic::Compression::SNAPPY));
+    put(folder, "a.arrow", arrow(&sample.columns(), 50_000, None));
     put(folder, "a.npz", sample.npz(Npz { format: "csr", index: "<i4", value: "<f4", deflated: true }));
     with_loops(folder, &sample, true);
     in_a_process("undirected_graphs", folder);
@@ -121,13 +124,15 @@ fn undirected_graphs() {
 
 #[test]
 fn directed_and_weighted_graphs_and_matrices_are_the_same_under_a_limit() {
-    let folder = tempfile::tempdir().unwrap();
+    let (folder, tables) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let folder = folder.path();
     let sample = circulant(1 << 14, 80, true);
     put(folder, "general.mtx", sample.matrix_market());
     put(folder, "a.gr", sample.shortest_paths());
     put(folder, "a.egr", sample.ecl(8, true));
     put(folder, "a.wsg", sample.gap(true, true));
+    put(folder, "a.parquet", parquet(&sample.columns(), 50_000, parquet::basic::Compression::UNCOMPRESSED));
+    put(folder, "a.arrow", arrow(&sample.columns(), 50_000, Some(arrow_ipc::CompressionType::ZSTD)));
     for (format, value, deflated) in [("csr", "<i2", false), ("csc", "<f8", true), ("coo", "<u8", true)] {
         put(folder, &format!("{format}.npz"), sample.npz(Npz { format, index: "<i4", value, deflated }));
     }
@@ -135,6 +140,9 @@ fn directed_and_weighted_graphs_and_matrices_are_the_same_under_a_limit() {
     put(folder, "a.el", sample.edge_list(false));
     in_a_process("digraphs", folder);
     std::fs::remove_file(folder.join("a.el")).unwrap();
+    for table in ["a.parquet", "a.arrow"] {
+        std::fs::rename(folder.join(table), tables.path().join(table)).unwrap();
+    }
     // without weights these are undirected
     let both = Sample { one_way: false, ..sample };
     put(folder, "a.graph", both.metis("1", 1));
@@ -142,6 +150,7 @@ fn directed_and_weighted_graphs_and_matrices_are_the_same_under_a_limit() {
     put(folder, "skew.mtx", both.matrix_market().replacen("integer symmetric", "real skew-symmetric", 1));
     in_a_process("matrices", folder);
     in_a_process("weighted_graphs", folder);
+    in_a_process("weighted_graphs", tables.path());
 }
 
 #[test]

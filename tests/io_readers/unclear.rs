@@ -195,14 +195,13 @@ fn zipped() -> Vec<u8> {
 fn files_of_other_kinds_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let kinds = "expected a graph: Matrix Market, DIMACS, METIS, GraphML, an edge list, SciPy's .npz, .egr, .sg or .vxm, found ";
+    let kinds = "expected a graph: Matrix Market, DIMACS, METIS, GraphML, an edge list, Parquet, Arrow, SciPy's .npz, .egr, .sg or .vxm, found ";
     for (bytes, expected) in [
         (&b"\x7fELF\x02\x01\x01\0"[..], "an ELF program"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image"),
         (&zip(&[("readme.txt", b"1 2\n".to_vec())], true), "a zip archive"),
         (b"\xfd7zXZ\0\0\x04", "an xz stream"),
         (b"BZh91AY&SY", "a bzip2 stream"),
-        (b"PAR1\x15\x04", "a Parquet file"),
         (b"\x93NUMPY\x01\0", "a NumPy .npy array"),
         (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
         (b"%PDF-1.7\n", "a PDF document"),

@@ -7,7 +7,7 @@ use std::path::Path;
 use vxm::Result;
 use vxm::containers::{Matrix, SpreadGraph, Vector};
 use vxm::io::{
-    FileFormat, Loaded, WholeFile, generate, read, read_as, read_digraph, read_digraph_as, write_native,
+    FileFormat, Loaded, ReadAs, WholeFile, generate, read, read_as, read_digraph, read_digraph_as, write_native,
     write_native_graph,
 };
 use vxm::prelude::*;
@@ -52,8 +52,8 @@ fn reads_the_same(path: &Path, asked: Option<FileFormat>, way: Way) {
         for (shape, deal) in GRIDS {
             let told = on_ranks(shape, deal, |grid| {
                 let read = match directed {
-                    false => grid.try_read_graph(path, asked, &())?,
-                    true => grid.try_read_digraph(path, asked, &())?,
+                    false => grid.try_read_graph(path, asked.into(), &())?,
+                    true => grid.try_read_digraph(path, asked.into(), &())?,
                 };
                 assert_eq!(read.is_err(), way == Way::All || grid.size() == 1, "{}", path.display());
                 let SpreadGraph { matrix, name, format, numbering, report, .. } = match directed {
@@ -93,7 +93,7 @@ fn files_are_read_by_parts() {
     let arrow = vxm::formats::Coo::from_triples(300, 300, triples).unwrap().to_csr(vxm::formats::First).unwrap();
     write_native(WholeFile::prepare(&arrows).unwrap(), &arrow, &numbering).unwrap();
     let read = |grid: &vxm::ranks::Grid| {
-        let found = grid.try_read_digraph(&arrows, None, &())?.unwrap().matrix;
+        let found = grid.try_read_digraph(&arrows, ReadAs::default(), &())?.unwrap().matrix;
         Ok((found.nnz(), found.is_symmetric(), print_of(&found)?.to_root()?))
     };
     let print = print_of(&Matrix::from_csr(arrow.clone())).unwrap();

@@ -90,6 +90,9 @@ impl Report {
         if let Some(input) = self.input.input {
             line.extend(["--input".into(), input.name().into()]);
         }
+        if let Some(columns) = &self.input.edge_columns {
+            line.extend(["--edge-columns".into(), columns.names().collect::<Vec<_>>().join(",").into()]);
+        }
         if self.device != "auto" {
             line.extend(["--device".into(), self.device]);
         }

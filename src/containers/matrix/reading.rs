@@ -5,7 +5,7 @@ use super::spread::{Holders, Load};
 use crate::backend::tuning;
 use crate::error::{Error, Result};
 use crate::formats::{Csr, Directions};
-use crate::io::{self, FileFormat, Kind, Loaded, Numbering, Portions, Progress, Report, Way};
+use crate::io::{self, FileFormat, Kind, Loaded, Numbering, Portions, Progress, ReadAs, Report, Way};
 use crate::memory;
 use crate::ranks::{Grid, RowNumbers, Share};
 use rayon::prelude::*;
@@ -58,7 +58,7 @@ impl Grid {
         format: Option<FileFormat>,
         progress: &dyn Progress,
     ) -> Result<SpreadGraph> {
-        self.spread(self.try_read_graph(name.as_ref(), format, progress)?, Matrix::from_simple)
+        self.spread(self.try_read_graph(name.as_ref(), format.into(), progress)?, Matrix::from_simple)
     }
 
     /// Reads a graph with the directions of its file, as [`io::read_digraph`] does in one process; see [`read_graph`](Self::read_graph). Whether
@@ -85,7 +85,7 @@ impl Grid {
         format: Option<FileFormat>,
         progress: &dyn Progress,
     ) -> Result<SpreadGraph> {
-        self.spread(self.try_read_digraph(name.as_ref(), format, progress)?, Matrix::from_csr)
+        self.spread(self.try_read_digraph(name.as_ref(), format.into(), progress)?, Matrix::from_csr)
     }
 
     /// The matrix that [`read_graph`](Self::read_graph) reads from a file of any format, or generates.
@@ -101,12 +101,11 @@ impl Grid {
     /// # Errors
     /// Those of [`read_graph`](Self::read_graph).
     #[doc(hidden)]
-    pub fn try_read_graph(&self, path: &Path, format: Option<FileFormat>, progress: &dyn Progress) -> Result<Read> {
+    pub fn try_read_graph(&self, path: &Path, input: ReadAs<'_>, progress: &dyn Progress) -> Result<Read> {
         if self.size() == 1 {
-            let read = |format| io::read_as(path, format, progress);
-            return format.map_or_else(|| io::read(path, progress), read).map(Err);
+            return io::read_as(path, input, progress).map(Err);
         }
-        self.read_kind(path, Kind::Undirected, format, progress)
+        self.read_kind(path, Kind::Undirected, input, progress)
     }
 
     /// What [`read_digraph`](Self::read_digraph) returns, or a graph that each rank has read as a whole.
@@ -114,12 +113,11 @@ impl Grid {
     /// # Errors
     /// Those of [`read_graph`](Self::read_graph).
     #[doc(hidden)]
-    pub fn try_read_digraph(&self, path: &Path, format: Option<FileFormat>, progress: &dyn Progress) -> Result<Read> {
+    pub fn try_read_digraph(&self, path: &Path, input: ReadAs<'_>, progress: &dyn Progress) -> Result<Read> {
         if self.size() == 1 {
-            let read = |format| io::read_digraph_as(path, format, progress);
-            return format.map_or_else(|| io::read_digraph(path, progress), read).map(Err);
+            return io::read_digraph_as(path, input, progress).map(Err);
         }
-        self.read_kind(path, Kind::Directed, format, progress)
+        self.read_kind(path, Kind::Directed, input, progress)
     }
 
     /// The graph that was read, spread over the ranks. `matrix` makes the matrix of one that each rank holds.
@@ -132,8 +130,8 @@ impl Grid {
     }
 
     /// Reads a graph on several ranks.
-    fn read_kind(&self, path: &Path, kind: Kind, format: Option<FileFormat>, progress: &dyn Progress) -> Result<Read> {
-        match io::open(path, kind, format, self, progress)? {
+    fn read_kind(&self, path: &Path, kind: Kind, input: ReadAs<'_>, progress: &dyn Progress) -> Result<Read> {
+        match io::open(path, kind, input, self, progress)? {
             Way::Whole(loaded) => Ok(Err(loaded)),
             Way::Portions(portions) => spread(self, kind, portions).map(Ok),
             Way::Native(file) => {

@@ -10,12 +10,12 @@ pub use write::{write_native, write_native_graph};
 
 use crate::error::{Error, Result};
 use crate::formats::buffer::Buffer;
-use crate::formats::{Csr, Directions, Refuse};
+use crate::formats::{Csr, Refuse};
 use crate::io::binary::{Array, Rows};
 use crate::io::listed::Listed;
 use crate::io::loaded::{Loaded, Numbering, Report};
 use crate::io::source::Source;
-use crate::io::target::{Mirror, Outline, Target};
+use crate::io::target::{Outline, Target};
 use crate::io::value::Value;
 use crate::io::weighted::Weighted;
 use crate::io::{FileFormat, Progress, short_name};
@@ -191,7 +191,7 @@ impl NativeFile {
         self.verify(verify, progress)?;
         match self.mapped() {
             Some(matrix) => matrix,
-            None => self.listed::<T>(Target::Matrix(Mirror::None), progress)?.matrix(Refuse),
+            None => self.listed::<T>(Target::MATRIX, progress)?.matrix(Refuse),
         }
     }
 
@@ -286,7 +286,7 @@ impl NativeFile {
             file: self.name.clone(),
             format: FileFormat::Native,
             outline,
-            first: facts.first,
+            numbering: self.numbers(),
             weights: self.weights(),
             vertex_weights: 0,
         })
@@ -312,15 +312,11 @@ impl NativeFile {
         match self.mapped().filter(|_| self.is_loopless()) {
             Some(graph) => Ok(self.unchanged(graph?)),
             None => {
-                let listed = self.listed::<T>(Target::Digraph(Mirror::None), progress)?;
+                let listed = self.listed::<T>(Target::DIGRAPH, progress)?;
                 // entries of a file are distinct
-                self.numbered(listed.digraph(Refuse)?)
+                listed.digraph(Refuse)
             }
         }
-    }
-
-    fn numbered<T: Value>(&self, loaded: Loaded<T>) -> Result<Loaded<T>> {
-        Ok(Loaded { numbering: self.numbers(), ..loaded })
     }
 
     /// Checks that the matrix is square, and all of the file.
@@ -345,7 +341,7 @@ pub(super) fn read_graph_of(file: &NativeFile, progress: &dyn Progress) -> Resul
         return file.digraph(progress);
     }
     file.check_graph(progress)?;
-    file.numbered(file.listed::<()>(Target::Graph(Directions::Matter), progress)?.graph()?)
+    file.listed::<()>(Target::GRAPH, progress)?.graph()
 }
 
 /// Reads the file with the directions of its edges.

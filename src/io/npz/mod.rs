@@ -6,14 +6,14 @@ mod npy;
 mod zip;
 
 use crate::error::{Error, Result, printable};
-use crate::formats::{Csr, Directions, First, MAX_VERTICES, Refuse};
+use crate::formats::{Csr, First, MAX_VERTICES, Refuse};
 use crate::io::FileFormat;
 use crate::io::binary::{Array, Kind, Rows, broken, value};
 use crate::io::entries::Entries;
 use crate::io::listed::Listed;
-use crate::io::loaded::Loaded;
+use crate::io::loaded::{Loaded, Numbering};
 use crate::io::source::Source;
-use crate::io::target::{Mirror, Outline, Target};
+use crate::io::target::{Outline, Target};
 use crate::io::value::Value;
 use crate::io::weighted::Weighted;
 use npy::Npy;
@@ -127,20 +127,17 @@ fn entries<'p, V: Value>(
         }
     };
     let (file, format, weights) = (file.to_owned(), FileFormat::Npz, outline.entries);
-    Ok(Listed { file, format, outline, entries, first: 0, weights, vertex_weights: 0 })
+    Ok(Listed { file, format, outline, entries, numbering: Numbering::From(0), weights, vertex_weights: 0 })
 }
-
-/// Entries that are edges from their row to their column.
-const DIGRAPH: Target = Target::Digraph(Mirror::None);
 
 /// Reads the pattern of a square matrix as a graph.
 pub(super) fn read_graph(source: &Source<'_>) -> Result<Loaded> {
-    read::<()>(source, Target::Graph(Directions::Matter))?.graph()
+    read::<()>(source, Target::GRAPH)?.graph()
 }
 
 /// Reads the pattern of a square matrix as a directed graph.
 pub(super) fn read_digraph(source: &Source<'_>) -> Result<Loaded> {
-    read::<()>(source, DIGRAPH)?.digraph(First)
+    read::<()>(source, Target::DIGRAPH)?.digraph(First)
 }
 
 /// Reads a square matrix as a directed graph with its values, unless these are truth values.
@@ -148,15 +145,15 @@ pub(super) fn read_weighted(source: &Source<'_>) -> Result<Weighted> {
     let archive = Archive::open(source.name(), source.bytes()?)?;
     let head = Head::of(&archive, source.name())?;
     match Npy::parse(&head.data.place, &head.data.bytes)?.numbers()?.kind {
-        Kind::Bool => entries::<()>(&archive, source, head, DIGRAPH)?.digraph(First).map(Weighted::None),
+        Kind::Bool => entries::<()>(&archive, source, head, Target::DIGRAPH)?.digraph(First).map(Weighted::None),
         Kind::Signed(_) | Kind::Unsigned(_) => {
-            entries(&archive, source, head, DIGRAPH)?.digraph(Refuse).map(Weighted::Integer)
+            entries(&archive, source, head, Target::DIGRAPH)?.digraph(Refuse).map(Weighted::Integer)
         }
-        Kind::Float(_) => entries(&archive, source, head, DIGRAPH)?.digraph(Refuse).map(Weighted::Real),
+        Kind::Float(_) => entries(&archive, source, head, Target::DIGRAPH)?.digraph(Refuse).map(Weighted::Real),
     }
 }
 
 /// Reads the matrix unchanged.
 pub(super) fn read_matrix<V: Value>(source: &Source<'_>) -> Result<Csr<V>> {
-    read(source, Target::Matrix(Mirror::None))?.matrix(Refuse)
+    read(source, Target::MATRIX)?.matrix(Refuse)
 }

@@ -13,7 +13,7 @@ use crate::formats::{Cleaned, Csr, Directions, Duplicates, First};
 use crate::io::target::{Outline, Target};
 use crate::io::temporary::place;
 use crate::io::value::Value;
-use crate::io::{Progress, Report, Unit};
+use crate::io::{Numbering, Progress, Report, Unit};
 use crate::memory;
 use arrays::{Arrays, SPARE, ranges};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -86,12 +86,10 @@ impl<'p, V: Value> OnDisk<'p, V> {
     /// # Errors
     /// Those of [`new`](Self::new).
     pub fn if_needed(name: &str, outline: Outline, progress: &'p dyn Progress) -> Result<Option<Self>> {
-        let lists = size_of::<(u32, u32, V)>() as u128 * u128::from(outline.entries);
-        let needed = || outline.needed::<V>() + lists;
-        match memory::limit().filter(|_| needed() + memory::READING > memory::available().into()) {
-            Some(limit) => Self::new(name, outline, limit, progress).map(Some),
-            None => Ok(None),
-        }
+        outline
+            .exceeded::<V>(size_of::<(u32, u32, V)>())
+            .map(|limit| Self::new(name, outline, limit, progress))
+            .transpose()
     }
 
     /// The number of entries taken so far.
@@ -165,18 +163,18 @@ impl<'p, V: Value> OnDisk<'p, V> {
     }
 
     /// Sorts the entries, and returns the matrix and what was changed. Columns and values lie in mapped files without names. Entries with the
-    /// same row and column come in any order, so `duplicates` must be commutative. `first` is the number of the first row and column in the
-    /// file.
+    /// same row and column come in any order, so `duplicates` must be commutative. `numbering` says what the file calls rows and
+    /// columns.
     ///
     /// # Errors
     /// [`Error::Invalid`]: `duplicates` refuses two entries. [`Error::Budget`]: a row is too long. [`Error::Io`].
-    pub fn finish(self, duplicates: impl Duplicates<V>, first: u64) -> Result<(Csr<V>, Report)> {
-        let built = self.sorted(duplicates, first)?;
+    pub fn finish(self, duplicates: impl Duplicates<V>, numbering: &Numbering) -> Result<(Csr<V>, Report)> {
+        let built = self.sorted(duplicates, numbering)?;
         let duplicates = built.records - built.csr.nnz() as u64;
         Ok((built.csr, Report { entries: built.entries, loops: built.loops, duplicates, ..Report::default() }))
     }
 
-    fn sorted(self, duplicates: impl Duplicates<V>, first: u64) -> Result<Sorted<V>> {
+    fn sorted(self, duplicates: impl Duplicates<V>, numbering: &Numbering) -> Result<Sorted<V>> {
         let Self { name, rows: all, columns, bits, parts, room, limit, progress, target, .. } = self;
         let (entries, loops) = (self.entries.into_inner(), self.loops.into_inner());
         let loops = if matches!(target, Target::Matrix(_)) { 0 } else { loops };
@@ -188,7 +186,7 @@ impl<'p, V: Value> OnDisk<'p, V> {
             let base = number << bits;
             for range in ranges(&mut part, (all - base).min(1 << bits), (room, limit), &name)? {
                 let repeated = |row: usize, column: u64| {
-                    let (row, column) = ((base + row) as u64 + first, column + first);
+                    let (row, column) = (numbering.label((base + row) as u32), numbering.label(column as u32));
                     Error::invalid(format!("{name}: two entries at row {row}, column {column}"))
                 };
                 out.take(&mut part, range, &duplicates, &repeated)?;
@@ -217,7 +215,7 @@ impl OnDisk<'_, ()> {
     /// Those of [`finish`](Self::finish).
     pub fn finish_graph(self) -> Result<Cleaned> {
         let matters = self.target.directions() == Directions::Matter;
-        let Sorted { csr, entries, loops, distinct, .. } = self.sorted(First, 0)?;
+        let Sorted { csr, entries, loops, distinct, .. } = self.sorted(First, &Numbering::From(0))?;
         let (distinct, pairs) = (distinct / 2, csr.nnz() as u64 / 2);
         let kept = if matters { distinct } else { pairs };
         let one_way = matters.then_some(2 * pairs - distinct);
@@ -298,7 +296,7 @@ mod tests {
                 entries.chunks(7).try_for_each(|some| builder.take(some))?;
                 Ok(builder)
             };
-            match built().unwrap().finish(Least, 1) {
+            match built().unwrap().finish(Least, &Numbering::From(1)) {
                 Ok((csr, report)) => {
                     prop_assert_eq!(&csr, &expected.to_csr(Least).unwrap());
                     let loops = entries.len() - entries.iter().filter(kept).count();
@@ -311,7 +309,7 @@ mod tests {
             // the first place that is listed twice is told
             let told = |result: Result<Csr<i32>>| result.map_err(|error| error.to_string().replace("Coo: ", "test: "));
             let expected = told(expected.to_csr(Refuse));
-            let found = told(built().unwrap().finish(Refuse, 0).map(|(csr, _)| csr));
+            let found = told(built().unwrap().finish(Refuse, &Numbering::From(0)).map(|(csr, _)| csr));
             let long = found.as_ref().is_err_and(|error| error.contains("a row of "));
             prop_assert!(found == expected || long, "{:?}, expected {:?}", found, expected);
         }

@@ -1,6 +1,8 @@
 //! Writes graphs and matrices as files of other programs' formats.
 
 mod npz;
+#[cfg(feature = "parquet")]
+mod table;
 mod text;
 
 pub use text::{write_matrix_market, write_to};
@@ -47,10 +49,11 @@ impl fmt::Display for Written {
 
 impl FileFormat {
     /// The formats that [`write_as`] writes.
-    pub const WRITTEN: [Self; 5] = [Self::Native, Self::MatrixMarket, Self::Edges, Self::Metis, Self::Npz];
+    pub const WRITTEN: [Self; 7] =
+        [Self::Native, Self::MatrixMarket, Self::Edges, Self::Metis, Self::Parquet, Self::Arrow, Self::Npz];
 
-    /// The format of a file to write, by its name: `.vxm`, `.mtx`, `.txt`, `.el`, `.wel`, `.edges`, `.graph`, `.metis` or `.npz`; text
-    /// formats perhaps with `.gz` behind.
+    /// The format of a file to write, by its name: `.vxm`, `.mtx`, `.txt`, `.el`, `.wel`, `.edges`, `.graph`, `.metis`, `.parquet`,
+    /// `.arrow`, `.feather` or `.npz`; text formats perhaps with `.gz` behind.
     ///
     /// ```
     /// use vxm::io::FileFormat;
@@ -66,6 +69,8 @@ impl FileFormat {
             "mtx" => Self::MatrixMarket,
             "txt" | "el" | "wel" | "edges" => Self::Edges,
             "graph" | "metis" => Self::Metis,
+            "parquet" => Self::Parquet,
+            "arrow" | "feather" => Self::Arrow,
             "npz" => Self::Npz,
             _ => return None,
         };
@@ -82,6 +87,8 @@ impl FileFormat {
 ///   have their numbers; those without entries are lost.
 /// - [`Metis`](FileFormat::Metis): an undirected graph without self-loops, with no weights or with integers from 0 on. Vertices are numbered
 ///   from 1.
+/// - [`Parquet`](FileFormat::Parquet) and [`Arrow`](FileFormat::Arrow), with the feature `parquet`: a table of the lines of an edge list, with
+///   columns `source` and `target`, and `weight` if there are values.
 /// - [`Npz`](FileFormat::Npz): CSR as SciPy's `save_npz` writes it, not compressed. A pattern has `True` everywhere.
 ///
 /// Text is gzipped if the name ends in `.gz`. The file appears only when it is complete; see [`WholeFile`].
@@ -125,20 +132,41 @@ pub fn write_as<T: Value>(
             square(&name, matrix, "an edge list")?;
             check_names(&name, numbering)?;
             let symmetric = matrix.is_symmetric();
-            let isolated = text::write_edges(whole, matrix, numbering, symmetric)?;
-            Ok(Written { symmetric, isolated, renumbered: None })
+            text::write_edges(whole, matrix, numbering, symmetric)?;
+            Ok(Written { symmetric, isolated: isolated(matrix), renumbered: None })
         }
         FileFormat::Metis => {
             square(&name, matrix, "METIS' format")?;
             check_metis(&name, matrix)?;
             text::write_metis(whole, matrix).map(|()| from(1, true))
         }
+        #[cfg(feature = "parquet")]
+        FileFormat::Parquet | FileFormat::Arrow => {
+            square(&name, matrix, "a table of edges")?;
+            let symmetric = matrix.is_symmetric();
+            table::write(whole, format, matrix, numbering, symmetric)?;
+            Ok(Written { symmetric, isolated: isolated(matrix), renumbered: None })
+        }
+        #[cfg(not(feature = "parquet"))]
+        FileFormat::Parquet | FileFormat::Arrow => Err(Error::invalid(format!(
+            "{name}: expected another format, or the feature `parquet` of vxm, found {format}"
+        ))),
         FileFormat::Npz => npz::write(whole, matrix).map(|()| from(0, matrix.is_symmetric())),
         other => {
             let written = FileFormat::WRITTEN.map(FileFormat::name).join(", ");
             Err(Error::invalid(format!("{name}: expected a format that is written: {written}, found {other}")))
         }
     }
+}
+
+/// The number of vertices without entries.
+fn isolated<T: Value>(matrix: &Csr<T>) -> u64 {
+    let mut met = vec![false; matrix.nrows()];
+    for row in 0..matrix.nrows() {
+        met[row] |= matrix.degree(row) > 0;
+        matrix.row(row).0.iter().for_each(|&column| met[column as usize] = true);
+    }
+    met.into_iter().filter(|met| !met).count() as u64
 }
 
 fn square<T: Value>(name: &str, matrix: &Csr<T>, format: &str) -> Result<()> {

@@ -47,19 +47,14 @@ pub(super) fn write_market<T: Value>(whole: WholeFile, matrix: &Csr<T>, symmetri
     written(whole, |out| market(out, matrix, symmetric))
 }
 
-/// Writes an edge list. Returns the number of vertices without entries.
+/// Writes an edge list.
 pub(super) fn write_edges<T: Value>(
     whole: WholeFile,
     matrix: &Csr<T>,
     numbering: &Numbering,
     symmetric: bool,
-) -> Result<u64> {
+) -> Result<()> {
     let rows = matrix.nrows();
-    let mut met = vec![false; rows];
-    for row in 0..rows {
-        met[row] |= matrix.degree(row) > 0;
-        matrix.row(row).0.iter().for_each(|&column| met[column as usize] = true);
-    }
     written(whole, |out| {
         writeln!(out, "# {} {}", if symmetric { "undirected edges" } else { "directed edges" }, value_name::<T>())?;
         by_rows(out, rows, |row, text| {
@@ -76,8 +71,7 @@ pub(super) fn write_edges<T: Value>(
                 push_value(text, value);
             }
         })
-    })?;
-    Ok(met.into_iter().filter(|met| !met).count() as u64)
+    })
 }
 
 /// Writes an undirected graph without self-loops in METIS' format.

@@ -1,0 +1,128 @@
+//! Tables of edges: Parquet, and Arrow's files. Columns are `source` and `target`, and `weight` if the matrix has values.
+
+use crate::error::Result;
+use crate::formats::Csr;
+use crate::io::FileFormat;
+use crate::io::binary::Kind;
+use crate::io::loaded::Numbering;
+use crate::io::value::Value;
+use crate::io::whole::WholeFile;
+use arrow_array::{ArrayRef, LargeStringArray, RecordBatch, UInt64Array, make_array};
+use arrow_buffer::Buffer;
+use arrow_data::ArrayData;
+use arrow_ipc::writer::FileWriter;
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use core::ops::Range;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+use rayon::prelude::*;
+use std::io::{self, BufWriter};
+use std::sync::Arc;
+
+/// The entries of a batch.
+const BATCH: usize = 1 << 16;
+
+/// Writes a table of all entries, or of a symmetric matrix those from the diagonal on.
+pub(super) fn write<T: Value>(
+    whole: WholeFile,
+    format: FileFormat,
+    matrix: &Csr<T>,
+    numbering: &Numbering,
+    symmetric: bool,
+) -> Result<()> {
+    let schema = schema::<T>(numbering);
+    whole.write(|file| {
+        let file = BufWriter::with_capacity(1 << 18, file);
+        let batches = |write: &mut dyn FnMut(&RecordBatch) -> io::Result<()>| {
+            // some batches at a time, because those of the whole matrix would take more memory than it does
+            let starts: Vec<usize> = (0..matrix.nnz()).step_by(BATCH).collect();
+            for group in starts.chunks(4 * rayon::current_num_threads()) {
+                let batch = |&start: &usize| {
+                    let entries = start..(start + BATCH).min(matrix.nnz());
+                    batch(matrix, entries, numbering, symmetric, &schema)
+                };
+                let made: Vec<_> = group.par_iter().map(batch).collect();
+                for batch in made {
+                    write(&batch.map_err(io::Error::other)?)?;
+                }
+            }
+            Ok::<(), io::Error>(())
+        };
+        if format == FileFormat::Arrow {
+            let mut out = FileWriter::try_new(file, &schema).map_err(io::Error::other)?;
+            batches(&mut |batch| out.write(batch).map_err(io::Error::other))?;
+            out.finish().map_err(io::Error::other)
+        } else {
+            let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+            let mut out =
+                ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties)).map_err(io::Error::other)?;
+            batches(&mut |batch| out.write(batch).map_err(io::Error::other))?;
+            out.close().map(drop).map_err(io::Error::other)
+        }
+    })
+}
+
+/// The columns.
+fn schema<T: Value>(numbering: &Numbering) -> SchemaRef {
+    let ends = if matches!(numbering, Numbering::Named(_)) { DataType::LargeUtf8 } else { DataType::UInt64 };
+    let mut fields = vec![Field::new("source", ends.clone(), false), Field::new("target", ends, false)];
+    fields.extend(T::KIND.map(|kind| Field::new("weight", value_type(kind), false)));
+    Arc::new(Schema::new(fields))
+}
+
+/// The type of weights. Truth values are written as 0 and 1.
+fn value_type(kind: Kind) -> DataType {
+    match kind {
+        Kind::Signed(1) => DataType::Int8,
+        Kind::Signed(2) => DataType::Int16,
+        Kind::Signed(4) => DataType::Int32,
+        Kind::Signed(_) => DataType::Int64,
+        Kind::Unsigned(2) => DataType::UInt16,
+        Kind::Unsigned(4) => DataType::UInt32,
+        Kind::Unsigned(8) => DataType::UInt64,
+        Kind::Float(4) => DataType::Float32,
+        Kind::Float(_) => DataType::Float64,
+        _ => DataType::UInt8,
+    }
+}
+
+/// Some of the entries, by their places.
+fn batch<T: Value>(
+    matrix: &Csr<T>,
+    places: Range<usize>,
+    numbering: &Numbering,
+    symmetric: bool,
+    schema: &SchemaRef,
+) -> Result<RecordBatch, ArrowError> {
+    let offsets = matrix.offsets();
+    let mut row = offsets.partition_point(|&offset| offset <= places.start as u64).saturating_sub(1);
+    let mut entries = Vec::with_capacity(places.len());
+    for place in places {
+        while offsets[row + 1] <= place as u64 {
+            row += 1;
+        }
+        let (column, value) = (matrix.columns()[place], matrix.values()[place]);
+        if !symmetric || column as usize >= row {
+            entries.push((row as u32, column, value));
+        }
+    }
+    let (from, to) = (|| entries.iter().map(|entry| entry.0), || entries.iter().map(|entry| entry.1));
+    let ends: [ArrayRef; 2] = match numbering {
+        Numbering::Named(names) => [
+            Arc::new(LargeStringArray::from_iter_values(from().map(|vertex| names.name(vertex)))),
+            Arc::new(LargeStringArray::from_iter_values(to().map(|vertex| names.name(vertex)))),
+        ],
+        _ => [
+            Arc::new(UInt64Array::from_iter_values(from().map(|vertex| numbering.number(vertex)))),
+            Arc::new(UInt64Array::from_iter_values(to().map(|vertex| numbering.number(vertex)))),
+        ],
+    };
+    let mut columns = ends.to_vec();
+    if let Some(kind) = T::KIND {
+        let values: Vec<T> = entries.iter().map(|entry| entry.2).collect();
+        let data = ArrayData::builder(value_type(kind)).len(values.len()).add_buffer(Buffer::from(T::bytes(&values)));
+        columns.push(make_array(data.build()?));
+    }
+    RecordBatch::try_new(Arc::clone(schema), columns)
+}
