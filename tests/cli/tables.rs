@@ -37,10 +37,7 @@ fn tables_are_written_read_and_their_columns_asked_for() {
             ["mis", "g.gr", "--edge-columns", "a,b"],
             "g.gr: expected a table, parquet or arrow, of which columns are asked",
         ),
-        (
-            ["mis", "g.parquet", "--edge-columns", "a"],
-            "expected the columns FROM,TO or FROM,TO,WEIGHT",
-        ),
+        (["mis", "g.parquet", "--edge-columns", "a"], "expected the columns FROM,TO or FROM,TO,WEIGHT"),
     ] {
         let line = refused(folder, &arguments);
         assert!(line.starts_with(told), "{line}");
