@@ -64,6 +64,13 @@ static QUIET: AtomicBool = AtomicBool::new(false);
 /// Runs the command with the arguments of the process.
 pub fn main() -> ExitCode {
     let begin = Instant::now();
+    let told = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        // a file that can't be decoded is told as an error
+        if !vxm::io::decodes() {
+            told(info);
+        }
+    }));
     let status = match Arguments::try_parse() {
         Ok(arguments) => traced(arguments, begin),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {

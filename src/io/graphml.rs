@@ -13,7 +13,7 @@ use crate::io::source::Source;
 use crate::io::target::{Outline, Target};
 use crate::io::text::Fault;
 use crate::io::value::{Number, Value};
-use crate::io::vertex_names::{VertexNames, is_name, shortened};
+use crate::io::vertex_names::{VertexNames, is_name, shortened, told};
 use crate::io::weighted::Weighted;
 use crate::memory;
 use quick_xml::XmlVersion;
@@ -210,7 +210,12 @@ impl Found {
             let at = reader.buffer_position() as usize;
             let event = match reader.read_event() {
                 Ok(event) => event,
-                Err(error) => return fault(reader.error_position() as usize, format!("sound XML ({error})")),
+                Err(error) => {
+                    return fault(
+                        reader.error_position() as usize,
+                        format!("sound XML ({})", told(&error.to_string())),
+                    );
+                }
             };
             let reads = parser.expected != Expected::Nothing;
             match event {

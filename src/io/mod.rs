@@ -52,6 +52,8 @@ pub use native::{NativeFile, Verify, write_native, write_native_graph};
 pub(crate) use portions::{About, Kind, Portions, Way, open};
 pub use progress::{Progress, Unit};
 pub use read_as::{Columns, ReadAs};
+#[doc(hidden)]
+pub use table::decodes;
 pub use value::Value;
 pub use vertex_names::{Label, VertexNames};
 pub use weighted::{Weighted, read_digraph, read_digraph_as, read_weighted, read_weighted_as};

@@ -133,10 +133,20 @@ pub(super) fn is_name(text: &str) -> bool {
     !text.is_empty() && !text.chars().any(char::is_control)
 }
 
-/// A text for a message: its first characters.
+/// A name for a message: its first characters.
 pub(super) fn shortened(text: &str) -> String {
-    const MOST: usize = 40;
-    let shown: String = text.chars().take(MOST).collect();
+    first(text, 40)
+}
+
+/// A library's message within a message of ours: a line of its first characters. It may have text of the file.
+#[cfg(any(feature = "graphml", feature = "parquet"))]
+pub(super) fn told(text: &str) -> String {
+    first(text, 200)
+}
+
+/// The first `most` characters, in one line.
+fn first(text: &str, most: usize) -> String {
+    let shown: String = text.chars().take(most).collect();
     let more = if shown.len() < text.len() { "..." } else { "" };
     format!("{}{more}", printable(shown.as_bytes()))
 }

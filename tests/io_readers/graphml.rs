@@ -99,6 +99,10 @@ fn what_is_wrong_is_told_with_its_place() {
         (graph("<node id=\"a\""), "f:"),
         (graph("</nodes>"), "f:3:1: expected sound XML ("),
         (
+            graph("</no\n<de>"),
+            "f:3:1: expected sound XML (ill-formed document: expected `</graph>`, but `</no\\n<de>` was",
+        ),
+        (
             told("<key id=\"w\" attr.name=\"weight\" attr.type=\"string\"/>"),
             "f:2:1: expected weights of the type int, long, float or double",
         ),

@@ -19,12 +19,14 @@ use crate::io::on_disk::OnDisk;
 use crate::io::source::Source;
 use crate::io::target::{Outline, Target};
 use crate::io::value::Value;
+use crate::io::vertex_names::told;
 use crate::io::weighted::Weighted;
 use crate::io::{FileFormat, Progress, Unit};
 use crate::memory;
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use columns::{Chosen, Ends};
+use core::cell::Cell;
 use core::fmt::Display;
 use core::panic::AssertUnwindSafe;
 use rayon::prelude::*;
@@ -66,13 +68,27 @@ const BATCH: usize = 1 << 14;
 /// Calls `decode`. A library that meets what it doesn't expect in a damaged file may panic; that is told as an error of the file.
 fn sound<T>(file: &str, format: FileFormat, decode: impl FnOnce() -> Decoded<T>) -> Result<T> {
     let broken = |why: &dyn Display| {
-        let why = why.to_string().replace(char::is_control, " ");
+        let why = told(&why.to_string());
         Error::invalid(format!("{file}: expected a sound file of the format {format}: {why}"))
     };
-    match catch_unwind(AssertUnwindSafe(decode)) {
+    DECODES.set(true);
+    let decoded = catch_unwind(AssertUnwindSafe(decode));
+    DECODES.set(false);
+    match decoded {
         Ok(decoded) => decoded.map_err(|why| broken(&why))?,
         Err(_) => Err(broken(&"it can't be decoded")),
     }
+}
+
+thread_local! {
+    /// Whether this thread is in a library that decodes a table.
+    static DECODES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is in a library that decodes a table. If it panics there, that is told as an error of the file, so a hook for panics need not
+/// tell it.
+pub fn decodes() -> bool {
+    DECODES.get()
 }
 
 impl<'p> Table<'p> {
@@ -107,9 +123,11 @@ impl<'p> Table<'p> {
             let (mut found, mut done) = (Vec::new(), 0);
             sound(&self.file, self.format, || {
                 self.parts.decode(part, &mut |batch| {
+                    DECODES.set(false);
                     let rows = Rows::of(&self.file, &self.chosen, starts[part] + done, &batch)?;
                     done += batch.num_rows() as u64;
                     found.push(each(rows)?);
+                    DECODES.set(true);
                     Ok(())
                 })
             })?;

@@ -36,9 +36,6 @@ const FORMATS: [FileFormat; 13] = [
 ];
 const _: () = assert!(FORMATS.len() == FileFormat::ALL.len());
 
-/// The libraries that decode tables.
-const TABLES: [&str; 2] = ["/arrow-", "/parquet-"];
-
 /// Memory that reading may take, beside the sanitizer's own: a file of a few bytes may state many vertices.
 const MEMORY: u64 = 1 << 30;
 
@@ -48,8 +45,7 @@ fn folder() -> &'static Path {
         let told = std::panic::take_hook();
         // what decodes tables may panic at a damaged file, which is told as an error
         std::panic::set_hook(Box::new(move |info| {
-            let place = info.location().map_or("", |location| location.file());
-            if !TABLES.iter().any(|library| place.contains(library)) {
+            if !io::decodes() {
                 told(info);
             }
         }));
