@@ -16,8 +16,8 @@ use vxm::io::FileFormat;
 
 /// Sparse linear algebra on graphs: masked vector-matrix products over semirings.
 ///
-/// GRAPH is a file or a generated graph. A file is Matrix Market, DIMACS .col or .gr, METIS or an edge list, perhaps in
-/// gzip or zstd; or SciPy's .npz, ECL's .egr, GAP's .sg or .wsg, or .vxm. A generated graph is grid:ROWSxCOLUMNS,
+/// GRAPH is a file or a generated graph. A file is Matrix Market, DIMACS .col or .gr, METIS, GraphML or an edge list, perhaps in
+/// gzip or zstd; or Parquet, Arrow, SciPy's .npz, ECL's .egr, GAP's .sg or .wsg, or .vxm. A generated graph is grid:ROWSxCOLUMNS,
 /// er:SCALE:EDGEFACTOR, rmat:SCALE:EDGEFACTOR, kron:SCALE:EDGEFACTOR, rgg:SCALE, road:SIDE or delaunay:SCALE, each with
 /// an optional :SEED at the end.
 ///
@@ -216,7 +216,7 @@ pub enum Task {
         #[command(flatten)]
         run: Run,
     },
-    /// Writes a graph in another format: vxm, matrix-market, edges, metis or npz.
+    /// Writes a graph in another format: vxm, matrix-market, edges, metis, parquet, arrow or npz.
     Convert(Convert),
     /// Shows the size of a graph, its degrees, and the memory that algorithms need.
     Info {
@@ -279,7 +279,7 @@ pub enum Task {
         /// File to write; text is gzipped if its name ends in .gz.
         #[arg(short, long, value_name = "FILE")]
         out: PathBuf,
-        /// Format of the file: vxm, matrix-market, edges, metis or npz; default: by its name.
+        /// Format of the file: vxm, matrix-market, edges, metis, parquet, arrow or npz; default: by its name.
         #[arg(long, value_name = "F")]
         output: Option<FileFormat>,
         #[command(flatten)]

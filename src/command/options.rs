@@ -54,7 +54,7 @@ pub struct Convert {
     pub out: PathBuf,
     #[command(flatten)]
     pub input: Input,
-    /// Format of the file to write: vxm, matrix-market, edges, metis or npz; default: by its name.
+    /// Format of the file to write: vxm, matrix-market, edges, metis, parquet, arrow or npz; default: by its name.
     #[arg(long, value_name = "F")]
     pub output: Option<FileFormat>,
     /// Make the graph undirected: symmetric, without weights, as mis and other algorithms read it.

@@ -124,10 +124,11 @@ impl FileFormat {
         if source.raw().is_some_and(magic::is_npz) {
             return Ok(Self::Npz);
         }
-        if source.raw().is_some_and(|bytes| bytes.starts_with(magic::PARQUET)) {
+        // a stream of them is refused by the reader
+        if source.raw().unwrap_or(source.head()).starts_with(magic::PARQUET) {
             return Ok(Self::Parquet);
         }
-        if source.raw().is_some_and(|bytes| bytes.starts_with(magic::ARROW)) {
+        if source.raw().unwrap_or(source.head()).starts_with(magic::ARROW) {
             return Ok(Self::Arrow);
         }
         let text = source.head();

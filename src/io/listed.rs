@@ -81,7 +81,9 @@ impl<V: Value> Listed<'_, V> {
     /// any may come first, so `duplicates` must be commutative.
     pub fn digraph(self, duplicates: impl Duplicates<V>) -> Result<Loaded<V>> {
         let (graph, report) = match self.entries {
-            Entries::Listed(lists) => directed(&self.file, (self.outline, &self.numbering), &lists, duplicates)?,
+            Entries::Listed(lists) => {
+                directed((&self.file, self.format), (self.outline, &self.numbering), &lists, duplicates)?
+            }
             Entries::OnDisk(on_disk) => on_disk.finish(duplicates, &self.numbering)?,
         };
         let weights = if size_of::<V>() > 0 { 0 } else { self.weights };
@@ -97,7 +99,7 @@ impl<V: Value> Listed<'_, V> {
     /// Builds the matrix that the entries were read for. Two entries with the same row and column are an error, or merged if `duplicates` does
     /// so.
     pub fn matrix(self, duplicates: impl Duplicates<V>) -> Result<Csr<V>> {
-        let Self { file, numbering, outline, .. } = self;
+        let Self { file, format, numbering, outline, .. } = self;
         match self.entries {
             Entries::OnDisk(on_disk) => on_disk.finish(duplicates, &numbering).map(|(matrix, _)| matrix),
             Entries::Listed(lists) => {
@@ -109,7 +111,7 @@ impl<V: Value> Listed<'_, V> {
                         triples.push(row, column, value)?;
                     }
                 }
-                triples.to_csr(duplicates).map_err(|error| repeated(&file, &numbering, &lists, error))
+                triples.to_csr(duplicates).map_err(|error| repeated((&file, format), &numbering, &lists, error))
             }
         }
     }
@@ -118,7 +120,7 @@ impl<V: Value> Listed<'_, V> {
 /// Builds the directed graph of the entries off the diagonal of `file`, after checking that the memory suffices. `numbering` says what the file
 /// calls vertices.
 fn directed<T: Value>(
-    file: &str,
+    (file, format): (&str, FileFormat),
     (outline, numbering): (Outline, &Numbering),
     lists: &Lists<T>,
     duplicates: impl Duplicates<T>,
@@ -136,7 +138,7 @@ fn directed<T: Value>(
             triples.push(row, column, value)?;
         }
     }
-    let graph = triples.to_csr(duplicates).map_err(|error| repeated(file, numbering, lists, error))?;
+    let graph = triples.to_csr(duplicates).map_err(|error| repeated((file, format), numbering, lists, error))?;
     let duplicates = triples.len() as u64 - graph.nnz() as u64;
     Ok((graph, Report { entries, loops, duplicates, ..Report::default() }))
 }
@@ -152,14 +154,23 @@ impl<V: Value> Duplicates<V> for Least {
 
 /// Returns the error for the first two entries, in file order, with the same row and column. `error` found such a pair
 /// in row order. `numbering` says what the file calls rows and columns.
-fn repeated<T: Value>(file: &str, numbering: &Numbering, lists: &Lists<T>, error: Error) -> Error {
+fn repeated<T: Value>(
+    (file, format): (&str, FileFormat),
+    numbering: &Numbering,
+    lists: &Lists<T>,
+    error: Error,
+) -> Error {
     let mut seen = HashMap::new();
     for (entry, &(row, column, _)) in (1u64..).zip(lists.iter().flatten()) {
         if let Some(earlier) = seen.insert((row, column), entry) {
             let (row, column) = (numbering.label(row), numbering.label(column));
-            return Error::invalid(format!(
-                "{file}: entry {entry} repeats row {row}, column {column} of entry {earlier}"
-            ));
+            return Error::invalid(match format {
+                // rows and columns are those of the table
+                FileFormat::Parquet | FileFormat::Arrow => {
+                    format!("{file}: row {entry} repeats the edge {row} -> {column} of row {earlier}")
+                }
+                _ => format!("{file}: entry {entry} repeats row {row}, column {column} of entry {earlier}"),
+            });
         }
     }
     Error::invalid(format!("{file}: {error}"))

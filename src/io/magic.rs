@@ -5,7 +5,7 @@ pub(super) const PARQUET: &[u8] = b"PAR1";
 pub(super) const ARROW: &[u8] = b"ARROW1\0\0";
 
 /// The first bytes of binary formats, and what such a file is called.
-const MARKS: [(&[u8], &str); 34] = [
+const MARKS: [(&[u8], &str); 36] = [
     (b"\x7fELF", "an ELF program"),
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -24,7 +24,9 @@ const MARKS: [(&[u8], &str); 34] = [
     (b"\x1f\x9d", "a compress (.Z) stream"),
     (PARQUET, "a Parquet file"),
     (ARROW, "an Arrow file"),
+    (b"PARE", "an encrypted Parquet file"),
     (b"FEA1", "a Feather file of version 1"),
+    (b"\xff\xff\xff\xff", "a stream of Arrow, not a file"),
     (b"Obj\x01", "an Avro file"),
     (b"ORC", "an ORC file"),
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),

@@ -114,6 +114,12 @@ pub fn read_as<'c>(file: impl AsRef<Path>, input: impl Into<ReadAs<'c>>, progres
 
 /// Opens a file, and tells its format: the one that is asked for, or else the one that is detected.
 fn opened<'p>(path: &Path, input: ReadAs<'_>, progress: &'p dyn Progress) -> Result<(Source<'p>, FileFormat)> {
+    if input.columns.is_some() && weighted::specification(path, ReadAs::default()).is_some() {
+        let name = path.display();
+        return Err(Error::invalid(format!(
+            "{name}: expected a table, parquet or arrow, of which columns are asked for"
+        )));
+    }
     let mut source = Source::open(path, input.format, progress)?;
     let format = input.format.map_or_else(|| FileFormat::detect(&source), Ok)?;
     if input.columns.is_some() && !matches!(format, FileFormat::Parquet | FileFormat::Arrow) {

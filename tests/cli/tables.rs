@@ -37,9 +37,21 @@ fn tables_are_written_read_and_their_columns_asked_for() {
             ["mis", "g.gr", "--edge-columns", "a,b"],
             "g.gr: expected a table, parquet or arrow, of which columns are asked",
         ),
+        (["mis", "grid:2x2", "--edge-columns", "a,b"], "grid:2x2: expected a table, parquet or arrow"),
         (["mis", "g.parquet", "--edge-columns", "a"], "expected the columns FROM,TO or FROM,TO,WEIGHT"),
     ] {
         let line = refused(folder, &arguments);
         assert!(line.starts_with(told), "{line}");
     }
+}
+
+#[test]
+fn a_file_that_a_library_panics_at_is_refused_in_a_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // found by fuzzing; the first two bytes say how it is read
+    let found = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fuzz/seeds/files/parquet-panics");
+    fs::write(folder.join("f.parquet"), &fs::read(found).unwrap()[2..]).unwrap();
+    let line = refused(folder, &["mis", "f.parquet"]);
+    assert_eq!(line, "f.parquet: expected a parquet file that can be read: it can't be decoded");
 }

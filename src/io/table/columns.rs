@@ -39,9 +39,13 @@ impl Chosen {
     pub fn of(schema: &Schema, file: &str, asked: Option<&Columns>) -> Result<Self> {
         let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
         let wrong = |expected: &str| {
+            let kind = |kind: &DataType| match kind {
+                DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "text".to_owned(),
+                kind => kind.to_string(),
+            };
             let fields = schema.fields().iter();
             let mut found: Vec<_> =
-                fields.map(|field| format!("{} ({})", shortened(field.name()), field.data_type())).collect();
+                fields.map(|field| format!("{} ({})", shortened(field.name()), kind(field.data_type()))).collect();
             if found.len() > SHOWN {
                 found.truncate(SHOWN);
                 found.push("...".to_owned());
@@ -55,7 +59,9 @@ impl Chosen {
             place.ok_or_else(|| wrong(&format!("one column called {}", shortened(name))))
         };
         let (from, to) = match asked {
-            Some(columns) if columns.from == columns.to => return Err(wrong("two columns of vertices, not one twice")),
+            Some(columns) if columns.names().any(|name| columns.names().filter(|other| *other == name).count() > 1) => {
+                return Err(wrong("different columns, not one twice"));
+            }
             Some(columns) => (named(&columns.from)?, named(&columns.to)?),
             None => ends(&names).ok_or_else(|| {
                 let called = "called source and target, src and dst, from and to, or u and v";
@@ -75,11 +81,13 @@ impl Chosen {
             None => weight(&names, (from, to)).map_err(wrong)?,
         };
         let weights = column.map(|column| match schema.field(column).data_type() {
-            DataType::Float32 | DataType::Float64 => Ok((column, true)),
-            kind if kind.is_integer() => Ok((column, false)),
+            DataType::Float32 | DataType::Float64 => Ok(Some((column, true))),
+            kind if kind.is_integer() => Ok(Some((column, false))),
+            // a column of another kind that happens to have the name
+            _ if asked.is_none() => Ok(None),
             _ => Err(wrong(&format!("integers or real numbers in the column {}", shortened(&names[column])))),
         });
-        let weights = weights.transpose()?;
+        let weights = weights.transpose()?.flatten();
         Ok(Self { from, to, ends, weights, names })
     }
 

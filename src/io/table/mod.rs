@@ -21,7 +21,7 @@ use crate::io::target::{Outline, Target};
 use crate::io::value::Value;
 use crate::io::vertex_names::told;
 use crate::io::weighted::Weighted;
-use crate::io::{FileFormat, Progress, Unit};
+use crate::io::{FileFormat, Progress, Unit, magic};
 use crate::memory;
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
@@ -69,7 +69,7 @@ const BATCH: usize = 1 << 14;
 fn sound<T>(file: &str, format: FileFormat, decode: impl FnOnce() -> Decoded<T>) -> Result<T> {
     let broken = |why: &dyn Display| {
         let why = told(&why.to_string());
-        Error::invalid(format!("{file}: expected a sound file of the format {format}: {why}"))
+        Error::invalid(format!("{file}: expected a {format} file that can be read: {why}"))
     };
     DECODES.set(true);
     let decoded = catch_unwind(AssertUnwindSafe(decode));
@@ -96,6 +96,13 @@ impl<'p> Table<'p> {
         let (progress, columns) = (source.progress, source.columns.clone());
         let (file, map) = source.into_map()?;
         let bytes = map.len() as u64;
+        let mark = if format == FileFormat::Arrow { magic::ARROW } else { magic::PARQUET };
+        if !map.starts_with(mark) {
+            let mark = mark.escape_ascii();
+            return Err(Error::invalid(format!(
+                "{file}: expected an uncompressed {format} file, which begins with {mark}"
+            )));
+        }
         let mut parts = sound(&file, format, || {
             Ok(Ok(match format {
                 FileFormat::Arrow => Box::new(arrow::Batches::open(Arc::clone(&map))?) as Box<dyn Parts>,

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::io::table::{BATCH, Decoded, Parts};
 use arrow_array::RecordBatch;
-use arrow_schema::Schema;
+use arrow_schema::{DataType, Schema};
 use bytes::Bytes;
 use memmap2::Mmap;
 use parquet::arrow::ProjectionMask;
@@ -34,10 +34,13 @@ impl Groups {
         let metadata =
             ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new()).map_err(|error| error.to_string())?;
         let groups = metadata.metadata().row_groups();
-        let unread =
-            |column: &ColumnChunkMetaData| matches!(column.compression(), Compression::BROTLI(_) | Compression::LZO);
-        if let Some(column) = groups.iter().flat_map(|group| group.columns()).find(|column| unread(column)) {
-            return Err(format!("columns compressed by snappy, gzip, lz4 or zstd, found {}", column.compression()));
+        let unread = groups.iter().flat_map(|group| group.columns()).find_map(|column| match column.compression() {
+            Compression::BROTLI(_) => Some("brotli"),
+            Compression::LZO => Some("lzo"),
+            _ => None,
+        });
+        if let Some(unread) = unread {
+            return Err(format!("a column is compressed by {unread}, not by snappy, gzip, lz4 or zstd"));
         }
         if groups.iter().any(|group| group.num_rows() < 0) {
             return Err("a negative number of rows".to_owned());
@@ -51,7 +54,15 @@ impl Groups {
         if !groups.iter().flat_map(|group| group.columns()).all(is_within) {
             return Err("a column beyond the end of the file".to_owned());
         }
-        Ok(Self { bytes, metadata, columns: Vec::new() })
+        // text is decoded to views of the pages, which hold a name that many rows have once
+        let fields = metadata.schema().fields().iter().map(|field| match field.data_type() {
+            DataType::Utf8 | DataType::LargeUtf8 => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
+            _ => Arc::clone(field),
+        });
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let options = ArrowReaderOptions::new().with_schema(schema);
+        let metadata = ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), options);
+        Ok(Self { bytes, metadata: metadata.map_err(|error| error.to_string())?, columns: Vec::new() })
     }
 }
 

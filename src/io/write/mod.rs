@@ -87,8 +87,8 @@ impl FileFormat {
 ///   have their numbers; those without entries are lost.
 /// - [`Metis`](FileFormat::Metis): an undirected graph without self-loops, with no weights or with integers from 0 on. Vertices are numbered
 ///   from 1.
-/// - [`Parquet`](FileFormat::Parquet) and [`Arrow`](FileFormat::Arrow), with the feature `parquet`: a table of the lines of an edge list, with
-///   columns `source` and `target`, and `weight` if there are values.
+/// - [`Parquet`](FileFormat::Parquet) and [`Arrow`](FileFormat::Arrow), with the feature `parquet`: a row for each entry, with columns
+///   `source` and `target`, and `weight` if there are values. Vertices have their numbers or names; those without entries are lost.
 /// - [`Npz`](FileFormat::Npz): CSR as SciPy's `save_npz` writes it, not compressed. A pattern has `True` everywhere.
 ///
 /// Text is gzipped if the name ends in `.gz`. The file appears only when it is complete; see [`WholeFile`].
@@ -144,7 +144,7 @@ pub fn write_as<T: Value>(
         FileFormat::Parquet | FileFormat::Arrow => {
             square(&name, matrix, "a table of edges")?;
             let symmetric = matrix.is_symmetric();
-            table::write(whole, format, matrix, numbering, symmetric)?;
+            table::write(whole, format, matrix, numbering)?;
             Ok(Written { symmetric, isolated: isolated(matrix), renumbered: None })
         }
         #[cfg(not(feature = "parquet"))]

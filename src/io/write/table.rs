@@ -23,13 +23,12 @@ use std::sync::Arc;
 /// The entries of a batch.
 const BATCH: usize = 1 << 16;
 
-/// Writes a table of all entries, or of a symmetric matrix those from the diagonal on.
+/// Writes a table of all entries.
 pub(super) fn write<T: Value>(
     whole: WholeFile,
     format: FileFormat,
     matrix: &Csr<T>,
     numbering: &Numbering,
-    symmetric: bool,
 ) -> Result<()> {
     let schema = schema::<T>(numbering);
     whole.write(|file| {
@@ -40,7 +39,7 @@ pub(super) fn write<T: Value>(
             for group in starts.chunks(4 * rayon::current_num_threads()) {
                 let batch = |&start: &usize| {
                     let entries = start..(start + BATCH).min(matrix.nnz());
-                    batch(matrix, entries, numbering, symmetric, &schema)
+                    batch(matrix, entries, numbering, &schema)
                 };
                 let made: Vec<_> = group.par_iter().map(batch).collect();
                 for batch in made {
@@ -92,7 +91,6 @@ fn batch<T: Value>(
     matrix: &Csr<T>,
     places: Range<usize>,
     numbering: &Numbering,
-    symmetric: bool,
     schema: &SchemaRef,
 ) -> Result<RecordBatch, ArrowError> {
     let offsets = matrix.offsets();
@@ -102,10 +100,7 @@ fn batch<T: Value>(
         while offsets[row + 1] <= place as u64 {
             row += 1;
         }
-        let (column, value) = (matrix.columns()[place], matrix.values()[place]);
-        if !symmetric || column as usize >= row {
-            entries.push((row as u32, column, value));
-        }
+        entries.push((row as u32, matrix.columns()[place], matrix.values()[place]));
     }
     let (from, to) = (|| entries.iter().map(|entry| entry.0), || entries.iter().map(|entry| entry.1));
     let ends: [ArrayRef; 2] = match numbering {
