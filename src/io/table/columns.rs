@@ -32,6 +32,8 @@ pub(super) struct Chosen {
     pub weights: Option<(usize, bool)>,
     /// The names of the columns in the file.
     pub names: Vec<String>,
+    /// The columns that are decoded, ascending and each once.
+    pub decoded: Vec<usize>,
 }
 
 impl Chosen {
@@ -88,15 +90,15 @@ impl Chosen {
             _ => Err(wrong(&format!("integers or real numbers in the column {}", shortened(&names[column])))),
         });
         let weights = weights.transpose()?.flatten();
-        Ok(Self { from, to, ends, weights, names })
+        Ok(Self { from, to, ends, weights, names, decoded: Vec::new() })
     }
 
-    /// The columns, ascending and each once.
-    pub fn all(&self) -> Vec<usize> {
-        let mut all: Vec<_> = [self.from, self.to].into_iter().chain(self.weights.map(|(column, _)| column)).collect();
-        all.sort_unstable();
-        all.dedup();
-        all
+    /// Has the ends decoded, and the weights if `weighted`.
+    pub fn decode(&mut self, weighted: bool) {
+        let weights = self.weights.filter(|_| weighted).map(|(column, _)| column);
+        self.decoded = [self.from, self.to].into_iter().chain(weights).collect();
+        self.decoded.sort_unstable();
+        self.decoded.dedup();
     }
 }
 

@@ -103,14 +103,13 @@ impl<'p> Table<'p> {
                 "{file}: expected an uncompressed {format} file, which begins with {mark}"
             )));
         }
-        let mut parts = sound(&file, format, || {
+        let parts = sound(&file, format, || {
             Ok(Ok(match format {
                 FileFormat::Arrow => Box::new(arrow::Batches::open(Arc::clone(&map))?) as Box<dyn Parts>,
                 _ => Box::new(parquet::Groups::open(map)?),
             }))
         })?;
         let chosen = Chosen::of(parts.schema(), &file, columns.as_ref())?;
-        parts.choose(chosen.all());
         Ok(Self { file, format, bytes, parts, chosen, progress })
     }
 
@@ -152,7 +151,9 @@ impl<'p> Table<'p> {
     }
 
     /// The entries for `target`.
-    fn listed<V: Value>(self, target: Target) -> Result<Listed<'p, V>> {
+    fn listed<V: Value>(mut self, target: Target) -> Result<Listed<'p, V>> {
+        self.chosen.decode(size_of::<V>() > 0);
+        self.parts.choose(self.chosen.decoded.clone());
         let outline = Outline::graph(0, self.count(), target);
         let (entries, vertices, numbering) = match self.chosen.ends {
             Ends::Names => self.named()?,
@@ -171,11 +172,7 @@ impl<'p> Table<'p> {
     fn numbered<V: Value>(&self) -> Result<Found<'p, V>> {
         let needed = u128::from(self.count()) * size_of::<(u64, u64, V)>() as u128;
         memory::require(needed, || self.file.clone())?;
-        let edges = self.each(|rows| {
-            let (from, to) = rows.numbers()?;
-            let ends = from.into_iter().zip(to);
-            Ok(ends.zip(rows.weights::<V>()?).map(|((from, to), weight)| (from, to, weight)).collect())
-        })?;
+        let edges = self.each(|rows| rows.entries(rows.numbers()?))?;
         let (entries, vertices, numbering) = renumbered(&self.file, edges)?;
         Ok((Entries::Listed(entries), vertices, numbering))
     }
@@ -193,10 +190,9 @@ impl<'p> Table<'p> {
         let outline = Outline { rows: vertices, columns: vertices, ..outline };
         let on_disk = OnDisk::<V>::new(&self.file, outline, limit, self.progress)?;
         self.each(|rows| {
+            let vertices = |numbers: Vec<u64>| numbers.into_iter().map(|number| names.vertex(number)).collect();
             let (from, to) = rows.numbers()?;
-            let ends = from.iter().zip(&to).map(|(&from, &to)| (names.vertex(from), names.vertex(to)));
-            let entries = ends.zip(rows.weights::<V>()?).map(|((from, to), weight)| (from, to, weight));
-            on_disk.take(&entries.collect::<Vec<_>>())
+            on_disk.take(&rows.entries((vertices(from), vertices(to)))?)
         })?;
         Ok((Entries::OnDisk(on_disk), vertices, names.into_numbering()))
     }
@@ -206,11 +202,7 @@ impl<'p> Table<'p> {
         let needed = u128::from(self.count()) * size_of::<(u32, u32, V)>() as u128;
         memory::require(needed, || self.file.clone())?;
         let met = Met::new();
-        let entries = self.each(|rows| {
-            let (from, to) = rows.names(&met)?;
-            let ends = from.into_iter().zip(to);
-            Ok(ends.zip(rows.weights::<V>()?).map(|((from, to), weight)| (from, to, weight)).collect::<Vec<_>>())
-        });
+        let entries = self.each(|rows| rows.entries(rows.names(&met)?));
         let entries = entries.map_err(|error| met.explained(&self.file, error))?;
         let (names, vertices) = met.finish(&self.file)?;
         let named = |(from, to, weight): (u32, u32, V)| (vertices[from as usize], vertices[to as usize], weight);

@@ -7,7 +7,7 @@ use crate::io::value::{Number, Value};
 use crate::io::vertex_names::{is_name, shortened};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch, downcast_integer_array};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, RecordBatch, downcast_integer_array};
 use arrow_schema::DataType;
 use core::fmt::Display;
 use num_traits::ToPrimitive;
@@ -29,16 +29,16 @@ struct Column<'b> {
 }
 
 impl<'b> Rows<'b> {
-    /// The rows of a batch, which has the columns that are [chosen](Chosen::all).
+    /// The rows of a batch, which has the columns that are [decoded](Chosen::decoded).
     pub fn of(file: &'b str, chosen: &'b Chosen, before: u64, batch: &'b RecordBatch) -> Result<Self> {
-        let all = chosen.all();
         let column = |column: usize| -> Result<Column<'b>> {
-            let place = all.iter().position(|&other| other == column);
+            let place = chosen.decoded.iter().position(|&other| other == column);
             let values = place.and_then(|place| batch.columns().get(place));
-            let values = values.ok_or_else(|| Error::invalid(format!("{file}: expected {} columns", all.len())))?;
-            Ok(Column { name: &chosen.names[column], values })
+            let expected = || Error::invalid(format!("{file}: expected {} columns", chosen.decoded.len()));
+            Ok(Column { name: &chosen.names[column], values: values.ok_or_else(expected)? })
         };
-        let weights = chosen.weights.map(|(place, _)| column(place)).transpose()?;
+        let weights = chosen.weights.filter(|(place, _)| chosen.decoded.contains(place));
+        let weights = weights.map(|(place, _)| column(place)).transpose()?;
         Ok(Self { file, before, from: column(chosen.from)?, to: column(chosen.to)?, weights })
     }
 
@@ -109,25 +109,24 @@ impl<'b> Rows<'b> {
         .collect()
     }
 
-    /// The weights, or as many values of 1 if `V` has none or the table.
-    pub fn weights<V: Value>(&self) -> Result<Vec<V>> {
-        let Some(column) = self.weights.filter(|_| size_of::<V>() > 0) else {
+    /// The entries between these ends, with their weights.
+    pub fn entries<E, V: Value>(&self, (from, to): (Vec<E>, Vec<E>)) -> Result<Vec<(E, E, V)>> {
+        let ends = from.into_iter().zip(to);
+        Ok(ends.zip(self.weights()?).map(|((from, to), weight)| (from, to, weight)).collect())
+    }
+
+    /// The weights, or as many values of 1 if none are decoded.
+    fn weights<V: Value>(&self) -> Result<Vec<V>> {
+        let Some(column) = self.weights else {
             let one = V::from_number(Number::Integer(1));
             return Ok(one.map_or_else(Vec::new, |one| vec![one; self.from.values.len()]));
         };
         let integer = "a weight from 0 to 4294967295";
         let array = column.values;
         self.whole(column, "a weight")?;
-        let real = |value: f64| V::from_number(Number::Real(value)).ok_or(value);
-        let found: Result<Vec<V>, (usize, f64)> = match array.data_type() {
-            DataType::Float32 => {
-                let values = array.as_primitive::<Float32Type>().values().iter().enumerate();
-                values.map(|(row, &value)| real(value.into()).map_err(|value| (row, value))).collect()
-            }
-            DataType::Float64 => {
-                let values = array.as_primitive::<Float64Type>().values().iter().enumerate();
-                values.map(|(row, &value)| real(value).map_err(|value| (row, value))).collect()
-            }
+        let found = match array.data_type() {
+            DataType::Float32 => reals::<Float32Type, V>(array),
+            DataType::Float64 => reals::<Float64Type, V>(array),
             _ => {
                 let values = integers(array).into_iter().enumerate();
                 let weight = |value: Option<u64>| V::from_number(Number::Integer(value?.into()));
@@ -141,6 +140,12 @@ impl<'b> Rows<'b> {
         };
         found.map_err(|(row, value)| self.wrong(column, row, integer, &value))
     }
+}
+
+/// Real numbers as weights; the first that is none, with its row.
+fn reals<P: ArrowPrimitiveType<Native: Into<f64>>, V: Value>(array: &ArrayRef) -> Result<Vec<V>, (usize, f64)> {
+    let values = array.as_primitive::<P>().values().iter().map(|&value| value.into()).enumerate();
+    values.map(|(row, value): (usize, f64)| V::from_number(Number::Real(value)).ok_or((row, value))).collect()
 }
 
 /// Integers from 0 on; `None` for negative ones.
