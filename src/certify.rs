@@ -51,6 +51,10 @@ pub use violation::Violation;
 pub use weight::Weight;
 
 use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Vertices that a thread checks before it takes the next: their rows take longer to read than the taking.
+const RUN: usize = 1024;
 
 fn neighbors<'a>(offsets: &[u64], columns: &'a [u32], vertex: usize) -> &'a [u32] {
     &columns[offsets[vertex] as usize..offsets[vertex + 1] as usize]
@@ -79,7 +83,7 @@ fn same_length(offsets: &[u64], answer: usize) -> Result<(), Violation> {
 /// The [`Violation`] at the least vertex that has one.
 pub fn independent_set(offsets: &[u64], columns: &[u32], member: &[bool]) -> Result<(), Violation> {
     same_length(offsets, member.len())?;
-    let violation = (0..member.len()).into_par_iter().find_map_first(|v| {
+    let violation = first_violation(member.len(), |v| {
         let neighbors = neighbors(offsets, columns, v).iter().map(|&other| (other, member[other as usize]));
         vertex::set(v as u32, member[v], neighbors)
     });
@@ -101,7 +105,7 @@ pub fn independent_set(offsets: &[u64], columns: &[u32], member: &[bool]) -> Res
 /// The [`Violation`] at the least vertex that has one.
 pub fn coloring(offsets: &[u64], columns: &[u32], colors: &[u32]) -> Result<u32, Violation> {
     same_length(offsets, colors.len())?;
-    let violation = (0..colors.len()).into_par_iter().find_map_first(|v| {
+    let violation = first_violation(colors.len(), |v| {
         let neighbors = neighbors(offsets, columns, v).iter().map(|&other| (other, colors[other as usize]));
         vertex::color(v as u32, colors[v], neighbors)
     });
@@ -114,9 +118,39 @@ pub fn coloring(offsets: &[u64], columns: &[u32], colors: &[u32]) -> Result<u32,
     Ok(used.len() as u32)
 }
 
+/// The violation at the least vertex that has one, by a check of each vertex. Threads take runs of vertices from the front, so that together
+/// they read the rows of a mapped file in their order.
+fn first_violation(vertices: usize, at: impl Fn(usize) -> Option<Violation> + Sync) -> Option<Violation> {
+    // the next run, and the least run known to have a violation
+    let (next, least) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
+    let check = |_| loop {
+        let run = next.fetch_add(1, Relaxed);
+        if run >= vertices.div_ceil(RUN) || run > least.load(Relaxed) {
+            return None;
+        }
+        if let Some(violation) = (run * RUN..vertices.min((run + 1) * RUN)).find_map(&at) {
+            least.fetch_min(run, Relaxed);
+            return Some((run, violation));
+        }
+    };
+    let found = (0..rayon::current_num_threads()).into_par_iter().filter_map(check);
+    found.min_by_key(|&(run, _)| run).map(|(_, violation)| violation)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_violation_at_the_least_vertex_is_found() {
+        let vertices = 8 * RUN + 3;
+        for wrong in [vec![], vec![0], vec![vertices - 1, 5 * RUN, 5 * RUN + 1], vec![3 * RUN - 1, 7]] {
+            let at = |v: usize| wrong.contains(&v).then_some(Violation::NotMaximal { vertex: v });
+            let least = wrong.iter().min().map(|&vertex| Violation::NotMaximal { vertex });
+            assert_eq!(first_violation(vertices, at), least);
+        }
+        assert_eq!(first_violation(0, |vertex| Some(Violation::NotMaximal { vertex })), None);
+    }
 
     /// A cycle of five vertices, and an isolated vertex.
     const OFFSETS: [u64; 7] = [0, 2, 4, 6, 8, 10, 10];
