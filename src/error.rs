@@ -69,7 +69,7 @@ pub enum Error {
     },
 
     /// Something does not fit into memory; found before it is allocated.
-    #[error("{place}: needs {} of memory, {} are available", size(*.needed), size(*.available))]
+    #[error("{place}: needs {} of memory, {} are available", at_least(*.needed), at_most(*.available))]
     Memory {
         /// What needs it: `FILE:LINE:COLUMN`, a specification, or a structure's name.
         place: String,
@@ -80,7 +80,7 @@ pub enum Error {
     },
 
     /// A memory budget is too small; found before anything runs.
-    #[error("{place}: needs a memory budget of at least {}, found {}", size(*.needed), size(*.budget))]
+    #[error("{place}: needs a memory budget of at least {}, found {}", at_least(*.needed), at_most(*.budget))]
     Budget {
         /// What needs it.
         place: String,
@@ -192,13 +192,28 @@ pub fn printable(text: &[u8]) -> String {
 
 /// A number of bytes with a binary unit.
 pub(crate) fn size(bytes: impl Into<u128>) -> String {
+    rounded(bytes.into(), f64::round)
+}
+
+/// The same, rounded up: so many bytes are enough.
+fn at_least(bytes: u128) -> String {
+    rounded(bytes, f64::ceil)
+}
+
+/// The same, rounded down: there are so many bytes.
+fn at_most(bytes: u64) -> String {
+    rounded(bytes.into(), f64::floor)
+}
+
+/// A number of bytes with a binary unit, and tenths that are rounded so.
+fn rounded(bytes: u128, round: fn(f64) -> f64) -> String {
     const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
-    let bytes = bytes.into();
     let unit = (bytes.max(1).ilog2() / 10).min(4);
     if unit == 0 {
         return format!("{bytes} bytes");
     }
-    format!("{:.1} {}", bytes as f64 / 1024f64.powi(unit as i32), UNITS[unit as usize])
+    let tenths = round(bytes as f64 / 1024f64.powi(unit as i32) * 10.0);
+    format!("{:.1} {}", tenths / 10.0, UNITS[unit as usize])
 }
 
 #[cfg(test)]
@@ -212,6 +227,8 @@ mod tests {
         assert!(shape.ends_with(": vxm: a vector of 3 does not fit a 4 x 4 matrix"));
         let memory = Error::Memory { place: "x.mtx:2:1".into(), needed: 3 << 39, available: 1000 };
         assert_eq!(memory.to_string(), "x.mtx:2:1: needs 1.5 TiB of memory, 1000 bytes are available");
+        let budget = Error::Budget { place: "mis".into(), needed: 74 << 20, budget: (74 << 20) - 1 };
+        assert_eq!(budget.to_string(), "mis: needs a memory budget of at least 74.0 MiB, found 73.9 MiB");
         assert_eq!(Error::unknown("method", "jpp", &["is", "jp"]).to_string(), "unknown method `jpp`: expected is, jp");
     }
 }

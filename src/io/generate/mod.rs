@@ -269,6 +269,6 @@ mod tests {
             assert_eq!(generate(text, &()).unwrap_err().to_string(), message);
         }
         let vast = generate("kron:31:4294967296", &()).unwrap_err().to_string();
-        assert!(vast.starts_with("kron:31:4294967296: needs 100663296.0 TiB of memory, "), "{vast}");
+        assert!(vast.starts_with("kron:31:4294967296: needs 100663296.1 TiB of memory, "), "{vast}");
     }
 }

@@ -328,6 +328,6 @@ mod tests {
     fn too_little_memory_is_told_before() {
         let vast = Outline::graph(1 << 30, 1 << 34, Target::Graph(Directions::Ignored));
         let error = OnDisk::<()>::new("g", vast, 1 << 30, &()).err().unwrap().to_string();
-        assert!(error.starts_with("g: building on disk: needs a memory budget of at least 8.0 GiB, found "), "{error}");
+        assert!(error.starts_with("g: building on disk: needs a memory budget of at least 8.1 GiB, found "), "{error}");
     }
 }
