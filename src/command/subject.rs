@@ -40,7 +40,10 @@ impl<T: Element> Subject<T> {
     fn of(loaded: Loaded<T>) -> Result<Self> {
         let _phase = phase("prepare");
         let Loaded { graph, name, numbering, format: input, report, .. } = loaded;
-        let matrix = if graph.is_symmetric() { Matrix::from_symmetric(graph)? } else { Matrix::from_csr(graph) };
+        let matrix = match report.symmetric || graph.is_symmetric() {
+            true => Matrix::known_symmetric(graph),
+            false => Matrix::from_csr(graph),
+        };
         Ok(Self { matrix, again: None, renumbered: None, name, numbering, input, report })
     }
 

@@ -108,6 +108,22 @@ impl<T: Element> Matrix<T> {
         Ok(Self { symmetric: true, ..Self::from_csr(rows) })
     }
 
+    /// Wraps a matrix that is known to equal its transpose, as [`Report::symmetric`](crate::io::Report::symmetric) says. Only debug builds
+    /// check it. O(1) time.
+    ///
+    /// ```
+    /// use vxm::formats::Csr;
+    /// use vxm::prelude::*;
+    ///
+    /// let rows = Csr::try_new(2, 2, vec![0, 1, 2], vec![1, 0], vec![5, 5])?;
+    /// assert!(Matrix::known_symmetric(rows).is_symmetric());
+    /// # Ok::<(), vxm::Error>(())
+    /// ```
+    pub fn known_symmetric(rows: Csr<T>) -> Self {
+        debug_assert!(rows.is_symmetric());
+        Self { symmetric: true, ..Self::from_csr(rows) }
+    }
+
     /// Builds a matrix from `(row, column, value)` triples in any order.
     ///
     /// # Errors
