@@ -7,14 +7,17 @@ mod resident;
 mod size;
 
 pub use resident::Resident;
-pub(crate) use resident::{limit, note};
+pub(crate) use resident::{AtPlaces, limit, note, read_at_places};
 pub use size::Size;
 
 use crate::error::{Error, Result};
-use crate::formats::Directions;
+use crate::formats::{Csr, Directions};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::fs::read_to_string;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use vxm_semiring::Element;
 
 /// Checks that `bytes` fit into the memory that is [`available`] now.
 ///
@@ -43,6 +46,32 @@ pub fn available() -> u64 {
     let own = read_to_string("/proc/self/limits").ok().zip(read_to_string("/proc/self/status").ok());
     let own = own.and_then(|(limits, status)| own_limits(&limits, &status));
     [system, groups, own, limit().map(left_of)].into_iter().flatten().min().unwrap_or(u64::MAX)
+}
+
+/// Whether a matrix lies in a mapped file and memory doesn't hold all of it. Reading it in any order but its own then reads the same pages from
+/// the disk again and again.
+pub(crate) fn spills<T: Element>(matrix: &Csr<T>) -> bool {
+    matrix.is_mapped() && matrix.heap_bytes() as u64 > available_lately()
+}
+
+/// How long what is available is taken to stay so. Asking the system takes as long as a round of a loop.
+const LATELY: Duration = Duration::from_millis(100);
+
+/// What was [`available`] lately, and when.
+static LATEST: Mutex<Option<(Instant, u64)>> = Mutex::new(None);
+
+/// What is [`available`], or was so less than [`LATELY`] ago.
+fn available_lately() -> u64 {
+    let mut latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
+    match *latest {
+        Some((when, bytes)) if when.elapsed() < LATELY => bytes,
+        _ => latest.insert((Instant::now(), available())).1,
+    }
+}
+
+/// Has what is available asked for anew.
+fn forget_available() {
+    *LATEST.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }
 
 /// What is left of a limit on resident memory. Pages of mapped files don't count, since they can be given back.

@@ -319,6 +319,9 @@ table! {
     compiled_entries: usize = 1 << 15;
     /// Rows of a matrix that a task builds. E034
     build_rows: usize = 1024;
+    /// One in so many of the free bytes may go to what a loop keeps of rows in a file larger than memory. Joining the parts takes the same
+    /// again, and the loop's lists and the file's pages need the rest. E074
+    kept_share: u64 = 3;
 
     // ---- products of two sparse matrices
     /// Products of a row up to which they are listed and sorted: so few need no table. E045

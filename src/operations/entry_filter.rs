@@ -5,6 +5,9 @@ use crate::formats::Csr;
 use crate::parallel;
 use vxm_semiring::Element;
 
+/// Appends the entries of a row, ascending by column, to columns and values.
+pub(crate) type AppendRow<'r, T> = dyn Fn(usize, &mut Vec<u32>, &mut Vec<T>) + Sync + 'r;
+
 /// Builds a matrix of `nrows` by `ncols`, rows in parallel. `row(i, &mut columns, &mut values)` appends the entries of
 /// row `i`, ascending by column.
 pub(crate) fn build<T: Element>(
@@ -19,6 +22,9 @@ pub(crate) fn build<T: Element>(
             row(i, &mut columns, &mut values);
             ends.push(columns.len() as u64);
         }
+        // many parts are alive at once
+        columns.shrink_to_fit();
+        values.shrink_to_fit();
         (ends, columns, values)
     });
     Csr::from_blocks(nrows, ncols, blocks)

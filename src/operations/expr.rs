@@ -1,6 +1,7 @@
 //! The expression tree: what verbs build and terminals run.
 
 use crate::backend::Place;
+use crate::backend::cpu::active::Sweeping;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::cuda::{self, DeviceVector};
 use crate::backend::view::{Dependency, StateView, Support, VectorView, fixed_is_self};
@@ -15,7 +16,7 @@ use std::any::{Any, TypeId};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::panic::Location;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use vxm_semiring::Element;
 
 /// Emits an operand into another expression's kernel. A heavy operand, such as a product, is evaluated first.
@@ -46,6 +47,8 @@ pub struct Env<'s> {
     state: Option<(u64, &'s dyn Any)>,
     snapshot: Option<&'s Cell<bool>>,
     filterable_rows: Option<&'s (dyn Fn(usize) -> bool + Sync)>,
+    spills: Option<&'s AtomicBool>,
+    sweep: Option<&'s dyn Sweeping>,
     wanted: Option<usize>,
     reversed: bool,
     ranks: Option<OnRanks<'s>>,
@@ -91,6 +94,28 @@ impl<'s> Env<'s> {
         self.filterable_rows
     }
 
+    /// This environment, for a loop that can sweep. A view sets `spills` if it reads rows that lie in a file larger than memory.
+    pub(crate) fn with_spills(self, spills: &'s AtomicBool) -> Self {
+        Self { spills: Some(spills), ..self }
+    }
+
+    /// Records that a view reads rows that lie in a file larger than memory.
+    pub(crate) fn spills(&self) {
+        if let Some(spills) = self.spills {
+            spills.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// This environment, for a view that is made in a sweep over such rows.
+    pub(crate) fn with_sweep(self, sweep: &'s dyn Sweeping) -> Self {
+        Self { sweep: Some(sweep), ..self }
+    }
+
+    /// The sweep in which a view is made.
+    pub(crate) fn sweep(&self) -> Option<&'s dyn Sweeping> {
+        self.sweep
+    }
+
     /// This environment, with a preference to read rows backwards, from the last entry to the first. It pays for loops
     /// that visit elements in order: if vertices with low numbers are hubs, the neighbours that settle early come last
     /// in a row.
@@ -120,10 +145,10 @@ impl<'s> Env<'s> {
         Self { wanted: Some(self.wanted.map_or(wanted, |w| w.min(wanted))), ..self }
     }
 
-    /// This environment for an operand. All of the operand's elements may be read.
+    /// This environment for an operand. All of the operand's elements may be read, also those of rows that the loop doesn't visit.
     pub(crate) fn for_operand(self) -> Self {
         let ranks = self.ranks.map(|ranks| OnRanks { rows: None, due: None, ..ranks });
-        Self { wanted: None, ranks, ..self }
+        Self { wanted: None, filterable_rows: None, sweep: None, ranks, ..self }
     }
 
     /// How many of the result's `n` elements are read, at most.

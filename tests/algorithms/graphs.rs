@@ -11,7 +11,13 @@ static POOLS: LazyLock<Vec<ThreadPool>> =
 
 /// The answers of `f` under every schedule on the CPU, on 1, 2 and 4 threads.
 pub fn every_way<R: Send>(f: impl Fn() -> Result<R> + Sync) -> Vec<R> {
-    let schedules = [None, Some(Schedule::Rounds), Some(Schedule::Asynchronous), Some(Schedule::Stale(11))];
+    let schedules = [
+        None,
+        Some(Schedule::Rounds),
+        Some(Schedule::Asynchronous),
+        Some(Schedule::Stale(11)),
+        Some(Schedule::Sweeps(1 << 11)),
+    ];
     let ways = schedules.iter().flat_map(|&schedule| POOLS.iter().map(move |pool| (schedule, pool)));
     let run = |(schedule, pool): (_, &ThreadPool)| {
         pool.install(|| force(Forced { schedule, ..Forced::default() }, &f)).unwrap()

@@ -17,7 +17,13 @@ static POOLS: LazyLock<Vec<ThreadPool>> =
 
 /// The answers of `f` under every schedule on the CPU, on 1 and 2 threads.
 fn every_way<T: Element>(f: impl Fn() -> Result<Vector<T>> + Sync) -> Vec<Vector<T>> {
-    let schedules = [None, Some(Schedule::Rounds), Some(Schedule::Asynchronous), Some(Schedule::Stale(11))];
+    let schedules = [
+        None,
+        Some(Schedule::Rounds),
+        Some(Schedule::Asynchronous),
+        Some(Schedule::Stale(11)),
+        Some(Schedule::Sweeps(1 << 11)),
+    ];
     let ways = schedules.iter().flat_map(|&schedule| POOLS.iter().map(move |pool| (schedule, pool)));
     let run = |(schedule, pool): (_, &ThreadPool)| {
         pool.install(|| force(Forced { schedule, ..Forced::default() }, &f)).unwrap()

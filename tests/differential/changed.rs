@@ -293,7 +293,7 @@ fn paths_that_take_many_rounds() {
             let a = Matrix::from_triples(n, n, edges).unwrap();
             let mut start = vec![u32::MAX; n];
             start[n - 1] = 0;
-            for schedule in [None, Some(Schedule::Rounds)] {
+            for schedule in [None, Some(Schedule::Rounds), Some(Schedule::Sweeps(0))] {
                 if dry_run().is_some() && n > 64 {
                     continue;
                 }

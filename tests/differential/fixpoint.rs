@@ -62,12 +62,15 @@ pub fn case() -> impl Strategy<Value = Case> {
     })
 }
 
-const SCHEDULES: [Option<Schedule>; 5] = [
+const SCHEDULES: [Option<Schedule>; 8] = [
     None,
     Some(Schedule::Rounds),
     Some(Schedule::Asynchronous),
     Some(Schedule::Stale(1)),
     Some(Schedule::Stale(0xdead_beef)),
+    Some(Schedule::Sweeps(0)),
+    Some(Schedule::Sweeps(200)),
+    Some(Schedule::Sweeps(u64::MAX)),
 ];
 
 /// Checks that `run` reaches the `expected` state under every schedule, on one and on two threads.
@@ -390,11 +393,45 @@ fn a_visit_without_the_product_waits_for_nobody() {
     });
 }
 
+/// Elements that are still 0 are active.
+#[op]
+fn is_zero(x: u32) -> bool {
+    x == 0
+}
+
+#[test]
+fn elements_may_read_rows_of_others() {
+    crate::harness::on_device(|| {
+        // a path with short cuts, and a hub with a row that is long enough to be filtered before a loop
+        let n = if dry_run().is_some() { 64 } else { 1500u32 };
+        let path = (1..n - 1).flat_map(|v| [(v, v + 1), (v.saturating_sub(2), v)]);
+        let edges: Vec<(u32, u32)> = path.chain((1..n).map(|v| (0, v))).collect();
+        let a = Matrix::undirected(n as usize, &edges).unwrap();
+        let wide = Matrix::from_triples(n as usize, 5000, (0..n).map(|v| (v, 3 * v + 1, ()))).unwrap();
+        let (reversed, places): (Vec<u32>, Vec<u32>) =
+            ((0..n).rev().collect(), (0..n).map(|v| 3 * v.max(1) - 2).collect());
+        let mut start = vec![0; n as usize];
+        start[0] = 1;
+        let (start, ones) = (Vector::from_dense(start), vec![1u32; n as usize]);
+        let loops = || fixpoint(start.clone()).while_active(is_zero).monotone();
+        // x = x max (x max.first A)[n - 1 - i]
+        every_schedule(&ones, || loops().step(|x| x.ewise_mult(x.vxm(&a, MAX_FIRST).extract(&reversed), MAX)).eval())?;
+        every_schedule(&ones, || {
+            loops().step(|x| x.ewise_mult(x.vxm(&a, MAX_FIRST).edge_status(LE).extract(&reversed), MAX)).eval()
+        })?;
+        // the rows of a product that is longer than the state
+        every_schedule(&ones, || loops().step(|x| x.ewise_mult(x.vxm(&wide, MAX_FIRST).extract(&places), MAX)).eval())
+    })
+    .unwrap();
+}
+
 #[test]
 fn what_cannot_end_or_does_not_fit_is_refused() {
     crate::harness::on_device(|| {
         let a = Matrix::undirected(3, &[(0, 1), (1, 2)]).unwrap();
-        for schedule in [Schedule::Rounds, Schedule::Asynchronous, Schedule::Stale(3)] {
+        for schedule in
+            [Schedule::Rounds, Schedule::Asynchronous, Schedule::Stale(3), Schedule::Sweeps(0), Schedule::Sweeps(99)]
+        {
             // neighbours with equal keys wait for each other forever
             let equal = fixpoint(Vector::full(3, 5u32))
                 .while_active(undecided_u32)

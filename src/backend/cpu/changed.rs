@@ -15,8 +15,9 @@ use crate::backend::view::VectorView;
 use crate::error::Result;
 use crate::formats::Shared;
 use crate::formats::bitmap::words;
+use crate::memory::{self, AtPlaces};
 use std::ops::Range;
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::{AtomicBool, Ordering, fence};
 use vxm_semiring::Element;
 
 /// For each element, its readers: the elements to be visited again once it has changed.
@@ -63,6 +64,8 @@ pub struct Changes<'a, T, H> {
     pub dependents: Dependents<'a>,
     /// The most rounds.
     pub max_rounds: u32,
+    /// Is set once a view reads rows that lie in a file larger than memory. Elements are then visited in the order of their rows.
+    pub spills: &'a AtomicBool,
     /// The loop's counters, if visits are to be counted.
     pub probe: Option<&'a Probe>,
 }
@@ -128,6 +131,7 @@ impl<T: Element, H: Scatter<T>> Changes<'_, T, H> {
         in_place: bool,
         new: &mut Vec<T>,
     ) -> (usize, Option<Vec<u32>>) {
+        let _reading = self.read_at_places(due, marks);
         match due {
             _ if H::SCATTERS && !in_place => (self.round_of_scatters(view, new), None),
             Due::List(list) if in_place => self.sweep_list(view, marks, list),
@@ -135,6 +139,16 @@ impl<T: Element, H: Scatter<T>> Changes<'_, T, H> {
             _ if in_place => (self.sweep(view, marks, matches!(due, Due::All)), None),
             _ => (self.round(view, marks, matches!(due, Due::All), new), None),
         }
+    }
+
+    /// Tells the system if the due elements' rows lie in a file larger than memory, far apart.
+    fn read_at_places(&self, due: &Due, marks: &Marks) -> Option<AtPlaces> {
+        if !self.spills.load(Ordering::Relaxed) {
+            return None;
+        }
+        let (offsets, columns) = self.dependents.rows.first()?;
+        let (n, due) = (self.state.len(), due.count(marks, self.state.len()));
+        memory::read_at_places(offsets, due, (size_of_val(*columns) / n.max(1) * due) as u64)
     }
 
     /// Visits the due elements, as [`take_round`](Self::take_round), and counts.
@@ -160,6 +174,7 @@ impl<T: Element, H: Scatter<T>> Changes<'_, T, H> {
             scatter: self.scatter.counted(probe),
             dependents: self.dependents.clone(),
             max_rounds: self.max_rounds,
+            spills: self.spills,
             probe: None,
         };
         let result = counting.take_round(&DynView::of(&counted), marks, due, in_place, new);
@@ -176,7 +191,11 @@ impl<T: Element, H: Scatter<T>> Changes<'_, T, H> {
         if count * tuning().sweep_fraction > self.state.len() {
             return Due::Marked;
         }
-        Due::List(found.unwrap_or_else(|| marks.list()))
+        let mut list = found.unwrap_or_else(|| marks.list());
+        if self.spills.load(Ordering::Relaxed) {
+            list.sort_unstable();
+        }
+        Due::List(list)
     }
 
     /// Whether a round over all elements is too little work to share out among threads.

@@ -15,6 +15,7 @@ use crate::backend::spans::told_round;
 use crate::backend::tuning::tuning;
 use crate::formats::Shared;
 use crate::formats::bitmap::words;
+use crate::memory;
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::atomic::{Ordering, fence};
@@ -38,6 +39,8 @@ pub trait Relax<T: Element>: Sync {
     fn offsets(&self) -> &[u64];
     /// The other ends of the edges.
     fn columns(&self) -> &[u32];
+    /// Whether the edges lie in a file larger than memory, so that they are best read in their order.
+    fn spills(&self) -> bool;
     /// Whether edges can be followed from their ends, without work to make that possible.
     fn can_pull(&self) -> bool;
     /// Joins the products of element `i` into the elements at the other ends. Adds those that change to `changed`, with what they were.
@@ -92,10 +95,13 @@ impl<T: Element> Relaxation<'_, T> {
             }
         }
         let mut done = Progress::default();
-        let mut list = Vec::new();
+        let (mut list, spills) = (Vec::new(), self.edges.spills());
         let settled = loop {
             if !buckets.take(&mut list, &marks, |i| order.bucket(self.state.get(i as usize))) {
                 break true;
+            }
+            if spills {
+                list.sort_unstable();
             }
             if done.rounds >= self.max_rounds {
                 break false;
@@ -163,7 +169,11 @@ impl<T: Element> Relaxation<'_, T> {
         let total = self.edges.offsets()[self.state.len()];
         // a list that is short for sure needn't be measured
         let edges = if list.len() < 64 { 0 } else { list.iter().map(|&i| degree(i)).sum::<u64>() };
-        match self.pulled(list, edges, total - done.edges.min(total)) {
+        let pulled = self.pulled(list, edges, total - done.edges.min(total));
+        // a pull reads rows in their order
+        let pushed = pulled.is_none().then(|| (self.edges.offsets(), edges * size_of::<u32>() as u64));
+        let _reading = pushed.and_then(|(offsets, bytes)| memory::read_at_places(offsets, list.len(), bytes));
+        match pulled {
             Some(product) => {
                 done.pulls += 1;
                 self.pull(list, product, marks, buckets, order);

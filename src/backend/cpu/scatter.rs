@@ -3,6 +3,7 @@
 use crate::backend::cpu::parallel;
 use crate::backend::plan;
 use crate::backend::view::{Support, VectorView};
+use crate::memory;
 use crate::formats::bitmap::words;
 use crate::formats::{Csr, Sparse, Store};
 use std::any::{Any, TypeId};
@@ -37,6 +38,8 @@ where
         })
         .collect();
     let work: u64 = sources.iter().map(|&(i, _)| rows.degree(i as usize) as u64).sum();
+    let entry = size_of::<u32>() + size_of::<A>();
+    let _reading = memory::read_at_places(rows.offsets(), sources.len(), work * entry as u64);
     let n = rows.ncols();
     let threads = parallel::threads();
     let (touched, values) = with_workspace(n, |places: &mut [S::Out], seen: &mut [u64]| {

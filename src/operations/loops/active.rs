@@ -1,6 +1,8 @@
 //! Loops over active elements: an element is visited for as long as an operator holds of it.
 
-use crate::backend::cpu::active::{Loop, Outcome, RowReading};
+use crate::backend::cpu::active::{Body, Loop, Outcome, RowReading, Sweep, Sweeping};
+use crate::backend::cpu::counted::Counted;
+use crate::backend::cpu::dyn_view::DynView;
 use crate::backend::cuda::codegen::builder::KernelBuilder;
 use crate::backend::cuda::loops::active::why_unfusable;
 use crate::backend::cuda::loops::counters::{Counters, counted};
@@ -8,6 +10,7 @@ use crate::backend::cuda::terminals::Merging;
 use crate::backend::cuda::{self, Gpu};
 use crate::backend::plan::Schedule;
 use crate::backend::profile::{LoopKind, Probe};
+use crate::backend::spans::told_round;
 use crate::backend::view::VectorView;
 use crate::containers::Vector;
 use crate::error::{Error, Result};
@@ -20,6 +23,7 @@ use crate::operations::verbs::Verbs;
 use crate::ranks::Grid;
 use std::cell::Cell;
 use std::panic::Location;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use vxm_semiring::{Element, LOR, SECOND, UnaryOp};
 
 /// The condition of [`while_active`](crate::operations::loops::Fixpoint::while_active): an element is visited for as
@@ -112,6 +116,63 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>> Stepped<T, Active<F>
     }
 }
 
+/// Runs a loop on the CPU with rows in a file larger than memory. It sweeps over the file until there is room for what the active
+/// elements still need of their rows, and goes on with that. `stored` is the body that reads rows as stored. `None` if there is no such file,
+/// or the body can't sweep.
+fn sweeps<T, F, E, B>(
+    job: &Loop<'_, T, F>,
+    stored: &Body<E::View<'_>>,
+    body: &E,
+    env: Env<'_>,
+) -> Result<Option<Outcome>>
+where
+    T: Element,
+    F: UnaryOp<T, Out = bool>,
+    E: Expr<T = T>,
+    B: Expr<T = T>,
+{
+    let (view, live) = stored;
+    if !(job.spills && *live) {
+        return Ok(None);
+    }
+    let judge = |own: T, new: T| job.judge(own, new);
+    let counted = job.probe.map(|probe| Counted::of(view, probe, job.state.view(), Some(&judge)));
+    let visits = || counted.as_ref().map_or_else(|| DynView::of(view), DynView::of);
+    let (mut rounds, mut left) = (0, job.active_elements().len());
+    loop {
+        rounds += 1;
+        told_round!(rounds, left);
+        let sweep = Sweep::new(job, visits());
+        if let Some(probe) = job.probe {
+            probe.begin_round(left, true);
+        }
+        let kept = body.view(&env.with_sweep(&sweep))?;
+        if let Some(probe) = job.probe {
+            probe.end_round(0);
+        }
+        if !sweep.began() {
+            return Ok(None);
+        }
+        left = job.active_elements().len();
+        let changed = sweep.changed();
+        let has_room = sweep.has_room();
+        let why = if has_room {
+            "what active elements need of the rows is in memory now"
+        } else {
+            "there is no room for what they need"
+        };
+        tracing::debug!(operation = "fixpoint", order = "sweep", active = left, why, "plan");
+        if left == 0 || !changed || rounds >= job.max_rounds {
+            return Ok(Some(Outcome { rounds, left, endless: left > 0 && changed }));
+        }
+        if has_room {
+            let in_memory = Loop { spills: false, max_rounds: job.max_rounds - rounds, ..*job };
+            let rest = in_memory.in_place(None::<B::View<'_>>, (kept.clone(), true), |_| Ok((kept.clone(), true)))?;
+            return Ok(Some(Outcome { rounds: rounds + rest.rounds, ..rest }));
+        }
+    }
+}
+
 /// The error if active elements are left: they changed without end, or a round changed none.
 pub(super) fn unsettled(left: usize, rounds: u32, endless: bool, at: &'static Location<'static>) -> Error {
     let elements = if left == 1 { "element" } else { "elements" };
@@ -197,7 +258,8 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
     /// Runs the loop on the CPU, in rounds or in place.
     fn run_on_cpu(self, schedule: Schedule) -> Result<Fixed<T>> {
         let Self { state, condition: Active { active, max_rounds }, monotone, state_ref, body, first, at } = self;
-        let (state, snapshot) = (Shared::new(state.into_full()), Cell::new(false));
+        let step = &body;
+        let (state, snapshot, spills) = (Shared::new(state.into_full()), Cell::new(false), AtomicBool::new(false));
         let probe = Probe::start::<T>(LoopKind::WhileActive, state.len(), at);
         let Outcome { rounds, left, endless } = {
             let is_active = |i| active.call(state.get(i));
@@ -212,14 +274,20 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
                     RowReading::Prefiltered => &prefiltering,
                     RowReading::Reversed => &reversed,
                 };
-                Ok((body.view(env)?, !snapshot.get()))
+                Ok((step.view(env)?, !snapshot.get()))
             };
-            let visited = Loop { state: &state, active, max_rounds, probe: probe.as_ref() };
-            match schedule {
-                Schedule::Rounds => visited
-                    .rounds(first, || body(if monotone { RowReading::Prefiltered } else { RowReading::AsStored })),
-                _ => visited.in_place(first, body),
-            }?
+            let mut job = Loop { state: &state, active, max_rounds, spills: false, probe: probe.as_ref() };
+            if schedule == Schedule::Rounds {
+                job.rounds(first, || body(if monotone { RowReading::Prefiltered } else { RowReading::AsStored }))?
+            } else {
+                let noting = env.with_spills(&spills);
+                let stored = (step.view(&noting)?, !snapshot.get());
+                job.spills = spills.load(Relaxed);
+                match sweeps::<_, _, _, B>(&job, &stored, step, env)? {
+                    Some(outcome) => outcome,
+                    None => job.in_place(first, stored, body)?,
+                }
+            }
         };
         if let Some(probe) = probe {
             probe.finish();

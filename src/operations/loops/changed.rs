@@ -27,6 +27,7 @@ use crate::operations::verbs::Verbs;
 use crate::ranks::{Grid, deliver};
 use std::cell::Cell;
 use std::panic::Location;
+use std::sync::atomic::AtomicBool;
 use vxm_semiring::{Element, IDENTITY, LOR, SECOND};
 
 /// The condition of [`while_changed`](crate::operations::loops::Fixpoint::while_changed): an element is visited if
@@ -175,10 +176,10 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
     /// Runs the loop on the CPU, in rounds or in place.
     fn run_on_cpu(self, in_place: bool) -> Result<Fixed<T>> {
         let Self { state, condition, state_ref, body, at, .. } = self;
-        let (state, snapshot) = (Shared::new(state.into_full()), Cell::new(false));
+        let (state, snapshot, spills) = (Shared::new(state.into_full()), Cell::new(false), AtomicBool::new(false));
         let probe = Probe::start::<T>(LoopKind::WhileChanged, state.len(), at);
         let Visited { rounds, changed } = {
-            let env = Env::with_shared(state_ref, &state, &snapshot);
+            let env = Env::with_shared(state_ref, &state, &snapshot).with_spills(&spills);
             let mut reads = Reads::default();
             body.reads(&env, &mut reads);
             let dependents = if reads.is_everything() || H::SCATTERS {
@@ -197,6 +198,7 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
                 scatter: condition.scatter,
                 dependents,
                 max_rounds: condition.max_rounds,
+                spills: &spills,
                 probe: probe.as_ref(),
             };
             match relaxed {

@@ -52,6 +52,11 @@ impl<'a> Reads<'a> {
         self.own
     }
 
+    /// Whether it reads the element of the same index at most.
+    pub fn is_at_most_own(&self) -> bool {
+        !self.all && self.through.is_empty()
+    }
+
     /// Whether it may read any element.
     pub fn is_everything(&self) -> bool {
         self.all

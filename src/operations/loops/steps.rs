@@ -217,7 +217,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, P: Steps<T>> Rounds<T, F, P> {
         let Self { state, condition: Active { active, max_rounds }, state_ref, steps, at, .. } = self;
         let state = Shared::new(state.into_full());
         let probe = Probe::start::<T>(LoopKind::Steps, state.len(), at);
-        let visited = Loop { state: &state, active, max_rounds, probe: probe.as_ref() };
+        let visited = Loop { state: &state, active, max_rounds, spills: false, probe: probe.as_ref() };
         let seed = if let Schedule::Stale(seed) = schedule { Some(seed) } else { None };
         let list = visited.active_elements();
         let mut round = OnThreads { visited, state_ref, list, scratch: Vec::new(), changed: false, seed };

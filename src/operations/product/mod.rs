@@ -9,6 +9,7 @@ mod flip;
 mod planning;
 mod ranks;
 mod relaxed;
+mod sweep;
 
 pub use flip::Flip;
 
@@ -28,6 +29,7 @@ use crate::operations::loops::dependencies::Reads;
 use crate::operations::loops::relaxed::RelaxedEdges;
 use crate::operations::product::cpu::{ProductView, presence};
 use crate::operations::product::edge_policy::{EdgePolicy, Judged, Prefiltered, Until, Whole};
+use crate::operations::product::sweep::Swept;
 use std::any::TypeId;
 use std::panic::Location;
 use std::sync::Arc;
@@ -304,6 +306,14 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
                 policy.passes_key(key, j) && operand.at(j).map_or(H::FILTERS_BY_KEY, passes_state)
             });
             return ProductView::Prefiltered(operand, Arc::new(kept), self.ring, Prefiltered(policy));
+        }
+        if let Some(sweep) = env.sweep().filter(|_| self.may_keep_parts(env))
+            && let Some(kept) = (Swept { csr, operand: &operand, ring: self.ring, policy, sweep }).kept()
+        {
+            return ProductView::Prefiltered(operand, Arc::new(kept), self.ring, Prefiltered(policy));
+        }
+        if env.is_in_loop() && planning::spills(csr) {
+            env.spills();
         }
         let work = csr.offsets();
         let add = self.ring.add();

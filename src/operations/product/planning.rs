@@ -3,21 +3,38 @@
 use crate::backend::cuda::Gpu;
 use crate::backend::cuda::codegen::builder::KernelBuilder;
 use crate::backend::cuda::push::can_push;
-use crate::backend::plan::{self, Direction, Format, Plan, Sizes, Strategy};
+use crate::backend::plan::{self, Direction, Format, Plan, Schedule, Sizes, Strategy};
 use crate::backend::tuning::tuning;
 use crate::backend::view::Support;
 use crate::error::{Error, Result};
 use crate::formats::Csr;
 use crate::formats::bitmap::places;
+use crate::memory;
 use crate::operations::expr::{Env, Expr};
+use crate::operations::loops::dependencies::Reads;
 use crate::operations::product::Product;
 use crate::operations::product::edge_policy::EdgePolicy;
 use vxm_semiring::{BinaryOp, Element, Monoid, Semiring};
+
+/// Whether rows lie in a file larger than memory, or are read as if they did.
+pub(super) fn spills<A: Element>(csr: &Csr<A>) -> bool {
+    matches!(plan::forced().schedule, Some(Schedule::Sweeps(_))) || memory::spills(csr)
+}
 
 impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Product<'_, E, A, S, H> {
     /// Whether any entries are left out of rows.
     pub(super) fn filters(&self) -> bool {
         H::FILTERS_BY_STATE || self.policy.filters_by_key()
+    }
+
+    /// Whether a sweep may keep parts of the rows: settled elements then make the same products for good.
+    pub(super) fn may_keep_parts(&self, env: &Env<'_>) -> bool {
+        if !S::Add::EXACT {
+            return false;
+        }
+        let mut operand = Reads::default();
+        self.operand.reads(env, &mut operand);
+        operand.is_at_most_own()
     }
 
     /// The verb that leaves entries out.

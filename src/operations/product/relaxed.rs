@@ -12,6 +12,7 @@ use crate::operations::expr::{Env, Expr};
 use crate::operations::loops::relaxed::RelaxedEdges;
 use crate::operations::product::Product;
 use crate::operations::product::edge_policy::EdgePolicy;
+use crate::operations::product::planning::spills;
 use core::any::TypeId;
 use core::marker::PhantomData;
 use std::ops::Range;
@@ -106,6 +107,10 @@ impl<X: Element, A: Element, S: Semiring<X, A>> Relax<S::Out> for Edges<'_, X, A
 
     fn columns(&self) -> &[u32] {
         self.out.columns()
+    }
+
+    fn spills(&self) -> bool {
+        spills(self.out)
     }
 
     fn can_pull(&self) -> bool {

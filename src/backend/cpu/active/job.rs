@@ -24,6 +24,8 @@ pub struct Loop<'a, T, F> {
     pub active: F,
     /// The most rounds that may change something.
     pub max_rounds: u32,
+    /// Whether rows lie in a file larger than memory. Elements are then visited in the order of their rows.
+    pub spills: bool,
     /// The loop's counters, if visits are to be counted.
     pub probe: Option<&'a Probe>,
 }

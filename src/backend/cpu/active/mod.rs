@@ -2,11 +2,13 @@
 
 mod job;
 mod order;
+mod sweep;
 mod visitor;
 mod waiters;
 
 pub(crate) use job::next;
 pub use job::{Body, Loop, Outcome, RowReading};
+pub(crate) use sweep::{Sweep, Sweeping};
 
 use crate::backend::cpu::active::order::Order;
 use crate::backend::cpu::active::visitor::{PassResult, Visitor, merged};
@@ -21,6 +23,7 @@ use crate::backend::spans::told_round;
 use crate::backend::tuning::tuning;
 use crate::backend::view::{Dependency, VectorView};
 use crate::error::Result;
+use crate::memory::{self, AtPlaces};
 use std::ops::Range;
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
 use vxm_semiring::{Element, UnaryOp};
@@ -86,7 +89,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
     }
 
     /// Whether a visit that made `new` of `own` changed it, and whether the element is settled since.
-    fn judge(&self, own: T, new: T) -> (bool, bool) {
+    pub(crate) fn judge(&self, own: T, new: T) -> (bool, bool) {
         (own.bits() != new.bits(), !self.active.call(new))
     }
 
@@ -105,6 +108,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
     /// Runs one round over `list`, and returns whether it changed an element. Afterwards `list` holds the elements that are still active.
     /// `new` is scratch space.
     pub fn round<V: VectorView<T = T>>(&self, body: &V, list: &mut Vec<u32>, new: &mut Vec<T>) -> bool {
+        let _reading = read_at_places(body, list.len());
         new.clear();
         new.resize(list.len(), T::ZERO);
         let evaluate = |(list, new): (&[u32], &mut [T])| {
@@ -140,16 +144,16 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
 
     /// Runs the loop in place: elements are visited in any order and written at once, while other threads read and write the state. It is
     /// meant for loops that reach the same state under every fair schedule. An element with a known blocker joins the blocker's waiters
-    /// and isn't visited until the blocker is settled.
+    /// and isn't visited until the blocker is settled. `stored` is the body that reads rows as stored.
     ///
     /// # Errors
     /// If `body` fails to make the view.
     pub fn in_place<V: VectorView<T = T>, W: VectorView<T = T>>(
         &self,
         first: Option<W>,
+        (view, live): Body<V>,
         body: impl Fn(RowReading) -> Result<Body<V>>,
     ) -> Result<Outcome> {
-        let (view, live) = body(RowReading::AsStored)?;
         let n = self.state.len();
         let little = parallel::is_little(n, view.work().map_or(0, |work| work[n]));
         parallel::alone_if(little, || self.passes(view, live, first, body))
@@ -165,8 +169,9 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
     ) -> Result<Outcome> {
         let (mut rounds, mut waiters, mut waiting, mut may_enqueue) = (1, None::<Waiters>, 0, true);
         // if the body holds a snapshot, it can't see neighbours settle within the pass: what stops the first body then gives no order
-        let order = self.order(&view, first.as_ref().filter(|_| live));
+        let order = if self.spills { None } else { self.order(&view, first.as_ref().filter(|_| live)) };
         let why = match order {
+            None if self.spills => "the rows lie in a file larger than memory: they are read in their order",
             Some(_) => "blockers are visited first, so one visit per element is mostly enough",
             None => "blockers are unknown, in no common order, or neighbours would be visited far apart",
         };
@@ -387,6 +392,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         PassResult { left, woken, .. }: PassResult,
         waiters: Option<&Waiters>,
     ) -> PassResult {
+        let _reading = read_at_places(body, left.len() + woken.len());
         let shared = parallel::threads() > 1;
         if is_small(body, &left) && is_small(body, &woken) && woken.len() < tuning().parallel_woken {
             let mut visitor = Visitor::new(self, waiters, shared, 0);
@@ -423,4 +429,11 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
             .collect();
         merged(parallel::collect(tasks.len(), &|t| run(tasks[t].0, tasks[t].1)))
     }
+}
+
+/// Tells the system if the rows of so many elements lie in a file larger than memory, far apart.
+fn read_at_places<V: VectorView>(body: &V, elements: usize) -> Option<AtPlaces> {
+    let work = body.work()?;
+    let (rows, entries) = (work.len() as u64, *work.last()?);
+    memory::read_at_places(work, elements, entries / rows * elements as u64 * size_of::<u32>() as u64)
 }

@@ -155,7 +155,7 @@ impl Configuration {
     ) -> Result<Arc<Program>> {
         let (group, reads) = match self.schedule {
             Schedule::Asynchronous => ("vxm::Asynchronous()", sources::DIRECT),
-            Schedule::Rounds | Schedule::Stale(_) => ("vxm::Rounds()", sources::CACHED),
+            Schedule::Rounds | Schedule::Stale(_) | Schedule::Sweeps(_) => ("vxm::Rounds()", sources::CACHED),
         };
         builder.include(reads);
         builder.include(sources::STATE);
