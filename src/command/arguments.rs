@@ -32,6 +32,9 @@ pub struct Arguments {
     /// File for a trace of the command, in Chrome's format, which Perfetto opens.
     #[arg(long, global = true, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// Tell on standard error how long each phase took: reading, running, checking and so on.
+    #[arg(long, global = true)]
+    pub time: bool,
     /// Tell only errors on standard error: no progress, and not what reading changed.
     #[arg(short, long, global = true)]
     pub quiet: bool,

@@ -86,7 +86,7 @@ pub fn main() -> ExitCode {
 
 /// Runs the command, and writes its trace if one is asked for.
 fn traced(arguments: Arguments, begin: Instant) -> Result<ExitCode> {
-    let Arguments { task, trace, quiet } = arguments;
+    let Arguments { task, trace, time, quiet } = arguments;
     QUIET.store(quiet, Ordering::Relaxed);
     if bars::are_shown() {
         heed_signals()?;
@@ -99,6 +99,9 @@ fn traced(arguments: Arguments, begin: Instant) -> Result<ExitCode> {
         vxm::kernels::trace::start();
     }
     let done = log().and_then(|()| vxm::backend::tuning::check()).and_then(|()| whole(task));
+    if time && done.is_ok() {
+        tell(phases::told(begin));
+    }
     // ranks share the file, so one of them writes it
     match (file, recorder::recorder()) {
         (Some(file), Some(recorder)) if job::speaks() => {

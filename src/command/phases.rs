@@ -38,3 +38,13 @@ pub fn done() -> Vec<(&'static str, Duration)> {
     let done = DONE.lock().unwrap_or_else(PoisonError::into_inner);
     done.iter().copied().filter(|(name, _)| !OF_REPORTS.contains(name)).collect()
 }
+
+/// The time of each phase that has ended, of what was between them, and of all since `begin`, in a line.
+pub fn told(begin: Instant) -> String {
+    let all = begin.elapsed();
+    let done = DONE.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let rest = all.saturating_sub(done.iter().map(|(_, took)| *took).sum());
+    let parts = done.into_iter().chain([("rest", rest)]);
+    let parts: Vec<_> = parts.map(|(name, took)| format!("{name} {:.3} s", took.as_secs_f64())).collect();
+    format!("time: {}; {:.3} s in all", parts.join(", "), all.as_secs_f64())
+}

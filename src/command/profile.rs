@@ -37,7 +37,7 @@ pub fn task(runs: u32, arguments: &[OsString]) -> Result<Task> {
 
 /// The task of an algorithm, given its arguments. `command` asks for it, and has the options `own` beside those that all commands have.
 pub fn algorithm(command: &str, own: &[&str], arguments: &[OsString]) -> Result<Task> {
-    let before = [&["--trace", "--quiet", "-q"], own].concat();
+    let before = [&["--trace", "--time", "--quiet", "-q"], own].concat();
     for argument in arguments.iter().map(|argument| argument.to_string_lossy()) {
         let name = argument.split('=').next().unwrap_or_default();
         if before.contains(&name) {

@@ -56,10 +56,10 @@ fn traces_have_the_format_that_perfetto_reads() {
 fn phases_add_up_to_the_time_of_the_command() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    // other processes may delay the start of this one, so one of some runs must do
+    // other processes may delay the start of this one, so one of some runs must do; starting and ending it take some 15 ms
     let mut shares = (0..4).map(|_| {
         let start = Instant::now();
-        let events = traced(folder, &["color", "rmat:16:16", "--device", "cpu"]);
+        let events = traced(folder, &["color", "rmat:18:16", "--device", "cpu"]);
         let wall = start.elapsed().as_secs_f64() * 1e6;
         let all = spans(&events, "command");
         assert_eq!(all.len(), 1, "one span of the whole: {all:?}");
@@ -99,6 +99,34 @@ fn quiet_commands_tell_errors_only() {
     assert_eq!(told(&["mis", "e", "--device", "cpu", "--quiet"]), "");
     assert_eq!(told(&["-q", "generate", "grid:3x4", "-o", "g.mtx"]), "");
     assert!(told(&["-q", "mis", "nothere"]).starts_with("vxm: nothere: "));
+}
+
+#[test]
+fn the_time_of_each_phase_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let told = |arguments: &[&str]| {
+        let out = run(folder, arguments);
+        assert!(out.status.success(), "{}", text(&out.stderr));
+        let line = text(&out.stderr).lines().last().unwrap_or_default().to_owned();
+        let parts = line.strip_prefix("vxm: time: ").and_then(|line| line.strip_suffix(" s in all"));
+        let (parts, all) = parts.and_then(|line| line.split_once("; ")).unwrap_or_else(|| panic!("{line}"));
+        let parts = parts.split(", ").map(|part| part.strip_suffix(" s").unwrap().split_once(' ').unwrap());
+        let parts: Vec<(String, f64)> = parts.map(|(name, took)| (name.to_owned(), took.parse().unwrap())).collect();
+        let sum: f64 = parts.iter().map(|(_, took)| took).sum();
+        assert!((sum - all.parse::<f64>().unwrap()).abs() < 0.001 * parts.len() as f64, "{line}");
+        parts.into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(" ")
+    };
+    let phases = "start read prepare run check write rest";
+    assert_eq!(told(&["mis", "grid:30x40", "--device", "cpu", "--out", "set", "--time"]), phases);
+    assert_eq!(told(&["--time", "--quiet", "mis", "grid:30x40", "--device", "cpu", "--json", "--out", "set"]), phases);
+    assert_eq!(told(&["generate", "grid:30x40", "-o", "g.vxm", "--time"]), "start read write rest");
+    assert!(!text(&run(folder, &["mis", "grid:30x40", "--device", "cpu"]).stderr).contains("time"));
+    assert!(refused(folder, &["mis", "nothere", "--time"]).starts_with("nothere: "));
+    assert_eq!(
+        refused(folder, &["profile", "mis", "grid:2x2", "--time"]),
+        "profile: --time: expected before the algorithm"
+    );
 }
 
 #[test]
