@@ -146,8 +146,8 @@ pub enum Schedule {
     Asynchronous,
     /// Each round visits a random half of the elements, and reads some states of earlier rounds: to test the claim of `monotone`.
     Stale(u64),
-    /// As if rows lay in a file larger than memory, of which so many bytes may be kept: see [`Sweeping`](crate::backend::cpu::active::Sweeping).
-    /// Only for `monotone` loops on the CPU; elsewhere loops run in rounds.
+    /// As if rows lay in a file larger than memory, of which so many bytes may be kept. Passes then go over the rows in their order. Only for
+    /// `monotone` loops on the CPU; elsewhere loops run in rounds.
     Sweeps(u64),
 }
 

@@ -64,20 +64,12 @@ pub(crate) fn read_at_places<T>(part: &[T], places: usize, bytes: u64) -> Option
 #[derive(Debug)]
 pub(crate) struct AtPlaces(#[cfg_attr(not(unix), expect(dead_code))] Arc<Mmap>);
 
-#[cfg(unix)]
 impl AtPlaces {
     /// Begins such a time. Where the system takes no advice, reading is only slower.
     fn begin(map: Arc<Mmap>) -> Option<Self> {
+        #[cfg(unix)]
         map.advise(memmap2::Advice::Random).ok()?;
         Some(Self(map))
-    }
-}
-
-#[cfg(not(unix))]
-impl AtPlaces {
-    /// Other systems take no such advice.
-    fn begin(_: Arc<Mmap>) -> Option<Self> {
-        None
     }
 }
 
