@@ -7,7 +7,7 @@ mod resident;
 mod size;
 
 pub use resident::Resident;
-pub(crate) use resident::{AtPlaces, limit, note, read_at_places};
+pub(crate) use resident::{AtPlaces, limit, note, read_at_places, read_some_rows};
 pub use size::Size;
 
 use crate::error::{Error, Result};

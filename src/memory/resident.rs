@@ -60,6 +60,12 @@ pub(crate) fn read_at_places<T>(part: &[T], places: usize, bytes: u64) -> Option
     AtPlaces::begin(map)
 }
 
+/// The same of so many rows, of which each has as many columns as rows have in the mean. `offsets` are those of all rows.
+pub(crate) fn read_some_rows(offsets: &[u64], rows: usize) -> Option<AtPlaces> {
+    let mean = *offsets.last()? / offsets.len() as u64;
+    read_at_places(offsets, rows, mean * rows as u64 * size_of::<u32>() as u64)
+}
+
 /// A time in which a mapped file is read at places that lie far apart.
 #[derive(Debug)]
 pub(crate) struct AtPlaces(#[cfg_attr(not(unix), expect(dead_code))] Arc<Mmap>);

@@ -1,39 +1,14 @@
 //! Levels, distances and components, compared with sequential programs: a queue, Dijkstra, Bellman-Ford and union-find.
 
+use super::graphs::{every_way, options};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::LazyLock;
 use vxm::algorithms::{Distance, bfs, components, sssp};
-use vxm::backend::plan::{Forced, Schedule, force};
 use vxm::certify;
 use vxm::io::generate;
 use vxm::prelude::*;
-
-static POOLS: LazyLock<Vec<ThreadPool>> =
-    LazyLock::new(|| [1, 2].map(|n| ThreadPoolBuilder::new().num_threads(n).build().unwrap()).into());
-
-/// The answers of `f` under every schedule on the CPU, on 1 and 2 threads.
-fn every_way<T: Element>(f: impl Fn() -> Result<Vector<T>> + Sync) -> Vec<Vector<T>> {
-    let schedules = [
-        None,
-        Some(Schedule::Rounds),
-        Some(Schedule::Asynchronous),
-        Some(Schedule::Stale(11)),
-        Some(Schedule::Sweeps(1 << 11)),
-    ];
-    let ways = schedules.iter().flat_map(|&schedule| POOLS.iter().map(move |pool| (schedule, pool)));
-    let run = |(schedule, pool): (_, &ThreadPool)| {
-        pool.install(|| force(Forced { schedule, ..Forced::default() }, &f)).unwrap()
-    };
-    ways.map(run).collect()
-}
-
-fn options<T: Element>(v: &Vector<T>) -> Vec<Option<T>> {
-    (0..v.len() as u32).map(|i| v.get(i)).collect()
-}
 
 fn check_levels(name: &str, a: &Matrix, source: u32) {
     for found in every_way(|| bfs(a, source)) {

@@ -146,9 +146,8 @@ impl<T: Element, H: Scatter<T>> Changes<'_, T, H> {
         if !self.spills.load(Ordering::Relaxed) {
             return None;
         }
-        let (offsets, columns) = self.dependents.rows.first()?;
-        let (n, due) = (self.state.len(), due.count(marks, self.state.len()));
-        memory::read_at_places(offsets, due, (size_of_val(*columns) / n.max(1) * due) as u64)
+        let (offsets, _) = self.dependents.rows.first()?;
+        memory::read_some_rows(offsets, due.count(marks, self.state.len()))
     }
 
     /// Visits the due elements, as [`take_round`](Self::take_round), and counts.

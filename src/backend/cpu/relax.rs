@@ -171,8 +171,10 @@ impl<T: Element> Relaxation<'_, T> {
         let edges = if list.len() < 64 { 0 } else { list.iter().map(|&i| degree(i)).sum::<u64>() };
         let pulled = self.pulled(list, edges, total - done.edges.min(total));
         // a pull reads rows in their order
-        let pushed = pulled.is_none().then(|| (self.edges.offsets(), edges * size_of::<u32>() as u64));
-        let _reading = pushed.and_then(|(offsets, bytes)| memory::read_at_places(offsets, list.len(), bytes));
+        let _reading = match pulled {
+            None => memory::read_at_places(self.edges.offsets(), list.len(), edges * size_of::<u32>() as u64),
+            Some(_) => None,
+        };
         match pulled {
             Some(product) => {
                 done.pulls += 1;

@@ -23,7 +23,7 @@ use crate::backend::spans::told_round;
 use crate::backend::tuning::tuning;
 use crate::backend::view::{Dependency, VectorView};
 use crate::error::Result;
-use crate::memory::{self, AtPlaces};
+use crate::memory;
 use std::ops::Range;
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
 use vxm_semiring::{Element, UnaryOp};
@@ -108,7 +108,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
     /// Runs one round over `list`, and returns whether it changed an element. Afterwards `list` holds the elements that are still active.
     /// `new` is scratch space.
     pub fn round<V: VectorView<T = T>>(&self, body: &V, list: &mut Vec<u32>, new: &mut Vec<T>) -> bool {
-        let _reading = read_at_places(body, list.len());
+        let _reading = body.work().and_then(|work| memory::read_some_rows(work, list.len()));
         new.clear();
         new.resize(list.len(), T::ZERO);
         let evaluate = |(list, new): (&[u32], &mut [T])| {
@@ -392,7 +392,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         PassResult { left, woken, .. }: PassResult,
         waiters: Option<&Waiters>,
     ) -> PassResult {
-        let _reading = read_at_places(body, left.len() + woken.len());
+        let _reading = body.work().and_then(|work| memory::read_some_rows(work, left.len() + woken.len()));
         let shared = parallel::threads() > 1;
         if is_small(body, &left) && is_small(body, &woken) && woken.len() < tuning().parallel_woken {
             let mut visitor = Visitor::new(self, waiters, shared, 0);
@@ -429,11 +429,4 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
             .collect();
         merged(parallel::collect(tasks.len(), &|t| run(tasks[t].0, tasks[t].1)))
     }
-}
-
-/// Tells the system if the rows of so many elements lie in a file larger than memory, far apart.
-fn read_at_places<V: VectorView>(body: &V, elements: usize) -> Option<AtPlaces> {
-    let work = body.work()?;
-    let (rows, entries) = (work.len() as u64, *work.last()?);
-    memory::read_at_places(work, elements, entries / rows * elements as u64 * size_of::<u32>() as u64)
 }
