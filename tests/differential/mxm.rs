@@ -279,7 +279,7 @@ fn a_product_that_no_memory_holds_is_refused() {
         assert!(matches!(error, Error::Memory { .. }), "{error}");
         let told = error.to_string();
         assert!(
-            told.contains("mxm: the product of matrices of 2097152 x 1 and 1 x 2097152: needs 32.0 TiB of"),
+            told.contains("mxm: the product of matrices of 2097152 x 1 and 1 x 2097152: needs 32.1 TiB of"),
             "{told}"
         );
     }
