@@ -128,6 +128,39 @@ fn rounds_are_those_of_a_plain_loop() {
     assert!(counted.nanoseconds >= counted.rounds.iter().map(|round| round.nanoseconds).sum());
 }
 
+/// Labels travel along a path without order: threads sweep a few times, and then each element is pushed once.
+#[test]
+fn labels_that_travel_far_take_few_visits() {
+    let n = 5000u32;
+    let mut order: Vec<u32> = (0..n).collect();
+    order.sort_by_key(|&v| v.wrapping_mul(0x9e37_79b9));
+    let a = Matrix::from_triples(n as usize, n as usize, order.windows(2).map(|ends| (ends[0], ends[1], ()))).unwrap();
+    let mut least = order.clone();
+    let mut best = u32::MAX;
+    for &v in &order {
+        best = best.min(v);
+        least[v as usize] = best;
+    }
+    for threads in [1, 3] {
+        let (settled, profile) = on_threads(threads, || {
+            collect(|| {
+                let labels = fixpoint(Vector::from_dense((0..n).collect())).while_changed().monotone();
+                labels.step(|label| label.ewise_add(label.vxm(&a, MIN_FIRST), MIN)).eval().unwrap()
+            })
+        });
+        assert_eq!(settled.state, Vector::from_dense(least.clone()));
+        let [counted] = &profile.loops[..] else { panic!("one loop") };
+        consistent("labels that travel far", counted);
+        assert_eq!(counted.rounds.len(), settled.rounds as usize);
+        let most = (threads as u64 + 3) * u64::from(n);
+        assert!(
+            counted.total().visits <= most,
+            "{} visits on {threads} threads, {most} expected",
+            counted.total().visits
+        );
+    }
+}
+
 #[test]
 fn scopes_nest_and_end() {
     let run =

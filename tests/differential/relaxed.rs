@@ -148,6 +148,53 @@ fn an_identity_that_spreads_is_not_left_out() {
     });
 }
 
+/// A path that visits the vertices of `some` in an order without order.
+fn wandering(some: std::ops::Range<u32>) -> Vec<(u32, u32, u32)> {
+    let mut order: Vec<u32> = some.collect();
+    order.sort_by_key(|&v| crate::algebra::mix(u64::from(v)));
+    order.windows(2).map(|ends| (ends[0], ends[1], 1)).collect()
+}
+
+/// Labels of all elements travel along paths, so that sweeps end before they settle.
+#[test]
+fn labels_that_travel_far() {
+    suite("relaxed loops: labels that travel far", 16, case(), |case| {
+        let (n, mut edges) = (case.n, directed(&case, |_| 1));
+        edges.extend(wandering(0..n.min(300) as u32));
+        edges.sort_unstable();
+        edges.dedup();
+        let a = ok(Matrix::from_triples(n, n, edges.iter().map(|&(i, j, _)| (i, j, ()))))?;
+        let mixed = |v: usize| crate::algebra::mix(case.seed ^ v as u64);
+        // along rows and along columns, in order and not, with elements that are the identity, and with equal labels
+        let start: Vec<u32> = (0..n as u32).collect();
+        let least = settled(start.clone(), &edges, |held, x, _| held.min(x));
+        let body = |x: StateRef<u32>| x.ewise_add(x.vxm(&a, MIN_FIRST), MIN);
+        every_schedule(&least, || {
+            fixpoint(Vector::from_dense(start.clone())).while_changed().monotone().step(body).eval()
+        })?;
+        let back: Vec<_> = edges.iter().map(|&(i, j, w)| (j, i, w)).collect();
+        let start: Vec<u64> = (0..n).map(|v| mixed(v) % 50).collect();
+        let greatest = settled(start.clone(), &back, |held, x, _| held.max(x));
+        let body = |x: StateRef<u64>| a.mxv(x, semiring(MAX, SECOND)).ewise_add(x, MAX);
+        every_schedule(&greatest, || {
+            fixpoint(Vector::from_dense(start.clone())).while_changed().monotone().step(body).eval()
+        })?;
+        let start: Vec<f64> = (0..n).map(|v| mixed(v) as f64 / 1e12 - 9e6).collect();
+        let least = settled(start.clone(), &edges, |held, x, _| held.min(x));
+        let body = |x: StateRef<f64>| x.ewise_add(x.vxm(&a, MIN_FIRST), MIN);
+        every_schedule(&least, || {
+            fixpoint(Vector::from_dense(start.clone())).while_changed().monotone().step(body).eval()
+        })?;
+        // no order: bits that are joined. Sweeps go on
+        let start: Vec<u64> = (0..n).map(|v| 1 << (mixed(v) % 64)).collect();
+        let reached = settled(start.clone(), &edges, |held, x, _| held | x);
+        let body = |x: StateRef<u64>| x.ewise_add(x.vxm(&a, semiring(BOR, FIRST)), BOR);
+        every_schedule(&reached, || {
+            fixpoint(Vector::from_dense(start.clone())).while_changed().monotone().step(body).eval()
+        })
+    });
+}
+
 /// The state of `run` on eight threads and on one, compared with that of a loop in rounds.
 fn as_in_rounds<T: Element>(what: &str, run: impl Fn() -> Result<Fixed<T>> + Sync) -> Outcome {
     let rounds = Forced { schedule: Some(Schedule::Rounds), ..Forced::default() };
@@ -177,6 +224,33 @@ fn wide_rounds_are_pulled_and_shared_out() -> Outcome {
             distance[source as usize] = 0;
             let body = |x: StateRef<u64>| x.ewise_add(x.vxm(&w, semiring(MIN, longer)), MIN);
             fixpoint(Vector::from_dense(distance)).while_changed().monotone().step(body).eval()
+        })?;
+    }
+    Ok(())
+}
+
+/// A label comes along a path to a star with many leaves, which lead to a second star.
+#[test]
+fn labels_that_reach_many_at_once() -> Outcome {
+    let n = 60_000u32;
+    let mut edges = wandering(0..900);
+    let last = edges[edges.len() - 1].1;
+    edges.extend((1000..40_000).flat_map(|leaf| [(last, leaf, 1), (leaf, 900, 1)]));
+    edges.extend((40_000..n - 1).flat_map(|leaf| [(900, leaf, 1), (leaf, leaf + 1, 1)]));
+    let pattern = || edges.iter().map(|&(i, j, _)| (i, j, ()));
+    let (one_way, known) = (
+        ok(Matrix::from_triples(n as usize, n as usize, pattern()))?,
+        ok(Matrix::from_triples(n as usize, n as usize, pattern()))?,
+    );
+    known.csr_transposed();
+    for a in [&one_way, &known] {
+        as_in_rounds("labels that reach many", || {
+            let body = |x: StateRef<u32>| x.ewise_add(x.vxm(a, MIN_FIRST), MIN);
+            fixpoint(Vector::from_dense((0..n).map(|v| v ^ 0x55).collect()))
+                .while_changed()
+                .monotone()
+                .step(body)
+                .eval()
         })?;
     }
     Ok(())

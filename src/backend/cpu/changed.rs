@@ -49,7 +49,7 @@ impl Dependents<'_> {
 pub struct Outcome {
     /// The number of rounds.
     pub rounds: u32,
-    /// How many elements changed in the last round. It is 0 unless the loop reached its limit of rounds.
+    /// How many elements changed in the last round. It is 0 unless the loop reached its limit of rounds, or lost patience.
     pub changed: usize,
 }
 
@@ -64,6 +64,8 @@ pub struct Changes<'a, T, H> {
     pub dependents: Dependents<'a>,
     /// The most rounds.
     pub max_rounds: u32,
+    /// After so many visits a loop in place ends, even if elements have changed.
+    pub patience: Option<u64>,
     /// Is set once a view reads rows that lie in a file larger than memory. Elements are then visited in the order of their rows.
     pub spills: &'a AtomicBool,
     /// The loop's counters, if visits are to be counted.
@@ -91,6 +93,7 @@ impl<T: Element, H: Scatter<T>> Changes<'_, T, H> {
         // a snapshot doesn't show the changes of its own round, so an in-place round could miss them
         let in_place = in_place && live;
         let (marks, mut rounds, mut new) = (Marks::new(self.state.len()), 0, Vec::new());
+        let mut patience = self.patience.filter(|_| in_place);
         let mut due = Due::All;
         // If few elements change at first, changes spread as waves. A sweep in place would carry values far along ascending numbers before
         // better ones arrive by other ways, and much would be visited again. So the first round isn't in place.
@@ -102,7 +105,8 @@ impl<T: Element, H: Scatter<T>> Changes<'_, T, H> {
         }
         loop {
             rounds += 1;
-            told_round!(rounds, due.count(&marks, self.state.len()));
+            let visits = due.count(&marks, self.state.len()) as u64;
+            told_round!(rounds, visits);
             let in_place = in_place && !(waves && rounds == 1);
             let (changed, found) = match self.probe {
                 None => self.take_round(&view, &marks, &due, in_place, &mut new),
@@ -110,6 +114,12 @@ impl<T: Element, H: Scatter<T>> Changes<'_, T, H> {
             };
             if changed == 0 || rounds >= self.max_rounds {
                 return Ok(Outcome { rounds, changed });
+            }
+            if let Some(left) = &mut patience {
+                match left.checked_sub(visits) {
+                    Some(less) => *left = less,
+                    None => return Ok(Outcome { rounds, changed }),
+                }
             }
             due = self.next_due(&marks, found);
             if matches!(&due, Due::List(list) if list.is_empty()) {
@@ -173,6 +183,7 @@ impl<T: Element, H: Scatter<T>> Changes<'_, T, H> {
             scatter: self.scatter.counted(probe),
             dependents: self.dependents.clone(),
             max_rounds: self.max_rounds,
+            patience: None,
             spills: self.spills,
             probe: None,
         };

@@ -1,5 +1,5 @@
 //! The CPU's `while_changed` loops over `x = x ⊕ (x ⊕.⊗ A)`, if few elements differ from ⊕'s identity at first: breadth-first search,
-//! shortest paths, reachability.
+//! shortest paths, reachability. Of many, labels may [spread](super::spreading).
 //!
 //! A changed element is **pushed**: along each of its edges its product is joined into the element at the other end, so an edge costs one
 //! access instead of a row's fold. Elements wait in [buckets](Buckets) of their values. If many elements with one value are due and entries
@@ -66,11 +66,11 @@ pub struct Relaxation<'a, T> {
 
 /// What a loop did so far.
 #[derive(Default)]
-struct Progress {
-    rounds: u32,
-    pulls: u32,
+pub(super) struct Progress {
+    pub rounds: u32,
+    pub pulls: u32,
     /// The edges of elements that were due, over all rounds.
-    edges: u64,
+    pub edges: u64,
 }
 
 impl<T: Element> Relaxation<'_, T> {
@@ -84,7 +84,7 @@ impl<T: Element> Relaxation<'_, T> {
     /// Runs the loop, a bucket at a time.
     #[inline(never)]
     fn run_by_buckets(&self) -> Option<u32> {
-        let first = self.first()?;
+        let first = self.first(self.state.len() / tuning().sweep_fraction)?;
         let order = self.order(&first);
         let (marks, mut buckets) = (Marks::new(self.state.len()), Buckets::new());
         {
@@ -115,15 +115,14 @@ impl<T: Element> Relaxation<'_, T> {
         settled.then_some(done.rounds)
     }
 
-    /// The elements that are due at first, if they are few and there are edges.
-    fn first(&self) -> Option<Vec<u32>> {
+    /// The elements that are due at first, if they are at most so many and there are edges.
+    pub(super) fn first(&self, most: usize) -> Option<Vec<u32>> {
         if self.edges.columns().is_empty() {
             return None;
         }
         let (n, identity) = (self.state.len(), self.edges.identity().bits());
         // joining twice must change nothing; the monoid doesn't state that, so a few elements are tried
         let idempotent = |x: T| self.edges.join(x, x).bits() == x.bits();
-        let most = n / tuning().sweep_fraction;
         let state = self.state.view();
         let mut first = Vec::new();
         for i in (0..n).filter(|&i| state.get(i).bits() != identity) {
@@ -160,7 +159,7 @@ impl<T: Element> Relaxation<'_, T> {
     }
 
     /// Visits the elements of a bucket.
-    fn round(&self, list: &[u32], marks: &Marks, buckets: &Buckets<T>, order: Order, done: &mut Progress) {
+    pub(super) fn round(&self, list: &[u32], marks: &Marks, buckets: &Buckets<T>, order: Order, done: &mut Progress) {
         if let Some(probe) = self.probe {
             probe.set_entries(self.edges.offsets().last().copied().unwrap_or(0));
             probe.begin_round(list.len(), true);

@@ -189,21 +189,33 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
                 Dependents { own: reads.is_own(), all: false, rows }
             };
             let relaxation = if in_place && !H::SCATTERS { body.relaxation(&env) } else { None };
-            let relaxed = relaxation.and_then(|edges| {
-                let (edges, max_rounds, probe) = (&*edges.on_host(), condition.max_rounds, probe.as_ref());
-                Relaxation { state: &state, edges, max_rounds, probe, at }.run()
-            });
-            let changes = Changes {
+            let (max_rounds, probe) = (condition.max_rounds, probe.as_ref());
+            let edges = relaxation.as_ref().map(|edges| edges.on_host());
+            let relaxation = edges.as_deref().map(|edges| Relaxation { state: &state, edges, max_rounds, probe, at });
+            let mut changes = Changes {
                 state: &state,
                 scatter: condition.scatter,
                 dependents,
-                max_rounds: condition.max_rounds,
+                max_rounds,
+                patience: relaxation.as_ref().and_then(Relaxation::patience),
                 spills: &spills,
-                probe: probe.as_ref(),
+                probe,
             };
-            match relaxed {
+            let view = || Ok((body.view(&env)?, !snapshot.get()));
+            match relaxation.as_ref().and_then(Relaxation::run) {
                 Some(rounds) => Visited { rounds, changed: 0 },
-                None => changes.run(in_place, || Ok((body.view(&env)?, !snapshot.get())))?,
+                None => match (changes.run(in_place, view)?, relaxation) {
+                    (Visited { rounds, changed }, Some(relaxation)) if changed > 0 && rounds < max_rounds => {
+                        match relaxation.spread(rounds) {
+                            Some(rounds) => Visited { rounds, changed: 0 },
+                            None => {
+                                changes.patience = None;
+                                changes.run(in_place, view)?
+                            }
+                        }
+                    }
+                    (visited, _) => visited,
+                },
             }
         };
         if let Some(probe) = probe {
