@@ -3,13 +3,12 @@
 //! Memory limits the size of the graphs that a machine can read, so each edge is stored once until the last step. Each
 //! edge goes to the row of its smaller endpoint (the upper triangle). Rows are sorted and deduplicated in place, and
 //! then mirrored. The edge lists are freed as they are consumed. Beside them, this takes 4 bytes per entry and at most
-//! 16 per vertex. The last step holds the upper triangle and the finished matrix.
+//! 16 per vertex. The last step holds the upper triangle and the finished matrix. E076
 
 use crate::error::{Error, Result};
 use crate::formats::csr::MAX_COLUMN_TASKS;
 use crate::formats::{Csr, check_vertices, row_blocks, split_rows};
 use core::ops::Range;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use rayon::prelude::*;
 
 /// How an edge that is listed in both directions counts.
@@ -56,8 +55,7 @@ pub fn undirected(vertices: usize, edges: Vec<Vec<(u32, u32)>>, directions: Dire
     check_vertices("undirected", vertices)?;
     let slots = Slots { directed: directions == Directions::Matter };
     let entries = edges.iter().map(|list| list.len() as u64).sum();
-    let starts = slots.count(vertices, &edges)?;
-    let (starts, columns) = slots.scatter(starts, edges);
+    let (starts, columns) = slots.scatter(vertices, edges)?;
     let kept = columns.len() as u64;
     let (half, distinct) = slots.clean(starts, columns);
     let pairs = half.nnz() as u64;
@@ -91,52 +89,45 @@ impl Slots {
         (low != high).then_some((low as usize * self.width() + backward, high))
     }
 
-    /// Returns where each slot starts, shifted by one: the start of slot `s` stands at position `s + 1`. Filling a slot
-    /// then advances its start to its end, which is the start of the next slot.
-    fn count(self, vertices: usize, edges: &[Vec<(u32, u32)>]) -> Result<Vec<AtomicU64>> {
-        let mut counts: Vec<AtomicU64> =
-            (0..vertices * self.width() + 2).into_par_iter().map(|_| AtomicU64::new(0)).collect();
-        let outside = |&&(from, to): &&(u32, u32)| from.max(to) as usize >= vertices;
-        let count = |list: &Vec<(u32, u32)>| {
-            if let Some(&edge) = list.iter().find(outside) {
-                return Some(edge);
-            }
-            for (slot, _) in list.iter().filter_map(|&edge| self.of(edge)) {
-                counts[slot + 2].fetch_add(1, Relaxed);
-            }
-            None
-        };
-        if let Some((from, to)) = edges.par_iter().find_map_first(count) {
-            return Err(Error::invalid(format!(
-                "undirected: the edge ({from}, {to}) lies outside a graph of {vertices} vertices"
-            )));
-        }
-        let mut sum = 0;
-        for count in &mut counts {
-            sum += *count.get_mut();
-            *count.get_mut() = sum;
-        }
-        Ok(counts)
-    }
-
-    /// Returns where each slot starts, and the larger endpoints, in any order within a slot. Frees each list once it is
-    /// placed.
-    fn scatter(self, starts: Vec<AtomicU64>, edges: Vec<Vec<(u32, u32)>>) -> (Vec<u64>, Vec<u32>) {
-        let total = starts.last().map_or(0, |end| end.load(Relaxed)) as usize;
-        // the system zeroes pages at first touch; by then, edge lists of the same size have been freed
-        let columns = vec![0; total].into_iter().map(AtomicU32::new);
-        let columns: Vec<AtomicU32> = columns.collect();
-        edges.into_par_iter().for_each(|list| {
-            for (slot, high) in list.into_iter().filter_map(|edge| self.of(edge)) {
-                let place = starts[slot + 1].fetch_add(1, Relaxed);
-                columns[place as usize].store(high, Relaxed);
-            }
+    /// Returns where each slot starts, and the larger endpoints, in any order within a slot. Frees lists as they are placed.
+    ///
+    /// Edges are sorted into buckets of consecutive rows first (propagation blocking). Then one thread counts or writes what lies in a bucket, and
+    /// that stays in its cache.
+    fn scatter(self, vertices: usize, lists: Vec<Vec<(u32, u32)>>) -> Result<(Vec<u64>, Vec<u32>)> {
+        let bits = bucket_bits(vertices, &lists);
+        let (slots, buckets) = (self.width() << bits, vertices.div_ceil(1 << bits));
+        let parted: Vec<_> = lists.into_par_iter().map(|list| Parted::of(list, vertices, bits, buckets)).collect();
+        let mut lists = parted.into_iter().collect::<Result<Vec<_>>>()?;
+        // behind place 0, for each slot where its next edge goes: when all are placed, that is the slot's end
+        let mut starts = vec![0u64; vertices * self.width() + 1];
+        starts[1..].par_chunks_mut(slots).enumerate().for_each(|(bucket, counts)| {
+            let edges = lists.iter().flat_map(|list| list.of_bucket(bucket));
+            edges.filter_map(|&edge| self.of(edge)).for_each(|(slot, _)| counts[slot % slots] += 1);
         });
-        // both collects reuse the allocation, because an atomic has the size of its integer
-        let mut starts: Vec<u64> = starts.into_iter().map(AtomicU64::into_inner).collect();
-        starts.pop();
-        let columns = columns.into_iter().map(AtomicU32::into_inner).collect();
-        (starts, columns)
+        let mut sum = 0;
+        starts.iter_mut().for_each(|start| sum += core::mem::replace(start, sum));
+        // the system zeroes pages at first touch; by then, lists of the same size have been freed
+        let mut columns = vec![0u32; sum as usize];
+        let bounds: Vec<u64> = starts[1..].iter().step_by(slots).copied().chain([sum]).collect();
+        let parts =
+            split_rows(&mut columns, &bounds, &(0..buckets).map(|bucket| bucket..bucket + 1).collect::<Vec<_>>());
+        let mut parts: Vec<(u64, &mut [u32])> = bounds.into_iter().zip(parts).collect();
+        let mut group = lists.len().div_ceil(GROUPS);
+        while !lists.is_empty() {
+            let some = lists.split_off(lists.len().saturating_sub(group));
+            group *= 2;
+            starts[1..].par_chunks_mut(slots).zip(&mut parts).enumerate().for_each(
+                |(bucket, (next, (first, part)))| {
+                    let edges = some.iter().flat_map(|list| list.of_bucket(bucket));
+                    edges.filter_map(|&edge| self.of(edge)).for_each(|(slot, high)| {
+                        let next = &mut next[slot % slots];
+                        part[(*next - *first) as usize] = high;
+                        *next += 1;
+                    });
+                },
+            );
+        }
+        Ok((starts, columns))
     }
 
     /// Sorts and deduplicates the rows. Returns the upper triangle, and the number of distinct entries, with the two
@@ -219,6 +210,71 @@ fn unique(row: &mut [u32]) -> usize {
 
 /// The number of columns of a bucket. Their next places, and a cache line of each of their rows, stay in a core's cache.
 const BUCKET_BITS: u32 = 12;
+
+/// Edges that are sorted into buckets together: they stay in a core's cache, and their places fit 16 bits.
+const PART: usize = u16::MAX as usize;
+
+/// The most buckets of edges, and the mean edges of one in a part: with fewer, the places where buckets end would take as much memory.
+const MOST_BUCKETS: usize = 512;
+const LEAST_OF_BUCKET: usize = 64;
+
+/// One in so many lists is placed and freed first. It touches nearly all pages of the columns, beside all lists. Then each group may be as large as
+/// all before it.
+const GROUPS: usize = 256;
+
+/// The binary logarithm of the rows of a bucket of edges. What is counted for so many rows stays in a core's cache; of a small graph each thread
+/// still has some buckets.
+fn bucket_bits(vertices: usize, lists: &[Vec<(u32, u32)>]) -> u32 {
+    let (edges, parts) =
+        lists.iter().fold((0, 0), |(edges, parts), list| (edges + list.len(), parts + list.len().div_ceil(PART)));
+    let few = 8 * rayon::current_num_threads();
+    let most = (edges / parts.max(1) / LEAST_OF_BUCKET).min(MOST_BUCKETS).max(few);
+    let bits = (vertices / few).max(1).ilog2().min(BUCKET_BITS);
+    bits.max(vertices.div_ceil(most).max(1).next_power_of_two().ilog2())
+}
+
+/// A list of edges in parts. Each part is sorted by the buckets of the edges' lower ends; self-loops come last.
+struct Parted {
+    edges: Vec<(u32, u32)>,
+    /// Of each part, where each bucket ends.
+    ends: Vec<Vec<u16>>,
+}
+
+impl Parted {
+    /// Sorts a list by `buckets` buckets of 2^`bits` vertices.
+    fn of(mut edges: Vec<(u32, u32)>, vertices: usize, bits: u32, buckets: usize) -> Result<Self> {
+        if let Some((from, to)) = edges.iter().find(|(from, to)| *from.max(to) as usize >= vertices) {
+            return Err(Error::invalid(format!(
+                "undirected: the edge ({from}, {to}) lies outside a graph of {vertices} vertices"
+            )));
+        }
+        let bucket = |&(from, to): &(u32, u32)| if from == to { buckets } else { (from.min(to) >> bits) as usize };
+        let sort = |part: &mut [(u32, u32)]| {
+            let mut ends = vec![0u16; buckets + 1];
+            part.iter().for_each(|edge| ends[bucket(edge)] += 1);
+            let mut sum = 0;
+            // each end begins as the bucket's start
+            ends.iter_mut().for_each(|end| sum += core::mem::replace(end, sum));
+            let unsorted: Vec<_> = part.to_vec();
+            for edge in &unsorted {
+                let end = &mut ends[bucket(edge)];
+                part[*end as usize] = *edge;
+                *end += 1;
+            }
+            ends
+        };
+        let ends = edges.par_chunks_mut(PART).map(sort).collect();
+        Ok(Self { edges, ends })
+    }
+
+    /// The edges of a bucket.
+    fn of_bucket(&self, bucket: usize) -> impl Iterator<Item = &(u32, u32)> {
+        self.edges.chunks(PART).zip(&self.ends).flat_map(move |(part, ends)| {
+            let start = bucket.checked_sub(1).map_or(0, |before| ends[before]);
+            &part[start as usize..ends[bucket] as usize]
+        })
+    }
+}
 
 /// The most entries of the triangle that are sorted into buckets at a time, 8 bytes each. Of a large triangle it is at most a part in
 /// `CHUNKS`, so that they take a byte for each of its entries; a small one takes no memory to speak of.

@@ -68,14 +68,20 @@ pub(super) fn quadrants(scale: u32, seed: u64, quadrants: Quadrants) -> impl Fn(
     let words = u64::from(scale.div_ceil(2));
     move |edge| {
         let (mut row, mut column) = (0, 0);
-        for level in 0..scale {
-            // a 64-bit random number serves two levels
-            let bits = random.at(edge * words + u64::from(level / 2)) >> (32 * (level % 2));
-            let bits = bits as u32;
-            let lower = bits >= upper;
-            let right = (bits >= left && !lower) || bits >= most;
-            row = 2 * row + u32::from(lower);
-            column = 2 * column + u32::from(right);
+        let mut descend = |bits: u32| {
+            let lower = u32::from(bits >= upper);
+            row = 2 * row + lower;
+            // to the right lie the second and the last quadrant: an odd number of bounds is passed
+            column = 2 * column + (u32::from(bits >= left) ^ lower ^ u32::from(bits >= most));
+        };
+        // a 64-bit random number serves two levels
+        for word in 0..scale / 2 {
+            let bits = random.at(edge * words + u64::from(word));
+            descend(bits as u32);
+            descend((bits >> 32) as u32);
+        }
+        if scale % 2 == 1 {
+            descend(random.at(edge * words + u64::from(scale / 2)) as u32);
         }
         if quadrants.shuffled { (shuffle.of(row), shuffle.of(column)) } else { (row, column) }
     }

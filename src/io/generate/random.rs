@@ -45,13 +45,15 @@ fn mix(mut bits: u64) -> u64 {
 /// A random permutation of the integers with `bits` bits.
 #[derive(Clone, Copy)]
 pub(super) struct Shuffle {
-    random: Random,
+    /// What each step adds, and by which odd number it multiplies.
+    steps: [(u64, u64); 4],
     bits: u32,
 }
 
 impl Shuffle {
     pub fn new(random: Random, bits: u32) -> Self {
-        Self { random, bits }
+        let step = |k: u64| (random.at(2 * k), random.at(2 * k + 1) | 1);
+        Self { steps: [step(0), step(1), step(2), step(3)], bits }
     }
 
     /// The image of `number`.
@@ -59,9 +61,8 @@ impl Shuffle {
     pub fn of(self, number: u32) -> u32 {
         let mask = (1u64 << self.bits) - 1;
         // each step is a bijection: adding, multiplying by an odd number, and xor of the lower half with the upper half
-        (0..4).fold(u64::from(number), |x, round| {
-            let x = x.wrapping_add(self.random.at(2 * round));
-            let x = x.wrapping_mul(self.random.at(2 * round + 1) | 1) & mask;
+        self.steps.iter().fold(u64::from(number), |x, (added, times)| {
+            let x = x.wrapping_add(*added).wrapping_mul(*times) & mask;
             x ^ (x >> self.bits.div_ceil(2))
         }) as u32
     }
