@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use vxm::backend::plan::{Format, least_entries};
 use vxm::backend::profile::Profile;
@@ -93,6 +94,27 @@ pub struct Outputs {
     pub answer: Option<WholeFile>,
     /// The page about the run.
     pub page: Option<WholeFile>,
+    /// The device, which is opened while the graph is read.
+    pub opening: Opening,
+}
+
+/// A device that another thread opens. What fails is told by its first use. The process doesn't end before it is open, so the value waits for
+/// that when it is dropped.
+pub struct Opening(Option<JoinHandle<()>>);
+
+impl Opening {
+    fn of(device: Device) -> Self {
+        let open = move || _ = device.synchronize();
+        Self(if device == Device::Cpu { None } else { thread::Builder::new().spawn(open).ok() })
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        if let Some(opening) = self.0.take() {
+            _ = opening.join();
+        }
+    }
 }
 
 /// Checks the options that don't depend on the graph: the files to write, which it prepares, and the device.
@@ -104,10 +126,12 @@ pub fn begin(run: &Run) -> Result<Outputs> {
     let prepare = |out: Option<&Path>| out.filter(|_| job::speaks()).map(|out| prepare("--out", out)).transpose();
     let [answer, page] = outputs.map(prepare);
     let (answer, page) = (job::agree(answer)?, job::agree(page)?);
+    let mut opening = Opening(None);
     if job::grid().is_none() {
         run.device().check()?;
+        opening = Opening::of(run.device());
     }
-    Ok(Outputs { answer, page })
+    Ok(Outputs { answer, page, opening })
 }
 
 /// Checks that the memory suffices for the graph as it is stored, and returns the graph in the asked format on the asked device.

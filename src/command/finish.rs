@@ -50,6 +50,7 @@ fn finished<T: Element>(
     choices.extend(run.reorder.0.map(|order| ("reorder", order.name().into())));
     let choices = &choices[..];
     let a = job::agree(place(run, algorithm, choices, &subject))?;
+    drop(out.opening);
     if let Some(grid) = job::grid() {
         return on_ranks(run, (out.answer, algorithm), choices, (subject, a), &grid, find, check);
     }
