@@ -314,6 +314,9 @@ table! {
     /// The width of a bucket in mean weights, times the mean number of a row's entries. Wider buckets hold more work for threads, and more
     /// elements that change again before they are settled. E051
     bucket_width: f64 = 0.25;
+    /// Where labels spread, so many passes in place are tried before the best labels go first, and one more for each thread. A search pushes each
+    /// element once, mostly by one thread and in no order of memory, which takes as long as a few passes by one thread. E075
+    sweeps: u64 = 2;
     /// From this many entries up, a product over programs asks for machine code of its rows, and a loop that relaxes edges too. Making it takes
     /// as long as interpreting about so many. E071
     compiled_entries: usize = 1 << 15;

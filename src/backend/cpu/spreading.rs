@@ -18,11 +18,11 @@ use std::slice::Iter;
 use vxm_semiring::Element;
 
 impl<T: Element> Relaxation<'_, T> {
-    /// How many visits sweeps may take before labels [spread](Self::spread) instead; `None` if they can't. A search pushes each element once,
-    /// mostly by one thread. So sweeps, which threads share, may take as many passes as there are threads. Then the loop takes about twice as long
-    /// as the better way at most.
+    /// How many visits sweeps may take before labels [spread](Self::spread) instead; `None` if they can't. Sweeps are shared by threads and a search
+    /// isn't, so more threads may sweep for longer. Then the loop takes about twice as long as the better way at most.
     pub fn patience(&self) -> Option<u64> {
-        self.can_spread().then(|| (parallel::threads() * self.state.len()) as u64)
+        let passes = tuning().sweeps + parallel::threads() as u64;
+        self.can_spread().then(|| passes * self.state.len() as u64)
     }
 
     /// Whether products keep values, and ⊕ takes one of two values, as far as a sample shows; and rows can be read in any order. If ⊕ made new
