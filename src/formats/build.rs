@@ -106,7 +106,7 @@ impl Slots {
         });
         let mut sum = 0;
         starts.iter_mut().for_each(|start| sum += core::mem::replace(start, sum));
-        // the system zeroes pages at first touch; by then, lists of the same size have been freed
+        // the system zeroes pages at first touch
         let mut columns = vec![0u32; sum as usize];
         let bounds: Vec<u64> = starts[1..].iter().step_by(slots).copied().chain([sum]).collect();
         let parts =
@@ -208,7 +208,7 @@ fn unique(row: &mut [u32]) -> usize {
     length
 }
 
-/// The number of columns of a bucket. Their next places, and a cache line of each of their rows, stay in a core's cache.
+/// The binary logarithm of the columns of a bucket. Their next places, and a cache line of each of their rows, stay in a core's cache.
 const BUCKET_BITS: u32 = 12;
 
 /// Edges that are sorted into buckets together: they stay in a core's cache, and their places fit 16 bits.
@@ -218,8 +218,8 @@ const PART: usize = u16::MAX as usize;
 const MOST_BUCKETS: usize = 512;
 const LEAST_OF_BUCKET: usize = 64;
 
-/// One in so many lists is placed and freed first. It touches nearly all pages of the columns, beside all lists. Then each group may be as large as
-/// all before it.
+/// One in so many lists is placed and freed first. It touches nearly all pages of the columns, beside all lists. Then each group is twice as large
+/// as the one before.
 const GROUPS: usize = 256;
 
 /// The binary logarithm of the rows of a bucket of edges. What is counted for so many rows stays in a core's cache; of a small graph each thread
@@ -227,7 +227,7 @@ const GROUPS: usize = 256;
 fn bucket_bits(vertices: usize, lists: &[Vec<(u32, u32)>]) -> u32 {
     let (edges, parts) =
         lists.iter().fold((0, 0), |(edges, parts), list| (edges + list.len(), parts + list.len().div_ceil(PART)));
-    let few = 8 * rayon::current_num_threads();
+    let few = (8 * rayon::current_num_threads()).min(MOST_BUCKETS);
     let most = (edges / parts.max(1) / LEAST_OF_BUCKET).min(MOST_BUCKETS).max(few);
     let bits = (vertices / few).max(1).ilog2().min(BUCKET_BITS);
     bits.max(vertices.div_ceil(most).max(1).next_power_of_two().ilog2())

@@ -64,7 +64,7 @@ pub struct Changes<'a, T, H> {
     pub dependents: Dependents<'a>,
     /// The most rounds.
     pub max_rounds: u32,
-    /// After so many visits a loop in place ends, even if elements have changed.
+    /// After a round that exceeds so many visits a loop in place ends, even if elements have changed.
     pub patience: Option<u64>,
     /// Is set once a view reads rows that lie in a file larger than memory. Elements are then visited in the order of their rows.
     pub spills: &'a AtomicBool,

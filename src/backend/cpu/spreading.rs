@@ -28,7 +28,8 @@ impl<T: Element> Relaxation<'_, T> {
     /// Whether products keep values, and ⊕ takes one of two values, as far as a sample shows; and rows can be read in any order. If ⊕ made new
     /// values, searches from several elements would visit the same ones again.
     fn can_spread(&self) -> bool {
-        if !self.edges.is_pattern() || self.edges.columns().is_empty() || self.edges.spills() {
+        let edges = self.edges;
+        if !edges.is_pattern() || edges.columns().is_empty() || edges.spills() || !edges.is_annihilating() {
             return false;
         }
         let n = self.state.len();
@@ -38,14 +39,19 @@ impl<T: Element> Relaxation<'_, T> {
             let joined = self.edges.join(two[0], two[1]).bits();
             joined == two[0].bits() || joined == two[1].bits()
         };
-        sample.iter().all(keeps) && sample.windows(2).all(takes_one)
+        sample.iter().all(keeps) && sample.iter().all(|&x| takes_one(&[x, x])) && sample.windows(2).all(takes_one)
     }
 
     /// The elements in the order of their values, the furthest from ⊕'s identity first. Any order is right.
     fn best_first(&self, mut elements: Vec<u32>) -> Vec<u32> {
         let identity = self.edges.identity().as_f64();
-        // bits of floats that aren't negative are ordered as the floats are
-        let key = |i: u32| !(identity - self.state.get(i as usize).as_f64()).abs().to_bits();
+        let downwards = elements.first().is_some_and(|&i| self.state.get(i as usize).as_f64() > identity);
+        let key = |i: u32| {
+            // bits that are ordered as the floats are
+            let bits = self.state.get(i as usize).as_f64().to_bits();
+            let ascending = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
+            if downwards { !ascending } else { ascending }
+        };
         if !elements.is_sorted_by_key(|&i| key(i)) {
             let mut keyed = elements.iter().map(|&i| (key(i), i)).collect();
             sort::radix(&mut keyed);

@@ -209,8 +209,9 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
                         match relaxation.spread(rounds) {
                             Some(rounds) => Visited { rounds, changed: 0 },
                             None => {
-                                changes.patience = None;
-                                changes.run(in_place, view)?
+                                (changes.patience, changes.max_rounds) = (None, max_rounds - rounds);
+                                let Visited { rounds: more, changed } = changes.run(in_place, view)?;
+                                Visited { rounds: rounds + more, changed }
                             }
                         }
                     }
