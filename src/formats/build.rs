@@ -211,8 +211,9 @@ fn unique(row: &mut [u32]) -> usize {
 /// The binary logarithm of the columns of a bucket. Their next places, and a cache line of each of their rows, stay in a core's cache.
 const BUCKET_BITS: u32 = 12;
 
-/// Edges that are sorted into buckets together: they stay in a core's cache, and their places fit 16 bits.
-const PART: usize = u16::MAX as usize;
+/// Edges that are sorted into buckets together. They stay in a core's cache, a thread's copy of them is little beside a small file, and their places
+/// fit 16 bits.
+const PART: usize = 1 << 14;
 
 /// The most buckets of edges, and the mean edges of one in a part: with fewer, the places where buckets end would take as much memory.
 const MOST_BUCKETS: usize = 512;
