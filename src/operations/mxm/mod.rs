@@ -112,8 +112,8 @@ impl<'a, A: Element, B: Element, S: Semiring<A, B>> MatrixProduct<'a, A, B, S> {
         if let Some(gpu) = gpu.as_ref().filter(|_| !self.mask.is_some_and(|mask| mask.is_by_value())) {
             let (a, b) = (self.a.on(gpu)?, self.b.on(gpu)?);
             let counted = cuda::mxm::count(&a, &b)?;
-            // entries that the device has no room for lie on the host
-            let least = u128::from(counted.least_entries) * (4 + size_of::<S::Out>()) as u128;
+            // a product that the device has no room for lies on the host
+            let least = predict::csr_bytes(self.a.nrows(), counted.least_entries, size_of::<S::Out>());
             if least > u128::from(gpu.memory()?.0) {
                 memory::require(least, || self.name())?;
             }

@@ -47,6 +47,11 @@ fn entry_bytes(entries: u64, size: usize) -> u128 {
     u128::from(entries) * (4 + size as u128)
 }
 
+/// The bytes of a matrix with `entries` entries, without what its making takes.
+pub(super) fn csr_bytes(nrows: usize, entries: u64, size: usize) -> u128 {
+    8 * (nrows as u128 + 1) + entry_bytes(entries, size)
+}
+
 impl Prediction {
     /// Of a product by rows. `size` is the size of the result's elements.
     pub(super) fn by_rows<A: Element, B: Element>(a: &Csr<A>, b: &Csr<B>, ends: &[u64], size: usize) -> Self {
