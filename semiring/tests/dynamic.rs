@@ -1,6 +1,6 @@
 //! Operators made at run time: what a builder accepts, how programs are shared, and what messages say.
 
-use vxm_semiring::dynamic::{Builder, DynBinary, DynMonoid, DynTernary, DynUnary, Kind, MOST_VALUES, Program};
+use vxm_semiring::dynamic::{Builder, DynBinary, DynMonoid, DynTernary, DynUnary, Kind, MOST_VALUES, Operand, Program};
 use vxm_semiring::laws::{self, Law};
 use vxm_semiring::{BinaryOp, Element, KernelText, Monoid, Source, TernaryOp, UnaryOp, lowered, op};
 
@@ -150,6 +150,33 @@ fn captured_constants_are_arguments() {
     assert_eq!((&one.0, &one.2), (&two.0, &two.2));
     assert_eq!((one.1, two.1), (vec![0.5f32.bits()], vec![0.25f32.bits()]));
     assert_ne!(scaled(0.5, false).2, scaled(0.25, false).2);
+}
+
+/// A program that is one operation of its two parameters is the prelude's function. None else is: neither one with a constant, nor one that
+/// takes its parameters in the other order.
+#[test]
+fn only_an_operation_of_both_parameters_is_plain() {
+    let named = |code: Builder, result: Operand, unary: bool| {
+        let (program, mut text) = (code.finish(result).unwrap(), KernelText::default());
+        match unary {
+            true => DynUnary::<u32, u32>::new(program).unwrap().source(&mut text),
+            false => DynBinary::<u32, u32, u32>::new(program).unwrap().source(&mut text),
+        }
+    };
+    for (first, second, plain) in [(0, 1, true), (1, 0, false), (0, 0, false), (1, 1, false)] {
+        let mut code = Builder::new("difference", &[Kind::U32; 2]).unwrap();
+        let operands = [code.parameter(first).unwrap(), code.parameter(second).unwrap()];
+        let result = code.call("sub", &operands).unwrap();
+        assert_eq!(named(code, result, false) == "vxm::sub", plain, "{first} - {second}");
+    }
+    for constant_first in [false, true] {
+        let mut code = Builder::new("more", &[Kind::U32]).unwrap();
+        let constant = code.constant(Kind::U32, 1, false).unwrap();
+        let parameter = code.parameter(0).unwrap();
+        let operands = if constant_first { [constant, parameter] } else { [parameter, constant] };
+        let result = code.call("add", &operands).unwrap();
+        assert_ne!(named(code, result, true), "vxm::add");
+    }
 }
 
 #[test]

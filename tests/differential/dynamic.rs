@@ -176,6 +176,39 @@ fn terminal_values_distinguish_programs() {
     });
 }
 
+/// Operators over elements of their own types, of which some are one operation of the prelude and some only look like it.
+#[test]
+fn operators_of_one_operation() {
+    let unary = |text: &str| DynUnary::<u32, u32>::new(made(text)).unwrap();
+    let binary = |program: Program| DynBinary::<u32, u32, u32>::new(program).unwrap();
+    let more = unary("fn more(a: u32) -> u32 { a + 3 }");
+    let less = unary("fn less(a: u32) -> u32 { 3 - a }");
+    let twice = unary("fn twice(a: u32) -> u32 { a + a }");
+    let minus = made("fn minus(a: u32, b: u32) -> u32 { a - b }");
+    let from = made("fn from(a: u32, b: u32) -> u32 { b - a }");
+    suite("run-time operators of one operation", 60, (filled(), filled(), 1usize..300), |(x, y, len)| {
+        let (xs, ys) = (x.dense::<u32>(len), y.dense::<u32>(len));
+        let (u, v) = (x.vector(&xs), y.vector(&ys));
+        let on = |op| ok(on_device(|| u.map(op).eval()));
+        agree("more", &reference::map(&xs, PLUS.bind(3u32)), &on(more)?)?;
+        agree("less", &reference::map(&xs, MINUS.bind_first(3u32)), &on(less)?)?;
+        agree("twice", &reference::map(&xs, TIMES.bind(2u32)), &on(twice)?)?;
+        for (name, op, flips) in [
+            ("minus", minus, false),
+            ("from", from, true),
+            ("flipped", minus.flipped(), true),
+            ("back", from.flipped(), false),
+        ] {
+            let expected = match flips {
+                false => reference::ewise_mult(&xs, &ys, MINUS),
+                true => reference::ewise_mult(&ys, &xs, MINUS),
+            };
+            agree(name, &expected, &ok(on_device(|| u.ewise_mult(&v, binary(op)).eval()))?)?;
+        }
+        Ok(())
+    });
+}
+
 /// Trees of elementwise verbs, each node of one type.
 fn trees(len: usize, x: &Filled, y: &Filled, threads: usize) -> Outcome {
     let (xs, ys) = (x.dense::<f32>(len), y.dense::<f32>(len));

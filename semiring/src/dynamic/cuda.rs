@@ -127,8 +127,12 @@ fn plain(program: Program, parameters: &[Held], result: Held, text: &mut KernelT
     let is_integer = |kind: Kind| kind.is_integer() && kind.size() >= 4;
     let same = |held: &Held, kind: Kind| !held.is_word && is_integer(kind);
     let typed = parameters.iter().zip(&code.parameters).all(|(held, kind)| same(held, *kind));
-    let [.., (Value::Call(operation, [0, 1, _]), kind)] = code.values.as_slice() else { return None };
-    let is_plain = code.values.len() == 3 && operation.arity() == 2 && typed && same(&result, *kind);
+    let [(Value::Parameter(0), _), (Value::Parameter(1), _), (Value::Call(operation, [0, 1, _]), kind)] =
+        code.values.as_slice()
+    else {
+        return None;
+    };
+    let is_plain = operation.arity() == 2 && typed && same(&result, *kind);
     is_plain.then(|| function(*operation, text))
 }
 
