@@ -294,6 +294,9 @@ table! {
     /// The most deferred elements that a thread keeps before it waits for other threads to settle their blockers. The list stays in a cache
     /// while it is retried. E035
     most_deferred: usize = 1024;
+    /// How often an element is visited at once, while each visit changes it or its blocker has settled meanwhile. What other threads settle
+    /// then mostly settles it, too; one that is left blocks all that wait for it until the next pass. E078
+    visits_at_once: usize = 16;
     /// The longest time in milliseconds that a thread waits for other threads. The bound breaks deadlocks. An operator may itself run
     /// parallel code, and its thread may then steal a task of another loop. There it could wait for a thread that in turn waits for the
     /// operator's element. E035

@@ -1,6 +1,7 @@
 //! The CPU's `while_active` loops. Rounds read the state of the round before. In-place passes write the state that other threads read.
 
 mod job;
+mod meeting;
 mod order;
 mod sweep;
 mod visitor;
@@ -10,13 +11,14 @@ pub(crate) use job::next;
 pub use job::{Body, Loop, Outcome, RowReading};
 pub(crate) use sweep::{Sweep, Sweeping};
 
+use crate::backend::cpu::active::meeting::Meeting;
 use crate::backend::cpu::active::order::Order;
 use crate::backend::cpu::active::visitor::{PassResult, Visitor, merged};
 use crate::backend::cpu::active::waiters::Waiters;
 use crate::backend::cpu::counted::Counted;
 use crate::backend::cpu::dyn_view::DynView;
 use crate::backend::cpu::gather::is_small;
-use crate::backend::cpu::parallel::{self, Busy};
+use crate::backend::cpu::parallel;
 use crate::backend::cpu::prefetch::prefetch;
 use crate::backend::profile::Probe;
 use crate::backend::spans::told_round;
@@ -25,7 +27,7 @@ use crate::backend::view::{Dependency, VectorView};
 use crate::error::Result;
 use crate::memory;
 use std::ops::Range;
-use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use vxm_semiring::{Element, UnaryOp};
 
 impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
@@ -273,7 +275,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
     /// Runs the first pass over `order`, a list of all active elements with blockers first. Threads take short runs from its front. An
     /// element with a blocker that is still active is deferred and retried by its thread.
     fn pass_in_order<V: VectorView<T = T>>(&self, order: &[u32], body: &V) -> PassResult {
-        let (next, busy) = (AtomicUsize::new(0), AtomicIsize::new(0));
+        let (next, meeting) = (AtomicUsize::new(0), Meeting::default());
         // An element should have a neighbour in another thread's run in at most one case of 16. The expected number is
         // (work / n) neighbours * (other threads * run) / n. If rows are long, `loop_sample` bounds the run from below and it may be more.
         let others = parallel::threads().saturating_sub(1).max(1);
@@ -283,7 +285,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         let run = |_| {
             // If an operator runs parallel code, its thread may steal a second task of this pass. That task would wait for the visit
             // that it interrupts, so it ends at once; the other tasks take its share.
-            let Some(_busy) = Busy::enter(&busy) else { return PassResult::default() };
+            let Some(part) = meeting.join() else { return PassResult::default() };
             let mut visitor = Visitor::new(self, None, shared, 0);
             let (mut deferred, mut run_length, mut since_retry) = (Vec::new(), 1, 0);
             loop {
@@ -300,7 +302,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
                     since_retry = 0;
                 }
                 let most = if taken.is_empty() { 0 } else { tuning().most_deferred };
-                if deferred.len() > most && visitor.wait_for_blockers(body, &mut deferred, most / 2, &busy) {
+                if deferred.len() > most && visitor.wait_for_blockers(body, &mut deferred, most / 2, &part) {
                     visitor.found.left.extend(deferred.drain(..).map(|(i, _)| i));
                 }
                 if taken.is_empty() {

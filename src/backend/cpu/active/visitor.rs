@@ -1,10 +1,11 @@
 //! One thread's part of a pass: it visits elements, and collects those that are left, woken or waiting.
 
 use crate::backend::cpu::active::job::{Loop, next};
+use crate::backend::cpu::active::meeting::Part;
 use crate::backend::cpu::active::waiters::Waiters;
 use crate::backend::tuning::tuning;
-use crate::backend::view::VectorView;
-use std::sync::atomic::{AtomicIsize, Ordering, fence};
+use crate::backend::view::{Dependency, VectorView};
+use std::sync::atomic::{Ordering, fence};
 use std::time::{Duration, Instant};
 use vxm_semiring::{Element, UnaryOp};
 
@@ -120,15 +121,36 @@ impl<'a, T: Element, F: UnaryOp<T, Out = bool>> Visitor<'a, T, F> {
     pub(super) fn visit_or_defer<V: VectorView<T = T>>(&mut self, body: &V, i: u32, deferred: &mut Vec<(u32, u32)>) {
         let left = self.found.left.len();
         self.visit(body, i);
-        if self.found.left.len() == left {
-            return;
+        if self.found.left.len() > left {
+            self.found.left.truncate(left);
+            self.defer(body, i, deferred);
         }
-        self.found.left.truncate(left);
-        match self.job.blocker_of(body, i) {
-            Some(k) => deferred.push((i, k)),
-            // if there was a blocker, it has settled since the visit, so a second visit may succeed
-            None => self.visit(body, i),
+    }
+
+    /// Appends an element that a visit has left active, and its blocker, to `deferred`. If it has none by now, other threads have settled it
+    /// since the visit: the next visit settles the element, or changes it, or finds another blocker. It is left to the next pass only if
+    /// nothing is known of it, and a visit didn't change it.
+    #[inline(never)]
+    fn defer<V: VectorView<T = T>>(&mut self, body: &V, i: u32, deferred: &mut Vec<(u32, u32)>) {
+        let (left, Loop { state, active, .. }) = (self.found.left.len(), self.job);
+        for _ in 0..tuning().visits_at_once {
+            let dependency = body.dependency(i as usize);
+            if let Dependency::BlockedBy(k) = dependency
+                && active.call(state.get(k as usize))
+            {
+                return deferred.push((i, k));
+            }
+            let own = state.get(i as usize);
+            self.visit(body, i);
+            if self.found.left.len() == left {
+                return;
+            }
+            self.found.left.truncate(left);
+            if !matches!(dependency, Dependency::BlockedBy(_)) && state.get(i as usize).bits() == own.bits() {
+                break;
+            }
         }
+        self.found.left.push(i);
     }
 
     /// Visits the deferred elements with settled blockers, and repeats that as long as an element settles.
@@ -147,16 +169,14 @@ impl<'a, T: Element, F: UnaryOp<T, Out = bool>> Visitor<'a, T, F> {
     }
 
     /// Retries the deferred elements until at most `few` are left, and yields while other threads settle their blockers. Returns whether
-    /// it gave up, because no thread was busy any more or the wait took too long. `busy` counts the threads that aren't waiting here.
-    ///
-    /// All accesses are relaxed. The state's words carry all that a visit needs, and `busy` guards no other memory. A stale count can only
-    /// make a thread give up early or wait longer; given-up elements are visited in the next pass.
+    /// it gave up, because no thread of the pass can go on, or none has settled anything for too long. Given-up elements are visited in the
+    /// next pass.
     pub(super) fn wait_for_blockers<V: VectorView<T = T>>(
         &mut self,
         body: &V,
         deferred: &mut Vec<(u32, u32)>,
         few: usize,
-        busy: &AtomicIsize,
+        part: &Part<'_>,
     ) -> bool {
         while deferred.len() > few {
             let settled = self.found.settled;
@@ -164,18 +184,23 @@ impl<'a, T: Element, F: UnaryOp<T, Out = bool>> Visitor<'a, T, F> {
             if self.found.settled > settled {
                 continue;
             }
-            busy.fetch_sub(1, Ordering::Relaxed);
-            let (begin, mut gives_up) = (Instant::now(), false);
-            while !gives_up && deferred.iter().all(|&(_, k)| self.job.active.call(self.job.state.get(k as usize))) {
-                gives_up = busy.load(Ordering::Relaxed) <= 0;
-                if begin.elapsed() >= self.max_wait {
-                    (gives_up, self.max_wait) = (true, Duration::ZERO);
+            part.tell(self.found.settled);
+            let mut since = (part.version(), Instant::now());
+            loop {
+                let version = part.version();
+                if deferred.iter().any(|&(_, k)| !self.job.active.call(self.job.state.get(k as usize))) {
+                    break;
+                }
+                if part.is_over(version) {
+                    return true;
+                }
+                if version != since.0 {
+                    since = (version, Instant::now());
+                } else if since.1.elapsed() >= self.max_wait {
+                    self.max_wait = Duration::ZERO;
+                    return true;
                 }
                 std::thread::yield_now();
-            }
-            busy.fetch_add(1, Ordering::Relaxed);
-            if gives_up {
-                return true;
             }
         }
         false
