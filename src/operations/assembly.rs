@@ -80,13 +80,14 @@ impl<A: Element> Matrix<A> {
     /// # Errors
     /// [`Error::TooManyVertices`], or [`Error::Memory`]: the result is too large. The device has too little memory, or is lost.
     pub fn kronecker<B: Element, F: BinaryOp<A, B>>(&self, b: &Matrix<B>, op: F) -> Result<Matrix<F::Out>> {
-        self.check_whole("kronecker")?;
-        b.check_whole("kronecker")?;
         let sides = |one: usize, other: usize| {
             let side = one.saturating_mul(other);
             check_vertices("kronecker", side).map(|()| side)
         };
         let (nrows, ncols) = (sides(self.nrows(), b.nrows())?, sides(self.ncols(), b.ncols())?);
+        if let Some(grid) = self.grid().or(b.grid()) {
+            return ranks::assembly::kronecker(self, b, grid, (nrows, ncols), op);
+        }
         let entries = u128::from(self.nnz()) * u128::from(b.nnz());
         let bytes = 2 * entries * (4 + size_of::<F::Out>() as u128) + 16 * nrows as u128;
         memory::require(bytes, || format!("kronecker: {entries} entries"))?;
@@ -116,12 +117,14 @@ impl<A: Element> Matrix<A> {
     /// A range ends outside of the matrix, or before it begins. The device has too little memory, or is lost.
     #[track_caller]
     pub fn extract_range(&self, rows: Range<usize>, columns: Range<usize>) -> Result<Self> {
-        self.check_whole("extract_range")?;
         for (what, range, n) in [("rows", &rows, self.nrows()), ("columns", &columns, self.ncols())] {
             if range.start > range.end || range.end > n {
                 let right = format!("{what} {}..{}", range.start, range.end);
                 return Err(Error::shape("extract_range", shape(self.nrows(), self.ncols()), right));
             }
+        }
+        if let Some(grid) = self.grid() {
+            return ranks::assembly::extract_range(self, grid, rows, columns);
         }
         let (csr, gpu) = (self.csr(), self.gpu().cloned().or_else(current));
         let (first, end) = (columns.start as u32, columns.end as u32);
@@ -165,7 +168,6 @@ impl<A: Element> Matrix<A> {
         }
         for row in tiles {
             for (tile, above) in row.iter().zip(first) {
-                tile.check_whole("concat")?;
                 if tile.nrows() != row[0].nrows() || tile.ncols() != above.ncols() {
                     let expected = format!("tile of {} x {}", row[0].nrows(), above.ncols());
                     return Err(Error::shape("concat", shape(tile.nrows(), tile.ncols()), expected));
@@ -176,8 +178,13 @@ impl<A: Element> Matrix<A> {
         let ncols = first.iter().map(|tile| tile.ncols()).sum();
         check_vertices("concat", nrows)?;
         check_vertices("concat", ncols)?;
-        let gpu = tiles.iter().flat_map(|row| row.iter()).find_map(|tile| tile.gpu()).cloned().or_else(current);
         let starts: Vec<usize> = sums(tiles.iter().map(|row| row[0].nrows()));
+        let all = || tiles.iter().flat_map(|row| row.iter());
+        if let Some(grid) = all().find_map(|tile| tile.grid()) {
+            let columns = sums(first.iter().map(|tile| tile.ncols()));
+            return ranks::assembly::concat(tiles, grid, (nrows, ncols), (&starts, &columns));
+        }
+        let gpu = all().find_map(|tile| tile.gpu()).cloned().or_else(current);
         let held: Vec<Vec<&Csr<A>>> = tiles.iter().map(|row| row.iter().map(|tile| tile.csr()).collect()).collect();
         let made = build(nrows, ncols, |i, columns, values| {
             let at = starts.partition_point(|&start| start <= i) - 1;
@@ -303,8 +310,6 @@ impl<A: Element> Matrix<A> {
     where
         F: BinaryOp<A, A, Out = A>,
     {
-        self.check_whole("assign")?;
-        b.check_whole("assign")?;
         let whole = shape(self.nrows(), self.ncols());
         let fault = |left: String, right: String| Error::Shape { operation: "assign", left, right, at };
         if (b.nrows(), b.ncols()) != (rows.len(), columns.len()) {
@@ -315,6 +320,11 @@ impl<A: Element> Matrix<A> {
             |what: &str, indices: &[u32], n: usize| places(what, indices, n, &whole).map_err(|(l, r)| fault(l, r));
         let row_places = places("row", rows, self.nrows())?;
         let column_places = places("column", columns, self.ncols())?;
+        if let Some(grid) = self.grid().or(b.grid()) {
+            let places = (&row_places[..], &column_places[..]);
+            *self = ranks::assembly::assigned(self, b, grid, (rows, columns), places, accum)?;
+            return Ok(());
+        }
         let (old, new, gpu) = (self.csr(), b.csr(), self.place_beside(b));
         let made = build(self.nrows(), self.ncols(), |i, out_columns, out_values| {
             let Some(k) = row_places[i] else {
@@ -355,9 +365,11 @@ impl<A: Element> Matrix<A> {
     /// # Errors
     /// [`Error::TooManyVertices`]. The device has too little memory, or is lost.
     pub fn resized(&self, nrows: usize, ncols: usize) -> Result<Self> {
-        self.check_whole("resized")?;
         check_vertices("resized", nrows)?;
         check_vertices("resized", ncols)?;
+        if let Some(grid) = self.grid() {
+            return ranks::assembly::resized(self, grid, (nrows, ncols));
+        }
         let (csr, gpu) = (self.csr(), self.gpu().cloned().or_else(current));
         let made = build(nrows, ncols, |i, columns, values| {
             if i < csr.nrows() {

@@ -278,6 +278,11 @@ impl Grid {
         }
     }
 
+    /// Whether the other grid has the same ranks. They may own other indices.
+    pub(crate) fn has_same_ranks(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.lines, &other.lines)
+    }
+
     /// Why a monoid can't fold rows on this grid: it has several columns, and the parts that ranks hold of a row can't be joined. `None` if it can.
     pub(crate) fn why_rows_are_whole(&self, exact: bool, any_order: bool) -> Option<String> {
         let (rows, columns) = self.shape();
@@ -333,7 +338,7 @@ fn sum_of(what: &str) -> u64 {
 impl PartialEq for Grid {
     /// Whether both are the same ranks, which own the same indices. They may run on other devices.
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.lines, &other.lines) && self.deal.unwrap_or_default() == other.deal.unwrap_or_default()
+        self.has_same_ranks(other) && self.deal.unwrap_or_default() == other.deal.unwrap_or_default()
     }
 }
 

@@ -24,7 +24,7 @@ pub use model::{LinkModel, Model, Time};
 pub use owners::{BLOCK, Deal, Owners};
 pub(crate) use parcel::unexpected;
 pub(crate) use replicas::{Partials, Replicas, nothing};
-pub(crate) use rows::{OwnRows, Reads, entries_to_first, whole_rows, within};
+pub(crate) use rows::{OwnRows, Reads, entries_to_all, entries_to_first, whole_rows, within};
 #[doc(hidden)]
 pub use share::Share;
 pub(crate) use share::{Line, RowNumbers, assemble, words};

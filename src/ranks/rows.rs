@@ -239,6 +239,17 @@ impl OwnRows {
 
 /// All entries of a matrix, on rank 0. All ranks call this.
 pub(crate) fn entries_to_first<T: Element>(grid: &Grid, share: &Share<T>) -> Result<Option<Vec<(u32, u32, T)>>> {
+    entries_to(grid, share, &[0])
+}
+
+/// All entries of a matrix, on all ranks. All ranks call this.
+pub(crate) fn entries_to_all<T: Element>(grid: &Grid, share: &Share<T>) -> Result<Vec<(u32, u32, T)>> {
+    let all: Vec<usize> = (0..grid.size()).collect();
+    Ok(entries_to(grid, share, &all)?.unwrap_or_default())
+}
+
+/// All entries of a matrix, on some ranks.
+fn entries_to<T: Element>(grid: &Grid, share: &Share<T>, ranks: &[usize]) -> Result<Option<Vec<(u32, u32, T)>>> {
     let mut mine = Vec::new();
     mine.extend((share.csr.nnz() as u64).to_le_bytes());
     let entries: Vec<(u32, u32, T)> = share.entries().collect();
@@ -246,9 +257,9 @@ pub(crate) fn entries_to_first<T: Element>(grid: &Grid, share: &Share<T>) -> Res
     let (columns, values): (Vec<u32>, Vec<T>) = entries.into_iter().map(|(_, column, value)| (column, value)).unzip();
     pack(&columns, &values, &mut mine);
     let mut out = vec![Vec::new(); grid.size()];
-    out[0] = mine;
+    ranks.iter().for_each(|&rank| out[rank].clone_from(&mine));
     let found = grid.exchange(out)?;
-    if grid.rank() > 0 {
+    if !ranks.contains(&grid.rank()) {
         return Ok(None);
     }
     let mut all = Vec::new();

@@ -1,6 +1,7 @@
 //! Algorithms and verbs on ranks give the bits of one process, on every grid.
 
 mod algorithms;
+mod assembly;
 mod certificates;
 mod faults;
 mod loops;

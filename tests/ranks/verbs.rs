@@ -339,7 +339,6 @@ fn what_is_refused() {
         told.unwrap_err().to_string()
     };
     let built = "not built for a matrix that is spread over ranks";
-    assert_eq!(refused(&|a| a.kronecker(a, FIRST).map(drop)), format!("kronecker: {built}"));
     assert_eq!(refused(&|a| a.mxm(a, PLUS_PAIR).predict().map(drop)), format!("predict: {built}"));
     let wide = Matrix::from_triples(100, 3, [(0, 0, ())]).unwrap();
     let told = refused(&|a| a.mxm(&wide, PLUS_PAIR).eval().map(drop));

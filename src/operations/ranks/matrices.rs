@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::formats::{Bitmap, Csr, Store, places_of};
 use crate::operations::matrix_of_vectors::outside;
 use crate::operations::matrix_verbs::fold;
+use crate::operations::ranks::assembly::side;
 use crate::parallel;
 use crate::ranks::{Grid, Partials, Replicas, Share, assemble, nothing};
 use std::panic::Location;
@@ -182,10 +183,7 @@ where
 
 /// The submatrix `b[k, l] = a[rows[k], columns[l]]`. All ranks give the same lists, and call this.
 pub(crate) fn extract<A: Element>(a: &Matrix<A>, grid: &Grid, rows: &[u32], columns: &[u32]) -> Result<Matrix<A>> {
-    let (n, m) = (rows.len(), columns.len());
-    if n != m {
-        return Err(Error::invalid(format!("extract: a {n} x {m} matrix on ranks: expected a square one")));
-    }
+    let n = side("extract", (rows.len(), columns.len()))?;
     let share = a.share(grid, false, "extract")?;
     let (of_row, of_column) = (places_of(rows, a.nrows()), places_of(columns, a.ncols()));
     let places = |(starts, places): &(Vec<u64>, Vec<u32>), i: u32| {

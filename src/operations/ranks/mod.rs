@@ -3,6 +3,7 @@
 //! What needs elements of other ranks (products, gathers, pointer jumps, regions) is evaluated when its view is made, which all ranks do in
 //! the same order. The rest of an expression is a view over pieces, as on one process.
 
+pub(crate) mod assembly;
 mod context;
 pub(crate) mod local;
 pub(crate) mod matrices;
