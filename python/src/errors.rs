@@ -45,6 +45,16 @@ impl Class {
     }
 }
 
+/// A message without the line of Rust that it begins with, if any: the traceback shows the one of Python.
+fn without_place(text: &str) -> &str {
+    let is_place = |head: &str| {
+        let mut parts = head.rsplitn(3, ':');
+        let is_number = |part: Option<&str>| part.is_some_and(|part| part.parse::<u32>().is_ok());
+        is_number(parts.next()) && is_number(parts.next()) && parts.next().is_some_and(|file| file.ends_with(".rs"))
+    };
+    text.split_once(": ").filter(|(head, _)| is_place(head)).map_or(text, |(_, rest)| rest)
+}
+
 /// The exception for an error of the engine.
 pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
     let class = match error {
@@ -60,12 +70,10 @@ pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
         Error::Stalled { .. } | Error::DidNotConverge { .. } => Class::Convergence,
         _ => Class::Error,
     };
-    let mut text = error.to_string();
-    if let Error::Shape { at, .. } | Error::Stalled { at, .. } | Error::DidNotConverge { at, .. } = error {
-        // a place in Rust: the traceback shows the one in Python
-        text = text.strip_prefix(&format!("{at}: ")).unwrap_or(&text).to_owned();
-    }
-    let raised = class.error(py, text);
+    let text = error.to_string();
+    // of a file's text, the place is in the file
+    let told = if matches!(error, Error::Parse { .. }) { &text } else { without_place(&text) };
+    let raised = class.error(py, told);
     if let Error::Io { source, .. } = error
         && let Err(failed) = raised.value(py).setattr("errno", source.raw_os_error())
     {

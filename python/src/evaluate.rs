@@ -5,7 +5,7 @@ use crate::errors::Class;
 use crate::expressions::{Expr, Stored, Typed};
 use crate::programs::{self, Monoid, Program};
 use crate::runtime::run;
-use crate::trees::{Any, Leaves, Trees, Word, expect, invalid};
+use crate::trees::{Any, Leaves, Trees, Word, expect, invalid, with_any};
 use bumpalo::Bump;
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -31,13 +31,7 @@ pub fn eval(py: Python<'_>, expression: &Expr, place: Place) -> PyResult<Expr> {
     let (how, typed) = (How::of(py, place)?, expression.0.clone());
     let kind = typed.kind;
     let found = run(py, how.threads, how.device, move || {
-        how.with_tree(&typed, |tree| {
-            Ok(match tree {
-                Any::Set(tree) => Stored::Set(Arc::new(tree.eval()?)),
-                Any::Narrow(tree) => Stored::Narrow(Arc::new(tree.eval()?)),
-                Any::Wide(tree) => Stored::Wide(Arc::new(tree.eval()?)),
-            })
-        })
+        how.with_tree(&typed, |tree| Ok(with_any!(tree, tree => Word::stored(Arc::new(tree.eval()?)))))
     })?;
     Ok(Expr::stored(found, kind))
 }

@@ -5,6 +5,7 @@
 
 use crate::errors::{Class, raise};
 use crate::graph::Graph;
+use crate::matrices::{Held, PyMatrix};
 use crate::programs::{self, Monoid, Program};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyTypeError;
@@ -34,6 +35,8 @@ macro_rules! with_stored {
     };
 }
 
+pub(crate) use with_stored;
+
 /// A node of an expression.
 pub enum Node {
     Vector(Stored),
@@ -55,11 +58,17 @@ pub enum Node {
     Gather(Arc<Typed>, Arc<Typed>),
 }
 
-/// A product with a graph's matrix, or with its transpose.
+/// The matrix of a product.
+pub enum Factor {
+    /// That of a graph: its weights, or its pattern.
+    Graph(Py<Graph>, bool),
+    Matrix(Held),
+}
+
+/// A product of a vector with a matrix, or with its transpose.
 pub struct Product {
     pub operand: Arc<Typed>,
-    pub graph: Py<Graph>,
-    pub weighted: bool,
+    pub factor: Factor,
     pub transposed: bool,
     pub add: Monoid,
     pub mul: dynamic::Program,
@@ -121,6 +130,12 @@ impl Expr {
     pub fn stored(stored: Stored, kind: Kind) -> Self {
         let len = with_stored!(&stored, vector => vector.len());
         Self(Arc::new(Typed { node: Node::Vector(stored), kind, len, size: 1, products: 0 }))
+    }
+
+    /// The product with a matrix, which has `len` places.
+    fn times(&self, factor: Factor, len: usize, transposed: bool, add: &Monoid, mul: &Program) -> PyResult<Self> {
+        let (operand, add, mul) = (self.0.clone(), *add, mul.0);
+        Self::of(Node::Product(Product { operand, factor, transposed, add, mul }), mul.result(), len)
     }
 
     /// The vector, if the expression is one.
@@ -274,9 +289,13 @@ impl Expr {
         add: &Monoid,
         mul: &Program,
     ) -> PyResult<Self> {
-        let (operand, add, mul) = (self.0.clone(), *add, mul.0);
-        let product = Product { operand, graph, weighted, transposed, add, mul };
-        Self::of(Node::Product(product), mul.result(), self.0.len)
+        self.times(Factor::Graph(graph, weighted), self.0.len, transposed, add, mul)
+    }
+
+    /// `self (add.mul) A` for a matrix `A`, or for its transpose.
+    fn matrix_product(&self, matrix: &PyMatrix, transposed: bool, add: &Monoid, mul: &Program) -> PyResult<Self> {
+        let (m, n) = matrix.held.shape();
+        self.times(Factor::Matrix(matrix.held.clone()), if transposed { m } else { n }, transposed, add, mul)
     }
 
     /// The number of elements of a vector.

@@ -27,6 +27,7 @@ pub enum Weighted {
 
 /// A matrix, and its copies on devices and in formats.
 pub struct Copies<T: vxm::semiring::Element> {
+    /// The matrix where it was made: on the host, but for a result of a GPU.
     pub host: Arc<Matrix<T>>,
     made: Mutex<Made<T>>,
 }
@@ -41,7 +42,7 @@ impl<T: vxm::semiring::Element> Copies<T> {
 
     /// The matrix on a device and in a format. A copy is made at the first call.
     pub fn on(&self, device: Device, format: Option<Format>) -> Result<Arc<Matrix<T>>> {
-        if device == Device::Cpu && format.is_none() {
+        if device == self.host.device() && format.is_none() {
             return Ok(self.host.clone());
         }
         let made =
@@ -203,6 +204,8 @@ macro_rules! with_integers {
         }
     };
 }
+
+pub(crate) use with_integers;
 
 /// The pattern of a matrix in CSR.
 pub fn pattern(

@@ -12,6 +12,8 @@ mod errors;
 mod evaluate;
 mod expressions;
 mod graph;
+mod matrices;
+mod matrix_verbs;
 mod programs;
 mod runtime;
 mod trees;
@@ -71,6 +73,7 @@ fn _vxm(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<programs::Program>()?;
     module.add_class::<programs::Monoid>()?;
     module.add_class::<expressions::Expr>()?;
+    module.add_class::<matrices::PyMatrix>()?;
     module.add_function(wrap_pyfunction!(evaluate::eval, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::reduce, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::run_loop, module)?)?;

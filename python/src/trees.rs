@@ -1,25 +1,19 @@
 //! From an expression of Python to one of the engine.
 
-use crate::expressions::{Node, Product, Stored, Typed};
-use crate::graph::{Copies, Weighted};
+use crate::expressions::{Factor, Node, Product, Stored, Typed};
+use crate::graph::Copies;
+use crate::matrices::{Entries, Held, with_entries};
 use bumpalo::Bump;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 use vxm::backend::Device;
-use vxm::containers::Matrix;
+use vxm::containers::{Matrix, Vector};
 use vxm::operations::dyn_expr::DynExpr;
 use vxm::prelude::{Apply, Expr, StateRef, Verbs, fill};
-use vxm::semiring::dynamic::{DynBinary, DynTernary, DynUnary, Kind, Program, ProgramError};
+use vxm::semiring::dynamic::{DynBinary, DynTernary, DynUnary, Program, ProgramError};
 use vxm::semiring::{Element, semiring};
 use vxm::{Error, Result, memory};
-
-/// A matrix of words, or without values.
-pub enum Entries {
-    Pattern(Arc<Matrix>),
-    Narrow(Arc<Matrix<u32>>),
-    Wide(Arc<Matrix<u64>>),
-}
 
 /// The vectors and matrices of an expression, on the device where it is evaluated, by the address of their node.
 #[derive(Default)]
@@ -36,10 +30,7 @@ fn address(typed: &Typed) -> usize {
 impl Stored {
     /// The vector on a device.
     pub fn on(&self, device: Device) -> Result<Self> {
-        fn moved<T: Element>(
-            held: &Arc<vxm::containers::Vector<T>>,
-            device: Device,
-        ) -> Result<Arc<vxm::containers::Vector<T>>> {
+        fn moved<T: Element>(held: &Arc<Vector<T>>, device: Device) -> Result<Arc<Vector<T>>> {
             if held.device() == device { Ok(held.clone()) } else { Ok(Arc::new(held.to(device)?)) }
         }
         Ok(match self {
@@ -78,7 +69,7 @@ impl Leaves {
                 self.vectors.insert(key, stored.on(device)?);
             }
             Node::Product(product) if !self.matrices.contains_key(&key) => {
-                self.matrices.insert(key, product.entries(device)?);
+                self.matrices.insert(key, product.factor.on(device)?);
             }
             _ => {}
         }
@@ -86,30 +77,13 @@ impl Leaves {
     }
 }
 
-/// The matrix of the bits of another one's entries.
-fn as_words<A: Element, W: Element>(copies: &Copies<A>, kind: Kind) -> Result<Arc<Copies<W>>> {
-    let code = vxm::semiring::dynamic::Builder::new("bits", &[kind]).map_err(invalid)?;
-    let entry = code.parameter(0).map_err(invalid)?;
-    let op = DynUnary::<A, W>::new(code.finish(entry).map_err(invalid)?).map_err(invalid)?;
-    Ok(Copies::of(copies.host.map(op)?))
-}
-
-impl Product {
-    fn entries(&self, device: Device) -> Result<Entries> {
-        let graph = self.graph.get();
-        let Some(weights) = graph.weights.as_ref().filter(|_| self.weighted) else {
-            return Ok(Entries::Pattern(graph.pattern.on(device, None)?));
-        };
-        Ok(match weights {
-            Weighted::U32(copies) => Entries::Narrow(copies.on(device, None)?),
-            Weighted::U64(copies) => Entries::Wide(copies.on(device, None)?),
-            Weighted::F32(copies) => {
-                Entries::Narrow(graph.narrow.get_or_try(|| as_words(copies, Kind::F32))?.on(device, None)?)
-            }
-            Weighted::F64(copies) => {
-                Entries::Wide(graph.wide.get_or_try(|| as_words(copies, Kind::F64))?.on(device, None)?)
-            }
-        })
+impl Factor {
+    /// The matrix on a device.
+    fn on(&self, device: Device) -> Result<Entries> {
+        match self {
+            Self::Graph(graph, weighted) => Held::of_graph(graph.get(), *weighted)?.on(device),
+            Self::Matrix(held) => held.on(device),
+        }
     }
 }
 
@@ -137,28 +111,45 @@ macro_rules! with_any {
     };
 }
 
+pub(crate) use with_any;
+
 /// A type of elements.
 pub trait Word: Element {
     fn any(expression: DynExpr<'_, Self>) -> Any<'_>;
     fn of(any: Any<'_>) -> Option<DynExpr<'_, Self>>;
+    fn stored(vector: Arc<Vector<Self>>) -> Stored;
+    fn held(copies: Arc<Copies<Self>>) -> Held;
+    fn entries(entries: &Entries) -> Option<&Matrix<Self>>;
 }
 
 macro_rules! words {
-    ($($t:ty: $variant:ident),*) => {$(
+    ($($t:ty: $vector:ident $matrix:ident),*) => {$(
         impl Word for $t {
             fn any(expression: DynExpr<'_, Self>) -> Any<'_> {
-                Any::$variant(expression)
+                Any::$vector(expression)
             }
             fn of(any: Any<'_>) -> Option<DynExpr<'_, Self>> {
                 match any {
-                    Any::$variant(expression) => Some(expression),
+                    Any::$vector(expression) => Some(expression),
+                    _ => None,
+                }
+            }
+            fn stored(vector: Arc<Vector<Self>>) -> Stored {
+                Stored::$vector(vector)
+            }
+            fn held(copies: Arc<Copies<Self>>) -> Held {
+                Held::$matrix(copies)
+            }
+            fn entries(entries: &Entries) -> Option<&Matrix<Self>> {
+                match entries {
+                    Entries::$matrix(matrix) => Some(matrix),
                     _ => None,
                 }
             }
         }
     )*};
 }
-words!((): Set, u32: Narrow, u64: Wide);
+words!((): Set Pattern, u32: Narrow Narrow, u64: Wide Wide);
 
 /// The expression as one of the words `T`.
 pub fn expect<T: Word>(any: Any<'_>) -> Result<DynExpr<'_, T>> {
@@ -332,11 +323,7 @@ impl<'a> Trees<'a> {
     }
 
     fn product<X: Word>(&self, x: DynExpr<'a, X>, product: &'a Product, entries: &'a Entries) -> Result<Any<'a>> {
-        match entries {
-            Entries::Pattern(a) => self.product_over(x, product, &**a),
-            Entries::Narrow(a) => self.product_over(x, product, &**a),
-            Entries::Wide(a) => self.product_over(x, product, &**a),
-        }
+        with_entries!(entries, a => self.product_over(x, product, a))
     }
 
     fn product_over<X: Word, A: Element>(

@@ -7,8 +7,8 @@
 >>> path.bfs(0)
 array([0, 1, 2, 3])
 
-`Graph` holds a graph and runs algorithms; `certify` checks answers. `op`, `semiring`, `Vector` and `fixpoint` are for algorithms of your
-own. `vxm.nx` is a backend of networkx.
+`Graph` holds a graph and runs algorithms; `certify` checks answers. `op`, `semiring`, `Vector`, `Matrix` and `fixpoint` are for algorithms
+of your own. `vxm.nx` is a backend of networkx.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from ._errors import (
 )
 from ._graph import Graph, IndependentSet
 from ._loops import Fixed, Fixpoint, Loop, Step, fixpoint
+from ._matrix import Matrix
 from ._operators import (
     ABS, AINV, BAND, BNOT, BOR, BXOR, DIV, EQ, FIRST, GE, GT, IDENTITY, LAND, LE, LNOT, LOR, LT, LXOR, MAX, MIN, MINUS,
     MINV, NE, ONE, Op, OperatorError, PAIR, PLUS, RDIV, RMINUS, SECOND, SQRT, TIMES, ceil, count_ones, div, f32, f64, floor,
@@ -42,7 +43,7 @@ from ._vxm import __version__, devices
 __all__ = [
     "ABS", "AINV", "ANY", "Aggregates", "BAND", "BNOT", "BOR", "BXOR", "Clique", "Coloring", "Communities", "ConvergenceError", "DIV", "DeviceError", "EQ",
     "Error", "Expression", "Extension", "FIRST", "FileError", "Fixed", "Fixpoint", "Forest", "GE", "GT", "Graph", "IDENTITY", "IndependentSet", "InputError",
-    "LAND", "LE", "LNOT", "LOR", "LT", "Loop", "LXOR", "MAX", "MIN", "MINUS", "MINV", "Matching", "Monoid", "NE", "ONE", "Op", "OperatorError",
+    "LAND", "LE", "LNOT", "LOR", "LT", "Loop", "LXOR", "MAX", "MIN", "MINUS", "MINV", "Matching", "Matrix", "Monoid", "NE", "ONE", "Op", "OperatorError",
     "OutOfMemoryError", "PAIR", "PLUS", "PageRank", "PlaceError", "RDIV", "RMINUS", "SECOND", "SQRT", "Semiring", "ShapeError", "Step", "TIMES", "Truss", "Vector",
     "VertexCover", "WrongAnswer", "__version__", "ceil", "certify", "color_columns", "color_rows", "count_ones", "decompress", "devices", "div", "f32", "f64", "fill", "fixpoint",
     "floor", "i16", "i32", "i64", "i8", "is_finite", "is_infinite", "is_nan", "leading_zeros", "map2", "map3", "monoid",

@@ -24,7 +24,7 @@ class InputError(Error, ValueError):
 
 
 class PlaceError(InputError, IndexError):
-    """An index lies outside of a vector."""
+    """An index lies outside of a vector or a matrix."""
 
 
 class ShapeError(InputError):

@@ -13,11 +13,14 @@ from ._analytics import Analytics
 from ._arrays import flat, integers, number, permutation, same_integers, seed_of, threads_of, weights
 from ._colorings import Colorings, asked_order
 from ._errors import InputError, ShapeError
+from ._kinds import NOTHING, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import ArrayLike, NDArray
+
+    from ._matrix import Matrix
 
 __all__ = ["Graph", "IndependentSet"]
 
@@ -224,6 +227,18 @@ class Graph(Colorings, Analytics):
         """The type of the weights: ``uint32``, ``uint64``, ``float32`` or ``float64``; None without weights."""
         name = self._core.dtype
         return None if name is None else np.dtype(name)
+
+    def matrix(self) -> Matrix:
+        """The adjacency matrix: an entry ``(i, j)`` for each edge, which holds its weight; a pattern without weights. It shares what is stored.
+
+        >>> import vxm
+        >>> vxm.Graph.from_coo(3, [0, 1], [1, 2], directed=True).matrix()
+        <vxm.Matrix of 3 x 3, 2 entries of ()>
+        """
+        from ._matrix import Matrix
+
+        kind = NOTHING if self.dtype is None else kind_of(self.dtype)
+        return Matrix._of(_vxm.Matrix.of_graph(self._core, kind))
 
     @property
     def name(self) -> Optional[str]:

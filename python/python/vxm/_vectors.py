@@ -18,6 +18,7 @@ from ._operators import OperatorError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from ._matrix import Matrix
     from ._operators import Op
 
 __all__ = ["Complement", "Expression", "Vector", "fill", "map2", "map3", "mxv"]
@@ -48,9 +49,9 @@ def _same_length(what: str, one: int, other: int) -> None:
 
 
 class Complement:
-    """A mask that selects the places where an expression holds no element: ``~expression``."""
+    """A mask that selects the places where an expression or a matrix holds nothing: ``~expression``."""
 
-    def __init__(self, inner: Expression) -> None:
+    def __init__(self, inner: Any) -> None:
         self.inner = inner
 
 
@@ -84,8 +85,8 @@ class Expression:
     def __repr__(self) -> str:
         return f"<vxm.{type(self).__name__} of {len(self)} {self.kind}>"
 
-    def vxm(self, graph: Graph, ring: Semiring) -> Expression:
-        """The product with a graph's matrix: ``w[j] = add over edges (i, j) of mul(self[i], weight)``.
+    def vxm(self, graph: Union[Graph, Matrix], ring: Semiring) -> Expression:
+        """The product with a matrix, or a graph's: ``w[j] = add over edges (i, j) of mul(self[i], weight)``.
 
         Without weights, an edge's entry has no value: use a multiplication such as `vxm.FIRST` that doesn't read it.
 
@@ -97,13 +98,19 @@ class Expression:
         """
         return self._product(graph, ring, transposed=False)
 
-    def _product(self, graph: Graph, ring: Semiring, transposed: bool) -> Expression:
+    def _product(self, graph: Union[Graph, Matrix], ring: Semiring, transposed: bool) -> Expression:
+        from ._matrix import Matrix
+
         verb = "mxv" if transposed else "vxm"
-        if not isinstance(graph, Graph):
-            raise TypeError(f"{verb}: expected a vxm.Graph, found {type(graph).__name__}")
+        if not isinstance(graph, (Graph, Matrix)):
+            raise TypeError(f"{verb}: expected a vxm.Graph or a vxm.Matrix, found {type(graph).__name__}")
         if not isinstance(ring, Semiring):
             raise TypeError(f"{verb}: expected a semiring, as vxm.semiring makes, found {type(ring).__name__}")
-        if len(self) != graph.vertices:
+        if isinstance(graph, Matrix):
+            if len(self) != graph.shape[transposed]:
+                m, n = graph.shape
+                raise ShapeError(f"{verb}: a vector of {len(self)} does not fit a matrix of {m} x {n}")
+        elif len(self) != graph.vertices:
             raise ShapeError(f"{verb}: a vector of {len(self)} does not fit a graph of {graph.vertices} vertices")
         if self.kind == NOTHING:
             raise TypeError(f"{verb}: the elements of a set have no value: give them one, as in set.map(vxm.PAIR.bind(0))")
@@ -117,8 +124,12 @@ class Expression:
         try:
             mul = program(NOTHING if dtype is None else kind_of(dtype))
         except OperatorError as error:
-            weights = "the graph has no weights" if dtype is None else f"the graph's weights {kind_of(dtype)}"
+            owner = ("the matrix", "entries") if isinstance(graph, Matrix) else ("the graph", "weights")
+            weights = f"{owner[0]} has no values" if dtype is None else f"{owner[0]}'s {owner[1]} {kind_of(dtype)}"
             raise OperatorError(f"{verb}: the vector holds {self.kind}, {weights}: {error}") from None
+        if isinstance(graph, Matrix):
+            core = self._core.matrix_product(graph._core, transposed, ring.add.of(mul.result), mul)
+            return Expression._of(core)
         weighted = dtype is not None
         if weighted and not mul.reads(1):
             # then the weights needn't be brought
@@ -144,9 +155,7 @@ class Expression:
             raise TypeError(f"ewise_add: expected operands of one kind, found {self.kind} and {other.kind}")
         if self.kind == NOTHING:
             return Expression._of(self._core.ewise_add(other._core, ops.FIRST.program("u32", "u32")))
-        program = as_op(op).program(self.kind, self.kind)
-        if program.result != self.kind:
-            raise TypeError(f"ewise_add: expected an operator with a result of type {self.kind}, found {program!r}")
+        program = closed(as_op(op).program(self.kind, self.kind), self.kind, "ewise_add")
         return Expression._of(self._core.ewise_add(other._core, program))
 
     def ewise_mult(self, other: Expression, op: Union[Op, Monoid]) -> Expression:
@@ -190,7 +199,7 @@ class Expression:
 
     def mask(self, mask: Union[Expression, Complement]) -> Expression:
         """The elements where the mask holds one, whatever its value; with ``~mask``, where it holds none."""
-        inner = mask.inner if isinstance(mask, Complement) else _expression(mask, "mask")
+        inner = _expression(mask.inner if isinstance(mask, Complement) else mask, "mask")
         _same_length("mask", len(self), len(inner))
         held = inner if inner.kind == NOTHING else inner.pattern()
         return Expression._of(self._core.mask(held._core, isinstance(mask, Complement)))
@@ -401,11 +410,11 @@ def _cast(values: ArrayLike, dtype: Any) -> NDArray[Any]:
     return made
 
 
-def _places(indices: ArrayLike, n: int) -> NDArray[np.uint32]:
-    array = integers(indices, "indices")
+def _places(indices: ArrayLike, n: int, what: str = "indices") -> NDArray[np.uint32]:
+    array = integers(indices, what)
     outside = (array < 0) | (array >= n)
     if outside.any():
-        raise InputError(f"indices: expected indices below {n}, found {array[outside][0]}")
+        raise InputError(f"{what}: expected indices below {n}, found {array[outside][0]}")
     return array.astype(np.uint32)
 
 
@@ -419,6 +428,13 @@ def _expression(value: Any, verb: str) -> Expression:
 def _test(program: _vxm.Program, verb: str) -> _vxm.Program:
     if program.result != "bool":
         raise TypeError(f"{verb}: expected an operator with a result of type bool, found {program!r}")
+    return program
+
+
+def closed(program: _vxm.Program, kind: str, verb: str) -> _vxm.Program:
+    """The program, if it has a result of this kind."""
+    if program.result != kind:
+        raise TypeError(f"{verb}: expected an operator with a result of type {kind}, found {program!r}")
     return program
 
 
@@ -459,6 +475,6 @@ def map3(op: Op, x: Expression, y: Expression, z: Expression) -> Expression:
     return Expression._of(x._core.map3(y._core, z._core, as_op(op).program(x.kind, y.kind, z.kind)))
 
 
-def mxv(graph: Graph, x: Expression, ring: Semiring) -> Expression:
-    """The product of a graph's matrix and a vector: ``w[i] = add over edges (i, j) of mul(weight, x[j])``."""
+def mxv(graph: Union[Graph, Matrix], x: Expression, ring: Semiring) -> Expression:
+    """The product of a matrix, or a graph's, and a vector: ``w[i] = add over edges (i, j) of mul(weight, x[j])``."""
     return _expression(x, "mxv")._product(graph, ring, transposed=True)

@@ -1,0 +1,419 @@
+//! Verbs of matrices. Each runs at once, and makes a new matrix.
+
+use crate::algorithms::{How, Place};
+use crate::expressions::{Expr, Stored};
+use crate::matrices::{Entries, Held, PyMatrix, with_entries};
+use crate::programs::{self, Monoid, Program};
+use crate::runtime::run;
+use crate::trees::{Word, invalid};
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use std::sync::Arc;
+use vxm::containers::{Matrix, Vector};
+use vxm::semiring::dynamic::{self, DynBinary, DynTernary, DynUnary, Kind};
+use vxm::semiring::{ANY, Element, semiring};
+use vxm::{Error, Result};
+
+/// Calls `$use` with the type `$O` of words that hold values of a kind.
+macro_rules! with_words {
+    ($kind:expr, $O:ident => $use:expr) => {
+        if $kind.size() == 8 {
+            type $O = u64;
+            $use
+        } else {
+            type $O = u32;
+            $use
+        }
+    };
+}
+
+/// The engine's operator that runs a program.
+macro_rules! made_of {
+    ($op:expr, $operator:ty) => {
+        <$operator>::new($op).map_err(invalid)?
+    };
+}
+
+/// Two operands of one kind.
+enum Alike {
+    Pattern(Arc<Matrix>, Arc<Matrix>),
+    Narrow(Arc<Matrix<u32>>, Arc<Matrix<u32>>),
+    Wide(Arc<Matrix<u64>>, Arc<Matrix<u64>>),
+}
+
+impl Alike {
+    fn of(one: Entries, other: Entries) -> Result<Self> {
+        Ok(match (one, other) {
+            (Entries::Pattern(a), Entries::Pattern(b)) => Self::Pattern(a, b),
+            (Entries::Narrow(a), Entries::Narrow(b)) => Self::Narrow(a, b),
+            (Entries::Wide(a), Entries::Wide(b)) => Self::Wide(a, b),
+            _ => return Err(Error::invalid("expected matrices of one kind")),
+        })
+    }
+}
+
+fn mapped<A: Element>(a: &Matrix<A>, op: dynamic::Program) -> Result<Held> {
+    with_words!(op.result(), O => Ok(Held::of(a.map(made_of!(op, DynUnary::<A, O>))?)))
+}
+
+fn mapped_by_place<A: Element>(a: &Matrix<A>, op: dynamic::Program) -> Result<Held> {
+    with_words!(op.result(), O => Ok(Held::of(a.map_index(made_of!(op, DynTernary::<u32, u32, A, O>))?)))
+}
+
+fn intersection<A: Element, B: Element>(a: &Matrix<A>, b: &Matrix<B>, op: dynamic::Program) -> Result<Held> {
+    with_words!(op.result(), O => Ok(Held::of(a.ewise_mult(b, made_of!(op, DynBinary::<A, B, O>))?)))
+}
+
+fn kronecker<A: Element, B: Element>(a: &Matrix<A>, b: &Matrix<B>, op: dynamic::Program) -> Result<Held> {
+    with_words!(op.result(), O => Ok(Held::of(a.kronecker(b, made_of!(op, DynBinary::<A, B, O>))?)))
+}
+
+/// The union, with a value for the entry that is missing.
+fn union<A: Element, B: Element>(
+    (a, alpha): (&Matrix<A>, u64),
+    (b, beta): (&Matrix<B>, u64),
+    op: dynamic::Program,
+) -> Result<Held> {
+    let (alpha, beta) = (A::from_bits(alpha), B::from_bits(beta));
+    with_words!(op.result(), O => Ok(Held::of(a.ewise_union(alpha, b, beta, made_of!(op, DynBinary::<A, B, O>))?)))
+}
+
+/// The product of two matrices. The monoid counts as inexact, which folds each sum in ascending order.
+fn product<A: Element, B: Element>(
+    a: &Matrix<A>,
+    b: &Matrix<B>,
+    (add, mul): (Monoid, dynamic::Program),
+    mask: &Option<(Entries, bool)>,
+) -> Result<Held> {
+    with_words!(mul.result(), O => {
+        let add = add.of::<O, false>().map_err(invalid)?;
+        let product = a.mxm(b, semiring(add, made_of!(mul, DynBinary::<A, B, O>)));
+        Ok(Held::of(match mask {
+            None => product.eval()?,
+            Some((mask, complement)) => product.mask(mask.mask(*complement)).eval()?,
+        }))
+    })
+}
+
+fn vector<T: Word>(vector: Vector<T>, kind: Kind) -> Expr {
+    Expr::stored(T::stored(Arc::new(vector)), kind)
+}
+
+/// Whether a fold goes over rows, columns or all.
+#[derive(Clone, Copy)]
+enum Along {
+    Rows,
+    Columns,
+}
+
+fn folded<T: Word, const EXACT: bool>(a: &Matrix<T>, monoid: Monoid, along: Along) -> Result<Stored> {
+    let add = monoid.of::<T, EXACT>().map_err(invalid)?;
+    let found = match along {
+        Along::Rows => a.reduce_rows(add)?,
+        Along::Columns => a.reduce_columns(add)?,
+    };
+    Ok(T::stored(Arc::new(found)))
+}
+
+fn total<T: Word>(a: &Matrix<T>, monoid: Monoid) -> Result<u64> {
+    Ok(match monoid.exact {
+        true => a.reduce(monoid.of::<T, true>().map_err(invalid)?)?.bits(),
+        false => a.reduce(monoid.of::<T, false>().map_err(invalid)?)?.bits(),
+    })
+}
+
+fn no_values<T>() -> Result<T> {
+    Err(Error::invalid("the entries of a pattern have no value"))
+}
+
+impl PyMatrix {
+    /// What `work` makes of the matrix on a device.
+    fn run<R: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        place: Place,
+        work: impl FnOnce(Entries) -> Result<R> + Send + 'static,
+    ) -> PyResult<R> {
+        let (how, held) = (How::of(py, place)?, self.held.clone());
+        run(py, how.threads, how.device, move || {
+            let entries = held.on(how.device)?;
+            how.device.scope(|| work(entries))
+        })
+    }
+
+    /// What `work` makes of two matrices on a device.
+    fn run_with<R: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        other: &Self,
+        place: Place,
+        work: impl FnOnce(Entries, Entries) -> Result<R> + Send + 'static,
+    ) -> PyResult<R> {
+        let (how, held, other) = (How::of(py, place.clone())?, self.held.clone(), other.held.clone());
+        run(py, how.threads, how.device, move || {
+            let (a, b) = (held.on(how.device)?, other.on(how.device)?);
+            how.device.scope(|| work(a, b))
+        })
+    }
+
+    fn fold(&self, py: Python<'_>, monoid: &Monoid, along: Along, place: Place) -> PyResult<Expr> {
+        let monoid = *monoid;
+        let found = self.run(py, place, move |a| match (a, monoid.exact) {
+            (Entries::Pattern(_), _) => no_values(),
+            (Entries::Narrow(a), true) => folded::<_, true>(&a, monoid, along),
+            (Entries::Narrow(a), false) => folded::<_, false>(&a, monoid, along),
+            (Entries::Wide(a), true) => folded::<_, true>(&a, monoid, along),
+            (Entries::Wide(a), false) => folded::<_, false>(&a, monoid, along),
+        })?;
+        Ok(Expr::stored(found, self.kind))
+    }
+}
+
+#[pymethods]
+impl PyMatrix {
+    fn transposed(&self, py: Python<'_>, place: Place) -> PyResult<Self> {
+        let held = self.run(py, place, |a| with_entries!(a, a => Ok(Held::of(a.transpose()))))?;
+        Ok(Self { held, kind: self.kind })
+    }
+
+    fn pattern(&self, py: Python<'_>, place: Place) -> PyResult<Self> {
+        let held = self.run(py, place, |a| with_entries!(a, a => Ok(Held::of(a.pattern()))))?;
+        Ok(Self { held, kind: Kind::Unit })
+    }
+
+    fn map(&self, py: Python<'_>, op: &Program, place: Place) -> PyResult<Self> {
+        let op = op.0;
+        let held = self.run(py, place, move |a| with_entries!(a, a => mapped(&a, op)))?;
+        Ok(Self { held, kind: op.result() })
+    }
+
+    fn map_index(&self, py: Python<'_>, op: &Program, place: Place) -> PyResult<Self> {
+        let op = op.0;
+        let held = self.run(py, place, move |a| with_entries!(a, a => mapped_by_place(&a, op)))?;
+        Ok(Self { held, kind: op.result() })
+    }
+
+    fn select(&self, py: Python<'_>, op: &Program, place: Place) -> PyResult<Self> {
+        fn kept<A: Word>(a: &Matrix<A>, op: dynamic::Program) -> Result<Held> {
+            Ok(Held::of(a.select_values(made_of!(op, DynUnary::<A, bool>))?))
+        }
+        let op = op.0;
+        let held = self.run(py, place, move |a| with_entries!(a, a => kept(&a, op)))?;
+        Ok(Self { held, kind: self.kind })
+    }
+
+    fn select_index(&self, py: Python<'_>, op: &Program, place: Place) -> PyResult<Self> {
+        fn kept<A: Word>(a: &Matrix<A>, op: dynamic::Program) -> Result<Held> {
+            Ok(Held::of(a.select(made_of!(op, DynTernary::<u32, u32, A, bool>))?))
+        }
+        let op = op.0;
+        let held = self.run(py, place, move |a| with_entries!(a, a => kept(&a, op)))?;
+        Ok(Self { held, kind: self.kind })
+    }
+
+    fn masked(&self, py: Python<'_>, mask: &Self, complement: bool, place: Place) -> PyResult<Self> {
+        let held = self.run_with(
+            py,
+            mask,
+            place,
+            move |a, mask| with_entries!(a, a => Ok(Held::of(a.masked(mask.mask(complement))?))),
+        )?;
+        Ok(Self { held, kind: self.kind })
+    }
+
+    fn ewise_add(&self, py: Python<'_>, other: &Self, op: &Program, place: Place) -> PyResult<Self> {
+        let op = op.0;
+        let held = self.run_with(py, other, place, move |a, b| {
+            Ok(match Alike::of(a, b)? {
+                Alike::Pattern(a, b) => Held::of(a.ewise_add(&b, ANY)?),
+                Alike::Narrow(a, b) => Held::of(a.ewise_add(&b, made_of!(op, DynBinary::<u32, u32, u32>))?),
+                Alike::Wide(a, b) => Held::of(a.ewise_add(&b, made_of!(op, DynBinary::<u64, u64, u64>))?),
+            })
+        })?;
+        Ok(Self { held, kind: self.kind })
+    }
+
+    fn ewise_mult(&self, py: Python<'_>, other: &Self, op: &Program, place: Place) -> PyResult<Self> {
+        let op = op.0;
+        let held = self.run_with(
+            py,
+            other,
+            place,
+            move |a, b| with_entries!(a, a => with_entries!(b, b => intersection(&a, &b, op))),
+        )?;
+        Ok(Self { held, kind: op.result() })
+    }
+
+    fn ewise_union(
+        &self,
+        py: Python<'_>,
+        other: &Self,
+        missing: (Bound<'_, PyAny>, Bound<'_, PyAny>),
+        op: &Program,
+        place: Place,
+    ) -> PyResult<Self> {
+        let (op, alpha, beta) = (op.0, programs::bits(self.kind, &missing.0)?, programs::bits(other.kind, &missing.1)?);
+        let held = self.run_with(py, other, place, move |a, b| match (a, b) {
+            (Entries::Narrow(a), Entries::Narrow(b)) => union((&*a, alpha), (&*b, beta), op),
+            (Entries::Narrow(a), Entries::Wide(b)) => union((&*a, alpha), (&*b, beta), op),
+            (Entries::Wide(a), Entries::Narrow(b)) => union((&*a, alpha), (&*b, beta), op),
+            (Entries::Wide(a), Entries::Wide(b)) => union((&*a, alpha), (&*b, beta), op),
+            _ => no_values(),
+        })?;
+        Ok(Self { held, kind: op.result() })
+    }
+
+    fn kronecker(&self, py: Python<'_>, other: &Self, op: &Program, place: Place) -> PyResult<Self> {
+        let op = op.0;
+        let held = self.run_with(
+            py,
+            other,
+            place,
+            move |a, b| with_entries!(a, a => with_entries!(b, b => kronecker(&a, &b, op))),
+        )?;
+        Ok(Self { held, kind: op.result() })
+    }
+
+    /// `self (add.mul) other`, at the places of a mask.
+    fn mxm(
+        &self,
+        py: Python<'_>,
+        other: &Self,
+        add: &Monoid,
+        mul: &Program,
+        mask: Option<(PyRef<'_, Self>, bool)>,
+        place: Place,
+    ) -> PyResult<Self> {
+        let (add, mul, device) = (*add, mul.0, How::of(py, place.clone())?.device);
+        let mask = mask.map(|(mask, complement)| (mask.held.clone(), complement));
+        let held = self.run_with(py, other, place, move |a, b| {
+            let mask = match mask {
+                Some((mask, complement)) => Some((mask.on(device)?, complement)),
+                None => None,
+            };
+            with_entries!(a, a => with_entries!(b, b => product(&a, &b, (add, mul), &mask)))
+        })?;
+        Ok(Self { held, kind: mul.result() })
+    }
+
+    fn reduce_rows(&self, py: Python<'_>, monoid: &Monoid, place: Place) -> PyResult<Expr> {
+        self.fold(py, monoid, Along::Rows, place)
+    }
+
+    fn reduce_columns(&self, py: Python<'_>, monoid: &Monoid, place: Place) -> PyResult<Expr> {
+        self.fold(py, monoid, Along::Columns, place)
+    }
+
+    fn reduce(&self, py: Python<'_>, monoid: &Monoid, place: Place) -> PyResult<Py<PyAny>> {
+        let monoid = *monoid;
+        let bits = self.run(py, place, move |a| match a {
+            Entries::Pattern(_) => no_values(),
+            Entries::Narrow(a) => total(&a, monoid),
+            Entries::Wide(a) => total(&a, monoid),
+        })?;
+        programs::value(py, self.kind, bits)
+    }
+
+    fn degrees(&self, py: Python<'_>, place: Place) -> PyResult<Expr> {
+        Ok(vector(self.run(py, place, |a| with_entries!(a, a => a.degrees()))?, Kind::U32))
+    }
+
+    fn diagonal(&self, py: Python<'_>, place: Place) -> PyResult<Expr> {
+        let found = self.run(py, place, |a| with_entries!(a, a => Ok(Word::stored(Arc::new(a.diagonal()?)))))?;
+        Ok(Expr::stored(found, self.kind))
+    }
+
+    #[staticmethod]
+    fn from_diagonal(py: Python<'_>, diagonal: &Expr, place: Place) -> PyResult<Self> {
+        let (how, stored) = (How::of(py, place)?, diagonal.vector()?.clone());
+        let held = run(py, how.threads, how.device, move || {
+            let stored = stored.on(how.device)?;
+            how.device.scope(|| crate::expressions::with_stored!(&stored, v => Ok(Held::of(Matrix::from_diagonal(v)?))))
+        })?;
+        Ok(Self { held, kind: diagonal.0.kind })
+    }
+
+    fn extract(
+        &self,
+        py: Python<'_>,
+        rows: PyReadonlyArray1<'_, u32>,
+        columns: PyReadonlyArray1<'_, u32>,
+        place: Place,
+    ) -> PyResult<Self> {
+        let (rows, columns) = (rows.as_slice()?.to_vec(), columns.as_slice()?.to_vec());
+        let held = self.run(py, place, move |a| with_entries!(a, a => Ok(Held::of(a.extract(&rows, &columns)?))))?;
+        Ok(Self { held, kind: self.kind })
+    }
+
+    /// The matrix with a region replaced by another matrix, or joined with it by an operator.
+    fn assign(
+        &self,
+        py: Python<'_>,
+        rows: PyReadonlyArray1<'_, u32>,
+        columns: PyReadonlyArray1<'_, u32>,
+        other: &Self,
+        accum: Option<&Program>,
+        place: Place,
+    ) -> PyResult<Self> {
+        fn assigned<T: Word>(
+            a: &Matrix<T>,
+            (rows, columns): (&[u32], &[u32]),
+            b: &Matrix<T>,
+            accum: Option<dynamic::Program>,
+        ) -> Result<Held> {
+            let mut made = a.clone();
+            match accum {
+                None => made.assign(rows, columns, b)?,
+                Some(op) => made.assign_accum(rows, columns, b, made_of!(op, DynBinary::<T, T, T>))?,
+            }
+            Ok(Held::of(made))
+        }
+        let (rows, columns) = (rows.as_slice()?.to_vec(), columns.as_slice()?.to_vec());
+        let accum = accum.map(|op| op.0);
+        let held = self.run_with(py, other, place, move |a, b| {
+            let region = (&rows[..], &columns[..]);
+            match Alike::of(a, b)? {
+                Alike::Pattern(a, b) => {
+                    let mut made = Matrix::clone(&a);
+                    match accum {
+                        None => made.assign(region.0, region.1, &b)?,
+                        Some(_) => made.assign_accum(region.0, region.1, &b, ANY)?,
+                    }
+                    Ok(Held::of(made))
+                }
+                Alike::Narrow(a, b) => assigned(&a, region, &b, accum),
+                Alike::Wide(a, b) => assigned(&a, region, &b, accum),
+            }
+        })?;
+        Ok(Self { held, kind: self.kind })
+    }
+
+    fn resized(&self, py: Python<'_>, shape: (usize, usize), place: Place) -> PyResult<Self> {
+        let held = self.run(py, place, move |a| with_entries!(a, a => Ok(Held::of(a.resized(shape.0, shape.1)?))))?;
+        Ok(Self { held, kind: self.kind })
+    }
+
+    /// One matrix of tiles of one kind.
+    #[staticmethod]
+    fn concat(py: Python<'_>, tiles: Vec<Vec<PyRef<'_, Self>>>, place: Place) -> PyResult<Self> {
+        fn joined<T: Word>(tiles: &[Vec<Entries>]) -> Result<Held> {
+            let typed = |tile| T::entries(tile).ok_or_else(|| Error::invalid("concat: expected tiles of one kind"));
+            let rows: Vec<Vec<&Matrix<T>>> =
+                tiles.iter().map(|row| row.iter().map(typed).collect()).collect::<Result<_>>()?;
+            Ok(Held::of(Matrix::concat(&rows.iter().map(Vec::as_slice).collect::<Vec<_>>())?))
+        }
+        let how = How::of(py, place)?;
+        let kind = tiles.first().and_then(|row| row.first()).map_or(Kind::Unit, |tile| tile.kind);
+        let held: Vec<Vec<Held>> = tiles.iter().map(|row| row.iter().map(|tile| tile.held.clone()).collect()).collect();
+        let held = run(py, how.threads, how.device, move || {
+            let here: Vec<Vec<Entries>> =
+                held.iter().map(|row| row.iter().map(|tile| tile.on(how.device)).collect()).collect::<Result<_>>()?;
+            how.device.scope(|| match kind.size() {
+                0 => joined::<()>(&here),
+                8 => joined::<u64>(&here),
+                _ => joined::<u32>(&here),
+            })
+        })?;
+        Ok(Self { held, kind })
+    }
+}
