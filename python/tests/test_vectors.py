@@ -313,7 +313,7 @@ def test_a_constant_from_outside_is_read_anew() -> None:
         (lambda: vxm.Vector.from_numpy([1]).or_identity(), TypeError, "expected a product"),
         (lambda: vxm.Vector.from_numpy([1]).eval(device="gpu"), vxm.Error, "gpu"),
         (lambda: vxm.Vector.from_numpy([1]).eval(threads=0), vxm.InputError, "threads"),
-        (lambda: vxm.Vector.from_numpy([1]).vxm(3, vxm.semiring(vxm.MIN, vxm.FIRST)), TypeError, "a vxm.Graph, found int"),
+        (lambda: vxm.Vector.from_numpy([1]).vxm(3, vxm.semiring(vxm.MIN, vxm.FIRST)), TypeError, "a vxm.Graph or a vxm.Matrix, found int"),
         (lambda: vxm.Vector.from_numpy([1]).vxm(vxm.Graph.from_coo(1, [], []), vxm.MIN), TypeError, "a semiring"),
         (
             lambda: vxm.Vector.from_numpy([1]).vxm(vxm.Graph.from_coo(2, [], []), vxm.semiring(vxm.MIN, vxm.FIRST)),

@@ -124,9 +124,9 @@ class Expression:
         try:
             mul = program(NOTHING if dtype is None else kind_of(dtype))
         except OperatorError as error:
-            owner = ("the matrix", "entries") if isinstance(graph, Matrix) else ("the graph", "weights")
-            weights = f"{owner[0]} has no values" if dtype is None else f"{owner[0]}'s {owner[1]} {kind_of(dtype)}"
-            raise OperatorError(f"{verb}: the vector holds {self.kind}, {weights}: {error}") from None
+            owner, held = ("the matrix", "values") if isinstance(graph, Matrix) else ("the graph", "weights")
+            told = f"{owner} has no {held}" if dtype is None else f"{owner}'s {held} {kind_of(dtype)}"
+            raise OperatorError(f"{verb}: the vector holds {self.kind}, {told}: {error}") from None
         if isinstance(graph, Matrix):
             core = self._core.matrix_product(graph._core, transposed, ring.add.of(mul.result), mul)
             return Expression._of(core)
