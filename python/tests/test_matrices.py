@@ -297,6 +297,26 @@ def test_patterns_are_joined() -> None:
     same(a.map(vxm.PAIR.bind(0)), {place: np.uint32(1) for place in left})
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_entries_are_cast(kind: str) -> None:
+    held = entries(6, 5, "i16", 4, 0.6)
+    a = matrix(held, (6, 5), "i16").astype(kind)
+    if kind == "bool":
+        same(a, {place: np.bool_(x != 0) for place, x in held.items()})
+    else:
+        same(a, {place: np.int64(x).astype(TYPES[kind]) for place, x in held.items()})
+    u = vxm.Vector.from_pairs(4, [0, 2], [1, 0], dtype="i16").astype(kind).eval()
+    assert u.kind == kind and u.to_numpy(missing=0).tolist() == [1, 0, 0, 0]
+
+
+def test_slices() -> None:
+    held = entries(7, 6, "f32", 3, 0.5)
+    a = matrix(held, (7, 6), "f32")
+    assert a.extract(slice(None), slice(None)) == a
+    assert a.extract(slice(1, 5, 2), slice(None, None, -1)) == a.extract([1, 3], range(5, -1, -1))
+    assert a.assign(slice(2), slice(3), a.extract(slice(2), slice(3))) == a
+
+
 def test_tiles() -> None:
     held = entries(7, 6, "f32", 3, 0.5)
     a = matrix(held, (7, 6), "f32")
@@ -304,7 +324,7 @@ def test_tiles() -> None:
     assert vxm.Matrix.concat(tiles) == a
     with pytest.raises(vxm.ShapeError, match="concat: matrix of 3 x 2 does not fit tile of 7 x 2"):
         vxm.Matrix.concat([[a, tiles[0][0]]])
-    with pytest.raises(vxm.InputError, match="concat: rows of none tiles"):
+    with pytest.raises(vxm.InputError, match="concat: expected at least one matrix, found none"):
         vxm.Matrix.concat([])
     with pytest.raises(TypeError, match="concat: expected tiles of one kind, found f32 and f64"):
         vxm.Matrix.concat([[a, vxm.Matrix.from_scipy(scipy.sparse.csr_array((7, 6)))]])
@@ -470,16 +490,21 @@ def test_what_does_not_fit() -> None:
     for call, message in values:
         with pytest.raises((vxm.InputError, TypeError), match=message):
             call()
-    for place in ((2, 0), (0, 3), (5, 5)):
+    for place in ((2, 0), (0, 3), (5, 5), (-1, 0), (0, -1)):
         with pytest.raises(vxm.PlaceError, match=f"expected an index below {3 if place[0] == 0 else 2}"):
             a[place]
-    with pytest.raises(IndexError):
-        a[2, 0]
+    for wrong in (lambda: a[2, 0], lambda: a.extract([2], [0]), lambda: a.assign([0], [3], a.resized((1, 1)))):
+        with pytest.raises(IndexError):
+            wrong()
     types: list[tuple[Callable[[], Any], str]] = [
         (lambda: a[0], "expected a place"),  # type: ignore[index]
         (lambda: vxm.Matrix(), "make a matrix by"),
         (lambda: vxm.Matrix.from_coo([0], [0], shape=3), "shape: expected numbers of rows and columns"),  # type: ignore[arg-type]
-        (lambda: vxm.Matrix.from_scipy(np.eye(2)), "expected a sparse matrix of SciPy, found ndarray"),
+        (lambda: vxm.Matrix.from_scipy(np.eye(2)), "expected a sparse matrix of SciPy, found ndarray: make it sparse"),
+        (lambda: vxm.Matrix.concat([a, a]), "concat: expected a list of rows, each a list of matrices"),  # type: ignore[list-item]
+        (lambda: vxm.Matrix.concat(a), "concat: expected a list of rows"),  # type: ignore[arg-type]
+        (lambda: pattern.astype("u8"), "astype: the entries of a pattern have no value"),
+        (lambda: a.astype(complex), "expected bool, u8"),
         (lambda: vxm.Matrix.from_coo([0], [0], [1j], shape=(1, 1)), "complex"),
         (lambda: a.mxm(scipy.sparse.csr_array((3, 3)), ring), "found csr_array: make one by vxm.Matrix.from_scipy"),  # type: ignore[arg-type]
         (lambda: a.mxm(vxm.Graph.from_file("grid:1x3"), ring), r"found Graph: take its matrix, by graph.matrix\(\)"),  # type: ignore[arg-type]
@@ -500,7 +525,7 @@ def test_what_does_not_fit() -> None:
         (lambda: x.vxm(np.eye(3), ring), "expected a vxm.Graph or a vxm.Matrix, found ndarray"),  # type: ignore[arg-type]
         (lambda: x.mask(~a), "mask: expected a vector or an expression, found Matrix"),
         (lambda: a.mask(~x), "mask: expected a vxm.Matrix, found Vector"),  # type: ignore[arg-type]
-        (lambda: vxm.Matrix.from_diagonal(x.map(vxm.ABS)), "from_diagonal: expected a vector, found Expression"),  # type: ignore[arg-type]
+        (lambda: vxm.Matrix.from_diagonal(x.map(vxm.ABS)), r"from_diagonal: expected a vector, found Expression: eval\(\)"),  # type: ignore[arg-type]
         (lambda: hash(a), "unhashable"),
     ]
     for call, message in types:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Callable, Optional, Union
 
 import numpy as np
@@ -195,3 +196,13 @@ _BUILT_IN: dict[Op, Monoid] = {
 
 ANY = _built_in(ops.FIRST, lambda kind: False if kind == "bool" else 0, commutative=False, exact=True)
 """Any of several elements: the one with the least index."""
+
+
+@functools.lru_cache(maxsize=None)
+def casting(kind: str, to: str) -> _vxm.Program:
+    """The program that casts values of a kind to another one. To bool it compares with 0."""
+    code = _vxm.Builder("cast", [kind])
+    value = code.parameter(0)
+    if to == "bool" != kind:
+        return code.finish(code.call("ne", [value, code.constant(kind, 0, False)]))
+    return code.finish(code.cast(value, to))

@@ -7,9 +7,9 @@ from typing import Any, Optional
 
 import numpy as np
 
-from ._errors import InputError, ShapeError
+from ._errors import InputError, PlaceError, ShapeError
 
-__all__ = ["flat", "integers", "number", "permutation", "same_integers", "seed_of", "threads_of", "unsigned", "weights"]
+__all__ = ["flat", "index_of", "integers", "number", "permutation", "same_integers", "seed_of", "threads_of", "unsigned", "weights"]
 
 
 def flat(values: Any, what: str) -> np.ndarray:
@@ -69,6 +69,17 @@ def number(value: Any, what: str, limit: int, expected: str) -> int:
         raise TypeError(f"{what}: expected an integer, found {type(value).__name__}") from None
     if not 0 <= found <= limit:
         raise InputError(f"{what}: expected {expected}, found {found}")
+    return found
+
+
+def index_of(index: Any, what: str, n: int) -> int:
+    """An index below ``n``."""
+    try:
+        found = operator.index(index)
+    except TypeError:
+        raise TypeError(f"{what}: expected an integer, found {type(index).__name__}") from None
+    if not 0 <= found < n:
+        raise PlaceError(f"{what}: expected an index below {n}, found {found}")
     return found
 
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from . import _vxm
 from ._algebra import Monoid, as_op
-from ._arrays import flat, number, same_integers
-from ._errors import PlaceError, ShapeError
+from ._arrays import flat, index_of, same_integers
+from ._errors import InputError, ShapeError
 from ._graph import Graph
 from ._kinds import KINDS, NOTHING, kind_of
 from ._matrix_verbs import MatrixVerbs, matrix_of, shape_of
-from ._vectors import Complement, Vector, _cast, _place, _places, _values, _words, closed
+from ._vectors import Complement, Expression, Vector, _cast, _place, _places, _values, _words, closed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ._operators import Op
 
 __all__ = ["Matrix"]
-
-_MOST = 2**32 - 1
 
 
 class Matrix(MatrixVerbs):
@@ -114,7 +112,8 @@ class Matrix(MatrixVerbs):
         Raises `vxm.InputError`.
         """
         if not hasattr(matrix, "tocsr"):
-            raise TypeError(f"expected a sparse matrix of SciPy, found {type(matrix).__name__}")
+            hint = ": make it sparse, by scipy.sparse.csr_array(a)" if isinstance(matrix, np.ndarray) else ""
+            raise TypeError(f"expected a sparse matrix of SciPy, found {type(matrix).__name__}{hint}")
         csr = matrix.tocsr()
         if not csr.has_canonical_format:
             csr = csr.copy()
@@ -130,7 +129,8 @@ class Matrix(MatrixVerbs):
         np.float64(3.0)
         """
         if not isinstance(diagonal, Vector):
-            raise TypeError(f"from_diagonal: expected a vector, found {type(diagonal).__name__}")
+            hint = ": eval() makes a vector of it" if isinstance(diagonal, Expression) else ""
+            raise TypeError(f"from_diagonal: expected a vector, found {type(diagonal).__name__}{hint}")
         return cls._of(_vxm.Matrix.from_diagonal(diagonal._core, _place(device, threads)))
 
     @classmethod
@@ -150,6 +150,10 @@ class Matrix(MatrixVerbs):
         >>> vxm.Matrix.concat([[a, a, a]]).shape
         (2, 6)
         """
+        if not isinstance(tiles, (list, tuple)) or not all(isinstance(row, (list, tuple)) for row in tiles):
+            raise TypeError("concat: expected a list of rows, each a list of matrices")
+        if not tiles or not tiles[0]:
+            raise InputError("concat: expected at least one matrix, found none")
         cores = [[matrix_of(tile, "concat")._core for tile in row] for row in tiles]
         kinds = list(dict.fromkeys(core.kind for row in cores for core in row))
         if len(kinds) > 1:
@@ -222,11 +226,8 @@ class Matrix(MatrixVerbs):
         """The entry at ``(row, column)``, or None; of a pattern, whether there is one. Raises `vxm.PlaceError` outside of the matrix."""
         if not isinstance(place, tuple) or len(place) != 2:
             raise TypeError("expected a place, as in a[row, column]")
-        i, j = (number(index, what, _MOST, f"an index below {side}") for index, what, side in zip(place, ("row", "column"), self.shape))
-        for index, what, side in ((i, "row", self.shape[0]), (j, "column", self.shape[1])):
-            if index >= side:
-                raise PlaceError(f"{what}: expected an index below {side}, found {index}")
-        found = self._core.get(i, j)
+        (m, n), (row, column) = self.shape, place
+        found = self._core.get(index_of(row, "row", m), index_of(column, "column", n))
         return found if found is None or self.kind == NOTHING else KINDS[self.kind].type(found)
 
     def __repr__(self) -> str:
@@ -234,6 +235,7 @@ class Matrix(MatrixVerbs):
         return f"<vxm.Matrix of {m} x {n}, {held} of {self.kind}>"
 
     def __eq__(self, other: object) -> bool:
+        """Whether both have one shape and kind, and the same entries, bit for bit: NaN equals itself, and 0.0 isn't -0.0."""
         return self._core.equals(other._core) if isinstance(other, Matrix) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]

@@ -10,10 +10,10 @@ import numpy as np
 
 from . import _operators as ops
 from . import _vxm
-from ._algebra import Monoid, Semiring, as_monoid, as_op
+from ._algebra import Monoid, Semiring, as_monoid, as_op, casting
 from ._arrays import number
 from ._errors import ShapeError
-from ._kinds import KINDS, NOTHING
+from ._kinds import KINDS, NOTHING, kind_of
 from ._operators import OperatorError
 from ._vectors import Complement, Expression, Vector, _place, _places, _plain, _test, closed
 
@@ -107,6 +107,18 @@ class MatrixVerbs:
         """
         return self._of(self._core.map(as_op(op).program(self.kind), _place(device, threads)))
 
+    def astype(self, dtype: Any, *, device: str = "cpu", threads: Optional[int] = None) -> Matrix:
+        """The entries cast to another type, as Rust does: floats are cut to integers, what doesn't fit becomes the nearest value.
+
+        >>> import vxm
+        >>> vxm.Matrix.from_coo([0], [1], [2.75], shape=(1, 2)).astype("u32")[0, 1]
+        np.uint32(2)
+        """
+        kind = kind_of(dtype)
+        if self.kind == NOTHING:
+            raise TypeError("astype: the entries of a pattern have no value: give them one, as in a.map(vxm.PAIR.bind(0))")
+        return self._of(self._core.map(casting(self.kind, kind), _place(device, threads)))
+
     def map_index(self, op: Op, *, device: str = "cpu", threads: Optional[int] = None) -> Matrix:
         """``op(row, column, a)`` of every entry. The indices are u32."""
         return self._of(self._core.map_index(as_op(op).program("u32", "u32", self.kind), _place(device, threads)))
@@ -187,8 +199,8 @@ class MatrixVerbs:
         program = as_op(op).program(self.kind, matrix_of(other, "kronecker").kind)
         return self._of(self._core.kronecker(other._core, program, _place(device, threads)))
 
-    def extract(self, rows: ArrayLike, columns: ArrayLike, *, device: str = "cpu", threads: Optional[int] = None) -> Matrix:
-        """The submatrix ``b[k, l] = self[rows[k], columns[l]]``. An index may occur more than once.
+    def extract(self, rows: Union[ArrayLike, slice], columns: Union[ArrayLike, slice], *, device: str = "cpu", threads: Optional[int] = None) -> Matrix:
+        """The submatrix ``b[k, l] = self[rows[k], columns[l]]``. An index may occur more than once. A slice takes a range.
 
         >>> import vxm
         >>> vxm.Matrix.from_diagonal(vxm.Vector.from_numpy([1, 2, 3])).extract([2, 0], [0, 1, 2]).to_scipy().toarray()
@@ -200,8 +212,8 @@ class MatrixVerbs:
 
     def assign(
         self,
-        rows: ArrayLike,
-        columns: ArrayLike,
+        rows: Union[ArrayLike, slice],
+        columns: Union[ArrayLike, slice],
         values: Matrix,
         accum: Union[Op, Monoid, None] = None,
         *,
@@ -225,7 +237,7 @@ class MatrixVerbs:
         return self._of(self._core.assign(*places, values._core, join, _place(device, threads)))
 
     def resized(self, shape: tuple[int, int], *, device: str = "cpu", threads: Optional[int] = None) -> Matrix:
-        """The entries that lie within another shape."""
+        """The entries within another shape, which may be smaller or larger."""
         return self._of(self._core.resized(shape_of(shape), _place(device, threads)))
 
     def reduce_rows(self, monoid: Union[Monoid, Op], *, device: str = "cpu", threads: Optional[int] = None) -> Vector:
@@ -238,7 +250,7 @@ class MatrixVerbs:
         return _vector(self._core.reduce_rows(self._monoid(monoid, "reduce_rows"), _place(device, threads)))
 
     def reduce_columns(self, monoid: Union[Monoid, Op], *, device: str = "cpu", threads: Optional[int] = None) -> Vector:
-        """Each column's entries, folded into one, in ascending order of row. A column without entries holds none."""
+        """Each column's entries, folded into one. A column without entries holds none."""
         return _vector(self._core.reduce_columns(self._monoid(monoid, "reduce_columns"), _place(device, threads)))
 
     def reduce(self, monoid: Union[Monoid, Op], *, device: str = "cpu", threads: Optional[int] = None) -> Any:

@@ -8,8 +8,8 @@ import numpy as np
 
 from . import _operators as ops
 from . import _vxm
-from ._algebra import Monoid, Semiring, as_monoid, as_op
-from ._arrays import flat, integers, number
+from ._algebra import Monoid, Semiring, as_monoid, as_op, casting
+from ._arrays import flat, index_of, integers, number
 from ._errors import InputError, PlaceError, ShapeError
 from ._graph import Graph
 from ._kinds import FLOATS, KINDS, NOTHING, kind_of
@@ -147,6 +147,18 @@ class Expression:
     def map_index(self, op: Op) -> Expression:
         """``op(index, x)`` of every element. The index is u32."""
         return Expression._of(self._core.map_index(as_op(op).program("u32", self.kind)))
+
+    def astype(self, dtype: Any) -> Expression:
+        """The elements cast to another type, as Rust does: floats are cut to integers, what doesn't fit becomes the nearest value.
+
+        >>> import vxm
+        >>> vxm.Vector.from_numpy([1.5, -2.5, 300.0]).astype("u8").eval().to_numpy()
+        array([  1,   0, 255], dtype=uint8)
+        """
+        kind = kind_of(dtype)
+        if self.kind == NOTHING:
+            raise TypeError("astype: the elements of a set have no value: give them one, as in set.map(vxm.PAIR.bind(0))")
+        return Expression._of(self._core.map(casting(self.kind, kind)))
 
     def ewise_add(self, other: Expression, op: Union[Op, Monoid]) -> Expression:
         """The union: ``op(x, y)`` where both hold an element, and the only element where one does."""
@@ -373,10 +385,7 @@ class Vector(Expression):
 
     def __getitem__(self, index: int) -> Any:
         """The element at a place, or None; of a set, whether it is a member. Raises `vxm.PlaceError` outside of the vector."""
-        place = number(index, "index", _MOST, f"an index below {len(self)}")
-        if place >= len(self):
-            raise PlaceError(f"index: expected an index below {len(self)}, found {place}")
-        found = self._core.get(place)
+        found = self._core.get(index_of(index, "index", len(self)))
         return found if found is None or self.kind == NOTHING else KINDS[self.kind].type(found)
 
     def __eq__(self, other: object) -> bool:
@@ -410,11 +419,13 @@ def _cast(values: ArrayLike, dtype: Any) -> NDArray[Any]:
     return made
 
 
-def _places(indices: ArrayLike, n: int, what: str = "indices") -> NDArray[np.uint32]:
+def _places(indices: Union[ArrayLike, slice], n: int, what: str = "indices") -> NDArray[np.uint32]:
+    if isinstance(indices, slice):
+        return np.arange(*indices.indices(n), dtype=np.int64).astype(np.uint32)
     array = integers(indices, what)
     outside = (array < 0) | (array >= n)
     if outside.any():
-        raise InputError(f"{what}: expected indices below {n}, found {array[outside][0]}")
+        raise PlaceError(f"{what}: expected indices below {n}, found {array[outside][0]}")
     return array.astype(np.uint32)
 
 
