@@ -1,18 +1,20 @@
 //! Verbs of matrices. Each runs at once, and makes a new matrix.
 
 use crate::algorithms::{How, Place};
-use crate::expressions::{Expr, Stored};
+use crate::expressions::{Expr, Stored, with_stored};
 use crate::matrices::{Entries, Held, PyMatrix, with_entries};
 use crate::programs::{self, Monoid, Program};
 use crate::runtime::run;
 use crate::trees::{Word, invalid};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
+use std::collections::HashMap;
 use std::sync::Arc;
+use vxm::backend::Device;
 use vxm::containers::{Matrix, Vector};
 use vxm::semiring::dynamic::{self, DynBinary, DynTernary, DynUnary, Kind};
 use vxm::semiring::{ANY, Element, semiring};
-use vxm::{Error, Result};
+use vxm::{Error, Result, memory};
 
 /// Calls `$use` with the type `$O` of words that hold values of a kind.
 macro_rules! with_words {
@@ -99,7 +101,24 @@ fn vector<T: Word>(vector: Vector<T>, kind: Kind) -> Expr {
     Expr::stored(T::stored(Arc::new(vector)), kind)
 }
 
-/// Whether a fold goes over rows, columns or all.
+/// Fails if there is no room for the arrays of a result: so many rows or columns, and entries.
+fn room(verb: &str, sides: usize, entries: u64) -> Result<()> {
+    // offsets and what finds places are twice as long at times, entries are copied once
+    let bytes = 24 * sides as u128 + 24 * u128::from(entries);
+    memory::require(bytes, || format!("{verb}: {sides} rows and columns, {entries} entries"))
+}
+
+/// The most entries of a submatrix.
+fn extracted<A: Element>(a: &Matrix<A>, rows: &[u32], columns: &[u32]) -> u64 {
+    let mut counts = HashMap::new();
+    columns.iter().for_each(|j| *counts.entry(j).or_insert(0u64) += 1);
+    let repeats = counts.into_values().max().unwrap_or(0);
+    let csr = a.csr();
+    let row = |&i: &u32| (csr.degree(i as usize) as u64 * repeats).min(columns.len() as u64);
+    rows.iter().filter(|&&i| (i as usize) < csr.nrows()).map(row).sum()
+}
+
+/// Whether a fold goes over rows or columns.
 #[derive(Clone, Copy)]
 enum Along {
     Rows,
@@ -110,7 +129,10 @@ fn folded<T: Word, const EXACT: bool>(a: &Matrix<T>, monoid: Monoid, along: Alon
     let add = monoid.of::<T, EXACT>().map_err(invalid)?;
     let found = match along {
         Along::Rows => a.reduce_rows(add)?,
-        Along::Columns => a.reduce_columns(add)?,
+        Along::Columns => {
+            room("reduce_columns", a.nrows() + a.ncols(), a.nnz())?;
+            a.reduce_columns(add)?
+        }
     };
     Ok(T::stored(Arc::new(found)))
 }
@@ -172,7 +194,12 @@ impl PyMatrix {
 #[pymethods]
 impl PyMatrix {
     fn transposed(&self, py: Python<'_>, place: Place) -> PyResult<Self> {
-        let held = self.run(py, place, |a| with_entries!(a, a => Ok(Held::of(a.transpose()))))?;
+        let held = self.run(py, place, |a| {
+            with_entries!(a, a => {
+                room("transpose", a.nrows() + a.ncols(), a.nnz())?;
+                Ok(Held::of(a.transpose()))
+            })
+        })?;
         Ok(Self { held, kind: self.kind })
     }
 
@@ -328,7 +355,12 @@ impl PyMatrix {
         let (how, stored) = (How::of(py, place)?, diagonal.vector()?.clone());
         let held = run(py, how.threads, how.device, move || {
             let stored = stored.on(how.device)?;
-            how.device.scope(|| crate::expressions::with_stored!(&stored, v => Ok(Held::of(Matrix::from_diagonal(v)?))))
+            how.device.scope(|| {
+                with_stored!(&stored, v => {
+                    room("from_diagonal", v.len(), v.nvals() as u64)?;
+                    Ok(Held::of(Matrix::from_diagonal(v)?))
+                })
+            })
         })?;
         Ok(Self { held, kind: diagonal.0.kind })
     }
@@ -341,7 +373,14 @@ impl PyMatrix {
         place: Place,
     ) -> PyResult<Self> {
         let (rows, columns) = (rows.as_slice()?.to_vec(), columns.as_slice()?.to_vec());
-        let held = self.run(py, place, move |a| with_entries!(a, a => Ok(Held::of(a.extract(&rows, &columns)?))))?;
+        let held = self.run(py, place, move |a| {
+            with_entries!(a, a => {
+                if a.device() == Device::Cpu {
+                    room("extract", rows.len() + columns.len() + a.ncols(), extracted(&a, &rows, &columns))?;
+                }
+                Ok(Held::of(a.extract(&rows, &columns)?))
+            })
+        })?;
         Ok(Self { held, kind: self.kind })
     }
 
@@ -362,6 +401,7 @@ impl PyMatrix {
             accum: Option<dynamic::Program>,
         ) -> Result<Held> {
             let mut made = a.clone();
+            room("assign", a.nrows() + a.ncols(), a.nnz() + b.nnz())?;
             match accum {
                 None => made.assign(rows, columns, b)?,
                 Some(op) => made.assign_accum(rows, columns, b, made_of!(op, DynBinary::<T, T, T>))?,
@@ -374,6 +414,7 @@ impl PyMatrix {
             let region = (&rows[..], &columns[..]);
             match Alike::of(a, b)? {
                 Alike::Pattern(a, b) => {
+                    room("assign", a.nrows() + a.ncols(), a.nnz() + b.nnz())?;
                     let mut made = Matrix::clone(&a);
                     match accum {
                         None => made.assign(region.0, region.1, &b)?,
@@ -389,7 +430,12 @@ impl PyMatrix {
     }
 
     fn resized(&self, py: Python<'_>, shape: (usize, usize), place: Place) -> PyResult<Self> {
-        let held = self.run(py, place, move |a| with_entries!(a, a => Ok(Held::of(a.resized(shape.0, shape.1)?))))?;
+        let held = self.run(py, place, move |a| {
+            with_entries!(a, a => {
+                room("resized", shape.0, a.nnz())?;
+                Ok(Held::of(a.resized(shape.0, shape.1)?))
+            })
+        })?;
         Ok(Self { held, kind: self.kind })
     }
 
@@ -400,6 +446,8 @@ impl PyMatrix {
             let typed = |tile| T::entries(tile).ok_or_else(|| Error::invalid("concat: expected tiles of one kind"));
             let rows: Vec<Vec<&Matrix<T>>> =
                 tiles.iter().map(|row| row.iter().map(typed).collect()).collect::<Result<_>>()?;
+            let below: usize = rows.iter().filter_map(|row| row.first()).map(|tile| tile.nrows()).sum();
+            room("concat", below, rows.iter().flatten().map(|tile| tile.nnz()).sum())?;
             Ok(Held::of(Matrix::concat(&rows.iter().map(Vec::as_slice).collect::<Vec<_>>())?))
         }
         let how = How::of(py, place)?;

@@ -47,6 +47,11 @@ fn filled(typed: &Typed) -> u128 {
     let own = match &typed.node {
         Node::Fill(_) | Node::Or(..) => bytes(typed),
         Node::Gather(source, _) => bytes(source),
+        // its result, and row offsets of the matrix that it may have to turn
+        Node::Product(Product { factor: Factor::Matrix(held), .. }) => {
+            let (m, n) = held.shape();
+            16 * m.max(n) as u128
+        }
         _ => 0,
     };
     typed.node.operands().into_iter().map(|operand| filled(operand)).fold(own, u128::max)

@@ -1,12 +1,27 @@
-"""Graphs for the tests."""
+"""Graphs for the tests, and a limit of memory."""
 
 from __future__ import annotations
+
+import contextlib
+import resource
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 import scipy.sparse
 
 import vxm
+
+@contextlib.contextmanager
+def limited_memory() -> Iterator[None]:
+    """16 GB of address space at most."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (16 << 30, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
 
 SPECS = ["grid:30x40", "rmat:10:8", "er:10:2", "kron:8:16", "road:20", "delaunay:9", "rgg:9"]
 

@@ -13,6 +13,7 @@ import pytest
 import scipy.io
 import scipy.sparse
 import vxm
+from conftest import limited_memory
 from vxm._kinds import KINDS as TYPES
 
 KINDS = ["bool", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "f32", "f64"]
@@ -483,6 +484,8 @@ def test_what_does_not_fit() -> None:
         (lambda: vxm.Matrix.from_csr([0, 1], [3], [5], shape=(1, 3)), "column 3"),
         (lambda: vxm.Matrix.from_csr([0, 2], [1], [5], shape=(1, 3)), "Csr"),
         (lambda: vxm.Matrix.from_csr([0, 2], [1, 1], [5, 6], shape=(1, 3)), "Csr"),
+        (lambda: vxm.Matrix.from_coo(np.ma.array([0, 1], mask=[0, 1]), [0, 1], shape=(2, 2)), "rows: expected an array without masked"),
+        (lambda: vxm.Matrix.from_coo([0], [0], np.ma.array([1], mask=[1]), shape=(2, 2)), "values: expected an array without masked"),
         (lambda: a.extract([0], [3]), "columns: expected indices below 3, found 3"),
         (lambda: a.assign([0, 0], [1, 2, 0], a), "row 0, at positions 0 and 1"),
         (lambda: a.kronecker(a, vxm.PLUS).resized((2**32, 1)), "shape: expected"),
@@ -503,6 +506,11 @@ def test_what_does_not_fit() -> None:
         (lambda: vxm.Matrix.from_scipy(np.eye(2)), "expected a sparse matrix of SciPy, found ndarray: make it sparse"),
         (lambda: vxm.Matrix.concat([a, a]), "concat: expected a list of rows, each a list of matrices"),  # type: ignore[list-item]
         (lambda: vxm.Matrix.concat(a), "concat: expected a list of rows"),  # type: ignore[arg-type]
+        (lambda: vxm.Matrix.from_coo([0], [0], shape=(1, 1), dtype="u8"), "dtype: a pattern has no values"),
+        (lambda: vxm.Matrix.from_coo([0], [0], shape=(1, 1), duplicates=vxm.PLUS), "duplicates: a pattern has no values"),
+        (lambda: vxm.Matrix.from_csr([0, 1], [0], shape=(1, 1), dtype="u8"), "dtype: a pattern has no values"),
+        (lambda: pattern.ewise_add(pattern, "junk"), "expected an operator"),  # type: ignore[arg-type]
+        (lambda: a.mxm(a.T, vxm.PLUS), "expected a semiring, as vxm.semiring makes, found an operator"),  # type: ignore[arg-type]
         (lambda: pattern.astype("u8"), "astype: the entries of a pattern have no value"),
         (lambda: a.astype(complex), "expected bool, u8"),
         (lambda: vxm.Matrix.from_coo([0], [0], [1j], shape=(1, 1)), "complex"),
@@ -535,6 +543,31 @@ def test_what_does_not_fit() -> None:
         x.vxm(pattern.T, vxm.semiring(vxm.MIN, vxm.MINUS))
     with pytest.raises(AttributeError):
         a.shape = (1, 1)  # type: ignore[misc]
+
+
+def test_wide_results_that_no_memory_holds_are_refused() -> None:
+    most = 2**32 - 1
+    row = vxm.Matrix.from_coo([1], [most - 1], [1], shape=(2, most))
+    tall = vxm.Matrix.from_coo([0], [0], [1], shape=(2**20, 1))
+    one, ring = vxm.Matrix.from_coo([0], [0], [9], shape=(1, 1)), vxm.semiring(vxm.PLUS, vxm.TIMES)
+    x, y = vxm.Vector.from_pairs(2, [1], [4]), vxm.Vector.from_pairs(most, [most - 1], [4])
+    calls: list[Callable[[], Any]] = [
+        lambda: row.T,
+        lambda: row.reduce_columns(vxm.PLUS),
+        lambda: row.extract([1, 1], [most - 1, 0]),
+        lambda: row.assign([0], [5], one),
+        lambda: one.extract([0] * 300_000, [0] * 300_000),
+        lambda: one.resized((most, 1)),
+        lambda: vxm.Matrix.concat([[tall.resized((2**25, 1))]] * 127),
+        lambda: vxm.Matrix.from_diagonal(y),
+        lambda: x.vxm(row, ring).eval(),
+        lambda: vxm.mxv(row, y, ring).eval(),
+    ]
+    with limited_memory():
+        for at, call in enumerate(calls):
+            with pytest.raises(vxm.OutOfMemoryError, match="needs .* of memory"):
+                call()
+                print(f"call {at} was made")
 
 
 def test_what_no_memory_holds_is_refused() -> None:

@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import gc
 import pickle
-import resource
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 import vxm
-
-@contextlib.contextmanager
-def limited_memory() -> Iterator[None]:
-    """16 GB of address space at most."""
-    before = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (16 << 30, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, before)
-
+from conftest import limited_memory
 
 KINDS = ["bool", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "f32", "f64"]
 NUMBERS = KINDS[1:]

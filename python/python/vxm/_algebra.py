@@ -138,6 +138,14 @@ def as_op(op: Any) -> Op:
     return found
 
 
+def as_semiring(ring: Any, verb: str) -> Semiring:
+    """A semiring."""
+    if not isinstance(ring, Semiring):
+        found = "an operator" if isinstance(ring, Op) else type(ring).__name__
+        raise TypeError(f"{verb}: expected a semiring, as vxm.semiring makes, found {found}")
+    return ring
+
+
 def as_monoid(monoid: Any) -> Monoid:
     """A monoid, or a built-in operator's."""
     if isinstance(monoid, Monoid):

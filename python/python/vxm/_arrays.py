@@ -14,6 +14,8 @@ __all__ = ["flat", "index_of", "integers", "number", "permutation", "same_intege
 
 def flat(values: Any, what: str) -> np.ndarray:
     """The values as a contiguous array with one axis and the machine's byte order."""
+    if np.ma.is_masked(values):
+        raise InputError(f"{what}: expected an array without masked values: drop them, or fill them by .filled()")
     array = np.asarray(values)
     if array.ndim != 1:
         raise ShapeError(f"{what}: expected an array with one axis, found {array.ndim} axes")

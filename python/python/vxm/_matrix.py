@@ -74,6 +74,7 @@ class Matrix(MatrixVerbs):
         if places[0].size != places[1].size:
             raise ShapeError(f"{places[0].size} rows but {places[1].size} columns")
         if values is None:
+            _of_pattern(dtype=dtype, duplicates=duplicates)
             return cls._of(_vxm.Matrix.from_coo(NOTHING, (m, n), *places, None, None))
         array = flat(values if dtype is None else _cast(values, dtype), "values")
         if array.size != places[0].size:
@@ -96,6 +97,7 @@ class Matrix(MatrixVerbs):
         """
         sides, (starts, columns) = shape_of(shape), same_integers(indptr, indices, ("indptr", "indices"))
         if data is None:
+            _of_pattern(dtype=dtype)
             return cls._of(_vxm.Matrix.from_csr(NOTHING, sides, starts, columns, None))
         array = flat(data if dtype is None else _cast(data, dtype), "data")
         kind = kind_of(array.dtype)
@@ -139,7 +141,7 @@ class Matrix(MatrixVerbs):
 
         Raises `vxm.FileError` if it can't be read, and `vxm.InputError`, which names file, line and column, if its text is wrong.
         """
-        return cls._of(_vxm.Matrix.from_file(os.fspath(path), input))
+        return cls._of(_vxm.Matrix.from_file(os.fsdecode(path), input))
 
     @classmethod
     def concat(cls, tiles: Sequence[Sequence[Matrix]], *, device: str = "cpu", threads: Optional[int] = None) -> Matrix:
@@ -246,6 +248,13 @@ class Matrix(MatrixVerbs):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuilt, (*self.to_csr(), self.shape)
+
+
+def _of_pattern(**given: Any) -> None:
+    """Refuses arguments that say something of values, where there are none."""
+    for name, value in given.items():
+        if value is not None:
+            raise TypeError(f"{name}: a pattern has no values: leave it out, or give values")
 
 
 def _rebuilt(starts: Any, columns: Any, values: Any, shape: tuple[int, int]) -> Matrix:

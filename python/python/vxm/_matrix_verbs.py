@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _operators as ops
 from . import _vxm
-from ._algebra import Monoid, Semiring, as_monoid, as_op, casting
+from ._algebra import Monoid, Semiring, as_monoid, as_op, as_semiring, casting
 from ._arrays import number
 from ._errors import ShapeError
 from ._kinds import KINDS, NOTHING, kind_of
@@ -73,8 +73,7 @@ class MatrixVerbs:
         Raises `vxm.ShapeError`, and `vxm.OutOfMemoryError` before memory is claimed.
         """
         matrix_of(other, "mxm")
-        if not isinstance(ring, Semiring):
-            raise TypeError(f"mxm: expected a semiring, as vxm.semiring makes, found {type(ring).__name__}")
+        as_semiring(ring, "mxm")
         if self.shape[1] != other.shape[0]:
             raise ShapeError(f"mxm: {_sides(self)} does not fit {_sides(other)}")
         try:
@@ -329,7 +328,8 @@ def _same_kind(verb: str, one: MatrixVerbs, other: MatrixVerbs) -> None:
 
 def _joining(op: Any, kind: str, verb: str) -> _vxm.Program:
     """The program that joins two entries of a kind into one. Entries of a pattern are joined without it."""
-    return ops.FIRST.program("u32", "u32") if kind == NOTHING else closed(as_op(op).program(kind, kind), kind, verb)
+    joins = as_op(op)
+    return ops.FIRST.program("u32", "u32") if kind == NOTHING else closed(joins.program(kind, kind), kind, verb)
 
 
 def _vector(core: _vxm.Expr) -> Vector:

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _operators as ops
 from . import _vxm
-from ._algebra import Monoid, Semiring, as_monoid, as_op, casting
+from ._algebra import Monoid, Semiring, as_monoid, as_op, as_semiring, casting
 from ._arrays import flat, index_of, integers, number
 from ._errors import InputError, PlaceError, ShapeError
 from ._graph import Graph
@@ -53,6 +53,9 @@ class Complement:
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner
+
+    def __invert__(self) -> Any:
+        return self.inner
 
 
 class Expression:
@@ -104,8 +107,7 @@ class Expression:
         verb = "mxv" if transposed else "vxm"
         if not isinstance(graph, (Graph, Matrix)):
             raise TypeError(f"{verb}: expected a vxm.Graph or a vxm.Matrix, found {type(graph).__name__}")
-        if not isinstance(ring, Semiring):
-            raise TypeError(f"{verb}: expected a semiring, as vxm.semiring makes, found {type(ring).__name__}")
+        as_semiring(ring, verb)
         if isinstance(graph, Matrix):
             if len(self) != graph.shape[transposed]:
                 m, n = graph.shape
@@ -404,6 +406,8 @@ def _rebuilt(n: int, indices: NDArray[np.uint32], values: Optional[NDArray[Any]]
 
 def _cast(values: ArrayLike, dtype: Any) -> NDArray[Any]:
     """The values as another type, which must hold each of them."""
+    if np.ma.is_masked(values):
+        raise InputError("values: expected an array without masked values: drop them, or fill them by .filled()")
     array, kind = np.asarray(values), kind_of(dtype)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"values: expected numbers or bools, found {array.dtype}")
