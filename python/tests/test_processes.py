@@ -85,6 +85,7 @@ def test_ctrl_c_returns_at_once() -> None:
     # on one thread this takes seconds
     program = """
 import os, signal, threading, time, vxm
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 graph = vxm.Graph.from_file("rmat:19:8")
 threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 start = time.perf_counter()
@@ -106,6 +107,7 @@ def test_a_loop_that_was_left_does_not_hold_later_calls_up() -> None:
     # a million rounds
     program = """
 import os, signal, threading, time, numpy as np, vxm
+signal.signal(signal.SIGINT, signal.default_int_handler)
 start = vxm.Vector.from_numpy(np.arange(1_000_000))
 loop = vxm.fixpoint(start).while_changed().step(lambda x: x.map(vxm.AINV))
 for threads in (1, 2):

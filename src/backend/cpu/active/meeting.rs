@@ -116,7 +116,7 @@ mod tests {
             assert!(!one.is_over(version));
             barrier.wait();
         });
-        // who leaves begins a version, and is waited for no more
+        // a thread that leaves begins a version, and isn't waited for
         let last = one.version();
         assert_eq!(last, first + 2);
         assert!(one.is_over(last));
