@@ -6,7 +6,7 @@
 use crate::algorithms::{How, Place};
 use crate::arrays::Integers;
 use crate::errors::{Class, raise};
-use crate::graph::{Copies, Graph, Weighted, with_integers};
+use crate::graph::{Copies, Graph, Weighted, pattern, with_integers};
 use crate::programs::{self, Program};
 use crate::runtime::{run, run_through};
 use crate::trees::{Word, invalid};
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use vxm::backend::Device;
 use vxm::containers::Matrix;
-use vxm::formats::{Combine, Coo, Csr, Duplicates, Refuse};
+use vxm::formats::{Combine, Coo, Csr, Duplicates, Index, Refuse};
 use vxm::prelude::MatrixMask;
 use vxm::semiring::Element;
 use vxm::semiring::dynamic::{Builder, DynBinary, DynUnary, Kind};
@@ -40,13 +40,21 @@ pub enum Entries {
 /// Calls `$use` with a copy of any type.
 macro_rules! with_entries {
     ($entries:expr, $a:ident => $use:expr) => {
-        match $entries {
-            $crate::matrices::Entries::Pattern($a) => $use,
-            $crate::matrices::Entries::Narrow($a) => $use,
-            $crate::matrices::Entries::Wide($a) => $use,
+        $crate::matrices::with_any_type!(Entries, $entries, $a => $use)
+    };
+}
+
+/// Calls `$use` with what `$of` holds, an [`Entries`] or a [`Held`].
+macro_rules! with_any_type {
+    ($of:ident, $held:expr, $a:ident => $use:expr) => {
+        match $held {
+            $crate::matrices::$of::Pattern($a) => $use,
+            $crate::matrices::$of::Narrow($a) => $use,
+            $crate::matrices::$of::Wide($a) => $use,
         }
     };
 }
+pub(crate) use with_any_type;
 pub(crate) use with_entries;
 
 impl Held {
@@ -78,11 +86,7 @@ impl Held {
 
     /// Numbers of rows and columns.
     pub fn shape(&self) -> (usize, usize) {
-        match self {
-            Self::Pattern(copies) => (copies.host.nrows(), copies.host.ncols()),
-            Self::Narrow(copies) => (copies.host.nrows(), copies.host.ncols()),
-            Self::Wide(copies) => (copies.host.nrows(), copies.host.ncols()),
-        }
+        with_any_type!(Held, self, copies => (copies.host.nrows(), copies.host.ncols()))
     }
 }
 
@@ -143,6 +147,16 @@ fn of_words<T: Word>(
     }
 }
 
+/// A matrix of the arrays of CSR.
+fn of_arrays<T: Word, O: Index, C: Index>(
+    (m, n): (usize, usize),
+    starts: &[O],
+    columns: &[C],
+    words: &[T],
+) -> Result<Held> {
+    Ok(Held::of(Matrix::from_csr(Csr::from_arrays(m, n, starts, columns, words.to_vec())?)))
+}
+
 /// Row offsets, columns and values.
 type Arrays<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<u32>>, Option<Bound<'py, PyAny>>);
 
@@ -187,25 +201,18 @@ impl PyMatrix {
         indices: Integers<'_>,
         words: Option<Words<'_>>,
     ) -> PyResult<Self> {
-        let (m, n) = shape;
-        let held = with_integers!(py, indptr, indices, |r, c| match &words {
-            None => run_through(py, None, || Ok(Held::of(Matrix::from_csr(Csr::from_arrays(
-                m,
-                n,
-                r,
-                c,
-                vec![(); c.len()]
-            )?)))),
+        let held = match &words {
+            None => Held::of(Matrix::from_csr(pattern(py, None, shape, &indptr, &indices)?)),
             Some(Words::Narrow(words)) => {
                 let words = words.as_slice()?;
-                run_through(py, None, || Ok(Held::of(Matrix::from_csr(Csr::from_arrays(m, n, r, c, words.to_vec())?))))
+                with_integers!(py, indptr, indices, |r, c| run_through(py, None, || of_arrays(shape, r, c, words))?)
             }
             Some(Words::Wide(words)) => {
                 let words = words.as_slice()?;
-                run_through(py, None, || Ok(Held::of(Matrix::from_csr(Csr::from_arrays(m, n, r, c, words.to_vec())?))))
+                with_integers!(py, indptr, indices, |r, c| run_through(py, None, || of_arrays(shape, r, c, words))?)
             }
-        });
-        Ok(Self { held: held?, kind: programs::kind(kind)? })
+        };
+        Ok(Self { held, kind: programs::kind(kind)? })
     }
 
     /// The matrix of a file, with values of `f64`.
@@ -243,22 +250,13 @@ impl PyMatrix {
 
     #[getter]
     fn nvals(&self) -> u64 {
-        match &self.held {
-            Held::Pattern(copies) => copies.host.nnz(),
-            Held::Narrow(copies) => copies.host.nnz(),
-            Held::Wide(copies) => copies.host.nnz(),
-        }
+        with_any_type!(Held, &self.held, copies => copies.host.nnz())
     }
 
     /// The device that the matrix lies on.
     #[getter]
     fn device(&self) -> String {
-        let device = match &self.held {
-            Held::Pattern(copies) => copies.host.device(),
-            Held::Narrow(copies) => copies.host.device(),
-            Held::Wide(copies) => copies.host.device(),
-        };
-        device.to_string()
+        with_any_type!(Held, &self.held, copies => copies.host.device().to_string())
     }
 
     /// Row offsets, columns and words.
@@ -317,11 +315,7 @@ impl PyMatrix {
     fn to_device(&self, py: Python<'_>, place: Place) -> PyResult<Self> {
         let (how, held) = (How::of(py, place)?, self.held.clone());
         let moved = run(py, how.threads, how.device, move || {
-            Ok(match held.on(how.device)? {
-                Entries::Pattern(a) => Held::of(Matrix::clone(&a)),
-                Entries::Narrow(a) => Held::of(Matrix::clone(&a)),
-                Entries::Wide(a) => Held::of(Matrix::clone(&a)),
-            })
+            Ok(with_entries!(held.on(how.device)?, a => Held::of(Matrix::clone(&a))))
         })?;
         Ok(Self { held: moved, kind: self.kind })
     }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use vxm::backend::Device;
 use vxm::containers::{Matrix, Vector};
 use vxm::semiring::dynamic::{self, DynBinary, DynTernary, DynUnary, Kind};
-use vxm::semiring::{ANY, Element, semiring};
+use vxm::semiring::{ANY, BinaryOp, Element, semiring};
 use vxm::{Error, Result, memory};
 
 /// Calls `$use` with the type `$O` of words that hold values of a kind.
@@ -154,12 +154,12 @@ impl PyMatrix {
         &self,
         py: Python<'_>,
         place: Place,
-        work: impl FnOnce(Entries) -> Result<R> + Send + 'static,
+        work: impl FnOnce(Entries, Device) -> Result<R> + Send + 'static,
     ) -> PyResult<R> {
-        let (how, held) = (How::of(py, place)?, self.held.clone());
-        run(py, how.threads, how.device, move || {
-            let entries = held.on(how.device)?;
-            how.device.scope(|| work(entries))
+        let (How { device, threads, .. }, held) = (How::of(py, place)?, self.held.clone());
+        run(py, threads, device, move || {
+            let entries = held.on(device)?;
+            device.scope(|| work(entries, device))
         })
     }
 
@@ -169,18 +169,15 @@ impl PyMatrix {
         py: Python<'_>,
         other: &Self,
         place: Place,
-        work: impl FnOnce(Entries, Entries) -> Result<R> + Send + 'static,
+        work: impl FnOnce(Entries, Entries, Device) -> Result<R> + Send + 'static,
     ) -> PyResult<R> {
-        let (how, held, other) = (How::of(py, place.clone())?, self.held.clone(), other.held.clone());
-        run(py, how.threads, how.device, move || {
-            let (a, b) = (held.on(how.device)?, other.on(how.device)?);
-            how.device.scope(|| work(a, b))
-        })
+        let other = other.held.clone();
+        self.run(py, place, move |a, device| work(a, other.on(device)?, device))
     }
 
     fn fold(&self, py: Python<'_>, monoid: &Monoid, along: Along, place: Place) -> PyResult<Expr> {
         let monoid = *monoid;
-        let found = self.run(py, place, move |a| match (a, monoid.exact) {
+        let found = self.run(py, place, move |a, _| match (a, monoid.exact) {
             (Entries::Pattern(_), _) => no_values(),
             (Entries::Narrow(a), true) => folded::<_, true>(&a, monoid, along),
             (Entries::Narrow(a), false) => folded::<_, false>(&a, monoid, along),
@@ -194,7 +191,7 @@ impl PyMatrix {
 #[pymethods]
 impl PyMatrix {
     fn transposed(&self, py: Python<'_>, place: Place) -> PyResult<Self> {
-        let held = self.run(py, place, |a| {
+        let held = self.run(py, place, |a, _| {
             with_entries!(a, a => {
                 room("transpose", a.nrows() + a.ncols(), a.nnz())?;
                 Ok(Held::of(a.transpose()))
@@ -204,19 +201,19 @@ impl PyMatrix {
     }
 
     fn pattern(&self, py: Python<'_>, place: Place) -> PyResult<Self> {
-        let held = self.run(py, place, |a| with_entries!(a, a => Ok(Held::of(a.pattern()))))?;
+        let held = self.run(py, place, |a, _| with_entries!(a, a => Ok(Held::of(a.pattern()))))?;
         Ok(Self { held, kind: Kind::Unit })
     }
 
     fn map(&self, py: Python<'_>, op: &Program, place: Place) -> PyResult<Self> {
         let op = op.0;
-        let held = self.run(py, place, move |a| with_entries!(a, a => mapped(&a, op)))?;
+        let held = self.run(py, place, move |a, _| with_entries!(a, a => mapped(&a, op)))?;
         Ok(Self { held, kind: op.result() })
     }
 
     fn map_index(&self, py: Python<'_>, op: &Program, place: Place) -> PyResult<Self> {
         let op = op.0;
-        let held = self.run(py, place, move |a| with_entries!(a, a => mapped_by_place(&a, op)))?;
+        let held = self.run(py, place, move |a, _| with_entries!(a, a => mapped_by_place(&a, op)))?;
         Ok(Self { held, kind: op.result() })
     }
 
@@ -225,7 +222,7 @@ impl PyMatrix {
             Ok(Held::of(a.select_values(made_of!(op, DynUnary::<A, bool>))?))
         }
         let op = op.0;
-        let held = self.run(py, place, move |a| with_entries!(a, a => kept(&a, op)))?;
+        let held = self.run(py, place, move |a, _| with_entries!(a, a => kept(&a, op)))?;
         Ok(Self { held, kind: self.kind })
     }
 
@@ -234,7 +231,7 @@ impl PyMatrix {
             Ok(Held::of(a.select(made_of!(op, DynTernary::<u32, u32, A, bool>))?))
         }
         let op = op.0;
-        let held = self.run(py, place, move |a| with_entries!(a, a => kept(&a, op)))?;
+        let held = self.run(py, place, move |a, _| with_entries!(a, a => kept(&a, op)))?;
         Ok(Self { held, kind: self.kind })
     }
 
@@ -243,14 +240,14 @@ impl PyMatrix {
             py,
             mask,
             place,
-            move |a, mask| with_entries!(a, a => Ok(Held::of(a.masked(mask.mask(complement))?))),
+            move |a, mask, _| with_entries!(a, a => Ok(Held::of(a.masked(mask.mask(complement))?))),
         )?;
         Ok(Self { held, kind: self.kind })
     }
 
     fn ewise_add(&self, py: Python<'_>, other: &Self, op: &Program, place: Place) -> PyResult<Self> {
         let op = op.0;
-        let held = self.run_with(py, other, place, move |a, b| {
+        let held = self.run_with(py, other, place, move |a, b, _| {
             Ok(match Alike::of(a, b)? {
                 Alike::Pattern(a, b) => Held::of(a.ewise_add(&b, ANY)?),
                 Alike::Narrow(a, b) => Held::of(a.ewise_add(&b, made_of!(op, DynBinary::<u32, u32, u32>))?),
@@ -266,7 +263,7 @@ impl PyMatrix {
             py,
             other,
             place,
-            move |a, b| with_entries!(a, a => with_entries!(b, b => intersection(&a, &b, op))),
+            move |a, b, _| with_entries!(a, a => with_entries!(b, b => intersection(&a, &b, op))),
         )?;
         Ok(Self { held, kind: op.result() })
     }
@@ -280,7 +277,7 @@ impl PyMatrix {
         place: Place,
     ) -> PyResult<Self> {
         let (op, alpha, beta) = (op.0, programs::bits(self.kind, &missing.0)?, programs::bits(other.kind, &missing.1)?);
-        let held = self.run_with(py, other, place, move |a, b| match (a, b) {
+        let held = self.run_with(py, other, place, move |a, b, _| match (a, b) {
             (Entries::Narrow(a), Entries::Narrow(b)) => union((&*a, alpha), (&*b, beta), op),
             (Entries::Narrow(a), Entries::Wide(b)) => union((&*a, alpha), (&*b, beta), op),
             (Entries::Wide(a), Entries::Narrow(b)) => union((&*a, alpha), (&*b, beta), op),
@@ -296,7 +293,7 @@ impl PyMatrix {
             py,
             other,
             place,
-            move |a, b| with_entries!(a, a => with_entries!(b, b => kronecker(&a, &b, op))),
+            move |a, b, _| with_entries!(a, a => with_entries!(b, b => kronecker(&a, &b, op))),
         )?;
         Ok(Self { held, kind: op.result() })
     }
@@ -311,9 +308,9 @@ impl PyMatrix {
         mask: Option<(PyRef<'_, Self>, bool)>,
         place: Place,
     ) -> PyResult<Self> {
-        let (add, mul, device) = (*add, mul.0, How::of(py, place.clone())?.device);
+        let (add, mul) = (*add, mul.0);
         let mask = mask.map(|(mask, complement)| (mask.held.clone(), complement));
-        let held = self.run_with(py, other, place, move |a, b| {
+        let held = self.run_with(py, other, place, move |a, b, device| {
             let mask = match mask {
                 Some((mask, complement)) => Some((mask.on(device)?, complement)),
                 None => None,
@@ -333,7 +330,7 @@ impl PyMatrix {
 
     fn reduce(&self, py: Python<'_>, monoid: &Monoid, place: Place) -> PyResult<Py<PyAny>> {
         let monoid = *monoid;
-        let bits = self.run(py, place, move |a| match a {
+        let bits = self.run(py, place, move |a, _| match a {
             Entries::Pattern(_) => no_values(),
             Entries::Narrow(a) => total(&a, monoid),
             Entries::Wide(a) => total(&a, monoid),
@@ -342,11 +339,11 @@ impl PyMatrix {
     }
 
     fn degrees(&self, py: Python<'_>, place: Place) -> PyResult<Expr> {
-        Ok(vector(self.run(py, place, |a| with_entries!(a, a => a.degrees()))?, Kind::U32))
+        Ok(vector(self.run(py, place, |a, _| with_entries!(a, a => a.degrees()))?, Kind::U32))
     }
 
     fn diagonal(&self, py: Python<'_>, place: Place) -> PyResult<Expr> {
-        let found = self.run(py, place, |a| with_entries!(a, a => Ok(Word::stored(Arc::new(a.diagonal()?)))))?;
+        let found = self.run(py, place, |a, _| with_entries!(a, a => Ok(Word::stored(Arc::new(a.diagonal()?)))))?;
         Ok(Expr::stored(found, self.kind))
     }
 
@@ -373,7 +370,7 @@ impl PyMatrix {
         place: Place,
     ) -> PyResult<Self> {
         let (rows, columns) = (rows.as_slice()?.to_vec(), columns.as_slice()?.to_vec());
-        let held = self.run(py, place, move |a| {
+        let held = self.run(py, place, move |a, _| {
             with_entries!(a, a => {
                 if a.device() == Device::Cpu {
                     room("extract", rows.len() + columns.len() + a.ncols(), extracted(&a, &rows, &columns))?;
@@ -394,43 +391,38 @@ impl PyMatrix {
         accum: Option<&Program>,
         place: Place,
     ) -> PyResult<Self> {
-        fn assigned<T: Word>(
+        fn assigned<T: Word, F: BinaryOp<T, T, Out = T>>(
             a: &Matrix<T>,
             (rows, columns): (&[u32], &[u32]),
             b: &Matrix<T>,
-            accum: Option<dynamic::Program>,
+            accum: Option<F>,
         ) -> Result<Held> {
             let mut made = a.clone();
             room("assign", a.nrows() + a.ncols(), a.nnz() + b.nnz())?;
             match accum {
                 None => made.assign(rows, columns, b)?,
-                Some(op) => made.assign_accum(rows, columns, b, made_of!(op, DynBinary::<T, T, T>))?,
+                Some(op) => made.assign_accum(rows, columns, b, op)?,
             }
             Ok(Held::of(made))
         }
+        fn joining<T: Element>(accum: Option<dynamic::Program>) -> Result<Option<DynBinary<T, T, T>>> {
+            accum.map(|op| DynBinary::new(op).map_err(invalid)).transpose()
+        }
         let (rows, columns) = (rows.as_slice()?.to_vec(), columns.as_slice()?.to_vec());
         let accum = accum.map(|op| op.0);
-        let held = self.run_with(py, other, place, move |a, b| {
+        let held = self.run_with(py, other, place, move |a, b, _| {
             let region = (&rows[..], &columns[..]);
             match Alike::of(a, b)? {
-                Alike::Pattern(a, b) => {
-                    room("assign", a.nrows() + a.ncols(), a.nnz() + b.nnz())?;
-                    let mut made = Matrix::clone(&a);
-                    match accum {
-                        None => made.assign(region.0, region.1, &b)?,
-                        Some(_) => made.assign_accum(region.0, region.1, &b, ANY)?,
-                    }
-                    Ok(Held::of(made))
-                }
-                Alike::Narrow(a, b) => assigned(&a, region, &b, accum),
-                Alike::Wide(a, b) => assigned(&a, region, &b, accum),
+                Alike::Pattern(a, b) => assigned(&a, region, &b, accum.map(|_| ANY)),
+                Alike::Narrow(a, b) => assigned(&a, region, &b, joining(accum)?),
+                Alike::Wide(a, b) => assigned(&a, region, &b, joining(accum)?),
             }
         })?;
         Ok(Self { held, kind: self.kind })
     }
 
     fn resized(&self, py: Python<'_>, shape: (usize, usize), place: Place) -> PyResult<Self> {
-        let held = self.run(py, place, move |a| {
+        let held = self.run(py, place, move |a, _| {
             with_entries!(a, a => {
                 room("resized", shape.0, a.nnz())?;
                 Ok(Held::of(a.resized(shape.0, shape.1)?))

@@ -9,14 +9,19 @@ import numpy as np
 
 from ._errors import InputError, PlaceError, ShapeError
 
-__all__ = ["flat", "index_of", "integers", "number", "permutation", "same_integers", "seed_of", "threads_of", "unsigned", "weights"]
+__all__ = ["flat", "index_of", "integer", "integers", "number", "permutation", "same_integers", "seed_of", "threads_of", "unmasked", "unsigned", "weights"]
+
+
+def unmasked(values: Any, what: str) -> np.ndarray:
+    """The values as an array; masked ones are refused, as NumPy would read what lies below the mask."""
+    if np.ma.is_masked(values):
+        raise InputError(f"{what}: expected an array without masked values: drop them, or fill them by .filled()")
+    return np.asarray(values)
 
 
 def flat(values: Any, what: str) -> np.ndarray:
     """The values as a contiguous array with one axis and the machine's byte order."""
-    if np.ma.is_masked(values):
-        raise InputError(f"{what}: expected an array without masked values: drop them, or fill them by .filled()")
-    array = np.asarray(values)
+    array = unmasked(values, what)
     if array.ndim != 1:
         raise ShapeError(f"{what}: expected an array with one axis, found {array.ndim} axes")
     return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
@@ -63,12 +68,17 @@ def weights(values: Any, what: str) -> np.ndarray:
     raise InputError(f"{what}: expected integers from 0, float32 or float64, found {array.dtype}")
 
 
-def number(value: Any, what: str, limit: int, expected: str) -> int:
-    """An integer from 0 to ``limit``."""
+def integer(value: Any, what: str) -> int:
+    """An integer of Python or NumPy."""
     try:
-        found = operator.index(value)
+        return operator.index(value)
     except TypeError:
         raise TypeError(f"{what}: expected an integer, found {type(value).__name__}") from None
+
+
+def number(value: Any, what: str, limit: int, expected: str) -> int:
+    """An integer from 0 to ``limit``."""
+    found = integer(value, what)
     if not 0 <= found <= limit:
         raise InputError(f"{what}: expected {expected}, found {found}")
     return found
@@ -76,10 +86,7 @@ def number(value: Any, what: str, limit: int, expected: str) -> int:
 
 def index_of(index: Any, what: str, n: int) -> int:
     """An index below ``n``."""
-    try:
-        found = operator.index(index)
-    except TypeError:
-        raise TypeError(f"{what}: expected an integer, found {type(index).__name__}") from None
+    found = integer(index, what)
     if not 0 <= found < n:
         raise PlaceError(f"{what}: expected an index below {n}, found {found}")
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from . import _operators as ops
 from . import _vxm
 from ._algebra import Monoid, Semiring, as_monoid, as_op, as_semiring, casting
-from ._arrays import number
+from ._arrays import integer, number
 from ._errors import ShapeError
 from ._kinds import KINDS, NOTHING, kind_of
 from ._operators import OperatorError
@@ -88,7 +87,9 @@ class MatrixVerbs:
                     mul = ring.mul.program(*(NOTHING if k == at else x.kind for k, x in enumerate((a, b))))
                 except TypeError:
                     continue
-                a, b = (a.pattern(), b) if at == 0 else (a, b.pattern())
+                # where the product is made, so that nothing is brought to the host
+                where: Any = {"device": device, "threads": threads}
+                a, b = (a.pattern(**where), b) if at == 0 else (a, b.pattern(**where))
         kept = None
         if mask is not None:
             inner = matrix_of(mask.inner if isinstance(mask, Complement) else mask, "mxm: mask")
@@ -286,12 +287,8 @@ def _triangle(k: int, lower: bool) -> Op:
 
 
 def _offset(k: Any) -> int:
-    try:
-        found = operator.index(k)
-    except TypeError:
-        raise TypeError(f"k: expected an integer, found {type(k).__name__}") from None
     # beyond this every entry lies on one side
-    return max(-_MOST - 1, min(found, _MOST + 1))
+    return max(-_MOST - 1, min(integer(k, "k"), _MOST + 1))
 
 
 def shape_of(shape: Any) -> tuple[int, int]:

@@ -9,7 +9,7 @@ import numpy as np
 from . import _operators as ops
 from . import _vxm
 from ._algebra import Monoid, Semiring, as_monoid, as_op, as_semiring, casting
-from ._arrays import flat, index_of, integers, number
+from ._arrays import flat, index_of, integers, number, unmasked
 from ._errors import InputError, PlaceError, ShapeError
 from ._graph import Graph
 from ._kinds import FLOATS, KINDS, NOTHING, kind_of
@@ -406,9 +406,7 @@ def _rebuilt(n: int, indices: NDArray[np.uint32], values: Optional[NDArray[Any]]
 
 def _cast(values: ArrayLike, dtype: Any) -> NDArray[Any]:
     """The values as another type, which must hold each of them."""
-    if np.ma.is_masked(values):
-        raise InputError("values: expected an array without masked values: drop them, or fill them by .filled()")
-    array, kind = np.asarray(values), kind_of(dtype)
+    array, kind = unmasked(values, "values"), kind_of(dtype)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"values: expected numbers or bools, found {array.dtype}")
     with np.errstate(invalid="ignore", over="ignore"):

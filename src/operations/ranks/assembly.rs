@@ -26,7 +26,7 @@ fn share_of<T: Element>(a: &Matrix<T>, grid: &Grid, verb: &'static str) -> Resul
     held.share(own, false, verb)
 }
 
-/// The matrix of `n` rows whose entries here are sent to their places. All ranks call this.
+/// The matrix of `n` rows of all ranks' entries, each of which is sent to its place. All ranks call this.
 fn sent<T: Element>(grid: &Grid, n: usize, entries: impl Iterator<Item = (u32, u32, T)>) -> Result<Matrix<T>> {
     Matrix::of_share(grid, n, assemble(grid, n, entries)?, false)
 }
