@@ -61,7 +61,7 @@ macro_rules! empty {
         }
     )*};
 }
-empty! { Gpu Buffer Program Kernel Mailbox Nccl Readback }
+empty! { Gpu Buffer Program Kernel Mailbox Nccl OpenedWindow Readback Window }
 
 /// Declares methods that can't be called, because `self` has no values.
 macro_rules! uncallable {
@@ -77,6 +77,8 @@ uncallable! { Gpu {
     alloc(usize) -> Result<Buffer>;
     alloc_on_host(usize) -> Result<Buffer>;
     zeroed(usize) -> Result<Buffer>;
+    window(usize) -> Result<Window>;
+    open_window(&[u8; NAME_BYTES]) -> Result<OpenedWindow>;
     upload(&[u8]) -> Result<Buffer>;
     upload_slice<T: Pod>(&[T]) -> Result<Buffer>;
     multiply<T: Real>([usize; 3], &Buffer, &Buffer) -> Result<Buffer>;
@@ -156,6 +158,18 @@ impl Buffer {
     }
 }
 
+uncallable! { Window {
+    buffer() -> &Arc<Buffer>;
+    name() -> Result<[u8; NAME_BYTES]>;
+    len() -> usize;
+    copy_from(usize, &Buffer, usize) -> Result<()>;
+    fill(usize, usize, u8) -> Result<()>;
+} }
+
+uncallable! { OpenedWindow {
+    address() -> u64;
+} }
+
 uncallable! { Program {
     kernel(&str) -> Result<Kernel>;
 } }
@@ -230,6 +244,9 @@ pub fn bytes_of<T: Pod>(_: &[T]) -> &[u8] {
 /// The bytes of a number that a group of GPUs would share.
 pub const ID_BYTES: usize = 0;
 
+/// The bytes of the name of memory that another GPU would write.
+pub const NAME_BYTES: usize = 0;
+
 /// One of NVIDIA's libraries.
 #[derive(Debug, Clone, Copy)]
 pub enum Library {
@@ -272,7 +289,7 @@ pub mod sources {
         ($($name:ident)*) => {$( pub const $name: &str = ""; )*};
     }
     none! {
-        ACTIVE BIT_TENSOR CACHED CHANGED COMPACT DENSE DIRECT ENTRIES GROUP HOT_COLUMNS MODE MXM PROFILED PROPAGATION_BLOCKING
+        ACTIVE BIT_TENSOR CACHED CHANGED COMPACT COPIES DENSE DIRECT ENTRIES GROUP HOT_COLUMNS MODE MXM PROFILED PROPAGATION_BLOCKING
         PROPAGATION_BLOCKING_BUILD PUSH RANKS REDUCE_ROW RELAXED ROWS ROW_CLASSES ROW_COMPACTION RUNS SORT STAGED STATE STEPS TALLIES TENSOR TERMINAL
         TERMINATION TILES TILING TRIPLES VIEW
     }

@@ -191,4 +191,34 @@ template <class M, class T> struct JoinPartials {
     }
 };
 
+// Scatter-reduce among peers, after sources/loops/changed.cuh: joins each of a rank's elements with what it was.
+template <class S, class T> struct JoinOwn {
+    const T* before;
+    T* values;
+    u64 count;
+    VXM_FN void run() const {
+        each_thread(count, [&](u64 i) { values[i] = S::call(before[i], values[i]); });
+    }
+};
+// Joins the new elements of all ranks into those of this rank that the old ones name. `Old` and `New` are views of all indices.
+template <class S, class Old, class New> struct JoinNamed {
+    typedef typename Old::Elem T;
+    T* values;
+    u64 count;
+    Old before;
+    New now;
+    VXM_FN void run() const {
+        each_thread(count, [&](u64 i) {
+            T x, y;
+            if (!before.at(Thread(), (u32)i, x)) return;
+            const u32 target = S::target_of(x);
+            u32 place;
+            if (target >= count || before.owners.owner(target, place) != before.owners.rank) return;
+            if (!now.at(Thread(), (u32)i, y)) return;
+            T held = load_state(values + place);
+            S::join(values + place, held, y);
+        });
+    }
+};
+
 } // namespace vxm

@@ -12,6 +12,7 @@ use cudarc::driver::{DriverError, result as driver};
 use crate::context::{Gpu, lock};
 use crate::error::{Error, Result};
 use crate::page_locked::PageLocked;
+use crate::peers::free_alone;
 
 /// Bytes of the grid barrier's memory.
 const GRID_BARRIER: usize = 64;
@@ -27,6 +28,8 @@ pub struct Buffer {
     len: usize,
     /// The host's memory, if the buffer lies there.
     pub(crate) on_host: Option<PageLocked>,
+    /// Whether its memory is an allocation of its own, and no part of the pool's.
+    is_alone: bool,
 }
 
 impl Gpu {
@@ -37,7 +40,29 @@ impl Gpu {
     /// [`Error::DeviceMemory`] if the device has too little memory left, after which smaller buffers may still fit; [`Error::Lost`].
     pub fn alloc(&self, bytes: usize) -> Result<Buffer> {
         let address = if bytes == 0 { 0 } else { self.alloc_or_trim(bytes)? };
-        Ok(Buffer { gpu: self.clone(), address, len: bytes, on_host: None })
+        Ok(Buffer { gpu: self.clone(), address, len: bytes, on_host: None, is_alone: false })
+    }
+
+    /// A buffer of `bytes` bytes, more than 0, that is an allocation of its own: the driver shares whole allocations with other processes.
+    /// Freeing it waits for the device's work.
+    ///
+    /// # Errors
+    ///
+    /// As for [`alloc`](Self::alloc).
+    pub(crate) fn alloc_alone(&self, bytes: usize) -> Result<Buffer> {
+        if self.stand_in().is_some() {
+            return self.alloc(bytes);
+        }
+        let over_budget = self.budget().is_some_and(|budget| self.used().saturating_add(bytes as u64) > budget);
+        if over_budget || bytes as u64 > self.total() {
+            return Err(self.too_little(bytes));
+        }
+        // SAFETY: nothing is read before it is written
+        let address = self.call_or_trim("cuMemAlloc", bytes, || unsafe { driver::malloc_sync(bytes) })?;
+        let mut cache = lock(&self.context().block_cache);
+        let size = cache.size(bytes);
+        cache.count(size);
+        Ok(Buffer { gpu: self.clone(), address, len: bytes, on_host: None, is_alone: true })
     }
 
     /// Limits the bytes that this process' buffers take on the device; `None` lifts the limit. Returns the limit before. Buffers that exist
@@ -56,7 +81,7 @@ impl Gpu {
 
     /// A buffer of memory at `address` that lies on the host.
     pub(crate) fn buffer_on_host(&self, address: sys::CUdeviceptr, len: usize, memory: PageLocked) -> Buffer {
-        Buffer { gpu: self.clone(), address, len, on_host: Some(memory) }
+        Buffer { gpu: self.clone(), address, len, on_host: Some(memory), is_alone: false }
     }
 
     /// A buffer of `bytes` zeros.
@@ -338,8 +363,11 @@ impl Drop for Buffer {
             let mut cache = lock(&self.gpu.context().block_cache);
             let size = cache.size(self.len);
             cache.discount(size);
-            cache.keep(size, self.address)
+            if self.is_alone { None } else { Some(cache.keep(size, self.address)) }
         };
-        self.gpu.free(evicted);
+        match evicted {
+            Some(evicted) => self.gpu.free(evicted),
+            None => free_alone(&self.gpu, self.address),
+        }
     }
 }

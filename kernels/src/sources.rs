@@ -21,7 +21,7 @@ pub const STAGED: &str = include_str!("../cuda/product/staged.cuh");
 pub const STATE: &str = include_str!("../cuda/loops/state.cuh");
 /// How loops over active elements end. After [`STATE`].
 pub const TERMINATION: &str = include_str!("../cuda/loops/termination.cuh");
-/// A loop over active elements that stays on the device. After [`TERMINATION`].
+/// A loop over active elements that stays on the device. After [`TERMINATION`] and [`COPIES`].
 pub const ACTIVE: &str = concat!(
     include_str!("../cuda/loops/work_list.cuh"),
     include_str!("../cuda/loops/active.cuh"),
@@ -29,6 +29,8 @@ pub const ACTIVE: &str = concat!(
     include_str!("../cuda/loops/short_rows.cuh"),
     include_str!("../cuda/loops/long_rows.cuh"),
 );
+/// Copies of states in other GPUs' memory. Before [`ACTIVE`].
+pub const COPIES: &str = include_str!("../cuda/loops/copies.cuh");
 /// A loop over active elements with several steps a round. After [`TERMINATION`].
 pub const STEPS: &str = include_str!("../cuda/loops/steps.cuh");
 /// Row compaction: a loop shortens rows as it visits them.

@@ -50,6 +50,8 @@ pub trait Step<T: Element>: Copy + Sync {
     const FILLS: bool = false;
     /// Whether a present element may become absent.
     const DROPS: bool = false;
+    /// Whether the result depends on the index.
+    const NUMBERS: bool = false;
     /// The step for the places of a rank, which aren't numbered as the vector's indices are.
     fn numbered(self, _: Numbering) -> Self {
         self
@@ -103,6 +105,9 @@ impl<E: Expr, K: Step<E::T>> Expr for Each<E, K> {
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         let step = self.step_for(env)?;
+        if K::NUMBERS && env.ranks().is_some_and(|on| on.slots.is_some()) {
+            kernel.note_unfusable("an operand's elements depend on their indices: they are evaluated first in every round");
+        }
         let inner = self.inner.emit(env, kernel)?;
         let full = K::FILLS || (!K::DROPS && inner.full);
         Ok(Node::new(step.emit(inner.ty, kernel), full))
@@ -178,6 +183,7 @@ pub struct MapIndex<F>(pub(crate) F, pub(crate) Numbering);
 
 impl<T: Element, F: BinaryOp<u32, T>> Step<T> for MapIndex<F> {
     type Out = F::Out;
+    const NUMBERS: bool = true;
     fn numbered(self, numbering: Numbering) -> Self {
         Self(self.0, numbering)
     }
@@ -216,6 +222,7 @@ pub struct SelectIndex<F>(pub(crate) F, pub(crate) Numbering);
 impl<T: Element, F: BinaryOp<u32, T, Out = bool>> Step<T> for SelectIndex<F> {
     type Out = T;
     const DROPS: bool = true;
+    const NUMBERS: bool = true;
     fn numbered(self, numbering: Numbering) -> Self {
         Self(self.0, numbering)
     }

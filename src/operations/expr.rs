@@ -11,6 +11,7 @@ use crate::formats::{Shared, StoreView, check_vertices};
 use crate::operations::loops::dependencies::Reads;
 use crate::operations::loops::relaxed::RelaxedEdges;
 use crate::operations::ranks::OnRanks;
+use crate::operations::ranks::on_gpu::Slots;
 use crate::ranks::Grid;
 use std::any::{Any, TypeId};
 use std::cell::Cell;
@@ -151,6 +152,11 @@ impl<'s> Env<'s> {
         Self { wanted: None, filterable_rows: None, sweep: None, ranks, ..self }
     }
 
+    /// This environment, for an operand that is read at the slots of a rank's share.
+    pub(crate) fn at_slots(self, slots: Slots<'s>) -> Self {
+        Self { ranks: self.ranks.map(|ranks| OnRanks { slots: Some(slots), ..ranks }), ..self }
+    }
+
     /// How many of the result's `n` elements are read, at most.
     pub(crate) fn wanted(&self, n: usize) -> usize {
         self.wanted.map_or(n, |w| w.min(n))
@@ -273,9 +279,10 @@ impl<'a, T: Element> Expr for &'a Vector<T> {
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         let gpu = kernel.gpu().clone();
-        let vector = match env.grid() {
+        let vector = match env.ranks() {
             None => self.on(&gpu)?,
-            Some(grid) => self.piece_on(grid)?.held_on(&gpu)?,
+            Some(OnRanks { slots: Some(slots), .. }) => slots.ends(self)?,
+            Some(on) => self.piece_on(on.grid)?.held_on(&gpu)?,
         };
         Ok(kernel.stored(&vector))
     }
@@ -306,7 +313,10 @@ impl<T: Element> Expr for StateRef<T> {
     fn len(&self, env: &Env<'_>) -> Result<usize> {
         match env.find::<T, Shared<T>>(*self) {
             Some(shared) => Ok(shared.len()),
-            None => Ok(env.state(*self)?.len()),
+            None => {
+                let held = env.state(*self)?.len();
+                Ok(env.ranks().and_then(|on| on.peers).map_or(held, |loops| loops.n))
+            }
         }
     }
     fn view<'s>(&'s self, env: &Env<'s>) -> Result<StateView<'s, T>> {

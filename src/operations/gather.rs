@@ -3,6 +3,8 @@
 use crate::backend::Place;
 use crate::backend::cpu;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
+use crate::backend::cuda::ranks::{at_own_indices, shown};
+use crate::backend::cuda::{self, DeviceVector, Gpu};
 use crate::backend::profile::Counts;
 use crate::backend::view::{Made, Support, VectorView, fixed_is_self};
 use crate::error::Result;
@@ -92,7 +94,10 @@ impl<E: Expr, I: Expr<T = u32>> Expr for Gather<E, I> {
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         if let Some(grid) = env.grid() {
-            return ranks::on_gpu::stored(kernel, &self.on_ranks(grid, env)?);
+            return match grid.gpu().filter(|_| grid.shows()) {
+                Some(gpu) => Ok(kernel.stored(&self.among_peers(grid, gpu, env)?)),
+                None => ranks::on_gpu::stored(kernel, &self.on_ranks(grid, env)?),
+            };
         }
         let len = self.inner.len(env)?;
         let inner = emit_operand(&self.inner, &env.for_operand(), kernel)?;
@@ -110,6 +115,19 @@ impl<E: Expr, I: Expr<T = u32>> Gather<E, I> {
         let index = ranks::piece(&self.index, env)?.into_sparse();
         let found = fetch(grid, len, &inner, index.values())?;
         Ok(ranks::held(index.len(), index.indices(), &found))
+    }
+
+    /// The same on its GPU, which reads elements in the others' memory. All ranks call this.
+    fn among_peers(&self, grid: &Grid, gpu: &Gpu, env: &Env<'_>) -> Result<DeviceVector<E::T>> {
+        let len = self.inner.len(env)?;
+        let index = ranks::on_gpu::piece(&self.index, env, grid, gpu)?;
+        let inner = ranks::on_gpu::piece(&self.inner, &env.for_operand(), grid, gpu)?;
+        let mut kernel = KernelBuilder::new(gpu);
+        let inner = shown(&mut kernel, grid, &inner, len)?;
+        let places = kernel.stored(&index);
+        kernel.push(len as u64);
+        let node = Node::new(kernel.ty("vxm::Gather", [inner.ty, places.ty]), false);
+        cuda::terminals::eval(kernel, &node, index.len())
     }
 }
 
@@ -185,18 +203,37 @@ impl<E: Expr<T: Scalar>, F: UnaryOp<E::T, Out = u32>> Expr for PointerJump<E, F>
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         if let Some(grid) = env.grid() {
-            return ranks::on_gpu::stored(kernel, &self.on_ranks(grid, env)?);
+            return match grid.gpu().filter(|_| grid.shows()) {
+                Some(gpu) => Ok(kernel.stored(&self.among_peers(grid, gpu, env)?)),
+                None => ranks::on_gpu::stored(kernel, &self.on_ranks(grid, env)?),
+            };
         }
         let len = self.inner.len(env)?;
         let inner = emit_operand(&self.inner, &env.for_operand(), kernel)?;
-        let (op, lower) = (kernel.functor(self.op), kernel.functor(LT));
-        kernel.push(len as u64);
-        kernel.push(E::T::LEAST.bits());
-        Ok(Node::new(kernel.ty("vxm::PointerJump", [inner.ty, op, lower]), inner.full))
+        Ok(self.emit_over(&inner, len, kernel))
     }
 }
 
 impl<E: Expr<T: Scalar>, F: UnaryOp<E::T, Out = u32>> PointerJump<E, F> {
+    /// Emits the ends of the chains in a view of `len` places.
+    fn emit_over(&self, inner: &Node, len: usize, kernel: &mut KernelBuilder) -> Node {
+        let (op, lower) = (kernel.functor(self.op), kernel.functor(LT));
+        kernel.push(len as u64);
+        kernel.push(E::T::LEAST.bits());
+        Node::new(kernel.ty("vxm::PointerJump", [inner.ty, op, lower]), inner.full)
+    }
+
+    /// This rank's piece on its GPU, which follows chains through the others' memory. All ranks call this.
+    fn among_peers(&self, grid: &Grid, gpu: &Gpu, env: &Env<'_>) -> Result<DeviceVector<E::T>> {
+        let len = self.inner.len(env)?;
+        let inner = ranks::on_gpu::piece(&self.inner, &env.for_operand(), grid, gpu)?;
+        let mut kernel = KernelBuilder::new(gpu);
+        let all = shown(&mut kernel, grid, &inner, len)?;
+        let ends = self.emit_over(&all, len, &mut kernel);
+        let own = at_own_indices(&mut kernel, grid, &ends, len);
+        cuda::terminals::eval(kernel, &own, inner.len())
+    }
+
     /// This rank's piece: the next elements are asked of their owners. All ranks call this.
     fn on_ranks(&self, grid: &Grid, env: &Env<'_>) -> Result<Store<E::T>> {
         let (len, piece) = (self.inner.len(env)?, ranks::piece(&self.inner, &env.for_operand())?);

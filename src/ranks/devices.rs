@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::kernels::{Gpu, Nccl};
+use crate::ranks::windows::Windows;
 use core::str::FromStr;
 use std::fmt;
 use std::sync::Arc;
@@ -10,13 +11,16 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Link {
-    /// NCCL if each rank has a GPU of its own and finds NCCL, otherwise the host.
+    /// NCCL if each rank has a GPU of its own and finds NCCL, and peers if they reach each other's memory; otherwise the host.
     #[default]
     Auto,
     /// Memory of the host, and what connects the ranks. Ranks may share a GPU.
     Host,
     /// NCCL. Each rank needs a GPU of its own.
     Nccl,
+    /// NCCL; but where a loop lets elements be read late, kernels write them into the other GPUs' memory. Each rank needs a GPU of its own, and
+    /// all are on one host.
+    Peers,
 }
 
 impl FromStr for Link {
@@ -26,7 +30,8 @@ impl FromStr for Link {
             "auto" => Ok(Self::Auto),
             "host" => Ok(Self::Host),
             "nccl" => Ok(Self::Nccl),
-            _ => Err(Error::unknown("link", text, &["auto", "host", "nccl"])),
+            "peers" => Ok(Self::Peers),
+            _ => Err(Error::unknown("link", text, &["auto", "host", "nccl", "peers"])),
         }
     }
 }
@@ -37,6 +42,7 @@ impl fmt::Display for Link {
             Self::Auto => "auto",
             Self::Host => "host",
             Self::Nccl => "nccl",
+            Self::Peers => "peers",
         })
     }
 }
@@ -48,6 +54,8 @@ pub(crate) struct OnGpus {
     pub(crate) link: Link,
     pub(crate) row: Carrier,
     pub(crate) column: Carrier,
+    /// Where ranks show each other pieces, if the link is peers.
+    pub(crate) windows: Windows,
 }
 
 /// What carries parcels between the members of a group, beside the communicator that tells their sizes.

@@ -15,6 +15,7 @@ mod replicas;
 mod rows;
 mod share;
 mod simulation;
+mod windows;
 
 pub use devices::Link;
 pub(crate) use devices::{Carrier, OnGpus};
@@ -29,4 +30,5 @@ pub(crate) use rows::{OwnRows, Reads, entries_to_all, entries_to_first, whole_ro
 pub use share::Share;
 pub(crate) use share::{Line, RowNumbers, assemble, words};
 pub use simulation::{Amount, Simulation, Step, Sums, simulate};
+pub(crate) use windows::Windows;
 pub use vxm_communicator::{Alone, Communicator, Launcher, Mpi, Threads, Traffic};

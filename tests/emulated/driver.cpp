@@ -23,6 +23,7 @@ enum Result {
     INVALID_DEVICE = 101,
     INVALID_IMAGE = 200,
     NOT_FOUND = 500,
+    PEER_ACCESS_ALREADY_ENABLED = 704,
     ALREADY_REGISTERED = 712,
     TOO_MANY_BLOCKS = 720
 };
@@ -145,6 +146,15 @@ CALLED int cuMemFreeAsync(u64 address, void*) {
     return SUCCESS;
 }
 CALLED int cuMemAlloc_v2(u64* address, size_t size) { return cuMemAllocFromPoolAsync(address, size, nullptr, nullptr); }
+CALLED int cuMemFree_v2(u64 address) { return cuMemFreeAsync(address, nullptr); }
+// All devices share this process' memory, and no other process reaches it.
+CALLED int cuCtxEnablePeerAccess(void*, u32) { return PEER_ACCESS_ALREADY_ENABLED; }
+CALLED int cuIpcGetMemHandle(void* handle, u64 address) {
+    memcpy(handle, &address, sizeof address);
+    return in_a_buffer(address, 1) ? SUCCESS : INVALID_VALUE;
+}
+CALLED int cuIpcOpenMemHandle_v2(u64*, const void*, u32) { return INVALID_VALUE; }
+CALLED int cuIpcCloseMemHandle(u64) { return INVALID_VALUE; }
 CALLED int cuMemHostAlloc(void** at, size_t size, u32) {
     return allocate((u64*)at, size, true) ? SUCCESS : OUT_OF_MEMORY;
 }

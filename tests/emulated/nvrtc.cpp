@@ -73,7 +73,7 @@ static std::string word_of(const std::string& bits) {
 // Translates an assembly statement to C++.
 static std::string lowered(const std::string& statement) {
     static const std::regex load(R"(ld\.(relaxed|acquire)\.(cta|gpu)\.global\.u(8|16|32|64) %0, \[%1\];)");
-    static const std::regex store(R"(st\.(relaxed|release)\.(cta|gpu)\.global\.u(8|16|32|64) \[%0\], %1;)");
+    static const std::regex store(R"(st\.(relaxed|release)\.(cta|gpu|sys)\.global\.u(8|16|32|64) \[%0\], %1;)");
     static const std::regex multiply(R"(mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.f16\.f16\.f32 .*)");
     static const std::regex multiply_bits(R"(mma\.sync\.aligned\.m16n8k256\.row\.col\.s32\.b1\.b1\.s32\.and\.popc .*)");
     const Assembly a = parsed(statement);

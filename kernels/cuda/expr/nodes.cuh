@@ -106,6 +106,46 @@ struct OwnIndices {
         }
         return block * 64 + place % 64;
     }
+    VXM_FN u32 shuffled(u32 number) const {
+        const u32 mask = ~0u >> (32 - bits), half = ((u32)bits + 1) / 2;
+        number = number * 0x9e3779b1u & mask;
+        number = (number ^ number >> half) * 0x85ebca6bu & mask;
+        return number ^ number >> half;
+    }
+    // The owner of an index, and its place there. It equals `Owners::owner`.
+    VXM_FN u32 owner(u32 index, u32& place) const {
+        u32 block = index / 64;
+        if (bits && block < full) {
+            do block = shuffled(block);
+            while (block >= full);
+        }
+        place = (u32)(block / ranks * 64 + index % 64);
+        return (u32)(block % ranks);
+    }
+};
+// The elements of all ranks' pieces, by their indices. They lie in windows of the ranks' GPUs, with presence bits behind the values.
+template <class T, bool is_full> struct Shown {
+    typedef T Elem;
+    static const bool full = is_full;
+    const u64* windows;
+    u64 presence;
+    OwnIndices owners;
+    template <class G> VXM_FN bool at(G g, u32 i, T& x) const {
+        u32 place;
+        const char* window = (const char*)windows[owners.owner(i, place)];
+        const Stored<T, is_full> piece = {(const T*)window, (const u32*)(window + presence)};
+        return piece.at(g, place, x);
+    }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
+};
+// A view of all indices, at those of a rank's places.
+template <class V> struct AtOwnIndex {
+    typedef typename V::Elem Elem;
+    static const bool full = V::full;
+    V inner;
+    OwnIndices indices;
+    template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const { return inner.at(g, indices.at(i), x); }
+    template <class G> VXM_FN bool selects(G, u32) const { return true; }
 };
 // `MapIndex` and `SelectIndex` over a rank's places.
 template <class V, class F, class T> struct MapOwnIndex {

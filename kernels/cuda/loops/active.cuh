@@ -47,10 +47,13 @@ template <bool uneven, bool live_mask, bool tails> struct RowConfig {
 template <u32 reduce, u32 prefilter> struct UnrollConfig {
     static const u32 unroll = reduce, prefilter_unroll = prefilter;
 };
-template <class Visit, class Row, class Unroll> struct ActiveConfig : Visit, Row, Unroll {};
+// `CopiesOf` says where copies of states lie on other GPUs.
+template <class Visit, class Row, class Unroll, class CopiesOf> struct ActiveConfig : Visit, Row, Unroll {
+    typedef CopiesOf Copies;
+};
 // The loop. `Start` is the body of the first round, or `Absent`. `Active` tells active states. `Blocking` is the `TrackedProduct`, or
 // `Absent`.
-template <class V, class Start, class Active, class Blocking, class LoopConfig> struct ActiveLoop {
+template <class V, class Start, class Active, class Blocking, class LoopConfig> struct ActiveLoop : LoopConfig::Copies {
     typedef typename V::Elem T;
     typedef typename Blocking::Product Tracked;
     static const bool monotone = LoopConfig::monotone, immediate_revisit = LoopConfig::immediate_revisit;
@@ -125,7 +128,10 @@ template <class V, class Start, class Active, class Blocking, class LoopConfig> 
             const RowVisitor<G, records, unroll_of<G>(), uses_start ? all_entries : access> visitor(word_of(own), context);
             T next;
             if (!v.still_active || !evaluate(f.body, visitor, i, next) || same_bits(own, next)) return v;
-            if (g.first()) store_state(f.state + i, next);
+            if (g.first()) {
+                store_state(f.state + i, next);
+                f.store_copies(i, next);
+            }
             own = next;
             v.changed = true;
             v.still_active = Active::call(next);

@@ -63,6 +63,12 @@ impl<T: Element> DeviceVector<T> {
         Self::of(Cells::new(gpu, (len, size_of::<T>()), values, None, OnceLock::from(len)))
     }
 
+    /// A full vector of the first `len` elements in `values`.
+    pub(super) fn over(values: Arc<Buffer>, len: usize) -> Self {
+        let gpu = values.gpu().clone();
+        Self::of(Cells { gpu, len, size: size_of::<T>(), values, bits: None, count: OnceLock::from(len) })
+    }
+
     /// A vector over storage for elements of this size.
     fn of(cells: Cells) -> Self {
         debug_assert_eq!(cells.size, size_of::<T>());

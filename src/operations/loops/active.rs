@@ -4,7 +4,7 @@ use crate::backend::cpu::active::{Body, Loop, Outcome, RowReading, Sweep, Sweepi
 use crate::backend::cpu::counted::Counted;
 use crate::backend::cpu::dyn_view::DynView;
 use crate::backend::cuda::codegen::builder::KernelBuilder;
-use crate::backend::cuda::loops::active::why_unfusable;
+use crate::backend::cuda::loops::active::{Limits, why_unfusable};
 use crate::backend::cuda::loops::counters::{Counters, counted};
 use crate::backend::cuda::terminals::Merging;
 use crate::backend::cuda::{self, Gpu};
@@ -184,7 +184,10 @@ pub(super) fn unsettled(left: usize, rounds: u32, endless: bool, at: &'static Lo
 
 impl<T: Element, F: UnaryOp<T, Out = bool>> Condition<T> for Active<F> {
     fn on_ranks<E: Expr<T = T>, B: Expr<T = T>>(stepped: Stepped<T, Self, E, B>, grid: &Grid) -> Result<Fixed<T>> {
-        stepped.run_on_ranks(grid)
+        match stepped.run_among_peers(grid)? {
+            Some(fixed) => Ok(fixed),
+            None => stepped.run_on_ranks(grid),
+        }
     }
 
     fn on_threads<E: Expr<T = T>, B: Expr<T = T>>(
@@ -236,8 +239,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Condition<T> for Active<F> {
             kernel,
             (&node, start.as_ref()),
             stepped.condition.active,
-            stepped.monotone,
-            stepped.condition.max_rounds,
+            Limits { monotone: stepped.monotone, most: stepped.condition.max_rounds, peers: None },
             state,
             before,
         )?;

@@ -8,6 +8,7 @@ use crate::backend::cuda::codegen::builder::KernelBuilder;
 use crate::backend::cuda::loops::active::why_unfusable;
 use crate::backend::cuda::loops::changed::{Outcome, Readers, changing};
 use crate::backend::cuda::loops::counters::{Counters, counted};
+use crate::backend::cuda::ranks::scatter_among_peers;
 use crate::backend::cuda::loops::relaxed::{Outcome as Relaxed, relax};
 use crate::backend::cuda::terminals::Merging;
 use crate::backend::cuda::{self, DeviceVector, Gpu};
@@ -243,7 +244,10 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
                 Some(gpu) => {
                     let mut piece = state.held_on(gpu)?;
                     ranks::on_gpu::visit(&body, &env, None, &mut piece)?;
-                    if H::SCATTERS {
+                    if H::SCATTERS && grid.shows() {
+                        let old = before.held_on(gpu)?;
+                        scatter_among_peers(grid, n, &old, &mut piece, |kernel| condition.scatter.emit(kernel))?;
+                    } else if H::SCATTERS {
                         let mut values = piece.download()?.into_bitmap().into_values();
                         scatter.round(before.piece_bitmap().values(), &mut values)?;
                         piece = DeviceVector::upload(gpu, &Store::Bitmap(Bitmap::dense(values)))?;

@@ -205,7 +205,7 @@ impl<T: Element, C: Condition<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, C, 
                 return done;
             }
             Some(Place::Ranks(grid)) => {
-                tracing::debug!(operation = "fixpoint", ranks = grid.size(), fused = "no", at = %self.at, "plan");
+                tracing::debug!(operation = "fixpoint", ranks = grid.size(), at = %self.at, "plan");
                 let Fixed { state, rounds } = C::on_ranks(self, &grid)?;
                 let made = then(&state)?;
                 return Ok((state, made, rounds));

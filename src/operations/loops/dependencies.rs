@@ -2,8 +2,10 @@
 //! one has changed.
 
 use crate::backend::cuda::Gpu;
+use crate::backend::cuda::ranks::PeerSlots;
 use crate::containers::Matrix;
 use crate::error::Result;
+use crate::ranks::Grid;
 use std::any::Any;
 use std::sync::Arc;
 use vxm_semiring::Element;
@@ -90,6 +92,14 @@ impl<'a> RowsRead<'a> {
         self.matrix.pattern_rows(self.transposed)
     }
 
+    /// The number of a rank's share by the rows of the product, and its slots among peers; `None` if a rank can't have them. All ranks call this.
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost. Another rank has failed.
+    pub(crate) fn peers(&self, grid: &Grid) -> Result<Option<(u64, Arc<PeerSlots>)>> {
+        self.matrix.peers(grid, !self.transposed)
+    }
+
     /// The same rows on a GPU.
     ///
     /// # Errors
@@ -121,6 +131,13 @@ pub trait MatrixPattern: Sync + core::fmt::Debug {
     /// The device has too little memory, or is lost.
     fn pattern_rows_on(&self, gpu: &Gpu, transposed: bool) -> Result<DeviceRows>;
 
+    /// The number of a rank's share of the matrix, or of its transpose, and its slots among peers. All ranks call this.
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost. Another rank has failed.
+    #[doc(hidden)]
+    fn peers(&self, grid: &Grid, transposed: bool) -> Result<Option<(u64, Arc<PeerSlots>)>>;
+
     /// Whether it is known to equal its transpose.
     fn is_symmetric(&self) -> bool;
 }
@@ -135,6 +152,11 @@ impl<A: Element> MatrixPattern for Matrix<A> {
         let rows = if transposed { self.transposed_on(gpu) } else { self.on(gpu) }?;
         let (offsets, columns) = rows.addresses();
         Ok(DeviceRows { offsets, columns, held: rows })
+    }
+
+    fn peers(&self, grid: &Grid, transposed: bool) -> Result<Option<(u64, Arc<PeerSlots>)>> {
+        let (share, on_gpu) = self.share_on_gpu(grid, transposed, "fixpoint")?;
+        Ok(on_gpu.peers(&share)?.map(|peers| (share.id, peers)))
     }
 
     fn is_symmetric(&self) -> bool {

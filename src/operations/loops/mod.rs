@@ -6,6 +6,7 @@ pub mod changed;
 pub mod core;
 #[doc(hidden)]
 pub mod dependencies;
+mod peers;
 #[doc(hidden)]
 pub mod relaxed;
 pub mod scatter_reduce;

@@ -44,14 +44,14 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
                 let bits = sizes.bit_tensor && self.forced().strategy != Some(Strategy::CountTiles);
                 match self.emit_counted_in_loop(env, kernel, n, constant, bits)? {
                     Some(node) => Ok(node),
-                    None => self.emit_pulled(env, kernel, Format::Csr, (n, length)),
+                    None => self.emit_pulled(env, kernel, Format::Csr, (n, length), None),
                 }
             }
             (_, _, Some(constant)) if plan.format == Format::Hybrid => {
                 self.emit_hybrid(env, kernel, (n, length), constant)
             }
             (_, strategy, Some(constant)) if strategy.counts() => self.emit_counted(env, kernel, n, constant, strategy),
-            _ => self.emit_pulled(env, kernel, plan.format, (n, length)),
+            _ => self.emit_pulled(env, kernel, plan.format, (n, length), None),
         }
     }
 
@@ -166,7 +166,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
             let counted = counts_view(kernel, &counts, 0, constant, self.ring.add());
             // the rows of the rest are by the result's index
             let rest = Product { matrix: &held.rest, transposed: true, ..*self };
-            let folded = rest.emit_pulled(env, kernel, Format::Csr, (n, length))?;
+            let folded = rest.emit_pulled(env, kernel, Format::Csr, (n, length), None)?;
             let add = kernel.functor(self.ring.add());
             return Ok(Node::new(kernel.ty("vxm::EWiseAdd", [counted.ty, folded.ty, add]), false));
         }
@@ -184,13 +184,14 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         Ok(Node::new(ty, false))
     }
 
-    /// Emits a product that folds its rows inside the kernel, over tiles or CSR rows.
-    fn emit_pulled(
+    /// Emits a product that folds its rows inside the kernel, over tiles or CSR rows. They are those of `share` if ranks share the matrix.
+    pub(super) fn emit_pulled(
         &self,
         env: &Env<'_>,
         kernel: &mut KernelBuilder,
         format: Format,
         (n, length): (usize, usize),
+        share: Option<Arc<DeviceCsr<A>>>,
     ) -> Result<Node> {
         kernel.element::<S::Out>();
         let at = kernel.position();
@@ -199,7 +200,8 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
             Some(renumbered) => kernel.stored(renumbered),
             None => emit_operand(&self.operand, &env.for_operand(), kernel)?,
         };
-        let (policy, operand) = self.policy.emit(kernel, operand.ty)?;
+        let slots = env.ranks().and_then(|on| on.slots);
+        let (policy, operand) = self.policy.emit(kernel, operand.ty, slots)?;
         kernel.count_product();
         if format == Format::Tiles {
             let tiles = self.tiles_on(&kernel.gpu().clone())?;
@@ -213,8 +215,8 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         // a loop may look at the entries of a row in any order, so the monoid must allow that
         let tracks_blockers = H::BLOCKS && S::Add::EXACT && self.ring.add().is_commutative() && !kernel.in_mask();
         let is_primary = !kernel.has_primary();
-        let rows = self.rows_on(&kernel.gpu().clone())?;
-        let (entries, longest) = (rows.nnz(), rows.longest());
+        let rows = share.map_or_else(|| self.rows_on(&kernel.gpu().clone()), Ok)?;
+        let (entries, longest, length) = (rows.nnz(), rows.longest(), rows.nrows());
         if tracks_blockers {
             kernel.note_locality(&rows)?;
         }

@@ -9,7 +9,7 @@ use crate::containers::Vector;
 use crate::error::Result;
 use crate::formats::StoreView;
 use crate::operations::ranks::matrices::ends;
-use crate::operations::ranks::on_gpu::HeldShare;
+use crate::operations::ranks::on_gpu::{HeldShare, Slots};
 use crate::ranks::{Grid, Share};
 use vxm_semiring::{BinaryOp, EdgeStatus, Element};
 
@@ -90,11 +90,17 @@ pub trait EdgePolicy<X: Element, T: Element>: Copy + Send + Sync {
         let _ = share;
         Ok(None)
     }
-    /// Returns the policy's C++ type, and the operand's: wrapped with the key vector if there is one.
+    /// Returns the policy's C++ type, and the operand's: wrapped with the key vector if there is one. Keys are read at `slots`, if rows and
+    /// columns are those of a rank's share.
     ///
     /// # Errors
-    /// The device has too little memory, or is lost.
-    fn emit(self, kernel: &mut KernelBuilder, operand: CppType) -> Result<(CppType, CppType)>;
+    /// The device has too little memory, or is lost. Another rank has failed.
+    fn emit(
+        self,
+        kernel: &mut KernelBuilder,
+        operand: CppType,
+        slots: Option<Slots<'_>>,
+    ) -> Result<(CppType, CppType)>;
 }
 
 /// Forwards the named groups of methods to the inner policy; `none` says that there are no keys.
@@ -191,7 +197,12 @@ impl<X: Element, T: Element> EdgePolicy<X, T> for Whole {
         true
     }
     forward!(none);
-    fn emit(self, _: &mut KernelBuilder, operand: CppType) -> Result<(CppType, CppType)> {
+    fn emit(
+        self,
+        _: &mut KernelBuilder,
+        operand: CppType,
+        _: Option<Slots<'_>>,
+    ) -> Result<(CppType, CppType)> {
         Ok(("vxm::AllEdges".into(), operand))
     }
 }
@@ -207,8 +218,13 @@ impl<X: Element, T: Element, F: BinaryOp<X, T, Out = bool>, H: EdgePolicy<X, T>>
     fn may_stop(self, own: X, partial: T) -> bool {
         self.0.call(own, partial) || self.1.may_stop(own, partial)
     }
-    fn emit(self, kernel: &mut KernelBuilder, operand: CppType) -> Result<(CppType, CppType)> {
-        let (inner, operand) = self.1.emit(kernel, operand)?;
+    fn emit(
+        self,
+        kernel: &mut KernelBuilder,
+        operand: CppType,
+        slots: Option<Slots<'_>>,
+    ) -> Result<(CppType, CppType)> {
+        let (inner, operand) = self.1.emit(kernel, operand, slots)?;
         let arguments = [kernel.functor(self.0), kernel.element::<X>(), inner];
         Ok((kernel.ty("vxm::Until", arguments), operand))
     }
@@ -238,8 +254,13 @@ where
     fn blocks(self, own: X, other: X) -> bool {
         self.0.call(own, other).is_blocking() || self.1.blocks(own, other)
     }
-    fn emit(self, kernel: &mut KernelBuilder, operand: CppType) -> Result<(CppType, CppType)> {
-        let (inner, operand) = self.1.emit(kernel, operand)?;
+    fn emit(
+        self,
+        kernel: &mut KernelBuilder,
+        operand: CppType,
+        slots: Option<Slots<'_>>,
+    ) -> Result<(CppType, CppType)> {
+        let (inner, operand) = self.1.emit(kernel, operand, slots)?;
         let name = if F::Out::TELLS_MORE { "vxm::JudgedEdges" } else { "vxm::FilterByState" };
         let arguments = [kernel.functor(self.0), kernel.element::<X>(), inner];
         Ok((kernel.ty(name, arguments), operand))
@@ -308,7 +329,7 @@ where
         if self.known {
             return Ok(inner);
         }
-        let ends = share.ends(self.vector)?;
+        let ends = share.slots().ends(self.vector)?;
         cuda::entries::select_ends(inner.as_ref().unwrap_or(share.entries()), self.op, &ends).map(Some)
     }
     fn after_keys(self) -> Self {
@@ -328,12 +349,21 @@ where
     fn place(&self) -> Option<Place> {
         self.vector.place().or_else(|| self.inner.place())
     }
-    fn emit(self, kernel: &mut KernelBuilder, operand: CppType) -> Result<(CppType, CppType)> {
-        let (inner, operand) = self.inner.emit(kernel, operand)?;
+    fn emit(
+        self,
+        kernel: &mut KernelBuilder,
+        operand: CppType,
+        slots: Option<Slots<'_>>,
+    ) -> Result<(CppType, CppType)> {
+        let (inner, operand) = self.inner.emit(kernel, operand, slots)?;
         if self.known {
             return Ok((inner, operand));
         }
-        let keys = kernel.stored(&self.vector.on(&kernel.gpu().clone())?);
+        let keys = match slots {
+            Some(slots) => slots.ends(self.vector)?,
+            None => self.vector.on(&kernel.gpu().clone())?,
+        };
+        let keys = kernel.stored(&keys);
         let operand = kernel.ty("vxm::KeyedOperand", [operand, keys.ty]);
         let arguments = [kernel.functor(self.op), operand, inner];
         Ok((kernel.ty("vxm::FilterByKey", arguments), operand))
@@ -352,8 +382,13 @@ impl<X: Element, T: Element, H: EdgePolicy<X, T>> EdgePolicy<X, T> for Prefilter
         true
     }
     forward!(none);
-    fn emit(self, kernel: &mut KernelBuilder, operand: CppType) -> Result<(CppType, CppType)> {
-        self.0.emit(kernel, operand)
+    fn emit(
+        self,
+        kernel: &mut KernelBuilder,
+        operand: CppType,
+        slots: Option<Slots<'_>>,
+    ) -> Result<(CppType, CppType)> {
+        self.0.emit(kernel, operand, slots)
     }
 }
 
@@ -365,8 +400,13 @@ impl<X: Element, T: Element, H: EdgePolicy<X, T>> EdgePolicy<X, T> for Unkeyed<H
     forward!(0: may_stop, passes_state, blocks);
     const FILTERS: bool = H::FILTERS_BY_STATE;
     forward!(none);
-    fn emit(self, kernel: &mut KernelBuilder, operand: CppType) -> Result<(CppType, CppType)> {
-        self.0.emit(kernel, operand)
+    fn emit(
+        self,
+        kernel: &mut KernelBuilder,
+        operand: CppType,
+        slots: Option<Slots<'_>>,
+    ) -> Result<(CppType, CppType)> {
+        self.0.emit(kernel, operand, slots)
     }
 }
 

@@ -276,7 +276,10 @@ where
 
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         if let Some(ranks) = env.ranks() {
-            return self.emit_on_ranks(ranks, env, kernel);
+            return match ranks.peers {
+                Some(peers) => self.emit_among_peers((ranks, peers), env, kernel),
+                None => self.emit_on_ranks(ranks, env, kernel),
+            };
         }
         self.emit_on_device(env, kernel)
     }

@@ -4,16 +4,18 @@ use crate::backend::cpu::dyn_view::DynView;
 use crate::backend::cpu::fold::Rows;
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::cuda::{DeviceCsr, DeviceVector};
+use crate::backend::plan::Format;
 use crate::backend::profile::Counts;
 use crate::backend::view::VectorView;
 use crate::error::{Error, Result};
 use crate::formats::{Store, StoreView};
 use crate::operations::expr::{Env, Expr};
+use crate::operations::loops::dependencies::Reads;
 use crate::operations::product::Product;
 use crate::operations::product::cpu::ProductView;
 use crate::operations::product::edge_policy::{EdgePolicy, Unkeyed};
 use crate::operations::ranks::on_gpu::{self, HeldShare, PullOnGpu};
-use crate::operations::ranks::{self, OnRanks, Pull, Sources, fold_rows};
+use crate::operations::ranks::{self, AmongPeers, OnRanks, Pull, Sources, fold_rows};
 use crate::ranks::{Grid, Share};
 use std::sync::Arc;
 use vxm_semiring::{BinaryOp, Element, Monoid, Semiring};
@@ -94,6 +96,32 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         Ok(kernel.stored(&result))
     }
 
+    /// Emits the product as a part of a loop's kernel: it folds the rows of this rank's share over the state's elements in the window. What
+    /// doesn't depend on the state is made at once. All ranks call this.
+    pub(super) fn emit_among_peers(
+        &self,
+        (on, peers): (OnRanks<'_>, AmongPeers),
+        env: &Env<'_>,
+        kernel: &mut KernelBuilder,
+    ) -> Result<Node> {
+        let (grid, gpu, sizes) = (on.grid, &kernel.gpu().clone(), self.check(env)?);
+        let mut reads = Reads::default();
+        self.operand.reads(env, &mut reads);
+        if reads.is_nothing() {
+            if on.slots.is_some() {
+                kernel.note_unfusable("a product's operand is itself a product: it is evaluated first in every round");
+            }
+            let on = OnRanks::of(grid);
+            return self.emit_on_ranks(on, &env.on_ranks(on), kernel);
+        }
+        let (share, on_gpu) = self.matrix.share_on_gpu(grid, !self.transposed, self.operation())?;
+        if share.id != peers.share || on.slots.is_some() {
+            kernel.note_unfusable("its products read the state through different matrices");
+        }
+        let held = HeldShare { grid, gpu, share: &share, on_gpu: &on_gpu };
+        self.emit_pulled(&env.at_slots(held.slots()), kernel, Format::Csr, sizes, Some(on_gpu.csr.clone()))
+    }
+
     /// Emits the fold of the rows of a share.
     fn emit_share(
         &self,
@@ -104,7 +132,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         kernel.element::<S::Out>();
         let at = kernel.position();
         let operand = kernel.stored(operand);
-        let (policy, operand) = self.policy.after_keys().emit(kernel, operand.ty)?;
+        let (policy, operand) = self.policy.after_keys().emit(kernel, operand.ty, None)?;
         kernel.count_product();
         let is_primary = !kernel.has_primary();
         let offset = kernel.rows(rows, false);

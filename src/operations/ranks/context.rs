@@ -1,6 +1,7 @@
 //! What evaluations on ranks know, beside the expression.
 
 use crate::backend::cuda::DeviceVector;
+use crate::operations::ranks::on_gpu::Slots;
 use crate::ranks::Grid;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -15,12 +16,25 @@ pub(crate) struct OnRanks<'s> {
     pub rows: Option<&'s [u64]>,
     /// The same on this rank's GPU.
     pub due: Option<&'s DeviceVector<()>>,
+    /// The loop among peers whose body this is.
+    pub peers: Option<AmongPeers>,
+    /// Where an operand is read, if not at this rank's places.
+    pub slots: Option<Slots<'s>>,
+}
+
+/// A loop whose kernel reads the state at the slots of a share, where other ranks' GPUs write theirs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AmongPeers {
+    /// The length of the state on all ranks.
+    pub n: usize,
+    /// The number of the share.
+    pub share: u64,
 }
 
 impl<'s> OnRanks<'s> {
     /// An evaluation outside of loops.
     pub fn of(grid: &'s Grid) -> Self {
-        Self { grid, kept: None, rows: None, due: None }
+        Self { grid, kept: None, rows: None, due: None, peers: None, slots: None }
     }
 }
 

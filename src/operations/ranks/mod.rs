@@ -13,13 +13,14 @@ mod ordered;
 mod pull;
 mod visited;
 
-pub(crate) use context::{Kept, OnRanks};
+pub(crate) use context::{AmongPeers, Kept, OnRanks};
 pub(crate) use pull::{Pull, Sources, fold_rows};
 pub(crate) use visited::Visited;
 
 use crate::backend::cpu::dyn_view::DynView;
 use crate::backend::cpu::{gather, parallel};
 use crate::backend::cuda::codegen::builder::KernelBuilder;
+use crate::backend::cuda::ranks::shown;
 use crate::backend::cuda::terminals;
 use crate::backend::view::VectorView;
 use crate::containers::Vector;
@@ -104,6 +105,13 @@ pub(crate) fn visit<T: Element>(body: &DynView<'_, T>, due: &[u64], values: &mut
 pub(crate) fn fold<E: Expr, M: Monoid<E::T>>(expression: &E, env: &Env<'_>, grid: &Grid, add: M) -> Result<E::T> {
     let (n, env) = (expression.len(env)?, env.on_ranks(OnRanks::of(grid)));
     if !(M::EXACT && add.is_commutative()) {
+        if let Some(gpu) = grid.gpu().filter(|_| grid.shows()) {
+            // each rank folds all elements, and so in the same order
+            let piece = on_gpu::piece(expression, &env, grid, gpu)?;
+            let mut kernel = KernelBuilder::new(gpu);
+            let all = shown(&mut kernel, grid, &piece, n)?;
+            return terminals::fold(kernel, &all, n, add);
+        }
         return ordered::fold(grid, n, piece(expression, &env)?, add);
     }
     let mine = match grid.gpu() {

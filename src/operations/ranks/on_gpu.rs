@@ -1,7 +1,7 @@
 //! Expressions and products on ranks with GPUs: each rank runs kernels over its pieces, between which changed elements travel.
 
 use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
-use crate::backend::cuda::ranks::{ChangedSlots, ShareOnGpu, StaleRows, nothing, take_own};
+use crate::backend::cuda::ranks::{ChangedSlots, Lines, ShareOnGpu, StaleRows, nothing, take_own};
 use crate::backend::cuda::terminals::{self, Merging};
 use crate::backend::cuda::{DeviceCsr, DeviceVector, Gpu};
 use crate::backend::tuning;
@@ -44,11 +44,11 @@ pub(crate) struct Replicas<T: Element> {
 impl<T: Element> Replicas<T> {
     /// No copies yet. `own` says that rows' own elements are read.
     #[inline(never)]
-    fn new<A: Element>(share: &Share<A>, gpu: &Gpu, own: bool) -> Result<Self> {
-        let slots = match share.row.is_some() && !own {
+    fn new(lines: Lines<'_>, gpu: &Gpu, own: bool) -> Result<Self> {
+        let slots = match lines.row.is_some() && !own {
             // never read, but present, so that the slots of columns alone decide whether all are
-            true => DeviceVector::zeros_first(gpu, share.slots(), share.csr.nrows())?,
-            false => nothing(gpu, share.slots())?,
+            true => DeviceVector::zeros_first(gpu, lines.slots, lines.rows)?,
+            false => nothing(gpu, lines.slots)?,
         };
         Ok(Self { told: None, told_rows: None, slots })
     }
@@ -60,22 +60,17 @@ impl<T: Element> Replicas<T> {
 
     /// Brings the slots up to date with the vector, of which this rank owns `piece`. All ranks call this.
     #[inline(never)]
-    pub fn refresh<A: Element>(
-        &mut self,
-        share: &ShareOnGpu<A>,
-        piece: DeviceVector<T>,
-        own: bool,
-    ) -> Result<ChangedSlots> {
+    pub fn refresh(&mut self, lines: Lines<'_>, piece: DeviceVector<T>, own: bool) -> Result<ChangedSlots> {
         let gpu = piece.gpu().clone();
         let mut changed = ChangedSlots::new(&gpu, self.slots.len() / tuning::RANKS_MOST_READ)?;
-        let counts = share.column.counts(&gpu)?;
-        if share.row.is_none() {
-            take_own(&piece, &mut self.slots, &changed, share.column.counter(&counts))?;
+        let counts = lines.column.counts(&gpu)?;
+        if lines.row.is_none() {
+            take_own(&piece, &mut self.slots, &changed, lines.column.counter(&counts))?;
         }
         let told = self.told.as_deref();
-        let mut full = share.column.tell(told, &piece, &mut self.slots, Some(&mut changed), &counts)?;
+        let mut full = lines.column.tell(told, &piece, &mut self.slots, Some(&mut changed), &counts)?;
         full &= piece.known_count() == Some(piece.len());
-        if let Some(row) = share.row.as_ref().filter(|_| own) {
+        if let Some(row) = lines.row.filter(|_| own) {
             let (told, counts) = (self.told_rows.as_deref(), row.own.counts(&gpu)?);
             full &= row.own.tell(told, &piece, &mut self.slots, Some(&mut changed), &counts)?;
             self.told_rows = Some(piece.clone());
@@ -113,7 +108,7 @@ impl<X: Element, A: Element, T: Element> PullOnGpu<X, A, T> {
         let heard = on_gpu.row.as_ref().map_or_else(|| nothing(gpu, 0), |row| row.nothing_heard(gpu))?;
         Ok(Self {
             share: share.id,
-            replicas: Replicas::new(share, gpu, own)?,
+            replicas: Replicas::new(on_gpu.lines(), gpu, own)?,
             entries: None,
             stale: StaleRows::all(gpu, rows)?,
             partial: nothing(gpu, rows)?,
@@ -166,7 +161,7 @@ impl<X: Element, A: Element, T: Element> PullOnGpu<X, A, T> {
         due: Option<&DeviceVector<()>>,
     ) -> Result<DeviceVector<()>> {
         let gpu = piece.gpu().clone();
-        let changed = self.replicas.refresh(share, piece, sources.own)?;
+        let changed = self.replicas.refresh(share.lines(), piece, sources.own)?;
         if !changed.are_listed() {
             self.stale.mark_all()?;
         } else if !changed.is_empty() {
@@ -213,10 +208,26 @@ impl<A: Element> HeldShare<'_, A> {
         &self.on_gpu.csr
     }
 
+    /// The slots.
+    pub(crate) fn slots(&self) -> Slots<'_> {
+        Slots { grid: self.grid, gpu: self.gpu, lines: self.on_gpu.lines() }
+    }
+}
+
+/// The slots of a rank's share, whatever its entries are.
+#[derive(Debug, Clone, Copy)]
+pub struct Slots<'s> {
+    grid: &'s Grid,
+    gpu: &'s Gpu,
+    lines: Lines<'s>,
+}
+
+impl Slots<'_> {
     /// The elements of a vector at the rows and slots. All ranks call this.
+    #[inline(never)]
     pub(crate) fn ends<K: Element>(&self, u: &Vector<K>) -> Result<DeviceVector<K>> {
-        let mut replicas = Replicas::new(self.share, self.gpu, true)?;
-        replicas.refresh(self.on_gpu, u.piece_on(self.grid)?.held_on(self.gpu)?, true)?;
+        let mut replicas = Replicas::new(self.lines, self.gpu, true)?;
+        replicas.refresh(self.lines, u.piece_on(self.grid)?.held_on(self.gpu)?, true)?;
         Ok(replicas.slots)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::backend::cuda::DeviceVector;
 use crate::backend::cuda::codegen::builder::{BlockingProduct, KernelBuilder, Node};
+use crate::backend::cuda::ranks::PeerSlots;
 use crate::backend::cuda::layout::row_classes::{Classes, HUB, LARGE, LONG, RANKED, SHORT};
 use crate::backend::cuda::loops::counters::Threads;
 use crate::backend::cuda::terminals::launch;
@@ -114,12 +115,14 @@ struct Configuration {
     has_tails: bool,
     /// Whether blocked rows are tested again at once.
     immediate_revisit: bool,
+    /// Whether copies of states lie on other ranks' GPUs.
+    has_copies: bool,
     lists: ClassLists,
 }
 
 impl Configuration {
     /// The configuration of a loop over the emitted body, for `n` rows.
-    fn new(builder: &KernelBuilder, n: usize, monotone: bool) -> Self {
+    fn new(builder: &KernelBuilder, n: usize, &Limits { monotone, peers, .. }: &Limits<'_>) -> Self {
         let classes = builder.classes();
         let (schedule, why) = plan::schedule(monotone, plan::forced());
         // a loop that reads the states of the previous round computes every row anew, so blockers are of no use to it
@@ -142,6 +145,7 @@ impl Configuration {
             has_tails: prefilters && longest > 31,
             immediate_revisit: schedule == Schedule::Asynchronous
                 && lists[SHORTS].count >= tuning().revisit_rows * threads,
+            has_copies: peers.is_some(),
             lists,
         }
     }
@@ -160,6 +164,7 @@ impl Configuration {
         builder.include(reads);
         builder.include(sources::STATE);
         builder.include(sources::TERMINATION);
+        builder.include(sources::COPIES);
         builder.include(sources::ACTIVE);
         let active = builder.functor(active);
         builder.element::<T>();
@@ -173,7 +178,8 @@ impl Configuration {
         let row = [self.skewed.into(), self.live_mask.into(), self.has_tails.into()];
         let row = builder.ty("vxm::RowConfig", row);
         let unroll = builder.ty("vxm::UnrollConfig", [self.tuned.unroll.into(), prefilter_unroll.into()]);
-        let config = builder.ty("vxm::ActiveConfig", [visit, row, unroll]);
+        let copies = if self.has_copies { "vxm::PeerCopies" } else { "vxm::NoCopies" };
+        let config = builder.ty("vxm::ActiveConfig", [visit, row, unroll, copies.into()]);
         let ty = builder.ty("vxm::ActiveLoop", [node.ty, start, active, tracked, config]);
         if self.tracked.is_some() {
             builder.set_blocks(self.tuned.blocks);
@@ -271,8 +277,21 @@ impl Grid {
     }
 }
 
+/// What a loop may do, and how long.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits<'p> {
+    /// Whether visits need not wait for each other.
+    pub monotone: bool,
+    /// The most rounds that change an element.
+    pub most: u32,
+    /// Where the state lies and its copies do, if the loop visits this rank's elements only.
+    pub(crate) peers: Option<&'p PeerSlots>,
+}
+
 /// Launches the body `node` over `state`, with the body `start` for the first round if there is one. The loop ends when `active` holds of
-/// no element, when no element changes any more, or after `most` rounds that change some. If `before` is there, it is the initial state.
+/// no element, when no element changes any more, or after the most rounds that change some. If `before` is there, it is the initial state.
+///
+/// Among peers the loop ends, too, when none of this rank's elements has changed for a while: others may still.
 ///
 /// # Errors
 /// The device has too little memory, or is lost.
@@ -280,13 +299,13 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
     mut builder: KernelBuilder,
     (node, start): (&Node, Option<&Node>),
     active: F,
-    monotone: bool,
-    most: u32,
+    limits: Limits<'_>,
     state: &mut DeviceVector<T>,
     before: Option<Arc<Buffer>>,
 ) -> Result<PendingOutcome> {
-    let (gpu, n) = (builder.gpu().clone(), state.len());
-    let configuration = Configuration::new(&builder, n, monotone);
+    let Limits { monotone, most, peers } = limits;
+    let (gpu, n) = (builder.gpu().clone(), peers.map_or(state.len(), PeerSlots::places));
+    let configuration = Configuration::new(&builder, n, &limits);
     let program = configuration.compile::<T, F>(&mut builder, (node, start), active)?;
     let grid = Grid::new(&configuration, &builder, &program)?;
     let work_lists = gpu.alloc((0..=HUBS).map(|k| grid.global_bytes(k)).sum())?;
@@ -304,7 +323,8 @@ pub fn fixpoint<T: Element, F: UnaryOp<T, Out = bool>>(
         shared = grid.shared,
         "plan"
     );
-    let mut head = grid.list_words(work_lists.address());
+    let mut head = peers.map_or(Vec::new(), |peers| peers.words().to_vec());
+    head.extend(grid.list_words(work_lists.address()));
     head.extend([
         before.as_ref().map_or(0, |before| before.address()),
         n as u64,

@@ -4,7 +4,7 @@ use crate::backend::Device;
 use crate::backend::cuda::Gpu;
 use crate::error::{Error, Result};
 use crate::kernels::{ID_BYTES, Library, Nccl};
-use crate::ranks::{Carrier, Communicator, Grid, Link, OnGpus};
+use crate::ranks::{Carrier, Communicator, Grid, Link, OnGpus, Windows};
 use std::fs::read_to_string;
 use std::sync::Arc;
 
@@ -24,7 +24,8 @@ impl Grid {
     /// ```
     ///
     /// # Errors
-    /// A rank has no such device. `link` is NCCL, and a rank doesn't find it, or two ranks have one GPU. Another rank has failed.
+    /// A rank has no such device. `link` is NCCL or peers, and a rank doesn't find NCCL, or two ranks have one GPU; or it is peers, and a
+    /// rank doesn't reach another's memory. Another rank has failed.
     pub fn on_device(&self, device: Device, link: Link) -> Result<Self> {
         let gpu = self.agree(device.gpu())?;
         let on_gpus = self.sum(&[u64::from(gpu.is_some())])?[0];
@@ -38,9 +39,13 @@ impl Grid {
             false => Ok(Carrier::Host),
         };
         let (row, column) = (self.agree(carrier(self.row()))?, self.agree(carrier(self.column()))?);
-        let link = if nccl { Link::Nccl } else { Link::Host };
+        let link = match nccl {
+            true if link != Link::Nccl && self.size() > 1 => self.links_peers(&gpu, link)?,
+            true => Link::Nccl,
+            false => Link::Host,
+        };
         tracing::debug!(operation = "on_device", device = %device, ranks = self.size(), link = %link, "plan");
-        Ok(self.with_gpus(OnGpus { gpu, link, row, column }))
+        Ok(self.with_gpus(OnGpus { gpu, link, row, column, windows: Windows::default() }))
     }
 
     /// This grid with each rank on a GPU of its host: the ranks of a host take its GPUs in turn. All ranks call this.
@@ -77,11 +82,31 @@ impl Grid {
         match (link, shared) {
             (Link::Host, _) => Ok(false),
             (Link::Auto, shared) => Ok(shared.is_none() && all.iter().all(|other| other[0] == 1)),
-            (Link::Nccl, Some((first, second))) => Err(Error::invalid(format!(
-                "link nccl: ranks {first} and {second} have the same GPU: expected a GPU for each rank, or link host"
+            (Link::Nccl | Link::Peers, Some((first, second))) => Err(Error::invalid(format!(
+                "link {link}: ranks {first} and {second} have the same GPU: expected a GPU for each rank, or link host"
             ))),
-            (Link::Nccl, None) => found.map(|()| true).map_err(Error::from),
+            (Link::Nccl | Link::Peers, None) => found.map(|()| true).map_err(Error::from),
         }
+    }
+
+    /// Peers if the kernels of each rank reach the memory of all others, otherwise NCCL, unless `link` is peers. All ranks call this.
+    fn links_peers(&self, gpu: &Gpu, link: Link) -> Result<Link> {
+        let window = gpu.window(1).and_then(|window| Ok((window.name()?, window)));
+        let (own, name) = (host().into_bytes(), window.as_ref().map_or(Vec::new(), |(name, _)| name.to_vec()));
+        let told = self.exchange(vec![[&own[..], &name].concat(); self.size()])?;
+        let open = |(rank, theirs): (usize, &Vec<u8>)| {
+            let name = theirs.strip_prefix(&own[..]).and_then(|name| name.try_into().ok());
+            let unknown = || Error::invalid(format!("rank {rank} is on another host, or can't share memory"));
+            Ok(gpu.open_window(name.ok_or_else(unknown)?)?)
+        };
+        let others = told.iter().enumerate().filter(|&(rank, _)| rank != self.rank());
+        // windows stay open until all ranks have tried
+        let opened = others.map(open).collect::<Result<Vec<_>>>();
+        if link == Link::Peers {
+            return self.agree(opened.as_ref().map(|_| Link::Peers).map_err(|why| Error::invalid(format!("link peers: {why}"))));
+        }
+        let reached = self.sum(&[u64::from(opened.is_ok())])?[0] == self.size() as u64;
+        Ok(if reached { Link::Peers } else { Link::Nccl })
     }
 }
 

@@ -1,6 +1,6 @@
 //! A rank's share of a matrix on its GPU, and how elements come there.
 
-use crate::backend::cuda::ranks::{Channel, join, nothing};
+use crate::backend::cuda::ranks::{Channel, PeerSlots, join, nothing};
 use crate::backend::cuda::vector::Cells;
 use crate::backend::cuda::{DeviceCsr, DeviceVector, Gpu, build};
 use crate::error::Result;
@@ -18,6 +18,18 @@ pub(crate) struct ShareOnGpu<A: Element> {
     pub row: Option<RowOfRanks>,
     /// The rows that read each slot.
     readers: OnceLock<Arc<DeviceCsr<()>>>,
+    /// Slots that other ranks' GPUs write; `None` if a rank can't have them.
+    peers: OnceLock<Option<Arc<PeerSlots>>>,
+}
+
+/// The slots of a share, and how elements come there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lines<'s> {
+    pub slots: usize,
+    /// The number of rows, which have the first slots.
+    pub rows: usize,
+    pub column: &'s Channel,
+    pub row: Option<&'s RowOfRanks>,
 }
 
 /// A share on a rank's host, and the same on its GPU.
@@ -79,7 +91,27 @@ impl<A: Element> ShareOnGpu<A> {
             column: Channel::new(gpu, (&line.ranks, &gpus.column), &line.gives, &line.takes)?,
             row: share.row.as_ref().map(|line| RowOfRanks::new(gpu, line, gpus)).transpose()?,
             readers: OnceLock::new(),
+            peers: OnceLock::new(),
         })
+    }
+
+    /// Its slots, and how elements come there.
+    pub fn lines(&self) -> Lines<'_> {
+        let (rows, slots) = (self.csr.nrows(), self.csr.ncols());
+        Lines { slots, rows, column: &self.column, row: self.row.as_ref() }
+    }
+
+    /// Slots that other ranks' GPUs write, for a grid of one column; `None` if a rank can't have them. All ranks call this.
+    ///
+    /// # Errors
+    /// The device is lost. Another rank has failed.
+    #[inline(never)]
+    pub fn peers(&self, share: &Share<A>) -> Result<Option<Arc<PeerSlots>>> {
+        if let Some(held) = self.peers.get() {
+            return Ok(held.clone());
+        }
+        let made = PeerSlots::new(self.csr.gpu(), &share.column, share.csr.nrows(), share.slots())?.map(Arc::new);
+        Ok(self.peers.get_or_init(|| made).clone())
     }
 
     /// The rows that read each slot: the transposed pattern.
