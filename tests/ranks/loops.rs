@@ -95,3 +95,208 @@ fn a_loop_may_begin_with_a_whole_state_and_read_whole_vectors() {
         assert_eq!(colors.unwrap(), Some(vxm::algorithms::color_in_order(&a, &rank).unwrap().colors));
     }
 }
+
+/// A vertex above all neighbours that it sees joins (the greatest number); one that sees a member leaves (the least).
+#[op]
+fn decide<T: Ordered>(key: T, best: T) -> T {
+    if best == T::GREATEST {
+        T::LEAST
+    } else if key > best {
+        T::GREATEST
+    } else {
+        key
+    }
+}
+
+#[op]
+fn decide_open(key: u32, closed: u32, best: u32) -> u32 {
+    if closed == 0u32 || best == u32::MAX {
+        0u32
+    } else if key > best {
+        u32::MAX
+    } else {
+        key
+    }
+}
+
+#[op]
+fn undecided<T: Ordered>(key: T) -> bool {
+    key != T::LEAST && key != T::GREATEST
+}
+
+/// A key that another vector is added to, until the vertex is decided.
+#[op]
+fn plain_key(salted: u32, salt: u32) -> u32 {
+    if salted == 0u32 || salted == u32::MAX { salted } else { salted - salt * 1000u32 }
+}
+
+#[op]
+fn decide_salted(salted: u32, salt: u32, best: u32) -> u32 {
+    if best == u32::MAX {
+        0u32
+    } else if salted - salt * 1000u32 > best {
+        u32::MAX
+    } else {
+        salted
+    }
+}
+
+#[op]
+fn salted(key: u32, salt: u32) -> u32 {
+    key + salt * 1000u32
+}
+
+/// The same state as on one process, from a loop that may be run in any order, for elements of each width.
+macro_rules! sets_of_width {
+    ($a:expr, $keys:expr; $($t:ty)*) => {$({
+        let key = Vector::from_dense($keys.iter().map(|&k| k as $t).collect());
+        let run = |a: &Matrix, key: &Vector<$t>| {
+            let decided = fixpoint(key.clone())
+                .while_active(undecided)
+                .monotone()
+                .step(|key| decide.map2(key, key.vxm(a, MAX_FIRST).or_identity()));
+            Ok::<_, Error>(decided.eval()?.state)
+        };
+        let alone = run(&$a, &key).unwrap();
+        crate::each_grid(concat!("sets of ", stringify!($t)), &$a, &alone, |a| run(a, &key));
+    })*};
+}
+
+#[test]
+fn states_of_each_width_are_settled_alike() {
+    let a = random_graph(120, 400, 11);
+    let keys: Vec<u32> = (0..120u32).map(|v| v * 37 % 120 + 1).collect();
+    sets_of_width!(a, keys; u8 u16 u32 u64 i32 f32);
+}
+
+#[test]
+fn loops_in_any_order_read_what_they_need() {
+    let a = random_graph(400, 1100, 12);
+    let b = random_graph(400, 700, 13);
+    let n = a.nrows();
+    let key = Vector::from_dense((0..400u32).map(|v| v * 149 % 400 + 1).collect::<Vec<_>>());
+    let open = Vector::from_dense((0..400u32).map(|v| v % 5).collect::<Vec<_>>());
+    let few = Set::from_indices(n, (0..400).filter(|v| v % 3 > 0)).unwrap();
+    type Run<'r> = Box<dyn Fn(&Matrix, &Matrix) -> Result<Vector<u32>> + Sync + 'r>;
+    let settled = |what: &str, run: Run<'_>| {
+        let alone = run(&a, &b).unwrap();
+        for (shape, deal) in crate::grids() {
+            let found = on_grid(shape, deal, |grid| run(&a.to_grid(grid)?, &b.to_grid(grid)?)?.to_root());
+            assert_eq!(found.unwrap().as_ref(), Some(&alone), "{what} on {shape:?}, {deal:?}");
+        }
+    };
+    macro_rules! state {
+        (|$key:ident| $body:expr) => {
+            Ok(fixpoint(key.clone()).while_active(undecided).monotone().step(|$key| $body).eval()?.state)
+        };
+    }
+    settled(
+        "an own element of another vector",
+        Box::new(|a, _| state!(|key| decide_open.map3(key, &open, key.vxm(a, MAX_FIRST).or_identity()))),
+    );
+    settled(
+        "an operand of two vectors",
+        Box::new(|a, _| {
+            let decided = fixpoint(salted.map2(&key, &open).eval()?).while_active(undecided).monotone();
+            let settled = decided.step(|key| {
+                decide_salted.map3(key, &open, plain_key.map2(key, &open).vxm(a, MAX_FIRST).or_identity())
+            });
+            Ok(settled.eval()?.state)
+        }),
+    );
+    settled(
+        "a masked operand",
+        Box::new(|a, _| {
+            // what the mask leaves out has left from the start
+            let decided = fixpoint(key.mask(&few).or(0).eval()?).while_active(undecided).monotone();
+            Ok(decided.step(|key| decide.map2(key, key.mask(&few).vxm(a, MAX_FIRST).or_identity())).eval()?.state)
+        }),
+    );
+    settled(
+        "a masked body",
+        Box::new(|a, _| {
+            // what the mask leaves out is settled from the start
+            let key = key.mask(&few).or(u32::MAX).eval()?;
+            let decided = fixpoint(key).while_active(undecided).monotone();
+            Ok(decided.step(|key| decide.map2(key, key.vxm(a, MAX_FIRST).or_identity()).mask(&few)).eval()?.state)
+        }),
+    );
+    settled(
+        "a product without the state",
+        Box::new(|a, b| {
+            state!(|key| decide_open.map3(
+                key,
+                open.vxm(b, PLUS_FIRST).or_identity(),
+                key.vxm(a, MAX_FIRST).or_identity()
+            ))
+        }),
+    );
+    settled(
+        "two matrices",
+        Box::new(|a, b| {
+            state!(|key| decide.map2(
+                key,
+                key.vxm(a, MAX_FIRST).or_identity().ewise_mult(key.vxm(b, MAX_FIRST).or_identity(), MAX)
+            ))
+        }),
+    );
+    settled(
+        "an operand that knows its index",
+        Box::new(|a, _| {
+            let decided = fixpoint(key.select_index(even_index).or(0).eval()?).while_active(undecided).monotone();
+            let settled = decided.step(|key| {
+                decide.map2(key, key.select_index(even_index).vxm(a, MAX_FIRST).or_identity())
+            });
+            Ok(settled.eval()?.state)
+        }),
+    );
+    settled(
+        "neighbours with higher keys",
+        Box::new(|a, _| {
+            let up = a.oriented(LT, &key);
+            state!(|state| decide.map2(state, up.mxv(state, MAX_SECOND).edge_status(waits).or_identity()))
+        }),
+    );
+}
+
+#[op]
+fn even_index(index: u32, _key: u32) -> bool {
+    index % 2u32 == 0u32
+}
+
+/// A higher neighbour that isn't decided yet blocks.
+#[op]
+fn waits(_own: u32, other: u32) -> Edge {
+    if other == 0u32 {
+        Edge::Irrelevant
+    } else if other == u32::MAX {
+        Edge::Relevant
+    } else {
+        Edge::Blocking
+    }
+}
+
+#[test]
+fn directed_loops_read_along_rows_and_columns() {
+    // a vertex holds its key, above 100, until it holds its level: one more than the highest of those that it reads
+    #[op]
+    fn above(own: u32, highest: u32) -> u32 {
+        if highest > 100u32 { own } else { highest + 1u32 }
+    }
+    let edges = (0..300u32).flat_map(|v| [(v, v * 7 % 300), (v, (v * 31 + 1) % 300)]).filter(|(v, w)| v < w);
+    let a = Matrix::from_triples(300, 300, edges.map(|(v, w)| (v, w, ()))).unwrap();
+    let key = Vector::full(300, 101u32);
+    for forward in [true, false] {
+        let run = |a: &Matrix, key: &Vector<u32>| {
+            let levels = fixpoint(key.clone()).while_active(GT.bind(100)).monotone();
+            let levels = if forward {
+                levels.step(|v| above.map2(v, v.vxm(a, MAX_FIRST).or_identity())).eval()?
+            } else {
+                levels.step(|v| above.map2(v, a.mxv(v, MAX_SECOND).or_identity())).eval()?
+            };
+            Ok::<_, Error>(levels.state)
+        };
+        let alone = run(&a, &key).unwrap();
+        crate::each_grid("levels", &a, &alone, |a| run(a, &key));
+    }
+}
