@@ -8,7 +8,7 @@ use crate::ranks::owners::Owners;
 use crate::ranks::parcel::{Item, pack, unexpected};
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use vxm_communicator::Communicator;
 use vxm_semiring::Element;
@@ -77,6 +77,8 @@ pub struct Share<T: Element> {
     pub(crate) row: Option<Line>,
     /// The rows that read each slot.
     readers: OnceLock<(Vec<u64>, Vec<u32>)>,
+    /// The first of the matrix' longest rows, its length, and that of row 0.
+    pub(crate) ends: OnceLock<(u32, usize, usize)>,
 }
 
 impl<T: Element> Share<T> {
@@ -108,12 +110,18 @@ impl<T: Element> Share<T> {
         }
         let row_slots: usize = rows.iter().map(Vec::len).sum();
 
-        let mut slots: Vec<Vec<u32>> = (0..height).map(|k| vec![u32::MAX; owners.count(k * width + j)]).collect();
-        for &(_, column, _) in &entries {
-            let (rank, place) = owners.owner(column);
-            debug_assert_eq!(rank % width, j);
-            slots[rank / width][place as usize] = 0;
-        }
+        // 0 where a column has an entry here
+        let unmarked = |k: usize| (0..owners.count(k * width + j)).map(|_| AtomicU32::new(u32::MAX)).collect();
+        let marks: Vec<Vec<AtomicU32>> = parallel::collect(height, &unmarked);
+        parallel::ranges(entries.len(), FEW, &|range| {
+            for &(_, column, _) in &entries[range] {
+                let (rank, place) = owners.owner(column);
+                debug_assert_eq!(rank % width, j);
+                marks[rank / width][place as usize].store(0, Ordering::Relaxed);
+            }
+        });
+        let marked = |places: Vec<AtomicU32>| places.into_iter().map(AtomicU32::into_inner).collect();
+        let mut slots: Vec<Vec<u32>> = marks.into_iter().map(marked).collect();
         let (columns, slot) = number_slots(&mut slots, row_slots as u32, (width == 1).then_some(i));
 
         let mut index = Vec::with_capacity(slot as usize);
@@ -129,12 +137,12 @@ impl<T: Element> Share<T> {
         };
         let local = parallel::table(entries.len(), 0, |k| slot_of(entries[k].1));
         let offsets = row_offsets(&entries, width, row_slots);
-        let values = entries.iter().map(|&(.., x)| x).collect();
+        let values = parallel::table(entries.len(), T::ZERO, |k| entries[k].2);
         drop(entries);
         let csr = Csr::of_slots(row_slots, slot as usize, offsets, local, values);
         let column = Line::new(grid.column(), &columns, row_slots)?;
         let row = if width == 1 { None } else { Some(Line::new(grid.row(), &rows, 0)?) };
-        let share = Self { id: fresh_id(), csr: Arc::new(csr), index, column, row, readers: OnceLock::new() };
+        let share = Self { id: fresh_id(), csr: Arc::new(csr), index, column, row, readers: OnceLock::new(), ends: OnceLock::new() };
         if let Some(ledger) = grid.ledger() {
             ledger.hold(share.bytes(), n);
         }
@@ -163,8 +171,8 @@ impl<T: Element> Share<T> {
         let line =
             |line: &Line| Line { ranks: line.ranks.clone(), gives: line.gives.clone(), takes: line.takes.clone() };
         let (column, row) = (line(&self.column), self.row.as_ref().map(line));
-        let (csr, readers) = (Arc::new(csr), OnceLock::new());
-        Share { id: fresh_id(), csr, index: self.index.clone(), column, row, readers }
+        let (csr, readers, ends) = (Arc::new(csr), OnceLock::new(), OnceLock::new());
+        Share { id: fresh_id(), csr, index: self.index.clone(), column, row, readers, ends }
     }
 
     /// The entries, by the matrix' rows and columns.
@@ -278,22 +286,51 @@ pub(crate) fn assemble<T: Element>(
     n: usize,
     entries: impl Iterator<Item = (u32, u32, T)>,
 ) -> Result<Share<T>> {
-    let ((_, width), owners, size) = (grid.shape(), grid.owners(n), 8 + size_of::<T>());
+    received(grid, n, parcels(grid, n, entries))
+}
+
+/// The same of `count` lists of entries, which threads make.
+pub(crate) fn assemble_lists<T: Element, I: Iterator<Item = (u32, u32, T)>>(
+    grid: &Grid,
+    n: usize,
+    count: usize,
+    list: &(dyn Fn(usize) -> I + Sync),
+) -> Result<Share<T>> {
+    let made = parallel::collect(count, &|k| parcels(grid, n, list(k)));
+    let joined = |to: usize| made.iter().flat_map(|parcels| parcels[to].iter().copied()).collect();
+    received(grid, n, parallel::collect(grid.size(), &joined))
+}
+
+/// What each rank gets of entries: row, column and value of each.
+fn parcels<T: Element>(grid: &Grid, n: usize, entries: impl Iterator<Item = (u32, u32, T)>) -> Vec<Vec<u8>> {
+    let ((_, width), owners) = (grid.shape(), grid.owners(n));
     let mut out = vec![Vec::new(); grid.size()];
     for (row, column, value) in entries {
-        let to = owners.owner(row).0 / width * width + owners.owner(column).0 % width;
-        out[to].extend(row.to_le_bytes());
-        out[to].extend(column.to_le_bytes());
-        out[to].extend(&value.bits().to_le_bytes()[..size_of::<T>()]);
+        let rank = owners.owner(row).0;
+        let to = if width == 1 { rank } else { rank / width * width + owners.owner(column).0 % width };
+        let parcel: &mut Vec<u8> = &mut out[to];
+        parcel.extend(row.to_le_bytes());
+        parcel.extend(column.to_le_bytes());
+        parcel.extend(&value.bits().to_le_bytes()[..size_of::<T>()]);
+    }
+    out
+}
+
+/// Builds this rank's share of what all ranks send. All ranks call this.
+fn received<T: Element>(grid: &Grid, n: usize, out: Vec<Vec<u8>>) -> Result<Share<T>> {
+    let (size, found) = (8 + size_of::<T>(), grid.exchange(out)?);
+    if found.iter().any(|parcel| parcel.len() % size != 0) {
+        return Err(unexpected("entries of another size"));
     }
     let mut here = Vec::new();
-    for parcel in grid.exchange(out)? {
-        for entry in parcel.chunks(size) {
+    for parcel in &found {
+        let entry = |k: usize| {
             let mut bytes = [0; 16];
-            bytes.get_mut(..entry.len()).ok_or_else(|| unexpected("entries of another size"))?.copy_from_slice(entry);
+            bytes[..size].copy_from_slice(&parcel[k * size..(k + 1) * size]);
             let bits = u128::from_le_bytes(bytes);
-            here.push((bits as u32, (bits >> 32) as u32, T::from_bits((bits >> 64) as u64)));
-        }
+            (bits as u32, (bits >> 32) as u32, T::from_bits((bits >> 64) as u64))
+        };
+        here.append(&mut parallel::table(parcel.len() / size, (0, 0, T::ZERO), entry));
     }
     Share::new(grid, n, here)
 }

@@ -3,18 +3,76 @@
 use crate::backend::cuda;
 use crate::containers::{Matrix, Vector};
 use crate::error::{Error, Result};
+use crate::formats::bitmap::full_words;
 use crate::formats::{Bitmap, Csr, Store, places_of};
 use crate::operations::matrix_of_vectors::outside;
 use crate::operations::matrix_verbs::fold;
 use crate::operations::ranks::assembly::side;
+use crate::operations::ranks::on_gpu::HeldShare;
 use crate::parallel;
-use crate::ranks::{Grid, Partials, Replicas, Share, assemble, nothing};
+use crate::ranks::{BLOCK, Grid, Partials, Replicas, Share, assemble, assemble_lists, nothing};
+use std::ops::Range;
 use std::panic::Location;
+use std::sync::Arc;
 use vxm_semiring::{BinaryOp, Element, Monoid, PLUS, Scalar};
 
 /// The elements of a vector at the rows and slots of a share. All ranks call this.
 pub(crate) fn ends<A: Element, K: Element>(grid: &Grid, share: &Share<A>, u: &Vector<K>) -> Result<Bitmap<K>> {
     copies(grid, share, u, true)
+}
+
+/// The same at those of a matrix' share by rows, which GPUs bring to their hosts if ranks run on GPUs. All ranks call this.
+fn ends_of<A: Element, K: Element>(
+    a: &Matrix<A>,
+    grid: &Grid,
+    u: &Vector<K>,
+    verb: &'static str,
+) -> Result<(Arc<Share<A>>, Bitmap<K>)> {
+    let Some(gpu) = grid.gpu() else {
+        let share = a.share(grid, false, verb)?;
+        let ends = ends(grid, &share, u)?;
+        return Ok((share, ends));
+    };
+    let (share, on_gpu) = a.share_on_gpu(grid, false, verb)?;
+    let held = HeldShare { grid, gpu, share: &share, on_gpu: &on_gpu };
+    let ends = held.slots().ends(u)?.download()?.into_bitmap();
+    Ok((share, ends))
+}
+
+/// Which indices of a vector hold an element, on all ranks, and how many do before each block of indices.
+struct Members {
+    words: Vec<u64>,
+    before: Vec<u32>,
+}
+
+impl Members {
+    /// Those of a vector that is spread over a grid. All ranks call this.
+    fn of<K: Element>(u: &Vector<K>, grid: &Grid) -> Result<Self> {
+        let (piece, owners) = (u.piece_on(grid)?.piece_bitmap(), grid.owners(u.len()));
+        // places of a block are those of one word
+        let bits = piece.bits().map_or_else(|| full_words(piece.len()), <[u64]>::to_vec);
+        let parcel: Vec<u8> = bits.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let mut words = vec![0u64; u.len().div_ceil(BLOCK)];
+        for (rank, parcel) in grid.exchange(vec![parcel; grid.size()])?.iter().enumerate() {
+            for (block, bytes) in parcel.chunks_exact(8).enumerate().filter(|(block, _)| block * BLOCK < owners.count(rank)) {
+                let index = owners.vertex(rank, (block * BLOCK) as u32) as usize;
+                words[index / BLOCK] = bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+            }
+        }
+        let before = words.iter().scan(0, |sum, word| Some(std::mem::replace(sum, *sum + word.count_ones())));
+        Ok(Self { before: before.collect(), words })
+    }
+
+    /// How many there are.
+    fn count(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// The number of a member, in ascending order.
+    fn number(&self, index: u32) -> u32 {
+        let (block, bit) = (index as usize / BLOCK, index % BLOCK as u32);
+        self.before[block] + (self.words[block] & ((1 << bit) - 1)).count_ones()
+    }
 }
 
 /// The elements of a vector at the columns of a share, by slot. All ranks call this.
@@ -39,18 +97,29 @@ pub(crate) fn at_rows<A: Element, K: Element>(grid: &Grid, share: &Share<A>, u: 
 }
 
 /// The entries of a share that `keep` maps to a value, by row and slot.
-fn kept<A: Element, U: Element>(share: &Share<A>, keep: impl Fn(usize, usize, A) -> Option<U>) -> Share<U> {
+fn kept<A: Element, U: Element>(share: &Share<A>, keep: impl Fn(usize, usize, A) -> Option<U> + Sync) -> Share<U> {
     let csr = &share.csr;
-    let (mut offsets, mut columns, mut values) = (vec![0u64], Vec::new(), Vec::new());
-    for row in 0..csr.nrows() {
-        let (slots, entries) = csr.row(row);
-        for (&slot, &a) in slots.iter().zip(entries) {
-            if let Some(value) = keep(row, slot as usize, a) {
-                columns.push(slot);
-                values.push(value);
+    let parts = parallel::ranges(csr.nrows(), parallel::FEW, &|rows: Range<usize>| {
+        let (mut lengths, mut columns, mut values) = (Vec::with_capacity(rows.len()), Vec::new(), Vec::new());
+        for row in rows {
+            let (before, (slots, entries)) = (columns.len(), csr.row(row));
+            for (&slot, &a) in slots.iter().zip(entries) {
+                if let Some(value) = keep(row, slot as usize, a) {
+                    columns.push(slot);
+                    values.push(value);
+                }
             }
+            lengths.push((columns.len() - before) as u64);
         }
-        offsets.push(columns.len() as u64);
+        (lengths, columns, values)
+    });
+    let (mut offsets, mut columns, mut values) = (vec![0u64], Vec::new(), Vec::new());
+    for (lengths, mut of_part, mut values_of_part) in parts {
+        for length in lengths {
+            offsets.push(offsets[offsets.len() - 1] + length);
+        }
+        columns.append(&mut of_part);
+        values.append(&mut values_of_part);
     }
     share.with_entries(Csr::of_slots(csr.nrows(), csr.ncols(), offsets, columns, values))
 }
@@ -59,7 +128,7 @@ fn kept<A: Element, U: Element>(share: &Share<A>, keep: impl Fn(usize, usize, A)
 pub(crate) fn mapped<A: Element, U: Element>(
     a: &Matrix<A>,
     grid: &Grid,
-    f: impl Fn(u32, u32, A) -> Option<U>,
+    f: impl Fn(u32, u32, A) -> Option<U> + Sync,
 ) -> Result<Matrix<U>> {
     let share = a.share(grid, false, "map")?;
     let index = &share.index;
@@ -72,10 +141,9 @@ pub(crate) fn by_ends<A: Element, K: Element, U: Element>(
     a: &Matrix<A>,
     grid: &Grid,
     u: &Vector<K>,
-    f: impl Fn(K, K, A) -> Option<U>,
+    f: impl Fn(K, K, A) -> Option<U> + Sync,
 ) -> Result<Matrix<U>> {
-    let share = a.share(grid, false, "oriented")?;
-    let ends = ends(grid, &share, u)?;
+    let (share, ends) = ends_of(a, grid, u, "oriented")?;
     let made = kept(&share, |row, slot, a| f(ends.get(row)?, ends.get(slot)?, a));
     Matrix::of_share(grid, a.nrows(), made, false)
 }
@@ -133,6 +201,10 @@ pub(crate) fn degrees<A: Element>(a: &Matrix<A>, grid: &Grid) -> Result<Vector<u
 
 /// The first of the longest rows, its number of entries, and that of row 0. All ranks call this.
 pub(crate) fn row_ends<A: Element>(a: &Matrix<A>, grid: &Grid) -> Result<(u32, usize, usize)> {
+    let share = a.share(grid, false, "pivot")?;
+    if let Some(&known) = share.ends.get() {
+        return Ok(known);
+    }
     let (degrees, owners) = (degrees(a, grid)?.piece_bitmap(), grid.owners(a.nrows()));
     let mut mine = [0u64; 3];
     for (place, &degree) in degrees.values().iter().enumerate() {
@@ -162,7 +234,7 @@ pub(crate) fn row_ends<A: Element>(a: &Matrix<A>, grid: &Grid) -> Result<(u32, u
     if found.0 == u32::MAX {
         found.0 = 0;
     }
-    Ok(found)
+    Ok(*share.ends.get_or_init(|| found))
 }
 
 /// The entries that pass among the vertices that hold a key. These are numbered anew. All ranks call this.
@@ -172,13 +244,24 @@ where
     K: Element,
     F: BinaryOp<K, K, Out = bool>,
 {
-    let share = a.share(grid, false, "induced_by")?;
-    let ends = ends(grid, &share, held)?;
-    let members: Vec<u32> = held.to_all()?.indices().collect();
-    let number = |index: u32| members.binary_search(&index).unwrap_or(0) as u32;
-    let passing = kept(&share, |row, slot, a| op.call(ends.get(row)?, ends.get(slot)?).then_some(a));
-    let entries = passing.entries().map(|(i, j, a)| (number(i), number(j), a));
-    Matrix::of_share(grid, members.len(), assemble(grid, members.len(), entries)?, false)
+    let (share, ends) = ends_of(a, grid, held, "induced_by")?;
+    let members = Members::of(held, grid)?;
+    // the number of the vertex of each slot; of no meaning where it holds no key
+    let numbers = parallel::table(share.slots(), 0, |slot| members.number(share.index[slot]));
+    let csr = &share.csr;
+    let of_row = |row: usize| {
+        let (slots, entries) = csr.row(row);
+        let (ends, numbers) = (&ends, &numbers);
+        let passing = ends.get(row).into_iter().flat_map(move |own| {
+            let keyed = move |(&slot, &a): (&u32, &A)| Some((slot, ends.get(slot as usize)?, a));
+            slots.iter().zip(entries).filter_map(keyed).filter(move |&(_, key, _)| op.call(own, key))
+        });
+        passing.map(move |(slot, _, a)| (numbers[row], numbers[slot as usize], a))
+    };
+    let part = csr.nrows().div_ceil(parallel::PIECES * parallel::threads()).max(1);
+    let list = |k: usize| (k * part..((k + 1) * part).min(csr.nrows())).flat_map(&of_row);
+    let made = assemble_lists(grid, members.count(), csr.nrows().div_ceil(part), &list)?;
+    Matrix::of_share(grid, members.count(), made, false)
 }
 
 /// The submatrix `b[k, l] = a[rows[k], columns[l]]`. All ranks give the same lists, and call this.
