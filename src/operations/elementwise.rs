@@ -106,7 +106,9 @@ impl<E: Expr, K: Step<E::T>> Expr for Each<E, K> {
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         let step = self.step_for(env)?;
         if K::NUMBERS && env.ranks().is_some_and(|on| on.slots.is_some()) {
-            kernel.note_unfusable("an operand's elements depend on their indices: they are evaluated first in every round");
+            kernel.note_unfusable(
+                "an operand's elements depend on their indices: they are evaluated first in every round",
+            );
         }
         let inner = self.inner.emit(env, kernel)?;
         let full = K::FILLS || (!K::DROPS && inner.full);

@@ -30,5 +30,5 @@ pub(crate) use rows::{OwnRows, Reads, entries_to_all, entries_to_first, whole_ro
 pub use share::Share;
 pub(crate) use share::{Line, RowNumbers, assemble, assemble_lists, words};
 pub use simulation::{Amount, Simulation, Step, Sums, simulate};
-pub(crate) use windows::Windows;
 pub use vxm_communicator::{Alone, Communicator, Launcher, Mpi, Threads, Traffic};
+pub(crate) use windows::Windows;

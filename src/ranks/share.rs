@@ -142,7 +142,15 @@ impl<T: Element> Share<T> {
         let csr = Csr::of_slots(row_slots, slot as usize, offsets, local, values);
         let column = Line::new(grid.column(), &columns, row_slots)?;
         let row = if width == 1 { None } else { Some(Line::new(grid.row(), &rows, 0)?) };
-        let share = Self { id: fresh_id(), csr: Arc::new(csr), index, column, row, readers: OnceLock::new(), ends: OnceLock::new() };
+        let share = Self {
+            id: fresh_id(),
+            csr: Arc::new(csr),
+            index,
+            column,
+            row,
+            readers: OnceLock::new(),
+            ends: OnceLock::new(),
+        };
         if let Some(ledger) = grid.ledger() {
             ledger.hold(share.bytes(), n);
         }

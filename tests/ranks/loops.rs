@@ -198,9 +198,8 @@ fn loops_in_any_order_read_what_they_need() {
         "an operand of two vectors",
         Box::new(|a, _| {
             let decided = fixpoint(salted.map2(&key, &open).eval()?).while_active(undecided).monotone();
-            let settled = decided.step(|key| {
-                decide_salted.map3(key, &open, plain_key.map2(key, &open).vxm(a, MAX_FIRST).or_identity())
-            });
+            let settled = decided
+                .step(|key| decide_salted.map3(key, &open, plain_key.map2(key, &open).vxm(a, MAX_FIRST).or_identity()));
             Ok(settled.eval()?.state)
         }),
     );
@@ -234,19 +233,16 @@ fn loops_in_any_order_read_what_they_need() {
     settled(
         "two matrices",
         Box::new(|a, b| {
-            state!(|key| decide.map2(
-                key,
-                key.vxm(a, MAX_FIRST).or_identity().ewise_mult(key.vxm(b, MAX_FIRST).or_identity(), MAX)
-            ))
+            state!(|key| decide
+                .map2(key, key.vxm(a, MAX_FIRST).or_identity().ewise_mult(key.vxm(b, MAX_FIRST).or_identity(), MAX)))
         }),
     );
     settled(
         "an operand that knows its index",
         Box::new(|a, _| {
             let decided = fixpoint(key.select_index(even_index).or(0).eval()?).while_active(undecided).monotone();
-            let settled = decided.step(|key| {
-                decide.map2(key, key.select_index(even_index).vxm(a, MAX_FIRST).or_identity())
-            });
+            let settled =
+                decided.step(|key| decide.map2(key, key.select_index(even_index).vxm(a, MAX_FIRST).or_identity()));
             Ok(settled.eval()?.state)
         }),
     );

@@ -4,7 +4,7 @@
 //! wait for. Then ranks meet, and begin again with what is left. The loop is stalled once all ranks began together, and none changed
 //! anything.
 
-use crate::backend::cuda::codegen::builder::KernelBuilder;
+use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::cuda::loops::active::{Limits, Outcome, fixpoint, why_unfusable};
 use crate::backend::cuda::ranks::PeerSlots;
 use crate::backend::plan::{self, Schedule};
@@ -93,48 +93,56 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
         let mut elements = peers.elements::<T>();
         let state = Vector::on_device(elements.clone());
         let env = Env::with_state(self.state_ref, &state).on_ranks(on).with_filterable_rows(&|_| true);
+        peers.share(&self.state.piece_on(grid)?.held_on(gpu)?)?;
         // a kernel is used up by its launch
-        let emitted = |is_first: bool| -> Result<_> {
+        let emitted = || -> Result<(KernelBuilder, Node)> {
             let mut kernel = KernelBuilder::resident(gpu);
             let node = self.body.emit(&env, &mut kernel)?;
-            let start = match self.first.as_ref().filter(|_| is_first && kernel.loop_config().first_round) {
-                Some(first) => Some(kernel.emit_auxiliary(|kernel| first.emit(&env, kernel))?),
-                None => None,
-            };
-            Ok((kernel, node, start))
+            Ok((kernel, node))
         };
-        let mut next = Some(emitted(true)?);
-        if let Some(why) = next.as_ref().and_then(|(kernel, ..)| why_unfusable::<T>(kernel)) {
+        let (mut kernel, node) = emitted()?;
+        let why = why_unfusable::<T>(&kernel);
+        let begins_cheaper = self.first.is_some() && kernel.loop_config().first_round;
+        gpu.synchronize()?;
+        // ranks do alike, though their rows differ; and all windows hold the state before any kernel reads it
+        let sums = grid.sum(&[u64::from(why.is_some()), u64::from(begins_cheaper)])?;
+        if sums[0] > 0 {
+            let why = why.unwrap_or("another rank can't hold the body in one kernel");
             tracing::debug!(operation = "fixpoint", peers = "no", why, at = %self.at, "plan");
             return Ok(None);
         }
+        let start = match self.first.as_ref().filter(|_| sums[1] > 0) {
+            Some(first) => Some(kernel.emit_auxiliary(|kernel| first.emit(&env, kernel))?),
+            None => None,
+        };
+        let mut next = Some((kernel, node, start));
         tracing::debug!(operation = "fixpoint", peers = "kernels write into each other's memory", at = %self.at, "plan");
 
         let Active { active, max_rounds } = self.condition;
-        peers.share(&self.state.piece_on(grid)?.held_on(gpu)?)?;
-        gpu.synchronize()?;
-        // all windows hold the state before any kernel reads it
-        let mut left = grid.sum(&[n as u64])?[0];
+        let mut left = n as u64;
         let (mut rounds, mut launches) = (0, 0);
         while left > 0 {
             let before = if launches == 0 { None } else { Some(peers.own::<T>()?) };
-            let mut launch = || -> Result<(Outcome, Told)> {
-                let (kernel, node, start) = next.take().map_or_else(|| emitted(false), Ok)?;
+            let (kernel, node, start) = match next.take() {
+                Some(emitted) => emitted,
+                None => emitted().map(|(kernel, node)| (kernel, node, None))?,
+            };
+            let launch = || -> Result<Told> {
                 let limits = Limits { monotone: true, most: max_rounds, peers: Some(&peers) };
                 let launched = fixpoint(kernel, (&node, start.as_ref()), active, limits, &mut elements, None)?;
-                let outcome = launched.outcome()?;
+                let Outcome { rounds, stuck, endless } = launched.outcome()?;
                 // what was written to other GPUs is there
                 gpu.synchronize()?;
-                let mut told = Told { changed: true, endless: outcome.endless, rounds: outcome.rounds, ..Told::default() };
-                if outcome.stuck || before.is_some() {
+                let mut told = Told { changed: true, endless, rounds, ..Told::default() };
+                if stuck || before.is_some() {
                     let now = peers.own::<T>()?;
                     let (changed, left) = on_gpu::tally(before.as_ref().unwrap_or(&now), &now, active)?;
                     (told.left, told.changed) = (left, before.is_none() || changed > 0);
                 }
-                Ok((outcome, told))
+                Ok(told)
             };
             let launched = launch();
-            let mine = launched.as_ref().map_or(Told { failed: true, ..Told::default() }, |(_, told)| *told);
+            let mine = launched.as_ref().map_or(Told { failed: true, ..Told::default() }, |told| *told);
             let all = mine.by_all(grid)?;
             if all.failed {
                 grid.agree(launched.map(drop))?;

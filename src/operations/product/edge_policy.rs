@@ -95,12 +95,8 @@ pub trait EdgePolicy<X: Element, T: Element>: Copy + Send + Sync {
     ///
     /// # Errors
     /// The device has too little memory, or is lost. Another rank has failed.
-    fn emit(
-        self,
-        kernel: &mut KernelBuilder,
-        operand: CppType,
-        slots: Option<Slots<'_>>,
-    ) -> Result<(CppType, CppType)>;
+    fn emit(self, kernel: &mut KernelBuilder, operand: CppType, slots: Option<Slots<'_>>)
+    -> Result<(CppType, CppType)>;
 }
 
 /// Forwards the named groups of methods to the inner policy; `none` says that there are no keys.
@@ -197,12 +193,7 @@ impl<X: Element, T: Element> EdgePolicy<X, T> for Whole {
         true
     }
     forward!(none);
-    fn emit(
-        self,
-        _: &mut KernelBuilder,
-        operand: CppType,
-        _: Option<Slots<'_>>,
-    ) -> Result<(CppType, CppType)> {
+    fn emit(self, _: &mut KernelBuilder, operand: CppType, _: Option<Slots<'_>>) -> Result<(CppType, CppType)> {
         Ok(("vxm::AllEdges".into(), operand))
     }
 }

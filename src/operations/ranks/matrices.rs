@@ -54,7 +54,9 @@ impl Members {
         let parcel: Vec<u8> = bits.iter().flat_map(|word| word.to_le_bytes()).collect();
         let mut words = vec![0u64; u.len().div_ceil(BLOCK)];
         for (rank, parcel) in grid.exchange(vec![parcel; grid.size()])?.iter().enumerate() {
-            for (block, bytes) in parcel.chunks_exact(8).enumerate().filter(|(block, _)| block * BLOCK < owners.count(rank)) {
+            for (block, bytes) in
+                parcel.chunks_exact(8).enumerate().filter(|(block, _)| block * BLOCK < owners.count(rank))
+            {
                 let index = owners.vertex(rank, (block * BLOCK) as u32) as usize;
                 words[index / BLOCK] = bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
             }

@@ -66,7 +66,7 @@ impl PeerSlots {
             }
             let first = parcel.first_chunk().map(|word| u64::from_le_bytes(*word) as u32);
             let name: Option<&[u8; NAME_BYTES]> = parcel.get(8..).and_then(|name| name.try_into().ok());
-            let (Some(first), Some(name)) = (first, name) else { return Err(unexpected("a rank without a window").into()) };
+            let (Some(first), Some(name)) = (first, name) else { return Err(unexpected("a rank without a window")) };
             let theirs = gpu.open_window(name)?;
             addresses.push(theirs.address());
             opened.push(theirs);
