@@ -161,7 +161,6 @@ impl Buffer {
 uncallable! { Window {
     buffer() -> &Arc<Buffer>;
     name() -> Result<[u8; NAME_BYTES]>;
-    len() -> usize;
     copy_from(usize, &Buffer, usize) -> Result<()>;
     fill(usize, usize, u8) -> Result<()>;
 } }

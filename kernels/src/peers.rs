@@ -87,16 +87,6 @@ impl Window {
         &self.0
     }
 
-    /// The length in bytes.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Whether the length is 0, which it never is.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Copies the first `bytes` bytes of `from` to offset `at`. What kernels of other GPUs read and write meanwhile, they may find half done.
     ///
     /// # Errors

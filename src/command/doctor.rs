@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 use vxm::algorithms::{MisOptions, Priority, bfs, components, mis};
 use vxm::prelude::*;
-use vxm::ranks::{Communicator, Grid, Launcher, LinkModel, Model, Sums, simulate};
+use vxm::ranks::{Communicator, Grid, Launcher, Link, LinkModel, Model, Sums, simulate};
 
 /// The graphs that ranks are measured on: much to fold and few rounds, and little to fold and many. On GPUs more is folded, or else the time
 /// would be that of launches alone.
@@ -42,6 +42,11 @@ pub fn doctor(options: &Doctor) -> Result<ExitCode> {
 fn ranks() -> Result<ExitCode> {
     let Some(grid) = job::grid().filter(|grid| grid.size() > 1) else {
         return Err(Error::invalid("doctor --ranks: expected several ranks, such as by mpirun -n 4"));
+    };
+    // loops among peers have no rounds, which the model counts
+    let grid = match grid.link() {
+        Some(Link::Peers) => grid.on_device(grid.device(), Link::Nccl)?,
+        _ => grid,
     };
     let (host, near, far) = links(&grid)?;
     let (rows, columns) = grid.shape();

@@ -18,7 +18,7 @@ mod simulation;
 mod windows;
 
 pub use devices::Link;
-pub(crate) use devices::{Carrier, OnGpus};
+pub(crate) use devices::{Carrier, OnGpus, host};
 pub(crate) use fetch::{collect, deliver, fetch, to_first};
 pub use grid::{Axis, Grid, Shape};
 pub use model::{LinkModel, Model, Time};
@@ -31,4 +31,4 @@ pub use share::Share;
 pub(crate) use share::{Line, RowNumbers, assemble, assemble_lists, words};
 pub use simulation::{Amount, Simulation, Step, Sums, simulate};
 pub use vxm_communicator::{Alone, Communicator, Launcher, Mpi, Threads, Traffic};
-pub(crate) use windows::Windows;
+pub(crate) use windows::{AllWindows, Windows};

@@ -305,7 +305,7 @@ pub(crate) fn assemble_lists<T: Element, I: Iterator<Item = (u32, u32, T)>>(
     list: &(dyn Fn(usize) -> I + Sync),
 ) -> Result<Share<T>> {
     let made = parallel::collect(count, &|k| parcels(grid, n, list(k)));
-    let joined = |to: usize| made.iter().flat_map(|parcels| parcels[to].iter().copied()).collect();
+    let joined = |to: usize| made.iter().map(|parcels| &parcels[to][..]).collect::<Vec<_>>().concat();
     received(grid, n, parallel::collect(grid.size(), &joined))
 }
 

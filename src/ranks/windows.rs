@@ -1,29 +1,70 @@
-//! Windows in which ranks on GPUs of one host show each other their pieces of a vector. Kernels read all of them as if they lay in one memory.
+//! Windows of ranks on GPUs of one host: memory that all of their kernels read and write; and pieces of vectors that ranks show each other
+//! there.
 //!
-//! Each rank has two, which are used in turn. A rank comes back to a window only after all have met once more, and each meets the others only
-//! once its kernels are done. So nothing is overwritten that a kernel still reads.
+//! For pieces each rank has two windows, which are used in turn. A rank comes back to one only after all have met once more, and each meets the
+//! others only once its kernels are done. So nothing is overwritten that a kernel still reads.
 
-use crate::error::Result;
-use crate::kernels::{Buffer, NAME_BYTES, OpenedWindow, Window};
-use crate::ranks::devices::Link;
+use crate::error::{Error, Result};
+use crate::kernels::{Buffer, Gpu, OpenedWindow, Window};
+use crate::ranks::devices::{Link, host};
 use crate::ranks::grid::Grid;
 use crate::ranks::parcel::unexpected;
 use std::sync::{Arc, Mutex, PoisonError};
+use vxm_communicator::Communicator;
 
-/// The two windows, and which comes next.
+/// A window of each member of a group.
+#[derive(Debug)]
+pub(crate) struct AllWindows {
+    /// This rank's.
+    pub own: Window,
+    /// The others', which must stay open.
+    _opened: Vec<OpenedWindow>,
+    /// The address of each member's, for this rank's kernels.
+    pub addresses: Arc<Buffer>,
+}
+
+impl AllWindows {
+    /// Makes a window of `bytes` bytes on each member of a group, and opens the others'. If one can't, the inner result is an error on all of
+    /// them. All members call this.
+    ///
+    /// # Errors
+    /// Another rank has failed.
+    #[inline(never)]
+    pub fn new(gpu: &Gpu, ranks: &dyn Communicator, bytes: usize) -> Result<Result<Self>> {
+        let made = gpu.window(bytes).and_then(|window| Ok((window.name()?, window)));
+        let (here, name) = (host().into_bytes(), made.as_ref().map_or(Vec::new(), |(name, _)| name.to_vec()));
+        let told = ranks.exchange(vec![[&here[..], &name].concat(); ranks.size()])?;
+        let open = |own: Window| -> Result<Self> {
+            let (mut opened, mut addresses) = (Vec::new(), Vec::new());
+            for (rank, theirs) in told.iter().enumerate() {
+                if rank == ranks.rank() {
+                    addresses.push(own.buffer().address());
+                    continue;
+                }
+                let name = theirs.strip_prefix(&here[..]).and_then(|name| name.try_into().ok());
+                let unknown = || Error::invalid(format!("rank {rank} is on another host, or can't share memory"));
+                let theirs = gpu.open_window(name.ok_or_else(unknown)?)?;
+                addresses.push(theirs.address());
+                opened.push(theirs);
+            }
+            Ok(Self { own, _opened: opened, addresses: Arc::new(gpu.upload_slice(&addresses)?) })
+        };
+        let opened = made.map_err(Error::from).and_then(|(_, own)| open(own));
+        // windows stay until all have tried
+        let ready = ranks.exchange(vec![vec![u8::from(opened.is_ok())]; ranks.size()])?;
+        Ok(match ready.iter().position(|ready| *ready != [1]) {
+            Some(rank) => {
+                opened.and_then(|_| Err(Error::invalid(format!("rank {rank} can't reach all others' memory"))))
+            }
+            None => opened,
+        })
+    }
+}
+
+/// The two windows for pieces, and which comes next.
 #[derive(Debug, Default)]
 pub(crate) struct Windows {
     held: Mutex<([Option<AllWindows>; 2], usize)>,
-}
-
-/// A window of each rank.
-#[derive(Debug)]
-struct AllWindows {
-    own: Window,
-    /// The others', which must stay open.
-    _opened: Vec<OpenedWindow>,
-    /// The address of each rank's.
-    addresses: Arc<Buffer>,
 }
 
 /// Pieces that all ranks have shown.
@@ -60,8 +101,9 @@ impl Grid {
         let (windows, turn) = &mut *held;
         let window = &mut windows[*turn % 2];
         *turn += 1;
-        if window.as_ref().is_none_or(|window| window.own.len() < bytes) {
-            *window = Some(self.open_windows(bytes.next_power_of_two())?);
+        if window.as_ref().is_none_or(|window| window.own.buffer().len() < bytes) {
+            *window = None;
+            *window = Some(AllWindows::new(&gpus.gpu, self.world(), bytes.next_power_of_two())??);
         }
         let Some(window) = window else { return Err(unexpected("a window that was just made")) };
         let count = self.count(len);
@@ -79,30 +121,5 @@ impl Grid {
             self.agree(written.map_err(Into::into))?;
         }
         Ok(Shown { addresses: window.addresses.clone(), presence, full: sums[0] == 0 })
-    }
-
-    /// A window of `bytes` bytes on each rank. All ranks call this.
-    fn open_windows(&self, bytes: usize) -> Result<AllWindows> {
-        let Some(gpu) = self.gpu() else { return Err(unexpected("ranks on CPUs have no windows")) };
-        let made = gpu.window(bytes).and_then(|window| Ok((window.name()?, window)));
-        let (name, own) = self.agree(made.map_err(Into::into))?;
-        let names = self.exchange(vec![name.to_vec(); self.size()])?;
-        let open = || -> Result<_> {
-            let (mut opened, mut addresses) = (Vec::new(), Vec::new());
-            for (rank, name) in names.iter().enumerate() {
-                if rank == self.rank() {
-                    addresses.push(own.buffer().address());
-                    continue;
-                }
-                let name: &[u8; NAME_BYTES] =
-                    name.as_slice().try_into().map_err(|_| unexpected("a rank without a window"))?;
-                let theirs = gpu.open_window(name)?;
-                addresses.push(theirs.address());
-                opened.push(theirs);
-            }
-            Ok((opened, Arc::new(gpu.upload_slice(&addresses)?)))
-        };
-        let (opened, addresses) = self.agree(open())?;
-        Ok(AllWindows { own, _opened: opened, addresses })
     }
 }

@@ -102,9 +102,11 @@ fn ranks_on_gpus() {
             let refused = run(Some(launcher), &["mis", "--device", "cuda:99"]);
             assert_eq!(refused.status.code(), Some(2));
             assert!(lines(&refused).iter().any(|line| line.starts_with("vxm: no CUDA device 99")), "{refused:?}");
-            let shared = run(Some(launcher), &["mis", "--device", "cuda:0", "--link", "nccl"]);
-            let told = "vxm: link nccl: ranks 0 and 1 have the same GPU: expected a GPU for each rank, or link host";
-            assert!(lines(&shared).iter().any(|line| line == told), "{shared:?}");
+            for link in ["nccl", "peers"] {
+                let shared = run(Some(launcher), &["mis", "--device", "cuda:0", "--link", link]);
+                let why = "ranks 0 and 1 have the same GPU: expected a GPU for each rank, or link host";
+                assert!(lines(&shared).contains(&format!("vxm: link {link}: {why}")), "{shared:?}");
+            }
         }
     } else {
         eprintln!("skipped: ranks on GPUs: VXM_TEST_DEVICE isn't cuda");

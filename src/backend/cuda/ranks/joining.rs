@@ -4,8 +4,7 @@ use crate::backend::Device;
 use crate::backend::cuda::Gpu;
 use crate::error::{Error, Result};
 use crate::kernels::{ID_BYTES, Library, Nccl};
-use crate::ranks::{Carrier, Communicator, Grid, Link, OnGpus, Windows};
-use std::fs::read_to_string;
+use crate::ranks::{AllWindows, Carrier, Communicator, Grid, Link, OnGpus, Windows, host};
 use std::sync::Arc;
 
 impl Grid {
@@ -89,24 +88,14 @@ impl Grid {
         }
     }
 
-    /// Peers if the kernels of each rank reach the memory of all others, otherwise NCCL, unless `link` is peers. All ranks call this.
+    /// Peers if the kernels of each rank reach the memory of all others, which is tried; otherwise NCCL, unless `link` is peers. All ranks call
+    /// this.
     fn links_peers(&self, gpu: &Gpu, link: Link) -> Result<Link> {
-        let window = gpu.window(1).and_then(|window| Ok((window.name()?, window)));
-        let (own, name) = (host().into_bytes(), window.as_ref().map_or(Vec::new(), |(name, _)| name.to_vec()));
-        let told = self.exchange(vec![[&own[..], &name].concat(); self.size()])?;
-        let open = |(rank, theirs): (usize, &Vec<u8>)| {
-            let name = theirs.strip_prefix(&own[..]).and_then(|name| name.try_into().ok());
-            let unknown = || Error::invalid(format!("rank {rank} is on another host, or can't share memory"));
-            Ok(gpu.open_window(name.ok_or_else(unknown)?)?)
-        };
-        let others = told.iter().enumerate().filter(|&(rank, _)| rank != self.rank());
-        // windows stay open until all ranks have tried
-        let opened = others.map(open).collect::<Result<Vec<_>>>();
-        if link == Link::Peers {
-            return self.agree(opened.as_ref().map(|_| Link::Peers).map_err(|why| Error::invalid(format!("link peers: {why}"))));
+        match AllWindows::new(gpu, self.world(), 1)? {
+            Ok(_) => Ok(Link::Peers),
+            Err(why) if link == Link::Peers => self.agree(Err(Error::invalid(format!("link peers: {why}")))),
+            Err(_) => Ok(Link::Nccl),
         }
-        let reached = self.sum(&[u64::from(opened.is_ok())])?[0] == self.size() as u64;
-        Ok(if reached { Link::Peers } else { Link::Nccl })
     }
 }
 
@@ -119,10 +108,4 @@ fn joined(ranks: &Arc<dyn Communicator>, gpu: &Gpu) -> Result<Nccl> {
     made?;
     let id: [u8; ID_BYTES] = heard[0][..].try_into().map_err(|_| Error::invalid("no group of NCCL was made"))?;
     Ok(Nccl::join(gpu, id, ranks.rank(), ranks.size())?)
-}
-
-/// What tells this process' host from others.
-fn host() -> String {
-    let files = ["/proc/sys/kernel/random/boot_id", "/etc/hostname"];
-    files.iter().find_map(|file| read_to_string(file).ok()).unwrap_or_default().trim().to_owned()
 }
