@@ -285,8 +285,9 @@ fn tell(message: impl Display) {
     if !job::speaks() {
         return;
     }
-    // if standard error is closed, the message is lost
-    let _ = writeln!(stderr(), "vxm: {}", printable(message.to_string().as_bytes()));
+    // at once, so that no other rank's message comes between; if standard error is closed, the message is lost
+    let line = format!("vxm: {}\n", printable(message.to_string().as_bytes()));
+    let _ = stderr().write_all(line.as_bytes());
 }
 
 /// Prints to standard output. A closed pipe is not an error.

@@ -122,7 +122,7 @@ pub struct Ranks {
     /// change the answer.
     #[arg(long, value_name = "G", default_value = "auto")]
     pub grid: Shape,
-    /// What carries bytes between ranks on GPUs: auto, host or nccl.
+    /// What carries bytes between ranks on GPUs: auto, peers, nccl or host.
     #[arg(long, value_name = "L", default_value = "auto")]
     pub link: Link,
     /// Give up after so many seconds without news from another rank; default: never.

@@ -32,7 +32,7 @@ impl FromStr for Link {
             "host" => Ok(Self::Host),
             "nccl" => Ok(Self::Nccl),
             "peers" => Ok(Self::Peers),
-            _ => Err(Error::unknown("link", text, &["auto", "host", "nccl", "peers"])),
+            _ => Err(Error::unknown("link", text, &["auto", "peers", "nccl", "host"])),
         }
     }
 }
