@@ -105,10 +105,8 @@ impl<E: Expr, K: Step<E::T>> Expr for Each<E, K> {
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         let step = self.step_for(env)?;
-        if K::NUMBERS && env.ranks().is_some_and(|on| on.slots.is_some()) {
-            kernel.note_unfusable(
-                "an operand's elements depend on their indices: they are evaluated first in every round",
-            );
+        if K::NUMBERS {
+            env.note_at_places(kernel);
         }
         let inner = self.inner.emit(env, kernel)?;
         let full = K::FILLS || (!K::DROPS && inner.full);

@@ -157,6 +157,15 @@ impl<'s> Env<'s> {
         Self { ranks: self.ranks.map(|ranks| OnRanks { slots: Some(slots), ..ranks }), ..self }
     }
 
+    /// Notes that a part of an expression is evaluated at this rank's places, so that it can't be an operand that is read at slots.
+    pub(crate) fn note_at_places(&self, kernel: &mut KernelBuilder) {
+        if self.ranks.is_some_and(|on| on.slots.is_some()) {
+            kernel.note_unfusable(
+                "an operand has a part that is evaluated at this rank's places: it is evaluated first in every round",
+            );
+        }
+    }
+
     /// How many of the result's `n` elements are read, at most.
     pub(crate) fn wanted(&self, n: usize) -> usize {
         self.wanted.map_or(n, |w| w.min(n))

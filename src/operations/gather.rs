@@ -94,6 +94,7 @@ impl<E: Expr, I: Expr<T = u32>> Expr for Gather<E, I> {
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         if let Some(grid) = env.grid() {
+            env.note_at_places(kernel);
             return match grid.gpu().filter(|_| grid.shows()) {
                 Some(gpu) => Ok(kernel.stored(&self.among_peers(grid, gpu, env)?)),
                 None => ranks::on_gpu::stored(kernel, &self.on_ranks(grid, env)?),
@@ -203,6 +204,7 @@ impl<E: Expr<T: Scalar>, F: UnaryOp<E::T, Out = u32>> Expr for PointerJump<E, F>
     }
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         if let Some(grid) = env.grid() {
+            env.note_at_places(kernel);
             return match grid.gpu().filter(|_| grid.shows()) {
                 Some(gpu) => Ok(kernel.stored(&self.among_peers(grid, gpu, env)?)),
                 None => ranks::on_gpu::stored(kernel, &self.on_ranks(grid, env)?),

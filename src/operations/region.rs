@@ -61,6 +61,7 @@ impl<'a, E: Expr> Expr for Extract<'a, E> {
     fn emit(&self, env: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         self.indices.within("extract", self.inner.len(env)?, self.at)?;
         if let Some(grid) = env.grid() {
+            env.note_at_places(kernel);
             return ranks::on_gpu::stored(kernel, &self.on_ranks(grid, env)?);
         }
         let inner = emit_operand(&self.inner, &env.for_operand(), kernel)?;
@@ -170,6 +171,7 @@ impl<E: Expr> Expr for Scatter<'_, E> {
         }
         let mut scattering = KernelBuilder::new(kernel.gpu());
         if let Some(grid) = env.grid() {
+            env.note_at_places(kernel);
             let (places, held) = self.on_ranks(grid, env)?;
             let inner = ranks::on_gpu::stored(&mut scattering, &held)?;
             let count = grid.count(self.len);

@@ -203,6 +203,30 @@ fn loops_in_any_order_read_what_they_need() {
             Ok(settled.eval()?.state)
         }),
     );
+    let turned = Vector::from_dense((0..400u32).map(|v| v * 7 % 400).collect::<Vec<_>>());
+    settled(
+        "an operand that is gathered",
+        Box::new(|a, _| {
+            let decided = fixpoint(salted.map2(&key, open.gather(&turned)).eval()?).while_active(undecided).monotone();
+            let settled = decided.step(|key| {
+                let best = plain_key.map2(key, open.gather(&turned)).vxm(a, MAX_FIRST).or_identity();
+                decide_salted.map3(key, open.gather(&turned), best)
+            });
+            Ok(settled.eval()?.state)
+        }),
+    );
+    settled(
+        "an operand that is extracted",
+        Box::new(|a, _| {
+            let places: Vec<u32> = (0..400u32).map(|v| v * 7 % 400).collect();
+            let decided = fixpoint(salted.map2(&key, open.extract(&places)).eval()?).while_active(undecided).monotone();
+            let settled = decided.step(|key| {
+                let best = plain_key.map2(key, open.extract(&places)).vxm(a, MAX_FIRST).or_identity();
+                decide_salted.map3(key, open.extract(&places), best)
+            });
+            Ok(settled.eval()?.state)
+        }),
+    );
     settled(
         "a masked operand",
         Box::new(|a, _| {

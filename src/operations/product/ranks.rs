@@ -108,9 +108,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         let mut reads = Reads::default();
         self.operand.reads(env, &mut reads);
         if reads.is_nothing() {
-            if on.slots.is_some() {
-                kernel.note_unfusable("a product's operand is itself a product: it is evaluated first in every round");
-            }
+            env.note_at_places(kernel);
             let on = OnRanks::of(grid);
             return self.emit_on_ranks(on, &env.on_ranks(on), kernel);
         }
