@@ -36,9 +36,8 @@ const JUMPING: &str =
 
 /// Kernels of each kind: a name, the loop's files, its type, and the tag that it runs by.
 fn kernels() -> Vec<(&'static str, Vec<&'static str>, String, &'static str)> {
-    let active = [sources::STATE, sources::TERMINATION, sources::ACTIVE];
-    let config =
-        "vxm::ActiveConfig<vxm::VisitConfig<true, false>, vxm::RowConfig<true, false, false>, vxm::UnrollConfig<4, 0>>";
+    let active = [sources::STATE, sources::TERMINATION, sources::COPIES, sources::ACTIVE];
+    let config = "vxm::ActiveConfig<vxm::VisitConfig<true, false>, vxm::RowConfig<true, false, false>, vxm::UnrollConfig<4, 0>, vxm::NoCopies>";
     let over = |files: &[&'static str], caching| [&[caching], files].concat();
     vec![
         (
