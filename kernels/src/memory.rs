@@ -53,8 +53,8 @@ impl Gpu {
         if self.stand_in().is_some() {
             return self.alloc(bytes);
         }
-        let over_budget = self.budget().is_some_and(|budget| self.used().saturating_add(bytes as u64) > budget);
-        if over_budget || bytes as u64 > self.total() {
+        self.check_budget(bytes)?;
+        if bytes as u64 > self.total() {
             return Err(self.too_little(bytes));
         }
         // SAFETY: nothing is read before it is written
@@ -191,11 +191,17 @@ impl Gpu {
         Ok(*known.get_or_init(|| address))
     }
 
+    /// Fails if `bytes` more bytes are beyond the budget.
+    fn check_budget(&self, bytes: usize) -> Result<()> {
+        match self.budget() {
+            Some(budget) if self.used().saturating_add(bytes as u64) > budget => Err(self.too_little(bytes)),
+            _ => Ok(()),
+        }
+    }
+
     /// The address of `bytes` bytes, more than 0, from the block cache or else from the pool.
     fn alloc_or_trim(&self, bytes: usize) -> Result<sys::CUdeviceptr> {
-        if self.budget().is_some_and(|budget| self.used().saturating_add(bytes as u64) > budget) {
-            return Err(self.too_little(bytes));
-        }
+        self.check_budget(bytes)?;
         if let Some(stand_in) = self.stand_in() {
             return stand_in.alloc(bytes as u64, self.total()).ok_or_else(|| self.too_little(bytes));
         }

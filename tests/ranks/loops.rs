@@ -194,39 +194,24 @@ fn loops_in_any_order_read_what_they_need() {
         "an own element of another vector",
         Box::new(|a, _| state!(|key| decide_open.map3(key, &open, key.vxm(a, MAX_FIRST).or_identity()))),
     );
-    settled(
-        "an operand of two vectors",
-        Box::new(|a, _| {
-            let decided = fixpoint(salted.map2(&key, &open).eval()?).while_active(undecided).monotone();
-            let settled = decided
-                .step(|key| decide_salted.map3(key, &open, plain_key.map2(key, &open).vxm(a, MAX_FIRST).or_identity()));
-            Ok(settled.eval()?.state)
-        }),
-    );
     let turned = Vector::from_dense((0..400u32).map(|v| v * 7 % 400).collect::<Vec<_>>());
-    settled(
-        "an operand that is gathered",
-        Box::new(|a, _| {
-            let decided = fixpoint(salted.map2(&key, open.gather(&turned)).eval()?).while_active(undecided).monotone();
-            let settled = decided.step(|key| {
-                let best = plain_key.map2(key, open.gather(&turned)).vxm(a, MAX_FIRST).or_identity();
-                decide_salted.map3(key, open.gather(&turned), best)
-            });
-            Ok(settled.eval()?.state)
-        }),
-    );
-    settled(
-        "an operand that is extracted",
-        Box::new(|a, _| {
-            let places: Vec<u32> = (0..400u32).map(|v| v * 7 % 400).collect();
-            let decided = fixpoint(salted.map2(&key, open.extract(&places)).eval()?).while_active(undecided).monotone();
-            let settled = decided.step(|key| {
-                let best = plain_key.map2(key, open.extract(&places)).vxm(a, MAX_FIRST).or_identity();
-                decide_salted.map3(key, open.extract(&places), best)
-            });
-            Ok(settled.eval()?.state)
-        }),
-    );
+    let places: Vec<u32> = (0..400u32).map(|v| v * 7 % 400).collect();
+    /// Keys that `salt` is added to, until they are decided.
+    macro_rules! salted_state {
+        ($salt:expr) => {
+            Box::new(|a, _| {
+                let decided = fixpoint(salted.map2(&key, $salt).eval()?).while_active(undecided).monotone();
+                let settled = decided.step(|key| {
+                    let best = plain_key.map2(key, $salt).vxm(a, MAX_FIRST).or_identity();
+                    decide_salted.map3(key, $salt, best)
+                });
+                Ok(settled.eval()?.state)
+            })
+        };
+    }
+    settled("an operand of two vectors", salted_state!(&open));
+    settled("an operand that is gathered", salted_state!(open.gather(&turned)));
+    settled("an operand that is extracted", salted_state!(open.extract(&places)));
     settled(
         "a masked operand",
         Box::new(|a, _| {

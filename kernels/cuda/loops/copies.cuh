@@ -6,7 +6,7 @@ struct NoCopies {
     template <class T> VXM_FN void store_copies(u32, T) const {}
 };
 
-// Stores a state in another GPU's memory, whose kernels may be reading it.
+// Stores a state in another GPU's memory, where kernels may be reading it.
 template <class T> VXM_FN void store_far(T* p, T x) {
     u64 word = 0;
     memcpy(&word, &x, sizeof(T));
@@ -16,7 +16,7 @@ template <class T> VXM_FN void store_far(T* p, T x) {
     else asm volatile("st.relaxed.sys.global.u8 [%0], %1;" ::"l"(p), "r"((u32)word) : "memory");
 }
 
-// Each of the `members` ranks has a window, whose slots hold copies. For each member and each of the `rows`, `slots` says at which slot there
+// Each of the `members` ranks has a window with slots for copies. For each member and each of the `rows`, `slots` says at which slot there
 // the row's copy lies: nowhere if it is all ones.
 struct PeerCopies {
     u64 members, rows;

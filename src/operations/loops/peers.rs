@@ -1,4 +1,5 @@
-//! Loops over active elements whose kernels write into each other's GPUs: each rank's kernel visits its own elements until none is active.
+//! Loops over active elements as one kernel on each rank's GPU. It visits the rank's elements until none is active, and writes them into the
+//! other GPUs' memory.
 //!
 //! No kernel waits for another. One that finds nothing to change for a while ends, though elements are left: others may still change what these
 //! wait for. Then ranks meet, and begin again with what is left. The loop is stalled once all ranks began together, and none changed
@@ -62,7 +63,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
         }
     }
 
-    /// The number of the share through whose matrix the loop reads other elements, and its slots; `None` if it isn't one matrix.
+    /// The number of the share of the matrix through which the loop reads other elements, and its slots; `None` if it isn't one matrix.
     fn peers(&self, env: &Env<'_>, grid: &Grid) -> Result<Option<(u64, Arc<PeerSlots>)>> {
         let mut reads = Reads::default();
         self.body.reads(env, &mut reads);

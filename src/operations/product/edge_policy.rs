@@ -13,6 +13,9 @@ use crate::operations::ranks::on_gpu::{HeldShare, Slots};
 use crate::ranks::{Grid, Share};
 use vxm_semiring::{BinaryOp, EdgeStatus, Element};
 
+/// The C++ types of an emitted policy, and of its operand.
+type EmittedPolicy = (CppType, CppType);
+
 /// An edge policy: which entries of a row take part in a product, when the row's fold may stop, and which entries block
 /// the row in a loop. See [`Product::until`](crate::operations::product::Product::until),
 /// [`edge_status`](crate::operations::product::Product::edge_status) and
@@ -95,8 +98,7 @@ pub trait EdgePolicy<X: Element, T: Element>: Copy + Send + Sync {
     ///
     /// # Errors
     /// The device has too little memory, or is lost. Another rank has failed.
-    fn emit(self, kernel: &mut KernelBuilder, operand: CppType, slots: Option<Slots<'_>>)
-    -> Result<(CppType, CppType)>;
+    fn emit(self, kernel: &mut KernelBuilder, operand: CppType, slots: Option<Slots<'_>>) -> Result<EmittedPolicy>;
 }
 
 /// Forwards the named groups of methods to the inner policy; `none` says that there are no keys.
@@ -193,7 +195,7 @@ impl<X: Element, T: Element> EdgePolicy<X, T> for Whole {
         true
     }
     forward!(none);
-    fn emit(self, _: &mut KernelBuilder, operand: CppType, _: Option<Slots<'_>>) -> Result<(CppType, CppType)> {
+    fn emit(self, _: &mut KernelBuilder, operand: CppType, _: Option<Slots<'_>>) -> Result<EmittedPolicy> {
         Ok(("vxm::AllEdges".into(), operand))
     }
 }
@@ -209,12 +211,7 @@ impl<X: Element, T: Element, F: BinaryOp<X, T, Out = bool>, H: EdgePolicy<X, T>>
     fn may_stop(self, own: X, partial: T) -> bool {
         self.0.call(own, partial) || self.1.may_stop(own, partial)
     }
-    fn emit(
-        self,
-        kernel: &mut KernelBuilder,
-        operand: CppType,
-        slots: Option<Slots<'_>>,
-    ) -> Result<(CppType, CppType)> {
+    fn emit(self, kernel: &mut KernelBuilder, operand: CppType, slots: Option<Slots<'_>>) -> Result<EmittedPolicy> {
         let (inner, operand) = self.1.emit(kernel, operand, slots)?;
         let arguments = [kernel.functor(self.0), kernel.element::<X>(), inner];
         Ok((kernel.ty("vxm::Until", arguments), operand))
@@ -245,12 +242,7 @@ where
     fn blocks(self, own: X, other: X) -> bool {
         self.0.call(own, other).is_blocking() || self.1.blocks(own, other)
     }
-    fn emit(
-        self,
-        kernel: &mut KernelBuilder,
-        operand: CppType,
-        slots: Option<Slots<'_>>,
-    ) -> Result<(CppType, CppType)> {
+    fn emit(self, kernel: &mut KernelBuilder, operand: CppType, slots: Option<Slots<'_>>) -> Result<EmittedPolicy> {
         let (inner, operand) = self.1.emit(kernel, operand, slots)?;
         let name = if F::Out::TELLS_MORE { "vxm::JudgedEdges" } else { "vxm::FilterByState" };
         let arguments = [kernel.functor(self.0), kernel.element::<X>(), inner];
@@ -340,12 +332,7 @@ where
     fn place(&self) -> Option<Place> {
         self.vector.place().or_else(|| self.inner.place())
     }
-    fn emit(
-        self,
-        kernel: &mut KernelBuilder,
-        operand: CppType,
-        slots: Option<Slots<'_>>,
-    ) -> Result<(CppType, CppType)> {
+    fn emit(self, kernel: &mut KernelBuilder, operand: CppType, slots: Option<Slots<'_>>) -> Result<EmittedPolicy> {
         let (inner, operand) = self.inner.emit(kernel, operand, slots)?;
         if self.known {
             return Ok((inner, operand));
@@ -373,12 +360,7 @@ impl<X: Element, T: Element, H: EdgePolicy<X, T>> EdgePolicy<X, T> for Prefilter
         true
     }
     forward!(none);
-    fn emit(
-        self,
-        kernel: &mut KernelBuilder,
-        operand: CppType,
-        slots: Option<Slots<'_>>,
-    ) -> Result<(CppType, CppType)> {
+    fn emit(self, kernel: &mut KernelBuilder, operand: CppType, slots: Option<Slots<'_>>) -> Result<EmittedPolicy> {
         self.0.emit(kernel, operand, slots)
     }
 }
@@ -391,12 +373,7 @@ impl<X: Element, T: Element, H: EdgePolicy<X, T>> EdgePolicy<X, T> for Unkeyed<H
     forward!(0: may_stop, passes_state, blocks);
     const FILTERS: bool = H::FILTERS_BY_STATE;
     forward!(none);
-    fn emit(
-        self,
-        kernel: &mut KernelBuilder,
-        operand: CppType,
-        slots: Option<Slots<'_>>,
-    ) -> Result<(CppType, CppType)> {
+    fn emit(self, kernel: &mut KernelBuilder, operand: CppType, slots: Option<Slots<'_>>) -> Result<EmittedPolicy> {
         self.0.emit(kernel, operand, slots)
     }
 }

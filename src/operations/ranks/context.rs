@@ -16,7 +16,7 @@ pub(crate) struct OnRanks<'s> {
     pub rows: Option<&'s [u64]>,
     /// The same on this rank's GPU.
     pub due: Option<&'s DeviceVector<()>>,
-    /// The loop among peers whose body this is.
+    /// The loop among peers that this is the body of.
     pub peers: Option<AmongPeers>,
     /// Where an operand is read, if not at this rank's places.
     pub slots: Option<Slots<'s>>,

@@ -10,10 +10,7 @@ use crate::kernels::{Buffer, sources};
 use crate::ranks::{AllWindows, Line, unexpected};
 use vxm_semiring::Element;
 
-/// The widest element of a loop's state, in bytes.
-const WIDEST: usize = 8;
-
-/// The windows of a column of ranks, whose slots are those of the ranks' shares.
+/// The windows of a column of ranks. They have the slots of the ranks' shares.
 #[derive(Debug)]
 pub struct PeerSlots {
     windows: AllWindows,
@@ -31,7 +28,8 @@ impl PeerSlots {
     /// # Errors
     /// The device has too little memory, or is lost. Another rank has failed.
     pub(crate) fn new(gpu: &Gpu, line: &Line, places: usize, slots: usize) -> Result<Option<Self>> {
-        let windows = match AllWindows::new(gpu, &*line.ranks, slots * WIDEST)? {
+        // an element has at most the bytes of a word
+        let windows = match AllWindows::new(gpu, &*line.ranks, slots * size_of::<u64>())? {
             Ok(windows) => windows,
             Err(why) => {
                 tracing::debug!(operation = "fixpoint", peers = "no", why = %why, "plan");
