@@ -10,7 +10,7 @@ use crate::command::options::{Color, Run};
 use crate::command::phases::phase;
 use crate::command::subject::{self, Subject, simple};
 use crate::command::tasks::checked;
-use crate::command::{counted, job};
+use crate::command::{alike, counted, job};
 use std::path::Path;
 use std::process::ExitCode;
 use vxm::algorithms::priority::{column_keys, order_keys};
@@ -131,6 +131,9 @@ fn extended(given: Option<&Path>, most: u32, order: Order, seed: u64, run: &Run)
         None => Ok(vec![0; graph.matrix.nrows()]),
         Some(file) => given_colors(file, &graph, most),
     })?;
+    if let Some(file) = given {
+        alike::check_words(|| format!("--given {}", file.display()), &held)?;
+    }
     choices.push(("given", held.iter().filter(|&&color| color > 0).count().into()));
     let some = Vector::from_pairs(held.len(), (0..).zip(held.iter().copied()).filter(|&(_, color)| color > 0))?;
     let find = |a: &Matrix| {

@@ -1,8 +1,9 @@
 //! The command as one of several ranks: a launcher such as `mpirun` starts each as a process. Rank 0 prints and writes.
 
-use crate::command::REFUSED;
 use crate::command::arguments::{Asked, Ranks, Run, Task};
+use crate::command::{REFUSED, alike, values};
 use std::cell::{Cell, RefCell};
+use std::env;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -42,11 +43,19 @@ pub fn agree<T>(mine: Result<T>) -> Result<T> {
     }
 }
 
-/// The number of threads of this process, if it isn't asked for: its share of the machine's cores, or 0 for all.
-pub fn default_threads() -> usize {
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    let local = Launcher::seen().and_then(|launcher| launcher.local_size).filter(|&ranks| ranks > 1);
-    local.map_or(0, |ranks| (cores() / ranks).max(1))
+/// The number of threads of this process, if it isn't asked for: what rayon's variable says, or else its share of the machine's cores.
+///
+/// # Errors
+/// The variable is no number of threads.
+pub fn default_threads() -> Result<usize> {
+    const ASKED: &str = "RAYON_NUM_THREADS";
+    if let Some(asked) = env::var_os(ASKED).filter(|asked| !asked.is_empty() && asked != "0") {
+        let number = values::threads(&asked.to_string_lossy()).map(usize::from);
+        return number.map_err(|expected| Error::invalid(format!("{ASKED}={}: {expected}", asked.to_string_lossy())));
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let ranks = Launcher::seen().and_then(|launcher| launcher.local_size).unwrap_or(1);
+    Ok((cores / ranks.max(1)).clamp(1, values::MOST_THREADS.into()))
 }
 
 /// Runs `task` as a rank, if a launcher has started this process or a grid is asked for; otherwise as a process of its own.
@@ -59,18 +68,22 @@ pub fn run<R>(task: &Task, program: impl FnOnce() -> Result<R>) -> Result<R> {
     }
     // counts of labels, too, are many more bytes in parts of rows than the labels are (E065)
     let whole_rows = adds_floats(task) || matches!(task, Task::Labels { .. });
-    let joined = join(ranks, if whole_rows && shape == Shape::Auto { Shape::Column } else { shape })?;
-    GRID.set(Some(joined));
-    let done = agree(check(task, run)).and_then(|()| place(task)).and_then(|()| program());
-    if let (Err(error), Some(grid)) = (&done, grid()) {
+    let world = join(ranks)?;
+    let shape = if whole_rows && shape == Shape::Auto { Shape::Column } else { shape };
+    let arranged = alike::check(&*world).and_then(|()| Grid::arranged(world.clone(), shape));
+    let done = arranged.and_then(|grid| {
+        GRID.set(Some(grid));
+        agree(check(task, run)).and_then(|()| place(task)).and_then(|()| program())
+    });
+    if let Err(error) = &done {
         if !is_agreed(error) {
             // others wait for this rank
-            grid.world().abort(i32::from(REFUSED), &error.to_string());
+            world.abort(i32::from(REFUSED), &error.to_string());
         }
         // a launcher ends all ranks once one has failed, so they wait until rank 0 has told why
         super::tell(error);
         SILENT.store(true, Ordering::Relaxed);
-        grid.agree(Ok(())).ok();
+        world.exchange(vec![Vec::new(); world.size()]).ok();
     }
     // the last handle ends MPI
     GRID.take();
@@ -86,14 +99,15 @@ pub fn run_simulated<R>(task: &Task, grid: &Grid, program: impl FnOnce() -> Resu
     done
 }
 
-fn join(ranks: Option<&Ranks>, shape: Shape) -> Result<Grid> {
+/// Joins the ranks of this job.
+fn join(ranks: Option<&Ranks>) -> Result<Arc<dyn Communicator>> {
     let limit = ranks.and_then(|ranks| ranks.timeout).map(Duration::from_secs);
     let world: Arc<dyn Communicator> = match Launcher::seen() {
         Some(launcher) => Arc::new(Mpi::join(&launcher, limit)?),
         None => Arc::new(Alone),
     };
     SILENT.store(world.rank() > 0, Ordering::Relaxed);
-    Grid::arranged(world, shape)
+    Ok(world)
 }
 
 /// Moves the ranks to the devices that are asked for.

@@ -1,5 +1,6 @@
 //! The command: from its arguments to its exit status.
 
+mod alike;
 mod answer;
 mod arguments;
 mod bars;
@@ -12,6 +13,8 @@ mod doctor;
 mod finish;
 mod footprint;
 mod found;
+#[cfg(target_os = "linux")]
+mod heap;
 mod info;
 mod job;
 mod options;
@@ -64,6 +67,8 @@ static QUIET: AtomicBool = AtomicBool::new(false);
 /// Runs the command with the arguments of the process.
 pub fn main() -> ExitCode {
     let begin = Instant::now();
+    #[cfg(target_os = "linux")]
+    heap::share();
     let told = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         // a file that can't be decoded is told as an error
@@ -88,9 +93,7 @@ pub fn main() -> ExitCode {
 fn traced(arguments: Arguments, begin: Instant) -> Result<ExitCode> {
     let Arguments { task, trace, time, quiet } = arguments;
     QUIET.store(quiet, Ordering::Relaxed);
-    if bars::are_shown() {
-        heed_signals()?;
-    }
+    heed_signals(&task)?;
     let file = trace.as_deref().map(|file| prepare("--trace", file)).transpose()?;
     if file.is_some() || matches!(task, Task::Report(_)) {
         recorder::start(begin);
@@ -137,10 +140,9 @@ fn run(task: Task) -> Result<ExitCode> {
         (Task::Info { threads, .. } | Task::Generate { threads, .. }, _) => *threads,
         _ => Threads { threads: None },
     };
-    // 0 lets rayon choose the number
-    let count = threads.map_or_else(job::default_threads, usize::from);
+    let count = threads.map_or_else(job::default_threads, |threads| Ok(threads.into()))?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build();
-    let pool = pool.map_err(|error| Error::invalid(format!("threads: {error}")))?;
+    let pool = pool.map_err(|error| Error::invalid(format!("cannot start {}: {error}", counted(count, "thread"))))?;
     // each thread allocates once, so that its allocator's address space is already counted when a limit on it is
     // checked
     pool.broadcast(|_| drop(black_box(vec![0u8; 64])));
@@ -214,7 +216,6 @@ fn dispatch(task: &Task) -> Result<ExitCode> {
 
 /// Prepares an output file: checked before the run, and complete or absent after it.
 fn prepare(option: &str, out: &Path) -> Result<WholeFile> {
-    heed_signals()?;
     WholeFile::prepare(out).map_err(|error| match error {
         Error::Io { file, source } => Error::Io { file: format!("{option} {file}"), source },
         other => other,
@@ -222,14 +223,20 @@ fn prepare(option: &str, out: &Path) -> Result<WholeFile> {
 }
 
 /// From now on, a signal that ends the process first cleans up.
-fn heed_signals() -> Result<()> {
+fn heed_signals(task: &Task) -> Result<()> {
     #[cfg(unix)]
     {
-        static HEEDED: AtomicBool = AtomicBool::new(false);
-        if !HEEDED.swap(true, Ordering::Relaxed) {
-            signals::clean_up_at_the_end()?;
-        }
+        let input = match task {
+            Task::Convert(options) => Some(&options.graph),
+            Task::Info { graph, .. } => Some(graph),
+            task => task.run().map(|run| &run.graph),
+        };
+        signals::clean_up_at_the_end(
+            input.map_or_else(|| task.name().to_owned(), |input| input.to_string_lossy().into()),
+        )?;
     }
+    #[cfg(not(unix))]
+    let _ = task;
     Ok(())
 }
 
@@ -282,9 +289,13 @@ fn is_quiet() -> bool {
 
 /// Prints a message as one line on standard error. Line breaks and unprintable characters are escaped.
 fn tell(message: impl Display) {
-    if !job::speaks() {
-        return;
+    if job::speaks() {
+        say(message);
     }
+}
+
+/// As [`tell`], on every rank.
+fn say(message: impl Display) {
     // at once, so that no other rank's message comes between; if standard error is closed, the message is lost
     let line = format!("vxm: {}\n", printable(message.to_string().as_bytes()));
     let _ = stderr().write_all(line.as_bytes());

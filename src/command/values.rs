@@ -202,8 +202,11 @@ pub fn seconds(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| "expected seconds, from 1 to 1000000".to_owned())
 }
 
+/// The most threads of a process.
+pub const MOST_THREADS: u16 = 1024;
+
 /// A number of threads.
 pub fn threads(text: &str) -> Result<u16, String> {
-    let number = text.parse().ok().filter(|number| (1..=1024).contains(number));
-    number.ok_or_else(|| "expected a number from 1 to 1024".to_owned())
+    let number = text.parse().ok().filter(|number| (1..=MOST_THREADS).contains(number));
+    number.ok_or_else(|| format!("expected a number from 1 to {MOST_THREADS}"))
 }

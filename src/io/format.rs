@@ -114,21 +114,22 @@ impl FileFormat {
     /// name. What has no mark is an edge list; its reader refuses what may be something else.
     pub(super) fn detect(source: &Source<'_>) -> Result<Self> {
         let name = source.name();
-        if source.raw().is_some_and(|bytes| bytes.starts_with(&native::MAGIC)) {
+        // a stream of a binary format is refused by its reader
+        let bytes = source.raw().unwrap_or(source.head());
+        if bytes.starts_with(&native::MAGIC) {
             return Ok(Self::Native);
         }
         if let Some(format) = Self::by_name_alone(name) {
             return Ok(format);
         }
         let name = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
-        if source.raw().is_some_and(magic::is_npz) {
+        if magic::is_npz(bytes) {
             return Ok(Self::Npz);
         }
-        // a stream of them is refused by the reader
-        if source.raw().unwrap_or(source.head()).starts_with(magic::PARQUET) {
+        if bytes.starts_with(magic::PARQUET) {
             return Ok(Self::Parquet);
         }
-        if source.raw().unwrap_or(source.head()).starts_with(magic::ARROW) {
+        if bytes.starts_with(magic::ARROW) {
             return Ok(Self::Arrow);
         }
         let text = source.head();

@@ -106,8 +106,10 @@ impl Resident {
     pub fn limit(limit: u64) -> Result<Self> {
         const STATUS: &str = "/proc/self/statm";
         let mut status = File::open(STATUS).map_err(Error::io(STATUS))?;
-        let page = pages(&mut status).and_then(page_size);
-        let page = page.ok_or_else(|| Error::invalid(format!("{STATUS}: expected numbers of pages")))?;
+        let resident =
+            pages(&mut status).ok_or_else(|| Error::invalid(format!("{STATUS}: expected numbers of pages")))?;
+        let page = page_size(resident)
+            .ok_or_else(|| Error::invalid("/proc/self/status: can't be read, or tells no resident memory"))?;
         let (ends, given_back) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let (ended, count) = (Arc::clone(&ends), Arc::clone(&given_back));
         let watch = move || {

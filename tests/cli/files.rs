@@ -104,6 +104,63 @@ fn a_file_past_its_limit_is_an_error() {
     assert_eq!(out.status.code(), Some(2), "{}", text(&out.stderr));
     assert!(text(&out.stderr).starts_with("vxm: g.mtx: File too large"), "{}", text(&out.stderr));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left behind");
+    // nor is standard output, of a command that writes no file
+    let script = format!("ulimit -f 0; exec {} components grid:3x4 --device cpu > told", file());
+    let out = Command::new("bash").current_dir(folder.path()).args(["-c", &script]).output().unwrap();
+    assert_eq!(out.status.code(), Some(2), "{}", text(&out.stderr));
+    assert!(text(&out.stderr).starts_with("vxm: standard output: File too large"), "{}", text(&out.stderr));
+}
+
+/// Pages of a mapped file are gone once the file is cut short, and reading one is a signal.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_file_that_is_cut_short_during_a_run_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = run(folder.path(), &["generate", "rmat:14:8", "-o", "g.vxm"]);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let mut command = Command::new(file());
+    let command =
+        command.current_dir(folder.path()).args(["pagerank", "g.vxm", "--rounds", "1000000", "--device", "cpu"]);
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let pause = || std::thread::sleep(std::time::Duration::from_millis(20));
+    // what is read of the file is in memory while it is read, and mapped from then on
+    let maps = format!("/proc/{}/maps", child.id());
+    while !fs::read_to_string(&maps).unwrap_or_default().contains("g.vxm") {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before the file was mapped");
+        pause();
+    }
+    (0..10).for_each(|_| pause());
+    fs::OpenOptions::new().write(true).open(folder.path().join("g.vxm")).unwrap().set_len(4096).unwrap();
+    for tries in 0.. {
+        if child.try_wait().unwrap().is_some() {
+            break;
+        }
+        if tries == 1000 {
+            child.kill().unwrap();
+        }
+        pause();
+    }
+    let out = child.wait_with_output().unwrap();
+    assert_eq!(out.status.code(), Some(2), "{}", text(&out.stderr));
+    let told = "vxm: g.vxm: a file was cut short while it was read, or a disk is full";
+    assert!(text(&out.stderr).lines().any(|line| line == told), "{}", text(&out.stderr));
+}
+
+#[test]
+fn a_number_of_threads_in_the_environment() {
+    let folder = tempfile::tempdir().unwrap();
+    let with = |count: &str| {
+        let mut command = Command::new(file());
+        let command = command.current_dir(folder.path()).env("RAYON_NUM_THREADS", count);
+        command.args(["components", "grid:3x4", "--device", "cpu"]).output().unwrap()
+    };
+    for count in ["junk", "-1", "100000", "1.5"] {
+        let out = with(count);
+        let told = format!("vxm: RAYON_NUM_THREADS={count}: expected a number from 1 to 1024\n");
+        assert_eq!((out.status.code(), text(&out.stderr)), (Some(2), &told[..]));
+    }
+    assert!(text(&with("3").stdout).contains(", threads 3\n"));
+    assert!(["", "0"].into_iter().all(|count| with(count).status.success()));
 }
 
 #[test]
@@ -115,11 +172,13 @@ fn an_end_by_a_signal_leaves_no_litter() {
     let ignored = ignored.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0);
     // signals that the test's parent ignores, as nohup does, are ignored by the command too
     let heeded = |(_, number): &(&str, i32)| ignored >> (number - 1) & 1 == 0;
-    for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)].into_iter().filter(heeded) {
+    for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1), ("QUIT", 3)].into_iter().filter(heeded) {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("g.mtx.gz"), "older").unwrap();
-        let mut command = Command::new(file());
-        let command = command.current_dir(folder.path()).args(["generate", "rmat:17:32", "-o", "g.mtx.gz"]);
+        // SIGQUIT writes a core file, where that is allowed
+        let script = format!("ulimit -c 0; exec {} generate rmat:17:32 -o g.mtx.gz", file());
+        let mut command = Command::new("bash");
+        let command = command.current_dir(folder.path()).args(["-c", &script]);
         let mut child = command.stderr(Stdio::null()).spawn().unwrap();
         // the file made to test the folder is removed at once; a file that has grown is the one being written
         let growing = |entry: fs::DirEntry| {

@@ -2,7 +2,7 @@
 
 use crate::harness::{HEADER, file, gzip, refused, run, text};
 use std::fs;
-use std::process::Command;
+use std::process::{Command, Output};
 
 #[test]
 fn bad_files_are_refused_in_a_line() {
@@ -321,4 +321,21 @@ fn memory_that_is_not_there_is_refused() {
     }
     let fits = shell(folder.path(), "ulimit -v 400000; $VXM color rmat:18:8 --threads 2 --device cpu");
     assert!(fits.status.success(), "{}", text(&fits.stderr));
+    // a little less address space in each run: an answer, or one line, and never an end without a word
+    let shortly = (0..16).map(|k| 260_000 - 8000 * k).map(|limit| {
+        let script =
+            format!("ulimit -c 0; ulimit -v {limit}; exec $VXM triangles rmat:15:8 --threads 2 --device cpu -q");
+        (limit, shell(folder.path(), &script))
+    });
+    let starts = |out: &Output| !text(&out.stderr).contains("error while loading shared libraries");
+    let ends: Vec<_> = shortly
+        .filter(|(_, out)| starts(out))
+        .map(|(limit, out)| {
+            let told = text(&out.stderr);
+            let is_clear = told.lines().count() == 1 && told.starts_with("vxm: ");
+            assert!(out.status.success() || out.status.code() == Some(2) && is_clear, "ulimit -v {limit}: {told}");
+            out.status.success()
+        })
+        .collect();
+    assert!(ends.contains(&true) && ends.contains(&false), "{ends:?}");
 }

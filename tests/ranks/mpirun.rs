@@ -313,10 +313,10 @@ fn faults_end_all_ranks() {
     fs::write(folder.join("bad.txt"), "0 1\n1 x\n").unwrap();
     // what rank 1 does, and a line that the command prints on some rank
     let faults = [
-        ("bad line", "exec $VXM components bad.txt", "vxm: rank 1: bad.txt:2:3: expected"),
+        ("bad line", "exec $VXM components bad.txt --input edges", "vxm: rank 1: bad.txt:2:3: expected"),
         (
             "another graph",
-            "exec $VXM components other.txt",
+            "exec $VXM components other.txt --input edges",
             "vxm: rank 1: other.txt: another input than that of rank 0",
         ),
         // Open MPI only: MPICH waits in MPI_Init for a process that never begins
@@ -338,7 +338,7 @@ fn faults_end_all_ranks() {
             assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
             let file = if fault == "bad line" { "bad.txt" } else { "good.txt" };
             let script = format!(
-                "if [ \"${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}\" = 1 ]; then {script}; else exec $VXM components {file} --timeout 2; fi"
+                "if [ \"${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}\" = 1 ]; then {script}; else exec $VXM components {file} --input edges --timeout 2; fi"
             );
             // one rank must not end by its own limit before another one is killed
             let script = if fault == "killed" { script.replace("--timeout 2", "--timeout 30") } else { script };
@@ -358,20 +358,49 @@ fn faults_end_all_ranks() {
     }
 }
 
-/// Ranks that search from a vertex each find levels that are those of no source: the check refuses them.
+/// Ranks that are started with different options would find parts of different answers.
 #[test]
-fn a_wrong_answer_is_told() {
+fn ranks_have_the_same_options() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let path: String = (0..200).map(|v| format!("{v} {}\n", v + 1)).collect();
-    fs::write(folder.join("path.txt"), path).unwrap();
-    let script = "exec $VXM bfs path.txt --grid 2x1 --device cpu --source $((${OMPI_COMM_WORLD_RANK:-$PMI_RANK} * 70))";
+    for (own, given) in [("0", "0 1\n"), ("1", "0 2\n")] {
+        fs::create_dir(folder.join(own)).unwrap();
+        fs::write(folder.join(own).join("given.txt"), given).unwrap();
+    }
+    let run = |launcher: &str, options: &str| {
+        let script = format!("R=${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}; cd {}/$R; {options}", folder.display());
+        launched(folder, launcher, 2, &["sh", "-c", &script])
+    };
     for launcher in launchers() {
-        let out = launched(folder, launcher, 2, &["sh", "-c", script]);
-        let told = lines(&out);
-        let wrong =
-            "vxm: path: wrong answer: the answer says that 70 is 0 hops away, and its nearest neighbour 1 hop away";
-        assert!(!out.status.success() && told.iter().any(|told| told == wrong), "{launcher}: {}", text(&out.stderr));
+        for (program, expected) in [
+            ("exec $VXM mis grid:9x9 --seed $R", "--seed: rank 0 has 0, rank 1 has 1"),
+            ("exec $VXM mis grid:9x$((R + 9))", "graph: rank 0 has grid:9x9, rank 1 has grid:9x10"),
+            ("exec $VXM bfs grid:9x9 --from $R", "--source: rank 0 has 0, rank 1 has 1"),
+            ("exec $VXM mis grid:9x9 --grid $((R + 1))x$((2 - R))", "--grid: rank 0 has 1x2, rank 1 has 2x1"),
+            (
+                "if [ $R = 1 ]; then set -- --json; fi; exec $VXM mis grid:9x9 $*",
+                "--json: rank 0 has false, rank 1 has true",
+            ),
+            (
+                "if [ $R = 1 ]; then A=color; else A=mis; fi; exec $VXM $A grid:9x9",
+                "the command: rank 0 has mis, rank 1 has color",
+            ),
+            (
+                "if [ $R = 1 ]; then export VXM_TUNE=relaxed_row=16; fi; exec $VXM mis grid:9x9",
+                "VXM_TUNE: rank 0 has none, rank 1 has relaxed_row=16",
+            ),
+            ("exec $VXM color grid:9x9 --given given.txt", "--given given.txt: rank 1 has another content than rank 0"),
+        ] {
+            let out = run(launcher, program);
+            assert_eq!(out.status.code(), Some(2), "{launcher}, {program}: {}", text(&out.stderr));
+            let told = lines(&out);
+            let [told] = &told[..] else { panic!("{launcher}, {program}: {told:?}") };
+            assert!(told.starts_with(&format!("vxm: {expected}: expected the same")), "{launcher}, {program}: {told}");
+        }
+        // what each rank may have in its own way
+        let own = "exec $VXM mis grid:9x9 --threads $((R + 1)) --timeout $((R + 30)) --memory $((R + 1))GiB";
+        let out = run(launcher, own);
+        assert!(out.status.success() && text(&out.stdout).contains("valid"), "{launcher}: {}", text(&out.stderr));
     }
 }
 
