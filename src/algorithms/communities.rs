@@ -1,5 +1,6 @@
 //! Communities of great modularity, by Louvain's method in synchronous rounds. See `docs/algorithms/communities.md`.
 
+use crate::algorithms::priority::mix;
 use crate::prelude::*;
 
 /// Communities of a graph.
@@ -16,16 +17,32 @@ pub struct Communities {
     pub rounds: u32,
 }
 
+/// After so many rounds in a row that gain nothing to speak of, no vertex of a level moves any more: two try both directions of moves, and a
+/// third comes by another order, with fewer vertices.
+const PATIENCE: u32 = 3;
+
 /// An edge's weight.
 #[op]
 fn one(_edge: ()) -> f64 {
     1.0
 }
 
-/// Whether a vertex moves: it gains, to a community on the side of this round.
+/// What a vertex gains in its own community, where `volume` is the share of the others in it.
 #[op]
-fn moves(gains: bool, home: u32, target: u32) -> bool {
-    gains && target < home
+fn stay(inside: f64, degree: f64, volume: f64) -> f64 {
+    inside - degree * volume
+}
+
+/// A share of all degrees, without that of one vertex.
+#[op]
+fn without(volume: f64, degree: f64, total: f64) -> f64 {
+    volume - degree / total
+}
+
+/// Whether `one` comes before `other` in a random order.
+#[op]
+fn is_before(one: u32, other: u32, seed: u64) -> bool {
+    mix(one, seed) < mix(other, seed)
 }
 
 /// Communities of great modularity in an undirected graph.
@@ -34,10 +51,11 @@ fn moves(gains: bool, home: u32, target: u32) -> bool {
 /// It is Louvain's method (Blondel, Guillaume, Lambiotte and Lefebvre, "Fast unfolding of communities in large networks"). Vertices move to the
 /// community of the greatest gain, until moves gain less than `tolerance`. Then communities become vertices, and so on.
 ///
-/// Rounds are synchronous: all vertices see the communities before the round. In turn they move only to communities with lesser and with greater
-/// numbers, as two vertices might swap otherwise. A round that doesn't raise the modularity is undone. So the modularity never falls.
+/// Rounds are synchronous: all vertices see the communities before the round. Two vertices might swap, and chains of them follow each other. So a hash
+/// orders the communities anew for each two rounds. In the first of them vertices move only to communities that come later, in the second to earlier ones.
+/// A round that doesn't raise the modularity is undone, and half as many vertices may move in the next. So the modularity never falls.
 ///
-/// A round takes the time of two products of the graph with the matrix of its communities, O(nnz log(row)).
+/// A round takes the time of a product of the graph with the matrix of its communities, O(nnz) expected. On a path there are O(log n) rounds.
 ///
 /// ```
 /// use vxm::algorithms::communities;
@@ -58,82 +76,110 @@ pub fn communities(a: &Matrix, tolerance: f64) -> Result<Communities> {
         return Err(Error::invalid(format!("communities: tolerance {tolerance}: expected a number from 0 on")));
     }
     let a = &*a.to_graph()?;
-    let (n, mut graph, mut rounds) = (a.nrows(), a.map(one)?, 0);
-    let own = fill(0u32, n).map_index(FIRST).eval()?;
+    let (own, mut graph, mut rounds) = (numbers(a.nrows()).eval()?, a.map(one)?, 0);
     let (mut home, mut modularity) = (own.clone(), 0.0);
     loop {
-        // settled = the communities of the graph's vertices; home = settled[home]
-        let settled = settle(&graph, &own, tolerance)?;
+        let settled = settle(&graph, tolerance)?;
         rounds += settled.rounds;
-        modularity = if a.nnz() > 0 { settled.modularity } else { modularity };
-        home = settled.home.gather(&home).eval()?;
-        if settled.home == own {
+        modularity = if a.nnz() > 0 { settled.parts.modularity } else { modularity };
+        // number = 0, 1, .. for the communities that have vertices
+        let (k, home_of) = (graph.nrows(), settled.parts.home);
+        let number = numbers(k).eval()?.scatter_by(&home_of, k, MIN)?.pattern().map_index(FIRST).eval()?.rank()?;
+        let (count, numbered) = (number.nvals(), number.gather(&home_of).eval()?);
+        if count == k {
             break;
         }
-        // G = S' G S, where S[v, settled[v]] = 1: communities become vertices
-        let s = Matrix::membership(&settled.home, n)?;
+        // home = numbered[home]; G = S' G S, where S[v, numbered[v]] = 1: communities become vertices
+        home = numbered.gather(&home).eval()?;
+        let s = Matrix::membership(&numbered, k)?;
         graph = s.transpose().mxm(&graph.mxm(&s, PLUS_FIRST).eval()?, PLUS_SECOND).eval()?;
+        graph = graph.extract_range(0..count, 0..count)?;
     }
     // least[c] = the least vertex of c; labels = least[home]
-    let least = own.scatter_by(&home, n, MIN)?;
+    let least = own.scatter_by(&home, a.nrows(), MIN)?;
     Ok(Communities { labels: least.gather(&home).eval()?, count: least.nvals() as u32, modularity, rounds })
 }
 
-/// Communities of the vertices of a graph with weights, each named by a vertex.
-struct Settled {
+/// The numbers of `n` vertices: 0, 1, 2 and so on.
+fn numbers(n: usize) -> impl Expr<T = u32> {
+    fill((), n).map_index(FIRST)
+}
+
+/// A graph with weights, without what links a vertex to itself.
+struct Level {
+    links: Matrix<f64>,
+    degree: Vector<f64>,
+    /// The weight of all links from both ends, and the weight that links vertices to themselves.
+    total: f64,
+    loops: f64,
+}
+
+/// Communities of a level's vertices, each named by a vertex.
+struct Parts {
     home: Vector<u32>,
+    /// The weight of the links of each vertex within its community.
+    inside: Vector<f64>,
+    /// The share of all degrees that a community has.
+    volume: Vector<f64>,
     modularity: f64,
+}
+
+/// What a level comes to.
+struct Settled {
+    parts: Parts,
     rounds: u32,
 }
 
-/// Moves vertices until a round in each direction gains at most `tolerance`. At first each vertex is in its own community.
-fn settle(graph: &Matrix<f64>, own: &Vector<u32>, tolerance: f64) -> Result<Settled> {
-    let links = graph.select(OFFDIAG)?;
-    let degree = graph.reduce_rows(PLUS)?.or(0.0).eval()?;
-    let total = degree.reduce(PLUS)?;
-    let (mut home, mut rounds, mut idle, mut up) = (own.clone(), 0, 0, false);
-    let mut best = modularity(graph, &degree, &home, total)?;
-    while idle < 2 && total > 0.0 {
+/// Moves vertices until [`PATIENCE`] rounds have gained at most `tolerance` each. At first each vertex is in its own community.
+fn settle(graph: &Matrix<f64>, tolerance: f64) -> Result<Settled> {
+    let (links, degree) = (graph.select(OFFDIAG)?, graph.reduce_rows(PLUS)?.or(0.0).eval()?);
+    let (total, linked) = (degree.reduce(PLUS)?, links.reduce(PLUS)?);
+    let level = Level { links, degree, total, loops: total - linked };
+    let mut parts = parts(&level, numbers(graph.nrows()).eval()?)?;
+    let (mut rounds, mut idle, mut halvings) = (0, 0, 0);
+    while idle < PATIENCE && total > 0.0 {
+        let next = self::parts(&level, moved(&level, &parts, rounds, halvings)?)?;
         rounds += 1;
-        let next = moved(&links, &degree, &home, total, up)?;
-        let found = modularity(graph, &degree, &next, total)?;
-        (idle, up) = (if found > best + tolerance { 0 } else { idle + 1 }, !up);
-        if found > best {
-            (home, best) = (next, found);
-        }
+        let gained = next.modularity - parts.modularity;
+        idle = if gained > tolerance { 0 } else { idle + 1 };
+        (parts, halvings) = if gained > 0.0 { (next, halvings.saturating_sub(1)) } else { (parts, halvings + 1) };
     }
-    Ok(Settled { home, modularity: best, rounds })
+    Ok(Settled { parts, rounds })
 }
 
-/// The communities after a round: each vertex moves to the community of the greatest gain, the least among equals, if it is on the side `up`.
-fn moved(links: &Matrix<f64>, degree: &Vector<f64>, home: &Vector<u32>, total: f64, up: bool) -> Result<Vector<u32>> {
-    let s = Matrix::membership(home, home.len())?;
+/// The communities after a round: a vertex moves to the community of the greatest gain, the least among equals, if it gains more there than in its own,
+/// if it may go in that direction, and if its lot is in the part that `halvings` leave.
+fn moved(level: &Level, parts: &Parts, round: u32, halvings: u32) -> Result<Vector<u32>> {
+    let Level { links, degree, total, .. } = level;
+    let (n, home, volume) = (degree.len(), &parts.home, &parts.volume);
     // W = links plus.first S: the weight of the links between each vertex and each community
-    let to = links.mxm(&s, PLUS_FIRST).eval()?;
-    // volume[c] = the sum of the degrees in c
-    let volume = degree.scatter_by(home, degree.len(), PLUS)?.or(0.0).eval()?;
-    // G<!S> = W[v, c] - degree[v] * volume[c] / total
-    let expected = to.map_ends(FIRST, degree)?.ewise_mult(&to.map_ends(SECOND, &volume)?, TIMES)?;
-    let gains = to.ewise_mult(&expected.map(DIV.bind(total))?, MINUS)?.masked(!&s)?;
-    // stay[v] = W[v, home[v]] - degree[v] * (volume[home[v]] - degree[v]) / total
-    let inside = to.masked(&s)?.reduce_rows(PLUS)?.or(0.0).eval()?;
-    let rest = volume.gather(home).ewise_mult(degree, MINUS).ewise_mult(degree, TIMES).map(DIV.bind(total)).eval()?;
-    let stay = inside.ewise_mult(&rest, MINUS).eval()?;
-    // home<G max. > stay> = argmax G
+    let to = links.mxm(&Matrix::membership(home, n)?, PLUS_FIRST).eval()?;
+    // G = W[v, c] - degree[v] * volume[c]; less than what a vertex really gains in its own community
+    let expected = to.map_ends(FIRST, degree)?.ewise_mult(&to.map_ends(SECOND, volume)?, TIMES)?;
+    let gains = to.ewise_mult(&expected, MINUS)?;
     let (target, most) = (gains.argmax_rows()?, gains.reduce_rows(MAX)?);
-    let leaves = most.ewise_mult(&stay, GT).eval()?;
-    let (lesser, greater) = (moves.map3(&leaves, home, &target), moves.map3(&leaves, &target, home));
-    let movers = if up { greater.eval()? } else { lesser.eval()? };
+    // stay[v] = inside[v] - degree[v] * (volume[home[v]] - degree[v] / total)
+    let others = without.map3(volume.gather(home), degree, fill(*total, n));
+    let leaves = most.ewise_mult(stay.map3(&parts.inside, degree, others), GT).eval()?;
+    // in order: from an earlier to a later community in each even round, from a later to an earlier one in each odd round
+    let (seeds, up) = (fill(u64::from(round / 2), n), round % 2 == 0);
+    let in_order = if up { is_before.map3(home, &target, seeds) } else { is_before.map3(&target, home, seeds) };
+    let drawn = fill(u64::from(round), n).map_index(mix).map(LE.bind(u32::MAX >> halvings.min(31)));
+    // home<leaves and in order and drawn> = target
+    let movers = leaves.ewise_mult(in_order, LAND).ewise_mult(drawn, LAND).eval()?;
     let mut next = home.clone();
     target.mask(movers.values()).assign_to(&mut next)?;
     Ok(next)
 }
 
-/// The modularity of communities: the sum over all of `inside / total - (volume / total)^2`. 0 without edges.
-fn modularity(graph: &Matrix<f64>, degree: &Vector<f64>, home: &Vector<u32>, total: f64) -> Result<f64> {
-    let s = Matrix::membership(home, home.len())?;
-    // W<S> = G plus.first S
-    let inside = graph.mxm(&s, PLUS_FIRST).mask(&s).eval()?.reduce(PLUS)?;
-    let volume = degree.scatter_by(home, degree.len(), PLUS)?.map(DIV.bind(total)).eval()?;
-    Ok(if total > 0.0 { inside / total - volume.ewise_mult(&volume, TIMES).reduce(PLUS)? } else { 0.0 })
+/// What is known of communities. Their modularity is the sum over all of `inside / total - volume^2`; 0 without edges.
+fn parts(level: &Level, home: Vector<u32>) -> Result<Parts> {
+    let Level { links, degree, total, loops } = level;
+    // inside[v] = the sum of links[v, u] over the u with home[u] = home[v]
+    let inside = links.mxv(&home, PLUS_FIRST).edge_status(EQ).or(0.0).eval()?;
+    // volume[c] = the sum of the degrees in c, as a share of all
+    let volume = degree.scatter_by(&home, home.len(), PLUS)?.or(0.0).map(DIV.bind(*total)).eval()?;
+    let within = (inside.reduce(PLUS)? + loops) / total;
+    let modularity = if *total > 0.0 { within - volume.ewise_mult(&volume, TIMES).reduce(PLUS)? } else { 0.0 };
+    Ok(Parts { home, inside, volume, modularity })
 }

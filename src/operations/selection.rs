@@ -1,9 +1,11 @@
 //! Scattering with a rule for indices that occur more than once, and the places of least and greatest elements.
 
+use crate::backend::tuning::tuning;
 use crate::containers::{Matrix, Vector};
 use crate::error::{Error, Result};
 use crate::operations::ranks::matrices;
 use crate::operations::verbs::Verbs;
+use crate::parallel;
 use std::panic::Location;
 use vxm_semiring::{Element, First, Monoid, Ring, Scalar, op, semiring};
 
@@ -138,7 +140,8 @@ impl<A: Scalar> Matrix<A> {
             let entries = columns.iter().zip(values);
             entries.reduce(|best, next| if better(*next.1, *best.1) { next } else { best }).map(|(&j, _)| j)
         };
-        Ok(Vector::from_options(&(0..csr.nrows()).map(best).collect::<Vec<_>>()))
+        let found = parallel::ranges(csr.nrows(), tuning().least_chunk, &|rows| rows.map(best).collect::<Vec<_>>());
+        Ok(Vector::from_options(&found.concat()))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Communities of great modularity, against their certificate, a sequential search, and partitions that are known.
 
-use super::graphs::{every_way, undirected};
+use super::graphs::{every_way, hash, undirected};
 use vxm::algorithms::communities;
 use vxm::certify::{self, Violation};
 use vxm::prelude::*;
@@ -67,6 +67,20 @@ fn rings_of_cliques_are_found() {
     for tolerance in [-1.0, f64::NAN] {
         let why = communities(&ring, tolerance).unwrap_err().to_string();
         assert_eq!(why, format!("communities: tolerance {tolerance}: expected a number from 0 on"));
+    }
+}
+
+/// Rounds grow with the logarithm of a path's length, however its vertices are numbered.
+#[test]
+fn chains_take_few_rounds() {
+    let n = 20_000u32;
+    let mut shuffled: Vec<u32> = (0..n).collect();
+    shuffled.sort_by_key(|&v| hash(v, 0, 7));
+    for order in [(0..n).collect(), (0..n).rev().collect(), shuffled] {
+        let edges: Vec<_> = order.windows(2).map(|ends| (ends[0], ends[1])).collect();
+        let found = communities(&Matrix::undirected(n as usize, &edges).unwrap(), 1e-6).unwrap();
+        // the best are about sqrt(n) parts of equal length, of modularity 1 - 2 / sqrt(n)
+        assert!(found.modularity > 0.98 && found.rounds < 300, "{} in {} rounds", found.modularity, found.rounds);
     }
 }
 
