@@ -56,6 +56,8 @@ pub struct Matrix<T: Element = ()> {
     device_rows: OnceLock<Arc<DeviceCsr<T>>>,
     device_columns: OnceLock<Arc<DeviceCsr<T>>>,
     symmetric: bool,
+    /// Whether each entry is known to have one at the mirrored place, whatever their values.
+    mirrored: bool,
     simple: OnceLock<bool>,
     format: Option<Format>,
     row_tiles: Arc<Tiled<T>>,
@@ -87,6 +89,7 @@ impl<T: Element> Matrix<T> {
             device_rows: OnceLock::new(),
             device_columns: OnceLock::new(),
             symmetric: false,
+            mirrored: false,
             simple: OnceLock::new(),
             format: None,
             row_tiles: Arc::default(),
@@ -420,6 +423,16 @@ impl<T: Element> Matrix<T> {
             vec![(); csr.nnz()],
         );
         Matrix { symmetric: self.symmetric, format: self.format, gpu: self.gpu.clone(), ..Matrix::from_csr(rows) }
+    }
+
+    /// Whether the pattern is known to be that of the transpose.
+    pub(crate) fn is_mirrored(&self) -> bool {
+        self.symmetric || self.mirrored
+    }
+
+    pub(crate) fn set_mirrored(mut self, mirrored: bool) -> Self {
+        self.mirrored = mirrored;
+        self
     }
 
     pub(crate) fn set_symmetric(mut self, symmetric: bool) -> Self {

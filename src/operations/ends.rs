@@ -42,7 +42,8 @@ impl<A: Element> Matrix<A> {
         }
         if let Some(gpu) = self.place_with(u) {
             let (rows, u) = (self.on(&gpu)?, u.on(&gpu)?);
-            return Ok(Matrix::on_device(cuda::entries::map_ends(&rows, op, &u)?, None));
+            let made = Matrix::on_device(cuda::entries::map_ends(&rows, op, &u)?, None);
+            return Ok(made.set_mirrored(self.is_mirrored()));
         }
         let u = u.clone().with_format(VectorFormat::Bitmap);
         let ends = u.view();
@@ -62,7 +63,8 @@ impl<A: Element> Matrix<A> {
             }
         });
         let (offsets, columns) = (csr.offsets().to_vec(), csr.columns().to_vec());
-        Ok(Matrix::from_csr(Csr::from_parts(csr.nrows(), csr.ncols(), offsets, columns, values)))
+        let made = Matrix::from_csr(Csr::from_parts(csr.nrows(), csr.ncols(), offsets, columns, values));
+        Ok(made.set_mirrored(self.is_mirrored()))
     }
 
     /// The answers to `op(u[i], u[j])` for up to 32 vectors `u`, as bits of one value for every entry `(i, j)`: bit `k` is that of vector `k`. It

@@ -32,6 +32,21 @@ pub struct Dependents<'a> {
 }
 
 impl Dependents<'_> {
+    /// The readers of these elements, with repeats; `None` if they are more than `most`, or unknown.
+    pub(crate) fn of(&self, elements: &[u32], most: usize) -> Option<Vec<u32>> {
+        let readers = |i: u32| self.rows.iter().map(move |(offsets, _)| offsets[i as usize + 1] - offsets[i as usize]);
+        let mut count = 0u64;
+        for &i in elements {
+            count += 1 + readers(i).sum::<u64>();
+            if self.all || count > most as u64 {
+                return None;
+            }
+        }
+        let mut found = Vec::with_capacity(count as usize);
+        elements.iter().for_each(|&i| self.each(i as usize, |j| found.push(j as u32)));
+        Some(found)
+    }
+
     /// Calls `f` for each reader of element `i`.
     #[inline(always)]
     fn each(&self, i: usize, mut f: impl FnMut(usize)) {

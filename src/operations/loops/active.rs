@@ -1,6 +1,7 @@
 //! Loops over active elements: an element is visited for as long as an operator holds of it.
 
 use crate::backend::cpu::active::{Body, Loop, Outcome, RowReading, Sweep, Sweeping};
+use crate::backend::cpu::changed::Dependents;
 use crate::backend::cpu::counted::Counted;
 use crate::backend::cpu::dyn_view::DynView;
 use crate::backend::cuda::codegen::builder::KernelBuilder;
@@ -17,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::formats::Shared;
 use crate::operations::expr::{Env, Expr, StateRef};
 use crate::operations::loops::core::{Condition, Differ, Fixed, Stepped, rounds_for};
+use crate::operations::loops::dependencies::{Reads, RowsRead};
 use crate::operations::ranks::Visited;
 use crate::operations::terminal::emitted;
 use crate::operations::verbs::Verbs;
@@ -173,6 +175,14 @@ where
     }
 }
 
+/// Which elements of a body read which, if the rows that tell it are at hand.
+fn readers<'s, E: Expr>(body: &'s E, env: &Env<'_>) -> Option<Dependents<'s>> {
+    let mut reads = Reads::default();
+    body.reads(env, &mut reads);
+    let rows = reads.matrices().iter().map(RowsRead::known_rows).collect::<Option<_>>()?;
+    (!reads.is_everything()).then_some(Dependents { own: true, all: false, rows })
+}
+
 /// The error if active elements are left: they changed without end, or a round changed none.
 pub(super) fn unsettled(left: usize, rounds: u32, endless: bool, at: &'static Location<'static>) -> Error {
     let elements = if left == 1 { "element" } else { "elements" };
@@ -280,7 +290,8 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, E: Expr<T = T>, B: Expr<T = T>> Step
             };
             let mut job = Loop { state: &state, active, max_rounds, spills: false, probe: probe.as_ref() };
             if schedule == Schedule::Rounds {
-                job.rounds(first, || body(if monotone { RowReading::Prefiltered } else { RowReading::AsStored }))?
+                let reading = if monotone { RowReading::Prefiltered } else { RowReading::AsStored };
+                job.rounds(first, || body(reading), || readers(step, &env))?
             } else {
                 let noting = env.with_spills(&spills);
                 let stored = (step.view(&noting)?, !snapshot.get());

@@ -92,6 +92,11 @@ impl<'a> RowsRead<'a> {
         self.matrix.pattern_rows(self.transposed)
     }
 
+    /// The same rows, if they need not be made.
+    pub fn known_rows(&self) -> Option<(&'a [u64], &'a [u32])> {
+        self.matrix.known_pattern_rows(self.transposed)
+    }
+
     /// The number of a rank's share by the rows of the product, and its slots among peers; `None` if a rank can't have them. All ranks call this.
     ///
     /// # Errors
@@ -125,6 +130,9 @@ pub trait MatrixPattern: Sync + core::fmt::Debug {
     /// The offsets and columns of its rows, or of its transpose's.
     fn pattern_rows(&self, transposed: bool) -> (&[u64], &[u32]);
 
+    /// The same rows, if they are on the host already.
+    fn known_pattern_rows(&self, transposed: bool) -> Option<(&[u64], &[u32])>;
+
     /// The same rows on a GPU.
     ///
     /// # Errors
@@ -144,12 +152,18 @@ pub trait MatrixPattern: Sync + core::fmt::Debug {
 
 impl<A: Element> MatrixPattern for Matrix<A> {
     fn pattern_rows(&self, transposed: bool) -> (&[u64], &[u32]) {
-        let rows = if transposed { self.csr_transposed() } else { self.csr() };
+        let rows = if transposed && !self.is_mirrored() { self.csr_transposed() } else { self.csr() };
         (rows.offsets(), rows.columns())
     }
 
+    fn known_pattern_rows(&self, transposed: bool) -> Option<(&[u64], &[u32])> {
+        let (rows, columns) = self.known_sides();
+        let rows = if transposed && !self.is_mirrored() { columns } else { rows }?;
+        Some((rows.offsets(), rows.columns()))
+    }
+
     fn pattern_rows_on(&self, gpu: &Gpu, transposed: bool) -> Result<DeviceRows> {
-        let rows = if transposed { self.transposed_on(gpu) } else { self.on(gpu) }?;
+        let rows = if transposed && !self.is_mirrored() { self.transposed_on(gpu) } else { self.on(gpu) }?;
         let (offsets, columns) = rows.addresses();
         Ok(DeviceRows { offsets, columns, held: rows })
     }

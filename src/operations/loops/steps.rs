@@ -350,11 +350,12 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> OnThreads<'_, T, F> {
         let (state, snapshot) = (self.visited.state, Cell::new(false));
         let env = Env::with_shared(self.state_ref, state, &snapshot).wanting(list.len());
         let view = body.view(&env)?;
-        self.changed |= match (self.visited.probe, view.fixed()) {
-            (Some(probe), _) => self.visited.count_round(&view, probe, &mut list, &mut self.scratch),
-            (None, Some(fixed)) => self.visited.round(&fixed, &mut list, &mut self.scratch),
-            (None, None) => self.visited.round(&DynView::of(&view), &mut list, &mut self.scratch),
+        let changed = match (self.visited.probe, view.fixed()) {
+            (Some(probe), _) => self.visited.count_round(&view, probe, &mut list, &mut self.scratch, None),
+            (None, Some(fixed)) => self.visited.round(&fixed, &mut list, &mut self.scratch, None),
+            (None, None) => self.visited.round(&DynView::of(&view), &mut list, &mut self.scratch, None),
         };
+        self.changed |= changed > 0;
         Ok(list)
     }
 }

@@ -1,5 +1,6 @@
 //! The CPU's `while_active` loops. Rounds read the state of the round before. In-place passes write the state that other threads read.
 
+mod due;
 mod job;
 mod meeting;
 mod order;
@@ -11,10 +12,12 @@ pub(crate) use job::next;
 pub use job::{Body, Loop, Outcome, RowReading};
 pub(crate) use sweep::{Sweep, Sweeping};
 
+use crate::backend::cpu::active::due::Due;
 use crate::backend::cpu::active::meeting::Meeting;
 use crate::backend::cpu::active::order::Order;
 use crate::backend::cpu::active::visitor::{PassResult, Visitor, merged};
 use crate::backend::cpu::active::waiters::Waiters;
+use crate::backend::cpu::changed::Dependents;
 use crate::backend::cpu::counted::Counted;
 use crate::backend::cpu::dyn_view::DynView;
 use crate::backend::cpu::gather::is_small;
@@ -31,48 +34,58 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use vxm_semiring::{Element, UnaryOp};
 
 impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
-    /// Runs the loop in rounds. Each round visits all active elements over the state of the round before. `first` is the first round's
-    /// body, if it has its own.
+    /// Runs the loop in rounds. Each round visits all active elements over the state of the round before, but for those that would stay as they
+    /// are because nothing that they read has changed. `first` is the first round's body, if it has its own. `readers` tells which elements read
+    /// which, if that is at hand.
     ///
     /// # Errors
     /// If `body` fails to make the view.
-    pub fn rounds<V: VectorView<T = T>, W: VectorView<T = T>>(
+    pub fn rounds<'r, V: VectorView<T = T>, W: VectorView<T = T>>(
         &self,
         first: Option<W>,
         body: impl Fn() -> Result<Body<V>>,
+        readers: impl Fn() -> Option<Dependents<'r>>,
     ) -> Result<Outcome> {
-        let (mut rounds, mut next, mut kept) = (0, Vec::new(), None);
-        let mut list = self.active_elements();
-        while !list.is_empty() {
+        let (mut rounds, mut new, mut kept) = (0, Vec::new(), None);
+        let mut due = Due::new(self.active_elements(), self.state.len() as u64);
+        let is_active = |i: u32| self.active.call(self.state.get(i as usize));
+        while due.active > 0 {
             rounds += 1;
-            told_round!(rounds, list.len());
+            told_round!(rounds, due.list.len());
+            let visited = due.list.len();
             let changed = match first.as_ref().filter(|_| rounds == 1) {
                 // if the first body changes nothing, the main body still may
-                Some(first) => {
-                    self.counted_round(first, &mut list, &mut next);
-                    true
-                }
+                Some(first) => self.counted_round(first, &mut due.list, &mut new, None).max(1),
                 None => {
                     let (view, live) = match kept.take() {
                         Some(kept) => kept,
                         None => body()?,
                     };
-                    let changed = self.counted_round(&view, &mut list, &mut next);
+                    let changed = self.counted_round(&view, &mut due.list, &mut new, due.changed.as_mut());
                     kept = live.then_some((view, live));
                     changed
                 }
             };
-            if !changed || rounds >= self.max_rounds {
-                return Ok(Outcome { rounds, left: list.len(), endless: changed });
+            due.follow((visited, changed), is_active, &readers);
+            if due.active > 0 && (changed == 0 || rounds >= self.max_rounds) {
+                return Ok(Outcome { rounds, left: due.active, endless: changed > 0 });
             }
         }
         Ok(Outcome { rounds, left: 0, endless: false })
     }
 
     /// Runs one round, as [`round`](Self::round), and counts it if the loop has a probe.
-    fn counted_round<V: VectorView<T = T>>(&self, body: &V, list: &mut Vec<u32>, new: &mut Vec<T>) -> bool {
-        let Some(probe) = self.probe else { return self.round(body, list, new) };
-        self.count_round(body, probe, list, new)
+    fn counted_round<V: VectorView<T = T>>(
+        &self,
+        body: &V,
+        list: &mut Vec<u32>,
+        new: &mut Vec<T>,
+        noted: Option<&mut Vec<u32>>,
+    ) -> usize {
+        match self.probe {
+            None => self.round(body, list, new, noted),
+            Some(probe) => self.count_round(body, probe, list, new, noted),
+        }
     }
 
     /// Runs and counts one round.
@@ -82,10 +95,12 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         probe: &Probe,
         list: &mut Vec<u32>,
         new: &mut Vec<T>,
-    ) -> bool {
+        noted: Option<&mut Vec<u32>>,
+    ) -> usize {
         probe.begin_round(list.len(), false);
         let judge = |own: T, new: T| self.judge(own, new);
-        let changed = self.round(&DynView::of(&Counted::of(body, probe, self.state.view(), Some(&judge))), list, new);
+        let counted = Counted::of(body, probe, self.state.view(), Some(&judge));
+        let changed = self.round(&DynView::of(&counted), list, new, noted);
         probe.end_round(0);
         changed
     }
@@ -107,9 +122,16 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         parallel::collect(n.div_ceil(chunk), &|p| of(p * chunk..((p + 1) * chunk).min(n))).concat()
     }
 
-    /// Runs one round over `list`, and returns whether it changed an element. Afterwards `list` holds the elements that are still active.
-    /// `new` is scratch space.
-    pub fn round<V: VectorView<T = T>>(&self, body: &V, list: &mut Vec<u32>, new: &mut Vec<T>) -> bool {
+    /// Runs one round over `list`, and returns how many elements it changed. Afterwards `list` holds the elements that are still active.
+    /// `new` is scratch space. `noted` takes the changed elements.
+    pub fn round<V: VectorView<T = T>>(
+        &self,
+        body: &V,
+        list: &mut Vec<u32>,
+        new: &mut Vec<T>,
+        noted: Option<&mut Vec<u32>>,
+    ) -> usize {
+        let notes = noted.is_some();
         let _reading = body.work().and_then(|work| memory::read_some_rows(work, list.len()));
         new.clear();
         new.resize(list.len(), T::ZERO);
@@ -119,18 +141,21 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
             }
         };
         let write = |list: &[u32], new: &[T]| {
-            let (mut changed, mut left) = (false, Vec::new());
+            let (mut changed, mut left, mut noted) = (0, Vec::new(), Vec::new());
             for (&i, &new) in list.iter().zip(new) {
-                changed |= self.state.get(i as usize).bits() != new.bits();
+                let changes = self.state.get(i as usize).bits() != new.bits();
+                changed += usize::from(changes);
                 self.state.put(i as usize, new);
+                if notes && changes {
+                    noted.push(i);
+                }
                 if self.active.call(new) {
                     left.push(i);
                 }
             }
-            (changed, left)
+            (changed, left, noted)
         };
-        let changed;
-        (changed, *list) = if is_small(body, list) {
+        let (changed, left, found) = if is_small(body, list) {
             evaluate((list, new));
             write(list, new)
         } else {
@@ -138,9 +163,14 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
             parallel::each(list.chunks(chunk).zip(new.chunks_mut(chunk)).collect(), &evaluate);
             let chunks: Vec<_> = list.chunks(chunk).zip(new.chunks(chunk)).collect();
             let written = parallel::collect(chunks.len(), &|p| write(chunks[p].0, chunks[p].1));
-            let changed = written.iter().any(|(changed, _)| *changed);
-            (changed, written.into_iter().map(|(_, left)| left).collect::<Vec<_>>().concat())
+            let changed = written.iter().map(|(changed, ..)| changed).sum();
+            let (left, noted): (Vec<_>, Vec<_>) = written.into_iter().map(|(_, left, noted)| (left, noted)).unzip();
+            (changed, left.concat(), noted.concat())
         };
+        *list = left;
+        if let Some(noted) = noted {
+            *noted = found;
+        }
         changed
     }
 
