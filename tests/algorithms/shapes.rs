@@ -2,6 +2,7 @@
 
 use super::check::{Effort, check, check_coloring, check_set};
 use vxm::algorithms::{ColoringOptions, Method, MisOptions, Order, Priority, color, mis, priorities};
+use vxm::certify;
 use vxm::formats::Csr;
 use vxm::prelude::*;
 
@@ -69,6 +70,39 @@ fn rounds_are_fewer_than_vertices_and_colors() {
                 }
             }
         }
+    }
+}
+
+/// In natural order each vertex of such a path waits for the one before it. With a visit of each vertex in each round, this test takes minutes.
+#[test]
+fn long_chains_end_soon() {
+    let by = |a: &Matrix, method| {
+        let found = color(a, &ColoringOptions::default().method(method).order(Order::Natural)).unwrap();
+        let colors = found.colors.to_dense(0);
+        assert_eq!(certify::coloring(a.csr().offsets(), a.csr().columns(), &colors), Ok(found.count), "{method:?}");
+        found
+    };
+    let a = path(200_000);
+    let jp = by(&a, Method::Jp);
+    for method in [Method::Mis, Method::Speculative] {
+        let found = by(&a, method);
+        assert_eq!((found.rounds, found.count), (200_001, 2), "{method:?}");
+        assert_eq!(found.colors, jp.colors, "{method:?}");
+    }
+    // other methods end after 64 + sqrt(m) rounds, each of which colours one vertex, or the two ends of what is left
+    let a = path(20_000);
+    let is = by(&a, Method::Is);
+    for method in [Method::MaxTimes, Method::NeighborReduce] {
+        assert_eq!(by(&a, method).colors, is.colors, "{method:?}");
+    }
+    for (method, count) in [(Method::MinMax, 2 * 263), (Method::Hash, 4)] {
+        let found = by(&a, method);
+        assert!(
+            (263..300).contains(&found.rounds) && found.count <= count,
+            "{method:?}: {} in {}",
+            found.count,
+            found.rounds
+        );
     }
 }
 

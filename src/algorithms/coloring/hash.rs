@@ -6,8 +6,9 @@
 //! reset.
 //!
 //! A round has seven steps. Between them a vertex' state is its colour, or, while it is [`OPEN`], the number of rounds, a mark, and the key
-//! or colour of the step.
+//! or colour of the step. What is open after the [`patience`] gets greedy colours.
 
+use crate::algorithms::coloring::patience;
 use crate::prelude::*;
 
 /// The bit of a vertex without a lasting colour.
@@ -47,6 +48,12 @@ fn low(vertex: u64) -> u32 {
 #[op]
 fn rounds(vertex: u64) -> u32 {
     ((vertex & (HIGHEST - ROUND)) >> 32u32) as u32
+}
+
+/// Whether a vertex has no lasting colour, and has had fewer than `most` rounds.
+#[op]
+fn goes_on(vertex: u64, most: u32) -> bool {
+    vertex >= OPEN && rounds(vertex) < most
 }
 
 /// An open vertex with the highest key that it sees.
@@ -95,6 +102,12 @@ fn reuse(vertex: u64, table: u64) -> u64 {
     (vertex & !LOW) | FRESH | (color as u64)
 }
 
+/// The colour of a vertex, or the bit of one without.
+#[op]
+fn color_of(vertex: u64) -> u32 {
+    if vertex >= OPEN { 1u32 << 31u32 } else { low(vertex) }
+}
+
 /// Ends a round: a vertex keeps its colour unless the table of its higher neighbours' new colours has an entry for it.
 #[op]
 fn resolve(vertex: u64, table: u64) -> u64 {
@@ -107,7 +120,7 @@ pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32)>
     // up[i, j] = A[i, j] where key[i] < key[j]
     let up = a.oriented(LT, key);
     fixpoint(fill(OPEN, a.nrows()).eval()?)
-        .while_active(is_open)
+        .while_active(goes_on.bind(patience(a)))
         // highest<open> = key max (key<open> max.first A); proposed as highest: v where key[v] = min(highest of v, highest min.first A)
         .step(|v| see_highest.map3(v, key, key.mask(v.select(is_open).pattern()).vxm(a, MAX_FIRST).or_identity()))
         .then(|v| mark_highest.map3(v, key, v.select(is_open).map(low).vxm(a, MIN_FIRST).or_identity()))
@@ -119,5 +132,5 @@ pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32)>
         .then(|v| reuse.map2(v, v.map(entry).vxm(a, BOR_FIRST).or_identity()).mask(v.select(is_marked.bind(LOWEST))))
         // C<the entry of C is in up bor.second fresh_entry(C)> = none
         .then(|v| resolve.map2(v, up.mxv(v.map(fresh_entry), BOR_SECOND).or_identity()))
-        .eval_then(|v| v.map(low).eval())
+        .eval_then(|v| v.map(color_of).eval())
 }

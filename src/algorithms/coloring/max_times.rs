@@ -1,11 +1,15 @@
 //! One independent set a colour, round by round: Algorithm 2 of "Graph Coloring on the GPU" as the paper writes it.
 //!
-//! The fixpoint of `independent_set.rs` has the same colours, and needs no rounds.
+//! The fixpoint of `independent_set.rs` has the same colours, and needs no rounds. It takes over from a loop that takes too many.
 
+use crate::algorithms::coloring::{OPEN, patience};
 use crate::prelude::*;
 
-/// The bit of a vertex that isn't coloured yet. Its other bits are the number of rounds.
-const OPEN: u32 = 1 << 31;
+/// Whether a vertex isn't coloured, and has had fewer than `most` rounds.
+#[op]
+fn goes_on(vertex: u32, most: u32) -> bool {
+    vertex >= OPEN && vertex < OPEN + most
+}
 
 /// Ends a round: a vertex of greater weight than its open neighbours gets the round's colour.
 #[op]
@@ -17,7 +21,7 @@ fn elect(vertex: u32, weight: u32, max: u32) -> u32 {
 pub(super) fn color(a: &Matrix, weight: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
     // max<open> = weight<open> max.times A; frontier<open> = weight > max; C<frontier> = round
     let settled = fixpoint(fill(OPEN, a.nrows()).eval()?)
-        .while_active(GE.bind(OPEN))
+        .while_active(goes_on.bind(patience(a)))
         .step(|c| {
             let max = weight.mask(c.select(GE.bind(OPEN)).pattern()).vxm(a, MAX_TIMES).until(LT).or_identity();
             elect.map3(c, weight, max)

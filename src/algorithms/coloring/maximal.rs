@@ -4,12 +4,10 @@
 //! Here a vertex goes on to the next set by itself, as soon as it has a neighbour in this one. A set grows as Algorithm 3 says: a vertex
 //! joins once it is above all neighbours that may still join. So no vertex waits for a set to be maximal, and the sets are the same.
 
+use crate::algorithms::coloring::OPEN;
 use crate::prelude::*;
 
-/// The bit of a vertex that isn't coloured yet. Its other bits are the colour that it may get.
-pub(super) const OPEN: u32 = 1 << 31;
-
-/// The colour that a vertex has, or may get.
+/// The colour that a vertex has, or may get if it is [`OPEN`].
 #[op]
 pub(super) fn color_of(vertex: u32) -> u32 {
     vertex & (OPEN - 1u32)

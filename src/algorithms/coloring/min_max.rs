@@ -2,16 +2,22 @@
 //!
 //! The loop isn't monotone: a vertex that sees its higher neighbours' colours late may take its even colour instead of an odd one. So it
 //! runs in synchronous rounds. The state of an open vertex counts the rounds until the vertex gets its colour. One product finds out about
-//! open higher neighbours and open lower ones at once.
+//! open higher neighbours and open lower ones at once. What is open after the [`patience`] gets greedy colours.
 
+use crate::algorithms::coloring::{OPEN, patience};
 use crate::prelude::*;
 
-/// The state of an open (uncoloured) vertex before its first round; above all colours. After r rounds it is `OPEN + r`.
-const OPEN: u32 = 1 << 31;
+// An open vertex is `OPEN + r` after r rounds.
 /// The mark of an open higher neighbour.
 const HIGHER: u32 = 0xffff_0000;
 /// The mark of an open lower neighbour.
 const LOWER: u32 = 0x0000_ffff;
+
+/// Whether a vertex isn't coloured, and has had fewer than `most` rounds.
+#[op]
+fn goes_on(vertex: u32, most: u32) -> bool {
+    vertex >= OPEN && vertex < OPEN + most
+}
 
 /// The mark of a neighbour: 0 if it has a colour.
 #[op]
@@ -45,7 +51,7 @@ pub(super) fn color(a: &Matrix, key: &Vector<u32>) -> Result<(Vector<u32>, u32)>
     let higher = a.map_ends(LT, key)?;
     // C = OPEN; C<C >= OPEN> = extremal(C, H bor.open_side C), until all C < OPEN
     let settled = fixpoint(key.map(SECOND.bind(OPEN)).eval()?)
-        .while_active(GE.bind(OPEN))
+        .while_active(goes_on.bind(patience(a)))
         .step(|c| extremal.map2(c, higher.mxv(c, semiring(BOR, open_side)).or_identity()))
         .eval()?;
     Ok((settled.state, settled.rounds))

@@ -29,6 +29,15 @@ pub struct Coloring {
     pub rounds: u32,
 }
 
+/// The bit of a vertex without a colour, in methods that keep a colour or more in 32 bits.
+const OPEN: u32 = 1 << 31;
+
+/// The most rounds of a method that visits all vertices without a colour in each round. A long chain of vertices that wait for each other would take
+/// time quadratic in its length. A graph of `m` entries has a colouring of at most `sqrt(m) + 1` colours, and a round brings a colour or two.
+fn patience(a: &Matrix) -> u32 {
+    64 + a.nnz().isqrt() as u32
+}
+
 /// The colour of a vertex that has none yet.
 pub(crate) const NONE: u32 = 0;
 
@@ -49,7 +58,7 @@ pub fn color(a: &Matrix, options: &ColoringOptions) -> Result<Coloring> {
     let a = &*a.to_graph()?;
     // key = the order of the vertices, the first vertex highest; keys are distinct
     let key = order_keys(a, options.order, options.seed)?;
-    let (colors, rounds) = match options.method {
+    let (mut colors, mut rounds) = match options.method {
         Method::Jp => return color_in_order(a, &key),
         Method::Is => independent_set::color(a, &key),
         Method::MaxTimes => max_times::color(a, &key),
@@ -59,13 +68,27 @@ pub fn color(a: &Matrix, options: &ColoringOptions) -> Result<Coloring> {
         Method::NeighborReduce => neighbor_reduce::color(a, &key),
         Method::Speculative => speculative::color(a, &key),
     }?;
+    let mut most = colors.reduce(MAX)?;
+    // a method may have run out of patience
+    if most >= OPEN {
+        let (all, more) = match options.method {
+            // the same colours, without rounds
+            Method::MaxTimes | Method::NeighborReduce => independent_set::color(a, &key)?,
+            _ => {
+                let some = colors.select(LT.bind(OPEN)).eval()?;
+                let found = extend_coloring(a, &key, &some, u32::MAX)?;
+                (found.colors, found.rounds)
+            }
+        };
+        (most, colors, rounds) = (all.reduce(MAX)?, all, rounds + more);
+    }
     let (colors, count) = match options.method {
         // new colours may be left unused, if all their vertices clash
-        Method::Hash => compact(&colors)?,
+        Method::Hash => compact(&colors, most)?,
         // All colours up to the greatest are used. is, max-times, neighbor-reduce: a vertex of colour c > 1 has a neighbour of colour c - 1.
         // mis, speculative: a vertex goes past a colour only if a neighbour has it. min-max: a round that leaves a vertex open colours both a
-        // local maximum and a local minimum, and the last round colours a local maximum.
-        _ => (colors.clone(), colors.reduce(MAX)?),
+        // local maximum and a local minimum, and the last round colours a local maximum. A colour that completes a colouring is the least one free.
+        _ => (colors, most),
     };
     Ok(Coloring { colors, count, rounds })
 }
@@ -125,10 +148,9 @@ fn renumber(color: u32, used: u64, word: u64) -> u32 {
     if (color - 1u32) / 64u32 == (word >> 32u32) as u32 { number } else { color }
 }
 
-/// The colours renumbered as 1 to `count`, in the same order, and `count`.
-fn compact(colors: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
-    let (n, most) = (colors.len(), colors.reduce(MAX)?);
-    let (mut colors, mut count) = (colors.clone(), 0);
+/// The colours, of which the greatest is `most`, renumbered as 1 to `count`, in the same order, and `count`.
+fn compact(colors: &Vector<u32>, most: u32) -> Result<(Vector<u32>, u32)> {
+    let (n, mut colors, mut count) = (colors.len(), colors.clone(), 0);
     for word in 0..most.div_ceil(64) {
         // used = the colours of the word that are used, as bits
         let used = colors.map(bit_in_word.bind(word)).reduce(BOR)?;

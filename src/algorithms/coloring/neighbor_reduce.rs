@@ -3,12 +3,12 @@
 //! The colours are those of Algorithm 2 with the same weights. The work differs: coloured vertices leave the frontier and the reduction,
 //! and a vertex that isn't coloured comes back into the frontier only after a round that has coloured at least one of its neighbours. That
 //! is enough: a vertex outside the frontier has an uncoloured neighbour of greater weight, and can't become the greatest before that one
-//! goes.
+//! goes. The fixpoint of `independent_set.rs` takes over from a loop that takes too many rounds.
 
+use crate::algorithms::coloring::{OPEN, patience};
 use crate::prelude::*;
 
-/// The bit of a vertex that isn't coloured yet. Its low bits count the rounds; a coloured vertex' are its colour.
-const OPEN: u32 = 1 << 31;
+// The low bits of an open vertex count the rounds.
 /// The bit of an open vertex in the frontier.
 const FRONTIER: u32 = 1 << 30;
 /// The bit of a vertex that is removed in this round.
@@ -18,6 +18,12 @@ const REMOVED: u32 = 1 << 29;
 #[op]
 fn is_open(vertex: u32) -> bool {
     vertex >= OPEN
+}
+
+/// Whether a vertex isn't coloured, and has had fewer than `most` rounds.
+#[op]
+fn goes_on(vertex: u32, most: u32) -> bool {
+    vertex >= OPEN && vertex & (REMOVED - 1u32) < most
 }
 
 /// Whether an open vertex is in the frontier.
@@ -54,7 +60,7 @@ fn advance(vertex: u32, is_near: bool) -> u32 {
 /// Colours, and the number of rounds, one for each colour.
 pub(super) fn color(a: &Matrix, weight: &Vector<u32>) -> Result<(Vector<u32>, u32)> {
     let settled = fixpoint(fill(OPEN | FRONTIER, a.nrows()).eval()?)
-        .while_active(is_open)
+        .while_active(goes_on.bind(patience(a)))
         // reduced<frontier> = weight<open> max.first A; removed<frontier> = weight > reduced
         .step(|v| {
             let reduced = weight.mask(v.select(is_open).pattern()).vxm(a, MAX_FIRST).until(LT).or_identity();

@@ -5,7 +5,8 @@
 //!
 //! Vertices try without waiting for higher neighbours that try lesser colours. So the colouring isn't the greedy one of the order.
 
-use crate::algorithms::coloring::maximal::{OPEN, color_of, decide, most_rounds};
+use crate::algorithms::coloring::OPEN;
+use crate::algorithms::coloring::maximal::{color_of, decide, most_rounds};
 use crate::prelude::*;
 
 /// Whether a neighbour has, or tries, the colour that `own` tries.
