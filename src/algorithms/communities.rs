@@ -117,6 +117,8 @@ struct Level {
 /// Communities of a level's vertices, each named by a vertex.
 struct Parts {
     home: Vector<u32>,
+    /// The weight of the links between each vertex and each community.
+    links: Matrix<f64>,
     /// The weight of the links of each vertex within its community.
     inside: Vector<f64>,
     /// The share of all degrees that a community has.
@@ -150,17 +152,16 @@ fn settle(graph: &Matrix<f64>, tolerance: f64) -> Result<Settled> {
 /// The communities after a round: a vertex moves to the community of the greatest gain, the least among equals, if it gains more there than in its own,
 /// if it may go in that direction, and if its lot is in the part that `halvings` leave.
 fn moved(level: &Level, parts: &Parts, round: u32, halvings: u32) -> Result<Vector<u32>> {
-    let Level { links, degree, total, .. } = level;
-    let (n, home, volume) = (degree.len(), &parts.home, &parts.volume);
-    // W = links plus.first S: the weight of the links between each vertex and each community
-    let to = links.mxm(&Matrix::membership(home, n)?, PLUS_FIRST).eval()?;
+    let Level { degree, total, .. } = level;
+    let Parts { home, links: to, inside, volume, .. } = parts;
+    let n = degree.len();
     // G = W[v, c] - degree[v] * volume[c]; less than what a vertex really gains in its own community
     let expected = to.map_ends(FIRST, degree)?.ewise_mult(&to.map_ends(SECOND, volume)?, TIMES)?;
     let gains = to.ewise_mult(&expected, MINUS)?;
     let (target, most) = (gains.argmax_rows()?, gains.reduce_rows(MAX)?);
     // stay[v] = inside[v] - degree[v] * (volume[home[v]] - degree[v] / total)
     let others = without.map3(volume.gather(home), degree, fill(*total, n));
-    let leaves = most.ewise_mult(stay.map3(&parts.inside, degree, others), GT).eval()?;
+    let leaves = most.ewise_mult(stay.map3(inside, degree, others), GT).eval()?;
     // in order: from an earlier to a later community in each even round, from a later to an earlier one in each odd round
     let (seeds, up) = (fill(u64::from(round / 2), n), round % 2 == 0);
     let in_order = if up { is_before.map3(home, &target, seeds) } else { is_before.map3(&target, home, seeds) };
@@ -175,11 +176,13 @@ fn moved(level: &Level, parts: &Parts, round: u32, halvings: u32) -> Result<Vect
 /// What is known of communities. Their modularity is the sum over all of `inside / total - volume^2`; 0 without edges.
 fn parts(level: &Level, home: Vector<u32>) -> Result<Parts> {
     let Level { links, degree, total, loops } = level;
-    // inside[v] = the sum of links[v, u] over the u with home[u] = home[v]
-    let inside = links.mxv(&home, PLUS_FIRST).edge_status(EQ).or(0.0).eval()?;
+    // W = links plus.first S; inside[v] = W[v, home[v]]
+    let s = Matrix::membership(&home, home.len())?;
+    let links = links.mxm(&s, PLUS_FIRST).eval()?;
+    let inside = links.masked(&s)?.reduce_rows(PLUS)?.or(0.0).eval()?;
     // volume[c] = the sum of the degrees in c, as a share of all
     let volume = degree.scatter_by(&home, home.len(), PLUS)?.or(0.0).map(DIV.bind(*total)).eval()?;
     let within = (inside.reduce(PLUS)? + loops) / total;
     let modularity = if *total > 0.0 { within - volume.ewise_mult(&volume, TIMES).reduce(PLUS)? } else { 0.0 };
-    Ok(Parts { home, inside, volume, modularity })
+    Ok(Parts { home, links, inside, volume, modularity })
 }
