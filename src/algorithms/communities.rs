@@ -81,9 +81,9 @@ pub fn communities(a: &Matrix, tolerance: f64) -> Result<Communities> {
     loop {
         let settled = settle(&graph, tolerance)?;
         rounds += settled.rounds;
-        modularity = if a.nnz() > 0 { settled.parts.modularity } else { modularity };
+        modularity = if a.nnz() > 0 { settled.modularity } else { modularity };
         // number = 0, 1, .. for the communities that have vertices
-        let (k, home_of) = (graph.nrows(), settled.parts.home);
+        let (k, home_of) = (graph.nrows(), settled.home);
         let number = numbers(k).eval()?.scatter_by(&home_of, k, MIN)?.pattern().map_index(FIRST).eval()?.rank()?;
         let (count, numbered) = (number.nvals(), number.gather(&home_of).eval()?);
         if count == k {
@@ -114,9 +114,8 @@ struct Level {
     loops: f64,
 }
 
-/// Communities of a level's vertices, each named by a vertex.
+/// What is known of communities of a level's vertices.
 struct Parts {
-    home: Vector<u32>,
     /// The weight of the links between each vertex and each community.
     links: Matrix<f64>,
     /// The weight of the links of each vertex within its community.
@@ -126,9 +125,10 @@ struct Parts {
     modularity: f64,
 }
 
-/// What a level comes to.
+/// What a level comes to: communities, each named by a vertex.
 struct Settled {
-    parts: Parts,
+    home: Vector<u32>,
+    modularity: f64,
     rounds: u32,
 }
 
@@ -137,33 +137,38 @@ fn settle(graph: &Matrix<f64>, tolerance: f64) -> Result<Settled> {
     let (links, degree) = (graph.select(OFFDIAG)?, graph.reduce_rows(PLUS)?.or(0.0).eval()?);
     let (total, linked) = (degree.reduce(PLUS)?, links.reduce(PLUS)?);
     let level = Level { links, degree, total, loops: total - linked };
-    let mut parts = parts(&level, numbers(graph.nrows()).eval()?)?;
-    let (mut rounds, mut idle, mut halvings) = (0, 0, 0);
+    let mut home = numbers(graph.nrows()).eval()?;
+    let first = parts(&level, &home)?;
+    let (mut modularity, mut rounds, mut idle, mut halvings) = (first.modularity, 0, 0, 0);
+    let mut known = Some(first);
     while idle < PATIENCE && total > 0.0 {
-        let next = self::parts(&level, moved(&level, &parts, rounds, halvings)?)?;
+        // after a round that was undone, what was known before it isn't there any more: that saves memory
+        let now = known.take().map_or_else(|| parts(&level, &home), Ok)?;
+        let next = moved(&level, &home, now, (rounds, halvings))?;
+        let found = parts(&level, &next)?;
         rounds += 1;
-        let gained = next.modularity - parts.modularity;
-        idle = if gained > tolerance { 0 } else { idle + 1 };
-        (parts, halvings) = if gained > 0.0 { (next, halvings.saturating_sub(1)) } else { (parts, halvings + 1) };
+        idle = if found.modularity > modularity + tolerance { 0 } else { idle + 1 };
+        if found.modularity > modularity {
+            (home, modularity, halvings) = (next, found.modularity, halvings.saturating_sub(1));
+            known = Some(found);
+        } else {
+            halvings += 1;
+        }
     }
-    Ok(Settled { parts, rounds })
+    Ok(Settled { home, modularity, rounds })
 }
 
-/// The communities after a round: a vertex moves to the community of the greatest gain, the least among equals, if it gains more there than in its own,
-/// if it may go in that direction, and if its lot is in the part that `halvings` leave.
-fn moved(level: &Level, parts: &Parts, round: u32, halvings: u32) -> Result<Vector<u32>> {
+/// The communities after a round: a vertex moves to its best one, if it gains more there than in its own, if it may go in that direction, and if its lot is
+/// in the part that `halvings` leave.
+fn moved(level: &Level, home: &Vector<u32>, now: Parts, (round, halvings): (u32, u32)) -> Result<Vector<u32>> {
     let Level { degree, total, .. } = level;
-    let Parts { home, links: to, inside, volume, .. } = parts;
-    let n = degree.len();
-    // G = W[v, c] - degree[v] * volume[c]; less than what a vertex really gains in its own community
-    let expected = to.map_ends(FIRST, degree)?.ewise_mult(&to.map_ends(SECOND, volume)?, TIMES)?;
-    let gains = to.ewise_mult(&expected, MINUS)?;
-    let (target, most) = (gains.argmax_rows()?, gains.reduce_rows(MAX)?);
+    let Parts { links, inside, volume, .. } = now;
+    let (n, (target, most)) = (degree.len(), best(links, &volume, degree)?);
     // stay[v] = inside[v] - degree[v] * (volume[home[v]] - degree[v] / total)
     let others = without.map3(volume.gather(home), degree, fill(*total, n));
-    let leaves = most.ewise_mult(stay.map3(inside, degree, others), GT).eval()?;
+    let leaves = most.ewise_mult(stay.map3(&inside, degree, others), GT).eval()?;
     // in order: from an earlier to a later community in each even round, from a later to an earlier one in each odd round
-    let (seeds, up) = (fill(u64::from(round / 2), n), round % 2 == 0);
+    let (seeds, up) = (fill(u64::from(round / 2), n), round.is_multiple_of(2));
     let in_order = if up { is_before.map3(home, &target, seeds) } else { is_before.map3(&target, home, seeds) };
     let drawn = fill(u64::from(round), n).map_index(mix).map(LE.bind(u32::MAX >> halvings.min(31)));
     // home<leaves and in order and drawn> = target
@@ -173,16 +178,24 @@ fn moved(level: &Level, parts: &Parts, round: u32, halvings: u32) -> Result<Vect
     Ok(next)
 }
 
+/// The community of each vertex' greatest gain, the least among equals, and that gain.
+fn best(links: Matrix<f64>, volume: &Vector<f64>, degree: &Vector<f64>) -> Result<(Vector<u32>, Vector<f64>)> {
+    // G = W[v, c] - degree[v] * volume[c]; less than what a vertex really gains in its own community
+    let expected = links.map_ends(FIRST, degree)?.ewise_mult(&links.map_ends(SECOND, volume)?, TIMES)?;
+    let gains = links.ewise_mult(&expected, MINUS)?;
+    Ok((gains.argmax_rows()?, gains.reduce_rows(MAX)?))
+}
+
 /// What is known of communities. Their modularity is the sum over all of `inside / total - volume^2`; 0 without edges.
-fn parts(level: &Level, home: Vector<u32>) -> Result<Parts> {
+fn parts(level: &Level, home: &Vector<u32>) -> Result<Parts> {
     let Level { links, degree, total, loops } = level;
+    // volume[c] = the sum of the degrees in c, as a share of all
+    let volume = degree.scatter_by(home, home.len(), PLUS)?.or(0.0).map(DIV.bind(*total)).eval()?;
     // W = links plus.first S; inside[v] = W[v, home[v]]
-    let s = Matrix::membership(&home, home.len())?;
+    let s = Matrix::membership(home, home.len())?;
     let links = links.mxm(&s, PLUS_FIRST).eval()?;
     let inside = links.masked(&s)?.reduce_rows(PLUS)?.or(0.0).eval()?;
-    // volume[c] = the sum of the degrees in c, as a share of all
-    let volume = degree.scatter_by(&home, home.len(), PLUS)?.or(0.0).map(DIV.bind(*total)).eval()?;
     let within = (inside.reduce(PLUS)? + loops) / total;
     let modularity = if *total > 0.0 { within - volume.ewise_mult(&volume, TIMES).reduce(PLUS)? } else { 0.0 };
-    Ok(Parts { home, links, inside, volume, modularity })
+    Ok(Parts { links, inside, volume, modularity })
 }
