@@ -64,6 +64,7 @@ fn options() -> Vec<(String, String)> {
             // ranks may be placed on different GPUs
             "--device" if value.starts_with("cuda:") => "cuda:N".to_owned(),
             // files are compared by their content
+            "--given" => "a file".to_owned(),
             "graph" if Path::new(&value).exists() || !value.contains(':') => "a file".to_owned(),
             _ => value,
         };

@@ -114,7 +114,7 @@ impl FileFormat {
     /// name. What has no mark is an edge list; its reader refuses what may be something else.
     pub(super) fn detect(source: &Source<'_>) -> Result<Self> {
         let name = source.name();
-        // a stream of a binary format is refused by its reader
+        // a stream of one of these is refused by its reader
         let bytes = source.raw().unwrap_or(source.head());
         if bytes.starts_with(&native::MAGIC) {
             return Ok(Self::Native);
@@ -123,7 +123,7 @@ impl FileFormat {
             return Ok(format);
         }
         let name = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
-        if magic::is_npz(bytes) {
+        if source.raw().is_some_and(magic::is_npz) {
             return Ok(Self::Npz);
         }
         if bytes.starts_with(magic::PARQUET) {

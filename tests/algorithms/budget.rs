@@ -54,6 +54,8 @@ fn every_answer_is_the_same_under_a_budget() {
         gpu.take_peak();
         compare(spec, &a, device);
         compare_paths(spec, &a, device);
+        // what the command leaves for the vectors of the algorithm that has the most of them
+        gpu.set_vector_room(400);
         compare_others(spec, &a, device);
         assert!(gpu.take_peak() <= without_entries(&a), "{spec}");
         assert_eq!(gpu.used_on_host(), 0, "{spec}: freed with the matrices");

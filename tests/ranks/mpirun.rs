@@ -397,6 +397,8 @@ fn ranks_have_the_same_options() {
             let [told] = &told[..] else { panic!("{launcher}, {program}: {told:?}") };
             assert!(told.starts_with(&format!("vxm: {expected}: expected the same")), "{launcher}, {program}: {told}");
         }
+        let copies = run(launcher, "cp ../0/given.txt $R.txt; exec $VXM color grid:9x9 --given $R.txt");
+        assert!(copies.status.success(), "{launcher}: {}", text(&copies.stderr));
         // what each rank may have in its own way
         let own = "exec $VXM mis grid:9x9 --threads $((R + 1)) --timeout $((R + 30)) --memory $((R + 1))GiB";
         let out = run(launcher, own);
