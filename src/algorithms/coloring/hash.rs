@@ -8,7 +8,7 @@
 //! A round has seven steps. Between them a vertex' state is its colour, or, while it is [`OPEN`], the number of rounds, a mark, and the key
 //! or colour of the step. What is open after the [`patience`] gets greedy colours.
 
-use crate::algorithms::coloring::patience;
+use crate::algorithms::coloring::{OPEN as UNCOLORED, patience};
 use crate::prelude::*;
 
 /// The bit of a vertex without a lasting colour.
@@ -105,7 +105,7 @@ fn reuse(vertex: u64, table: u64) -> u64 {
 /// The colour of a vertex, or the bit of one without.
 #[op]
 fn color_of(vertex: u64) -> u32 {
-    if vertex >= OPEN { 1u32 << 31u32 } else { low(vertex) }
+    if vertex >= OPEN { UNCOLORED } else { low(vertex) }
 }
 
 /// Ends a round: a vertex keeps its colour unless the table of its higher neighbours' new colours has an entry for it.

@@ -2,14 +2,8 @@
 //!
 //! The fixpoint of `independent_set.rs` has the same colours, and needs no rounds. It takes over from a loop that takes too many.
 
-use crate::algorithms::coloring::{OPEN, patience};
+use crate::algorithms::coloring::{OPEN, goes_on, patience};
 use crate::prelude::*;
-
-/// Whether a vertex isn't coloured, and has had fewer than `most` rounds.
-#[op]
-fn goes_on(vertex: u32, most: u32) -> bool {
-    vertex >= OPEN && vertex < OPEN + most
-}
 
 /// Ends a round: a vertex of greater weight than its open neighbours gets the round's colour.
 #[op]

@@ -4,7 +4,7 @@
 //! runs in synchronous rounds. The state of an open vertex counts the rounds until the vertex gets its colour. One product finds out about
 //! open higher neighbours and open lower ones at once. What is open after the [`patience`] gets greedy colours.
 
-use crate::algorithms::coloring::{OPEN, patience};
+use crate::algorithms::coloring::{OPEN, goes_on, patience};
 use crate::prelude::*;
 
 // An open vertex is `OPEN + r` after r rounds.
@@ -12,12 +12,6 @@ use crate::prelude::*;
 const HIGHER: u32 = 0xffff_0000;
 /// The mark of an open lower neighbour.
 const LOWER: u32 = 0x0000_ffff;
-
-/// Whether a vertex isn't coloured, and has had fewer than `most` rounds.
-#[op]
-fn goes_on(vertex: u32, most: u32) -> bool {
-    vertex >= OPEN && vertex < OPEN + most
-}
 
 /// The mark of a neighbour: 0 if it has a colour.
 #[op]

@@ -38,6 +38,12 @@ fn patience(a: &Matrix) -> u32 {
     64 + a.nnz().isqrt() as u32
 }
 
+/// Whether a vertex isn't coloured, and has had fewer than `most` rounds, which its state counts.
+#[op]
+fn goes_on(vertex: u32, most: u32) -> bool {
+    vertex >= OPEN && vertex < OPEN + most
+}
+
 /// The colour of a vertex that has none yet.
 pub(crate) const NONE: u32 = 0;
 
