@@ -45,6 +45,81 @@ fn paths(edges: &Matrix<Hop>, start: &Vector<Hop>) -> Result<Vector<Hop>> {
     Ok(body.step(|path| path.ewise_add(path.vxm(edges, semiring(nearer, onwards)), nearer)).eval()?.state)
 }
 
+/// A path of 16 bytes: its length in 64 bits, the vertex before its end, and its edges.
+#[scalar]
+struct Way {
+    length: u64,
+    parent: u32,
+    edges: u32,
+}
+const NO_WAY: Way = Way { length: u64::MAX, parent: u32::MAX, edges: u32::MAX };
+
+#[op]
+fn shorter(a: Way, b: Way) -> Way {
+    if a.length != b.length {
+        return if a.length < b.length { a } else { b };
+    }
+    let (x, y) = ((a.edges as u64) << 32 | a.parent as u64, (b.edges as u64) << 32 | b.parent as u64);
+    if x <= y { a } else { b }
+}
+impl Monoid<Way> for shorter {
+    const IDENTITY: Way = NO_WAY;
+    const COMMUTATIVE: bool = true;
+}
+#[op]
+fn further(way: Way, edge: Hop) -> Way {
+    if way.length == u64::MAX {
+        return NO_WAY;
+    }
+    Way { length: way.length + edge.length as u64, parent: edge.parent, edges: way.edges + 1 }
+}
+
+/// Shortest paths with parents and edges, by a loop over structs of 16 bytes.
+fn ways(edges: &Matrix<Hop>, start: &Vector<Way>) -> Result<Vector<Way>> {
+    // way = way shorter (way shorter.further edges), until no element changes
+    let body = fixpoint(start.clone()).while_changed().monotone();
+    Ok(body.step(|way| way.ewise_add(way.vxm(edges, semiring(shorter, further)), shorter)).eval()?.state)
+}
+
+/// A complex number.
+#[scalar]
+struct Complex {
+    re: f64,
+    im: f64,
+}
+#[op]
+fn sum(a: Complex, b: Complex) -> Complex {
+    Complex { re: a.re + b.re, im: a.im + b.im }
+}
+impl Monoid<Complex> for sum {
+    const IDENTITY: Complex = Complex { re: 0.0, im: 0.0 };
+    const EXACT: bool = false;
+    const COMMUTATIVE: bool = true;
+}
+#[op]
+fn product(a: Complex, b: Complex) -> Complex {
+    Complex { re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re }
+}
+#[op(TO_COMPLEX)]
+fn to_complex(weight: u32) -> Complex {
+    Complex { re: weight as f64 / 100.0, im: 1.0 - weight as f64 / 50.0 }
+}
+#[op(REAL)]
+fn real(z: Complex) -> f64 {
+    z.re
+}
+
+/// A product over complex numbers, by a loop over rows.
+fn complex_by_loop(a: &Matrix<Complex>, x: &[Complex]) -> Vec<Complex> {
+    let csr = a.csr();
+    let row = |v: usize| {
+        let range = csr.offsets()[v] as usize..csr.offsets()[v + 1] as usize;
+        let terms = csr.columns()[range.clone()].iter().zip(&csr.values()[range]);
+        terms.fold(Complex { re: 0.0, im: 0.0 }, |z, (&w, &a)| sum.call(z, product.call(a, x[w as usize])))
+    };
+    (0..a.nrows()).map(row).collect()
+}
+
 /// A route as good as its narrowest edge; of equally wide ones the one with fewer edges.
 #[scalar]
 struct Route {
@@ -220,6 +295,16 @@ fn bench(spec: &str, device: Device) -> Result<()> {
     let (times, _, _) = best(|| waited(paths(&edges, &first_hop)), || waited(sssp(&weighted, 0)));
     row(spec, "paths with parents, and lengths alone", times);
 
+    let first_way = from_vertex_0(graph.nrows(), Way { length: 0, parent: 0, edges: 0 }, NO_WAY, device)?;
+    let found = ways(&edges, &first_way)?;
+    assert!(
+        lengths
+            .iter()
+            .all(|(v, length)| found.get(v).is_some_and(|way| way.length == length.into() || length == u32::MAX))
+    );
+    let (times, _, _) = best(|| waited(ways(&edges, &first_way)), || waited(sssp(&weighted, 0)));
+    row(spec, "ways of 16 bytes, and lengths alone", times);
+
     let n = graph.nrows();
     let kinds: Vec<u32> = (0..n as u32).map(|v| v.wrapping_mul(2_654_435_761) >> 20).collect();
     let first: Vec<f32> = kinds.iter().map(|kind| (kind & 255) as f32 / 256.0).collect();
@@ -231,6 +316,10 @@ fn bench(spec: &str, device: Device) -> Result<()> {
         (Vector::from_dense(kinds.clone()).to(device)?, Vector::from_dense(degrees.clone()).to(device)?);
     let x = Vector::from_dense(first.clone()).to(device)?;
     let logarithms = Vector::from_dense(start.clone()).to(device)?;
+    let complex = weighted.map(TO_COMPLEX)?;
+    let numbers: Vec<Complex> = first.iter().map(|&x| Complex { re: x.into(), im: 0.5 - f64::from(x) }).collect();
+    let z = Vector::from_dense(numbers.clone()).to(device)?;
+    let products = || complex.mxv(&z, semiring(sum, product)).eval();
     let log_sums = || logarithms.vxm(&logs, semiring(log_sum, PLUS)).eval();
     if !matches!(device, Device::Cpu) {
         let (times, _, _) =
@@ -238,6 +327,9 @@ fn bench(spec: &str, device: Device) -> Result<()> {
         println!("{spec:16} widest routes {:9.3}, opinions {:9.3}", times[0], times[1]);
         let (times, _, _) = best(|| waited(log_sums()), || waited(logarithms.vxm(&logs, MAX_PLUS).eval()));
         row(spec, "a log-sum-exp product, and max.plus", times);
+        let (reals, x) = (complex.map(REAL)?, z.map(REAL).eval()?);
+        let (times, _, _) = best(|| waited(products()), || waited(reals.mxv(&x, PLUS_TIMES).eval()));
+        row(spec, "a complex product, and one of f64", times);
         return Ok(());
     }
     let (times, ours, other) = best(|| widest(&weighted, &first_route), || widest_by_queue(&weighted));
@@ -253,6 +345,10 @@ fn bench(spec: &str, device: Device) -> Result<()> {
     let ours = ours?.to_dense(f64::NEG_INFINITY);
     assert!((0..n).all(|v| near(ours[v], expected(v))), "{spec}: log-sum-exp");
     row(spec, "a log-sum-exp product, and a loop over exp", times);
+    let (times, ours, other) = best(products, || complex_by_loop(&complex, &numbers));
+    let ours = ours?.to_dense(Complex { re: 0.0, im: 0.0 });
+    assert!(ours.iter().zip(&other).all(|(a, b)| near(a.re, b.re) && near(a.im, b.im)), "{spec}: complex numbers");
+    row(spec, "a complex product, and a loop", times);
     Ok(())
 }
 

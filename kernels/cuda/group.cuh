@@ -12,16 +12,37 @@ namespace vxm {
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
+// The bits of an element of 16 bytes, or those of a narrower one, zero-extended.
+struct TwoWords {
+    u64 low, high;
+    VXM_FN bool operator==(const TwoWords& b) const { return low == b.low && high == b.high; }
+    VXM_FN bool operator!=(const TwoWords& b) const { return !(*this == b); }
+};
+VXM_FN TwoWords two_words(u64 word) { return {word, 0}; }
+VXM_FN TwoWords two_words(TwoWords words) { return words; }
+// What holds the bits of an element of so many bytes.
+template <bool is_wide> struct BitsOf { typedef u64 type; };
+template <> struct BitsOf<true> { typedef TwoWords type; };
+template <class T> using Bits = typename BitsOf<(sizeof(T) > 8)>::type;
+
 // Returns the element that has the bits `word`, zero-extended.
 template <class T> VXM_FN T element(u64 word) {
+    static_assert(sizeof(T) <= 8, "an element of 16 bytes has two words");
     T x;
     memcpy(&x, &word, sizeof(T));
     return x;
 }
+template <class T> VXM_FN T element(TwoWords words) {
+    T x;
+    if constexpr (sizeof(T) > 8) memcpy(&x, &words, sizeof(T));
+    else memcpy(&x, &words.low, sizeof(T));
+    return x;
+}
+template <class T> VXM_FN T element(u64 low, u64 high) { return element<T>(TwoWords{low, high}); }
 
 // Returns an element's bits, zero-extended.
-template <class T> VXM_FN u64 word_of(T x) {
-    u64 word = 0;
+template <class T> VXM_FN Bits<T> word_of(T x) {
+    Bits<T> word = {};
     memcpy(&word, &x, sizeof(T));
     return word;
 }
@@ -152,18 +173,23 @@ struct StagedRow : Warp {
     VXM_FN StagedRow(Staged row) : row(row) {}
 };
 
-// Shuffles an element of up to 8 bytes: returns `x` of the lane with rank `from`.
+// Shuffles an element: returns `x` of the lane with rank `from`.
 template <class L, class T> VXM_FN T from_lane(T x, u32 from) {
     if constexpr (sizeof(T) <= 4) {
         u32 word = 0;
         memcpy(&word, &x, sizeof(T));
         word = __shfl_sync(L::mask(), word, from, L::size);
         memcpy(&x, &word, sizeof(T));
-    } else {
+    } else if constexpr (sizeof(T) <= 8) {
         u64 word = 0;
         memcpy(&word, &x, sizeof(T));
         word = __shfl_sync(L::mask(), word, from, L::size);
         memcpy(&x, &word, sizeof(T));
+    } else {
+        TwoWords words = word_of(x);
+        words.low = __shfl_sync(L::mask(), words.low, from, L::size);
+        words.high = __shfl_sync(L::mask(), words.high, from, L::size);
+        x = element<T>(words);
     }
     return x;
 }
@@ -178,7 +204,7 @@ template <class T> VXM_FN Maybe<T> from_first(Thread, Maybe<T> x) { return x; }
 template <class T> VXM_FN Maybe<T> from_first(Staged, Maybe<T> x) { return x; }
 template <u32 width, class T> VXM_FN Maybe<T> from_first(Lanes<width>, Maybe<T> x) { return from_lane<Lanes<width>>(x, 0); }
 template <class T> VXM_FN Maybe<T> from_first(Block, Maybe<T> x) {
-    __shared__ u64 word;
+    __shared__ Bits<T> word;
     __shared__ bool present;
     // all threads must have read the previous call's value
     __syncthreads();

@@ -7,6 +7,7 @@ template <> struct Word<1> { typedef unsigned char type; };
 template <> struct Word<2> { typedef unsigned short type; };
 template <> struct Word<4> { typedef u32 type; };
 template <> struct Word<8> { typedef u64 type; };
+template <> struct Word<16> { typedef TwoWords type; };
 
 // The elements of a vector. A null `bits` says that all are present. Elements of no bytes have no values.
 template <u32 width> struct Cells {

@@ -220,15 +220,17 @@ template <class V, class M> struct Reduce {
         }
         const Maybe<T> sum = pairs.total();
         if (threadIdx.x > 0) return;
-        u64 bits = 0;
-        memcpy(&bits, &sum.value, sizeof(T));
+        const Bits<T> bits = word_of(sum.value);
         // one store if it fits a word: between two, a fence would wait for the host's memory
         if constexpr (sizeof(T) <= 4) {
             *(volatile u64*)out = (u64)!sum.present << 32 | bits;
         } else {
-            *(volatile u64*)out = bits;
+            const TwoWords words = two_words(bits);
+            const u32 last = sizeof(T) / 8;
+            *(volatile u64*)out = words.low;
+            if (last > 1) *(volatile u64*)(out + 1) = words.high;
             __threadfence_system();
-            *(volatile u64*)(out + 1) = sum.present;
+            *(volatile u64*)(out + last) = sum.present;
         }
     }
 };

@@ -45,7 +45,7 @@ pub fn reduce(py: Python<'_>, expression: &Expr, monoid: &Monoid, place: Place) 
             true => tree.reduce(monoid.of::<T, true>().map_err(invalid)?)?,
             false => tree.reduce(monoid.of::<T, false>().map_err(invalid)?)?,
         };
-        Ok(folded.bits())
+        Ok(folded.wide_bits() as u64)
     }
     let (how, typed, monoid) = (How::of(py, place)?, expression.0.clone(), *monoid);
     let bits = run(py, how.threads, how.device, move || {

@@ -76,7 +76,7 @@ fn union<A: Element, B: Element>(
     (b, beta): (&Matrix<B>, u64),
     op: dynamic::Program,
 ) -> Result<Held> {
-    let (alpha, beta) = (A::from_bits(alpha), B::from_bits(beta));
+    let (alpha, beta) = (A::from_wide_bits(alpha.into()), B::from_wide_bits(beta.into()));
     with_words!(op.result(), O => Ok(Held::of(a.ewise_union(alpha, b, beta, made_of!(op, DynBinary::<A, B, O>))?)))
 }
 
@@ -139,8 +139,8 @@ fn folded<T: Word, const EXACT: bool>(a: &Matrix<T>, monoid: Monoid, along: Alon
 
 fn total<T: Word>(a: &Matrix<T>, monoid: Monoid) -> Result<u64> {
     Ok(match monoid.exact {
-        true => a.reduce(monoid.of::<T, true>().map_err(invalid)?)?.bits(),
-        false => a.reduce(monoid.of::<T, false>().map_err(invalid)?)?.bits(),
+        true => a.reduce(monoid.of::<T, true>().map_err(invalid)?)?.wide_bits() as u64,
+        false => a.reduce(monoid.of::<T, false>().map_err(invalid)?)?.wide_bits() as u64,
     })
 }
 

@@ -214,8 +214,8 @@ impl Monoid {
 
     /// The monoid over words or values.
     pub fn of<T: Element, const EXACT: bool>(&self) -> Result<DynMonoid<T, EXACT>, ProgramError> {
-        let made = DynMonoid::new(DynBinary::new(self.op)?, T::from_bits(self.identity));
-        let made = self.terminal.map_or(made, |terminal| made.terminal(T::from_bits(terminal)));
+        let made = DynMonoid::new(DynBinary::new(self.op)?, T::from_wide_bits(self.identity.into()));
+        let made = self.terminal.map_or(made, |terminal| made.terminal(T::from_wide_bits(terminal.into())));
         let made = if self.commutative { made.commutative() } else { made };
         Ok(if self.but_identity { made.except(&[Law::Identity]) } else { made })
     }
@@ -223,7 +223,7 @@ impl Monoid {
     /// This monoid, if it keeps the laws. Its identity may change what is no number; where the operator isn't exact, also the sign of a zero.
     fn checked<T: laws::Sample>(&self) -> PyResult<Self> {
         let op = DynBinary::<T, T, T>::new(self.op).map_err(refused)?;
-        let identity = T::from_bits(self.identity);
+        let identity = T::from_wide_bits(self.identity.into());
         let same = |a: T, b: T| a.bits() == b.bits() || (!self.exact && a == b);
         let keeps = |x: &T| same(op.call(identity, *x), *x) && same(op.call(*x, identity), *x);
         let extremes = T::extremes();

@@ -44,7 +44,7 @@ fn define(text: &mut KernelText, call: String) -> String {
 /// [`Source::constants`] of a bound operator: appends the constants of `op`, then the bits of the fixed value.
 fn bind(op: impl Source, value: impl Element, bits: &mut Vec<u64>) -> bool {
     let told = op.constants(bits);
-    bits.push(value.bits());
+    bits.extend(value.words());
     told
 }
 

@@ -38,6 +38,7 @@ pub enum Edge {
 }
 
 impl Element for Edge {
+    type Bits = u64;
     const CUDA: &'static str = "vxm::Edge";
     const NAME: &'static str = "Edge";
     const ZERO: Self = Edge::Irrelevant;
@@ -58,7 +59,7 @@ impl Element for Edge {
 }
 
 /// The result of an operator that judges edges: an [`Edge`], or a `bool` that says whether the edge takes part.
-pub trait EdgeStatus: Element {
+pub trait EdgeStatus: Element<Bits = u64> {
     /// Whether the operator may say of an edge that it is blocking or final, beside whether it takes part.
     const TELLS_MORE: bool;
     /// Whether the edge takes part.

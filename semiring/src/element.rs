@@ -5,8 +5,36 @@ use half::{bf16, f16};
 
 use crate::KernelText;
 
-/// A type that a vector or matrix can hold: a [`Scalar`], or `()` for a pattern, which stores no values.
+/// A word that holds the bits of an element: `u64`, or `u128` for an element of 16 bytes.
+pub trait Word: Copy + Eq + Send + Sync + Debug + 'static {
+    /// The lowest bits of `bits`, as many as the word has.
+    fn of(bits: u128) -> Self;
+
+    /// The bits, zero-extended.
+    fn wide(self) -> u128;
+}
+
+macro_rules! words {
+    ($($t:ty),*) => {$(
+        impl Word for $t {
+            #[inline(always)]
+            fn of(bits: u128) -> Self {
+                bits as Self
+            }
+            #[inline(always)]
+            fn wide(self) -> u128 {
+                self.into()
+            }
+        }
+    )*};
+}
+words!(u64, u128);
+
+/// A type that a vector or matrix can hold: a [`Scalar`], a struct made by [`scalar`](crate::scalar), or `()` for a pattern, which stores no
+/// values. It has at most 16 bytes.
 pub trait Element: Copy + Send + Sync + PartialEq + Debug + 'static {
+    /// What holds the value's bits: `u64` if it has at most 8 bytes, else `u128`.
+    type Bits: Word;
     /// The type's name in CUDA C++.
     const CUDA: &'static str;
     /// The type's name in Rust and in messages: `u32`, `f16`, `()`.
@@ -24,7 +52,7 @@ pub trait Element: Copy + Send + Sync + PartialEq + Debug + 'static {
     /// assert_eq!(f32::NAN.bits(), (-f32::NAN).bits());
     /// assert_ne!(0.0f32.bits(), (-0.0f32).bits());
     /// ```
-    fn bits(self) -> u64;
+    fn bits(self) -> Self::Bits;
 
     /// The value that has these [`bits`](Self::bits). Bits above the type's width are ignored.
     ///
@@ -32,7 +60,32 @@ pub trait Element: Copy + Send + Sync + PartialEq + Debug + 'static {
     /// use vxm_semiring::Element;
     /// assert_eq!(i16::from_bits((-3i16).bits()), -3);
     /// ```
-    fn from_bits(bits: u64) -> Self;
+    fn from_bits(bits: Self::Bits) -> Self;
+
+    /// The [`bits`](Self::bits) in words of 64, the lowest first: two for an element of 16 bytes, else one. Kernels get constants so.
+    ///
+    /// ```
+    /// use vxm_semiring::Element;
+    /// assert_eq!((-1i16).words().collect::<Vec<_>>(), [0xffff]);
+    /// ```
+    #[inline(always)]
+    fn words(self) -> impl Iterator<Item = u64> {
+        let bits = self.bits().wide();
+        let high = (size_of::<Self>() > 8).then_some((bits >> 64) as u64);
+        core::iter::once(bits as u64).chain(high)
+    }
+
+    /// The [`bits`](Self::bits), zero-extended, whatever holds them.
+    #[inline(always)]
+    fn wide_bits(self) -> u128 {
+        self.bits().wide()
+    }
+
+    /// The value that has these [`wide_bits`](Self::wide_bits).
+    #[inline(always)]
+    fn from_wide_bits(bits: u128) -> Self {
+        Self::from_bits(Self::Bits::of(bits))
+    }
 
     /// The value as a number, which may be rounded; NaN if it is none. Loops sort work by it, so no answer depends on it.
     ///
@@ -54,7 +107,8 @@ pub trait Element: Copy + Send + Sync + PartialEq + Debug + 'static {
     /// assert_eq!(f32::INFINITY.literal(), "vxm::bits<float>(0x7f800000)");
     /// ```
     fn literal(self) -> String {
-        format!("vxm::bits<{}>({:#x})", Self::CUDA, self.bits())
+        let words: Vec<_> = self.words().map(|word| format!("{word:#x}")).collect();
+        format!("vxm::bits<{}>({})", Self::CUDA, words.join(", "))
     }
 
     /// Adds to `text` what a kernel needs to name the type: the [prelude](crate::lowered::PRELUDE) and, for 16-bit floats, a header.
@@ -64,7 +118,7 @@ pub trait Element: Copy + Send + Sync + PartialEq + Debug + 'static {
 }
 
 /// An ordered value: `bool`, `i8`..`i64`, `u8`..`u64`, `f16`, `bf16`, `f32`, `f64`.
-pub trait Scalar: Element + PartialOrd {
+pub trait Scalar: Element<Bits = u64> + PartialOrd {
     /// The number 1, or `true`.
     const ONE: Self;
     /// The least value, which is the identity of `max`: `-inf` for floats, `false` for `bool`.
@@ -74,6 +128,7 @@ pub trait Scalar: Element + PartialOrd {
 }
 
 impl Element for () {
+    type Bits = u64;
     const CUDA: &'static str = "vxm_unit";
     const NAME: &'static str = "()";
     const ZERO: Self = ();
@@ -89,6 +144,7 @@ impl Element for () {
 }
 
 impl Element for bool {
+    type Bits = u64;
     const CUDA: &'static str = "bool";
     const NAME: &'static str = "bool";
     const ZERO: Self = false;
@@ -114,6 +170,7 @@ impl Scalar for bool {
 macro_rules! integers {
     ($($t:ty, $unsigned:ty, $cuda:literal, $suffix:literal;)*) => {$(
         impl Element for $t {
+            type Bits = u64;
             const CUDA: &'static str = $cuda;
             const NAME: &'static str = stringify!($t);
             const ZERO: Self = 0;
@@ -155,6 +212,7 @@ integers! {
 macro_rules! floats {
     ($($t:ty, $cuda:literal, $zero:expr, $one:expr, $least:expr, $greatest:expr, $nan:expr, $header:expr;)*) => {$(
         impl Element for $t {
+            type Bits = u64;
             const CUDA: &'static str = $cuda;
             const NAME: &'static str = stringify!($t);
             const ZERO: Self = $zero;

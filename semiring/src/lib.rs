@@ -24,7 +24,7 @@ mod traits;
 
 pub use bound::{Bind, Bound, BoundFirst};
 pub use edge::{Edge, EdgeStatus};
-pub use element::{Element, Scalar};
+pub use element::{Element, Scalar, Word};
 pub use operators::*;
 pub use semirings::*;
 pub use source::{KernelText, Made, Source};

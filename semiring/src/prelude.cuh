@@ -27,6 +27,7 @@ template <class T> VXM_FN bool minus(T a) { return limits<T>::sign && plain(a) >
 
 // The value that has these bits.
 template <class T> VXM_FN T bits(unsigned long long b);
+template <class T> VXM_FN T bits(unsigned long long b, unsigned long long c);
 template <> VXM_FN float bits<float>(unsigned long long b) {
     union { unsigned int bits; float value; } u;
     u.bits = (unsigned int)b;

@@ -63,8 +63,10 @@ impl KernelText {
     pub fn constant<T: Element>(&mut self, value: T) -> String {
         T::declare(self);
         let Some(arguments) = &mut self.arguments else { return value.literal() };
-        arguments.push(value.bits());
-        format!("vxm::element<{}>(vxm_args[{}])", T::CUDA, arguments.len() - 1)
+        let first = arguments.len();
+        arguments.extend(value.words());
+        let words: Vec<_> = (first..arguments.len()).map(|at| format!("vxm_args[{at}]")).collect();
+        format!("vxm::element<{}>({})", T::CUDA, words.join(", "))
     }
 
     /// The bits of the constants that became arguments, in the order of their indices in `vxm_args`.

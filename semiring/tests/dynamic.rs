@@ -267,7 +267,7 @@ fn texts_compute_what_op_does() {
         let made = DynBinary::<A, B, F::Out>::new(program).unwrap();
         let (firsts, seconds) = (A::extremes(), B::extremes());
         let more = (0..400u64).map(|k| k.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let random = more.map(|k| (A::from_bits(k >> 7), B::from_bits(k.rotate_left(23))));
+        let random = more.map(|k| (A::from_wide_bits((k >> 7).into()), B::from_wide_bits(k.rotate_left(23).into())));
         for (a, b) in firsts.iter().flat_map(|&a| seconds.iter().map(move |&b| (a, b))).chain(random) {
             assert_eq!(made.call(a, b).bits(), op.call(a, b).bits(), "{program:?} of {a:?} and {b:?}");
         }

@@ -443,7 +443,7 @@ impl<T: Element> Vector<T> {
             word.to_le_bytes().iter().fold(hash, |h, &byte| (h ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
         };
         let start = step(0xcbf2_9ce4_8422_2325, self.len() as u64);
-        self.iter().fold(start, |hash, (i, value)| step(step(hash, u64::from(i)), value.bits()))
+        self.iter().fold(start, |hash, (i, value)| value.words().fold(step(hash, u64::from(i)), step))
     }
 
     /// A borrowed view of the storage on the host.

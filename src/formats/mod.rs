@@ -5,6 +5,7 @@ pub(crate) mod bitmap;
 mod blocks;
 pub(crate) mod buffer;
 mod build;
+pub(crate) mod bytes;
 mod coo;
 mod csr;
 pub(crate) mod order;

@@ -1,5 +1,6 @@
 //! A vector that several threads read and write concurrently.
 
+use portable_atomic::AtomicU128;
 use std::any::Any;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -21,6 +22,7 @@ enum Words {
     Two(Vec<AtomicU16>),
     Four(Vec<AtomicU32>),
     Eight(Vec<AtomicU64>),
+    Sixteen(Vec<AtomicU128>),
 }
 
 /// Evaluates `$f` with `$w` bound to the vector of words, whatever their size.
@@ -31,6 +33,7 @@ macro_rules! sized {
             Words::Two($w) => $f,
             Words::Four($w) => $f,
             Words::Eight($w) => $f,
+            Words::Sixteen($w) => $f,
         }
     };
 }
@@ -55,12 +58,13 @@ impl<T: Element> Shared<T> {
             }
             Err(values) => values,
         };
-        let bits = values.into_iter().map(T::bits);
+        let bits = values.into_iter().map(|x| x.wide_bits());
         let words = match size_of::<T>() {
             0 | 1 => Words::One(bits.map(|x| AtomicU8::new(x as u8)).collect()),
             2 => Words::Two(bits.map(|x| AtomicU16::new(x as u16)).collect()),
             3 | 4 => Words::Four(bits.map(|x| AtomicU32::new(x as u32)).collect()),
-            _ => Words::Eight(bits.map(AtomicU64::new).collect()),
+            5..=8 => Words::Eight(bits.map(|x| AtomicU64::new(x as u64)).collect()),
+            _ => Words::Sixteen(bits.map(AtomicU128::new).collect()),
         };
         Self { words, of: PhantomData }
     }
@@ -69,18 +73,19 @@ impl<T: Element> Shared<T> {
     #[inline(never)]
     pub fn into_values(self) -> Vec<T> {
         match self.words {
-            Words::One(words) => words.into_iter().map(|x| T::from_bits(x.into_inner().into())).collect(),
-            Words::Two(words) => words.into_iter().map(|x| T::from_bits(x.into_inner().into())).collect(),
+            Words::One(words) => words.into_iter().map(|x| T::from_wide_bits(x.into_inner().into())).collect(),
+            Words::Two(words) => words.into_iter().map(|x| T::from_wide_bits(x.into_inner().into())).collect(),
             Words::Four(words) => {
                 // SAFETY: as above
                 let words = unsafe { recast(words, AtomicU32::into_inner) };
-                cast(words).unwrap_or_else(|words| words.into_iter().map(|x| T::from_bits(x.into())).collect())
+                cast(words).unwrap_or_else(|words| words.into_iter().map(|x| T::from_wide_bits(x.into())).collect())
             }
             Words::Eight(words) => {
                 // SAFETY: as above
                 let words = unsafe { recast(words, AtomicU64::into_inner) };
-                cast(words).unwrap_or_else(|words| words.into_iter().map(T::from_bits).collect())
+                cast(words).unwrap_or_else(|words| words.into_iter().map(|x| T::from_wide_bits(x.into())).collect())
             }
+            Words::Sixteen(words) => words.into_iter().map(|x| T::from_wide_bits(x.into_inner())).collect(),
         }
     }
 
@@ -109,13 +114,14 @@ impl<T: Element> Shared<T> {
             Words::Two(words) => SharedView::Two(words, PhantomData),
             Words::Four(words) => SharedView::Four(words, PhantomData),
             Words::Eight(words) => SharedView::Eight(words, PhantomData),
+            Words::Sixteen(words) => SharedView::Sixteen(words, PhantomData),
         }
     }
 
     /// Writes the element at `i`.
     #[inline(always)]
     pub fn put(&self, i: usize, value: T) {
-        sized!(&self.words, words => words[i].store(value.bits() as _, Ordering::Relaxed));
+        sized!(&self.words, words => words[i].store(value.wide_bits() as _, Ordering::Relaxed));
     }
 
     /// Replaces the element at `i` by `join(element, value)`. Returns whether its bits changed. Concurrent joins of
@@ -148,8 +154,8 @@ impl<T: Element> Shared<T> {
     /// Writes `new` at `i` if the element there has the bits of `old`. Returns whether it did.
     #[inline(always)]
     fn swap(&self, i: usize, old: T, new: T) -> bool {
-        let order = Ordering::Relaxed;
-        sized!(&self.words, words => words[i].compare_exchange(old.bits() as _, new.bits() as _, order, order).is_ok())
+        let (order, old, new) = (Ordering::Relaxed, old.wide_bits(), new.wide_bits());
+        sized!(&self.words, words => words[i].compare_exchange(old as _, new as _, order, order).is_ok())
     }
 }
 
@@ -191,17 +197,20 @@ pub enum SharedView<'a, T> {
     Four(&'a [AtomicU32], PhantomData<T>),
     /// Elements of eight bytes.
     Eight(&'a [AtomicU64], PhantomData<T>),
+    /// Elements of sixteen bytes.
+    Sixteen(&'a [AtomicU128], PhantomData<T>),
 }
 
 impl<T: Element> SharedView<'_, T> {
     /// The element at `i`.
     #[inline(always)]
     pub fn get(self, i: usize) -> T {
-        T::from_bits(match self {
+        T::from_wide_bits(match self {
             Self::One(words, _) if size_of::<T>() < 2 => words[i].load(Ordering::Relaxed).into(),
             Self::Two(words, _) if size_of::<T>() == 2 => words[i].load(Ordering::Relaxed).into(),
             Self::Four(words, _) if matches!(size_of::<T>(), 3 | 4) => words[i].load(Ordering::Relaxed).into(),
-            Self::Eight(words, _) if size_of::<T>() > 4 => words[i].load(Ordering::Relaxed),
+            Self::Eight(words, _) if matches!(size_of::<T>(), 5..=8) => words[i].load(Ordering::Relaxed).into(),
+            Self::Sixteen(words, _) if size_of::<T>() > 8 => words[i].load(Ordering::Relaxed),
             // the size of `T` is known at compile time, so one arm and this one are left
             _ => unreachable!("words are of the elements' size"),
         })
@@ -215,6 +224,7 @@ impl<T: Element> SharedView<'_, T> {
             Self::Two(words, _) => (words.as_ptr().cast(), words.len(), 2),
             Self::Four(words, _) => (words.as_ptr().cast(), words.len(), 4),
             Self::Eight(words, _) => (words.as_ptr().cast(), words.len(), 8),
+            Self::Sixteen(words, _) => (words.as_ptr().cast(), words.len(), 16),
         };
         (size_of::<T>() == size).then(|| std::ptr::slice_from_raw_parts(first, len))
     }
@@ -232,7 +242,7 @@ mod tests {
             shared.put(i, values[values.len() - 1 - i]);
             assert!(!shared.join(i, *x, false, |held, _| held), "nothing is joined");
         }
-        let back: Vec<u64> = shared.into_values().into_iter().map(T::bits).collect();
+        let back: Vec<_> = shared.into_values().into_iter().map(T::bits).collect();
         assert_eq!(back, values.iter().rev().map(|x| x.bits()).collect::<Vec<_>>());
     }
 
@@ -249,6 +259,34 @@ mod tests {
         assert!(shared.join(1, 3, true, u16::min) && !shared.join(1, 3, true, u16::min));
     }
 
+    /// An element of 16 bytes.
+    #[vxm_semiring::scalar]
+    struct Two {
+        low: u64,
+        high: u64,
+    }
+
+    #[test]
+    fn halves_of_an_element_stay_together() {
+        let two = |k: u64| Two { low: k, high: !k };
+        let shared = Shared::new(vec![two(0)]);
+        std::thread::scope(|scope| {
+            for t in 0..2 {
+                let shared = &shared;
+                scope.spawn(move || {
+                    for k in 0..10_000 {
+                        shared.put(0, two(2 * k + t));
+                        let read = shared.get(0);
+                        assert_eq!(read.low, !read.high);
+                        shared.join(0, two(k), false, |held, x| if x.low > held.low { x } else { held });
+                    }
+                });
+            }
+        });
+        let read = shared.get(0);
+        assert_eq!(read.low, !read.high);
+    }
+
     #[test]
     fn elements_of_every_size_come_back() {
         survives::<()>(&[(), ()]);
@@ -259,6 +297,7 @@ mod tests {
         survives(&[u64::MAX, 1, 0]);
         survives(&[f64::MIN, -0.0]);
         survives(&[u32::MAX, 1, 2]);
+        survives(&[Two { low: u64::MAX, high: 1 }, Two { low: 1, high: u64::MAX }, Two::ZERO]);
         survives::<u32>(&[]);
         survives::<u64>(&[]);
     }

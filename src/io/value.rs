@@ -27,7 +27,7 @@ pub enum Number {
 
 /// A value type for [`read_matrix`](super::read_matrix): the integers and floats, `bool` (0 or 1), or `()`, which
 /// checks the syntax of values and drops them.
-pub trait Value: Element + sealed::Sealed {
+pub trait Value: Element<Bits = u64> + sealed::Sealed {
     #[doc(hidden)]
     fn parse(field: Field, word: &[u8]) -> Option<Self>;
     #[doc(hidden)]

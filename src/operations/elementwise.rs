@@ -249,7 +249,7 @@ impl<T: Element> Step<T> for Or<T> {
         Some(x.unwrap_or(self.0))
     }
     fn emit(self, inner: CppType, kernel: &mut KernelBuilder) -> CppType {
-        kernel.push(self.0.bits());
+        kernel.push_element(self.0);
         kernel.ty("vxm::Or", [inner])
     }
 }

@@ -403,7 +403,7 @@ impl<T: Element> Expr for Fill<T> {
     fn reads<'s>(&'s self, _: &Env<'_>, _: &mut Reads<'s>) {}
     fn emit(&self, _: &Env<'_>, kernel: &mut KernelBuilder) -> Result<Node> {
         check_vertices("fill", self.len)?;
-        kernel.push(self.value.bits());
+        kernel.push_element(self.value);
         let t = kernel.element::<T>();
         Ok(Node::new(kernel.ty("vxm::Fill", [t]), true))
     }

@@ -13,7 +13,7 @@ use crate::operations::expr::{Env, Expr, emit_operand};
 use crate::operations::loops::dependencies::Reads;
 use crate::operations::ranks;
 use crate::ranks::{Grid, fetch};
-use vxm_semiring::{Element, LT, Scalar, UnaryOp};
+use vxm_semiring::{LT, Scalar, UnaryOp};
 
 /// `w[k] = x[index[k]]`, where both hold an element.
 #[derive(Debug, Clone, Copy)]
@@ -221,7 +221,7 @@ impl<E: Expr<T: Scalar>, F: UnaryOp<E::T, Out = u32>> PointerJump<E, F> {
     fn emit_over(&self, inner: &Node, len: usize, kernel: &mut KernelBuilder) -> Node {
         let (op, lower) = (kernel.functor(self.op), kernel.functor(LT));
         kernel.push(len as u64);
-        kernel.push(E::T::LEAST.bits());
+        kernel.push_element(E::T::LEAST);
         Node::new(kernel.ty("vxm::PointerJump", [inner.ty, op, lower]), inner.full)
     }
 

@@ -1,7 +1,7 @@
 //! Elements of a spread vector at any indices: asked for, sent, or collected.
 
 use crate::error::Result;
-use crate::formats::Bitmap;
+use crate::formats::{Bitmap, bytes};
 use crate::ranks::grid::Grid;
 use crate::ranks::parcel::{Item, pack, unpack};
 use crate::ranks::replicas::nothing;
@@ -25,7 +25,7 @@ pub(crate) fn fetch<T: Element>(grid: &Grid, len: usize, piece: &Bitmap<T>, indi
     }
     let questions = asked.iter().map(|places| places.iter().flat_map(|place| place.to_le_bytes()).collect());
     let answers = grid.exchange(questions.collect())?.into_iter().map(|question| {
-        let items: Vec<Item> = words(&question).iter().map(|&place| Item::of(piece.get(place as usize))).collect();
+        let items: Vec<Item<_>> = words(&question).iter().map(|&place| Item::of(piece.get(place as usize))).collect();
         pack(&items, size_of::<T>())
     });
     let found = grid.exchange(answers.collect())?;
@@ -55,16 +55,13 @@ pub(crate) fn deliver<T: Element>(
     for (index, value) in elements.filter(|&(index, _)| (index as usize) < len) {
         let (rank, place) = owners.owner(index);
         out[rank].extend(place.to_le_bytes());
-        out[rank].extend(&value.bits().to_le_bytes()[..size]);
+        bytes::append(&mut out[rank], value);
     }
     let mut here = Vec::new();
     grid.work(0, out.iter().map(Vec::len).sum::<usize>() / (4 + size));
     for parcel in grid.exchange(out)? {
         for element in parcel.chunks_exact(4 + size) {
-            let mut bytes = [0; 16];
-            bytes[..element.len()].copy_from_slice(element);
-            let bits = u128::from_le_bytes(bytes);
-            here.push((bits as u32, T::from_bits((bits >> 32) as u64)));
+            here.push((bytes::element(&element[..4]), bytes::element(&element[4..])));
         }
     }
     Ok(here)
@@ -81,7 +78,7 @@ fn joined<T: Element>(grid: &Grid, len: usize, parcels: &[Vec<u8>]) -> Result<Bi
 }
 
 fn packed<T: Element>(piece: &Bitmap<T>) -> Vec<u8> {
-    let items: Vec<Item> = (0..piece.len()).map(|place| Item::of(piece.get(place))).collect();
+    let items: Vec<Item<_>> = (0..piece.len()).map(|place| Item::of(piece.get(place))).collect();
     pack(&items, size_of::<T>())
 }
 

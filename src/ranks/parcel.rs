@@ -1,17 +1,17 @@
 //! Parcels: what one rank tells another about the elements at places that both know, in the smallest of several forms.
 
 use crate::error::{Error, Result};
-use vxm_semiring::Element;
+use vxm_semiring::{Element, Word};
 
 /// What is told of one place. Elements are told as their bits, so that parcels are packed by the same code for all types.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Item {
+pub(crate) enum Item<W> {
     /// It is as it was told before.
     Same,
     /// It holds no element now.
     Absent,
     /// It holds the element with these bits now.
-    Value(u64),
+    Value(W),
 }
 
 /// The forms of a parcel, by its first byte. A parcel without bytes says that nothing has changed.
@@ -25,14 +25,14 @@ const LIST: u8 = 4;
 /// Two bits for each place, and the values.
 const MIXED: u8 = 5;
 
-impl Item {
+impl<W: Word> Item<W> {
     /// An element that is told to a rank that holds nothing yet.
-    pub fn of<T: Element>(x: Option<T>) -> Self {
+    pub fn of<T: Element<Bits = W>>(x: Option<T>) -> Self {
         x.map_or(Self::Same, |x| Self::Value(x.bits()))
     }
 
     /// What has changed at a place.
-    pub fn change<T: Element>(before: Option<T>, now: Option<T>) -> Self {
+    pub fn change<T: Element<Bits = W>>(before: Option<T>, now: Option<T>) -> Self {
         match (before, now) {
             (None, None) => Self::Same,
             (Some(_), None) => Self::Absent,
@@ -49,7 +49,7 @@ impl Item {
         }
     }
 
-    fn value(self) -> Option<u64> {
+    fn value(self) -> Option<W> {
         match self {
             Self::Value(x) => Some(x),
             _ => None,
@@ -58,21 +58,21 @@ impl Item {
 }
 
 /// Counts of items, from which the sizes of all forms follow.
-struct Counts {
+struct Counts<W> {
     same: usize,
     values: usize,
     /// The different items, if there are at most four.
-    different: Option<Vec<Item>>,
+    different: Option<Vec<Item<W>>>,
     /// An item that more than half of the places have, if there is one.
-    frequent: Item,
+    frequent: Item<W>,
     frequent_count: usize,
     /// The bytes of the distances of changed places.
     distances: usize,
 }
 
-impl Counts {
-    fn of(items: &[Item]) -> Self {
-        let (mut different, mut many) = (Vec::<Item>::new(), false);
+impl<W: Word> Counts<W> {
+    fn of(items: &[Item<W>]) -> Self {
+        let (mut different, mut many) = (Vec::<Item<W>>::new(), false);
         // Boyer and Moore's majority vote
         let (mut frequent, mut votes) = (Item::Same, 0usize);
         let (mut tags, mut distances, mut last) = ([0; 3], 0, 0);
@@ -134,11 +134,11 @@ fn put_varint(bytes: &mut Vec<u8>, mut number: usize) {
     bytes.push(number as u8);
 }
 
-fn put_value(bytes: &mut Vec<u8>, size: usize, value: u64) {
-    bytes.extend_from_slice(&value.to_le_bytes()[..size]);
+fn put_value<W: Word>(bytes: &mut Vec<u8>, size: usize, value: W) {
+    bytes.extend_from_slice(&value.wide().to_le_bytes()[..size]);
 }
 
-fn put_item(bytes: &mut Vec<u8>, size: usize, item: Item) {
+fn put_item<W: Word>(bytes: &mut Vec<u8>, size: usize, item: Item<W>) {
     bytes.push(item.tag());
     if let Item::Value(value) = item {
         put_value(bytes, size, value);
@@ -165,7 +165,7 @@ fn put_codes(bytes: &mut Vec<u8>, width: usize, codes: impl Iterator<Item = u8>)
 }
 
 /// Packs items into the smallest parcel. Elements have `size` bytes.
-pub(crate) fn pack(items: &[Item], size: usize) -> Vec<u8> {
+pub(crate) fn pack<W: Word>(items: &[Item<W>], size: usize) -> Vec<u8> {
     let (n, counts) = (items.len(), Counts::of(items));
     let changed = n - counts.same;
     if changed == 0 {
@@ -174,7 +174,7 @@ pub(crate) fn pack(items: &[Item], size: usize) -> Vec<u8> {
     let [all, few, mostly, list, mixed] = counts.sizes(n, size);
     let least = all.min(few).min(mostly).min(list).min(mixed);
     let mut bytes = Vec::with_capacity(least);
-    let rest: &mut dyn Iterator<Item = u64> = match &counts.different {
+    let rest: &mut dyn Iterator<Item = W> = match &counts.different {
         _ if least == all => {
             bytes.push(ALL);
             &mut items.iter().filter_map(|item| item.value())
@@ -182,14 +182,14 @@ pub(crate) fn pack(items: &[Item], size: usize) -> Vec<u8> {
         Some(different) if least == few => {
             bytes.extend([FEW, different.len() as u8]);
             different.iter().for_each(|&item| put_item(&mut bytes, size, item));
-            let code = |item: &Item| different.iter().position(|other| other == item).unwrap_or(0) as u8;
+            let code = |item: &Item<W>| different.iter().position(|other| other == item).unwrap_or(0) as u8;
             put_codes(&mut bytes, WIDTHS[different.len()], items.iter().map(code));
             &mut std::iter::empty()
         }
         _ if least == mostly => {
             bytes.push(MOSTLY);
             put_item(&mut bytes, size, counts.frequent);
-            let other = |item: &Item| *item != counts.frequent;
+            let other = |item: &Item<W>| *item != counts.frequent;
             put_codes(&mut bytes, 1, items.iter().map(|item| u8::from(other(item))));
             &mut items.iter().filter(move |item| other(item)).filter_map(|item| item.value())
         }
@@ -264,15 +264,15 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn value(&mut self) -> Option<u64> {
+    fn value<W: Word>(&mut self) -> Option<W> {
         let (value, rest) = self.rest.split_at_checked(self.size)?;
         self.rest = rest;
-        let mut bits = [0; 8];
+        let mut bits = [0; 16];
         bits[..value.len()].copy_from_slice(value);
-        Some(u64::from_le_bytes(bits))
+        Some(W::of(u128::from_le_bytes(bits)))
     }
 
-    fn item(&mut self) -> Option<Item> {
+    fn item<W: Word>(&mut self) -> Option<Item<W>> {
         Some(match self.byte()? {
             0 => Item::Same,
             1 => Item::Absent,
@@ -295,17 +295,17 @@ pub(crate) fn unpack<T: Element>(parcel: &[u8], n: usize, mut put: impl FnMut(us
 }
 
 /// The same for elements of `size` bytes: `put` gets their bits.
-fn unpack_bits(parcel: &[u8], n: usize, size: usize, put: &mut dyn FnMut(usize, Option<u64>)) -> Result<()> {
+fn unpack_bits<W: Word>(parcel: &[u8], n: usize, size: usize, put: &mut dyn FnMut(usize, Option<W>)) -> Result<()> {
     unpacked(parcel, n, size, put).ok_or_else(|| {
         let bytes = parcel.len();
         unexpected(format!("a parcel of {bytes} bytes about {n} places"))
     })
 }
 
-fn unpacked(parcel: &[u8], n: usize, size: usize, put: &mut dyn FnMut(usize, Option<u64>)) -> Option<()> {
+fn unpacked<W: Word>(parcel: &[u8], n: usize, size: usize, put: &mut dyn FnMut(usize, Option<W>)) -> Option<()> {
     let mut reader = Reader { rest: parcel, size };
     let Some(form) = reader.byte() else { return Some(()) };
-    let tell = &mut |k: usize, item: Item| match item {
+    let tell = &mut |k: usize, item: Item<W>| match item {
         Item::Same => {}
         Item::Absent => put(k, None),
         Item::Value(x) => put(k, Some(x)),
@@ -340,9 +340,9 @@ fn unpacked(parcel: &[u8], n: usize, size: usize, put: &mut dyn FnMut(usize, Opt
 }
 
 /// Reads up to four items, and for each place which of them it is.
-fn read_few(reader: &mut Reader<'_>, n: usize, tell: &mut dyn FnMut(usize, Item)) -> Option<()> {
+fn read_few<W: Word>(reader: &mut Reader<'_>, n: usize, tell: &mut dyn FnMut(usize, Item<W>)) -> Option<()> {
     let count = usize::from(reader.byte()?);
-    let items: Vec<Item> = (0..count).map(|_| reader.item()).collect::<Option<_>>()?;
+    let items: Vec<Item<W>> = (0..count).map(|_| reader.item()).collect::<Option<_>>()?;
     let codes = reader.codes(*WIDTHS.get(count)?, n)?;
     for k in 0..n {
         tell(k, *items.get(usize::from(codes.at(k)))?);
@@ -351,7 +351,7 @@ fn read_few(reader: &mut Reader<'_>, n: usize, tell: &mut dyn FnMut(usize, Item)
 }
 
 /// Reads the changed places, and what they hold.
-fn read_list(reader: &mut Reader<'_>, n: usize, tell: &mut dyn FnMut(usize, Item)) -> Option<()> {
+fn read_list<W: Word>(reader: &mut Reader<'_>, n: usize, tell: &mut dyn FnMut(usize, Item<W>)) -> Option<()> {
     let count = reader.varint()?;
     let (mut places, mut last) = (Vec::with_capacity(count.min(n)), 0usize);
     for _ in 0..count {
@@ -373,7 +373,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn survives<T: Element>(items: &[Item]) -> usize {
+    fn survives<T: Element>(items: &[Item<T::Bits>]) -> usize {
         let parcel = pack(items, size_of::<T>());
         let mut found = vec![Item::Same; items.len()];
         unpack(&parcel, items.len(), |k, x: Option<T>| found[k] = x.map_or(Item::Absent, |x| Item::Value(x.bits())))
@@ -387,6 +387,13 @@ mod tests {
         parcel.len()
     }
 
+    /// An element of 16 bytes.
+    #[vxm_semiring::scalar]
+    struct Two {
+        low: u64,
+        high: u64,
+    }
+
     proptest! {
         #[test]
         fn items_survive(
@@ -398,19 +405,22 @@ mod tests {
                 tag if tag <= same => Item::Same,
                 _ => Item::Value(value(x)),
             };
-            let items: Vec<Item> = tags.iter().map(item).collect();
+            let items: Vec<Item<u64>> = tags.iter().map(item).collect();
             survives::<u32>(&items);
-            let wide: Vec<Item> = items.iter().map(|item| item.value().map_or(Item::Same, |x| Item::Value(x << 20))).collect();
+            let wide: Vec<Item<u64>> = items.iter().map(|item| item.value().map_or(Item::Same, |x| Item::Value(x << 20))).collect();
             survives::<u64>(&wide);
-            let sets: Vec<Item> = items.iter().map(|item| item.value().map_or(Item::Absent, |_| Item::Value(0))).collect();
+            let sets: Vec<Item<u64>> = items.iter().map(|item| item.value().map_or(Item::Absent, |_| Item::Value(0))).collect();
             survives::<()>(&sets);
+            let many = |x: u64| u128::from(x) << 90 | u128::from(x);
+            let two: Vec<Item<u128>> = items.iter().map(|item| item.value().map_or(Item::Same, |x| Item::Value(many(x)))).collect();
+            survives::<Two>(&two);
         }
     }
 
     #[test]
     fn each_form_is_chosen_where_it_is_small() {
         let n = 1000;
-        let values = |f: &dyn Fn(u64) -> Item| (0..n).map(f).collect::<Vec<_>>();
+        let values = |f: &dyn Fn(u64) -> Item<u64>| (0..n).map(f).collect::<Vec<_>>();
         // all: a byte more than the values
         assert_eq!(survives::<u32>(&values(&|k| Item::Value(k * k))), 1 + 4000);
         assert_eq!(survives::<u32>(&values(&|_| Item::Same)), 0);

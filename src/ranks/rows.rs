@@ -1,7 +1,7 @@
 //! Rows of matrices that travel between ranks: those of a row of ranks, made whole, and those that a product reads of other ranks.
 
 use crate::error::Result;
-use crate::formats::Csr;
+use crate::formats::{Csr, bytes};
 use crate::ranks::grid::Grid;
 use crate::ranks::parcel::unexpected;
 use crate::ranks::share::{RowNumbers, Share, words};
@@ -63,7 +63,7 @@ fn running_sums(offsets: &mut [u64]) {
 fn pack<T: Element>(columns: &[u32], values: &[T], out: &mut Vec<u8>) {
     out.extend(columns.iter().flat_map(|column| column.to_le_bytes()));
     for value in values {
-        out.extend_from_slice(&value.bits().to_le_bytes()[..size_of::<T>()]);
+        bytes::append(out, *value);
     }
 }
 
@@ -88,11 +88,9 @@ impl<'p> Unpacked<'p> {
             *column = found;
         }
         let size = size_of::<T>();
-        let bytes = self.next(size_of_val(values))?;
+        let values_bytes = self.next(size_of_val(values))?;
         for (k, value) in values.iter_mut().enumerate() {
-            let mut bits = [0; 8];
-            bits[..size].copy_from_slice(&bytes[k * size..(k + 1) * size]);
-            *value = T::from_bits(u64::from_le_bytes(bits));
+            *value = bytes::element(&values_bytes[k * size..(k + 1) * size]);
         }
         Ok(())
     }

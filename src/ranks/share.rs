@@ -1,7 +1,7 @@
 //! A rank's share of a square matrix, and what it needs of others to multiply with it.
 
 use crate::error::Result;
-use crate::formats::Csr;
+use crate::formats::{Csr, bytes};
 use crate::parallel::{self, FEW};
 use crate::ranks::grid::Grid;
 use crate::ranks::owners::Owners;
@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use vxm_communicator::Communicator;
-use vxm_semiring::Element;
+use vxm_semiring::{Element, Word};
 
 /// Which elements of a vector the members of a row or column of ranks have copies of.
 #[derive(Debug)]
@@ -25,17 +25,17 @@ pub(crate) struct Line {
 
 impl Line {
     /// Sends to each member the items at the places that it has copies of. Elements have `size` bytes. Returns the members' parcels.
-    pub fn give(&self, size: usize, item: &dyn Fn(usize) -> Item) -> Result<Vec<Vec<u8>>> {
+    pub fn give<W: Word>(&self, size: usize, item: &dyn Fn(usize) -> Item<W>) -> Result<Vec<Vec<u8>>> {
         let packed = |places: &Vec<u32>| {
-            let items: Vec<Item> = places.iter().map(|&place| item(place as usize)).collect();
+            let items: Vec<Item<W>> = places.iter().map(|&place| item(place as usize)).collect();
             pack(&items, size)
         };
         Ok(self.ranks.exchange(self.gives.iter().map(packed).collect())?)
     }
 
     /// Sends to each member the items at the slots for its elements. Returns the members' parcels.
-    pub fn give_back(&self, size: usize, item: &dyn Fn(usize) -> Item) -> Result<Vec<Vec<u8>>> {
-        let packed = |slots: &Range<usize>| pack(&slots.clone().map(item).collect::<Vec<Item>>(), size);
+    pub fn give_back<W: Word>(&self, size: usize, item: &dyn Fn(usize) -> Item<W>) -> Result<Vec<Vec<u8>>> {
+        let packed = |slots: &Range<usize>| pack(&slots.clone().map(item).collect::<Vec<_>>(), size);
         Ok(self.ranks.exchange(self.takes.iter().map(packed).collect())?)
     }
 
@@ -319,7 +319,7 @@ fn parcels<T: Element>(grid: &Grid, n: usize, entries: impl Iterator<Item = (u32
         let parcel: &mut Vec<u8> = &mut out[to];
         parcel.extend(row.to_le_bytes());
         parcel.extend(column.to_le_bytes());
-        parcel.extend(&value.bits().to_le_bytes()[..size_of::<T>()]);
+        bytes::append(parcel, value);
     }
     out
 }
@@ -333,10 +333,8 @@ fn received<T: Element>(grid: &Grid, n: usize, out: Vec<Vec<u8>>) -> Result<Shar
     let mut here = Vec::new();
     for parcel in &found {
         let entry = |k: usize| {
-            let mut bytes = [0; 16];
-            bytes[..size].copy_from_slice(&parcel[k * size..(k + 1) * size]);
-            let bits = u128::from_le_bytes(bytes);
-            (bits as u32, (bits >> 32) as u32, T::from_bits((bits >> 64) as u64))
+            let entry = &parcel[k * size..(k + 1) * size];
+            (bytes::element(&entry[..4]), bytes::element(&entry[4..8]), bytes::element(&entry[8..]))
         };
         here.append(&mut parallel::table(parcel.len() / size, (0, 0, T::ZERO), entry));
     }

@@ -28,7 +28,7 @@ fn scaled(constant: f32) -> Program {
 
 /// The elements as words.
 fn words<T: Element, W: Element>(dense: &[Option<T>]) -> Dense<W> {
-    dense.iter().map(|x| x.map(|x| W::from_bits(x.bits()))).collect()
+    dense.iter().map(|x| x.map(|x| W::from_wide_bits(x.wide_bits()))).collect()
 }
 
 fn word_grid<T: Element, W: Element>(grid: &Grid<T>) -> Grid<W> {

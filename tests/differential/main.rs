@@ -32,3 +32,4 @@ mod shapes;
 mod sorts;
 mod structs;
 mod tiles;
+mod wide;

@@ -27,7 +27,7 @@ pub fn agree_matrix<T: Element>(what: &str, expected: &Grid<T>, found: &Matrix<T
     // a matrix that is marked symmetric must be symmetric
     same(&format!("{what}: symmetry"), true, !found.is_symmetric() || found.csr().is_symmetric())?;
     let turned = found.transpose();
-    let there = |&(i, j, bits): &(u32, u32, u64)| turned.get(j, i).map(Element::bits) == Some(bits);
+    let there = |&(i, j, bits): &(u32, u32, T::Bits)| turned.get(j, i).map(Element::bits) == Some(bits);
     same(&format!("{what}: transposed"), (found.nnz(), true), (turned.nnz(), expected.iter().all(there)))?;
     same(&format!("{what}: transposed twice"), true, *found == turned.transpose())
 }

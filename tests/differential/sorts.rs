@@ -38,8 +38,9 @@ fn check<T: Sample + Ordered>(name: &str, order: impl Fn(T, T) -> Ordering) {
         |(n, bits, fill, seed, format)| {
             let element = |i: u64| {
                 let (there, word) = (mix(seed ^ i << 20), mix(seed << 32 ^ i));
-                (there % 1000 < fill)
-                    .then(|| if there >> 40 & 3 == 0 { T::sample(word) } else { T::from_bits(word & bits) })
+                (there % 1000 < fill).then(|| {
+                    if there >> 40 & 3 == 0 { T::sample(word) } else { T::from_wide_bits((word & bits).into()) }
+                })
             };
             let dense: Vec<Option<T>> = (0..n as u64).map(element).collect();
             let mut places: Vec<(usize, T)> = dense.iter().enumerate().filter_map(|(i, x)| x.map(|x| (i, x))).collect();

@@ -152,7 +152,7 @@ fn classed(i: u32, a: Mixed) -> Mixed {
 const DIRECTIONS: [Option<Direction>; 3] = [None, Some(Direction::Push), Some(Direction::Pull)];
 
 /// Checks products over a semiring of structs with every terminal and mask, in every direction and format.
-fn products<T: Sample, A: Sample>(name: &str, cases: u32, ring: impl Semiring<T, A, Out = T>) {
+pub fn products<T: Sample, A: Sample>(name: &str, cases: u32, ring: impl Semiring<T, A, Out = T>) {
     let case = (graph(), filled(), ending());
     suite(&format!("products of {name}"), cases, case, |(graph, u, end)| {
         let grid: Grid<A> = graph.grid();

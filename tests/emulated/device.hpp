@@ -83,6 +83,36 @@ template <class Word> static inline void store(void* p, Word x) {
     __atomic_store_n((Word*)p, x, __ATOMIC_RELEASE);
 }
 
+// Replaces the 16 bytes at `p` by `low` and `high`, if they are `held`; else reads them into `held`. Returns whether it replaced them. As on
+// a device, `p` must be aligned.
+static inline bool swap_wide(void* p, unsigned long long (&held)[2], unsigned long long low, unsigned long long high) {
+    bool done;
+    __asm__ volatile("lock cmpxchg16b %1\n\tsete %0"
+                     : "=q"(done), "+m"(*(unsigned __int128*)p), "+a"(held[0]), "+d"(held[1])
+                     : "b"(low), "c"(high)
+                     : "cc", "memory");
+    return done;
+}
+static inline void load_wide(const void* p, unsigned long long& low, unsigned long long& high) {
+    noise();
+    unsigned long long held[2] = {0, 0};
+    swap_wide((void*)p, held, 0, 0);
+    low = held[0], high = held[1];
+}
+static inline void store_wide(void* p, unsigned long long low, unsigned long long high) {
+    noise();
+    unsigned long long held[2] = {0, 0};
+    while (!swap_wide(p, held, low, high)) {}
+}
+static inline void compare_and_swap_wide(
+    void* p, unsigned long long& found_low, unsigned long long& found_high, unsigned long long held_low, unsigned long long held_high,
+    unsigned long long low, unsigned long long high) {
+    noise();
+    unsigned long long held[2] = {held_low, held_high};
+    swap_wide(p, held, low, high);
+    found_low = held[0], found_high = held[1];
+}
+
 // `T` where it must not be deduced from the argument.
 template <class T> struct Same {
     typedef T type;

@@ -49,12 +49,15 @@ struct Assembly {
 static Assembly parsed(const std::string& statement) {
     Assembly found;
     bool first = true;
+    size_t last = 0;
     for (size_t at = 0; (at = statement.find('"', at)) != std::string::npos;) {
         const size_t end = statement.find('"', at + 1);
         if (end == std::string::npos) break;
-        if (first) found.instruction = statement.substr(at + 1, end - at - 1);
+        // neighbouring literals are one
+        const bool more = !first && statement.find_first_not_of(" \n", last) == at && found.operands.empty();
+        if (first || more) found.instruction += statement.substr(at + 1, end - at - 1);
         first = false;
-        at = end + 1;
+        at = last = end + 1;
         // an operand follows only a constraint, not the instruction or a clobber
         if (at >= statement.size() || statement[at] != '(' || found.instruction.empty()) continue;
         size_t close = at;
@@ -74,6 +77,11 @@ static std::string word_of(const std::string& bits) {
 static std::string lowered(const std::string& statement) {
     static const std::regex load(R"(ld\.(relaxed|acquire)\.(cta|gpu)\.global\.u(8|16|32|64) %0, \[%1\];)");
     static const std::regex store(R"(st\.(relaxed|release)\.(cta|gpu|sys)\.global\.u(8|16|32|64) \[%0\], %1;)");
+    static const std::regex load_wide(R"(\{ \.reg \.b128 x; ld\.relaxed\.(cta|gpu)\.global\.b128 x, \[%2\]; mov\.b128 \{%0, %1\}, x; \})");
+    static const std::regex store_wide(R"(\{ \.reg \.b128 x; mov\.b128 x, \{%1, %2\}; st\.relaxed\.(gpu|sys)\.global\.b128 \[%0\], x; \})");
+    static const char* const swap_wide =
+        "{ .reg .b128 a, b, x; mov.b128 a, {%3, %4}; mov.b128 b, {%5, %6}; "
+        "atom.relaxed.gpu.global.cas.b128 x, [%2], a, b; mov.b128 {%0, %1}, x; }";
     static const std::regex multiply(R"(mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.f16\.f16\.f32 .*)");
     static const std::regex multiply_bits(R"(mma\.sync\.aligned\.m16n8k256\.row\.col\.s32\.b1\.b1\.s32\.and\.popc .*)");
     const Assembly a = parsed(statement);
@@ -86,6 +94,15 @@ static std::string lowered(const std::string& statement) {
     }
     if (std::regex_match(a.instruction, m, store) && a.operands.size() == 2)
         return "emulated::store<" + word_of(m[3]) + ">((void*)(" + a.operands[0] + "), " + a.operands[1] + ");";
+    if (std::regex_match(a.instruction, m, load_wide) && a.operands.size() == 3)
+        return "emulated::load_wide((const void*)(" + a.operands[2] + "), " + a.operands[0] + ", " + a.operands[1] + ");";
+    if (std::regex_match(a.instruction, m, store_wide) && a.operands.size() == 3)
+        return "emulated::store_wide((void*)(" + a.operands[0] + "), " + a.operands[1] + ", " + a.operands[2] + ");";
+    if (a.instruction == swap_wide && a.operands.size() == 7) {
+        std::string call = "emulated::compare_and_swap_wide((void*)(" + a.operands[2] + "), " + a.operands[0] + ", " + a.operands[1];
+        for (size_t k = 3; k < a.operands.size(); k++) call += ", " + a.operands[k];
+        return call + ");";
+    }
     if (a.instruction == "mov.u64 %0, %%globaltimer;" && a.operands.size() == 1) return a.operands[0] + " = emulated_nanoseconds();";
     const bool bits = std::regex_match(a.instruction, multiply_bits);
     if ((bits || std::regex_match(a.instruction, multiply)) && a.operands.size() == 10) {

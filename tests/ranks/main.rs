@@ -11,6 +11,7 @@ mod reading;
 mod sent;
 mod simulated;
 mod verbs;
+mod wide;
 
 use std::sync::Arc;
 use vxm::containers::{Matrix, Vector};

@@ -2,7 +2,7 @@
 // - `at(group, i, x)` stores element `i` in `x` and returns whether it is present.
 // - `selects(group, i)` returns whether a terminal may write at `i`.
 // - `full` is true if all elements are present.
-// Every data member is 8 bytes wide. So a node's bytes are the words of its leaves, in order.
+// Every data member has 8 bytes, or 16 in two words. So a node's bytes are the words of its leaves, in order.
 namespace vxm {
 
 VXM_FN bool bit(const u32* bits, u32 i) { return bits[i >> 5] >> (i & 31) & 1; }
@@ -43,7 +43,7 @@ template <class T> struct Region {
 template <class T> struct Fill {
     typedef T Elem;
     static const bool full = true;
-    u64 value;
+    Bits<T> value;
     template <class G> VXM_FN bool at(G, u32, T& x) const {
         x = element<T>(value);
         return true;
@@ -173,7 +173,7 @@ template <class V> struct Or {
     typedef typename V::Elem Elem;
     static const bool full = true;
     V inner;
-    u64 value;
+    Bits<Elem> value;
     template <class G> VXM_FN bool at(G g, u32 i, Elem& x) const {
         if (!inner.at(g, i, x)) x = element<Elem>(value);
         return true;
@@ -332,7 +332,7 @@ template <class V> struct StructureMask {
     }
 };
 template <class T> struct IsZero {
-    static VXM_FN bool is(T x) { return eq(x, element<T>(0)); }
+    static VXM_FN bool is(T x) { return eq(x, element<T>(Bits<T>{})); }
 };
 template <> struct IsZero<vxm_unit> {
     static VXM_FN bool is(vxm_unit) { return false; }

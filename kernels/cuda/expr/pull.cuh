@@ -16,7 +16,10 @@ template <bool is_primary, class G> VXM_FN auto fold_group(G g) {
 // Loads a value that is read only once, so that it does not evict data that is read again.
 template <class W> VXM_FN W load_streaming(const W* p) {
     W x;
-    if constexpr (sizeof(W) == 8) {
+    if constexpr (sizeof(W) == 16) {
+        const TwoWords words = {__ldcs((const u64*)p), __ldcs((const u64*)p + 1)};
+        memcpy(&x, &words, 16);
+    } else if constexpr (sizeof(W) == 8) {
         const u64 word = __ldcs((const u64*)p);
         memcpy(&x, &word, 8);
     } else if constexpr (sizeof(W) == 4) {

@@ -10,21 +10,21 @@ namespace vxm {
 struct RowContext {
     u32 blocker = NONE, second_blocker = NONE, live = ~0u, begin = 0;
 };
-// A group that visits row `i` of a loop's state. `own` is the word of the row's own state. `context` receives the row's blockers and
+// A group that visits row `i` of a loop's state. `own` has the bits of the row's own state. `context` receives the row's blockers and
 // live-edge mask, if the group records them.
 template <class G, bool records, u32 depth = G::unroll, RowAccess mode = all_entries> struct RowVisitor : G {
     static const u32 unroll = depth;
     static const bool has_own_state = true, records_blockers = records;
     static const RowAccess access = mode;
-    u64 own;
+    TwoWords own;
     RowContext* context;
-    VXM_FN RowVisitor(u64 own, RowContext* context) : own(own), context(context) {}
+    template <class W> VXM_FN RowVisitor(W own, RowContext* context) : own(two_words(own)), context(context) {}
 };
 // A visitor that lowers the row's own state, at `place`, to intermediate results of the visit.
 template <class G, class T> struct PublishingVisitor : RowVisitor<G, false> {
     static const bool publishes = true;
     T* place;
-    VXM_FN PublishingVisitor(u64 own, T* place) : RowVisitor<G, false>(own, nullptr), place(place) {}
+    VXM_FN PublishingVisitor(Bits<T> own, T* place) : RowVisitor<G, false>(own, nullptr), place(place) {}
     VXM_FN void publish(T x) const {
         if (G::first()) atomicMin(place, x);
     }

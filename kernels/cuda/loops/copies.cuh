@@ -8,9 +8,11 @@ struct NoCopies {
 
 // Stores a state in another GPU's memory, where kernels may be reading it.
 template <class T> VXM_FN void store_far(T* p, T x) {
-    u64 word = 0;
-    memcpy(&word, &x, sizeof(T));
-    if constexpr (sizeof(T) == 8) asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory");
+    const Bits<T> word = word_of(x);
+    if constexpr (sizeof(T) == 16)
+        asm volatile("{ .reg .b128 x; mov.b128 x, {%1, %2}; st.relaxed.sys.global.b128 [%0], x; }"
+                     ::"l"(p), "l"(word.low), "l"(word.high) : "memory");
+    else if constexpr (sizeof(T) == 8) asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory");
     else if constexpr (sizeof(T) == 4) asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(p), "r"((u32)word) : "memory");
     else if constexpr (sizeof(T) == 2) asm volatile("st.relaxed.sys.global.u16 [%0], %1;" ::"l"(p), "r"((u32)word) : "memory");
     else asm volatile("st.relaxed.sys.global.u8 [%0], %1;" ::"l"(p), "r"((u32)word) : "memory");

@@ -55,7 +55,7 @@ template <class V, class Active, class Offset> struct Profiled {
         }
         const bool found = view.at(g, i, next);
         if (!g.first()) return found;
-        const bool changes = found && word_of(next) != g.own, ends = changes && !Active::call(next);
+        const bool changes = found && two_words(word_of(next)) != g.own, ends = changes && !Active::call(next);
         place.unchanged += !changes, place.narrowed += changes && !ends;
         places[i] = place;
         if (changes) tally_change(i, elements);

@@ -57,7 +57,7 @@ template <class E, class Counts> struct RelaxedLoop : Counts {
     u64 max_rounds;
     u64 most_first; // the most elements that may differ from the identity at first
     u64 most_parts; // the room of a list of parts; a list of elements has room for `count`
-    u64 identity;   // its bits
+    Bits<T> identity; // its bits
     T* state;
     u32* lists[2];     // the elements of even and of odd rounds
     RowPart* parts[2]; // likewise of long rows

@@ -2,10 +2,18 @@
 // the first-level cache, where no grid barrier invalidates that cache.
 namespace vxm {
 
-// Loads a state, which is one word, while other threads may be storing it. The load is atomic: it returns an old or a new state, never a
-// mixture.
+// Loads a state while other threads may be storing it. The load is atomic: it returns an old or a new state, never a mixture.
 template <class T> VXM_FN T load_state(const T* p) {
-    if constexpr (sizeof(T) == 8) {
+    if constexpr (sizeof(T) == 16) {
+        TwoWords words;
+        if constexpr (bypass_l1)
+            asm volatile("{ .reg .b128 x; ld.relaxed.gpu.global.b128 x, [%2]; mov.b128 {%0, %1}, x; }"
+                         : "=l"(words.low), "=l"(words.high) : "l"(p));
+        else
+            asm volatile("{ .reg .b128 x; ld.relaxed.cta.global.b128 x, [%2]; mov.b128 {%0, %1}, x; }"
+                         : "=l"(words.low), "=l"(words.high) : "l"(p));
+        return element<T>(words);
+    } else if constexpr (sizeof(T) == 8) {
         u64 word;
         if constexpr (bypass_l1) asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(p));
         else asm volatile("ld.relaxed.cta.global.u64 %0, [%1];" : "=l"(word) : "l"(p));
@@ -26,7 +34,11 @@ template <class T> VXM_FN T load_state(const T* p) {
     }
 }
 template <class T> VXM_FN void store_state(T* p, T x) {
-    if constexpr (sizeof(T) == 8) {
+    if constexpr (sizeof(T) == 16) {
+        const TwoWords words = word_of(x);
+        asm volatile("{ .reg .b128 x; mov.b128 x, {%1, %2}; st.relaxed.gpu.global.b128 [%0], x; }"
+                     ::"l"(p), "l"(words.low), "l"(words.high) : "memory");
+    } else if constexpr (sizeof(T) == 8) {
         u64 word;
         memcpy(&word, &x, 8);
         asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory");
@@ -38,9 +50,17 @@ template <class T> VXM_FN void store_state(T* p, T x) {
         else asm volatile("st.relaxed.gpu.global.u8 [%0], %1;" ::"l"(p), "r"(word) : "memory");
     }
 }
-// Stores `next` if the state is `held`. Returns the state found.
+// Stores `next` if the state is `held`. Returns the state found. States of 16 bytes need compute capability 9.0.
 template <class T> VXM_FN T compare_and_swap(T* p, T held, T next) {
-    if constexpr (sizeof(T) == 8) {
+    if constexpr (sizeof(T) == 16) {
+        const TwoWords old = word_of(held), other = word_of(next);
+        TwoWords found;
+        asm volatile("{ .reg .b128 a, b, x; mov.b128 a, {%3, %4}; mov.b128 b, {%5, %6}; "
+                     "atom.relaxed.gpu.global.cas.b128 x, [%2], a, b; mov.b128 {%0, %1}, x; }"
+                     : "=l"(found.low), "=l"(found.high)
+                     : "l"(p), "l"(old.low), "l"(old.high), "l"(other.low), "l"(other.high) : "memory");
+        return element<T>(found);
+    } else if constexpr (sizeof(T) == 8) {
         return element<T>(atomicCAS((u64*)p, word_of(held), word_of(next)));
     } else if constexpr (sizeof(T) == 4) {
         return element<T>(atomicCAS((u32*)p, (u32)word_of(held), (u32)word_of(next)));

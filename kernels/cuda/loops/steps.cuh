@@ -46,7 +46,7 @@ template <class V, class P, u32 word> struct CountedStep {
 // A thread that visits a row with a known count.
 struct CountingVisitor : RowVisitor<Thread, false> {
     u32 count;
-    VXM_FN CountingVisitor(u64 own, u32 count) : RowVisitor<Thread, false>(own, nullptr), count(count) {}
+    template <class W> VXM_FN CountingVisitor(W own, u32 count) : RowVisitor<Thread, false>(own, nullptr), count(count) {}
 };
 template <> struct KnowsCount<CountingVisitor> {
     static const bool value = true;

@@ -293,7 +293,7 @@ struct Unstopped {
 // Joins the values of a block's warps in order, in pairs; all threads get the result. If the fold may stop at one of the values, the result
 // is the first such value alone.
 template <class M, class T, class Stop> VXM_FN Maybe<T> join_warps(Maybe<T> part, Stop stop) {
-    __shared__ u64 held[32];
+    __shared__ Bits<T> held[32];
     __shared__ bool present[32];
     if (lane() == 0) {
         memcpy(&held[warp()], &part.value, sizeof(T));

@@ -39,7 +39,7 @@ template <class T, class Add, bool is_primary> struct CountProduct {
     const u64* offsets;
     const u32* columns;
     const u16* bits;
-    u64 constant;
+    Bits<T> constant;
     // Whether a single hit decides the result, because the constant is the monoid's terminal value.
     VXM_FN bool decides() const { return Add::terminal(element<T>(constant)); }
     VXM_FN u32 slice(u64 t) const { return present ? present[columns[t]] : 0xffffu; }
@@ -219,7 +219,7 @@ template <class T, class Add> struct KnownCounts {
     typedef T Elem;
     static const bool full = false;
     const u32* counts;
-    u64 constant;
+    Bits<T> constant;
     template <class G> VXM_FN bool at(G, u32 i, T& y) const {
         const u32 hits = counts[i];
         if (hits) y = repeat<Add>(element<T>(constant), hits);

@@ -58,7 +58,7 @@ pub fn op(arguments: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Makes a struct of scalars an element of vectors and matrices: `Element`, `Debug`, `Clone`, `Copy` and `PartialEq`.
 ///
-/// Fields are numbers or `bool`, and fill 1, 2, 4 or 8 bytes without padding. An `#[op]` reads fields, makes such structs, and matches on
+/// Fields are numbers or `bool`, and fill 1, 2, 4, 8 or 16 bytes without padding. An `#[op]` reads fields, makes such structs, and matches on
 /// them. Laws can be checked over it. Loops over such elements may sort their work by the first field.
 #[proc_macro_attribute]
 pub fn scalar(arguments: TokenStream, item: TokenStream) -> TokenStream {

@@ -30,9 +30,9 @@ fn size(name: &str) -> usize {
 }
 
 /// The most bytes of an element.
-const MOST: usize = 8;
+const MOST: usize = 16;
 
-/// Reads the fields, and checks that they fill 1, 2, 4 or 8 bytes without padding.
+/// Reads the fields, and checks that they fill 1, 2, 4, 8 or 16 bytes without padding.
 fn fields(item: &ItemStruct) -> Result<(Vec<Field<'_>>, usize)> {
     let Fields::Named(named) = &item.fields else {
         return Err(Error::new_spanned(
@@ -67,7 +67,7 @@ fn fields(item: &ItemStruct) -> Result<(Vec<Field<'_>>, usize)> {
     }
     if !at.is_power_of_two() {
         let more = at.next_power_of_two() - at;
-        let message = format!("the fields take {at} bytes: expected 1, 2, 4 or 8. Widen one, or add {more} bytes");
+        let message = format!("the fields take {at} bytes: expected 1, 2, 4, 8 or 16. Widen one, or add {more} bytes");
         return Err(Error::new_spanned(&item.ident, message));
     }
     if at % widest != 0 {
@@ -105,6 +105,7 @@ pub fn scalar(item: &ItemStruct) -> Result<TokenStream> {
     let types: Vec<_> = fields.iter().map(|field| field.ty.rust()).collect();
     let shifts: Vec<_> = fields.iter().map(|field| field.shift as u32).collect();
     let masks: Vec<_> = fields.iter().map(|field| u64::MAX >> (64 - 8 * field.size)).collect();
+    let word = if bytes > 8 { quote!(u128) } else { quote!(u64) };
     // names of variables that no operator has
     let locals: Vec<_> = (0..names.len()).map(|at| format_ident!("__vxm_{at}")).collect();
     let stem = name.to_string();
@@ -120,16 +121,17 @@ pub fn scalar(item: &ItemStruct) -> Result<TokenStream> {
             const _: () = assert!(::core::mem::size_of::<#name>() == #bytes);
 
             impl #root::Element for #name {
+                type Bits = #word;
                 const CUDA: &'static str = #cuda;
                 const NAME: &'static str = #stem;
                 const ZERO: Self = #name { #(#names: <#types as #root::Element>::ZERO),* };
                 #[inline(always)]
-                fn bits(self) -> u64 {
-                    0 #(| <#types as #root::Element>::bits(self.#names) << #shifts)*
+                fn bits(self) -> #word {
+                    0 #(| #word::from(<#types as #root::Element>::bits(self.#names)) << #shifts)*
                 }
                 #[inline(always)]
-                fn from_bits(bits: u64) -> Self {
-                    #name { #(#names: <#types as #root::Element>::from_bits(bits >> #shifts & #masks)),* }
+                fn from_bits(bits: #word) -> Self {
+                    #name { #(#names: <#types as #root::Element>::from_bits((bits >> #shifts) as u64 & #masks)),* }
                 }
                 #[inline(always)]
                 fn as_f64(self) -> f64 {
@@ -155,7 +157,7 @@ fn declaration(name: &Ident, fields: &[Field<'_>], bytes: usize, root: &TokenStr
     for (at, field) in fields.iter().enumerate() {
         let (cuda, local) = (field.ty.cuda(root), plain_name(field.name));
         key += &format!(" {local}: {}", field.ty.name());
-        let word = format!("b >> {}", field.shift);
+        let word = format!("{} >> {}", if field.shift < 64 { "b" } else { "c" }, field.shift % 64);
         made = made.then(format!("    r.{local} = ")).then(match field.ty.name() {
             "bool" => Cuda::text(format!("({word} & 1) != 0")),
             _ if field.ty.is_float() => Cuda::text("vxm::bits<").then(cuda.clone()).then(format!(">({word})")),
@@ -166,11 +168,13 @@ fn declaration(name: &Ident, fields: &[Field<'_>], bytes: usize, root: &TokenStr
         members = members.then(cuda).then(format!(" x) const {{ \u{1} r = *this; r.{local} = x; return r; }}\n"));
         equal += &format!("{}vxm::eq({local}, b.{local})", if at > 0 { " && " } else { "" });
     }
-    let text = Cuda::text("struct \u{1} {\n").then(members).then(format!(
+    // kernels read 16 bytes as two words
+    let (align, high) = if bytes > 8 { ("alignas(8) ", ", unsigned long long c") } else { ("", "") };
+    let text = Cuda::text(format!("struct {align}\u{1} {{\n")).then(members).then(format!(
         "    VXM_FN bool operator==(const \u{1}& b) const {{ return {equal}; }}\n    \
          VXM_FN bool operator!=(const \u{1}& b) const {{ return !(*this == b); }}\n}};\n\
          static_assert(sizeof(\u{1}) == {bytes}, \"the layout of the host\");\n\
-         namespace vxm {{\ntemplate <> VXM_FN \u{1} bits<\u{1}>(unsigned long long b) {{\n    \u{1} r;\n"
+         namespace vxm {{\ntemplate <> VXM_FN \u{1} bits<\u{1}>(unsigned long long b{high}) {{\n    \u{1} r;\n"
     ));
     let text = text.then(made).then("    return r;\n}\n} // namespace vxm");
     (key, text)

@@ -218,7 +218,7 @@ impl Operation {
 
 /// The value that has these bits.
 #[inline(always)]
-fn of<T: Element>(bits: u64) -> T {
+fn of<T: Element<Bits = u64>>(bits: u64) -> T {
     T::from_bits(bits)
 }
 

@@ -84,8 +84,8 @@ macro_rules! operators {
             #[inline]
             fn call(self, $($arg: $t),*) -> O {
                 // missing arguments are 0
-                let [a, b, c, ..] = [$($arg.bits(),)* 0, 0];
-                O::from_bits(self.program.call_bits([a, b, c]))
+                let [a, b, c, ..] = [$($arg.wide_bits() as u64,)* 0, 0];
+                O::from_wide_bits(self.program.call_bits([a, b, c]).into())
             }
         }
     )*};

@@ -35,14 +35,14 @@ mod search;
 pub use check::{check, check_except, check_monoid};
 #[cfg(feature = "laws")]
 #[doc(hidden)]
-pub use proptest::strategy::{BoxedStrategy, Strategy};
+pub use proptest::strategy::{BoxedStrategy, Just, Strategy};
 #[cfg(feature = "laws")]
 pub use report::{Report, Violation};
 #[cfg(feature = "laws")]
 pub use sample::Sample;
 #[cfg(feature = "laws")]
 #[doc(hidden)]
-pub use sample::extremes_of_field;
+pub use sample::with_field;
 
 /// Without the feature `laws` there is nothing to check.
 #[cfg(not(feature = "laws"))]

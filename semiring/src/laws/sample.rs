@@ -80,12 +80,23 @@ floats! {
 /// About as many values as one struct has in [`Sample::extremes`]: laws try all triples of them.
 const STRUCTS: f64 = 30.0;
 
-/// Extreme values of a field, evenly spaced among all of them, for a struct of `fields` fields.
+/// The structs `all` with extreme values in one more field, which `set` sets, of `fields` fields. The values are evenly spaced among all
+/// extremes. Each struct gets each of them, or one if the structs would be too many.
 #[doc(hidden)]
-pub fn extremes_of_field<T: Sample>(fields: usize) -> Vec<T> {
-    let all = T::extremes();
-    let count = (STRUCTS.powf(1.0 / fields as f64) as usize).clamp(2, all.len());
-    (0..count).map(|at| all[at * (all.len() - 1) / (count - 1)]).collect()
+pub fn with_field<S: Copy, T: Sample>(all: &[S], fields: usize, set: impl Fn(&mut S, T)) -> Vec<S> {
+    let extremes = T::extremes();
+    let count = (STRUCTS.powf(1.0 / fields as f64) as usize).clamp(2, extremes.len());
+    let spaced = |at: usize| extremes[at * (extremes.len() - 1) / (count - 1)];
+    let with = |at: usize, of: &S| {
+        let mut next = *of;
+        set(&mut next, spaced(at % count));
+        next
+    };
+    if all.len() * count > 2 * STRUCTS as usize {
+        // neighbours differ in the other fields already
+        return all.iter().enumerate().map(|(k, of)| with(k / 2 + k, of)).collect();
+    }
+    all.iter().flat_map(|of| (0..count).map(move |at| with(at, of))).collect()
 }
 
 /// Implements [`Sample`] for a struct that `#[scalar]` makes an element.
@@ -98,18 +109,18 @@ macro_rules! __sample {
                 let fields = [$(stringify!($field)),*].len();
                 let mut all = ::std::vec![<Self as $crate::Element>::ZERO];
                 $(
-                    let extremes = $crate::laws::extremes_of_field::<$t>(fields);
-                    all = all
-                        .iter()
-                        .flat_map(|so_far| extremes.iter().map(move |$local| { let mut next = *so_far; next.$field = *$local; next }))
-                        .collect();
+                    all = $crate::laws::with_field(&all, fields, |so_far, $local: $t| so_far.$field = $local);
                 )*
                 all
             }
             fn strategy() -> $crate::laws::BoxedStrategy<Self> {
-                let fields = ($(<$t as $crate::laws::Sample>::strategy(),)*);
-                let made = |($($local,)*)| $name { $($field: $local),* };
-                $crate::laws::Strategy::boxed($crate::laws::Strategy::prop_map(fields, made))
+                let all = $crate::laws::Strategy::boxed($crate::laws::Just(<Self as $crate::Element>::ZERO));
+                $(
+                    let fields = (all, <$t as $crate::laws::Sample>::strategy());
+                    let set = |(mut all, $local): (Self, $t)| { all.$field = $local; all };
+                    let all = $crate::laws::Strategy::boxed($crate::laws::Strategy::prop_map(fields, set));
+                )*
+                all
             }
         }
     };

@@ -199,7 +199,7 @@ pub trait IntegerNumber: Number + Bits {
 /// The distance of two integers, which may be out of their own type's range.
 pub trait Distance: Integer {
     /// The unsigned type of the same width.
-    type Unsigned: Element;
+    type Unsigned: Element<Bits = u64>;
     /// `|a - b|`.
     fn abs_diff(a: Self, b: Self) -> Self::Unsigned;
 }
@@ -207,7 +207,7 @@ pub trait Distance: Integer {
 /// The bits of a float type.
 pub trait FloatNumber: Number {
     /// The unsigned type of the same width.
-    type Word: Element;
+    type Word: Element<Bits = u64>;
     /// The bits of `a`. All NaNs have the same, as [`Element::bits`] says.
     fn word(a: Self) -> Self::Word;
     /// The float that has these bits.

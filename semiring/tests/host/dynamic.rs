@@ -23,7 +23,7 @@ const KINDS: [Kind; 11] = [
 /// The bits of extreme and generated values of a kind.
 fn samples(kind: Kind) -> Vec<u64> {
     fn of<T: Sample>() -> Vec<u64> {
-        pairs::<T, ()>().iter().map(|(x, ())| x.bits()).collect()
+        pairs::<T, ()>().iter().map(|(x, ())| x.wide_bits() as u64).collect()
     }
     match kind {
         Kind::Bool => of::<bool>(),
@@ -138,7 +138,9 @@ fn check_program<A: Element, B: Element, T: Element>(program: &mut Program, code
     let call = format!("{}(a, b)", op.source(&mut program.text));
     let [first, second] = [0, 1].map(|at| samples(code.parameters()[at]));
     let pairs = first.iter().enumerate().map(|(k, &x)| (x, second[k * 7 % second.len()]));
-    let rows: Vec<_> = pairs.map(|(x, y)| [x, y, op.call(A::from_bits(x), B::from_bits(y)).bits()]).collect();
+    let rows: Vec<_> = pairs
+        .map(|(x, y)| [x, y, op.call(A::from_wide_bits(x.into()), B::from_wide_bits(y.into())).wide_bits() as u64])
+        .collect();
     program.check_rows(&format!("{code:?}"), &call, [A::CUDA, B::CUDA, T::CUDA], &rows);
 }
 

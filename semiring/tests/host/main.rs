@@ -36,7 +36,10 @@ impl Program {
     /// Adds a test case: a function that evaluates `call`, a C++ expression in `a` and `b`, on all pairs and compares with `rust`.
     fn check<A: Sample, B: Sample, T: Element>(&mut self, what: &str, call: &str, rust: impl Fn(A, B) -> T) {
         let what = format!("{what} over {} and {}", A::NAME, B::NAME);
-        let rows: Vec<_> = pairs::<A, B>().iter().map(|(x, y)| [x.bits(), y.bits(), rust(*x, *y).bits()]).collect();
+        let rows: Vec<_> = pairs::<A, B>()
+            .iter()
+            .map(|(x, y)| [x.wide_bits(), y.wide_bits(), rust(*x, *y).wide_bits()].map(|bits| bits as u64))
+            .collect();
         self.check_rows(&what, call, [A::CUDA, B::CUDA, T::CUDA], &rows);
     }
 

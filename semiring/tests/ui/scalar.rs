@@ -15,6 +15,13 @@ struct Odd {
 #[scalar]
 struct Large {
     cost: u64,
+    parent: u64,
+    hops: u8,
+}
+
+#[scalar]
+struct Between {
+    cost: u64,
     parent: u32,
 }
 

@@ -10,6 +10,7 @@ use crate::backend::cpu::buckets::{Bins, Buckets, Order};
 use crate::backend::cpu::due::Marks;
 use crate::backend::cpu::parallel;
 use crate::backend::cpu::prefetch::prefetch;
+use crate::backend::not_idempotent;
 use crate::backend::profile::{Counts, Probe};
 use crate::backend::spans::told_round;
 use crate::backend::tuning::tuning;
@@ -121,7 +122,7 @@ impl<T: Element> Relaxation<'_, T> {
             return None;
         }
         let (n, identity) = (self.state.len(), self.edges.identity().bits());
-        // joining twice must change nothing; the monoid doesn't state that, so a few elements are tried
+        // joining twice must change nothing
         let idempotent = |x: T| self.edges.join(x, x).bits() == x.bits();
         let state = self.state.view();
         let mut first = Vec::new();
@@ -131,7 +132,7 @@ impl<T: Element> Relaxation<'_, T> {
             }
             first.push(i as u32);
         }
-        ((1..=64).map(T::from_bits).all(idempotent) && self.edges.is_annihilating()).then_some(first)
+        (not_idempotent(|x, y| self.edges.join(x, y)).is_none() && self.edges.is_annihilating()).then_some(first)
     }
 
     /// The order of work. The better of two values is the one further from the identity; a sample of edges tells how much worse a value

@@ -15,13 +15,15 @@ use vxm_semiring::{Element, Monoid, Semiring};
 
 /// Whether products of this monoid may be folded in any order on a device.
 ///
-/// Results of 8 bytes start as the identity. So `min` and `max` of `f64` are out: their identity isn't one for NaN.
+/// Results of 8 bytes start as the identity. So `min` and `max` of `f64` are out: their identity isn't one for NaN. Of 16 bytes none are
+/// pushed: a result and its presence would have to change at once.
 pub fn can_push<T: Element, M: Monoid<T>>(add: M) -> bool {
     // a type without values has one element, so every fold gives the same
     if size_of::<T>() == 0 {
         return true;
     }
-    M::EXACT && add.is_commutative() && (size_of::<T>() < 8 || !add.exceptions().contains(&Law::Identity))
+    let width = size_of::<T>();
+    M::EXACT && add.is_commutative() && (width < 8 || width == 8 && !add.exceptions().contains(&Law::Identity))
 }
 
 /// Pushes an emitted view of length `n` along the rows of `matrix`. Returns the result, of length `length`, as a leaf of `kernel`.
@@ -98,7 +100,7 @@ impl<T: Element> PushTarget<T> {
             4 => 8,
             _ => {
                 let mut filling = rows_builder(gpu);
-                filling.push(add.identity().bits());
+                filling.push_element(add.identity());
                 let t = filling.element::<T>();
                 let node = Node::new(filling.ty("vxm::Fill", [t]), true);
                 let vector =

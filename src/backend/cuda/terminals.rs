@@ -127,7 +127,7 @@ pub fn eval<T: Element>(mut builder: KernelBuilder, node: &Node, n: usize) -> Re
 pub(crate) fn filled<T: Element>(vector: &DeviceVector<T>) -> Result<DeviceVector<T>> {
     let mut builder = KernelBuilder::new(vector.gpu());
     let stored = builder.stored(vector);
-    builder.push(T::ZERO.bits());
+    builder.push_element(T::ZERO);
     let node = Node::new(builder.ty("vxm::Or", [stored.ty]), true);
     eval(builder, &node, vector.len())
 }
@@ -174,9 +174,13 @@ pub fn fold<T: Element, M: Monoid<T>>(mut builder: KernelBuilder, node: &Node, n
     let monoid = builder.monoid::<T, M>(add);
     let values = gpu.alloc(parts * size_of::<T>())?;
     let present = gpu.alloc(parts * 4)?;
-    // Two words: the element's bits, and whether there is one. If both fit, one word: the bits in the lower half, and in the upper half
-    // whether there is none. A dry run makes up one answer for each word, so it always uses two.
-    let answer = gpu.mailbox(if size_of::<T>() <= 4 && !gpu.is_dry_run() { 8 } else { 16 })?;
+    // The element's bits in one word or two, and in another whether there is one. If both fit, one word: the bits in the lower half, and in
+    // the upper half whether there is none. A dry run makes up one answer for each word, so it always uses two.
+    let answer = gpu.mailbox(match size_of::<T>() {
+        ..=4 if !gpu.is_dry_run() => 8,
+        ..=8 => 16,
+        _ => 24,
+    })?;
     let ty = builder.ty("vxm::Reduce", [node.ty, monoid]);
     let program = builder.program(ty, &[("reduce", "")])?;
     let head = [n as u64, values.address(), present.address(), gpu.grid_barrier()?, answer.address()];
@@ -185,11 +189,12 @@ pub fn fold<T: Element, M: Monoid<T>>(mut builder: KernelBuilder, node: &Node, n
     let shape = Launch::linear(blocks(&gpu, parts, each), THREADS).with_shared(builder.shared());
     launch(&program, "reduce", shape, &builder.parameter(&head))?;
     let (bits, present) = match answer.begin()?.wait::<u64>()?[..] {
-        [word] => (word & u64::from(u32::MAX), 1 - (word >> 32)),
-        [bits, present] => (bits, present),
-        ref other => unreachable!("the mailbox has one word or two, not {}", other.len()),
+        [word] => (u128::from(word as u32), 1 - (word >> 32)),
+        [bits, present] => (u128::from(bits), present),
+        [low, high, present] => (u128::from(high) << 64 | u128::from(low), present),
+        ref other => unreachable!("the mailbox has one to three words, not {}", other.len()),
     };
-    Ok(if present == 0 { add.identity() } else { T::from_bits(bits) })
+    Ok(if present == 0 { add.identity() } else { T::from_wide_bits(bits) })
 }
 
 /// Evaluates a full emitted view of length `n` into a new vector and reduces its elements, in one kernel. The reduction must read all

@@ -298,7 +298,7 @@ pub(crate) fn counts_view<T: Element, M: Monoid<T>>(
 ) -> Node {
     builder.include(sources::TILES);
     builder.push(counts.address() + 4 * first as u64);
-    builder.push(constant.bits());
+    builder.push_element(constant);
     builder.keep_alive(counts.clone());
     let (t, add) = (builder.element::<T>(), builder.monoid::<T, M>(add));
     Node::new(builder.ty("vxm::KnownCounts", [t, add]), false)

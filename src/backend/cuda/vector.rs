@@ -2,8 +2,8 @@
 
 use crate::backend::cuda::Gpu;
 use crate::error::Result;
-use crate::formats::Store;
 use crate::formats::bitmap::words;
+use crate::formats::{Store, bytes};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, OnceLock};
@@ -95,7 +95,7 @@ impl<T: Element> DeviceVector<T> {
     /// # Errors
     /// The device has too little memory, or is lost.
     pub fn filled(gpu: &Gpu, len: usize, value: T) -> Result<Option<Self>> {
-        Ok(Cells::filled(gpu, len, &value.bits().to_le_bytes()[..size_of::<T>()])?.map(Self::of))
+        Ok(Cells::filled(gpu, len, &to_bytes(&[value]))?.map(Self::of))
     }
 
     /// The vector with `bits` as its presence bitmap.
@@ -235,7 +235,7 @@ pub(super) fn to_bytes<T: Element>(values: &[T]) -> Vec<u8> {
     let mut bytes = vec![0; size_of_val(values)];
     if size > 0 {
         for (chunk, value) in bytes.chunks_exact_mut(size).zip(values) {
-            chunk.copy_from_slice(&value.bits().to_le_bytes()[..size]);
+            chunk.copy_from_slice(&value.wide_bits().to_le_bytes()[..size]);
         }
     }
     bytes
@@ -247,10 +247,5 @@ pub(super) fn from_bytes<T: Element>(bytes: &[u8], count: usize) -> Vec<T> {
     if size == 0 {
         return vec![T::ZERO; count];
     }
-    let element = |chunk: &[u8]| {
-        let mut word = [0; 8];
-        word[..size].copy_from_slice(chunk);
-        T::from_bits(u64::from_le_bytes(word))
-    };
-    bytes.chunks_exact(size).map(element).collect()
+    bytes.chunks_exact(size).map(bytes::element).collect()
 }

@@ -5,6 +5,7 @@ use crate::backend::cpu::dyn_view::DynView;
 use crate::backend::cpu::relax::Relaxation;
 use crate::backend::cpu::scatter_reduce::NoScatter;
 use crate::backend::cuda::codegen::builder::KernelBuilder;
+use crate::backend::cuda::codegen::monoid::can_swap;
 use crate::backend::cuda::loops::active::why_unfusable;
 use crate::backend::cuda::loops::changed::{Outcome, Readers, changing};
 use crate::backend::cuda::loops::counters::{Counters, counted};
@@ -244,7 +245,7 @@ impl<T: Element, H: Scattering<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, Ch
                 Some(gpu) => {
                     let mut piece = state.held_on(gpu)?;
                     ranks::on_gpu::visit(&body, &env, None, &mut piece)?;
-                    if H::SCATTERS && grid.shows() {
+                    if H::SCATTERS && grid.shows() && can_swap::<T>(gpu) {
                         let old = before.held_on(gpu)?;
                         scatter_among_peers(grid, n, &old, &mut piece, |kernel| condition.scatter.emit(kernel))?;
                     } else if H::SCATTERS {

@@ -23,8 +23,8 @@ impl Source for Differ {
     fn source(self, text: &mut KernelText) -> String {
         text.define_hashed("differ", |name| {
             format!(
-                "template <class T> VXM_FN bool {name}(T a, T b) {{\n    unsigned long long x = 0, y = 0;\n    \
-                 memcpy(&x, &a, sizeof(T));\n    memcpy(&y, &b, sizeof(T));\n    return x != y;\n}}"
+                "template <class T> VXM_FN bool {name}(T a, T b) {{\n    unsigned long long x[2] = {{}}, y[2] = {{}};\n    \
+                 memcpy(x, &a, sizeof(T));\n    memcpy(y, &b, sizeof(T));\n    return x[0] != y[0] || x[1] != y[1];\n}}"
             )
         })
     }

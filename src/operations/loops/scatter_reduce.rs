@@ -2,6 +2,7 @@
 
 use crate::backend::cpu::scatter_reduce::{CountedScatter, NoScatter, Scatter};
 use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder};
+use crate::backend::not_idempotent;
 use crate::backend::profile::Probe;
 use crate::containers::{Matrix, Vector};
 use crate::error::{Error, Result};
@@ -50,8 +51,6 @@ impl<T: Element, F: UnaryOp<T, Out = u32>, M: Monoid<T>> Scatter<T> for ScatterR
 
 impl<T: Element, F: UnaryOp<T, Out = u32>, M: Monoid<T>> Scattering<T> for ScatterReduce<F, M> {
     fn refusal(self, monotone: bool) -> Option<Error> {
-        // monoids don't state idempotence: a few elements are tried, which finds most that are not
-        let not_idempotent = || (1..=64).map(T::from_bits).find(|&x| self.add.call(x, x).bits() != x.bits());
         let why = match (monotone, M::EXACT, self.add.is_commutative()) {
             (false, ..) => "a loop that isn't said to be monotone: elements are joined in any order".to_owned(),
             (_, false, _) => "a monoid that isn't exact: elements are joined in any order".to_owned(),
@@ -60,7 +59,7 @@ impl<T: Element, F: UnaryOp<T, Out = u32>, M: Monoid<T>> Scattering<T> for Scatt
                     .to_owned()
             }
             _ => {
-                let x = not_idempotent()?;
+                let x = not_idempotent(|x, y| self.add.call(x, y))?;
                 let made = self.add.call(x, x);
                 format!(
                     "a monoid that isn't idempotent, and makes {made:?} of {x:?} twice: elements are joined again and again"

@@ -90,7 +90,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         let at = kernel.position();
         kernel.push(present);
         kernel.tiles(tiles);
-        kernel.push(constant.bits());
+        kernel.push_element(constant);
         kernel.count_product();
         let add = kernel.monoid::<S::Out, S::Add>(self.ring.add());
         let template = if by_tensor_cores { "vxm::BitTensorProduct" } else { "vxm::CountProduct" };
@@ -133,7 +133,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         let (at, is_primary) = (kernel.position(), !kernel.has_primary());
         kernel.push(present);
         kernel.tiles(tiles);
-        kernel.push(constant.bits());
+        kernel.push_element(constant);
         let add = kernel.monoid::<S::Out, S::Add>(add);
         let bits = strategy == Strategy::CountTilesBits;
         if bits {
@@ -174,7 +174,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         let (at, is_primary) = (kernel.position(), !kernel.has_primary());
         kernel.push(present);
         kernel.tiles(held.tiles.clone());
-        kernel.push(constant.bits());
+        kernel.push_element(constant);
         let offset = kernel.rest(held.rest.on(&gpu)?);
         let add = kernel.monoid::<S::Out, S::Add>(self.ring.add());
         let ty = kernel.ty("vxm::CountHybrid", [out, add, is_primary.into(), offset]);

@@ -293,7 +293,7 @@ where
     }
     #[inline(always)]
     fn rank(self, row: usize) -> Option<u64> {
-        Some(self.keys[row].bits())
+        Some(self.keys[row].wide_bits() as u64)
     }
     fn filter_share<A: Element>(self, grid: &Grid, share: &Share<A>, keeps: &mut [bool]) -> Result<()> {
         if !self.known {

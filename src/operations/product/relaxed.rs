@@ -70,7 +70,7 @@ impl<X: Element, A: Element, S: Semiring<X, A>> Edges<'_, X, A, S> {
     /// `x ⊗ a`. `X` is the same type as the result's.
     #[inline(always)]
     fn times(&self, x: S::Out, a: A) -> S::Out {
-        self.ring.mul().call(X::from_bits(x.bits()), a)
+        self.ring.mul().call(X::from_wide_bits(x.wide_bits()), a)
     }
 }
 
@@ -119,7 +119,7 @@ impl<X: Element, A: Element, S: Semiring<X, A>> Relax<S::Out> for Edges<'_, X, A
 
     fn push(&self, state: &Shared<S::Out>, i: usize, alone: bool, changed: &mut Vec<(u32, S::Out)>) {
         let (x, view, add) = (state.get(i), state.view(), self.ring.add());
-        let own = X::from_bits(x.bits());
+        let own = X::from_wide_bits(x.wide_bits());
         if S::Mul::IS_PROGRAM && compiled::push(self.ring, own, (self.out, i), (state, alone), changed) {
             return;
         }

@@ -26,7 +26,7 @@ use crate::backend::view::VectorView;
 use crate::containers::Vector;
 use crate::error::Result;
 use crate::formats::bitmap::bit;
-use crate::formats::{Bitmap, Sparse, Store};
+use crate::formats::{Bitmap, Sparse, Store, bytes};
 use crate::operations::expr::{Env, Expr};
 use crate::ranks::{Grid, fetch};
 use vxm_semiring::{Element, Monoid, Scalar};
@@ -126,9 +126,10 @@ pub(crate) fn fold<E: Expr, M: Monoid<E::T>>(expression: &E, env: &Env<'_>, grid
             gather::reduce(piece.len(), &piece.view(), add)
         }
     };
-    let found = grid.exchange(vec![mine.bits().to_le_bytes().to_vec(); grid.size()])?;
-    let parts =
-        found.iter().filter_map(|part| part.first_chunk()).map(|part| E::T::from_bits(u64::from_le_bytes(*part)));
+    let mut told = Vec::new();
+    bytes::append(&mut told, mine);
+    let found = grid.exchange(vec![told; grid.size()])?;
+    let parts = found.iter().filter(|part| part.len() == size_of::<E::T>()).map(|part| bytes::element(part));
     Ok(parts.reduce(|x, y| add.call(x, y)).unwrap_or(add.identity()))
 }
 

@@ -241,9 +241,9 @@ impl<F: Source> Source for Tally<F> {
         let active = self.0.source(text);
         text.define_hashed("tally", |name| {
             format!(
-                "template <class T> VXM_FN unsigned long long {name}(T a, T b) {{\n    unsigned long long x = 0, y = 0;\n    \
-                 memcpy(&x, &a, sizeof(T));\n    memcpy(&y, &b, sizeof(T));\n    \
-                 return (unsigned long long)(x != y) << 32 | (unsigned long long)(bool){active}(b);\n}}"
+                "template <class T> VXM_FN unsigned long long {name}(T a, T b) {{\n    unsigned long long x[2] = {{}}, y[2] = {{}};\n    \
+                 memcpy(x, &a, sizeof(T));\n    memcpy(y, &b, sizeof(T));\n    \
+                 return (unsigned long long)(x[0] != y[0] || x[1] != y[1]) << 32 | (unsigned long long)(bool){active}(b);\n}}"
             )
         })
     }

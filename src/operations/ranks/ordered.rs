@@ -2,7 +2,7 @@
 
 use crate::backend::cpu::fold::{Pairs, SEGMENT, Tree};
 use crate::error::Result;
-use crate::formats::Store;
+use crate::formats::{Store, bytes};
 use crate::parallel;
 use crate::ranks::{BLOCK, Grid, Owners, unexpected};
 use vxm_semiring::{Element, Monoid};
@@ -66,7 +66,7 @@ pub(super) fn fold<T: Element, M: Monoid<T>>(grid: &Grid, n: usize, piece: Store
                     parcel.extend(bits.to_le_bytes());
                 }
                 let values = &piece.values()[place..place + len];
-                values.iter().for_each(|value| parcel.extend(&value.bits().to_le_bytes()[..size]));
+                values.iter().for_each(|&value| bytes::append(&mut parcel, value));
             }
         }
         parcel
@@ -80,23 +80,20 @@ pub(super) fn fold<T: Element, M: Monoid<T>>(grid: &Grid, n: usize, piece: Store
         for (b, (owner, _, len)) in blocks(owners, segment).enumerate() {
             let (bits, values) = parcels[owner].block(len, size)?;
             for k in (0..len).filter(|k| bits >> k & 1 == 1) {
-                let mut word = [0; 8];
-                word[..size].copy_from_slice(&values[k * size..(k + 1) * size]);
-                tree.push(b * BLOCK + k, T::from_bits(u64::from_le_bytes(word)));
+                tree.push(b * BLOCK + k, bytes::element(&values[k * size..(k + 1) * size]));
             }
         }
         let part = tree.finish();
         mine.push(u8::from(part.is_some()));
-        mine.extend(part.map_or(0, T::bits).to_le_bytes());
+        bytes::append(&mut mine, part.unwrap_or(T::ZERO));
     }
     let found = grid.exchange(vec![mine; ranks])?;
     let mut pairs = Pairs::new(add);
     for segment in 0..segments {
-        let at = segment / ranks * 9;
-        let part = found[segment % ranks].get(at..at + 9).and_then(|part| part.split_first());
-        let (held, bits) = part.ok_or_else(|| unexpected("sums that end too early"))?;
-        let bits = bits.first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
-        pairs.push((*held == 1).then(|| T::from_bits(bits)));
+        let at = segment / ranks * (1 + size);
+        let part = found[segment % ranks].get(at..at + 1 + size).and_then(|part| part.split_first());
+        let (held, value) = part.ok_or_else(|| unexpected("sums that end too early"))?;
+        pairs.push((*held == 1).then(|| bytes::element(value)));
     }
     Ok(pairs.finish().unwrap_or(add.identity()))
 }

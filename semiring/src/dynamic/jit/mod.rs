@@ -58,7 +58,7 @@ impl Shape {
         Some(Self {
             add,
             mul,
-            terminal: ring.add().terminal().map(Element::bits),
+            terminal: ring.add().terminal().map(|x| x.wide_bits() as u64),
             sizes: [size_of::<X>() as u8, size_of::<A>() as u8, size_of::<S::Out>() as u8],
             is_typed: S::Out::NAME == add.result().name(),
             task,
@@ -269,7 +269,7 @@ impl<X: Element, A: Element, T: Element> RowFold<X, A, T> {
         let (columns, weights, entries) = (columns.as_ptr(), weights.as_ptr().cast(), columns.len());
         let [add, mul] = constants(self.programs);
         // SAFETY: the code was compiled for elements of these types; the caller guarantees what it reads
-        Some(T::from_bits(unsafe { (self.code)(add, mul, columns, weights, entries, vector.cast()) }))
+        Some(T::from_wide_bits(unsafe { (self.code)(add, mul, columns, weights, entries, vector.cast()) }.into()))
     }
 }
 
@@ -316,7 +316,9 @@ impl<X: Element, A: Element, T: Element> RowPush<X, A, T> {
         let [add, mul] = constants(self.programs);
         // SAFETY: the code was compiled for elements of these types, and writes at most as many places as there are columns; the caller
         // guarantees what it reads and writes of the state
-        let number = unsafe { (self.code)(add, mul, columns, weights, entries, x.bits(), state.cast(), found, before) };
+        let number = unsafe {
+            (self.code)(add, mul, columns, weights, entries, x.wide_bits() as u64, state.cast(), found, before)
+        };
         number as usize
     }
 }

@@ -28,7 +28,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
     ) -> Option<Order> {
         let n = self.state.len();
         let work = body.work()?[n];
-        let rank = |i: u32| body.rank(i as usize).unwrap_or_else(|| self.state.get(i as usize).bits());
+        let rank = |i: u32| body.rank(i as usize).unwrap_or_else(|| self.state.get(i as usize).wide_bits() as u64);
         let is_active = |i: &u32| self.active.call(self.state.get(*i as usize));
         // pairs of an element and the one that it depends on
         let sampled = |dependency: &dyn Fn(u32) -> Option<u32>| -> Vec<(u32, u32)> {
@@ -62,7 +62,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         let n = self.state.len();
         let chunk = parallel::chunk_size(n);
         let active = |i: usize| Some(self.state.get(i)).filter(|&x| self.active.call(x));
-        let rank = |i: usize| active(i).map(|x| body.rank(i).unwrap_or_else(|| x.bits()));
+        let rank = |i: usize| active(i).map(|x| body.rank(i).unwrap_or_else(|| x.wide_bits() as u64));
         let ranges = parallel::collect(n.div_ceil(chunk), &|p| {
             let ranks = (p * chunk..((p + 1) * chunk).min(n)).filter_map(rank);
             ranks.fold((u64::MAX, 0), |(lowest, highest), x| (x.min(lowest), x.max(highest)))

@@ -235,6 +235,11 @@ impl KernelBuilder {
         self.words.push(word);
     }
 
+    /// Adds the bits of an element to the parameter.
+    pub fn push_element<T: Element>(&mut self, value: T) {
+        self.words.extend(value.words());
+    }
+
     /// The number of words so far.
     pub fn position(&self) -> usize {
         self.words.len()
@@ -301,7 +306,8 @@ impl KernelBuilder {
         let source = self.program_key.operator(add);
         // a type doesn't determine these, if the monoid was made at run time
         let properties = u64::from(add.is_commutative()) << 1 | u64::from(add.terminal().is_some());
-        for number in [properties, add.identity().bits(), add.terminal().map_or(0, T::bits)] {
+        self.program_key.number(properties);
+        for number in add.identity().words().chain(add.terminal().unwrap_or(T::ZERO).words()) {
             self.program_key.number(number);
         }
         self.program_key.make::<T>(Kind::Monoid(at_once), move |text| {

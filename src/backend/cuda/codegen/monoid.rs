@@ -1,12 +1,21 @@
 //! The C++ text of functors and monoids.
 
+use crate::backend::cuda::Gpu;
 use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder};
 use std::any::TypeId;
 use vxm_semiring::{Element, KernelText, Max, Min, Monoid};
 
+/// Whether a device can replace an element if it is still the one that was read: one of 16 bytes needs compute capability 9.0.
+pub(crate) fn can_swap<T: Element>(gpu: &Gpu) -> bool {
+    size_of::<T>() <= 8 || gpu.arch() >= (9, 0)
+}
+
 impl KernelBuilder {
     /// A C++ type that joins values into a loop's states by a monoid.
     pub(crate) fn joins<T: Element, M: Monoid<T>>(&mut self, add: M) -> CppType {
+        if !can_swap::<T>(self.gpu()) {
+            self.note_unfusable("the device can't swap elements of 16 bytes");
+        }
         // `MIN` and `MAX` have hardware atomics for some types
         let order = match TypeId::of::<M>() {
             id if id == TypeId::of::<Min>() => "-1",
@@ -48,7 +57,7 @@ pub(super) fn monoid_type<T: Element, M: Monoid<T>>(text: &mut KernelText, add: 
         _ => None,
     };
     let at_once = at_once.map_or("vxm::StepByStep".to_owned(), |how| {
-        format!("vxm::AtOnce<vxm::{how}, {t}, {:#x}ULL>", add.identity().bits())
+        format!("vxm::AtOnce<vxm::{how}, {t}, {:#x}ULL>", add.identity().wide_bits())
     });
     let key = format!("{t} {name} {terminal} {exact} {commutative} {stops} {at_once}");
     text.define_keyed("monoid", &key, |this| {

@@ -1,9 +1,11 @@
 //! The loop that relaxes edges as one cooperative launch, whatever the number of rounds.
 
 use crate::backend::cuda::codegen::builder::{CppType, KernelBuilder};
+use crate::backend::cuda::codegen::monoid::can_swap;
 use crate::backend::cuda::loops::counters::{Counters, Threads};
 use crate::backend::cuda::terminals::launch;
 use crate::backend::cuda::{DeviceCsr, DeviceVector};
+use crate::backend::not_idempotent;
 use crate::backend::tuning::{BLOCK_THREADS, tuning};
 use crate::error::Result;
 use crate::formats::bitmap::words;
@@ -17,8 +19,8 @@ use vxm_semiring::{BinaryOp, Element, Max, Min, Monoid, Semiring};
 pub struct EdgesOnGpu {
     ty: CppType,
     entries: usize,
-    /// The bits of the identity of the monoid that joins products.
-    identity: u64,
+    /// The words of the identity of the monoid that joins products.
+    identity: Vec<u64>,
     can_pull: bool,
     /// Whether elements are numbers, of which the least or the greatest is the best, and get worse along edges by more or less.
     ordered: bool,
@@ -28,7 +30,7 @@ pub struct EdgesOnGpu {
 const WAITING: usize = 40;
 
 /// Emits edges: rows by the element that is read, and, if edges may be followed from their ends, rows by the element that is written.
-/// Returns nothing if joining a value twice changes it.
+/// Returns nothing if joining a value twice changes it, or if the device can't swap elements of its size.
 pub fn emit_edges<X: Element, A: Element, S: Semiring<X, A>>(
     kernel: &mut KernelBuilder,
     out: Arc<DeviceCsr<A>>,
@@ -36,9 +38,8 @@ pub fn emit_edges<X: Element, A: Element, S: Semiring<X, A>>(
     ring: S,
 ) -> Option<EdgesOnGpu> {
     let add = ring.add();
-    // the monoid doesn't state that, so a few elements are tried; the kernel tries those of the state
-    let idempotent = |x: S::Out| add.call(x, x).bits() == x.bits();
-    if !(1..=64).map(S::Out::from_bits).all(idempotent) || out.nnz() == 0 {
+    // the kernel tries those of the state, too
+    if !can_swap::<S::Out>(kernel.gpu()) || not_idempotent(|x, y| add.call(x, y)).is_some() || out.nnz() == 0 {
         return None;
     }
     for source in [sources::CACHED, sources::STATE, sources::RELAXED] {
@@ -61,7 +62,7 @@ pub fn emit_edges<X: Element, A: Element, S: Semiring<X, A>>(
     let ordered = size_of::<A>() > 0 && numbers && least_or_greatest;
     let flags = [can_pull, ordered].map(CppType::from);
     let ty = kernel.ty("vxm::RelaxedEdges", [t, a, mul, join, offset, in_offset, flags[0], flags[1]]);
-    Some(EdgesOnGpu { ty, entries, identity: add.identity().bits(), can_pull, ordered })
+    Some(EdgesOnGpu { ty, entries, identity: add.identity().words().collect(), can_pull, ordered })
 }
 
 /// How a loop that relaxed edges ended.
@@ -116,7 +117,9 @@ pub fn relax<T: Element>(
     );
     let pair = |address: u64, bytes: usize| [address, address + bytes as u64];
     let first = (n / tuning().relaxed_first).max(32);
-    head.extend([n as u64, u64::from(most), first as u64, parts as u64, edges.identity, state.values_address()]);
+    head.extend([n as u64, u64::from(most), first as u64, parts as u64]);
+    head.extend(&edges.identity);
+    head.push(state.values_address());
     head.extend(pair(lists.address(), n * 4));
     head.extend(pair(parts_lists.address(), parts * 8));
     head.extend(pair(marks.address(), words(n) * 8));
