@@ -19,10 +19,45 @@ fn across(own: u32, first: u32, second: u32) -> u32 {
     if first == own { second } else { first }
 }
 
-/// The number of a vertex if its own key is its tree's, `u32::MAX` if not.
+/// An edge that leaves a tree.
+#[scalar]
+struct Leaving {
+    /// The weight, and the lesser end.
+    first: u64,
+    /// The greater end, and the root of the tree.
+    second: u64,
+}
+
+/// The lightest edge of a vertex, of the number and the root of the vertex, and of the edge's weight and other end.
 #[op]
-fn if_least(key: u32, least: u32, vertex: u32) -> u32 {
-    if key == least { vertex } else { u32::MAX }
+fn leaving(vertex: u32, root: u32, best: u64) -> Leaving {
+    let other = low(best);
+    // without an edge: heavier than any
+    let lesser = if other == u32::MAX { other } else { vertex.min(other) };
+    Leaving { first: pair(high(best), lesser), second: pair(vertex.max(other), root) }
+}
+
+/// The lighter edge; of equally light ones that of the lesser ends.
+#[op]
+fn lighter(a: Leaving, b: Leaving) -> Leaving {
+    if a.first < b.first || a.first == b.first && a.second <= b.second { a } else { b }
+}
+impl Monoid<Leaving> for lighter {
+    const IDENTITY: Leaving = Leaving { first: u64::MAX, second: u64::MAX };
+    const COMMUTATIVE: bool = true;
+}
+
+#[op]
+fn root_of(edge: Leaving) -> u32 {
+    low(edge.second)
+}
+#[op]
+fn lesser_end(edge: Leaving) -> u32 {
+    low(edge.first)
+}
+#[op]
+fn greater_end(edge: Leaving) -> u32 {
+    high(edge.second)
 }
 
 /// The next parent of a root: itself if `grandparent`, the parent of its parent, is the root, and the root is less than its parent.
@@ -105,16 +140,14 @@ fn next_parent(own: u32, root: u32, other: u32) -> u32 {
 /// At each vertex, the lesser and the greater end of the lightest edge that leaves its tree; absent if none does.
 fn lightest(left: &Matrix<u32>, root: &Vector<u32>, number: &Vector<u32>) -> Result<(Vector<u32>, Vector<u32>)> {
     // best = left min.pair number: the weight and the other end of each vertex' lightest edge
-    let best = left.mxv(number, semiring(MIN, pair)).eval()?;
-    let (weight, other) = (best.map(high), best.map(low));
-    // weight, then from, then to: the least of a tree, among vertices that agree in what comes before
-    let least_weight = least(weight, root)?;
-    let from = if_least.map3(weight, &least_weight, other.ewise_mult(number, MIN)).eval()?;
-    let least_from = least(&from, root)?;
-    let to = if_least.map3(&from, &least_from, other.ewise_mult(number, MAX)).eval()?;
-    let least_to = least(&to, root)?;
-    let open = least_from.select(NE.bind(u32::MAX)).pattern().eval()?;
-    Ok((least_from.mask(&open).eval()?, least_to.mask(&open).eval()?))
+    let best = left.mxv(number, semiring(MIN, pair)).or_identity();
+    let edge = leaving.map3(number, root, best).eval()?;
+    // edge[root(edge)] lighter= edge, until no element changes
+    let joined = fixpoint(edge).while_changed().monotone().step(|edge| edge).scatter_reduce(root_of, lighter);
+    let (edge, _) = joined.eval_then(|edge| edge.gather(root).eval())?;
+    // without the trees that no edge leaves
+    let open = edge.map(greater_end).select(NE.bind(u32::MAX)).pattern().eval()?;
+    Ok((edge.map(lesser_end).mask(&open).eval()?, edge.map(greater_end).mask(&open).eval()?))
 }
 
 /// At each vertex, the least element of `x` in its tree; `u32::MAX` if there is none.
