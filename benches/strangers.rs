@@ -213,8 +213,8 @@ fn opinions_by_loop(a: &Matrix, kind: &[u32], degree: &[f32], first: &[f32]) -> 
     for _ in 0..ROUNDS {
         for v in 0..x.len() {
             let row = &csr.columns()[csr.offsets()[v] as usize..csr.offsets()[v + 1] as usize];
-            let sum: f32 = row.iter().map(|&w| x[w as usize]).sum();
-            next[v] = adopt.call(kind[v], x[v], sum / degree[v]);
+            let heard: f32 = row.iter().map(|&w| x[w as usize]).sum();
+            next[v] = adopt.call(kind[v], x[v], heard / degree[v]);
         }
         std::mem::swap(&mut x, &mut next);
     }

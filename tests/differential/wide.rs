@@ -50,7 +50,7 @@ impl Sample for Complex {
 impl Sample for Route {
     fn sample(bits: u64) -> Self {
         Route {
-            cost: bits % 64 << (bits >> 32 & 1) * 40,
+            cost: (bits % 64) << ((bits >> 32 & 1) * 40),
             parent: u32::sample(mix(bits)),
             hops: u32::sample(mix(bits + 1)),
         }
