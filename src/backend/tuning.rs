@@ -23,6 +23,8 @@ pub(crate) const BLOCK_THREADS: u32 = 1024;
 pub(crate) const CHANGED_THREADS: u32 = 512;
 /// Threads of a block that stages short rows in shared memory: four warps, so that few warps wait for a slow one.
 pub(crate) const STAGING_THREADS: u32 = 128;
+/// The most bytes of a product that is staged: of wider ones those of four warps exceed a block's shared memory, 48 KiB.
+pub(crate) const STAGED_BYTES: usize = 8;
 /// Threads of a block that multiplies the entries of bins: two such blocks take all registers of a multiprocessor.
 pub(crate) const BIN_THREADS: u32 = 768;
 /// Blocks per multiprocessor that multiply the entries of bins. Each holds a slice of the vector in shared memory.

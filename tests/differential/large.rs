@@ -29,7 +29,7 @@ fn graph() -> impl Strategy<Value = Graph> {
 }
 
 /// Checks large products in every direction on every number of threads, over CSR and tiles.
-pub fn check<X, A, S, R>(name: &str, vxm: S, mxv: R)
+fn check<X, A, S, R>(name: &str, vxm: S, mxv: R)
 where
     X: Sample,
     A: Sample,

@@ -149,7 +149,7 @@ fn classed(i: u32, a: Mixed) -> Mixed {
     a
 }
 
-const DIRECTIONS: [Option<Direction>; 3] = [None, Some(Direction::Push), Some(Direction::Pull)];
+pub const DIRECTIONS: [Option<Direction>; 3] = [None, Some(Direction::Push), Some(Direction::Pull)];
 
 /// Checks products over a semiring of structs with every terminal and mask, in every direction and format.
 pub fn products<T: Sample, A: Sample>(name: &str, cases: u32, ring: impl Semiring<T, A, Out = T>) {

@@ -3,11 +3,11 @@
 use crate::algebra::{Sample, mix};
 use crate::fixpoint::{case, every_schedule};
 use crate::harness::{agree, ok, on_threads, same, suite};
-use crate::large;
 use crate::matrices::agree_matrix;
 use crate::shapes::{filled, graph, matrix};
-use crate::structs::products;
+use crate::structs::{DIRECTIONS, products};
 use proptest::sample::select;
+use vxm::backend::plan::{Forced, force};
 use vxm::backend::reference::{self, Dense, Grid};
 use vxm::prelude::*;
 
@@ -142,10 +142,6 @@ fn dearer(route: Route, more: u32) -> Route {
     // costs that are out of range are no routes: otherwise they would differ by their parents alone
     if cost == u64::MAX { NOWHERE } else { Route { cost, ..route } }
 }
-#[op]
-fn dearer_by(more: u32, route: Route) -> Route {
-    dearer(route, more)
-}
 /// The edge from row `i`, as a route.
 #[op(EDGE)]
 fn edge(i: u32, _j: u32, weight: u32) -> Route {
@@ -175,9 +171,42 @@ fn products_of_wide_elements() {
     products::<Many, f32>("many fields over floats", 60, semiring(last, mixed));
 }
 
+/// Products that are cut into parts: pushes by columns, pulls by rows.
 #[test]
 fn large_products_of_routes() {
-    large::check::<Route, u32, _, _>("routes", semiring(cheaper, dearer), semiring(cheaper, dearer_by));
+    suite("large products of routes", 4, (0..1u64 << 16, 100..1000u64), |(seed, fill)| {
+        let n = 1100;
+        let bits = |i: usize, j: usize| mix(seed ^ (i * n + j) as u64);
+        let grid = reference::grid(n, n, |i, j| (bits(i, j) % 1000 < 80).then(|| bits(i, j) as u32 >> 8));
+        let route = |i: usize| (bits(i, n) % 1000 < fill).then(|| Route::sample(bits(n, i)));
+        let held: Dense<Route> = (0..n).map(route).collect();
+        let (a, u, ring) = (matrix(&grid, false), Vector::from_options(&held), semiring(cheaper, dearer));
+        let expected = reference::vxm(&held, &grid, ring);
+        for (threads, direction) in [1, 2, 8].into_iter().flat_map(|threads| DIRECTIONS.map(|way| (threads, way))) {
+            let way = Forced { direction, ..Forced::default() };
+            let found = on_threads(threads, || force(way, || u.vxm(&a, ring).eval()));
+            agree((threads, direction), &expected, &ok(found)?)?;
+        }
+        Ok(())
+    });
+}
+
+/// Rows of up to 20 entries, of unequal lengths: a GPU stages the products of narrower elements.
+#[test]
+fn short_rows_of_complex_numbers() {
+    suite("short rows of complex numbers", 3, 0..1u64 << 16, |seed| {
+        let n = 600;
+        let entry = |i: usize, j: usize| Complex::sample(mix(seed ^ (i * n + j) as u64));
+        let there = |i: usize, j: usize| (j * 31 + i * 7) % n < i % 21;
+        let grid = reference::grid(n, n, |i, j| there(i, j).then(|| entry(i, j)));
+        let held: Dense<Complex> = (0..n as u64).map(|i| Some(Complex::sample(mix(seed + i)))).collect();
+        let (a, u) = (matrix(&grid, false), Vector::from_options(&held));
+        let ring = semiring(sum, product);
+        agree("mxv", &reference::mxv(&grid, &held, ring), &ok(a.mxv(&u, ring).eval())?)?;
+        let (total, expected) =
+            (ok(a.mxv(&u, ring).reduce(sum))?, reference::reduce(&reference::mxv(&grid, &held, ring), sum));
+        same("a sum of a product", expected.bits(), total.bits())
+    });
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::backend::cuda::push::can_push;
 use crate::backend::cuda::tiling::{counts_view, presence as presence_on};
 use crate::backend::cuda::{self, DeviceCsr, DeviceTiles, DeviceVector, Gpu};
 use crate::backend::plan::{Direction, Format, Strategy};
-use crate::backend::tuning::multiplies_bits;
+use crate::backend::tuning::{STAGED_BYTES, multiplies_bits};
 use crate::error::Result;
 use crate::kernels::sources;
 use crate::operations::expr::{Env, Expr, emit_operand};
@@ -214,7 +214,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         }
         // a loop may look at the entries of a row in any order, so the monoid must allow that
         let tracks_blockers = H::BLOCKS && S::Add::EXACT && self.ring.add().is_commutative() && !kernel.in_mask();
-        let is_primary = !kernel.has_primary();
+        let is_primary = size_of::<S::Out>() <= STAGED_BYTES && !kernel.has_primary();
         let rows = share.map_or_else(|| self.rows_on(&kernel.gpu().clone()), Ok)?;
         let (entries, longest, length) = (rows.nnz(), rows.longest(), rows.nrows());
         if tracks_blockers {

@@ -6,6 +6,7 @@ use crate::backend::cuda::codegen::builder::{KernelBuilder, Node};
 use crate::backend::cuda::{DeviceCsr, DeviceVector};
 use crate::backend::plan::Format;
 use crate::backend::profile::Counts;
+use crate::backend::tuning::STAGED_BYTES;
 use crate::backend::view::VectorView;
 use crate::error::{Error, Result};
 use crate::formats::{Store, StoreView};
@@ -132,7 +133,7 @@ impl<E: Expr, A: Element, S: Semiring<E::T, A>, H: EdgePolicy<E::T, S::Out>> Pro
         let operand = kernel.stored(operand);
         let (policy, operand) = self.policy.after_keys().emit(kernel, operand.ty, None)?;
         kernel.count_product();
-        let is_primary = !kernel.has_primary();
+        let is_primary = size_of::<S::Out>() <= STAGED_BYTES && !kernel.has_primary();
         let offset = kernel.rows(rows, false);
         let ty = self.pull_type(kernel, "vxm::Pull", (operand, policy), offset, is_primary);
         if is_primary && !S::Add::EXACT && !H::FILTERS {
