@@ -70,7 +70,7 @@ pub trait Element: Copy + Send + Sync + PartialEq + Debug + 'static {
     /// ```
     #[inline(always)]
     fn words(self) -> impl Iterator<Item = u64> {
-        let bits = self.bits().wide();
+        let bits = self.wide_bits();
         let high = (size_of::<Self>() > 8).then_some((bits >> 64) as u64);
         core::iter::once(bits as u64).chain(high)
     }

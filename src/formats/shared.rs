@@ -233,6 +233,7 @@ impl<T: Element> SharedView<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::bytes::Two;
 
     fn survives<T: Element>(values: &[T]) {
         let shared = Shared::new(values.to_vec());
@@ -257,13 +258,6 @@ mod tests {
         });
         assert_eq!((changes, shared.get(0)), (16, u16::MAX));
         assert!(shared.join(1, 3, true, u16::min) && !shared.join(1, 3, true, u16::min));
-    }
-
-    /// An element of 16 bytes.
-    #[vxm_semiring::scalar]
-    struct Two {
-        low: u64,
-        high: u64,
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Parcels: what one rank tells another about the elements at places that both know, in the smallest of several forms.
 
 use crate::error::{Error, Result};
+use crate::formats::bytes;
 use vxm_semiring::{Element, Word};
 
 /// What is told of one place. Elements are told as their bits, so that parcels are packed by the same code for all types.
@@ -134,14 +135,10 @@ fn put_varint(bytes: &mut Vec<u8>, mut number: usize) {
     bytes.push(number as u8);
 }
 
-fn put_value<W: Word>(bytes: &mut Vec<u8>, size: usize, value: W) {
-    bytes.extend_from_slice(&value.wide().to_le_bytes()[..size]);
-}
-
 fn put_item<W: Word>(bytes: &mut Vec<u8>, size: usize, item: Item<W>) {
     bytes.push(item.tag());
     if let Item::Value(value) = item {
-        put_value(bytes, size, value);
+        bytes::append_word(bytes, value, size);
     }
 }
 
@@ -211,7 +208,7 @@ pub(crate) fn pack<W: Word>(items: &[Item<W>], size: usize) -> Vec<u8> {
             &mut items.iter().filter_map(|item| item.value())
         }
     };
-    rest.for_each(|value| put_value(&mut bytes, size, value));
+    rest.for_each(|value| bytes::append_word(&mut bytes, value, size));
     bytes
 }
 
@@ -267,9 +264,7 @@ impl<'a> Reader<'a> {
     fn value<W: Word>(&mut self) -> Option<W> {
         let (value, rest) = self.rest.split_at_checked(self.size)?;
         self.rest = rest;
-        let mut bits = [0; 16];
-        bits[..value.len()].copy_from_slice(value);
-        Some(W::of(u128::from_le_bytes(bits)))
+        Some(bytes::word(value))
     }
 
     fn item<W: Word>(&mut self) -> Option<Item<W>> {
@@ -371,6 +366,7 @@ fn read_list<W: Word>(reader: &mut Reader<'_>, n: usize, tell: &mut dyn FnMut(us
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::bytes::Two;
     use proptest::prelude::*;
 
     fn survives<T: Element>(items: &[Item<T::Bits>]) -> usize {
@@ -385,13 +381,6 @@ mod tests {
             let _ = unpack::<T>(&parcel[..parcel.len() - 1], items.len(), |_, _| {});
         }
         parcel.len()
-    }
-
-    /// An element of 16 bytes.
-    #[vxm_semiring::scalar]
-    struct Two {
-        low: u64,
-        high: u64,
     }
 
     proptest! {

@@ -14,6 +14,8 @@ mod changed;
 mod dense;
 mod dynamic;
 mod elementary;
+#[path = "../common/wide.rs"]
+mod elements;
 mod elementwise;
 mod entries;
 mod errors;

@@ -3,6 +3,8 @@
 mod algorithms;
 mod assembly;
 mod certificates;
+#[path = "../common/wide.rs"]
+mod elements;
 mod faults;
 mod loops;
 #[cfg(unix)]

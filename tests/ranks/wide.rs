@@ -1,28 +1,10 @@
 //! Elements of 16 bytes on ranks: parcels, folds, matrices and loops.
 
+use crate::elements::{Complex, Label, NOWHERE, Route, along, cheaper, kept, lesser, product, root_of, sum};
 use crate::{each_grid, graphs, on_grid, random_graph, shapes};
 use vxm::prelude::*;
 use vxm::ranks::Deal;
 
-/// A complex number.
-#[scalar]
-pub struct Complex {
-    re: f64,
-    im: f64,
-}
-#[op]
-fn sum(a: Complex, b: Complex) -> Complex {
-    Complex { re: a.re + b.re, im: a.im + b.im }
-}
-impl Monoid<Complex> for sum {
-    const IDENTITY: Complex = Complex { re: -0.0, im: -0.0 };
-    const EXACT: bool = false;
-    const COMMUTATIVE: bool = true;
-}
-#[op]
-fn product(a: Complex, b: Complex) -> Complex {
-    Complex { re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re }
-}
 #[op(SIZE)]
 fn size(a: Complex, b: Complex) -> u32 {
     (a.re * b.re + a.im * b.im).abs() as u32
@@ -63,36 +45,6 @@ fn products_and_folds_of_complex_numbers() {
     }
 }
 
-/// A route: its cost, the vertex before its end, and its edges.
-#[scalar]
-pub struct Route {
-    cost: u64,
-    parent: u32,
-    hops: u32,
-}
-const NOWHERE: Route = Route { cost: u64::MAX, parent: u32::MAX, hops: u32::MAX };
-#[op]
-fn cheaper(a: Route, b: Route) -> Route {
-    if a.cost != b.cost {
-        if a.cost < b.cost { a } else { b }
-    } else if a.hops != b.hops {
-        if a.hops < b.hops { a } else { b }
-    } else {
-        if a.parent <= b.parent { a } else { b }
-    }
-}
-impl Monoid<Route> for cheaper {
-    const IDENTITY: Route = NOWHERE;
-    const COMMUTATIVE: bool = true;
-}
-#[op]
-fn along(route: Route, edge: Route) -> Route {
-    if route.cost == u64::MAX {
-        NOWHERE
-    } else {
-        Route { cost: route.cost + edge.cost, parent: edge.parent, hops: route.hops + 1 }
-    }
-}
 #[op(EDGE)]
 fn edge(i: u32, j: u32, _entry: ()) -> Route {
     Route { cost: ((1u32 + (i * 7u32 + j * 3u32) % 9u32) as u64) << 33, parent: i, hops: 1 }
@@ -123,29 +75,6 @@ fn loops_over_routes() {
     }
 }
 
-/// The least vertex of a component, and what is told of it.
-#[scalar]
-pub struct Label {
-    root: u32,
-    weight: u32,
-    told: u64,
-}
-#[op]
-fn root_of(label: Label) -> u32 {
-    label.root
-}
-#[op]
-fn lesser(a: Label, b: Label) -> Label {
-    if a.root <= b.root { a } else { b }
-}
-impl Monoid<Label> for lesser {
-    const IDENTITY: Label = Label { root: u32::MAX, weight: u32::MAX, told: u64::MAX };
-    const COMMUTATIVE: bool = true;
-}
-#[op]
-fn kept(label: Label, _edge: ()) -> Label {
-    label
-}
 #[op(LABEL)]
 fn label(i: u32, _one: u32) -> Label {
     Label { root: i, weight: i * 7u32, told: !(i as u64) << 7 }

@@ -8,6 +8,7 @@ use crate::backend::tuning;
 use crate::containers::Vector;
 use crate::error::Result;
 use crate::formats::Store;
+use crate::operations::differ::Differ;
 use crate::operations::expr::{Env, Expr};
 use crate::operations::ranks::Sources;
 use crate::operations::terminal::emitted;
@@ -238,12 +239,11 @@ struct Tally<F>(F);
 
 impl<F: Source> Source for Tally<F> {
     fn source(self, text: &mut KernelText) -> String {
-        let active = self.0.source(text);
+        let (differ, active) = (Differ.source(text), self.0.source(text));
         text.define_hashed("tally", |name| {
             format!(
-                "template <class T> VXM_FN unsigned long long {name}(T a, T b) {{\n    unsigned long long x[2] = {{}}, y[2] = {{}};\n    \
-                 memcpy(x, &a, sizeof(T));\n    memcpy(y, &b, sizeof(T));\n    \
-                 return (unsigned long long)(x[0] != y[0] || x[1] != y[1]) << 32 | (unsigned long long)(bool){active}(b);\n}}"
+                "template <class T> VXM_FN unsigned long long {name}(T a, T b) {{\n    \
+                 return (unsigned long long){differ}(a, b) << 32 | (unsigned long long)(bool){active}(b);\n}}"
             )
         })
     }
@@ -255,7 +255,7 @@ impl<F: Source> Source for Tally<F> {
 impl<T: Element, F: UnaryOp<T, Out = bool>> BinaryOp<T, T> for Tally<F> {
     type Out = u64;
     fn call(self, before: T, now: T) -> u64 {
-        u64::from(before.bits() != now.bits()) << 32 | u64::from(self.0.call(now))
+        u64::from(Differ.call(before, now)) << 32 | u64::from(self.0.call(now))
     }
 }
 
