@@ -3,7 +3,7 @@
 
 use vxm_semiring::dynamic::jit::{self, LANES, RowFold, RowPush, SEGMENT};
 use vxm_semiring::dynamic::{Builder, DynBinary, DynMonoid, Kind, Operand, Program, ProgramError};
-use vxm_semiring::{BinaryOp, Element, Monoid, Semiring, semiring};
+use vxm_semiring::{BinaryOp, Element, KernelText, Monoid, Semiring, Source, semiring};
 
 /// Random numbers that are the same in each run: splitmix64.
 struct Numbers(u64);
@@ -451,4 +451,37 @@ fn captured_constants_share_code() {
         // SAFETY: columns are below 3
         assert_eq!(unsafe { code.fold(&[0, 1, 2], &[1.0, 2.0, 3.0], vector.as_ptr()) }, Some(expected));
     }
+}
+
+/// The multiplication of a program that takes other kinds than the operator's elements are.
+#[derive(Debug, Clone, Copy)]
+struct Foreign(Program);
+
+impl Source for Foreign {
+    fn source(self, _: &mut KernelText) -> String {
+        "foreign".to_owned()
+    }
+}
+
+impl BinaryOp<u8, ()> for Foreign {
+    type Out = u32;
+    const IS_PROGRAM: bool = true;
+    fn call(self, a: u8, (): ()) -> u32 {
+        a.into()
+    }
+    fn as_program(self) -> Option<Program> {
+        Some(self.0)
+    }
+}
+
+/// Machine code would read 8 bytes of an element of 1, or take bits of a float for an integer's.
+#[test]
+fn programs_of_other_kinds_have_no_code() {
+    let least = DynMonoid::<u32, true>::new(made("fn min(a: u32, b: u32) -> u32 { a.min(b) }"), u32::MAX);
+    let wide = semiring(least, Foreign(Program::parse("fn wide(a: u64, e: ()) -> u32 { a as u32 }").unwrap()));
+    jit::prepare(wide, false);
+    assert!(RowFold::<u8, (), u32>::of(wide, false).is_none());
+    let float = made::<u32, (), u32>("fn half(a: f32, e: ()) -> f32 { a * 0.5 }");
+    jit::prepare(semiring(least, float), false);
+    assert!(RowFold::<u32, (), u32>::of(semiring(least, float), false).is_none());
 }

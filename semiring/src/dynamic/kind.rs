@@ -1,5 +1,6 @@
 //! The types that operators made at run time compute with.
 
+use core::any::TypeId;
 use core::fmt;
 use half::{bf16, f16};
 
@@ -71,6 +72,14 @@ macro_rules! facts {
                 }
             }
 
+            /// The type of a value.
+            pub(super) fn type_id(self) -> TypeId {
+                match self {
+                    Self::Unit => TypeId::of::<()>(),
+                    $(Self::$kind => TypeId::of::<$t>(),)*
+                }
+            }
+
             /// The size of a value in bytes.
             pub fn size(self) -> usize {
                 match self {
@@ -134,11 +143,16 @@ impl Kind {
     /// Whether values of the kind are held as elements of type `T`: of the type itself, or as their bits in a word. The bits of a kind of up
     /// to 32 bits lie in a `u32`, those of a wider one in a `u64`.
     pub fn fits<T: Element>(self) -> bool {
-        T::NAME == self.name()
+        self.fits_type(TypeId::of::<T>())
+    }
+
+    /// As [`fits`](Self::fits). Types are compared, not names: machine code relies on how an element lies in memory.
+    pub(super) fn fits_type(self, of: TypeId) -> bool {
+        of == self.type_id()
             || match self.size() {
                 0 => false,
-                1..=4 => T::NAME == u32::NAME,
-                _ => T::NAME == u64::NAME,
+                1..=4 => of == TypeId::of::<u32>(),
+                _ => of == TypeId::of::<u64>(),
             }
     }
 }

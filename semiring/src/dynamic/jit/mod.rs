@@ -11,12 +11,14 @@ mod integers;
 mod rows;
 mod values;
 
+use core::any::TypeId;
 use core::marker::PhantomData;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::interpret::Ready;
+use super::kind::Kind;
 use super::program::{Program, Text, Value};
 use crate::{BinaryOp, Element, Monoid, Semiring};
 
@@ -44,10 +46,10 @@ struct Shape {
     mul: Program,
     /// The bits of the monoid's terminal value.
     terminal: Option<u64>,
-    /// Bytes of the vector's, the matrix's and the result's elements.
+    /// The types of the vector's, the matrix's and the result's elements.
+    types: [TypeId; 3],
+    /// The bytes of those elements.
     sizes: [u8; 3],
-    /// Whether results are of the program's own type, not words of its bits.
-    is_typed: bool,
     task: Task,
 }
 
@@ -59,8 +61,8 @@ impl Shape {
             add,
             mul,
             terminal: ring.add().terminal().map(|x| x.wide_bits() as u64),
+            types: [TypeId::of::<X>(), TypeId::of::<A>(), TypeId::of::<S::Out>()],
             sizes: [size_of::<X>() as u8, size_of::<A>() as u8, size_of::<S::Out>() as u8],
-            is_typed: S::Out::NAME == add.result().name(),
             task,
         })
     }
@@ -69,8 +71,23 @@ impl Shape {
     #[inline(always)]
     fn is_as(&self, other: &Self) -> bool {
         std::ptr::eq(self.add.0.machine.shared, other.add.0.machine.shared)
-            && (self.terminal, self.sizes, self.is_typed, self.task)
-                == (other.terminal, other.sizes, other.is_typed, other.task)
+            && (self.terminal, self.types, self.task) == (other.terminal, other.types, other.task)
+    }
+
+    /// Whether results are of the program's own type, not words of its bits.
+    fn is_typed(&self) -> bool {
+        self.types[2] == self.add.result().type_id()
+    }
+
+    /// Whether elements of these types hold what the programs take and return. Any operator may name a program, so the code relies on this.
+    fn fits(&self) -> bool {
+        let ([x, a, out], result) = (self.types, self.add.result());
+        let taken = matches!(*self.mul.parameters(), [first, second] if first.fits_type(x) && second.fits_type(a));
+        taken
+            && self.mul.result() == result
+            && *self.add.parameters() == [result; 2]
+            && result != Kind::Unit
+            && result.fits_type(out)
     }
 
     /// The member of the multiplication's list for this shape; otherwise the end of the list.
@@ -100,7 +117,8 @@ impl Shape {
         }
         let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(end) = self.find() {
-            let node = Node { shape: self, code: rows::compiled(&self), next: OnceLock::new() };
+            let code = if self.fits() { rows::compiled(&self) } else { None };
+            let node = Node { shape: self, code, next: OnceLock::new() };
             let added = end.set(Box::leak(Box::new(node)));
             debug_assert!(added.is_ok(), "nodes are added one at a time");
         }

@@ -105,7 +105,7 @@ fn is_terminal(w: &mut Writer<'_, '_>, shape: &Shape, bits: u64, value: Held) ->
     let kind = shape.add.result();
     let terminal = w.constant(kind, bits);
     match type_of(kind).is_float() {
-        true if shape.is_typed => w.to.ins().fcmp(FloatCC::Equal, value, terminal),
+        true if shape.is_typed() => w.to.ins().fcmp(FloatCC::Equal, value, terminal),
         true => {
             let (value, terminal) = (w.pack(kind, value), w.to.ins().iconst(types::I64, bits as i64));
             w.to.ins().icmp(IntCC::Equal, value, terminal)
@@ -315,7 +315,7 @@ fn pushed(shape: &Shape, alone: bool, address: Type, to: &mut FunctionBuilder<'_
     let typed = w.unpack(kind, held);
     let joined = row.add(w, typed, product);
     let (old, new) =
-        (if shape.is_typed { to_word(w, kind, word, typed) } else { held }, to_word(w, kind, word, joined));
+        (if shape.is_typed() { to_word(w, kind, word, typed) } else { held }, to_word(w, kind, word, joined));
     let differs = w.to.ins().icmp(IntCC::NotEqual, old, new);
     w.to.ins().brif(differs, changes, &[], next, &args(&[number]));
 
