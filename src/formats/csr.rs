@@ -86,9 +86,9 @@ impl<T: Element> Csr<T> {
         Ok(matrix)
     }
 
-    /// Builds a matrix from arrays that hold the invariants by construction, which only debug builds check. If an
-    /// invariant does not hold, results are wrong and accesses may panic.
-    pub fn from_parts(nrows: usize, ncols: usize, offsets: Vec<u64>, columns: Vec<u32>, values: Vec<T>) -> Self {
+    /// Builds a matrix from arrays that hold the invariants by construction, which only debug builds check. Machine code and kernels read
+    /// a vector at each column without a check, so it isn't public.
+    pub(crate) fn from_parts(nrows: usize, ncols: usize, offsets: Vec<u64>, columns: Vec<u32>, values: Vec<T>) -> Self {
         let matrix = Self::unchecked(nrows, ncols, offsets, columns, values);
         debug_assert_eq!(matrix.check().map_err(|e| e.to_string()), Ok(()));
         matrix
