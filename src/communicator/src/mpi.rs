@@ -6,6 +6,7 @@ use crate::progress::{Limit, Wait};
 use crate::{Communicator, Error, PART, Result, SHORT, Traffic, check_members, check_parcels};
 use std::ffi::{c_char, c_int, c_void};
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::thread::{self, ThreadId};
@@ -59,7 +60,11 @@ impl Mpi {
     pub fn join(launcher: &Launcher, limit: Option<Duration>) -> Result<Self> {
         let mut held = JOB.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let job = match &*held {
-            Some(job) => job.upgrade().ok_or(Error::Ended)?,
+            Some(job) => {
+                let job = job.upgrade().ok_or(Error::Ended)?;
+                job.check_thread()?;
+                job
+            }
             None => {
                 let job = Arc::new(Job::start(launcher, limit)?);
                 *held = Some(Arc::downgrade(&job));
@@ -80,10 +85,6 @@ impl Mpi {
     fn of(job: Arc<Job>, handle: Handle) -> Result<Self> {
         let (rank, size) = (job.ask(true, handle)?, job.ask(false, handle)?);
         Ok(Self { job, handle, rank, size, bytes: AtomicU64::new(0), messages: AtomicU64::new(0) })
-    }
-
-    fn check_thread(&self) -> Result<()> {
-        if thread::current().id() == self.job.thread { Ok(()) } else { Err(Error::OtherThread) }
     }
 
     /// Starts to send `bytes` to a member. The request ends before `bytes` may change.
@@ -154,13 +155,13 @@ impl Mpi {
             self.messages.fetch_add(messages, Ordering::Relaxed);
         }
         let (heads, found) = (vec![[0u8; 8 + SHORT]; from.len()], Vec::with_capacity(from.len()));
-        let mut buffers = Buffers { told: vec![Vec::new(); out.len()], out, from, heads, found };
+        let buffers = Buffers { told: vec![Vec::new(); out.len()], out, from, heads, found };
+        // after an error or a panic, requests may still read and write them
+        let mut buffers = ManuallyDrop::new(buffers);
         match self.move_buffers(&mut buffers) {
-            Ok(()) => Ok(buffers.found),
+            Ok(()) => Ok(ManuallyDrop::into_inner(buffers).found),
             Err(error) => {
                 BROKEN.store(true, Ordering::Relaxed);
-                // requests may still read and write them
-                std::mem::forget(buffers);
                 Err(error)
             }
         }
@@ -247,6 +248,11 @@ impl Job {
         Ok(job)
     }
 
+    /// MPI was started for one thread, so only that one may call it.
+    fn check_thread(&self) -> Result<()> {
+        if thread::current().id() == self.thread { Ok(()) } else { Err(Error::OtherThread) }
+    }
+
     /// The rank in a group, or else the size of the group.
     fn ask(&self, rank: bool, handle: Handle) -> Result<usize> {
         let mut number = 0;
@@ -319,7 +325,7 @@ impl Communicator for Mpi {
     }
 
     fn split(&self, color: u32, key: u32) -> Result<Arc<dyn Communicator>> {
-        self.check_thread()?;
+        self.job.check_thread()?;
         let mut handle: Handle = 0;
         // SAFETY: MPI was started; all members call this
         let code =
@@ -330,7 +336,7 @@ impl Communicator for Mpi {
 
     fn exchange(&self, out: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
         check_parcels(out.len(), self.size)?;
-        self.check_thread()?;
+        self.job.check_thread()?;
         let others = (0..self.size).filter(|&member| member != self.rank).collect();
         let mut out: Vec<_> = out.into_iter().enumerate().collect();
         // what a rank sends to itself is handed over
@@ -342,7 +348,7 @@ impl Communicator for Mpi {
 
     fn pass(&self, to: usize, from: usize, parcel: Vec<u8>) -> Result<Vec<u8>> {
         check_members([to, from], self.size)?;
-        self.check_thread()?;
+        self.job.check_thread()?;
         let found = self.move_parcels(vec![(to, parcel)], vec![from])?;
         Ok(found.into_iter().next().unwrap_or_default())
     }

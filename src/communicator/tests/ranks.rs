@@ -175,6 +175,8 @@ fn processes_exchange() {
         let other = world.clone();
         let refused = std::thread::spawn(move || other.exchange(vec![Vec::new(); other.size()])).join().unwrap();
         assert_eq!(refused, Err(Error::OtherThread));
+        let refused = std::thread::spawn(|| Mpi::join(&Launcher::seen().unwrap(), None).map(drop)).join().unwrap();
+        assert_eq!(refused, Err(Error::OtherThread));
         // a second join finds the same job
         assert_eq!(Mpi::join(&Launcher::seen().unwrap(), None).unwrap().size(), world.size());
         return;
