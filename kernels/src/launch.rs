@@ -81,9 +81,9 @@ pub struct Launch {
 struct Handle<T>(T);
 
 // SAFETY: the driver's functions may be called with these handles from any thread, also concurrently
-unsafe impl<T> Send for Handle<T> {}
+unsafe impl<T> Send for Handle<*mut T> {}
 // SAFETY: as above
-unsafe impl<T> Sync for Handle<T> {}
+unsafe impl<T> Sync for Handle<*mut T> {}
 
 impl<T> Default for Handle<*mut T> {
     /// The handle of a dry run, which is passed to no call.

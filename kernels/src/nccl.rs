@@ -81,7 +81,7 @@ impl Nccl {
     /// wait.
     ///
     /// # Errors
-    /// [`Error::Range`] if a range doesn't lie in its buffer; [`Error::Nccl`]; [`Error::Lost`].
+    /// [`Error::Range`] if a range doesn't lie in its buffer; [`Error::Nccl`], also for a buffer on another device; [`Error::Lost`].
     pub fn exchange(
         &self,
         out: &[(usize, &Buffer, Range<usize>)],
@@ -90,6 +90,9 @@ impl Nccl {
     ) -> Result<()> {
         type Piece = (i32, u64, usize);
         let piece = |member: usize, buffer: &Buffer, bytes: &Range<usize>| -> Result<Piece> {
+            if buffer.gpu() != &self.gpu {
+                return Err(Error::Nccl { call: "ncclGroupStart", what: "a buffer is on another device".to_owned() });
+            }
             Ok((member as i32, buffer.range(bytes.start, bytes.len())?, bytes.len()))
         };
         let out: Vec<Piece> = out.iter().map(|(k, from, bytes)| piece(*k, from, bytes)).collect::<Result<_>>()?;

@@ -11,7 +11,7 @@ use cudarc::driver::result as driver;
 use cudarc::driver::sys::{self, CUresult};
 
 use crate::context::Gpu;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::Buffer;
 
 /// The bytes of a window's name: the process, the device's number there, the address, and the driver's handle.
@@ -91,15 +91,19 @@ impl Window {
     ///
     /// # Errors
     ///
-    /// As for [`Buffer::copy_range`].
+    /// As for [`Buffer::copy_range`]. [`Error::Driver`](crate::Error::Driver) if `from` is the window, or on another device.
     pub fn copy_from(&self, at: usize, from: &Buffer, bytes: usize) -> Result<()> {
         let (target, source) = (self.0.range(at, bytes)?, from.range(0, bytes)?);
         if bytes == 0 {
             return Ok(());
         }
-        let (gpu, stream) = (self.0.gpu(), self.0.gpu().handles().stream);
+        let (gpu, stream, call) = (self.0.gpu(), self.0.gpu().handles().stream, "cuMemcpyDtoDAsync");
+        if std::ptr::eq(&*self.0, from) || gpu != from.gpu() {
+            let what = "expected another buffer of the window's device".to_owned();
+            return Err(Error::Driver { call, what });
+        }
         // SAFETY: both ranges were checked, and two buffers do not overlap
-        gpu.call("cuMemcpyDtoDAsync", || unsafe { driver::memcpy_dtod_async(target, source, bytes, stream) })
+        gpu.call(call, || unsafe { driver::memcpy_dtod_async(target, source, bytes, stream) })
     }
 
     /// Sets `bytes` bytes from offset `at` on to `byte`.
