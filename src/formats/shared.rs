@@ -264,11 +264,12 @@ mod tests {
     fn halves_of_an_element_stay_together() {
         let two = |k: u64| Two { low: k, high: !k };
         let shared = Shared::new(vec![two(0)]);
+        let turns = if cfg!(miri) { 50 } else { 10_000 };
         std::thread::scope(|scope| {
             for t in 0..2 {
                 let shared = &shared;
                 scope.spawn(move || {
-                    for k in 0..10_000 {
+                    for k in 0..turns {
                         shared.put(0, two(2 * k + t));
                         let read = shared.get(0);
                         assert_eq!(read.low, !read.high);
