@@ -60,6 +60,8 @@ fn what_is_read() {
     assert_eq!(op.call(7, ()), 7);
     let code = Builder::new("second", &[Kind::F32, Kind::Unit]).unwrap();
     assert!(refused(code.parameter(1)).contains("pattern's entry without a value"));
+    // a program's result would have no value
+    assert!(refused(code.operand(1)).contains("pattern's entry without a value"));
 }
 
 #[test]

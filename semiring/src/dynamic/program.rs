@@ -342,12 +342,13 @@ impl Builder {
     /// The value of this [number](Operand::number).
     ///
     /// # Errors
-    /// There is no such value yet.
+    /// There is no such value yet, or it is a pattern's entry, which has no value.
     pub fn operand(&self, number: usize) -> Result<Operand, ProgramError> {
-        if number >= self.values.len() {
-            return Err(self.refuse(format!("has no value {number}")));
+        match number {
+            _ if number < self.parameters.len() => self.parameter(number),
+            _ if number < self.values.len() => Ok(Operand(number as Id)),
+            _ => Err(self.refuse(format!("has no value {number}"))),
         }
-        Ok(Operand(number as Id))
     }
 
     /// The program that returns `result`.
