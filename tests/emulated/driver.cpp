@@ -9,6 +9,7 @@
 #include <link.h>
 #include <mutex>
 #include <unistd.h>
+#include <utility>
 
 using namespace emulated;
 typedef uint32_t u32;
@@ -137,9 +138,29 @@ CALLED int cuMemPoolSetAttribute(void*, int attribute, void*) {
     if (attribute == USED_MOST) forget_peak();
     return SUCCESS;
 }
+// Allocations that tests have fail: how many are made before, how many fail then, and how many did.
+static std::mutex refusing;
+static u64 made_before = 0, to_refuse = 0, refused = 0;
+CALLED u64 vxm_emulated_refuse(u64 first, u64 count) {
+    std::lock_guard<std::mutex> held(refusing);
+    made_before = first;
+    to_refuse = count;
+    return std::exchange(refused, 0);
+}
+static bool refuses() {
+    std::lock_guard<std::mutex> held(refusing);
+    if (to_refuse == 0) return false;
+    if (made_before > 0) {
+        made_before--;
+        return false;
+    }
+    to_refuse--;
+    refused++;
+    return true;
+}
 CALLED int cuMemAllocFromPoolAsync(u64* address, size_t size, void*, void*) {
     if (size == 0) return INVALID_VALUE;
-    return allocate(address, size) ? SUCCESS : OUT_OF_MEMORY;
+    return !refuses() && allocate(address, size) ? SUCCESS : OUT_OF_MEMORY;
 }
 CALLED int cuMemFreeAsync(u64 address, void*) {
     release(address);
@@ -156,7 +177,7 @@ CALLED int cuIpcGetMemHandle(void* handle, u64 address) {
 CALLED int cuIpcOpenMemHandle_v2(u64*, const void*, u32) { return INVALID_VALUE; }
 CALLED int cuIpcCloseMemHandle(u64) { return INVALID_VALUE; }
 CALLED int cuMemHostAlloc(void** at, size_t size, u32) {
-    return allocate((u64*)at, size, true) ? SUCCESS : OUT_OF_MEMORY;
+    return !refuses() && allocate((u64*)at, size, true) ? SUCCESS : OUT_OF_MEMORY;
 }
 CALLED int cuMemHostRegister_v2(void* at, size_t size, u32) {
     if (in_a_buffer((u64)at, size)) return ALREADY_REGISTERED;
