@@ -29,9 +29,15 @@ fn few() -> bool {
     std::env::var("VXM_TEST_GRIDS").is_ok_and(|grids| grids == "few")
 }
 
+/// Whether grids of one and two ranks are tested: `VXM_TEST_GRIDS=pairs`, for hosts with two GPUs.
+fn pairs() -> bool {
+    std::env::var("VXM_TEST_GRIDS").is_ok_and(|grids| grids == "pairs")
+}
+
 /// The grids that are tested: all, or one in each of one and two dimensions.
 fn shapes() -> impl Iterator<Item = (usize, usize)> {
-    GRIDS.into_iter().filter(|shape| !few() || [(2, 1), (2, 2)].contains(shape))
+    let shapes = GRIDS.into_iter().filter(|shape| !few() || [(2, 1), (2, 2)].contains(shape));
+    shapes.filter(|(rows, columns)| !pairs() || rows * columns <= 2)
 }
 
 /// The grids that are tested, each with each kind of owners, or with one.
