@@ -474,13 +474,27 @@ impl BinaryOp<u8, ()> for Foreign {
     }
 }
 
+impl BinaryOp<f32, ()> for Foreign {
+    type Out = u32;
+    const IS_PROGRAM: bool = true;
+    fn call(self, a: f32, (): ()) -> u32 {
+        a as u32
+    }
+    fn as_program(self) -> Option<Program> {
+        Some(self.0)
+    }
+}
+
 /// Machine code would read 8 bytes of an element of 1, or take bits of a float for an integer's.
 #[test]
 fn programs_of_other_kinds_have_no_code() {
     let least = DynMonoid::<u32, true>::new(made("fn min(a: u32, b: u32) -> u32 { a.min(b) }"), u32::MAX);
     let wide = semiring(least, Foreign(Program::parse("fn wide(a: u64, e: ()) -> u32 { a as u32 }").unwrap()));
-    jit::prepare(wide, false);
+    jit::prepare::<u8, (), _>(wide, false);
     assert!(RowFold::<u8, (), u32>::of(wide, false).is_none());
+    let bits = semiring(least, Foreign(Program::parse("fn bits(a: u32, e: ()) -> u32 { a }").unwrap()));
+    jit::prepare::<f32, (), _>(bits, false);
+    assert!(RowFold::<f32, (), u32>::of(bits, false).is_none());
     let float = made::<u32, (), u32>("fn half(a: f32, e: ()) -> f32 { a * 0.5 }");
     jit::prepare(semiring(least, float), false);
     assert!(RowFold::<u32, (), u32>::of(semiring(least, float), false).is_none());
