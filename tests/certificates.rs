@@ -107,6 +107,10 @@ fn colourings() {
         let colors = certify::greedy_coloring(offsets, columns, 0..n as u32);
         refused(name, &colors, &of_a_neighbor(&graph), |colors| certify::coloring(offsets, columns, colors));
         refused(name, &colors, &|_, _| Some(0), |colors| certify::coloring(offsets, columns, colors));
+        let given = vec![0; n];
+        refused(name, &colors, &of_a_neighbor(&graph), |colors| {
+            certify::extension(offsets, columns, &given, 99, colors)
+        });
         let colors = certify::greedy_coloring_at_distance_2(offsets, columns, 0..n as u32);
         let near = |vertex: usize, colors: &[u32]| two_away(&graph, vertex).map(|other| colors[other]);
         refused(name, &colors, &near, |colors| certify::coloring_at_distance_2(offsets, columns, colors));
@@ -177,19 +181,40 @@ fn numbers_of_vertices() {
         refused(name, &coefficients, &|v, answer| Some(answer[v] + 0.25), |answer| {
             certify::clustering(offsets, columns, answer)
         });
+        // of shortest paths those with the fewest edges: the nearer vertices are done before
+        let mut order: Vec<usize> = (0..n).filter(|&v| distances[v].is_some()).collect();
+        order.sort_by_key(|&v| distances[v]);
+        let (mut edges, mut shortest) = (vec![0; n], vec![None; n]);
+        for v in order {
+            let ends = |next: &u32| distances[*next as usize].map(|x| x + weight(v as u32, *next)) == distances[v];
+            let last = graph.row(v).0.iter().copied().filter(|next| v != 0 && ends(next));
+            shortest[v] = last.min_by_key(|&next| (edges[next as usize], next)).or(Some(0));
+            edges[v] = shortest[v].map_or(0, |last| edges[last as usize] + 1);
+        }
+        refused(name, &shortest, &none, |answer| certify::shortest_parents(offsets, columns, &weights, 0, answer));
         let mate = certify::greedy_matching(n, graph_edges(&graph));
         refused(name, &mate, &none, |mate| certify::maximal_matching(offsets, columns, mate));
+        // the heaviest edges first
+        let mut edges = graph_edges(&graph);
+        edges.sort_by_key(|&(i, j)| std::cmp::Reverse(weight(i, j)));
+        let mate = certify::greedy_matching(n, edges);
+        refused(name, &mate, &none, |mate| certify::dominant_matching(offsets, columns, &weights, mate));
     }
 }
 
-/// Weights that are the same in both directions.
+/// The weight of an edge, which is the same in both directions.
+fn weight(i: u32, j: u32) -> u32 {
+    1 + (i ^ j) * 7 % 5
+}
+
+/// The weights of all entries.
 fn graph_weights(graph: &Csr) -> Vec<u32> {
-    let of = |i: u32| graph.row(i as usize).0.iter().map(move |&j| 1 + (i ^ j) * 7 % 5);
+    let of = |i: u32| graph.row(i as usize).0.iter().map(move |&j| weight(i, j));
     (0..graph.nrows() as u32).flat_map(of).collect()
 }
 
 #[test]
-fn forests_lack_no_edge() {
+fn forests_and_trusses_lack_no_edge() {
     for (name, graph) in graphs() {
         let (offsets, columns, weights) = (graph.offsets(), graph.columns(), graph_weights(&graph));
         let edges: Vec<(u32, u32)> =
@@ -198,5 +223,9 @@ fn forests_lack_no_edge() {
         check(&edges).unwrap();
         assert!(check(&edges[1..]).is_err(), "{name}: an edge is left out");
         assert!(check(&[&edges[..], &edges[..1]].concat()).is_err(), "{name}: an edge is there twice");
+        let edges = certify::truss_edges(offsets, columns, 3);
+        let check = |edges: &[(u32, u32)]| certify::truss(offsets, columns, 3, edges);
+        check(&edges).unwrap();
+        assert!(edges.is_empty() || check(&edges[1..]).is_err(), "{name}: an edge is left out of a truss");
     }
 }

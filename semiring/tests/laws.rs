@@ -148,3 +148,62 @@ fn a_needless_exception_is_an_error() {
     let violation = laws::check_except::<u32, u32, _>(PLUS_TIMES, &[Law::Repeat]).unwrap_err();
     assert_eq!(violation.law(), Law::Repeat);
 }
+
+/// The lesser of two numbers, with an identity that it doesn't have.
+#[op]
+fn lesser(a: u8, b: u8) -> u8 {
+    a.min(b)
+}
+impl Monoid<u8> for lesser {
+    const IDENTITY: u8 = 9;
+}
+
+/// The greater of two numbers, which isn't the same again if it is repeated.
+#[op]
+fn greater(a: u8, b: u8) -> u8 {
+    a.max(b)
+}
+impl Monoid<u8> for greater {
+    const IDENTITY: u8 = 0;
+    fn repeat(self, value: u8, times: u64) -> u8 {
+        value.saturating_add(u8::from(times == 2))
+    }
+}
+
+/// The first number that isn't 0, which is said to be the same in any order.
+#[op]
+fn former(a: u8, b: u8) -> u8 {
+    if a == 0 { b } else { a }
+}
+impl Monoid<u8> for former {
+    const IDENTITY: u8 = 0;
+    const COMMUTATIVE: bool = true;
+}
+
+/// Returns its first operand, and says that it always returns 7.
+#[derive(Debug, Clone, Copy)]
+struct Seven;
+
+impl Source for Seven {
+    fn source(self, _: &mut KernelText) -> String {
+        "seven".to_owned()
+    }
+}
+impl BinaryOp<u8, u8> for Seven {
+    type Out = u8;
+    const CONSTANT: Option<u8> = Some(7);
+    fn call(self, a: u8, _: u8) -> u8 {
+        a
+    }
+}
+
+#[test]
+fn each_law_is_seen_to_break() {
+    assert_eq!(laws::check_monoid::<u8, _>(lesser).unwrap_err().law(), Law::Identity);
+    assert_eq!(laws::check_monoid::<u8, _>(greater).unwrap_err().law(), Law::Repeat);
+    assert_eq!(laws::check_monoid::<u8, _>(former).unwrap_err().law(), Law::Commutativity);
+    assert_eq!(laws::check::<u8, u8, _>(semiring(MAX, Seven)).unwrap_err().law(), Law::Constant);
+    // `a + b` for `(a + b) * c`, and for `a * (b + c)`
+    assert_eq!(laws::check::<u32, u32, _>(PLUS_SECOND).unwrap_err().law(), Law::DistributesOverVector);
+    assert_eq!(laws::check::<u32, u32, _>(PLUS_FIRST).unwrap_err().law(), Law::DistributesOverMatrix);
+}
