@@ -92,6 +92,13 @@ fn plant(paths: &[String]) -> Outcome<()> {
     let chosen: Vec<String> =
         if paths.is_empty() { SOURCES.iter().map(|path| path.to_string()).collect() } else { paths.to_vec() };
 
+    if let Some(path) =
+        chosen.iter().find(|path| !files.iter().any(|file| file.ends_with(".rs") && file.starts_with(path.as_str())))
+    {
+        return Err(format!(
+            "{path}: expected a file or folder of sources, from the root of the repository, as src/io"
+        ));
+    }
     let mut only_tests = HashSet::new();
     for file in files.iter().filter(|file| file.ends_with(".rs")) {
         let Ok(text) = read(&root.join(file)) else { continue };
