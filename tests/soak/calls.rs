@@ -61,14 +61,14 @@ fn message<T>(result: Result<T>) -> Result<String> {
     }
 }
 
-fn sequence<T: Copy>(all: &[T], variant: usize) -> T {
+fn nth<T: Copy>(all: &[T], variant: usize) -> T {
     all[variant % all.len()]
 }
 
 pub const CALLS: [Call; 37] = [
     ("set", |input, _, k| {
-        let options = MisOptions::default().priority(sequence(Priority::ALL, k)).seed(k as u64 % 2);
-        Ok(digest(mis(&input.graph, &options.formulation(sequence(Formulation::ALL, k)))?.set))
+        let options = MisOptions::default().priority(nth(Priority::ALL, k)).seed(k as u64 % 2);
+        Ok(digest(mis(&input.graph, &options.formulation(nth(Formulation::ALL, k)))?.set))
     }),
     ("sets at once", |input, _, k| {
         let sets = mis_many(&input.graph, &MisOptions::default().priority(Priority::Degree), &[1, 2, k as u64])?;
@@ -85,7 +85,7 @@ pub const CALLS: [Call; 37] = [
         Ok(digest(maximal_clique(&input.graph, &priority::smallest_degree_last(&input.graph, k as u64)?)?.members))
     }),
     ("colours", |input, _, k| {
-        let options = ColoringOptions::default().method(sequence(Method::ALL, k)).order(sequence(Order::ALL, k));
+        let options = ColoringOptions::default().method(nth(Method::ALL, k)).order(nth(Order::ALL, k));
         Ok(digest(color(&input.graph, &options)?.colors))
     }),
     ("colours at distance 2", |input, _, k| {

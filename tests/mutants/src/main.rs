@@ -22,7 +22,7 @@ type Outcome<T> = Result<T, String>;
 const USAGE: &str = "\
 expected a step: mutants plant [PATH...] | record [FILTER...] | hunt [--minutes N] [--seconds N] [PATH...] | report [PATH...]
   plant   writes target/mutants/tree with faults in the files below PATH, and builds its tests
-  record  runs each test whose title has one of FILTER without a fault
+  record  runs each test with one of FILTER in its title, without a fault
   hunt    runs tests with each fault below PATH, in so many minutes, and at most so many seconds a fault (20)
   report  lists the faults that no test saw";
 
