@@ -1,9 +1,9 @@
 //! The verbs and the expression tree that they build. See [`Verbs`](verbs::Verbs).
 
 mod assembly;
-#[doc(hidden)]
 mod differ;
 pub mod dyn_expr;
+#[doc(hidden)]
 pub mod elementwise;
 mod ends;
 pub(crate) mod entry_filter;
