@@ -463,22 +463,11 @@ impl Source for Foreign {
     }
 }
 
-impl BinaryOp<u8, ()> for Foreign {
+impl<X: Element> BinaryOp<X, ()> for Foreign {
     type Out = u32;
     const IS_PROGRAM: bool = true;
-    fn call(self, a: u8, (): ()) -> u32 {
-        a.into()
-    }
-    fn as_program(self) -> Option<Program> {
-        Some(self.0)
-    }
-}
-
-impl BinaryOp<f32, ()> for Foreign {
-    type Out = u32;
-    const IS_PROGRAM: bool = true;
-    fn call(self, a: f32, (): ()) -> u32 {
-        a as u32
+    fn call(self, _: X, (): ()) -> u32 {
+        0
     }
     fn as_program(self) -> Option<Program> {
         Some(self.0)

@@ -48,8 +48,8 @@ const ALL: u64 = u64::MAX;
 
 #[test]
 fn memory_that_is_refused() {
-    let Some(device) = device() else { return };
     let Some(refuse) = refuse() else { return };
+    let Some(device) = device() else { return };
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let (folder, gpu) = (tempfile::tempdir().unwrap(), Gpu::open(0).unwrap());
     let (mut errors, mut worked) = (0, 0);

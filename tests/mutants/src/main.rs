@@ -273,7 +273,7 @@ fn record(filters: &[String]) -> Outcome<()> {
     }
     all.retain(|test| filters.is_empty() || filters.iter().any(|filter| test.title().contains(filter.as_str())));
     let (started, count) = (Instant::now(), all.len());
-    let file = std::fs::File::create(work.join("tests.jsonl")).map_err(|error| error.to_string())?;
+    let file = std::fs::File::create(work.join("tests.part")).map_err(|error| error.to_string())?;
     let (file, left_out) = (Mutex::new(file), Mutex::new(Vec::new()));
     let places: Vec<(usize, Test)> = all.into_iter().enumerate().collect();
     share_out(places, |(place, mut test)| {
@@ -285,6 +285,8 @@ fn record(filters: &[String]) -> Outcome<()> {
             _ => {}
         }
     });
+    // whole, or not there: a run that was ended records anew
+    std::fs::rename(work.join("tests.part"), work.join("tests.jsonl")).map_err(|error| error.to_string())?;
     let left_out = left_out.into_inner().unwrap_or_default();
     println!(
         "{} of {count} tests pass alone in 30 s, in {:.0} s; the others aren't used:",
