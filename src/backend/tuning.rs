@@ -23,6 +23,11 @@ pub(crate) const BLOCK_THREADS: u32 = 1024;
 pub(crate) const CHANGED_THREADS: u32 = 512;
 /// Threads of a block that stages short rows in shared memory: four warps, so that few warps wait for a slow one.
 pub(crate) const STAGING_THREADS: u32 = 128;
+/// Blocks per multiprocessor that compute long rows of a product of two matrices. Each has elements for some columns. E083
+pub(crate) const PRODUCT_ROW_BLOCKS: usize = 2;
+/// One in so many free bytes of a device holds these elements. With fewer columns there are more parts, each of which searches the rows of the
+/// right matrix. E083
+pub(crate) const PRODUCT_ROW_SHARE: usize = 8;
 /// The most bytes of a product that is staged: of wider ones those of four warps exceed a block's shared memory, 48 KiB.
 pub(crate) const STAGED_BYTES: usize = 8;
 /// Threads of a block that multiplies the entries of bins: two such blocks take all registers of a multiprocessor.
@@ -254,6 +259,10 @@ table! {
     compact_row: usize = 1024;
     /// A row at least so many times as long as the mean is taken for a hub of the giant component. E031
     giant_hub: u64 = 16;
+
+    /// Entries of the left matrix' row from which on dot products under a mask look entries up in a table of that row, which a warp fills and
+    /// clears in a few steps. Shorter rows are walked along. E083
+    table_row: u32 = 64;
 
     /// A loop relaxes edges if at most one in so many elements differs from the identity at first. Otherwise rounds that visit all elements in
     /// order are cheaper. E068

@@ -10,9 +10,9 @@ use crate::backend::tuning::THREADS;
 use crate::error::Result;
 use crate::formats::places_of;
 use crate::kernels::{Buffer, Launch, sources};
-use vxm_semiring::{BinaryOp, Element, IndexOp, Monoid, Pair, Semiring, TernaryOp, UnaryOp};
+use vxm_semiring::{BinaryOp, Element, IndexOp, Monoid, Pair, TernaryOp, UnaryOp};
 
-fn entries_builder(gpu: &Gpu) -> KernelBuilder {
+pub(super) fn entries_builder(gpu: &Gpu) -> KernelBuilder {
     builder(gpu).with(sources::RUNS).with(sources::ENTRIES)
 }
 
@@ -22,7 +22,7 @@ fn row_starts<A: Element>(csr: &DeviceCsr<A>) -> [u64; 2] {
 }
 
 /// The addresses of offsets, columns and values, for a kernel that searches the rows.
-fn search_members<A: Element>(csr: &DeviceCsr<A>) -> [u64; 3] {
+pub(super) fn search_members<A: Element>(csr: &DeviceCsr<A>) -> [u64; 3] {
     [csr.offsets.address(), csr.columns.address(), csr.values.address()]
 }
 
@@ -56,7 +56,7 @@ pub fn map_index<A: Element, F: IndexOp<A>>(csr: &DeviceCsr<A>, op: F) -> Result
 }
 
 /// The entries of a matrix for which a predicate holds: a bit for each entry, and the running sums of the words' set bits.
-struct Marked {
+pub(super) struct Marked {
     bits: Buffer,
     sums: Buffer,
     words: usize,
@@ -66,7 +66,7 @@ struct Marked {
 impl Marked {
     /// Marks the entries of `csr` for which the C++ type `predicate` holds. `tail` are the members of that type.
     #[inline(never)]
-    fn new<A: Element>(
+    pub(super) fn new<A: Element>(
         csr: &DeviceCsr<A>,
         mut kernel: KernelBuilder,
         predicate: CppType,
@@ -229,7 +229,7 @@ where
 }
 
 /// The matrix of the marked entries.
-fn keep_marked<A: Element>(csr: &DeviceCsr<A>, marked: &Marked) -> Result<DeviceCsr<A>> {
+pub(super) fn keep_marked<A: Element>(csr: &DeviceCsr<A>, marked: &Marked) -> Result<DeviceCsr<A>> {
     let gpu = csr.gpu();
     let tail = [csr.columns.address(), csr.values.address()];
     let offsets = gpu.alloc((csr.nrows() + 1) * 8)?;
@@ -242,32 +242,6 @@ fn keep_marked<A: Element>(csr: &DeviceCsr<A>, marked: &Marked) -> Result<Device
     let words = [&row_starts(csr)[..], &marked.members(), &tail, &out].concat();
     launch_over(&mut keeping, ty, &words, csr.nnz().max(csr.nrows() + 1))?;
     DeviceCsr::from_parts(gpu, (csr.nrows(), csr.ncols(), marked.count), offsets, columns, values)
-}
-
-/// The product of `a` with a matrix that has the rows of `columns` as its columns, at the places of `mask`: a dot product for each.
-///
-/// # Errors
-/// The device has too little memory, or is lost.
-pub fn dots_at_places<A, B, S>(
-    a: &DeviceCsr<A>,
-    columns: &DeviceCsr<B>,
-    mask: &DeviceCsr<()>,
-    ring: S,
-) -> Result<DeviceCsr<S::Out>>
-where
-    A: Element,
-    B: Element,
-    S: Semiring<A, B>,
-{
-    let mut kernel = entries_builder(a.gpu()).with(sources::MXM);
-    let (left, right, out) = (kernel.element::<A>(), kernel.element::<B>(), kernel.element::<S::Out>());
-    let (mul, add) = (kernel.functor(ring.mul()), kernel.monoid::<S::Out, S::Add>(ring.add()));
-    let predicate = kernel.ty("vxm::DotAtPlaces", [left, right, out, mul, add]);
-    // a dot for each place of the mask; places without a product are dropped
-    let dots = alloc_entries(a.gpu(), mask.nnz() * size_of::<S::Out>(), mask.nrows())?;
-    let tail = [&[mask.columns.address()][..], &search_members(a), &search_members(columns), &[dots.address()]].concat();
-    let marked = Marked::new(mask, kernel, predicate, &tail)?;
-    keep_marked(&mask.with_values::<S::Out>(dots), &marked)
 }
 
 /// The entries at the places of `places`, or (not `inside`) at all others.

@@ -90,8 +90,9 @@ impl<'a, A: Element, B: Element, S: Semiring<A, B>> MatrixProduct<'a, A, B, S> {
     /// Computes the product as a new matrix, which holds nothing where a mask is false.
     ///
     /// The result lies on the GPU of the first operand that lies on one, or else on that of the scope. There, a product under a structural
-    /// mask is computed by dot products. Without a mask, or under a complement, all products are written, sorted and folded; if they don't fit
-    /// together, groups of rows follow one another. A product under a mask by values is computed by the host's threads.
+    /// mask is computed by dot products, long rows by a hash table. Without a mask, or under a complement, blocks sort and fold products in
+    /// shared memory, and groups of rows follow one another if their entries may not fit together. A product under a mask by values is
+    /// computed by the host's threads.
     ///
     /// # Errors
     /// The shapes don't fit. [`Error::Memory`]: the product takes more memory than there is; it is found before it begins. The device has
@@ -107,7 +108,7 @@ impl<'a, A: Element, B: Element, S: Semiring<A, B>> MatrixProduct<'a, A, B, S> {
             && let Some(mask) = self.mask.and_then(|mask| mask.structure_on(gpu)).transpose()?
         {
             let (a, columns) = (self.a.on(gpu)?, self.b.transposed_on(gpu)?);
-            return Ok(Matrix::on_device(cuda::entries::dots_at_places(&a, &columns, &mask, self.ring)?, None));
+            return Ok(Matrix::on_device(cuda::mxm::dots_at_places(&a, &columns, &mask, self.ring)?, None));
         }
         if let Some(gpu) = gpu.as_ref().filter(|_| !self.mask.is_some_and(|mask| mask.is_by_value())) {
             let (a, b) = (self.a.on(gpu)?, self.b.on(gpu)?);
