@@ -69,7 +69,9 @@ struct TableRows {
 // left matrix' row is put into a hash table in shared memory, in pieces if it is long. Then the lanes of a warp look the entries of the right
 // matrix' row up in it. A dot product is folded from left to right, or in any order if that gives the same bits.
 template <class A, class B, class T, class Mul, class Add, bool by_block> struct DotsOverTables {
-    static const u32 SLOTS = by_block ? 4096 : 512, HELD = SLOTS / 2, PLACES = 64, FREE = ~0u;
+    static const u32 SLOTS = by_block ? 4096 : 512, HELD = SLOTS / 2, PLACES = by_block ? 256 : 64, FREE = ~0u;
+    // Places that a warp of a block takes at a time.
+    static const u32 SHARE = 8;
     // Entries that a lane looks up alone.
     static const u32 ALONE = 16;
     // A row of the right matrix that is so many times as long as the left one's piece is searched for each entry of that.
@@ -128,6 +130,7 @@ template <class A, class B, class T, class Mul, class Add, bool by_block> struct
         u32* const keys = (u32*)slots_of_all;
         __shared__ unsigned short numbers[4096];
         __shared__ u64 next[8];
+        __shared__ u32 shared_out;
         u64& own = next[by_block ? 0 : warp()];
         const u32 rank = by_block ? threadIdx.x : lane(), members = by_block ? blockDim.x : 32, table = by_block ? 0 : warp() * SLOTS;
         for (u64 task = take(own); task < tasks[listed]; task = take(own)) {
@@ -141,10 +144,20 @@ template <class A, class B, class T, class Mul, class Add, bool by_block> struct
                 while (slots < 2 * (to - from)) slots *= 2;
                 const Piece piece = {keys + table, numbers + table, slots, from, to, to - from == end - begin};
                 for (u32 at = rank; at < slots; at += members) piece.keys[at] = FREE;
+                if (by_block && rank == 0) shared_out = 0;
                 wait();
                 for (u64 x = from + rank; x < to; x += members) piece.insert(left.columns[x], (u32)(x - from));
                 wait();
-                for (u64 p = place + (rank - lane()); p < last; p += members) dots_of_warp(piece, p + lane(), last);
+                if constexpr (by_block) {
+                    while (true) {
+                        const u32 taken = lane() == 0 ? atomicAdd(&shared_out, SHARE) : 0;
+                        const u64 p = place + __shfl_sync(~0u, taken, 0);
+                        if (p >= last) break;
+                        dots_of_warp(piece, p + lane(), p + SHARE < last ? p + SHARE : last);
+                    }
+                } else {
+                    for (u64 p = place; p < last; p += 32) dots_of_warp(piece, p + lane(), last);
+                }
                 wait();
             }
         }
@@ -175,7 +188,7 @@ template <class A, class B, class T, class Mul, class Add, bool by_block> struct
         }
         if (!sum.present) return;
         const u32 bit = 1u << p % 32;
-        // an earlier piece's sum comes first. Only this lane writes this place and its bit
+        // an earlier piece's sum comes first
         if (!piece.is_whole && *(volatile u32*)(known + p / 32) & bit) sum.value = Add::call(weight_at((const T*)dots, p), sum.value);
         else atomicOr(known + p / 32, bit);
         put_entry(dots, p, sum.value);

@@ -13,8 +13,8 @@ use vxm_semiring::{Element, Semiring};
 
 /// The entries of a table of a warp. It must equal the kernels' `HELD`.
 const WARP_TABLE: u64 = 256;
-/// The places of a task. It must equal the kernels' `PLACES`.
-const PLACES: usize = 64;
+/// The places of a task of a warp, and of a block. They must equal the kernels' `PLACES`.
+const PLACES: [usize; 2] = [64, 256];
 
 /// The product of `a` with a matrix that has the rows of `columns` as its columns, at the places of `mask`: a dot product for each.
 ///
@@ -47,17 +47,17 @@ where
         };
         (kernel, ty)
     };
-    for (bits, by_block) in [(&rows.of_warps, false), (&rows.of_blocks, true)] {
+    for (bits, by_block, places) in [(&rows.of_warps, false, PLACES[0]), (&rows.of_blocks, true, PLACES[1])] {
         let (list, count) = list(gpu, bits.address(), mask.nrows(), None)?;
         if count == 0 {
             continue;
         }
-        let tasks = listed_lengths(gpu, list.address(), count, mask.offsets.address(), PLACES)?;
+        let tasks = listed_lengths(gpu, list.address(), count, mask.offsets.address(), places)?;
         let taken = gpu.zeroed(8)?;
         let head = [list.address(), count as u64, tasks.address(), taken.address(), mask.offsets.address()];
         let words = [&head[..], &[mask.columns.address()], &members, &[known.address(), dots.address()]].concat();
         let (mut kernel, ty) = kernel("vxm::DotsOverTables", Some(by_block));
-        let most = count + mask.nnz() / PLACES;
+        let most = count + mask.nnz() / places;
         launch_over_by(&mut kernel, ty, &words, most, if by_block { 1 } else { THREADS as usize / 32 })?;
     }
     let (kernel, predicate) = kernel("vxm::DotAtPlaces", None);
