@@ -83,7 +83,7 @@ pub const TRIPLES: &str = include_str!("../cuda/triples.cuh");
 pub const ENTRIES: &str = include_str!("../cuda/entries.cuh");
 /// Products of two sparse matrices under a mask. After [`ENTRIES`].
 pub const MXM: &str = include_str!("../cuda/mxm.cuh");
-/// Products of two sparse matrices by rows.
+/// Products of two sparse matrices by rows. After [`RUNS`] and [`ENTRIES`].
 pub const MXM_ROWS: &str = include_str!("../cuda/mxm_rows.cuh");
 /// The mode of rows. After [`TERMINAL`].
 pub const MODE: &str = include_str!("../cuda/mode.cuh");
