@@ -44,18 +44,18 @@ struct ShiftStarts {
     }
 };
 
-// Which rows of the mask are computed over a table of the left matrix' row: rows with at least `least` entries of that, and 8 places. Those of
-// at most `most` entries are a warp's, others a block's.
+// Which rows of the mask are computed over a table of the left matrix' row: rows with `least` to `longest` entries of that, and 8 places. Those
+// of at most `most` entries are a warp's, others a block's. A longer row would need too many tables for each of its tasks.
 struct TableRows {
     const u64 *starts, *places; // of the left matrix, and of the mask
     u64 rows;
-    u64 least, most;
+    u64 least, most, longest;
     u32 *all, *of_warps, *of_blocks; // a bit for each row
     VXM_FN void run() const {
         each_thread((rows + 31) / 32 * 32, [&](u64 i) {
             u64 length = 0;
             if (i < rows && places[i + 1] - places[i] >= 8) length = starts[i + 1] - starts[i];
-            const bool marked = length > 0 && length >= least;
+            const bool marked = length > 0 && length >= least && length <= longest;
             const u32 word = __ballot_sync(~0u, marked), longer = __ballot_sync(~0u, marked && length > most);
             if (lane() > 0) return;
             all[i / 32] = word;
@@ -67,7 +67,7 @@ struct TableRows {
 
 // The dot products at the places of listed rows. A task is up to `PLACES` places of a row; a warp or block that is free takes the next one. The
 // left matrix' row is put into a hash table in shared memory, in pieces if it is long. Then the lanes of a warp look the entries of the right
-// matrix' row up in it. A dot product is folded from left to right, or in any order if that gives the same bits.
+// matrix' row up in it. A dot product is folded from left to right, or in any order if that gives the same bits. A block has 256 threads.
 template <class A, class B, class T, class Mul, class Add, bool by_block> struct DotsOverTables {
     static const u32 SLOTS = by_block ? 4096 : 512, HELD = SLOTS / 2, PLACES = by_block ? 256 : 64, FREE = ~0u;
     // Places that a warp of a block takes at a time.
@@ -150,8 +150,8 @@ template <class A, class B, class T, class Mul, class Add, bool by_block> struct
                 wait();
                 if constexpr (by_block) {
                     while (true) {
-                        const u32 taken = lane() == 0 ? atomicAdd(&shared_out, SHARE) : 0;
-                        const u64 p = place + __shfl_sync(~0u, taken, 0);
+                        const u32 before = lane() == 0 ? atomicAdd(&shared_out, SHARE) : 0;
+                        const u64 p = place + __shfl_sync(~0u, before, 0);
                         if (p >= last) break;
                         dots_of_warp(piece, p + lane(), p + SHARE < last ? p + SHARE : last);
                     }
@@ -174,7 +174,10 @@ template <class A, class B, class T, class Mul, class Add, bool by_block> struct
                 end = lower_bound(right.columns, begin, end, left.columns[piece.end - 1] + 1);
             }
         }
+        const u32 bit = 1u << p % 32;
         Maybe<T> sum = {T(), false};
+        // the fold goes on where the piece before has ended
+        if (!piece.is_whole && p < last && *(volatile u32*)(known + p / 32) & bit) sum = {weight_at((const T*)dots, p), true};
         const bool waits = end - begin > ALONE;
         if (!waits) {
             u64 l;
@@ -183,23 +186,20 @@ template <class A, class B, class T, class Mul, class Add, bool by_block> struct
         }
         for (u32 waiting = __ballot_sync(~0u, waits); waiting; waiting &= waiting - 1) {
             const u32 from = __ffs(waiting) - 1;
-            const Maybe<T> found = dot(piece, __shfl_sync(~0u, begin, from), __shfl_sync(~0u, end, from));
+            const Maybe<T> found = dot(piece, __shfl_sync(~0u, begin, from), __shfl_sync(~0u, end, from), from_lane<Warp>(sum, from));
             if (lane() == from) sum = found;
         }
         if (!sum.present) return;
-        const u32 bit = 1u << p % 32;
-        // an earlier piece's sum comes first
-        if (!piece.is_whole && *(volatile u32*)(known + p / 32) & bit) sum.value = Add::call(weight_at((const T*)dots, p), sum.value);
-        else atomicOr(known + p / 32, bit);
+        atomicOr(known + p / 32, bit);
         put_entry(dots, p, sum.value);
     }
     VXM_FN T product(u64 l, u64 r) const { return Mul::call(weight_at(left.values, l), weight_at(right.values, r)); }
     VXM_FN static Maybe<T> joined(Maybe<T> sum, T x) { return {sum.present ? Add::call(sum.value, x) : x, true}; }
-    // The dot product of the piece with the entries begin .. end, by all lanes of a warp.
-    VXM_FN Maybe<T> dot(const Piece& piece, u64 begin, u64 end) const {
+    // `sum` joined with the dot product of the piece and the entries begin .. end, by all lanes of a warp.
+    VXM_FN Maybe<T> dot(const Piece& piece, u64 begin, u64 end, Maybe<T> sum) const {
         const bool searches = (end - begin) / SEARCHED > piece.end - piece.begin;
         u64 low = begin;
-        Maybe<T> sum = {T(), false};
+        if (any_order && lane() > 0) sum.present = false;
         const u64 first = searches ? piece.begin : begin, behind = searches ? piece.end : end;
         const u32* const listed = searches ? left.columns : right.columns;
         u32 next = first + lane() < behind ? listed[first + lane()] : FREE;

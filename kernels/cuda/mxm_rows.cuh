@@ -120,8 +120,9 @@ template <class T, u32 THREADS> struct Chunk {
 };
 
 // How many parts each row of a product has, at `parts[i + 1]`: ranges of columns, which blocks compute. A row of more than `room` products is
-// long, and marked in `bits`. Its parts have about `part` products, but not fewer than four for each entry of its row of the left matrix,
-// because each part searches all of them. A part has at most `widest` columns.
+// long, and marked in `bits`. If a block can't sort it at once, it has several parts of about `part` products, half of what a block sorts.
+// Each part searches all entries of the row of the left matrix, so it has no fewer products than four for each. A part has at most
+// `widest` columns.
 struct PartsOfRows {
     const u64* starts; // of the left matrix
     const u64* before; // products before each row
@@ -136,7 +137,7 @@ struct PartsOfRows {
                 const u64 products = before[i + 1] - before[i], least = 4 * (starts[i + 1] - starts[i]);
                 is_long = products > room;
                 const u64 by_work = products / (part > least ? part : least) + 1, by_width = (columns + widest - 1) / widest;
-                parts[i + 1] = !is_long ? 1 : by_work > by_width ? by_work : by_width;
+                parts[i + 1] = products <= 2 * part || !is_long ? 1 : by_work > by_width ? by_work : by_width;
             }
             const u32 word = __ballot_sync(~0u, is_long);
             if (lane() == 0) bits[i / 32] = word;
@@ -222,9 +223,15 @@ template <class A, class B, class T, class Mul, class Add, u32 THREADS> struct S
         }
         const u64 to = entries.reserve(chunk, chunk.sort(products));
         entries.template put_sorted<Add>(chunk, products, to);
-        for (u64 i = row + chunk.rank(); i < end; i += THREADS) {
-            const u32 begin = chunk.places_before((u32)(before[i] - base)), behind = chunk.places_before((u32)(before[i + 1] - base));
-            if (begin < behind) entries.is_at(first_parts[i], to + begin, behind - begin);
+        // a row is said by the thread of its first product, if most rows are empty
+        const bool by_rows = end - row <= products;
+        Cursor again(sums + starts[row], starts[end] - starts[row]);
+        for (u64 k = chunk.rank(); k < (by_rows ? end - row : products); k += THREADS) {
+            const u64 i = by_rows ? row + k : rows[starts[row] + again.seek(base + k)] - first_row;
+            const u32 first = (u32)(before[i] - base), last = (u32)(before[i + 1] - base);
+            if (first == last || (!by_rows && first != k)) continue;
+            const u32 begin = chunk.places_before(first);
+            entries.is_at(first_parts[i], to + begin, chunk.places_before(last) - begin);
         }
         chunk.wait();
     }

@@ -161,8 +161,8 @@ pub fn schedule(monotone: bool, forced: Forced) -> (Schedule, &'static str) {
     }
 }
 
-/// How a row of a product of two sparse matrices is computed. On a GPU, `Dense` takes all but the shortest rows for long ones, `Hash` makes
-/// tables of all rows under a mask, and `Dots` of none.
+/// How a row of a product of two sparse matrices is computed. On a GPU `Dense` takes all but the shortest rows for long ones. Under a mask
+/// `Hash` makes tables of short rows too, and `Dots` makes none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RowPath {

@@ -260,8 +260,8 @@ table! {
     /// A row at least so many times as long as the mean is taken for a hub of the giant component. E031
     giant_hub: u64 = 16;
 
-    /// Entries of the left matrix' row from which on dot products under a mask look entries up in a table of that row, which a warp fills and
-    /// clears in a few steps. Shorter rows are walked along. E083
+    /// Entries of the left matrix' row from which on dot products under a mask look entries up in a table of that row. A warp fills and clears
+    /// it in a few steps. Shorter rows are walked along. E083
     table_row: u32 = 64;
 
     /// A loop relaxes edges if at most one in so many elements differs from the identity at first. Otherwise rounds that visit all elements in

@@ -225,7 +225,7 @@ fn large_products() {
             assert_eq!(whole.get(i, j).map(f32::to_bits), products.reduce(|x, y| x + y).map(f32::to_bits), "{i}, {j}");
         }
     }
-    // a GPU has one path, and the emulated one takes its time
+    // the emulated GPU takes its time; small products force its paths
     let on_gpu = std::env::var("VXM_TEST_DEVICE").is_ok_and(|device| device.starts_with("cuda"));
     let few = if on_gpu { 0 } else { usize::MAX };
     for path in paths.into_iter().take(few) {
@@ -239,6 +239,27 @@ fn large_products() {
             assert_eq!(product(threads, Some((&a).into()), path), expected, "{path:?} on {threads}");
             assert_eq!(product(threads, Some(!&a), path), complement, "{path:?} on {threads}");
         }
+    }
+}
+
+/// A row that takes several tables under a mask: its fold goes on from one to the next, in order. Columns have few and many entries.
+#[test]
+fn a_row_in_several_tables() {
+    let (n, width) = (6000u32, 300u32);
+    let kept = |k: u32, j: u32| (k * 7 + j * 13) % if j % 3 == 0 { 11 } else { 701 } == 0;
+    let left: Vec<_> = (0..n).filter(|k| k % 4 > 0).map(|k| (0, k, 1.0 / (k + 1) as f32)).collect();
+    let right: Vec<_> =
+        (0..n).flat_map(|k| (0..width).filter(move |&j| kept(k, j)).map(move |j| (k, j, 1.0 + j as f32))).collect();
+    let a = Matrix::from_triples(1, n as usize, left.clone()).unwrap();
+    let b = Matrix::from_triples(n as usize, width as usize, right).unwrap();
+    let mask = Matrix::from_triples(1, width as usize, (0..width).map(|j| (0, j, true))).unwrap();
+    let found = on_device(|| a.mxm(&b, PLUS_TIMES).mask(&mask).eval()).unwrap();
+    if dry_run().is_some() {
+        return;
+    }
+    for j in 0..width {
+        let products = left.iter().filter(|&&(_, k, _)| kept(k, j)).map(|&(_, _, x)| x * (1.0 + j as f32));
+        assert_eq!(found.get(0, j).map(f32::to_bits), products.reduce(|x, y| x + y).map(f32::to_bits), "column {j}");
     }
 }
 

@@ -91,8 +91,8 @@ impl<'a, A: Element, B: Element, S: Semiring<A, B>> MatrixProduct<'a, A, B, S> {
     ///
     /// The result lies on the GPU of the first operand that lies on one, or else on that of the scope. There, a product under a structural
     /// mask is computed by dot products, long rows by a hash table. Without a mask, or under a complement, blocks sort and fold products in
-    /// shared memory, and groups of rows follow one another if their entries may not fit together. A product under a mask by values is
-    /// computed by the host's threads.
+    /// shared memory. If all entries may not fit together, groups of rows follow one another. A product under a mask by values is computed by
+    /// the host's threads.
     ///
     /// # Errors
     /// The shapes don't fit. [`Error::Memory`]: the product takes more memory than there is; it is found before it begins. The device has

@@ -13,6 +13,8 @@ use vxm_semiring::{Element, Semiring};
 
 /// The entries of a table of a warp. It must equal the kernels' `HELD`.
 const WARP_TABLE: u64 = 256;
+/// The entries of the longest row that is put into tables: eight tables of a block. Each task of a row fills all of them.
+const LONGEST: u64 = 8 * 2048;
 /// The places of a task of a warp, and of a block. They must equal the kernels' `PLACES`.
 const PLACES: [usize; 2] = [64, 256];
 
@@ -34,8 +36,15 @@ where
     let gpu = a.gpu();
     // a dot for each place of the mask; places without a product are dropped
     let dots = alloc_entries(gpu, mask.nnz() * size_of::<S::Out>(), mask.nrows())?;
-    let known = gpu.zeroed(mask.nnz().div_ceil(32) * 4)?;
     let rows = TableRows::of(a, mask)?;
+    let listed = |bits: &Buffer| list(gpu, bits.address(), mask.nrows(), None);
+    let lists = [(listed(&rows.of_warps)?, false, PLACES[0]), (listed(&rows.of_blocks)?, true, PLACES[1])];
+    let some = lists.iter().any(|((_, count), ..)| *count > 0);
+    let known_bytes = if some { mask.nnz().div_ceil(32) * 4 } else { 0 };
+    let mut known = alloc_entries(gpu, known_bytes, mask.nrows())?;
+    if some {
+        known.fill_at(0, known_bytes, 0)?;
+    }
     let members = [&search_members(a)[..], &search_members(columns)].concat();
     let kernel = |template: &'static str, by_block: Option<bool>| {
         let mut kernel = entries_builder(gpu).with(sources::MXM);
@@ -47,8 +56,7 @@ where
         };
         (kernel, ty)
     };
-    for (bits, by_block, places) in [(&rows.of_warps, false, PLACES[0]), (&rows.of_blocks, true, PLACES[1])] {
-        let (list, count) = list(gpu, bits.address(), mask.nrows(), None)?;
+    for ((list, count), by_block, places) in lists {
         if count == 0 {
             continue;
         }
@@ -84,7 +92,7 @@ impl TableRows {
             _ => u64::from(tuning().table_row),
         };
         let to = [rows.all.address(), rows.of_warps.address(), rows.of_blocks.address()];
-        let head = [a.offsets.address(), mask.offsets.address(), nrows as u64, least, WARP_TABLE];
+        let head = [a.offsets.address(), mask.offsets.address(), nrows as u64, least, WARP_TABLE, LONGEST];
         let mut kernel: KernelBuilder = builder(gpu);
         launch_over(&mut kernel, "vxm::TableRows", &[&head[..], &to].concat(), nrows)?;
         Ok(rows)

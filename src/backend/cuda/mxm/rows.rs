@@ -66,8 +66,8 @@ pub fn count<'a, A: Element, B: Element>(a: &'a DeviceCsr<A>, b: &'a DeviceCsr<B
 
 impl<A: Element, B: Element> Counted<'_, A, B> {
     /// The product by rows: `C[i, j]` is the fold of `A[i, k] ⊗ B[k, j]` over ascending `k`, from left to right. O(products log(chunk)) time.
-    /// Entries are put down in memory for as many as there are products; if that doesn't fit on the device, groups of rows are computed one
-    /// after the other.
+    /// There is memory for as many entries as there are products. If that is too much, groups of rows are computed one after the other. Long
+    /// rows take up to an eighth of the free memory more.
     ///
     /// # Errors
     /// The device has too little memory, or is lost.
@@ -104,11 +104,12 @@ impl<A: Element, B: Element> Counted<'_, A, B> {
         let starts = self.a.offsets.address() + 8 * group.start as u64;
         let before = self.before.address() + 8 * group.start as u64;
         let parts = Parts::of_rows(gpu, [starts, before], (nrows, self.b.ncols(), products), size)?;
-        // entries of parts, as they are found
+        let elements = parts.long.as_ref().map(|long| long.elements(gpu, size)).transpose()?;
+        let (taken, from, sizes) = (gpu.zeroed(8)?, gpu.alloc(parts.count * 8)?, gpu.zeroed((parts.count + 1) * 8)?);
+        // entries of parts, as they are found; they may lie on the host, so they come last
         let most = (products as usize).min(nrows.saturating_mul(self.b.ncols()));
         let columns = alloc_entries(gpu, most * 4, nrows)?;
         let values = alloc_entries(gpu, most * size, nrows)?;
-        let (taken, from, sizes) = (gpu.zeroed(8)?, gpu.alloc(parts.count * 8)?, gpu.zeroed((parts.count + 1) * 8)?);
         let put = [&taken, &from, &sizes, &columns, &values].map(|buffer| buffer.address());
         let factors = [
             self.a.columns.address(),
@@ -129,17 +130,14 @@ impl<A: Element, B: Element> Counted<'_, A, B> {
         let words = [&head[..], &[group.start as u64, parts.firsts.address()], &factors, &put].concat();
         let of_block = parts.room as usize * (THREADS as usize / parts.threads as usize);
         launch_over_by(&mut short, ty, &words, products as usize, of_block)?;
-        if let Some(long) = &parts.long {
+        if let (Some(long), Some((bits, sums))) = (&parts.long, &elements) {
             let (mut kernel, [a, b, out], [mul, add]) = kernel();
             let ty = kernel.ty("vxm::LongProductRows", [a, b, out, mul, add]);
-            let blocks = long.blocks.min(parts.count);
-            let bits = gpu.zeroed(blocks * long.widest / 8)?;
-            let sums = gpu.alloc(blocks * long.widest * size)?;
             let head = [starts, long.list.address(), long.count as u64, long.room, long.tasks.address()];
             let own = [long.widest as u64, bits.address(), sums.address()];
             let words =
                 [&head[..], &[self.b.ncols() as u64, parts.firsts.address()], &factors, &put, &own].concat();
-            launch_over_by(&mut kernel, ty, &words, blocks, 1)?;
+            launch_over_by(&mut kernel, ty, &words, long.blocks, 1)?;
         }
         terminals::scan(gpu, &sizes, parts.count)?;
         let nnz = sizes.download_at::<u64>(parts.count, 1)?[0] as usize;
@@ -181,6 +179,14 @@ struct LongRows {
     widest: usize,
 }
 
+impl LongRows {
+    /// A bit and an element of `size` bytes for each column of each block.
+    fn elements(&self, gpu: &Gpu, size: usize) -> Result<(Buffer, Buffer)> {
+        let columns = self.blocks * self.widest;
+        Ok((gpu.zeroed(columns / 8)?, gpu.alloc(columns * size)?))
+    }
+}
+
 impl Parts {
     /// Of rows with these addresses of starts in the left matrix, and of the products before each. Elements take `size` bytes.
     fn of_rows(
@@ -209,7 +215,7 @@ impl Parts {
         }
         let tasks = listed_lengths(gpu, list.address(), count, firsts.address(), 1)?;
         let parts = firsts.download_at::<u64>(nrows, 1)?[0] as usize;
-        let long = Some(LongRows { list, count, tasks, room: of_block, blocks, widest });
+        let long = Some(LongRows { list, count, tasks, room: of_block, blocks: blocks.min(parts), widest });
         Ok(Self { firsts, count: parts, threads, room, long })
     }
 }
