@@ -246,7 +246,8 @@ fn large_products() {
 #[test]
 fn a_row_in_several_tables() {
     let (n, width) = (6000u32, 300u32);
-    let kept = |k: u32, j: u32| (k * 7 + j * 13) % if j % 3 == 0 { 11 } else { 701 } == 0;
+    let every = |j: u32| if j.is_multiple_of(3) { 11 } else { 701 };
+    let kept = |k: u32, j: u32| (k * 7 + j * 13).is_multiple_of(every(j));
     let left: Vec<_> = (0..n).filter(|k| k % 4 > 0).map(|k| (0, k, 1.0 / (k + 1) as f32)).collect();
     let right: Vec<_> =
         (0..n).flat_map(|k| (0..width).filter(move |&j| kept(k, j)).map(move |j| (k, j, 1.0 + j as f32))).collect();
