@@ -50,8 +50,8 @@ fn faults_are_told_where_they_stand() {
         ),
         (
             "d.mtx",
-            PATTERN.replace("pattern", "complex"),
-            "d.mtx:1:34: expected `pattern` or `integer` or `real` or `double`, found `complex`".into(),
+            PATTERN.replace("pattern", "quaternion"),
+            "d.mtx:1:34: expected `pattern` or `integer` or `real` or `double` or `complex`, found `quaternion`".into(),
         ),
         ("f.mtx", PATTERN.into(), "f.mtx:2:1: expected the number of rows, found the end of the file".into()),
         ("g.mtx", format!("{PATTERN}% c\n3 x 1\n"), "g.mtx:3:3: expected the number of columns, found `x`".into()),

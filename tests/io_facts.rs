@@ -84,7 +84,7 @@ fn mangled_matrices_are_refused_or_only_their_type_comment_is_wrong() {
     for (name, told) in [
         ("mangled1", "1:16: expected `matrix`, found `mangled`"),
         ("mangled2", "1:23: expected `coordinate`, found `mangled`"),
-        ("mangled3", "1:34: expected `pattern` or `integer` or `real` or `double`, found `mangled`"),
+        ("mangled3", "1:34: expected `pattern` or `integer` or `real` or `double` or `complex`, found `mangled`"),
         ("mangled4", "1:39: expected `general` or `symmetric` or `skew-symmetric`, found `mangled`"),
         ("mangled5", "1:42: expected `general` or `symmetric` or `skew-symmetric`, found `hermitian`"),
         ("mangled6", "1:39: expected `general` or `symmetric` or `skew-symmetric`, found `hermitian`"),

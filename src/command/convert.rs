@@ -4,6 +4,7 @@ use crate::command::answer::is_same_file;
 use crate::command::arguments::{Convert, Entries};
 use crate::command::bars::Bars;
 use crate::command::phases::phase;
+use crate::command::values::COMPLEX;
 use crate::command::{counted, load, note, prepare, print, remark};
 use std::ffi::OsStr;
 use std::path::Path;
@@ -108,6 +109,13 @@ pub fn convert(options: &Convert) -> Result<()> {
     }
 }
 
+/// A complex number.
+#[vxm::semiring::scalar]
+struct Complex {
+    re: f64,
+    im: f64,
+}
+
 /// Converts a matrix unchanged, with entries of the type `element`.
 fn convert_matrix(options: &Convert, target: Target<'_>, element: &str) -> Result<()> {
     match element {
@@ -122,6 +130,9 @@ fn convert_matrix(options: &Convert, target: Target<'_>, element: &str) -> Resul
         "u64" => copy_matrix::<u64>(options, target),
         "f32" => copy_matrix::<f32>(options, target),
         "f64" => copy_matrix::<f64>(options, target),
+        "f16" => copy_matrix::<half::f16>(options, target),
+        "bf16" => copy_matrix::<half::bf16>(options, target),
+        COMPLEX => copy_matrix::<Complex>(options, target),
         _ => copy_matrix::<()>(options, target),
     }
 }

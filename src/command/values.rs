@@ -39,11 +39,14 @@ fn size(text: &str) -> Result<Size, String> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entries(pub &'static str);
 
+/// The type of complex numbers, of two `f64`.
+pub const COMPLEX: &str = "complex";
+
 impl FromStr for Entries {
     type Err = Error;
     fn from_str(name: &str) -> Result<Self> {
-        let known = vxm::io::NativeFile::ELEMENTS;
-        known.into_iter().find(|&known| known == name).map(Self).ok_or_else(|| Error::unknown("type", name, &known))
+        let known = [&vxm::io::NativeFile::ELEMENTS[..], &[COMPLEX]].concat();
+        known.iter().copied().find(|&known| known == name).map(Self).ok_or_else(|| Error::unknown("type", name, &known))
     }
 }
 

@@ -210,6 +210,11 @@ impl<T: Element> Csr<T> {
         &self.values
     }
 
+    /// The same, as they are held.
+    pub(crate) fn values_buffer(&self) -> &Buffer<T> {
+        &self.values
+    }
+
     /// The columns and values of row `row`.
     ///
     /// # Panics

@@ -6,28 +6,9 @@ use crate::io::entries::Entries;
 use crate::io::target::Outline;
 use crate::io::value::{Number, Value};
 use core::ops::Range;
+use half::{bf16, f16};
 use rayon::prelude::*;
-
-/// The type of an array's numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    Bool,
-    /// Signed and unsigned integers of this many bytes: 1, 2, 4 or 8.
-    Signed(usize),
-    Unsigned(usize),
-    /// IEEE floats of 4 or 8 bytes.
-    Float(usize),
-}
-
-impl Kind {
-    /// The size of a number in bytes.
-    pub fn bytes(self) -> usize {
-        match self {
-            Self::Bool => 1,
-            Self::Signed(bytes) | Self::Unsigned(bytes) | Self::Float(bytes) => bytes,
-        }
-    }
-}
+use vxm_semiring::dynamic::Kind;
 
 /// An array of numbers in a file.
 #[derive(Clone, Copy)]
@@ -45,7 +26,7 @@ pub(super) struct Array<'b> {
 impl<'b> Array<'b> {
     /// The array in the bytes `range` of `file`, which the file must have.
     pub fn within(place: &'b str, file: &'b [u8], range: Range<usize>, kind: Kind) -> Self {
-        Self { place, at: range.start, bytes: &file[range], kind, stride: kind.bytes() }
+        Self { place, at: range.start, bytes: &file[range], kind, stride: kind.size() }
     }
 
     /// The number of numbers.
@@ -57,7 +38,7 @@ impl<'b> Array<'b> {
     #[inline]
     fn word(&self, i: usize) -> u64 {
         let bytes = &self.bytes[i * self.stride..];
-        match self.kind.bytes() {
+        match self.kind.size() {
             1 => u64::from(bytes[0]),
             2 => u64::from(u16::from_le_bytes([bytes[0], bytes[1]])),
             4 => u64::from(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])),
@@ -75,13 +56,15 @@ impl<'b> Array<'b> {
         let word = self.word(i);
         match self.kind {
             Kind::Bool => Number::Integer(i128::from(word != 0)),
-            Kind::Unsigned(_) => Number::Integer(word.into()),
-            Kind::Signed(bytes) => {
-                let shift = 64 - 8 * bytes as u32;
-                Number::Integer(((word << shift) as i64 >> shift).into())
-            }
-            Kind::Float(4) => Number::Real(f32::from_bits(word as u32).into()),
-            Kind::Float(_) => Number::Real(f64::from_bits(word)),
+            Kind::I8 => Number::Integer((word as i8).into()),
+            Kind::I16 => Number::Integer((word as i16).into()),
+            Kind::I32 => Number::Integer((word as i32).into()),
+            Kind::I64 => Number::Integer((word as i64).into()),
+            Kind::F16 => Number::Real(f16::from_bits(word as u16).into()),
+            Kind::Bf16 => Number::Real(bf16::from_bits(word as u16).into()),
+            Kind::F32 => Number::Real(f32::from_bits(word as u32).into()),
+            Kind::F64 => Number::Real(f64::from_bits(word)),
+            _ => Number::Integer(word.into()),
         }
     }
 
@@ -127,8 +110,8 @@ pub(super) fn broken(place: &str, at: usize, expected: &str, found: &str) -> Err
 pub(super) struct Rows<'b> {
     pub offsets: Array<'b>,
     pub columns: Array<'b>,
-    /// The values; `None` if they are all 1.
-    pub values: Option<Array<'b>>,
+    /// The numbers of the values: one array for each number of a value; none if all values are 1.
+    pub values: Vec<Array<'b>>,
     /// The number of columns of the matrix.
     pub width: u64,
 }
@@ -173,7 +156,7 @@ impl Rows<'_> {
             while end_of(row) <= i as u64 {
                 row += 1;
             }
-            entries.push((row as u32, self.column(i)?, value(self.values.as_ref(), i)?));
+            entries.push((row as u32, self.column(i)?, value(&self.values, i)?));
         }
         Ok(entries)
     }
@@ -184,12 +167,13 @@ impl Rows<'_> {
     }
 }
 
-/// Value `i`, or 1.
-pub(super) fn value<V: Value>(values: Option<&Array<'_>>, i: usize) -> Result<V> {
-    let number = values.map_or(Number::Integer(1), |values| values.number(i));
+/// Value `i` of the arrays of its numbers, or 1.
+#[inline]
+pub(super) fn value<V: Value>(values: &[Array<'_>], i: usize) -> Result<V> {
+    let number = |at: usize| values.get(at).map_or(Number::Integer(1), |numbers| numbers.number(i));
     let wrong = || match values {
-        Some(values) => values.wrong(i, &format!("a value of type {}", V::NAME)),
-        None => Error::invalid(format!("{} cannot hold 1", V::NAME)),
+        [] => Error::invalid(format!("{} cannot hold 1", V::described())),
+        [values, ..] => values.wrong(i, &format!("a value of type {}", V::described())),
     };
-    V::from_number(number).ok_or_else(wrong)
+    V::from_numbers(number).ok_or_else(wrong)
 }

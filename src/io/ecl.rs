@@ -6,13 +6,14 @@
 use crate::error::{Error, Result};
 use crate::formats::{Csr, First, MAX_VERTICES, Refuse};
 use crate::io::FileFormat;
-use crate::io::binary::{Array, Kind, Rows, broken};
+use crate::io::binary::{Array, Rows, broken};
 use crate::io::listed::Listed;
 use crate::io::loaded::{Loaded, Numbering};
 use crate::io::source::Source;
 use crate::io::target::{Outline, Target};
 use crate::io::value::Value;
 use crate::io::weighted::Weighted;
+use vxm_semiring::dynamic::Kind;
 
 /// Where the arrays stand in a file.
 struct Layout {
@@ -26,7 +27,7 @@ struct Layout {
 impl Layout {
     /// The layout that counts of `wide` bytes tell; `None` if the file has another size.
     fn of(bytes: &[u8], wide: usize) -> Option<Self> {
-        let counts = Array::within("", bytes, 0..2 * wide.min(bytes.len() / 2), Kind::Signed(wide));
+        let counts = Array::within("", bytes, 0..2 * wide.min(bytes.len() / 2), count(wide));
         if counts.len() < 2 || bytes.len() < 2 * wide {
             return None;
         }
@@ -37,6 +38,11 @@ impl Layout {
         let weighted = edges > 0 && size == bare + weights;
         (size == bare || weighted).then_some(Self { nodes, edges, wide, weighted })
     }
+}
+
+/// The type of counts of so many bytes.
+fn count(wide: usize) -> Kind {
+    if wide == 4 { Kind::I32 } else { Kind::I64 }
 }
 
 /// Finds the layout.
@@ -66,9 +72,9 @@ fn read<'p, V: Value>(source: &Source<'p>, target: Target) -> Result<Listed<'p, 
     let neighbours = start + (nodes as usize + 1) * wide;
     let weights = neighbours + 4 * edges as usize;
     let rows = Rows {
-        offsets: Array::within(file, bytes, start..neighbours, Kind::Signed(wide)),
-        columns: Array::within(file, bytes, neighbours..weights, Kind::Signed(4)),
-        values: weighted.then(|| Array::within(file, bytes, weights..bytes.len(), Kind::Signed(4))),
+        offsets: Array::within(file, bytes, start..neighbours, count(wide)),
+        columns: Array::within(file, bytes, neighbours..weights, Kind::I32),
+        values: weighted.then(|| Array::within(file, bytes, weights..bytes.len(), Kind::I32)).into_iter().collect(),
         width: nodes,
     };
     let outline = Outline::graph(nodes, edges, target);

@@ -6,7 +6,7 @@
 use crate::error::{Error, Result};
 use crate::formats::{Csr, First, MAX_VERTICES, Refuse};
 use crate::io::FileFormat;
-use crate::io::binary::{Array, Kind, Rows, broken};
+use crate::io::binary::{Array, Rows, broken};
 use crate::io::listed::Listed;
 use crate::io::loaded::{Loaded, Numbering};
 use crate::io::source::Source;
@@ -14,6 +14,7 @@ use crate::io::target::{Outline, Target};
 use crate::io::value::Value;
 use crate::io::weighted::Weighted;
 use crate::memory;
+use vxm_semiring::dynamic::Kind;
 
 /// The size of the header in bytes, and of an offset.
 const HEADER: usize = 17;
@@ -35,7 +36,7 @@ fn layout(file: &str, bytes: &[u8]) -> Result<Layout> {
     let Some((&directed @ (0 | 1), counts)) = bytes.get(..HEADER).and_then(<[u8]>::split_first) else {
         return Err(unknown(&format!("{} bytes that begin otherwise", bytes.len())));
     };
-    let counts = Array { place: file, at: 1, bytes: counts, kind: Kind::Signed(8), stride: 8 };
+    let counts = Array { place: file, at: 1, bytes: counts, kind: Kind::I64, stride: 8 };
     let count = |i| counts.index(i).ok_or_else(|| counts.wrong(i, "a count"));
     let (edges, nodes) = (count(0)?, count(1)?);
     if nodes > MAX_VERTICES as u64 {
@@ -58,10 +59,10 @@ fn rows<'b>(file: &'b str, bytes: &'b [u8], layout: &Layout, at: usize) -> (Rows
     let neighbours = at + (layout.nodes as usize + 1) * OFFSET;
     let stride = if layout.weighted { 8 } else { 4 };
     let end = neighbours + stride * layout.edges as usize;
-    let offsets = Array::within(file, bytes, at..neighbours, Kind::Signed(OFFSET));
-    let columns = Array { stride, ..Array::within(file, bytes, neighbours..end, Kind::Signed(4)) };
-    let values =
-        layout.weighted.then(|| Array { stride, ..Array::within(file, bytes, neighbours + 4..end, Kind::Signed(4)) });
+    let offsets = Array::within(file, bytes, at..neighbours, Kind::I64);
+    let columns = Array { stride, ..Array::within(file, bytes, neighbours..end, Kind::I32) };
+    let weights = || Array { stride, ..Array::within(file, bytes, neighbours + 4..end, Kind::I32) };
+    let values = layout.weighted.then(weights).into_iter().collect();
     (Rows { offsets, columns, values, width: layout.nodes }, end)
 }
 

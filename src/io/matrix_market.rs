@@ -2,7 +2,7 @@
 //! one line per entry.
 //!
 //! Comments, LAGraph's `%%GraphBLAS type` among them, are skipped anywhere. A matrix read as a graph must be square;
-//! its values are checked and dropped, and explicit zeros are edges. The array format and complex values are refused.
+//! its values are checked and dropped, and explicit zeros are edges. The array format is refused.
 
 use crate::error::{Error, Result};
 use crate::formats::{Csr, Directions, First, MAX_VERTICES, Refuse};
@@ -25,6 +25,7 @@ enum Symmetry {
     General,
     Symmetric,
     Skew,
+    Hermitian,
 }
 
 /// The banner and the line of sizes.
@@ -34,7 +35,8 @@ struct Header {
     rows: u64,
     columns: u64,
     entries: u64,
-    /// Positions in bytes: of the line of sizes, and of the number of entries in it.
+    /// Positions in bytes: of the field, of the line of sizes, and of the number of entries in it.
+    field_at: usize,
     shape_at: usize,
     entries_at: usize,
     /// The position in bytes after the line of sizes.
@@ -60,14 +62,25 @@ impl Header {
         choose(&mut cursor, &[("%%MatrixMarket", ())])?;
         choose(&mut cursor, &[("matrix", ())])?;
         choose(&mut cursor, &[("coordinate", ())])?;
-        let field = choose(
-            &mut cursor,
-            &[("pattern", Field::Pattern), ("integer", Field::Integer), ("real", Field::Real), ("double", Field::Real)],
-        )?;
-        let symmetry = choose(
-            &mut cursor,
-            &[("general", Symmetry::General), ("symmetric", Symmetry::Symmetric), ("skew-symmetric", Symmetry::Skew)],
-        )?;
+        cursor.blanks();
+        let field_at = cursor.at();
+        let fields = [
+            ("pattern", Field::Pattern),
+            ("integer", Field::Integer),
+            ("real", Field::Real),
+            ("double", Field::Real),
+            ("complex", Field::Complex),
+        ];
+        let field = choose(&mut cursor, &fields)?;
+        let symmetries = [
+            ("general", Symmetry::General),
+            ("symmetric", Symmetry::Symmetric),
+            ("skew-symmetric", Symmetry::Skew),
+            ("hermitian", Symmetry::Hermitian),
+        ];
+        // the last is for complex numbers
+        let known = if field == Field::Complex { symmetries.len() } else { symmetries.len() - 1 };
+        let symmetry = choose(&mut cursor, &symmetries[..known])?;
         cursor.end_of_line()?;
         while cursor.next_line() && cursor.peek() == Some(b'%') {
             cursor.skip_line();
@@ -90,7 +103,37 @@ impl Header {
         }
         let mut entries_at = Cursor::new(text, columns_end);
         entries_at.blanks();
-        Ok(Self { field, symmetry, rows, columns, entries, shape_at, entries_at: entries_at.at(), body: cursor.at() })
+        Ok(Self {
+            field,
+            symmetry,
+            rows,
+            columns,
+            entries,
+            field_at,
+            shape_at,
+            entries_at: entries_at.at(),
+            body: cursor.at(),
+        })
+    }
+
+    /// The fault that the field isn't what is `expected`.
+    fn expect_field(&self, expected: impl Into<String>) -> Fault {
+        Fault { at: self.field_at, expected: expected.into() }
+    }
+
+    /// Checks that entries can be values of `V`.
+    fn check_type<V: Value>(&self) -> Result<(), Fault> {
+        let is_complex = self.field == Field::Complex;
+        match V::COMPLEX {
+            _ if V::FIELDS.is_empty() => Ok(()),
+            Some(_) if !is_complex => {
+                Err(self.expect_field(format!("`complex` for values of type {}", V::described())))
+            }
+            None if is_complex => {
+                Err(self.expect_field(format!("`pattern`, `integer` or `real` for values of type {}", V::described())))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The entry that another one implies.
@@ -99,6 +142,7 @@ impl Header {
             Symmetry::General => Mirror::None,
             Symmetry::Symmetric => Mirror::Same,
             Symmetry::Skew => Mirror::Negated,
+            Symmetry::Hermitian => Mirror::Conjugate,
         }
     }
 
@@ -119,7 +163,7 @@ fn choose<T: Copy>(cursor: &mut Cursor<'_>, choices: &[(&str, T)]) -> Result<T, 
     })
 }
 
-/// Lines `ROW COLUMN VALUE`.
+/// Lines `ROW COLUMN VALUE`, or `ROW COLUMN REAL IMAGINARY`.
 struct EntryLines<V> {
     field: Field,
     rows: u64,
@@ -139,10 +183,16 @@ impl<V: Value> Lines for EntryLines<V> {
         let column = line.number_in("a column", 1..=self.columns)?;
         line.blanks();
         let at = line.at();
-        let word = if self.field == Field::Pattern { &[] } else { line.word() };
-        let value = V::parse(self.field, word).ok_or_else(|| Fault {
+        let value = match self.field {
+            Field::Pattern => V::parse(self.field, &[]),
+            Field::Complex => V::parse_complex([line.word(), line.word()]),
+            _ => V::parse(self.field, line.word()),
+        };
+        let value = value.ok_or_else(|| Fault {
             at,
             expected: match (self.field, V::NAME) {
+                (Field::Complex, "()") => "two numbers, the parts of a complex one".to_owned(),
+                (Field::Complex, _) => format!("two numbers of a value of type {}", V::described()),
                 (Field::Integer, "()") => "an integer".to_owned(),
                 (_, "()") => "a number".to_owned(),
                 (_, name) => format!("a value of type {name}"),
@@ -214,7 +264,7 @@ fn square_header(source: &Source<'_>) -> Result<(Header, Directions)> {
     }
     let directions = match header.symmetry {
         Symmetry::General => Directions::Matter,
-        Symmetry::Symmetric | Symmetry::Skew => Directions::Ignored,
+        _ => Directions::Ignored,
     };
     Ok((header, directions))
 }
@@ -227,6 +277,9 @@ pub(super) fn read_weighted(source: Source<'_>) -> Result<Weighted> {
         Field::Pattern => pattern(source, &header, directions).map(Weighted::None),
         Field::Integer => read(source, &header, target)?.digraph(Refuse).map(Weighted::Integer),
         Field::Real => read(source, &header, target)?.digraph(Refuse).map(Weighted::Real),
+        Field::Complex => {
+            Err(source.error(&header.expect_field("`pattern`, `integer` or `real` of a graph with weights")))
+        }
     }
 }
 
@@ -278,6 +331,7 @@ fn pair(list: Vec<(u32, u32, ())>) -> Vec<(u32, u32)> {
 /// Reads the matrix unchanged.
 pub(super) fn read_matrix<T: Value>(source: Source<'_>) -> Result<Csr<T>> {
     let header = Header::read(&source)?;
+    header.check_type::<T>().map_err(|fault| source.error(&fault))?;
     // two arrays of offsets are needed while the rows are assembled
     memory::require(16 * (u128::from(header.rows) + 1), || source.place(header.shape_at))?;
     read::<T>(source, &header, Target::Matrix(header.mirror()))?.matrix(Refuse)

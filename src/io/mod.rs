@@ -167,7 +167,8 @@ fn by_name(asked: Option<FileFormat>, error: Error) -> Error {
 }
 
 /// Reads a matrix unchanged: weighted, directed or rectangular, with its self-loops. Symmetric and skew-symmetric files
-/// are expanded. Entries without a value have the value 1.
+/// are expanded. Entries without a value have the value 1. Native files hold structs, those of Matrix Market and SciPy complex numbers; see
+/// [`Value`].
 ///
 /// Edge lists and DIMACS colouring instances are refused: an edge list does not number rows and columns, and colouring
 /// instances repeat edges. Of parallel arcs of a shortest path instance, the least is kept.
@@ -201,6 +202,12 @@ pub fn read_matrix_as<'c, T: Value>(
             let expected = "expected a matrix: matrix-market, gr, metis, npz, egr, sg or vxm";
             Err(Error::invalid(format!("{file}: {expected}, found {format}")))
         }
+        _ if !holds::<T>(format) => {
+            let file = source.name();
+            let also = if T::COMPLEX.is_some() { "matrix-market, npz or " } else { "" };
+            let of = T::described();
+            Err(Error::invalid(format!("{file}: expected {also}vxm for values of type {of}, found {format}")))
+        }
         FileFormat::MatrixMarket => matrix_market::read_matrix(source),
         FileFormat::ShortestPath => dimacs::read_paths_matrix(source),
         FileFormat::Metis => metis::read_matrix(source).map_err(|error| by_name(input.format, error)),
@@ -208,6 +215,15 @@ pub fn read_matrix_as<'c, T: Value>(
         FileFormat::Ecl => ecl::read_matrix(&source),
         FileFormat::Gap => gap::read_matrix(&source),
         FileFormat::Native => native::read_matrix(source, progress),
+    }
+}
+
+/// Whether files of a format can hold values of type `T`.
+fn holds<T: Value>(format: FileFormat) -> bool {
+    match format {
+        FileFormat::Native => true,
+        FileFormat::MatrixMarket | FileFormat::Npz => T::FIELDS.len() < 2 || T::COMPLEX.is_some(),
+        _ => T::FIELDS.len() < 2,
     }
 }
 

@@ -16,12 +16,13 @@ pub(super) enum Target {
     Matrix(Mirror),
 }
 
-/// The entry that one off the diagonal implies: none, one with the same value, or one with the negative value.
+/// The entry that one off the diagonal implies: none, or one with the same value, the negative one, or the complex conjugate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mirror {
     None,
     Same,
     Negated,
+    Conjugate,
 }
 
 /// What is to be built.
@@ -97,6 +98,7 @@ impl Target {
             Mirror::None => return Ok(None),
             Mirror::Same => Some(value),
             Mirror::Negated => value.negate(),
+            Mirror::Conjugate => value.conjugate(),
         };
         let other = other.ok_or_else(|| {
             Error::invalid(format!("{file}: {} cannot hold the negative of {value:?} (skew-symmetric)", V::NAME))

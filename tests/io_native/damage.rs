@@ -83,9 +83,9 @@ fn newer_versions_and_foreign_orders_are_named() {
         let told = outcome(folder.path(), &changed).unwrap_err();
         told.split_once("damaged.vxm: ").unwrap().1.to_owned()
     };
-    let newer = "byte 12: expected a version up to 2, found version 3 (a newer release of vxm wrote it)";
-    assert_eq!(with(12, &[3]), newer);
-    assert_eq!(with(12, &[0]), "byte 12: expected a version up to 2, found version 0");
+    let newer = "byte 12: expected a version up to 3, found version 4 (a newer release of vxm wrote it)";
+    assert_eq!(with(12, &[4]), newer);
+    assert_eq!(with(12, &[0]), "byte 12: expected a version up to 3, found version 0");
     assert_eq!(
         with(8, &[1, 2, 3, 4]),
         "byte 8: expected numbers with their low byte first, found their high byte first"

@@ -7,6 +7,7 @@ mod command;
 mod damage;
 mod hand;
 mod round_trips;
+mod structs;
 
 use std::path::Path;
 use vxm::Result;

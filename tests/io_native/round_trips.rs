@@ -13,12 +13,12 @@ use vxm::io::{
 /// Entries of a matrix of up to 40 x 40, and whether their mirror images are entries too.
 type Raw<T> = (u32, u32, Vec<(u32, u32, T)>, bool);
 
-fn raw<T: Value>(value: impl Strategy<Value = T> + Clone) -> impl Strategy<Value = Raw<T>> {
+pub fn raw<T: Value>(value: impl Strategy<Value = T> + Clone) -> impl Strategy<Value = Raw<T>> {
     let entries = prop::collection::vec((0u32..40, 0u32..40, value), 0..200);
     (1u32..40, 1u32..40, entries, any::<bool>())
 }
 
-fn build<T: Value>((rows, columns, entries, mirrored): Raw<T>) -> Csr<T> {
+pub fn build<T: Value>((rows, columns, entries, mirrored): Raw<T>) -> Csr<T> {
     let columns = if mirrored { rows } else { columns };
     let entries = entries.into_iter().map(|(i, j, value)| (i % rows, j % columns, value));
     let both = entries.flat_map(|(i, j, value)| {
@@ -28,12 +28,12 @@ fn build<T: Value>((rows, columns, entries, mirrored): Raw<T>) -> Csr<T> {
     Coo::from_triples(rows as usize, columns as usize, both).unwrap().to_csr(First).unwrap()
 }
 
-fn bits<T: Value>(matrix: &Csr<T>) -> Vec<u64> {
-    matrix.values().iter().map(|value| value.bits()).collect()
+fn bits<T: Value>(matrix: &Csr<T>) -> Vec<u128> {
+    matrix.values().iter().map(|value| value.wide_bits()).collect()
 }
 
 /// Writes and reads matrices with entries of type `T`.
-fn survives<T: Value>(value: impl Strategy<Value = T> + Clone, name: &str) {
+pub fn survives<T: Value>(value: impl Strategy<Value = T> + Clone, name: &str) {
     let mut runner = TestRunner::new(Config { source_file: None, ..Config::with_cases(24) });
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m.vxm");

@@ -29,6 +29,12 @@ fn size(name: &str) -> usize {
     }
 }
 
+/// The variant of `Kind` for a scalar: `Bf16` for `bf16`.
+fn kind(name: &str) -> Ident {
+    let (first, rest) = name.split_at(1);
+    format_ident!("{}{rest}", first.to_uppercase())
+}
+
 /// The most bytes of an element.
 const MOST: usize = 16;
 
@@ -106,6 +112,9 @@ pub fn scalar(item: &ItemStruct) -> Result<TokenStream> {
     let shifts: Vec<_> = fields.iter().map(|field| field.shift as u32).collect();
     let masks: Vec<_> = fields.iter().map(|field| u64::MAX >> (64 - 8 * field.size)).collect();
     let word = if bytes > 8 { quote!(u128) } else { quote!(u64) };
+    let kinds: Vec<_> = fields.iter().map(|field| kind(field.ty.name())).collect();
+    let places: Vec<_> = fields.iter().map(|field| field.shift / 8).collect();
+    let called = names.iter().map(|name| name.to_string().trim_start_matches("r#").to_owned());
     // names of variables that no operator has
     let locals: Vec<_> = (0..names.len()).map(|at| format_ident!("__vxm_{at}")).collect();
     let stem = name.to_string();
@@ -143,6 +152,12 @@ pub fn scalar(item: &ItemStruct) -> Result<TokenStream> {
                     let __vxm_struct: ::std::string::String = #formatted;
                     __vxm_text.define(#cuda, __vxm_struct.replace('\u{1}', #cuda));
                 }
+            }
+
+            impl #root::Fields for #name {
+                const FIELDS: &'static [#root::Field] = &[
+                    #(#root::Field { name: #called, kind: #root::dynamic::Kind::#kinds, at: #places }),*
+                ];
             }
 
             #root::__sample! { #name { #(#names #locals #types),* } }

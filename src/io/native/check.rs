@@ -2,11 +2,12 @@
 
 use super::layout::{Layout, PART};
 use crate::error::Result;
-use crate::io::binary::{Array, Kind, Rows, broken};
+use crate::io::binary::{Array, Rows, broken};
 use crate::io::vertex_names::VertexNames;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use rayon::prelude::*;
+use vxm_semiring::dynamic::Kind;
 use zerocopy::FromBytes;
 
 /// The bytes of a file, to be checked.
@@ -91,8 +92,8 @@ impl<'f> Checker<'f> {
         // the general check says what is wrong
         let array = |section: &Range<usize>, kind| Array::within(self.file, self.bytes, section.clone(), kind);
         let (offsets, columns) = (&self.layout.offsets, &self.layout.columns);
-        let (offsets, columns) = (array(offsets, Kind::Unsigned(8)), array(columns, Kind::Unsigned(4)));
-        Rows { offsets, columns, values: None, width: self.layout.facts.columns as u64 }.check()
+        let (offsets, columns) = (array(offsets, Kind::U64), array(columns, Kind::U32));
+        Rows { offsets, columns, values: Vec::new(), width: self.layout.facts.columns as u64 }.check()
     }
 
     /// Checks the rows that begin in a part: their columns strictly ascend below the matrix' width, and off the diagonal if the file says so.

@@ -2,8 +2,12 @@
 
 use crate::error::{Error, Result};
 use crate::formats::MAX_VERTICES;
-use crate::io::binary::{Kind, broken};
+use crate::io::binary::broken;
+use crate::io::value::listed;
+use core::fmt;
 use core::ops::Range;
+use vxm_semiring::Fields;
+use vxm_semiring::dynamic::Kind;
 
 /// The first bytes of a native file. Like PNG's, they change if a transfer converts line ends or clears high bits.
 pub const MAGIC: [u8; 8] = *b"\x89VXM\r\n\x1a\n";
@@ -11,8 +15,9 @@ pub const MAGIC: [u8; 8] = *b"\x89VXM\r\n\x1a\n";
 /// The number that tells the order of bytes.
 const ORDER: u32 = 0x0102_0304;
 
-/// The greatest version of the layout that this release reads. Files with names have version 2, all others have version 1.
-const VERSION: u32 = 2;
+/// The greatest version of the layout that this release reads. Files of structs and of 16-bit floats have version 3, others with names
+/// version 2, and all others version 1.
+const VERSION: u32 = 3;
 
 /// The size of the header, and the alignment of sections, in bytes.
 pub const PAGE: usize = 4096;
@@ -35,31 +40,131 @@ const ROWS_AT: usize = 24;
 const FIRST_AT: usize = 48;
 const PART_AT: usize = 56;
 const SECTIONS_AT: usize = 64;
-const FIELDS_END: usize = 112;
+const TYPES_AT: usize = 112;
 const TABLE_SUM_AT: usize = 4088;
 const HEADER_SUM_AT: usize = 4092;
 
-/// The element types of a file: name and kind. An element's code is its place here; 0 is a pattern.
-pub const ELEMENTS: [(&str, Option<Kind>); 12] = [
-    ("pattern", None),
-    ("bool", Some(Kind::Bool)),
-    ("i8", Some(Kind::Signed(1))),
-    ("i16", Some(Kind::Signed(2))),
-    ("i32", Some(Kind::Signed(4))),
-    ("i64", Some(Kind::Signed(8))),
-    ("u8", Some(Kind::Unsigned(1))),
-    ("u16", Some(Kind::Unsigned(2))),
-    ("u32", Some(Kind::Unsigned(4))),
-    ("u64", Some(Kind::Unsigned(8))),
-    ("f32", Some(Kind::Float(4))),
-    ("f64", Some(Kind::Float(8))),
-];
+/// The types of entries that have a code of their own, which is the place here. The first is a pattern, which has no values.
+pub const ELEMENTS: [&str; 14] =
+    ["pattern", "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64", "f16", "bf16"];
+
+/// The code of a struct, whose fields the header lists.
+const STRUCT: usize = ELEMENTS.len();
+
+/// The least code of types that came with version 3.
+const LATER: usize = 12;
+
+/// The most bytes of a value.
+const MOST: usize = 16;
+
+/// The code of the kind of a number.
+fn code(kind: Kind) -> usize {
+    ELEMENTS.iter().position(|&name| name == kind.name()).unwrap_or(0)
+}
+
+/// The type of a file's values: none for a pattern, one field without a name for a number, or the names and kinds of a struct's fields.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Type(pub Vec<(String, Kind)>);
+
+impl Type {
+    /// The type of elements.
+    pub fn of<T: Fields>() -> Self {
+        Self(match T::FIELDS {
+            [] => Vec::new(),
+            // a struct of one field is held as a number
+            [one] => vec![(String::new(), one.kind)],
+            fields => fields.iter().map(|field| (field.name.to_owned(), field.kind)).collect(),
+        })
+    }
+
+    fn code(&self) -> usize {
+        match &self.0[..] {
+            [] => 0,
+            [(_, kind)] => code(*kind),
+            _ => STRUCT,
+        }
+    }
+
+    /// The size of a value in bytes.
+    pub fn bytes(&self) -> usize {
+        self.0.iter().map(|(_, kind)| kind.size()).sum()
+    }
+
+    /// The first byte of each field, and its kind.
+    pub fn places(&self) -> impl Iterator<Item = (usize, Kind)> {
+        self.0.iter().scan(0, |at, &(_, kind)| {
+            let place = (*at, kind);
+            *at += kind.size();
+            Some(place)
+        })
+    }
+
+    /// What the header says of a struct's fields: how many there are, and for each its code, the length of its name, and its name.
+    /// Nothing for all other types.
+    fn table(&self) -> Vec<u8> {
+        if self.code() != STRUCT {
+            return Vec::new();
+        }
+        let mut table = (self.0.len() as u32).to_le_bytes().to_vec();
+        for (name, kind) in &self.0 {
+            table.extend([code(*kind) as u8, name.len() as u8]);
+            table.extend(name.as_bytes());
+        }
+        table
+    }
+
+    /// Whether the header has room for the fields.
+    pub fn fits(&self) -> bool {
+        self.table().len() <= TABLE_SUM_AT - TYPES_AT && self.0.iter().all(|(name, _)| name.len() <= u8::MAX.into())
+    }
+
+    /// The fields that the table says, and the bytes that it takes; where it is wrong, and what is expected there.
+    fn parse(table: &[u8]) -> Result<(Self, usize), (usize, String)> {
+        let most = MOST as u32;
+        let count = table.first_chunk().map_or(0, |&bytes| u32::from_le_bytes(bytes));
+        if !(2..=most).contains(&count) {
+            return Err((0, format!("2 to {most} fields of a struct")));
+        }
+        let (mut at, mut fields, mut size) = (4, Vec::<(String, Kind)>::new(), 0);
+        for _ in 0..count {
+            let known = |&code: &u8| (1..STRUCT).contains(&code.into());
+            let code = table.get(at).filter(|code| known(code)).map(|&code| usize::from(code));
+            let kind = code.and_then(|code| Kind::named(ELEMENTS[code]));
+            let kind = kind.ok_or_else(|| (at, format!("the type of a field, from 1 to {}", STRUCT - 1)))?;
+            let end = at + 2 + table.get(at + 1).map_or(0, |&length| usize::from(length));
+            let name = table.get(at + 2..end).and_then(|name| core::str::from_utf8(name).ok());
+            let is_name = |name: &&str| {
+                let letters = name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+                letters && !name.is_empty() && fields.iter().all(|(other, _)| other != name)
+            };
+            let name = name.filter(is_name).ok_or_else(|| (at + 1, "another name of a field".to_owned()))?;
+            if size % kind.size() != 0 {
+                return Err((at, "fields without padding between them".to_owned()));
+            }
+            size += kind.size();
+            fields.push((name.to_owned(), kind));
+            at = end;
+        }
+        if size > MOST || !size.is_power_of_two() {
+            return Err((4, format!("fields of 2, 4, 8 or {MOST} bytes (they have {size})")));
+        }
+        Ok((Self(fields), at))
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.code() {
+            STRUCT => f.write_str(&listed(&self.0)),
+            code => f.write_str(ELEMENTS[code]),
+        }
+    }
+}
 
 /// What a file holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
-    /// The place of the element type in [`ELEMENTS`].
-    pub element: usize,
+    pub element: Type,
     /// Whether the matrix equals its transpose.
     pub symmetric: bool,
     /// Whether the diagonal is empty.
@@ -76,9 +181,13 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The size of a value in bytes.
-    pub fn value_bytes(&self) -> usize {
-        ELEMENTS[self.element].1.map_or(0, Kind::bytes)
+    /// The version of the layout that holds this.
+    fn version(&self) -> u32 {
+        match self.named {
+            _ if self.element.code() >= LATER => 3,
+            Some(_) => 2,
+            None => 1,
+        }
     }
 
     fn flags(&self) -> u32 {
@@ -115,7 +224,7 @@ impl Layout {
         // behind the table; its size follows from theirs
         let (offsets, next) = section(0, facts.rows.checked_add(1)?, 8)?;
         let (columns, next) = section(next, facts.entries, 4)?;
-        let (values, next) = section(next, facts.entries, facts.value_bytes())?;
+        let (values, next) = section(next, facts.entries, facts.element.bytes())?;
         let (labels, end) = section(next, labels, 1)?;
         let (sums, data) = section(PAGE, end.div_ceil(PART), 4)?;
         isize::try_from(data.checked_add(end)?).ok()?;
@@ -161,8 +270,7 @@ impl Layout {
     pub fn header(&self, sums: &[u8]) -> Vec<u8> {
         let facts = &self.facts;
         let mut header = MAGIC.to_vec();
-        let version = if facts.named.is_some() { 2 } else { 1 };
-        for number in [ORDER, version, facts.element as u32, facts.flags()] {
+        for number in [ORDER, facts.version(), facts.element.code() as u32, facts.flags()] {
             header.extend(number.to_le_bytes());
         }
         let sizes = [facts.rows, facts.columns, facts.entries].map(|size| size as u64);
@@ -170,6 +278,7 @@ impl Layout {
         let first = facts.named.map_or(facts.first, |bytes| bytes as u64);
         let sizes = sizes.into_iter().chain([first, PART as u64]).chain(sections).chain([self.end() as u64]);
         sizes.for_each(|number| header.extend(number.to_le_bytes()));
+        header.extend(facts.element.table());
         header.resize(TABLE_SUM_AT, 0);
         header.extend(crc32fast::hash(sums).to_le_bytes());
         header.extend(crc32fast::hash(&header).to_le_bytes());
@@ -181,10 +290,9 @@ impl Layout {
     pub fn read(file: &str, bytes: &[u8]) -> Result<Self> {
         let header = header(file, bytes)?;
         let facts = facts(file, header)?;
-        let layout = Self::of(facts).ok_or_else(|| {
-            let found = format!("{} rows and {} entries", facts.rows, facts.entries);
-            broken(file, ROWS_AT, "sizes that this machine can address", &found)
-        })?;
+        let found = format!("{} rows and {} entries", facts.rows, facts.entries);
+        let layout =
+            Self::of(facts).ok_or_else(|| broken(file, ROWS_AT, "sizes that this machine can address", &found))?;
         let stated = layout.sections().map(|(name, section)| (name, section.start));
         let stated = stated.into_iter().chain([("end", layout.end())]).zip((SECTIONS_AT..).step_by(8));
         for ((name, expected), at) in stated {
@@ -278,26 +386,46 @@ fn header<'b>(file: &str, bytes: &'b [u8]) -> Result<&'b [u8; PAGE]> {
     Ok(header)
 }
 
+/// The type of entries, and the end of what the header says of it.
+fn element(file: &str, header: &[u8; PAGE], version: u32) -> Result<(Type, usize)> {
+    let found = word(header, ELEMENT_AT) as usize;
+    let last = if version >= 3 { STRUCT } else { LATER - 1 };
+    match found {
+        0 => Ok((Type(Vec::new()), TYPES_AT)),
+        STRUCT if last == STRUCT => {
+            let table = Type::parse(&header[TYPES_AT..TABLE_SUM_AT]);
+            let (element, bytes) = table.map_err(|(at, expected)| {
+                let at = TYPES_AT + at;
+                broken(file, at, &expected, &header[at].to_string())
+            })?;
+            Ok((element, TYPES_AT + bytes))
+        }
+        _ => {
+            let kind = ELEMENTS.get(found).filter(|_| found <= last).and_then(|name| Kind::named(name));
+            let known = format!("an element type from 0 to {last}");
+            let kind = kind.ok_or_else(|| broken(file, ELEMENT_AT, &known, &found.to_string()))?;
+            Ok((Type(vec![(String::new(), kind)]), TYPES_AT))
+        }
+    }
+}
+
 /// What the header says that the file holds.
 fn facts(file: &str, header: &[u8; PAGE]) -> Result<Facts> {
-    let element = word(header, ELEMENT_AT) as usize;
-    if element >= ELEMENTS.len() {
-        let known = format!("an element type from 0 to {}", ELEMENTS.len() - 1);
-        return Err(broken(file, ELEMENT_AT, &known, &element.to_string()));
-    }
+    let version = word(header, VERSION_AT);
+    let (element, types) = element(file, header, version)?;
     let flags = word(header, FLAGS_AT);
-    let names = if word(header, VERSION_AT) >= 2 { NAMED } else { 0 };
+    let names = if version >= 2 { NAMED } else { 0 };
     let known = SYMMETRIC | LOOPLESS | SORTED | LISTED | names;
     if flags & !known != 0 || flags & SORTED == 0 || flags & (LISTED | NAMED) == LISTED | NAMED {
         let expected = format!("flags of {known:#x}, with {SORTED:#x} set");
         return Err(broken(file, FLAGS_AT, &expected, &format!("{flags:#x}")));
     }
-    let (part, rest) = (long(header, PART_AT), &header[FIELDS_END..TABLE_SUM_AT]);
+    let (part, rest) = (long(header, PART_AT), &header[types..TABLE_SUM_AT]);
     if part != PART as u64 {
         return Err(broken(file, PART_AT, &format!("parts of {PART} bytes"), &part.to_string()));
     }
     if let Some(at) = rest.iter().position(|&byte| byte != 0) {
-        return Err(broken(file, FIELDS_END + at, "0", &rest[at].to_string()));
+        return Err(broken(file, types + at, "0", &rest[at].to_string()));
     }
     let [rows, columns, entries] = [0, 8, 16].map(|at| long(header, ROWS_AT + at));
     let count = rows.max(columns);

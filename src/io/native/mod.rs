@@ -16,17 +16,28 @@ use crate::io::listed::Listed;
 use crate::io::loaded::{Loaded, Numbering, Report};
 use crate::io::source::Source;
 use crate::io::target::{Outline, Target};
-use crate::io::value::Value;
+use crate::io::value::{Value, is_plain};
 use crate::io::weighted::Weighted;
 use crate::io::{FileFormat, Progress, short_name};
+use crate::memory;
 use check::Checker;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use layout::{Facts, Layout};
+use half::{bf16, f16};
+use layout::{Facts, Layout, Type};
 use memmap2::Mmap;
 use std::path::Path;
 use std::sync::Arc;
+use vxm_semiring::dynamic::Kind;
 
-pub(super) use layout::{ELEMENTS, MAGIC};
+use layout::ELEMENTS;
+pub(super) use layout::MAGIC;
+
+/// 16 bytes, compared as they are.
+#[vxm_semiring::scalar]
+struct Words {
+    low: u64,
+    high: u64,
+}
 
 /// What is checked of a native file before its arrays are used.
 ///
@@ -66,21 +77,16 @@ pub struct NativeFile {
     name: String,
     map: Arc<Mmap>,
     layout: Layout,
+    /// The type of entries, as text.
+    element: String,
     /// Whether each part was compared with its checksum, and whether all invariants were checked.
     compared: Vec<AtomicBool>,
     sound: AtomicBool,
 }
 
 impl NativeFile {
-    /// The names of the types of entries that a file can hold; see [`element`](Self::element).
-    pub const ELEMENTS: [&str; 12] = {
-        let (mut names, mut code) = ([""; 12], 0);
-        while code < ELEMENTS.len() {
-            names[code] = ELEMENTS[code].0;
-            code += 1;
-        }
-        names
-    };
+    /// The names of the types of entries that a file can hold, besides structs; see [`element`](Self::element).
+    pub const ELEMENTS: [&str; 14] = ELEMENTS;
 
     /// Opens a file and checks its header. O(1) time, and a checksum of 4 bytes for each 16 MiB.
     ///
@@ -96,7 +102,8 @@ impl NativeFile {
         let (name, map) = source.into_map()?;
         let layout = Layout::read(&name, &map)?;
         let compared = (0..layout.parts()).map(|_| AtomicBool::new(false)).collect();
-        Ok(Self { name, map, layout, compared, sound: AtomicBool::new(false) })
+        let element = layout.facts.element.to_string();
+        Ok(Self { name, map, layout, element, compared, sound: AtomicBool::new(false) })
     }
 
     fn facts(&self) -> &Facts {
@@ -118,9 +125,9 @@ impl NativeFile {
         self.facts().entries
     }
 
-    /// The type of the entries: `pattern`, or the name of a type such as `u32`.
-    pub fn element(&self) -> &'static str {
-        ELEMENTS[self.facts().element].0
+    /// The type of the entries: `pattern`, the name of a type such as `u32`, or the fields of a struct, such as `{cost: u32, parent: u32}`.
+    pub fn element(&self) -> &str {
+        &self.element
     }
 
     /// Whether the header says that the matrix equals its transpose. The program that wrote the file has checked it; readers don't.
@@ -183,11 +190,13 @@ impl NativeFile {
     }
 
     /// The matrix. Its arrays are those of the mapped file where the file holds entries of type `T`; of another type they are converted.
-    /// `()` takes any, and drops the values.
+    /// Structs are copied. They are read as structs whose fields have the same names, in the same order. `()` takes any type, and drops the
+    /// values.
     ///
     /// # Errors
-    /// Those of [`verify`](Self::verify). [`Error::Invalid`]: a value that `T` can't hold. [`Error::Memory`].
+    /// Those of [`verify`](Self::verify). [`Error::Invalid`]: a value that `T` can't hold, or another type of values. [`Error::Memory`].
     pub fn matrix<T: Value>(&self, verify: Verify, progress: &dyn Progress) -> Result<Csr<T>> {
+        self.check_type::<T>()?;
         self.verify(verify, progress)?;
         match self.mapped() {
             Some(matrix) => matrix,
@@ -201,16 +210,19 @@ impl NativeFile {
     /// Those of [`verify`](Self::verify). [`Error::Invalid`] naming the first entry without an equal mirror image.
     pub fn check_symmetry(&self, progress: &dyn Progress) -> Result<()> {
         self.verify(Verify::Invariants, progress)?;
-        match ELEMENTS[self.facts().element].0 {
+        match (self.element(), self.facts().element.bytes()) {
             _ if !self.is_symmetric() => Ok(()),
-            "bool" => self.mirrored::<bool>(),
-            "i8" | "u8" => self.mirrored::<u8>(),
-            "i16" | "u16" => self.mirrored::<u16>(),
-            "i32" | "u32" => self.mirrored::<u32>(),
-            "i64" | "u64" => self.mirrored::<u64>(),
-            "f32" => self.mirrored::<f32>(),
-            "f64" => self.mirrored::<f64>(),
-            _ => self.mirrored::<()>(),
+            ("bool", _) => self.mirrored::<bool>(),
+            ("f16", _) => self.mirrored::<f16>(),
+            ("bf16", _) => self.mirrored::<bf16>(),
+            ("f32", _) => self.mirrored::<f32>(),
+            ("f64", _) => self.mirrored::<f64>(),
+            (_, 0) => self.mirrored::<()>(),
+            (_, 1) => self.mirrored::<u8>(),
+            (_, 2) => self.mirrored::<u16>(),
+            (_, 4) => self.mirrored::<u32>(),
+            (_, 8) => self.mirrored::<u64>(),
+            _ => self.mirrored::<Words>(),
         }
     }
 
@@ -247,36 +259,62 @@ impl NativeFile {
         }
     }
 
+    /// Checks that values of `T` can be made of the file's: both are numbers, or both are structs with fields of the same names.
+    fn check_type<T: Value>(&self) -> Result<()> {
+        let (found, asked) = (&self.facts().element.0, Type::of::<T>().0);
+        let names = |fields: &[(String, _)]| fields.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+        // a pattern holds the number 1
+        let number = |fields: &[(String, _)]| fields.len() < 2;
+        if asked.is_empty() || number(found) && number(&asked) || names(found) == names(&asked) {
+            return Ok(());
+        }
+        let (asked, found) = (T::described(), self.element());
+        Err(Error::invalid(format!("{}: expected values of type {asked}, found {found}", self.name)))
+    }
+
     /// The matrix in the mapped file, which was checked; `None` if values must be converted.
     fn mapped<T: Value>(&self) -> Option<Result<Csr<T>>> {
-        (T::CODE == self.facts().element || T::CODE == 0).then(|| self.arrays())
+        let asked = Type::of::<T>();
+        (asked == self.facts().element || asked.0.is_empty()).then(|| self.arrays())
     }
 
     /// The matrix in the mapped file, which was checked. Values of `T` have the size of the file's.
     fn arrays<T: Value>(&self) -> Result<Csr<T>> {
         let Layout { offsets, columns, values, facts, .. } = &self.layout;
         let wrong = |section: &str| Error::invalid(format!("{}: section {section}: expected valid numbers", self.name));
+        if !is_plain::<T>() {
+            memory::require(values.len() as u128, || self.name.clone())?;
+        }
         let offsets = Buffer::mapped(&self.map, offsets.clone()).ok_or_else(|| wrong("offsets"))?;
         let columns = Buffer::mapped(&self.map, columns.clone()).ok_or_else(|| wrong("columns"))?;
         let values = T::mapped(&self.map, values.clone(), facts.entries).ok_or_else(|| self.wrong_bool())?;
         Ok(Csr::from_buffers((facts.rows, facts.columns), offsets, columns, values))
     }
 
-    /// The error for the first value that is no `bool`: only those can be invalid.
+    /// The error for the first number that is no `bool`: only those can be invalid.
     fn wrong_bool(&self) -> Error {
-        let values = &self.layout.values;
-        let at = self.map[values.clone()].iter().position(|&byte| byte > 1).unwrap_or(0) + values.start;
+        let (values, element) = (&self.layout.values, &self.facts().element);
+        let truths: Vec<usize> = element.places().filter(|&(_, kind)| kind == Kind::Bool).map(|(at, _)| at).collect();
+        let size = element.bytes();
+        let is_wrong = |(at, &byte): (usize, &u8)| byte > 1 && truths.contains(&(at % size));
+        let at = self.map[values.clone()].iter().enumerate().position(is_wrong).unwrap_or(0) + values.start;
         super::binary::broken(&self.name, at, "a truth value, 0 or 1", &self.map[at].to_string())
     }
 
     /// The entries for `target`, with their values converted.
     fn listed<'p, T: Value>(&self, target: Target, progress: &'p dyn Progress) -> Result<Listed<'p, T>> {
         let Layout { offsets, columns, values, facts, .. } = &self.layout;
-        let kind = ELEMENTS[facts.element].1;
         let rows = Rows {
-            offsets: Array::within(&self.name, &self.map, offsets.clone(), super::binary::Kind::Unsigned(8)),
-            columns: Array::within(&self.name, &self.map, columns.clone(), super::binary::Kind::Unsigned(4)),
-            values: kind.map(|kind| Array::within(&self.name, &self.map, values.clone(), kind)),
+            offsets: Array::within(&self.name, &self.map, offsets.clone(), Kind::U64),
+            columns: Array::within(&self.name, &self.map, columns.clone(), Kind::U32),
+            values: {
+                let stride = facts.element.bytes();
+                let field = |(at, kind): (usize, Kind)| {
+                    let range = (values.start + at).min(values.end)..values.end;
+                    Array { stride, ..Array::within(&self.name, &self.map, range, kind) }
+                };
+                facts.element.places().map(field).collect()
+            },
             width: facts.columns as u64,
         };
         let (rows_of, columns, count) = (facts.rows as u64, facts.columns as u64, facts.entries as u64);
@@ -294,7 +332,7 @@ impl NativeFile {
 
     /// The number of values that a pattern ignores.
     fn weights(&self) -> u64 {
-        if self.facts().element == 0 { 0 } else { self.nnz() as u64 }
+        if self.facts().element.0.is_empty() { 0 } else { self.nnz() as u64 }
     }
 
     /// The mapped graph, without changes.
@@ -359,7 +397,10 @@ pub(super) fn read_weighted(source: Source<'_>, progress: &dyn Progress) -> Resu
     let file = NativeFile::of(source)?;
     match file.element() {
         "pattern" | "bool" => file.digraph(progress).map(Weighted::None),
-        "f32" | "f64" => file.digraph(progress).map(Weighted::Real),
+        "f16" | "bf16" | "f32" | "f64" => file.digraph(progress).map(Weighted::Real),
+        element if element.starts_with('{') => {
+            Err(Error::invalid(format!("{}: expected numbers as weights, found {element}", file.name)))
+        }
         _ => file.digraph(progress).map(Weighted::Integer),
     }
 }

@@ -1,10 +1,10 @@
 //! Writes native files.
 
-use super::layout::{Facts, Layout};
+use super::layout::{Facts, Layout, Type};
 use crate::error::{Error, Result};
 use crate::formats::Csr;
 use crate::io::loaded::Numbering;
-use crate::io::value::Value;
+use crate::io::value::{Value, bytes_of};
 use crate::io::whole::WholeFile;
 use core::ops::Range;
 use rayon::prelude::*;
@@ -79,11 +79,15 @@ fn write<T: Value>(
     if cfg!(target_endian = "big") {
         return Err(Error::invalid(format!("{name}: expected a machine that stores the low byte first")));
     }
-    let (columns, entries, element) = (matrix.ncols(), matrix.nnz(), T::CODE);
+    let (columns, entries, element) = (matrix.ncols(), matrix.nnz(), Type::of::<T>());
+    if !element.fits() {
+        return Err(Error::invalid(format!("{name}: expected shorter names of fields, found {element}")));
+    }
     let facts = Facts { element, symmetric, loopless, listed, named, rows, columns, entries, first };
     let layout = Layout::of(facts).ok_or_else(|| Error::invalid(format!("{name}: the file would be too large")))?;
     let labels = if named.is_some() { &names } else { labels.as_bytes() };
-    let sections = [matrix.offsets().as_bytes(), matrix.columns().as_bytes(), T::bytes(matrix.values()), labels];
+    let values = bytes_of(matrix.values_buffer());
+    let sections = [matrix.offsets().as_bytes(), matrix.columns().as_bytes(), &values, labels];
     let content = Content { layout, sections };
     let whole_anew = whole.is_new();
     whole.write(|file| if whole_anew { content.scatter(&file) } else { content.pour(file) })

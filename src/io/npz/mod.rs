@@ -8,7 +8,7 @@ mod zip;
 use crate::error::{Error, Result, printable};
 use crate::formats::{Csr, First, MAX_VERTICES, Refuse};
 use crate::io::FileFormat;
-use crate::io::binary::{Array, Kind, Rows, broken, value};
+use crate::io::binary::{Array, Rows, broken, value};
 use crate::io::entries::Entries;
 use crate::io::listed::Listed;
 use crate::io::loaded::{Loaded, Numbering};
@@ -17,6 +17,7 @@ use crate::io::target::{Outline, Target};
 use crate::io::value::Value;
 use crate::io::weighted::Weighted;
 use npy::Npy;
+use vxm_semiring::dynamic::Kind;
 use zip::{Archive, Member};
 
 /// The member called `name`, which must be there.
@@ -45,12 +46,30 @@ fn shape(member: &Member<'_>) -> Result<(u64, u64)> {
 /// A one-dimensional array with `length` elements, or any number of them.
 fn list<'b>(member: &'b Member<'_>, length: Option<u64>) -> Result<Array<'b>> {
     let npy = Npy::parse(&member.place, &member.bytes)?;
-    let numbers = npy.numbers()?;
+    check_length(member, &npy, length)?;
+    npy.numbers()
+}
+
+/// The numbers of `length` values of type `V`.
+fn values<'b, V: Value>(member: &'b Member<'_>, length: u64) -> Result<Vec<Array<'b>>> {
+    let npy = Npy::parse(&member.place, &member.bytes)?;
+    let values = npy.values()?;
+    let is_complex = values.len() > 1;
+    if !V::FIELDS.is_empty() && is_complex != V::COMPLEX.is_some() {
+        let expected = if is_complex { "integers, floats or bool" } else { "complex64 or complex128" };
+        return Err(npy.unknown(&format!("{expected} for values of type {}", V::described())));
+    }
+    check_length(member, &npy, Some(length))?;
+    Ok(values)
+}
+
+/// Checks that an array has one dimension, with `length` elements or any number of them.
+fn check_length(member: &Member<'_>, npy: &Npy<'_>, length: Option<u64>) -> Result<()> {
     let expected = length.map_or("one dimension".to_owned(), |length| format!("{length} elements"));
     match (npy.shape.as_slice(), length) {
-        (&[_], None) => Ok(numbers),
-        (&[found], Some(length)) if found == length => Ok(numbers),
-        (found, _) => Err(broken(&member.place, numbers.at, &expected, &format!("the shape {found:?}"))),
+        (&[_], None) => Ok(()),
+        (&[found], Some(length)) if found == length => Ok(()),
+        (found, _) => Err(broken(&member.place, npy.at, &expected, &format!("the shape {found:?}"))),
     }
 }
 
@@ -98,7 +117,7 @@ fn entries<'p, V: Value>(
             let (major, minor) = if format == "csr" { (rows, columns) } else { (columns, rows) };
             let (indptr, indices) = (get("indptr.npy")?, get("indices.npy")?);
             let columns = list(&indices, None)?;
-            let values = Some(list(&data, Some(columns.len() as u64))?);
+            let values = values::<V>(&data, columns.len() as u64)?;
             let outline = outline(columns.len());
             let rows = Rows { offsets: list(&indptr, Some(major + 1))?, columns, values, width: minor };
             rows.check()?;
@@ -112,12 +131,12 @@ fn entries<'p, V: Value>(
         "coo" => {
             let (row, column) = (get("row.npy")?, get("col.npy")?);
             let row = list(&row, None)?;
-            let length = Some(row.len() as u64);
-            let (column, data) = (list(&column, length)?, list(&data, length)?);
+            let length = row.len() as u64;
+            let (column, data) = (list(&column, Some(length))?, values::<V>(&data, length)?);
             row.check_below(rows, "row")?;
             column.check_below(columns, "column")?;
             let index = |array: &Array<'_>, i| array.index(i).unwrap_or(0) as u32;
-            let entry = |i| Ok((index(&row, i), index(&column, i), value(Some(&data), i)?));
+            let entry = |i| Ok((index(&row, i), index(&column, i), value(&data, i)?));
             let outline = outline(row.len());
             (Entries::convert(file, outline, progress, |range| range.map(entry).collect())?, outline)
         }
@@ -144,12 +163,16 @@ pub(super) fn read_digraph(source: &Source<'_>) -> Result<Loaded> {
 pub(super) fn read_weighted(source: &Source<'_>) -> Result<Weighted> {
     let archive = Archive::open(source.name(), source.bytes()?)?;
     let head = Head::of(&archive, source.name())?;
-    match Npy::parse(&head.data.place, &head.data.bytes)?.numbers()?.kind {
+    let data = Npy::parse(&head.data.place, &head.data.bytes)?;
+    let [values] = &data.values()?[..] else {
+        return Err(data.unknown("integers, floats or bool of a graph with weights"));
+    };
+    match values.kind {
         Kind::Bool => entries::<()>(&archive, source, head, Target::DIGRAPH)?.digraph(First).map(Weighted::None),
-        Kind::Signed(_) | Kind::Unsigned(_) => {
-            entries(&archive, source, head, Target::DIGRAPH)?.digraph(Refuse).map(Weighted::Integer)
+        kind if kind.is_float() => {
+            entries(&archive, source, head, Target::DIGRAPH)?.digraph(Refuse).map(Weighted::Real)
         }
-        Kind::Float(_) => entries(&archive, source, head, Target::DIGRAPH)?.digraph(Refuse).map(Weighted::Real),
+        _ => entries(&archive, source, head, Target::DIGRAPH)?.digraph(Refuse).map(Weighted::Integer),
     }
 }
 

@@ -1,8 +1,9 @@
 //! NumPy arrays as `.npy` files hold them: a mark, a version, a header that is a Python dictionary, and the numbers
 //! (NumPy Enhancement Proposal 1).
 
-use crate::error::Result;
-use crate::io::binary::{Array, Kind, broken};
+use crate::error::{Error, Result, printable};
+use crate::io::binary::{Array, broken};
+use vxm_semiring::dynamic::Kind;
 
 const MARK: &[u8] = b"\x93NUMPY";
 
@@ -14,7 +15,7 @@ pub(super) struct Npy<'b> {
     /// The lengths of the dimensions.
     pub shape: Vec<u64>,
     /// The byte at which the elements start.
-    at: usize,
+    pub at: usize,
     elements: &'b [u8],
 }
 
@@ -65,24 +66,43 @@ impl<'b> Npy<'b> {
     pub fn numbers(&self) -> Result<Array<'b>> {
         let kind = match self.descr {
             "|b1" | "<b1" | "?" => Some(Kind::Bool),
-            "|i1" | "<i1" => Some(Kind::Signed(1)),
-            "|u1" | "<u1" => Some(Kind::Unsigned(1)),
-            "<i2" => Some(Kind::Signed(2)),
-            "<i4" => Some(Kind::Signed(4)),
-            "<i8" => Some(Kind::Signed(8)),
-            "<u2" => Some(Kind::Unsigned(2)),
-            "<u4" => Some(Kind::Unsigned(4)),
-            "<u8" => Some(Kind::Unsigned(8)),
-            "<f4" => Some(Kind::Float(4)),
-            "<f8" => Some(Kind::Float(8)),
+            "|i1" | "<i1" => Some(Kind::I8),
+            "|u1" | "<u1" => Some(Kind::U8),
+            "<i2" => Some(Kind::I16),
+            "<i4" => Some(Kind::I32),
+            "<i8" => Some(Kind::I64),
+            "<u2" => Some(Kind::U16),
+            "<u4" => Some(Kind::U32),
+            "<u8" => Some(Kind::U64),
+            "<f2" => Some(Kind::F16),
+            "<f4" => Some(Kind::F32),
+            "<f8" => Some(Kind::F64),
             _ => None,
         };
-        let kind = kind.ok_or_else(|| {
-            let expected = "little-endian integers, float32, float64 or bool";
-            broken(self.place, 0, expected, &format!("`{}`", crate::error::printable(self.descr.as_bytes())))
-        })?;
-        self.check(kind.bytes())?;
-        Ok(Array { place: self.place, at: self.at, bytes: self.elements, kind, stride: kind.bytes() })
+        let kind = kind.ok_or_else(|| self.unknown("little-endian integers, floats or bool"))?;
+        self.check(kind.size())?;
+        Ok(Array { place: self.place, at: self.at, bytes: self.elements, kind, stride: kind.size() })
+    }
+
+    /// The numbers of values: one array, or two for the parts of complex numbers.
+    pub fn values(&self) -> Result<Vec<Array<'b>>> {
+        let kind = match self.descr {
+            "<c8" => Kind::F32,
+            "<c16" => Kind::F64,
+            _ => return self.numbers().map(|numbers| vec![numbers]),
+        };
+        let stride = 2 * kind.size();
+        self.check(stride)?;
+        let part = |from: usize| {
+            let from = from.min(self.elements.len());
+            Array { place: self.place, at: self.at + from, bytes: &self.elements[from..], kind, stride }
+        };
+        Ok(vec![part(0), part(kind.size())])
+    }
+
+    /// The error that elements are of a type that isn't read.
+    pub fn unknown(&self, expected: &str) -> Error {
+        broken(self.place, 0, expected, &format!("`{}`", printable(self.descr.as_bytes())))
     }
 
     /// The single string, of bytes (`S`) or of 4-byte characters (`U`).

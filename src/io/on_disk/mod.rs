@@ -1,7 +1,7 @@
 //! Builds graphs and matrices that are larger than the memory: entries are dealt out to files by their rows, and those of one file at a
 //! time are sorted.
 //!
-//! A record has 8 bytes, and 8 more for a value. An edge of an undirected graph is written twice, once for each of its ends. The files lie in
+//! A record has 8 bytes, and 8 more for a value, or 16 for one of 16 bytes. An edge of an undirected graph is written twice, once for each of its ends. The files lie in
 //! the folder for temporary files (`TMPDIR`). They are freed one after another while columns and values are written to others, which are then
 //! mapped. So the result takes no memory but its row offsets.
 
@@ -16,9 +16,9 @@ use crate::io::value::Value;
 use crate::io::{Numbering, Progress, Report, Unit};
 use crate::memory;
 use arrays::{Arrays, SPARE, ranges};
+use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
-pub(super) use part::Record;
-use part::{BUFFERED, LEAST_BUFFERED, Part, READ};
+use part::{BUFFERED, LEAST_BUFFERED, Part, READ, record};
 use std::sync::{Mutex, PoisonError};
 
 /// The most files that entries are dealt out to: a process may have some hundred files open.
@@ -33,7 +33,7 @@ pub(super) struct OnDisk<'p, V: Value = ()> {
     target: Target,
     /// A file has the entries of 2^`bits` consecutive rows.
     bits: u32,
-    parts: Vec<Mutex<Part<V::Record>>>,
+    parts: Vec<Mutex<Part>>,
     /// The most records that are sorted at a time.
     room: usize,
     /// The limit, and what of it is taken by other things than records that are sorted.
@@ -41,6 +41,12 @@ pub(super) struct OnDisk<'p, V: Value = ()> {
     entries: AtomicU64,
     loops: AtomicU64,
     progress: &'p dyn Progress,
+    value: PhantomData<fn() -> V>,
+}
+
+/// The words of an entry's record.
+const fn width<V>() -> usize {
+    1 + size_of::<V>().div_ceil(8)
 }
 
 impl<'p, V: Value> OnDisk<'p, V> {
@@ -50,7 +56,7 @@ impl<'p, V: Value> OnDisk<'p, V> {
     /// [`Error::Budget`]: the limit leaves no room for row offsets and buffers. [`Error::Io`].
     pub fn new(name: &str, outline: Outline, limit: u64, progress: &'p dyn Progress) -> Result<Self> {
         let Outline { rows, columns, entries, target } = outline;
-        let (left, size) = (memory::available().min(limit), size_of::<V::Record>() as u64);
+        let (left, size) = (memory::available().min(limit), 8 * width::<V>() as u64);
         // in terms of the limit, of which some is taken
         let short = |needed: u64, place: String| {
             let needed = needed.saturating_add(limit.saturating_sub(left)).into();
@@ -73,12 +79,13 @@ impl<'p, V: Value> OnDisk<'p, V> {
             return short(fixed + 3 * size * READ as u64, format!("{name}: building on disk"));
         }
         tracing::debug!(name, rows, entries, files = count, room, "built on disk");
-        let parts = (0..count).map(|_| Part::new(buffered).map(Mutex::new)).collect::<Result<_>>()?;
+        let parts = (0..count).map(|_| Part::new(width::<V>(), buffered).map(Mutex::new)).collect::<Result<_>>()?;
         let (entries, loops) = (AtomicU64::new(0), AtomicU64::new(0));
         // a greater limit has no more files, with no larger buffers than these
         let taken = limit.saturating_sub(left) + fixed + count * BUFFERED as u64 * size;
         let (name, rows, columns, room) = (name.to_owned(), rows as usize, columns as usize, room as usize);
-        Ok(Self { name, rows, columns, target, bits, parts, room, limit: (limit, taken), entries, loops, progress })
+        let limit = (limit, taken);
+        Ok(Self { name, rows, columns, target, bits, parts, room, limit, entries, loops, progress, value: PhantomData })
     }
 
     /// The same if the process' memory is limited, and what building in memory takes exceeds what is left; otherwise `None`.
@@ -139,12 +146,14 @@ impl<'p, V: Value> OnDisk<'p, V> {
             sum += *end;
             *end = sum;
         });
-        let mut records = vec![V::Record::new(0, 0); sum];
+        let width = width::<V>();
+        let mut words = vec![0; width * sum];
         let low = |row: u32| u64::from(row) & ((1 << self.bits) - 1);
         for &entry in entries {
             self.records(entry, |row, key, value| {
                 let end = &mut ends[part(row)];
-                records[*end] = V::Record::new(low(row) << 33 | key, value.bits());
+                let all: [u64; 3] = record(low(row) << 33 | key, value.wide_bits());
+                words[width * *end..width * (*end + 1)].copy_from_slice(&all[..width]);
                 *end += 1;
             })?;
         }
@@ -152,7 +161,7 @@ impl<'p, V: Value> OnDisk<'p, V> {
         for (part, &end) in self.parts.iter().zip(&ends) {
             if end > start {
                 let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
-                part.push(&records[start..end]).map_err(Error::io(place()))?;
+                part.push(&words[width * start..width * end]).map_err(Error::io(place()))?;
             }
             start = end;
         }
@@ -235,6 +244,7 @@ struct Sorted<V: Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::bytes::Two;
     use crate::formats::{Coo, Refuse, undirected};
     use crate::io::listed::Least;
     use crate::io::target::Mirror;
@@ -312,6 +322,26 @@ mod tests {
             let found = told(built().unwrap().finish(Refuse, &Numbering::From(0)).map(|(csr, _)| csr));
             let long = found.as_ref().is_err_and(|error| error.contains("a row of "));
             prop_assert!(found == expected || long, "{:?}, expected {:?}", found, expected);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn values_of_sixteen_bytes_are_kept(
+            (rows, columns) in (1u32..90, 1u32..90),
+            raw in prop::collection::vec((any::<u32>(), any::<u32>(), any::<(u64, u64)>()), 0..300),
+            room in 300usize..500,
+        ) {
+            let entry = |&(i, j, (low, high)): &(u32, u32, (u64, u64))| (i % rows, j % columns, Two { low, high });
+            let triples: Vec<_> = raw.iter().map(entry).collect();
+            let outline = Outline { rows: rows.into(), columns: columns.into(), entries: 300, target: Target::MATRIX };
+            let mut builder = OnDisk::new("test", outline, 1 << 30, &()).unwrap();
+            builder.room = builder.room.min(room);
+            triples.chunks(7).for_each(|some| builder.take(some).unwrap());
+            let expected = Coo::from_triples(rows as usize, columns as usize, triples).unwrap();
+            let (csr, _) = builder.finish(Least, &Numbering::From(0)).unwrap();
+            prop_assert_eq!(csr, expected.to_csr(Least).unwrap());
         }
     }
 

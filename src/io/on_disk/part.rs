@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::io::temporary;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
-use zerocopy::{FromBytes, Immutable, IntoBytes};
+use zerocopy::IntoBytes;
 
 /// Records that a file's buffer holds before they are written, and how many at least if memory is short.
 pub(super) const BUFFERED: usize = 1 << 13;
@@ -12,36 +12,22 @@ pub(super) const LEAST_BUFFERED: usize = 1 << 9;
 /// Records that are read at a time.
 pub(super) const READ: usize = 1 << 17;
 
-/// An entry as it is sorted: a key, and the bits of a value if it has one. From high to low bits a key is the row within the part, the
-/// column, and whether an undirected edge was listed from the column to the row.
-pub trait Record: Copy + Ord + Send + Sync + FromBytes + IntoBytes + Immutable {
-    fn new(key: u64, bits: u64) -> Self;
-    fn key(self) -> u64;
-    fn bits(self) -> u64;
+/// An entry as it is sorted, in `N` words: a key, and the bits of a value, the lower ones first. A value takes no word, one, or two. From high to
+/// low bits a key is the row within the part, the column, and whether an undirected edge was listed from the column to the row.
+pub(super) type Record<const N: usize> = [u64; N];
+
+/// The record of a key and a value's bits.
+#[inline]
+pub(super) fn record<const N: usize>(key: u64, bits: u128) -> Record<N> {
+    let mut words = [key; N];
+    words[1..].iter_mut().zip([bits as u64, (bits >> 64) as u64]).for_each(|(word, bits)| *word = bits);
+    words
 }
 
-impl Record for u64 {
-    fn new(key: u64, _: u64) -> Self {
-        key
-    }
-    fn key(self) -> u64 {
-        self
-    }
-    fn bits(self) -> u64 {
-        0
-    }
-}
-
-impl Record for [u64; 2] {
-    fn new(key: u64, bits: u64) -> Self {
-        [key, bits]
-    }
-    fn key(self) -> u64 {
-        self[0]
-    }
-    fn bits(self) -> u64 {
-        self[1]
-    }
+/// The bits of a record's value.
+#[inline]
+pub(super) fn bits<const N: usize>(record: &Record<N>) -> u128 {
+    record[1..].iter().rev().fold(0, |bits, &word| bits << 64 | u128::from(word))
 }
 
 /// The row of a key, within its part.
@@ -49,36 +35,41 @@ pub(super) fn row_of(key: u64) -> usize {
     (key >> 33) as usize
 }
 
-/// The records of some consecutive rows.
-pub(super) struct Part<R> {
+/// The records of some consecutive rows, of a width that is the same for all.
+pub(super) struct Part {
     file: File,
-    buffer: Vec<R>,
+    /// The words of a record.
+    width: usize,
+    buffer: Vec<u64>,
+    /// The most words that the buffer holds.
     buffered: usize,
+    /// The number of records.
     pub written: u64,
 }
 
-impl<R: Record> Part<R> {
-    /// A file with a buffer of so many records.
-    pub fn new(buffered: usize) -> Result<Self> {
-        Ok(Self { file: temporary::file()?, buffer: Vec::with_capacity(buffered), buffered, written: 0 })
+impl Part {
+    /// A file of records of `width` words, with a buffer of so many records.
+    pub fn new(width: usize, buffered: usize) -> Result<Self> {
+        let buffered = width * buffered;
+        Ok(Self { file: temporary::file()?, width, buffer: Vec::with_capacity(buffered), buffered, written: 0 })
     }
 
-    pub fn push(&mut self, records: &[R]) -> io::Result<()> {
-        if self.buffer.len() + records.len() > self.buffered {
+    /// Appends records, which are given by their words.
+    pub fn push(&mut self, words: &[u64]) -> io::Result<()> {
+        self.written += (words.len() / self.width) as u64;
+        if self.buffer.len() + words.len() > self.buffered {
             self.flush()?;
         }
-        if records.len() > self.buffered {
-            self.written += records.len() as u64;
-            return self.file.write_all(records.as_bytes());
+        if words.len() > self.buffered {
+            return self.file.write_all(words.as_bytes());
         }
-        self.buffer.extend_from_slice(records);
+        self.buffer.extend_from_slice(words);
         Ok(())
     }
 
     /// Writes what the buffer holds.
     fn flush(&mut self) -> io::Result<()> {
         self.file.write_all(self.buffer.as_bytes())?;
-        self.written += self.buffer.len() as u64;
         self.buffer.clear();
         Ok(())
     }
@@ -90,16 +81,23 @@ impl<R: Record> Part<R> {
         Ok(())
     }
 
-    /// Calls `each` with all records, some at a time.
-    pub fn read(&mut self, mut each: impl FnMut(&[R])) -> io::Result<()> {
+    /// Calls `each` with the words of all records, some records at a time.
+    pub fn read(&mut self, mut each: impl FnMut(&[u64])) -> io::Result<()> {
         self.file.rewind()?;
-        let (mut left, mut records) = (self.written as usize, vec![R::new(0, 0); READ.min(self.written as usize)]);
+        let mut left = self.written as usize;
+        let mut words = vec![0; self.width * READ.min(left)];
         while left > 0 {
             let some = left.min(READ);
-            self.file.read_exact(records[..some].as_mut_bytes())?;
-            each(&records[..some]);
+            let words = &mut words[..self.width * some];
+            self.file.read_exact(words.as_mut_bytes())?;
+            each(words);
             left -= some;
         }
         Ok(())
+    }
+
+    /// The words of a record.
+    pub fn width(&self) -> usize {
+        self.width
     }
 }

@@ -9,15 +9,16 @@ pub use text::{write_matrix_market, write_to};
 
 use crate::error::{Error, Result, printable};
 use crate::formats::Csr;
+use crate::io::FileFormat;
 use crate::io::loaded::Numbering;
 use crate::io::native::write_native_checked;
 use crate::io::value::Value;
 use crate::io::vertex_names::shortened;
 use crate::io::whole::WholeFile;
-use crate::io::{FileFormat, binary};
 use core::fmt;
 use rayon::prelude::*;
 use std::path::Path;
+use vxm_semiring::dynamic::Kind;
 
 /// What a file that was written doesn't say of a matrix, and whether that is symmetric. Displays as a line about what was dropped, which is
 /// empty if nothing was.
@@ -82,14 +83,16 @@ impl FileFormat {
 ///
 /// - [`Native`](FileFormat::Native): everything; see [`write_native`](crate::io::write_native).
 /// - [`MatrixMarket`](FileFormat::MatrixMarket): `symmetric` where the matrix is, so each edge once; otherwise `general`. Vertices are
-///   numbered from 1.
+///   numbered from 1. A struct of two floats of one type is a complex number; others are refused.
 /// - [`Edges`](FileFormat::Edges): a line for each entry, or for each edge if the matrix is symmetric, with its value if it has one. Vertices
-///   have their numbers; those without entries are lost.
+///   have their numbers; those without entries are lost. Fields of a struct are columns.
 /// - [`Metis`](FileFormat::Metis): an undirected graph without self-loops, with no weights or with integers from 0 on. Vertices are numbered
 ///   from 1.
 /// - [`Parquet`](FileFormat::Parquet) and [`Arrow`](FileFormat::Arrow), with the feature `parquet`: a row for each entry, with columns
-///   `source` and `target`, and `weight` if there are values. Vertices have their numbers or names; those without entries are lost.
-/// - [`Npz`](FileFormat::Npz): CSR as SciPy's `save_npz` writes it, not compressed. A pattern has `True` everywhere.
+///   `source` and `target`, and `weight` if there are values, or a column for each field of a struct. Vertices have their numbers or names; those
+///   without entries are lost.
+/// - [`Npz`](FileFormat::Npz): CSR as SciPy's `save_npz` writes it, not compressed. A pattern has `True` everywhere. A struct of
+///   two `f32` or `f64` is a complex number; others are refused.
 ///
 /// Text is gzipped if the name ends in `.gz`. The file appears only when it is complete; see [`WholeFile`].
 ///
@@ -125,6 +128,12 @@ pub fn write_as<T: Value>(
             Ok(Written { symmetric, ..Written::default() })
         }
         FileFormat::MatrixMarket => {
+            if T::FIELDS.len() > 1 && T::COMPLEX.is_none() {
+                return Err(unheld::<T>(
+                    &name,
+                    "numbers, or structs of two floats (complex numbers), for Matrix Market's",
+                ));
+            }
             let symmetric = matrix.is_symmetric();
             text::write_market(whole, matrix, symmetric).map(|()| from(1, symmetric))
         }
@@ -143,6 +152,9 @@ pub fn write_as<T: Value>(
         #[cfg(feature = "parquet")]
         FileFormat::Parquet | FileFormat::Arrow => {
             square(&name, matrix, "a table of edges")?;
+            if T::NUMBER.is_none() && T::FIELDS.iter().any(|field| ["source", "target"].contains(&field.name)) {
+                return Err(unheld::<T>(&name, "fields with other names than `source` and `target` for a table's"));
+            }
             let symmetric = matrix.is_symmetric();
             table::write(whole, format, matrix, numbering)?;
             Ok(Written { symmetric, isolated: isolated(matrix), renumbered: None })
@@ -151,12 +163,21 @@ pub fn write_as<T: Value>(
         FileFormat::Parquet | FileFormat::Arrow => Err(Error::invalid(format!(
             "{name}: expected another format, or the feature `parquet` of vxm, found {format}"
         ))),
+        FileFormat::Npz if npz::descr::<T>().is_none() => Err(unheld::<T>(
+            &name,
+            "a type that NumPy has, or a struct of two `f32` or `f64` (complex numbers), for SciPy's",
+        )),
         FileFormat::Npz => npz::write(whole, matrix).map(|()| from(0, matrix.is_symmetric())),
         other => {
             let written = FileFormat::WRITTEN.map(FileFormat::name).join(", ");
             Err(Error::invalid(format!("{name}: expected a format that is written: {written}, found {other}")))
         }
     }
+}
+
+/// The error for a type of values that a format can't hold.
+fn unheld<T: Value>(name: &str, expected: &str) -> Error {
+    Error::invalid(format!("{name}: expected {expected} format, found {}", T::described()))
 }
 
 /// The number of vertices without entries.
@@ -202,8 +223,8 @@ fn check_metis<T: Value>(name: &str, matrix: &Csr<T>) -> Result<()> {
         Some(true) => return refuse("a self-loop"),
         Some(false) => {}
     }
-    if matches!(T::KIND, Some(binary::Kind::Float(_))) {
-        return Err(Error::invalid(format!("{name}: expected integer weights for METIS' format, found {}", T::NAME)));
+    if T::FIELDS.len() > 1 || T::NUMBER.is_some_and(Kind::is_float) {
+        return Err(unheld::<T>(name, "integer weights for METIS'"));
     }
     let negative = matrix.values().par_iter().find_first(|&&value| value.least(T::ZERO) != T::ZERO);
     negative.map_or(Ok(()), |value| {

@@ -3,12 +3,12 @@
 
 use crate::error::Result;
 use crate::formats::Csr;
-use crate::io::binary::Kind;
-use crate::io::value::Value;
+use crate::io::value::{Value, bytes_of};
 use crate::io::whole::WholeFile;
 use crc32fast::Hasher;
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
+use vxm_semiring::dynamic::Kind;
 use zerocopy::IntoBytes;
 
 /// The version of zip that reads 64-bit sizes.
@@ -38,9 +38,9 @@ pub(super) fn write<T: Value>(whole: WholeFile, matrix: &Csr<T>) -> Result<()> {
         true => matrix.columns().as_bytes().into(),
         false => matrix.columns().iter().flat_map(|&column| u64::from(column).to_le_bytes()).collect(),
     };
-    let data: Cow<[u8]> = match T::KIND {
-        None => vec![1; entries].into(),
-        Some(_) => T::bytes(matrix.values()).into(),
+    let data: Cow<[u8]> = match T::FIELDS {
+        [] => vec![1; entries].into(),
+        _ => bytes_of(matrix.values_buffer()),
     };
     let shape = [rows as u64, columns as u64].map(u64::to_le_bytes).concat();
     let array = |name, descr: &str, shape, numbers| Array { name, descr: descr.to_owned(), shape, numbers };
@@ -49,20 +49,24 @@ pub(super) fn write<T: Value>(whole: WholeFile, matrix: &Csr<T>) -> Result<()> {
         array("indptr.npy", "<i8", list(rows + 1), matrix.offsets().as_bytes().into()),
         array("format.npy", "|S3", "()".to_owned(), b"csr"[..].into()),
         array("shape.npy", "<i8", list(2), shape.into()),
-        array("data.npy", &descr(T::KIND), list(entries), data),
+        array("data.npy", &descr::<T>().unwrap_or_default(), list(entries), data),
     ];
     whole.write(|file| archive(&mut BufWriter::with_capacity(1 << 18, file), &arrays))
 }
 
-/// NumPy's name of a type.
-fn descr(kind: Option<Kind>) -> String {
-    let order = |bytes: usize| if bytes == 1 { '|' } else { '<' };
-    match kind {
-        None | Some(Kind::Bool) => "|b1".to_owned(),
-        Some(Kind::Signed(bytes)) => format!("{}i{bytes}", order(bytes)),
-        Some(Kind::Unsigned(bytes)) => format!("{}u{bytes}", order(bytes)),
-        Some(Kind::Float(bytes)) => format!("{}f{bytes}", order(bytes)),
-    }
+/// NumPy's name of a type; `None` for one that it doesn't have.
+pub(super) fn descr<T: Value>() -> Option<String> {
+    let letter = match (T::NUMBER, T::COMPLEX) {
+        (Some(Kind::Bool), _) => 'b',
+        (Some(Kind::I8 | Kind::I16 | Kind::I32 | Kind::I64), _) => 'i',
+        (Some(Kind::U8 | Kind::U16 | Kind::U32 | Kind::U64), _) => 'u',
+        (Some(Kind::F16 | Kind::F32 | Kind::F64), _) => 'f',
+        (_, Some(Kind::F32 | Kind::F64)) => 'c',
+        _ if T::FIELDS.is_empty() => return Some("|b1".to_owned()),
+        _ => return None,
+    };
+    let order = if size_of::<T>() == 1 { '|' } else { '<' };
+    Some(format!("{order}{letter}{}", size_of::<T>()))
 }
 
 /// The header of an array, padded so that numbers begin at a multiple of 64 bytes of the member.

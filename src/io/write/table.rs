@@ -1,9 +1,9 @@
-//! Tables of edges: Parquet, and Arrow's files. Columns are `source` and `target`, and `weight` if the matrix has values.
+//! Tables of edges: Parquet, and Arrow's files. Columns are `source` and `target`, and `weight` if the matrix has numbers, or
+//! one for each field of a struct.
 
 use crate::error::Result;
 use crate::formats::Csr;
 use crate::io::FileFormat;
-use crate::io::binary::Kind;
 use crate::io::loaded::Numbering;
 use crate::io::value::Value;
 use crate::io::whole::WholeFile;
@@ -19,6 +19,7 @@ use parquet::file::properties::WriterProperties;
 use rayon::prelude::*;
 use std::io::{self, BufWriter};
 use std::sync::Arc;
+use vxm_semiring::dynamic::Kind;
 
 /// The entries of a batch.
 const BATCH: usize = 1 << 16;
@@ -66,24 +67,31 @@ pub(super) fn write<T: Value>(
 fn schema<T: Value>(numbering: &Numbering) -> SchemaRef {
     let ends = if matches!(numbering, Numbering::Named(_)) { DataType::LargeUtf8 } else { DataType::UInt64 };
     let mut fields = vec![Field::new("source", ends.clone(), false), Field::new("target", ends, false)];
-    fields.extend(T::KIND.map(|kind| Field::new("weight", value_type(kind), false)));
+    fields.extend(T::FIELDS.iter().map(|field| Field::new(column::<T>(field), value_type(field.kind), false)));
     Arc::new(Schema::new(fields))
 }
 
 /// The type of weights. Truth values are written as 0 and 1.
 fn value_type(kind: Kind) -> DataType {
     match kind {
-        Kind::Signed(1) => DataType::Int8,
-        Kind::Signed(2) => DataType::Int16,
-        Kind::Signed(4) => DataType::Int32,
-        Kind::Signed(_) => DataType::Int64,
-        Kind::Unsigned(2) => DataType::UInt16,
-        Kind::Unsigned(4) => DataType::UInt32,
-        Kind::Unsigned(8) => DataType::UInt64,
-        Kind::Float(4) => DataType::Float32,
-        Kind::Float(_) => DataType::Float64,
+        Kind::I8 => DataType::Int8,
+        Kind::I16 => DataType::Int16,
+        Kind::I32 => DataType::Int32,
+        Kind::I64 => DataType::Int64,
+        Kind::U16 => DataType::UInt16,
+        Kind::U32 => DataType::UInt32,
+        Kind::U64 => DataType::UInt64,
+        Kind::F16 => DataType::Float16,
+        // every bf16 is an f32
+        Kind::Bf16 | Kind::F32 => DataType::Float32,
+        Kind::F64 => DataType::Float64,
         _ => DataType::UInt8,
     }
+}
+
+/// The column of a number: that of weights, or one with the name of a struct's field.
+fn column<T: Value>(field: &vxm_semiring::Field) -> &'static str {
+    if T::NUMBER.is_some() { "weight" } else { field.name }
 }
 
 /// Some of the entries, by their places.
@@ -114,9 +122,18 @@ fn batch<T: Value>(
         ],
     };
     let mut columns = ends.to_vec();
-    if let Some(kind) = T::KIND {
-        let values: Vec<T> = entries.iter().map(|entry| entry.2).collect();
-        let data = ArrayData::builder(value_type(kind)).len(values.len()).add_buffer(Buffer::from(T::bytes(&values)));
+    for field in T::FIELDS {
+        let size = field.kind.size();
+        let mut numbers = Vec::with_capacity(4 * entries.len());
+        for (_, _, value) in &entries {
+            let bits = value.wide_bits() >> (8 * field.at);
+            match field.kind {
+                // the upper half of an f32
+                Kind::Bf16 => numbers.extend([[0; 2], (bits as u16).to_le_bytes()].concat()),
+                _ => numbers.extend(&bits.to_le_bytes()[..size]),
+            }
+        }
+        let data = ArrayData::builder(value_type(field.kind)).len(entries.len()).add_buffer(Buffer::from(numbers));
         columns.push(make_array(data.build()?));
     }
     RecordBatch::try_new(Arc::clone(schema), columns)

@@ -3,7 +3,6 @@
 use crate::error::{Error, Result};
 use crate::formats::Csr;
 use crate::io::Label;
-use crate::io::binary::Kind;
 use crate::io::loaded::Numbering;
 use crate::io::value::Value;
 use crate::io::whole::WholeFile;
@@ -76,14 +75,15 @@ pub(super) fn write_edges<T: Value>(
 
 /// Writes an undirected graph without self-loops in METIS' format.
 pub(super) fn write_metis<T: Value>(whole: WholeFile, graph: &Csr<T>) -> Result<()> {
-    let weighted = if T::KIND.is_some() { " 001" } else { "" };
+    let is_weighted = !T::FIELDS.is_empty();
+    let weighted = if is_weighted { " 001" } else { "" };
     written(whole, |out| {
         writeln!(out, "{} {}{weighted}", graph.nrows(), graph.nnz() / 2)?;
         by_rows(out, graph.nrows(), |row, text| {
             let (columns, values) = graph.row(row);
             for (&column, &value) in columns.iter().zip(values) {
                 push_number(text, u64::from(column) + 1, b' ');
-                if T::KIND.is_some() {
+                if is_weighted {
                     push_value(text, value);
                     end_with(text, b' ');
                 }
@@ -93,9 +93,13 @@ pub(super) fn write_metis<T: Value>(whole: WholeFile, graph: &Csr<T>) -> Result<
     })
 }
 
-/// What the third column of an edge list is.
-fn value_name<T: Value>() -> &'static str {
-    if T::KIND.is_some() { "with weights" } else { "without weights" }
+/// What follows the ends in an edge list.
+fn value_name<T: Value>() -> String {
+    match T::FIELDS {
+        [] => "without weights".to_owned(),
+        [_] => "with weights".to_owned(),
+        fields => format!("with {}", fields.iter().map(|field| field.name).collect::<Vec<_>>().join(" ")),
+    }
 }
 
 /// The entries of a row that are written: all, or of a symmetric matrix those from the diagonal on.
@@ -108,10 +112,11 @@ fn above<T: Value>(matrix: &Csr<T>, row: usize, symmetric: bool) -> impl Iterato
 fn market<T: Value>(out: &mut dyn Write, matrix: &Csr<T>, symmetric: bool) -> io::Result<()> {
     let (rows, columns) = (matrix.nrows(), matrix.ncols());
     let entries: usize = (0..rows).into_par_iter().map(|row| above(matrix, row, symmetric).count()).sum();
-    let field = match T::KIND {
-        None => "pattern",
-        Some(Kind::Float(_)) => "real",
-        Some(_) => "integer",
+    let field = match T::FIELDS {
+        [] => "pattern",
+        [one] if !one.kind.is_float() => "integer",
+        [_] => "real",
+        _ => "complex",
     };
     let symmetry = if symmetric { "symmetric" } else { "general" };
     writeln!(out, "%%MatrixMarket matrix coordinate {field} {symmetry}\n{rows} {columns} {entries}")?;
@@ -162,7 +167,7 @@ fn by_rows(out: &mut dyn Write, rows: usize, format: impl Fn(usize, &mut Vec<u8>
 
 /// Appends a value that follows a blank, and a line end. A pattern's entry ends the line in place of the blank.
 fn push_value<T: Value>(text: &mut Vec<u8>, value: T) {
-    if T::KIND.is_none() {
+    if T::FIELDS.is_empty() {
         return end_with(text, b'\n');
     }
     value.show(text);

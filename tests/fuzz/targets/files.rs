@@ -12,7 +12,23 @@ use vxm::error::Error;
 use vxm::formats::Csr;
 use vxm::io::{self, FileFormat, Loaded, Numbering, Value, Weighted, WholeFile};
 use vxm::memory::Resident;
-use vxm::semiring::Element;
+use vxm::semiring::{Element, scalar};
+
+/// Two floats, which are a complex number.
+#[scalar]
+struct Complex {
+    re: f64,
+    im: f64,
+}
+
+/// A struct of several types.
+#[scalar]
+struct Way {
+    length: f32,
+    level: i16,
+    open: bool,
+    lanes: u8,
+}
 
 /// Names that formats are detected by, and some that say nothing.
 const NAMES: [&str; 12] =
@@ -169,6 +185,8 @@ fuzz_target!(|data: &[u8]| -> Corpus {
         4 => matrix::<f64>(&path, format),
         5 => matrix::<u64>(&path, format),
         6 => FileFormat::of_file(&path).map(drop),
+        7 => matrix::<Complex>(&path, format),
+        8 => matrix::<Way>(&path, format),
         _ => return Corpus::Reject,
     };
     if let Err(error) = &found {
