@@ -38,6 +38,48 @@ template <class A> struct Bipartite {
     }
 };
 
+// A matrix with one entry in each marked row k: in column `column[k]`, or k where `column` is null, with `value[k]`. Without marks each row has one.
+template <class A> struct EntryOfRow {
+    Marks marks;
+    u64 rows;
+    const u32* column;
+    const A* value;
+    u64* starts;
+    u32* columns;
+    A* values;
+    VXM_FN void run() const {
+        each_thread(rows + 1, [&](u64 k) {
+            const u64 at = marks.bits ? marks.before(k) : k;
+            starts[k] = at;
+            if (k == rows || (marks.bits && !marks.at(k))) return;
+            columns[at] = column ? column[k] : (u32)k;
+            put_entry(values, at, weight_at(value, k));
+        });
+    }
+};
+
+// The first `count` entries of the main diagonal, as a vector: its values, and the words of its presence bits, two at a time.
+template <class A> struct DiagonalOf {
+    const u64* starts;
+    const u32* columns;
+    const A* entries;
+    u64 count;
+    A* values;
+    u32* present;
+    VXM_FN void run() const {
+        each_thread((count + 63) / 64 * 64, [&](u64 i) {
+            bool there = false;
+            if (i < count) {
+                const u64 end = starts[i + 1], p = lower_bound(columns, starts[i], end, (u32)i);
+                there = p < end && columns[p] == (u32)i;
+                if (there) put_entry(values, i, weight_at(entries, p));
+            }
+            const u32 word = __ballot_sync(~0u, there);
+            if (lane() == 0) present[i / 32] = word;
+        });
+    }
+};
+
 // Entries permuted by `order`. The entry's value in `rows` becomes its column, as a transpose needs. A null `order` is the identity.
 template <class P, class A> struct Reorder {
     const P* order;

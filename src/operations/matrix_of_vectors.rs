@@ -1,6 +1,6 @@
 //! Matrices made of vectors: as a diagonal, as columns or as rows.
 //!
-//! Graphs of ends are made where the vectors lie, the others on the host. The result lies where the vectors do.
+//! They are made where the vectors lie, but those of several vectors on the host. The result lies where the vectors do.
 
 use crate::backend::{cuda, current};
 use crate::containers::{Matrix, Vector};
@@ -9,8 +9,9 @@ use crate::formats::{Csr, check_vertices};
 use crate::operations::entry_filter::build;
 use crate::operations::index_list::Indices;
 use crate::operations::ranks;
+use crate::operations::verbs::Verbs;
 use std::panic::Location;
-use vxm_semiring::{Element, OFFDIAG};
+use vxm_semiring::{Element, MAX, OFFDIAG};
 
 impl Matrix {
     /// The adjacency matrix of an undirected graph of `n` vertices, from vectors of the ends of edges: `ends[k].0` and `ends[k].1` hold those of
@@ -86,6 +87,12 @@ impl Matrix {
         if let Some(grid) = index.grid() {
             return ranks::matrices::membership(index, grid, ncols, (operation, at));
         }
+        let gpu = index.gpu().cloned().or_else(current);
+        if let Some(gpu) = &gpu
+            && (index.nvals() == 0 || (index.reduce(MAX)? as usize) < ncols)
+        {
+            return Ok(Matrix::on_device(cuda::build::membership(&index.on(gpu)?, ncols)?, None));
+        }
         let (mut offsets, mut columns) = (vec![0u64; index.len() + 1], Vec::with_capacity(index.nvals()));
         for (k, i) in index.iter() {
             if i as usize >= ncols {
@@ -97,7 +104,7 @@ impl Matrix {
         (0..index.len()).for_each(|k| offsets[k + 1] += offsets[k]);
         let units = vec![(); columns.len()];
         let made = Self::from_csr(Csr::from_parts(index.len(), ncols, offsets, columns, units));
-        made.placed(index.gpu().cloned().or_else(current))
+        made.placed(gpu)
     }
 }
 
@@ -131,7 +138,10 @@ impl<A: Element> Matrix<A> {
         if let Some(grid) = v.grid() {
             return ranks::matrices::from_diagonal(v, grid);
         }
-        let gpu = v.gpu().cloned().or_else(current);
+        if let Some(gpu) = v.gpu().cloned().or_else(current) {
+            let made = Matrix::on_device(cuda::build::from_diagonal(&v.on(&gpu)?)?, None);
+            return Ok(made.set_symmetric(true));
+        }
         let (mut offsets, mut columns, mut values) = (vec![0u64; v.len() + 1], Vec::new(), Vec::new());
         for (i, value) in v.iter() {
             offsets[i as usize + 1] = 1;
@@ -140,7 +150,7 @@ impl<A: Element> Matrix<A> {
         }
         (0..v.len()).for_each(|i| offsets[i + 1] += offsets[i]);
         let csr = Csr::from_parts(v.len(), v.len(), offsets, columns, values);
-        Matrix::from_csr(csr).set_symmetric(true).placed(gpu)
+        Ok(Matrix::from_csr(csr).set_symmetric(true))
     }
 
     /// The entries of the main diagonal, as a vector of `min(nrows, ncols)` places (GraphBLAS: `GxB_Vector_diag`). O(n log(row)) time.
@@ -151,13 +161,12 @@ impl<A: Element> Matrix<A> {
         if let Some(grid) = self.grid() {
             return ranks::matrices::diagonal(self, grid);
         }
+        if let Some(gpu) = self.gpu().cloned().or_else(current) {
+            return Ok(Vector::on_device(cuda::build::diagonal(&*self.on(&gpu)?)?));
+        }
         let n = self.nrows().min(self.ncols());
         let held: Vec<Option<A>> = (0..n).map(|i| self.csr().get(i, i)).collect();
-        let found = Vector::from_options(&held);
-        match self.gpu().cloned().or_else(current) {
-            Some(_) => found.to(self.device()),
-            None => Ok(found),
-        }
+        Ok(Vector::from_options(&held))
     }
 
     /// The matrix with these vectors as its columns; places without an element hold no entry. O(rows + columns + entries) time.

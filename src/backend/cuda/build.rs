@@ -2,9 +2,9 @@
 
 use crate::backend::cuda::budget::{alloc_entries, upload_entries};
 use crate::backend::cuda::codegen::builder::{DuplicateMerge, KernelBuilder};
-use crate::backend::cuda::compact::{builder, launch_over, launch_over_by};
+use crate::backend::cuda::compact::{self, builder, launch_over, launch_over_by};
 use crate::backend::cuda::sort::{Keyed, Width};
-use crate::backend::cuda::vector::to_bytes;
+use crate::backend::cuda::vector::{Cells, to_bytes};
 use crate::backend::cuda::{DeviceCsr, DeviceVector, Gpu};
 use crate::error::Result;
 use crate::formats::{Coo, Duplicates, repeated};
@@ -64,6 +64,59 @@ pub fn transpose<A: Element>(csr: &DeviceCsr<A>) -> Result<DeviceCsr<A>> {
     let from = [address(sorted.items.as_ref()), nnz as u64, rows.address(), csr.values.address()];
     launch_over(&mut kernel, ty, &[&from[..], &[columns.address(), values.address()]].concat(), nnz)?;
     DeviceCsr::from_parts(gpu, shape, offsets, columns, values)
+}
+
+/// The matrix of `ncols` columns with an entry at `(k, index[k])` for each index, which lies below `ncols`.
+///
+/// # Errors
+/// The device has too little memory, or is lost.
+pub fn membership(index: &DeviceVector<u32>, ncols: usize) -> Result<DeviceCsr<()>> {
+    entry_of_row(index, ncols, (index.values_address(), 0))
+}
+
+/// The square matrix with a vector as its diagonal.
+///
+/// # Errors
+/// The device has too little memory, or is lost.
+pub fn from_diagonal<A: Element>(v: &DeviceVector<A>) -> Result<DeviceCsr<A>> {
+    entry_of_row(v, v.len(), (0, v.values_address()))
+}
+
+/// The matrix with an entry in each row where `marks` has an element, from the addresses of columns and values: see `EntryOfRow`.
+fn entry_of_row<A: Element>(marks: &Cells, ncols: usize, (column, value): (u64, u64)) -> Result<DeviceCsr<A>> {
+    let (gpu, rows, bits) = (&marks.gpu, marks.len, marks.bits_address());
+    let words = rows.div_ceil(32);
+    let sums = if bits == 0 { None } else { Some(compact::sums(gpu, bits, rows)?) };
+    let nnz = match (&sums, marks.known_count()) {
+        (Some(sums), None) => sums.download_at::<u64>(words, 1)?[0] as usize,
+        (_, known) => known.unwrap_or(rows),
+    };
+    let offsets = gpu.alloc((rows + 1) * 8)?;
+    let columns = alloc_entries(gpu, nnz * 4, rows)?;
+    let values = alloc_entries(gpu, nnz * size_of::<A>(), rows)?;
+    let mut kernel = triples_builder(gpu);
+    let a = kernel.element::<A>();
+    let ty = kernel.ty("vxm::EntryOfRow", [a]);
+    let from = [bits, sums.as_ref().map_or(0, Buffer::address), words as u64, rows as u64, column, value];
+    let to = [offsets.address(), columns.address(), values.address()];
+    launch_over(&mut kernel, ty, &[&from[..], &to].concat(), rows + 1)?;
+    DeviceCsr::from_parts(gpu, (rows, ncols, nnz), offsets, columns, values)
+}
+
+/// The entries of the main diagonal, as a vector of as many places as the matrix has rows and columns at least.
+///
+/// # Errors
+/// The device has too little memory, or is lost.
+pub fn diagonal<A: Element>(csr: &DeviceCsr<A>) -> Result<DeviceVector<A>> {
+    let (gpu, count) = (csr.gpu(), csr.nrows().min(csr.ncols()));
+    let found = DeviceVector::<A>::uninitialized(gpu, count, true)?;
+    let mut kernel = triples_builder(gpu);
+    let a = kernel.element::<A>();
+    let ty = kernel.ty("vxm::DiagonalOf", [a]);
+    let from = [csr.offsets.address(), csr.columns.address(), csr.values.address(), count as u64];
+    let to = [found.values_address(), found.bits_address()];
+    launch_over(&mut kernel, ty, &[&from[..], &to].concat(), count.next_multiple_of(64))?;
+    Ok(found)
 }
 
 /// `[0, A; A', 0]`, from the rows of `A` and those of its transpose. O(rows + entries) time.
