@@ -88,9 +88,11 @@ impl Matrix {
             return ranks::matrices::membership(index, grid, ncols, (operation, at));
         }
         let gpu = index.gpu().cloned().or_else(current);
-        if let Some(gpu) = &gpu
-            && (index.nvals() == 0 || (index.reduce(MAX)? as usize) < ncols)
-        {
+        let inside = match index.gpu() {
+            Some(_) => index.nvals() == 0 || (index.reduce(MAX)? as usize) < ncols,
+            None => index.iter().all(|(_, i)| (i as usize) < ncols),
+        };
+        if let Some(gpu) = gpu.as_ref().filter(|_| inside) {
             return Ok(Matrix::on_device(cuda::build::membership(&index.on(gpu)?, ncols)?, None));
         }
         let (mut offsets, mut columns) = (vec![0u64; index.len() + 1], Vec::with_capacity(index.nvals()));

@@ -157,7 +157,8 @@ fn the_header_lists_fields() {
     assert_eq!(with(112, &[17]), "byte 112: expected 2 to 16 fields of a struct, found 17");
     assert_eq!(with(116, &[0]), "byte 116: expected the type of a field, from 1 to 13, found 0");
     assert_eq!(with(116, &[14]), "byte 116: expected the type of a field, from 1 to 13, found 14");
-    assert_eq!(with(116, &[8]), "byte 116: expected fields of 2, 4, 8 or 16 bytes (they have 7), found 8");
+    assert_eq!(with(116, &[8]), "byte 128: expected fields without padding between them, found 12");
+    assert_eq!(with(128, &[6]), "byte 116: expected fields of 2, 4, 8 or 16 bytes (they have 3), found 1");
     assert_eq!(with(117, &[0]), "byte 117: expected another name of a field, found 0");
     assert_eq!(with(118, b"type"), "byte 123: expected another name of a field, found 4");
     assert_eq!(with(118, b"a\nbc"), "byte 117: expected another name of a field, found 4");
@@ -271,14 +272,14 @@ fn arrays_of_complex_numbers_are_told_from_others() {
     write_as(whole(), FileFormat::Npz, &edge(value, None), &Numbering::From(0)).unwrap();
     assert_eq!(read_matrix::<Complex>(&path, &()).unwrap(), edge(Complex { re: 0.5, im: -1.0 }, None));
     assert_eq!(read(&path, &()).unwrap().graph, edge((), Some(())));
-    let line = "m.npz(data.npy): byte 0: expected integers, floats or bool";
+    let line = "m.npz: data.npy: byte 0: expected integers, floats or bool";
     assert_eq!(told(read_matrix::<f64>(&path, &())), format!("{line} for values of type f64, found `<c8`"));
     assert_eq!(told(read_weighted(&path, &())), format!("{line} of a graph with weights, found `<c8`"));
     write_as(whole(), FileFormat::Npz, &edge(f16::ONE, None), &Numbering::From(0)).unwrap();
     assert_eq!(read_matrix::<f32>(&path, &()).unwrap(), edge(1.0, None));
     assert_eq!(
         told(read_matrix::<Half>(&path, &())),
-        "m.npz(data.npy): byte 0: expected complex64 or complex128 for values of type Half {re: f32, im: f32}, found `<f2`"
+        "m.npz: data.npy: byte 0: expected complex64 or complex128 for values of type Half {re: f32, im: f32}, found `<f2`"
     );
 }
 
