@@ -25,24 +25,26 @@ pub(super) fn scaled(y: f64, k: i32) -> f64 {
     y * power(half) * power(k - half)
 }
 
-/// `exp(r + low) - 1` for `|r|` of at most `ln 2 / 2`.
+/// `exp(r + low) - 1` for `|r|` of at most `ln 2 / 2`. Even and odd powers are summed apart, so that processors compute both sums at once.
 #[op]
 pub(super) fn growth(r: f64, low: f64) -> f64 {
-    let tail = 1.0 / 120.0
-        + r * (1.0 / 720.0
-            + r * (1.0 / 5040.0
-                + r * (1.0 / 40320.0
-                    + r * (1.0 / 362_880.0
-                        + r * (1.0 / 3_628_800.0
-                            + r * (1.0 / 39_916_800.0 + r * (1.0 / 479_001_600.0 + r * (1.0 / 6_227_020_800.0))))))));
-    let series = 0.5 + r * (1.0 / 6.0 + r * (1.0 / 24.0 + r * tail));
-    r + (low + r * r * series)
+    let q = r * r;
+    let even = 0.5
+        + q * (1.0 / 24.0
+            + q * (1.0 / 720.0 + q * (1.0 / 40320.0 + q * (1.0 / 3_628_800.0 + q * (1.0 / 479_001_600.0)))));
+    let odd = 1.0 / 6.0
+        + q * (1.0 / 120.0
+            + q * (1.0 / 5040.0 + q * (1.0 / 362_880.0 + q * (1.0 / 39_916_800.0 + q * (1.0 / 6_227_020_800.0)))));
+    r + (low + q * (even + r * odd))
 }
+
+/// Added to a number below 2^51, it leaves no room for a fraction: the sum is rounded to a whole number.
+const WHOLE: f64 = 6_755_399_441_055_744.0;
 
 /// The multiple of `ln 2` that is nearest to `x`.
 #[op]
 pub(super) fn doublings(x: f64) -> f64 {
-    (x * LOG2_E + 0.5).floor()
+    (x * LOG2_E + WHOLE) - WHOLE
 }
 
 /// What is left of `x + low` without `k` times `ln 2`: the number, or its low part.
@@ -89,7 +91,7 @@ pub(super) fn exp2(x: f64) -> f64 {
     if x < -1075.0 {
         return 0.0;
     }
-    let k = (x + 0.5).floor();
+    let k = (x + WHOLE) - WHOLE;
     let f = x - k;
     let r = f * LN2;
     scaled(1.0 + growth(r, f.mul_add(LN2, -r) + f * LN2_LOW), k as i32)

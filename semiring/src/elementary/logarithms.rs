@@ -4,18 +4,20 @@ use super::exponentials::exp_sum;
 use super::{FRACTION, LN2_FIRST, LN2_REST};
 use crate::op;
 
-/// `1 / ln 2`: rounded, and the rest.
-const LOG2_E: f64 = core::f64::consts::LOG2_E;
-const LOG2_E_LOW: f64 = 2.0355273740931033e-17;
-/// `1 / ln 10`: rounded, and the rest.
-const LOG10_E: f64 = core::f64::consts::LOG10_E;
-const LOG10_E_LOW: f64 = 1.098319650216765e-17;
+/// `1 / ln 2`: its first 26 bits, and the rest.
+const LOG2_E_FIRST: f64 = 1.4426950216293335;
+const LOG2_E_REST: f64 = 1.9259629911266175e-08;
+/// `1 / ln 10`: its first 26 bits, and the rest.
+const LOG10_E_FIRST: f64 = 0.4342944771051407;
+const LOG10_E_REST: f64 = 4.798111141615973e-09;
 /// `log10 2`: its first 32 bits, and the rest.
 const LOG10_2_FIRST: f64 = 0.3010299955494702;
 const LOG10_2_REST: f64 = 1.1451100898021838e-10;
 /// `2/3`: rounded, and the rest.
 const TWO_THIRDS: f64 = 2.0 / 3.0;
 const TWO_THIRDS_LOW: f64 = 3.700743415417188e-17;
+/// The sign, the exponent and the first 26 bits of a number. The product of two such numbers is exact.
+const FIRST_BITS: u64 = !0x7ff_ffff;
 /// The bits of `1.0`, and of the square root of 1/2.
 const ONE_BITS: u64 = 0x3ff0_0000_0000_0000;
 const ROOT_HALF_BITS: u64 = 0x3fe6_a09e_667f_3bcd;
@@ -69,16 +71,41 @@ pub(super) fn ln_part(f: f64, low: bool) -> f64 {
     if low { (high - sum) + rest } else { sum }
 }
 
+/// `ln(1 + f) - f + f^2 / 2`, for `1 + f` between the square roots of 1/2 and 2. With `s = f / (2 + f)` and `r = 2/3 s^2 + 2/5 s^4 + ...`
+/// the logarithm is `2s + s r`. As `2s = f - s f`, and `s f = f^2 / 2 - s f^2 / 2`, what is asked for is `s (f^2 / 2 + r)`. Even and odd
+/// powers are summed apart, so that processors compute both sums at once.
+#[op]
+pub(super) fn ln_curve(f: f64) -> f64 {
+    let s = f / (2.0 + f);
+    let z = s * s;
+    let w = z * z;
+    let odd = z * (2.0 / 3.0 + w * (2.0 / 7.0 + w * (2.0 / 11.0 + w * (2.0 / 15.0 + w * (2.0 / 19.0)))));
+    let even = w * (2.0 / 5.0 + w * (2.0 / 9.0 + w * (2.0 / 13.0 + w * (2.0 / 17.0 + w * (2.0 / 21.0)))));
+    s * (0.5 * f * f + (odd + even))
+}
+
+/// `ln(1 + f) + k ln 2 + low`. The greatest terms, which are exact, are added last.
+#[op]
+pub(super) fn ln_sum(f: f64, k: f64, low: f64) -> f64 {
+    k * LN2_FIRST - ((0.5 * f * f - (ln_curve(f) + (k * LN2_REST + low))) - f)
+}
+
+/// The first 26 bits of about `ln(1 + f)`, and the rest.
+#[op]
+pub(super) fn ln_first(f: f64) -> f64 {
+    f64::from_bits((f - 0.5 * f * f).to_bits() & FIRST_BITS)
+}
+#[op]
+pub(super) fn ln_rest(f: f64) -> f64 {
+    (f - ln_first(f)) - 0.5 * f * f + ln_curve(f)
+}
+
 #[op]
 pub(super) fn ln(x: f64) -> f64 {
     if !(x > 0.0 && x < f64::INFINITY) {
         return no_logarithm(x);
     }
-    let (k, f) = (exponent(x), fraction(x));
-    let first = k * LN2_FIRST;
-    let part = ln_part(f, false);
-    let high = first + part;
-    high + ((first - high) + part + (ln_part(f, true) + k * LN2_REST))
+    ln_sum(fraction(x), exponent(x), 0.0f64)
 }
 
 #[op]
@@ -90,15 +117,11 @@ pub(super) fn ln_1p(x: f64) -> f64 {
         return x;
     }
     if x > -0.29 && x < 0.41 {
-        return ln_part(x, false);
+        return ln_sum(x, 0.0f64, 0.0f64);
     }
     let u = 1.0 + x;
     let lost = if x > 1.0 { 1.0 - (u - x) } else { x - (u - 1.0) };
-    let (k, f) = (exponent(u), fraction(u));
-    let first = k * LN2_FIRST;
-    let part = ln_part(f, false);
-    let high = first + part;
-    high + ((first - high) + part + (ln_part(f, true) + k * LN2_REST + lost / u))
+    ln_sum(fraction(u), exponent(u), lost / u)
 }
 
 #[op]
@@ -107,11 +130,11 @@ pub(super) fn log2(x: f64) -> f64 {
         return no_logarithm(x);
     }
     let (k, f) = (exponent(x), fraction(x));
-    let (part, low) = (ln_part(f, false), ln_part(f, true));
-    let product = part * LOG2_E;
-    let product_low = part.mul_add(LOG2_E, -product) + part * LOG2_E_LOW + low * LOG2_E;
+    let (first, rest) = (ln_first(f), ln_rest(f));
+    let product = first * LOG2_E_FIRST;
+    let low = (first + rest) * LOG2_E_REST + rest * LOG2_E_FIRST;
     let high = k + product;
-    high + ((k - high) + product + product_low)
+    high + ((k - high) + product + low)
 }
 
 #[op]
@@ -120,12 +143,12 @@ pub(super) fn log10(x: f64) -> f64 {
         return no_logarithm(x);
     }
     let (k, f) = (exponent(x), fraction(x));
-    let (part, low) = (ln_part(f, false), ln_part(f, true));
-    let product = part * LOG10_E;
-    let product_low = part.mul_add(LOG10_E, -product) + part * LOG10_E_LOW + low * LOG10_E;
-    let first = k * LOG10_2_FIRST;
-    let high = first + product;
-    high + ((first - high) + product + (product_low + k * LOG10_2_REST))
+    let (first, rest) = (ln_first(f), ln_rest(f));
+    let product = first * LOG10_E_FIRST;
+    let low = (first + rest) * LOG10_E_REST + rest * LOG10_E_FIRST;
+    let twos = k * LOG10_2_FIRST;
+    let high = twos + product;
+    high + ((twos - high) + product + (low + k * LOG10_2_REST))
 }
 
 #[op]
