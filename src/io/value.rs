@@ -3,6 +3,7 @@
 use crate::formats::buffer::Buffer;
 use crate::formats::bytes;
 use core::any::{Any, TypeId};
+use core::cmp::Ordering;
 use core::ops::Range;
 use core::str::FromStr;
 use half::{bf16, f16};
@@ -250,12 +251,12 @@ pub(super) mod sealed {
         fn least(self, other: Self) -> Self {
             for field in T::FIELDS {
                 let (own, others) = (self.wide_bits() >> (8 * field.at), other.wide_bits() >> (8 * field.at));
-                let (less, greater) = by_kind!(field.kind, N => {
-                    let (own, others) = (N::from_wide_bits(own), N::from_wide_bits(others));
-                    (own < others, others < own)
-                }, (false, false));
-                if less || greater {
-                    return if less { self } else { other };
+                let order =
+                    by_kind!(field.kind, N => N::from_wide_bits(own).partial_cmp(&N::from_wide_bits(others)), None);
+                match order {
+                    Some(Ordering::Less) => return self,
+                    Some(Ordering::Greater) => return other,
+                    _ => {}
                 }
             }
             self
