@@ -1,13 +1,17 @@
 //! Algorithms that are in no file of the library, as a user would write them, beside loops written by hand.
 //!
 //! `cargo bench --bench strangers -- [GRAPH...]` prints milliseconds on one CPU thread, the best of seven runs in turn. Answers must be equal.
-//! `--device cuda` times ours alone.
+//! With `--device cuda` the others are kernels written by hand, where there are any.
+
+mod by_hand;
 
 use std::collections::VecDeque;
 use std::time::Instant;
 use vxm::algorithms::{sssp, weights};
 use vxm::io;
 use vxm::prelude::*;
+
+use by_hand::ByHand;
 
 const GRAPHS: [&str; 3] = ["rmat:18:8", "grid:700x700", "road:500"];
 const RUNS: usize = 7;
@@ -279,6 +283,12 @@ fn from_vertex_0<T: Element>(n: usize, first: T, others: T, device: Device) -> R
     Vector::from_dense((0..n).map(|v| if v == 0 { first } else { others }).collect()).to(device)
 }
 
+/// A vector, once it is there.
+fn began<T: Element>(vector: Vector<T>) -> Result<Vector<T>> {
+    vector.extract(&[0]).eval()?.get(0);
+    Ok(vector)
+}
+
 /// Waits until a vector is there; it stays where it is. An error ends the bench: it would be timed otherwise.
 fn waited<T: Element>(vector: Result<Vector<T>>) -> Option<T> {
     let first = vector.and_then(|vector| vector.extract(&[0]).eval());
@@ -323,9 +333,26 @@ fn bench(spec: &str, device: Device) -> Result<()> {
     let products = || complex.mxv(&z, semiring(sum, product)).eval();
     let log_sums = || logarithms.vxm(&logs, semiring(log_sum, PLUS)).eval();
     if !matches!(device, Device::Cpu) {
-        let (times, _, _) =
-            best(|| waited(widest(&weighted, &first_route)), || waited(opinions(&graph, &kind, &degree, &x)));
-        println!("{spec:16} widest routes {:9.3}, opinions {:9.3}", times[0], times[1]);
+        let Device::Cuda(ordinal) = device else { return Ok(()) };
+        let by_hand = ByHand::new(ordinal, graph.csr())?;
+        let mut held = by_hand.widest_of(weighted.csr().values(), &first_route.to_dense(NO_ROUTE))?;
+        let (times, ours, other) =
+            best(|| widest(&weighted, &first_route).and_then(began), || by_hand.widest(&mut held));
+        other?;
+        assert!(ours?.to_dense(NO_ROUTE) == by_hand.routes(&held)?, "{spec}: routes");
+        row(spec, "widest routes, and a kernel", times);
+        let held = by_hand.opinions_of(&kinds, &degrees, &first)?;
+        let (times, ours, other) =
+            best(|| opinions(&graph, &kind, &degree, &x).and_then(began), || by_hand.opinions(&held));
+        let (ours, other) = (ours?.to_dense(0.0), other?.download::<f32>(n)?);
+        assert!(ours.iter().zip(&other).all(|(a, b)| near((*a).into(), (*b).into())), "{spec}: opinions");
+        row(spec, "opinions of 20 rounds, and kernels", times);
+        let held = by_hand.log_sums_of(logs.csr().values(), &start)?;
+        let (times, ours, other) = best(|| log_sums().and_then(began), || by_hand.log_sums(&held));
+        other?;
+        let (ours, other) = (ours?.to_dense(f64::NEG_INFINITY), held[2].download::<f64>(n)?);
+        assert!(ours.iter().zip(&other).all(|(a, b)| near(*a, *b)), "{spec}: log-sum-exp");
+        row(spec, "a log-sum-exp product, and a kernel", times);
         let (times, _, _) = best(|| waited(log_sums()), || waited(logarithms.vxm(&logs, MAX_PLUS).eval()));
         row(spec, "a log-sum-exp product, and max.plus", times);
         let (reals, x) = (complex.map(REAL)?, z.map(REAL).eval()?);
