@@ -61,10 +61,10 @@ pub(super) fn ln_part(f: f64, low: bool) -> f64 {
     let u_low = s.mul_add(z, -u) + s * z_low + s_low * z;
     let v = u * TWO_THIRDS;
     let v_low = u.mul_add(TWO_THIRDS, -v) + u * TWO_THIRDS_LOW + u_low * TWO_THIRDS;
-    let tail = 2.0 / 13.0
-        + z * (2.0 / 15.0
-            + z * (2.0 / 17.0 + z * (2.0 / 19.0 + z * (2.0 / 21.0 + z * (2.0 / 23.0 + z * (2.0 / 25.0))))));
-    let series = u * z * (2.0 / 5.0 + z * (2.0 / 7.0 + z * (2.0 / 9.0 + z * (2.0 / 11.0 + z * tail))));
+    let w = z * z;
+    let even = 2.0 / 5.0 + w * (2.0 / 9.0 + w * (2.0 / 13.0 + w * (2.0 / 17.0 + w * (2.0 / 21.0 + w * (2.0 / 25.0)))));
+    let odd = 2.0 / 7.0 + w * (2.0 / 11.0 + w * (2.0 / 15.0 + w * (2.0 / 19.0 + w * (2.0 / 23.0))));
+    let series = u * z * (even + z * odd);
     let high = 2.0 * s + v;
     let rest = (2.0 * s - high) + v + (2.0 * s_low + v_low + series);
     let sum = high + rest;
