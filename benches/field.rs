@@ -2,15 +2,16 @@
 //!
 //! `cargo bench --bench field -- [--device cuda] [ALGORITHM...] FILE...` prints a row of CSV for each algorithm and file: microseconds, the
 //! median, the least and the greatest of 11 runs after 3 to warm up, and a number that other programs have too: the weight of the forest, the
-//! number of strong components, the sum of the distances from vertex 0, the number of triangles. The graph lies on the device before.
+//! number of strong components, the sum of the distances from vertex 0, the number of triangles, the modularity. The graph lies on the device before.
 //!
 //! A FILE is of any format that has weights, such as `.egr`. `scc` takes the edges with their directions; the others need an undirected graph,
-//! with its weights (`msf`, `sssp`) or without them (`pagerank` of 20 rounds, divided by them; `triangles`; `kcore`).
+//! with its weights (`msf`, `sssp`) or without them (`pagerank` of 20 rounds, divided by them; `triangles`; `communities`; `kcore`).
 
 use std::hint::black_box;
 use std::time::Instant;
 use vxm::algorithms::{
-    PageRankOptions, core_numbers, count_triangles, pagerank, spanning_forest, sssp, strong_components,
+    Communities, PageRankOptions, communities, core_numbers, count_triangles, pagerank, spanning_forest, sssp,
+    strong_components,
 };
 use vxm::containers::Vector;
 use vxm::io::{Weighted, read_weighted};
@@ -19,7 +20,8 @@ use vxm::prelude::*;
 const WARM: usize = 3;
 const RUNS: usize = 11;
 const ROUNDS: u32 = 20;
-const ALGORITHMS: [&str; 6] = ["pagerank", "triangles", "kcore", "msf", "scc", "sssp"];
+const TOLERANCE: f64 = 1e-6;
+const ALGORITHMS: [&str; 7] = ["pagerank", "triangles", "communities", "kcore", "msf", "scc", "sssp"];
 
 /// The microseconds of runs in order, and the last answer. A run ends when the device has nothing left to do.
 fn timed<R>(device: Device, run: &dyn Fn() -> Result<R>) -> Result<(Vec<f64>, R)> {
@@ -89,6 +91,10 @@ fn main() -> Result<()> {
             }
             if runs("triangles") {
                 row(about("triangles"), 1.0, &|| count_triangles(a), |count| count.to_string())?;
+            }
+            if runs("communities") {
+                let told = |found: Communities| format!("{:.6}", found.modularity);
+                row(about("communities"), 1.0, &|| communities(a, TOLERANCE), told)?;
             }
             if runs("kcore") {
                 let most = |cores: Vector<u32>| cores.to_dense(0).iter().max().copied().unwrap_or(0).to_string();
