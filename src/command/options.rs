@@ -177,7 +177,8 @@ pub struct Input {
     /// arrow, npz, egr, sg or vxm.
     #[arg(long, value_name = "F")]
     pub input: Option<FileFormat>,
-    /// Columns of a Parquet or Arrow file: those of the ends of edges, and perhaps that of weights. Without it their names tell them.
+    /// Columns of a Parquet or Arrow file, by name, or of an edge list, by number from 1: those of the ends of edges, and perhaps that of weights.
+    /// Without it their names tell them in a table, and an edge list begins with both ends.
     #[arg(long, value_name = "FROM,TO[,WEIGHT]")]
     pub edge_columns: Option<Columns>,
 }

@@ -149,8 +149,8 @@ pub fn weighted(run: &Run, range: Option<WeightRange>, seed: u64, undirected: bo
     })?;
     match read {
         Weighted::None(loaded) => Err(Error::invalid(format!(
-            "{}: no weights: expected a matrix-market, gr, metis, graphml, parquet, arrow, npz, egr, sg or vxm file with weights, or \
-             --weights LEAST..GREATEST",
+            "{}: no weights: expected a matrix-market, gr, metis, graphml, parquet, arrow, npz, egr, sg or vxm file with weights, an edge list \
+             with --edge-columns FROM,TO,WEIGHT, or --weights LEAST..GREATEST",
             loaded.name
         ))),
         Weighted::Integer(loaded) => {

@@ -28,6 +28,7 @@ mod names;
 mod native;
 mod npz;
 mod on_disk;
+mod places;
 mod portions;
 mod progress;
 mod read_as;
@@ -117,15 +118,16 @@ fn opened<'p>(path: &Path, input: ReadAs<'_>, progress: &'p dyn Progress) -> Res
     if input.columns.is_some() && weighted::specification(path, ReadAs::default()).is_some() {
         let name = path.display();
         return Err(Error::invalid(format!(
-            "{name}: expected a table, parquet or arrow, of which columns are asked for"
+            "{name}: expected a file, an edge list or a table, of which columns are asked for"
         )));
     }
     let mut source = Source::open(path, input.format, progress)?;
     let format = input.format.map_or_else(|| FileFormat::detect(&source), Ok)?;
-    if input.columns.is_some() && !matches!(format, FileFormat::Parquet | FileFormat::Arrow) {
+    let has_columns = matches!(format, FileFormat::Edges | FileFormat::Names | FileFormat::Parquet | FileFormat::Arrow);
+    if input.columns.is_some() && !has_columns {
         let file = source.name();
         return Err(Error::invalid(format!(
-            "{file}: expected a table, parquet or arrow, of which columns are asked for, found {format}"
+            "{file}: expected an edge list or a table (edges, names, parquet, arrow), of which columns are asked for, found {format}"
         )));
     }
     source.columns = input.columns.cloned();

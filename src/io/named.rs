@@ -5,27 +5,35 @@
 //! ascending order of bytes. A line that starts with `#` or `%` is a comment.
 
 use crate::error::Result;
+use crate::formats::Refuse;
 use crate::io::FileFormat;
 use crate::io::entries::Entries;
 use crate::io::listed::Listed;
 use crate::io::loaded::{Loaded, Numbering};
 use crate::io::met::Met;
+use crate::io::places::{Places, is_fraction, no_weight};
 use crate::io::source::Source;
 use crate::io::target::{Outline, Target};
 use crate::io::text::{Cursor, Fault, Lines};
-use crate::io::value::is_real;
+use crate::io::value::{Field, Value, is_real};
 use crate::io::vertex_names::is_name;
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use crate::io::weighted::Weighted;
+use core::marker::PhantomData;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// The lines of a file.
-struct Named {
+struct Named<V> {
     /// `None` for blanks.
     separator: Option<u8>,
+    places: Places,
     met: Met,
     values: AtomicU64,
+    /// Whether a weight is no integer.
+    fractions: AtomicBool,
+    value: PhantomData<fn() -> V>,
 }
 
-impl Named {
+impl<V: Value> Named<V> {
     fn field<'t>(&self, line: &mut Cursor<'t>) -> &'t [u8] {
         match self.separator {
             Some(separator) => line.field(separator),
@@ -50,24 +58,40 @@ impl Named {
     }
 }
 
-impl Lines for Named {
-    type Entry = (u32, u32);
+impl<V: Value> Lines for Named<V> {
+    type Entry = (u32, u32, V);
 
-    fn line(&self, line: &mut Cursor<'_>) -> Result<Option<(u32, u32)>, Fault> {
+    fn line(&self, line: &mut Cursor<'_>) -> Result<Option<Self::Entry>, Fault> {
         if matches!(line.peek(), Some(b'#' | b'%')) {
             return Ok(None);
         }
-        let edge = (self.vertex(line)?, self.vertex(line)?);
-        line.blanks();
-        while !line.line_ends() {
+        let Places { from, to, weight, chosen } = self.places;
+        let (mut ends, mut value, mut count) = ((None, None), None, 0);
+        // a line without columns lacks a name
+        while count < 2 && !chosen || !line.line_ends() {
             let at = line.at();
-            if !is_real(self.field(line)) {
-                return Err(Fault { at, expected: "a number or the end of the line".into() });
+            if count == from {
+                ends.0 = Some(self.vertex(line)?);
+            } else if count == to {
+                ends.1 = Some(self.vertex(line)?);
+            } else {
+                let field = self.field(line);
+                self.values.fetch_add(1, Relaxed);
+                if weight == Some(count) {
+                    self.fractions.fetch_or(is_fraction(field), Relaxed);
+                    value = Some(V::parse(Field::Real, field).ok_or_else(|| no_weight(at, field))?);
+                } else if !chosen && !is_real(field) {
+                    return Err(Fault { at, expected: "a number or the end of the line".into() });
+                }
             }
-            self.values.fetch_add(1, Relaxed);
-            line.blanks();
+            count += 1;
+            if count > 1 || chosen {
+                line.blanks_before(self.separator);
+            }
         }
-        Ok(Some(edge))
+        let missing = |column: usize| Fault { at: line.at(), expected: format!("column {}, a name", column + 1) };
+        let (from, to) = (ends.0.ok_or_else(|| missing(from))?, ends.1.ok_or_else(|| missing(to))?);
+        Ok(Some((from, to, self.places.found(value, line)?)))
     }
 }
 
@@ -83,25 +107,47 @@ fn separator(text: &[u8]) -> Option<u8> {
 
 /// Reads the graph, made symmetric.
 pub(super) fn read_graph(source: Source<'_>) -> Result<Loaded> {
-    read(source, Target::GRAPH)
+    let places = Places::of(&source)?;
+    read(source, places.bare(), Target::GRAPH)?.0.simple()
 }
 
 /// Reads the graph with the directions of its lines.
 pub(super) fn read_digraph(source: Source<'_>) -> Result<Loaded> {
-    read(source, Target::DIGRAPH)
+    let places = Places::of(&source)?;
+    read(source, places.bare(), Target::DIGRAPH)?.0.simple()
 }
 
-fn read(source: Source<'_>, target: Target) -> Result<Loaded> {
+/// Reads the graph with the directions of its lines, and with the weights of a column if one is chosen.
+pub(super) fn read_weighted(source: Source<'_>) -> Result<Weighted> {
+    let places = Places::of(&source)?;
+    if places.weight.is_none() {
+        return read(source, places, Target::DIGRAPH)?.0.simple().map(Weighted::None);
+    }
+    let (listed, fractions) = read(source, places, Target::DIGRAPH)?;
+    Ok(Weighted::of_text(listed.digraph(Refuse)?, fractions))
+}
+
+/// Reads the edges, and tells whether a weight is no integer.
+fn read<'p, V: Value>(source: Source<'p>, places: Places, target: Target) -> Result<(Listed<'p, V>, bool)> {
     let file = source.name().to_owned();
-    let lines = Named { separator: separator(source.head()), met: Met::new(), values: AtomicU64::new(0) };
+    let (separator, met) = (separator(source.head()), Met::new());
+    let lines = Named {
+        separator,
+        places,
+        met,
+        values: AtomicU64::new(0),
+        fractions: AtomicBool::new(false),
+        value: PhantomData,
+    };
     let edges = source.parse(0, &lines).map_err(|error| lines.met.explained(&file, error))?;
     let (names, vertices) = lines.met.finish(&file)?;
-    let named = |(from, to): (u32, u32)| (vertices[from as usize], vertices[to as usize], ());
+    let named = |(from, to, value): (u32, u32, V)| (vertices[from as usize], vertices[to as usize], value);
     let entries: Vec<Vec<_>> = edges.into_iter().map(|list| list.into_iter().map(named).collect()).collect();
     let outline = Outline::graph(vertices.len() as u64, entries.iter().map(|list| list.len() as u64).sum(), target);
     let (entries, numbering) = (Entries::Listed(entries), Numbering::Named(names));
     let weights = lines.values.into_inner();
-    Listed { file, format: FileFormat::Names, outline, entries, numbering, weights, vertex_weights: 0 }.simple()
+    let fractions = lines.fractions.into_inner();
+    Ok((Listed { file, format: FileFormat::Names, outline, entries, numbering, weights, vertex_weights: 0 }, fractions))
 }
 
 #[cfg(test)]

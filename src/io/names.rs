@@ -161,12 +161,12 @@ impl<'f> Survey<'f> {
     }
 
     /// Takes some edges.
-    pub fn take(&self, edges: &[(u64, u64)]) -> Result<()> {
+    pub fn take(&self, edges: &[(u64, u64, ())]) -> Result<()> {
         let near = |number: &u64| *number < self.limit;
-        let ends = || edges.iter().flat_map(|&(from, to)| [from, to]);
+        let ends = || edges.iter().flat_map(|&(from, to, ())| [from, to]);
         let most = ends().filter(near).max();
         let (mut reach, mut headers) = (Reach::default(), 0);
-        for &(from, to) in edges {
+        for &(from, to, ()) in edges {
             match self.header {
                 Some(header) if header == (from, to) => headers += 1,
                 _ => reach = reach.and(from, to),

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::io::FileFormat;
 use core::str::FromStr;
 
-/// What a file is read as: a format, and the columns of a table. What isn't said is found by content and name.
+/// What a file is read as: a format, and the columns of a table or an edge list. What isn't said is found by content and name.
 ///
 /// ```
 /// use vxm::io::{Columns, FileFormat, ReadAs};
@@ -19,7 +19,7 @@ pub struct ReadAs<'c> {
 }
 
 impl<'c> ReadAs<'c> {
-    /// The same, with these columns of a table.
+    /// The same, with these columns of a table, by their names, or of an edge list, by their numbers from 1.
     #[must_use]
     pub fn columns(self, columns: &'c Columns) -> Self {
         Self { columns: Some(columns), ..self }
@@ -38,7 +38,7 @@ impl From<Option<FileFormat>> for ReadAs<'_> {
     }
 }
 
-/// The columns of a table that hold edges: those of both ends, and perhaps that of weights. Of text such as `from,to` or `from,to,weight`.
+/// The columns of a table or an edge list that hold edges: those of both ends, and perhaps that of weights. Of text such as `from,to` or `from,to,weight`.
 ///
 /// ```
 /// use vxm::io::Columns;

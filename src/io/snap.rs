@@ -9,24 +9,26 @@
 //! lines must have the same number of columns, and [`FirstLine::may_be_a_header`] must not hold.
 
 use crate::error::{Error, Result};
-use crate::formats::Directions;
+use crate::formats::{Directions, Refuse};
 use crate::io::entries::Entries;
 use crate::io::listed::{Listed, renumbered};
 use crate::io::loaded::{Loaded, Numbering};
 use crate::io::metis::Shape;
 use crate::io::names::{Reach, Survey};
 use crate::io::on_disk::OnDisk;
+use crate::io::places::{NO_INTEGER, Places, is_fraction, no_weight};
 use crate::io::portions::{About, Portions};
 use crate::io::source::Source;
 use crate::io::target::{Outline, Target};
 use crate::io::text::{self, Cursor, Fault, Lines};
-use crate::io::value::is_real;
+use crate::io::value::{Field, Value, is_real};
+use crate::io::weighted::Weighted;
 use crate::io::{FileFormat, Progress, Unit, short_name};
 use crate::memory;
 use crate::ranks::Grid;
 use core::marker::PhantomData;
 use core::ops::Range;
-use core::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use rayon::prelude::*;
 
 /// The first line that is no comment.
@@ -130,8 +132,9 @@ fn is_comment(cursor: &Cursor<'_>) -> bool {
     matches!(cursor.peek(), Some(b'#' | b'%'))
 }
 
-/// Lines `FROM TO`, with vertex numbers of type `I`, and values.
-struct Edges<I> {
+/// Lines with vertex numbers of type `I`, and a value of type `V` or any.
+struct Edges<I, V = ()> {
+    places: Places,
     /// The number of values on the first line, and the number of that line.
     values: u64,
     first: u64,
@@ -140,18 +143,21 @@ struct Edges<I> {
     /// The number of values beyond `values` for each line.
     more: AtomicI64,
     blank: AtomicU64,
-    number: PhantomData<fn() -> I>,
+    /// Whether a weight is no integer of 32 bits.
+    fractions: AtomicBool,
+    entry: PhantomData<fn() -> (I, V)>,
 }
 
 /// The error text for a vertex number that does not fit `I`. The reader recognizes it and reads the file again with a
 /// wider type.
 const NARROW: &str = "a vertex number below 2^32";
 
-impl<I: TryFrom<u64> + Send> Edges<I> {
-    fn after(first: Option<&FirstLine>, strict: bool) -> Self {
+impl<I: TryFrom<u64> + Send, V: Value> Edges<I, V> {
+    fn after(first: Option<&FirstLine>, strict: bool, places: Places) -> Self {
         let values = first.map_or(0, |first| first.columns.saturating_sub(2));
         let first = first.map_or(0, |first| first.line);
-        Self { values, first, strict, more: AtomicI64::new(0), blank: AtomicU64::new(0), number: PhantomData }
+        let (more, blank) = (AtomicI64::new(0), AtomicU64::new(0));
+        Self { places, values, first, strict, more, blank, fractions: AtomicBool::new(false), entry: PhantomData }
     }
 
     fn vertex(line: &mut Cursor<'_>) -> Result<I, Fault> {
@@ -165,22 +171,27 @@ impl<I: TryFrom<u64> + Send> Edges<I> {
         I::try_from(number).map_err(|_| Fault { at, expected: NARROW.into() })
     }
 
-    /// Checks and counts the values of a line.
+    /// Checks and counts the values of a line, and returns the one that is asked for.
     #[inline]
-    fn values(&self, line: &mut Cursor<'_>) -> Result<(), Fault> {
+    fn values(&self, line: &mut Cursor<'_>) -> Result<V, Fault> {
         let uneven = |at| Fault {
             at,
             expected: format!("{} columns, as on line {} (--input metis reads METIS)", self.values + 2, self.first),
         };
-        let mut count = 0;
+        let (mut count, mut value) = (0, None);
+        let asked = self.places.weight.map(|column| column as u64 - 2);
         line.blanks();
         while !line.line_ends() {
             let at = line.at();
             if line.after_return() {
                 return Err(Fault { at, expected: "a line feed after the carriage return".into() });
             }
-            if !is_real(line.word()) {
+            let word = line.word();
+            if !is_real(word) {
                 return Err(Fault { at, expected: "a number or the end of the line".into() });
+            }
+            if asked == Some(count) {
+                value = Some(self.weight(at, word)?);
             }
             count += 1;
             if self.strict && count > self.values {
@@ -194,7 +205,41 @@ impl<I: TryFrom<u64> + Send> Edges<I> {
             }
             self.more.fetch_add(count as i64 - self.values as i64, Relaxed);
         }
-        Ok(())
+        self.places.found(value, line)
+    }
+
+    /// A weight, at byte `at`.
+    fn weight(&self, at: usize, word: &[u8]) -> Result<V, Fault> {
+        // an integer that is none is told below
+        if size_of::<V>() == size_of::<f64>() && !self.fractions.load(Relaxed) && is_fraction(word) {
+            self.fractions.store(true, Relaxed);
+        }
+        V::parse(Field::Real, word).ok_or_else(|| no_weight(at, word))
+    }
+
+    /// The edge of a line whose columns were chosen. Other columns aren't looked at.
+    fn chosen(&self, line: &mut Cursor<'_>) -> Result<(I, I, V), Fault> {
+        let (mut from, mut to, mut value, mut count) = (None, None, None, 0);
+        line.blanks();
+        while !line.line_ends() {
+            if count == self.places.from {
+                from = Some(Self::vertex(line)?);
+            } else if count == self.places.to {
+                to = Some(Self::vertex(line)?);
+            } else if self.places.weight == Some(count) {
+                let at = line.at();
+                value = Some(self.weight(at, line.word())?);
+            } else {
+                line.word();
+            }
+            count += 1;
+            line.blanks();
+        }
+        let missing =
+            |column: usize| Fault { at: line.at(), expected: format!("column {}, a vertex number", column + 1) };
+        let (from, to) = (from.ok_or_else(|| missing(self.places.from))?, to.ok_or_else(|| missing(self.places.to))?);
+        self.more.fetch_add(count as i64 - 2 - self.values as i64, Relaxed);
+        Ok((from, to, self.places.found(value, line)?))
     }
 
     /// The number of values in `lines` lines.
@@ -203,17 +248,19 @@ impl<I: TryFrom<u64> + Send> Edges<I> {
     }
 }
 
-impl<I: TryFrom<u64> + Send> Lines for Edges<I> {
-    type Entry = (I, I);
+impl<I: TryFrom<u64> + Send, V: Value> Lines for Edges<I, V> {
+    type Entry = (I, I, V);
 
     #[inline]
-    fn line(&self, line: &mut Cursor<'_>) -> Result<Option<(I, I)>, Fault> {
+    fn line(&self, line: &mut Cursor<'_>) -> Result<Option<Self::Entry>, Fault> {
         if is_comment(line) {
             return Ok(None);
         }
-        let edge = (Self::vertex(line)?, Self::vertex(line)?);
-        self.values(line)?;
-        Ok(Some(edge))
+        if self.places.chosen {
+            return self.chosen(line).map(Some);
+        }
+        let (from, to) = (Self::vertex(line)?, Self::vertex(line)?);
+        Ok(Some((from, to, self.values(line)?)))
     }
 
     fn piece(&self, blank: usize) {
@@ -224,27 +271,56 @@ impl<I: TryFrom<u64> + Send> Lines for Edges<I> {
 /// Reads the graph, made symmetric. `asked` tells whether the caller asked for an edge list; otherwise what may be
 /// something else is refused.
 pub(super) fn read_graph(source: Source<'_>, asked: bool, progress: &dyn Progress) -> Result<Loaded> {
-    listed(source, asked, Target::GRAPH, progress)?.simple()
+    let places = Places::of(&source)?;
+    listed(source, (asked, places.bare()), Target::GRAPH, progress)?.simple()
 }
 
 /// Reads the graph with the directions of its lines; see [`read_graph`].
 pub(super) fn read_digraph(source: Source<'_>, asked: bool, progress: &dyn Progress) -> Result<Loaded> {
-    listed(source, asked, Target::DIGRAPH, progress)?.simple()
+    let places = Places::of(&source)?;
+    listed(source, (asked, places.bare()), Target::DIGRAPH, progress)?.simple()
+}
+
+/// Reads the graph with the directions of its lines, and with the weights of a column if one is chosen, or if the file is called `.wel`.
+pub(super) fn read_weighted(source: Source<'_>, asked: bool, progress: &dyn Progress) -> Result<Weighted> {
+    let places = Places::of(&source)?;
+    if places.weight.is_none() {
+        return listed(source, (asked, places), Target::DIGRAPH, progress)?.simple().map(Weighted::None);
+    }
+    let (path, lasting, target) = (source.path().to_owned(), source.lasting, Target::DIGRAPH);
+    if !lasting {
+        let (loaded, fractions) = read::<u64, f64>(source, (asked || places.chosen, places), target)?;
+        return Ok(Weighted::of_text(loaded.digraph(Refuse)?, fractions));
+    }
+    // most weights are integers; only files that contain others are read twice
+    match listed::<u32>(source, (asked, places), target, progress).and_then(|listed| listed.digraph(Refuse)) {
+        Err(Error::Parse { expected, .. }) if expected == NO_INTEGER => {
+            let source = Source::open(&path, Some(FileFormat::Edges), progress)?;
+            listed::<f64>(source, (asked, places), target, progress)?.digraph(Refuse).map(Weighted::Real)
+        }
+        loaded => loaded.map(Weighted::Integer),
+    }
 }
 
 /// Reads the edges for `target`.
-fn listed<'p>(source: Source<'p>, asked: bool, target: Target, progress: &'p dyn Progress) -> Result<Listed<'p, ()>> {
-    match too_many(&source, target) {
-        Some(lines) => read_on_disk(source, asked, (lines, target), progress),
-        None => read_either(source, asked, target, progress),
+fn listed<'p, V: Value>(
+    source: Source<'p>,
+    (asked, places): (bool, Places),
+    target: Target,
+    progress: &'p dyn Progress,
+) -> Result<Listed<'p, V>> {
+    let how = (asked || places.chosen, places);
+    match too_many::<V>(&source, target) {
+        Some(lines) => read_on_disk(source, how, (lines, target), progress),
+        None => read_either(source, how, target, progress),
     }
 }
 
 /// About how many lines the file has, if memory is limited and they are too many for it; otherwise `None`.
-fn too_many(source: &Source<'_>, target: Target) -> Option<u64> {
+fn too_many<V: Value>(source: &Source<'_>, target: Target) -> Option<u64> {
     memory::limit().filter(|_| source.lasting)?;
     let lines = lines_in(source);
-    Outline::graph(0, lines, target).exceeded::<()>(size_of::<(u32, u32)>()).map(|_| lines)
+    Outline::graph(0, lines, target).exceeded::<V>(size_of::<(u32, u32, V)>()).map(|_| lines)
 }
 
 /// About how many lines the file has, by the length of its first ones.
@@ -258,40 +334,39 @@ fn lines_in(source: &Source<'_>) -> u64 {
 }
 
 /// Reads the edges to build a graph on disk. The file is read twice: for the numbers of its vertices, and for its edges.
-fn read_on_disk<'p>(
+fn read_on_disk<'p, V: Value>(
     source: Source<'p>,
-    asked: bool,
+    (asked, places): (bool, Places),
     (about, target): (u64, Target),
     progress: &'p dyn Progress,
-) -> Result<Listed<'p, ()>> {
+) -> Result<Listed<'p, V>> {
     let (file, path) = (source.name().to_owned(), source.path().to_owned());
     let first = FirstLine::of(&source)?;
-    let lines = Edges::<u64>::after(first.as_ref(), !asked);
+    let lines = Edges::<u64>::after(first.as_ref(), !asked, places.bare());
     // a bit for every number: a list of numbers would take the memory that there isn't
     let seen = Survey::new(&file, first.as_ref().and_then(FirstLine::pair), u64::MAX);
-    let found = source.parse_into(0, &lines, &|edges: Vec<(u64, u64)>| seen.take(&edges))?;
+    let found = source.parse_into(0, &lines, &|edges: Vec<(u64, u64, ())>| seen.take(&edges))?;
     let (names, reach) = seen.finish();
     check_first(first.as_ref(), asked, &file, (found, lines.blank.load(Relaxed)), reach)?;
     let vertices = names.few_enough(&file)?;
     let outline = Outline::graph(vertices, found.max(about), target);
     let graph = OnDisk::new(&file, outline, memory::limit().unwrap_or(u64::MAX), progress)?;
     let source = Source::open(&path, Some(FileFormat::Edges), progress)?;
-    let again = Edges::<u64>::after(first.as_ref(), !asked);
-    let numbered = |(from, to): (u64, u64)| (names.vertex(from), names.vertex(to));
-    source
-        .parse_into(0, &again, &|edges: Vec<(u64, u64)>| graph.take_edges(edges.into_iter().map(numbered).collect()))?;
+    let again = Edges::<u64, V>::after(first.as_ref(), !asked, places);
+    let numbered = |(from, to, value): (u64, u64, V)| (names.vertex(from), names.vertex(to), value);
+    source.parse_into(0, &again, &|edges: Vec<_>| graph.take(&edges.into_iter().map(numbered).collect::<Vec<_>>()))?;
     let weights = lines.count(found);
     Ok(of_edges(file, outline, Entries::OnDisk(graph), names.into_numbering(), weights))
 }
 
 /// The entries of an edge list.
-fn of_edges(
+fn of_edges<V: Value>(
     file: String,
     outline: Outline,
-    entries: Entries<'_, ()>,
+    entries: Entries<'_, V>,
     numbering: Numbering,
     weights: u64,
-) -> Listed<'_, ()> {
+) -> Listed<'_, V> {
     Listed { file, format: FileFormat::Edges, outline, entries, numbering, weights, vertex_weights: 0 }
 }
 
@@ -313,10 +388,12 @@ fn check_first(
 /// The edges of a mapped file, of which each rank of a grid reads a part. The file is read twice, as if it were built on disk. All ranks
 /// call this.
 pub(super) fn portions<'p>(source: Source<'p>, asked: bool, grid: &Grid) -> Result<Portions<'p>> {
+    let places = Places::of(&source)?.bare();
+    let asked = asked || places.chosen;
     let groups = source.part(0, (grid.rank(), grid.size()));
     let file = source.name().to_owned();
     let first = grid.agree(FirstLine::of(&source))?;
-    let lines = Edges::<u64>::after(first.as_ref(), !asked);
+    let lines = Edges::<u64>::after(first.as_ref(), !asked, places);
     // numbers that are further apart than text of this length can tell are listed
     let seen = Survey::new(&file, first.as_ref().and_then(FirstLine::pair), 2 * source.file_bytes + 4096);
     let count = |group: &Vec<Range<usize>>| -> Result<u64> {
@@ -332,9 +409,9 @@ pub(super) fn portions<'p>(source: Source<'p>, asked: bool, grid: &Grid) -> Resu
     let (numbering, portions) = (names.numbering(), groups.len() as u64);
     source.progress.begin("share", Unit::Bytes, groups.iter().flatten().map(|piece| piece.len() as u64).sum());
     let edges = move |portion: u64| {
-        let again = Edges::<u64>::after(first.as_ref(), !asked);
+        let again = Edges::<u64>::after(first.as_ref(), !asked, places);
         let lists = source.parse_pieces(&groups[portion as usize], &again)?;
-        let numbered = |(from, to): (u64, u64)| (names.vertex(from), names.vertex(to));
+        let numbered = |(from, to, ()): (u64, u64, ())| (names.vertex(from), names.vertex(to));
         Ok(lists.into_par_iter().map(|list| list.into_iter().map(numbered).collect()).collect())
     };
     Ok(Portions {
@@ -348,36 +425,36 @@ pub(super) fn portions<'p>(source: Source<'p>, asked: bool, grid: &Grid) -> Resu
 }
 
 /// Reads the edges. Uses 32-bit vertex numbers first, unless the file cannot be read twice.
-fn read_either<'p>(
+fn read_either<'p, V: Value>(
     source: Source<'p>,
-    asked: bool,
+    how: (bool, Places),
     target: Target,
     progress: &'p dyn Progress,
-) -> Result<Listed<'p, ()>> {
+) -> Result<Listed<'p, V>> {
     let (path, lasting) = (source.path().to_owned(), source.lasting);
     if !lasting {
-        return read::<u64>(source, asked, target);
+        return read::<u64, V>(source, how, target).map(|(listed, _)| listed);
     }
-    match read::<u32>(source, asked, target) {
+    match read::<u32, V>(source, how, target).map(|(listed, _)| listed) {
         // numbers of 2^32 and more are rare; only files that contain them are read twice, with wide edges
         Err(Error::Parse { expected, .. }) if expected == NARROW => {
-            read::<u64>(Source::open(&path, Some(FileFormat::Edges), progress)?, asked, target)
+            let source = Source::open(&path, Some(FileFormat::Edges), progress)?;
+            read::<u64, V>(source, how, target).map(|(listed, _)| listed)
         }
         listed => listed,
     }
 }
 
-/// Reads the edges with vertex numbers of type `I`.
-fn read<I: TryFrom<u64> + Copy + Into<u64> + Send + Sync>(
+/// Reads the edges with vertex numbers of type `I`. Tells whether a weight is no integer.
+fn read<I: TryFrom<u64> + Copy + Into<u64> + Send + Sync, V: Value>(
     source: Source<'_>,
-    asked: bool,
+    (asked, places): (bool, Places),
     target: Target,
-) -> Result<Listed<'_, ()>> {
+) -> Result<(Listed<'_, V>, bool)> {
     let file = source.name().to_owned();
     let first = FirstLine::of(&source)?;
-    let lines = Edges::<I>::after(first.as_ref(), !asked);
-    // reuses the allocations: an entry without a value has the size of its row and column
-    let edges: Vec<Vec<(I, I, ())>> = source.parse(0, &lines)?.into_iter().map(with_nothing).collect();
+    let lines = Edges::<I, V>::after(first.as_ref(), !asked, places);
+    let edges: Vec<Vec<(I, I, V)>> = source.parse(0, &lines)?;
     let found = edges.iter().map(|list| list.len() as u64).sum();
     let may_be =
         |first: &FirstLine| !asked && first.may_be_a_header(found, lines.blank.load(Relaxed), || reach(&edges));
@@ -386,21 +463,17 @@ fn read<I: TryFrom<u64> + Copy + Into<u64> + Send + Sync>(
     }
     let (entries, vertices, numbering) = renumbered(&file, edges)?;
     let outline = Outline::graph(vertices, found, target);
-    Ok(of_edges(file, outline, Entries::Listed(entries), numbering, lines.count(found)))
-}
-
-/// Edges as entries without values.
-fn with_nothing<I>(edges: Vec<(I, I)>) -> Vec<(I, I, ())> {
-    edges.into_iter().map(|(from, to)| (from, to, ())).collect()
+    let fractions = lines.fractions.load(Relaxed);
+    Ok((of_edges(file, outline, Entries::Listed(entries), numbering, lines.count(found)), fractions))
 }
 
 /// How far the numbers of all edges but the first reach.
-fn reach<I: Copy + Into<u64> + Sync>(edges: &[Vec<(I, I, ())>]) -> Reach {
+fn reach<I: Copy + Into<u64> + Sync, V: Value>(edges: &[Vec<(I, I, V)>]) -> Reach {
     // pieces of comments have no edges
     let first = edges.iter().position(|list| !list.is_empty());
-    let list = |(list, edges): (usize, &Vec<(I, I, ())>)| {
+    let list = |(list, edges): (usize, &Vec<(I, I, V)>)| {
         let others = edges.iter().skip(usize::from(Some(list) == first));
-        others.fold(Reach::default(), |reach, &(from, to, ())| reach.and(from.into(), to.into()))
+        others.fold(Reach::default(), |reach, &(from, to, _)| reach.and(from.into(), to.into()))
     };
     edges.par_iter().enumerate().map(list).reduce(Reach::default, |x, y| x.and(y.from, y.to))
 }

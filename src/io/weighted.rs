@@ -1,6 +1,7 @@
 //! Graphs with the directions and the weights of their files.
 
 use crate::error::Result;
+use crate::formats::Csr;
 use crate::io::loaded::Loaded;
 use crate::io::source::Source;
 use crate::io::{
@@ -12,13 +13,27 @@ use std::path::Path;
 /// A directed graph with the weights that its file has.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Weighted {
-    /// Without weights: a generated graph, an edge list, a DIMACS colouring instance, or a file of another format that
-    /// holds none, such as a Matrix Market pattern or a SciPy matrix of truth values.
+    /// Without weights: a generated graph, an edge list of which no column is chosen, a DIMACS colouring instance, or a file of another
+    /// format that holds none, such as a Matrix Market pattern or a SciPy matrix of truth values.
     None(Loaded),
     /// With integers.
     Integer(Loaded<u32>),
-    /// With real numbers: of a Matrix Market file or a SciPy matrix.
+    /// With real numbers, of a format that has such.
     Real(Loaded<f64>),
+}
+
+impl Weighted {
+    /// A graph with weights of text, which are integers unless there are `fractions` among them.
+    pub(super) fn of_text(loaded: Loaded<f64>, fractions: bool) -> Self {
+        if fractions {
+            return Self::Real(loaded);
+        }
+        let integers: Vec<u32> = loaded.graph.values().iter().map(|&weight| weight as u32).collect();
+        let Loaded { graph, report, name, format, numbering } = loaded;
+        let (rows, columns, offsets, entries, _) = graph.into_parts();
+        let graph = Csr::from_parts(rows, columns, offsets, entries, integers);
+        Self::Integer(Loaded { graph, report, name, format, numbering })
+    }
 }
 
 /// Reads a graph as [`read()`](super::read()) does, but keeps the directions of its edges: entry `(i, j)` is the edge from `i` to `j`.
@@ -66,7 +81,8 @@ pub fn read_digraph_as<'c>(
 
 /// Reads a graph as [`read_digraph`] does, with the weights of its edges. Integers are those from 0 to 2^32 - 1. Self-loops are dropped.
 ///
-/// Matrix Market files, GraphML, tables and SciPy matrices have integers or real numbers, all other formats integers. The least weight of
+/// Matrix Market files, GraphML, tables, edge lists and SciPy matrices have integers or real numbers, all other formats integers. Of an edge list the
+/// column of weights is chosen ([`ReadAs::columns`]); without a choice it is the third of a file called `.wel`. The least weight of
 /// parallel arcs of a shortest path instance is kept; elsewhere two weights of one edge are refused.
 ///
 /// ```
@@ -108,8 +124,8 @@ pub fn read_weighted_as<'c>(
     let (source, format) = opened(path, input, progress)?;
     let asked = input.format;
     match format {
-        FileFormat::Edges => snap::read_digraph(source, asked.is_some(), progress).map(Weighted::None),
-        FileFormat::Names => named::read_digraph(source).map(Weighted::None),
+        FileFormat::Edges => snap::read_weighted(source, asked.is_some(), progress),
+        FileFormat::Names => named::read_weighted(source),
         FileFormat::GraphMl => graphml::read_weighted(&source),
         FileFormat::Parquet | FileFormat::Arrow => table::read_weighted(source, format),
         FileFormat::MatrixMarket => matrix_market::read_weighted(source),

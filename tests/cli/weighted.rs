@@ -269,7 +269,7 @@ fn weights_that_make_no_sense_are_refused() {
     matrix(folder, "below.mtx", "real symmetric", 2, &["2 1 -1"]);
     matrix(folder, "twice.mtx", "integer general", 3, &["1 2 4", "2 3 1", "1 2 5"]);
     fs::write(folder.join("plain.mtx"), format!("{HEADER}3 3 2\n2 1\n3 2\n")).unwrap();
-    let no_weights = "no weights: expected a matrix-market, gr, metis, graphml, parquet, arrow, npz, egr, sg or vxm file with weights, or --weights LEAST..GREATEST";
+    let no_weights = "no weights: expected a matrix-market, gr, metis, graphml, parquet, arrow, npz, egr, sg or vxm file with weights, an edge list with --edge-columns FROM,TO,WEIGHT, or --weights LEAST..GREATEST";
     let not_symmetric = "expected an undirected graph (a symmetric matrix), found a";
     for (arguments, told) in [
         (

@@ -2,6 +2,7 @@
 
 mod damage;
 mod directed;
+mod edge_columns;
 #[cfg(feature = "graphml")]
 mod graphml;
 mod names;

@@ -131,6 +131,8 @@ fn directed_and_weighted_graphs_and_matrices_are_the_same_under_a_limit() {
     put(folder, "a.gr", sample.shortest_paths());
     put(folder, "a.egr", sample.ecl(8, true));
     put(folder, "a.wsg", sample.gap(true, true));
+    put(folder, "integers.wel", sample.edge_list(true));
+    put(folder, "reals.wel", sample.edge_list(true).replacen("\t7\n", "\t7.5\n", 1));
     put(folder, "a.parquet", parquet(&sample.columns(), 50_000, parquet::basic::Compression::UNCOMPRESSED));
     put(folder, "a.arrow", arrow(&sample.columns(), 50_000, Some(arrow_ipc::CompressionType::ZSTD)));
     for (format, value, deflated) in [("csr", "<i2", false), ("csc", "<f8", true), ("coo", "<u8", true)] {
@@ -140,6 +142,9 @@ fn directed_and_weighted_graphs_and_matrices_are_the_same_under_a_limit() {
     put(folder, "a.el", sample.edge_list(false));
     in_a_process("digraphs", folder);
     std::fs::remove_file(folder.join("a.el")).unwrap();
+    for list in ["integers.wel", "reals.wel"] {
+        std::fs::rename(folder.join(list), tables.path().join(list)).unwrap();
+    }
     for table in ["a.parquet", "a.arrow"] {
         std::fs::rename(folder.join(table), tables.path().join(table)).unwrap();
     }

@@ -222,10 +222,12 @@ fn columns_may_be_asked_for() {
     let columns = vxm::io::Columns::new("a", "b");
     let list = put(folder, "list", "1 2\n");
     let error = read_as(&list, ReadAs::from(FileFormat::Edges).columns(&columns), &()).unwrap_err().to_string();
-    assert!(
-        error.ends_with("list: expected a table, parquet or arrow, of which columns are asked for, found edges"),
-        "{error}"
-    );
+    let expected = "list: expected different numbers of columns from 1 on, such as 1,2,3, of an edge list, found `a,b`";
+    assert!(error.ends_with(expected), "{error}");
+    let market = put(folder, "m.mtx", "%%MatrixMarket matrix coordinate pattern general\n1 1 0\n");
+    let error = read_as(&market, ReadAs::default().columns(&columns), &()).unwrap_err().to_string();
+    let expected = "expected an edge list or a table (edges, names, parquet, arrow), of which columns are asked for, found matrix-market";
+    assert!(error.ends_with(expected), "{error}");
 }
 
 #[test]

@@ -183,7 +183,7 @@ impl<'p> Table<'p> {
         let seen = Survey::new(&self.file, None, outline.entries.saturating_mul(64).saturating_add(4096));
         self.each(|rows| {
             let (from, to) = rows.numbers()?;
-            seen.take(&from.into_iter().zip(to).collect::<Vec<_>>())
+            seen.take(&from.into_iter().zip(to).map(|(from, to)| (from, to, ())).collect::<Vec<_>>())
         })?;
         let (names, _) = seen.finish();
         let vertices = names.few_enough(&self.file)?;

@@ -84,7 +84,7 @@ impl FileFormat {
 /// - [`Native`](FileFormat::Native): everything; see [`write_native`](crate::io::write_native).
 /// - [`MatrixMarket`](FileFormat::MatrixMarket): `symmetric` where the matrix is, so each edge once; otherwise `general`. Vertices are
 ///   numbered from 1. A struct of two floats of one type is a complex number; others are refused.
-/// - [`Edges`](FileFormat::Edges): a line for each entry, or for each edge if the matrix is symmetric, with its value if it has one. Vertices
+/// - [`Edges`](FileFormat::Edges): a line for each entry with its value, or for each edge of a symmetric pattern. Vertices
 ///   have their numbers; those without entries are lost. Fields of a struct are columns.
 /// - [`Metis`](FileFormat::Metis): an undirected graph without self-loops, with no weights or with integers from 0 on. Vertices are numbered
 ///   from 1.

@@ -54,6 +54,8 @@ pub(super) fn write_edges<T: Value>(
     symmetric: bool,
 ) -> Result<()> {
     let rows = matrix.nrows();
+    // readers take the direction of each line, so an edge with a weight has a line for either
+    let symmetric = symmetric && T::FIELDS.is_empty();
     written(whole, |out| {
         writeln!(out, "# {} {}", if symmetric { "undirected edges" } else { "directed edges" }, value_name::<T>())?;
         by_rows(out, rows, |row, text| {
