@@ -12,7 +12,7 @@ use vxm::backend::Device;
 use vxm::backend::plan::Format;
 use vxm::containers::{Matrix, Symmetrize};
 use vxm::formats::{Combine, Coo, Csr, Directions, First, Index};
-use vxm::io::{FileFormat, Numbering, Report};
+use vxm::io::{Columns, FileFormat, Numbering, ReadAs, Report};
 use vxm::semiring::MIN;
 use vxm::{Error, Result, memory};
 
@@ -140,6 +140,16 @@ fn weighted<T: Held>(rows: Csr<T>, directed: bool, symmetrize: Symmetrize) -> Re
     }
     let pattern = Matrix::graph_from(symmetric.pattern().csr().clone(), Symmetrize::Check)?;
     Ok(Parts::of(pattern, Some(T::held(symmetric))))
+}
+
+/// The formats of lists of edges, which are no matrices.
+const LISTS: [FileFormat; 5] =
+    [FileFormat::Edges, FileFormat::Names, FileFormat::GraphMl, FileFormat::Parquet, FileFormat::Arrow];
+
+/// A matrix of integers as real numbers.
+fn in_reals(rows: Csr<u32>) -> Result<Csr<f64>> {
+    let (nrows, ncols, offsets, columns, values) = rows.into_parts();
+    Csr::try_new(nrows, ncols, offsets, columns, values.into_iter().map(f64::from).collect())
 }
 
 /// A graph of a matrix without weights.
@@ -302,30 +312,43 @@ impl Graph {
         directed: bool,
         symmetrize: &str,
         input: Option<&str>,
+        columns: Option<Vec<String>>,
     ) -> PyResult<Self> {
         let how: Symmetrize = symmetrize.parse().map_err(|error| raise(py, &error))?;
         let asked: Option<FileFormat> = input.map(str::parse).transpose().map_err(|error: Error| raise(py, &error))?;
+        let columns: Option<Columns> =
+            columns.map(|names| names.join(",").parse()).transpose().map_err(|error: Error| raise(py, &error))?;
         let parts = run(py, None, Device::Cpu, move || {
+            let read_as = ReadAs::from(asked);
+            let read_as = columns.as_ref().map_or(read_as, |columns| read_as.columns(columns));
             if !weights && !directed {
-                let loaded =
-                    asked.map_or_else(|| vxm::io::read(&path, &()), |format| vxm::io::read_as(&path, format, &()))?;
+                let loaded = vxm::io::read_as(&path, read_as, &())?;
                 let parts = Parts::of(Matrix::from_simple(loaded.graph), None);
                 let (name, report) = (Some(loaded.name), Some(loaded.report));
                 return Ok(Parts { name, numbering: loaded.numbering, report, ..parts });
             }
             if !weights {
-                let loaded = match asked {
-                    Some(format) => vxm::io::read_digraph_as(&path, format, &())?,
-                    None => vxm::io::read_digraph(&path, &())?,
-                };
+                let loaded = vxm::io::read_digraph_as(&path, read_as, &())?;
                 let (name, report) = (Some(loaded.name), Some(loaded.report));
                 let parts = Parts::of(Matrix::from_csr(loaded.graph), None);
                 return Ok(Parts { name, numbering: loaded.numbering, report, ..parts });
             }
-            let rows = match asked {
-                Some(format) => vxm::io::read_matrix_as::<f64>(&path, format, &())?,
-                None => vxm::io::read_matrix::<f64>(&path, &())?,
-            };
+            let format = asked.map_or_else(|| FileFormat::of_file(&path), Ok)?;
+            if columns.is_some() || LISTS.contains(&format) {
+                let (rows, name, report, numbering) = match vxm::io::read_weighted_as(&path, read_as, &())? {
+                    vxm::io::Weighted::Real(loaded) => (loaded.graph, loaded.name, loaded.report, loaded.numbering),
+                    vxm::io::Weighted::Integer(loaded) => {
+                        (in_reals(loaded.graph)?, loaded.name, loaded.report, loaded.numbering)
+                    }
+                    vxm::io::Weighted::None(loaded) => {
+                        let expected = "no weights: expected columns=(FROM, TO, WEIGHT)";
+                        return Err(Error::invalid(format!("{}: {expected}", loaded.name)));
+                    }
+                };
+                let parts = weighted(rows, directed, how)?;
+                return Ok(Parts { name: Some(name), numbering, report: Some(report), ..parts });
+            }
+            let rows = vxm::io::read_matrix_as::<f64>(&path, asked, &())?;
             let parts = weighted(rows, directed, how)?;
             let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
             Ok(Parts { name, numbering: Numbering::From(1), ..parts })

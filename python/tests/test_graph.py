@@ -126,6 +126,28 @@ def test_files_keep_their_numbers(tmp_path) -> None:
     assert vxm.Graph.from_file(path, weights=True).sssp(2).tolist() == [3.5, 1, 0]
 
 
+def test_lists_have_weights_in_a_column(tmp_path) -> None:
+    path = tmp_path / "roads.txt"
+    path.write_text("# id from to km\n1 7 9 2\n2 9 12 0.5\n")
+    graph = vxm.Graph.from_file(path, weights=True, directed=True, columns=(2, 3, 4))
+    assert graph.sssp(graph.vertex(7)).tolist() == [0, 2, 2.5] and graph.numbers().tolist() == [7, 9, 12]
+    assert vxm.Graph.from_file(path, columns=(2, 3)).edges == 2
+    assert vxm.Graph.from_file(path, weights=True, columns=["2", "3", "4"]).sssp(2).tolist() == [2.5, 0.5, 0]
+    path.write_text("a,b,3\nb,c,4\n")
+    assert vxm.Graph.from_file(path, weights=True, directed=True, input="names", columns=(1, 2, 3)).sssp(0).tolist() == [0, 3, 7]
+    with pytest.raises(vxm.InputError, match=r"no weights: expected columns=\(FROM, TO, WEIGHT\)"):
+        vxm.Graph.from_file(path, weights=True, input="names")
+    with pytest.raises(vxm.InputError, match="expected different numbers of columns from 1 on"):
+        vxm.Graph.from_file(path, input="names", columns=("from", "to"))
+    with pytest.raises(vxm.InputError, match="expected the columns FROM,TO or FROM,TO,WEIGHT, found `1`"):
+        vxm.Graph.from_file(path, columns=(1,))
+    with pytest.raises(vxm.InputError, match="expected a file, an edge list or a table"):
+        vxm.Graph.from_file("grid:3x4", columns=(1, 2))
+    wel = tmp_path / "a.wel"
+    wel.write_text("0 1 5\n1 0 5\n")
+    assert vxm.Graph.from_file(wel, weights=True).sssp(0).tolist() == [0, 5]
+
+
 def test_files_keep_their_names(tmp_path) -> None:
     path = tmp_path / "people.txt"
     path.write_text("Zoé\tAnn Lee\nAnn Lee\tBob\n", encoding="utf-8")

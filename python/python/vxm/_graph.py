@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
 
 import numpy as np
 
@@ -172,11 +172,14 @@ class Graph(Colorings, Analytics):
         directed: bool = False,
         symmetrize: str = "union",
         input: Optional[str] = None,
+        columns: Optional[Sequence[Union[int, str]]] = None,
     ) -> Graph:
         """The graph of a file, in any of the formats of the command ``vxm``, gzipped or not. Or a generated one: ``rmat:20:8``.
 
         ``input`` tells the format, such as ``"metis"``; else content and name do. ``"names"`` reads a list of edges between names.
-        With ``weights``, which are ``float64``, the file must be one of a matrix: Matrix Market, ``.gr``, METIS, ``.npz``, ECL's, GAP's or ``.vxm``.
+        ``columns`` are those of both ends and perhaps of weights: of a list of edges their numbers from 1, such as ``(1, 2, 3)``, and of a table of
+        Parquet or Arrow their names, such as ``("source", "target", "km")``. Weights are ``float64``. Of lists and tables they are read from that
+        column, of a matrix' file from its values, which are 1 where it has none.
         Vertices are numbered from 0; `numbers` tells their numbers in the file, and `names` their names. Self-loops are dropped without weights.
 
         >>> import vxm
@@ -185,7 +188,7 @@ class Graph(Colorings, Analytics):
 
         Raises `vxm.FileError` if it can't be read, and `vxm.InputError`, which names file, line and column, if its text is wrong.
         """
-        return cls._of(_vxm.Graph.from_file(os.fspath(path), bool(weights), bool(directed), symmetrize, input))
+        return cls._of(_vxm.Graph.from_file(os.fspath(path), bool(weights), bool(directed), symmetrize, input, None if columns is None else [str(column) for column in columns]))
 
     @classmethod
     def from_networkx(cls, graph: Any, *, weight: Optional[str] = None) -> Graph:
