@@ -38,7 +38,8 @@ impl From<Option<FileFormat>> for ReadAs<'_> {
     }
 }
 
-/// The columns of a table or an edge list that hold edges: those of both ends, and perhaps that of weights. Of text such as `from,to` or `from,to,weight`.
+/// The columns of a table or an edge list that hold edges: those of both ends, and perhaps that of weights. Of text such as `from,to` or
+/// `from,to,weight`.
 ///
 /// ```
 /// use vxm::io::Columns;

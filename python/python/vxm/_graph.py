@@ -188,7 +188,8 @@ class Graph(Colorings, Analytics):
 
         Raises `vxm.FileError` if it can't be read, and `vxm.InputError`, which names file, line and column, if its text is wrong.
         """
-        return cls._of(_vxm.Graph.from_file(os.fspath(path), bool(weights), bool(directed), symmetrize, input, None if columns is None else [str(column) for column in columns]))
+        chosen = None if columns is None else [str(column) for column in columns]
+        return cls._of(_vxm.Graph.from_file(os.fspath(path), bool(weights), bool(directed), symmetrize, input, chosen))
 
     @classmethod
     def from_networkx(cls, graph: Any, *, weight: Optional[str] = None) -> Graph:

@@ -1,8 +1,8 @@
 //! Builds graphs and matrices that are larger than the memory: entries are dealt out to files by their rows, and those of one file at a
 //! time are sorted.
 //!
-//! A record has 8 bytes, and 8 more for a value, or 16 for one of 16 bytes. An edge of an undirected graph is written twice, once for each of its ends. The files lie in
-//! the folder for temporary files (`TMPDIR`). They are freed one after another while columns and values are written to others, which are then
+//! A record has 8 bytes, and 8 more for a value, or 16 for one of 16 bytes. An edge of an undirected graph is written twice, once for each of
+//! its ends. The files lie in the folder for temporary files (`TMPDIR`). They are freed one after another while columns and values are written to others, which are then
 //! mapped. So the result takes no memory but its row offsets.
 
 mod arrays;
