@@ -146,6 +146,15 @@ fn weighted<T: Held>(rows: Csr<T>, directed: bool, symmetrize: Symmetrize) -> Re
 const LISTS: [FileFormat; 5] =
     [FileFormat::Edges, FileFormat::Names, FileFormat::GraphMl, FileFormat::Parquet, FileFormat::Arrow];
 
+/// The columns of both ends, and perhaps that of weights.
+fn chosen(names: &[String]) -> Result<Columns> {
+    match names {
+        [from, to] => Ok(Columns::new(from, to)),
+        [from, to, weight] => Ok(Columns::new(from, to).weighted(weight)),
+        _ => Err(Error::invalid(format!("columns: expected two or three, found {}", names.len()))),
+    }
+}
+
 /// A matrix of integers as real numbers.
 fn in_reals(rows: Csr<u32>) -> Result<Csr<f64>> {
     let (nrows, ncols, offsets, columns, values) = rows.into_parts();
@@ -317,7 +326,7 @@ impl Graph {
         let how: Symmetrize = symmetrize.parse().map_err(|error| raise(py, &error))?;
         let asked: Option<FileFormat> = input.map(str::parse).transpose().map_err(|error: Error| raise(py, &error))?;
         let columns: Option<Columns> =
-            columns.map(|names| names.join(",").parse()).transpose().map_err(|error: Error| raise(py, &error))?;
+            columns.map(|names| chosen(&names)).transpose().map_err(|error: Error| raise(py, &error))?;
         let parts = run(py, None, Device::Cpu, move || {
             let read_as = ReadAs::from(asked);
             let read_as = columns.as_ref().map_or(read_as, |columns| read_as.columns(columns));
@@ -333,8 +342,12 @@ impl Graph {
                 let parts = Parts::of(Matrix::from_csr(loaded.graph), None);
                 return Ok(Parts { name, numbering: loaded.numbering, report, ..parts });
             }
-            let format = asked.map_or_else(|| FileFormat::of_file(&path), Ok)?;
-            if columns.is_some() || LISTS.contains(&format) {
+            // a pipe can't be looked at before it is read
+            let format = match asked {
+                None if path.is_file() => Some(FileFormat::of_file(&path)?),
+                asked => asked,
+            };
+            if columns.is_some() || format.is_some_and(|format| LISTS.contains(&format)) {
                 let (rows, name, report, numbering) = match vxm::io::read_weighted_as(&path, read_as, &())? {
                     vxm::io::Weighted::Real(loaded) => (loaded.graph, loaded.name, loaded.report, loaded.numbering),
                     vxm::io::Weighted::Integer(loaded) => {

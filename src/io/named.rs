@@ -76,6 +76,9 @@ impl<V: Value> Lines for Named<V> {
                 ends.1 = Some(self.vertex(line)?);
             } else {
                 let field = self.field(line);
+                if chosen && self.separator == Some(b',') && field.starts_with(b"\"") {
+                    return Err(Fault { at, expected: "a column without quotes".into() });
+                }
                 self.values.fetch_add(1, Relaxed);
                 if weight == Some(count) {
                     self.fractions.fetch_or(is_fraction(field), Relaxed);
@@ -85,8 +88,13 @@ impl<V: Value> Lines for Named<V> {
                 }
             }
             count += 1;
-            if count > 1 || chosen {
-                line.blanks_before(self.separator);
+            match chosen {
+                true => line.blanks_before(self.separator),
+                false if count > 1 => line.blanks(),
+                false => {}
+            }
+            if line.after_return() && !line.line_ends() {
+                return Err(Fault { at: line.at(), expected: "a line feed after the carriage return".into() });
             }
         }
         let missing = |column: usize| Fault { at: line.at(), expected: format!("column {}, a name", column + 1) };

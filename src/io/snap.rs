@@ -30,6 +30,7 @@ use core::marker::PhantomData;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use rayon::prelude::*;
+use vxm_semiring::dynamic::Kind;
 
 /// The first line that is no comment.
 #[derive(Debug, Clone)]
@@ -211,7 +212,7 @@ impl<I: TryFrom<u64> + Send, V: Value> Edges<I, V> {
     /// A weight, at byte `at`.
     fn weight(&self, at: usize, word: &[u8]) -> Result<V, Fault> {
         // an integer that is none is told below
-        if size_of::<V>() == size_of::<f64>() && !self.fractions.load(Relaxed) && is_fraction(word) {
+        if V::NUMBER == Some(Kind::F64) && !self.fractions.load(Relaxed) && is_fraction(word) {
             self.fractions.store(true, Relaxed);
         }
         V::parse(Field::Real, word).ok_or_else(|| no_weight(at, word))
@@ -222,6 +223,9 @@ impl<I: TryFrom<u64> + Send, V: Value> Edges<I, V> {
         let (mut from, mut to, mut value, mut count) = (None, None, None, 0);
         line.blanks();
         while !line.line_ends() {
+            if line.after_return() {
+                return Err(Fault { at: line.at(), expected: "a line feed after the carriage return".into() });
+            }
             if count == self.places.from {
                 from = Some(Self::vertex(line)?);
             } else if count == self.places.to {

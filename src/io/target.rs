@@ -87,7 +87,7 @@ impl Target {
     /// The entry that `entry` implies besides; `None` if it implies none.
     ///
     /// # Errors
-    /// [`Error::Invalid`]: `V` can't hold the negative value.
+    /// [`Error::Invalid`]: `V` can't hold the negative value. A complex number's conjugate always fits.
     pub fn mirrored<V: Value>(self, file: &str, entry: (u32, u32, V)) -> Result<Option<(u32, u32, V)>> {
         let (row, column, value) = entry;
         let (Self::Digraph(mirror) | Self::Matrix(mirror)) = self else { return Ok(None) };

@@ -146,7 +146,7 @@ pub(super) mod sealed {
         fn negate(self) -> Option<Self>;
         /// The complex number with its imaginary part negated.
         fn conjugate(self) -> Option<Self>;
-        /// The lesser of two values, by their first numbers that differ.
+        /// The lesser of two values, by their first numbers that differ; this one where that is NaN.
         fn least(self, other: Self) -> Self;
         /// Appends the numbers, with blanks between them, as text that reads back as the same value.
         fn show(self, text: &mut Vec<u8>);
@@ -256,7 +256,9 @@ pub(super) mod sealed {
                 match order {
                     Some(Ordering::Less) => return self,
                     Some(Ordering::Greater) => return other,
-                    _ => {}
+                    Some(Ordering::Equal) => {}
+                    // NaN is no less than any number, nor is any number less
+                    None => return self,
                 }
             }
             self

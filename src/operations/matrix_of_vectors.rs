@@ -163,12 +163,17 @@ impl<A: Element> Matrix<A> {
         if let Some(grid) = self.grid() {
             return ranks::matrices::diagonal(self, grid);
         }
-        if let Some(gpu) = self.gpu().cloned().or_else(current) {
-            return Ok(Vector::on_device(cuda::build::diagonal(&*self.on(&gpu)?)?));
+        if let Some(gpu) = self.gpu() {
+            return Ok(Vector::on_device(cuda::build::diagonal(&*self.on(gpu)?)?));
         }
+        // a few elements go to a device, not the matrix
         let n = self.nrows().min(self.ncols());
         let held: Vec<Option<A>> = (0..n).map(|i| self.csr().get(i, i)).collect();
-        Ok(Vector::from_options(&held))
+        let found = Vector::from_options(&held);
+        match current() {
+            Some(_) => found.to(self.device()),
+            None => Ok(found),
+        }
     }
 
     /// The matrix with these vectors as its columns; places without an element hold no entry. O(rows + columns + entries) time.

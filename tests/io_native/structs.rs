@@ -157,12 +157,12 @@ fn the_header_lists_fields() {
     assert_eq!(with(112, &[17]), "byte 112: expected 2 to 16 fields of a struct, found 17");
     assert_eq!(with(116, &[0]), "byte 116: expected the type of a field, from 1 to 13, found 0");
     assert_eq!(with(116, &[14]), "byte 116: expected the type of a field, from 1 to 13, found 14");
-    assert_eq!(with(116, &[8]), "byte 128: expected fields without padding between them, found 12");
-    assert_eq!(with(128, &[6]), "byte 116: expected fields of 2, 4, 8 or 16 bytes (they have 3), found 1");
-    assert_eq!(with(117, &[0]), "byte 117: expected another name of a field, found 0");
-    assert_eq!(with(118, b"type"), "byte 123: expected another name of a field, found 4");
-    assert_eq!(with(118, b"a\nbc"), "byte 117: expected another name of a field, found 4");
-    assert_eq!(with(122, &[7]), "byte 122: expected fields without padding between them, found 7");
+    assert_eq!(with(116, &[8]), "byte 128: expected fields without padding between them, found f16");
+    assert_eq!(with(128, &[6]), "byte 116: expected fields of 2, 4, 8 or 16 bytes, found 3");
+    assert_eq!(with(117, &[0]), "byte 118: expected the name of another field, found ``");
+    assert_eq!(with(118, b"type"), "byte 124: expected the name of another field, found `type`");
+    assert_eq!(with(118, b"a\nbc"), "byte 118: expected the name of another field, found `a\\nbc`");
+    assert_eq!(with(122, &[7]), "byte 122: expected fields without padding between them, found u16");
     assert_eq!(with(112 + fields.len(), &[1]), format!("byte {}: expected 0, found 1", 112 + fields.len()));
     assert_eq!(with(12, &[2]), "byte 16: expected an element type from 0 to 11, found 14");
     assert_eq!(with(16, &[15]), "byte 16: expected an element type from 0 to 14, found 15");

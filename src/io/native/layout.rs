@@ -1,9 +1,10 @@
 //! The header of a native file, and where its sections lie. docs/formats.md shows every byte.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, printable};
 use crate::formats::MAX_VERTICES;
 use crate::io::binary::broken;
 use crate::io::value::listed;
+use crate::io::vertex_names::is_name;
 use core::fmt;
 use core::ops::Range;
 use vxm_semiring::Fields;
@@ -118,35 +119,37 @@ impl Type {
         self.table().len() <= TABLE_SUM_AT - TYPES_AT && self.0.iter().all(|(name, _)| name.len() <= u8::MAX.into())
     }
 
-    /// The fields that the table says, and the bytes that it takes; where it is wrong, and what is expected there.
-    fn parse(table: &[u8]) -> Result<(Self, usize), (usize, String)> {
+    /// The fields that the table says, and the bytes that it takes; where it is wrong, what is expected there, and what is found.
+    fn parse(table: &[u8]) -> Result<(Self, usize), (usize, String, String)> {
         let most = MOST as u32;
         let count = table.first_chunk().map_or(0, |&bytes| u32::from_le_bytes(bytes));
+        let byte = |at: usize| table.get(at).copied().unwrap_or(0);
         if !(2..=most).contains(&count) {
-            return Err((0, format!("2 to {most} fields of a struct")));
+            return Err((0, format!("2 to {most} fields of a struct"), count.to_string()));
         }
         let (mut at, mut fields, mut size) = (4, Vec::<(String, Kind)>::new(), 0);
         for _ in 0..count {
             let known = |&code: &u8| (1..STRUCT).contains(&code.into());
             let code = table.get(at).filter(|code| known(code)).map(|&code| usize::from(code));
             let kind = code.and_then(|code| Kind::named(ELEMENTS[code]));
-            let kind = kind.ok_or_else(|| (at, format!("the type of a field, from 1 to {}", STRUCT - 1)))?;
+            let kind = kind
+                .ok_or_else(|| (at, format!("the type of a field, from 1 to {}", STRUCT - 1), byte(at).to_string()))?;
             let end = at + 2 + table.get(at + 1).map_or(0, |&length| usize::from(length));
-            let name = table.get(at + 2..end).and_then(|name| core::str::from_utf8(name).ok());
-            let is_name = |name: &&str| {
-                let letters = name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
-                letters && !name.is_empty() && fields.iter().all(|(other, _)| other != name)
-            };
-            let name = name.filter(is_name).ok_or_else(|| (at + 1, "another name of a field".to_owned()))?;
+            let bytes = table.get(at + 2..end).unwrap_or_default();
+            let is_new = |name: &&str| is_name(name) && fields.iter().all(|(other, _)| other != name);
+            let name = core::str::from_utf8(bytes)
+                .ok()
+                .filter(is_new)
+                .ok_or_else(|| (at + 2, "the name of another field".to_owned(), format!("`{}`", printable(bytes))))?;
             if size % kind.size() != 0 {
-                return Err((at, "fields without padding between them".to_owned()));
+                return Err((at, "fields without padding between them".to_owned(), kind.name().to_owned()));
             }
             size += kind.size();
             fields.push((name.to_owned(), kind));
             at = end;
         }
         if size > MOST || !size.is_power_of_two() {
-            return Err((4, format!("fields of 2, 4, 8 or {MOST} bytes (they have {size})")));
+            return Err((4, format!("fields of 2, 4, 8 or {MOST} bytes"), size.to_string()));
         }
         Ok((Self(fields), at))
     }
@@ -394,10 +397,8 @@ fn element(file: &str, header: &[u8; PAGE], version: u32) -> Result<(Type, usize
         0 => Ok((Type(Vec::new()), TYPES_AT)),
         STRUCT if last == STRUCT => {
             let table = Type::parse(&header[TYPES_AT..TABLE_SUM_AT]);
-            let (element, bytes) = table.map_err(|(at, expected)| {
-                let at = TYPES_AT + at;
-                broken(file, at, &expected, &header[at].to_string())
-            })?;
+            let (element, bytes) =
+                table.map_err(|(at, expected, found)| broken(file, TYPES_AT + at, &expected, &found))?;
             Ok((element, TYPES_AT + bytes))
         }
         _ => {

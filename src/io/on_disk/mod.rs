@@ -3,7 +3,8 @@
 //!
 //! A record has 8 bytes, and 8 more for a value, or 16 for one of 16 bytes. An edge of an undirected graph is written twice, once for each of
 //! its ends. The files lie in the folder for temporary files (`TMPDIR`). They are freed one after another while columns and values are written to others, which are then
-//! mapped. So the result takes no memory but its row offsets.
+//! mapped. So the result takes no memory but its row offsets, and values that are structs or
+//! 16-bit floats.
 
 mod arrays;
 mod part;

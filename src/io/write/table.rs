@@ -13,6 +13,7 @@ use arrow_data::ArrayData;
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use core::ops::Range;
+use half::{bf16, f16};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
@@ -81,9 +82,8 @@ fn value_type(kind: Kind) -> DataType {
         Kind::U16 => DataType::UInt16,
         Kind::U32 => DataType::UInt32,
         Kind::U64 => DataType::UInt64,
-        Kind::F16 => DataType::Float16,
-        // every bf16 is an f32
-        Kind::Bf16 | Kind::F32 => DataType::Float32,
+        // which all readers know, and every float of 16 bits is one
+        Kind::F16 | Kind::Bf16 | Kind::F32 => DataType::Float32,
         Kind::F64 => DataType::Float64,
         _ => DataType::UInt8,
     }
@@ -128,8 +128,8 @@ fn batch<T: Value>(
         for (_, _, value) in &entries {
             let bits = value.wide_bits() >> (8 * field.at);
             match field.kind {
-                // the upper half of an f32
-                Kind::Bf16 => numbers.extend([[0; 2], (bits as u16).to_le_bytes()].concat()),
+                Kind::F16 => numbers.extend(f16::from_bits(bits as u16).to_f32().to_le_bytes()),
+                Kind::Bf16 => numbers.extend(bf16::from_bits(bits as u16).to_f32().to_le_bytes()),
                 _ => numbers.extend(&bits.to_le_bytes()[..size]),
             }
         }
