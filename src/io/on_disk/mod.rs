@@ -210,6 +210,16 @@ impl<'p, V: Value> OnDisk<'p, V> {
 }
 
 impl OnDisk<'_, ()> {
+    /// Takes edges, which generators draw.
+    #[cfg(any(feature = "generators", test))]
+    ///
+    /// # Errors
+    /// Those of [`take`](Self::take).
+    pub fn take_edges(&self, edges: Vec<(u32, u32)>) -> Result<()> {
+        // reuses the allocation: an entry without a value has the size of its row and column
+        self.take(&edges.into_iter().map(|(from, to)| (from, to, ())).collect::<Vec<_>>())
+    }
+
     /// Sorts the edges of an undirected graph; see [`finish`](Self::finish).
     ///
     /// # Errors
@@ -249,9 +259,7 @@ mod tests {
         let outline = Outline::graph(vertices as u64, count, Target::Graph(directions));
         let mut builder = OnDisk::new("test", outline, 1 << 30, &())?;
         builder.room = builder.room.min(room);
-        edges
-            .par_iter()
-            .try_for_each(|list| builder.take(&list.iter().map(|&(i, j)| (i, j, ())).collect::<Vec<_>>()))?;
+        edges.par_iter().try_for_each(|list| builder.take_edges(list.clone()))?;
         builder.finish_graph()
     }
 
