@@ -211,10 +211,10 @@ impl<'p, V: Value> OnDisk<'p, V> {
 
 impl OnDisk<'_, ()> {
     /// Takes edges, which generators draw.
-    #[cfg(any(feature = "generators", test))]
     ///
     /// # Errors
     /// Those of [`take`](Self::take).
+    #[cfg(any(feature = "generators", test))]
     pub fn take_edges(&self, edges: Vec<(u32, u32)>) -> Result<()> {
         // reuses the allocation: an entry without a value has the size of its row and column
         self.take(&edges.into_iter().map(|(from, to)| (from, to, ())).collect::<Vec<_>>())
