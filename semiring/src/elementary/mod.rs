@@ -3,8 +3,8 @@
 //! Processors and their libraries differ in the last bits of these functions. So each is written once here, as an `#[op]` over `f64` of which
 //! kernels get the CUDA C++ text. It uses only operations that IEEE 754 rounds exactly.
 //!
-//! A result in `f64` is within two units in the last place, mostly within one. A result in `f32` is that of `f64`, rounded: of all 2^32 operands
-//! at most nine of a function round to the other neighbour. The 16-bit floats compute in `f32` and round back. Figures: `docs/lab/055-elementary-functions.md`.
+//! A result in `f64` is within 2.1 units in the last place, mostly within one. A result in `f32` is that of `f64`, rounded. For all 2^32 operands
+//! of a function it equals that of glibc's `f64` function, rounded. The 16-bit floats compute in `f32` and round back. Figures: `docs/lab/055-elementary-functions.md`.
 //!
 //! Methods: arguments are reduced by whole multiples of `ln 2` (Cody and Waite) or of `π/2` (Payne and Hanek where that is more than 2^19);
 //! on the rest, a Taylor polynomial. See Muller, *Elementary Functions*, 3rd edition, chapters 3 and 11. Logarithms are sums of two numbers
