@@ -63,8 +63,8 @@ pub struct Convert {
     /// Drop the weights, and keep the directions.
     #[arg(long, conflicts_with = "matrix")]
     pub pattern: bool,
-    /// Keep the matrix unchanged, be it rectangular or have a diagonal, with entries of type T: pattern, bool, i8 to i64, u8 to u64, f32 or
-    /// f64.
+    /// Keep the matrix unchanged, be it rectangular or have a diagonal, with entries of type T: pattern, bool, i8 to i64, u8 to u64, f16,
+    /// bf16, f32, f64 or complex.
     #[arg(long, value_name = "T")]
     pub matrix: Option<Entries>,
     #[command(flatten)]

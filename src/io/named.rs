@@ -79,7 +79,7 @@ impl<V: Value> Lines for Named<V> {
                 if chosen && self.separator == Some(b',') && field.starts_with(b"\"") {
                     return Err(Fault { at, expected: "a column without quotes".into() });
                 }
-                self.values.fetch_add(1, Relaxed);
+                self.values.fetch_add(u64::from(!chosen), Relaxed);
                 if weight == Some(count) {
                     self.fractions.fetch_or(is_fraction(field), Relaxed);
                     value = Some(V::parse(Field::Real, field).ok_or_else(|| no_weight(at, field))?);

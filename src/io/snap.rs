@@ -155,7 +155,8 @@ const NARROW: &str = "a vertex number below 2^32";
 
 impl<I: TryFrom<u64> + Send, V: Value> Edges<I, V> {
     fn after(first: Option<&FirstLine>, strict: bool, places: Places) -> Self {
-        let values = first.map_or(0, |first| first.columns.saturating_sub(2));
+        // columns that weren't chosen aren't looked at
+        let values = first.filter(|_| !places.chosen).map_or(0, |first| first.columns.saturating_sub(2));
         let first = first.map_or(0, |first| first.line);
         let (more, blank) = (AtomicI64::new(0), AtomicU64::new(0));
         Self { places, values, first, strict, more, blank, fractions: AtomicBool::new(false), entry: PhantomData }
@@ -242,7 +243,6 @@ impl<I: TryFrom<u64> + Send, V: Value> Edges<I, V> {
         let missing =
             |column: usize| Fault { at: line.at(), expected: format!("column {}, a vertex number", column + 1) };
         let (from, to) = (from.ok_or_else(|| missing(self.places.from))?, to.ok_or_else(|| missing(self.places.to))?);
-        self.more.fetch_add(count as i64 - 2 - self.values as i64, Relaxed);
         Ok((from, to, self.places.found(value, line)?))
     }
 
@@ -287,7 +287,11 @@ pub(super) fn read_digraph(source: Source<'_>, asked: bool, progress: &dyn Progr
 
 /// Reads the graph with the directions of its lines, and with the weights of a column if one is chosen, or if the file is called `.wel`.
 pub(super) fn read_weighted(source: Source<'_>, asked: bool, progress: &dyn Progress) -> Result<Weighted> {
-    let places = Places::of(&source)?;
+    let mut places = Places::of(&source)?;
+    // what has other columns than one for weights tells nothing by its name
+    if !places.chosen && FirstLine::of(&source)?.is_none_or(|first| first.columns != 3) {
+        places = places.bare();
+    }
     if places.weight.is_none() {
         return listed(source, (asked, places), Target::DIGRAPH, progress)?.simple().map(Weighted::None);
     }

@@ -354,6 +354,11 @@ trait Numeral: Element + PartialOrd {
     fn append(self, text: &mut Vec<u8>);
 }
 
+/// A number of 16 bits; `None` if it would become infinite.
+fn narrowed<T: Numeral>(wide: f64, narrow: impl Fn(f64) -> T) -> Option<T> {
+    Some(narrow(wide)).filter(|narrow| wide.is_infinite() || !narrow.as_f64().is_infinite())
+}
+
 /// Parses `word`; `None` if `T` can't hold it.
 fn parsed<T: FromStr>(word: &[u8]) -> Option<T> {
     core::str::from_utf8(word).ok()?.parse().ok()
@@ -396,8 +401,10 @@ numerals! {
         x => (!x).then_some(x), u8::from(x),
         i => match i { 0 => Some(false), 1 => Some(true), _ => None },
         r => if r == 0.0 { Some(false) } else { (r == 1.0).then_some(true) };
-    f16, word => parsed::<f32>(word).map(Self::from_f32), x => Some(-x), x.to_f32(), i => Some(Self::from_f64(i as f64)), r => Some(Self::from_f64(r));
-    bf16, word => parsed::<f32>(word).map(Self::from_f32), x => Some(-x), x.to_f32(), i => Some(Self::from_f64(i as f64)), r => Some(Self::from_f64(r));
+    f16, word => parsed(word).and_then(|x| narrowed(x, Self::from_f64)), x => Some(-x), x.to_f32(),
+        i => narrowed(i as f64, Self::from_f64), r => narrowed(r, Self::from_f64);
+    bf16, word => parsed(word).and_then(|x| narrowed(x, Self::from_f64)), x => Some(-x), x.to_f32(),
+        i => narrowed(i as f64, Self::from_f64), r => narrowed(r, Self::from_f64);
     f32, word => parsed(word), x => Some(-x), x, i => Some(i as Self), r => Some(r as Self);
     f64, word => parsed(word), x => Some(-x), x, i => Some(i as Self), r => Some(r);
 }

@@ -35,9 +35,12 @@ fn tables_are_written_read_and_their_columns_asked_for() {
     for (arguments, told) in [
         (
             ["mis", "g.gr", "--edge-columns", "a,b"],
-            "g.gr: expected a table, parquet or arrow, of which columns are asked",
+            "g.gr: expected an edge list or a table (edges, names, parquet, arrow), of which columns are asked",
         ),
-        (["mis", "grid:2x2", "--edge-columns", "a,b"], "grid:2x2: expected a table, parquet or arrow"),
+        (
+            ["mis", "grid:2x2", "--edge-columns", "a,b"],
+            "grid:2x2: expected a file, an edge list or a table, of which columns are asked for",
+        ),
         (["mis", "g.parquet", "--edge-columns", "a"], "expected the columns FROM,TO or FROM,TO,WEIGHT"),
     ] {
         let line = refused(folder, &arguments);

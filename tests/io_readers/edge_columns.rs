@@ -63,7 +63,7 @@ fn columns_are_chosen_by_number() {
     let input = ReadAs::default().columns(&columns);
     assert_eq!(read_as(&path, input, &()).unwrap().graph.nnz(), 4);
     let loaded = read_digraph_as(&path, input, &()).unwrap();
-    assert_eq!((loaded.graph.nnz(), loaded.report.loops, loaded.report.weights), (2, 1, 9));
+    assert_eq!((loaded.graph.nnz(), loaded.report.loops, loaded.report.weights), (2, 1, 0));
     // a real number makes all of them real
     let path = put(folder, "list", "1 2 3\n2 3 0.5\n3 1 4\n");
     let expected = vec![edge("1", "2", 3.0), edge("2", "3", 0.5), edge("3", "1", 4.0)];
@@ -88,11 +88,13 @@ fn a_file_called_wel_has_weights() {
     assert_eq!(read(&path, &()).unwrap().report.weights, 2);
     let list = put(folder, "a.el", "1 2 3\n2 3 5\n");
     assert!(matches!(read_weighted(&list, &()).unwrap(), Weighted::None(_)));
-    let path = put(folder, "b.wel", "1 2\n2 3\n");
-    assert_eq!(
-        edges(&path, None, FileFormat::Edges),
-        Err(":1:4: expected a weight in column 3, found the end of the line".into())
-    );
+    for text in ["1 2\n2 3\n", "1 2 3 4\n", ""] {
+        let path = put(folder, "b.wel", text);
+        assert!(matches!(read_weighted(&path, &()).unwrap(), Weighted::None(_)), "{text:?}");
+    }
+    let path = put(folder, "b.wel", "1 2 3\n2 3\n");
+    let expected = ":2:4: expected 3 columns, as on line 1 (--input metis reads METIS), found the end of the line";
+    assert_eq!(read_weighted(&path, &()).unwrap_err().to_string().split_once("b.wel").unwrap().1, expected);
     // weights are kept by what is written, in both directions
     let source = put(folder, "m.mtx", "%%MatrixMarket matrix coordinate integer symmetric\n3 3 2\n2 1 7\n3 2 4\n");
     let Weighted::Integer(loaded) = read_weighted(&source, &()).unwrap() else { panic!("no integers") };
