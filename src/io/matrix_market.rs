@@ -147,7 +147,13 @@ impl Header {
     }
 
     fn lines<V>(&self) -> EntryLines<V> {
-        EntryLines { field: self.field, rows: self.rows, columns: self.columns, value: PhantomData }
+        EntryLines {
+            field: self.field,
+            symmetry: self.symmetry,
+            rows: self.rows,
+            columns: self.columns,
+            value: PhantomData,
+        }
     }
 }
 
@@ -166,6 +172,7 @@ fn choose<T: Copy>(cursor: &mut Cursor<'_>, choices: &[(&str, T)]) -> Result<T, 
 /// Lines `ROW COLUMN VALUE`, or `ROW COLUMN REAL IMAGINARY`.
 struct EntryLines<V> {
     field: Field,
+    symmetry: Symmetry,
     rows: u64,
     columns: u64,
     value: PhantomData<fn() -> V>,
@@ -198,6 +205,10 @@ impl<V: Value> Lines for EntryLines<V> {
                 (_, name) => format!("a value of type {name}"),
             },
         })?;
+        let is_real = || value.conjugate().is_none_or(|other| other == value);
+        if row == column && self.symmetry == Symmetry::Hermitian && !is_real() {
+            return Err(Fault { at, expected: "a real number on the diagonal of a hermitian matrix".to_owned() });
+        }
         Ok(Some(((row - 1) as u32, (column - 1) as u32, value)))
     }
 }

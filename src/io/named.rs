@@ -66,6 +66,11 @@ impl<V: Value> Lines for Named<V> {
             return Ok(None);
         }
         let Places { from, to, weight, chosen } = self.places;
+        if chosen {
+            // a separator in front has an empty column before it
+            line.begin_line();
+            line.blanks_before(self.separator);
+        }
         let (mut ends, mut value, mut count) = ((None, None), None, 0);
         // a line without columns lacks a name
         while count < 2 && !chosen || !line.line_ends() {
@@ -76,6 +81,9 @@ impl<V: Value> Lines for Named<V> {
                 ends.1 = Some(self.vertex(line)?);
             } else {
                 let field = self.field(line);
+                if field.contains(&b'\r') {
+                    return Err(Fault { at, expected: "a line feed after the carriage return".into() });
+                }
                 if chosen && self.separator == Some(b',') && field.starts_with(b"\"") {
                     return Err(Fault { at, expected: "a column without quotes".into() });
                 }

@@ -114,6 +114,11 @@ impl<'t> Cursor<'t> {
         &self.text[start..self.at]
     }
 
+    /// Moves back to the beginning of this line.
+    pub fn begin_line(&mut self) {
+        self.at = self.text[..self.at].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    }
+
     /// Skips blanks that don't separate columns: a tab may do so.
     pub fn blanks_before(&mut self, separator: Option<u8>) {
         while self.peek().is_some_and(|byte| matches!(byte, b' ' | b'\t' | b'\r') && Some(byte) != separator) {

@@ -240,6 +240,10 @@ fn complex_files_are_read_by_their_symmetry() {
         assert_eq!(read(&path, &()).unwrap().graph, edge((), Some(())), "{symmetry}");
         assert_eq!(read_digraph(&path, &()).unwrap().graph.nnz(), expected.len());
     }
+    let path = market("hermitian", "2 2 1 0.5");
+    let real = "m.mtx:3:5: expected a real number on the diagonal of a hermitian matrix, found `1`";
+    assert_eq!(told(read_matrix::<Complex>(&path, &())), real);
+    assert_eq!(read_matrix::<Complex>(market("hermitian", "2 2 1 -0"), &()).unwrap().nnz(), 1);
     let path = market("general", "2 1 1.5");
     let expected = "m.mtx:3:5: expected two numbers of a value of type Complex {re: f64, im: f64}, found `1.5`";
     assert_eq!(told(read_matrix::<Complex>(&path, &())), expected);

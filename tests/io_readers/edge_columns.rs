@@ -133,6 +133,26 @@ fn names_have_weights() {
 }
 
 #[test]
+fn empty_columns_and_returns_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = put(folder.path(), "list", "note\tA\tB\t5\n\tB\t7\t3\t1\n \tC\tD\t2\n");
+    let expected = vec![edge("A", "B", 5.0), edge("B", "7", 3.0), edge("C", "D", 2.0)];
+    assert_eq!(edges(&path, Some("2,3,4"), FileFormat::Names), Ok(("integers", expected)));
+    let path = put(folder.path(), "list", ",B,C,4\n");
+    assert_eq!(edges(&path, Some("2,3,4"), FileFormat::Names), Ok(("integers", vec![edge("B", "C", 4.0)])));
+    let told =
+        |text: &str, columns, format| edges(&put(folder.path(), "list", text), Some(columns), format).unwrap_err();
+    let returned = "expected a line feed after the carriage return, found ";
+    assert!(told("A,B,x\rC,D,y\r", "1,2", FileFormat::Names).contains(returned));
+    assert!(told("A B 5 x\rB C 7 y\r", "1,2,3", FileFormat::Names).contains(returned));
+    assert!(told("1 2 5 x\r2 3 7 y\r", "1,2,3", FileFormat::Edges).contains(returned));
+    assert_eq!(
+        told("1,\"x, y\",A,B\n", "3,4", FileFormat::Names),
+        ":1:3: expected a column without quotes, found `\"x,`"
+    );
+}
+
+#[test]
 fn bad_columns_and_weights_are_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = put(folder.path(), "list", "1 2 3\n2 3 x\n");
