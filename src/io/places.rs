@@ -63,7 +63,7 @@ impl Places {
         Self { weight: None, ..self }
     }
 
-    /// The value that was found on a line, whose end the cursor is at.
+    /// The value that was found on a line. The cursor is at the line's end.
     pub fn found<V: Value>(&self, value: Option<V>, line: &Cursor<'_>) -> Result<V, Fault> {
         match self.weight {
             None => Ok(V::ZERO),

@@ -219,7 +219,7 @@ impl<I: TryFrom<u64> + Send, V: Value> Edges<I, V> {
         V::parse(Field::Real, word).ok_or_else(|| no_weight(at, word))
     }
 
-    /// The edge of a line whose columns were chosen. Other columns aren't looked at.
+    /// The edge of a line, by the columns that were chosen. Others aren't looked at.
     fn chosen(&self, line: &mut Cursor<'_>) -> Result<(I, I, V), Fault> {
         let (mut from, mut to, mut value, mut count) = (None, None, None, 0);
         line.blanks();

@@ -88,11 +88,13 @@ impl Matrix {
             return ranks::matrices::membership(index, grid, ncols, (operation, at));
         }
         let gpu = index.gpu().cloned().or_else(current);
-        let inside = match index.gpu() {
-            Some(_) => index.nvals() == 0 || (index.reduce(MAX)? as usize) < ncols,
-            None => index.iter().all(|(_, i)| (i as usize) < ncols),
+        let inside = || match index.gpu() {
+            Some(_) => Ok(index.nvals() == 0 || (index.reduce(MAX)? as usize) < ncols),
+            None => Ok::<_, Error>(index.iter().all(|(_, i)| (i as usize) < ncols)),
         };
-        if let Some(gpu) = gpu.as_ref().filter(|_| inside) {
+        if let Some(gpu) = &gpu
+            && inside()?
+        {
             return Ok(Matrix::on_device(cuda::build::membership(&index.on(gpu)?, ncols)?, None));
         }
         let (mut offsets, mut columns) = (vec![0u64; index.len() + 1], Vec::with_capacity(index.nvals()));
@@ -166,14 +168,9 @@ impl<A: Element> Matrix<A> {
         if let Some(gpu) = self.gpu() {
             return Ok(Vector::on_device(cuda::build::diagonal(&*self.on(gpu)?)?));
         }
-        // a few elements go to a device, not the matrix
         let n = self.nrows().min(self.ncols());
         let held: Vec<Option<A>> = (0..n).map(|i| self.csr().get(i, i)).collect();
-        let found = Vector::from_options(&held);
-        match current() {
-            Some(_) => found.to(self.device()),
-            None => Ok(found),
-        }
+        Ok(Vector::from_options(&held))
     }
 
     /// The matrix with these vectors as its columns; places without an element hold no entry. O(rows + columns + entries) time.

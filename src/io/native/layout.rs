@@ -49,7 +49,7 @@ const HEADER_SUM_AT: usize = 4092;
 pub const ELEMENTS: [&str; 14] =
     ["pattern", "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64", "f16", "bf16"];
 
-/// The code of a struct, whose fields the header lists.
+/// The code of a struct. The header lists its fields.
 const STRUCT: usize = ELEMENTS.len();
 
 /// The least code of types that came with version 3.

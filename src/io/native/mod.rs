@@ -190,7 +190,7 @@ impl NativeFile {
     }
 
     /// The matrix. Its arrays are those of the mapped file where the file holds entries of type `T`; of another type they are converted.
-    /// Structs and 16-bit floats are copied. Structs are read as structs whose fields have the same names, in the same order. `()` takes any type, and drops the
+    /// Structs and 16-bit floats are copied. A struct is read as another one if their fields have the same names, in the same order. `()` takes any type, and drops the
     /// values.
     ///
     /// # Errors
