@@ -118,7 +118,7 @@ pub fn run_loop(
     place: Place,
 ) -> PyResult<(Expr, u32)> {
     let how = How::of(py, place)?;
-    let looped = Loop { how, number, active: active.map(|op| op.0), monotone, at_most };
+    let looped = Loop { how, number, active: active.map(|op| op.code), monotone, at_most };
     let start = start.vector()?.clone();
     let bodies: Vec<Arc<Typed>> = bodies.iter().map(|body| body.0.clone()).collect();
     let Some(kind) = bodies.first().map(|body| body.kind) else {

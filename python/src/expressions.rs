@@ -5,6 +5,7 @@
 
 use crate::errors::{Class, raise};
 use crate::graph::Graph;
+use crate::kinds::Kind;
 use crate::matrices::{Held, PyMatrix};
 use crate::programs::{self, Monoid, Program};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use vxm::containers::Vector;
 use vxm::memory;
 use vxm::semiring::Element;
-use vxm::semiring::dynamic::{self, Kind};
+use vxm::semiring::dynamic;
 
 /// A stored vector.
 #[derive(Clone)]
@@ -134,8 +135,8 @@ impl Expr {
 
     /// The product with a matrix, which has `len` places.
     fn times(&self, factor: Factor, len: usize, transposed: bool, add: &Monoid, mul: &Program) -> PyResult<Self> {
-        let (operand, add, mul) = (self.0.clone(), *add, mul.0);
-        Self::of(Node::Product(Product { operand, factor, transposed, add, mul }), mul.result(), len)
+        let (operand, add, kind, mul) = (self.0.clone(), *add, mul.result, mul.code);
+        Self::of(Node::Product(Product { operand, factor, transposed, add, mul }), kind, len)
     }
 
     /// The vector, if the expression is one.
@@ -177,7 +178,7 @@ impl Expr {
         indices: Option<PyReadonlyArray1<'_, u32>>,
         words: PyReadonlyArray1<'_, u32>,
     ) -> PyResult<Self> {
-        Ok(Self::stored(Stored::Narrow(vector(py, len, indices, &words)?), programs::kind(kind)?))
+        Ok(Self::stored(Stored::Narrow(vector(py, len, indices, &words)?), Kind::named(kind)?))
     }
 
     /// A vector of words of `u64`.
@@ -189,27 +190,27 @@ impl Expr {
         indices: Option<PyReadonlyArray1<'_, u32>>,
         words: PyReadonlyArray1<'_, u64>,
     ) -> PyResult<Self> {
-        Ok(Self::stored(Stored::Wide(vector(py, len, indices, &words)?), programs::kind(kind)?))
+        Ok(Self::stored(Stored::Wide(vector(py, len, indices, &words)?), Kind::named(kind)?))
     }
 
     /// A set.
     #[staticmethod]
     fn set(py: Python<'_>, len: usize, members: PyReadonlyArray1<'_, u32>) -> PyResult<Self> {
         let set = Vector::from_indices(len, members.as_slice()?.iter().copied()).map_err(|error| raise(py, &error))?;
-        Ok(Self::stored(Stored::Set(Arc::new(set)), Kind::Unit))
+        Ok(Self::stored(Stored::Set(Arc::new(set)), Kind::UNIT))
     }
 
     /// One value at each of `len` places.
     #[staticmethod]
     fn fill(kind: &str, len: usize, value: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let kind = programs::kind(kind)?;
+        let kind = Kind::named(kind)?;
         Self::of(Node::Fill(programs::bits(kind, value)?), kind, len)
     }
 
     /// The state of the loop with this number.
     #[staticmethod]
     fn state(number: u64, kind: &str, len: usize) -> PyResult<Self> {
-        Self::of(Node::State(number), programs::kind(kind)?, len)
+        Self::of(Node::State(number), Kind::named(kind)?, len)
     }
 
     #[getter]
@@ -227,19 +228,19 @@ impl Expr {
     }
 
     fn map(&self, op: &Program) -> PyResult<Self> {
-        Self::of(Node::Map(self.0.clone(), op.0), op.0.result(), self.0.len)
+        Self::of(Node::Map(self.0.clone(), op.code), op.result, self.0.len)
     }
 
     fn map_index(&self, op: &Program) -> PyResult<Self> {
-        Self::of(Node::MapIndex(self.0.clone(), op.0), op.0.result(), self.0.len)
+        Self::of(Node::MapIndex(self.0.clone(), op.code), op.result, self.0.len)
     }
 
     fn select(&self, op: &Program) -> PyResult<Self> {
-        Self::of(Node::Select(self.0.clone(), op.0), self.0.kind, self.0.len)
+        Self::of(Node::Select(self.0.clone(), op.code), self.0.kind, self.0.len)
     }
 
     fn select_index(&self, op: &Program) -> PyResult<Self> {
-        Self::of(Node::SelectIndex(self.0.clone(), op.0), self.0.kind, self.0.len)
+        Self::of(Node::SelectIndex(self.0.clone(), op.code), self.0.kind, self.0.len)
     }
 
     fn or_(&self, value: &Bound<'_, PyAny>) -> PyResult<Self> {
@@ -256,20 +257,20 @@ impl Expr {
     }
 
     fn pattern(&self) -> PyResult<Self> {
-        Self::of(Node::Pattern(self.0.clone()), Kind::Unit, self.0.len)
+        Self::of(Node::Pattern(self.0.clone()), Kind::UNIT, self.0.len)
     }
 
     fn ewise_mult(&self, other: &Expr, op: &Program) -> PyResult<Self> {
-        Self::of(Node::EwiseMult([self.0.clone(), other.0.clone()], op.0), op.0.result(), self.0.len)
+        Self::of(Node::EwiseMult([self.0.clone(), other.0.clone()], op.code), op.result, self.0.len)
     }
 
     fn ewise_add(&self, other: &Expr, op: &Program) -> PyResult<Self> {
-        Self::of(Node::EwiseAdd([self.0.clone(), other.0.clone()], op.0), self.0.kind, self.0.len)
+        Self::of(Node::EwiseAdd([self.0.clone(), other.0.clone()], op.code), self.0.kind, self.0.len)
     }
 
     fn map3(&self, second: &Expr, third: &Expr, op: &Program) -> PyResult<Self> {
         let operands = [self.0.clone(), second.0.clone(), third.0.clone()];
-        Self::of(Node::Map3(operands, op.0), op.0.result(), self.0.len)
+        Self::of(Node::Map3(operands, op.code), op.result, self.0.len)
     }
 
     fn mask(&self, mask: &Expr, complement: bool) -> PyResult<Self> {

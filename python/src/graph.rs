@@ -57,7 +57,7 @@ impl<T: vxm::semiring::Element> Copies<T> {
 }
 
 /// What a graph is made of.
-struct Parts {
+pub struct Parts {
     pattern: Matrix,
     weights: Option<Weighted>,
     name: Option<String>,
@@ -66,7 +66,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(pattern: Matrix, weights: Option<Weighted>) -> Self {
+    pub fn of(pattern: Matrix, weights: Option<Weighted>) -> Self {
         Self { pattern, weights, name: None, numbering: Numbering::From(0), report: None }
     }
 }
@@ -92,7 +92,7 @@ held!(u32: U32, u64: U64, f32: F32, f64: F64);
 pub struct Graph {
     pub pattern: Arc<Copies<()>>,
     pub weights: Option<Weighted>,
-    directed: bool,
+    pub directed: bool,
     name: Option<String>,
     numbering: Numbering,
     report: Option<Report>,
@@ -116,7 +116,7 @@ impl<T: vxm::semiring::Element> Once<T> {
 }
 
 impl Graph {
-    fn of(parts: Parts, directed: bool) -> Self {
+    pub fn of(parts: Parts, directed: bool) -> Self {
         let Parts { pattern, weights, name, numbering, report } = parts;
         let (narrow, wide) = (Once(Mutex::default()), Once(Mutex::default()));
         Self { pattern: Copies::of(pattern), weights, directed, name, numbering, report, narrow, wide }

@@ -12,9 +12,12 @@ mod errors;
 mod evaluate;
 mod expressions;
 mod graph;
+mod kinds;
+mod laws;
 mod matrices;
 mod matrix_verbs;
 mod programs;
+mod renumbered;
 mod runtime;
 mod trees;
 

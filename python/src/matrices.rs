@@ -7,6 +7,7 @@ use crate::algorithms::{How, Place};
 use crate::arrays::Integers;
 use crate::errors::{Class, raise};
 use crate::graph::{Copies, Graph, Weighted, pattern, with_integers};
+use crate::kinds::Kind;
 use crate::programs::{self, Program};
 use crate::runtime::{run, run_through};
 use crate::trees::{Word, invalid};
@@ -19,7 +20,7 @@ use vxm::containers::Matrix;
 use vxm::formats::{Combine, Coo, Csr, Duplicates, Index, Refuse};
 use vxm::prelude::MatrixMask;
 use vxm::semiring::Element;
-use vxm::semiring::dynamic::{Builder, DynBinary, DynUnary, Kind};
+use vxm::semiring::dynamic::{self, Builder, DynBinary, DynUnary};
 use vxm::{Error, Result, memory};
 
 /// A matrix of words, or without values, with its copies on devices.
@@ -70,8 +71,8 @@ impl Held {
         Ok(match weights {
             Weighted::U32(copies) => Self::Narrow(copies.clone()),
             Weighted::U64(copies) => Self::Wide(copies.clone()),
-            Weighted::F32(copies) => Self::Narrow(graph.narrow.get_or_try(|| as_words(copies, Kind::F32))?),
-            Weighted::F64(copies) => Self::Wide(graph.wide.get_or_try(|| as_words(copies, Kind::F64))?),
+            Weighted::F32(copies) => Self::Narrow(graph.narrow.get_or_try(|| as_words(copies, dynamic::Kind::F32))?),
+            Weighted::F64(copies) => Self::Wide(graph.wide.get_or_try(|| as_words(copies, dynamic::Kind::F64))?),
         })
     }
 
@@ -98,7 +99,7 @@ impl Entries {
 }
 
 /// The matrix of the bits of another one's entries.
-fn as_words<A: Element, W: Element>(copies: &Copies<A>, kind: Kind) -> Result<Arc<Copies<W>>> {
+fn as_words<A: Element, W: Element>(copies: &Copies<A>, kind: dynamic::Kind) -> Result<Arc<Copies<W>>> {
     let code = Builder::new("bits", &[kind]).map_err(invalid)?;
     let entry = code.parameter(0).map_err(invalid)?;
     let op = DynUnary::<A, W>::new(code.finish(entry).map_err(invalid)?).map_err(invalid)?;
@@ -138,7 +139,7 @@ fn of_words<T: Word>(
     shape: (usize, usize),
     places: (&[u32], &[u32]),
     words: &[T],
-    duplicates: Option<vxm::semiring::dynamic::Program>,
+    duplicates: Option<dynamic::Program>,
 ) -> Result<Held> {
     let words = words.iter().copied();
     match duplicates {
@@ -173,7 +174,7 @@ impl PyMatrix {
         words: Option<Words<'_>>,
         duplicates: Option<&Program>,
     ) -> PyResult<Self> {
-        let (places, duplicates) = ((rows.as_slice()?, columns.as_slice()?), duplicates.map(|op| op.0));
+        let (places, duplicates) = ((rows.as_slice()?, columns.as_slice()?), duplicates.map(|op| op.code));
         let held = match &words {
             None => {
                 let units = std::iter::repeat_n((), places.0.len());
@@ -188,7 +189,7 @@ impl PyMatrix {
                 run_through(py, None, || of_words(shape, places, words, duplicates))
             }
         };
-        Ok(Self { held: held?, kind: programs::kind(kind)? })
+        Ok(Self { held: held?, kind: Kind::named(kind)? })
     }
 
     /// A matrix of the arrays of CSR.
@@ -212,7 +213,7 @@ impl PyMatrix {
                 with_integers!(py, indptr, indices, |r, c| run_through(py, None, || of_arrays(shape, r, c, words))?)
             }
         };
-        Ok(Self { held, kind: programs::kind(kind)? })
+        Ok(Self { held, kind: Kind::named(kind)? })
     }
 
     /// The matrix of a file, with values of `f64`.
@@ -225,16 +226,16 @@ impl PyMatrix {
                 Some(format) => vxm::io::read_matrix_as::<f64>(&path, format, &())?,
                 None => vxm::io::read_matrix::<f64>(&path, &())?,
             };
-            Ok(Held::Wide(as_words(&*Copies::of(Matrix::from_csr(rows)), Kind::F64)?))
+            Ok(Held::Wide(as_words(&*Copies::of(Matrix::from_csr(rows)), dynamic::Kind::F64)?))
         });
-        Ok(Self { held: held?, kind: Kind::F64 })
+        Ok(Self { held: held?, kind: dynamic::Kind::F64.into() })
     }
 
     /// The pattern of a graph, or the matrix of its weights, which have this kind.
     #[staticmethod]
     fn of_graph(py: Python<'_>, graph: Py<Graph>, kind: &str) -> PyResult<Self> {
-        let kind = programs::kind(kind)?;
-        let held = run(py, None, Device::Cpu, move || Held::of_graph(graph.get(), kind != Kind::Unit))?;
+        let kind = Kind::named(kind)?;
+        let held = run(py, None, Device::Cpu, move || Held::of_graph(graph.get(), kind != Kind::UNIT))?;
         Ok(Self { held, kind })
     }
 

@@ -2,6 +2,7 @@
 
 use crate::algorithms::{How, Place};
 use crate::expressions::{Expr, Stored, with_stored};
+use crate::kinds::Kind;
 use crate::matrices::{Entries, Held, PyMatrix, with_entries};
 use crate::programs::{self, Monoid, Program};
 use crate::runtime::run;
@@ -12,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use vxm::backend::Device;
 use vxm::containers::{Matrix, Vector};
-use vxm::semiring::dynamic::{self, DynBinary, DynTernary, DynUnary, Kind};
+use vxm::semiring::dynamic::{self, DynBinary, DynTernary, DynUnary};
 use vxm::semiring::{ANY, BinaryOp, Element, semiring};
 use vxm::{Error, Result, memory};
 
@@ -202,26 +203,26 @@ impl PyMatrix {
 
     fn pattern(&self, py: Python<'_>, place: Place) -> PyResult<Self> {
         let held = self.run(py, place, |a, _| with_entries!(a, a => Ok(Held::of(a.pattern()))))?;
-        Ok(Self { held, kind: Kind::Unit })
+        Ok(Self { held, kind: Kind::UNIT })
     }
 
     fn map(&self, py: Python<'_>, op: &Program, place: Place) -> PyResult<Self> {
-        let op = op.0;
+        let (op, kind) = (op.code, op.result);
         let held = self.run(py, place, move |a, _| with_entries!(a, a => mapped(&a, op)))?;
-        Ok(Self { held, kind: op.result() })
+        Ok(Self { held, kind })
     }
 
     fn map_index(&self, py: Python<'_>, op: &Program, place: Place) -> PyResult<Self> {
-        let op = op.0;
+        let (op, kind) = (op.code, op.result);
         let held = self.run(py, place, move |a, _| with_entries!(a, a => mapped_by_place(&a, op)))?;
-        Ok(Self { held, kind: op.result() })
+        Ok(Self { held, kind })
     }
 
     fn select(&self, py: Python<'_>, op: &Program, place: Place) -> PyResult<Self> {
         fn kept<A: Word>(a: &Matrix<A>, op: dynamic::Program) -> Result<Held> {
             Ok(Held::of(a.select_values(made_of!(op, DynUnary::<A, bool>))?))
         }
-        let op = op.0;
+        let op = op.code;
         let held = self.run(py, place, move |a, _| with_entries!(a, a => kept(&a, op)))?;
         Ok(Self { held, kind: self.kind })
     }
@@ -230,7 +231,7 @@ impl PyMatrix {
         fn kept<A: Word>(a: &Matrix<A>, op: dynamic::Program) -> Result<Held> {
             Ok(Held::of(a.select(made_of!(op, DynTernary::<u32, u32, A, bool>))?))
         }
-        let op = op.0;
+        let op = op.code;
         let held = self.run(py, place, move |a, _| with_entries!(a, a => kept(&a, op)))?;
         Ok(Self { held, kind: self.kind })
     }
@@ -246,7 +247,7 @@ impl PyMatrix {
     }
 
     fn ewise_add(&self, py: Python<'_>, other: &Self, op: &Program, place: Place) -> PyResult<Self> {
-        let op = op.0;
+        let op = op.code;
         let held = self.run_with(py, other, place, move |a, b, _| {
             Ok(match Alike::of(a, b)? {
                 Alike::Pattern(a, b) => Held::of(a.ewise_add(&b, ANY)?),
@@ -258,14 +259,14 @@ impl PyMatrix {
     }
 
     fn ewise_mult(&self, py: Python<'_>, other: &Self, op: &Program, place: Place) -> PyResult<Self> {
-        let op = op.0;
+        let (op, kind) = (op.code, op.result);
         let held = self.run_with(
             py,
             other,
             place,
             move |a, b, _| with_entries!(a, a => with_entries!(b, b => intersection(&a, &b, op))),
         )?;
-        Ok(Self { held, kind: op.result() })
+        Ok(Self { held, kind })
     }
 
     fn ewise_union(
@@ -276,7 +277,8 @@ impl PyMatrix {
         op: &Program,
         place: Place,
     ) -> PyResult<Self> {
-        let (op, alpha, beta) = (op.0, programs::bits(self.kind, &missing.0)?, programs::bits(other.kind, &missing.1)?);
+        let (alpha, beta) = (programs::bits(self.kind, &missing.0)?, programs::bits(other.kind, &missing.1)?);
+        let (op, kind) = (op.code, op.result);
         let held = self.run_with(py, other, place, move |a, b, _| match (a, b) {
             (Entries::Narrow(a), Entries::Narrow(b)) => union((&*a, alpha), (&*b, beta), op),
             (Entries::Narrow(a), Entries::Wide(b)) => union((&*a, alpha), (&*b, beta), op),
@@ -284,18 +286,18 @@ impl PyMatrix {
             (Entries::Wide(a), Entries::Wide(b)) => union((&*a, alpha), (&*b, beta), op),
             _ => no_values(),
         })?;
-        Ok(Self { held, kind: op.result() })
+        Ok(Self { held, kind })
     }
 
     fn kronecker(&self, py: Python<'_>, other: &Self, op: &Program, place: Place) -> PyResult<Self> {
-        let op = op.0;
+        let (op, kind) = (op.code, op.result);
         let held = self.run_with(
             py,
             other,
             place,
             move |a, b, _| with_entries!(a, a => with_entries!(b, b => kronecker(&a, &b, op))),
         )?;
-        Ok(Self { held, kind: op.result() })
+        Ok(Self { held, kind })
     }
 
     /// `self (add.mul) other`, at the places of a mask.
@@ -308,7 +310,7 @@ impl PyMatrix {
         mask: Option<(PyRef<'_, Self>, bool)>,
         place: Place,
     ) -> PyResult<Self> {
-        let (add, mul) = (*add, mul.0);
+        let (add, mul, kind) = (*add, mul.code, mul.result);
         let mask = mask.map(|(mask, complement)| (mask.held.clone(), complement));
         let held = self.run_with(py, other, place, move |a, b, device| {
             let mask = match mask {
@@ -317,7 +319,7 @@ impl PyMatrix {
             };
             with_entries!(a, a => with_entries!(b, b => product(&a, &b, (add, mul), &mask)))
         })?;
-        Ok(Self { held, kind: mul.result() })
+        Ok(Self { held, kind })
     }
 
     fn reduce_rows(&self, py: Python<'_>, monoid: &Monoid, place: Place) -> PyResult<Expr> {
@@ -339,7 +341,7 @@ impl PyMatrix {
     }
 
     fn degrees(&self, py: Python<'_>, place: Place) -> PyResult<Expr> {
-        Ok(vector(self.run(py, place, |a, _| with_entries!(a, a => a.degrees()))?, Kind::U32))
+        Ok(vector(self.run(py, place, |a, _| with_entries!(a, a => a.degrees()))?, dynamic::Kind::U32.into()))
     }
 
     fn diagonal(&self, py: Python<'_>, place: Place) -> PyResult<Expr> {
@@ -409,7 +411,7 @@ impl PyMatrix {
             accum.map(|op| DynBinary::new(op).map_err(invalid)).transpose()
         }
         let (rows, columns) = (rows.as_slice()?.to_vec(), columns.as_slice()?.to_vec());
-        let accum = accum.map(|op| op.0);
+        let accum = accum.map(|op| op.code);
         let held = self.run_with(py, other, place, move |a, b, _| {
             let region = (&rows[..], &columns[..]);
             match Alike::of(a, b)? {
@@ -443,7 +445,7 @@ impl PyMatrix {
             Ok(Held::of(Matrix::concat(&rows.iter().map(Vec::as_slice).collect::<Vec<_>>())?))
         }
         let how = How::of(py, place)?;
-        let kind = tiles.first().and_then(|row| row.first()).map_or(Kind::Unit, |tile| tile.kind);
+        let kind = tiles.first().and_then(|row| row.first()).map_or(Kind::UNIT, |tile| tile.kind);
         let held: Vec<Vec<Held>> = tiles.iter().map(|row| row.iter().map(|tile| tile.held.clone()).collect()).collect();
         let held = run(py, how.threads, how.device, move || {
             let here: Vec<Vec<Entries>> =

@@ -1,10 +1,11 @@
 //! Operators and monoids that Python code makes: programs, built one value at a time.
 
 use crate::errors::Class;
+use crate::kinds::Kind;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyTuple};
-use vxm::semiring::dynamic::{self, DynBinary, DynMonoid, Kind, Operand, ProgramError};
+use vxm::semiring::dynamic::{self, DynBinary, DynMonoid, Operand, ProgramError};
 use vxm::semiring::laws::{self, Law};
 use vxm::semiring::{BinaryOp, Element};
 
@@ -13,37 +14,33 @@ pub fn refused(error: ProgramError) -> PyErr {
     PyTypeError::new_err(error.to_string())
 }
 
-/// The kind of this name.
-pub fn kind(name: &str) -> PyResult<Kind> {
-    let known = || Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
-    Kind::named(name).ok_or_else(|| PyTypeError::new_err(format!("unknown kind `{name}`: expected one of {}", known())))
-}
-
-/// The bits of a Python number as a value of the kind. An integer becomes a float; a float never becomes an integer.
+/// The bits of a Python number as a value of the kind. An integer becomes a float; a float never becomes an integer. A struct is given as the
+/// integer that its word is.
 pub fn bits(kind: Kind, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     let refuse = || PyTypeError::new_err(format!("expected a value of type {kind}, found {value:?}"));
     let range = || Class::Input.error(value.py(), format!("expected a value of type {kind}, found {value}"));
     let number = |value: &Bound<'_, PyAny>| value.extract::<f64>().map_err(|_| refuse());
-    Ok(match kind {
-        Kind::Unit => return Err(refuse()),
-        Kind::Bool => value.extract::<bool>().map_err(|_| refuse())?.bits(),
-        Kind::F16 => half::f16::from_f64(number(value)?).bits(),
-        Kind::Bf16 => half::bf16::from_f64(number(value)?).bits(),
-        Kind::F32 => {
+    use dynamic::Kind as K;
+    Ok(match kind.word {
+        K::Unit => return Err(refuse()),
+        K::Bool => value.extract::<bool>().map_err(|_| refuse())?.bits(),
+        K::F16 => half::f16::from_f64(number(value)?).bits(),
+        K::Bf16 => half::bf16::from_f64(number(value)?).bits(),
+        K::F32 => {
             let wide = number(value)?;
             if wide.is_finite() && (wide as f32).is_infinite() {
                 return Err(range());
             }
             (wide as f32).bits()
         }
-        Kind::F64 => number(value)?.bits(),
+        K::F64 => number(value)?.bits(),
         _ => {
             let integer = value.extract::<i128>().map_err(|error| {
                 // an integer by `__index__`, as NumPy's are; a float is none
                 if error.is_instance_of::<PyOverflowError>(value.py()) { range() } else { refuse() }
             })?;
             let width = 8 * kind.size() as u32;
-            let signed = kind.name().starts_with('i');
+            let signed = kind.word.name().starts_with('i');
             let (least, most) = match signed {
                 true => (-(1i128 << (width - 1)), (1i128 << (width - 1)) - 1),
                 false => (0, (1i128 << width) - 1),
@@ -56,19 +53,20 @@ pub fn bits(kind: Kind, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     })
 }
 
-/// The value of the kind that has these bits, as a Python object.
+/// The value of the kind that has these bits, as a Python object: of a struct, its word.
 pub fn value(py: Python<'_>, kind: Kind, bits: u64) -> PyResult<Py<PyAny>> {
-    Ok(match kind {
-        Kind::Unit => py.None(),
-        Kind::Bool => PyBool::new(py, bits & 1 == 1).to_owned().into_any().unbind(),
-        Kind::F16 => half::f16::from_bits(bits as u16).to_f64().into_pyobject(py)?.into_any().unbind(),
-        Kind::Bf16 => half::bf16::from_bits(bits as u16).to_f64().into_pyobject(py)?.into_any().unbind(),
-        Kind::F32 => f64::from(f32::from_bits(bits as u32)).into_pyobject(py)?.into_any().unbind(),
-        Kind::F64 => f64::from_bits(bits).into_pyobject(py)?.into_any().unbind(),
-        Kind::I8 => (bits as i8).into_pyobject(py)?.into_any().unbind(),
-        Kind::I16 => (bits as i16).into_pyobject(py)?.into_any().unbind(),
-        Kind::I32 => (bits as i32).into_pyobject(py)?.into_any().unbind(),
-        Kind::I64 => (bits as i64).into_pyobject(py)?.into_any().unbind(),
+    use dynamic::Kind as K;
+    Ok(match kind.word {
+        K::Unit => py.None(),
+        K::Bool => PyBool::new(py, bits & 1 == 1).to_owned().into_any().unbind(),
+        K::F16 => half::f16::from_bits(bits as u16).to_f64().into_pyobject(py)?.into_any().unbind(),
+        K::Bf16 => half::bf16::from_bits(bits as u16).to_f64().into_pyobject(py)?.into_any().unbind(),
+        K::F32 => f64::from(f32::from_bits(bits as u32)).into_pyobject(py)?.into_any().unbind(),
+        K::F64 => f64::from_bits(bits).into_pyobject(py)?.into_any().unbind(),
+        K::I8 => (bits as i8).into_pyobject(py)?.into_any().unbind(),
+        K::I16 => (bits as i16).into_pyobject(py)?.into_any().unbind(),
+        K::I32 => (bits as i32).into_pyobject(py)?.into_any().unbind(),
+        K::I64 => (bits as i64).into_pyobject(py)?.into_any().unbind(),
         _ => bits.into_pyobject(py)?.into_any().unbind(),
     })
 }
@@ -78,7 +76,11 @@ pub fn value(py: Python<'_>, kind: Kind, bits: u64) -> PyResult<Py<PyAny>> {
 pub struct Builder {
     /// `None` once it is finished.
     code: Option<dynamic::Builder>,
+    parameters: Parameters,
 }
+
+/// The kinds of up to three parameters. Those that a program doesn't have are `()`.
+type Parameters = [Kind; 3];
 
 impl Builder {
     fn code(&mut self) -> PyResult<&mut dynamic::Builder> {
@@ -94,10 +96,13 @@ impl Builder {
 impl Builder {
     #[new]
     fn new(name: &str, parameters: Vec<String>) -> PyResult<Self> {
-        let kinds = parameters.iter().map(|name| kind(name)).collect::<PyResult<Vec<_>>>()?;
+        let kinds = parameters.iter().map(|name| Kind::named(name)).collect::<PyResult<Vec<_>>>()?;
+        let words: Vec<_> = kinds.iter().map(|kind| kind.word).collect();
         // names of Python may have other letters
         let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        Ok(Self { code: Some(dynamic::Builder::new(&name, &kinds).map_err(refused)?) })
+        let code = dynamic::Builder::new(&name, &words).map_err(refused)?;
+        let at = |index: usize| kinds.get(index).copied().unwrap_or(Kind::UNIT);
+        Ok(Self { code: Some(code), parameters: [at(0), at(1), at(2)] })
     }
 
     fn parameter(&mut self, index: usize) -> PyResult<usize> {
@@ -105,9 +110,9 @@ impl Builder {
     }
 
     fn constant(&mut self, kind: &str, value: &Bound<'_, PyAny>, captured: bool) -> PyResult<usize> {
-        let kind = self::kind(kind)?;
+        let kind = Kind::named(kind)?;
         let bits = bits(kind, value)?;
-        Ok(self.code()?.constant(kind, bits, captured).map_err(refused)?.number())
+        Ok(self.code()?.constant(kind.word, bits, captured).map_err(refused)?.number())
     }
 
     fn call(&mut self, operation: &str, operands: Vec<usize>) -> PyResult<usize> {
@@ -116,8 +121,14 @@ impl Builder {
     }
 
     fn cast(&mut self, operand: usize, kind: &str) -> PyResult<usize> {
-        let (operand, kind) = (self.operand(operand)?, self::kind(kind)?);
-        Ok(self.code()?.cast(operand, kind).map_err(refused)?.number())
+        let (operand, kind) = (self.operand(operand)?, Kind::named(kind)?);
+        Ok(self.code()?.cast(operand, kind.word).map_err(refused)?.number())
+    }
+
+    /// The float that has an integer's bits.
+    fn of_bits(&mut self, operand: usize, kind: &str) -> PyResult<usize> {
+        let (operand, kind) = (self.operand(operand)?, Kind::named(kind)?);
+        Ok(self.code()?.of_bits(operand, kind.word).map_err(refused)?.number())
     }
 
     fn select(&mut self, condition: usize, yes: usize, no: usize) -> PyResult<usize> {
@@ -130,66 +141,97 @@ impl Builder {
         Ok(self.code()?.kind(operand).map_err(refused)?.name())
     }
 
-    fn finish(&mut self, value: usize) -> PyResult<Program> {
-        let operand = self.operand(value)?;
+    /// The program with this result. Its kind is that of the value; or a struct, if the value is its word.
+    fn finish(&mut self, value: usize, kind: &str) -> PyResult<Program> {
+        let (operand, result) = (self.operand(value)?, Kind::named(kind)?);
+        let found = self.code()?.kind(operand).map_err(refused)?;
+        if found != result.word {
+            return Err(PyTypeError::new_err(format!("expected a result of kind {result}, found {found}")));
+        }
         let code = self.code.take().ok_or_else(|| PyTypeError::new_err("this program is finished"))?;
-        Ok(Program(code.finish(operand).map_err(refused)?))
+        Ok(Program { code: code.finish(operand).map_err(refused)?, parameters: self.parameters, result })
     }
 }
 
 /// An operator's program for operands of certain kinds.
 #[pyclass(frozen, eq, hash, module = "vxm._vxm")]
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Program(pub dynamic::Program);
+#[derive(Clone, Copy, PartialEq)]
+pub struct Program {
+    /// What it computes, over words in the place of structs.
+    pub code: dynamic::Program,
+    parameters: Parameters,
+    pub result: Kind,
+}
+
+impl std::hash::Hash for Program {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.code.hash(state);
+    }
+}
+impl Eq for Program {}
+
+impl std::fmt::Debug for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let parameters: Vec<_> = self.parameters().iter().map(|kind| kind.name()).collect();
+        write!(f, "{}({}) -> {}", self.code.name(), parameters.join(", "), self.result)
+    }
+}
+
+impl Program {
+    fn parameters(&self) -> &[Kind] {
+        &self.parameters[..self.code.parameters().len()]
+    }
+}
 
 #[pymethods]
 impl Program {
     #[getter]
     fn name(&self) -> &'static str {
-        self.0.name()
+        self.code.name()
     }
 
-    #[getter]
-    fn parameters(&self) -> Vec<&'static str> {
-        self.0.parameters().iter().map(|kind| kind.name()).collect()
+    #[getter(parameters)]
+    fn names(&self) -> Vec<&'static str> {
+        self.parameters().iter().map(|kind| kind.name()).collect()
     }
 
     #[getter]
     fn result(&self) -> &'static str {
-        self.0.result().name()
+        self.result.name()
     }
 
     /// The program that takes its two parameters in the other order.
     fn flipped(&self) -> Self {
-        Self(self.0.flipped())
+        let [a, b, c] = self.parameters;
+        Self { code: self.code.flipped(), parameters: [b, a, c], ..*self }
     }
 
     /// Whether the result may depend on a parameter.
     fn reads(&self, index: usize) -> bool {
-        self.0.reads(index)
+        self.code.reads(index)
     }
 
     #[pyo3(signature = (*values))]
     fn call(&self, py: Python<'_>, values: &Bound<'_, PyTuple>) -> PyResult<Py<PyAny>> {
-        let kinds = self.0.parameters();
+        let kinds = self.parameters();
         if values.len() != kinds.len() {
-            let (name, takes, found) = (self.0.name(), kinds.len(), values.len());
+            let (name, takes, found) = (self.code.name(), kinds.len(), values.len());
             return Err(PyTypeError::new_err(format!("`{name}` takes {takes} values, found {found}")));
         }
         let mut arguments = [0; 3];
         for ((argument, kind), value) in arguments.iter_mut().zip(kinds).zip(values) {
-            *argument = if *kind == Kind::Unit { 0 } else { bits(*kind, &value)? };
+            *argument = if *kind == Kind::UNIT { 0 } else { bits(*kind, &value)? };
         }
-        value(py, self.0.result(), self.0.call_bits(arguments))
+        value(py, self.result, self.code.call_bits(arguments))
     }
 
     /// The CUDA C++ text.
     fn cuda(&self) -> String {
-        self.0.cuda()
+        self.code.cuda()
     }
 
     fn __repr__(&self) -> String {
-        format!("{:?}", self.0)
+        format!("{self:?}")
     }
 }
 
@@ -197,7 +239,7 @@ impl Program {
 #[pyclass(frozen, module = "vxm._vxm")]
 #[derive(Clone, Copy)]
 pub struct Monoid {
-    pub op: dynamic::Program,
+    pub op: Program,
     pub identity: u64,
     pub terminal: Option<u64>,
     pub commutative: bool,
@@ -209,12 +251,12 @@ pub struct Monoid {
 impl Monoid {
     /// The kind of the elements.
     pub fn kind(&self) -> Kind {
-        self.op.result()
+        self.op.result
     }
 
     /// The monoid over words or values.
     pub fn of<T: Element, const EXACT: bool>(&self) -> Result<DynMonoid<T, EXACT>, ProgramError> {
-        let made = DynMonoid::new(DynBinary::new(self.op)?, T::from_wide_bits(self.identity.into()));
+        let made = DynMonoid::new(DynBinary::new(self.op.code)?, T::from_wide_bits(self.identity.into()));
         let made = self.terminal.map_or(made, |terminal| made.terminal(T::from_wide_bits(terminal.into())));
         let made = if self.commutative { made.commutative() } else { made };
         Ok(if self.but_identity { made.except(&[Law::Identity]) } else { made })
@@ -222,7 +264,7 @@ impl Monoid {
 
     /// This monoid, if it keeps the laws. Its identity may change what is no number; where the operator isn't exact, also the sign of a zero.
     fn checked<T: laws::Sample>(&self) -> PyResult<Self> {
-        let op = DynBinary::<T, T, T>::new(self.op).map_err(refused)?;
+        let op = DynBinary::<T, T, T>::new(self.op.code).map_err(refused)?;
         let identity = T::from_wide_bits(self.identity.into());
         let same = |a: T, b: T| a.bits() == b.bits() || (!self.exact && a == b);
         let keeps = |x: &T| same(op.call(identity, *x), *x) && same(op.call(*x, identity), *x);
@@ -244,19 +286,22 @@ impl Monoid {
             Ok(_) => Ok(checked),
             // that it is associative on all samples after all is no error
             Err(broken) if !self.exact && broken.law() == Law::Associativity => Ok(checked),
-            Err(broken) => {
-                let hint = match broken.law() {
-                    Law::Associativity => ": if it isn't associative bit for bit, say exact=False",
-                    Law::Commutativity => ": if it isn't commutative, say commutative=False",
-                    _ => "",
-                };
-                Err(self.broken(format!("{:?}: {}{hint}", broken.law(), broken.what())))
-            }
+            Err(broken) => Err(self.without(&format!("{:?}", broken.law()), broken.what())),
         }
     }
 
+    /// The exception for a law that doesn't hold, and what to say then.
+    fn without(&self, law: &str, what: &str) -> PyErr {
+        let hint = match law {
+            "Associativity" => ": if it isn't associative bit for bit, say exact=False",
+            "Commutativity" => ": if it isn't commutative, say commutative=False",
+            _ => "",
+        };
+        self.broken(format!("{law}: {what}{hint}"))
+    }
+
     fn broken(&self, what: String) -> PyErr {
-        Python::attach(|py| Class::Input.error(py, format!("{} over {}: {what}", self.op.name(), self.kind())))
+        Python::attach(|py| Class::Input.error(py, format!("{} over {}: {what}", self.op.code.name(), self.kind())))
     }
 }
 
@@ -271,7 +316,7 @@ impl Monoid {
         exact: bool,
         but_identity: bool,
     ) -> PyResult<Self> {
-        let (op, kind) = (op.0, op.0.result());
+        let (op, kind) = (*op, op.result);
         if op.parameters() != [kind, kind] {
             let what = "expected an operator of two values and a result of one type";
             return Err(PyTypeError::new_err(format!("{what}, found {op:?}")));
@@ -281,20 +326,27 @@ impl Monoid {
     }
 
     /// This monoid, if it keeps the laws on extreme and random values.
-    fn check(&self) -> PyResult<Self> {
-        match self.kind() {
-            Kind::Bool => self.checked::<bool>(),
-            Kind::I8 => self.checked::<i8>(),
-            Kind::I16 => self.checked::<i16>(),
-            Kind::I32 => self.checked::<i32>(),
-            Kind::I64 => self.checked::<i64>(),
-            Kind::U8 => self.checked::<u8>(),
-            Kind::U16 => self.checked::<u16>(),
-            Kind::U32 => self.checked::<u32>(),
-            Kind::U64 => self.checked::<u64>(),
-            Kind::F16 => self.checked::<half::f16>(),
-            Kind::F32 => self.checked::<f32>(),
-            Kind::F64 => self.checked::<f64>(),
+    fn check(&self, py: Python<'_>) -> PyResult<Self> {
+        if let Some(of) = self.kind().layout() {
+            return match self.broken_over(py, of)? {
+                None => Ok(*self),
+                Some(broken) => Err(self.without(broken.law, &broken.what)),
+            };
+        }
+        use dynamic::Kind as K;
+        match self.kind().word {
+            K::Bool => self.checked::<bool>(),
+            K::I8 => self.checked::<i8>(),
+            K::I16 => self.checked::<i16>(),
+            K::I32 => self.checked::<i32>(),
+            K::I64 => self.checked::<i64>(),
+            K::U8 => self.checked::<u8>(),
+            K::U16 => self.checked::<u16>(),
+            K::U32 => self.checked::<u32>(),
+            K::U64 => self.checked::<u64>(),
+            K::F16 => self.checked::<half::f16>(),
+            K::F32 => self.checked::<f32>(),
+            K::F64 => self.checked::<f64>(),
             other => Err(PyTypeError::new_err(format!("no laws are checked on {other}"))),
         }
     }

@@ -178,3 +178,40 @@ def test_empty_graphs_work() -> None:
         assert graph.mis().members.tolist() == list(range(n))
         assert graph.info()["vertices"] == n
     assert vxm.Graph.from_csr([0], []).vertices == 0
+
+
+@pytest.mark.parametrize("by", ["rcm", "degree", "shuffled"])
+def test_a_renumbered_graph_has_the_same_answers(graph: vxm.Graph, by: str) -> None:
+    n = graph.vertices
+    asked = np.random.default_rng(3).permutation(n) if by == "shuffled" else by
+    other = graph.renumbered(asked)
+    assert np.array_equal(np.sort(other.old), np.arange(n))
+    if by == "shuffled":
+        np.testing.assert_array_equal(other.old, asked)
+    assert (other.graph.to_scipy() != graph.to_scipy()[other.old][:, other.old]).nnz == 0
+    np.testing.assert_array_equal(np.sort(other.old[other.graph.mis(seed=4).members]), graph.mis(seed=4).members)
+    np.testing.assert_array_equal(other.restored(other.graph.color(seed=4).colors), graph.color(seed=4).colors)
+    source = int(other.old[0])
+    np.testing.assert_array_equal(other.restored(other.graph.bfs(0)), graph.bfs(source))
+    vxm.certify.coloring(other.graph, other.graph.color().colors)
+
+
+def test_a_renumbered_graph_keeps_weights_and_directions() -> None:
+    arrows = vxm.Graph.from_coo(4, [0, 1, 3], [1, 2, 0], [2.5, 1.0, 4.0], directed=True)
+    other = arrows.renumbered([2, 0, 3, 1])
+    assert other.graph.directed and other.graph.dtype == np.float64
+    np.testing.assert_array_equal(other.restored(other.graph.sssp(2)), arrows.sssp(3))
+
+
+def test_orders_that_are_none() -> None:
+    path = vxm.Graph.from_coo(3, [0, 1], [1, 2])
+    with pytest.raises(vxm.InputError, match="unknown order `best`"):
+        path.renumbered("best")
+    with pytest.raises(vxm.InputError, match="renumbering: place 2 has number 2: expected each number below 3 once"):
+        path.renumbered([0, 2, 2])
+    with pytest.raises(vxm.InputError):
+        path.renumbered([0, 1])
+    with pytest.raises(vxm.InputError, match="expected integers from 0"):
+        path.renumbered([0, -1, 2])
+    with pytest.raises(vxm.ShapeError, match=r"values: expected one for each of 3 vertices, found an array of \(2,\)"):
+        path.renumbered("rcm").restored([1, 2])

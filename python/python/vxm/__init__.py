@@ -37,6 +37,8 @@ from ._operators import (
     i8, i16, i32, i64, is_finite, is_infinite, is_nan, leading_zeros, op, rem, rotate_left, rotate_right, saturating_add,
     saturating_sub, select, sqrt, trailing_zeros, trunc, u8, u16, u32, u64,
 )  # fmt: skip
+from ._renumbered import Renumbered
+from ._structs import Struct, struct
 from ._vectors import Expression, Vector, fill, map2, map3, mxv
 from ._vxm import __version__, devices
 
@@ -44,9 +46,9 @@ __all__ = [
     "ABS", "AINV", "ANY", "Aggregates", "BAND", "BNOT", "BOR", "BXOR", "Clique", "Coloring", "Communities", "ConvergenceError", "DIV", "DeviceError", "EQ",
     "Error", "Expression", "Extension", "FIRST", "FileError", "Fixed", "Fixpoint", "Forest", "GE", "GT", "Graph", "IDENTITY", "IndependentSet", "InputError",
     "LAND", "LE", "LNOT", "LOR", "LT", "Loop", "LXOR", "MAX", "MIN", "MINUS", "MINV", "Matching", "Matrix", "Monoid", "NE", "ONE", "Op", "OperatorError",
-    "OutOfMemoryError", "PAIR", "PLUS", "PageRank", "PlaceError", "RDIV", "RMINUS", "SECOND", "SQRT", "Semiring", "ShapeError", "Step", "TIMES", "Truss", "Vector",
+    "OutOfMemoryError", "PAIR", "PLUS", "PageRank", "PlaceError", "RDIV", "RMINUS", "Renumbered", "SECOND", "SQRT", "Semiring", "ShapeError", "Step", "Struct", "TIMES", "Truss", "Vector",
     "VertexCover", "WrongAnswer", "__version__", "ceil", "certify", "color_columns", "color_rows", "count_ones", "decompress", "devices", "div", "f32", "f64", "fill", "fixpoint",
     "floor", "i16", "i32", "i64", "i8", "is_finite", "is_infinite", "is_nan", "leading_zeros", "map2", "map3", "monoid",
-    "mxv", "op", "rem", "rotate_left", "rotate_right", "saturating_add", "saturating_sub", "select", "semiring", "sqrt",
+    "mxv", "op", "rem", "rotate_left", "rotate_right", "saturating_add", "saturating_sub", "select", "semiring", "sqrt", "struct",
     "trailing_zeros", "trunc", "u16", "u32", "u64", "u8",
 ]  # fmt: skip

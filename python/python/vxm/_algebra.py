@@ -9,12 +9,13 @@ import numpy as np
 
 from . import _operators as ops
 from . import _vxm
-from ._kinds import FLOATS, INTEGERS, KINDS
+from ._kinds import FLOATS, INTEGERS, KINDS, dtype_of, fields_of, is_struct
 from ._operators import Op
+from ._words import plain
 
 __all__ = ["ANY", "Monoid", "Semiring", "monoid", "semiring"]
 
-_Value = Union[bool, int, float]
+_Value = Union[bool, int, float, np.void]
 
 
 class Monoid:
@@ -44,7 +45,9 @@ class Monoid:
             return made
         if program.result != kind:
             raise TypeError(f"{self.op.name}: expected a result of type {kind}, as a monoid has, found {program.result}")
-        made = _vxm.Monoid(program, self._identity(kind), self._terminal(kind), *self._properties(kind))
+        identity, terminal = plain(kind, self._identity(kind), "identity"), self._terminal(kind)
+        terminal = None if terminal is None else plain(kind, terminal, "terminal")
+        made = _vxm.Monoid(program, identity, terminal, *self._properties(kind))
         if self._check:
             made = made.check()
         self._made[program] = made
@@ -66,7 +69,7 @@ def monoid(
     """A monoid: an associative operator and the value that changes no other one.
 
     ``terminal`` is a value that no other changes: a fold may stop there. ``exact`` says whether the operator is associative, bit for
-    bit; without it, integers and bools are, and floats are not. An exact and commutative monoid is folded in any order, which is
+    bit; without it, integers and bools are, and floats and structs with a float are not. An exact and commutative monoid is folded in any order, which is
     faster. Say ``exact=True`` of an operator on floats that only chooses one of its operands.
 
     At the first use with a kind, the laws are tried on extreme and on random values, unless ``check`` is false. The identity may change NaN,
@@ -89,9 +92,14 @@ def monoid(
         raise TypeError(f"{op.name}: expected an operator of two operands, found one of {len(op.parameters)}")
 
     def properties(kind: str) -> tuple[bool, bool, bool]:
-        return commutative, kind not in FLOATS if exact is None else exact, False
+        return commutative, not _has_floats(kind) if exact is None else exact, False
 
     return Monoid(op, lambda _: identity, lambda _: terminal, properties, check)
+
+
+def _has_floats(kind: str) -> bool:
+    """Whether a kind is that of floats, or of structs with one."""
+    return kind in FLOATS if not is_struct(kind) else any(field.kind in FLOATS for field in fields_of(kind).values())
 
 
 def _expect_op(op: Any) -> None:
@@ -202,7 +210,7 @@ _BUILT_IN: dict[Op, Monoid] = {
     ops.BXOR: _built_in(ops.BXOR, lambda _: 0),
 }
 
-ANY = _built_in(ops.FIRST, lambda kind: False if kind == "bool" else 0, commutative=False, exact=True)
+ANY = _built_in(ops.FIRST, lambda kind: np.zeros(1, dtype_of(kind))[0], commutative=False, exact=True)
 """Any of several elements: the one with the least index."""
 
 
@@ -212,5 +220,5 @@ def casting(kind: str, to: str) -> _vxm.Program:
     code = _vxm.Builder("cast", [kind])
     value = code.parameter(0)
     if to == "bool" != kind:
-        return code.finish(code.call("ne", [value, code.constant(kind, 0, False)]))
-    return code.finish(code.cast(value, to))
+        return code.finish(code.call("ne", [value, code.constant(kind, 0, False)]), to)
+    return code.finish(code.cast(value, to), to)

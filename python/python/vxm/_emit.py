@@ -10,7 +10,8 @@ import numpy as np
 
 from . import _vxm
 from ._errors import Error
-from ._kinds import FLOATS, INTEGERS, KINDS, NOTHING, NUMBERS, SIGNED, fits, kind_of, shown
+from ._kinds import FLOATS, INTEGERS, KINDS, NOTHING, NUMBERS, SIGNED, dtype_of, fields_of, fits, is_struct, kind_of, shown
+from ._words import plain
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -168,20 +169,22 @@ class Emitter:
 
     def finish(self, operand: Operand) -> _vxm.Program:
         """The program with this result."""
-        return self._builder.finish(self.value(operand).id)
+        value = self.value(operand)
+        return self._builder.finish(value.id, value.kind)
 
     def constant(self, kind: str, value: Union[bool, int, float], captured: bool = False) -> Value:
-        """A number of a kind that can hold it."""
+        """A number of a kind that can hold it; a struct's word."""
         return Value(self._builder.constant(kind, value, captured), kind)
 
     def operand(self, value: Any, captured: bool) -> Operand:
         """The operand for a number or a bool of Python or NumPy."""
         if isinstance(value, np.generic):
             try:
-                kind = kind_of(type(value))
-            except TypeError:
-                raise Refusal(f"a number of type {type(value).__name__}", f"use one of {', '.join(KINDS)}") from None
-            return self.constant(kind, value.item(), captured)
+                kind = kind_of(value.dtype)
+            except TypeError as error:
+                what = f"a struct that can't be an element: {error}" if value.dtype.names else f"a number of type {type(value).__name__}"
+                raise Refusal(what, f"use one of {', '.join(KINDS)}, or a struct of these") from None
+            return self.constant(kind, plain(kind, value, "a constant"), captured)
         if isinstance(value, bool):
             return self.constant("bool", value, captured)
         if isinstance(value, int):
@@ -201,6 +204,8 @@ class Emitter:
         if isinstance(operand, Choice):
             return self._select(operand.condition, self.value(operand.yes, kind), self.value(operand.no, kind))
         number = operand.value
+        if is_struct(kind):
+            raise Refusal(f"the number {shown(number)} where {kind} is expected", "make a struct, as in Hop(1, 2)")
         if kind == "bool":
             raise Refusal(f"the number {shown(number)} where bool is expected", "write True or False, or compare, as in x != 0")
         if kind in INTEGERS and isinstance(number, float):
@@ -223,6 +228,8 @@ class Emitter:
         for operand in typed:
             if operand.kind != kind:
                 kinds = text.format(kind, operand.kind)
+                if is_struct(kind or "") or is_struct(operand.kind):
+                    raise Refusal(kinds, "write a struct's field, as in x.cost, or make a struct of both")
                 raise Refusal(kinds, f"cast one of them, as in {operand.kind if kind == 'bool' else kind}(x)")
         if kind is None and any(_floats(operand) for operand in operands):
             kind = "f64"
@@ -268,6 +275,8 @@ class Emitter:
             return self._counted(operation, operands[0], operands[1])
         default = "f64" if _ALLOWED[operation] == FLOATS else None
         values = self.unify(operands, _text(operation), default)
+        if operation in ("eq", "ne") and is_struct(values[0].kind):
+            return self._alike(operation, *values)
         self._check(operation, values[0].kind)
         if operation in ("floor_div", "floor_mod"):
             return self._floored(operation, *values)
@@ -294,11 +303,85 @@ class Emitter:
         value = self.value(operand)
         if value.kind == kind:
             return value
+        if is_struct(value.kind) or is_struct(kind):
+            raise Refusal(f"a cast of {value.kind} to {kind}", "write a struct's field, as in x.cost, or make a struct, as in Hop(1, 2)")
         if kind == "bool":
             return self._call("ne", value, self.constant(value.kind, 0 if value.kind in INTEGERS else 0.0))
         if value.kind == "bool" and kind in FLOATS:
             value = self._cast(value, "u8")
         return self._cast(value, kind)
+
+    def field(self, operand: Operand, name: str) -> Value:
+        """A field of a struct."""
+        if not isinstance(operand, Value) or not is_struct(operand.kind):
+            raise Refusal("an attribute of a value", "a value is a number: use operators and functions")
+        fields = fields_of(operand.kind)
+        if name not in fields:
+            raise Refusal(f"a field `{name}` of {operand.kind}", f"use one of {', '.join(fields)}")
+        call = ("field", operand, name)
+        if call not in self.calls:
+            self.calls[call] = self._unpacked(operand, *fields[name])
+        found = self.calls[call]
+        assert isinstance(found, Value)
+        return found
+
+    def struct(self, kind: str, operands: Sequence[Operand]) -> Value:
+        """The struct with these fields, in order."""
+        word = _word_of(kind)
+        made: Optional[Value] = None
+        for operand, (name, field) in zip(operands, fields_of(kind).items()):
+            value = self.value(operand, field.kind)
+            if value.kind != field.kind:
+                instead = "give it a number" if is_struct(value.kind) else f"cast it, as in {field.kind}(x)"
+                raise Refusal(f"{value.kind} for the field `{name}`, which is {field.kind}", instead)
+            bits = self._bits(value, word)
+            bits = self._call("shl", bits, self.constant("u32", 8 * field.offset)) if field.offset else bits
+            made = bits if made is None else self._call("bitor", made, bits)
+        assert made is not None, "a struct has fields"
+        return Value(made.id, kind)
+
+    def _bits(self, value: Value, word: str) -> Value:
+        """The bits of a number in a word."""
+        if value.kind in FLOATS:
+            value = self._call("to_bits", value)
+        if value.kind in SIGNED:
+            # not with its sign in all bits of the word
+            value = self._cast(value, f"u{value.kind[1:]}")
+        return value if value.kind == word else self._cast(value, word)
+
+    def _unpacked(self, struct: Value, kind: str, offset: int) -> Value:
+        """The number that lies in a struct's word."""
+        bits = Value(struct.id, _word_of(struct.kind))
+        if offset:
+            bits = self._call("shr", bits, self.constant("u32", 8 * offset))
+        unsigned = f"u{8 * dtype_of(kind).itemsize}"
+        bits = bits if bits.kind == unsigned else self._cast(bits, unsigned)
+        if kind == "bool":
+            return self._call("ne", bits, self.constant(unsigned, 0))
+        if kind in FLOATS:
+            return Value(self._builder.of_bits(bits.id, kind), kind)
+        return bits if kind == unsigned else self._cast(bits, kind)
+
+    def _alike(self, operation: str, one: Value, other: Value) -> Value:
+        """Whether all fields of two structs are equal, or some are not."""
+        found: Optional[Value] = None
+        for name in fields_of(one.kind):
+            same = self._call(operation, self.field(one, name), self.field(other, name))
+            joined = "bitand" if operation == "eq" else "bitor"
+            found = same if found is None else self._call(joined, found, same)
+        assert found is not None, "a struct has fields"
+        return found
+
+    def lexical(self, operation: str, pairs: Sequence[tuple[Operand, Operand]]) -> Operand:
+        """Compares two tuples: the first pair that differs decides."""
+        (one, other), rest = pairs[0], pairs[1:]
+        if not rest:
+            return self.apply(operation, (one, other))
+        inner = self.lexical(operation, rest)
+        if operation in ("eq", "ne"):
+            return self.apply("and" if operation == "eq" else "or", (self.apply(operation, (one, other)), inner))
+        strict = self.apply({"le": "lt", "ge": "gt"}.get(operation, operation), (one, other))
+        return self.apply("or", (strict, self.apply("and", (self.apply("eq", (one, other)), inner))))
 
     def _call(self, operation: str, *values: Value) -> Value:
         try:
@@ -321,6 +404,8 @@ class Emitter:
             symbol = _SYMBOLS.get(operation, operation)
             expected = ", ".join(name for name in KINDS if name in allowed)
             advice = _ADVICE.get(operation) if kind != "bool" else None
+            if is_struct(kind):
+                advice = "write a struct's field, as in x.cost"
             raise Refusal(f"{symbol} of {kind}", advice or f"expected {expected}: cast the operand")
 
     def _fold(self, operation: str, operands: Sequence[Untyped]) -> Operand:
@@ -366,6 +451,11 @@ class Emitter:
         wrong = self._call("bitand", wrong, self._call("ne", divisor, zero))
         quotient = self._call("div", dividend, divisor)
         return self._select(wrong, self._call("sub", quotient, self.constant(kind, 1)), quotient)
+
+
+def _word_of(struct: str) -> str:
+    """The kind of the word that a struct lies in."""
+    return "u32" if dtype_of(struct).itemsize <= 4 else "u64"
 
 
 def _text(operation: str) -> str:

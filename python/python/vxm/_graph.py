@@ -10,10 +10,11 @@ import numpy as np
 
 from . import _vxm
 from ._analytics import Analytics
-from ._arrays import flat, integers, number, permutation, same_integers, seed_of, threads_of, weights
+from ._arrays import flat, integers, number, permutation, same_integers, seed_of, threads_of, unsigned, weights
 from ._colorings import Colorings, asked_order
 from ._errors import InputError, ShapeError
 from ._kinds import NOTHING, kind_of
+from ._renumbered import Renumbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -333,6 +334,26 @@ class Graph(Colorings, Analytics):
         kind = np.int32 if narrow else np.int64
         data = np.ones(indices.size, bool) if data is None else data
         return csr_array((data, indices.astype(kind), indptr.astype(kind)), shape=(self.vertices, self.vertices))
+
+    def renumbered(self, by: Union[str, ArrayLike] = "rcm") -> Renumbered:
+        """The graph with other numbers for its vertices, so that a run reads memory that lies together. O(n log n + m log(degree)) time.
+
+        ``by`` is an order: ``rcm`` (reverse Cuthill-McKee: neighbours get near numbers, for meshes and roads), ``degree`` (hubs first, for graphs
+        of skewed degrees), or an array with the old number of each new vertex. Sets, colourings, distances and counts stay the same, at
+        other places: `Renumbered.restored` brings them back. Hashes that break ties are those of the old numbers.
+
+        >>> import vxm
+        >>> star = vxm.Graph.from_coo(4, [3, 3, 3], [0, 1, 2])
+        >>> hub = star.renumbered("degree")
+        >>> hub.old
+        array([3, 0, 1, 2], dtype=uint32)
+        >>> hub.restored(hub.graph.bfs(0))
+        array([1, 1, 1, 0])
+
+        Raises `vxm.InputError`: an order is unknown, or a number is missing or stands twice.
+        """
+        core, old = self._core.renumbered(by if isinstance(by, str) else unsigned(by, "by"))
+        return Renumbered(Graph._of(core), old)
 
     def mis(
         self,

@@ -1,14 +1,18 @@
-"""Kinds of values, and the types of NumPy that hold them."""
+"""Kinds of values, and the types of NumPy that hold them.
+
+A kind is a name: that of a number, as ``u32``, or a struct's fields, as ``{cost: u32, parent: u32}``.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import keyword
+from typing import Any, NamedTuple
 
 import numpy as np
 
 __all__ = [
-    "FLOATS", "INTEGERS", "KINDS", "NOTHING", "NUMBERS", "SIGNED", "dtype_of", "shown", "f32", "f64", "fits", "i8", "i16", "i32", "i64", "kind_of",
-    "u8", "u16", "u32", "u64",
+    "FLOATS", "Field", "INTEGERS", "KINDS", "NOTHING", "NUMBERS", "SIGNED", "dtype_of", "f32", "f64", "fields_of", "fits", "i8", "i16", "i32", "i64",
+    "is_struct", "kind_of", "shown", "u8", "u16", "u32", "u64",
 ]  # fmt: skip
 
 u8, u16, u32, u64 = np.uint8, np.uint16, np.uint32, np.uint64
@@ -25,7 +29,7 @@ _TYPES: dict[str, Any] = {
     **{"f32": f32, "f64": f64},
 }
 KINDS: dict[str, np.dtype[Any]] = {kind: np.dtype(held) for kind, held in _TYPES.items()}
-"""The type of NumPy for each kind."""
+"""The type of NumPy for each kind of numbers."""
 
 SIGNED = frozenset(kind for kind in KINDS if kind[0] == "i")
 INTEGERS = SIGNED | frozenset(kind for kind in KINDS if kind[0] == "u")
@@ -38,24 +42,75 @@ _HELD: dict[Any, str] = {np.dtype(code).type: _NAMES[np.dtype(code).name] for co
 _HELD.update({bool: "bool", int: "i64", float: "f64"})
 
 
+class Field(NamedTuple):
+    """A field of a struct."""
+
+    kind: str
+    offset: int
+    """The bytes before it."""
+
+
+# the most bytes of a struct, which lies in a word
+_MOST_BYTES = 8
+# for each kind of structs its fields, and the type of NumPy: with fields one after another, so that an element reads `x.cost`
+_FIELDS: dict[str, dict[str, Field]] = {}
+_RECORDS: dict[str, np.dtype[Any]] = {}
+
+
+def is_struct(kind: str) -> bool:
+    """Whether a kind is that of structs."""
+    return kind.startswith("{")
+
+
+def fields_of(kind: str) -> dict[str, Field]:
+    """The fields of a kind of structs, by name and in order."""
+    return _FIELDS[kind]
+
+
+def _struct_of(dtype: np.dtype[Any]) -> str:
+    """The kind of structs that a type of NumPy with fields holds."""
+    fields: dict[str, Field] = {}
+    offset = 0
+    for name in dtype.names or ():
+        held = dtype[name]
+        kind = _NAMES.get(held.name)
+        if kind is None or held.shape:
+            raise TypeError(f"field `{name}`: expected {', '.join(KINDS)} or a type of NumPy for one of these, found {held}")
+        if not name.isidentifier() or keyword.iskeyword(name):
+            raise TypeError(f"expected fields named as variables of Python, found {name!r}")
+        fields[name] = Field(kind, offset)
+        offset += held.itemsize
+    if not 0 < offset <= _MOST_BYTES:
+        found = f"{offset} in {', '.join(fields)}" if fields else "no fields"
+        raise TypeError(f"expected a struct of 1 to {_MOST_BYTES} bytes, found {found}")
+    kind = f"{{{', '.join(f'{name}: {field.kind}' for name, field in fields.items())}}}"
+    _RECORDS.setdefault(kind, np.dtype((np.record, [(name, KINDS[field.kind]) for name, field in fields.items()])))
+    _FIELDS.setdefault(kind, fields)
+    return kind
+
+
 def kind_of(dtype: Any) -> str:
     """The kind of a type of NumPy or Python, or of its name.
 
-    A string is a kind or the full name of a type of NumPy: ``"i8"`` is a byte, as in Rust.
+    A string is a kind or the full name of a type of NumPy: ``"i8"`` is a byte, as in Rust. A type with fields is a kind of structs.
 
     >>> import numpy as np
     >>> kind_of(np.uint32), kind_of("float64"), kind_of("i8"), kind_of(int)
     ('u32', 'f64', 'i8', 'i64')
+    >>> kind_of(np.dtype([("cost", np.float32), ("parent", np.uint32)]))
+    '{cost: f32, parent: u32}'
     >>> kind_of(complex)
     Traceback (most recent call last):
         ...
     TypeError: expected bool, u8, u16, u32, u64, i8, i16, i32, i64, f32, f64 or a type of NumPy for one of these, found <class 'complex'>
     """
     kind = None
+    # `vxm.Struct` has one
+    dtype = dtype.dtype if isinstance(getattr(dtype, "dtype", None), np.dtype) else dtype
     if isinstance(dtype, str):
-        kind = dtype if dtype in KINDS else _NAMES.get(dtype)
+        kind = dtype if dtype in KINDS or dtype in _FIELDS else _NAMES.get(dtype)
     elif isinstance(dtype, np.dtype):
-        kind = _NAMES.get(dtype.name)
+        kind = _NAMES.get(dtype.name) if dtype.names is None else _struct_of(dtype)
     elif isinstance(dtype, type):
         kind = _HELD.get(dtype)
     if kind is None:
@@ -69,7 +124,7 @@ def dtype_of(kind: str) -> np.dtype[Any]:
     >>> dtype_of("u16")
     dtype('uint16')
     """
-    return KINDS[kind]
+    return KINDS[kind] if kind in KINDS else _RECORDS[kind]
 
 
 def fits(kind: str, value: float) -> bool:

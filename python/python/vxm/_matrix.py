@@ -12,9 +12,10 @@ from ._algebra import Monoid, as_op
 from ._arrays import flat, index_of, same_integers
 from ._errors import InputError, ShapeError
 from ._graph import Graph
-from ._kinds import KINDS, NOTHING, kind_of
+from ._kinds import NOTHING, dtype_of, is_struct, kind_of
 from ._matrix_verbs import MatrixVerbs, matrix_of, shape_of
-from ._vectors import Complement, Expression, Vector, _cast, _place, _places, _values, _words, closed
+from ._vectors import Complement, Expression, Vector, _cast, _place, _places, closed
+from ._words import element, values_of, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +82,7 @@ class Matrix(MatrixVerbs):
             raise ShapeError(f"{places[0].size} rows but {array.size} values")
         kind = kind_of(array.dtype)
         join = None if duplicates is None else closed(as_op(duplicates).program(kind, kind), kind, "duplicates")
-        return cls._of(_vxm.Matrix.from_coo(kind, (m, n), *places, _words(array, kind), join))
+        return cls._of(_vxm.Matrix.from_coo(kind, (m, n), *places, words_of(array, kind), join))
 
     @classmethod
     def from_csr(
@@ -101,7 +102,7 @@ class Matrix(MatrixVerbs):
             return cls._of(_vxm.Matrix.from_csr(NOTHING, sides, starts, columns, None))
         array = flat(data if dtype is None else _cast(data, dtype), "data")
         kind = kind_of(array.dtype)
-        return cls._of(_vxm.Matrix.from_csr(kind, sides, starts, columns, _words(array, kind)))
+        return cls._of(_vxm.Matrix.from_csr(kind, sides, starts, columns, words_of(array, kind)))
 
     @classmethod
     def from_scipy(cls, matrix: Any, dtype: Any = None) -> Matrix:
@@ -165,7 +166,7 @@ class Matrix(MatrixVerbs):
     @property
     def dtype(self) -> Optional[np.dtype[Any]]:
         """The type of the entries; None for a pattern."""
-        return KINDS.get(self.kind)
+        return None if self.kind == NOTHING else dtype_of(self.kind)
 
     @property
     def nvals(self) -> int:
@@ -193,7 +194,7 @@ class Matrix(MatrixVerbs):
     def to_csr(self) -> tuple[NDArray[np.int64], NDArray[np.uint32], Optional[NDArray[Any]]]:
         """Row offsets, columns, and values; None instead of the values of a pattern."""
         starts, columns, words = self._core.csr()
-        return starts, columns, None if words is None else _values(words, self.kind)
+        return starts, columns, None if words is None else values_of(words, self.kind)
 
     def to_coo(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32], Optional[NDArray[Any]]]:
         """Rows, columns, and values, row by row; None instead of the values of a pattern.
@@ -209,6 +210,8 @@ class Matrix(MatrixVerbs):
         """The matrix as a ``scipy.sparse.csr_array``. Entries of a pattern become true."""
         import scipy.sparse
 
+        if is_struct(self.kind):
+            raise TypeError(f"to_scipy: a matrix of SciPy holds numbers, not {self.kind}: take a field by map(op), or use to_coo()")
         starts, columns, values = self.to_csr()
         held = np.ones(columns.size, bool) if values is None else values
         fits = max(columns.size, *self.shape) <= np.iinfo(np.int32).max
@@ -230,7 +233,7 @@ class Matrix(MatrixVerbs):
             raise TypeError("expected a place, as in a[row, column]")
         (m, n), (row, column) = self.shape, place
         found = self._core.get(index_of(row, "row", m), index_of(column, "column", n))
-        return found if found is None or self.kind == NOTHING else KINDS[self.kind].type(found)
+        return element(self.kind, found)
 
     def __repr__(self) -> str:
         (m, n), held = self.shape, "1 entry" if self.nvals == 1 else f"{self.nvals} entries"

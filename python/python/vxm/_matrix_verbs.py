@@ -14,7 +14,8 @@ from ._arrays import integer, number
 from ._errors import ShapeError
 from ._kinds import KINDS, NOTHING, kind_of
 from ._operators import OperatorError
-from ._vectors import Complement, Expression, Vector, _place, _places, _plain, _test, closed
+from ._vectors import Complement, Expression, Vector, _place, _places, _test, closed, without_fields
+from ._words import element, plain
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -117,6 +118,7 @@ class MatrixVerbs:
         kind = kind_of(dtype)
         if self.kind == NOTHING:
             raise TypeError("astype: the entries of a pattern have no value: give them one, as in a.map(vxm.PAIR.bind(0))")
+        without_fields("astype", self.kind, kind)
         return self._of(self._core.map(casting(self.kind, kind), _place(device, threads)))
 
     def map_index(self, op: Op, *, device: str = "cpu", threads: Optional[int] = None) -> Matrix:
@@ -155,6 +157,7 @@ class MatrixVerbs:
         """The places that hold an entry other than 0 or false: a mask by value."""
         if self.kind == NOTHING:
             return self._of(self._core)
+        without_fields("nonzero", self.kind)
         test = ops.IDENTITY if self.kind == "bool" else ops.NE.bind(KINDS[self.kind].type(0))
         return self.select(test, device=device, threads=threads).pattern(device=device, threads=threads)
 
@@ -191,7 +194,10 @@ class MatrixVerbs:
         _same_shape("ewise_union", self, matrix_of(other, "ewise_union"))
         if NOTHING in (self.kind, other.kind):
             raise TypeError("ewise_union: the entries of a pattern have no value")
-        program, missing = as_op(op).program(self.kind, other.kind), (_plain(alpha), _plain(beta))
+        program, missing = as_op(op).program(self.kind, other.kind), (
+            plain(self.kind, alpha, "ewise_union"),
+            plain(other.kind, beta, "ewise_union"),
+        )
         return self._of(self._core.ewise_union(other._core, missing, program, _place(device, threads)))
 
     def kronecker(self, other: Matrix, op: Union[Op, Monoid], *, device: str = "cpu", threads: Optional[int] = None) -> Matrix:
@@ -254,9 +260,9 @@ class MatrixVerbs:
         return _vector(self._core.reduce_columns(self._monoid(monoid, "reduce_columns"), _place(device, threads)))
 
     def reduce(self, monoid: Union[Monoid, Op], *, device: str = "cpu", threads: Optional[int] = None) -> Any:
-        """All entries, folded into one number of NumPy; the monoid's identity if there are none."""
+        """All entries, folded into one element of NumPy; the monoid's identity if there are none."""
         adding = self._monoid(monoid, "reduce")
-        return KINDS[self.kind].type(self._core.reduce(adding, _place(device, threads)))
+        return element(self.kind, self._core.reduce(adding, _place(device, threads)))
 
     def degrees(self, *, device: str = "cpu", threads: Optional[int] = None) -> Vector:
         """The number of entries of each row, as u32. A row without entries holds 0."""

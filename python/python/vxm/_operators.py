@@ -9,10 +9,11 @@ import numpy as np
 
 from ._emit import ARITY, Emitter, Emitting, Literal, OperatorError, Refusal, Value, Void
 from ._kinds import (
-    FLOATS, INTEGERS, KINDS, NOTHING, NUMBERS, dtype_of, f32, f64, fits, i8, i16, i32, i64, kind_of, shown, u8, u16, u32, u64,
+    FLOATS, INTEGERS, KINDS, NOTHING, NUMBERS, dtype_of, f32, f64, fits, i8, i16, i32, i64, is_struct, kind_of, shown, u8, u16, u32, u64,
 )  # fmt: skip
 from ._source import Source
 from ._translate import Translator
+from ._words import element, plain
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -74,8 +75,9 @@ class Op(Emitting):
             _number(operand, kind, f"{self.name}: {name}")
             for operand, name, kind in zip(operands, self.parameters, self._annotations)
         ]
-        program = self.program(*(NOTHING if number is None else kind_of(type(number)) for number in held))
-        return dtype_of(program.result).type(program.call(*held))
+        kinds = [NOTHING if number is None else kind_of(number.dtype) for number in held]
+        program = self.program(*kinds)
+        return element(program.result, program.call(*(None if x is None else plain(kind, x, self.name) for kind, x in zip(kinds, held))))
 
     def program(self, *kinds: Any) -> Program:
         """The program for operands of these kinds. ``()`` is the kind of a pattern's entry.
@@ -173,7 +175,8 @@ class _Written(Op):
             if kind is None or (isinstance(operand, Value) and operand.kind == kind):
                 continue
             found = operand.kind if isinstance(operand, Value) else "an operand without a value"
-            raise Refusal(f"{found} for `{name}` of {self.name}, which is annotated {kind}", f"cast it, as in {kind}(x)")
+            instead = "pass a struct" if is_struct(kind) else f"cast it, as in {kind}(x)"
+            raise Refusal(f"{found} for `{name}` of {self.name}, which is annotated {kind}", instead)
         # the same call again has the same result
         call = (self, *settled) if all(isinstance(operand, (Value, Void)) for operand in settled) else None
         if call in emitter.calls:
@@ -271,10 +274,12 @@ def _number(value: Any, kind: Optional[str], what: str) -> Any:
         return None
     if isinstance(value, np.generic):
         try:
-            found = kind_of(type(value))
+            found = kind_of(value.dtype)
         except TypeError as error:
             raise TypeError(f"{what}: {error}") from None
         if kind not in (None, found):
+            if is_struct(found) or is_struct(str(kind)):
+                raise TypeError(f"{what}: expected {kind}, found {found}")
             raise TypeError(f"{what}: expected {kind}, found {found}: cast it, as in {kind}(x)")
         return value
     if not isinstance(value, (bool, int, float)):
@@ -300,6 +305,8 @@ def _times(emitter: Emitter, operands: Sequence[Operand]) -> Operand:
 
 def _one(emitter: Emitter, operands: Sequence[Operand]) -> Operand:
     kind = emitter.value(operands[0]).kind
+    if is_struct(kind):
+        raise Refusal(f"ONE of {kind}", "write an operator that makes the struct")
     return emitter.constant(kind, True if kind == "bool" else 1 if kind in INTEGERS else 1.0)
 
 

@@ -75,7 +75,7 @@ def key_of(value: Any) -> Hashable:
     if isinstance(value, (bool, int)):
         return type(value), value
     if isinstance(value, (float, np.generic)):
-        return type(value), repr(value)
+        return type(value), str(value.dtype) if isinstance(value, np.void) else "", repr(value)
     # an object stands for itself, and is kept so that no other gets its number
     return _Same(value)
 

@@ -35,13 +35,12 @@ _UNARY: dict[type[ast.unaryop], str] = {ast.USub: "neg", ast.Invert: "not", ast.
 _REFUSED: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("For", "AsyncFor", "While"), ("a loop", "an operator has none: write out its steps")),
     **dict.fromkeys(("ListComp", "SetComp", "DictComp", "GeneratorExp"), ("a loop", "an operator has none: write out its steps")),
-    "Subscript": ("a subscript", "an operator only sees its operands: pass the value as one"),
-    "Attribute": ("an attribute of a value", "a value is a number: use operators and functions"),
+    "Subscript": ("a subscript", "an operator only sees its operands: pass the value as one; of a struct write x.cost"),
     "JoinedStr": ("a string", "use numbers"),
     "NamedExpr": ("an assignment in an expression", "write it in a line of its own"),
     **dict.fromkeys(("Global", "Nonlocal"), ("an assignment to a variable outside of the function", "return the value instead")),
     **dict.fromkeys(("FunctionDef", "AsyncFunctionDef", "Lambda"), ("a function in an operator", "write it outside, as an operator")),
-    **dict.fromkeys(("Tuple", "List", "Set", "Dict"), ("a collection", "an operator has numbers only: use a variable for each")),
+    **dict.fromkeys(("Tuple", "List", "Set", "Dict"), ("a collection", "an operator has numbers only: use a variable for each, or a vxm.struct")),
     **dict.fromkeys(("Raise", "Assert", "Try", "TryStar"), ("an exception", "an operator can't fail: return a value")),
     **dict.fromkeys(("Import", "ImportFrom"), ("an import", "write it outside of the function")),
 }
@@ -255,6 +254,8 @@ class Translator:
             return self._emitter.choose(condition, self._expression(node.body), self._expression(node.orelse))
         if isinstance(node, ast.Call):
             return self._call(node)
+        if isinstance(node, ast.Attribute):
+            return self._emitter.field(self._expression(node.value), node.attr)
         raise _refused(node, "an expression")
 
     def _name(self, name: str) -> Operand:
@@ -285,28 +286,41 @@ class Translator:
         return operand
 
     def _compare(self, node: ast.Compare) -> Operand:
-        sides = [self._expression(side) for side in (node.left, *node.comparators)]
+        sides = [self._side(side) for side in (node.left, *node.comparators)]
         found: Optional[Operand] = None
         for kind, left, right in zip(node.ops, sides, sides[1:]):
             operation = _COMPARISONS.get(type(kind))
             if operation is None:
                 word = {"Is": "is", "IsNot": "is not", "In": "in", "NotIn": "not in"}[type(kind).__name__]
                 raise Refusal(f"`{word}`", "use == != < <= > >=")
-            one = self._emitter.apply(operation, (left, right))
+            one = self._compared(operation, left, right)
             found = one if found is None else self._emitter.apply("and", (found, one))
         if found is None:
             raise AssertionError("a comparison has two sides")
         return found
+
+    def _side(self, node: ast.expr) -> list[Operand]:
+        """One side of a comparison: an operand, or those of a tuple."""
+        if isinstance(node, ast.Tuple) and len(node.elts) > 1:
+            return [self._expression(part) for part in node.elts]
+        return [self._expression(node)]
+
+    def _compared(self, operation: str, left: Sequence[Operand], right: Sequence[Operand]) -> Operand:
+        """Whether two tuples compare so, the first parts that differ deciding, as in Python."""
+        if len(left) != len(right):
+            raise Refusal(f"a comparison of {len(left)} with {len(right)} values", "write as many on both sides")
+        return self._emitter.lexical(operation, list(zip(left, right)))
 
     def _call(self, node: ast.Call) -> Operand:
         function = self._function(node)
         for argument in node.args:
             if isinstance(argument, ast.Starred):
                 raise Refusal("arguments with a star", "write each one")
-        if node.keywords:
+        if node.keywords and not isinstance(function, Emitting):
             raise Refusal("an argument with a name", "pass it by its position")
         operands = [self._expression(argument) for argument in node.args]
         if isinstance(function, Emitting):
+            operands += self._named(node, function, len(operands))
             if len(operands) != len(function.parameters):
                 raise Refusal(f"{len(operands)} operands of {function.name}", f"write {len(function.parameters)}")
             return function.emit(self._emitter, operands)
@@ -322,6 +336,21 @@ class Translator:
         if operation in ("min", "max"):
             return self._emitter.fold(operation, operands)
         return self._emitter.apply(operation, operands)
+
+    def _named(self, node: ast.Call, function: Emitting, placed: int) -> list[Operand]:
+        """The operands with names, in the order of the parameters that follow the ones in place."""
+        if not node.keywords:
+            return []
+        given = {keyword.arg: keyword.value for keyword in node.keywords}
+        rest = function.parameters[placed:]
+        known = f"write each of {', '.join(function.parameters)} once"
+        for name in given:
+            if name not in rest:
+                raise Refusal("arguments with two stars" if name is None else f"an operand `{name}` of {function.name}", known)
+        for name in rest:
+            if name not in given:
+                raise Refusal(f"no operand `{name}` of {function.name}", known)
+        return [self._expression(given[name]) for name in rest]
 
     def _function(self, node: ast.Call) -> Any:
         if self._has_locals(node.func):

@@ -12,8 +12,9 @@ from ._algebra import Monoid, Semiring, as_monoid, as_op, as_semiring, casting
 from ._arrays import flat, index_of, integers, number, unmasked
 from ._errors import InputError, PlaceError, ShapeError
 from ._graph import Graph
-from ._kinds import FLOATS, KINDS, NOTHING, kind_of
+from ._kinds import FLOATS, KINDS, NOTHING, dtype_of, is_struct, kind_of
 from ._operators import OperatorError
+from ._words import element, plain, values_of, words_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -25,22 +26,6 @@ __all__ = ["Complement", "Expression", "Vector", "fill", "map2", "map3", "mxv"]
 
 _MOST = 2**32 - 1
 _Place = tuple[str, str, Optional[int]]
-
-
-def _words(array: NDArray[Any], kind: str) -> NDArray[Any]:
-    """The bits of values, in words of 32 bits for kinds of up to 32, else of 64."""
-    if KINDS[kind].kind == "f":
-        unknown = np.isnan(array)
-        # all NaNs have one bit pattern
-        array = np.where(unknown, KINDS[kind].type(np.nan), array) if unknown.any() else array
-    size = KINDS[kind].itemsize
-    plain = np.ascontiguousarray(array, KINDS[kind]).view(f"u{size}")
-    return plain.astype(np.uint64 if size == 8 else np.uint32, copy=False)
-
-
-def _values(words: NDArray[Any], kind: str) -> NDArray[Any]:
-    """The values that have these bits."""
-    return words.astype(f"u{KINDS[kind].itemsize}", copy=False).view(KINDS[kind])
 
 
 def _same_length(what: str, one: int, other: int) -> None:
@@ -160,6 +145,7 @@ class Expression:
         kind = kind_of(dtype)
         if self.kind == NOTHING:
             raise TypeError("astype: the elements of a set have no value: give them one, as in set.map(vxm.PAIR.bind(0))")
+        without_fields("astype", self.kind, kind)
         return Expression._of(self._core.map(casting(self.kind, kind)))
 
     def ewise_add(self, other: Expression, op: Union[Op, Monoid]) -> Expression:
@@ -189,7 +175,7 @@ class Expression:
         """The elements, and ``value`` at every place that holds none."""
         if self.kind == NOTHING:
             raise TypeError("or_: the elements of a set have no value: all of its places are Vector.members(n, range(n))")
-        return Expression._of(self._core.or_(_plain(value)))
+        return Expression._of(self._core.or_(plain(self.kind, value, "or_")))
 
     def or_identity(self) -> Expression:
         """A product's elements, and the identity of its monoid at every place that holds none."""
@@ -203,6 +189,7 @@ class Expression:
         """The set of places that hold an element other than 0 or false: a mask by value."""
         if self.kind == NOTHING:
             return self
+        without_fields("nonzero", self.kind)
         return self.select(ops.IDENTITY if self.kind == "bool" else ops.NE.bind(KINDS[self.kind].type(0))).pattern()
 
     def gather(self, index: Expression) -> Expression:
@@ -241,7 +228,7 @@ class Expression:
         return made
 
     def reduce(self, monoid: Union[Monoid, Op], *, device: str = "cpu", threads: Optional[int] = None) -> Any:
-        """All elements, folded into one number of NumPy; the monoid's identity if there are none.
+        """All elements, folded into one element of NumPy; the monoid's identity if there are none.
 
         >>> import vxm
         >>> int(vxm.Vector.from_numpy([1, 5, 2]).reduce(vxm.MAX))
@@ -250,7 +237,7 @@ class Expression:
         if self.kind == NOTHING:
             raise TypeError("reduce: the elements of a set have no value: nvals counts them")
         folded = _vxm.reduce(self._core, as_monoid(monoid).of(self.kind), _place(device, threads))
-        return KINDS[self.kind].type(folded)
+        return element(self.kind, folded)
 
 
 class Vector(Expression):
@@ -272,7 +259,7 @@ class Vector(Expression):
         array = flat(values if dtype is None else _cast(values, dtype), "values")
         kind = kind_of(array.dtype)
         number(array.size, "values", _MOST, f"0 to {_MOST} values")
-        return cls._made(kind, array.size, None, _words(array, kind))
+        return cls._made(kind, array.size, None, words_of(array, kind))
 
     @classmethod
     def from_pairs(cls, n: int, indices: ArrayLike, values: ArrayLike, dtype: Any = None) -> Vector:
@@ -289,7 +276,7 @@ class Vector(Expression):
         if places.size != array.size:
             raise ShapeError(f"{places.size} indices but {array.size} values")
         kind = kind_of(array.dtype)
-        return cls._made(kind, n, places, _words(array, kind))
+        return cls._made(kind, n, places, words_of(array, kind))
 
     @classmethod
     def full(cls, n: int, value: Any, dtype: Any = None) -> Vector:
@@ -323,7 +310,7 @@ class Vector(Expression):
     @property
     def dtype(self) -> Optional[np.dtype[Any]]:
         """The type of the elements; None for a set."""
-        return KINDS.get(self.kind)
+        return None if self.kind == NOTHING else dtype_of(self.kind)
 
     @property
     def nvals(self) -> int:
@@ -350,7 +337,7 @@ class Vector(Expression):
         """The elements, in the order of `indices`. A set has none."""
         if self.kind == NOTHING:
             raise TypeError("a set has no values")
-        return _values(self._core.words(), self.kind)
+        return values_of(self._core.words(), self.kind)
 
     def to_numpy(self, missing: Any = None) -> NDArray[Any]:
         """The elements as an array, with ``missing`` at every place that holds none. For a set: whether each place is in it.
@@ -367,7 +354,7 @@ class Vector(Expression):
             return self.values
         if missing is None:
             raise InputError(f"{len(self) - self.nvals} of {len(self)} places hold no element: say a value by missing=")
-        array = np.full(len(self), _cast(np.asarray(missing).reshape(-1), self.kind)[0], KINDS[self.kind])
+        array = np.full(len(self), _cast(np.asarray(missing).reshape(-1), self.kind)[0], dtype_of(self.kind))
         array[self.indices] = self.values
         return array
 
@@ -388,7 +375,7 @@ class Vector(Expression):
     def __getitem__(self, index: int) -> Any:
         """The element at a place, or None; of a set, whether it is a member. Raises `vxm.PlaceError` outside of the vector."""
         found = self._core.get(index_of(index, "index", len(self)))
-        return found if found is None or self.kind == NOTHING else KINDS[self.kind].type(found)
+        return element(self.kind, found)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Vector):
@@ -407,6 +394,12 @@ def _rebuilt(n: int, indices: NDArray[np.uint32], values: Optional[NDArray[Any]]
 def _cast(values: ArrayLike, dtype: Any) -> NDArray[Any]:
     """The values as another type, which must hold each of them."""
     array, kind = unmasked(values, "values"), kind_of(dtype)
+    if is_struct(kind):
+        # a list of tuples holds structs, too
+        array = array if array.dtype.names is not None else np.array(values, dtype_of(kind))
+        if kind_of(array.dtype) != kind:
+            raise TypeError(f"values: expected structs {kind}, found {kind_of(array.dtype)}")
+        return array
     if array.dtype.kind not in "biuf":
         raise TypeError(f"values: expected numbers or bools, found {array.dtype}")
     with np.errstate(invalid="ignore", over="ignore"):
@@ -451,8 +444,10 @@ def closed(program: _vxm.Program, kind: str, verb: str) -> _vxm.Program:
     return program
 
 
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+def without_fields(verb: str, *kinds: str) -> None:
+    """Refuses structs."""
+    for kind in filter(is_struct, kinds):
+        raise TypeError(f"{verb}: {kind} has fields: read or make them by map(op)")
 
 
 def _place(device: str, threads: Optional[int]) -> _Place:
@@ -471,7 +466,7 @@ def fill(value: Any, n: int, dtype: Any = None) -> Expression:
     """
     kind = kind_of(np.asarray(value).dtype if dtype is None else dtype)
     count = number(n, "n", _MOST, f"0 to {_MOST} places")
-    return Expression._of(_vxm.Expr.fill(kind, count, _plain(value)))
+    return Expression._of(_vxm.Expr.fill(kind, count, plain(kind, value, "fill")))
 
 
 def map2(op: Op, x: Expression, y: Expression) -> Expression:
