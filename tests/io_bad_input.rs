@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use vxm::io::{read, read_matrix};
+use vxm::io::{Weighted, read, read_matrix, read_weighted};
 
 const PATTERN: &str = "%%MatrixMarket matrix coordinate pattern symmetric\n";
 const REAL: &str = "%%MatrixMarket matrix coordinate real general\n";
@@ -286,6 +286,36 @@ fn values_that_do_not_fit() {
         tell(&format!("{skew}2 2 1\n2 1 -128\n")),
         "m.mtx: i8 cannot hold the negative of -128 (skew-symmetric)"
     );
+    assert_eq!(
+        tell(&format!("{skew}2 2 2\n2 1 5\n2 2 -1\n")),
+        "m.mtx:4:5: expected 0 on the diagonal of a skew-symmetric matrix, found `-1`"
+    );
+    let path = put(folder.path(), "skew.mtx", format!("{skew}2 2 2\n2 1 5\n2 2 0\n").as_bytes());
+    assert_eq!(read_matrix::<i8>(&path, &()).unwrap().get(0, 1), Some(-5));
+    let symmetric = INTEGER.replace("general", "symmetric");
+    assert_eq!(
+        tell(&format!("{symmetric}3 3 3\n2 1 5\n3 3 1\n1 2 5\n")),
+        "m.mtx: entry 3: row 1, column 2: entry 1 already implies it: expected one of the two in a matrix with symmetry"
+    );
+}
+
+#[test]
+fn finite_text_does_not_become_infinite() {
+    let folder = tempfile::tempdir().unwrap();
+    let real = INTEGER.replace("integer", "real");
+    let path = |word: &str| put(folder.path(), "m.mtx", format!("{real}1 1 1\n1 1 {word}\n").as_bytes());
+    let narrow = |word: &str| read_matrix::<f32>(&path(word), &()).map(|a| a.values()[0]);
+    let wide = |word: &str| read_matrix::<f64>(&path(word), &()).map(|a| a.values()[0]);
+    assert_eq!((narrow("1e38").unwrap(), wide("1e308").unwrap()), (1e38, 1e308));
+    assert_eq!((narrow("-inf").unwrap(), wide("Infinity").unwrap()), (f32::NEG_INFINITY, f64::INFINITY));
+    let (error, wider) = (narrow("1e39").unwrap_err().to_string(), wide("-1e309").unwrap_err().to_string());
+    assert!(error.ends_with("m.mtx:3:5: expected a value of type f32, found `1e39`"), "{error}");
+    assert!(wider.ends_with("m.mtx:3:5: expected a value of type f64, found `-1e309`"), "{wider}");
+    let list = put(folder.path(), "g.wel", b"1 2 0.5\n2 3 1e400\n");
+    let error = read_weighted(&list, &()).unwrap_err().to_string();
+    assert!(error.ends_with("g.wel:2:5: expected a weight that 64 bits can hold, found `1e400`"), "{error}");
+    let upper = put(folder.path(), "G.WEL", b"1 2 0.5\n");
+    assert!(matches!(read_weighted(&upper, &()), Ok(Weighted::Real(_))));
 }
 
 #[test]
@@ -315,4 +345,11 @@ fn a_carriage_return_alone_ends_no_line() {
     let line = told(&put(folder.path(), "old.txt", b"1 2\r2 3\r3 4\r"));
     assert_eq!(line, "old.txt:1:5: expected a line feed after the carriage return, found `2`");
     assert_eq!(read(put(folder.path(), "dos.txt", b"1 2\r\n2 3\r\n"), &()).unwrap().graph.nnz(), 4);
+    // nor a comment, which would swallow the edges behind it
+    for (text, place) in [(&b"# old\r1 2\r2 3\r"[..], "1:7"), (b"1 2\n# old\r1 2\n", "2:7")] {
+        let line = told(&put(folder.path(), "old.txt", text));
+        assert_eq!(line, format!("old.txt:{place}: expected a line feed after the carriage return, found `1`"));
+    }
+    let comments = put(folder.path(), "dos.txt", b"# a\r\r\n1 2\r\n# b\r\n2 3\r\n");
+    assert_eq!(read(comments, &()).unwrap().graph.nnz(), 4);
 }

@@ -111,7 +111,9 @@ impl<V: Value> Listed<'_, V> {
                         triples.push(row, column, value)?;
                     }
                 }
-                triples.to_csr(duplicates).map_err(|error| repeated((&file, format), &numbering, &lists, error))
+                triples
+                    .to_csr(duplicates)
+                    .map_err(|error| repeated((&file, format), (outline.target, &numbering), &lists, error))
             }
         }
     }
@@ -138,7 +140,9 @@ fn directed<T: Value>(
             triples.push(row, column, value)?;
         }
     }
-    let graph = triples.to_csr(duplicates).map_err(|error| repeated((file, format), numbering, lists, error))?;
+    let graph = triples
+        .to_csr(duplicates)
+        .map_err(|error| repeated((file, format), (outline.target, numbering), lists, error))?;
     let duplicates = triples.len() as u64 - graph.nnz() as u64;
     Ok((graph, Report { entries, loops, duplicates, ..Report::default() }))
 }
@@ -152,16 +156,26 @@ impl<V: Value> Duplicates<V> for Least {
     }
 }
 
-/// Returns the error for the first two entries, in file order, with the same row and column. `error` found such a pair
-/// in row order. `numbering` says what the file calls rows and columns.
+/// Returns the error for the first two entries, in file order, with the same row and column, or with those that one of them implies. `error`
+/// found such a pair in row order. `numbering` says what the file calls rows and columns.
 fn repeated<T: Value>(
     (file, format): (&str, FileFormat),
-    numbering: &Numbering,
+    (target, numbering): (Target, &Numbering),
     lists: &Lists<T>,
     error: Error,
 ) -> Error {
-    let mut seen = HashMap::new();
-    for (entry, &(row, column, _)) in (1u64..).zip(lists.iter().flatten()) {
+    let (mut seen, mut implied) = (HashMap::new(), HashMap::new());
+    for (entry, &(row, column, value)) in (1u64..).zip(lists.iter().flatten()) {
+        if let Ok(Some((i, j, _))) = target.mirrored(file, (row, column, value)) {
+            implied.insert((i, j), entry);
+        }
+        if let Some(earlier) = implied.get(&(row, column)).filter(|_| row != column) {
+            let (row, column) = (numbering.label(row), numbering.label(column));
+            let text = "already implies it: expected one of the two in a matrix with symmetry";
+            return Error::invalid(format!(
+                "{file}: entry {entry}: row {row}, column {column}: entry {earlier} {text}"
+            ));
+        }
         if let Some(earlier) = seen.insert((row, column), entry) {
             let (row, column) = (numbering.label(row), numbering.label(column));
             return Error::invalid(match format {

@@ -205,6 +205,10 @@ impl<V: Value> Lines for EntryLines<V> {
                 (_, name) => format!("a value of type {name}"),
             },
         })?;
+        let is_zero = || value.negate().is_some_and(|other| other == value);
+        if row == column && self.symmetry == Symmetry::Skew && !is_zero() {
+            return Err(Fault { at, expected: "0 on the diagonal of a skew-symmetric matrix".to_owned() });
+        }
         let is_real = || value.conjugate().is_none_or(|other| other == value);
         if row == column && self.symmetry == Symmetry::Hermitian && !is_real() {
             return Err(Fault { at, expected: "a real number on the diagonal of a hermitian matrix".to_owned() });

@@ -101,9 +101,7 @@ impl<V: Value> Lines for Named<V> {
                 false if count > 1 => line.blanks(),
                 false => {}
             }
-            if line.after_return() && !line.line_ends() {
-                return Err(Fault { at: line.at(), expected: "a line feed after the carriage return".into() });
-            }
+            line.not_after_return()?;
         }
         let missing = |column: usize| Fault { at: line.at(), expected: format!("column {}, a name", column + 1) };
         let (from, to) = (ends.0.ok_or_else(|| missing(from))?, ends.1.ok_or_else(|| missing(to))?);

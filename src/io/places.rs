@@ -11,7 +11,12 @@ pub(super) const NO_INTEGER: &str = "a weight from 0 to 4294967295";
 
 /// The error for a weight at byte `at` that isn't of the type that is read.
 pub(super) fn no_weight(at: usize, word: &[u8]) -> Fault {
-    let expected = if is_real(word) { NO_INTEGER } else { "a weight, a number" };
+    let is_infinite = f64::parse(Field::Real, word).is_none();
+    let expected = match is_real(word) {
+        true if is_infinite => "a weight that 64 bits can hold",
+        true => NO_INTEGER,
+        false => "a weight, a number",
+    };
     Fault { at, expected: expected.into() }
 }
 
@@ -39,8 +44,8 @@ impl Places {
     /// [`Error::Invalid`]: what was chosen are no numbers, or one is chosen twice.
     pub fn of(source: &Source<'_>) -> Result<Self> {
         let Some(columns) = &source.columns else {
-            let name = source.name();
-            let name = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+            let name = source.name().to_ascii_lowercase();
+            let name = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
             return Ok(Self { from: 0, to: 1, weight: name.ends_with(".wel").then_some(2), chosen: false });
         };
         let number = |name: &str| name.parse::<usize>().ok().and_then(|number| number.checked_sub(1));

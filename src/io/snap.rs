@@ -185,9 +185,7 @@ impl<I: TryFrom<u64> + Send, V: Value> Edges<I, V> {
         line.blanks();
         while !line.line_ends() {
             let at = line.at();
-            if line.after_return() {
-                return Err(Fault { at, expected: "a line feed after the carriage return".into() });
-            }
+            line.not_after_return()?;
             let word = line.word();
             if !is_real(word) {
                 return Err(Fault { at, expected: "a number or the end of the line".into() });
@@ -224,9 +222,7 @@ impl<I: TryFrom<u64> + Send, V: Value> Edges<I, V> {
         let (mut from, mut to, mut value, mut count) = (None, None, None, 0);
         line.blanks();
         while !line.line_ends() {
-            if line.after_return() {
-                return Err(Fault { at: line.at(), expected: "a line feed after the carriage return".into() });
-            }
+            line.not_after_return()?;
             if count == self.places.from {
                 from = Some(Self::vertex(line)?);
             } else if count == self.places.to {

@@ -73,9 +73,21 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Whether a carriage return precedes this position: the line end of old systems, which is not supported.
-    pub fn after_return(&self) -> bool {
-        self.at > 0 && self.text[self.at - 1] == b'\r'
+    /// Checks that no carriage return precedes this position within a line: the line end of old systems, which is not supported.
+    #[inline]
+    pub fn not_after_return(&self) -> Result<(), Fault> {
+        if self.at > 0 && self.text[self.at - 1] == b'\r' && !self.line_ends() {
+            return Err(lone_return(self.at));
+        }
+        Ok(())
+    }
+
+    /// Moves to the end of this line, a comment, in which no carriage return stands alone.
+    pub fn skip_comment(&mut self) -> Result<(), Fault> {
+        let start = self.at;
+        self.skip_line();
+        let lone = self.text[start..self.at].trim_ascii_end().iter().position(|&byte| byte == b'\r');
+        lone.map_or(Ok(()), |at| Err(lone_return(start + at + 1)))
     }
 
     /// Whether the line or the text ends at this position.
@@ -203,6 +215,12 @@ impl<'t> Cursor<'t> {
     }
 }
 
+/// The error for what follows a carriage return in a line.
+#[cold]
+fn lone_return(at: usize) -> Fault {
+    Fault { at, expected: "a line feed after the carriage return".to_owned() }
+}
+
 /// The error for what is no number within `range`.
 #[cold]
 fn outside(at: usize, what: &str, range: &core::ops::RangeInclusive<u64>) -> Fault {
@@ -260,7 +278,7 @@ pub(super) fn parse_piece<L: Lines>(lines: &L, text: &[u8], kept: &Kept) -> Resu
             }
             None => {
                 comments += 1;
-                cursor.skip_line();
+                cursor.skip_comment()?;
             }
         }
     }

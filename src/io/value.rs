@@ -354,9 +354,14 @@ trait Numeral: Element + PartialOrd {
     fn append(self, text: &mut Vec<u8>);
 }
 
-/// A number of 16 bits; `None` if it would become infinite.
+/// A narrower number; `None` if it would become infinite.
 fn narrowed<T: Numeral>(wide: f64, narrow: impl Fn(f64) -> T) -> Option<T> {
     Some(narrow(wide)).filter(|narrow| wide.is_infinite() || !narrow.as_f64().is_infinite())
+}
+
+/// A float as text; `None` if it is a number of digits that becomes infinite.
+fn finite_or_said<T: Numeral + FromStr>(word: &[u8]) -> Option<T> {
+    parsed(word).filter(|x: &T| x.as_f64().is_finite() || !word.iter().any(u8::is_ascii_digit))
 }
 
 /// Parses `word`; `None` if `T` can't hold it.
@@ -405,8 +410,8 @@ numerals! {
         i => narrowed(i as f64, Self::from_f64), r => narrowed(r, Self::from_f64);
     bf16, word => parsed(word).and_then(|x| narrowed(x, Self::from_f64)), x => Some(-x), x.to_f32(),
         i => narrowed(i as f64, Self::from_f64), r => narrowed(r, Self::from_f64);
-    f32, word => parsed(word), x => Some(-x), x, i => Some(i as Self), r => Some(r as Self);
-    f64, word => parsed(word), x => Some(-x), x, i => Some(i as Self), r => Some(r);
+    f32, word => finite_or_said(word), x => Some(-x), x, i => narrowed(i as f64, |x| x as Self), r => narrowed(r, |x| x as Self);
+    f64, word => finite_or_said(word), x => Some(-x), x, i => Some(i as Self), r => Some(r);
 }
 
 /// Whether `word` is an integer: digits after an optional sign.
