@@ -89,6 +89,11 @@ def test_shortest_paths_with_parents(seed: int, threads: int, device: str) -> No
 
     # the source's own parent is itself, though a neighbour offers a longer way
     found = vxm.fixpoint(start).while_changed().step(body).eval(threads=threads, device=device).state.to_numpy()
+    # over entries that know where they start, no element is made anew
+    edges = graph.matrix().map_index(vxm.op(lambda i, j, weight: Hop(weight, i)), device=device)
+    ring = vxm.semiring(nearest, vxm.op(lambda hop, edge: Hop(vxm.saturating_add(hop.cost, edge.cost), edge.parent)))
+    loop = vxm.fixpoint(start).while_changed().monotone().step(lambda hops: hops.ewise_add(hops.vxm(edges, ring), nearer))
+    same(loop.eval(threads=threads, device=device).state.to_numpy(), found)
 
     offsets, columns, weights = graph._core.weighted_csr()
     best = {3: (0, 3)}
