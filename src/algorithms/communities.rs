@@ -39,6 +39,25 @@ fn without(volume: f64, degree: f64, total: f64) -> f64 {
     volume - degree / total
 }
 
+/// The degree of a vertex, and the share of all degrees that the community of the same number has.
+#[scalar]
+struct Shares {
+    degree: f64,
+    volume: f64,
+}
+
+/// Both of them.
+#[op]
+fn shares(degree: f64, volume: f64) -> Shares {
+    Shares { degree, volume }
+}
+
+/// The weight that links of a vertex with a community are expected to have.
+#[op]
+fn expected(vertex: Shares, community: Shares) -> f64 {
+    vertex.degree * community.volume
+}
+
 /// Whether `one` comes before `other` in a random order.
 #[op]
 fn is_before(one: u32, other: u32, seed: u64) -> bool {
@@ -125,6 +144,14 @@ struct Parts {
     modularity: f64,
 }
 
+/// Where each vertex would move if it were alone.
+struct Wishes {
+    /// The community of its greatest gain.
+    target: Vector<u32>,
+    /// Whether it gains more there than in its own.
+    leaves: Vector<bool>,
+}
+
 /// What a level comes to: communities, each named by a vertex.
 struct Settled {
     home: Vector<u32>,
@@ -140,17 +167,16 @@ fn settle(graph: &Matrix<f64>, tolerance: f64) -> Result<Settled> {
     let mut home = numbers(graph.nrows()).eval()?;
     let first = parts(&level, &home)?;
     let (mut modularity, mut rounds, mut idle, mut halvings) = (first.modularity, 0, 0, 0);
-    let mut known = Some(first);
+    let mut wishes = wished(&level, &home, first)?;
     while idle < PATIENCE && total > 0.0 {
-        // after a round that was undone, what was known before it isn't there any more: that saves memory
-        let now = known.take().map_or_else(|| parts(&level, &home), Ok)?;
-        let next = moved(&level, &home, now, (rounds, halvings))?;
+        let next = moved(&home, &wishes, (rounds, halvings))?;
         let found = parts(&level, &next)?;
         rounds += 1;
         idle = if found.modularity > modularity + tolerance { 0 } else { idle + 1 };
         if found.modularity > modularity {
-            (home, modularity, halvings) = (next, found.modularity, halvings.saturating_sub(1));
-            known = Some(found);
+            modularity = found.modularity;
+            wishes = wished(&level, &next, found)?;
+            (home, halvings) = (next, halvings.saturating_sub(1));
         } else {
             halvings += 1;
         }
@@ -158,32 +184,33 @@ fn settle(graph: &Matrix<f64>, tolerance: f64) -> Result<Settled> {
     Ok(Settled { home, modularity, rounds })
 }
 
-/// The communities after a round: a vertex moves to its best one, if it gains more there than in its own, if it may go in that direction, and if its lot is
-/// in the part that `halvings` leave.
-fn moved(level: &Level, home: &Vector<u32>, now: Parts, (round, halvings): (u32, u32)) -> Result<Vector<u32>> {
+/// Where each vertex gains most: the least community among equals.
+fn wished(level: &Level, home: &Vector<u32>, now: Parts) -> Result<Wishes> {
     let Level { degree, total, .. } = level;
     let Parts { links, inside, volume, .. } = now;
-    let (n, (target, most)) = (degree.len(), best(links, &volume, degree)?);
+    // G = W[v, c] - degree[v] * volume[c]; less than what a vertex really gains in its own community
+    let chance = links.map_ends(expected, &shares.map2(degree, &volume).eval()?)?;
+    let gains = links.ewise_mult(&chance, MINUS)?;
+    let (target, most) = (gains.argmax_rows()?, gains.reduce_rows(MAX)?);
     // stay[v] = inside[v] - degree[v] * (volume[home[v]] - degree[v] / total)
-    let others = without.map3(volume.gather(home), degree, fill(*total, n));
+    let others = without.map3(volume.gather(home), degree, fill(*total, degree.len()));
     let leaves = most.ewise_mult(stay.map3(&inside, degree, others), GT).eval()?;
+    Ok(Wishes { target, leaves })
+}
+
+/// The communities after a round: a vertex moves to its best one, if it gains more there than in its own, if it may go in that direction, and if its lot is
+/// in the part that `halvings` leave.
+fn moved(home: &Vector<u32>, wishes: &Wishes, (round, halvings): (u32, u32)) -> Result<Vector<u32>> {
+    let (n, Wishes { target, leaves }) = (home.len(), wishes);
     // in order: from an earlier to a later community in each even round, from a later to an earlier one in each odd round
     let (seeds, up) = (fill(u64::from(round / 2), n), round.is_multiple_of(2));
-    let in_order = if up { is_before.map3(home, &target, seeds) } else { is_before.map3(&target, home, seeds) };
+    let in_order = if up { is_before.map3(home, target, seeds) } else { is_before.map3(target, home, seeds) };
     let drawn = fill(u64::from(round), n).map_index(mix).map(LE.bind(u32::MAX >> halvings.min(31)));
     // home<leaves and in order and drawn> = target
     let movers = leaves.ewise_mult(in_order, LAND).ewise_mult(drawn, LAND).eval()?;
     let mut next = home.clone();
     target.mask(movers.values()).assign_to(&mut next)?;
     Ok(next)
-}
-
-/// The community of each vertex' greatest gain, the least among equals, and that gain.
-fn best(links: Matrix<f64>, volume: &Vector<f64>, degree: &Vector<f64>) -> Result<(Vector<u32>, Vector<f64>)> {
-    // G = W[v, c] - degree[v] * volume[c]; less than what a vertex really gains in its own community
-    let expected = links.map_ends(FIRST, degree)?.ewise_mult(&links.map_ends(SECOND, volume)?, TIMES)?;
-    let gains = links.ewise_mult(&expected, MINUS)?;
-    Ok((gains.argmax_rows()?, gains.reduce_rows(MAX)?))
 }
 
 /// What is known of communities. Their modularity is the sum over all of `inside / total - volume^2`; 0 without edges.
