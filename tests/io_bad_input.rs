@@ -1,5 +1,6 @@
 //! Errors in files are reported in one line: where, what was expected, what was found.
 
+use half::{bf16, f16};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use vxm::io::{Weighted, read, read_matrix, read_weighted};
@@ -311,6 +312,8 @@ fn finite_text_does_not_become_infinite() {
     let (error, wider) = (narrow("1e39").unwrap_err().to_string(), wide("-1e309").unwrap_err().to_string());
     assert!(error.ends_with("m.mtx:3:5: expected a value of type f32, found `1e39`"), "{error}");
     assert!(wider.ends_with("m.mtx:3:5: expected a value of type f64, found `-1e309`"), "{wider}");
+    let (half, brain) = (read_matrix::<f16>(&path("1e400"), &()), read_matrix::<bf16>(&path("-1e400"), &()));
+    assert!(half.is_err() && brain.is_err());
     let list = put(folder.path(), "g.wel", b"1 2 0.5\n2 3 1e400\n");
     let error = read_weighted(&list, &()).unwrap_err().to_string();
     assert!(error.ends_with("g.wel:2:5: expected a weight that 64 bits can hold, found `1e400`"), "{error}");
@@ -346,10 +349,14 @@ fn a_carriage_return_alone_ends_no_line() {
     assert_eq!(line, "old.txt:1:5: expected a line feed after the carriage return, found `2`");
     assert_eq!(read(put(folder.path(), "dos.txt", b"1 2\r\n2 3\r\n"), &()).unwrap().graph.nnz(), 4);
     // nor a comment, which would swallow the edges behind it
-    for (text, place) in [(&b"# old\r1 2\r2 3\r"[..], "1:7"), (b"1 2\n# old\r1 2\n", "2:7")] {
+    for (text, place) in [(&b"# old\r1 2\r2 3\r"[..], "1:7"), (b"1 2\n# old\r\r 1 2\n", "2:9")] {
         let line = told(&put(folder.path(), "old.txt", text));
         assert_eq!(line, format!("old.txt:{place}: expected a line feed after the carriage return, found `1`"));
     }
+    let metis = told(&put(folder.path(), "old.graph", b"2 1\n% old\r2\n2\n1\n"));
+    assert_eq!(metis, "old.graph:2:7: expected a line feed after the carriage return, found `2`");
+    let market = told(&put(folder.path(), "old.mtx", format!("{PATTERN}% old\r3 3 1\n3 3 1\n1 2\n").as_bytes()));
+    assert_eq!(market, "old.mtx:2:7: expected a line feed after the carriage return, found `3`");
     let comments = put(folder.path(), "dos.txt", b"# a\r\r\n1 2\r\n# b\r\n2 3\r\n");
     assert_eq!(read(comments, &()).unwrap().graph.nnz(), 4);
 }

@@ -67,6 +67,16 @@ struct Loop {
     active: Option<vxm::semiring::dynamic::Program>,
     monotone: bool,
     at_most: Option<u32>,
+    /// The operator that names the place into which an element is joined, and how.
+    scattered: Option<Scattered>,
+}
+
+type Scattered = (vxm::semiring::dynamic::Program, Monoid);
+
+/// An error of `scatter_reduce`, without a place in this file.
+fn told(error: Error) -> Error {
+    let text = error.to_string();
+    text.find("scatter_reduce: ").map_or(error, |at| Error::invalid(&text[at..]))
 }
 
 impl Loop {
@@ -90,7 +100,14 @@ impl Loop {
                 let looped = fixpoint(start).while_changed();
                 let looped = if self.monotone { looped.monotone() } else { looped };
                 let looped = if let Some(rounds) = self.at_most { looped.at_most(rounds) } else { looped };
-                looped.step(body).eval()
+                let looped = looped.step(body);
+                match self.scattered {
+                    None => looped.eval(),
+                    Some((root, monoid)) => {
+                        let root = DynUnary::<T, u32>::new(root).map_err(invalid)?;
+                        looped.scatter_reduce(root, monoid.of::<T, true>().map_err(invalid)?).eval().map_err(told)
+                    }
+                }
             }
             Some(active) => {
                 let active = DynUnary::<T, bool>::new(active).map_err(invalid)?;
@@ -115,10 +132,12 @@ pub fn run_loop(
     active: Option<&Program>,
     monotone: bool,
     at_most: Option<u32>,
+    scattered: Option<(PyRef<'_, Program>, PyRef<'_, Monoid>)>,
     place: Place,
 ) -> PyResult<(Expr, u32)> {
     let how = How::of(py, place)?;
-    let looped = Loop { how, number, active: active.map(|op| op.code), monotone, at_most };
+    let scattered = scattered.map(|(root, monoid)| (root.code, *monoid));
+    let looped = Loop { how, number, active: active.map(|op| op.code), monotone, at_most, scattered };
     let start = start.vector()?.clone();
     let bodies: Vec<Arc<Typed>> = bodies.iter().map(|body| body.0.clone()).collect();
     let Some(kind) = bodies.first().map(|body| body.kind) else {

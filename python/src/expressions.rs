@@ -57,6 +57,8 @@ pub enum Node {
     /// The elements that a mask, which is a set, selects; or those that it doesn't.
     Masked(Arc<Typed>, Arc<Typed>, bool),
     Gather(Arc<Typed>, Arc<Typed>),
+    /// The ends of chains of pointers, which are `u32`.
+    PointerJump(Arc<Typed>, dynamic::Program),
 }
 
 /// The matrix of a product.
@@ -98,7 +100,7 @@ impl Node {
         match self {
             Self::Vector(_) | Self::State(_) | Self::Fill(_) => Vec::new(),
             Self::Map(x, _) | Self::MapIndex(x, _) | Self::Select(x, _) | Self::SelectIndex(x, _) => vec![x],
-            Self::Or(x, _) | Self::Pattern(x) => vec![x],
+            Self::Or(x, _) | Self::Pattern(x) | Self::PointerJump(x, _) => vec![x],
             Self::EwiseMult(operands, _) | Self::EwiseAdd(operands, _) => operands.iter().collect(),
             Self::Map3(operands, _) => operands.iter().collect(),
             Self::Product(product) => vec![&product.operand],
@@ -279,6 +281,10 @@ impl Expr {
 
     fn gather(&self, index: &Expr) -> PyResult<Self> {
         Self::of(Node::Gather(self.0.clone(), index.0.clone()), self.0.kind, index.0.len)
+    }
+
+    fn pointer_jump(&self, op: &Program) -> PyResult<Self> {
+        Self::of(Node::PointerJump(self.0.clone(), op.code), self.0.kind, self.0.len)
     }
 
     /// `self (add.mul) A` for the matrix `A` of a graph, or for its transpose.

@@ -98,7 +98,8 @@ impl Struct {
         let (mut fields, mut shift) = (Vec::new(), 0);
         for field in inner.split(", ") {
             let (name, kind) = field.split_once(": ")?;
-            let kind = dynamic::Kind::named(kind).filter(|kind| *kind != dynamic::Kind::Unit)?;
+            use dynamic::Kind as K;
+            let kind = K::named(kind).filter(|kind| !matches!(kind, K::Unit | K::F16 | K::Bf16))?;
             fields.push(Field { name: name.to_owned(), kind, shift });
             shift += 8 * kind.size();
         }
@@ -119,7 +120,15 @@ impl Struct {
         Ok(format!("{{{}}}", shown.collect::<PyResult<Vec<_>>>()?.join(", ")))
     }
 
-    /// Words to try laws on: their fields have extreme values.
+    /// Whether all fields are equal numbers.
+    pub fn alike(&self, x: u64, y: u64) -> bool {
+        self.fields.iter().all(|field| {
+            let (x, y) = (field.kind_bits(x), field.kind_bits(y));
+            x == y || field.as_float(x).is_some_and(|x| Some(x) == field.as_float(y))
+        })
+    }
+
+    /// Words to try laws on: their fields have extreme values. None is NaN.
     pub fn samples(&self) -> Vec<u64> {
         use dynamic::Kind as K;
         let mut all = vec![0];
@@ -139,12 +148,24 @@ impl Struct {
                 _ => field.extremes::<f64>(&all, count),
             };
         }
+        all.retain(|&word| {
+            self.fields.iter().all(|field| field.as_float(field.kind_bits(word)).is_none_or(|x| !x.is_nan()))
+        });
         all
     }
 }
 
 impl Field {
-    /// The word's bits that are the field's, none of them set.
+    /// The number that has these bits, if it is a float.
+    fn as_float(&self, bits: u64) -> Option<f64> {
+        match self.kind {
+            dynamic::Kind::F32 => Some(f32::from_bits(bits as u32).into()),
+            dynamic::Kind::F64 => Some(f64::from_bits(bits)),
+            _ => None,
+        }
+    }
+
+    /// The field's bits in a word.
     fn mask(&self) -> u64 {
         (u64::MAX >> (64 - 8 * self.kind.size())) << self.shift
     }

@@ -286,18 +286,18 @@ impl Monoid {
             Ok(_) => Ok(checked),
             // that it is associative on all samples after all is no error
             Err(broken) if !self.exact && broken.law() == Law::Associativity => Ok(checked),
-            Err(broken) => Err(self.without(&format!("{:?}", broken.law()), broken.what())),
+            Err(broken) => Err(self.without(broken.law(), broken.what())),
         }
     }
 
     /// The exception for a law that doesn't hold, and what to say then.
-    fn without(&self, law: &str, what: &str) -> PyErr {
+    fn without(&self, law: Law, what: &str) -> PyErr {
         let hint = match law {
-            "Associativity" => ": if it isn't associative bit for bit, say exact=False",
-            "Commutativity" => ": if it isn't commutative, say commutative=False",
+            Law::Associativity => ": if it isn't associative bit for bit, say exact=False",
+            Law::Commutativity => ": if it isn't commutative, say commutative=False",
             _ => "",
         };
-        self.broken(format!("{law}: {what}{hint}"))
+        self.broken(format!("{law:?}: {what}{hint}"))
     }
 
     fn broken(&self, what: String) -> PyErr {
@@ -325,7 +325,7 @@ impl Monoid {
         Ok(Self { op, identity: bits(kind, identity)?, terminal, commutative, exact, but_identity })
     }
 
-    /// This monoid, if it keeps the laws on extreme and random values.
+    /// This monoid, if it keeps the laws on extreme and random values; over structs on extreme ones.
     fn check(&self, py: Python<'_>) -> PyResult<Self> {
         if let Some(of) = self.kind().layout() {
             return match self.broken_over(py, of)? {
@@ -349,6 +349,12 @@ impl Monoid {
             K::F64 => self.checked::<f64>(),
             other => Err(PyTypeError::new_err(format!("no laws are checked on {other}"))),
         }
+    }
+
+    /// Whether operands may be joined in any order.
+    #[getter]
+    fn reorders(&self) -> bool {
+        self.exact && self.commutative
     }
 
     fn __repr__(&self) -> String {

@@ -36,6 +36,11 @@ impl Graph {
 
 #[pymethods]
 impl Graph {
+    /// The numbers that vertices had before they got others, by which hashes break ties; `None` if they didn't.
+    fn old_numbers<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<u32>>> {
+        self.pattern.host.names().map(|names| names.to_dense(0).into_pyarray(py))
+    }
+
     /// The graph in an order of its vertices, and the old number of each vertex.
     fn renumbered<'py>(
         slf: PyRef<'py, Self>,

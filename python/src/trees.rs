@@ -46,7 +46,7 @@ fn filled(typed: &Typed) -> u128 {
     let bytes = |of: &Typed| of.len as u128 * if of.kind.size() == 8 { 8 } else { 4 };
     let own = match &typed.node {
         Node::Fill(_) | Node::Or(..) => bytes(typed),
-        Node::Gather(source, _) => bytes(source),
+        Node::Gather(source, _) | Node::PointerJump(source, _) => bytes(source),
         // its result, and row offsets of the matrix that it may have to turn
         Node::Product(Product { factor: Factor::Matrix(held), .. }) => {
             let (m, n) = held.shape();
@@ -254,6 +254,10 @@ impl<'a> Trees<'a> {
             Node::Gather(x, index) => {
                 let index = expect::<u32>(self.tree(index)?)?;
                 with_any!(self.tree(x)?, x => self.keep(x.gather(index)))
+            }
+            Node::PointerJump(x, op) => {
+                let (x, op) = (expect::<u32>(self.tree(x)?)?, DynUnary::<u32, u32>::new(*op).map_err(invalid)?);
+                self.keep(x.pointer_jump(op))
             }
         })
     }

@@ -210,3 +210,43 @@ def test_steps_that_are_refused() -> None:
         active.then(lambda x: 3)  # type: ignore[arg-type, return-value]
     with pytest.raises(vxm.ShapeError, match="then: an expression of 3 does not fit a state of 2"):
         active.then(lambda x: vxm.fill(1, 3, dtype="u32"))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("spec", ["grid:30x40", "rmat:10:8", "er:10:2", "road:20"])
+def test_components_by_scatter_reduce(spec: str, threads: int) -> None:
+    graph = vxm.Graph.from_file(spec)
+    names = vxm.fill(0, graph.vertices, "u32").map_index(vxm.FIRST).eval()
+    least = vxm.semiring(vxm.MIN, vxm.FIRST)
+    loop = vxm.fixpoint(names).while_changed().monotone()
+    loop = loop.step(lambda f: f.pointer_jump().ewise_add(f.vxm(graph, least), vxm.MIN))
+    found = loop.scatter_reduce(vxm.IDENTITY, vxm.MIN).eval(threads=threads)
+    np.testing.assert_array_equal(found.state.to_numpy(), graph.components())
+
+
+def test_scatter_reduce_refuses_what_it_cannot_do() -> None:
+    path = vxm.Graph.from_coo(3, [0, 1], [1, 2])
+    names = vxm.Vector.from_numpy([0, 1, 2], dtype="u32")
+    ring = vxm.semiring(vxm.MIN, vxm.FIRST)
+
+    def body(f: vxm.Expression) -> vxm.Expression:
+        return f.vxm(path, ring)
+
+    loop = vxm.fixpoint(names)
+    with pytest.raises(TypeError, match="scatter_reduce: expected a monotone loop"):
+        loop.while_changed().step(body).scatter_reduce(vxm.IDENTITY, vxm.MIN)
+    with pytest.raises(TypeError, match="scatter_reduce: expected a loop while_changed, found while_active"):
+        loop.while_active(vxm.GT.bind(0)).step(body).scatter_reduce(vxm.IDENTITY, vxm.MIN)
+    monotone = loop.while_changed().monotone().step(body)
+    with pytest.raises(vxm.InputError, match="^scatter_reduce: a monoid that isn't idempotent, and makes"):
+        monotone.scatter_reduce(vxm.IDENTITY, vxm.PLUS).eval()
+    with pytest.raises(vxm.InputError, match="expected an exact and commutative monoid, found FIRST"):
+        monotone.scatter_reduce(vxm.IDENTITY, vxm.ANY)
+    with pytest.raises(TypeError, match="scatter_reduce: root: expected an operator with a result of type u32"):
+        monotone.scatter_reduce(vxm.op(lambda x: vxm.u64(x)), vxm.MIN)
+    with pytest.raises(TypeError, match="pointer_jump: expected elements of kind u32, found i64"):
+        vxm.Vector.from_numpy([0, 0]).pointer_jump()
+    # no place 9: the chain ends, and nothing is joined
+    far = vxm.Vector.from_numpy([9, 9, 1], dtype="u32")
+    assert far.pointer_jump().eval().to_numpy().tolist() == [9, 9, 1]
+    assert vxm.Vector.from_pairs(4, [1, 3], [1, 1], dtype="u32").pointer_jump().eval().indices.tolist() == [1, 3]

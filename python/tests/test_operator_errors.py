@@ -181,7 +181,7 @@ REFUSED: list[tuple[Callable[..., Any], str, str]] = [
     (lambda a, b: helper(a), "u32 u32", "found a call of `helper`, which isn't an operator; decorate it with vxm.op"),
     (lambda a, b: missing(a), "u32 u32", "found a name that isn't defined: name 'missing' is not defined; define it"),  # noqa: F821
     (lambda a, b: TABLE(a), "u32 u32", "found a call of `TABLE`, which isn't an operator; call a function or an operator"),
-    (lambda a, b: a.real, "u32 u32", "found an attribute of a value; a value is a number"),
+    (lambda a, b: a.real, "u32 u32", "found the attribute `real` of u32; only structs have fields"),
     (lambda a, b: a.astype(b), "u32 u32", "found a method of a value, `astype`; use operators and functions"),
     (lambda a, b: a(b), "u32 u32", "found a call of a value; call a function or an operator"),
     (lambda a, b: TABLE[a], "u32 u32", "found a subscript; an operator only sees its operands"),

@@ -459,9 +459,9 @@ def test_operands_are_bound() -> None:
     assert same(scaled.bind(0.5)(3), vxm.f32(1.5)) and same(scaled.bind_first(4)(0.25), vxm.f32(1))
     assert vxm.LT.bind(vxm.f32(0.5))(SCALE) == np.False_
     for call, text in (
-        (lambda: scaled.bind("x"), "scaled: by: expected a number, found str"),
+        (lambda: scaled.bind("x"), "scaled: by: expected a number or a struct, found str"),
         (lambda: scaled.bind(np.float64(1)), r"scaled: by: expected f32, found f64: cast it, as in f32\(x\)"),
-        (lambda: vxm.MIN.bind(None), "MIN: expected a number, found NoneType"),
+        (lambda: vxm.MIN.bind(None), "MIN: expected a number or a struct, found NoneType"),
         (lambda: vxm.ABS.bind(1), "ABS: expected an operator of two operands, found one of 1"),
         (lambda: vxm.MIN.bind(-1)(vxm.u8(3)), "MIN_bind: found the number -1, which doesn't fit u8; write one that fits"),
         (lambda: vxm.MIN.bind(np.int8(1))(vxm.u8(3)), r"MIN_bind: found min of u8 and i8; cast one of them, as in u8\(x\)"),
@@ -472,7 +472,7 @@ def test_operands_are_bound() -> None:
 
 def test_operators_take_numbers_only() -> None:
     for call, text in (
-        (lambda: vxm.MIN("a", 1), "MIN: first: expected a number, found str"),
+        (lambda: vxm.MIN("a", 1), "MIN: first: expected a number or a struct, found str"),
         (lambda: vxm.MIN(np.float16(1), 1), "MIN: first: expected bool, u8, "),
         (lambda: vxm.MIN(1), "MIN: expected 2 operands, found 1"),
         (lambda: vxm.ABS(1, 2), "ABS: expected 1 operand, found 2"),

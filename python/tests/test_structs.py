@@ -325,10 +325,11 @@ def test_structs_that_cannot_be() -> None:
     with pytest.raises(TypeError, match="expected a class with annotated variables, found int"):
         vxm.struct(3)  # type: ignore[arg-type]
     for dtype, text in [
-        (np.dtype([("a b", "u4")]), "expected fields named as variables of Python, found 'a b'"),
+        (np.dtype([("a b", "u4")]), "expected fields named as variables of Python, but not dtype, found 'a b'"),
         (np.dtype([("a", "u4", 2)]), "field `a`: expected bool"),
         (np.dtype([("a", [("b", "u4")])]), "field `a`: expected bool"),
         (np.dtype([("class", "u4")]), "expected fields named as variables"),
+        (np.dtype([("dtype", "u4")]), "expected fields named as variables of Python, but not dtype"),
         (np.dtype([("a", "u8"), ("b", "?")]), "expected a struct of 1 to 8 bytes, found 9 in a, b"),
     ]:
         with pytest.raises(TypeError, match=text):
@@ -380,3 +381,112 @@ def test_names_and_messages() -> None:
     assert along.program(Hop, "u32").parameters == ["{cost: u32, parent: u32}", "u32"]
     with pytest.raises(TypeError, match=r"along: hop: expected \{cost: u32, parent: u32\}, found u32"):
         along(np.uint32(3), 5)
+
+
+def test_only_structs_become_structs() -> None:
+    """Nothing is put into all fields, rounded, or read of a text."""
+    hops = vxm.Vector.from_pairs(4, [1], [Hop(1, 2)])
+    assert [tuple(hop) for hop in hops.to_numpy(missing=(7, 8))] == [(7, 8), (1, 2), (7, 8), (7, 8)]
+    assert tuple(vxm.Vector.full(2, (1, 2), dtype=Hop)[1]) == (1, 2)
+    assert tuple(hops.or_((5, 6)).eval()[0]) == (5, 6)
+    mixed = vxm.Vector.from_pairs(3, [0, 1], [Hop(1, 2), (3, 4)], dtype=Hop)
+    assert [tuple(hop) for hop in mixed.values] == [(1, 2), (3, 4)]
+    for wrong in (-1, 1.5, (1, 2, 3), (1.5, 2), ("1", "5"), (None, 5), (1,), [], "x", [(1, 2)], Pair(1, True)):
+        with pytest.raises(TypeError, match="^missing"):
+            hops.to_numpy(missing=wrong)
+        with pytest.raises(TypeError, match=r"^values\[0\]"):
+            vxm.Vector.from_numpy([wrong], dtype=Hop)
+    with pytest.raises(OverflowError, match=r"^values\[1\]: cost: expected a number that fits u32, found -1"):
+        vxm.Vector.from_numpy([(1, 2), (-1, 2)], dtype=Hop)
+    with pytest.raises(TypeError, match="values: expected structs .*, found int64"):
+        vxm.Vector.from_numpy(np.array([-1, 3]), dtype=Hop)
+    with pytest.raises(TypeError, match="or_: expected {cost: u32, parent: u32}, found an array of 2"):
+        hops.or_(Hop.array([1, 2], 3))
+    with pytest.raises(OverflowError, match="Hop: cost: expected a number that fits u32, found an integer of 20001 bits"):
+        Hop(1 << 20000, 1)
+    for wrong in (np.str_("3"), np.datetime64(3, "s"), np.complex64(1), Hop(1, 2), [1]):
+        with pytest.raises(TypeError, match="Hop: cost: expected u32"):
+            Hop(wrong, 2)
+    with pytest.raises(vxm.ShapeError, match="Hop: expected columns of one length"):
+        Hop.array([1, 2], [1, 2, 3])
+    with pytest.raises(TypeError, match=r"or_: expected u32, found tuple"):
+        vxm.Vector.from_numpy([1], dtype="u32").or_((1, 2))
+    with pytest.raises(vxm.InputError, match="missing: expected a single value, found 0"):
+        vxm.Vector.from_pairs(2, [0], [1]).to_numpy(missing=[])
+
+
+def test_what_is_true_has_one_bit_pattern() -> None:
+    raw = np.zeros(2, Pair.dtype)
+    raw.view(np.uint8).reshape(2, 3)[:, 2] = [1, 255]
+    assert vxm.Vector.from_numpy(raw) == vxm.Vector.from_numpy(Pair.array(0, [True, True]))
+    odd = np.array([0, 1, 2], np.uint8).view(np.bool_)
+    assert vxm.Vector.from_numpy(odd).digest == vxm.Vector.from_numpy([False, True, True]).digest
+
+
+def test_fields_come_before_methods() -> None:
+    @vxm.struct
+    class Total:
+        sum: vxm.f32
+        real: vxm.u32
+
+    held = Total(1.5, 7)
+    assert held.sum == np.float32(1.5) and held.real == 7 and held.item() == (1.5, 7)
+    assert int(vxm.op(lambda x: held.real + x)(np.uint32(1))) == 8
+    mean = vxm.monoid(vxm.op(lambda a, b: Total(a.sum + b.sum, a.real + b.real)), Total(0.0, 0))
+    values = np.random.default_rng(4).random(1000).astype(np.float32)
+    found = vxm.Vector.from_numpy(Total.array(values, 1)).reduce(mean)
+    assert found.real == 1000 and abs(found.sum / found.real - values.mean()) < 1e-5
+
+
+def test_least_of_floats_with_its_place() -> None:
+    @vxm.struct
+    class At:
+        value: vxm.f32
+        index: vxm.u32
+
+    lesser = vxm.op(lambda a, b: a if (a.value, a.index) <= (b.value, b.index) else b)
+    values = np.random.default_rng(6).random(500).astype(np.float32)
+    places = vxm.Vector.from_numpy(At.array(values, np.arange(500)))
+    found = places.reduce(vxm.monoid(lesser, At(np.inf, 2**32 - 1)))
+    assert found.index == values.argmin() and found.value == values.min()
+    with pytest.raises(vxm.InputError, match="Commutativity"):
+        # 0.0 and -0.0 at one place are told apart by their bits
+        places.reduce(vxm.monoid(lesser, At(np.inf, 2**32 - 1), exact=True))
+
+
+def test_masked_arrays_of_structs() -> None:
+    hops = np.ma.array(Hop.array([1, 2], 0))
+    assert vxm.Vector.from_numpy(hops).nvals == 2
+    hops[1] = np.ma.masked
+    with pytest.raises(vxm.InputError, match="values: expected an array without masked values"):
+        vxm.Vector.from_numpy(hops)
+
+
+def test_classes_that_hold_more_than_fields() -> None:
+    class Base:
+        a: vxm.u8
+
+    class Inherits(Base):
+        b: vxm.u8
+
+    class Acts:
+        a: vxm.u8
+
+        def method(self) -> None:
+            """Does nothing."""
+
+    with pytest.raises(TypeError, match="Inherits: expected a class of its own, found one that inherits from Base"):
+        vxm.struct(Inherits)
+    with pytest.raises(TypeError, match="Acts: method: expected annotated variables only"):
+        vxm.struct(Acts)
+
+    @vxm.struct
+    class Own:
+        self: vxm.u8
+
+    @vxm.op
+    def first(x: Own) -> vxm.u8:  # type: ignore[valid-type]
+        return x.self
+
+    assert Own(self=3).self == 3 and first(Own(4)) == 4
+    assert Own.array(self=[1, 2]).size == 2

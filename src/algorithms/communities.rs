@@ -167,21 +167,27 @@ fn settle(graph: &Matrix<f64>, tolerance: f64) -> Result<Settled> {
     let mut home = numbers(graph.nrows()).eval()?;
     let first = parts(&level, &home)?;
     let (mut modularity, mut rounds, mut idle, mut halvings) = (first.modularity, 0, 0, 0);
+    if total == 0.0 {
+        return Ok(Settled { home, modularity, rounds });
+    }
     let mut wishes = wished(&level, &home, first)?;
-    while idle < PATIENCE && total > 0.0 {
+    loop {
         let next = moved(&home, &wishes, (rounds, halvings))?;
         let found = parts(&level, &next)?;
         rounds += 1;
         idle = if found.modularity > modularity + tolerance { 0 } else { idle + 1 };
-        if found.modularity > modularity {
-            modularity = found.modularity;
-            wishes = wished(&level, &next, found)?;
-            (home, halvings) = (next, halvings.saturating_sub(1));
-        } else {
-            halvings += 1;
+        let is_kept = found.modularity > modularity;
+        (home, modularity, halvings) = match is_kept {
+            true => (next, found.modularity, halvings.saturating_sub(1)),
+            false => (home, modularity, halvings + 1),
+        };
+        if idle == PATIENCE {
+            return Ok(Settled { home, modularity, rounds });
+        }
+        if is_kept {
+            wishes = wished(&level, &home, found)?;
         }
     }
-    Ok(Settled { home, modularity, rounds })
 }
 
 /// Where each vertex gains most: the least community among equals.

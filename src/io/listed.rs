@@ -164,12 +164,13 @@ fn repeated<T: Value>(
     lists: &Lists<T>,
     error: Error,
 ) -> Error {
-    let (mut seen, mut implied) = (HashMap::new(), HashMap::new());
-    for (entry, &(row, column, value)) in (1u64..).zip(lists.iter().flatten()) {
-        if let Ok(Some((i, j, _))) = target.mirrored(file, (row, column, value)) {
-            implied.insert((i, j), entry);
+    let mut seen = HashMap::new();
+    for (entry, &(row, column, _)) in (1u64..).zip(lists.iter().flatten()) {
+        if row == column && matches!(target, Target::Digraph(_)) {
+            // it was dropped
+            continue;
         }
-        if let Some(earlier) = implied.get(&(row, column)).filter(|_| row != column) {
+        if let Some(earlier) = seen.get(&(column, row)).filter(|_| row != column && target.mirrors()) {
             let (row, column) = (numbering.label(row), numbering.label(column));
             let text = "already implies it: expected one of the two in a matrix with symmetry";
             return Error::invalid(format!(

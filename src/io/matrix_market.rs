@@ -83,7 +83,7 @@ impl Header {
         let symmetry = choose(&mut cursor, &symmetries[..known])?;
         cursor.end_of_line()?;
         while cursor.next_line() && cursor.peek() == Some(b'%') {
-            cursor.skip_line();
+            cursor.skip_comment()?;
         }
         let shape_at = cursor.at();
         let mut count = |what: &str| {
@@ -207,7 +207,8 @@ impl<V: Value> Lines for EntryLines<V> {
         })?;
         let is_zero = || value.negate().is_some_and(|other| other == value);
         if row == column && self.symmetry == Symmetry::Skew && !is_zero() {
-            return Err(Fault { at, expected: "0 on the diagonal of a skew-symmetric matrix".to_owned() });
+            let nothing = if self.field == Field::Pattern { "no entry" } else { "0" };
+            return Err(Fault { at, expected: format!("{nothing} on the diagonal of a skew-symmetric matrix") });
         }
         let is_real = || value.conjugate().is_none_or(|other| other == value);
         if row == column && self.symmetry == Symmetry::Hermitian && !is_real() {

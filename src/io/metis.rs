@@ -59,7 +59,7 @@ impl Header {
     fn parse(text: &[u8]) -> Result<Self, Fault> {
         let mut cursor = Cursor::new(text, 0);
         while cursor.next_line() && cursor.peek() == Some(b'%') {
-            cursor.skip_line();
+            cursor.skip_comment()?;
         }
         let count = |cursor: &mut Cursor<'_>, what: &str| {
             cursor.blanks();
@@ -125,7 +125,9 @@ impl Lines {
         let mut line = Cursor::new(text, 0);
         while line.peek().is_some() {
             line.blanks();
-            if line.peek() != Some(b'%') {
+            if line.peek() == Some(b'%') {
+                line.skip_comment()?;
+            } else {
                 self.line(vertex, &mut line, &mut entries)?;
                 vertex += 1;
             }

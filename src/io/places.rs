@@ -11,11 +11,10 @@ pub(super) const NO_INTEGER: &str = "a weight from 0 to 4294967295";
 
 /// The error for a weight at byte `at` that isn't of the type that is read.
 pub(super) fn no_weight(at: usize, word: &[u8]) -> Fault {
-    let is_infinite = f64::parse(Field::Real, word).is_none();
     let expected = match is_real(word) {
-        true if is_infinite => "a weight that 64 bits can hold",
-        true => NO_INTEGER,
         false => "a weight, a number",
+        true if f64::parse(Field::Real, word).is_none() => "a weight that 64 bits can hold",
+        true => NO_INTEGER,
     };
     Fault { at, expected: expected.into() }
 }

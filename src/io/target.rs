@@ -106,6 +106,11 @@ impl Target {
         Ok(Some((column, row, other)))
     }
 
+    /// Whether entries of a matrix imply others.
+    pub fn mirrors(self) -> bool {
+        matches!(self, Self::Digraph(mirror) | Self::Matrix(mirror) if mirror != Mirror::None)
+    }
+
     /// The most records that an entry is sorted as.
     pub fn records(self) -> u64 {
         match self {

@@ -86,8 +86,10 @@ impl<'t> Cursor<'t> {
     pub fn skip_comment(&mut self) -> Result<(), Fault> {
         let start = self.at;
         self.skip_line();
-        let lone = self.text[start..self.at].trim_ascii_end().iter().position(|&byte| byte == b'\r');
-        lone.map_or(Ok(()), |at| Err(lone_return(start + at + 1)))
+        let line = self.text[start..self.at].trim_ascii_end();
+        let Some(lone) = line.iter().position(|&byte| byte == b'\r') else { return Ok(()) };
+        let blanks = line[lone..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        Err(lone_return(start + lone + blanks))
     }
 
     /// Whether the line or the text ends at this position.

@@ -359,7 +359,7 @@ fn narrowed<T: Numeral>(wide: f64, narrow: impl Fn(f64) -> T) -> Option<T> {
     Some(narrow(wide)).filter(|narrow| wide.is_infinite() || !narrow.as_f64().is_infinite())
 }
 
-/// A float as text; `None` if it is a number of digits that becomes infinite.
+/// A float as text; `None` if it is written with digits and becomes infinite.
 fn finite_or_said<T: Numeral + FromStr>(word: &[u8]) -> Option<T> {
     parsed(word).filter(|x: &T| x.as_f64().is_finite() || !word.iter().any(u8::is_ascii_digit))
 }
@@ -406,11 +406,11 @@ numerals! {
         x => (!x).then_some(x), u8::from(x),
         i => match i { 0 => Some(false), 1 => Some(true), _ => None },
         r => if r == 0.0 { Some(false) } else { (r == 1.0).then_some(true) };
-    f16, word => parsed(word).and_then(|x| narrowed(x, Self::from_f64)), x => Some(-x), x.to_f32(),
+    f16, word => finite_or_said(word).and_then(|x| narrowed(x, Self::from_f64)), x => Some(-x), x.to_f32(),
         i => narrowed(i as f64, Self::from_f64), r => narrowed(r, Self::from_f64);
-    bf16, word => parsed(word).and_then(|x| narrowed(x, Self::from_f64)), x => Some(-x), x.to_f32(),
+    bf16, word => finite_or_said(word).and_then(|x| narrowed(x, Self::from_f64)), x => Some(-x), x.to_f32(),
         i => narrowed(i as f64, Self::from_f64), r => narrowed(r, Self::from_f64);
-    f32, word => finite_or_said(word), x => Some(-x), x, i => narrowed(i as f64, |x| x as Self), r => narrowed(r, |x| x as Self);
+    f32, word => finite_or_said(word), x => Some(-x), x, i => Some(i as Self), r => narrowed(r, |x| x as Self);
     f64, word => finite_or_said(word), x => Some(-x), x, i => Some(i as Self), r => Some(r);
 }
 

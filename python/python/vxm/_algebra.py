@@ -72,7 +72,7 @@ def monoid(
     bit; without it, integers and bools are, and floats and structs with a float are not. An exact and commutative monoid is folded in any order, which is
     faster. Say ``exact=True`` of an operator on floats that only chooses one of its operands.
 
-    At the first use with a kind, the laws are tried on extreme and on random values, unless ``check`` is false. The identity may change NaN,
+    At the first use with a kind, the laws are tried on extreme and on random values, unless ``check`` is false; of structs on extreme ones but NaN. The identity may change NaN,
     as infinity does in `vxm.MIN`.
 
     >>> import vxm

@@ -14,8 +14,12 @@ __all__ = ["flat", "index_of", "integer", "integers", "number", "permutation", "
 
 def unmasked(values: Any, what: str) -> np.ndarray:
     """The values as an array; masked ones are refused, as NumPy would read what lies below the mask."""
-    if np.ma.is_masked(values):
-        raise InputError(f"{what}: expected an array without masked values: drop them, or fill them by .filled()")
+    if isinstance(values, np.ma.MaskedArray):
+        mask: Any = np.ma.getmaskarray(values)
+        # that of an array with fields has fields, too
+        if any(np.any(mask[name]) for name in mask.dtype.names or ()) or (mask.dtype.names is None and np.any(mask)):
+            raise InputError(f"{what}: expected an array without masked values: drop them, or fill them by .filled()")
+        return np.asarray(values.data)
     return np.asarray(values)
 
 
@@ -109,7 +113,9 @@ def permutation(order: Any, n: int, what: str = "vertices") -> np.ndarray:
 
 def unsigned(values: Any, what: str) -> np.ndarray:
     """The values as ``uint32``."""
-    array = np.ascontiguousarray(values)
+    array = unmasked(values, what)
+    if array.ndim == 1:
+        array = np.ascontiguousarray(array)
     if array.dtype == np.uint32 and array.ndim == 1:
         return array
     array = integers(array, what)

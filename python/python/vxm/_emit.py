@@ -314,7 +314,8 @@ class Emitter:
     def field(self, operand: Operand, name: str) -> Value:
         """A field of a struct."""
         if not isinstance(operand, Value) or not is_struct(operand.kind):
-            raise Refusal("an attribute of a value", "a value is a number: use operators and functions")
+            kind = operand.kind if isinstance(operand, Value) else "a number" if isinstance(operand, (Literal, Choice)) else "no value"
+            raise Refusal(f"the attribute `{name}` of {kind}", "only structs have fields: use operators and functions")
         fields = fields_of(operand.kind)
         if name not in fields:
             raise Refusal(f"a field `{name}` of {operand.kind}", f"use one of {', '.join(fields)}")

@@ -270,7 +270,7 @@ class Graph(Colorings, Analytics):
         return f"<{kind}vxm.Graph of {self.vertices} {vertices} and {self.edges} {edges}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (*self._arrays(), self.directed)
+        return _rebuilt, (*self._arrays(), self.directed, self._core.old_numbers())
 
     def info(self) -> dict[str, Any]:
         """Facts about the graph: its size, its degrees, and what was changed to read it.
@@ -340,7 +340,8 @@ class Graph(Colorings, Analytics):
 
         ``by`` is an order: ``rcm`` (reverse Cuthill-McKee: neighbours get near numbers, for meshes and roads), ``degree`` (hubs first, for graphs
         of skewed degrees), or an array with the old number of each new vertex. Sets, colourings, distances and counts stay the same, at
-        other places: `Renumbered.restored` brings them back. Hashes that break ties are those of the old numbers.
+        other places: `Renumbered.restored` brings them back. Hashes that break ties are those of the old numbers. What names vertices, as
+        parents and the labels of components, names the new ones: ``old`` tells which they are.
 
         >>> import vxm
         >>> star = vxm.Graph.from_coo(4, [3, 3, 3], [0, 1, 2])
@@ -350,9 +351,14 @@ class Graph(Colorings, Analytics):
         >>> hub.restored(hub.graph.bfs(0))
         array([1, 1, 1, 0])
 
-        Raises `vxm.InputError`: an order is unknown, or a number is missing or stands twice.
+        Raises `vxm.InputError`: an order is unknown, or a number is missing or stands twice. `vxm.ShapeError`: there isn't a number for each vertex.
         """
-        core, old = self._core.renumbered(by if isinstance(by, str) else unsigned(by, "by"))
+        if isinstance(by, str) and by not in ("rcm", "degree"):
+            raise InputError(f"by: expected rcm, degree or an array, found `{by}`")
+        asked = by if isinstance(by, str) else unsigned(by, "by")
+        if not isinstance(asked, str) and asked.size != self.vertices:
+            raise ShapeError(f"by: expected the old number of each of {self.vertices} vertices, found {asked.size}")
+        core, old = self._core.renumbered(asked)
         return Renumbered(Graph._of(core), old)
 
     def mis(
@@ -468,7 +474,14 @@ class Graph(Colorings, Analytics):
         return (*self._core.csr(), None) if held is None else held
 
 
-def _rebuilt(indptr: Any, indices: Any, data: Any, directed: bool) -> Graph:
-    """The graph of the arrays of a pickled one."""
+def _rebuilt(indptr: Any, indices: Any, data: Any, directed: bool, old: Any = None) -> Graph:
+    """The graph of the arrays of a pickled one. ``old`` has the numbers that vertices had, if they got others."""
+    if old is not None:
+        # in the old numbers, which break ties, and from there in the new ones
+        rows, columns = np.repeat(old, np.diff(indptr)), old[indices]
+        order = np.lexsort((columns, rows))
+        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=old.size))])
+        before = _rebuilt(starts, columns[order], None if data is None else data[order], directed)
+        return before.renumbered(old).graph
     symmetrize = "check" if data is not None else "trust"
     return Graph.from_csr(indptr, flat(indices, "indices"), data, directed=directed, symmetrize=symmetrize)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 __all__ = [
-    "FLOATS", "Field", "INTEGERS", "KINDS", "NOTHING", "NUMBERS", "SIGNED", "dtype_of", "f32", "f64", "fields_of", "fits", "i8", "i16", "i32", "i64",
+    "FLOATS", "Field", "INTEGERS", "KINDS", "NOTHING", "NUMBERS", "Record", "SIGNED", "dtype_of", "f32", "f64", "fields_of", "fits", "i8", "i16", "i32", "i64",
     "is_struct", "kind_of", "shown", "u8", "u16", "u32", "u64",
 ]  # fmt: skip
 
@@ -50,6 +50,15 @@ class Field(NamedTuple):
     """The bytes before it."""
 
 
+class Record(np.record):  # type: ignore[misc]  # the stubs call its base final
+    """An element with fields, which are its attributes: also those that are called as methods of NumPy, such as ``sum``."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if not name.startswith("_") and name in (np.record.__getattribute__(self, "dtype").names or ()):
+            return self[name]
+        return np.record.__getattribute__(self, name)
+
+
 # the most bytes of a struct, which lies in a word
 _MOST_BYTES = 8
 # for each kind of structs its fields, and the type of NumPy: with fields one after another, so that an element reads `x.cost`
@@ -76,15 +85,15 @@ def _struct_of(dtype: np.dtype[Any]) -> str:
         kind = _NAMES.get(held.name)
         if kind is None or held.shape:
             raise TypeError(f"field `{name}`: expected {', '.join(KINDS)} or a type of NumPy for one of these, found {held}")
-        if not name.isidentifier() or keyword.iskeyword(name):
-            raise TypeError(f"expected fields named as variables of Python, found {name!r}")
+        if not name.isidentifier() or keyword.iskeyword(name) or name == "dtype":
+            raise TypeError(f"expected fields named as variables of Python, but not dtype, found {name!r}")
         fields[name] = Field(kind, offset)
         offset += held.itemsize
     if not 0 < offset <= _MOST_BYTES:
         found = f"{offset} in {', '.join(fields)}" if fields else "no fields"
         raise TypeError(f"expected a struct of 1 to {_MOST_BYTES} bytes, found {found}")
     kind = f"{{{', '.join(f'{name}: {field.kind}' for name, field in fields.items())}}}"
-    _RECORDS.setdefault(kind, np.dtype((np.record, [(name, KINDS[field.kind]) for name, field in fields.items()])))
+    _RECORDS.setdefault(kind, np.dtype((Record, [(name, KINDS[field.kind]) for name, field in fields.items()])))
     _FIELDS.setdefault(kind, fields)
     return kind
 

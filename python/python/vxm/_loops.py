@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Callable, Optional
+from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
 from . import _vxm
-from ._algebra import as_op
+from ._algebra import Monoid, as_monoid, as_op
 from ._arrays import number
 from ._errors import InputError, ShapeError
-from ._vectors import Expression, Vector, _place, _test
+from ._vectors import Expression, Vector, _place, _test, closed
 
 if TYPE_CHECKING:
     from ._operators import Op
@@ -122,8 +122,8 @@ class Loop:
 class Step:
     """A loop that is ready to run."""
 
-    def __init__(self, loop: Loop, numbered: int, bodies: list[Expression]) -> None:
-        self._loop, self._numbered, self._bodies = loop, numbered, bodies
+    def __init__(self, loop: Loop, numbered: int, bodies: list[Expression], scattered: Optional[tuple[Program, _vxm.Monoid]] = None) -> None:
+        self._loop, self._numbered, self._bodies, self._scattered = loop, numbered, bodies, scattered
 
     def then(self, body: Callable[[Expression], Expression]) -> Step:
         """Adds a step to each round of a loop ``while_active``. It visits what is active then, and reads the state that the step before has left.
@@ -153,6 +153,37 @@ class Step:
         made = self._loop._body(self._numbered, body, "then")
         return Step(self._loop, self._numbered, [*self._bodies, made])
 
+    def scatter_reduce(self, root: Op, monoid: Union[Monoid, Op]) -> Step:
+        """Joins each element ``x`` that the body makes into the one at ``root(x)``, too: an element names its parent.
+
+        This changes the answer. If it changes the parent, ``x`` may also be joined into the parent that it named until then. The loop must be
+        ``while_changed`` and ``monotone``, and the monoid exact, commutative and idempotent, as `vxm.MIN`. A ``root`` outside of the state joins nothing.
+
+        >>> import vxm
+        >>> graph = vxm.Graph.from_coo(5, [0, 4, 1], [3, 1, 2])
+        >>> names = vxm.Vector.from_numpy([0, 1, 2, 3, 4], dtype="u32")
+        >>> least = vxm.semiring(vxm.MIN, vxm.FIRST)
+        >>> loop = vxm.fixpoint(names).while_changed().monotone()
+        >>> loop = loop.step(lambda f: f.pointer_jump().ewise_add(f.vxm(graph, least), vxm.MIN))
+        >>> loop.scatter_reduce(vxm.IDENTITY, vxm.MIN).eval().state.to_numpy()
+        array([0, 1, 1, 0, 1], dtype=uint32)
+
+        Raises `TypeError` for another kind of loop, and `vxm.InputError` for another monoid.
+        """
+        kind = self._loop._state.kind
+        if self._scattered is not None:
+            raise TypeError("scatter_reduce: expected one, found two")
+        if self._loop._active is not None:
+            raise TypeError("scatter_reduce: expected a loop while_changed, found while_active")
+        if not self._loop._monotone:
+            raise TypeError("scatter_reduce: expected a monotone loop: elements are joined in any order")
+        joins = as_monoid(monoid)
+        made = joins.of(kind)
+        if not made.reorders:
+            raise InputError(f"scatter_reduce: expected an exact and commutative monoid, found {joins.op.name}: elements are joined in any order")
+        program = closed(as_op(root).program(kind), "u32", "scatter_reduce: root")
+        return Step(self._loop, self._numbered, self._bodies, (program, made))
+
     def __getattr__(self, name: str) -> Any:
         hint = ": eval() runs it" if name in ("state", "rounds") else ""
         raise AttributeError(f"a loop has no attribute {name!r}{hint}")
@@ -170,6 +201,7 @@ class Step:
             loop._active,
             loop._monotone,
             loop._at_most,
+            self._scattered,
             _place(device, threads),
         )
         state = Expression._of(core)

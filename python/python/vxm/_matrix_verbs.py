@@ -14,8 +14,8 @@ from ._arrays import integer, number
 from ._errors import ShapeError
 from ._kinds import KINDS, NOTHING, kind_of
 from ._operators import OperatorError
-from ._vectors import Complement, Expression, Vector, _place, _places, _test, closed, without_fields
-from ._words import element, plain
+from ._vectors import Complement, Expression, Vector, _place, _places, _test, closed
+from ._words import element, plain, without_fields
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

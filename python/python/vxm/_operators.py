@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
@@ -155,11 +156,13 @@ class Op(Emitting):
 class _Written(Op):
     """An operator that is a function of Python."""
 
-    def __init__(self, function: FunctionType) -> None:
-        self._source = Source(function)
+    def __init__(self, function: FunctionType, scope: dict[str, Any]) -> None:
+        self._source = Source(function, scope)
         self._result = self._source.annotation("return")
         parameters = self._source.parameters
         super().__init__(self._source.name, parameters, tuple(self._source.annotation(name) for name in parameters))
+        # read once: it may hold much
+        self._source.scope.clear()
         # `help` and doctest look for these
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
@@ -212,7 +215,7 @@ class _Bound(Op):
         kind = inner._annotations[index]
         self._held = value if kind is None else _number(value, kind, f"{inner.name}: {inner.parameters[index]}")
         if not isinstance(self._held, (bool, int, float, np.generic)):
-            raise TypeError(f"{inner.name}: expected a number, found {type(value).__name__}")
+            raise TypeError(f"{inner.name}: expected a number or a struct, found {type(value).__name__}")
         other = 1 - index
         super().__init__(f"{inner.name}_bind{'' if index else '_first'}", (inner.parameters[other],), (inner._annotations[other],))
         self._inner = inner
@@ -256,7 +259,8 @@ def op(function: Callable[..., Any]) -> Op:
     """
     if not isinstance(function, FunctionType):
         raise TypeError(f"expected a function that is written in Python, found {type(function).__name__}")
-    return _Written(function)
+    # annotations may be names of the function around
+    return _Written(function, sys._getframe(1).f_locals)
 
 
 def _keys(readings: tuple[Reading, ...]) -> tuple[Hashable, ...]:
@@ -283,7 +287,7 @@ def _number(value: Any, kind: Optional[str], what: str) -> Any:
             raise TypeError(f"{what}: expected {kind}, found {found}: cast it, as in {kind}(x)")
         return value
     if not isinstance(value, (bool, int, float)):
-        raise TypeError(f"{what}: expected a number, found {type(value).__name__}")
+        raise TypeError(f"{what}: expected a number or a struct, found {type(value).__name__}")
     kind = kind or ("bool" if isinstance(value, bool) else "i64" if isinstance(value, int) else "f64")
     suits = kind == "bool" if isinstance(value, bool) else kind in (NUMBERS if isinstance(value, int) else FLOATS)
     if not suits:

@@ -20,7 +20,7 @@ __all__ = ["Renumbered"]
 
 @dataclass(frozen=True, eq=False)
 class Renumbered:
-    """A graph whose vertices have other numbers, and the way back."""
+    """A graph with other numbers for its vertices, and the way back."""
 
     graph: Graph
     """The graph. Its vertices are numbered from 0, and have no names."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
 
-from ._emit import OperatorError, Refusal
+from ._emit import Emitting, OperatorError, Refusal
 from ._kinds import kind_of
 
 if TYPE_CHECKING:
@@ -110,8 +110,10 @@ def closure(function: FunctionType) -> dict[str, Any]:
 class Source:
     """The source of a function."""
 
-    def __init__(self, function: FunctionType) -> None:
+    def __init__(self, function: FunctionType, scope: Optional[dict[str, Any]] = None) -> None:
         self.function = function
+        # what annotations may name besides, of what is there when the operator is made
+        self.scope = {name: held for name, held in (scope or {}).items() if isinstance(held, (Emitting, type))}
         self.name = "lambda" if function.__name__ == "<lambda>" else function.__name__
         self.file = function.__code__.co_filename
         self.lines, self.node = self._find()
@@ -156,7 +158,7 @@ class Source:
         try:
             for _ in range(2):
                 if isinstance(held, str) and not _is_kind(held):
-                    held = eval(held, self.function.__globals__, closure(self.function))
+                    held = eval(held, {**self.scope, **self.function.__globals__}, closure(self.function))
             return kind_of(held)
         except Exception as error:
             refusal = Refusal(f"an annotation that isn't a kind: {error}", 'write one, as in "u32"')

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._arrays import unmasked
 from ._emit import Emitting
-from ._kinds import KINDS, dtype_of, fields_of, fits, kind_of
-from ._words import plain
+from ._errors import ShapeError
+from ._kinds import KINDS, dtype_of, fields_of, kind_of
+from ._words import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +44,7 @@ class Struct(Emitting):
         self.dtype = dtype_of(self.kind)
         self.parameters = tuple(fields)
 
-    def __call__(self, *values: Any, **named: Any) -> Any:
+    def __call__(self, /, *values: Any, **named: Any) -> Any:
         """An element with these fields, in order or by name, as a record of NumPy.
 
         >>> import vxm
@@ -56,19 +58,9 @@ class Struct(Emitting):
 
         Raises `TypeError` or `OverflowError` for a value that a field can't hold.
         """
-        given = self._given(values, named)
-        made = np.zeros(1, self.dtype)
-        for (field, kind), value in zip(self._kinds(), given):
-            suits = isinstance(value, (bool, int, float, np.generic)) and not isinstance(value, np.void)
-            number = value.item() if isinstance(value, np.generic) else value
-            if not suits or (kind == "bool") != isinstance(number, bool) or (kind[0] in "ui" and isinstance(number, float)):
-                raise TypeError(f"{self.name}: {field}: expected {kind}, found {value!r}")
-            if kind != "bool" and not (fits(kind, number) or number != number):
-                raise OverflowError(f"{self.name}: {field}: expected a number that fits {kind}, found {value!r}")
-            made[field] = number
-        return made[0]
+        return record(self.kind, tuple(self._given(values, named)), self.name)[()]
 
-    def array(self, *columns: ArrayLike, **named: ArrayLike) -> NDArray[Any]:
+    def array(self, /, *columns: ArrayLike, **named: ArrayLike) -> NDArray[Any]:
         """An array of elements with these fields, each an array or one value for all.
 
         >>> import vxm
@@ -81,10 +73,17 @@ class Struct(Emitting):
         """
         from ._vectors import _cast
 
-        given = [_cast(np.atleast_1d(column), kind) for (_, kind), column in zip(self._kinds(), self._given(columns, named))]
-        made = np.empty(np.broadcast_shapes(*(column.shape for column in given)), self.dtype)
-        for field, column in zip(self.parameters, given):
-            made[field] = column
+        given = []
+        for (name, field), column in zip(fields_of(self.kind).items(), self._given(columns, named)):
+            given.append(_cast(np.atleast_1d(unmasked(column, name)), field.kind, f"{self.name}: {name}"))
+        try:
+            shape = np.broadcast_shapes(*(column.shape for column in given))
+        except ValueError:
+            lengths = ", ".join(str(column.shape) for column in given)
+            raise ShapeError(f"{self.name}: expected columns of one length, found {lengths}") from None
+        made = np.empty(shape, self.dtype)
+        for name, held in zip(self.parameters, given):
+            made[name] = held
         return made
 
     def emit(self, emitter: Emitter, operands: Sequence[Operand]) -> Operand:
@@ -92,9 +91,6 @@ class Struct(Emitting):
 
     def __repr__(self) -> str:
         return f"<vxm.Struct {self.name} {self.kind}>"
-
-    def _kinds(self) -> list[tuple[str, str]]:
-        return [(name, field.kind) for name, field in fields_of(self.kind).items()]
 
     def _given(self, placed: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
         """What is given for each field."""
@@ -107,7 +103,8 @@ class Struct(Emitting):
 def struct(of: type) -> Struct:
     """Makes a class an element: its annotated variables are the fields, numbers or bools of 8 bytes in all.
 
-    Elements are arrays of records in NumPy, and one word each on all devices. Operators read fields, and make structs by a call.
+    Elements are records in NumPy, and one word each on all devices. Operators read fields, make structs by a call, and compare them by ``==``
+    and ``!=``, or tuples of their fields by order. If fields have the same names and types in one order, structs are of one kind.
 
     >>> import vxm
     >>> @vxm.struct
@@ -127,12 +124,15 @@ def struct(of: type) -> Struct:
     """
     if not isinstance(of, type):
         raise TypeError(f"expected a class with annotated variables, found {type(of).__name__}")
+    if of.__bases__ != (object,):
+        raise TypeError(f"{of.__name__}: expected a class of its own, found one that inherits from {of.__bases__[0].__name__}")
     annotations = of.__dict__.get("__annotations__", None) or getattr(of, "__annotations__", {})
     if not annotations:
         raise TypeError(f"{of.__name__}: expected annotated variables, as `cost: vxm.u32`, found none")
-    for name in annotations:
-        if name in of.__dict__:
-            raise TypeError(f"{of.__name__}: {name}: expected a field without a value")
+    for name in of.__dict__:
+        if not (name.startswith("__") and name.endswith("__")):
+            what = "a field without a value" if name in annotations else "annotated variables only, found something else of this name"
+            raise TypeError(f"{of.__name__}: {name}: expected {what}")
     # text is read where the class stands, which may be in a function
     caller = sys._getframe(1)
     scope = {**caller.f_globals, **caller.f_locals}

@@ -14,7 +14,7 @@ from ._errors import InputError, PlaceError, ShapeError
 from ._graph import Graph
 from ._kinds import FLOATS, KINDS, NOTHING, dtype_of, is_struct, kind_of
 from ._operators import OperatorError
-from ._words import element, plain, values_of, words_of
+from ._words import element, plain, record, records, values_of, without_fields, words_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -198,6 +198,17 @@ class Expression:
             raise TypeError(f"gather: expected an index of kind u32, found {index.kind}: make it with dtype=\"u32\"")
         return Expression._of(self._core.gather(index._core))
 
+    def pointer_jump(self, op: Op = ops.IDENTITY) -> Expression:
+        """The ends of chains of pointers, of kind u32: ``y = self[i]``, then ``y = self[op(y)]`` while that is less.
+
+        >>> import vxm
+        >>> vxm.Vector.from_numpy([0, 0, 1, 2, 4], dtype="u32").pointer_jump().eval().to_numpy()
+        array([0, 0, 0, 0, 4], dtype=uint32)
+        """
+        if self.kind != "u32":
+            raise TypeError(f"pointer_jump: expected elements of kind u32, found {self.kind}")
+        return Expression._of(self._core.pointer_jump(closed(as_op(op).program("u32"), "u32", "pointer_jump")))
+
     def mask(self, mask: Union[Expression, Complement]) -> Expression:
         """The elements where the mask holds one, whatever its value; with ``~mask``, where it holds none."""
         inner = _expression(mask.inner if isinstance(mask, Complement) else mask, "mask")
@@ -282,11 +293,8 @@ class Vector(Expression):
     def full(cls, n: int, value: Any, dtype: Any = None) -> Vector:
         """A vector of ``n`` places that all hold ``value``."""
         count = number(n, "n", _MOST, f"0 to {_MOST} places")
-        single = np.asarray(value).reshape(1) if np.ndim(value) == 0 else np.asarray(value)
-        checked = single if dtype is None else _cast(single, dtype)
-        if checked.size != 1:
-            raise InputError(f"value: expected a single value, found {checked.size}")
-        return cls.from_numpy(np.full(count, checked[0], checked.dtype))
+        checked = single(value, kind_of(np.asarray(value).dtype if dtype is None else dtype), "value")
+        return cls.from_numpy(np.full(count, checked, checked.dtype))
 
     @classmethod
     def members(cls, n: int, indices: ArrayLike) -> Vector:
@@ -354,7 +362,7 @@ class Vector(Expression):
             return self.values
         if missing is None:
             raise InputError(f"{len(self) - self.nvals} of {len(self)} places hold no element: say a value by missing=")
-        array = np.full(len(self), _cast(np.asarray(missing).reshape(-1), self.kind)[0], dtype_of(self.kind))
+        array = np.full(len(self), single(missing, self.kind, "missing"), dtype_of(self.kind))
         array[self.indices] = self.values
         return array
 
@@ -391,17 +399,14 @@ def _rebuilt(n: int, indices: NDArray[np.uint32], values: Optional[NDArray[Any]]
     return Vector.members(n, indices) if values is None else Vector.from_pairs(n, indices, values)
 
 
-def _cast(values: ArrayLike, dtype: Any) -> NDArray[Any]:
+def _cast(values: ArrayLike, dtype: Any, what: str = "values") -> NDArray[Any]:
     """The values as another type, which must hold each of them."""
-    array, kind = unmasked(values, "values"), kind_of(dtype)
+    kind = kind_of(dtype)
     if is_struct(kind):
-        # a list of tuples holds structs, too
-        array = array if array.dtype.names is not None else np.array(values, dtype_of(kind))
-        if kind_of(array.dtype) != kind:
-            raise TypeError(f"values: expected structs {kind}, found {kind_of(array.dtype)}")
-        return array
+        return records(kind, unmasked(values, what) if isinstance(values, np.ndarray) else values, what)
+    array = unmasked(values, what)
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"values: expected numbers or bools, found {array.dtype}")
+        raise TypeError(f"{what}: expected numbers or bools, found {array.dtype}")
     with np.errstate(invalid="ignore", over="ignore"):
         made = array.astype(KINDS[kind])
         if kind in FLOATS:
@@ -410,8 +415,17 @@ def _cast(values: ArrayLike, dtype: Any) -> NDArray[Any]:
         else:
             wrong = made != array
     if wrong.any():
-        raise InputError(f"values: expected values of type {kind}, found {array[wrong].flat[0]}")
+        raise InputError(f"{what}: expected values of type {kind}, found {array[wrong].flat[0]}")
     return made
+
+
+def single(value: Any, kind: str, what: str) -> NDArray[Any]:
+    """One element as an array of no axes."""
+    if is_struct(kind):
+        return record(kind, value, what)
+    if np.size(value) != 1:
+        raise InputError(f"{what}: expected a single value, found {np.size(value)}")
+    return _cast(np.asarray(value).reshape(1), kind, what).reshape(())
 
 
 def _places(indices: Union[ArrayLike, slice], n: int, what: str = "indices") -> NDArray[np.uint32]:
@@ -444,12 +458,6 @@ def closed(program: _vxm.Program, kind: str, verb: str) -> _vxm.Program:
     return program
 
 
-def without_fields(verb: str, *kinds: str) -> None:
-    """Refuses structs."""
-    for kind in filter(is_struct, kinds):
-        raise TypeError(f"{verb}: {kind} has fields: read or make them by map(op)")
-
-
 def _place(device: str, threads: Optional[int]) -> _Place:
     if not isinstance(device, str):
         raise TypeError(f"device: expected a name, as \"cpu\" or \"cuda\", found {type(device).__name__}")
@@ -466,6 +474,8 @@ def fill(value: Any, n: int, dtype: Any = None) -> Expression:
     """
     kind = kind_of(np.asarray(value).dtype if dtype is None else dtype)
     count = number(n, "n", _MOST, f"0 to {_MOST} places")
+    if isinstance(value, np.ndarray):
+        value = single(value, kind, "fill")[()]
     return Expression._of(_vxm.Expr.fill(kind, count, plain(kind, value, "fill")))
 
 

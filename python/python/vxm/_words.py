@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._kinds import KINDS, NOTHING, dtype_of, fields_of, is_struct, kind_of
+from ._kinds import INTEGERS, KINDS, NOTHING, dtype_of, fields_of, fits, is_struct, kind_of, shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["element", "plain", "values_of", "words_of"]
+__all__ = ["element", "plain", "record", "records", "values_of", "without_fields", "words_of"]
 
 
 def _word(kind: str) -> np.dtype[Any]:
@@ -27,7 +27,10 @@ def _padded(kind: str) -> np.dtype[Any]:
 
 
 def _canonical(array: NDArray[Any], kind: str) -> NDArray[Any]:
-    """The values of a kind of numbers. All NaNs have one bit pattern."""
+    """The values of a kind of numbers. All NaNs have one bit pattern, and so has what is true."""
+    if kind == "bool":
+        truths: NDArray[Any] = np.ascontiguousarray(array, np.bool_).view(np.uint8) != 0
+        return truths
     if KINDS[kind].kind == "f":
         unknown = np.isnan(array)
         array = np.where(unknown, KINDS[kind].type(np.nan), array) if unknown.any() else array
@@ -67,8 +70,61 @@ def element(kind: str, found: Any) -> Any:
 def plain(kind: str, value: Any, what: str) -> Any:
     """What the compiled part takes for an element: a number of Python, or a struct's word."""
     if is_struct(kind):
-        found = kind_of(value.dtype) if isinstance(value, (np.void, np.ndarray)) else type(value).__name__
-        if found != kind or np.shape(value) != ():
-            raise TypeError(f"{what}: expected {kind}, found {found}")
-        return int(words_of(np.asarray(value).reshape(1), kind)[0])
+        return int(words_of(record(kind, value, what).reshape(1), kind)[0])
+    if isinstance(value, (np.void, np.ndarray, tuple, list)):
+        raise TypeError(f"{what}: expected {kind}, found {_shown(value)}")
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _shown(value: Any) -> str:
+    """What a value is, for a message."""
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.size} {value.dtype}"
+    return kind_of(value.dtype) if isinstance(value, np.void) and value.dtype.names else type(value).__name__
+
+
+def record(kind: str, value: Any, what: str) -> NDArray[Any]:
+    """The struct of a record of NumPy, or of a tuple of numbers that its fields can hold: an array of no axes."""
+    if isinstance(value, np.ndarray) and value.shape == ():
+        value = value[()]
+    if isinstance(value, np.void) and value.dtype.names:
+        if kind_of(value.dtype) != kind:
+            raise TypeError(f"{what}: expected {kind}, found {kind_of(value.dtype)}")
+        return np.array(value)
+    if not isinstance(value, tuple):
+        raise TypeError(f"{what}: expected {kind}, found {_shown(value)}")
+    fields = fields_of(kind)
+    if len(value) != len(fields):
+        raise TypeError(f"{what}: expected {kind}, found {len(value)} values")
+    made = np.zeros((), dtype_of(kind))
+    for (name, field), held in zip(fields.items(), value):
+        number = held.item() if isinstance(held, np.generic) else held
+        suits = isinstance(number, (bool, int, float)) and (field.kind == "bool") == isinstance(number, bool)
+        if not suits or (isinstance(number, float) and field.kind in INTEGERS):
+            raise TypeError(f"{what}: {name}: expected {field.kind}, found {shown(number)}")
+        if field.kind != "bool" and number == number and not fits(field.kind, number):
+            raise OverflowError(f"{what}: {name}: expected a number that fits {field.kind}, found {shown(number)}")
+        made[name] = number
+    return made
+
+
+def records(kind: str, values: Any, what: str) -> NDArray[Any]:
+    """The structs of an array with fields, or of a list of records and tuples."""
+    if isinstance(values, np.ndarray):
+        if values.dtype.names is None or kind_of(values.dtype) != kind:
+            found = values.dtype if values.dtype.names is None else kind_of(values.dtype)
+            raise TypeError(f"{what}: expected structs {kind}, found {found}")
+        return values
+    if isinstance(values, (tuple, np.void)) or not hasattr(values, "__iter__"):
+        raise TypeError(f"{what}: expected an array or a list of structs {kind}, found {_shown(values)}")
+    held = list(values)
+    made = np.empty(len(held), dtype_of(kind))
+    for at, value in enumerate(held):
+        made[at] = record(kind, value, f"{what}[{at}]")
+    return made
+
+
+def without_fields(verb: str, *kinds: str) -> None:
+    """Refuses structs."""
+    for kind in filter(is_struct, kinds):
+        raise TypeError(f"{verb}: {kind} has fields: read or make them by map(op)")
