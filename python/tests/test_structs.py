@@ -449,9 +449,8 @@ def test_least_of_floats_with_its_place() -> None:
     places = vxm.Vector.from_numpy(At.array(values, np.arange(500)))
     found = places.reduce(vxm.monoid(lesser, At(np.inf, 2**32 - 1)))
     assert found.index == values.argmin() and found.value == values.min()
-    with pytest.raises(vxm.InputError, match="Commutativity"):
-        # 0.0 and -0.0 at one place are told apart by their bits
-        places.reduce(vxm.monoid(lesser, At(np.inf, 2**32 - 1), exact=True))
+    # it only chooses, so it may be folded in any order
+    assert places.reduce(vxm.monoid(lesser, At(np.inf, 2**32 - 1), exact=True)) == found
 
 
 def test_masked_arrays_of_structs() -> None:
