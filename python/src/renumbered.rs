@@ -17,7 +17,7 @@ pub enum Asked<'py> {
 }
 
 impl Graph {
-    /// The graph whose vertex `k` is the old vertex `order[k]`, with its weights.
+    /// The graph in an order, with its weights: vertex `k` is the old vertex `order[k]`.
     fn by(&self, order: &Renumbering) -> Result<Self> {
         macro_rules! weights {
             ($($variant:ident),*) => {
