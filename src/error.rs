@@ -130,6 +130,10 @@ pub enum Error {
     #[error(transparent)]
     Ranks(#[from] vxm_communicator::Error),
 
+    /// The work was stopped from another thread, by [`Stop`](crate::Stop).
+    #[error("stopped")]
+    Stopped,
+
     /// A name is unknown: that of a method, a priority, an order, a device or a format.
     #[error("unknown {what} `{name}`: expected {choices}")]
     Unknown {

@@ -50,8 +50,10 @@ pub mod operations;
 pub(crate) mod parallel;
 pub mod prelude;
 pub mod ranks;
+mod stop;
 
 pub use error::{Error, Result};
+pub use stop::Stop;
 #[cfg(all(feature = "cuda", unix))]
 #[doc(hidden)]
 pub use vxm_kernels as kernels;

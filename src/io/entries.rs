@@ -5,7 +5,7 @@ use crate::io::Progress;
 use crate::io::on_disk::OnDisk;
 use crate::io::source::Source;
 use crate::io::target::Outline;
-use crate::io::text::{self, Lines, Stop};
+use crate::io::text::{self, Done, Lines, Stop};
 use crate::io::value::Value;
 use crate::memory::{self, Kept};
 use core::ops::Range;
@@ -25,13 +25,10 @@ pub(super) enum Entries<'p, V: Value> {
 
 /// Parses some pieces of a text: takes the text, the pieces, the account of memory, and what is to be told of bytes done.
 pub(super) trait Parser<V>:
-    FnMut(&[u8], &[Range<usize>], &Kept, &(dyn Fn(u64) + Sync)) -> Result<Lists<V>, Stop> + Send
+    FnMut(&[u8], &[Range<usize>], &Kept, Done<'_>) -> Result<Lists<V>, Stop> + Send
 {
 }
-impl<V, F> Parser<V> for F where
-    F: FnMut(&[u8], &[Range<usize>], &Kept, &(dyn Fn(u64) + Sync)) -> Result<Lists<V>, Stop> + Send
-{
-}
+impl<V, F> Parser<V> for F where F: FnMut(&[u8], &[Range<usize>], &Kept, Done<'_>) -> Result<Lists<V>, Stop> + Send {}
 
 impl<'p, V: Value> Entries<'p, V> {
     /// Parses all lines of `source` from byte `start` of its head on, for what `outline` says.
@@ -41,7 +38,7 @@ impl<'p, V: Value> Entries<'p, V> {
         lines: &L,
         outline: Outline,
     ) -> Result<Self> {
-        Self::parse_with(source, start, outline, |text: &[u8], pieces: &[Range<usize>], kept: &Kept, done: &_| {
+        Self::parse_with(source, start, outline, |text: &[u8], pieces: &[Range<usize>], kept: &Kept, done: Done<'_>| {
             text::parse_pieces(text, pieces, done, &|_, piece| text::parse_piece(lines, piece, kept))
         })
     }

@@ -13,7 +13,7 @@ use crate::io::listed::Listed;
 use crate::io::loaded::{Loaded, Numbering};
 use crate::io::source::Source;
 use crate::io::target::{Outline, Target};
-use crate::io::text::{self, Cursor, Fault, Stop};
+use crate::io::text::{self, Cursor, Done, Fault, Stop};
 use crate::io::value::{Field, Value, is_integer};
 use crate::io::weighted::Weighted;
 use crate::io::{FileFormat, Progress};
@@ -98,7 +98,7 @@ impl Lines {
         text: &[u8],
         pieces: &[Range<usize>],
         kept: &Kept,
-        done: &(dyn Fn(u64) + Sync),
+        done: Done<'_>,
     ) -> Result<Lists<V>, Stop> {
         let lines: Vec<u64> = pieces.par_iter().map(|piece| vertex_lines(&text[piece.clone()])).collect();
         let firsts: Vec<u64> = lines
@@ -214,7 +214,7 @@ fn read<V: Value>(source: Source<'_>, target: Target) -> Result<Listed<'_, V>> {
     let lines = Lines { vertices: header.vertices, shape: header.shape, loops: AtomicU64::new(0) };
     let mut next = 0;
     let outline = Outline::graph(header.vertices, header.edges.saturating_mul(2), target);
-    let parser = |text: &[u8], pieces: &[Range<usize>], kept: &Kept, done: &(dyn Fn(u64) + Sync)| {
+    let parser = |text: &[u8], pieces: &[Range<usize>], kept: &Kept, done: Done<'_>| {
         lines.parse(&mut next, text, pieces, kept, done)
     };
     let entries = Entries::parse_with(source, header.body, outline, parser)?;

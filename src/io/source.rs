@@ -3,9 +3,10 @@
 
 use crate::error::{Error, Result, printable};
 use crate::io::compressed::{Compression, Frames, Members, Trailing};
-use crate::io::text::{self, Fault, Lines, Stop};
+use crate::io::text::{self, Done, Fault, Lines, Stop};
 use crate::io::{Columns, FileFormat, Progress, Unit};
 use crate::memory::{self, Kept};
+use crate::stop;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use memmap2::Mmap;
@@ -43,6 +44,8 @@ pub(super) struct Source<'p> {
     /// The size of the file; 0 for a pipe.
     pub file_bytes: u64,
     pub progress: &'p dyn Progress,
+    /// What can stop the reading.
+    stop: Option<stop::Stop>,
     /// The columns of a table that are asked for.
     pub columns: Option<Columns>,
 }
@@ -73,6 +76,7 @@ impl<'p> Source<'p> {
             text,
             file_bytes: about.len(),
             progress,
+            stop: stop::current(),
             columns: None,
         };
         let length = about.len();
@@ -206,6 +210,7 @@ impl<'p> Source<'p> {
         match stop {
             Stop::Fault(fault) => self.error_in(text, lines_before, &fault),
             Stop::Shortage(at, shortage) => shortage.at(self.place_in(text, lines_before, at)),
+            Stop::Asked => Error::Stopped,
         }
     }
 
@@ -222,7 +227,7 @@ impl<'p> Source<'p> {
         lines: &L,
         take: &(dyn Fn(Vec<L::Entry>) -> Result<()> + Sync),
     ) -> Result<u64> {
-        let parser = |text: &[u8], pieces: &[Range<usize>], kept: &Kept, done: &(dyn Fn(u64) + Sync)| {
+        let parser = |text: &[u8], pieces: &[Range<usize>], kept: &Kept, done: Done<'_>| {
             text::parse_pieces(text, pieces, done, &|_, piece| text::parse_piece(lines, piece, kept))
         };
         self.parse_groups(start, parser, take)
@@ -232,7 +237,7 @@ impl<'p> Source<'p> {
     pub fn parse_groups<E: Send>(
         self,
         start: usize,
-        mut parser: impl FnMut(&[u8], &[Range<usize>], &Kept, &(dyn Fn(u64) + Sync)) -> Result<Vec<Vec<E>>, Stop> + Send,
+        mut parser: impl FnMut(&[u8], &[Range<usize>], &Kept, Done<'_>) -> Result<Vec<Vec<E>>, Stop> + Send,
         take: &(dyn Fn(Vec<E>) -> Result<()> + Sync),
     ) -> Result<u64> {
         let refused = Mutex::new(None);
@@ -269,7 +274,8 @@ impl<'p> Source<'p> {
     pub fn parse_pieces<L: Lines>(&self, pieces: &[Range<usize>], lines: &L) -> Result<Vec<Vec<L::Entry>>> {
         let (text, kept) = (self.head(), Kept::default());
         let work = |_: usize, piece: &[u8]| text::parse_piece(lines, piece, &kept);
-        let parsed = text::parse_pieces(text, pieces, &|bytes| self.progress.advance(bytes), &work);
+        let (progress, stop) = (self.progress, &self.stop);
+        let parsed = text::parse_pieces(text, pieces, &|bytes| report(progress, stop, bytes), &work);
         parsed.map_err(|stop| self.stopped_in(text, 0, stop))
     }
 
@@ -278,21 +284,23 @@ impl<'p> Source<'p> {
     pub fn parse_with<E: Send>(
         mut self,
         start: usize,
-        mut parser: impl FnMut(&[u8], usize, &Kept, &(dyn Fn(u64) + Sync)) -> Result<Vec<Vec<E>>, Stop> + Send,
+        mut parser: impl FnMut(&[u8], usize, &Kept, Done<'_>) -> Result<Vec<Vec<E>>, Stop> + Send,
     ) -> Result<Vec<Vec<E>>> {
         let kept = Kept::default();
         let Text::Stream(stream) = &mut self.text else {
-            let done = |bytes| self.progress.advance(bytes);
+            let done = |bytes| report(self.progress, &self.stop, bytes);
             let parsed = parser(self.head(), start, &kept, &done);
             return parsed.map_err(|stop| self.stopped_in(self.head(), 0, stop));
         };
         let mut entries = Vec::new();
         let mut start = start;
+        // what is decompressed reports its bytes by itself
+        let go_on = |_| report(&(), &self.stop, 0);
         while !stream.batch.is_empty() {
             let batch = core::mem::take(&mut stream.batch);
             let lines_before = stream.lines;
             // the next batch is decompressed while this one is parsed
-            let (parsed, ()) = rayon::join(|| parser(&batch, start, &kept, &|_| ()), || stream.advance());
+            let (parsed, ()) = rayon::join(|| parser(&batch, start, &kept, &go_on), || stream.advance());
             match parsed {
                 Ok(lists) => entries.extend(lists),
                 Err(stop) => return Err(self.stopped_in(&batch, lines_before, stop)),
@@ -305,6 +313,12 @@ impl<'p> Source<'p> {
         }
         Ok(entries)
     }
+}
+
+/// Reports bytes that are done. It is an error if the reading is to end.
+fn report(progress: &dyn Progress, stop: &Option<stop::Stop>, bytes: u64) -> Result<(), Stop> {
+    progress.advance(bytes);
+    if stop::is_asked(stop) { Err(Stop::Asked) } else { Ok(()) }
 }
 
 /// A reader that is cut into batches, each of which ends at the end of a line.

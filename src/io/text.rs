@@ -26,7 +26,12 @@ pub(super) enum Stop {
     Fault(Fault),
     /// The entries from this byte on do not fit into memory.
     Shortage(usize, Shortage),
+    /// Another thread asked for it.
+    Asked,
 }
+
+/// Takes the number of bytes that are done. It is an error if the reading is to end.
+pub(super) type Done<'d> = &'d (dyn Fn(u64) -> Result<(), Stop> + Sync);
 
 impl Stop {
     /// The same reason, for a text that starts `by` bytes earlier.
@@ -34,6 +39,7 @@ impl Stop {
         match self {
             Self::Fault(fault) => Self::Fault(Fault { at: by + fault.at, ..fault }),
             Self::Shortage(at, shortage) => Self::Shortage(by + at, shortage),
+            Self::Asked => Self::Asked,
         }
     }
 }
@@ -299,7 +305,7 @@ pub(super) fn parse<L: Lines>(
     text: &[u8],
     start: usize,
     kept: &Kept,
-    done: &(dyn Fn(u64) + Sync),
+    done: Done<'_>,
 ) -> Result<Vec<Vec<L::Entry>>, Stop> {
     let work = |_: usize, piece: &[u8]| parse_piece(lines, piece, kept);
     parse_pieces(text, &pieces(text, start..text.len()), done, &work)
@@ -344,7 +350,7 @@ pub(super) fn part(text: &[u8], start: usize, (number, of): (usize, usize)) -> R
 pub(super) fn parse_pieces<E: Send>(
     text: &[u8],
     pieces: &[Range<usize>],
-    done: &(dyn Fn(u64) + Sync),
+    done: Done<'_>,
     work: &(impl Fn(usize, &[u8]) -> Result<Vec<E>, Stop> + Sync),
 ) -> Result<Vec<Vec<E>>, Stop> {
     // pieces after a faulty one need not be parsed; pieces before it must be, because the first error is the one to
@@ -358,10 +364,10 @@ pub(super) fn parse_pieces<E: Send>(
                 return Ok(Vec::new());
             }
             let entries = work(number, &text[piece.clone()]).map_err(|stop| stop.later(piece.start));
+            let entries = done(piece.len() as u64).and(entries);
             if entries.is_err() {
                 faulty.fetch_min(number, Relaxed);
             }
-            done(piece.len() as u64);
             entries
         })
         .collect();
@@ -409,7 +415,7 @@ mod tests {
     #[test]
     fn lines_end_in_many_ways() {
         let text = b"\n 1 \r\n\n# a b\n18446744073709551615\n\t3";
-        let parsed = parse(&Numbers, text, 0, &Kept::default(), &|_| ()).unwrap();
+        let parsed = parse(&Numbers, text, 0, &Kept::default(), &|_| Ok(())).unwrap();
         assert_eq!(parsed.concat(), [1, u64::MAX, 3]);
     }
 
@@ -451,7 +457,7 @@ mod tests {
     #[test]
     fn the_first_fault_is_told() {
         let fault = |at, expected: &str| Stop::Fault(Fault { at, expected: expected.into() });
-        let wrong = |text: &[u8]| parse(&Numbers, text, 0, &Kept::default(), &|_| ()).unwrap_err();
+        let wrong = |text: &[u8]| parse(&Numbers, text, 0, &Kept::default(), &|_| Ok(())).unwrap_err();
         assert_eq!(wrong(b"1\n2 3\nx"), fault(4, "the end of the line"));
         assert_eq!(wrong(b"18446744073709551616\n"), fault(0, "a number"));
         assert_eq!(wrong(b"1.5"), fault(0, "a number"));

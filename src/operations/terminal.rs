@@ -18,6 +18,7 @@ use crate::formats::{Store, StoreView};
 use crate::operations::expr::{Env, Expr, StateRef, emit_operand, fits};
 use crate::operations::ranks::{self, OnRanks};
 use crate::parallel as shares;
+use crate::stop;
 use std::panic::Location;
 use std::time::Instant;
 use vxm_semiring::{BinaryOp, Element, Monoid};
@@ -88,6 +89,7 @@ impl<T: Element, E: Expr<T = T>, F: BinaryOp<T, T, Out = T>> Accum<E, F> {
 #[inline(never)]
 pub(crate) fn eval<E: Expr>(expression: E) -> Result<Vector<E::T>> {
     let _span = span!("eval");
+    stop::check()?;
     let env = Env::default();
     let n = expression.len(&env)?;
     match device(&expression, &env) {
@@ -154,6 +156,7 @@ fn counts_of<T: Element>(n: usize, view: &DynView<'_, T>) -> Counts {
 #[inline(never)]
 pub(crate) fn fold<E: Expr, M: Monoid<E::T>>(expression: E, add: M) -> Result<E::T> {
     let _span = span!("reduce");
+    stop::check()?;
     let env = Env::default();
     let n = expression.len(&env)?;
     match device(&expression, &env) {
@@ -176,6 +179,7 @@ pub(crate) fn fold<E: Expr, M: Monoid<E::T>>(expression: E, add: M) -> Result<E:
 /// Evaluates `expression` into a fresh vector, and folds its elements to one.
 pub(crate) fn eval_and_fold<E: Expr, M: Monoid<E::T>>(expression: E, add: M) -> Result<(Vector<E::T>, E::T)> {
     let _span = span!("eval_and_reduce");
+    stop::check()?;
     let env = Env::default();
     let n = expression.len(&env)?;
     // one kernel does both, unless rows of products must be shared out, or the fold can stop before it reads all
@@ -223,6 +227,7 @@ pub(crate) fn write<T: Element, E: Expr<T = T>, G: Merge<T, T>>(
     at: &'static Location<'static>,
 ) -> Result<()> {
     let _span = span!("assign_to", at = %at);
+    stop::check()?;
     fits("assign_to", w.len(), expression.len(env)?, at)?;
     match w.place().or_else(|| device(expression, env)) {
         Some(Place::Gpu(gpu)) => {
@@ -391,6 +396,7 @@ impl<T: Element> Vector<T> {
     pub fn update<E: Expr<T = T>>(&mut self, body: impl FnOnce(StateRef<T>) -> E) -> Result<()> {
         let at = Location::caller();
         let _span = span!("update", at = %at);
+        stop::check()?;
         let key = StateRef::new();
         let expression = body(key);
         let place = {

@@ -31,5 +31,6 @@ mod renumbered;
 mod roots;
 mod shapes;
 mod shortest_trees;
+mod stop;
 mod triangles;
 mod weighted;

@@ -16,6 +16,7 @@ use crate::error::Result;
 use crate::formats::Shared;
 use crate::formats::bitmap::words;
 use crate::memory::{self, AtPlaces};
+use crate::stop;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use vxm_semiring::Element;
@@ -122,6 +123,7 @@ impl<T: Element, H: Scatter<T>> Changes<'_, T, H> {
             rounds += 1;
             let visits = due.count(&marks, self.state.len()) as u64;
             told_round!(rounds, visits);
+            stop::check()?;
             let in_place = in_place && !(waves && rounds == 1);
             let (changed, found) = match self.probe {
                 None => self.take_round(&view, &marks, &due, in_place, &mut new),

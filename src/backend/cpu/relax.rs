@@ -17,6 +17,7 @@ use crate::backend::tuning::tuning;
 use crate::formats::Shared;
 use crate::formats::bitmap::words;
 use crate::memory;
+use crate::stop;
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::atomic::{Ordering, fence};
@@ -104,7 +105,8 @@ impl<T: Element> Relaxation<'_, T> {
             if spills {
                 list.sort_unstable();
             }
-            if done.rounds >= self.max_rounds {
+            // one that was stopped isn't settled; the loop that follows ends at once
+            if done.rounds >= self.max_rounds || stop::check().is_err() {
                 break false;
             }
             done.rounds += 1;

@@ -14,6 +14,7 @@ use crate::backend::cpu::sort;
 use crate::backend::profile::Counts;
 use crate::backend::spans::told_round;
 use crate::backend::tuning::tuning;
+use crate::stop;
 use std::slice::Iter;
 use vxm_semiring::Element;
 
@@ -74,7 +75,8 @@ impl<T: Element> Relaxation<'_, T> {
             if due.is_empty() && !sources.as_slice().iter().any(|&i| !seen.is_set(i as usize)) {
                 break true;
             }
-            if done.rounds >= self.max_rounds {
+            // one that was stopped isn't settled; the loop that follows ends at once
+            if done.rounds >= self.max_rounds || stop::check().is_err() {
                 break false;
             }
             done.rounds += 1;
@@ -103,7 +105,7 @@ impl<T: Element> Relaxation<'_, T> {
     fn search(&self, sources: &mut Iter<'_, u32>, seen: &Marks, due: &mut Vec<u32>, done: &mut Progress) {
         let offsets = self.edges.offsets();
         let (columns, ahead) = (self.edges.columns(), tuning().prefetch_rows);
-        let (mut next, mut changed) = (Vec::new(), Vec::new());
+        let (mut next, mut changed, stop) = (Vec::new(), Vec::new(), stop::current());
         if let Some(probe) = self.probe {
             probe.set_entries(offsets.last().copied().unwrap_or(0));
             probe.begin_round(sources.len(), true);
@@ -112,7 +114,7 @@ impl<T: Element> Relaxation<'_, T> {
             if due.is_empty() {
                 due.extend(sources.find(|&&i| !seen.is_set(i as usize)));
             }
-            if due.is_empty() || due.len() >= tuning().sequential {
+            if due.is_empty() || due.len() >= tuning().sequential || stop::is_asked(&stop) {
                 break;
             }
             for (k, &i) in due.iter().enumerate() {

@@ -1,8 +1,9 @@
 //! Graphs with independently drawn edges: Erdos-Renyi, R-MAT and Graph500's Kronecker graphs.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::io::Progress;
 use crate::io::generate::random::{Random, Shuffle};
+use crate::stop;
 use core::ops::Range;
 use rayon::prelude::*;
 
@@ -16,12 +17,16 @@ pub(super) fn draw<R: Send>(
     draw: &(dyn Fn(Range<u64>) -> Vec<(u32, u32)> + Send + Sync),
     take: impl Fn(Vec<(u32, u32)>) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
+    let stop = stop::current();
     (0..(numbers.end - numbers.start).div_ceil(LIST))
         .into_par_iter()
         .map(|list| {
             let start = numbers.start + list * LIST;
             let some = start..(start + LIST).min(numbers.end);
             progress.advance(some.end - some.start);
+            if stop::is_asked(&stop) {
+                return Err(Error::Stopped);
+            }
             take(draw(some))
         })
         .collect()

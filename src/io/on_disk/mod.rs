@@ -16,6 +16,7 @@ use crate::io::temporary::place;
 use crate::io::value::Value;
 use crate::io::{Numbering, Progress, Report, Unit};
 use crate::memory;
+use crate::stop;
 use arrays::{Arrays, SPARE, ranges};
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -202,6 +203,7 @@ impl<'p, V: Value> OnDisk<'p, V> {
                 out.take(&mut part, range, &duplicates, &repeated)?;
             }
             progress.advance(part.written);
+            stop::check()?;
             records += part.written;
         }
         let distinct = out.distinct;

@@ -23,6 +23,7 @@ use crate::io::vertex_names::told;
 use crate::io::weighted::Weighted;
 use crate::io::{FileFormat, Progress, Unit, magic};
 use crate::memory;
+use crate::stop;
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use columns::{Chosen, Ends};
@@ -125,6 +126,7 @@ impl<'p> Table<'p> {
             rows.iter().scan(0u64, |sum, rows| Some(core::mem::replace(sum, sum.saturating_add(*rows)))).collect();
         let all = self.count().max(1);
         self.progress.begin("read", Unit::Bytes, self.bytes);
+        let stop = stop::current();
         let part = |part: usize| {
             let (mut found, mut done) = (Vec::new(), 0);
             sound(&self.file, self.format, || {
@@ -133,6 +135,9 @@ impl<'p> Table<'p> {
                     let rows = Rows::of(&self.file, &self.chosen, starts[part] + done, &batch)?;
                     done += batch.num_rows() as u64;
                     found.push(each(rows)?);
+                    if stop::is_asked(&stop) {
+                        return Err(Error::Stopped);
+                    }
                     DECODES.set(true);
                     Ok(())
                 })

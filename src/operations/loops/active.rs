@@ -24,6 +24,7 @@ use crate::operations::ranks::Visited;
 use crate::operations::terminal::emitted;
 use crate::operations::verbs::Verbs;
 use crate::ranks::Grid;
+use crate::stop;
 use std::cell::Cell;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -145,6 +146,7 @@ where
     loop {
         rounds += 1;
         told_round!(rounds, left);
+        stop::check()?;
         let sweep = Sweep::new(job, visits());
         if let Some(probe) = job.probe {
             probe.begin_round(left, true);

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::operations::expr::{Env, Expr, StateRef, fits_as};
 use crate::operations::terminal::device;
 use crate::ranks::Grid;
+use crate::stop;
 use std::panic::Location;
 use vxm_semiring::Element;
 
@@ -166,6 +167,7 @@ impl<T: Element, C: Condition<T>, E: Expr<T = T>, B: Expr<T = T>> Stepped<T, C, 
     /// Runs the loop. Returns the settled state, what `then` makes of it, and the number of rounds.
     fn run<R>(self, then: impl FnOnce(&Vector<T>) -> Result<R>) -> Result<(Vector<T>, R, u32)> {
         let _span = span!("fixpoint", at = %self.at);
+        stop::check()?;
         let env = Env::with_state(self.state_ref, &self.state);
         let first = self.first.as_ref().map(|first| first.len(&env)).transpose()?;
         ready(&self.state, &[self.body.len(&env)?, first.unwrap_or(self.state.len())], self.at)?;

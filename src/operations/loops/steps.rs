@@ -24,6 +24,7 @@ use crate::operations::ranks::Visited;
 use crate::operations::terminal::{device, emitted};
 use crate::operations::verbs::Verbs;
 use crate::ranks::Grid;
+use crate::stop;
 use std::cell::Cell;
 use std::panic::Location;
 use vxm_semiring::{Element, LOR, SECOND, UnaryOp};
@@ -184,6 +185,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, P: Steps<T>> Rounds<T, F, P> {
     /// Runs the loop. Returns the settled state, what `then` makes of it, and the number of rounds.
     fn run<R>(self, then: impl FnOnce(&Vector<T>) -> Result<R>) -> Result<(Vector<T>, R, u32)> {
         let _span = span!("fixpoint", at = %self.at);
+        stop::check()?;
         let mut look = Look { env: Env::with_state(self.state_ref, &self.state), lengths: Vec::new(), place: None };
         self.steps.each(&mut look)?;
         let Look { lengths, place, .. } = look;
@@ -226,6 +228,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>, P: Steps<T>> Rounds<T, F, P> {
         while !round.list.is_empty() {
             rounds += 1;
             told_round!(rounds, round.list.len());
+            stop::check()?;
             round.changed = false;
             steps.each(&mut round)?;
             let left = round.list.len();

@@ -17,6 +17,7 @@ use crate::formats::Csr;
 use crate::memory;
 use crate::operations::matrix_mask::MatrixMask;
 use crate::operations::matrix_write::{Writing, written};
+use crate::stop;
 use std::panic::Location;
 use vxm_semiring::{BinaryOp, Element, Semiring};
 
@@ -99,6 +100,7 @@ impl<'a, A: Element, B: Element, S: Semiring<A, B>> MatrixProduct<'a, A, B, S> {
     /// too little memory, or is lost.
     #[inline(never)]
     pub fn eval(&self) -> Result<Matrix<S::Out>> {
+        stop::check()?;
         self.check_shapes()?;
         if let Some(grid) = self.a.grid().or(self.b.grid()).or(self.mask.and_then(|mask| mask.grid())) {
             return self.on_ranks(grid);
@@ -160,11 +162,11 @@ impl<'a, A: Element, B: Element, S: Semiring<A, B>> MatrixProduct<'a, A, B, S> {
         let prediction = Prediction::by_rows(a, b, &ends, size);
         let least = if except.is_some() { 0 } else { prediction.least_entries };
         memory::require(prediction.bytes_of(least, size), || self.name())?;
-        let offsets = rows::offsets(a, b, except, &ends);
+        let offsets = rows::offsets(a, b, except, &ends)?;
         let entries = offsets.last().copied().unwrap_or(0);
         tracing::debug!(entries, ?prediction, "mxm by rows");
         memory::require(prediction.bytes_of(entries, size), || self.name())?;
-        Ok(rows::multiply((a, b, self.ring), except, (&ends, offsets), plan::forced().row_path))
+        rows::multiply((a, b, self.ring), except, (&ends, offsets), plan::forced().row_path)
     }
 
     /// The product at the places of `mask`.
@@ -175,8 +177,7 @@ impl<'a, A: Element, B: Element, S: Semiring<A, B>> MatrixProduct<'a, A, B, S> {
         let prediction = self.predict_under(mask);
         tracing::debug!(rows = rows.is_some(), columns = columns.is_some(), ?prediction, "mxm under a mask");
         memory::require(prediction.bytes, || self.name())?;
-        Ok(Operands { a, rows, columns, mask, ring: self.ring, forced: plan::forced().row_path }
-            .multiply(self.b.ncols()))
+        Operands { a, rows, columns, mask, ring: self.ring, forced: plan::forced().row_path }.multiply(self.b.ncols())
     }
 
     /// The rows and columns of `b` that the product under `mask` reads. Those that are there are taken. The others are made if that, and

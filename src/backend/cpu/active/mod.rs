@@ -29,6 +29,7 @@ use crate::backend::tuning::tuning;
 use crate::backend::view::{Dependency, VectorView};
 use crate::error::Result;
 use crate::memory;
+use crate::stop;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use vxm_semiring::{Element, UnaryOp};
@@ -52,6 +53,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
         while due.active > 0 {
             rounds += 1;
             told_round!(rounds, due.list.len());
+            stop::check()?;
             let visited = due.list.len();
             let changed = match first.as_ref().filter(|_| rounds == 1) {
                 // if the first body changes nothing, the main body still may
@@ -242,6 +244,7 @@ impl<T: Element, F: UnaryOp<T, Out = bool>> Loop<'_, T, F> {
             }
             rounds += 1;
             told_round!(rounds, due);
+            stop::check()?;
             let before = found.left.len() + found.woken.len() + waiting;
             found = match (self.probe, &view.fixed()) {
                 (Some(probe), _) => self.count_pass(&view, probe, due, |view| self.pass(view, found, waiters.as_ref())),

@@ -9,7 +9,9 @@ use super::{Places, Pool, blocks, cost_of_either, prefetch_rows, search_pays, se
 use crate::backend::cpu::parallel;
 use crate::backend::plan::RowPath;
 use crate::backend::tuning::tuning;
+use crate::error::Result;
 use crate::formats::{Csr, split_rows};
+use crate::stop;
 use std::ops::Range;
 use vxm_semiring::{BinaryOp, Element, Monoid, Semiring};
 
@@ -88,20 +90,27 @@ impl<A: Element, B: Element, S: Semiring<A, B>> Operands<'_, A, B, S> {
     }
 
     /// The product.
-    pub fn multiply(&self, ncols: usize) -> Csr<S::Out> {
+    ///
+    /// # Errors
+    /// It is stopped.
+    pub fn multiply(&self, ncols: usize) -> Result<Csr<S::Out>> {
         let (nrows, most) = (self.a.nrows(), self.mask.columns.len());
         let (mut columns, mut values) = (vec![0u32; most], vec![S::Out::ZERO; most]);
         let (ends, dots) = self.plan();
         let blocks = blocks(&ends);
         let column_parts = split_rows(&mut columns, self.mask.offsets, &blocks);
         let value_parts = split_rows(&mut values, self.mask.offsets, &blocks);
-        let pool = Pool::new();
+        let (pool, stop) = (Pool::new(), stop::current());
         let parts = blocks.iter().zip(column_parts.into_iter().zip(value_parts)).collect();
         let ends = parallel::map(parts, &|(rows, (columns, values))| {
+            if stop::is_asked(&stop) {
+                return Vec::new();
+            }
             pool.with(Scratch::new, |scratch| self.block((rows.clone(), &dots), scratch, columns, values))
         });
+        stop::check()?;
         let offsets = compacted(nrows, self.mask.offsets, &blocks, &ends, &mut columns, &mut values);
-        Csr::from_parts(nrows, ncols, offsets, columns, values)
+        Ok(Csr::from_parts(nrows, ncols, offsets, columns, values))
     }
 
     /// Computes a block of rows into the front of `columns` and `values`. Returns the end of each row there.

@@ -4,7 +4,9 @@ use super::accumulator::{Dense, Hash, List, path};
 use super::{Places, Pool, blocks, prefetch_rows, seek};
 use crate::backend::plan::RowPath;
 use crate::backend::tuning::tuning;
+use crate::error::Result;
 use crate::formats::{Csr, split_rows};
+use crate::stop;
 use crate::backend::cpu::parallel;
 use vxm_semiring::{BinaryOp, Element, Semiring};
 
@@ -80,12 +82,15 @@ fn row<A, B, S>(
 
 /// The product of `a` and `b`, without the places of `except`. `ends` holds the running sums of the products of the rows, and `offsets`
 /// those of their entries.
+///
+/// # Errors
+/// It is stopped.
 pub fn multiply<A, B, S>(
     (a, b, ring): (&Csr<A>, &Csr<B>, S),
     except: Option<Places<'_>>,
     (ends, offsets): (&[u64], Vec<u64>),
     forced: Option<RowPath>,
-) -> Csr<S::Out>
+) -> Result<Csr<S::Out>>
 where
     A: Element,
     B: Element,
@@ -98,9 +103,12 @@ where
         split_rows(&mut columns, &offsets, &blocks),
         split_rows(&mut values, &offsets, &blocks),
     );
-    let pool = Pool::new();
+    let (pool, stop) = (Pool::new(), stop::current());
     let parts = blocks.iter().zip(column_parts.into_iter().zip(value_parts)).collect();
     parallel::each(parts, &|(rows, (columns, values))| {
+        if stop::is_asked(&stop) {
+            return;
+        }
         pool.with(Scratch::new, |scratch| {
             let mut filled = 0;
             for i in rows.clone() {
@@ -125,7 +133,8 @@ where
             }
         });
     });
-    Csr::from_parts(a.nrows(), b.ncols(), offsets, columns, values)
+    stop::check()?;
+    Ok(Csr::from_parts(a.nrows(), b.ncols(), offsets, columns, values))
 }
 
 /// Counts the entries of row `i` of the product that aren't among `except`. `held` has a bit for each column, none of them set; `touched`
@@ -162,13 +171,16 @@ fn count_row<A: Element, B: Element>(
 
 /// The running sums of the entries of the rows of the product, beginning with 0: its offsets. It takes less than half the time of the
 /// product, since no values are read.
+///
+/// # Errors
+/// It is stopped.
 pub fn offsets<A: Element, B: Element>(
     a: &Csr<A>,
     b: &Csr<B>,
     except: Option<Places<'_>>,
     ends: &[u64],
-) -> Vec<u64> {
-    let pool = Pool::new();
+) -> Result<Vec<u64>> {
+    let (pool, stop) = (Pool::new(), stop::current());
     let mut offsets = vec![0u64; ends.len()];
     let blocks = blocks(ends);
     let mut parts = Vec::with_capacity(blocks.len());
@@ -179,6 +191,9 @@ pub fn offsets<A: Element, B: Element>(
         rest = others;
     }
     parallel::each(blocks.iter().zip(parts).collect(), &|(rows, counts)| {
+        if stop::is_asked(&stop) {
+            return;
+        }
         pool.with(
             || (vec![0u64; b.ncols().div_ceil(64)], Vec::new()),
             |scratch| {
@@ -194,5 +209,6 @@ pub fn offsets<A: Element, B: Element>(
         sum += *offset;
         *offset = sum;
     }
-    offsets
+    stop::check()?;
+    Ok(offsets)
 }
