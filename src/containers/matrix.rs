@@ -400,7 +400,7 @@ impl<T: Element> Matrix<T> {
         }
     }
 
-    /// The pattern of the matrix: the same entries without values.
+    /// The pattern of the matrix: the same entries without values. Its storage is shared.
     pub fn pattern(&self) -> Matrix<()> {
         let there = |held: &OnceLock<Arc<DeviceCsr<T>>>| {
             let here = held.get().filter(|held| self.gpu.as_ref() == Some(held.gpu()));
@@ -414,14 +414,7 @@ impl<T: Element> Matrix<T> {
             let made = Matrix { shape: self.shape, symmetric: self.symmetric, ..Matrix::shaped(self.shape) };
             return Matrix { shares: Some(shares.pattern()), ..made };
         }
-        let csr = self.csr();
-        let rows = Csr::from_parts(
-            csr.nrows(),
-            csr.ncols(),
-            csr.offsets().to_vec(),
-            csr.columns().to_vec(),
-            vec![(); csr.nnz()],
-        );
+        let rows = self.csr().pattern();
         Matrix { symmetric: self.symmetric, format: self.format, gpu: self.gpu.clone(), ..Matrix::from_csr(rows) }
     }
 

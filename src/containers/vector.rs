@@ -350,6 +350,16 @@ impl<T: Element> Vector<T> {
         dense
     }
 
+    /// The same, without a copy of a vector that is full.
+    pub fn into_dense(self, absent: T) -> Vec<T> {
+        match self.home {
+            Home::Host(Store::Bitmap(bitmap), _) if bitmap.bits().is_none() && self.spread.is_none() => {
+                bitmap.into_values()
+            }
+            _ => self.to_dense(absent),
+        }
+    }
+
     /// Writes `value` at index `i`.
     ///
     /// # Errors

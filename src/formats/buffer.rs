@@ -1,4 +1,4 @@
-//! Arrays that are owned, or that lie in a mapped file.
+//! Arrays that are shared, or that lie in a mapped file.
 
 use core::fmt;
 use core::ops::{Deref, Range};
@@ -7,7 +7,7 @@ use memmap2::Mmap;
 use std::sync::Arc;
 use zerocopy::{Immutable, KnownLayout, TryFromBytes};
 
-/// An array of numbers that can't be changed. It is a vector, or a part of a mapped file; clones share the file.
+/// An array of numbers that can't be changed. It is a vector, or a part of a mapped file; clones share either.
 ///
 /// It dereferences to a slice. The slice's address is stored, so that reading an element costs the same in both cases.
 pub struct Buffer<T> {
@@ -17,7 +17,7 @@ pub struct Buffer<T> {
 
 /// What keeps the slice alive.
 enum Owner<T> {
-    Vector(Vec<T>),
+    Vector(Arc<Vec<T>>),
     File(Arc<Mmap>),
 }
 
@@ -32,13 +32,13 @@ impl<T> Buffer<T> {
         matches!(self.owner, Owner::File(_))
     }
 
-    /// Copies the array, unless it is a vector.
+    /// Copies the array, unless it is a vector without clones.
     pub fn into_vec(self) -> Vec<T>
     where
         T: Clone,
     {
         match self.owner {
-            Owner::Vector(vector) => vector,
+            Owner::Vector(vector) => Arc::unwrap_or_clone(vector),
             Owner::File(ref map) => {
                 let _kept = Arc::clone(map);
                 self.to_vec()
@@ -60,7 +60,7 @@ impl<T: TryFromBytes + Immutable + KnownLayout> Buffer<T> {
 
 impl<T> From<Vec<T>> for Buffer<T> {
     fn from(vector: Vec<T>) -> Self {
-        Self { slice: NonNull::from(vector.as_slice()), owner: Owner::Vector(vector) }
+        Self { slice: NonNull::from(vector.as_slice()), owner: Owner::Vector(Arc::new(vector)) }
     }
 }
 
@@ -74,12 +74,13 @@ impl<T> Deref for Buffer<T> {
     }
 }
 
-impl<T: Clone> Clone for Buffer<T> {
+impl<T> Clone for Buffer<T> {
     fn clone(&self) -> Self {
-        match &self.owner {
-            Owner::Vector(vector) => vector.clone().into(),
-            Owner::File(map) => Self { slice: self.slice, owner: Owner::File(Arc::clone(map)) },
-        }
+        let owner = match &self.owner {
+            Owner::Vector(vector) => Owner::Vector(Arc::clone(vector)),
+            Owner::File(map) => Owner::File(Arc::clone(map)),
+        };
+        Self { slice: self.slice, owner }
     }
 }
 

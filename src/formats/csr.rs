@@ -257,6 +257,18 @@ impl<T: Element> Csr<T> {
         (nrows, ncols, offsets.into_vec(), columns.into_vec(), values.into_vec())
     }
 
+    /// The pattern, without values. Its arrays are shared.
+    ///
+    /// ```
+    /// use vxm::formats::Csr;
+    /// let a = Csr::try_new(2, 2, vec![0, 1, 2], vec![1, 0], vec![5.0, 7.0])?;
+    /// assert!(std::ptr::eq(a.pattern().columns(), a.columns()));
+    /// # Ok::<(), vxm::error::Error>(())
+    /// ```
+    pub fn pattern(&self) -> Csr<()> {
+        Csr::unchecked(self.nrows, self.ncols, self.offsets.clone(), self.columns.clone(), vec![(); self.nnz()])
+    }
+
     /// Whether the columns lie in a mapped file, so that they take no memory that the system can't take back.
     pub fn is_mapped(&self) -> bool {
         self.columns.is_mapped()
