@@ -93,6 +93,7 @@ uncallable! { Gpu {
     vector_room() -> u64;
     used() -> u64;
     synchronize() -> Result<()>;
+    synchronize_all() -> Result<()>;
     ordinal() -> usize;
     arch() -> (u32, u32);
     bus() -> [u32; 3];
@@ -105,6 +106,12 @@ impl Gpu {
     /// # Errors
     /// [`Error::NotBuilt`].
     pub fn count() -> Result<usize> {
+        Err(Error::NotBuilt)
+    }
+
+    /// # Errors
+    /// [`Error::NotBuilt`].
+    pub fn ordinal_of(_: u64) -> Result<Option<usize>> {
         Err(Error::NotBuilt)
     }
 
@@ -125,6 +132,7 @@ uncallable! { Buffer {
     len() -> usize;
     is_empty() -> bool;
     is_on_host() -> bool;
+    lend() -> Result<u64>;
     copy() -> Result<Self>;
     download_into(&mut [u8]) -> Result<()>;
     download<T: Pod>(usize) -> Result<Vec<T>>;
@@ -288,7 +296,7 @@ pub mod sources {
         ($($name:ident)*) => {$( pub const $name: &str = ""; )*};
     }
     none! {
-        ACTIVE BIT_TENSOR CACHED CHANGED COMPACT COPIES DENSE DIRECT ENTRIES GROUP HOT_COLUMNS MODE MXM MXM_ROWS PROFILED PROPAGATION_BLOCKING
+        ACTIVE BIT_TENSOR CACHED CHANGED COMPACT COPIES DENSE DIRECT ENTRIES FOREIGN GROUP HOT_COLUMNS MODE MXM MXM_ROWS PROFILED PROPAGATION_BLOCKING
         PROPAGATION_BLOCKING_BUILD PUSH RANKS REDUCE_ROW RELAXED ROWS ROW_CLASSES ROW_COMPACTION RUNS SORT STAGED STATE STEPS TALLIES TENSOR TERMINAL
         TERMINATION TILES TILING TRIPLES VIEW
     }

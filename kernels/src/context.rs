@@ -110,6 +110,31 @@ pub(crate) trait StandIn: Send + Sync {
     fn programs(&self) -> Vec<(String, u64)>;
 }
 
+/// A device's context, which is this thread's current one while the guard lives. If the context of another device was, it is again afterwards:
+/// another library may rely on it.
+struct Current(Option<sys::CUcontext>);
+
+impl Current {
+    /// Makes a context current, which is retained.
+    fn make(context: sys::CUcontext) -> Result<Self, DriverError> {
+        let before = driver::ctx::get_current()?;
+        if before == Some(context) {
+            return Ok(Self(None));
+        }
+        // SAFETY: the caller retained it
+        unsafe { driver::ctx::set_current(context) }.map(|()| Self(before))
+    }
+}
+
+impl Drop for Current {
+    fn drop(&mut self) {
+        if let Some(before) = self.0 {
+            // SAFETY: it was current; a library that has destroyed it meanwhile gets an error, as from any call
+            let _ = unsafe { driver::ctx::set_current(before) };
+        }
+    }
+}
+
 impl core::fmt::Debug for Gpu {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match &self.context.device {
@@ -167,6 +192,15 @@ impl Gpu {
         let stream = self.handles().stream;
         // SAFETY: the stream is open
         self.call("cuStreamSynchronize", || unsafe { driver::stream::synchronize(stream) })
+    }
+
+    /// Waits for all work of this process on the device so far, also for that of other libraries.
+    ///
+    /// # Errors
+    ///
+    /// As for [`synchronize`](Self::synchronize).
+    pub fn synchronize_all(&self) -> Result<()> {
+        self.call("cuCtxSynchronize", driver::ctx::synchronize)
     }
 
     /// Opens device `ordinal`, which must exist.
@@ -266,8 +300,8 @@ impl Gpu {
         self.context.lost.get().map_or(Ok(()), |lost| Err(lost.clone()))
     }
 
-    /// Makes the device's context current, and runs `call`, which calls the driver function `name`. In a dry run nothing is called, and
-    /// the default value is returned.
+    /// Makes the device's context current, and runs `call`, which calls the driver function `name`. If the context of another device was current,
+    /// it is again afterwards. In a dry run nothing is called, and the default value is returned.
     pub(crate) fn call<T: Default>(
         &self,
         name: &'static str,
@@ -286,9 +320,8 @@ impl Gpu {
         call: impl FnOnce() -> Result<T, DriverError>,
     ) -> Result<T> {
         self.check_lost()?;
-        // SAFETY: the context is retained until the process ends
-        let current = unsafe { driver::ctx::set_current(handles.context) };
-        current.and_then(|()| call()).map_err(|error| self.failed(name, error))
+        let called = Current::make(handles.context).and_then(|_current| call());
+        called.map_err(|error| self.failed(name, error))
     }
 
     /// The error for a failed call. If the driver will fail every later call too, the error is remembered as [`Error::Lost`].
@@ -319,8 +352,7 @@ impl Handles {
     }
 
     fn in_context(ordinal: usize, context: sys::CUcontext) -> Result<Self> {
-        // SAFETY: the caller retained it
-        check("cuCtxSetCurrent", unsafe { driver::ctx::set_current(context) })?;
+        let _current = check("cuCtxSetCurrent", Current::make(context))?;
         let pool = Self::pool(ordinal)?;
         match check("cuStreamCreate", driver::stream::create(driver::stream::StreamKind::NonBlocking)) {
             Ok(stream) => Ok(Self { context, stream, pool }),

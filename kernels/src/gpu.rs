@@ -39,6 +39,28 @@ impl Gpu {
         }
     }
 
+    /// The number of the GPU that the memory at `address` belongs to, whatever library has allocated it; `None` if it belongs to none. Page-locked
+    /// memory of the host belongs to the GPU that it was claimed through.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](Self::open).
+    pub fn ordinal_of(address: u64) -> Result<Option<usize>> {
+        // the driver asks for a context, of any GPU
+        let gpu = Self::open(0)?;
+        let mut ordinal = -1i32;
+        let (to, what) = ((&raw mut ordinal).cast(), sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+        let ask = || {
+            // SAFETY: valid for writing an `i32`, which this attribute is; the driver looks the address up, and doesn't read there
+            match unsafe { sys::cuPointerGetAttribute(to, what, address) }.result() {
+                Err(DriverError(CUresult::CUDA_ERROR_INVALID_VALUE)) => Ok(()),
+                answer => answer,
+            }
+        };
+        gpu.call("cuPointerGetAttribute", ask)?;
+        Ok(usize::try_from(ordinal).ok())
+    }
+
     /// The GPU with the number `ordinal`, from 0. The first call for a GPU opens it, which takes some 100 ms; it stays open until the
     /// process ends.
     ///
@@ -107,7 +129,11 @@ impl Gpu {
     ///
     /// [`Error::Lost`] or [`Error::Driver`].
     pub fn make_current(&self) -> Result<()> {
-        self.call("cuCtxSetCurrent", || Ok(()))
+        let context = self.handles().context;
+        // SAFETY: contexts of devices are retained until the process ends
+        let enter = || unsafe { driver::ctx::set_current(context) };
+        self.call("cuCtxSetCurrent", || Ok(()))?;
+        if self.stand_in().is_some() { Ok(()) } else { check("cuCtxSetCurrent", enter()) }
     }
 
     /// Refuses a driver that is older than NVRTC, which could not load what NVRTC compiles and would not say why.

@@ -33,6 +33,7 @@ mod dry_run;
 mod error;
 mod gpu;
 mod launch;
+mod lent;
 mod libraries;
 mod memory;
 mod nccl;

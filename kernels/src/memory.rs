@@ -4,15 +4,20 @@
 //! runs out, both give what they keep back to the system, and the call is made once more. A budget limits what all buffers together take;
 //! [page-locked](crate::page_locked) buffers don't count.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use cudarc::driver::sys::{self, CUmemPool_attribute as PoolAttribute, CUresult};
 use cudarc::driver::{DriverError, result as driver};
 
 use crate::context::{Gpu, lock};
 use crate::error::{Error, Result};
+use crate::lent;
 use crate::page_locked::PageLocked;
 use crate::peers::free_alone;
+
+/// How long memory that runs out waits for buffers that other libraries have read. Their work may be waiting for this thread.
+const LENT_LIMIT: Duration = Duration::from_secs(1);
 
 /// Bytes of the grid barrier's memory.
 const GRID_BARRIER: usize = 64;
@@ -30,6 +35,8 @@ pub struct Buffer {
     pub(crate) on_host: Option<PageLocked>,
     /// Whether its memory is an allocation of its own, and no part of the pool's.
     is_alone: bool,
+    /// Whether other libraries may read the memory.
+    is_lent: AtomicBool,
 }
 
 impl Gpu {
@@ -40,7 +47,14 @@ impl Gpu {
     /// [`Error::DeviceMemory`] if the device has too little memory left, after which smaller buffers may still fit; [`Error::Lost`].
     pub fn alloc(&self, bytes: usize) -> Result<Buffer> {
         let address = if bytes == 0 { 0 } else { self.alloc_or_trim(bytes)? };
-        Ok(Buffer { gpu: self.clone(), address, len: bytes, on_host: None, is_alone: false })
+        Ok(Buffer {
+            gpu: self.clone(),
+            address,
+            len: bytes,
+            on_host: None,
+            is_alone: false,
+            is_lent: AtomicBool::new(false),
+        })
     }
 
     /// A buffer of `bytes` bytes, more than 0, that is an allocation of its own: the driver shares whole allocations with other processes.
@@ -62,7 +76,14 @@ impl Gpu {
         let mut cache = lock(&self.context().block_cache);
         let size = cache.size(bytes);
         cache.count(size);
-        Ok(Buffer { gpu: self.clone(), address, len: bytes, on_host: None, is_alone: true })
+        Ok(Buffer {
+            gpu: self.clone(),
+            address,
+            len: bytes,
+            on_host: None,
+            is_alone: true,
+            is_lent: AtomicBool::new(false),
+        })
     }
 
     /// Limits the bytes that this process' buffers take on the device; `None` lifts the limit. Returns the limit before. Buffers that exist
@@ -81,7 +102,14 @@ impl Gpu {
 
     /// A buffer of memory at `address` that lies on the host.
     pub(crate) fn buffer_on_host(&self, address: sys::CUdeviceptr, len: usize, memory: PageLocked) -> Buffer {
-        Buffer { gpu: self.clone(), address, len, on_host: Some(memory), is_alone: false }
+        Buffer {
+            gpu: self.clone(),
+            address,
+            len,
+            on_host: Some(memory),
+            is_alone: false,
+            is_lent: AtomicBool::new(false),
+        }
     }
 
     /// A buffer of `bytes` zeros.
@@ -259,7 +287,10 @@ impl Gpu {
         match attempt()? {
             Some(value) => return Ok(value),
             None if self.stand_in().is_some() => return Ok(T::default()),
-            None => self.trim()?,
+            None => {
+                lent::wait(LENT_LIMIT);
+                self.trim()?;
+            }
         }
         attempt()?.ok_or_else(|| self.too_little(bytes))
     }
@@ -286,9 +317,26 @@ impl Gpu {
 }
 
 impl Buffer {
+    /// A part of the pool, of `len` bytes at `address`.
+    fn at(gpu: &Gpu, address: sys::CUdeviceptr, len: usize) -> Self {
+        Self { gpu: gpu.clone(), address, len, on_host: None, is_alone: false, is_lent: AtomicBool::new(false) }
+    }
+
     /// The device address, for a kernel's parameters. Valid for as long as the buffer lives.
     pub fn address(&self) -> u64 {
         self.address
+    }
+
+    /// The device address, for other libraries of this process, once all work submitted to the device is done. After the buffer is dropped, the
+    /// memory is freed once all work on this device is done, theirs too.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Lost`] if a kernel failed.
+    pub fn lend(&self) -> Result<u64> {
+        self.gpu.synchronize()?;
+        self.is_lent.store(true, Ordering::Relaxed);
+        Ok(self.address)
     }
 
     /// The length in bytes.
@@ -364,6 +412,11 @@ impl Drop for Buffer {
         }
         if let Some(stand_in) = self.gpu.stand_in() {
             return stand_in.free(self.len as u64);
+        }
+        if *self.is_lent.get_mut() {
+            let mut owned = Self::at(&self.gpu, self.address, self.len);
+            owned.is_alone = self.is_alone;
+            return lent::free_later(owned);
         }
         let evicted = {
             let mut cache = lock(&self.gpu.context().block_cache);

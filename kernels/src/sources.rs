@@ -89,5 +89,7 @@ pub const MXM_ROWS: &str = include_str!("../cuda/mxm_rows.cuh");
 pub const MODE: &str = include_str!("../cuda/mode.cuh");
 /// Push products: values sent along rows and combined at their targets. After [`RUNS`].
 pub const PUSH: &str = include_str!("../cuda/product/push.cuh");
+/// Arrays of other libraries, as vectors and as rows. After [`TERMINAL`].
+pub const FOREIGN: &str = include_str!("../cuda/foreign.cuh");
 /// What ranks tell each other of vectors. After [`COMPACT`].
 pub const RANKS: &str = include_str!("../cuda/ranks.cuh");

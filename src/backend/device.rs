@@ -124,6 +124,23 @@ impl Device {
         self.gpu()?.map_or(Ok(()), |gpu| Ok(gpu.synchronize()?))
     }
 
+    /// Waits for all work of this process on the device, also for that of other libraries.
+    ///
+    /// # Errors
+    /// As for [`synchronize`](Self::synchronize).
+    pub fn synchronize_all(self) -> Result<()> {
+        self.gpu()?.map_or(Ok(()), |gpu| Ok(gpu.synchronize_all()?))
+    }
+
+    /// The GPU that the memory at `address` belongs to, whatever library of the process has allocated it; `None` if it belongs to none.
+    /// Page-locked memory of the host belongs to the GPU that it was claimed through.
+    ///
+    /// # Errors
+    /// If there is no GPU, or no driver.
+    pub fn of_address(address: u64) -> Result<Option<Self>> {
+        Ok(Gpu::ordinal_of(address)?.map(Self::Cuda))
+    }
+
     /// Checks that there is such a device, without opening it.
     ///
     /// # Errors

@@ -20,6 +20,7 @@ mod elementwise;
 mod entries;
 mod errors;
 mod fixpoint;
+mod foreign;
 mod formats;
 mod harness;
 mod large;

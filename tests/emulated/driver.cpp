@@ -30,6 +30,7 @@ enum Result {
 };
 enum DeviceAttribute { MULTIPROCESSORS = 16, BUS = 33, SLOT = 34, BUS_DOMAIN = 50, MAJOR = 75, MINOR = 76, SHARED_LIMIT = 97 };
 enum FunctionAttribute { MAX_THREADS = 0, SHARED = 1, LOCAL = 3, REGISTERS = 4 };
+enum PointerAttribute { DEVICE_ORDINAL = 9 };
 enum PoolAttribute { RESERVED_NOW = 5, RESERVED_MOST = 6, USED_NOW = 7, USED_MOST = 8 };
 
 // Dummy handles of objects that exist once or have no state here.
@@ -97,6 +98,11 @@ CALLED int cuDevicePrimaryCtxRetain(void** context, int) {
 }
 CALLED int cuDevicePrimaryCtxRelease_v2(int) { return SUCCESS; }
 CALLED int cuCtxSetCurrent(void*) { return SUCCESS; }
+CALLED int cuCtxGetCurrent(void** context) {
+    *context = CONTEXT;
+    return SUCCESS;
+}
+CALLED int cuCtxSynchronize() { return SUCCESS; }
 CALLED int cuStreamCreate(void** stream, u32) {
     *stream = STREAM;
     return SUCCESS;
@@ -116,6 +122,11 @@ CALLED int cuEventSynchronize(void*) { return SUCCESS; }
 CALLED int cuMemGetInfo_v2(size_t* free, size_t* total) {
     *total = settings().memory;
     *free = *total - memory_used();
+    return SUCCESS;
+}
+CALLED int cuPointerGetAttribute(void* data, int attribute, u64 address) {
+    if (attribute != DEVICE_ORDINAL || !in_a_buffer(address, 1)) return INVALID_VALUE;
+    *static_cast<int*>(data) = 0;
     return SUCCESS;
 }
 CALLED int cuMemPoolCreate(void** pool, const void*) {

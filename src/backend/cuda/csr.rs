@@ -1,6 +1,6 @@
 //! A sparse matrix on a device, in compressed rows.
 
-use crate::backend::cuda::Gpu;
+use crate::backend::cuda::{DeviceVector, Gpu};
 use crate::backend::cuda::budget::{place_columns, upload_entries};
 use crate::backend::cuda::layout::arrays::{Bins, HotColumns};
 use crate::backend::cuda::layout::row_classes::Classes;
@@ -137,6 +137,24 @@ impl<A: Element> DeviceCsr<A> {
             return Csr::empty(self.nrows, self.ncols);
         }
         Ok(Csr::from_parts(self.nrows, self.ncols, offsets, columns, from_bytes(&values, self.nnz)))
+    }
+
+    /// Row offsets, columns and values as vectors. Storage on the device is shared.
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn vectors(&self) -> Result<(DeviceVector<u64>, DeviceVector<u32>, DeviceVector<A>)> {
+        let copied = |buffer: &Buffer| -> Result<Buffer> {
+            let mut copy = self.gpu.alloc(buffer.len())?;
+            copy.copy_from(buffer, buffer.len())?;
+            Ok(copy)
+        };
+        let columns = if self.columns.is_on_host() { Arc::new(copied(&self.columns)?) } else { self.columns.clone() };
+        Ok((
+            DeviceVector::over(self.offsets.clone(), self.nrows + 1),
+            DeviceVector::over(columns, self.nnz),
+            DeviceVector::dense(&self.gpu, copied(&self.values)?, self.nnz),
+        ))
     }
 
     /// The address of the offsets, in 32 bits if they fit, and their C++ type.

@@ -11,6 +11,7 @@ pub(crate) mod compact;
 mod csr;
 pub mod dense;
 pub mod entries;
+pub mod foreign;
 pub mod layout;
 pub mod loops;
 pub mod mode;

@@ -173,6 +173,14 @@ impl Cells {
         self.values.address()
     }
 
+    /// The address of the values, for other libraries: see [`Buffer::lend`].
+    ///
+    /// # Errors
+    /// The device is lost.
+    pub(crate) fn lend(&self) -> Result<u64> {
+        Ok(self.values.lend()?)
+    }
+
     pub(super) fn bits_address(&self) -> u64 {
         self.bits.as_ref().map_or(0, |bits| bits.address())
     }

@@ -1,6 +1,7 @@
 //! Graphs as their adjacency matrices.
 
 use super::Matrix;
+use crate::backend::cuda::{Gpu, build, foreign};
 use crate::backend::{Entered, Place};
 use crate::containers::Vector;
 use crate::error::{Error, Result};
@@ -68,8 +69,8 @@ impl<T: Element> Matrix<T> {
     /// Views the matrix as the adjacency matrix of an undirected graph with weights: entry `(i, j)` is the weight of the
     /// edge between `i` and `j`, and equals entry `(j, i)`. Self-loops stay.
     ///
-    /// While the returned graph lives, expressions of this thread run on the device of the matrix. The check takes
-    /// O(nnz log(degree)) time on the host, unless the matrix is known to be symmetric.
+    /// While the returned graph lives, expressions of this thread run on the device of the matrix. The check takes O(nnz) time there, unless the
+    /// matrix is known to be symmetric.
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -84,7 +85,7 @@ impl<T: Element> Matrix<T> {
     /// [`Error::Invalid`]: the matrix is not square or does not equal its transpose.
     #[inline(never)]
     pub fn to_weighted_graph(&self) -> Result<Digraph<'_, T>> {
-        if self.nrows() == self.ncols() && self.equals_transpose() {
+        if self.nrows() == self.ncols() && self.equals_transpose()? {
             return self.to_digraph();
         }
         let shape = format!("{} x {}", self.nrows(), self.ncols());
@@ -110,9 +111,36 @@ impl<T: Element> Matrix<T> {
         }
     }
 
-    /// Whether the matrix equals its transpose. Of a matrix that is spread over ranks, whether it is known to.
-    fn equals_transpose(&self) -> bool {
-        self.symmetric || (self.shares.is_none() && self.csr().is_symmetric())
+    /// Whether the matrix equals its transpose, bit for bit. It is checked where the matrix lies, in O(n + entries) time; of a matrix on ranks it
+    /// must be known.
+    ///
+    /// # Errors
+    /// The device has too little memory, or is lost.
+    pub fn equals_transpose(&self) -> Result<bool> {
+        if self.symmetric || self.shares.is_some() {
+            return Ok(self.symmetric);
+        }
+        match self.only_on() {
+            Some(gpu) => {
+                let rows = self.on(gpu)?;
+                foreign::are_equal(&rows, &build::transpose(&*rows)?)
+            }
+            None => Ok(self.csr().is_symmetric()),
+        }
+    }
+
+    /// Whether the diagonal holds an entry.
+    fn has_loops(&self) -> Result<bool> {
+        if let Some(gpu) = self.only_on() {
+            return Ok(build::diagonal(&*self.on(gpu)?)?.nvals()? > 0);
+        }
+        let is_loop = |&i: &usize| self.csr().get(i, i).is_some();
+        Ok(parallel::first(self.nrows(), &|mut rows| rows.find(is_loop)).is_some())
+    }
+
+    /// The GPU that holds all that there is of the matrix.
+    fn only_on(&self) -> Option<&Gpu> {
+        self.gpu().filter(|_| self.rows.get().is_none() && self.columns.get().is_none())
     }
 
     /// Enters the scope of the matrix' place, if it has one.
@@ -156,19 +184,26 @@ impl Matrix<()> {
     /// # Errors
     /// [`Error::Invalid`]: the matrix is not square; or it is not symmetric, and `symmetrize` is [`Symmetrize::Check`].
     pub fn graph_from(rows: Csr<()>, symmetrize: Symmetrize) -> Result<Self> {
-        let found = Self::from_csr(rows);
-        found.to_digraph()?;
+        Self::from_csr(rows).symmetrized(symmetrize)
+    }
+
+    /// The adjacency matrix of a simple undirected graph, from a square matrix on any device, as [`graph_from`](Self::graph_from). It stays there,
+    /// and is checked there.
+    ///
+    /// # Errors
+    /// Those of [`graph_from`](Self::graph_from). The device has too little memory, or is lost.
+    pub fn symmetrized(self, symmetrize: Symmetrize) -> Result<Self> {
+        self.to_digraph()?;
         let found = match symmetrize {
             Symmetrize::Trust => {
-                let loopless = || (0..found.nrows()).all(|i| found.csr().get(i, i).is_none());
-                debug_assert!(loopless() && found.csr().is_symmetric());
-                return Ok(Self { simple: OnceLock::from(true), symmetric: true, ..found });
+                debug_assert!(matches!((self.equals_transpose(), self.has_loops()), (Ok(true), Ok(false))));
+                return Ok(Self { simple: OnceLock::from(true), symmetric: true, ..self });
             }
-            Symmetrize::Union => found.ewise_add(&found.transpose(), vxm_semiring::FIRST)?.set_symmetric(true),
-            Symmetrize::Check => match found.csr().symmetry() {
-                Some(loops) => Self { simple: OnceLock::from(!loops), symmetric: true, ..found },
+            Symmetrize::Union => self.ewise_add(&self.transpose(), vxm_semiring::FIRST)?.set_symmetric(true),
+            Symmetrize::Check => match self.symmetry()? {
+                Some(loops) => Self { simple: OnceLock::from(!loops), symmetric: true, ..self },
                 None => {
-                    let (i, j) = found.csr().asymmetry().unwrap_or_default();
+                    let (i, j) = self.csr().asymmetry().unwrap_or_default();
                     let what = format!("found entry ({i}, {j}) without entry ({j}, {i})");
                     return Err(Error::invalid(format!("expected an undirected graph (a symmetric matrix), {what}")));
                 }
@@ -179,6 +214,14 @@ impl Matrix<()> {
             Cow::Owned(loopless) => Some(loopless),
         };
         Ok(loopless.unwrap_or(found))
+    }
+
+    /// Whether the diagonal of a symmetric matrix holds an entry; `None` if the matrix doesn't equal its transpose.
+    fn symmetry(&self) -> Result<Option<bool>> {
+        if self.only_on().is_none() {
+            return Ok(self.csr().symmetry());
+        }
+        Ok(if self.equals_transpose()? { Some(self.has_loops()?) } else { None })
     }
 
     /// Views the matrix as the adjacency matrix of a simple undirected graph. Self-loops are dropped in a copy. The
@@ -196,19 +239,24 @@ impl Matrix<()> {
 
     /// The matrix itself if it is the adjacency matrix of a simple graph; otherwise a copy without self-loops.
     fn simplified(&self) -> Result<Cow<'_, Self>> {
-        let simple = *self.simple.get_or_init(|| {
-            if self.shares.is_some() {
-                // it is simple only if that is known
-                return false;
-            }
-            let has_loops =
-                || parallel::first(self.nrows(), &|mut rows| rows.find(|&i| self.csr().get(i, i).is_some())).is_some();
-            if self.symmetric { !has_loops() } else { self.csr().symmetry() == Some(false) }
-        });
-        if simple {
+        if self.simple.get() == Some(&true) {
             return Ok(Cow::Borrowed(self));
         }
-        if self.nrows() != self.ncols() || !self.equals_transpose() {
+        // of shares it must be known
+        let checks = self.simple.get().is_none() && self.shares.is_none() && self.nrows() == self.ncols();
+        let found = match (checks, self.symmetric) {
+            (false, _) => None,
+            (true, true) => Some(Some(self.has_loops()?)),
+            (true, false) => Some(self.symmetry()?),
+        };
+        if *self.simple.get_or_init(|| found == Some(Some(false))) {
+            return Ok(Cow::Borrowed(self));
+        }
+        let symmetric = match found {
+            Some(found) => found.is_some(),
+            None => self.nrows() == self.ncols() && self.equals_transpose()?,
+        };
+        if !symmetric {
             let shape = format!("{} x {}", self.nrows(), self.ncols());
             let what = format!("expected an undirected graph (a symmetric matrix), found a {shape} matrix that isn't");
             return Err(Error::Invalid { what });
