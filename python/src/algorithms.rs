@@ -2,7 +2,7 @@
 
 use crate::errors::{Class, raise};
 use crate::graph::{Copies, Graph, Weighted};
-use crate::runtime::{device, run};
+use crate::runtime::{device, run, usable};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use rayon::prelude::*;
@@ -39,6 +39,7 @@ impl How {
         graph: &Graph,
         work: impl FnOnce(&Matrix) -> Result<R> + Send + 'static,
     ) -> PyResult<R> {
+        usable(py, graph.pattern.host.device())?;
         let copies = graph.pattern.clone();
         run(py, self.threads, self.device, move || work(&*copies.on(self.device, self.format)?))
     }
@@ -120,7 +121,7 @@ pub fn colored<'py>(
 ) -> PyResult<Colors<'py>> {
     let (colors, count, rounds) = How::of(py, place)?.run(py, graph, move |a| {
         let found = work(a)?;
-        Ok((found.colors.to_dense(0), found.count, found.rounds))
+        Ok((found.colors.into_dense(0), found.count, found.rounds))
     })?;
     Ok((colors.into_pyarray(py), count, rounds))
 }
@@ -156,7 +157,7 @@ pub fn color_in_order<'py>(
 /// The least vertex of each vertex' component.
 #[pyfunction]
 pub fn components<'py>(py: Python<'py>, graph: &Graph, place: Place) -> PyResult<Bound<'py, PyArray1<u32>>> {
-    let labels = How::of(py, place)?.run(py, graph, |a| Ok(algorithms::components(a)?.to_dense(0)))?;
+    let labels = How::of(py, place)?.run(py, graph, |a| Ok(algorithms::components(a)?.into_dense(0)))?;
     Ok(labels.into_pyarray(py))
 }
 
@@ -164,7 +165,7 @@ pub fn components<'py>(py: Python<'py>, graph: &Graph, place: Place) -> PyResult
 #[pyfunction]
 pub fn bfs<'py>(py: Python<'py>, graph: &Graph, source: u32, place: Place) -> PyResult<Bound<'py, PyArray1<i64>>> {
     let hops = How::of(py, place)?.run(py, graph, move |a| {
-        let levels = algorithms::bfs(a, source)?.to_dense(u32::MAX);
+        let levels = algorithms::bfs(a, source)?.into_dense(u32::MAX);
         let hops = |level| if level == u32::MAX { -1 } else { i64::from(level) };
         Ok(levels.into_par_iter().map(hops).collect::<Vec<i64>>())
     })?;
@@ -212,6 +213,6 @@ fn lengths<T: Distance, R: Send + 'static>(
     let copies = copies.clone();
     run(py, how.threads, how.device, move || {
         let a = copies.on(how.device, None)?;
-        then(algorithms::sssp(&a, source)?.to_dense(T::FAR))
+        then(algorithms::sssp(&a, source)?.into_dense(T::FAR))
     })
 }

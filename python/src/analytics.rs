@@ -106,7 +106,7 @@ pub fn pagerank<'py>(
     let (damping, rounds, tolerance) = walk;
     fn ranks<T: Rank + Into<f64>>(a: &Matrix, options: &PageRankOptions) -> Result<(Vec<T>, u32, f64)> {
         let PageRank { ranks, rounds, change, .. } = algorithms::pagerank::<T>(a, options)?;
-        Ok((ranks.to_dense(T::ZERO), rounds, change.into()))
+        Ok((ranks.into_dense(T::ZERO), rounds, change.into()))
     }
     let (how, n) = (How::of(py, place)?, graph.pattern.host.nrows());
     let sources =
@@ -128,21 +128,21 @@ pub fn pagerank<'py>(
 /// The core number of each vertex.
 #[pyfunction]
 pub fn core_numbers<'py>(py: Python<'py>, graph: &Graph, place: Place) -> PyResult<Array<'py, u32>> {
-    let found = How::of(py, place)?.run(py, graph, |a| Ok(algorithms::core_numbers(a)?.to_dense(0)))?;
+    let found = How::of(py, place)?.run(py, graph, |a| Ok(algorithms::core_numbers(a)?.into_dense(0)))?;
     Ok(found.into_pyarray(py))
 }
 
 /// The number of triangles at each vertex.
 #[pyfunction]
 pub fn triangles<'py>(py: Python<'py>, graph: &Graph, place: Place) -> PyResult<Array<'py, u64>> {
-    let found = How::of(py, place)?.run(py, graph, |a| Ok(algorithms::triangles(a)?.to_dense(0)))?;
+    let found = How::of(py, place)?.run(py, graph, |a| Ok(algorithms::triangles(a)?.into_dense(0)))?;
     Ok(found.into_pyarray(py))
 }
 
 /// The local clustering coefficient of each vertex.
 #[pyfunction]
 pub fn clustering<'py>(py: Python<'py>, graph: &Graph, place: Place) -> PyResult<Array<'py, f64>> {
-    let found = How::of(py, place)?.run(py, graph, |a| Ok(algorithms::clustering(a)?.to_dense(0.0)))?;
+    let found = How::of(py, place)?.run(py, graph, |a| Ok(algorithms::clustering(a)?.into_dense(0.0)))?;
     Ok(found.into_pyarray(py))
 }
 
@@ -172,7 +172,7 @@ pub fn ktruss<'py>(py: Python<'py>, graph: &Graph, k: u32, place: Place) -> PyRe
 pub fn strong_components<'py>(py: Python<'py>, graph: &Graph, place: Place) -> PyResult<(Array<'py, u32>, u32)> {
     let (labels, rounds) = How::of(py, place)?.run(py, graph, |a| {
         let found = algorithms::strong_components(a)?;
-        Ok((found.labels.to_dense(0), found.rounds))
+        Ok((found.labels.into_dense(0), found.rounds))
     })?;
     Ok((labels.into_pyarray(py), rounds))
 }
@@ -234,7 +234,7 @@ pub fn betweenness<'py>(
 ) -> PyResult<Array<'py, f64>> {
     let found = How::of(py, place)?.run(py, graph, move |a| {
         let sources = sources.unwrap_or_else(|| (0..a.nrows() as u32).collect());
-        Ok(algorithms::betweenness(a, &sources)?.to_dense(0.0))
+        Ok(algorithms::betweenness(a, &sources)?.into_dense(0.0))
     })?;
     Ok(found.into_pyarray(py))
 }
@@ -243,7 +243,7 @@ pub fn betweenness<'py>(
 #[pyfunction]
 pub fn drawn<'py>(py: Python<'py>, graph: &Graph, count: usize, seed: u64) -> PyResult<Array<'py, u32>> {
     let n = graph.pattern.host.nrows();
-    let hash = hashes(n, seed).map_err(|error| raise(py, &error))?.to_dense(0);
+    let hash = hashes(n, seed).map_err(|error| raise(py, &error))?.into_dense(0);
     let mut all: Vec<u32> = (0..n as u32).collect();
     all.sort_unstable_by_key(|&v| (hash[v as usize], v));
     all.truncate(count);
@@ -261,7 +261,7 @@ pub fn communities<'py>(
 ) -> PyResult<(Array<'py, u32>, u32, f64, u32)> {
     let (labels, count, modularity, rounds) = How::of(py, place)?.run(py, graph, move |a| {
         let found = algorithms::communities(a, tolerance)?;
-        Ok((found.labels.to_dense(0), found.count, found.modularity, found.rounds))
+        Ok((found.labels.into_dense(0), found.count, found.modularity, found.rounds))
     })?;
     Ok((labels.into_pyarray(py), count, modularity, rounds))
 }
@@ -271,7 +271,7 @@ pub fn communities<'py>(
 pub fn labels<'py>(py: Python<'py>, graph: &Graph, rounds: u32, place: Place) -> PyResult<(Array<'py, u32>, u32)> {
     let (labels, rounds) = How::of(py, place)?.run(py, graph, move |a| {
         let found = algorithms::propagate_labels(a, rounds)?;
-        Ok((found.labels.to_dense(0), found.rounds))
+        Ok((found.labels.into_dense(0), found.rounds))
     })?;
     Ok((labels.into_pyarray(py), rounds))
 }
@@ -281,7 +281,7 @@ pub fn labels<'py>(py: Python<'py>, graph: &Graph, rounds: u32, place: Place) ->
 pub fn roots<'py>(py: Python<'py>, graph: &Graph, place: Place) -> PyResult<(Array<'py, u32>, u32)> {
     let (roots, rounds) = How::of(py, place)?.run(py, graph, |a| {
         let found = algorithms::roots(&algorithms::parents_of(a)?)?;
-        Ok((found.roots.to_dense(0), found.rounds))
+        Ok((found.roots.into_dense(0), found.rounds))
     })?;
     Ok((roots.into_pyarray(py), rounds))
 }
@@ -315,7 +315,7 @@ pub fn clique<'py>(
         // degrees count no self-loops
         let a = &*a.to_graph()?;
         let found = algorithms::maximal_clique(a, &keys.on(a, order_keys)?)?;
-        Ok((found.members.indices().collect::<Vec<u32>>(), found.sizes.to_dense(0)))
+        Ok((found.members.indices().collect::<Vec<u32>>(), found.sizes.into_dense(0)))
     })?;
     Ok((members.into_pyarray(py), sizes.into_pyarray(py)))
 }

@@ -81,7 +81,7 @@ pub fn extend_coloring<'py>(
         let held = (0..).zip(given.iter().copied()).filter(|&(_, color)| color > 0);
         let held = Vector::from_pairs(given.len(), held)?.to(a.device())?;
         let found = algorithms::extend_coloring(a, &key, &held, most)?;
-        Ok((found.colors.to_dense(0), found.left.nvals() as u32, found.rounds))
+        Ok((found.colors.into_dense(0), found.left.nvals() as u32, found.rounds))
     })?;
     Ok((colors.into_pyarray(py), left, rounds))
 }
@@ -93,7 +93,7 @@ pub fn aggregates<'py>(py: Python<'py>, graph: &Graph, order: Asked<'py>, place:
     let (parts, roots, rounds) = How::of(py, place)?.run(py, graph, move |a| {
         let key = keys.on(a, priorities)?;
         let found = algorithms::aggregates(a, &key)?;
-        Ok((found.aggregate.to_dense(u32::MAX), found.roots.indices().collect::<Vec<u32>>(), found.rounds))
+        Ok((found.aggregate.into_dense(u32::MAX), found.roots.indices().collect::<Vec<u32>>(), found.rounds))
     })?;
     Ok((parts.into_pyarray(py), roots.into_pyarray(py), rounds))
 }
@@ -114,7 +114,7 @@ pub fn color_columns<'py>(
         let a = Matrix::from_csr(rows);
         let key = keys.on(&a, column_keys)?.to(how.device)?;
         let found = algorithms::color_columns(&a.to(how.device)?, &key)?;
-        Ok((found.colors.to_dense(0), found.count, found.rounds))
+        Ok((found.colors.into_dense(0), found.count, found.rounds))
     })?;
     Ok((colors.into_pyarray(py), count, rounds))
 }

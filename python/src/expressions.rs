@@ -8,6 +8,7 @@ use crate::graph::Graph;
 use crate::kinds::Kind;
 use crate::matrices::{Held, PyMatrix};
 use crate::programs::{self, Monoid, Program};
+use crate::runtime::usable;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -139,6 +140,13 @@ impl Expr {
     fn times(&self, factor: Factor, len: usize, transposed: bool, add: &Monoid, mul: &Program) -> PyResult<Self> {
         let (operand, add, kind, mul) = (self.0.clone(), *add, mul.result, mul.code);
         Self::of(Node::Product(Product { operand, factor, transposed, add, mul }), kind, len)
+    }
+
+    /// The vector, if the expression is one, and lies where this process can read it.
+    pub fn readable(&self, py: Python<'_>) -> PyResult<&Stored> {
+        let stored = self.vector()?;
+        usable(py, with_stored!(stored, vector => vector.device()))?;
+        Ok(stored)
     }
 
     /// The vector, if the expression is one.
@@ -307,8 +315,8 @@ impl Expr {
 
     /// The number of elements of a vector.
     #[getter]
-    fn nvals(&self) -> PyResult<usize> {
-        Ok(with_stored!(self.vector()?, vector => vector.nvals()))
+    fn nvals(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(with_stored!(self.readable(py)?, vector => vector.nvals()))
     }
 
     /// The device that a vector lies on.
@@ -319,18 +327,18 @@ impl Expr {
 
     /// The digest of a vector. All NaNs count as one value.
     #[getter]
-    fn digest(&self) -> PyResult<u64> {
-        Ok(with_stored!(self.vector()?, vector => vector.digest()))
+    fn digest(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(with_stored!(self.readable(py)?, vector => vector.digest()))
     }
 
     /// The indices of a vector's elements, ascending.
     fn indices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        Ok(with_stored!(self.vector()?, vector => vector.indices().collect::<Vec<u32>>()).into_pyarray(py))
+        Ok(with_stored!(self.readable(py)?, vector => vector.indices().collect::<Vec<u32>>()).into_pyarray(py))
     }
 
     /// The words of a vector's elements, in the order of their indices; zeros for a set.
     fn words<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(match self.vector()? {
+        Ok(match self.readable(py)? {
             Stored::Set(set) => vec![0u32; set.nvals()].into_pyarray(py).into_any(),
             Stored::Narrow(vector) if vector.nvals() == vector.len() => vector.to_dense(0).into_pyarray(py).into_any(),
             Stored::Wide(vector) if vector.nvals() == vector.len() => vector.to_dense(0).into_pyarray(py).into_any(),
@@ -345,7 +353,7 @@ impl Expr {
             let what = format!("index {index} lies outside a vector of {}", self.0.len);
             return Err(Class::Input.error(py, what));
         }
-        let found = match self.vector()? {
+        let found = match self.readable(py)? {
             Stored::Set(set) => return Ok(set.contains(index).into_pyobject(py)?.to_owned().into_any().unbind()),
             Stored::Narrow(vector) => vector.get(index).map(u64::from),
             Stored::Wide(vector) => vector.get(index),

@@ -2,7 +2,7 @@
 
 use crate::arrays::{self, Integers, Weight, Weights};
 use crate::errors::raise;
-use crate::runtime::{run, run_through};
+use crate::runtime::{run, run_through, usable};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use std::collections::HashMap;
@@ -87,6 +87,9 @@ macro_rules! held {
 }
 held!(u32: U32, u64: U64, f32: F32, f64: F64);
 
+/// Row offsets and columns.
+type Places<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<u32>>);
+
 /// A graph. `vxm.Graph` wraps it.
 #[pyclass(frozen, module = "vxm._vxm")]
 pub struct Graph {
@@ -124,8 +127,7 @@ impl Graph {
 }
 
 /// A graph of a matrix with weights. Undirected graphs: symmetric, of two weights the lesser.
-fn weighted<T: Held>(rows: Csr<T>, directed: bool, symmetrize: Symmetrize) -> Result<Parts> {
-    let found = Matrix::from_csr(rows);
+pub fn weighted<T: Held>(found: Matrix<T>, directed: bool, symmetrize: Symmetrize) -> Result<Parts> {
     found.to_digraph()?;
     if directed {
         return Ok(Parts::of(found.pattern(), Some(T::held(found))));
@@ -134,11 +136,12 @@ fn weighted<T: Held>(rows: Csr<T>, directed: bool, symmetrize: Symmetrize) -> Re
         Symmetrize::Union => found.ewise_add(&found.transpose(), MIN)?,
         _ => found,
     };
-    if let Some((i, j)) = symmetric.csr().asymmetry() {
+    if !symmetric.equals_transpose()? {
+        let (i, j) = symmetric.csr().asymmetry().unwrap_or_default();
         let what = format!("found entry ({i}, {j}) without an equal entry ({j}, {i})");
         return Err(Error::invalid(format!("expected an undirected graph (a symmetric matrix), {what}")));
     }
-    let pattern = Matrix::graph_from(symmetric.pattern().csr().clone(), Symmetrize::Check)?;
+    let pattern = symmetric.pattern().symmetrized(Symmetrize::Check)?;
     Ok(Parts::of(pattern, Some(T::held(symmetric))))
 }
 
@@ -162,13 +165,12 @@ fn in_reals(rows: Csr<u32>) -> Result<Csr<f64>> {
 }
 
 /// A graph of a matrix without weights.
-fn unweighted(rows: Csr, directed: bool, symmetrize: Symmetrize) -> Result<Parts> {
+pub fn unweighted(found: Matrix, directed: bool, symmetrize: Symmetrize) -> Result<Parts> {
     if directed {
-        let found = Matrix::from_csr(rows);
         found.to_digraph()?;
         return Ok(Parts::of(found, None));
     }
-    Ok(Parts::of(Matrix::graph_from(rows, symmetrize)?, None))
+    Ok(Parts::of(found.symmetrized(symmetrize)?, None))
 }
 
 /// A graph of edges without weights. Duplicates and, if it is undirected, self-loops are dropped.
@@ -201,7 +203,7 @@ fn of_weighted_edges<I: Index, T: Held>(
     let back = edges.iter().flatten().zip(values).map(|(&(i, j), &value)| (j, i, value));
     let triples = there.chain(back.take(if directed { 0 } else { values.len() }));
     let rows = Coo::from_triples(n, n, triples)?.to_csr(Combine(MIN))?;
-    weighted(rows, directed, Symmetrize::Check)
+    weighted(Matrix::from_csr(rows), directed, Symmetrize::Check)
 }
 
 /// Calls `$run` with the slices of two arrays of integers, if they have one type.
@@ -281,13 +283,13 @@ impl Graph {
         let parts = match data {
             None => {
                 let rows = pattern(py, None, shape, &indptr, &indices)?;
-                run(py, None, Device::Cpu, move || unweighted(rows, directed, how))?
+                run(py, None, Device::Cpu, move || unweighted(Matrix::from_csr(rows), directed, how))?
             }
             Some(data) => with_weights!(data, |w| {
                 let rows = with_integers!(py, indptr, indices, |r, c| run_through(py, None, || {
                     Csr::from_arrays(m, n, r, c, w.to_vec())
                 })?);
-                run(py, None, Device::Cpu, move || weighted(rows, directed, how))?
+                run(py, None, Device::Cpu, move || weighted(Matrix::from_csr(rows), directed, how))?
             }),
         };
         Ok(Self::of(parts, directed))
@@ -358,11 +360,11 @@ impl Graph {
                         return Err(Error::invalid(format!("{}: {expected}", loaded.name)));
                     }
                 };
-                let parts = weighted(rows, directed, how)?;
+                let parts = weighted(Matrix::from_csr(rows), directed, how)?;
                 return Ok(Parts { name: Some(name), numbering, report: Some(report), ..parts });
             }
             let rows = vxm::io::read_matrix_as::<f64>(&path, asked, &())?;
-            let parts = weighted(rows, directed, how)?;
+            let parts = weighted(Matrix::from_csr(rows), directed, how)?;
             let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
             Ok(Parts { name, numbering: Numbering::From(1), ..parts })
         })?;
@@ -377,6 +379,12 @@ impl Graph {
     #[getter]
     fn entries(&self) -> u64 {
         self.pattern.host.nnz()
+    }
+
+    /// The device that the graph lies on.
+    #[getter]
+    fn device(&self) -> String {
+        self.pattern.host.device().to_string()
     }
 
     #[getter]
@@ -407,13 +415,21 @@ impl Graph {
 
     #[getter]
     fn nbytes(&self) -> usize {
+        /// The bytes of a matrix with weights, without the arrays that it shares with the pattern.
+        fn beside<T: Weight>(pattern: &Matrix, a: &Matrix<T>) -> usize {
+            let here = a.device() == Device::Cpu && pattern.device() == Device::Cpu;
+            let shares = here && std::ptr::eq(a.csr().columns(), pattern.csr().columns());
+            let shared = if shares { size_of_val(a.csr().offsets()) + size_of_val(a.csr().columns()) } else { 0 };
+            a.heap_bytes() - shared
+        }
+        let pattern = &self.pattern.host;
         let weights = self.weights.as_ref().map_or(0, |weights| match weights {
-            Weighted::U32(w) => w.host.heap_bytes(),
-            Weighted::U64(w) => w.host.heap_bytes(),
-            Weighted::F32(w) => w.host.heap_bytes(),
-            Weighted::F64(w) => w.host.heap_bytes(),
+            Weighted::U32(w) => beside(pattern, &w.host),
+            Weighted::U64(w) => beside(pattern, &w.host),
+            Weighted::F32(w) => beside(pattern, &w.host),
+            Weighted::F64(w) => beside(pattern, &w.host),
         });
-        self.pattern.host.heap_bytes() + weights
+        pattern.heap_bytes() + weights
     }
 
     /// The number in the file of each of `vertices`.
@@ -449,10 +465,11 @@ impl Graph {
     }
 
     /// Row offsets and columns of the pattern.
-    fn csr<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<u32>>) {
+    fn csr<'py>(&self, py: Python<'py>) -> PyResult<Places<'py>> {
+        usable(py, self.pattern.host.device())?;
         let csr = self.pattern.host.csr();
         let offsets: Vec<i64> = csr.offsets().iter().map(|&offset| offset as i64).collect();
-        (offsets.into_pyarray(py), csr.columns().to_vec().into_pyarray(py))
+        Ok((offsets.into_pyarray(py), csr.columns().to_vec().into_pyarray(py)))
     }
 
     /// Row offsets, columns and values of the matrix with weights.

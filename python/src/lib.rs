@@ -11,6 +11,7 @@ mod colorings;
 mod errors;
 mod evaluate;
 mod expressions;
+mod foreign;
 mod graph;
 mod kinds;
 mod laws;
@@ -77,6 +78,7 @@ fn _vxm(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<programs::Monoid>()?;
     module.add_class::<expressions::Expr>()?;
     module.add_class::<matrices::PyMatrix>()?;
+    module.add_class::<foreign::Foreign>()?;
     module.add_function(wrap_pyfunction!(evaluate::eval, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::reduce, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::run_loop, module)?)?;

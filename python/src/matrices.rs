@@ -9,7 +9,7 @@ use crate::errors::{Class, raise};
 use crate::graph::{Copies, Graph, Weighted, pattern, with_integers};
 use crate::kinds::Kind;
 use crate::programs::{self, Program};
-use crate::runtime::{run, run_through};
+use crate::runtime::{run, run_through, usable};
 use crate::trees::{Word, invalid};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -100,10 +100,15 @@ impl Entries {
 
 /// The matrix of the bits of another one's entries.
 fn as_words<A: Element, W: Element>(copies: &Copies<A>, kind: dynamic::Kind) -> Result<Arc<Copies<W>>> {
+    Ok(Copies::of(with_bits::<W, A>(copies, kind)?))
+}
+
+/// The matrix of the entries whose bits are those of another one's: numbers of this kind.
+pub fn with_bits<A: Element, W: Element>(copies: &Copies<W>, kind: dynamic::Kind) -> Result<Matrix<A>> {
     let code = Builder::new("bits", &[kind]).map_err(invalid)?;
     let entry = code.parameter(0).map_err(invalid)?;
-    let op = DynUnary::<A, W>::new(code.finish(entry).map_err(invalid)?).map_err(invalid)?;
-    Ok(Copies::of(copies.host.map(op)?))
+    let op = DynUnary::<W, A>::new(code.finish(entry).map_err(invalid)?).map_err(invalid)?;
+    copies.host.map(op)
 }
 
 /// The words of entries.
@@ -160,6 +165,13 @@ fn of_arrays<T: Word, O: Index, C: Index>(
 
 /// Row offsets, columns and values.
 type Arrays<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<u32>>, Option<Bound<'py, PyAny>>);
+
+impl PyMatrix {
+    /// The device that the matrix lies on, if this process can use it.
+    pub fn usable(&self, py: Python<'_>) -> PyResult<Device> {
+        usable(py, with_any_type!(Held, &self.held, copies => copies.host.device()))
+    }
+}
 
 #[pymethods]
 impl PyMatrix {
@@ -269,6 +281,7 @@ impl PyMatrix {
             let offsets: Vec<i64> = a.csr().offsets().iter().map(|&offset| offset as i64).collect();
             (offsets.into_pyarray(py), a.csr().columns().to_vec().into_pyarray(py))
         }
+        self.usable(py)?;
         let entries = self.held.on(Device::Cpu).map_err(|error| raise(py, &error))?;
         let (offsets, columns) = with_entries!(&entries, a => arrays(py, a));
         let words = match &entries {
@@ -286,6 +299,7 @@ impl PyMatrix {
             let what = format!("place ({row}, {column}) lies outside a matrix of {m} x {n}");
             return Err(Class::Input.error(py, what));
         }
+        self.usable(py)?;
         let found = match self.held.on(Device::Cpu).map_err(|error| raise(py, &error))? {
             Entries::Pattern(a) => {
                 return Ok(a.get(row, column).is_some().into_pyobject(py)?.to_owned().into_any().unbind());
@@ -301,6 +315,8 @@ impl PyMatrix {
         if self.kind != other.kind {
             return Ok(false);
         }
+        self.usable(py)?;
+        other.usable(py)?;
         let (one, another) = (self.held.clone(), other.held.clone());
         run(py, None, Device::Cpu, move || {
             Ok(match (one.on(Device::Cpu)?, another.on(Device::Cpu)?) {

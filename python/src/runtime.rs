@@ -8,13 +8,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use vxm::Result;
 use vxm::backend::Device;
+use vxm::{Result, Stop};
 
 /// The greatest number of threads, as on the command line.
 const MOST_THREADS: usize = 1024;
 /// How long a call waits for its result between two looks at Python's signals.
 const PATIENCE: Duration = Duration::from_millis(50);
+/// How long a call that is stopped waits for its work to end.
+const GRACE: Duration = Duration::from_millis(250);
 
 /// The thread pools of a process, by number of threads (0: one for each core) and device. Pools aren't shared by devices: a thread that
 /// waits for one call may take up another, and a call's device belongs to its thread.
@@ -57,6 +59,11 @@ pub fn device(py: Python<'_>, name: &str) -> PyResult<Device> {
     Ok(device)
 }
 
+/// The device, if this process can use it: see [`device`].
+pub fn usable(py: Python<'_>, on: Device) -> PyResult<Device> {
+    device(py, &on.to_string())
+}
+
 /// The devices of this machine.
 #[pyfunction]
 pub fn devices(py: Python<'_>) -> PyResult<Vec<String>> {
@@ -95,8 +102,8 @@ pub fn run_through<R: Send>(
 
 /// Runs `work` on a pool, with the GIL released, and handles Python's signals meanwhile.
 ///
-/// If a handler raises, as that of Ctrl-C does, this returns at once. The work itself can't be stopped: it goes on in the background until
-/// it is done, and its result is dropped.
+/// If a handler raises, as that of Ctrl-C does, the work is stopped, and its result is dropped. What can't be stopped at once, such as a loop
+/// on a GPU, goes on in the background until it is done.
 pub fn run<R: Send + 'static>(
     py: Python<'_>,
     threads: Option<usize>,
@@ -105,8 +112,10 @@ pub fn run<R: Send + 'static>(
 ) -> PyResult<R> {
     let pool = pool(py, threads, device)?;
     let (sender, receiver) = channel();
+    let stop = Stop::new();
+    let asked = stop.clone();
     pool.spawn(move || {
-        let done = catch_unwind(AssertUnwindSafe(work));
+        let done = catch_unwind(AssertUnwindSafe(|| asked.scope(work)));
         // the receiver has left if a signal's handler raised
         let _ = sender.send(done);
     });
@@ -127,8 +136,11 @@ pub fn run<R: Send + 'static>(
             }
             Err(RecvTimeoutError::Timeout) => {
                 if let Err(raised) = py.check_signals() {
-                    // its threads may never be free again
-                    with_pools(py, |pools| pools.made.retain(|_, made| !Arc::ptr_eq(made, &pool)));
+                    stop.stop();
+                    if py.detach(move || receiver.recv_timeout(GRACE)).is_err() {
+                        // its threads may never be free again
+                        with_pools(py, |pools| pools.made.retain(|_, made| !Arc::ptr_eq(made, &pool)));
+                    }
                     return Err(raised);
                 }
             }

@@ -146,3 +146,35 @@ def test_a_handler_that_does_not_raise_changes_nothing() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert vxm.certify.coloring(graph, colors) > 1 and calls
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+@pytest.mark.parametrize(
+    "work",
+    [
+        "vxm.fixpoint(vxm.Vector.from_numpy(np.arange(100_000))).while_changed().step(lambda x: x.map(vxm.AINV)).eval()",
+        "[GRAPH.pagerank() for _ in range(1000)]",
+        "vxm.Graph.from_file('rmat:22:16')",
+        "a.mxm(a, vxm.semiring(vxm.PLUS, vxm.TIMES))",
+    ],
+)
+def test_ctrl_c_stops_the_work(work: str) -> None:
+    program = f"""
+import os, signal, threading, time, numpy as np, vxm
+signal.signal(signal.SIGINT, signal.default_int_handler)
+GRAPH = vxm.Graph.from_file("rmat:16:16")
+a = vxm.Matrix.from_scipy(GRAPH.to_scipy().astype(float))
+threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    {work}
+    print("ended")
+except KeyboardInterrupt:
+    print("stopped")
+time.sleep(0.5)
+before = time.process_time()
+time.sleep(0.5)
+print(time.process_time() - before, flush=True)
+os._exit(0)
+"""
+    said, used = in_child(program).split()
+    assert said == "stopped" and float(used) < 0.1

@@ -9,7 +9,7 @@ import numpy as np
 
 from ._errors import InputError, PlaceError, ShapeError
 
-__all__ = ["flat", "index_of", "integer", "integers", "number", "permutation", "same_integers", "seed_of", "threads_of", "unmasked", "unsigned", "weights"]
+__all__ = ["flat", "index_of", "integer", "integers", "number", "permutation", "same_integers", "seed_of", "sides_of", "threads_of", "unmasked", "unsigned", "weights"]
 
 
 def unmasked(values: Any, what: str) -> np.ndarray:
@@ -20,6 +20,10 @@ def unmasked(values: Any, what: str) -> np.ndarray:
         if any(np.any(mask[name]) for name in mask.dtype.names or ()) or (mask.dtype.names is None and np.any(mask)):
             raise InputError(f"{what}: expected an array without masked values: drop them, or fill them by .filled()")
         return np.asarray(values.data)
+    if hasattr(values, "__dlpack__") or hasattr(values, "__cuda_array_interface__"):
+        if not hasattr(values, "__array__") and not hasattr(values, "__array_interface__") and not hasattr(values, "__buffer__"):
+            hint = "Vector.from_dlpack, Graph.from_csr and Matrix.from_csr take one on a GPU"
+            raise TypeError(f"{what}: expected an array on the host, found {type(values).__name__}: {hint}")
     return np.asarray(values)
 
 
@@ -134,3 +138,13 @@ def seed_of(seed: int) -> int:
 def threads_of(threads: Optional[int]) -> Optional[int]:
     """A number of threads, if there is one."""
     return None if threads is None else number(threads, "threads", 1024, "1 to 1024")
+
+
+def sides_of(shape: Optional[tuple[int, int]], offsets: int) -> tuple[int, int]:
+    """The numbers of rows and columns: as said, or a square with as many rows as the offsets of CSR tell."""
+    most = 2**32 - 1
+    m, n = (max(offsets - 1, 0),) * 2 if shape is None else shape
+    rows, columns = (number(side, "shape", most, f"0 to {most}") for side in (m, n))
+    if offsets == 0:
+        raise ShapeError(f"indptr: expected {rows + 1} offsets, found none")
+    return rows, columns

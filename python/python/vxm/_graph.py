@@ -10,9 +10,10 @@ import numpy as np
 
 from . import _vxm
 from ._analytics import Analytics
-from ._arrays import flat, integers, number, permutation, same_integers, seed_of, threads_of, unsigned, weights
+from ._arrays import flat, integers, number, permutation, same_integers, seed_of, sides_of, threads_of, unsigned, weights
 from ._colorings import Colorings, asked_order
 from ._errors import InputError, ShapeError
+from ._foreign import csr_on_gpu
 from ._kinds import NOTHING, kind_of
 from ._renumbered import Renumbered
 
@@ -49,8 +50,8 @@ class Graph(Colorings, Analytics):
     - ``device``: ``cpu``, ``cuda``, ``cuda:N`` or ``auto`` (the first GPU if there is one). The copy on a GPU is kept for later calls.
     - ``threads``: the number of threads, from 1 to 1024; without it, one for each core.
 
-    Answers don't depend on them. The GIL is released while an algorithm runs. Ctrl-C raises `KeyboardInterrupt` within a moment, but
-    the algorithm itself goes on in the background until it is done.
+    Answers don't depend on them. The GIL is released while an algorithm runs. Ctrl-C stops it within a moment, and raises
+    `KeyboardInterrupt`. A loop that runs on a GPU goes on in the background until it is done.
     """
 
     __slots__ = ("__weakref__", "_core")
@@ -81,6 +82,7 @@ class Graph(Colorings, Analytics):
         ``data`` are weights: non-negative integers, ``float32`` or ``float64``. ``symmetrize`` says what becomes of a matrix that
         isn't symmetric, in an undirected graph: ``check`` refuses it, ``union`` takes an edge in either direction (of two weights the
         lesser), and ``trust`` doesn't look: the caller guarantees a symmetric matrix without self-loops. O(n + entries) time.
+        If the arrays lie on a GPU, as those of CuPy do, so does the graph, and it is checked there.
 
         >>> import vxm
         >>> vxm.Graph.from_csr([0, 1, 2], [1, 0])
@@ -92,12 +94,12 @@ class Graph(Colorings, Analytics):
 
         Raises `vxm.InputError`, which names the first entry that is wrong.
         """
+        on_gpu = csr_on_gpu(indptr, indices, data)
+        if on_gpu is not None:
+            sides = sides_of(shape, len(on_gpu[0]))
+            return cls._of(_vxm.Graph.foreign(sides, on_gpu, bool(directed), symmetrize))
         starts, columns = same_integers(indptr, indices, ("indptr", "indices"))
-        if shape is None:
-            shape = (max(starts.size - 1, 0),) * 2
-        rows, cols = (number(side, "shape", _MOST_VERTICES, f"0 to {_MOST_VERTICES}") for side in shape)
-        if starts.size == 0:
-            raise ShapeError(f"indptr: expected {rows + 1} offsets, found none")
+        rows, cols = sides_of(shape, starts.size)
         values = None if data is None else weights(data, "data")
         return cls._of(_vxm.Graph.from_csr((rows, cols), starts, columns, values, bool(directed), symmetrize))
 
@@ -221,6 +223,11 @@ class Graph(Colorings, Analytics):
     def directed(self) -> bool:
         """Whether edges have a direction."""
         return self._core.directed
+
+    @property
+    def device(self) -> str:
+        """Where the graph was made: ``cpu``, or ``cuda:N``. Copies on other devices are kept once they were used."""
+        return self._core.device
 
     @property
     def weighted(self) -> bool:

@@ -11,6 +11,7 @@ from . import _vxm
 from ._algebra import Monoid, as_op
 from ._arrays import flat, index_of, same_integers
 from ._errors import InputError, ShapeError
+from ._foreign import csr_on_gpu
 from ._graph import Graph
 from ._kinds import NOTHING, dtype_of, is_struct, kind_of
 from ._matrix_verbs import MatrixVerbs, matrix_of, shape_of
@@ -90,13 +91,20 @@ class Matrix(MatrixVerbs):
     ) -> Matrix:
         """A matrix of the arrays of CSR: row ``i`` is ``indices[indptr[i]:indptr[i + 1]]``, ascending. Without data, a pattern.
 
+        If they lie on a GPU, as the arrays of CuPy do, so does the matrix.
+
         >>> import vxm
         >>> vxm.Matrix.from_csr([0, 2, 3], [0, 2, 1], [5, 7, 1], shape=(2, 3))
         <vxm.Matrix of 2 x 3, 3 entries of i64>
 
         Raises `vxm.InputError`, which names the first entry or row that is wrong.
         """
-        sides, (starts, columns) = shape_of(shape), same_integers(indptr, indices, ("indptr", "indices"))
+        sides, on_gpu = shape_of(shape), csr_on_gpu(indptr, indices, data)
+        if on_gpu is not None:
+            if dtype is not None and (on_gpu[2] is None or kind_of(dtype) != on_gpu[2].kind):
+                raise TypeError("dtype: expected none for arrays on a GPU: convert the values there")
+            return cls._of(_vxm.Matrix.foreign(sides, on_gpu))
+        starts, columns = same_integers(indptr, indices, ("indptr", "indices"))
         if data is None:
             _of_pattern(dtype=dtype)
             return cls._of(_vxm.Matrix.from_csr(NOTHING, sides, starts, columns, None))
@@ -196,6 +204,12 @@ class Matrix(MatrixVerbs):
         starts, columns, words = self._core.csr()
         return starts, columns, None if words is None else values_of(words, self.kind)
 
+    def to_vectors(self) -> tuple[Vector, Vector, Optional[Vector]]:
+        """Row offsets (u64), columns (u32), and values as vectors, which lie where the matrix was made; None instead of the values of a pattern."""
+        starts, columns, values = (None if core is None else Expression._of(core) for core in self._core.vectors())
+        assert isinstance(starts, Vector) and isinstance(columns, Vector) and not isinstance(values, Complement)
+        return starts, columns, values if isinstance(values, Vector) else None
+
     def to_coo(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32], Optional[NDArray[Any]]]:
         """Rows, columns, and values, row by row; None instead of the values of a pattern.
 
@@ -219,12 +233,15 @@ class Matrix(MatrixVerbs):
         return scipy.sparse.csr_array((held, columns.astype(index), starts.astype(index)), shape=self.shape)
 
     def to_graph(self, *, directed: bool = False, symmetrize: str = "check") -> Graph:
-        """The graph whose edges are the entries, with their values as weights, unless this is a pattern. See `Graph.from_csr`.
+        """The graph whose edges are the entries, with their values as weights, unless this is a pattern. See `Graph.from_csr`. It lies where the
+        matrix does.
 
         >>> import vxm
         >>> vxm.Matrix.from_coo([0, 1], [1, 0], shape=(2, 2)).to_graph().components()
         array([0, 0], dtype=uint32)
         """
+        if not is_struct(self.kind):
+            return Graph._of(_vxm.Graph.of_matrix(self._core, bool(directed), symmetrize))
         return Graph.from_csr(*self.to_csr(), shape=self.shape, directed=directed, symmetrize=symmetrize)
 
     def __getitem__(self, place: tuple[int, int]) -> Any:

@@ -11,6 +11,7 @@ from . import _vxm
 from ._algebra import Monoid, Semiring, as_monoid, as_op, as_semiring, casting
 from ._arrays import flat, index_of, integers, number, unmasked
 from ._errors import InputError, PlaceError, ShapeError
+from ._foreign import Lent
 from ._graph import Graph
 from ._kinds import FLOATS, KINDS, NOTHING, dtype_of, is_struct, kind_of
 from ._operators import OperatorError
@@ -217,7 +218,6 @@ class Expression:
         return Expression._of(self._core.mask(held._core, isinstance(mask, Complement)))
 
     def __getattr__(self, name: str) -> Any:
-        # of an expression: a vector has all of these
         hint = ": eval() makes a vector of it" if name in dir(Vector) else ""
         raise AttributeError(f"an expression has no attribute {name!r}{hint}")
 
@@ -251,10 +251,10 @@ class Expression:
         return element(self.kind, folded)
 
 
-class Vector(Expression):
+class Vector(Lent, Expression):
     """A vector that is stored. It doesn't change.
 
-    Make one with `from_numpy`, `from_pairs`, `full` or `members`. A place may hold no element.
+    Make one with `from_numpy`, `from_dlpack`, `from_pairs`, `full` or `members`. A place may hold no element.
     """
 
     __slots__ = ()

@@ -11,19 +11,19 @@ from ._kinds import INTEGERS, KINDS, NOTHING, dtype_of, fields_of, fits, is_stru
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["element", "plain", "record", "records", "values_of", "without_fields", "words_of"]
+__all__ = ["element", "padded_type", "plain", "record", "records", "values_of", "without_fields", "word_of", "words_of"]
 
 
-def _word(kind: str) -> np.dtype[Any]:
+def word_of(kind: str) -> np.dtype[Any]:
     """The type of words for a kind."""
     return np.dtype(np.uint64 if dtype_of(kind).itemsize > 4 else np.uint32)
 
 
-def _padded(kind: str) -> np.dtype[Any]:
+def padded_type(kind: str) -> np.dtype[Any]:
     """The type of a struct that fills a word."""
     fields = fields_of(kind)
     formats, offsets = [KINDS[field.kind] for field in fields.values()], [field.offset for field in fields.values()]
-    return np.dtype({"names": list(fields), "formats": formats, "offsets": offsets, "itemsize": _word(kind).itemsize})
+    return np.dtype({"names": list(fields), "formats": formats, "offsets": offsets, "itemsize": word_of(kind).itemsize})
 
 
 def _canonical(array: NDArray[Any], kind: str) -> NDArray[Any]:
@@ -40,18 +40,18 @@ def _canonical(array: NDArray[Any], kind: str) -> NDArray[Any]:
 def words_of(array: NDArray[Any], kind: str) -> NDArray[Any]:
     """The words of values, which have the kind."""
     if is_struct(kind):
-        padded = np.zeros(array.shape, _padded(kind))
+        padded = np.zeros(array.shape, padded_type(kind))
         for name, field in fields_of(kind).items():
             padded[name] = _canonical(array[name], field.kind)
-        return padded.view(_word(kind))
+        return padded.view(word_of(kind))
     size = KINDS[kind].itemsize
-    return _canonical(array, kind).view(f"u{size}").astype(_word(kind), copy=False)
+    return _canonical(array, kind).view(f"u{size}").astype(word_of(kind), copy=False)
 
 
 def values_of(words: NDArray[Any], kind: str) -> NDArray[Any]:
     """The values that lie in words."""
     if is_struct(kind):
-        padded, array = words.view(_padded(kind)), np.empty(words.shape, dtype_of(kind))
+        padded, array = words.view(padded_type(kind)), np.empty(words.shape, dtype_of(kind))
         for name in fields_of(kind):
             array[name] = padded[name]
         return array
@@ -63,7 +63,7 @@ def element(kind: str, found: Any) -> Any:
     if found is None or kind == NOTHING:
         return found
     if is_struct(kind):
-        return values_of(np.array([found], _word(kind)), kind)[0]
+        return values_of(np.array([found], word_of(kind)), kind)[0]
     return KINDS[kind].type(found)
 
 
