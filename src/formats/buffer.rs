@@ -60,7 +60,13 @@ impl<T: TryFromBytes + Immutable + KnownLayout> Buffer<T> {
 
 impl<T> From<Vec<T>> for Buffer<T> {
     fn from(vector: Vec<T>) -> Self {
-        Self { slice: NonNull::from(vector.as_slice()), owner: Owner::Vector(Arc::new(vector)) }
+        Arc::new(vector).into()
+    }
+}
+
+impl<T> From<Arc<Vec<T>>> for Buffer<T> {
+    fn from(vector: Arc<Vec<T>>) -> Self {
+        Self { slice: NonNull::from(vector.as_slice()), owner: Owner::Vector(vector) }
     }
 }
 

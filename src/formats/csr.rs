@@ -6,10 +6,11 @@ use crate::formats::buffer::Buffer;
 use crate::formats::{check_vertices, row_blocks, split_rows};
 use crate::parallel::{self, FEW, PIECES};
 use core::ops::Range;
+use std::sync::Arc;
 use vxm_semiring::Element;
 
-/// A sparse matrix in CSR format. With `T = ()` it is a pattern, and its values take no memory. Its arrays are vectors, or parts of a mapped
-/// file.
+/// A sparse matrix in CSR format. With `T = ()` it is a pattern, and its values take no memory. Its arrays are vectors, which
+/// clones share, or parts of a mapped file.
 ///
 /// Invariants:
 /// - `nrows` and `ncols` are at most [`MAX_VERTICES`](super::MAX_VERTICES).
@@ -81,6 +82,30 @@ impl<T: Element> Csr<T> {
     /// # Errors
     /// [`Error::TooManyVertices`], or [`Error::Invalid`] naming the first row that breaks an invariant, and how.
     pub fn try_new(nrows: usize, ncols: usize, offsets: Vec<u64>, columns: Vec<u32>, values: Vec<T>) -> Result<Self> {
+        let matrix = Self::unchecked(nrows, ncols, offsets, columns, values);
+        matrix.check()?;
+        Ok(matrix)
+    }
+
+    /// Builds a matrix from arrays that others share, and checks every invariant. Nothing is copied. O(nrows + nnz) time.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vxm::formats::Csr;
+    /// let (offsets, columns) = (Arc::new(vec![0, 1, 2]), Arc::new(vec![1, 0]));
+    /// let a = Csr::from_shared((2, 2), offsets, columns.clone(), Arc::new(vec![5.0, 7.0]))?;
+    /// assert!(std::ptr::eq(a.columns(), columns.as_slice()));
+    /// # Ok::<(), vxm::error::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`try_new`](Self::try_new).
+    pub fn from_shared(
+        (nrows, ncols): (usize, usize),
+        offsets: Arc<Vec<u64>>,
+        columns: Arc<Vec<u32>>,
+        values: Arc<Vec<T>>,
+    ) -> Result<Self> {
         let matrix = Self::unchecked(nrows, ncols, offsets, columns, values);
         matrix.check()?;
         Ok(matrix)
