@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import subprocess
@@ -53,6 +54,19 @@ class Older:
     def __dlpack__(self, stream: Optional[int] = None) -> Any:
         assert stream == 1, "the default stream"
         return self.vector.__dlpack__(stream=stream)
+
+
+class Given:
+    """What gives these for DLPack."""
+
+    def __init__(self, place: Any, capsule: Any) -> None:
+        self.place, self.capsule = place, capsule
+
+    def __dlpack_device__(self) -> Any:
+        return self.place
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.capsule
 
 
 def by_capsule(vector: vxm.Vector) -> Any:
@@ -165,18 +179,6 @@ def test_arrays_that_are_refused(gpu: str) -> None:
         with pytest.raises(error, match=match):
             vxm.Vector.from_dlpack(ByInterface(vector, **changed))
 
-    class Given:
-        """What gives these for DLPack."""
-
-        def __init__(self, place: Any, capsule: Any) -> None:
-            self.place, self.capsule = place, capsule
-
-        def __dlpack_device__(self) -> Any:
-            return self.place
-
-        def __dlpack__(self, **_: Any) -> Any:
-            return self.capsule
-
     used = Given((2, 0), by_capsule(vector))
     assert vxm.Vector.from_dlpack(used) == vector
     with pytest.raises(vxm.InputError, match="array: expected an array by DLPack .* already been consumed"):
@@ -192,6 +194,57 @@ def test_arrays_that_are_refused(gpu: str) -> None:
         vxm.Vector.from_dlpack([1, 2])
     with pytest.raises(TypeError, match="rows: expected an array on the host, found ByInterface: Vector.from_dlpack"):
         vxm.Graph.from_coo(3, ByInterface(vector), [1])
+
+
+class Capsules:
+    """Makes DLPack's capsules by hand, with a deleter that runs Python code."""
+
+    class Tensor(ctypes.Structure):
+        """`DLManagedTensor`."""
+
+        _fields_ = [
+            ("data", ctypes.c_void_p), ("place", ctypes.c_int32), ("number", ctypes.c_int32), ("axes", ctypes.c_int32),
+            ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.c_void_p),
+            ("strides", ctypes.c_void_p), ("offset", ctypes.c_uint64), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p),
+        ]  # fmt: skip
+
+    def __init__(self) -> None:
+        self.deleted = 0
+        self.kept: list[Any] = []
+
+    def make(self, address: int, number: int = 0, length: int = 4) -> Any:
+        """A capsule of an array of float32."""
+
+        def delete(_: Any) -> None:
+            self.deleted += 1
+
+        deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(delete)
+        shape = (ctypes.c_int64 * 1)(length)
+        pointers = ctypes.addressof(shape), None, 0, None, ctypes.cast(deleter, ctypes.c_void_p)
+        tensor = self.Tensor(address, 2, number, 1, 2, 32, 1, *pointers)
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        name = ctypes.create_string_buffer(b"dltensor")
+        self.kept += [deleter, shape, tensor, name]
+        return Given((2, number), new(ctypes.addressof(tensor), name, None))
+
+
+def test_deleters_run_once_also_while_an_exception_is_raised(gpu: str) -> None:
+    vector = vxm.Vector.from_numpy(np.arange(4, dtype=np.float32)).to(gpu)
+    address, made = vector.__cuda_array_interface__["data"][0], Capsules()
+    assert vxm.Vector.from_dlpack(made.make(address)) == vector and made.deleted == 1
+    wrong: list[tuple[dict[str, int], type[Exception], str]] = [
+        ({"address": address, "number": 99}, vxm.DeviceError, "no CUDA device 99"),
+        ({"address": address + 1}, vxm.InputError, "expected multiples of 4"),
+        ({"address": 0}, vxm.InputError, "expected addresses in memory of 4 numbers"),
+    ]
+    for k, (given, error, match) in enumerate(wrong):
+        with pytest.raises(error, match=match):
+            vxm.Vector.from_dlpack(made.make(**given))
+        assert made.deleted == 2 + k
+    with pytest.raises(vxm.InputError, match="indptr: expected integers, found float32"):
+        vxm.Matrix.from_csr(made.make(address), vector, 5, shape=(3, 3))
+    assert made.deleted == 5
 
 
 def arrays(matrix: scipy.sparse.csr_array, gpu: str, index: type, data: bool = True) -> list[Optional[vxm.Vector]]:
