@@ -1,4 +1,4 @@
-"""Arrays of other packages on a GPU, such as CuPy's and PyTorch's: taken, and lent, without a byte over the bus.
+"""Arrays of other packages on a GPU, such as CuPy's: taken, and lent, without a byte over the bus.
 
 Both go by DLPack, or by the CUDA array interface. The specifications: https://dmlc.github.io/dlpack and
 https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html.
@@ -107,7 +107,7 @@ class Lent:
 
     @classmethod
     def from_dlpack(cls, array: Any) -> Vector:
-        """A vector of an array of another package, such as CuPy or PyTorch, which is copied. It lies where the array does: on its GPU, or the
+        """A vector of an array of another package, such as CuPy, which is copied. It lies where the array does: on its GPU, or the
         host.
         """
         # of a vector
@@ -170,7 +170,7 @@ class Lent:
         dl_device: Optional[tuple[int, int]] = None,
         copy: Optional[bool] = None,
     ) -> Any:
-        """The elements of a full vector, for packages that take them by DLPack: ``torch.from_dlpack(vector)``.
+        """The elements of a full vector, for packages that take them by DLPack: ``cupy.from_dlpack(vector)``.
 
         On a GPU they read the vector where it lies, and aren't to write it. Before version 1.0 DLPack couldn't say so: packages that use it get
         a copy on the GPU.
