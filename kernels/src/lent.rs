@@ -1,5 +1,5 @@
-//! Buffers that other libraries may have read. They are freed once the device's work is done, by a thread that can wait for it: whoever drops one
-//! may hold a lock that this work needs, such as Python's.
+//! Buffers that other libraries may have read. They are freed once the device's work is done, by a thread that can wait for it: the thread that
+//! drops one may hold a lock that this work needs, such as Python's.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};

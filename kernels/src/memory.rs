@@ -47,14 +47,7 @@ impl Gpu {
     /// [`Error::DeviceMemory`] if the device has too little memory left, after which smaller buffers may still fit; [`Error::Lost`].
     pub fn alloc(&self, bytes: usize) -> Result<Buffer> {
         let address = if bytes == 0 { 0 } else { self.alloc_or_trim(bytes)? };
-        Ok(Buffer {
-            gpu: self.clone(),
-            address,
-            len: bytes,
-            on_host: None,
-            is_alone: false,
-            is_lent: AtomicBool::new(false),
-        })
+        Ok(Buffer::at(self, address, bytes))
     }
 
     /// A buffer of `bytes` bytes, more than 0, that is an allocation of its own: the driver shares whole allocations with other processes.
@@ -76,14 +69,9 @@ impl Gpu {
         let mut cache = lock(&self.context().block_cache);
         let size = cache.size(bytes);
         cache.count(size);
-        Ok(Buffer {
-            gpu: self.clone(),
-            address,
-            len: bytes,
-            on_host: None,
-            is_alone: true,
-            is_lent: AtomicBool::new(false),
-        })
+        let mut buffer = Buffer::at(self, address, bytes);
+        buffer.is_alone = true;
+        Ok(buffer)
     }
 
     /// Limits the bytes that this process' buffers take on the device; `None` lifts the limit. Returns the limit before. Buffers that exist
@@ -102,14 +90,9 @@ impl Gpu {
 
     /// A buffer of memory at `address` that lies on the host.
     pub(crate) fn buffer_on_host(&self, address: sys::CUdeviceptr, len: usize, memory: PageLocked) -> Buffer {
-        Buffer {
-            gpu: self.clone(),
-            address,
-            len,
-            on_host: Some(memory),
-            is_alone: false,
-            is_lent: AtomicBool::new(false),
-        }
+        let mut buffer = Buffer::at(self, address, len);
+        buffer.on_host = Some(memory);
+        buffer
     }
 
     /// A buffer of `bytes` zeros.

@@ -3,7 +3,7 @@
 //! The Python file `_foreign.py` finds out which arrays lie on a GPU, and reads the CUDA array interface.
 
 use crate::errors::{Class, raise};
-use crate::expressions::{Expr, Stored};
+use crate::expressions::{Expr, Stored, with_stored};
 use crate::graph::{Copies, Graph, Held as Weight, Parts, unweighted, weighted};
 use crate::kinds::Kind;
 use crate::matrices::{Held, PyMatrix, with_any_type, with_bits};
@@ -241,11 +241,7 @@ impl Expr {
         let Some(address) = self.device_address(py)? else {
             return Err(PyBufferError::new_err("expected a vector on a GPU, found one on the host"));
         };
-        let on = match self.vector()? {
-            Stored::Set(set) => set.device(),
-            Stored::Narrow(vector) => vector.device(),
-            Stored::Wide(vector) => vector.device(),
-        };
+        let on = with_stored!(self.vector()?, vector => vector.device());
         let Device::Cuda(ordinal) = on else { return Err(PyBufferError::new_err("expected a vector on a GPU")) };
         let on = DLDevice::cuda(ordinal as i32);
         if request.device().is_some_and(|asked| asked != on) {
