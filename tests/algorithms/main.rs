@@ -6,13 +6,13 @@ mod common;
 
 mod bars;
 mod betweenness;
-#[cfg(all(feature = "cuda", unix))]
+#[cfg(unix)]
 mod budget;
 mod check;
 mod cliques;
 mod communities;
 mod derivatives;
-#[cfg(all(feature = "cuda", unix))]
+#[cfg(unix)]
 mod devices;
 mod directed;
 mod distance2;
@@ -21,10 +21,10 @@ mod facts;
 mod generated;
 mod graphs;
 mod labels;
-#[cfg(all(feature = "cuda", unix))]
+#[cfg(unix)]
 mod launches;
 mod many_sets;
-#[cfg(all(feature = "cuda", unix))]
+#[cfg(unix)]
 mod other_devices;
 mod paths;
 mod renumbered;

@@ -2,12 +2,15 @@
 
 mod answers;
 mod colorings;
+#[path = "../common/mod.rs"]
+mod common;
 mod devices;
 mod files;
 mod harness;
 mod inputs;
 mod memory;
 mod names;
+mod native;
 mod refusals;
 mod report;
 mod tables;

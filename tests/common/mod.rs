@@ -2,12 +2,15 @@
 
 use serde_json::Value;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The data folder, or `None`, with a line on stderr, if there is none.
 pub fn data() -> Option<PathBuf> {
-    let folder = std::env::var_os("VXM_DATA")
-        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data")), PathBuf::from);
+    let beside = |package: &str| {
+        let around = Path::new(package).ancestors().skip(1).map(|folder| folder.join("shared/data"));
+        around.take(3).find(|folder| folder.is_dir()).unwrap_or_else(|| Path::new(package).join("../shared/data"))
+    };
+    let folder = std::env::var_os("VXM_DATA").map_or_else(|| beside(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     if folder.is_dir() {
         return Some(folder);
     }

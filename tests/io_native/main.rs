@@ -1,9 +1,5 @@
 //! The native file, `.vxm`: what is written is read back, in place; damage is found; no file makes the process fall.
 
-#[path = "../common/mod.rs"]
-mod common;
-
-mod command;
 mod damage;
 mod hand;
 mod round_trips;

@@ -297,7 +297,6 @@ fn fields_are_columns_of_an_edge_list() {
     assert_eq!(read_digraph(&path, &()).unwrap().report.weights, 2);
 }
 
-#[cfg(feature = "parquet")]
 #[test]
 fn fields_are_columns_of_a_table() {
     use vxm::io::{Columns, ReadAs, Weighted, read_weighted_as};
@@ -346,7 +345,6 @@ fn what_a_format_can_not_hold_is_refused() {
         )
     );
     assert_eq!(refused(FileFormat::Metis), format!("out: expected integer weights for METIS' {found}"));
-    #[cfg(feature = "parquet")]
     for table in [FileFormat::Parquet, FileFormat::Arrow] {
         let expected = "out: expected fields with other names than `source` and `target` for a table's";
         assert_eq!(refused(table), format!("{expected} {found}"));

@@ -3,7 +3,6 @@
 mod damage;
 mod directed;
 mod edge_columns;
-#[cfg(feature = "graphml")]
 mod graphml;
 mod names;
 mod on_disk;

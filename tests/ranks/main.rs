@@ -7,8 +7,6 @@ mod certificates;
 mod elements;
 mod faults;
 mod loops;
-#[cfg(unix)]
-mod mpirun;
 mod reading;
 mod sent;
 mod simulated;

@@ -1,5 +1,7 @@
 //! The command under real launchers: every subcommand has the answer of one process, and faults end all ranks.
 
+#![cfg(unix)]
+
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -86,6 +88,8 @@ fn ranks_on_gpus() {
                 &["color"],
                 &["components"],
                 &["bfs", "--source", "3"],
+                &["sssp", "--source", "3", "--weights", "1..30"],
+                &["msf", "--weights", "1..50"],
                 &["kcore"],
             ] {
                 let alone = run(None, &[task, &["--device", "cuda"]].concat());
@@ -124,10 +128,16 @@ fn write_graph(folder: &Path) {
     let mut text = "%%MatrixMarket matrix coordinate pattern general\n150 150 140\n".to_owned();
     (10..150u32).for_each(|v| text += &format!("{} {}\n", v + 1, v * v % 37 % v + 1));
     fs::write(folder.join("f.mtx"), text).unwrap();
+    // an undirected one with real weights, some of them equal
+    let both = |(i, j): (u32, u32)| [(i, j, i + j), (j, i, i + j)];
+    let edges = (0..150u32).flat_map(|i| [i * 7 % 150, (i * i + 3) % 150].map(|j| (i.min(j), i.max(j))));
+    let edges: std::collections::BTreeSet<(u32, u32)> = edges.filter(|(i, j)| i != j).collect();
+    let lines = edges.into_iter().flat_map(both).map(|(i, j, w)| format!("{i} {j} {}\n", f64::from(w % 83) / 8.0));
+    fs::write(folder.join("r.wel"), lines.collect::<String>()).unwrap();
 }
 
 /// Every subcommand that runs on ranks, on a small graph.
-const TASKS: [&str; 33] = [
+const TASKS: [&str; 39] = [
     "mis kron:8:8",
     "mis kron:8:8 --priority sorted",
     "mis road:12 --priority degree --formulation count",
@@ -145,13 +155,19 @@ const TASKS: [&str; 33] = [
     "bfs kron:8:8 --source 3",
     "bfs grid:9x13 --source 3 --parents",
     "sssp grid:9x13 --source 0 --weights 1..30",
+    "sssp g.mtx --source 3",
+    "sssp r.wel --source 3",
+    "sssp r.wel --source 3 --parents",
     "components road:12",
     "pagerank g.mtx --tolerance 1e-6",
     "kcore kron:8:8",
     "msf rmat:8:8 --weights 1..50",
+    "msf r.wel",
     "scc g.mtx",
     "roots f.mtx",
     "matching kron:8:8",
+    "matching kron:8:8 --weights 1..50",
+    "matching r.wel --weighted",
     "mis grid:9x13 --best-of 3",
     "sssp g.mtx --source 3 --weights 1..30 --parents",
     "triangles kron:7:8",
