@@ -291,7 +291,13 @@ impl<T: Element> Csr<T> {
     /// # Ok::<(), vxm::error::Error>(())
     /// ```
     pub fn pattern(&self) -> Csr<()> {
-        Csr::unchecked(self.nrows, self.ncols, self.offsets.clone(), self.columns.clone(), vec![(); self.nnz()])
+        self.with_values(vec![(); self.nnz()])
+    }
+
+    /// Other values in the same places. The arrays of the places are shared.
+    pub(crate) fn with_values<U: Element>(&self, values: Vec<U>) -> Csr<U> {
+        debug_assert_eq!(values.len(), self.nnz());
+        Csr::unchecked(self.nrows, self.ncols, self.offsets.clone(), self.columns.clone(), values)
     }
 
     /// Whether the columns lie in a mapped file, so that they take no memory that the system can't take back.

@@ -6,7 +6,7 @@ use crate::backend::cuda::entries::MANY_ENDS;
 use crate::backend::tuning::tuning;
 use crate::containers::{Matrix, Vector, VectorFormat};
 use crate::error::{Error, Result};
-use crate::formats::{Csr, row_blocks, split_rows};
+use crate::formats::{row_blocks, split_rows};
 use crate::operations::entry_filter::filtered;
 use crate::operations::oriented::check_square_with;
 use crate::operations::ranks;
@@ -62,9 +62,7 @@ impl<A: Element> Matrix<A> {
                 csr.row(i).0.iter().zip(&mut part).for_each(|(&j, value)| *value = op.call(own, end(j as usize)));
             }
         });
-        let (offsets, columns) = (csr.offsets().to_vec(), csr.columns().to_vec());
-        let made = Matrix::from_csr(Csr::from_parts(csr.nrows(), csr.ncols(), offsets, columns, values));
-        Ok(made.set_mirrored(self.is_mirrored()))
+        Ok(Matrix::from_csr(csr.with_values(values)).set_mirrored(self.is_mirrored()))
     }
 
     /// The answers to `op(u[i], u[j])` for up to 32 vectors `u`, as bits of one value for every entry `(i, j)`: bit `k` is that of vector `k`. It
@@ -120,8 +118,7 @@ impl<A: Element> Matrix<A> {
                 rest = behind;
             }
         });
-        let (offsets, columns) = (csr.offsets().to_vec(), csr.columns().to_vec());
-        Ok(Matrix::from_csr(Csr::from_parts(csr.nrows(), csr.ncols(), offsets, columns, values)))
+        Ok(Matrix::from_csr(csr.with_values(values)))
     }
 }
 

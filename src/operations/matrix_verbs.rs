@@ -6,7 +6,7 @@ use crate::backend::cuda::tiling::VECTORS;
 use crate::backend::{cuda, current};
 use crate::containers::{Matrix, Set, Vector};
 use crate::error::{Error, Result};
-use crate::formats::{Csr, places_of};
+use crate::formats::places_of;
 use crate::operations::entry_filter::{build, filtered};
 use crate::operations::ranks::{self, local};
 use crate::operations::verbs::Verbs;
@@ -47,8 +47,7 @@ impl<A: Element> Matrix<A> {
         }
         let csr = self.csr();
         let values = parallel::table(csr.nnz(), F::Out::ZERO, |k| op.call(csr.values()[k]));
-        let rows = Csr::from_parts(csr.nrows(), csr.ncols(), csr.offsets().to_vec(), csr.columns().to_vec(), values);
-        Ok(Matrix::from_csr(rows).set_symmetric(self.is_symmetric()))
+        Ok(Matrix::from_csr(csr.with_values(values)).set_symmetric(self.is_symmetric()))
     }
 
     /// `op(row, column, a)` of every entry (GraphBLAS: `GrB_apply` with an index operator). O(nnz) time.

@@ -39,12 +39,7 @@ impl<T: Element> Shares<T> {
     }
 
     pub(super) fn pattern(&self) -> Shares<()> {
-        let without = |share: &Arc<Share<T>>| {
-            let csr = &share.csr;
-            let (offsets, columns) = (csr.offsets().to_vec(), csr.columns().to_vec());
-            let values = vec![(); csr.nnz()];
-            Arc::new(share.with_entries(Csr::of_slots(csr.nrows(), csr.ncols(), offsets, columns, values)))
-        };
+        let without = |share: &Arc<Share<T>>| Arc::new(share.with_entries(share.csr.pattern()));
         let made =
             |held: &OnceLock<Arc<Share<T>>>| held.get().map_or_else(OnceLock::new, |s| OnceLock::from(without(s)));
         Shares::held(&self.grid, made(&self.rows), made(&self.columns))

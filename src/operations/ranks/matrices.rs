@@ -170,10 +170,7 @@ where
         }
         grid.work(share.csr.nnz(), share.slots());
     }
-    let csr = &share.csr;
-    let (offsets, columns) = (csr.offsets().to_vec(), csr.columns().to_vec());
-    let made = share.with_entries(Csr::of_slots(csr.nrows(), csr.ncols(), offsets, columns, answers));
-    Matrix::of_share(grid, a.nrows(), made, false)
+    Matrix::of_share(grid, a.nrows(), share.with_entries(share.csr.with_values(answers)), false)
 }
 
 /// The number of entries of each row. All ranks call this.
