@@ -357,6 +357,15 @@ fn a_carriage_return_alone_ends_no_line() {
     assert!(metis.starts_with("old.graph:2:7: expected a line feed after the carriage return, found `2`"), "{metis}");
     let market = told(&put(folder.path(), "old.mtx", format!("{PATTERN}% old\r3 3 1\n3 3 1\n1 2\n").as_bytes()));
     assert_eq!(market, "old.mtx:2:7: expected a line feed after the carriage return, found `3`");
+    // one between the numbers of a line is no blank
+    for (name, text) in [
+        ("in.txt", "2 3\n3\r1\n"),
+        ("in.mtx", &format!("{PATTERN}3 3 1\n3\r1\n")[..]),
+        ("in.graph", "3 2\n2 3\r 3\n1\n1\n"),
+    ] {
+        let line = told(&put(folder.path(), name, text.as_bytes()));
+        assert!(line.contains("expected a line feed after the carriage return, found "), "{line}");
+    }
     let comments = put(folder.path(), "dos.txt", b"# a\r\r\n1 2\r\n# b\r\n2 3\r\n");
     assert_eq!(read(comments, &()).unwrap().graph.nnz(), 4);
 }

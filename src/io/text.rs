@@ -82,7 +82,11 @@ impl<'t> Cursor<'t> {
     /// Checks that no carriage return precedes this position within a line: the line end of old systems, which is not supported.
     #[inline]
     pub fn not_after_return(&self) -> Result<(), Fault> {
-        if self.at > 0 && self.text[self.at - 1] == b'\r' && !self.line_ends() {
+        let mut before = self.at;
+        while before > 0 && matches!(self.text[before - 1], b' ' | b'\t') {
+            before -= 1;
+        }
+        if before > 0 && self.text[before - 1] == b'\r' && !self.line_ends() {
             return Err(lone_return(self.at));
         }
         Ok(())
@@ -199,6 +203,7 @@ impl<'t> Cursor<'t> {
     #[inline]
     pub fn number_in(&mut self, what: &str, range: core::ops::RangeInclusive<u64>) -> Result<u64, Fault> {
         self.blanks();
+        self.not_after_return()?;
         let at = self.at;
         match self.number() {
             Some(value) if range.contains(&value) => Ok(value),
