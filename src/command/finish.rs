@@ -6,7 +6,7 @@ use crate::command::bars::Spinner;
 use crate::command::footprint::{Algorithm, reading};
 use crate::command::found::Found;
 use crate::command::phases::phase;
-use crate::command::subject::Subject;
+use crate::command::subject::{Subject, changed};
 use crate::command::together::is_checked_together;
 use crate::command::{WRONG, job, profile, report};
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ use vxm::formats::Csr;
 use vxm::io::{FileFormat, WholeFile};
 use vxm::ranks::Grid;
 use vxm::semiring::Element;
-use vxm::{Error, Result, memory};
+use vxm::{Result, memory};
 
 /// An algorithm, and what checks its answer. All algorithms share the code around them, which is compiled once for a type of elements.
 type Find<'f, T> = &'f dyn Fn(&Matrix<T>) -> Outcome;
@@ -108,7 +108,8 @@ fn on_ranks<T: Element>(
     find: Find<'_, T>,
     check: Check<'_, T>,
 ) -> Result<ExitCode> {
-    let (again, size) = (subject.again, (whole.nrows(), whole.nnz()));
+    let (mut subject, size) = (subject, (whole.nrows(), whole.nnz()));
+    let again = subject.again.take();
     let together = again.is_some() && is_checked_together(algorithm);
     let a = if again.is_some() { whole.clone() } else { whole.to_grid(grid)? };
     let subject = subject.with(a.clone());
@@ -141,7 +142,7 @@ fn on_ranks<T: Element>(
     let whole = match again.filter(|_| job::speaks() && verdict.is_none()) {
         Some(again) => again(run).and_then(|whole| match (whole.nrows(), whole.nnz()) == size {
             true => Ok(Some(whole)),
-            false => Err(Error::invalid(format!("{}: changed, or ranks see different files", subject.name))),
+            false => Err(changed(&subject.name)),
         }),
         None => Ok(whole.or(certified)),
     };

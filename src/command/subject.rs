@@ -8,9 +8,8 @@ use crate::command::renumbered::Renumbered;
 use crate::command::{job, load, load_quietly, note};
 use std::path::Path;
 use vxm::algorithms;
-use vxm::containers::{Matrix, Read, SpreadGraph};
+use vxm::containers::{Matrix, SpreadGraph, SpreadWeighted};
 use vxm::error::printable;
-use vxm::formats::Csr;
 use vxm::io::{FileFormat, Loaded, Numbering, Progress, ReadAs, Report, Weighted, read_digraph_as, read_weighted_as};
 use vxm::memory;
 use vxm::ranks::Grid;
@@ -18,7 +17,7 @@ use vxm::semiring::Element;
 use vxm::{Error, Result};
 
 /// Reads the graph of a run.
-pub type Again<T> = fn(&Run) -> Result<Matrix<T>>;
+pub type Again<T> = Box<dyn FnOnce(&Run) -> Result<Matrix<T>>>;
 
 /// A graph, with what its file calls it and its vertices.
 pub struct Subject<T: Element = ()> {
@@ -47,6 +46,18 @@ impl<T: Element> Subject<T> {
         Ok(Self { matrix, again: None, renumbered: None, name, numbering, input, report })
     }
 
+    /// A graph that ranks have read together. `again` reads it as a whole.
+    fn spread(spread: SpreadGraph<T>, again: impl FnOnce(&Run) -> Result<Matrix<T>> + 'static) -> Self {
+        let SpreadGraph { matrix, name, format: input, numbering, report, .. } = spread;
+        Self { matrix, again: Some(Box::new(again)), renumbered: None, name, numbering, input, report }
+    }
+
+    /// The subject, after what reading changed and ignored is told.
+    fn noted(self) -> Self {
+        note(&self.name, &self.report);
+        self
+    }
+
     /// The subject with another matrix.
     pub fn with<U: Element>(self, matrix: Matrix<U>) -> Subject<U> {
         let Self { name, numbering, input, report, .. } = self;
@@ -71,8 +82,9 @@ pub enum Weights {
 
 /// The graph of a run, made symmetric. Ranks read it together, where the input has parts, and the matrix is spread over them.
 pub fn simple(run: &Run) -> Result<Subject> {
+    let Some(read) = together(run, Grid::try_read_graph)? else { return whole(run) };
     let again = |run: &Run| load_quietly(&run.graph, &run.input).map(|loaded| Matrix::from_simple(loaded.graph));
-    together(run, Grid::try_read_graph, again, |loaded| Ok(undirected(loaded))).unwrap_or_else(|| whole(run))
+    Ok(read.map_or_else(undirected, |spread| Subject::spread(spread, again)).noted())
 }
 
 /// The same, where each rank holds the whole graph.
@@ -89,14 +101,12 @@ fn undirected(loaded: Loaded) -> Subject {
 /// The graph of a run, with the directions of its file. Ranks read it together, as by [`simple`].
 pub fn directed(run: &Run) -> Result<Subject> {
     let again = |run: &Run| load_directed(run).and_then(Subject::of).map(|subject| subject.matrix);
-    together(run, Grid::try_read_digraph, again, Subject::of).unwrap_or_else(|| whole_directed(run))
-}
-
-/// The same, where each rank holds the whole graph.
-pub fn whole_directed(run: &Run) -> Result<Subject> {
-    let loaded = job::agree(load_directed(run))?;
-    note(&loaded.name, &loaded.report);
-    Subject::of(loaded)
+    let subject = match together(run, Grid::try_read_digraph)? {
+        Some(Ok(spread)) => Subject::spread(spread, again),
+        Some(Err(loaded)) => Subject::of(loaded)?,
+        None => Subject::of(job::agree(load_directed(run))?)?,
+    };
+    Ok(subject.noted())
 }
 
 fn load_directed(run: &Run) -> Result<Loaded> {
@@ -104,101 +114,108 @@ fn load_directed(run: &Run) -> Result<Loaded> {
     read_digraph_as(&run.graph, run.input.read_as(), &bars)
 }
 
-/// Reads a graph on ranks.
-type ReadTogether = fn(&Grid, &Path, ReadAs<'_>, &dyn Progress) -> Result<Read>;
-
-/// The graph that several ranks read together by `read`; `None` if there is one process. `again` reads it as a whole, and `of` takes it as
-/// such, if each rank has done that.
-fn together(
+/// What several ranks read together by `read`; `None` if there is one process.
+fn together<R>(
     run: &Run,
-    read: ReadTogether,
-    again: Again<()>,
-    of: impl FnOnce(Loaded) -> Result<Subject>,
-) -> Option<Result<Subject>> {
-    let grid = job::grid().filter(|grid| grid.size() > 1)?;
-    let found = {
-        let (bars, _phase) = (Bars::new(), phase("read"));
-        read(&grid, run.graph.as_ref(), run.input.read_as(), &bars)
-    };
-    Some(found.and_then(|found| match found {
-        Ok(SpreadGraph { matrix, name, format: input, numbering, report, .. }) => {
-            note(&name, &report);
-            Ok(Subject { matrix, again: Some(again), renumbered: None, name, numbering, input, report })
-        }
-        Err(loaded) => {
-            note(&loaded.name, &loaded.report);
-            of(loaded)
-        }
-    }))
+    read: impl FnOnce(&Grid, &Path, ReadAs<'_>, &dyn Progress) -> Result<R>,
+) -> Result<Option<R>> {
+    let Some(grid) = job::grid().filter(|grid| grid.size() > 1) else { return Ok(None) };
+    let (bars, _phase) = (Bars::new(), phase("read"));
+    read(&grid, run.graph.as_ref(), run.input.read_as(), &bars).map(Some)
 }
 
 /// The graph of a run with weights: drawn from a range by a seed, or else those of the file. `undirected` says that drawn weights are those
 /// of the graph made symmetric.
 pub fn weighted(run: &Run, range: Option<WeightRange>, seed: u64, undirected: bool) -> Result<Weights> {
-    if let Some(WeightRange { least, greatest }) = range {
-        let subject = if undirected { whole(run) } else { whole_directed(run) }?;
-        let needed = Graph::of(subject.matrix.csr(), None).drawing();
-        job::agree(memory::require(needed, || format!("{}: --weights {least}..{greatest}", subject.name)))?;
-        let _phase = phase("prepare");
-        let matrix = algorithms::weights(&subject.matrix, least, greatest, seed)?;
-        return Ok(Weights::Integer(subject.with(matrix)));
+    if let Some(range) = range {
+        let subject = if undirected { simple(run) } else { directed(run) }?;
+        return drawn(subject, range, seed).map(Weights::Integer);
     }
-    let read = job::agree({
-        let (bars, _phase) = (Bars::new(), phase("read"));
-        read_weighted_as(&run.graph, run.input.read_as(), &bars)
-    })?;
+    let read = match together(run, Grid::try_read_weighted)? {
+        Some(read) => read,
+        None => Err(job::agree(load_weighted(run))?),
+    };
+    let real = |subject: Subject<f64>| {
+        refuse(&subject, f64::is_nan, "a number")?;
+        Ok(Weights::Real(subject))
+    };
     match read {
-        Weighted::None(loaded) => Err(Error::invalid(format!(
-            "{}: no weights: expected a matrix-market, gr, metis, graphml, parquet, arrow, npz, egr, sg or vxm file with weights, an edge list \
-             with --edge-columns FROM,TO,WEIGHT, or --weights LEAST..GREATEST",
-            loaded.name
-        ))),
-        Weighted::Integer(loaded) => {
-            note(&loaded.name, &loaded.report);
-            Subject::of(loaded).map(Weights::Integer)
-        }
-        Weighted::Real(loaded) => {
-            note(&loaded.name, &loaded.report);
-            refuse(&loaded.graph, &loaded.name, &loaded.numbering, f64::is_nan, "a number")?;
-            Subject::of(loaded).map(Weights::Real)
-        }
+        Ok(SpreadWeighted::None(name)) => Err(without_weights(&name)),
+        Ok(SpreadWeighted::Integer(spread)) => Ok(Weights::Integer(Subject::spread(spread, integers).noted())),
+        Ok(SpreadWeighted::Real(spread)) => real(Subject::spread(spread, reals).noted()),
+        Err(Weighted::None(loaded)) => Err(without_weights(&loaded.name)),
+        Err(Weighted::Integer(loaded)) => Ok(Weights::Integer(Subject::of(loaded)?.noted())),
+        Err(Weighted::Real(loaded)) => real(Subject::of(loaded)?.noted()),
     }
+}
+
+/// The graph with weights drawn from a range by a seed.
+fn drawn(mut subject: Subject, range: WeightRange, seed: u64) -> Result<Subject<u32>> {
+    let WeightRange { least, greatest } = range;
+    let needed = match subject.matrix.grid() {
+        // two matrices with values, and hashes
+        Some(grid) => u128::from(16 * subject.matrix.nnz() / grid.size() as u64 + 8 * subject.matrix.nrows() as u64),
+        None => Graph::of(subject.matrix.csr(), None).drawing(),
+    };
+    job::agree(memory::require(needed, || format!("{}: --weights {least}..{greatest}", subject.name)))?;
+    let _phase = phase("prepare");
+    let draw = move |matrix: &Matrix| algorithms::weights(matrix, least, greatest, seed);
+    let (matrix, again) = (draw(&subject.matrix)?, subject.again.take());
+    let again = again.map(|again| -> Again<u32> { Box::new(move |run| draw(&again(run)?)) });
+    Ok(Subject { again, ..subject.with(matrix) })
+}
+
+fn load_weighted(run: &Run) -> Result<Weighted> {
+    let (bars, _phase) = (Bars::new(), phase("read"));
+    read_weighted_as(&run.graph, run.input.read_as(), &bars)
+}
+
+/// The whole graph of a run whose weights are integers.
+fn integers(run: &Run) -> Result<Matrix<u32>> {
+    match load_weighted(run)? {
+        Weighted::Integer(loaded) => Subject::of(loaded).map(|subject| subject.matrix),
+        Weighted::None(Loaded { name, .. }) | Weighted::Real(Loaded { name, .. }) => Err(changed(&name)),
+    }
+}
+
+/// The same of real weights.
+fn reals(run: &Run) -> Result<Matrix<f64>> {
+    match load_weighted(run)? {
+        Weighted::Real(loaded) => Subject::of(loaded).map(|subject| subject.matrix),
+        Weighted::None(Loaded { name, .. }) | Weighted::Integer(Loaded { name, .. }) => Err(changed(&name)),
+    }
+}
+
+/// The error for a file that isn't what ranks have read.
+pub fn changed(name: &str) -> Error {
+    Error::invalid(format!("{name}: changed, or ranks see different files"))
+}
+
+fn without_weights(name: &str) -> Error {
+    Error::invalid(format!(
+        "{name}: no weights: expected a matrix-market, gr, metis, graphml, parquet, arrow, npz, egr, sg or vxm file with weights, an edge list \
+         with --edge-columns FROM,TO,WEIGHT, or --weights LEAST..GREATEST"
+    ))
 }
 
 /// Checks that no weight is negative or infinite.
 pub fn check_lengths(subject: &Subject<f64>) -> Result<()> {
     let is_bad = |weight: f64| !(0.0..f64::INFINITY).contains(&weight);
-    refuse(subject.matrix.csr(), &subject.name, &subject.numbering, is_bad, "a finite number from 0 on")
+    refuse(subject, is_bad, "a finite number from 0 on")
 }
 
 /// The error for the first edge with a bad weight, if there is one.
-fn refuse(
-    graph: &Csr<f64>,
-    name: &str,
-    numbering: &Numbering,
-    bad: impl Fn(f64) -> bool,
-    expected: &str,
-) -> Result<()> {
-    for row in 0..graph.nrows() {
-        let (columns, weights) = graph.row(row);
-        if let Some(place) = weights.iter().position(|&weight| bad(weight)) {
-            let (from, to) = (numbering.label(row as u32), numbering.label(columns[place]));
-            let weight = weights[place];
-            return Err(Error::invalid(format!(
-                "{name}: the edge {from} -> {to} has weight {weight}: expected {expected}"
-            )));
+fn refuse(subject: &Subject<f64>, is_bad: impl Fn(f64) -> bool, expected: &str) -> Result<()> {
+    let Subject { matrix, name, numbering, .. } = subject;
+    let mut first: Option<(u32, u32, f64)> = None;
+    matrix.for_each_here(|from, to, weight| {
+        if is_bad(weight) && first.is_none_or(|first| (from, to) < (first.0, first.1)) {
+            first = Some((from, to, weight));
         }
-    }
-    Ok(())
-}
-
-/// The places of real weights among all distinct ones, ascending: integers in the same order. -0 counts as 0.
-pub fn places(graph: &Csr<f64>) -> Result<Csr<u32>> {
-    let key = |weight: &f64| weight + 0.0;
-    let mut distinct: Vec<f64> = graph.values().iter().map(key).collect();
-    distinct.sort_unstable_by(f64::total_cmp);
-    distinct.dedup();
-    let place = |weight: &f64| distinct.partition_point(|other| other < &key(weight)) as u32;
-    let values = graph.values().iter().map(place).collect();
-    Csr::try_new(graph.nrows(), graph.ncols(), graph.offsets().to_vec(), graph.columns().to_vec(), values)
+    })?;
+    let told = first.map(|(from, to, weight)| {
+        let (from, to) = (numbering.label(from), numbering.label(to));
+        Error::invalid(format!("{name}: the edge {from} -> {to} has weight {weight}: expected {expected}"))
+    });
+    job::agree(told.map_or(Ok(()), Err))
 }

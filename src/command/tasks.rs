@@ -5,17 +5,20 @@ use crate::command::arguments::{Precision, Run, WeightRange};
 use crate::command::finish::finish;
 use crate::command::footprint::Algorithm;
 use crate::command::found::{Found, Numbers, options};
-use crate::command::subject::{Subject, Weights, check_lengths, directed, places, simple, weighted, whole_directed};
+use crate::command::subject::{Again, Subject, Weights, check_lengths, directed, simple, weighted};
 use serde_json::Value;
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::process::ExitCode;
+use std::rc::Rc;
 use vxm::algorithms::priority::hashes;
 use vxm::algorithms::{self, Distance, Formulation, Mis, MisOptions, PageRank, PageRankOptions, Priority, Rank};
 use vxm::certify::{self, Walk, Weight};
 use vxm::containers::{Matrix, Set, Vector};
 use vxm::formats::Csr;
 use vxm::io::Numbering;
-use vxm::semiring::Element;
+use vxm::operations::verbs::Verbs;
+use vxm::semiring::{Element, MAX};
 use vxm::{Error, Result};
 
 /// Checks an answer that doesn't depend on weights.
@@ -300,15 +303,17 @@ pub fn scc(run: &Run) -> Result<ExitCode> {
 
 /// `vxm roots`.
 pub fn roots(run: &Run) -> Result<ExitCode> {
-    let (out, graph) = (begin(run)?, whole_directed(run)?);
+    let (out, graph) = (begin(run)?, directed(run)?);
     let (name, numbering) = (graph.name.clone(), graph.numbering.clone());
     let refused = |vertex: u32, what: &str| {
         let expected = "expected a forest, at most one edge from each vertex, to its parent";
         Error::invalid(format!("{name}: vertex {} {what}: {expected}", numbering.label(vertex)))
     };
-    let edges = graph.matrix.csr();
-    if let Some(v) = (0..edges.nrows()).find(|&v| edges.degree(v) > 1) {
-        return Err(refused(v as u32, &format!("has {} out-edges", edges.degree(v))));
+    let degrees = graph.matrix.degrees()?;
+    if degrees.reduce(MAX)? > 1
+        && let Some((v, degree)) = degrees.to_all()?.iter().find(|&(_, degree)| degree > 1)
+    {
+        return Err(refused(v, &format!("has {degree} out-edges")));
     }
     let find = |a: &Matrix| {
         let parent = algorithms::parents_of(a)?;
@@ -339,7 +344,7 @@ pub fn msf(range: Option<WeightRange>, seed: u64, run: &Run) -> Result<ExitCode>
         Weights::Real(graph) => {
             undirected(&graph)?;
             let (real, ordered) = ordered(graph)?;
-            finish(run, out, Algorithm::Msf, &choices, ordered, forest, |found, _| Ok(found.check_weighted(&real)))
+            finish(run, out, Algorithm::Msf, &choices, ordered, forest, |found, _| check_real(found, &real))
         }
     }
 }
@@ -369,7 +374,7 @@ pub fn matching(from_file: bool, range: Option<WeightRange>, seed: u64, run: &Ru
             undirected(&graph)?;
             check_lengths(&graph)?;
             let (real, ordered) = ordered(graph)?;
-            finish(run, out, Algorithm::Dominant, &choices, ordered, find, |found, _| Ok(found.check_weighted(&real)))
+            finish(run, out, Algorithm::Dominant, &choices, ordered, find, |found, _| check_real(found, &real))
         }
     }
 }
@@ -382,12 +387,34 @@ fn undirected<T: Element>(graph: &Subject<T>) -> Result<()> {
     }
 }
 
+/// The whole graph with its real weights: at once, or after ranks that have read parts of it have read it again.
+type Real = Rc<OnceCell<Matrix<f64>>>;
+
 /// The graph itself, and the same with the places of its weights in ascending order. What depends on the order of weights alone is the same
 /// of both.
-fn ordered(graph: Subject<f64>) -> Result<(Csr<f64>, Subject<u32>)> {
-    let real = graph.matrix.csr().clone();
-    let matrix = Matrix::from_symmetric(places(&real)?)?;
-    Ok((real, graph.with(matrix)))
+fn ordered(mut graph: Subject<f64>) -> Result<(Real, Subject<u32>)> {
+    let (matrix, real) = (graph.matrix.value_places()?, Real::default());
+    let again = match graph.again.take() {
+        None => {
+            real.get_or_init(|| graph.matrix.clone());
+            None
+        }
+        Some(again) => {
+            let kept = real.clone();
+            let again: Again<u32> = Box::new(move |run| {
+                let whole = again(run)?;
+                kept.get_or_init(|| whole).value_places()
+            });
+            Some(again)
+        }
+    };
+    Ok((real, Subject { again, ..graph.with(matrix) }))
+}
+
+/// Checks an answer with the real weights.
+fn check_real(found: &mut Found, real: &Real) -> Result<Verdict> {
+    let real = real.get().ok_or_else(|| Error::invalid("an answer without the graph that it is checked with"))?;
+    Ok(found.check_weighted(real.csr()))
 }
 
 /// The least vertex without a distance that has an in-neighbour with one: its distance doesn't fit the type. `None` if there is none.

@@ -13,6 +13,7 @@ use vxm_semiring::Element;
 
 mod around;
 mod graph;
+mod places;
 mod reading;
 mod spread;
 mod tiled;
@@ -20,7 +21,7 @@ mod tiled;
 pub use graph::{Digraph, Graph, Symmetrize};
 #[doc(hidden)]
 pub use reading::Read;
-pub use reading::SpreadGraph;
+pub use reading::{SpreadGraph, SpreadWeighted};
 use spread::Shares;
 use tiled::Tiled;
 

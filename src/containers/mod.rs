@@ -9,5 +9,5 @@ pub use dense::Dense;
 pub use foreign::DeviceArray;
 #[doc(hidden)]
 pub use matrix::Read;
-pub use matrix::{Matrix, SpreadGraph, Symmetrize};
+pub use matrix::{Matrix, SpreadGraph, SpreadWeighted, Symmetrize};
 pub use vector::{Set, Vector, VectorFormat};

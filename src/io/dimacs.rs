@@ -10,8 +10,9 @@ use crate::formats::{Csr, Directions, First, MAX_VERTICES};
 use crate::io::entries::Entries;
 use crate::io::listed::{Least, Listed};
 use crate::io::loaded::{Loaded, Numbering, Report};
+use crate::io::portions::{About, Portions, Repeated};
 use crate::io::source::Source;
-use crate::io::target::{Outline, Target};
+use crate::io::target::{Mirror, Outline, Target};
 use crate::io::text::{self, Cursor, Fault, Lines};
 use crate::io::value::{Field, Value, is_real};
 use crate::io::weighted::Weighted;
@@ -191,26 +192,58 @@ impl<V: Value> Lines for Arcs<V> {
     }
 }
 
+/// What checks that a file has as many arcs as its header states.
+fn stated_arcs(source: &Source<'_>, header: &Header) -> impl Fn(u64) -> Result<()> + use<> {
+    let (file, stated) = (source.name().to_owned(), header.edges);
+    let (line, column) = text::locate(source.head(), header.edges_at);
+    move |found| match found == stated {
+        true => Ok(()),
+        false => Err(Error::Parse {
+            file: file.clone(),
+            line: line + 1,
+            column,
+            expected: format!("{stated} arcs (as stated here)"),
+            found: found.to_string(),
+        }),
+    }
+}
+
+/// The arcs of a shortest path instance in a mapped file, of which part number `part.0` of `part.1` is read.
+pub(super) fn portions<V: Value>(source: Source<'_>, part: (usize, usize)) -> Result<Portions<'_, V>> {
+    let header = Header::read(&source, PATHS)?;
+    let (groups, stated) = (source.part(header.body, part), stated_arcs(&source, &header));
+    let about = About {
+        file: source.name().to_owned(),
+        name: short_name(source.name()),
+        format: Some(FileFormat::ShortestPath),
+        numbering: Numbering::From(1),
+        weights: header.edges,
+        vertex_weights: 0,
+    };
+    let lines = Arcs { vertices: header.vertices, value: PhantomData };
+    Ok(Portions {
+        vertices: header.vertices as usize,
+        mirror: Mirror::None,
+        repeated: Repeated::least::<V>(),
+        both_ways: false,
+        count: groups.len() as u64,
+        edges: Box::new(move |portion| source.parse_pieces(&groups[portion as usize], &lines)),
+        stated: Box::new(move |found, _| stated(found)),
+        about,
+    })
+}
+
 /// Reads the arcs of a shortest path instance for `target`.
 fn arcs<V: Value>(source: Source<'_>, target: Target) -> Result<Listed<'_, V>> {
     let header = Header::read(&source, PATHS)?;
     let least = memory::for_building(header.vertices, 0, Directions::Matter);
     memory::require(least, || source.place(header.vertices_at))?;
-    let file = source.name().to_owned();
-    let (line, column) = text::locate(source.head(), header.edges_at);
+    let (file, stated) = (source.name().to_owned(), stated_arcs(&source, &header));
     let lines = Arcs { vertices: header.vertices, value: PhantomData };
     let outline = Outline::graph(header.vertices, header.edges, target);
     let entries = Entries::parse(source, header.body, &lines, outline)?;
     let count = entries.count();
-    if count != header.edges {
-        return Err(Error::Parse {
-            file,
-            line: line + 1,
-            column,
-            expected: format!("{} arcs (as stated here)", header.edges),
-            found: count.to_string(),
-        });
-    }
+    stated(count)?;
     Ok(Listed {
         file,
         format: FileFormat::ShortestPath,

@@ -5,14 +5,15 @@
 
 use crate::error::{Error, Result};
 use crate::formats::{Csr, First, MAX_VERTICES, Refuse};
-use crate::io::FileFormat;
 use crate::io::binary::{Array, Rows, broken};
 use crate::io::listed::Listed;
 use crate::io::loaded::{Loaded, Numbering};
+use crate::io::portions::{About, Portions, WeightedWay};
 use crate::io::source::Source;
 use crate::io::target::{Outline, Target};
 use crate::io::value::Value;
 use crate::io::weighted::Weighted;
+use crate::io::{FileFormat, short_name};
 use vxm_semiring::dynamic::Kind;
 
 /// Where the arrays stand in a file.
@@ -37,6 +38,11 @@ impl Layout {
         let size = bytes.len() as u128;
         let weighted = edges > 0 && size == bare + weights;
         (size == bare || weighted).then_some(Self { nodes, edges, wide, weighted })
+    }
+
+    /// The number of weights.
+    fn weights(&self) -> u64 {
+        if self.weighted { self.edges } else { 0 }
     }
 }
 
@@ -64,29 +70,59 @@ fn layout(file: &str, bytes: &[u8]) -> Result<Layout> {
     Ok(layout)
 }
 
-/// Reads the entries for `target`.
-fn read<'p, V: Value>(source: &Source<'p>, target: Target) -> Result<Listed<'p, V>> {
-    let (file, bytes) = (source.name(), source.bytes()?);
-    let Layout { nodes, edges, wide, weighted } = layout(file, bytes)?;
+/// The rows of a file of this layout.
+fn rows<'b>(file: &'b str, bytes: &'b [u8], layout: &Layout) -> Rows<'b> {
+    let Layout { nodes, edges, wide, weighted } = *layout;
     let start = 2 * wide;
     let neighbours = start + (nodes as usize + 1) * wide;
     let weights = neighbours + 4 * edges as usize;
-    let rows = Rows {
+    Rows {
         offsets: Array::within(file, bytes, start..neighbours, count(wide)),
         columns: Array::within(file, bytes, neighbours..weights, Kind::I32),
         values: weighted.then(|| Array::within(file, bytes, weights..bytes.len(), Kind::I32)).into_iter().collect(),
         width: nodes,
-    };
-    let outline = Outline::graph(nodes, edges, target);
+    }
+}
+
+/// Reads the entries for `target`.
+fn read<'p, V: Value>(source: &Source<'p>, target: Target) -> Result<Listed<'p, V>> {
+    let (file, bytes) = (source.name(), source.bytes()?);
+    let layout = layout(file, bytes)?;
+    let outline = Outline::graph(layout.nodes, layout.edges, target);
     Ok(Listed {
-        entries: rows.entries(outline, source.progress)?,
+        entries: rows(file, bytes, &layout).entries(outline, source.progress)?,
         file: file.to_owned(),
         format: FileFormat::Ecl,
         outline,
         numbering: Numbering::From(0),
-        weights: if weighted { edges } else { 0 },
+        weights: layout.weights(),
         vertex_weights: 0,
     })
+}
+
+/// The edges of a graph in a mapped file, of which part number `part.0` of `part.1` is read.
+pub(super) fn portions<V: Value>(source: Source<'_>, part: (usize, usize)) -> Result<Portions<'_, V>> {
+    let (file, map) = source.into_map()?;
+    let layout = layout(&file, &map)?;
+    rows(&file, &map, &layout).check()?;
+    let about = About {
+        file: file.clone(),
+        name: short_name(&file),
+        format: Some(FileFormat::Ecl),
+        numbering: Numbering::From(0),
+        weights: layout.weights(),
+        vertex_weights: 0,
+    };
+    let size = (layout.nodes, layout.edges);
+    Ok(Portions::of_rows(size, part, about, move |range| rows(&file, &map, &layout).range(range)))
+}
+
+/// The edges with the weights that they have.
+pub(super) fn weighted_portions(source: Source<'_>, part: (usize, usize)) -> Result<WeightedWay<'_>> {
+    match layout(source.name(), source.bytes()?)?.weighted {
+        true => portions(source, part).map(WeightedWay::Integer),
+        false => Ok(WeightedWay::Without(short_name(source.name()))),
+    }
 }
 
 /// Reads the graph.

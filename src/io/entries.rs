@@ -15,7 +15,7 @@ use rayon::prelude::*;
 pub(super) type Lists<V> = Vec<Vec<(u32, u32, V)>>;
 
 /// Entries of a binary file that a task converts at once.
-const CHUNK: usize = 1 << 16;
+pub(super) const CHUNK: usize = 1 << 16;
 
 /// The entries of a file.
 pub(super) enum Entries<'p, V: Value> {

@@ -5,14 +5,15 @@
 
 use crate::error::{Error, Result};
 use crate::formats::{Csr, First, MAX_VERTICES, Refuse};
-use crate::io::FileFormat;
 use crate::io::binary::{Array, Rows, broken};
 use crate::io::listed::Listed;
 use crate::io::loaded::{Loaded, Numbering};
+use crate::io::portions::{About, Portions, WeightedWay};
 use crate::io::source::Source;
 use crate::io::target::{Outline, Target};
 use crate::io::value::Value;
 use crate::io::weighted::Weighted;
+use crate::io::{FileFormat, short_name};
 use crate::memory;
 use vxm_semiring::dynamic::Kind;
 
@@ -26,6 +27,13 @@ struct Layout {
     edges: u64,
     nodes: u64,
     weighted: bool,
+}
+
+impl Layout {
+    /// The number of weights.
+    fn weights(&self) -> u64 {
+        if self.weighted { self.edges } else { 0 }
+    }
 }
 
 /// Finds the layout.
@@ -98,9 +106,38 @@ fn read<'p, V: Value>(source: &Source<'p>, target: Target) -> Result<Listed<'p, 
         format: FileFormat::Gap,
         outline,
         numbering: Numbering::From(0),
-        weights: if layout.weighted { layout.edges } else { 0 },
+        weights: layout.weights(),
         vertex_weights: 0,
     })
+}
+
+/// The edges of a graph in a mapped file, of which part number `part.0` of `part.1` is read. The first part's reader checks the reversed edges.
+pub(super) fn portions<V: Value>(source: Source<'_>, part: (usize, usize)) -> Result<Portions<'_, V>> {
+    let (file, map) = source.into_map()?;
+    let layout = layout(&file, &map)?;
+    let (edges, end) = rows(&file, &map, &layout, HEADER);
+    edges.check()?;
+    if layout.directed && part.0 == 0 {
+        check_reversed(&edges, &rows(&file, &map, &layout, end).0)?;
+    }
+    let about = About {
+        file: file.clone(),
+        name: short_name(&file),
+        format: Some(FileFormat::Gap),
+        numbering: Numbering::From(0),
+        weights: layout.weights(),
+        vertex_weights: 0,
+    };
+    let size = (layout.nodes, layout.edges);
+    Ok(Portions::of_rows(size, part, about, move |range| rows(&file, &map, &layout, HEADER).0.range(range)))
+}
+
+/// The edges with the weights that they have.
+pub(super) fn weighted_portions(source: Source<'_>, part: (usize, usize)) -> Result<WeightedWay<'_>> {
+    match layout(source.name(), source.bytes()?)?.weighted {
+        true => portions(source, part).map(WeightedWay::Integer),
+        false => Ok(WeightedWay::Without(short_name(source.name()))),
+    }
 }
 
 /// Reads the graph.

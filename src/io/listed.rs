@@ -7,7 +7,7 @@ use crate::io::loaded::{Loaded, Numbering, Report};
 use crate::io::names::Names;
 use crate::io::target::{Outline, Target};
 use crate::io::value::Value;
-use crate::io::{FileFormat, build, short_name};
+use crate::io::{FileFormat, Label, build, short_name};
 use crate::memory;
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -170,23 +170,33 @@ fn repeated<T: Value>(
             // it was dropped
             continue;
         }
-        if let Some(earlier) = seen.get(&(column, row)).filter(|_| row != column && target.mirrors()) {
-            let (row, column) = (numbering.label(row), numbering.label(column));
-            let text = "already implies it: expected one of the two in a matrix with symmetry";
-            return Error::invalid(format!(
-                "{file}: entry {entry}: row {row}, column {column}: entry {earlier} {text}"
-            ));
+        if let Some(&earlier) = seen.get(&(column, row)).filter(|_| row != column && target.mirrors()) {
+            return implied(file, (entry, earlier), (numbering.label(row), numbering.label(column)));
         }
         if let Some(earlier) = seen.insert((row, column), entry) {
-            let (row, column) = (numbering.label(row), numbering.label(column));
-            return Error::invalid(match format {
-                // rows and columns are those of the table
-                FileFormat::Parquet | FileFormat::Arrow => {
-                    format!("{file}: row {entry} repeats the edge {row} -> {column} of row {earlier}")
-                }
-                _ => format!("{file}: entry {entry} repeats row {row}, column {column} of entry {earlier}"),
-            });
+            return repeats((file, format), (entry, earlier), (numbering.label(row), numbering.label(column)));
         }
     }
     Error::invalid(format!("{file}: {error}"))
+}
+
+/// The error for an entry at a row and column that has the number `entry` in the file, and that the one of the number `earlier` implies.
+pub(crate) fn implied(file: &str, (entry, earlier): (u64, u64), (row, column): (Label<'_>, Label<'_>)) -> Error {
+    let text = "already implies it: expected one of the two in a matrix with symmetry";
+    Error::invalid(format!("{file}: entry {entry}: row {row}, column {column}: entry {earlier} {text}"))
+}
+
+/// The error for an entry with the row and column of an earlier one.
+pub(crate) fn repeats(
+    (file, format): (&str, FileFormat),
+    (entry, earlier): (u64, u64),
+    (row, column): (Label<'_>, Label<'_>),
+) -> Error {
+    Error::invalid(match format {
+        // rows and columns are those of the table
+        FileFormat::Parquet | FileFormat::Arrow => {
+            format!("{file}: row {entry} repeats the edge {row} -> {column} of row {earlier}")
+        }
+        _ => format!("{file}: entry {entry} repeats row {row}, column {column} of entry {earlier}"),
+    })
 }

@@ -9,7 +9,7 @@ use crate::formats::{Csr, Directions, First, MAX_VERTICES, Refuse};
 use crate::io::entries::Entries;
 use crate::io::listed::Listed;
 use crate::io::loaded::{Loaded, Numbering};
-use crate::io::portions::{About, Portions};
+use crate::io::portions::{About, Portions, Repeated, WeightedWay};
 use crate::io::source::Source;
 use crate::io::target::{Mirror, Outline, Target};
 use crate::io::text::{self, Cursor, Fault, Lines};
@@ -119,6 +119,11 @@ impl Header {
     /// The fault that the field isn't what is `expected`.
     fn expect_field(&self, expected: impl Into<String>) -> Fault {
         Fault { at: self.field_at, expected: expected.into() }
+    }
+
+    /// The error for a graph with complex weights.
+    fn without_complex(&self, source: &Source<'_>) -> Error {
+        source.error(&self.expect_field("`pattern`, `integer` or `real` of a graph with weights"))
     }
 
     /// Checks that entries can be values of `V`.
@@ -293,9 +298,7 @@ pub(super) fn read_weighted(source: Source<'_>) -> Result<Weighted> {
         Field::Pattern => pattern(source, &header, directions).map(Weighted::None),
         Field::Integer => read(source, &header, target)?.digraph(Refuse).map(Weighted::Integer),
         Field::Real => read(source, &header, target)?.digraph(Refuse).map(Weighted::Real),
-        Field::Complex => {
-            Err(source.error(&header.expect_field("`pattern`, `integer` or `real` of a graph with weights")))
-        }
+        Field::Complex => Err(header.without_complex(&source)),
     }
 }
 
@@ -321,27 +324,43 @@ pub(super) fn read_graph(source: Source<'_>) -> Result<Loaded> {
 
 /// The edges of a graph in a mapped file, of which part number `part.0` of `part.1` is read.
 pub(super) fn portions(source: Source<'_>, part: (usize, usize)) -> Result<Portions<'_>> {
-    let (header, directions) = square_header(&source)?;
+    let (header, _) = square_header(&source)?;
+    Ok(portions_below(header, source, part))
+}
+
+/// The edges with the weights that they have.
+pub(super) fn weighted_portions(source: Source<'_>, part: (usize, usize)) -> Result<WeightedWay<'_>> {
+    let (header, _) = square_header(&source)?;
+    Ok(match header.field {
+        Field::Pattern => WeightedWay::Without(short_name(source.name())),
+        Field::Integer => WeightedWay::Integer(portions_below(header, source, part)),
+        Field::Real => WeightedWay::Real(portions_below(header, source, part)),
+        Field::Complex => return Err(header.without_complex(&source)),
+    })
+}
+
+/// The entries below the header.
+fn portions_below<V: Value>(header: Header, source: Source<'_>, part: (usize, usize)) -> Portions<'_, V> {
     let groups = source.part(header.body, part);
     let about = About {
+        file: source.name().to_owned(),
         name: short_name(source.name()),
         format: Some(FileFormat::MatrixMarket),
         numbering: Numbering::From(1),
         weights: if header.field == Field::Pattern { 0 } else { header.entries },
+        vertex_weights: 0,
     };
-    let (stated, stating) = (Stated::of(&source, &header), header.lines::<()>());
-    let (vertices, count) = (header.rows as usize, groups.len() as u64);
-    let edges = move |portion: u64| {
-        let lists = source.parse_pieces(&groups[portion as usize], &stating)?;
-        Ok(lists.into_iter().map(pair).collect())
-    };
-    let stated = Box::new(move |found| stated.check(&header, found));
-    Ok(Portions { vertices, directions, count, edges: Box::new(edges), stated, about })
-}
-
-/// Entries without values as edges. Reuses the allocation: an entry without a value has the size of its row and column.
-fn pair(list: Vec<(u32, u32, ())>) -> Vec<(u32, u32)> {
-    list.into_iter().map(|(i, j, ())| (i, j)).collect()
+    let (stated, lines) = (Stated::of(&source, &header), header.lines::<V>());
+    Portions {
+        vertices: header.rows as usize,
+        mirror: header.mirror(),
+        repeated: Repeated::refused::<V>(),
+        both_ways: false,
+        count: groups.len() as u64,
+        edges: Box::new(move |portion| source.parse_pieces(&groups[portion as usize], &lines)),
+        stated: Box::new(move |found, _| stated.check(&header, found)),
+        about,
+    }
 }
 
 /// Reads the matrix unchanged.

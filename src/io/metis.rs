@@ -11,13 +11,15 @@ use crate::formats::{Csr, First, MAX_VERTICES, Refuse};
 use crate::io::entries::{Entries, Lists};
 use crate::io::listed::Listed;
 use crate::io::loaded::{Loaded, Numbering};
+use crate::io::portions::{About, Portions, Repeated, WeightedWay};
 use crate::io::source::Source;
-use crate::io::target::{Outline, Target};
+use crate::io::target::{Mirror, Outline, Target};
 use crate::io::text::{self, Cursor, Done, Fault, Stop};
 use crate::io::value::{Field, Value, is_integer};
 use crate::io::weighted::Weighted;
-use crate::io::{FileFormat, Progress};
+use crate::io::{FileFormat, Progress, by_name, short_name};
 use crate::memory::Kept;
+use crate::ranks::Grid;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use rayon::prelude::*;
@@ -192,8 +194,49 @@ fn vertex_lines(text: &[u8]) -> u64 {
     count
 }
 
-/// Reads the lines for `target`, and checks them against the header.
-fn read<V: Value>(source: Source<'_>, target: Target) -> Result<Listed<'_, V>> {
+/// Where a file states its numbers of vertices and of edges.
+struct Stated {
+    file: String,
+    vertices: u64,
+    edges: u64,
+    /// Lines and columns, the lines counted from 0.
+    vertices_at: (u64, u64),
+    edges_at: (u64, u64),
+}
+
+impl Stated {
+    fn of(source: &Source<'_>, header: &Header) -> Self {
+        let [vertices_at, edges_at] = [header.vertices_at, header.edges_at].map(|at| text::locate(source.head(), at));
+        Self { file: source.name().to_owned(), vertices: header.vertices, edges: header.edges, vertices_at, edges_at }
+    }
+
+    fn wrong(&self, at: (u64, u64), expected: String, found: u64) -> Error {
+        Error::Parse { file: self.file.clone(), line: at.0 + 1, column: at.1, expected, found: found.to_string() }
+    }
+
+    /// Checks the number of lines of vertices.
+    fn check_lines(&self, found: u64) -> Result<()> {
+        if found >= self.vertices {
+            return Ok(());
+        }
+        let expected = format!("the lines of {} vertices (as stated here)", self.vertices);
+        Err(self.wrong(self.vertices_at, expected, found))
+    }
+
+    /// Checks the number of neighbours, some of which are self-loops.
+    fn check_neighbours(&self, count: u64, loops: u64) -> Result<()> {
+        // a self-loop, which METIS forbids and others write, may be listed once
+        let twice = u128::from(self.edges) * 2;
+        if twice == u128::from(count) || twice == u128::from(count) + u128::from(loops) {
+            return Ok(());
+        }
+        let expected = format!("{twice} neighbours, two for each edge (as stated here)");
+        Err(self.wrong(self.edges_at, expected, count))
+    }
+}
+
+/// Reads the header, and checks the number of vertices.
+fn header(source: &Source<'_>) -> Result<Header> {
     let header = Header::parse(source.head()).map_err(|fault| source.error(&fault))?;
     if header.vertices > MAX_VERTICES as u64 {
         return Err(Error::TooManyVertices {
@@ -202,15 +245,13 @@ fn read<V: Value>(source: Source<'_>, target: Target) -> Result<Listed<'_, V>> {
             limit: MAX_VERTICES as u64,
         });
     }
-    let file = source.name().to_owned();
-    let [vertices_at, edges_at] = [header.vertices_at, header.edges_at].map(|at| text::locate(source.head(), at));
-    let wrong = |at: (u64, u64), expected, found: u64| Error::Parse {
-        file: file.clone(),
-        line: at.0 + 1,
-        column: at.1,
-        expected,
-        found: found.to_string(),
-    };
+    Ok(header)
+}
+
+/// Reads the lines for `target`, and checks them against the header.
+fn read<V: Value>(source: Source<'_>, target: Target) -> Result<Listed<'_, V>> {
+    let header = header(&source)?;
+    let stated = Stated::of(&source, &header);
     let lines = Lines { vertices: header.vertices, shape: header.shape, loops: AtomicU64::new(0) };
     let mut next = 0;
     let outline = Outline::graph(header.vertices, header.edges.saturating_mul(2), target);
@@ -218,19 +259,11 @@ fn read<V: Value>(source: Source<'_>, target: Target) -> Result<Listed<'_, V>> {
         lines.parse(&mut next, text, pieces, kept, done)
     };
     let entries = Entries::parse_with(source, header.body, outline, parser)?;
-    if next < header.vertices {
-        let expected = format!("the lines of {} vertices (as stated here)", header.vertices);
-        return Err(wrong(vertices_at, expected, next));
-    }
-    let (count, loops) = (entries.count(), lines.loops.into_inner());
-    // a self-loop, which METIS forbids and others write, may be listed once
-    let twice = u128::from(header.edges) * 2;
-    if twice != u128::from(count) && twice != u128::from(count) + u128::from(loops) {
-        let expected = format!("{twice} neighbours, two for each edge (as stated here)");
-        return Err(wrong(edges_at, expected, count));
-    }
+    stated.check_lines(next)?;
+    let count = entries.count();
+    stated.check_neighbours(count, lines.loops.into_inner())?;
     Ok(Listed {
-        file,
+        file: stated.file,
         format: FileFormat::Metis,
         outline,
         entries,
@@ -273,8 +306,7 @@ pub(super) fn read_matrix<V: Value>(source: Source<'_>) -> Result<Csr<V>> {
 
 /// Reads the graph, with the weights of its edges if the file has any.
 pub(super) fn read_weighted(source: Source<'_>, progress: &dyn Progress) -> Result<Weighted> {
-    let header = Header::parse(source.head()).map_err(|fault| source.error(&fault))?;
-    if !header.shape.weighted {
+    if !header(&source)?.shape.weighted {
         return read_graph(source, progress).map(Weighted::None);
     }
     let listed = read::<u32>(source, Target::DIGRAPH)?;
@@ -284,14 +316,81 @@ pub(super) fn read_weighted(source: Source<'_>, progress: &dyn Progress) -> Resu
     Ok(Weighted::Integer(loaded))
 }
 
+/// The edges of a graph in a mapped file, of which each rank of a grid reads a part. All ranks call this.
+pub(super) fn portions<'p, V: Value>(
+    source: Source<'p>,
+    asked: Option<FileFormat>,
+    grid: &Grid,
+) -> Result<Portions<'p, V>> {
+    let header = grid.agree(header(&source).map_err(|error| by_name(asked, error)))?;
+    let groups = source.part(header.body, (grid.rank(), grid.size()));
+    let text = source.head();
+    let lines_in = |group: &Vec<Range<usize>>| group.iter().map(|piece| vertex_lines(&text[piece.clone()])).sum();
+    let counts: Vec<u64> = groups.par_iter().map(lines_in).collect();
+    let told = grid.told(&[counts.iter().sum()])?;
+    let stated = Stated::of(&source, &header);
+    stated.check_lines(told.iter().map(|told| told[0]).sum()).map_err(|error| by_name(asked, error))?;
+    // the vertex of the first line of each group
+    let firsts: Vec<u64> = counts
+        .iter()
+        .scan(told[..grid.rank()].iter().map(|told| told[0]).sum(), |next, count| {
+            let first = *next;
+            *next += count;
+            Some(first)
+        })
+        .collect();
+    let lines = Lines { vertices: header.vertices, shape: header.shape, loops: AtomicU64::new(0) };
+    let about = About {
+        file: source.name().to_owned(),
+        name: short_name(source.name()),
+        format: Some(FileFormat::Metis),
+        numbering: Numbering::From(1),
+        weights: if header.shape.weighted { 2 * header.edges } else { 0 },
+        vertex_weights: header.vertices * header.shape.before,
+    };
+    let edges = move |portion: u64| {
+        let (group, mut next) = (&groups[portion as usize], firsts[portion as usize]);
+        let lists = source.parse_pieces_with(|text, kept, done| lines.parse(&mut next, text, group, kept, done));
+        lists.map_err(|error| by_name(asked, error))
+    };
+    Ok(Portions {
+        vertices: header.vertices as usize,
+        mirror: Mirror::None,
+        repeated: Repeated::refused::<V>(),
+        both_ways: true,
+        count: counts.len() as u64,
+        edges: Box::new(edges),
+        stated: Box::new(move |found, loops| {
+            stated.check_neighbours(found, loops).map_err(|error| by_name(asked, error))
+        }),
+        about,
+    })
+}
+
+/// The edges with the weights that they have. All ranks call this.
+pub(super) fn weighted_portions<'p>(
+    source: Source<'p>,
+    asked: Option<FileFormat>,
+    grid: &Grid,
+) -> Result<WeightedWay<'p>> {
+    match grid.agree(header(&source).map_err(|error| by_name(asked, error)))?.shape.weighted {
+        true => portions(source, asked, grid).map(WeightedWay::Integer),
+        false => Ok(WeightedWay::Without(short_name(source.name()))),
+    }
+}
+
 /// Checks that both ends of every edge list it, with the same weight.
 fn check_symmetry<V: Value>(file: &str, matrix: &Csr<V>) -> Result<()> {
-    let Some((row, column)) = matrix.asymmetry() else { return Ok(()) };
-    let (from, to) = (row + 1, column + 1);
+    matrix.asymmetry().map_or(Ok(()), |(row, column)| Err(one_sided::<V>(file, (row as u32, column as u32))))
+}
+
+/// The error for an edge that only the line of its first end lists, or with another weight than that of the second.
+pub(crate) fn one_sided<V: Value>(file: &str, (row, column): (u32, u32)) -> Error {
+    let (from, to) = (u64::from(row) + 1, u64::from(column) + 1);
     let weight = if size_of::<V>() > 0 { " and with the same weight" } else { "" };
-    Err(Error::invalid(format!(
+    Error::invalid(format!(
         "{file}: the line of vertex {from} lists {to}: expected {from} in the line of vertex {to}, too{weight}"
-    )))
+    ))
 }
 
 #[cfg(test)]

@@ -48,13 +48,16 @@ mod write;
 pub use format::FileFormat;
 #[cfg(feature = "generators")]
 pub use generate::{SPECIFICATIONS, generate};
+pub(crate) use listed::{implied, repeats};
 pub use loaded::{Loaded, Numbering, Report};
+pub(crate) use metis::one_sided;
 pub use native::{NativeFile, Verify, write_native, write_native_graph};
-pub(crate) use portions::{About, Kind, Portions, Way, open};
+pub(crate) use portions::{About, Kind, Portions, Repeated, Way, WeightedWay, open, open_weighted};
 pub use progress::{Progress, Unit};
 pub use read_as::{Columns, ReadAs};
 #[doc(hidden)]
 pub use table::decodes;
+pub(crate) use target::Mirror;
 pub use value::Value;
 pub use vertex_names::{Label, VertexNames};
 pub use weighted::{Weighted, read_digraph, read_digraph_as, read_weighted, read_weighted_as};

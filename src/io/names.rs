@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::formats::MAX_VERTICES;
 use crate::io::loaded::Numbering;
 use crate::memory;
-use crate::ranks::Grid;
+use crate::ranks::{Grid, Joined, numbers};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
@@ -161,12 +161,12 @@ impl<'f> Survey<'f> {
     }
 
     /// Takes some edges.
-    pub fn take(&self, edges: &[(u64, u64, ())]) -> Result<()> {
+    pub fn take<V>(&self, edges: &[(u64, u64, V)]) -> Result<()> {
         let near = |number: &u64| *number < self.limit;
-        let ends = || edges.iter().flat_map(|&(from, to, ())| [from, to]);
+        let ends = || edges.iter().flat_map(|&(from, to, _)| [from, to]);
         let most = ends().filter(near).max();
         let (mut reach, mut headers) = (Reach::default(), 0);
-        for &(from, to, ()) in edges {
+        for &(from, to, _) in edges {
             match self.header {
                 Some(header) if header == (from, to) => headers += 1,
                 _ => reach = reach.and(from, to),
@@ -231,7 +231,9 @@ impl<'f> Survey<'f> {
         far.extend(bits_of(&used));
         far.sort_unstable();
         far.dedup();
-        Ok((Names::Far(union_of_lists(grid, far)?), reach))
+        let joined = Joined::of(grid, &far)?;
+        drop(far);
+        Ok((Names::Far(joined.to_all(grid)?), reach))
     }
 }
 
@@ -246,36 +248,6 @@ fn reach_of(others: Reach, header: Option<(u64, u64)>, headers: u64) -> Reach {
 /// The numbers of the set bits, ascending.
 fn bits_of(used: &[u64]) -> impl Iterator<Item = u64> + '_ {
     (0..used.len() as u64 * 64).filter(|&number| used[number as usize / 64] >> (number % 64) & 1 == 1)
-}
-
-/// The numbers of 64 bits in a parcel.
-fn numbers(parcel: &[u8]) -> impl Iterator<Item = u64> + '_ {
-    parcel.chunks_exact(8).filter_map(|word| word.first_chunk()).map(|word| u64::from_le_bytes(*word))
-}
-
-/// The union of all ranks' ascending lists of numbers: each rank joins a range of them, and tells the others. Ranges are cut where samples of
-/// the lists say.
-fn union_of_lists(grid: &Grid, list: Vec<u64>) -> Result<Vec<u64>> {
-    const SAMPLES: usize = 64;
-    let size = grid.size();
-    let sample = |k: usize| list.get(list.len() * k / SAMPLES).copied().unwrap_or(u64::MAX);
-    let mut told = grid.told(&(0..SAMPLES).map(sample).collect::<Vec<_>>())?.concat();
-    told.sort_unstable();
-    let cuts: Vec<usize> = (0..=size)
-        .map(|rank| match rank {
-            0 => 0,
-            rank if rank == size => list.len(),
-            rank => list.partition_point(|&number| number < told[SAMPLES * rank]),
-        })
-        .collect();
-    let parts = cuts.windows(2).map(|cut| list[cut[0]..cut[1]].as_bytes().to_vec());
-    let found = grid.exchange(parts.collect())?;
-    drop(list);
-    let mut joined: Vec<u64> = found.iter().flat_map(|parcel| numbers(parcel)).collect();
-    joined.par_sort_unstable();
-    joined.dedup();
-    let found = grid.exchange(vec![joined.as_bytes().to_vec(); size])?;
-    Ok(found.iter().flat_map(|parcel| numbers(parcel)).collect())
 }
 
 /// The union of all ranks' sets of bits, of `words` words: each rank joins a part of it, and tells the others.

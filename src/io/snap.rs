@@ -8,8 +8,12 @@
 //! An edge list has no mark, so a file of another kind may look like one. Unless the caller asked for an edge list, all
 //! lines must have the same number of columns, and [`FirstLine::may_be_a_header`] must not hold.
 
+mod together;
+
+pub(super) use together::{portions, weighted_portions};
+
 use crate::error::{Error, Result};
-use crate::formats::{Directions, Refuse};
+use crate::formats::Refuse;
 use crate::io::entries::Entries;
 use crate::io::listed::{Listed, renumbered};
 use crate::io::loaded::{Loaded, Numbering};
@@ -17,17 +21,14 @@ use crate::io::metis::Shape;
 use crate::io::names::{Reach, Survey};
 use crate::io::on_disk::OnDisk;
 use crate::io::places::{NO_INTEGER, Places, is_fraction, no_weight};
-use crate::io::portions::{About, Portions};
 use crate::io::source::Source;
 use crate::io::target::{Outline, Target};
 use crate::io::text::{self, Cursor, Fault, Lines};
 use crate::io::value::{Field, Value, is_real};
 use crate::io::weighted::Weighted;
-use crate::io::{FileFormat, Progress, Unit, short_name};
+use crate::io::{FileFormat, Progress};
 use crate::memory;
-use crate::ranks::Grid;
 use core::marker::PhantomData;
-use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use rayon::prelude::*;
 use vxm_semiring::dynamic::Kind;
@@ -164,6 +165,7 @@ impl<I: TryFrom<u64> + Send, V: Value> Edges<I, V> {
 
     fn vertex(line: &mut Cursor<'_>) -> Result<I, Fault> {
         line.blanks();
+        line.not_after_return()?;
         let at = line.at();
         let number = line.number().ok_or_else(|| {
             let is_name = line.peek().is_some_and(|byte| byte.is_ascii_alphabetic());
@@ -283,11 +285,7 @@ pub(super) fn read_digraph(source: Source<'_>, asked: bool, progress: &dyn Progr
 
 /// Reads the graph with the directions of its lines, and with the weights of a column if one is chosen, or if the file is called `.wel`.
 pub(super) fn read_weighted(source: Source<'_>, asked: bool, progress: &dyn Progress) -> Result<Weighted> {
-    let mut places = Places::of(&source)?;
-    // what has other columns than one for weights tells nothing by its name
-    if !places.chosen && FirstLine::of(&source)?.is_none_or(|first| first.columns != 3) {
-        places = places.bare();
-    }
+    let places = weight_places(&source)?;
     if places.weight.is_none() {
         return listed(source, (asked, places), Target::DIGRAPH, progress)?.simple().map(Weighted::None);
     }
@@ -304,6 +302,14 @@ pub(super) fn read_weighted(source: Source<'_>, asked: bool, progress: &dyn Prog
         }
         loaded => loaded.map(Weighted::Integer),
     }
+}
+
+/// The columns of a list with weights, if it has any.
+fn weight_places(source: &Source<'_>) -> Result<Places> {
+    let places = Places::of(source)?;
+    // what has other columns than one for weights tells nothing by its name
+    let is_bare = !places.chosen && FirstLine::of(source)?.is_none_or(|first| first.columns != 3);
+    Ok(if is_bare { places.bare() } else { places })
 }
 
 /// Reads the edges for `target`.
@@ -387,45 +393,6 @@ fn check_first(
         Some(first) => Err(first.unclear(file)),
         None => Ok(()),
     }
-}
-
-/// The edges of a mapped file, of which each rank of a grid reads a part. The file is read twice, as if it were built on disk. All ranks
-/// call this.
-pub(super) fn portions<'p>(source: Source<'p>, asked: bool, grid: &Grid) -> Result<Portions<'p>> {
-    let places = Places::of(&source)?.bare();
-    let asked = asked || places.chosen;
-    let groups = source.part(0, (grid.rank(), grid.size()));
-    let file = source.name().to_owned();
-    let first = grid.agree(FirstLine::of(&source))?;
-    let lines = Edges::<u64>::after(first.as_ref(), !asked, places);
-    // numbers that are further apart than text of this length can tell are listed
-    let seen = Survey::new(&file, first.as_ref().and_then(FirstLine::pair), 2 * source.file_bytes + 4096);
-    let count = |group: &Vec<Range<usize>>| -> Result<u64> {
-        let lists = source.parse_pieces(group, &lines)?;
-        lists.par_iter().try_for_each(|edges| seen.take(edges))?;
-        Ok(lists.iter().map(|edges| edges.len() as u64).sum())
-    };
-    let found: u64 = grid.agree(groups.iter().map(count).sum())?;
-    let sums = grid.sum(&[found, lines.blank.load(Relaxed), lines.count(found)])?;
-    let (names, reach) = seen.finish_together(grid)?;
-    check_first(first.as_ref(), asked, &file, (sums[0], sums[1]), reach)?;
-    let vertices = names.few_enough(&file)? as usize;
-    let (numbering, portions) = (names.numbering(), groups.len() as u64);
-    source.progress.begin("share", Unit::Bytes, groups.iter().flatten().map(|piece| piece.len() as u64).sum());
-    let edges = move |portion: u64| {
-        let again = Edges::<u64>::after(first.as_ref(), !asked, places);
-        let lists = source.parse_pieces(&groups[portion as usize], &again)?;
-        let numbered = |(from, to, ()): (u64, u64, ())| (names.vertex(from), names.vertex(to));
-        Ok(lists.into_par_iter().map(|list| list.into_iter().map(numbered).collect()).collect())
-    };
-    Ok(Portions {
-        vertices,
-        directions: Directions::Matter,
-        count: portions,
-        edges: Box::new(edges),
-        stated: Box::new(|_| Ok(())),
-        about: About { name: short_name(&file), format: Some(FileFormat::Edges), numbering, weights: sums[2] },
-    })
 }
 
 /// Reads the edges. Uses 32-bit vertex numbers first, unless the file cannot be read twice.

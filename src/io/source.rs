@@ -272,10 +272,20 @@ impl<'p> Source<'p> {
 
     /// Parses some pieces of a mapped file, and returns their entries in order, one list per piece.
     pub fn parse_pieces<L: Lines>(&self, pieces: &[Range<usize>], lines: &L) -> Result<Vec<Vec<L::Entry>>> {
+        self.parse_pieces_with(|text, kept, done| {
+            text::parse_pieces(text, pieces, done, &|_, piece| text::parse_piece(lines, piece, kept))
+        })
+    }
+
+    /// Like [`parse_pieces`](Self::parse_pieces), with a parser of them. It is called with the whole text, the account of memory, and what is to be
+    /// told of bytes done.
+    pub fn parse_pieces_with<E>(
+        &self,
+        parser: impl FnOnce(&[u8], &Kept, Done<'_>) -> Result<Vec<Vec<E>>, Stop>,
+    ) -> Result<Vec<Vec<E>>> {
         let (text, kept) = (self.head(), Kept::default());
-        let work = |_: usize, piece: &[u8]| text::parse_piece(lines, piece, &kept);
         let (progress, stop) = (self.progress, &self.stop);
-        let parsed = text::parse_pieces(text, pieces, &|bytes| report(progress, stop, bytes), &work);
+        let parsed = parser(text, &kept, &|bytes| report(progress, stop, bytes));
         parsed.map_err(|stop| self.stopped_in(text, 0, stop))
     }
 

@@ -18,11 +18,29 @@ pub(super) enum Target {
 
 /// The entry that one off the diagonal implies: none, or one with the same value, the negative one, or the complex conjugate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mirror {
+pub(crate) enum Mirror {
     None,
     Same,
     Negated,
     Conjugate,
+}
+
+impl Mirror {
+    /// The value of the entry that one with this value implies; `None` if it implies none.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`]: `V` can't hold the negative value. A complex number's conjugate always fits.
+    pub fn of<V: Value>(self, file: &str, value: V) -> Result<Option<V>> {
+        let other = match self {
+            Self::None => return Ok(None),
+            Self::Same => Some(value),
+            Self::Negated => value.negate(),
+            Self::Conjugate => value.conjugate(),
+        };
+        let refused =
+            || Error::invalid(format!("{file}: {} cannot hold the negative of {value:?} (skew-symmetric)", V::NAME));
+        other.map(Some).ok_or_else(refused)
+    }
 }
 
 /// What is to be built.
@@ -87,23 +105,14 @@ impl Target {
     /// The entry that `entry` implies besides; `None` if it implies none.
     ///
     /// # Errors
-    /// [`Error::Invalid`]: `V` can't hold the negative value. A complex number's conjugate always fits.
+    /// Those of [`Mirror::of`].
     pub fn mirrored<V: Value>(self, file: &str, entry: (u32, u32, V)) -> Result<Option<(u32, u32, V)>> {
         let (row, column, value) = entry;
         let (Self::Digraph(mirror) | Self::Matrix(mirror)) = self else { return Ok(None) };
         if row == column {
             return Ok(None);
         }
-        let other = match mirror {
-            Mirror::None => return Ok(None),
-            Mirror::Same => Some(value),
-            Mirror::Negated => value.negate(),
-            Mirror::Conjugate => value.conjugate(),
-        };
-        let other = other.ok_or_else(|| {
-            Error::invalid(format!("{file}: {} cannot hold the negative of {value:?} (skew-symmetric)", V::NAME))
-        })?;
-        Ok(Some((column, row, other)))
+        Ok(mirror.of(file, value)?.map(|other| (column, row, other)))
     }
 
     /// Whether entries of a matrix imply others.

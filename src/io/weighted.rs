@@ -1,7 +1,6 @@
 //! Graphs with the directions and the weights of their files.
 
 use crate::error::Result;
-use crate::formats::Csr;
 use crate::io::loaded::Loaded;
 use crate::io::source::Source;
 use crate::io::{
@@ -30,9 +29,7 @@ impl Weighted {
         }
         let integers: Vec<u32> = loaded.graph.values().iter().map(|&weight| weight as u32).collect();
         let Loaded { graph, report, name, format, numbering } = loaded;
-        let (rows, columns, offsets, entries, _) = graph.into_parts();
-        let graph = Csr::from_parts(rows, columns, offsets, entries, integers);
-        Self::Integer(Loaded { graph, report, name, format, numbering })
+        Self::Integer(Loaded { graph: graph.with_values(integers), report, name, format, numbering })
     }
 }
 
@@ -122,7 +119,16 @@ pub fn read_weighted_as<'c>(
         return generate::or_else(text, "a file or ", progress).map(Weighted::None);
     }
     let (source, format) = opened(path, input, progress)?;
-    let asked = input.format;
+    load_weighted_from(source, input.format, format, progress)
+}
+
+/// Reads an open file of the format `format`, with weights.
+pub(super) fn load_weighted_from(
+    source: Source<'_>,
+    asked: Option<FileFormat>,
+    format: FileFormat,
+    progress: &dyn Progress,
+) -> Result<Weighted> {
     match format {
         FileFormat::Edges => snap::read_weighted(source, asked.is_some(), progress),
         FileFormat::Names => named::read_weighted(source),

@@ -7,6 +7,7 @@
 mod devices;
 mod fetch;
 mod grid;
+mod joined;
 mod ledger;
 mod model;
 mod owners;
@@ -21,6 +22,7 @@ pub use devices::Link;
 pub(crate) use devices::{Carrier, OnGpus, host};
 pub(crate) use fetch::{collect, deliver, fetch, to_first};
 pub use grid::{Axis, Grid, Shape};
+pub(crate) use joined::{Joined, numbers};
 pub use model::{LinkModel, Model, Time};
 pub use owners::{BLOCK, Deal, Owners};
 pub(crate) use parcel::unexpected;

@@ -220,6 +220,8 @@ impl<T: Element> Share<T> {
 pub(crate) struct RowNumbers {
     owners: Owners,
     width: usize,
+    /// The first of the ranks.
+    first: usize,
     /// The first number of each owner's rows, and the end.
     starts: Vec<u32>,
 }
@@ -236,7 +238,7 @@ impl RowNumbers {
         let first = line * width;
         let mut starts = vec![0u32; width + 1];
         (0..width).for_each(|k| starts[k + 1] = starts[k] + owners.count(first + k) as u32);
-        Self { owners, width, starts }
+        Self { owners, width, first, starts }
     }
 
     /// How many rows there are.
@@ -248,6 +250,12 @@ impl RowNumbers {
     pub(crate) fn of(&self, row: u32) -> u32 {
         let (rank, place) = self.owners.owner(row);
         self.starts[rank % self.width] + place
+    }
+
+    /// The row of a number.
+    pub(crate) fn row(&self, number: u32) -> u32 {
+        let owner = self.starts.partition_point(|&start| start <= number) - 1;
+        self.owners.vertex(self.first + owner, number - self.starts[owner])
     }
 }
 

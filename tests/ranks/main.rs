@@ -11,6 +11,7 @@ mod reading;
 mod sent;
 mod simulated;
 mod verbs;
+mod weights;
 mod wide;
 
 use std::sync::Arc;

@@ -1,23 +1,30 @@
 //! Graphs that the ranks of a grid read together.
 
+mod entries;
+
 use super::Matrix;
 use super::spread::{Holders, Load};
 use crate::backend::tuning;
 use crate::error::{Error, Result};
-use crate::formats::{Csr, Directions};
-use crate::io::{self, FileFormat, Kind, Loaded, Numbering, Portions, Progress, ReadAs, Report, Way};
+use crate::formats::Csr;
+use crate::io::{
+    self, About, FileFormat, Kind, Loaded, Mirror, Numbering, Portions, Progress, ReadAs, Report, Value, Way, Weighted,
+    WeightedWay,
+};
 use crate::memory;
 use crate::ranks::{Grid, RowNumbers, Share};
+use entries::{Chunks, Cleaned, Dealt, Entries, Goes};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
+use vxm_semiring::Element;
 
-/// An undirected graph that the ranks of a grid have read.
+/// A graph that the ranks of a grid have read, with edges of type `T`: `()` if they have no weights.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct SpreadGraph {
+pub struct SpreadGraph<T: Element = ()> {
     /// The graph's matrix, spread over the ranks.
-    pub matrix: Matrix,
+    pub matrix: Matrix<T>,
     /// A short name, as [`Loaded::name`].
     pub name: String,
     /// The format of the file; `None` for a generated graph.
@@ -28,13 +35,24 @@ pub struct SpreadGraph {
     pub report: Report,
 }
 
+/// A directed graph that the ranks of a grid have read, with the weights that its file has.
+#[derive(Debug)]
+pub enum SpreadWeighted {
+    /// Without weights: the name of the graph.
+    None(String),
+    /// With integers.
+    Integer(SpreadGraph<u32>),
+    /// With real numbers.
+    Real(SpreadGraph<f64>),
+}
+
 impl Grid {
     /// Reads, or generates, an undirected graph, as [`io::read`] does in one process, and keeps this rank's share. All ranks call this.
     ///
     /// Ranks read together, where the input has parts. Of a generated graph (`grid`, `er`, `rmat`, `kron`, `road`) each draws some edges. Of an
-    /// edge list or a Matrix Market file each parses a part. Edges are sent to the ranks that hold them. Of a symmetric native file without
-    /// self-loops each takes its rows. So a rank needs memory for its share, and for the numbers of an edge list's vertices. Of other
-    /// formats, and of compressed files, each rank reads all and keeps its share.
+    /// edge list, a Matrix Market file, a shortest path instance, an ECL or a GAP graph each reads a part. Edges are sent to the ranks that hold
+    /// them. Of a symmetric native file without self-loops each takes its rows, of others it sends a part. So a rank needs memory for its share, and
+    /// for the numbers of an edge list's vertices. Of other formats, and of compressed files, each rank reads all and keeps its share.
     ///
     /// ```
     /// use vxm::prelude::*;
@@ -88,6 +106,62 @@ impl Grid {
         self.spread(self.try_read_digraph(name.as_ref(), format.into(), progress)?, Matrix::from_csr)
     }
 
+    /// Reads a graph with the directions and the weights of its file, as [`io::read_weighted`] does in one process; see
+    /// [`read_graph`](Self::read_graph).
+    ///
+    /// ```
+    /// use vxm::containers::SpreadWeighted;
+    /// use vxm::ranks::{Grid, Threads};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("roads.gr");
+    /// std::fs::write(&path, "p sp 3 3\na 1 2 70\na 2 1 70\na 3 1 25\n")?;
+    /// for told in Threads::run(2, |world| Grid::of(world, 2, 1)?.read_weighted(&path, None, &())) {
+    ///     let SpreadWeighted::Integer(graph) = told? else { panic!("no integers") };
+    ///     assert_eq!((graph.matrix.nrows(), graph.matrix.nnz()), (3, 3));
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`io::read_weighted`], or [`io::read_weighted_as`] if a format is given, on any rank: all return the error of the lowest rank that has
+    /// one. Ranks see different files.
+    pub fn read_weighted(
+        &self,
+        name: impl AsRef<Path>,
+        format: Option<FileFormat>,
+        progress: &dyn Progress,
+    ) -> Result<SpreadWeighted> {
+        Ok(match self.try_read_weighted(name.as_ref(), format.into(), progress)? {
+            Ok(spread) => spread,
+            Err(Weighted::None(loaded)) => SpreadWeighted::None(loaded.name),
+            Err(Weighted::Integer(loaded)) => SpreadWeighted::Integer(self.spread(Err(loaded), Matrix::from_csr)?),
+            Err(Weighted::Real(loaded)) => SpreadWeighted::Real(self.spread(Err(loaded), Matrix::from_csr)?),
+        })
+    }
+
+    /// What [`read_weighted`](Self::read_weighted) returns, or a graph that each rank has read as a whole.
+    ///
+    /// # Errors
+    /// Those of [`read_weighted`](Self::read_weighted).
+    #[doc(hidden)]
+    pub fn try_read_weighted(
+        &self,
+        path: &Path,
+        input: ReadAs<'_>,
+        progress: &dyn Progress,
+    ) -> Result<core::result::Result<SpreadWeighted, Weighted>> {
+        if self.size() == 1 {
+            return io::read_weighted_as(path, input, progress).map(Err);
+        }
+        Ok(match io::open_weighted(path, input, self, progress)? {
+            WeightedWay::Whole(loaded) => Err(loaded),
+            WeightedWay::Without(name) => Ok(SpreadWeighted::None(name)),
+            WeightedWay::Integer(portions) => Ok(SpreadWeighted::Integer(spread(self, Kind::Directed, portions)?)),
+            WeightedWay::Real(portions) => Ok(SpreadWeighted::Real(spread(self, Kind::Directed, portions)?)),
+        })
+    }
+
     /// The matrix that [`read_graph`](Self::read_graph) reads from a file of any format, or generates.
     ///
     /// # Errors
@@ -121,7 +195,7 @@ impl Grid {
     }
 
     /// The graph that was read, spread over the ranks. `matrix` makes the matrix of one that each rank holds.
-    fn spread(&self, read: Read, matrix: fn(Csr) -> Matrix) -> Result<SpreadGraph> {
+    fn spread<T: Element>(&self, read: Read<T>, matrix: fn(Csr<T>) -> Matrix<T>) -> Result<SpreadGraph<T>> {
         let Loaded { graph, name, format, numbering, report } = match read {
             Ok(spread) => return Ok(spread),
             Err(whole) => whole,
@@ -145,16 +219,18 @@ impl Grid {
 }
 
 /// What ranks have read together: a graph that is spread over them, or one that each holds.
-pub type Read = core::result::Result<SpreadGraph, Loaded>;
+pub type Read<T = ()> = core::result::Result<SpreadGraph<T>, Loaded<T>>;
 
 /// Sends all edges to the ranks that hold them, and builds this rank's share.
-fn spread(grid: &Grid, kind: Kind, portions: Portions<'_>) -> Result<SpreadGraph> {
-    let (n, matters) = (portions.vertices, portions.directions == Directions::Matter);
-    let goes = match (kind, matters) {
-        (_, false) => Goes::BothWays,
-        (Kind::Undirected, true) => Goes::BothWaysApart,
-        (Kind::Directed, true) => Goes::OneWay,
+fn spread<V: Value>(grid: &Grid, kind: Kind, portions: Portions<'_, V>) -> Result<SpreadGraph<V>> {
+    let (n, matters) = (portions.vertices, portions.mirror == Mirror::None);
+    let has_weights = !V::FIELDS.is_empty();
+    let goes = match kind {
+        _ if !matters => Goes::BothWays(portions.mirror),
+        Kind::Directed if !portions.both_ways => Goes::OneWay,
+        _ => Goes::BothWaysApart,
     };
+    let file = &portions.about.file;
     let (rows, columns) = grid.shape();
     // row offsets, and a slot for each column
     let needed = (8 * n / rows + 4 * n / columns) as u128;
@@ -168,7 +244,7 @@ fn spread(grid: &Grid, kind: Kind, portions: Portions<'_>) -> Result<SpreadGraph
             grid.with_deal(load.deal()?)
         }
     };
-    let (mut entries, holders, numbers) = (Entries::default(), Holders::of(grid, n), RowNumbers::new(grid, n));
+    let (mut entries, holders, numbers) = (Entries::new(), Holders::of(grid, n), RowNumbers::new(grid, n));
     let rounds = grid.told(&[portions.count])?.iter().map(|told| told[0]).max().unwrap_or(0);
     for portion in 0..rounds {
         let lists = match sampled.remove(&portion) {
@@ -176,54 +252,112 @@ fn spread(grid: &Grid, kind: Kind, portions: Portions<'_>) -> Result<SpreadGraph
             None if portion < portions.count => (portions.edges)(portion),
             None => Ok(Vec::new()),
         };
-        let lists = grid.agree(entries.room(&portions.about.name).and(lists))?;
-        entries.exchange(grid, (&holders, &numbers), goes, lists)?;
+        let dealt = entries.room(&portions.about.name).and(lists).and_then(|lists| {
+            let dealt = lists.into_par_iter().map(|list| Dealt::of(&holders, grid.size(), (goes, file), &list));
+            dealt.collect::<Result<Vec<_>>>()
+        });
+        entries.exchange(grid, &numbers, grid.agree(dealt)?)?;
     }
-    // as many entries in one list, and then the columns of the share
-    let held = entries.held();
-    grid.agree(memory::require(12 * held as u128, || format!("{}: a rank's share", portions.about.name)))?;
+    // as many entries in one list, and then the columns and values of the share
+    let needed = (12 + 2 * size_of::<V>()) * entries.held();
+    grid.agree(memory::require(needed as u128, || format!("{}: a rank's share", portions.about.name)))?;
     let [edges, loops] = [entries.edges, entries.loops];
-    let (distinct, local) = entries.cleaned();
-    let pairs = local.len() as u64;
-    let share = Share::of_sorted(grid, n, local)?;
+    let sums = grid.sum(&[edges, loops])?;
+    (portions.stated)(sums[0], sums[1])?;
+    let Cleaned { distinct, sorted, one_sided } = entries.cleaned(portions.repeated, portions.both_ways);
+    if let Some(edge) = first_of(grid, &numbers, &sorted.refused)? {
+        return Err(repeated(grid, &portions, edges, edge)?);
+    }
+    if let Some(edge) = first_of(grid, &numbers, &one_sided)? {
+        return Err(io::one_sided::<V>(file, edge));
+    }
+    let pairs = sorted.entries.len() as u64;
+    let share = Share::of_sorted(grid, n, sorted.entries)?;
     let [edges, loops, distinct, pairs] = grid.sum(&[edges, loops, distinct, pairs])?[..] else {
         return Err(Error::invalid("four sums: found others"));
     };
-    (portions.stated)(edges)?;
-    let symmetric = goes != Goes::OneWay || is_symmetric(grid, &share)?;
+    let made_so = goes != Goes::OneWay && (!has_weights || portions.both_ways);
+    let symmetric = made_so || is_symmetric(grid, &share)?;
     let mut report = Report::default();
     // without directions, an edge is an entry each way
     let kept = if matters { distinct } else { distinct / 2 };
+    let weights = match portions.about.weights {
+        _ if has_weights => 0,
+        // a self-loop has one
+        1.. if portions.both_ways => edges,
+        weights => weights,
+    };
     (report.entries, report.loops, report.duplicates) = (edges, loops, edges - loops - kept);
-    report.one_way = (goes == Goes::BothWaysApart).then_some(pairs - distinct);
-    (report.symmetric, report.weights) = (goes != Goes::OneWay, portions.about.weights);
+    report.one_way = (goes == Goes::BothWaysApart && !has_weights).then_some(pairs - distinct);
+    (report.symmetric, report.weights) = (!has_weights && goes != Goes::OneWay, weights);
+    report.vertex_weights = portions.about.vertex_weights;
     let matrix = Matrix::of_share(grid, n, share, symmetric)?.on_ranks(grid, symmetric)?;
     let io::About { name, format, numbering, .. } = portions.about;
     Ok(SpreadGraph { matrix, name, format, numbering, report })
 }
 
-/// Which entries an edge of the input makes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Goes {
-    /// That from its first end to its second.
-    OneWay,
-    /// Both, and it doesn't matter which is listed.
-    BothWays,
-    /// Both, where the one that is listed is told from its mirror image.
-    BothWaysApart,
+/// The first in the order of rows of all ranks' places, each a row's number and a column. All ranks call this.
+fn first_of(grid: &Grid, numbers: &RowNumbers, places: &[(u32, u32)]) -> Result<Option<(u32, u32)>> {
+    let edge = |&(row, column): &(u32, u32)| u64::from(numbers.row(row)) << 32 | u64::from(column);
+    let first = places.iter().map(edge).min().unwrap_or(u64::MAX);
+    let first = grid.told(&[first])?.iter().map(|told| told[0]).min().filter(|&edge| edge < u64::MAX);
+    Ok(first.map(|edge| ((edge >> 32) as u32, edge as u32)))
+}
+
+/// The error for an edge with several weights, with the numbers of its first two entries in the file: ranks look for them again. This rank has
+/// read so many `edges`. All ranks call this.
+fn repeated<V: Value>(grid: &Grid, portions: &Portions<'_, V>, edges: u64, edge: (u32, u32)) -> Result<Error> {
+    let read = grid.told(&[edges])?;
+    let mut entry: u64 = read[..grid.rank()].iter().map(|told| told[0]).sum();
+    // numbers from 1, with 0 for none, and whether the entry is the other way round
+    let mut mine = Vec::new();
+    let mut look = || {
+        for portion in 0..portions.count {
+            for &(from, to, _) in (portions.edges)(portion)?.iter().flatten() {
+                entry += 1;
+                let turned = portions.mirror != Mirror::None && (to, from) == edge;
+                if (mine.len() < 4) && ((from, to) == edge || turned) {
+                    mine.extend([entry, u64::from(turned)]);
+                }
+            }
+        }
+        mine.resize(4, 0);
+        Ok(core::mem::take(&mut mine))
+    };
+    let told = grid.told(&grid.agree(look())?)?.concat();
+    let found: Vec<(u64, u64)> = told.chunks(2).map(|pair| (pair[0], pair[1])).filter(|pair| pair.0 > 0).collect();
+    let About { file, format, numbering, .. } = &portions.about;
+    let [(earlier, one), (entry, other), ..] = found[..] else {
+        return Ok(Error::invalid(format!("{file}: changed while it was read")));
+    };
+    let place = if other == 1 { (edge.1, edge.0) } else { edge };
+    let place = (numbering.label(place.0), numbering.label(place.1));
+    Ok(match format {
+        Some(format) if one == other => io::repeats((file, *format), (entry, earlier), place),
+        _ => io::implied(file, (entry, earlier), place),
+    })
 }
 
 /// Whether the matrix of all shares has the same entries as its transpose, by two sums of hashes of all entries. All ranks call this.
-fn is_symmetric(grid: &Grid, share: &Share<()>) -> Result<bool> {
-    let mix = |row: u32, column: u32, factor: u64| {
-        let word = (u64::from(row) << 32 | u64::from(column)).wrapping_add(1).wrapping_mul(factor);
+fn is_symmetric<V: Element>(grid: &Grid, share: &Share<V>) -> Result<bool> {
+    let scrambled = |word: u64, factor: u64| {
+        let word = word.wrapping_add(1).wrapping_mul(factor);
         (word ^ word >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9).rotate_left(31).wrapping_mul(factor)
+    };
+    let mix = |row: u32, column: u32, value: u64, factor: u64| {
+        scrambled((u64::from(row) << 32 | u64::from(column)) ^ value, factor)
     };
     let row = |row: usize| {
         let own = share.index[row];
-        share.csr.row(row).0.iter().fold([0u64; 2], |[one, two], &slot| {
+        let (slots, values) = share.csr.row(row);
+        slots.iter().zip(values).fold([0u64; 2], |[one, two], (&slot, &value)| {
             let other = share.index[slot as usize];
-            let difference = |factor| mix(own, other, factor).wrapping_sub(mix(other, own, factor));
+            // an entry without a value has the hash of its place alone
+            let value = match size_of::<V>() {
+                0 => 0,
+                _ => value.words().fold(0, |hash, word| scrambled(hash ^ word, 0x94d0_49bb_1331_11eb)),
+            };
+            let difference = |factor| mix(own, other, value, factor).wrapping_sub(mix(other, own, value, factor));
             [one.wrapping_add(difference(0x9e37_79b9_7f4a_7c15)), two.wrapping_add(difference(0xd6e8_feb8_6659_fd93))]
         })
     };
@@ -234,13 +368,13 @@ fn is_symmetric(grid: &Grid, share: &Share<()>) -> Result<bool> {
 }
 
 /// Reads some of this rank's portions, evenly over all, and counts the entries of their edges.
-fn sample(portions: &Portions<'_>, goes: Goes, load: &mut Load) -> Result<BTreeMap<u64, Chunks>> {
+fn sample<V: Value>(portions: &Portions<'_, V>, goes: Goes, load: &mut Load) -> Result<BTreeMap<u64, Chunks<V>>> {
     let few = portions.count.min(tuning::RANKS_SAMPLE);
     let mut sampled = BTreeMap::new();
     for k in 0..few {
         let portion = k * portions.count / few;
         let lists = (portions.edges)(portion)?;
-        for &(from, to) in lists.iter().flatten().filter(|(from, to)| from != to) {
+        for &(from, to, _) in lists.iter().flatten().filter(|(from, to, _)| from != to) {
             load.add(from, to);
             if goes != Goes::OneWay {
                 load.add(to, from);
@@ -249,122 +383,4 @@ fn sample(portions: &Portions<'_>, goes: Goes, load: &mut Load) -> Result<BTreeM
         sampled.insert(portion, lists);
     }
     Ok(sampled)
-}
-
-/// Entries as they came, portion by portion: a vector that grows would hold them twice.
-type Chunks = Vec<Vec<(u32, u32)>>;
-
-/// The entries that have come to this rank, by the numbers of their rows, see [`RowNumbers`], and their columns.
-#[derive(Default)]
-struct Entries {
-    /// Those of edges as they are listed, and their mirror images if these are told apart; otherwise all are forward.
-    forward: Chunks,
-    backward: Chunks,
-    /// The edges that this rank has read, and those of them that are self-loops.
-    edges: u64,
-    loops: u64,
-}
-
-impl Entries {
-    /// The number of entries, equal ones included.
-    fn held(&self) -> usize {
-        self.forward.iter().chain(&self.backward).map(Vec::len).sum()
-    }
-
-    /// Checks that there is memory for as many entries more as came with a portion before.
-    fn room(&self, name: &str) -> Result<()> {
-        let last = [&self.forward, &self.backward].into_iter().filter_map(|chunks| chunks.last());
-        let bytes = last.map(|chunk| 8 * chunk.len() as u128).sum();
-        memory::require(bytes, || format!("{name}: a rank's share of the entries"))
-    }
-
-    /// Sends this rank's edges to the ranks that hold them, and takes what others send. All ranks call this.
-    fn exchange(
-        &mut self,
-        grid: &Grid,
-        (holders, numbers): (&Holders, &RowNumbers),
-        goes: Goes,
-        lists: Chunks,
-    ) -> Result<()> {
-        self.edges += lists.iter().map(|list| list.len() as u64).sum::<u64>();
-        let dealt: Vec<Dealt> =
-            lists.into_par_iter().map(|list| Dealt::of(holders, grid.size(), goes, &list)).collect();
-        self.loops += dealt.iter().map(|dealt| dealt.loops).sum::<u64>();
-        let parcels = (0..grid.size()).map(|rank| {
-            let forward: usize = dealt.iter().map(|dealt| dealt.forward[rank].len()).sum();
-            let parts =
-                dealt.iter().map(|dealt| &dealt.forward[rank]).chain(dealt.iter().map(|dealt| &dealt.backward[rank]));
-            let mut parcel = (forward as u64).to_le_bytes().to_vec();
-            parts.for_each(|part| parcel.extend_from_slice(part));
-            parcel
-        });
-        let parcels = parcels.collect();
-        drop(dealt);
-        let [mut all_forward, mut all_backward] = [Vec::new(), Vec::new()];
-        for parcel in grid.exchange(parcels)? {
-            let (head, entries) =
-                parcel.split_first_chunk().ok_or_else(|| Error::invalid("a parcel without a head"))?;
-            let (forward, backward) =
-                entries.split_at_checked(u64::from_le_bytes(*head) as usize).unwrap_or((entries, &[]));
-            let entry = |bytes: &[u8]| {
-                let word = bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-                (numbers.of(word as u32), (word >> 32) as u32)
-            };
-            all_forward.extend(forward.chunks_exact(8).map(entry));
-            all_backward.extend(backward.chunks_exact(8).map(entry));
-        }
-        self.forward.push(all_forward);
-        self.backward.push(all_backward);
-        Ok(())
-    }
-
-    /// The number of distinct forward entries, and all distinct entries, sorted.
-    fn cleaned(self) -> (u64, Vec<(u32, u32, ())>) {
-        let forward = sorted(self.forward);
-        let distinct = forward.len() as u64;
-        let all = match self.backward.iter().all(Vec::is_empty) {
-            true => forward,
-            false => sorted(vec![forward, sorted(self.backward)]),
-        };
-        (distinct, all.into_iter().map(|(row, column)| (row, column, ())).collect())
-    }
-}
-
-/// The distinct entries, sorted. Chunks are freed as they are joined.
-fn sorted(chunks: Chunks) -> Vec<(u32, u32)> {
-    let mut all = Vec::with_capacity(chunks.iter().map(Vec::len).sum());
-    chunks.into_iter().for_each(|chunk| all.extend(chunk));
-    all.par_sort_unstable();
-    all.dedup();
-    all
-}
-
-/// The entries of a list of edges as bytes, for each rank.
-struct Dealt {
-    forward: Vec<Vec<u8>>,
-    backward: Vec<Vec<u8>>,
-    loops: u64,
-}
-
-impl Dealt {
-    fn of(holders: &Holders, ranks: usize, goes: Goes, edges: &[(u32, u32)]) -> Self {
-        let (mut forward, mut backward, mut loops) = (vec![Vec::new(); ranks], vec![Vec::new(); ranks], 0);
-        let put = |out: &mut Vec<Vec<u8>>, row: u32, column: u32| {
-            let word = u64::from(column) << 32 | u64::from(row);
-            out[holders.entry(row, column)].extend_from_slice(&word.to_le_bytes());
-        };
-        for &(from, to) in edges {
-            if from == to {
-                loops += 1;
-                continue;
-            }
-            put(&mut forward, from, to);
-            match goes {
-                Goes::OneWay => {}
-                Goes::BothWays => put(&mut forward, to, from),
-                Goes::BothWaysApart => put(&mut backward, to, from),
-            }
-        }
-        Self { forward, backward, loops }
-    }
 }

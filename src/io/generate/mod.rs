@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::formats::{Cleaned, Csr, Directions, undirected};
 use crate::io::loaded::{Loaded, Numbering, Report};
 use crate::io::on_disk::OnDisk;
-use crate::io::portions::{About, Portions};
-use crate::io::target::{Outline, Target};
+use crate::io::portions::{About, Portions, Repeated};
+use crate::io::target::{Mirror, Outline, Target};
 use crate::io::{Progress, Unit};
 use crate::memory;
 use core::ops::Range;
@@ -194,15 +194,29 @@ pub(super) fn portions<'p>(
     let (first, end) = (cut(part.0), cut(part.0 + 1));
     let of = move |portion: u64| (first + portion) * PORTION..((first + portion + 1) * PORTION).min(numbers);
     progress.begin("generate", Unit::Items, (end * PORTION).min(numbers).saturating_sub(first * PORTION));
-    let about = About { name: text.to_owned(), format: None, numbering: Numbering::From(0), weights: 0 };
+    let about = About {
+        file: text.to_owned(),
+        name: text.to_owned(),
+        format: None,
+        numbering: Numbering::From(0),
+        weights: 0,
+        vertex_weights: 0,
+    };
     Ok(Some(Portions {
         vertices: vertices as usize,
-        directions: Directions::Ignored,
+        mirror: Mirror::Same,
+        repeated: Repeated::Any,
+        both_ways: false,
         count: end - first,
-        edges: Box::new(move |portion| draws::draw(of(portion), progress, &edges, Ok)),
-        stated: Box::new(|_| Ok(())),
+        edges: Box::new(move |portion| draws::draw(of(portion), progress, &edges, |edges| Ok(without_values(edges)))),
+        stated: Box::new(|_, _| Ok(())),
         about,
     }))
+}
+
+/// Edges as entries without values. Reuses the allocation.
+fn without_values(edges: Vec<(u32, u32)>) -> Vec<(u32, u32, ())> {
+    edges.into_iter().map(|(from, to)| (from, to, ())).collect()
 }
 
 /// The numbers by which a rank draws edges before it sends them: enough to keep all threads busy.

@@ -14,6 +14,7 @@ use crate::formats::{Csr, Refuse};
 use crate::io::binary::{Array, Rows};
 use crate::io::listed::Listed;
 use crate::io::loaded::{Loaded, Numbering, Report};
+use crate::io::portions::{About, Portions, WeightedWay};
 use crate::io::source::Source;
 use crate::io::target::{Outline, Target};
 use crate::io::value::{Value, is_plain};
@@ -189,6 +190,41 @@ impl NativeFile {
         (short_name(&self.name), self.numbers(), Report { weights: self.weights(), ..report })
     }
 
+    /// The edges of the graph of a file that was checked, of which part number `part.0` of `part.1` is read.
+    pub(crate) fn portions<'p, V: Value>(self, part: (usize, usize)) -> Portions<'p, V> {
+        let about = About {
+            file: self.name.clone(),
+            name: short_name(&self.name),
+            format: Some(FileFormat::Native),
+            numbering: self.numbers(),
+            weights: self.weights(),
+            vertex_weights: 0,
+        };
+        let size = (self.nrows() as u64, self.nnz() as u64);
+        Portions::of_rows(size, part, about, move |range| self.rows().range(range))
+    }
+
+    /// The edges with the weights that they have.
+    pub(crate) fn weighted_portions<'p>(self, part: (usize, usize)) -> Result<WeightedWay<'p>> {
+        Ok(match self.weight()? {
+            None => WeightedWay::Without(short_name(&self.name)),
+            Some(WeightKind::Integer) => WeightedWay::Integer(self.portions(part)),
+            Some(WeightKind::Real) => WeightedWay::Real(self.portions(part)),
+        })
+    }
+
+    /// What the values are as weights of edges; `None` if they are none.
+    fn weight(&self) -> Result<Option<WeightKind>> {
+        match self.element() {
+            "pattern" | "bool" => Ok(None),
+            "f16" | "bf16" | "f32" | "f64" => Ok(Some(WeightKind::Real)),
+            element if element.starts_with('{') => {
+                Err(Error::invalid(format!("{}: expected numbers as weights, found {element}", self.name)))
+            }
+            _ => Ok(Some(WeightKind::Integer)),
+        }
+    }
+
     /// The matrix. Its arrays are those of the mapped file where the file holds entries of type `T`; of another type they are converted.
     /// Structs and 16-bit floats are copied. A struct is read as another one if their fields have the same names, in the same order. `()` takes any type, and drops the
     /// values.
@@ -301,10 +337,10 @@ impl NativeFile {
         super::binary::broken(&self.name, at, "a truth value, 0 or 1", &self.map[at].to_string())
     }
 
-    /// The entries for `target`, with their values converted.
-    fn listed<'p, T: Value>(&self, target: Target, progress: &'p dyn Progress) -> Result<Listed<'p, T>> {
+    /// The arrays, of which values may be converted.
+    fn rows(&self) -> Rows<'_> {
         let Layout { offsets, columns, values, facts, .. } = &self.layout;
-        let rows = Rows {
+        Rows {
             offsets: Array::within(&self.name, &self.map, offsets.clone(), Kind::U64),
             columns: Array::within(&self.name, &self.map, columns.clone(), Kind::U32),
             values: {
@@ -316,11 +352,15 @@ impl NativeFile {
                 facts.element.places().map(field).collect()
             },
             width: facts.columns as u64,
-        };
-        let (rows_of, columns, count) = (facts.rows as u64, facts.columns as u64, facts.entries as u64);
-        let outline = Outline { rows: rows_of, columns, entries: count, target };
+        }
+    }
+
+    /// The entries for `target`, with their values converted.
+    fn listed<'p, T: Value>(&self, target: Target, progress: &'p dyn Progress) -> Result<Listed<'p, T>> {
+        let [rows, columns, entries] = [self.nrows(), self.ncols(), self.nnz()].map(|count| count as u64);
+        let outline = Outline { rows, columns, entries, target };
         Ok(Listed {
-            entries: rows.entries(outline, progress)?,
+            entries: self.rows().entries(outline, progress)?,
             file: self.name.clone(),
             format: FileFormat::Native,
             outline,
@@ -359,22 +399,30 @@ impl NativeFile {
 
     /// Checks that the matrix is square, and all of the file.
     fn check_graph(&self, progress: &dyn Progress) -> Result<()> {
-        if self.nrows() != self.ncols() {
-            let (rows, columns) = (self.nrows(), self.ncols());
-            let expected = format!("as many rows as columns ({columns}) of a graph, found {rows}");
-            return Err(Error::invalid(format!("{}: expected {expected}", self.name)));
-        }
+        self.check_square()?;
         self.verify(Verify::All, progress)
     }
+
+    /// Checks that the matrix is square.
+    pub(crate) fn check_square(&self) -> Result<()> {
+        let (rows, columns) = (self.nrows(), self.ncols());
+        if rows == columns {
+            return Ok(());
+        }
+        let expected = format!("as many rows as columns ({columns}) of a graph, found {rows}");
+        Err(Error::invalid(format!("{}: expected {expected}", self.name)))
+    }
+}
+
+/// The kind of numbers that weights are.
+enum WeightKind {
+    Integer,
+    Real,
 }
 
 /// Reads the file as an undirected graph. A symmetric one without self-loops stays in the file.
 pub(super) fn read_graph(source: Source<'_>, progress: &dyn Progress) -> Result<Loaded> {
-    read_graph_of(&NativeFile::of(source)?, progress)
-}
-
-/// The same of an open file.
-pub(super) fn read_graph_of(file: &NativeFile, progress: &dyn Progress) -> Result<Loaded> {
+    let file = NativeFile::of(source)?;
     if file.is_symmetric() && file.is_loopless() {
         return file.digraph(progress);
     }
@@ -384,24 +432,16 @@ pub(super) fn read_graph_of(file: &NativeFile, progress: &dyn Progress) -> Resul
 
 /// Reads the file with the directions of its edges.
 pub(super) fn read_digraph(source: Source<'_>, progress: &dyn Progress) -> Result<Loaded> {
-    read_digraph_of(&NativeFile::of(source)?, progress)
-}
-
-/// The same of an open file.
-pub(super) fn read_digraph_of(file: &NativeFile, progress: &dyn Progress) -> Result<Loaded> {
-    file.digraph(progress)
+    NativeFile::of(source)?.digraph(progress)
 }
 
 /// Reads the file with the directions of its edges, and with their weights if it has any.
 pub(super) fn read_weighted(source: Source<'_>, progress: &dyn Progress) -> Result<Weighted> {
     let file = NativeFile::of(source)?;
-    match file.element() {
-        "pattern" | "bool" => file.digraph(progress).map(Weighted::None),
-        "f16" | "bf16" | "f32" | "f64" => file.digraph(progress).map(Weighted::Real),
-        element if element.starts_with('{') => {
-            Err(Error::invalid(format!("{}: expected numbers as weights, found {element}", file.name)))
-        }
-        _ => file.digraph(progress).map(Weighted::Integer),
+    match file.weight()? {
+        None => file.digraph(progress).map(Weighted::None),
+        Some(WeightKind::Integer) => file.digraph(progress).map(Weighted::Integer),
+        Some(WeightKind::Real) => file.digraph(progress).map(Weighted::Real),
     }
 }
 
