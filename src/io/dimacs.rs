@@ -212,14 +212,7 @@ fn stated_arcs(source: &Source<'_>, header: &Header) -> impl Fn(u64) -> Result<(
 pub(super) fn portions<V: Value>(source: Source<'_>, part: (usize, usize)) -> Result<Portions<'_, V>> {
     let header = Header::read(&source, PATHS)?;
     let (groups, stated) = (source.part(header.body, part), stated_arcs(&source, &header));
-    let about = About {
-        file: source.name().to_owned(),
-        name: short_name(source.name()),
-        format: Some(FileFormat::ShortestPath),
-        numbering: Numbering::From(1),
-        weights: header.edges,
-        vertex_weights: 0,
-    };
+    let about = About::of_file(source.name(), FileFormat::ShortestPath, Numbering::From(1), header.edges);
     let lines = Arcs { vertices: header.vertices, value: PhantomData };
     Ok(Portions {
         vertices: header.vertices as usize,

@@ -105,14 +105,7 @@ pub(super) fn portions<V: Value>(source: Source<'_>, part: (usize, usize)) -> Re
     let (file, map) = source.into_map()?;
     let layout = layout(&file, &map)?;
     rows(&file, &map, &layout).check()?;
-    let about = About {
-        file: file.clone(),
-        name: short_name(&file),
-        format: Some(FileFormat::Ecl),
-        numbering: Numbering::From(0),
-        weights: layout.weights(),
-        vertex_weights: 0,
-    };
+    let about = About::of_file(&file, FileFormat::Ecl, Numbering::From(0), layout.weights());
     let size = (layout.nodes, layout.edges);
     Ok(Portions::of_rows(size, part, about, move |range| rows(&file, &map, &layout).range(range)))
 }

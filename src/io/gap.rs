@@ -120,14 +120,7 @@ pub(super) fn portions<V: Value>(source: Source<'_>, part: (usize, usize)) -> Re
     if layout.directed && part.0 == 0 {
         check_reversed(&edges, &rows(&file, &map, &layout, end).0)?;
     }
-    let about = About {
-        file: file.clone(),
-        name: short_name(&file),
-        format: Some(FileFormat::Gap),
-        numbering: Numbering::From(0),
-        weights: layout.weights(),
-        vertex_weights: 0,
-    };
+    let about = About::of_file(&file, FileFormat::Gap, Numbering::From(0), layout.weights());
     let size = (layout.nodes, layout.edges);
     Ok(Portions::of_rows(size, part, about, move |range| rows(&file, &map, &layout, HEADER).0.range(range)))
 }

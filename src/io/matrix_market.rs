@@ -342,14 +342,8 @@ pub(super) fn weighted_portions(source: Source<'_>, part: (usize, usize)) -> Res
 /// The entries below the header.
 fn portions_below<V: Value>(header: Header, source: Source<'_>, part: (usize, usize)) -> Portions<'_, V> {
     let groups = source.part(header.body, part);
-    let about = About {
-        file: source.name().to_owned(),
-        name: short_name(source.name()),
-        format: Some(FileFormat::MatrixMarket),
-        numbering: Numbering::From(1),
-        weights: if header.field == Field::Pattern { 0 } else { header.entries },
-        vertex_weights: 0,
-    };
+    let weights = if header.field == Field::Pattern { 0 } else { header.entries };
+    let about = About::of_file(source.name(), FileFormat::MatrixMarket, Numbering::From(1), weights);
     let (stated, lines) = (Stated::of(&source, &header), header.lines::<V>());
     Portions {
         vertices: header.rows as usize,

@@ -340,13 +340,10 @@ pub(super) fn portions<'p, V: Value>(
         })
         .collect();
     let lines = Lines { vertices: header.vertices, shape: header.shape, loops: AtomicU64::new(0) };
+    let weights = if header.shape.weighted { header.edges.saturating_mul(2) } else { 0 };
     let about = About {
-        file: source.name().to_owned(),
-        name: short_name(source.name()),
-        format: Some(FileFormat::Metis),
-        numbering: Numbering::From(1),
-        weights: if header.shape.weighted { 2 * header.edges } else { 0 },
-        vertex_weights: header.vertices * header.shape.before,
+        vertex_weights: header.vertices.saturating_mul(header.shape.before),
+        ..About::of_file(source.name(), FileFormat::Metis, Numbering::From(1), weights)
     };
     let edges = move |portion: u64| {
         let (group, mut next) = (&groups[portion as usize], firsts[portion as usize]);

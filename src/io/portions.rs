@@ -9,7 +9,8 @@ use crate::io::target::Mirror;
 use crate::io::value::Value;
 use crate::io::weighted::Weighted;
 use crate::io::{
-    FileFormat, Progress, ReadAs, dimacs, ecl, gap, generate, load_from, matrix_market, metis, opened, snap, weighted,
+    FileFormat, Progress, ReadAs, dimacs, ecl, gap, generate, load_from, matrix_market, metis, opened, short_name,
+    snap, weighted,
 };
 use crate::ranks::Grid;
 use core::ops::Range;
@@ -74,6 +75,14 @@ pub(crate) struct About {
     pub weights: u64,
     /// The number of values of vertices, which are ignored.
     pub vertex_weights: u64,
+}
+
+impl About {
+    /// Of a file with so many values of edges, and none of vertices.
+    pub fn of_file(file: &str, format: FileFormat, numbering: Numbering, weights: u64) -> Self {
+        let (file, name) = (file.to_owned(), short_name(file));
+        Self { file, name, format: Some(format), numbering, weights, vertex_weights: 0 }
+    }
 }
 
 /// What is read of a file: an undirected graph, as by [`read`](super::read()), or one with the directions of its edges, as by

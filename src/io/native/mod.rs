@@ -192,14 +192,7 @@ impl NativeFile {
 
     /// The edges of the graph of a file that was checked, of which part number `part.0` of `part.1` is read.
     pub(crate) fn portions<'p, V: Value>(self, part: (usize, usize)) -> Portions<'p, V> {
-        let about = About {
-            file: self.name.clone(),
-            name: short_name(&self.name),
-            format: Some(FileFormat::Native),
-            numbering: self.numbers(),
-            weights: self.weights(),
-            vertex_weights: 0,
-        };
+        let about = About::of_file(&self.name, FileFormat::Native, self.numbers(), self.weights());
         let size = (self.nrows() as u64, self.nnz() as u64);
         Portions::of_rows(size, part, about, move |range| self.rows().range(range))
     }

@@ -61,7 +61,8 @@ impl<'p> Surveyed<'p> {
     /// The edges.
     fn portions<V: Value>(self) -> Portions<'p, V> {
         let Self { source, groups, first, strict, places, names, .. } = self;
-        let (name, count) = (source.name().to_owned(), groups.len() as u64);
+        let (about, count) =
+            (About::of_file(source.name(), FileFormat::Edges, self.numbering, self.weights), groups.len() as u64);
         source.progress.begin("share", Unit::Bytes, groups.iter().flatten().map(|piece| piece.len() as u64).sum());
         let edges = move |portion: u64| {
             let again = Edges::<u64, V>::after(first.as_ref(), strict, places);
@@ -77,14 +78,7 @@ impl<'p> Surveyed<'p> {
             count,
             edges: Box::new(edges),
             stated: Box::new(|_, _| Ok(())),
-            about: About {
-                name: short_name(&name),
-                file: name,
-                format: Some(FileFormat::Edges),
-                numbering: self.numbering,
-                weights: self.weights,
-                vertex_weights: 0,
-            },
+            about,
         }
     }
 }
