@@ -361,6 +361,11 @@ fn a_carriage_return_alone_ends_no_line() {
     for (name, text) in [
         ("in.txt", "2 3\n3\r1\n"),
         ("in.mtx", &format!("{PATTERN}3 3 1\n3\r1\n")[..]),
+        ("head.mtx", &format!("{PATTERN}3 3\r1\n3 1\n")[..]),
+        ("value.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2\r3.5\n"),
+        ("in.gr", "p sp 2 1\na 1 2\r7\n"),
+        ("head.gr", "p sp 2\r1\na 1 2 7\n"),
+        ("weight.graph", "2 1 1\n2\r5\n1 5\n"),
         ("in.graph", "3 2\n2 3\r 3\n1\n1\n"),
     ] {
         let line = told(&put(folder.path(), name, text.as_bytes()));

@@ -3,7 +3,7 @@
 use crate::command::answer::{Answer, Choices, Outcome, Outputs, Peaks, Verdict, place, tell_answer};
 use crate::command::arguments::Run;
 use crate::command::bars::Spinner;
-use crate::command::footprint::{Algorithm, reading};
+use crate::command::footprint::{Algorithm, reading, reading_weights};
 use crate::command::found::Found;
 use crate::command::phases::phase;
 use crate::command::subject::{Subject, changed};
@@ -176,7 +176,10 @@ fn room_to_check<T: Element>(run: &Run, subject: &Subject<T>, a: &Matrix<T>, gri
     if subject.input == Some(FileFormat::Native) || run.memory.limit()?.is_some() {
         return Ok(());
     }
-    let needed = reading(a.nrows(), &subject.report);
-    let share = u128::from(4 * a.nnz() / grid.size() as u64);
+    let needed = match size_of::<T>() {
+        0 => reading(a.nrows(), &subject.report),
+        _ => reading_weights(a.nrows(), &subject.report),
+    };
+    let share = (4 + size_of::<T>() as u128) * u128::from(a.nnz()) / grid.size() as u128;
     memory::require(needed.saturating_sub(share), || format!("{}: checking the answer on rank 0", subject.name))
 }

@@ -18,6 +18,12 @@ pub fn reading(vertices: usize, report: &Report) -> u128 {
     memory::for_reading(vertices as u64, report.entries, directions)
 }
 
+/// The same with weights of up to 8 bytes.
+pub fn reading_weights(vertices: usize, report: &Report) -> u128 {
+    // as they are listed, by rows, and merged in parts and as a whole
+    16 * vertices as u128 + (2 * (16 + 3 * 12) + 16) * u128::from(report.entries)
+}
+
 /// The colours of a window of a colouring. A vertex with as many neighbours may have a colour of a later one.
 const WINDOW: u64 = 31;
 

@@ -213,9 +213,12 @@ fn refuse(subject: &Subject<f64>, is_bad: impl Fn(f64) -> bool, expected: &str) 
             first = Some((from, to, weight));
         }
     })?;
-    let told = first.map(|(from, to, weight)| {
-        let (from, to) = (numbering.label(from), numbering.label(to));
-        Error::invalid(format!("{name}: the edge {from} -> {to} has weight {weight}: expected {expected}"))
-    });
-    job::agree(told.map_or(Ok(()), Err))
+    let mut words = first.map(|(from, to, weight)| [u64::from(from) << 32 | u64::from(to), weight.to_bits()]);
+    if let Some(grid) = matrix.grid() {
+        words = grid.least(words)?;
+    }
+    let Some([ends, weight]) = words else { return Ok(()) };
+    let (from, to) = (numbering.label((ends >> 32) as u32), numbering.label(ends as u32));
+    let weight = f64::from_bits(weight);
+    Err(Error::invalid(format!("{name}: the edge {from} -> {to} has weight {weight}: expected {expected}")))
 }

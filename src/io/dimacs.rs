@@ -84,10 +84,10 @@ impl Header {
         if !problems.iter().any(|known| known.as_bytes() == problem) {
             return Err(Fault { at: problem_at, expected: what.into() });
         }
-        cursor.blanks();
+        cursor.blanks_within()?;
         let vertices_at = cursor.at();
         let vertices = cursor.number().ok_or_else(|| cursor.fault("the number of vertices"))?;
-        cursor.blanks();
+        cursor.blanks_within()?;
         let edges_at = cursor.at();
         let edges = cursor.number().ok_or_else(|| cursor.fault("the number of edges"))?;
         cursor.end_of_line()?;
@@ -117,7 +117,7 @@ impl Lines for Edges {
             b"c" => Ok(None),
             b"n" => {
                 line.number_in("a vertex", 1..=self.vertices)?;
-                line.blanks();
+                line.blanks_within()?;
                 let at = line.at();
                 if !is_real(line.word()) {
                     return Err(Fault { at, expected: "a vertex' weight".into() });
@@ -175,7 +175,7 @@ impl<V: Value> Lines for Arcs<V> {
             b"a" => {
                 let from = line.number_in("a vertex", 1..=self.vertices)?;
                 let to = line.number_in("a vertex", 1..=self.vertices)?;
-                line.blanks();
+                line.blanks_within()?;
                 let at = line.at();
                 let value = V::parse(Field::Real, line.word()).ok_or_else(|| Fault {
                     at,

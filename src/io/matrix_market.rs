@@ -87,6 +87,7 @@ impl Header {
         }
         let shape_at = cursor.at();
         let mut count = |what: &str| {
+            cursor.blanks_within()?;
             let number = cursor.number();
             let at = cursor.at();
             number.map(|n| (n, at)).ok_or_else(|| cursor.fault(what))
@@ -193,11 +194,15 @@ impl<V: Value> Lines for EntryLines<V> {
         }
         let row = line.number_in("a row", 1..=self.rows)?;
         let column = line.number_in("a column", 1..=self.columns)?;
-        line.blanks();
+        line.blanks_within()?;
         let at = line.at();
         let value = match self.field {
             Field::Pattern => V::parse(self.field, &[]),
-            Field::Complex => V::parse_complex([line.word(), line.word()]),
+            Field::Complex => {
+                let re = line.word();
+                line.blanks_within()?;
+                V::parse_complex([re, line.word()])
+            }
             _ => V::parse(self.field, line.word()),
         };
         let value = value.ok_or_else(|| Fault {

@@ -64,7 +64,7 @@ impl Header {
             cursor.skip_comment()?;
         }
         let count = |cursor: &mut Cursor<'_>, what: &str| {
-            cursor.blanks();
+            cursor.blanks_within()?;
             let at = cursor.at();
             cursor.number().map(|n| (n, at)).ok_or_else(|| cursor.fault(what))
         };
@@ -152,7 +152,7 @@ impl Lines {
             return line.end_of_line().map_err(|fault| Fault { expected: expected(), ..fault });
         }
         for _ in 0..self.shape.before {
-            line.blanks();
+            line.blanks_within()?;
             let at = line.at();
             if !is_integer(line.word()) {
                 return Err(Fault { at, expected: "the size or weight of a vertex".into() });
@@ -161,7 +161,7 @@ impl Lines {
         line.blanks();
         while !line.line_ends() {
             let neighbour = line.number_in("a neighbour", 1..=self.vertices)?;
-            line.blanks();
+            line.blanks_within()?;
             let at = line.at();
             let (field, word) =
                 if self.shape.weighted { (Field::Integer, line.word()) } else { (Field::Pattern, &b""[..]) };

@@ -164,8 +164,7 @@ impl<I: TryFrom<u64> + Send, V: Value> Edges<I, V> {
     }
 
     fn vertex(line: &mut Cursor<'_>) -> Result<I, Fault> {
-        line.blanks();
-        line.not_after_return()?;
+        line.blanks_within()?;
         let at = line.at();
         let number = line.number().ok_or_else(|| {
             let is_name = line.peek().is_some_and(|byte| byte.is_ascii_alphabetic());

@@ -79,6 +79,13 @@ impl<'t> Cursor<'t> {
         }
     }
 
+    /// Skips the blanks before a further word of a line, among which no carriage return stands.
+    #[inline]
+    pub fn blanks_within(&mut self) -> Result<(), Fault> {
+        self.blanks();
+        self.not_after_return()
+    }
+
     /// Checks that no carriage return precedes this position within a line: the line end of old systems, which is not supported.
     #[inline]
     pub fn not_after_return(&self) -> Result<(), Fault> {
@@ -202,8 +209,7 @@ impl<'t> Cursor<'t> {
     /// Reads a number within `range`. The error calls it `what`.
     #[inline]
     pub fn number_in(&mut self, what: &str, range: core::ops::RangeInclusive<u64>) -> Result<u64, Fault> {
-        self.blanks();
-        self.not_after_return()?;
+        self.blanks_within()?;
         let at = self.at;
         match self.number() {
             Some(value) if range.contains(&value) => Ok(value),

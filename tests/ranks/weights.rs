@@ -170,6 +170,9 @@ fn lines_of_vertices_are_read_by_parts() {
         "4 1 001\n2 5\n1 5\n\n",
         "3 2 001\n2 5\n1 5\n\n",
         "3 1 001\n2 5\n1 x\n\n",
+        // a neighbour that is listed twice, by the second end or by the first
+        "3 2 001\n2 5\n1 5 1 5 3 5\n\n",
+        "3 2 001\n2 5 2 5 3 5\n1 5\n\n",
     ] {
         same_error(&written(folder.path(), "bad.graph", text));
     }

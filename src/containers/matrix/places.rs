@@ -3,9 +3,13 @@
 use super::Matrix;
 use crate::error::{Error, Result};
 use crate::formats::Csr;
+use crate::memory;
 use crate::parallel;
 use crate::ranks::Joined;
 use rayon::prelude::*;
+
+/// What errors name.
+const WHAT: &str = "value_places";
 
 impl Matrix<f64> {
     /// The matrix with, in place of each value, its place among the distinct values, in the order of [`f64::total_cmp`]. -0 counts as 0.
@@ -21,15 +25,18 @@ impl Matrix<f64> {
     /// ```
     ///
     /// # Errors
-    /// More than 2^32 distinct values. [`Error::Ranks`]: another rank has failed. [`Error::Device`]: the matrix lies on a GPU and can't be fetched.
+    /// More than 2^32 distinct values. [`Error::Memory`]. [`Error::Ranks`]: another rank has failed. [`Error::Device`]: the matrix lies on a GPU and can't be fetched.
     pub fn value_places(&self) -> Result<Matrix<u32>> {
         let Some(grid) = self.grid() else {
             let rows = self.host_rows()?;
+            memory::require(20 * rows.nnz() as u128, || WHAT.to_owned())?;
             let distinct = distinct(rows.values());
             let placed = with_places(&rows, &distinct, &(0..distinct.len() as u64).collect::<Vec<_>>());
             return Ok(Matrix::from_csr(checked(placed, distinct.len() as u64)?).set_symmetric(self.is_symmetric()));
         };
-        let share = self.share(grid, false, "value_places")?;
+        let share = self.share(grid, false, WHAT)?;
+        // keys, places, and what is sent and kept of them
+        grid.agree(memory::require(60 * share.csr.nnz() as u128, || WHAT.to_owned()))?;
         let distinct = distinct(share.csr.values());
         let (places, count) = Joined::of(grid, &distinct)?.places(grid)?;
         let placed = checked(with_places(&share.csr, &distinct, &places), count)?;
@@ -63,6 +70,6 @@ fn with_places(rows: &Csr<f64>, distinct: &[u64], places: &[u64]) -> Csr<u32> {
 fn checked(placed: Csr<u32>, count: u64) -> Result<Csr<u32>> {
     match count > 1 << 32 {
         false => Ok(placed),
-        true => Err(Error::invalid(format!("value_places: {count} distinct values: expected at most 2^32"))),
+        true => Err(Error::invalid(format!("{WHAT}: {count} distinct values: expected at most 2^32"))),
     }
 }

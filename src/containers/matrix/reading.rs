@@ -50,7 +50,7 @@ impl Grid {
     /// Reads, or generates, an undirected graph, as [`io::read`] does in one process, and keeps this rank's share. All ranks call this.
     ///
     /// Ranks read together, where the input has parts. Of a generated graph (`grid`, `er`, `rmat`, `kron`, `road`) each draws some edges. Of an
-    /// edge list, a Matrix Market file, a shortest path instance, an ECL or a GAP graph each reads a part. Edges are sent to the ranks that hold
+    /// edge list, a Matrix Market file, a shortest path instance, a METIS, an ECL or a GAP graph each reads a part. Edges are sent to the ranks that hold
     /// them. Of a symmetric native file without self-loops each takes its rows, of others it sends a part. So a rank needs memory for its share, and
     /// for the numbers of an edge list's vertices. Of other formats, and of compressed files, each rank reads all and keeps its share.
     ///
@@ -247,12 +247,12 @@ fn spread<V: Value>(grid: &Grid, kind: Kind, portions: Portions<'_, V>) -> Resul
     let (mut entries, holders, numbers) = (Entries::new(), Holders::of(grid, n), RowNumbers::new(grid, n));
     let rounds = grid.told(&[portions.count])?.iter().map(|told| told[0]).max().unwrap_or(0);
     for portion in 0..rounds {
-        let lists = match sampled.remove(&portion) {
+        let lists = entries.room(&portions.about.name).and_then(|()| match sampled.remove(&portion) {
             Some(lists) => Ok(lists),
             None if portion < portions.count => (portions.edges)(portion),
             None => Ok(Vec::new()),
-        };
-        let dealt = entries.room(&portions.about.name).and(lists).and_then(|lists| {
+        });
+        let dealt = lists.and_then(|lists| {
             let dealt = lists.into_par_iter().map(|list| Dealt::of(&holders, grid.size(), (goes, file), &list));
             dealt.collect::<Result<Vec<_>>>()
         });

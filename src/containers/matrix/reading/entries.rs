@@ -100,7 +100,8 @@ impl<V: Value> Entries<V> {
                 }
             }
         }
-        let refused = [forward.refused, backward.refused].concat();
+        // an entry that is repeated is so forward
+        let refused = forward.refused;
         let sorted = Sorted { refused, ..Sorted::of(vec![forward.entries, backward.entries], Repeated::Any) };
         Cleaned { distinct, sorted, one_sided }
     }
