@@ -170,7 +170,7 @@ fn load_weighted(run: &Run) -> Result<Weighted> {
     read_weighted_as(&run.graph, run.input.read_as(), &bars)
 }
 
-/// The whole graph of a run whose weights are integers.
+/// The whole graph of a run, with integers as weights.
 fn integers(run: &Run) -> Result<Matrix<u32>> {
     match load_weighted(run)? {
         Weighted::Integer(loaded) => Subject::of(loaded).map(|subject| subject.matrix),
@@ -178,7 +178,7 @@ fn integers(run: &Run) -> Result<Matrix<u32>> {
     }
 }
 
-/// The same of real weights.
+/// The same with real weights.
 fn reals(run: &Run) -> Result<Matrix<f64>> {
     match load_weighted(run)? {
         Weighted::Real(loaded) => Subject::of(loaded).map(|subject| subject.matrix),

@@ -5,6 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::formats::{Csr, First, MAX_VERTICES, Refuse};
+use crate::io::FileFormat;
 use crate::io::binary::{Array, Rows, broken};
 use crate::io::listed::Listed;
 use crate::io::loaded::{Loaded, Numbering};
@@ -13,7 +14,6 @@ use crate::io::source::Source;
 use crate::io::target::{Outline, Target};
 use crate::io::value::Value;
 use crate::io::weighted::Weighted;
-use crate::io::{FileFormat, short_name};
 use vxm_semiring::dynamic::Kind;
 
 /// Where the arrays stand in a file.
@@ -112,10 +112,8 @@ pub(super) fn portions<V: Value>(source: Source<'_>, part: (usize, usize)) -> Re
 
 /// The edges with the weights that they have.
 pub(super) fn weighted_portions(source: Source<'_>, part: (usize, usize)) -> Result<WeightedWay<'_>> {
-    match layout(source.name(), source.bytes()?)?.weighted {
-        true => portions(source, part).map(WeightedWay::Integer),
-        false => Ok(WeightedWay::Without(short_name(source.name()))),
-    }
+    let weighted = layout(source.name(), source.bytes()?)?.weighted;
+    WeightedWay::integers(weighted, source, |source| portions(source, part))
 }
 
 /// Reads the graph.

@@ -17,7 +17,7 @@ use crate::io::target::{Mirror, Outline, Target};
 use crate::io::text::{self, Cursor, Done, Fault, Stop};
 use crate::io::value::{Field, Value, is_integer};
 use crate::io::weighted::Weighted;
-use crate::io::{FileFormat, Progress, by_name, short_name};
+use crate::io::{FileFormat, Progress, by_name};
 use crate::memory::Kept;
 use crate::ranks::Grid;
 use core::ops::Range;
@@ -370,10 +370,8 @@ pub(super) fn weighted_portions<'p>(
     asked: Option<FileFormat>,
     grid: &Grid,
 ) -> Result<WeightedWay<'p>> {
-    match grid.agree(header(&source).map_err(|error| by_name(asked, error)))?.shape.weighted {
-        true => portions(source, asked, grid).map(WeightedWay::Integer),
-        false => Ok(WeightedWay::Without(short_name(source.name()))),
-    }
+    let weighted = grid.agree(header(&source).map_err(|error| by_name(asked, error)))?.shape.weighted;
+    WeightedWay::integers(weighted, source, |source| portions(source, asked, grid))
 }
 
 /// Checks that both ends of every edge list it, with the same weight.

@@ -115,6 +115,20 @@ pub(crate) enum WeightedWay<'p> {
     Whole(Weighted),
 }
 
+impl<'p> WeightedWay<'p> {
+    /// The edges of a file with integers, which `portions` reads, or none if the file isn't `weighted`.
+    pub(super) fn integers(
+        weighted: bool,
+        source: Source<'p>,
+        portions: impl FnOnce(Source<'p>) -> Result<Portions<'p, u32>>,
+    ) -> Result<Self> {
+        match weighted {
+            true => portions(source).map(Self::Integer),
+            false => Ok(Self::Without(short_name(source.name()))),
+        }
+    }
+}
+
 /// Opens a graph for the ranks of a grid, as the functions that [`Kind`] names do for a process, or those with `_as` if something is said of the
 /// file. All ranks call this, and return the same way.
 ///
