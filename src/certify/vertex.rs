@@ -3,7 +3,7 @@
 //! An answer is right if the check of each vertex finds nothing. [`independent_set`](super::independent_set) and its like check all vertices
 //! of a graph. Neighbours come with their answers, in any order; the vertex itself is passed over.
 
-use crate::certify::Violation;
+use crate::certify::{Violation, Weight};
 
 /// The violation at a vertex, if `member` says which vertices are in a maximal independent set.
 ///
@@ -105,4 +105,50 @@ pub fn hops(
     let right =
         if vertex == source { hops == Some(0) } else { hops.map(u64::from) == nearest.map(|its| u64::from(its) + 1) };
     (!right).then_some(Violation::Hops { vertex: vertex as usize, answer: hops, nearest })
+}
+
+/// What is found at a vertex that has no fault of its own, if all distances from a source are to be checked.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Nearest {
+    /// The answer at the vertex contradicts those of its in-neighbours.
+    Wrong(Violation),
+    /// All edges that end a shortest path here add nothing: they are of weight 0, or too light to change a float. Such vertices could confirm each other.
+    Equal,
+}
+
+/// What is found at a vertex, if `distance` is the least length of a path from `source`, and `None` where no path leads. The source has 0. Any other
+/// vertex has the least sum of an in-neighbour's distance and of the edge from there. In-neighbours come with the weights of these edges.
+///
+/// If nothing is found at any vertex, all distances are right: each comes from a lesser one, and so in the end from the source. Weights must not be
+/// negative, sums are those of [`dijkstra`](super::dijkstra).
+///
+/// ```
+/// use vxm::certify::vertex::{Nearest, distance};
+/// assert_eq!(distance(7, 0, Some(3u32), [(2, 1, Some(2)), (5, 1, None)]), None);
+/// assert_eq!(distance(7, 0, Some(3u32), [(2, 0, Some(3))]), Some(Nearest::Equal));
+/// let Some(Nearest::Wrong(wrong)) = distance(7, 0, Some(3u32), [(2, 2, Some(2))]) else { panic!("nothing is found") };
+/// assert_eq!(wrong.to_string(), "the answer says that 7 is at distance 3, and by its in-neighbours it is at distance 4");
+/// ```
+pub fn distance<W: Weight>(
+    vertex: u32,
+    source: u32,
+    distance: Option<W>,
+    in_neighbors: impl IntoIterator<Item = (u32, W, Option<W>)>,
+) -> Option<Nearest> {
+    let mut nearest = (vertex == source).then_some(W::ZERO);
+    let mut rises = nearest.is_some();
+    for (_, weight, its) in in_neighbors.into_iter().filter(|&(other, ..)| other != vertex) {
+        let Some(its) = its else { continue };
+        let Some(sum) = its.plus(weight) else { continue };
+        if nearest.is_none_or(|nearest| sum.key() < nearest.key()) {
+            (nearest, rises) = (Some(sum), false);
+        }
+        rises |= nearest.map(W::key) == Some(sum.key()) && its.key() < sum.key();
+    }
+    if nearest.map(W::key) != distance.map(W::key) {
+        let number = |distance: Option<W>| distance.map_or(f64::INFINITY, W::number);
+        let (answer, nearest) = (number(distance), number(nearest));
+        return Some(Nearest::Wrong(Violation::Nearest { vertex: vertex as usize, answer, nearest }));
+    }
+    (nearest.is_some() && !rises).then_some(Nearest::Equal)
 }

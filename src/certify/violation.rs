@@ -188,6 +188,18 @@ pub enum Violation {
         /// The length of a shortest path; infinite if none leads there.
         distance: f64,
     },
+    /// The answer's distance of a vertex contradicts those of its in-neighbours.
+    #[error(
+        "the answer says that {vertex} is at distance {answer}, and by its in-neighbours it is at distance {nearest}"
+    )]
+    Nearest {
+        /// The vertex.
+        vertex: usize,
+        /// The answer's distance; infinite if it says that no path leads there.
+        answer: f64,
+        /// The least sum of an in-neighbour's distance and of the edge from there; infinite if no in-neighbour is reached.
+        nearest: f64,
+    },
     /// The ranks differ from those of a sequential program by more than rounding allows.
     #[error("the ranks differ by {difference:e} in all, most at {vertex}: expected at most {allowed:e}")]
     Ranks {
@@ -398,6 +410,7 @@ impl Violation {
             Self::Hops { vertex, answer, nearest } => {
                 [vertex as u64, 8, word(answer.map(u64::from)), word(nearest.map(u64::from))]
             }
+            Self::Nearest { vertex, answer, nearest } => [vertex as u64, 9, answer.to_bits(), nearest.to_bits()],
             _ => return None,
         })
     }
@@ -418,6 +431,7 @@ impl Violation {
             6 => Self::NoEdge { vertex, other },
             7 => Self::NotMutual { vertex, mate: other, back: (y != NONE).then_some(y as usize) },
             8 => Self::Hops { vertex, answer: hops(x), nearest: hops(y) },
+            9 => Self::Nearest { vertex, answer: f64::from_bits(x), nearest: f64::from_bits(y) },
             _ => return None,
         })
     }
@@ -437,6 +451,7 @@ impl Violation {
             | Self::Level { vertex, .. }
             | Self::Hops { vertex, .. }
             | Self::Distance { vertex, .. }
+            | Self::Nearest { vertex, .. }
             | Self::Ranks { vertex, .. }
             | Self::Core { vertex, .. }
             | Self::Triangles { vertex, .. }

@@ -24,6 +24,12 @@ use vxm::{Result, memory};
 type Find<'f, T> = &'f dyn Fn(&Matrix<T>) -> Outcome;
 type Check<'f, T> = Box<dyn FnOnce(&mut Found, &Csr<T>) -> Result<Verdict> + 'f>;
 
+/// Checks an answer over ranks: this rank's share of it, the whole on rank 0, and the graph. Returns `None` if that takes the whole graph. All ranks call this.
+pub type CheckTogether<'f, T> = &'f dyn Fn(&Found, Option<&Found>, &Matrix<T>, &Grid) -> Result<Option<Verdict>>;
+
+/// Both checks of an answer.
+type Checks<'f, T> = (Check<'f, T>, CheckTogether<'f, T>);
+
 /// Runs the algorithm `find` on a graph, checks the answer with `check`, writes it and reports it.
 pub fn finish<T: Element>(
     run: &Run,
@@ -34,7 +40,22 @@ pub fn finish<T: Element>(
     find: impl Fn(&Matrix<T>) -> Outcome,
     check: impl FnOnce(&mut Found, &Csr<T>) -> Result<Verdict>,
 ) -> Result<ExitCode> {
-    finished(run, out, algorithm, choices, subject, &find, Box::new(check))
+    finished(run, out, algorithm, choices, subject, &find, (Box::new(check), &Found::check_together))
+}
+
+/// [`finish`] with another check over ranks.
+#[expect(clippy::too_many_arguments, reason = "those of `finish`, and one more")]
+pub fn finish_together<T: Element>(
+    run: &Run,
+    out: Outputs,
+    algorithm: Algorithm,
+    choices: &Choices,
+    subject: Subject<T>,
+    find: impl Fn(&Matrix<T>) -> Outcome,
+    check: impl FnOnce(&mut Found, &Csr<T>) -> Result<Verdict>,
+    together: CheckTogether<'_, T>,
+) -> Result<ExitCode> {
+    finished(run, out, algorithm, choices, subject, &find, (Box::new(check), together))
 }
 
 fn finished<T: Element>(
@@ -44,7 +65,7 @@ fn finished<T: Element>(
     choices: &Choices,
     subject: Subject<T>,
     find: Find<'_, T>,
-    check: Check<'_, T>,
+    check: Checks<'_, T>,
 ) -> Result<ExitCode> {
     let mut choices = choices.to_vec();
     choices.extend(run.reorder.0.map(|order| ("reorder", order.name().into())));
@@ -71,7 +92,7 @@ fn finished<T: Element>(
     };
     let certificate = {
         let (_phase, _spinner) = (phase("check"), Spinner::new("checking"));
-        check(&mut found, file.csr())?
+        (check.0)(&mut found, file.csr())?
     };
     let peaks = Peaks::of(run, algorithm, choices, &a, &subject.report);
     let answer = Answer::of(&a, subject, (found, rounds), took, certificate, peaks);
@@ -106,7 +127,7 @@ fn on_ranks<T: Element>(
     (subject, whole): (Subject<T>, Matrix<T>),
     grid: &Grid,
     find: Find<'_, T>,
-    check: Check<'_, T>,
+    (check, check_together): Checks<'_, T>,
 ) -> Result<ExitCode> {
     let (mut subject, size) = (subject, (whole.nrows(), whole.nnz()));
     let again = subject.again.take();
@@ -131,7 +152,10 @@ fn on_ranks<T: Element>(
     let sent = grid.sum(&sent)?.first_chunk().copied();
     let verdict = if together {
         let _phase = phase("check");
-        found.check_together(whole_answer.as_ref(), &a, grid)?
+        let verdict = check_together(&found, whole_answer.as_ref(), &a, grid)?;
+        let must_fit = verdict.is_none() && job::speaks();
+        grid.agree(if must_fit { room_to_check(run, &subject, &a, grid) } else { Ok(()) })?;
+        verdict
     } else {
         None
     };

@@ -2,10 +2,11 @@
 
 use crate::command::answer::{Outputs, Verdict, begin};
 use crate::command::arguments::{Precision, Run, WeightRange};
-use crate::command::finish::finish;
+use crate::command::finish::{finish, finish_together};
 use crate::command::footprint::Algorithm;
 use crate::command::found::{Found, Numbers, options};
 use crate::command::subject::{Again, Subject, Weights, check_lengths, directed, simple, weighted};
+use crate::command::together::distances;
 use serde_json::Value;
 use std::cell::OnceCell;
 use std::cmp::Reverse;
@@ -18,6 +19,7 @@ use vxm::containers::{Matrix, Set, Vector};
 use vxm::formats::Csr;
 use vxm::io::Numbering;
 use vxm::operations::verbs::Verbs;
+use vxm::ranks::Grid;
 use vxm::semiring::{Element, MAX};
 use vxm::{Error, Result};
 
@@ -122,16 +124,19 @@ pub fn sssp(source: &str, range: Option<WeightRange>, seed: u64, run: &Run) -> R
                 Ok((Found::Distances(Numbers::Whole(found)), None))
             };
             let choices = choices(&graph.numbering);
-            finish(run, out, Algorithm::Sssp, &choices, graph, find, |found, graph| {
+            let too_far = |v| {
+                let v = numbering.label(v);
+                Error::invalid(format!("{name}: the distance of vertex {v} doesn't fit 32 bits"))
+            };
+            let whole = |found: &mut Found, graph: &Csr<u32>| {
                 let Found::Distances(Numbers::Whole(found)) = found else { return Ok(Ok(())) };
-                match beyond(graph, found) {
-                    Some(v) => {
-                        let v = numbering.label(v);
-                        Err(Error::invalid(format!("{name}: the distance of vertex {v} doesn't fit 32 bits")))
-                    }
-                    None => Ok(distances_hold(graph, vertex, found)),
-                }
-            })
+                beyond(graph, found).map_or_else(|| Ok(distances_hold(graph, vertex, found)), |v| Err(too_far(v)))
+            };
+            let together = |found: &Found, _: Option<&Found>, graph: &Matrix<u32>, grid: &Grid| {
+                let Found::Distances(Numbers::Whole(found)) = found else { return Ok(None) };
+                distances(graph, vertex, found, Some(&too_far), grid)
+            };
+            finish_together(run, out, Algorithm::Sssp, &choices, graph, find, whole, &together)
         }
         Weights::Real(graph) => {
             check_lengths(&graph)?;
@@ -143,10 +148,16 @@ pub fn sssp(source: &str, range: Option<WeightRange>, seed: u64, run: &Run) -> R
                 Ok((Found::Distances(Numbers::Double(found)), None))
             };
             let choices = choices(&graph.numbering);
-            finish(run, out, Algorithm::Sssp, &choices, graph, find, |found, graph| match found {
+            let whole = |found: &mut Found, graph: &Csr<f64>| match found {
                 Found::Distances(Numbers::Double(found)) => Ok(distances_hold(graph, vertex, found)),
                 _ => Ok(Ok(())),
-            })
+            };
+            let together = |found: &Found, _: Option<&Found>, graph: &Matrix<f64>, grid: &Grid| match found {
+                // an infinite length counts as no path
+                Found::Distances(Numbers::Double(found)) => distances(graph, vertex, found, None, grid),
+                _ => Ok(None),
+            };
+            finish_together(run, out, Algorithm::Sssp, &choices, graph, find, whole, &together)
         }
     }
 }

@@ -3,7 +3,8 @@
 use crate::command::answer::Verdict;
 use crate::command::footprint::Algorithm;
 use crate::command::found::Found;
-use vxm::certify::{DisjointSets, Violation, vertex};
+use vxm::certify::vertex::Nearest;
+use vxm::certify::{DisjointSets, Violation, Weight, vertex};
 use vxm::containers::{Matrix, Vector};
 use vxm::ranks::Grid;
 use vxm::semiring::Element;
@@ -11,8 +12,8 @@ use vxm::{Error, Result};
 
 /// Whether ranks check the answer of an algorithm together.
 pub fn is_checked_together(algorithm: Algorithm) -> bool {
-    use Algorithm::{BestOf, Bfs, Color, Components, Cover, Matching, Mis};
-    matches!(algorithm, Mis(..) | BestOf(..) | Color(..) | Cover(_) | Bfs | Components | Matching)
+    use Algorithm::{BestOf, Bfs, Color, Components, Cover, Matching, Mis, Sssp};
+    matches!(algorithm, Mis(..) | BestOf(..) | Color(..) | Cover(_) | Bfs | Components | Matching | Sssp)
 }
 
 impl Found {
@@ -29,7 +30,7 @@ impl Found {
                 graph.find_vertex(set, |v, own, around| vertex::set(v, own.is_some(), present(around)))?
             }
             Self::Colors(colors, _) => graph.find_vertex(colors, |v, own, around| {
-                let around = around.iter().map(|&(other, color)| (other, color.unwrap_or(0)));
+                let around = around.iter().map(|&(other, _, color)| (other, color.unwrap_or(0)));
                 vertex::color(v, own.unwrap_or(0), around)
             })?,
             Self::Cover(set, mate) => {
@@ -41,7 +42,7 @@ impl Found {
                 // what rank 0 tells, if ranks were asked for different ones
                 let asked = grid.least((grid.rank() == 0).then_some([u64::from(*source)]))?;
                 let source = asked.map_or(*source, |[source]| source as u32);
-                graph.find_vertex(levels, |v, own, around| vertex::hops(v, source, own, around.iter().copied()))?
+                graph.find_vertex(levels, |v, own, around| vertex::hops(v, source, own, elements(around)))?
             }
             Self::Mates(mate, _) => mated(graph, mate)?,
             Self::Components(_) => {
@@ -51,23 +52,69 @@ impl Found {
             }
             _ => return Ok(None),
         };
-        // all ranks fail alike on a violation that has no words
-        let words = found.map(|(v, violation)| violation.words().unwrap_or([v.into(), u64::MAX, 0, 0]));
-        let unknown = || Error::invalid("a violation that ranks can't tell each other");
+        let words = found.map(|(v, violation)| words_of(v, violation));
         Ok(Some(match grid.least(words)? {
-            Some(words) => Err(Violation::of_words(words).ok_or_else(unknown)?),
+            Some(words) => Err(violation_of(words)?),
             None => Ok(()),
         }))
     }
 }
 
+/// A violation at a vertex, in words that ranks exchange. One that has none becomes words that all ranks refuse alike.
+fn words_of(v: u32, violation: Violation) -> [u64; 4] {
+    violation.words().unwrap_or([v.into(), u64::MAX, 0, 0])
+}
+
+fn violation_of(words: [u64; 4]) -> Result<Violation> {
+    Violation::of_words(words).ok_or_else(|| Error::invalid("a violation that ranks can't tell each other"))
+}
+
+/// Words that ranks exchange of what isn't a violation.
+const OPEN: u64 = u64::MAX - 1;
+const TOO_FAR: u64 = u64::MAX - 2;
+
+/// Checks the distances from a source over ranks. Weights must not be negative. Returns `None` if edges that add nothing leave it open. All ranks call this.
+///
+/// # Errors
+/// What `too_far` says of the least vertex without a distance that has an in-neighbour with one, if `too_far` is given: its distance doesn't fit the type.
+pub fn distances<W: Element + Weight>(
+    graph: &Matrix<W>,
+    source: u32,
+    found: &Vector<W>,
+    too_far: Option<&dyn Fn(u32) -> Error>,
+    grid: &Grid,
+) -> Result<Option<Verdict>> {
+    let must_fit = too_far.is_some();
+    let at = |v: u32, own: Option<W>, around: &[(u32, W, Option<W>)]| {
+        if must_fit && own.is_none() && around.iter().any(|(.., its)| its.is_some()) {
+            return Some([v.into(), TOO_FAR, 0, 0]);
+        }
+        Some(match vertex::distance(v, source, own, around.iter().copied())? {
+            Nearest::Equal => [v.into(), OPEN, 0, 0],
+            Nearest::Wrong(violation) => words_of(v, violation),
+        })
+    };
+    let found = graph.transpose().find_vertex(found, at)?;
+    match (grid.least(found.map(|(_, words)| words))?, too_far) {
+        (None, _) => Ok(Some(Ok(()))),
+        (Some([_, OPEN, ..]), _) => Ok(None),
+        (Some([v, TOO_FAR, ..]), Some(too_far)) => Err(too_far(v as u32)),
+        (Some(words), _) => Ok(Some(Err(violation_of(words)?))),
+    }
+}
+
 /// Which neighbours are members of a set.
-fn present(around: &[(u32, Option<()>)]) -> impl Iterator<Item = (u32, bool)> {
-    around.iter().map(|&(other, member)| (other, member.is_some()))
+fn present<T: Copy>(around: &[(u32, T, Option<()>)]) -> impl Iterator<Item = (u32, bool)> {
+    around.iter().map(|&(other, _, member)| (other, member.is_some()))
+}
+
+/// Neighbours with their elements, without what edges hold.
+fn elements<T: Copy>(around: &[(u32, T, Option<u32>)]) -> impl Iterator<Item = (u32, Option<u32>)> {
+    around.iter().map(|&(other, _, element)| (other, element))
 }
 
 fn mated<T: Element>(graph: &Matrix<T>, mate: &Vector<u32>) -> Result<Option<(u32, Violation)>> {
-    graph.find_vertex(mate, |v, own, around| vertex::mate(v, own, around.iter().copied()))
+    graph.find_vertex(mate, |v, own, around| vertex::mate(v, own, elements(around)))
 }
 
 /// Checks labels of components, which rank 0 has. Each rank reduces its entries to the edges that join what weren't joined, fewer than there are vertices, and

@@ -130,47 +130,58 @@ pub(crate) fn whole_rows<T: Element>(grid: &Grid, rows: Csr<T>) -> Result<Csr<T>
             (*at, from) = (*at + length as u64, from + length);
         }
     }
-    for row in 0..rows.nrows() {
-        let place = offsets[row] as usize..offsets[row + 1] as usize;
-        let mut row: Vec<(u32, T)> =
-            columns[place.clone()].iter().copied().zip(values[place.clone()].to_vec()).collect();
-        row.sort_unstable_by_key(|&(column, _)| column);
-        for (k, (column, value)) in place.zip(row) {
-            (columns[k], values[k]) = (column, value);
-        }
-    }
+    sort_rows(&offsets, &mut columns, &mut values);
     grid.work(0, rows.nnz() * grid.shape().1 + entries);
     Ok(Csr::from_parts(rows.nrows(), rows.ncols(), offsets, columns, values))
 }
 
-/// The columns of some of the rows that a rank owns.
-pub(crate) struct OwnRows {
+/// Sorts the entries of each row by their columns.
+fn sort_rows<T: Element>(offsets: &[u64], columns: &mut [u32], values: &mut [T]) {
+    let mut entries: Vec<(u32, T)> = Vec::new();
+    for row in offsets.windows(2) {
+        let place = row[0] as usize..row[1] as usize;
+        entries.clear();
+        entries.extend(columns[place.clone()].iter().copied().zip(values[place.clone()].iter().copied()));
+        entries.sort_unstable_by_key(|&(column, _)| column);
+        for (k, &(column, value)) in place.zip(&entries) {
+            (columns[k], values[k]) = (column, value);
+        }
+    }
+}
+
+/// Some of the rows that a rank owns.
+pub(crate) struct OwnRows<T> {
     /// The place of the first row.
     pub first: usize,
     offsets: Vec<u64>,
     columns: Vec<u32>,
+    values: Vec<T>,
 }
 
-impl OwnRows {
+impl<T: Element> OwnRows<T> {
     /// One of `portions` portions of the rows that this rank owns, of a matrix of `n` rows. All ranks call this.
     #[inline(never)]
-    pub fn new<T: Element>(grid: &Grid, n: usize, share: &Share<T>, portion: usize, portions: usize) -> Result<Self> {
+    pub fn new(grid: &Grid, n: usize, share: &Share<T>, portion: usize, portions: usize) -> Result<Self> {
         let owners = grid.owners(n);
         let places = |rank: usize| {
             let count = owners.count(rank);
             count * portion / portions..count * (portion + 1) / portions
         };
         let own = places(grid.rank());
-        let columns_of = |rows: Range<usize>| {
+        let entries_of = |rows: Range<usize>| {
             let offsets = share.csr.offsets();
-            let slots = &share.csr.columns()[offsets[rows.start] as usize..offsets[rows.end] as usize];
-            slots.iter().map(|&slot| share.index[slot as usize])
+            let place = offsets[rows.start] as usize..offsets[rows.end] as usize;
+            let slots = &share.csr.columns()[place.clone()];
+            let columns: Vec<u32> = slots.iter().map(|&slot| share.index[slot as usize]).collect();
+            (columns, &share.csr.values()[place])
         };
         let Some(line) = &share.row else {
             // rows are places, and whole
             let offsets = &share.csr.offsets()[own.start..=own.end];
             let offsets = offsets.iter().map(|&offset| offset - offsets[0]).collect();
-            return Ok(Self { first: own.start, offsets, columns: columns_of(own).collect() });
+            let first = own.start;
+            let (columns, values) = entries_of(own);
+            return Ok(Self { first, offsets, columns, values: values.to_vec() });
         };
         let parcel = |(rank, rows): (usize, &Range<usize>)| {
             // the rows of an owner ascend by place
@@ -185,7 +196,8 @@ impl OwnRows {
                 parcel.extend((owners.owner(share.index[row]).1 - asked.start as u32).to_le_bytes());
                 parcel.extend((share.csr.degree(row) as u32).to_le_bytes());
             }
-            parcel.extend(columns_of(rows).flat_map(u32::to_le_bytes));
+            let (columns, values) = entries_of(rows);
+            pack(&columns, values, &mut parcel);
             parcel
         };
         let first = grid.rank() / line.takes.len() * line.takes.len();
@@ -207,16 +219,23 @@ impl OwnRows {
             lengths.push(pairs);
         }
         running_sums(&mut offsets);
-        let (mut at, mut columns) = (offsets.clone(), vec![0u32; *offsets.last().unwrap_or(&0) as usize]);
+        let entries = *offsets.last().unwrap_or(&0) as usize;
+        let (mut at, mut columns, mut values) = (offsets.clone(), vec![0u32; entries], vec![T::ZERO; entries]);
         for (part, pairs) in parts.iter_mut().zip(&lengths) {
+            let held = pairs.chunks_exact(2).map(|pair| pair[1] as usize).sum();
+            let (mut js, mut xs) = (vec![0u32; held], vec![T::ZERO; held]);
+            part.entries(&mut js, &mut xs)?;
+            let mut from = 0;
             for pair in pairs.chunks_exact(2) {
                 let (at, length) = (&mut at[pair[0] as usize], pair[1] as usize);
-                columns[*at as usize..*at as usize + length].copy_from_slice(&words(part.next(4 * length)?));
-                *at += length as u64;
+                let to = *at as usize..*at as usize + length;
+                columns[to.clone()].copy_from_slice(&js[from..from + length]);
+                values[to].copy_from_slice(&xs[from..from + length]);
+                (*at, from) = (*at + length as u64, from + length);
             }
         }
-        offsets.windows(2).for_each(|row| columns[row[0] as usize..row[1] as usize].sort_unstable());
-        Ok(Self { first: places.start, offsets, columns })
+        sort_rows(&offsets, &mut columns, &mut values);
+        Ok(Self { first: places.start, offsets, columns, values })
     }
 
     /// The number of rows.
@@ -229,9 +248,10 @@ impl OwnRows {
         &self.columns
     }
 
-    /// The columns of a row, ascending.
-    pub fn row(&self, row: usize) -> &[u32] {
-        &self.columns[self.offsets[row] as usize..self.offsets[row + 1] as usize]
+    /// The columns of a row, ascending, and its values.
+    pub fn row(&self, row: usize) -> (&[u32], &[T]) {
+        let place = self.offsets[row] as usize..self.offsets[row + 1] as usize;
+        (&self.columns[place.clone()], &self.values[place])
     }
 }
 

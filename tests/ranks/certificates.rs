@@ -1,7 +1,9 @@
 //! Answers that ranks check together: what they find is what a check of the whole graph finds.
 
 use crate::{graphs, grids, on_grid};
+use std::collections::BTreeMap;
 use vxm::algorithms::{self, MisOptions};
+use vxm::certify::vertex::Nearest;
 use vxm::certify::{self, Violation, vertex};
 use vxm::prelude::*;
 use vxm::ranks::Grid;
@@ -12,11 +14,14 @@ fn found<X: Element>(
     x: &Vector<X>,
     check: impl Fn(u32, Option<X>, &[(u32, Option<X>)]) -> Option<Violation> + Sync,
 ) -> Vec<Option<Violation>> {
+    let check = |v: u32, own: Option<X>, around: &[(u32, (), Option<X>)]| {
+        check(v, own, &around.iter().map(|&(other, (), x)| (other, x)).collect::<Vec<_>>())
+    };
     let on_ranks = |grid: &Grid| {
-        let here = a.to_grid(grid)?.find_vertex(&x.to_grid(grid)?, &check)?;
+        let here = a.to_grid(grid)?.find_vertex(&x.to_grid(grid)?, check)?;
         Ok(grid.least(here.and_then(|(_, violation)| violation.words()))?.and_then(Violation::of_words))
     };
-    let whole = a.find_vertex(x, &check).unwrap().map(|(_, violation)| violation);
+    let whole = a.find_vertex(x, check).unwrap().map(|(_, violation)| violation);
     let spread = grids().map(|(shape, deal)| on_grid(shape, deal, on_ranks).unwrap());
     spread.chain([whole]).collect()
 }
@@ -120,6 +125,63 @@ fn hops() {
             );
         }
     }
+}
+
+/// Directed edges with weights from `least` on, some of them self-loops.
+fn ways(n: u32, least: u32) -> Matrix<u32> {
+    let edges = (0..3 * n).map(|k| ((k * k + 1) % n, k * 7 % n, least + k * k % 5));
+    let distinct: BTreeMap<(u32, u32), u32> = edges.map(|(i, j, weight)| ((i, j), weight)).collect();
+    Matrix::from_triples(n as usize, n as usize, distinct.into_iter().map(|((i, j), w)| (i, j, w))).unwrap()
+}
+
+#[test]
+fn distances_along_directed_edges() {
+    for (n, least) in [(1, 1), (40, 1), (150, 1), (150, 0)] {
+        let (a, source) = (ways(n, least), n / 2);
+        let csr = a.csr();
+        let right = certify::dijkstra(csr.offsets(), csr.columns(), csr.values(), source as usize);
+        assert!(n == 1 || right.iter().flatten().count() > 20, "{n} vertices");
+        for (k, distance) in spoilt(&right, &[None, Some(0), Some(1), Some(7), Some(u32::MAX)]).into_iter().enumerate()
+        {
+            let check = |v, own, around: &[_]| vertex::distance::<u32>(v, source, own, around.iter().copied());
+            let x = sparse(&distance);
+            let whole = a.transpose().find_vertex(&x, check).unwrap();
+            let wrong = certify::distances(csr.offsets(), csr.columns(), csr.values(), source as usize, &distance);
+            assert!(k > 0 || wrong.is_ok());
+            // edges of weight 0 may leave it open, others never
+            match whole.map(|(_, found)| found) {
+                None => assert!(wrong.is_ok(), "{n} vertices, answer {k}: {wrong:?}"),
+                Some(Nearest::Wrong(_)) => assert!(wrong.is_err(), "{n} vertices, answer {k}"),
+                Some(Nearest::Equal) => assert_eq!(least, 0, "{n} vertices, answer {k}"),
+            }
+            for (shape, deal) in grids() {
+                let found = on_grid(shape, deal, |grid| {
+                    let here = a.to_grid(grid)?.transpose().find_vertex(&x.to_grid(grid)?, check)?;
+                    grid.least(here.map(|(v, _)| [u64::from(v)]))
+                });
+                let expected = whole.map(|(v, _)| [u64::from(v)]);
+                assert_eq!(found.unwrap(), expected, "{n} vertices, answer {k}, {shape:?}");
+            }
+        }
+    }
+    assert_eq!(vertex::distance(7, 7, Some(0.0f64), []), None);
+}
+
+#[test]
+fn equal_distances_do_not_confirm_each_other() {
+    // 1 and 2 reach each other over edges of weight 0, and the source reaches neither
+    let around = |v: u32| [(3 - v, 0u32, Some(5))];
+    for v in [1, 2] {
+        assert_eq!(vertex::distance(v, 0, Some(5), around(v)), Some(Nearest::Equal));
+    }
+    // a sum that rounds to the distance itself
+    assert_eq!(vertex::distance(1, 0, Some(1e9f32), [(2, 1e-9, Some(1e9))]), Some(Nearest::Equal));
+    // a sum that doesn't fit is no path, nor is a self-loop
+    assert_eq!(vertex::distance(1, 0, None, [(2, 2u32, Some(u32::MAX - 1)), (1, 1, Some(3))]), None);
+    let Some(Nearest::Wrong(wrong)) = vertex::distance(1, 0, None, [(2, 0.5f64, Some(1.25))]) else { panic!() };
+    let told = "the answer says that 1 is at distance inf, and by its in-neighbours it is at distance 1.75";
+    assert_eq!(wrong.to_string(), told);
+    assert_eq!(wrong.words().and_then(Violation::of_words), Some(wrong));
 }
 
 #[test]

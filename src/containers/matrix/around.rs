@@ -8,9 +8,13 @@ use crate::ranks::{Grid, OwnRows, fetch};
 use rayon::prelude::*;
 use vxm_semiring::Element;
 
+/// An entry of a vertex' row: the neighbour, the entry's value, and the neighbour's element of a vector.
+type Around<T, X> = (u32, T, Option<X>);
+
 impl<T: Element> Matrix<T> {
-    /// The least vertex where `find` finds something, and what it finds. It is given the vertex, the vertex' element of `x`, and the vertex'
-    /// neighbours, which are the columns of its row, ascending, with their elements of `x`.
+    /// The least vertex where `find` finds something, and what it finds. It is given the vertex, the vertex' element of `x`, and the entries of
+    /// the vertex' row, by ascending column: the neighbour, the entry's value, and the neighbour's element of `x`. In-neighbours are those of the
+    /// [transpose](Self::transpose).
     ///
     /// Over ranks, each looks at the rows that it owns, and returns the least vertex of its own. It brings some rows at a time, and the
     /// elements that they read, so it needs little memory beside its share. All ranks call this. O(n + nnz log nnz) time in all.
@@ -20,7 +24,7 @@ impl<T: Element> Matrix<T> {
     /// let path = Matrix::undirected(3, &[(0, 1), (1, 2)])?;
     /// let height = Vector::from_dense(vec![1u32, 5, 5]);
     /// // a vertex that isn't lower than a neighbour
-    /// let top = path.find_vertex(&height, |_, own, around| around.iter().all(|&(_, other)| other <= own).then_some(own))?;
+    /// let top = path.find_vertex(&height, |_, own, around| around.iter().all(|&(.., other)| other <= own).then_some(own))?;
     /// assert_eq!(top, Some((1, Some(5))));
     /// # Ok::<(), vxm::Error>(())
     /// ```
@@ -30,7 +34,7 @@ impl<T: Element> Matrix<T> {
     pub fn find_vertex<X: Element, R: Send>(
         &self,
         x: &Vector<X>,
-        find: impl Fn(u32, Option<X>, &[(u32, Option<X>)]) -> Option<R> + Sync,
+        find: impl Fn(u32, Option<X>, &[Around<T, X>]) -> Option<R> + Sync,
     ) -> Result<Option<(u32, R)>> {
         let (n, columns) = (self.nrows(), self.ncols());
         if n != columns {
@@ -51,7 +55,8 @@ impl<T: Element> Matrix<T> {
         let element = |v: u32| held.get(v as usize);
         let found = (0..n).into_par_iter().map_init(Vec::new, |around, row| {
             around.clear();
-            around.extend(rows.row(row).0.iter().map(|&v| (v, element(v))));
+            let (columns, values) = rows.row(row);
+            around.extend(columns.iter().zip(values).map(|(&v, &value)| (v, value, element(v))));
             find(row as u32, element(row as u32), around).map(|found| (row as u32, found))
         });
         Ok(found.find_map_first(|found| found))
@@ -96,7 +101,7 @@ impl<T: Element> Matrix<T> {
         grid: &Grid,
         x: &Vector<X>,
         most: u64,
-        find: &(impl Fn(u32, Option<X>, &[(u32, Option<X>)]) -> Option<R> + Sync),
+        find: &(impl Fn(u32, Option<X>, &[Around<T, X>]) -> Option<R> + Sync),
     ) -> Result<Option<(u32, R)>> {
         let (n, share, piece) = (self.nrows(), self.share(grid, false, "find_vertex")?, x.piece_bitmap());
         let owners = grid.owners(n);
@@ -112,7 +117,8 @@ impl<T: Element> Matrix<T> {
             let element = |v: u32| read.binary_search(&v).ok().and_then(|k| held[k]);
             let found = (0..rows.count()).into_par_iter().map_init(Vec::new, |around, row| {
                 around.clear();
-                around.extend(rows.row(row).iter().map(|&v| (v, element(v))));
+                let (columns, values) = rows.row(row);
+                around.extend(columns.iter().zip(values).map(|(&v, &value)| (v, value, element(v))));
                 let place = rows.first + row;
                 let vertex = owners.vertex(grid.rank(), place as u32);
                 find(vertex, piece.get(place), around).map(|found| (vertex, found))
@@ -133,7 +139,11 @@ mod tests {
     fn portions_of_rows_have_all_neighbors() {
         // each vertex k of 200 beside k + 1 and k + 7, and a hub
         let edges = (0..193u32).flat_map(|k| [(k, k + 1), (k, k + 7), (k, 199)]).collect::<Vec<_>>();
-        let whole = Matrix::undirected(200, &edges).unwrap();
+        // values that tell the entries apart
+        let value = |i: u32, j: u32| 1000 * i.min(j) + i.max(j);
+        let both = edges.iter().flat_map(|&(i, j)| [(i, j, value(i, j)), (j, i, value(i, j))]);
+        let distinct: std::collections::BTreeSet<_> = both.collect();
+        let whole = Matrix::from_triples(200, 200, distinct).unwrap();
         let x = Vector::from_pairs(200, (0..200).filter(|v| v % 5 != 3).map(|v| (v, v * v))).unwrap();
         for ((rows, columns), deal) in [((1, 2), Deal::Cyclic), ((3, 1), Deal::Hashed), ((2, 3), Deal::Hashed)] {
             for most in [1, 64, 1 << 20] {
@@ -157,7 +167,7 @@ mod tests {
                     .map(|v| {
                         let element = |v: u32| (v % 5 != 3).then_some(v * v);
                         let row = whole.csr().row(v as usize).0;
-                        (v, element(v), row.iter().map(|&u| (u, element(u))).collect::<Vec<_>>())
+                        (v, element(v), row.iter().map(|&u| (u, value(u, v), element(u))).collect::<Vec<_>>())
                     })
                     .collect();
                 assert_eq!(seen, expected, "{rows}x{columns}, {deal:?}, {most}");
