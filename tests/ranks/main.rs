@@ -3,6 +3,7 @@
 mod algorithms;
 mod assembly;
 mod certificates;
+mod damage;
 #[path = "../common/wide.rs"]
 mod elements;
 mod faults;
@@ -62,6 +63,14 @@ fn on_ranks<R: Send>(
     };
     let results: Result<Vec<R>> = Threads::run(rows * columns, run).into_iter().collect();
     results.and_then(|results| results.into_iter().next().ok_or_else(|| Error::invalid("no ranks")))
+}
+
+/// An error of ranks without the number of the rank that had it.
+fn without_rank(error: String) -> String {
+    match error.strip_prefix("rank ").and_then(|rest| rest.split_once(": ")) {
+        Some((_, rest)) => rest.to_owned(),
+        None => error,
+    }
 }
 
 /// The grid with its ranks on this host's GPUs, if `VXM_TEST_DEVICE=cuda`. `VXM_TEST_LINK` says what carries their parcels.

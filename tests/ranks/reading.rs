@@ -1,6 +1,6 @@
 //! Ranks that read a graph together have the graph of one process, and its errors.
 
-use crate::{on_grid, on_ranks};
+use crate::{on_grid, on_ranks, without_rank};
 use proptest::prelude::*;
 use std::fmt::Write;
 use std::path::Path;
@@ -165,10 +165,6 @@ fn said(path: &Path, shape: (usize, usize)) -> [core::result::Result<(usize, u64
         let matrix = grid.read(path, &())?;
         Ok((matrix.nrows(), matrix.nnz()))
     });
-    let without_rank = |error: String| match error.strip_prefix("rank ") {
-        Some(rest) => rest.split_once(": ").map_or(rest.to_owned(), |(_, rest)| rest.to_owned()),
-        None => error,
-    };
     [alone.map_err(|error| error.to_string()), ranks.map_err(|error| without_rank(error.to_string()))]
 }
 

@@ -1,6 +1,6 @@
 //! Ranks that read a graph with weights together have the graph of one process.
 
-use crate::on_ranks;
+use crate::{on_ranks, without_rank};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -19,15 +19,15 @@ use vxm::ranks::{Deal, Grid};
 const GRIDS: [((usize, usize), Option<Deal>); 3] = [((3, 1), None), ((1, 2), Some(Deal::Hashed)), ((2, 3), None)];
 
 /// What is compared of a graph.
-type Told<T> = (String, Option<FileFormat>, Numbering, String, bool, Matrix<T>);
+pub type Told<T> = (String, Option<FileFormat>, Numbering, String, bool, Matrix<T>);
 
-fn told<T: Element>(loaded: Loaded<T>) -> Told<T> {
+pub fn told<T: Element>(loaded: Loaded<T>) -> Told<T> {
     let Loaded { graph, name, format, numbering, report, .. } = loaded;
     let symmetric = graph.is_symmetric();
     (name, format, numbering, format!("{report:?}"), symmetric, Matrix::from_csr(graph))
 }
 
-fn spread<T: Element>(graph: SpreadGraph<T>) -> Result<Option<Told<T>>> {
+pub fn spread<T: Element>(graph: SpreadGraph<T>) -> Result<Option<Told<T>>> {
     let SpreadGraph { matrix, name, format, numbering, report, .. } = graph;
     let symmetric = matrix.is_symmetric();
     let root = matrix.to_root()?;
@@ -36,31 +36,41 @@ fn spread<T: Element>(graph: SpreadGraph<T>) -> Result<Option<Told<T>>> {
 
 /// The graph of one process, and that of the ranks of a grid.
 #[derive(Debug, PartialEq)]
-enum Graph {
+pub enum Graph {
     None(String),
     Integer(Told<u32>),
     Real(Told<f64>),
 }
 
-fn alone(path: &Path, input: ReadAs<'_>) -> Result<Graph> {
-    Ok(match read_weighted_as(path, input, &())? {
-        Weighted::None(loaded) => Graph::None(loaded.name),
-        Weighted::Integer(loaded) => Graph::Integer(told(loaded)),
-        Weighted::Real(loaded) => Graph::Real(told(loaded)),
-    })
+impl Graph {
+    fn of(found: Weighted) -> Self {
+        match found {
+            Weighted::None(loaded) => Self::None(loaded.name),
+            Weighted::Integer(loaded) => Self::Integer(told(loaded)),
+            Weighted::Real(loaded) => Self::Real(told(loaded)),
+        }
+    }
+}
+
+pub fn alone(path: &Path, input: ReadAs<'_>) -> Result<Graph> {
+    read_weighted_as(path, input, &()).map(Graph::of)
+}
+
+/// The graph that ranks read, on rank 0, and whether they read it by parts.
+pub fn on_rank(path: &Path, input: ReadAs<'_>, grid: &Grid) -> Result<(Option<Graph>, bool)> {
+    let read = match grid.try_read_weighted(path, input, &())? {
+        Ok(SpreadWeighted::None(name)) => Some(Graph::None(name)),
+        Ok(SpreadWeighted::Integer(graph)) => spread(graph)?.map(Graph::Integer),
+        Ok(SpreadWeighted::Real(graph)) => spread(graph)?.map(Graph::Real),
+        Err(whole) => return Ok((Some(Graph::of(whole)), false)),
+    };
+    Ok((read, true))
 }
 
 fn together(path: &Path, input: ReadAs<'_>, (shape, deal): ((usize, usize), Option<Deal>)) -> Result<Graph> {
-    let read = |grid: &Grid| {
-        // in parts, or the closure fails
-        let read = grid.try_read_weighted(path, input, &())?;
-        Ok(match read.unwrap_or_else(|_| panic!("{}: read as a whole", path.display())) {
-            SpreadWeighted::None(name) => Some(Graph::None(name)),
-            SpreadWeighted::Integer(graph) => spread(graph)?.map(Graph::Integer),
-            SpreadWeighted::Real(graph) => spread(graph)?.map(Graph::Real),
-        })
-    };
-    on_ranks(shape, deal, read).map(|found| found.unwrap_or_else(|| panic!("no graph on rank 0")))
+    let (found, by_parts) = on_ranks(shape, deal, |grid| on_rank(path, input, grid))?;
+    assert!(by_parts, "{}: read as a whole", path.display());
+    Ok(found.unwrap_or_else(|| panic!("no graph on rank 0")))
 }
 
 fn reads_the_same<'c>(path: &Path, input: impl Into<ReadAs<'c>>) {
@@ -265,11 +275,7 @@ fn native_files<T: Value + Element>(folder: &Path, weight: impl Fn(u32) -> T) {
 fn same_error(path: &Path) {
     let said = alone(path, ReadAs::default()).unwrap_err().to_string();
     for grid in GRIDS {
-        let found = together(path, ReadAs::default(), grid).unwrap_err().to_string();
-        let found = match found.strip_prefix("rank ") {
-            Some(rest) => rest.split_once(": ").unwrap().1,
-            None => &found,
-        };
+        let found = without_rank(together(path, ReadAs::default(), grid).unwrap_err().to_string());
         assert_eq!(found, said, "{} on {grid:?}", path.display());
     }
 }
