@@ -133,11 +133,15 @@ fn write_graph(folder: &Path) {
     let edges = (0..150u32).flat_map(|i| [i * 7 % 150, (i * i + 3) % 150].map(|j| (i.min(j), i.max(j))));
     let edges: std::collections::BTreeSet<(u32, u32)> = edges.filter(|(i, j)| i != j).collect();
     let lines = edges.into_iter().flat_map(both).map(|(i, j, w)| format!("{i} {j} {}\n", f64::from(w % 83) / 8.0));
-    fs::write(folder.join("r.wel"), lines.collect::<String>()).unwrap();
+    let lines: Vec<String> = lines.collect();
+    fs::write(folder.join("r.wel"), lines.concat()).unwrap();
+    // each edge in one direction: every third in the other
+    let once = lines.chunks_exact(2).enumerate().map(|(k, both)| both[usize::from(k % 3 == 0)].clone());
+    fs::write(folder.join("once.wel"), once.collect::<String>()).unwrap();
 }
 
 /// Every subcommand that runs on ranks, on a small graph.
-const TASKS: [&str; 39] = [
+const TASKS: [&str; 41] = [
     "mis kron:8:8",
     "mis kron:8:8 --priority sorted",
     "mis road:12 --priority degree --formulation count",
@@ -163,11 +167,13 @@ const TASKS: [&str; 39] = [
     "kcore kron:8:8",
     "msf rmat:8:8 --weights 1..50",
     "msf r.wel",
+    "msf once.wel",
     "scc g.mtx",
     "roots f.mtx",
     "matching kron:8:8",
     "matching kron:8:8 --weights 1..50",
     "matching r.wel --weighted",
+    "matching once.wel --weighted",
     "mis grid:9x13 --best-of 3",
     "sssp g.mtx --source 3 --weights 1..30 --parents",
     "triangles kron:7:8",

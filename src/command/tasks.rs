@@ -7,6 +7,7 @@ use crate::command::footprint::Algorithm;
 use crate::command::found::{Found, Numbers, options};
 use crate::command::subject::{Again, Subject, Weights, check_lengths, directed, simple, weighted};
 use crate::command::together::distances;
+use crate::command::{job, note};
 use serde_json::Value;
 use std::cell::OnceCell;
 use std::cmp::Reverse;
@@ -17,11 +18,11 @@ use vxm::algorithms::{self, Distance, Formulation, Mis, MisOptions, PageRank, Pa
 use vxm::certify::{self, Walk, Weight};
 use vxm::containers::{Matrix, Set, Vector};
 use vxm::formats::Csr;
-use vxm::io::Numbering;
+use vxm::io::{Numbering, Report};
 use vxm::operations::verbs::Verbs;
 use vxm::ranks::Grid;
 use vxm::semiring::{Element, MAX};
-use vxm::{Error, Result};
+use vxm::{Error, Result, memory};
 
 /// Checks an answer that doesn't depend on weights.
 pub fn checked<T: Element>(found: &mut Found, graph: &Csr<T>) -> Result<Verdict> {
@@ -349,12 +350,11 @@ pub fn msf(range: Option<WeightRange>, seed: u64, run: &Run) -> Result<ExitCode>
     let (out, choices) = (begin(run)?, drawn(range, seed));
     match weighted(run, range, seed, true)? {
         Weights::Integer(graph) => {
-            undirected(&graph)?;
+            let graph = undirected(graph)?;
             finish(run, out, Algorithm::Msf, &choices, graph, forest, |found, graph| Ok(found.check_weighted(graph)))
         }
         Weights::Real(graph) => {
-            undirected(&graph)?;
-            let (real, ordered) = ordered(graph)?;
+            let (real, ordered) = ordered(undirected(graph)?)?;
             finish(run, out, Algorithm::Msf, &choices, ordered, forest, |found, _| check_real(found, &real))
         }
     }
@@ -378,24 +378,47 @@ pub fn matching(from_file: bool, range: Option<WeightRange>, seed: u64, run: &Ru
     };
     match weighted(run, range, seed, true)? {
         Weights::Integer(graph) => {
-            undirected(&graph)?;
+            let graph = undirected(graph)?;
             finish(run, out, Algorithm::Dominant, &choices, graph, find, |found, graph| Ok(found.check_weighted(graph)))
         }
         Weights::Real(graph) => {
-            undirected(&graph)?;
             check_lengths(&graph)?;
-            let (real, ordered) = ordered(graph)?;
+            let (real, ordered) = ordered(undirected(graph)?)?;
             finish(run, out, Algorithm::Dominant, &choices, ordered, find, |found, _| check_real(found, &real))
         }
     }
 }
 
-/// Checks that a graph with weights is undirected.
-fn undirected<T: Element>(graph: &Subject<T>) -> Result<()> {
-    match graph.matrix.to_weighted_graph() {
-        Ok(_) => Ok(()),
-        Err(error) => Err(Error::invalid(format!("{}: {error}", graph.name))),
+/// A graph with each edge in both directions. An edge in one direction counts for both, unless the other has another weight.
+fn undirected<T: Element>(mut graph: Subject<T>) -> Result<Subject<T>> {
+    let matrix = &graph.matrix;
+    if matrix.grid().is_none() && matrix.to_weighted_graph().is_ok() {
+        return Ok(graph);
     }
+    let ranks = matrix.grid().map_or(1, Grid::size) as u128;
+    // the transpose, and two matrices with all edges in both directions
+    let needed = 5 * (4 + size_of::<T>() as u128) * u128::from(matrix.nnz()) / ranks;
+    job::agree(memory::require(needed, || format!("{}: each edge in both directions", graph.name)))?;
+    let both = match matrix.try_to_undirected() {
+        Ok(Ok(both)) => both,
+        Ok(Err((i, j))) => {
+            let (i, j) = (graph.numbering.label(i), graph.numbering.label(j));
+            let expected = "expected the same weight, or one direction alone";
+            return Err(Error::invalid(format!(
+                "{}: the edges {i} -> {j} and {j} -> {i} differ: {expected}",
+                graph.name
+            )));
+        }
+        Err(error @ Error::Invalid { .. }) => return Err(Error::invalid(format!("{}: {error}", graph.name))),
+        Err(error) => return Err(error),
+    };
+    let mut found = Report::default();
+    found.one_way = Some(both.nnz() - matrix.nnz());
+    note(&graph.name, &found);
+    (graph.report.one_way, graph.report.symmetric) = (found.one_way, true);
+    let again = graph.again.take();
+    let again = again.map(|again| -> Again<T> { Box::new(move |run| again(run)?.to_undirected()) });
+    Ok(Subject { again, ..graph.with(both) })
 }
 
 /// The whole graph with its real weights: at once, or after ranks that have read parts of it have read it again.

@@ -139,13 +139,18 @@ fn forests_and_matchings_are_written_by_edges_and_mates() {
     // a path 1 - 2 - 3 - 4 and the edge 1 - 3; real weights may be negative in a forest
     matrix(folder, "whole.mtx", "integer symmetric", 5, &["2 1 3", "3 2 4", "4 3 3", "3 1 9", "5 5 1"]);
     matrix(folder, "real.mtx", "real symmetric", 5, &["2 1 -0.5", "3 2 0.25", "4 3 1e300", "3 1 0.5"]);
-    for (file, weight) in [("whole.mtx", value!(10.0)), ("real.mtx", value!(1e300))] {
+    // the same edges in one direction each, or in both
+    matrix(folder, "once.mtx", "integer general", 5, &["2 1 3", "2 3 4", "4 3 3", "3 4 3", "1 3 9", "5 5 1"]);
+    let output = run(folder, &["msf", "once.mtx"]);
+    let noted = "vxm: once: made symmetric: 3 edges were listed in one direction only\n";
+    assert!(text(&output.stderr).contains(noted), "{}", text(&output.stderr));
+    for (file, weight) in [("whole.mtx", value!(10.0)), ("once.mtx", value!(10.0)), ("real.mtx", value!(1e300))] {
         let told = answer(folder, &["msf", file, "--out", "forest"]);
         assert_eq!((&told["size"], &told["weight"], &told["valid"]), (&value!(3), &weight, &value!(true)));
         assert_eq!(numbers(&folder.join("forest")), [[1, 2], [2, 3], [3, 4]]);
     }
     matrix(folder, "lengths.mtx", "real symmetric", 5, &["2 1 0.5", "3 2 0.75", "4 3 0.5", "3 1 0.0625"]);
-    for (file, weight) in [("whole.mtx", 9.0), ("lengths.mtx", 0.75)] {
+    for (file, weight) in [("whole.mtx", 9.0), ("once.mtx", 9.0), ("lengths.mtx", 0.75)] {
         let told = answer(folder, &["matching", file, "--weighted", "--out", "mates"]);
         assert_eq!((&told["weight"], &told["valid"]), (&value!(weight), &value!(true)), "{file}");
         let mates = numbers(&folder.join("mates"));
@@ -264,13 +269,13 @@ fn weights_that_make_no_sense_are_refused() {
     matrix(folder, "nan.mtx", "real symmetric", 3, &["2 1 4", "3 2 nan"]);
     matrix(folder, "long.mtx", "integer general", 3, &["1 2 4294967290", "2 3 10"]);
     matrix(folder, "wide.mtx", "integer general", 3, &["1 2 4294967296"]);
-    matrix(folder, "one-way.mtx", "integer general", 3, &["1 2 4", "2 1 4", "2 3 5"]);
+    matrix(folder, "one-way.mtx", "integer general", 3, &["1 2 4", "2 1 5", "2 3 5"]);
     matrix(folder, "uneven.mtx", "integer general", 2, &["1 2 4", "2 1 5"]);
     matrix(folder, "below.mtx", "real symmetric", 2, &["2 1 -1"]);
     matrix(folder, "twice.mtx", "integer general", 3, &["1 2 4", "2 3 1", "1 2 5"]);
     fs::write(folder.join("plain.mtx"), format!("{HEADER}3 3 2\n2 1\n3 2\n")).unwrap();
     let no_weights = "no weights: expected a matrix-market, gr, metis, graphml, parquet, arrow, npz, egr, sg or vxm file with weights, an edge list with --edge-columns FROM,TO,WEIGHT, or --weights LEAST..GREATEST";
-    let not_symmetric = "expected an undirected graph (a symmetric matrix), found a";
+    let uneven = "the edges 1 -> 2 and 2 -> 1 differ: expected the same weight, or one direction alone";
     for (arguments, told) in [
         (
             &["sssp", "minus.mtx", "--source", "1"][..],
@@ -303,8 +308,8 @@ fn weights_that_make_no_sense_are_refused() {
         (&["sssp", "grid:2x2", "--source", "1"], format!("grid:2x2: {no_weights}")),
         (&["msf", "grid:2x2"], format!("grid:2x2: {no_weights}")),
         (&["matching", "grid:2x2", "--weighted"], format!("grid:2x2: {no_weights}")),
-        (&["msf", "one-way.mtx"], format!("one-way: {not_symmetric} 3 x 3 matrix that isn't")),
-        (&["matching", "uneven.mtx", "--weighted"], format!("uneven: {not_symmetric} 2 x 2 matrix that isn't")),
+        (&["msf", "one-way.mtx"], format!("one-way: {uneven}")),
+        (&["matching", "uneven.mtx", "--weighted"], format!("uneven: {uneven}")),
         (
             &["matching", "below.mtx", "--weighted"],
             "below: the edge 1 -> 2 has weight -1: expected a finite number from 0 on".into(),

@@ -305,6 +305,41 @@ fn two_weights_of_an_edge_are_refused() {
     same_error(&written(folder.path(), "wide.gr", "p sp 3 2\na 1 2 7\na 2 3 4294967296\n"));
 }
 
+#[test]
+fn edges_in_one_direction_count_for_both() {
+    // every edge once, and some in both directions; self-loops stay
+    let once: BTreeMap<(u32, u32), u32> =
+        edges(true).into_iter().map(|(i, j, w)| if w % 2 == 0 { ((i, j), w) } else { ((j, i), w) }).collect();
+    let mut some = once.clone();
+    some.extend(once.iter().filter(|(_, w)| *w % 3 == 0).map(|(&(i, j), &w)| ((j, i), w)));
+    let mut all = some.clone();
+    all.extend(once.iter().map(|(&(i, j), &w)| ((j, i), w)));
+    let matrix = |entries: &BTreeMap<(u32, u32), u32>| {
+        let value = |(&(i, j), &w): (&(u32, u32), &u32)| (i, j, f64::from(w) / 7.0);
+        Matrix::from_triples(300, 300, entries.iter().map(value)).unwrap()
+    };
+    let (expected, some_matrix) = (matrix(&all), matrix(&some));
+    assert_eq!(some_matrix.to_undirected().unwrap(), expected);
+    // two edges have other weights in their second directions
+    let spoilt: Vec<(u32, u32)> = some.keys().copied().filter(|&(i, j)| i < j && some.contains_key(&(j, i))).collect();
+    let mut uneven = some.clone();
+    for (i, j) in [spoilt[5], spoilt[9]] {
+        uneven.insert((j, i), 5000);
+    }
+    let (uneven, (i, j)) = (matrix(&uneven), spoilt[5]);
+    let told = uneven.to_undirected().unwrap_err().to_string();
+    assert!(told.starts_with(&format!("entries ({i}, {j}) and ({j}, {i}) differ")), "{told}");
+    for (shape, deal) in GRIDS {
+        let found = on_ranks(shape, deal, |grid| {
+            let both = some_matrix.to_grid(grid)?.to_undirected()?;
+            Ok((both.is_symmetric(), both.to_root()?))
+        });
+        assert_eq!(found.unwrap(), (true, Some(expected.clone())), "{shape:?}");
+        let found = on_ranks(shape, deal, |grid| uneven.to_grid(grid)?.to_undirected().map(drop));
+        assert_eq!(found.unwrap_err().to_string(), told, "{shape:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if crate::few() { 3 } else { 24 }))]
     /// Real values have the same places on ranks as in one process.

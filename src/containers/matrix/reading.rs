@@ -339,7 +339,7 @@ fn repeated<V: Value>(grid: &Grid, portions: &Portions<'_, V>, edges: u64, edge:
 }
 
 /// Whether the matrix of all shares has the same entries as its transpose, by two sums of hashes of all entries. All ranks call this.
-fn is_symmetric<V: Element>(grid: &Grid, share: &Share<V>) -> Result<bool> {
+pub(super) fn is_symmetric<V: Element>(grid: &Grid, share: &Share<V>) -> Result<bool> {
     let scrambled = |word: u64, factor: u64| {
         let word = word.wrapping_add(1).wrapping_mul(factor);
         (word ^ word >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9).rotate_left(31).wrapping_mul(factor)
