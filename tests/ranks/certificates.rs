@@ -129,7 +129,7 @@ fn hops() {
 
 /// Directed edges with weights from `least` on, some of them self-loops.
 fn ways(n: u32, least: u32) -> Matrix<u32> {
-    let edges = (0..3 * n).map(|k| (k % n, (k * k + 3 * k + 1) % n, least + k * k % 5));
+    let edges = (0..3 * n).map(|k| (k % n, (k * 7 + k / n * k / 3 + 1) % n, least + k * k % 5));
     let distinct: BTreeMap<(u32, u32), u32> = edges.map(|(i, j, weight)| ((i, j), weight)).collect();
     Matrix::from_triples(n as usize, n as usize, distinct.into_iter().map(|((i, j), w)| (i, j, w))).unwrap()
 }
