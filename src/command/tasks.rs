@@ -5,7 +5,7 @@ use crate::command::arguments::{Precision, Run, WeightRange};
 use crate::command::finish::{finish, finish_together};
 use crate::command::footprint::Algorithm;
 use crate::command::found::{Found, Numbers, options};
-use crate::command::subject::{Again, Subject, Weights, check_lengths, directed, simple, weighted};
+use crate::command::subject::{Again, Subject, Weights, changed, check_lengths, directed, simple, weighted};
 use crate::command::together::distances;
 use crate::command::{job, note};
 use serde_json::Value;
@@ -350,11 +350,11 @@ pub fn msf(range: Option<WeightRange>, seed: u64, run: &Run) -> Result<ExitCode>
     let (out, choices) = (begin(run)?, drawn(range, seed));
     match weighted(run, range, seed, true)? {
         Weights::Integer(graph) => {
-            let graph = undirected(graph)?;
+            let graph = both_ways(graph)?;
             finish(run, out, Algorithm::Msf, &choices, graph, forest, |found, graph| Ok(found.check_weighted(graph)))
         }
         Weights::Real(graph) => {
-            let (real, ordered) = ordered(undirected(graph)?)?;
+            let (real, ordered) = ordered(both_ways(graph)?)?;
             finish(run, out, Algorithm::Msf, &choices, ordered, forest, |found, _| check_real(found, &real))
         }
     }
@@ -378,27 +378,29 @@ pub fn matching(from_file: bool, range: Option<WeightRange>, seed: u64, run: &Ru
     };
     match weighted(run, range, seed, true)? {
         Weights::Integer(graph) => {
-            let graph = undirected(graph)?;
+            let graph = both_ways(graph)?;
             finish(run, out, Algorithm::Dominant, &choices, graph, find, |found, graph| Ok(found.check_weighted(graph)))
         }
         Weights::Real(graph) => {
             check_lengths(&graph)?;
-            let (real, ordered) = ordered(undirected(graph)?)?;
+            let (real, ordered) = ordered(both_ways(graph)?)?;
             finish(run, out, Algorithm::Dominant, &choices, ordered, find, |found, _| check_real(found, &real))
         }
     }
 }
 
 /// A graph with each edge in both directions. An edge in one direction counts for both, unless the other has another weight.
-fn undirected<T: Element>(mut graph: Subject<T>) -> Result<Subject<T>> {
-    let matrix = &graph.matrix;
-    if matrix.grid().is_none() && matrix.to_weighted_graph().is_ok() {
+fn both_ways<T: Element>(mut graph: Subject<T>) -> Result<Subject<T>> {
+    let (matrix, name) = (&graph.matrix, graph.name.clone());
+    // of ranks it is known
+    if matrix.to_weighted_graph().is_ok() {
         return Ok(graph);
     }
-    let ranks = matrix.grid().map_or(1, Grid::size) as u128;
     // the transpose, and two matrices with all edges in both directions
-    let needed = 5 * (4 + size_of::<T>() as u128) * u128::from(matrix.nnz()) / ranks;
-    job::agree(memory::require(needed, || format!("{}: each edge in both directions", graph.name)))?;
+    let needed = 5 * (4 + size_of::<T>() as u128) * u128::from(matrix.nnz());
+    let fits =
+        move |ranks: usize| memory::require(needed / ranks as u128, || format!("{name}: each edge in both directions"));
+    job::agree(fits(matrix.grid().map_or(1, Grid::size)))?;
     let both = match matrix.try_to_undirected() {
         Ok(Ok(both)) => both,
         Ok(Err((i, j))) => {
@@ -417,7 +419,14 @@ fn undirected<T: Element>(mut graph: Subject<T>) -> Result<Subject<T>> {
     note(&graph.name, &found);
     (graph.report.one_way, graph.report.symmetric) = (found.one_way, true);
     let again = graph.again.take();
-    let again = again.map(|again| -> Again<T> { Box::new(move |run| again(run)?.to_undirected()) });
+    let name = graph.name.clone();
+    let again = again.map(|again| -> Again<T> {
+        Box::new(move |run| {
+            let whole = again(run)?;
+            fits(1)?;
+            whole.try_to_undirected()?.map_err(|_| changed(&name))
+        })
+    });
     Ok(Subject { again, ..graph.with(both) })
 }
 

@@ -76,7 +76,7 @@ const TOO_FAR: u64 = u64::MAX - 2;
 /// Checks the distances from a source over ranks. Weights must not be negative. Returns `None` if edges that add nothing leave it open. All ranks call this.
 ///
 /// # Errors
-/// What `too_far` says of the least vertex without a distance that has an in-neighbour with one, if `too_far` is given: its distance doesn't fit the type.
+/// If `too_far` is given: what it says of the least vertex without a distance that has an in-neighbour with one.
 pub fn distances<W: Element + Weight>(
     graph: &Matrix<W>,
     source: u32,

@@ -269,7 +269,7 @@ fn weights_that_make_no_sense_are_refused() {
     matrix(folder, "nan.mtx", "real symmetric", 3, &["2 1 4", "3 2 nan"]);
     matrix(folder, "long.mtx", "integer general", 3, &["1 2 4294967290", "2 3 10"]);
     matrix(folder, "wide.mtx", "integer general", 3, &["1 2 4294967296"]);
-    matrix(folder, "one-way.mtx", "integer general", 3, &["1 2 4", "2 1 5", "2 3 5"]);
+    matrix(folder, "two.mtx", "integer general", 3, &["1 2 4", "2 1 5", "2 3 5", "3 2 6"]);
     matrix(folder, "uneven.mtx", "integer general", 2, &["1 2 4", "2 1 5"]);
     matrix(folder, "below.mtx", "real symmetric", 2, &["2 1 -1"]);
     matrix(folder, "twice.mtx", "integer general", 3, &["1 2 4", "2 3 1", "1 2 5"]);
@@ -308,7 +308,7 @@ fn weights_that_make_no_sense_are_refused() {
         (&["sssp", "grid:2x2", "--source", "1"], format!("grid:2x2: {no_weights}")),
         (&["msf", "grid:2x2"], format!("grid:2x2: {no_weights}")),
         (&["matching", "grid:2x2", "--weighted"], format!("grid:2x2: {no_weights}")),
-        (&["msf", "one-way.mtx"], format!("one-way: {uneven}")),
+        (&["msf", "two.mtx"], format!("two: {uneven}")),
         (&["matching", "uneven.mtx", "--weighted"], format!("uneven: {uneven}")),
         (
             &["matching", "below.mtx", "--weighted"],

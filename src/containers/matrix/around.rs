@@ -13,8 +13,8 @@ type Around<T, X> = (u32, T, Option<X>);
 
 impl<T: Element> Matrix<T> {
     /// The least vertex where `find` finds something, and what it finds. It is given the vertex, the vertex' element of `x`, and the entries of
-    /// the vertex' row, by ascending column: the neighbour, the entry's value, and the neighbour's element of `x`. In-neighbours are those of the
-    /// [transpose](Self::transpose).
+    /// the vertex' row by ascending column. Of an entry these are the neighbour, the entry's value, and the neighbour's element of `x`. In-neighbours
+    /// are those of the [transpose](Self::transpose).
     ///
     /// Over ranks, each looks at the rows that it owns, and returns the least vertex of its own. It brings some rows at a time, and the
     /// elements that they read, so it needs little memory beside its share. All ranks call this. O(n + nnz log nnz) time in all.
